@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "millstream/base/thread_pool.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "millstream/base/logging.h"
+
+namespace millstream {
+namespace {
+
+// Below this much work (ns) a second thread costs more than it saves.
+constexpr double kMinRangeCost = 8000;
+// Long enough to bridge the gaps between the ops of one training step and between steps; a blocked wake-up costs 15-25 us.
+constexpr auto kSpin = std::chrono::microseconds(60);
+
+inline void CpuRelax() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+}
+
+}  // namespace
+
+int NumCores() {
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof(set), &set) == 0) return std::max(1, CPU_COUNT(&set));
+  return std::max(1u, std::thread::hardware_concurrency());
+}
+
+// One ParallelFor() call. Lives on the caller's stack; helpers may touch it only between `started` and `finished`.
+struct ThreadPool::Loop {
+  absl::FunctionRef<void(int64_t, int64_t)> body;
+  int64_t total;
+  int64_t block;
+  std::atomic<int64_t> next{0};
+  std::atomic<int> pending_helpers{0};
+
+  void Work() {
+    for (;;) {
+      const int64_t begin = next.fetch_add(block, std::memory_order_relaxed);
+      if (begin >= total) return;
+      body(begin, std::min(total, begin + block));
+    }
+  }
+};
+
+ThreadPool::ThreadPool(int parallelism, bool always_worker) : parallelism_(std::max(1, parallelism)) {
+  ring_.resize(1024);
+  const int workers = parallelism_ == 1 && always_worker ? 1 : parallelism_ - 1;
+  for (int i = 0; i < workers; ++i) workers_.emplace_back([this] { WorkerMain(); });
+}
+
+ThreadPool::~ThreadPool() {
+  stopping_.store(true);
+  {
+    MutexLock lock(mu_);
+    wake_.NotifyAll();
+  }
+  for (std::thread& worker : workers_) worker.join();
+}
+
+void ThreadPool::Schedule(Task task) {
+  if (workers_.empty()) return task.run(task.object, task.argument);
+  MutexLock lock(mu_);
+  if (tail_ - head_ == ring_.size()) {
+    std::vector<Task> bigger(ring_.size() * 2);
+    for (size_t i = head_; i != tail_; ++i) bigger[i - head_] = ring_[i & (ring_.size() - 1)];
+    tail_ -= head_;
+    head_ = 0;
+    ring_.swap(bigger);
+  }
+  ring_[tail_++ & (ring_.size() - 1)] = task;
+  queued_.fetch_add(1, std::memory_order_seq_cst);
+  if (sleepers_.load(std::memory_order_seq_cst) > 0) wake_.NotifyOne();
+}
+
+void ThreadPool::Schedule(std::function<void()> fn) {
+  auto* owned = new std::function<void()>(std::move(fn));
+  Schedule(Task{[](void* object, int64_t) {
+                  auto* f = static_cast<std::function<void()>*>(object);
+                  (*f)();
+                  delete f;
+                },
+                owned, 0});
+}
+
+bool ThreadPool::TryPop(Task* task) {
+  if (queued_.load(std::memory_order_acquire) == 0) return false;
+  MutexLock lock(mu_);
+  if (head_ == tail_) return false;
+  *task = ring_[head_++ & (ring_.size() - 1)];
+  queued_.fetch_sub(1, std::memory_order_relaxed);
+  return true;
+}
+
+int ThreadPool::Withdraw(Loop* loop) {
+  MutexLock lock(mu_);
+  size_t kept = head_;
+  for (size_t i = head_; i != tail_; ++i) {
+    const Task& task = ring_[i & (ring_.size() - 1)];
+    if (task.object == loop && task.run == &HelpLoop) continue;
+    ring_[kept++ & (ring_.size() - 1)] = task;
+  }
+  const int withdrawn = static_cast<int>(tail_ - kept);
+  tail_ = kept;
+  queued_.fetch_sub(withdrawn, std::memory_order_relaxed);
+  return withdrawn;
+}
+
+void ThreadPool::HelpLoop(void* object, int64_t) {
+  auto* loop = static_cast<Loop*>(object);
+  loop->Work();
+  loop->pending_helpers.fetch_sub(1, std::memory_order_release);
+}
+
+void ThreadPool::WorkerMain() {
+  Task task;
+  for (;;) {
+    idle_.fetch_add(1, std::memory_order_relaxed);
+    const auto spin_end = std::chrono::steady_clock::now() + kSpin;
+    bool found = false;
+    for (int i = 0; !(found = TryPop(&task)); ++i) {
+      if (stopping_.load(std::memory_order_relaxed)) break;
+      CpuRelax();
+      if ((i & 63) == 63 && std::chrono::steady_clock::now() > spin_end) break;
+    }
+    if (!found) {
+      MutexLock lock(mu_);
+      sleepers_.fetch_add(1, std::memory_order_seq_cst);
+      while (head_ == tail_ && !stopping_.load()) wake_.Wait(mu_);
+      sleepers_.fetch_sub(1, std::memory_order_relaxed);
+      if (head_ == tail_) return;  // stopping and drained
+      task = ring_[head_++ & (ring_.size() - 1)];
+      queued_.fetch_sub(1, std::memory_order_relaxed);
+    }
+    idle_.fetch_sub(1, std::memory_order_relaxed);
+    task.run(task.object, task.argument);
+  }
+}
+
+void ThreadPool::ParallelFor(int64_t total, double cost,
+                             absl::FunctionRef<void(int64_t, int64_t)> body, int64_t align) {
+  if (total <= 0) return;
+  const double total_cost = static_cast<double>(total) * cost;
+  int threads = static_cast<int>(std::min<double>(parallelism_, total_cost / kMinRangeCost));
+  threads = std::min(threads, 1 + num_workers());
+  if (threads <= 1 || total <= align) return body(0, total);
+  // Two ranges a thread even out cores of unequal speed without much counter traffic.
+  int64_t block = (total + threads * 2 - 1) / (threads * 2);
+  block = std::max<int64_t>(1, (block + align - 1) / align) * align;
+  Loop loop{body, total, block};
+  const int helpers = static_cast<int>(std::min<int64_t>(threads - 1, (total - 1) / block));
+  loop.pending_helpers.store(helpers, std::memory_order_relaxed);
+  for (int i = 0; i < helpers; ++i) Schedule(Task{&HelpLoop, &loop, 0});
+  loop.Work();
+  if (loop.pending_helpers.load(std::memory_order_acquire) == 0) return;
+  loop.pending_helpers.fetch_sub(Withdraw(&loop), std::memory_order_relaxed);
+  for (int i = 0; loop.pending_helpers.load(std::memory_order_acquire) != 0; ++i) {
+    CpuRelax();
+    if (i > 20000) std::this_thread::yield();
+  }
+}
+
+}  // namespace millstream
