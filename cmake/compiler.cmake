@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+# How everything is compiled and linked. Optimization levels are in CMakePresets.json.
+include(CheckLinkerFlag)
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_CXX_SCAN_FOR_MODULES OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release)
+endif()
+
+# No -march: one binary runs on every x86-64, and kernels choose their instruction set at run time.
+add_compile_options(-Wall -Wextra -fno-math-errno -fno-trapping-math -fno-semantic-interposition
+                    -ffile-prefix-map=${PROJECT_SOURCE_DIR}=.)
+
+if(MILLSTREAM_SANITIZE)
+  add_compile_options(-fsanitize=${MILLSTREAM_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${MILLSTREAM_SANITIZE})
+endif()
+if(MILLSTREAM_FUZZ)
+  if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    message(FATAL_ERROR "MILLSTREAM_FUZZ needs Clang; use the preset 'fuzz'")
+  endif()
+  add_compile_options(-fsanitize=fuzzer-no-link)
+endif()
+
+# ccache, told to forget where the source tree lies, so that several work trees share one cache.
+find_program(CCACHE ccache)
+if(CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER
+      env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1 CCACHE_SLOPPINESS=include_file_ctime ${CCACHE})
+endif()
+
+foreach(linker mold lld)
+  check_linker_flag(CXX -fuse-ld=${linker} HAVE_LINKER_${linker})
+  if(HAVE_LINKER_${linker})
+    add_link_options(-fuse-ld=${linker})
+    break()
+  endif()
+endforeach()

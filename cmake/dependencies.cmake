@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+# Everything comes from the distribution by package name; tools/setup.sh installs it.
+find_package(Threads REQUIRED)
+find_package(absl REQUIRED CONFIG)
+find_package(Protobuf REQUIRED)
+find_package(dnnl REQUIRED CONFIG)
+find_package(hwy REQUIRED CONFIG)
+find_package(leveldb REQUIRED CONFIG)
+find_package(Snappy REQUIRED CONFIG)
+find_package(ZLIB REQUIRED)
+find_package(nlohmann_json REQUIRED CONFIG)
+find_package(spdlog REQUIRED CONFIG)
+if(MILLSTREAM_TESTS)
+  find_package(GTest REQUIRED CONFIG)
+endif()
+if(MILLSTREAM_PROGRAMS)
+  find_package(CLI11 REQUIRED CONFIG)
+  find_package(benchmark REQUIRED CONFIG)
+endif()
+
+# Seen in our headers, so a program that uses the library needs them too.
+add_library(millstream_public_dependencies INTERFACE)
+target_link_libraries(millstream_public_dependencies INTERFACE
+  absl::any_invocable absl::base absl::bits absl::btree absl::cleanup absl::cord absl::core_headers
+  absl::fixed_array absl::flat_hash_map absl::flat_hash_set absl::function_ref absl::hash absl::inlined_vector
+  absl::int128 absl::node_hash_map absl::span absl::status absl::statusor absl::str_format absl::strings
+  absl::synchronization absl::time
+  protobuf::libprotobuf Threads::Threads)
+
+# Seen in our source files alone.
+add_library(millstream_private_dependencies INTERFACE)
+target_link_libraries(millstream_private_dependencies INTERFACE
+  DNNL::dnnl hwy::hwy leveldb::leveldb Snappy::snappy ZLIB::ZLIB nlohmann_json::nlohmann_json spdlog::spdlog)

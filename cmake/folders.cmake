@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+# Targets from folders. Sources and tests are globbed: adding a file needs no edit here.
+#
+#   millstream/<folder>/**.cc             in the library, through one object library per folder
+#   millstream/<folder>/**/testing/*.cc   helpers of tests, linked into every test
+#   millstream/<folder>/**_test.cc        <folder>_test; for ops one per subfolder: ops_<subfolder>_test
+#   tests/*_test.cc                       tests_test
+#   **_bench.cc in bench/                 one program each
+#   millstream/**_fuzz.cc                 one program each, with MILLSTREAM_FUZZ
+
+set(MILLSTREAM_GEN_DIR ${PROJECT_BINARY_DIR}/gen)  # generated headers, under their include paths
+set(not_in_library "_test\\.cc$|_bench\\.cc$|_fuzz\\.cc$|/testing/")
+
+# Sets `out` to the files below `folder` that match `include` and not `exclude` (both regular expressions).
+function(millstream_glob out folder include exclude)
+  file(GLOB_RECURSE files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*.cc)
+  list(FILTER files INCLUDE REGEX "${include}")
+  if(exclude)
+    list(FILTER files EXCLUDE REGEX "${exclude}")
+  endif()
+  set(${out} ${files} PARENT_SCOPE)
+endfunction()
+
+# Adds an object library that becomes part of libmillstream.
+function(millstream_objects target)
+  add_library(${target} OBJECT ${ARGN})
+  target_include_directories(${target} PUBLIC ${PROJECT_SOURCE_DIR} ${MILLSTREAM_GEN_DIR})
+  target_link_libraries(${target} PUBLIC millstream_public_dependencies millstream_private_dependencies)
+  add_dependencies(${target} millstream_generated)
+  set_property(GLOBAL APPEND PROPERTY MILLSTREAM_OBJECTS ${target})
+endfunction()
+
+function(millstream_protos)
+  file(GLOB protos CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/millstream/proto/*.proto)
+  foreach(proto ${protos})
+    cmake_path(GET proto STEM stem)
+    list(APPEND sources ${MILLSTREAM_GEN_DIR}/millstream/proto/${stem}.pb.cc)
+    list(APPEND headers ${MILLSTREAM_GEN_DIR}/millstream/proto/${stem}.pb.h)
+  endforeach()
+  file(MAKE_DIRECTORY ${MILLSTREAM_GEN_DIR})
+  add_custom_command(
+    OUTPUT ${sources} ${headers}
+    COMMAND protobuf::protoc -I${PROJECT_SOURCE_DIR} --cpp_out=${MILLSTREAM_GEN_DIR} ${protos}
+    DEPENDS ${protos}
+    COMMENT "Generating C++ from millstream/proto"
+    VERBATIM)
+  add_custom_target(millstream_generated DEPENDS ${headers})
+  millstream_objects(millstream_proto ${sources})
+  target_compile_options(millstream_proto PRIVATE -w -g0)
+endfunction()
+
+function(millstream_folder name)
+  millstream_glob(sources millstream/${name} "." "${not_in_library}")
+  if(NOT sources)
+    return()
+  endif()
+  millstream_objects(millstream_${name} ${sources})
+  if(name MATCHES "^(math|ops)$" AND NOT MILLSTREAM_SANITIZE)
+    target_compile_options(millstream_${name} PRIVATE -O3)
+  endif()
+endfunction()
+
+function(millstream_library)
+  get_property(objects GLOBAL PROPERTY MILLSTREAM_OBJECTS)
+  add_library(millstream)
+  add_library(millstream::millstream ALIAS millstream)
+  foreach(object ${objects})
+    target_sources(millstream PRIVATE $<TARGET_OBJECTS:${object}>)
+  endforeach()
+  set_target_properties(millstream PROPERTIES
+    LINKER_LANGUAGE CXX VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+  target_compile_features(millstream INTERFACE cxx_std_20)
+  target_include_directories(millstream INTERFACE
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<BUILD_INTERFACE:${MILLSTREAM_GEN_DIR}>
+    $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  target_link_libraries(millstream
+    PUBLIC millstream_public_dependencies
+    PRIVATE $<BUILD_INTERFACE:millstream_private_dependencies>)
+  add_dependencies(millstream millstream_generated)
+endfunction()
+
+# Programs of this repository see the private dependencies too. A static library is linked as a whole: ops register
+# themselves, and nothing refers to their files by name.
+function(millstream_link target)
+  target_link_libraries(${target} PRIVATE
+    $<IF:$<BOOL:${BUILD_SHARED_LIBS}>,millstream,$<LINK_LIBRARY:WHOLE_ARCHIVE,millstream>>
+    millstream_private_dependencies ${ARGN})
+endfunction()
+
+function(millstream_test name label sources)
+  if(NOT sources)
+    return()
+  endif()
+  add_executable(${name} ${sources})
+  millstream_link(${name} GTest::gtest GTest::gmock GTest::gtest_main)
+  if(TARGET millstream_testing)
+    target_link_libraries(${name} PRIVATE millstream_testing)
+  endif()
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+  # Tests run in the source tree, where they find tests/goldens and data.
+  add_test(NAME ${name} COMMAND ${name} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+  set_tests_properties(${name} PROPERTIES
+    LABELS ${label} TIMEOUT 600 ENVIRONMENT MILLSTREAM_SOURCE_DIR=${PROJECT_SOURCE_DIR})
+endfunction()
+
+function(millstream_tests)
+  millstream_glob(helpers millstream "/testing/" "_test\\.cc$|_bench\\.cc$|_fuzz\\.cc$")
+  if(helpers)
+    add_library(millstream_testing OBJECT ${helpers})
+    millstream_link(millstream_testing GTest::gtest GTest::gmock)
+  endif()
+  file(GLOB folders CONFIGURE_DEPENDS LIST_DIRECTORIES true RELATIVE ${PROJECT_SOURCE_DIR}/millstream
+       ${PROJECT_SOURCE_DIR}/millstream/*)
+  foreach(folder ${folders})
+    if(NOT folder STREQUAL "ops")
+      millstream_glob(sources millstream/${folder} "_test\\.cc$" "")
+      millstream_test(${folder}_test unit "${sources}")
+    endif()
+  endforeach()
+  # One binary for each family of ops keeps the turn-around short.
+  millstream_glob(sources millstream/ops "_test\\.cc$" "millstream/ops/[^/]+/")
+  millstream_test(ops_test unit "${sources}")
+  file(GLOB families CONFIGURE_DEPENDS LIST_DIRECTORIES true RELATIVE ${PROJECT_SOURCE_DIR}/millstream/ops
+       ${PROJECT_SOURCE_DIR}/millstream/ops/*)
+  foreach(family ${families})
+    millstream_glob(sources millstream/ops/${family} "_test\\.cc$" "")
+    millstream_test(ops_${family}_test unit "${sources}")
+  endforeach()
+  millstream_glob(sources tests "_test\\.cc$" "/tests/consumer/")
+  millstream_test(tests_test integration "${sources}")
+endfunction()
+
+# One program per file of `folder` that matches `include`.
+function(millstream_programs_of folder include)
+  millstream_glob(sources ${folder} "${include}" "")
+  foreach(source ${sources})
+    cmake_path(GET source STEM name)
+    add_executable(${name} ${source})
+    millstream_link(${name} ${ARGN})
+    set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/${folder})
+  endforeach()
+endfunction()
+
+function(millstream_programs)
+  millstream_glob(sources cli "." "_test\\.cc$")
+  if(sources)
+    add_executable(millstream_cli ${sources})
+    millstream_link(millstream_cli CLI11::CLI11)
+    set_target_properties(millstream_cli PROPERTIES
+      OUTPUT_NAME millstream RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin
+      INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
+    install(TARGETS millstream_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  endif()
+  millstream_programs_of(examples "\\.cc$")
+  millstream_programs_of(bench "_bench\\.cc$" benchmark::benchmark)
+endfunction()
+
+function(millstream_fuzzers)
+  millstream_glob(sources millstream "_fuzz\\.cc$" "")
+  foreach(source ${sources})
+    cmake_path(GET source STEM name)
+    add_executable(${name} ${source})
+    millstream_link(${name})
+    target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+    set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/fuzz)
+  endforeach()
+endfunction()
