@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+# The verbs; what they do is in CMakePresets.json and tools/. `make help` lists them.
+PREFIX ?= /usr/local
+FUZZ_SECONDS ?= 60
+MAKEFLAGS += --no-print-directory
+
+.DEFAULT_GOAL := build
+.PHONY: setup build demo test bench bench-peers interop format lint asan tsan fuzz install clean help
+
+setup:  ## install what is missing (Debian packages; asks nothing when all is there)
+	@tools/setup.sh build
+
+build: setup build/dev/build.ninja  ## build everything, optimized and with assertions
+	cmake --build --preset dev
+	@tools/slowest_files.py build/dev
+
+demo: setup build/dev/build.ninja  ## train MNIST on this machine
+	cmake --build --preset dev --target train_mnist
+	build/dev/examples/train_mnist
+
+test: build  ## build, then run all tests and the layer check
+	ctest --preset dev
+	tools/check_layers.py
+
+bench: setup build/release/build.ninja  ## measure this machine; prints JSON lines
+	cmake --build --preset release
+	@for suite in executor session train; do build/release/bin/millstream bench $$suite || exit 1; done
+
+bench-peers: setup build/release/build.ninja  ## the same beside TensorFlow and PyTorch, in their own virtual environment
+	cmake --build --preset release
+	tools/setup.sh peers
+	.venv-peers/bin/python bench/peers.py
+
+interop: setup  ## compare messages with an installed TensorFlow
+	tools/setup.sh interop
+	.venv/bin/python tools/check_protos.py
+
+format:  ## format all sources in place
+	@tools/setup.sh lint
+	tools/lint.sh --fix
+
+lint: setup build/dev/build.ninja  ## layers, format, licence headers, clang-tidy on changed files (TIDY=all: on all)
+	@tools/setup.sh lint
+	tools/lint.sh
+
+asan tsan: setup  ## unit tests under the address and undefined-behaviour (asan) or thread (tsan) sanitizer
+	@$(MAKE) build/$@/build.ninja
+	cmake --build --preset $@
+	ctest --preset $@
+
+fuzz: setup  ## run each fuzzer for FUZZ_SECONDS
+	tools/setup.sh fuzz
+	@$(MAKE) build/fuzz/build.ninja
+	cmake --build --preset fuzz
+	tools/fuzz.sh build/fuzz/fuzz $(FUZZ_SECONDS)
+
+install: setup build/release/build.ninja  ## install library, headers and command line tool below PREFIX
+	cmake --build --preset release
+	cmake --install build/release --prefix $(PREFIX)
+
+build/%/build.ninja:
+	cmake --preset $*
+
+clean:  ## remove all build trees
+	rm -rf build
+
+help:
+	@sed -n 's/^\([a-z -]*\):.*  ## \(.*\)/\1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "%-12s %s\n", $$1, $$2}'

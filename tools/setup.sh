@@ -1,0 +1,65 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Installs what is missing on Debian 12. Usage: tools/setup.sh [build|lint|fuzz|interop|peers]
+#   build    compilers and libraries                    (Debian packages)
+#   lint     clang-format and clang-tidy                (Debian packages)
+#   fuzz     Clang with its fuzzer library              (Debian packages)
+#   interop  TensorFlow, to compare with                (in .venv)
+#   peers    TensorFlow and PyTorch, to measure against (in .venv-peers)
+# Does nothing, quickly, when all is there. Needs root or sudo only when a Debian package is missing.
+set -eu
+cd "$(dirname "$0")/.."
+
+tools="g++ make git cmake ninja-build ccache mold python3"
+wire="libprotobuf-dev protobuf-compiler libgrpc++-dev protobuf-compiler-grpc libabsl-dev"
+numbers="libdnnl-dev ocl-icd-opencl-dev libhwy-dev"
+files="libleveldb-dev libsnappy-dev zlib1g-dev"
+program="nlohmann-json3-dev libcli11-dev libspdlog-dev"
+tests="libgtest-dev libgmock-dev libbenchmark-dev"
+
+say() { echo "setup: $*" >&2; }
+
+install_packages() {
+  missing=""
+  for package in "$@"; do
+    case $(dpkg-query -W -f '${Status}' "$package" 2>/dev/null) in
+      *" installed") ;;
+      *) missing="$missing $package" ;;
+    esac
+  done
+  [ -n "$missing" ] || return 0
+  say "installing$missing"
+  as_root=""
+  if [ "$(id -u)" != 0 ]; then
+    command -v sudo >/dev/null || { say "needs root: run 'apt-get install$missing' as root, then again"; exit 1; }
+    as_root="sudo"
+  fi
+  # shellcheck disable=SC2086  # both are lists of words
+  $as_root apt-get update -qq &&
+    $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing
+}
+
+# A virtual environment `$1` with the requirements that follow, made once.
+install_python() {
+  venv=$1
+  shift
+  [ "$(cat "$venv/installed" 2>/dev/null)" = "$*" ] && return 0
+  install_packages python3 python3-venv
+  say "installing $* in $venv"
+  [ -x "$venv/bin/pip" ] || python3 -m venv "$venv"
+  "$venv/bin/pip" install --quiet --disable-pip-version-check "$@"
+  echo "$*" >"$venv/installed"
+}
+
+# shellcheck disable=SC2086  # lists of words
+case ${1:-build} in
+  build) install_packages $tools $wire $numbers $files $program $tests ;;
+  lint) install_packages clang-format clang-tidy ;;
+  fuzz) install_packages clang libclang-rt-14-dev libomp-dev ;;
+  interop)
+    install_packages protobuf-compiler
+    install_python .venv tensorflow==2.21.0
+    ;;
+  peers) install_python .venv-peers tensorflow==2.21.0 torch ;;
+  *) say "unknown part '$1' (build, lint, fuzz, interop, peers)"; exit 1 ;;
+esac
