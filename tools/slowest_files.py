@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Prints the slowest files of a Ninja build. Usage: slowest_files.py BUILD_DIR [COUNT]
 
-Silent when nothing was built since the last report.
+Silent when nothing changed since the last report (slowest_files.txt in BUILD_DIR).
 """
 
 import pathlib
@@ -27,14 +27,14 @@ def source_name(output):
 def main():
     build = pathlib.Path(sys.argv[1])
     count = int(sys.argv[2]) if len(sys.argv) > 2 else 10
-    log, stamp = build / ".ninja_log", build / ".slowest_files"
-    if not log.exists() or (stamp.exists() and stamp.stat().st_mtime >= log.stat().st_mtime):
-        return
-    stamp.touch()
-    seconds = compile_seconds(log)
-    print(f"slowest of {len(seconds)} files ({sum(seconds.values()):.0f} s in all):")
+    seconds = compile_seconds(build / ".ninja_log")
+    lines = [f"slowest of {len(seconds)} files ({sum(seconds.values()):.0f} s in all):"]
     for output, time in sorted(seconds.items(), key=lambda item: -item[1])[:count]:
-        print(f"{time:8.1f} s  {source_name(output)}")
+        lines.append(f"{time:8.1f} s  {source_name(output)}")
+    report, last = "\n".join(lines), build / "slowest_files.txt"
+    if not last.exists() or last.read_text() != report:
+        last.write_text(report)
+        print(report)
 
 
 if __name__ == "__main__":
