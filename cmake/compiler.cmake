@@ -16,6 +16,9 @@ endif()
 add_compile_options(-Wall -Wextra -fno-math-errno -fno-trapping-math -fno-semantic-interposition
                     -ffile-prefix-map=${PROJECT_SOURCE_DIR}=.)
 
+if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  add_compile_options(-Wthread-safety)
+endif()
 if(MILLSTREAM_SANITIZE)
   add_compile_options(-fsanitize=${MILLSTREAM_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${MILLSTREAM_SANITIZE})

@@ -129,8 +129,10 @@ function(millstream_tests)
   millstream_glob(sources tests "_test\\.cc$" "/tests/consumer/")
   millstream_test(tests_test integration "${sources}")
 
-  add_test(NAME consumer COMMAND ${PROJECT_SOURCE_DIR}/tests/consumer/run.sh ${PROJECT_BINARY_DIR})
-  set_tests_properties(consumer PROPERTIES LABELS integration TIMEOUT 300)
+  if(BUILD_SHARED_LIBS)
+    add_test(NAME consumer COMMAND ${PROJECT_SOURCE_DIR}/tests/consumer/run.sh ${PROJECT_BINARY_DIR})
+    set_tests_properties(consumer PROPERTIES LABELS integration TIMEOUT 300)
+  endif()
 endfunction()
 
 # One program per file of `folder` that matches `include`.

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-# `cmake --install` and find_package(millstream). Headers keep their repository paths.
+# `cmake --install` and find_package(millstream). Headers keep their repository paths. Only the shared library is a package:
+# ops that register themselves would be dropped from a static one.
+if(NOT BUILD_SHARED_LIBS)
+  return()
+endif()
 include(CMakePackageConfigHelpers)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/millstream)
