@@ -19,7 +19,7 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-OURS, THEIRS = "millstream", "tensorflow"
+OURS, THEIRS = "millstream.proto", "tensorflow"
 # Where TensorFlow keeps the files that we keep in one folder, in the order of the search.
 FOLDERS = [
     "tensorflow/core/framework",

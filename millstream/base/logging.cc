@@ -21,7 +21,7 @@ int MinLevel() {
 
 }  // namespace
 
-void Log(LogLevel level, std::string_view message) {
+void Log(LogLevel level, absl::string_view message) {
   if (static_cast<int>(level) < MinLevel()) return;
   timeval now;
   gettimeofday(&now, nullptr);
@@ -33,7 +33,7 @@ void Log(LogLevel level, std::string_view message) {
   std::snprintf(head, sizeof(head), "%.*s.%06ld %c ", static_cast<int>(n), stamp,
                 static_cast<long>(now.tv_usec), "IWE"[static_cast<int>(level)]);
   std::string line = head;
-  line.append(message);
+  line.append(message.data(), message.size());
   line.push_back('\n');
   std::fwrite(line.data(), 1, line.size(), stderr);  // one call: stdio locks the stream
 }

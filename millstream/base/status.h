@@ -42,7 +42,7 @@ MILLSTREAM_ERROR_BUILDER(Unimplemented)
 }  // namespace errors
 
 // The same error with `context` in front of its message. REQUIRES: !status.ok().
-inline Status WithContext(const Status& status, std::string_view context) {
+inline Status WithContext(const Status& status, absl::string_view context) {
   return Status(status.code(), absl::StrCat(context, ": ", status.message()));
 }
 

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "millstream/tensor/allocator.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <bit>
+#include <cstdlib>
+#include <limits>
+#include <vector>
+
+#include "millstream/base/mutex.h"
+
+namespace millstream {
+namespace {
+
+constexpr size_t kAlignment = 64;
+constexpr size_t kMinBlock = 128;
+// Four classes per power of two: at most 25 % of a block is unused.
+constexpr int kStepsPerDoubling = 4;
+constexpr int kNumClasses = 160;
+// Blocks up to this size go through the thread's cache.
+constexpr size_t kMaxThreadCached = 64 << 10;
+constexpr size_t kThreadCacheBytes = 1 << 20;
+constexpr int kMaxPerThreadClass = 64;
+// Under AddressSanitizer every tensor is a block of its own, so that it sees overruns and uses after free.
+#if defined(__SANITIZE_ADDRESS__)
+constexpr bool kBypass = true;
+#else
+constexpr bool kBypass = false;
+#endif
+
+constexpr int ClassOf(size_t bytes) {
+  if (bytes <= kMinBlock) return 0;
+  const int log = std::bit_width(bytes - 1) - 1;               // bytes in (2^log, 2^(log+1)]
+  const size_t quarter = size_t{1} << (log - 2);
+  const auto step = static_cast<int>((bytes - 1 - (size_t{1} << log)) / quarter);
+  return (log - 7) * kStepsPerDoubling + step + 1;
+}
+
+constexpr size_t ClassBytes(int c) {
+  if (c == 0) return kMinBlock;
+  const int log = 7 + (c - 1) / kStepsPerDoubling;
+  const int step = (c - 1) % kStepsPerDoubling;
+  return (size_t{1} << log) + (static_cast<size_t>(step) + 1) * (size_t{1} << (log - 2));
+}
+
+class CachingAllocator;
+CachingAllocator& Instance();
+
+// A free block stores the link to the next one in its own first bytes.
+struct FreeBlock {
+  FreeBlock* next;
+};
+
+struct FreeList {
+  FreeBlock* head = nullptr;
+  int size = 0;
+  void Push(void* p) {
+    auto* block = static_cast<FreeBlock*>(p);
+    block->next = head;
+    head = block;
+    ++size;
+  }
+  void* Pop() {
+    FreeBlock* block = head;
+    head = block->next;
+    --size;
+    return block;
+  }
+};
+
+constexpr int kNumSmallClasses = ClassOf(kMaxThreadCached) + 1;
+
+struct ThreadCache {
+  std::array<FreeList, kNumSmallClasses> lists;
+  size_t bytes = 0;
+  ~ThreadCache();
+};
+
+class CachingAllocator final : public Allocator {
+ public:
+  void* Allocate(size_t bytes, size_t* capacity) override {
+    if (bytes > (size_t{1} << 46)) return nullptr;
+    if constexpr (kBypass) {
+      *capacity = bytes;
+      return FromSystem(bytes);
+    }
+    const int c = ClassOf(bytes);
+    *capacity = ClassBytes(c);
+    if (c < kNumSmallClasses) {
+      FreeList& list = Cache().lists[c];
+      if (list.head == nullptr && !Refill(c)) return nullptr;
+      Cache().bytes -= *capacity;
+      return list.Pop();
+    }
+    {
+      Central& central = central_[c];
+      MutexLock lock(central.mu);
+      if (central.list.head != nullptr) {
+        Count(static_cast<int64_t>(*capacity));
+        return central.list.Pop();
+      }
+    }
+    void* block = FromSystem(*capacity);
+    if (block != nullptr) Count(static_cast<int64_t>(*capacity));
+    return block;
+  }
+
+  void Deallocate(void* block, size_t capacity) override {
+    if constexpr (kBypass) {
+      from_system_.fetch_sub(static_cast<int64_t>(capacity));
+      return std::free(block);
+    }
+    const int c = ClassOf(capacity);
+    if (c < kNumSmallClasses) {
+      ThreadCache& cache = Cache();
+      FreeList& list = cache.lists[c];
+      list.Push(block);
+      cache.bytes += capacity;
+      if (list.size > kMaxPerThreadClass || cache.bytes > kThreadCacheBytes) Spill(c, list.size / 2 + 1);
+      return;
+    }
+    Count(-static_cast<int64_t>(capacity));
+    Central& central = central_[c];
+    MutexLock lock(central.mu);
+    central.list.Push(block);
+  }
+
+  AllocatorStats stats() const override {
+    AllocatorStats s;
+    s.bytes_in_use = in_use_.load(std::memory_order_relaxed);
+    s.peak_bytes_in_use = peak_.load(std::memory_order_relaxed);
+    s.bytes_from_system = from_system_.load(std::memory_order_relaxed);
+    s.system_allocations = system_calls_.load(std::memory_order_relaxed);
+    return s;
+  }
+
+  void set_limit(int64_t bytes) { limit_.store(bytes); }
+
+  // Hands `count` blocks of the thread's list back to the shared one.
+  void Spill(int c, int count) {
+    ThreadCache& cache = Cache();
+    FreeList& list = cache.lists[c];
+    Central& central = central_[c];
+    const size_t block_bytes = ClassBytes(c);
+    MutexLock lock(central.mu);
+    for (; count > 0 && list.head != nullptr; --count) {
+      central.list.Push(list.Pop());
+      cache.bytes -= block_bytes;
+    }
+  }
+
+ private:
+  struct Central {
+    Mutex mu;
+    FreeList list ABSL_GUARDED_BY(mu);
+  };
+
+  static ThreadCache& Cache() {
+    thread_local ThreadCache cache;
+    return cache;
+  }
+
+  // Moves a batch from the shared list, or carves a fresh chunk.
+  bool Refill(int c) {
+    ThreadCache& cache = Cache();
+    const size_t block_bytes = ClassBytes(c);
+    const int batch = static_cast<int>(std::clamp<size_t>(16384 / block_bytes, 1, 16));
+    {
+      Central& central = central_[c];
+      MutexLock lock(central.mu);
+      for (int i = 0; i < batch && central.list.head != nullptr; ++i) {
+        cache.lists[c].Push(central.list.Pop());
+        cache.bytes += block_bytes;
+      }
+    }
+    if (cache.lists[c].head != nullptr) return true;
+    auto* chunk = static_cast<char*>(FromSystem(block_bytes * batch));
+    if (chunk == nullptr) return false;
+    for (int i = batch - 1; i >= 0; --i) cache.lists[c].Push(chunk + i * block_bytes);
+    cache.bytes += block_bytes * batch;
+    return true;
+  }
+
+  void* FromSystem(size_t bytes) {
+    const auto signed_bytes = static_cast<int64_t>(bytes);
+    if (from_system_.fetch_add(signed_bytes) + signed_bytes > limit_.load()) {
+      from_system_.fetch_sub(signed_bytes);
+      return nullptr;
+    }
+    // Large blocks on huge-page borders: one fault instead of 512.
+    const size_t alignment = bytes >= (4u << 20) ? (2u << 20) : kAlignment;
+    void* block = nullptr;
+    if (posix_memalign(&block, alignment, (bytes + alignment - 1) / alignment * alignment) != 0) {
+      from_system_.fetch_sub(signed_bytes);
+      return nullptr;
+    }
+    system_calls_.fetch_add(1, std::memory_order_relaxed);
+    return block;
+  }
+
+  void Count(int64_t bytes) {
+    const int64_t now = in_use_.fetch_add(bytes, std::memory_order_relaxed) + bytes;
+    int64_t peak = peak_.load(std::memory_order_relaxed);
+    while (now > peak && !peak_.compare_exchange_weak(peak, now, std::memory_order_relaxed)) {
+    }
+  }
+
+  std::array<Central, kNumClasses> central_;
+  std::atomic<int64_t> limit_{std::numeric_limits<int64_t>::max()};
+  std::atomic<int64_t> in_use_{0};  // blocks above kMaxThreadCached only: small ones are not counted one by one
+  std::atomic<int64_t> peak_{0};
+  std::atomic<int64_t> from_system_{0};
+  std::atomic<int64_t> system_calls_{0};
+};
+
+CachingAllocator& Instance() {
+  static auto* allocator = new CachingAllocator;
+  return *allocator;
+}
+
+ThreadCache::~ThreadCache() {
+  for (int c = 0; c < kNumSmallClasses; ++c) {
+    if (lists[c].head != nullptr) Instance().Spill(c, lists[c].size);
+  }
+}
+
+}  // namespace
+
+Allocator* HostAllocator() { return &Instance(); }
+void SetHostMemoryLimit(int64_t bytes) { Instance().set_limit(bytes); }
+
+}  // namespace millstream

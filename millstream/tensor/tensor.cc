@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "millstream/tensor/tensor.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "millstream/tensor/dispatch.h"
+
+namespace millstream {
+
+StatusOr<Tensor> Tensor::Make(DType dtype, const Shape& shape, Allocator* allocator) {
+  if (!IsKnown(dtype)) return errors::InvalidArgument("No tensor can hold type ", DTypeName(dtype));
+  // Object types are at most 256 bytes; 2^48 elements of any type exceed every machine.
+  Buffer* buffer = shape.num_elements() > (int64_t{1} << 46)
+                       ? nullptr
+                       : Buffer::Allocate(allocator, dtype, shape.num_elements());
+  if (buffer == nullptr) {
+    return errors::ResourceExhausted("OOM when allocating tensor with shape", shape.ToString(), " and type ",
+                                     DTypeName(dtype));
+  }
+  Tensor t;
+  t.buffer_ = Ref<Buffer>::Adopt(buffer);
+  t.data_ = buffer->data();
+  t.shape_ = shape;
+  t.dtype_ = dtype;
+  return t;
+}
+
+Tensor::Tensor(DType dtype, const Shape& shape) {
+  StatusOr<Tensor> made = Make(dtype, shape);
+  MS_CHECK(made.ok());
+  *this = *std::move(made);
+}
+
+Tensor Tensor::Wrap(DType dtype, const Shape& shape, void* data, std::function<void()> release) {
+  Tensor t;
+  t.buffer_ = Ref<Buffer>::Adopt(
+      Buffer::Wrap(data, DTypeSize(dtype) * static_cast<size_t>(shape.num_elements()), std::move(release)));
+  t.data_ = data;
+  t.shape_ = shape;
+  t.dtype_ = dtype;
+  return t;
+}
+
+size_t Tensor::ByteSize() const {
+  const auto n = static_cast<size_t>(num_elements());
+  switch (dtype_) {
+    case DType::kString: return n * sizeof(std::string);
+    case DType::kResource: return n * sizeof(ResourceHandle);
+    case DType::kVariant: return n * sizeof(Variant);
+    default: return n * DTypeSize(dtype_);
+  }
+}
+
+Tensor Tensor::Reshaped(const Shape& shape) const {
+  MS_CHECK(shape.num_elements() == num_elements());
+  Tensor t = *this;
+  t.shape_ = shape;
+  return t;
+}
+
+Tensor Tensor::SliceRows(int64_t begin, int64_t end) const {
+  MS_CHECK(rank() > 0 && 0 <= begin && begin <= end && end <= dim(0));
+  Tensor t = *this;
+  const size_t row = dim(0) == 0 ? 0 : ByteSize() / static_cast<size_t>(dim(0));
+  t.data_ = static_cast<char*>(data_) + row * static_cast<size_t>(begin);
+  t.shape_.set_dim(0, end - begin);
+  return t;
+}
+
+Tensor Tensor::Bitcast(DType dtype, const Shape& shape) const {
+  MS_CHECK(IsPlainBytes(dtype) && IsPlainBytes(dtype_) &&
+           DTypeSize(dtype) * static_cast<size_t>(shape.num_elements()) == ByteSize());
+  Tensor t = *this;
+  t.dtype_ = dtype;
+  t.shape_ = shape;
+  return t;
+}
+
+StatusOr<Tensor> Tensor::Clone() const {
+  ASSIGN_OR_RETURN(Tensor t, Make(dtype_, shape_));
+  if (IsPlainBytes(dtype_)) {
+    std::memcpy(t.data_, data_, ByteSize());
+  } else {
+    DispatchObjectType(dtype_, [&](auto tag) {
+      using T = typename decltype(tag)::type;
+      std::copy_n(static_cast<const T*>(data_), num_elements(), static_cast<T*>(t.data_));
+    });
+  }
+  return t;
+}
+
+namespace {
+
+template <typename T>
+void AppendElement(const T& value, std::string* out) {
+  if constexpr (std::is_same_v<T, std::string>) absl::StrAppend(out, "\"", absl::CEscape(value), "\"");
+  else if constexpr (std::is_same_v<T, ResourceHandle>) absl::StrAppend(out, "<", value.type_name, " ", value.name, ">");
+  else if constexpr (std::is_same_v<T, Variant>) absl::StrAppend(out, "<", value.type_name(), ">");
+  else if constexpr (kIsComplex<T>) absl::StrAppend(out, "(", value.real(), ",", value.imag(), ")");
+  else if constexpr (std::is_same_v<T, bool>) absl::StrAppend(out, value ? 1 : 0);
+  else if constexpr (sizeof(T) == 1) absl::StrAppend(out, static_cast<int>(value));
+  else if constexpr (kIsFloat16<T>) absl::StrAppend(out, static_cast<float>(value));
+  else absl::StrAppend(out, value);
+}
+
+template <typename T>
+void AppendDims(const T*& next, const Shape& shape, int axis, int& left, std::string* out) {
+  if (axis == shape.rank()) {
+    AppendElement(*next++, out);
+    --left;
+    return;
+  }
+  for (int64_t i = 0; i < shape.dim(axis); ++i) {
+    if (left <= 0) { absl::StrAppend(out, "..."); return; }
+    if (i > 0) out->push_back(' ');
+    const bool brackets = axis + 1 < shape.rank();
+    if (brackets) out->push_back('[');
+    AppendDims(next, shape, axis + 1, left, out);
+    if (brackets) out->push_back(']');
+  }
+}
+
+}  // namespace
+
+std::string Tensor::SummarizeValue(int max_elements) const {
+  std::string out;
+  if (!IsInitialized() || num_elements() == 0) return out;
+  DispatchType(dtype_, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    const T* next = static_cast<const T*>(data_);
+    int left = max_elements;
+    AppendDims(next, shape_, 0, left, &out);
+  });
+  return out;
+}
+
+std::string Tensor::DebugString() const {
+  return absl::StrCat("Tensor<type: ", DTypeName(dtype_), " shape: ", shape_.ToString(), " values: ", SummarizeValue(), ">");
+}
+
+}  // namespace millstream
