@@ -7,6 +7,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "millstream/base/thread_pool.h"
+
 // Plain loops, compiled once per instruction set and chosen at run time.
 //
 //   simd::For<float>(begin, end, [=](int64_t i) { y[i] = math::Exp(x[i]); });
@@ -164,6 +166,23 @@ inline auto Run(F body) {
     if (isa == Isa::kAvx2) return internal::RunAvx2(std::move(body));
   }
   return internal::RunSse2(std::move(body));
+}
+
+// The type to compute in for elements of type T: float for 16-bit floats
+// (classes of two bytes that convert to float), T otherwise.
+template <typename T>
+using Wide = std::conditional_t<std::is_class_v<T> && sizeof(T) == 2 &&
+                                    std::is_convertible_v<T, float>,
+                                float, T>;
+
+// For<T>() over [0, n), split between the threads of `pool`; on this thread
+// alone if `pool` is null. `cost` is that of one element in nanoseconds.
+template <typename T, typename F>
+inline void ParallelFor(ThreadPool* pool, int64_t n, double cost, F f) {
+  if (pool == nullptr) return For<T>(0, n, std::move(f));
+  pool->ParallelFor(
+      n, cost, [&f](int64_t begin, int64_t end) { For<T>(begin, end, f); },
+      /*align=*/64);
 }
 
 // Stands between the parameters and the body of a lambda.
