@@ -13,7 +13,23 @@
 
 namespace millstream {
 
+class Scope;
 class ShapeRefiner;
+
+// The inside of a loop body or of a branch. A scope with a context brings every input of a new node inside (by Enter,
+// Switch, or a stack), and gives nodes without inputs a control dependency that makes them run inside.
+class FlowContext {
+ public:
+  virtual ~FlowContext() = default;
+  // `value` as seen inside: itself if it is there already. Empty after an error (reported to its scope).
+  virtual Output Import(Output value) = 0;
+  // A node that runs exactly when the inside runs.
+  virtual Node* pivot() = 0;
+  // Called for each node that was added inside.
+  virtual void Added(Node* node) = 0;
+  // Where a node of this type belongs if not inside: null, or a scope that gets it instead.
+  virtual const Scope* Elsewhere(absl::string_view, const std::vector<Output>&) { return nullptr; }
+};
 
 // Attributes given to Scope::Op: {{"T", DType::kFloat}, {"strides", std::vector<int64_t>{1, 2, 2, 1}}}.
 using Attrs = std::initializer_list<std::pair<const char*, AttrValue>>;
@@ -34,12 +50,16 @@ class Scope {
   bool ok() const { return status().ok(); }
 
   // Scopes derived from this one.
-  Scope NameScope(absl::string_view name) const;        // "a/" then "a_1/" ...
+  Scope NameScope(absl::string_view name) const;        // "a/" then "a_1/" ...; "a/" enters it again; "" is the root
   Scope WithOpName(absl::string_view name) const;       // the next op's own name
   Scope WithDevice(absl::string_view device) const;     // inner parts win, missing parts come from outside
   Scope WithControlDependencies(std::vector<Node*> nodes) const;
   Scope WithNoControlDependencies() const;
   Scope ColocateWith(Node* node) const;
+  Scope WithContext(std::shared_ptr<FlowContext> context) const;  // drops control dependencies: they are outside
+  const std::shared_ptr<FlowContext>& context() const { return context_; }
+  // `value` as nodes of this scope will see it.
+  Output Import(Output value) const { return context_ == nullptr || !value ? value : context_->Import(value); }
   const std::string& name_prefix() const { return prefix_; }
   absl::string_view device() const { return device_; }
 
@@ -61,6 +81,9 @@ class Scope {
   void AddToCollection(const std::string& name, Output value) const;
   const std::vector<Output>& Collection(const std::string& name) const;
 
+  // A name nobody has, marked as used: `name` under this scope's prefix, with "_1", "_2" ... if needed.
+  std::string UniqueName(absl::string_view name) const;
+
   // Static shape of an output as far as known.
   PartialShape ShapeOf(Output output) const;
   // The value of an output if it can be told without running.
@@ -68,12 +91,15 @@ class Scope {
 
  private:
   struct Shared;
+  Node* AddWith(absl::string_view type, std::vector<Output> inputs, AttrMap attrs) const;
+  StatusOr<Node*> MakeNode(absl::string_view type, std::vector<Output> inputs, AttrMap attrs) const;
   std::shared_ptr<Shared> shared_;
   std::string prefix_;
   std::string op_name_;
   std::string device_;
   std::vector<Node*> control_;
-  std::string colocate_;
+  std::vector<std::string> colocate_;
+  std::shared_ptr<FlowContext> context_;
 };
 
 }  // namespace millstream

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "millstream/graph/graph.h"
+#include "millstream/graph/partial_value.h"
 
 namespace millstream {
 
@@ -20,6 +21,11 @@ class ShapeRefiner {
   // Every node of the graph, in topological order.
   Status AddAll();
 
+  // What the caller knows better: the shape becomes what fits both (InvalidArgument if nothing does).
+  Status MergeShape(const Output& output, const PartialShape& shape);
+  // Replaces the shape. REQUIRES: it is true (loop invariants that the builder of the loop checks).
+  void SetShape(const Output& output, PartialShape shape);
+
   PartialShape shape(const Output& output) const;
   PartialShape handle_shape(const Output& output) const;
   DType handle_dtype(const Output& output) const;
@@ -32,9 +38,18 @@ class ShapeRefiner {
  private:
   struct Info {
     std::vector<PartialShape> shapes;
-    std::vector<PartialShape> handle_shapes;
+    std::vector<PartialShape> handle_shapes;  // empty if no output is a handle with a known shape
     std::vector<DType> handle_dtypes;
+    std::vector<PartialValue> values;         // empty if none is known
   };
+  Info& InfoOf(const Node& node);  // made if it is not there
+  const Info* FindInfo(const Output& output) const;
+  const PartialValue* FindValue(const Output& output) const;
+  Status RunShapeFn(const Node& node, Info* info) const;
+  struct LoopShape;
+  Status AddInOrder(const std::vector<Node*>& order, const std::vector<LoopShape>& loops);
+  bool WeakenLoops(std::vector<LoopShape>* loops) const;
+
   const Graph& graph_;
   std::vector<Info> infos_;  // by node id
 };
