@@ -25,7 +25,10 @@ bool IsControlFlowType(absl::string_view type) {
 }
 
 std::string ShowTypes(const std::vector<DType>& types) {
-  return absl::StrJoin(types, ", ", [](std::string* out, DType t) { out->append(DTypeName(t)); });
+  constexpr size_t kMost = 32;
+  const auto end = types.begin() + static_cast<ptrdiff_t>(std::min(types.size(), kMost));
+  return absl::StrJoin(types.begin(), end, ", ", [](std::string* out, DType t) { out->append(DTypeName(t)); }) +
+         (types.size() > kMost ? ", ..." : "");
 }
 
 }  // namespace
@@ -111,6 +114,15 @@ void Graph::RemoveNode(Node* node) {
   names_->nodes.erase(node->name_);
   nodes_[node->id_].reset();
   --num_live_;
+}
+
+void Graph::RemoveNodesFrom(int first_id) {
+  for (int id = first_id; id < id_limit(); ++id) {
+    if (nodes_[id] == nullptr) continue;
+    names_->nodes.erase(nodes_[id]->name_);
+    --num_live_;
+  }
+  nodes_.resize(first_id);
 }
 
 void Graph::Compact() {

@@ -111,6 +111,8 @@ class Graph {
   void SetControlInputs(Node* node, std::vector<Node*> from) { node->control_inputs_ = std::move(from); }
   // REQUIRES: nobody uses it any more. Ids of other nodes stay until Compact().
   void RemoveNode(Node* node);
+  // Removes every node from this id on. REQUIRES: no node before it uses one of them.
+  void RemoveNodesFrom(int first_id);
   // Renumbers nodes densely, keeping their order.
   void Compact();
 
@@ -136,6 +138,7 @@ class Graph {
   StatusOr<std::vector<Node*>> TopologicalOrder() const;
 
   const std::shared_ptr<FunctionLibrary>& library() const { return library_; }
+  void set_library(std::shared_ptr<FunctionLibrary> library) { library_ = std::move(library); }
   int64_t producer_version() const { return producer_; }
   void set_producer_version(int64_t v) { producer_ = v; }
   // Whole copy; `map` (optional) receives old node id -> new node.

@@ -1,0 +1,375 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "millstream/tensor/tensor_proto.h"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+#include "millstream/proto/tensor.pb.h"
+
+namespace millstream {
+namespace {
+
+using proto::TensorProto;
+
+// Protobuf refuses to write or read messages of 2 GiB; leave room for the fields around the bytes.
+constexpr size_t kMaxContentBytes = (size_t{1} << 31) - (1 << 16);
+
+// A view of the values of one repeated field: how many elements they make, and how to read one.
+template <typename T, typename Field>
+struct Values {
+  using Element = T;
+  Field& field;
+  int64_t size() const { return field.size(); }
+  T get(int64_t i) const { return static_cast<T>(field.Get(static_cast<int>(i))); }
+  void add(const T& v) { field.Add(v); }
+};
+
+// Complex numbers are two entries each.
+template <typename T, typename Field>
+struct ComplexValues {
+  using Element = std::complex<T>;
+  Field& field;
+  int64_t size() const { return field.size() / 2; }
+  Element get(int64_t i) const {
+    return {field.Get(static_cast<int>(2 * i)), field.Get(static_cast<int>(2 * i + 1))};
+  }
+  void add(const Element& v) {
+    field.Add(v.real());
+    field.Add(v.imag());
+  }
+};
+
+template <typename T, typename Field>
+Values<T, Field> ValuesOf(Field& field) { return {field}; }
+
+// Calls fn with the view of the field in which values of a plain type travel. Access picks const or mutable fields.
+template <typename Access, typename Fn>
+void WithValues(DType dtype, Access p, Fn&& fn) {
+  switch (dtype) {
+    case DType::kFloat: return fn(ValuesOf<float>(p.float_val()));
+    case DType::kDouble: return fn(ValuesOf<double>(p.double_val()));
+    case DType::kInt32:
+    case DType::kQint32: return fn(ValuesOf<int32_t>(p.int_val()));
+    case DType::kInt16:
+    case DType::kQint16: return fn(ValuesOf<int16_t>(p.int_val()));
+    case DType::kUint16:
+    case DType::kQuint16: return fn(ValuesOf<uint16_t>(p.int_val()));
+    case DType::kInt8:
+    case DType::kQint8: return fn(ValuesOf<int8_t>(p.int_val()));
+    case DType::kUint8:
+    case DType::kQuint8: return fn(ValuesOf<uint8_t>(p.int_val()));
+    case DType::kHalf:
+    case DType::kBfloat16: return fn(ValuesOf<uint16_t>(p.half_val()));
+    case DType::kInt64: return fn(ValuesOf<int64_t>(p.int64_val()));
+    case DType::kUint32: return fn(ValuesOf<uint32_t>(p.uint32_val()));
+    case DType::kUint64: return fn(ValuesOf<uint64_t>(p.uint64_val()));
+    case DType::kBool: return fn(ValuesOf<bool>(p.bool_val()));
+    case DType::kComplex64: return fn(ComplexValues<float, std::remove_reference_t<decltype(p.scomplex_val())>>{p.scomplex_val()});
+    case DType::kComplex128: return fn(ComplexValues<double, std::remove_reference_t<decltype(p.dcomplex_val())>>{p.dcomplex_val()});
+    default: return;
+  }
+}
+
+#define MILLSTREAM_VALUE_FIELDS(ACCESS)             \
+  ACCESS(float_val)                                 \
+  ACCESS(double_val)                                \
+  ACCESS(int_val)                                   \
+  ACCESS(half_val)                                  \
+  ACCESS(int64_val)                                 \
+  ACCESS(uint32_val)                                \
+  ACCESS(uint64_val)                                \
+  ACCESS(bool_val)                                  \
+  ACCESS(scomplex_val)                              \
+  ACCESS(dcomplex_val)
+struct Readable {
+  const TensorProto& p;
+#define MILLSTREAM_READ(field) const auto& field() const { return p.field(); }
+  MILLSTREAM_VALUE_FIELDS(MILLSTREAM_READ)
+#undef MILLSTREAM_READ
+};
+struct Writable {
+  TensorProto& p;
+#define MILLSTREAM_WRITE(field) auto& field() const { return *p.mutable_##field(); }
+  MILLSTREAM_VALUE_FIELDS(MILLSTREAM_WRITE)
+#undef MILLSTREAM_WRITE
+};
+#undef MILLSTREAM_VALUE_FIELDS
+
+Status TooManyValues(int64_t given, const Shape& shape) {
+  return errors::InvalidArgument("there are ", given, " values for a tensor of shape ", shape.ToString());
+}
+
+// Checks `bytes` against the limits and takes them from the budget.
+Status Charge(int64_t elements, int64_t bytes_each, int64_t more, const TensorDecodeOptions& options) {
+  int64_t bytes = 0;
+  if (__builtin_mul_overflow(elements, bytes_each, &bytes) || __builtin_add_overflow(bytes, more, &bytes)) {
+    bytes = std::numeric_limits<int64_t>::max();
+  }
+  if (bytes > options.max_bytes) {
+    return errors::ResourceExhausted("the tensor would take ", bytes, " bytes, at most ", options.max_bytes, " are allowed");
+  }
+  if (options.budget != nullptr) {
+    if (bytes > *options.budget) {
+      return errors::ResourceExhausted("the tensor would take ", bytes, " bytes, but only ", *options.budget,
+                                       " are left for this message");
+    }
+    *options.budget -= bytes;
+  }
+  return OkStatus();
+}
+
+StatusOr<Tensor> DecodePlainContent(DType dtype, const Shape& shape, const std::string& content,
+                                    const TensorDecodeOptions& options) {
+  const auto size = static_cast<int64_t>(DTypeSize(dtype));
+  int64_t need = 0;
+  if (__builtin_mul_overflow(shape.num_elements(), size, &need) || need != static_cast<int64_t>(content.size())) {
+    return errors::InvalidArgument("tensor_content has ", content.size(), " bytes, which do not make ", shape.num_elements(),
+                                   " elements of ", DTypeName(dtype));
+  }
+  RETURN_IF_ERROR(Charge(shape.num_elements(), size, 0, options));
+  ASSIGN_OR_RETURN(Tensor tensor, Tensor::Make(dtype, shape));
+  if (dtype == DType::kBool) {  // a bool that is neither 0 nor 1 is undefined behaviour
+    bool* out = tensor.data<bool>();
+    for (size_t i = 0; i < content.size(); ++i) out[i] = content[i] != 0;
+  } else if (!content.empty()) {
+    std::memcpy(tensor.raw(), content.data(), content.size());
+  }
+  return tensor;
+}
+
+StatusOr<Tensor> DecodePlainValues(DType dtype, const Shape& shape, const TensorProto& proto,
+                                   const TensorDecodeOptions& options) {
+  const int64_t n = shape.num_elements();
+  int64_t given = 0;
+  WithValues(dtype, Readable{proto}, [&](auto values) { given = values.size(); });
+  if (given > n) return TooManyValues(given, shape);
+  if ((dtype == DType::kComplex64 && proto.scomplex_val_size() % 2 != 0) ||
+      (dtype == DType::kComplex128 && proto.dcomplex_val_size() % 2 != 0)) {
+    return errors::InvalidArgument("complex values come in pairs");
+  }
+  RETURN_IF_ERROR(Charge(n, static_cast<int64_t>(DTypeSize(dtype)), 0, options));
+  ASSIGN_OR_RETURN(Tensor tensor, Tensor::Make(dtype, shape));
+  WithValues(dtype, Readable{proto}, [&](auto values) {
+    using T = typename decltype(values)::Element;
+    T* out = static_cast<T*>(tensor.raw());
+    for (int64_t i = 0; i < given; ++i) out[i] = values.get(i);
+    std::fill(out + given, out + n, given > 0 ? out[given - 1] : T{});
+  });
+  return tensor;
+}
+
+// What `n` elements take beyond their headers when `given` of them have `bytes(i)` bytes and the last one is repeated.
+template <typename Bytes>
+int64_t HeapBytes(int64_t n, int64_t given, Bytes bytes) {
+  int64_t total = 0, repeated = 0;
+  for (int64_t i = 0; i < given; ++i) total += static_cast<int64_t>(bytes(i));
+  if (given == 0) return 0;
+  if (__builtin_mul_overflow(n - given, static_cast<int64_t>(bytes(given - 1)), &repeated) ||
+      __builtin_add_overflow(total, repeated, &total)) {
+    return std::numeric_limits<int64_t>::max();
+  }
+  return total;
+}
+
+StatusOr<Tensor> DecodeStringValues(const Shape& shape, const TensorProto& proto, const TensorDecodeOptions& options) {
+  const int64_t n = shape.num_elements();
+  const int64_t given = proto.string_val_size();
+  if (given > n) return TooManyValues(given, shape);
+  const auto value = [&](int64_t i) -> const std::string& { return proto.string_val(static_cast<int>(i)); };
+  RETURN_IF_ERROR(Charge(n, sizeof(std::string), HeapBytes(n, given, [&](int64_t i) { return value(i).size(); }), options));
+  ASSIGN_OR_RETURN(Tensor tensor, Tensor::Make(DType::kString, shape));
+  std::string* out = tensor.data<std::string>();
+  for (int64_t i = 0; i < n && given > 0; ++i) out[i] = value(std::min(i, given - 1));
+  return tensor;
+}
+
+// Reads one base-128 number of at most 10 bytes. False if there is none.
+bool ReadVarint(absl::string_view* in, uint64_t* value) {
+  *value = 0;
+  for (int shift = 0; shift < 64 && !in->empty(); shift += 7) {
+    const auto byte = static_cast<uint8_t>(in->front());
+    in->remove_prefix(1);
+    *value |= static_cast<uint64_t>(byte & 0x7f) << shift;
+    if (byte < 0x80) return true;
+  }
+  return false;
+}
+
+// All lengths as varints, then all bytes.
+StatusOr<Tensor> DecodeStringContent(const Shape& shape, const std::string& content, const TensorDecodeOptions& options) {
+  const int64_t n = shape.num_elements();
+  const Status bad = errors::InvalidArgument("tensor_content does not hold ", n, " strings");
+  if (n > static_cast<int64_t>(content.size())) return bad;  // every length takes a byte
+  RETURN_IF_ERROR(Charge(n, sizeof(std::string), static_cast<int64_t>(content.size()), options));
+  absl::string_view lengths = content;
+  uint64_t total = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    uint64_t length = 0;
+    if (!ReadVarint(&lengths, &length) || length > content.size()) return bad;
+    total += length;
+    if (total > content.size()) return bad;
+  }
+  if (total != lengths.size()) return bad;
+  ASSIGN_OR_RETURN(Tensor tensor, Tensor::Make(DType::kString, shape));
+  absl::string_view bytes = lengths, again = content;
+  for (std::string& s : tensor.flat<std::string>()) {
+    uint64_t length = 0;
+    ReadVarint(&again, &length);
+    s.assign(bytes.data(), length);
+    bytes.remove_prefix(length);
+  }
+  return tensor;
+}
+
+StatusOr<Tensor> DecodeHandles(const Shape& shape, const TensorProto& proto, const TensorDecodeOptions& options) {
+  const int64_t n = shape.num_elements();
+  const int64_t given = proto.resource_handle_val_size();
+  if (given > n) return TooManyValues(given, shape);
+  const auto value = [&](int64_t i) -> const proto::ResourceHandleProto& {
+    return proto.resource_handle_val(static_cast<int>(i));
+  };
+  const auto bytes = [&](int64_t i) {
+    return value(i).device().size() + value(i).container().size() + value(i).name().size() + value(i).maybe_type_name().size();
+  };
+  RETURN_IF_ERROR(Charge(n, sizeof(ResourceHandle), HeapBytes(n, given, bytes), options));
+  ASSIGN_OR_RETURN(Tensor tensor, Tensor::Make(DType::kResource, shape));
+  ResourceHandle* out = tensor.data<ResourceHandle>();
+  for (int64_t i = 0; i < n && given > 0; ++i) {
+    const proto::ResourceHandleProto& from = value(std::min(i, given - 1));
+    out[i].device = from.device();
+    out[i].container = from.container();
+    out[i].name = from.name();
+    out[i].type_name = from.maybe_type_name();
+    out[i].hash_code = from.hash_code();
+  }
+  return tensor;
+}
+
+StatusOr<Tensor> DecodeVariants(const Shape& shape, const TensorProto& proto, const TensorDecodeOptions& options) {
+  if (proto.variant_val_size() > shape.num_elements()) return TooManyValues(proto.variant_val_size(), shape);
+  for (const auto& v : proto.variant_val()) {
+    if (!v.type_name().empty()) return errors::Unimplemented("variants of type '", v.type_name(), "' cannot be sent");
+  }
+  RETURN_IF_ERROR(Charge(shape.num_elements(), sizeof(Variant), 0, options));
+  return Tensor::Make(DType::kVariant, shape);
+}
+
+Status EncodeStrings(const Tensor& tensor, TensorProto* proto) {
+  size_t total = 0;
+  for (const std::string& s : tensor.flat<std::string>()) total += s.size() + 6;
+  if (total > kMaxContentBytes) return errors::InvalidArgument("Tensor of ", total, " bytes is too large for a message");
+  proto->mutable_string_val()->Reserve(static_cast<int>(tensor.num_elements()));
+  for (const std::string& s : tensor.flat<std::string>()) proto->add_string_val(s);
+  return OkStatus();
+}
+
+void EncodeHandles(const Tensor& tensor, TensorProto* proto) {
+  for (const ResourceHandle& h : tensor.flat<ResourceHandle>()) {
+    auto* to = proto->add_resource_handle_val();
+    to->set_device(h.device);
+    to->set_container(h.container);
+    to->set_name(h.name);
+    to->set_maybe_type_name(h.type_name);
+    to->set_hash_code(h.hash_code);
+  }
+}
+
+Status EncodeVariants(const Tensor& tensor, TensorProto* proto) {
+  for (const Variant& v : tensor.flat<Variant>()) {
+    if (!v.empty()) return errors::Unimplemented("Variants of type '", v.type_name(), "' cannot be sent");
+    proto->add_variant_val();
+  }
+  return OkStatus();
+}
+
+Status EncodePlain(const Tensor& tensor, TensorProto* proto, const TensorEncodeOptions& options) {
+  if (tensor.ByteSize() > kMaxContentBytes) {
+    return errors::InvalidArgument("Tensor of ", tensor.ByteSize(), " bytes is too large for a message");
+  }
+  if (tensor.num_elements() > options.max_values) {
+    proto->set_tensor_content(tensor.raw(), tensor.ByteSize());
+    return OkStatus();
+  }
+  WithValues(tensor.dtype(), Writable{*proto}, [&](auto values) {
+    using T = typename decltype(values)::Element;
+    const T* in = static_cast<const T*>(tensor.raw());
+    for (int64_t i = 0; i < tensor.num_elements(); ++i) values.add(in[i]);
+  });
+  return OkStatus();
+}
+
+}  // namespace
+
+DType DTypeFromProto(int number) {
+  if (number <= 0 || number > std::numeric_limits<uint8_t>::max()) return DType::kInvalid;
+  const auto type = static_cast<DType>(number);
+  return IsKnown(RemoveRef(type)) ? type : DType::kInvalid;
+}
+
+StatusOr<Tensor> TensorFromProto(const TensorProto& proto, const TensorDecodeOptions& options) {
+  const DType dtype = DTypeFromProto(proto.dtype());
+  if (!IsKnown(dtype)) return errors::InvalidArgument("no tensor can hold the type ", static_cast<int>(proto.dtype()));
+  ASSIGN_OR_RETURN(const Shape shape, ShapeFromProto(proto.tensor_shape()));
+  const std::string& content = proto.tensor_content();
+  switch (dtype) {
+    case DType::kString:
+      return content.empty() ? DecodeStringValues(shape, proto, options) : DecodeStringContent(shape, content, options);
+    case DType::kResource: return DecodeHandles(shape, proto, options);
+    case DType::kVariant: return DecodeVariants(shape, proto, options);
+    default:
+      return content.empty() ? DecodePlainValues(dtype, shape, proto, options)
+                             : DecodePlainContent(dtype, shape, content, options);
+  }
+}
+
+Status TensorToProto(const Tensor& tensor, TensorProto* proto, const TensorEncodeOptions& options) {
+  proto->Clear();
+  if (!IsKnown(tensor.dtype()) || !tensor.IsInitialized()) return errors::InvalidArgument("The tensor is not initialized");
+  proto->set_dtype(static_cast<proto::DataType>(tensor.dtype()));
+  ShapeToProto(tensor.shape(), proto->mutable_tensor_shape());
+  switch (tensor.dtype()) {
+    case DType::kString: return EncodeStrings(tensor, proto);
+    case DType::kResource: EncodeHandles(tensor, proto); return OkStatus();
+    case DType::kVariant: return EncodeVariants(tensor, proto);
+    default: return EncodePlain(tensor, proto, options);
+  }
+}
+
+namespace {
+
+// At most one dimension more than allowed: the checks that follow refuse it, and nobody pays for a million of them.
+std::vector<int64_t> DimsOf(const proto::TensorShapeProto& proto) {
+  std::vector<int64_t> dims;
+  for (const auto& d : proto.dim()) {
+    dims.push_back(d.size());
+    if (dims.size() > kMaxRank) break;
+  }
+  return dims;
+}
+
+}  // namespace
+
+StatusOr<Shape> ShapeFromProto(const proto::TensorShapeProto& proto) {
+  if (proto.unknown_rank()) return errors::InvalidArgument("the shape of a tensor must be known");
+  return Shape::Make(DimsOf(proto));
+}
+
+StatusOr<PartialShape> PartialShapeFromProto(const proto::TensorShapeProto& proto) {
+  if (!proto.unknown_rank()) return PartialShape::Make(DimsOf(proto));
+  if (proto.dim_size() > 0) return errors::InvalidArgument("An unknown shape must not have any dimensions set.");
+  return PartialShape::Unknown();
+}
+
+void ShapeToProto(const Shape& shape, proto::TensorShapeProto* proto) {
+  proto->Clear();
+  for (const int64_t d : shape.dims()) proto->add_dim()->set_size(d);
+}
+
+void ShapeToProto(const PartialShape& shape, proto::TensorShapeProto* proto) {
+  proto->Clear();
+  if (!shape.rank_known()) proto->set_unknown_rank(true);
+  for (const int64_t d : shape.dims()) proto->add_dim()->set_size(d);
+}
+
+}  // namespace millstream
