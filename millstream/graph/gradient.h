@@ -81,8 +81,18 @@ Status AddSymbolicGradients(const Scope& scope, const std::vector<Output>& ys, c
                             const GradientOptions& options = {});
 
 // Helpers for gradient functions.
-// The gradient `g` of a broadcast of `x`, summed back to the shape of x; for both sides of a binary op.
+// Sums `gx` and `gy`, which have the shape of broadcast(x, y), back to the shapes of x and y, and sets them as gradients of
+// inputs 0 and 1. An empty one is left out.
 void BroadcastGrads(GradContext& g, Output x, Output y, Output gx, Output gy);
+// `grad`, which has the shape of broadcast(x, other), summed back to the shape of x.
+Output SumToShapeOf(const Scope& scope, Output x, Output other, Output grad);
+// Zeros (ones) of the shape and type of `like`; a constant where the shape is known.
+Output ZerosFor(const Scope& scope, Output like);
+Output OnesFor(const Scope& scope, Output like);
+// A scalar of that type. REQUIRES: a number or bool.
+Tensor ScalarOf(DType dtype, double value);
+// True for the types that gradients flow through: floating, complex, and handles of variables.
+bool IsDifferentiable(DType dtype);
 // A sparse gradient made dense.
 Output DenseGrad(const Scope& scope, const Grad& grad);
 
