@@ -153,6 +153,7 @@ OP("Assign")
     .Input("ref: Ref(T)").Input("value: T").Output("output_ref: Ref(T)").Attr("T: type")
     .Attr("validate_shape: bool = true").Attr("use_locking: bool = true").AllowsUninitializedInput()
     .Shape(AssignShape)
+    .NotDifferentiable()
     .Cpu<AssignOp>()
     .Doc("Gives a variable a value.");
 
@@ -160,6 +161,7 @@ OP("AssignAdd")
     .Input("ref: Ref(T)").Input("value: T").Output("output_ref: Ref(T)").Attr("T: numbertype")
     .Attr("use_locking: bool = false")
     .Shape(MergeBothShapes)
+    .NotDifferentiable()
     .Cpu<AssignAdd>(NumberTypes{})
     .Doc("Adds to a variable.");
 
@@ -167,6 +169,7 @@ OP("AssignSub")
     .Input("ref: Ref(T)").Input("value: T").Output("output_ref: Ref(T)").Attr("T: numbertype")
     .Attr("use_locking: bool = false")
     .Shape(MergeBothShapes)
+    .NotDifferentiable()
     .Cpu<AssignSub>(NumberTypes{})
     .Doc("Subtracts from a variable.");
 
