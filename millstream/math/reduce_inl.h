@@ -117,7 +117,7 @@ void ReduceShortRows(const T* in, T* out, int64_t begin, int64_t end,
 template <typename Op, typename T>
 Total<Narrow<Op, T>> ReduceLongRow(const T* x, int64_t n, ThreadPool* pool) {
   using A = Total<Narrow<Op, T>>;
-  A partials[kMaxPartials];
+  A partials[kMaxPartials] = {};
   const int64_t chunk =
       ((n + kMaxPartials - 1) / kMaxPartials + kBlock - 1) / kBlock * kBlock;
   const int64_t chunks = (n + chunk - 1) / chunk;

@@ -56,7 +56,9 @@ TEST(VariableTest, AssignTakesOverAnExclusiveBufferAndCopiesAShared) {
   OpRunner assign(env, "Assign", {{"T", DType::kFloat}});
   Tensor value = Tensor::Vector<float>({1, 2});
   const void* data = value.raw();
-  ASSERT_TRUE(assign.Run({v, std::move(value)}).ok());
+  std::vector<Edge> inputs = {v};  // an initializer list would keep the value alive
+  inputs.emplace_back(std::move(value));
+  ASSERT_TRUE(assign.Run(std::move(inputs)).ok());
   EXPECT_EQ(v.ref->Snapshot().raw(), data);
   const Tensor kept = Tensor::Vector<float>({3, 4});
   ASSERT_TRUE(assign.Run({v, kept}).ok());

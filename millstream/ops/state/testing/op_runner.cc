@@ -34,7 +34,7 @@ struct OpRunner::Call {
 OpRunner::OpRunner(Env& env, std::string op, std::vector<std::pair<std::string, AttrValue>> attrs, std::string node_name)
     : env_(env), name_(node_name.empty() ? op : std::move(node_name)), entry_(OpRegistry::Global().Find(op)) {
   for (auto& [name, value] : attrs) attrs_.Set(name, value);
-  status_ = [&]() -> Status {
+  made_ = [&]() -> Status {
     if (entry_ == nullptr) return errors::NotFound("no op ", op);
     RETURN_IF_ERROR(CompleteAttrs(entry_->def, &attrs_));
     RETURN_IF_ERROR(ArgTypes(entry_->def.inputs, attrs_, &input_types_));
@@ -74,7 +74,7 @@ std::shared_ptr<OpRunner::Call> OpRunner::MakeCall(std::vector<Edge> inputs) {
 }
 
 StatusOr<std::vector<Edge>> OpRunner::Run(std::vector<Edge> inputs) {
-  RETURN_IF_ERROR(status_);
+  RETURN_IF_ERROR(made_);
   auto call = MakeCall(std::move(inputs));
   RETURN_IF_ERROR(kernel_->Compute(*call->ctx));
   return call->Outputs();
@@ -87,7 +87,7 @@ StatusOr<Tensor> OpRunner::Value(std::vector<Edge> inputs) {
 }
 
 void OpRunner::Start(std::vector<Edge> inputs, std::function<void(StatusOr<std::vector<Edge>>)> done) {
-  MS_CHECK(status_.ok());
+  MS_CHECK(made_.ok());
   auto call = MakeCall(std::move(inputs));
   auto* kernel = dynamic_cast<AsyncKernel*>(kernel_.get());
   MS_CHECK(kernel != nullptr);

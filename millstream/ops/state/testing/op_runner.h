@@ -38,7 +38,7 @@ class OpRunner {
   // REQUIRES: the op is registered and the kernel can be made; see status() for expected errors.
   OpRunner(Env& env, std::string op, std::vector<std::pair<std::string, AttrValue>> attrs = {}, std::string node_name = "");
   ~OpRunner();
-  const Status& status() const { return status_; }
+  const Status& status() const { return made_; }
 
   StatusOr<std::vector<Edge>> Run(std::vector<Edge> inputs);
   // The same for ops with one output.
@@ -56,7 +56,7 @@ class OpRunner {
   const OpEntry* entry_ = nullptr;
   std::vector<DType> input_types_, output_types_;
   std::unique_ptr<Kernel> kernel_;
-  Status status_;
+  Status made_;
 };
 
 }  // namespace millstream
