@@ -2,6 +2,7 @@
 #ifndef MILLSTREAM_GRAPH_GRADIENT_H_
 #define MILLSTREAM_GRAPH_GRADIENT_H_
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -71,6 +72,8 @@ struct GradientOptions {
   bool gate_gradients = false;         // no input gradient of an op is used before all of them are there
   enum class Aggregation { kAddN, kTree } aggregation = Aggregation::kAddN;
   std::vector<Output> stop_gradients;
+  // Asked first for each node on the way; true if it has set the gradients (gradients registered by name or by users).
+  std::function<StatusOr<bool>(GradContext&)> custom;
 };
 
 // Adds nodes that compute d(sum of ys * grad_ys)/dxs to `scope` and sets (*grads)[i] for each x (none where y does not
@@ -86,7 +89,7 @@ Status AddSymbolicGradients(const Scope& scope, const std::vector<Output>& ys, c
 void BroadcastGrads(GradContext& g, Output x, Output y, Output gx, Output gy);
 // `grad`, which has the shape of broadcast(x, other), summed back to the shape of x.
 Output SumToShapeOf(const Scope& scope, Output x, Output other, Output grad);
-// Zeros (ones) of the shape and type of `like`; a constant where the shape is known.
+// Zeros (ones) of the shape and type of `like`; a constant where the shape is known. For the handle of a variable: of its value.
 Output ZerosFor(const Scope& scope, Output like);
 Output OnesFor(const Scope& scope, Output like);
 // A scalar of that type. REQUIRES: a number or bool.

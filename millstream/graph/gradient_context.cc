@@ -51,7 +51,19 @@ bool IsDifferentiable(DType dtype) {
   return IsFloating(dtype) || IsComplex(dtype) || dtype == DType::kResource || dtype == DType::kVariant;
 }
 
-Output ZerosFor(const Scope& scope, Output like) { return like ? Filled(scope, like, 0) : Output(); }
+Output ZerosFor(const Scope& scope, Output like) {
+  if (!like) return Output();
+  if (like.dtype() != DType::kResource) return Filled(scope, like, 0);
+  const DType dtype = scope.shapes().handle_dtype(like);
+  if (dtype == DType::kInvalid) {
+    scope.Fail(errors::InvalidArgument("The type of the variable behind '", like.name(), "' is not known"));
+    return Output();
+  }
+  Output zeros = scope.Op("Fill", {scope.Op("VariableShape", {like}), scope.Const(ScalarOf(dtype, 0))});
+  if (zeros) scope.Fail(scope.shapes().MergeShape(zeros, scope.shapes().handle_shape(like)));
+  return zeros;
+}
+
 Output OnesFor(const Scope& scope, Output like) { return like ? Filled(scope, like, 1) : Output(); }
 
 Output DenseGrad(const Scope& scope, const Grad& grad) {

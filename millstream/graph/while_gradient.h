@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef MILLSTREAM_GRAPH_WHILE_GRADIENT_H_
+#define MILLSTREAM_GRAPH_WHILE_GRADIENT_H_
+
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "millstream/graph/control_flow.h"
+#include "millstream/graph/scope.h"
+
+namespace millstream {
+
+// A loop variable that code adds to a loop, up to the value that its body sees. The back edge comes with CloseVariable().
+struct NewVariable {
+  Node* enter = nullptr;
+  Node* merge = nullptr;
+  Node* branch = nullptr;  // the Switch
+  Output value() const { return Output(branch, 1); }
+};
+
+// What nodes of one loop need; shared by the loops that are differentiated and those that compute gradients.
+class LoopContext : public FlowContext {
+ public:
+  // `outside` is where values come from and Exits go to.
+  LoopContext(const Scope& outside, std::string frame_name, int64_t parallel_iterations);
+
+  Output Import(Output value) override;
+  Node* pivot() override { return pivot_; }
+  void Added(Node* node) override { inside_.insert(node); }
+
+  const Scope& outside() const { return outside_; }
+  // Adds a node as it is: nothing is brought inside. Null after an error.
+  Node* Raw(absl::string_view type, std::vector<Output> inputs, Attrs attrs = {}) const;
+  // `value` of outside, the same in all iterations.
+  Output EnterConstant(Output value);
+  // Enter and Merge; then, once the loop has its LoopCond, the Switch.
+  NewVariable OpenVariable(Output initial, const PartialShape& shape);
+  void AddSwitch(Node* loop_cond, NewVariable* v);
+  // Returns the NextIteration.
+  Node* CloseVariable(const NewVariable& v, Output next);
+  Output ExitOf(const NewVariable& v);
+
+ protected:
+  virtual bool Inside(const Output& value) const { return inside_.contains(value.node); }
+
+  const Scope outside_;
+  const std::string frame_name_;
+  const int64_t parallel_iterations_;
+  Node* pivot_ = nullptr;
+  std::unordered_set<const Node*> inside_;
+  std::unordered_map<Output, Output, OutputHash> imported_;
+};
+
+// A loop that is differentiated: gets a counter of its iterations, and pushes values onto stacks.
+class ForwardLoop : public LoopContext {
+ public:
+  ForwardLoop(const Scope& outside, const LoopFrame& loop, const ControlFlow& flow);
+  // How often the body ran: a value outside.
+  StatusOr<Output> AddCounter();
+  bool Inside(const Output& value) const override {
+    return LoopContext::Inside(value) || (flow_.frame(value.node) == &loop_);
+  }
+  // A stack (a handle outside) with one value for each iteration in which `value` exists; those `always` exist in all.
+  Output Push(const Scope& inside, Output value, bool always);
+
+ private:
+  const LoopFrame& loop_;
+  const ControlFlow& flow_;
+  Node* counter_add_ = nullptr;
+  Node* counter_next_ = nullptr;
+  Node* sync_ = nullptr;
+};
+
+// The loop that computes the gradient: one iteration for each of the other, in reverse. Values of the other loop are
+// popped from stacks when nodes want them.
+class BackwardLoop : public LoopContext {
+ public:
+  // `forward_scope` adds to the body of `forward`.
+  BackwardLoop(const Scope& outside, std::string frame_name, const LoopFrame& loop, ForwardLoop* forward,
+               const Scope& forward_scope, BranchGuards* guards);
+  // Opens the loop over `initial`, for `count` iterations.
+  Status Open(Output count, const std::vector<Output>& initial, const std::vector<PartialShape>& shapes);
+  Output value(int i) const { return variables_[i].value(); }
+  // Ends the body; the results are the final values, outside.
+  Status Close(const Scope& inside, const std::vector<Output>& next, std::vector<Output>* results);
+
+  Output Import(Output value) override;
+  // Constants are made outside once. What only asks for the shape of a value of the other loop is asked there: then the
+  // shape is kept, not the value.
+  const Scope* Elsewhere(absl::string_view type, const std::vector<Output>& inputs) override;
+
+ private:
+  Output FromForward(Output value);
+  Output Pop(Output value);
+  // The value outside that `value` of the other loop always has; empty if it varies.
+  Output Invariant(Output value) const;
+
+  ForwardLoop* const forward_;
+  const Scope forward_scope_;
+  BranchGuards* const guards_;
+  NewVariable counter_;
+  Node* counter_next_ = nullptr;
+  Node* sync_ = nullptr;
+  std::vector<NewVariable> variables_;
+};
+
+}  // namespace millstream
+
+#endif  // MILLSTREAM_GRAPH_WHILE_GRADIENT_H_
