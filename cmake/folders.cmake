@@ -4,6 +4,7 @@
 #   millstream/<folder>/**.cc             in the library, through one object library per folder
 #   millstream/<folder>/**/testing/*.cc   helpers of tests, linked into every test
 #   millstream/<folder>/**_test.cc        <folder>_test; for ops one per subfolder: ops_<subfolder>_test
+#   tests/golden*.cc                      golden_test: everything against recordings of TensorFlow
 #   tests/*_test.cc                       tests_test
 #   **_bench.cc in bench/                 one program each
 #   millstream/**_fuzz.cc                 one program each, with MILLSTREAM_FUZZ
@@ -126,7 +127,9 @@ function(millstream_tests)
     millstream_glob(sources millstream/ops/${family} "_test\\.cc$" "")
     millstream_test(ops_${family}_test unit "${sources}")
   endforeach()
-  millstream_glob(sources tests "_test\\.cc$" "/tests/consumer/")
+  millstream_glob(sources tests "/tests/golden[^/]*\\.cc$" "")
+  millstream_test(golden_test conformance "${sources}")
+  millstream_glob(sources tests "_test\\.cc$" "/tests/consumer/|/tests/golden")
   millstream_test(tests_test integration "${sources}")
 
   if(BUILD_SHARED_LIBS)
