@@ -3,29 +3,29 @@
 #define MILLSTREAM_TESTS_GOLDEN_ENGINE_H_
 
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
-#include "millstream/proto/graph.pb.h"
-#include "millstream/tensor/tensor.h"
+#include "millstream/graph/graph.h"
 
 namespace millstream {
 
-// What golden cases run on: a graph, and steps with state between them.
+// What golden cases run on: a graph, run node by node in the calling thread.
 class GoldenEngine {
  public:
   using Feeds = std::map<std::string, Tensor>;
 
-  Status Create(const proto::GraphDef& graph);
+  explicit GoldenEngine(std::shared_ptr<Graph> graph) : graph_(std::move(graph)) {}
   Status Run(const Feeds& feeds, const std::vector<std::string>& fetches, const std::vector<std::string>& targets,
              std::vector<Tensor>* outputs);
 
  private:
-  using Values = std::map<std::string, std::vector<Tensor>>;
-  StatusOr<Tensor> Output(const std::string& name, const Feeds& feeds, Values* values) const;
-  Status RunNode(const std::string& name, const Feeds& feeds, Values* values) const;
+  using Values = std::map<const Node*, std::vector<Tensor>>;
+  StatusOr<Tensor> Value(const Output& output, const Feeds& feeds, Values* values) const;
+  Status RunNode(const Node& node, const Feeds& feeds, Values* values) const;
 
-  std::map<std::string, proto::NodeDef> nodes_;
+  const std::shared_ptr<Graph> graph_;
 };
 
 }  // namespace millstream
