@@ -34,8 +34,9 @@ Status GoldenEngine::Run(const Feeds& feeds, const std::vector<std::string>& fet
     outputs->push_back(std::move(t));
   }
   for (const std::string& target : targets) {
-    ASSIGN_OR_RETURN(const Output output, graph_->FindOutput(target));
-    RETURN_IF_ERROR(RunNode(*output.node, feeds, &values));
+    const Node* node = graph_->Find(target);
+    if (node == nullptr) return errors::NotFound("no node ", target);
+    RETURN_IF_ERROR(RunNode(*node, feeds, &values));
   }
   return OkStatus();
 }

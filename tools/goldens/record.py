@@ -214,8 +214,8 @@ def _set_shape(info, shape):
   info.tensor_shape.CopyFrom(tf.TensorShape(shape).as_proto())
 
 
-def _shape_variant(case, index, outputs, override, only_error=False):
-  """Static shapes of `outputs` when the nodes of `override` are placeholders of given shapes."""
+def _shape_variant(case, index, outputs, override, values=None):
+  """Static shapes of `outputs` when the nodes of `override` are placeholders of given shapes; without values, only errors."""
   graph_def = tf.GraphDef()
   graph_def.CopyFrom(case.graph_def)
   signature = meta_graph_pb2.SignatureDef()
@@ -236,24 +236,26 @@ def _shape_variant(case, index, outputs, override, only_error=False):
     except ValueError as e:
       signature.method_name = 'error: ' + str(e)[:120]
     else:
-      if only_error:
+      if values is None:
         return
-      for name in outputs:
+      for name, value in zip(outputs, values):
         tensor = graph.get_tensor_by_name(name)
+        if not tensor.shape.is_compatible_with(np.shape(value)):  # TensorFlow's own mistake
+          continue
         info = signature.outputs[name]
         info.name, info.dtype = name, tensor.dtype.base_dtype.as_datatype_enum
         _set_shape(info, tensor.shape)
   case.signature_def['shapes/%d' % index].CopyFrom(signature)
 
 
-def _record_shapes(case, outputs, placeholders, consts):
+def _record_shapes(case, outputs, values, placeholders, consts):
   full = {t.op.name: t.shape.as_list() for t in placeholders}
   variants = [full, {n: [None] + s[1:] if s else s for n, s in full.items()},
               {n: [None] * len(s) for n, s in full.items()}, {n: None for n in full}]
   if consts:
     variants.append(dict(full, **{t.op.name: t.shape.as_list() for t in consts}))
   for i, variant in enumerate(variants):
-    _shape_variant(case, i, outputs, variant)
+    _shape_variant(case, i, outputs, variant, values)
 
 
 def _record_gradients(case, session_graph, ys, xs, feeds, dys):
@@ -401,9 +403,9 @@ def _record_op(op, inputs, attrs, label, dtype, const, grad, fd, error, unknown,
       case.graph_def.CopyFrom(graph.as_graph_def())
       _record_gradients(case, graph, [t for t, _ in ys], xs, g.feeds, dys)
     if error:
-      _shape_variant(case, 0, [], {t.op.name: np.shape(g.feeds[t]) for t in g.placeholders}, only_error=True)
+      _shape_variant(case, 0, [], {t.op.name: np.shape(g.feeds[t]) for t in g.placeholders})
     elif shapes and outputs and not unknown:
-      _record_shapes(case, [t.name for t in outputs], g.placeholders, g.consts)
+      _record_shapes(case, [t.name for t in outputs], values, g.placeholders, g.consts)
   STORE.add(case)
 
 
