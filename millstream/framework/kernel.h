@@ -3,6 +3,7 @@
 #define MILLSTREAM_FRAMEWORK_KERNEL_H_
 
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <initializer_list>
 #include <string>
@@ -27,6 +28,7 @@ struct StepContext {
   ResourceManager* resources = nullptr;       // of the task or session
   ResourceManager* step_resources = nullptr;  // stacks, TensorArrays: gone with the step
   Cancellation* cancellation = nullptr;
+  std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
   FunctionRunner* functions = nullptr;
   ThreadPool* pool = nullptr;        // inter-op: for continuations and background work
   class StepStatsCollector* stats = nullptr;  // null unless traced

@@ -105,6 +105,18 @@ Status Graph::CheckInputs(const Node& node) const {
   return OkStatus();
 }
 
+Node* Graph::AddCopy(const Node& of, std::vector<Output> inputs, std::vector<Node*> control_inputs) {
+  auto node = std::make_unique<Node>(of);
+  node->id_ = static_cast<int>(nodes_.size());
+  node->inputs_ = std::move(inputs);
+  node->control_inputs_ = std::move(control_inputs);
+  Node* raw = node.get();
+  names_->nodes.emplace(raw->name_, raw);
+  nodes_.push_back(std::move(node));
+  ++num_live_;
+  return raw;
+}
+
 void Graph::AddControlInput(Node* node, Node* from) {
   auto& inputs = node->control_inputs_;
   if (std::find(inputs.begin(), inputs.end(), from) == inputs.end()) inputs.push_back(from);

@@ -103,6 +103,8 @@ class Graph {
   // With `check_inputs` false the inputs may be incomplete (loops); finish with SetInput() and CheckInputs().
   StatusOr<Node*> AddNode(NodeSpec spec, bool check_inputs = true);
   Status CheckInputs(const Node& node) const;
+  // A twin of a node that was checked when it was added elsewhere, with inputs of this graph. REQUIRES: its name is free.
+  Node* AddCopy(const Node& of, std::vector<Output> inputs, std::vector<Node*> control_inputs);
 
   void SetInput(Node* node, int i, Output to) { node->inputs_[i] = to; }
   void AddInput(Node* node, Output from) { node->inputs_.push_back(from); }

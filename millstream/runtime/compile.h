@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef MILLSTREAM_RUNTIME_COMPILE_H_
+#define MILLSTREAM_RUNTIME_COMPILE_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "millstream/runtime/kernel_cache.h"
+#include "millstream/runtime/plan.h"
+#include "millstream/runtime/prune.h"
+
+namespace millstream {
+
+struct CompileOptions {
+  KernelCache* kernels = nullptr;
+  // The device behind a full name; null if unknown.
+  std::function<Device*(absl::string_view name)> find_device;
+  std::string owner;           // see KernelCache::Get
+  int inter_op_threads = 1;    // 1: independent ops run one after the other
+};
+
+// Turns a pruned, placed and optimized graph into a plan: every node of it runs. Linear in nodes and edges. Takes the graph.
+StatusOr<std::shared_ptr<const Plan>> Compile(PrunedGraph pruned, const CompileOptions& options);
+
+}  // namespace millstream
+
+#endif  // MILLSTREAM_RUNTIME_COMPILE_H_

@@ -1,0 +1,491 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <array>
+#include <deque>
+#include <memory>
+
+#include "millstream/runtime/executor.h"
+#include "millstream/runtime/invoke.h"
+#include "millstream/runtime/step_stats.h"
+
+namespace millstream::internal {
+namespace {
+
+struct Frame;
+
+// One iteration of a loop (or the whole plan, for frame 0): values and what nodes still wait for.
+struct Iteration {
+  Frame* frame = nullptr;
+  int64_t index = 0;
+  std::unique_ptr<Entry[]> slots;
+  std::vector<NodeWait> waits;
+  int outstanding = 0;  // nodes that are ready or running
+  int children = 0;     // loops begun in this iteration that have not ended
+};
+
+struct PendingValue {
+  int32_t node;
+  Tensor tensor;
+  Ref<Variable> ref;
+};
+
+// One run of a loop.
+struct Frame {
+  int32_t id = 0;
+  const PlanFrame* info = nullptr;
+  Iteration* parent = nullptr;
+  std::deque<std::unique_ptr<Iteration>> iterations;  // those in flight, oldest first
+  int64_t next_index = 0;
+  int enters_left = 0;
+  struct Invariant { int32_t node; Tensor tensor; Ref<Variable> ref; bool dead; };
+  std::vector<Invariant> invariants;
+  std::vector<PendingValue> waiting;  // for the iteration that must wait for an older one to end
+  std::vector<bool> exit_live;
+  std::vector<std::unique_ptr<Frame>> children;  // owned by the parent frame
+};
+
+struct Item {
+  int32_t node;
+  Iteration* iteration;
+  bool dead;
+};
+
+struct Ready {
+  std::vector<Item> now;
+  std::vector<Item> late;
+  bool Pop(Item* item) {
+    std::vector<Item>& from = now.empty() ? late : now;
+    if (from.empty()) return false;
+    *item = from.back();
+    from.pop_back();
+    return true;
+  }
+};
+
+// One step of a plan with branches or loops. Kernels run outside the lock; everything about who is ready, and frames
+// and iterations themselves, is guarded by it. Deletes itself when the step is over.
+class FrameRun {
+ public:
+  FrameRun(std::shared_ptr<const Plan> plan, const StepContext& step, std::span<const Tensor> args,
+           std::vector<Tensor>* rets, std::function<void(Status)> done)
+      : plan_(std::move(plan)), step_(step), args_(args.begin(), args.end()), rets_(rets), done_(std::move(done)) {}
+
+  void Start() {
+    Ready ready;
+    {
+      MutexLock lock(mu_);
+      root_ = std::make_unique<Frame>();
+      root_->info = &plan_->frames[0];
+      Iteration* it = NewIteration(root_.get());
+      for (size_t i = 0; i < args_.size(); ++i) {
+        Entry& e = it->slots[plan_->slot_in_frame[plan_->arg_slots[i]]];
+        e.tensor = args_[i];
+        e.uses.store(plan_->slot_uses[plan_->arg_slots[i]], std::memory_order_relaxed);
+      }
+      const auto& nodes = plan_->frames[0].nodes;
+      for (size_t k = nodes.size(); k-- > 0;) {
+        NodeWait& wait = it->waits[k];
+        const bool merge = plan_->nodes[nodes[k]].kind == NodeKind::kMerge;
+        if (wait.pending == 0 && (!merge || wait.live >= 0)) MakeReady(nodes[k], it, false, &ready);
+      }
+    }
+    Drain(&ready);
+  }
+
+ private:
+  struct Invocation {
+    FrameRun* run;
+    Item item;
+    std::vector<Entry*> inputs;
+    std::vector<Tensor> derefs;
+    std::unique_ptr<KernelContext> ctx;
+  };
+  struct ItemTask {
+    FrameRun* run;
+    Item item;
+  };
+
+  const PlanNode& NodeOf(const Item& item) const { return plan_->nodes[item.node]; }
+  Entry* Slot(Iteration* it, int32_t slot) const { return &it->slots[plan_->slot_in_frame[slot]]; }
+  // The outputs of one node lie side by side in their frame.
+  Entry* Outputs(Iteration* it, const PlanNode& node) const {
+    return node.num_outputs == 0 ? nullptr : Slot(it, node.outputs);
+  }
+
+  // Runs ready items until there are none. REQUIRES: this loop is counted in active_.
+  void Drain(Ready* ready) {
+    Item item;
+    while (ready->Pop(&item)) {
+      if (aborted_.load(std::memory_order_relaxed)) continue;
+      if (Status going = CheckGoing(step_); !going.ok()) {
+        Abort(std::move(going));
+        continue;
+      }
+      if (ready->now.size() > 0 && NodeOf(item).expensive && !item.dead && step_.pool != nullptr && step_.pool->num_workers() > 0) {
+        Dispatch(item);
+        continue;
+      }
+      Run(item, ready);
+    }
+    Leave();
+  }
+
+  void Dispatch(const Item& item) {
+    active_.fetch_add(1, std::memory_order_relaxed);
+    step_.pool->Schedule(ThreadPool::Task{[](void* object, int64_t) {
+                                            std::unique_ptr<ItemTask> task(static_cast<ItemTask*>(object));
+                                            Ready ready;
+                                            ready.now.push_back(task->item);
+                                            task->run->Drain(&ready);
+                                          },
+                                          new ItemTask{this, item}, 0});
+  }
+
+  void Gather(const Item& item, Entry** in) {
+    const PlanNode& node = NodeOf(item);
+    for (int i = 0; i < node.num_inputs; ++i) {
+      const int32_t slot = plan_->inputs[node.inputs + i];
+      in[i] = slot >= 0 ? Slot(item.iteration, slot) : const_cast<Entry*>(&plan_->constants[-1 - slot]);
+    }
+  }
+
+  KernelContext::Frame MakeFrame(const Item& item, Entry* const* in, Tensor* derefs) {
+    const PlanNode& node = NodeOf(item);
+    return {&step_, node.device, &node.node->op().def, &node.node->name(), in, derefs, node.num_inputs,
+            Outputs(item.iteration, node), plan_->slot_types.data() + node.outputs, node.num_outputs, item.iteration->index};
+  }
+
+  void PrepareOutputs(Iteration* it, const PlanNode& node, bool dead) {
+    Entry* outputs = Outputs(it, node);
+    for (int i = 0; i < node.num_outputs; ++i) {
+      outputs[i].uses.store(plan_->slot_uses[node.outputs + i], std::memory_order_relaxed);
+      outputs[i].dead = dead;
+    }
+  }
+
+  static bool MovesBetweenIterations(NodeKind kind) {
+    return kind == NodeKind::kEnter || kind == NodeKind::kConstantEnter || kind == NodeKind::kExit ||
+           kind == NodeKind::kNextIteration;
+  }
+
+  void Run(const Item& item, Ready* ready) {
+    const PlanNode& node = NodeOf(item);
+    if (item.dead || MovesBetweenIterations(node.kind)) {
+      if (!MovesBetweenIterations(node.kind)) PrepareOutputs(item.iteration, node, /*dead=*/true);
+      return Finish(item, nullptr, OkStatus(), ready);
+    }
+    PrepareOutputs(item.iteration, node, false);
+    if (node.kind == NodeKind::kMerge) {
+      Merge(item);
+      return Finish(item, nullptr, OkStatus(), ready);
+    }
+    if (node.async != nullptr) return RunAsync(item);
+    std::array<Entry*, kInlineInputs> few;
+    std::vector<Entry*> many;
+    Entry** in = few.data();
+    if (node.num_inputs > kInlineInputs) {
+      many.resize(node.num_inputs);
+      in = many.data();
+    }
+    Gather(item, in);
+    std::vector<Tensor> derefs;
+    Status status;
+    if (node.has_ref_inputs) {
+      derefs.resize(node.num_inputs);
+      status = ReadReferences(node, in, derefs.data());
+    }
+    if (status.ok()) {
+      KernelContext ctx(MakeFrame(item, in, derefs.data()));
+      ScopedNodeTrace trace(step_.stats, node);
+      status = node.kernel->Compute(ctx);
+    }
+    derefs.clear();
+    Finish(item, in, std::move(status), ready);
+  }
+
+  void Merge(const Item& item) {
+    const PlanNode& node = NodeOf(item);
+    int live;
+    {
+      MutexLock lock(mu_);
+      live = item.iteration->waits[plan_->node_in_frame[item.node]].live;
+    }
+    const int32_t slot = plan_->inputs[node.inputs + live];
+    const Entry& from = slot >= 0 ? *Slot(item.iteration, slot) : plan_->constants[-1 - slot];
+    Entry* outputs = Outputs(item.iteration, node);
+    outputs[0].tensor = from.tensor;
+    outputs[0].ref = from.ref;
+    if (node.num_outputs > 1) outputs[1].tensor = Tensor::Scalar<int32_t>(live);
+  }
+
+  void RunAsync(const Item& item) {
+    const PlanNode& node = NodeOf(item);
+    auto* call = new Invocation{this, item, std::vector<Entry*>(node.num_inputs), {}, nullptr};
+    active_.fetch_add(1, std::memory_order_relaxed);
+    Gather(item, call->inputs.data());
+    Status status;
+    if (node.has_ref_inputs) {
+      call->derefs.resize(node.num_inputs);
+      status = ReadReferences(node, call->inputs.data(), call->derefs.data());
+    }
+    if (!status.ok()) return FinishAsync(call, std::move(status));
+    call->ctx = std::make_unique<KernelContext>(MakeFrame(item, call->inputs.data(), call->derefs.data()));
+    node.async->ComputeAsync(*call->ctx, [call](Status s) { call->run->FinishAsync(call, std::move(s)); });
+  }
+
+  void FinishAsync(Invocation* call, Status status) {
+    Ready ready;
+    call->ctx.reset();
+    call->derefs.clear();
+    Finish(call->item, call->inputs.data(), std::move(status), &ready);
+    delete call;
+    if (step_.pool == nullptr || step_.pool->num_workers() == 0) return Drain(&ready);
+    Item item;
+    while (ready.Pop(&item)) Dispatch(item);
+    Leave();
+  }
+
+  // After a node ran (or was found dead): checks, releases inputs, tells consumers.
+  void Finish(const Item& item, Entry* const* in, Status status, Ready* ready) {
+    const PlanNode& node = NodeOf(item);
+    if (status.ok() && in != nullptr) status = CheckOutputs(node, Outputs(item.iteration, node));
+    if (!status.ok()) return Abort(AtNode(status, *node.node));
+    if (node.fetched && !item.dead && !MovesBetweenIterations(node.kind)) {
+      KeepFetchedValues(*plan_, node, Outputs(item.iteration, node)).IgnoreError();
+    }
+    if (in != nullptr) {
+      for (int i = 0; i < node.num_inputs; ++i) {
+        if (plan_->inputs[node.inputs + i] >= 0) ReleaseInput(in[i]);
+      }
+    }
+    MutexLock lock(mu_);
+    Propagate(item, ready);
+    --item.iteration->outstanding;
+    Retire(item.iteration->frame, ready);
+  }
+
+  void Propagate(const Item& item, Ready* ready) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    const PlanNode& node = NodeOf(item);
+    Iteration* it = item.iteration;
+    switch (node.kind) {
+      case NodeKind::kEnter:
+      case NodeKind::kConstantEnter: return PropagateEnter(item, ready);
+      case NodeKind::kExit:
+        if (!item.dead) PropagateExit(item, ready);
+        return;
+      case NodeKind::kNextIteration:
+        if (!item.dead) PropagateNext(item, ready);
+        return;
+      default: {
+        const Entry* outputs = Outputs(it, node);
+        ForEdges(item.node, [&](const PlanEdge& e) { Deliver(e, it, e.output < 0 ? item.dead : outputs[e.output].dead, ready); });
+      }
+    }
+  }
+
+  template <typename Fn>
+  void ForEdges(int32_t node, Fn fn) {
+    for (int32_t k = plan_->edges_begin[node]; k < plan_->edges_begin[node + 1]; ++k) fn(plan_->edges[k]);
+  }
+
+  // The value a moving node hands on: its only input.
+  PendingValue TakeValue(const Item& item) {
+    const PlanNode& node = NodeOf(item);
+    const int32_t slot = plan_->inputs[node.inputs];
+    if (item.dead) return {item.node, Tensor(), nullptr};
+    if (slot < 0) return {item.node, plan_->constants[-1 - slot].tensor, nullptr};
+    Entry* e = Slot(item.iteration, slot);
+    PendingValue value{item.node, e->tensor, e->ref};
+    ReleaseInput(e);
+    return value;
+  }
+
+  void Place(const PendingValue& value, Iteration* it, bool dead, Ready* ready) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    const PlanNode& node = plan_->nodes[value.node];
+    Entry* e = Slot(it, node.outputs);
+    e->tensor = value.tensor;
+    e->ref = value.ref;
+    e->dead = dead;
+    e->uses.store(plan_->slot_uses[node.outputs], std::memory_order_relaxed);
+    if (node.fetched && !dead && e->ref) e->tensor = e->ref->Snapshot();
+    ForEdges(value.node, [&](const PlanEdge& edge) { Deliver(edge, it, dead, ready); });
+  }
+
+  void PropagateEnter(const Item& item, Ready* ready) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    Frame* frame = ChildFrame(item.iteration, plan_->child_frame[item.node]);
+    PendingValue value = TakeValue(item);
+    --frame->enters_left;
+    if (NodeOf(item).kind == NodeKind::kConstantEnter) {
+      frame->invariants.push_back({item.node, value.tensor, value.ref, item.dead});
+      for (const auto& it : frame->iterations) Place(value, it.get(), item.dead, ready);
+    } else {
+      Place(value, frame->iterations.front().get(), item.dead, ready);
+    }
+    // The frame may have nothing more to do (all its nodes dead).
+    Retire(frame, ready);
+  }
+
+  Frame* ChildFrame(Iteration* it, int32_t id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    for (const auto& child : it->frame->children) {
+      if (child->id == id && child->parent == it) return child.get();
+    }
+    auto frame = std::make_unique<Frame>();
+    frame->id = id;
+    frame->info = &plan_->frames[id];
+    frame->parent = it;
+    frame->enters_left = frame->info->num_enters;
+    frame->exit_live.assign(frame->info->exits.size(), false);
+    NewIteration(frame.get());
+    ++it->children;
+    it->frame->children.push_back(std::move(frame));
+    return it->frame->children.back().get();
+  }
+
+  Iteration* NewIteration(Frame* frame) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    auto it = std::make_unique<Iteration>();
+    it->frame = frame;
+    it->index = frame->next_index++;
+    it->slots = std::make_unique<Entry[]>(static_cast<size_t>(frame->info->num_slots));
+    it->waits = it->index == 0 ? frame->info->first_wait : frame->info->later_wait;
+    frame->iterations.push_back(std::move(it));
+    return frame->iterations.back().get();
+  }
+
+  void PropagateExit(const Item& item, Ready* ready) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    Frame* frame = item.iteration->frame;
+    const auto& exits = frame->info->exits;
+    frame->exit_live[std::find(exits.begin(), exits.end(), item.node) - exits.begin()] = true;
+    Place(TakeValue(item), frame->parent, false, ready);
+  }
+
+  void PropagateNext(const Item& item, Ready* ready) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    Frame* frame = item.iteration->frame;
+    PendingValue value = TakeValue(item);
+    const int64_t wanted = item.iteration->index + 1;
+    if (wanted < frame->next_index) {
+      return Place(value, frame->iterations[wanted - frame->iterations.front()->index].get(), false, ready);
+    }
+    frame->waiting.push_back(std::move(value));
+    if (static_cast<int32_t>(frame->iterations.size()) < frame->info->parallel_iterations) BeginIteration(frame, ready);
+  }
+
+  // Starts the iteration whose values are waiting.
+  void BeginIteration(Frame* frame, Ready* ready) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    Iteration* it = NewIteration(frame);
+    for (const auto& inv : frame->invariants) Place({inv.node, inv.tensor, inv.ref}, it, inv.dead, ready);
+    std::vector<PendingValue> values;
+    values.swap(frame->waiting);
+    for (const PendingValue& value : values) Place(value, it, false, ready);
+  }
+
+  void Deliver(const PlanEdge& edge, Iteration* it, bool dead, Ready* ready) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    const PlanNode& node = plan_->nodes[edge.target];
+    NodeWait& wait = it->waits[plan_->node_in_frame[edge.target]];
+    if (node.kind == NodeKind::kMerge) {
+      if (edge.output < 0) --wait.pending;
+      else if (dead) --wait.dead_left;
+      else if (wait.live < 0) wait.live = edge.input;
+      if (wait.fired || wait.pending > 0 || (wait.live < 0 && wait.dead_left > 0)) return;
+      wait.fired = true;
+      return MakeReady(edge.target, it, wait.live < 0, ready);
+    }
+    wait.any_dead |= dead;
+    if (--wait.pending == 0) {
+      MakeReady(edge.target, it, wait.any_dead && node.kind != NodeKind::kControlTrigger, ready);
+    }
+  }
+
+  void MakeReady(int32_t node, Iteration* it, bool dead, Ready* ready) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    it->waits[plan_->node_in_frame[node]].fired = true;
+    ++it->outstanding;
+    (plan_->nodes[node].update && !dead ? ready->late : ready->now).push_back({node, it, dead});
+  }
+
+  // Frees iterations that are over, begins the next one where it was held back, ends the frame after its last.
+  void Retire(Frame* frame, Ready* ready) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    while (frame->parent != nullptr) {
+      while (!frame->iterations.empty()) {
+        Iteration* it = frame->iterations.front().get();
+        if (it->outstanding > 0 || it->children > 0 || (it->index == 0 && frame->enters_left > 0)) return;
+        frame->iterations.pop_front();
+        if (!frame->waiting.empty()) BeginIteration(frame, ready);
+      }
+      Frame* parent = frame->parent->frame;
+      EndFrame(frame, ready);
+      frame = parent;
+    }
+  }
+
+  // Results that the loop never produced are dead.
+  void EndFrame(Frame* frame, Ready* ready) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    Iteration* parent = frame->parent;
+    for (size_t i = 0; i < frame->exit_live.size(); ++i) {
+      if (!frame->exit_live[i]) Place({frame->info->exits[i], Tensor(), nullptr}, parent, true, ready);
+    }
+    --parent->children;
+    auto& siblings = parent->frame->children;
+    siblings.erase(std::find_if(siblings.begin(), siblings.end(), [&](const auto& f) { return f.get() == frame; }));
+  }
+
+  void Abort(Status status) {
+    {
+      MutexLock lock(mu_);
+      if (status_.ok()) status_ = status;
+    }
+    aborted_.store(true, std::memory_order_release);
+    if (step_.cancellation != nullptr) step_.cancellation->StartCancel(std::move(status));
+  }
+
+  Status TakeRootResults() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    rets_->resize(plan_->ret_slots.size());
+    Iteration* root = root_->iterations.front().get();
+    for (size_t i = 0; i < plan_->ret_slots.size(); ++i) {
+      const int32_t slot = plan_->ret_slots[i];
+      if (slot >= Plan::kArgResult) {
+        (*rets_)[i] = args_[slot - Plan::kArgResult];
+        continue;
+      }
+      const Entry& e = slot < 0 ? plan_->constants[-1 - slot] : *Slot(root, slot);
+      if (e.dead || (!e.tensor.IsInitialized() && !e.ref)) {
+        return errors::InvalidArgument("Retval[", i, "] does not have value");
+      }
+      if (!e.tensor.IsInitialized()) return errors::FailedPrecondition("Attempting to use uninitialized value ", e.ref->name());
+      (*rets_)[i] = e.tensor;
+    }
+    return OkStatus();
+  }
+
+  void Leave() {
+    if (active_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+    Status status;
+    {
+      MutexLock lock(mu_);
+      status = status_;
+      if (status.ok()) status = TakeRootResults();
+    }
+    auto done = std::move(done_);
+    delete this;
+    done(std::move(status));
+  }
+
+  const std::shared_ptr<const Plan> plan_;
+  const StepContext& step_;
+  const std::vector<Tensor> args_;
+  std::vector<Tensor>* const rets_;
+  std::function<void(Status)> done_;
+  std::atomic<int32_t> active_{1};
+  std::atomic<bool> aborted_{false};
+  Mutex mu_;
+  std::unique_ptr<Frame> root_ ABSL_GUARDED_BY(mu_);
+  Status status_ ABSL_GUARDED_BY(mu_);
+};
+
+}  // namespace
+
+void RunFrames(std::shared_ptr<const Plan> plan, const StepContext& step, std::span<const Tensor> args,
+               std::vector<Tensor>* rets, std::function<void(Status)> done) {
+  if (Status s = CheckArgs(*plan, args); !s.ok()) return done(std::move(s));
+  (new FrameRun(std::move(plan), step, args, rets, std::move(done)))->Start();
+}
+
+}  // namespace millstream::internal

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "millstream/runtime/invoke.h"
+
+#include "absl/strings/match.h"
+
+namespace millstream {
+
+Status ReadReferences(const PlanNode& node, Entry* const* inputs, Tensor* values) {
+  for (int i = 0; i < node.num_inputs; ++i) {
+    const Entry* e = inputs[i];
+    if (!e->ref) continue;
+    values[i] = e->ref->Snapshot();
+    if (!values[i].IsInitialized() && !node.node->op().def.allows_uninitialized_input) {
+      return errors::FailedPrecondition("Attempting to use uninitialized value ", e->ref->name());
+    }
+  }
+  return OkStatus();
+}
+
+Status AtNode(const Status& status, const Node& node) {
+  if (absl::StrContains(status.message(), "{{node ")) return status;  // named where it came from
+  Status named(status.code(), absl::StrCat(status.message(), "\n\t [[{{node ", node.name(), "}}]]"));
+  status.ForEachPayload([&](absl::string_view url, const absl::Cord& payload) { named.SetPayload(url, payload); });
+  return named;
+}
+
+Status CheckOutputs(const PlanNode& node, const Entry* outputs) {
+  for (int i = 0; i < node.num_outputs; ++i) {
+    const Entry& e = outputs[i];
+    if (!e.tensor.IsInitialized() && !e.ref && !e.dead) {
+      return errors::Internal("Missing ", i, "-th output from {{node ", node.node->name(), "}}");
+    }
+  }
+  return OkStatus();
+}
+
+}  // namespace millstream

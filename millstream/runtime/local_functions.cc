@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "millstream/runtime/local_functions.h"
+
+#include <algorithm>
+
+#include "millstream/runtime/executor.h"
+
+namespace millstream {
+
+class LocalFunctions::Instance final : public CompiledFunction {
+ public:
+  explicit Instance(std::shared_ptr<const Plan> plan) : plan_(std::move(plan)) {}
+  const std::vector<DType>& arg_types() const override { return plan_->arg_types; }
+  const std::vector<DType>& ret_types() const override { return plan_->ret_types; }
+  const std::shared_ptr<const Plan>& plan() const { return plan_; }
+
+ private:
+  const std::shared_ptr<const Plan> plan_;
+};
+
+namespace {
+
+std::string InstanceKey(const NameAttrList& function) {
+  std::string key = function.name;
+  auto attrs = function.attrs;
+  std::sort(attrs.begin(), attrs.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  for (const auto& [name, value] : attrs) absl::StrAppend(&key, ";", name, "=", value.ToString());
+  return key;
+}
+
+// The part of a body that must run: results, what the function says must run, and every op with an effect.
+StatusOr<PrunedGraph> PruneBody(const FunctionBody& body) {
+  std::vector<Output> rets;
+  for (Node* ret : body.rets) rets.push_back(ret->input(0));
+  std::vector<Node*> targets = body.args;
+  targets.insert(targets.end(), body.control_rets.begin(), body.control_rets.end());
+  for (const auto& node : body.graph->nodes()) {
+    if (node != nullptr && node->IsStateful() && !node->Is("_Arg") && !node->Is("_Retval")) targets.push_back(node.get());
+  }
+  ASSIGN_OR_RETURN(PrunedGraph pruned, Prune(*body.graph, {}, rets, targets));
+  pruned.args.assign(pruned.targets.begin(), pruned.targets.begin() + static_cast<ptrdiff_t>(body.args.size()));
+  pruned.targets.erase(pruned.targets.begin(), pruned.targets.begin() + static_cast<ptrdiff_t>(body.args.size()));
+  return pruned;
+}
+
+}  // namespace
+
+StatusOr<std::shared_ptr<CompiledFunction>> LocalFunctions::Instantiate(const NameAttrList& function) {
+  const std::string key = InstanceKey(function);
+  {
+    MutexLock lock(mu_);
+    auto it = instances_.find(key);
+    if (it != instances_.end()) return it->second;
+  }
+  // Outside the lock: bodies may call further functions.
+  ASSIGN_OR_RETURN(std::shared_ptr<CompiledFunction> made, Compile(function, key));
+  MutexLock lock(mu_);
+  return instances_.emplace(key, std::move(made)).first->second;
+}
+
+StatusOr<std::shared_ptr<CompiledFunction>> LocalFunctions::Compile(const NameAttrList& function, const std::string& key) {
+  ASSIGN_OR_RETURN(FunctionBody body, library_->Instantiate(function));
+  ASSIGN_OR_RETURN(PrunedGraph pruned, PruneBody(body));
+  RETURN_IF_ERROR(prepare_(&pruned));
+  CompileOptions options = compile_;
+  options.owner = key;
+  ASSIGN_OR_RETURN(std::shared_ptr<const Plan> plan, millstream::Compile(std::move(pruned), options));
+  return std::shared_ptr<CompiledFunction>(std::make_shared<Instance>(std::move(plan)));
+}
+
+void LocalFunctions::RunAsync(const CompiledFunction& function, const StepContext& step, std::vector<Tensor> args,
+                              std::vector<Tensor>* rets, std::function<void(Status)> done) {
+  RunPlanAsync(static_cast<const Instance&>(function).plan(), step, args, rets, std::move(done));
+}
+
+}  // namespace millstream

@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "millstream/runtime/local_session.h"
+
+#include <algorithm>
+#include <mutex>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_split.h"
+#include "millstream/base/logging.h"
+#include "millstream/base/notification.h"
+#include "millstream/framework/cpu_device.h"
+#include "millstream/graph/import.h"
+#include "millstream/proto/config.pb.h"
+#include "millstream/proto/graph.pb.h"
+#include "millstream/runtime/executor.h"
+#include "millstream/runtime/step_stats.h"
+
+namespace millstream {
+namespace {
+
+int Threads(int asked) { return asked > 0 ? asked : NumCores(); }
+
+uint64_t NewIncarnation() {
+  static std::atomic<uint64_t> counter{0};
+  const auto now = static_cast<uint64_t>(std::chrono::system_clock::now().time_since_epoch().count());
+  return (now * 0x9e3779b97f4a7c15ull) ^ (counter.fetch_add(1) + 1);
+}
+
+// Joins names into a key; names hold no control characters, so it is unambiguous.
+template <typename Feeds>
+void AppendKey(std::string* key, const Feeds& feeds, const std::vector<std::string>& fetches,
+               const std::vector<std::string>& targets) {
+  for (const auto& feed : feeds) {
+    if constexpr (std::is_same_v<std::decay_t<decltype(feed)>, std::string>) key->append(feed);
+    else key->append(feed.first);
+    key->push_back('\n');
+  }
+  key->push_back('\1');
+  for (const std::string& name : fetches) key->append(name).push_back('\n');
+  key->push_back('\2');
+  for (const std::string& name : targets) key->append(name).push_back('\n');
+}
+
+}  // namespace
+
+class LocalSession::RunningStep {
+ public:
+  RunningStep(LocalSession* session, Cancellation* cancellation) : session_(session), cancellation_(cancellation) {
+    MutexLock lock(session_->steps_mu_);
+    if (session_->closed_) {
+      status_ = errors::Cancelled("Session has been closed.");
+      return;
+    }
+    session_->steps_.push_back(cancellation_);
+  }
+  ~RunningStep() {
+    if (!status_.ok()) return;
+    MutexLock lock(session_->steps_mu_);
+    auto it = std::find(session_->steps_.begin(), session_->steps_.end(), cancellation_);
+    *it = session_->steps_.back();
+    session_->steps_.pop_back();
+    if (session_->closed_ && session_->steps_.empty()) session_->steps_ended_.NotifyAll();
+  }
+  const Status& status() const { return status_; }
+
+ private:
+  LocalSession* const session_;
+  Cancellation* const cancellation_;
+  Status status_;
+};
+
+LocalSession::LocalSession(const SessionOptions& options)
+    : options_(options), intra_pool_(std::make_unique<ThreadPool>(Threads(options.intra_op_threads))),
+      kernels_(&resources_, nullptr), library_(std::make_shared<FunctionLibrary>()),
+      graph_(std::make_unique<Graph>(library_)) {
+  if (options.inter_op_threads > 0 && options.inter_op_threads != options.intra_op_threads) {
+    inter_pool_ = std::make_unique<ThreadPool>(options.inter_op_threads);
+  }
+  auto cpus = options.device_count.find("CPU");
+  const int count = cpus == options.device_count.end() ? 1 : std::max(1, cpus->second);
+  for (int i = 0; i < count; ++i) {
+    DeviceAttributes attributes;
+    attributes.name = absl::StrCat("/job:localhost/replica:0/task:0/device:CPU:", i);
+    attributes.type = "CPU";
+    attributes.incarnation = NewIncarnation();
+    devices_.push_back(std::make_unique<CpuDevice>(std::move(attributes), intra_pool_.get()));
+  }
+  functions_ = std::make_unique<LocalFunctions>(library_, MakeCompileOptions(), [this](PrunedGraph* p) { return Prepare(p); });
+  kernels_.set_functions(functions_.get());
+}
+
+LocalSession::~LocalSession() { Close().IgnoreError(); }
+
+CompileOptions LocalSession::MakeCompileOptions() {
+  CompileOptions options;
+  options.kernels = &kernels_;
+  options.find_device = [this](absl::string_view name) { return FindDevice(name); };
+  options.inter_op_threads = Threads(options_.inter_op_threads);
+  return options;
+}
+
+Device* LocalSession::FindDevice(absl::string_view name) const {
+  for (const auto& device : devices_) {
+    if (device->name() == name) return device.get();
+  }
+  return nullptr;
+}
+
+Status LocalSession::Create(const proto::GraphDef& graph) {
+  {
+    MutexLock lock(graph_mu_);
+    if (created_) return errors::AlreadyExists("A Graph has already been created for this session.");
+    created_ = true;
+  }
+  return Extend(graph);
+}
+
+Status LocalSession::Extend(const proto::GraphDef& graph) {
+  MutexLock lock(graph_mu_);
+  created_ = true;
+  ImportOptions import;
+  import.max_nodes = options_.max_graph_nodes;
+  import.max_tensor_bytes = options_.max_tensor_bytes;
+  const int first = graph_->id_limit();
+  RETURN_IF_ERROR(ImportGraph(graph, import, graph_.get()));
+  return Place(first);
+}
+
+Status LocalSession::Extend(const Graph& graph) {
+  MutexLock lock(graph_mu_);
+  created_ = true;
+  const int first = graph_->id_limit();
+  std::vector<Node*> twin(static_cast<size_t>(graph.id_limit()), nullptr);
+  std::vector<const Node*> fresh;
+  for (const auto& node : graph.nodes()) {
+    if (node == nullptr) continue;
+    twin[node->id()] = graph_->Find(node->name());
+    if (twin[node->id()] != nullptr) continue;
+    twin[node->id()] = graph_->AddCopy(*node, {}, {});
+    fresh.push_back(node.get());
+  }
+  for (const Node* node : fresh) {
+    std::vector<Output> inputs;
+    for (const Output& in : node->inputs()) inputs.emplace_back(twin[in.node->id()], in.index);
+    std::vector<Node*> control;
+    for (const Node* in : node->control_inputs()) control.push_back(twin[in->id()]);
+    graph_->SetInputs(twin[node->id()], std::move(inputs));
+    graph_->SetControlInputs(twin[node->id()], std::move(control));
+  }
+  return Place(first);
+}
+
+Status LocalSession::Place(int first_node) {
+  for (int id = first_node; id < graph_->id_limit(); ++id) {
+    Node* node = graph_->nodes()[id].get();
+    node->set_assigned_device(devices_[0]->name());
+    if (options_.log_device_placement) {
+      LogInfo(absl::StrCat(node->name(), ": (", node->type(), "): ", node->assigned_device()));
+    }
+  }
+  return OkStatus();
+}
+
+Status LocalSession::Prepare(PrunedGraph* pruned) const {
+  for (const auto& node : pruned->graph->nodes()) {
+    if (node != nullptr && node->assigned_device().empty()) node->set_assigned_device(devices_[0]->name());
+  }
+  return OkStatus();
+}
+
+StatusOr<LocalSession::PlanPtr> LocalSession::MakePlan(const std::vector<std::string>& feeds,
+                                                       const std::vector<std::string>& fetches,
+                                                       const std::vector<std::string>& targets) {
+  MutexLock lock(graph_mu_);
+  std::vector<Output> feed_outputs, fetch_outputs;
+  std::vector<Node*> target_nodes;
+  for (const std::string& name : feeds) {
+    StatusOr<Output> out = graph_->FindOutput(name);
+    if (!out.ok()) return errors::NotFound("FeedInputs: unable to find feed output ", name);
+    feed_outputs.push_back(*out);
+  }
+  for (const std::string& name : fetches) {
+    StatusOr<Output> out = graph_->FindOutput(name);
+    if (!out.ok()) return errors::NotFound("FetchOutputs node ", name, ": not found");
+    fetch_outputs.push_back(*out);
+  }
+  for (const std::string& name : targets) {
+    Node* node = graph_->Find(name);
+    if (node == nullptr) return errors::NotFound("PruneForTargets: Some target nodes not found: ", name);
+    target_nodes.push_back(node);
+  }
+  ASSIGN_OR_RETURN(PrunedGraph pruned, Prune(*graph_, feed_outputs, fetch_outputs, target_nodes));
+  RETURN_IF_ERROR(Prepare(&pruned));
+  return Compile(std::move(pruned), MakeCompileOptions());
+}
+
+StatusOr<LocalSession::PlanPtr> LocalSession::FindPlan(const Feeds& feeds, const std::vector<std::string>& fetches,
+                                                       const std::vector<std::string>& targets) {
+  thread_local std::string key;
+  key.clear();
+  AppendKey(&key, feeds, fetches, targets);
+  {
+    std::shared_lock lock(plans_mu_);
+    auto it = plans_.find(key);
+    if (it != plans_.end()) return it->second;
+  }
+  std::vector<std::string> feed_names;
+  for (const auto& feed : feeds) feed_names.push_back(feed.first);
+  ASSIGN_OR_RETURN(PlanPtr plan, MakePlan(feed_names, fetches, targets));
+  std::unique_lock lock(plans_mu_);
+  return plans_.emplace(key, std::move(plan)).first->second;
+}
+
+Status LocalSession::Run(const RunOptions& options, const Feeds& feeds, const std::vector<std::string>& fetches,
+                         const std::vector<std::string>& targets, std::vector<Tensor>* outputs,
+                         proto::RunMetadata* metadata) {
+  ASSIGN_OR_RETURN(PlanPtr plan, FindPlan(feeds, fetches, targets));
+  constexpr size_t kFew = 16;
+  std::vector<Tensor> unwanted;
+  if (outputs == nullptr) outputs = &unwanted;
+  if (feeds.size() <= kFew) {
+    std::array<Tensor, kFew> args;
+    for (size_t i = 0; i < feeds.size(); ++i) args[i] = feeds[i].second;
+    return RunPlanStep(plan, options, std::span(args.data(), feeds.size()), outputs, metadata);
+  }
+  std::vector<Tensor> args;
+  for (const auto& feed : feeds) args.push_back(feed.second);
+  return RunPlanStep(plan, options, args, outputs, metadata);
+}
+
+Status LocalSession::RunPlanStep(const PlanPtr& plan, const RunOptions& options, std::span<const Tensor> args,
+                                 std::vector<Tensor>* outputs, proto::RunMetadata* metadata) {
+  Cancellation own;
+  Cancellation* cancellation = options.cancellation != nullptr ? options.cancellation : &own;
+  RunningStep running(this, cancellation);
+  RETURN_IF_ERROR(running.status());
+  ResourceManager step_resources("step");
+  StepStatsCollector stats;
+  StepContext step;
+  step.step_id = next_step_.fetch_add(1, std::memory_order_relaxed);
+  step.resources = &resources_;
+  step.step_resources = &step_resources;
+  step.cancellation = cancellation;
+  step.functions = functions_.get();
+  step.pool = inter_pool_ != nullptr ? inter_pool_.get() : intra_pool_.get();
+  step.stats = options.full_trace && metadata != nullptr ? &stats : nullptr;
+  const int64_t timeout_ms = options.timeout_ms > 0 ? options.timeout_ms : options_.operation_timeout_ms;
+  if (timeout_ms > 0) step.deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(timeout_ms);
+  Status status = RunPlan(plan, step, args, outputs);
+  if (step.stats != nullptr) stats.Export(metadata->mutable_step_stats());
+  return status;
+}
+
+StatusOr<Session::CallableHandle> LocalSession::MakeCallable(const std::vector<std::string>& feeds,
+                                                             const std::vector<std::string>& fetches,
+                                                             const std::vector<std::string>& targets) {
+  ASSIGN_OR_RETURN(PlanPtr plan, MakePlan(feeds, fetches, targets));
+  std::unique_lock lock(plans_mu_);
+  callables_.emplace(next_callable_, std::move(plan));
+  return next_callable_++;
+}
+
+Status LocalSession::RunCallable(CallableHandle handle, const std::vector<Tensor>& feeds, std::vector<Tensor>* outputs,
+                                 const RunOptions& options, proto::RunMetadata* metadata) {
+  PlanPtr plan;
+  {
+    std::shared_lock lock(plans_mu_);
+    auto it = callables_.find(handle);
+    if (it == callables_.end()) return errors::InvalidArgument("No such callable handle: ", handle);
+    plan = it->second;
+  }
+  return RunPlanStep(plan, options, feeds, outputs, metadata);
+}
+
+Status LocalSession::ReleaseCallable(CallableHandle handle) {
+  std::unique_lock lock(plans_mu_);
+  if (callables_.erase(handle) == 0) return errors::InvalidArgument("No such callable handle: ", handle);
+  return OkStatus();
+}
+
+StatusOr<std::string> LocalSession::PartialRunSetup(const std::vector<std::string>&, const std::vector<std::string>&,
+                                                    const std::vector<std::string>&) {
+  return errors::Unimplemented("partial_run is not available yet");
+}
+
+Status LocalSession::PartialRun(const std::string&, const Feeds&, const std::vector<std::string>&, std::vector<Tensor>*) {
+  return errors::Unimplemented("partial_run is not available yet");
+}
+
+std::vector<DeviceAttributes> LocalSession::ListDevices() {
+  std::vector<DeviceAttributes> list;
+  for (const auto& device : devices_) list.push_back(device->attributes());
+  return list;
+}
+
+Status LocalSession::Close() {
+  std::vector<Cancellation*> running;
+  MutexLock lock(steps_mu_);
+  closed_ = true;
+  running = steps_;
+  for (Cancellation* step : running) step->StartCancel(errors::Cancelled("Session was closed."));
+  while (!steps_.empty()) steps_ended_.Wait(steps_mu_);
+  return OkStatus();
+}
+
+StatusOr<std::unique_ptr<Session>> NewSession(const SessionOptions& options) {
+  return std::unique_ptr<Session>(std::make_unique<LocalSession>(options));
+}
+
+}  // namespace millstream

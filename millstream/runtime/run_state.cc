@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "millstream/runtime/run_state.h"
+
+namespace millstream {
+
+RunState::RunState(const Plan& plan) : num_slots(plan.control_flow ? 0 : plan.num_slots) {
+  slots = std::make_unique<Entry[]>(static_cast<size_t>(num_slots));
+  if (!plan.serial && !plan.control_flow) pending = std::make_unique<std::atomic<int32_t>[]>(plan.nodes.size());
+}
+
+RunState::~RunState() = default;
+
+void RunState::Clear() {
+  for (int32_t i = 0; i < num_slots; ++i) {
+    slots[i].tensor = Tensor();
+    slots[i].ref = nullptr;
+    slots[i].dead = false;
+  }
+}
+
+Plan::Plan() = default;
+Plan::~Plan() = default;
+
+std::unique_ptr<RunState> Plan::TakeState() const {
+  {
+    MutexLock lock(mu_);
+    if (!free_states_.empty()) {
+      std::unique_ptr<RunState> state = std::move(free_states_.back());
+      free_states_.pop_back();
+      return state;
+    }
+  }
+  return std::make_unique<RunState>(*this);
+}
+
+void Plan::ReturnState(std::unique_ptr<RunState> state) const {
+  MutexLock lock(mu_);
+  free_states_.push_back(std::move(state));
+}
+
+}  // namespace millstream

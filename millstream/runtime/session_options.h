@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef MILLSTREAM_RUNTIME_SESSION_OPTIONS_H_
+#define MILLSTREAM_RUNTIME_SESSION_OPTIONS_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "millstream/base/status.h"
+
+namespace millstream {
+
+namespace proto { class ConfigProto; }
+
+// Which graph rewrites a session makes; none changes results beyond rounding.
+struct RewriteOptions {
+  bool constant_folding = true;
+  bool common_subexpressions = true;
+  bool arithmetic = true;
+  bool fusion = true;
+  bool function_inlining = true;
+
+  static RewriteOptions None() { return {false, false, false, false, false}; }
+};
+
+// The parts of TensorFlow's ConfigProto that mean something here.
+struct SessionOptions {
+  int inter_op_threads = 0;  // 0: one for each core
+  int intra_op_threads = 0;
+  int64_t operation_timeout_ms = 0;  // 0: no limit
+  bool allow_soft_placement = false;
+  bool log_device_placement = false;
+  std::map<std::string, int> device_count;  // {"CPU", 2}
+  RewriteOptions rewrite;
+  int64_t max_graph_nodes = int64_t{4} << 20;
+  int64_t max_tensor_bytes = int64_t{2} << 30;
+
+  // InvalidArgument if a value makes no sense.
+  static StatusOr<SessionOptions> FromProto(const proto::ConfigProto& config);
+};
+
+}  // namespace millstream
+
+#endif  // MILLSTREAM_RUNTIME_SESSION_OPTIONS_H_

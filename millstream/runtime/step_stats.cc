@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "millstream/runtime/step_stats.h"
+
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <map>
+
+#include "millstream/proto/step_stats.pb.h"
+
+namespace millstream {
+
+int64_t ScopedNodeTrace::NowNanos() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+void ScopedNodeTrace::Finish() {
+  stats_->Add({node_.node, node_.device, start_ns_, NowNanos(), static_cast<uint32_t>(syscall(SYS_gettid))});
+}
+
+void StepStatsCollector::Add(const Record& record) {
+  MutexLock lock(mu_);
+  records_.push_back(record);
+}
+
+void StepStatsCollector::Export(proto::StepStats* stats) const {
+  MutexLock lock(mu_);
+  std::vector<Record> sorted = records_;
+  std::sort(sorted.begin(), sorted.end(), [](const Record& a, const Record& b) { return a.start_ns < b.start_ns; });
+  std::map<std::string, proto::DeviceStepStats*> devices;
+  for (const Record& r : sorted) {
+    proto::DeviceStepStats*& device = devices[r.device->name()];
+    if (device == nullptr) {
+      device = stats->add_dev_stats();
+      device->set_device(r.device->name());
+    }
+    proto::NodeExecStats* node = device->add_node_stats();
+    node->set_node_name(r.node->name());
+    node->set_timeline_label(absl::StrCat(r.node->name(), " = ", r.node->type(), "()"));
+    node->set_all_start_micros(r.start_ns / 1000);
+    node->set_all_start_nanos(r.start_ns);
+    node->set_op_start_rel_micros(0);
+    node->set_op_end_rel_micros((r.end_ns - r.start_ns) / 1000);
+    node->set_op_end_rel_nanos(r.end_ns - r.start_ns);
+    node->set_all_end_rel_micros((r.end_ns - r.start_ns) / 1000);
+    node->set_all_end_rel_nanos(r.end_ns - r.start_ns);
+    node->set_thread_id(r.thread);
+  }
+}
+
+}  // namespace millstream
