@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "millstream/ops/math/add.h"
+
+#include "millstream/ops/math/elementwise.h"
+#include "millstream/ops/math/gradients.h"
+
+namespace millstream {
+namespace {
+
+struct AddFn {
+  static constexpr bool kModular = true;
+  template <typename T>
+  MILLSTREAM_ALWAYS_INLINE T operator()(T x, T y) const { return static_cast<T>(x + y); }
+  std::string operator()(const std::string& x, const std::string& y) const { return x + y; }
+};
+
+struct SubFn {
+  static constexpr bool kModular = true;
+  template <typename T>
+  MILLSTREAM_ALWAYS_INLINE T operator()(T x, T y) const { return static_cast<T>(x - y); }
+};
+
+Status AddGrad(GradContext& g) {
+  const Output dy = g.dy(0);
+  BroadcastGrads(g, g.input(0), g.input(1), dy, dy);
+  return g.status();
+}
+
+Status SubGrad(GradContext& g) {
+  const Output dy = g.dy(0);
+  BroadcastGrads(g, g.input(0), g.input(1), dy, GradMath(g).Neg(dy));
+  return g.status();
+}
+
+using AddTypes = Join<FloatComplexTypes, Types<uint8_t, int8_t, int16_t, int32_t, int64_t, std::string>>;
+
+OP("Add")
+    .Input("x: T")
+    .Input("y: T")
+    .Output("z: T")
+    .Attr("T: {bfloat16, half, float, double, uint8, int8, int16, int32, int64, complex64, complex128, string}")
+    .Shape(BroadcastBinaryShape)
+    .Gradient(AddGrad)
+    .CpuFor<Binary<AddFn, AddTypes>>(AddTypes{})
+    .Doc("x + y, element by element with broadcasting; strings are joined.");
+
+OP("AddV2")
+    .Input("x: T")
+    .Input("y: T")
+    .Output("z: T")
+    .Attr("T: {bfloat16, half, float, double, uint8, uint16, uint32, uint64, int8, int16, int32, int64, "
+          "complex64, complex128}")
+    .Commutative()
+    .Aggregate()
+    .Shape(BroadcastBinaryShape)
+    .Gradient(AddGrad)
+    .CpuFor<Binary<AddFn, NumberTypes>>(NumberTypes{})
+    .Doc("x + y, element by element with broadcasting.");
+
+OP("Sub")
+    .Input("x: T")
+    .Input("y: T")
+    .Output("z: T")
+    .Attr("T: {bfloat16, half, float, double, uint8, int8, uint16, int16, int32, int64, complex64, "
+          "complex128, uint32, uint64}")
+    .Shape(BroadcastBinaryShape)
+    .Gradient(SubGrad)
+    .CpuFor<Binary<SubFn, NumberTypes>>(NumberTypes{})
+    .Doc("x - y, element by element with broadcasting.");
+
+}  // namespace
+
+elementwise::LoopInfo<elementwise::BinaryLoop> AddLoop(DType dtype) {
+  return elementwise::SelectBinary<AddFn>(NumberTypes{}, dtype);
+}
+
+}  // namespace millstream

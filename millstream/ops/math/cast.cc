@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cstring>
+
+#include "millstream/ops/math/cast.h"
+#include "millstream/ops/math/gradients.h"
+#include "millstream/ops/math/narrow.h"
+
+namespace millstream {
+namespace {
+
+constexpr int64_t kBlock = 1024;
+
+DType RealOf(DType t) {
+  if (t == DType::kComplex64) return DType::kFloat;
+  return t == DType::kComplex128 ? DType::kDouble : t;
+}
+
+bool IsNarrow(DType t) { return t == DType::kHalf || t == DType::kBfloat16; }
+
+// The type that the loop reads or writes in place of `t`.
+DType LoopType(DType t) { return IsNarrow(t) ? DType::kFloat : t == DType::kBool ? DType::kUint8 : RealOf(t); }
+
+template <typename R>
+void TakeReal(const void* from, void* to, int64_t n) {
+  const auto* x = static_cast<const R*>(from);
+  for (int64_t i = 0; i < n; ++i) static_cast<R*>(to)[i] = x[2 * i];
+}
+
+template <typename R>
+void AddZeroImaginary(const void* from, void* to, int64_t n) {
+  auto* y = static_cast<R*>(to);
+  for (int64_t i = 0; i < n; ++i) {
+    y[2 * i] = static_cast<const R*>(from)[i];
+    y[2 * i + 1] = R(0);
+  }
+}
+
+}  // namespace
+
+CastPlan CastPlan::Make(DType from, DType to, bool truncate) {
+  CastPlan plan;
+  plan.from_ = from;
+  plan.to_ = to;
+  plan.copy_ = from == to;
+  plan.truncate_ = truncate;
+  if (plan.copy_ || !IsPlainBytes(from) || !IsPlainBytes(to) || IsQuantized(from) || IsQuantized(to)) return plan;
+  // Between complex types both parts are cast alike.
+  plan.both_parts_ = IsComplex(from) && IsComplex(to);
+  plan.loop_ = SelectCastLoop(LoopType(from), to == DType::kBool ? DType::kBool : LoopType(to));
+  return plan;
+}
+
+void CastPlan::Run(const void* x, void* y, int64_t n) const {
+  if (copy_) {
+    std::memcpy(y, x, DTypeSize(from_) * static_cast<size_t>(n));
+  } else if (both_parts_) {
+    loop_(x, y, 2 * n);
+  } else if (IsNarrow(from_) || IsNarrow(to_) || IsComplex(from_) || IsComplex(to_)) {
+    for (int64_t i = 0; i < n; i += kBlock) {
+      RunBlock(static_cast<const char*>(x) + i * static_cast<int64_t>(DTypeSize(from_)),
+               static_cast<char*>(y) + i * static_cast<int64_t>(DTypeSize(to_)), std::min(kBlock, n - i));
+    }
+  } else {
+    loop_(x, y, n);
+  }
+}
+
+// Through buffers of the types that the loop knows.
+void CastPlan::RunBlock(const void* x, void* y, int64_t n) const {
+  alignas(64) double in[kBlock], out[kBlock];
+  const void* source = x;
+  if (IsNarrow(from_)) {
+    WidenToFloat(from_, x, reinterpret_cast<float*>(in), n);
+    source = in;
+  } else if (IsComplex(from_)) {
+    if (from_ == DType::kComplex64) TakeReal<float>(x, in, n);
+    else TakeReal<double>(x, in, n);
+    source = in;
+  }
+  const bool direct = !IsNarrow(to_) && !IsComplex(to_);
+  loop_(source, direct ? y : out, n);
+  if (direct) return;
+  if (to_ == DType::kComplex64) return AddZeroImaginary<float>(out, y, n);
+  if (to_ == DType::kComplex128) return AddZeroImaginary<double>(out, y, n);
+  auto* bits = reinterpret_cast<uint32_t*>(out);
+  if (truncate_) {
+    for (int64_t i = 0; i < n; ++i) bits[i] &= to_ == DType::kHalf ? 0xffffe000u : 0xffff0000u;
+  }
+  NarrowFromFloat(to_, reinterpret_cast<const float*>(out), y, n);
+}
+
+namespace {
+
+class CastKernel final : public Kernel {
+ public:
+  explicit CastKernel(KernelInit& init)
+      : plan_(CastPlan::Make(RemoveRef(init.input_types()[0]), init.output_types()[0], init.Attr<bool>("Truncate"))) {
+    if (!plan_.supported()) {
+      init.Fail(errors::Unimplemented("Cast ", DTypeName(init.input_types()[0]), " to ",
+                                      DTypeName(init.output_types()[0]), " is not supported"));
+    }
+  }
+
+  Status Compute(KernelContext& ctx) override {
+    if (plan_.identity()) {
+      ctx.set_output(0, ctx.TakeInput(0));
+      return OkStatus();
+    }
+    const Tensor& x = ctx.input(0);
+    ASSIGN_OR_RETURN(Tensor * y, ctx.AllocateOutput(0, x.shape()));
+    const auto in = static_cast<int64_t>(DTypeSize(x.dtype())), out = static_cast<int64_t>(DTypeSize(y->dtype()));
+    const char* from = static_cast<const char*>(x.raw());
+    char* to = static_cast<char*>(y->raw());
+    ctx.ParallelFor(x.num_elements(), 0.5, [&](int64_t begin, int64_t end) {
+      plan_.Run(from + begin * in, to + begin * out, end - begin);
+    }, 64);
+    return OkStatus();
+  }
+
+ private:
+  const CastPlan plan_;
+};
+
+Status CastGrad(GradContext& g) {
+  const DType from = g.input(0).dtype(), to = g.output(0).dtype();
+  if ((IsFloating(from) || IsComplex(from)) && (IsFloating(to) || IsComplex(to))) {
+    g.set_dx(0, g.Op("Cast", {g.dy(0)}, {{"DstT", from}}));
+  }
+  return g.status();
+}
+
+OP("Cast")
+    .Input("x: SrcT")
+    .Output("y: DstT")
+    .Attr("SrcT: type")
+    .Attr("DstT: type")
+    .Attr("Truncate: bool = false")
+    .Shape(UnchangedShape)
+    .Gradient(CastGrad)
+    .Cpu<CastKernel>()
+    .Doc("x as elements of type DstT.");
+
+}  // namespace
+}  // namespace millstream

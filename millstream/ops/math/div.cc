@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+
+#include "millstream/ops/math/elementwise.h"
+#include "millstream/ops/math/gradients.h"
+#include "millstream/ops/math/integer_division.h"
+
+namespace millstream {
+namespace {
+
+struct RealDivFn {
+  template <typename T>
+  MILLSTREAM_ALWAYS_INLINE T operator()(T x, T y) const { return x / y; }
+};
+
+struct DivNoNanFn {
+  template <typename T>
+  MILLSTREAM_ALWAYS_INLINE T operator()(T x, T y) const { return y == T(0) ? T(0) : x / y; }
+};
+
+// Integers only; floats are RealDivFn.
+struct TruncateDivFn : CheckedDivision<TruncateDivFn> {
+  template <typename T>
+  static T Apply(T x, T y) { return static_cast<T>(x / y); }
+};
+
+struct FloorDivIntFn : CheckedDivision<FloorDivIntFn> {
+  template <typename T>
+  static T Apply(T x, T y) {
+    const T q = static_cast<T>(x / y);
+    return static_cast<T>((x % y != 0) && ((x < 0) != (y < 0)) ? q - 1 : q);
+  }
+};
+
+struct FloorDivFn {
+  static constexpr bool kLibmDouble = true;
+  template <typename T>
+  MILLSTREAM_ALWAYS_INLINE T operator()(T x, T y) const { return std::floor(x / y); }
+};
+
+struct TruncateFn {
+  static constexpr bool kLibmDouble = true;
+  template <typename T>
+  MILLSTREAM_ALWAYS_INLINE T operator()(T x, T y) const { return std::trunc(x / y); }
+};
+
+Status QuotientGrad(GradContext& g, const char* op) {
+  const GradMath m(g);
+  const Output x = m.Conj(g.input(0)), y = m.Conj(g.input(1)), dz = g.dy(0);
+  const Output gy = m.Mul(dz, g.Op(op, {g.Op(op, {m.Neg(x), y}), y}));
+  BroadcastGrads(g, g.input(0), g.input(1), g.Op(op, {dz, y}), gy);
+  return g.status();
+}
+Status DivGrad(GradContext& g) { return QuotientGrad(g, "Div"); }
+Status RealDivGrad(GradContext& g) { return QuotientGrad(g, "RealDiv"); }
+Status DivNoNanGrad(GradContext& g) { return QuotientGrad(g, "DivNoNan"); }
+// Steps: no gradient, and no error either.
+Status NoGrad(GradContext& g) { return g.status(); }
+
+OP("RealDiv")
+    .Input("x: T")
+    .Input("y: T")
+    .Output("z: T")
+    .Attr("T: {bfloat16, half, float, double, uint8, int8, uint16, int16, int32, uint32, uint64, int64, "
+          "complex64, complex128}")
+    .Shape(BroadcastBinaryShape)
+    .Gradient(RealDivGrad)
+    .CpuFor<Binary<RealDivFn, FloatComplexTypes>>(FloatComplexTypes{})
+    .Doc("x / y for floating-point types, element by element with broadcasting.");
+
+OP("Div")
+    .Input("x: T")
+    .Input("y: T")
+    .Output("z: T")
+    .Attr("T: {bfloat16, half, float, double, uint8, int8, uint16, int16, int32, uint32, uint64, int64, "
+          "complex64, complex128}")
+    .Shape(BroadcastBinaryShape)
+    .Gradient(DivGrad)
+    .CpuFor<Binary<RealDivFn, FloatComplexTypes>>(FloatComplexTypes{})
+    .CpuFor<Binary<TruncateDivFn, IntTypes>>(IntTypes{})
+    .Doc("x / y, element by element with broadcasting; integers are rounded towards zero.");
+
+OP("DivNoNan")
+    .Input("x: T")
+    .Input("y: T")
+    .Output("z: T")
+    .Attr("T: {half, float, bfloat16, double, complex64, complex128}")
+    .Shape(BroadcastBinaryShape)
+    .Gradient(DivNoNanGrad)
+    .CpuFor<Binary<DivNoNanFn, FloatComplexTypes>>(FloatComplexTypes{})
+    .Doc("x / y, and 0 where y is 0.");
+
+OP("TruncateDiv")
+    .Input("x: T")
+    .Input("y: T")
+    .Output("z: T")
+    .Attr("T: {bfloat16, half, float, double, uint8, int8, uint16, int16, int32, uint32, uint64, int64, "
+          "complex64, complex128}")
+    .Shape(BroadcastBinaryShape)
+    .Gradient(NoGrad)
+    .CpuFor<Binary<TruncateFn, FloatTypes>>(FloatTypes{})
+    .CpuFor<Binary<TruncateDivFn, IntTypes>>(IntTypes{})
+    .Doc("x / y rounded towards zero.");
+
+OP("FloorDiv")
+    .Input("x: T")
+    .Input("y: T")
+    .Output("z: T")
+    .Attr("T: {bfloat16, half, float, double, uint8, int8, uint16, int16, int32, uint32, uint64, int64, "
+          "complex64, complex128}")
+    .Shape(BroadcastBinaryShape)
+    .Gradient(NoGrad)
+    .CpuFor<Binary<FloorDivFn, FloatTypes>>(FloatTypes{})
+    .CpuFor<Binary<FloorDivIntFn, IntTypes>>(IntTypes{})
+    .Doc("x / y rounded towards minus infinity.");
+
+}  // namespace
+}  // namespace millstream

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+
+#include "millstream/math/vector_math.h"
+#include "millstream/ops/math/elementwise.h"
+#include "millstream/ops/math/gradients.h"
+
+namespace millstream {
+namespace {
+
+struct VectorFn {
+  static constexpr double kCost = 1.0;
+  static constexpr bool kLibmDouble = true;
+};
+
+struct ExpFn : VectorFn {
+  template <typename T>
+  MILLSTREAM_ALWAYS_INLINE T operator()(T x) const {
+    if constexpr (kIsComplex<T>) return std::exp(x);
+    else return math::Exp(x);
+  }
+};
+struct Expm1Fn : VectorFn {
+  template <typename T>
+  MILLSTREAM_ALWAYS_INLINE T operator()(T x) const {
+    if constexpr (kIsComplex<T>) return std::exp(x) - T(1);
+    else return math::Expm1(x);
+  }
+};
+struct LogFn : VectorFn {
+  template <typename T>
+  MILLSTREAM_ALWAYS_INLINE T operator()(T x) const {
+    if constexpr (kIsComplex<T>) return std::log(x);
+    else return math::Log(x);
+  }
+};
+struct Log1pFn : VectorFn {
+  template <typename T>
+  MILLSTREAM_ALWAYS_INLINE T operator()(T x) const {
+    if constexpr (kIsComplex<T>) return std::log(T(1) + x);
+    else return math::Log1p(x);
+  }
+};
+
+Status ExpGrad(GradContext& g) {
+  const GradMath m(g);
+  g.set_dx(0, m.Mul(g.dy(0), m.Conj(g.output(0))));
+  return g.status();
+}
+Status Expm1Grad(GradContext& g) {
+  const GradMath m(g);
+  g.set_dx(0, m.Mul(g.dy(0), g.Op("Exp", {m.Conj(g.input(0))})));
+  return g.status();
+}
+Status LogGrad(GradContext& g) {
+  const GradMath m(g);
+  g.set_dx(0, m.Mul(g.dy(0), m.Inverse(m.Conj(g.input(0)))));
+  return g.status();
+}
+Status Log1pGrad(GradContext& g) {
+  const GradMath m(g);
+  g.set_dx(0, m.Mul(g.dy(0), m.Inverse(m.Add(m.Conj(g.input(0)), 1.0))));
+  return g.status();
+}
+
+OP("Exp")
+    .Input("x: T")
+    .Output("y: T")
+    .Attr("T: {bfloat16, half, float, double, complex64, complex128}")
+    .Shape(UnchangedShape)
+    .Gradient(ExpGrad)
+    .CpuFor<Unary<ExpFn, FloatComplexTypes>>(FloatComplexTypes{})
+    .Doc("e to the power of each element.");
+
+OP("Expm1")
+    .Input("x: T")
+    .Output("y: T")
+    .Attr("T: {bfloat16, half, float, double, complex64, complex128}")
+    .Shape(UnchangedShape)
+    .Gradient(Expm1Grad)
+    .CpuFor<Unary<Expm1Fn, FloatComplexTypes>>(FloatComplexTypes{})
+    .Doc("exp(x) - 1, exact also near 0.");
+
+OP("Log")
+    .Input("x: T")
+    .Output("y: T")
+    .Attr("T: {bfloat16, half, float, double, complex64, complex128}")
+    .Shape(UnchangedShape)
+    .Gradient(LogGrad)
+    .CpuFor<Unary<LogFn, FloatComplexTypes>>(FloatComplexTypes{})
+    .Doc("The natural logarithm of each element.");
+
+OP("Log1p")
+    .Input("x: T")
+    .Output("y: T")
+    .Attr("T: {bfloat16, half, float, double, complex64, complex128}")
+    .Shape(UnchangedShape)
+    .Gradient(Log1pGrad)
+    .CpuFor<Unary<Log1pFn, FloatComplexTypes>>(FloatComplexTypes{})
+    .Doc("log(1 + x), exact also near 0.");
+
+}  // namespace
+}  // namespace millstream

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "millstream/ops/math/elementwise.h"
+#include "millstream/ops/math/gradients.h"
+
+namespace millstream {
+namespace {
+
+struct MulFn {
+  static constexpr bool kModular = true;
+  template <typename T>
+  MILLSTREAM_ALWAYS_INLINE T operator()(T x, T y) const {
+    // uint16_t would be promoted to int, which may overflow.
+    if constexpr (std::is_same_v<T, uint16_t>) return static_cast<T>(static_cast<uint32_t>(x) * y);
+    else return static_cast<T>(x * y);
+  }
+};
+
+struct SquaredDifferenceFn {
+  template <typename T>
+  MILLSTREAM_ALWAYS_INLINE T operator()(T x, T y) const {
+    if constexpr (std::is_integral_v<T>) {
+      using U = std::make_unsigned_t<T>;
+      const U d = static_cast<U>(x) - static_cast<U>(y);
+      return static_cast<T>(d * d);
+    } else if constexpr (kIsComplex<T>) {
+      const T d = x - y;
+      return d * std::conj(d);
+    } else {
+      const T d = x - y;
+      return d * d;
+    }
+  }
+};
+
+Status MulGrad(GradContext& g) {
+  const GradMath m(g);
+  const Output x = g.input(0), y = g.input(1), dz = g.dy(0);
+  BroadcastGrads(g, x, y, m.Mul(dz, m.Conj(y)), m.Mul(m.Conj(x), dz));
+  return g.status();
+}
+
+Status SquaredDifferenceGrad(GradContext& g) {
+  const GradMath m(g);
+  const Output x = g.input(0), y = g.input(1);
+  const Output gx = m.Mul(m.Mul(g.dy(0), 2.0), m.Sub(x, y));
+  BroadcastGrads(g, x, y, gx, m.Neg(gx));
+  return g.status();
+}
+
+Status MulNoNanGrad(GradContext& g) {
+  const Output x = g.input(0), y = g.input(1), dz = g.dy(0);
+  BroadcastGrads(g, x, y, g.Op("MulNoNan", {dz, y}), g.Op("MulNoNan", {x, dz}));
+  return g.status();
+}
+
+struct MulNoNanFn {
+  template <typename T>
+  MILLSTREAM_ALWAYS_INLINE T operator()(T x, T y) const { return y == T(0) ? T(0) : x * y; }
+};
+
+OP("Mul")
+    .Input("x: T")
+    .Input("y: T")
+    .Output("z: T")
+    .Attr("T: {bfloat16, half, float, double, uint8, int8, uint16, int16, int32, uint32, uint64, int64, "
+          "complex64, complex128}")
+    .Commutative()
+    .Shape(BroadcastBinaryShape)
+    .Gradient(MulGrad)
+    .CpuFor<Binary<MulFn, NumberTypes>>(NumberTypes{})
+    .Doc("x * y, element by element with broadcasting.");
+
+OP("MulNoNan")
+    .Input("x: T")
+    .Input("y: T")
+    .Output("z: T")
+    .Attr("T: {bfloat16, half, float, double, complex64, complex128}")
+    .Shape(BroadcastBinaryShape)
+    .Gradient(MulNoNanGrad)
+    .CpuFor<Binary<MulNoNanFn, FloatComplexTypes>>(FloatComplexTypes{})
+    .Doc("x * y, and 0 where y is 0 even if x is infinite or NaN.");
+
+using SquaredDifferenceTypes = Join<FloatComplexTypes, IndexTypes>;
+OP("SquaredDifference")
+    .Input("x: T")
+    .Input("y: T")
+    .Output("z: T")
+    .Attr("T: {bfloat16, half, float, double, int32, int64, complex64, complex128}")
+    .Commutative()
+    .Shape(BroadcastBinaryShape)
+    .Gradient(SquaredDifferenceGrad)
+    .CpuFor<Binary<SquaredDifferenceFn, SquaredDifferenceTypes>>(SquaredDifferenceTypes{})
+    .Doc("conj(x - y) * (x - y), element by element with broadcasting.");
+
+}  // namespace
+}  // namespace millstream

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef MILLSTREAM_OPS_MATH_REDUCTION_H_
+#define MILLSTREAM_OPS_MATH_REDUCTION_H_
+
+#include <vector>
+
+#include "millstream/framework/op.h"
+#include "millstream/graph/gradient.h"
+#include "millstream/ops/math/cast.h"
+
+namespace millstream {
+
+namespace math {
+struct ReduceShape;
+}
+
+enum class Reduction { kSum, kProd, kMean, kMax, kMin, kAll, kAny, kNorm };
+
+// The axes of a reduction: sets (*reduced)[i] if dimension i is reduced. InvalidArgument for axes that are out of range
+// or occur twice.
+Status ReadAxes(const Tensor& axes, int rank, std::vector<bool>* reduced);
+
+// Reduces input 0 over the axes in input 1. Types are computed as the nearest of float, double, int32, int64 and
+// complex; the others are converted before and after, so that few loops have to be compiled.
+class ReduceKernel : public Kernel {
+ public:
+  ReduceKernel(KernelInit& init, Reduction op);
+  Status Compute(KernelContext& ctx) final;
+
+ private:
+  using Fn = void (*)(const void* in, void* out, const math::ReduceShape& shape, ThreadPool* pool);
+  struct Group {
+    int64_t size;
+    bool reduced;
+  };
+  template <typename... Ts>
+  void Select(Types<Ts...>);
+  Status Reduce(KernelContext& ctx, const Tensor& in, std::vector<Group> groups, Tensor* out);
+  Status ReduceInSteps(KernelContext& ctx, const Tensor& in, std::vector<Group> groups, Tensor* out);
+
+  const Reduction op_;
+  const bool keep_dims_;
+  DType dtype_;    // of input and output
+  DType compute_;  // of the loops
+  Fn whole_ = nullptr;  // for a reduction in one step
+  Fn first_ = nullptr;  // for several: the first step, the others, and what is left to do with `count` elements reduced
+  Fn next_ = nullptr;
+  void (*finish_)(void* data, int64_t n, int64_t count) = nullptr;
+  CastPlan widen_, narrow_;
+};
+
+template <Reduction op>
+class ReduceOp final : public ReduceKernel {
+ public:
+  explicit ReduceOp(KernelInit& init) : ReduceKernel(init, op) {}
+};
+
+// For gradients of reductions.
+// `y`, of the shape of the output, with the reduced dimensions put back as 1 wherever broadcasting needs them.
+Output WithReducedDims(GradContext& g, Output y);
+// `y` of the shape that WithReducedDims() gives, repeated to the shape of the input.
+Output BroadcastToInput(GradContext& g, Output y);
+
+}  // namespace millstream
+
+#endif  // MILLSTREAM_OPS_MATH_REDUCTION_H_

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "millstream/ops/math/gradients.h"
+#include "millstream/ops/math/reduction.h"
+
+namespace millstream {
+namespace {
+
+Status SumGrad(GradContext& g) {
+  g.set_dx(0, BroadcastToInput(g, WithReducedDims(g, g.dy(0))));
+  return g.status();
+}
+
+// How many elements make one mean, as a scalar of the type of `like`.
+Output Count(GradContext& g, Output like) {
+  const PartialShape in = g.scope().ShapeOf(g.input(0)), out = g.scope().ShapeOf(g.output(0));
+  if (in.IsFullyDefined() && out.IsFullyDefined()) {
+    return g.ConstLike(like, static_cast<double>(in.num_elements() / std::max<int64_t>(1, out.num_elements())));
+  }
+  const Output one = g.scope().Const(int64_t{1});
+  const Output all = g.Op("Size", {g.input(0)}, {{"out_type", DType::kInt64}});
+  const Output means = g.Op("Size", {g.output(0)}, {{"out_type", DType::kInt64}});
+  const Output count = g.Op("FloorDiv", {all, g.Op("Maximum", {means, one})});
+  return g.Op("Cast", {count}, {{"DstT", like.dtype()}});
+}
+
+Status MeanGrad(GradContext& g) {
+  const Output dy = g.dy(0);
+  if (!g.status().ok()) return g.status();
+  // Divides before repeating: fewer divisions.
+  const Output each = g.Op(IsInteger(dy.dtype()) ? "FloorDiv" : "RealDiv", {dy, Count(g, dy)});
+  g.set_dx(0, BroadcastToInput(g, WithReducedDims(g, each)));
+  return g.status();
+}
+
+OP("Sum")
+    .Input("input: T")
+    .Input("reduction_indices: Tidx")
+    .Output("output: T")
+    .Attr("keep_dims: bool = false")
+    .Attr("T: {float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, "
+          "bfloat16, qint16, quint16, uint16, complex128, half, uint32, uint64}")
+    .Attr("Tidx: {int32, int64} = DT_INT32")
+    .Shape(ReductionShape)
+    .Gradient(SumGrad)
+    .CpuFor<ReduceOp<Reduction::kSum>>(NumberTypes{})
+    .HostMemory("reduction_indices")
+    .Doc("The sum of the elements over the given axes.");
+
+OP("Mean")
+    .Input("input: T")
+    .Input("reduction_indices: Tidx")
+    .Output("output: T")
+    .Attr("keep_dims: bool = false")
+    .Attr("T: {float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, "
+          "bfloat16, qint16, quint16, uint16, complex128, half, uint32, uint64}")
+    .Attr("Tidx: {int32, int64} = DT_INT32")
+    .Shape(ReductionShape)
+    .Gradient(MeanGrad)
+    .CpuFor<ReduceOp<Reduction::kMean>>(NumberTypes{})
+    .HostMemory("reduction_indices")
+    .Doc("The mean of the elements over the given axes.");
+
+}  // namespace
+}  // namespace millstream
