@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef MILLSTREAM_OPS_FLOW_HANDLE_H_
+#define MILLSTREAM_OPS_FLOW_HANDLE_H_
+
+#include <string>
+
+#include "millstream/framework/kernel.h"
+
+namespace millstream {
+
+// A scalar handle that points straight to `resource`, which is (or will be) in a ResourceManager under these names.
+Tensor MakeHandle(const Device& device, std::string container, std::string name, std::string type_name, Ref<Resource> resource);
+
+// The older form: a reference to the two strings {container, name}.
+Ref<Variable> MakeStringHandle(const std::string& container, const std::string& name);
+
+// {container, name} behind input i, a reference to two strings. InvalidArgument if it is anything else.
+Status StringHandleInput(const KernelContext& ctx, int i, std::string* container, std::string* name);
+
+// The resource behind input i, a handle of either form. NotFound if it is gone.
+template <typename T>
+StatusOr<Ref<T>> HandleInput(const KernelContext& ctx, int i) {
+  if (!ctx.input_is_ref(i)) return ctx.ResourceInput<T>(i);
+  std::string container, name;
+  RETURN_IF_ERROR(StringHandleInput(ctx, i, &container, &name));
+  if (ctx.step_resources() != nullptr) {
+    auto in_step = ctx.step_resources()->Lookup<T>(container, name);
+    if (in_step.ok()) return in_step;
+  }
+  return ctx.resources()->Lookup<T>(container, name);
+}
+
+}  // namespace millstream
+
+#endif  // MILLSTREAM_OPS_FLOW_HANDLE_H_

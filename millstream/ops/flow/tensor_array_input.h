@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef MILLSTREAM_OPS_FLOW_TENSOR_ARRAY_INPUT_H_
+#define MILLSTREAM_OPS_FLOW_TENSOR_ARRAY_INPUT_H_
+
+#include "millstream/framework/kernel.h"
+#include "millstream/graph/gradient.h"
+#include "millstream/ops/flow/tensor_array.h"
+
+namespace millstream {
+
+// The array behind input 0. InvalidArgument if it does not hold elements of `dtype`.
+StatusOr<Ref<TensorArray>> TensorArrayInput(const KernelContext& ctx, DType dtype);
+
+// Handle and flow of the array that collects gradients of the array `handle`; one for each call of gradients. The new
+// array is made before whatever uses the flow.
+struct GradientArray {
+  Output handle, flow;
+};
+GradientArray MakeGradientArray(GradContext& g, Output handle, Output flow);
+
+}  // namespace millstream
+
+#endif  // MILLSTREAM_OPS_FLOW_TENSOR_ARRAY_INPUT_H_
