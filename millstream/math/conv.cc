@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "millstream/math/conv_columns.h"
+#include "millstream/math/conv_implicit.h"
 #include "millstream/math/gemm_scratch.h"
 
 namespace millstream::math {
@@ -47,6 +48,11 @@ template <typename Fn>
 void ForRange(int64_t total, double cost, ThreadPool* pool, Fn fn) {
   if (pool == nullptr) return fn(0, total);
   pool->ParallelFor(total, cost, fn);
+}
+
+// Whether there is an image or more for every thread.
+bool ManyImages(const ConvShape& s, const ThreadPool* pool) {
+  return pool == nullptr || s.batch >= pool->parallelism();
 }
 
 bool IsPointwise(const ConvShape& s) {
@@ -94,6 +100,7 @@ void ForwardBlock(const ConvShape& s, const T* input, const T* filter, T* output
 template <typename T>
 void Forward(const ConvShape& s, const T* input, const T* filter, T* output, const ConvEpilogue<T>& epilogue,
              ThreadPool* pool) {
+  if (ImplicitConvFits(s) && ManyImages(s, pool)) return ImplicitConv(s, input, filter, output, epilogue, pool);
   const LineBlocks blocks = MakeBlocks<T>(s);
   ForRange(blocks.total, BlockCost(s, blocks.lines), pool, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
@@ -187,7 +194,9 @@ void AddFilterBlock(const ConvShape& s, const T* input, const T* out_grad, T* fi
 // Every part sums a range of blocks into its own filter; then the parts are added up.
 template <typename T>
 void BackpropFilter(const ConvShape& s, const T* input, const T* out_grad, T* filter_grad, ThreadPool* pool) {
-  const LineBlocks blocks = MakeBlocks<T>(s);
+  const bool implicit = ImplicitConvFits(s) && ManyImages(s, pool);
+  LineBlocks blocks = MakeBlocks<T>(s);
+  if (implicit) blocks = {s.out_height, 1, s.batch};
   const int64_t size = s.filter_size();
   if (blocks.total == 0) return static_cast<void>(std::fill_n(filter_grad, size, T(0)));
   const int64_t parts = std::min<int64_t>(pool == nullptr ? 1 : pool->parallelism(), blocks.total);
@@ -197,6 +206,10 @@ void BackpropFilter(const ConvShape& s, const T* input, const T* out_grad, T* fi
     for (int64_t part = begin; part < end; ++part) {
       T* sum = part == 0 ? filter_grad : partial + (part - 1) * size;
       const int64_t first = part * blocks.total / parts, last = (part + 1) * blocks.total / parts;
+      if (implicit) {
+        ImplicitFilterGrad(s, input, out_grad, first, last, sum);
+        continue;
+      }
       for (int64_t i = first; i < last; ++i) {
         AddFilterBlock(s, input, out_grad, sum, BlockLines(s, blocks, i), i > first);
       }

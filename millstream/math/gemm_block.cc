@@ -15,7 +15,7 @@ constexpr int64_t kMaxDepthBytes = 2048;
 constexpr int64_t kRightBlockBytes = 512 << 10;
 constexpr int64_t kMaxDotDepth = 4096;
 // From this many columns on, packing the left side pays.
-constexpr int64_t kPackLeftColumns = 128;
+constexpr int64_t kPackLeftColumns = 1024;
 
 int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -50,7 +50,7 @@ class TiledProduct {
     if (swapped) std::swap(left_, right_), std::swap(rows_, cols_);
     vectors_ = rows_ <= kernels_.max_rows[4] ? 4 : 2;
     panels_ = CeilDiv(rows_, kernels_.max_rows[vectors_]);
-    pack_left_ = cols_ >= kPackLeftColumns || (left_.row != 1 && Aliases<T>(left_.row));
+    pack_left_ = cols_ >= kPackLeftColumns || Aliases<T>(std::max(left_.row, left_.col));
     pack_right_ = right_.row != 1 || panels_ > 4 || Aliases<T>(right_.col);
   }
 

@@ -26,18 +26,20 @@ struct Epilogue {
 };
 
 // c[rows x cols] = epilogue(a * b): a(i, p) = a[i * a_row + p * a_col]; b(p, j) = b[p * ldb + j], readable up to the
-// next multiple of the vector width. epilogue->bias, if set, points at the bias of column 0.
+// next multiple of the vector width. The sum over p < k is repeated for `lines` pairs of a and b, which lie a_line and
+// b_line apart: convolutions need it. epilogue->bias, if set, points at the bias of column 0.
 template <typename T>
 struct TileArgs {
-  int64_t k;
-  const T* a;
-  int64_t a_row, a_col;
-  const T* b;
-  int64_t ldb;
-  T* c;
-  int64_t ldc;
-  int cols;
-  const Epilogue<T>* epilogue;
+  int64_t k = 0;
+  const T* a = nullptr;
+  int64_t a_row = 0, a_col = 0;
+  const T* b = nullptr;
+  int64_t ldb = 0;
+  T* c = nullptr;
+  int64_t ldc = 0;
+  int cols = 0;
+  const Epilogue<T>* epilogue = nullptr;
+  int64_t lines = 1, a_line = 0, b_line = 0;
 };
 
 // sums[i * cols + j] = dot(a + i * lda, b + j * ldb) over k elements.

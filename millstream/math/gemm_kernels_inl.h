@@ -46,21 +46,33 @@ MILLSTREAM_TARGET void TileKernel(const TileArgs<typename V::T>& args) {
     MILLSTREAM_UNROLL
     for (int j = 0; j < kVectors; ++j) sum[i][j] = V::Zero();
   }
-  const typename V::T* a = args.a;
-  const typename V::T* b = args.b;
   const int64_t a_row = args.a_row, a_col = args.a_col, ldb = args.ldb;
-  for (int64_t p = args.k; p > 0; --p) {
-    Reg row[kVectors];
-    MILLSTREAM_UNROLL
-    for (int j = 0; j < kVectors; ++j) row[j] = V::Load(b + j * V::kWidth);
+  for (int64_t line = 0; line < args.lines; ++line) {
+    const typename V::T* a = args.a + line * args.a_line;
+    const typename V::T* b = args.b + line * args.b_line;
+    for (int64_t p = args.k; p > 0; --p) {
+      Reg row[kVectors];
+      MILLSTREAM_UNROLL
+      for (int j = 0; j < kVectors; ++j) row[j] = V::Load(b + j * V::kWidth);
+      MILLSTREAM_UNROLL
+      for (int i = 0; i < kRows; ++i) {
+        const Reg x = V::Set(a[i * a_row]);
+        MILLSTREAM_UNROLL
+        for (int j = 0; j < kVectors; ++j) sum[i][j] = V::MulAdd(x, row[j], sum[i][j]);
+      }
+      a += a_col;
+      b += ldb;
+    }
+  }
+  const Epilogue<typename V::T>& e = *args.epilogue;
+  const bool plain = e.alpha == 1 && e.bias == nullptr && e.activation == Activation::kNone;
+  if (plain && !e.accumulate && args.cols == kVectors * V::kWidth) {
     MILLSTREAM_UNROLL
     for (int i = 0; i < kRows; ++i) {
-      const Reg x = V::Set(a[i * a_row]);
       MILLSTREAM_UNROLL
-      for (int j = 0; j < kVectors; ++j) sum[i][j] = V::MulAdd(x, row[j], sum[i][j]);
+      for (int j = 0; j < kVectors; ++j) V::Store(args.c + i * args.ldc + j * V::kWidth, sum[i][j]);
     }
-    a += a_col;
-    b += ldb;
+    return;
   }
   MILLSTREAM_UNROLL
   for (int i = 0; i < kRows; ++i) {
@@ -68,7 +80,7 @@ MILLSTREAM_TARGET void TileKernel(const TileArgs<typename V::T>& args) {
     for (int j = 0; j < kVectors; ++j) {
       const int offset = j * V::kWidth;
       if (offset < args.cols) {
-        StoreSums<V>(sum[i][j], *args.epilogue, offset, args.c + i * args.ldc + offset, args.cols - offset);
+        StoreSums<V>(sum[i][j], e, offset, args.c + i * args.ldc + offset, args.cols - offset);
       }
     }
   }

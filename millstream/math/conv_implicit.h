@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef MILLSTREAM_MATH_CONV_IMPLICIT_H_
+#define MILLSTREAM_MATH_CONV_IMPLICIT_H_
+
+#include "millstream/math/conv.h"
+
+namespace millstream::math {
+
+// Convolutions as matrix products whose left side is read straight from the image: along a filter line the image and
+// the filter both run through consecutive memory, so a tile of output pixels of one line needs no column matrix.
+// Images are copied only where they must be widened by zero columns.
+
+// Whether the shape allows it (one group, no dilation along a line) and it pays (lines are long enough for a tile).
+bool ImplicitConvFits(const ConvShape& shape);
+
+template <typename T>
+void ImplicitConv(const ConvShape& shape, const T* input, const T* filter, T* output, const ConvEpilogue<T>& epilogue,
+                  ThreadPool* pool);
+
+// filter_grad[size] (+)= what images [first, last) give to the filter's gradient, on this thread.
+template <typename T>
+void ImplicitFilterGrad(const ConvShape& shape, const T* input, const T* out_grad, int64_t first, int64_t last,
+                        T* filter_grad);
+
+}  // namespace millstream::math
+
+#endif  // MILLSTREAM_MATH_CONV_IMPLICIT_H_
