@@ -2,9 +2,12 @@
 #include "millstream/math/conv.h"
 
 #include <algorithm>
+#include <type_traits>
 
 #include "millstream/math/conv_columns.h"
 #include "millstream/math/conv_implicit.h"
+#include "millstream/math/conv_winograd.h"
+#include "millstream/math/gemm_pack.h"
 #include "millstream/math/gemm_scratch.h"
 
 namespace millstream::math {
@@ -100,6 +103,9 @@ void ForwardBlock(const ConvShape& s, const T* input, const T* filter, T* output
 template <typename T>
 void Forward(const ConvShape& s, const T* input, const T* filter, T* output, const ConvEpilogue<T>& epilogue,
              ThreadPool* pool) {
+  if constexpr (std::is_same_v<T, float>) {
+    if (WinogradFits(s)) return WinogradConv(s, input, filter, output, epilogue, pool);
+  }
   if (ImplicitConvFits(s) && ManyImages(s, pool)) return ImplicitConv(s, input, filter, output, epilogue, pool);
   const LineBlocks blocks = MakeBlocks<T>(s);
   ForRange(blocks.total, BlockCost(s, blocks.lines), pool, [&](int64_t begin, int64_t end) {
@@ -127,11 +133,7 @@ void TurnFilter(const ConvShape& s, const T* filter, T* turned) {
     const T* from = filter + tap * in * s.out_channels;
     T* to = turned + (taps - 1 - tap) * out * s.in_channels;
     for (int64_t group = 0; group < s.groups; ++group) {
-      for (int64_t o = 0; o < out; ++o) {
-        for (int64_t i = 0; i < in; ++i) {
-          to[o * s.in_channels + group * in + i] = from[i * s.out_channels + group * out + o];
-        }
-      }
+      TransposePanel(from + group * out, s.out_channels, in, out, to + group * in, s.in_channels, in);
     }
   }
 }
@@ -159,7 +161,7 @@ void BackpropImage(const ConvShape& s, const T* filter, const T* out_grad, T* in
 template <typename T>
 void BackpropInput(const ConvShape& s, const T* filter, const T* out_grad, T* in_grad, ThreadPool* pool) {
   if (s.stride_height == 1 && s.stride_width == 1) {
-    T* turned = ThreadScratchFor<T>(Scratch::kConvFilter, s.filter_size());
+    T* turned = ThreadScratchFor<T>(Scratch::kTurnedFilter, s.filter_size());
     TurnFilter(s, filter, turned);
     return Forward(TurnedShape(s), out_grad, turned, in_grad, ConvEpilogue<T>(), pool);
   }
@@ -194,6 +196,9 @@ void AddFilterBlock(const ConvShape& s, const T* input, const T* out_grad, T* fi
 // Every part sums a range of blocks into its own filter; then the parts are added up.
 template <typename T>
 void BackpropFilter(const ConvShape& s, const T* input, const T* out_grad, T* filter_grad, ThreadPool* pool) {
+  if constexpr (std::is_same_v<T, float>) {
+    if (WinogradFits(s)) return WinogradFilterGrad(s, input, out_grad, filter_grad, pool);
+  }
   const bool implicit = ImplicitConvFits(s) && ManyImages(s, pool);
   LineBlocks blocks = MakeBlocks<T>(s);
   if (implicit) blocks = {s.out_height, 1, s.batch};

@@ -142,7 +142,8 @@ void FilterRows(const ConvShape& s, const Panels<T>& panels, const WideImage<T>&
 }  // namespace
 
 bool ImplicitConvFits(const ConvShape& s) {
-  return s.groups == 1 && s.dilation_width == 1 && s.out_width >= 6 && s.filter_width * s.in_channels >= 3;
+  return s.groups == 1 && s.dilation_width == 1 && s.out_width >= 6 && s.out_channels >= 8 &&
+         s.filter_width * s.in_channels >= 3;
 }
 
 template <typename T>

@@ -10,7 +10,7 @@ namespace millstream::math {
 // the filter both run through consecutive memory, so a tile of output pixels of one line needs no column matrix.
 // Images are copied only where they must be widened by zero columns.
 
-// Whether the shape allows it (one group, no dilation along a line) and it pays (lines are long enough for a tile).
+// Whether the shape allows it (one group, no dilation along a line) and it pays (lines and channels fill a tile).
 bool ImplicitConvFits(const ConvShape& shape);
 
 template <typename T>

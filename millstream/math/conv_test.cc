@@ -3,11 +3,15 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <random>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "millstream/math/conv_generic.h"
+#include "millstream/math/conv_implicit.h"
+#include "millstream/math/conv_winograd.h"
+#include "millstream/math/gemm_kernels.h"
 
 namespace millstream::math {
 namespace {
@@ -46,7 +50,8 @@ std::vector<ConvShape> Shapes() {
       Shape(2, 10, 4, 3, 6, 2, true),   Shape(2, 7, 5, 1, 9, 1, true),    Shape(2, 7, 5, 1, 9, 2, true),
       Shape(1, 28, 1, 5, 32, 1, true),  Shape(4, 5, 2, 5, 3, 1, false),   Shape(0, 5, 2, 3, 3, 1, true),
       Shape(5, 6, 16, 3, 16, 1, true),  Shape(2, 11, 8, 4, 8, 3, false),  Shape(1, 3, 2, 5, 2, 1, true),
-      Shape(2, 13, 17, 5, 19, 1, true), Shape(2, 13, 17, 3, 33, 1, true), Shape(1, 30, 8, 7, 4, 2, true)};
+      Shape(2, 13, 17, 5, 19, 1, true), Shape(2, 13, 17, 3, 33, 1, true), Shape(1, 30, 8, 7, 4, 2, true),  Shape(9, 7, 16, 3, 32, 1, true),
+      Shape(2, 17, 32, 3, 16, 1, false), Shape(3, 14, 16, 5, 16, 1, false)};
   ConvShape grouped = Shape(2, 8, 6, 3, 4, 1, true);
   grouped.groups = 2;
   shapes.push_back(grouped);
@@ -98,7 +103,16 @@ void CheckGradients(const ConvShape& s, double tolerance, ThreadPool* pool) {
   ExpectNear(actual, expected, tolerance);
 }
 
-TEST(ConvTest, MatchesPlainLoops) {
+class ConvTest : public testing::TestWithParam<Isa> {
+ protected:
+  void SetUp() override {
+    if (GetParam() > BestIsa()) GTEST_SKIP() << "not on this machine";
+    SetIsaForTest(GetParam());
+  }
+  void TearDown() override { SetIsaForTest(BestIsa()); }
+};
+
+TEST_P(ConvTest, MatchesPlainLoops) {
   for (const ConvShape& s : Shapes()) {
     SCOPED_TRACE(Name(s));
     CheckForward<float>(s, 2e-4, nullptr);
@@ -108,12 +122,40 @@ TEST(ConvTest, MatchesPlainLoops) {
   }
 }
 
-TEST(ConvTest, MatchesPlainLoopsOnThreads) {
+INSTANTIATE_TEST_SUITE_P(Isas, ConvTest, testing::Values(Isa::kSse2, Isa::kAvx2, Isa::kAvx512));
+
+TEST(ConvThreadsTest, MatchesPlainLoops) {
   ThreadPool pool(3);
   for (const ConvShape& s : Shapes()) {
     SCOPED_TRACE(Name(s));
     CheckForward<float>(s, 2e-4, &pool);
     CheckGradients<float>(s, 2e-4, &pool);
+  }
+}
+
+// The largest error of a forward convolution, in units of the root mean square of the result.
+double WorstError(const ConvShape& s, const std::vector<float>& actual) {
+  const auto input = Random(s.input_size(), 1), filter = Random(s.filter_size(), 2);
+  std::vector<double> expected(s.output_size());
+  Conv2DGeneric<double>(s, input.data(), filter.data(), expected.data(), {}, nullptr);
+  double worst = 0, squares = 0;
+  for (size_t i = 0; i < expected.size(); ++i) {
+    worst = std::max(worst, std::abs(actual[i] - expected[i]));
+    squares += expected[i] * expected[i];
+  }
+  return worst / std::sqrt(squares / static_cast<double>(expected.size()));
+}
+
+TEST(ConvWinogradTest, ErrorsStaySmall) {
+  for (int64_t filter : {3, 5}) {
+    const ConvShape s = Shape(4, 14, 32, filter, 64, 1, true);
+    ASSERT_TRUE(WinogradFits(s));
+    const auto input = As<float>(Random(s.input_size(), 1)), weights = As<float>(Random(s.filter_size(), 2));
+    std::vector<float> winograd(s.output_size()), direct(s.output_size());
+    WinogradConv(s, input.data(), weights.data(), winograd.data(), {}, nullptr);
+    ImplicitConv<float>(s, input.data(), weights.data(), direct.data(), {}, nullptr);
+    EXPECT_LT(WorstError(s, direct), 1e-5);
+    EXPECT_LT(WorstError(s, winograd), 5e-5);
   }
 }
 

@@ -82,6 +82,8 @@ struct Double256 : Avx2Limits {
 }  // namespace millstream::math
 
 #include "millstream/math/gemm_kernels_inl.h"
+// After gemm_kernels_inl.h.
+#include "millstream/math/conv_winograd_inl.h"
 
 namespace millstream::math {
 
@@ -93,6 +95,11 @@ const GemmKernels<float>& Avx2KernelsFloat() {
 const GemmKernels<double>& Avx2KernelsDouble() {
   static constexpr GemmKernels<double> kKernels = MakeKernels<Double256>();
   return kKernels;
+}
+
+const WinogradKernels& Avx2Winograd(int64_t filter) {
+  static constexpr WinogradKernels kThree = MakeWinograd<Float256, 3>(), kFive = MakeWinograd<Float256, 5>();
+  return filter == 3 ? kThree : kFive;
 }
 
 }  // namespace millstream::math

@@ -86,6 +86,8 @@ struct Double512 : Avx512Limits {
 }  // namespace millstream::math
 
 #include "millstream/math/gemm_kernels_inl.h"
+// After gemm_kernels_inl.h.
+#include "millstream/math/conv_winograd_inl.h"
 
 namespace millstream::math {
 
@@ -97,6 +99,11 @@ const GemmKernels<float>& Avx512KernelsFloat() {
 const GemmKernels<double>& Avx512KernelsDouble() {
   static constexpr GemmKernels<double> kKernels = MakeKernels<Double512>();
   return kKernels;
+}
+
+const WinogradKernels& Avx512Winograd(int64_t filter) {
+  static constexpr WinogradKernels kThree = MakeWinograd<Float512, 3>(), kFive = MakeWinograd<Float512, 5>();
+  return filter == 3 ? kThree : kFive;
 }
 
 }  // namespace millstream::math

@@ -3,6 +3,8 @@
 
 #include <atomic>
 
+#include "millstream/math/conv_winograd_kernels.h"
+
 namespace millstream::math {
 namespace {
 
@@ -41,6 +43,11 @@ template <>
 const GemmKernels<double>& KernelsFor(Isa isa) {
   if (isa == Isa::kAvx512) return Avx512KernelsDouble();
   return isa == Isa::kAvx2 ? Avx2KernelsDouble() : Sse2KernelsDouble();
+}
+
+const WinogradKernels& CurrentWinogradKernels(int64_t filter) {
+  if (CurrentIsa() == Isa::kAvx512) return Avx512Winograd(filter);
+  return CurrentIsa() == Isa::kAvx2 ? Avx2Winograd(filter) : Sse2Winograd(filter);
 }
 
 }  // namespace millstream::math

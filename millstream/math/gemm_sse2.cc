@@ -72,6 +72,8 @@ struct Double128 : Sse2Limits {
 }  // namespace millstream::math
 
 #include "millstream/math/gemm_kernels_inl.h"
+// After gemm_kernels_inl.h.
+#include "millstream/math/conv_winograd_inl.h"
 
 namespace millstream::math {
 
@@ -83,6 +85,11 @@ const GemmKernels<float>& Sse2KernelsFloat() {
 const GemmKernels<double>& Sse2KernelsDouble() {
   static constexpr GemmKernels<double> kKernels = MakeKernels<Double128>();
   return kKernels;
+}
+
+const WinogradKernels& Sse2Winograd(int64_t filter) {
+  static constexpr WinogradKernels kThree = MakeWinograd<Float128, 3>(), kFive = MakeWinograd<Float128, 5>();
+  return filter == 3 ? kThree : kFive;
 }
 
 }  // namespace millstream::math

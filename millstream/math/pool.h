@@ -70,6 +70,64 @@ void ForEachPoolPixel(const PoolShape& s, int64_t image, int64_t channel, Fn fn)
   }
 }
 
+// The loops over channels. Blocks of constant length let the compiler use vectors at -O2.
+constexpr int kPoolBlock = 16;
+
+template <typename T>
+inline void RaiseTo(const T* __restrict from, int64_t n, T* __restrict to) {
+  using Acc = typename AccumulatorOf<T>::Type;
+  int64_t c = 0;
+  for (; c + kPoolBlock <= n; c += kPoolBlock, from += kPoolBlock, to += kPoolBlock) {
+    for (int i = 0; i < kPoolBlock; ++i) to[i] = static_cast<Acc>(from[i]) > static_cast<Acc>(to[i]) ? from[i] : to[i];
+  }
+  for (int i = 0; i < n - c; ++i) to[i] = static_cast<Acc>(from[i]) > static_cast<Acc>(to[i]) ? from[i] : to[i];
+}
+
+template <bool kAdd, typename T, typename Acc>
+inline void GiveIfMaximum(const T* from, const T* maximum, int n, Acc* __restrict left, T* __restrict to) {
+  for (int i = 0; i < n; ++i) {
+    const bool found = static_cast<Acc>(from[i]) == static_cast<Acc>(maximum[i]);
+    to[i] = static_cast<T>((kAdd ? static_cast<Acc>(to[i]) : Acc(0)) + (found ? left[i] : Acc(0)));
+    left[i] = found ? Acc(0) : left[i];
+  }
+}
+
+template <typename T>
+struct MaxPoolGradArgs {
+  const T* input;
+  const T* output;
+  const T* out_grad;
+  T* in_grad;
+};
+
+// Adds to in_grad, or without kAdd overwrites it.
+template <bool kAdd, typename T>
+void MaxPoolGradStrip(const PoolShape& s, int64_t image, int64_t channel, int64_t channels,
+                      const MaxPoolGradArgs<T>& args) {
+  using Acc = typename AccumulatorOf<T>::Type;
+  Acc left[kPoolChannels];  // the gradient until its maximum is found, then zero
+  ForEachPoolPixel(s, image, channel, [&](int64_t in, int64_t out, bool first) {
+    if (first) {
+      for (int64_t c = 0; c < channels; ++c) left[c] = static_cast<Acc>(args.out_grad[out + c]);
+    }
+    const T* from = args.input + in;
+    const T* maximum = args.output + out;
+    T* to = args.in_grad + in;
+    int64_t c = 0;
+    for (; c + kPoolBlock <= channels; c += kPoolBlock) {
+      GiveIfMaximum<kAdd>(from + c, maximum + c, kPoolBlock, left + c, to + c);
+    }
+    GiveIfMaximum<kAdd>(from + c, maximum + c, static_cast<int>(channels - c), left + c, to + c);
+  });
+}
+
+// Whether every pixel of the input lies in exactly one window.
+inline bool WindowsTile(const PoolShape& s) {
+  return s.pad_top == 0 && s.pad_left == 0 && s.stride_height == s.window_height &&
+         s.stride_width == s.window_width && s.out_height * s.stride_height == s.in_height &&
+         s.out_width * s.stride_width == s.in_width;
+}
+
 template <typename T>
 void ZeroStrip(const PoolShape& s, int64_t image, int64_t channel, int64_t channels, T* data) {
   T* pixel = data + image * s.in_height * s.in_width * s.channels + channel;
@@ -83,13 +141,12 @@ void ZeroStrip(const PoolShape& s, int64_t image, int64_t channel, int64_t chann
 
 template <typename T>
 void MaxPool(const PoolShape& s, const T* input, T* output, ThreadPool* pool) {
-  using Acc = typename AccumulatorOf<T>::Type;
   internal::ForEachStrip(s, pool, [&](int64_t image, int64_t channel, int64_t channels) {
     internal::ForEachPoolPixel(s, image, channel, [&](int64_t in, int64_t out, bool first) {
       const T* from = input + in;
       T* to = output + out;
       if (first) return static_cast<void>(std::copy_n(from, channels, to));
-      for (int64_t c = 0; c < channels; ++c) to[c] = static_cast<Acc>(from[c]) > static_cast<Acc>(to[c]) ? from[c] : to[c];
+      internal::RaiseTo(from, channels, to);
     });
   });
 }
@@ -116,23 +173,11 @@ void MaxPoolWithArgmax(const PoolShape& s, const T* input, bool include_batch, T
 template <typename T>
 void MaxPoolGrad(const PoolShape& s, const T* input, const T* output, const T* out_grad, T* in_grad,
                  ThreadPool* pool) {
-  using Acc = typename AccumulatorOf<T>::Type;
+  const bool tiled = internal::WindowsTile(s);
   internal::ForEachStrip(s, pool, [&](int64_t image, int64_t channel, int64_t channels) {
-    internal::ZeroStrip(s, image, channel, channels, in_grad);
-    Acc left[internal::kPoolChannels];  // the gradient until its maximum is found, then zero
-    internal::ForEachPoolPixel(s, image, channel, [&](int64_t in, int64_t out, bool first) {
-      if (first) {
-        for (int64_t c = 0; c < channels; ++c) left[c] = static_cast<Acc>(out_grad[out + c]);
-      }
-      const T* from = input + in;
-      const T* maximum = output + out;
-      T* to = in_grad + in;
-      for (int64_t c = 0; c < channels; ++c) {
-        const bool found = static_cast<Acc>(from[c]) == static_cast<Acc>(maximum[c]);
-        to[c] = static_cast<T>(static_cast<Acc>(to[c]) + (found ? left[c] : Acc(0)));
-        left[c] = found ? Acc(0) : left[c];
-      }
-    });
+    if (!tiled) internal::ZeroStrip(s, image, channel, channels, in_grad);
+    const auto run = tiled ? &internal::MaxPoolGradStrip<false, T> : &internal::MaxPoolGradStrip<true, T>;
+    run(s, image, channel, channels, {input, output, out_grad, in_grad});
   });
 }
 
