@@ -95,7 +95,7 @@ MILLSTREAM_TARGET inline __attribute__((always_inline)) void Times(const typenam
 }
 
 template <class V, class M>
-MILLSTREAM_TARGET void TransformKernel(const WinogradArgs& args) {
+MILLSTREAM_KERNEL void TransformKernel(const WinogradArgs& args) {
   using Reg = typename V::Reg;
   constexpr int kOut = M::kOut, kIn = M::kIn;
   Epilogue<float> finish;

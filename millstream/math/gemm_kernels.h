@@ -5,16 +5,9 @@
 #include <cstdint>
 
 #include "millstream/math/gemm.h"
+#include "millstream/math/simd.h"
 
 namespace millstream::math {
-
-enum class Isa { kSse2, kAvx2, kAvx512 };
-
-// The best instruction set of this machine that the kernels know.
-Isa BestIsa();
-// The one in use. Tests may lower it; REQUIRES: isa <= BestIsa(), no product under way.
-Isa CurrentIsa();
-void SetIsaForTest(Isa isa);
 
 // What happens to a finished sum before it is stored.
 template <typename T>
@@ -70,12 +63,9 @@ struct GemmKernels {
   Dot dot[kMaxDotRows + 1][kMaxDotCols + 1];
 };
 
+// Those of simd::ActiveIsa().
 template <typename T>
-const GemmKernels<T>& KernelsFor(Isa isa);
-template <typename T>
-const GemmKernels<T>& CurrentKernels() {
-  return KernelsFor<T>(CurrentIsa());
-}
+const GemmKernels<T>& CurrentKernels();
 
 const GemmKernels<float>& Sse2KernelsFloat();
 const GemmKernels<double>& Sse2KernelsDouble();

@@ -78,7 +78,7 @@ class Problem {
     for (size_t i = 0; i < actual.size(); ++i) {
       ASSERT_NEAR(actual[i], expected[i], tolerance)
           << "at " << i << " of " << args.m << "x" << args.n << "x" << args.k << " ta=" << args.trans_a
-          << " tb=" << args.trans_b << " isa=" << static_cast<int>(CurrentIsa());
+          << " tb=" << args.trans_b << " isa=" << static_cast<int>(simd::ActiveIsa());
     }
   }
   GemmArgs<T> args;
@@ -87,13 +87,14 @@ class Problem {
   std::vector<T> a_, b_, c_, bias_;
 };
 
-class GemmTest : public testing::TestWithParam<Isa> {
+class GemmTest : public testing::TestWithParam<simd::Isa> {
  protected:
   void SetUp() override {
-    if (GetParam() > BestIsa()) GTEST_SKIP() << "not on this machine";
-    SetIsaForTest(GetParam());
+    if (GetParam() > simd::BestIsa()) GTEST_SKIP() << "not on this machine";
   }
-  void TearDown() override { SetIsaForTest(BestIsa()); }
+
+ private:
+  const simd::ScopedIsa isa_{GetParam()};
 };
 
 const Shape kShapes[] = {{1, 1, 1},   {1, 17, 5},   {5, 1, 33},   {3, 7, 1},     {13, 10, 100}, {100, 10, 784},
@@ -131,7 +132,7 @@ TEST_P(GemmTest, LongSumsAndWideOutputs) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Isas, GemmTest, testing::Values(Isa::kSse2, Isa::kAvx2, Isa::kAvx512));
+INSTANTIATE_TEST_SUITE_P(Isas, GemmTest, testing::Values(simd::Isa::kSse2, simd::Isa::kAvx2, simd::Isa::kAvx512));
 
 TEST(GemmThreadsTest, MatchesNaive) {
   ThreadPool pool(3);
