@@ -18,7 +18,8 @@ StatusOr<AttrValue> Decode(const proto::AttrValue& proto, const TensorDecodeOpti
 
 StatusOr<DType> DecodeType(int number) {
   const DType type = DTypeFromProto(number);
-  if (type == DType::kInvalid && number != 0) return errors::InvalidArgument("AttrValue has invalid DataType enum: ", number);
+  if (type == DType::kInvalid && number != 0)
+    return errors::InvalidArgument("AttrValue has invalid DataType enum: ", number);
   return type;
 }
 
@@ -29,7 +30,8 @@ StatusOr<Tensor> DecodeTensor(const proto::TensorProto& proto, const TensorDecod
 }
 
 StatusOr<NameAttrList> DecodeFunc(const proto::NameAttrList& proto, const TensorDecodeOptions& options, int depth) {
-  if (depth > kMaxDepth) return errors::InvalidArgument("functions in attributes are nested more than ", kMaxDepth, " deep");
+  if (depth > kMaxDepth)
+    return errors::InvalidArgument("functions in attributes are nested more than ", kMaxDepth, " deep");
   NameAttrList func;
   func.name = proto.name();
   for (const auto& [name, value] : proto.attr()) {
@@ -76,31 +78,45 @@ StatusOr<AttrValue> Decode(const proto::AttrValue& proto, const TensorDecodeOpti
     return AttrValue(*std::move(value));
   };
   switch (proto.value_case()) {
-    case proto::AttrValue::kS: return AttrValue(proto.s());
-    case proto::AttrValue::kI: return AttrValue(int64_t{proto.i()});
-    case proto::AttrValue::kF: return AttrValue(proto.f());
-    case proto::AttrValue::kB: return AttrValue(proto.b());
-    case proto::AttrValue::kType: return wrap(DecodeType(proto.type()));
-    case proto::AttrValue::kShape: return wrap(PartialShapeFromProto(proto.shape()));
-    case proto::AttrValue::kTensor: return wrap(DecodeTensor(proto.tensor(), options));
-    case proto::AttrValue::kList: return DecodeList(proto.list(), options, depth);
-    case proto::AttrValue::kFunc: return wrap(DecodeFunc(proto.func(), options, depth));
-    case proto::AttrValue::kPlaceholder: return AttrValue(AttrValue::Placeholder{proto.placeholder()});
-    case proto::AttrValue::VALUE_NOT_SET: break;
+    case proto::AttrValue::kS:
+      return AttrValue(proto.s());
+    case proto::AttrValue::kI:
+      return AttrValue(int64_t{proto.i()});
+    case proto::AttrValue::kF:
+      return AttrValue(proto.f());
+    case proto::AttrValue::kB:
+      return AttrValue(proto.b());
+    case proto::AttrValue::kType:
+      return wrap(DecodeType(proto.type()));
+    case proto::AttrValue::kShape:
+      return wrap(PartialShapeFromProto(proto.shape()));
+    case proto::AttrValue::kTensor:
+      return wrap(DecodeTensor(proto.tensor(), options));
+    case proto::AttrValue::kList:
+      return DecodeList(proto.list(), options, depth);
+    case proto::AttrValue::kFunc:
+      return wrap(DecodeFunc(proto.func(), options, depth));
+    case proto::AttrValue::kPlaceholder:
+      return AttrValue(AttrValue::Placeholder{proto.placeholder()});
+    case proto::AttrValue::VALUE_NOT_SET:
+      break;
   }
   return AttrValue();
 }
 
 Status EncodeList(const AttrValue& value, AttrValue_ListValue* to, const TensorEncodeOptions& options) {
   if (value.kind() == "list()") return OkStatus();
-  if (const auto* v = value.get<AttrValue::Strings>()) for (const auto& s : *v) to->add_s(s);
+  if (const auto* v = value.get<AttrValue::Strings>())
+    for (const auto& s : *v) to->add_s(s);
   if (const auto* v = value.get<AttrValue::Ints>()) to->mutable_i()->Add(v->begin(), v->end());
   if (const auto* v = value.get<AttrValue::Floats>()) to->mutable_f()->Add(v->begin(), v->end());
-  if (const auto* v = value.get<AttrValue::Bools>()) for (const bool b : *v) to->add_b(b);
+  if (const auto* v = value.get<AttrValue::Bools>())
+    for (const bool b : *v) to->add_b(b);
   if (const auto* v = value.get<AttrValue::DTypes>()) {
     for (const DType t : *v) to->add_type(static_cast<proto::DataType>(t));
   }
-  if (const auto* v = value.get<AttrValue::Shapes>()) for (const auto& s : *v) ShapeToProto(s, to->add_shape());
+  if (const auto* v = value.get<AttrValue::Shapes>())
+    for (const auto& s : *v) ShapeToProto(s, to->add_shape());
   if (const auto* v = value.get<AttrValue::Tensors>()) {
     for (const Tensor& t : *v) RETURN_IF_ERROR(TensorToProto(t, to->add_tensor(), options));
   }
@@ -137,16 +153,26 @@ StatusOr<NameAttrList> FuncFromProto(const proto::NameAttrList& proto, const Ten
 Status AttrToProto(const AttrValue& value, proto::AttrValue* proto, const TensorEncodeOptions& options) {
   proto->Clear();
   if (value.empty()) return OkStatus();
-  if (const auto* v = value.get<bool>()) proto->set_b(*v);
-  else if (const auto* v = value.get<int64_t>()) proto->set_i(*v);
-  else if (const auto* v = value.get<float>()) proto->set_f(*v);
-  else if (const auto* v = value.get<DType>()) proto->set_type(static_cast<proto::DataType>(*v));
-  else if (const auto* v = value.get<std::string>()) proto->set_s(*v);
-  else if (const auto* v = value.get<PartialShape>()) ShapeToProto(*v, proto->mutable_shape());
-  else if (const auto* v = value.get<Tensor>()) return TensorToProto(*v, proto->mutable_tensor(), options);
-  else if (const auto* v = value.get<NameAttrList>()) return FuncToProto(*v, proto->mutable_func(), options);
-  else if (const auto* v = value.get<AttrValue::Placeholder>()) proto->set_placeholder(v->name);
-  else return EncodeList(value, proto->mutable_list(), options);
+  if (const auto* v = value.get<bool>())
+    proto->set_b(*v);
+  else if (const auto* v = value.get<int64_t>())
+    proto->set_i(*v);
+  else if (const auto* v = value.get<float>())
+    proto->set_f(*v);
+  else if (const auto* v = value.get<DType>())
+    proto->set_type(static_cast<proto::DataType>(*v));
+  else if (const auto* v = value.get<std::string>())
+    proto->set_s(*v);
+  else if (const auto* v = value.get<PartialShape>())
+    ShapeToProto(*v, proto->mutable_shape());
+  else if (const auto* v = value.get<Tensor>())
+    return TensorToProto(*v, proto->mutable_tensor(), options);
+  else if (const auto* v = value.get<NameAttrList>())
+    return FuncToProto(*v, proto->mutable_func(), options);
+  else if (const auto* v = value.get<AttrValue::Placeholder>())
+    proto->set_placeholder(v->name);
+  else
+    return EncodeList(value, proto->mutable_list(), options);
   return OkStatus();
 }
 
@@ -266,7 +292,8 @@ Status OpDefToProto(const OpDef& def, proto::OpDef* proto) {
     if (!attr.default_value.empty()) RETURN_IF_ERROR(AttrToProto(attr.default_value, to->mutable_default_value()));
     to->set_has_minimum(attr.has_minimum);
     to->set_minimum(attr.minimum);
-    for (const DType t : attr.allowed_types) to->mutable_allowed_values()->mutable_list()->add_type(static_cast<proto::DataType>(t));
+    for (const DType t : attr.allowed_types)
+      to->mutable_allowed_values()->mutable_list()->add_type(static_cast<proto::DataType>(t));
     for (const auto& s : attr.allowed_strings) to->mutable_allowed_values()->mutable_list()->add_s(s);
   }
   proto->set_summary(def.doc);

@@ -17,13 +17,13 @@ class NodeDef;
 }  // namespace proto
 
 struct ExportOptions {
-  bool strip_default_attrs = false;   // leave out attributes that have their default: older readers know fewer of them
-  bool assigned_devices = false;      // the placer's devices instead of the user's
+  bool strip_default_attrs = false;  // leave out attributes that have their default: older readers know fewer of them
+  bool assigned_devices = false;     // the placer's devices instead of the user's
   bool with_library = true;
 };
 
-// The graph as TensorFlow's message, nodes in order of their ids. Replaces what `def` holds. InvalidArgument if a node is
-// not fully connected or holds a tensor that no message can carry.
+// The graph as TensorFlow's message, nodes in order of their ids. Replaces what `def` holds. InvalidArgument if a node
+// is not fully connected or holds a tensor that no message can carry.
 Status ExportGraph(const Graph& graph, proto::GraphDef* def, const ExportOptions& options = {});
 Status ExportNode(const Node& node, proto::NodeDef* def, const ExportOptions& options = {});
 
@@ -37,7 +37,8 @@ struct CollectionValues {
 
 // The graph with its collections, the definitions of the ops it uses and `tags`.
 Status ExportMetaGraph(const Graph& graph, const std::map<std::string, CollectionValues>& collections,
-                       const std::vector<std::string>& tags, proto::MetaGraphDef* def, const ExportOptions& options = {});
+                       const std::vector<std::string>& tags, proto::MetaGraphDef* def,
+                       const ExportOptions& options = {});
 
 }  // namespace millstream
 

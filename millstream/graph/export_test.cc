@@ -20,7 +20,8 @@ using google::protobuf::util::MessageDifferencer;
 constexpr char kProgram[] = R"(
   versions { producer: 2474 }
   library {
-    function { signature { name: "exported" input_arg { name: "x" type: DT_FLOAT } output_arg { name: "y" type: DT_FLOAT } }
+    function { signature { name: "exported" input_arg { name: "x" type: DT_FLOAT }
+                           output_arg { name: "y" type: DT_FLOAT } }
                ret { key: "y" value: "x" } }
     gradient { function_name: "exported" gradient_func: "exported_grad" }
   }
@@ -33,7 +34,8 @@ constexpr char kProgram[] = R"(
   node { name: "m" op: "MatMul" input: "p" input: "p" input: "^c" attr { key: "T" value { type: DT_FLOAT } }
          attr { key: "transpose_a" value { b: true } } attr { key: "transpose_b" value { b: false } } }
   node { name: "s" op: "Switch" input: "p" input: "b" attr { key: "T" value { type: DT_FLOAT } } }
-  node { name: "b" op: "Placeholder" attr { key: "dtype" value { type: DT_BOOL } } attr { key: "shape" value { shape { unknown_rank: true } } } }
+  node { name: "b" op: "Placeholder" attr { key: "dtype" value { type: DT_BOOL } }
+         attr { key: "shape" value { shape { unknown_rank: true } } } }
   node { name: "n" op: "Neg" input: "s:1" attr { key: "T" value { type: DT_FLOAT } } })";
 
 class ExportTest : public ::testing::Test {
@@ -53,7 +55,8 @@ void KeepKnownAttrs(const proto::GraphDef& like, proto::GraphDef* def) {
   for (int i = 0; i < like.node_size() && i < def->node_size(); ++i) {
     auto& attrs = *def->mutable_node(i)->mutable_attr();
     std::vector<std::string> extra;
-    for (const auto& [name, value] : attrs) if (!like.node(i).attr().contains(name)) extra.push_back(name);
+    for (const auto& [name, value] : attrs)
+      if (!like.node(i).attr().contains(name)) extra.push_back(name);
     for (const std::string& name : extra) attrs.erase(name);
   }
 }
@@ -80,7 +83,9 @@ TEST_F(ExportTest, DefaultsCanBeLeftOut) {
 
 TEST_F(ExportTest, MetaGraphHoldsCollectionsAndOps) {
   proto::MetaGraphDef out;
-  ASSERT_TRUE(ExportMetaGraph(graph_, {{"losses", {.names = {"n:0"}, .bytes = {}, .ints = {}, .floats = {}}}}, {"train"}, &out).ok());
+  ASSERT_TRUE(
+      ExportMetaGraph(graph_, {{"losses", {.names = {"n:0"}, .bytes = {}, .ints = {}, .floats = {}}}}, {"train"}, &out)
+          .ok());
   EXPECT_EQ(out.collection_def().at("losses").node_list().value(0), "n:0");
   EXPECT_EQ(out.meta_info_def().tags(0), "train");
   EXPECT_EQ(out.meta_info_def().stripped_op_list().op_size(), 5);

@@ -59,10 +59,12 @@ Status FunctionLibrary::AddLibrary(const proto::FunctionDefLibrary& library, std
     const std::string& first = known != gradients_.end() ? known->second : again.first->second;
     if (first != gradient.gradient_func()) {
       return errors::InvalidArgument("Cannot assign gradient function '", gradient.gradient_func(), "' to '",
-                                     gradient.function_name(), "' because it already has gradient function '", first, "'");
+                                     gradient.function_name(), "' because it already has gradient function '", first,
+                                     "'");
     }
   }
-  if (added != nullptr) for (const auto& [name, function] : fresh) added->push_back(name);
+  if (added != nullptr)
+    for (const auto& [name, function] : fresh) added->push_back(name);
   functions_.merge(fresh);
   gradients_.merge(gradients);
   return OkStatus();

@@ -24,8 +24,8 @@ struct Function {
   std::shared_ptr<const proto::FunctionDef> def;
 };
 
-// A function's body for given attributes: a graph whose _Arg nodes stand for the arguments and whose _Retval nodes for the
-// results, both in order. `control_rets` must run although no result may depend on them.
+// A function's body for given attributes: a graph whose _Arg nodes stand for the arguments and whose _Retval nodes for
+// the results, both in order. `control_rets` must run although no result may depend on them.
 struct FunctionBody {
   std::unique_ptr<Graph> graph;
   std::vector<Node*> args;
@@ -39,8 +39,9 @@ struct FunctionBody {
 // shared_ptr, because the graphs made from it keep it.
 class FunctionLibrary : public std::enable_shared_from_this<FunctionLibrary> {
  public:
-  // Adds all functions and gradients, or none. InvalidArgument: no name, the name of an op, a different function (or gradient)
-  // of that name, a bad signature. Adding an equal function again does nothing. `added` (optional) receives the new names.
+  // Adds all functions and gradients, or none. InvalidArgument: no name, the name of an op, a different function (or
+  // gradient) of that name, a bad signature. Adding an equal function again does nothing. `added` (optional) receives
+  // the new names.
   Status AddLibrary(const proto::FunctionDefLibrary& library, std::vector<std::string>* added = nullptr);
   Status Add(proto::FunctionDef def);
   // Undoes AddLibrary(): the functions and the gradients defined for them.
@@ -52,8 +53,8 @@ class FunctionLibrary : public std::enable_shared_from_this<FunctionLibrary> {
   std::string GradientOf(absl::string_view name) const;
   std::vector<std::string> Names() const;
 
-  // NotFound if there is no such function; InvalidArgument, naming function and node, if its body is malformed or attributes
-  // are missing. REQUIRES: this library is held by a shared_ptr.
+  // NotFound if there is no such function; InvalidArgument, naming function and node, if its body is malformed or
+  // attributes are missing. REQUIRES: this library is held by a shared_ptr.
   StatusOr<FunctionBody> Instantiate(const NameAttrList& function, const ImportOptions& options = {}) const;
 
   void ToProto(proto::FunctionDefLibrary* proto) const;

@@ -14,7 +14,8 @@ namespace {
 
 Status CheckVersions(const proto::VersionDef& versions) {
   if (versions.producer() < 0) {
-    return errors::InvalidArgument("GraphDef producer version ", versions.producer(), " below min producer 0 supported by Millstream.");
+    return errors::InvalidArgument("GraphDef producer version ", versions.producer(),
+                                   " below min producer 0 supported by Millstream.");
   }
   if (versions.min_consumer() > kGraphDefVersion) {
     return errors::InvalidArgument("GraphDef min consumer version ", versions.min_consumer(), " above current version ",
@@ -22,7 +23,8 @@ Status CheckVersions(const proto::VersionDef& versions) {
   }
   const auto& bad = versions.bad_consumers();
   if (std::find(bad.begin(), bad.end(), kGraphDefVersion) != bad.end()) {
-    return errors::InvalidArgument("GraphDef disallows consumer version ", kGraphDefVersion, ".  Please upgrade Millstream.");
+    return errors::InvalidArgument("GraphDef disallows consumer version ", kGraphDefVersion,
+                                   ".  Please upgrade Millstream.");
   }
   return OkStatus();
 }
@@ -31,7 +33,8 @@ Status CheckSize(const proto::GraphDef& def, const ImportOptions& options, const
   int64_t nodes = int64_t{graph.num_nodes()} + def.node_size();
   for (const auto& f : def.library().function()) nodes += f.node_def_size();
   if (nodes <= options.max_nodes) return OkStatus();
-  return errors::ResourceExhausted("The graph would have ", nodes, " nodes, at most ", options.max_nodes, " are allowed");
+  return errors::ResourceExhausted("The graph would have ", nodes, " nodes, at most ", options.max_nodes,
+                                   " are allowed");
 }
 
 // "node" or "node:2". What is no number after the colon is taken as part of a name, which then does not exist.
@@ -56,13 +59,13 @@ Status ImportNodes(const proto::GraphDef& def, const ImportOptions& options, Gra
   std::vector<Node*> nodes;
   nodes.reserve(static_cast<size_t>(def.node_size()));
   for (const auto& node_def : def.node()) {
-    ASSIGN_OR_RETURN(Node* node, importer.Add(node_def));
+    ASSIGN_OR_RETURN(Node * node, importer.Add(node_def));
     nodes.push_back(node);
   }
   for (int i = 0; i < def.node_size(); ++i) {
-    RETURN_IF_ERROR(importer.Connect(nodes[i], def.node(i), [graph](absl::string_view input, std::vector<Output>* inputs) {
-      return ResolveInput(*graph, input, inputs);
-    }));
+    RETURN_IF_ERROR(importer.Connect(
+        nodes[i], def.node(i),
+        [graph](absl::string_view input, std::vector<Output>* inputs) { return ResolveInput(*graph, input, inputs); }));
   }
   return importer.CheckAcyclic();
 }

@@ -51,7 +51,8 @@ TEST_F(ImportTest, InputsMayComeLaterInTheMessage) {
   ASSERT_TRUE(Import(R"(
     node { name: "n" op: "Neg" input: "p" input: "^q" attr { key: "T" value { type: DT_INT32 } } }
     node { name: "p" op: "Placeholder" attr { key: "dtype" value { type: DT_INT32 } } }
-    node { name: "q" op: "NoOp" })").ok());
+    node { name: "q" op: "NoOp" })")
+                  .ok());
   EXPECT_EQ(graph_.Find("n")->control_inputs(), std::vector<Node*>{graph_.Find("q")});
 }
 
@@ -80,15 +81,19 @@ TEST_F(ImportTest, FailedImportLeavesTheGraphAsItWas) {
 TEST_F(ImportTest, LoopsThroughNextIterationAreAllowed) {
   EXPECT_TRUE(Import(R"(
     node { name: "p" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } } }
-    node { name: "m" op: "Merge" input: "p" input: "i" attr { key: "N" value { i: 2 } } attr { key: "T" value { type: DT_FLOAT } } }
-    node { name: "i" op: "NextIteration" input: "m" attr { key: "T" value { type: DT_FLOAT } } })").ok());
+    node { name: "m" op: "Merge" input: "p" input: "i" attr { key: "N" value { i: 2 } }
+           attr { key: "T" value { type: DT_FLOAT } } }
+    node { name: "i" op: "NextIteration" input: "m" attr { key: "T" value { type: DT_FLOAT } } })")
+                  .ok());
 }
 
 TEST_F(ImportTest, ReferencesMayBeReadAsValues) {
   EXPECT_TRUE(Import(R"(
-    node { name: "v" op: "VariableV2" attr { key: "dtype" value { type: DT_FLOAT } } attr { key: "shape" value { shape {} } } }
+    node { name: "v" op: "VariableV2" attr { key: "dtype" value { type: DT_FLOAT } }
+           attr { key: "shape" value { shape {} } } }
     node { name: "n" op: "Neg" input: "v" attr { key: "T" value { type: DT_FLOAT } } }
-    node { name: "a" op: "Assign" input: "v" input: "n" attr { key: "T" value { type: DT_FLOAT } } })").ok());
+    node { name: "a" op: "Assign" input: "v" input: "n" attr { key: "T" value { type: DT_FLOAT } } })")
+                  .ok());
 }
 
 TEST_F(ImportTest, MessagesStayShort) {
@@ -121,7 +126,8 @@ TEST_F(ImportTest, OutputsCountTowardsTheLimit) {
   const Status s = ImportGraph(Parse(R"(
     node { name: "d" op: "Placeholder" attr { key: "dtype" value { type: DT_INT32 } } }
     node { name: "s" op: "Split" input: "d" input: "d" attr { key: "T" value { type: DT_INT32 } }
-           attr { key: "num_split" value { i: 1000000 } } })"), options, &graph_);
+           attr { key: "num_split" value { i: 1000000 } } })"),
+                               options, &graph_);
   EXPECT_EQ(s.code(), absl::StatusCode::kResourceExhausted) << s;
 }
 
@@ -157,7 +163,8 @@ TEST_F(ImportTest, LargeGraphsAreCheap) {
   ASSERT_TRUE(ImportGraph(def, {}, &graph_).ok());
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   const auto after = mallinfo2();
-  const auto bytes = static_cast<double>(after.uordblks + after.hblkhd) - static_cast<double>(before.uordblks + before.hblkhd);
+  const auto bytes =
+      static_cast<double>(after.uordblks + after.hblkhd) - static_cast<double>(before.uordblks + before.hblkhd);
   RecordProperty("bytes_per_node", static_cast<int>(bytes / def.node_size()));
   RecordProperty("milliseconds", static_cast<int>(seconds * 1000));
   std::printf("import: %.0f ms, %.0f bytes per node\n", seconds * 1000, bytes / def.node_size());

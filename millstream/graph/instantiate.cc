@@ -15,7 +15,8 @@ namespace {
 // An attribute can ask for any number of arguments.
 constexpr size_t kMaxArgs = 1 << 16;
 
-// Makes one body. Inputs of its nodes are written "arg", "arg:1" (element of a list), "node:output", "node:output:1", "^node".
+// Makes one body. Inputs of its nodes are written "arg", "arg:1" (element of a list), "node:output", "node:output:1",
+// "^node".
 class Instantiator {
  public:
   Instantiator(const Function& function, const ImportOptions& options, std::shared_ptr<FunctionLibrary> library)
@@ -63,7 +64,8 @@ class Instantiator {
       const ArgDef& arg = function_.signature.inputs[i];
       std::vector<DType> types;
       RETURN_IF_ERROR(ArgTypes({arg}, bindings_, &types));
-      if (body_.args.size() + types.size() > kMaxArgs) return errors::ResourceExhausted("more than ", kMaxArgs, " arguments");
+      if (body_.args.size() + types.size() > kMaxArgs)
+        return errors::ResourceExhausted("more than ", kMaxArgs, " arguments");
       if (!arg_ranges_.emplace(arg.name, std::pair(body_.args.size(), types.size())).second) {
         return errors::InvalidArgument("argument '", arg.name, "' is not unique");
       }
@@ -75,7 +77,7 @@ class Instantiator {
         spec.attrs.Set("T", RemoveRef(types[k]));
         spec.attrs.Set("index", static_cast<int64_t>(body_.args.size()));
         RETURN_IF_ERROR(AddArgAttrs(static_cast<uint32_t>(i), &spec.attrs));
-        ASSIGN_OR_RETURN(Node* node, body_.graph->AddNode(std::move(spec)));
+        ASSIGN_OR_RETURN(Node * node, body_.graph->AddNode(std::move(spec)));
         body_.args.push_back(node);
         body_.arg_types.push_back(RemoveRef(types[k]));
       }
@@ -86,13 +88,13 @@ class Instantiator {
   Status AddNodes() {
     std::vector<Node*> nodes;
     for (const auto& node_def : def().node_def()) {
-      ASSIGN_OR_RETURN(Node* node, importer_->Add(node_def, &bindings_));
+      ASSIGN_OR_RETURN(Node * node, importer_->Add(node_def, &bindings_));
       nodes.push_back(node);
     }
     for (int i = 0; i < def().node_def_size(); ++i) {
-      RETURN_IF_ERROR(importer_->Connect(nodes[i], def().node_def(i), [this](absl::string_view input, std::vector<Output>* out) {
-        return Resolve(input, out);
-      }));
+      RETURN_IF_ERROR(importer_->Connect(
+          nodes[i], def().node_def(i),
+          [this](absl::string_view input, std::vector<Output>* out) { return Resolve(input, out); }));
     }
     return OkStatus();
   }
@@ -118,7 +120,8 @@ class Instantiator {
     }
     Node* node = body_.graph->Find(parts[0]);
     int begin = 0, end = 0;
-    if (node == nullptr || parts.size() < 2 || !importer_->OutputRange(*node, parts[1], &begin, &end).ok()) return false;
+    if (node == nullptr || parts.size() < 2 || !importer_->OutputRange(*node, parts[1], &begin, &end).ok())
+      return false;
     if (parts.size() == 3) {
       uint32_t i = 0;
       if (!absl::SimpleAtoi(parts[2], &i) || i >= static_cast<uint32_t>(end - begin)) return false;
@@ -141,7 +144,8 @@ class Instantiator {
         return errors::InvalidArgument("Return ", ret.name, " -> ", from->second, " is not found.");
       }
       if (values.size() != types.size()) {
-        return errors::InvalidArgument("Return ", ret.name, " has ", values.size(), " values, ", types.size(), " were expected");
+        return errors::InvalidArgument("Return ", ret.name, " has ", values.size(), " values, ", types.size(),
+                                       " were expected");
       }
       for (size_t k = 0; k < types.size(); ++k) {
         Graph::NodeSpec spec;
@@ -150,7 +154,7 @@ class Instantiator {
         spec.attrs.Set("T", RemoveRef(types[k]));
         spec.attrs.Set("index", static_cast<int64_t>(body_.rets.size()));
         spec.inputs = {values[k]};
-        ASSIGN_OR_RETURN(Node* node, body_.graph->AddNode(std::move(spec)));
+        ASSIGN_OR_RETURN(Node * node, body_.graph->AddNode(std::move(spec)));
         body_.rets.push_back(node);
         body_.ret_types.push_back(RemoveRef(types[k]));
       }

@@ -11,13 +11,15 @@
 namespace millstream {
 namespace {
 
-// What later stages keep for each output of a node (shapes, plans). A few bytes of program can ask for a million outputs.
+// What later stages keep for each output of a node (shapes, plans). A few bytes of program can ask for a million
+// outputs.
 constexpr int64_t kBytesPerOutput = 64;
 constexpr size_t kMaxMessage = 2048;
 
 Status CheckNotRef(const AttrDef& def, DType type) {
   if (!IsRef(type)) return OkStatus();
-  return errors::InvalidArgument("AttrValue must not have reference type value of ", DTypeName(type), " for attr '", def.name, "'");
+  return errors::InvalidArgument("AttrValue must not have reference type value of ", DTypeName(type), " for attr '",
+                                 def.name, "'");
 }
 
 // TensorFlow's checks on declared attributes that do not depend on the definition of the attribute.
@@ -26,7 +28,8 @@ Status CheckDeclared(const OpDef& op, const AttrMap& attrs) {
     const AttrValue* value = attrs.Find(def.name);
     if (value == nullptr) continue;
     if (value->empty()) {
-      return errors::InvalidArgument("AttrValue missing value with expected type '", def.type, "' for attr '", def.name, "'");
+      return errors::InvalidArgument("AttrValue missing value with expected type '", def.type, "' for attr '", def.name,
+                                     "'");
     }
     if (const DType* type = value->get<DType>()) RETURN_IF_ERROR(CheckNotRef(def, *type));
     if (const auto* types = value->get<AttrValue::DTypes>()) {
@@ -43,12 +46,17 @@ bool IsNextIteration(const Node& n) { return n.Is("NextIteration") || n.Is("RefN
 
 Status InNode(const Status& status, absl::string_view node_name) {
   std::string message(status.message().substr(0, kMaxMessage));
-  if (!absl::StrContains(message, "[[{{node")) absl::StrAppend(&message, "\n\t [[{{node ", node_name.substr(0, kMaxMessage), "}}]]");
+  if (!absl::StrContains(message, "[[{{node"))
+    absl::StrAppend(&message, "\n\t [[{{node ", node_name.substr(0, kMaxMessage), "}}]]");
   return Status(status.code(), message);
 }
 
 NodeImporter::NodeImporter(const ImportOptions& options, Graph* graph, const FunctionLibrary* library)
-    : options_(options), graph_(graph), library_(library), first_id_(graph->id_limit()), budget_(options.max_graph_bytes) {}
+    : options_(options),
+      graph_(graph),
+      library_(library),
+      first_id_(graph->id_limit()),
+      budget_(options.max_graph_bytes) {}
 
 Status NodeImporter::AddAttrs(const proto::NodeDef& def, const AttrMap* bindings, AttrMap* attrs) {
   static const AttrMap kNoBindings;
@@ -71,12 +79,15 @@ Status NodeImporter::MakeCall(std::shared_ptr<const Function> function, Graph::N
   AttrValue::DTypes in, out;
   RETURN_IF_ERROR(ArgTypes(signature.inputs, spec->attrs, &in));
   RETURN_IF_ERROR(ArgTypes(signature.outputs, spec->attrs, &out));
-  ASSIGN_OR_RETURN(spec->op, OpRegistry::Global().Lookup(signature.stateful ? "StatefulPartitionedCall" : "PartitionedCall"));
+  ASSIGN_OR_RETURN(spec->op,
+                   OpRegistry::Global().Lookup(signature.stateful ? "StatefulPartitionedCall" : "PartitionedCall"));
   NameAttrList target{.name = signature.name, .attrs = {}};
   AttrMap attrs;
   for (const auto& [name, value] : spec->attrs) {
-    if (absl::StartsWith(name, "_")) attrs.Set(name, value);
-    else target.attrs.emplace_back(std::string(name), value);
+    if (absl::StartsWith(name, "_"))
+      attrs.Set(name, value);
+    else
+      target.attrs.emplace_back(std::string(name), value);
   }
   attrs.Set("f", std::move(target));
   attrs.Set("Tin", std::move(in));
@@ -97,7 +108,8 @@ Status NodeImporter::CheckNode(const Node& node) {
   RETURN_IF_ERROR(node.GetAttr("dtype", &type));
   RETURN_IF_ERROR(node.GetAttr("value", &value));
   if (value.dtype() == type) return OkStatus();
-  return errors::InvalidArgument("Const: attr 'dtype' is ", DTypeName(type), " but attr 'value' holds ", DTypeName(value.dtype()));
+  return errors::InvalidArgument("Const: attr 'dtype' is ", DTypeName(type), " but attr 'value' holds ",
+                                 DTypeName(value.dtype()));
 }
 
 StatusOr<Node*> NodeImporter::Add(const proto::NodeDef& def, const AttrMap* bindings) {
@@ -127,7 +139,9 @@ StatusOr<Node*> NodeImporter::Add(const proto::NodeDef& def, const AttrMap* bind
 
 Status NodeImporter::Connect(Node* node, const proto::NodeDef& def, Resolve resolve) {
   const auto unknown = [&](const std::string& input) {
-    return InNode(errors::InvalidArgument("Node '", def.name(), "': Unknown input node '", input.substr(0, kMaxMessage), "'"), def.name());
+    return InNode(
+        errors::InvalidArgument("Node '", def.name(), "': Unknown input node '", input.substr(0, kMaxMessage), "'"),
+        def.name());
   };
   std::vector<Output> inputs;
   std::vector<Node*> control;
@@ -140,8 +154,9 @@ Status NodeImporter::Connect(Node* node, const proto::NodeDef& def, Resolve reso
       continue;
     }
     if (!control.empty()) {
-      return InNode(errors::InvalidArgument("Node '", def.name(), "': Control dependencies must come after regular dependencies"),
-                    def.name());
+      return InNode(
+          errors::InvalidArgument("Node '", def.name(), "': Control dependencies must come after regular dependencies"),
+          def.name());
     }
     if (!resolve(input, &inputs)) return unknown(input);
   }
@@ -161,18 +176,23 @@ Status NodeImporter::CheckAcyclic() const {
     for (int to = 0; to < count; ++to) {
       const Node& node = *nodes[first_id_ + to];
       for (const Output& in : node.inputs()) {
-        if (in.node->id() >= first_id_ && !(IsMerge(node) && IsNextIteration(*in.node))) fn(in.node->id() - first_id_, to);
+        if (in.node->id() >= first_id_ && !(IsMerge(node) && IsNextIteration(*in.node)))
+          fn(in.node->id() - first_id_, to);
       }
       for (const Node* in : node.control_inputs()) {
         if (in->id() >= first_id_) fn(in->id() - first_id_, to);
       }
     }
   };
-  for_edges([&](int from, int to) { ++offset[from + 1]; ++pending[to]; });
+  for_edges([&](int from, int to) {
+    ++offset[from + 1];
+    ++pending[to];
+  });
   for (int i = 0; i < count; ++i) offset[i + 1] += offset[i];
   std::vector<int> targets(offset.back()), fill(offset.begin(), offset.end() - 1), ready;
   for_edges([&](int from, int to) { targets[fill[from]++] = to; });
-  for (int i = 0; i < count; ++i) if (pending[i] == 0) ready.push_back(i);
+  for (int i = 0; i < count; ++i)
+    if (pending[i] == 0) ready.push_back(i);
   for (size_t i = 0; i < ready.size(); ++i) {
     for (int e = offset[ready[i]]; e < offset[ready[i] + 1]; ++e) {
       if (--pending[targets[e]] == 0) ready.push_back(targets[e]);

@@ -31,9 +31,7 @@ struct ComplexValues {
   using Element = std::complex<T>;
   Field& field;
   int64_t size() const { return field.size() / 2; }
-  Element get(int64_t i) const {
-    return {field.Get(static_cast<int>(2 * i)), field.Get(static_cast<int>(2 * i + 1))};
-  }
+  Element get(int64_t i) const { return {field.Get(static_cast<int>(2 * i)), field.Get(static_cast<int>(2 * i + 1))}; }
   void add(const Element& v) {
     field.Add(v.real());
     field.Add(v.imag());
@@ -41,56 +39,75 @@ struct ComplexValues {
 };
 
 template <typename T, typename Field>
-Values<T, Field> ValuesOf(Field& field) { return {field}; }
+Values<T, Field> ValuesOf(Field& field) {
+  return {field};
+}
 
 // Calls fn with the view of the field in which values of a plain type travel. Access picks const or mutable fields.
 template <typename Access, typename Fn>
 void WithValues(DType dtype, Access p, Fn&& fn) {
   switch (dtype) {
-    case DType::kFloat: return fn(ValuesOf<float>(p.float_val()));
-    case DType::kDouble: return fn(ValuesOf<double>(p.double_val()));
+    case DType::kFloat:
+      return fn(ValuesOf<float>(p.float_val()));
+    case DType::kDouble:
+      return fn(ValuesOf<double>(p.double_val()));
     case DType::kInt32:
-    case DType::kQint32: return fn(ValuesOf<int32_t>(p.int_val()));
+    case DType::kQint32:
+      return fn(ValuesOf<int32_t>(p.int_val()));
     case DType::kInt16:
-    case DType::kQint16: return fn(ValuesOf<int16_t>(p.int_val()));
+    case DType::kQint16:
+      return fn(ValuesOf<int16_t>(p.int_val()));
     case DType::kUint16:
-    case DType::kQuint16: return fn(ValuesOf<uint16_t>(p.int_val()));
+    case DType::kQuint16:
+      return fn(ValuesOf<uint16_t>(p.int_val()));
     case DType::kInt8:
-    case DType::kQint8: return fn(ValuesOf<int8_t>(p.int_val()));
+    case DType::kQint8:
+      return fn(ValuesOf<int8_t>(p.int_val()));
     case DType::kUint8:
-    case DType::kQuint8: return fn(ValuesOf<uint8_t>(p.int_val()));
+    case DType::kQuint8:
+      return fn(ValuesOf<uint8_t>(p.int_val()));
     case DType::kHalf:
-    case DType::kBfloat16: return fn(ValuesOf<uint16_t>(p.half_val()));
-    case DType::kInt64: return fn(ValuesOf<int64_t>(p.int64_val()));
-    case DType::kUint32: return fn(ValuesOf<uint32_t>(p.uint32_val()));
-    case DType::kUint64: return fn(ValuesOf<uint64_t>(p.uint64_val()));
-    case DType::kBool: return fn(ValuesOf<bool>(p.bool_val()));
-    case DType::kComplex64: return fn(ComplexValues<float, std::remove_reference_t<decltype(p.scomplex_val())>>{p.scomplex_val()});
-    case DType::kComplex128: return fn(ComplexValues<double, std::remove_reference_t<decltype(p.dcomplex_val())>>{p.dcomplex_val()});
-    default: return;
+    case DType::kBfloat16:
+      return fn(ValuesOf<uint16_t>(p.half_val()));
+    case DType::kInt64:
+      return fn(ValuesOf<int64_t>(p.int64_val()));
+    case DType::kUint32:
+      return fn(ValuesOf<uint32_t>(p.uint32_val()));
+    case DType::kUint64:
+      return fn(ValuesOf<uint64_t>(p.uint64_val()));
+    case DType::kBool:
+      return fn(ValuesOf<bool>(p.bool_val()));
+    case DType::kComplex64:
+      return fn(ComplexValues<float, std::remove_reference_t<decltype(p.scomplex_val())>>{p.scomplex_val()});
+    case DType::kComplex128:
+      return fn(ComplexValues<double, std::remove_reference_t<decltype(p.dcomplex_val())>>{p.dcomplex_val()});
+    default:
+      return;
   }
 }
 
-#define MILLSTREAM_VALUE_FIELDS(ACCESS)             \
-  ACCESS(float_val)                                 \
-  ACCESS(double_val)                                \
-  ACCESS(int_val)                                   \
-  ACCESS(half_val)                                  \
-  ACCESS(int64_val)                                 \
-  ACCESS(uint32_val)                                \
-  ACCESS(uint64_val)                                \
-  ACCESS(bool_val)                                  \
-  ACCESS(scomplex_val)                              \
+#define MILLSTREAM_VALUE_FIELDS(ACCESS) \
+  ACCESS(float_val)                     \
+  ACCESS(double_val)                    \
+  ACCESS(int_val)                       \
+  ACCESS(half_val)                      \
+  ACCESS(int64_val)                     \
+  ACCESS(uint32_val)                    \
+  ACCESS(uint64_val)                    \
+  ACCESS(bool_val)                      \
+  ACCESS(scomplex_val)                  \
   ACCESS(dcomplex_val)
 struct Readable {
   const TensorProto& p;
-#define MILLSTREAM_READ(field) const auto& field() const { return p.field(); }
+#define MILLSTREAM_READ(field) \
+  const auto& field() const { return p.field(); }
   MILLSTREAM_VALUE_FIELDS(MILLSTREAM_READ)
 #undef MILLSTREAM_READ
 };
 struct Writable {
   TensorProto& p;
-#define MILLSTREAM_WRITE(field) auto& field() const { return *p.mutable_##field(); }
+#define MILLSTREAM_WRITE(field) \
+  auto& field() const { return *p.mutable_##field(); }
   MILLSTREAM_VALUE_FIELDS(MILLSTREAM_WRITE)
 #undef MILLSTREAM_WRITE
 };
@@ -107,7 +124,8 @@ Status Charge(int64_t elements, int64_t bytes_each, int64_t more, const TensorDe
     bytes = std::numeric_limits<int64_t>::max();
   }
   if (bytes > options.max_bytes) {
-    return errors::ResourceExhausted("the tensor would take ", bytes, " bytes, at most ", options.max_bytes, " are allowed");
+    return errors::ResourceExhausted("the tensor would take ", bytes, " bytes, at most ", options.max_bytes,
+                                     " are allowed");
   }
   if (options.budget != nullptr) {
     if (bytes > *options.budget) {
@@ -124,8 +142,8 @@ StatusOr<Tensor> DecodePlainContent(DType dtype, const Shape& shape, const std::
   const auto size = static_cast<int64_t>(DTypeSize(dtype));
   int64_t need = 0;
   if (__builtin_mul_overflow(shape.num_elements(), size, &need) || need != static_cast<int64_t>(content.size())) {
-    return errors::InvalidArgument("tensor_content has ", content.size(), " bytes, which do not make ", shape.num_elements(),
-                                   " elements of ", DTypeName(dtype));
+    return errors::InvalidArgument("tensor_content has ", content.size(), " bytes, which do not make ",
+                                   shape.num_elements(), " elements of ", DTypeName(dtype));
   }
   RETURN_IF_ERROR(Charge(shape.num_elements(), size, 0, options));
   ASSIGN_OR_RETURN(Tensor tensor, Tensor::Make(dtype, shape));
@@ -177,7 +195,8 @@ StatusOr<Tensor> DecodeStringValues(const Shape& shape, const TensorProto& proto
   const int64_t given = proto.string_val_size();
   if (given > n) return TooManyValues(given, shape);
   const auto value = [&](int64_t i) -> const std::string& { return proto.string_val(static_cast<int>(i)); };
-  RETURN_IF_ERROR(Charge(n, sizeof(std::string), HeapBytes(n, given, [&](int64_t i) { return value(i).size(); }), options));
+  RETURN_IF_ERROR(
+      Charge(n, sizeof(std::string), HeapBytes(n, given, [&](int64_t i) { return value(i).size(); }), options));
   ASSIGN_OR_RETURN(Tensor tensor, Tensor::Make(DType::kString, shape));
   std::string* out = tensor.data<std::string>();
   for (int64_t i = 0; i < n && given > 0; ++i) out[i] = value(std::min(i, given - 1));
@@ -197,7 +216,8 @@ bool ReadVarint(absl::string_view* in, uint64_t* value) {
 }
 
 // All lengths as varints, then all bytes.
-StatusOr<Tensor> DecodeStringContent(const Shape& shape, const std::string& content, const TensorDecodeOptions& options) {
+StatusOr<Tensor> DecodeStringContent(const Shape& shape, const std::string& content,
+                                     const TensorDecodeOptions& options) {
   const int64_t n = shape.num_elements();
   const Status bad = errors::InvalidArgument("tensor_content does not hold ", n, " strings");
   if (n > static_cast<int64_t>(content.size())) return bad;  // every length takes a byte
@@ -230,7 +250,8 @@ StatusOr<Tensor> DecodeHandles(const Shape& shape, const TensorProto& proto, con
     return proto.resource_handle_val(static_cast<int>(i));
   };
   const auto bytes = [&](int64_t i) {
-    return value(i).device().size() + value(i).container().size() + value(i).name().size() + value(i).maybe_type_name().size();
+    return value(i).device().size() + value(i).container().size() + value(i).name().size() +
+           value(i).maybe_type_name().size();
   };
   RETURN_IF_ERROR(Charge(n, sizeof(ResourceHandle), HeapBytes(n, given, bytes), options));
   ASSIGN_OR_RETURN(Tensor tensor, Tensor::Make(DType::kResource, shape));
@@ -258,7 +279,8 @@ StatusOr<Tensor> DecodeVariants(const Shape& shape, const TensorProto& proto, co
 Status EncodeStrings(const Tensor& tensor, TensorProto* proto) {
   size_t total = 0;
   for (const std::string& s : tensor.flat<std::string>()) total += s.size() + 6;
-  if (total > kMaxContentBytes) return errors::InvalidArgument("Tensor of ", total, " bytes is too large for a message");
+  if (total > kMaxContentBytes)
+    return errors::InvalidArgument("Tensor of ", total, " bytes is too large for a message");
   proto->mutable_string_val()->Reserve(static_cast<int>(tensor.num_elements()));
   for (const std::string& s : tensor.flat<std::string>()) proto->add_string_val(s);
   return OkStatus();
@@ -315,8 +337,10 @@ StatusOr<Tensor> TensorFromProto(const TensorProto& proto, const TensorDecodeOpt
   switch (dtype) {
     case DType::kString:
       return content.empty() ? DecodeStringValues(shape, proto, options) : DecodeStringContent(shape, content, options);
-    case DType::kResource: return DecodeHandles(shape, proto, options);
-    case DType::kVariant: return DecodeVariants(shape, proto, options);
+    case DType::kResource:
+      return DecodeHandles(shape, proto, options);
+    case DType::kVariant:
+      return DecodeVariants(shape, proto, options);
     default:
       return content.empty() ? DecodePlainValues(dtype, shape, proto, options)
                              : DecodePlainContent(dtype, shape, content, options);
@@ -325,51 +349,21 @@ StatusOr<Tensor> TensorFromProto(const TensorProto& proto, const TensorDecodeOpt
 
 Status TensorToProto(const Tensor& tensor, TensorProto* proto, const TensorEncodeOptions& options) {
   proto->Clear();
-  if (!IsKnown(tensor.dtype()) || !tensor.IsInitialized()) return errors::InvalidArgument("The tensor is not initialized");
+  if (!IsKnown(tensor.dtype()) || !tensor.IsInitialized())
+    return errors::InvalidArgument("The tensor is not initialized");
   proto->set_dtype(static_cast<proto::DataType>(tensor.dtype()));
   ShapeToProto(tensor.shape(), proto->mutable_tensor_shape());
   switch (tensor.dtype()) {
-    case DType::kString: return EncodeStrings(tensor, proto);
-    case DType::kResource: EncodeHandles(tensor, proto); return OkStatus();
-    case DType::kVariant: return EncodeVariants(tensor, proto);
-    default: return EncodePlain(tensor, proto, options);
+    case DType::kString:
+      return EncodeStrings(tensor, proto);
+    case DType::kResource:
+      EncodeHandles(tensor, proto);
+      return OkStatus();
+    case DType::kVariant:
+      return EncodeVariants(tensor, proto);
+    default:
+      return EncodePlain(tensor, proto, options);
   }
-}
-
-namespace {
-
-// At most one dimension more than allowed: the checks that follow refuse it, and nobody pays for a million of them.
-std::vector<int64_t> DimsOf(const proto::TensorShapeProto& proto) {
-  std::vector<int64_t> dims;
-  for (const auto& d : proto.dim()) {
-    dims.push_back(d.size());
-    if (dims.size() > kMaxRank) break;
-  }
-  return dims;
-}
-
-}  // namespace
-
-StatusOr<Shape> ShapeFromProto(const proto::TensorShapeProto& proto) {
-  if (proto.unknown_rank()) return errors::InvalidArgument("the shape of a tensor must be known");
-  return Shape::Make(DimsOf(proto));
-}
-
-StatusOr<PartialShape> PartialShapeFromProto(const proto::TensorShapeProto& proto) {
-  if (!proto.unknown_rank()) return PartialShape::Make(DimsOf(proto));
-  if (proto.dim_size() > 0) return errors::InvalidArgument("An unknown shape must not have any dimensions set.");
-  return PartialShape::Unknown();
-}
-
-void ShapeToProto(const Shape& shape, proto::TensorShapeProto* proto) {
-  proto->Clear();
-  for (const int64_t d : shape.dims()) proto->add_dim()->set_size(d);
-}
-
-void ShapeToProto(const PartialShape& shape, proto::TensorShapeProto* proto) {
-  proto->Clear();
-  if (!shape.rank_known()) proto->set_unknown_rank(true);
-  for (const int64_t d : shape.dims()) proto->add_dim()->set_size(d);
 }
 
 }  // namespace millstream

@@ -13,8 +13,9 @@ class TensorProto;
 class TensorShapeProto;
 }  // namespace proto
 
-// Tensors and shapes to and from TensorFlow's messages. What comes in is not trusted: everything is checked before memory
-// is taken, because a message of a few bytes can describe a tensor of any size (one value stands for all elements).
+// Tensors and shapes to and from TensorFlow's messages. What comes in is not trusted: everything is checked before
+// memory is taken, because a message of a few bytes can describe a tensor of any size (one value stands for all
+// elements).
 
 struct TensorDecodeOptions {
   // The most one tensor may take in memory, its strings included. ResourceExhausted beyond it.
@@ -32,11 +33,11 @@ struct TensorEncodeOptions {
 DType DTypeFromProto(int number);
 
 // InvalidArgument: unknown or reference type; bad shape; content or values that do not fit it. ResourceExhausted: too
-// large. Unimplemented: variants that hold something. No values at all means zeros (or empty strings), fewer values than elements
-// repeat the last one. `version_number` is ignored.
+// large. Unimplemented: variants that hold something. No values at all means zeros (or empty strings), fewer values
+// than elements repeat the last one. `version_number` is ignored.
 StatusOr<Tensor> TensorFromProto(const proto::TensorProto& proto, const TensorDecodeOptions& options = {});
-// Replaces what `proto` holds. InvalidArgument for a tensor without type, or of 2 GiB and more, which no message can carry;
-// Unimplemented for variants that hold something.
+// Replaces what `proto` holds. InvalidArgument for a tensor without type, or of 2 GiB and more, which no message can
+// carry; Unimplemented for variants that hold something.
 Status TensorToProto(const Tensor& tensor, proto::TensorProto* proto, const TensorEncodeOptions& options = {});
 
 // InvalidArgument if anything is unknown, negative or overflows.

@@ -14,15 +14,17 @@ class Arg final : public Kernel {
  public:
   explicit Arg(KernelInit& init) : index_(init.Attr<int>("index")) {}
   Status Compute(KernelContext& ctx) override {
-    ASSIGN_OR_RETURN(CallFrame* frame, FrameOf(ctx));
+    ASSIGN_OR_RETURN(CallFrame * frame, FrameOf(ctx));
     if (index_ >= frame->num_args()) {
-      return errors::InvalidArgument("Function has ", frame->num_args(), " arguments, number ", index_, " was asked for");
+      return errors::InvalidArgument("Function has ", frame->num_args(), " arguments, number ", index_,
+                                     " was asked for");
     }
     if (frame->arg(index_).dtype() != ctx.output_dtype(0)) {
       return errors::InvalidArgument("Type mismatch: actual ", DTypeName(frame->arg(index_).dtype()), " vs. expect ",
                                      DTypeName(ctx.output_dtype(0)));
     }
-    if (!frame->arg(index_).IsInitialized()) return errors::Internal("Argument ", index_, " was taken already or never given");
+    if (!frame->arg(index_).IsInitialized())
+      return errors::Internal("Argument ", index_, " was taken already or never given");
     ctx.set_output(0, frame->TakeArg(index_));
     return OkStatus();
   }
@@ -35,7 +37,7 @@ class Retval final : public Kernel {
  public:
   explicit Retval(KernelInit& init) : index_(init.Attr<int>("index")) {}
   Status Compute(KernelContext& ctx) override {
-    ASSIGN_OR_RETURN(CallFrame* frame, FrameOf(ctx));
+    ASSIGN_OR_RETURN(CallFrame * frame, FrameOf(ctx));
     if (index_ >= frame->num_rets()) {
       return errors::InvalidArgument("Function has ", frame->num_rets(), " results, number ", index_, " was given");
     }
