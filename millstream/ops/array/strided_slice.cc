@@ -1,35 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millstream/ops/array/blob.h"
 #include "millstream/ops/array/shape_of.h"
-#include "millstream/ops/array/strided_copy.h"
-#include "millstream/ops/array/strided_slice_spec.h"
+#include "millstream/ops/array/strided_slice_copy.h"
 
 namespace millstream {
 namespace {
-
-Status ReadPlan(const KernelContext& ctx, int first, std::span<const int64_t> dims, const SliceMasks& masks,
-                SlicePlan* plan) {
-  Dims begin, end, strides;
-  RETURN_IF_ERROR(ReadIntVector(ctx.input(first), "begin", &begin));
-  RETURN_IF_ERROR(ReadIntVector(ctx.input(first + 1), "end", &end));
-  RETURN_IF_ERROR(ReadIntVector(ctx.input(first + 2), "strides", &strides));
-  return ResolveSlice(dims, &begin, &end, strides, masks, plan);
-}
-
-// Adds the axes of the slice of `whole` to `copy`; returns at which element of `whole` it begins.
-int64_t AddAxes(const Shape& whole, const SlicePlan& plan, bool whole_is_target, StridedCopy* copy) {
-  int64_t step = whole.num_elements(), small_step = 1, offset = 0;
-  for (const int64_t size : plan.size) small_step *= size;
-  for (int d = 0; d < whole.rank(); ++d) {
-    step /= whole.dim(d);
-    small_step /= plan.size[d];
-    offset += plan.begin[d] * step;
-    const int64_t stride = plan.size[d] > 1 ? plan.stride[d] * step : step;
-    if (whole_is_target) copy->Add(plan.size[d], small_step, stride);
-    else copy->Add(plan.size[d], stride, small_step);
-  }
-  return offset;
-}
 
 class StridedSliceKernel : public Kernel {
  public:
@@ -38,13 +13,13 @@ class StridedSliceKernel : public Kernel {
   Status Compute(KernelContext& ctx) override {
     const Tensor& in = ctx.input(0);
     SlicePlan plan;
-    RETURN_IF_ERROR(ReadPlan(ctx, 1, in.shape().dims(), masks_, &plan));
+    RETURN_IF_ERROR(ReadSlice(ctx, 1, in.shape().dims(), masks_, &plan));
     ASSIGN_OR_RETURN(const Shape shape, MakeShape(plan.final_dims));
     if (shape.num_elements() > 1 && Share(ctx, in, plan, shape)) return OkStatus();
     ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
     if (shape.num_elements() == 0) return OkStatus();
     StridedCopy copy;
-    const int64_t offset = AddAxes(in.shape(), plan, false, &copy);
+    const int64_t offset = AddSliceAxes(in.shape(), plan, false, &copy);
     copy.Run(ctx, in.dtype(), ElementAt(in, offset), out->raw());
     return OkStatus();
   }
@@ -78,7 +53,7 @@ class StridedSliceGradKernel : public Kernel {
     RETURN_IF_ERROR(ReadIntVector(ctx.input(0), "shape", &dims));
     ASSIGN_OR_RETURN(const Shape shape, MakeShape(dims));
     SlicePlan plan;
-    RETURN_IF_ERROR(ReadPlan(ctx, 1, shape.dims(), masks_, &plan));
+    RETURN_IF_ERROR(ReadSlice(ctx, 1, shape.dims(), masks_, &plan));
     ASSIGN_OR_RETURN(const Shape expected, MakeShape(plan.final_dims));
     const Tensor& dy = ctx.input(4);
     if (!(dy.shape() == expected)) {
@@ -88,7 +63,7 @@ class StridedSliceGradKernel : public Kernel {
     FillZero(ctx, out);
     if (dy.num_elements() == 0) return OkStatus();
     StridedCopy copy;
-    const int64_t offset = AddAxes(shape, plan, true, &copy);
+    const int64_t offset = AddSliceAxes(shape, plan, true, &copy);
     copy.Run(ctx, dy.dtype(), dy.raw(), ElementAt(out, offset));
     return OkStatus();
   }

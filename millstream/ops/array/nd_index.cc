@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "millstream/ops/array/nd_index.h"
+
+#include "absl/strings/str_join.h"
+#include "millstream/tensor/dispatch.h"
+
+namespace millstream {
+namespace {
+
+template <typename Index>
+Status Resolve(const Tensor& indices, const Shape& shape, BadIndex policy, std::span<int64_t> offsets) {
+  const int depth = static_cast<int>(indices.dim(indices.rank() - 1));
+  const Index* at = indices.data<Index>();
+  for (size_t row = 0; row < offsets.size(); ++row, at += depth) {
+    int64_t offset = 0;
+    bool outside = false;
+    for (int d = 0; d < depth; ++d) {
+      outside |= at[d] < 0 || at[d] >= shape.dim(d);
+      offset = offset * shape.dim(d) + (outside ? 0 : static_cast<int64_t>(at[d]));
+    }
+    if (outside && policy == BadIndex::kError) {
+      return errors::InvalidArgument("indices[", row, "] = [", absl::StrJoin(at, at + depth, ", "),
+                                     "] does not index into shape ", shape.ToString());
+    }
+    offsets[row] = outside ? -1 : offset;
+  }
+  return OkStatus();
+}
+
+}  // namespace
+
+Status ReadBadIndexPolicy(const AttrMap& attrs, BadIndex* policy) {
+  std::string text;
+  RETURN_IF_ERROR(attrs.Get("bad_indices_policy", &text));
+  *policy = text == "IGNORE" ? BadIndex::kIgnore : BadIndex::kError;
+  if (text.empty() || text == "DEFAULT" || text == "ERROR" || text == "IGNORE") return OkStatus();
+  return errors::InvalidArgument("Unknown bad_indices_policy: ", text);
+}
+
+Status ResolveNdIndices(const Tensor& indices, const Shape& shape, BadIndex policy, std::span<int64_t> offsets) {
+  Status status;
+  DispatchOver(Types<int16_t, int32_t, int64_t>{}, indices.dtype(), [&](auto type) {
+    status = Resolve<typename decltype(type)::type>(indices, shape, policy, offsets);
+  });
+  return status;
+}
+
+}  // namespace millstream

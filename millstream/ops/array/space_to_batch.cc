@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "millstream/graph/gradient.h"
+#include "millstream/ops/array/blob.h"
+#include "millstream/ops/array/paddings.h"
+#include "millstream/ops/array/strided_copy.h"
+
+namespace millstream {
+namespace {
+
+// Block sizes and the paddings (or crops) of the block dimensions, which follow dimension 0.
+struct Blocks {
+  Dims block;
+  Paddings edges;
+  int64_t product = 1;
+};
+
+Status CheckBlocks(const Shape& in, Blocks* b) {
+  if (in.rank() < 1 + static_cast<int>(b->block.size())) {
+    return errors::InvalidArgument("input rank should be >= ", 1 + b->block.size(), " instead of ", in.rank());
+  }
+  for (const int64_t size : b->block) {
+    if (size < 1 || __builtin_mul_overflow(b->product, size, &b->product)) {
+      return errors::InvalidArgument("Block sizes must be positive and not too large, got ", size);
+    }
+  }
+  return OkStatus();
+}
+
+// Adds the axes of a copy between `wide` [batch, spatial..., rest] and `deep` [block..., batch, spatial / block..., rest].
+void AddBlockAxes(const Shape& wide, const Blocks& b, bool wide_to_deep, StridedCopy* copy) {
+  const int m = static_cast<int>(b.block.size());
+  const int64_t rest = wide.Product(m + 1, wide.rank());
+  Dims wide_step(m + 1), deep_step(m + 1);  // of dimension 0 and the spatial ones
+  int64_t w = rest, d = rest;
+  for (int i = m; i >= 0; --i) {
+    wide_step[i] = w;
+    deep_step[i] = d;
+    w *= wide.dim(i);
+    d *= i > 0 ? wide.dim(i) / b.block[i - 1] : wide.dim(0);
+  }
+  const auto add = [&](int64_t size, int64_t in_wide, int64_t in_deep) {
+    if (wide_to_deep) copy->Add(size, in_wide, in_deep);
+    else copy->Add(size, in_deep, in_wide);
+  };
+  Dims block_step(m);
+  for (int i = m - 1; i >= 0; --i) {
+    block_step[i] = d;
+    d *= b.block[i];
+  }
+  // In the order of the target, so that it is written forwards.
+  if (wide_to_deep) {
+    for (int i = 0; i < m; ++i) add(b.block[i], wide_step[i + 1], block_step[i]);
+    add(wide.dim(0), wide_step[0], deep_step[0]);
+    for (int i = 0; i < m; ++i) add(wide.dim(i + 1) / b.block[i], wide_step[i + 1] * b.block[i], deep_step[i + 1]);
+  } else {
+    add(wide.dim(0), wide_step[0], deep_step[0]);
+    for (int i = 0; i < m; ++i) {
+      add(wide.dim(i + 1) / b.block[i], wide_step[i + 1] * b.block[i], deep_step[i + 1]);
+      add(b.block[i], wide_step[i + 1], block_step[i]);
+    }
+  }
+  add(rest, 1, 1);
+}
+
+// Copies `small` into `big` at an offset in each dimension, or that part of `big` into `small`.
+void CopyInside(const KernelContext& ctx, const Shape& small, const Shape& big, const Dims& at, bool to_big, DType dtype,
+                const void* from, void* to) {
+  StridedCopy copy;
+  int64_t small_step = small.num_elements(), big_step = big.num_elements(), offset = 0;
+  for (int d = 0; d < small.rank(); ++d) {
+    small_step /= small.dim(d);
+    big_step /= big.dim(d);
+    offset += at[d] * big_step;
+    copy.Add(small.dim(d), to_big ? small_step : big_step, to_big ? big_step : small_step);
+  }
+  const size_t bytes = static_cast<size_t>(offset) * StoredSize(dtype);
+  if (to_big) copy.Run(ctx, dtype, from, static_cast<char*>(to) + bytes);
+  else copy.Run(ctx, dtype, static_cast<const char*>(from) + bytes, to);
+}
+
+// The offsets of the block dimensions as offsets of all.
+Dims EdgeOffsets(const Blocks& b, int rank) {
+  Dims at(rank, 0);
+  std::copy(b.edges.before.begin(), b.edges.before.end(), at.begin() + 1);
+  return at;
+}
+
+Status SpaceToBatch(KernelContext& ctx, Blocks* b) {
+  const Tensor& in = ctx.input(0);
+  RETURN_IF_ERROR(CheckBlocks(in.shape(), b));
+  Dims wide(in.shape().dims().begin(), in.shape().dims().end()), deep;
+  for (size_t i = 0; i < b->block.size(); ++i) {
+    int64_t& size = wide[i + 1];
+    if (__builtin_add_overflow(size, b->edges.before[i], &size) || __builtin_add_overflow(size, b->edges.after[i], &size) ||
+        size % b->block[i] != 0) {
+      return errors::InvalidArgument("padded_shape[", i, "]=", size, " is not divisible by block_shape[", i, "]=", b->block[i]);
+    }
+  }
+  ASSIGN_OR_RETURN(const Shape wide_shape, MakeShape(wide));
+  deep = wide;
+  if (__builtin_mul_overflow(deep[0], b->product, &deep[0])) return errors::InvalidArgument("Blocks are too large");
+  for (size_t i = 0; i < b->block.size(); ++i) deep[i + 1] /= b->block[i];
+  ASSIGN_OR_RETURN(const Shape shape, MakeShape(deep));
+  ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
+  if (shape.num_elements() == 0) return OkStatus();
+  Tensor padded = in;
+  if (!(wide_shape == in.shape())) {
+    ASSIGN_OR_RETURN(padded, ctx.AllocateTemp(in.dtype(), wide_shape));
+    FillZero(ctx, &padded);
+    if (in.num_elements() > 0) {
+      CopyInside(ctx, in.shape(), wide_shape, EdgeOffsets(*b, in.rank()), true, in.dtype(), in.raw(), padded.raw());
+    }
+  }
+  StridedCopy copy;
+  AddBlockAxes(wide_shape, *b, true, &copy);
+  copy.Run(ctx, in.dtype(), padded.raw(), out->raw());
+  return OkStatus();
+}
+
+Status BatchToSpace(KernelContext& ctx, Blocks* b) {
+  const Tensor& in = ctx.input(0);
+  RETURN_IF_ERROR(CheckBlocks(in.shape(), b));
+  if (in.dim(0) % b->product != 0) {
+    return errors::InvalidArgument("Input batch dimension (", in.dim(0), ") is not divisible by product of block sizes (", b->product, ")");
+  }
+  Dims wide(in.shape().dims().begin(), in.shape().dims().end());
+  wide[0] /= b->product;
+  Dims cropped = wide;
+  for (size_t i = 0; i < b->block.size(); ++i) {
+    if (__builtin_mul_overflow(wide[i + 1], b->block[i], &wide[i + 1])) return errors::InvalidArgument("Blocks are too large");
+    if (b->edges.before[i] > wide[i + 1] || b->edges.after[i] > wide[i + 1] - b->edges.before[i]) {
+      return errors::InvalidArgument("cropped_shape[", i, "] must be non-negative; the size is ", wide[i + 1], ", crops are ",
+                                     b->edges.before[i], " and ", b->edges.after[i]);
+    }
+    cropped[i + 1] = wide[i + 1] - b->edges.before[i] - b->edges.after[i];
+  }
+  ASSIGN_OR_RETURN(const Shape wide_shape, MakeShape(wide));
+  ASSIGN_OR_RETURN(const Shape shape, MakeShape(cropped));
+  ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
+  if (shape.num_elements() == 0) return OkStatus();
+  Tensor whole = *out;
+  if (!(wide_shape == shape)) {
+    ASSIGN_OR_RETURN(whole, ctx.AllocateTemp(in.dtype(), wide_shape));
+  }
+  StridedCopy copy;
+  AddBlockAxes(wide_shape, *b, false, &copy);
+  copy.Run(ctx, in.dtype(), in.raw(), whole.raw());
+  if (!(wide_shape == shape)) {
+    CopyInside(ctx, shape, wide_shape, EdgeOffsets(*b, in.rank()), false, in.dtype(), whole.raw(), out->raw());
+  }
+  return OkStatus();
+}
+
+Status ReadBlocks(const KernelContext& ctx, Blocks* b) {
+  RETURN_IF_ERROR(ReadIntVector(ctx.input(1), "block_shape", &b->block));
+  return ReadPaddings(ctx.input(2), static_cast<int>(b->block.size()), &b->edges);
+}
+
+Status SpaceToBatchNdCpu(KernelContext& ctx) {
+  Blocks b;
+  RETURN_IF_ERROR(ReadBlocks(ctx, &b));
+  return SpaceToBatch(ctx, &b);
+}
+
+Status BatchToSpaceNdCpu(KernelContext& ctx) {
+  Blocks b;
+  RETURN_IF_ERROR(ReadBlocks(ctx, &b));
+  return BatchToSpace(ctx, &b);
+}
+
+// Rank and rest are known before running; with constant blocks and edges the rest is too.
+Status BlockShape(ShapeContext& c, bool to_batch) {
+  PartialShape in, block_shape;
+  RETURN_IF_ERROR(ShapeContext::WithRank(c.input(1), 1, &block_shape));
+  RETURN_IF_ERROR(ShapeContext::WithRankAtLeast(c.input(0), 1, &in));
+  if (!in.rank_known() || block_shape.dim(0) < 0) return OkStatus();
+  const int m = static_cast<int>(std::min<int64_t>(block_shape.dim(0), kMaxRank));
+  if (in.rank() < m + 1) return errors::InvalidArgument("input rank should be >= ", m + 1, " instead of ", in.rank());
+  PartialShape out = in;
+  for (int d = 0; d <= m; ++d) out.set_dim(d, -1);
+  std::vector<int64_t> block;
+  if (c.ConstantInts(1, &block)) {
+    int64_t product = 1;
+    for (const int64_t b : block) {
+      if (b < 1 || __builtin_mul_overflow(product, b, &product)) return errors::InvalidArgument("Bad block size ", b);
+    }
+    int64_t batch = in.dim(0);
+    if (batch >= 0 && !to_batch && batch % product != 0) {
+      return errors::InvalidArgument("Dimension size must be evenly divisible by ", product, " but is ", batch);
+    }
+    if (batch >= 0) out.set_dim(0, to_batch ? batch * product : batch / product);
+    Paddings edges;
+    if (c.constant(2) != nullptr) RETURN_IF_ERROR(ReadPaddings(*c.constant(2), m, &edges));
+    for (int i = 0; c.constant(2) != nullptr && i < m; ++i) {
+      const int64_t size = in.dim(i + 1), added = edges.before[i] + edges.after[i];
+      if (size < 0) continue;
+      if (to_batch && (size + added) % block[i] != 0) {
+        return errors::InvalidArgument("Dimension size must be evenly divisible by ", block[i], " but is ", size + added);
+      }
+      if (!to_batch && size * block[i] < added) return errors::InvalidArgument("Crops are larger than dimension ", i + 1);
+      out.set_dim(i + 1, to_batch ? (size + added) / block[i] : size * block[i] - added);
+    }
+  }
+  c.set_output(0, std::move(out));
+  return OkStatus();
+}
+
+Status SpaceToBatchNdShape(ShapeContext& c) { return BlockShape(c, true); }
+Status BatchToSpaceNdShape(ShapeContext& c) { return BlockShape(c, false); }
+
+Status SpaceToBatchNdGrad(GradContext& g) {
+  g.set_dx(0, g.Op("BatchToSpaceND", {g.dy(0), g.input(1), g.input(2)}));
+  return OkStatus();
+}
+
+Status BatchToSpaceNdGrad(GradContext& g) {
+  g.set_dx(0, g.Op("SpaceToBatchND", {g.dy(0), g.input(1), g.input(2)}));
+  return OkStatus();
+}
+
+OP("SpaceToBatchND")
+    .Input("input: T")
+    .Input("block_shape: Tblock_shape")
+    .Input("paddings: Tpaddings")
+    .Output("output: T")
+    .Attr("T: type")
+    .Attr("Tblock_shape: {int32, int64} = DT_INT32")
+    .Attr("Tpaddings: {int32, int64} = DT_INT32")
+    .Shape(SpaceToBatchNdShape)
+    .Gradient(SpaceToBatchNdGrad)
+    .Cpu(SpaceToBatchNdCpu)
+    .HostMemory("block_shape")
+    .HostMemory("paddings")
+    .Doc("Moves positions within blocks of the spatial dimensions, after zero padding, to the batch dimension.");
+
+OP("BatchToSpaceND")
+    .Input("input: T")
+    .Input("block_shape: Tblock_shape")
+    .Input("crops: Tcrops")
+    .Output("output: T")
+    .Attr("T: type")
+    .Attr("Tblock_shape: {int32, int64} = DT_INT32")
+    .Attr("Tcrops: {int32, int64} = DT_INT32")
+    .Shape(BatchToSpaceNdShape)
+    .Gradient(BatchToSpaceNdGrad)
+    .Cpu(BatchToSpaceNdCpu)
+    .HostMemory("block_shape")
+    .HostMemory("crops")
+    .Doc("Undoes SpaceToBatchND, then crops.");
+
+}  // namespace
+}  // namespace millstream

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <numeric>
+
+#include "millstream/ops/array/axes.h"
+#include "millstream/ops/array/shape_of.h"
+#include "millstream/tensor/dispatch.h"
+
+namespace millstream {
+namespace {
+
+using TopKIndexTypes = Types<int16_t, int32_t, int64_t>;
+
+// Larger values come first, NaN after all others; equal ones in order of their places.
+template <typename T>
+struct Before {
+  const T* row;
+  bool operator()(int64_t a, int64_t b) const {
+    const Compute<T> x = row[a], y = row[b];
+    if (x > y) return true;
+    if (y > x) return false;
+    if constexpr (!std::is_integral_v<T>) {
+      if ((x != x) != (y != y)) return y != y;
+    }
+    return a < b;
+  }
+};
+
+// Writes the places of the k first elements of `row` to places[0, k). `places` has room for n.
+template <typename T>
+void SelectFirst(const T* row, int64_t n, int64_t k, int64_t* places) {
+  const Before<T> before{row};
+  if (k == 1) {
+    places[0] = 0;
+    for (int64_t i = 1; i < n; ++i) {
+      if (before(i, places[0])) places[0] = i;
+    }
+    return;
+  }
+  std::iota(places, places + n, int64_t{0});
+  std::partial_sort(places, places + k, places + n, before);
+}
+
+template <typename T>
+class TopKKernel : public Kernel {
+ public:
+  explicit TopKKernel(KernelInit& init) : k_(init.op().name == "TopK" ? init.Attr<int64_t>("k") : -1) {}
+
+  Status Compute(KernelContext& ctx) override {
+    const Tensor& in = ctx.input(0);
+    int64_t k = k_;
+    if (k < 0) {
+      if (ctx.input(1).rank() != 0) return errors::InvalidArgument("k must be scalar, got shape ", ctx.input(1).shape().ToString());
+      RETURN_IF_ERROR(ReadIntScalar(ctx.input(1), "k", &k));
+    }
+    if (k < 0) return errors::InvalidArgument("Need k >= 0, got ", k);
+    if (in.rank() < 1) return errors::InvalidArgument("input must be >= 1-D, got shape ", in.shape().ToString());
+    const int64_t n = in.dim(in.rank() - 1);
+    if (n < k) return errors::InvalidArgument("input must have at least k columns. Had ", n, ", needed ", k);
+    Dims dims(in.shape().dims().begin(), in.shape().dims().end());
+    dims.back() = k;
+    ASSIGN_OR_RETURN(const Shape shape, MakeShape(dims));
+    ASSIGN_OR_RETURN(Tensor * values, ctx.AllocateOutput(0, shape));
+    ASSIGN_OR_RETURN(Tensor * indices, ctx.AllocateOutput(1, shape));
+    if (shape.num_elements() == 0) return OkStatus();
+    const T* x = in.data<T>();
+    T* y = values->data<T>();
+    const double cost = static_cast<double>(n) * (k == 1 ? 1.0 : 3.0);
+    ctx.ParallelFor(shape.num_elements() / k, cost, [&](int64_t begin, int64_t end) {
+      std::vector<int64_t> places(k == 1 ? 1 : n);
+      for (int64_t row = begin; row < end; ++row) {
+        SelectFirst(x + row * n, n, k, places.data());
+        for (int64_t i = 0; i < k; ++i) y[row * k + i] = x[row * n + places[i]];
+        DispatchOver(TopKIndexTypes{}, indices->dtype(), [&](auto type) {
+          using Index = typename decltype(type)::type;
+          Index* to = indices->data<Index>() + row * k;
+          for (int64_t i = 0; i < k; ++i) to[i] = static_cast<Index>(places[i]);
+        });
+      }
+    });
+    return OkStatus();
+  }
+
+ private:
+  const int64_t k_;
+};
+
+Status TopKShapes(ShapeContext& c, int64_t k) {
+  PartialShape in;
+  RETURN_IF_ERROR(ShapeContext::WithRankAtLeast(c.input(0), 1, &in));
+  if (!in.rank_known()) return OkStatus();
+  const int64_t n = in.dim(in.rank() - 1);
+  if (k >= 0 && n >= 0 && n < k) return errors::InvalidArgument("input must have last dimension >= k = ", k, " but is ", n);
+  in.set_dim(in.rank() - 1, k);
+  c.set_output(0, in);
+  c.set_output(1, std::move(in));
+  return OkStatus();
+}
+
+Status TopKShape(ShapeContext& c) {
+  int64_t k = 0;
+  RETURN_IF_ERROR(c.GetAttr("k", &k));
+  return TopKShapes(c, k);
+}
+
+Status TopKV2Shape(ShapeContext& c) {
+  int64_t k = -1;
+  PartialShape scalar;
+  RETURN_IF_ERROR(ShapeContext::WithRank(c.input(1), 0, &scalar));
+  if (c.ConstantInt(1, &k) && k < 0) return errors::InvalidArgument("Need k >= 0, got ", k);
+  return TopKShapes(c, k);
+}
+
+// dy goes to the places in the input that the values came from.
+Status TopKGrad(GradContext& g) {
+  const auto scalar_at_end = [&](Output shape) {
+    return g.Op("StridedSlice", {shape, ConstInts(g, {-1}), ConstInts(g, {0}), ConstInts(g, {1})}, {{"shrink_axis_mask", 1}});
+  };
+  const Output shape = ShapeOf(g, g.input(0));
+  const Output n = scalar_at_end(shape), k = scalar_at_end(ShapeOf(g, g.output(0)));
+  Output places = g.output(1);
+  if (places.dtype() != DType::kInt32) places = g.Op("Cast", {places}, {{"DstT", DType::kInt32}});
+  places = g.Op("Reshape", {places, g.Op("Pack", {g.scope().Const(-1), k})});
+  const Output rows = g.Op("Prod", {g.Op("Slice", {g.Op("Shape", {places}), ConstInts(g, {0}), ConstInts(g, {1})}), ConstInts(g, {0})});
+  const Output starts = g.Op("Mul", {g.Op("Range", {g.scope().Const(0), rows, g.scope().Const(1)}), n});
+  places = g.Op("AddV2", {places, g.Op("ExpandDims", {starts, g.scope().Const(-1)})});
+  places = g.Op("Reshape", {places, g.scope().Constant({-1, 1})});
+  const Output total = g.Op("Prod", {shape, ConstInts(g, {0})}, {{"keep_dims", true}});
+  const Output flat = g.Op("ScatterNd", {places, g.Op("Reshape", {g.dy(0), ConstInts(g, {-1})}), total});
+  g.set_dx(0, g.Op("Reshape", {flat, shape}));
+  return OkStatus();
+}
+
+OP("TopK")
+    .Input("input: T")
+    .Output("values: T")
+    .Output("indices: int32")
+    .Attr("k: int >= 0")
+    .Attr("sorted: bool = true")
+    .Attr("T: realnumbertype")
+    .Shape(TopKShape)
+    .Gradient(TopKGrad)
+    .Cpu<TopKKernel>(RealTypes{}, "T")
+    .Doc("The k largest values along the last dimension and their places.");
+
+OP("TopKV2")
+    .Input("input: T")
+    .Input("k: Tk")
+    .Output("values: T")
+    .Output("indices: index_type")
+    .Attr("sorted: bool = true")
+    .Attr("T: realnumbertype")
+    .Attr("Tk: {int16, int32, int64} = DT_INT32")
+    .Attr("index_type: {int16, int32, int64} = DT_INT32")
+    .Shape(TopKV2Shape)
+    .Gradient(TopKGrad)
+    .Cpu<TopKKernel>(RealTypes{}, "T")
+    .HostMemory("k")
+    .Doc("The k largest values along the last dimension and their places.");
+
+}  // namespace
+}  // namespace millstream
