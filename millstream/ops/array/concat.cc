@@ -80,6 +80,7 @@ Status ConcatShapes(ShapeContext& c, int first, int n, int axis_input) {
     rank = c.input(i).rank();
   }
   if (rank < 0) return OkStatus();
+  if (rank == 0) return errors::InvalidArgument("Can't concatenate scalars (use tf.stack instead)");
   int64_t value = 0;
   if (!c.ConstantInt(axis_input, &value)) {
     c.set_output(0, PartialShape::UnknownOfRank(rank));

@@ -24,7 +24,7 @@ Status FillCpu(KernelContext& ctx) {
 
 Status FillShape(ShapeContext& c) {
   PartialShape value;
-  RETURN_IF_ERROR(ShapeContext::WithRankAtMost(c.input(1), 1, &value));
+  RETURN_IF_ERROR(ShapeContext::WithRank(c.input(1), 0, &value));
   ASSIGN_OR_RETURN(PartialShape out, c.ConstantAsShape(0));
   c.set_output(0, std::move(out));
   return OkStatus();

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include "millstream/ops/array/axes.h"
 #include "millstream/ops/array/shape_of.h"
 
@@ -11,10 +13,12 @@ Status OutputReshaped(KernelContext& ctx, const Shape& shape) {
   return OkStatus();
 }
 
-// Replaces a -1 among `dims` by what is left of `total` elements. Returns the product check that is due.
-Status CompleteDims(int64_t total, Dims* dims) {
+// Replaces a -1 among `dims` by what is left of the elements of `in`. Zeros do not count where both sides have some: [0, 3]
+// as [0, -1] is [0, 3].
+Status CompleteDims(const Shape& in, Dims* dims) {
   int unknown = -1;
   int64_t known = 1;
+  bool zero = false;
   for (size_t d = 0; d < dims->size(); ++d) {
     const int64_t size = (*dims)[d];
     if (size == -1) {
@@ -22,16 +26,20 @@ Status CompleteDims(int64_t total, Dims* dims) {
       unknown = static_cast<int>(d);
     } else if (size < 0) {
       return errors::InvalidArgument("Size ", d, " must be non-negative, not ", size);
+    } else if (size == 0) {
+      zero = true;
     } else if (__builtin_mul_overflow(known, size, &known)) {
       return errors::InvalidArgument("The requested shape has too many elements");
     }
   }
   if (unknown < 0) return OkStatus();
-  if (known == 0) {
-    return errors::InvalidArgument("reshape cannot infer the missing input size for an empty tensor unless all "
-                                   "specified input sizes are non-zero");
+  int64_t total = in.num_elements();
+  const bool skip_zeros = zero && total == 0;
+  if (skip_zeros) {
+    total = 1;
+    for (const int64_t size : in.dims()) total *= std::max<int64_t>(size, 1);
   }
-  if (total % known != 0) {
+  if (!skip_zeros && total % known != 0) {
     return errors::InvalidArgument("Input to reshape is a tensor with ", total,
                                    " values, but the requested shape requires a multiple of ", known);
   }
@@ -43,7 +51,7 @@ Status ReshapeCpu(KernelContext& ctx) {
   Dims dims;
   RETURN_IF_ERROR(ReadIntVector(ctx.input(1), "sizes input", &dims));
   const int64_t total = ctx.input(0).num_elements();
-  RETURN_IF_ERROR(CompleteDims(total, &dims));
+  RETURN_IF_ERROR(CompleteDims(ctx.input(0).shape(), &dims));
   ASSIGN_OR_RETURN(const Shape shape, MakeShape(dims));
   if (shape.num_elements() != total) {
     return errors::InvalidArgument("Input to reshape is a tensor with ", total,
@@ -54,7 +62,8 @@ Status ReshapeCpu(KernelContext& ctx) {
 
 Status ReshapeShape(ShapeContext& c) {
   ASSIGN_OR_RETURN(PartialShape out, c.ConstantAsShape(1));
-  const int64_t total = c.input(0).num_elements();
+  int64_t total = c.input(0).num_elements();
+  for (const int64_t size : c.input(0).dims()) total = size == 0 ? 0 : total;
   if (out.rank_known() && total >= 0) {
     int unknown = -1, unknowns = 0;
     int64_t known = 1;

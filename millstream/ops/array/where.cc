@@ -42,6 +42,7 @@ class WhereKernel : public Kernel {
 
   Status Compute(KernelContext& ctx) override {
     const Tensor& in = ctx.input(0);
+    if (in.rank() < 1 || in.rank() > 8) return errors::InvalidArgument("WhereOp: Unhandled input dimensions: ", in.rank());
     int64_t count = 0;
     for (const T& value : in.flat<T>()) count += IsTrue(value);
     ASSIGN_OR_RETURN(const Shape shape, Shape::Make(std::initializer_list<int64_t>{count, in.rank()}));
