@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef MILLSTREAM_OPS_NN_CONV2D_H_
+#define MILLSTREAM_OPS_NN_CONV2D_H_
+
+#include "millstream/framework/op.h"
+#include "millstream/graph/gradient.h"
+#include "millstream/ops/nn/window.h"
+
+// The kernels of Conv2D, DepthwiseConv2dNative and their gradients. All take NHWC only; 16-bit floats are computed in
+// float, int32 by plain loops.
+namespace millstream {
+
+// Inputs: images, filter.
+class ConvForward : public Kernel {
+ public:
+  ConvForward(KernelInit& init, bool depthwise);
+  Status Compute(KernelContext& ctx) final;
+
+ protected:
+  bool bias_ = false;  // input 2 is a bias
+  math::Activation activation_ = math::Activation::kNone;
+
+ private:
+  StatusOr<Tensor> Bias(KernelContext& ctx, const math::ConvShape& shape) const;
+  WindowAttrs attrs_;
+  const bool depthwise_;
+};
+
+// Inputs: sizes of the images, filter, gradient at the output.
+class ConvBackpropInput : public Kernel {
+ public:
+  ConvBackpropInput(KernelInit& init, bool depthwise);
+  Status Compute(KernelContext& ctx) final;
+
+ private:
+  WindowAttrs attrs_;
+  const bool depthwise_;
+};
+
+// Inputs: images, sizes of the filter, gradient at the output.
+class ConvBackpropFilter : public Kernel {
+ public:
+  ConvBackpropFilter(KernelInit& init, bool depthwise);
+  Status Compute(KernelContext& ctx) final;
+
+ private:
+  WindowAttrs attrs_;
+  const bool depthwise_;
+};
+
+template <typename K, bool depthwise>
+class ConvOp final : public K {
+ public:
+  explicit ConvOp(KernelInit& init) : K(init, depthwise) {}
+};
+
+Status Conv2DShape(ShapeContext& c);
+Status DepthwiseConv2DShape(ShapeContext& c);
+Status ConvBackpropInputShape(ShapeContext& c);
+Status ConvBackpropFilterShape(ShapeContext& c);
+
+// The gradients of the three ops of a family, whose names are given.
+struct ConvFamily {
+  const char *forward, *backprop_input, *backprop_filter;
+};
+Status ConvForwardGradient(GradContext& g, const ConvFamily& family);
+Status ConvBackpropInputGradient(GradContext& g, const ConvFamily& family);
+Status ConvBackpropFilterGradient(GradContext& g, const ConvFamily& family);
+
+}  // namespace millstream
+
+#endif  // MILLSTREAM_OPS_NN_CONV2D_H_

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "millstream/ops/nn/conv2d.h"
+
+namespace millstream {
+namespace {
+
+constexpr ConvFamily kDepthwise = {"DepthwiseConv2dNative", "DepthwiseConv2dNativeBackpropInput",
+                                   "DepthwiseConv2dNativeBackpropFilter"};
+Status ForwardGradient(GradContext& g) { return ConvForwardGradient(g, kDepthwise); }
+Status InputGradient(GradContext& g) { return ConvBackpropInputGradient(g, kDepthwise); }
+Status FilterGradient(GradContext& g) { return ConvBackpropFilterGradient(g, kDepthwise); }
+
+Status BackpropInputShape(ShapeContext& c) {
+  ASSIGN_OR_RETURN(PartialShape sizes, c.ConstantAsShape(0));
+  RETURN_IF_ERROR(ShapeContext::WithRank(sizes, 4, &sizes));
+  c.set_output(0, std::move(sizes));
+  return OkStatus();
+}
+
+OP("DepthwiseConv2dNative")
+    .Input("input: T")
+    .Input("filter: T")
+    .Output("output: T")
+    .Attr("T: {half, bfloat16, float, double}")
+    .Attr("strides: list(int)")
+    .Attr("padding: {'SAME', 'VALID', 'EXPLICIT'}")
+    .Attr("explicit_paddings: list(int) = []")
+    .Attr("data_format: {'NHWC', 'NCHW'} = 'NHWC'")
+    .Attr("dilations: list(int) = [1, 1, 1, 1]")
+    .Shape(DepthwiseConv2DShape)
+    .Gradient(ForwardGradient)
+    .CpuFor<ConvOp<ConvForward, true>>(FloatTypes{})
+    .Expensive()
+    .Doc("Convolves every channel by itself, with a filter [height, width, channels, multiplier].");
+
+OP("DepthwiseConv2dNativeBackpropInput")
+    .Input("input_sizes: int32")
+    .Input("filter: T")
+    .Input("out_backprop: T")
+    .Output("output: T")
+    .Attr("T: {half, bfloat16, float, double}")
+    .Attr("strides: list(int)")
+    .Attr("padding: {'SAME', 'VALID', 'EXPLICIT'}")
+    .Attr("explicit_paddings: list(int) = []")
+    .Attr("data_format: {'NHWC', 'NCHW'} = 'NHWC'")
+    .Attr("dilations: list(int) = [1, 1, 1, 1]")
+    .Shape(BackpropInputShape)
+    .Gradient(InputGradient)
+    .CpuFor<ConvOp<ConvBackpropInput, true>>(FloatTypes{})
+    .Expensive()
+    .HostMemory("input_sizes")
+    .Doc("The gradient of DepthwiseConv2dNative's images.");
+
+OP("DepthwiseConv2dNativeBackpropFilter")
+    .Input("input: T")
+    .Input("filter_sizes: int32")
+    .Input("out_backprop: T")
+    .Output("output: T")
+    .Attr("T: {half, bfloat16, float, double}")
+    .Attr("strides: list(int)")
+    .Attr("padding: {'SAME', 'VALID', 'EXPLICIT'}")
+    .Attr("explicit_paddings: list(int) = []")
+    .Attr("data_format: {'NHWC', 'NCHW'} = 'NHWC'")
+    .Attr("dilations: list(int) = [1, 1, 1, 1]")
+    .Shape(ConvBackpropFilterShape)
+    .Gradient(FilterGradient)
+    .CpuFor<ConvOp<ConvBackpropFilter, true>>(FloatTypes{})
+    .Expensive()
+    .HostMemory("filter_sizes")
+    .Doc("The gradient of DepthwiseConv2dNative's filter.");
+
+}  // namespace
+}  // namespace millstream
