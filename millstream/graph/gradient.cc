@@ -52,7 +52,9 @@ Status AddSymbolicGradients(const Scope& outer, const std::vector<Output>& ys, c
   RETURN_IF_ERROR(builder.Prepare(ys, xs));
   GradientBuilder::Region region{builder.flow().frame(ys[0].node), scope, scope};
   for (const Output& y : ys) {
-    if (builder.flow().frame(y.node) != region.frame) {
+    const LoopFrame* frame = builder.flow().frame(y.node);
+    if (frame != nullptr && frame->IsInside(region.frame)) region.frame = frame;
+    if (region.frame != nullptr && !region.frame->IsInside(frame)) {
       return errors::InvalidArgument("Gradients of '", ys[0].name(), "' and '", y.name(), "', which are in different loops");
     }
   }

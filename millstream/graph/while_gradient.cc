@@ -163,6 +163,12 @@ class WhileGradientBuilder {
 }  // namespace
 
 Status WhileGradient(GradientBuilder& builder, const Region& region, const LoopFrame& loop, Grads* grads) {
+  for (const auto& node : builder.scope().graph()->nodes()) {
+    // What was pushed in another loop is lost to a walk along edges.
+    if (node != nullptr && node->Is("StackPopV2") && builder.flow().frame(node.get()) == &loop) {
+      return errors::Unimplemented("Second-order gradient for while loops not supported: loop '", loop.name, "' is a gradient itself");
+    }
+  }
   if (loop.variables.empty() || loop.loop_cond == nullptr) {
     return errors::InvalidArgument("Loop '", loop.name, "' has no variables or no LoopCond: it cannot be differentiated");
   }

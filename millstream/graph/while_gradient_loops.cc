@@ -5,64 +5,6 @@
 
 namespace millstream {
 
-LoopContext::LoopContext(const Scope& outside, std::string frame_name, int64_t parallel_iterations)
-    : outside_(outside), frame_name_(std::move(frame_name)), parallel_iterations_(parallel_iterations) {}
-
-Node* LoopContext::Raw(absl::string_view type, std::vector<Output> inputs, Attrs attrs) const {
-  return outside_.WithContext(nullptr).Add(type, std::move(inputs), attrs);
-}
-
-Output LoopContext::Import(Output value) { return Inside(value) ? value : EnterConstant(value); }
-
-Output LoopContext::EnterConstant(Output value) {
-  if (!value) return value;
-  if (auto it = imported_.find(value); it != imported_.end()) return it->second;
-  const Output from = outside_.Import(value);
-  if (!from) return from;
-  Node* enter = Raw("Enter", {from}, {{"frame_name", frame_name_}, {"is_constant", true}, {"parallel_iterations", parallel_iterations_}});
-  if (enter == nullptr) return Output();
-  Added(enter);
-  outside_.shapes().SetShape(Output(enter), outside_.ShapeOf(from));
-  return imported_[value] = Output(enter);
-}
-
-NewVariable LoopContext::OpenVariable(Output initial, const PartialShape& shape) {
-  NewVariable v;
-  const Output from = outside_.Import(initial);
-  v.enter = Raw("Enter", {from}, {{"frame_name", frame_name_}, {"is_constant", false}, {"parallel_iterations", parallel_iterations_}});
-  v.merge = Raw("Merge", {v.enter, v.enter});
-  if (v.merge == nullptr) return v;
-  outside_.shapes().SetShape(Output(v.enter), shape);
-  outside_.shapes().SetShape(Output(v.merge), shape);
-  Added(v.enter);
-  Added(v.merge);
-  return v;
-}
-
-void LoopContext::AddSwitch(Node* loop_cond, NewVariable* v) {
-  v->branch = Raw("Switch", {v->merge, loop_cond});
-  if (v->branch == nullptr) return;
-  const PartialShape shape = outside_.ShapeOf(v->merge);
-  for (int i = 0; i < 2; ++i) outside_.shapes().SetShape(Output(v->branch, i), shape);
-  Added(v->branch);
-}
-
-Node* LoopContext::CloseVariable(const NewVariable& v, Output next) {
-  Node* node = Raw("NextIteration", {next});
-  if (node == nullptr) return nullptr;
-  Added(node);
-  outside_.graph()->SetInput(v.merge, 1, Output(node));
-  return node;
-}
-
-Output LoopContext::ExitOf(const NewVariable& v) {
-  Node* exit = Raw("Exit", {Output(v.branch, 0)});
-  if (exit == nullptr) return Output();
-  outside_.shapes().SetShape(Output(exit), outside_.ShapeOf(Output(v.branch, 0)));
-  if (outside_.context() != nullptr) outside_.context()->Added(exit);
-  return Output(exit);
-}
-
 ForwardLoop::ForwardLoop(const Scope& outside, const LoopFrame& loop, const ControlFlow& flow)
     : LoopContext(outside, loop.name, loop.parallel_iterations), loop_(loop), flow_(flow) {}
 

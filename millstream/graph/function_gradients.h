@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef MILLSTREAM_GRAPH_FUNCTION_GRADIENTS_H_
+#define MILLSTREAM_GRAPH_FUNCTION_GRADIENTS_H_
+
+#include "millstream/graph/gradient.h"
+
+namespace millstream {
+
+// Gradients of ops that run functions, for their definitions. They add the body of the function to the graph once more and
+// differentiate that: the function's values are computed again for the gradient, as TensorFlow 1 does.
+// Recursive functions have no gradient (Unimplemented).
+Status PartitionedCallGrad(GradContext& g);  // f(args); also StatefulPartitionedCall
+Status IfGrad(GradContext& g);               // cond, then inputs; then_branch, else_branch
+Status WhileOpGrad(GradContext& g);          // inputs; cond, body
+
+}  // namespace millstream
+
+#endif  // MILLSTREAM_GRAPH_FUNCTION_GRADIENTS_H_
