@@ -14,8 +14,8 @@ namespace {
 constexpr int64_t kMaxDepthBytes = 2048;
 constexpr int64_t kRightBlockBytes = 512 << 10;
 constexpr int64_t kMaxDotDepth = 4096;
-// From this many columns on, packing the left side pays.
-constexpr int64_t kPackLeftColumns = 1024;
+// From this many columns on, packing the left side pays; less if its lines collide in the cache.
+constexpr int64_t kPackLeftColumns = 1024, kPackAliasedColumns = 64;
 
 int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -50,7 +50,7 @@ class TiledProduct {
     if (swapped) std::swap(left_, right_), std::swap(rows_, cols_);
     vectors_ = rows_ <= kernels_.max_rows[4] ? 4 : 2;
     panels_ = CeilDiv(rows_, kernels_.max_rows[vectors_]);
-    pack_left_ = cols_ >= kPackLeftColumns || Aliases<T>(std::max(left_.row, left_.col));
+    pack_left_ = cols_ >= (Aliases<T>(std::max(left_.row, left_.col)) ? kPackAliasedColumns : kPackLeftColumns);
     pack_right_ = right_.row != 1 || panels_ > 4 || Aliases<T>(right_.col);
   }
 
@@ -218,12 +218,14 @@ void DotProduct(const GemmArgs<T>& args) {
 template <typename T>
 GemmPath ChooseGemmPath(const GemmArgs<T>& args) {
   // Costs in vector multiply-adds, measured on Zen 4.
-  constexpr double kTurn = 0.5;     // to transpose an element
-  constexpr double kSumLanes = 6;   // to add up the lanes of a dot product and store it
+  constexpr double kTurn = 0.5;         // to transpose an element
+  constexpr double kStoreTurned = 2.5;  // to store an element of a transposed tile
+  constexpr double kSumLanes = 6;       // to add up the lanes of a dot product and store it
   const double m = args.m, n = args.n, k = args.k;
   const int64_t width = CurrentKernels<T>().width;
   const double by_rows = m * CeilDiv(args.n, width) * k + (args.trans_b ? n * k * kTurn : 0);
-  const double by_columns = n * CeilDiv(args.m, width) * k + (args.trans_a ? 0 : m * k * kTurn) + m * n * kTurn;
+  const double by_columns = n * CeilDiv(args.m, width) * k + (args.trans_a ? 0 : m * k * kTurn) +
+                            m * n * kStoreTurned;
   const double by_dots = m * n * CeilDiv(args.k, width) + (args.trans_a ? m * k * kTurn : 0) +
                          (args.trans_b ? 0 : n * k * kTurn) + m * n * kSumLanes;
   const bool narrow = std::min(args.m, args.n) <= 32;  // a dot product packs its operands whole

@@ -60,6 +60,29 @@ void StoreBlock(const float* tile, int64_t ld, float* c, int64_t ldc, const floa
   _mm_storeu_ps(c + 3 * ldc, FinishQuad(r3, c + 3 * ldc, bias, e));
 }
 
+// The first `lanes` (1 to 3) values.
+inline void StoreLanes(float* c, __m128 x, int lanes) {
+  if (lanes == 1) return _mm_store_ss(c, x);
+  _mm_storel_pi(reinterpret_cast<__m64*>(c), x);
+  if (lanes == 3) _mm_store_ss(c + 2, _mm_movehl_ps(x, x));
+}
+
+// The last `rows` (1 to 3) rows of a tile, four columns, without an epilogue.
+void StoreRest(const float* tile, int64_t ld, int rows, float* c, int64_t ldc) {
+  __m128 r0 = _mm_load_ps(tile), r1 = _mm_load_ps(tile + (rows > 1 ? ld : 0));
+  __m128 r2 = _mm_load_ps(tile + (rows > 2 ? 2 * ld : 0)), r3 = _mm_setzero_ps();
+  _MM_TRANSPOSE4_PS(r0, r1, r2, r3);
+  StoreLanes(c, r0, rows);
+  StoreLanes(c + ldc, r1, rows);
+  StoreLanes(c + 2 * ldc, r2, rows);
+  StoreLanes(c + 3 * ldc, r3, rows);
+}
+
+template <typename T>
+bool IsPlain(const Epilogue<T>& e) {
+  return e.alpha == T(1) && !e.accumulate && e.bias == nullptr && e.activation == Activation::kNone;
+}
+
 template <typename T>
 void StoreElements(const T* tile, int64_t ld, int row, int rows, int col, int cols, T* c, int64_t ldc,
                    const Epilogue<T>& e) {
@@ -104,6 +127,12 @@ void StoreTransposed(const T* tile, int64_t ld, int rows, int cols, T* c, int64_
         const float* bias = epilogue.bias == nullptr ? nullptr : epilogue.bias + i;
         StoreBlock(tile + i * ld + j, ld, c + j * ldc + i, ldc, bias, epilogue);
       }
+    }
+    if (full_rows < rows && IsPlain(epilogue)) {
+      for (int j = 0; j < full_cols; j += 4) {
+        StoreRest(tile + full_rows * ld + j, ld, rows - full_rows, c + j * ldc + full_rows, ldc);
+      }
+      full_rows = rows;
     }
   }
   StoreElements(tile, ld, full_rows, rows, 0, full_cols, c, ldc, epilogue);
