@@ -180,9 +180,9 @@ def _step(session, case, collection, feeds, fetches, targets=(), expect_error=Fa
   request.target.extend(t.name for t in targets)
   values = None
   try:
-    values = session.run([list(fetches), list(targets)], feed_dict=feeds)[0]
+    values = session.run([list(fetches), list(targets)], feed_dict=feeds, options=tf.RunOptions(timeout_in_ms=20000))[0]
   except tf.errors.OpError as e:
-    if not expect_error:
+    if not expect_error or isinstance(e, tf.errors.DeadlineExceededError):
       raise
     response.status_code = e.error_code
     response.status_error_message = e.message.split('\n')[0].split(' [[')[0][:200]
