@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/golden_compare.h"
 
+#include <google/protobuf/util/message_differencer.h>
+
 #include <algorithm>
 #include <cmath>
 
+#include "millstream/proto/summary.pb.h"
 #include "millstream/tensor/dispatch.h"
 
 namespace millstream {
@@ -91,6 +94,24 @@ Tolerance ToleranceFor(const GoldenCase& c, DType dtype) {
   if (at < 0) return ::testing::AssertionSuccess();
   return ::testing::AssertionFailure() << "element " << at << ": got " << Element(got, at) << ", want " << Element(want, at)
                                        << "\ngot " << got.DebugString() << "\nwant " << want.DebugString();
+}
+
+::testing::AssertionResult SameSummary(const Tensor& got, const Tensor& want) {
+  if (got.dtype() != DType::kString || !(got.shape() == want.shape())) return SameTensor(got, want, {});
+  proto::Summary a, b;
+  if (!a.ParseFromString(got.scalar<std::string>()) || !b.ParseFromString(want.scalar<std::string>())) {
+    return ::testing::AssertionFailure() << "not a summary";
+  }
+  google::protobuf::util::DefaultFieldComparator comparator;
+  comparator.set_float_comparison(google::protobuf::util::DefaultFieldComparator::APPROXIMATE);
+  comparator.SetDefaultFractionAndMargin(1e-6, 1e-9);
+  google::protobuf::util::MessageDifferencer differencer;
+  differencer.set_field_comparator(&comparator);
+  differencer.IgnoreField(proto::Summary::Image::descriptor()->FindFieldByName("encoded_image_string"));
+  std::string difference;
+  differencer.ReportDifferencesToString(&difference);
+  if (differencer.Compare(a, b)) return ::testing::AssertionSuccess();
+  return ::testing::AssertionFailure() << difference;
 }
 
 }  // namespace millstream

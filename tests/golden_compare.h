@@ -4,8 +4,8 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/golden_case.h"
 #include "millstream/tensor/tensor.h"
+#include "tests/golden_case.h"
 
 namespace millstream {
 
@@ -20,6 +20,9 @@ Tolerance ToleranceFor(const GoldenCase& c, DType dtype);
 
 // Type, shape and elements; NaNs equal each other. Says where the first difference is.
 ::testing::AssertionResult SameTensor(const Tensor& got, const Tensor& want, Tolerance tolerance);
+
+// Scalars that hold Summary messages: equal but for rounding, and for the bytes of encoded images.
+::testing::AssertionResult SameSummary(const Tensor& got, const Tensor& want);
 
 // The elements of a real tensor; {re, im, re, im...} of a complex one. REQUIRES: a numeric type.
 std::vector<double> ToDoubles(const Tensor& tensor);

@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// Everything TensorFlow was recorded to do, done again here. Cases are named family/GoldenTest.Values/Op_what_type, so
-// `golden_test --gtest_filter='*Values/AddV2_*'` runs one op. A case with an op that is not there yet is skipped, or
-// fails with MILLSTREAM_GOLDEN_STRICT=1.
+// Everything TensorFlow was recorded to do, done again here; tests/goldens/README.md says how to run some of it.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <set>
 
+#include "absl/strings/match.h"
+#include "absl/strings/str_replace.h"
 #include "millstream/graph/import.h"
+#include "millstream/graph/scope.h"
+#include "millstream/runtime/session.h"
 #include "millstream/tensor/tensor_proto.h"
 #include "tests/golden_case.h"
 #include "tests/golden_compare.h"
-#include "tests/golden_engine.h"
+#include "tests/golden_gradients.h"
 #include "tests/golden_shapes.h"
 
 namespace millstream {
@@ -20,13 +24,7 @@ void PrintTo(const GoldenCase* c, std::ostream* out) { *out << c->family << "/" 
 
 namespace {
 
-std::vector<const GoldenCase*> CasesOf(const std::string& family) {
-  std::vector<const GoldenCase*> cases;
-  for (const GoldenCase& c : AllGoldenCases()) {
-    if (c.family == family) cases.push_back(&c);
-  }
-  return cases;
-}
+constexpr int64_t kStepTimeoutMs = 60'000;
 
 bool Strict() {
   const char* strict = std::getenv("MILLSTREAM_GOLDEN_STRICT");
@@ -41,39 +39,78 @@ std::string MissingOps(const GoldenCase& c) {
   return missing;
 }
 
+void ReplaceInStrings(Tensor* tensor, const std::string& from, const std::string& to) {
+  if (tensor->dtype() != DType::kString) return;
+  for (std::string& s : tensor->flat<std::string>()) s = absl::StrReplaceAll(s, {{from, to}});
+}
+
 class GoldenTest : public ::testing::TestWithParam<const GoldenCase*> {
  protected:
   const GoldenCase& golden() const { return *GetParam(); }
 
   void SetUp() override {
-    const std::string missing = MissingOps(golden());
-    if (missing.empty()) return;
-    if (Strict()) FAIL() << "ops that are not there:" << missing;
-    GTEST_SKIP() << "ops that are not there yet:" << missing;
+    if (const std::string missing = MissingOps(golden()); !missing.empty()) {
+      if (Strict()) FAIL() << "ops that are not there:" << missing;
+      GTEST_SKIP() << "ops that are not there yet:" << missing;
+    }
+    std::string folder = ::testing::TempDir() + "/golden.XXXXXX";
+    ASSERT_NE(mkdtemp(folder.data()), nullptr);
+    folder_ = folder;
+    if (const auto it = golden().meta.collection_def().find("files"); it != golden().meta.collection_def().end()) {
+      const auto& files = it->second.bytes_list().value();
+      for (int i = 0; i + 1 < files.size(); i += 2) std::ofstream(folder_ / files[i], std::ios::binary) << files[i + 1];
+    }
+  }
+
+  void TearDown() override {
+    if (!folder_.empty()) std::filesystem::remove_all(folder_);
+  }
+
+  // The case's graph; `created` holds what became of it, which a case may want to be an error.
+  void Import() {
+    graph_ = std::make_shared<Graph>();
+    created_ = ImportGraph(golden().graph(), {}, graph_.get());
+  }
+
+  void Start() {
+    auto session = NewSession();
+    ASSERT_TRUE(session.ok()) << session.status();
+    session_ = *std::move(session);
+    if (created_.ok()) created_ = session_->Extend(*graph_);
+  }
+
+  Status Run(const std::map<std::string, Tensor>& feeds, const std::vector<std::string>& fetches,
+             const std::vector<std::string>& targets, std::vector<Tensor>* outputs) {
+    RETURN_IF_ERROR(created_);
+    RunOptions options;
+    options.timeout_ms = kStepTimeoutMs;
+    return session_->Run(options, Session::Feeds(feeds.begin(), feeds.end()), fetches, targets, outputs, nullptr);
   }
 
   void RunSteps(const std::string& collection) {
-    auto graph = std::make_shared<Graph>();
-    const Status created = ImportGraph(golden().graph(), {}, graph.get());
-    GoldenEngine engine(graph);
+    int number = 0;
     for (const GoldenCase::Step& step : golden().Steps(collection)) {
-      RunStep(&engine, created, step);
+      SCOPED_TRACE("step " + std::to_string(number++));
+      RunStep(step);
       if (HasFatalFailure()) return;
     }
   }
 
+  std::shared_ptr<Graph> graph_;
+  Status created_;
+
  private:
-  void RunStep(GoldenEngine* engine, const Status& created, const GoldenCase::Step& step) {
-    GoldenEngine::Feeds feeds;
+  void RunStep(const GoldenCase::Step& step) {
+    std::map<std::string, Tensor> feeds;
     for (const auto& feed : step.request.feed()) {
       auto tensor = TensorFromProto(feed.tensor());
       ASSERT_TRUE(tensor.ok()) << tensor.status();
+      ReplaceInStrings(&*tensor, "{TMPDIR}", folder_);
       feeds[feed.name()] = *std::move(tensor);
     }
-    const std::vector<std::string> fetches(step.request.fetch().begin(), step.request.fetch().end());
-    const std::vector<std::string> targets(step.request.target().begin(), step.request.target().end());
     std::vector<Tensor> outputs;
-    const Status status = created.ok() ? engine->Run(feeds, fetches, targets, &outputs) : created;
+    const Status status = Run(feeds, {step.request.fetch().begin(), step.request.fetch().end()},
+                              {step.request.target().begin(), step.request.target().end()}, &outputs);
     ASSERT_EQ(static_cast<int>(status.code()), static_cast<int>(step.expected.status_code()))
         << "got " << status << "\nwant " << step.expected.status_error_message();
     if (status.ok()) Compare(step, outputs);
@@ -85,36 +122,90 @@ class GoldenTest : public ::testing::TestWithParam<const GoldenCase*> {
       const auto& named = step.expected.tensor(static_cast<int>(i));
       auto want = TensorFromProto(named.tensor());
       ASSERT_TRUE(want.ok()) << want.status();
-      EXPECT_TRUE(SameTensor(outputs[i], *want, ToleranceFor(golden(), want->dtype()))) << named.name();
+      ReplaceInStrings(&*want, "{TMPDIR}", folder_);
+      EXPECT_TRUE(golden().HasOption("compare_summary")
+                      ? SameSummary(outputs[i], *want)
+                      : SameTensor(outputs[i], *want, ToleranceFor(golden(), want->dtype())))
+          << named.name();
     }
   }
+
+  std::unique_ptr<Session> session_;
+  std::filesystem::path folder_;
 };
 
-TEST_P(GoldenTest, Values) { RunSteps("steps"); }
+class GoldenValues : public GoldenTest {};
+class GoldenShapes : public GoldenTest {};
+class GoldenGradients : public GoldenTest {
+ protected:
+  const proto::SignatureDef& signature() const { return golden().meta.signature_def().at("gradient"); }
+};
 
-TEST_P(GoldenTest, Shapes) {
+TEST_P(GoldenValues, Match) {
+  Import();
+  Start();
+  RunSteps("steps");
+}
+
+TEST_P(GoldenShapes, Match) {
   for (const auto& [name, signature] : golden().meta.signature_def()) {
-    if (name.rfind("shapes/", 0) != 0) continue;
+    if (!absl::StartsWith(name, "shapes/")) continue;
     EXPECT_TRUE(SameShapes(golden().graph(), signature)) << name << " " << signature.ShortDebugString();
   }
 }
 
+TEST_P(GoldenGradients, Match) {
+  Import();
+  ASSERT_TRUE(created_.ok()) << created_;
+  const Status added = AddGoldenGradients(Scope(graph_), signature());
+  if (signature().method_name() == "missing") {
+    EXPECT_FALSE(added.ok()) << "TensorFlow has no gradient for this";
+    return;
+  }
+  ASSERT_TRUE(added.ok()) << added;
+  Start();
+  RunSteps("gradient_steps");
+}
+
+TEST_P(GoldenGradients, FiniteDifferences) {
+  if (golden().HasOption("no_finite_differences")) return;
+  Import();
+  Start();
+  for (const GoldenCase::Step& step : golden().Steps("gradient_steps")) {
+    EXPECT_TRUE(SameAsDifferences(golden(), step, [this](const auto& feeds, const auto& fetches, auto* outputs) {
+      return Run(feeds, fetches, {}, outputs);
+    }));
+  }
+}
+
+std::vector<const GoldenCase*> CasesOf(const std::string& family, const std::string& signature = "") {
+  std::vector<const GoldenCase*> cases;
+  for (const GoldenCase& c : AllGoldenCases()) {
+    if (c.family == family && (signature.empty() || c.meta.signature_def().count(signature) > 0)) cases.push_back(&c);
+  }
+  return cases;
+}
+
 std::string CaseName(const ::testing::TestParamInfo<const GoldenCase*>& info) { return info.param->name; }
 
-GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(GoldenTest);
-#define GOLDEN_FAMILY(family) \
-  INSTANTIATE_TEST_SUITE_P(family, GoldenTest, ::testing::ValuesIn(CasesOf(#family)), CaseName)
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(GoldenValues);
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(GoldenShapes);
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(GoldenGradients);
+#define GOLDEN_FAMILY(family)                                                                               \
+  INSTANTIATE_TEST_SUITE_P(family, GoldenValues, ::testing::ValuesIn(CasesOf(#family)), CaseName);              \
+  INSTANTIATE_TEST_SUITE_P(family, GoldenShapes, ::testing::ValuesIn(CasesOf(#family, "shapes/0")), CaseName);   \
+  INSTANTIATE_TEST_SUITE_P(family, GoldenGradients, ::testing::ValuesIn(CasesOf(#family, "gradient")), CaseName)
 GOLDEN_FAMILY(math);
 GOLDEN_FAMILY(array);
 GOLDEN_FAMILY(nn);
 GOLDEN_FAMILY(state);
 GOLDEN_FAMILY(training);
 GOLDEN_FAMILY(flow);
+GOLDEN_FAMILY(functions);
 GOLDEN_FAMILY(random);
 GOLDEN_FAMILY(strings);
 GOLDEN_FAMILY(io);
 GOLDEN_FAMILY(data);
-GOLDEN_FAMILY(functions);
 
 // Ops of the registry that no case is about, with the reason.
 const std::set<std::string>& WithoutCases() {

@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Datasets and iterators."""
+import numpy as np
+from tensorflow.python.framework import function
+
+from cases.io import gzipped, tfrecord
+from record import TEMP_DIR, apply, script, tf
+
+I, F, STR = tf.int64, tf.float32, tf.string
+SCALAR = tf.TensorShape([])
+
+
+def const(value):
+  return tf.constant(value, I)
+
+
+def slices(values, dtype=I):
+  value = tf.constant(values, dtype)
+  return apply('TensorSliceDataset', components=[value], output_shapes=[value.shape[1:]])[0]
+
+
+def numbers(n):
+  return slices(np.arange(n))
+
+
+def dataset(op, source, types=(I,), shapes=(SCALAR,), **kw):
+  return apply(op, input_dataset=source, output_types=list(types), output_shapes=list(shapes), **kw)[0]
+
+
+class Iterator:
+  """An initializable iterator over a dataset."""
+
+  def __init__(self, source, types=(I,), shapes=(SCALAR,), name='it'):
+    self.handle = apply('IteratorV2', shared_name=name, container='', output_types=list(types), output_shapes=list(shapes))[0]
+    self.init = apply('MakeIterator', dataset=source, iterator=self.handle).op
+    self.next = apply('IteratorGetNext', iterator=self.handle, output_types=list(types), output_shapes=list(shapes)).outputs
+
+  def drain(self, s, n, feeds=None, end=True):
+    s.run(targets=self.init, feeds=feeds)
+    for _ in range(n):
+      s.run(self.next)
+    if end:
+      s.run(self.next, error=True)
+      s.run(self.next, error=True)
+
+
+def sources():
+  with script('TensorSliceDataset', 'two_components') as s:
+    x, y = tf.constant(np.arange(6.0).reshape(3, 2), F), tf.constant(['a', 'b', 'c'])
+    d = apply('TensorSliceDataset', components=[x, y], output_shapes=[[2], []])[0]
+    Iterator(d, (F, STR), ([2], [])).drain(s, 3)
+  with script('TensorSliceDataset', 'mismatch') as s:
+    x, y = tf.placeholder(F, None), tf.placeholder(F, None)
+    d = apply('TensorSliceDataset', components=[x, y], output_shapes=[None, None])[0]
+    it = Iterator(d, (F, F), (None, None))
+    s.run(targets=it.init, feeds={x: np.ones(2), y: np.ones(3)}, error=True)
+    s.run(targets=it.init, feeds={x: np.ones(2), y: 1.0}, error=True)
+    it.drain(s, 2, {x: np.ones([2, 1]), y: np.ones(2)})
+  with script('TensorSliceDataset', 'empty') as s:
+    Iterator(slices(np.zeros([0]))).drain(s, 0)
+  with script('TensorDataset', 'one') as s:
+    d = apply('TensorDataset', components=[tf.constant([1.0, 2]), tf.constant('x')], output_shapes=[[2], []])[0]
+    Iterator(d, (F, STR), ([2], [])).drain(s, 1)
+  records = [b'one', b'', b'three', b'four']
+  for label, kind, pack in (('plain', '', lambda d: d), ('gzip', 'GZIP', gzipped)):
+    with script('TFRecordDataset', label) as s:
+      names = [s.file('a', pack(tfrecord(records[:2]))), s.file('b', pack(tfrecord(records[2:])))]
+      files = tf.placeholder(STR, [None])
+      d = apply('TFRecordDataset', filenames=files, compression_type=tf.constant(kind), buffer_size=const(1024))[0]
+      Iterator(d, (STR,)).drain(s, 4, {files: np.array(names, object)})
+  with script('TFRecordDataset', 'errors') as s:
+    files = tf.placeholder(STR, [None])
+    d = apply('TFRecordDataset', filenames=files, compression_type=tf.constant(''), buffer_size=const(0))[0]
+    it = Iterator(d, (STR,))
+    corrupt = tfrecord([b'abcdef'])
+    s.run(targets=it.init, feeds={files: np.array([s.file('bad', corrupt[:-1] + b'!')], object)})
+    s.run(it.next, error=True)
+    s.run(targets=it.init, feeds={files: np.array([s.file('cut', corrupt[:-3])], object)})
+    s.run(it.next, error=True)
+    s.run(targets=it.init, feeds={files: np.array([TEMP_DIR + '/absent'], object)})
+    s.run(it.next, error=True)
+
+
+def transformations():
+  for drop, n in ((False, 3), (True, 2)):
+    with script('BatchDatasetV2', 'drop' if drop else 'keep') as s:
+      d = dataset('BatchDatasetV2', numbers(8), shapes=([3] if drop else [None],), batch_size=const(3), drop_remainder=tf.constant(drop))
+      it = Iterator(d, shapes=([3] if drop else [None],))
+      it.drain(s, n)
+      s.static_shapes(*it.next)
+  with script('BatchDatasetV2', 'uneven') as s:
+    @function.Defun(I, func_name='Ranged')
+    def ranged(n):
+      return tf.range(n)
+    d = dataset('MapDataset', numbers(4), shapes=([None],), other_arguments=[], f=ranged)
+    d = dataset('BatchDatasetV2', d, shapes=([None, None],), batch_size=const(2), drop_remainder=tf.constant(False))
+    it = Iterator(d, shapes=([None, None],))
+    s.run(targets=it.init)
+    s.run(it.next, error=True)
+  with script('BatchDatasetV2', 'zero') as s:
+    d = dataset('BatchDatasetV2', numbers(4), shapes=([None],), batch_size=const(0), drop_remainder=tf.constant(False))
+    s.run(targets=Iterator(d, shapes=([None],)).init, error=True)
+  for count in (0, 1, 3):
+    with script('RepeatDataset', 'count%d' % count) as s:
+      Iterator(dataset('RepeatDataset', numbers(2), count=const(count))).drain(s, 2 * count)
+  with script('RepeatDataset', 'forever') as s:
+    Iterator(dataset('RepeatDataset', numbers(2), count=const(-1))).drain(s, 7, end=False)
+  with script('RepeatDataset', 'forever_empty') as s:
+    Iterator(dataset('RepeatDataset', numbers(0), count=const(-1))).drain(s, 0)
+  @function.Defun(I, func_name='SquareAndName')
+  def square_and_name(x):
+    return x * x, tf.as_string(x)
+  @function.Defun(I, func_name='FailsAtTwo')
+  def fails_at_two(x):
+    return tf.reshape(tf.range(x), [tf.where(tf.equal(x, 2), tf.constant(9, I), x)])
+  for op, extra in (('MapDataset', {}), ('ParallelMapDatasetV2', dict(num_parallel_calls=3))):
+    def make(f, n, types, shapes, **kw):
+      more = {k: const(v) for k, v in extra.items()}
+      return dataset(op, numbers(n), types, shapes, other_arguments=kw.pop('other', []), f=f, **more, **kw)
+    with script(op, 'two_outputs') as s:
+      Iterator(make(square_and_name, 5, (I, STR), (SCALAR, SCALAR)), (I, STR), (SCALAR, SCALAR)).drain(s, 5)
+    with script(op, 'error') as s:
+      it = Iterator(make(fails_at_two, 4, (I,), ([None],)), shapes=([None],))
+      s.run(targets=it.init)
+      s.run(it.next)
+      s.run(it.next)
+      s.run(it.next, error=True)
+      s.run(it.next)
+      s.run(it.next, error=True)
+    with script(op, 'captured') as s:
+      @function.Defun(I, I, func_name='Plus')
+      def plus(x, y):
+        return x + y
+      y = tf.placeholder(I, [])
+      Iterator(make(plus, 3, (I,), (SCALAR,), other=[y])).drain(s, 3, {y: 100})
+  with script('FlatMapDataset', 'ranges') as s:
+    @function.Defun(I, func_name='Slices')
+    def to_slices(x):
+      return apply('TensorSliceDataset', components=[tf.range(x)], output_shapes=[[]])[0]
+    Iterator(dataset('FlatMapDataset', numbers(4), other_arguments=[], f=to_slices)).drain(s, 6)
+  for n in (0, 1, 5):
+    with script('PrefetchDataset', 'buffer%d' % n) as s:
+      Iterator(dataset('PrefetchDataset', numbers(4), buffer_size=const(n))).drain(s, 4)
+  for reshuffle in (False, True):
+    with script('ShuffleDataset', 'reshuffle' if reshuffle else 'same') as s:
+      d = dataset('ShuffleDataset', numbers(10), buffer_size=const(4), seed=const(5), seed2=const(6), reshuffle_each_iteration=reshuffle)
+      Iterator(dataset('RepeatDataset', d, count=const(2))).drain(s, 20)
+  with script('ShuffleDataset', 'whole') as s:
+    d = dataset('ShuffleDataset', numbers(10), buffer_size=const(100), seed=const(1), seed2=const(2))
+    it = Iterator(d)
+    it.drain(s, 10)
+    it.drain(s, 10)
+  with script('ShuffleDataset', 'one') as s:
+    Iterator(dataset('ShuffleDataset', numbers(5), buffer_size=const(1), seed=const(1), seed2=const(2))).drain(s, 5)
+  with script('ShuffleDataset', 'zero') as s:
+    d = dataset('ShuffleDataset', numbers(5), buffer_size=const(0), seed=const(1), seed2=const(2))
+    s.run(targets=Iterator(d).init, error=True)
+  for reshuffle in (False, True):
+    with script('ShuffleDatasetV3', 'reshuffle' if reshuffle else 'same') as s:
+      generator = apply('AnonymousSeedGenerator', seed=const(5), seed2=const(6), reshuffle=tf.constant(reshuffle))
+      d = dataset('ShuffleDatasetV3', numbers(10), buffer_size=const(4), seed=const(5), seed2=const(6), seed_generator=generator[0],
+                  reshuffle_each_iteration=reshuffle)
+      Iterator(dataset('RepeatDataset', d, count=const(2))).drain(s, 20)
+  with script('GroupByWindowDataset', 'parity') as s:
+    @function.Defun(I, func_name='Key')
+    def key(x):
+      return x % 2
+    @function.Defun(I, tf.variant, func_name='Reduce')
+    def reduce(k, window):
+      return dataset('BatchDatasetV2', window, shapes=([None],), batch_size=const(10), drop_remainder=tf.constant(False))
+    @function.Defun(I, func_name='WindowSize')
+    def window_size(k):
+      return k + 2
+    d = apply('GroupByWindowDataset', input_dataset=numbers(11), key_func_other_arguments=[], reduce_func_other_arguments=[],
+              window_size_func_other_arguments=[], key_func=key, reduce_func=reduce, window_size_func=window_size,
+              output_types=[I], output_shapes=[tf.TensorShape([None])])[0]
+    Iterator(d, shapes=([None],)).drain(s, 5)
+  with script('BatchDatasetV2', 'pipeline') as s:
+    @function.Defun(I, func_name='Half')
+    def half(x):
+      return tf.cast(x, F) / 2.0
+    d = dataset('ShuffleDataset', numbers(7), buffer_size=const(3), seed=const(3), seed2=const(4))
+    d = dataset('RepeatDataset', d, count=const(2))
+    d = dataset('MapDataset', d, (F,), other_arguments=[], f=half)
+    d = dataset('BatchDatasetV2', d, (F,), ([None],), batch_size=const(4), drop_remainder=tf.constant(False))
+    d = dataset('PrefetchDataset', d, (F,), ([None],), buffer_size=const(2))
+    Iterator(d, (F,), ([None],)).drain(s, 4)
+
+
+def iterators():
+  with script('IteratorV2', 'uninitialized') as s:
+    it = Iterator(numbers(2))
+    s.run(it.next, error=True)
+    it.drain(s, 2)
+    it.drain(s, 2)
+  with script('IteratorToStringHandle', 'switching') as s:
+    a, b = Iterator(numbers(3), name='a'), Iterator(slices([10, 20, 30]), name='b')
+    text = tf.placeholder(STR, [])
+    it = apply('IteratorFromStringHandleV2', string_handle=text, output_types=[I], output_shapes=[SCALAR])[0]
+    s.run(targets=[a.init, b.init])
+    handles = [apply('IteratorToStringHandle', resource_handle=i.handle)[0] for i in (a, b)]
+    through_a, through_b = [
+        apply('IteratorGetNext', iterator=apply('IteratorFromStringHandleV2', string_handle=h, output_types=[I], output_shapes=[SCALAR])[0],
+              output_types=[I], output_shapes=[SCALAR])[0] for h in handles]
+    s.run(through_a)
+    s.run([through_a, through_b])
+    s.run(a.next)
+    s.run(b.next)
+    bad = apply('IteratorGetNext', iterator=it, output_types=[I], output_shapes=[SCALAR])[0]
+    s.run(bad, {text: np.array('rubbish', object)}, error=True)
+  with script('OneShotIterator', 'numbers') as s:
+    @function.Defun(func_name='Factory')
+    def factory():
+      return numbers(3)
+    it = apply('OneShotIterator', dataset_factory=factory, output_types=[I], output_shapes=[SCALAR])[0]
+    following = apply('IteratorGetNext', iterator=it, output_types=[I], output_shapes=[SCALAR])[0]
+    for _ in range(3):
+      s.run(following)
+    s.run(following, error=True)
+  with script('MakeIterator', 'wrong_types') as s:
+    d = numbers(3)
+    handle = apply('IteratorV2', shared_name='x', container='', output_types=[F], output_shapes=[SCALAR])[0]
+    s.run(targets=apply('MakeIterator', dataset=d, iterator=handle).op, error=True)
+
+
+def cases():
+  sources()
+  transformations()
+  iterators()
