@@ -171,6 +171,15 @@ def _portable(value, folder):
   return out.reshape(np.shape(value))
 
 
+def _first_words(message):
+  """The kernel's own message, without the stack of Python around it."""
+  lines = [line for line in message.split('\n') if line]
+  at = next((i for i, line in enumerate(lines) if '[[{{' in line), None)
+  if at is not None and lines[at].lstrip().startswith('[['):
+    at -= 1
+  return re.sub(r'/tmp/\w+', TEMP_DIR, re.split(r' \[\[| Shapes are', lines[at or 0])[0])[:200]
+
+
 def _step(session, case, collection, feeds, fetches, targets=(), expect_error=False, folder=None):
   """Runs one step and appends it, with its result, to the case."""
   request, response = RunStepRequest(), RunStepResponse()
@@ -185,7 +194,7 @@ def _step(session, case, collection, feeds, fetches, targets=(), expect_error=Fa
     if not expect_error or isinstance(e, tf.errors.DeadlineExceededError):
       raise
     response.status_code = e.error_code
-    response.status_error_message = e.message.split('\n')[0].split(' [[')[0][:200]
+    response.status_error_message = _first_words(e.message)
   else:
     if expect_error:
       raise AssertionError('%s: expected an error' % case.meta_info_def.meta_graph_version)

@@ -103,7 +103,7 @@ def same_elements():
       if target == 'int8':
         x = np.clip(x, -100, 100)
       op('Cast', x, types=(source,), attr='SrcT', label='to_' + target, DstT=tf.as_dtype(target), shapes=target == 'float',
-         tolerance=(2e-5, 1e-6), fd=target in ('float', 'double'))
+         tolerance=(2e-5, 1e-6), fd=target == 'double')
   op('Cast', np.array([300.0, -300, 1e10, np.nan, np.inf]), types=('float',), attr='SrcT', label='special_to_double', DstT=tf.float64,
      grad=False)
   op('Cast', np.array([1e30, 70000, np.inf, np.nan, -1e39]), types=('double',), attr='SrcT', label='special_to_half', DstT=tf.float16,

@@ -167,7 +167,7 @@ def example(**features):
       f.float_list.value.extend(values)
     else:
       f.int64_list.value.extend(values)
-  return e.SerializeToString()
+  return e.SerializeToString(deterministic=True)
 
 
 EXAMPLES = [example(x=[1.0, 2.0], n=[7], s=[b'a', b'b'], v=[1, 2, 3]), example(x=[3.0, 4.0], s=[b'c'], v=[4]), example(x=[5.0, 6.0], n=[9])]

@@ -181,7 +181,8 @@ def rows(op, types, make_ref):
     s.run(targets=u, feeds={i: [4], x: [[1.0, 1]]}, error=True)
     s.run(targets=u, feeds={i: [-1], x: [[1.0, 1]]}, error=True)
     s.run(targets=u, feeds={i: [0, 1], x: [[1.0, 1]]}, error=True)
-    s.run(targets=u, feeds={i: [0], x: [[1.0, 1, 1]]}, error=True)
+    if not op.startswith('Resource'):  # TensorFlow does not check it there
+      s.run(targets=u, feeds={i: [0], x: [[1.0, 1, 1]]}, error=True)
     s.run(value)
 
 
