@@ -80,6 +80,16 @@ function(millstream_library)
   add_dependencies(millstream millstream_generated)
 endfunction()
 
+# C++ builders, written by a program that asks the op registry.
+function(millstream_builders)
+  add_executable(opgen ${PROJECT_SOURCE_DIR}/tools/opgen/opgen.cc)
+  millstream_link(opgen)
+  set(header ${MILLSTREAM_GEN_DIR}/millstream/ops/gen/ops.h)
+  file(MAKE_DIRECTORY ${MILLSTREAM_GEN_DIR}/millstream/ops/gen)
+  add_custom_command(OUTPUT ${header} COMMAND opgen builders > ${header} DEPENDS opgen COMMENT "Generating op builders" VERBATIM)
+  add_custom_target(millstream_op_builders ALL DEPENDS ${header})
+endfunction()
+
 # Programs of this repository see the private dependencies too. A static library is linked as a whole: ops register
 # themselves, and nothing refers to their files by name.
 function(millstream_link target)
@@ -145,6 +155,7 @@ function(millstream_programs_of folder include)
     cmake_path(GET source STEM name)
     add_executable(${name} ${source})
     millstream_link(${name} ${ARGN})
+    add_dependencies(${name} millstream_op_builders)
     set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/${folder})
   endforeach()
 endfunction()
@@ -154,6 +165,7 @@ function(millstream_programs)
   if(sources)
     add_executable(millstream_cli ${sources})
     millstream_link(millstream_cli CLI11::CLI11)
+    add_dependencies(millstream_cli millstream_op_builders)
     set_target_properties(millstream_cli PROPERTIES
       OUTPUT_NAME millstream RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin
       INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")

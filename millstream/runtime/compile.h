@@ -8,7 +8,7 @@
 
 #include "millstream/runtime/kernel_cache.h"
 #include "millstream/runtime/plan.h"
-#include "millstream/runtime/prune.h"
+#include "millstream/graph/prune.h"
 
 namespace millstream {
 

@@ -10,6 +10,7 @@
 #include "millstream/base/notification.h"
 #include "millstream/framework/cpu_device.h"
 #include "millstream/graph/import.h"
+#include "millstream/graph/placement.h"
 #include "millstream/proto/config.pb.h"
 #include "millstream/proto/graph.pb.h"
 #include "millstream/runtime/executor.h"
@@ -151,21 +152,19 @@ Status LocalSession::Extend(const Graph& graph) {
 }
 
 Status LocalSession::Place(int first_node) {
+  RETURN_IF_ERROR(PlaceGraph(ListDevices(), {.allow_soft_placement = options_.allow_soft_placement}, graph_.get()));
+  if (!options_.log_device_placement) return OkStatus();
   for (int id = first_node; id < graph_->id_limit(); ++id) {
-    Node* node = graph_->nodes()[id].get();
-    node->set_assigned_device(devices_[0]->name());
-    if (options_.log_device_placement) {
-      LogInfo(absl::StrCat(node->name(), ": (", node->type(), "): ", node->assigned_device()));
-    }
+    const Node& node = *graph_->nodes()[id];
+    LogInfo(absl::StrCat(node.name(), ": (", node.type(), "): ", node.assigned_device()));
   }
   return OkStatus();
 }
 
-Status LocalSession::Prepare(PrunedGraph* pruned) const {
-  for (const auto& node : pruned->graph->nodes()) {
-    if (node != nullptr && node->assigned_device().empty()) node->set_assigned_device(devices_[0]->name());
-  }
-  return OkStatus();
+// What is left to do with a part of the graph before it is compiled.
+Status LocalSession::Prepare(PrunedGraph* pruned) {
+  RETURN_IF_ERROR(PlaceGraph(ListDevices(), {.allow_soft_placement = options_.allow_soft_placement}, pruned->graph.get()));
+  return RewriteGraph(options_.rewrite, pruned);
 }
 
 StatusOr<LocalSession::PlanPtr> LocalSession::MakePlan(const std::vector<std::string>& feeds,

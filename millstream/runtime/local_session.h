@@ -45,7 +45,7 @@ class LocalSession final : public Session {
   StatusOr<PlanPtr> FindPlan(const Feeds& feeds, const std::vector<std::string>& fetches, const std::vector<std::string>& targets);
   StatusOr<PlanPtr> MakePlan(const std::vector<std::string>& feeds, const std::vector<std::string>& fetches,
                              const std::vector<std::string>& targets);
-  Status Prepare(PrunedGraph* pruned) const;
+  Status Prepare(PrunedGraph* pruned);
   Status RunPlanStep(const PlanPtr& plan, const RunOptions& options, std::span<const Tensor> args, std::vector<Tensor>* outputs,
                      proto::RunMetadata* metadata);
   Status Place(int first_node) ABSL_EXCLUSIVE_LOCKS_REQUIRED(graph_mu_);

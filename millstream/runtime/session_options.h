@@ -7,21 +7,11 @@
 #include <string>
 
 #include "millstream/base/status.h"
+#include "millstream/graph/passes/passes.h"
 
 namespace millstream {
 
 namespace proto { class ConfigProto; }
-
-// Which graph rewrites a session makes; none changes results beyond rounding.
-struct RewriteOptions {
-  bool constant_folding = true;
-  bool common_subexpressions = true;
-  bool arithmetic = true;
-  bool fusion = true;
-  bool function_inlining = true;
-
-  static RewriteOptions None() { return {false, false, false, false, false}; }
-};
 
 // The parts of TensorFlow's ConfigProto that mean something here.
 struct SessionOptions {

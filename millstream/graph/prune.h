@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#ifndef MILLSTREAM_RUNTIME_PRUNE_H_
-#define MILLSTREAM_RUNTIME_PRUNE_H_
+#ifndef MILLSTREAM_GRAPH_PRUNE_H_
+#define MILLSTREAM_GRAPH_PRUNE_H_
 
 #include <memory>
 #include <vector>
@@ -23,4 +23,4 @@ StatusOr<PrunedGraph> Prune(const Graph& graph, const std::vector<Output>& feeds
 
 }  // namespace millstream
 
-#endif  // MILLSTREAM_RUNTIME_PRUNE_H_
+#endif  // MILLSTREAM_GRAPH_PRUNE_H_

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "millstream/runtime/prune.h"
+#include "millstream/graph/prune.h"
 
 #include <unordered_map>
 

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef MILLSTREAM_CLI_BENCH_H_
+#define MILLSTREAM_CLI_BENCH_H_
+
+#include <functional>
+#include <string>
+
+#include "millstream/base/status.h"
+
+namespace millstream::cli {
+
+struct BenchOptions {
+  int threads = 0;        // 0: all cores
+  double seconds = 1;     // per measurement
+  std::string filter;     // only names that contain it
+  std::string data_dir;   // "": the data that comes along
+};
+
+// Prints {"name": ..., "value": ..., "unit": ...} on a line of its own.
+void Report(const std::string& name, double value, const std::string& unit);
+
+// Nanoseconds per call of `fn`, the median of several rounds that together take about `seconds`.
+double MedianNanos(double seconds, const std::function<void()>& fn);
+
+Status BenchExecutor(const BenchOptions& options);
+Status BenchSession(const BenchOptions& options);
+Status BenchTrain(const BenchOptions& options);
+
+}  // namespace millstream::cli
+
+#endif  // MILLSTREAM_CLI_BENCH_H_

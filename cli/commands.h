@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef MILLSTREAM_CLI_COMMANDS_H_
+#define MILLSTREAM_CLI_COMMANDS_H_
+
+namespace CLI {
+class App;
+}
+
+namespace millstream::cli {
+
+// Each adds one subcommand, which sets *status to the exit code when it has run.
+void AddBenchCommand(CLI::App& app, int* status);
+
+}  // namespace millstream::cli
+
+#endif  // MILLSTREAM_CLI_COMMANDS_H_

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <CLI/CLI.hpp>
+
+#include "cli/commands.h"
+
+int main(int argc, char** argv) {
+  CLI::App app("Millstream: distributed TensorFlow 1.x in C++");
+  app.set_version_flag("--version", MILLSTREAM_VERSION);
+  app.require_subcommand(1);
+  int status = 0;
+  millstream::cli::AddBenchCommand(app, &status);
+  CLI11_PARSE(app, argc, argv);
+  return status;
+}

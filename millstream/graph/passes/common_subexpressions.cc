@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/hash/hash.h"
+#include "millstream/graph/passes/passes.h"
+#include "millstream/graph/passes/replacement.h"
+
+namespace millstream {
+namespace {
+
+// Comparing large constants costs more than holding them twice.
+constexpr size_t kMaxComparedBytes = 1024;
+
+struct Expression {
+  const Node* node;
+  std::vector<std::pair<const Node*, int>> inputs;  // of a commutative op: sorted
+  std::vector<const Node*> control;
+};
+
+bool MayMerge(const Node& node) {
+  if (!IsPure(node) || node.num_outputs() == 0) return false;
+  Tensor value;
+  return !node.Is("Const") || (node.GetAttr("value", &value).ok() && value.ByteSize() <= kMaxComparedBytes);
+}
+
+Expression Describe(const Node& node, const Replacements& merged) {
+  Expression e{&node, {}, {}};
+  for (const Output& in : node.inputs()) {
+    const Output to = merged.Resolve(in);
+    e.inputs.emplace_back(to.node, to.index);
+  }
+  if (node.op().def.commutative) std::sort(e.inputs.begin(), e.inputs.end());
+  for (Node* in : node.control_inputs()) e.control.push_back(merged.ResolveWait(in));
+  std::sort(e.control.begin(), e.control.end());
+  return e;
+}
+
+size_t HashOf(const Expression& e) {
+  return absl::HashOf(&e.node->op(), e.inputs, e.control, e.node->assigned_device(), e.node->attrs().size());
+}
+
+bool SameAttrs(const Node& a, const Node& b) {
+  return a.attrs().size() == b.attrs().size() &&
+         std::equal(a.attrs().begin(), a.attrs().end(), b.attrs().begin(),
+                    [](const AttrMap::Entry& x, const AttrMap::Entry& y) { return x.first == y.first && x.second == y.second; });
+}
+
+bool Equal(const Expression& a, const Expression& b) {
+  return &a.node->op() == &b.node->op() && a.inputs == b.inputs && a.control == b.control &&
+         a.node->assigned_device() == b.node->assigned_device() && SameAttrs(*a.node, *b.node);
+}
+
+}  // namespace
+
+Status MergeCommonSubexpressions(PrunedGraph* part) {
+  ASSIGN_OR_RETURN(const std::vector<Node*> order, part->graph->TopologicalOrder());
+  absl::flat_hash_map<size_t, std::vector<Expression>> seen;
+  Replacements merged;
+  for (Node* node : order) {
+    if (!MayMerge(*node)) continue;
+    Expression e = Describe(*node, merged);
+    std::vector<Expression>& bucket = seen[HashOf(e)];
+    // A graph made to collide must not cost quadratic time.
+    if (bucket.size() > 64) continue;
+    auto same = std::find_if(bucket.begin(), bucket.end(), [&](const Expression& other) { return Equal(e, other); });
+    if (same == bucket.end()) {
+      bucket.push_back(std::move(e));
+      continue;
+    }
+    auto* keep = const_cast<Node*>(same->node);
+    for (int i = 0; i < node->num_outputs(); ++i) merged.Replace(Output(node, i), Output(keep, i));
+    merged.Drop(node, keep);
+  }
+  merged.Apply(part);
+  return OkStatus();
+}
+
+}  // namespace millstream

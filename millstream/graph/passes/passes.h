@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef MILLSTREAM_GRAPH_PASSES_PASSES_H_
+#define MILLSTREAM_GRAPH_PASSES_PASSES_H_
+
+#include "millstream/graph/prune.h"
+
+// Rewrites of the part of a graph that a signature runs, one in each file. None changes results beyond rounding; each may be
+// left out. They keep `args` and `targets` as nodes, may redirect `rets`, never touch stateful nodes or control flow, and
+// leave nodes behind that nobody uses: RemoveUnused() drops those. All are linear in nodes and edges.
+namespace millstream {
+
+// Which rewrites to make.
+struct RewriteOptions {
+  bool constant_folding = true;
+  bool common_subexpressions = true;
+  bool arithmetic = true;
+  bool fusion = true;
+  bool function_inlining = true;
+
+  static RewriteOptions None() { return {false, false, false, false, false}; }
+};
+
+// All of them, in a good order.
+Status RewriteGraph(const RewriteOptions& options, PrunedGraph* part);
+
+// Computes once what depends on constants only.
+Status FoldConstants(PrunedGraph* part);
+// Computes equal things once.
+Status MergeCommonSubexpressions(PrunedGraph* part);
+// Drops what does nothing: Identity, x * 1, Reshape of Reshape, ...
+Status SimplifyArithmetic(PrunedGraph* part);
+// MatMul or Conv2D + BiasAdd (+ Relu) in one kernel.
+Status FuseBias(PrunedGraph* part);
+// Drops nodes that no result and no target needs; renumbers the rest.
+void RemoveUnused(PrunedGraph* part);
+
+}  // namespace millstream
+
+#endif  // MILLSTREAM_GRAPH_PASSES_PASSES_H_

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "millstream/graph/placement.h"
+
+#include <gtest/gtest.h>
+
+#include "millstream/framework/device_name.h"
+#include "millstream/graph/scope.h"
+
+namespace millstream {
+namespace {
+
+std::vector<DeviceAttributes> Cluster() {
+  std::vector<DeviceAttributes> devices;
+  for (const char* name : {"/job:worker/replica:0/task:0/device:CPU:0", "/job:ps/replica:0/task:0/device:CPU:0",
+                           "/job:ps/replica:0/task:1/device:CPU:0"}) {
+    devices.push_back({name, "CPU"});
+  }
+  return devices;
+}
+
+TEST(DeviceNameTest, ParsesFullAndPartialNames) {
+  auto full = DeviceName::Parse("/job:ps/replica:0/task:3/device:cpu:1");
+  ASSERT_TRUE(full.ok()) << full.status();
+  EXPECT_EQ(full->ToString(), "/job:ps/replica:0/task:3/device:CPU:1");
+  EXPECT_TRUE(DeviceName::Parse("/cpu:1")->Matches(*full));
+  EXPECT_TRUE(DeviceName::Parse("/job:ps/device:CPU:*")->Matches(*full));
+  EXPECT_FALSE(DeviceName::Parse("/job:worker")->Matches(*full));
+  EXPECT_TRUE(DeviceName::Parse("")->Matches(*full));
+  for (const char* bad : {"/job", "/job:", "/task:x", "/device", "/nonsense:0", "/job:a:b", "/task:-1", "//", "/cpu:0:1"}) {
+    EXPECT_FALSE(DeviceName::Parse(bad).ok()) << bad;
+  }
+}
+
+TEST(PlacementTest, FollowsTheUserAndTheDefault) {
+  Scope s = Scope::Root();
+  Node* a = s.WithDevice("/job:ps/task:1").Const(1.f).node;
+  Node* b = s.Const(2.f).node;
+  ASSERT_TRUE(PlaceGraph(Cluster(), {}, s.graph().get()).ok());
+  EXPECT_EQ(a->assigned_device(), "/job:ps/replica:0/task:1/device:CPU:0");
+  EXPECT_EQ(b->assigned_device(), "/job:worker/replica:0/task:0/device:CPU:0");
+}
+
+TEST(PlacementTest, KeepsColocatedNodesTogether) {
+  Scope s = Scope::Root();
+  Node* a = s.WithDevice("/job:ps/task:1").Const(1.f).node;
+  Node* b = s.ColocateWith(a).Const(2.f).node;
+  ASSERT_TRUE(PlaceGraph(Cluster(), {}, s.graph().get()).ok());
+  EXPECT_EQ(b->assigned_device(), a->assigned_device());
+}
+
+TEST(PlacementTest, ExplainsWhatItCannotDo) {
+  Scope s = Scope::Root();
+  s.WithDevice("/job:ps/task:7").WithOpName("lost").Const(1.f);
+  const Status status = PlaceGraph(Cluster(), {}, s.graph().get());
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_NE(status.message().find("lost"), absl::string_view::npos);
+  EXPECT_NE(status.message().find("/job:ps/replica:0/task:1"), absl::string_view::npos) << status;
+}
+
+TEST(PlacementTest, SoftPlacementMovesWhatHasNoDevice) {
+  Scope s = Scope::Root();
+  Node* a = s.WithDevice("/job:ps/task:0/device:GPU:0").Const(1.f).node;
+  EXPECT_FALSE(PlaceGraph(Cluster(), {}, s.graph().get()).ok());
+  ASSERT_TRUE(PlaceGraph(Cluster(), {.allow_soft_placement = true}, s.graph().get()).ok());
+  EXPECT_EQ(a->assigned_device(), "/job:ps/replica:0/task:0/device:CPU:0");
+}
+
+}  // namespace
+}  // namespace millstream
