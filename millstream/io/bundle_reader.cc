@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "millstream/io/bundle_reader.h"
+
+#include <cstring>
+
+#include "millstream/io/bundle_writer.h"
+#include "millstream/io/crc32c.h"
+#include "millstream/proto/tensor_bundle.pb.h"
+#include "millstream/tensor/dispatch.h"
+
+namespace millstream {
+
+struct BundleReader::Entry {
+  proto::BundleEntryProto proto;
+  DType dtype = DType::kInvalid;
+  Shape shape;
+};
+
+namespace {
+
+TensorSlice FromProto(const proto::TensorSliceProto& proto) {
+  TensorSlice slice;
+  for (const auto& e : proto.extent()) {
+    TensorSlice::Extent extent;
+    if (e.has_length()) extent = {e.start(), e.length()};
+    slice.extents.push_back(extent);
+  }
+  return slice;
+}
+
+TensorSlice FullSlice(const Shape& shape) {
+  TensorSlice slice;
+  slice.extents.resize(static_cast<size_t>(shape.rank()));
+  return slice;
+}
+
+bool ReadVarint(const char** p, const char* end, uint64_t* value) {
+  *value = 0;
+  for (int shift = 0; shift < 64 && *p < end; shift += 7) {
+    const auto byte = static_cast<uint8_t>(*(*p)++);
+    *value |= static_cast<uint64_t>(byte & 0x7f) << shift;
+    if (byte < 0x80) return true;
+  }
+  return false;
+}
+
+uint32_t Fixed32(const char* p) {
+  uint32_t v = 0;
+  for (int i = 3; i >= 0; --i) v = v << 8 | static_cast<uint8_t>(p[i]);
+  return v;
+}
+
+// Lengths, their checksum, bytes; the checksum of the entry covers all of it (see docs/formats/bundle.md).
+Status DecodeStrings(const std::string& bytes, uint32_t expected_crc, Tensor* tensor) {
+  const char* p = bytes.data();
+  const char* end = p + bytes.size();
+  std::vector<uint64_t> lengths;
+  uint32_t crc = 0;
+  for (int64_t i = 0; i < tensor->num_elements(); ++i) {
+    uint64_t length = 0;
+    if (!ReadVarint(&p, end, &length) || length > bytes.size()) return errors::DataLoss("malformed string lengths");
+    char fixed[8];
+    for (int b = 0; b < 8; ++b) fixed[b] = static_cast<char>(length >> (8 * b));
+    crc = ExtendCrc32c(crc, fixed, length > UINT32_MAX ? 8 : 4);
+    lengths.push_back(length);
+  }
+  if (end - p < 4 || Fixed32(p) != MaskCrc(crc)) return errors::DataLoss("checksum of string lengths does not match");
+  crc = ExtendCrc32c(crc, p, 4);
+  p += 4;
+  for (size_t i = 0; i < lengths.size(); ++i) {
+    if (lengths[i] > static_cast<uint64_t>(end - p)) return errors::DataLoss("strings are cut short");
+    tensor->data<std::string>()[i].assign(p, lengths[i]);
+    crc = ExtendCrc32c(crc, p, lengths[i]);
+    p += lengths[i];
+  }
+  if (MaskCrc(crc) != expected_crc) return errors::DataLoss("checksum does not match");
+  return OkStatus();
+}
+
+// Copies the overlap of two parts of one tensor; returns its number of elements.
+int64_t CopyOverlap(const Shape& full, const TensorSlice& from_slice, const Tensor& from, const TensorSlice& to_slice, Tensor* to) {
+  const int rank = full.rank();
+  std::vector<int64_t> begin(rank), count(rank), from_start(rank), to_start(rank);
+  int64_t total = 1;
+  for (int d = 0; d < rank; ++d) {
+    const auto range = [&](const TensorSlice& s) {
+      const auto& e = s.extents[d];
+      return e.length < 0 ? std::pair<int64_t, int64_t>{0, full.dim(d)} : std::pair<int64_t, int64_t>{e.start, e.start + e.length};
+    };
+    const auto [fb, fe] = range(from_slice);
+    const auto [tb, te] = range(to_slice);
+    begin[d] = std::max(fb, tb);
+    count[d] = std::min(fe, te) - begin[d];
+    from_start[d] = fb;
+    to_start[d] = tb;
+    if (count[d] <= 0) return 0;
+    total *= count[d];
+  }
+  if (rank == 0) count.push_back(1), begin.push_back(0), from_start.push_back(0), to_start.push_back(0);
+  const int last = std::max(rank, 1) - 1;
+  std::vector<int64_t> at(begin);
+  for (int64_t row = 0; row < total / count[last]; ++row) {
+    int64_t from_index = 0, to_index = 0;
+    for (int d = 0; d < rank; ++d) {
+      from_index = from_index * from.dim(d) + at[d] - from_start[d];
+      to_index = to_index * to->dim(d) + at[d] - to_start[d];
+    }
+    DispatchType(from.dtype(), [&](auto tag) {
+      using T = typename decltype(tag)::type;
+      std::copy_n(static_cast<const T*>(from.raw()) + from_index, count[last], static_cast<T*>(to->raw()) + to_index);
+    });
+    for (int d = last - 1; d >= 0 && ++at[d] == begin[d] + count[d]; --d) at[d] = begin[d];
+  }
+  return total;
+}
+
+}  // namespace
+
+BundleReader::~BundleReader() = default;
+
+StatusOr<std::unique_ptr<BundleReader>> BundleReader::Open(const std::string& prefix) {
+  std::unique_ptr<BundleReader> reader(new BundleReader(prefix));
+  StatusOr<std::string> bytes = ReadFile(prefix + ".index");
+  if (absl::IsNotFound(bytes.status())) {
+    return errors::NotFound("Unsuccessful TensorSliceReader constructor: Failed to find any matching files for ", prefix);
+  }
+  RETURN_IF_ERROR(bytes.status());
+  ASSIGN_OR_RETURN(reader->index_, DecodeTable(*bytes, prefix + ".index"));
+  proto::BundleHeaderProto header;
+  auto it = reader->index_.find("");
+  if (it == reader->index_.end() || !header.ParseFromString(it->second) || header.num_shards() < 1 || header.num_shards() > 99999) {
+    return errors::DataLoss(prefix, ".index has no valid header");
+  }
+  if (header.endianness() != proto::BundleHeaderProto::LITTLE) return errors::Unimplemented(prefix, " is big-endian");
+  reader->num_shards_ = header.num_shards();
+  return reader;
+}
+
+std::vector<std::string> BundleReader::Names() const {
+  std::vector<std::string> names;
+  for (const auto& [key, value] : index_) if (!key.empty() && key[0] != '\0') names.push_back(key);
+  return names;
+}
+
+bool BundleReader::Has(const std::string& name) const { return !name.empty() && index_.contains(name); }
+
+StatusOr<std::unique_ptr<BundleReader::Entry>> BundleReader::Find(const std::string& key) const {
+  auto it = index_.find(key);
+  if (key.empty() || it == index_.end()) return errors::NotFound("Key ", key, " not found in checkpoint");
+  auto entry = std::make_unique<Entry>();
+  if (!entry->proto.ParseFromString(it->second)) return errors::DataLoss(prefix_, ".index: malformed entry for '", key, "'");
+  entry->dtype = static_cast<DType>(entry->proto.dtype());
+  if (!proto::DataType_IsValid(entry->proto.dtype()) || !IsKnown(entry->dtype)) {
+    return errors::DataLoss(prefix_, ".index: '", key, "' has unknown type ", static_cast<int>(entry->proto.dtype()));
+  }
+  std::vector<int64_t> dims;
+  for (const auto& d : entry->proto.shape().dim()) dims.push_back(d.size());
+  StatusOr<Shape> shape = Shape::Make(dims);
+  if (!shape.ok()) return errors::DataLoss(prefix_, ".index: '", key, "': ", shape.status().message());
+  entry->shape = *std::move(shape);
+  return entry;
+}
+
+Status BundleReader::Lookup(const std::string& name, DType* dtype, Shape* shape) const {
+  ASSIGN_OR_RETURN(const std::unique_ptr<Entry> entry, Find(name));
+  *dtype = entry->dtype;
+  *shape = entry->shape;
+  return OkStatus();
+}
+
+StatusOr<std::shared_ptr<RandomAccessFile>> BundleReader::Shard(int shard) const {
+  if (shard < 0 || shard >= num_shards_) return errors::DataLoss(prefix_, ".index names shard ", shard, " of ", num_shards_);
+  MutexLock lock(mu_);
+  std::shared_ptr<RandomAccessFile>& file = shards_[shard];
+  if (file == nullptr) {
+    ASSIGN_OR_RETURN(std::unique_ptr<RandomAccessFile> opened, RandomAccessFile::Open(BundleDataPath(prefix_, shard, num_shards_)));
+    file = std::move(opened);
+  }
+  return file;
+}
+
+StatusOr<Tensor> BundleReader::ReadEntry(const std::string& key, const Entry& entry) const {
+  ASSIGN_OR_RETURN(const std::shared_ptr<RandomAccessFile> file, Shard(entry.proto.shard_id()));
+  const int64_t offset = entry.proto.offset(), size = entry.proto.size();
+  if (offset < 0 || size < 0 || offset > file->size() || size > file->size() - offset) {
+    return errors::DataLoss("'", key, "' lies outside of ", file->path());
+  }
+  const bool strings = entry.dtype == DType::kString;
+  const int64_t n = entry.shape.num_elements();
+  // Each string takes at least one byte of the file, so the count is bounded by its size.
+  if (strings ? n > size : (!IsPlainBytes(entry.dtype) || n > size || n * static_cast<int64_t>(DTypeSize(entry.dtype)) != size)) {
+    return errors::DataLoss("'", key, "' of ", file->path(), " has ", size, " bytes, which does not fit shape ", entry.shape.ToString());
+  }
+  ASSIGN_OR_RETURN(Tensor tensor, Tensor::Make(entry.dtype, entry.shape));
+  Status status;
+  if (strings) {
+    std::string bytes(static_cast<size_t>(size), '\0');
+    RETURN_IF_ERROR(file->Read(offset, bytes.size(), bytes.data()));
+    status = DecodeStrings(bytes, entry.proto.crc32c(), &tensor);
+  } else {
+    RETURN_IF_ERROR(file->Read(offset, static_cast<size_t>(size), tensor.raw()));
+    if (MaskCrc(ExtendCrc32c(0, tensor.raw(), static_cast<size_t>(size))) != entry.proto.crc32c()) status = errors::DataLoss("checksum does not match");
+  }
+  if (!status.ok()) return WithContext(status, absl::StrCat("'", key, "' of ", file->path()));
+  return tensor;
+}
+
+StatusOr<Tensor> BundleReader::Assemble(const std::string& name, const Entry& entry, const TensorSlice& wanted) const {
+  ASSIGN_OR_RETURN(const Shape shape, wanted.ShapeIn(entry.shape));
+  ASSIGN_OR_RETURN(Tensor whole, Tensor::Make(entry.dtype, shape));
+  int64_t covered = 0;
+  for (const auto& proto : entry.proto.slices()) {
+    const TensorSlice slice = FromProto(proto);
+    StatusOr<Shape> slice_shape = slice.ShapeIn(entry.shape);
+    if (!slice_shape.ok()) return errors::DataLoss("'", name, "': ", slice_shape.status().message());
+    ASSIGN_OR_RETURN(const std::unique_ptr<Entry> part, Find(SliceKey(name, slice)));
+    if (!(part->shape == *slice_shape) || part->dtype != entry.dtype) return errors::DataLoss("A slice of '", name, "' has another shape or type");
+    ASSIGN_OR_RETURN(const Tensor value, ReadEntry(name, *part));
+    covered += CopyOverlap(entry.shape, slice, value, wanted, &whole);
+  }
+  if (covered < shape.num_elements()) return errors::NotFound("The slices of '", name, "' in the checkpoint do not cover what is asked for");
+  return whole;
+}
+
+StatusOr<Tensor> BundleReader::Read(const std::string& name) const {
+  ASSIGN_OR_RETURN(const std::unique_ptr<Entry> entry, Find(name));
+  if (entry->proto.slices_size() == 0) return ReadEntry(name, *entry);
+  return Assemble(name, *entry, FullSlice(entry->shape));
+}
+
+StatusOr<Tensor> BundleReader::ReadSlice(const std::string& name, const Shape& full_shape, const TensorSlice& slice) const {
+  ASSIGN_OR_RETURN(const std::unique_ptr<Entry> entry, Find(name));
+  if (!(entry->shape == full_shape)) {
+    return errors::InvalidArgument("Shape in shape_and_slice spec ", full_shape.ToString(), " does not match the shape stored in checkpoint: ",
+                                   entry->shape.ToString());
+  }
+  if (entry->proto.slices_size() > 0) return Assemble(name, *entry, slice);
+  ASSIGN_OR_RETURN(const Tensor whole, ReadEntry(name, *entry));
+  ASSIGN_OR_RETURN(const Shape shape, slice.ShapeIn(full_shape));
+  ASSIGN_OR_RETURN(Tensor part, Tensor::Make(entry->dtype, shape));
+  CopyOverlap(full_shape, FullSlice(full_shape), whole, slice, &part);
+  return part;
+}
+
+}  // namespace millstream

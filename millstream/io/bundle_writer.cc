@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "millstream/io/bundle_writer.h"
+
+#include <unistd.h>
+
+#include <atomic>
+
+#include "absl/strings/str_format.h"
+#include "millstream/io/crc32c.h"
+#include "millstream/io/table.h"
+#include "millstream/proto/tensor_bundle.pb.h"
+
+namespace millstream {
+
+struct BundleWriter::Entry {
+  proto::BundleEntryProto proto;
+};
+
+namespace {
+
+void AppendVarint(uint64_t value, std::string* out) {
+  for (; value >= 0x80; value >>= 7) out->push_back(static_cast<char>(value | 0x80));
+  out->push_back(static_cast<char>(value));
+}
+
+std::string Fixed32(uint32_t value) {
+  std::string bytes(4, '\0');
+  for (int i = 0; i < 4; ++i) bytes[i] = static_cast<char>(value >> (8 * i));
+  return bytes;
+}
+
+void SetShape(const Shape& shape, proto::TensorShapeProto* out) {
+  for (const int64_t d : shape.dims()) out->add_dim()->set_size(d);
+}
+
+void SetSlice(const TensorSlice& slice, proto::TensorSliceProto* out) {
+  for (const auto& e : slice.extents) {
+    proto::TensorSliceProto::Extent* extent = out->add_extent();
+    if (e.length < 0) continue;
+    extent->set_start(e.start);
+    extent->set_length(e.length);
+  }
+}
+
+proto::BundleHeaderProto Header(int num_shards) {
+  proto::BundleHeaderProto header;
+  header.set_num_shards(num_shards);
+  header.set_endianness(proto::BundleHeaderProto::LITTLE);
+  header.mutable_version()->set_producer(1);
+  return header;
+}
+
+std::string AsideName(const std::string& path) {
+  static std::atomic<int> counter{0};
+  return absl::StrCat(path, ".tempstate", getpid(), "_", counter.fetch_add(1));
+}
+
+}  // namespace
+
+std::string BundleDataPath(const std::string& prefix, int shard, int num_shards) {
+  return absl::StrFormat("%s.data-%05d-of-%05d", prefix, shard, num_shards);
+}
+
+BundleWriter::BundleWriter(std::string prefix)
+    : prefix_(std::move(prefix)), data_path_(BundleDataPath(prefix_, 0, 1)), aside_(AsideName(data_path_)) {}
+
+BundleWriter::~BundleWriter() {
+  if (data_ != nullptr) DeleteFile(aside_).IgnoreError();  // never finished
+}
+
+StatusOr<std::unique_ptr<BundleWriter>> BundleWriter::Create(const std::string& prefix) {
+  if (!FolderOf(prefix).empty()) RETURN_IF_ERROR(MakeFolders(FolderOf(prefix)));
+  std::unique_ptr<BundleWriter> writer(new BundleWriter(prefix));
+  ASSIGN_OR_RETURN(writer->data_, WritableFile::Create(writer->aside_));
+  return writer;
+}
+
+Status BundleWriter::WriteStrings(const Tensor& tensor, Entry* entry) {
+  std::string lengths;
+  uint32_t crc = 0;
+  for (const std::string& s : tensor.flat<std::string>()) {
+    AppendVarint(s.size(), &lengths);
+    std::string fixed = Fixed32(static_cast<uint32_t>(s.size()));
+    if (s.size() > UINT32_MAX) fixed += Fixed32(static_cast<uint32_t>(s.size() >> 32));
+    crc = ExtendCrc32c(crc, fixed.data(), fixed.size());
+  }
+  const std::string lengths_crc = Fixed32(MaskCrc(crc));
+  crc = ExtendCrc32c(crc, lengths_crc.data(), lengths_crc.size());
+  RETURN_IF_ERROR(data_->Write(lengths));
+  RETURN_IF_ERROR(data_->Write(lengths_crc));
+  size_t bytes = lengths.size() + lengths_crc.size();
+  for (const std::string& s : tensor.flat<std::string>()) {
+    crc = ExtendCrc32c(crc, s.data(), s.size());
+    RETURN_IF_ERROR(data_->Write(s));
+    bytes += s.size();
+  }
+  entry->proto.set_size(static_cast<int64_t>(bytes));
+  entry->proto.set_crc32c(MaskCrc(crc));
+  return OkStatus();
+}
+
+Status BundleWriter::Add(const std::string& name, const Tensor& tensor) {
+  if (data_ == nullptr) return errors::FailedPrecondition("The checkpoint ", prefix_, " is finished");
+  if (name.empty()) return errors::InvalidArgument("A saved tensor needs a name");
+  if (tensor.dtype() != DType::kString && !IsPlainBytes(tensor.dtype())) {
+    return errors::InvalidArgument("Cannot save '", name, "': type ", DTypeName(tensor.dtype()));
+  }
+  auto [it, inserted] = entries_.emplace(name, nullptr);
+  if (!inserted) return errors::InvalidArgument("Adding duplicate key: ", name);
+  it->second = std::make_unique<Entry>();
+  Entry& entry = *it->second;
+  entry.proto.set_dtype(static_cast<proto::DataType>(tensor.dtype()));
+  SetShape(tensor.shape(), entry.proto.mutable_shape());
+  entry.proto.set_offset(offset_);
+  if (tensor.dtype() == DType::kString) {
+    RETURN_IF_ERROR(WriteStrings(tensor, &entry));
+  } else {
+    const absl::string_view bytes(static_cast<const char*>(tensor.raw()), tensor.ByteSize());
+    entry.proto.set_size(static_cast<int64_t>(bytes.size()));
+    entry.proto.set_crc32c(MaskCrc(Crc32c(bytes)));
+    RETURN_IF_ERROR(data_->Write(bytes));
+  }
+  offset_ += entry.proto.size();
+  return OkStatus();
+}
+
+Status BundleWriter::AddSlice(const std::string& name, const Shape& full_shape, const TensorSlice& slice, const Tensor& tensor) {
+  ASSIGN_OR_RETURN(const Shape expected, slice.ShapeIn(full_shape));
+  if (!(expected == tensor.shape())) {
+    return errors::InvalidArgument("Slice of '", name, "' has shape ", tensor.shape().ToString(), ", expected ", expected.ToString());
+  }
+  if (slice.IsFull()) return Add(name, tensor);
+  std::unique_ptr<Entry>& whole = entries_[name];
+  if (whole == nullptr) {
+    whole = std::make_unique<Entry>();
+    whole->proto.set_dtype(static_cast<proto::DataType>(tensor.dtype()));
+    SetShape(full_shape, whole->proto.mutable_shape());
+  }
+  SetSlice(slice, whole->proto.add_slices());
+  return Add(SliceKey(name, slice), tensor);
+}
+
+Status BundleWriter::Finish() {
+  if (data_ == nullptr) return errors::FailedPrecondition("The checkpoint ", prefix_, " is finished");
+  RETURN_IF_ERROR(data_->Sync());
+  RETURN_IF_ERROR(data_->Close());
+  RETURN_IF_ERROR(RenameFile(aside_, data_path_));
+  data_ = nullptr;
+  Table table;
+  table[""] = Header(1).SerializeAsString();
+  for (const auto& [key, entry] : entries_) table[key] = entry->proto.SerializeAsString();
+  ASSIGN_OR_RETURN(const std::string index, EncodeTable(table));
+  return WriteFileAtomically(prefix_ + ".index", index);
+}
+
+namespace {
+
+// Adds the entries of one index to the merged one, with shard numbers moved by `first_shard`.
+Status MergeIndex(const Table& from, int first_shard, Table* merged) {
+  for (const auto& [key, value] : from) {
+    if (key.empty()) continue;
+    proto::BundleEntryProto entry;
+    if (!entry.ParseFromString(value)) return errors::DataLoss("A checkpoint has a malformed entry for '", key, "'");
+    auto it = merged->find(key);
+    if (it == merged->end()) {
+      entry.set_shard_id(entry.shard_id() + first_shard);
+      (*merged)[key] = entry.SerializeAsString();
+      continue;
+    }
+    // Slices of one tensor may come from several tasks.
+    proto::BundleEntryProto present;
+    if (!present.ParseFromString(it->second)) return errors::DataLoss("A checkpoint has a malformed entry for '", key, "'");
+    if (present.slices_size() == 0 || entry.slices_size() == 0) return errors::InvalidArgument("Duplicate tensor keyed by ", key, " encountered");
+    present.mutable_slices()->MergeFrom(entry.slices());
+    it->second = present.SerializeAsString();
+  }
+  return OkStatus();
+}
+
+}  // namespace
+
+Status MergeBundles(const std::vector<std::string>& prefixes, const std::string& merged_prefix, bool allow_missing) {
+  struct Part {
+    std::string prefix;
+    Table table;
+    int shards = 0;
+  };
+  std::vector<Part> parts;
+  int total = 0;
+  for (const std::string& prefix : prefixes) {
+    StatusOr<std::string> bytes = ReadFile(prefix + ".index");
+    if (!bytes.ok() && allow_missing && absl::IsNotFound(bytes.status())) continue;
+    RETURN_IF_ERROR(bytes.status());
+    Part part{prefix, {}, 0};
+    ASSIGN_OR_RETURN(part.table, DecodeTable(*bytes, prefix + ".index"));
+    proto::BundleHeaderProto header;
+    if (!header.ParseFromString(part.table[""]) || header.num_shards() < 1 || header.num_shards() > 99999) {
+      return errors::DataLoss(prefix, ".index has a malformed header");
+    }
+    part.shards = header.num_shards();
+    total += part.shards;
+    parts.push_back(std::move(part));
+  }
+  if (parts.empty()) return errors::InvalidArgument("None of the checkpoints to be merged exists");
+  if (!FolderOf(merged_prefix).empty()) RETURN_IF_ERROR(MakeFolders(FolderOf(merged_prefix)));
+  Table merged;
+  merged[""] = Header(total).SerializeAsString();
+  int shard = 0;
+  for (const Part& part : parts) {
+    RETURN_IF_ERROR(MergeIndex(part.table, shard, &merged));
+    for (int i = 0; i < part.shards; ++i) {
+      RETURN_IF_ERROR(RenameFile(BundleDataPath(part.prefix, i, part.shards), BundleDataPath(merged_prefix, shard++, total)));
+    }
+  }
+  ASSIGN_OR_RETURN(const std::string index, EncodeTable(merged));
+  RETURN_IF_ERROR(WriteFileAtomically(merged_prefix + ".index", index));
+  for (const Part& part : parts) DeleteFile(part.prefix + ".index").IgnoreError();
+  return OkStatus();
+}
+
+}  // namespace millstream

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef MILLSTREAM_IO_BUNDLE_WRITER_H_
+#define MILLSTREAM_IO_BUNDLE_WRITER_H_
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "millstream/base/file.h"
+#include "millstream/io/bundle_key.h"
+#include "millstream/tensor/tensor.h"
+
+namespace millstream {
+
+// Writes a V2 checkpoint: PREFIX.data-00000-of-00001 and PREFIX.index (docs/formats/bundle.md). Both are written aside and
+// renamed by Finish(), the index last: a crash leaves the old checkpoint or the new one, whole. Not thread-safe.
+class BundleWriter {
+ public:
+  // Makes the folder of `prefix` if it is missing.
+  static StatusOr<std::unique_ptr<BundleWriter>> Create(const std::string& prefix);
+  ~BundleWriter();
+
+  // InvalidArgument for a name that is there already, or a type that cannot be saved (resource, variant).
+  Status Add(const std::string& name, const Tensor& tensor);
+  // One slice of a tensor whose other slices may come from elsewhere.
+  Status AddSlice(const std::string& name, const Shape& full_shape, const TensorSlice& slice, const Tensor& tensor);
+  Status Finish();
+
+ private:
+  struct Entry;
+  explicit BundleWriter(std::string prefix);
+  Status WriteStrings(const Tensor& tensor, Entry* entry);
+
+  const std::string prefix_;
+  const std::string data_path_;
+  const std::string aside_;  // the data file until it is whole
+  std::unique_ptr<WritableFile> data_;
+  int64_t offset_ = 0;
+  std::map<std::string, std::unique_ptr<Entry>> entries_;
+};
+
+// Joins checkpoints written by several tasks into one: moves their data files, merges their indexes. NotFound if one is missing,
+// unless `allow_missing`.
+Status MergeBundles(const std::vector<std::string>& prefixes, const std::string& merged_prefix, bool allow_missing);
+
+std::string BundleDataPath(const std::string& prefix, int shard, int num_shards);
+
+}  // namespace millstream
+
+#endif  // MILLSTREAM_IO_BUNDLE_WRITER_H_
