@@ -13,7 +13,10 @@ std::vector<DeviceAttributes> Cluster() {
   std::vector<DeviceAttributes> devices;
   for (const char* name : {"/job:worker/replica:0/task:0/device:CPU:0", "/job:ps/replica:0/task:0/device:CPU:0",
                            "/job:ps/replica:0/task:1/device:CPU:0"}) {
-    devices.push_back({name, "CPU"});
+    DeviceAttributes device;
+    device.name = name;
+    device.type = "CPU";
+    devices.push_back(device);
   }
   return devices;
 }

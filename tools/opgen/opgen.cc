@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
@@ -31,7 +32,7 @@ const std::map<std::string, std::string>& CppTypes() {
 // A name that is no C++ keyword and no argument of every builder.
 std::string Safe(const std::string& name) {
   static const std::set<std::string> kTaken = {"and", "or", "not", "switch", "default", "template", "delete", "new", "enum",
-                                               "scope", "attrs", "bool", "float", "int", "const", "for", "while", "this"};
+                                               "scope", "attrs", "all", "bool", "float", "int", "const", "for", "while", "this"};
   return kTaken.contains(name) ? name + "_" : name;
 }
 
@@ -46,7 +47,7 @@ std::string List(const std::vector<T>& values, Show show) {
   return absl::StrCat("{", absl::StrJoin(items, ", "), "}");
 }
 
-std::string Quoted(const std::string& s) { return absl::StrCat("\"", s, "\""); }
+std::string Quoted(const std::string& s) { return absl::StrCat("\"", absl::CEscape(s), "\""); }
 
 std::string Literal(const AttrDef& attr) {
   const AttrValue& v = attr.default_value;
@@ -107,13 +108,13 @@ void WriteBuilder(const OpDef& op) {
   if (!fields.empty()) params.push_back(absl::StrCat("const ", op.name, "Attrs& attrs = {}"));
   params.insert(params.begin(), "const Scope& scope");
   const std::string result = ResultType(op);
-  std::printf("inline %s %s(%s) {\n  std::vector<Output> inputs;\n", result.c_str(), op.name.c_str(), absl::StrJoin(params, ", ").c_str());
+  std::printf("inline %s %s(%s) {\n  std::vector<Output> all;\n", result.c_str(), op.name.c_str(), absl::StrJoin(params, ", ").c_str());
   for (const ArgDef& arg : op.inputs) {
     const std::string name = Safe(arg.name);
-    if (IsList(arg)) std::printf("  inputs.insert(inputs.end(), %s.begin(), %s.end());\n", name.c_str(), name.c_str());
-    else std::printf("  inputs.push_back(%s);\n", name.c_str());
+    if (IsList(arg)) std::printf("  all.insert(all.end(), %s.begin(), %s.end());\n", name.c_str(), name.c_str());
+    else std::printf("  all.push_back(%s);\n", name.c_str());
   }
-  std::printf("  return scope.%s(\"%s\", std::move(inputs), {%s});\n}\n\n", result == "Output" ? "Op" : "Add", op.name.c_str(),
+  std::printf("  return scope.%s(\"%s\", std::move(all), {%s});\n}\n\n", result == "Output" ? "Op" : "Add", op.name.c_str(),
               absl::StrJoin(uses, ", ").c_str());
 }
 
