@@ -26,7 +26,8 @@ class ModelBuilder {
   Output ConvPool(Output x, int64_t in, int64_t out) {
     Output w = Weights(Shape({5, 5, in, out}), 25 * in);
     Output y = ops::Relu(s_, ops::BiasAdd(s_, ops::Conv2D(s_, x, w, {1, 1, 1, 1}, "SAME"), Zeros(Shape({out}))));
-    return ops::MaxPool(s_, y, {1, 2, 2, 1}, {1, 2, 2, 1}, "SAME");
+    const std::vector<int64_t> window = {1, 2, 2, 1};
+    return s_.Op("MaxPool", {y}, {{"ksize", window}, {"strides", window}, {"padding", "SAME"}});
   }
 
   Output Reshape(Output x, std::initializer_list<int32_t> shape) { return ops::Reshape(s_, x, s_.Constant(shape)); }
