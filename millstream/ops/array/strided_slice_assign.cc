@@ -7,26 +7,44 @@
 namespace millstream {
 namespace {
 
+// `value` repeated along dimensions to get the shape of the slice, as NumPy does; itself if it has that shape.
+StatusOr<Tensor> BroadcastValue(KernelContext& ctx, const Tensor& value, const Shape& shape) {
+  if (value.shape() == shape) return value;
+  const int extra = shape.rank() - value.rank();
+  bool fits = extra >= 0;
+  for (int d = 0; fits && d < value.rank(); ++d) fits = value.dim(d) == 1 || value.dim(d) == shape.dim(d + extra);
+  if (!fits) {
+    return errors::InvalidArgument("Cannot assign a value of shape ", value.shape().ToString(), " to a slice of shape ",
+                                   shape.ToString());
+  }
+  ASSIGN_OR_RETURN(Tensor wide, ctx.AllocateTemp(value.dtype(), shape));
+  if (shape.num_elements() == 0) return wide;
+  StridedCopy copy;
+  int64_t from = value.num_elements(), to = shape.num_elements();
+  for (int d = 0; d < shape.rank(); ++d) {
+    const int64_t size = d < extra ? 1 : value.dim(d - extra);
+    from /= size;
+    to /= shape.dim(d);
+    copy.Add(shape.dim(d), size == 1 ? 0 : from, to);
+  }
+  copy.Run(ctx, value.dtype(), value.raw(), wide.raw());
+  return wide;
+}
+
 // Writes the value into a slice of the variable behind input 0; the rest of it stays.
 class StridedSliceAssignKernel : public Kernel {
  public:
   explicit StridedSliceAssignKernel(KernelInit& init) { init.Check(SliceMasks::Read(init.attrs(), &masks_)); }
 
   Status Compute(KernelContext& ctx) override {
-    const Tensor& value = ctx.input(4);
-    ASSIGN_OR_RETURN(Ref<Variable> variable, VariableInput(ctx, 0, value.dtype()));
+    ASSIGN_OR_RETURN(Ref<Variable> variable, VariableInput(ctx, 0, ctx.input(4).dtype()));
     {
       MutexLock lock(variable->mu());
       if (!variable->tensor().IsInitialized()) return UninitializedVariable(ctx, 0);
       SlicePlan plan;
       RETURN_IF_ERROR(ReadSlice(ctx, 1, variable->tensor().shape().dims(), masks_, &plan));
       ASSIGN_OR_RETURN(const Shape expected, MakeShape(plan.final_dims));
-      // A single value may stand for a slice with a single element, whatever its rank.
-      const bool single = value.rank() == 0 && expected.num_elements() == 1;
-      if (!single && !(value.shape() == expected)) {
-        return errors::Unimplemented("L-value of shape ", expected.ToString(), " cannot take a value of shape ",
-                                     value.shape().ToString(), "; broadcasting is not supported");
-      }
+      ASSIGN_OR_RETURN(const Tensor value, BroadcastValue(ctx, ctx.input(4), expected));
       if (value.num_elements() > 0) {
         ASSIGN_OR_RETURN(Tensor * tensor, variable->MutableTensor());
         StridedCopy copy;
