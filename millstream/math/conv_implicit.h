@@ -6,20 +6,24 @@
 
 namespace millstream::math {
 
-// Convolutions as matrix products whose left side is read straight from the image: along a filter line the image and
-// the filter both run through consecutive memory, so a tile of output pixels of one line needs no column matrix.
-// Images are copied only where they must be widened by zero columns.
+// Convolutions as matrix products whose left side is read straight from the
+// image: along a filter line the image and the filter both run through
+// consecutive memory, so a tile of output pixels of one line needs no column
+// matrix. Images are copied only where they must be widened by zero columns.
 
-// Whether the shape allows it (one group, no dilation along a line) and it pays (lines and channels fill a tile).
+// Whether the shape allows it (one group, no dilation along a line) and it pays
+// (lines and channels fill a tile).
 bool ImplicitConvFits(const ConvShape& shape);
 
 template <typename T>
-void ImplicitConv(const ConvShape& shape, const T* input, const T* filter, T* output, const ConvEpilogue<T>& epilogue,
-                  ThreadPool* pool);
+void ImplicitConv(const ConvShape& shape, const T* input, const T* filter,
+                  T* output, const ConvEpilogue<T>& epilogue, ThreadPool* pool);
 
-// filter_grad[size] (+)= what images [first, last) give to the filter's gradient, on this thread.
+// filter_grad[size] (+)= what images [first, last) give to the filter's
+// gradient, on this thread.
 template <typename T>
-void ImplicitFilterGrad(const ConvShape& shape, const T* input, const T* out_grad, int64_t first, int64_t last,
+void ImplicitFilterGrad(const ConvShape& shape, const T* input,
+                        const T* out_grad, int64_t first, int64_t last,
                         T* filter_grad);
 
 }  // namespace millstream::math

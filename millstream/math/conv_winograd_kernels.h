@@ -8,15 +8,16 @@
 
 namespace millstream::math {
 
-// Transforms a square block of vectors X to L X L^T. Element (i, j) of a block is a run of `count` floats at
-// i * row + j * col. `count` is a multiple of 16.
+// Transforms a square block of vectors X to L X L^T. Element (i, j) of a block
+// is a run of `count` floats at i * row + j * col. `count` is a multiple of 16.
 struct WinogradArgs {
   const float* in;
   int64_t in_row, in_col;
   float* out;
   int64_t out_row, out_col;
   int64_t count;
-  const float* bias = nullptr;  // `count` values added to every element of the result
+  const float* bias =
+      nullptr;  // `count` values added to every element of the result
   Activation activation = Activation::kNone;
 };
 

@@ -18,9 +18,11 @@ struct Epilogue {
   Activation activation = Activation::kNone;
 };
 
-// c[rows x cols] = epilogue(a * b): a(i, p) = a[i * a_row + p * a_col]; b(p, j) = b[p * ldb + j], readable up to the
-// next multiple of the vector width. The sum over p < k is repeated for `lines` pairs of a and b, which lie a_line and
-// b_line apart: convolutions need it. epilogue->bias, if set, points at the bias of column 0.
+// c[rows x cols] = epilogue(a * b): a(i, p) = a[i * a_row + p * a_col]; b(p, j)
+// = b[p * ldb + j], readable up to the next multiple of the vector width. The
+// sum over p < k is repeated for `lines` pairs of a and b, which lie a_line and
+// b_line apart: convolutions need it. epilogue->bias, if set, points at the
+// bias of column 0.
 template <typename T>
 struct TileArgs {
   int64_t k = 0;
@@ -46,7 +48,8 @@ struct DotArgs {
   T* sums;
 };
 
-// The kernels of one instruction set. Each works on a small block whose height and width are fixed at compile time.
+// The kernels of one instruction set. Each works on a small block whose height
+// and width are fixed at compile time.
 template <typename T>
 struct GemmKernels {
   static constexpr int kMaxVectors = 4;
@@ -56,8 +59,8 @@ struct GemmKernels {
   using Tile = void (*)(const TileArgs<T>&);
   using Dot = void (*)(const DotArgs<T>&);
 
-  int width;                            // elements in a vector
-  int max_rows[kMaxVectors + 1];        // by tile width in vectors: 1, 2 and 4 exist
+  int width;                      // elements in a vector
+  int max_rows[kMaxVectors + 1];  // by tile width in vectors: 1, 2 and 4 exist
   Tile tile[kMaxVectors + 1][kMaxRows + 1];
   int dot_rows, dot_cols;
   Dot dot[kMaxDotRows + 1][kMaxDotCols + 1];

@@ -6,12 +6,23 @@
 
 namespace millstream::math {
 
-// What a thread's scratch buffers are for. One use, one owner at a time: a routine may call another one only if that
-// one asks for other uses.
-enum class Scratch { kPackA, kPackB, kSplitK, kConvData, kConvProduct, kConvFilter, kConvEdge, kTurnedFilter, kCount };
+// What a thread's scratch buffers are for. One use, one owner at a time: a
+// routine may call another one only if that one asks for other uses.
+enum class Scratch {
+  kPackA,
+  kPackB,
+  kSplitK,
+  kConvData,
+  kConvProduct,
+  kConvFilter,
+  kConvEdge,
+  kTurnedFilter,
+  kCount
+};
 
-// At least `bytes` bytes, 64-byte aligned, that belong to this thread and keep their address until a larger request
-// for the same use. Contents are undefined.
+// At least `bytes` bytes, 64-byte aligned, that belong to this thread and keep
+// their address until a larger request for the same use. Contents are
+// undefined.
 void* ThreadScratch(Scratch use, size_t bytes);
 
 template <typename T>
