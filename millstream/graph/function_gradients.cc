@@ -89,4 +89,41 @@ Status WhileOpGrad(GradContext& g) {
   });
 }
 
+GradFn FunctionCallGradient(const Node& node) {
+  if (node.Is("PartitionedCall") || node.Is("StatefulPartitionedCall")) return PartitionedCallGrad;
+  if (node.Is("If") || node.Is("StatelessIf")) return IfGrad;
+  if (node.Is("While") || node.Is("StatelessWhile")) return WhileOpGrad;
+  return nullptr;
+}
+
+StatusOr<FunctionBody> GradientBody(const FunctionLibrary& library, const NameAttrList& function) {
+  if (const std::string own = library.GradientOf(function.name); !own.empty()) return library.Instantiate({own, function.attrs});
+  ASSIGN_OR_RETURN(FunctionBody body, library.Instantiate(function));
+  const Scope scope(std::shared_ptr<Graph>(body.graph.get(), [](Graph*) {}));  // borrows it
+  RETURN_IF_ERROR(scope.status());
+  Outputs xs(body.args.begin(), body.args.end()), ys, dys;
+  for (size_t i = 0; i < body.rets.size(); ++i) {
+    ys.push_back(body.rets[i]->input(0));
+    Node* arg = scope.WithOpName("dy").Add("_Arg", {}, {{"T", body.ret_types[i]}, {"index", static_cast<int64_t>(body.args.size())}});
+    RETURN_IF_ERROR(scope.status());
+    body.args.push_back(arg);
+    body.arg_types.push_back(body.ret_types[i]);
+    dys.push_back(Output(arg));
+  }
+  std::vector<Grad> dxs;
+  RETURN_IF_ERROR(AddSymbolicGradients(scope, ys, xs, dys, &dxs));
+  for (Node* ret : body.rets) body.graph->RemoveNode(ret);
+  body.rets.clear();
+  body.ret_types.clear();
+  for (size_t i = 0; i < xs.size(); ++i) {
+    const Output dx = dxs[i].IsNone() ? scope.Op("ZerosLike", {xs[i]}) : DenseGrad(scope, dxs[i]);
+    Node* ret = scope.WithOpName("dx").Add("_Retval", {dx}, {{"index", static_cast<int64_t>(i)}});
+    RETURN_IF_ERROR(scope.status());
+    body.rets.push_back(ret);
+    body.ret_types.push_back(dx.dtype());
+  }
+  body.graph->Compact();
+  return body;
+}
+
 }  // namespace millstream

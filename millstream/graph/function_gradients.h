@@ -2,6 +2,7 @@
 #ifndef MILLSTREAM_GRAPH_FUNCTION_GRADIENTS_H_
 #define MILLSTREAM_GRAPH_FUNCTION_GRADIENTS_H_
 
+#include "millstream/graph/function_library.h"
 #include "millstream/graph/gradient.h"
 
 namespace millstream {
@@ -12,6 +13,13 @@ namespace millstream {
 Status PartitionedCallGrad(GradContext& g);  // f(args); also StatefulPartitionedCall
 Status IfGrad(GradContext& g);               // cond, then inputs; then_branch, else_branch
 Status WhileOpGrad(GradContext& g);          // inputs; cond, body
+
+// The one of these for an op whose definition names none; null for other ops.
+GradFn FunctionCallGradient(const Node& node);
+
+// What SymbolicGradient calls: takes the arguments of `function` and a gradient for each of its results, returns a gradient for
+// each argument (zeros where there is none). The library's own gradient function if it has one for `function`.
+StatusOr<FunctionBody> GradientBody(const FunctionLibrary& library, const NameAttrList& function);
 
 }  // namespace millstream
 

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "absl/strings/strip.h"
+#include "millstream/graph/function_gradients.h"
 #include "millstream/graph/shape_refiner.h"
 
 namespace millstream {
@@ -13,6 +15,12 @@ struct GradientBuilder::Unit {
   const LoopFrame* loop = nullptr;
   const void* key() const { return loop != nullptr ? static_cast<const void*>(loop) : node; }
 };
+
+// Names of what is in the scope that the gradients are in are cut, so that gradients of gradients do not double them.
+GradientBuilder::GradientBuilder(const Scope& scope, const GradientOptions& options) : scope_(scope), options_(options) {
+  prefix_ = scope.name_prefix();
+  prefix_.resize(prefix_.rfind('/', prefix_.size() - 2) + 1);
+}
 
 Status GradientBuilder::Prepare(const std::vector<Output>& ys, const std::vector<Output>& xs) {
   const Graph& graph = *scope_.graph();
@@ -113,10 +121,11 @@ Status GradientBuilder::CallGradient(GradContext& ctx) {
     ctx.set_dx(0, ctx.grad(0));
     return OkStatus();
   }
-  if (node.op().grad == nullptr) {
+  const GradFn fn = node.op().grad != nullptr ? node.op().grad : FunctionCallGradient(node);
+  if (fn == nullptr) {
     return errors::NotFound("No gradient defined for operation '", node.name(), "' (op type: ", node.type(), ")");
   }
-  RETURN_IF_ERROR(node.op().grad(ctx));
+  RETURN_IF_ERROR(fn(ctx));
   return ctx.status();
 }
 
@@ -146,7 +155,7 @@ Status GradientBuilder::Differentiate(const Region& region, Node* node, Grads* g
   }
   RETURN_IF_ERROR(scope_.status());
   if (!any) return OkStatus();
-  Scope scope = region.backward.NameScope(absl::StrCat(node->name(), "_grad"));
+  Scope scope = region.backward.NameScope(absl::StrCat(absl::StripPrefix(node->name(), prefix_), "_grad"));
   if (options_.colocate_gradients_with_ops) scope = scope.ColocateWith(node);
   GradContext ctx(scope, node, std::move(dy));
   RETURN_IF_ERROR(CallGradient(ctx));

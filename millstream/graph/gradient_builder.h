@@ -2,6 +2,7 @@
 #ifndef MILLSTREAM_GRAPH_GRADIENT_BUILDER_H_
 #define MILLSTREAM_GRAPH_GRADIENT_BUILDER_H_
 
+#include <string>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
@@ -26,7 +27,8 @@ class GradientBuilder {
     bool body = false;  // the walk ends at the Enters and Switches of `frame`
   };
 
-  GradientBuilder(const Scope& scope, const GradientOptions& options) : scope_(scope), options_(options) {}
+  // `scope` is the "gradients" scope itself.
+  GradientBuilder(const Scope& scope, const GradientOptions& options);
   // Finds the loops, and which nodes are on a way from xs to ys.
   Status Prepare(const std::vector<Output>& ys, const std::vector<Output>& xs);
   // From what `grads` holds for `seeds` on, until nothing is left.
@@ -54,6 +56,7 @@ class GradientBuilder {
 
   const Scope scope_;
   const GradientOptions& options_;
+  std::string prefix_;  // of the scope around scope_
   ControlFlow flow_;
   BranchGuards guards_;
   std::vector<bool> between_;  // by node id

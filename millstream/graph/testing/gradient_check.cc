@@ -5,6 +5,8 @@
 #include <numeric>
 
 #include "gtest/gtest.h"
+#include "millstream/graph/export.h"
+#include "millstream/proto/graph.pb.h"
 #include "millstream/runtime/session.h"
 
 namespace millstream {
@@ -16,7 +18,9 @@ class Runner {
     StatusOr<std::unique_ptr<Session>> session = NewSession();
     made_ = session.status();
     if (made_.ok()) session_ = *std::move(session);
-    if (made_.ok()) made_ = session_->Extend(*scope.graph());
+    proto::GraphDef def;
+    if (made_.ok()) made_ = ExportGraph(*scope.graph(), &def);
+    if (made_.ok()) made_ = session_->Create(def);
   }
 
   StatusOr<std::vector<Tensor>> Run(const FedValues& feeds, const std::vector<Output>& fetches) {
