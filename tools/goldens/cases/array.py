@@ -340,7 +340,7 @@ def indexed():
     op(name, [np.zeros([0], I32)], [np.zeros([0, 2])], label='empty')
     op(name, [I32([-1])], [np.array([1.0])], label='negative', error=True)
     op(name, [I32([0, 1])], [np.array([1.0])], label='mismatch', error=True)
-  op('DynamicStitch', [I32([0, 1]), I32([1, 2])], [np.array([1.0, 2]), np.array([3.0, 4])], label='later_wins', fd=True)
+  op('DynamicStitch', [I32([0, 1]), I32([1, 2])], [np.array([1.0, 2]), np.array([3.0, 4])], label='later_wins', fd=False)
 
 
 def filled():

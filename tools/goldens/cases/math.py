@@ -113,7 +113,7 @@ def binary():
   op('Zeta', np.array([[1.5, 2], [3, 4.5]]), np.array([1.0, 2.5]), types='all', tolerance=LOOSE['Zeta'], grad=False)
   op('Zeta', np.array([2.0, 3]), np.array([1.5, 2.5]), types=('float', 'double'), label='grad', tolerance=LOOSE['Zeta'],
      fd=False)
-  for name in ('Div', 'FloorDiv', 'FloorMod', 'TruncateMod', 'Mod'):  # TruncateDiv: TensorFlow reports an internal error
+  for name in ('Div', 'FloorDiv', 'FloorMod', 'TruncateDiv', 'TruncateMod', 'Mod'):
     op(name, np.array([4, 5]), np.array([2, 0]), types=('int32', 'int64'), label='by_zero', error=True)
   big = np.iinfo(np.int32)
   for name in ('AddV2', 'Sub', 'Mul', 'SquaredDifference'):
@@ -292,7 +292,8 @@ def selections():
      types=('float', 'double'))
   for name in ('TopKV2',):
     x = np.array([[1.0, 5, 3, 5, 2], [9, -1, 4, 4, 0]])
-    op(name, x, np.int32(3), types='all', const=(1,))
+    op(name, x, np.int32(3), types='all', const=(1,), fd=False)
+    op(name, np.array([[1.0, 5, 3, 5.5, 2], [9, -1, 4, 4.5, 0]]), np.int32(3), types=('double',), label='distinct', const=(1,))
     op(name, x, np.int32(0), label='none', grad=False)
     op(name, x, np.int32(5), label='everything', fd=False)
     op(name, x[0], np.int64(2), label='vector', index_type=np.int64, grad=False)
