@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cstring>
+
+#include "millstream/ops/nn/as_float.h"
+#include "millstream/ops/nn/pool.h"
+#include "millstream/tensor/dispatch.h"
+
+namespace millstream {
+namespace {
+
+// What loops are compiled for.
+using LoopTypes = Join<Types<float, double>, IntTypes>;
+
+// Channels joined in groups: images become [1, pixels, channels, 1].
+StatusOr<math::PoolShape> AcrossChannels(const WindowAttrs& a, const Shape& input) {
+  if (input.rank() != 4) {
+    return errors::InvalidArgument("tensor_in must be 4-dimensional: ", input.ToString());
+  }
+  if (a.window[1] != 1 || a.window[2] != 1 || a.strides[1] != 1 || a.strides[2] != 1) {
+    return errors::Unimplemented("MaxPooling supports exactly one of pooling across depth or pooling across "
+                                 "width/height.");
+  }
+  if (input.dim(3) % a.window[3] != 0 || a.strides[3] != a.window[3]) {
+    return errors::Unimplemented("Depthwise max pooling requires the depth window to evenly divide the input depth "
+                                 "and to equal the depth stride");
+  }
+  math::PoolShape s;
+  s.in_height = s.out_height = input.Product(0, 3);
+  s.in_width = input.dim(3), s.out_width = input.dim(3) / a.window[3];
+  s.window_width = s.stride_width = a.window[3];
+  return s;
+}
+
+class MaxPool final : public PoolKernel {
+ public:
+  explicit MaxPool(KernelInit& init) : PoolKernel(init, 1) {}
+
+  Status Compute(KernelContext& ctx) override {
+    const Tensor& input = ctx.input(0);
+    WindowAttrs own;
+    ASSIGN_OR_RETURN(const WindowAttrs* attrs, Attrs(ctx, &own));
+    const bool depth = attrs->window[3] != 1;
+    ASSIGN_OR_RETURN(const math::PoolShape s,
+                     depth ? AcrossChannels(*attrs, input.shape()) : Sizes(ctx, input.shape()));
+    Shape shape = input.shape();
+    if (depth) {
+      shape.set_dim(3, s.out_width);
+    } else {
+      ASSIGN_OR_RETURN(shape, OutputShape(s, s.channels));
+    }
+    ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
+    if (out->num_elements() == 0) return OkStatus();
+    ASSIGN_OR_RETURN(const Tensor x, AsFloat(ctx, input));
+    ASSIGN_OR_RETURN(Tensor y, FloatFor(ctx, out));
+    DispatchOver(LoopTypes{}, x.dtype(), [&]<typename T>(std::type_identity<T>) {
+      math::MaxPool(s, x.data<T>(), y.data<T>(), ctx.pool());
+    });
+    StoreFloat(ctx, y, out);
+    return OkStatus();
+  }
+};
+
+// Inputs: images, the pooled images, gradient.
+template <bool second>
+class MaxPoolGrad final : public PoolKernel {
+ public:
+  explicit MaxPoolGrad(KernelInit& init) : PoolKernel(init, 3) {}
+
+  Status Compute(KernelContext& ctx) override {
+    const Tensor &input = ctx.input(0), &pooled = ctx.input(1), &grad = ctx.input(2);
+    ASSIGN_OR_RETURN(const math::PoolShape s, Sizes(ctx, input.shape()));
+    RETURN_IF_ERROR(CheckPooled("orig_output", s, pooled.shape()));
+    if (!second) RETURN_IF_ERROR(CheckPooled("grad", s, grad.shape()));
+    if (second && grad.shape() != input.shape()) {
+      return errors::InvalidArgument("Expected grad shape to be ", input.shape().ToString(), ", but got ",
+                                     grad.shape().ToString());
+    }
+    ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, second ? pooled.shape() : input.shape()));
+    if (out->num_elements() == 0) return OkStatus();
+    if (grad.num_elements() == 0) return std::memset(out->raw(), 0, out->ByteSize()), OkStatus();
+    ASSIGN_OR_RETURN(const Tensor x, AsFloat(ctx, input));
+    ASSIGN_OR_RETURN(const Tensor y, AsFloat(ctx, pooled));
+    ASSIGN_OR_RETURN(const Tensor g, AsFloat(ctx, grad));
+    ASSIGN_OR_RETURN(Tensor dx, FloatFor(ctx, out));
+    DispatchOver(LoopTypes{}, x.dtype(), [&]<typename T>(std::type_identity<T>) {
+      const auto fn = second ? &math::MaxPoolGradGrad<T> : &math::MaxPoolGrad<T>;
+      fn(s, x.data<T>(), y.data<T>(), g.data<T>(), dx.data<T>(), ctx.pool());
+    });
+    StoreFloat(ctx, dx, out);
+    return OkStatus();
+  }
+};
+
+Status MaxPoolV2Shape(ShapeContext& c) { return PoolV2ShapeFn(c, 1); }
+
+// The gradient has the shape of the images, the result that of the pooled ones.
+Status CheckGradGrad(ShapeContext& c) {
+  RETURN_IF_ERROR(c.input(0).MergeWith(c.input(2)).status());
+  return c.input(1).MergeWith(c.output(0)).status();
+}
+Status MaxPoolGradGradShape(ShapeContext& c) {
+  RETURN_IF_ERROR(PoolShapeFn(c));
+  return CheckGradGrad(c);
+}
+Status MaxPoolGradGradV2Shape(ShapeContext& c) {
+  RETURN_IF_ERROR(PoolV2ShapeFn(c, 3));
+  return CheckGradGrad(c);
+}
+
+Status MaxPoolGradient(GradContext& g) {
+  g.set_dx(0, PoolRelative(g, "MaxPoolGrad", {g.input(0), g.output(0), g.dy(0)},
+                           {"ksize", "strides", "padding", "explicit_paddings", "data_format"}));
+  return g.status();
+}
+Status MaxPoolV2Gradient(GradContext& g) {
+  g.set_dx(0, PoolRelative(g, "MaxPoolGradV2", {g.input(0), g.output(0), g.dy(0), g.input(1), g.input(2)},
+                           {"padding", "data_format"}));
+  return g.status();
+}
+
+// Where the maxima are does not change with small changes of the images: only the gradient input gets a gradient.
+Status SecondGradient(GradContext& g, const char* type) {
+  g.set_dx(0, ZerosFor(g.scope(), g.input(0)));
+  g.set_dx(1, ZerosFor(g.scope(), g.input(1)));
+  std::vector<Output> inputs = {g.input(0), g.input(1), g.dy(0)};
+  for (int i = 3; i < g.node().num_inputs(); ++i) inputs.push_back(g.input(i));
+  g.set_dx(2, PoolRelative(g, type, std::move(inputs), {"ksize", "strides", "padding", "data_format"}));
+  return g.status();
+}
+Status MaxPoolGradGradient(GradContext& g) { return SecondGradient(g, "MaxPoolGradGrad"); }
+Status MaxPoolGradGradGradient(GradContext& g) { return SecondGradient(g, "MaxPoolGrad"); }
+Status MaxPoolGradV2Gradient(GradContext& g) { return SecondGradient(g, "MaxPoolGradGradV2"); }
+
+OP("MaxPool")
+    .Input("input: T")
+    .Output("output: T")
+    .Attr("T: {half, bfloat16, float, double, int32, int64, uint8, int16, int8, uint16, qint8} = DT_FLOAT")
+    .Attr("ksize: list(int) >= 4")
+    .Attr("strides: list(int) >= 4")
+    .Attr("padding: {'SAME', 'VALID', 'EXPLICIT'}")
+    .Attr("explicit_paddings: list(int) = []")
+    .Attr("data_format: {'NHWC', 'NCHW', 'NCHW_VECT_C'} = 'NHWC'")
+    .Shape(PoolShapeFn)
+    .Gradient(MaxPoolGradient)
+    .CpuFor<MaxPool>(RealTypes{})
+    .Expensive()
+    .Doc("The largest value of each window.");
+
+OP("MaxPoolV2")
+    .Input("input: T")
+    .Input("ksize: int32")
+    .Input("strides: int32")
+    .Output("output: T")
+    .Attr("T: {half, bfloat16, float, double, int32, int64, uint8, int16, int8, uint16, qint8} = DT_FLOAT")
+    .Attr("padding: {'SAME', 'VALID'}")
+    .Attr("data_format: {'NHWC', 'NCHW', 'NCHW_VECT_C'} = 'NHWC'")
+    .Shape(MaxPoolV2Shape)
+    .Gradient(MaxPoolV2Gradient)
+    .CpuFor<MaxPool>(RealTypes{})
+    .Expensive()
+    .HostMemory("ksize")
+    .HostMemory("strides")
+    .Doc("MaxPool with window and strides as inputs.");
+
+OP("MaxPoolGrad")
+    .Input("orig_input: T")
+    .Input("orig_output: T")
+    .Input("grad: T")
+    .Output("output: T")
+    .Attr("ksize: list(int) >= 4")
+    .Attr("strides: list(int) >= 4")
+    .Attr("padding: {'SAME', 'VALID', 'EXPLICIT'}")
+    .Attr("explicit_paddings: list(int) = []")
+    .Attr("data_format: {'NHWC', 'NCHW'} = 'NHWC'")
+    .Attr("T: {float, double, int32, uint8, int16, int8, int64, bfloat16, uint16, half, uint32, uint64} = DT_FLOAT")
+    .Shape(UnchangedImages)
+    .Gradient(MaxPoolGradGradient)
+    .CpuFor<MaxPoolGrad<false>>(RealTypes{})
+    .Expensive()
+    .Doc("The gradient of MaxPool: each window's goes to its first maximum.");
+
+OP("MaxPoolGradV2")
+    .Input("orig_input: T")
+    .Input("orig_output: T")
+    .Input("grad: T")
+    .Input("ksize: int32")
+    .Input("strides: int32")
+    .Output("output: T")
+    .Attr("padding: {'SAME', 'VALID'}")
+    .Attr("data_format: {'NHWC', 'NCHW'} = 'NHWC'")
+    .Attr("T: {float, double, int32, uint8, int16, int8, int64, bfloat16, uint16, half, uint32, uint64} = DT_FLOAT")
+    .Shape(UnchangedImages)
+    .Gradient(MaxPoolGradV2Gradient)
+    .CpuFor<MaxPoolGrad<false>>(RealTypes{})
+    .Expensive()
+    .HostMemory("ksize")
+    .HostMemory("strides")
+    .Doc("The gradient of MaxPoolV2.");
+
+OP("MaxPoolGradGrad")
+    .Input("orig_input: T")
+    .Input("orig_output: T")
+    .Input("grad: T")
+    .Output("output: T")
+    .Attr("ksize: list(int) >= 4")
+    .Attr("strides: list(int) >= 4")
+    .Attr("padding: {'SAME', 'VALID'}")
+    .Attr("data_format: {'NHWC', 'NCHW'} = 'NHWC'")
+    .Attr("T: {float, double, int32, uint8, int16, int8, int64, bfloat16, uint16, half, uint32, uint64}")
+    .Shape(MaxPoolGradGradShape)
+    .Gradient(MaxPoolGradGradGradient)
+    .CpuFor<MaxPoolGrad<true>>(RealTypes{})
+    .Expensive()
+    .Doc("The gradient of MaxPoolGrad: of each window, the gradient at its first maximum.");
+
+OP("MaxPoolGradGradV2")
+    .Input("orig_input: T")
+    .Input("orig_output: T")
+    .Input("grad: T")
+    .Input("ksize: int32")
+    .Input("strides: int32")
+    .Output("output: T")
+    .Attr("padding: {'SAME', 'VALID'}")
+    .Attr("data_format: {'NHWC', 'NCHW'} = 'NHWC'")
+    .Attr("T: {float, double, int32, uint8, int16, int8, int64, bfloat16, uint16, half, uint32, uint64}")
+    .Shape(MaxPoolGradGradV2Shape)
+    .CpuFor<MaxPoolGrad<true>>(RealTypes{})
+    .Expensive()
+    .HostMemory("ksize")
+    .HostMemory("strides")
+    .Doc("The gradient of MaxPoolGradV2.");
+
+}  // namespace
+}  // namespace millstream

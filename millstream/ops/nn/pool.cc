@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "millstream/ops/nn/pool.h"
+
+#include "millstream/ops/array/axes.h"
+
+namespace millstream {
+namespace {
+
+StatusOr<std::vector<int64_t>> ReadFour(const Tensor& t, absl::string_view what) {
+  Dims dims;
+  RETURN_IF_ERROR(ReadInts(t, &dims));
+  if (dims.size() != 4) {
+    return errors::InvalidArgument("Sliding window ", what, " field must specify 4 dimensions, got ", dims.size());
+  }
+  return std::vector<int64_t>(dims.begin(), dims.end());
+}
+
+Status PooledShape(ShapeContext& c, const WindowAttrs& a) {
+  PartialShape input;
+  RETURN_IF_ERROR(ShapeContext::WithRank(c.input(0), 4, &input));
+  PartialShape out = input;
+  for (int axis = 1; axis < 4; ++axis) {
+    // Explicit padding is for height and width only.
+    ASSIGN_OR_RETURN(const int64_t size, OutputSize(a, axis, input.dim(axis), a.window[axis]));
+    out.set_dim(axis, size);
+  }
+  c.set_output(0, std::move(out));
+  return OkStatus();
+}
+
+}  // namespace
+
+PoolKernel::PoolKernel(KernelInit& init, int inputs) {
+  StatusOr<WindowAttrs> attrs = WindowAttrs::Read(init.attrs());
+  init.Check(attrs.status());
+  if (!attrs.ok()) return;
+  attrs_ = *std::move(attrs);
+  if (attrs_.channels_first) {
+    init.Fail(errors::InvalidArgument(init.op().name, " only supports NHWC on device type CPU"));
+  }
+  if (!init.HasAttr("ksize")) sizes_at_ = inputs;
+}
+
+StatusOr<const WindowAttrs*> PoolKernel::Attrs(KernelContext& ctx, WindowAttrs* own) const {
+  if (sizes_at_ < 0) return &attrs_;
+  *own = attrs_;
+  ASSIGN_OR_RETURN(own->window, ReadFour(ctx.input(sizes_at_), "ksize"));
+  ASSIGN_OR_RETURN(own->strides, ReadFour(ctx.input(sizes_at_ + 1), "strides"));
+  RETURN_IF_ERROR(own->Check());
+  return own;
+}
+
+StatusOr<math::PoolShape> PoolKernel::Sizes(KernelContext& ctx, const Shape& input) const {
+  WindowAttrs own;
+  ASSIGN_OR_RETURN(const WindowAttrs* attrs, Attrs(ctx, &own));
+  if (attrs->window[3] != 1 || attrs->strides[3] != 1) {
+    return errors::Unimplemented(ctx.op().name, " is not yet supported on the depth dimension.");
+  }
+  return MakePoolShape(*attrs, input);
+}
+
+Status PoolShapeFn(ShapeContext& c) {
+  ASSIGN_OR_RETURN(const WindowAttrs a, WindowAttrs::Read(c.attrs()));
+  return PooledShape(c, a);
+}
+
+Status PoolV2ShapeFn(ShapeContext& c, int sizes_at) {
+  ASSIGN_OR_RETURN(WindowAttrs a, WindowAttrs::Read(c.attrs()));
+  const Tensor *window = c.constant(sizes_at), *strides = c.constant(sizes_at + 1);
+  PartialShape input;
+  RETURN_IF_ERROR(ShapeContext::WithRank(c.input(0), 4, &input));
+  if (window == nullptr || strides == nullptr) {
+    c.set_output(0, PartialShape::UnknownOfRank(4));
+    return OkStatus();
+  }
+  ASSIGN_OR_RETURN(a.window, ReadFour(*window, "ksize"));
+  ASSIGN_OR_RETURN(a.strides, ReadFour(*strides, "strides"));
+  RETURN_IF_ERROR(a.Check());
+  return PooledShape(c, a);
+}
+
+Status UnchangedImages(ShapeContext& c) {
+  PartialShape images;
+  RETURN_IF_ERROR(ShapeContext::WithRank(c.input(0), 4, &images));
+  c.set_output(0, std::move(images));
+  return OkStatus();
+}
+
+Status CheckPooled(absl::string_view what, const math::PoolShape& s, const Shape& shape) {
+  ASSIGN_OR_RETURN(const Shape expected, OutputShape(s, s.channels));
+  if (shape == expected) return OkStatus();
+  return errors::InvalidArgument("Expected ", what, " shape to be ", expected.ToString(), ", but got ",
+                                 shape.ToString());
+}
+
+Output PoolRelative(GradContext& g, const char* type, std::vector<Output> inputs,
+                    std::initializer_list<const char*> names) {
+  std::vector<std::pair<std::string, AttrValue>> attrs;
+  for (const char* name : names) {
+    if (const AttrValue* value = g.node().attrs().Find(name)) attrs.emplace_back(name, *value);
+  }
+  Node* node = g.scope().Add(type, std::move(inputs), std::move(attrs));
+  return node == nullptr ? Output() : Output(node, 0);
+}
+
+}  // namespace millstream

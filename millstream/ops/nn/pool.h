@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef MILLSTREAM_OPS_NN_POOL_H_
+#define MILLSTREAM_OPS_NN_POOL_H_
+
+#include "millstream/framework/op.h"
+#include "millstream/graph/gradient.h"
+#include "millstream/ops/nn/window.h"
+
+namespace millstream {
+
+// The part that kernels of pools share: window and strides, from attributes or from the last two inputs.
+class PoolKernel : public Kernel {
+ protected:
+  // `inputs`: the number of inputs before window and strides, where the node has those as inputs.
+  PoolKernel(KernelInit& init, int inputs);
+
+  // The attributes of this run; they live in *own if they are inputs.
+  StatusOr<const WindowAttrs*> Attrs(KernelContext& ctx, WindowAttrs* own) const;
+  // The sizes for an input of that shape. Unimplemented if the window spans channels.
+  StatusOr<math::PoolShape> Sizes(KernelContext& ctx, const Shape& input) const;
+
+ private:
+  WindowAttrs attrs_;
+  int sizes_at_ = -1;
+};
+
+// Output 0 of a pool over input 0; window and strides are attributes, or constants among the inputs from `sizes_at` on.
+Status PoolShapeFn(ShapeContext& c);
+Status PoolV2ShapeFn(ShapeContext& c, int sizes_at);
+// Output 0 has the shape of input 0, of rank 4.
+Status UnchangedImages(ShapeContext& c);
+
+// InvalidArgument unless `shape` is what the pool gives.
+Status CheckPooled(absl::string_view what, const math::PoolShape& s, const Shape& shape);
+
+// A node with the attributes `names` of the node whose gradient is sought.
+Output PoolRelative(GradContext& g, const char* type, std::vector<Output> inputs,
+                    std::initializer_list<const char*> names);
+
+}  // namespace millstream
+
+#endif  // MILLSTREAM_OPS_NN_POOL_H_
