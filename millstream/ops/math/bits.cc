@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "millstream/ops/math/elementwise.h"
+
+namespace millstream {
+namespace {
+
+struct BitwiseFn {
+  static constexpr bool kModular = true;
+};
+struct AndFn : BitwiseFn {
+  template <typename T>
+  MILLSTREAM_ALWAYS_INLINE T operator()(T x, T y) const { return static_cast<T>(x & y); }
+};
+struct OrFn : BitwiseFn {
+  template <typename T>
+  MILLSTREAM_ALWAYS_INLINE T operator()(T x, T y) const { return static_cast<T>(x | y); }
+};
+struct XorFn : BitwiseFn {
+  template <typename T>
+  MILLSTREAM_ALWAYS_INLINE T operator()(T x, T y) const { return static_cast<T>(x ^ y); }
+};
+struct InvertFn : BitwiseFn {
+  template <typename T>
+  MILLSTREAM_ALWAYS_INLINE T operator()(T x) const { return static_cast<T>(~x); }
+};
+struct NotFn {
+  MILLSTREAM_ALWAYS_INLINE bool operator()(bool x) const { return !x; }
+};
+// Distances outside the width of the type are brought to its border.
+template <typename T>
+MILLSTREAM_ALWAYS_INLINE int Distance(T y) {
+  constexpr int kLast = 8 * sizeof(T) - 1;
+  if (std::is_signed_v<T> && y < T(0)) return 0;
+  return y > T(kLast) ? kLast : static_cast<int>(y);
+}
+struct LeftShiftFn {
+  template <typename T>
+  MILLSTREAM_ALWAYS_INLINE T operator()(T x, T y) const {
+    return static_cast<T>(static_cast<std::make_unsigned_t<T>>(x) << Distance(y));
+  }
+};
+struct RightShiftFn {
+  template <typename T>
+  MILLSTREAM_ALWAYS_INLINE T operator()(T x, T y) const { return static_cast<T>(x >> Distance(y)); }
+};
+
+using BoolTypes = Types<bool>;
+
+OP("LogicalAnd")
+    .Input("x: bool")
+    .Input("y: bool")
+    .Output("z: bool")
+    .Commutative()
+    .Shape(BroadcastBinaryShape)
+    .NotDifferentiable()
+    .Cpu<Binary<AndFn, BoolTypes>>()
+    .Doc("x and y, element by element with broadcasting.");
+
+OP("LogicalOr")
+    .Input("x: bool")
+    .Input("y: bool")
+    .Output("z: bool")
+    .Commutative()
+    .Shape(BroadcastBinaryShape)
+    .NotDifferentiable()
+    .Cpu<Binary<OrFn, BoolTypes>>()
+    .Doc("x or y, element by element with broadcasting.");
+
+OP("LogicalNot")
+    .Input("x: bool")
+    .Output("y: bool")
+    .Shape(UnchangedShape)
+    .NotDifferentiable()
+    .Cpu<Unary<NotFn, BoolTypes>>()
+    .Doc("not x.");
+
+OP("BitwiseAnd")
+    .Input("x: T")
+    .Input("y: T")
+    .Output("z: T")
+    .Attr("T: {int8, int16, int32, int64, uint8, uint16, uint32, uint64}")
+    .Commutative()
+    .Shape(BroadcastBinaryShape)
+    .NotDifferentiable()
+    .CpuFor<Binary<AndFn, IntTypes>>(IntTypes{})
+    .Doc("The bits set in both x and y.");
+
+OP("BitwiseOr")
+    .Input("x: T")
+    .Input("y: T")
+    .Output("z: T")
+    .Attr("T: {int8, int16, int32, int64, uint8, uint16, uint32, uint64}")
+    .Commutative()
+    .Shape(BroadcastBinaryShape)
+    .NotDifferentiable()
+    .CpuFor<Binary<OrFn, IntTypes>>(IntTypes{})
+    .Doc("The bits set in x or y.");
+
+OP("BitwiseXor")
+    .Input("x: T")
+    .Input("y: T")
+    .Output("z: T")
+    .Attr("T: {int8, int16, int32, int64, uint8, uint16, uint32, uint64}")
+    .Commutative()
+    .Shape(BroadcastBinaryShape)
+    .NotDifferentiable()
+    .CpuFor<Binary<XorFn, IntTypes>>(IntTypes{})
+    .Doc("The bits in which x and y differ.");
+
+OP("Invert")
+    .Input("x: T")
+    .Output("y: T")
+    .Attr("T: {int8, int16, int32, int64, uint8, uint16, uint32, uint64}")
+    .Shape(UnchangedShape)
+    .NotDifferentiable()
+    .CpuFor<Unary<InvertFn, IntTypes>>(IntTypes{})
+    .Doc("x with every bit flipped.");
+
+OP("LeftShift")
+    .Input("x: T")
+    .Input("y: T")
+    .Output("z: T")
+    .Attr("T: {int8, int16, int32, int64, uint8, uint16, uint32, uint64}")
+    .Shape(BroadcastBinaryShape)
+    .NotDifferentiable()
+    .CpuFor<Binary<LeftShiftFn, IntTypes>>(IntTypes{})
+    .Doc("x shifted to the left by y bits.");
+
+OP("RightShift")
+    .Input("x: T")
+    .Input("y: T")
+    .Output("z: T")
+    .Attr("T: {int8, int16, int32, int64, uint8, uint16, uint32, uint64}")
+    .Shape(BroadcastBinaryShape)
+    .NotDifferentiable()
+    .CpuFor<Binary<RightShiftFn, IntTypes>>(IntTypes{})
+    .Doc("x shifted to the right by y bits, keeping the sign.");
+
+}  // namespace
+}  // namespace millstream

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+
+#include "millstream/ops/math/elementwise.h"
+#include "millstream/ops/math/gradients.h"
+
+namespace millstream {
+namespace {
+
+struct LibmFn {
+  static constexpr double kCost = 10;
+  static constexpr bool kLibm = true;
+};
+struct SinhFn : LibmFn {
+  template <typename T>
+  T operator()(T x) const { return std::sinh(x); }
+};
+struct CoshFn : LibmFn {
+  template <typename T>
+  T operator()(T x) const { return std::cosh(x); }
+};
+struct AsinhFn : LibmFn {
+  template <typename T>
+  T operator()(T x) const { return std::asinh(x); }
+};
+struct AcoshFn : LibmFn {
+  template <typename T>
+  T operator()(T x) const { return std::acosh(x); }
+};
+struct AtanhFn : LibmFn {
+  template <typename T>
+  T operator()(T x) const { return std::atanh(x); }
+};
+
+Status SinhGrad(GradContext& g) {
+  const GradMath m(g);
+  g.set_dx(0, m.Mul(g.dy(0), g.Op("Cosh", {m.Conj(g.input(0))})));
+  return g.status();
+}
+Status CoshGrad(GradContext& g) {
+  const GradMath m(g);
+  g.set_dx(0, m.Mul(g.dy(0), g.Op("Sinh", {m.Conj(g.input(0))})));
+  return g.status();
+}
+Status AsinhGrad(GradContext& g) {
+  const GradMath m(g);
+  g.set_dx(0, m.Div(g.dy(0), g.Op("Cosh", {m.Conj(g.output(0))})));
+  return g.status();
+}
+Status AcoshGrad(GradContext& g) {
+  const GradMath m(g);
+  g.set_dx(0, m.Div(g.dy(0), g.Op("Sinh", {m.Conj(g.output(0))})));
+  return g.status();
+}
+Status AtanhGrad(GradContext& g) {
+  const GradMath m(g);
+  g.set_dx(0, m.Mul(g.dy(0), m.Inverse(m.Sub(1.0, m.Square(m.Conj(g.input(0)))))));
+  return g.status();
+}
+
+OP("Sinh")
+    .Input("x: T")
+    .Output("y: T")
+    .Attr("T: {bfloat16, half, float, double, complex64, complex128}")
+    .Shape(UnchangedShape)
+    .Gradient(SinhGrad)
+    .CpuFor<Unary<SinhFn, FloatComplexTypes>>(FloatComplexTypes{})
+    .Doc("The hyperbolic sine of each element.");
+
+OP("Cosh")
+    .Input("x: T")
+    .Output("y: T")
+    .Attr("T: {bfloat16, half, float, double, complex64, complex128}")
+    .Shape(UnchangedShape)
+    .Gradient(CoshGrad)
+    .CpuFor<Unary<CoshFn, FloatComplexTypes>>(FloatComplexTypes{})
+    .Doc("The hyperbolic cosine of each element.");
+
+OP("Asinh")
+    .Input("x: T")
+    .Output("y: T")
+    .Attr("T: {bfloat16, half, float, double, complex64, complex128}")
+    .Shape(UnchangedShape)
+    .Gradient(AsinhGrad)
+    .CpuFor<Unary<AsinhFn, FloatComplexTypes>>(FloatComplexTypes{})
+    .Doc("The inverse hyperbolic sine of each element.");
+
+OP("Acosh")
+    .Input("x: T")
+    .Output("y: T")
+    .Attr("T: {bfloat16, half, float, double, complex64, complex128}")
+    .Shape(UnchangedShape)
+    .Gradient(AcoshGrad)
+    .CpuFor<Unary<AcoshFn, FloatComplexTypes>>(FloatComplexTypes{})
+    .Doc("The inverse hyperbolic cosine of each element.");
+
+OP("Atanh")
+    .Input("x: T")
+    .Output("y: T")
+    .Attr("T: {bfloat16, half, float, double, complex64, complex128}")
+    .Shape(UnchangedShape)
+    .Gradient(AtanhGrad)
+    .CpuFor<Unary<AtanhFn, FloatComplexTypes>>(FloatComplexTypes{})
+    .Doc("The inverse hyperbolic tangent of each element.");
+
+}  // namespace
+}  // namespace millstream

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+
+#include "millstream/ops/math/elementwise.h"
+#include "millstream/ops/math/gradients.h"
+#include "millstream/ops/math/integer_division.h"
+
+namespace millstream {
+namespace {
+
+struct TruncateModIntFn : CheckedDivision<TruncateModIntFn> {
+  template <typename T>
+  static T Apply(T x, T y) { return static_cast<T>(x % y); }
+};
+struct FloorModIntFn : CheckedDivision<FloorModIntFn> {
+  template <typename T>
+  static T Apply(T x, T y) {
+    const T r = static_cast<T>(x % y);
+    return static_cast<T>(r != 0 && (r < 0) != (y < 0) ? r + y : r);
+  }
+};
+
+struct TruncateModFn {
+  static constexpr double kCost = 10;
+  static constexpr bool kLibm = true;
+  template <typename T>
+  T operator()(T x, T y) const { return std::fmod(x, y); }
+};
+// The result has the sign of y.
+struct FloorModFn {
+  static constexpr double kCost = 10;
+  static constexpr bool kLibm = true;
+  template <typename T>
+  T operator()(T x, T y) const {
+    const T r = std::fmod(x, y);
+    return r != 0 && (r < 0) != (y < 0) ? r + y : r;
+  }
+};
+
+Status FloorModGrad(GradContext& g) {
+  const GradMath m(g);
+  const Output x = g.input(0), y = g.input(1), dz = g.dy(0);
+  BroadcastGrads(g, x, y, dz, m.Mul(dz, m.Neg(g.Op("FloorDiv", {x, y}))));
+  return g.status();
+}
+
+using WideTypes = Types<float, double>;
+
+OP("FloorMod")
+    .Input("x: T")
+    .Input("y: T")
+    .Output("z: T")
+    .Attr("T: {int8, int16, int32, int64, uint8, uint16, uint32, uint64, bfloat16, half, float, double}")
+    .Shape(BroadcastBinaryShape)
+    .Gradient(FloorModGrad)
+    .CpuFor<Binary<FloorModFn, FloatTypes>>(FloatTypes{})
+    .CpuFor<Binary<FloorModIntFn, IntTypes>>(IntTypes{})
+    .Doc("The remainder of x / y with the sign of y.");
+
+OP("TruncateMod")
+    .Input("x: T")
+    .Input("y: T")
+    .Output("z: T")
+    .Attr("T: {int32, int64, bfloat16, half, float, double}")
+    .Shape(BroadcastBinaryShape)
+    .CpuFor<Binary<TruncateModFn, WideTypes>>(WideTypes{})
+    .CpuFor<Binary<TruncateModIntFn, IndexTypes>>(IndexTypes{})
+    .Doc("The remainder of x / y with the sign of x.");
+
+OP("Mod")
+    .Input("x: T")
+    .Input("y: T")
+    .Output("z: T")
+    .Attr("T: {int32, int64, half, half, bfloat16, float, double}")
+    .Shape(BroadcastBinaryShape)
+    .CpuFor<Binary<TruncateModFn, WideTypes>>(WideTypes{})
+    .CpuFor<Binary<TruncateModIntFn, IndexTypes>>(IndexTypes{})
+    .Doc("The remainder of x / y with the sign of x.");
+
+}  // namespace
+}  // namespace millstream

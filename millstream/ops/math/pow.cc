@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+#include <complex>
+
+#include "millstream/math/vector_math.h"
+#include "millstream/ops/math/elementwise.h"
+#include "millstream/ops/math/gradients.h"
+
+namespace millstream {
+namespace {
+
+template <typename T>
+bool AllEqual(const T* y, int64_t n) {
+  int64_t differ = 0;
+  for (int64_t i = 1; i < n; ++i) differ += y[i] != y[0] ? 1 : 0;
+  return differ == 0;
+}
+
+struct PowFn {
+  static constexpr double kCost = 10;
+  template <typename T>
+  static bool Array(const T* x, const T* y, T* z, int64_t n) {
+    // Squares are by far the most common powers.
+    if (n > 0 && y[0] == T(2) && AllEqual(y, n)) {
+      for (int64_t i = 0; i < n; ++i) z[i] = x[i] * x[i];
+    } else {
+      for (int64_t i = 0; i < n; ++i) z[i] = std::pow(x[i], y[i]);
+    }
+    return true;
+  }
+};
+
+struct IntPowFn {
+  static constexpr double kCost = 10;
+  static constexpr const char* kError = "Integers to negative integer powers are not allowed";
+  template <typename T>
+  static T Power(T x, T y) {
+    uint64_t result = 1, base = static_cast<uint64_t>(x);
+    for (auto left = static_cast<uint64_t>(y); left != 0; left >>= 1, base *= base) {
+      if ((left & 1) != 0) result *= base;
+    }
+    return static_cast<T>(result);
+  }
+  template <typename T>
+  static bool Array(const T* x, const T* y, T* z, int64_t n) {
+    bool ok = true;
+    for (int64_t i = 0; i < n; ++i) {
+      ok = ok && y[i] >= 0;
+      z[i] = y[i] < 0 ? T(0) : Power(x[i], y[i]);
+    }
+    return ok;
+  }
+};
+
+struct XlogyFn {
+  static constexpr double kCost = 1.5;
+  static constexpr bool kLibmDouble = true;
+  template <typename T>
+  MILLSTREAM_ALWAYS_INLINE T operator()(T x, T y) const {
+    if constexpr (kIsComplex<T>) return x == T(0) ? T(0) : x * std::log(y);
+    else return x == T(0) ? T(0) : x * math::Log(y);
+  }
+};
+struct Xlog1pyFn {
+  static constexpr double kCost = 1.5;
+  static constexpr bool kLibmDouble = true;
+  template <typename T>
+  MILLSTREAM_ALWAYS_INLINE T operator()(T x, T y) const {
+    if constexpr (kIsComplex<T>) return x == T(0) ? T(0) : x * std::log(T(1) + y);
+    else return x == T(0) ? T(0) : x * math::Log1p(y);
+  }
+};
+struct XdivyFn {
+  template <typename T>
+  MILLSTREAM_ALWAYS_INLINE T operator()(T x, T y) const { return x == T(0) ? T(0) : x / y; }
+};
+
+Status PowGrad(GradContext& g) {
+  const GradMath m(g);
+  const Output x = g.input(0), y = g.input(1), dz = g.dy(0);
+  if (!g.status().ok()) return g.status();
+  const Output cx = m.Conj(x), cy = m.Conj(y);
+  const Output gx = m.Mul(m.Mul(dz, cy), g.Op("Pow", {cx, m.Add(cy, -1.0)}));
+  // log(x) where it exists, and 0 elsewhere.
+  const Output zero = g.ConstLike(cx, 0);
+  const Output mask = g.Op(IsComplex(x.dtype()) ? "NotEqual" : "Greater", {cx, zero});
+  const Output safe = g.Op("SelectV2", {mask, cx, g.ConstLike(cx, 1)});
+  const Output log = g.Op("SelectV2", {mask, g.Op("Log", {safe}), zero});
+  BroadcastGrads(g, x, y, gx, m.Mul(m.Mul(dz, m.Conj(g.output(0))), log));
+  return g.status();
+}
+
+// 1 where x is not 0.
+Output NotZero(GradContext& g, Output x) {
+  return g.Op("Cast", {g.Op("NotEqual", {x, g.ConstLike(x, 0)})}, {{"DstT", x.dtype()}});
+}
+Status XlogyGrad(GradContext& g) {
+  const GradMath m(g);
+  const Output x = g.input(0), y = g.input(1), dz = g.dy(0);
+  BroadcastGrads(g, x, y, m.Mul(g.Op("Xlogy", {NotZero(g, x), y}), dz), m.Mul(g.Op("Xdivy", {x, y}), dz));
+  return g.status();
+}
+Status Xlog1pyGrad(GradContext& g) {
+  const GradMath m(g);
+  const Output x = g.input(0), y = g.input(1), dz = g.dy(0);
+  const Output gy = g.Op("Xdivy", {x, m.Add(y, 1.0)});
+  BroadcastGrads(g, x, y, m.Mul(g.Op("Xlog1py", {NotZero(g, x), y}), dz), m.Mul(gy, dz));
+  return g.status();
+}
+Status XdivyGrad(GradContext& g) {
+  const GradMath m(g);
+  const Output x = g.input(0), y = g.input(1), dz = g.dy(0);
+  const Output gy = g.Op("Xdivy", {m.Neg(x), m.Square(y)});
+  BroadcastGrads(g, x, y, m.Mul(g.Op("Xdivy", {NotZero(g, x), y}), dz), m.Mul(gy, dz));
+  return g.status();
+}
+
+OP("Pow")
+    .Input("x: T")
+    .Input("y: T")
+    .Output("z: T")
+    .Attr("T: {bfloat16, float, half, double, int8, int16, int32, int64, complex64, complex128}")
+    .Shape(BroadcastBinaryShape)
+    .Gradient(PowGrad)
+    .CpuFor<Binary<PowFn, FloatComplexTypes>>(FloatComplexTypes{})
+    .CpuFor<Binary<IntPowFn, SignedTypes>>(SignedTypes{})
+    .Doc("x to the power y, element by element with broadcasting.");
+
+OP("Xlogy")
+    .Input("x: T")
+    .Input("y: T")
+    .Output("z: T")
+    .Attr("T: {half, bfloat16, float, double, complex64, complex128}")
+    .Shape(BroadcastBinaryShape)
+    .Gradient(XlogyGrad)
+    .CpuFor<Binary<XlogyFn, FloatComplexTypes>>(FloatComplexTypes{})
+    .Doc("x * log(y), and 0 where x is 0.");
+
+OP("Xlog1py")
+    .Input("x: T")
+    .Input("y: T")
+    .Output("z: T")
+    .Attr("T: {half, bfloat16, float, double, complex64, complex128}")
+    .Shape(BroadcastBinaryShape)
+    .Gradient(Xlog1pyGrad)
+    .CpuFor<Binary<Xlog1pyFn, FloatComplexTypes>>(FloatComplexTypes{})
+    .Doc("x * log(1 + y), and 0 where x is 0.");
+
+OP("Xdivy")
+    .Input("x: T")
+    .Input("y: T")
+    .Output("z: T")
+    .Attr("T: {half, bfloat16, float, double, complex64, complex128}")
+    .Shape(BroadcastBinaryShape)
+    .Gradient(XdivyGrad)
+    .CpuFor<Binary<XdivyFn, FloatComplexTypes>>(FloatComplexTypes{})
+    .Doc("x / y, and 0 where x is 0.");
+
+}  // namespace
+}  // namespace millstream

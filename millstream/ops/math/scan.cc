@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <complex>
+
+#include "millstream/ops/math/gradients.h"
+#include "millstream/tensor/dispatch.h"
+
+namespace millstream {
+namespace {
+
+struct Layout {
+  int64_t n, inner;  // the array is [*, n, inner], scanned along n
+  bool exclusive, reverse;
+};
+
+constexpr int64_t kStrip = 64;  // columns that advance together
+
+// One strip: x and y point at its first row.
+template <typename T, bool product>
+void ScanStrip(const T* x, T* y, const Layout& s, int64_t columns) {
+  // uint16_t would be promoted to int, whose product may overflow.
+  using C = std::conditional_t<std::is_integral_v<T> && sizeof(T) < 4, uint32_t, Compute<T>>;
+  C total[kStrip];
+  std::fill_n(total, columns, C(product ? 1 : 0));
+  for (int64_t r = 0; r < s.n; ++r) {
+    const int64_t row = (s.reverse ? s.n - 1 - r : r) * s.inner;
+    for (int64_t j = 0; j < columns; ++j) {
+      const C before = total[j], value = static_cast<C>(x[row + j]);
+      total[j] = static_cast<C>(product ? before * value : before + value);
+      y[row + j] = static_cast<T>(s.exclusive ? before : total[j]);
+    }
+  }
+}
+
+using ScanFn = void (*)(const void* x, void* y, const Layout& s, int64_t begin, int64_t end);
+
+// Strips [begin, end): each outer index has ceil(inner / kStrip) of them.
+template <typename T, bool product>
+void Scan(const void* x, void* y, const Layout& s, int64_t begin, int64_t end) {
+  const int64_t strips = (s.inner + kStrip - 1) / kStrip;
+  for (int64_t i = begin; i < end; ++i) {
+    const int64_t column = i % strips * kStrip, at = i / strips * s.n * s.inner + column;
+    const int64_t columns = std::min(kStrip, s.inner - column);
+    ScanStrip<T, product>(static_cast<const T*>(x) + at, static_cast<T*>(y) + at, s, columns);
+  }
+}
+
+// Integers wrap around: one unsigned loop serves both signs.
+DType LoopType(DType t) {
+  if (!IsInteger(t)) return t;
+  switch (DTypeSize(t)) {
+    case 1: return DType::kUint8;
+    case 2: return DType::kUint16;
+    case 4: return DType::kUint32;
+    default: return DType::kUint64;
+  }
+}
+
+template <bool product>
+class ScanKernel final : public Kernel {
+ public:
+  explicit ScanKernel(KernelInit& init)
+      : exclusive_(init.Attr<bool>("exclusive")), reverse_(init.Attr<bool>("reverse")) {
+    using Loops = Join<FloatTypes, Join<ComplexTypes, UnsignedTypes>>;
+    DispatchOver(Loops{}, LoopType(RemoveRef(init.input_types()[0])), [&](auto tag) {
+      scan_ = &Scan<typename decltype(tag)::type, product>;
+    });
+  }
+
+  Status Compute(KernelContext& ctx) override {
+    const Tensor &x = ctx.input(0), &axis_tensor = ctx.input(1);
+    if (axis_tensor.rank() != 0) {
+      return errors::InvalidArgument("ScanOp: axis must be a scalar, not ", axis_tensor.shape().ToString());
+    }
+    int64_t axis = axis_tensor.dtype() == DType::kInt32 ? axis_tensor.scalar<int32_t>() : axis_tensor.scalar<int64_t>();
+    if (axis < -x.rank() || axis >= x.rank()) {
+      return errors::InvalidArgument("ScanOp: Expected scan axis in the range [", -x.rank(), ", ", x.rank(),
+                                     "), but got ", axis);
+    }
+    if (axis < 0) axis += x.rank();
+    ASSIGN_OR_RETURN(Tensor * y, ctx.ForwardOrAllocate({0}, 0, x.shape()));
+    if (x.num_elements() == 0) return OkStatus();
+    const auto at = static_cast<int>(axis);
+    const Layout s{x.dim(at), x.shape().Product(at + 1, x.rank()), exclusive_, reverse_};
+    const int64_t strips = x.num_elements() / (s.n * s.inner) * ((s.inner + kStrip - 1) / kStrip);
+    const double cost = 1.0 * static_cast<double>(s.n) * static_cast<double>(std::min(kStrip, s.inner));
+    ctx.ParallelFor(strips, cost, [&](int64_t begin, int64_t end) { scan_(x.raw(), y->raw(), s, begin, end); });
+    return OkStatus();
+  }
+
+ private:
+  const bool exclusive_, reverse_;
+  ScanFn scan_ = nullptr;
+};
+
+Status CumsumGrad(GradContext& g) {
+  const auto exclusive = g.Attr<bool>("exclusive"), reverse = g.Attr<bool>("reverse");
+  g.set_dx(0, g.Op("Cumsum", {g.dy(0), g.input(1)}, {{"exclusive", exclusive}, {"reverse", !reverse}}));
+  return g.status();
+}
+
+Status CumprodGrad(GradContext& g) {
+  const auto exclusive = g.Attr<bool>("exclusive"), reverse = g.Attr<bool>("reverse");
+  const Output x = g.input(0), axis = g.input(1);
+  const Output weighted = GradMath(g).Mul(g.output(0), g.dy(0));
+  const Output sum = g.Op("Cumsum", {weighted, axis}, {{"exclusive", exclusive}, {"reverse", !reverse}});
+  g.set_dx(0, g.Op("DivNoNan", {sum, x}));
+  return g.status();
+}
+
+OP("Cumsum")
+    .Input("x: T")
+    .Input("axis: Tidx")
+    .Output("out: T")
+    .Attr("exclusive: bool = false")
+    .Attr("reverse: bool = false")
+    .Attr("T: {float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, "
+          "bfloat16, qint16, quint16, uint16, complex128, half, uint32, uint64}")
+    .Attr("Tidx: {int32, int64} = DT_INT32")
+    .Shape(UnchangedShape)
+    .Gradient(CumsumGrad)
+    .CpuFor<ScanKernel<false>>(NumberTypes{})
+    .HostMemory("axis")
+    .Doc("Running sums along an axis.");
+
+OP("Cumprod")
+    .Input("x: T")
+    .Input("axis: Tidx")
+    .Output("out: T")
+    .Attr("exclusive: bool = false")
+    .Attr("reverse: bool = false")
+    .Attr("T: {float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, "
+          "bfloat16, qint16, quint16, uint16, complex128, half, uint32, uint64}")
+    .Attr("Tidx: {int32, int64} = DT_INT32")
+    .Shape(UnchangedShape)
+    .Gradient(CumprodGrad)
+    .CpuFor<ScanKernel<true>>(NumberTypes{})
+    .HostMemory("axis")
+    .Doc("Running products along an axis.");
+
+}  // namespace
+}  // namespace millstream
