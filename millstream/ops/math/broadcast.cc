@@ -93,6 +93,21 @@ void BroadcastMap::Expand(const void* from, size_t size, int64_t begin, int64_t 
   }
 }
 
+void FillElements(const void* value, size_t size, int64_t n, void* to) {
+  const auto fill = [&](auto element) {
+    std::memcpy(&element, value, sizeof(element));
+    std::fill_n(static_cast<decltype(element)*>(to), n, element);
+  };
+  switch (size) {
+    case 1: return fill(uint8_t{});
+    case 2: return fill(uint16_t{});
+    case 4: return fill(uint32_t{});
+    case 8: return fill(uint64_t{});
+    case 16: return fill(std::complex<double>{});
+    default: MS_CHECK(false);
+  }
+}
+
 int64_t BroadcastMap::Offset(int64_t i) const {
   int64_t offset = 0;
   for (int d = rank() - 1; d >= 0; --d) {
@@ -109,6 +124,22 @@ int64_t BroadcastMap::Chunk(int64_t begin, int64_t limit) const {
   return limit >= run ? limit / run * run : limit;
 }
 
+// The row from column `phase` on, then what is there again and again, twice as much each time.
+void BroadcastReader::RepeatRow(int64_t phase, int64_t n) {
+  const auto size = static_cast<int64_t>(size_);
+  const int64_t period = map_.inner() * size, skip = phase * size, bytes = n * size;
+  auto* to = static_cast<char*>(buffer_);
+  int64_t done = std::min(bytes, period);
+  const int64_t tail = std::min(done, period - skip);
+  std::memcpy(to, from_ + skip, static_cast<size_t>(tail));
+  std::memcpy(to + tail, from_, static_cast<size_t>(done - tail));
+  while (done < bytes) {
+    const int64_t more = std::min(done, bytes - done);
+    std::memcpy(to + done, to, static_cast<size_t>(more));
+    done += more;
+  }
+}
+
 const void* BroadcastReader::Read(int64_t begin, int64_t n) {
   if (map_.full()) return from_ + begin * static_cast<int64_t>(size_);
   const int64_t inner = map_.inner();
@@ -122,7 +153,8 @@ const void* BroadcastReader::Read(int64_t begin, int64_t n) {
     return from_ + map_.Offset(begin) * static_cast<int64_t>(size_);
   }
   if (phase >= 0 && phase == phase_ && n <= filled_) return buffer_;
-  map_.Expand(from_, size_, begin, n, buffer_);
+  if (map_.repeats_row()) RepeatRow(phase, n);
+  else map_.Expand(from_, size_, begin, n, buffer_);
   phase_ = phase;
   filled_ = n;
   return buffer_;

@@ -12,6 +12,9 @@ namespace millstream {
 // NumPy broadcasting of two shapes. InvalidArgument "Incompatible shapes: ..." if they do not fit.
 StatusOr<Shape> BroadcastShapes(const Shape& a, const Shape& b);
 
+// Writes n copies of the element at `value`. `size` is 1, 2, 4, 8 or 16.
+void FillElements(const void* value, size_t size, int64_t n, void* to);
+
 // How a tensor of one shape is read as if it had a larger one: dimensions collapsed to as few as possible.
 class BroadcastMap {
  public:
@@ -55,6 +58,8 @@ class BroadcastReader {
   const void* Read(int64_t begin, int64_t n);
 
  private:
+  void RepeatRow(int64_t phase, int64_t n);
+
   const BroadcastMap& map_;
   const char* const from_;
   const size_t size_;

@@ -1,11 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
+#include <complex>
 
 #include "millstream/math/simd.h"
+#include "millstream/ops/math/elementwise.h"
 #include "millstream/ops/math/gradients.h"
 
 namespace millstream {
 namespace {
+
+// NaN stays. Complex numbers are clipped in both parts.
+template <typename T>
+MILLSTREAM_ALWAYS_INLINE T Clip(T x, T low, T high) {
+  if constexpr (kIsComplex<T>) {
+    return T(Clip(x.real(), low.real(), high.real()), Clip(x.imag(), low.imag(), high.imag()));
+  } else {
+    x = x > high ? high : x;
+    return x < low ? low : x;
+  }
+}
 
 // Bounds are of the shape of the values, or one for all.
 template <typename T>
@@ -35,22 +47,18 @@ class ClipKernel final : public Kernel {
 
  private:
   using C = ::millstream::Compute<T>;
-  // NaN stays.
-  MILLSTREAM_ALWAYS_INLINE static C Clip(C x, C low, C high) {
-    x = x > high ? high : x;
-    return x < low ? low : x;
-  }
   static void ClipToRange(const T* x, T low, T high, T* y, int64_t begin, int64_t end) {
-    const C l = low, h = high;
-    if constexpr (kIsFloat16<T>) {
-      for (int64_t i = begin; i < end; ++i) y[i] = static_cast<T>(Clip(x[i], l, h));
+    if constexpr (simd::kMultiIsa<T>) {
+      simd::For<T>(begin, end, [=](int64_t i) MILLSTREAM_INLINE_LAMBDA { y[i] = Clip(x[i], low, high); });
     } else {
-      simd::For<T>(begin, end, [=](int64_t i) MILLSTREAM_INLINE_LAMBDA { y[i] = Clip(x[i], l, h); });
+      for (int64_t i = begin; i < end; ++i) y[i] = static_cast<T>(Clip<C>(x[i], low, high));
     }
   }
   static void ClipEach(const T* x, const T* low, int64_t low_step, const T* high, int64_t high_step, T* y,
                        int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) y[i] = static_cast<T>(Clip(x[i], low[i * low_step], high[i * high_step]));
+    for (int64_t i = begin; i < end; ++i) {
+      y[i] = static_cast<T>(Clip<C>(x[i], low[i * low_step], high[i * high_step]));
+    }
   }
 };
 
@@ -74,7 +82,7 @@ Status ClipGrad(GradContext& g) {
   return g.status();
 }
 
-using ClipTypes = Join<FloatTypes, Types<int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t>>;
+using ClipTypes = Join<FloatComplexTypes, Types<int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t>>;
 
 OP("ClipByValue")
     .Input("t: T")

@@ -99,7 +99,7 @@ OP("TruncateDiv")
     .Shape(BroadcastBinaryShape)
     .Gradient(NoGrad)
     .CpuFor<Binary<TruncateFn, FloatTypes>>(FloatTypes{})
-    .CpuFor<Binary<TruncateDivFn, IntTypes>>(IntTypes{})
+    .CpuFor<TruncatingBinary<TruncateDivFn, IntTypes>>(IntTypes{})
     .Doc("x / y rounded towards zero.");
 
 OP("FloorDiv")

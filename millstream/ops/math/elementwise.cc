@@ -87,7 +87,11 @@ Status BinaryKernel::Compute(KernelContext& ctx) {
   const Tensor& x = ctx.input(0);
   const Tensor& y = ctx.input(1);
   if (x.shape() == y.shape()) [[likely]] return ComputeEqualShapes(ctx, x, y);
-  if (!info_.pairs) return ComputeBroadcast(ctx, x, y);
+  if (!info_.pairs) {
+    const bool scalar_y = y.num_elements() == 1 && y.rank() <= x.rank();
+    const bool scalar_x = x.num_elements() == 1 && x.rank() <= y.rank();
+    return (scalar_x || scalar_y) && info_.plain ? ComputeWithScalar(ctx, x, y) : ComputeBroadcast(ctx, x, y);
+  }
   if (x.num_elements() == y.num_elements()) return ComputeEqualShapes(ctx, x, y);
   return errors::InvalidArgument("The two arguments to a cwise op must have same number of elements, got ",
                                  x.num_elements(), " and ", y.num_elements());
@@ -105,6 +109,31 @@ Status BinaryKernel::ComputeEqualShapes(KernelContext& ctx, const Tensor& x, con
     const int64_t in = info_.in_size, out = info_.out_size;
     if (!Run(info_, At(xs, begin, in), At(ys, begin, in), At(zs, begin, out), end - begin)) ok = false;
   }, 64);
+  return ok ? OkStatus() : Failed();
+}
+
+// One side has a single element, and the result the shape of the other.
+Status BinaryKernel::ComputeWithScalar(KernelContext& ctx, const Tensor& x, const Tensor& y) {
+  const bool y_is_scalar = y.num_elements() == 1 && y.rank() <= x.rank();
+  const Tensor& array = y_is_scalar ? x : y;
+  ASSIGN_OR_RETURN(Tensor * z, ctx.ForwardOrAllocate({0, 1}, 0, array.shape()));
+  const int64_t n = array.num_elements(), in = info_.in_size, out = info_.out_size;
+  const void* const from = array.raw();
+  const void* const value = y_is_scalar ? y.raw() : x.raw();
+  void* const to = z->raw();
+  std::atomic<bool> ok{true};
+  auto range = [&](int64_t begin, int64_t end) {
+    alignas(64) char buffer[kBroadcastBlockBytes];
+    const int64_t block = std::min(end - begin, kBroadcastBlockBytes / std::max<int64_t>(4, in));
+    FillElements(value, info_.in_size, block, buffer);
+    for (; begin < end; begin += block) {
+      const int64_t m = std::min(block, end - begin);
+      const void* const a = At(from, begin, in);
+      if (!Run(info_, y_is_scalar ? a : buffer, y_is_scalar ? buffer : a, At(to, begin, out), m)) ok = false;
+    }
+  };
+  if (n <= kAlwaysOneThread) range(0, n);
+  else ctx.ParallelFor(n, info_.cost + 0.05, range, 64);
   return ok ? OkStatus() : Failed();
 }
 

@@ -203,6 +203,7 @@ class BinaryKernel : public Kernel {
 
  private:
   Status ComputeEqualShapes(KernelContext& ctx, const Tensor& x, const Tensor& y);
+  Status ComputeWithScalar(KernelContext& ctx, const Tensor& x, const Tensor& y);
   Status ComputeBroadcast(KernelContext& ctx, const Tensor& x, const Tensor& y);
   Status Failed() const { return errors::InvalidArgument(info_.error); }
   const elementwise::LoopInfo<elementwise::BinaryLoop> info_;

@@ -6,6 +6,8 @@
 #include <limits>
 #include <type_traits>
 
+#include "millstream/ops/math/elementwise.h"
+
 namespace millstream {
 
 // Base of functors that divide integers: Fn::Apply(x, y) is called where the machine can do it. A zero divisor is an
@@ -32,6 +34,19 @@ struct CheckedDivision {
       }
     }
     return ok;
+  }
+};
+
+// TensorFlow reports the zero divisors of TruncateDiv and TruncateMod as an error of its own.
+template <typename Fn, typename TypeList>
+class TruncatingBinary final : public BinaryKernel {
+ public:
+  explicit TruncatingBinary(KernelInit& init)
+      : BinaryKernel(elementwise::SelectBinary<Fn>(TypeList{}, RemoveRef(init.input_types()[0]))) {}
+  Status Compute(KernelContext& ctx) override {
+    Status status = BinaryKernel::Compute(ctx);
+    if (status.ok() || status.message() != Fn::kError) return status;
+    return errors::Internal(status.message());
   }
 };
 

@@ -64,7 +64,7 @@ OP("TruncateMod")
     .Attr("T: {int32, int64, bfloat16, half, float, double}")
     .Shape(BroadcastBinaryShape)
     .CpuFor<Binary<TruncateModFn, WideTypes>>(WideTypes{})
-    .CpuFor<Binary<TruncateModIntFn, IndexTypes>>(IndexTypes{})
+    .CpuFor<TruncatingBinary<TruncateModIntFn, IndexTypes>>(IndexTypes{})
     .Doc("The remainder of x / y with the sign of x.");
 
 OP("Mod")

@@ -80,7 +80,7 @@ Status LinSpaceKernel(KernelContext& ctx) {
 
 Status RangeShape(ShapeContext& c) {
   PartialShape scalar;
-  for (int i = 0; i < 3; ++i) RETURN_IF_ERROR(ShapeContext::WithRankAtMost(c.input(i), 1, &scalar));
+  for (int i = 0; i < 3; ++i) RETURN_IF_ERROR(ShapeContext::WithRank(c.input(i), 0, &scalar));
   c.set_output(0, PartialShape::UnknownOfRank(1));
   const Tensor *start = c.constant(0), *limit = c.constant(1), *delta = c.constant(2);
   if (start == nullptr || limit == nullptr || delta == nullptr) return OkStatus();
