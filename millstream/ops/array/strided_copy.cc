@@ -52,6 +52,28 @@ void CopyAxis(const Axis& axis, const T* from, T* to) {
   }
 }
 
+template <typename T>
+inline constexpr int64_t kTileSize = std::is_trivially_copyable_v<T> ? std::clamp<int64_t>(64 / sizeof(T), 16, 32) : 8;
+
+// A full tile. Plain elements go through a buffer, so that each cache line of either array is touched once: with steps that
+// are powers of two, lines of different rows drive each other out of the cache.
+template <typename T>
+void TransposeTile(const T* from, int64_t from_step, T* to, int64_t to_step) {
+  constexpr int64_t kTile = kTileSize<T>;
+  if constexpr (std::is_trivially_copyable_v<T>) {
+    alignas(64) T buffer[kTile][kTile];
+    for (int64_t c = 0; c < kTile; ++c) std::memcpy(buffer[c], from + c * from_step, sizeof(buffer[c]));
+    for (int64_t r = 0; r < kTile; ++r) {
+      T* target = to + r * to_step;
+      for (int64_t c = 0; c < kTile; ++c) target[c] = buffer[c][r];
+    }
+  } else {
+    for (int64_t r = 0; r < kTile; ++r) {
+      for (int64_t c = 0; c < kTile; ++c) to[r * to_step + c] = from[c * from_step + r];
+    }
+  }
+}
+
 int64_t GridSize(const Axis* axes, size_t n) {
   int64_t size = 1;
   for (size_t k = 0; k < n; ++k) size *= axes[k].size;
@@ -102,10 +124,10 @@ void StridedCopy::RunRows(const KernelContext& ctx, const T* from, T* to) const 
   });
 }
 
-// The two innermost axes are a transposition: tiles small enough for the first-level cache, written along rows.
+// The two innermost axes are a transposition: by tiles whose rows and columns are about a cache line long.
 template <typename T>
 void StridedCopy::RunTiles(const KernelContext& ctx, const T* from, T* to) const {
-  constexpr int64_t kTile = sizeof(T) >= 16 ? 8 : 16;
+  constexpr int64_t kTile = kTileSize<T>;
   const Axis rows = axes_[axes_.size() - 2];  // contiguous in the source
   const Axis cols = axes_.back();             // contiguous in the target
   const size_t outer = axes_.size() - 2;
@@ -118,10 +140,14 @@ void StridedCopy::RunTiles(const KernelContext& ctx, const T* from, T* to) const
       const int64_t r0 = strip * kTile, r1 = std::min(r0 + kTile, rows.size);
       for (int64_t c0 = 0; c0 < cols.size; c0 += kTile) {
         const int64_t c1 = std::min(c0 + kTile, cols.size);
-        for (int64_t r = r0; r < r1; ++r) {
-          const T* source = from + at.from() + r;
-          T* target = to + at.to() + r * rows.to;
-          for (int64_t c = c0; c < c1; ++c) target[c] = source[c * cols.from];
+        const T* source = from + at.from() + c0 * cols.from + r0;
+        T* target = to + at.to() + r0 * rows.to + c0;
+        if (r1 - r0 == kTile && c1 - c0 == kTile) {
+          TransposeTile(source, cols.from, target, rows.to);
+        } else {
+          for (int64_t r = r0; r < r1; ++r, ++source, target += rows.to) {
+            for (int64_t c = 0; c < c1 - c0; ++c) target[c] = source[c * cols.from];
+          }
         }
       }
       if (++strip == strips) {
