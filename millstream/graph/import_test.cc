@@ -102,6 +102,18 @@ TEST_F(ImportTest, MessagesStayShort) {
   EXPECT_LT(s.message().size(), 8000u);
 }
 
+TEST_F(ImportTest, FunctionsNestedTooDeeplyAreRefused) {
+  proto::GraphDef def;
+  auto* node = def.add_node();
+  node->set_name("a");
+  node->set_op("NoOp");
+  proto::AttrValue* value = &(*node->mutable_attr())["_f"];
+  for (int depth = 0; depth < 10000; ++depth) value = &(*value->mutable_func()->mutable_attr())["f"];
+  const Status s = ImportGraph(def, {}, &graph_);
+  EXPECT_EQ(s.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(s.ToString(), HasSubstr("nested more than"));
+}
+
 TEST_F(ImportTest, LimitsAreKept) {
   ImportOptions options;
   options.max_nodes = 1;
