@@ -269,10 +269,14 @@ def _record_shapes(case, outputs, values, placeholders, consts):
 
 def _record_gradients(case, session_graph, ys, xs, feeds, dys):
   signature = case.signature_def['gradient']
+  for y, dy in zip(ys, dys):
+    signature.outputs[dy.op.name].name = y.name
   try:
     grads = tf.gradients(ys, xs, grad_ys=dys)
   except LookupError:
     signature.method_name = 'missing'
+    for i, x in enumerate(xs):
+      signature.inputs['gradient_%d' % i].name = x.name
     return
   fetches = []
   for i, (x, g) in enumerate(zip(xs, grads)):
@@ -281,8 +285,6 @@ def _record_gradients(case, session_graph, ys, xs, feeds, dys):
       continue
     signature.inputs['gradient_%d' % i].name = x.name
     fetches.append(tf.identity(tf.convert_to_tensor(g), name='gradient_%d' % i))
-  for y, dy in zip(ys, dys):
-    signature.outputs[dy.op.name].name = y.name
   if fetches:
     with tf.Session(graph=session_graph, config=_CONFIG) as session:
       _step(session, case, 'gradient_steps', feeds, fetches)

@@ -67,6 +67,12 @@ Status PoolShapeFn(ShapeContext& c) {
 Status PoolV2ShapeFn(ShapeContext& c, int sizes_at) {
   ASSIGN_OR_RETURN(WindowAttrs a, WindowAttrs::Read(c.attrs()));
   const Tensor *window = c.constant(sizes_at), *strides = c.constant(sizes_at + 1);
+  for (const int i : {sizes_at, sizes_at + 1}) {
+    PartialShape sizes;
+    RETURN_IF_ERROR(ShapeContext::WithRank(c.input(i), 1, &sizes));
+    int64_t four = 4;
+    RETURN_IF_ERROR(ShapeContext::MergeDim(sizes.dim(0), four, &four));
+  }
   PartialShape input;
   RETURN_IF_ERROR(ShapeContext::WithRank(c.input(0), 4, &input));
   if (window == nullptr || strides == nullptr) {

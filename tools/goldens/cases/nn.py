@@ -2,7 +2,7 @@
 """Activations, losses, convolutions, pooling, normalization."""
 import numpy as np
 
-from record import op, rng
+from record import apply, op, rng, script, tf
 
 I32, I64 = np.int32, np.int64
 SMOOTH = np.array([[-3.0, -1.5, -0.25], [0.75, 2.5, 7.0]])
@@ -223,10 +223,99 @@ def normalization():
   for kw in ({}, dict(depth_radius=1), dict(depth_radius=2, bias=0.5, alpha=0.25, beta=0.75), dict(depth_radius=3, beta=1.0)):
     op('LRN', x, types=('float', 'half'), label='forms', tolerance=(1e-4, 1e-5), **kw)
     y = x / 2
-    op('LRNGrad', values('lrn dy', 2, 2, 3, 7), x, y, types=('float', 'half'), label='forms', grad=False, tolerance=(1e-4, 1e-4), **kw)
+    dy = values('lrn dy', 2, 2, 3, 7)
+    op('LRNGrad', dy, x, y, types=('float',), label='forms', grad=False, tolerance=(1e-4, 1e-4), **kw)
+    # TensorFlow rounds every product and sum to half.
+    op('LRNGrad', dy, x, y, types=('half',), label='forms', grad=False, tolerance=(1e-3, 1e-3), **kw)
   op('LRN', np.zeros([0, 2, 2, 3]), label='empty', grad=False)
   op('LRN', np.ones([2, 2, 3]), label='rank3', error=True)
   op('LRNGrad', x, x[:1], x, label='mismatch', error=True)
+
+
+def more_activations():
+  op('LeakyRelu', SMOOTH, types='all')
+  op('LeakyRelu', SMOOTH, label='alpha', alpha=0.5)
+  op('LeakyRelu', SPECIAL, label='special', grad=False)
+  op('LeakyRelu', np.zeros([0, 2]), label='empty')
+  dy = np.array([[1.0, -2, 3], [4, 5, -6]])
+  op('LeakyReluGrad', dy, SMOOTH, types='all', alpha=0.25)
+  op('SeluGrad', dy, SMOOTH / 8, types='all')
+  for name in ('LeakyReluGrad', 'SeluGrad'):
+    op(name, np.ones([2]), np.ones([3]), label='mismatch', error=True)
+  op('BiasAddV1', values('bias', 2, 3), np.array([1.0, -2, 0.5]), types='all')
+  op('BiasAddV1', values('bias', 2, 2, 3), np.array([1.0, -2, 0.5]), label='rank3')
+  op('BiasAddV1', np.ones([2, 3]), np.ones([2]), label='mismatch', error=True)
+
+
+DEPTHWISE = [  # label, input, filter, attributes
+    ('valid', (1, 4, 5, 2), (2, 3, 2, 3), dict(strides=[1, 1, 1, 1], padding='VALID')),
+    ('same', (2, 4, 5, 3), (3, 3, 3, 1), dict(strides=[1, 1, 1, 1], padding='SAME')),
+    ('strided', (1, 5, 6, 2), (3, 3, 2, 2), dict(strides=[1, 2, 2, 1], padding='SAME')),
+    ('explicit', (1, 4, 4, 2), (3, 3, 2, 2), dict(strides=[1, 2, 2, 1], padding='EXPLICIT',
+                                                   explicit_paddings=[0, 0, 1, 2, 0, 1, 0, 0])),
+]
+
+
+def depthwise():
+  for label, x, f, attrs in DEPTHWISE:
+    images, filters = values(label, *x), values(label + 'f', *f)
+    dy = values(label + 'dy', *output_shape(x, f[:3] + (f[2] * f[3],), attrs))
+    types = 'all' if label == 'same' else ('float',)
+    op('DepthwiseConv2dNative', images, filters, types=types, label=label, **attrs)
+    op('DepthwiseConv2dNativeBackpropInput', I32(x), filters, dy, types=types, label=label, const=(0,), **attrs)
+    op('DepthwiseConv2dNativeBackpropFilter', images, I32(f), dy, types=types, label=label, const=(1,), **attrs)
+  one = dict(strides=[1, 1, 1, 1], padding='SAME')
+  op('DepthwiseConv2dNative', np.zeros([0, 4, 4, 1]), np.ones([2, 2, 1, 1]), label='empty_batch', grad=False, **one)
+  op('DepthwiseConv2dNative', np.ones([1, 4, 4, 2]), np.ones([2, 2, 3, 1]), label='channels', error=True, **one)
+  op('DepthwiseConv2dNative', np.ones([4, 4, 2]), np.ones([2, 2, 2, 1]), label='rank3', error=True, **one)
+
+
+def more_pooling():
+  label, shape, attrs = POOLS[2]
+  x = distinct(label, *shape)
+  y_shape = output_shape(shape, attrs['ksize'][1:3] + [0, shape[3]], attrs)
+  y, dy, ddy = pooled(x, attrs, y_shape), values(label + 'dy', *y_shape), values(label + 'ddy', *shape)
+  sizes = I32(attrs['ksize']), I32(attrs['strides'])
+  whole = np.arange(x.size).reshape(shape)
+  op('MaxPoolV2', np.round(x), *sizes, types='all', const=(1, 2), fd=False, padding='SAME')
+  op('MaxPoolGradV2', whole, pooled(whole, attrs, y_shape), dy, *sizes, types='all', const=(3, 4), fd=False, padding='SAME')
+  op('MaxPoolGradGradV2', x, y, ddy, *sizes, const=(3, 4), grad=False, padding='SAME')
+  op('MaxPoolV2', x, I32([1, 2]), sizes[1], label='sizes', error=True, padding='SAME')
+  for batch in (False, True):
+    images = distinct('argmax', 2, 5, 4, 3)
+    window = dict(ksize=[1, 2, 2, 1], strides=[1, 2, 2, 1], padding='SAME', include_batch_in_index=batch)
+    op('MaxPoolWithArgmax', np.round(images), types='all', label='batch' if batch else '', fd=False, grad=False, **window)
+    op('MaxPoolWithArgmax', images, label='narrow', fd=False, grad=False, Targmax=tf.int32, **window)
+    op('MaxPoolWithArgmax', images, label='gradient', fd=False, **window)
+    places = I64(np.arange(2 * 3 * 2 * 3).reshape(2, 3, 2, 3) // 2)
+    op('MaxPoolGradWithArgmax', images, values('argmax', 2, 3, 2, 3), places, types='all', grad=False, **window)
+
+
+def batch_normalization():
+  x, scale, offset = values('bn', 2, 3, 2, 4) + distinct('bn', 2, 3, 2, 4) / 16, np.arange(1.0, 5), np.array([0.5, -1, 0, 2])
+  mean, variance, none = np.full(4, 0.25), np.array([0.5, 1, 2, 4]), np.zeros([0])
+  dy = values('bn dy', 2, 3, 2, 4)
+  loose = dict(tolerance=(1e-4, 1e-4), fd=False)
+  for suffix, types in (('', ('float',)), ('V2', ('float', 'half', 'bfloat16')), ('V3', ('float', 'half', 'bfloat16'))):
+    f32 = lambda *arrays: [np.float32(a) for a in arrays]
+    name, grad = 'FusedBatchNorm' + suffix, 'FusedBatchNormGrad' + suffix
+    op(name, x, *f32(scale, offset, none, none), types=types, label='batch', epsilon=0.001, **loose)
+    op(name, x.transpose(0, 3, 1, 2), *f32(scale, offset, none, none), label='nchw', data_format='NCHW', grad=False, **loose)
+    op(name, x, *f32(scale, offset, mean, variance), label='average', exponential_avg_factor=0.25, grad=False, **loose)
+    op(name, x, *f32(scale[:3], offset, none, none), label='mismatch', error=True)
+    op(name, x[0], *f32(scale, offset, none, none), label='rank3', error=True)
+    with script(name, 'given', tolerance=(1e-4, 1e-4)) as s:
+      names = ('x', 'scale', 'offset', 'mean', 'variance')
+      inputs = {n: tf.constant(v, tf.float32) for n, v in zip(names, (x, scale, offset, mean, variance))}
+      made = apply(name, is_training=False, epsilon=0.01, **inputs)
+      s.run([made[i] for i in range(3)])
+    rest = [np.float32(0)] if suffix == 'V3' else []
+    for training in (True, False):
+      op(grad, dy, x, *f32(scale, mean, variance), *rest, types=types, label='batch' if training else 'given',
+         is_training=training, grad=False, **loose)
+    op(grad, dy.transpose(0, 3, 1, 2), x.transpose(0, 3, 1, 2), *f32(scale, mean, variance), *rest, label='nchw',
+       data_format='NCHW', grad=False, **loose)
+    op(grad, dy[:1], x, *f32(scale, mean, variance), *rest, label='mismatch', error=True)
 
 
 def cases():
@@ -236,3 +325,7 @@ def cases():
   convolutions()
   pooling()
   normalization()
+  more_activations()
+  depthwise()
+  more_pooling()
+  batch_normalization()
