@@ -101,6 +101,10 @@ bool RunUnary(const void* xv, void* yv, int64_t n) {
   } else {
     using R = decltype(Fn()(T()));
     R* y = static_cast<R*>(yv);
+    if (n == 1) {  // scalars are many: no choice of instruction set for them
+      y[0] = Fn()(x[0]);
+      return true;
+    }
     ForEach<Fn, T>(n, [=](int64_t i) MILLSTREAM_INLINE_LAMBDA { y[i] = Fn()(x[i]); });
     return true;
   }
@@ -115,6 +119,10 @@ bool RunBinary(const void* xv, const void* yv, void* zv, int64_t n) {
   } else {
     using R = std::decay_t<decltype(Fn()(x[0], y[0]))>;
     R* z = static_cast<R*>(zv);
+    if (n == 1) {
+      z[0] = Fn()(x[0], y[0]);
+      return true;
+    }
     ForEach<Fn, T>(n, [=](int64_t i) MILLSTREAM_INLINE_LAMBDA { z[i] = Fn()(x[i], y[i]); });
     return true;
   }
