@@ -78,8 +78,8 @@ Status ConvBackpropInputShape(ShapeContext& c) {
   } else if (sizes.rank() == 4) {
     RETURN_IF_ERROR(ShapeContext::MergeDim(sizes.dim(0), dy.dim(0), &unused));
   } else if (sizes.rank_known()) {
-    return errors::InvalidArgument("Conv2DBackpropInput requires input_sizes to contain 4 values or 2 values, but got: ",
-                                   sizes.rank());
+    return errors::InvalidArgument("Conv2DBackpropInput requires input_sizes to contain 4 values or 2 values, "
+                                   "but got: ", sizes.rank());
   }
   out.set_dim(0, dy.dim(0));
   c.set_output(0, std::move(out));

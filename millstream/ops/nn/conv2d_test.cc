@@ -132,7 +132,8 @@ TEST(Conv2DTest, RefusesMalformedAttributes) {
     const Status status = RunOp("Conv2D", {x, w}, attrs, DType::kFloat).status();
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
   }
-  const Status batch = RunOp("Conv2D", {x, w}, {{"strides", Ints{2, 1, 1, 1}}, {"padding", "SAME"}}, DType::kFloat).status();
+  const NamedAttrs over_images = {{"strides", Ints{2, 1, 1, 1}}, {"padding", "SAME"}};
+  const Status batch = RunOp("Conv2D", {x, w}, over_images, DType::kFloat).status();
   EXPECT_EQ(batch.code(), absl::StatusCode::kUnimplemented) << batch;
 }
 
@@ -166,8 +167,8 @@ TEST(MaxPoolTest, GradientAtAPlaceOutsideIsRefused) {
                             {"Targmax", DType::kInt64}};
   for (const int64_t place : {int64_t{-1}, int64_t{16}, std::numeric_limits<int64_t>::max()}) {
     const Tensor argmax = Tensor::Of<int64_t>({1, 2, 2, 1}, {0, 1, 2, place});
-    const Status status = RunOp("MaxPoolGradWithArgmax", {Numbers<float>({1, 4, 4, 1}, 1), Numbers<float>({1, 2, 2, 1}, 1),
-                                                          argmax}, attrs, DType::kFloat).status();
+    const Tensor x = Numbers<float>({1, 4, 4, 1}, 1), dy = Numbers<float>({1, 2, 2, 1}, 1);
+    const Status status = RunOp("MaxPoolGradWithArgmax", {x, dy, argmax}, attrs, DType::kFloat).status();
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
   }
 }

@@ -52,8 +52,8 @@ StatusOr<Tensor> ConvForward::Bias(KernelContext& ctx, const math::ConvShape& s)
 
 Status ConvForward::Compute(KernelContext& ctx) {
   if (attrs_.channels_first) {
-    return errors::Unimplemented("The ", ctx.op().name, " op currently only supports the NHWC tensor format on the CPU. "
-                                 "The op was given the format: NCHW");
+    return errors::Unimplemented("The ", ctx.op().name, " op currently only supports the NHWC tensor format on the "
+                                 "CPU. The op was given the format: NCHW");
   }
   const Tensor &input = ctx.input(0), &filter = ctx.input(1);
   ASSIGN_OR_RETURN(const math::ConvShape s, MakeConvShape(attrs_, input.shape(), filter.shape(), depthwise_));

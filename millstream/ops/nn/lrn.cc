@@ -10,8 +10,8 @@
 namespace millstream {
 namespace {
 
-// Local response normalisation: each value is divided by norm^beta, where norm = bias + alpha * (the sum of squares of the
-// channels at most `radius` away).
+// Local response normalisation: each value is divided by norm^beta, where norm = bias + alpha * (the sum of squares of
+// the channels at most `radius` away).
 struct LrnAttrs {
   int64_t radius;
   float bias, alpha, beta;

@@ -30,7 +30,8 @@ Status CheckFour(absl::string_view what, const std::vector<int64_t>& values) {
 Status CheckPadding(const WindowAttrs& a) {
   if (a.padding != Padding::kExplicit) {
     if (a.explicit_paddings.empty()) return OkStatus();
-    return errors::InvalidArgument("explicit_paddings attribute must be empty if the padding attribute is not EXPLICIT");
+    return errors::InvalidArgument("explicit_paddings attribute must be empty if the padding attribute is not "
+                                   "EXPLICIT");
   }
   if (a.explicit_paddings.size() != 8) {
     return errors::InvalidArgument("explicit_paddings attribute must contain 8 values, but got: ",

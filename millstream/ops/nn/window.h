@@ -45,8 +45,9 @@ StatusOr<Placement> PlaceWindow(const WindowAttrs& attrs, int axis, int64_t inpu
 // The number of positions; -1 if that depends on a size that is not known (-1).
 StatusOr<int64_t> OutputSize(const WindowAttrs& attrs, int axis, int64_t input, int64_t window);
 
-// The sizes of a convolution of NHWC images by an HWIO filter. The result may have empty input, output and channels, which
-// routines of millstream/math do not take: see num_elements of the tensors. `depthwise` filters are [H, W, C, multiplier].
+// The sizes of a convolution of NHWC images by an HWIO filter. Input, output and channels may turn out empty, which
+// routines of millstream/math do not take: look at the number of elements of the tensors first. `depthwise` filters are
+// [H, W, C, multiplier].
 StatusOr<math::ConvShape> MakeConvShape(const WindowAttrs& attrs, const Shape& input, const Shape& filter,
                                         bool depthwise);
 // The output shape of a convolution or pool.

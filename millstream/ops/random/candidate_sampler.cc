@@ -11,7 +11,7 @@
 namespace millstream {
 namespace {
 
-// Class numbers in [0, range) with probabilities that fall with the logarithm, as those of words sorted by frequency do.
+// Class numbers in [0, range) with probabilities that fall as those of words sorted by frequency do.
 class LogUniformRange {
  public:
   explicit LogUniformRange(int64_t range) : range_(range), log_range_(std::log(static_cast<double>(range) + 1)) {}
