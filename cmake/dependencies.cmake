@@ -4,10 +4,10 @@ find_package(Threads REQUIRED)
 find_package(absl REQUIRED CONFIG)
 find_package(Protobuf REQUIRED)
 find_package(dnnl REQUIRED CONFIG)
-find_package(hwy REQUIRED CONFIG)
 find_package(leveldb REQUIRED CONFIG)
 find_package(Snappy REQUIRED CONFIG)
 find_package(ZLIB REQUIRED)
+find_library(RE2_LIBRARY re2 REQUIRED)
 find_package(nlohmann_json REQUIRED CONFIG)
 find_package(spdlog REQUIRED CONFIG)
 if(MILLSTREAM_TESTS)
@@ -30,4 +30,4 @@ target_link_libraries(millstream_public_dependencies INTERFACE
 # Seen in our source files alone.
 add_library(millstream_private_dependencies INTERFACE)
 target_link_libraries(millstream_private_dependencies INTERFACE
-  DNNL::dnnl hwy::hwy leveldb::leveldb Snappy::snappy ZLIB::ZLIB nlohmann_json::nlohmann_json spdlog::spdlog)
+  DNNL::dnnl leveldb::leveldb Snappy::snappy ZLIB::ZLIB ${RE2_LIBRARY} nlohmann_json::nlohmann_json spdlog::spdlog)

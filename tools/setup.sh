@@ -12,8 +12,8 @@ cd "$(dirname "$0")/.."
 
 tools="g++ make git cmake ninja-build ccache mold python3"
 wire="libprotobuf-dev protobuf-compiler libgrpc++-dev protobuf-compiler-grpc libabsl-dev"
-numbers="libdnnl-dev ocl-icd-opencl-dev libhwy-dev"
-files="libleveldb-dev libsnappy-dev zlib1g-dev"
+numbers="libdnnl-dev ocl-icd-opencl-dev"
+files="libleveldb-dev libsnappy-dev libre2-dev zlib1g-dev"
 program="nlohmann-json3-dev libcli11-dev libspdlog-dev"
 tests="libgtest-dev libgmock-dev libbenchmark-dev"
 
