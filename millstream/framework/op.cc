@@ -90,7 +90,10 @@ StatusOr<const KernelDef*> FindKernel(const OpEntry& op, absl::string_view devic
                           node_name, "}}. Registered:\n", Describe(op));
 }
 
-OpBuilder::OpBuilder(const char* name) : entry_(&OpRegistry::Global().Add(name)) { entry_->def.name = name; }
+OpBuilder::OpBuilder(const char* name) : entry_(&OpRegistry::Global().Add(name)) {
+  if (!entry_->def.name.empty()) BadSpec(name, "", errors::AlreadyExists("the op is defined twice"));
+  entry_->def.name = name;
+}
 
 OpBuilder& OpBuilder::Input(const char* spec) {
   auto arg = ParseArgSpec(spec);
