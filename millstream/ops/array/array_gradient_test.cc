@@ -19,7 +19,9 @@ class ArrayGradientTest : public testing::Test {
     values_.emplace_back(x, std::move(value));
     return x;
   }
-  Output Ints(const Shape& shape, std::initializer_list<int32_t> values) { return scope_.Const(Tensor::Of<int32_t>(shape, values)); }
+  Output Ints(const Shape& shape, std::initializer_list<int32_t> values) {
+    return scope_.Const(Tensor::Of<int32_t>(shape, values));
+  }
 
   // Squares, so that each element of the gradient of `y` is another.
   void Check(Output y) {
@@ -48,9 +50,7 @@ TEST_F(ArrayGradientTest, Diagonals) {
 
 TEST_F(ArrayGradientTest, DiagonalsOfWideMatrices) { Check(scope_.Op("MatrixDiagPart", {Input({2, 2, 3})})); }
 
-TEST_F(ArrayGradientTest, DiagAndBack) {
-  Check(scope_.Op("DiagPart", {scope_.Op("Diag", {Input({2, 2})})}));
-}
+TEST_F(ArrayGradientTest, DiagAndBack) { Check(scope_.Op("DiagPart", {scope_.Op("Diag", {Input({2, 2})})})); }
 
 TEST_F(ArrayGradientTest, MatrixBandPart) {
   Check(scope_.Op("MatrixBandPart", {Input({3, 4}), scope_.Const(int64_t{1}), scope_.Const(int64_t{0})}));

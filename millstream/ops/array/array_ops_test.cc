@@ -20,8 +20,9 @@ Tensor OneToN(const Shape& shape) {
 }
 
 TEST(ScatterNdTest, AddsWhereIndicesPoint) {
-  EXPECT_EQ(RunToString("ScatterNd", {Tensor::Of<int32_t>({3, 1}, {1, 3, 1}), Tensor::Vector<float>({1, 2, 10}), Ints({5})}),
-            "[5] [0 11 0 2 0]");
+  EXPECT_EQ(
+      RunToString("ScatterNd", {Tensor::Of<int32_t>({3, 1}, {1, 3, 1}), Tensor::Vector<float>({1, 2, 10}), Ints({5})}),
+      "[5] [0 11 0 2 0]");
   EXPECT_EQ(RunToString("ScatterNd", {Tensor::Of<int32_t>({2, 1}, {0, 2}), Iota<float>({2, 2}), Ints({3, 2})}),
             "[3,2] [[0 1] [0 0] [2 3]]");
   EXPECT_EQ(RunToString("ScatterNd", {Tensor::Of<int32_t>({1, 1}, {7}), Tensor::Vector<float>({1}), Ints({5})}),
@@ -48,8 +49,10 @@ TEST(UniqueTest, CountsAndKeepsNansApart) {
 TEST(DiagTest, Diagonals) {
   EXPECT_EQ(RunToString("MatrixDiag", {Iota<float>({2, 2})}), "[2,2,2] [[[0 0] [0 1]] [[2 0] [0 3]]]");
   EXPECT_EQ(RunToString("MatrixDiagPart", {Iota<float>({2, 2, 3})}), "[2,2] [[0 4] [6 10]]");
-  EXPECT_EQ(RunToString("MatrixSetDiag", {Iota<float>({1, 2, 3}), Tensor::Of<float>({1, 2}, {9, 8})}), "[1,2,3] [[[9 1 2] [3 8 5]]]");
-  EXPECT_EQ(RunToString("Diag", {OneToN({2, 2})}), "[2,2,2,2] [[[[1 0] [0 0]] [[0 2] [0 0]]] [[[0 0] [3 0]] [[0 0] [0 4]]]]");
+  EXPECT_EQ(RunToString("MatrixSetDiag", {Iota<float>({1, 2, 3}), Tensor::Of<float>({1, 2}, {9, 8})}),
+            "[1,2,3] [[[9 1 2] [3 8 5]]]");
+  EXPECT_EQ(RunToString("Diag", {OneToN({2, 2})}),
+            "[2,2,2,2] [[[[1 0] [0 0]] [[0 2] [0 0]]] [[[0 0] [3 0]] [[0 0] [0 4]]]]");
   EXPECT_EQ(RunToString("DiagPart", {Iota<float>({2, 2, 2, 2})}), "[2,2] [[0 5] [10 15]]");
 }
 
@@ -67,8 +70,10 @@ TEST(TopKTest, LargestFirstAndNanLast) {
   const Tensor x = Tensor::Of<float>({2, 4}, {1, 3, 2, 3, 0, -1, 5, 5});
   EXPECT_EQ(RunToString("TopKV2", {x, Tensor::Scalar<int32_t>(3)}, {}, 0), "[2,3] [[3 3 2] [5 5 0]]");
   EXPECT_EQ(RunToString("TopKV2", {x, Tensor::Scalar<int32_t>(3)}, {}, 1), "[2,3] [[1 3 2] [2 3 0]]");
-  EXPECT_EQ(RunToString("TopKV2", {Tensor::Vector<float>({1, NAN, 2, 3}), Tensor::Scalar<int32_t>(4)}, {}, 1), "[4] [3 2 0 1]");
-  EXPECT_EQ(RunToString("TopKV2", {Tensor::Vector<float>({NAN, 1, NAN, 2, 3}), Tensor::Scalar<int32_t>(1)}, {}, 1), "[1] [4]");
+  EXPECT_EQ(RunToString("TopKV2", {Tensor::Vector<float>({1, NAN, 2, 3}), Tensor::Scalar<int32_t>(4)}, {}, 1),
+            "[4] [3 2 0 1]");
+  EXPECT_EQ(RunToString("TopKV2", {Tensor::Vector<float>({NAN, 1, NAN, 2, 3}), Tensor::Scalar<int32_t>(1)}, {}, 1),
+            "[1] [4]");
   EXPECT_EQ(RunToString("TopK", {x}, {{"k", 1}}, 1), "[2,1] [[1] [2]]");
 }
 
@@ -90,7 +95,8 @@ TEST(DepthToSpaceTest, BothWaysInBothLayouts) {
             "[1,1,2,8] [[[[0 1 2 3 8 9 10 11] [4 5 6 7 12 13 14 15]]]]");
   // NCHW is NHWC between two transposes.
   const Tensor x = Iota<float>({2, 4, 6, 12});
-  const auto one = [](const char* op, std::vector<Tensor> in, std::vector<std::pair<const char*, AttrValue>> attrs = {}) {
+  const auto one = [](const char* op, std::vector<Tensor> in,
+                      std::vector<std::pair<const char*, AttrValue>> attrs = {}) {
     return (*RunOp(op, std::move(in), std::move(attrs)))[0];
   };
   for (const char* op : {"DepthToSpace", "SpaceToDepth"}) {
@@ -105,7 +111,8 @@ TEST(SparseToDenseTest, PutsValues) {
   const auto dense = [](const Tensor& indices, const std::vector<int32_t>& shape, const Tensor& values) {
     return RunToString("SparseToDense", {indices, Tensor::Vector(shape), values, Tensor::Scalar(-1.0f)});
   };
-  EXPECT_EQ(dense(Tensor::Of<int32_t>({2, 2}, {0, 1, 1, 0}), {2, 2}, Tensor::Vector<float>({5, 6})), "[2,2] [[-1 5] [6 -1]]");
+  EXPECT_EQ(dense(Tensor::Of<int32_t>({2, 2}, {0, 1, 1, 0}), {2, 2}, Tensor::Vector<float>({5, 6})),
+            "[2,2] [[-1 5] [6 -1]]");
   EXPECT_EQ(dense(Ints({1, 3}), {4}, Tensor::Scalar(7.0f)), "[4] [-1 7 -1 7]");
   EXPECT_EQ(dense(Ints({3, 1}), {4}, Tensor::Scalar(7.0f)), "indices[1] is out of order");
   EXPECT_EQ(dense(Ints({1, 1}), {4}, Tensor::Scalar(7.0f)), "indices[1] is repeated");
@@ -120,15 +127,18 @@ TEST(StridedSliceAssignTest, WritesAndBroadcastsIntoAVariable) {
   handle.name = "v";
   handle.resource = variable;
   const Tensor ref = Tensor::Scalar(handle);
-  const auto assign = [&](const std::vector<int32_t>& end, const std::vector<int32_t>& strides, const Tensor& value, int shrink) {
+  const auto assign = [&](const std::vector<int32_t>& end, const std::vector<int32_t>& strides, const Tensor& value,
+                          int shrink) {
     const Status status = RunOp("ResourceStridedSliceAssign", {ref, Ints({0, 0}), Ints(end), Ints(strides), value},
-                                {{"shrink_axis_mask", shrink}}).status();
+                                {{"shrink_axis_mask", shrink}})
+                              .status();
     return status.ok() ? variable->Snapshot().SummarizeValue(100) : std::string(status.message());
   };
   EXPECT_EQ(assign({0, 3}, {1, 2}, Tensor::Vector<float>({-1, -2}), 1), "[-1 1 -2] [3 4 5]");
   EXPECT_EQ(assign({2, 2}, {1, 1}, Tensor::Scalar(5.0f), 0), "[5 5 -2] [5 5 5]");
   EXPECT_EQ(assign({2, 2}, {1, 1}, Tensor::Of<float>({2, 1}, {6, 7}), 0), "[6 6 -2] [7 7 5]");
-  EXPECT_EQ(assign({2, 2}, {1, 1}, Tensor::Vector<float>({1, 2, 3}), 0), "Cannot assign a value of shape [3] to a slice of shape [2,2]");
+  EXPECT_EQ(assign({2, 2}, {1, 1}, Tensor::Vector<float>({1, 2, 3}), 0),
+            "Cannot assign a value of shape [3] to a slice of shape [2,2]");
   // Readers keep what they have read.
   EXPECT_EQ(before.SummarizeValue(100), "[0 1 2] [3 4 5]");
 }

@@ -8,7 +8,8 @@ namespace {
 // Sizes of the result: the last dimension is split off or swallowed where the element sizes differ.
 Status BitcastDims(DType from, DType to, Dims* dims) {
   const int64_t in = static_cast<int64_t>(DTypeSize(from)), out = static_cast<int64_t>(DTypeSize(to));
-  if (in == 0 || out == 0) return errors::InvalidArgument("Cannot bitcast from ", DTypeName(from), " to ", DTypeName(to));
+  if (in == 0 || out == 0)
+    return errors::InvalidArgument("Cannot bitcast from ", DTypeName(from), " to ", DTypeName(to));
   if (in > out) {
     dims->push_back(in / out);
   } else if (in < out) {
@@ -45,10 +46,13 @@ Status BitcastShape(ShapeContext& c) {
 OP("Bitcast")
     .Input("input: T")
     .Output("output: type")
-    .Attr("T: {bfloat16, half, float, double, int64, int32, uint8, uint16, uint32, uint64, int8, int16, complex64, complex128, "
-          "qint8, quint8, qint16, quint16, qint32}")
-    .Attr("type: {bfloat16, half, float, double, int64, int32, uint8, uint16, uint32, uint64, int8, int16, complex64, "
-          "complex128, qint8, quint8, qint16, quint16, qint32}")
+    .Attr(
+        "T: {bfloat16, half, float, double, int64, int32, uint8, uint16, uint32, uint64, int8, int16, complex64, "
+        "complex128, "
+        "qint8, quint8, qint16, quint16, qint32}")
+    .Attr(
+        "type: {bfloat16, half, float, double, int64, int32, uint8, uint16, uint32, uint64, int8, int16, complex64, "
+        "complex128, qint8, quint8, qint16, quint16, qint32}")
     .Shape(BitcastShape)
     .Cpu(BitcastCpu)
     .Doc("The same bytes as another type.");

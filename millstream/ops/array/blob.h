@@ -27,26 +27,38 @@ struct Bits128 {
 template <typename Fn>
 void DispatchBlob(DType dtype, Fn&& fn) {
   switch (DTypeSize(dtype)) {
-    case 1: return fn(std::type_identity<Blob<uint8_t>>{});
-    case 2: return fn(std::type_identity<Blob<uint16_t>>{});
-    case 4: return fn(std::type_identity<Blob<uint32_t>>{});
-    case 8: return fn(std::type_identity<Blob<uint64_t>>{});
-    case 16: return fn(std::type_identity<Blob<Bits128>>{});
-    default: DispatchObjectType(dtype, fn);
+    case 1:
+      return fn(std::type_identity<Blob<uint8_t>>{});
+    case 2:
+      return fn(std::type_identity<Blob<uint16_t>>{});
+    case 4:
+      return fn(std::type_identity<Blob<uint32_t>>{});
+    case 8:
+      return fn(std::type_identity<Blob<uint64_t>>{});
+    case 16:
+      return fn(std::type_identity<Blob<Bits128>>{});
+    default:
+      DispatchObjectType(dtype, fn);
   }
 }
 
 // The elements of `t`. REQUIRES: T is what DispatchBlob() gave for its type.
 template <typename T>
-T* BlobData(Tensor* t) { return static_cast<T*>(t->raw()); }
+T* BlobData(Tensor* t) {
+  return static_cast<T*>(t->raw());
+}
 template <typename T>
-const T* BlobData(const Tensor& t) { return static_cast<const T*>(t.raw()); }
+const T* BlobData(const Tensor& t) {
+  return static_cast<const T*>(t.raw());
+}
 
 template <typename T>
 void CopyRun(const T* from, int64_t n, T* to) {
   if constexpr (std::is_trivially_copyable_v<T>) {
-    if (n == 1) *to = *from;
-    else if (n > 0) std::memcpy(to, from, static_cast<size_t>(n) * sizeof(T));
+    if (n == 1)
+      *to = *from;
+    else if (n > 0)
+      std::memcpy(to, from, static_cast<size_t>(n) * sizeof(T));
   } else {
     std::copy_n(from, n, to);
   }
@@ -59,12 +71,14 @@ inline constexpr double kCopyCost = std::is_trivially_copyable_v<T> ? 0.1 * size
 // As CopyRun(), on several threads where it is long.
 template <typename T>
 void ParallelCopy(const KernelContext& ctx, const T* from, int64_t n, T* to) {
-  ctx.ParallelFor(n, kCopyCost<T>, [=](int64_t begin, int64_t end) { CopyRun(from + begin, end - begin, to + begin); }, 64);
+  ctx.ParallelFor(
+      n, kCopyCost<T>, [=](int64_t begin, int64_t end) { CopyRun(from + begin, end - begin, to + begin); }, 64);
 }
 
 template <typename T>
 void ParallelFill(const KernelContext& ctx, const T& value, int64_t n, T* to) {
-  ctx.ParallelFor(n, kCopyCost<T>, [&](int64_t begin, int64_t end) { std::fill(to + begin, to + end, value); }, 64);
+  ctx.ParallelFor(
+      n, kCopyCost<T>, [&](int64_t begin, int64_t end) { std::fill(to + begin, to + end, value); }, 64);
 }
 
 // Sets every element to zero, the empty string, or an empty object.

@@ -56,8 +56,9 @@ class ConcatKernel : public Kernel {
     }
     for (int d = 0; d < shape.rank(); ++d) {
       if (d != axis && shape.dim(d) != first.dim(d)) {
-        return errors::InvalidArgument("ConcatOp : Dimension ", d, " in both shapes must be equal: shape[0] = ",
-                                       first.ToString(), " vs. shape[", i, "] = ", shape.ToString());
+        return errors::InvalidArgument("ConcatOp : Dimension ", d,
+                                       " in both shapes must be equal: shape[0] = ", first.ToString(), " vs. shape[", i,
+                                       "] = ", shape.ToString());
       }
     }
     return OkStatus();
@@ -153,7 +154,8 @@ class ConcatOffsetKernel : public Kernel {
 
   Status Compute(KernelContext& ctx) override {
     const Tensor& first = ctx.input(1);
-    if (first.rank() != 1) return errors::InvalidArgument("Shape input 0 must be a vector, got ", first.shape().ToString());
+    if (first.rank() != 1)
+      return errors::InvalidArgument("Shape input 0 must be a vector, got ", first.shape().ToString());
     const int rank = static_cast<int>(first.num_elements());
     int axis = 0;
     RETURN_IF_ERROR(ReadAxis(ctx.input(0), "Concat dim", rank, &axis));
@@ -161,7 +163,8 @@ class ConcatOffsetKernel : public Kernel {
     for (int i = 0; i + 1 < ctx.num_inputs(); ++i) {
       const Tensor& in = ctx.input(i + 1);
       if (!(in.shape() == first.shape())) {
-        return errors::InvalidArgument("Input ", i, " should contain ", rank, " elements, but got ", in.shape().ToString());
+        return errors::InvalidArgument("Input ", i, " should contain ", rank, " elements, but got ",
+                                       in.shape().ToString());
       }
       for (int d = 0; d < rank; ++d) {
         if (d != axis && in.data<T>()[d] != first.data<T>()[d]) {

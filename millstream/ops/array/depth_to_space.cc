@@ -13,7 +13,9 @@ struct Grid {
 
   // Adds the axes from the deep form ([n, h, w, b * b * c]) to the wide one ([n, h * b, w * b, c]), or back.
   void AddAxes(bool deep_to_wide, StridedCopy* copy) const {
-    struct Step { int64_t size, deep, wide; };
+    struct Step {
+      int64_t size, deep, wide;
+    };
     const int64_t d = b * b * c;
     const Step batch = {n, h * w * d, h * w * d};
     const Step rows = nchw ? Step{h, w, b * b * w} : Step{h, w * d, b * w * b * c};
@@ -25,10 +27,14 @@ struct Grid {
       for (const Step& s : steps) copy->Add(s.size, deep_to_wide ? s.deep : s.wide, deep_to_wide ? s.wide : s.deep);
     };
     // In the order of the target's memory.
-    if (deep_to_wide && nchw) add({batch, channels, rows, block_rows, columns, block_columns});
-    else if (deep_to_wide) add({batch, rows, block_rows, columns, block_columns, channels});
-    else if (nchw) add({batch, block_rows, block_columns, channels, rows, columns});
-    else add({batch, rows, columns, block_rows, block_columns, channels});
+    if (deep_to_wide && nchw)
+      add({batch, channels, rows, block_rows, columns, block_columns});
+    else if (deep_to_wide)
+      add({batch, rows, block_rows, columns, block_columns, channels});
+    else if (nchw)
+      add({batch, block_rows, block_columns, channels, rows, columns});
+    else
+      add({batch, rows, columns, block_rows, block_columns, channels});
   }
 };
 
@@ -74,7 +80,8 @@ class MoveBlocksKernel : public Kernel {
     if (shape.num_elements() == 0) return OkStatus();
     const Shape& deep = deep_to_wide ? in.shape() : shape;
     const Shape& wide = deep_to_wide ? shape : in.shape();
-    const Grid grid = {deep.dim(0), deep.dim(nchw_ ? 2 : 1), deep.dim(nchw_ ? 3 : 2), block_, wide.dim(nchw_ ? 1 : 3), nchw_};
+    const Grid grid = {deep.dim(0), deep.dim(nchw_ ? 2 : 1), deep.dim(nchw_ ? 3 : 2),
+                       block_,      wide.dim(nchw_ ? 1 : 3), nchw_};
     StridedCopy copy;
     grid.AddAxes(deep_to_wide, &copy);
     copy.Run(ctx, in.dtype(), in.raw(), out->raw());
@@ -101,7 +108,9 @@ Status MoveBlocksShape(ShapeContext& c) {
 
 Status MoveBlocksGrad(GradContext& g) {
   const char* type = g.node().Is("DepthToSpace") ? "SpaceToDepth" : "DepthToSpace";
-  g.set_dx(0, g.Op(type, {g.dy(0)}, {{"block_size", g.Attr<int64_t>("block_size")}, {"data_format", g.Attr<std::string>("data_format")}}));
+  g.set_dx(0,
+           g.Op(type, {g.dy(0)},
+                {{"block_size", g.Attr<int64_t>("block_size")}, {"data_format", g.Attr<std::string>("data_format")}}));
   return OkStatus();
 }
 

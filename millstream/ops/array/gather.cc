@@ -71,9 +71,8 @@ class GatherKernel : public Kernel {
                                indices.shape().Product(batch, indices.rank())};
     ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
     Status status;
-    DispatchOver(GatherIndexTypes{}, indices.dtype(), [&](auto type) {
-      status = Run<typename decltype(type)::type>(ctx, sizes, params, indices, out);
-    });
+    DispatchOver(GatherIndexTypes{}, indices.dtype(),
+                 [&](auto type) { status = Run<typename decltype(type)::type>(ctx, sizes, params, indices, out); });
     return status;
   }
 
@@ -107,8 +106,8 @@ class GatherKernel : public Kernel {
     }
     for (int d = 0; d < *batch; ++d) {
       if (params.dim(d) != indices.dim(d)) {
-        return errors::InvalidArgument("params.shape[", d, "]: ", params.dim(d), " should be equal to indices.shape[", d,
-                                       "]: ", indices.dim(d));
+        return errors::InvalidArgument("params.shape[", d, "]: ", params.dim(d), " should be equal to indices.shape[",
+                                       d, "]: ", indices.dim(d));
       }
     }
     return OkStatus();

@@ -38,8 +38,8 @@ void SparseGrad(GradContext& g) {
   g.set_dx(0, Grad::Slices(g.Op("Reshape", {g.dy(0), values_shape}), indices, shape));
 }
 
-// dy seen as [batch, outer, n, inner]; what belongs to one slice of params is summed along n. `axis` is a vector with the
-// axis, which is >= batch_dims.
+// dy seen as [batch, outer, n, inner]; what belongs to one slice of params is summed along n. `axis` is a vector with
+// the axis, which is >= batch_dims.
 void SegmentGrad(GradContext& g, Output axis, int64_t batch_dims) {
   const Output shape = ShapeOf(g, g.input(0)), indices_shape = ShapeOf(g, g.input(1));
   const Output zero = ConstInts(g, {0}), one = ConstInts(g, {1}), rest = ConstInts(g, {-1});
@@ -52,7 +52,8 @@ void SegmentGrad(GradContext& g, Output axis, int64_t batch_dims) {
   const Output swap = g.scope().Constant({0, 2, 1, 3});
 
   Output values = g.Op("Reshape", {g.dy(0), Join(g, {batch, outer, n, inner})});
-  values = g.Op("Reshape", {g.Op("Transpose", {values, swap}), Join(g, {g.Op("Mul", {batch, n}), g.Op("Mul", {outer, inner})})});
+  values = g.Op("Reshape",
+                {g.Op("Transpose", {values, swap}), Join(g, {g.Op("Mul", {batch, n}), g.Op("Mul", {outer, inner})})});
 
   Output ids = g.Op("Reshape", {IndicesForSegments(g), Join(g, {batch, n})});
   if (!g.status().ok()) return;

@@ -40,8 +40,10 @@ class GatherNdKernel : public Kernel {
       T* to = BlobData<T>(out);
       ctx.ParallelFor(rows, 2.0 + kCopyCost<T> * static_cast<double>(inner), [=](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; ++i) {
-          if (offset[i] >= 0) CopyRun(from + offset[i] * inner, inner, to + i * inner);
-          else std::fill_n(to + i * inner, inner, T{});
+          if (offset[i] >= 0)
+            CopyRun(from + offset[i] * inner, inner, to + i * inner);
+          else
+            std::fill_n(to + i * inner, inner, T{});
         }
       });
     });
@@ -60,11 +62,11 @@ Status GatherNdShape(ShapeContext& c) {
   const int64_t depth = indices.dim(indices.rank() - 1);
   if (depth < 0) return OkStatus();
   if (depth > params.rank()) {
-    return errors::InvalidArgument("indices.shape[-1] must be <= params.rank, but saw indices shape: ", indices.ToString(),
-                                   " and params shape: ", params.ToString());
+    return errors::InvalidArgument("indices.shape[-1] must be <= params.rank, but saw indices shape: ",
+                                   indices.ToString(), " and params shape: ", params.ToString());
   }
-  c.set_output(0, indices.Slice(0, indices.rank() - 1)
-                      .Concatenate(params.Slice(static_cast<int>(depth), params.rank())));
+  c.set_output(0,
+               indices.Slice(0, indices.rank() - 1).Concatenate(params.Slice(static_cast<int>(depth), params.rank())));
   return OkStatus();
 }
 

@@ -9,13 +9,18 @@ namespace {
 // `lower` and `upper` diagonals beside the main one stay (negative: all); the rest becomes zero.
 Status BandPartCpu(KernelContext& ctx) {
   const Tensor& in = ctx.input(0);
-  if (in.rank() < 2) return errors::InvalidArgument("input must be at least 2-dim, received shape: ", in.shape().ToString());
+  if (in.rank() < 2)
+    return errors::InvalidArgument("input must be at least 2-dim, received shape: ", in.shape().ToString());
   const int64_t rows = in.dim(in.rank() - 2), cols = in.dim(in.rank() - 1);
   int64_t lower = 0, upper = 0;
   RETURN_IF_ERROR(ReadIntScalar(ctx.input(1), "num_lower", &lower));
   RETURN_IF_ERROR(ReadIntScalar(ctx.input(2), "num_upper", &upper));
-  if (lower > rows) return errors::InvalidArgument("num_lower must be negative or less or equal to number of rows (", rows, ") got: ", lower);
-  if (upper > cols) return errors::InvalidArgument("num_upper must be negative or less or equal to number of columns (", cols, ") got: ", upper);
+  if (lower > rows)
+    return errors::InvalidArgument("num_lower must be negative or less or equal to number of rows (", rows,
+                                   ") got: ", lower);
+  if (upper > cols)
+    return errors::InvalidArgument("num_upper must be negative or less or equal to number of columns (", cols,
+                                   ") got: ", upper);
   ASSIGN_OR_RETURN(Tensor * out, ctx.ForwardOrAllocate({0}, 0, in.shape()));
   if (in.num_elements() == 0) return OkStatus();
   DispatchBlob(in.dtype(), [&](auto type) {

@@ -20,7 +20,8 @@ void CopyDiagonals(const KernelContext& ctx, DType dtype, int64_t batch, int64_t
 
 Status MatrixDiagCpu(KernelContext& ctx) {
   const Tensor& in = ctx.input(0);
-  if (in.rank() < 1) return errors::InvalidArgument("input must be at least 1-dim, received shape: ", in.shape().ToString());
+  if (in.rank() < 1)
+    return errors::InvalidArgument("input must be at least 1-dim, received shape: ", in.shape().ToString());
   const int64_t n = in.dim(in.rank() - 1);
   Dims dims(in.shape().dims().begin(), in.shape().dims().end());
   dims.push_back(n);
@@ -34,28 +35,32 @@ Status MatrixDiagCpu(KernelContext& ctx) {
 
 Status MatrixDiagPartCpu(KernelContext& ctx) {
   const Tensor& in = ctx.input(0);
-  if (in.rank() < 2) return errors::InvalidArgument("input must be at least 2-dim, received shape: ", in.shape().ToString());
+  if (in.rank() < 2)
+    return errors::InvalidArgument("input must be at least 2-dim, received shape: ", in.shape().ToString());
   const int64_t rows = in.dim(in.rank() - 2), cols = in.dim(in.rank() - 1), n = std::min(rows, cols);
   Dims dims(in.shape().dims().begin(), in.shape().dims().end() - 2);
   dims.push_back(n);
   ASSIGN_OR_RETURN(const Shape shape, MakeShape(dims));
   ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
   if (shape.num_elements() == 0) return OkStatus();
-  CopyDiagonals(ctx, in.dtype(), shape.num_elements() / n, n, rows, cols, out->raw(), const_cast<void*>(in.raw()), false);
+  CopyDiagonals(ctx, in.dtype(), shape.num_elements() / n, n, rows, cols, out->raw(), const_cast<void*>(in.raw()),
+                false);
   return OkStatus();
 }
 
 Status MatrixSetDiagCpu(KernelContext& ctx) {
   const Tensor& in = ctx.input(0);
   const Tensor& diagonal = ctx.input(1);
-  if (in.rank() < 2) return errors::InvalidArgument("input must be at least 2-dim, received shape: ", in.shape().ToString());
+  if (in.rank() < 2)
+    return errors::InvalidArgument("input must be at least 2-dim, received shape: ", in.shape().ToString());
   const int64_t rows = in.dim(in.rank() - 2), cols = in.dim(in.rank() - 1), n = std::min(rows, cols);
   Dims dims(in.shape().dims().begin(), in.shape().dims().end() - 2);
   dims.push_back(n);
   ASSIGN_OR_RETURN(const Shape expected, MakeShape(dims));
   if (!(diagonal.shape() == expected)) {
-    return errors::InvalidArgument("must have diagonal.shape == input.shape[:-2] + min(input.shape[-2:]), but received input shape: ",
-                                   in.shape().ToString(), " and diagonal shape: ", diagonal.shape().ToString());
+    return errors::InvalidArgument(
+        "must have diagonal.shape == input.shape[:-2] + min(input.shape[-2:]), but received input shape: ",
+        in.shape().ToString(), " and diagonal shape: ", diagonal.shape().ToString());
   }
   ASSIGN_OR_RETURN(Tensor * out, ctx.ForwardOrAllocate({0}, 0, in.shape()));
   if (in.num_elements() == 0) return OkStatus();
@@ -86,11 +91,13 @@ Status DiagPartCpu(KernelContext& ctx) {
   const Tensor& in = ctx.input(0);
   const int half = in.rank() / 2;
   if (in.rank() == 0 || in.rank() % 2 != 0) {
-    return errors::InvalidArgument("The rank of the tensor should be even and positive, got shape ", in.shape().ToString());
+    return errors::InvalidArgument("The rank of the tensor should be even and positive, got shape ",
+                                   in.shape().ToString());
   }
   for (int d = 0; d < half; ++d) {
     if (in.dim(d) != in.dim(d + half)) {
-      return errors::InvalidArgument("Invalid shape ", in.shape().ToString(), ": dimensions ", d, " and ", d + half, " do not match.");
+      return errors::InvalidArgument("Invalid shape ", in.shape().ToString(), ": dimensions ", d, " and ", d + half,
+                                     " do not match.");
     }
   }
   ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, Shape(in.shape().dims().subspan(0, half))));
@@ -111,7 +118,8 @@ Status MatrixDiagPartShape(ShapeContext& c) {
   RETURN_IF_ERROR(ShapeContext::WithRankAtLeast(c.input(0), 2, &in));
   if (!in.rank_known()) return OkStatus();
   const int64_t rows = in.dim(in.rank() - 2), cols = in.dim(in.rank() - 1);
-  c.set_output(0, in.Slice(0, in.rank() - 2).Concatenate(PartialShape({rows < 0 || cols < 0 ? -1 : std::min(rows, cols)})));
+  c.set_output(
+      0, in.Slice(0, in.rank() - 2).Concatenate(PartialShape({rows < 0 || cols < 0 ? -1 : std::min(rows, cols)})));
   return OkStatus();
 }
 

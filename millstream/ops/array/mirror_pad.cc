@@ -19,8 +19,8 @@ Status CheckMirror(const Shape& inside, const Paddings& paddings, int offset) {
   return OkStatus();
 }
 
-// One border of dimension `axis` of a padded tensor: element i of it, counted away from the inside, mirrors element i of the
-// inside, counted from the edge (one further in for REFLECT). All in elements of the padded tensor.
+// One border of dimension `axis` of a padded tensor: element i of it, counted away from the inside, mirrors element i
+// of the inside, counted from the edge (one further in for REFLECT). All in elements of the padded tensor.
 struct Border {
   int axis;
   int64_t size;
@@ -38,10 +38,11 @@ std::vector<Border> Borders(const Shape& inside, const Paddings& p, int offset) 
   return borders;
 }
 
-// Calls fn(size, border step, inside step) for each axis of the grid that a border covers: the inside of the dimensions before
-// its own, all of those after. Returns the first elements of the border and of its mirror image.
+// Calls fn(size, border step, inside step) for each axis of the grid that a border covers: the inside of the dimensions
+// before its own, all of those after. Returns the first elements of the border and of its mirror image.
 template <typename Fn>
-std::pair<int64_t, int64_t> ForEachAxis(const Border& b, const Shape& inside, const Shape& padded, const Paddings& p, Fn fn) {
+std::pair<int64_t, int64_t> ForEachAxis(const Border& b, const Shape& inside, const Shape& padded, const Paddings& p,
+                                        Fn fn) {
   int64_t step = padded.num_elements(), border = 0, mirror = 0;
   for (int d = 0; d < padded.rank(); ++d) {
     step /= padded.dim(d);
@@ -92,9 +93,9 @@ class MirrorPadKernel : public Kernel {
     const std::vector<Border> borders = Borders(in.shape(), paddings, offset_);
     for (auto b = borders.rbegin(); b != borders.rend(); ++b) {
       StridedCopy copy;
-      const auto [border, mirror] = ForEachAxis(*b, in.shape(), shape, paddings, [&](int64_t n, int64_t border_step, int64_t inside_step) {
-        copy.Add(n, inside_step, border_step);
-      });
+      const auto [border, mirror] = ForEachAxis(
+          *b, in.shape(), shape, paddings,
+          [&](int64_t n, int64_t border_step, int64_t inside_step) { copy.Add(n, inside_step, border_step); });
       if (b->size > 0) copy.Run(ctx, in.dtype(), ElementAt(out, mirror), ElementAt(out, border));
     }
     return OkStatus();
@@ -110,8 +111,10 @@ template <typename T>
   for (int64_t i = 0; i < axis->size; ++i) {
     const T* from = source + i * axis->from;
     T* to = target + i * axis->to;
-    if (n > 1) AddGrid(axis + 1, n - 1, from, to);
-    else *to = static_cast<T>(*to + *from);
+    if (n > 1)
+      AddGrid(axis + 1, n - 1, from, to);
+    else
+      *to = static_cast<T>(*to + *from);
   }
 }
 
@@ -141,9 +144,10 @@ class MirrorPadGradKernel : public Kernel {
     for (const Border& b : Borders(shape, paddings, offset_)) {
       if (b.size == 0) continue;
       absl::InlinedVector<StridedCopy::Axis, 8> axes;
-      const auto [border, mirror] = ForEachAxis(b, shape, in.shape(), paddings, [&](int64_t n, int64_t border_step, int64_t inside_step) {
-        axes.push_back({n, border_step, inside_step});
-      });
+      const auto [border, mirror] =
+          ForEachAxis(b, shape, in.shape(), paddings, [&](int64_t n, int64_t border_step, int64_t inside_step) {
+            axes.push_back({n, border_step, inside_step});
+          });
       AddGrid(axes.data(), axes.size(), sum.data<T>() + border, sum.data<T>() + mirror);
     }
     StridedCopy inside;

@@ -39,9 +39,8 @@ Status ReadBadIndexPolicy(const AttrMap& attrs, BadIndex* policy) {
 
 Status ResolveNdIndices(const Tensor& indices, const Shape& shape, BadIndex policy, std::span<int64_t> offsets) {
   Status status;
-  DispatchOver(Types<int16_t, int32_t, int64_t>{}, indices.dtype(), [&](auto type) {
-    status = Resolve<typename decltype(type)::type>(indices, shape, policy, offsets);
-  });
+  DispatchOver(Types<int16_t, int32_t, int64_t>{}, indices.dtype(),
+               [&](auto type) { status = Resolve<typename decltype(type)::type>(indices, shape, policy, offsets); });
   return status;
 }
 

@@ -13,8 +13,9 @@ enum class BadIndex { kError, kIgnore };
 // Reads the attribute bad_indices_policy; kError unless it says IGNORE. InvalidArgument for unknown values.
 Status ReadBadIndexPolicy(const AttrMap& attrs, BadIndex* policy);
 
-// Rows of `indices` ([..., depth]) point at slices of a tensor of shape `shape`: their first depth dimensions are given. On
-// success offsets[i] is the number of the slice that row i points at, -1 if it is outside and that is ignored.
+// Rows of `indices` ([..., depth]) point at slices of a tensor of shape `shape`: their first depth dimensions are
+// given. On success offsets[i] is the number of the slice that row i points at, -1 if it is outside and that is
+// ignored.
 Status ResolveNdIndices(const Tensor& indices, const Shape& shape, BadIndex policy, std::span<int64_t> offsets);
 
 }  // namespace millstream

@@ -28,7 +28,8 @@ class OneHotKernel : public Kernel {
     const Tensor& on = ctx.input(2);
     const Tensor& off = ctx.input(3);
     if (axis_ < -1 || axis_ > indices.rank()) {
-      return errors::InvalidArgument("Expected axis to be -1 or between [0, ", indices.rank(), "].  But received: ", axis_);
+      return errors::InvalidArgument("Expected axis to be -1 or between [0, ", indices.rank(),
+                                     "].  But received: ", axis_);
     }
     if (ctx.input(1).rank() != 0 || on.rank() != 0 || off.rank() != 0) {
       return errors::InvalidArgument("depth, on_value and off_value must be scalars");
@@ -69,7 +70,8 @@ Status OneHotShape(ShapeContext& c) {
   if (c.ConstantInt(1, &depth) && depth < 0) return errors::InvalidArgument("depth must be non-negative, got: ", depth);
   const PartialShape& in = c.input(0);
   if (!in.rank_known()) return OkStatus();
-  if (axis > in.rank()) return errors::InvalidArgument("axis ", axis, " is greater than the rank of indices, ", in.rank());
+  if (axis > in.rank())
+    return errors::InvalidArgument("axis ", axis, " is greater than the rank of indices, ", in.rank());
   std::vector<int64_t> dims = in.dims();
   dims.insert(axis == -1 ? dims.end() : dims.begin() + axis, depth);
   c.set_output(0, PartialShape(std::move(dims)));

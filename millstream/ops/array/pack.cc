@@ -52,7 +52,8 @@ class UnpackKernel : public Kernel {
     int axis = 0;
     RETURN_IF_ERROR(NormalizeAxis(axis_, "axis", in.rank(), &axis));
     if (in.dim(axis) != n) {
-      return errors::InvalidArgument("Input shape axis ", axis, " must equal ", n, ", got shape ", in.shape().ToString());
+      return errors::InvalidArgument("Input shape axis ", axis, " must equal ", n, ", got shape ",
+                                     in.shape().ToString());
     }
     Dims dims(in.shape().dims().begin(), in.shape().dims().end());
     dims.erase(dims.begin() + axis);

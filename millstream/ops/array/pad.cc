@@ -29,8 +29,10 @@ Status PadCpu(KernelContext& ctx) {
     return OkStatus();
   }
   ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
-  if (ctx.num_inputs() > 2) RETURN_IF_ERROR(FillWith(ctx, ctx.input(2), out));
-  else FillZero(ctx, out);
+  if (ctx.num_inputs() > 2)
+    RETURN_IF_ERROR(FillWith(ctx, ctx.input(2), out));
+  else
+    FillZero(ctx, out);
   if (in.num_elements() == 0) return OkStatus();
   StridedCopy copy;
   int64_t from_step = in.num_elements(), to_step = shape.num_elements(), offset = 0;

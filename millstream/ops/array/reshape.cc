@@ -13,8 +13,8 @@ Status OutputReshaped(KernelContext& ctx, const Shape& shape) {
   return OkStatus();
 }
 
-// Replaces a -1 among `dims` by what is left of the elements of `in`. Zeros do not count where both sides have some: [0, 3]
-// as [0, -1] is [0, 3].
+// Replaces a -1 among `dims` by what is left of the elements of `in`. Zeros do not count where both sides have some:
+// [0, 3] as [0, -1] is [0, 3].
 Status CompleteDims(const Shape& in, Dims* dims) {
   int unknown = -1;
   int64_t known = 1;
@@ -54,8 +54,8 @@ Status ReshapeCpu(KernelContext& ctx) {
   RETURN_IF_ERROR(CompleteDims(ctx.input(0).shape(), &dims));
   ASSIGN_OR_RETURN(const Shape shape, MakeShape(dims));
   if (shape.num_elements() != total) {
-    return errors::InvalidArgument("Input to reshape is a tensor with ", total,
-                                   " values, but the requested shape has ", shape.num_elements());
+    return errors::InvalidArgument("Input to reshape is a tensor with ", total, " values, but the requested shape has ",
+                                   shape.num_elements());
   }
   return OutputReshaped(ctx, shape);
 }
@@ -68,8 +68,10 @@ Status ReshapeShape(ShapeContext& c) {
     int unknown = -1, unknowns = 0;
     int64_t known = 1;
     for (int d = 0; d < out.rank(); ++d) {
-      if (out.dim(d) < 0) unknown = d, ++unknowns;
-      else known *= out.dim(d);
+      if (out.dim(d) < 0)
+        unknown = d, ++unknowns;
+      else
+        known *= out.dim(d);
     }
     if (unknowns == 0 ? known != total : unknowns == 1 && known > 0 && total % known != 0) {
       return errors::InvalidArgument("Cannot reshape a tensor with ", total, " elements to shape ", out.ToString());
@@ -111,8 +113,8 @@ Status ExpandDimsShape(ShapeContext& c) {
   return OkStatus();
 }
 
-// What is left of `in` (sizes of -1 are unknown) without the dimensions in `axes`, or without those of size one if there are
-// no axes. REQUIRES without axes: no size is -1.
+// What is left of `in` (sizes of -1 are unknown) without the dimensions in `axes`, or without those of size one if
+// there are no axes. REQUIRES without axes: no size is -1.
 template <typename Sizes>
 Status SqueezedDims(std::span<const int64_t> in, const std::vector<int64_t>& axes, Sizes* out) {
   const int rank = static_cast<int>(in.size());

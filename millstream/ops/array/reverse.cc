@@ -34,7 +34,8 @@ Status ReverseCpu(KernelContext& ctx) {
   const Tensor& in = ctx.input(0);
   const Tensor& dims = ctx.input(1);
   if (dims.rank() != 1 || dims.num_elements() != in.rank()) {
-    return errors::InvalidArgument("'dims' must be a vector of length ", in.rank(), ", got shape ", dims.shape().ToString());
+    return errors::InvalidArgument("'dims' must be a vector of length ", in.rank(), ", got shape ",
+                                   dims.shape().ToString());
   }
   const auto values = dims.flat<bool>();
   return ReverseAlong(ctx, Flags(values.begin(), values.end()));
@@ -48,7 +49,8 @@ Status ReverseV2Cpu(KernelContext& ctx) {
   for (size_t i = 0; i < axes.size(); ++i) {
     const int64_t axis = axes[i] < 0 ? axes[i] + rank : axes[i];
     if (axis < 0 || axis >= rank) {
-      return errors::InvalidArgument("'axis'[", i, "] = ", axes[i], " is out of valid range [", -rank, ", ", rank - 1, "]");
+      return errors::InvalidArgument("'axis'[", i, "] = ", axes[i], " is out of valid range [", -rank, ", ", rank - 1,
+                                     "]");
     }
     if (reversed[axis]) return errors::InvalidArgument("axis ", axis, " specified more than once.");
     reversed[axis] = true;
@@ -93,8 +95,9 @@ OP("Reverse")
     .Input("tensor: T")
     .Input("dims: bool")
     .Output("output: T")
-    .Attr("T: {uint8, int8, uint16, int16, uint32, int32, uint64, int64, bool, bfloat16, half, float, double, complex64, "
-          "complex128, string}")
+    .Attr(
+        "T: {uint8, int8, uint16, int16, uint32, int32, uint64, int64, bool, bfloat16, half, float, double, complex64, "
+        "complex128, string}")
     .Shape(ReverseShape)
     .Gradient(ReverseGrad)
     .Cpu(ReverseCpu)
@@ -106,8 +109,9 @@ OP("ReverseV2")
     .Input("axis: Tidx")
     .Output("output: T")
     .Attr("Tidx: {int32, int64} = DT_INT32")
-    .Attr("T: {uint8, int8, uint16, int16, int32, uint32, int64, uint64, bool, bfloat16, half, float, double, complex64, "
-          "complex128, string}")
+    .Attr(
+        "T: {uint8, int8, uint16, int16, int32, uint32, int64, uint64, bool, bfloat16, half, float, double, complex64, "
+        "complex128, string}")
     .Shape(ReverseV2Shape)
     .Gradient(ReverseGrad)
     .Cpu(ReverseV2Cpu)

@@ -10,14 +10,18 @@ namespace {
 
 template <typename T>
 void AddTo(T* to, const T& value) {
-  if constexpr (std::is_same_v<T, bool>) *to = *to || value;
-  else *to += value;
+  if constexpr (std::is_same_v<T, bool>)
+    *to = *to || value;
+  else
+    *to += value;
 }
 
 // Checks that updates is indices.shape[:-1] + shape[depth:].
 Status CheckShapes(const Tensor& indices, const Tensor& updates, const Shape& shape) {
-  if (indices.rank() < 1) return errors::InvalidArgument("Indices shape must have rank at least one. Found: ", indices.shape().ToString());
-  if (updates.rank() < 1) return errors::InvalidArgument("Updates shape must have rank at least one. Found: ", updates.shape().ToString());
+  if (indices.rank() < 1)
+    return errors::InvalidArgument("Indices shape must have rank at least one. Found: ", indices.shape().ToString());
+  if (updates.rank() < 1)
+    return errors::InvalidArgument("Updates shape must have rank at least one. Found: ", updates.shape().ToString());
   const int64_t depth = indices.dim(indices.rank() - 1);
   const int outer = indices.rank() - 1;
   bool fits = depth <= shape.rank() && updates.rank() == outer + shape.rank() - depth;
@@ -25,9 +29,9 @@ Status CheckShapes(const Tensor& indices, const Tensor& updates, const Shape& sh
     fits = updates.dim(d) == (d < outer ? indices.dim(d) : shape.dim(static_cast<int>(d - outer + depth)));
   }
   if (fits) return OkStatus();
-  return errors::InvalidArgument("Must have updates.shape = indices.shape[:-1] + shape[indices.shape[-1]:], got updates.shape: ",
-                                 updates.shape().ToString(), ", indices.shape: ", indices.shape().ToString(), ", shape: ",
-                                 shape.ToString());
+  return errors::InvalidArgument(
+      "Must have updates.shape = indices.shape[:-1] + shape[indices.shape[-1]:], got updates.shape: ",
+      updates.shape().ToString(), ", indices.shape: ", indices.shape().ToString(), ", shape: ", shape.ToString());
 }
 
 template <typename T>

@@ -17,9 +17,9 @@ void ForEachRun(const KernelContext& ctx, std::span<const ColumnBlock> blocks, i
       if (block.width < 4096) {
         copy(part, whole, block.width);
       } else {
-        ctx.ParallelFor(block.width, kCopyCost<T>, [=](int64_t begin, int64_t end) {
-          copy(part + begin, whole + begin, end - begin);
-        }, 64);
+        ctx.ParallelFor(
+            block.width, kCopyCost<T>,
+            [=](int64_t begin, int64_t end) { copy(part + begin, whole + begin, end - begin); }, 64);
       }
       whole += block.width;
     }
@@ -39,10 +39,12 @@ void ForEachRun(const KernelContext& ctx, std::span<const ColumnBlock> blocks, i
 
 }  // namespace
 
-void JoinColumns(const KernelContext& ctx, DType dtype, std::span<const ColumnBlock> blocks, int64_t rows, void* whole) {
+void JoinColumns(const KernelContext& ctx, DType dtype, std::span<const ColumnBlock> blocks, int64_t rows,
+                 void* whole) {
   DispatchBlob(dtype, [&](auto type) {
     using T = typename decltype(type)::type;
-    ForEachRun(ctx, blocks, rows, static_cast<T*>(whole), [](const T* part, T* at, int64_t n) { CopyRun(part, n, at); });
+    ForEachRun(ctx, blocks, rows, static_cast<T*>(whole),
+               [](const T* part, T* at, int64_t n) { CopyRun(part, n, at); });
   });
 }
 

@@ -88,8 +88,10 @@ Status SliceShape(ShapeContext& c) {
   } else {
     for (int d = 0; d < in.rank() && d < static_cast<int>(sizes.size()); ++d) {
       if (sizes[d] < -1) return errors::InvalidArgument("Expected size[", d, "] >= -1, but got ", sizes[d]);
-      if (sizes[d] >= 0) out.set_dim(d, sizes[d]);
-      else if (begins_known && in.dim(d) >= 0) out.set_dim(d, in.dim(d) - begins[d]);
+      if (sizes[d] >= 0)
+        out.set_dim(d, sizes[d]);
+      else if (begins_known && in.dim(d) >= 0)
+        out.set_dim(d, in.dim(d) - begins[d]);
     }
   }
   for (int d = 0; d < in.rank(); ++d) {

@@ -26,7 +26,8 @@ Status CheckBlocks(const Shape& in, Blocks* b) {
   return OkStatus();
 }
 
-// Adds the axes of a copy between `wide` [batch, spatial..., rest] and `deep` [block..., batch, spatial / block..., rest].
+// Adds the axes of a copy between `wide` [batch, spatial..., rest] and `deep` [block..., batch, spatial / block...,
+// rest].
 void AddBlockAxes(const Shape& wide, const Blocks& b, bool wide_to_deep, StridedCopy* copy) {
   const int m = static_cast<int>(b.block.size());
   const int64_t rest = wide.Product(m + 1, wide.rank());
@@ -39,8 +40,10 @@ void AddBlockAxes(const Shape& wide, const Blocks& b, bool wide_to_deep, Strided
     d *= i > 0 ? wide.dim(i) / b.block[i - 1] : wide.dim(0);
   }
   const auto add = [&](int64_t size, int64_t in_wide, int64_t in_deep) {
-    if (wide_to_deep) copy->Add(size, in_wide, in_deep);
-    else copy->Add(size, in_deep, in_wide);
+    if (wide_to_deep)
+      copy->Add(size, in_wide, in_deep);
+    else
+      copy->Add(size, in_deep, in_wide);
   };
   Dims block_step(m);
   for (int i = m - 1; i >= 0; --i) {
@@ -63,8 +66,8 @@ void AddBlockAxes(const Shape& wide, const Blocks& b, bool wide_to_deep, Strided
 }
 
 // Copies `small` into `big` at an offset in each dimension, or that part of `big` into `small`.
-void CopyInside(const KernelContext& ctx, const Shape& small, const Shape& big, const Dims& at, bool to_big, DType dtype,
-                const void* from, void* to) {
+void CopyInside(const KernelContext& ctx, const Shape& small, const Shape& big, const Dims& at, bool to_big,
+                DType dtype, const void* from, void* to) {
   StridedCopy copy;
   int64_t small_step = small.num_elements(), big_step = big.num_elements(), offset = 0;
   for (int d = 0; d < small.rank(); ++d) {
@@ -74,8 +77,10 @@ void CopyInside(const KernelContext& ctx, const Shape& small, const Shape& big, 
     copy.Add(small.dim(d), to_big ? small_step : big_step, to_big ? big_step : small_step);
   }
   const size_t bytes = static_cast<size_t>(offset) * StoredSize(dtype);
-  if (to_big) copy.Run(ctx, dtype, from, static_cast<char*>(to) + bytes);
-  else copy.Run(ctx, dtype, static_cast<const char*>(from) + bytes, to);
+  if (to_big)
+    copy.Run(ctx, dtype, from, static_cast<char*>(to) + bytes);
+  else
+    copy.Run(ctx, dtype, static_cast<const char*>(from) + bytes, to);
 }
 
 // The offsets of the block dimensions as offsets of all.
@@ -91,9 +96,10 @@ Status SpaceToBatch(KernelContext& ctx, Blocks* b) {
   Dims wide(in.shape().dims().begin(), in.shape().dims().end()), deep;
   for (size_t i = 0; i < b->block.size(); ++i) {
     int64_t& size = wide[i + 1];
-    if (__builtin_add_overflow(size, b->edges.before[i], &size) || __builtin_add_overflow(size, b->edges.after[i], &size) ||
-        size % b->block[i] != 0) {
-      return errors::InvalidArgument("padded_shape[", i, "]=", size, " is not divisible by block_shape[", i, "]=", b->block[i]);
+    if (__builtin_add_overflow(size, b->edges.before[i], &size) ||
+        __builtin_add_overflow(size, b->edges.after[i], &size) || size % b->block[i] != 0) {
+      return errors::InvalidArgument("padded_shape[", i, "]=", size, " is not divisible by block_shape[", i,
+                                     "]=", b->block[i]);
     }
   }
   ASSIGN_OR_RETURN(const Shape wide_shape, MakeShape(wide));
@@ -121,16 +127,18 @@ Status BatchToSpace(KernelContext& ctx, Blocks* b) {
   const Tensor& in = ctx.input(0);
   RETURN_IF_ERROR(CheckBlocks(in.shape(), b));
   if (in.dim(0) % b->product != 0) {
-    return errors::InvalidArgument("Input batch dimension (", in.dim(0), ") is not divisible by product of block sizes (", b->product, ")");
+    return errors::InvalidArgument("Input batch dimension (", in.dim(0),
+                                   ") is not divisible by product of block sizes (", b->product, ")");
   }
   Dims wide(in.shape().dims().begin(), in.shape().dims().end());
   wide[0] /= b->product;
   Dims cropped = wide;
   for (size_t i = 0; i < b->block.size(); ++i) {
-    if (__builtin_mul_overflow(wide[i + 1], b->block[i], &wide[i + 1])) return errors::InvalidArgument("Blocks are too large");
+    if (__builtin_mul_overflow(wide[i + 1], b->block[i], &wide[i + 1]))
+      return errors::InvalidArgument("Blocks are too large");
     if (b->edges.before[i] > wide[i + 1] || b->edges.after[i] > wide[i + 1] - b->edges.before[i]) {
-      return errors::InvalidArgument("cropped_shape[", i, "] must be non-negative; the size is ", wide[i + 1], ", crops are ",
-                                     b->edges.before[i], " and ", b->edges.after[i]);
+      return errors::InvalidArgument("cropped_shape[", i, "] must be non-negative; the size is ", wide[i + 1],
+                                     ", crops are ", b->edges.before[i], " and ", b->edges.after[i]);
     }
     cropped[i + 1] = wide[i + 1] - b->edges.before[i] - b->edges.after[i];
   }
@@ -195,9 +203,11 @@ Status BlockShape(ShapeContext& c, bool to_batch) {
       const int64_t size = in.dim(i + 1), added = edges.before[i] + edges.after[i];
       if (size < 0) continue;
       if (to_batch && (size + added) % block[i] != 0) {
-        return errors::InvalidArgument("Dimension size must be evenly divisible by ", block[i], " but is ", size + added);
+        return errors::InvalidArgument("Dimension size must be evenly divisible by ", block[i], " but is ",
+                                       size + added);
       }
-      if (!to_batch && size * block[i] < added) return errors::InvalidArgument("Crops are larger than dimension ", i + 1);
+      if (!to_batch && size * block[i] < added)
+        return errors::InvalidArgument("Crops are larger than dimension ", i + 1);
       out.set_dim(i + 1, to_batch ? (size + added) / block[i] : size * block[i] - added);
     }
   }

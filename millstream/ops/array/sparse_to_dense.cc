@@ -16,7 +16,8 @@ class SparseToDenseKernel : public Kernel {
     const Tensor& values = ctx.input(2);
     const Tensor& fill = ctx.input(3);
     if (indices.rank() > 2) {
-      return errors::InvalidArgument("sparse_indices should be a scalar, vector, or matrix, got shape ", indices.shape().ToString());
+      return errors::InvalidArgument("sparse_indices should be a scalar, vector, or matrix, got shape ",
+                                     indices.shape().ToString());
     }
     Dims dims;
     RETURN_IF_ERROR(ReadIntVector(ctx.input(1), "output_shape", &dims));
@@ -24,18 +25,22 @@ class SparseToDenseKernel : public Kernel {
     const int64_t n = indices.rank() > 0 ? indices.dim(0) : 1;
     const int64_t depth = indices.rank() > 1 ? indices.dim(1) : 1;
     if (depth != shape.rank()) {
-      return errors::InvalidArgument("output_shape has incorrect number of elements: ", shape.rank(), " should be: ", depth);
+      return errors::InvalidArgument("output_shape has incorrect number of elements: ", shape.rank(),
+                                     " should be: ", depth);
     }
     if (values.rank() > 1 || (values.rank() == 1 && values.dim(0) != n)) {
-      return errors::InvalidArgument("sparse_values has incorrect shape ", values.shape().ToString(), ", should be [] or [", n, "]");
+      return errors::InvalidArgument("sparse_values has incorrect shape ", values.shape().ToString(),
+                                     ", should be [] or [", n, "]");
     }
     if (fill.rank() != 0) return errors::InvalidArgument("default_value should be a scalar.");
     ASSIGN_OR_RETURN(Tensor offsets, ctx.AllocateTemp(DType::kInt64, Shape({n})));
-    RETURN_IF_ERROR(ResolveNdIndices(indices.Reshaped(Shape({n, depth})), shape, BadIndex::kError, offsets.flat<int64_t>()));
+    RETURN_IF_ERROR(
+        ResolveNdIndices(indices.Reshaped(Shape({n, depth})), shape, BadIndex::kError, offsets.flat<int64_t>()));
     const int64_t* offset = offsets.data<int64_t>();
     for (int64_t i = 1; validate_ && i < n; ++i) {
       if (offset[i] <= offset[i - 1]) {
-        return errors::InvalidArgument("indices[", i, "] is ", offset[i] == offset[i - 1] ? "repeated" : "out of order");
+        return errors::InvalidArgument("indices[", i, "] is ",
+                                       offset[i] == offset[i - 1] ? "repeated" : "out of order");
       }
     }
     ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));

@@ -50,8 +50,9 @@ Status SplitCpu(KernelContext& ctx) {
   int axis = 0;
   RETURN_IF_ERROR(ReadAxis(ctx.input(0), "split_dim", in.rank(), &axis));
   if (in.dim(axis) % n != 0) {
-    return errors::InvalidArgument("Number of ways to split should evenly divide the split dimension, but got split_dim ",
-                                   axis, " (size = ", in.dim(axis), ") and num_split ", n);
+    return errors::InvalidArgument(
+        "Number of ways to split should evenly divide the split dimension, but got split_dim ", axis,
+        " (size = ", in.dim(axis), ") and num_split ", n);
   }
   return SplitInto(ctx, in, axis, Dims(n, in.dim(axis) / n));
 }
@@ -73,9 +74,11 @@ Status CompleteSizes(int64_t total, Dims* sizes) {
     if (sum > total) break;
   }
   if (unknown < 0 ? sum != total : sum > total) {
-    return errors::InvalidArgument("Determined shape must either match input shape along split_dim exactly if fully "
-                                   "specified, or be less than the size of the input along split_dim if not fully "
-                                   "specified. Got: ", sum);
+    return errors::InvalidArgument(
+        "Determined shape must either match input shape along split_dim exactly if fully "
+        "specified, or be less than the size of the input along split_dim if not fully "
+        "specified. Got: ",
+        sum);
   }
   if (unknown >= 0) (*sizes)[unknown] = total - sum;
   return OkStatus();
@@ -94,7 +97,8 @@ Status SplitVCpu(KernelContext& ctx) {
   return SplitInto(ctx, in, axis, sizes);
 }
 
-// All outputs as input `value` with the sizes along the axis of input `axis_input` unknown; *axis = -1 if it is not known.
+// All outputs as input `value` with the sizes along the axis of input `axis_input` unknown; *axis = -1 if it is not
+// known.
 Status SplitOutputs(ShapeContext& c, int value, int axis_input, int* axis) {
   *axis = -1;
   const PartialShape& in = c.input(value);

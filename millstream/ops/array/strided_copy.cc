@@ -55,8 +55,8 @@ void CopyAxis(const Axis& axis, const T* from, T* to) {
 template <typename T>
 inline constexpr int64_t kTileSize = std::is_trivially_copyable_v<T> ? std::clamp<int64_t>(64 / sizeof(T), 16, 32) : 8;
 
-// A full tile. Plain elements go through a buffer, so that each cache line of either array is touched once: with steps that
-// are powers of two, lines of different rows drive each other out of the cache.
+// A full tile. Plain elements go through a buffer, so that each cache line of either array is touched once: with steps
+// that are powers of two, lines of different rows drive each other out of the cache.
 template <typename T>
 void TransposeTile(const T* from, int64_t from_step, T* to, int64_t to_step) {
   constexpr int64_t kTile = kTileSize<T>;
@@ -112,9 +112,12 @@ void StridedCopy::RunRows(const KernelContext& ctx, const T* from, T* to) const 
   const size_t outer = axes_.size() - 1;
   const double element_cost = row.from == 1 && row.to == 1 ? kCopyCost<T> : std::max(kCopyCost<T>, 1.0);
   if (outer == 0) {
-    ctx.ParallelFor(row.size, element_cost, [=](int64_t begin, int64_t end) {
-      CopyAxis(Axis{end - begin, row.from, row.to}, from + begin * row.from, to + begin * row.to);
-    }, 64);
+    ctx.ParallelFor(
+        row.size, element_cost,
+        [=](int64_t begin, int64_t end) {
+          CopyAxis(Axis{end - begin, row.from, row.to}, from + begin * row.from, to + begin * row.to);
+        },
+        64);
     return;
   }
   const double cost = 3.0 + element_cost * static_cast<double>(row.size);
@@ -164,8 +167,10 @@ void StridedCopy::Run(const KernelContext& ctx, DType dtype, const void* from, v
   const bool tiles = PrepareTiles();
   DispatchBlob(dtype, [&](auto type) {
     using T = typename decltype(type)::type;
-    if (tiles) RunTiles(ctx, static_cast<const T*>(from), static_cast<T*>(to));
-    else RunRows(ctx, static_cast<const T*>(from), static_cast<T*>(to));
+    if (tiles)
+      RunTiles(ctx, static_cast<const T*>(from), static_cast<T*>(to));
+    else
+      RunRows(ctx, static_cast<const T*>(from), static_cast<T*>(to));
   });
 }
 

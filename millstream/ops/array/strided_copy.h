@@ -9,8 +9,8 @@ namespace millstream {
 
 // Copies a grid of elements between two arrays in which each axis of the grid has its own step: slices, transposes,
 // tilings (step 0 in the source), reversals (negative steps) and paddings are all of this form. Axes that continue each
-// other are joined, so that contiguous runs become single copies. Source and target may be the same array if no element is
-// both read and written; no target element may occur twice.
+// other are joined, so that contiguous runs become single copies. Source and target may be the same array if no element
+// is both read and written; no target element may occur twice.
 class StridedCopy {
  public:
   struct Axis {

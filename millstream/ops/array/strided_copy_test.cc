@@ -46,7 +46,8 @@ TYPED_TEST(TransposeTest, MovesEveryElementToItsPlace) {
 TEST(StridedCopyTest, CopiesObjects) {
   const Tensor in = Tensor::Of<std::string>({2, 2}, {"a", "b", "c", "d"});
   EXPECT_EQ(RunToString("Transpose", {in, Tensor::Vector<int32_t>({1, 0})}), R"([2,2] [["a" "c"] ["b" "d"]])");
-  EXPECT_EQ(RunToString("Tile", {in, Tensor::Vector<int32_t>({1, 2})}), R"([2,4] [["a" "b" "a" "b"] ["c" "d" "c" "d"]])");
+  EXPECT_EQ(RunToString("Tile", {in, Tensor::Vector<int32_t>({1, 2})}),
+            R"([2,4] [["a" "b" "a" "b"] ["c" "d" "c" "d"]])");
 }
 
 TEST(StridedCopyTest, SharesTheBufferWhereNothingMoves) {

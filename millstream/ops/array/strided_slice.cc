@@ -92,7 +92,8 @@ Status StridedSliceShape(ShapeContext& c) {
   RETURN_IF_ERROR(ResolveSlice(c.input(0).dims(), known[0] ? &values[0] : nullptr, known[1] ? &values[1] : nullptr,
                                values[2], masks, &plan));
   c.set_output(0, PartialShape(std::vector<int64_t>(plan.final_dims.begin(), plan.final_dims.end())));
-  if (c.input_handle_dtype(0) != DType::kInvalid) c.set_output_handle(0, c.input_handle_shape(0), c.input_handle_dtype(0));
+  if (c.input_handle_dtype(0) != DType::kInvalid)
+    c.set_output_handle(0, c.input_handle_shape(0), c.input_handle_dtype(0));
   return OkStatus();
 }
 

@@ -20,8 +20,10 @@ int64_t AddSliceAxes(const Shape& whole, const SlicePlan& plan, bool whole_is_ta
     small_step /= plan.size[d];
     offset += plan.begin[d] * step;
     const int64_t stride = plan.size[d] > 1 ? plan.stride[d] * step : step;
-    if (whole_is_target) copy->Add(plan.size[d], small_step, stride);
-    else copy->Add(plan.size[d], stride, small_step);
+    if (whole_is_target)
+      copy->Add(plan.size[d], small_step, stride);
+    else
+      copy->Add(plan.size[d], stride, small_step);
   }
   return offset;
 }

@@ -11,8 +11,8 @@ namespace millstream {
 Status ReadSlice(const KernelContext& ctx, int first, std::span<const int64_t> dims, const SliceMasks& masks,
                  SlicePlan* plan);
 
-// Adds the axes of the slice of `whole` to `copy`, which reads the slice from `whole` or writes it there; returns at which
-// element of `whole` it begins. REQUIRES: the slice has elements.
+// Adds the axes of the slice of `whole` to `copy`, which reads the slice from `whole` or writes it there; returns at
+// which element of `whole` it begins. REQUIRES: the slice has elements.
 int64_t AddSliceAxes(const Shape& whole, const SlicePlan& plan, bool whole_is_target, StridedCopy* copy);
 
 }  // namespace millstream

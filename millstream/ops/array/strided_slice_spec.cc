@@ -91,8 +91,13 @@ Status ResolveSlice(std::span<const int64_t> dims, const Dims* begin, const Dims
     if (d == dims.size()) {
       return errors::InvalidArgument("Index out of range using input dim ", d, "; input has only ", d, " dims");
     }
-    const Range range = {begin != nullptr, end != nullptr, begin != nullptr ? (*begin)[i] : 0,
-                         end != nullptr ? (*end)[i] : 0, strides[i], Bit(masks.begin, i), Bit(masks.end, i),
+    const Range range = {begin != nullptr,
+                         end != nullptr,
+                         begin != nullptr ? (*begin)[i] : 0,
+                         end != nullptr ? (*end)[i] : 0,
+                         strides[i],
+                         Bit(masks.begin, i),
+                         Bit(masks.end, i),
                          Bit(masks.shrink_axis, i)};
     RETURN_IF_ERROR(ResolveRange(static_cast<int>(i), dims[d], range, plan));
     if (!range.shrink) plan->final_dims.push_back(plan->size.back());

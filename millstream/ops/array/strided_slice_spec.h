@@ -26,8 +26,8 @@ struct SlicePlan {
   Dims final_dims;
 };
 
-// What `begin:end:strides` with `masks` cuts out of a tensor of shape `dims` (-1: unknown). `begin` and `end` may be null
-// when their values are not known yet. InvalidArgument for a malformed slice or an index out of bounds.
+// What `begin:end:strides` with `masks` cuts out of a tensor of shape `dims` (-1: unknown). `begin` and `end` may be
+// null when their values are not known yet. InvalidArgument for a malformed slice or an index out of bounds.
 Status ResolveSlice(std::span<const int64_t> dims, const Dims* begin, const Dims* end, const Dims& strides,
                     const SliceMasks& masks, SlicePlan* plan);
 

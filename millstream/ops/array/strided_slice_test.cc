@@ -14,8 +14,11 @@ struct Masks {
 
 std::string Cut(const Tensor& in, const I& begin, const I& end, const I& strides, Masks m = {}) {
   return RunToString("StridedSlice", {in, Tensor::Vector(begin), Tensor::Vector(end), Tensor::Vector(strides)},
-                     {{"begin_mask", m.begin}, {"end_mask", m.end}, {"ellipsis_mask", m.ellipsis},
-                      {"new_axis_mask", m.new_axis}, {"shrink_axis_mask", m.shrink}});
+                     {{"begin_mask", m.begin},
+                      {"end_mask", m.end},
+                      {"ellipsis_mask", m.ellipsis},
+                      {"new_axis_mask", m.new_axis},
+                      {"shrink_axis_mask", m.shrink}});
 }
 
 TEST(StridedSliceTest, Ranges) {
@@ -54,16 +57,17 @@ TEST(StridedSliceTest, Errors) {
 TEST(StridedSliceTest, ExtremeBoundsDoNotOverflow) {
   const Tensor x = Iota<int32_t>({4});
   const auto cut = [&](int64_t b, int64_t e, int64_t s) {
-    return RunToString("StridedSlice", {x, Tensor::Vector<int64_t>({b}), Tensor::Vector<int64_t>({e}), Tensor::Vector<int64_t>({s})});
+    return RunToString("StridedSlice",
+                       {x, Tensor::Vector<int64_t>({b}), Tensor::Vector<int64_t>({e}), Tensor::Vector<int64_t>({s})});
   };
   EXPECT_EQ(cut(INT64_MIN, INT64_MAX, INT64_MAX), "[1] [0]");
   EXPECT_EQ(cut(INT64_MAX, INT64_MIN, INT64_MIN), "[1] [3]");
 }
 
 TEST(StridedSliceGradTest, PutsTheGradientWhereTheSliceWas) {
-  EXPECT_EQ(RunToString("StridedSliceGrad",
-                        {Tensor::Vector<int32_t>({2, 4}), Tensor::Vector<int32_t>({0, 3}), Tensor::Vector<int32_t>({2, 0}),
-                         Tensor::Vector<int32_t>({1, -2}), Tensor::Of<float>({2, 2}, {1, 2, 3, 4})}),
+  EXPECT_EQ(RunToString("StridedSliceGrad", {Tensor::Vector<int32_t>({2, 4}), Tensor::Vector<int32_t>({0, 3}),
+                                             Tensor::Vector<int32_t>({2, 0}), Tensor::Vector<int32_t>({1, -2}),
+                                             Tensor::Of<float>({2, 2}, {1, 2, 3, 4})}),
             "[2,4] [[0 2 0 1] [0 4 0 3]]");
 }
 

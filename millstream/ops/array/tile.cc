@@ -11,8 +11,8 @@ Status TileCpu(KernelContext& ctx) {
   Dims multiples;
   RETURN_IF_ERROR(ReadIntVector(ctx.input(1), "Expected multiples", &multiples));
   if (static_cast<int>(multiples.size()) != in.rank()) {
-    return errors::InvalidArgument("Expected multiples argument to be a vector of length ", in.rank(), " but got length ",
-                                   multiples.size());
+    return errors::InvalidArgument("Expected multiples argument to be a vector of length ", in.rank(),
+                                   " but got length ", multiples.size());
   }
   Dims dims;
   bool same = true;
@@ -61,7 +61,8 @@ Status TileShape(ShapeContext& c) {
   for (int d = 0; d < in.rank(); ++d) {
     const int64_t size = in.dim(d), multiple = multiples.dim(d);
     int64_t product = -1;
-    if (size == 0 || multiple == 0) product = 0;
+    if (size == 0 || multiple == 0)
+      product = 0;
     else if (size > 0 && multiple > 0 && __builtin_mul_overflow(size, multiple, &product)) {
       return errors::InvalidArgument("multiples[", d, "] = ", multiple, " is too large");
     }

@@ -50,7 +50,8 @@ class TopKKernel : public Kernel {
     const Tensor& in = ctx.input(0);
     int64_t k = k_;
     if (k < 0) {
-      if (ctx.input(1).rank() != 0) return errors::InvalidArgument("k must be scalar, got shape ", ctx.input(1).shape().ToString());
+      if (ctx.input(1).rank() != 0)
+        return errors::InvalidArgument("k must be scalar, got shape ", ctx.input(1).shape().ToString());
       RETURN_IF_ERROR(ReadIntScalar(ctx.input(1), "k", &k));
     }
     if (k < 0) return errors::InvalidArgument("Need k >= 0, got ", k);
@@ -90,7 +91,8 @@ Status TopKShapes(ShapeContext& c, int64_t k) {
   RETURN_IF_ERROR(ShapeContext::WithRankAtLeast(c.input(0), 1, &in));
   if (!in.rank_known()) return OkStatus();
   const int64_t n = in.dim(in.rank() - 1);
-  if (k >= 0 && n >= 0 && n < k) return errors::InvalidArgument("input must have last dimension >= k = ", k, " but is ", n);
+  if (k >= 0 && n >= 0 && n < k)
+    return errors::InvalidArgument("input must have last dimension >= k = ", k, " but is ", n);
   in.set_dim(in.rank() - 1, k);
   c.set_output(0, in);
   c.set_output(1, std::move(in));
@@ -114,14 +116,16 @@ Status TopKV2Shape(ShapeContext& c) {
 // dy goes to the places in the input that the values came from.
 Status TopKGrad(GradContext& g) {
   const auto scalar_at_end = [&](Output shape) {
-    return g.Op("StridedSlice", {shape, ConstInts(g, {-1}), ConstInts(g, {0}), ConstInts(g, {1})}, {{"shrink_axis_mask", 1}});
+    return g.Op("StridedSlice", {shape, ConstInts(g, {-1}), ConstInts(g, {0}), ConstInts(g, {1})},
+                {{"shrink_axis_mask", 1}});
   };
   const Output shape = ShapeOf(g, g.input(0));
   const Output n = scalar_at_end(shape), k = scalar_at_end(ShapeOf(g, g.output(0)));
   Output places = g.output(1);
   if (places.dtype() != DType::kInt32) places = g.Op("Cast", {places}, {{"DstT", DType::kInt32}});
   places = g.Op("Reshape", {places, g.Op("Pack", {g.scope().Const(-1), k})});
-  const Output rows = g.Op("Prod", {g.Op("Slice", {g.Op("Shape", {places}), ConstInts(g, {0}), ConstInts(g, {1})}), ConstInts(g, {0})});
+  const Output rows =
+      g.Op("Prod", {g.Op("Slice", {g.Op("Shape", {places}), ConstInts(g, {0}), ConstInts(g, {1})}), ConstInts(g, {0})});
   const Output starts = g.Op("Mul", {g.Op("Range", {g.scope().Const(0), rows, g.scope().Const(1)}), n});
   places = g.Op("AddV2", {places, g.Op("ExpandDims", {starts, g.scope().Const(-1)})});
   places = g.Op("Reshape", {places, g.scope().Constant({-1, 1})});

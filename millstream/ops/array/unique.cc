@@ -14,15 +14,18 @@ using UniqueTypes = Join<RealTypes, Types<bool, std::string>>;
 template <typename T>
 uint64_t HashOf(const T& value) {
   uint64_t h = 0;
-  if constexpr (std::is_integral_v<T>) h = static_cast<uint64_t>(value);
-  else if constexpr (kIsFloat16<T>) h = std::hash<float>()(static_cast<float>(value));
-  else h = std::hash<T>()(value);
+  if constexpr (std::is_integral_v<T>)
+    h = static_cast<uint64_t>(value);
+  else if constexpr (kIsFloat16<T>)
+    h = std::hash<float>()(static_cast<float>(value));
+  else
+    h = std::hash<T>()(value);
   h *= 0x9e3779b97f4a7c15u;
   return h ^ (h >> 32);
 }
 
-// Numbers the distinct values in order of their first occurrence: (*ids)[i] is the number of x[i], (*firsts)[k] the place
-// where value k occurs first. NaN differs from everything, itself included.
+// Numbers the distinct values in order of their first occurrence: (*ids)[i] is the number of x[i], (*firsts)[k] the
+// place where value k occurs first. NaN differs from everything, itself included.
 template <typename T>
 void NumberDistinct(const T* x, int64_t n, std::vector<int64_t>* ids, std::vector<int64_t>* firsts) {
   uint64_t capacity = 16;
@@ -91,7 +94,9 @@ OP("Unique")
     .Attr("out_idx: {int32, int64} = DT_INT32")
     .Shape(UniqueShape)
     .Cpu<UniqueKernel>(UniqueTypes{}, "T")
-    .Doc("The distinct values of a vector in order of appearance, and for each element the place of its value among them.");
+    .Doc(
+        "The distinct values of a vector in order of appearance, and for each element the place of its value among "
+        "them.");
 
 OP("UniqueWithCounts")
     .Input("x: T")

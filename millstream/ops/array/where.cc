@@ -8,7 +8,9 @@ namespace millstream {
 namespace {
 
 template <typename T>
-bool IsTrue(const T& value) { return value != T{}; }
+bool IsTrue(const T& value) {
+  return value != T{};
+}
 bool IsTrue(const Half& value) { return static_cast<float>(value) != 0; }
 bool IsTrue(const BFloat16& value) { return static_cast<float>(value) != 0; }
 
@@ -42,7 +44,8 @@ class WhereKernel : public Kernel {
 
   Status Compute(KernelContext& ctx) override {
     const Tensor& in = ctx.input(0);
-    if (in.rank() < 1 || in.rank() > 8) return errors::InvalidArgument("WhereOp: Unhandled input dimensions: ", in.rank());
+    if (in.rank() < 1 || in.rank() > 8)
+      return errors::InvalidArgument("WhereOp: Unhandled input dimensions: ", in.rank());
     int64_t count = 0;
     for (const T& value : in.flat<T>()) count += IsTrue(value);
     ASSIGN_OR_RETURN(const Shape shape, Shape::Make(std::initializer_list<int64_t>{count, in.rank()}));
@@ -60,8 +63,10 @@ Status WhereShape(ShapeContext& c) {
 OP("Where")
     .Input("input: T")
     .Output("index: int64")
-    .Attr("T: {float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, bfloat16, qint16, quint16, "
-          "uint16, complex128, half, uint32, uint64, bool} = DT_BOOL")
+    .Attr(
+        "T: {float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, bfloat16, qint16, "
+        "quint16, "
+        "uint16, complex128, half, uint32, uint64, bool} = DT_BOOL")
     .Shape(WhereShape)
     .Cpu<WhereKernel>(NumberAndBoolTypes{}, "T")
     .Doc("The positions of the elements that are true (not zero).");
