@@ -23,11 +23,10 @@ Status Split(absl::string_view spec, absl::string_view* name, absl::string_view*
 const std::vector<DType>& NamedTypes(absl::string_view name) {
   static const std::vector<DType> kReal = {DType::kFloat, DType::kDouble, DType::kInt32,  DType::kUint8,  DType::kInt16, DType::kInt8,
                                            DType::kInt64, DType::kBfloat16, DType::kUint16, DType::kHalf, DType::kUint32, DType::kUint64};
-  static const std::vector<DType> kNumber = [] {
-    std::vector<DType> types = kReal;
-    for (const DType t : {DType::kComplex64, DType::kComplex128, DType::kQint8, DType::kQuint8, DType::kQint32}) types.push_back(t);
-    return types;
-  }();
+  static const std::vector<DType> kNumber = {
+      DType::kFloat,  DType::kDouble, DType::kInt32,    DType::kUint8,  DType::kInt16,   DType::kInt8,   DType::kComplex64,
+      DType::kInt64,  DType::kQint8,  DType::kQuint8,   DType::kQint32, DType::kBfloat16, DType::kQint16, DType::kQuint16,
+      DType::kUint16, DType::kComplex128, DType::kHalf, DType::kUint32, DType::kUint64};
   static const std::vector<DType> kNone;
   if (name == "realnumbertype") return kReal;
   if (name == "numbertype") return kNumber;

@@ -16,7 +16,8 @@ void Add(const Tensor& from, Tensor* to, ThreadPool* pool) {
     using W = Compute<T>;
     const T* x = from.data<T>();
     T* sum = to->data<T>();
-    simd::ParallelFor<W>(pool, to->num_elements(), 0.4, [=](int64_t i) { sum[i] = T(W(sum[i]) + W(x[i])); });
+    simd::ParallelFor<W>(pool, to->num_elements(), 0.4,
+                         [=](int64_t i) { sum[i] = T(W(sum[i]) + W(x[i])); });
   });
 }
 
@@ -27,7 +28,8 @@ void Divide(int64_t count, Tensor* to) {
     using W = Compute<T>;
     T* sum = to->data<T>();
     const W divisor = static_cast<W>(count);
-    simd::ParallelFor<W>(nullptr, to->num_elements(), 0.4, [=](int64_t i) { sum[i] = T(W(sum[i]) / divisor); });
+    simd::ParallelFor<W>(nullptr, to->num_elements(), 0.4,
+                         [=](int64_t i) { sum[i] = T(W(sum[i]) / divisor); });
   });
 }
 
@@ -35,58 +37,84 @@ void Divide(int64_t count, Tensor* to) {
 
 Status Accumulator::CheckDense(const Tensor& values) const {
   if (values.dtype() != options_.dtype) {
-    return errors::InvalidArgument("Type mismatch: expected ", DTypeName(options_.dtype), ", got ", DTypeName(values.dtype()));
+    return errors::InvalidArgument("Type mismatch: expected ",
+                                   DTypeName(options_.dtype), ", got ",
+                                   DTypeName(values.dtype()));
   }
   if (!options_.shape.IsCompatibleWith(values.shape())) {
-    return errors::InvalidArgument("Shape mismatch: expected ", options_.shape.ToString(), ", got ", values.shape().ToString());
+    return errors::InvalidArgument("Shape mismatch: expected ",
+                                   options_.shape.ToString(), ", got ",
+                                   values.shape().ToString());
   }
   return OkStatus();
 }
 
 Status Accumulator::CheckSparse(const AccumulatedGradient& g) const {
   if (g.values.dtype() != options_.dtype) {
-    return errors::InvalidArgument("Type mismatch: expected ", DTypeName(options_.dtype), ", got ", DTypeName(g.values.dtype()));
+    return errors::InvalidArgument("Type mismatch: expected ",
+                                   DTypeName(options_.dtype), ", got ",
+                                   DTypeName(g.values.dtype()));
   }
-  if (g.indices.rank() != 1) return errors::InvalidArgument("Input indices should be vector but received shape: ", g.indices.shape().ToString());
+  if (g.indices.rank() != 1)
+    return errors::InvalidArgument(
+        "Input indices should be vector but received shape: ",
+        g.indices.shape().ToString());
   if (g.values.rank() < 1 || g.values.dim(0) != g.indices.dim(0)) {
-    return errors::InvalidArgument("Expected ", g.indices.dim(0), " non-empty input values, got shape ", g.values.shape().ToString(), ".");
+    return errors::InvalidArgument("Expected ", g.indices.dim(0),
+                                   " non-empty input values, got shape ",
+                                   g.values.shape().ToString(), ".");
   }
   PartialShape expected = options_.shape;
   if (g.dense_shape.IsInitialized()) {
     const auto dims = g.dense_shape.flat<int64_t>();
-    ASSIGN_OR_RETURN(const PartialShape given, PartialShape::Make(std::vector<int64_t>(dims.begin(), dims.end())));
+    ASSIGN_OR_RETURN(
+        const PartialShape given,
+        PartialShape::Make(std::vector<int64_t>(dims.begin(), dims.end())));
     if (!expected.IsCompatibleWith(given)) {
-      return errors::InvalidArgument("Shape mismatch: expected shape ", expected.ToString(), ", got ", given.ToString());
+      return errors::InvalidArgument("Shape mismatch: expected shape ",
+                                     expected.ToString(), ", got ",
+                                     given.ToString());
     }
     ASSIGN_OR_RETURN(expected, expected.MergeWith(given));
   }
   int64_t limit = -1;
   if (expected.rank_known()) {
-    if (expected.rank() < 1) return errors::InvalidArgument("A sparse gradient needs a shape of at least one dimension");
+    if (expected.rank() < 1)
+      return errors::InvalidArgument(
+          "A sparse gradient needs a shape of at least one dimension");
     limit = expected.dim(0);
     expected.set_dim(0, -1);
     if (!expected.IsCompatibleWith(g.values.shape())) {
-      return errors::InvalidArgument("Shape mismatch: expected values of shape ", expected.ToString(), ", got ", g.values.shape().ToString());
+      return errors::InvalidArgument(
+          "Shape mismatch: expected values of shape ", expected.ToString(),
+          ", got ", g.values.shape().ToString());
     }
   }
   for (const int64_t index : g.indices.flat<int64_t>()) {
     if (index < 0 || (limit >= 0 && index >= limit)) {
-      return errors::InvalidArgument("Row ", index, " is outside of a gradient with ", limit, " rows");
+      return errors::InvalidArgument(
+          "Row ", index, " is outside of a gradient with ", limit, " rows");
     }
   }
   return OkStatus();
 }
 
-Status Accumulator::Apply(int64_t local_step, AccumulatedGradient gradient, ThreadPool* pool) {
+Status Accumulator::Apply(int64_t local_step, AccumulatedGradient gradient,
+                          ThreadPool* pool) {
   if (options_.sparse != gradient.indices.IsInitialized()) {
-    return errors::InvalidArgument(options_.sparse ? "A sparse accumulator takes sparse gradients" : "A dense accumulator takes dense gradients");
+    return errors::InvalidArgument(
+        options_.sparse ? "A sparse accumulator takes sparse gradients"
+                        : "A dense accumulator takes dense gradients");
   }
-  RETURN_IF_ERROR(options_.sparse ? CheckSparse(gradient) : CheckDense(gradient.values));
+  RETURN_IF_ERROR(options_.sparse ? CheckSparse(gradient)
+                                  : CheckDense(gradient.values));
   Attempts finished;
   {
     MutexLock lock(mu_);
     if (local_step < global_step_) return OkStatus();
-    RETURN_IF_ERROR(options_.sparse ? AddSparse(gradient) : AddDense(std::move(gradient.values), pool));
+    RETURN_IF_ERROR(options_.sparse
+                        ? AddSparse(gradient)
+                        : AddDense(std::move(gradient.values), pool));
     ++count_;
     Flush(&finished);
   }
@@ -104,7 +132,9 @@ Status Accumulator::AddDense(Tensor values, ThreadPool* pool) {
     return OkStatus();
   }
   if (!(sum_.shape() == values.shape())) {
-    return errors::InvalidArgument("Shape mismatch: expected ", sum_.shape().ToString(), ", got ", values.shape().ToString());
+    return errors::InvalidArgument("Shape mismatch: expected ",
+                                   sum_.shape().ToString(), ", got ",
+                                   values.shape().ToString());
   }
   Add(values, &sum_, pool);
   return OkStatus();
@@ -114,11 +144,14 @@ Status Accumulator::AddSparse(const AccumulatedGradient& g) {
   Shape row_shape = g.values.shape();
   row_shape.RemoveDim(0);
   if (row_shape_known_ && count_ > 0 && !(row_shape == row_shape_)) {
-    return errors::InvalidArgument("Shape mismatch: expected rows of shape ", row_shape_.ToString(), ", got ", row_shape.ToString());
+    return errors::InvalidArgument("Shape mismatch: expected rows of shape ",
+                                   row_shape_.ToString(), ", got ",
+                                   row_shape.ToString());
   }
   row_shape_ = row_shape;
   row_shape_known_ = true;
-  std::map<int64_t, Row> added;  // rows that repeat within a gradient count once
+  std::map<int64_t, Row>
+      added;  // rows that repeat within a gradient count once
   for (int64_t i = 0; i < g.indices.num_elements(); ++i) {
     const Tensor values = g.values.SliceRows(i, i + 1).Reshaped(row_shape);
     Row& row = added[g.indices.data<int64_t>()[i]];
@@ -157,10 +190,13 @@ StatusOr<AccumulatedGradient> Accumulator::TakeSparse() {
   for (const auto& [index, row] : rows) {
     Tensor values = row.values;
     if (options_.mean) Divide(row.count, &values);
-    std::memcpy(static_cast<char*>(taken.values.raw()) + static_cast<size_t>(i) * values.ByteSize(), values.raw(), values.ByteSize());
+    std::memcpy(static_cast<char*>(taken.values.raw()) +
+                    static_cast<size_t>(i) * values.ByteSize(),
+                values.raw(), values.ByteSize());
     taken.indices.data<int64_t>()[i++] = index;
   }
-  std::vector<int64_t> dims = {options_.shape.rank() > 0 ? options_.shape.dim(0) : -1};
+  std::vector<int64_t> dims = {options_.shape.rank() > 0 ? options_.shape.dim(0)
+                                                         : -1};
   dims.insert(dims.end(), row_shape_.dims().begin(), row_shape_.dims().end());
   taken.dense_shape = Tensor::Vector(dims);
   return taken;
@@ -177,8 +213,11 @@ void Accumulator::Flush(Attempts* finished) {
   }
 }
 
-void Accumulator::Take(int64_t num_required, Cancellation* cancellation, ThreadPool* pool, TakeDone done) {
-  if (num_required <= 0) return done(errors::InvalidArgument("Argument num_required must be positive"));
+void Accumulator::Take(int64_t num_required, Cancellation* cancellation,
+                       ThreadPool* pool, TakeDone done) {
+  if (num_required <= 0)
+    return done(
+        errors::InvalidArgument("Argument num_required must be positive"));
   auto attempt = std::make_shared<Attempt>();
   attempt->required = num_required;
   attempt->cancellation = cancellation;
@@ -190,7 +229,9 @@ void Accumulator::Take(int64_t num_required, Cancellation* cancellation, ThreadP
     takes_.push_back(attempt);
     Flush(&finished);
     if (!attempt->finished && cancellation != nullptr &&
-        !cancellation->Register([self = Ref<Accumulator>::Share(this), attempt] { self->Cancel(attempt); }, &attempt->token)) {
+        !cancellation->Register([self = Ref<Accumulator>::Share(this),
+                                 attempt] { self->Cancel(attempt); },
+                                &attempt->token)) {
       takes_.remove(attempt);
       attempt->finished = true;
       attempt->result = cancellation->status();
@@ -219,15 +260,19 @@ void Accumulator::Report(const Attempts& finished, const Attempt* own) {
   for (const AttemptPtr& a : finished) {
     if (a->token >= 0) a->cancellation->TryDeregister(a->token);
     auto call = [a] { a->done(std::move(a->result)); };
-    if (a.get() == own || a->pool == nullptr) call();
-    else a->pool->Schedule(std::function<void()>(std::move(call)));
+    if (a.get() == own || a->pool == nullptr)
+      call();
+    else
+      a->pool->Schedule(std::function<void()>(std::move(call)));
   }
 }
 
 void Accumulator::SetGlobalStep(int64_t step) {
   MutexLock lock(mu_);
   if (step < global_step_) {
-    LogWarning(absl::StrCat("Accumulator ", options_.name, ": global step set back from ", global_step_, " to ", step));
+    LogWarning(absl::StrCat("Accumulator ", options_.name,
+                            ": global step set back from ", global_step_,
+                            " to ", step));
   }
   global_step_ = step;
 }

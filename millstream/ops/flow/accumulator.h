@@ -17,13 +17,16 @@ namespace millstream {
 // A gradient, dense (values alone) or as rows of it.
 struct AccumulatedGradient {
   Tensor values;
-  Tensor indices;      // int64, one for each row of values; uninitialized in dense gradients
+  Tensor indices;  // int64, one for each row of values; uninitialized in dense
+                   // gradients
   Tensor dense_shape;  // int64; may be uninitialized
 };
 
-// Where the gradients of one variable meet: workers apply theirs, and whoever takes gets the mean (or sum) of all once there
-// are enough of them. Gradients computed from older state than the global step are dropped without an error. Thread-safe;
-// takes never block, but wait in order and go on when somebody applies (see Queue for how `done` is called).
+// Where the gradients of one variable meet: workers apply theirs, and whoever
+// takes gets the mean (or sum) of all once there are enough of them. Gradients
+// computed from older state than the global step are dropped without an error.
+// Thread-safe; takes never block, but wait in order and go on when somebody
+// applies (see Queue for how `done` is called).
 class Accumulator final : public Resource {
  public:
   struct Options {
@@ -38,12 +41,18 @@ class Accumulator final : public Resource {
   explicit Accumulator(Options options) : options_(std::move(options)) {}
 
   const Options& options() const { return options_; }
-  std::string DebugString() const override { return absl::StrCat("Accumulator ", options_.name); }
+  std::string DebugString() const override {
+    return absl::StrCat("Accumulator ", options_.name);
+  }
 
-  // InvalidArgument if the gradient cannot be of the accumulator's shape. Adding uses `pool` (null: this thread alone).
-  Status Apply(int64_t local_step, AccumulatedGradient gradient, ThreadPool* pool);
-  // Once at least `num_required` gradients are there: gives their mean or sum, starts anew, and moves the global step on.
-  void Take(int64_t num_required, Cancellation* cancellation, ThreadPool* pool, TakeDone done);
+  // InvalidArgument if the gradient cannot be of the accumulator's shape.
+  // Adding uses `pool` (null: this thread alone).
+  Status Apply(int64_t local_step, AccumulatedGradient gradient,
+               ThreadPool* pool);
+  // Once at least `num_required` gradients are there: gives their mean or sum,
+  // starts anew, and moves the global step on.
+  void Take(int64_t num_required, Cancellation* cancellation, ThreadPool* pool,
+            TakeDone done);
   // Gradients of older steps are dropped from now on.
   void SetGlobalStep(int64_t step);
   int64_t NumAccumulated();
@@ -68,8 +77,10 @@ class Accumulator final : public Resource {
 
   Status CheckDense(const Tensor& values) const;
   Status CheckSparse(const AccumulatedGradient& gradient) const;
-  Status AddDense(Tensor values, ThreadPool* pool) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  Status AddSparse(const AccumulatedGradient& gradient) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  Status AddDense(Tensor values, ThreadPool* pool)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  Status AddSparse(const AccumulatedGradient& gradient)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   StatusOr<AccumulatedGradient> TakeDense() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   StatusOr<AccumulatedGradient> TakeSparse() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Flush(Attempts* finished) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -82,7 +93,8 @@ class Accumulator final : public Resource {
   int64_t global_step_ ABSL_GUARDED_BY(mu_) = 0;
   Tensor sum_ ABSL_GUARDED_BY(mu_);
   std::map<int64_t, Row> rows_ ABSL_GUARDED_BY(mu_);
-  Shape row_shape_ ABSL_GUARDED_BY(mu_);  // of sparse gradients, once there is one
+  Shape row_shape_
+      ABSL_GUARDED_BY(mu_);  // of sparse gradients, once there is one
   bool row_shape_known_ ABSL_GUARDED_BY(mu_) = false;
   Attempts takes_ ABSL_GUARDED_BY(mu_);
 };

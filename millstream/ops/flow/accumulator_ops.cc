@@ -7,15 +7,19 @@
 namespace millstream {
 namespace {
 
-// Finds or makes the accumulator, and keeps its handle until the container is reset. Without a shared name it belongs to
-// this kernel alone.
+// Finds or makes the accumulator, and keeps its handle until the container is
+// reset. Without a shared name it belongs to this kernel alone.
 class AccumulatorOp final : public Kernel {
  public:
   explicit AccumulatorOp(KernelInit& init)
-      : resources_(init.resources()), string_handle_(!absl::StartsWith(init.op().name, "Resource")),
-        container_(init.Attr<std::string>("container")), name_(init.Attr<std::string>("shared_name")), private_(name_.empty()) {
+      : resources_(init.resources()),
+        string_handle_(!absl::StartsWith(init.op().name, "Resource")),
+        container_(init.Attr<std::string>("container")),
+        name_(init.Attr<std::string>("shared_name")),
+        private_(name_.empty()) {
     if (container_.empty()) container_ = resources_->default_container();
-    if (private_) name_ = absl::StrCat(resources_->UniqueName(""), "_", init.node_name());
+    if (private_)
+      name_ = absl::StrCat(resources_->UniqueName(""), "_", init.node_name());
     options_.name = name_;
     options_.dtype = init.Attr<DType>("dtype");
     options_.shape = init.Attr<PartialShape>("shape");
@@ -30,27 +34,36 @@ class AccumulatorOp final : public Kernel {
   Status Compute(KernelContext& ctx) override {
     MutexLock lock(mu_);
     if (!accumulator_ || !accumulator_->alive()) RETURN_IF_ERROR(Find(ctx));
-    if (string_handle_) ctx.set_output_ref(0, strings_);
-    else ctx.set_output(0, handle_);
+    if (string_handle_)
+      ctx.set_output_ref(0, strings_);
+    else
+      ctx.set_output(0, handle_);
     return OkStatus();
   }
 
  private:
   Status Find(KernelContext& ctx) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    ASSIGN_OR_RETURN(Ref<Accumulator> found,
-                     ctx.resources()->LookupOrCreate<Accumulator>(container_, name_, [this]() -> StatusOr<Ref<Accumulator>> {
-                       return MakeRef<Accumulator>(options_);
-                     }));
+    ASSIGN_OR_RETURN(
+        Ref<Accumulator> found,
+        ctx.resources()->LookupOrCreate<Accumulator>(
+            container_, name_, [this]() -> StatusOr<Ref<Accumulator>> {
+              return MakeRef<Accumulator>(options_);
+            }));
     const Accumulator::Options& o = found->options();
-    if (o.dtype != options_.dtype || o.sparse != options_.sparse || o.mean != options_.mean || !(o.shape == options_.shape)) {
-      return errors::InvalidArgument("Shared conditional accumulator '", name_, "' is ", o.sparse ? "sparse, " : "dense, ",
-                                     DTypeName(o.dtype), o.shape.ToString(), o.mean ? ", MEAN" : ", SUM", "; requested was ",
-                                     options_.sparse ? "sparse, " : "dense, ", DTypeName(options_.dtype), options_.shape.ToString(),
-                                     options_.mean ? ", MEAN" : ", SUM");
+    if (o.dtype != options_.dtype || o.sparse != options_.sparse ||
+        o.mean != options_.mean || !(o.shape == options_.shape)) {
+      return errors::InvalidArgument(
+          "Shared conditional accumulator '", name_, "' is ",
+          o.sparse ? "sparse, " : "dense, ", DTypeName(o.dtype),
+          o.shape.ToString(), o.mean ? ", MEAN" : ", SUM", "; requested was ",
+          options_.sparse ? "sparse, " : "dense, ", DTypeName(options_.dtype),
+          options_.shape.ToString(), options_.mean ? ", MEAN" : ", SUM");
     }
     accumulator_ = std::move(found);
     strings_ = MakeStringHandle(container_, name_);
-    handle_ = MakeHandle(*ctx.device(), container_, name_, "N10tensorflow26ConditionalAccumulatorBaseE", accumulator_);
+    handle_ =
+        MakeHandle(*ctx.device(), container_, name_,
+                   "N10tensorflow26ConditionalAccumulatorBaseE", accumulator_);
     return OkStatus();
   }
 
@@ -68,11 +81,14 @@ class AccumulatorOp final : public Kernel {
 
 Status CheckScalar(const Tensor& t, const char* what) {
   if (t.rank() == 0) return OkStatus();
-  return errors::InvalidArgument("Argument ", what, " must be scalar, but had bad shape ", t.shape().ToString());
+  return errors::InvalidArgument("Argument ", what,
+                                 " must be scalar, but had bad shape ",
+                                 t.shape().ToString());
 }
 
 Status ApplyCpu(KernelContext& ctx) {
-  ASSIGN_OR_RETURN(Ref<Accumulator> accumulator, HandleInput<Accumulator>(ctx, 0));
+  ASSIGN_OR_RETURN(Ref<Accumulator> accumulator,
+                   HandleInput<Accumulator>(ctx, 0));
   RETURN_IF_ERROR(CheckScalar(ctx.input(1), "local_step"));
   const int64_t local_step = ctx.input(1).scalar<int64_t>();
   AccumulatedGradient gradient;
@@ -82,21 +98,26 @@ Status ApplyCpu(KernelContext& ctx) {
 
 class SparseApply final : public Kernel {
  public:
-  explicit SparseApply(KernelInit& init) : has_known_shape_(init.Attr<bool>("has_known_shape")) {}
+  explicit SparseApply(KernelInit& init)
+      : has_known_shape_(init.Attr<bool>("has_known_shape")) {}
 
   Status Compute(KernelContext& ctx) override {
-    ASSIGN_OR_RETURN(Ref<Accumulator> accumulator, HandleInput<Accumulator>(ctx, 0));
+    ASSIGN_OR_RETURN(Ref<Accumulator> accumulator,
+                     HandleInput<Accumulator>(ctx, 0));
     RETURN_IF_ERROR(CheckScalar(ctx.input(1), "local_step"));
     AccumulatedGradient gradient;
     gradient.indices = ctx.input(2);
     gradient.values = ctx.input(3);
     if (has_known_shape_) {
       if (ctx.input(4).rank() != 1) {
-        return errors::InvalidArgument("Input shape should be a vector but received shape: ", ctx.input(4).shape().ToString());
+        return errors::InvalidArgument(
+            "Input shape should be a vector but received shape: ",
+            ctx.input(4).shape().ToString());
       }
       gradient.dense_shape = ctx.input(4);
     }
-    return accumulator->Apply(ctx.input(1).scalar<int64_t>(), std::move(gradient), ctx.pool());
+    return accumulator->Apply(ctx.input(1).scalar<int64_t>(),
+                              std::move(gradient), ctx.pool());
   }
 
  private:
@@ -113,18 +134,23 @@ class Take final : public AsyncKernel {
     if (!accumulator.ok()) return done(accumulator.status());
     const Accumulator::Options& options = (*accumulator)->options();
     if (options.sparse != kSparse || options.dtype != dtype_) {
-      return done(errors::InvalidArgument("Signature mismatch: the accumulator is ", options.sparse ? "sparse, " : "dense, ",
-                                          DTypeName(options.dtype)));
+      return done(errors::InvalidArgument(
+          "Signature mismatch: the accumulator is ",
+          options.sparse ? "sparse, " : "dense, ", DTypeName(options.dtype)));
     }
-    if (Status status = CheckScalar(ctx.input(1), "num_required"); !status.ok()) return done(status);
-    (*accumulator)->Take(ctx.input(1).scalar<int32_t>(), ctx.cancellation(), ctx.step().pool,
-                         [&ctx, done = std::move(done)](StatusOr<AccumulatedGradient> taken) {
-                           if (!taken.ok()) return done(taken.status());
-                           if (kSparse) ctx.set_output(0, std::move(taken->indices));
-                           ctx.set_output(kSparse ? 1 : 0, std::move(taken->values));
-                           if (kSparse) ctx.set_output(2, std::move(taken->dense_shape));
-                           done(OkStatus());
-                         });
+    if (Status status = CheckScalar(ctx.input(1), "num_required"); !status.ok())
+      return done(status);
+    (*accumulator)
+        ->Take(ctx.input(1).scalar<int32_t>(), ctx.cancellation(),
+               ctx.step().pool,
+               [&ctx,
+                done = std::move(done)](StatusOr<AccumulatedGradient> taken) {
+                 if (!taken.ok()) return done(taken.status());
+                 if (kSparse) ctx.set_output(0, std::move(taken->indices));
+                 ctx.set_output(kSparse ? 1 : 0, std::move(taken->values));
+                 if (kSparse) ctx.set_output(2, std::move(taken->dense_shape));
+                 done(OkStatus());
+               });
   }
 
  private:
@@ -132,13 +158,16 @@ class Take final : public AsyncKernel {
 };
 
 Status NumAccumulatedCpu(KernelContext& ctx) {
-  ASSIGN_OR_RETURN(Ref<Accumulator> accumulator, HandleInput<Accumulator>(ctx, 0));
-  ctx.set_output(0, Tensor::Scalar<int32_t>(static_cast<int32_t>(accumulator->NumAccumulated())));
+  ASSIGN_OR_RETURN(Ref<Accumulator> accumulator,
+                   HandleInput<Accumulator>(ctx, 0));
+  ctx.set_output(0, Tensor::Scalar<int32_t>(
+                        static_cast<int32_t>(accumulator->NumAccumulated())));
   return OkStatus();
 }
 
 Status SetGlobalStepCpu(KernelContext& ctx) {
-  ASSIGN_OR_RETURN(Ref<Accumulator> accumulator, HandleInput<Accumulator>(ctx, 0));
+  ASSIGN_OR_RETURN(Ref<Accumulator> accumulator,
+                   HandleInput<Accumulator>(ctx, 0));
   RETURN_IF_ERROR(CheckScalar(ctx.input(1), "new_global_step"));
   accumulator->SetGlobalStep(ctx.input(1).scalar<int64_t>());
   return OkStatus();
@@ -155,88 +184,122 @@ Status SparseTakeShape(ShapeContext& c) {
   return OkStatus();
 }
 
-#define ACCUMULATOR_ATTRS                                                                              \
-  .Attr("dtype: numbertype").Attr("shape: shape").Attr("container: string = ''")                       \
-      .Attr("shared_name: string = ''").Attr("reduction_type: {'MEAN', 'SUM'} = 'MEAN'").Stateful()
+#define ACCUMULATOR_ATTRS                               \
+  .Attr("dtype: numbertype")                            \
+      .Attr("shape: shape")                             \
+      .Attr("container: string = ''")                   \
+      .Attr("shared_name: string = ''")                 \
+      .Attr("reduction_type: {'MEAN', 'SUM'} = 'MEAN'") \
+      .Stateful()
 
 OP("ConditionalAccumulator")
-    .Output("handle: Ref(string)") ACCUMULATOR_ATTRS
-    .Shape(StringHandleShape)
+    .Output("handle: Ref(string)") ACCUMULATOR_ATTRS.Shape(StringHandleShape)
     .CpuFor<AccumulatorOp>(FloatTypes{}, "dtype")
     .Doc("Collects gradients until there are enough of them.");
 
 OP("ResourceConditionalAccumulator")
-    .Output("handle: resource") ACCUMULATOR_ATTRS
-    .Shape(ScalarShape)
+    .Output("handle: resource") ACCUMULATOR_ATTRS.Shape(ScalarShape)
     .CpuFor<AccumulatorOp>(FloatTypes{}, "dtype")
     .Doc("ConditionalAccumulator with a resource handle.");
 
 OP("SparseConditionalAccumulator")
-    .Output("handle: Ref(string)") ACCUMULATOR_ATTRS
-    .Shape(StringHandleShape)
+    .Output("handle: Ref(string)") ACCUMULATOR_ATTRS.Shape(StringHandleShape)
     .CpuFor<AccumulatorOp>(FloatTypes{}, "dtype")
     .Doc("Collects sparse gradients until there are enough of them.");
 #undef ACCUMULATOR_ATTRS
 
 OP("AccumulatorApplyGradient")
-    .Input("handle: Ref(string)").Input("local_step: int64").Input("gradient: dtype").Attr("dtype: numbertype")
+    .Input("handle: Ref(string)")
+    .Input("local_step: int64")
+    .Input("gradient: dtype")
+    .Attr("dtype: numbertype")
     .Shape(NoOutputs)
     .Cpu(ApplyCpu)
     .Doc("Adds a gradient, unless it is older than the global step.");
 
 OP("ResourceAccumulatorApplyGradient")
-    .Input("handle: resource").Input("local_step: int64").Input("gradient: dtype").Attr("dtype: numbertype").Stateful()
+    .Input("handle: resource")
+    .Input("local_step: int64")
+    .Input("gradient: dtype")
+    .Attr("dtype: numbertype")
+    .Stateful()
     .Shape(NoOutputs)
     .Cpu(ApplyCpu)
     .Doc("AccumulatorApplyGradient with a resource handle.");
 
 OP("SparseAccumulatorApplyGradient")
-    .Input("handle: Ref(string)").Input("local_step: int64").Input("gradient_indices: int64")
-    .Input("gradient_values: dtype").Input("gradient_shape: int64").Attr("dtype: numbertype")
+    .Input("handle: Ref(string)")
+    .Input("local_step: int64")
+    .Input("gradient_indices: int64")
+    .Input("gradient_values: dtype")
+    .Input("gradient_shape: int64")
+    .Attr("dtype: numbertype")
     .Attr("has_known_shape: bool")
     .Shape(NoOutputs)
     .Cpu<SparseApply>()
-    .Doc("Adds rows of a gradient, unless they are older than the global step.");
+    .Doc(
+        "Adds rows of a gradient, unless they are older than the global step.");
 
 OP("AccumulatorTakeGradient")
-    .Input("handle: Ref(string)").Input("num_required: int32").Output("average: dtype").Attr("dtype: numbertype")
+    .Input("handle: Ref(string)")
+    .Input("num_required: int32")
+    .Output("average: dtype")
+    .Attr("dtype: numbertype")
     .Shape(UnknownShape)
     .Cpu<Take<false>>()
-    .Doc("The mean (or sum) of the gradients, once there are enough; then the accumulator starts anew.");
+    .Doc(
+        "The mean (or sum) of the gradients, once there are enough; then the "
+        "accumulator starts anew.");
 
 OP("ResourceAccumulatorTakeGradient")
-    .Input("handle: resource").Input("num_required: int32").Output("average: dtype").Attr("dtype: numbertype").Stateful()
+    .Input("handle: resource")
+    .Input("num_required: int32")
+    .Output("average: dtype")
+    .Attr("dtype: numbertype")
+    .Stateful()
     .Shape(UnknownShape)
     .Cpu<Take<false>>()
     .Doc("AccumulatorTakeGradient with a resource handle.");
 
 OP("SparseAccumulatorTakeGradient")
-    .Input("handle: Ref(string)").Input("num_required: int32").Output("indices: int64").Output("values: dtype")
-    .Output("shape: int64").Attr("dtype: numbertype")
+    .Input("handle: Ref(string)")
+    .Input("num_required: int32")
+    .Output("indices: int64")
+    .Output("values: dtype")
+    .Output("shape: int64")
+    .Attr("dtype: numbertype")
     .Shape(SparseTakeShape)
     .Cpu<Take<true>>()
-    .Doc("The mean (or sum) of each row over the gradients that have it, once there are enough.");
+    .Doc(
+        "The mean (or sum) of each row over the gradients that have it, once "
+        "there are enough.");
 
 OP("AccumulatorNumAccumulated")
-    .Input("handle: Ref(string)").Output("num_accumulated: int32")
+    .Input("handle: Ref(string)")
+    .Output("num_accumulated: int32")
     .Shape(ScalarShape)
     .Cpu(NumAccumulatedCpu)
     .Doc("How many gradients were added since the last take.");
 
 OP("ResourceAccumulatorNumAccumulated")
-    .Input("handle: resource").Output("num_accumulated: int32").Stateful()
+    .Input("handle: resource")
+    .Output("num_accumulated: int32")
+    .Stateful()
     .Shape(ScalarShape)
     .Cpu(NumAccumulatedCpu)
     .Doc("AccumulatorNumAccumulated with a resource handle.");
 
 OP("AccumulatorSetGlobalStep")
-    .Input("handle: Ref(string)").Input("new_global_step: int64")
+    .Input("handle: Ref(string)")
+    .Input("new_global_step: int64")
     .Shape(NoOutputs)
     .Cpu(SetGlobalStepCpu)
     .Doc("Gradients of older steps are dropped from now on.");
 
 OP("ResourceAccumulatorSetGlobalStep")
-    .Input("handle: resource").Input("new_global_step: int64").Stateful()
+    .Input("handle: resource")
+    .Input("new_global_step: int64")
+    .Stateful()
     .Shape(NoOutputs)
     .Cpu(SetGlobalStepCpu)
     .Doc("AccumulatorSetGlobalStep with a resource handle.");

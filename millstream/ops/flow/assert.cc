@@ -12,12 +12,14 @@ class Assert final : public Kernel {
   Status Compute(KernelContext& ctx) override {
     const Tensor& condition = ctx.input(0);
     if (condition.rank() != 0) {
-      return errors::InvalidArgument("In[0] should be a scalar: ", condition.shape().ToString());
+      return errors::InvalidArgument("In[0] should be a scalar: ",
+                                     condition.shape().ToString());
     }
     if (condition.scalar<bool>()) return OkStatus();
     std::string message = "assertion failed:";
     for (int i = 1; i < ctx.num_inputs(); ++i) {
-      absl::StrAppend(&message, " [", SummarizeForPrint(ctx.input(i), summarize_), "]");
+      absl::StrAppend(&message, " [",
+                      SummarizeForPrint(ctx.input(i), summarize_), "]");
     }
     return errors::InvalidArgument(message);
   }
@@ -27,7 +29,11 @@ class Assert final : public Kernel {
 };
 
 OP("Assert")
-    .Input("condition: bool").Input("data: T").Attr("T: list(type) >= 1").Attr("summarize: int = 3").Stateful()
+    .Input("condition: bool")
+    .Input("data: T")
+    .Attr("T: list(type) >= 1")
+    .Attr("summarize: int = 3")
+    .Stateful()
     .Shape(NoOutputs)
     .NotDifferentiable()
     .Cpu<Assert>()

@@ -5,7 +5,8 @@
 namespace millstream {
 namespace {
 
-// Frames and iterations are the executor's business: the kernels only pass their input on.
+// Frames and iterations are the executor's business: the kernels only pass
+// their input on.
 Status PassValue(KernelContext& ctx) {
   ctx.set_output(0, ctx.TakeInput(0));
   return OkStatus();
@@ -18,66 +19,86 @@ Status PassRef(KernelContext& ctx) {
 
 Status LoopCondCpu(KernelContext& ctx) {
   if (ctx.input(0).rank() != 0) {
-    return errors::InvalidArgument("LoopCond takes a scalar, got shape ", ctx.input(0).shape().ToString());
+    return errors::InvalidArgument("LoopCond takes a scalar, got shape ",
+                                   ctx.input(0).shape().ToString());
   }
   return PassValue(ctx);
 }
 
-// What enters a loop may leave an iteration in another shape, unless it is constant.
+// What enters a loop may leave an iteration in another shape, unless it is
+// constant.
 Status EnterShape(ShapeContext& c) {
   bool is_constant = false;
   RETURN_IF_ERROR(c.GetAttr("is_constant", &is_constant));
   if (is_constant) c.set_output(0, c.input(0));
-  if (c.input_handle_dtype(0) != DType::kInvalid) c.set_output_handle(0, c.input_handle_shape(0), c.input_handle_dtype(0));
+  if (c.input_handle_dtype(0) != DType::kInvalid)
+    c.set_output_handle(0, c.input_handle_shape(0), c.input_handle_dtype(0));
   return OkStatus();
 }
 
 OP("Enter")
-    .Input("data: T").Output("output: T").Attr("T: type").Attr("frame_name: string")
-    .Attr("is_constant: bool = false").Attr("parallel_iterations: int = 10")
+    .Input("data: T")
+    .Output("output: T")
+    .Attr("T: type")
+    .Attr("frame_name: string")
+    .Attr("is_constant: bool = false")
+    .Attr("parallel_iterations: int = 10")
     .Shape(EnterShape)
     .Gradient(EnterGrad)
     .Cpu(PassValue)
     .Doc("Brings a value into the frame of a loop.");
 
 OP("RefEnter")
-    .Input("data: Ref(T)").Output("output: Ref(T)").Attr("T: type").Attr("frame_name: string")
-    .Attr("is_constant: bool = false").Attr("parallel_iterations: int = 10")
+    .Input("data: Ref(T)")
+    .Output("output: Ref(T)")
+    .Attr("T: type")
+    .Attr("frame_name: string")
+    .Attr("is_constant: bool = false")
+    .Attr("parallel_iterations: int = 10")
     .Shape(EnterShape)
     .Gradient(EnterGrad)
     .Cpu(PassRef)
     .Doc("Enter for references.");
 
 OP("Exit")
-    .Input("data: T").Output("output: T").Attr("T: type")
+    .Input("data: T")
+    .Output("output: T")
+    .Attr("T: type")
     .Shape(UnchangedShape)
     .Gradient(ExitGrad)
     .Cpu(PassValue)
     .Doc("Brings a value out of the frame of a loop.");
 
 OP("RefExit")
-    .Input("data: Ref(T)").Output("output: Ref(T)").Attr("T: type")
+    .Input("data: Ref(T)")
+    .Output("output: Ref(T)")
+    .Attr("T: type")
     .Shape(UnchangedShape)
     .Gradient(ExitGrad)
     .Cpu(PassRef)
     .Doc("Exit for references.");
 
 OP("NextIteration")
-    .Input("data: T").Output("output: T").Attr("T: type")
+    .Input("data: T")
+    .Output("output: T")
+    .Attr("T: type")
     .Shape(UnchangedShape)
     .Gradient(NextIterationGrad)
     .Cpu(PassValue)
     .Doc("Brings a value to the next iteration of a loop.");
 
 OP("RefNextIteration")
-    .Input("data: Ref(T)").Output("output: Ref(T)").Attr("T: type")
+    .Input("data: Ref(T)")
+    .Output("output: Ref(T)")
+    .Attr("T: type")
     .Shape(UnchangedShape)
     .Gradient(NextIterationGrad)
     .Cpu(PassRef)
     .Doc("NextIteration for references.");
 
 OP("LoopCond")
-    .Input("input: bool").Output("output: bool")
+    .Input("input: bool")
+    .Output("output: bool")
     .Shape(ScalarShape)
     .NotDifferentiable()
     .Cpu(LoopCondCpu)
@@ -91,10 +112,13 @@ OP("ControlTrigger")
 class Abort final : public Kernel {
  public:
   explicit Abort(KernelInit& init)
-      : message_(init.Attr<std::string>("error_msg")), quiet_(init.Attr<bool>("exit_without_error")) {}
-  // A graph must not end the process that serves others: the step fails instead.
+      : message_(init.Attr<std::string>("error_msg")),
+        quiet_(init.Attr<bool>("exit_without_error")) {}
+  // A graph must not end the process that serves others: the step fails
+  // instead.
   Status Compute(KernelContext&) override {
-    return quiet_ ? OkStatus() : errors::Aborted("Abort_op intentional failure; ", message_);
+    return quiet_ ? OkStatus()
+                  : errors::Aborted("Abort_op intentional failure; ", message_);
   }
 
  private:
@@ -103,7 +127,8 @@ class Abort final : public Kernel {
 };
 
 OP("Abort")
-    .Attr("error_msg: string = ''").Attr("exit_without_error: bool = false")
+    .Attr("error_msg: string = ''")
+    .Attr("exit_without_error: bool = false")
     .Shape(NoOutputs)
     .Cpu<Abort>()
     .Doc("Fails the step.");

@@ -19,14 +19,17 @@ void Write(std::FILE* to, const std::string& text) {
 class Print final : public Kernel {
  public:
   explicit Print(KernelInit& init)
-      : message_(init.Attr<std::string>("message")), first_n_(init.Attr<int64_t>("first_n")),
+      : message_(init.Attr<std::string>("message")),
+        first_n_(init.Attr<int64_t>("first_n")),
         summarize_(init.Attr<int>("summarize")) {}
 
   Status Compute(KernelContext& ctx) override {
-    if (first_n_ < 0 || calls_.fetch_add(1, std::memory_order_relaxed) < first_n_) {
+    if (first_n_ < 0 ||
+        calls_.fetch_add(1, std::memory_order_relaxed) < first_n_) {
       std::string text = message_;
       for (int i = 1; i < ctx.num_inputs(); ++i) {
-        absl::StrAppend(&text, "[", SummarizeForPrint(ctx.input(i), summarize_), "]");
+        absl::StrAppend(&text, "[", SummarizeForPrint(ctx.input(i), summarize_),
+                        "]");
       }
       Write(stderr, text + "\n");
     }
@@ -43,37 +46,51 @@ class Print final : public Kernel {
 
 class PrintV2 final : public Kernel {
  public:
-  explicit PrintV2(KernelInit& init) : stream_(init.Attr<std::string>("output_stream")), end_(init.Attr<std::string>("end")) {
+  explicit PrintV2(KernelInit& init)
+      : stream_(init.Attr<std::string>("output_stream")),
+        end_(init.Attr<std::string>("end")) {
     absl::string_view path = stream_;
     if (absl::ConsumePrefix(&path, "file://")) {
       path_ = std::string(path);
-    } else if (stream_ != "stdout" && stream_ != "stderr" && stream_ != "log(info)" && stream_ != "log(warning)" &&
+    } else if (stream_ != "stdout" && stream_ != "stderr" &&
+               stream_ != "log(info)" && stream_ != "log(warning)" &&
                stream_ != "log(error)") {
-      init.Fail(errors::InvalidArgument("Unknown output stream: ", stream_,
-                                        ", Valid streams are: log(info), log(warning), log(error), stdout, stderr, file://"));
+      init.Fail(errors::InvalidArgument(
+          "Unknown output stream: ", stream_,
+          ", Valid streams are: log(info), log(warning), log(error), stdout, "
+          "stderr, file://"));
     }
   }
 
   Status Compute(KernelContext& ctx) override {
     const Tensor& input = ctx.input(0);
     if (input.rank() != 0) {
-      return errors::InvalidArgument("Input is expected to be scalar, but got ", input.shape().ToString());
+      return errors::InvalidArgument("Input is expected to be scalar, but got ",
+                                     input.shape().ToString());
     }
     const std::string text = input.scalar<std::string>() + end_;
     if (!path_.empty()) return Append(text);
-    if (stream_ == "stdout") Write(stdout, text);
-    else if (stream_ == "stderr") Write(stderr, text);
-    else Log(stream_ == "log(info)" ? LogLevel::kInfo : stream_ == "log(warning)" ? LogLevel::kWarning : LogLevel::kError,
-             absl::StripSuffix(text, "\n"));
+    if (stream_ == "stdout")
+      Write(stdout, text);
+    else if (stream_ == "stderr")
+      Write(stderr, text);
+    else
+      Log(stream_ == "log(info)"      ? LogLevel::kInfo
+          : stream_ == "log(warning)" ? LogLevel::kWarning
+                                      : LogLevel::kError,
+          absl::StripSuffix(text, "\n"));
     return OkStatus();
   }
 
  private:
   Status Append(const std::string& text) const {
     std::FILE* file = std::fopen(path_.c_str(), "a");
-    if (file == nullptr) return errors::InvalidArgument("Cannot open ", path_, " to print to");
-    const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
-    if (std::fclose(file) != 0 || !written) return errors::DataLoss("Cannot write to ", path_);
+    if (file == nullptr)
+      return errors::InvalidArgument("Cannot open ", path_, " to print to");
+    const bool written =
+        std::fwrite(text.data(), 1, text.size(), file) == text.size();
+    if (std::fclose(file) != 0 || !written)
+      return errors::DataLoss("Cannot write to ", path_);
     return OkStatus();
   }
 
@@ -83,8 +100,15 @@ class PrintV2 final : public Kernel {
 };
 
 OP("Print")
-    .Input("input: T").Input("data: U").Output("output: T").Attr("T: type").Attr("U: list(type) >= 0")
-    .Attr("message: string = ''").Attr("first_n: int = -1").Attr("summarize: int = 3").Stateful()
+    .Input("input: T")
+    .Input("data: U")
+    .Output("output: T")
+    .Attr("T: type")
+    .Attr("U: list(type) >= 0")
+    .Attr("message: string = ''")
+    .Attr("first_n: int = -1")
+    .Attr("summarize: int = 3")
+    .Stateful()
     .Shape(UnchangedShape)
     .Gradient([](GradContext& g) {
       g.set_dx(0, g.grad(0));
@@ -94,10 +118,15 @@ OP("Print")
     .Doc("Passes its input on and prints the data to standard error.");
 
 OP("PrintV2")
-    .Input("input: string").Attr("output_stream: string = 'stderr'").Attr("end: string = '\n'").Stateful()
+    .Input("input: string")
+    .Attr("output_stream: string = 'stderr'")
+    .Attr("end: string = '\n'")
+    .Stateful()
     .Shape(NoOutputs)
     .Cpu<PrintV2>()
-    .Doc("Prints a string to standard output, standard error, the log or a file.");
+    .Doc(
+        "Prints a string to standard output, standard error, the log or a "
+        "file.");
 
 }  // namespace
 }  // namespace millstream

@@ -14,7 +14,8 @@ namespace millstream {
 
 using QueueElement = std::vector<Tensor>;  // one tensor for each component
 
-// What is in a queue, and in which order it leaves. Not thread-safe: the queue locks.
+// What is in a queue, and in which order it leaves. Not thread-safe: the queue
+// locks.
 class QueueStore {
  public:
   virtual ~QueueStore() = default;
@@ -22,15 +23,20 @@ class QueueStore {
   virtual void Add(QueueElement element) = 0;
   // REQUIRES: size() > 0.
   virtual QueueElement Take() = 0;
-  // Undoes the Take()s of an operation that could not finish; `elements` are in the order in which they were taken.
+  // Undoes the Take()s of an operation that could not finish; `elements` are in
+  // the order in which they were taken.
   virtual void PutBack(std::vector<QueueElement> elements) = 0;
 };
 
 // First in, first out.
 class FifoStore final : public QueueStore {
  public:
-  int64_t size() const override { return static_cast<int64_t>(elements_.size()); }
-  void Add(QueueElement element) override { elements_.push_back(std::move(element)); }
+  int64_t size() const override {
+    return static_cast<int64_t>(elements_.size());
+  }
+  void Add(QueueElement element) override {
+    elements_.push_back(std::move(element));
+  }
   QueueElement Take() override;
   void PutBack(std::vector<QueueElement> elements) override;
 
@@ -38,12 +44,17 @@ class FifoStore final : public QueueStore {
   std::deque<QueueElement> elements_;
 };
 
-// A random one, chosen as TensorFlow does for the same seeds. Two zeros: another order every time.
+// A random one, chosen as TensorFlow does for the same seeds. Two zeros:
+// another order every time.
 class ShuffleStore final : public QueueStore {
  public:
   ShuffleStore(int64_t seed, int64_t seed2);
-  int64_t size() const override { return static_cast<int64_t>(elements_.size()); }
-  void Add(QueueElement element) override { elements_.push_back(std::move(element)); }
+  int64_t size() const override {
+    return static_cast<int64_t>(elements_.size());
+  }
+  void Add(QueueElement element) override {
+    elements_.push_back(std::move(element));
+  }
   QueueElement Take() override;
   void PutBack(std::vector<QueueElement> elements) override;
 
@@ -52,7 +63,8 @@ class ShuffleStore final : public QueueStore {
   math::PhiloxSampler random_;
 };
 
-// The smallest first component, an int64 scalar, first; equal ones in the order they came.
+// The smallest first component, an int64 scalar, first; equal ones in the order
+// they came.
 class PriorityStore final : public QueueStore {
  public:
   int64_t size() const override { return size_; }

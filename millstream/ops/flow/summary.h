@@ -8,7 +8,8 @@
 
 namespace millstream {
 
-// The first `limit` elements (all if negative) as Assert and Print show them: "1 2 3...", "[1 2][3 4]", strings bare.
+// The first `limit` elements (all if negative) as Assert and Print show them:
+// "1 2 3...", "[1 2][3 4]", strings bare.
 std::string SummarizeForPrint(const Tensor& tensor, int64_t limit);
 
 }  // namespace millstream

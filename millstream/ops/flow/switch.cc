@@ -6,15 +6,19 @@ namespace millstream {
 namespace {
 
 void PassOn(KernelContext& ctx, int input, int output, bool as_ref) {
-  if (as_ref) ctx.set_output_ref(output, ctx.input_ref(input));
-  else ctx.set_output(output, ctx.TakeInput(input));
+  if (as_ref)
+    ctx.set_output_ref(output, ctx.input_ref(input));
+  else
+    ctx.set_output(output, ctx.TakeInput(input));
 }
 
 template <bool kRef>
 Status SwitchCpu(KernelContext& ctx) {
   const Tensor& pred = ctx.input(1);
   if (pred.rank() != 0) {
-    return errors::InvalidArgument("The second input must be a scalar, but it has shape ", pred.shape().ToString());
+    return errors::InvalidArgument(
+        "The second input must be a scalar, but it has shape ",
+        pred.shape().ToString());
   }
   const int taken = pred.scalar<bool>() ? 1 : 0;
   PassOn(ctx, 0, taken, kRef);
@@ -26,7 +30,9 @@ Status SwitchCpu(KernelContext& ctx) {
 Status SwitchNCpu(KernelContext& ctx) {
   const Tensor& index = ctx.input(1);
   if (index.rank() != 0) {
-    return errors::InvalidArgument("The second input must be a scalar, but it has shape ", index.shape().ToString());
+    return errors::InvalidArgument(
+        "The second input must be a scalar, but it has shape ",
+        index.shape().ToString());
   }
   int taken = index.scalar<int32_t>();
   if (taken < 0 || taken >= ctx.num_outputs()) taken = ctx.num_outputs() - 1;
@@ -37,7 +43,8 @@ Status SwitchNCpu(KernelContext& ctx) {
   return OkStatus();
 }
 
-// Executors choose the live input themselves; this is for those that run single kernels.
+// Executors choose the live input themselves; this is for those that run single
+// kernels.
 template <bool kRef>
 Status MergeCpu(KernelContext& ctx) {
   for (int i = 0; i < ctx.num_inputs(); ++i) {
@@ -52,11 +59,13 @@ Status MergeCpu(KernelContext& ctx) {
 Status RefSelectCpu(KernelContext& ctx) {
   const Tensor& index = ctx.input(0);
   if (index.rank() != 0) {
-    return errors::InvalidArgument("Index must be a scalar, but it has shape ", index.shape().ToString());
+    return errors::InvalidArgument("Index must be a scalar, but it has shape ",
+                                   index.shape().ToString());
   }
   const int32_t chosen = index.scalar<int32_t>();
   if (chosen < 0 || chosen >= ctx.num_inputs() - 1) {
-    return errors::InvalidArgument("Index must be in the range [0, ", ctx.num_inputs() - 1, ") but got ", chosen);
+    return errors::InvalidArgument("Index must be in the range [0, ",
+                                   ctx.num_inputs() - 1, ") but got ", chosen);
   }
   ctx.set_output_ref(0, ctx.input_ref(chosen + 1));
   return OkStatus();
@@ -67,7 +76,8 @@ Status SwitchShape(ShapeContext& c) {
   RETURN_IF_ERROR(ShapeContext::WithRank(c.input(1), 0, &scalar));
   for (int i = 0; i < c.num_outputs(); ++i) {
     c.set_output(i, c.input(0));
-    if (c.input_handle_dtype(0) != DType::kInvalid) c.set_output_handle(i, c.input_handle_shape(0), c.input_handle_dtype(0));
+    if (c.input_handle_dtype(0) != DType::kInvalid)
+      c.set_output_handle(i, c.input_handle_shape(0), c.input_handle_dtype(0));
   }
   return OkStatus();
 }
@@ -77,7 +87,8 @@ PartialShape CommonShape(const ShapeContext& c, int begin, int end) {
   PartialShape common = c.input(begin);
   for (int i = begin + 1; i < end; ++i) {
     const PartialShape& other = c.input(i);
-    if (!common.rank_known() || common.rank() != other.rank()) return PartialShape::Unknown();
+    if (!common.rank_known() || common.rank() != other.rank())
+      return PartialShape::Unknown();
     for (int d = 0; d < common.rank(); ++d) {
       if (common.dim(d) != other.dim(d)) common.set_dim(d, -1);
     }
@@ -92,7 +103,8 @@ Status MergeShape(ShapeContext& c) {
   if (dtype == DType::kInvalid) return OkStatus();
   bool same = true;
   for (int i = 1; i < c.num_inputs(); ++i) {
-    same = same && c.input_handle_dtype(i) == dtype && c.input_handle_shape(i) == c.input_handle_shape(0);
+    same = same && c.input_handle_dtype(i) == dtype &&
+           c.input_handle_shape(i) == c.input_handle_shape(0);
   }
   if (same) c.set_output_handle(0, c.input_handle_shape(0), dtype);
   return OkStatus();
@@ -106,36 +118,54 @@ Status RefSelectShape(ShapeContext& c) {
 }
 
 OP("Switch")
-    .Input("data: T").Input("pred: bool").Output("output_false: T").Output("output_true: T").Attr("T: type")
+    .Input("data: T")
+    .Input("pred: bool")
+    .Output("output_false: T")
+    .Output("output_true: T")
+    .Attr("T: type")
     .Shape(SwitchShape)
     .Gradient(SwitchGrad)
     .Cpu(SwitchCpu<false>)
     .Doc("Passes the data to one of two branches; the other one is dead.");
 
 OP("RefSwitch")
-    .Input("data: Ref(T)").Input("pred: bool").Output("output_false: Ref(T)").Output("output_true: Ref(T)")
-    .Attr("T: type").AllowsUninitializedInput()
+    .Input("data: Ref(T)")
+    .Input("pred: bool")
+    .Output("output_false: Ref(T)")
+    .Output("output_true: Ref(T)")
+    .Attr("T: type")
+    .AllowsUninitializedInput()
     .Shape(SwitchShape)
     .Gradient(SwitchGrad)
     .Cpu(SwitchCpu<true>)
     .Doc("Switch for references.");
 
 OP("_SwitchN")
-    .Input("data: T").Input("output_index: int32").Output("outputs: num_outs * T").Attr("num_outs: int >= 1")
+    .Input("data: T")
+    .Input("output_index: int32")
+    .Output("outputs: num_outs * T")
+    .Attr("num_outs: int >= 1")
     .Attr("T: type")
     .Shape(SwitchShape)
     .Cpu(SwitchNCpu)
     .Doc("Passes the data to one of several branches; the others are dead.");
 
 OP("Merge")
-    .Input("inputs: N * T").Output("output: T").Output("value_index: int32").Attr("T: type").Attr("N: int >= 1")
+    .Input("inputs: N * T")
+    .Output("output: T")
+    .Output("value_index: int32")
+    .Attr("T: type")
+    .Attr("N: int >= 1")
     .Shape(MergeShape)
     .Gradient(MergeGrad)
     .Cpu(MergeCpu<false>)
     .Doc("The first input that is alive, and its index.");
 
 OP("RefMerge")
-    .Input("inputs: Ref(N * T)").Output("output: Ref(T)").Output("value_index: int32").Attr("T: type")
+    .Input("inputs: Ref(N * T)")
+    .Output("output: Ref(T)")
+    .Output("value_index: int32")
+    .Attr("T: type")
     .Attr("N: int >= 1")
     .Shape(MergeShape)
     .Gradient(MergeGrad)
@@ -143,7 +173,10 @@ OP("RefMerge")
     .Doc("Merge for references.");
 
 OP("RefSelect")
-    .Input("index: int32").Input("inputs: Ref(N * T)").Output("output: Ref(T)").Attr("T: type")
+    .Input("index: int32")
+    .Input("inputs: Ref(N * T)")
+    .Output("output: Ref(T)")
+    .Attr("T: type")
     .Attr("N: int >= 1")
     .Shape(RefSelectShape)
     .Cpu(RefSelectCpu)

@@ -8,11 +8,14 @@
 
 namespace millstream {
 
-// The array behind input 0. InvalidArgument if it does not hold elements of `dtype`.
-StatusOr<Ref<TensorArray>> TensorArrayInput(const KernelContext& ctx, DType dtype);
+// The array behind input 0. InvalidArgument if it does not hold elements of
+// `dtype`.
+StatusOr<Ref<TensorArray>> TensorArrayInput(const KernelContext& ctx,
+                                            DType dtype);
 
-// Handle and flow of the array that collects gradients of the array `handle`; one for each call of gradients. The new
-// array is made before whatever uses the flow.
+// Handle and flow of the array that collects gradients of the array `handle`;
+// one for each call of gradients. The new array is made before whatever uses
+// the flow.
 struct GradientArray {
   Output handle, flow;
 };

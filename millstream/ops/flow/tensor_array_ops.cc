@@ -8,10 +8,13 @@
 
 namespace millstream {
 
-StatusOr<Ref<TensorArray>> TensorArrayInput(const KernelContext& ctx, DType dtype) {
+StatusOr<Ref<TensorArray>> TensorArrayInput(const KernelContext& ctx,
+                                            DType dtype) {
   ASSIGN_OR_RETURN(Ref<TensorArray> array, ctx.ResourceInput<TensorArray>(0));
   if (array->dtype() != dtype) {
-    return errors::InvalidArgument("TensorArray dtype is ", DTypeName(array->dtype()), " but Op requested dtype ", DTypeName(dtype), ".");
+    return errors::InvalidArgument(
+        "TensorArray dtype is ", DTypeName(array->dtype()),
+        " but Op requested dtype ", DTypeName(dtype), ".");
   }
   return array;
 }
@@ -20,11 +23,13 @@ namespace {
 
 constexpr char kContainer[] = "_tensor_arrays";
 
-// The name of the innermost gradients scope: arrays of different calls of gradients stay apart.
+// The name of the innermost gradients scope: arrays of different calls of
+// gradients stay apart.
 std::string GradientSource(const std::string& prefix) {
   const std::vector<std::string> parts = absl::StrSplit(prefix, '/');
   for (size_t n = parts.size(); n > 0; --n) {
-    if (absl::StartsWith(parts[n - 1], "gradients")) return absl::StrJoin(parts.begin(), parts.begin() + n, "/");
+    if (absl::StartsWith(parts[n - 1], "gradients"))
+      return absl::StrJoin(parts.begin(), parts.begin() + n, "/");
   }
   return "gradients";
 }
@@ -32,7 +37,8 @@ std::string GradientSource(const std::string& prefix) {
 }  // namespace
 
 GradientArray MakeGradientArray(GradContext& g, Output handle, Output flow) {
-  Node* node = g.Add("TensorArrayGradV3", {handle, flow}, {{"source", GradientSource(g.scope().name_prefix())}});
+  Node* node = g.Add("TensorArrayGradV3", {handle, flow},
+                     {{"source", GradientSource(g.scope().name_prefix())}});
   if (node == nullptr) return {};
   return {Output(node, 0), Output(node, 1)};
 }
@@ -41,7 +47,10 @@ namespace {
 
 StatusOr<int32_t> ScalarIndex(const KernelContext& ctx, int i) {
   const Tensor& t = ctx.input(i);
-  if (t.rank() != 0) return errors::InvalidArgument("TensorArray index must be scalar, but had shape: ", t.shape().ToString());
+  if (t.rank() != 0)
+    return errors::InvalidArgument(
+        "TensorArray index must be scalar, but had shape: ",
+        t.shape().ToString());
   return t.scalar<int32_t>();
 }
 
@@ -54,22 +63,33 @@ class TensorArrayOp final : public Kernel {
     options_.element_shape = init.Attr<PartialShape>("element_shape");
     options_.dynamic_size = init.Attr<bool>("dynamic_size");
     options_.clear_after_read = init.Attr<bool>("clear_after_read");
-    options_.identical_element_shapes = init.Attr<bool>("identical_element_shapes");
+    options_.identical_element_shapes =
+        init.Attr<bool>("identical_element_shapes");
   }
 
   Status Compute(KernelContext& ctx) override {
     const Tensor& size = ctx.input(0);
-    if (size.rank() != 0) return errors::InvalidArgument("TensorArray size must be scalar, but had shape: ", size.shape().ToString());
-    if (size.scalar<int32_t>() < 0) return errors::InvalidArgument("Size should be >= 0.");
+    if (size.rank() != 0)
+      return errors::InvalidArgument(
+          "TensorArray size must be scalar, but had shape: ",
+          size.shape().ToString());
+    if (size.scalar<int32_t>() < 0)
+      return errors::InvalidArgument("Size should be >= 0.");
     if (size.scalar<int32_t>() > TensorArray::kMaxSize) {
-      return errors::ResourceExhausted("TensorArray of ", size.scalar<int32_t>(), " elements is beyond the limit of ", TensorArray::kMaxSize);
+      return errors::ResourceExhausted(
+          "TensorArray of ", size.scalar<int32_t>(),
+          " elements is beyond the limit of ", TensorArray::kMaxSize);
     }
     ResourceManager& resources = *ctx.step_resources();
     TensorArray::Options options = options_;
     options.name = resources.UniqueName(options_.name);
-    Ref<TensorArray> array = MakeRef<TensorArray>(options, size.scalar<int32_t>());
-    RETURN_IF_ERROR(resources.Create<TensorArray>(kContainer, options.name, array));
-    ctx.set_output(0, MakeHandle(*ctx.device(), kContainer, options.name, "N10tensorflow11TensorArrayE", std::move(array)));
+    Ref<TensorArray> array =
+        MakeRef<TensorArray>(options, size.scalar<int32_t>());
+    RETURN_IF_ERROR(
+        resources.Create<TensorArray>(kContainer, options.name, array));
+    ctx.set_output(0,
+                   MakeHandle(*ctx.device(), kContainer, options.name,
+                              "N10tensorflow11TensorArrayE", std::move(array)));
     ctx.set_output(1, Tensor::Scalar<float>(0));
     return OkStatus();
   }
@@ -78,23 +98,32 @@ class TensorArrayOp final : public Kernel {
   TensorArray::Options options_;
 };
 
-// Every execution for the same array and source gives the same array of gradients.
+// Every execution for the same array and source gives the same array of
+// gradients.
 class TensorArrayGrad final : public Kernel {
  public:
-  explicit TensorArrayGrad(KernelInit& init) : source_(init.Attr<std::string>("source")) {}
+  explicit TensorArrayGrad(KernelInit& init)
+      : source_(init.Attr<std::string>("source")) {}
 
   Status Compute(KernelContext& ctx) override {
-    ASSIGN_OR_RETURN(Ref<TensorArray> forward, ctx.ResourceInput<TensorArray>(0));
+    ASSIGN_OR_RETURN(Ref<TensorArray> forward,
+                     ctx.ResourceInput<TensorArray>(0));
     PartialShape prepend(std::vector<int64_t>{});
     if (ctx.num_inputs() == 3) {
       const auto dims = ctx.input(2).flat<int32_t>();
-      ASSIGN_OR_RETURN(prepend, PartialShape::Make(std::vector<int64_t>(dims.begin(), dims.end())));
+      ASSIGN_OR_RETURN(prepend, PartialShape::Make(std::vector<int64_t>(
+                                    dims.begin(), dims.end())));
     }
     const std::string name = absl::StrCat(forward->name(), "@", source_);
-    ASSIGN_OR_RETURN(Ref<TensorArray> grads, ctx.step_resources()->LookupOrCreate<TensorArray>(kContainer, name, [&] {
-      return TensorArray::ForGradientsOf(*forward, name, prepend);
-    }));
-    ctx.set_output(0, MakeHandle(*ctx.device(), kContainer, name, "N10tensorflow11TensorArrayE", std::move(grads)));
+    ASSIGN_OR_RETURN(Ref<TensorArray> grads,
+                     ctx.step_resources()->LookupOrCreate<TensorArray>(
+                         kContainer, name, [&] {
+                           return TensorArray::ForGradientsOf(*forward, name,
+                                                              prepend);
+                         }));
+    ctx.set_output(0,
+                   MakeHandle(*ctx.device(), kContainer, name,
+                              "N10tensorflow11TensorArrayE", std::move(grads)));
     ctx.set_output(1, ctx.TakeInput(1));
     return OkStatus();
   }
@@ -104,7 +133,8 @@ class TensorArrayGrad final : public Kernel {
 };
 
 Status WriteCpu(KernelContext& ctx) {
-  ASSIGN_OR_RETURN(Ref<TensorArray> array, TensorArrayInput(ctx, ctx.input(2).dtype()));
+  ASSIGN_OR_RETURN(Ref<TensorArray> array,
+                   TensorArrayInput(ctx, ctx.input(2).dtype()));
   ASSIGN_OR_RETURN(const int32_t index, ScalarIndex(ctx, 1));
   RETURN_IF_ERROR(array->Write(index, ctx.TakeInput(2)));
   ctx.set_output(0, ctx.TakeInput(3));
@@ -112,7 +142,8 @@ Status WriteCpu(KernelContext& ctx) {
 }
 
 Status ReadCpu(KernelContext& ctx) {
-  ASSIGN_OR_RETURN(Ref<TensorArray> array, TensorArrayInput(ctx, ctx.output_dtype(0)));
+  ASSIGN_OR_RETURN(Ref<TensorArray> array,
+                   TensorArrayInput(ctx, ctx.output_dtype(0)));
   ASSIGN_OR_RETURN(const int32_t index, ScalarIndex(ctx, 1));
   ASSIGN_OR_RETURN(Tensor value, array->Read(index));
   ctx.set_output(0, std::move(value));
@@ -126,7 +157,8 @@ Status SizeCpu(KernelContext& ctx) {
   return OkStatus();
 }
 
-// The step keeps the closed array until it ends, so that late readers are told what happened.
+// The step keeps the closed array until it ends, so that late readers are told
+// what happened.
 Status CloseCpu(KernelContext& ctx) {
   ASSIGN_OR_RETURN(Ref<TensorArray> array, ctx.ResourceInput<TensorArray>(0));
   array->Close();
@@ -152,74 +184,105 @@ Status GradShape(ShapeContext& c) {
 }
 
 Status ReadShape(ShapeContext& c) {
-  if (c.input_handle_dtype(0) != DType::kInvalid) c.set_output(0, c.input_handle_shape(0));
+  if (c.input_handle_dtype(0) != DType::kInvalid)
+    c.set_output(0, c.input_handle_shape(0));
   return OkStatus();
 }
 
 Status ReadGradient(GradContext& g) {
   const GradientArray array = MakeGradientArray(g, g.input(0), g.input(2));
-  g.set_dx(2, g.Op("TensorArrayWriteV3", {array.handle, g.input(1), g.dy(0), array.flow}));
+  g.set_dx(2, g.Op("TensorArrayWriteV3",
+                   {array.handle, g.input(1), g.dy(0), array.flow}));
   return g.status();
 }
 
 Status WriteGradient(GradContext& g) {
   const GradientArray array = MakeGradientArray(g, g.input(0), g.dy(0));
-  g.set_dx(2, g.Op("TensorArrayReadV3", {array.handle, g.input(1), array.flow}, {{"dtype", g.input(2).dtype()}}));
+  g.set_dx(2, g.Op("TensorArrayReadV3", {array.handle, g.input(1), array.flow},
+                   {{"dtype", g.input(2).dtype()}}));
   g.set_dx(3, g.dy(0));
   return g.status();
 }
 
 OP("TensorArrayV3")
-    .Input("size: int32").Output("handle: resource").Output("flow: float").Attr("dtype: type")
-    .Attr("element_shape: shape = { unknown_rank: true }").Attr("dynamic_size: bool = false")
-    .Attr("clear_after_read: bool = true").Attr("identical_element_shapes: bool = false")
-    .Attr("tensor_array_name: string = ''").Stateful()
+    .Input("size: int32")
+    .Output("handle: resource")
+    .Output("flow: float")
+    .Attr("dtype: type")
+    .Attr("element_shape: shape = { unknown_rank: true }")
+    .Attr("dynamic_size: bool = false")
+    .Attr("clear_after_read: bool = true")
+    .Attr("identical_element_shapes: bool = false")
+    .Attr("tensor_array_name: string = ''")
+    .Stateful()
     .Shape(ArrayShape)
     .NotDifferentiable()
     .Cpu<TensorArrayOp>()
     .Doc("A new array of tensors, gone with the step.");
 
 OP("TensorArrayGradV3")
-    .Input("handle: resource").Input("flow_in: float").Output("grad_handle: resource").Output("flow_out: float")
-    .Attr("source: string").Stateful()
+    .Input("handle: resource")
+    .Input("flow_in: float")
+    .Output("grad_handle: resource")
+    .Output("flow_out: float")
+    .Attr("source: string")
+    .Stateful()
     .Shape(GradShape)
     .NotDifferentiable()
     .Cpu<TensorArrayGrad>()
     .Doc("The array that collects the gradients of an array.");
 
 OP("TensorArrayGradWithShape")
-    .Input("handle: resource").Input("flow_in: float").Input("shape_to_prepend: int32")
-    .Output("grad_handle: resource").Output("flow_out: float").Attr("source: string").Stateful()
+    .Input("handle: resource")
+    .Input("flow_in: float")
+    .Input("shape_to_prepend: int32")
+    .Output("grad_handle: resource")
+    .Output("flow_out: float")
+    .Attr("source: string")
+    .Stateful()
     .Shape(GradShape)
     .NotDifferentiable()
     .Cpu<TensorArrayGrad>()
     .Doc("TensorArrayGradV3 whose elements have more dimensions in front.");
 
 OP("TensorArrayWriteV3")
-    .Input("handle: resource").Input("index: int32").Input("value: T").Input("flow_in: float")
-    .Output("flow_out: float").Attr("T: type").Stateful()
+    .Input("handle: resource")
+    .Input("index: int32")
+    .Input("value: T")
+    .Input("flow_in: float")
+    .Output("flow_out: float")
+    .Attr("T: type")
+    .Stateful()
     .Shape(ScalarShape)
     .Gradient(WriteGradient)
     .Cpu(WriteCpu)
     .Doc("Puts a tensor into an array.");
 
 OP("TensorArrayReadV3")
-    .Input("handle: resource").Input("index: int32").Input("flow_in: float").Output("value: dtype")
-    .Attr("dtype: type").Stateful()
+    .Input("handle: resource")
+    .Input("index: int32")
+    .Input("flow_in: float")
+    .Output("value: dtype")
+    .Attr("dtype: type")
+    .Stateful()
     .Shape(ReadShape)
     .Gradient(ReadGradient)
     .Cpu(ReadCpu)
     .Doc("A tensor of an array.");
 
 OP("TensorArraySizeV3")
-    .Input("handle: resource").Input("flow_in: float").Output("size: int32").Stateful()
+    .Input("handle: resource")
+    .Input("flow_in: float")
+    .Output("size: int32")
+    .Stateful()
     .Shape(ScalarShape)
     .NotDifferentiable()
     .Cpu(SizeCpu)
     .Doc("The number of elements of an array.");
 
 OP("TensorArrayCloseV3")
-    .Input("handle: resource").Stateful()
+    .Input("handle: resource")
+    .Stateful()
     .Shape(NoOutputs)
     .NotDifferentiable()
     .Cpu(CloseCpu)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whole arrays at once: elements joined to one tensor, or a tensor taken apart into elements.
+// Whole arrays at once: elements joined to one tensor, or a tensor taken apart
+// into elements.
 #include <algorithm>
 #include <cstring>
 
@@ -23,46 +24,63 @@ void Join(KernelContext& ctx, const std::vector<Tensor>& values, Tensor* out) {
     DispatchObjectType(out->dtype(), [&](auto type) {
       using T = typename decltype(type)::type;
       for (size_t i = 0; i < values.size(); ++i) {
-        std::copy_n(values[i].data<T>(), values[i].num_elements(), out->data<T>() + begins[i]);
+        std::copy_n(values[i].data<T>(), values[i].num_elements(),
+                    out->data<T>() + begins[i]);
       }
     });
     return;
   }
   const size_t size = DTypeSize(out->dtype());
-  const double cost = 0.1 * static_cast<double>(out->ByteSize()) / static_cast<double>(values.size());
-  ctx.ParallelFor(static_cast<int64_t>(values.size()), cost, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      std::memcpy(static_cast<char*>(out->raw()) + static_cast<size_t>(begins[i]) * size, values[i].raw(), values[i].ByteSize());
-    }
-  });
+  const double cost = 0.1 * static_cast<double>(out->ByteSize()) /
+                      static_cast<double>(values.size());
+  ctx.ParallelFor(static_cast<int64_t>(values.size()), cost,
+                  [&](int64_t begin, int64_t end) {
+                    for (int64_t i = begin; i < end; ++i) {
+                      std::memcpy(static_cast<char*>(out->raw()) +
+                                      static_cast<size_t>(begins[i]) * size,
+                                  values[i].raw(), values[i].ByteSize());
+                    }
+                  });
 }
 
 class Gather final : public Kernel {
  public:
-  explicit Gather(KernelInit& init) : element_shape_(init.Attr<PartialShape>("element_shape")) {}
+  explicit Gather(KernelInit& init)
+      : element_shape_(init.Attr<PartialShape>("element_shape")) {}
 
   Status Compute(KernelContext& ctx) override {
-    ASSIGN_OR_RETURN(Ref<TensorArray> array, TensorArrayInput(ctx, ctx.output_dtype(0)));
+    ASSIGN_OR_RETURN(Ref<TensorArray> array,
+                     TensorArrayInput(ctx, ctx.output_dtype(0)));
     RETURN_IF_ERROR(array->MergeElementShape(element_shape_));
     const Tensor& indices = ctx.input(1);
-    if (indices.rank() != 1) return errors::InvalidArgument("Expected indices to be a vector, but received shape: ", indices.shape().ToString());
-    ASSIGN_OR_RETURN(const std::vector<Tensor> values, array->ReadAll(indices.flat<int32_t>()));
+    if (indices.rank() != 1)
+      return errors::InvalidArgument(
+          "Expected indices to be a vector, but received shape: ",
+          indices.shape().ToString());
+    ASSIGN_OR_RETURN(const std::vector<Tensor> values,
+                     array->ReadAll(indices.flat<int32_t>()));
     std::vector<int64_t> dims = {static_cast<int64_t>(values.size())};
     if (values.empty()) {
-      ASSIGN_OR_RETURN(const PartialShape element, array->element_shape().MergeWith(element_shape_));
+      ASSIGN_OR_RETURN(const PartialShape element,
+                       array->element_shape().MergeWith(element_shape_));
       if (!element.IsFullyDefined()) {
-        return errors::Unimplemented("TensorArray has size zero, but element shape ", element.ToString(),
-                                     " is not fully defined. Currently only static shapes are supported when packing "
-                                     "zero-size TensorArrays.");
+        return errors::Unimplemented(
+            "TensorArray has size zero, but element shape ", element.ToString(),
+            " is not fully defined. Currently only static shapes are supported "
+            "when packing "
+            "zero-size TensorArrays.");
       }
       dims.insert(dims.end(), element.dims().begin(), element.dims().end());
     } else {
-      dims.insert(dims.end(), values[0].shape().dims().begin(), values[0].shape().dims().end());
+      dims.insert(dims.end(), values[0].shape().dims().begin(),
+                  values[0].shape().dims().end());
     }
     for (size_t i = 1; i < values.size(); ++i) {
       if (values[i].shape() == values[0].shape()) continue;
-      return errors::InvalidArgument("TensorArray has inconsistent shapes.  Index 0 has shape: ", values[0].shape().ToString(),
-                                     " but index ", i, " has shape: ", values[i].shape().ToString());
+      return errors::InvalidArgument(
+          "TensorArray has inconsistent shapes.  Index 0 has shape: ",
+          values[0].shape().ToString(), " but index ", i,
+          " has shape: ", values[i].shape().ToString());
     }
     ASSIGN_OR_RETURN(const Shape shape, Shape::Make(dims));
     ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
@@ -76,11 +94,15 @@ class Gather final : public Kernel {
 
 class Concat final : public Kernel {
  public:
-  explicit Concat(KernelInit& init) : except0_(init.Attr<PartialShape>("element_shape_except0")) {}
+  explicit Concat(KernelInit& init)
+      : except0_(init.Attr<PartialShape>("element_shape_except0")) {}
 
   Status Compute(KernelContext& ctx) override {
-    ASSIGN_OR_RETURN(Ref<TensorArray> array, TensorArrayInput(ctx, ctx.output_dtype(0)));
-    const PartialShape element = except0_.rank_known() ? PartialShape({-1}).Concatenate(except0_) : PartialShape();
+    ASSIGN_OR_RETURN(Ref<TensorArray> array,
+                     TensorArrayInput(ctx, ctx.output_dtype(0)));
+    const PartialShape element = except0_.rank_known()
+                                     ? PartialShape({-1}).Concatenate(except0_)
+                                     : PartialShape();
     RETURN_IF_ERROR(array->MergeElementShape(element));
     ASSIGN_OR_RETURN(const std::vector<Tensor> values, array->ReadForConcat());
     if (values.empty()) return Empty(ctx, *array);
@@ -95,21 +117,30 @@ class Concat final : public Kernel {
   }
 
  private:
-  static Status Measure(const std::vector<Tensor>& values, std::vector<int64_t>* dims, std::vector<int64_t>* lengths) {
+  static Status Measure(const std::vector<Tensor>& values,
+                        std::vector<int64_t>* dims,
+                        std::vector<int64_t>* lengths) {
     int64_t total = 0;
     for (size_t i = 0; i < values.size(); ++i) {
       const Shape& shape = values[i].shape();
       if (shape.rank() == 0) {
-        return errors::InvalidArgument("Concat saw a scalar shape at index ", i,
-                                       " but requires at least vectors.  Did you mean to call pack?");
+        return errors::InvalidArgument(
+            "Concat saw a scalar shape at index ", i,
+            " but requires at least vectors.  Did you mean to call pack?");
       }
       if (i == 0) dims->assign(shape.dims().begin(), shape.dims().end());
-      if (shape.rank() != static_cast<int>(dims->size()) || !std::equal(shape.dims().begin() + 1, shape.dims().end(), dims->begin() + 1)) {
-        return errors::InvalidArgument("TensorArray has inconsistent shapes.  Index 0 has (excepting dimension 0) shape: ",
-                                       values[0].shape().ToString(), " but index ", i, " has shape: ", shape.ToString());
+      if (shape.rank() != static_cast<int>(dims->size()) ||
+          !std::equal(shape.dims().begin() + 1, shape.dims().end(),
+                      dims->begin() + 1)) {
+        return errors::InvalidArgument(
+            "TensorArray has inconsistent shapes.  Index 0 has (excepting "
+            "dimension 0) shape: ",
+            values[0].shape().ToString(), " but index ", i,
+            " has shape: ", shape.ToString());
       }
       lengths->push_back(shape.dim(0));
-      if (__builtin_add_overflow(total, shape.dim(0), &total)) return errors::InvalidArgument("the concatenation is too large");
+      if (__builtin_add_overflow(total, shape.dim(0), &total))
+        return errors::InvalidArgument("the concatenation is too large");
     }
     (*dims)[0] = total;
     return OkStatus();
@@ -124,9 +155,12 @@ class Concat final : public Kernel {
       rest = element.Slice(1, element.rank());
     }
     if (!rest.IsFullyDefined()) {
-      return errors::Unimplemented("TensorArray has size zero, but element_shape_except0 ", rest.ToString(),
-                                   " is not fully defined. Currently only static shapes are supported when concatenating "
-                                   "zero-size TensorArrays.");
+      return errors::Unimplemented(
+          "TensorArray has size zero, but element_shape_except0 ",
+          rest.ToString(),
+          " is not fully defined. Currently only static shapes are supported "
+          "when concatenating "
+          "zero-size TensorArrays.");
     }
     std::vector<int64_t> dims = {0};
     dims.insert(dims.end(), rest.dims().begin(), rest.dims().end());
@@ -141,18 +175,28 @@ class Concat final : public Kernel {
 
 // Elements are views of the value: nothing is copied.
 Status ScatterCpu(KernelContext& ctx) {
-  ASSIGN_OR_RETURN(Ref<TensorArray> array, TensorArrayInput(ctx, ctx.input(2).dtype()));
+  ASSIGN_OR_RETURN(Ref<TensorArray> array,
+                   TensorArrayInput(ctx, ctx.input(2).dtype()));
   const Tensor &indices = ctx.input(1), &value = ctx.input(2);
-  if (indices.rank() != 1) return errors::InvalidArgument("Expected indices to be a vector, but received shape: ", indices.shape().ToString());
-  if (value.rank() < 1) return errors::InvalidArgument("Input value for unpack must be at least a vector but received shape: ", value.shape().ToString());
+  if (indices.rank() != 1)
+    return errors::InvalidArgument(
+        "Expected indices to be a vector, but received shape: ",
+        indices.shape().ToString());
+  if (value.rank() < 1)
+    return errors::InvalidArgument(
+        "Input value for unpack must be at least a vector but received shape: ",
+        value.shape().ToString());
   if (value.dim(0) != indices.dim(0)) {
-    return errors::InvalidArgument("Expected len(indices) == values.shape[0], but saw: ", indices.dim(0), " vs. ", value.dim(0));
+    return errors::InvalidArgument(
+        "Expected len(indices) == values.shape[0], but saw: ", indices.dim(0),
+        " vs. ", value.dim(0));
   }
   Shape element = value.shape();
   element.RemoveDim(0);
   std::vector<Tensor> values;
   values.reserve(value.dim(0));
-  for (int64_t i = 0; i < value.dim(0); ++i) values.push_back(value.SliceRows(i, i + 1).Reshaped(element));
+  for (int64_t i = 0; i < value.dim(0); ++i)
+    values.push_back(value.SliceRows(i, i + 1).Reshaped(element));
   array->set_marked_size(value.dim(0));
   RETURN_IF_ERROR(array->WriteAll(indices.flat<int32_t>(), std::move(values)));
   ctx.set_output(0, ctx.TakeInput(3));
@@ -160,28 +204,41 @@ Status ScatterCpu(KernelContext& ctx) {
 }
 
 Status SplitCpu(KernelContext& ctx) {
-  ASSIGN_OR_RETURN(Ref<TensorArray> array, TensorArrayInput(ctx, ctx.input(1).dtype()));
+  ASSIGN_OR_RETURN(Ref<TensorArray> array,
+                   TensorArrayInput(ctx, ctx.input(1).dtype()));
   const Tensor &value = ctx.input(1), &lengths = ctx.input(2);
-  if (lengths.rank() != 1) return errors::InvalidArgument("Expected lengths to be a vector, received shape: ", lengths.shape().ToString());
-  if (value.rank() < 1) return errors::InvalidArgument("Expected value to be at least a vector, but received shape: ", value.shape().ToString());
+  if (lengths.rank() != 1)
+    return errors::InvalidArgument(
+        "Expected lengths to be a vector, received shape: ",
+        lengths.shape().ToString());
+  if (value.rank() < 1)
+    return errors::InvalidArgument(
+        "Expected value to be at least a vector, but received shape: ",
+        value.shape().ToString());
   ASSIGN_OR_RETURN(const int64_t size, array->Size());
   if (size != lengths.dim(0) && !array->dynamic_size()) {
-    return errors::InvalidArgument("TensorArray's size is not equal to the size of lengths (", size, " vs. ", lengths.dim(0),
-                                   "), and the TensorArray is not marked as dynamically resizeable");
+    return errors::InvalidArgument(
+        "TensorArray's size is not equal to the size of lengths (", size,
+        " vs. ", lengths.dim(0),
+        "), and the TensorArray is not marked as dynamically resizeable");
   }
   std::vector<Tensor> values;
   int64_t at = 0;
   for (const int64_t length : lengths.flat<int64_t>()) {
     if (length < 0 || length > value.dim(0) - at) {
-      return errors::InvalidArgument("Expected sum of lengths to be equal to values.shape[0], but a length is ", length,
-                                     " and value's shape is: ", value.shape().ToString());
+      return errors::InvalidArgument(
+          "Expected sum of lengths to be equal to values.shape[0], but a "
+          "length is ",
+          length, " and value's shape is: ", value.shape().ToString());
     }
     values.push_back(value.SliceRows(at, at + length));
     at += length;
   }
   if (at != value.dim(0)) {
-    return errors::InvalidArgument("Expected sum of lengths to be equal to values.shape[0], but sum of lengths is ", at,
-                                   " and value's shape is: ", value.shape().ToString());
+    return errors::InvalidArgument(
+        "Expected sum of lengths to be equal to values.shape[0], but sum of "
+        "lengths is ",
+        at, " and value's shape is: ", value.shape().ToString());
   }
   array->set_marked_size(lengths.dim(0));
   RETURN_IF_ERROR(array->WriteAll({}, std::move(values)));
@@ -210,57 +267,82 @@ Status ConcatShape(ShapeContext& c) {
 
 Status GatherGradient(GradContext& g) {
   const GradientArray array = MakeGradientArray(g, g.input(0), g.input(2));
-  g.set_dx(2, g.Op("TensorArrayScatterV3", {array.handle, g.input(1), g.dy(0), array.flow}));
+  g.set_dx(2, g.Op("TensorArrayScatterV3",
+                   {array.handle, g.input(1), g.dy(0), array.flow}));
   return g.status();
 }
 
 Status ScatterGradient(GradContext& g) {
   const GradientArray array = MakeGradientArray(g, g.input(0), g.dy(0));
-  g.set_dx(2, g.Op("TensorArrayGatherV3", {array.handle, g.input(1), array.flow}, {{"dtype", g.input(2).dtype()}}));
+  g.set_dx(2,
+           g.Op("TensorArrayGatherV3", {array.handle, g.input(1), array.flow},
+                {{"dtype", g.input(2).dtype()}}));
   g.set_dx(3, g.dy(0));
   return g.status();
 }
 
 Status ConcatGradient(GradContext& g) {
   const GradientArray array = MakeGradientArray(g, g.input(0), g.input(1));
-  g.set_dx(1, g.Op("TensorArraySplitV3", {array.handle, g.dy(0), g.output(1), array.flow}));
+  g.set_dx(1, g.Op("TensorArraySplitV3",
+                   {array.handle, g.dy(0), g.output(1), array.flow}));
   return g.status();
 }
 
 Status SplitGradient(GradContext& g) {
   const GradientArray array = MakeGradientArray(g, g.input(0), g.dy(0));
-  g.set_dx(1, g.Op("TensorArrayConcatV3", {array.handle, array.flow}, {{"dtype", g.input(1).dtype()}}));
+  g.set_dx(1, g.Op("TensorArrayConcatV3", {array.handle, array.flow},
+                   {{"dtype", g.input(1).dtype()}}));
   g.set_dx(3, g.dy(0));
   return g.status();
 }
 
 OP("TensorArrayGatherV3")
-    .Input("handle: resource").Input("indices: int32").Input("flow_in: float").Output("value: dtype")
-    .Attr("dtype: type").Attr("element_shape: shape = { unknown_rank: true }").Stateful()
+    .Input("handle: resource")
+    .Input("indices: int32")
+    .Input("flow_in: float")
+    .Output("value: dtype")
+    .Attr("dtype: type")
+    .Attr("element_shape: shape = { unknown_rank: true }")
+    .Stateful()
     .Shape(GatherShape)
     .Gradient(GatherGradient)
     .Cpu<Gather>()
     .Doc("Elements of an array, stacked.");
 
 OP("TensorArrayScatterV3")
-    .Input("handle: resource").Input("indices: int32").Input("value: T").Input("flow_in: float")
-    .Output("flow_out: float").Attr("T: type").Stateful()
+    .Input("handle: resource")
+    .Input("indices: int32")
+    .Input("value: T")
+    .Input("flow_in: float")
+    .Output("flow_out: float")
+    .Attr("T: type")
+    .Stateful()
     .Shape(ScalarShape)
     .Gradient(ScatterGradient)
     .Cpu(ScatterCpu)
     .Doc("Puts the rows of a tensor into an array.");
 
 OP("TensorArrayConcatV3")
-    .Input("handle: resource").Input("flow_in: float").Output("value: dtype").Output("lengths: int64")
-    .Attr("dtype: type").Attr("element_shape_except0: shape = { unknown_rank: true }").Stateful()
+    .Input("handle: resource")
+    .Input("flow_in: float")
+    .Output("value: dtype")
+    .Output("lengths: int64")
+    .Attr("dtype: type")
+    .Attr("element_shape_except0: shape = { unknown_rank: true }")
+    .Stateful()
     .Shape(ConcatShape)
     .Gradient(ConcatGradient)
     .Cpu<Concat>()
     .Doc("Elements of an array, joined along their first dimension.");
 
 OP("TensorArraySplitV3")
-    .Input("handle: resource").Input("value: T").Input("lengths: int64").Input("flow_in: float")
-    .Output("flow_out: float").Attr("T: type").Stateful()
+    .Input("handle: resource")
+    .Input("value: T")
+    .Input("lengths: int64")
+    .Input("flow_in: float")
+    .Output("flow_out: float")
+    .Attr("T: type")
+    .Stateful()
     .Shape(ScalarShape)
     .Gradient(SplitGradient)
     .Cpu(SplitCpu)

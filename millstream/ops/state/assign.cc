@@ -8,16 +8,19 @@
 namespace millstream {
 namespace {
 
-// Makes `value` the variable's own: taken over where nobody else holds it, copied into the old buffer where that is free
-// and fits, copied into a new one otherwise.
-Status Store(KernelContext& ctx, int input, Variable& variable) ABSL_EXCLUSIVE_LOCKS_REQUIRED(variable.mu()) {
+// Makes `value` the variable's own: taken over where nobody else holds it,
+// copied into the old buffer where that is free and fits, copied into a new one
+// otherwise.
+Status Store(KernelContext& ctx, int input, Variable& variable)
+    ABSL_EXCLUSIVE_LOCKS_REQUIRED(variable.mu()) {
   const Tensor& value = ctx.input(input);
   if (ctx.InputIsExclusive(input)) {
     variable.set_tensor(ctx.TakeInput(input));
     return OkStatus();
   }
   const Tensor& old = variable.tensor();
-  if (IsPlainBytes(value.dtype()) && old.RefIsOne() && old.dtype() == value.dtype() && old.shape() == value.shape()) {
+  if (IsPlainBytes(value.dtype()) && old.RefIsOne() &&
+      old.dtype() == value.dtype() && old.shape() == value.shape()) {
     ASSIGN_OR_RETURN(Tensor * mutable_old, variable.MutableTensor());
     std::memcpy(mutable_old->raw(), value.raw(), value.ByteSize());
     return OkStatus();
@@ -29,13 +32,15 @@ Status Store(KernelContext& ctx, int input, Variable& variable) ABSL_EXCLUSIVE_L
 
 class AssignOp final : public Kernel {
  public:
-  explicit AssignOp(KernelInit& init) : validate_shape_(init.Attr<bool>("validate_shape")) {}
+  explicit AssignOp(KernelInit& init)
+      : validate_shape_(init.Attr<bool>("validate_shape")) {}
 
   Status Compute(KernelContext& ctx) override {
     Variable& variable = ctx.ref_input(0);
     {
       MutexLock lock(variable.mu());
-      if (validate_shape_) RETURN_IF_ERROR(CheckShape(variable, ctx.input(1).shape()));
+      if (validate_shape_)
+        RETURN_IF_ERROR(CheckShape(variable, ctx.input(1).shape()));
       RETURN_IF_ERROR(Store(ctx, 1, variable));
     }
     ForwardRef(ctx);
@@ -43,13 +48,18 @@ class AssignOp final : public Kernel {
   }
 
  private:
-  static Status CheckShape(Variable& variable, const Shape& shape) ABSL_EXCLUSIVE_LOCKS_REQUIRED(variable.mu()) {
+  static Status CheckShape(Variable& variable, const Shape& shape)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(variable.mu()) {
     const bool initialized = variable.tensor().IsInitialized();
-    const bool fits = initialized ? variable.tensor().shape() == shape : variable.declared_shape().IsCompatibleWith(shape);
+    const bool fits = initialized
+                          ? variable.tensor().shape() == shape
+                          : variable.declared_shape().IsCompatibleWith(shape);
     if (fits) return OkStatus();
-    return errors::InvalidArgument("Assign requires shapes of both tensors to match. lhs shape= ",
-                                   initialized ? variable.tensor().shape().ToString() : variable.declared_shape().ToString(),
-                                   " rhs shape= ", shape.ToString());
+    return errors::InvalidArgument(
+        "Assign requires shapes of both tensors to match. lhs shape= ",
+        initialized ? variable.tensor().shape().ToString()
+                    : variable.declared_shape().ToString(),
+        " rhs shape= ", shape.ToString());
   }
 
   const bool validate_shape_;
@@ -58,21 +68,27 @@ class AssignOp final : public Kernel {
 class AssignVariableOp final : public Kernel {
  public:
   explicit AssignVariableOp(KernelInit& init)
-      : dtype_(init.Attr<DType>("dtype")), validate_shape_(init.Attr<bool>("validate_shape")) {}
+      : dtype_(init.Attr<DType>("dtype")),
+        validate_shape_(init.Attr<bool>("validate_shape")) {}
 
   Status Compute(KernelContext& ctx) override {
     ASSIGN_OR_RETURN(Ref<Variable> variable, FindOrCreate(ctx));
     if (variable->dtype() != dtype_) {
-      return errors::InvalidArgument("Trying to assign variable with wrong dtype. Expected ",
-                                     DTypeName(variable->dtype()), " got ", DTypeName(dtype_));
+      return errors::InvalidArgument(
+          "Trying to assign variable with wrong dtype. Expected ",
+          DTypeName(variable->dtype()), " got ", DTypeName(dtype_));
     }
     MutexLock lock(variable->mu());
     if (validate_shape_) {
       const Tensor& old = variable->tensor();
-      const PartialShape expected = old.IsInitialized() ? PartialShape(old.shape()) : variable->declared_shape();
+      const PartialShape expected = old.IsInitialized()
+                                        ? PartialShape(old.shape())
+                                        : variable->declared_shape();
       if (!expected.IsCompatibleWith(ctx.input(1).shape())) {
-        return errors::InvalidArgument("Trying to assign to variable with tensor with wrong shape. Expected ",
-                                       expected.ToString(), " got ", ctx.input(1).shape().ToString());
+        return errors::InvalidArgument(
+            "Trying to assign to variable with tensor with wrong shape. "
+            "Expected ",
+            expected.ToString(), " got ", ctx.input(1).shape().ToString());
       }
     }
     return Store(ctx, 1, *variable);
@@ -84,23 +100,26 @@ class AssignVariableOp final : public Kernel {
     StatusOr<Ref<Variable>> found = ctx.ResourceInput<Variable>(0);
     if (!absl::IsNotFound(found.status())) return found;
     const ResourceHandle& handle = ctx.input(0).scalar<ResourceHandle>();
-    return ctx.resources()->LookupOrCreate<Variable>(handle.container, handle.name, [&]() -> StatusOr<Ref<Variable>> {
-      return MakeRef<Variable>(dtype_, PartialShape(), handle.name);
-    });
+    return ctx.resources()->LookupOrCreate<Variable>(
+        handle.container, handle.name, [&]() -> StatusOr<Ref<Variable>> {
+          return MakeRef<Variable>(dtype_, PartialShape(), handle.name);
+        });
   }
 
   const DType dtype_;
   const bool validate_shape_;
 };
 
-// var += sign * value, for references and handles alike. Unsigned and signed sums are the same bits.
+// var += sign * value, for references and handles alike. Unsigned and signed
+// sums are the same bits.
 template <typename T, bool kAdd>
 void Accumulate(KernelContext& ctx, T* var, const T* value, int64_t n) {
   using W = Compute<T>;
   simd::ParallelFor<W>(ctx.pool(), n, 0.4, [=](int64_t i) {
     if constexpr (std::is_integral_v<T>) {
       using U = std::make_unsigned_t<T>;
-      var[i] = static_cast<T>(kAdd ? U(var[i]) + U(value[i]) : U(var[i]) - U(value[i]));
+      var[i] = static_cast<T>(kAdd ? U(var[i]) + U(value[i])
+                                   : U(var[i]) - U(value[i]));
     } else {
       var[i] = T(kAdd ? W(var[i]) + W(value[i]) : W(var[i]) - W(value[i]));
     }
@@ -113,14 +132,18 @@ class AssignUpdate final : public Kernel {
   explicit AssignUpdate(KernelInit&) {}
 
   Status Compute(KernelContext& ctx) override {
-    ASSIGN_OR_RETURN(Ref<Variable> variable, VariableInput(ctx, 0, kDTypeOf<T>));
+    ASSIGN_OR_RETURN(Ref<Variable> variable,
+                     VariableInput(ctx, 0, kDTypeOf<T>));
     const Tensor& value = ctx.input(1);
     {
       MutexLock lock(variable->mu());
-      if (!variable->tensor().IsInitialized()) return UninitializedVariable(ctx, 0);
-      if (!(variable->tensor().shape() == value.shape())) return ShapeError(ctx, variable->tensor().shape());
+      if (!variable->tensor().IsInitialized())
+        return UninitializedVariable(ctx, 0);
+      if (!(variable->tensor().shape() == value.shape()))
+        return ShapeError(ctx, variable->tensor().shape());
       ASSIGN_OR_RETURN(Tensor * var, variable->MutableTensor());
-      Accumulate<T, kAdd>(ctx, var->data<T>(), value.data<T>(), value.num_elements());
+      Accumulate<T, kAdd>(ctx, var->data<T>(), value.data<T>(),
+                          value.num_elements());
     }
     ForwardRef(ctx);
     return OkStatus();
@@ -128,9 +151,13 @@ class AssignUpdate final : public Kernel {
 
  private:
   static Status ShapeError(const KernelContext& ctx, const Shape& shape) {
-    if (ctx.input_is_ref(0)) return errors::InvalidArgument("Parameters and update must be the same size");
-    return errors::InvalidArgument("Cannot update variable with shape ", shape.ToString(), " using a Tensor with shape ",
-                                   ctx.input(1).shape().ToString(), ", shapes must be equal.");
+    if (ctx.input_is_ref(0))
+      return errors::InvalidArgument(
+          "Parameters and update must be the same size");
+    return errors::InvalidArgument(
+        "Cannot update variable with shape ", shape.ToString(),
+        " using a Tensor with shape ", ctx.input(1).shape().ToString(),
+        ", shapes must be equal.");
   }
 };
 template <typename T>
@@ -141,7 +168,8 @@ using AssignSub = AssignUpdate<T, false>;
 Status AssignShape(ShapeContext& c) {
   bool validate = false;
   RETURN_IF_ERROR(c.GetAttr("validate_shape", &validate));
-  return validate ? MergeBothShapes(c) : (c.set_output(0, c.input(1)), OkStatus());
+  return validate ? MergeBothShapes(c)
+                  : (c.set_output(0, c.input(1)), OkStatus());
 }
 
 Status AssignVariableShape(ShapeContext& c) {
@@ -150,15 +178,23 @@ Status AssignVariableShape(ShapeContext& c) {
 }
 
 OP("Assign")
-    .Input("ref: Ref(T)").Input("value: T").Output("output_ref: Ref(T)").Attr("T: type")
-    .Attr("validate_shape: bool = true").Attr("use_locking: bool = true").AllowsUninitializedInput()
+    .Input("ref: Ref(T)")
+    .Input("value: T")
+    .Output("output_ref: Ref(T)")
+    .Attr("T: type")
+    .Attr("validate_shape: bool = true")
+    .Attr("use_locking: bool = true")
+    .AllowsUninitializedInput()
     .Shape(AssignShape)
     .NotDifferentiable()
     .Cpu<AssignOp>()
     .Doc("Gives a variable a value.");
 
 OP("AssignAdd")
-    .Input("ref: Ref(T)").Input("value: T").Output("output_ref: Ref(T)").Attr("T: numbertype")
+    .Input("ref: Ref(T)")
+    .Input("value: T")
+    .Output("output_ref: Ref(T)")
+    .Attr("T: numbertype")
     .Attr("use_locking: bool = false")
     .Shape(MergeBothShapes)
     .NotDifferentiable()
@@ -166,7 +202,10 @@ OP("AssignAdd")
     .Doc("Adds to a variable.");
 
 OP("AssignSub")
-    .Input("ref: Ref(T)").Input("value: T").Output("output_ref: Ref(T)").Attr("T: numbertype")
+    .Input("ref: Ref(T)")
+    .Input("value: T")
+    .Output("output_ref: Ref(T)")
+    .Attr("T: numbertype")
     .Attr("use_locking: bool = false")
     .Shape(MergeBothShapes)
     .NotDifferentiable()
@@ -174,20 +213,29 @@ OP("AssignSub")
     .Doc("Subtracts from a variable.");
 
 OP("AssignVariableOp")
-    .Input("resource: resource").Input("value: dtype").Attr("dtype: type").Attr("validate_shape: bool = false")
+    .Input("resource: resource")
+    .Input("value: dtype")
+    .Attr("dtype: type")
+    .Attr("validate_shape: bool = false")
     .Stateful()
     .Shape(AssignVariableShape)
     .Cpu<AssignVariableOp>()
     .Doc("Gives the variable behind a handle a value.");
 
 OP("AssignAddVariableOp")
-    .Input("resource: resource").Input("value: dtype").Attr("dtype: type").Stateful()
+    .Input("resource: resource")
+    .Input("value: dtype")
+    .Attr("dtype: type")
+    .Stateful()
     .Shape(AssignVariableShape)
     .Cpu<AssignAdd>(NumberTypes{}, "dtype")
     .Doc("Adds to the variable behind a handle.");
 
 OP("AssignSubVariableOp")
-    .Input("resource: resource").Input("value: dtype").Attr("dtype: type").Stateful()
+    .Input("resource: resource")
+    .Input("value: dtype")
+    .Attr("dtype: type")
+    .Stateful()
     .Shape(AssignVariableShape)
     .Cpu<AssignSub>(NumberTypes{}, "dtype")
     .Doc("Subtracts from the variable behind a handle.");

@@ -6,12 +6,15 @@
 namespace millstream {
 namespace {
 
-// Makes the variable (still without a value) and one handle tensor that every step shares, until the container is reset.
+// Makes the variable (still without a value) and one handle tensor that every
+// step shares, until the container is reset.
 class VarHandleOp final : public Kernel {
  public:
   explicit VarHandleOp(KernelInit& init)
-      : dtype_(init.Attr<DType>("dtype")), shape_(init.Attr<PartialShape>("shape")),
-        container_(init.Attr<std::string>("container")), name_(init.Attr<std::string>("shared_name")),
+      : dtype_(init.Attr<DType>("dtype")),
+        shape_(init.Attr<PartialShape>("shape")),
+        container_(init.Attr<std::string>("container")),
+        name_(init.Attr<std::string>("shared_name")),
         device_(init.device()->name()) {
     if (name_.empty()) name_ = init.node_name();
   }
@@ -20,7 +23,9 @@ class VarHandleOp final : public Kernel {
     Tensor handle;
     {
       MutexLock lock(mu_);
-      if (!handle_.IsInitialized() || !handle_.scalar<ResourceHandle>().resource->alive()) RETURN_IF_ERROR(Find(ctx));
+      if (!handle_.IsInitialized() ||
+          !handle_.scalar<ResourceHandle>().resource->alive())
+        RETURN_IF_ERROR(Find(ctx));
       handle = handle_;
     }
     ctx.set_output(0, std::move(handle));
@@ -29,13 +34,16 @@ class VarHandleOp final : public Kernel {
 
  private:
   Status Find(KernelContext& ctx) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    ASSIGN_OR_RETURN(Ref<Variable> variable,
-                     ctx.resources()->LookupOrCreate<Variable>(container_, name_, [this]() -> StatusOr<Ref<Variable>> {
-                       return MakeRef<Variable>(dtype_, shape_, name_);
-                     }));
+    ASSIGN_OR_RETURN(
+        Ref<Variable> variable,
+        ctx.resources()->LookupOrCreate<Variable>(
+            container_, name_, [this]() -> StatusOr<Ref<Variable>> {
+              return MakeRef<Variable>(dtype_, shape_, name_);
+            }));
     ResourceHandle handle;
     handle.device = device_;
-    handle.container = container_.empty() ? ctx.resources()->default_container() : container_;
+    handle.container =
+        container_.empty() ? ctx.resources()->default_container() : container_;
     handle.name = name_;
     handle.type_name = "N10tensorflow3VarE";
     handle.resource = std::move(variable);
@@ -60,8 +68,10 @@ Status ReadVariableCpu(KernelContext& ctx) {
 
 Status VarIsInitializedCpu(KernelContext& ctx) {
   const StatusOr<Ref<Variable>> variable = ctx.ResourceInput<Variable>(0);
-  if (!variable.ok() && !absl::IsNotFound(variable.status())) return variable.status();
-  ctx.set_output(0, Tensor::Scalar(variable.ok() && (*variable)->IsInitialized()));
+  if (!variable.ok() && !absl::IsNotFound(variable.status()))
+    return variable.status();
+  ctx.set_output(0,
+                 Tensor::Scalar(variable.ok() && (*variable)->IsInitialized()));
   return OkStatus();
 }
 
@@ -73,10 +83,13 @@ class VariableShape final : public Kernel {
   Status Compute(KernelContext& ctx) override {
     ASSIGN_OR_RETURN(Tensor value, ReadVariable(ctx, 0, DType::kInvalid));
     const Shape& shape = value.shape();
-    ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, Shape({shape.rank()})));
+    ASSIGN_OR_RETURN(Tensor * out,
+                     ctx.AllocateOutput(0, Shape({shape.rank()})));
     for (int i = 0; i < shape.rank(); ++i) {
       if (static_cast<int64_t>(static_cast<T>(shape.dim(i))) != shape.dim(i)) {
-        return errors::InvalidArgument("Shape output type is 32-bit but shape.dim(", i, ") = ", shape.dim(i));
+        return errors::InvalidArgument(
+            "Shape output type is 32-bit but shape.dim(", i,
+            ") = ", shape.dim(i));
       }
       out->data<T>()[i] = static_cast<T>(shape.dim(i));
     }
@@ -86,19 +99,25 @@ class VariableShape final : public Kernel {
 
 class DestroyResource final : public Kernel {
  public:
-  explicit DestroyResource(KernelInit& init) : ignore_missing_(init.Attr<bool>("ignore_lookup_error")) {}
+  explicit DestroyResource(KernelInit& init)
+      : ignore_missing_(init.Attr<bool>("ignore_lookup_error")) {}
 
   Status Compute(KernelContext& ctx) override {
     const Tensor& handles = ctx.input(0);
-    if (handles.num_elements() != 1) return errors::InvalidArgument("resource must be a scalar handle");
+    if (handles.num_elements() != 1)
+      return errors::InvalidArgument("resource must be a scalar handle");
     const ResourceHandle& handle = handles.data<ResourceHandle>()[0];
-    // A handle alone makes the variable here, but not in TensorFlow: without a value it counts as missing.
-    const auto variable = ctx.resources()->Lookup<Variable>(handle.container, handle.name);
+    // A handle alone makes the variable here, but not in TensorFlow: without a
+    // value it counts as missing.
+    const auto variable =
+        ctx.resources()->Lookup<Variable>(handle.container, handle.name);
     const bool empty = variable.ok() && !(*variable)->IsInitialized();
-    const Status status = ctx.resources()->DeleteAnyType(handle.container, handle.name);
+    const Status status =
+        ctx.resources()->DeleteAnyType(handle.container, handle.name);
     if (ignore_missing_ && absl::IsNotFound(status)) return OkStatus();
     if (empty && !ignore_missing_) {
-      return errors::NotFound("Resource ", handle.container, "/", handle.name, " does not exist.");
+      return errors::NotFound("Resource ", handle.container, "/", handle.name,
+                              " does not exist.");
     }
     return status;
   }
@@ -130,38 +149,55 @@ Status VariableShapeShape(ShapeContext& c) {
 }
 
 OP("VarHandleOp")
-    .Output("resource: resource").Attr("container: string = ''").Attr("shared_name: string = ''")
-    .Attr("debug_name: string = ''").Attr("dtype: type").Attr("shape: shape")
-    .Attr("allowed_devices: list(string) = []").Stateful()
+    .Output("resource: resource")
+    .Attr("container: string = ''")
+    .Attr("shared_name: string = ''")
+    .Attr("debug_name: string = ''")
+    .Attr("dtype: type")
+    .Attr("shape: shape")
+    .Attr("allowed_devices: list(string) = []")
+    .Stateful()
     .Shape(VarHandleShape)
     .Cpu<VarHandleOp>()
     .Doc("A handle to state that lives on between steps.");
 
 OP("ReadVariableOp")
-    .Input("resource: resource").Output("value: dtype").Attr("dtype: type").Stateful()
+    .Input("resource: resource")
+    .Output("value: dtype")
+    .Attr("dtype: type")
+    .Stateful()
     .Shape(ReadVariableShape)
     .Gradient([](GradContext& g) {
       g.set_dx(0, g.grad(0));
       return g.status();
     })
     .Cpu(ReadVariableCpu)
-    .Doc("The value of the variable behind a handle, which later updates do not change.");
+    .Doc(
+        "The value of the variable behind a handle, which later updates do not "
+        "change.");
 
 OP("VarIsInitializedOp")
-    .Input("resource: resource").Output("is_initialized: bool").Stateful()
+    .Input("resource: resource")
+    .Output("is_initialized: bool")
+    .Stateful()
     .Shape(ScalarShape)
     .Cpu(VarIsInitializedCpu)
     .Doc("Whether the variable behind a handle has a value.");
 
 OP("VariableShape")
-    .Input("input: resource").Output("output: out_type").Attr("out_type: {int32, int64} = DT_INT32").Stateful()
+    .Input("input: resource")
+    .Output("output: out_type")
+    .Attr("out_type: {int32, int64} = DT_INT32")
+    .Stateful()
     .Shape(VariableShapeShape)
     .NotDifferentiable()
     .Cpu<VariableShape>(IndexTypes{}, "out_type")
     .Doc("The shape of the variable behind a handle.");
 
 OP("DestroyResourceOp")
-    .Input("resource: resource").Attr("ignore_lookup_error: bool = true").Stateful()
+    .Input("resource: resource")
+    .Attr("ignore_lookup_error: bool = true")
+    .Stateful()
     .Shape(NoOutputs)
     .Cpu<DestroyResource>()
     .Doc("Removes a resource; steps that hold it may finish with it.");

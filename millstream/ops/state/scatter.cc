@@ -18,12 +18,14 @@ inline T Combine(T a, T b) {
   if constexpr (kOp == Update::kMin) return W(b) < W(a) ? b : a;
   if constexpr (kOp == Update::kMax) return W(a) < W(b) ? b : a;
   if constexpr (std::is_integral_v<T>) {
-    // Unsigned arithmetic of at least 32 bits wraps around where the signed one would be undefined.
+    // Unsigned arithmetic of at least 32 bits wraps around where the signed one
+    // would be undefined.
     using U = std::common_type_t<unsigned, std::make_unsigned_t<T>>;
     if constexpr (kOp == Update::kAdd) return static_cast<T>(U(a) + U(b));
     if constexpr (kOp == Update::kSub) return static_cast<T>(U(a) - U(b));
     if constexpr (kOp == Update::kMul) return static_cast<T>(U(a) * U(b));
-    if constexpr (kOp == Update::kDiv && std::is_signed_v<T>) return b == T(-1) ? static_cast<T>(U(0) - U(a)) : static_cast<T>(a / b);
+    if constexpr (kOp == Update::kDiv && std::is_signed_v<T>)
+      return b == T(-1) ? static_cast<T>(U(0) - U(a)) : static_cast<T>(a / b);
     if constexpr (kOp == Update::kDiv) return static_cast<T>(a / b);
   } else {
     if constexpr (kOp == Update::kAdd) return T(W(a) + W(b));
@@ -33,7 +35,8 @@ inline T Combine(T a, T b) {
   }
 }
 
-// Inputs of a scatter, after the checks that all of them share: rows of `row` elements each.
+// Inputs of a scatter, after the checks that all of them share: rows of `row`
+// elements each.
 struct Rows {
   RowIndices indices;
   const Tensor& updates;
@@ -41,39 +44,51 @@ struct Rows {
   bool scalar;  // one update for all elements
 };
 
-StatusOr<Rows> CheckScatter(const Tensor& var, const Tensor& indices, const Tensor& updates) {
+StatusOr<Rows> CheckScatter(const Tensor& var, const Tensor& indices,
+                            const Tensor& updates) {
   if (var.rank() < 1 && updates.rank() == 0) {
-    return errors::InvalidArgument("params must be at least 1-D, got shape ", var.shape().ToString());
+    return errors::InvalidArgument("params must be at least 1-D, got shape ",
+                                   var.shape().ToString());
   }
   bool fits = updates.rank() == 0;
-  if (!fits && var.rank() > 0 && updates.rank() == indices.rank() + var.rank() - 1) {
+  if (!fits && var.rank() > 0 &&
+      updates.rank() == indices.rank() + var.rank() - 1) {
     const auto got = updates.shape().dims();
-    const auto lead = indices.shape().dims(), tail = var.shape().dims().subspan(1);
-    fits = std::equal(lead.begin(), lead.end(), got.begin()) && std::equal(tail.begin(), tail.end(), got.begin() + lead.size());
+    const auto lead = indices.shape().dims(),
+               tail = var.shape().dims().subspan(1);
+    fits = std::equal(lead.begin(), lead.end(), got.begin()) &&
+           std::equal(tail.begin(), tail.end(), got.begin() + lead.size());
   }
   if (!fits) {
     return errors::InvalidArgument(
-        "Must have updates.shape = indices.shape + params.shape[1:] or updates.shape = [], got updates.shape ",
-        updates.shape().ToString(), ", indices.shape ", indices.shape().ToString(), ", params.shape ", var.shape().ToString());
+        "Must have updates.shape = indices.shape + params.shape[1:] or "
+        "updates.shape = [], got updates.shape ",
+        updates.shape().ToString(), ", indices.shape ",
+        indices.shape().ToString(), ", params.shape ", var.shape().ToString());
   }
   RowIndices rows(indices);
   RETURN_IF_ERROR(rows.Check(var.dim(0)));
-  return Rows{rows, updates, var.shape().Product(1, var.rank()), updates.rank() == 0};
+  return Rows{rows, updates, var.shape().Product(1, var.rank()),
+              updates.rank() == 0};
 }
 
-// Calls body(i, row) for every index, in order for each row. Each thread takes a range of the variable's rows, so that
-// sums do not depend on timing and nobody writes where another does.
+// Calls body(i, row) for every index, in order for each row. Each thread takes
+// a range of the variable's rows, so that sums do not depend on timing and
+// nobody writes where another does.
 template <typename Body>
-void ForEachRow(KernelContext& ctx, const Rows& rows, int64_t num_rows, double ns_per_row, Body body) {
+void ForEachRow(KernelContext& ctx, const Rows& rows, int64_t num_rows,
+                double ns_per_row, Body body) {
   const int64_t n = rows.indices.size();
   if (n == 0) return;
-  const double cost = ns_per_row * static_cast<double>(n) / static_cast<double>(num_rows);
-  ctx.ParallelFor(num_rows, ns_per_row < 32 ? 0 : cost, [&](int64_t begin, int64_t end) {
-    for (int64_t i = 0; i < n; ++i) {
-      const int64_t row = rows.indices[i];
-      if (row >= begin && row < end) body(i, row);
-    }
-  });
+  const double cost =
+      ns_per_row * static_cast<double>(n) / static_cast<double>(num_rows);
+  ctx.ParallelFor(num_rows, ns_per_row < 32 ? 0 : cost,
+                  [&](int64_t begin, int64_t end) {
+                    for (int64_t i = 0; i < n; ++i) {
+                      const int64_t row = rows.indices[i];
+                      if (row >= begin && row < end) body(i, row);
+                    }
+                  });
 }
 
 template <typename T, Update kOp>
@@ -82,11 +97,15 @@ class ScatterOp final : public Kernel {
   explicit ScatterOp(KernelInit&) {}
 
   Status Compute(KernelContext& ctx) override {
-    ASSIGN_OR_RETURN(Ref<Variable> variable, VariableInput(ctx, 0, kDTypeOf<T>));
+    ASSIGN_OR_RETURN(Ref<Variable> variable,
+                     VariableInput(ctx, 0, kDTypeOf<T>));
     {
       MutexLock lock(variable->mu());
-      if (!variable->tensor().IsInitialized()) return UninitializedVariable(ctx, 0);
-      ASSIGN_OR_RETURN(const Rows rows, CheckScatter(variable->tensor(), ctx.input(1), ctx.input(2)));
+      if (!variable->tensor().IsInitialized())
+        return UninitializedVariable(ctx, 0);
+      ASSIGN_OR_RETURN(
+          const Rows rows,
+          CheckScatter(variable->tensor(), ctx.input(1), ctx.input(2)));
       if constexpr (kOp == Update::kDiv && std::is_integral_v<T>) {
         const auto updates = rows.updates.flat<T>();
         if (std::find(updates.begin(), updates.end(), T(0)) != updates.end()) {
@@ -104,40 +123,55 @@ class ScatterOp final : public Kernel {
   static void Apply(KernelContext& ctx, const Rows& rows, Tensor* var) {
     T* const to = var->data<T>();
     const T* const from = rows.updates.data<T>();
-    ForEachRow(ctx, rows, var->dim(0), 0.5 * static_cast<double>(rows.row), [&](int64_t i, int64_t row) {
-      T* t = to + row * rows.row;
-      if (rows.scalar) {
-        for (int64_t k = 0; k < rows.row; ++k) t[k] = Combine<T, kOp>(t[k], *from);
-      } else {
-        const T* f = from + i * rows.row;
-        for (int64_t k = 0; k < rows.row; ++k) t[k] = Combine<T, kOp>(t[k], f[k]);
-      }
-    });
+    ForEachRow(ctx, rows, var->dim(0), 0.5 * static_cast<double>(rows.row),
+               [&](int64_t i, int64_t row) {
+                 T* t = to + row * rows.row;
+                 if (rows.scalar) {
+                   for (int64_t k = 0; k < rows.row; ++k)
+                     t[k] = Combine<T, kOp>(t[k], *from);
+                 } else {
+                   const T* f = from + i * rows.row;
+                   for (int64_t k = 0; k < rows.row; ++k)
+                     t[k] = Combine<T, kOp>(t[k], f[k]);
+                 }
+               });
   }
 };
-template <typename T> using ScatterAdd = ScatterOp<T, Update::kAdd>;
-template <typename T> using ScatterSub = ScatterOp<T, Update::kSub>;
-template <typename T> using ScatterMul = ScatterOp<T, Update::kMul>;
-template <typename T> using ScatterDiv = ScatterOp<T, Update::kDiv>;
-template <typename T> using ScatterMin = ScatterOp<T, Update::kMin>;
-template <typename T> using ScatterMax = ScatterOp<T, Update::kMax>;
+template <typename T>
+using ScatterAdd = ScatterOp<T, Update::kAdd>;
+template <typename T>
+using ScatterSub = ScatterOp<T, Update::kSub>;
+template <typename T>
+using ScatterMul = ScatterOp<T, Update::kMul>;
+template <typename T>
+using ScatterDiv = ScatterOp<T, Update::kDiv>;
+template <typename T>
+using ScatterMin = ScatterOp<T, Update::kMin>;
+template <typename T>
+using ScatterMax = ScatterOp<T, Update::kMax>;
 
 // Only moves elements, so one kernel serves all types.
 class ScatterUpdate final : public Kernel {
  public:
-  explicit ScatterUpdate(KernelInit& init) : dtype_(init.Attr<DType>(init.HasAttr("T") ? "T" : "dtype")) {}
+  explicit ScatterUpdate(KernelInit& init)
+      : dtype_(init.Attr<DType>(init.HasAttr("T") ? "T" : "dtype")) {}
 
   Status Compute(KernelContext& ctx) override {
     ASSIGN_OR_RETURN(Ref<Variable> variable, VariableInput(ctx, 0, dtype_));
     {
       MutexLock lock(variable->mu());
-      if (!variable->tensor().IsInitialized()) return UninitializedVariable(ctx, 0);
-      ASSIGN_OR_RETURN(const Rows rows, CheckScatter(variable->tensor(), ctx.input(1), ctx.input(2)));
+      if (!variable->tensor().IsInitialized())
+        return UninitializedVariable(ctx, 0);
+      ASSIGN_OR_RETURN(
+          const Rows rows,
+          CheckScatter(variable->tensor(), ctx.input(1), ctx.input(2)));
       ASSIGN_OR_RETURN(Tensor * var, variable->MutableTensor());
       if (IsPlainBytes(dtype_)) {
         CopyBytes(ctx, rows, var);
       } else {
-        DispatchObjectType(dtype_, [&](auto type) { CopyObjects<typename decltype(type)::type>(rows, var); });
+        DispatchObjectType(dtype_, [&](auto type) {
+          CopyObjects<typename decltype(type)::type>(rows, var);
+        });
       }
     }
     ForwardRef(ctx);
@@ -146,17 +180,20 @@ class ScatterUpdate final : public Kernel {
 
  private:
   void CopyBytes(KernelContext& ctx, const Rows& rows, Tensor* var) const {
-    const size_t size = DTypeSize(dtype_), bytes = size * static_cast<size_t>(rows.row);
+    const size_t size = DTypeSize(dtype_),
+                 bytes = size * static_cast<size_t>(rows.row);
     char* const to = static_cast<char*>(var->raw());
     const char* const from = static_cast<const char*>(rows.updates.raw());
-    ForEachRow(ctx, rows, var->dim(0), 0.1 * static_cast<double>(bytes), [&](int64_t i, int64_t row) {
-      char* t = to + static_cast<size_t>(row) * bytes;
-      if (!rows.scalar) {
-        std::memcpy(t, from + static_cast<size_t>(i) * bytes, bytes);
-      } else {
-        for (size_t k = 0; k < bytes; k += size) std::memcpy(t + k, from, size);
-      }
-    });
+    ForEachRow(ctx, rows, var->dim(0), 0.1 * static_cast<double>(bytes),
+               [&](int64_t i, int64_t row) {
+                 char* t = to + static_cast<size_t>(row) * bytes;
+                 if (!rows.scalar) {
+                   std::memcpy(t, from + static_cast<size_t>(i) * bytes, bytes);
+                 } else {
+                   for (size_t k = 0; k < bytes; k += size)
+                     std::memcpy(t + k, from, size);
+                 }
+               });
   }
 
   template <typename T>
@@ -164,18 +201,23 @@ class ScatterUpdate final : public Kernel {
     const T* const from = rows.updates.data<T>();
     for (int64_t i = 0; i < rows.indices.size(); ++i) {
       T* t = var->data<T>() + rows.indices[i] * rows.row;
-      for (int64_t k = 0; k < rows.row; ++k) t[k] = rows.scalar ? *from : from[i * rows.row + k];
+      for (int64_t k = 0; k < rows.row; ++k)
+        t[k] = rows.scalar ? *from : from[i * rows.row + k];
     }
   }
 
   const DType dtype_;
 };
 
-// `var` is the variable's shape; updates are a scalar or indices.shape + var.shape[1:].
+// `var` is the variable's shape; updates are a scalar or indices.shape +
+// var.shape[1:].
 Status CheckScatterShape(const ShapeContext& c, const PartialShape& var) {
   const PartialShape& updates = c.input(2);
-  if (!updates.rank_known() || updates.rank() == 0 || !var.rank_known() || var.rank() == 0) return OkStatus();
-  const PartialShape expected = c.input(1).Concatenate(var.Slice(1, var.rank()));
+  if (!updates.rank_known() || updates.rank() == 0 || !var.rank_known() ||
+      var.rank() == 0)
+    return OkStatus();
+  const PartialShape expected =
+      c.input(1).Concatenate(var.Slice(1, var.rank()));
   return updates.MergeWith(expected).status();
 }
 
@@ -193,40 +235,60 @@ Status ResourceScatterShape(ShapeContext& c) {
 }
 
 OP("ScatterUpdate")
-    .Input("ref: Ref(T)").Input("indices: Tindices").Input("updates: T").Output("output_ref: Ref(T)")
-    .Attr("T: type").Attr("Tindices: {int32, int64}").Attr("use_locking: bool = true")
+    .Input("ref: Ref(T)")
+    .Input("indices: Tindices")
+    .Input("updates: T")
+    .Output("output_ref: Ref(T)")
+    .Attr("T: type")
+    .Attr("Tindices: {int32, int64}")
+    .Attr("use_locking: bool = true")
     .Shape(ScatterShape)
     .Cpu<ScatterUpdate>()
     .Doc("Replaces rows of a variable.");
 
 OP("ResourceScatterUpdate")
-    .Input("resource: resource").Input("indices: Tindices").Input("updates: dtype").Attr("dtype: type")
-    .Attr("Tindices: {int32, int64}").Stateful()
+    .Input("resource: resource")
+    .Input("indices: Tindices")
+    .Input("updates: dtype")
+    .Attr("dtype: type")
+    .Attr("Tindices: {int32, int64}")
+    .Stateful()
     .Shape(ResourceScatterShape)
     .Cpu<ScatterUpdate>()
     .Doc("Replaces rows of the variable behind a handle.");
 
-#define SCATTER_OPS(Name, type_spec, types, doc)                                                        \
-  OP("Scatter" #Name)                                                                                   \
-      .Input("ref: Ref(T)").Input("indices: Tindices").Input("updates: T").Output("output_ref: Ref(T)") \
-      .Attr("T: " type_spec).Attr("Tindices: {int32, int64}").Attr("use_locking: bool = false")         \
-      .Shape(ScatterShape)                                                                              \
-      .NotDifferentiable()                                                                              \
-      .Cpu<Scatter##Name>(types{})                                                                      \
-      .Doc(doc " of a variable.");                                                                      \
-  OP("ResourceScatter" #Name)                                                                           \
-      .Input("resource: resource").Input("indices: Tindices").Input("updates: dtype")                   \
-      .Attr("dtype: numbertype").Attr("Tindices: {int32, int64}").Stateful()                            \
-      .Shape(ResourceScatterShape)                                                                      \
-      .Cpu<Scatter##Name>(types{}, "dtype")                                                             \
+#define SCATTER_OPS(Name, type_spec, types, doc) \
+  OP("Scatter" #Name)                            \
+      .Input("ref: Ref(T)")                      \
+      .Input("indices: Tindices")                \
+      .Input("updates: T")                       \
+      .Output("output_ref: Ref(T)")              \
+      .Attr("T: " type_spec)                     \
+      .Attr("Tindices: {int32, int64}")          \
+      .Attr("use_locking: bool = false")         \
+      .Shape(ScatterShape)                       \
+      .NotDifferentiable()                       \
+      .Cpu<Scatter##Name>(types{})               \
+      .Doc(doc " of a variable.");               \
+  OP("ResourceScatter" #Name)                    \
+      .Input("resource: resource")               \
+      .Input("indices: Tindices")                \
+      .Input("updates: dtype")                   \
+      .Attr("dtype: numbertype")                 \
+      .Attr("Tindices: {int32, int64}")          \
+      .Stateful()                                \
+      .Shape(ResourceScatterShape)               \
+      .Cpu<Scatter##Name>(types{}, "dtype")      \
       .Doc(doc " of the variable behind a handle.")
 
 SCATTER_OPS(Add, "numbertype", NumberTypes, "Adds to rows");
 SCATTER_OPS(Sub, "numbertype", NumberTypes, "Subtracts from rows");
 SCATTER_OPS(Mul, "numbertype", NumberTypes, "Multiplies rows");
 SCATTER_OPS(Div, "numbertype", NumberTypes, "Divides rows");
-SCATTER_OPS(Min, "{half, bfloat16, float, double, int32, int64}", RealTypes, "Lowers rows");
-SCATTER_OPS(Max, "{half, bfloat16, float, double, int32, int64}", RealTypes, "Raises rows");
+SCATTER_OPS(Min, "{half, bfloat16, float, double, int32, int64}", RealTypes,
+            "Lowers rows");
+SCATTER_OPS(Max, "{half, bfloat16, float, double, int32, int64}", RealTypes,
+            "Raises rows");
 #undef SCATTER_OPS
 
 }  // namespace

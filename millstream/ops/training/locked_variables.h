@@ -8,8 +8,9 @@
 
 namespace millstream {
 
-// The variables that one update changes (the first inputs of its op), locked together until the end of this object. Locks
-// are taken in the order of addresses, each once, so that updates which share variables cannot deadlock.
+// The variables that one update changes (the first inputs of its op), locked
+// together until the end of this object. Locks are taken in the order of
+// addresses, each once, so that updates which share variables cannot deadlock.
 class LockedVariables {
  public:
   static constexpr int kMax = 4;
@@ -19,13 +20,16 @@ class LockedVariables {
   LockedVariables(const LockedVariables&) = delete;
   LockedVariables& operator=(const LockedVariables&) = delete;
 
-  // FailedPrecondition if one of inputs [0, count) has no value; InvalidArgument if one is of another type.
+  // FailedPrecondition if one of inputs [0, count) has no value;
+  // InvalidArgument if one is of another type.
   Status Lock(KernelContext& ctx, int count, DType dtype);
-  // The shape of the first one. REQUIRES: Lock() succeeded, as everything below does.
+  // The shape of the first one. REQUIRES: Lock() succeeded, as everything below
+  // does.
   const Shape& shape() const;
   // InvalidArgument unless all variables and the gradient have one shape.
   Status CheckDense(const KernelContext& ctx, int grad) const;
-  // InvalidArgument unless all variables have one shape and the gradient holds one row of it for each index.
+  // InvalidArgument unless all variables have one shape and the gradient holds
+  // one row of it for each index.
   Status CheckSparse(const KernelContext& ctx, int grad, int indices) const;
 
   // Buffers that nobody else sees.
@@ -45,7 +49,7 @@ class LockedVariables {
   Status CheckSlots(const KernelContext& ctx) const;
 
   std::array<Ref<Variable>, kMax> variables_;  // as the inputs come
-  std::array<Variable*, kMax> locked_ = {};    // by address, without repetitions
+  std::array<Variable*, kMax> locked_ = {};  // by address, without repetitions
   int count_ = 0;
   int num_locked_ = 0;
 };

@@ -5,13 +5,18 @@
 namespace millstream {
 namespace {
 
-// The hyperparameters of both; AddSign has "alpha" where PowerSign has "logbase".
+// The hyperparameters of both; AddSign has "alpha" where PowerSign has
+// "logbase".
 template <typename T>
 class SignBase {
  public:
   using Options = math::SignOptions<T>;
   explicit SignBase(KernelInit& init)
-      : lr_(init, "lr"), alpha_(init, "alpha"), logbase_(init, "logbase"), sign_decay_(init, "sign_decay"), beta_(init, "beta") {}
+      : lr_(init, "lr"),
+        alpha_(init, "alpha"),
+        logbase_(init, "logbase"),
+        sign_decay_(init, "sign_decay"),
+        beta_(init, "beta") {}
   StatusOr<Options> Read(const KernelContext& ctx) const {
     Options o = {};
     RETURN_IF_ERROR(lr_.Read<T>(ctx, &o.lr));
@@ -30,7 +35,8 @@ template <typename T>
 class AddSign : public SignBase<T> {
  public:
   using SignBase<T>::SignBase;
-  static void Apply(const math::SignOptions<T>& o, const T* grad, const std::array<T*, 4>& v, int64_t n, ThreadPool* pool) {
+  static void Apply(const math::SignOptions<T>& o, const T* grad,
+                    const std::array<T*, 4>& v, int64_t n, ThreadPool* pool) {
     math::ApplyAddSign<T>(o, grad, v[0], v[1], n, pool);
   }
 };
@@ -39,22 +45,27 @@ template <typename T>
 class PowerSign : public SignBase<T> {
  public:
   using SignBase<T>::SignBase;
-  static void Apply(const math::SignOptions<T>& o, const T* grad, const std::array<T*, 4>& v, int64_t n, ThreadPool* pool) {
+  static void Apply(const math::SignOptions<T>& o, const T* grad,
+                    const std::array<T*, 4>& v, int64_t n, ThreadPool* pool) {
     math::ApplyPowerSign<T>(o, grad, v[0], v[1], n, pool);
   }
 };
 
-const UpdateSpec kAddSign = {.name = "AddSign",
-                             .variables = {"var", "m"},
-                             .inputs = {"lr", "alpha", "sign_decay", "beta", "grad"},
-                             .doc = "Larger steps where gradient and running mean have the same sign."};
-const UpdateSpec kPowerSign = {.name = "PowerSign",
-                               .variables = {"var", "m"},
-                               .inputs = {"lr", "logbase", "sign_decay", "beta", "grad"},
-                               .doc = "As AddSign, with an exponential factor."};
+const UpdateSpec kAddSign = {
+    .name = "AddSign",
+    .variables = {"var", "m"},
+    .inputs = {"lr", "alpha", "sign_decay", "beta", "grad"},
+    .doc = "Larger steps where gradient and running mean have the same sign."};
+const UpdateSpec kPowerSign = {
+    .name = "PowerSign",
+    .variables = {"var", "m"},
+    .inputs = {"lr", "logbase", "sign_decay", "beta", "grad"},
+    .doc = "As AddSign, with an exponential factor."};
 
-[[maybe_unused]] const auto kAddSignOps = UpdateOps<AddSign>().Dense(kAddSign, FloatTypes{});
-[[maybe_unused]] const auto kPowerSignOps = UpdateOps<PowerSign>().Dense(kPowerSign, FloatTypes{});
+[[maybe_unused]] const auto kAddSignOps =
+    UpdateOps<AddSign>().Dense(kAddSign, FloatTypes{});
+[[maybe_unused]] const auto kPowerSignOps =
+    UpdateOps<PowerSign>().Dense(kPowerSign, FloatTypes{});
 
 }  // namespace
 }  // namespace millstream

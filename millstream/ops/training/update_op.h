@@ -12,17 +12,22 @@
 
 namespace millstream {
 
-// A scalar input of an update, found by its name. An op without an input of that name keeps the option's default.
+// A scalar input of an update, found by its name. An op without an input of
+// that name keeps the option's default.
 class ScalarInput {
  public:
-  ScalarInput(KernelInit& init, const char* name) : index_(InputIndex(init.op(), name)), name_(name) {}
+  ScalarInput(KernelInit& init, const char* name)
+      : index_(InputIndex(init.op(), name)), name_(name) {}
 
-  // InvalidArgument unless it is a scalar. `Option` is the type the arithmetic happens in.
+  // InvalidArgument unless it is a scalar. `Option` is the type the arithmetic
+  // happens in.
   template <typename T, typename Option>
   Status Read(const KernelContext& ctx, Option* option) const {
     if (index_ < 0) return OkStatus();
     const Tensor& t = ctx.input(index_);
-    if (t.rank() != 0) return errors::InvalidArgument(name_, " is not a scalar: ", t.shape().ToString());
+    if (t.rank() != 0)
+      return errors::InvalidArgument(
+          name_, " is not a scalar: ", t.shape().ToString());
     *option = Option(t.scalar<T>());
     return OkStatus();
   }
@@ -44,10 +49,12 @@ struct UpdateInputs {
 };
 
 // A rule is a class template over the element type:
-//   Rule(KernelInit&)                                         finds scalars and attributes
-//   StatusOr<Options> Read(const KernelContext&) const        the hyperparameters of this step
-//   static void Apply(const Options&, const T* grad, const std::array<T*, 4>& vars, int64_t n, ThreadPool*)
-// The kernels below run it under the locks of all variables, over whole variables or over rows.
+//   Rule(KernelInit&)                                         finds scalars and
+//   attributes StatusOr<Options> Read(const KernelContext&) const        the
+//   hyperparameters of this step static void Apply(const Options&, const T*
+//   grad, const std::array<T*, 4>& vars, int64_t n, ThreadPool*)
+// The kernels below run it under the locks of all variables, over whole
+// variables or over rows.
 template <typename T, typename Rule>
 class DenseUpdate final : public Kernel {
  public:
@@ -87,10 +94,15 @@ class SparseUpdate final : public Kernel {
     ASSIGN_OR_RETURN(const auto options, rule_.Read(ctx));
     std::array<T*, LockedVariables::kMax> data;
     RETURN_IF_ERROR(variables.MutableData(&data));
-    const int64_t n = indices.size(), row = variables.shape().Product(1, variables.shape().rank());
+    const int64_t n = indices.size(),
+                  row = variables.shape().Product(1, variables.shape().rank());
     if (n > 0 && row > 0) {
-      // Each thread takes a range of the variable's rows, so that repeated indices add up in order.
-      const double cost = row < 16 ? 0 : 1.5 * static_cast<double>(row) * static_cast<double>(n) / static_cast<double>(num_rows);
+      // Each thread takes a range of the variable's rows, so that repeated
+      // indices add up in order.
+      const double cost = row < 16 ? 0
+                                   : 1.5 * static_cast<double>(row) *
+                                         static_cast<double>(n) /
+                                         static_cast<double>(num_rows);
       ctx.ParallelFor(num_rows, cost, [&](int64_t begin, int64_t end) {
         for (int64_t i = 0; i < n; ++i) {
           const int64_t at = indices[i];
@@ -110,11 +122,13 @@ class SparseUpdate final : public Kernel {
   const Rule rule_;
 };
 
-// The ops of one optimizer: Apply<name>, ResourceApply<name>, SparseApply<name>, ResourceSparseApply<name>.
+// The ops of one optimizer: Apply<name>, ResourceApply<name>,
+// SparseApply<name>, ResourceSparseApply<name>.
 struct UpdateSpec {
   std::string name;
   std::vector<std::string> variables;  // "var" and its slots
-  // Scalars, the gradient and "indices" (which only the sparse forms have), in order; all of type T but "global_step".
+  // Scalars, the gradient and "indices" (which only the sparse forms have), in
+  // order; all of type T but "global_step".
   std::vector<std::string> inputs;
   std::vector<std::string> attrs = {};  // beyond T, Tindices and use_locking
   std::string doc;
@@ -127,7 +141,8 @@ enum class UpdateForm { kDense, kResourceDense, kSparse, kResourceSparse };
 // Everything but the kernels.
 OpBuilder DefineUpdate(const UpdateSpec& spec, UpdateForm form);
 
-// A static of this type defines ops with their kernels: the dense forms, then the sparse ones.
+// A static of this type defines ops with their kernels: the dense forms, then
+// the sparse ones.
 template <template <typename> class Rule>
 class UpdateOps {
  public:
@@ -138,7 +153,8 @@ class UpdateOps {
   }
   template <typename... Ts>
   UpdateOps& ResourceDense(const UpdateSpec& spec, Types<Ts...> types) {
-    DefineUpdate(spec, UpdateForm::kResourceDense).template Cpu<DenseKernel>(types);
+    DefineUpdate(spec, UpdateForm::kResourceDense)
+        .template Cpu<DenseKernel>(types);
     return *this;
   }
   template <typename... Ts>
@@ -148,7 +164,8 @@ class UpdateOps {
   }
   template <typename... Ts>
   UpdateOps& ResourceSparse(const UpdateSpec& spec, Types<Ts...> types) {
-    DefineUpdate(spec, UpdateForm::kResourceSparse).template Cpu<SparseKernel>(types);
+    DefineUpdate(spec, UpdateForm::kResourceSparse)
+        .template Cpu<SparseKernel>(types);
     return *this;
   }
 
