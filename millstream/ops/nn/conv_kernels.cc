@@ -5,6 +5,7 @@
 #include "millstream/ops/array/axes.h"
 #include "millstream/ops/nn/as_float.h"
 #include "millstream/ops/nn/conv2d.h"
+#include "millstream/ops/nn/depthwise.h"
 
 namespace millstream {
 namespace {
@@ -74,6 +75,7 @@ Status ConvForward::Compute(KernelContext& ctx) {
   ASSIGN_OR_RETURN(const Tensor w, AsFloat(ctx, filter));
   ASSIGN_OR_RETURN(Tensor y, FloatFor(ctx, out));
   const auto run = [&]<typename T>(std::type_identity<T>) {
+    if (depthwise_) return DepthwiseForward(s, x.data<T>(), w.data<T>(), y.data<T>(), ctx.pool());
     const math::ConvEpilogue<T> epilogue{bias_ ? bias.data<T>() : nullptr, activation_};
     math::Conv2D(s, x.data<T>(), w.data<T>(), y.data<T>(), epilogue, ctx.pool());
   };
@@ -115,6 +117,7 @@ Status ConvBackpropInput::Compute(KernelContext& ctx) {
   ASSIGN_OR_RETURN(const Tensor g, AsFloat(ctx, dy));
   ASSIGN_OR_RETURN(Tensor dx, FloatFor(ctx, out));
   const auto run = [&]<typename T>(std::type_identity<T>) {
+    if (depthwise_) return DepthwiseBackpropInput(s, w.data<T>(), g.data<T>(), dx.data<T>(), ctx.pool());
     math::Conv2DBackpropInput(s, w.data<T>(), g.data<T>(), dx.data<T>(), ctx.pool());
   };
   if (g.dtype() == DType::kFloat) run(std::type_identity<float>{});
@@ -141,6 +144,7 @@ Status ConvBackpropFilter::Compute(KernelContext& ctx) {
   ASSIGN_OR_RETURN(const Tensor g, AsFloat(ctx, dy));
   ASSIGN_OR_RETURN(Tensor dw, FloatFor(ctx, out));
   const auto run = [&]<typename T>(std::type_identity<T>) {
+    if (depthwise_) return DepthwiseBackpropFilter(s, x.data<T>(), g.data<T>(), dw.data<T>(), ctx.pool());
     math::Conv2DBackpropFilter(s, x.data<T>(), g.data<T>(), dw.data<T>(), ctx.pool());
   };
   if (g.dtype() == DType::kFloat) run(std::type_identity<float>{});
