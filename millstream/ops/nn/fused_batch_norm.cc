@@ -5,15 +5,16 @@
 #include <cmath>
 #include <vector>
 
+#include "millstream/math/simd.h"
 #include "millstream/ops/nn/as_float.h"
 
 namespace millstream {
 namespace {
 
-// Sums of f(place, channel) over all places, in double.
+// Sums of fn(element, channel) over all elements of each channel, in double.
 template <typename Fn>
 void SumChannels(KernelContext& ctx, const NormView& v, double cost, Fn fn, double* sums) {
-  if (v.inner > 1) {
+  if (v.inner != 1) {
     ctx.ParallelFor(v.channels, cost * static_cast<double>(v.places()), [&](int64_t begin, int64_t end) {
       for (int64_t c = begin; c < end; ++c) {
         double sum = 0;
@@ -30,22 +31,36 @@ void SumChannels(KernelContext& ctx, const NormView& v, double cost, Fn fn, doub
   constexpr int64_t kStrip = 16;
   std::fill_n(sums, v.channels, 0.0);
   ctx.ParallelFor(v.channels, cost * static_cast<double>(v.outer), [&](int64_t begin, int64_t end) {
-    for (int64_t o = 0; o < v.outer; ++o) {
-      for (int64_t c = begin; c < end; ++c) sums[c] += fn(o * v.channels + c, c);
-    }
+    simd::Run<float>([=] {
+      for (int64_t o = 0; o < v.outer; ++o) {
+        const int64_t at = o * v.channels;
+        MILLSTREAM_INDEPENDENT_LOOP
+        for (int64_t c = begin; c < end; ++c) sums[c] += fn(at + c, c);
+      }
+      return 0;
+    });
   }, kStrip);
 }
 
-// Calls fn(index, channel) for every element.
+// Calls fn(element, channel) for every element.
 template <typename Fn>
 void ForElements(KernelContext& ctx, const NormView& v, Fn fn) {
-  const int64_t rows = v.inner > 1 ? v.outer * v.channels : v.outer;
-  const int64_t width = v.inner > 1 ? v.inner : v.channels;
-  ctx.ParallelFor(rows, 0.5 * static_cast<double>(width), [&](int64_t begin, int64_t end) {
-    for (int64_t row = begin; row < end; ++row) {
-      const int64_t at = row * width;
-      for (int64_t i = 0; i < width; ++i) fn(at + i, v.inner > 1 ? row % v.channels : i);
-    }
+  const bool last = v.inner == 1;
+  const int64_t rows = last ? v.outer : v.outer * v.channels, width = last ? v.channels : v.inner;
+  ctx.ParallelFor(rows, 0.3 * static_cast<double>(width), [&](int64_t begin, int64_t end) {
+    simd::Run<float>([=] {
+      for (int64_t row = begin; row < end; ++row) {
+        const int64_t at = row * width, channel = last ? 0 : row % v.channels;
+        if (last) {
+          MILLSTREAM_INDEPENDENT_LOOP
+          for (int64_t c = 0; c < width; ++c) fn(at + c, c);
+        } else {
+          MILLSTREAM_INDEPENDENT_LOOP
+          for (int64_t i = 0; i < width; ++i) fn(at + i, channel);
+        }
+      }
+      return 0;
+    });
   });
 }
 
@@ -112,14 +127,16 @@ Status FusedBatchNorm::Compute(KernelContext& ctx) {
 void FusedBatchNorm::Moments(KernelContext& ctx, const NormView& v, const float* x, float* mean, float* variance) {
   std::vector<double> sums(v.channels);
   const auto n = static_cast<double>(v.places());
-  SumChannels(ctx, v, 0.5, [=](int64_t i, int64_t) { return static_cast<double>(x[i]); }, sums.data());
+  SumChannels(ctx, v, 0.5, [=](int64_t i, int64_t) MILLSTREAM_INLINE_LAMBDA {
+    return static_cast<double>(x[i]);
+  }, sums.data());
   std::vector<double> means(v.channels);
   for (int64_t c = 0; c < v.channels; ++c) {
     means[c] = sums[c] / n;
     mean[c] = static_cast<float>(means[c]);
   }
   const double* m = means.data();
-  SumChannels(ctx, v, 0.7, [=](int64_t i, int64_t c) {
+  SumChannels(ctx, v, 0.7, [=](int64_t i, int64_t c) MILLSTREAM_INLINE_LAMBDA {
     const double d = static_cast<double>(x[i]) - m[c];
     return d * d;
   }, sums.data());
@@ -134,7 +151,9 @@ Status FusedBatchNorm::Normalize(KernelContext& ctx, const NormView& v, const Te
   ASSIGN_OR_RETURN(Tensor out, FloatFor(ctx, y));
   float* to = out.data<float>();
   const float* s = slope.data();
-  ForElements(ctx, v, [=](int64_t i, int64_t c) { to[i] = (x[i] - mean[c]) * s[c] + offset[c]; });
+  ForElements(ctx, v, [=](int64_t i, int64_t c) MILLSTREAM_INLINE_LAMBDA {
+    to[i] = (x[i] - mean[c]) * s[c] + offset[c];
+  });
   StoreFloat(ctx, out, y);
   return OkStatus();
 }
@@ -163,8 +182,10 @@ Status FusedBatchNormGrad::Compute(KernelContext& ctx) {
   ASSIGN_OR_RETURN(Tensor result, FloatFor(ctx, dx));
   const float *g = wide_dy.data<float>(), *from = wide_x.data<float>(), *m = mean.data<float>();
   std::vector<double> sums(v.channels), products(v.channels);
-  SumChannels(ctx, v, 0.5, [=](int64_t i, int64_t) { return static_cast<double>(g[i]); }, sums.data());
-  SumChannels(ctx, v, 0.7, [=](int64_t i, int64_t c) {
+  SumChannels(ctx, v, 0.5, [=](int64_t i, int64_t) MILLSTREAM_INLINE_LAMBDA {
+    return static_cast<double>(g[i]);
+  }, sums.data());
+  SumChannels(ctx, v, 0.7, [=](int64_t i, int64_t c) MILLSTREAM_INLINE_LAMBDA {
     return static_cast<double>(g[i]) * (static_cast<double>(from[i]) - static_cast<double>(m[c]));
   }, products.data());
   // dx = slope * (dy - mean(dy) - (x - mean) * mean(dy * (x - mean)) / (variance + epsilon)); without the means where
@@ -183,9 +204,11 @@ Status FusedBatchNormGrad::Compute(KernelContext& ctx) {
   float* to = result.data<float>();
   const float *s = slope.data(), *md = mean_dy.data(), *mp = mean_product.data();
   if (training_) {
-    ForElements(ctx, v, [=](int64_t i, int64_t c) { to[i] = s[c] * (g[i] - md[c] - (from[i] - m[c]) * mp[c]); });
+    ForElements(ctx, v, [=](int64_t i, int64_t c) MILLSTREAM_INLINE_LAMBDA {
+      to[i] = s[c] * (g[i] - md[c] - (from[i] - m[c]) * mp[c]);
+    });
   } else {
-    ForElements(ctx, v, [=](int64_t i, int64_t c) { to[i] = s[c] * g[i]; });
+    ForElements(ctx, v, [=](int64_t i, int64_t c) MILLSTREAM_INLINE_LAMBDA { to[i] = s[c] * g[i]; });
   }
   StoreFloat(ctx, result, dx);
   return OkStatus();
