@@ -343,6 +343,57 @@ def indexed():
   op('DynamicStitch', [I32([0, 1]), I32([1, 2])], [np.array([1.0, 2]), np.array([3.0, 4])], label='later_wins', fd=False)
 
 
+def spaces():
+  x = np.arange(4 * 2 * 2 * 2, dtype=float).reshape(4, 2, 2, 2)
+  op('BatchToSpaceND', x, I32([2, 2]), I32([[0, 0], [0, 1]]), types=NUMBERS[:12], const=(1, 2))
+  op('BatchToSpaceND', x, I64([2]), I64([[1, 0]]), label='one_dimension')
+  op('SpaceToBatchND', x, I32([2, 2]), I32([[0, 0], [2, 0]]), types=NUMBERS[:12], const=(1, 2))
+  op('SpaceToBatchND', x, I64([2]), I64([[1, 1]]), label='one_dimension')
+  for name in ('BatchToSpaceND', 'SpaceToBatchND'):
+    op(name, x[:3, :1], I32([2, 2]), I32([[0, 0], [0, 0]]), label='not_divisible', const=(1, 2), error=True)
+    op(name, x[0, 0, 0], I32([2, 2]), I32([[0, 0], [0, 0]]), label='vector', const=(1, 2), error=True)
+  y = np.arange(2 * 4 * 2 * 4, dtype=float).reshape(2, 4, 2, 4)
+  for name in ('DepthToSpace', 'SpaceToDepth'):
+    op(name, y, types=[t for t in ALL if t not in ('string',)], block_size=2)
+    op(name, y[:, :3, :1, :3], label='not_divisible', block_size=2, error=True)
+    op(name, y[0], label='rank3', block_size=2, error=True)
+  op('Diag', np.array([1.0, 2, 3]), types='all')
+  op('Diag', np.array([[1.0, 2], [3, 4]]), label='matrix')
+  op('DiagPart', np.arange(9.0).reshape(3, 3), types='all')
+  op('DiagPart', np.arange(16.0).reshape(2, 2, 2, 2), label='rank4')
+  op('DiagPart', np.arange(6.0).reshape(2, 3), label='not_square', error=True)
+  for low, high in ((0, 0), (1, 0), (-1, 0), (0, -1), (1, 2), (-1, -1)):
+    op('MatrixBandPart', np.arange(24.0).reshape(2, 3, 4), I64(low), I64(high), label='bands', const=(1, 2))
+  op('MatrixBandPart', np.arange(12.0).reshape(3, 4), I32(1), I32(1), types=[t for t in ALL if t != 'string'])
+  op('MatrixBandPart', np.arange(12.0).reshape(3, 4), I32(5), I32(1), label='too_many', error=True)
+  op('MatrixDiag', np.array([[1.0, 2], [3, 4]]), types=[t for t in ALL if t != 'string'])
+  op('MatrixDiag', np.array(1.0), label='scalar', error=True)
+  op('MatrixDiagPart', np.arange(24.0).reshape(2, 3, 4), types=[t for t in ALL if t != 'string'])
+  op('MatrixDiagPart', np.array([1.0]), label='vector', error=True)
+  op('MatrixSetDiag', np.arange(24.0).reshape(2, 3, 4), -np.arange(6.0).reshape(2, 3), types=[t for t in ALL if t != 'string'])
+  op('MatrixSetDiag', np.arange(12.0).reshape(3, 4), np.ones([4]), label='mismatch', error=True)
+  for mode in ('REFLECT', 'SYMMETRIC'):
+    op('MirrorPadGrad', np.arange(30.0).reshape(6, 5), I32([[1, 2], [0, 1]]), types=NUMBERS, const=(1,), mode=mode)
+    op('MirrorPadGrad', np.arange(5.0), I64([[2, 3]]), label='too_much', mode=mode, error=True)
+  op('ScatterNd', I32([[0], [2], [0]]), np.array([[1.0, 2], [3, 4], [5, 6]]), I32([4, 2]), types=NUMBERS, const=(2,))
+  op('ScatterNd', I64([[0, 1], [2, 0]]), np.array([1.0, 2]), I64([3, 2]), label='elements')
+  op('ScatterNd', I32([[[0], [1]]]), np.ones([1, 2, 2]), I32([3, 2]), label='deep', const=(2,))
+  op('ScatterNd', I32([[4]]), np.array([[1.0, 2]]), I32([4, 2]), label='out_of_range', error=True)
+  op('ScatterNd', I32([[-1]]), np.array([[1.0, 2]]), I32([4, 2]), label='negative', error=True)
+  op('ScatterNd', I32([[0]]), np.array([[1.0, 2, 3]]), I32([4, 2]), label='mismatch', error=True)
+  op('Snapshot', X, types=[t for t in ALL if t != 'string'])
+  op('SparseToDense', I32([1, 3]), I32([5]), np.array([7.0, 8]), np.array(-1.0), types=ALL, const=(1,), grad=False)
+  op('SparseToDense', I64([[0, 1], [2, 0]]), I64([3, 2]), np.array(7.0), np.array(0.0), label='matrix', grad=False)
+  op('SparseToDense', I32(2), I32([4]), np.array(7.0), np.array(0.0), label='scalar', grad=False)
+  op('SparseToDense', I32([3, 1]), I32([5]), np.array([7.0, 8]), np.array(0.0), label='unsorted', error=True)
+  op('SparseToDense', I32([3, 1]), I32([5]), np.array([7.0, 8]), np.array(0.0), label='unchecked', validate_indices=False, grad=False)
+  op('SparseToDense', I32([1, 5]), I32([5]), np.array([7.0, 8]), np.array(0.0), label='out_of_range', error=True)
+  op('SparseToDense', I32([1, 2]), I32([5]), np.array([7.0, 8, 9]), np.array(0.0), label='mismatch', error=True)
+  op('UniqueWithCounts', np.array([4.0, 1, 4, 2, 1, 7]), types='all')
+  op('UniqueWithCounts', np.array([4.0, 1, 4]), label='int64', out_idx=np.int64)
+  op('UniqueWithCounts', np.zeros([0]), label='empty')
+
+
 def filled():
   op('Fill', I32([2, 3]), np.array(7.0), types='all', const=(0,))
   op('Fill', I64([2]), np.array(7.0), label='int64')
@@ -376,4 +427,5 @@ def cases():
   cut()
   moved()
   indexed()
+  spaces()
   filled()

@@ -373,6 +373,84 @@ def queues():
     s.run(many.outputs)
 
 
+def other_queues():
+  for op_name in ('PaddingFIFOQueueV2', 'PaddingFIFOQueue'):
+    suffix = 'V2' if op_name.endswith('V2') else ''
+    with script(op_name, 'pads') as s:
+      q = apply(op_name, component_types=[tf.float32, tf.int32], shapes=[[None, 2], []], capacity=10)[0]
+      x, y = tf.placeholder(tf.float32, None), tf.placeholder(tf.int32, None)
+      enqueue = apply('QueueEnqueue' + suffix, handle=q, components=[x, y]).op
+      for n in (1, 3, 0):
+        s.run(targets=enqueue, feeds={x: np.arange(2.0 * n).reshape(n, 2), y: n})
+      s.run(apply('QueueDequeueMany' + suffix, handle=q, n=tf.constant(3), component_types=[tf.float32, tf.int32]).outputs)
+      s.run(targets=enqueue, feeds={x: np.ones([2, 3]), y: 1}, error=True)
+      s.run(targets=enqueue, feeds={x: np.ones([2, 2]), y: 1})
+      s.run(apply('QueueDequeue' + suffix, handle=q, component_types=[tf.float32, tf.int32]).outputs)
+  for op_name in ('PriorityQueueV2', 'PriorityQueue'):
+    suffix = 'V2' if op_name.endswith('V2') else ''
+    with script(op_name, 'sorts') as s:
+      q = apply(op_name, component_types=[tf.string], shapes=[[]], capacity=10)[0]
+      types = [tf.int64, tf.string]
+      s.run(targets=apply('QueueEnqueueMany' + suffix, handle=q, components=[tf.constant([5, 1, 9, -2], tf.int64),
+                                                                        tf.constant(['e', 'a', 'i', 'z'])]).op)
+      s.run(targets=apply('QueueEnqueue' + suffix, handle=q, components=[tf.constant(3, tf.int64), tf.constant('c')]).op)
+      s.run(apply('QueueDequeue' + suffix, handle=q, component_types=types).outputs)
+      s.run(apply('QueueDequeueMany' + suffix, handle=q, n=tf.constant(3), component_types=types).outputs)
+      s.run(targets=apply('QueueClose' + suffix, handle=q).op)
+      s.run([apply('QueueSize' + suffix, handle=q)[0], apply('QueueIsClosed' + suffix, handle=q)[0]])
+  for op_name in ('FIFOQueue', 'RandomShuffleQueue'):
+    with script(op_name, 'by_reference') as s:
+      q = apply(op_name, component_types=[tf.int32], shapes=[[]], capacity=5, **({} if op_name == 'FIFOQueue' else dict(seed=3, seed2=4)))[0]
+      s.run(targets=apply('QueueEnqueueMany', handle=q, components=[tf.constant([1, 2, 3])]).op)
+      s.run(targets=apply('QueueEnqueue', handle=q, components=[tf.constant(4)]).op)
+      s.run(apply('QueueDequeue', handle=q, component_types=[tf.int32])[0])
+      s.run(apply('QueueSize', handle=q)[0])
+      s.run(targets=apply('QueueClose', handle=q).op)
+      s.run(apply('QueueDequeueUpTo', handle=q, n=tf.constant(9), component_types=[tf.int32])[0])
+
+
+def sparse_accumulators():
+  for t in ('float', 'double', 'half'):
+    for reduction in ('MEAN', 'SUM'):
+      with script('SparseConditionalAccumulator', '%s_%s' % (t, reduction)) as s:
+        a = apply('SparseConditionalAccumulator', dtype=tf.as_dtype(t), shape=[4, 2], reduction_type=reduction)[0]
+        step, i, v = tf.placeholder(tf.int64, []), tf.placeholder(tf.int64, None), tf.placeholder(t, None)
+        add = apply('SparseAccumulatorApplyGradient', handle=a, local_step=step, gradient_indices=i, gradient_values=v,
+                    gradient_shape=tf.constant([4, 2], tf.int64), has_known_shape=True).op
+        take = apply('SparseAccumulatorTakeGradient', handle=a, num_required=tf.constant(2), dtype=tf.as_dtype(t))
+        s.run(targets=add, feeds={step: 0, i: [0, 2], v: convert(X, t)})
+        s.run(targets=add, feeds={step: 0, i: [2, 3], v: convert(X * 3, t)})
+        s.run(apply('AccumulatorNumAccumulated', handle=a)[0])
+        s.run(take.outputs)
+        s.run(targets=add, feeds={step: 0, i: [0], v: convert(X[:1], t)})
+        s.run(targets=add, feeds={step: 5, i: [1], v: convert(X[:1], t)})
+        s.run(targets=apply('AccumulatorSetGlobalStep', handle=a, new_global_step=tf.constant(7, tf.int64)).op)
+        s.run(targets=add, feeds={step: 7, i: [0, 1], v: convert(X, t)})
+        s.run(take.outputs)
+        s.run(targets=add, feeds={step: 9, i: [0, 1, 2], v: convert(X, t)}, error=True)
+
+
+def old_stacks():
+  with script('Stack', 'by_reference') as s:
+    handle = apply('Stack', elem_type=tf.float32, stack_name='s')[0]
+    a = apply('StackPush', handle=handle, elem=c(X))[0]
+    with tf.control_dependencies([a]):
+      b = apply('StackPush', handle=handle, elem=c(X[0]))[0]
+    with tf.control_dependencies([b]):
+      first = apply('StackPop', handle=handle, elem_type=tf.float32)[0]
+    with tf.control_dependencies([first]):
+      second = apply('StackPop', handle=handle, elem_type=tf.float32)[0]
+    with tf.control_dependencies([second]):
+      close = apply('StackClose', handle=handle).op
+    s.run([a, b, first, second], targets=close)
+  with script('TensorArrayGradWithShape', 'prepends') as s:
+    ta = tf.TensorArray(tf.float32, 2, element_shape=[2], clear_after_read=False).unstack([[1.0, 2], [3, 4]])
+    grad = apply('TensorArrayGradWithShape', handle=ta.handle, flow_in=ta.flow, shape_to_prepend=tf.constant([3]), source='g')
+    flow = apply('TensorArrayWriteV3', handle=grad[0], index=tf.constant(0), value=tf.ones([3, 2]), flow_in=grad[1])[0]
+    s.run([apply('TensorArrayReadV3', handle=grad[0], index=tf.constant(0), flow_in=flow, dtype=tf.float32)[0],
+           apply('TensorArraySizeV3', handle=grad[0], flow_in=flow)[0]])
+
+
 def accumulators():
   for t in ('float', 'double', 'half'):
     for reduction in ('MEAN', 'SUM'):
@@ -427,6 +505,11 @@ def checks():
     s.run(y, {x: X * 2})
     s.gradients([y * y], [x], {x: X})
   op('LoopCond', np.array(True), types=None)
+  with script('PrintV2', 'line') as s:
+    x = tf.placeholder(tf.string, None)
+    line = apply('PrintV2', input=x).op
+    s.run(targets=line, feeds={x: np.array('hello', object)})
+    s.run(targets=line, feeds={x: np.array(['a', 'b'], object)}, error=True)
 
 
 def cases():
@@ -436,5 +519,8 @@ def cases():
   tensor_arrays()
   stacks()
   queues()
+  other_queues()
   accumulators()
+  sparse_accumulators()
+  old_stacks()
   checks()

@@ -113,6 +113,24 @@ def conditionals():
       s.run(out, {x: value})
 
 
+def switches():
+  for op in ('Case', 'StatelessCase'):
+    with script(op, 'branches') as s:
+      @function.Defun(F, func_name='Zero')
+      def zero(x):
+        return x * 0.0
+      @function.Defun(F, func_name='One')
+      def one(x):
+        return x + 1.0
+      @function.Defun(F, func_name='Two')
+      def two(x):
+        return tf.reduce_sum(x)
+      i, x = tf.placeholder(I, None), tf.placeholder(F, [2])
+      out = apply(op, branch_index=i, input=[x], Tout=[F], branches=[zero, one, two])[0]
+      for k in (0, 1, 2, 5, -1):
+        s.run(out, {i: k, x: [1.0, 2]})
+
+
 def loops():
   for op in ('While', 'StatelessWhile'):
     with script(op, 'powers') as s:
@@ -182,5 +200,6 @@ def gradients():
 def cases():
   calls()
   conditionals()
+  switches()
   loops()
   gradients()

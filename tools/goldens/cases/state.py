@@ -2,7 +2,7 @@
 """Variables of both kinds: reference edges (VariableV2) and handles (VarHandleOp)."""
 import numpy as np
 
-from record import apply, convert, script, tf
+from record import apply, convert, cpu_types, script, tf, type_name
 
 NUMBERS = ('float', 'double', 'half', 'bfloat16', 'int8', 'int16', 'int32', 'int64', 'uint8', 'uint16', 'uint32', 'uint64',
            'complex64', 'complex128')
@@ -197,10 +197,10 @@ def scatters():
     return (v, apply('AssignVariableOp', resource=v, value=c(v0, t)).op,
             lambda i, x: apply(op, resource=v, indices=i, updates=x).op, read(v, t))
 
-  for op in ('ScatterAdd', 'ScatterSub'):
-    rows(op, NUMBERS, by_ref)
-  rows('ScatterUpdate', NUMBERS + ('bool', 'string'), by_ref)
-  rows('ResourceScatterAdd', NUMBERS, by_handle)
+  for op in ('Add', 'Sub', 'Mul', 'Div', 'Min', 'Max', 'Update'):
+    for name, make in (('Scatter' + op, by_ref), ('ResourceScatter' + op, by_handle)):
+      attr = 'T' if make is by_ref else 'dtype'
+      rows(name, [type_name(t) for t in cpu_types(name, attr)], make)
   v0 = np.arange(24.0).reshape(4, 3, 2)
   for t in NUMBERS + ('bool', 'string'):
     with script('ResourceGather', t) as s:
@@ -229,7 +229,63 @@ def gradients():
     s.run(y, {x: Y})
 
 
+def counters():
+  for t in ('int32', 'int64'):
+    with script('CountUpTo', t) as s:
+      v = ref(t, ())
+      count = apply('CountUpTo', ref=v, limit=3)[0]
+      s.run(count, error=True)
+      s.run(apply('Assign', ref=v, value=tf.constant(1, t))[0])
+      s.run(count)
+      s.run(count)
+      s.run(count, error=True)
+      s.run(v)
+    with script('ResourceCountUpTo', t) as s:
+      v = handle(t, ())
+      count = apply('ResourceCountUpTo', resource=v, limit=3, T=tf.as_dtype(t))[0]
+      s.run(count, error=True)
+      s.run(targets=apply('AssignVariableOp', resource=v, value=tf.constant(1, t)).op)
+      s.run(count)
+      s.run(count)
+      s.run(count, error=True)
+      s.run(read(v, t))
+  with script('TemporaryVariable', 'sum') as s:
+    x = tf.placeholder(tf.float32, [2, 2])
+    v = apply('TemporaryVariable', 'tmp', shape=[2, 2], dtype=tf.float32)[0]
+    first = apply('Assign', ref=v, value=x)[0]
+    second = apply('AssignAdd', ref=first, value=x * 2.0)[0]
+    s.run(apply('DestroyTemporaryVariable', ref=second, var_name='tmp')[0], {x: X})
+    s.run(apply('DestroyTemporaryVariable', ref=second, var_name='tmp')[0], {x: Y})
+
+
+def slices():
+  v0 = np.arange(12.0).reshape(3, 4)
+  forms = [((0, 1), (2, 3), (1, 1), {}, np.ones([2, 2])), ((2,), (3,), (1,), dict(shrink_axis_mask=1), np.arange(4.0)),
+           ((-1, -1), (-4, -5), (-1, -2), {}, np.arange(6.0).reshape(3, 2)), ((0, 0), (0, 0), (1, 1), dict(begin_mask=3, end_mask=3), v0 * 2)]
+  for t in ('float', 'double', 'int32', 'bool', 'string', 'complex64', 'half'):
+    with script('StridedSliceAssign', t) as s:
+      v = ref(t, v0.shape)
+      s.run(apply('Assign', ref=v, value=c(v0, t))[0])
+      for begin, end, strides, kw, value in forms:
+        s.run(apply('StridedSliceAssign', ref=v, begin=begin, end=end, strides=strides, value=c(value, t), **kw)[0])
+    with script('ResourceStridedSliceAssign', t) as s:
+      v = handle(t, v0.shape)
+      s.run(targets=apply('AssignVariableOp', resource=v, value=c(v0, t)).op)
+      for begin, end, strides, kw, value in forms:
+        s.run(targets=apply('ResourceStridedSliceAssign', ref=v, begin=begin, end=end, strides=strides, value=c(value, t), **kw).op)
+        s.run(read(v, t))
+  with script('StridedSliceAssign', 'errors') as s:
+    v, x = ref(shape=v0.shape), tf.placeholder(tf.float32, None)
+    assign = apply('StridedSliceAssign', ref=v, begin=[0, 1], end=[2, 3], strides=[1, 1], value=x)[0]
+    s.run(assign, {x: np.ones([2, 2])}, error=True)
+    s.run(apply('Assign', ref=v, value=c(v0))[0])
+    s.run(assign, {x: np.ones([2, 3])}, error=True)
+    s.run(assign, {x: np.ones([2, 2])})
+
+
 def cases():
+  counters()
+  slices()
   assignments(NUMBERS + ('bool', 'string'))
   variables()
   scatters()

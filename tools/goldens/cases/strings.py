@@ -41,6 +41,9 @@ def text():
   op('StringToNumber', S('-2147483648', '2147483647'), types=None, label='limits', out_type=tf.int32)
   for pattern in ('a.*', 'abc', '', '[a-c]+', 'a|b', '(ab)*', '\\d+', '^abc$', 'a{2,3}', '.b.'):
     op('StaticRegexFullMatch', S('abc', 'a', '', 'xabc', '12', 'aa', 'abab'), types=None, label='patterns', pattern=pattern)
+    op('RegexFullMatch', S('abc', 'a', '', 'xabc', '12', 'aa', 'abab'), np.array(pattern, object), types=None, label='patterns')
+  op('RegexFullMatch', S('abc'), np.array('(', object), types=None, label='bad', error=True)
+  op('RegexFullMatch', S('abc'), S('a', 'b'), types=None, label='two_patterns', error=True)
   op('StaticRegexFullMatch', S('abc'), types=None, label='bad', pattern='(', error=True)
   raw = S(bytes(range(16)), bytes(range(16, 32)))
   for t in ('float', 'double', 'half', 'bfloat16', 'int8', 'int16', 'int32', 'int64', 'uint8', 'uint16', 'complex64', 'complex128', 'bool'):
