@@ -138,6 +138,7 @@ Status ToShape(ShapeContext& c) {
     if (!joint.IsCompatibleWith(shape)) {
       return errors::InvalidArgument("Incompatible shapes: ", in.ToString(), " vs. ", shape.ToString());
     }
+    shape = joint;
   }
   c.set_output(0, std::move(shape));
   return OkStatus();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millstream/math/simd.h"
 #include "millstream/ops/math/cast.h"
+#include "millstream/tensor/dispatch.h"
 
 namespace millstream {
 namespace {
@@ -35,24 +36,23 @@ struct TargetOf<From, To> {
   using type = std::make_unsigned_t<To>;
 };
 
-template <typename From, typename... Tos>
-CastLoop SelectTarget(Types<Tos...>, DType to) {
-  CastLoop loop = nullptr;
-  ((to == kDTypeOf<Tos> ? (loop = &Loop<From, typename TargetOf<From, Tos>::type>, true) : false) || ...);
-  return loop;
-}
-
 using LoopTypes = Join<Types<float, double>, IntTypes>;
 
-template <typename... Froms>
-CastLoop SelectSource(Types<Froms...>, DType from, DType to) {
+template <typename From>
+CastLoop SelectTarget(DType to) {
   CastLoop loop = nullptr;
-  ((from == kDTypeOf<Froms> ? (loop = SelectTarget<Froms>(Join<LoopTypes, Types<bool>>{}, to), true) : false) || ...);
+  DispatchOver(Join<LoopTypes, Types<bool>>{}, to, [&](auto tag) {
+    loop = &Loop<From, typename TargetOf<From, typename decltype(tag)::type>::type>;
+  });
   return loop;
 }
 
 }  // namespace
 
-CastLoop SelectCastLoop(DType from, DType to) { return SelectSource(LoopTypes{}, from, to); }
+CastLoop SelectCastLoop(DType from, DType to) {
+  CastLoop loop = nullptr;
+  DispatchOver(LoopTypes{}, from, [&](auto tag) { loop = SelectTarget<typename decltype(tag)::type>(to); });
+  return loop;
+}
 
 }  // namespace millstream

@@ -6,6 +6,7 @@
 
 #include "millstream/framework/op.h"
 #include "millstream/math/simd.h"
+#include "millstream/tensor/dispatch.h"
 
 // Kernels that compute each element by itself. An op gives a functor
 //
@@ -170,20 +171,20 @@ LoopInfo<BinaryLoop> DescribeBinary() {
   }
 }
 
-template <typename Fn, typename... Ts>
-LoopInfo<UnaryLoop> SelectUnary(Types<Ts...>, DType dtype) {
+template <typename Fn, typename TypeList>
+LoopInfo<UnaryLoop> SelectUnary(TypeList types, DType dtype) {
   LoopInfo<UnaryLoop> info;
-  ((dtype == kDTypeOf<Ts> ? (info = DescribeUnary<Fn, Ts>(), true) : false) || ...);
+  DispatchOver(types, dtype, [&](auto tag) { info = DescribeUnary<Fn, typename decltype(tag)::type>(); });
   return info;
 }
 // Runs a loop over arrays as stored.
 bool Run(const LoopInfo<UnaryLoop>& info, const void* x, void* y, int64_t n);
 bool Run(const LoopInfo<BinaryLoop>& info, const void* x, const void* y, void* z, int64_t n);
 
-template <typename Fn, typename... Ts>
-LoopInfo<BinaryLoop> SelectBinary(Types<Ts...>, DType dtype) {
+template <typename Fn, typename TypeList>
+LoopInfo<BinaryLoop> SelectBinary(TypeList types, DType dtype) {
   LoopInfo<BinaryLoop> info;
-  ((dtype == kDTypeOf<Ts> ? (info = DescribeBinary<Fn, Ts>(), true) : false) || ...);
+  DispatchOver(types, dtype, [&](auto tag) { info = DescribeBinary<Fn, typename decltype(tag)::type>(); });
   return info;
 }
 

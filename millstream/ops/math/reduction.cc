@@ -6,6 +6,7 @@
 
 #include "absl/container/inlined_vector.h"
 #include "millstream/math/reduce.h"
+#include "millstream/tensor/dispatch.h"
 
 namespace millstream {
 namespace {
@@ -97,15 +98,16 @@ ReduceKernel::ReduceKernel(KernelInit& init, Reduction op)
       narrow_(CastPlan::Make(compute_, dtype_, false)) {
   if (op == Reduction::kAll) whole_ = first_ = next_ = &Run<ops::All, bool>;
   if (op == Reduction::kAny) whole_ = first_ = next_ = &Run<ops::Any, bool>;
-  Select(Types<float, double, int32_t, int64_t, std::complex<float>, std::complex<double>>{});
+  SelectLoops();
   if (compute_ == DType::kUint64) {
     whole_ = first_ = next_ = op == Reduction::kMax ? &ExtremeOfUint64<true> : &ExtremeOfUint64<false>;
   }
 }
 
-template <typename... Ts>
-void ReduceKernel::Select(Types<Ts...>) {
-  auto select = [this]<typename T>(std::type_identity<T>) {
+void ReduceKernel::SelectLoops() {
+  using Loops = Types<float, double, int32_t, int64_t, std::complex<float>, std::complex<double>>;
+  DispatchOver(Loops{}, compute_, [this](auto tag) {
+    using T = typename decltype(tag)::type;
     if (op_ == Reduction::kSum) whole_ = first_ = next_ = &Run<ops::Sum, T>;
     if (op_ == Reduction::kProd) whole_ = first_ = next_ = &Run<ops::Prod, T>;
     if (op_ == Reduction::kMean) {
@@ -124,8 +126,7 @@ void ReduceKernel::Select(Types<Ts...>) {
         finish_ = &Root<T>;
       }
     }
-  };
-  ((compute_ == kDTypeOf<Ts> ? (select(std::type_identity<Ts>{}), true) : false) || ...);
+  });
 }
 
 Status ReduceKernel::Compute(KernelContext& ctx) {

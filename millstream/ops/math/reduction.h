@@ -33,8 +33,7 @@ class ReduceKernel : public Kernel {
     int64_t size;
     bool reduced;
   };
-  template <typename... Ts>
-  void Select(Types<Ts...>);
+  void SelectLoops();
   Status Reduce(KernelContext& ctx, const Tensor& in, std::vector<Group> groups, Tensor* out);
   Status ReduceInSteps(KernelContext& ctx, const Tensor& in, std::vector<Group> groups, Tensor* out);
 
@@ -60,6 +59,10 @@ class ReduceOp final : public ReduceKernel {
 Output WithReducedDims(GradContext& g, Output y);
 // `y` of the shape that WithReducedDims() gives, repeated to the shape of the input.
 Output BroadcastToInput(GradContext& g, Output y);
+
+// `values`, one for each dimension of the input (int32), with `reduced` (0 or 1) in place of those of reduced
+// dimensions; worked out when the step runs.
+Output ReplaceReduced(GradContext& g, Output values, int32_t reduced);
 
 }  // namespace millstream
 

@@ -3,23 +3,19 @@
 #include "millstream/ops/math/reduction.h"
 
 namespace millstream {
-namespace {
 
-// The shape of the input with 1 in place of the reduced sizes, computed when the step runs.
-Output KeptShape(GradContext& g) {
+Output ReplaceReduced(GradContext& g, Output values, int32_t reduced) {
   const GradMath m(g);
   const Scope& s = g.scope();
-  const Output shape = m.Shape(g.input(0));
-  const Output rank = g.Op("Size", {shape});
+  const Output rank = g.Op("Size", {values});
   Output axes = g.input(1);
   if (axes.dtype() != DType::kInt32) axes = g.Op("Cast", {axes}, {{"DstT", DType::kInt32}});
   axes = g.Op("Reshape", {axes, s.Constant({-1})});
   axes = g.Op("FloorMod", {m.Add(axes, rank), rank});
   const Output all = g.Op("Range", {s.Const(int32_t{0}), rank, s.Const(int32_t{1})});
-  return g.Op("DynamicStitch", {all, axes, shape, g.Op("OnesLike", {axes})}, {{"N", 2}});
+  const Output replacement = g.Op(reduced == 0 ? "ZerosLike" : "OnesLike", {axes});
+  return g.Op("DynamicStitch", {all, axes, values, replacement}, {{"N", 2}});
 }
-
-}  // namespace
 
 Output WithReducedDims(GradContext& g, Output y) {
   if (g.Attr<bool>("keep_dims")) return y;
@@ -27,7 +23,7 @@ Output WithReducedDims(GradContext& g, Output y) {
   Tensor axes;
   std::vector<bool> reduced;
   if (!in.rank_known() || !g.scope().ConstantValue(g.input(1), &axes) || !ReadAxes(axes, in.rank(), &reduced).ok()) {
-    return g.Op("Reshape", {y, KeptShape(g)});
+    return g.Op("Reshape", {y, ReplaceReduced(g, g.Op("Shape", {g.input(0)}), 1)});
   }
   // Broadcasting supplies leading dimensions by itself.
   int leading = 0;
