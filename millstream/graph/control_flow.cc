@@ -29,16 +29,17 @@ namespace {
 std::string FrameName(const LoopFrame* frame) { return frame == nullptr ? "" : frame->name; }
 
 Status DifferentFrames(const Node& node, const Node& a, const LoopFrame* fa, const Node& b, const LoopFrame* fb) {
-  return errors::InvalidArgument("{{node ", node.name(), "}} has inputs from different frames. The input {{node ", a.name(),
-                                 "}} is in frame '", FrameName(fa), "'. The input {{node ", b.name(), "}} is in frame '",
-                                 FrameName(fb), "'.");
+  return errors::InvalidArgument("{{node ", node.name(), "}} has inputs from different frames. The input {{node ",
+                                 a.name(), "}} is in frame '", FrameName(fa), "'. The input {{node ", b.name(),
+                                 "}} is in frame '", FrameName(fb), "'.");
 }
 
 }  // namespace
 
 bool LoopFrame::IsInside(const LoopFrame* other) const {
   if (other == nullptr) return true;
-  for (const LoopFrame* f = this; f != nullptr; f = f->parent) if (f == other) return true;
+  for (const LoopFrame* f = this; f != nullptr; f = f->parent)
+    if (f == other) return true;
   return false;
 }
 
@@ -78,7 +79,8 @@ Status ControlFlow::AddNode(Node* node) {
     frames_of_[node->id()] = const_cast<LoopFrame*>(frame->parent);
   } else if (node->Is("LoopCond") && frame != nullptr) {
     if (frame->loop_cond != nullptr) {
-      return errors::InvalidArgument("Loop '", frame->name, "' has two LoopConds: '", frame->loop_cond->name(), "' and '", node->name(), "'");
+      return errors::InvalidArgument("Loop '", frame->name, "' has two LoopConds: '", frame->loop_cond->name(),
+                                     "' and '", node->name(), "'");
     }
     frame->loop_cond = node;
   }
@@ -97,8 +99,8 @@ Status ControlFlow::AddEnter(Node* node) {
     frame->parent = outer;
     if (Status s = node->GetAttr("parallel_iterations", &frame->parallel_iterations); !s.ok()) return s;
   } else if (frame->parent != outer) {
-    return errors::InvalidArgument("The node '", node->name(), "' enters loop '", name, "' from frame '", FrameName(outer),
-                                   "', others from '", FrameName(frame->parent), "'");
+    return errors::InvalidArgument("The node '", node->name(), "' enters loop '", name, "' from frame '",
+                                   FrameName(outer), "', others from '", FrameName(frame->parent), "'");
   }
   frames_of_[node->id()] = frame;
   if (IsConstantEnter(*node)) frame->constants.push_back(node);
@@ -111,13 +113,15 @@ Status ControlFlow::FindVariables(const Graph& graph) {
     if (node == nullptr || !IsMerge(*node)) continue;
     const auto is_next = [](const Output& in) { return IsNextIteration(*in.node); };
     if (std::none_of(node->inputs().begin(), node->inputs().end(), is_next)) continue;
-    if (node->num_inputs() != 2) return errors::InvalidArgument("Node '", node->name(), "' merges a loop and must have two inputs");
+    if (node->num_inputs() != 2)
+      return errors::InvalidArgument("Node '", node->name(), "' merges a loop and must have two inputs");
     LoopVariable v;
     v.merge = node.get();
     for (const Output& in : node->inputs()) (IsNextIteration(*in.node) ? v.next : v.enter) = in.node;
     LoopFrame* frame = mutable_frame(v.merge);
     if (v.enter == nullptr || !IsEnter(*v.enter) || frame == nullptr || mutable_frame(v.next) != frame) {
-      return errors::InvalidArgument("Node '", node->name(), "' does not merge an Enter and a NextIteration of one loop");
+      return errors::InvalidArgument("Node '", node->name(),
+                                     "' does not merge an Enter and a NextIteration of one loop");
     }
     of_merge[v.merge] = {frame, frame->variables.size()};
     frame->variables.push_back(std::move(v));
@@ -131,8 +135,8 @@ Status ControlFlow::FindVariables(const Graph& graph) {
     LoopVariable* v = variable(node->input(0).node);
     if (v == nullptr) continue;
     if (v->merge_switch != nullptr) {
-      return errors::InvalidArgument("Loop variable '", v->merge->name(), "' has two Switches: '", v->merge_switch->name(), "' and '",
-                                     node->name(), "'");
+      return errors::InvalidArgument("Loop variable '", v->merge->name(), "' has two Switches: '",
+                                     v->merge_switch->name(), "' and '", node->name(), "'");
     }
     v->merge_switch = node.get();
   }
@@ -156,7 +160,8 @@ const Node* EntranceOf(const Node& exit) {
   const Node* n = exit.input(0).node;
   if (IsSwitch(*n)) n = n->input(0).node;
   if (!IsMerge(*n)) return nullptr;
-  for (const Output& in : n->inputs()) if (IsEnter(*in.node)) return in.node;
+  for (const Output& in : n->inputs())
+    if (IsEnter(*in.node)) return in.node;
   return nullptr;
 }
 

@@ -21,8 +21,8 @@ bool IsConstantEnter(const Node& node);
 bool IsLoopMerge(const Node& node);   // of a loop variable, not of branches
 bool IsLoopSwitch(const Node& node);  // into the body or out of the loop
 
-// One variable of a loop: enter -> merge -> switch -> body -> next -> merge; switch -> exits. `merge_switch` is null and `exits` is
-// empty where the graph has none.
+// One variable of a loop: enter -> merge -> switch -> body -> next -> merge; switch -> exits. `merge_switch` is null
+// and `exits` is empty where the graph has none.
 struct LoopVariable {
   Node* enter = nullptr;
   Node* merge = nullptr;
@@ -37,7 +37,7 @@ struct LoopFrame {
   const LoopFrame* parent = nullptr;  // null: not in another loop
   Node* loop_cond = nullptr;
   int64_t parallel_iterations = 10;
-  std::vector<Node*> constants;       // Enters of values that do not change
+  std::vector<Node*> constants;  // Enters of values that do not change
   std::vector<LoopVariable> variables;
 
   bool IsInside(const LoopFrame* other) const;  // this is `other`, or a loop in it; everything is inside null
@@ -46,8 +46,8 @@ struct LoopFrame {
 // Which loop each node runs in. A snapshot: nodes added later are not known to it.
 class ControlFlow {
  public:
-  // InvalidArgument if loops are not well-formed: inputs from several frames, a Merge of an Enter and a NextIteration of
-  // different loops, two LoopConds in one loop, an Exit outside of loops.
+  // InvalidArgument if loops are not well-formed: inputs from several frames, a Merge of an Enter and a NextIteration
+  // of different loops, two LoopConds in one loop, an Exit outside of loops.
   static StatusOr<ControlFlow> Analyze(const Graph& graph);
 
   // The loop where the outputs of `node` are: the inner one for an Enter, the outer one for an Exit. Null for the root.

@@ -21,18 +21,20 @@ bool AtLeastAsPrecise(const PartialShape& shape, const PartialShape& than) {
 
 Status CheckNext(const Scope& scope, const std::vector<Output>& vars, const std::vector<Output>& next) {
   if (next.size() != vars.size()) {
-    return errors::InvalidArgument("The loop has ", vars.size(), " variables, its body returns ", next.size(), " values");
+    return errors::InvalidArgument("The loop has ", vars.size(), " variables, its body returns ", next.size(),
+                                   " values");
   }
   for (size_t i = 0; i < next.size(); ++i) {
     if (!next[i]) return errors::InvalidArgument("The body of the loop returns no value for variable ", i);
     if (next[i].dtype() != vars[i].dtype()) {
-      return errors::InvalidArgument("Loop variable ", i, " has type ", DTypeName(vars[i].dtype()), ", but ", DTypeName(next[i].dtype()),
-                                     " after one iteration");
+      return errors::InvalidArgument("Loop variable ", i, " has type ", DTypeName(vars[i].dtype()), ", but ",
+                                     DTypeName(next[i].dtype()), " after one iteration");
     }
     const PartialShape before = scope.ShapeOf(vars[i]), after = scope.ShapeOf(next[i]);
     if (!AtLeastAsPrecise(after, before)) {
-      return errors::InvalidArgument("Loop variable ", i, " enters the loop with shape ", before.ToString(), ", but has shape ", after.ToString(),
-                                     " after one iteration. To allow the shape to vary across iterations, give shape_invariants.");
+      return errors::InvalidArgument(
+          "Loop variable ", i, " enters the loop with shape ", before.ToString(), ", but has shape ", after.ToString(),
+          " after one iteration. To allow the shape to vary across iterations, give shape_invariants.");
     }
   }
   return OkStatus();
@@ -41,14 +43,17 @@ Status CheckNext(const Scope& scope, const std::vector<Output>& vars, const std:
 class WhileBuilder {
  public:
   WhileBuilder(const Scope& scope, const WhileOptions& options)
-      : options_(options), outside_(scope.NameScope(options.name)),
-        context_(std::make_shared<LoopContext>(outside_, absl::StrCat(outside_.name_prefix(), "while_context"), options.parallel_iterations)),
+      : options_(options),
+        outside_(scope.NameScope(options.name)),
+        context_(std::make_shared<LoopContext>(outside_, absl::StrCat(outside_.name_prefix(), "while_context"),
+                                               options.parallel_iterations)),
         inside_(outside_.WithContext(context_)) {}
 
   StatusOr<std::vector<Output>> Build(const LoopCondFn& cond, const LoopBodyFn& body, std::vector<Output> initial) {
     if (initial.empty()) return errors::InvalidArgument("A loop needs variables");
     if (!options_.shape_invariants.empty() && options_.shape_invariants.size() != initial.size()) {
-      return errors::InvalidArgument("There are ", options_.shape_invariants.size(), " shape_invariants for ", initial.size(), " variables");
+      return errors::InvalidArgument("There are ", options_.shape_invariants.size(), " shape_invariants for ",
+                                     initial.size(), " variables");
     }
     const bool limited = options_.maximum_iterations >= 0;
     if (limited) initial.push_back(outside_.Const<int64_t>(0));
@@ -81,8 +86,8 @@ class WhileBuilder {
       PartialShape shape = outside_.ShapeOf(initial[i]);
       if (i < options_.shape_invariants.size()) {
         if (!AtLeastAsPrecise(shape, options_.shape_invariants[i])) {
-          return errors::InvalidArgument("The shape invariant ", options_.shape_invariants[i].ToString(), " of loop variable ", i,
-                                         " does not fit its initial shape ", shape.ToString());
+          return errors::InvalidArgument("The shape invariant ", options_.shape_invariants[i].ToString(),
+                                         " of loop variable ", i, " does not fit its initial shape ", shape.ToString());
         }
         shape = options_.shape_invariants[i];
       }
@@ -102,7 +107,8 @@ class WhileBuilder {
       more = inside_.Op("LogicalAnd", {inside_.Op("Less", {count, inside_.Const(options_.maximum_iterations)}), more});
     }
     RETURN_IF_ERROR(outside_.status());
-    if (!more || more.dtype() != DType::kBool) return errors::InvalidArgument("The condition of a loop must return one bool");
+    if (!more || more.dtype() != DType::kBool)
+      return errors::InvalidArgument("The condition of a loop must return one bool");
     Node* loop_cond = inside_.Add("LoopCond", {more});
     RETURN_IF_ERROR(outside_.status());
     for (NewVariable& v : variables_) context_->AddSwitch(loop_cond, &v);
@@ -152,7 +158,8 @@ class BranchContext : public FlowContext {
   std::unordered_map<Output, Output, OutputHash> imported_;
 };
 
-StatusOr<std::vector<Output>> BuildBranch(const Scope& outside, Output pred, Output pivot, int side, const BranchFn& fn) {
+StatusOr<std::vector<Output>> BuildBranch(const Scope& outside, Output pred, Output pivot, int side,
+                                          const BranchFn& fn) {
   const Scope inside = outside.WithContext(std::make_shared<BranchContext>(outside, pred, pivot.node, side));
   std::vector<Output> results = fn(inside);
   for (Output& r : results) {
@@ -164,7 +171,8 @@ StatusOr<std::vector<Output>> BuildBranch(const Scope& outside, Output pred, Out
   return results;
 }
 
-StatusOr<std::vector<Output>> BuildCond(const Scope& scope, Output pred, const BranchFn& then_fn, const BranchFn& else_fn) {
+StatusOr<std::vector<Output>> BuildCond(const Scope& scope, Output pred, const BranchFn& then_fn,
+                                        const BranchFn& else_fn) {
   if (!pred || pred.dtype() != DType::kBool) return errors::InvalidArgument("The predicate of a cond must be a bool");
   Node* branch = scope.Add("Switch", {pred, pred});
   RETURN_IF_ERROR(scope.status());
@@ -180,7 +188,8 @@ StatusOr<std::vector<Output>> BuildCond(const Scope& scope, Output pred, const B
   std::vector<Output> results;
   for (size_t i = 0; i < yes.size(); ++i) {
     if (yes[i].dtype() != no[i].dtype()) {
-      return errors::InvalidArgument("Result ", i, " of a cond has type ", DTypeName(yes[i].dtype()), " or ", DTypeName(no[i].dtype()));
+      return errors::InvalidArgument("Result ", i, " of a cond has type ", DTypeName(yes[i].dtype()), " or ",
+                                     DTypeName(no[i].dtype()));
     }
     Node* merge = scope.WithContext(nullptr).Add("Merge", {no[i], yes[i]});
     if (merge != nullptr && scope.context() != nullptr) scope.context()->Added(merge);

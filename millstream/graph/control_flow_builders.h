@@ -18,8 +18,8 @@ struct WhileOptions {
   std::vector<PartialShape> shape_invariants;  // empty: the shapes of the initial values
 };
 
-// Called once, when the loop is built, with a scope for the nodes inside and the current values. They may use values from
-// outside; those become constants of the loop.
+// Called once, when the loop is built, with a scope for the nodes inside and the current values. They may use values
+// from outside; those become constants of the loop.
 using LoopCondFn = std::function<Output(const Scope&, const std::vector<Output>&)>;
 using LoopBodyFn = std::function<std::vector<Output>(const Scope&, const std::vector<Output>&)>;
 
@@ -30,7 +30,8 @@ std::vector<Output> WhileLoop(const Scope& scope, const LoopCondFn& cond, const 
 
 using BranchFn = std::function<std::vector<Output>(const Scope&)>;
 
-// pred ? then_fn() : else_fn(). Nodes of a branch run only if it is taken; values from outside that they use pass a Switch.
+// pred ? then_fn() : else_fn(). Nodes of a branch run only if it is taken; values from outside that they use pass a
+// Switch.
 std::vector<Output> Cond(const Scope& scope, Output pred, const BranchFn& then_fn, const BranchFn& else_fn,
                          absl::string_view name = "cond");
 

@@ -5,7 +5,8 @@ namespace millstream {
 namespace {
 
 Status LoopPart(GradContext& g) {
-  return errors::InvalidArgument("'", g.node().name(), "' (op type: ", g.node().type(), ") is not part of a loop that can be differentiated");
+  return errors::InvalidArgument("'", g.node().name(), "' (op type: ", g.node().type(),
+                                 ") is not part of a loop that can be differentiated");
 }
 
 }  // namespace

@@ -16,7 +16,8 @@ using Outputs = std::vector<Output>;
 
 // Computes the node's outputs again by `rebuild` and passes the gradients through that. Inputs before `first` are not
 // differentiated.
-Status ThroughCopy(GradContext& g, int first, const std::function<StatusOr<Outputs>(const Scope&, const Outputs&)>& rebuild) {
+Status ThroughCopy(GradContext& g, int first,
+                   const std::function<StatusOr<Outputs>(const Scope&, const Outputs&)>& rebuild) {
   thread_local int depth = 0;
   if (depth >= kMaxDepth) return errors::Unimplemented("Gradient of a recursive function, at '", g.node().name(), "'");
   struct Level {
@@ -60,9 +61,11 @@ Status IfGrad(GradContext& g) {
   const auto yes = g.Attr<NameAttrList>("then_branch"), no = g.Attr<NameAttrList>("else_branch");
   return ThroughCopy(g, 1, [&](const Scope& scope, const Outputs& args) -> StatusOr<Outputs> {
     Output pred = g.input(0);
-    if (pred.dtype() != DType::kBool) return errors::Unimplemented("Gradient of If by a condition that is no bool: '", g.node().name(), "'");
-    Outputs results = Cond(scope, pred, [&](const Scope& in) { return Call(in, yes, args); },
-                           [&](const Scope& in) { return Call(in, no, args); });
+    if (pred.dtype() != DType::kBool)
+      return errors::Unimplemented("Gradient of If by a condition that is no bool: '", g.node().name(), "'");
+    Outputs results = Cond(
+        scope, pred, [&](const Scope& in) { return Call(in, yes, args); },
+        [&](const Scope& in) { return Call(in, no, args); });
     RETURN_IF_ERROR(scope.status());
     return results;
   });
@@ -97,14 +100,16 @@ GradFn FunctionCallGradient(const Node& node) {
 }
 
 StatusOr<FunctionBody> GradientBody(const FunctionLibrary& library, const NameAttrList& function) {
-  if (const std::string own = library.GradientOf(function.name); !own.empty()) return library.Instantiate({own, function.attrs});
+  if (const std::string own = library.GradientOf(function.name); !own.empty())
+    return library.Instantiate({own, function.attrs});
   ASSIGN_OR_RETURN(FunctionBody body, library.Instantiate(function));
   const Scope scope(std::shared_ptr<Graph>(body.graph.get(), [](Graph*) {}));  // borrows it
   RETURN_IF_ERROR(scope.status());
   Outputs xs(body.args.begin(), body.args.end()), ys, dys;
   for (size_t i = 0; i < body.rets.size(); ++i) {
     ys.push_back(body.rets[i]->input(0));
-    Node* arg = scope.WithOpName("dy").Add("_Arg", {}, {{"T", body.ret_types[i]}, {"index", static_cast<int64_t>(body.args.size())}});
+    Node* arg = scope.WithOpName("dy").Add(
+        "_Arg", {}, {{"T", body.ret_types[i]}, {"index", static_cast<int64_t>(body.args.size())}});
     RETURN_IF_ERROR(scope.status());
     body.args.push_back(arg);
     body.arg_types.push_back(body.ret_types[i]);

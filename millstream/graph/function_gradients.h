@@ -7,9 +7,9 @@
 
 namespace millstream {
 
-// Gradients of ops that run functions, for their definitions. They add the body of the function to the graph once more and
-// differentiate that: the function's values are computed again for the gradient, as TensorFlow 1 does.
-// Recursive functions have no gradient (Unimplemented).
+// Gradients of ops that run functions, for their definitions. They add the body of the function to the graph once more
+// and differentiate that: the function's values are computed again for the gradient, as TensorFlow 1 does. Recursive
+// functions have no gradient (Unimplemented).
 Status PartitionedCallGrad(GradContext& g);  // f(args); also StatefulPartitionedCall
 Status IfGrad(GradContext& g);               // cond, then inputs; then_branch, else_branch
 Status WhileOpGrad(GradContext& g);          // inputs; cond, body
@@ -17,8 +17,9 @@ Status WhileOpGrad(GradContext& g);          // inputs; cond, body
 // The one of these for an op whose definition names none; null for other ops.
 GradFn FunctionCallGradient(const Node& node);
 
-// What SymbolicGradient calls: takes the arguments of `function` and a gradient for each of its results, returns a gradient for
-// each argument (zeros where there is none). The library's own gradient function if it has one for `function`.
+// What SymbolicGradient calls: takes the arguments of `function` and a gradient for each of its results, returns a
+// gradient for each argument (zeros where there is none). The library's own gradient function if it has one for
+// `function`.
 StatusOr<FunctionBody> GradientBody(const FunctionLibrary& library, const NameAttrList& function);
 
 }  // namespace millstream

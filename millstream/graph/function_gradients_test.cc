@@ -12,7 +12,8 @@ namespace {
 
 using Outputs = std::vector<Output>;
 
-// product(a, b) = a * b * a; square(a, b) = b * b; small(a, b) = sum(a) < 3; step(a, b) = (a + b * b, b); again(a) = again(a)
+// product(a, b) = a * b * a; square(a, b) = b * b; small(a, b) = sum(a) < 3; step(a, b) = (a + b * b, b); again(a) =
+// again(a)
 constexpr char kFunctions[] = R"pb(
   function {
     signature {
@@ -21,8 +22,26 @@ constexpr char kFunctions[] = R"pb(
       input_arg { name: "b" type: DT_DOUBLE }
       output_arg { name: "y" type: DT_DOUBLE }
     }
-    node_def { name: "ab" op: "Mul" input: "a" input: "b" attr { key: "T" value { type: DT_DOUBLE } } }
-    node_def { name: "aba" op: "Mul" input: "ab:z:0" input: "a" attr { key: "T" value { type: DT_DOUBLE } } }
+    node_def {
+      name: "ab"
+      op: "Mul"
+      input: "a"
+      input: "b"
+      attr {
+        key: "T"
+        value { type: DT_DOUBLE }
+      }
+    }
+    node_def {
+      name: "aba"
+      op: "Mul"
+      input: "ab:z:0"
+      input: "a"
+      attr {
+        key: "T"
+        value { type: DT_DOUBLE }
+      }
+    }
     ret { key: "y" value: "aba:z:0" }
   }
   function {
@@ -32,7 +51,15 @@ constexpr char kFunctions[] = R"pb(
       input_arg { name: "b" type: DT_DOUBLE }
       output_arg { name: "y" type: DT_DOUBLE }
     }
-    node_def { name: "bb" op: "Square" input: "b" attr { key: "T" value { type: DT_DOUBLE } } }
+    node_def {
+      name: "bb"
+      op: "Square"
+      input: "b"
+      attr {
+        key: "T"
+        value { type: DT_DOUBLE }
+      }
+    }
     ret { key: "y" value: "bb:y:0" }
   }
   function {
@@ -42,10 +69,34 @@ constexpr char kFunctions[] = R"pb(
       input_arg { name: "b" type: DT_DOUBLE }
       output_arg { name: "y" type: DT_BOOL }
     }
-    node_def { name: "three" op: "Const"
-      attr { key: "dtype" value { type: DT_DOUBLE } }
-      attr { key: "value" value { tensor { dtype: DT_DOUBLE tensor_shape {} double_val: 3 } } } }
-    node_def { name: "less" op: "Less" input: "a" input: "three:output:0" attr { key: "T" value { type: DT_DOUBLE } } }
+    node_def {
+      name: "three"
+      op: "Const"
+      attr {
+        key: "dtype"
+        value { type: DT_DOUBLE }
+      }
+      attr {
+        key: "value"
+        value {
+          tensor {
+            dtype: DT_DOUBLE
+            tensor_shape {}
+            double_val: 3
+          }
+        }
+      }
+    }
+    node_def {
+      name: "less"
+      op: "Less"
+      input: "a"
+      input: "three:output:0"
+      attr {
+        key: "T"
+        value { type: DT_DOUBLE }
+      }
+    }
     ret { key: "y" value: "less:z:0" }
   }
   function {
@@ -56,17 +107,52 @@ constexpr char kFunctions[] = R"pb(
       output_arg { name: "y" type: DT_DOUBLE }
       output_arg { name: "z" type: DT_DOUBLE }
     }
-    node_def { name: "bb" op: "Mul" input: "b" input: "b" attr { key: "T" value { type: DT_DOUBLE } } }
-    node_def { name: "sum" op: "AddV2" input: "a" input: "bb:z:0" attr { key: "T" value { type: DT_DOUBLE } } }
+    node_def {
+      name: "bb"
+      op: "Mul"
+      input: "b"
+      input: "b"
+      attr {
+        key: "T"
+        value { type: DT_DOUBLE }
+      }
+    }
+    node_def {
+      name: "sum"
+      op: "AddV2"
+      input: "a"
+      input: "bb:z:0"
+      attr {
+        key: "T"
+        value { type: DT_DOUBLE }
+      }
+    }
     ret { key: "y" value: "sum:z:0" }
     ret { key: "z" value: "b" }
   }
   function {
-    signature { name: "again" input_arg { name: "a" type: DT_DOUBLE } output_arg { name: "y" type: DT_DOUBLE } }
-    node_def { name: "call" op: "PartitionedCall" input: "a"
-      attr { key: "Tin" value { list { type: DT_DOUBLE } } }
-      attr { key: "Tout" value { list { type: DT_DOUBLE } } }
-      attr { key: "f" value { func { name: "again" } } } }
+    signature {
+      name: "again"
+      input_arg { name: "a" type: DT_DOUBLE }
+      output_arg { name: "y" type: DT_DOUBLE }
+    }
+    node_def {
+      name: "call"
+      op: "PartitionedCall"
+      input: "a"
+      attr {
+        key: "Tin"
+        value { list { type: DT_DOUBLE } }
+      }
+      attr {
+        key: "Tout"
+        value { list { type: DT_DOUBLE } }
+      }
+      attr {
+        key: "f"
+        value { func { name: "again" } }
+      }
+    }
     ret { key: "y" value: "call:output:0" }
   })pb";
 
@@ -108,7 +194,10 @@ TEST_F(FunctionGradientsTest, ArgumentsThatDoNotMatterGetNone) {
 TEST_F(FunctionGradientsTest, CallInALoop) {
   Output a = Input({2}), b = Input({2});
   Outputs r = WhileLoop(
-      scope_, [](const Scope& in, const Outputs& v) { return in.Op("Less", {v[0], in.Const<int32_t>(3)}); },
+      scope_,
+      [](const Scope& in, const Outputs& v) {
+        return in.Op("Less", {v[0], in.Const<int32_t>(3)});
+      },
       [&](const Scope& in, const Outputs& v) {
         Output next = Call(in, "product", {v[1], b});
         return Outputs{in.Op("AddV2", {v[0], in.Const<int32_t>(1)}), in.Op("Tanh", {next})};
@@ -122,7 +211,9 @@ TEST_F(FunctionGradientsTest, If) {
   for (const bool taken : {true, false}) {
     Output a = Input({2}), b = Input({2});
     Output y = scope_.Op("If", {scope_.Const(taken), a, b},
-                         {{"Tout", std::vector<DType>{DType::kDouble}}, {"then_branch", Named("product")}, {"else_branch", Named("square")}});
+                         {{"Tout", std::vector<DType>{DType::kDouble}},
+                          {"then_branch", Named("product")},
+                          {"else_branch", Named("square")}});
     CheckGradients(scope_, y, {{a, a_}, {b, b_}});
   }
 }
@@ -131,7 +222,8 @@ TEST_F(FunctionGradientsTest, While) {
   Output a = Input(Shape()), b = Input(Shape());
   Node* loop = scope_.Add("While", {a, b}, {{"cond", Named("small")}, {"body", Named("step")}});
   ASSERT_TRUE(scope_.ok()) << scope_.status();
-  CheckGradients(scope_, scope_.Op("Mul", {Output(loop, 0), Output(loop, 1)}), {{a, Tensor::Scalar(0.4)}, {b, Tensor::Scalar(1.1)}});
+  CheckGradients(scope_, scope_.Op("Mul", {Output(loop, 0), Output(loop, 1)}),
+                 {{a, Tensor::Scalar(0.4)}, {b, Tensor::Scalar(1.1)}});
 }
 
 TEST_F(FunctionGradientsTest, RecursionIsRefused) {

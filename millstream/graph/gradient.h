@@ -48,8 +48,12 @@ class GradContext {
   const std::vector<Grad>& dx() const { return dx_; }
 
   const Scope& scope() const { return scope_; }
-  Output Op(absl::string_view type, std::vector<Output> inputs, Attrs attrs = {}) const { return scope_.Op(type, std::move(inputs), attrs); }
-  Node* Add(absl::string_view type, std::vector<Output> inputs, Attrs attrs = {}) const { return scope_.Add(type, std::move(inputs), attrs); }
+  Output Op(absl::string_view type, std::vector<Output> inputs, Attrs attrs = {}) const {
+    return scope_.Op(type, std::move(inputs), attrs);
+  }
+  Node* Add(absl::string_view type, std::vector<Output> inputs, Attrs attrs = {}) const {
+    return scope_.Add(type, std::move(inputs), attrs);
+  }
   // A scalar constant of the type of `like`.
   Output ConstLike(Output like, double value) const;
   template <typename T>
@@ -69,7 +73,7 @@ class GradContext {
 
 struct GradientOptions {
   bool colocate_gradients_with_ops = false;
-  bool gate_gradients = false;         // no input gradient of an op is used before all of them are there
+  bool gate_gradients = false;  // no input gradient of an op is used before all of them are there
   enum class Aggregation { kAddN, kTree } aggregation = Aggregation::kAddN;
   std::vector<Output> stop_gradients;
   // Asked first for each node on the way; true if it has set the gradients (gradients registered by name or by users).
@@ -77,19 +81,20 @@ struct GradientOptions {
 };
 
 // Adds nodes that compute d(sum of ys * grad_ys)/dxs to `scope` and sets (*grads)[i] for each x (none where y does not
-// depend on x). `grad_ys` may be empty (ones) or hold empty Outputs (ones there). Goes through v1 loops and conds, calls
-// and If/While. LookupError-like NotFound if an op on the path has no gradient, naming the node.
+// depend on x). `grad_ys` may be empty (ones) or hold empty Outputs (ones there). Goes through v1 loops and conds,
+// calls and If/While. LookupError-like NotFound if an op on the path has no gradient, naming the node.
 Status AddSymbolicGradients(const Scope& scope, const std::vector<Output>& ys, const std::vector<Output>& xs,
                             const std::vector<Output>& grad_ys, std::vector<Grad>* grads,
                             const GradientOptions& options = {});
 
 // Helpers for gradient functions.
-// Sums `gx` and `gy`, which have the shape of broadcast(x, y), back to the shapes of x and y, and sets them as gradients of
-// inputs 0 and 1. An empty one is left out.
+// Sums `gx` and `gy`, which have the shape of broadcast(x, y), back to the shapes of x and y, and sets them as
+// gradients of inputs 0 and 1. An empty one is left out.
 void BroadcastGrads(GradContext& g, Output x, Output y, Output gx, Output gy);
 // `grad`, which has the shape of broadcast(x, other), summed back to the shape of x.
 Output SumToShapeOf(const Scope& scope, Output x, Output other, Output grad);
-// Zeros (ones) of the shape and type of `like`; a constant where the shape is known. For the handle of a variable: of its value.
+// Zeros (ones) of the shape and type of `like`; a constant where the shape is known. For the handle of a variable: of
+// its value.
 Output ZerosFor(const Scope& scope, Output like);
 Output OnesFor(const Scope& scope, Output like);
 // A scalar of that type. REQUIRES: a number or bool.

@@ -18,10 +18,14 @@ bool PlanSum(const PartialShape& x, const PartialShape& other, StaticSum* plan) 
   for (int i = 0; i < rank; ++i) {
     const int ix = i - (rank - x.rank()), io = i - (rank - other.rank());
     const int64_t a = ix < 0 ? 1 : x.dim(ix), b = io < 0 ? 1 : other.dim(io);
-    if (ix < 0) plan->leading.push_back(i);
-    else if (b == 1) continue;
-    else if (a == 1) plan->inner.push_back(i);
-    else if (a < 0) return false;  // may be 1 and be broadcast
+    if (ix < 0)
+      plan->leading.push_back(i);
+    else if (b == 1)
+      continue;
+    else if (a == 1)
+      plan->inner.push_back(i);
+    else if (a < 0)
+      return false;  // may be 1 and be broadcast
   }
   return true;
 }

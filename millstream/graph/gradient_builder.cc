@@ -17,10 +17,44 @@ struct GradientBuilder::Unit {
 };
 
 // Names of what is in the scope that the gradients are in are cut, so that gradients of gradients do not double them.
-GradientBuilder::GradientBuilder(const Scope& scope, const GradientOptions& options) : scope_(scope), options_(options) {
+GradientBuilder::GradientBuilder(const Scope& scope, const GradientOptions& options)
+    : scope_(scope), options_(options) {
   prefix_ = scope.name_prefix();
   prefix_.resize(prefix_.rfind('/', prefix_.size() - 2) + 1);
 }
+
+namespace {
+
+// The node that made the stack behind a handle, or the one that it was popped from.
+const Node* StackBehind(const Node& push_or_pop) {
+  const Node* n = push_or_pop.input(0).node;
+  while (n->num_inputs() > 0 && (IsEnter(*n) || IsSwitch(*n) || n->Is("Identity"))) n = n->input(0).node;
+  return n;
+}
+
+// The gradient of a loop gets values of the loop through stacks, where no walk along edges follows.
+Status CheckStacks(const Graph& graph, const std::vector<Output>& ys, const std::vector<bool>& from_x) {
+  std::unordered_set<const Node*> stacks;
+  for (const auto& node : graph.nodes()) {
+    if (node != nullptr && from_x[node->id()] && node->Is("StackPushV2")) stacks.insert(StackBehind(*node));
+  }
+  if (stacks.empty()) return OkStatus();
+  std::unordered_set<const Node*> seen;
+  std::vector<const Node*> todo;
+  for (const Output& y : ys) todo.push_back(y.node);
+  while (!todo.empty()) {
+    const Node* node = todo.back();
+    todo.pop_back();
+    if (!seen.insert(node).second) continue;
+    if (node->Is("StackPopV2") && (StackBehind(*node)->Is("StackPopV2") || stacks.contains(StackBehind(*node)))) {
+      return errors::Unimplemented("Second-order gradient for while loops not supported, at '", node->name(), "'");
+    }
+    for (const Output& in : node->inputs()) todo.push_back(in.node);
+  }
+  return OkStatus();
+}
+
+}  // namespace
 
 Status GradientBuilder::Prepare(const std::vector<Output>& ys, const std::vector<Output>& xs) {
   const Graph& graph = *scope_.graph();
@@ -44,14 +78,18 @@ Status GradientBuilder::Prepare(const std::vector<Output>& ys, const std::vector
       if (c.input >= 0 && IsDifferentiable(node->output_type(c.output))) push(from_x, c.node);
     }
   }
+  RETURN_IF_ERROR(CheckStacks(graph, ys, from_x));
   between_.assign(graph.id_limit(), false);
-  const auto push_back = [&](const Node* node) { if (from_x[node->id()]) push(between_, node); };
+  const auto push_back = [&](const Node* node) {
+    if (from_x[node->id()]) push(between_, node);
+  };
   for (const Output& y : ys) push_back(y.node);
   while (!stack.empty()) {
     const Node* node = stack.back();
     stack.pop_back();
     if (stop_.contains(node)) continue;
-    for (const Output& in : node->inputs()) if (IsDifferentiable(in.dtype())) push_back(in.node);
+    for (const Output& in : node->inputs())
+      if (IsDifferentiable(in.dtype())) push_back(in.node);
   }
   return OkStatus();
 }
@@ -70,10 +108,14 @@ bool GradientBuilder::IsLeaf(const Region& region, const Node& node) const {
 
 std::vector<Output> GradientBuilder::InputsOf(const Region& region, const Unit& unit) const {
   std::vector<Output> inputs;
-  const auto add = [&](const Output& o) { if (Wanted(o)) inputs.push_back(o); };
+  const auto add = [&](const Output& o) {
+    if (Wanted(o)) inputs.push_back(o);
+  };
   if (unit.loop != nullptr) {
-    for (const Node* enter : unit.loop->constants) if (Between(enter)) add(enter->input(0));
-    for (const LoopVariable& v : unit.loop->variables) if (Between(v.merge)) add(v.enter->input(0));
+    for (const Node* enter : unit.loop->constants)
+      if (Between(enter)) add(enter->input(0));
+    for (const LoopVariable& v : unit.loop->variables)
+      if (Between(v.merge)) add(v.enter->input(0));
   } else if (!IsLeaf(region, *unit.node)) {
     for (const Output& in : unit.node->inputs()) add(in);
   }
@@ -81,11 +123,13 @@ std::vector<Output> GradientBuilder::InputsOf(const Region& region, const Unit& 
 }
 
 // Consumers before producers.
-std::vector<GradientBuilder::Unit> GradientBuilder::Order(const Region& region, const std::vector<Output>& seeds) const {
+std::vector<GradientBuilder::Unit> GradientBuilder::Order(const Region& region,
+                                                          const std::vector<Output>& seeds) const {
   std::vector<Unit> order;
   std::unordered_set<const void*> seen;
   std::vector<std::pair<Unit, bool>> stack;
-  for (const Output& y : seeds) if (Wanted(y)) stack.push_back({UnitOf(y), false});
+  for (const Output& y : seeds)
+    if (Wanted(y)) stack.push_back({UnitOf(y), false});
   while (!stack.empty()) {
     const auto [unit, ready] = stack.back();
     stack.pop_back();
@@ -104,8 +148,10 @@ std::vector<GradientBuilder::Unit> GradientBuilder::Order(const Region& region, 
 Status GradientBuilder::Walk(const Region& region, const std::vector<Output>& seeds, Grads* grads) {
   for (const Unit& unit : Order(region, seeds)) {
     if (InputsOf(region, unit).empty()) continue;
-    if (unit.loop != nullptr) RETURN_IF_ERROR(WhileGradient(*this, region, *unit.loop, grads));
-    else RETURN_IF_ERROR(Differentiate(region, unit.node, grads));
+    if (unit.loop != nullptr)
+      RETURN_IF_ERROR(WhileGradient(*this, region, *unit.loop, grads));
+    else
+      RETURN_IF_ERROR(Differentiate(region, unit.node, grads));
   }
   return OkStatus();
 }
@@ -133,14 +179,16 @@ Status GradientBuilder::CheckGradient(const Node& node, int i, const Grad& grad)
   if (grad.IsSparse() || node.input(i).dtype() == DType::kResource) return OkStatus();
   const Output& x = node.input(i);
   if (grad.dense.dtype() != x.dtype()) {
-    return errors::InvalidArgument("The gradient of operation '", node.name(), "' (op type: ", node.type(), ") for input ", i, " has type ",
-                                   DTypeName(grad.dense.dtype()), ", not ", DTypeName(x.dtype()));
+    return errors::InvalidArgument("The gradient of operation '", node.name(), "' (op type: ", node.type(),
+                                   ") for input ", i, " has type ", DTypeName(grad.dense.dtype()), ", not ",
+                                   DTypeName(x.dtype()));
   }
   ShapeRefiner& shapes = scope_.shapes();
   if (!shapes.MergeShape(grad.dense, shapes.shape(x)).ok()) {
-    return errors::InvalidArgument("Incompatible shapes between op input and calculated input gradient. Forward operation: ", node.name(),
-                                   ". Input index: ", i, ". Original input shape: ", shapes.shape(x).ToString(),
-                                   ". Calculated input gradient shape: ", shapes.shape(grad.dense).ToString());
+    return errors::InvalidArgument(
+        "Incompatible shapes between op input and calculated input gradient. Forward operation: ", node.name(),
+        ". Input index: ", i, ". Original input shape: ", shapes.shape(x).ToString(),
+        ". Calculated input gradient shape: ", shapes.shape(grad.dense).ToString());
   }
   return OkStatus();
 }
@@ -162,8 +210,10 @@ Status GradientBuilder::Differentiate(const Region& region, Node* node, Grads* g
   std::vector<Grad> dx = ctx.dx();
   for (int i = 0; i < node->num_inputs(); ++i) {
     if (dx[i].IsNone()) continue;
-    if (!Wanted(node->input(i))) dx[i] = Grad();
-    else RETURN_IF_ERROR(CheckGradient(*node, i, dx[i]));
+    if (!Wanted(node->input(i)))
+      dx[i] = Grad();
+    else
+      RETURN_IF_ERROR(CheckGradient(*node, i, dx[i]));
   }
   if (options_.gate_gradients) Gate(scope, &dx);
   for (int i = 0; i < node->num_inputs(); ++i) {

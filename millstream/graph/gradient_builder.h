@@ -12,8 +12,9 @@
 
 namespace millstream {
 
-// One call of AddSymbolicGradients(): walks the graph backwards, a loop at a time. Seen from outside, a loop is one step from
-// its Exits to its Enters, whose gradient is another loop; the body of that is a walk of its own through the body of the first.
+// One call of AddSymbolicGradients(): walks the graph backwards, a loop at a time. Seen from outside, a loop is one
+// step from its Exits to its Enters, whose gradient is another loop; the body of that is a walk of its own through the
+// body of the first.
 class GradientBuilder {
  public:
   using Grads = std::unordered_map<Output, std::vector<Grad>, OutputHash>;
@@ -40,7 +41,9 @@ class GradientBuilder {
   BranchGuards& guards() { return guards_; }
   // On a way from xs to ys, with a type that has gradients.
   bool Wanted(const Output& output) const { return Between(output.node) && IsDifferentiable(output.dtype()); }
-  bool Between(const Node* node) const { return static_cast<size_t>(node->id()) < between_.size() && between_[node->id()]; }
+  bool Between(const Node* node) const {
+    return static_cast<size_t>(node->id()) < between_.size() && between_[node->id()];
+  }
   const Scope& scope() const { return scope_; }
 
  private:

@@ -20,7 +20,8 @@ Output Filled(const Scope& scope, Output like, double value) {
       Tensor t(dtype, *known);
       const Tensor one = ScalarOf(dtype, value);
       const size_t size = DTypeSize(dtype);
-      for (int64_t i = 0; i < t.num_elements(); ++i) std::memcpy(static_cast<char*>(t.raw()) + i * size, one.raw(), size);
+      for (int64_t i = 0; i < t.num_elements(); ++i)
+        std::memcpy(static_cast<char*>(t.raw()) + i * size, one.raw(), size);
       return scope.Const(std::move(t));
     }
     if (known.ok()) {
@@ -40,8 +41,10 @@ Output Filled(const Scope& scope, Output like, double value) {
 Tensor ScalarOf(DType dtype, double value) {
   Tensor t;
   DispatchOver(PodTypes{}, dtype, [&]<typename T>(std::type_identity<T>) {
-    if constexpr (kIsComplex<T>) t = Tensor::Scalar<T>(T(static_cast<typename T::value_type>(value)));
-    else t = Tensor::Scalar<T>(static_cast<T>(value));
+    if constexpr (kIsComplex<T>)
+      t = Tensor::Scalar<T>(T(static_cast<typename T::value_type>(value)));
+    else
+      t = Tensor::Scalar<T>(static_cast<T>(value));
   });
   return t;
 }
@@ -85,8 +88,10 @@ Output DenseGrad(const Scope& scope, const Grad& grad) {
 
 Output GradContext::dy(int i) {
   Grad& grad = dy_[i];
-  if (grad.IsNone()) grad = Grad(ZerosFor(scope_, output(i)));
-  else if (grad.IsSparse()) grad = Grad(DenseGrad(scope_, grad));
+  if (grad.IsNone())
+    grad = Grad(ZerosFor(scope_, output(i)));
+  else if (grad.IsSparse())
+    grad = Grad(DenseGrad(scope_, grad));
   return grad.dense;
 }
 
@@ -94,7 +99,8 @@ Output GradContext::ConstLike(Output like, double value) const {
   if (!like) return Output();
   Tensor t = ScalarOf(like.dtype(), value);
   if (!t.IsInitialized()) {
-    scope_.Fail(errors::InvalidArgument("No constant of type ", DTypeName(like.dtype()), " in the gradient of '", node_->name(), "'"));
+    scope_.Fail(errors::InvalidArgument("No constant of type ", DTypeName(like.dtype()), " in the gradient of '",
+                                        node_->name(), "'"));
     return Output();
   }
   return scope_.Const(std::move(t));

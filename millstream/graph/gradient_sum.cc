@@ -9,17 +9,19 @@ namespace {
 Grad SumSlices(const Scope& scope, const std::vector<Grad>& grads) {
   std::vector<Output> values, indices;
   const DType index_type = grads[0].indices.dtype();
-  const bool mixed = std::any_of(grads.begin(), grads.end(), [&](const Grad& g) { return g.indices.dtype() != index_type; });
+  const bool mixed =
+      std::any_of(grads.begin(), grads.end(), [&](const Grad& g) { return g.indices.dtype() != index_type; });
   for (const Grad& g : grads) {
     values.push_back(g.values);
-    indices.push_back(mixed && g.indices.dtype() != DType::kInt64 ? scope.Op("Cast", {g.indices}, {{"DstT", DType::kInt64}})
-                                                                  : g.indices);
+    indices.push_back(mixed && g.indices.dtype() != DType::kInt64
+                          ? scope.Op("Cast", {g.indices}, {{"DstT", DType::kInt64}})
+                          : g.indices);
   }
   const Output axis = scope.Const<int32_t>(0);
   values.push_back(axis);
   indices.push_back(axis);
-  return Grad::Slices(scope.WithOpName("concat").Op("ConcatV2", values), scope.WithOpName("concat").Op("ConcatV2", indices),
-                      grads[0].dense_shape);
+  return Grad::Slices(scope.WithOpName("concat").Op("ConcatV2", values),
+                      scope.WithOpName("concat").Op("ConcatV2", indices), grads[0].dense_shape);
 }
 
 Output SumTree(const Scope& scope, std::vector<Output> terms) {

@@ -19,7 +19,8 @@ class Inliner {
     }
     for (size_t i = 0; i < args.size(); ++i) {
       if (!args[i] || args[i].dtype() != body_.arg_types[i]) {
-        return errors::InvalidArgument("Argument ", i, " of a function must be of type ", DTypeName(body_.arg_types[i]));
+        return errors::InvalidArgument("Argument ", i, " of a function must be of type ",
+                                       DTypeName(body_.arg_types[i]));
       }
       args_[body_.args[i]] = scope_.Import(args[i]);
     }
@@ -49,7 +50,8 @@ class Inliner {
       if (!mapped) back_edges_.push_back({&node, i});  // a loop: for now, what enters it
       inputs.push_back(mapped);
     }
-    for (Output& in : inputs) if (!in) in = inputs[0] ? inputs[0] : inputs.back();
+    for (Output& in : inputs)
+      if (!in) in = inputs[0] ? inputs[0] : inputs.back();
     std::vector<Node*> control;
     for (const Node* from : node.control_inputs()) {
       if (auto it = nodes_.find(from); it != nodes_.end()) control.push_back(it->second);
@@ -57,10 +59,13 @@ class Inliner {
     std::vector<std::pair<std::string, AttrValue>> attrs;
     for (const auto& [name, value] : node.attrs()) {
       if (name == "_class") continue;  // names nodes of the function
-      if (name == "frame_name" && IsEnter(node)) attrs.emplace_back(name, absl::StrCat(scope_.name_prefix(), *value.get<std::string>()));
-      else attrs.emplace_back(name, value);
+      if (name == "frame_name" && IsEnter(node))
+        attrs.emplace_back(name, absl::StrCat(scope_.name_prefix(), *value.get<std::string>()));
+      else
+        attrs.emplace_back(name, value);
     }
-    const Scope at = scope_.WithOpName(node.name()).WithDevice(node.device()).WithControlDependencies(std::move(control));
+    const Scope at =
+        scope_.WithOpName(node.name()).WithDevice(node.device()).WithControlDependencies(std::move(control));
     nodes_[&node] = at.Add(node.type(), std::move(inputs), std::move(attrs));
     return scope_.status();
   }
@@ -74,10 +79,12 @@ class Inliner {
 
 }  // namespace
 
-StatusOr<std::vector<Output>> InlineFunction(const Scope& scope, const NameAttrList& function, const std::vector<Output>& args) {
+StatusOr<std::vector<Output>> InlineFunction(const Scope& scope, const NameAttrList& function,
+                                             const std::vector<Output>& args) {
   RETURN_IF_ERROR(scope.status());
   const std::shared_ptr<FunctionLibrary>& library = scope.graph()->library();
-  if (library == nullptr) return errors::NotFound("Function ", function.name, " is not defined: the graph has no functions.");
+  if (library == nullptr)
+    return errors::NotFound("Function ", function.name, " is not defined: the graph has no functions.");
   ASSIGN_OR_RETURN(const FunctionBody body, library->Instantiate(function));
   StatusOr<std::vector<Output>> results = Inliner(scope.NameScope(function.name), body).Run(args);
   if (!results.ok()) return WithContext(results.status(), absl::StrCat("Function '", function.name, "'"));

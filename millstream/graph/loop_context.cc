@@ -19,7 +19,9 @@ Output LoopContext::EnterConstant(Output value) {
   if (auto it = imported_.find(value); it != imported_.end()) return it->second;
   const Output from = outside_.Import(value);
   if (!from) return from;
-  Node* enter = Raw("Enter", {from}, {{"frame_name", frame_name_}, {"is_constant", true}, {"parallel_iterations", parallel_iterations_}});
+  Node* enter =
+      Raw("Enter", {from},
+          {{"frame_name", frame_name_}, {"is_constant", true}, {"parallel_iterations", parallel_iterations_}});
   if (enter == nullptr) return Output();
   Added(enter);
   outside_.shapes().SetShape(Output(enter), outside_.ShapeOf(from));
@@ -29,7 +31,8 @@ Output LoopContext::EnterConstant(Output value) {
 NewVariable LoopContext::OpenVariable(Output initial, const PartialShape& shape) {
   NewVariable v;
   const Output from = outside_.Import(initial);
-  v.enter = Raw("Enter", {from}, {{"frame_name", frame_name_}, {"is_constant", false}, {"parallel_iterations", parallel_iterations_}});
+  v.enter = Raw("Enter", {from},
+                {{"frame_name", frame_name_}, {"is_constant", false}, {"parallel_iterations", parallel_iterations_}});
   v.merge = Raw("Merge", {v.enter, v.enter});
   if (v.merge == nullptr) return v;
   outside_.shapes().SetShape(Output(v.enter), shape);

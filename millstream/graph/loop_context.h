@@ -11,7 +11,8 @@
 
 namespace millstream {
 
-// A loop variable that code adds to a loop, up to the value that its body sees. The back edge comes with CloseVariable().
+// A loop variable that code adds to a loop, up to the value that its body sees. The back edge comes with
+// CloseVariable().
 struct NewVariable {
   Node* enter = nullptr;
   Node* merge = nullptr;

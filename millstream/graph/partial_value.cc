@@ -22,22 +22,49 @@ bool PassesInput(const Node& node) {
   return node.Is("Identity") || node.Is("Switch") || node.Is("StopGradient") || node.Is("PreventGradient");
 }
 
-// Ops that move elements without reading them: the type attribute and how many leading inputs carry elements (-1: all but
-// the last).
+// Ops that move elements without reading them: the type attribute and how many leading inputs carry elements (-1: all
+// but the last).
 struct Mover {
   absl::string_view type, attr;
   int data_inputs;
 };
-constexpr Mover kMovers[] = {{"Pack", "T", 1 << 20},       {"ConcatV2", "T", -1},   {"StridedSlice", "T", 1},
-                             {"Slice", "T", 1},            {"Gather", "Tparams", 1}, {"GatherV2", "Tparams", 1},
-                             {"ExpandDims", "T", 1},       {"Squeeze", "T", 1},      {"Reshape", "T", 1},
-                             {"ReverseV2", "T", 1},        {"Tile", "T", 1},         {"Unpack", "T", 1}};
+constexpr Mover kMovers[] = {{"Pack", "T", 1 << 20}, {"ConcatV2", "T", -1},    {"StridedSlice", "T", 1},
+                             {"Slice", "T", 1},      {"Gather", "Tparams", 1}, {"GatherV2", "Tparams", 1},
+                             {"ExpandDims", "T", 1}, {"Squeeze", "T", 1},      {"Reshape", "T", 1},
+                             {"ReverseV2", "T", 1},  {"Tile", "T", 1},         {"Unpack", "T", 1}};
 
-constexpr absl::string_view kFoldable[] = {
-    "Add",     "AddV2",    "Sub",   "Mul",   "Div",   "FloorDiv", "TruncateDiv",           "FloorMod",     "Mod",
-    "Maximum", "Minimum",  "Neg",   "Abs",   "Sign",  "Square",   "Prod",                  "Sum",          "Max",
-    "Min",     "Range",    "Fill",  "Cast",  "Select", "ListDiff", "BroadcastGradientArgs", "BroadcastArgs", "InvertPermutation",
-    "ConcatOffset", "ZerosLike", "OnesLike", "BroadcastTo", "Transpose"};
+constexpr absl::string_view kFoldable[] = {"Add",
+                                           "AddV2",
+                                           "Sub",
+                                           "Mul",
+                                           "Div",
+                                           "FloorDiv",
+                                           "TruncateDiv",
+                                           "FloorMod",
+                                           "Mod",
+                                           "Maximum",
+                                           "Minimum",
+                                           "Neg",
+                                           "Abs",
+                                           "Sign",
+                                           "Square",
+                                           "Prod",
+                                           "Sum",
+                                           "Max",
+                                           "Min",
+                                           "Range",
+                                           "Fill",
+                                           "Cast",
+                                           "Select",
+                                           "ListDiff",
+                                           "BroadcastGradientArgs",
+                                           "BroadcastArgs",
+                                           "InvertPermutation",
+                                           "ConcatOffset",
+                                           "ZerosLike",
+                                           "OnesLike",
+                                           "BroadcastTo",
+                                           "Transpose"};
 
 const Mover* FindMover(absl::string_view type) {
   const auto* it = std::find_if(std::begin(kMovers), std::end(kMovers), [&](const Mover& m) { return m.type == type; });
@@ -71,8 +98,10 @@ PartialValue FromElements(const Tensor& elements, DType dtype) {
   PartialValue v;
   const auto flat = elements.flat<int64_t>();
   v.complete = std::find(flat.begin(), flat.end(), PartialValue::kUnknown) == flat.end();
-  if (!v.complete) v.tensor = elements;
-  else if (!FromInt64(elements, dtype, &v.tensor)) v = PartialValue();
+  if (!v.complete)
+    v.tensor = elements;
+  else if (!FromInt64(elements, dtype, &v.tensor))
+    v = PartialValue();
   return v;
 }
 
@@ -85,7 +114,8 @@ PartialValue FromInt(int64_t value, DType dtype) { return FromElements(Tensor::S
 PartialValue ShapeValue(const PartialShape& shape, DType dtype) {
   if (!shape.rank_known()) return {};
   std::vector<int64_t> dims = shape.dims();
-  for (int64_t& d : dims) if (d < 0) d = PartialValue::kUnknown;
+  for (int64_t& d : dims)
+    if (d < 0) d = PartialValue::kUnknown;
   return FromInts(dims, dtype);
 }
 
@@ -144,7 +174,8 @@ std::vector<PartialValue> Move(const Node& node, const Mover& mover, const std::
   StatusOr<std::vector<Tensor>> results = RunKernel(node.op(), attrs, std::move(tensors), CpuDevice::SingleThreaded());
   std::vector<PartialValue> out;
   if (!results.ok()) return out;
-  for (int i = 0; i < node.num_outputs(); ++i) out.push_back(FromElements((*results)[i], RemoveRef(node.output_type(i))));
+  for (int i = 0; i < node.num_outputs(); ++i)
+    out.push_back(FromElements((*results)[i], RemoveRef(node.output_type(i))));
   return out;
 }
 

@@ -57,12 +57,18 @@ Status ParseDevice(absl::string_view device, DeviceParts* parts) {
   for (absl::string_view part : absl::StrSplit(device, '/', absl::SkipEmpty())) {
     const std::pair<absl::string_view, absl::string_view> kv = absl::StrSplit(part, absl::MaxSplits(':', 1));
     const std::string key = absl::AsciiStrToLower(kv.first);
-    if (key == "job") (*parts)[0] = std::string(kv.second);
-    else if (key == "replica") (*parts)[1] = std::string(kv.second);
-    else if (key == "task") (*parts)[2] = std::string(kv.second);
-    else if (key == "device") (*parts)[3] = std::string(kv.second);
-    else if (key == "cpu" || key == "gpu") (*parts)[3] = absl::StrCat(absl::AsciiStrToUpper(key), ":", kv.second);
-    else return errors::InvalidArgument("Malformed device specification '", device, "'");
+    if (key == "job")
+      (*parts)[0] = std::string(kv.second);
+    else if (key == "replica")
+      (*parts)[1] = std::string(kv.second);
+    else if (key == "task")
+      (*parts)[2] = std::string(kv.second);
+    else if (key == "device")
+      (*parts)[3] = std::string(kv.second);
+    else if (key == "cpu" || key == "gpu")
+      (*parts)[3] = absl::StrCat(absl::AsciiStrToUpper(key), ":", kv.second);
+    else
+      return errors::InvalidArgument("Malformed device specification '", device, "'");
   }
   return OkStatus();
 }
@@ -90,9 +96,12 @@ Status ArgCounts(const OpDef& op, const AttrMap& attrs, int64_t num_inputs, std:
     if (!attr.empty()) {
       count = -1;
       if (const AttrValue* value = attrs.Find(attr)) {
-        if (const int64_t* n = value->get<int64_t>()) count = *n;
-        else if (const auto* list = value->get<AttrValue::DTypes>()) count = static_cast<int64_t>(list->size());
-        else return errors::InvalidArgument("Attr '", attr, "' has the wrong type");
+        if (const int64_t* n = value->get<int64_t>())
+          count = *n;
+        else if (const auto* list = value->get<AttrValue::DTypes>())
+          count = static_cast<int64_t>(list->size());
+        else
+          return errors::InvalidArgument("Attr '", attr, "' has the wrong type");
         if (count < 0) return errors::InvalidArgument("Attr '", attr, "' is negative");
       }
     }
@@ -109,7 +118,8 @@ Status ArgCounts(const OpDef& op, const AttrMap& attrs, int64_t num_inputs, std:
   if (left < 0 || (sharers == 0 && left > 0) || (sharers > 0 && left % sharers != 0)) {
     return errors::InvalidArgument(num_inputs, " inputs do not fit Op<", op.Signature(), ">");
   }
-  for (int64_t& count : *counts) if (count < 0) count = left / sharers;
+  for (int64_t& count : *counts)
+    if (count < 0) count = left / sharers;
   return OkStatus();
 }
 
@@ -151,14 +161,18 @@ Scope::Scope(std::shared_ptr<Graph> graph) : shared_(std::make_shared<Shared>(st
 const std::shared_ptr<Graph>& Scope::graph() const { return shared_->graph; }
 ShapeRefiner& Scope::shapes() const { return shared_->refiner; }
 const Status& Scope::status() const { return shared_->status; }
-void Scope::Fail(Status status) const { if (shared_->status.ok()) shared_->status = std::move(status); }
+void Scope::Fail(Status status) const {
+  if (shared_->status.ok()) shared_->status = std::move(status);
+}
 std::string Scope::UniqueName(absl::string_view name) const { return shared_->Unique(absl::StrCat(prefix_, name)); }
 
 Scope Scope::NameScope(absl::string_view name) const {
   Scope s = *this;
   s.op_name_.clear();
-  if (name.empty() || absl::EndsWith(name, "/")) s.prefix_ = std::string(name);
-  else s.prefix_ = UniqueName(name) + "/";
+  if (name.empty() || absl::EndsWith(name, "/"))
+    s.prefix_ = std::string(name);
+  else
+    s.prefix_ = UniqueName(name) + "/";
   return s;
 }
 
@@ -171,8 +185,10 @@ Scope Scope::WithOpName(absl::string_view name) const {
 Scope Scope::WithDevice(absl::string_view device) const {
   Scope s = *this;
   StatusOr<std::string> merged = MergeDevices(device_, device);
-  if (merged.ok()) s.device_ = *std::move(merged);
-  else Fail(merged.status());
+  if (merged.ok())
+    s.device_ = *std::move(merged);
+  else
+    Fail(merged.status());
   return s;
 }
 
@@ -225,8 +241,8 @@ StatusOr<Node*> Scope::MakeNode(absl::string_view type, std::vector<Output> inpu
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (!inputs[i]) return errors::InvalidArgument("Node '", spec.name, "' (", type, "): input ", i, " is missing");
     if (inputs[i].index < 0 || inputs[i].index >= inputs[i].node->num_outputs()) {
-      return errors::InvalidArgument("Node '", spec.name, "' (", type, "): input ", i, " is output ", inputs[i].index, " of '",
-                                     inputs[i].node->name(), "', which has ", inputs[i].node->num_outputs());
+      return errors::InvalidArgument("Node '", spec.name, "' (", type, "): input ", i, " is output ", inputs[i].index,
+                                     " of '", inputs[i].node->name(), "', which has ", inputs[i].node->num_outputs());
     }
   }
   if (Status s = InferAttrs(spec.op->def, inputs, &attrs); !s.ok()) return InNode(s, spec.name);

@@ -35,8 +35,8 @@ class FlowContext {
 using Attrs = std::initializer_list<std::pair<const char*, AttrValue>>;
 
 // Where new nodes go: a graph with a name prefix, a device, control dependencies. A cheap value; copies share the
-// graph, the collections and the first error. After an error every call is a no-op that returns empty Outputs, so a chain of
-// calls needs one check of status() at its end. Not thread-safe.
+// graph, the collections and the first error. After an error every call is a no-op that returns empty Outputs, so a
+// chain of calls needs one check of status() at its end. Not thread-safe.
 class Scope {
  public:
   // A new, empty graph.
@@ -50,9 +50,9 @@ class Scope {
   bool ok() const { return status().ok(); }
 
   // Scopes derived from this one.
-  Scope NameScope(absl::string_view name) const;        // "a/" then "a_1/" ...; "a/" enters it again; "" is the root
-  Scope WithOpName(absl::string_view name) const;       // the next op's own name
-  Scope WithDevice(absl::string_view device) const;     // inner parts win, missing parts come from outside
+  Scope NameScope(absl::string_view name) const;     // "a/" then "a_1/" ...; "a/" enters it again; "" is the root
+  Scope WithOpName(absl::string_view name) const;    // the next op's own name
+  Scope WithDevice(absl::string_view device) const;  // inner parts win, missing parts come from outside
   Scope WithControlDependencies(std::vector<Node*> nodes) const;
   Scope WithNoControlDependencies() const;
   Scope ColocateWith(Node* node) const;
@@ -66,7 +66,8 @@ class Scope {
   // Adds a node. Type and count attributes are inferred from the inputs; `attrs` gives the rest. Returns the node,
   // or null after an error.
   Node* Add(absl::string_view type, std::vector<Output> inputs, Attrs attrs = {}) const;
-  Node* Add(absl::string_view type, std::vector<Output> inputs, std::vector<std::pair<std::string, AttrValue>> attrs) const;
+  Node* Add(absl::string_view type, std::vector<Output> inputs,
+            std::vector<std::pair<std::string, AttrValue>> attrs) const;
   // The same for its first output.
   Output Op(absl::string_view type, std::vector<Output> inputs, Attrs attrs = {}) const {
     Node* node = Add(type, std::move(inputs), attrs);
@@ -74,7 +75,9 @@ class Scope {
   }
   Output Const(Tensor value) const;
   template <typename T>
-  Output Const(T value) const { return Const(Tensor::Scalar(value)); }
+  Output Const(T value) const {
+    return Const(Tensor::Scalar(value));
+  }
   Output Constant(std::initializer_list<int32_t> values) const { return Const(Tensor::Vector<int32_t>(values)); }
 
   // Named lists that travel with the graph ("trainable_variables", "summaries", ...).

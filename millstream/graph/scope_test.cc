@@ -11,7 +11,11 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-OP("ScopeTestSource").Output("y: dtype").Attr("dtype: type = DT_FLOAT").Attr("shape: shape = { unknown_rank: true }").Shape(ShapeFromAttr);
+OP("ScopeTestSource")
+    .Output("y: dtype")
+    .Attr("dtype: type = DT_FLOAT")
+    .Attr("shape: shape = { unknown_rank: true }")
+    .Shape(ShapeFromAttr);
 OP("ScopeTestVar").Output("ref: Ref(dtype)").Attr("dtype: type = DT_FLOAT").Shape(ScalarShape);
 OP("ScopeTestAdd").Input("x: T").Input("y: T").Output("z: T").Attr("T: numbertype").Shape(BroadcastBinaryShape);
 OP("ScopeTestPack").Input("values: N * T").Input("axis: int32").Output("z: T").Attr("N: int >= 1").Attr("T: type");

@@ -30,8 +30,9 @@ std::string Describe(const Node& node) {
   for (const Output& in : node.inputs()) {
     inputs.push_back(in.index == 0 ? in.node->name() : in.name());
   }
-  return absl::StrCat("{{node ", node.name(), "}} = ", node.type(), attrs.empty() ? "" : absl::StrCat("[", absl::StrJoin(attrs, ", "), "]"),
-                      "(", absl::StrJoin(inputs, ", "), ")");
+  return absl::StrCat("{{node ", node.name(), "}} = ", node.type(),
+                      attrs.empty() ? "" : absl::StrCat("[", absl::StrJoin(attrs, ", "), "]"), "(",
+                      absl::StrJoin(inputs, ", "), ")");
 }
 
 }  // namespace
@@ -68,8 +69,10 @@ Status ShapeRefiner::RunShapeFn(const Node& node, Info* info) const {
   }
   ShapeContext c(node.attrs(), shapes, node.num_outputs());
   for (int i = 0; i < n; ++i) {
-    if (values[i] != nullptr && values[i]->complete) c.set_constant(i, values[i]->tensor);
-    else if (values[i] != nullptr) c.set_constant_shape(i, ConstantAsShape(node.input(i)));
+    if (values[i] != nullptr && values[i]->complete)
+      c.set_constant(i, values[i]->tensor);
+    else if (values[i] != nullptr)
+      c.set_constant_shape(i, ConstantAsShape(node.input(i)));
     const Info* in = FindInfo(node.input(i));
     if (in != nullptr && !in->handle_dtypes.empty()) {
       c.set_input_handle(i, in->handle_shapes[node.input(i).index], in->handle_dtypes[node.input(i).index]);
@@ -79,7 +82,8 @@ Status ShapeRefiner::RunShapeFn(const Node& node, Info* info) const {
     if (Status s = node.op().shape(c); !s.ok()) {
       std::vector<std::string> inputs;
       for (const PartialShape& in : shapes) inputs.push_back(in.ToString());
-      return Status(s.code(), absl::StrCat(s.message(), " for '", Describe(node), "' with input shapes: ", absl::StrJoin(inputs, ", "), "."));
+      return Status(s.code(), absl::StrCat(s.message(), " for '", Describe(node),
+                                           "' with input shapes: ", absl::StrJoin(inputs, ", "), "."));
     }
   }
   info->shapes.resize(node.num_outputs());
@@ -209,10 +213,14 @@ PartialShape ShapeRefiner::ConstantAsShape(const Output& output) const {
   }
   std::vector<int64_t> dims;
   const Tensor& t = value->tensor;
-  if (t.dtype() == DType::kInt32) dims.assign(t.flat<int32_t>().begin(), t.flat<int32_t>().end());
-  else if (t.dtype() == DType::kInt64) dims.assign(t.flat<int64_t>().begin(), t.flat<int64_t>().end());
-  else return PartialShape();
-  for (int64_t& d : dims) if (d < 0) d = -1;
+  if (t.dtype() == DType::kInt32)
+    dims.assign(t.flat<int32_t>().begin(), t.flat<int32_t>().end());
+  else if (t.dtype() == DType::kInt64)
+    dims.assign(t.flat<int64_t>().begin(), t.flat<int64_t>().end());
+  else
+    return PartialShape();
+  for (int64_t& d : dims)
+    if (d < 0) d = -1;
   StatusOr<PartialShape> made = PartialShape::Make(std::move(dims));
   return made.ok() ? *std::move(made) : PartialShape();
 }

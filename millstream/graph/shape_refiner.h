@@ -15,8 +15,8 @@ class ShapeRefiner {
  public:
   explicit ShapeRefiner(const Graph& graph) : graph_(graph) {}
 
-  // REQUIRES: the node's inputs were added (back edges of loops count as unknown). InvalidArgument, naming the node, if the
-  // shapes cannot fit.
+  // REQUIRES: the node's inputs were added (back edges of loops count as unknown). InvalidArgument, naming the node, if
+  // the shapes cannot fit.
   Status AddNode(const Node& node);
   // Every node of the graph, in topological order.
   Status AddAll();
@@ -40,7 +40,7 @@ class ShapeRefiner {
     std::vector<PartialShape> shapes;
     std::vector<PartialShape> handle_shapes;  // empty if no output is a handle with a known shape
     std::vector<DType> handle_dtypes;
-    std::vector<PartialValue> values;         // empty if none is known
+    std::vector<PartialValue> values;  // empty if none is known
   };
   Info& InfoOf(const Node& node);  // made if it is not there
   const Info* FindInfo(const Output& output) const;

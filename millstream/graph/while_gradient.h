@@ -15,7 +15,7 @@ class ForwardLoop : public LoopContext {
  public:
   ForwardLoop(const Scope& outside, const LoopFrame& loop, const ControlFlow& flow);
   // How often the body ran: a value outside.
-  StatusOr<Output> AddCounter();
+  StatusOr<Output> AddCounter(BranchGuards& guards);
   bool Inside(const Output& value) const override {
     return LoopContext::Inside(value) || (flow_.frame(value.node) == &loop_);
   }
@@ -39,6 +39,8 @@ class BackwardLoop : public LoopContext {
                const Scope& forward_scope, BranchGuards* guards);
   // Opens the loop over `initial`, for `count` iterations.
   Status Open(Output count, const std::vector<Output>& initial, const std::vector<PartialShape>& shapes);
+  // One more variable; returns its index.
+  int AddVariable(Output initial, const PartialShape& shape);
   Output value(int i) const { return variables_[i].value(); }
   // Ends the body; the results are the final values, outside.
   Status Close(const Scope& inside, const std::vector<Output>& next, std::vector<Output>* results);
@@ -58,6 +60,7 @@ class BackwardLoop : public LoopContext {
   const Scope forward_scope_;
   BranchGuards* const guards_;
   NewVariable counter_;
+  Node* loop_cond_ = nullptr;
   Node* counter_next_ = nullptr;
   Node* sync_ = nullptr;
   std::vector<NewVariable> variables_;

@@ -8,14 +8,17 @@ namespace millstream {
 ForwardLoop::ForwardLoop(const Scope& outside, const LoopFrame& loop, const ControlFlow& flow)
     : LoopContext(outside, loop.name, loop.parallel_iterations), loop_(loop), flow_(flow) {}
 
-StatusOr<Output> ForwardLoop::AddCounter() {
+StatusOr<Output> ForwardLoop::AddCounter(BranchGuards& guards) {
   if (loop_.loop_cond == nullptr || loop_.variables.empty()) {
     return errors::InvalidArgument("Loop '", loop_.name, "' has no LoopCond or no variable");
   }
   // The counter must not start where the loop is on a branch that is not taken.
   Output entering = loop_.variables[0].enter->input(0);
-  if (IsSwitch(*entering.node)) entering = outside_.Op("Identity", {entering});
-  const Scope guarded = outside_.WithControlDependencies({entering.node});
+  Scope guarded = outside_;
+  if (!guards.Of(entering).empty()) {
+    if (IsSwitch(*entering.node)) entering = outside_.Op("Identity", {entering});
+    guarded = outside_.WithControlDependencies({entering.node});
+  }
   NewVariable v = OpenVariable(guarded.WithOpName("f_count").Const<int32_t>(0), Shape());
   AddSwitch(loop_.loop_cond, &v);
   RETURN_IF_ERROR(outside_.status());
@@ -52,7 +55,9 @@ Output ForwardLoop::Push(const Scope& inside, Output value, bool always) {
 
 BackwardLoop::BackwardLoop(const Scope& outside, std::string frame_name, const LoopFrame& loop, ForwardLoop* forward,
                            const Scope& forward_scope, BranchGuards* guards)
-    : LoopContext(outside, std::move(frame_name), loop.parallel_iterations), forward_(forward), forward_scope_(forward_scope),
+    : LoopContext(outside, std::move(frame_name), loop.parallel_iterations),
+      forward_(forward),
+      forward_scope_(forward_scope),
       guards_(guards) {}
 
 Status BackwardLoop::Open(Output count, const std::vector<Output>& initial, const std::vector<PartialShape>& shapes) {
@@ -60,17 +65,23 @@ Status BackwardLoop::Open(Output count, const std::vector<Output>& initial, cons
   for (size_t i = 0; i < initial.size(); ++i) variables_.push_back(OpenVariable(initial[i], shapes[i]));
   RETURN_IF_ERROR(outside_.status());
   Node* more = Raw("Greater", {counter_.merge, EnterConstant(outside_.Const<int32_t>(0))});
-  Node* loop_cond = Raw("LoopCond", {more});
+  loop_cond_ = Raw("LoopCond", {more});
   RETURN_IF_ERROR(outside_.status());
-  AddSwitch(loop_cond, &counter_);
-  for (NewVariable& v : variables_) AddSwitch(loop_cond, &v);
+  AddSwitch(loop_cond_, &counter_);
+  for (NewVariable& v : variables_) AddSwitch(loop_cond_, &v);
   RETURN_IF_ERROR(outside_.status());
   pivot_ = Raw("Identity", {counter_.value()});
   Node* less = Raw("Sub", {counter_.value(), EnterConstant(outside_.Const<int32_t>(1))});
   RETURN_IF_ERROR(outside_.status());
-  for (Node* node : {more, loop_cond, pivot_, less}) Added(node);
+  for (Node* node : {more, loop_cond_, pivot_, less}) Added(node);
   counter_next_ = CloseVariable(counter_, Output(less));
   return outside_.status();
+}
+
+int BackwardLoop::AddVariable(Output initial, const PartialShape& shape) {
+  variables_.push_back(OpenVariable(initial, shape));
+  if (outside_.ok()) AddSwitch(loop_cond_, &variables_.back());
+  return static_cast<int>(variables_.size()) - 1;
 }
 
 Status BackwardLoop::Close(const Scope& inside, const std::vector<Output>& next, std::vector<Output>* results) {

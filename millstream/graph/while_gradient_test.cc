@@ -17,7 +17,8 @@ Output Input(const Scope& s, PartialShape shape) {
 
 Tensor Doubles(const Shape& shape, double start = 0.3) {
   Tensor t(DType::kDouble, shape);
-  for (int64_t i = 0; i < t.num_elements(); ++i) t.flat<double>()[i] = start + 0.17 * static_cast<double>(i % 5) - 0.11 * static_cast<double>(i % 3);
+  for (int64_t i = 0; i < t.num_elements(); ++i)
+    t.flat<double>()[i] = start + 0.17 * static_cast<double>(i % 5) - 0.11 * static_cast<double>(i % 3);
   return t;
 }
 
@@ -25,7 +26,10 @@ Tensor Doubles(const Shape& shape, double start = 0.3) {
 Outputs Repeat(const Scope& s, int n, Outputs vars, const std::function<Outputs(const Scope&, const Outputs&)>& body) {
   vars.insert(vars.begin(), s.Const<int32_t>(0));
   Outputs results = WhileLoop(
-      s, [n](const Scope& in, const Outputs& v) { return in.Op("Less", {v[0], in.Const<int32_t>(n)}); },
+      s,
+      [n](const Scope& in, const Outputs& v) {
+        return in.Op("Less", {v[0], in.Const<int32_t>(n)});
+      },
       [&](const Scope& in, const Outputs& v) {
         Outputs next = body(in, Outputs(v.begin() + 1, v.end()));
         next.insert(next.begin(), in.Op("AddV2", {v[0], in.Const<int32_t>(1)}));
@@ -48,13 +52,16 @@ TEST(WhileGradientTest, BuilderMakesALoopThatRuns) {
 }
 
 TEST(WhileGradientTest, MaximumIterations) {
-  if (OpRegistry::Global().Find("LogicalAnd") == nullptr) GTEST_SKIP();
   Scope s = Scope::Root();
   Output x = Input(s, Shape());
   WhileOptions options;
   options.maximum_iterations = 3;
-  Outputs r = WhileLoop(s, [](const Scope& in, const Outputs&) { return in.Const(true); },
-                        [](const Scope& in, const Outputs& v) { return Outputs{in.Op("Mul", {v[0], v[0]})}; }, {x}, options);
+  Outputs r = WhileLoop(
+      s, [](const Scope& in, const Outputs&) { return in.Const(true); },
+      [](const Scope& in, const Outputs& v) {
+        return Outputs{in.Op("Mul", {v[0], v[0]})};
+      },
+      {x}, options);
   ASSERT_TRUE(s.ok()) << s.status();
   CheckGradients(s, r[0], {{x, Tensor::Scalar(1.1)}});
 }
@@ -101,6 +108,61 @@ TEST(WhileGradientTest, UnknownShapes) {
   CheckGradients(s, r[0], {{x, Doubles({2, 3})}, {w, Doubles({3}, -0.2)}});
 }
 
+TEST(WhileGradientTest, RowsOfATableStaySparse) {
+  Scope s = Scope::Root();
+  Output table = Input(s, {-1, 2}), x = Input(s, {3, 2});
+  Outputs r = Repeat(s, 3, {x}, [&](const Scope& in, const Outputs& v) {
+    return Outputs{in.Op("Mul", {v[0], in.Op("GatherV2", {table, in.Constant({1, 3, 1}), in.Const<int32_t>(0)})})};
+  });
+  std::vector<Grad> grads = CheckGradients(s, r[0], {{table, Doubles({4, 2})}, {x, Doubles({3, 2})}});
+  ASSERT_EQ(grads.size(), 2u);
+  EXPECT_TRUE(grads[0].IsSparse());
+}
+
+TEST(WhileGradientTest, VariablesReadInTheBody) {
+  Scope s = Scope::Root();
+  Output x = Input(s, {2});
+  Output handle =
+      s.Op("VarHandleOp", {}, {{"dtype", DType::kDouble}, {"shape", PartialShape({2})}, {"shared_name", "w"}});
+  Node* init = s.Add("AssignVariableOp", {handle, s.Const(Tensor::Of<double>({2}, {2, 3}))});
+  Output ready = s.WithControlDependencies({init}).Op("Identity", {handle});
+  Outputs r = Repeat(s, 3, {x}, [&](const Scope& in, const Outputs& v) {
+    return Outputs{in.Op("Mul", {v[0], in.Op("ReadVariableOp", {ready}, {{"dtype", DType::kDouble}})})};
+  });
+  ASSERT_TRUE(s.ok()) << s.status();
+  std::vector<Grad> grads;
+  const Status status = AddSymbolicGradients(s, r, {x, handle}, {}, &grads);
+  ASSERT_TRUE(status.ok()) << status;
+  auto values = Evaluate(s, {{x, Tensor::Of<double>({2}, {1, 10})}}, {grads[0].dense, grads[1].dense});
+  ASSERT_TRUE(values.ok()) << values.status();
+  EXPECT_DOUBLE_EQ((*values)[0].flat<double>()[1], 27);
+  EXPECT_DOUBLE_EQ((*values)[1].flat<double>()[0], 12);
+  EXPECT_DOUBLE_EQ((*values)[1].flat<double>()[1], 270);
+}
+
+TEST(WhileGradientTest, SecondOrderIsRefused) {
+  Scope s = Scope::Root();
+  Output x = Input(s, {2});
+  Outputs r = Repeat(s, 3, {x}, [](const Scope& in, const Outputs& v) { return Outputs{in.Op("Square", {v[0]})}; });
+  std::vector<Grad> grads;
+  ASSERT_TRUE(AddSymbolicGradients(s, r, {x}, {}, &grads).ok());
+  const Status status = AddSymbolicGradients(s, {grads[0].dense}, {x}, {}, &grads);
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented) << status;
+}
+
+TEST(WhileGradientTest, GradientIsLinearInWhatArrives) {
+  Scope s = Scope::Root();
+  Output x = Input(s, {2}), dy = Input(s, {2});
+  Outputs r = Repeat(s, 3, {x}, [](const Scope& in, const Outputs& v) { return Outputs{in.Op("Square", {v[0]})}; });
+  std::vector<Grad> first, second;
+  ASSERT_TRUE(AddSymbolicGradients(s, r, {x}, {dy}, &first).ok());
+  const Status status = AddSymbolicGradients(s, {first[0].dense}, {dy}, {}, &second);
+  ASSERT_TRUE(status.ok()) << status;
+  auto values = Evaluate(s, {{x, Tensor::Of<double>({2}, {1, 2})}, {dy, Doubles({2})}}, {second[0].dense});
+  ASSERT_TRUE(values.ok()) << values.status();
+  EXPECT_DOUBLE_EQ((*values)[0].flat<double>()[1], 8 * 128);
+}
+
 TEST(WhileGradientTest, NestedLoops) {
   Scope s = Scope::Root();
   Output x = Input(s, {2}), w = Input(s, {2});
@@ -117,10 +179,16 @@ TEST(WhileGradientTest, InnerLoopLengthVaries) {
   Scope s = Scope::Root();
   Output x = Input(s, {2});
   Outputs r = WhileLoop(
-      s, [](const Scope& in, const Outputs& v) { return in.Op("Less", {v[0], in.Const<int32_t>(4)}); },
+      s,
+      [](const Scope& in, const Outputs& v) {
+        return in.Op("Less", {v[0], in.Const<int32_t>(4)});
+      },
       [](const Scope& outer, const Outputs& v) {
         Outputs inner = WhileLoop(
-            outer, [&](const Scope& in, const Outputs& u) { return in.Op("Less", {u[0], v[0]}); },
+            outer,
+            [&](const Scope& in, const Outputs& u) {
+              return in.Op("Less", {u[0], v[0]});
+            },
             [](const Scope& in, const Outputs& u) {
               return Outputs{in.Op("AddV2", {u[0], in.Const<int32_t>(1)}), in.Op("Square", {u[1]})};
             },
@@ -136,8 +204,14 @@ TEST(WhileGradientTest, Cond) {
     Scope s = Scope::Root();
     Output x = Input(s, Shape()), w = Input(s, Shape());
     Output pred = s.Op("Greater", {x, s.Const(0.0)});
-    Outputs r = Cond(s, pred, [&](const Scope& in) { return Outputs{in.Op("Mul", {in.Op("Square", {x}), w})}; },
-                     [&](const Scope& in) { return Outputs{in.Op("Mul", {x, in.Const(3.0)})}; });
+    Outputs r = Cond(
+        s, pred,
+        [&](const Scope& in) {
+          return Outputs{in.Op("Mul", {in.Op("Square", {x}), w})};
+        },
+        [&](const Scope& in) {
+          return Outputs{in.Op("Mul", {x, in.Const(3.0)})};
+        });
     ASSERT_TRUE(s.ok()) << s.status();
     Output y = s.Op("AddV2", {s.Op("Square", {r[0]}), s.Op("Mul", {w, x})});
     CheckGradients(s, y, {{x, Tensor::Scalar(at)}, {w, Tensor::Scalar(1.7)}});
@@ -148,8 +222,9 @@ TEST(WhileGradientTest, CondOfUnknownShape) {
   for (const bool taken : {false, true}) {
     Scope s = Scope::Root();
     Output x = Input(s, PartialShape());
-    Outputs r = Cond(s, s.Const(taken), [&](const Scope& in) { return Outputs{in.Op("Square", {x})}; },
-                     [&](const Scope&) { return Outputs{x}; });
+    Outputs r = Cond(
+        s, s.Const(taken), [&](const Scope& in) { return Outputs{in.Op("Square", {x})}; },
+        [&](const Scope&) { return Outputs{x}; });
     CheckGradients(s, r[0], {{x, Doubles({3})}});
   }
 }
@@ -157,14 +232,24 @@ TEST(WhileGradientTest, CondOfUnknownShape) {
 TEST(WhileGradientTest, CondInLoop) {
   for (const bool known : {true, false}) {
     Scope s = Scope::Root();
-    Output x = Input(s, known ? PartialShape({2}) : PartialShape()), w = Input(s, known ? PartialShape({2}) : PartialShape());
+    Output x = Input(s, known ? PartialShape({2}) : PartialShape()),
+           w = Input(s, known ? PartialShape({2}) : PartialShape());
     Outputs r = WhileLoop(
-        s, [](const Scope& in, const Outputs& v) { return in.Op("Less", {v[0], in.Const<int32_t>(6)}); },
+        s,
+        [](const Scope& in, const Outputs& v) {
+          return in.Op("Less", {v[0], in.Const<int32_t>(6)});
+        },
         [&](const Scope& body, const Outputs& v) {
-          Output odd = body.Op("Equal", {body.Op("Mul", {v[0], body.Op("Sub", {v[0], body.Const<int32_t>(5)})}), body.Const<int32_t>(-4)});
-          Outputs c = Cond(body, odd,
-                           [&](const Scope& in) { return Outputs{in.Op("Tanh", {in.Op("Mul", {in.Op("Square", {v[1]}), w})})}; },
-                           [&](const Scope& in) { return Outputs{in.Op("Mul", {v[1], in.Const(1.3)})}; });
+          Output odd = body.Op("Equal", {body.Op("Mul", {v[0], body.Op("Sub", {v[0], body.Const<int32_t>(5)})}),
+                                         body.Const<int32_t>(-4)});
+          Outputs c = Cond(
+              body, odd,
+              [&](const Scope& in) {
+                return Outputs{in.Op("Tanh", {in.Op("Mul", {in.Op("Square", {v[1]}), w})})};
+              },
+              [&](const Scope& in) {
+                return Outputs{in.Op("Mul", {v[1], in.Const(1.3)})};
+              });
           return Outputs{body.Op("AddV2", {v[0], body.Const<int32_t>(1)}), c[0]};
         },
         {s.Const<int32_t>(0), x});
@@ -176,13 +261,16 @@ TEST(WhileGradientTest, LoopInCond) {
   for (const bool taken : {true, false}) {
     Scope s = Scope::Root();
     Output x = Input(s, {2}), w = Input(s, {2});
-    Outputs r = Cond(s, s.Const(taken),
-                     [&](const Scope& in) {
-                       return Repeat(in, 3, {x}, [&](const Scope& body, const Outputs& v) {
-                         return Outputs{body.Op("Mul", {v[0], body.Op("AddV2", {v[0], w})})};
-                       });
-                     },
-                     [&](const Scope& in) { return Outputs{in.Op("Mul", {x, w})}; });
+    Outputs r = Cond(
+        s, s.Const(taken),
+        [&](const Scope& in) {
+          return Repeat(in, 3, {x}, [&](const Scope& body, const Outputs& v) {
+            return Outputs{body.Op("Mul", {v[0], body.Op("AddV2", {v[0], w})})};
+          });
+        },
+        [&](const Scope& in) {
+          return Outputs{in.Op("Mul", {x, w})};
+        });
     CheckGradients(s, r[0], {{x, Doubles({2}, 0.7)}, {w, Doubles({2}, 0.9)}});
   }
 }
@@ -191,16 +279,21 @@ TEST(WhileGradientTest, LoopInCondInLoop) {
   Scope s = Scope::Root();
   Output x = Input(s, {2}), w = Input(s, {2});
   Outputs r = WhileLoop(
-      s, [](const Scope& in, const Outputs& v) { return in.Op("Less", {v[0], in.Const<int32_t>(4)}); },
+      s,
+      [](const Scope& in, const Outputs& v) {
+        return in.Op("Less", {v[0], in.Const<int32_t>(4)});
+      },
       [&](const Scope& body, const Outputs& v) {
-        Output odd = body.Op("Equal", {body.Op("Mul", {v[0], body.Op("Sub", {v[0], body.Const<int32_t>(4)})}), body.Const<int32_t>(-3)});
-        Outputs c = Cond(body, odd,
-                         [&](const Scope& in) {
-                           return Repeat(in, 2, {v[1]}, [&](const Scope& inner, const Outputs& u) {
-                             return Outputs{inner.Op("Tanh", {inner.Op("Mul", {inner.Op("AddV2", {u[0], v[1]}), w})})};
-                           });
-                         },
-                         [&](const Scope& in) { return Outputs{in.Op("Square", {v[1]})}; });
+        Output odd = body.Op(
+            "Equal", {body.Op("Mul", {v[0], body.Op("Sub", {v[0], body.Const<int32_t>(4)})}), body.Const<int32_t>(-3)});
+        Outputs c = Cond(
+            body, odd,
+            [&](const Scope& in) {
+              return Repeat(in, 2, {v[1]}, [&](const Scope& inner, const Outputs& u) {
+                return Outputs{inner.Op("Tanh", {inner.Op("Mul", {inner.Op("AddV2", {u[0], v[1]}), w})})};
+              });
+            },
+            [&](const Scope& in) { return Outputs{in.Op("Square", {v[1]})}; });
         return Outputs{body.Op("AddV2", {v[0], body.Const<int32_t>(1)}), c[0]};
       },
       {s.Const<int32_t>(0), x});
@@ -226,7 +319,9 @@ TEST(WhileGradientTest, GradientInsideABody) {
 TEST(WhileGradientTest, BodyMustKeepTypesAndShapes) {
   Scope s = Scope::Root();
   Output x = Input(s, {2});
-  Repeat(s, 3, {x}, [](const Scope& in, const Outputs& v) { return Outputs{in.Op("ConcatV2", {v[0], v[0], in.Const<int32_t>(0)})}; });
+  Repeat(s, 3, {x}, [](const Scope& in, const Outputs& v) {
+    return Outputs{in.Op("ConcatV2", {v[0], v[0], in.Const<int32_t>(0)})};
+  });
   EXPECT_THAT(std::string(s.status().message()), HasSubstr("has shape [4] after one iteration"));
 }
 
