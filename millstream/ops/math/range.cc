@@ -50,7 +50,10 @@ Status RangeKernel(KernelContext& ctx) {
       ASSIGN_OR_RETURN(const int64_t n, CountSteps<C>(start, limit, delta));
       ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, Shape({n})));
       T* values = out->data<T>();
-      for (int64_t i = 0; i < n; ++i) values[i] = static_cast<T>(static_cast<C>(start + static_cast<C>(i) * delta));
+      // Steps of integers may pass through values that do not fit; the results do.
+      using Step = std::conditional_t<std::is_integral_v<C>, uint64_t, C>;
+      const auto first = static_cast<Step>(start), step = static_cast<Step>(delta);
+      for (int64_t i = 0; i < n; ++i) values[i] = static_cast<T>(first + static_cast<Step>(i) * step);
       return OkStatus();
     }();
   });

@@ -19,7 +19,9 @@ void Combine(const void* row, void* total, int64_t n) {
   const auto* x = static_cast<const T*>(row);
   auto* y = static_cast<T*>(total);
   for (int64_t i = 0; i < n; ++i) {
-    if constexpr (op == SegmentOp::kSum || op == SegmentOp::kMean) y[i] += x[i];
+    if constexpr (std::is_same_v<T, int64_t> && op == SegmentOp::kMean) {  // sums wrap around
+      y[i] = static_cast<int64_t>(static_cast<uint64_t>(y[i]) + static_cast<uint64_t>(x[i]));
+    } else if constexpr (op == SegmentOp::kSum || op == SegmentOp::kMean) y[i] += x[i];
     else if constexpr (op == SegmentOp::kProd) y[i] *= x[i];
     else if constexpr (op == SegmentOp::kMax) y[i] = x[i] > y[i] ? x[i] : y[i];
     else y[i] = x[i] < y[i] ? x[i] : y[i];
