@@ -12,7 +12,7 @@ namespace {
 
 // total[j] = total[j] op row[j].
 using CombineFn = void (*)(const void* row, void* total, int64_t n);
-using FillFn = void (*)(void* data, int64_t n);
+using FillFn = void (*)(DType dtype, void* data, int64_t n);
 
 template <typename T, SegmentOp op>
 void Combine(const void* row, void* total, int64_t n) {
@@ -28,12 +28,26 @@ void Combine(const void* row, void* total, int64_t n) {
   }
 }
 
+// The lowest (or largest) finite value of type `dtype`, as the type T of the loop.
+template <typename T, bool lowest>
+T Limit(DType dtype) {
+  using Limits = std::numeric_limits<T>;
+  T limit = lowest ? Limits::lowest() : Limits::max();
+  if (dtype == DType::kHalf) limit = static_cast<T>(lowest ? -65504 : 65504);
+  if (dtype == DType::kBfloat16) limit = static_cast<T>(lowest ? -0x1.fep127f : 0x1.fep127f);
+  DispatchOver(IntTypes{}, dtype, [&](auto tag) {
+    using Stored = std::numeric_limits<typename decltype(tag)::type>;
+    limit = static_cast<T>(lowest ? Stored::lowest() : Stored::max());
+  });
+  return limit;
+}
+
+// `dtype` is what the elements are stored as.
 template <typename T, SegmentOp op>
-void Fill(void* data, int64_t n) {
-  T value(0);
-  if constexpr (op == SegmentOp::kProd) value = T(1);
-  if constexpr (op == SegmentOp::kMax) value = std::numeric_limits<T>::lowest();
-  if constexpr (op == SegmentOp::kMin) value = std::numeric_limits<T>::max();
+void Fill(DType dtype, void* data, int64_t n) {
+  T value(op == SegmentOp::kProd ? 1 : 0);
+  if constexpr (op == SegmentOp::kMax) value = Limit<T, true>(dtype);
+  if constexpr (op == SegmentOp::kMin) value = Limit<T, false>(dtype);
   std::fill_n(static_cast<T*>(data), n, value);
 }
 
@@ -109,7 +123,7 @@ Status CombineSegments(KernelContext& ctx, SegmentOp op, const Tensor& data, con
   const int64_t columns = rows == 0 ? 0 : out->num_elements() / rows;
   const auto size = static_cast<int64_t>(DTypeSize(loop_type));
   auto* totals = static_cast<char*>(to.raw());
-  loops.fill(totals, out->num_elements());
+  loops.fill(data.dtype(), totals, out->num_elements());
   std::vector<int64_t> counts(zero_where_empty ? rows : 0, 0);
   for (size_t i = 0; i < ids.size(); ++i) {
     if (ids[i] < 0) continue;

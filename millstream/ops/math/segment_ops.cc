@@ -161,6 +161,39 @@ Status SegmentExtremeGrad(GradContext& g) {
   return g.status();
 }
 
+// The product of the other elements of the segment: the product divided by the element, or where that is zero the
+// product of all others. A second zero makes them all zero. `combine` is the op that sums segments or multiplies them.
+template <typename CombineFn, typename GatherFn>
+Output ProductOfOthers(GradContext& g, CombineFn combine, GatherFn gather) {
+  const Output data = g.input(0);
+  const Output is_zero = g.Op("Equal", {data, g.ConstLike(data, 0)});
+  const Output zeros = combine("Sum", g.Op("Cast", {is_zero}, {{"DstT", DType::kInt32}}));
+  const Output without_zeros = g.Op("SelectV2", {is_zero, g.ConstLike(data, 1), data});
+  const Output others = gather(combine("Prod", without_zeros));
+  const Output divided = g.Op("RealDiv", {gather(g.output(0)), without_zeros});
+  const Output several = gather(g.Op("Greater", {zeros, g.scope().Const(int32_t{1})}));
+  const Output partial = g.Op("SelectV2", {is_zero, others, divided});
+  return g.Op("SelectV2", {several, g.ConstLike(data, 0), partial});
+}
+
+Status SegmentProdGrad(GradContext& g) {
+  const Output ids = g.input(1);
+  const auto combine = [&](const char* op, Output x) { return g.Op(absl::StrCat("Segment", op), {x, ids}); };
+  const auto gather = [&](Output x) { return Gather(g, x, ids); };
+  g.set_dx(0, GradMath(g).Mul(gather(g.dy(0)), ProductOfOthers(g, combine, gather)));
+  return g.status();
+}
+
+Status UnsortedSegmentProdGrad(GradContext& g) {
+  const Output ids = g.input(1), clipped = g.Op("Maximum", {ids, g.ConstLike(ids, 0)});
+  const auto combine = [&](const char* op, Output x) {
+    return g.Op(absl::StrCat("UnsortedSegment", op), {x, ids, g.input(2)});
+  };
+  const auto gather = [&](Output x) { return Gather(g, x, clipped); };
+  g.set_dx(0, GradMath(g).Mul(GatherOrZero(g, g.dy(0), ids), ProductOfOthers(g, combine, gather)));
+  return g.status();
+}
+
 Status UnsortedSegmentSumGrad(GradContext& g) {
   g.set_dx(0, GatherOrZero(g, g.dy(0), g.input(1)));
   return g.status();
@@ -210,6 +243,7 @@ OP("SegmentProd")
           "bfloat16, qint16, quint16, uint16, complex128, half, uint32, uint64}")
     .Attr("Tindices: {int32, int64}")
     .Shape(SegmentShape)
+    .Gradient(SegmentProdGrad)
     .CpuFor<SegmentKernel<SegmentOp::kProd>>(NumberTypes{})
     .Doc("Products of the rows of each segment; ids grow.");
 
@@ -260,6 +294,7 @@ OP("UnsortedSegmentProd")
     .Attr("Tindices: {int32, int64}")
     .Attr("Tnumsegments: {int32, int64} = DT_INT32")
     .Shape(UnsortedSegmentShape)
+    .Gradient(UnsortedSegmentProdGrad)
     .CpuFor<UnsortedSegmentKernel<SegmentOp::kProd>>(NumberTypes{})
     .HostMemory("num_segments")
     .Doc("Products of the rows of each segment, in any order; negative ids are left out.");
