@@ -92,6 +92,23 @@ StatusOr<AttrValue> ParseScalarDefault(absl::string_view type, absl::string_view
   return errors::InvalidArgument("bad default '", text, "' for ", type);
 }
 
+// "uint8[255, 0, 0, 255]": a vector.
+StatusOr<AttrValue> ParseTensorDefault(absl::string_view text) {
+  const size_t bracket = text.find('[');
+  if (bracket == absl::string_view::npos || text.back() != ']') {
+    return errors::InvalidArgument("expected type[...], got '", text, "'");
+  }
+  ASSIGN_OR_RETURN(const DType type, ParseDType(text.substr(0, bracket)));
+  if (type != DType::kUint8) return errors::InvalidArgument("no tensor defaults of type ", DTypeName(type));
+  std::vector<uint8_t> values;
+  for (absl::string_view item : Items(text.substr(bracket))) {
+    int32_t v = 0;
+    if (!absl::SimpleAtoi(item, &v) || v < 0 || v > 255) return errors::InvalidArgument("bad element '", item, "'");
+    values.push_back(static_cast<uint8_t>(v));
+  }
+  return AttrValue(Tensor::Vector(values));
+}
+
 template <typename T>
 StatusOr<AttrValue> CollectList(absl::string_view element, const std::vector<absl::string_view>& items) {
   std::vector<T> values;
@@ -103,6 +120,7 @@ StatusOr<AttrValue> CollectList(absl::string_view element, const std::vector<abs
 }
 
 StatusOr<AttrValue> ParseDefault(absl::string_view type, absl::string_view text) {
+  if (type == "tensor") return ParseTensorDefault(text);
   if (!absl::ConsumePrefix(&type, "list(")) return ParseScalarDefault(type, text);
   const absl::string_view element = type.substr(0, type.size() - 1);
   if (text.size() < 2 || text.front() != '[') return errors::InvalidArgument("expected [...], got '", text, "'");

@@ -90,7 +90,11 @@ LocalSession::LocalSession(const SessionOptions& options)
   kernels_.set_functions(functions_.get());
 }
 
-LocalSession::~LocalSession() { Close().IgnoreError(); }
+LocalSession::~LocalSession() {
+  Close().IgnoreError();
+  // Iterators have threads that call functions: they end while everything is still there.
+  resources_.ClearAll();
+}
 
 CompileOptions LocalSession::MakeCompileOptions() {
   CompileOptions options;

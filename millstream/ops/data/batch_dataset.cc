@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "millstream/framework/op.h"
+#include "millstream/ops/data/dataset.h"
+
+namespace millstream {
+namespace {
+
+StatusOr<Tensor> Stack(const std::vector<Element>& elements, size_t component) {
+  const Tensor& first = elements[0][component];
+  std::vector<int64_t> dims = {static_cast<int64_t>(elements.size())};
+  dims.insert(dims.end(), first.shape().dims().begin(), first.shape().dims().end());
+  ASSIGN_OR_RETURN(const Shape shape, Shape::Make(dims));
+  ASSIGN_OR_RETURN(Tensor batch, Tensor::Make(first.dtype(), shape));
+  for (size_t row = 0; row < elements.size(); ++row) {
+    const Tensor& t = elements[row][component];
+    if (t.shape() != first.shape()) {
+      return errors::InvalidArgument("Cannot batch tensors with different shapes in component ", component,
+                                     ". First element had shape ", first.shape().ToString(), " and element ", row,
+                                     " had shape ", t.shape().ToString(), ".");
+    }
+    if (t.dtype() != first.dtype())
+      return errors::InvalidArgument("Cannot batch tensors with different types in component ", component);
+    CopyElements(t, 0, t.num_elements(), &batch, static_cast<int64_t>(row) * t.num_elements());
+  }
+  return batch;
+}
+
+class BatchDataset final : public DerivedDataset {
+ public:
+  BatchDataset(Ref<Dataset> input, int64_t size, bool drop_remainder, OutputSignature signature)
+      : DerivedDataset(std::move(input), std::move(signature.types), std::move(signature.shapes)),
+        size_(size),
+        drop_remainder_(drop_remainder) {}
+
+  StatusOr<IteratorPtr> MakeIterator(const StepContext& owner) const override {
+    ASSIGN_OR_RETURN(IteratorPtr from, input().MakeIterator(owner));
+    return std::make_unique<Iterator>(std::move(from), size_, drop_remainder_);
+  }
+
+ private:
+  class Iterator final : public DatasetIterator {
+   public:
+    Iterator(IteratorPtr input, int64_t size, bool drop)
+        : input_(std::move(input)), size_(size), drop_remainder_(drop) {}
+    // Ready for one element is not ready for a batch, unless nothing below ever waits: then the first says it for all.
+    bool Ready() override { return size_ == 1 && input_ != nullptr && input_->Ready(); }
+    Status GetNext(const StepContext& step, Element* batch, bool* end) override {
+      std::vector<Element> elements;
+      while (input_ != nullptr && static_cast<int64_t>(elements.size()) < size_) {
+        RETURN_IF_ERROR(CheckCancelled(step));
+        Element element;
+        RETURN_IF_ERROR(input_->GetNext(step, &element, end));
+        if (*end)
+          input_.reset();
+        else
+          elements.push_back(std::move(element));
+      }
+      *end = elements.empty() || (drop_remainder_ && static_cast<int64_t>(elements.size()) < size_);
+      if (*end) return OkStatus();
+      for (size_t i = 0; i < elements[0].size(); ++i) {
+        ASSIGN_OR_RETURN(Tensor component, Stack(elements, i));
+        batch->push_back(std::move(component));
+      }
+      return OkStatus();
+    }
+
+   private:
+    IteratorPtr input_;  // null once it has ended
+    const int64_t size_;
+    const bool drop_remainder_;
+  };
+
+  const int64_t size_;
+  const bool drop_remainder_;
+};
+
+template <bool kV2>
+class MakeBatchDataset final : public Kernel {
+ public:
+  explicit MakeBatchDataset(KernelInit& init) : signature_(init) {}
+  Status Compute(KernelContext& ctx) override {
+    ASSIGN_OR_RETURN(Ref<Dataset> input, DatasetInput(ctx, 0));
+    ASSIGN_OR_RETURN(const int64_t size, ScalarInput<int64_t>(ctx, 1, "batch_size"));
+    if (size <= 0) return errors::InvalidArgument("Batch size must be greater than zero.");
+    bool drop_remainder = false;
+    if constexpr (kV2) {
+      ASSIGN_OR_RETURN(drop_remainder, ScalarInput<bool>(ctx, 2, "drop_remainder"));
+    }
+    OutputDataset(ctx, MakeRef<BatchDataset>(std::move(input), size, drop_remainder, signature_));
+    return OkStatus();
+  }
+
+ private:
+  const OutputSignature signature_;
+};
+
+OP("BatchDataset")
+    .Input("input_dataset: variant")
+    .Input("batch_size: int64")
+    .Output("handle: variant")
+    .Attr("output_types: list(type) >= 1")
+    .Attr("output_shapes: list(shape) >= 1")
+    .Attr("metadata: string = ''")
+    .Shape(ScalarShape)
+    .Cpu<MakeBatchDataset<false>>()
+    .Doc("A dataset of batches; the last one may be smaller.");
+OP("BatchDatasetV2")
+    .Input("input_dataset: variant")
+    .Input("batch_size: int64")
+    .Input("drop_remainder: bool")
+    .Output("handle: variant")
+    .Attr("parallel_copy: bool = false")
+    .Attr("output_types: list(type) >= 1")
+    .Attr("output_shapes: list(shape) >= 1")
+    .Attr("metadata: string = ''")
+    .Shape(ScalarShape)
+    .Cpu<MakeBatchDataset<true>>()
+    .Doc("A dataset of batches; a smaller one at the end is kept or dropped.");
+
+}  // namespace
+}  // namespace millstream

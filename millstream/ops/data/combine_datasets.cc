@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "millstream/framework/op.h"
+#include "millstream/ops/data/dataset.h"
+
+namespace millstream {
+namespace {
+
+// One dataset after the other.
+class ConcatenateDataset final : public Dataset {
+ public:
+  ConcatenateDataset(Ref<Dataset> first, Ref<Dataset> second, OutputSignature signature)
+      : Dataset(std::move(signature.types), std::move(signature.shapes)),
+        first_(std::move(first)),
+        second_(std::move(second)) {}
+  StatusOr<IteratorPtr> MakeIterator(const StepContext& owner) const override {
+    ASSIGN_OR_RETURN(IteratorPtr first, first_->MakeIterator(owner));
+    return std::make_unique<Iterator>(std::move(first), second_, owner);
+  }
+
+ private:
+  class Iterator final : public DatasetIterator {
+   public:
+    Iterator(IteratorPtr first, Ref<Dataset> second, const StepContext& owner)
+        : current_(std::move(first)), second_(std::move(second)), owner_(owner) {}
+    bool Ready() override { return current_ == nullptr || current_->Ready(); }
+    Status GetNext(const StepContext& step, Element* element, bool* end) override {
+      *end = true;
+      while (current_ != nullptr) {
+        RETURN_IF_ERROR(current_->GetNext(step, element, end));
+        if (!*end) return OkStatus();
+        current_.reset();
+        if (!second_) return OkStatus();
+        const Ref<Dataset> next = std::move(second_);
+        ASSIGN_OR_RETURN(current_, next->MakeIterator(owner_));
+      }
+      return OkStatus();
+    }
+
+   private:
+    IteratorPtr current_;
+    Ref<Dataset> second_;  // null once it has begun
+    const StepContext& owner_;
+  };
+  const Ref<Dataset> first_, second_;
+};
+
+// Elements side by side, as long as all have one.
+class ZipDataset final : public Dataset {
+ public:
+  ZipDataset(std::vector<Ref<Dataset>> inputs, OutputSignature signature)
+      : Dataset(std::move(signature.types), std::move(signature.shapes)), inputs_(std::move(inputs)) {}
+  StatusOr<IteratorPtr> MakeIterator(const StepContext& owner) const override {
+    std::vector<IteratorPtr> iterators;
+    for (const Ref<Dataset>& input : inputs_) {
+      ASSIGN_OR_RETURN(IteratorPtr from, input->MakeIterator(owner));
+      iterators.push_back(std::move(from));
+    }
+    return std::make_unique<Iterator>(std::move(iterators));
+  }
+
+ private:
+  class Iterator final : public DatasetIterator {
+   public:
+    explicit Iterator(std::vector<IteratorPtr> inputs) : inputs_(std::move(inputs)) {}
+    bool Ready() override {
+      for (const IteratorPtr& input : inputs_) {
+        if (!input->Ready()) return false;
+      }
+      return true;
+    }
+    Status GetNext(const StepContext& step, Element* element, bool* end) override {
+      *end = inputs_.empty();
+      for (const IteratorPtr& input : inputs_) {
+        Element part;
+        RETURN_IF_ERROR(input->GetNext(step, &part, end));
+        if (*end) break;
+        element->insert(element->end(), part.begin(), part.end());
+      }
+      if (*end) inputs_.clear();
+      return OkStatus();
+    }
+
+   private:
+    std::vector<IteratorPtr> inputs_;
+  };
+  const std::vector<Ref<Dataset>> inputs_;
+};
+
+class MakeConcatenate final : public Kernel {
+ public:
+  explicit MakeConcatenate(KernelInit& init) : signature_(init) {}
+  Status Compute(KernelContext& ctx) override {
+    ASSIGN_OR_RETURN(Ref<Dataset> first, DatasetInput(ctx, 0));
+    ASSIGN_OR_RETURN(Ref<Dataset> second, DatasetInput(ctx, 1));
+    if (first->types() != second->types()) {
+      return errors::InvalidArgument("input dataset and dataset to concatenate have different output_types");
+    }
+    OutputDataset(ctx, MakeRef<ConcatenateDataset>(std::move(first), std::move(second), signature_));
+    return OkStatus();
+  }
+
+ private:
+  const OutputSignature signature_;
+};
+
+class MakeZip final : public Kernel {
+ public:
+  explicit MakeZip(KernelInit& init) : signature_(init) {}
+  Status Compute(KernelContext& ctx) override {
+    std::vector<Ref<Dataset>> inputs;
+    std::vector<DType> types;
+    for (int i = 0; i < ctx.num_inputs(); ++i) {
+      ASSIGN_OR_RETURN(Ref<Dataset> input, DatasetInput(ctx, i));
+      types.insert(types.end(), input->types().begin(), input->types().end());
+      inputs.push_back(std::move(input));
+    }
+    RETURN_IF_ERROR(CheckSignature(signature_, types, {}));
+    OutputDataset(ctx, MakeRef<ZipDataset>(std::move(inputs), signature_));
+    return OkStatus();
+  }
+
+ private:
+  const OutputSignature signature_;
+};
+
+// Settings of the dataset runtime, of which we need none.
+Status SameDatasetCpu(KernelContext& ctx) {
+  ASSIGN_OR_RETURN(Ref<Dataset> input, DatasetInput(ctx, 0));
+  OutputDataset(ctx, std::move(input));
+  return OkStatus();
+}
+
+#define ELEMENT .Attr("output_types: list(type) >= 1").Attr("output_shapes: list(shape) >= 1")
+OP("ConcatenateDataset")
+    .Input("input_dataset: variant")
+    .Input("another_dataset: variant")
+    .Output("handle: variant") ELEMENT.Attr("metadata: string = ''")
+    .Shape(ScalarShape)
+    .Cpu<MakeConcatenate>()
+    .Doc("One dataset after another.");
+OP("ZipDataset")
+    .Input("input_datasets: N * variant")
+    .Output("handle: variant") ELEMENT.Attr("N: int >= 1")
+    .Attr("metadata: string = ''")
+    .Shape(ScalarShape)
+    .Cpu<MakeZip>()
+    .Doc("A dataset of the elements of several, side by side.");
+OP("OptionsDataset")
+    .Input("input_dataset: variant")
+    .Output("handle: variant")
+    .Attr("serialized_options: string") ELEMENT.Attr("metadata: string = ''")
+    .Shape(ScalarShape)
+    .Cpu(SameDatasetCpu)
+    .Doc("The same dataset.");
+OP("ModelDataset")
+    .Input("input_dataset: variant")
+    .Output("handle: variant")
+    .Attr("algorithm: int = 0")
+    .Attr("cpu_budget: int = 0")
+    .Attr("ram_budget: int = 0") ELEMENT.Shape(ScalarShape)
+    .Cpu(SameDatasetCpu)
+    .Doc("The same dataset.");
+#undef ELEMENT
+
+}  // namespace
+}  // namespace millstream

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "millstream/ops/data/dataset.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "millstream/tensor/dispatch.h"
+
+namespace millstream {
+
+OutputSignature::OutputSignature(KernelInit& init)
+    : types(init.Attr<std::vector<DType>>("output_types")),
+      shapes(init.Attr<std::vector<PartialShape>>("output_shapes")) {
+  if (types.size() != shapes.size()) {
+    init.Fail(
+        errors::InvalidArgument("output_types has ", types.size(), " entries, but output_shapes has ", shapes.size()));
+  }
+}
+
+Status CheckSignature(const OutputSignature& wanted, const std::vector<DType>& types,
+                      const std::vector<PartialShape>& shapes) {
+  if (wanted.types.size() != types.size()) {
+    return errors::InvalidArgument("Number of components does not match: expected ", wanted.types.size(),
+                                   " types but got ", types.size(), ".");
+  }
+  for (size_t i = 0; i < types.size(); ++i) {
+    if (types[i] != wanted.types[i]) {
+      return errors::InvalidArgument("Data type mismatch at component ", i, ": expected ", DTypeName(wanted.types[i]),
+                                     " but got ", DTypeName(types[i]), ".");
+    }
+    if (i < shapes.size() && !wanted.shapes[i].IsCompatibleWith(shapes[i])) {
+      return errors::InvalidArgument("Incompatible shapes at component ", i, ": expected ", wanted.shapes[i].ToString(),
+                                     " but got ", shapes[i].ToString(), ".");
+    }
+  }
+  return OkStatus();
+}
+
+StatusOr<Ref<Dataset>> DatasetInput(const KernelContext& ctx, int i) {
+  const Tensor& t = ctx.input(i);
+  if (t.dtype() != DType::kVariant || t.rank() != 0) {
+    return errors::InvalidArgument("Dataset tensor must be a scalar of dtype DT_VARIANT.");
+  }
+  auto* dataset = t.scalar<Variant>().get<Dataset>();
+  if (dataset == nullptr) return errors::InvalidArgument("Tensor must be a Dataset object.");
+  return Ref<Dataset>::Share(dataset);
+}
+
+void OutputDataset(KernelContext& ctx, Ref<Dataset> dataset) {
+  ctx.set_output(0, Tensor::Scalar(Variant(std::move(dataset))));
+}
+
+void CopyElements(const Tensor& from, int64_t from_offset, int64_t n, Tensor* to, int64_t to_offset) {
+  if (n == 0) return;
+  if (const size_t size = DTypeSize(from.dtype()); size != 0) {
+    std::memcpy(static_cast<char*>(to->raw()) + to_offset * static_cast<int64_t>(size),
+                static_cast<const char*>(from.raw()) + from_offset * static_cast<int64_t>(size),
+                static_cast<size_t>(n) * size);
+    return;
+  }
+  DispatchObjectType(from.dtype(), [&](auto type) {
+    using T = typename decltype(type)::type;
+    std::copy_n(from.data<T>() + from_offset, n, to->data<T>() + to_offset);
+  });
+}
+
+StatusOr<Tensor> CopyRow(const Tensor& t, int64_t i) {
+  Shape shape = t.shape();
+  shape.RemoveDim(0);
+  ASSIGN_OR_RETURN(Tensor row, Tensor::Make(t.dtype(), shape));
+  CopyElements(t, i * shape.num_elements(), shape.num_elements(), &row, 0);
+  return row;
+}
+
+Status WaitUntilReady(const StepContext& step, Mutex& mu, CondVar& changed, absl::FunctionRef<bool()> ready) {
+  Cancellation::Token token = -1;
+  if (step.cancellation != nullptr) {
+    const bool registered = step.cancellation->Register(
+        [&mu, &changed] {
+          MutexLock lock(mu);
+          changed.NotifyAll();
+        },
+        &token);
+    if (!registered) return step.cancellation->status();
+  }
+  bool done = false;
+  {
+    MutexLock lock(mu);
+    while (!(done = ready()) && CheckCancelled(step).ok()) changed.Wait(mu);
+  }
+  if (step.cancellation != nullptr) step.cancellation->Deregister(token);
+  return done ? OkStatus() : step.cancellation->status();
+}
+
+}  // namespace millstream

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef MILLSTREAM_OPS_DATA_DATASET_H_
+#define MILLSTREAM_OPS_DATA_DATASET_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "millstream/framework/kernel.h"
+
+namespace millstream {
+
+// One element of a dataset: a tuple of tensors.
+using Element = std::vector<Tensor>;
+
+// A walk through a dataset. Used by one thread at a time; what runs in the background is joined by the destructor.
+class DatasetIterator {
+ public:
+  virtual ~DatasetIterator() = default;
+  // The next element, or *end. May wait; gives up when `step` is cancelled. `step` is that of the caller.
+  virtual Status GetNext(const StepContext& step, Element* element, bool* end) = 0;
+  // True if GetNext() would come back at once: it reads no file, calls no function and waits for nobody.
+  virtual bool Ready() { return false; }
+};
+
+using IteratorPtr = std::unique_ptr<DatasetIterator>;
+
+// What a dataset op gives: a recipe for elements. Immutable and shared; each iterator has its own state.
+class Dataset : public VariantValue {
+ public:
+  Dataset(std::vector<DType> types, std::vector<PartialShape> shapes)
+      : types_(std::move(types)), shapes_(std::move(shapes)) {}
+
+  const std::vector<DType>& types() const { return types_; }
+  const std::vector<PartialShape>& shapes() const { return shapes_; }
+  std::string type_name() const override { return "tensorflow::DatasetVariantWrapper"; }
+
+  // `owner` is where background work and functions run: resources, functions, pool, and a cancellation that ends with
+  // the iterator. It outlives the iterator.
+  virtual StatusOr<IteratorPtr> MakeIterator(const StepContext& owner) const = 0;
+
+ private:
+  const std::vector<DType> types_;
+  const std::vector<PartialShape> shapes_;
+};
+
+// A dataset made from another one, with its types and shapes unless told otherwise.
+class DerivedDataset : public Dataset {
+ public:
+  explicit DerivedDataset(Ref<Dataset> input) : Dataset(input->types(), input->shapes()), input_(std::move(input)) {}
+  DerivedDataset(Ref<Dataset> input, std::vector<DType> types, std::vector<PartialShape> shapes)
+      : Dataset(std::move(types), std::move(shapes)), input_(std::move(input)) {}
+
+ protected:
+  const Dataset& input() const { return *input_; }
+
+ private:
+  const Ref<Dataset> input_;
+};
+
+// The attributes output_types and output_shapes. InvalidArgument unless there are as many of both.
+struct OutputSignature {
+  OutputSignature() = default;
+  explicit OutputSignature(KernelInit& init);
+  std::vector<DType> types;
+  std::vector<PartialShape> shapes;
+};
+
+// InvalidArgument unless elements of `types` and `shapes` may go where `wanted` is expected.
+Status CheckSignature(const OutputSignature& wanted, const std::vector<DType>& types,
+                      const std::vector<PartialShape>& shapes);
+
+// Kernel inputs and outputs.
+StatusOr<Ref<Dataset>> DatasetInput(const KernelContext& ctx, int i);
+void OutputDataset(KernelContext& ctx, Ref<Dataset> dataset);
+// A scalar. InvalidArgument, with `name`, if the input has another shape.
+template <typename T>
+StatusOr<T> ScalarInput(const KernelContext& ctx, int i, absl::string_view name) {
+  const Tensor& t = ctx.input(i);
+  if (t.rank() != 0) return errors::InvalidArgument(name, " must be a scalar");
+  return t.scalar<T>();
+}
+
+// Cancelled once the step is.
+inline Status CheckCancelled(const StepContext& step) {
+  return step.cancellation != nullptr && step.cancellation->IsCancelled() ? step.cancellation->status() : OkStatus();
+}
+
+// Copies `n` elements. REQUIRES: same type; in range.
+void CopyElements(const Tensor& from, int64_t from_offset, int64_t n, Tensor* to, int64_t to_offset);
+// Row `i` of a tensor, in memory of its own.
+StatusOr<Tensor> CopyRow(const Tensor& t, int64_t i);
+
+// Waits on `changed` until ready() holds, or `step` is cancelled.
+// REQUIRES: mu is not held; ready() is called with mu held, and true at the end unless an error is returned.
+Status WaitUntilReady(const StepContext& step, Mutex& mu, CondVar& changed, absl::FunctionRef<bool()> ready);
+
+}  // namespace millstream
+
+#endif  // MILLSTREAM_OPS_DATA_DATASET_H_

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "millstream/ops/data/iterator_resource.h"
+
+namespace millstream {
+namespace {
+
+// On the step's pool: the continuation is none of the iterator thread's business, and may even end the iterator.
+void Report(const KernelContext& ctx, AsyncKernel::Done done, const Status& status) {
+  if (ctx.step().pool == nullptr) return done(status);
+  ctx.step().pool->Schedule([done = std::move(done), status] { done(status); });
+}
+
+}  // namespace
+
+IteratorResource::Walk::~Walk() {
+  cancellation.StartCancel(errors::Cancelled("The iterator was destroyed"));
+  MutexLock lock(mu);
+  iterator.reset();
+}
+
+IteratorResource::~IteratorResource() {
+  std::thread thread;
+  {
+    MutexLock lock(mu_);
+    stopping_ = true;
+    if (walk_ != nullptr) walk_->cancellation.StartCancel(errors::Cancelled("The iterator was destroyed"));
+    if (served_ != nullptr) served_->cancellation.StartCancel(errors::Cancelled("The iterator was destroyed"));
+    changed_.NotifyAll();
+    thread = std::move(thread_);
+  }
+  if (thread.joinable()) thread.join();
+}
+
+Status IteratorResource::SetDataset(const Dataset& dataset, const StepContext& step) {
+  RETURN_IF_ERROR(CheckSignature(signature_, dataset.types(), dataset.shapes()));
+  auto walk = std::make_shared<Walk>();
+  walk->owner.resources = step.resources;
+  walk->owner.functions = step.functions;
+  walk->owner.pool = step.pool;
+  walk->owner.cancellation = &walk->cancellation;
+  {
+    MutexLock lock(walk->mu);
+    ASSIGN_OR_RETURN(walk->iterator, dataset.MakeIterator(walk->owner));
+  }
+  MutexLock lock(mu_);
+  std::swap(walk_, walk);
+  return OkStatus();
+}
+
+Status IteratorResource::Serve(Request& request) {
+  KernelContext& ctx = *request.ctx;
+  RETURN_IF_ERROR(CheckCancelled(ctx.step()));
+  Element element;
+  bool end = false;
+  RETURN_IF_ERROR(request.walk->iterator->GetNext(ctx.step(), &element, &end));
+  if (end) return errors::OutOfRange("End of sequence");
+  if (static_cast<int>(element.size()) != ctx.num_outputs()) {
+    return errors::InvalidArgument("The element has ", element.size(), " components, but ", ctx.num_outputs(),
+                                   " are expected");
+  }
+  for (int i = 0; i < ctx.num_outputs(); ++i) {
+    if (element[i].dtype() != ctx.output_dtype(i)) {
+      return errors::InvalidArgument("Data type mismatch at component ", i, ": expected ",
+                                     DTypeName(ctx.output_dtype(i)), " but got ", DTypeName(element[i].dtype()), ".");
+    }
+    ctx.set_output(i, std::move(element[i]));
+  }
+  return OkStatus();
+}
+
+void IteratorResource::GetNext(KernelContext& ctx, AsyncKernel::Done done) {
+  auto request = std::make_shared<Request>();
+  request->ctx = &ctx;
+  request->done = std::move(done);
+  bool idle = false;
+  {
+    MutexLock lock(mu_);
+    request->walk = walk_;
+    idle = requests_.empty() && !serving_;
+  }
+  if (request->walk == nullptr) {
+    return request->done(
+        errors::FailedPrecondition("GetNext() failed because the iterator has not been initialized. Ensure that you "
+                                   "have run the initializer operation for this "
+                                   "iterator before getting the next element."));
+  }
+  if (idle && TryServeHere(*request)) return;
+  Enqueue(std::move(request));
+}
+
+bool IteratorResource::TryServeHere(Request& request) {
+  Walk& walk = *request.walk;
+  if (!walk.mu.TryLock()) return false;
+  const bool ready = walk.iterator->Ready();
+  const Status status = ready ? Serve(request) : OkStatus();
+  walk.mu.Unlock();
+  if (ready) request.done(status);
+  return ready;
+}
+
+void IteratorResource::Enqueue(std::shared_ptr<Request> request) {
+  Cancellation* const cancellation = request->ctx->cancellation();
+  {
+    // Under one lock, so that Withdraw() finds whatever it is called for.
+    MutexLock lock(mu_);
+    if (cancellation == nullptr || cancellation->Register([this, request] { Withdraw(request); }, &request->token)) {
+      requests_.push_back(std::move(request));
+      if (!thread_.joinable()) thread_ = std::thread([this] { ThreadMain(); });
+      changed_.NotifyAll();
+      return;
+    }
+  }
+  request->done(cancellation->status());
+}
+
+void IteratorResource::Withdraw(const std::shared_ptr<Request>& request) {
+  {
+    MutexLock lock(mu_);
+    const size_t before = requests_.size();
+    requests_.remove(request);
+    if (requests_.size() == before) return;
+  }
+  Report(*request->ctx, std::move(request->done), request->ctx->cancellation()->status());
+}
+
+void IteratorResource::ThreadMain() {
+  while (true) {
+    std::shared_ptr<Request> request;
+    std::shared_ptr<Walk> last;  // may end here, without the lock
+    bool stopping = false;
+    {
+      MutexLock lock(mu_);
+      serving_ = false;
+      last = std::move(served_);
+    }
+    last.reset();
+    {
+      MutexLock lock(mu_);
+      while (requests_.empty() && !stopping_) changed_.Wait(mu_);
+      if (requests_.empty()) return;
+      request = std::move(requests_.front());
+      requests_.pop_front();
+      serving_ = true;
+      served_ = request->walk;
+      stopping = stopping_;
+    }
+    // From here on nobody withdraws it.
+    if (request->ctx->cancellation() != nullptr) request->ctx->cancellation()->Deregister(request->token);
+    Status status = errors::Cancelled("The iterator was destroyed");
+    if (!stopping) {
+      MutexLock lock(request->walk->mu);
+      status = Serve(*request);
+    }
+    request->walk.reset();
+    Report(*request->ctx, std::move(request->done), status);
+  }
+}
+
+}  // namespace millstream

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "millstream/framework/op.h"
+#include "millstream/ops/data/captured_function.h"
+
+namespace millstream {
+namespace {
+
+// Elements through a function, one at a time.
+class MapDataset final : public DerivedDataset {
+ public:
+  MapDataset(Ref<Dataset> input, CapturedFunction function, OutputSignature signature)
+      : DerivedDataset(std::move(input), std::move(signature.types), std::move(signature.shapes)),
+        function_(std::move(function)) {}
+
+  StatusOr<IteratorPtr> MakeIterator(const StepContext& owner) const override {
+    ASSIGN_OR_RETURN(CapturedFunction::Instance function, function_.Instantiate(owner, input().types()));
+    ASSIGN_OR_RETURN(IteratorPtr from, input().MakeIterator(owner));
+    return std::make_unique<Iterator>(std::move(from), std::move(function));
+  }
+
+ private:
+  class Iterator final : public DatasetIterator {
+   public:
+    Iterator(IteratorPtr input, CapturedFunction::Instance function)
+        : input_(std::move(input)), function_(std::move(function)) {}
+    Status GetNext(const StepContext& step, Element* element, bool* end) override {
+      Element args;
+      RETURN_IF_ERROR(input_->GetNext(step, &args, end));
+      if (*end) return OkStatus();
+      const Status status = function_.Run(step, args, element);
+      // The end of something inside the function is the end of the dataset.
+      if (absl::IsOutOfRange(status)) {
+        *end = true;
+        return OkStatus();
+      }
+      return status;
+    }
+
+   private:
+    const IteratorPtr input_;
+    const CapturedFunction::Instance function_;
+  };
+  const CapturedFunction function_;
+};
+
+// The elements that the function says yes to.
+class FilterDataset final : public DerivedDataset {
+ public:
+  FilterDataset(Ref<Dataset> input, CapturedFunction predicate, OutputSignature signature)
+      : DerivedDataset(std::move(input), std::move(signature.types), std::move(signature.shapes)),
+        predicate_(std::move(predicate)) {}
+
+  StatusOr<IteratorPtr> MakeIterator(const StepContext& owner) const override {
+    ASSIGN_OR_RETURN(CapturedFunction::Instance predicate, predicate_.Instantiate(owner, input().types()));
+    ASSIGN_OR_RETURN(IteratorPtr from, input().MakeIterator(owner));
+    return std::make_unique<Iterator>(std::move(from), std::move(predicate));
+  }
+
+ private:
+  class Iterator final : public DatasetIterator {
+   public:
+    Iterator(IteratorPtr input, CapturedFunction::Instance predicate)
+        : input_(std::move(input)), predicate_(std::move(predicate)) {}
+    Status GetNext(const StepContext& step, Element* element, bool* end) override {
+      while (true) {
+        RETURN_IF_ERROR(CheckCancelled(step));
+        element->clear();
+        RETURN_IF_ERROR(input_->GetNext(step, element, end));
+        if (*end) return OkStatus();
+        Element answer;
+        RETURN_IF_ERROR(predicate_.Run(step, *element, &answer));
+        if (answer.size() != 1 || answer[0].dtype() != DType::kBool || answer[0].num_elements() != 1) {
+          return errors::InvalidArgument("Filter predicate `f` must return a scalar bool.");
+        }
+        if (answer[0].scalar<bool>()) return OkStatus();
+      }
+    }
+
+   private:
+    const IteratorPtr input_;
+    const CapturedFunction::Instance predicate_;
+  };
+  const CapturedFunction predicate_;
+};
+
+// The elements of the datasets that the function makes of each element.
+class FlatMapDataset final : public DerivedDataset {
+ public:
+  FlatMapDataset(Ref<Dataset> input, CapturedFunction function, OutputSignature signature)
+      : DerivedDataset(std::move(input), std::move(signature.types), std::move(signature.shapes)),
+        function_(std::move(function)) {}
+
+  StatusOr<IteratorPtr> MakeIterator(const StepContext& owner) const override {
+    ASSIGN_OR_RETURN(CapturedFunction::Instance function, function_.Instantiate(owner, input().types()));
+    ASSIGN_OR_RETURN(IteratorPtr from, input().MakeIterator(owner));
+    return std::make_unique<Iterator>(owner, std::move(from), std::move(function));
+  }
+
+ private:
+  class Iterator final : public DatasetIterator {
+   public:
+    Iterator(const StepContext& owner, IteratorPtr input, CapturedFunction::Instance function)
+        : owner_(owner), input_(std::move(input)), function_(std::move(function)) {}
+    Status GetNext(const StepContext& step, Element* element, bool* end) override {
+      while (true) {
+        RETURN_IF_ERROR(CheckCancelled(step));
+        if (inner_ != nullptr) {
+          RETURN_IF_ERROR(inner_->GetNext(step, element, end));
+          if (!*end) return OkStatus();
+          inner_.reset();
+        }
+        Element args, made;
+        RETURN_IF_ERROR(input_->GetNext(step, &args, end));
+        if (*end) return OkStatus();
+        RETURN_IF_ERROR(function_.Run(step, args, &made));
+        const bool one = made.size() == 1 && made[0].dtype() == DType::kVariant && made[0].rank() == 0;
+        const Dataset* dataset = one ? made[0].scalar<Variant>().get<Dataset>() : nullptr;
+        if (dataset == nullptr)
+          return errors::InvalidArgument("Function must return a single scalar of dtype DT_VARIANT.");
+        ASSIGN_OR_RETURN(inner_, dataset->MakeIterator(owner_));
+      }
+    }
+
+   private:
+    const StepContext& owner_;
+    const IteratorPtr input_;
+    const CapturedFunction::Instance function_;
+    IteratorPtr inner_;
+  };
+  const CapturedFunction function_;
+};
+
+template <typename D>
+class MakeWithFunction final : public Kernel {
+ public:
+  explicit MakeWithFunction(KernelInit& init)
+      : function_(init.Attr<NameAttrList>(init.HasAttr("predicate") ? "predicate" : "f")), signature_(init) {}
+  Status Compute(KernelContext& ctx) override {
+    ASSIGN_OR_RETURN(Ref<Dataset> input, DatasetInput(ctx, 0));
+    ASSIGN_OR_RETURN(CapturedFunction function, CapturedFunction::FromInputs(ctx, function_, 1, ctx.num_inputs()));
+    OutputDataset(ctx, MakeRef<D>(std::move(input), std::move(function), signature_));
+    return OkStatus();
+  }
+
+ private:
+  const NameAttrList function_;
+  const OutputSignature signature_;
+};
+
+#define WITH_FUNCTION(Name, attr)            \
+  OP(Name)                                   \
+      .Input("input_dataset: variant")       \
+      .Input("other_arguments: Targuments")  \
+      .Output("handle: variant")             \
+      .Attr(attr)                            \
+      .Attr("Targuments: list(type) >= 0")   \
+      .Attr("output_types: list(type) >= 1") \
+      .Attr("output_shapes: list(shape) >= 1")
+WITH_FUNCTION("MapDataset", "f: func")
+    .Attr("use_inter_op_parallelism: bool = true")
+    .Attr("preserve_cardinality: bool = false")
+    .Attr("force_synchronous: bool = false")
+    .Attr("metadata: string = ''")
+    .Shape(ScalarShape)
+    .Cpu<MakeWithFunction<MapDataset>>()
+    .Doc("A dataset of what a function makes of each element.");
+WITH_FUNCTION("FilterDataset", "predicate: func")
+    .Attr("metadata: string = ''")
+    .Shape(ScalarShape)
+    .Cpu<MakeWithFunction<FilterDataset>>()
+    .Doc("A dataset of the elements for which a function gives true.");
+WITH_FUNCTION("FlatMapDataset", "f: func")
+    .Attr("metadata: string = ''")
+    .Shape(ScalarShape)
+    .Cpu<MakeWithFunction<FlatMapDataset>>()
+    .Doc("A dataset of the elements of the datasets that a function makes of each element.");
+#undef WITH_FUNCTION
+
+}  // namespace
+}  // namespace millstream

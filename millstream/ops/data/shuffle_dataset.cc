@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <deque>
+#include <random>
+
+#include "millstream/framework/op.h"
+#include "millstream/math/philox.h"
+#include "millstream/ops/data/dataset.h"
+#include "millstream/ops/flow/handle.h"
+
+namespace millstream {
+namespace {
+
+struct Seeds {
+  uint64_t seed = 0;
+  uint64_t seed2 = 0;
+};
+
+// Gives every iterator its seeds: always the same, or the next of a sequence. Thread-safe.
+class SeedSource {
+ public:
+  SeedSource(Seeds seeds, bool fixed) : seeds_(seeds), fixed_(fixed), sampler_(math::Philox(seeds.seed, seeds.seed2)) {}
+  Seeds Next() {
+    if (fixed_) return seeds_;
+    MutexLock lock(mu_);
+    Seeds next;
+    next.seed = sampler_.Next();
+    next.seed2 = sampler_.Next();
+    return next;
+  }
+
+ private:
+  const Seeds seeds_;
+  const bool fixed_;
+  Mutex mu_;
+  math::PhiloxSampler sampler_ ABSL_GUARDED_BY(mu_);
+};
+
+// A source of seeds that outlives datasets: its owner is the handle.
+class SeedGenerator final : public Resource {
+ public:
+  explicit SeedGenerator(std::shared_ptr<SeedSource> source) : source(std::move(source)) {}
+  std::string DebugString() const override { return "SeedGenerator"; }
+  const std::shared_ptr<SeedSource> source;
+};
+
+// Takes each element at random from the next `buffer_size` of the input.
+class ShuffleDataset final : public DerivedDataset {
+ public:
+  ShuffleDataset(Ref<Dataset> input, int64_t buffer_size, std::shared_ptr<SeedSource> source)
+      : DerivedDataset(std::move(input)), buffer_size_(buffer_size), source_(std::move(source)) {}
+
+  StatusOr<IteratorPtr> MakeIterator(const StepContext& owner) const override {
+    const Seeds seeds = source_->Next();
+    ASSIGN_OR_RETURN(IteratorPtr from, input().MakeIterator(owner));
+    return std::make_unique<Iterator>(std::move(from), buffer_size_, seeds);
+  }
+
+ private:
+  class Iterator final : public DatasetIterator {
+   public:
+    Iterator(IteratorPtr input, int64_t buffer_size, Seeds seeds)
+        : input_(std::move(input)), buffer_size_(buffer_size), sampler_(math::Philox(seeds.seed, seeds.seed2)) {}
+    // The first call fills the buffer, which is not done at once.
+    bool Ready() override {
+      return input_ == nullptr || (static_cast<int64_t>(buffer_.size()) + 1 >= buffer_size_ && input_->Ready());
+    }
+    Status GetNext(const StepContext& step, Element* element, bool* end) override {
+      while (input_ != nullptr && static_cast<int64_t>(buffer_.size()) < buffer_size_) {
+        RETURN_IF_ERROR(CheckCancelled(step));
+        Element next;
+        RETURN_IF_ERROR(input_->GetNext(step, &next, end));
+        if (*end)
+          input_.reset();
+        else
+          buffer_.push_back(std::move(next));
+      }
+      *end = buffer_.empty();
+      if (*end) return OkStatus();
+      const size_t at = sampler_.Next() % buffer_.size();
+      *element = std::move(buffer_[at]);
+      if (at != 0) buffer_[at] = std::move(buffer_.front());
+      buffer_.pop_front();
+      return OkStatus();
+    }
+
+   private:
+    IteratorPtr input_;  // null once it has ended
+    const int64_t buffer_size_;
+    math::PhiloxSampler sampler_;
+    std::deque<Element> buffer_;
+  };
+
+  const int64_t buffer_size_;
+  const std::shared_ptr<SeedSource> source_;
+};
+
+Seeds OrRandom(int64_t seed, int64_t seed2) {
+  if (seed != 0 || seed2 != 0) return {static_cast<uint64_t>(seed), static_cast<uint64_t>(seed2)};
+  std::random_device entropy;
+  auto draw = [&] { return uint64_t{entropy()} << 32 | entropy(); };
+  return {draw(), draw()};
+}
+
+class MakeShuffleDataset final : public Kernel {
+ public:
+  explicit MakeShuffleDataset(KernelInit& init) : reshuffle_(init.Attr<bool>("reshuffle_each_iteration")) {}
+  Status Compute(KernelContext& ctx) override {
+    ASSIGN_OR_RETURN(Ref<Dataset> input, DatasetInput(ctx, 0));
+    ASSIGN_OR_RETURN(int64_t buffer_size, ScalarInput<int64_t>(ctx, 1, "buffer_size"));
+    ASSIGN_OR_RETURN(const int64_t seed, ScalarInput<int64_t>(ctx, 2, "seed"));
+    ASSIGN_OR_RETURN(const int64_t seed2, ScalarInput<int64_t>(ctx, 3, "seed2"));
+    if (buffer_size <= 0 && buffer_size != -2)
+      return errors::InvalidArgument("buffer_size must be greater than zero or UNKNOWN_CARDINALITY");
+    if (buffer_size == -2) buffer_size = INT64_MAX;  // all there is
+    std::shared_ptr<SeedSource> source;
+    if (ctx.num_inputs() == 5 && ctx.input(4).num_elements() == 1) {
+      const auto* given = dynamic_cast<const SeedGenerator*>(ctx.input(4).data<ResourceHandle>()[0].resource.get());
+      if (given != nullptr) source = given->source;
+    }
+    if (source == nullptr) source = std::make_shared<SeedSource>(OrRandom(seed, seed2), !reshuffle_);
+    OutputDataset(ctx, MakeRef<ShuffleDataset>(std::move(input), buffer_size, std::move(source)));
+    return OkStatus();
+  }
+
+ private:
+  const bool reshuffle_;
+};
+
+Status SeedGeneratorCpu(KernelContext& ctx) {
+  ctx.set_output(
+      0, MakeHandle(*ctx.device(), "", "dummy_seed_generator", "tensorflow::data::SeedGeneratorManager", nullptr));
+  return OkStatus();
+}
+
+Status AnonymousSeedGeneratorCpu(KernelContext& ctx) {
+  ASSIGN_OR_RETURN(const int64_t seed, ScalarInput<int64_t>(ctx, 0, "seed"));
+  ASSIGN_OR_RETURN(const int64_t seed2, ScalarInput<int64_t>(ctx, 1, "seed2"));
+  ASSIGN_OR_RETURN(const bool reshuffle, ScalarInput<bool>(ctx, 2, "reshuffle"));
+  auto generator = MakeRef<SeedGenerator>(std::make_shared<SeedSource>(OrRandom(seed, seed2), !reshuffle));
+  const std::string name = ctx.resources()->UniqueName("AnonymousSeedGenerator");
+  ctx.set_output(0,
+                 MakeHandle(*ctx.device(), "", name, "tensorflow::data::SeedGeneratorManager", std::move(generator)));
+  ctx.set_output(1, Tensor::Scalar(Variant()));
+  return OkStatus();
+}
+
+Status NothingCpu(KernelContext&) { return OkStatus(); }
+
+OP("ShuffleDataset")
+    .Input("input_dataset: variant")
+    .Input("buffer_size: int64")
+    .Input("seed: int64")
+    .Input("seed2: int64")
+    .Output("handle: variant")
+    .Attr("reshuffle_each_iteration: bool = true")
+    .Attr("output_types: list(type) >= 1")
+    .Attr("output_shapes: list(shape) >= 1")
+    .Attr("metadata: string = ''")
+    .Shape(ScalarShape)
+    .Cpu<MakeShuffleDataset>()
+    .Doc("A dataset in random order, as far as a buffer allows.");
+OP("ShuffleDatasetV3")
+    .Input("input_dataset: variant")
+    .Input("buffer_size: int64")
+    .Input("seed: int64")
+    .Input("seed2: int64")
+    .Input("seed_generator: resource")
+    .Output("handle: variant")
+    .Attr("reshuffle_each_iteration: bool = true")
+    .Attr("output_types: list(type) >= 1")
+    .Attr("output_shapes: list(shape) >= 1")
+    .Attr("metadata: string = ''")
+    .Stateful()
+    .Shape(ScalarShape)
+    .Cpu<MakeShuffleDataset>()
+    .Doc("A dataset in random order, as far as a buffer allows.");
+OP("AnonymousSeedGenerator")
+    .Input("seed: int64")
+    .Input("seed2: int64")
+    .Input("reshuffle: bool")
+    .Output("handle: resource")
+    .Output("deleter: variant")
+    .Stateful()
+    .Shape(ScalarShape)
+    .Cpu(AnonymousSeedGeneratorCpu)
+    .Doc("A source of seeds for shuffling, gone with its last handle.");
+OP("DeleteSeedGenerator")
+    .Input("handle: resource")
+    .Input("deleter: variant")
+    .Stateful()
+    .Shape(NoOutputs)
+    .Cpu(NothingCpu)
+    .Doc("Nothing: a seed generator is gone with its last handle.");
+OP("DummySeedGenerator")
+    .Output("handle: resource")
+    .Stateful()
+    .Shape(ScalarShape)
+    .Cpu(SeedGeneratorCpu)
+    .Doc("Stands where a seed generator may be given: the seeds come from the dataset op.");
+
+}  // namespace
+}  // namespace millstream

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "millstream/framework/op.h"
+#include "millstream/io/record_reader.h"
+#include "millstream/ops/flow/handle.h"
+#include "millstream/ops/reader/reader.h"
+
+namespace millstream {
+namespace {
+
+// How each kind of reader opens a unit. Constructed from the attributes.
+struct TfRecord {
+  explicit TfRecord(KernelInit& init) {
+    StatusOr<Compression> named = CompressionFromName(init.Attr<std::string>("compression_type"));
+    if (named.ok())
+      compression = *named;
+    else
+      init.Fail(named.status());
+  }
+  StatusOr<NextRecord> operator()(const std::string& unit) const {
+    ASSIGN_OR_RETURN(std::shared_ptr<RecordReader> reader, RecordReader::Open(unit, compression));
+    return NextRecord([reader, unit](std::string* key, std::string* value) {
+      *key = absl::StrCat(unit, ":", reader->offset());
+      return reader->Read(value);
+    });
+  }
+  Compression compression = Compression::kNone;
+};
+
+struct TextLine {
+  explicit TextLine(KernelInit& init) : skip_lines(init.Attr<int64_t>("skip_header_lines")) {
+    if (skip_lines < 0) init.Fail(errors::InvalidArgument("skip_header_lines must be >= 0 not ", skip_lines));
+  }
+  StatusOr<NextRecord> operator()(const std::string& unit) const {
+    ASSIGN_OR_RETURN(std::shared_ptr<InputStream> stream, InputStream::Open(unit, Compression::kNone));
+    auto line = std::make_shared<int64_t>(0);
+    return NextRecord([stream, unit, line, skip = skip_lines](std::string* key, std::string* value) {
+      do RETURN_IF_ERROR(stream->ReadLine(value));
+      while ((*line)++ < skip);
+      *key = absl::StrCat(unit, ":", *line);
+      return OkStatus();
+    });
+  }
+  int64_t skip_lines;
+};
+
+// One record: all of the file.
+struct WholeFile {
+  explicit WholeFile(KernelInit&) {}
+  StatusOr<NextRecord> operator()(const std::string& unit) const {
+    auto given = std::make_shared<bool>(false);
+    return NextRecord([unit, given](std::string* key, std::string* value) -> Status {
+      if (*given) return errors::OutOfRange("eof");
+      *given = true;
+      *key = unit;
+      ASSIGN_OR_RETURN(*value, ReadFile(unit));
+      return OkStatus();
+    });
+  }
+};
+
+// One record: the unit itself.
+struct Identity {
+  explicit Identity(KernelInit&) {}
+  StatusOr<NextRecord> operator()(const std::string& unit) const {
+    auto given = std::make_shared<bool>(false);
+    return NextRecord([unit, given](std::string* key, std::string* value) {
+      if (*given) return errors::OutOfRange("eof");
+      *given = true;
+      *key = *value = unit;
+      return OkStatus();
+    });
+  }
+};
+
+struct FixedLength {
+  explicit FixedLength(KernelInit& init)
+      : header(init.Attr<int64_t>("header_bytes")),
+        record(init.Attr<int64_t>("record_bytes")),
+        footer(init.Attr<int64_t>("footer_bytes")),
+        hop(init.Attr<int64_t>("hop_bytes")) {
+    if (header < 0) init.Fail(errors::InvalidArgument("header_bytes must be >= 0 not ", header));
+    if (record <= 0 || record > INT32_MAX) init.Fail(errors::InvalidArgument("record_bytes must be >= 0 not ", record));
+    if (footer < 0) init.Fail(errors::InvalidArgument("footer_bytes must be >= 0 not ", footer));
+    if (hop < 0) init.Fail(errors::InvalidArgument("hop_bytes must be >= 0 not ", hop));
+    const auto encoding = init.Attr<std::string>("encoding");
+    if (encoding == "ZLIB")
+      compression = Compression::kZlib;
+    else if (!encoding.empty())
+      init.Fail(errors::InvalidArgument("Invalid encoding type: ", encoding));
+  }
+  StatusOr<NextRecord> operator()(const std::string& unit) const {
+    ASSIGN_OR_RETURN(std::shared_ptr<InputStream> stream, InputStream::Open(unit, compression));
+    RETURN_IF_ERROR(stream->Skip(static_cast<uint64_t>(header)));
+    auto ahead = std::make_shared<std::string>();  // what was read and not yet left behind
+    auto number = std::make_shared<int64_t>(0);
+    return NextRecord([stream, ahead, number, unit, f = *this](std::string* key, std::string* value) -> Status {
+      if (*number > 0) {
+        const uint64_t hop = static_cast<uint64_t>(f.hop > 0 ? f.hop : f.record);
+        const uint64_t held = std::min<uint64_t>(hop, ahead->size());
+        ahead->erase(0, held);
+        RETURN_IF_ERROR(stream->Skip(hop - held));
+      }
+      const uint64_t wanted = static_cast<uint64_t>(f.record) + static_cast<uint64_t>(f.footer);
+      if (ahead->size() < wanted) RETURN_IF_ERROR(stream->Read(wanted - ahead->size(), ahead.get()));
+      if (ahead->size() < wanted) return errors::OutOfRange("eof");
+      *key = absl::StrCat(unit, ":", (*number)++);
+      value->assign(*ahead, 0, static_cast<size_t>(f.record));
+      return OkStatus();
+    });
+  }
+  int64_t header, record, footer, hop;
+  Compression compression = Compression::kNone;
+};
+
+// Finds the reader of this name, or makes it.
+template <typename Open, bool kRef>
+class ReaderHandle final : public Kernel {
+ public:
+  explicit ReaderHandle(KernelInit& init)
+      : container_(init.Attr<std::string>("container")), name_(init.Attr<std::string>("shared_name")), open_(init) {
+    if (name_.empty()) name_ = init.node_name();
+  }
+  Status Compute(KernelContext& ctx) override {
+    ASSIGN_OR_RETURN(Ref<Reader> reader,
+                     ctx.resources()->LookupOrCreate<Reader>(container_, name_, [&]() -> StatusOr<Ref<Reader>> {
+                       return MakeRef<Reader>(name_, OpenUnit(open_));
+                     }));
+    if (kRef)
+      ctx.set_output_ref(0, MakeStringHandle(container_, name_));
+    else
+      ctx.set_output(0, MakeHandle(*ctx.device(), container_, name_, "tensorflow::ReaderInterface", std::move(reader)));
+    return OkStatus();
+  }
+
+ private:
+  const std::string container_;
+  std::string name_;
+  const Open open_;
+};
+
+#define NAMES .Attr("container: string = ''").Attr("shared_name: string = ''")
+// Under both names: with a resource handle, and the older one with a handle of strings.
+#define READER(Name, Open, attrs, doc)                       \
+  OP(Name "V2")                                              \
+      .Output("reader_handle: resource") attrs.Stateful()    \
+      .Shape(ScalarShape)                                    \
+      .NotDifferentiable()                                   \
+      .Cpu<ReaderHandle<Open, false>>()                      \
+      .Doc(doc);                                             \
+  OP(Name)                                                   \
+      .Output("reader_handle: Ref(string)") attrs.Stateful() \
+      .Shape(HandleShape)                                    \
+      .NotDifferentiable()                                   \
+      .Cpu<ReaderHandle<Open, true>>()                       \
+      .Doc(doc)
+
+Status HandleShape(ShapeContext& c) {
+  c.set_output(0, PartialShape({2}));
+  return OkStatus();
+}
+
+READER("TFRecordReader", TfRecord, NAMES.Attr("compression_type: string = ''"), "Reads the records of TFRecord files.");
+READER("TextLineReader", TextLine, .Attr("skip_header_lines: int = 0") NAMES, "Reads the lines of text files.");
+READER("WholeFileReader", WholeFile, NAMES, "Reads each file as one record.");
+READER("IdentityReader", Identity, NAMES, "Gives each work unit as its record.");
+OP("FixedLengthRecordReaderV2")
+    .Output("reader_handle: resource")
+    .Attr("header_bytes: int = 0")
+    .Attr("record_bytes: int")
+    .Attr("footer_bytes: int = 0")
+    .Attr("hop_bytes: int = 0") NAMES.Attr("encoding: string = ''")
+    .Stateful()
+    .Shape(ScalarShape)
+    .NotDifferentiable()
+    .Cpu<ReaderHandle<FixedLength, false>>()
+    .Doc("Reads records of one size.");
+#undef READER
+#undef NAMES
+
+}  // namespace
+}  // namespace millstream

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "millstream/framework/op.h"
+#include "millstream/ops/data/dataset.h"
+#include "millstream/ops/flow/handle.h"
+#include "millstream/ops/reader/reader.h"
+
+namespace millstream {
+namespace {
+
+// A file is read for as long as a few records take; on the pool, not on the executor's path.
+class ReaderRead final : public AsyncKernel {
+ public:
+  explicit ReaderRead(KernelInit&) {}
+  void ComputeAsync(KernelContext& ctx, Done done) override {
+    StatusOr<Ref<Reader>> reader = HandleInput<Reader>(ctx, 0);
+    if (!reader.ok()) return done(reader.status());
+    StatusOr<Ref<Queue>> queue = HandleInput<Queue>(ctx, 1);
+    if (!queue.ok()) return done(queue.status());
+    (*reader)->Read(*queue, 1, {ctx.cancellation(), ctx.step().pool},
+                    [&ctx, done = std::move(done)](StatusOr<Reader::Records> records) {
+                      if (!records.ok()) return done(records.status());
+                      ctx.set_output(0, Tensor::Scalar(records->front().first));
+                      ctx.set_output(1, Tensor::Scalar(records->front().second));
+                      done(OkStatus());
+                    });
+  }
+};
+
+class ReaderReadUpTo final : public AsyncKernel {
+ public:
+  explicit ReaderReadUpTo(KernelInit&) {}
+  void ComputeAsync(KernelContext& ctx, Done done) override {
+    StatusOr<Ref<Reader>> reader = HandleInput<Reader>(ctx, 0);
+    if (!reader.ok()) return done(reader.status());
+    StatusOr<Ref<Queue>> queue = HandleInput<Queue>(ctx, 1);
+    if (!queue.ok()) return done(queue.status());
+    const StatusOr<int64_t> wanted = ScalarInput<int64_t>(ctx, 2, "num_records");
+    if (!wanted.ok()) return done(wanted.status());
+    if (*wanted <= 0) return done(errors::InvalidArgument("num_records must be positive, got ", *wanted));
+    (*reader)->Read(*queue, *wanted, {ctx.cancellation(), ctx.step().pool},
+                    [&ctx, done = std::move(done)](StatusOr<Reader::Records> records) {
+                      done(records.ok() ? SetOutputs(ctx, *std::move(records)) : records.status());
+                    });
+  }
+
+ private:
+  static Status SetOutputs(KernelContext& ctx, Reader::Records records) {
+    const Shape shape({static_cast<int64_t>(records.size())});
+    ASSIGN_OR_RETURN(Tensor * keys, ctx.AllocateOutput(0, shape));
+    ASSIGN_OR_RETURN(Tensor * values, ctx.AllocateOutput(1, shape));
+    for (size_t i = 0; i < records.size(); ++i) {
+      keys->data<std::string>()[i] = std::move(records[i].first);
+      values->data<std::string>()[i] = std::move(records[i].second);
+    }
+    return OkStatus();
+  }
+};
+
+Status NumRecordsCpu(KernelContext& ctx) {
+  ASSIGN_OR_RETURN(Ref<Reader> reader, HandleInput<Reader>(ctx, 0));
+  ctx.set_output(0, Tensor::Scalar<int64_t>(reader->records_produced()));
+  return OkStatus();
+}
+
+Status NumUnitsCpu(KernelContext& ctx) {
+  ASSIGN_OR_RETURN(Ref<Reader> reader, HandleInput<Reader>(ctx, 0));
+  ctx.set_output(0, Tensor::Scalar<int64_t>(reader->units_completed()));
+  return OkStatus();
+}
+
+Status ResetCpu(KernelContext& ctx) {
+  ASSIGN_OR_RETURN(Ref<Reader> reader, HandleInput<Reader>(ctx, 0));
+  return reader->Reset();
+}
+
+Status UpToShape(ShapeContext& c) {
+  c.set_output(0, PartialShape({-1}));
+  c.set_output(1, PartialShape({-1}));
+  return OkStatus();
+}
+
+// Each op with a resource handle, and under its older name with a handle of strings.
+#define READER_OP(Name, handle2, handle1, spec, shape, kernel, doc)                                           \
+  OP(Name "V2").Input("reader_handle: resource") handle2 spec.Stateful().Shape(shape).NotDifferentiable().Cpu \
+      kernel.Doc(doc);                                                                                        \
+  OP(Name).Input("reader_handle: Ref(string)") handle1 spec.Shape(shape).NotDifferentiable().Cpu kernel.Doc(doc)
+#define QUEUE2 .Input("queue_handle: resource")
+#define QUEUE1 .Input("queue_handle: Ref(string)")
+READER_OP("ReaderRead", QUEUE2, QUEUE1, .Output("key: string").Output("value: string"), ScalarShape, <ReaderRead>(),
+          "The next record of a reader, which takes its work from a queue.");
+READER_OP("ReaderReadUpTo", QUEUE2, QUEUE1,
+          .Input("num_records: int64").Output("keys: string").Output("values: string"), UpToShape, <ReaderReadUpTo>(),
+          "The next records of a reader, at least one and at most so many.");
+READER_OP("ReaderNumRecordsProduced", , , .Output("records_produced: int64"), ScalarShape, (NumRecordsCpu),
+          "How many records a reader has given.");
+READER_OP("ReaderNumWorkUnitsCompleted", , , .Output("units_completed: int64"), ScalarShape, (NumUnitsCpu),
+          "How many work units a reader has finished.");
+READER_OP("ReaderReset", , , , NoOutputs, (ResetCpu), "Puts a reader back to its beginning.");
+#undef QUEUE1
+#undef QUEUE2
+#undef READER_OP
+
+}  // namespace
+}  // namespace millstream
