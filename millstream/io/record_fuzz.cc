@@ -2,6 +2,7 @@
 // Bytes as a TFRecord file, plain and packed: nothing crashes, and reading ends.
 #include <unistd.h>
 
+#include <filesystem>
 #include <fstream>
 
 #include "millstream/base/logging.h"
@@ -9,7 +10,7 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace millstream;  // NOLINT(google-build-using-namespace)
-  static const std::string path = "/tmp/record_fuzz_" + std::to_string(getpid());
+  static const std::string path = std::filesystem::temp_directory_path() / ("record_fuzz_" + std::to_string(getpid()));
   std::ofstream(path, std::ios::binary).write(reinterpret_cast<const char*>(data), static_cast<std::streamsize>(size));
   for (const Compression compression : {Compression::kNone, Compression::kGzip, Compression::kZlib}) {
     auto reader = RecordReader::Open(path, compression);

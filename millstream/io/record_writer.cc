@@ -3,10 +3,16 @@
 
 #include <zlib.h>
 
-#include "absl/base/internal/endian.h"
 #include "millstream/io/crc32c.h"
 
 namespace millstream {
+namespace {
+
+void StoreLittle(uint64_t value, int bytes, char* out) {
+  for (int i = 0; i < bytes; ++i) out[i] = static_cast<char>(value >> (8 * i) & 0xff);
+}
+
+}  // namespace
 
 struct RecordWriter::Packer {
   z_stream z{};
@@ -60,9 +66,9 @@ Status RecordWriter::Put(absl::string_view bytes) {
 Status RecordWriter::Write(absl::string_view record) {
   if (file_ == nullptr) return errors::FailedPrecondition("The record writer is closed");
   char header[12], footer[4];
-  absl::little_endian::Store64(header, record.size());
-  absl::little_endian::Store32(header + 8, MaskCrc(Crc32c({header, 8})));
-  absl::little_endian::Store32(footer, MaskCrc(Crc32c(record)));
+  StoreLittle(record.size(), 8, header);
+  StoreLittle(MaskCrc(Crc32c({header, 8})), 4, header + 8);
+  StoreLittle(MaskCrc(Crc32c(record)), 4, footer);
   RETURN_IF_ERROR(Put({header, sizeof(header)}));
   RETURN_IF_ERROR(Put(record));
   return Put({footer, sizeof(footer)});

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <thread>
 
+#include "millstream/graph/export.h"
 #include "millstream/graph/scope.h"
+#include "millstream/proto/graph.pb.h"
 #include "millstream/runtime/session.h"
 
 namespace millstream {
@@ -126,6 +130,96 @@ TEST_F(DatasetTest, TypesOfIteratorAndDatasetMustFit) {
   Iterate(Range(3), AttrValue::Shapes{PartialShape({2})});
   EXPECT_TRUE(absl::IsInvalidArgument(Start()));
 }
+
+constexpr char kDivide[] = R"pb(
+  signature {
+    name: "divide"
+    input_arg { name: "x" type: DT_INT64 }
+    input_arg { name: "numerator" type: DT_INT64 }
+    output_arg { name: "y" type: DT_INT64 }
+  }
+  node_def {
+    name: "quotient"
+    op: "FloorDiv"
+    input: "numerator"
+    input: "x"
+    attr {
+      key: "T"
+      value { type: DT_INT64 }
+    }
+  }
+  ret { key: "y" value: "quotient:z:0" }
+)pb";
+
+class MapTest : public DatasetTest, public ::testing::WithParamInterface<const char*> {
+ protected:
+  // numerator / x for the elements of `input`.
+  Output Divide(Output input) {
+    std::vector<Output> inputs = {input, s_.Const<int64_t>(60)};
+    const bool parallel = std::string(GetParam()) == "ParallelMapDatasetV2";
+    if (parallel) inputs.push_back(s_.Const<int64_t>(3));
+    return s_.Op(GetParam(), inputs,
+                 {{"f", NameAttrList{"divide", {}}},
+                  {"Targuments", kTypes},
+                  {"output_types", kTypes},
+                  {"output_shapes", kShapes}});
+  }
+  void StartWithFunctions(Output dataset) {
+    Iterate(dataset);
+    proto::GraphDef def;
+    ASSERT_TRUE(ExportGraph(*s_.graph(), &def).ok());
+    ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(kDivide, def.mutable_library()->add_function()));
+    session_ = *NewSession();
+    ASSERT_TRUE(session_->Create(def).ok());
+    ASSERT_TRUE(Start().ok());
+  }
+};
+
+// The error is that of its element alone, also where calls run ahead in the background.
+TEST_P(MapTest, GoesOnAfterAnError) {
+  for (const bool prefetch : {false, true}) {
+    s_ = Scope::Root();
+    Output divided = Divide(Range(4));
+    StartWithFunctions(prefetch ? Counted("PrefetchDataset", divided, 2) : divided);
+    const Status status = Next().status();
+    EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+    for (const int64_t want : {60, 30, 20}) {
+      const StatusOr<int64_t> got = Next();
+      ASSERT_TRUE(got.ok()) << got.status();
+      EXPECT_EQ(*got, want);
+    }
+    EXPECT_TRUE(absl::IsOutOfRange(Next().status()));
+  }
+}
+
+TEST_P(MapTest, ManyStepsShareAnIterator) {
+  constexpr int64_t kElements = 300;
+  StartWithFunctions(Counted("PrefetchDataset", Divide(Counted("SkipDataset", Range(kElements + 1), 1)), 5));
+  std::atomic<int64_t> sum = 0, count = 0;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&] {
+      for (StatusOr<int64_t> got = Next(); got.ok(); got = Next()) sum += *got, ++count;
+    });
+  }
+  for (std::thread& t : threads) t.join();
+  int64_t want = 0;
+  for (int64_t x = 1; x <= kElements; ++x) want += 60 / x;
+  EXPECT_EQ(count, kElements);
+  EXPECT_EQ(sum, want);
+}
+
+TEST_P(MapTest, SessionsEndWhileCallsRun) {
+  for (int i = 0; i < 20; ++i) {
+    s_ = Scope::Root();
+    Output endless = Divide(Counted("RepeatDataset", Counted("SkipDataset", Range(5), 1), -1));
+    StartWithFunctions(Counted("PrefetchDataset", endless, 100));
+    EXPECT_EQ(*Next(), 60);
+    session_.reset();
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, MapTest, ::testing::Values("MapDataset", "ParallelMapDatasetV2"));
 
 }  // namespace
 }  // namespace millstream
