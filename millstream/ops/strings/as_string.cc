@@ -40,9 +40,6 @@ class AsString final : public Kernel {
     }
     if (!floating && precision >= 0)
       init.Fail(errors::InvalidArgument("precision not supported for datatype ", DTypeName(type)));
-    if (type == DType::kBool && (width >= 0 || !fill.empty())) {
-      init.Fail(errors::InvalidArgument("width and fill not supported for datatype ", DTypeName(type)));
-    }
     if (!fill.empty() && std::string(" +-0#").find(fill[0]) == std::string::npos) {
       init.Fail(errors::InvalidArgument("Fill argument not supported: \"", fill, "\""));
     }

@@ -29,8 +29,8 @@ std::string EncodeWav(const float* samples, int64_t frames, int64_t channels, ui
   wav += "data";
   PutLittle(data_bytes, 4, &wav);
   for (int64_t i = 0; i < frames * channels; ++i) {
-    const float v = std::isnan(samples[i]) ? 0 : std::clamp(samples[i], -1.0f, 1.0f);
-    PutLittle(static_cast<uint32_t>(static_cast<int32_t>(std::lround(v * 32767.0f))), 2, &wav);
+    const float v = std::isnan(samples[i]) ? 0 : std::clamp(std::round(samples[i] * 32768.0f), -32768.0f, 32767.0f);
+    PutLittle(static_cast<uint32_t>(static_cast<int32_t>(v)), 2, &wav);
   }
   return wav;
 }
@@ -63,8 +63,8 @@ class AudioSummary final : public Kernel {
       out->set_num_channels(channels);
       out->set_length_frames(frames);
       out->set_content_type("audio/wav");
-      out->set_encoded_audio_string(EncodeWav(audio.data<float>() + i * frames * channels, frames, channels,
-                                              static_cast<uint32_t>(std::lround(rate))));
+      out->set_encoded_audio_string(
+          EncodeWav(audio.data<float>() + i * frames * channels, frames, channels, static_cast<uint32_t>(rate)));
     }
     return OutputSummary(ctx, summary);
   }
