@@ -190,6 +190,9 @@ Status MergeBundles(const std::vector<std::string>& prefixes, const std::string&
   for (const std::string& prefix : prefixes) {
     StatusOr<std::string> bytes = ReadFile(prefix + ".index");
     if (!bytes.ok() && allow_missing && absl::IsNotFound(bytes.status())) continue;
+    if (absl::IsNotFound(bytes.status())) {
+      return errors::InvalidArgument("allow_missing_files was set to false and ", prefix, " did not exist.");
+    }
     RETURN_IF_ERROR(bytes.status());
     Part part{prefix, {}, 0};
     ASSIGN_OR_RETURN(part.table, DecodeTable(*bytes, prefix + ".index"));

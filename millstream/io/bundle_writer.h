@@ -40,8 +40,8 @@ class BundleWriter {
   std::map<std::string, std::unique_ptr<Entry>> entries_;
 };
 
-// Joins checkpoints written by several tasks into one: moves their data files, merges their indexes. NotFound if one is missing,
-// unless `allow_missing`.
+// Joins checkpoints written by several tasks into one: moves their data files, merges their indexes. InvalidArgument if one is
+// missing, unless `allow_missing`.
 Status MergeBundles(const std::vector<std::string>& prefixes, const std::string& merged_prefix, bool allow_missing);
 
 std::string BundleDataPath(const std::string& prefix, int shard, int num_shards);
