@@ -12,7 +12,6 @@ cd "$(dirname "$0")/.."
 
 tools="g++ make git cmake ninja-build ccache mold python3"
 wire="libprotobuf-dev protobuf-compiler libgrpc++-dev protobuf-compiler-grpc libabsl-dev"
-numbers="libdnnl-dev ocl-icd-opencl-dev"
 files="libleveldb-dev libsnappy-dev libre2-dev zlib1g-dev"
 program="nlohmann-json3-dev libcli11-dev libspdlog-dev"
 tests="libgtest-dev libgmock-dev libbenchmark-dev"
@@ -53,7 +52,7 @@ install_python() {
 
 # shellcheck disable=SC2086  # lists of words
 case ${1:-build} in
-  build) install_packages $tools $wire $numbers $files $program $tests ;;
+  build) install_packages $tools $wire $files $program $tests ;;
   lint) install_packages clang-format clang-tidy ;;
   fuzz) install_packages clang libclang-rt-14-dev libomp-dev ;;
   interop)

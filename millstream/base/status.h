@@ -50,8 +50,8 @@ inline Status WithContext(const Status& status, absl::string_view context) {
 
 #define RETURN_IF_ERROR(expr)                                          \
   do {                                                                 \
-    if (::millstream::Status status_ = (expr); !status_.ok()) [[unlikely]] \
-      return status_;                                                  \
+    if (::millstream::Status returned_status = (expr); !returned_status.ok()) [[unlikely]] \
+      return returned_status;                                          \
   } while (false)
 
 #define MILLSTREAM_CONCAT_INNER_(a, b) a##b

@@ -30,8 +30,12 @@ Tensor KernelContext::TakeInput(int i) {
 }
 
 StatusOr<Tensor*> KernelContext::AllocateOutput(int i, const Shape& shape) {
-  ASSIGN_OR_RETURN(f_.outputs[i].tensor, Tensor::Make(output_dtype(i), shape, f_.device->allocator()));
-  return &f_.outputs[i].tensor;
+  Tensor& out = f_.outputs[i].tensor;
+  if (!out.Allocate(output_dtype(i), shape, f_.device->allocator())) [[unlikely]] {
+    return errors::ResourceExhausted("OOM when allocating tensor with shape", shape.ToString(), " and type ",
+                                     DTypeName(output_dtype(i)), " on ", f_.device->name());
+  }
+  return &out;
 }
 
 StatusOr<Tensor*> KernelContext::ForwardOrAllocate(std::initializer_list<int> candidates, int i, const Shape& shape) {

@@ -8,6 +8,11 @@ namespace {
 
 using FedMap = std::unordered_map<Output, Node*, OutputHash>;
 
+// A placeholder that is fed need not run: who waits for it waits for nothing.
+bool IsFedPlaceholder(Node* node, const FedMap& fed) {
+  return (node->Is("Placeholder") || node->Is("PlaceholderV2")) && fed.contains(Output(node, 0));
+}
+
 // Marks everything that must run. Iterative: graphs are deeper than stacks.
 std::vector<bool> Reachable(const Graph& graph, const FedMap& fed, const std::vector<Output>& fetches,
                             const std::vector<Node*>& targets) {
@@ -24,7 +29,7 @@ std::vector<bool> Reachable(const Graph& graph, const FedMap& fed, const std::ve
     const Node* node = stack.back();
     stack.pop_back();
     for (const Output& in : node->inputs()) if (fed.empty() || !fed.contains(in)) visit(in.node);
-    for (const Node* in : node->control_inputs()) visit(in);
+    for (Node* in : node->control_inputs()) if (!IsFedPlaceholder(in, fed)) visit(in);
   }
   return needed;
 }
@@ -77,7 +82,7 @@ StatusOr<PrunedGraph> Prune(const Graph& graph, const std::vector<Output>& feeds
     for (const Output& in : node->inputs()) inputs.push_back(mapped(in));
     std::vector<Node*> control;
     control.reserve(node->control_inputs().size());
-    for (const Node* in : node->control_inputs()) control.push_back(twin[in->id()]);
+    for (Node* in : node->control_inputs()) if (!IsFedPlaceholder(in, fed)) control.push_back(twin[in->id()]);
     out.graph->SetInputs(twin[node->id()], std::move(inputs));
     out.graph->SetControlInputs(twin[node->id()], std::move(control));
   }

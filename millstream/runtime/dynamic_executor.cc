@@ -170,7 +170,7 @@ class DynamicRun {
     if (node.fetched) KeepFetchedValues(*plan_, node, outputs).IgnoreError();
     for (int i = 0; i < node.num_outputs; ++i) {
       if (plan_->slot_uses[node.outputs + i] == 0) {
-        outputs[i].tensor = Tensor();
+        outputs[i].tensor.Reset();
         outputs[i].ref = nullptr;
       }
     }

@@ -59,7 +59,7 @@ Status TakeResults(const Plan& plan, std::span<const Tensor> args, Entry* slots,
   }
   for (const int32_t slot : plan.ret_slots) {
     if (slot >= 0 && slot < Plan::kArgResult) {
-      slots[slot].tensor = Tensor();
+      slots[slot].tensor.Reset();
       slots[slot].ref = nullptr;
     }
   }
@@ -109,7 +109,7 @@ Status RunNodes(const Plan& plan, const StepContext& step, Entry* slots) {
       Entry& e = outputs[i];
       if (!e.tensor.IsInitialized() && !e.ref) [[unlikely]] return CheckOutputs(node, outputs);
       if (e.uses.load(std::memory_order_relaxed) == 0) {
-        e.tensor = Tensor();
+        e.tensor.Reset();
         e.ref = nullptr;
       }
     }

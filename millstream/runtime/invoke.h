@@ -32,8 +32,8 @@ Status CheckOutputs(const PlanNode& node, const Entry* outputs);
 inline void ReleaseInput(Entry* e) {
   // A sole consumer needs no atomic decrement.
   if (e->uses.load(std::memory_order_relaxed) == 1 || e->uses.fetch_sub(1, std::memory_order_acq_rel) == 1) {
-    e->tensor = Tensor();
-    e->ref = nullptr;
+    e->tensor.Reset();
+    if (e->ref) [[unlikely]] e->ref = nullptr;
   }
 }
 

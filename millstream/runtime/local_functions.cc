@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "millstream/graph/function_gradients.h"
 #include "millstream/runtime/executor.h"
 
 namespace millstream {
@@ -43,6 +44,15 @@ StatusOr<PrunedGraph> PruneBody(const FunctionBody& body) {
   return pruned;
 }
 
+// "SymbolicGradient" with an attribute f stands for the gradient of f.
+StatusOr<FunctionBody> InstantiateBody(const FunctionLibrary& library, const NameAttrList& function) {
+  if (function.name != "SymbolicGradient" || library.Find(function.name) != nullptr) return library.Instantiate(function);
+  for (const auto& [name, value] : function.attrs) {
+    if (const auto* f = value.get<NameAttrList>(); name == "f" && f != nullptr) return GradientBody(library, *f);
+  }
+  return errors::InvalidArgument("SymbolicGradient needs a function as its attribute f");
+}
+
 }  // namespace
 
 StatusOr<std::shared_ptr<CompiledFunction>> LocalFunctions::Instantiate(const NameAttrList& function) {
@@ -59,7 +69,7 @@ StatusOr<std::shared_ptr<CompiledFunction>> LocalFunctions::Instantiate(const Na
 }
 
 StatusOr<std::shared_ptr<CompiledFunction>> LocalFunctions::Compile(const NameAttrList& function, const std::string& key) {
-  ASSIGN_OR_RETURN(FunctionBody body, library_->Instantiate(function));
+  ASSIGN_OR_RETURN(FunctionBody body, InstantiateBody(*library_, function));
   ASSIGN_OR_RETURN(PrunedGraph pruned, PruneBody(body));
   RETURN_IF_ERROR(prepare_(&pruned));
   CompileOptions options = compile_;

@@ -12,6 +12,7 @@
 #include "millstream/graph/import.h"
 #include "millstream/graph/placement.h"
 #include "millstream/proto/config.pb.h"
+#include "millstream/proto/function.pb.h"
 #include "millstream/proto/graph.pb.h"
 #include "millstream/runtime/executor.h"
 #include "millstream/runtime/step_stats.h"
@@ -134,6 +135,11 @@ Status LocalSession::Extend(const proto::GraphDef& graph) {
 Status LocalSession::Extend(const Graph& graph) {
   MutexLock lock(graph_mu_);
   created_ = true;
+  if (graph.library() != nullptr && graph.library() != library_) {
+    proto::FunctionDefLibrary functions;
+    graph.library()->ToProto(&functions);
+    RETURN_IF_ERROR(library_->AddLibrary(functions));
+  }
   const int first = graph_->id_limit();
   std::vector<Node*> twin(static_cast<size_t>(graph.id_limit()), nullptr);
   std::vector<const Node*> fresh;

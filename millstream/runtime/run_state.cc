@@ -12,7 +12,7 @@ RunState::~RunState() = default;
 
 void RunState::Clear() {
   for (int32_t i = 0; i < num_slots; ++i) {
-    slots[i].tensor = Tensor();
+    slots[i].tensor.Reset();
     slots[i].ref = nullptr;
     slots[i].dead = false;
   }

@@ -35,25 +35,10 @@ Shape::Shape(std::span<const int64_t> dims) {
   Assign(dims, n);
 }
 
-Shape::Shape(Shape&& o) noexcept : num_elements_(o.num_elements_), rank_(o.rank_) {
-  std::memcpy(inline_, o.inline_, sizeof(inline_));
-  o.rank_ = 0;
-  o.num_elements_ = 1;
-}
-
-Shape& Shape::operator=(const Shape& o) {
+Shape& Shape::AssignSlow(const Shape& o) {
   if (this == &o) return *this;
   if (rank_ > kInline) delete[] heap_;
   Assign(o.dims(), o.num_elements_);
-  return *this;
-}
-
-Shape& Shape::operator=(Shape&& o) noexcept {
-  if (this == &o) return *this;
-  if (rank_ > kInline) delete[] heap_;
-  std::memcpy(inline_, o.inline_, sizeof(inline_));
-  num_elements_ = std::exchange(o.num_elements_, 1);
-  rank_ = std::exchange(o.rank_, 0);
   return *this;
 }
 

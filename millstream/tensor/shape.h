@@ -3,6 +3,7 @@
 #define MILLSTREAM_TENSOR_SHAPE_H_
 
 #include <cstdint>
+#include <cstring>
 #include <initializer_list>
 #include <memory>
 #include <span>
@@ -24,10 +25,28 @@ class Shape {
   Shape(std::initializer_list<int64_t> dims) : Shape(std::span(dims.begin(), dims.size())) {}
   explicit Shape(std::span<const int64_t> dims);
   explicit Shape(const std::vector<int64_t>& dims) : Shape(std::span<const int64_t>(dims)) {}
-  Shape(const Shape& o) { Assign(o.dims(), o.num_elements_); }
-  Shape(Shape&& o) noexcept;
-  Shape& operator=(const Shape& o);
-  Shape& operator=(Shape&& o) noexcept;
+  Shape(const Shape& o) {
+    if (o.rank_ > kInline) [[unlikely]] Assign(o.dims(), o.num_elements_);
+    else CopyInline(o);
+  }
+  Shape(Shape&& o) noexcept {
+    CopyInline(o);
+    o.rank_ = 0;
+    o.num_elements_ = 1;
+  }
+  Shape& operator=(const Shape& o) {
+    if (rank_ > kInline || o.rank_ > kInline) [[unlikely]] return AssignSlow(o);
+    CopyInline(o);
+    return *this;
+  }
+  Shape& operator=(Shape&& o) noexcept {
+    if (this == &o) return *this;
+    if (rank_ > kInline) [[unlikely]] delete[] heap_;
+    CopyInline(o);
+    o.rank_ = 0;
+    o.num_elements_ = 1;
+    return *this;
+  }
   ~Shape() { if (rank_ > kInline) [[unlikely]] delete[] heap_; }
 
   // InvalidArgument for negative sizes, more than 254 dimensions, or a product that overflows.
@@ -62,6 +81,9 @@ class Shape {
   const int64_t* data() const { return rank_ <= kInline ? inline_ : heap_; }
   int64_t* data() { return rank_ <= kInline ? inline_ : heap_; }
   void Assign(std::span<const int64_t> dims, int64_t num_elements);
+  Shape& AssignSlow(const Shape& o);
+  // All of it as one block: shapes are copied several times for each op of a step.
+  void CopyInline(const Shape& o) { std::memcpy(static_cast<void*>(this), &o, sizeof(Shape)); }
   void Recount();
 
   union {

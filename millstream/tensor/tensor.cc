@@ -10,21 +10,23 @@
 
 namespace millstream {
 
+bool Tensor::Allocate(DType dtype, const Shape& shape, Allocator* allocator) {
+  // Object types are at most 256 bytes; 2^46 elements of any type exceed every machine.
+  Buffer* buffer = shape.num_elements() > (int64_t{1} << 46) ? nullptr : Buffer::Allocate(allocator, dtype, shape.num_elements());
+  buffer_ = Ref<Buffer>::Adopt(buffer);
+  if (buffer == nullptr) return false;
+  data_ = buffer->data();
+  shape_ = shape;
+  dtype_ = dtype;
+  return true;
+}
+
 StatusOr<Tensor> Tensor::Make(DType dtype, const Shape& shape, Allocator* allocator) {
   if (!IsKnown(dtype)) return errors::InvalidArgument("No tensor can hold type ", DTypeName(dtype));
-  // Object types are at most 256 bytes; 2^48 elements of any type exceed every machine.
-  Buffer* buffer = shape.num_elements() > (int64_t{1} << 46)
-                       ? nullptr
-                       : Buffer::Allocate(allocator, dtype, shape.num_elements());
-  if (buffer == nullptr) {
-    return errors::ResourceExhausted("OOM when allocating tensor with shape", shape.ToString(), " and type ",
-                                     DTypeName(dtype));
-  }
   Tensor t;
-  t.buffer_ = Ref<Buffer>::Adopt(buffer);
-  t.data_ = buffer->data();
-  t.shape_ = shape;
-  t.dtype_ = dtype;
+  if (!t.Allocate(dtype, shape, allocator)) {
+    return errors::ResourceExhausted("OOM when allocating tensor with shape", shape.ToString(), " and type ", DTypeName(dtype));
+  }
   return t;
 }
 

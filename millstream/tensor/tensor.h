@@ -26,6 +26,14 @@ class Tensor {
   Tensor(DType dtype, const Shape& shape);
   // ResourceExhausted if the memory cannot be had. REQUIRES: IsKnown(dtype).
   static StatusOr<Tensor> Make(DType dtype, const Shape& shape, Allocator* allocator = HostAllocator());
+  // Make() in place: false, leaving this tensor without a buffer, if the memory cannot be had. REQUIRES: IsKnown(dtype).
+  bool Allocate(DType dtype, const Shape& shape, Allocator* allocator);
+  // Lets go of the buffer. Cheaper than assigning Tensor(): the shape is left as it was and means nothing.
+  void Reset() {
+    buffer_ = nullptr;
+    data_ = nullptr;
+    dtype_ = DType::kInvalid;
+  }
   // A view of `bytes` of someone else's memory. REQUIRES: plain type; the sizes match.
   static Tensor Wrap(DType dtype, const Shape& shape, void* data, std::function<void()> release);
 

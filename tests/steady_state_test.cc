@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// A training step that has run a few times takes no fresh memory: no page fault, and a number of heap allocations that
+// does not grow with the number of ops. Counts, not times.
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <new>
+
+#include "millstream/graph/gradient.h"
+#include "millstream/graph/scope.h"
+#include "millstream/runtime/session.h"
+#include "millstream/tensor/allocator.h"
+
+namespace {
+std::atomic<int64_t> heap_allocations{0};
+}
+
+// Every allocation of the library and of this program comes through here. (Sanitizers bring their own.)
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+void* operator new(size_t bytes) {
+  heap_allocations.fetch_add(1, std::memory_order_relaxed);
+  if (void* p = std::malloc(bytes)) return p;
+  throw std::bad_alloc();
+}
+void operator delete(void* p) noexcept { std::free(p); }
+void operator delete(void* p, size_t) noexcept { std::free(p); }
+#endif
+
+namespace millstream {
+namespace {
+
+// A stack of dense layers with softmax loss and plain gradient descent.
+struct Net {
+  Scope s = Scope::Root();
+  std::string train;
+
+  explicit Net(int layers) {
+    constexpr int64_t kWidth = 64;
+    Output x = s.WithOpName("x").Op("Placeholder", {}, {{"dtype", DType::kFloat}});
+    Output y = s.WithOpName("y").Op("Placeholder", {}, {{"dtype", DType::kFloat}});
+    std::vector<Output> variables;
+    std::vector<Node*> inits;
+    const auto variable = [&](const Shape& shape) {
+      Output v = s.Op("VariableV2", {}, {{"shape", PartialShape(shape)}, {"dtype", DType::kFloat}});
+      Tensor start(DType::kFloat, shape);
+      for (int64_t i = 0; i < start.num_elements(); ++i) start.data<float>()[i] = 0.01f * static_cast<float>(i % 7);
+      inits.push_back(s.Add("Assign", {v, s.Const(start)}));
+      variables.push_back(v);
+      return s.Op("Identity", {v});
+    };
+    for (int i = 0; i < layers; ++i) {
+      x = s.Op("Relu", {s.Op("BiasAdd", {s.Op("MatMul", {x, variable(Shape({kWidth, kWidth}))}), variable(Shape({kWidth}))})});
+    }
+    Output loss = s.Op("Mean", {s.Op("SoftmaxCrossEntropyWithLogits", {x, y}), s.Constant({0})});
+    std::vector<Grad> grads;
+    const Status added = AddSymbolicGradients(s, {loss}, variables, {}, &grads);
+    EXPECT_TRUE(added.ok()) << added;
+    std::vector<Node*> updates;
+    for (size_t i = 0; i < variables.size(); ++i) {
+      updates.push_back(s.Add("ApplyGradientDescent", {variables[i], s.Const(0.1f), grads[i].dense}));
+    }
+    s.WithOpName("init").WithControlDependencies(inits).Add("NoOp", {});
+    s.WithOpName("train").WithControlDependencies(updates).Add("NoOp", {});
+    EXPECT_TRUE(s.ok()) << s.status();
+  }
+};
+
+struct Counts {
+  int64_t heap = 0;    // per step
+  int64_t faults = 0;  // of all steps
+  int64_t system = 0;  // blocks that the tensor allocator took from the system
+};
+
+Counts CountSteps(int layers, int steps) {
+  const Net net(layers);
+  auto session = NewSession();
+  EXPECT_TRUE((*session)->Extend(*net.s.graph()).ok());
+  std::vector<Tensor> out;
+  EXPECT_TRUE((*session)->Run({}, {}, {"init"}, &out).ok());
+  auto train = (*session)->MakeCallable({"x:0", "y:0"}, {}, {"train"});
+  EXPECT_TRUE(train.ok()) << train.status();
+  const std::vector<Tensor> args = [] {
+    std::vector<Tensor> tensors;
+    for (int k = 0; k < 2; ++k) {
+      Tensor t(DType::kFloat, Shape({128, 64}));
+      for (int64_t i = 0; i < t.num_elements(); ++i) t.data<float>()[i] = k == 0 ? 0.1f : (i % 64 == 0 ? 1.0f : 0.0f);
+      tensors.push_back(t);
+    }
+    return tensors;
+  }();
+  for (int i = 0; i < 50; ++i) EXPECT_TRUE((*session)->RunCallable(*train, args, &out).ok());
+  rusage before, after;
+  getrusage(RUSAGE_SELF, &before);
+  const int64_t heap = heap_allocations.load();
+  const int64_t system = HostAllocator()->stats().system_allocations;
+  for (int i = 0; i < steps; ++i) {
+    const Status ran = (*session)->RunCallable(*train, args, &out);
+    if (!ran.ok()) ADD_FAILURE() << ran;
+  }
+  getrusage(RUSAGE_SELF, &after);
+  Counts counts;
+  counts.heap = (heap_allocations.load() - heap) / steps;
+  counts.faults = after.ru_minflt - before.ru_minflt + after.ru_majflt - before.ru_majflt;
+  counts.system = HostAllocator()->stats().system_allocations - system;
+  return counts;
+}
+
+TEST(SteadyStateTest, AStepTakesNoFreshMemory) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "sanitizers allocate on their own";
+#endif
+  const Counts small = CountSteps(2, 200), large = CountSteps(12, 200);
+  EXPECT_EQ(small.system, 0);
+  EXPECT_EQ(large.system, 0);
+  EXPECT_EQ(large.faults, 0);
+  EXPECT_EQ(small.heap, large.heap) << "heap allocations grow with the number of ops";
+  EXPECT_LE(large.heap, 8);
+}
+
+}  // namespace
+}  // namespace millstream
