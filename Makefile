@@ -5,7 +5,7 @@ FUZZ_SECONDS ?= 60
 MAKEFLAGS += --no-print-directory
 
 .DEFAULT_GOAL := build
-.PHONY: setup build demo test bench bench-peers interop format lint asan tsan fuzz install clean help
+.PHONY: setup build demo test bench bench-peers interop docs-ops format lint asan tsan fuzz install clean help
 
 setup:  ## install what is missing (Debian packages; asks nothing when all is there)
 	@tools/setup.sh build
@@ -34,6 +34,9 @@ bench-peers: setup build/release/build.ninja  ## the same beside TensorFlow and 
 interop: setup  ## compare messages with an installed TensorFlow
 	tools/setup.sh interop
 	.venv/bin/python tools/check_protos.py
+
+docs-ops: build  ## write docs/ops.md anew from the op registry
+	build/dev/opgen docs > docs/ops.md
 
 format:  ## format all sources in place
 	@tools/setup.sh lint

@@ -155,6 +155,10 @@ Status RunPlan(const std::shared_ptr<const Plan>& plan, const StepContext& step,
     finished.status = std::move(status);
     finished.event.Notify();
   });
+  if (step.deadline != std::chrono::steady_clock::time_point::max() && !finished.event.WaitUntil(step.deadline)) {
+    // Whatever the step waits in is told; then it ends soon.
+    step.cancellation->StartCancel(errors::DeadlineExceeded("Timed out waiting for the step to finish"));
+  }
   finished.event.Wait();
   return finished.status;
 }
