@@ -42,6 +42,18 @@ OP("Identity")
     .Cpu(IdentityCpu)
     .Doc("Its input.");
 
+OP("RefIdentity")
+    .Input("input: Ref(T)")
+    .Output("output: Ref(T)")
+    .Attr("T: type")
+    .AllowsUninitializedInput()
+    .Shape(UnchangedShape)
+    .Cpu([](KernelContext& ctx) {
+      ctx.set_output_ref(0, ctx.input_ref(0));
+      return OkStatus();
+    })
+    .Doc("The same reference.");
+
 OP("IdentityN")
     .Input("input: T")
     .Output("output: T")

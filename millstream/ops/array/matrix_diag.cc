@@ -193,12 +193,26 @@ OP("MatrixDiagPart")
     .Cpu(MatrixDiagPartCpu)
     .Doc("The diagonals of matrices.");
 
+// The diagonal of [..., m, n] is [..., min(m, n)].
+Status MatrixSetDiagShape(ShapeContext& c) {
+  PartialShape in, diagonal;
+  RETURN_IF_ERROR(ShapeContext::WithRankAtLeast(c.input(0), 2, &in));
+  RETURN_IF_ERROR(ShapeContext::WithRankAtLeast(c.input(1), 1, &diagonal));
+  c.set_output(0, in);
+  if (!in.rank_known()) return OkStatus();
+  const int rank = in.rank();
+  const int64_t m = in.dim(rank - 2), n = in.dim(rank - 1);
+  PartialShape expected = in.Slice(0, rank - 1);
+  expected.set_dim(rank - 2, m < 0 || n < 0 ? -1 : std::min(m, n));
+  return expected.MergeWith(diagonal).status();
+}
+
 OP("MatrixSetDiag")
     .Input("input: T")
     .Input("diagonal: T")
     .Output("output: T")
     .Attr("T: type")
-    .Shape(UnchangedShape)
+    .Shape(MatrixSetDiagShape)
     .Gradient(MatrixSetDiagGrad)
     .Cpu(MatrixSetDiagCpu)
     .Doc("Matrices with other diagonals.");

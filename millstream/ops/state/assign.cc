@@ -138,7 +138,7 @@ class AssignUpdate final : public Kernel {
     {
       MutexLock lock(variable->mu());
       if (!variable->tensor().IsInitialized())
-        return UninitializedVariable(ctx, 0);
+        return MissingVariable(ctx, 0);
       if (!(variable->tensor().shape() == value.shape()))
         return ShapeError(ctx, variable->tensor().shape());
       ASSIGN_OR_RETURN(Tensor * var, variable->MutableTensor());

@@ -15,7 +15,7 @@ class CountUpTo final : public Kernel {
                      VariableInput(ctx, 0, kDTypeOf<T>));
     MutexLock lock(variable->mu());
     const Tensor& value = variable->tensor();
-    if (!value.IsInitialized()) return UninitializedVariable(ctx, 0);
+    if (!value.IsInitialized()) return MissingVariable(ctx, 0);
     if (value.rank() != 0)
       return errors::InvalidArgument("input is not a scalar: ",
                                      value.shape().ToString());

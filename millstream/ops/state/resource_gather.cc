@@ -19,7 +19,9 @@ class ResourceGather final : public Kernel {
         batch_dims_(init.Attr<int>("batch_dims")) {}
 
   Status Compute(KernelContext& ctx) override {
-    ASSIGN_OR_RETURN(const Tensor params, ReadVariable(ctx, 0, dtype_));
+    ASSIGN_OR_RETURN(const Ref<Variable> variable, VariableInput(ctx, 0, dtype_));
+    const Tensor params = variable->Snapshot();
+    if (!params.IsInitialized()) return MissingVariable(ctx, 0);
     const Tensor& indices = ctx.input(1);
     if (params.rank() < 1)
       return errors::InvalidArgument("params must be at least 1 dimensional");

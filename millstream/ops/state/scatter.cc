@@ -102,7 +102,7 @@ class ScatterOp final : public Kernel {
     {
       MutexLock lock(variable->mu());
       if (!variable->tensor().IsInitialized())
-        return UninitializedVariable(ctx, 0);
+        return MissingVariable(ctx, 0);
       ASSIGN_OR_RETURN(
           const Rows rows,
           CheckScatter(variable->tensor(), ctx.input(1), ctx.input(2)));
@@ -161,7 +161,7 @@ class ScatterUpdate final : public Kernel {
     {
       MutexLock lock(variable->mu());
       if (!variable->tensor().IsInitialized())
-        return UninitializedVariable(ctx, 0);
+        return MissingVariable(ctx, 0);
       ASSIGN_OR_RETURN(
           const Rows rows,
           CheckScatter(variable->tensor(), ctx.input(1), ctx.input(2)));

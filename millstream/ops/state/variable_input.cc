@@ -21,6 +21,12 @@ Status UninitializedVariable(const KernelContext& ctx, int i) {
       "Resource ", handle.container, "/", handle.name, " does not exist.");
 }
 
+Status MissingVariable(const KernelContext& ctx, int i) {
+  if (ctx.input_is_ref(i)) return UninitializedVariable(ctx, i);
+  const ResourceHandle& handle = ctx.input(i).data<ResourceHandle>()[0];
+  return errors::NotFound("Resource ", handle.container, "/", handle.name, " does not exist. (The variable was not initialized.)");
+}
+
 StatusOr<Ref<Variable>> VariableInput(const KernelContext& ctx, int i,
                                       DType dtype) {
   Ref<Variable> variable;

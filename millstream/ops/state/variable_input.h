@@ -17,6 +17,10 @@ StatusOr<Ref<Variable>> VariableInput(const KernelContext& ctx, int i,
 // TensorFlow says of a variable without a value.
 Status UninitializedVariable(const KernelContext& ctx, int i);
 
+// What TensorFlow says when an op other than a plain read or an optimizer finds no value: NotFound for a resource handle,
+// FailedPrecondition for a reference.
+Status MissingVariable(const KernelContext& ctx, int i);
+
 // The value of the variable behind input i. FailedPrecondition if it has none.
 StatusOr<Tensor> ReadVariable(const KernelContext& ctx, int i, DType dtype);
 

@@ -41,6 +41,12 @@ Status RegexFullMatch(KernelContext& ctx) {
   return MatchAll(ctx, *regex);
 }
 
+Status RegexFullMatchShape(ShapeContext& c) {
+  PartialShape pattern;
+  RETURN_IF_ERROR(ShapeContext::WithRank(c.input(1), 0, &pattern));
+  return UnchangedShape(c);
+}
+
 OP("StaticRegexFullMatch")
     .Input("input: string")
     .Output("output: bool")
@@ -54,7 +60,7 @@ OP("RegexFullMatch")
     .Input("input: string")
     .Input("pattern: string")
     .Output("output: bool")
-    .Shape(UnchangedShape)
+    .Shape(RegexFullMatchShape)
     .NotDifferentiable()
     .Cpu(RegexFullMatch)
     .Doc("True where the whole string matches the RE2 pattern.");
