@@ -81,7 +81,9 @@ class VariableShape final : public Kernel {
   explicit VariableShape(KernelInit&) {}
 
   Status Compute(KernelContext& ctx) override {
-    ASSIGN_OR_RETURN(Tensor value, ReadVariable(ctx, 0, DType::kInvalid));
+    ASSIGN_OR_RETURN(const Ref<Variable> variable, VariableInput(ctx, 0));
+    const Tensor value = variable->Snapshot();
+    if (!value.IsInitialized()) return MissingVariable(ctx, 0);
     const Shape& shape = value.shape();
     ASSIGN_OR_RETURN(Tensor * out,
                      ctx.AllocateOutput(0, Shape({shape.rank()})));

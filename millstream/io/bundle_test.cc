@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "millstream/io/bundle_reader.h"
+#include "millstream/io/bundle_writer.h"
+#include "millstream/io/crc32c.h"
+
+namespace millstream {
+namespace {
+
+class BundleTest : public testing::Test {
+ protected:
+  BundleTest() : folder_(testing::TempDir() + "/bundle_" + testing::UnitTest::GetInstance()->current_test_info()->name()) {
+    std::filesystem::remove_all(folder_);
+  }
+  ~BundleTest() override { std::filesystem::remove_all(folder_); }
+  std::string Prefix(const std::string& name) const { return folder_ + "/" + name; }
+
+  void Write(const std::string& prefix, const std::vector<std::pair<std::string, Tensor>>& tensors) {
+    auto writer = BundleWriter::Create(prefix);
+    ASSERT_TRUE(writer.ok()) << writer.status();
+    for (const auto& [name, tensor] : tensors) ASSERT_TRUE((*writer)->Add(name, tensor).ok());
+    const Status finished = (*writer)->Finish();
+    ASSERT_TRUE(finished.ok()) << finished;
+  }
+
+  const std::string folder_;
+};
+
+TEST(Crc32cTest, KnownValues) {
+  EXPECT_EQ(Crc32c("123456789"), 0xe3069283u);
+  EXPECT_EQ(Crc32c(""), 0u);
+  EXPECT_EQ(ExtendCrc32c(Crc32c("1234"), "56789", 5), 0xe3069283u);
+}
+
+TEST_F(BundleTest, ReadsBackWhatWasWritten) {
+  const std::string prefix = Prefix("sub/model");
+  Write(prefix, {{"w", Tensor::Of<float>(Shape({2, 2}), {1, 2, 3, 4})},
+                 {"step", Tensor::Scalar<int64_t>(7)},
+                 {"names", Tensor::Vector<std::string>({"ab", "", std::string(1000, 'x')})},
+                 {"none", Tensor(DType::kFloat, Shape({0, 3}))}});
+  auto reader = BundleReader::Open(prefix);
+  ASSERT_TRUE(reader.ok()) << reader.status();
+  EXPECT_EQ((*reader)->Names(), (std::vector<std::string>{"names", "none", "step", "w"}));
+  EXPECT_EQ((*reader)->Read("w")->data<float>()[3], 4);
+  EXPECT_EQ((*reader)->Read("step")->scalar<int64_t>(), 7);
+  EXPECT_EQ((*reader)->Read("names")->data<std::string>()[2].size(), 1000u);
+  EXPECT_EQ((*reader)->Read("none")->shape(), Shape({0, 3}));
+  EXPECT_EQ((*reader)->Read("zz").status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(BundleReader::Open(prefix + "x").status().code(), absl::StatusCode::kNotFound);
+}
+
+TEST_F(BundleTest, PutsSlicesTogetherAndTakesThemApart) {
+  const std::string prefix = Prefix("sliced");
+  auto writer = BundleWriter::Create(prefix);
+  ASSERT_TRUE(writer.ok());
+  TensorSlice top, bottom;
+  top.extents = {{0, 1}, {0, -1}};
+  bottom.extents = {{1, 2}, {0, -1}};
+  ASSERT_TRUE((*writer)->AddSlice("p", Shape({3, 2}), top, Tensor::Of<float>(Shape({1, 2}), {1, 2})).ok());
+  ASSERT_TRUE((*writer)->AddSlice("p", Shape({3, 2}), bottom, Tensor::Of<float>(Shape({2, 2}), {3, 4, 5, 6})).ok());
+  ASSERT_TRUE((*writer)->Finish().ok());
+  auto reader = BundleReader::Open(prefix);
+  ASSERT_TRUE(reader.ok());
+  auto whole = (*reader)->Read("p");
+  ASSERT_TRUE(whole.ok()) << whole.status();
+  EXPECT_EQ(whole->SummarizeValue(), "[1 2] [3 4] [5 6]");
+  TensorSlice column;
+  column.extents = {{0, 3}, {1, 1}};
+  auto part = (*reader)->ReadSlice("p", Shape({3, 2}), column);
+  ASSERT_TRUE(part.ok()) << part.status();
+  EXPECT_EQ(part->SummarizeValue(), "[2] [4] [6]");
+  EXPECT_FALSE((*reader)->ReadSlice("p", Shape({4, 2}), column).ok());
+}
+
+TEST_F(BundleTest, NoticesDamage) {
+  const std::string prefix = Prefix("damaged");
+  Write(prefix, {{"w", Tensor::Of<float>(Shape({4}), {1, 2, 3, 4})}});
+  const std::string data = BundleDataPath(prefix, 0, 1);
+  std::string bytes = *ReadFile(data);
+  bytes[5] ^= 1;
+  ASSERT_TRUE(WriteFileAtomically(data, bytes).ok());
+  EXPECT_EQ((*BundleReader::Open(prefix))->Read("w").status().code(), absl::StatusCode::kDataLoss);
+  ASSERT_TRUE(WriteFileAtomically(data, "short").ok());
+  EXPECT_EQ((*BundleReader::Open(prefix))->Read("w").status().code(), absl::StatusCode::kDataLoss);
+  std::string index = *ReadFile(prefix + ".index");
+  for (size_t cut = 0; cut < index.size(); cut += 7) {
+    ASSERT_TRUE(WriteFileAtomically(prefix + ".index", index.substr(0, cut)).ok());
+    EXPECT_FALSE(BundleReader::Open(prefix).ok()) << cut;
+  }
+}
+
+TEST_F(BundleTest, AnUnfinishedCheckpointLeavesTheOldOne) {
+  const std::string prefix = Prefix("kept");
+  Write(prefix, {{"w", Tensor::Scalar(1.0f)}});
+  {
+    auto writer = BundleWriter::Create(prefix);
+    ASSERT_TRUE((*writer)->Add("w", Tensor::Scalar(2.0f)).ok());
+  }
+  EXPECT_EQ((*BundleReader::Open(prefix))->Read("w")->scalar<float>(), 1);
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}), 2);
+}
+
+TEST_F(BundleTest, MergesPartsOfSeveralTasks) {
+  Write(Prefix("part0"), {{"a", Tensor::Scalar(1.0f)}});
+  Write(Prefix("part1"), {{"b", Tensor::Scalar(2.0f)}});
+  EXPECT_EQ(MergeBundles({Prefix("part0"), Prefix("gone")}, Prefix("all"), false).code(), absl::StatusCode::kInvalidArgument);
+  ASSERT_TRUE(MergeBundles({Prefix("part0"), Prefix("part1")}, Prefix("all"), false).ok());
+  auto reader = BundleReader::Open(Prefix("all"));
+  ASSERT_TRUE(reader.ok()) << reader.status();
+  EXPECT_EQ((*reader)->Read("a")->scalar<float>(), 1);
+  EXPECT_EQ((*reader)->Read("b")->scalar<float>(), 2);
+  EXPECT_FALSE(FileExists(Prefix("part0") + ".index"));
+}
+
+TEST(ShapeAndSliceTest, RefusesNonsense) {
+  Shape full, part;
+  TensorSlice slice;
+  EXPECT_TRUE(ParseShapeAndSlice("4 10 0,2:-", &full, &slice, &part).ok());
+  EXPECT_EQ(part, Shape({2, 10}));
+  for (const char* bad : {"", "4", "4 10 0,2", "4 x 0,2:-", "4 10 0,5:-", "4 10 -1,2:-", "4 10 0,0:-", "99999999999 99999999999 -:-"}) {
+    EXPECT_FALSE(ParseShapeAndSlice(bad, &full, &slice, &part).ok()) << bad;
+  }
+}
+
+}  // namespace
+}  // namespace millstream
