@@ -160,6 +160,10 @@ Status RunPlan(const std::shared_ptr<const Plan>& plan, const StepContext& step,
     step.cancellation->StartCancel(errors::DeadlineExceeded("Timed out waiting for the step to finish"));
   }
   finished.event.Wait();
+  // Kernels that were cancelled only know that; the step knows why.
+  if (absl::IsCancelled(finished.status) && step.cancellation != nullptr && step.cancellation->IsCancelled()) {
+    return step.cancellation->status();
+  }
   return finished.status;
 }
 

@@ -177,10 +177,9 @@ Status LocalSession::Prepare(PrunedGraph* pruned) {
   return RewriteGraph(options_.rewrite, pruned);
 }
 
-StatusOr<LocalSession::PlanPtr> LocalSession::MakePlan(const std::vector<std::string>& feeds,
+StatusOr<PrunedGraph> LocalSession::PruneFor(const std::vector<std::string>& feeds,
                                                        const std::vector<std::string>& fetches,
                                                        const std::vector<std::string>& targets) {
-  MutexLock lock(graph_mu_);
   std::vector<Output> feed_outputs, fetch_outputs;
   std::vector<Node*> target_nodes;
   for (const std::string& name : feeds) {
@@ -198,7 +197,14 @@ StatusOr<LocalSession::PlanPtr> LocalSession::MakePlan(const std::vector<std::st
     if (node == nullptr) return errors::NotFound("PruneForTargets: Some target nodes not found: ", name);
     target_nodes.push_back(node);
   }
-  ASSIGN_OR_RETURN(PrunedGraph pruned, Prune(*graph_, feed_outputs, fetch_outputs, target_nodes));
+  return Prune(*graph_, feed_outputs, fetch_outputs, target_nodes);
+}
+
+StatusOr<LocalSession::PlanPtr> LocalSession::MakePlan(const std::vector<std::string>& feeds,
+                                                       const std::vector<std::string>& fetches,
+                                                       const std::vector<std::string>& targets) {
+  MutexLock lock(graph_mu_);
+  ASSIGN_OR_RETURN(PrunedGraph pruned, PruneFor(feeds, fetches, targets));
   RETURN_IF_ERROR(Prepare(&pruned));
   return Compile(std::move(pruned), MakeCompileOptions());
 }
@@ -245,19 +251,24 @@ Status LocalSession::RunPlanStep(const PlanPtr& plan, const RunOptions& options,
   RETURN_IF_ERROR(running.status());
   ResourceManager step_resources("step");
   StepStatsCollector stats;
-  StepContext step;
-  step.step_id = next_step_.fetch_add(1, std::memory_order_relaxed);
-  step.resources = &resources_;
+  StepContext step = NewStep();
   step.step_resources = &step_resources;
   step.cancellation = cancellation;
-  step.functions = functions_.get();
-  step.pool = inter_pool_ != nullptr ? inter_pool_.get() : intra_pool_.get();
   step.stats = options.full_trace && metadata != nullptr ? &stats : nullptr;
   const int64_t timeout_ms = options.timeout_ms > 0 ? options.timeout_ms : options_.operation_timeout_ms;
   if (timeout_ms > 0) step.deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(timeout_ms);
   Status status = RunPlan(plan, step, args, outputs);
   if (step.stats != nullptr) stats.Export(metadata->mutable_step_stats());
   return status;
+}
+
+StepContext LocalSession::NewStep() {
+  StepContext step;
+  step.step_id = next_step_.fetch_add(1, std::memory_order_relaxed);
+  step.resources = &resources_;
+  step.functions = functions_.get();
+  step.pool = inter_pool_ != nullptr ? inter_pool_.get() : intra_pool_.get();
+  return step;
 }
 
 StatusOr<Session::CallableHandle> LocalSession::MakeCallable(const std::vector<std::string>& feeds,
@@ -287,13 +298,47 @@ Status LocalSession::ReleaseCallable(CallableHandle handle) {
   return OkStatus();
 }
 
-StatusOr<std::string> LocalSession::PartialRunSetup(const std::vector<std::string>&, const std::vector<std::string>&,
-                                                    const std::vector<std::string>&) {
-  return errors::Unimplemented("partial_run is not available yet");
+StatusOr<std::string> LocalSession::PartialRunSetup(const std::vector<std::string>& feeds,
+                                                    const std::vector<std::string>& fetches,
+                                                    const std::vector<std::string>& targets) {
+  std::shared_ptr<PartialStep> step;
+  PlanPtr plan;
+  {
+    MutexLock lock(graph_mu_);
+    ASSIGN_OR_RETURN(PrunedGraph pruned, PruneFor(feeds, fetches, targets));
+    step = std::make_shared<PartialStep>(feeds, fetches, FeedsOfFetches(pruned));
+    RETURN_IF_ERROR(SplitIntoParts(&pruned));
+    RETURN_IF_ERROR(Prepare(&pruned));
+    ASSIGN_OR_RETURN(plan, Compile(std::move(pruned), MakeCompileOptions()));
+  }
+  {
+    MutexLock lock(steps_mu_);
+    if (closed_) return errors::Cancelled("Session has been closed.");
+  }
+  step->Start(std::move(plan), NewStep());
+  MutexLock lock(partial_mu_);
+  const std::string handle = absl::StrCat("partial_", next_partial_++);
+  partial_.emplace(handle, std::move(step));
+  return handle;
 }
 
-Status LocalSession::PartialRun(const std::string&, const Feeds&, const std::vector<std::string>&, std::vector<Tensor>*) {
-  return errors::Unimplemented("partial_run is not available yet");
+Status LocalSession::PartialRun(const std::string& handle, const Feeds& feeds, const std::vector<std::string>& fetches,
+                                std::vector<Tensor>* outputs) {
+  std::shared_ptr<PartialStep> step;
+  {
+    MutexLock lock(partial_mu_);
+    auto it = partial_.find(handle);
+    if (it == partial_.end()) return errors::InvalidArgument("Must run 'setup' before performing partial runs!");
+    step = it->second;
+  }
+  bool finished = false;
+  Status status = step->Run(feeds, fetches, outputs, &finished);
+  // A refused request leaves the step as it was; an error inside it ends it.
+  if (finished || (!status.ok() && !absl::IsInvalidArgument(status))) {
+    MutexLock lock(partial_mu_);
+    partial_.erase(handle);
+  }
+  return status;
 }
 
 std::vector<DeviceAttributes> LocalSession::ListDevices() {
@@ -303,6 +348,11 @@ std::vector<DeviceAttributes> LocalSession::ListDevices() {
 }
 
 Status LocalSession::Close() {
+  {
+    std::unordered_map<std::string, std::shared_ptr<PartialStep>> given_up;  // ended outside the lock
+    MutexLock lock(partial_mu_);
+    given_up.swap(partial_);
+  }
   std::vector<Cancellation*> running;
   MutexLock lock(steps_mu_);
   closed_ = true;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "millstream/runtime/local_functions.h"
+#include "millstream/runtime/partial_run.h"
 #include "millstream/runtime/session.h"
 
 namespace millstream {
@@ -43,6 +44,10 @@ class LocalSession final : public Session {
   class RunningStep;
 
   StatusOr<PlanPtr> FindPlan(const Feeds& feeds, const std::vector<std::string>& fetches, const std::vector<std::string>& targets);
+  // The part of the graph that a signature names. InvalidArgument, NotFound.
+  StatusOr<PrunedGraph> PruneFor(const std::vector<std::string>& feeds, const std::vector<std::string>& fetches,
+                                 const std::vector<std::string>& targets) ABSL_EXCLUSIVE_LOCKS_REQUIRED(graph_mu_);
+  StepContext NewStep();
   StatusOr<PlanPtr> MakePlan(const std::vector<std::string>& feeds, const std::vector<std::string>& fetches,
                              const std::vector<std::string>& targets);
   Status Prepare(PrunedGraph* pruned);
@@ -69,6 +74,10 @@ class LocalSession final : public Session {
   std::unordered_map<std::string, PlanPtr> plans_;
   std::unordered_map<CallableHandle, PlanPtr> callables_;
   CallableHandle next_callable_ = 0;
+
+  Mutex partial_mu_;
+  std::unordered_map<std::string, std::shared_ptr<PartialStep>> partial_ ABSL_GUARDED_BY(partial_mu_);
+  int64_t next_partial_ ABSL_GUARDED_BY(partial_mu_) = 0;
 
   std::atomic<int64_t> next_step_{1};
   Mutex steps_mu_;

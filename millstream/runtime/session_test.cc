@@ -3,7 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <thread>
+
 #include "millstream/graph/scope.h"
+#include "millstream/proto/config.pb.h"
 
 namespace millstream {
 namespace {
@@ -79,6 +82,102 @@ TEST(SessionTest, CallablesTakeAndGiveByPosition) {
   EXPECT_FALSE(session->RunCallable(*handle, {}, &out).ok());
   EXPECT_TRUE(session->ReleaseCallable(*handle).ok());
   EXPECT_FALSE(session->RunCallable(*handle, {Tensor::Scalar(5.f)}, &out).ok());
+}
+
+TEST(SessionTest, RunsAStepInParts) {
+  Scope s = Scope::Root();
+  Output a = Placeholder(s, "a"), b = Placeholder(s, "b");
+  Output sum = s.WithOpName("sum").Op("AddV2", {a, s.Const(1.f)});
+  s.WithOpName("product").Op("Mul", {sum, b});
+  auto session = SessionFor(s);
+  auto handle = session->PartialRunSetup({"a:0", "b:0"}, {"sum:0", "product:0"}, {});
+  ASSERT_TRUE(handle.ok()) << handle.status();
+  std::vector<Tensor> out;
+  EXPECT_EQ(session->PartialRun(*handle, {}, {"sum:0"}, &out).code(), absl::StatusCode::kInvalidArgument);
+  Status ran = session->PartialRun(*handle, {{"a:0", Tensor::Scalar(2.f)}}, {"sum:0"}, &out);
+  ASSERT_TRUE(ran.ok()) << ran;
+  EXPECT_EQ(out[0].scalar<float>(), 3);
+  EXPECT_EQ(session->PartialRun(*handle, {{"a:0", Tensor::Scalar(2.f)}}, {}, &out).code(), absl::StatusCode::kInvalidArgument);
+  ran = session->PartialRun(*handle, {{"b:0", Tensor::Scalar(out[0].scalar<float>() * 4)}}, {"product:0"}, &out);
+  ASSERT_TRUE(ran.ok()) << ran;
+  EXPECT_EQ(out[0].scalar<float>(), 36);
+  // Over: the handle is gone.
+  EXPECT_EQ(session->PartialRun(*handle, {}, {"sum:0"}, &out).code(), absl::StatusCode::kInvalidArgument);
+  // One that is never finished ends with the session.
+  ASSERT_TRUE(session->PartialRunSetup({"a:0"}, {"sum:0"}, {}).ok());
+}
+
+TEST(SessionTest, DeadlinesAndCloseEndWaits) {
+  Scope s = Scope::Root();
+  Output queue = s.Op("FIFOQueueV2", {}, {{"component_types", AttrValue::DTypes{DType::kFloat}}});
+  s.WithOpName("take").Add("QueueDequeueV2", {queue}, {{"component_types", AttrValue::DTypes{DType::kFloat}}});
+  auto session = SessionFor(s);
+  std::vector<Tensor> out;
+  RunOptions options;
+  options.timeout_ms = 20;
+  EXPECT_EQ(session->Run(options, {}, {"take:0"}, {}, &out, nullptr).code(), absl::StatusCode::kDeadlineExceeded);
+  Status waited;
+  std::thread waiter([&] {
+    std::vector<Tensor> none;
+    waited = session->Run({}, {"take:0"}, {}, &none);
+  });
+  EXPECT_TRUE(session->Close().ok());
+  waiter.join();
+  EXPECT_EQ(waited.code(), absl::StatusCode::kCancelled) << waited;
+}
+
+TEST(SessionTest, NoUpdateOfAVariableIsLost) {
+  Scope s = Scope::Root();
+  Output v = s.Op("VariableV2", {}, {{"shape", PartialShape(std::vector<int64_t>{})}, {"dtype", DType::kFloat}});
+  s.WithOpName("init").Add("Assign", {v, s.Const(0.f)});
+  s.WithOpName("add").Add("AssignAdd", {v, s.Const(1.f)});
+  s.WithOpName("read").Op("Identity", {v});
+  auto session = SessionFor(s);
+  std::vector<Tensor> out;
+  EXPECT_EQ(session->Run({}, {"read:0"}, {}, &out).code(), absl::StatusCode::kFailedPrecondition);
+  ASSERT_TRUE(session->Run({}, {}, {"init"}, &out).ok());
+  constexpr int kThreads = 4, kAdds = 500;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&] {
+      std::vector<Tensor> none;
+      for (int i = 0; i < kAdds; ++i) EXPECT_TRUE(session->Run({}, {"read:0"}, {"add"}, &none).ok());
+    });
+  }
+  for (std::thread& t : threads) t.join();
+  ASSERT_TRUE(session->Run({}, {"read:0"}, {}, &out).ok());
+  EXPECT_EQ(out[0].scalar<float>(), kThreads * kAdds);
+}
+
+TEST(SessionTest, RewritesKeepResults) {
+  Scope s = Scope::Root();
+  Output x = Placeholder(s, "x");
+  Output w = s.Const(Tensor::Of<float>(Shape({2, 2}), {1, -2, 3, 4}));
+  Output bias = s.Op("Mul", {s.Const(Tensor::Vector<float>({1, 2})), s.Const(1.f)});
+  Output h = s.Op("Relu", {s.Op("BiasAdd", {s.Op("MatMul", {x, w}), bias})});
+  Output twin = s.Op("Relu", {s.Op("BiasAdd", {s.Op("MatMul", {x, w}), bias})});
+  s.WithOpName("y").Op("AddV2", {s.Op("Identity", {h}), s.Op("Neg", {s.Op("Neg", {twin})})});
+  SessionOptions plain;
+  plain.rewrite = RewriteOptions::None();
+  std::vector<Tensor> rewritten, as_is;
+  const Session::Feeds feeds = {{"x", Tensor::Of<float>(Shape({1, 2}), {0.5f, -1})}};
+  ASSERT_TRUE(SessionFor(s)->Run(feeds, {"y:0"}, {}, &rewritten).ok());
+  ASSERT_TRUE(SessionFor(s, plain)->Run(feeds, {"y:0"}, {}, &as_is).ok());
+  EXPECT_EQ(rewritten[0].SummarizeValue(), as_is[0].SummarizeValue());
+}
+
+TEST(SessionTest, TracesEveryNode) {
+  Scope s = Scope::Root();
+  Output x = Placeholder(s, "x");
+  s.WithOpName("y").Op("Square", {x});
+  auto session = SessionFor(s);
+  RunOptions options;
+  options.full_trace = true;
+  proto::RunMetadata metadata;
+  std::vector<Tensor> out;
+  ASSERT_TRUE(session->Run(options, {{"x", Tensor::Scalar(3.f)}}, {"y:0"}, {}, &out, &metadata).ok());
+  ASSERT_EQ(metadata.step_stats().dev_stats_size(), 1);
+  EXPECT_EQ(metadata.step_stats().dev_stats(0).node_stats(0).node_name(), "y");
 }
 
 }  // namespace

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "millstream/framework/op.h"
+#include "millstream/framework/partial_exchange.h"
+
+namespace millstream {
+namespace {
+
+StatusOr<Ref<PartialExchange>> FindExchange(const KernelContext& ctx) {
+  return ctx.step_resources()->Lookup<PartialExchange>("", PartialExchange::kName);
+}
+
+// Waits for a value that the caller feeds later.
+class PartialFeed final : public AsyncKernel {
+ public:
+  explicit PartialFeed(KernelInit& init) : index_(init.Attr<int64_t>("index")) {}
+
+  void ComputeAsync(KernelContext& ctx, Done done) override {
+    StatusOr<Ref<PartialExchange>> exchange = FindExchange(ctx);
+    if (!exchange.ok()) return done(exchange.status());
+    (*exchange)->WaitForFeed(static_cast<size_t>(index_), [&ctx, done = std::move(done)](Status status, Tensor value) {
+      if (status.ok()) ctx.set_output(0, std::move(value));
+      done(std::move(status));
+    });
+  }
+
+ private:
+  const int64_t index_;
+};
+
+// Hands a value out before the step is over.
+class PartialFetch final : public Kernel {
+ public:
+  explicit PartialFetch(KernelInit& init) : index_(init.Attr<int64_t>("index")) {}
+
+  Status Compute(KernelContext& ctx) override {
+    ASSIGN_OR_RETURN(const Ref<PartialExchange> exchange, FindExchange(ctx));
+    exchange->PutFetch(static_cast<size_t>(index_), ctx.input(0));
+    return OkStatus();
+  }
+
+ private:
+  const int64_t index_;
+};
+
+OP("_PartialFeed")
+    .Output("output: T")
+    .Attr("T: type")
+    .Attr("index: int >= 0")
+    .Stateful()
+    .Shape(UnknownShape)
+    .Cpu<PartialFeed>()
+    .Doc("A value that the caller of a partial run feeds.");
+
+OP("_PartialFetch")
+    .Input("input: T")
+    .Attr("T: type")
+    .Attr("index: int >= 0")
+    .Stateful()
+    .Shape(NoOutputs)
+    .Cpu<PartialFetch>()
+    .Doc("A value that the caller of a partial run fetches.");
+
+}  // namespace
+}  // namespace millstream

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "millstream/runtime/partial_run.h"
+
+#include <algorithm>
+
+#include "millstream/graph/passes/replacement.h"
+#include "millstream/runtime/executor.h"
+
+namespace millstream {
+namespace {
+
+StatusOr<Node*> AddExchangeNode(Graph& graph, const char* type, size_t index, DType dtype, const Node& beside,
+                                std::vector<Output> inputs) {
+  Graph::NodeSpec spec;
+  spec.name = graph.UniqueName(absl::StrCat(type, "_", index));
+  ASSIGN_OR_RETURN(spec.op, OpRegistry::Global().Lookup(type));
+  spec.attrs.Set("T", dtype);
+  spec.attrs.Set("index", static_cast<int64_t>(index));
+  spec.inputs = std::move(inputs);
+  ASSIGN_OR_RETURN(Node* node, graph.AddNode(std::move(spec)));
+  node->set_assigned_device(beside.assigned_device());
+  return node;
+}
+
+// The output named "x" is "x:0".
+std::string FullName(const std::string& name) { return name.find(':') == std::string::npos ? name + ":0" : name; }
+
+size_t IndexOf(const std::vector<std::string>& names, const std::string& name) {
+  const std::string full = FullName(name);
+  return static_cast<size_t>(std::find_if(names.begin(), names.end(), [&](const std::string& n) { return FullName(n) == full; }) -
+                             names.begin());
+}
+
+}  // namespace
+
+Status SplitIntoParts(PrunedGraph* part) {
+  Graph& graph = *part->graph;
+  Replacements replaced;
+  for (size_t i = 0; i < part->args.size(); ++i) {
+    Node* arg = part->args[i];
+    ASSIGN_OR_RETURN(Node* feed, AddExchangeNode(graph, "_PartialFeed", i, arg->output_type(0), *arg, {}));
+    replaced.Replace(Output(arg), Output(feed));
+    replaced.Drop(arg, feed);
+  }
+  replaced.Apply(part);
+  for (size_t i = 0; i < part->rets.size(); ++i) {
+    const Output ret = part->rets[i];
+    ASSIGN_OR_RETURN(Node* fetch, AddExchangeNode(graph, "_PartialFetch", i, ret.dtype(), *ret.node, {ret}));
+    part->targets.push_back(fetch);
+  }
+  for (Node* arg : part->args) graph.RemoveNode(arg);
+  part->args.clear();
+  part->rets.clear();
+  graph.Compact();
+  return OkStatus();
+}
+
+std::vector<std::vector<bool>> FeedsOfFetches(const PrunedGraph& part) {
+  std::vector<std::vector<bool>> needs;
+  for (const Output& ret : part.rets) {
+    std::vector<bool> seen(static_cast<size_t>(part.graph->id_limit()), false);
+    std::vector<const Node*> stack = {ret.node};
+    seen[ret.node->id()] = true;
+    const auto visit = [&](const Node* node) {
+      if (seen[node->id()]) return;
+      seen[node->id()] = true;
+      stack.push_back(node);
+    };
+    while (!stack.empty()) {
+      const Node* node = stack.back();
+      stack.pop_back();
+      for (const Output& in : node->inputs()) visit(in.node);
+      for (const Node* in : node->control_inputs()) visit(in);
+    }
+    std::vector<bool> feeds;
+    for (const Node* arg : part.args) feeds.push_back(seen[arg->id()]);
+    needs.push_back(std::move(feeds));
+  }
+  return needs;
+}
+
+PartialStep::PartialStep(std::vector<std::string> feeds, std::vector<std::string> fetches, std::vector<std::vector<bool>> needs)
+    : feeds_(std::move(feeds)), fetches_(std::move(fetches)), needs_(std::move(needs)), fetched_(fetches_.size(), false),
+      exchange_(MakeRef<PartialExchange>(feeds_.size(), fetches_.size())) {}
+
+PartialStep::~PartialStep() {
+  if (!started_) return;
+  cancellation_.StartCancel(errors::Cancelled("The partial run was given up"));
+  exchange_->WaitForEnd().IgnoreError();
+}
+
+void PartialStep::Start(std::shared_ptr<const Plan> plan, StepContext step) {
+  started_ = true;
+  step_ = step;
+  step_.step_resources = &resources_;
+  step_.cancellation = &cancellation_;
+  resources_.Create("", PartialExchange::kName, exchange_).IgnoreError();
+  // A feed that never comes must not keep a cancelled step.
+  Cancellation::Token token;
+  cancellation_.Register([exchange = exchange_] { exchange->CancelFeeds(); }, &token);
+  RunPlanAsync(std::move(plan), step_, {}, &rets_, [exchange = exchange_](Status status) { exchange->End(std::move(status)); });
+}
+
+Status PartialStep::Run(const Session::Feeds& feeds, const std::vector<std::string>& fetches, std::vector<Tensor>* outputs,
+                        bool* finished) {
+  for (const auto& [name, value] : feeds) {
+    const size_t i = IndexOf(feeds_, name);
+    if (i == feeds_.size()) return errors::InvalidArgument("The feed ", name, " was not specified in partial_run_setup.");
+    if (exchange_->WasFed(i)) return errors::InvalidArgument("The feed ", name, " has already been fed.");
+  }
+  std::vector<bool> given(feeds_.size(), false);
+  for (size_t i = 0; i < feeds_.size(); ++i) given[i] = exchange_->WasFed(i);
+  for (const auto& feed : feeds) given[IndexOf(feeds_, feed.first)] = true;
+  std::vector<size_t> wanted;
+  for (const std::string& name : fetches) {
+    const size_t i = IndexOf(fetches_, name);
+    if (i == fetches_.size()) return errors::InvalidArgument("The fetch ", name, " was not specified in partial_run_setup.");
+    for (size_t f = 0; f < given.size(); ++f) {
+      if (needs_[i][f] && !given[f]) {
+        return errors::InvalidArgument("Fetch ", name, " can't be computed from the feeds that have been fed so far.");
+      }
+    }
+    wanted.push_back(i);
+  }
+  for (const auto& [name, value] : feeds) exchange_->PutFeed(IndexOf(feeds_, name), value);
+  outputs->clear();
+  for (const size_t i : wanted) {
+    ASSIGN_OR_RETURN(Tensor value, exchange_->WaitForFetch(i));
+    outputs->push_back(std::move(value));
+    fetched_[i] = true;
+  }
+  *finished = std::all_of(fetched_.begin(), fetched_.end(), [](bool f) { return f; });
+  // Targets may need feeds that never come; with all feeds given the step ends by itself.
+  if (*finished && std::all_of(given.begin(), given.end(), [](bool g) { return g; })) return exchange_->WaitForEnd();
+  return OkStatus();
+}
+
+}  // namespace millstream

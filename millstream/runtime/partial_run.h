@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef MILLSTREAM_RUNTIME_PARTIAL_RUN_H_
+#define MILLSTREAM_RUNTIME_PARTIAL_RUN_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "millstream/framework/partial_exchange.h"
+#include "millstream/graph/prune.h"
+#include "millstream/runtime/plan.h"
+#include "millstream/runtime/session.h"
+
+namespace millstream {
+
+// Makes a part of a graph wait for its feeds and hand out its results one by one: arguments become _PartialFeed nodes, results
+// _PartialFetch nodes.
+Status SplitIntoParts(PrunedGraph* part);
+
+// For each result of a pruned part: the arguments it depends on.
+std::vector<std::vector<bool>> FeedsOfFetches(const PrunedGraph& part);
+
+// One step in parts, from PartialRunSetup() to its last fetch. Thread-safe; calls of one step must not overlap.
+class PartialStep {
+ public:
+  PartialStep(std::vector<std::string> feeds, std::vector<std::string> fetches, std::vector<std::vector<bool>> needs);
+  // Ends the step: cancels what waits, and blocks until it is over.
+  ~PartialStep();
+
+  void Start(std::shared_ptr<const Plan> plan, StepContext step);
+  // One part. InvalidArgument for names that were not declared or were fed before, or a fetch that needs more feeds. `*finished` is
+  // set when every fetch was fetched: the step is over then.
+  Status Run(const Session::Feeds& feeds, const std::vector<std::string>& fetches, std::vector<Tensor>* outputs, bool* finished);
+  Cancellation* cancellation() { return &cancellation_; }
+
+ private:
+  const std::vector<std::string> feeds_;
+  const std::vector<std::string> fetches_;
+  const std::vector<std::vector<bool>> needs_;
+  std::vector<bool> fetched_;
+  Cancellation cancellation_;
+  ResourceManager resources_{"step"};
+  Ref<PartialExchange> exchange_;
+  StepContext step_;
+  std::vector<Tensor> rets_;
+  bool started_ = false;
+};
+
+}  // namespace millstream
+
+#endif  // MILLSTREAM_RUNTIME_PARTIAL_RUN_H_
