@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <filesystem>
+
 #include "millstream/framework/op.h"
 #include "millstream/io/record_reader.h"
 #include "millstream/ops/data/dataset.h"
@@ -96,12 +98,13 @@ Status TextLineCpu(KernelContext& ctx) {
 }
 
 // Records of equal size between a header and a footer. The size of a packed file is not known in advance, so the footer
-// is found by reading it as well.
+// is found by reading it as well; that of another file is checked before its first record.
 struct FixedLength {
   int64_t header = 0, record = 0, footer = 0;
 
   StatusOr<NextString> Open(const std::string& path, Compression compression) const {
     ASSIGN_OR_RETURN(std::shared_ptr<InputStream> stream, InputStream::Open(path, compression));
+    if (compression == Compression::kNone && !SizeFits(path)) return TooShort(path);
     const Status skipped = stream->Skip(static_cast<uint64_t>(header));
     if (!skipped.ok()) return absl::IsOutOfRange(skipped) ? TooShort(path) : skipped;
     auto ahead = std::make_shared<std::string>();  // what was read and may be the footer
@@ -116,6 +119,12 @@ struct FixedLength {
       if (ahead->size() == static_cast<size_t>(this_copy.footer)) return errors::OutOfRange("eof");
       return this_copy.TooShort(path);
     });
+  }
+  bool SizeFits(const std::string& path) const {
+    std::error_code error;
+    const std::uintmax_t size = std::filesystem::file_size(path, error);
+    const std::uintmax_t around = static_cast<std::uintmax_t>(header) + static_cast<std::uintmax_t>(footer);
+    return error || (size >= around && (size - around) % static_cast<std::uintmax_t>(record) == 0);
   }
   Status TooShort(const std::string& path) const {
     return errors::InvalidArgument(

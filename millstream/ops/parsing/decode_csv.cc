@@ -159,6 +159,9 @@ Status DecodeCsvShape(ShapeContext& c) {
   for (int i = 1; i < c.num_inputs(); ++i) {
     PartialShape unused;
     RETURN_IF_ERROR(ShapeContext::WithRankAtMost(c.input(i), 1, &unused));
+    if (c.input(i).rank() == 1 && c.input(i).dim(0) > 1) {
+      return errors::InvalidArgument("A default must be one value, alone or in a vector, or an empty vector");
+    }
   }
   for (int i = 0; i < c.num_outputs(); ++i) c.set_output(i, c.input(0));
   return OkStatus();

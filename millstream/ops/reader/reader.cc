@@ -18,10 +18,10 @@ bool Reader::TryRead(int64_t wanted, Records* records, Status* status) {
     *status = next_(&key, &value);
     if (status->ok()) {
       records->emplace_back(std::move(key), std::move(value));
-      continue;
+      if (!one_record_) continue;
     }
     next_ = nullptr;
-    if (!absl::IsOutOfRange(*status)) break;
+    if (!status->ok() && !absl::IsOutOfRange(*status)) break;
     *status = OkStatus();
     MutexLock lock(mu_);
     ++completed_;

@@ -23,7 +23,9 @@ class Reader final : public Resource {
   using Records = std::vector<std::pair<std::string, std::string>>;
   using Done = std::function<void(StatusOr<Records>)>;
 
-  Reader(std::string name, OpenUnit open) : name_(std::move(name)), open_(std::move(open)) {}
+  // `one_record`: every unit holds exactly one, so that it is complete once that is read.
+  Reader(std::string name, OpenUnit open, bool one_record = false)
+      : name_(std::move(name)), open_(std::move(open)), one_record_(one_record) {}
   std::string DebugString() const override { return name_; }
 
   // Up to `wanted` records, at least one; goes on to the next unit only while it has none. OutOfRange, from the queue,
@@ -51,6 +53,7 @@ class Reader final : public Resource {
 
   const std::string name_;
   const OpenUnit open_;
+  const bool one_record_;
   Mutex mu_;
   std::deque<Request> requests_ ABSL_GUARDED_BY(mu_);  // the first one is being served
   NextRecord next_;  // of the unit that is open; these belong to whoever serves the first request

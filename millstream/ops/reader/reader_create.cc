@@ -9,6 +9,7 @@ namespace {
 
 // How each kind of reader opens a unit. Constructed from the attributes.
 struct TfRecord {
+  static constexpr bool kOneRecord = false;
   explicit TfRecord(KernelInit& init) {
     StatusOr<Compression> named = CompressionFromName(init.Attr<std::string>("compression_type"));
     if (named.ok())
@@ -27,6 +28,7 @@ struct TfRecord {
 };
 
 struct TextLine {
+  static constexpr bool kOneRecord = false;
   explicit TextLine(KernelInit& init) : skip_lines(init.Attr<int64_t>("skip_header_lines")) {
     if (skip_lines < 0) init.Fail(errors::InvalidArgument("skip_header_lines must be >= 0 not ", skip_lines));
   }
@@ -45,12 +47,10 @@ struct TextLine {
 
 // One record: all of the file.
 struct WholeFile {
+  static constexpr bool kOneRecord = true;
   explicit WholeFile(KernelInit&) {}
   StatusOr<NextRecord> operator()(const std::string& unit) const {
-    auto given = std::make_shared<bool>(false);
-    return NextRecord([unit, given](std::string* key, std::string* value) -> Status {
-      if (*given) return errors::OutOfRange("eof");
-      *given = true;
+    return NextRecord([unit](std::string* key, std::string* value) -> Status {
       *key = unit;
       ASSIGN_OR_RETURN(*value, ReadFile(unit));
       return OkStatus();
@@ -60,12 +60,10 @@ struct WholeFile {
 
 // One record: the unit itself.
 struct Identity {
+  static constexpr bool kOneRecord = true;
   explicit Identity(KernelInit&) {}
   StatusOr<NextRecord> operator()(const std::string& unit) const {
-    auto given = std::make_shared<bool>(false);
-    return NextRecord([unit, given](std::string* key, std::string* value) {
-      if (*given) return errors::OutOfRange("eof");
-      *given = true;
+    return NextRecord([unit](std::string* key, std::string* value) {
       *key = *value = unit;
       return OkStatus();
     });
@@ -73,6 +71,7 @@ struct Identity {
 };
 
 struct FixedLength {
+  static constexpr bool kOneRecord = false;
   explicit FixedLength(KernelInit& init)
       : header(init.Attr<int64_t>("header_bytes")),
         record(init.Attr<int64_t>("record_bytes")),
@@ -123,7 +122,7 @@ class ReaderHandle final : public Kernel {
   Status Compute(KernelContext& ctx) override {
     ASSIGN_OR_RETURN(Ref<Reader> reader,
                      ctx.resources()->LookupOrCreate<Reader>(container_, name_, [&]() -> StatusOr<Ref<Reader>> {
-                       return MakeRef<Reader>(name_, OpenUnit(open_));
+                       return MakeRef<Reader>(name_, OpenUnit(open_), Open::kOneRecord);
                      }));
     if (kRef)
       ctx.set_output_ref(0, MakeStringHandle(container_, name_));
