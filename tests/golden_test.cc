@@ -208,6 +208,8 @@ const std::set<std::string>& WithoutCases() {
       "_Arg", "_Retval", "_Send", "_Recv", "_HostSend", "_HostRecv",  // put in by the runtime, never by users
       "_FusedConv2D", "_FusedMatMul",                                 // put in by our graph passes
       "PlaceholderV2", "TopK",                                        // TensorFlow 2.21 refuses them
+      "IdentityReader", "TFRecordReader", "TextLineReader",           // of producers before 26; refused likewise
+      "DeleteSeedGenerator",                                          // fails inside TensorFlow 2.21
       "Abort",                                                        // ends the process
   };
   return *ops;

@@ -225,7 +225,106 @@ def _parse_batch(label, serialized, dense, sparse=(), ragged=(), error=False, na
     s.static_shapes(*out.outputs)
 
 
+def other_readers():
+  def reading(s, reader, names, reads, version='V2'):
+    q = apply('FIFOQueue' + version, component_types=[tf.string], shapes=[()], capacity=10)[0]
+    works = tf.placeholder(tf.string, [None])
+    read = apply('ReaderRead' + version, reader_handle=reader, queue_handle=q)
+    up_to = apply('ReaderReadUpTo' + version, reader_handle=reader, queue_handle=q, num_records=tf.constant(2, tf.int64))
+    counts = [apply('Reader%s%s' % (what, version), reader_handle=reader)[0] for what in ('NumRecordsProduced', 'NumWorkUnitsCompleted')]
+    s.run(targets=apply('QueueEnqueueMany' + version, handle=q, components=[works]).op, feeds={works: np.array(names, object)})
+    s.run(targets=apply('QueueClose' + version, handle=q).op)
+    s.run(counts)
+    for _ in range(reads - 1):
+      s.run(read.outputs)
+      s.run(counts)
+    s.run(up_to.outputs)
+    s.run(read.outputs, error=True)
+    s.run(up_to.outputs, error=True)
+    s.run(counts)
+    s.run(targets=apply('ReaderReset' + version, reader_handle=reader).op)
+    s.run(counts)
+
+  for version in ('', 'V2'):
+    with script('WholeFileReader' + version, 'files') as s:
+      names = [s.file('a', b'first\nfile'), s.file('b', b''), s.file('c', b'\x00\xff')]
+      reading(s, apply('WholeFileReader' + version)[0], names, 3, version)
+  with script('WholeFileReaderV2', 'no_file') as s:
+    q = apply('FIFOQueueV2', component_types=[tf.string], shapes=[()])[0]
+    name = tf.placeholder(tf.string, [])
+    s.run(targets=apply('QueueEnqueueV2', handle=q, components=[name]).op, feeds={name: np.array(TEMP_DIR + '/absent', object)})
+    s.run(apply('ReaderReadV2', reader_handle=apply('WholeFileReaderV2')[0], queue_handle=q).outputs, error=True)
+  with script('IdentityReaderV2', 'names') as s:
+    reading(s, apply('IdentityReaderV2')[0], ['a', '', 'c'], 3)
+  with script('FixedLengthRecordReaderV2', 'parts') as s:
+    names = [s.file('a', b'hhabcdeff'), s.file('b', b'hhghif')]
+    reading(s, apply('FixedLengthRecordReaderV2', header_bytes=2, record_bytes=3, footer_bytes=1)[0], names, 3)
+  with script('FixedLengthRecordReaderV2', 'hop') as s:
+    reading(s, apply('FixedLengthRecordReaderV2', record_bytes=3, hop_bytes=2)[0], [s.file('a', b'abcdefg')], 3)
+  with script('FixedLengthRecordReaderV2', 'zlib') as s:
+    names = [s.file('a', zlib.compress(b'hhabcdeff'))]
+    reading(s, apply('FixedLengthRecordReaderV2', header_bytes=2, record_bytes=3, footer_bytes=1, encoding='ZLIB')[0], names, 2)
+
+
+def whole_files():
+  with script('ReadFile', 'contents') as s:
+    name = tf.placeholder(tf.string, None)
+    read = apply('ReadFile', filename=name)[0]
+    s.run(read, {name: np.array(s.file('a', b'some\x00\xffbytes\n'), object)})
+    s.run(read, {name: np.array(s.file('b', b''), object)})
+    s.run(read, {name: np.array(TEMP_DIR + '/absent', object)}, error=True)
+    s.run(read, {name: np.array([TEMP_DIR + '/a'], object)}, error=True)
+  with script('WriteFile', 'contents') as s:
+    name, data = tf.placeholder(tf.string, None), tf.placeholder(tf.string, None)
+    read, write = apply('ReadFile', filename=name)[0], apply('WriteFile', filename=name, contents=data).op
+    for path in ('/a', '/new/folder/a'):
+      path = np.array(TEMP_DIR + path, object)
+      for content in (b'some\x00bytes', b'less'):
+        s.run(targets=write, feeds={name: path, data: np.array(content, object)})
+        s.run(read, {name: path})
+    s.run(targets=write, feeds={name: path, data: np.array([b'a'], object)}, error=True)
+    s.run(targets=write, feeds={name: np.array([TEMP_DIR + '/a'], object), data: np.array(b'a', object)}, error=True)
+  with script('MatchingFiles', 'patterns') as s:
+    for name in ('b.txt', 'a.txt', 'c.bin', 'a1.txt'):
+      s.file(name, b'')
+    pattern = tf.placeholder(tf.string, None)
+    found = apply('MatchingFiles', pattern=pattern)[0]
+    for p in ('/*', '/*.txt', '/a?.txt', '/[bc].*', '/a.txt', '/none*', '/absent/*'):
+      s.run(found, {pattern: np.array(TEMP_DIR + p, object)})
+    s.run(found, {pattern: np.array([TEMP_DIR + '/b*', TEMP_DIR + '/*.txt'], object)})
+    s.run(found, {pattern: np.zeros([0], object)})
+    s.run(found, {pattern: np.array([[TEMP_DIR + '/b*']], object)}, error=True)
+    s.static_shapes(found)
+
+
+def older_parsing():
+  def parse(label, serialized, sparse=(), dense=(), names=(), error=False):
+    with script('ParseExample', label) as s:
+      data = tf.placeholder(tf.string, None)
+      out = apply('ParseExample', serialized=data, names=tf.constant(list(names), tf.string),
+                  sparse_keys=[tf.constant(k) for k, _ in sparse], dense_keys=[tf.constant(k) for k, _, _ in dense],
+                  dense_defaults=[tf.constant(v) for _, v, _ in dense], sparse_types=[t for _, t in sparse],
+                  dense_shapes=[shape for _, _, shape in dense])
+      s.run(out.outputs, {data: np.array(serialized, object)}, error=error)
+      if not error:
+        s.static_shapes(*out.outputs)
+  x, n = ('x', np.zeros([0], np.float32), [2]), ('n', np.array([-1], np.int64), [1])
+  sparse = [('s', tf.string), ('v', tf.int64), ('absent', tf.float32)]
+  parse('dense', EXAMPLES, dense=[x, n])
+  parse('sparse', EXAMPLES, sparse)
+  parse('both', EXAMPLES, sparse, [x, n], ['a', 'b', 'c'])
+  parse('none', np.zeros([0], object), sparse, [x])
+  parse('missing', EXAMPLES, dense=[('n', np.zeros([0], np.int64), [1])], error=True)
+  parse('wrong_length', EXAMPLES, dense=[('x', np.zeros([0], np.float32), [3])], error=True)
+  parse('wrong_type', EXAMPLES, [('x', tf.int64)], error=True)
+  parse('garbage_dense', [b'\x0a\x7f'], dense=[x], error=True)
+  parse('names', EXAMPLES, sparse, names=['a'], error=True)
+
+
 def cases():
   checkpoints()
   readers()
   parsing()
+  other_readers()
+  whole_files()
+  older_parsing()

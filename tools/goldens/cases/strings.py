@@ -92,8 +92,48 @@ def summaries():
   for t in REALS + ('complex64', 'bool', 'string'):
     op('TensorSummaryV2', np.array('t', object), convert(np.array([[1.0, 2], [3, 4]]), t), np.array(metadata, object), types=None,
        label=t, **kw)
+  for t in REALS + ('string',):
+    op('TensorSummary', convert(np.array([[1.0, 2], [3, 4]]), t), types=None, label=t, **kw)
+  op('TensorSummary', np.zeros([0]), label='empty', display_name='d', **kw)
+  sound = np.linspace(-1, 1, 2 * 5 * 2).reshape(2, 5, 2)
+  rate = np.array(8000, np.float32)
+  tag = np.array('s', object)
+  for label, x in (('stereo', sound), ('one', sound[:1]), ('mono', sound[..., :1]), ('no_channels', sound[..., 0])):
+    op('AudioSummaryV2', tag, x.astype(np.float32), rate, types=None, label=label, **kw)
+  op('AudioSummaryV2', tag, sound.astype(np.float32), rate, types=None, label='first', max_outputs=1, **kw)
+  op('AudioSummaryV2', tag, sound[0, 0].astype(np.float32), rate, types=None, label='rank1', error=True)
+  op('AudioSummaryV2', S('s', 't'), sound.astype(np.float32), rate, types=None, label='two_tags', error=True)
+  op('AudioSummaryV2', tag, sound.astype(np.float32), -rate, types=None, label='rate', error=True)
+
+
+def csv():
+  records = S('1,2.5,a,4', '-5,,"b ""q"", c",8', ',7e2,,')
+  defaults = [np.array([9], np.int32), np.array([0.5], np.float32), S('none'), np.array([-1], np.int64)]
+  def decode(label, records, defaults, **kw):
+    op('DecodeCSV', records, defaults, types=None, label=label, **kw)
+  decode('types', records, defaults)
+  decode('scalar', np.array('1,2,3,4', object), defaults)
+  decode('matrix', S('1', '2', '3', '4').reshape(2, 2), [np.array([0.0])])
+  decode('empty', np.zeros([0], object), defaults)
+  decode('scalar_default', S(',x'), [np.array(4, np.int32), np.array('d', object)])
+  decode('tabs', S('1\ta,b', '2\t"c\td"'), [np.array([0], np.int32), S('')], field_delim='\t')
+  decode('no_quotes', S('"a",b"c'), [S(''), S('')], use_quote_delim=False)
+  decode('na', S('NA,NA', '1,x'), [np.array([7], np.int32), S('d')], na_value='NA')
+  decode('select', S('1,2,3', '4,5,6'), [np.array([0], np.int32), np.array([0.0], np.float32)], select_cols=[0, 2])
+  decode('lines', S('"a\nb",c'), [S(''), S('')])
+  required = [np.zeros([0], np.int32)]
+  decode('required', S('1', '2'), required)
+  for label, text in (('missing', ''), ('not_int', 'x'), ('fraction', '1.5'), ('range', '99999999999'), ('extra', '1,2')):
+    decode(label, S('1', text), required if label != 'extra' else defaults[:1], error=True)
+  decode('few', S('1'), defaults[:2], error=True)
+  decode('open_quote', S('"a'), [S('')], error=True)
+  decode('quote_inside', S('a"b'), [S('')], error=True)
+  decode('after_quote', S('"a"b'), [S('')], error=True)
+  decode('two_defaults', S('1'), [np.array([1, 2], np.int32)], error=True)
+  decode('delimiter', S('1'), defaults[:1], field_delim=',;', error=True)
 
 
 def cases():
   text()
   summaries()
+  csv()
