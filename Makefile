@@ -31,9 +31,11 @@ bench-peers: setup build/release/build.ninja  ## the same beside TensorFlow and 
 	tools/setup.sh peers
 	.venv-peers/bin/python bench/peers.py
 
-interop: setup  ## compare messages with an installed TensorFlow
+interop: setup build/dev/build.ninja  ## what needs a real TensorFlow, in a virtual environment of its own
 	tools/setup.sh interop
+	cmake --build --preset dev --target checkpoint
 	.venv/bin/python tools/check_protos.py
+	.venv/bin/python tests/interop/checkpoints.py build/dev/examples/checkpoint
 
 docs-ops: build  ## write docs/ops.md anew from the op registry
 	build/dev/opgen docs > docs/ops.md
