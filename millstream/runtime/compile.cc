@@ -177,7 +177,9 @@ class Compiler {
     ASSIGN_OR_RETURN(std::vector<DType> declared, node.InputTypes());
     for (int i = 0; i < node.num_inputs(); ++i) {
       const Output& in = node.input(i);
-      item->has_ref_inputs |= IsRef(in.node->output_type(in.index)) && !IsRef(declared[i]);
+      const bool reads = IsRef(in.node->output_type(in.index)) && !IsRef(declared[i]);
+      plan_->reads_reference.push_back(reads);  // nodes are filled and connected in the same order
+      item->has_ref_inputs |= reads;
     }
     return OkStatus();
   }

@@ -115,7 +115,7 @@ class DynamicRun {
     Status status;
     if (node.has_ref_inputs) {
       derefs.resize(node.num_inputs);
-      status = ReadReferences(node, in, derefs.data());
+      status = ReadReferences(*plan_, node, in, derefs.data());
     }
     if (status.ok()) {
       KernelContext ctx(MakeFrame(node, in, derefs.data()));
@@ -134,7 +134,7 @@ class DynamicRun {
     Status status;
     if (node.has_ref_inputs) {
       call->derefs.resize(node.num_inputs);
-      status = ReadReferences(node, call->inputs.data(), call->derefs.data());
+      status = ReadReferences(*plan_, node, call->inputs.data(), call->derefs.data());
     }
     if (!status.ok()) return FinishAsync(call, std::move(status));
     call->ctx = std::make_unique<KernelContext>(MakeFrame(node, call->inputs.data(), call->derefs.data()));

@@ -92,7 +92,7 @@ Status RunNodes(const Plan& plan, const StepContext& step, Entry* slots) {
     if (node.has_ref_inputs) [[unlikely]] {
       derefs.resize(node.num_inputs);
       values = derefs.data();
-      if (Status s = ReadReferences(node, in, values); !s.ok()) return AtNode(s, *node.node);
+      if (Status s = ReadReferences(plan, node, in, values); !s.ok()) return AtNode(s, *node.node);
     }
     Entry* outputs = slots + node.outputs;
     for (int i = 0; i < node.num_outputs; ++i) {

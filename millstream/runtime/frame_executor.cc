@@ -192,7 +192,7 @@ class FrameRun {
     Status status;
     if (node.has_ref_inputs) {
       derefs.resize(node.num_inputs);
-      status = ReadReferences(node, in, derefs.data());
+      status = ReadReferences(*plan_, node, in, derefs.data());
     }
     if (status.ok()) {
       KernelContext ctx(MakeFrame(item, in, derefs.data()));
@@ -226,7 +226,7 @@ class FrameRun {
     Status status;
     if (node.has_ref_inputs) {
       call->derefs.resize(node.num_inputs);
-      status = ReadReferences(node, call->inputs.data(), call->derefs.data());
+      status = ReadReferences(*plan_, node, call->inputs.data(), call->derefs.data());
     }
     if (!status.ok()) return FinishAsync(call, std::move(status));
     call->ctx = std::make_unique<KernelContext>(MakeFrame(item, call->inputs.data(), call->derefs.data()));

@@ -5,10 +5,10 @@
 
 namespace millstream {
 
-Status ReadReferences(const PlanNode& node, Entry* const* inputs, Tensor* values) {
+Status ReadReferences(const Plan& plan, const PlanNode& node, Entry* const* inputs, Tensor* values) {
   for (int i = 0; i < node.num_inputs; ++i) {
     const Entry* e = inputs[i];
-    if (!e->ref) continue;
+    if (!e->ref || !plan.reads_reference[node.inputs + i]) continue;
     values[i] = e->ref->Snapshot();
     if (!values[i].IsInitialized() && !node.node->op().def.allows_uninitialized_input) {
       return errors::FailedPrecondition("Attempting to use uninitialized value ", e->ref->name());

@@ -9,8 +9,9 @@ namespace millstream {
 // Most kernels have few inputs; more than this take a detour over the heap.
 inline constexpr int kInlineInputs = 16;
 
-// Reads the references among the inputs that the kernel wants as values. FailedPrecondition if a variable has none yet.
-Status ReadReferences(const PlanNode& node, Entry* const* inputs, Tensor* values);
+// Reads the references among the inputs that the kernel wants as values, and no others: a snapshot of a variable that the
+// kernel is about to change would make it copy. FailedPrecondition if a variable has no value yet.
+Status ReadReferences(const Plan& plan, const PlanNode& node, Entry* const* inputs, Tensor* values);
 
 // An error with the node's name in TensorFlow's notation, which clients look for.
 Status AtNode(const Status& status, const Node& node);

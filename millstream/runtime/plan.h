@@ -78,6 +78,8 @@ class Plan {
   std::vector<PlanNode> nodes;
   // Slot of each input: >= 0 a slot of the step, < 0 constant -1 - i.
   std::vector<int32_t> inputs;
+  // By the same index: the input is a reference that the kernel reads as a value.
+  std::vector<uint8_t> reads_reference;
   // Indices of nodes that wait for a node; each once.
   std::vector<int32_t> consumers;
   // How many consumers (and fetches) read each slot.

@@ -149,6 +149,37 @@ TEST(SessionTest, NoUpdateOfAVariableIsLost) {
   EXPECT_EQ(out[0].scalar<float>(), kThreads * kAdds);
 }
 
+// An op that reads one variable and changes another must not hold on to the one it changes.
+TEST(SessionTest, UpdatesHappenInPlace) {
+  Scope s = Scope::Root();
+  const auto variable = [&](const char* name) {
+    return s.WithOpName(name).Op("VariableV2", {}, {{"shape", PartialShape({64})}, {"dtype", DType::kFloat}});
+  };
+  Output v = variable("v"), delta = variable("delta");
+  Output rate = s.Op("VariableV2", {}, {{"shape", PartialShape(std::vector<int64_t>{})}, {"dtype", DType::kFloat}});
+  Tensor start(DType::kFloat, Shape({64}));
+  std::fill_n(start.data<float>(), 64, 1.0f);
+  Node* a = s.Add("Assign", {v, s.Const(start)});
+  Node* b = s.Add("Assign", {delta, s.Const(start)});
+  Node* c = s.Add("Assign", {rate, s.Const(0.5f)});
+  s.WithOpName("init").WithControlDependencies({a, b, c}).Add("NoOp", {});
+  s.WithOpName("step").Add("ApplyGradientDescent", {v, rate, delta});
+  auto session = SessionFor(s);
+  std::vector<Tensor> out;
+  ASSERT_TRUE(session->Run({}, {}, {"init"}, &out).ok());
+  // The first update may move the value out of the buffer that it shares with the constant.
+  ASSERT_TRUE(session->Run({}, {}, {"step"}, &out).ok());
+  ASSERT_TRUE(session->Run({}, {"v:0"}, {}, &out).ok());
+  const void* buffer = out[0].raw();
+  out.clear();
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_TRUE(session->Run({}, {}, {"step"}, &out).ok());
+    ASSERT_TRUE(session->Run({}, {"v:0"}, {}, &out).ok());
+    EXPECT_EQ(out[0].raw(), buffer);
+    out.clear();
+  }
+}
+
 TEST(SessionTest, RewritesKeepResults) {
   Scope s = Scope::Root();
   Output x = Placeholder(s, "x");
