@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <array>
-
 #include "millstream/runtime/executor.h"
 #include "millstream/runtime/invoke.h"
 #include "millstream/runtime/run_state.h"
-#include "millstream/runtime/step_stats.h"
 
 namespace millstream::internal {
 namespace {
@@ -103,26 +100,10 @@ class DynamicRun {
   void Run(int32_t id, Ready* ready) {
     const PlanNode& node = plan_->nodes[id];
     if (node.async != nullptr) return RunAsync(id);
-    std::array<Entry*, kInlineInputs> few;
-    std::vector<Entry*> many;
-    Entry** in = few.data();
-    if (node.num_inputs > kInlineInputs) {
-      many.resize(node.num_inputs);
-      in = many.data();
-    }
+    InputPointers pointers(node.num_inputs);
+    Entry** in = pointers.data();
     Gather(node, in);
-    std::vector<Tensor> derefs;
-    Status status;
-    if (node.has_ref_inputs) {
-      derefs.resize(node.num_inputs);
-      status = ReadReferences(*plan_, node, in, derefs.data());
-    }
-    if (status.ok()) {
-      KernelContext ctx(MakeFrame(node, in, derefs.data()));
-      ScopedNodeTrace trace(step_.stats, node);
-      status = node.kernel->Compute(ctx);
-    }
-    derefs.clear();
+    Status status = InvokeKernel(*plan_, node, step_, in, [&](Tensor* derefs) { return MakeFrame(node, in, derefs); });
     Complete(id, in, std::move(status), ready);
   }
 
@@ -167,7 +148,7 @@ class DynamicRun {
     Entry* outputs = slots_ + node.outputs;
     if (status.ok()) status = CheckOutputs(node, outputs);
     if (!status.ok()) return Abort(AtNode(status, *node.node));
-    if (node.fetched) KeepFetchedValues(*plan_, node, outputs).IgnoreError();
+    if (node.fetched) KeepFetchedValues(node, outputs);
     for (int i = 0; i < node.num_outputs; ++i) {
       if (plan_->slot_uses[node.outputs + i] == 0) {
         outputs[i].tensor.Reset();

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millstream/runtime/executor.h"
 
-#include <thread>
-
 #include "millstream/base/notification.h"
 #include "millstream/runtime/invoke.h"
 #include "millstream/runtime/run_state.h"
-#include "millstream/runtime/step_stats.h"
 
 namespace millstream {
 namespace internal {
@@ -33,12 +30,11 @@ void PlaceArgs(const Plan& plan, std::span<const Tensor> args, Entry* slots) {
   }
 }
 
-Status KeepFetchedValues(const Plan&, const PlanNode& node, Entry* outputs) {
+void KeepFetchedValues(const PlanNode& node, Entry* outputs) {
   for (int i = 0; i < node.num_outputs; ++i) {
     Entry& e = outputs[i];
     if (e.ref) e.tensor = e.ref->Snapshot();
   }
-  return OkStatus();
 }
 
 Status TakeResults(const Plan& plan, std::span<const Tensor> args, Entry* slots, std::vector<Tensor>* rets) {
@@ -113,7 +109,7 @@ Status RunNodes(const Plan& plan, const StepContext& step, Entry* slots) {
         e.ref = nullptr;
       }
     }
-    if (node.fetched) RETURN_IF_ERROR(internal::KeepFetchedValues(plan, node, outputs));
+    if (node.fetched) internal::KeepFetchedValues(node, outputs);
     for (int i = 0; i < node.num_inputs; ++i) {
       if (input_slots[node.inputs + i] >= 0) ReleaseInput(in[i]);
     }

@@ -31,7 +31,7 @@ Status CheckArgs(const Plan& plan, std::span<const Tensor> args);
 // Puts arguments into their slots.
 void PlaceArgs(const Plan& plan, std::span<const Tensor> args, Entry* slots);
 // A fetched reference is read as soon as its producer has run.
-Status KeepFetchedValues(const Plan& plan, const PlanNode& node, Entry* outputs);
+void KeepFetchedValues(const PlanNode& node, Entry* outputs);
 // Moves the results out of the slots. REQUIRES: the step succeeded.
 Status TakeResults(const Plan& plan, std::span<const Tensor> args, Entry* slots, std::vector<Tensor>* rets);
 

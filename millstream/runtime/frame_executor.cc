@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <array>
 #include <deque>
 #include <memory>
 
 #include "millstream/runtime/executor.h"
 #include "millstream/runtime/invoke.h"
-#include "millstream/runtime/step_stats.h"
 
 namespace millstream::internal {
 namespace {
@@ -180,26 +178,10 @@ class FrameRun {
       return Finish(item, nullptr, OkStatus(), ready);
     }
     if (node.async != nullptr) return RunAsync(item);
-    std::array<Entry*, kInlineInputs> few;
-    std::vector<Entry*> many;
-    Entry** in = few.data();
-    if (node.num_inputs > kInlineInputs) {
-      many.resize(node.num_inputs);
-      in = many.data();
-    }
+    InputPointers pointers(node.num_inputs);
+    Entry** in = pointers.data();
     Gather(item, in);
-    std::vector<Tensor> derefs;
-    Status status;
-    if (node.has_ref_inputs) {
-      derefs.resize(node.num_inputs);
-      status = ReadReferences(*plan_, node, in, derefs.data());
-    }
-    if (status.ok()) {
-      KernelContext ctx(MakeFrame(item, in, derefs.data()));
-      ScopedNodeTrace trace(step_.stats, node);
-      status = node.kernel->Compute(ctx);
-    }
-    derefs.clear();
+    Status status = InvokeKernel(*plan_, node, step_, in, [&](Tensor* derefs) { return MakeFrame(item, in, derefs); });
     Finish(item, in, std::move(status), ready);
   }
 
@@ -251,7 +233,7 @@ class FrameRun {
     if (status.ok() && in != nullptr) status = CheckOutputs(node, Outputs(item.iteration, node));
     if (!status.ok()) return Abort(AtNode(status, *node.node));
     if (node.fetched && !item.dead && !MovesBetweenIterations(node.kind)) {
-      KeepFetchedValues(*plan_, node, Outputs(item.iteration, node)).IgnoreError();
+      KeepFetchedValues(node, Outputs(item.iteration, node));
     }
     if (in != nullptr) {
       for (int i = 0; i < node.num_inputs; ++i) {

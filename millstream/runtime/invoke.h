@@ -2,7 +2,11 @@
 #ifndef MILLSTREAM_RUNTIME_INVOKE_H_
 #define MILLSTREAM_RUNTIME_INVOKE_H_
 
+#include <array>
+#include <vector>
+
 #include "millstream/runtime/plan.h"
+#include "millstream/runtime/step_stats.h"
 
 namespace millstream {
 
@@ -36,6 +40,33 @@ inline void ReleaseInput(Entry* e) {
     e->tensor.Reset();
     if (e->ref) [[unlikely]] e->ref = nullptr;
   }
+}
+
+// Pointers to the inputs of one node: on the stack for most nodes.
+class InputPointers {
+ public:
+  explicit InputPointers(int count) {
+    if (count > kInlineInputs) [[unlikely]] many_.resize(static_cast<size_t>(count));
+  }
+  Entry** data() { return many_.empty() ? few_.data() : many_.data(); }
+
+ private:
+  std::array<Entry*, kInlineInputs> few_;
+  std::vector<Entry*> many_;
+};
+
+// Runs a kernel that does not wait: reads the references it wants as values, drops them when it has run.
+// `make_frame(derefs)` gives the frame of its context.
+template <typename MakeFrame>
+Status InvokeKernel(const Plan& plan, const PlanNode& node, const StepContext& step, Entry* const* inputs, MakeFrame make_frame) {
+  std::vector<Tensor> derefs;
+  if (node.has_ref_inputs) {
+    derefs.resize(node.num_inputs);
+    RETURN_IF_ERROR(ReadReferences(plan, node, inputs, derefs.data()));
+  }
+  KernelContext ctx(make_frame(derefs.data()));
+  ScopedNodeTrace trace(step.stats, node);
+  return node.kernel->Compute(ctx);
 }
 
 }  // namespace millstream

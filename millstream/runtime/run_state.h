@@ -11,8 +11,6 @@
 
 namespace millstream {
 
-class FrameState;
-
 // What one running step needs: value slots and pending counts. Belongs to a plan; reused from step to step.
 class RunState {
  public:
