@@ -119,7 +119,6 @@ void ThreadPool::HelpLoop(void* object, int64_t) {
 void ThreadPool::WorkerMain() {
   Task task;
   for (;;) {
-    idle_.fetch_add(1, std::memory_order_relaxed);
     const auto spin_end = std::chrono::steady_clock::now() + kSpin;
     bool found = false;
     for (int i = 0; !(found = TryPop(&task)); ++i) {
@@ -136,7 +135,6 @@ void ThreadPool::WorkerMain() {
       task = ring_[head_++ & (ring_.size() - 1)];
       queued_.fetch_sub(1, std::memory_order_relaxed);
     }
-    idle_.fetch_sub(1, std::memory_order_relaxed);
     task.run(task.object, task.argument);
   }
 }

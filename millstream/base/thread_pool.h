@@ -58,7 +58,6 @@ class ThreadPool {
   const int parallelism_;
   std::atomic<int> queued_{0};
   std::atomic<int> sleepers_{0};
-  std::atomic<int> idle_{0};  // workers that spin or sleep
   std::atomic<bool> stopping_{false};
   Mutex mu_;
   CondVar wake_;

@@ -32,7 +32,7 @@ struct StepContext {
   FunctionRunner* functions = nullptr;
   ThreadPool* pool = nullptr;        // inter-op: for continuations and background work
   class StepStatsCollector* stats = nullptr;  // null unless traced
-  class CallFrame* call_frame = nullptr;      // args and rets, when a function body runs
+  class StepExchange* exchange = nullptr;     // where _Send and _Recv meet other tasks; null in one process
 };
 
 // What an edge carries: a tensor, or a reference to a variable. `uses` counts the consumers that have not finished.
@@ -106,6 +106,8 @@ class KernelContext {
     const DType* output_types;
     int num_outputs;
     int64_t frame_iter = 0;  // distinguishes iterations of a loop
+    uint64_t tag = 0;        // the same across tasks, and unique in the step; 0 outside loops
+    bool dead = false;       // some input is on a branch not taken; seen by transfers alone, other kernels do not run then
   };
   explicit KernelContext(const Frame& frame) : f_(frame) {}
 
@@ -157,6 +159,8 @@ class KernelContext {
   const OpDef& op() const { return *f_.op; }
   const std::string& node_name() const { return *f_.node_name; }
   int64_t frame_iter() const { return f_.frame_iter; }
+  uint64_t tag() const { return f_.tag; }
+  bool dead() const { return f_.dead; }
 
   // The resource behind handle input i: straight through its pointer where it has one, by name otherwise.
   // NotFound if it is gone or of another type.

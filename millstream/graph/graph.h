@@ -67,6 +67,8 @@ class Node {
 
   bool IsControlFlow() const { return control_flow_; }  // Switch, Merge, Enter, Exit, NextIteration and their Ref twins
   bool IsStateful() const { return op_->def.stateful; }
+  bool IsSend() const { return Is("_Send") || Is("_LoopSend"); }
+  bool IsTransfer() const { return IsSend() || Is("_Recv"); }  // where a graph was cut between tasks
 
  private:
   friend class Graph;

@@ -37,11 +37,21 @@ NodeKind KindOf(const Node& node) {
       {"RefEnter", NodeKind::kEnter},        {"Exit", NodeKind::kExit},
       {"RefExit", NodeKind::kExit},          {"NextIteration", NodeKind::kNextIteration},
       {"RefNextIteration", NodeKind::kNextIteration}};
-  if (!node.IsControlFlow()) return node.Is("ControlTrigger") ? NodeKind::kControlTrigger : NodeKind::kOp;
+  if (!node.IsControlFlow()) {
+    if (node.Is("ControlTrigger")) return NodeKind::kControlTrigger;
+    if (!node.IsTransfer()) return NodeKind::kOp;
+    return node.IsSend() ? NodeKind::kSend : NodeKind::kRecv;
+  }
   const NodeKind kind = kinds->at(node.type());
   bool constant = false;
   if (kind == NodeKind::kEnter && node.GetAttr("is_constant", &constant).ok() && constant) return NodeKind::kConstantEnter;
   return kind;
+}
+
+// The other side of the cut may be on a branch not taken.
+bool MayReceiveNothing(const Node& node) {
+  bool may_be_dead = false;
+  return node.Is("_Recv") && node.GetAttr("_may_be_dead", &may_be_dead).ok() && may_be_dead;
 }
 
 bool IsBackEdge(const Node& from, const Node& to) {
@@ -90,7 +100,7 @@ class Compiler {
         continue;
       }
       run_[node->id()] = true;
-      if (node->IsControlFlow() || node->Is("ControlTrigger")) plan_->control_flow = true;
+      if (node->IsControlFlow() || node->Is("ControlTrigger") || MayReceiveNothing(*node)) plan_->control_flow = true;
     }
     return OkStatus();
   }

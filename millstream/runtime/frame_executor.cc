@@ -15,6 +15,7 @@ struct Frame;
 struct Iteration {
   Frame* frame = nullptr;
   int64_t index = 0;
+  uint64_t tag = 0;  // names this iteration across tasks
   std::unique_ptr<Entry[]> slots;
   std::vector<NodeWait> waits;
   int outstanding = 0;  // nodes that are ready or running
@@ -41,6 +42,14 @@ struct Frame {
   std::vector<bool> exit_live;
   std::vector<std::unique_ptr<Frame>> children;  // owned by the parent frame
 };
+
+// Mixes what names an iteration: the iteration around its loop, the loop, its number. Never 0, which means no loop.
+uint64_t TagOf(const Frame& frame, int64_t index) {
+  uint64_t tag = frame.parent->tag ^ frame.info->name_hash;
+  tag = (tag + static_cast<uint64_t>(index) + 1) * 0x9e3779b97f4a7c15ull;
+  tag = (tag ^ (tag >> 29)) * 0xbf58476d1ce4e5b9ull;
+  return (tag ^ (tag >> 32)) | 1;
+}
 
 struct Item {
   int32_t node;
@@ -150,7 +159,8 @@ class FrameRun {
   KernelContext::Frame MakeFrame(const Item& item, Entry* const* in, Tensor* derefs) {
     const PlanNode& node = NodeOf(item);
     return {&step_, node.device, &node.node->op().def, &node.node->name(), in, derefs, node.num_inputs,
-            Outputs(item.iteration, node), plan_->slot_types.data() + node.outputs, node.num_outputs, item.iteration->index};
+            Outputs(item.iteration, node), plan_->slot_types.data() + node.outputs, node.num_outputs, item.iteration->index,
+            item.iteration->tag, item.dead};
   }
 
   void PrepareOutputs(Iteration* it, const PlanNode& node, bool dead) {
@@ -168,7 +178,7 @@ class FrameRun {
 
   void Run(const Item& item, Ready* ready) {
     const PlanNode& node = NodeOf(item);
-    if (item.dead || MovesBetweenIterations(node.kind)) {
+    if ((item.dead && node.kind != NodeKind::kSend) || MovesBetweenIterations(node.kind)) {
       if (!MovesBetweenIterations(node.kind)) PrepareOutputs(item.iteration, node, /*dead=*/true);
       return Finish(item, nullptr, OkStatus(), ready);
     }
@@ -260,7 +270,9 @@ class FrameRun {
         return;
       default: {
         const Entry* outputs = Outputs(it, node);
-        ForEdges(item.node, [&](const PlanEdge& e) { Deliver(e, it, e.output < 0 ? item.dead : outputs[e.output].dead, ready); });
+        // Nothing received: what waits for it by a control edge is on the branch not taken as well.
+        const bool dead = item.dead || (node.kind == NodeKind::kRecv && outputs[0].dead);
+        ForEdges(item.node, [&](const PlanEdge& e) { Deliver(e, it, e.output < 0 ? dead : outputs[e.output].dead, ready); });
       }
     }
   }
@@ -327,6 +339,7 @@ class FrameRun {
     auto it = std::make_unique<Iteration>();
     it->frame = frame;
     it->index = frame->next_index++;
+    if (frame->parent != nullptr) it->tag = TagOf(*frame, it->index);
     it->slots = std::make_unique<Entry[]>(static_cast<size_t>(frame->info->num_slots));
     it->waits = it->index == 0 ? frame->info->first_wait : frame->info->later_wait;
     frame->iterations.push_back(std::move(it));

@@ -16,7 +16,8 @@ StatusOr<std::shared_ptr<Kernel>> KernelCache::Make(const Node& node, Device* de
 
 StatusOr<std::shared_ptr<Kernel>> KernelCache::Get(const Node& node, Device* device, const KernelDef& def,
                                                    const std::string& owner) {
-  if (!node.IsStateful()) return Make(node, device, def);
+  // Transfers belong to one plan: their edge numbers do.
+  if (!node.IsStateful() || node.IsTransfer()) return Make(node, device, def);
   const std::string key = absl::StrCat(owner, "\n", node.name());
   {
     MutexLock lock(mu_);

@@ -16,7 +16,7 @@ namespace millstream {
 class RunState;
 
 // What a node is to the executors; anything but kOp appears only in plans with control flow.
-enum class NodeKind : uint8_t { kOp, kSwitch, kMerge, kEnter, kConstantEnter, kExit, kNextIteration, kControlTrigger };
+enum class NodeKind : uint8_t { kOp, kSwitch, kMerge, kEnter, kConstantEnter, kExit, kNextIteration, kControlTrigger, kSend, kRecv };
 
 // One node, as the executors see it: everything they touch in a step, and nothing else.
 struct PlanNode {
@@ -51,6 +51,7 @@ struct NodeWait {
 // A static loop of the graph (frames of v1 control flow). Frame 0 is the plan itself.
 struct PlanFrame {
   std::string name;
+  uint64_t name_hash = 0;  // the same in every process
   int32_t parent = -1;
   int32_t parallel_iterations = 10;
   int32_t num_enters = 0;

@@ -77,6 +77,7 @@ class FramePlanner {
     if (inserted) {
       PlanFrame frame;
       frame.name = name;
+      for (const char c : name) frame.name_hash = (frame.name_hash ^ static_cast<uint8_t>(c)) * 0x100000001b3ull;
       frame.parent = item.frame;
       frame.parallel_iterations = static_cast<int32_t>(std::clamp<int64_t>(parallel, 1, 1 << 20));
       plan_.frames.push_back(std::move(frame));

@@ -1,52 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "millstream/framework/call_frame.h"
 #include "millstream/framework/op.h"
 
 namespace millstream {
 namespace {
 
-StatusOr<CallFrame*> FrameOf(const KernelContext& ctx) {
-  if (ctx.step().call_frame != nullptr) return ctx.step().call_frame;
-  return errors::Internal("This op runs only inside a function");
-}
-
-class Arg final : public Kernel {
+// Plans put arguments and results where they belong when a function is compiled, so these nodes are never run.
+class OnlyInFunctions final : public Kernel {
  public:
-  explicit Arg(KernelInit& init) : index_(init.Attr<int>("index")) {}
-  Status Compute(KernelContext& ctx) override {
-    ASSIGN_OR_RETURN(CallFrame * frame, FrameOf(ctx));
-    if (index_ >= frame->num_args()) {
-      return errors::InvalidArgument("Function has ", frame->num_args(), " arguments, number ", index_,
-                                     " was asked for");
-    }
-    if (frame->arg(index_).dtype() != ctx.output_dtype(0)) {
-      return errors::InvalidArgument("Type mismatch: actual ", DTypeName(frame->arg(index_).dtype()), " vs. expect ",
-                                     DTypeName(ctx.output_dtype(0)));
-    }
-    if (!frame->arg(index_).IsInitialized())
-      return errors::Internal("Argument ", index_, " was taken already or never given");
-    ctx.set_output(0, frame->TakeArg(index_));
-    return OkStatus();
-  }
-
- private:
-  const int index_;
-};
-
-class Retval final : public Kernel {
- public:
-  explicit Retval(KernelInit& init) : index_(init.Attr<int>("index")) {}
-  Status Compute(KernelContext& ctx) override {
-    ASSIGN_OR_RETURN(CallFrame * frame, FrameOf(ctx));
-    if (index_ >= frame->num_rets()) {
-      return errors::InvalidArgument("Function has ", frame->num_rets(), " results, number ", index_, " was given");
-    }
-    frame->set_ret(index_, ctx.TakeInput(0));
-    return OkStatus();
-  }
-
- private:
-  const int index_;
+  explicit OnlyInFunctions(KernelInit&) {}
+  Status Compute(KernelContext&) override { return errors::Internal("This op runs only inside a function"); }
 };
 
 // "_output_shapes", where the caller said it, is the shape of an argument.
@@ -67,7 +29,7 @@ OP("_Arg")
     .Attr("index: int >= 0")
     .Stateful()
     .Shape(ArgShape)
-    .Cpu<Arg>()
+    .Cpu<OnlyInFunctions>()
     .Doc("An argument of the function in whose body it stands.");
 
 OP("_Retval")
@@ -76,7 +38,7 @@ OP("_Retval")
     .Attr("index: int >= 0")
     .Stateful()
     .Shape(NoOutputs)
-    .Cpu<Retval>()
+    .Cpu<OnlyInFunctions>()
     .Doc("A result of the function in whose body it stands.");
 
 }  // namespace
