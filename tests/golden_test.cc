@@ -205,7 +205,7 @@ GOLDEN_FAMILY(data);
 // Ops of the registry that no case is about, with the reason.
 const std::set<std::string>& WithoutCases() {
   static const auto* ops = new std::set<std::string>{
-      "_Arg", "_Retval", "_Send", "_Recv", "_HostSend", "_HostRecv",  // put in by the runtime, never by users
+      "_Arg", "_Retval", "_Send", "_LoopSend", "_Recv",  // put in by the runtime, never by users
       "_FusedConv2D", "_FusedMatMul",                                 // put in by our graph passes
       "_PartialFeed", "_PartialFetch",                                // put in by partial runs: session_test
       "PlaceholderV2", "TopK",                                        // TensorFlow 2.21 refuses them

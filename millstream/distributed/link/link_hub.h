@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef MILLSTREAM_DISTRIBUTED_LINK_LINK_HUB_H_
+#define MILLSTREAM_DISTRIBUTED_LINK_LINK_HUB_H_
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "millstream/framework/peer_link.h"
+
+namespace millstream {
+
+// How others reach a hub. Travels in the handshake, so it is checked when it is used.
+struct LinkEndpoint {
+  std::string task;          // "/job:ps/replica:0/task:0"
+  uint64_t incarnation = 0;
+  std::string host;          // boot id and network namespace: equal for tasks that can share memory
+  int64_t process = 0;       // with `host`: equal for tasks of one process
+  uint64_t hub = 0;          // which hub of that process
+  std::string shm_address;   // abstract Unix socket; "": none
+  std::string tcp_address;   // "10.0.0.2:43211"; "": none
+  std::string ticket;        // 16 random bytes that a dialer must show
+};
+
+struct LinkOptions {
+  bool shm = true;
+  bool tcp = true;
+  std::string bind_address = "127.0.0.1";  // of the TCP listener
+  std::string advertised_address;          // host that peers dial; "": bind_address
+  size_t shm_ring_bytes = size_t{4} << 20;  // each way, per link
+};
+
+// The links of one task: its listeners, its I/O threads, and the links that it dialed or accepted. Thread-safe.
+class LinkHub {
+ public:
+  // Who serves an accepted link; `task` and `incarnation` are what the dialer says of itself.
+  using Accept = std::function<StatusOr<FrameHandler*>(const std::string& task, uint64_t incarnation)>;
+
+  // Opens the listeners. `accept` may be called from then on, on an I/O thread.
+  static StatusOr<std::unique_ptr<LinkHub>> Start(std::string task, uint64_t incarnation, const LinkOptions& options,
+                                                  Accept accept);
+  // Closes every link (their handlers are told) and ends the threads.
+  virtual ~LinkHub() = default;
+
+  virtual const LinkEndpoint& endpoint() const = 0;
+
+  // Connects to another hub: in the same process directly, on the same host through shared memory, else by TCP; a
+  // transport that is turned off on either side is passed over. Unavailable if none is left or nobody answers,
+  // DeadlineExceeded, PermissionDenied (wrong ticket); errors name the task and the address. `handler` must outlive the link.
+  virtual StatusOr<std::shared_ptr<PeerLink>> Dial(const LinkEndpoint& peer, FrameHandler* handler,
+                                                   std::chrono::milliseconds deadline) = 0;
+};
+
+}  // namespace millstream
+
+#endif  // MILLSTREAM_DISTRIBUTED_LINK_LINK_HUB_H_
