@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "millstream/base/status.h"
@@ -40,8 +41,8 @@ class FrameHandler {
   virtual void Closed(PeerLink& link, const Status& why) = 0;
 };
 
-// A connection between two tasks, in both directions. Frames keep their order. Thread-safe.
-class PeerLink {
+// A connection between two tasks, in both directions. Frames keep their order. Always held by shared_ptr. Thread-safe.
+class PeerLink : public std::enable_shared_from_this<PeerLink> {
  public:
   virtual ~PeerLink() = default;
 
