@@ -16,8 +16,8 @@ StatusOr<std::shared_ptr<Kernel>> KernelCache::Make(const Node& node, Device* de
 
 StatusOr<std::shared_ptr<Kernel>> KernelCache::Get(const Node& node, Device* device, const KernelDef& def,
                                                    const std::string& owner) {
-  // Transfers belong to one plan: their edge numbers do.
-  if (!node.IsStateful() || node.IsTransfer()) return Make(node, device, def);
+  // Transfers belong to one plan: their edge numbers do. So do inlined nodes: their names do.
+  if (!node.IsStateful() || node.IsTransfer() || node.attrs().Has("_inlined")) return Make(node, device, def);
   const std::string key = absl::StrCat(owner, "\n", node.name());
   {
     MutexLock lock(mu_);

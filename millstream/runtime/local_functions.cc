@@ -21,6 +21,21 @@ class LocalFunctions::Instance final : public CompiledFunction {
 
 namespace {
 
+constexpr int kMaxActiveCalls = 50000;
+constexpr int kMaxCallsOnStack = 32;
+thread_local int calls_on_stack = 0;
+
+// Runs now(), or later() on the pool where calls within calls would need too much stack.
+template <typename Now, typename Later>
+void OnStackOrPool(ThreadPool* pool, Now now, Later later) {
+  if (calls_on_stack >= kMaxCallsOnStack && pool != nullptr && pool->num_workers() > 0) {
+    return pool->Schedule(std::function<void()>(later()));
+  }
+  ++calls_on_stack;
+  now();
+  --calls_on_stack;
+}
+
 std::string InstanceKey(const NameAttrList& function) {
   std::string key = function.name;
   auto attrs = function.attrs;
@@ -80,7 +95,23 @@ StatusOr<std::shared_ptr<CompiledFunction>> LocalFunctions::Compile(const NameAt
 
 void LocalFunctions::RunAsync(const CompiledFunction& function, const StepContext& step, std::vector<Tensor> args,
                               std::vector<Tensor>* rets, std::function<void(Status)> done) {
-  RunPlanAsync(static_cast<const Instance&>(function).plan(), step, args, rets, std::move(done));
+  const std::shared_ptr<const Plan>& plan = static_cast<const Instance&>(function).plan();
+  if (plan->serial) return RunPlanAsync(plan, step, args, rets, std::move(done));  // calls nothing itself
+  if (active_.fetch_add(1, std::memory_order_relaxed) >= kMaxActiveCalls) {
+    active_.fetch_sub(1, std::memory_order_relaxed);
+    return done(errors::ResourceExhausted("More than ", kMaxActiveCalls, " function calls at once: does one call itself?"));
+  }
+  auto finish = [this, pool = step.pool, done = std::move(done)](Status status) {
+    active_.fetch_sub(1, std::memory_order_relaxed);
+    OnStackOrPool(pool, [&] { done(std::move(status)); }, [&] { return [done, status] { done(status); }; });
+  };
+  OnStackOrPool(
+      step.pool, [&] { RunPlanAsync(plan, step, args, rets, std::move(finish)); },
+      [&] {
+        return [plan, &step, args = std::move(args), rets, finish = std::move(finish)] {
+          RunPlanAsync(plan, step, args, rets, finish);
+        };
+      });
 }
 
 }  // namespace millstream

@@ -2,6 +2,7 @@
 #ifndef MILLSTREAM_RUNTIME_LOCAL_FUNCTIONS_H_
 #define MILLSTREAM_RUNTIME_LOCAL_FUNCTIONS_H_
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <string>
@@ -33,6 +34,7 @@ class LocalFunctions final : public FunctionRunner {
   const std::shared_ptr<FunctionLibrary> library_;
   const CompileOptions compile_;
   const Prepare prepare_;
+  std::atomic<int> active_{0};  // calls that have not returned
   Mutex mu_;
   std::unordered_map<std::string, std::shared_ptr<CompiledFunction>> instances_ ABSL_GUARDED_BY(mu_);
 };

@@ -5,8 +5,9 @@
 #include "millstream/graph/prune.h"
 
 // Rewrites of the part of a graph that a signature runs, one in each file. None changes results beyond rounding; each may be
-// left out. They keep `args` and `targets` as nodes, may redirect `rets`, never touch stateful nodes or control flow, and
-// leave nodes behind that nobody uses: RemoveUnused() drops those. All are linear in nodes and edges.
+// left out. They keep `args` and `targets` as nodes (a target that was a call becomes what ends its body), may redirect
+// `rets`, never touch stateful nodes or control flow, and leave nodes behind that nobody uses: RemoveUnused() drops those.
+// All are linear in nodes and edges.
 namespace millstream {
 
 // Which rewrites to make.
@@ -23,6 +24,10 @@ struct RewriteOptions {
 // All of them, in a good order.
 Status RewriteGraph(const RewriteOptions& options, PrunedGraph* part);
 
+// Puts the bodies of functions where they are called. A call stays if the function forbids it (_noinline), if its body has
+// kernels with state of their own (which all calls share) or asks for another device, and where bodies grow too much.
+// REQUIRES: nodes have devices.
+Status InlineFunctions(PrunedGraph* part);
 // Computes once what depends on constants only.
 Status FoldConstants(PrunedGraph* part);
 // Computes equal things once.
