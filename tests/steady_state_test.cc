@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <new>
 
+#include "millstream/graph/control_flow_builders.h"
 #include "millstream/graph/gradient.h"
 #include "millstream/graph/scope.h"
 #include "millstream/runtime/session.h"
@@ -117,6 +118,49 @@ TEST(SteadyStateTest, AStepTakesNoFreshMemory) {
   EXPECT_EQ(large.faults, 0);
   EXPECT_EQ(small.heap, large.heap) << "heap allocations grow with the number of ops";
   EXPECT_LE(large.heap, 8);
+}
+
+// Heap allocations of one step that counts to `limit`, in a loop within a loop.
+int64_t CountLoop(Session* session, Session::CallableHandle handle, float limit) {
+  const std::vector<Tensor> args = {Tensor::Scalar(limit)};
+  std::vector<Tensor> out;
+  int64_t least = INT64_MAX;
+  for (int i = 0; i < 10; ++i) {
+    const int64_t before = heap_allocations.load();
+    const Status ran = session->RunCallable(handle, args, &out);
+    if (!ran.ok()) ADD_FAILURE() << ran;
+    least = std::min(least, heap_allocations.load() - before);
+    EXPECT_EQ(out[0].scalar<float>(), limit);
+  }
+  return least;
+}
+
+TEST(SteadyStateTest, IterationsTakeNoFreshMemory) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "sanitizers allocate on their own";
+#endif
+  Scope s = Scope::Root();
+  const Output limit = s.WithOpName("limit").Op("Placeholder", {}, {{"dtype", DType::kFloat}});
+  const auto below = [](Output bound) {
+    return [bound](const Scope& b, const std::vector<Output>& v) { return b.Op("Less", {v[0], bound}); };
+  };
+  const auto add_one = [](const Scope& b, const std::vector<Output>& v) {
+    return std::vector<Output>{b.Op("AddV2", {v[0], b.Const(1.0f)})};
+  };
+  const std::vector<Output> sum = WhileLoop(
+      s, below(limit),
+      [&](const Scope& b, const std::vector<Output>& v) {
+        return WhileLoop(b, below(b.Op("AddV2", {v[0], b.Const(4.0f)})), add_one, v);
+      },
+      {s.Const(0.0f)});
+  ASSERT_TRUE(s.ok()) << s.status();
+  s.WithOpName("sum").Op("Identity", {sum[0]});
+  auto session = NewSession();
+  ASSERT_TRUE((*session)->Extend(*s.graph()).ok());
+  auto handle = (*session)->MakeCallable({"limit:0"}, {"sum:0"}, {});
+  ASSERT_TRUE(handle.ok()) << handle.status();
+  const int64_t few = CountLoop(session->get(), *handle, 400), many = CountLoop(session->get(), *handle, 4000);
+  EXPECT_LE(many - few, 16) << few << " and " << many;
 }
 
 }  // namespace

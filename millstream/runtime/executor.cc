@@ -39,14 +39,16 @@ void KeepFetchedValues(const PlanNode& node, Entry* outputs) {
 
 Status TakeResults(const Plan& plan, std::span<const Tensor> args, Entry* slots, std::vector<Tensor>* rets) {
   rets->resize(plan.ret_slots.size());
+  const auto slot_of = [&](int32_t slot) { return plan.control_flow ? plan.slot_in_frame[slot] : slot; };
   for (size_t i = 0; i < plan.ret_slots.size(); ++i) {
     const int32_t slot = plan.ret_slots[i];
     if (slot >= Plan::kArgResult) {
       (*rets)[i] = args[slot - Plan::kArgResult];
       continue;
     }
-    Entry& e = slot < 0 ? const_cast<Entry&>(plan.constants[-1 - slot]) : slots[slot];
-    if (e.dead) return errors::InvalidArgument("Retval[", i, "] does not have value");
+    Entry& e = slot < 0 ? const_cast<Entry&>(plan.constants[-1 - slot]) : slots[slot_of(slot)];
+    // With branches, what never ran is on one that was not taken.
+    if (e.dead || (plan.control_flow && !e.tensor.IsInitialized() && !e.ref)) return errors::InvalidArgument("Retval[", i, "] does not have value");
     if (!e.tensor.IsInitialized()) {
       if (e.ref) return errors::FailedPrecondition("Attempting to use uninitialized value ", e.ref->name());
       return errors::Internal("Result ", i, " was not computed");
@@ -55,8 +57,8 @@ Status TakeResults(const Plan& plan, std::span<const Tensor> args, Entry* slots,
   }
   for (const int32_t slot : plan.ret_slots) {
     if (slot >= 0 && slot < Plan::kArgResult) {
-      slots[slot].tensor.Reset();
-      slots[slot].ref = nullptr;
+      slots[slot_of(slot)].tensor.Reset();
+      slots[slot_of(slot)].ref = nullptr;
     }
   }
   return OkStatus();

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <deque>
 #include <memory>
 
 #include "millstream/runtime/executor.h"
@@ -14,6 +13,7 @@ struct Frame;
 // One iteration of a loop (or the whole plan, for frame 0): values and what nodes still wait for.
 struct Iteration {
   Frame* frame = nullptr;
+  Iteration* next = nullptr;  // the one after it, if it has begun; or the next unused one
   int64_t index = 0;
   uint64_t tag = 0;  // names this iteration across tasks
   std::unique_ptr<Entry[]> slots;
@@ -33,12 +33,18 @@ struct Frame {
   int32_t id = 0;
   const PlanFrame* info = nullptr;
   Iteration* parent = nullptr;
-  std::deque<std::unique_ptr<Iteration>> iterations;  // those in flight, oldest first
+  // Those in flight are a list. One that is over is used again, so that a loop allocates no more than it has in flight.
+  Iteration* oldest = nullptr;
+  Iteration* newest = nullptr;
+  Iteration* unused = nullptr;
+  int32_t in_flight = 0;
+  std::vector<std::unique_ptr<Iteration>> iterations;  // owns all of them
   int64_t next_index = 0;
   int enters_left = 0;
   struct Invariant { int32_t node; Tensor tensor; Ref<Variable> ref; bool dead; };
   std::vector<Invariant> invariants;
   std::vector<PendingValue> waiting;  // for the iteration that must wait for an older one to end
+  std::vector<PendingValue> beginning;  // those values, while it begins
   std::vector<bool> exit_live;
   std::vector<std::unique_ptr<Frame>> children;  // owned by the parent frame
 };
@@ -311,9 +317,9 @@ class FrameRun {
     --frame->enters_left;
     if (NodeOf(item).kind == NodeKind::kConstantEnter) {
       frame->invariants.push_back({item.node, value.tensor, value.ref, item.dead});
-      for (const auto& it : frame->iterations) Place(value, it.get(), item.dead, ready);
+      for (Iteration* it = frame->oldest; it != nullptr; it = it->next) Place(value, it, item.dead, ready);
     } else {
-      Place(value, frame->iterations.front().get(), item.dead, ready);
+      Place(value, frame->oldest, item.dead, ready);
     }
     // The frame may have nothing more to do (all its nodes dead).
     Retire(frame, ready);
@@ -323,10 +329,9 @@ class FrameRun {
     for (const auto& child : it->frame->children) {
       if (child->id == id && child->parent == it) return child.get();
     }
-    auto frame = std::make_unique<Frame>();
-    frame->id = id;
-    frame->info = &plan_->frames[id];
+    std::unique_ptr<Frame> frame = TakeFrame(id);
     frame->parent = it;
+    frame->next_index = 0;
     frame->enters_left = frame->info->num_enters;
     frame->exit_live.assign(frame->info->exits.size(), false);
     NewIteration(frame.get());
@@ -335,15 +340,52 @@ class FrameRun {
     return it->frame->children.back().get();
   }
 
+  // One that has ended, if there is one: its iterations are there already.
+  std::unique_ptr<Frame> TakeFrame(int32_t id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    const auto it = std::find_if(ended_.begin(), ended_.end(), [&](const auto& f) { return f->id == id; });
+    if (it != ended_.end()) {
+      std::unique_ptr<Frame> frame = std::move(*it);
+      ended_.erase(it);
+      return frame;
+    }
+    auto frame = std::make_unique<Frame>();
+    frame->id = id;
+    frame->info = &plan_->frames[id];
+    return frame;
+  }
+
   Iteration* NewIteration(Frame* frame) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    auto it = std::make_unique<Iteration>();
-    it->frame = frame;
+    Iteration* it = frame->unused;
+    if (it != nullptr) {
+      frame->unused = it->next;
+    } else {
+      it = frame->iterations.emplace_back(std::make_unique<Iteration>()).get();
+      it->frame = frame;
+      it->slots = std::make_unique<Entry[]>(static_cast<size_t>(frame->info->num_slots));
+    }
+    it->next = nullptr;
     it->index = frame->next_index++;
     if (frame->parent != nullptr) it->tag = TagOf(*frame, it->index);
-    it->slots = std::make_unique<Entry[]>(static_cast<size_t>(frame->info->num_slots));
     it->waits = it->index == 0 ? frame->info->first_wait : frame->info->later_wait;
-    frame->iterations.push_back(std::move(it));
-    return frame->iterations.back().get();
+    (frame->oldest == nullptr ? frame->oldest : frame->newest->next) = it;
+    frame->newest = it;
+    ++frame->in_flight;
+    return it;
+  }
+
+  // The oldest iteration is over: drops its values and keeps it for later.
+  void EndIteration(Frame* frame) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    Iteration* it = frame->oldest;
+    for (int32_t i = 0; i < frame->info->num_slots; ++i) {
+      Entry& e = it->slots[i];
+      e.tensor.Reset();
+      e.ref = nullptr;
+      e.dead = false;
+    }
+    frame->oldest = it->next;
+    it->next = frame->unused;
+    frame->unused = it;
+    --frame->in_flight;
   }
 
   void PropagateExit(const Item& item, Ready* ready) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
@@ -356,21 +398,18 @@ class FrameRun {
   void PropagateNext(const Item& item, Ready* ready) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     Frame* frame = item.iteration->frame;
     PendingValue value = TakeValue(item);
-    const int64_t wanted = item.iteration->index + 1;
-    if (wanted < frame->next_index) {
-      return Place(value, frame->iterations[wanted - frame->iterations.front()->index].get(), false, ready);
-    }
+    if (item.iteration->next != nullptr) return Place(value, item.iteration->next, false, ready);
     frame->waiting.push_back(std::move(value));
-    if (static_cast<int32_t>(frame->iterations.size()) < frame->info->parallel_iterations) BeginIteration(frame, ready);
+    if (frame->in_flight < frame->info->parallel_iterations) BeginIteration(frame, ready);
   }
 
   // Starts the iteration whose values are waiting.
   void BeginIteration(Frame* frame, Ready* ready) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     Iteration* it = NewIteration(frame);
     for (const auto& inv : frame->invariants) Place({inv.node, inv.tensor, inv.ref}, it, inv.dead, ready);
-    std::vector<PendingValue> values;
-    values.swap(frame->waiting);
-    for (const PendingValue& value : values) Place(value, it, false, ready);
+    frame->beginning.swap(frame->waiting);
+    for (const PendingValue& value : frame->beginning) Place(value, it, false, ready);
+    frame->beginning.clear();
   }
 
   void Deliver(const PlanEdge& edge, Iteration* it, bool dead, Ready* ready) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
@@ -399,10 +438,10 @@ class FrameRun {
   // Frees iterations that are over, begins the next one where it was held back, ends the frame after its last.
   void Retire(Frame* frame, Ready* ready) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     while (frame->parent != nullptr) {
-      while (!frame->iterations.empty()) {
-        Iteration* it = frame->iterations.front().get();
+      while (frame->oldest != nullptr) {
+        const Iteration* it = frame->oldest;
         if (it->outstanding > 0 || it->children > 0 || (it->index == 0 && frame->enters_left > 0)) return;
-        frame->iterations.pop_front();
+        EndIteration(frame);
         if (!frame->waiting.empty()) BeginIteration(frame, ready);
       }
       Frame* parent = frame->parent->frame;
@@ -419,7 +458,10 @@ class FrameRun {
     }
     --parent->children;
     auto& siblings = parent->frame->children;
-    siblings.erase(std::find_if(siblings.begin(), siblings.end(), [&](const auto& f) { return f.get() == frame; }));
+    const auto it = std::find_if(siblings.begin(), siblings.end(), [&](const auto& f) { return f.get() == frame; });
+    frame->invariants.clear();
+    ended_.push_back(std::move(*it));
+    siblings.erase(it);
   }
 
   void Abort(Status status) {
@@ -431,32 +473,13 @@ class FrameRun {
     if (step_.cancellation != nullptr) step_.cancellation->StartCancel(std::move(status));
   }
 
-  Status TakeRootResults() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    rets_->resize(plan_->ret_slots.size());
-    Iteration* root = root_->iterations.front().get();
-    for (size_t i = 0; i < plan_->ret_slots.size(); ++i) {
-      const int32_t slot = plan_->ret_slots[i];
-      if (slot >= Plan::kArgResult) {
-        (*rets_)[i] = args_[slot - Plan::kArgResult];
-        continue;
-      }
-      const Entry& e = slot < 0 ? plan_->constants[-1 - slot] : *Slot(root, slot);
-      if (e.dead || (!e.tensor.IsInitialized() && !e.ref)) {
-        return errors::InvalidArgument("Retval[", i, "] does not have value");
-      }
-      if (!e.tensor.IsInitialized()) return errors::FailedPrecondition("Attempting to use uninitialized value ", e.ref->name());
-      (*rets_)[i] = e.tensor;
-    }
-    return OkStatus();
-  }
-
   void Leave() {
     if (active_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
     Status status;
     {
       MutexLock lock(mu_);
       status = status_;
-      if (status.ok()) status = TakeRootResults();
+      if (status.ok()) status = TakeResults(*plan_, args_, root_->oldest->slots.get(), rets_);
     }
     auto done = std::move(done_);
     delete this;
@@ -472,6 +495,7 @@ class FrameRun {
   std::atomic<bool> aborted_{false};
   Mutex mu_;
   std::unique_ptr<Frame> root_ ABSL_GUARDED_BY(mu_);
+  std::vector<std::unique_ptr<Frame>> ended_ ABSL_GUARDED_BY(mu_);  // to be used again
   Status status_ ABSL_GUARDED_BY(mu_);
 };
 

@@ -36,7 +36,7 @@ Status CheckOutputs(const PlanNode& node, const Entry* outputs);
 // After a node: hands back its use of each input; the last user drops the value.
 inline void ReleaseInput(Entry* e) {
   // A sole consumer needs no atomic decrement.
-  if (e->uses.load(std::memory_order_relaxed) == 1 || e->uses.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+  if (e->uses.load(std::memory_order_acquire) == 1 || e->uses.fetch_sub(1, std::memory_order_acq_rel) == 1) {
     e->tensor.Reset();
     if (e->ref) [[unlikely]] e->ref = nullptr;
   }
