@@ -24,6 +24,8 @@ bool IsConstantEnter(const Node& n) {
   return IsEnter(n) && n.GetAttr("is_constant", &constant).ok() && constant;
 }
 
+bool IsFreeConstant(const Node& n) { return n.Is("Const") && n.control_inputs().empty(); }
+
 namespace {
 
 std::string FrameName(const LoopFrame* frame) { return frame == nullptr ? "" : frame->name; }
@@ -59,6 +61,7 @@ Status ControlFlow::AddNode(Node* node) {
   const Node* first = nullptr;
   LoopFrame* frame = nullptr;
   const auto visit = [&](const Node* in) -> Status {
+    if (IsFreeConstant(*in)) return OkStatus();  // there in every iteration of every loop
     if (first == nullptr) {
       first = in;
       frame = mutable_frame(in);

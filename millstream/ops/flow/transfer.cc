@@ -48,13 +48,16 @@ class LoopSend final : public AsyncKernel {
 
 class Recv final : public AsyncKernel {
  public:
-  explicit Recv(KernelInit& init) : edge_(EdgeOf(init)) {}
+  explicit Recv(KernelInit& init)
+      : edge_(EdgeOf(init)), may_be_dead_(init.HasAttr("_may_be_dead") && init.Attr<bool>("_may_be_dead")) {}
   void ComputeAsync(KernelContext& ctx, Done done) override {
     StatusOr<StepExchange*> exchange = ExchangeOf(ctx);
     if (!exchange.ok()) return done(exchange.status());
-    (*exchange)->Receive(edge_, ctx.tag(), [&ctx, done = std::move(done)](Status status, Tensor value, bool dead) {
+    (*exchange)->Receive(edge_, ctx.tag(), [this, &ctx, done = std::move(done)](Status status, Tensor value, bool dead) {
       if (!status.ok()) return done(std::move(status));
       if (dead) {
+        // Such a plan runs without looking at branches.
+        if (!may_be_dead_) return done(errors::Internal("Received news of a branch not taken where there are none"));
         ctx.set_output_dead(0);
       } else if (value.dtype() != ctx.output_dtype(0)) {
         return done(errors::InvalidArgument("Received ", DTypeName(value.dtype()), " where ", DTypeName(ctx.output_dtype(0)),
@@ -68,6 +71,7 @@ class Recv final : public AsyncKernel {
 
  private:
   const uint32_t edge_;
+  const bool may_be_dead_;
 };
 
 Status NoOutputs(ShapeContext&) { return OkStatus(); }
@@ -90,6 +94,9 @@ OP("_Send")
 OP("_LoopSend")
     .Input("tensor: T")
     .Attr("T: type")
+    .Attr("tensor_name: string = ''")
+    .Attr("send_device: string = ''")
+    .Attr("recv_device: string = ''")
     .Stateful()
     .Shape(NoOutputs)
     .Cpu<LoopSend>()
