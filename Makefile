@@ -9,6 +9,7 @@ MAKEFLAGS += --no-print-directory
 
 setup:  ## install what is missing (Debian packages; asks nothing when all is there)
 	@tools/setup.sh build
+	@tools/setup.sh python
 
 build: setup build/dev/build.ninja  ## build everything, optimized and with assertions
 	cmake --build --preset dev

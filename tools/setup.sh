@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Installs what is missing on Debian 12. Usage: tools/setup.sh [build|lint|fuzz|interop|peers]
+# Installs what is missing on Debian 12. Usage: tools/setup.sh [build|python|lint|fuzz|interop|peers]
 #   build    compilers and libraries                    (Debian packages)
+#   python   NumPy, nanobind, pytest, ...               (in .venv-python)
 #   lint     clang-format and clang-tidy                (Debian packages)
 #   fuzz     Clang with its fuzzer library              (Debian packages)
 #   interop  TensorFlow, to compare with                (in .venv)
@@ -53,6 +54,11 @@ install_python() {
 # shellcheck disable=SC2086  # lists of words
 case ${1:-build} in
   build) install_packages $tools $wire $files $program $tests ;;
+  python)
+    install_packages python3-dev
+    # protobuf: the last line of runtimes that takes what Debian's protoc 3.21 writes.
+    install_python .venv-python "numpy" "nanobind" "scikit-build-core" "pytest" "ml_dtypes" "protobuf>=4.21,<4.26"
+    ;;
   lint) install_packages clang-format clang-tidy ;;
   fuzz) install_packages clang libclang-rt-14-dev libomp-dev ;;
   interop)
@@ -60,5 +66,5 @@ case ${1:-build} in
     install_python .venv tensorflow==2.21.0
     ;;
   peers) install_python .venv-peers tensorflow==2.21.0 torch ;;
-  *) say "unknown part '$1' (build, lint, fuzz, interop, peers)"; exit 1 ;;
+  *) say "unknown part '$1' (build, python, lint, fuzz, interop, peers)"; exit 1 ;;
 esac

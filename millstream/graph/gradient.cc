@@ -49,10 +49,15 @@ Status AddSymbolicGradients(const Scope& outer, const std::vector<Output>& ys, c
                             const std::vector<Output>& grad_ys, std::vector<Grad>* grads,
                             const GradientOptions& options) {
   RETURN_IF_ERROR(outer.status());
+  return AddGradientsIn(ys.empty() ? outer : outer.NameScope("gradients"), ys, xs, grad_ys, grads, options);
+}
+
+Status AddGradientsIn(const Scope& scope, const std::vector<Output>& ys, const std::vector<Output>& xs,
+                      const std::vector<Output>& grad_ys, std::vector<Grad>* grads, const GradientOptions& options) {
+  RETURN_IF_ERROR(scope.status());
   RETURN_IF_ERROR(CheckArguments(ys, xs, grad_ys));
   grads->assign(xs.size(), Grad());
   if (ys.empty()) return OkStatus();
-  const Scope scope = outer.NameScope("gradients");
   GradientBuilder builder(scope, options);
   RETURN_IF_ERROR(builder.Prepare(ys, xs));
   GradientBuilder::Region region{builder.flow().frame(ys[0].node), scope, scope};

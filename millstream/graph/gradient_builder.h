@@ -66,6 +66,10 @@ class GradientBuilder {
   std::unordered_set<const Node*> stop_;
 };
 
+// AddSymbolicGradients() with the scope for the new nodes itself, instead of one that gets "gradients" in it.
+Status AddGradientsIn(const Scope& scope, const std::vector<Output>& ys, const std::vector<Output>& xs,
+                      const std::vector<Output>& grad_ys, std::vector<Grad>* grads, const GradientOptions& options);
+
 // The gradient of a whole loop: adds to `grads` what arrives at the values that enter it. REQUIRES: `grads` holds what
 // arrived at its Exits.
 Status WhileGradient(GradientBuilder& builder, const GradientBuilder::Region& region, const LoopFrame& loop,

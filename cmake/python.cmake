@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+# The Python extension millstream/_core and the message modules, in build/<preset>/python. The package's own files stay in
+# python/millstream; a small __init__.py there joins both, so PYTHONPATH=build/<preset>/python sees every edit at once.
+set(venv_python ${PROJECT_SOURCE_DIR}/.venv-python/bin/python)
+if(NOT DEFINED Python_EXECUTABLE AND EXISTS ${venv_python})
+  set(Python_EXECUTABLE ${venv_python})
+endif()
+find_package(Python 3.9 REQUIRED COMPONENTS Interpreter Development.Module NumPy)
+execute_process(COMMAND ${Python_EXECUTABLE} -m nanobind --cmake_dir
+                OUTPUT_VARIABLE nanobind_ROOT OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+find_package(nanobind REQUIRED CONFIG)
+
+set(MILLSTREAM_PYTHON_DIR ${PROJECT_BINARY_DIR}/python/millstream)
+file(GLOB python_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/python/src/*.cc)
+nanobind_add_module(millstream_python NB_STATIC NOMINSIZE ${python_sources})
+target_include_directories(millstream_python PRIVATE ${PROJECT_SOURCE_DIR} ${MILLSTREAM_GEN_DIR})
+target_include_directories(millstream_python SYSTEM PRIVATE ${Python_NumPy_INCLUDE_DIRS})
+target_link_libraries(millstream_python PRIVATE
+  $<IF:$<BOOL:${BUILD_SHARED_LIBS}>,millstream,$<LINK_LIBRARY:WHOLE_ARCHIVE,millstream>> millstream_private_dependencies)
+add_dependencies(millstream_python millstream_generated)
+set_target_properties(millstream_python PROPERTIES OUTPUT_NAME _core LIBRARY_OUTPUT_DIRECTORY ${MILLSTREAM_PYTHON_DIR})
+target_compile_options(nanobind-static PRIVATE -w)
+
+# Messages: millstream/proto/*_pb2.py.
+file(GLOB protos CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/millstream/proto/*.proto)
+foreach(proto ${protos})
+  cmake_path(GET proto STEM stem)
+  list(APPEND pb2 ${MILLSTREAM_PYTHON_DIR}/proto/${stem}_pb2.py)
+endforeach()
+file(MAKE_DIRECTORY ${MILLSTREAM_PYTHON_DIR}/proto)
+file(WRITE ${MILLSTREAM_PYTHON_DIR}/proto/__init__.py "")
+add_custom_command(
+  OUTPUT ${pb2}
+  COMMAND protobuf::protoc -I${PROJECT_SOURCE_DIR} --python_out=${PROJECT_BINARY_DIR}/python ${protos}
+  DEPENDS ${protos} COMMENT "Generating Python from millstream/proto" VERBATIM)
+add_custom_target(millstream_pb2 ALL DEPENDS ${pb2})
+add_dependencies(millstream_python millstream_pb2)
+
+file(CONFIGURE OUTPUT ${MILLSTREAM_PYTHON_DIR}/__init__.py @ONLY CONTENT
+"# Joins the extension in this folder with the package in the source tree.
+__path__.insert(0, r'@PROJECT_SOURCE_DIR@/python/millstream')
+__file__ = __path__[0] + '/__init__.py'
+with open(__file__, encoding='utf-8') as _f:
+    exec(compile(_f.read(), __file__, 'exec'))
+")
+
+if(MILLSTREAM_TESTS)
+  add_test(NAME python COMMAND ${Python_EXECUTABLE} -m pytest -q -x ${PROJECT_SOURCE_DIR}/python/tests
+           WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+  set_tests_properties(python PROPERTIES LABELS python TIMEOUT 900
+    ENVIRONMENT "PYTHONPATH=${PROJECT_BINARY_DIR}/python;MILLSTREAM_SOURCE_DIR=${PROJECT_SOURCE_DIR}")
+endif()

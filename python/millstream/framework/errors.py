@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Exceptions, one class for each status code."""
+import re
+
+from millstream import _core
+
+OK = 0
+CANCELLED = 1
+UNKNOWN = 2
+INVALID_ARGUMENT = 3
+DEADLINE_EXCEEDED = 4
+NOT_FOUND = 5
+ALREADY_EXISTS = 6
+PERMISSION_DENIED = 7
+RESOURCE_EXHAUSTED = 8
+FAILED_PRECONDITION = 9
+ABORTED = 10
+OUT_OF_RANGE = 11
+UNIMPLEMENTED = 12
+INTERNAL = 13
+UNAVAILABLE = 14
+DATA_LOSS = 15
+UNAUTHENTICATED = 16
+
+
+class OpError(Exception):
+    """An error of a running step. `op` is the operation that failed, where it is known."""
+
+    def __init__(self, node_def, op, message, error_code, *args):
+        super().__init__(node_def, op, message, error_code, *args)
+        self._node_def = node_def
+        self._op = op
+        self._message = message
+        self._error_code = error_code
+
+    @property
+    def message(self):
+        return self._message
+
+    @property
+    def op(self):
+        return self._op
+
+    @property
+    def error_code(self):
+        return self._error_code
+
+    @property
+    def node_def(self):
+        return self._node_def
+
+    @property
+    def experimental_payloads(self):
+        return {}
+
+    def __str__(self):
+        if self._op is None:
+            return self._message
+        lines = [self._message, "", f"Original stack trace for {self._op.name!r}:"]
+        lines += [line.rstrip() for line in self._op._traceback_lines()]
+        return "\n".join(lines)
+
+    def __reduce__(self):
+        return _remake, (self._error_code, self._message)
+
+
+def _remake(code, message):
+    return make(code, message)
+
+
+def _define(name, code, doc):
+    def init(self, node_def, op, message, *args):
+        OpError.__init__(self, node_def, op, message, code, *args)
+
+    return type(name, (OpError,), {"__init__": init, "__doc__": doc, "__module__": __name__})
+
+
+CancelledError = _define("CancelledError", CANCELLED, "An operation or a step was cancelled.")
+InvalidArgumentError = _define("InvalidArgumentError", INVALID_ARGUMENT, "An operation got an invalid argument.")
+DeadlineExceededError = _define("DeadlineExceededError", DEADLINE_EXCEEDED, "A deadline passed before the end.")
+NotFoundError = _define("NotFoundError", NOT_FOUND, "Something that was asked for was not found.")
+AlreadyExistsError = _define("AlreadyExistsError", ALREADY_EXISTS, "Something that was to be made is there already.")
+PermissionDeniedError = _define("PermissionDeniedError", PERMISSION_DENIED, "The caller may not do that.")
+UnauthenticatedError = _define("UnauthenticatedError", UNAUTHENTICATED, "The caller is not known.")
+ResourceExhaustedError = _define("ResourceExhaustedError", RESOURCE_EXHAUSTED, "Memory or another resource ran out.")
+FailedPreconditionError = _define("FailedPreconditionError", FAILED_PRECONDITION,
+                                  "The system is not in the state that an operation needs.")
+AbortedError = _define("AbortedError", ABORTED, "An operation was aborted, typically by a concurrent action.")
+OutOfRangeError = _define("OutOfRangeError", OUT_OF_RANGE, "An operation went past the end of its input.")
+UnimplementedError = _define("UnimplementedError", UNIMPLEMENTED, "An operation is not implemented.")
+InternalError = _define("InternalError", INTERNAL, "An invariant of the system was broken.")
+UnavailableError = _define("UnavailableError", UNAVAILABLE, "The runtime cannot be reached now.")
+DataLossError = _define("DataLossError", DATA_LOSS, "Data was lost or is corrupt.")
+
+
+class UnknownError(OpError):
+    """An error of no other class."""
+
+    def __init__(self, node_def, op, message, error_code=UNKNOWN, *args):
+        super().__init__(node_def, op, message, error_code, *args)
+
+
+_BY_CODE = {
+    CANCELLED: CancelledError, UNKNOWN: UnknownError, INVALID_ARGUMENT: InvalidArgumentError,
+    DEADLINE_EXCEEDED: DeadlineExceededError, NOT_FOUND: NotFoundError, ALREADY_EXISTS: AlreadyExistsError,
+    PERMISSION_DENIED: PermissionDeniedError, UNAUTHENTICATED: UnauthenticatedError,
+    RESOURCE_EXHAUSTED: ResourceExhaustedError, FAILED_PRECONDITION: FailedPreconditionError, ABORTED: AbortedError,
+    OUT_OF_RANGE: OutOfRangeError, UNIMPLEMENTED: UnimplementedError, INTERNAL: InternalError,
+    UNAVAILABLE: UnavailableError, DATA_LOSS: DataLossError,
+}
+_CODE_BY_CLASS = {c: code for code, c in _BY_CODE.items()}
+
+
+def exception_type_from_error_code(error_code):
+    return _BY_CODE[error_code]
+
+
+def error_code_from_exception_type(cls):
+    return _CODE_BY_CLASS.get(cls, UNKNOWN)
+
+
+def make(code, message):
+    """The exception for a status code."""
+    cls = _BY_CODE.get(code)
+    return UnknownError(None, None, message, code) if cls is None else cls(None, None, message)
+
+
+_NODE_IN_MESSAGE = re.compile(r"\{\{node ([^\s}]+)\}\}")
+
+
+def with_op(error, graph):
+    """The same error with the operation that its message names."""
+    if error.op is not None:
+        return error
+    match = _NODE_IN_MESSAGE.search(error.message)
+    if match is None:
+        return error
+    try:
+        op = graph.get_operation_by_name(match.group(1))
+    except (KeyError, ValueError, TypeError):
+        return error
+    error._op = op
+    error._node_def = None
+    return error
+
+
+class raise_as:
+    """Turns errors of building a graph into the Python exceptions that TF1 raises for them."""
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, error, trace):
+        if isinstance(error, (InvalidArgumentError, NotFoundError)):
+            raise ValueError(error.message) from None
+        return False
+
+
+_core.set_error_maker(make)

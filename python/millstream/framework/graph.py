@@ -1,0 +1,454 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Graph: nodes, their names, and the scopes that new nodes get their settings from."""
+import contextlib
+import re
+import threading
+
+from millstream import _core
+from millstream.framework import device as device_lib
+from millstream.framework import errors, stacks
+from millstream.framework.collections import Collections
+from millstream.framework.operation import Operation, _call_site
+from millstream.framework.tensor import Tensor
+
+_VALID_OP_NAME = re.compile(r"^[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*$")
+_VALID_SCOPE_NAME = re.compile(r"^[A-Za-z0-9_.\\/>-]*$")
+
+
+class _ThreadState(threading.local):
+    """What `with` statements have set, in one thread: each thread begins with the empty state."""
+
+    def __init__(self):
+        super().__init__()
+        self.scope = ""          # with a slash at its end, unless empty
+        self.devices = ()        # outermost first: (function or None, string or None)
+        self.control = ()        # _ControlScopes, outermost first
+        self.colocation = ()     # operations
+
+
+class _ControlScope:
+    __slots__ = ("control_inputs", "seen", "reset")
+
+    def __init__(self, control_inputs, reset=False):
+        self.control_inputs = control_inputs
+        self.seen = set()  # ids of the nodes made in it: what they feed need not wait again
+        self.reset = reset
+
+
+class Graph(Collections):
+    """A dataflow graph. Several threads may build one; the nodes themselves are in C++ (`_core`)."""
+
+    def __init__(self):
+        super().__init__()
+        from millstream.framework import ops  # noqa: F401  makes operators work on tensors
+        self._core = _core.Graph()
+        self._lock = threading.RLock()
+        self._ops = []            # by node id; None where a node could not be made
+        self._names_in_use = {}
+        self._state = _ThreadState()
+        self._seed = None
+        self._finalized = False
+        self._container = ""
+        self._attr_scopes = {}
+        self._gradient_override_map = {}
+        self._kernel_label_map = {}
+        self._unfeedable = set()
+        self._unfetchable = set()
+        self._consumers = None
+        self._context_starts = []  # first node id of each branch or loop that is being built
+        self._graph_device_functions = ()
+        self._functions = {}
+        self._op_counter = 0
+
+    # Nodes.
+
+    def _sync(self, site=None):
+        """Makes Operations for the nodes that were added in C++."""
+        limit = self._core.id_limit()
+        made = []
+        while len(self._ops) < limit:
+            info = self._core.node_info(len(self._ops))
+            if info is None:
+                self._ops.append(None)
+                continue
+            name, op_type, types = info
+            op = Operation(self, len(self._ops), name, op_type, types, site)
+            self._ops.append(op)
+            self._mark_used(name)
+            made.append(op)
+        return made
+
+    def _mark_used(self, name):
+        key = name.lower()
+        while key:
+            self._names_in_use.setdefault(key, 1)
+            key = key.rpartition("/")[0]
+
+    def _op_by_id(self, node_id):
+        if node_id >= len(self._ops):
+            self._sync()
+        return self._ops[node_id]
+
+    def _output_by_id(self, pair):
+        return None if pair is None else self._op_by_id(pair[0])._outputs[pair[1]]
+
+    def create_op(self, op_type, inputs, dtypes=None, input_types=None, name=None, attrs=None, op_def=None,
+                  compute_shapes=True, compute_device=True):
+        """Adds a node. `attrs` holds plain values or AttrValue messages; types and numbers of inputs are inferred."""
+        del dtypes, input_types, op_def, compute_shapes
+        name = op_type if name is None else name
+        return self._create_op_internal(op_type, inputs, name, attrs or {}, compute_device)
+
+    def _create_op_internal(self, op_type, inputs, name, attrs, compute_device=True):
+        with self._lock:
+            self._check_not_finalized()
+            for tensor in inputs:
+                if tensor.graph is not self:
+                    raise ValueError(f"{tensor!r} must be from the same graph as the op '{name}' that uses it.")
+            name = name[:-1] if name.endswith("/") else self.unique_name(name)
+            if not _VALID_OP_NAME.match(name):
+                raise ValueError(f"'{name}' is not a valid node name. Accepted names conform to Regex "
+                                 f"/{_VALID_OP_NAME.pattern}/")
+            control = self._control_for([t._op._id for t in inputs])
+            attrs = self._scoped_attrs(op_type, attrs)
+            with errors.raise_as():
+                node_id = self._core.create_op(op_type, name, [t._id_pair() for t in inputs], control, attrs, "")
+            self._sync(_call_site())
+            op = self._ops[node_id]
+            for scope in self._state.control:
+                scope.seen.add(node_id)
+            if compute_device:
+                self._place(op)
+            return op
+
+    def _scoped_attrs(self, op_type, attrs):
+        out = {}
+        for key, value in attrs.items():
+            out[key] = value.SerializeToString() if hasattr(value, "SerializeToString") else value
+        for key, value in self._attr_scopes.items():
+            out.setdefault(key, value)
+        if op_type in self._gradient_override_map:
+            out.setdefault("_gradient_op_type", self._gradient_override_map[op_type])
+        groups = sorted({g for op in self._state.colocation for g in op.colocation_groups()})
+        if groups:
+            own = out.get("_class")
+            if isinstance(own, list):
+                groups = sorted(set(groups) | {g if isinstance(g, bytes) else g.encode() for g in own})
+            out["_class"] = [g.decode() for g in groups]
+        return out
+
+    def _control_for(self, input_ids):
+        ids = []
+        inputs = set(input_ids)
+        for scope in self._state.control:
+            if inputs & scope.seen:
+                continue
+            for op in scope.control_inputs:
+                if op._id not in inputs and op._id not in ids:
+                    ids.append(op._id)
+        if self._context_starts:  # what is outside of a branch or loop has run before it begins
+            ids = [i for i in ids if i >= self._context_starts[-1]]
+        return ids
+
+    def _place(self, op):
+        if self._state.colocation:
+            op._set_device(self._state.colocation[-1].device)
+            return
+        if self._state.devices:
+            self._apply_device_functions(op)
+
+    def _apply_device_functions(self, op):
+        device = op.device
+        for function, text in reversed(self._state.devices):
+            if function is None and text is None:
+                break
+            if text is not None:
+                device = device_lib.merge_device(text)(device)
+            else:
+                if device:
+                    op._set_device(device)
+                device = device_lib.canonical_name(function(op))
+            op._set_device(device)
+
+    def _place_new(self, ops):
+        """Devices of nodes that were added in C++: as if they had been made one by one in the scopes of now."""
+        for op in ops:
+            if not op.device and self._core.attr(op._id, "_class") is None:
+                self._place(op)
+
+    @contextlib.contextmanager
+    def _inside(self, prefix):
+        """The inside of a branch or loop, or of the gradient of a node, which C++ has begun to build."""
+        self._place_new(self._sync())
+        old = self._state.scope, self._state.control
+        self._state.scope, self._state.control = prefix, ()
+        self._context_starts.append(self._core.id_limit())
+        try:
+            yield
+        finally:
+            self._context_starts.pop()
+            self._state.scope, self._state.control = old
+
+    def get_operations(self):
+        self._sync()
+        return [op for op in self._ops if op is not None]
+
+    def _get_operations_count(self):
+        return self._core.num_nodes()
+
+    def get_operation_by_name(self, name):
+        if not isinstance(name, str):
+            raise TypeError(f"Operation names are strings (or similar), not {type(name).__name__}.")
+        return self.as_graph_element(name, allow_tensor=False, allow_operation=True)
+
+    def get_tensor_by_name(self, name):
+        if not isinstance(name, str):
+            raise TypeError(f"Tensor names are strings (or similar), not {type(name).__name__}.")
+        return self.as_graph_element(name, allow_tensor=True, allow_operation=False)
+
+    def as_graph_element(self, obj, allow_tensor=True, allow_operation=True):
+        from millstream.framework import graph_element
+        return graph_element.find(self, obj, allow_tensor, allow_operation)
+
+    _as_graph_element_locked = as_graph_element
+
+    def _consumers_of(self, tensor):
+        if self._consumers is None:
+            self._consumers = ({}, 0)
+        table, done = self._consumers
+        limit = self._core.id_limit()
+        for i in range(done, limit):
+            op = self._op_by_id(i)
+            if op is None:
+                continue
+            for pair in dict.fromkeys(self._core.inputs(i)):
+                table.setdefault(pair, []).append(op)
+        self._consumers = (table, limit)
+        return list(table.get(tensor._id_pair(), ()))
+
+    def _forget_consumers(self):
+        self._consumers = None
+
+    @property
+    def version(self):
+        return self._core.num_nodes()
+
+    @property
+    def _last_id(self):
+        return self._core.num_nodes()
+
+    # State of the whole graph.
+
+    @property
+    def seed(self):
+        return self._seed
+
+    @seed.setter
+    def seed(self, seed):
+        self._seed = seed
+
+    @property
+    def finalized(self):
+        return self._finalized
+
+    def finalize(self):
+        self._finalized = True
+
+    def _unsafe_unfinalize(self):
+        self._finalized = False
+
+    def _check_not_finalized(self):
+        if self._finalized:
+            raise RuntimeError("Graph is finalized and cannot be modified.")
+
+    @property
+    def building_function(self):
+        return False
+
+    def is_feedable(self, tensor):
+        return tensor not in self._unfeedable
+
+    def prevent_feeding(self, tensor):
+        self._unfeedable.add(tensor)
+
+    def is_fetchable(self, tensor_or_op):
+        return tensor_or_op not in self._unfetchable
+
+    def prevent_fetching(self, op):
+        self._unfetchable.add(op)
+
+    def as_graph_def(self, from_version=None, add_shapes=False):
+        from millstream.proto import graph_pb2
+        start = 0
+        if from_version:
+            live = [i for i, op in enumerate(self.get_operations())]
+            start = self.get_operations()[from_version]._id if from_version < len(live) else self._core.id_limit()
+        graph_def = graph_pb2.GraphDef.FromString(self._core.to_graph_def(start))
+        if add_shapes:
+            for node in graph_def.node:
+                shapes = node.attr["_output_shapes"].list
+                for output in self.get_operation_by_name(node.name).outputs:
+                    shapes.shape.add().CopyFrom(output.shape.as_proto())
+        return graph_def
+
+    @property
+    def graph_def_versions(self):
+        return self.as_graph_def().versions
+
+    # Scopes.
+
+    def as_default(self):
+        return stacks.default_graph.get_controller(self)
+
+    @contextlib.contextmanager
+    def name_scope(self, name):
+        if name:
+            if not isinstance(name, str):
+                raise TypeError(f"`name` must be a string, got '{type(name).__name__}'")
+            pattern = _VALID_SCOPE_NAME if self._state.scope else _VALID_OP_NAME
+            if not pattern.match(name):
+                kind = "scope name" if self._state.scope else "root scope name"
+                raise ValueError(f"'{name}' is not a valid {kind}. A {kind} has to match the following pattern: "
+                                 f"{pattern.pattern}")
+        old = self._state.scope
+        if not name:
+            scope = ""
+        elif name.endswith("/"):
+            scope = name
+        else:
+            scope = self.unique_name(name) + "/"
+        self._state.scope = scope
+        try:
+            yield scope
+        finally:
+            self._state.scope = old
+
+    @property
+    def _name_stack(self):
+        return self._state.scope[:-1]
+
+    def get_name_scope(self):
+        return self._state.scope[:-1]
+
+    def unique_name(self, name, mark_as_used=True):
+        """`name` in the current scope, with a number if it is taken. Names that differ in case alone count as equal."""
+        name = self._state.scope + name
+        with self._lock:
+            key = name.lower()
+            count = self._names_in_use.get(key, 0)
+            if mark_as_used:
+                self._names_in_use[key] = count + 1
+            if count > 0:
+                base = key
+                while key in self._names_in_use:
+                    key = f"{base}_{count}"
+                    count += 1
+                if mark_as_used:
+                    self._names_in_use[key] = 1
+                name = f"{name}_{count - 1}"
+            return name
+
+    @contextlib.contextmanager
+    def device(self, device_name_or_function):
+        entry = device_name_or_function
+        if entry is None:
+            pair = (None, None)
+        elif callable(entry) and not isinstance(entry, str):
+            pair = (entry, None)
+        else:
+            pair = (None, device_lib.canonical_name(entry))
+        old = self._state.devices
+        self._state.devices = old + (pair,)
+        try:
+            yield
+        finally:
+            self._state.devices = old
+
+    @property
+    def _device_functions_outer_to_inner(self):
+        return [f if f is not None else device_lib.merge_device(t) for f, t in self._state.devices]
+
+    def control_dependencies(self, control_inputs):
+        if control_inputs is None:
+            return self._control_scope(None)
+        ops = []
+        for item in control_inputs:
+            if not isinstance(item, (Tensor, Operation)) and hasattr(item, "values") and hasattr(item, "indices"):
+                item = item.op
+            element = self.as_graph_element(getattr(item, "_as_graph_element", lambda: item)())
+            op = element.op if isinstance(element, Tensor) else element
+            if op not in ops:
+                ops.append(op)
+        return self._control_scope(ops)
+
+    @contextlib.contextmanager
+    def _control_scope(self, ops):
+        old, leave = self._state.control, False
+        self._state.control = () if ops is None else old + (_ControlScope(ops),)
+        if ops is None and self._context_starts:  # also leaves branches and loops
+            self._core.enter_root()
+            self._context_starts, starts = [], self._context_starts
+            leave = True
+        try:
+            yield
+        finally:
+            self._state.control = old
+            if leave:
+                self._core.leave_root()
+                self._context_starts = starts
+
+    def _current_control_dependencies(self):
+        return {op for scope in self._state.control for op in scope.control_inputs}
+
+    def colocate_with(self, op, ignore_existing=False):
+        return self._colocate(op, ignore_existing)
+
+    @contextlib.contextmanager
+    def _colocate(self, op, ignore_existing):
+        if op is None and not ignore_existing:
+            raise ValueError("Trying to reset colocation (op is None) but ignore_existing is not True")
+        if op is not None and not isinstance(op, Operation):
+            from millstream.framework import conversion
+            op = conversion.to_operation(op, self)
+        old, old_devices = self._state.colocation, self._state.devices
+        base = () if ignore_existing else old
+        self._state.colocation = base if op is None else base + (op,)
+        if ignore_existing:
+            self._state.devices = ()
+        try:
+            yield
+        finally:
+            self._state.colocation, self._state.devices = old, old_devices
+
+    @contextlib.contextmanager
+    def container(self, container_name):
+        old, self._container = self._container, container_name
+        try:
+            yield container_name
+        finally:
+            self._container = old
+
+    @contextlib.contextmanager
+    def _swapped(self, attribute, changes):
+        old = dict(getattr(self, attribute))
+        merged = {k: v for k, v in {**old, **changes}.items() if v is not None}
+        setattr(self, attribute, merged)
+        try:
+            yield
+        finally:
+            setattr(self, attribute, old)
+
+    def gradient_override_map(self, op_type_map):
+        """Ops of the given types that are made inside get the gradient that is registered under the given name."""
+        if not isinstance(op_type_map, dict) or not all(isinstance(s, str) for kv in op_type_map.items() for s in kv):
+            raise TypeError("op_type_map must be a dictionary mapping strings to strings")
+        return self._swapped("_gradient_override_map", op_type_map)
+
+    def _attr_scope(self, attr_map):
+        return self._swapped("_attr_scopes", attr_map)
+
+    def _kernel_label_map_scope(self, op_to_kernel_label_map):
+        return self._swapped("_kernel_label_map", op_to_kernel_label_map)
+
+    def switch_to_thread_local(self):
+        """Scopes are per thread already."""

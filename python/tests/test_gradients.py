@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+import numpy as np
+import pytest
+
+import millstream as tf
+from millstream import gen_ops
+
+
+def run(fetches, feed_dict=None):
+    with tf.Session() as session:
+        return session.run(fetches, feed_dict)
+
+
+def test_names_and_values(fresh_graph):
+    w = gen_ops.identity(tf.constant(2.0))
+    (grad,) = tf.gradients(w * w * 3, [w])
+    assert grad.name == "gradients/AddN:0" and run(grad) == 12
+    names = [op.name for op in fresh_graph.get_operations()]
+    assert "gradients/mul_1_grad/Mul" in names
+    assert tf.gradients(w * w, w)[0].name.startswith("gradients_1/")
+
+
+def test_none_stop_and_grad_ys():
+    x, y = tf.placeholder(tf.float32, []), tf.placeholder(tf.float32, [])
+    assert tf.gradients(x * 2, [y]) == [None]
+    z = x * x
+    by_x, by_y = tf.gradients(z * y, [x, y], stop_gradients=[z])
+    assert by_x is None and run(by_y, {x: 3.0, y: 2.0}) == 9.0
+    assert run(tf.gradients(z, x, grad_ys=tf.constant(5.0)), {x: 3.0}) == [30.0]
+    assert run(tf.gradients(x, [y], unconnected_gradients="zero"), {x: 1.0, y: 1.0}) == [0.0]
+
+
+def test_indexed_slices():
+    table = gen_ops.identity(tf.constant(np.ones([4, 2], np.float32)))
+    rows = gen_ops.gather_v2(table, [1, 1, 3], 0)
+    (grad,) = tf.gradients(rows * 2, [table])
+    assert isinstance(grad, tf.IndexedSlices)
+    value = run(grad)
+    assert value.indices.tolist() == [1, 1, 3] and value.values.tolist() == [[2, 2]] * 3
+    np.testing.assert_array_equal(run(tf.convert_to_tensor(grad)), [[0, 0], [4, 4], [0, 0], [2, 2]])
+
+
+def test_registered_gradient_and_override(fresh_graph):
+    @tf.RegisterGradient("TripleForTest")
+    def triple(op, grad):
+        assert op.type == "Identity"
+        return grad * 3
+
+    x = tf.placeholder(tf.float32, [])
+    with fresh_graph.gradient_override_map({"Identity": "TripleForTest"}):
+        y = gen_ops.identity(x)
+    z = gen_ops.identity(x)
+    assert run(tf.gradients([y, z], x), {x: 1.0}) == [4.0]
+
+    @tf.RegisterGradient("FailForTest")
+    def fail(op, grad):
+        raise KeyError("from the gradient")
+
+    with fresh_graph.gradient_override_map({"Identity": "FailForTest"}):
+        bad = gen_ops.identity(x)
+    with pytest.raises(KeyError, match="from the gradient"):
+        tf.gradients(bad, x)
+    assert run(x + 1, {x: 1.0}) == 2
+
+
+def test_no_gradient():
+    x = tf.constant([1.0])
+    with pytest.raises(LookupError):
+        tf.gradients(gen_ops.unique(x).y, x)
+
+
+def test_devices_of_gradient_ops():
+    with tf.device("/job:worker/task:1"):
+        x = tf.constant(1.0)
+        y = x * x
+        grad = tf.gradients(y, x)[0]
+    assert grad.device == "/job:worker/task:1"
+    with tf.device("/job:ps"):
+        z = x * 2
+    grad = tf.gradients(z, x, colocate_gradients_with_ops=True)[0]
+    assert grad.device == "/job:ps"
