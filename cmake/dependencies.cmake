@@ -3,6 +3,7 @@
 find_package(Threads REQUIRED)
 find_package(absl REQUIRED CONFIG)
 find_package(Protobuf REQUIRED)
+find_package(gRPC REQUIRED CONFIG)
 find_package(leveldb REQUIRED CONFIG)
 find_package(Snappy REQUIRED CONFIG)
 find_package(ZLIB REQUIRED)
@@ -29,4 +30,4 @@ target_link_libraries(millstream_public_dependencies INTERFACE
 # Seen in our source files alone.
 add_library(millstream_private_dependencies INTERFACE)
 target_link_libraries(millstream_private_dependencies INTERFACE
-  leveldb::leveldb Snappy::snappy ZLIB::ZLIB ${RE2_LIBRARY} nlohmann_json::nlohmann_json spdlog::spdlog)
+  $<LINK_ONLY:gRPC::grpc> leveldb::leveldb Snappy::snappy ZLIB::ZLIB ${RE2_LIBRARY} nlohmann_json::nlohmann_json spdlog::spdlog)

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "millstream/distributed/grpc/event_loop.h"
+
+#include <grpc/support/time.h>
+#include <sched.h>
+
+#include <algorithm>
+
+#include "millstream/distributed/grpc/core.h"
+
+namespace millstream {
+namespace {
+
+constexpr auto kWatchInterval = std::chrono::milliseconds(2);
+constexpr int kMaxSkips = 64;
+
+grpc_completion_queue* MakeQueue() {
+  InitGrpc();
+  return grpc_completion_queue_create_for_next(nullptr);
+}
+
+}  // namespace
+
+EventLoop::EventLoop(std::chrono::microseconds spin) : spin_(spin), queue_(MakeQueue()) {
+  MutexLock lock(mu_);
+  StartThread();
+  StartThread();
+}
+
+EventLoop::~EventLoop() {
+  Stop();
+  grpc_completion_queue_destroy(queue_);
+}
+
+void EventLoop::Stop() {
+  {
+    MutexLock lock(mu_);
+    if (stopping_) return;
+    stopping_ = true;
+  }
+  grpc_completion_queue_shutdown(queue_);
+  std::vector<std::thread> threads;
+  {
+    MutexLock lock(mu_);
+    while (!ended_) wake_.Wait(mu_);
+    threads.swap(threads_);
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+void EventLoop::StartThread() {
+  threads_.emplace_back([this] { ThreadMain(); });
+}
+
+void EventLoop::ThreadMain() {
+  while (AwaitTurn()) {
+    if (Read()) continue;
+    MutexLock lock(mu_);
+    ended_ = true;
+    wake_.NotifyAll();
+    return;
+  }
+}
+
+bool EventLoop::AwaitTurn() {
+  MutexLock lock(mu_);
+  if (!has_reader_) return has_reader_ = true;
+  ++waiting_;
+  uint64_t seen = turn_.load();
+  while (!ended_) {
+    // Only one of those who wait watches; the others are there for when it has to read.
+    wake_.WaitUntil(mu_, std::chrono::steady_clock::now() + (waiting_ > 1 ? 10 * kWatchInterval : kWatchInterval));
+    if (ended_) break;
+    const uint64_t now = turn_.load();
+    if (now != seen) {
+      seen = now;
+      continue;
+    }
+    if ((now & 1) != 0) {
+      if (!turn_.compare_exchange_strong(seen, now + 1)) continue;
+      --waiting_;
+      // Somebody has to watch the new reader in its turn.
+      if (waiting_ == 0 && static_cast<int>(threads_.size()) < kMaxThreads && !stopping_) StartThread();
+      wake_.NotifyAll();
+      return true;
+    }
+    // Nothing happens: sleep until something does. The reader looks at the flag after it has set its turn.
+    watcher_asleep_.store(true);
+    while (turn_.load() == seen && watcher_asleep_.load() && !ended_) wake_.Wait(mu_);
+    watcher_asleep_.store(false);
+  }
+  --waiting_;
+  return false;
+}
+
+bool EventLoop::Read() {
+  while (true) {
+    const grpc_event event = Next();
+    if (event.type == GRPC_QUEUE_SHUTDOWN) return false;
+    const uint64_t mine = turn_.load(std::memory_order_relaxed) + 1;
+    turn_.store(mine);
+    if (watcher_asleep_.load()) {
+      MutexLock lock(mu_);
+      watcher_asleep_.store(false);
+      wake_.NotifyAll();
+    }
+    const auto* tag = static_cast<const GrpcTag*>(event.tag);
+    tag->run(tag->object, event.success != 0);
+    uint64_t expected = mine;
+    if (!turn_.compare_exchange_strong(expected, mine + 1)) return true;
+  }
+}
+
+grpc_event EventLoop::Next() {
+  using Clock = std::chrono::steady_clock;
+  const gpr_timespec now = gpr_inf_past(GPR_CLOCK_MONOTONIC);
+  grpc_event event = grpc_completion_queue_next(queue_, now, nullptr);
+  if (event.type != GRPC_QUEUE_TIMEOUT) return event;
+  if (spin_.count() > 0 && spins_to_skip_ == 0) {
+    const auto until = Clock::now() + spin_;
+    do {
+      sched_yield();  // who has work to do goes first
+      event = grpc_completion_queue_next(queue_, now, nullptr);
+      if (event.type != GRPC_QUEUE_TIMEOUT) {
+        fruitless_spins_ = 0;
+        return event;
+      }
+    } while (Clock::now() < until);
+    // Calls that come rarely are not worth it: try again after 1, 2, 4, ... of them.
+    spins_to_skip_ = std::min(1 << std::min(fruitless_spins_++, 6), kMaxSkips);
+  } else if (spins_to_skip_ > 0) {
+    --spins_to_skip_;
+  }
+  return grpc_completion_queue_next(queue_, gpr_inf_future(GPR_CLOCK_MONOTONIC), nullptr);
+}
+
+}  // namespace millstream

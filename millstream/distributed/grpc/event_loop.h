@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef MILLSTREAM_DISTRIBUTED_GRPC_EVENT_LOOP_H_
+#define MILLSTREAM_DISTRIBUTED_GRPC_EVENT_LOOP_H_
+
+#include <grpc/grpc.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <thread>
+#include <vector>
+
+#include "millstream/base/mutex.h"
+
+namespace millstream {
+
+// What a batch of gRPC operations calls when it is done.
+struct GrpcTag {
+  void (*run)(void* object, bool ok);
+  void* object;
+};
+
+// A completion queue and the threads that serve it. Tags are pointers to GrpcTag.
+//
+// One thread reads the queue and runs what is done right there: handing it to another thread would cost a wake-up, and two
+// readers disturb each other (58 against 86 us for an empty call). A second thread looks every few milliseconds whether the reader is stuck in
+// what it runs, and then takes its place; so whatever runs may even block. When all are stuck, another thread is started.
+class EventLoop {
+ public:
+  // A reader that has just had an event looks for the next one for `spin` before it blocks.
+  explicit EventLoop(std::chrono::microseconds spin);
+  ~EventLoop();  // Stop()
+
+  grpc_completion_queue* queue() const { return queue_; }
+  // Runs what is still due, then ends the threads. REQUIRES: nothing new is started on the queue; not called from the loop.
+  void Stop();
+
+ private:
+  static constexpr int kMaxThreads = 64;
+
+  void ThreadMain();
+  // Until another thread took over (true) or the queue is shut down (false).
+  bool Read();
+  grpc_event Next();
+  // Waits until this thread is to read; false: the loop has ended.
+  bool AwaitTurn();
+  void StartThread() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  const std::chrono::microseconds spin_;
+  grpc_completion_queue* const queue_;
+
+  // Twice the number of the event, plus one while it runs. Who changes it from running to the next number is the reader.
+  std::atomic<uint64_t> turn_{0};
+  std::atomic<bool> watcher_asleep_{false};
+  // Of the reader alone.
+  int fruitless_spins_ = 0;
+  int spins_to_skip_ = 0;
+
+  Mutex mu_;
+  CondVar wake_;
+  std::vector<std::thread> threads_ ABSL_GUARDED_BY(mu_);
+  int waiting_ ABSL_GUARDED_BY(mu_) = 0;
+  bool has_reader_ ABSL_GUARDED_BY(mu_) = false;  // false only at the start
+  bool ended_ ABSL_GUARDED_BY(mu_) = false;
+  bool stopping_ ABSL_GUARDED_BY(mu_) = false;
+};
+
+}  // namespace millstream
+
+#endif  // MILLSTREAM_DISTRIBUTED_GRPC_EVENT_LOOP_H_
