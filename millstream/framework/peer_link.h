@@ -37,11 +37,14 @@ class FrameHandler {
   // not delivered; the handler knows why. Not called by in-process links, which hand over the sender's tensor itself.
   virtual StatusOr<Tensor> Allocate(PeerLink& link, const Frame& frame, uint64_t bytes) = 0;
   virtual void Receive(PeerLink& link, Frame frame) = 0;
+  // The first call about a link, dialed or accepted, before anything is delivered.
+  virtual void Opened(PeerLink& /*link*/) {}
   // The link has ended, and nothing more will be delivered; `why` names peer and cause. Called exactly once.
   virtual void Closed(PeerLink& link, const Status& why) = 0;
 };
 
-// A connection between two tasks, in both directions. Frames keep their order. Always held by shared_ptr. Thread-safe.
+// A connection between two tasks, in both directions. Frames keep their order. Thread-safe. Always held by a shared_ptr: who
+// wants to keep a link that a handler was given takes shared_from_this().
 class PeerLink : public std::enable_shared_from_this<PeerLink> {
  public:
   virtual ~PeerLink() = default;
@@ -49,7 +52,8 @@ class PeerLink : public std::enable_shared_from_this<PeerLink> {
   // Never blocks: what the transport does not take at once is queued (the tensor is shared, not copied). Dropped without a
   // word once the link has ended: Closed() told the handler.
   virtual void Send(Frame frame) = 0;
-  // Ends the link on both sides, after what was queued before if `why` is OK, at once otherwise.
+  // Ends the link on both sides, after what was queued before if `why` is OK, at once otherwise. The own handler's Closed() is
+  // told `why`; the peer's is told it too, or Unavailable if it is OK.
   virtual void Close(Status why) = 0;
 
   // "/job:ps/replica:0/task:0": who is at the other end, and which incarnation of it.

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef MILLSTREAM_DISTRIBUTED_LINK_FRAME_CODEC_H_
+#define MILLSTREAM_DISTRIBUTED_LINK_FRAME_CODEC_H_
+
+#include <sys/uio.h>
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "millstream/framework/peer_link.h"
+
+namespace millstream {
+
+// Frames as bytes, little-endian: kind u32, edge u32, step u64, tag u64, type u32, body bytes u32, payload bytes u64,
+// then the body, then the payload. Types other than kFrame are the links' own talk and are never delivered.
+enum class WireType : uint32_t { kFrame = 0, kPing = 1, kPong = 2, kBye = 3 };
+
+inline constexpr size_t kWireHeaderBytes = 40;
+inline constexpr size_t kMaxControlBody = 4096;
+
+// A frame on its way out, and how far it has come. Holds the tensor, never a copy of it.
+class OutgoingFrame {
+ public:
+  void Start(Frame frame);
+  void StartControl(WireType type, std::string body);
+  // Lets go of the frame's memory.
+  void Reset();
+
+  bool active() const { return active_; }
+  WireType type() const { return type_; }
+  uint64_t total() const { return kWireHeaderBytes + frame_.body.size() + payload_bytes_; }
+  uint64_t remaining() const { return total() - done_; }
+
+  // Copies the next bytes, as many as there are or fit, and counts them as sent.
+  size_t CopyTo(char* out, size_t room);
+  // Points at the next bytes, at most `max_bytes` of them; returns how many of the three entries are used.
+  int Gather(iovec entries[3], size_t max_bytes) const;
+  void Advance(uint64_t bytes) { done_ += bytes; }
+
+ private:
+  // What is left of the part of the stream that byte done_ + ahead lies in.
+  std::span<const char> PartAt(uint64_t position) const;
+
+  bool active_ = false;
+  WireType type_ = WireType::kFrame;
+  uint64_t done_ = 0, payload_bytes_ = 0;
+  std::array<char, kWireHeaderBytes> header_;
+  Frame frame_;
+};
+
+// Bytes, in pieces of any size, back to frames. Trusts nothing in them: what cannot be is an error, after which the
+// stream is of no use; memory is taken only for what has come (bodies) or what the sink gave (payloads).
+class FrameDecoder {
+ public:
+  class Sink {
+   public:
+    virtual ~Sink() = default;
+    // As FrameHandler::Allocate().
+    virtual StatusOr<Tensor> AllocatePayload(const Frame& frame, uint64_t bytes) = 0;
+    virtual void Deliver(Frame frame) = 0;
+    virtual void Control(WireType type, const std::string& body) = 0;
+  };
+
+  explicit FrameDecoder(Sink* sink) : sink_(sink) {}
+
+  Status Consume(const char* data, size_t size);
+  // Where the next bytes could go without a detour: the rest of a payload; empty in other places of the stream.
+  std::span<char> PayloadTarget();
+  // That many bytes have been put there.
+  void PayloadFilled(size_t bytes);
+  // True between frames.
+  bool at_boundary() const { return state_ == State::kHeader && have_ == 0; }
+
+ private:
+  enum class State { kHeader, kBody, kPayload, kSkip };
+
+  size_t TakeHeader(const char* data, size_t size, Status* status);
+  Status ParseHeader();
+  size_t TakeBody(const char* data, size_t size, Status* status);
+  Status BeginPayload();
+  void Finish();
+
+  Sink* const sink_;
+  State state_ = State::kHeader;
+  WireType type_ = WireType::kFrame;
+  uint64_t have_ = 0;  // bytes of the current part
+  uint64_t body_bytes_ = 0, payload_bytes_ = 0;
+  std::array<char, kWireHeaderBytes> header_;
+  Frame frame_;
+};
+
+// What a kBye carries: the status with which the other side closed.
+std::string EncodeByeStatus(const Status& why);
+Status DecodeByeStatus(const std::string& body);
+
+}  // namespace millstream
+
+#endif  // MILLSTREAM_DISTRIBUTED_LINK_FRAME_CODEC_H_

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "millstream/distributed/link/shm_link.h"
+
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+
+namespace millstream {
+namespace {
+
+// Large payloads go through the ring in such pieces: the reader starts on one while the next is written, and both stay
+// in the caches.
+constexpr size_t kChunk = size_t{64} << 10;
+constexpr size_t kTurnBytes = size_t{256} << 10;  // read or written in one turn of the loop
+
+}  // namespace
+
+ShmLink::ShmLink(LinkParts parts, UniqueFd socket, ShmSegment segment, bool maker)
+    : WireLink(std::move(parts), std::move(socket), /*polled=*/true),
+      segment_(std::move(segment)),
+      writer_(segment_.writer(maker ? 0 : 1)),
+      reader_(segment_.reader(maker ? 1 : 0)) {}
+
+Status ShmLink::Write(OutgoingFrame& out, size_t* budget) {
+  while (out.remaining() > 0 && *budget > 0) {
+    std::span<char> room;
+    RETURN_IF_ERROR(writer_.Room(&room));
+    if (room.empty()) return OkStatus();
+    const size_t n = out.CopyTo(room.data(), std::min({room.size(), *budget, kChunk}));
+    *budget -= n;
+    if (writer_.Publish(n)) Ring();
+  }
+  return OkStatus();
+}
+
+void ShmLink::OnBacklog(bool any) {
+  if (any && !loop()->on_thread()) loop()->Wake();
+}
+
+void ShmLink::Ring() {
+  const char bell = '!';
+  // A full socket means that wake-ups are on their way already; a broken one shows on the I/O thread.
+  [[maybe_unused]] const ssize_t sent = ::send(socket(), &bell, 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+bool ShmLink::OnEvents(uint32_t events) {
+  char bells[256];
+  const ssize_t n = ::recv(socket(), bells, sizeof(bells), MSG_DONTWAIT);
+  const bool broken = n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR);
+  if (broken || ((events & (EPOLLHUP | EPOLLERR | EPOLLRDHUP)) != 0 && n <= 0)) PeerGone();
+  return false;  // what the bell was for is in memory
+}
+
+// What the peer wrote before it went still counts: one ring of bytes, should somebody go on writing.
+void ShmLink::PeerGone() {
+  ReadSome(segment_.ring_bytes());
+  Fail(errors::Unavailable("the connection ended; its process has stopped or lost its network namespace"));
+}
+
+bool ShmLink::Poll() {
+  if (!readable()) return false;
+  bool worked = ReadSome(kTurnBytes);
+  if (backlog()) worked |= DrainBacklog(kTurnBytes);
+  return worked;
+}
+
+bool ShmLink::ReadSome(size_t budget) {
+  bool any = false;
+  while (budget > 0 && readable()) {
+    std::span<const char> bytes;
+    Status status = reader_.Peek(&bytes);
+    if (status.ok() && bytes.empty()) break;
+    const size_t n = std::min({bytes.size(), budget, kChunk});
+    if (status.ok()) status = decoder_.Consume(bytes.data(), n);
+    if (!status.ok()) {
+      Fail(status);
+      return true;
+    }
+    if (reader_.Release(n)) Ring();
+    budget -= n;
+    any = true;
+  }
+  if (any) Heard();
+  return any;
+}
+
+bool ShmLink::PrepareToSleep() {
+  if (!readable()) return false;
+  bool ready = reader_.PrepareToSleep();
+  if (backlog() && TryOwnWriting()) {
+    ready |= writer_.PrepareToWait();
+    DisownWriting(true);
+  }
+  return ready;
+}
+
+}  // namespace millstream
