@@ -201,6 +201,7 @@ GOLDEN_FAMILY(random);
 GOLDEN_FAMILY(strings);
 GOLDEN_FAMILY(io);
 GOLDEN_FAMILY(data);
+GOLDEN_FAMILY(tensor_list);
 
 // Ops of the registry that no case is about, with the reason.
 const std::set<std::string>& WithoutCases() {

@@ -56,6 +56,7 @@ bool IsDifferentiable(DType dtype) {
 
 Output ZerosFor(const Scope& scope, Output like) {
   if (!like) return Output();
+  if (like.dtype() == DType::kVariant) return scope.Op("ZerosLike", {like});
   if (like.dtype() != DType::kResource) return Filled(scope, like, 0);
   const DType dtype = scope.shapes().handle_dtype(like);
   if (dtype == DType::kInvalid) {

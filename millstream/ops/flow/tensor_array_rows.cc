@@ -2,46 +2,13 @@
 // Whole arrays at once: elements joined to one tensor, or a tensor taken apart
 // into elements.
 #include <algorithm>
-#include <cstring>
 
 #include "millstream/framework/op.h"
+#include "millstream/ops/flow/join_tensors.h"
 #include "millstream/ops/flow/tensor_array_input.h"
-#include "millstream/tensor/dispatch.h"
 
 namespace millstream {
 namespace {
-
-// Copies all values behind each other into `out`. REQUIRES: they fill it.
-void Join(KernelContext& ctx, const std::vector<Tensor>& values, Tensor* out) {
-  std::vector<int64_t> begins(values.size());
-  int64_t total = 0;
-  for (size_t i = 0; i < values.size(); ++i) {
-    begins[i] = total;
-    total += values[i].num_elements();
-  }
-  if (total == 0) return;
-  if (!IsPlainBytes(out->dtype())) {
-    DispatchObjectType(out->dtype(), [&](auto type) {
-      using T = typename decltype(type)::type;
-      for (size_t i = 0; i < values.size(); ++i) {
-        std::copy_n(values[i].data<T>(), values[i].num_elements(),
-                    out->data<T>() + begins[i]);
-      }
-    });
-    return;
-  }
-  const size_t size = DTypeSize(out->dtype());
-  const double cost = 0.1 * static_cast<double>(out->ByteSize()) /
-                      static_cast<double>(values.size());
-  ctx.ParallelFor(static_cast<int64_t>(values.size()), cost,
-                  [&](int64_t begin, int64_t end) {
-                    for (int64_t i = begin; i < end; ++i) {
-                      std::memcpy(static_cast<char*>(out->raw()) +
-                                      static_cast<size_t>(begins[i]) * size,
-                                  values[i].raw(), values[i].ByteSize());
-                    }
-                  });
-}
 
 class Gather final : public Kernel {
  public:
@@ -84,7 +51,7 @@ class Gather final : public Kernel {
     }
     ASSIGN_OR_RETURN(const Shape shape, Shape::Make(dims));
     ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
-    Join(ctx, values, out);
+    JoinTensors(ctx, values, out);
     return OkStatus();
   }
 
@@ -111,7 +78,7 @@ class Concat final : public Kernel {
     RETURN_IF_ERROR(Measure(values, &dims, &lengths));
     ASSIGN_OR_RETURN(const Shape shape, Shape::Make(dims));
     ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
-    Join(ctx, values, out);
+    JoinTensors(ctx, values, out);
     ctx.set_output(1, Tensor::Vector(lengths));
     return OkStatus();
   }

@@ -3,6 +3,7 @@
 
 #include "millstream/graph/gradient.h"
 #include "millstream/ops/math/add.h"
+#include "millstream/ops/tensor_list/variant_math.h"
 
 namespace millstream {
 namespace {
@@ -45,6 +46,23 @@ class AddNKernel final : public Kernel {
   const elementwise::LoopInfo<elementwise::BinaryLoop> add_;
 };
 
+// Lists of tensors, in the gradients of loops.
+class AddNVariants final : public Kernel {
+ public:
+  explicit AddNVariants(KernelInit&) {}
+  Status Compute(KernelContext& ctx) override {
+    Tensor sum = ctx.input(0);
+    for (int i = 1; i < ctx.num_inputs(); ++i) {
+      const Tensor& t = ctx.input(i);
+      if (sum.rank() != 0 || t.rank() != 0) return errors::InvalidArgument("AddN of non-scalar Tensor with dtype=DT_VARIANT is not supported");
+      ASSIGN_OR_RETURN(Variant both, AddVariants(sum.scalar<Variant>(), t.scalar<Variant>()));
+      sum = Tensor::Scalar(both);
+    }
+    ctx.set_output(0, std::move(sum));
+    return OkStatus();
+  }
+};
+
 Status AddNShape(ShapeContext& c) {
   PartialShape shape = c.input(0);
   for (int i = 1; i < c.num_inputs(); ++i) {
@@ -72,6 +90,7 @@ OP("AddN")
     .Shape(AddNShape)
     .Gradient(AddNGrad)
     .CpuFor<AddNKernel>(NumberTypes{})
+    .CpuFor<AddNVariants>(Types<Variant>{})
     .Doc("The sum of all inputs, which have one shape.");
 
 OP("AccumulateNV2")

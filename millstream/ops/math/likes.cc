@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "millstream/framework/op.h"
+#include "millstream/ops/tensor_list/variant_math.h"
 #include "millstream/tensor/dispatch.h"
 
 namespace millstream {
@@ -10,8 +11,13 @@ namespace {
 
 Status ZerosLike(KernelContext& ctx) {
   const Tensor& x = ctx.input(0);
-  if (x.dtype() == DType::kResource || x.dtype() == DType::kVariant) {
-    return errors::Unimplemented("ZerosLike of type ", DTypeName(x.dtype()));
+  if (x.dtype() == DType::kResource) return errors::Unimplemented("ZerosLike of type ", DTypeName(x.dtype()));
+  if (x.dtype() == DType::kVariant) {
+    ASSIGN_OR_RETURN(Tensor * y, ctx.AllocateOutput(0, x.shape()));
+    for (int64_t i = 0; i < x.num_elements(); ++i) {
+      ASSIGN_OR_RETURN(y->data<Variant>()[i], ZerosLikeVariant(x.data<Variant>()[i]));
+    }
+    return OkStatus();
   }
   if (x.dtype() == DType::kString) return ctx.AllocateOutput(0, x.shape()).status();
   ASSIGN_OR_RETURN(Tensor * y, ctx.ForwardOrAllocate({0}, 0, x.shape()));

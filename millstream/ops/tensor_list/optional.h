@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef MILLSTREAM_OPS_TENSOR_LIST_OPTIONAL_H_
+#define MILLSTREAM_OPS_TENSOR_LIST_OPTIONAL_H_
+
+#include <string>
+
+#include "millstream/ops/tensor_list/variant_math.h"
+
+namespace millstream {
+
+// A tuple of tensors, or nothing (no tensors): what branches of conditionals hand to their gradients.
+class Optional final : public TensorsVariant {
+ public:
+  std::string type_name() const override { return "tensorflow::data::Optional"; }
+};
+
+}  // namespace millstream
+
+#endif  // MILLSTREAM_OPS_TENSOR_LIST_OPTIONAL_H_
