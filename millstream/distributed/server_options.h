@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef MILLSTREAM_DISTRIBUTED_SERVER_OPTIONS_H_
+#define MILLSTREAM_DISTRIBUTED_SERVER_OPTIONS_H_
+
+#include <chrono>
+#include <memory>
+#include <string>
+
+#include "millstream/distributed/cluster_spec.h"
+#include "millstream/distributed/rpc.h"
+
+namespace millstream {
+
+namespace proto {
+class ConfigProto;
+class ServerDef;
+}  // namespace proto
+
+// Which task of which cluster a server is, and how it talks to the others.
+struct ServerOptions {
+  ClusterSpec cluster;
+  std::string job_name;
+  int task_index = 0;
+  int port = -1;             // to bind in place of the port of the task's address; -1: that one
+  std::string bind_address;  // host to bind; "": loopback if the task's own address is, else all interfaces
+  std::shared_ptr<const proto::ConfigProto> default_session_config;  // null: none
+
+  // Who may connect. Beyond loopback one of the three is needed: a token, mutual TLS, or `insecure`.
+  std::string token;
+  RpcTls tls;
+  bool insecure = false;
+
+  std::string job_id;  // tasks of another job are refused; "": none
+  // How long a live peer may owe an answer.
+  std::chrono::milliseconds deadline{30000};
+  // Which links between tasks may be used.
+  bool shm = true;
+  bool tcp = true;
+  bool grpc = true;
+
+  // What a ServerDef says; the rest as it is by default. InvalidArgument, e.g. for a protocol other than "grpc".
+  static StatusOr<ServerOptions> FromProto(const proto::ServerDef& def);
+  void ToProto(proto::ServerDef* def) const;
+  // Takes what the environment sets:
+  //   MILLSTREAM_TOKEN_FILE  file with the job token           MILLSTREAM_INSECURE=1  let everybody connect
+  //   MILLSTREAM_TLS_CERT, MILLSTREAM_TLS_KEY, MILLSTREAM_TLS_CA  PEM files
+  //   MILLSTREAM_JOB_ID      MILLSTREAM_DEADLINE_MS            MILLSTREAM_LINKS=shm,tcp,grpc
+  Status ReadEnvironment();
+  // The task exists, and its settings go together. InvalidArgument.
+  Status Check() const;
+
+  std::string task_name() const { return TaskName(job_name, task_index); }
+  // Where to listen. FailedPrecondition if that would let anybody in who was not asked for. REQUIRES: Check() is OK.
+  StatusOr<HostPort> AddressToBind() const;
+  // How to reach the other tasks.
+  RpcChannelOptions channel_options() const { return {tls, token}; }
+};
+
+// True if the host can be reached from this machine alone: a loopback number, or a name that stands for nothing else.
+bool IsLoopbackHost(const std::string& host);
+// The token in a file, without the white space around it. InvalidArgument if there is none.
+StatusOr<std::string> ReadTokenFile(const std::string& path);
+// What a client takes from the same environment: token and TLS.
+StatusOr<RpcChannelOptions> ChannelOptionsFromEnvironment();
+
+}  // namespace millstream
+
+#endif  // MILLSTREAM_DISTRIBUTED_SERVER_OPTIONS_H_
