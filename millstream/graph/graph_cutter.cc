@@ -7,7 +7,7 @@ StatusOr<Node*> GraphCutter::Add(int part, NewNode node) {
   Graph& graph = *out_.parts[part].graph.graph;
   Graph::NodeSpec spec;
   ASSIGN_OR_RETURN(spec.op, OpRegistry::Global().Lookup(node.type));
-  spec.name = graph.UniqueName(node.name);
+  spec.name = graph.Find(node.name) == nullptr ? std::move(node.name) : graph.UniqueName(node.name);
   spec.attrs = std::move(node.attrs);
   spec.inputs = std::move(node.inputs);
   spec.control_inputs = std::move(node.control_inputs);
@@ -15,6 +15,12 @@ StatusOr<Node*> GraphCutter::Add(int part, NewNode node) {
   ASSIGN_OR_RETURN(Node * added, graph.AddNode(std::move(spec)));
   added->set_assigned_device(node.device);
   return added;
+}
+
+const AttrValue& GraphCutter::NameOf(absl::string_view device) {
+  AttrValue& name = device_names_[device];
+  if (name.empty()) name = AttrValue(device);
+  return name;
 }
 
 StatusOr<Node*> GraphCutter::Cut(const NewEdge& edge) {
@@ -28,8 +34,8 @@ StatusOr<Node*> GraphCutter::Cut(const NewEdge& edge) {
   AttrMap attrs;
   attrs.Set("_edge", id);
   attrs.Set("tensor_name", absl::StrCat("edge_", id, "_", node.name()));
-  attrs.Set("send_device", from.node->assigned_device());
-  attrs.Set("recv_device", edge.device);
+  attrs.Set("send_device", NameOf(from.node->assigned_device()));
+  attrs.Set("recv_device", NameOf(edge.device));
   NewNode send{frame == nullptr ? "_Send" : "_LoopSend",
                absl::StrCat(node.name(), "/_send_", id),
                {edge.value},

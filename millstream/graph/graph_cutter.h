@@ -58,6 +58,8 @@ class GraphCutter {
     absl::string_view device;  // of the _Recv
   };
   StatusOr<Node*> Cut(const NewEdge& edge);
+  // A device as an attribute that many nodes share.
+  const AttrValue& NameOf(absl::string_view device);
   StatusOr<Node*> Nothing(int part, absl::string_view device);
   StatusOr<Node*> AddControlLoop(const LoopFrame* frame, int part);
 
@@ -69,6 +71,7 @@ class GraphCutter {
   absl::flat_hash_map<std::tuple<int, int, int>, Node*> received_;  // (node, output, part)
   absl::flat_hash_map<std::pair<int, int>, Node*> done_;            // (node, part)
   absl::flat_hash_map<std::pair<const LoopFrame*, int>, Node*> loops_;
+  absl::flat_hash_map<absl::string_view, AttrValue> device_names_;
 };
 
 }  // namespace millstream

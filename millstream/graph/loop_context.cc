@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millstream/graph/loop_context.h"
 
+#include "millstream/graph/control_flow.h"
 #include "millstream/graph/shape_refiner.h"
 
 namespace millstream {
@@ -10,6 +11,11 @@ LoopContext::LoopContext(const Scope& outside, std::string frame_name, int64_t p
 
 Node* LoopContext::Raw(absl::string_view type, std::vector<Output> inputs, Attrs attrs) const {
   return outside_.WithContext(nullptr).Add(type, std::move(inputs), attrs);
+}
+
+// A constant of a loop has a value in the loop's last round too: what hands it on must not do so then.
+void LoopContext::WaitFor(Node* pivot, Node* node) const {
+  if (pivot != nullptr && IsConstantEnter(*node->input(0).node)) outside_.graph()->AddControlInput(node, pivot);
 }
 
 Output LoopContext::Import(Output value) { return Inside(value) ? value : EnterConstant(value); }
@@ -35,6 +41,7 @@ NewVariable LoopContext::OpenVariable(Output initial, const PartialShape& shape)
                 {{"frame_name", frame_name_}, {"is_constant", false}, {"parallel_iterations", parallel_iterations_}});
   v.merge = Raw("Merge", {v.enter, v.enter});
   if (v.merge == nullptr) return v;
+  if (outside_.context() != nullptr) WaitFor(outside_.context()->pivot(), v.enter);
   outside_.shapes().SetShape(Output(v.enter), shape);
   outside_.shapes().SetShape(Output(v.merge), shape);
   Added(v.enter);
@@ -54,6 +61,7 @@ Node* LoopContext::CloseVariable(const NewVariable& v, Output next) {
   Node* node = Raw("NextIteration", {next});
   if (node == nullptr) return nullptr;
   Added(node);
+  WaitFor(pivot_, node);
   outside_.graph()->SetInput(v.merge, 1, Output(node));
   return node;
 }

@@ -45,6 +45,7 @@ class LoopContext : public FlowContext {
 
  protected:
   virtual bool Inside(const Output& value) const { return inside_.contains(value.node); }
+  void WaitFor(Node* pivot, Node* node) const;
 
   const Scope outside_;
   const std::string frame_name_;

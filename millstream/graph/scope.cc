@@ -9,6 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "millstream/graph/control_flow.h"
 #include "millstream/graph/shape_refiner.h"
 
 namespace millstream {
@@ -250,7 +251,9 @@ StatusOr<Node*> Scope::MakeNode(absl::string_view type, std::vector<Output> inpu
   spec.attrs = std::move(attrs);
   spec.inputs = std::move(inputs);
   spec.control_inputs = control_;
-  if (context_ != nullptr && spec.inputs.empty() && spec.control_inputs.empty()) {
+  // Constants of a loop have values in its last round too, where the body must not run any more.
+  if (context_ != nullptr && spec.control_inputs.empty() &&
+      std::all_of(spec.inputs.begin(), spec.inputs.end(), [](const Output& in) { return IsConstantEnter(*in.node); })) {
     if (Node* pivot = context_->pivot()) spec.control_inputs.push_back(pivot);
   }
   spec.device = device_;

@@ -46,6 +46,8 @@ class DynamicRun {
     std::vector<Entry*> inputs;
     std::vector<Tensor> derefs;
     std::unique_ptr<KernelContext> ctx;
+    Status status;
+    std::atomic<bool> second{false};  // the kernel has called back, or its call has returned: who comes second goes on
   };
 
   static void ProcessTask(void* run, int64_t node) {
@@ -99,7 +101,7 @@ class DynamicRun {
 
   void Run(int32_t id, Ready* ready) {
     const PlanNode& node = plan_->nodes[id];
-    if (node.async != nullptr) return RunAsync(id);
+    if (node.async != nullptr) return RunAsync(id, ready);
     InputPointers pointers(node.num_inputs);
     Entry** in = pointers.data();
     Gather(node, in);
@@ -107,38 +109,47 @@ class DynamicRun {
     Complete(id, in, std::move(status), ready);
   }
 
-  void RunAsync(int32_t id) {
+  // What is there already (a value received before it was asked for) is handled here, without a turn through the pool.
+  void RunAsync(int32_t id, Ready* ready) {
     const PlanNode& node = plan_->nodes[id];
-    auto* call = new Invocation{this, id, std::vector<Entry*>(node.num_inputs), {}, nullptr};
-    active_.fetch_add(1, std::memory_order_relaxed);
+    auto* call = new Invocation{this, id, std::vector<Entry*>(node.num_inputs), {}, nullptr, OkStatus()};
     Gather(node, call->inputs.data());
-    Status status;
     if (node.has_ref_inputs) {
       call->derefs.resize(node.num_inputs);
-      status = ReadReferences(*plan_, node, call->inputs.data(), call->derefs.data());
+      call->status = ReadReferences(*plan_, node, call->inputs.data(), call->derefs.data());
     }
-    if (!status.ok()) return FinishAsync(call, std::move(status));
+    if (!call->status.ok()) return FinishCall(call, ready);
+    active_.fetch_add(1, std::memory_order_relaxed);
     call->ctx = std::make_unique<KernelContext>(MakeFrame(node, call->inputs.data(), call->derefs.data()));
-    node.async->ComputeAsync(*call->ctx, [call](Status s) { call->run->FinishAsync(call, std::move(s)); });
+    node.async->ComputeAsync(*call->ctx, [call](Status status) {
+      call->status = std::move(status);
+      if (call->second.exchange(true, std::memory_order_acq_rel)) call->run->GoOnAfter(call);
+    });
+    if (!call->second.exchange(true, std::memory_order_acq_rel)) return;
+    FinishCall(call, ready);
+    active_.fetch_sub(1, std::memory_order_relaxed);  // never the last: this loop counts too
+  }
+
+  void FinishCall(Invocation* call, Ready* ready) {
+    std::unique_ptr<Invocation> owned(call);
+    call->ctx.reset();
+    call->derefs.clear();
+    Complete(call->node, call->inputs.data(), std::move(call->status), ready);
   }
 
   // On whatever thread the kernel called back: goes on with what became ready, on the pool where there is one, so that the
   // caller (which may hold a lock of its queue) returns at once.
-  void FinishAsync(Invocation* call, Status status) {
+  void GoOnAfter(Invocation* call) {
     Ready ready;
-    call->ctx.reset();
-    call->derefs.clear();
-    Complete(call->node, call->inputs.data(), std::move(status), &ready);
-    delete call;
+    FinishCall(call, &ready);
     int32_t node;
     while (ready.Pop(&node)) {
-      if (step_.pool == nullptr || step_.pool->num_workers() == 0) {
-        active_.fetch_add(1, std::memory_order_relaxed);
-        Process(std::span<const int32_t>(&node, 1));
-        continue;
-      }
       active_.fetch_add(1, std::memory_order_relaxed);
-      step_.pool->Schedule(ThreadPool::Task{&ProcessTask, this, node});
+      if (step_.pool == nullptr || step_.pool->num_workers() == 0) {
+        Process(std::span<const int32_t>(&node, 1));
+      } else {
+        step_.pool->Schedule(ThreadPool::Task{&ProcessTask, this, node});
+      }
     }
     Leave();
   }

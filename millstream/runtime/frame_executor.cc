@@ -112,6 +112,8 @@ class FrameRun {
     std::vector<Entry*> inputs;
     std::vector<Tensor> derefs;
     std::unique_ptr<KernelContext> ctx;
+    Status status;
+    std::atomic<bool> second{false};  // the kernel has called back, or its call has returned: who comes second goes on
   };
   struct ItemTask {
     FrameRun* run;
@@ -193,7 +195,7 @@ class FrameRun {
       Merge(item);
       return Finish(item, nullptr, OkStatus(), ready);
     }
-    if (node.async != nullptr) return RunAsync(item);
+    if (node.async != nullptr) return RunAsync(item, ready);
     InputPointers pointers(node.num_inputs);
     Entry** in = pointers.data();
     Gather(item, in);
@@ -216,27 +218,38 @@ class FrameRun {
     if (node.num_outputs > 1) outputs[1].tensor = Tensor::Scalar<int32_t>(live);
   }
 
-  void RunAsync(const Item& item) {
+  // What is there already (a value received before it was asked for) is handled here, without a turn through the pool.
+  void RunAsync(const Item& item, Ready* ready) {
     const PlanNode& node = NodeOf(item);
-    auto* call = new Invocation{this, item, std::vector<Entry*>(node.num_inputs), {}, nullptr};
-    active_.fetch_add(1, std::memory_order_relaxed);
+    auto* call = new Invocation{this, item, std::vector<Entry*>(node.num_inputs), {}, nullptr, OkStatus()};
     Gather(item, call->inputs.data());
-    Status status;
     if (node.has_ref_inputs) {
       call->derefs.resize(node.num_inputs);
-      status = ReadReferences(*plan_, node, call->inputs.data(), call->derefs.data());
+      call->status = ReadReferences(*plan_, node, call->inputs.data(), call->derefs.data());
     }
-    if (!status.ok()) return FinishAsync(call, std::move(status));
+    if (!call->status.ok()) return FinishCall(call, ready);
+    active_.fetch_add(1, std::memory_order_relaxed);
     call->ctx = std::make_unique<KernelContext>(MakeFrame(item, call->inputs.data(), call->derefs.data()));
-    node.async->ComputeAsync(*call->ctx, [call](Status s) { call->run->FinishAsync(call, std::move(s)); });
+    node.async->ComputeAsync(*call->ctx, [call](Status status) {
+      call->status = std::move(status);
+      if (call->second.exchange(true, std::memory_order_acq_rel)) call->run->GoOnAfter(call);
+    });
+    if (!call->second.exchange(true, std::memory_order_acq_rel)) return;
+    FinishCall(call, ready);
+    active_.fetch_sub(1, std::memory_order_relaxed);  // never the last: this loop counts too
   }
 
-  void FinishAsync(Invocation* call, Status status) {
-    Ready ready;
+  void FinishCall(Invocation* call, Ready* ready) {
+    std::unique_ptr<Invocation> owned(call);
     call->ctx.reset();
     call->derefs.clear();
-    Finish(call->item, call->inputs.data(), std::move(status), &ready);
-    delete call;
+    Finish(call->item, call->inputs.data(), std::move(call->status), ready);
+  }
+
+  // On the thread that called back; what became ready runs on the pool, so that the caller returns at once.
+  void GoOnAfter(Invocation* call) {
+    Ready ready;
+    FinishCall(call, &ready);
     if (step_.pool == nullptr || step_.pool->num_workers() == 0) return Drain(&ready);
     Item item;
     while (ready.Pop(&item)) Dispatch(item);

@@ -69,20 +69,21 @@ Status MemoryCluster::RunParts(std::vector<PartRun>* runs) {
     exchange.Abort(status);
     for (PartRun& run : *runs) run.cancellation->StartCancel(status);
   };
+  // A part that fails waits for its own transfers, too: all end with the first error.
+  for (PartRun& run : *runs) {
+    Cancellation* cancellation = run.cancellation.get();
+    Cancellation::Token token;
+    cancellation->Register([&end_all, cancellation] { end_all(cancellation->status()); }, &token);
+  }
   for (PartRun& run : *runs) {
     run.step->cancellation = run.cancellation.get();
     run.step->step_resources = run.step_resources.get();
     run.step->pool = pool_.get();
     run.step->exchange = &exchange;
-    RunPlanAsync(run.plan, *run.step, run.args, &run.rets, [&](const Status& status) {
-      if (!status.ok()) {
-        {
-          MutexLock lock(all.mu);
-          if (all.first_error.ok()) all.first_error = status;
-        }
-        end_all(status);
-      }
+    RunPlanAsync(run.plan, *run.step, run.args, &run.rets, [&all, &run](const Status& status) {
+      if (!status.ok()) run.cancellation->StartCancel(status);
       MutexLock lock(all.mu);
+      if (all.first_error.ok()) all.first_error = status;
       if (--all.left == 0) all.done.Notify();
     });
   }
