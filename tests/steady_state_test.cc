@@ -2,31 +2,49 @@
 // A training step that has run a few times takes no fresh memory: no page fault, and a number of heap allocations that
 // does not grow with the number of ops. Counts, not times.
 #include <gtest/gtest.h>
+#include <malloc.h>
 #include <sys/resource.h>
 
 #include <atomic>
+#include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <new>
 
 #include "millstream/graph/control_flow_builders.h"
 #include "millstream/graph/gradient.h"
 #include "millstream/graph/scope.h"
+#include "millstream/proto/graph.pb.h"
 #include "millstream/runtime/session.h"
 #include "millstream/tensor/allocator.h"
 
 namespace {
 std::atomic<int64_t> heap_allocations{0};
+std::atomic<int64_t> heap_bytes{0};
+std::atomic<int64_t> heap_peak{0};
+
+// Of a block, with what malloc keeps beside it.
+int64_t BlockBytes(void* p) { return static_cast<int64_t>(malloc_usable_size(p) + sizeof(size_t)); }
+
+void* Count(void* p) {
+  if (p == nullptr) throw std::bad_alloc();
+  heap_allocations.fetch_add(1, std::memory_order_relaxed);
+  const int64_t bytes = BlockBytes(p);
+  const int64_t now = heap_bytes.fetch_add(bytes, std::memory_order_relaxed) + bytes;
+  if (now > heap_peak.load(std::memory_order_relaxed)) heap_peak.store(now, std::memory_order_relaxed);
+  return p;
 }
+void Free(void* p) {
+  if (p != nullptr) heap_bytes.fetch_sub(BlockBytes(p), std::memory_order_relaxed);
+  std::free(p);
+}
+}  // namespace
 
 // Every allocation of the library and of this program comes through here. (Sanitizers bring their own.)
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-void* operator new(size_t bytes) {
-  heap_allocations.fetch_add(1, std::memory_order_relaxed);
-  if (void* p = std::malloc(bytes)) return p;
-  throw std::bad_alloc();
-}
-void operator delete(void* p) noexcept { std::free(p); }
-void operator delete(void* p, size_t) noexcept { std::free(p); }
+void* operator new(size_t bytes) { return Count(std::malloc(bytes)); }
+void operator delete(void* p) noexcept { Free(p); }
+void operator delete(void* p, size_t) noexcept { Free(p); }
 #endif
 
 namespace millstream {
@@ -118,6 +136,39 @@ TEST(SteadyStateTest, AStepTakesNoFreshMemory) {
   EXPECT_EQ(large.faults, 0);
   EXPECT_EQ(small.heap, large.heap) << "heap allocations grow with the number of ops";
   EXPECT_LE(large.heap, 8);
+}
+
+// A graph of `nodes` sums, of which each uses two others.
+proto::GraphDef ManySums(int nodes) {
+  proto::GraphDef graph;
+  for (int i = 0; i < nodes; ++i) {
+    auto* node = graph.add_node();
+    node->set_name(absl::StrCat("layer/sum_", i));
+    node->set_op(i == 0 ? "Placeholder" : "AddV2");
+    (*node->mutable_attr())[i == 0 ? "dtype" : "T"].set_type(proto::DT_FLOAT);
+    if (i > 0) node->add_input(absl::StrCat("layer/sum_", i - 1));
+    if (i > 0) node->add_input(absl::StrCat("layer/sum_", i / 2));
+  }
+  return graph;
+}
+
+TEST(SteadyStateTest, APlanTakesLittleMemory) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "sanitizers allocate on their own";
+#endif
+  constexpr int kNodes = 100000;
+  const proto::GraphDef graph = ManySums(kNodes);
+  auto session = NewSession();
+  const auto per_node = [before = heap_bytes.load()](int64_t bytes) { return static_cast<double>(bytes - before) / kNodes; };
+  heap_peak = heap_bytes.load();
+  ASSERT_TRUE((*session)->Create(graph).ok());
+  const double imported = per_node(heap_bytes), importing = per_node(heap_peak);
+  const auto start = std::chrono::steady_clock::now();
+  ASSERT_TRUE((*session)->MakeCallable({"layer/sum_0:0"}, {absl::StrCat("layer/sum_", kNodes - 1, ":0")}, {}).ok());
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+  std::printf("bytes per node: graph %.0f (at most %.0f), with a plan %.0f (at most %.0f); plan in %.2f s\n", imported,
+              importing, per_node(heap_bytes), per_node(heap_peak), took.count());
+  EXPECT_LE(per_node(heap_peak), 1024);
 }
 
 // Heap allocations of one step that counts to `limit`, in a loop within a loop.

@@ -38,9 +38,22 @@ class Placer {
       candidates_.push_back({device.name, device.type, std::move(parsed)});
     }
     if (candidates_.empty()) return errors::InvalidArgument("No devices are available");
+    const auto placed = [](const auto& node) { return node == nullptr || !node->assigned_device().empty(); };
+    if (std::all_of(graph_.nodes().begin(), graph_.nodes().end(), placed)) return OkStatus();
     RETURN_IF_ERROR(JoinNodes());
+    std::vector<bool> alone(parent_.size(), true);
     for (const auto& node : graph_.nodes()) {
-      if (node != nullptr) RETURN_IF_ERROR(AddToGroup(node.get()));
+      if (node != nullptr && Find(node->id()) != node->id()) alone[node->id()] = alone[Find(node->id())] = false;
+    }
+    for (const auto& node : graph_.nodes()) {
+      if (node == nullptr) continue;
+      if (!alone[node->id()]) {
+        RETURN_IF_ERROR(AddToGroup(node.get(), &groups_[Find(node->id())]));
+      } else if (!placed(node)) {  // most are: no need to keep a group for each
+        Group group;
+        RETURN_IF_ERROR(AddToGroup(node.get(), &group));
+        RETURN_IF_ERROR(PlaceGroup(group));
+      }
     }
     for (auto& [root, group] : groups_) RETURN_IF_ERROR(PlaceGroup(group));
     return OkStatus();
@@ -89,16 +102,15 @@ class Placer {
     return OkStatus();
   }
 
-  Status AddToGroup(Node* node) {
-    Group& group = groups_[Find(node->id())];
+  Status AddToGroup(Node* node, Group* group) {
     if (!node->assigned_device().empty()) {
-      group.placed = node->assigned_device();
+      group->placed = node->assigned_device();
       return OkStatus();
     }
     StatusOr<DeviceName> wish = DeviceName::Parse(node->device());
     if (!wish.ok()) return AtNode(*node, wish.status());
-    if (Status s = group.wish.MergeWith(*wish, options_.allow_soft_placement); !s.ok()) return AtNode(*node, s);
-    group.nodes.push_back(node);
+    if (Status s = group->wish.MergeWith(*wish, options_.allow_soft_placement); !s.ok()) return AtNode(*node, s);
+    group->nodes.push_back(node);
     return OkStatus();
   }
 

@@ -137,6 +137,7 @@ class Compiler {
     for (int id = graph_.id_limit() - 1; id >= 0; --id) if (run_[id] && pending[id] == 0) push(id);
     size_t expected = 0;
     for (const bool r : run_) expected += r;
+    order_.reserve(expected);
     while (!now.empty() || !late.empty()) {
       std::vector<int32_t>& from = now.empty() ? late : now;
       const int32_t id = from.back();
@@ -150,9 +151,24 @@ class Compiler {
     return OkStatus();
   }
 
+  // Arrays that grow by doubling would need three times their size for a moment.
+  void Reserve() {
+    size_t inputs = 0, outputs = static_cast<size_t>(plan_->num_slots);
+    for (const int32_t id : order_) {
+      inputs += graph_.nodes()[id]->inputs().size();
+      outputs += graph_.nodes()[id]->output_types().size();
+    }
+    plan_->nodes.reserve(order_.size());
+    plan_->kernels.reserve(order_.size());
+    plan_->inputs.reserve(inputs);
+    plan_->reads_reference.reserve(inputs);
+    plan_->slot_types.reserve(outputs);
+    plan_->slot_uses.reserve(outputs);
+  }
+
   Status AddNodes() {
     index_.assign(static_cast<size_t>(graph_.id_limit()), -1);
-    plan_->nodes.reserve(order_.size());
+    Reserve();
     for (const int32_t id : order_) {
       const Node& node = *graph_.nodes()[id];
       index_[id] = static_cast<int32_t>(plan_->nodes.size());
@@ -196,31 +212,47 @@ class Compiler {
 
   // Inputs, consumers and counts, once every node has its place.
   void Connect() {
-    std::vector<std::vector<int32_t>> consumers(plan_->nodes.size());
+    std::vector<int32_t> producers;  // of all nodes, one after the other
+    producers.reserve(plan_->inputs.capacity());
+    std::vector<int32_t> mine;
     for (PlanNode& item : plan_->nodes) {
       const Node& node = *item.node;
-      const auto self = static_cast<int32_t>(&item - plan_->nodes.data());
       item.inputs = static_cast<int32_t>(plan_->inputs.size());
-      std::vector<int32_t> producers;
+      mine.clear();
       for (const Output& in : node.inputs()) {
         const int32_t slot = slot_[in.node->id()];
         plan_->inputs.push_back(slot < 0 ? slot : slot + in.index);
         if (slot >= 0) ++plan_->slot_uses[slot + in.index];
-        if (index_[in.node->id()] >= 0) producers.push_back(index_[in.node->id()]);
+        if (index_[in.node->id()] >= 0) mine.push_back(index_[in.node->id()]);
       }
       for (const Node* in : node.control_inputs()) {
-        if (index_[in->id()] >= 0) producers.push_back(index_[in->id()]);
+        if (index_[in->id()] >= 0) mine.push_back(index_[in->id()]);
       }
-      std::sort(producers.begin(), producers.end());
-      producers.erase(std::unique(producers.begin(), producers.end()), producers.end());
-      item.pending = static_cast<uint32_t>(producers.size());
-      if (producers.empty()) plan_->roots.push_back(self);
-      for (const int32_t p : producers) consumers[p].push_back(self);
+      std::sort(mine.begin(), mine.end());
+      mine.erase(std::unique(mine.begin(), mine.end()), mine.end());
+      item.pending = static_cast<uint32_t>(mine.size());
+      if (mine.empty()) plan_->roots.push_back(static_cast<int32_t>(&item - plan_->nodes.data()));
+      for (const int32_t p : mine) ++plan_->nodes[p].num_consumers;
+      producers.insert(producers.end(), mine.begin(), mine.end());
     }
+    SetConsumers(producers);
+  }
+
+  // `producers`: those of each node, as many as its `pending`.
+  void SetConsumers(const std::vector<int32_t>& producers) {
+    int32_t next = 0;
+    for (PlanNode& item : plan_->nodes) {
+      item.consumers = next;
+      next += item.num_consumers;
+      item.num_consumers = 0;
+    }
+    plan_->consumers.resize(static_cast<size_t>(next));
+    const int32_t* p = producers.data();
     for (size_t i = 0; i < plan_->nodes.size(); ++i) {
-      plan_->nodes[i].consumers = static_cast<int32_t>(plan_->consumers.size());
-      plan_->nodes[i].num_consumers = static_cast<int32_t>(consumers[i].size());
-      plan_->consumers.insert(plan_->consumers.end(), consumers[i].begin(), consumers[i].end());
+      for (uint32_t k = 0; k < plan_->nodes[i].pending; ++k) {
+        PlanNode& from = plan_->nodes[*p++];
+        plan_->consumers[from.consumers + from.num_consumers++] = static_cast<int32_t>(i);
+      }
     }
   }
 

@@ -55,22 +55,26 @@ bool Equal(const Expression& a, const Expression& b) {
 
 Status MergeCommonSubexpressions(PrunedGraph* part) {
   ASSIGN_OR_RETURN(const std::vector<Node*> order, part->graph->TopologicalOrder());
-  absl::flat_hash_map<size_t, std::vector<Expression>> seen;
+  // By hash: the first node with it, as an index into `order`; then lists of those with the same.
+  absl::flat_hash_map<size_t, int32_t> first;
+  std::vector<int32_t> next(order.size(), -1);
   Replacements merged;
-  for (Node* node : order) {
+  for (size_t i = 0; i < order.size(); ++i) {
+    Node* node = order[i];
     if (!MayMerge(*node)) continue;
-    Expression e = Describe(*node, merged);
-    std::vector<Expression>& bucket = seen[HashOf(e)];
+    const Expression e = Describe(*node, merged);
+    int32_t& head = first.try_emplace(HashOf(e), -1).first->second;
     // A graph made to collide must not cost quadratic time.
-    if (bucket.size() > 64) continue;
-    auto same = std::find_if(bucket.begin(), bucket.end(), [&](const Expression& other) { return Equal(e, other); });
-    if (same == bucket.end()) {
-      bucket.push_back(std::move(e));
+    int tries = 64;
+    int32_t same = head;
+    while (same >= 0 && tries-- > 0 && !Equal(e, Describe(*order[same], merged))) same = next[same];
+    if (same < 0 || tries < 0) {
+      next[i] = head;
+      head = static_cast<int32_t>(i);
       continue;
     }
-    auto* keep = const_cast<Node*>(same->node);
-    for (int i = 0; i < node->num_outputs(); ++i) merged.Replace(Output(node, i), Output(keep, i));
-    merged.Drop(node, keep);
+    for (int k = 0; k < node->num_outputs(); ++k) merged.Replace(Output(node, k), Output(order[same], k));
+    merged.Drop(node, order[same]);
   }
   merged.Apply(part);
   return OkStatus();
