@@ -4,6 +4,7 @@
 #include <nanobind/stl/string.h>
 
 #include <map>
+#include <set>
 
 #include "absl/strings/match.h"
 #include "absl/strings/strip.h"
@@ -44,29 +45,55 @@ nb::bytes ToNodeDef(const PyGraph& g, int id) {
   return Serialize(def);
 }
 
-// "^node", "node" or "node:1", with the mapping and the prefix of an import.
-std::string MapInput(const std::string& input, const std::string& prefix, const std::map<std::string, std::string>& map,
-                     std::map<std::string, bool>* used) {
-  std::string key = input;
-  if (!absl::StartsWith(key, "^") && !absl::StrContains(key, ':')) key += ":0";
-  if (auto it = map.find(key); it != map.end()) {
-    (*used)[key] = true;
-    return it->second;
+// How the names of a graph change when it is imported: by a prefix, by the caller's map from inputs to what there is, and,
+// without a prefix, where a name is taken.
+struct Renaming {
+  const std::string& prefix;
+  const std::map<std::string, std::string>& map;
+  std::map<std::string, std::string> taken;
+  std::set<std::string> used;  // keys of `map`
+
+  std::string Node(const std::string& name) const {
+    auto it = taken.find(name);
+    return it != taken.end() ? it->second : prefix + name;
   }
-  if (absl::StartsWith(input, "^")) return absl::StrCat("^", prefix, input.substr(1));
-  return prefix + input;
+  // "^node", "node" or "node:1"
+  std::string Input(const std::string& input) {
+    const bool control = absl::StartsWith(input, "^");
+    const std::string key = control || absl::StrContains(input, ':') ? input : input + ":0";
+    if (auto it = map.find(key); it != map.end()) {
+      used.insert(key);
+      return it->second;
+    }
+    if (control) return "^" + Node(input.substr(1));
+    const size_t colon = input.rfind(':');
+    return colon == std::string::npos ? Node(input) : Node(input.substr(0, colon)) + input.substr(colon);
+  }
+};
+
+void FindTakenNames(const Graph& graph, const proto::GraphDef& def, Renaming* renaming) {
+  std::set<std::string> own;
+  for (const proto::NodeDef& node : def.node()) own.insert(renaming->prefix + node.name());
+  for (const proto::NodeDef& node : def.node()) {
+    const std::string name = renaming->prefix + node.name();
+    if (graph.Find(name) == nullptr) continue;
+    for (int i = 1;; ++i) {
+      std::string candidate = absl::StrCat(name, "_", i);
+      if (graph.Find(candidate) != nullptr || !own.insert(candidate).second) continue;
+      renaming->taken.emplace(node.name(), std::move(candidate));
+      break;
+    }
+  }
 }
 
-void Rename(proto::GraphDef* def, const std::string& prefix, const std::map<std::string, std::string>& map,
-            std::map<std::string, bool>* used) {
+void Rename(proto::GraphDef* def, Renaming* renaming) {
   for (proto::NodeDef& node : *def->mutable_node()) {
-    node.set_name(prefix + node.name());
-    for (std::string& input : *node.mutable_input()) input = MapInput(input, prefix, map, used);
-    if (prefix.empty()) continue;
+    node.set_name(renaming->Node(node.name()));
+    for (std::string& input : *node.mutable_input()) input = renaming->Input(input);
     auto it = node.mutable_attr()->find("_class");
     if (it == node.mutable_attr()->end()) continue;
     for (std::string& s : *it->second.mutable_list()->mutable_s()) {
-      if (absl::StartsWith(s, "loc:@")) s = absl::StrCat("loc:@", prefix, s.substr(5));
+      if (absl::StartsWith(s, "loc:@")) s = "loc:@" + renaming->Node(s.substr(5));
     }
   }
 }
@@ -79,12 +106,13 @@ Status AddShapes(PyGraph& g, int first) {
   return OkStatus();
 }
 
-// Returns the keys of `map` that nothing used.
-nb::list Import(PyGraph& g, nb::bytes bytes, const std::string& prefix, const std::map<std::string, std::string>& map) {
+// Returns (names of nodes that could not keep theirs, keys of `map` that nothing used).
+nb::tuple Import(PyGraph& g, nb::bytes bytes, const std::string& prefix, const std::map<std::string, std::string>& map) {
   proto::GraphDef def;
   if (!def.ParseFromArray(bytes.c_str(), static_cast<int>(bytes.size()))) throw nb::value_error("not a GraphDef");
-  std::map<std::string, bool> used;
-  if (!prefix.empty() || !map.empty()) Rename(&def, prefix, map, &used);
+  Renaming renaming{prefix, map, {}, {}};
+  FindTakenNames(g.graph(), def, &renaming);
+  if (!prefix.empty() || !map.empty() || !renaming.taken.empty()) Rename(&def, &renaming);
   const int first = g.graph().id_limit();
   Check(ImportGraph(def, ImportOptions(), &g.graph()));
   if (Status s = AddShapes(g, first); !s.ok()) {
@@ -93,9 +121,9 @@ nb::list Import(PyGraph& g, nb::bytes bytes, const std::string& prefix, const st
   }
   nb::list unused;
   for (const auto& [key, to] : map) {
-    if (!used.contains(key)) unused.append(key);
+    if (!renaming.used.contains(key)) unused.append(key);
   }
-  return unused;
+  return nb::make_tuple(renaming.taken, unused);
 }
 
 }  // namespace

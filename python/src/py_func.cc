@@ -17,7 +17,7 @@ namespace {
 PyObject* caller = nullptr;
 
 Status StatusOf(nb::python_error& e) {
-  const std::string what = e.what();
+  const std::string what = absl::StrCat(nb::inst_name(e.value()).c_str(), ": ", nb::str(e.value()).c_str(), "\n", e.what());
   if (e.matches(PyExc_TypeError) || e.matches(PyExc_ValueError)) return errors::InvalidArgument(what);
   if (e.matches(PyExc_StopIteration)) return errors::OutOfRange(what);
   if (e.matches(PyExc_MemoryError)) return errors::ResourceExhausted(what);
@@ -46,7 +46,7 @@ class PyFunc final : public Kernel {
  private:
   Status Call(KernelContext& ctx) const {
     nb::list args;
-    for (int i = 0; i < ctx.num_inputs(); ++i) args.append(ArrayFromTensor(ctx.input(i), false));
+    for (int i = 0; i < ctx.num_inputs(); ++i) args.append(ArrayFromTensor(ctx.input(i), true));
     nb::object results = nb::handle(caller)(token_, args);
     if (static_cast<int>(nb::len(results)) != ctx.num_outputs()) {
       return errors::InvalidArgument(token_, " returns ", nb::len(results), " values, but expects to see ",

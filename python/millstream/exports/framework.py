@@ -41,5 +41,5 @@ EXPORTS = {
         train.Example=Example train.Feature=Feature train.Features=Features train.FeatureList=FeatureList
         train.FeatureLists=FeatureLists train.SequenceExample=SequenceExample train.BytesList=BytesList
         train.FloatList=FloatList train.Int64List=Int64List train.ClusterDef=ClusterDef train.JobDef=JobDef
-        train.ServerDef=ServerDef train.SaverDef=SaverDef train.QueueRunnerDef""",
+        train.ServerDef=ServerDef train.SaverDef=SaverDef train.QueueRunnerDef=QueueRunnerDef""",
 }

@@ -92,8 +92,6 @@ def apply_op(op_type, arguments, attrs, name=None):
     values = {a: attr_to_core(info.attrs[a].kind, v) if a in info.attrs else v for a, v in attrs.items() if v is not None}
     given_by = dict.fromkeys(values)
     graph = scopes.graph_of(arguments)
-    if getattr(scopes.get_default_graph(), "building_function", False):
-        graph = scopes.get_default_graph()
     tensors = []
     with graph.as_default(), graph.name_scope(name or op_type) as scope:
         for arg, value in zip(info.inputs, arguments):

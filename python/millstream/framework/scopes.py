@@ -39,6 +39,9 @@ def get_default_session():
 
 def graph_of(values, graph=None):
     """The graph that all graph elements among `values` are in; the default graph if there are none."""
+    default = stacks.default_graph.get_default()
+    if default is not None and default.building_function:  # takes tensors of the graphs around it
+        return default
     found = None
     for value in values:
         if isinstance(value, (list, tuple)):

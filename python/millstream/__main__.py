@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""python -m millstream script.py args: runs a TensorFlow 1 program, whose `import tensorflow` gives millstream."""
+import os
+import runpy
+import sys
+
+
+def main():
+    args = sys.argv[1:]
+    if not args or args[0] in ("-h", "--help"):
+        print("usage: python -m millstream script.py [args]\n       python -m millstream -m module [args]\n       "
+              "python -m millstream -c program [args]\n\nRuns a TensorFlow 1 program unchanged: `import tensorflow` gives millstream.")
+        return 0 if args else 2
+    from millstream.platform import as_tensorflow
+    as_tensorflow.install()
+    if args[0] == "-m" and len(args) > 1:
+        sys.argv = args[1:]
+        sys.path.insert(0, os.getcwd())
+        runpy.run_module(args[1], run_name="__main__", alter_sys=True)
+    elif args[0] == "-c" and len(args) > 1:
+        sys.argv = ["-c"] + args[2:]
+        sys.path[0] = ""
+        exec(compile(args[1], "<string>", "exec"), {"__name__": "__main__"})  # pylint: disable=exec-used
+    else:
+        script = args[0]
+        if not os.path.exists(script):
+            print(f"python -m millstream: can't open file '{script}': No such file or directory", file=sys.stderr)
+            return 2
+        sys.argv = args
+        sys.path[0] = os.path.dirname(os.path.abspath(script))
+        _run_script(script)
+    return 0
+
+
+def _run_script(script):
+    """As Python itself does it: the program's module is __main__, also for what it imports and for pickle."""
+    import types
+    module = types.ModuleType("__main__")
+    module.__file__ = script
+    module.__builtins__ = __builtins__
+    sys.modules["__main__"] = module
+    with open(script, "rb") as f:
+        code = compile(f.read(), script, "exec")
+    exec(code, module.__dict__)  # pylint: disable=exec-used
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
+EXPORTS = {
+    "millstream": "compat.v1=",
+    "millstream.platform.flags": "flags= app.flags=",
+    "millstream.platform.app": "app.run",
+    "millstream.platform.gfile": """
+        gfile.GFile gfile.FastGFile gfile.Open gfile.Exists gfile.IsDirectory gfile.ListDirectory gfile.Glob gfile.MkDir
+        gfile.MakeDirs gfile.Remove gfile.DeleteRecursively gfile.Copy gfile.Rename gfile.Stat gfile.Walk
+        io.gfile.GFile=GFile io.gfile.exists=exists io.gfile.isdir=isdir io.gfile.listdir=listdir io.gfile.glob=glob
+        io.gfile.mkdir=mkdir io.gfile.makedirs=makedirs io.gfile.remove=remove io.gfile.rmtree=rmtree io.gfile.copy=copy
+        io.gfile.rename=rename io.gfile.stat=stat io.gfile.walk=walk""",
+    "millstream.framework.log": """
+        logging.DEBUG logging.INFO logging.WARN logging.ERROR logging.FATAL logging.log logging.debug logging.info
+        logging.warning logging.warn logging.error logging.fatal logging.vlog logging.flush logging.get_verbosity
+        logging.set_verbosity logging.get_logger get_logger logging.log_first_n logging.log_every_n logging.log_if
+        logging.log_every_n_seconds logging.TaskLevelStatusMessage""",
+    "millstream.platform.compat": """
+        compat.as_bytes compat.as_text compat.as_str compat.as_str_any compat.path_to_str compat.integral_types
+        compat.real_types compat.complex_types compat.bytes_or_text_types compat.forward_compatible disable_v2_behavior
+        disable_eager_execution disable_resource_variables disable_v2_tensorshape disable_tensor_equality
+        disable_control_flow_v2 enable_resource_variables enable_eager_execution enable_v2_behavior
+        compat.forward_compatibility_horizon=forward_compatible""",
+    "millstream.framework.random_seed": "set_random_seed get_seed random.set_random_seed random.get_seed",
+    "millstream.framework.importer": "import_graph_def graph_util.import_graph_def=import_graph_def",
+    "millstream.ops.script_ops": "py_func numpy_function",
+    "millstream.framework.function": "Defun contrib.function.Defun=Defun",
+}

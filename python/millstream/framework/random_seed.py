@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Seeds of random ops, from the seed of the graph and that of the op."""
+from millstream.framework import scopes
+
+DEFAULT_GRAPH_SEED = 87654321
+_MAX_INT32 = 2**31 - 1
+
+
+def get_seed(op_seed):
+    """The two seeds that a random op gets; (None, None) if it is to differ in each run."""
+    graph = scopes.get_default_graph()
+    if graph.seed is not None:
+        if op_seed is None:
+            op_seed = graph._last_id
+        seeds = graph.seed % _MAX_INT32, op_seed % _MAX_INT32
+    elif op_seed is not None:
+        seeds = DEFAULT_GRAPH_SEED, op_seed % _MAX_INT32
+    else:
+        return None, None
+    return (0, _MAX_INT32) if seeds == (0, 0) else seeds  # (0, 0) means "random" to the kernels
+
+
+def set_random_seed(seed):
+    scopes.get_default_graph().seed = seed

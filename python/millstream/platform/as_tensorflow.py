@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`import tensorflow` resolves to millstream: for programs that are run by `python -m millstream`.
+
+tensorflow, tensorflow.compat.v1   the package itself
+tensorflow.x.y                     the public namespace millstream.x.y
+tensorflow.python.a.b              the module that plays that part here, or one that finds public names wherever they are
+input_data                         the MNIST reader of the tutorials, unless the program has its own
+"""
+import importlib
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import sys
+import types
+
+import millstream
+
+_INPUT_DATA = "millstream.examples.tutorials.mnist.input_data"
+
+# tensorflow.python.<path> -> modules that have its names
+_PARTS = {
+    "framework.ops": "millstream.framework.ops", "framework.dtypes": "millstream.framework.dtypes",
+    "framework.tensor_shape": "millstream.framework.tensor_shape", "framework.errors": "millstream.framework.errors",
+    "framework.errors_impl": "millstream.framework.errors", "framework.constant_op": "millstream.framework.constant_op",
+    "framework.tensor_util": "millstream.framework.tensor_util", "framework.random_seed": "millstream.framework.random_seed",
+    "framework.function": "millstream.framework.function", "framework.importer": "millstream.framework.importer",
+    "framework.meta_graph": "millstream.framework.meta_graph", "framework.sparse_tensor": "millstream.framework.sparse_tensor",
+    "framework.device": "millstream.framework.device", "framework.indexed_slices": "millstream.framework.indexed_slices",
+    "client.session": "millstream.client.session", "ops.gradients": "millstream.framework.gradients",
+    "ops.gradients_impl": "millstream.framework.gradients", "ops.script_ops": "millstream.ops.script_ops",
+    "platform.flags": "millstream.platform.flags", "platform.app": "millstream.platform.app",
+    "platform.gfile": "millstream.platform.gfile", "platform.tf_logging": "millstream.framework.log",
+    "util.compat": "millstream.platform.compat", "lib.io.file_io": "millstream.platform.gfile",
+    "client.device_lib": "millstream.platform.device_lib",
+}
+# Where a name of any other module of tensorflow.python may be found.
+_NAMESPACES = ("", "nn", "train", "layers", "losses", "metrics", "math", "linalg", "image", "summary", "data", "random",
+               "initializers", "keras.layers", "io", "python_io", "saved_model", "nest", "strings", "sparse", "nn.rnn_cell",
+               "gfile", "test", "errors", "contrib.layers", "contrib.framework")
+
+
+def _find(name):
+    for space in _NAMESPACES:
+        at = sys.modules.get("millstream." + space if space else "millstream")
+        if at is not None:
+            found = getattr(at, name, None)
+            if found is not None:
+                return found
+    return None
+
+
+class _Part(types.ModuleType):
+    """A module of tensorflow.python: names come from our module of that part, then from the public namespaces."""
+
+    def __init__(self, name, modules):
+        super().__init__(name)
+        self.__path__ = []
+        self.__dict__["_modules"] = modules
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        for module in self._modules:
+            found = getattr(importlib.import_module(module), name, None)
+            if found is not None:
+                return found
+        try:
+            return importlib.import_module(f"{self.__name__}.{name}") if _is_module(f"{self.__name__}.{name}") else _any(name)
+        except ImportError:
+            pass
+        raise AttributeError(f"module '{self.__name__}' has no attribute '{name}'")
+
+
+def _any(name):
+    found = _find(name)
+    if found is None:
+        raise ImportError(name)
+    return found
+
+
+_GROUPS = ("framework", "ops", "client", "platform", "training", "util", "lib", "lib.io", "layers", "summary", "data", "saved_model",
+           "summary.writer", "estimator", "keras", "training.training", "debug", "tools", "feature_column", "data.ops")
+_SUFFIXES = ("_ops", "_impl", "_lib", "_util", "_utils", "_hooks", "_hook", "_pb2", "_cell", "_cell_impl", "_v1", "_loss")
+
+
+def _is_module(full):
+    """Whether a name below tensorflow.python is more likely a module than something in one."""
+    path = full.split(".", 2)[2] if full.startswith("tensorflow.python.") else ""
+    last = path.rpartition(".")[2]
+    return path in _PARTS or path in _GROUPS or (_find(last) is None and (last.endswith(_SUFFIXES) or last in _MODULE_NAMES))
+
+
+_MODULE_NAMES = frozenset("""
+    ops dtypes variables variable_scope rnn rnn_cell session saver optimizer adam gradient_descent momentum supervisor coordinator
+    queue_runner input moving_averages training training_util monitored_session server_lib basic_session_run_hooks nest
+    compat math_grad nn_grad core normalization convolutional pooling function partitioned_variables embedding_ops
+    tensor_shape errors tensor_util graph_util graph_io checkpoint_management slot_creator sync_replicas_optimizer
+    device_setter session_manager evaluation python_io tf_record tensor_array_ops tensor session_run_hook tf_inspect resource_loader
+    """.split())
+
+
+class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    def __init__(self):
+        self._specs = {}
+
+    def find_spec(self, name, path=None, target=None):
+        if name == "tensorflow" or name.startswith("tensorflow."):
+            if self._module(name) is None:
+                return None
+            return importlib.machinery.ModuleSpec(name, self, is_package=True)
+        if name == "input_data" and importlib.util.find_spec("millstream.examples") is not None:
+            return importlib.machinery.ModuleSpec(name, self)
+        return None
+
+    def create_module(self, spec):
+        module = self._module(spec.name)
+        self._specs[spec.name] = getattr(module, "__spec__", None)
+        return module
+
+    def exec_module(self, module):
+        """The module is there already; the import machinery has replaced its spec by that of the alias."""
+        alias = module.__spec__.name
+        module.__spec__ = self._specs.pop(alias) or module.__spec__
+
+    def _module(self, name):
+        if name == "input_data":
+            return _public(_INPUT_DATA)
+        rest = name[len("tensorflow."):] if name != "tensorflow" else ""
+        for version in ("compat.v1", "compat.v2", "_api.v1", "_api.v2.compat.v1"):
+            if rest == version:
+                return millstream
+            if rest.startswith(version + "."):
+                rest = rest[len(version) + 1:]
+        if rest in ("", "python"):
+            return millstream if not rest else _Part(name, ["millstream"])
+        if rest.startswith("python."):
+            path = rest[len("python."):]
+            return _Part(name, [_PARTS[path]] if path in _PARTS else []) if path in _PARTS or _is_module(name) else None
+        if rest == "core" or rest.startswith("core."):
+            return _message_module(name, rest)
+        return _public("millstream." + rest)
+
+
+def _message_module(name, rest):
+    """tensorflow.core.framework.graph_pb2 and the like."""
+    last = rest.rpartition(".")[2]
+    if not last.endswith("_pb2"):
+        return _Part(name, [])
+    try:
+        return importlib.import_module("millstream.proto." + last)
+    except ImportError:
+        return None
+
+
+def _public(name):
+    """The namespace, or the exported module, under a public name; None if there is none."""
+    at = millstream
+    for part in name.split(".")[1:]:
+        at = getattr(at, part, None)
+        if at is None:
+            return None
+    return at if isinstance(at, types.ModuleType) else None
+
+
+_installed = False
+
+
+def install():
+    """After this, `import tensorflow` gives millstream in this process."""
+    global _installed
+    if _installed:
+        return
+    _installed = True
+    if "tensorflow" in sys.modules and sys.modules["tensorflow"] is not millstream:
+        raise RuntimeError("TensorFlow itself has been imported already")
+    sys.modules["tensorflow"] = millstream
+    sys.modules["tensorflow.compat.v1"] = millstream
+    sys.modules["tensorflow.compat"] = importlib.import_module("millstream.compat")
+    sys.meta_path.insert(0, _Finder())

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tf.compat: bytes and text; switches that mean nothing here, because TensorFlow 1's behaviour is the only one."""
+import numbers
+import os
+
+import numpy as np
+
+integral_types = (numbers.Integral, np.integer)
+real_types = (numbers.Real, np.integer, np.floating)
+complex_types = (numbers.Complex, np.number)
+bytes_or_text_types = (bytes, str)
+
+
+def as_bytes(bytes_or_text, encoding="utf-8"):
+    if isinstance(bytes_or_text, str):
+        return bytes_or_text.encode(encoding)
+    if isinstance(bytes_or_text, (bytes, bytearray)):
+        return bytes(bytes_or_text)
+    raise TypeError(f"Expected binary or unicode string, got {bytes_or_text!r}")
+
+
+def as_text(bytes_or_text, encoding="utf-8"):
+    if isinstance(bytes_or_text, str):
+        return bytes_or_text
+    if isinstance(bytes_or_text, (bytes, bytearray)):
+        return bytes(bytes_or_text).decode(encoding)
+    raise TypeError(f"Expected binary or unicode string, got {bytes_or_text!r}")
+
+
+as_str = as_text
+
+
+def as_str_any(value):
+    return as_str(value) if isinstance(value, (bytes, bytearray)) else str(value)
+
+
+def path_to_str(path):
+    return as_str_any(os.fspath(path)) if hasattr(path, "__fspath__") else path
+
+
+def disable_v2_behavior():
+    """Nothing to switch off."""
+
+
+disable_eager_execution = disable_v2_tensorshape = disable_resource_variables = disable_v2_behavior
+disable_tensor_equality = disable_control_flow_v2 = enable_v2_tensorshape = disable_v2_behavior
+
+
+def enable_resource_variables():
+    from millstream.framework import scopes  # read by those who make variables
+    scopes.use_resource_by_default = True
+
+
+def enable_eager_execution(*_args, **_kwargs):
+    raise ValueError("There are graphs and sessions only: eager execution is not built in.")
+
+
+enable_v2_behavior = enable_eager_execution
+
+
+def forward_compatible(year, month, day):
+    return True

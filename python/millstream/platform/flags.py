@@ -1,0 +1,303 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tf.flags: command line flags, read when the first value is asked for. No other package is needed."""
+import sys
+
+_HELP = ("help", "h", "helpfull", "helpshort")
+
+
+class Error(Exception):
+    """A flag that is not defined, defined twice, or given a value that does not fit."""
+
+
+class DuplicateFlagError(Error):
+    pass
+
+
+class IllegalFlagValueError(Error):
+    pass
+
+
+class UnrecognizedFlagError(Error):
+    def __init__(self, name, value=""):
+        super().__init__(f"Unknown command line flag '{name}'")
+        self.flagname, self.flagvalue = name, value
+
+
+class UnparsedFlagAccessError(Error):
+    pass
+
+
+class ValidationError(Error):
+    pass
+
+
+class Flag:
+    """One flag; `parse` turns text into its value."""
+
+    def __init__(self, name, default, help_text, parse, is_bool=False, kind="string", is_list=False):
+        self.name = name
+        self.help = help_text
+        self.parse = parse
+        self.boolean = is_bool
+        self.kind = kind
+        self.is_list = is_list
+        self.present = 0
+        self.default = self._valued(default)
+        self.value = self.default
+
+    def _valued(self, value):
+        if value is None:
+            return None
+        if self.is_list and not isinstance(value, str):
+            return list(value)
+        try:
+            return self.parse(value)
+        except (TypeError, ValueError) as e:
+            raise IllegalFlagValueError(f"flag --{self.name}={value}: {e}") from None
+
+    def set(self, text):
+        value = self._valued(text)
+        if self.kind == "multi" and self.present:
+            value = self.value + value
+        self.value = value
+        self.present += 1
+
+
+class FlagValues:
+    """The flags of the program: FLAGS.name."""
+
+    def __init__(self):
+        self.__dict__["_flags"] = {}
+        self.__dict__["_parsed"] = False
+        self.__dict__["_validators"] = []
+        self.__dict__["_rest"] = []
+
+    def _define(self, flag):
+        if flag.name in self._flags:
+            known = self._flags[flag.name]
+            if (known.default, known.kind) != (flag.default, flag.kind):
+                raise DuplicateFlagError(f"The flag '{flag.name}' is defined twice.")
+            return known
+        self._flags[flag.name] = flag
+        return flag
+
+    def __call__(self, argv, known_only=False):
+        """Reads `argv`, whose first item is the program; returns what is not a flag."""
+        rest = [argv[0]]
+        items = iter(argv[1:])
+        for item in items:
+            if item == "--":
+                rest.extend(items)
+                break
+            if not item.startswith("-") or item == "-":
+                rest.append(item)
+                continue
+            name, equals, value = item.lstrip("-").partition("=")
+            if name in _HELP and name not in self._flags:
+                self._print_help(argv[0])
+                sys.exit(0)
+            flag, value = self._find(name, value if equals else None)
+            if flag is None:
+                if not known_only:
+                    raise UnrecognizedFlagError(name, value)
+                rest.append(item)
+                continue
+            if value is None:
+                value = next(items, None)
+                if value is None:
+                    raise Error(f"Missing value for flag --{name}")
+            flag.set(value)
+        self.__dict__["_parsed"] = True
+        self._validate()
+        return rest
+
+    def _find(self, name, value):
+        for candidate in (name, name.replace("-", "_")):
+            flag = self._flags.get(candidate)
+            if flag is not None:
+                return flag, "true" if flag.boolean and value is None else value
+            if candidate.startswith("no") and candidate[2:] in self._flags and self._flags[candidate[2:]].boolean:
+                return self._flags[candidate[2:]], "false"
+        return None, value
+
+    def _validate(self):
+        for name, check, message in self._validators:
+            if not check(self._flags[name].value):
+                raise IllegalFlagValueError(f"flag --{name}={self._flags[name].value}: {message}")
+
+    def _print_help(self, program):
+        print(f"\nUSAGE: {program} [flags]\nflags:\n")
+        for name in sorted(self._flags):
+            flag = self._flags[name]
+            shown = f"--[no]{name}" if flag.boolean else f"--{name}"
+            print(f"  {shown}: {flag.help}\n    (default: {flag.default!r})")
+
+    def _parse_flags(self, args=None):
+        argv = sys.argv if args is None else [sys.argv[0]] + list(args)
+        self.__dict__["_rest"] = self(argv, known_only=True)[1:]
+
+    def is_parsed(self):
+        return self._parsed
+
+    def mark_as_parsed(self):
+        self.__dict__["_parsed"] = True
+
+    def unparse_flags(self):
+        self.__dict__["_parsed"] = False
+
+    def __getattr__(self, name):
+        flags = self.__dict__["_flags"]
+        if name.startswith("__") and name.endswith("__") and name not in flags:
+            raise AttributeError(name)
+        if name == "__flags":
+            return {n: f.value for n, f in flags.items()}
+        if not self._parsed:
+            self._parse_flags()
+        if name not in flags:
+            raise AttributeError(name)
+        return flags[name].value
+
+    def __setattr__(self, name, value):
+        if name not in self._flags:
+            raise AttributeError(name)
+        self._flags[name].value = value
+        self._flags[name].present += 1
+
+    def __delattr__(self, name):
+        if name not in self._flags:
+            raise AttributeError(name)
+        del self._flags[name]
+
+    def __getitem__(self, name):
+        return self._flags[name]
+
+    def __contains__(self, name):
+        return name in self._flags
+
+    def __iter__(self):
+        return iter(self._flags)
+
+    def __len__(self):
+        return len(self._flags)
+
+    def __dir__(self):
+        return list(self._flags)
+
+    def flag_values_dict(self):
+        return {n: f.value for n, f in self._flags.items()}
+
+    def get_flag_value(self, name, default):
+        return self._flags[name].value if name in self._flags else default
+
+    def set_default(self, name, value):
+        flag = self._flags[name]
+        flag.default = flag._valued(value)
+        if not flag.present:
+            flag.value = flag.default
+
+
+FLAGS = FlagValues()
+
+
+def _parse_bool(text):
+    if isinstance(text, bool):
+        return text
+    if isinstance(text, int):
+        return bool(text)
+    if text.lower() in ("true", "t", "1", "yes", "y"):
+        return True
+    if text.lower() in ("false", "f", "0", "no", "n"):
+        return False
+    raise ValueError("Non-boolean argument to boolean flag")
+
+
+def _parse_int(text):
+    return int(text, 0) if isinstance(text, str) else int(text)
+
+
+def _parse_list(text):
+    return [part.strip() for part in text.split(",")] if text else []
+
+
+def _bounded(parse, lower, upper):
+    def bounded(text):
+        value = parse(text)
+        if (lower is not None and value < lower) or (upper is not None and value > upper):
+            raise ValueError(f"{value} is not in [{lower}, {upper}]")
+        return value
+    return bounded
+
+
+def _arguments(help, kwargs):  # pylint: disable=redefined-builtin
+    return help if help is not None else kwargs.get("docstring", "")
+
+
+def DEFINE_string(name, default=None, help=None, flag_values=FLAGS, **kwargs):  # pylint: disable=redefined-builtin
+    flag_values._define(Flag(kwargs.get("flag_name", name), default, _arguments(help, kwargs), str))
+
+
+def DEFINE_boolean(name, default=None, help=None, flag_values=FLAGS, **kwargs):  # pylint: disable=redefined-builtin
+    flag_values._define(Flag(name, default, _arguments(help, kwargs), _parse_bool, is_bool=True, kind="bool"))
+
+
+DEFINE_bool = DEFINE_boolean
+
+
+def DEFINE_integer(name, default=None, help=None, lower_bound=None, upper_bound=None,  # pylint: disable=redefined-builtin
+                   flag_values=FLAGS, **kwargs):
+    parse = _bounded(_parse_int, lower_bound, upper_bound)
+    flag_values._define(Flag(name, default, _arguments(help, kwargs), parse, kind="int"))
+
+
+def DEFINE_float(name, default=None, help=None, lower_bound=None, upper_bound=None,  # pylint: disable=redefined-builtin
+                 flag_values=FLAGS, **kwargs):
+    parse = _bounded(float, lower_bound, upper_bound)
+    flag_values._define(Flag(name, default, _arguments(help, kwargs), parse, kind="float"))
+
+
+def DEFINE_enum(name, default, enum_values, help=None, flag_values=FLAGS, **kwargs):  # pylint: disable=redefined-builtin
+    def parse(text):
+        if text not in enum_values:
+            raise ValueError(f"value should be one of <{'|'.join(enum_values)}>")
+        return text
+    flag_values._define(Flag(name, default, _arguments(help, kwargs), parse, kind="enum"))
+
+
+def DEFINE_list(name, default=None, help=None, flag_values=FLAGS, **kwargs):  # pylint: disable=redefined-builtin
+    flag_values._define(Flag(name, default, _arguments(help, kwargs), _parse_list, kind="list", is_list=True))
+
+
+def DEFINE_multi_string(name, default=None, help=None, flag_values=FLAGS, **kwargs):  # pylint: disable=redefined-builtin
+    flag_values._define(Flag(name, default, _arguments(help, kwargs), lambda t: [t], kind="multi", is_list=True))
+
+
+def DEFINE_multi_integer(name, default=None, help=None, flag_values=FLAGS, **kwargs):  # pylint: disable=redefined-builtin
+    flag_values._define(Flag(name, default, _arguments(help, kwargs), lambda t: [int(t)], kind="multi", is_list=True))
+
+
+def DEFINE_alias(name, original_name, flag_values=FLAGS, **kwargs):
+    flag_values._flags[name] = flag_values._flags[original_name]
+
+
+def mark_flag_as_required(flag_name, flag_values=FLAGS):
+    register_validator(flag_name, lambda v: v is not None, "Flag must have a value other than None.", flag_values)
+
+
+def mark_flags_as_required(flag_names, flag_values=FLAGS):
+    for name in flag_names:
+        mark_flag_as_required(name, flag_values)
+
+
+def register_validator(flag_name, checker, message="Flag validation failed", flag_values=FLAGS):
+    flag_values._validators.append((flag_name, checker, message))
+
+
+def validator(flag_name, message="Flag validation failed", flag_values=FLAGS):
+    def decorate(function):
+        register_validator(flag_name, function, message, flag_values)
+        return function
+    return decorate
+
+
+def tf_decorator(*_args, **_kwargs):
+    raise NotImplementedError("tf.flags.tf_decorator")

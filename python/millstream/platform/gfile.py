@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tf.gfile: files and folders, with TensorFlow's errors."""
+import contextlib
+import glob as _glob
+import os
+import shutil
+
+from millstream.framework import errors
+
+
+def _text(path):
+    path = os.fspath(path)
+    path = path.decode() if isinstance(path, bytes) else path
+    return path[len("file://"):] if path.startswith("file://") else path
+
+
+@contextlib.contextmanager
+def _errors():
+    try:
+        yield
+    except FileNotFoundError as e:
+        raise errors.NotFoundError(None, None, f"{e.filename}; No such file or directory") from None
+    except FileExistsError as e:
+        raise errors.AlreadyExistsError(None, None, f"{e.filename}; File exists") from None
+    except PermissionError as e:
+        raise errors.PermissionDeniedError(None, None, f"{e.filename}; Permission denied") from None
+    except (IsADirectoryError, NotADirectoryError) as e:
+        raise errors.FailedPreconditionError(None, None, f"{e.filename}; {e.strerror}") from None
+
+
+class GFile:
+    """A file; opened with its first use, read as text unless the mode has a "b"."""
+
+    def __init__(self, name, mode="r"):
+        if mode not in ("r", "w", "a", "r+", "w+", "a+", "rb", "wb", "ab", "rb+", "wb+", "ab+", "r+b", "w+b", "a+b"):
+            raise errors.InvalidArgumentError(None, None, f"mode is not supported: {mode}")
+        self._name = _text(name)
+        self._mode = mode
+        self._file = None
+
+    @property
+    def name(self):
+        return self._name
+
+    @property
+    def mode(self):
+        return self._mode
+
+    def _open(self):
+        if self._file is None:
+            with _errors():
+                text = {} if "b" in self._mode else {"encoding": "utf-8", "newline": ""}
+                self._file = open(self._name, self._mode, **text)  # pylint: disable=consider-using-with
+        return self._file
+
+    def size(self):
+        with _errors():
+            return os.stat(self._name).st_size
+
+    def write(self, file_content):
+        file = self._open()
+        if "b" not in self._mode and isinstance(file_content, bytes):
+            file_content = file_content.decode()
+        elif "b" in self._mode and isinstance(file_content, str):
+            file_content = file_content.encode()
+        with _errors():
+            file.write(file_content)
+
+    def read(self, n=-1):
+        with _errors():
+            return self._open().read(n)
+
+    def readline(self):
+        return self._open().readline()
+
+    def readlines(self):
+        return self._open().readlines()
+
+    def seek(self, offset=None, whence=0, position=None):
+        self._open().seek(position if offset is None else offset, whence)
+
+    def tell(self):
+        return self._open().tell()
+
+    def flush(self):
+        if self._file is not None:
+            self._file.flush()
+
+    def close(self):
+        file, self._file = self._file, None
+        if file is not None:
+            file.close()
+
+    def seekable(self):
+        return True
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self.close()
+
+    def __iter__(self):
+        return iter(self._open())
+
+    def __next__(self):
+        line = self.readline()
+        if not line:
+            raise StopIteration
+        return line
+
+
+Open = FastGFile = GFile
+
+
+def Exists(filename):
+    return os.path.exists(_text(filename))
+
+
+def IsDirectory(dirname):
+    return os.path.isdir(_text(dirname))
+
+
+def ListDirectory(dirname):
+    with _errors():
+        return sorted(os.listdir(_text(dirname)))
+
+
+def Glob(filename):
+    patterns = filename if isinstance(filename, (list, tuple)) else [filename]
+    return [p for pattern in patterns for p in sorted(_glob.glob(_text(pattern)))]
+
+
+def MkDir(dirname):
+    with _errors():
+        os.mkdir(_text(dirname))
+
+
+def MakeDirs(dirname):
+    with _errors():
+        os.makedirs(_text(dirname), exist_ok=True)
+
+
+def Remove(filename):
+    with _errors():
+        os.remove(_text(filename))
+
+
+def DeleteRecursively(dirname):
+    path = _text(dirname)
+    with _errors():
+        if os.path.isdir(path):
+            shutil.rmtree(path)
+        else:
+            os.remove(path)
+
+
+def Copy(oldpath, newpath, overwrite=False):
+    if not overwrite and Exists(newpath):
+        raise errors.AlreadyExistsError(None, None, "file already exists")
+    with _errors():
+        shutil.copyfile(_text(oldpath), _text(newpath))
+
+
+def Rename(oldname, newname, overwrite=False):
+    if not overwrite and Exists(newname):
+        raise errors.AlreadyExistsError(None, None, "file already exists")
+    with _errors():
+        os.replace(_text(oldname), _text(newname))
+
+
+class _Stat:
+    def __init__(self, stat, is_directory):
+        self.length = stat.st_size
+        self.mtime_nsec = stat.st_mtime_ns
+        self.is_directory = is_directory
+
+
+def Stat(filename):
+    with _errors():
+        return _Stat(os.stat(_text(filename)), IsDirectory(filename))
+
+
+def Walk(top, in_order=True):
+    for folder, folders, files in os.walk(_text(top), topdown=in_order):
+        yield folder, sorted(folders), sorted(files)
+
+
+exists, isdir, listdir, glob, mkdir, makedirs, remove, rmtree, copy, rename, stat, walk = (
+    Exists, IsDirectory, ListDirectory, Glob, MkDir, MakeDirs, Remove, DeleteRecursively, Copy, Rename, Stat, Walk)
+
+
+def read_file_to_string(filename, binary_mode=False):
+    with GFile(filename, "rb" if binary_mode else "r") as f:
+        return f.read()
+
+
+def write_string_to_file(filename, file_content):
+    with GFile(filename, "w") as f:
+        f.write(file_content)

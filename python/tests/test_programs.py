@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""python -m millstream, flags, files, cost of importing."""
+import os
+import subprocess
+import sys
+
+import pytest
+
+import millstream as tf
+
+SCRIPT = """
+import sys
+import tensorflow as tf
+import tensorflow.compat.v1 as tf1
+from tensorflow.python.framework import ops, dtypes
+from tensorflow.python.client import session, device_lib
+from tensorflow.python.platform import gfile
+from tensorflow.core.framework import graph_pb2
+from tensorflow.core.protobuf import config_pb2
+assert tf is tf1 and ops.Graph is tf.Graph and session.Session is tf.Session
+tf.app.flags.DEFINE_string("job_name", "", "x")
+tf.app.flags.DEFINE_integer("n", 3, "y")
+tf.flags.DEFINE_boolean("sync", False, "")
+FLAGS = tf.app.flags.FLAGS
+
+def main(argv):
+    with tf.Session() as sess:
+        print(FLAGS.job_name, FLAGS.n, FLAGS.sync, sess.run(tf.constant(1) + 1), argv[1:], __name__)
+
+if __name__ == "__main__":
+    tf.app.run()
+"""
+
+
+def run(*args):
+    return subprocess.run([sys.executable, "-m", "millstream", *args], capture_output=True, text=True, timeout=120)
+
+
+def test_script(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT)
+    result = run(str(script), "--job_name=ps", "--n", "4", "--sync", "rest")
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.split("\n")[0] == "ps 4 True 2 ['rest'] __main__"
+    missing = run("-c", "import tensorflow.nosuch")
+    assert missing.returncode == 1 and "No module named 'tensorflow.nosuch'" in missing.stderr
+    assert run("nosuch.py").returncode == 2
+
+
+def test_import_is_cheap():
+    code = ("import time, sys; t = time.time(); import millstream; millstream.constant; d = time.time() - t;"
+            "import resource; print(d, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,"
+            "'google.protobuf' in sys.modules)")
+    best = min((subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+                for _ in range(3)), key=lambda r: float(r[0]))
+    assert float(best[1]) < 80, "MB"
+    assert best[2] == "False"
+    assert float(best[0]) < 1.0  # 0.15 s on a quiet machine
+
+
+def test_flags():
+    flags = tf.flags
+    values = flags.FlagValues()
+    flags.DEFINE_string("name", "d", "help", flag_values=values)
+    flags.DEFINE_float("rate", 0.5, "help", flag_values=values)
+    flags.DEFINE_list("hosts", ["a"], "help", flag_values=values)
+    flags.DEFINE_bool("sync", True, "help", flag_values=values)
+    assert values(["prog", "-name", "x", "--rate=2", "--nosync", "--hosts=b,c", "pos"]) == ["prog", "pos"]
+    assert (values.name, values.rate, values.sync, values.hosts) == ("x", 2.0, False, ["b", "c"])
+    with pytest.raises(flags.UnrecognizedFlagError):
+        values(["prog", "--nosuch=1"])
+    with pytest.raises(flags.Error):
+        values(["prog", "--rate=abc"])
+    with pytest.raises(AttributeError):
+        values.nosuch  # pylint: disable=pointless-statement
+
+
+def test_gfile(tmp_path):
+    name = os.path.join(tmp_path, "d", "f.txt")
+    with pytest.raises(tf.errors.NotFoundError):
+        tf.gfile.GFile(name).read()
+    tf.gfile.MakeDirs(os.path.dirname(name))
+    with tf.gfile.Open(name, "w") as f:
+        f.write("one\ntwo\n")
+    assert tf.gfile.Exists(name) and list(tf.gfile.GFile(name)) == ["one\n", "two\n"]
+    assert tf.gfile.FastGFile(name, "rb").read() == b"one\ntwo\n" and tf.gfile.Stat(name).length == 8
+    tf.gfile.DeleteRecursively(os.path.dirname(name))
+    assert not tf.gfile.Exists(name)
+
+
+def test_public_namespaces_hide_no_package():
+    from millstream import _lazy
+    for name, module in list(sys.modules.items()):
+        if name.startswith("millstream.") and isinstance(module, _lazy.Namespace):
+            folder = os.path.join(os.path.dirname(tf.__file__), *name.split(".")[1:])
+            assert not os.path.exists(folder) and not os.path.exists(folder + ".py"), name
+
+
+def test_every_public_name_loads():
+    """Names whose module is there must be in it."""
+    import importlib
+    import pkgutil
+    import millstream.exports as exports
+    for info in pkgutil.iter_modules(exports.__path__):
+        for module, names in importlib.import_module(f"millstream.exports.{info.name}").EXPORTS.items():
+            target = importlib.import_module(module)
+            for entry in names.split():
+                public, equals, attribute = entry.partition("=")
+                attribute = attribute if equals else public.rpartition(".")[2]
+                assert not attribute or hasattr(target, attribute), f"{module}.{attribute}"
