@@ -10,8 +10,10 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_replace.h"
 #include "millstream/graph/import.h"
+#include "millstream/graph/placement.h"
 #include "millstream/graph/scope.h"
 #include "millstream/runtime/session.h"
+#include "millstream/runtime/testing/memory_cluster.h"
 #include "millstream/tensor/tensor_proto.h"
 #include "tests/golden_case.h"
 #include "tests/golden_compare.h"
@@ -74,8 +76,8 @@ class GoldenTest : public ::testing::TestWithParam<const GoldenCase*> {
     created_ = graph == nullptr ? session_->Create(golden().graph()) : session_->Extend(*graph);
   }
 
-  Status Run(const std::map<std::string, Tensor>& feeds, const std::vector<std::string>& fetches,
-             const std::vector<std::string>& targets, std::vector<Tensor>* outputs) {
+  virtual Status Run(const std::map<std::string, Tensor>& feeds, const std::vector<std::string>& fetches,
+                     const std::vector<std::string>& targets, std::vector<Tensor>* outputs) {
     RETURN_IF_ERROR(created_);
     RunOptions options;
     options.timeout_ms = kStepTimeoutMs;
@@ -136,6 +138,67 @@ class GoldenGradients : public GoldenTest {
   const proto::SignatureDef& signature() const { return golden().meta.signature_def().at("gradient"); }
 };
 
+// The same with the graph cut over three tasks.
+class GoldenCut : public GoldenTest {
+ protected:
+  void Place(std::shared_ptr<Graph> graph) {
+    graph_ = std::move(graph);
+    int turn = 0;
+    for (const auto& node : graph_->nodes()) {
+      // What shares state stays where the placer puts it.
+      if (!TouchesState(*node)) node->set_device(absl::StrCat("/job:w/task:", turn++ % 3));
+    }
+    const Status placed = PlaceGraph(cluster_.ListDevices(), {}, graph_.get());
+    ASSERT_TRUE(placed.ok()) << placed;
+  }
+
+  Status Run(const std::map<std::string, Tensor>& feeds, const std::vector<std::string>& fetches,
+             const std::vector<std::string>& targets, std::vector<Tensor>* outputs) override {
+    MemoryCluster::Feeds fed;
+    for (const auto& [name, value] : feeds) {
+      ASSIGN_OR_RETURN(const Output output, graph_->FindOutput(name));
+      fed.emplace_back(output, value);
+    }
+    std::vector<Output> fetched;
+    for (const std::string& name : fetches) {
+      ASSIGN_OR_RETURN(const Output output, graph_->FindOutput(name));
+      fetched.push_back(output);
+    }
+    std::vector<Node*> nodes;
+    for (const std::string& name : targets) nodes.push_back(graph_->Find(name));
+    ASSIGN_OR_RETURN(*outputs, cluster_.Run(*graph_, fed, fetched, nodes));
+    return OkStatus();
+  }
+
+ private:
+  static bool TouchesState(const Node& node) {
+    const auto is_state = [](DType t) { return t == DType::kResource || t == DType::kVariant || IsRef(t); };
+    return node.attrs().Has("_class") || node.IsStateful() ||
+           std::any_of(node.output_types().begin(), node.output_types().end(), is_state) ||
+           std::any_of(node.inputs().begin(), node.inputs().end(),
+                       [&](const Output& in) { return is_state(in.node->output_type(in.index)); });
+  }
+
+  MemoryCluster cluster_{{.tasks = 3, .timeout_ms = kStepTimeoutMs}};
+  std::shared_ptr<Graph> graph_;
+};
+
+TEST_P(GoldenCut, Match) {
+  auto graph = std::make_shared<Graph>();
+  if (!ImportGraph(golden().graph(), {}, graph.get()).ok()) return;  // GoldenValues knows
+  Place(std::move(graph));
+  RunSteps("steps");
+}
+
+TEST_P(GoldenCut, Gradients) {
+  if (golden().meta.signature_def().count("gradient") == 0) return;
+  auto graph = std::make_shared<Graph>();
+  if (!ImportGraph(golden().graph(), {}, graph.get()).ok()) return;
+  if (!AddGoldenGradients(Scope(graph), golden().meta.signature_def().at("gradient")).ok()) return;
+  Place(std::move(graph));
+  RunSteps("gradient_steps");
+}
+
 TEST_P(GoldenValues, Match) {
   Start();
   RunSteps("steps");
@@ -190,6 +253,7 @@ GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(GoldenGradients);
   INSTANTIATE_TEST_SUITE_P(family, GoldenValues, ::testing::ValuesIn(CasesOf(#family)), CaseName);              \
   INSTANTIATE_TEST_SUITE_P(family, GoldenShapes, ::testing::ValuesIn(CasesOf(#family, "shapes/0")), CaseName);   \
   INSTANTIATE_TEST_SUITE_P(family, GoldenGradients, ::testing::ValuesIn(CasesOf(#family, "gradient")), CaseName)
+#define GOLDEN_CUT(family) INSTANTIATE_TEST_SUITE_P(family, GoldenCut, ::testing::ValuesIn(CasesOf(#family)), CaseName)
 GOLDEN_FAMILY(math);
 GOLDEN_FAMILY(array);
 GOLDEN_FAMILY(nn);
@@ -202,6 +266,11 @@ GOLDEN_FAMILY(strings);
 GOLDEN_FAMILY(io);
 GOLDEN_FAMILY(data);
 GOLDEN_FAMILY(tensor_list);
+GOLDEN_CUT(flow);
+GOLDEN_CUT(array);
+GOLDEN_CUT(nn);
+GOLDEN_CUT(state);
+GOLDEN_CUT(training);
 
 // Ops of the registry that no case is about, with the reason.
 const std::set<std::string>& WithoutCases() {
