@@ -62,8 +62,8 @@ class Graph(Collections):
 
     # Nodes.
 
-    def _sync(self, site=None):
-        """Makes Operations for the nodes that were added in C++."""
+    def _sync(self, site=None, named_here=None):
+        """Makes Operations for the nodes that were added in C++. unique_name() knows the name of `named_here` already."""
         limit = self._core.id_limit()
         made = []
         while len(self._ops) < limit:
@@ -74,7 +74,8 @@ class Graph(Collections):
             name, op_type, types = info
             op = Operation(self, len(self._ops), name, op_type, types, site)
             self._ops.append(op)
-            self._mark_used(name)
+            if op._id != named_here:
+                self._mark_used(name)
             made.append(op)
         return made
 
@@ -113,7 +114,7 @@ class Graph(Collections):
             attrs = self._scoped_attrs(op_type, attrs)
             with errors.raise_as():
                 node_id = self._core.create_op(op_type, name, [t._id_pair() for t in inputs], control, attrs, "")
-            self._sync(_call_site())
+            self._sync(_call_site(), node_id)
             op = self._ops[node_id]
             for scope in self._state.control:
                 scope.seen.add(node_id)

@@ -244,9 +244,6 @@ class Variable(metaclass=_VariableMeta):
     def __ne__(self, other):
         return self is not other
 
-    def __bool__(self):
-        raise TypeError("Using a `tf.Variable` as a Python `bool` is not allowed. Use `if t is not None:` instead of `if t:`.")
-
     def ref(self):
         return _Reference(self)
 

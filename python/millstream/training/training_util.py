@@ -23,7 +23,7 @@ def get_global_step(graph=None):
             step = graph.get_tensor_by_name("global_step:0")
         except KeyError:
             return None
-        step = _variable_of(graph, step) or step
+        step = _variable_of(graph, step)
     else:
         from millstream.framework import log
         log.error("Multiple tensors in global_step collection.")
@@ -36,7 +36,7 @@ def _variable_of(graph, tensor):
     for variable in graph.get_collection(ops.GraphKeys.GLOBAL_VARIABLES):
         if variable.op is tensor.op:
             return variable
-    return None
+    return tensor
 
 
 def create_global_step(graph=None):
