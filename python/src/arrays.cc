@@ -6,6 +6,7 @@
 
 #include <cstring>
 
+#include "millstream/base/mutex.h"
 #include "python/src/errors.h"
 
 namespace nb = nanobind;
@@ -156,6 +157,42 @@ Tensor TensorFromArray(nb::handle value, DType dtype) {
                                              tensor.raw(), NPY_ARRAY_CARRAY, nullptr));
   if (PyArray_CopyInto(reinterpret_cast<PyArrayObject*>(to.ptr()), array) != 0) throw nb::python_error();
   return tensor;
+}
+
+namespace {
+
+Mutex released_mu;
+std::vector<PyObject*>& Released() ABSL_EXCLUSIVE_LOCKS_REQUIRED(released_mu) {
+  static auto* list = new std::vector<PyObject*>;
+  return *list;
+}
+
+}  // namespace
+
+void ReleaseArrays() {
+  std::vector<PyObject*> list;
+  {
+    MutexLock lock(released_mu);
+    list.swap(Released());
+  }
+  for (PyObject* array : list) Py_DECREF(array);
+}
+
+Tensor TensorOverArray(nb::handle value, DType dtype) {
+  constexpr npy_intp kWorthIt = 32 << 10;  // below, a copy costs less than the bookkeeping
+  if (!PyArray_Check(value.ptr())) return TensorFromArray(value, dtype);
+  auto* array = reinterpret_cast<PyArrayObject*>(value.ptr());
+  if (PyArray_NBYTES(array) < kWorthIt || !PyArray_ISCARRAY_RO(array) || !IsPlainBytes(dtype) ||
+      PyArray_TYPE(array) != NumpyType(dtype)) {
+    return TensorFromArray(value, dtype);
+  }
+  std::vector<int64_t> dims(PyArray_DIMS(array), PyArray_DIMS(array) + PyArray_NDIM(array));
+  const Shape shape = Check(Shape::Make(dims));
+  Py_INCREF(array);
+  return Tensor::Wrap(dtype, shape, PyArray_DATA(array), [array] {
+    MutexLock lock(released_mu);
+    Released().push_back(reinterpret_cast<PyObject*>(array));
+  });
 }
 
 nb::object ArrayFromTensor(Tensor tensor, bool scalars) {

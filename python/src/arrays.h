@@ -15,6 +15,12 @@ namespace millstream::python {
 // holds in the same way (bfloat16, quantized); kInvalid takes what fits the array.
 Tensor TensorFromArray(nanobind::handle array, DType dtype = DType::kInvalid);
 
+// `array` itself as a tensor, without a copy, if its elements lie as ours do; otherwise as TensorFromArray(). The caller sees
+// to it that nobody keeps the tensor beyond the step or writes to it. The array is let go of by ReleaseArrays().
+Tensor TensorOverArray(nanobind::handle array, DType dtype);
+// Drops the references to arrays whose tensors are gone; those may end in threads that must not wait for the GIL.
+void ReleaseArrays();
+
 // An array with the value of `tensor`: without a copy if nobody else holds its buffer, otherwise a copy. Scalars become
 // NumPy scalars (strings: bytes) if `scalars`. Handles and variants become opaque objects that can be fed again.
 nanobind::object ArrayFromTensor(Tensor tensor, bool scalars);

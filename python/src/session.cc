@@ -93,11 +93,15 @@ nb::list Arrays(std::vector<Tensor>* tensors) {
   return out;
 }
 
+// A negative type says that the array may be read in place.
 std::vector<Tensor> Tensors(nb::handle arrays, nb::handle types) {
+  ReleaseArrays();
   std::vector<Tensor> out;
   nb::iterator type = nb::iter(types);
   for (nb::handle array : nb::iter(arrays)) {
-    out.push_back(TensorFromArray(array, static_cast<DType>(nb::cast<int>(*type))));
+    const int number = nb::cast<int>(*type);
+    out.push_back(number < 0 ? TensorOverArray(array, static_cast<DType>(-number))
+                             : TensorFromArray(array, static_cast<DType>(number)));
     ++type;
   }
   return out;

@@ -73,6 +73,27 @@ def test_results_do_not_share_memory():
         assert session.run(c)[0] == 1
 
 
+def test_large_feeds_are_not_kept():
+    """They may be read in place, but nobody sees a later change of the program's array, and nobody changes it."""
+    n = 1 << 16
+    p = tf.placeholder(tf.float32, [n], name="p")
+    q = tf.placeholder(tf.float32, [n], name="q")
+    variable = gen_ops.variable_v2(shape=[n], dtype=tf.float32)
+    assign = gen_ops.assign(variable, p)
+    add = gen_ops.assign_add(variable, tf.constant(1.0, shape=[n]))
+    reshaped = gen_ops.reshape(q, [2, -1])
+    fed = np.zeros(n, np.float32)
+    with tf.Session() as session:
+        session.run(assign.op, {p: fed})
+        fed[:] = 5
+        assert session.run(variable)[0] == 0
+        session.run(add.op)
+        assert fed[0] == 5 and session.run(variable)[0] == 1
+        value = session.run(reshaped, {q: fed})
+        value[:] = 9
+        assert fed[0] == 5
+
+
 def test_graph_grows_between_runs():
     x = tf.constant(1)
     with tf.Session() as session:

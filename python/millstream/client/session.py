@@ -5,7 +5,7 @@ import functools
 import threading
 
 from millstream import _core
-from millstream.client import fetching
+from millstream.client import fetching, sharing
 from millstream.framework import errors, scopes, stacks
 from millstream.framework.graph import Graph
 
@@ -30,7 +30,7 @@ class _Signature:
 
     def __init__(self, feeds, fetches, keep):
         self.feeds = feeds
-        self.types = [f.enum for f in feeds]
+        self.types = [-f.enum if sharing.may_read_in_place(f.tensor) else f.enum for f in feeds]
         self.fetches = fetches
         self.keep = keep  # what the key in the cache is made of
         self.handle = None
