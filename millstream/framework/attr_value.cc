@@ -2,14 +2,15 @@
 #include "millstream/framework/attr_value.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
-#include <deque>
 #include <limits>
-#include <unordered_set>
 
+#include "absl/container/node_hash_set.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_join.h"
 #include "millstream/base/mutex.h"
+#include "millstream/framework/intern.h"
 
 namespace millstream {
 namespace {
@@ -170,11 +171,38 @@ Status AttrMap::Get<int>(absl::string_view name, int* out) const {
   return OkStatus();
 }
 
+namespace {
+
+constexpr int64_t kMaxInternedBytes = int64_t{64} << 20;
+
+struct InternTable {
+  Mutex mu;
+  absl::node_hash_set<std::string> strings ABSL_GUARDED_BY(mu);
+  std::atomic<int64_t> bytes{0};
+};
+
+InternTable& Interned() {
+  static auto* table = new InternTable;
+  return *table;
+}
+
+}  // namespace
+
 absl::string_view Intern(absl::string_view s) {
-  static Mutex mu;
-  static auto* strings = new std::unordered_set<std::string>;
-  MutexLock lock(mu);
-  return *strings->emplace(s).first;
+  InternTable& table = Interned();
+  MutexLock lock(table.mu);
+  const auto it = table.strings.find(s);
+  if (it != table.strings.end()) return *it;
+  table.bytes.fetch_add(static_cast<int64_t>(s.size() + sizeof(std::string)), std::memory_order_relaxed);
+  return *table.strings.emplace(s).first;
+}
+
+Status CheckMayIntern(absl::string_view s) {
+  InternTable& table = Interned();
+  if (table.bytes.load(std::memory_order_relaxed) < kMaxInternedBytes) return OkStatus();
+  MutexLock lock(table.mu);
+  if (table.strings.contains(s)) return OkStatus();
+  return errors::ResourceExhausted("Too many different names of attributes and devices in this process");
 }
 
 }  // namespace millstream

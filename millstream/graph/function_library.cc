@@ -3,6 +3,7 @@
 
 #include "google/protobuf/io/coded_stream.h"
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
+#include "millstream/framework/intern.h"
 #include "millstream/graph/attr_proto.h"
 #include "millstream/proto/function.pb.h"
 
@@ -29,6 +30,7 @@ StatusOr<std::shared_ptr<const Function>> MakeFunction(proto::FunctionDef def) {
   auto function = std::make_shared<Function>();
   StatusOr<OpDef> signature = OpDefFromProto(def.signature());
   if (!signature.ok()) return WithContext(signature.status(), absl::StrCat("Function '", name, "'"));
+  for (const AttrDef& attr : signature->attrs) RETURN_IF_ERROR(CheckMayIntern(attr.name));
   function->signature = *std::move(signature);
   function->def = std::make_shared<const proto::FunctionDef>(std::move(def));
   return std::shared_ptr<const Function>(std::move(function));

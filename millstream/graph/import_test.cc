@@ -184,5 +184,26 @@ TEST_F(ImportTest, LargeGraphsAreCheap) {
   EXPECT_LT(bytes / def.node_size(), 1024);
 }
 
+// In a process of its own: the names stay.
+void ImportManyNames() {
+  proto::GraphDef def;
+  auto* node = def.add_node();
+  node->set_name("n");
+  node->set_op("NoOp");
+  for (int i = 0; i < 1000; ++i) {
+    node->clear_attr();
+    (*node->mutable_attr())["_" + std::string(100000, 'x') + std::to_string(i)].set_b(true);
+    Graph graph;
+    const Status status = ImportGraph(def, {}, &graph);
+    if (absl::IsResourceExhausted(status)) break;
+    if (!status.ok() || i == 999) std::exit(1);
+  }
+  node->clear_attr();
+  Graph graph;
+  std::exit(ImportGraph(def, {}, &graph).ok() ? 0 : 2);
+}
+
+TEST_F(ImportTest, NamesDoNotFillTheMemory) { EXPECT_EXIT(ImportManyNames(), ::testing::ExitedWithCode(0), ""); }
+
 }  // namespace
 }  // namespace millstream

@@ -4,6 +4,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
+#include "millstream/framework/intern.h"
 #include "millstream/graph/attr_proto.h"
 #include "millstream/graph/function_library.h"
 #include "millstream/graph/node_import.h"
@@ -41,6 +42,7 @@ class Instantiator {
   Status Bind(const NameAttrList& call) {
     for (const auto& [name, value] : call.attrs) {
       if (value.IsPlaceholder()) return errors::InvalidArgument("attr '", name, "' is not bound");
+      RETURN_IF_ERROR(CheckMayIntern(name));
       bindings_.Set(name, value);
     }
     return CompleteAttrs(function_.signature, &bindings_, /*keep_unknown=*/true);
@@ -52,6 +54,7 @@ class Instantiator {
     if (it == def().arg_attr().end()) return OkStatus();
     for (const auto& [name, value] : it->second.attr()) {
       if (name.empty() || name[0] != '_') continue;
+      RETURN_IF_ERROR(CheckMayIntern(name));
       ASSIGN_OR_RETURN(AttrValue decoded, AttrFromProto(value));
       attrs->Set(name, std::move(decoded));
     }

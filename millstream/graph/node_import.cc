@@ -5,6 +5,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/match.h"
+#include "millstream/framework/intern.h"
 #include "millstream/graph/attr_proto.h"
 #include "millstream/proto/node_def.pb.h"
 
@@ -63,6 +64,7 @@ Status NodeImporter::AddAttrs(const proto::NodeDef& def, const AttrMap* bindings
   const TensorDecodeOptions decode{.max_bytes = options_.max_tensor_bytes, .budget = &budget_};
   attrs->reserve(def.attr().size());
   for (const auto& [name, from] : def.attr()) {
+    RETURN_IF_ERROR(CheckMayIntern(name));
     StatusOr<AttrValue> value = AttrFromProto(from, decode);
     if (value.ok()) value = BindPlaceholders(*value, bindings == nullptr ? kNoBindings : *bindings);
     if (!value.ok()) {
@@ -120,6 +122,7 @@ StatusOr<Node*> NodeImporter::Add(const proto::NodeDef& def, const AttrMap* bind
   Graph::NodeSpec spec;
   spec.name = def.name();
   spec.device = def.device();
+  if (Status s = CheckMayIntern(spec.device); !s.ok()) return InNode(s, def.name());
   if (Status s = AddAttrs(def, bindings, &spec.attrs); !s.ok()) return InNode(s, def.name());
   Call call;
   spec.op = OpRegistry::Global().Find(def.op());
