@@ -7,7 +7,6 @@
 
 #include "millstream/graph/attr_proto.h"
 #include "millstream/graph/import.h"
-#include "millstream/graph/testing/stand_in_ops.h"
 #include "millstream/proto/graph.pb.h"
 #include "millstream/proto/meta_graph.pb.h"
 #include "millstream/proto/op_def.pb.h"
@@ -41,7 +40,6 @@ constexpr char kProgram[] = R"(
 class ExportTest : public ::testing::Test {
  protected:
   ExportTest() {
-    RegisterStandInOps();
     EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(kProgram, &program_));
     const Status s = ImportGraph(program_, {}, &graph_);
     EXPECT_TRUE(s.ok()) << s;

@@ -6,7 +6,6 @@
 #include <gtest/gtest.h>
 
 #include "millstream/graph/testing/malformed.h"
-#include "millstream/graph/testing/stand_in_ops.h"
 #include "millstream/proto/function.pb.h"
 #include "millstream/proto/graph.pb.h"
 
@@ -31,7 +30,6 @@ constexpr char kAxpy[] = R"(
 
 class FunctionLibraryTest : public ::testing::Test {
  protected:
-  FunctionLibraryTest() { RegisterStandInOps(); }
   Status Add(const std::string& text) {
     proto::FunctionDefLibrary def;
     EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &def)) << text;

@@ -9,7 +9,6 @@
 #include <chrono>
 
 #include "millstream/graph/function_library.h"
-#include "millstream/graph/testing/stand_in_ops.h"
 #include "millstream/proto/graph.pb.h"
 
 namespace millstream {
@@ -19,8 +18,6 @@ using ::testing::HasSubstr;
 
 class ImportTest : public ::testing::Test {
  protected:
-  ImportTest() { RegisterStandInOps(); }
-
   static proto::GraphDef Parse(const std::string& text) {
     proto::GraphDef def;
     EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &def)) << text;

@@ -5,7 +5,6 @@
 
 #include "millstream/graph/function_library.h"
 #include "millstream/graph/testing/malformed.h"
-#include "millstream/graph/testing/stand_in_ops.h"
 #include "millstream/proto/function.pb.h"
 
 namespace millstream {
@@ -109,7 +108,6 @@ const MalformedBody kBodies[] = {
 class InstantiateMalformedTest : public ::testing::TestWithParam<MalformedBody> {};
 
 TEST_P(InstantiateMalformedTest, IsRefused) {
-  RegisterStandInOps();
   proto::FunctionDef def;
   ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(GetParam().body, &def)) << GetParam().body;
   auto library = std::make_shared<FunctionLibrary>();

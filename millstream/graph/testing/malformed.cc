@@ -7,13 +7,11 @@
 
 #include "millstream/graph/function_library.h"
 #include "millstream/graph/import.h"
-#include "millstream/graph/testing/stand_in_ops.h"
 #include "millstream/proto/graph.pb.h"
 
 namespace millstream {
 
 void ExpectRefused(const MalformedGraph& malformed) {
-  RegisterStandInOps();
   proto::GraphDef def;
   ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(malformed.program, &def)) << malformed.program;
   Graph graph;

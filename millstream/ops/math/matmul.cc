@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "millstream/ops/math/fused_ops.h"
 #include "millstream/ops/math/gradients.h"
 #include "millstream/ops/math/product.h"
 
@@ -48,17 +49,8 @@ class MatMulKernel final : public Kernel {
 class FusedMatMulKernel final : public Kernel {
  public:
   explicit FusedMatMulKernel(KernelInit& init)
-      : transpose_a_(init.Attr<bool>("transpose_a")), transpose_b_(init.Attr<bool>("transpose_b")) {
-    const auto fused = init.Attr<std::vector<std::string>>("fused_ops");
-    if (fused.empty() || fused.size() > 2 || fused[0] != "BiasAdd" || init.Attr<int64_t>("num_args") != 1) {
-      init.Fail(errors::Unimplemented("Fusion is not implemented: expected BiasAdd first, with one argument"));
-      return;
-    }
-    if (fused.size() < 2) return;
-    if (fused[1] == "Relu") activation_ = math::Activation::kRelu;
-    else if (fused[1] == "Relu6") activation_ = math::Activation::kRelu6;
-    else init.Fail(errors::Unimplemented("Fusion is not implemented: [BiasAdd,", fused[1], "]"));
-  }
+      : transpose_a_(init.Attr<bool>("transpose_a")), transpose_b_(init.Attr<bool>("transpose_b")),
+        activation_(FusedActivation(init)) {}
 
   Status Compute(KernelContext& ctx) override {
     const Tensor &a = ctx.input(0), &b = ctx.input(1), &bias = ctx.input(2);
@@ -79,7 +71,7 @@ class FusedMatMulKernel final : public Kernel {
 
  private:
   const bool transpose_a_, transpose_b_;
-  math::Activation activation_ = math::Activation::kNone;
+  const math::Activation activation_;
 };
 
 Status MatMulShape(ShapeContext& c) {

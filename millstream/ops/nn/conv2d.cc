@@ -2,6 +2,7 @@
 #include "millstream/ops/nn/conv2d.h"
 
 #include "millstream/ops/array/shape_of.h"
+#include "millstream/ops/math/fused_ops.h"
 
 namespace millstream {
 
@@ -139,16 +140,8 @@ Status FilterGradient(GradContext& g) { return ConvBackpropFilterGradient(g, kCo
 class FusedConv2D final : public ConvForward {
  public:
   explicit FusedConv2D(KernelInit& init) : ConvForward(init, false) {
-    const auto fused = init.Attr<std::vector<std::string>>("fused_ops");
-    if (fused.empty() || fused.size() > 2 || fused[0] != "BiasAdd" || init.Attr<int64_t>("num_args") != 1) {
-      init.Fail(errors::Unimplemented("Fusion is not implemented: expected BiasAdd first, with one argument"));
-      return;
-    }
     bias_ = true;
-    if (fused.size() < 2) return;
-    if (fused[1] == "Relu") activation_ = math::Activation::kRelu;
-    else if (fused[1] == "Relu6") activation_ = math::Activation::kRelu6;
-    else init.Fail(errors::Unimplemented("Fusion is not implemented: [BiasAdd,", fused[1], "]"));
+    activation_ = FusedActivation(init);
   }
 };
 
