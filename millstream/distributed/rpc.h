@@ -58,6 +58,8 @@ struct RpcMethod {
   std::function<void(RpcCall& call)> run;
 };
 
+struct GrpcLinkService;  // grpc_link.h
+
 struct RpcServerOptions {
   std::string address = "127.0.0.1";  // to bind: a host name or number, without port
   int port = 0;                       // 0: any free one
@@ -65,6 +67,7 @@ struct RpcServerOptions {
   std::string token;                  // if set, calls without it are refused with Unauthenticated
   int max_message_bytes = -1;         // received; -1: no limit
   std::function<Status(RpcCall&)> authorize;  // if set, asked before a request is even parsed; must not use its messages
+  std::shared_ptr<const GrpcLinkService> links;  // if set, links between tasks are accepted too
   // How long the reading thread looks for more before it blocks; a blocked wake-up costs more than most calls.
   std::chrono::microseconds spin{300};
 };

@@ -133,10 +133,11 @@ GrpcChannel::GrpcChannel(const std::string& address, const RpcChannelOptions& op
   if (!options.tls.server_name.empty()) args.Add(GRPC_SSL_TARGET_NAME_OVERRIDE_ARG, options.tls.server_name);
   channel_ = grpc_channel_create(address.c_str(), credentials, args.get());
   token_metadata_.key = grpc_slice_from_static_string(kRpcTokenKey);
-  token_metadata_.value = grpc_slice_from_static_buffer(token_.data(), token_.size());
+  token_metadata_.value = grpc_slice_from_copied_buffer(token_.data(), token_.size());  // calls may outlive the channel
 }
 
 GrpcChannel::~GrpcChannel() {
+  grpc_slice_unref(token_metadata_.value);
   grpc_channel_destroy(channel_);
   MutexLock lock(mu_);
   for (grpc_completion_queue* queue : queues_) {

@@ -136,6 +136,12 @@ absl::string_view ViewOf(const grpc_slice& slice) {
   return absl::string_view(reinterpret_cast<const char*>(GRPC_SLICE_START_PTR(slice)), GRPC_SLICE_LENGTH(slice));
 }
 
+bool SameSecret(absl::string_view a, absl::string_view b) {
+  unsigned char difference = a.size() == b.size() ? 0 : 1;
+  for (size_t i = 0; i < std::min(a.size(), b.size()); ++i) difference |= static_cast<unsigned char>(a[i] ^ b[i]);
+  return difference == 0;
+}
+
 gpr_timespec ToGprTime(std::chrono::steady_clock::time_point time) {
   if (time == std::chrono::steady_clock::time_point::max()) return gpr_inf_future(GPR_CLOCK_MONOTONIC);
   const auto left = std::chrono::duration_cast<std::chrono::microseconds>(time - std::chrono::steady_clock::now());

@@ -40,9 +40,14 @@ StatusOr<grpc_byte_buffer*> SerializeToBuffer(const google::protobuf::Message& m
 // Parses the buffer's slices where they are. False if they are no such message.
 bool ParseFromBuffer(grpc_byte_buffer* buffer, google::protobuf::Message* message);
 
+// gRPC keeps messages of a status in HTTP/2 headers, which clients limit to 8 KB in all.
+inline constexpr size_t kMaxStatusMessage = 3072;
+
 grpc_status_code ToGrpcCode(absl::StatusCode code);
 Status FromGrpcStatus(grpc_status_code code, absl::string_view message);
 absl::string_view ViewOf(const grpc_slice& slice);
+// Takes the same time wherever the two differ.
+bool SameSecret(absl::string_view a, absl::string_view b);
 gpr_timespec ToGprTime(std::chrono::steady_clock::time_point time);
 
 // Credentials from PEM files; the caller releases them. Unencrypted if `tls` is not enabled.

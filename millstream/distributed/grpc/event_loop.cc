@@ -12,6 +12,7 @@ namespace millstream {
 namespace {
 
 constexpr auto kWatchInterval = std::chrono::milliseconds(2);
+constexpr auto kTickInterval = std::chrono::milliseconds(250);
 constexpr int kMaxSkips = 64;
 
 grpc_completion_queue* MakeQueue() {
@@ -97,6 +98,8 @@ bool EventLoop::Read() {
   while (true) {
     const grpc_event event = Next();
     if (event.type == GRPC_QUEUE_SHUTDOWN) return false;
+    if (has_ticked_.load(std::memory_order_relaxed)) RunTicks();
+    if (event.type == GRPC_QUEUE_TIMEOUT) continue;
     const uint64_t mine = turn_.load(std::memory_order_relaxed) + 1;
     turn_.store(mine);
     if (watcher_asleep_.load()) {
@@ -131,7 +134,32 @@ grpc_event EventLoop::Next() {
   } else if (spins_to_skip_ > 0) {
     --spins_to_skip_;
   }
-  return grpc_completion_queue_next(queue_, gpr_inf_future(GPR_CLOCK_MONOTONIC), nullptr);
+  const bool ticks = has_ticked_.load(std::memory_order_relaxed);
+  return grpc_completion_queue_next(queue_, ticks ? ToGprTime(Clock::now() + kTickInterval) : gpr_inf_future(GPR_CLOCK_MONOTONIC),
+                                    nullptr);
+}
+
+void EventLoop::AddTicked(std::weak_ptr<Ticked> ticked) {
+  MutexLock lock(mu_);
+  ticked_.push_back(std::move(ticked));
+  has_ticked_.store(true, std::memory_order_relaxed);
+}
+
+void EventLoop::RunTicks() {
+  const auto now = std::chrono::steady_clock::now();
+  if (now < next_tick_) return;
+  next_tick_ = now + kTickInterval;
+  std::vector<std::shared_ptr<Ticked>> due;
+  {
+    MutexLock lock(mu_);
+    std::erase_if(ticked_, [&](const std::weak_ptr<Ticked>& weak) {
+      std::shared_ptr<Ticked> ticked = weak.lock();
+      if (ticked != nullptr) due.push_back(std::move(ticked));
+      return weak.expired();
+    });
+    has_ticked_.store(!ticked_.empty(), std::memory_order_relaxed);
+  }
+  for (const auto& ticked : due) ticked->Tick();
 }
 
 }  // namespace millstream

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <thread>
 #include <vector>
 
@@ -32,6 +33,16 @@ class EventLoop {
   ~EventLoop();  // Stop()
 
   grpc_completion_queue* queue() const { return queue_; }
+
+  // What wants to be called about four times a second, on the reading thread; must not block.
+  class Ticked {
+   public:
+    virtual ~Ticked() = default;
+    virtual void Tick() = 0;
+  };
+  // Until it is gone.
+  void AddTicked(std::weak_ptr<Ticked> ticked);
+
   // Runs what is still due, then ends the threads. REQUIRES: nothing new is started on the queue; not called from the loop.
   void Stop();
 
@@ -42,6 +53,7 @@ class EventLoop {
   // Until another thread took over (true) or the queue is shut down (false).
   bool Read();
   grpc_event Next();
+  void RunTicks();
   // Waits until this thread is to read; false: the loop has ended.
   bool AwaitTurn();
   void StartThread() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -52,13 +64,16 @@ class EventLoop {
   // Twice the number of the event, plus one while it runs. Who changes it from running to the next number is the reader.
   std::atomic<uint64_t> turn_{0};
   std::atomic<bool> watcher_asleep_{false};
+  std::atomic<bool> has_ticked_{false};
   // Of the reader alone.
   int fruitless_spins_ = 0;
   int spins_to_skip_ = 0;
+  std::chrono::steady_clock::time_point next_tick_;
 
   Mutex mu_;
   CondVar wake_;
   std::vector<std::thread> threads_ ABSL_GUARDED_BY(mu_);
+  std::vector<std::weak_ptr<Ticked>> ticked_ ABSL_GUARDED_BY(mu_);
   int waiting_ ABSL_GUARDED_BY(mu_) = 0;
   bool has_reader_ ABSL_GUARDED_BY(mu_) = false;  // false only at the start
   bool ended_ ABSL_GUARDED_BY(mu_) = false;

@@ -78,46 +78,21 @@ class GrpcServer::UnknownCall {
 
  private:
   static void OnArrived(void* self, bool ok) {
-    auto* call = static_cast<UnknownCall*>(self);
-    if (!ok) return call->Clear();
-    call->server_->Enter();
-    call->Answer();
-  }
-  static void OnAnswered(void* self, bool) {
-    auto* call = static_cast<UnknownCall*>(self);
-    grpc_call* const answered = call->call_;
-    call->Clear();
-    GrpcServer* const server = call->server_;
-    call->Request();
-    grpc_call_unref(answered);
-    server->Leave();
-  }
-
-  void Answer() {
-    grpc_slice text = grpc_slice_from_static_string("no such method");
-    grpc_op ops[3] = {};
-    ops[0].op = GRPC_OP_SEND_INITIAL_METADATA;
-    ops[1].op = GRPC_OP_SEND_STATUS_FROM_SERVER;
-    ops[1].data.send_status_from_server.status = GRPC_STATUS_UNIMPLEMENTED;
-    ops[1].data.send_status_from_server.status_details = &text;
-    ops[2].op = GRPC_OP_RECV_CLOSE_ON_SERVER;
-    ops[2].data.recv_close_on_server.cancelled = &cancelled_;
-    const grpc_call_error error = grpc_call_start_batch(call_, ops, 3, &answered_, nullptr);
-    MS_CHECK(error == GRPC_CALL_OK);
-  }
-
-  void Clear() {
-    grpc_call_details_destroy(&details_);
-    grpc_metadata_array_destroy(&metadata_);
+    auto* unknown = static_cast<UnknownCall*>(self);
+    grpc_call_details_destroy(&unknown->details_);
+    grpc_metadata_array_destroy(&unknown->metadata_);
+    if (!ok) return;  // the server shuts down
+    unknown->server_->Enter();
+    grpc_call* const call = unknown->call_;
+    unknown->Request();
+    RefuseCall(unknown->server_, call, errors::Unimplemented("no such method"));
   }
 
   GrpcServer* const server_;
   GrpcTag arrived_ = {OnArrived, this};
-  GrpcTag answered_ = {OnAnswered, this};
   grpc_call* call_ = nullptr;
   grpc_call_details details_;
   grpc_metadata_array metadata_;
-  int cancelled_ = 0;
 };
 
 StatusOr<std::unique_ptr<RpcServer>> RpcServer::Start(const RpcServerOptions& options, std::vector<RpcMethod> methods) {
@@ -146,8 +121,10 @@ Status GrpcServer::Start(std::vector<RpcMethod> methods) {
   server_ = grpc_server_create(args.get(), nullptr);
   grpc_server_register_completion_queue(server_, loop_.queue(), nullptr);
   RETURN_IF_ERROR(Register(std::move(methods)));
+  if (options_.links != nullptr) acceptor_ = std::make_unique<LinkAcceptor>(this, *options_.links);
   RETURN_IF_ERROR(Bind());
   grpc_server_start(server_);
+  if (acceptor_ != nullptr) acceptor_->Request();
   unknown_ = std::make_unique<UnknownCall>(this);
   unknown_->Request();
   for (const auto& method : methods_) {
@@ -176,6 +153,11 @@ Status GrpcServer::Bind() {
   grpc_server_credentials_release(credentials);
   if (port_ <= 0) return CannotStart(address, "cannot listen there");
   return OkStatus();
+}
+
+Status GrpcServer::CheckToken(absl::string_view token) const {
+  if (options_.token.empty() || SameSecret(token, options_.token)) return OkStatus();
+  return absl::UnauthenticatedError("the job token is missing or wrong: MILLSTREAM_TOKEN_FILE must name the same token as the server's");
 }
 
 void GrpcServer::AddSlot(ServerMethod* method) {

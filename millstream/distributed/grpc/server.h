@@ -9,6 +9,7 @@
 
 #include "millstream/base/mutex.h"
 #include "millstream/distributed/grpc/event_loop.h"
+#include "millstream/distributed/grpc/link_acceptor.h"
 #include "millstream/distributed/grpc/server_call.h"
 #include "millstream/distributed/rpc.h"
 
@@ -26,6 +27,9 @@ class GrpcServer final : public RpcServer {
   const RpcServerOptions& options() const { return options_; }
   grpc_server* server() const { return server_; }
   grpc_completion_queue* queue() const { return loop_.queue(); }
+  EventLoop* loop() { return &loop_; }
+  // Unauthenticated if this is not the job's token.
+  Status CheckToken(absl::string_view token) const;
   // A new slot for calls of `method`, asked for at once.
   void AddSlot(ServerMethod* method);
   // Brackets what must be over before the queue ends: from a call's arrival to the last use of it.
@@ -45,6 +49,7 @@ class GrpcServer final : public RpcServer {
   grpc_server* server_ = nullptr;
   std::vector<std::unique_ptr<ServerMethod>> methods_;
   std::unique_ptr<UnknownCall> unknown_;
+  std::unique_ptr<LinkAcceptor> acceptor_;
   std::atomic<int64_t> active_{1};  // one for the server itself, until it shuts down
 
   Mutex mu_;

@@ -12,15 +12,6 @@
 namespace millstream {
 namespace {
 
-// gRPC keeps messages of a status in HTTP/2 headers, which clients limit to 8 KB in all.
-constexpr size_t kMaxStatusMessage = 3072;
-// Takes the same time wherever the two differ.
-bool SameSecret(absl::string_view a, absl::string_view b) {
-  unsigned char difference = a.size() == b.size() ? 0 : 1;
-  for (size_t i = 0; i < std::min(a.size(), b.size()); ++i) difference |= static_cast<unsigned char>(a[i] ^ b[i]);
-  return difference == 0;
-}
-
 std::string PeerUri(grpc_call* call) {
   char* text = grpc_call_get_peer(call);
   std::string uri = text != nullptr ? text : "";
@@ -29,6 +20,8 @@ std::string PeerUri(grpc_call* call) {
 }
 
 }  // namespace
+
+std::string PeerOf(grpc_call* call) { return PeerText(PeerUri(call)); }
 
 std::string PeerText(absl::string_view uri) {
   std::string text(uri.substr(uri.find(':') + 1));
@@ -123,10 +116,7 @@ void ServerCall::Run() {
 
 Status ServerCall::Prepare() {
   const RpcServerOptions& options = server_->options();
-  if (!options.token.empty() && !SameSecret(metadata(kRpcTokenKey), options.token)) {
-    return absl::UnauthenticatedError(
-        "the job token is missing or wrong: MILLSTREAM_TOKEN_FILE must name the same token as the server's");
-  }
+  if (!options.token.empty()) RETURN_IF_ERROR(server_->CheckToken(metadata(kRpcTokenKey)));
   if (options.authorize != nullptr) RETURN_IF_ERROR(options.authorize(*this));
   bytes_ = payload_ == nullptr ? 0 : grpc_byte_buffer_length(payload_);
   if (!ParseFromBuffer(payload_, messages_.request.get())) return errors::Internal("Unable to parse request");

@@ -106,7 +106,9 @@ class ServerCall final : public RpcCall {
   std::atomic<int> ends_left_{0};
 };
 
-// "ipv4:1.2.3.4:5" without the scheme.
+// The address at the other end of a call: "1.2.3.4:5".
+std::string PeerOf(grpc_call* call);
+// The same from gRPC's "ipv4:1.2.3.4:5".
 std::string PeerText(absl::string_view uri);
 bool IsLoopbackPeer(absl::string_view uri);
 
