@@ -16,6 +16,7 @@
 
 #include "millstream/graph/gradient.h"
 #include "millstream/graph/scope.h"
+#include "millstream/graph/variable_scope.h"
 #include "millstream/ops/gen/ops.h"
 #include "millstream/runtime/session.h"
 
