@@ -5,7 +5,7 @@ FUZZ_SECONDS ?= 60
 MAKEFLAGS += --no-print-directory
 
 .DEFAULT_GOAL := build
-.PHONY: setup build demo test bench bench-peers interop docs-ops format lint asan tsan fuzz install clean help
+.PHONY: setup build demo test bench bench-peers interop docs-ops format lint asan tsan fuzz wheel install clean help
 
 setup:  ## install what is missing (Debian packages; asks nothing when all is there)
 	@tools/setup.sh build
@@ -59,6 +59,9 @@ fuzz: setup  ## run each fuzzer for FUZZ_SECONDS
 	@$(MAKE) build/fuzz/build.ninja
 	cmake --build --preset fuzz
 	tools/fuzz.sh build/fuzz/fuzz $(FUZZ_SECONDS)
+
+wheel: setup  ## a Python wheel in dist/
+	.venv-python/bin/pip wheel --quiet --no-deps --wheel-dir dist .
 
 install: setup build/release/build.ninja  ## install library, headers and command line tool below PREFIX
 	cmake --build --preset release

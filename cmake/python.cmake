@@ -2,7 +2,7 @@
 # The Python extension millstream/_core and the message modules, in build/<preset>/python. The package's own files stay in
 # python/millstream; a small __init__.py there joins both, so PYTHONPATH=build/<preset>/python sees every edit at once.
 set(venv_python ${PROJECT_SOURCE_DIR}/.venv-python/bin/python)
-if(NOT DEFINED Python_EXECUTABLE AND EXISTS ${venv_python})
+if(NOT DEFINED Python_EXECUTABLE AND NOT SKBUILD AND EXISTS ${venv_python})
   set(Python_EXECUTABLE ${venv_python})
 endif()
 find_package(Python 3.9 REQUIRED COMPONENTS Interpreter Development.Module NumPy)
@@ -18,6 +18,8 @@ target_include_directories(millstream_python SYSTEM PRIVATE ${Python_NumPy_INCLU
 target_link_libraries(millstream_python PRIVATE
   $<IF:$<BOOL:${BUILD_SHARED_LIBS}>,millstream,$<LINK_LIBRARY:WHOLE_ARCHIVE,millstream>> millstream_private_dependencies)
 add_dependencies(millstream_python millstream_generated)
+# What the extension links statically stays its own: another library in the process may bring other versions of it.
+target_link_options(millstream_python PRIVATE -Wl,--exclude-libs,ALL)
 set_target_properties(millstream_python PROPERTIES OUTPUT_NAME _core LIBRARY_OUTPUT_DIRECTORY ${MILLSTREAM_PYTHON_DIR})
 target_compile_options(nanobind-static PRIVATE -w)
 
@@ -43,6 +45,9 @@ __file__ = __path__[0] + '/__init__.py'
 with open(__file__, encoding='utf-8') as _f:
     exec(compile(_f.read(), __file__, 'exec'))
 ")
+
+install(TARGETS millstream_python LIBRARY DESTINATION millstream COMPONENT python)
+install(DIRECTORY ${MILLSTREAM_PYTHON_DIR}/proto DESTINATION millstream COMPONENT python FILES_MATCHING PATTERN "*.py")
 
 if(MILLSTREAM_TESTS)
   add_test(NAME python COMMAND ${Python_EXECUTABLE} -m pytest -q -x ${PROJECT_SOURCE_DIR}/python/tests
