@@ -1,0 +1,10 @@
+# SPDX-License-Identifier: Apache-2.0
+EXPORTS = {
+    "millstream.platform.test_case": "test.TestCase test.get_temp_dir test.main test.test_src_dir_path test.is_built_with_cuda",
+    "millstream.platform.device_lib": "test.is_gpu_available test.gpu_device_name",
+    "millstream.ops.gradient_checker": "test.compute_gradient test.compute_gradient_error",
+    "unittest.mock": "test.mock=",
+    "millstream.framework.graph_util": """
+        graph_util.extract_sub_graph graph_util.remove_training_nodes graph_util.convert_variables_to_constants
+        graph_util.must_run_on_cpu graph_util.tensor_shape_from_node_def_name train.write_graph io.write_graph""",
+}
