@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "millstream/distributed/task_session.h"
+
+#include "millstream/graph/placement.h"
+
+namespace millstream {
+
+TaskSession::TaskSession(std::string name, const TaskDevices& devices, const SessionOptions& options, bool isolate_state,
+                         std::shared_ptr<FunctionLibrary> library)
+    : name_(std::move(name)), devices_(devices), options_(options), library_(std::move(library)),
+      owned_(isolate_state ? std::make_unique<ResourceManager>() : nullptr),
+      resources_(isolate_state ? owned_.get() : devices.resources), kernels_(resources_, nullptr) {
+  functions_ = std::make_unique<LocalFunctions>(library_, MakeCompileOptions(), [this](PrunedGraph* p) { return Prepare(p); });
+  kernels_.set_functions(functions_.get());
+}
+
+// Iterators have threads that call functions: they end while everything is still there.
+TaskSession::~TaskSession() {
+  if (owned_ != nullptr) owned_->ClearAll();
+}
+
+CompileOptions TaskSession::MakeCompileOptions() {
+  CompileOptions options;
+  options.kernels = &kernels_;
+  options.find_device = [this](absl::string_view name) -> Device* {
+    for (Device* device : devices_.devices) {
+      if (device->name() == name) return device;
+    }
+    return nullptr;
+  };
+  options.inter_op_threads = devices_.pool->parallelism();
+  return options;
+}
+
+Status TaskSession::Prepare(PrunedGraph* part) {
+  std::vector<DeviceAttributes> devices;
+  for (const Device* device : devices_.devices) devices.push_back(device->attributes());
+  // The body of a function runs where its call is, whatever its nodes wish.
+  for (const auto& node : part->graph->nodes()) {
+    if (node != nullptr) node->set_device("");
+  }
+  RETURN_IF_ERROR(PlaceGraph(devices, {.allow_soft_placement = true}, part->graph.get()));
+  return RewriteGraph(options_.rewrite, part);
+}
+
+StatusOr<std::shared_ptr<const Plan>> TaskSession::CompilePart(PrunedGraph part) {
+  RETURN_IF_ERROR(RewriteGraph(options_.rewrite, &part));
+  return Compile(std::move(part), MakeCompileOptions());
+}
+
+StepContext TaskSession::NewStep() {
+  StepContext step;
+  step.resources = resources_;
+  step.functions = functions_.get();
+  step.pool = devices_.pool;
+  return step;
+}
+
+}  // namespace millstream

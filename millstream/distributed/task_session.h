@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef MILLSTREAM_DISTRIBUTED_TASK_SESSION_H_
+#define MILLSTREAM_DISTRIBUTED_TASK_SESSION_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "millstream/distributed/task_exchange.h"
+#include "millstream/runtime/local_functions.h"
+#include "millstream/runtime/session_options.h"
+
+namespace millstream {
+
+// What the sessions of one task share.
+struct TaskDevices {
+  std::vector<Device*> devices;
+  ThreadPool* pool = nullptr;
+  ResourceManager* resources = nullptr;  // of the task: variables that outlive sessions
+};
+
+// A part of a signature, compiled here.
+struct TaskPart {
+  std::shared_ptr<const Plan> plan;
+  EdgeLinks links;                      // where its edges go
+  std::vector<std::string> from_tasks;  // whom it receives from
+  std::shared_ptr<class TaskSession> session;
+};
+
+// The state that one session of a master has at one task: stateful kernels, functions, and with isolation its own resources.
+// Thread-safe.
+class TaskSession {
+ public:
+  TaskSession(std::string name, const TaskDevices& devices, const SessionOptions& options, bool isolate_state,
+              std::shared_ptr<FunctionLibrary> library);
+  ~TaskSession();
+
+  const std::string& name() const { return name_; }
+  const std::shared_ptr<FunctionLibrary>& library() const { return library_; }
+  const SessionOptions& options() const { return options_; }
+  // What a step of this session starts from.
+  StepContext NewStep();
+  // Rewrites and compiles a placed part.
+  StatusOr<std::shared_ptr<const Plan>> CompilePart(PrunedGraph part);
+  // True once kernels may have kept a pointer to our functions in a resource of the task (iterators do).
+  bool IsNeededByResources() const { return owned_ == nullptr && !library_->Names().empty(); }
+
+ private:
+  CompileOptions MakeCompileOptions();
+  Status Prepare(PrunedGraph* part);
+
+  const std::string name_;
+  const TaskDevices devices_;
+  const SessionOptions options_;
+  const std::shared_ptr<FunctionLibrary> library_;
+  std::unique_ptr<ResourceManager> owned_;  // with isolation
+  ResourceManager* const resources_;
+  KernelCache kernels_;
+  std::unique_ptr<LocalFunctions> functions_;
+};
+
+}  // namespace millstream
+
+#endif  // MILLSTREAM_DISTRIBUTED_TASK_SESSION_H_

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "millstream/distributed/wire_tensor.h"
+
+#include <cstring>
+
+#include "millstream/proto/tensor.pb.h"
+#include "millstream/tensor/tensor_proto.h"
+
+namespace millstream {
+namespace {
+
+enum class Kind : char { kDead = 0, kInline = 1, kPayload = 2, kProto = 3, kProtoPayload = 4 };
+
+bool ConsumeByte(absl::string_view* body, uint8_t* byte) {
+  if (body->empty()) return false;
+  *byte = static_cast<uint8_t>(body->front());
+  body->remove_prefix(1);
+  return true;
+}
+
+Status Malformed() { return errors::InvalidArgument("Malformed tensor in a frame"); }
+
+void AppendHeader(const Tensor& tensor, Kind kind, std::string* body) {
+  body->push_back(static_cast<char>(kind));
+  body->push_back(static_cast<char>(tensor.dtype()));
+  body->push_back(static_cast<char>(tensor.rank()));
+  for (const int64_t size : tensor.shape().dims()) AppendVarint(static_cast<uint64_t>(size), body);
+}
+
+// Type and shape of a plain tensor; checked, nothing allocated.
+Status ConsumeHeader(absl::string_view* body, int64_t max_bytes, DType* dtype, Shape* shape) {
+  uint8_t type, rank;
+  if (!ConsumeByte(body, &type) || !ConsumeByte(body, &rank)) return Malformed();
+  *dtype = DTypeFromProto(type);
+  if (*dtype == DType::kInvalid || !IsPlainBytes(*dtype)) return Malformed();
+  std::vector<int64_t> sizes(rank);
+  for (int64_t& size : sizes) {
+    uint64_t value;
+    if (!ConsumeVarint(body, &value)) return Malformed();
+    size = static_cast<int64_t>(value);
+  }
+  ASSIGN_OR_RETURN(*shape, Shape::Make(sizes));
+  const auto element = static_cast<int64_t>(DTypeSize(*dtype));
+  if (shape->num_elements() > max_bytes / element) {
+    return errors::ResourceExhausted("A tensor of shape ", shape->ToString(), " and type ", DTypeName(*dtype), " is larger than ",
+                                     max_bytes, " bytes");
+  }
+  return OkStatus();
+}
+
+Status EncodeAsProto(const Tensor& tensor, std::string* body, Tensor* payload) {
+  proto::TensorProto message;
+  RETURN_IF_ERROR(TensorToProto(tensor, &message));
+  const size_t bytes = message.ByteSizeLong();
+  if (bytes <= kInlineTensorBytes) {
+    body->push_back(static_cast<char>(Kind::kProto));
+    AppendBytes(message.SerializeAsString(), body);
+    return OkStatus();
+  }
+  body->push_back(static_cast<char>(Kind::kProtoPayload));
+  AppendVarint(bytes, body);
+  ASSIGN_OR_RETURN(*payload, Tensor::Make(DType::kUint8, Shape({static_cast<int64_t>(bytes)})));
+  if (!message.SerializeToArray(payload->raw(), static_cast<int>(bytes))) return errors::Internal("Cannot serialize a tensor");
+  return OkStatus();
+}
+
+Status ParseProto(const void* data, size_t size, int64_t max_bytes, Tensor* tensor) {
+  proto::TensorProto message;
+  if (size > INT32_MAX || !message.ParseFromArray(data, static_cast<int>(size))) return Malformed();
+  TensorDecodeOptions options;
+  options.max_bytes = max_bytes;
+  ASSIGN_OR_RETURN(*tensor, TensorFromProto(message, options));
+  return OkStatus();
+}
+
+}  // namespace
+
+void AppendVarint(uint64_t value, std::string* body) {
+  while (value >= 0x80) {
+    body->push_back(static_cast<char>(value | 0x80));
+    value >>= 7;
+  }
+  body->push_back(static_cast<char>(value));
+}
+
+bool ConsumeVarint(absl::string_view* body, uint64_t* value) {
+  *value = 0;
+  for (int shift = 0; shift < 64; shift += 7) {
+    uint8_t byte;
+    if (!ConsumeByte(body, &byte)) return false;
+    *value |= static_cast<uint64_t>(byte & 0x7f) << shift;
+    if (byte < 0x80) return true;
+  }
+  return false;
+}
+
+void AppendBytes(absl::string_view bytes, std::string* body) {
+  AppendVarint(bytes.size(), body);
+  body->append(bytes.data(), bytes.size());
+}
+
+bool ConsumeBytes(absl::string_view* body, absl::string_view* bytes) {
+  uint64_t size;
+  if (!ConsumeVarint(body, &size) || size > body->size()) return false;
+  *bytes = body->substr(0, size);
+  body->remove_prefix(size);
+  return true;
+}
+
+bool NeedsPayload(const Tensor& tensor) {
+  if (IsPlainBytes(tensor.dtype())) return tensor.ByteSize() > kInlineTensorBytes;
+  if (tensor.dtype() != DType::kString) return tensor.num_elements() > 8;  // handles
+  size_t bytes = 0;
+  for (const std::string& s : tensor.flat<std::string>()) {
+    bytes += s.size() + 10;
+    if (bytes > kInlineTensorBytes / 2) return true;
+  }
+  return false;
+}
+
+Status EncodeTensor(const Tensor* tensor, std::string* body, Tensor* payload) {
+  if (tensor == nullptr) {
+    body->push_back(static_cast<char>(Kind::kDead));
+    return OkStatus();
+  }
+  if (!IsPlainBytes(tensor->dtype())) return EncodeAsProto(*tensor, body, payload);
+  const size_t bytes = tensor->ByteSize();
+  if (bytes > kInlineTensorBytes) {
+    AppendHeader(*tensor, Kind::kPayload, body);
+    *payload = *tensor;
+    return OkStatus();
+  }
+  AppendHeader(*tensor, Kind::kInline, body);
+  body->append(static_cast<const char*>(tensor->raw()), bytes);
+  return OkStatus();
+}
+
+StatusOr<Tensor> AllocatePayload(absl::string_view body, uint64_t bytes, int64_t max_bytes) {
+  uint8_t kind;
+  if (!ConsumeByte(&body, &kind)) return Malformed();
+  if (bytes > static_cast<uint64_t>(max_bytes)) {
+    return errors::ResourceExhausted("A payload of ", bytes, " bytes is larger than the limit of ", max_bytes);
+  }
+  if (kind == static_cast<uint8_t>(Kind::kProtoPayload)) {
+    uint64_t size;
+    if (!ConsumeVarint(&body, &size) || size != bytes) return Malformed();
+    return Tensor::Make(DType::kUint8, Shape({static_cast<int64_t>(bytes)}));
+  }
+  if (kind != static_cast<uint8_t>(Kind::kPayload)) return Malformed();
+  DType dtype;
+  Shape shape;
+  RETURN_IF_ERROR(ConsumeHeader(&body, max_bytes, &dtype, &shape));
+  if (static_cast<uint64_t>(shape.num_elements()) * DTypeSize(dtype) != bytes) return Malformed();
+  return Tensor::Make(dtype, shape);
+}
+
+Status DecodeTensor(absl::string_view* body, Tensor payload, int64_t max_bytes, Tensor* tensor, bool* dead) {
+  uint8_t kind;
+  if (!ConsumeByte(body, &kind)) return Malformed();
+  *dead = kind == static_cast<uint8_t>(Kind::kDead);
+  switch (static_cast<Kind>(kind)) {
+    case Kind::kDead: return OkStatus();
+    case Kind::kInline: {
+      DType dtype;
+      Shape shape;
+      RETURN_IF_ERROR(ConsumeHeader(body, max_bytes, &dtype, &shape));
+      const size_t bytes = static_cast<size_t>(shape.num_elements()) * DTypeSize(dtype);
+      if (bytes > body->size()) return Malformed();
+      ASSIGN_OR_RETURN(*tensor, Tensor::Make(dtype, shape));
+      std::memcpy(tensor->raw(), body->data(), bytes);
+      body->remove_prefix(bytes);
+      return OkStatus();
+    }
+    case Kind::kPayload: {
+      // In one process the sender's own tensor arrives; over other links what AllocatePayload() gave.
+      DType dtype;
+      Shape shape;
+      RETURN_IF_ERROR(ConsumeHeader(body, max_bytes, &dtype, &shape));
+      if (!payload.IsInitialized() || payload.dtype() != dtype || !(payload.shape() == shape)) return Malformed();
+      *tensor = std::move(payload);
+      return OkStatus();
+    }
+    case Kind::kProto: {
+      absl::string_view bytes;
+      if (!ConsumeBytes(body, &bytes)) return Malformed();
+      return ParseProto(bytes.data(), bytes.size(), max_bytes, tensor);
+    }
+    case Kind::kProtoPayload: {
+      uint64_t size;
+      if (!ConsumeVarint(body, &size) || !payload.IsInitialized() || payload.dtype() != DType::kUint8 ||
+          payload.ByteSize() != size) {
+        return Malformed();
+      }
+      return ParseProto(payload.raw(), size, max_bytes, tensor);
+    }
+  }
+  return Malformed();
+}
+
+}  // namespace millstream

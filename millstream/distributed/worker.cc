@@ -1,0 +1,467 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "millstream/distributed/worker.h"
+
+#include <algorithm>
+
+#include "millstream/distributed/protocol.h"
+#include "millstream/distributed/register_part.h"
+#include "millstream/distributed/wire_tensor.h"
+#include "millstream/framework/cpu_device.h"
+#include "millstream/proto/step_stats.pb.h"
+#include "millstream/proto/task.pb.h"
+#include "millstream/runtime/executor.h"
+#include "millstream/runtime/step_stats.h"
+
+namespace millstream {
+namespace {
+
+constexpr size_t kRememberedSteps = 4096;
+constexpr auto kEarlyValuesKept = std::chrono::seconds(60);
+// Plans up to this many nodes run on the thread that brings them, if that thread may wait.
+constexpr size_t kSmallPlan = 256;
+
+int Threads(int asked) { return asked > 0 ? asked : NumCores(); }
+
+}  // namespace
+
+// One step at this task, from the first that is heard of it until its end.
+struct Worker::Step {
+  explicit Step(uint64_t number) : id(number), exchange(number), first_heard(std::chrono::steady_clock::now()) {}
+
+  const uint64_t id;
+  Cancellation cancellation;
+  ResourceManager resources{"step"};
+  TaskExchange exchange;
+  const std::chrono::steady_clock::time_point first_heard;
+  // Feeds too large for their kRunPart, by argument. Only the link that brings them touches this before the step begins.
+  std::vector<std::pair<uint32_t, Tensor>> early_feeds;
+  std::atomic<PeerLink*> origin{nullptr};  // whose step it is; null: a master in this process
+
+  // Set by Begin().
+  std::atomic<bool> begun{false};
+  std::shared_ptr<TaskPart> part;
+  PartRun run;
+  StepContext context;
+  std::unique_ptr<StepStatsCollector> stats;
+  std::vector<Tensor> rets;
+};
+
+Worker::Worker(const WorkerOptions& options, Connect connect)
+    : options_(options), connect_(std::move(connect)),
+      // The threads of links and of the master's clients do not compute: all threads are workers here.
+      pool_(std::make_unique<ThreadPool>(Threads(options.session.intra_op_threads) + 1)) {
+  auto cpus = options.session.device_count.find("CPU");
+  const int count = cpus == options.session.device_count.end() ? 1 : std::max(1, cpus->second);
+  for (int i = 0; i < count; ++i) {
+    DeviceAttributes attributes;
+    attributes.name = absl::StrCat(options.task, "/device:CPU:", i);
+    attributes.type = "CPU";
+    attributes.incarnation = options.incarnation + static_cast<uint64_t>(i);
+    devices_.push_back(std::make_unique<CpuDevice>(std::move(attributes), pool_.get()));
+    shared_.devices.push_back(devices_.back().get());
+  }
+  shared_.pool = pool_.get();
+  shared_.resources = &resources_;
+}
+
+Worker::~Worker() {
+  CancelAll(errors::Cancelled(options_.task, " is shutting down"));
+  {
+    MutexLock lock(steps_mu_);
+    while (running_ > 0) steps_ended_.Wait(steps_mu_);
+    steps_.clear();
+  }
+  // Iterators have threads that call functions of sessions.
+  resources_.ClearAll();
+}
+
+std::vector<DeviceAttributes> Worker::devices() const {
+  std::vector<DeviceAttributes> list;
+  for (const auto& device : devices_) list.push_back(device->attributes());
+  return list;
+}
+
+// Sessions and parts.
+
+Status Worker::CreateSession(const std::string& name, const SessionOptions& options, bool isolate_state,
+                             std::shared_ptr<FunctionLibrary> library, const std::string& master_task,
+                             uint64_t master_incarnation) {
+  if (library == nullptr) library = std::make_shared<FunctionLibrary>();
+  auto session = std::make_shared<TaskSession>(name, shared_, options, isolate_state, std::move(library));
+  MutexLock lock(sessions_mu_);
+  if (!sessions_.try_emplace(name, SessionEntry{std::move(session), master_task, master_incarnation}).second) {
+    return errors::AlreadyExists("Session ", name, " exists already at ", options_.task);
+  }
+  return OkStatus();
+}
+
+Status Worker::DeleteSession(const std::string& name) {
+  std::vector<std::shared_ptr<TaskPart>> parts;  // dropped outside the lock
+  std::shared_ptr<TaskSession> session;
+  MutexLock lock(sessions_mu_);
+  auto it = sessions_.find(name);
+  if (it == sessions_.end()) return errors::Aborted("Session ", name, " is not known at ", options_.task);
+  session = std::move(it->second.session);
+  sessions_.erase(it);
+  if (session->IsNeededByResources()) retired_.push_back(session);
+  for (auto part = parts_.begin(); part != parts_.end();) {
+    auto next = std::next(part);
+    if (part->second->session == session) {
+      parts.push_back(std::move(part->second));
+      parts_.erase(part);
+    }
+    part = next;
+  }
+  return OkStatus();
+}
+
+StatusOr<std::shared_ptr<TaskSession>> Worker::FindSession(const std::string& name) {
+  MutexLock lock(sessions_mu_);
+  auto it = sessions_.find(name);
+  if (it == sessions_.end()) {
+    return errors::Aborted("Session ", name, " is not known at ", options_.task, ": the task was probably restarted");
+  }
+  return it->second.session;
+}
+
+uint32_t Worker::AddPart(std::shared_ptr<TaskPart> part) {
+  MutexLock lock(sessions_mu_);
+  while (parts_.contains(next_part_)) ++next_part_;
+  parts_.emplace(next_part_, std::move(part));
+  return next_part_++;
+}
+
+StatusOr<uint32_t> Worker::Register(const std::string& session, PrunedGraph graph, EdgeLinks links,
+                                    std::vector<std::string> from_tasks) {
+  auto part = std::make_shared<TaskPart>();
+  ASSIGN_OR_RETURN(part->session, FindSession(session));
+  ASSIGN_OR_RETURN(part->plan, part->session->CompilePart(std::move(graph)));
+  part->links = std::move(links);
+  part->from_tasks = std::move(from_tasks);
+  return AddPart(std::move(part));
+}
+
+StatusOr<uint32_t> Worker::Register(const proto::RegisterPartRequest& request) {
+  ASSIGN_OR_RETURN(std::shared_ptr<TaskSession> session, FindSession(request.session()));
+  ASSIGN_OR_RETURN(PrunedGraph graph, PartFromProto(request, devices(), session->library()));
+  EdgeLinks links;
+  constexpr uint32_t kMaxEdges = 1 << 22;
+  for (const auto& edge : request.send()) {
+    if (edge.id() >= kMaxEdges) return errors::InvalidArgument("Edge ", edge.id(), " is out of range");
+    if (edge.id() >= links.size()) links.resize(edge.id() + 1);
+    ASSIGN_OR_RETURN(links[edge.id()], LinkTo(edge.to_task(), edge.to_incarnation()));
+  }
+  return Register(request.session(), std::move(graph), std::move(links),
+                  std::vector<std::string>(request.from_task().begin(), request.from_task().end()));
+}
+
+Status Worker::Deregister(const std::string& session, uint32_t part) {
+  std::shared_ptr<TaskPart> dropped;
+  MutexLock lock(sessions_mu_);
+  auto it = parts_.find(part);
+  if (it == parts_.end() || it->second->session->name() != session) {
+    return errors::Aborted("Part ", part, " is not known at ", options_.task);
+  }
+  dropped = std::move(it->second);
+  parts_.erase(it);
+  return OkStatus();
+}
+
+StatusOr<std::shared_ptr<TaskPart>> Worker::FindPart(uint32_t part) {
+  MutexLock lock(sessions_mu_);
+  auto it = parts_.find(part);
+  if (it == parts_.end()) {
+    return errors::Aborted("Part ", part, " is not known at ", options_.task, ": the task was probably restarted");
+  }
+  return it->second;
+}
+
+// Steps.
+
+Worker::StepPtr Worker::FindStep(uint64_t id, bool create) {
+  MutexLock lock(steps_mu_);
+  auto it = steps_.find(id);
+  if (it != steps_.end()) return it->second;
+  if (!create || ended_.contains(id)) return nullptr;
+  return steps_.emplace(id, std::make_shared<Step>(id)).first->second;
+}
+
+void Worker::Run(PartRun run, bool may_block) {
+  StatusOr<std::shared_ptr<TaskPart>> part = FindPart(run.part);
+  if (!part.ok()) return run.done(part.status(), nullptr, nullptr);
+  StepPtr step = FindStep(run.step, /*create=*/true);
+  if (step == nullptr || step->begun.exchange(true)) {
+    return run.done(errors::Internal("Step ", run.step, " was begun twice"), nullptr, nullptr);
+  }
+  Begin(step, *std::move(part), std::move(run), may_block);
+}
+
+void Worker::Begin(const StepPtr& step, std::shared_ptr<TaskPart> part, PartRun run, bool may_block) {
+  step->part = std::move(part);
+  step->run = std::move(run);
+  step->exchange.Begin(&step->part->links);
+  step->context = step->part->session->NewStep();
+  step->context.step_id = static_cast<int64_t>(step->id);
+  step->context.step_resources = &step->resources;
+  step->context.cancellation = &step->cancellation;
+  step->context.exchange = &step->exchange;
+  if (step->run.traced) {
+    step->stats = std::make_unique<StepStatsCollector>();
+    step->context.stats = step->stats.get();
+  }
+  {
+    MutexLock lock(steps_mu_);
+    ++running_;
+  }
+  // Whoever waits for another task must hear of an error here, and the other way round.
+  Cancellation::Token token;
+  Step* raw = step.get();
+  const bool registered = step->cancellation.Register([raw] { raw->exchange.Fail(raw->cancellation.status()); }, &token);
+  if (!registered) step->exchange.Fail(step->cancellation.status());
+  const Plan& plan = *step->part->plan;
+  if (may_block && plan.nodes.size() <= kSmallPlan) return Execute(step);
+  pool_->Schedule(ThreadPool::Task{[](void* object, int64_t worker) {
+                                     std::unique_ptr<StepPtr> step(static_cast<StepPtr*>(object));
+                                     reinterpret_cast<Worker*>(worker)->Execute(*step);
+                                   },
+                                   new StepPtr(step), reinterpret_cast<int64_t>(this)});
+}
+
+void Worker::Execute(const StepPtr& step) {
+  RunPlanAsync(step->part->plan, step->context, step->run.args, &step->rets,
+               [this, step](Status status) { End(step, std::move(status)); });
+}
+
+void Worker::End(const StepPtr& step, Status status) {
+  // Kernels that were cancelled only know that; the step knows why.
+  if (absl::IsCancelled(status) && step->cancellation.IsCancelled()) status = step->cancellation.status();
+  {
+    MutexLock lock(steps_mu_);
+    steps_.erase(step->id);
+    ended_.insert(step->id);
+    ended_order_.push_back(step->id);
+    if (ended_order_.size() > kRememberedSteps) {
+      ended_.erase(ended_order_.front());
+      ended_order_.pop_front();
+    }
+  }
+  std::unique_ptr<proto::StepStats> stats;
+  if (step->stats != nullptr) {
+    stats = std::make_unique<proto::StepStats>();
+    step->stats->Export(stats.get());
+  }
+  auto done = std::move(step->run.done);
+  done(std::move(status), &step->rets, stats.get());
+  MutexLock lock(steps_mu_);
+  if (--running_ == 0) steps_ended_.NotifyAll();
+}
+
+void Worker::Cancel(uint64_t id, const Status& why) {
+  StepPtr step = FindStep(id, /*create=*/false);
+  if (step == nullptr) return;
+  step->cancellation.StartCancel(why);
+  if (step->begun.load()) return;
+  // Nobody will begin it.
+  MutexLock lock(steps_mu_);
+  steps_.erase(id);
+}
+
+void Worker::CancelAll(const Status& why) {
+  std::vector<StepPtr> steps;
+  {
+    MutexLock lock(steps_mu_);
+    for (const auto& [id, step] : steps_) steps.push_back(step);
+  }
+  for (const StepPtr& step : steps) Cancel(step->id, why);
+}
+
+void Worker::Reset(const std::vector<std::string>& containers) {
+  if (containers.empty()) {
+    resources_.ClearContainer(resources_.default_container());
+  } else {
+    for (const std::string& container : containers) resources_.ClearContainer(container);
+  }
+  std::vector<std::shared_ptr<TaskSession>> retired;
+  MutexLock lock(sessions_mu_);
+  if (containers.empty()) retired.swap(retired_);
+}
+
+size_t Worker::num_sessions() const {
+  MutexLock lock(sessions_mu_);
+  return sessions_.size();
+}
+
+size_t Worker::num_running() const {
+  MutexLock lock(steps_mu_);
+  return static_cast<size_t>(running_);
+}
+
+// Frames.
+
+StatusOr<Tensor> Worker::AllocatePayload(PeerLink&, const Frame& frame, uint64_t bytes) {
+  StatusOr<Tensor> tensor = millstream::AllocatePayload(frame.body, bytes, options_.max_tensor_bytes);
+  if (!tensor.ok()) Cancel(frame.step, WithContext(tensor.status(), absl::StrCat("At ", options_.task)));
+  return tensor;
+}
+
+void Worker::Receive(PeerLink& link, Frame frame) {
+  switch (frame.kind) {
+    case kRunPart: return RunPartFrame(link, std::move(frame));
+    case kCancelStep:
+      return Cancel(frame.step, errors::Cancelled(frame.body.empty() ? "Step was cancelled by an explicit call to `Session::Close()`."
+                                                                     : frame.body));
+    case kTaken: {
+      if (StepPtr step = FindStep(frame.step, false); step != nullptr) step->exchange.Taken(frame.edge, frame.tag);
+      return;
+    }
+    case kFeed:
+    case kValue:
+    case kLoopValue: break;
+    default: return;  // of a newer version
+  }
+  StepPtr step = FindStep(frame.step, /*create=*/true);
+  if (step == nullptr) return;
+  absl::string_view body = frame.body;
+  Tensor value;
+  bool dead = false;
+  Status status = DecodeTensor(&body, std::move(frame.payload), options_.max_tensor_bytes, &value, &dead);
+  if (!status.ok()) return Cancel(frame.step, WithContext(status, absl::StrCat("From ", link.peer())));
+  if (frame.kind == kFeed) {
+    if (!step->begun.load()) step->early_feeds.emplace_back(frame.edge, std::move(value));
+    return;
+  }
+  step->exchange.Deliver(frame.edge, frame.tag, std::move(value), dead,
+                         frame.kind == kLoopValue ? link.shared_from_this() : nullptr);
+  if (step->begun.load()) return;
+  if (step->exchange.waiting_bytes() > options_.max_early_bytes) {
+    Cancel(frame.step, errors::ResourceExhausted("More than ", options_.max_early_bytes, " bytes came for a step that has not begun"));
+  }
+  DropStaleSteps();
+}
+
+// Values for steps that nobody ever began (their master died in between).
+void Worker::DropStaleSteps() {
+  const auto before = std::chrono::steady_clock::now() - kEarlyValuesKept;
+  std::vector<StepPtr> stale;
+  MutexLock lock(steps_mu_);
+  if (steps_.size() < 16) return;
+  for (auto it = steps_.begin(); it != steps_.end();) {
+    auto next = std::next(it);
+    if (!it->second->begun.load() && it->second->first_heard < before) {
+      stale.push_back(std::move(it->second));
+      steps_.erase(it);
+    }
+    it = next;
+  }
+}
+
+namespace {
+
+// The answer to kRunPart. Small results share its frame, large ones go ahead in frames of their own.
+void SendPartDone(PeerLink& link, uint64_t step, uint64_t index, Status status, const std::vector<Tensor>* rets,
+                  const proto::StepStats* stats) {
+  std::string values;
+  uint32_t number = 0;
+  std::vector<Frame> large;
+  for (size_t i = 0; status.ok() && rets != nullptr && i < rets->size(); ++i) {
+    const Tensor& value = (*rets)[i];
+    if (!NeedsPayload(value)) {
+      AppendVarint(i, &values);
+      Tensor none;
+      status = EncodeTensor(&value, &values, &none);
+      ++number;
+      continue;
+    }
+    Frame frame;
+    frame.kind = kFetch;
+    frame.step = step;
+    frame.tag = index;
+    frame.edge = static_cast<uint32_t>(i);
+    status = EncodeTensor(&value, &frame.body, &frame.payload);
+    large.push_back(std::move(frame));
+  }
+  if (status.ok()) {
+    for (Frame& frame : large) link.Send(std::move(frame));
+  }
+  Frame done;
+  done.kind = kPartDone;
+  done.step = step;
+  done.tag = index;
+  done.edge = static_cast<uint32_t>(status.code());
+  AppendBytes(status.message(), &done.body);
+  AppendBytes(stats != nullptr ? stats->SerializeAsString() : "", &done.body);
+  AppendVarint(status.ok() ? number : 0, &done.body);
+  if (status.ok()) done.body.append(values);
+  link.Send(std::move(done));
+}
+
+}  // namespace
+
+void Worker::RunPartFrame(PeerLink& link, Frame frame) {
+  const std::shared_ptr<PeerLink> reply = link.shared_from_this();
+  const auto fail = [&](const Status& status) { SendPartDone(*reply, frame.step, frame.tag, status, nullptr, nullptr); };
+  StatusOr<std::shared_ptr<TaskPart>> part = FindPart(frame.edge);
+  if (!part.ok()) return fail(part.status());
+  StepPtr step = FindStep(frame.step, /*create=*/true);
+  if (step == nullptr || step->begun.exchange(true)) return fail(errors::Internal("Step ", frame.step, " was begun twice"));
+  PartRun run;
+  run.step = frame.step;
+  run.part = frame.edge;
+  run.args.resize((*part)->plan->arg_types.size());
+  const auto set = [&](uint64_t number, Tensor value) {
+    if (number < run.args.size()) run.args[number] = std::move(value);
+  };
+  for (auto& [number, value] : step->early_feeds) set(number, std::move(value));
+  absl::string_view body = frame.body;
+  uint64_t flags = 0;
+  Status status = ConsumeVarint(&body, &flags) ? OkStatus() : errors::InvalidArgument("Malformed request to run a part");
+  run.traced = (flags & kRunTraced) != 0;
+  while (status.ok() && !body.empty()) {
+    uint64_t number = 0;
+    Tensor value;
+    bool dead = false;
+    if (!ConsumeVarint(&body, &number)) status = errors::InvalidArgument("Malformed feeds");
+    else status = DecodeTensor(&body, Tensor(), options_.max_tensor_bytes, &value, &dead);
+    set(number, std::move(value));
+  }
+  run.done = [reply, step = frame.step, index = frame.tag](Status s, std::vector<Tensor>* rets, proto::StepStats* stats) {
+    SendPartDone(*reply, step, index, std::move(s), rets, stats);
+  };
+  step->origin.store(&link);
+  if (!status.ok()) {
+    {
+      MutexLock lock(steps_mu_);
+      steps_.erase(frame.step);
+    }
+    return fail(status);
+  }
+  Begin(step, *std::move(part), std::move(run), /*may_block=*/false);
+}
+
+void Worker::LinkClosed(PeerLink& link, const Status& why) {
+  // Steps that this peer began are nobody's any more; those that need it will not end by themselves.
+  std::vector<StepPtr> lost;
+  {
+    MutexLock lock(steps_mu_);
+    for (const auto& [id, step] : steps_) {
+      if (!step->begun.load() || step->part == nullptr) continue;
+      const auto& from = step->part->from_tasks;
+      const bool sends = std::any_of(step->part->links.begin(), step->part->links.end(), [&](const auto& l) { return l.get() == &link; });
+      if (step->origin.load() == &link || sends || std::find(from.begin(), from.end(), link.peer()) != from.end()) {
+        lost.push_back(step);
+      }
+    }
+  }
+  for (const StepPtr& step : lost) step->cancellation.StartCancel(why);
+  // Sessions of a master that is gone.
+  std::vector<std::string> orphans;
+  {
+    MutexLock lock(sessions_mu_);
+    for (const auto& [name, entry] : sessions_) {
+      if (entry.master_task == link.peer() && entry.master_incarnation == link.peer_incarnation()) orphans.push_back(name);
+    }
+  }
+  for (const std::string& name : orphans) DeleteSession(name).IgnoreError();
+}
+
+}  // namespace millstream
