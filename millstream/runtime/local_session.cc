@@ -6,14 +6,10 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
-#include "millstream/base/logging.h"
 #include "millstream/base/notification.h"
 #include "millstream/framework/cpu_device.h"
-#include "millstream/graph/import.h"
 #include "millstream/graph/placement.h"
 #include "millstream/proto/config.pb.h"
-#include "millstream/proto/function.pb.h"
-#include "millstream/proto/graph.pb.h"
 #include "millstream/runtime/executor.h"
 #include "millstream/runtime/step_stats.h"
 
@@ -26,21 +22,6 @@ uint64_t NewIncarnation() {
   static std::atomic<uint64_t> counter{0};
   const auto now = static_cast<uint64_t>(std::chrono::system_clock::now().time_since_epoch().count());
   return (now * 0x9e3779b97f4a7c15ull) ^ (counter.fetch_add(1) + 1);
-}
-
-// Joins names into a key; names hold no control characters, so it is unambiguous.
-template <typename Feeds>
-void AppendKey(std::string* key, const Feeds& feeds, const std::vector<std::string>& fetches,
-               const std::vector<std::string>& targets) {
-  for (const auto& feed : feeds) {
-    if constexpr (std::is_same_v<std::decay_t<decltype(feed)>, std::string>) key->append(feed);
-    else key->append(feed.first);
-    key->push_back('\n');
-  }
-  key->push_back('\1');
-  for (const std::string& name : fetches) key->append(name).push_back('\n');
-  key->push_back('\2');
-  for (const std::string& name : targets) key->append(name).push_back('\n');
 }
 
 }  // namespace
@@ -73,8 +54,7 @@ class LocalSession::RunningStep {
 
 LocalSession::LocalSession(const SessionOptions& options)
     : options_(options), intra_pool_(std::make_unique<ThreadPool>(Threads(options.intra_op_threads))),
-      kernels_(&resources_, nullptr), library_(std::make_shared<FunctionLibrary>()),
-      graph_(std::make_unique<Graph>(library_)) {
+      kernels_(&resources_, nullptr) {
   if (options.inter_op_threads > 0 && options.inter_op_threads != options.intra_op_threads) {
     inter_pool_ = std::make_unique<ThreadPool>(options.inter_op_threads);
   }
@@ -87,7 +67,8 @@ LocalSession::LocalSession(const SessionOptions& options)
     attributes.incarnation = NewIncarnation();
     devices_.push_back(std::make_unique<CpuDevice>(std::move(attributes), intra_pool_.get()));
   }
-  functions_ = std::make_unique<LocalFunctions>(library_, MakeCompileOptions(), [this](PrunedGraph* p) { return Prepare(p); });
+  graph_ = std::make_unique<SessionGraph>(options_, ListDevices());
+  functions_ = std::make_unique<LocalFunctions>(graph_->library(), MakeCompileOptions(), [this](PrunedGraph* p) { return Prepare(p); });
   kernels_.set_functions(functions_.get());
 }
 
@@ -112,64 +93,9 @@ Device* LocalSession::FindDevice(absl::string_view name) const {
   return nullptr;
 }
 
-Status LocalSession::Create(const proto::GraphDef& graph) {
-  {
-    MutexLock lock(graph_mu_);
-    if (created_) return errors::AlreadyExists("A Graph has already been created for this session.");
-    created_ = true;
-  }
-  return Extend(graph);
-}
-
-Status LocalSession::Extend(const proto::GraphDef& graph) {
-  MutexLock lock(graph_mu_);
-  created_ = true;
-  ImportOptions import;
-  import.max_nodes = options_.max_graph_nodes;
-  import.max_tensor_bytes = options_.max_tensor_bytes;
-  const int first = graph_->id_limit();
-  RETURN_IF_ERROR(ImportGraph(graph, import, graph_.get()));
-  return Place(first);
-}
-
-Status LocalSession::Extend(const Graph& graph) {
-  MutexLock lock(graph_mu_);
-  created_ = true;
-  if (graph.library() != nullptr && graph.library() != library_) {
-    proto::FunctionDefLibrary functions;
-    graph.library()->ToProto(&functions);
-    RETURN_IF_ERROR(library_->AddLibrary(functions));
-  }
-  const int first = graph_->id_limit();
-  std::vector<Node*> twin(static_cast<size_t>(graph.id_limit()), nullptr);
-  std::vector<const Node*> fresh;
-  for (const auto& node : graph.nodes()) {
-    if (node == nullptr) continue;
-    twin[node->id()] = graph_->Find(node->name());
-    if (twin[node->id()] != nullptr) continue;
-    twin[node->id()] = graph_->AddCopy(*node, {}, {});
-    fresh.push_back(node.get());
-  }
-  for (const Node* node : fresh) {
-    std::vector<Output> inputs;
-    for (const Output& in : node->inputs()) inputs.emplace_back(twin[in.node->id()], in.index);
-    std::vector<Node*> control;
-    for (const Node* in : node->control_inputs()) control.push_back(twin[in->id()]);
-    graph_->SetInputs(twin[node->id()], std::move(inputs));
-    graph_->SetControlInputs(twin[node->id()], std::move(control));
-  }
-  return Place(first);
-}
-
-Status LocalSession::Place(int first_node) {
-  RETURN_IF_ERROR(PlaceGraph(ListDevices(), {.allow_soft_placement = options_.allow_soft_placement}, graph_.get()));
-  if (!options_.log_device_placement) return OkStatus();
-  for (int id = first_node; id < graph_->id_limit(); ++id) {
-    const Node& node = *graph_->nodes()[id];
-    LogInfo(absl::StrCat(node.name(), ": (", node.type(), "): ", node.assigned_device()));
-  }
-  return OkStatus();
-}
+Status LocalSession::Create(const proto::GraphDef& graph) { return graph_->Create(graph); }
+Status LocalSession::Extend(const proto::GraphDef& graph) { return graph_->Extend(graph); }
+Status LocalSession::Extend(const Graph& graph) { return graph_->Extend(graph); }
 
 // What is left to do with a part of the graph before it is compiled.
 Status LocalSession::Prepare(PrunedGraph* pruned) {
@@ -177,34 +103,10 @@ Status LocalSession::Prepare(PrunedGraph* pruned) {
   return RewriteGraph(options_.rewrite, pruned);
 }
 
-StatusOr<PrunedGraph> LocalSession::PruneFor(const std::vector<std::string>& feeds,
-                                                       const std::vector<std::string>& fetches,
-                                                       const std::vector<std::string>& targets) {
-  std::vector<Output> feed_outputs, fetch_outputs;
-  std::vector<Node*> target_nodes;
-  for (const std::string& name : feeds) {
-    StatusOr<Output> out = graph_->FindOutput(name);
-    if (!out.ok()) return errors::NotFound("FeedInputs: unable to find feed output ", name);
-    feed_outputs.push_back(*out);
-  }
-  for (const std::string& name : fetches) {
-    StatusOr<Output> out = graph_->FindOutput(name);
-    if (!out.ok()) return errors::NotFound("FetchOutputs node ", name, ": not found");
-    fetch_outputs.push_back(*out);
-  }
-  for (const std::string& name : targets) {
-    Node* node = graph_->Find(name);
-    if (node == nullptr) return errors::NotFound("PruneForTargets: Some target nodes not found: ", name);
-    target_nodes.push_back(node);
-  }
-  return Prune(*graph_, feed_outputs, fetch_outputs, target_nodes);
-}
-
 StatusOr<LocalSession::PlanPtr> LocalSession::MakePlan(const std::vector<std::string>& feeds,
                                                        const std::vector<std::string>& fetches,
                                                        const std::vector<std::string>& targets) {
-  MutexLock lock(graph_mu_);
-  ASSIGN_OR_RETURN(PrunedGraph pruned, PruneFor(feeds, fetches, targets));
+  ASSIGN_OR_RETURN(PrunedGraph pruned, graph_->PruneFor(feeds, fetches, targets));
   RETURN_IF_ERROR(Prepare(&pruned));
   return Compile(std::move(pruned), MakeCompileOptions());
 }
@@ -213,7 +115,7 @@ StatusOr<LocalSession::PlanPtr> LocalSession::FindPlan(const Feeds& feeds, const
                                                        const std::vector<std::string>& targets) {
   thread_local std::string key;
   key.clear();
-  AppendKey(&key, feeds, fetches, targets);
+  AppendSignatureKey(feeds, fetches, targets, &key);
   {
     std::shared_lock lock(plans_mu_);
     auto it = plans_.find(key);
@@ -301,16 +203,11 @@ Status LocalSession::ReleaseCallable(CallableHandle handle) {
 StatusOr<std::string> LocalSession::PartialRunSetup(const std::vector<std::string>& feeds,
                                                     const std::vector<std::string>& fetches,
                                                     const std::vector<std::string>& targets) {
-  std::shared_ptr<PartialStep> step;
-  PlanPtr plan;
-  {
-    MutexLock lock(graph_mu_);
-    ASSIGN_OR_RETURN(PrunedGraph pruned, PruneFor(feeds, fetches, targets));
-    step = std::make_shared<PartialStep>(feeds, fetches, FeedsOfFetches(pruned));
-    RETURN_IF_ERROR(SplitIntoParts(&pruned));
-    RETURN_IF_ERROR(Prepare(&pruned));
-    ASSIGN_OR_RETURN(plan, Compile(std::move(pruned), MakeCompileOptions()));
-  }
+  ASSIGN_OR_RETURN(PrunedGraph pruned, graph_->PruneFor(feeds, fetches, targets));
+  auto step = std::make_shared<PartialStep>(feeds, fetches, FeedsOfFetches(pruned));
+  RETURN_IF_ERROR(SplitIntoParts(&pruned));
+  RETURN_IF_ERROR(Prepare(&pruned));
+  ASSIGN_OR_RETURN(PlanPtr plan, Compile(std::move(pruned), MakeCompileOptions()));
   {
     MutexLock lock(steps_mu_);
     if (closed_) return errors::Cancelled("Session has been closed.");

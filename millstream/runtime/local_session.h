@@ -11,6 +11,7 @@
 #include "millstream/runtime/local_functions.h"
 #include "millstream/runtime/partial_run.h"
 #include "millstream/runtime/session.h"
+#include "millstream/runtime/session_graph.h"
 
 namespace millstream {
 
@@ -44,16 +45,12 @@ class LocalSession final : public Session {
   class RunningStep;
 
   StatusOr<PlanPtr> FindPlan(const Feeds& feeds, const std::vector<std::string>& fetches, const std::vector<std::string>& targets);
-  // The part of the graph that a signature names. InvalidArgument, NotFound.
-  StatusOr<PrunedGraph> PruneFor(const std::vector<std::string>& feeds, const std::vector<std::string>& fetches,
-                                 const std::vector<std::string>& targets) ABSL_EXCLUSIVE_LOCKS_REQUIRED(graph_mu_);
   StepContext NewStep();
   StatusOr<PlanPtr> MakePlan(const std::vector<std::string>& feeds, const std::vector<std::string>& fetches,
                              const std::vector<std::string>& targets);
   Status Prepare(PrunedGraph* pruned);
   Status RunPlanStep(const PlanPtr& plan, const RunOptions& options, std::span<const Tensor> args, std::vector<Tensor>* outputs,
                      proto::RunMetadata* metadata);
-  Status Place(int first_node) ABSL_EXCLUSIVE_LOCKS_REQUIRED(graph_mu_);
   Device* FindDevice(absl::string_view name) const;
   CompileOptions MakeCompileOptions();
 
@@ -65,10 +62,7 @@ class LocalSession final : public Session {
   KernelCache kernels_;
   std::unique_ptr<LocalFunctions> functions_;
 
-  Mutex graph_mu_;
-  std::shared_ptr<FunctionLibrary> library_;
-  std::unique_ptr<Graph> graph_ ABSL_GUARDED_BY(graph_mu_);
-  bool created_ ABSL_GUARDED_BY(graph_mu_) = false;
+  std::unique_ptr<SessionGraph> graph_;
 
   mutable std::shared_mutex plans_mu_;
   std::unordered_map<std::string, PlanPtr> plans_;

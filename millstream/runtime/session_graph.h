@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef MILLSTREAM_RUNTIME_SESSION_GRAPH_H_
+#define MILLSTREAM_RUNTIME_SESSION_GRAPH_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "millstream/base/mutex.h"
+#include "millstream/framework/device.h"
+#include "millstream/graph/function_library.h"
+#include "millstream/graph/prune.h"
+#include "millstream/runtime/session_options.h"
+
+namespace millstream {
+
+namespace proto {
+class GraphDef;
+}  // namespace proto
+
+// The graph of a session: it only grows, every node is placed when it comes, and signatures cut their part out of it.
+// Thread-safe.
+class SessionGraph {
+ public:
+  // `default_device`: where nodes go that say nothing; "": the first of `devices`.
+  SessionGraph(const SessionOptions& options, std::vector<DeviceAttributes> devices, std::string default_device = "");
+
+  const std::shared_ptr<FunctionLibrary>& library() const { return library_; }
+  const std::vector<DeviceAttributes>& devices() const { return devices_; }
+
+  // Sets the graph; AlreadyExists the second time. Extend() adds to it; all or nothing.
+  Status Create(const proto::GraphDef& graph);
+  Status Extend(const proto::GraphDef& graph);
+  Status Extend(const Graph& graph);
+  // The same, if this is still version `*version`; Aborted if not. Sets the new version.
+  Status ExtendVersion(const proto::GraphDef& graph, int64_t* version);
+  int64_t version() const;
+
+  // The part of the graph that a signature names. InvalidArgument, NotFound.
+  StatusOr<PrunedGraph> PruneFor(const std::vector<std::string>& feeds, const std::vector<std::string>& fetches,
+                                 const std::vector<std::string>& targets) const;
+
+ private:
+  Status Add(const proto::GraphDef& graph) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  Status Place(int first_node) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  const SessionOptions options_;
+  const std::vector<DeviceAttributes> devices_;
+  const std::string default_device_;
+  const std::shared_ptr<FunctionLibrary> library_;
+  mutable Mutex mu_;
+  std::unique_ptr<Graph> graph_ ABSL_GUARDED_BY(mu_);
+  bool created_ ABSL_GUARDED_BY(mu_) = false;
+  int64_t version_ ABSL_GUARDED_BY(mu_) = 0;
+};
+
+// One key for a signature; names hold no control characters, so it is unambiguous.
+template <typename Feeds>
+void AppendSignatureKey(const Feeds& feeds, const std::vector<std::string>& fetches, const std::vector<std::string>& targets,
+                        std::string* key) {
+  for (const auto& feed : feeds) {
+    if constexpr (std::is_same_v<std::decay_t<decltype(feed)>, std::string>) key->append(feed);
+    else key->append(feed.first);
+    key->push_back('\n');
+  }
+  key->push_back('\1');
+  for (const std::string& name : fetches) key->append(name).push_back('\n');
+  key->push_back('\2');
+  for (const std::string& name : targets) key->append(name).push_back('\n');
+}
+
+}  // namespace millstream
+
+#endif  // MILLSTREAM_RUNTIME_SESSION_GRAPH_H_
