@@ -25,6 +25,9 @@ struct TaskPart {
   EdgeLinks links;                      // where its edges go
   std::vector<std::string> from_tasks;  // whom it receives from
   std::shared_ptr<class TaskSession> session;
+  // How long a run keeps its thread, on average.
+  static constexpr int64_t kUnknown = INT64_MAX;
+  std::atomic<int64_t> usual_nanos{kUnknown};
 };
 
 // The state that one session of a master has at one task: stateful kernels, functions, and with isolation its own resources.

@@ -17,8 +17,8 @@ namespace {
 
 constexpr size_t kRememberedSteps = 4096;
 constexpr auto kEarlyValuesKept = std::chrono::seconds(60);
-// Plans up to this many nodes run on the thread that brings them, if that thread may wait.
-constexpr size_t kSmallPlan = 256;
+// Parts that took less than this before run on the thread that brings them: waking another costs more.
+constexpr int64_t kShortRunNanos = 20'000;
 
 int Threads(int asked) { return asked > 0 ? asked : NumCores(); }
 
@@ -205,6 +205,7 @@ void Worker::Begin(const StepPtr& step, std::shared_ptr<TaskPart> part, PartRun 
   step->context.step_resources = &step->resources;
   step->context.cancellation = &step->cancellation;
   step->context.exchange = &step->exchange;
+  if (step->run.partial) step->resources.Create("", PartialExchange::kName, step->run.partial).IgnoreError();
   if (step->run.traced) {
     step->stats = std::make_unique<StepStatsCollector>();
     step->context.stats = step->stats.get();
@@ -218,8 +219,7 @@ void Worker::Begin(const StepPtr& step, std::shared_ptr<TaskPart> part, PartRun 
   Step* raw = step.get();
   const bool registered = step->cancellation.Register([raw] { raw->exchange.Fail(raw->cancellation.status()); }, &token);
   if (!registered) step->exchange.Fail(step->cancellation.status());
-  const Plan& plan = *step->part->plan;
-  if (may_block && plan.nodes.size() <= kSmallPlan) return Execute(step);
+  if (may_block || step->part->usual_nanos.load(std::memory_order_relaxed) < kShortRunNanos) return Execute(step);
   pool_->Schedule(ThreadPool::Task{[](void* object, int64_t worker) {
                                      std::unique_ptr<StepPtr> step(static_cast<StepPtr*>(object));
                                      reinterpret_cast<Worker*>(worker)->Execute(*step);
@@ -228,8 +228,13 @@ void Worker::Begin(const StepPtr& step, std::shared_ptr<TaskPart> part, PartRun 
 }
 
 void Worker::Execute(const StepPtr& step) {
-  RunPlanAsync(step->part->plan, step->context, step->run.args, &step->rets,
+  const std::shared_ptr<TaskPart> part = step->part;
+  const auto start = std::chrono::steady_clock::now();
+  RunPlanAsync(part->plan, step->context, step->run.args, &step->rets,
                [this, step](Status status) { End(step, std::move(status)); });
+  const int64_t nanos = std::chrono::nanoseconds(std::chrono::steady_clock::now() - start).count();
+  const int64_t usual = part->usual_nanos.load(std::memory_order_relaxed);
+  part->usual_nanos.store(usual == TaskPart::kUnknown ? nanos : usual + (nanos - usual) / 8, std::memory_order_relaxed);
 }
 
 void Worker::End(const StepPtr& step, Status status) {

@@ -12,6 +12,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "millstream/distributed/task_session.h"
+#include "millstream/framework/partial_exchange.h"
 
 namespace millstream {
 
@@ -26,6 +27,7 @@ struct PartRun {
   uint32_t part = 0;
   std::vector<Tensor> args;
   bool traced = false;
+  Ref<PartialExchange> partial;  // where a step in parts meets its caller; null otherwise
   // Called once, on any thread. `rets` and `stats` (null unless traced) may be moved from.
   std::function<void(Status status, std::vector<Tensor>* rets, proto::StepStats* stats)> done;
 };

@@ -10,7 +10,7 @@ namespace millstream {
 namespace {
 
 StatusOr<Node*> AddExchangeNode(Graph& graph, const char* type, size_t index, DType dtype, const Node& beside,
-                                std::vector<Output> inputs) {
+                                absl::string_view device, std::vector<Output> inputs) {
   Graph::NodeSpec spec;
   spec.name = graph.UniqueName(absl::StrCat(type, "_", index));
   ASSIGN_OR_RETURN(spec.op, OpRegistry::Global().Lookup(type));
@@ -18,7 +18,7 @@ StatusOr<Node*> AddExchangeNode(Graph& graph, const char* type, size_t index, DT
   spec.attrs.Set("index", static_cast<int64_t>(index));
   spec.inputs = std::move(inputs);
   ASSIGN_OR_RETURN(Node* node, graph.AddNode(std::move(spec)));
-  node->set_assigned_device(beside.assigned_device());
+  node->set_assigned_device(device.empty() ? beside.assigned_device() : device);
   return node;
 }
 
@@ -33,19 +33,19 @@ size_t IndexOf(const std::vector<std::string>& names, const std::string& name) {
 
 }  // namespace
 
-Status SplitIntoParts(PrunedGraph* part) {
+Status SplitIntoParts(PrunedGraph* part, absl::string_view device) {
   Graph& graph = *part->graph;
   Replacements replaced;
   for (size_t i = 0; i < part->args.size(); ++i) {
     Node* arg = part->args[i];
-    ASSIGN_OR_RETURN(Node* feed, AddExchangeNode(graph, "_PartialFeed", i, arg->output_type(0), *arg, {}));
+    ASSIGN_OR_RETURN(Node* feed, AddExchangeNode(graph, "_PartialFeed", i, arg->output_type(0), *arg, device, {}));
     replaced.Replace(Output(arg), Output(feed));
     replaced.Drop(arg, feed);
   }
   replaced.Apply(part);
   for (size_t i = 0; i < part->rets.size(); ++i) {
     const Output ret = part->rets[i];
-    ASSIGN_OR_RETURN(Node* fetch, AddExchangeNode(graph, "_PartialFetch", i, ret.dtype(), *ret.node, {ret}));
+    ASSIGN_OR_RETURN(Node* fetch, AddExchangeNode(graph, "_PartialFetch", i, ret.dtype(), *ret.node, device, {ret}));
     part->targets.push_back(fetch);
   }
   for (Node* arg : part->args) graph.RemoveNode(arg);
@@ -89,16 +89,22 @@ PartialStep::~PartialStep() {
   exchange_->WaitForEnd().IgnoreError();
 }
 
-void PartialStep::Start(std::shared_ptr<const Plan> plan, StepContext step) {
+void PartialStep::Start(const std::function<void(Ref<PartialExchange>)>& launch) {
   started_ = true;
+  // A feed that never comes must not keep a cancelled step.
+  Cancellation::Token token;
+  cancellation_.Register([exchange = exchange_] { exchange->CancelFeeds(); }, &token);
+  launch(exchange_);
+}
+
+void PartialStep::Start(std::shared_ptr<const Plan> plan, StepContext step) {
   step_ = step;
   step_.step_resources = &resources_;
   step_.cancellation = &cancellation_;
   resources_.Create("", PartialExchange::kName, exchange_).IgnoreError();
-  // A feed that never comes must not keep a cancelled step.
-  Cancellation::Token token;
-  cancellation_.Register([exchange = exchange_] { exchange->CancelFeeds(); }, &token);
-  RunPlanAsync(std::move(plan), step_, {}, &rets_, [exchange = exchange_](Status status) { exchange->End(std::move(status)); });
+  Start([&](Ref<PartialExchange> exchange) {
+    RunPlanAsync(plan, step_, {}, &rets_, [exchange](Status status) { exchange->End(std::move(status)); });
+  });
 }
 
 Status PartialStep::Run(const Session::Feeds& feeds, const std::vector<std::string>& fetches, std::vector<Tensor>* outputs,

@@ -1,0 +1,435 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "millstream/distributed/master_session.h"
+
+#include <algorithm>
+#include <mutex>
+
+#include "millstream/base/notification.h"
+#include "millstream/proto/step_stats.pb.h"
+
+namespace millstream {
+namespace {
+
+std::vector<DeviceAttributes> DevicesOf(const std::vector<std::shared_ptr<ClusterTask>>& tasks) {
+  std::vector<DeviceAttributes> devices;
+  for (const auto& task : tasks) devices.insert(devices.end(), task->devices().begin(), task->devices().end());
+  return devices;
+}
+
+std::unordered_map<std::string, std::shared_ptr<ClusterTask>> ByName(const std::vector<std::shared_ptr<ClusterTask>>& tasks) {
+  std::unordered_map<std::string, std::shared_ptr<ClusterTask>> by_name;
+  for (const auto& task : tasks) by_name.emplace(task->name(), task);
+  return by_name;
+}
+
+}  // namespace
+
+struct MasterSession::Plan {
+  struct Part {
+    std::shared_ptr<ClusterTask> task;
+    uint32_t id = 0;
+    std::vector<int> args;  // which feeds
+    std::vector<int> rets;  // which fetches
+  };
+  ~Plan() {
+    for (const Part& part : parts) part.task->Deregister(session, part.id);
+  }
+  std::string session;
+  std::vector<Part> parts;  // remote ones first: they begin while this task works
+  std::vector<DType> arg_types;
+  size_t num_fetches = 0;
+};
+
+// One running step. Keeps itself alive until every part has answered.
+class MasterSession::Step : public std::enable_shared_from_this<Step> {
+ public:
+  Step(MasterSession* session, PlanPtr plan, uint64_t id, proto::RunMetadata* metadata, StepDone done)
+      : session_(session), plan_(std::move(plan)), id_(id), metadata_(metadata), done_(std::move(done)),
+        outputs_(plan_->num_fetches), left_(plan_->parts.size()) {}
+
+  void Run(const RunOptions& options, std::vector<Tensor> args, bool may_block, Ref<PartialExchange> partial) {
+    auto self = shared_from_this();
+    if (!Enter()) return;
+    WatchCaller(options);
+    if (plan_->parts.empty()) return Leave();
+    for (size_t i = 0; i < plan_->parts.size(); ++i) {
+      const Plan::Part& part = plan_->parts[i];
+      PartRun run;
+      run.step = id_;
+      run.part = part.id;
+      run.traced = options.full_trace && metadata_ != nullptr;
+      run.partial = part.task->is_local() ? partial : nullptr;
+      run.args.reserve(part.args.size());
+      for (const int number : part.args) run.args.push_back(args[number]);
+      run.done = [self, i](Status status, std::vector<Tensor>* rets, proto::StepStats* stats) {
+        self->PartDone(i, std::move(status), rets, stats);
+      };
+      part.task->Run(std::move(run), i, may_block);
+    }
+    // An early failure may have overtaken parts that began after it.
+    Status failed;
+    {
+      MutexLock lock(mu_);
+      if (!ended_) failed = status_;
+    }
+    if (!failed.ok()) CancelParts(failed);
+  }
+
+  // Tells every part that has not answered. The first reason is what the caller gets.
+  void Cancel(const Status& why) {
+    {
+      MutexLock lock(mu_);
+      if (!status_.ok() || ended_) return;
+      status_ = why;
+    }
+    CancelParts(why);
+  }
+
+ private:
+  void CancelParts(const Status& why) {
+    for (const Plan::Part& part : plan_->parts) part.task->Cancel(id_, why);
+  }
+
+  bool Enter() {
+    Status closed;
+    {
+      MutexLock lock(session_->steps_mu_);
+      closed = session_->closed_;
+      if (closed.ok()) session_->steps_.insert(this);
+    }
+    if (closed.ok()) return true;
+    done_(std::move(closed), {});
+    return false;
+  }
+
+  // A deadline, or somebody who may cancel from outside.
+  void WatchCaller(const RunOptions& options) {
+    const int64_t timeout_ms = options.timeout_ms > 0 ? options.timeout_ms : session_->options_.session.operation_timeout_ms;
+    if (timeout_ms > 0) {
+      timer_ = session_->options_.timers->Add(
+          std::chrono::steady_clock::now() + std::chrono::milliseconds(timeout_ms), [weak = weak_from_this()] {
+            if (auto self = weak.lock()) {
+              self->Cancel(errors::DeadlineExceeded("Timed out waiting for the step to finish"));
+            }
+          });
+    }
+    caller_ = options.cancellation;
+    if (caller_ == nullptr) return;
+    const bool registered = caller_->Register(
+        [weak = weak_from_this(), caller = caller_] {
+          if (auto self = weak.lock()) self->Cancel(caller->status());
+        },
+        &caller_token_);
+    if (registered) return;
+    Cancel(caller_->status());
+    caller_ = nullptr;
+  }
+
+  void PartDone(size_t index, Status status, std::vector<Tensor>* rets, proto::StepStats* stats) {
+    const Plan::Part& part = plan_->parts[index];
+    if (!status.ok()) {
+      if (!part.task->is_local()) status = Status(status.code(), absl::StrCat("From ", part.task->name(), ":\n", status.message()));
+      Cancel(status);
+    } else {
+      for (size_t i = 0; i < part.rets.size(); ++i) outputs_[part.rets[i]] = std::move((*rets)[i]);
+    }
+    if (stats != nullptr && metadata_ != nullptr) {
+      MutexLock lock(mu_);
+      metadata_->mutable_step_stats()->MergeFrom(*stats);
+    }
+    if (left_.fetch_sub(1, std::memory_order_acq_rel) == 1) Leave();
+  }
+
+  void Leave() {
+    Status status;
+    {
+      MutexLock lock(mu_);
+      ended_ = true;
+      status = status_;
+    }
+    if (timer_ != 0) session_->options_.timers->Cancel(timer_, /*wait=*/false);
+    if (caller_ != nullptr) caller_->TryDeregister(caller_token_);
+    if (!status.ok()) outputs_.clear();
+    MasterSession* session = session_;
+    done_(std::move(status), std::move(outputs_));
+    MutexLock lock(session->steps_mu_);
+    session->steps_.erase(this);
+    session->steps_ended_.NotifyAll();
+  }
+
+  MasterSession* const session_;
+  const PlanPtr plan_;
+  const uint64_t id_;
+  proto::RunMetadata* const metadata_;
+  StepDone done_;
+  std::vector<Tensor> outputs_;  // each written by one part
+  std::atomic<size_t> left_;
+  TimerQueue::Id timer_ = 0;
+  Cancellation* caller_ = nullptr;
+  Cancellation::Token caller_token_ = 0;
+  Mutex mu_;
+  Status status_ ABSL_GUARDED_BY(mu_);
+  bool ended_ ABSL_GUARDED_BY(mu_) = false;
+};
+
+MasterSession::MasterSession(MasterSessionOptions options)
+    : options_(std::move(options)), tasks_(ByName(options_.tasks)),
+      graph_(options_.session, DevicesOf(options_.tasks), options_.tasks.front()->devices().front().name) {}
+
+MasterSession::~MasterSession() { Close().IgnoreError(); }
+
+// Plans.
+
+Status MasterSession::OpenAt(ClusterTask& task) {
+  MutexLock lock(open_mu_);
+  if (open_at_.contains(task.name())) return OkStatus();
+  TaskSessionSpec spec;
+  spec.name = options_.handle;
+  spec.config = options_.config;
+  spec.options = options_.session;
+  spec.isolate_state = options_.config.isolate_session_state();
+  spec.library = graph_.library();
+  RETURN_IF_ERROR(task.CreateSession(spec));
+  open_at_.insert(task.name());
+  return OkStatus();
+}
+
+StatusOr<MasterSession::PlanPtr> MasterSession::MakePlan(PrunedGraph pruned) {
+  auto plan = std::make_shared<Plan>();
+  plan->session = options_.handle;
+  plan->num_fetches = pruned.rets.size();
+  for (const Node* arg : pruned.args) plan->arg_types.push_back(arg->output_type(0));
+  ASSIGN_OR_RETURN(PartitionedGraph cut, PartitionByTask(std::move(pruned)));
+  for (size_t i = 0; i < cut.parts.size(); ++i) {
+    auto found = tasks_.find(cut.parts[i].task);
+    if (found == tasks_.end()) return errors::Internal("No task ", cut.parts[i].task, " in this session");
+    const std::shared_ptr<ClusterTask>& task = found->second;
+    RETURN_IF_ERROR(task->CheckAlive());
+    RETURN_IF_ERROR(OpenAt(*task));
+    std::vector<EdgeTarget> sends;
+    std::vector<std::string> from_tasks;
+    for (const CutEdge& edge : cut.edges) {
+      if (edge.from == static_cast<int>(i)) {
+        const ClusterTask& to = *tasks_.at(cut.parts[edge.to].task);
+        sends.push_back({edge.id, to.name(), to.incarnation()});
+      }
+      const std::string& from = cut.parts[edge.from].task;
+      if (edge.to == static_cast<int>(i) && std::find(from_tasks.begin(), from_tasks.end(), from) == from_tasks.end()) {
+        from_tasks.push_back(from);
+      }
+    }
+    Plan::Part part;
+    part.task = task;
+    part.args = cut.parts[i].arg_numbers;
+    part.rets = cut.parts[i].ret_numbers;
+    ASSIGN_OR_RETURN(part.id, task->Register(options_.handle, std::move(cut.parts[i]), sends, from_tasks));
+    plan->parts.push_back(std::move(part));
+  }
+  std::stable_sort(plan->parts.begin(), plan->parts.end(),
+                   [](const Plan::Part& a, const Plan::Part& b) { return a.task->is_local() < b.task->is_local(); });
+  return PlanPtr(std::move(plan));
+}
+
+StatusOr<MasterSession::PlanPtr> MasterSession::FindPlan(const Feeds& feeds, const std::vector<std::string>& fetches,
+                                                         const std::vector<std::string>& targets) {
+  thread_local std::string key;
+  key.clear();
+  AppendSignatureKey(feeds, fetches, targets, &key);
+  {
+    std::shared_lock lock(plans_mu_);
+    auto it = plans_.find(key);
+    if (it != plans_.end()) return it->second;
+  }
+  const std::string kept = key;  // making a plan may use this thread for other sessions
+  std::vector<std::string> feed_names;
+  for (const auto& feed : feeds) feed_names.push_back(feed.first);
+  ASSIGN_OR_RETURN(PrunedGraph pruned, graph_.PruneFor(feed_names, fetches, targets));
+  ASSIGN_OR_RETURN(PlanPtr plan, MakePlan(std::move(pruned)));
+  std::unique_lock lock(plans_mu_);
+  return plans_.emplace(kept, std::move(plan)).first->second;
+}
+
+// Steps.
+
+void MasterSession::Start(PlanPtr plan, const RunOptions& options, std::vector<Tensor> args, proto::RunMetadata* metadata,
+                          bool may_block, Ref<PartialExchange> partial, StepDone done) {
+  for (size_t i = 0; i < args.size(); ++i) {
+    if (args[i].dtype() != plan->arg_types[i]) {
+      return done(errors::InvalidArgument("Feed ", i, " has type ", DTypeName(args[i].dtype()), ", expected ",
+                                          DTypeName(plan->arg_types[i])), {});
+    }
+  }
+  for (const Plan::Part& part : plan->parts) {
+    if (Status alive = part.task->CheckAlive(); !alive.ok()) return done(std::move(alive), {});
+  }
+  const uint64_t id = options_.next_step->fetch_add(1, std::memory_order_relaxed);
+  auto step = std::make_shared<Step>(this, std::move(plan), id, metadata, std::move(done));
+  step->Run(options, std::move(args), may_block, std::move(partial));
+}
+
+Status MasterSession::RunAndWait(PlanPtr plan, const RunOptions& options, std::vector<Tensor> args, std::vector<Tensor>* outputs,
+                                 proto::RunMetadata* metadata) {
+  struct {
+    Notification event;
+    Status status;
+  } finished;
+  Start(std::move(plan), options, std::move(args), metadata, /*may_block=*/true, nullptr,
+        [&finished, outputs](Status status, std::vector<Tensor> values) {
+          finished.status = std::move(status);
+          if (outputs != nullptr) *outputs = std::move(values);
+          finished.event.Notify();
+        });
+  finished.event.Wait();
+  return finished.status;
+}
+
+namespace {
+
+std::vector<Tensor> ValuesOf(const Session::Feeds& feeds) {
+  std::vector<Tensor> values;
+  values.reserve(feeds.size());
+  for (const auto& feed : feeds) values.push_back(feed.second);
+  return values;
+}
+
+}  // namespace
+
+Status MasterSession::Run(const RunOptions& options, const Feeds& feeds, const std::vector<std::string>& fetches,
+                          const std::vector<std::string>& targets, std::vector<Tensor>* outputs, proto::RunMetadata* metadata) {
+  ASSIGN_OR_RETURN(PlanPtr plan, FindPlan(feeds, fetches, targets));
+  return RunAndWait(std::move(plan), options, ValuesOf(feeds), outputs, metadata);
+}
+
+void MasterSession::RunAsync(const RunOptions& options, const Feeds& feeds, const std::vector<std::string>& fetches,
+                             const std::vector<std::string>& targets, proto::RunMetadata* metadata, StepDone done) {
+  StatusOr<PlanPtr> plan = FindPlan(feeds, fetches, targets);
+  if (!plan.ok()) return done(plan.status(), {});
+  Start(*std::move(plan), options, ValuesOf(feeds), metadata, /*may_block=*/false, nullptr, std::move(done));
+}
+
+StatusOr<Session::CallableHandle> MasterSession::MakeCallable(const std::vector<std::string>& feeds,
+                                                              const std::vector<std::string>& fetches,
+                                                              const std::vector<std::string>& targets) {
+  ASSIGN_OR_RETURN(PrunedGraph pruned, graph_.PruneFor(feeds, fetches, targets));
+  ASSIGN_OR_RETURN(PlanPtr plan, MakePlan(std::move(pruned)));
+  std::unique_lock lock(plans_mu_);
+  callables_.emplace(next_callable_, std::move(plan));
+  return next_callable_++;
+}
+
+void MasterSession::RunCallableAsync(CallableHandle handle, std::vector<Tensor> feeds, const RunOptions& options,
+                                     proto::RunMetadata* metadata, StepDone done) {
+  PlanPtr plan;
+  {
+    std::shared_lock lock(plans_mu_);
+    auto it = callables_.find(handle);
+    if (it != callables_.end()) plan = it->second;
+  }
+  if (plan == nullptr) return done(errors::InvalidArgument("No such callable handle: ", handle), {});
+  if (feeds.size() != plan->arg_types.size()) {
+    return done(errors::InvalidArgument("Expected ", plan->arg_types.size(), " feed tensors, but got ", feeds.size()), {});
+  }
+  Start(std::move(plan), options, std::move(feeds), metadata, /*may_block=*/false, nullptr, std::move(done));
+}
+
+Status MasterSession::RunCallable(CallableHandle handle, const std::vector<Tensor>& feeds, std::vector<Tensor>* outputs,
+                                  const RunOptions& options, proto::RunMetadata* metadata) {
+  PlanPtr plan;
+  {
+    std::shared_lock lock(plans_mu_);
+    auto it = callables_.find(handle);
+    if (it == callables_.end()) return errors::InvalidArgument("No such callable handle: ", handle);
+    plan = it->second;
+  }
+  if (feeds.size() != plan->arg_types.size()) {
+    return errors::InvalidArgument("Expected ", plan->arg_types.size(), " feed tensors, but got ", feeds.size());
+  }
+  return RunAndWait(std::move(plan), options, feeds, outputs, metadata);
+}
+
+Status MasterSession::ReleaseCallable(CallableHandle handle) {
+  PlanPtr dropped;  // deregistered outside the lock
+  std::unique_lock lock(plans_mu_);
+  auto it = callables_.find(handle);
+  if (it == callables_.end()) return errors::InvalidArgument("No such callable handle: ", handle);
+  dropped = std::move(it->second);
+  callables_.erase(it);
+  return OkStatus();
+}
+
+// Partial runs: what is fed and fetched in parts meets the caller in this process, whatever task the rest runs on.
+
+StatusOr<std::string> MasterSession::PartialRunSetup(const std::vector<std::string>& feeds, const std::vector<std::string>& fetches,
+                                                     const std::vector<std::string>& targets) {
+  ASSIGN_OR_RETURN(PrunedGraph pruned, graph_.PruneFor(feeds, fetches, targets));
+  auto step = std::make_shared<PartialStep>(feeds, fetches, FeedsOfFetches(pruned));
+  RETURN_IF_ERROR(SplitIntoParts(&pruned, options_.tasks.front()->devices().front().name));
+  ASSIGN_OR_RETURN(PlanPtr plan, MakePlan(std::move(pruned)));
+  RunOptions options;
+  options.cancellation = step->cancellation();
+  step->Start([&](Ref<PartialExchange> exchange) {
+    Start(plan, options, {}, nullptr, /*may_block=*/false, exchange,
+          [exchange](Status status, std::vector<Tensor>) { exchange->End(std::move(status)); });
+  });
+  MutexLock lock(partial_mu_);
+  const std::string handle = absl::StrCat("partial_", next_partial_++);
+  partial_.emplace(handle, std::move(step));
+  return handle;
+}
+
+Status MasterSession::PartialRun(const std::string& handle, const Feeds& feeds, const std::vector<std::string>& fetches,
+                                 std::vector<Tensor>* outputs) {
+  std::shared_ptr<PartialStep> step;
+  {
+    MutexLock lock(partial_mu_);
+    auto it = partial_.find(handle);
+    if (it == partial_.end()) return errors::InvalidArgument("Must run 'setup' before performing partial runs!");
+    step = it->second;
+  }
+  bool finished = false;
+  Status status = step->Run(feeds, fetches, outputs, &finished);
+  // A refused request leaves the step as it was; an error inside it ends it.
+  if (finished || (!status.ok() && !absl::IsInvalidArgument(status))) {
+    MutexLock lock(partial_mu_);
+    partial_.erase(handle);
+  }
+  return status;
+}
+
+// The end.
+
+void MasterSession::Abandon(const Status& why) {
+  std::vector<std::shared_ptr<Step>> running;
+  {
+    MutexLock lock(steps_mu_);
+    if (closed_.ok()) closed_ = why;
+    for (Step* step : steps_) running.push_back(step->shared_from_this());
+  }
+  for (const auto& step : running) step->Cancel(why);
+}
+
+Status MasterSession::Close() {
+  {
+    std::unordered_map<std::string, std::shared_ptr<PartialStep>> given_up;  // ended outside the lock
+    MutexLock lock(partial_mu_);
+    given_up.swap(partial_);
+  }
+  Abandon(errors::Cancelled("Session has been closed."));
+  {
+    MutexLock lock(steps_mu_);
+    while (!steps_.empty()) steps_ended_.Wait(steps_mu_);
+  }
+  {
+    std::unordered_map<std::string, PlanPtr> plans;
+    std::unordered_map<CallableHandle, PlanPtr> callables;
+    std::unique_lock lock(plans_mu_);
+    plans.swap(plans_);
+    callables.swap(callables_);
+  }
+  MutexLock lock(open_mu_);
+  for (const std::string& task : open_at_) tasks_.at(task)->DeleteSession(options_.handle);
+  open_at_.clear();
+  return OkStatus();
+}
+
+}  // namespace millstream
