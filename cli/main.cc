@@ -2,10 +2,11 @@
 #include <CLI/CLI.hpp>
 
 #include "cli/commands.h"
+#include "millstream/base/version.h"
 
 int main(int argc, char** argv) {
   CLI::App app("Millstream: distributed TensorFlow 1.x in C++");
-  app.set_version_flag("--version", MILLSTREAM_VERSION);
+  app.set_version_flag("--version", millstream::kVersion);
   app.require_subcommand(1);
   int status = 0;
   millstream::cli::AddBenchCommand(app, &status);

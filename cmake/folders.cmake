@@ -166,7 +166,6 @@ function(millstream_programs)
     add_executable(millstream_cli ${sources})
     millstream_link(millstream_cli CLI11::CLI11)
     add_dependencies(millstream_cli millstream_op_builders)
-    target_compile_definitions(millstream_cli PRIVATE MILLSTREAM_VERSION="${PROJECT_VERSION}")
     set_target_properties(millstream_cli PROPERTIES
       OUTPUT_NAME millstream RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin
       INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")

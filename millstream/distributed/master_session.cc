@@ -127,6 +127,7 @@ class MasterSession::Step : public std::enable_shared_from_this<Step> {
 
   void PartDone(size_t index, Status status, std::vector<Tensor>* rets, proto::StepStats* stats) {
     const Plan::Part& part = plan_->parts[index];
+    if (status.ok() && (rets == nullptr ? 0 : rets->size()) < part.rets.size()) status = errors::Internal("A result is missing");
     if (!status.ok()) {
       if (!part.task->is_local()) status = Status(status.code(), absl::StrCat("From ", part.task->name(), ":\n", status.message()));
       Cancel(status);

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "millstream/distributed/peers.h"
+
+#include <algorithm>
+#include <thread>
+
+#include "absl/strings/str_join.h"
+#include "millstream/base/logging.h"
+#include "millstream/distributed/device_proto.h"
+#include "millstream/distributed/protocol.h"
+#include "millstream/distributed/task_service.h"
+#include "millstream/proto/task.pb.h"
+
+namespace millstream {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+Peers::Peers(PeersOptions options, Worker* worker, LinkHub* hub) : options_(std::move(options)), worker_(worker), hub_(hub) {}
+Peers::~Peers() = default;
+
+StatusOr<std::shared_ptr<RemoteTask>> Peers::Connect(const std::string& task, milliseconds deadline) {
+  auto address = options_.addresses.find(task);
+  if (address == options_.addresses.end()) return errors::NotFound("The cluster has no task ", task);
+  std::shared_ptr<Entry> entry;
+  {
+    MutexLock lock(mu_);
+    std::shared_ptr<Entry>& slot = entries_[task];
+    if (slot == nullptr) slot = std::make_shared<Entry>();
+    entry = slot;
+  }
+  MutexLock lock(entry->mu);
+  if (entry->task != nullptr && entry->task->alive()) return entry->task;
+  ASSIGN_OR_RETURN(entry->task, Dial(task, address->second, *entry, deadline));
+  Forget();
+  return entry->task;
+}
+
+// Drops tasks whose links have ended. Never from within a link's call.
+void Peers::Forget() {
+  std::vector<std::shared_ptr<RemoteTask>> ended;
+  MutexLock lock(mu_);
+  for (auto& task : kept_) {
+    if (task->closed()) ended.push_back(std::move(task));
+  }
+  kept_.erase(std::remove(kept_.begin(), kept_.end(), nullptr), kept_.end());
+}
+
+StatusOr<std::shared_ptr<RemoteTask>> Peers::Dial(const std::string& task, const std::string& address, Entry& entry,
+                                                  milliseconds deadline) {
+  const auto end = steady_clock::now() + deadline;
+  if (entry.channel == nullptr) {
+    ASSIGN_OR_RETURN(entry.channel, RpcChannel::Connect(address, options_.channel));
+  }
+  proto::HelloRequest request;
+  request.set_protocol(kProtocolVersion);
+  request.set_job_id(options_.job_id);
+  request.set_task(task);
+  request.set_want_endpoint(true);
+  proto::HelloResponse response;
+  RpcCallOptions call;
+  call.deadline = end;
+  Status status = entry.channel->Call(TaskMethod("Hello"), request, &response, call);
+  if (!status.ok()) return WithContext(status, absl::StrCat(task, " at ", address));
+  RemoteTask::Options options;
+  options.name = task;
+  options.address = address;
+  options.incarnation = response.incarnation();
+  for (const auto& device : response.device()) options.devices.push_back(DeviceFromProto(device));
+  options.channel = entry.channel;
+  options.deadline = options_.deadline;
+  options.max_tensor_bytes = options_.max_tensor_bytes;
+  options.own_task = worker_->task();
+  options.own_incarnation = worker_->incarnation();
+  auto remote = std::make_shared<RemoteTask>(std::move(options), worker_);
+  const LinkEndpoint endpoint = EndpointFromProto(response.endpoint(), task, response.incarnation());
+  const auto left = std::max(milliseconds(1), std::chrono::duration_cast<milliseconds>(end - steady_clock::now()));
+  {
+    MutexLock lock(mu_);
+    kept_.push_back(remote);
+  }
+  StatusOr<std::shared_ptr<PeerLink>> link = hub_->Dial(endpoint, remote.get(), left);
+  if (!link.ok()) {
+    MutexLock lock(mu_);
+    kept_.erase(std::find(kept_.begin(), kept_.end(), remote));
+    return link.status();
+  }
+  remote->set_link(*std::move(link));
+  return remote;
+}
+
+StatusOr<std::vector<std::shared_ptr<RemoteTask>>> Peers::WaitFor(const std::vector<std::string>& tasks, Cancellation* cancellation,
+                                                                  steady_clock::time_point deadline) {
+  constexpr auto kTellEvery = std::chrono::seconds(30);
+  constexpr auto kFirstTell = std::chrono::seconds(10);
+  const auto begin = steady_clock::now();
+  auto tell = begin + kFirstTell;
+  auto pause = milliseconds(20);
+  std::vector<std::shared_ptr<RemoteTask>> found(tasks.size());
+  for (;;) {
+    std::vector<std::string> missing;
+    Status cause;
+    for (size_t i = 0; i < tasks.size(); ++i) {
+      if (found[i] != nullptr && found[i]->alive()) continue;
+      StatusOr<std::shared_ptr<RemoteTask>> task = Connect(tasks[i], options_.deadline);
+      if (task.ok()) {
+        found[i] = *std::move(task);
+        continue;
+      }
+      // Somebody else is at that address: waiting does not help.
+      if (!absl::IsUnavailable(task.status()) && !absl::IsDeadlineExceeded(task.status())) return task.status();
+      missing.push_back(absl::StrCat(tasks[i], " at ", options_.addresses.at(tasks[i])));
+      cause = task.status();
+    }
+    if (missing.empty()) return found;
+    const auto now = steady_clock::now();
+    const double waited = std::chrono::duration<double>(now - begin).count();
+    if (cancellation != nullptr && cancellation->IsCancelled()) return cancellation->status();
+    if (now >= deadline) {
+      return errors::DeadlineExceeded("Waited ", static_cast<int>(waited * 10) / 10.0, " s for ", absl::StrJoin(missing, ", "), ": ",
+                                      cause.message());
+    }
+    if (now >= tell) {
+      LogWarning(absl::StrCat(worker_->task(), ": a session waits since ", static_cast<int>(waited), " s for ",
+                              absl::StrJoin(missing, ", "), " (", cause.message(), ")"));
+      tell = now + kTellEvery;
+    }
+    std::this_thread::sleep_for(std::min<steady_clock::duration>(pause, deadline - now));
+    pause = std::min(pause * 2, milliseconds(500));
+  }
+}
+
+StatusOr<std::shared_ptr<PeerLink>> Peers::LinkTo(const std::string& task, uint64_t incarnation) {
+  ASSIGN_OR_RETURN(std::shared_ptr<RemoteTask> remote, Connect(task, options_.deadline));
+  if (incarnation != 0 && remote->incarnation() != incarnation) {
+    return errors::Aborted(task, " was restarted since the session began");
+  }
+  return remote->link();
+}
+
+}  // namespace millstream

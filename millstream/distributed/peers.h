@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef MILLSTREAM_DISTRIBUTED_PEERS_H_
+#define MILLSTREAM_DISTRIBUTED_PEERS_H_
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "millstream/distributed/link/link_hub.h"
+#include "millstream/distributed/remote_task.h"
+
+namespace millstream {
+
+struct PeersOptions {
+  std::map<std::string, std::string> addresses;  // of every other task, by name
+  std::string job_id;
+  RpcChannelOptions channel;
+  std::chrono::milliseconds deadline{30'000};  // of the handshake and of calls
+  int64_t max_tensor_bytes = int64_t{64} << 30;
+};
+
+// The other tasks of the cluster, connected when somebody first needs them and again after they were lost. Thread-safe.
+class Peers {
+ public:
+  // `hub` and `worker` are borrowed. The hub must be gone before this is: its links call the tasks.
+  Peers(PeersOptions options, Worker* worker, LinkHub* hub);
+  ~Peers();
+
+  // The task as it is now, with a link to it. Unavailable or DeadlineExceeded if it does not answer, FailedPrecondition or
+  // PermissionDenied if somebody else does; NotFound if the cluster has no such task. May block up to `deadline`.
+  StatusOr<std::shared_ptr<RemoteTask>> Connect(const std::string& task, std::chrono::milliseconds deadline);
+  // Waits until all of these are up. Says who is missing every 30 s. Ends when `cancellation` (optional) is cancelled or at
+  // `deadline`.
+  StatusOr<std::vector<std::shared_ptr<RemoteTask>>> WaitFor(const std::vector<std::string>& tasks, Cancellation* cancellation,
+                                                             std::chrono::steady_clock::time_point deadline);
+  // The link for edges to a task; Aborted if it is not that incarnation (0: any).
+  StatusOr<std::shared_ptr<PeerLink>> LinkTo(const std::string& task, uint64_t incarnation);
+
+  const std::map<std::string, std::string>& addresses() const { return options_.addresses; }
+
+ private:
+  struct Entry {
+    Mutex mu;  // held while connecting
+    std::shared_ptr<RpcChannel> channel;
+    std::shared_ptr<RemoteTask> task;
+  };
+  StatusOr<std::shared_ptr<RemoteTask>> Dial(const std::string& task, const std::string& address, Entry& entry,
+                                             std::chrono::milliseconds deadline);
+  void Forget();
+
+  const PeersOptions options_;
+  Worker* const worker_;
+  LinkHub* const hub_;
+  Mutex mu_;
+  std::map<std::string, std::shared_ptr<Entry>> entries_ ABSL_GUARDED_BY(mu_);
+  // Links call these until they have ended.
+  std::vector<std::shared_ptr<RemoteTask>> kept_ ABSL_GUARDED_BY(mu_);
+};
+
+}  // namespace millstream
+
+#endif  // MILLSTREAM_DISTRIBUTED_PEERS_H_

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "millstream/distributed/server.h"
+
+#include <unordered_map>
+
+#include "millstream/base/logging.h"
+#include "millstream/base/random.h"
+#include "millstream/distributed/master_service.h"
+#include "millstream/distributed/task_service.h"
+
+namespace millstream {
+namespace {
+
+// Servers of this process, by target.
+struct Registry {
+  Mutex mu;
+  std::unordered_map<std::string, Server*> servers ABSL_GUARDED_BY(mu);
+  static Registry& Global() {
+    static auto* registry = new Registry;
+    return *registry;
+  }
+};
+
+// A session whose master is in this process. Closes it at the master when it goes.
+class InProcessSession final : public Session {
+ public:
+  InProcessSession(Master* master, std::shared_ptr<MasterSession> session) : master_(master), session_(std::move(session)) {}
+  ~InProcessSession() override { Close().IgnoreError(); }
+
+  Status Create(const proto::GraphDef& graph) override { return session_->Create(graph); }
+  Status Extend(const proto::GraphDef& graph) override { return session_->Extend(graph); }
+  Status Extend(const Graph& graph) override { return session_->Extend(graph); }
+  Status Run(const RunOptions& options, const Feeds& feeds, const std::vector<std::string>& fetches,
+             const std::vector<std::string>& targets, std::vector<Tensor>* outputs, proto::RunMetadata* metadata) override {
+    return session_->Run(options, feeds, fetches, targets, outputs, metadata);
+  }
+  StatusOr<CallableHandle> MakeCallable(const std::vector<std::string>& feeds, const std::vector<std::string>& fetches,
+                                        const std::vector<std::string>& targets) override {
+    return session_->MakeCallable(feeds, fetches, targets);
+  }
+  Status RunCallable(CallableHandle handle, const std::vector<Tensor>& feeds, std::vector<Tensor>* outputs,
+                     const RunOptions& options, proto::RunMetadata* metadata) override {
+    return session_->RunCallable(handle, feeds, outputs, options, metadata);
+  }
+  Status ReleaseCallable(CallableHandle handle) override { return session_->ReleaseCallable(handle); }
+  StatusOr<std::string> PartialRunSetup(const std::vector<std::string>& feeds, const std::vector<std::string>& fetches,
+                                        const std::vector<std::string>& targets) override {
+    return session_->PartialRunSetup(feeds, fetches, targets);
+  }
+  Status PartialRun(const std::string& handle, const Feeds& feeds, const std::vector<std::string>& fetches,
+                    std::vector<Tensor>* outputs) override {
+    return session_->PartialRun(handle, feeds, fetches, outputs);
+  }
+  std::vector<DeviceAttributes> ListDevices() override { return session_->ListDevices(); }
+  Status Close() override {
+    if (closed_.exchange(true)) return OkStatus();
+    return master_->Close(session_->handle());
+  }
+
+ private:
+  Master* const master_;
+  const std::shared_ptr<MasterSession> session_;
+  std::atomic<bool> closed_{false};
+};
+
+}  // namespace
+
+// Links that others dialed: what they bring is for the worker.
+class Server::AcceptedLinks final : public FrameHandler {
+ public:
+  explicit AcceptedLinks(Worker* worker) : worker_(worker) {}
+  StatusOr<Tensor> Allocate(PeerLink& link, const Frame& frame, uint64_t bytes) override {
+    return worker_->AllocatePayload(link, frame, bytes);
+  }
+  void Receive(PeerLink& link, Frame frame) override { worker_->Receive(link, std::move(frame)); }
+  void Closed(PeerLink& link, const Status& why) override {
+    worker_->LinkClosed(link, errors::Unavailable(link.peer(), " was lost: ", why.message()));
+  }
+
+ private:
+  Worker* const worker_;
+};
+
+Server::Server(ServerConfig config) : config_(std::move(config)) {}
+
+StatusOr<std::unique_ptr<Server>> Server::Start(ServerConfig config) {
+  std::unique_ptr<Server> server(new Server(std::move(config)));
+  RETURN_IF_ERROR(server->Serve());
+  return server;
+}
+
+StatusOr<std::unique_ptr<Server>> Server::StartLocal() {
+  ServerConfig config;
+  config.task = "/job:local/replica:0/task:0";
+  return Start(std::move(config));
+}
+
+Status Server::Serve() {
+  WorkerOptions worker;
+  worker.task = config_.task;
+  worker.incarnation = RandomNumber() >> 1;  // clients keep it in an int64
+  worker.session = config_.session;
+  worker_ = std::make_unique<Worker>(worker, [this](const std::string& task, uint64_t incarnation) {
+    return peers_->LinkTo(task, incarnation);
+  });
+  accepted_ = std::make_unique<AcceptedLinks>(worker_.get());
+  ASSIGN_OR_RETURN(hub_, LinkHub::Start(config_.task, worker.incarnation, config_.links,
+                                        [this](const std::string&, uint64_t) -> StatusOr<FrameHandler*> { return accepted_.get(); }));
+  PeersOptions peers;
+  peers.addresses = config_.addresses;
+  peers.addresses.erase(config_.task);
+  peers.job_id = config_.job_id;
+  peers.channel.tls = config_.tls;
+  peers.channel.token = config_.token;
+  peers.deadline = config_.deadline;
+  peers_ = std::make_unique<Peers>(std::move(peers), worker_.get(), hub_.get());
+  master_ = std::make_unique<Master>(worker_.get(), peers_.get());
+
+  TaskServiceOptions task;
+  task.worker = worker_.get();
+  task.hub = hub_.get();
+  task.job_id = config_.job_id;
+  task.end_job = [this](const std::string& reason) { EndJob(reason); };
+  task.job_done = [this] { return job_done(); };
+  std::vector<RpcMethod> methods = MasterServiceMethods(master_.get());
+  for (RpcMethod& method : TaskServiceMethods(task)) methods.push_back(std::move(method));
+  RpcServerOptions rpc;
+  rpc.address = config_.bind_address;
+  rpc.port = config_.port;
+  rpc.tls = config_.tls;
+  rpc.token = config_.token;
+  ASSIGN_OR_RETURN(rpc_, RpcServer::Start(rpc, std::move(methods)));
+  Registry& registry = Registry::Global();
+  MutexLock lock(registry.mu);
+  registry.servers[target()] = this;
+  return OkStatus();
+}
+
+Server::~Server() { Stop(); }
+
+std::string Server::target() const { return absl::StrCat("grpc://", config_.host, ":", rpc_->port()); }
+
+Server* Server::Find(const std::string& target) {
+  Registry& registry = Registry::Global();
+  MutexLock lock(registry.mu);
+  auto it = registry.servers.find(target);
+  return it == registry.servers.end() ? nullptr : it->second;
+}
+
+void Server::Stop() {
+  MutexLock lock(stop_mu_);
+  if (stopped_) return;
+  stopped_ = true;
+  if (rpc_ != nullptr) {
+    {
+      Registry& registry = Registry::Global();
+      MutexLock registry_lock(registry.mu);
+      registry.servers.erase(target());
+    }
+    // Steps of clients end first: their calls must be answered before the service can go.
+    worker_->CancelAll(errors::Cancelled(config_.task, " is shutting down"));
+    rpc_->Shutdown();
+  }
+  if (worker_ != nullptr) worker_->CancelAll(errors::Cancelled(config_.task, " is shutting down"));
+  master_.reset();
+  hub_.reset();
+  peers_.reset();
+  worker_.reset();
+  accepted_.reset();
+  if (!ended_.HasBeenNotified()) ended_.Notify();
+}
+
+void Server::Join() { ended_.Wait(); }
+
+void Server::EndJob(const std::string& reason) {
+  LogInfo(absl::StrCat(config_.task, ": the job ends: ", reason.empty() ? "asked to" : reason));
+  ended_.Notify();
+}
+
+StatusOr<std::unique_ptr<Session>> Server::NewSession(const proto::ConfigProto& config) {
+  ASSIGN_OR_RETURN(std::shared_ptr<MasterSession> session, master_->Open(config, nullptr));
+  return std::unique_ptr<Session>(std::make_unique<InProcessSession>(master_.get(), std::move(session)));
+}
+
+}  // namespace millstream

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "millstream/distributed/task_service.h"
+
+#include "millstream/base/version.h"
+#include "millstream/distributed/device_proto.h"
+#include "millstream/distributed/protocol.h"
+#include "millstream/proto/task.pb.h"
+
+namespace millstream {
+namespace {
+
+Status Hello(const TaskServiceOptions& options, const proto::HelloRequest& request, proto::HelloResponse* response) {
+  const Worker& worker = *options.worker;
+  if (request.protocol() != kProtocolVersion) {
+    return errors::FailedPrecondition(worker.task(), " speaks version ", kProtocolVersion, " of the protocol between tasks, the caller ",
+                                      request.protocol(), ": run the same release on every task");
+  }
+  if (!request.job_id().empty() && !options.job_id.empty() && request.job_id() != options.job_id) {
+    return errors::PermissionDenied(worker.task(), " belongs to job '", options.job_id, "', the caller to job '", request.job_id(), "'");
+  }
+  if (!request.task().empty() && request.task() != worker.task()) {
+    return errors::FailedPrecondition("This is ", worker.task(), ", not ", request.task(),
+                                      ": check that all tasks were given the same cluster");
+  }
+  response->set_protocol(kProtocolVersion);
+  response->set_version(kVersion);
+  response->set_job_id(options.job_id);
+  response->set_task(worker.task());
+  response->set_incarnation(worker.incarnation());
+  response->set_job_done(options.job_done != nullptr && options.job_done());
+  for (const DeviceAttributes& device : worker.devices()) DeviceToProto(device, response->add_device());
+  if (!request.want_endpoint() || options.hub == nullptr) return OkStatus();
+  const LinkEndpoint& endpoint = options.hub->endpoint();
+  proto::TaskEndpoint* message = response->mutable_endpoint();
+  message->set_host(endpoint.host);
+  message->set_process(endpoint.process);
+  message->set_hub(endpoint.hub);
+  message->set_shm_address(endpoint.shm_address);
+  message->set_tcp_address(endpoint.tcp_address);
+  message->set_ticket(endpoint.ticket);
+  return OkStatus();
+}
+
+Status CreateSession(Worker* worker, const proto::CreateTaskSessionRequest& request) {
+  if (request.incarnation() != 0 && request.incarnation() != worker->incarnation()) {
+    return errors::Aborted(worker->task(), " was restarted since the session began");
+  }
+  ASSIGN_OR_RETURN(SessionOptions options, SessionOptions::FromProto(request.config()));
+  return worker->CreateSession(request.session(), options, request.isolate_state(), nullptr, request.master_task(),
+                               request.master_incarnation());
+}
+
+template <typename Request, typename Response>
+RpcMethod Method(absl::string_view name, std::function<Status(const Request&, Response*)> run) {
+  return {TaskMethod(name), &Request::default_instance(), &Response::default_instance(), [run = std::move(run)](RpcCall& call) {
+            call.Finish(run(call.request_as<Request>(), &call.response_as<Response>()));
+          }};
+}
+
+}  // namespace
+
+std::string TaskMethod(absl::string_view method) { return absl::StrCat("/millstream.TaskService/", method); }
+
+LinkEndpoint EndpointFromProto(const proto::TaskEndpoint& message, const std::string& task, uint64_t incarnation) {
+  LinkEndpoint endpoint;
+  endpoint.task = task;
+  endpoint.incarnation = incarnation;
+  endpoint.host = message.host();
+  endpoint.process = message.process();
+  endpoint.hub = message.hub();
+  endpoint.shm_address = message.shm_address();
+  endpoint.tcp_address = message.tcp_address();
+  endpoint.ticket = message.ticket();
+  return endpoint;
+}
+
+std::vector<RpcMethod> TaskServiceMethods(const TaskServiceOptions& options) {
+  Worker* worker = options.worker;
+  return {
+      Method<proto::HelloRequest, proto::HelloResponse>(
+          "Hello", [options](const auto& request, auto* response) { return Hello(options, request, response); }),
+      Method<proto::CreateTaskSessionRequest, proto::CreateTaskSessionResponse>(
+          "CreateSession", [worker](const auto& request, auto*) { return CreateSession(worker, request); }),
+      Method<proto::DeleteTaskSessionRequest, proto::DeleteTaskSessionResponse>(
+          "DeleteSession", [worker](const auto& request, auto*) { return worker->DeleteSession(request.session()); }),
+      Method<proto::RegisterPartRequest, proto::RegisterPartResponse>(
+          "RegisterPart",
+          [worker](const auto& request, auto* response) -> Status {
+            ASSIGN_OR_RETURN(const uint32_t part, worker->Register(request));
+            response->set_part(part);
+            return OkStatus();
+          }),
+      Method<proto::DeregisterPartRequest, proto::DeregisterPartResponse>(
+          "DeregisterPart", [worker](const auto& request, auto*) { return worker->Deregister(request.session(), request.part()); }),
+      Method<proto::ResetTaskRequest, proto::ResetTaskResponse>(
+          "Reset",
+          [worker](const auto& request, auto*) {
+            worker->Reset({request.container().begin(), request.container().end()});
+            return OkStatus();
+          }),
+      Method<proto::EndJobRequest, proto::EndJobResponse>(
+          "EndJob",
+          [options](const auto& request, auto*) {
+            if (options.end_job != nullptr) options.end_job(request.reason());
+            return OkStatus();
+          }),
+  };
+}
+
+}  // namespace millstream

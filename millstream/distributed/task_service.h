@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef MILLSTREAM_DISTRIBUTED_TASK_SERVICE_H_
+#define MILLSTREAM_DISTRIBUTED_TASK_SERVICE_H_
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "millstream/distributed/link/link_hub.h"
+#include "millstream/distributed/rpc.h"
+#include "millstream/distributed/worker.h"
+
+namespace millstream {
+
+namespace proto {
+class TaskEndpoint;
+}  // namespace proto
+
+// The path of a method: "/millstream.TaskService/Hello".
+std::string TaskMethod(absl::string_view method);
+
+LinkEndpoint EndpointFromProto(const proto::TaskEndpoint& message, const std::string& task, uint64_t incarnation);
+
+// What a task answers to other tasks outside of steps (proto/task.proto).
+struct TaskServiceOptions {
+  Worker* worker = nullptr;
+  LinkHub* hub = nullptr;
+  std::string job_id;
+  std::function<void(const std::string& reason)> end_job;  // `millstream stop`
+  std::function<bool()> job_done;
+};
+std::vector<RpcMethod> TaskServiceMethods(const TaskServiceOptions& options);
+
+}  // namespace millstream
+
+#endif  // MILLSTREAM_DISTRIBUTED_TASK_SERVICE_H_
