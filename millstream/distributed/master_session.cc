@@ -196,25 +196,32 @@ Status MasterSession::OpenAt(ClusterTask& task) {
 }
 
 StatusOr<MasterSession::PlanPtr> MasterSession::MakePlan(PrunedGraph pruned) {
+  {
+    MutexLock lock(steps_mu_);
+    RETURN_IF_ERROR(closed_);
+  }
   auto plan = std::make_shared<Plan>();
   plan->session = options_.handle;
   plan->num_fetches = pruned.rets.size();
   for (const Node* arg : pruned.args) plan->arg_types.push_back(arg->output_type(0));
   ASSIGN_OR_RETURN(PartitionedGraph cut, PartitionByTask(std::move(pruned)));
+  std::vector<ClusterTask*> tasks;  // by part
+  for (const GraphPart& part : cut.parts) {
+    auto found = tasks_.find(part.task);
+    if (found == tasks_.end()) return errors::Internal("No task ", part.task, " in this session");
+    tasks.push_back(found->second.get());
+  }
   for (size_t i = 0; i < cut.parts.size(); ++i) {
-    auto found = tasks_.find(cut.parts[i].task);
-    if (found == tasks_.end()) return errors::Internal("No task ", cut.parts[i].task, " in this session");
-    const std::shared_ptr<ClusterTask>& task = found->second;
+    const std::shared_ptr<ClusterTask>& task = tasks_.at(tasks[i]->name());
     RETURN_IF_ERROR(task->CheckAlive());
     RETURN_IF_ERROR(OpenAt(*task));
     std::vector<EdgeTarget> sends;
     std::vector<std::string> from_tasks;
     for (const CutEdge& edge : cut.edges) {
       if (edge.from == static_cast<int>(i)) {
-        const ClusterTask& to = *tasks_.at(cut.parts[edge.to].task);
-        sends.push_back({edge.id, to.name(), to.incarnation()});
+        sends.push_back({edge.id, tasks[edge.to]->name(), tasks[edge.to]->incarnation()});
       }
-      const std::string& from = cut.parts[edge.from].task;
+      const std::string& from = tasks[edge.from]->name();
       if (edge.to == static_cast<int>(i) && std::find(from_tasks.begin(), from_tasks.end(), from) == from_tasks.end()) {
         from_tasks.push_back(from);
       }

@@ -18,6 +18,7 @@ Status PartToProto(const GraphPart& part, proto::RegisterPartRequest* request) {
     if (node.op() != "_Arg") continue;
     const auto type = node.attr().at("T");
     node.set_op("Placeholder");
+    node.clear_device();  // it may be fed for several tasks
     node.clear_attr();
     (*node.mutable_attr())["dtype"] = type;
   }
@@ -25,7 +26,6 @@ Status PartToProto(const GraphPart& part, proto::RegisterPartRequest* request) {
     auto* message = request->add_arg();
     message->set_name(arg->name());
     message->set_dtype(static_cast<proto::DataType>(RemoveRef(arg->output_type(0))));
-    message->set_device(std::string(arg->assigned_device()));
   }
   for (const Output& ret : part.graph.rets) request->add_ret(ret.name());
   for (const Node* target : part.graph.targets) request->add_target(target->name());

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef MILLSTREAM_DISTRIBUTED_TESTING_DIRECT_CLUSTER_H_
+#define MILLSTREAM_DISTRIBUTED_TESTING_DIRECT_CLUSTER_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "millstream/distributed/master_session.h"
+#include "millstream/distributed/remote_task.h"
+
+namespace millstream::testing {
+
+// Several tasks in one process, without sockets: frames go through queues, calls are function calls. Task 0 is where the
+// master is; it uses the others as remote tasks.
+class DirectCluster {
+ public:
+  // "/job:worker/replica:0/task:0" and so on.
+  explicit DirectCluster(const std::vector<std::string>& tasks);
+  ~DirectCluster();
+
+  std::unique_ptr<MasterSession> NewSession(const proto::ConfigProto& config = {});
+  Worker& worker(size_t i);
+  // Ends every link of a task, as its death would.
+  void Cut(size_t i);
+
+ private:
+  struct Node;
+  class Channel;
+  class Link;
+
+  std::shared_ptr<RemoteTask> Connect(size_t from, size_t to);
+
+  std::vector<std::unique_ptr<Node>> nodes_;
+  TimerQueue timers_;
+  std::atomic<uint64_t> next_step_{1000};
+  int next_session_ = 0;
+};
+
+}  // namespace millstream::testing
+
+#endif  // MILLSTREAM_DISTRIBUTED_TESTING_DIRECT_CLUSTER_H_
