@@ -81,54 +81,67 @@ class Server::AcceptedLinks final : public FrameHandler {
   Worker* const worker_;
 };
 
-Server::Server(ServerConfig config) : config_(std::move(config)) {}
+Server::Server(const ServerOptions& options) : options_(options), task_(options.task_name()) {}
 
-StatusOr<std::unique_ptr<Server>> Server::Start(ServerConfig config) {
-  std::unique_ptr<Server> server(new Server(std::move(config)));
+StatusOr<std::unique_ptr<Server>> Server::Start(const ServerOptions& options) {
+  RETURN_IF_ERROR(options.Check());
+  std::unique_ptr<Server> server(new Server(options));
   RETURN_IF_ERROR(server->Serve());
   return server;
 }
 
 StatusOr<std::unique_ptr<Server>> Server::StartLocal() {
-  ServerConfig config;
-  config.task = "/job:local/replica:0/task:0";
-  return Start(std::move(config));
+  ServerOptions options;
+  ASSIGN_OR_RETURN(options.cluster, ClusterSpec::Make({{"local", {{0, "localhost:0"}}}}));
+  options.job_name = "local";
+  return Start(options);
 }
 
 Status Server::Serve() {
+  ASSIGN_OR_RETURN(const std::string own_address, options_.cluster.address(options_.job_name, options_.task_index));
+  ASSIGN_OR_RETURN(const HostPort own, ParseHostPort(own_address));
+  ASSIGN_OR_RETURN(const HostPort bind, options_.AddressToBind());
+  host_ = own.host;
   WorkerOptions worker;
-  worker.task = config_.task;
+  worker.task = task_;
   worker.incarnation = RandomNumber() >> 1;  // clients keep it in an int64
-  worker.session = config_.session;
+  if (options_.default_session_config != nullptr) {
+    ASSIGN_OR_RETURN(worker.session, SessionOptions::FromProto(*options_.default_session_config));
+  }
   worker_ = std::make_unique<Worker>(worker, [this](const std::string& task, uint64_t incarnation) {
     return peers_->LinkTo(task, incarnation);
   });
   accepted_ = std::make_unique<AcceptedLinks>(worker_.get());
-  ASSIGN_OR_RETURN(hub_, LinkHub::Start(config_.task, worker.incarnation, config_.links,
+  LinkOptions links;
+  links.shm = options_.shm;
+  links.tcp = options_.tcp && !options_.tls.enabled();  // frames over TCP are not encrypted
+  links.bind_address = bind.host;
+  links.advertised_address = own.host;
+  ASSIGN_OR_RETURN(hub_, LinkHub::Start(task_, worker.incarnation, links,
                                         [this](const std::string&, uint64_t) -> StatusOr<FrameHandler*> { return accepted_.get(); }));
   PeersOptions peers;
-  peers.addresses = config_.addresses;
-  peers.addresses.erase(config_.task);
-  peers.job_id = config_.job_id;
-  peers.channel.tls = config_.tls;
-  peers.channel.token = config_.token;
-  peers.deadline = config_.deadline;
+  for (const ClusterSpec::Task& task : options_.cluster.all_tasks()) {
+    if (task.name() != task_) peers.addresses[task.name()] = task.address;
+  }
+  peers.job_id = options_.job_id;
+  peers.channel = options_.channel_options();
+  peers.deadline = options_.deadline;
   peers_ = std::make_unique<Peers>(std::move(peers), worker_.get(), hub_.get());
   master_ = std::make_unique<Master>(worker_.get(), peers_.get());
 
   TaskServiceOptions task;
   task.worker = worker_.get();
   task.hub = hub_.get();
-  task.job_id = config_.job_id;
+  task.job_id = options_.job_id;
   task.end_job = [this](const std::string& reason) { EndJob(reason); };
   task.job_done = [this] { return job_done(); };
   std::vector<RpcMethod> methods = MasterServiceMethods(master_.get());
   for (RpcMethod& method : TaskServiceMethods(task)) methods.push_back(std::move(method));
   RpcServerOptions rpc;
-  rpc.address = config_.bind_address;
-  rpc.port = config_.port;
-  rpc.tls = config_.tls;
-  rpc.token = config_.token;
+  rpc.address = bind.host;
+  rpc.port = bind.port;
+  rpc.tls = options_.tls;
+  rpc.token = options_.token;
   ASSIGN_OR_RETURN(rpc_, RpcServer::Start(rpc, std::move(methods)));
   Registry& registry = Registry::Global();
   MutexLock lock(registry.mu);
@@ -138,7 +151,7 @@ Status Server::Serve() {
 
 Server::~Server() { Stop(); }
 
-std::string Server::target() const { return absl::StrCat("grpc://", config_.host, ":", rpc_->port()); }
+std::string Server::target() const { return absl::StrCat("grpc://", host_, ":", rpc_->port()); }
 
 Server* Server::Find(const std::string& target) {
   Registry& registry = Registry::Global();
@@ -158,10 +171,10 @@ void Server::Stop() {
       registry.servers.erase(target());
     }
     // Steps of clients end first: their calls must be answered before the service can go.
-    worker_->CancelAll(errors::Cancelled(config_.task, " is shutting down"));
+    worker_->CancelAll(errors::Cancelled(task_, " is shutting down"));
     rpc_->Shutdown();
   }
-  if (worker_ != nullptr) worker_->CancelAll(errors::Cancelled(config_.task, " is shutting down"));
+  if (worker_ != nullptr) worker_->CancelAll(errors::Cancelled(task_, " is shutting down"));
   master_.reset();
   hub_.reset();
   peers_.reset();
@@ -173,7 +186,7 @@ void Server::Stop() {
 void Server::Join() { ended_.Wait(); }
 
 void Server::EndJob(const std::string& reason) {
-  LogInfo(absl::StrCat(config_.task, ": the job ends: ", reason.empty() ? "asked to" : reason));
+  LogInfo(absl::StrCat(task_, ": the job ends: ", reason.empty() ? "asked to" : reason));
   ended_.Notify();
 }
 

@@ -2,43 +2,28 @@
 #ifndef MILLSTREAM_DISTRIBUTED_SERVER_H_
 #define MILLSTREAM_DISTRIBUTED_SERVER_H_
 
-#include <map>
 #include <memory>
 #include <string>
 
 #include "millstream/base/notification.h"
 #include "millstream/distributed/link/link_hub.h"
 #include "millstream/distributed/master.h"
-#include "millstream/distributed/rpc.h"
+#include "millstream/distributed/server_options.h"
 
 namespace millstream {
-
-// Everything a server needs to know, checked (server_options.h makes it from flags, ServerDef or TF_CONFIG).
-struct ServerConfig {
-  std::string task;                              // "/job:ps/replica:0/task:0"
-  std::map<std::string, std::string> addresses;  // "host:port" of every task, by name; its own may be absent
-  std::string bind_address = "127.0.0.1";
-  std::string host = "localhost";                // how others name this host; in target()
-  int port = 0;                                  // 0: any free one
-  std::string job_id;
-  std::string token;
-  RpcTls tls;
-  std::chrono::milliseconds deadline{30'000};    // of everything that the protocol waits for
-  LinkOptions links;
-  SessionOptions session;                        // threads, number of devices
-};
 
 // One task of a cluster: master and worker service, and the links to other tasks. Thread-safe.
 class Server {
  public:
   // Binds the port and serves. Errors say in one line what is wrong.
-  static StatusOr<std::unique_ptr<Server>> Start(ServerConfig config);
+  static StatusOr<std::unique_ptr<Server>> Start(const ServerOptions& options);
   // A cluster of one task, /job:local/replica:0/task:0, on a free port of this host.
   static StatusOr<std::unique_ptr<Server>> StartLocal();
   // As Stop().
   ~Server();
 
-  const std::string& task() const { return config_.task; }
+  const std::string& task() const { return task_; }
+  const ServerOptions& options() const { return options_; }
   int port() const { return rpc_->port(); }
   std::string target() const;  // "grpc://localhost:2222"
 
@@ -59,10 +44,12 @@ class Server {
 
  private:
   class AcceptedLinks;
-  explicit Server(ServerConfig config);
+  explicit Server(const ServerOptions& options);
   Status Serve();
 
-  const ServerConfig config_;
+  const ServerOptions options_;
+  const std::string task_;
+  std::string host_;  // how others name this host
   std::unique_ptr<Worker> worker_;
   std::unique_ptr<AcceptedLinks> accepted_;
   std::unique_ptr<Peers> peers_;
