@@ -54,15 +54,20 @@ void AddBenchCommand(CLI::App& app, int* status) {
                                             "Example: millstream bench train --threads 2");
   auto options = std::make_shared<BenchOptions>();
   auto suite = std::make_shared<std::string>();
-  bench->add_option("suite", *suite, "what to measure")->required()->check(CLI::IsMember({"executor", "session", "train"}));
+  bench->add_option("suite", *suite, "what to measure")->required()->check(CLI::IsMember({"executor", "session", "train", "transfer"}));
   bench->add_option("--threads", options->threads, "threads to use (default: all cores)")->check(CLI::Range(0, 1024));
   bench->add_option("--seconds", options->seconds, "time per measurement (default: 1)")->check(CLI::Range(0.01, 600.0));
   bench->add_option("--filter", options->filter, "only measurements whose name contains this");
   bench->add_option("--data_dir", options->data_dir, "folder with MNIST (default: the copy that comes along)");
+  bench->add_option("--bytes", options->bytes, "transfer: size of the largest tensor, e.g. 100M (default)")
+      ->transform(CLI::AsSizeValue(/*kb_is_1000=*/true))
+      ->check(CLI::Range(uint64_t{1}, uint64_t{1} << 40));
+  bench->add_option("--transport", options->transport, "transfer: shm or tcp (default: both)")->check(CLI::IsMember({"shm", "tcp"}));
   bench->callback([options, suite, status] {
-    const Status result = *suite == "executor"  ? BenchExecutor(*options)
-                          : *suite == "session" ? BenchSession(*options)
-                                                : BenchTrain(*options);
+    const Status result = *suite == "executor"   ? BenchExecutor(*options)
+                          : *suite == "session"  ? BenchSession(*options)
+                          : *suite == "transfer" ? BenchTransfer(*options)
+                                                 : BenchTrain(*options);
     if (!result.ok()) {
       std::fprintf(stderr, "millstream bench: %s\n", result.ToString().c_str());
       *status = 1;

@@ -14,6 +14,8 @@ struct BenchOptions {
   double seconds = 1;     // per measurement
   std::string filter;     // only names that contain it
   std::string data_dir;   // "": the data that comes along
+  uint64_t bytes = 100'000'000;  // of the largest transfer
+  std::string transport;         // "shm", "tcp"; "": both
 };
 
 // Prints {"name": ..., "value": ..., "unit": ...} on a line of its own.
@@ -25,6 +27,7 @@ double MedianNanos(double seconds, const std::function<void()>& fn);
 Status BenchExecutor(const BenchOptions& options);
 Status BenchSession(const BenchOptions& options);
 Status BenchTrain(const BenchOptions& options);
+Status BenchTransfer(const BenchOptions& options);
 
 }  // namespace millstream::cli
 

@@ -28,6 +28,11 @@ const char* Get(const char* at, T* value) {
 // Bodies up to this are reserved in one go; longer ones grow as their bytes come, since a length alone proves nothing.
 constexpr size_t kReservedBody = size_t{64} << 10;
 
+// Pieces from here on are written past the caches on their way out, since another core reads them; on their way in only what
+// no cache could keep until somebody reads it.
+constexpr size_t kStreamedOut = 1024;
+constexpr uint64_t kStreamedIn = uint64_t{16} << 20;
+
 }  // namespace
 
 void OutgoingFrame::Start(Frame frame) {
@@ -72,7 +77,11 @@ size_t OutgoingFrame::CopyTo(char* out, size_t room) {
   while (copied < room && done_ < total()) {
     const std::span<const char> part = PartAt(done_);
     const size_t n = std::min(part.size(), room - copied);
-    std::memcpy(out + copied, part.data(), n);
+    if (n >= kStreamedOut) {
+      StreamCopy(out + copied, part.data(), n);
+    } else {
+      std::memcpy(out + copied, part.data(), n);
+    }
     copied += n;
     done_ += n;
   }
@@ -105,7 +114,11 @@ Status FrameDecoder::Consume(const char* data, size_t size) {
       case State::kPayload: {
         const std::span<char> target = PayloadTarget();
         used = std::min(size, target.size());
-        CopyPayload(target.data(), data, used, payload_bytes_);
+        if (payload_bytes_ >= kStreamedIn) {
+          StreamCopy(target.data(), data, used);
+        } else {
+          std::memcpy(target.data(), data, used);
+        }
         PayloadFilled(used);
         break;
       }

@@ -19,6 +19,7 @@ constexpr int kMaxEvents = 64;
 constexpr size_t kScratchBytes = size_t{64} << 10;
 // While only memory is busy, descriptors are asked every so many turns: a system call costs as much as 50 looks.
 constexpr int kTurnsPerCheck = 16;
+constexpr int64_t kBusyTime = 100'000;        // for which a busy descriptor is asked every turn
 constexpr int64_t kTimerPeriod = 10'000'000;  // of a busy loop
 constexpr int64_t kPauseBeforeYield = 3'000;
 
@@ -112,7 +113,7 @@ void IoLoop::Run() {
     bool worked = RunPosted();
     if (stopping_.load(std::memory_order_relaxed)) break;
     worked |= PollMembers();
-    if (fds_busy_ || ++turns_since_fds_ >= kTurnsPerCheck) worked |= CheckDescriptors(0);
+    if (now_ < fds_busy_until_ || ++turns_since_fds_ >= kTurnsPerCheck) worked |= CheckDescriptors(0);
     if (now_ >= next_timer_) RunTimers();
     DropRemoved();
     if (worked) {
@@ -149,7 +150,6 @@ bool IoLoop::PollMembers() {
 
 bool IoLoop::CheckDescriptors(int timeout_ms) {
   turns_since_fds_ = 0;
-  fds_busy_ = false;
   epoll_event events[kMaxEvents];
   const int n = epoll_wait(epoll_.get(), events, kMaxEvents, timeout_ms);
   if (timeout_ms != 0) now_ = NowNanos();
@@ -161,7 +161,7 @@ bool IoLoop::CheckDescriptors(int timeout_ms) {
       continue;
     }
     const bool gone = std::any_of(removed_.begin(), removed_.end(), [&](const auto& m) { return m.get() == member; });
-    if (!gone) fds_busy_ |= member->OnEvents(events[i].events);
+    if (!gone && member->OnEvents(events[i].events)) fds_busy_until_ = now_ + kBusyTime;
   }
   return n > 0;
 }

@@ -100,9 +100,8 @@ class IoLoop {
   std::vector<std::function<void()>> running_;
   std::vector<char> scratch_;
   SpinPolicy spin_;
-  int64_t now_ = 0, next_timer_ = 0;
+  int64_t now_ = 0, next_timer_ = 0, fds_busy_until_ = 0;
   int turns_since_fds_ = 0;
-  bool fds_busy_ = false;
 };
 
 }  // namespace millstream

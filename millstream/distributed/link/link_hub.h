@@ -28,7 +28,7 @@ struct LinkOptions {
   bool tcp = true;
   std::string bind_address = "127.0.0.1";   // of the TCP listener
   std::string advertised_address;           // host that peers dial; "": bind_address
-  size_t shm_ring_bytes = size_t{4} << 20;  // each way, per link; a power of two from 64 KB to 1 GB
+  size_t shm_ring_bytes = size_t{2} << 20;  // each way, per link; a power of two from 64 KB to 1 GB
   bool inproc = true;                       // tasks of one process hand frames over directly
   int io_threads = 1;
   std::chrono::microseconds spin{50};  // the longest that an I/O thread looks for work before it blocks

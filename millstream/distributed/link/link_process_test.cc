@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+// Links to another process: its death, its standstill, transfers beyond 2 GB, and what a link costs in memory.
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstring>
+#include <fstream>
+#include <thread>
+
+#include "millstream/distributed/link/io_loop.h"
+#include "millstream/distributed/link/testing/link_peers.h"
+
+namespace millstream {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::ChildHub;
+using testing::IsPattern;
+using testing::MakeFrame;
+using testing::OptionsFor;
+using testing::Pattern;
+using testing::Recorder;
+using testing::StartHub;
+
+class ProcessLinkTest : public ::testing::TestWithParam<const char*> {
+ protected:
+  // A link to a new process that sends everything back.
+  void Connect(const LinkOptions& options) {
+    child_ = std::make_unique<ChildHub>(options);
+    hub_ = StartHub("/job:worker/replica:0/task:0", options, &handler_);
+    auto link = hub_->Dial(child_->endpoint(), &handler_, 10s);
+    ASSERT_TRUE(link.ok()) << link.status();
+    ASSERT_STREQ((*link)->transport(), GetParam());
+    link_ = *link;
+  }
+
+  Recorder handler_;
+  std::unique_ptr<ChildHub> child_;
+  std::unique_ptr<LinkHub> hub_;
+  std::shared_ptr<PeerLink> link_;
+};
+INSTANTIATE_TEST_SUITE_P(Transports, ProcessLinkTest, ::testing::Values("shm", "tcp"),
+                         [](const auto& info) { return std::string(info.param); });
+
+int64_t AvailableMegabytes() {
+  std::ifstream info("/proc/meminfo");
+  std::string word;
+  while (info >> word) {
+    if (word == "MemAvailable:") {
+      int64_t kilobytes = 0;
+      info >> kilobytes;
+      return kilobytes / 1024;
+    }
+  }
+  return 0;
+}
+
+int64_t ResidentMegabytes(pid_t pid) {
+  std::ifstream status("/proc/" + std::to_string(pid) + "/statm");
+  int64_t total = 0, resident = 0;
+  status >> total >> resident;
+  return resident * 4096 / (1 << 20);
+}
+
+TEST_P(ProcessLinkTest, EchoesThroughAnotherProcess) {
+  Connect(OptionsFor(GetParam()));
+  for (uint64_t i = 0; i < 200; ++i) {
+    Frame frame = MakeFrame(i, std::string(i, 'b'));
+    frame.payload = Pattern(static_cast<int64_t>(i * 10000));
+    link_->Send(std::move(frame));
+  }
+  const std::vector<Frame> frames = handler_.WaitForFrames(200);
+  ASSERT_EQ(frames.size(), 200u);
+  for (uint64_t i = 0; i < 200; ++i) {
+    ASSERT_EQ(frames[i].step, i);
+    ASSERT_EQ(frames[i].body, std::string(i, 'b'));
+    if (i > 0) {
+      ASSERT_TRUE(IsPattern(frames[i].payload));
+    }
+  }
+}
+
+TEST_P(ProcessLinkTest, AKilledPeerIsNoticedAtOnce) {
+  Connect(OptionsFor(GetParam()));
+  link_->Send(MakeFrame(1));
+  ASSERT_EQ(handler_.WaitForFrames(1).size(), 1u);
+  const auto start = std::chrono::steady_clock::now();
+  kill(child_->pid(), SIGKILL);
+  const Status why = handler_.WaitForClose(5s);
+  EXPECT_TRUE(absl::IsUnavailable(why)) << why;
+  EXPECT_NE(why.message().find("/job:ps/replica:0/task:1"), absl::string_view::npos) << why;
+  EXPECT_LT(std::chrono::steady_clock::now() - start, 1s);  // milliseconds on a free machine
+}
+
+TEST_P(ProcessLinkTest, AKillInTheMiddleOfATransfer) {
+  Connect(OptionsFor(GetParam()));
+  Frame frame = MakeFrame(1);
+  frame.payload = Tensor(DType::kUint8, Shape({256 << 20}));
+  for (int i = 0; i < 4; ++i) link_->Send(frame);
+  while (link_->counters().bytes_sent < 50'000'000) std::this_thread::yield();
+  kill(child_->pid(), SIGKILL);
+  EXPECT_TRUE(absl::IsUnavailable(handler_.WaitForClose(5s)));
+  for (int i = 0; i < 100 && !frame.payload.RefIsOne(); ++i) std::this_thread::sleep_for(10ms);
+  EXPECT_TRUE(frame.payload.RefIsOne()) << "a dead link holds on to tensors";
+}
+
+TEST_P(ProcessLinkTest, AStoppedPeerIsNoticedByItsSilence) {
+  LinkOptions options = OptionsFor(GetParam());
+  options.keepalive_interval = 50ms;
+  options.keepalive_timeout = 400ms;
+  Connect(options);
+  std::this_thread::sleep_for(1000ms);  // pings are answered while it lives
+  ASSERT_EQ(handler_.closes(), 0);
+  EXPECT_LT(NowNanos() - link_->last_heard_ns(), 900'000'000);
+  kill(child_->pid(), SIGSTOP);
+  const Status why = handler_.WaitForClose(10s);
+  EXPECT_TRUE(absl::IsUnavailable(why)) << why;
+  EXPECT_NE(why.message().find("/job:ps/replica:0/task:1"), absl::string_view::npos) << why;
+  EXPECT_NE(why.message().find("since"), absl::string_view::npos) << why;
+}
+
+TEST_P(ProcessLinkTest, ASlowReaderCostsNobodyMemory) {
+  Connect(OptionsFor(GetParam()));
+  kill(child_->pid(), SIGSTOP);
+  const int64_t here = ResidentMegabytes(getpid()), there = ResidentMegabytes(child_->pid());
+  Frame frame = MakeFrame(1);
+  frame.payload = Pattern(8 << 20);
+  for (int i = 0; i < 500; ++i) link_->Send(frame);  // 4 GB
+  std::this_thread::sleep_for(200ms);
+  EXPECT_LT(ResidentMegabytes(getpid()) - here, 60) << "tensors are shared, not copied";
+  EXPECT_LT(ResidentMegabytes(child_->pid()) - there, 30);
+  EXPECT_LT(link_->counters().bytes_sent, 30u << 20);
+}
+
+TEST_P(ProcessLinkTest, MoreThanThreeGigabytesInOneFrame) {
+  constexpr int64_t kBytes = (int64_t{3} << 30) + 12345;
+  if (AvailableMegabytes() < 14'000) GTEST_SKIP() << "needs 14 GB of free memory";
+  Connect(OptionsFor(GetParam()));
+  Tensor tensor(DType::kUint8, Shape({kBytes}));
+  auto* words = static_cast<uint64_t*>(tensor.raw());
+  for (int64_t i = 0; i < kBytes / 8; ++i) words[i] = static_cast<uint64_t>(i) * 0x9E3779B97F4A7C15u;
+  std::memset(static_cast<char*>(tensor.raw()) + kBytes / 8 * 8, 7, kBytes % 8);
+  Frame frame = MakeFrame(1, "big");
+  frame.payload = tensor;
+  link_->Send(std::move(frame));
+  std::vector<Frame> frames;
+  for (int i = 0; i < 10 && frames.empty() && handler_.closes() == 0; ++i) frames = handler_.WaitForFrames(1);
+  ASSERT_EQ(frames.size(), 1u);
+  ASSERT_EQ(frames[0].payload.ByteSize(), static_cast<size_t>(kBytes));
+  EXPECT_EQ(std::memcmp(frames[0].payload.raw(), tensor.raw(), static_cast<size_t>(kBytes)), 0);
+}
+
+// A few frames, each answered before the next is sent.
+void PingPong(PeerLink& link, Recorder& handler, const Frame& frame, int times, std::atomic<int>* answers) {
+  answers->store(0);
+  handler.on_frame = [&, times](PeerLink& from, Frame answer) {
+    if (answers->fetch_add(1) + 1 < times) from.Send(std::move(answer));
+  };
+  link.Send(frame);
+  while (answers->load() < times) std::this_thread::sleep_for(1ms);
+}
+
+TEST_P(ProcessLinkTest, SteadyTrafficTakesNoFreshMemory) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "sanitizers allocate on their own";
+#endif
+  std::atomic<int> answers{0};
+  Connect(OptionsFor(GetParam()));
+  Frame small = MakeFrame(1, std::string(64, 'x')), large = MakeFrame(2);
+  large.payload = Pattern(3 << 20);
+  PingPong(*link_, handler_, small, 20000, &answers);
+  PingPong(*link_, handler_, large, 50, &answers);
+  rusage before, after;
+  getrusage(RUSAGE_SELF, &before);
+  const int64_t system = HostAllocator()->stats().system_allocations;
+  PingPong(*link_, handler_, small, 20000, &answers);
+  PingPong(*link_, handler_, large, 50, &answers);
+  getrusage(RUSAGE_SELF, &after);
+  EXPECT_LE(after.ru_minflt - before.ru_minflt, 4);
+  EXPECT_EQ(HostAllocator()->stats().system_allocations, system);
+  hub_.reset();
+}
+
+}  // namespace
+}  // namespace millstream
