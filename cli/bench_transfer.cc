@@ -157,8 +157,8 @@ class Transfers {
   Transfers(const BenchOptions& options, std::string transport, PeerLink* link, Client* client)
       : options_(options), transport_(std::move(transport)), link_(*link), client_(*client) {}
 
-  // Microseconds from sending a frame to having it back; `trips` of them run from handler to handler, without the threads
-  // behind them.
+  // Microseconds from sending a frame to having it back; `trips` of them run from handler to handler, without the
+  // threads behind them.
   Status RoundTrip(uint64_t bytes, int trips) {
     const std::string how = trips == 1 ? "thread_round_trip_" : "round_trip_";
     ASSIGN_OR_RETURN(const double ns, Measure(how + SizeName(bytes), MakeFrame(kEcho, bytes), trips));

@@ -28,8 +28,8 @@ const char* Get(const char* at, T* value) {
 // Bodies up to this are reserved in one go; longer ones grow as their bytes come, since a length alone proves nothing.
 constexpr size_t kReservedBody = size_t{64} << 10;
 
-// Pieces from here on are written past the caches on their way out, since another core reads them; on their way in only what
-// no cache could keep until somebody reads it.
+// Pieces from here on are written past the caches on their way out, since another core reads them; on their way in only
+// what no cache could keep until somebody reads it.
 constexpr size_t kStreamedOut = 1024;
 constexpr uint64_t kStreamedIn = uint64_t{16} << 20;
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bytes as what a peer may say: a stream of frames in pieces, a hello, an answer, a goodbye, and a ring with its positions.
+// Bytes as what a peer may say: a stream of frames in pieces, a hello, an answer, a goodbye, and a ring with its
+// positions.
 #include <algorithm>
 #include <cstring>
 

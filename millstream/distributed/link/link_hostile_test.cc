@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Strangers and liars at the sockets and in the shared memory of a hub: each gets a closed connection, and the hub goes on.
+// Strangers and liars at the sockets and in the shared memory of a hub: each gets a closed connection, and the hub goes
+// on.
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -32,7 +33,8 @@ class HostileTest : public ::testing::TestWithParam<const char*> {
   }
   bool shm() const { return std::string(GetParam()) == "shm"; }
   UniqueFd Connect() {
-    auto socket = shm() ? ConnectUnix(hub_->endpoint().shm_address, Soon()) : ConnectTcp(hub_->endpoint().tcp_address, Soon());
+    auto socket =
+        shm() ? ConnectUnix(hub_->endpoint().shm_address, Soon()) : ConnectTcp(hub_->endpoint().tcp_address, Soon());
     EXPECT_TRUE(socket.ok()) << socket.status();
     return socket.ok() ? *std::move(socket) : UniqueFd();
   }
@@ -76,7 +78,8 @@ INSTANTIATE_TEST_SUITE_P(Transports, HostileTest, ::testing::Values("shm", "tcp"
                          [](const auto& info) { return std::string(info.param); });
 
 TEST_P(HostileTest, GarbageInsteadOfAHello) {
-  for (const std::string& bytes : {std::string("GET / HTTP/1.1\r\n\r\n"), std::string(100000, '\xff'), std::string(1, 'x')}) {
+  for (const std::string& bytes :
+       {std::string("GET / HTTP/1.1\r\n\r\n"), std::string(100000, '\xff'), std::string(1, 'x')}) {
     const UniqueFd socket = Connect();
     SendAll(socket.get(), bytes, -1, Soon()).IgnoreError();
     EXPECT_TRUE(HangsUp(socket.get()));
@@ -182,7 +185,8 @@ TEST_P(HostileTest, ImpossibleRingPositions) {
       ASSERT_TRUE(ReceiveExactly(socket.get(), kAnswerBytes, Soon()).ok());
       const std::shared_ptr<PeerLink> link = handler_.WaitForLink();
       ASSERT_NE(link, nullptr);
-      ASSERT_EQ(pwrite(memory.get(), &value, sizeof(value), static_cast<off_t>(word)), static_cast<ssize_t>(sizeof(value)));
+      ASSERT_EQ(pwrite(memory.get(), &value, sizeof(value), static_cast<off_t>(word)),
+                static_cast<ssize_t>(sizeof(value)));
       Frame frame = MakeFrame(1);
       frame.payload = testing::Pattern(1 << 20);
       for (int i = 0; i < 3; ++i) link->Send(frame);  // meets the position of the reader, which is us
