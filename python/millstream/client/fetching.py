@@ -152,7 +152,7 @@ class Fetches:
 
     def build(self, outputs, feeds):
         if not self._plain:
-            outputs = [np.array(feeds[i])[()] if is_fed else outputs[i] for is_fed, i in self._sources]
+            outputs = [np.array(feeds[i]) if is_fed else outputs[i] for is_fed, i in self._sources]
         return self._tree.build(outputs)
 
 

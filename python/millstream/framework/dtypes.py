@@ -75,7 +75,7 @@ class DType:
     @property
     def size(self):
         if self._enum % _REF in (7, 20, 21):
-            return 1
+            return 0 if self._enum % _REF == 7 else 1
         return np.dtype(self.as_numpy_dtype).itemsize
 
     @property

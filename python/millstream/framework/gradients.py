@@ -142,10 +142,10 @@ def gradients(ys, xs, grad_ys=None, name="gradients", colocate_gradients_with_op
             graph._place_new(made)
         _add_outer_dependencies(graph, made)
         results = [_grad_from_pairs(graph, pairs) for pairs in found]
-        if unconnected_gradients == UnconnectedGradients.ZERO:
-            from millstream import gen_ops
-            results = [gen_ops.zeros_like(conversion.internal_convert_to_tensor(x)) if r is None else r
-                       for r, x in zip(results, xs)]
+    if unconnected_gradients == UnconnectedGradients.ZERO:
+        from millstream import gen_ops
+        results = [gen_ops.zeros_like(conversion.internal_convert_to_tensor(x), name="zeros_like") if r is None else r
+                   for r, x in zip(results, xs)]
     return results
 
 

@@ -63,7 +63,7 @@ class Operation:
     @property
     def inputs(self):
         get = self._graph._output_by_id
-        return [get(i) for i in self._graph._core.inputs(self._id)]
+        return tuple(get(i) for i in self._graph._core.inputs(self._id))
 
     @property
     def _inputs(self):

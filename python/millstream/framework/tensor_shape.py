@@ -329,8 +329,6 @@ class TensorShape:
             other = as_shape(other)
         except (TypeError, ValueError):
             return NotImplemented
-        if self._sizes is None or other._sizes is None:
-            raise ValueError("The inequality of unknown TensorShapes is undefined.")
         return self._sizes != other._sizes
 
     def __hash__(self):

@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Values of the program as NumPy arrays with TensorFlow's types, TensorProtos, and values that are known in a graph."""
-import numbers
-
 import numpy as np
 
 from millstream.framework import dtypes
 from millstream.framework.tensor import Tensor
-from millstream.framework.tensor_shape import TensorShape
+from millstream.framework.tensor_shape import Dimension, TensorShape
 
-_KINDS = {  # what a Python value of a list may be for a dtype
-    "float": (float, int, np.floating, np.integer), "int": (int, np.integer), "string": (str, bytes, bytearray, np.str_, np.bytes_),
-    "bool": (bool, np.bool_), "complex": (complex, float, int, np.number),
+_KINDS = {  # what a Python value may be for a dtype
+    "float": (float, int, np.floating, np.integer, np.bool_), "int": (int, np.integer, np.bool_),
+    "string": (str, bytes, bytearray, np.str_, np.bytes_), "bool": (bool, np.bool_),
+    "complex": (complex, float, int, np.number, np.bool_),
 }
 
 
@@ -24,44 +23,37 @@ def _kind_of(dtype):
     return {"string": "string", "bool": "bool"}.get(dtype.name)
 
 
-def _first_misfit(values, kinds, is_bool):
+def _first_misfit(values, kinds):
+    """A tuple of the first value in nested lists that is of no such kind; None if all are. Arrays look after themselves."""
     if isinstance(values, (list, tuple)):
         for value in values:
-            found = _first_misfit(value, kinds, is_bool)
+            found = _first_misfit(value, kinds)
             if found is not None:
                 return found
         return None
-    if isinstance(values, np.ndarray) or values is None and False:
+    if isinstance(values, kinds):
         return None
-    if hasattr(values, "__array__") and not isinstance(values, np.generic):
+    if isinstance(values, (np.ndarray, Dimension)) or (
+            hasattr(values, "__array__") and not isinstance(values, (np.generic, Tensor))):
         return None
-    if isinstance(values, (bool, np.bool_)) != is_bool and isinstance(values, (bool, np.bool_)):
-        return (values,)
-    from millstream.framework.tensor_shape import Dimension
-    if isinstance(values, Dimension):
-        return None
-    return None if isinstance(values, kinds) else (values,)
+    return (values,)
 
 
 def _check_compatible(values, dtype):
     kind = _kind_of(dtype)
-    if kind is None:
-        return
-    found = _first_misfit(values, _KINDS[kind], kind == "bool")
+    found = None if kind is None else _first_misfit(values, _KINDS[kind])
     if found is None:
         return
     value = found[0]
     if value is None:
         raise ValueError("None values not supported.")
     if isinstance(value, Tensor):
-        raise TypeError(f"Expected {dtype.name}, but got {value!r} of type 'Tensor'.")
+        raise TypeError("Expected any non-tensor type, but got a tensor instead.")
     raise TypeError(f"Expected {dtype.name}, but got {value} of type '{type(value).__name__}'.")
 
 
-def _has_none(values):
-    if isinstance(values, (list, tuple)):
-        return any(_has_none(v) for v in values)
-    return values is None
+def _unsupported(values):
+    return TypeError(f"Failed to convert elements of {values!r} to Tensor. Consider casting elements to a supported type.")
 
 
 def to_array(values, dtype=None):
@@ -72,54 +64,41 @@ def to_array(values, dtype=None):
         if dtype is not None and dtype != dtypes.string:
             array = array.astype(dtype.as_numpy_dtype, copy=False)
         return _checked(array, values)
-    if values is None or _has_none(values):
+    if values is None:
         raise ValueError("None values not supported.")
-    if dtype is not None:
-        _check_compatible(values, dtype)
-        if dtype == dtypes.string:
-            return _object_array(values)
-        try:
-            return np.array(values, dtype=dtype.as_numpy_dtype)
-        except OverflowError:
-            raise
-        except ValueError as e:
-            raise ValueError(f"Can't convert Python sequence with mixed or ragged values to Tensor: {e}") from None
-    return _untyped(values)
-
-
-def _object_array(values):
-    array = np.array(values, dtype=object)
-    return array
+    if dtype is None:
+        return _untyped(values)
+    _check_compatible(values, dtype)
+    if dtype == dtypes.string:
+        return np.array(values, dtype=object)
+    try:
+        return np.array(values, dtype=dtype.as_numpy_dtype)
+    except OverflowError:  # wraps around, as TensorFlow has it
+        return np.array(values).astype(dtype.as_numpy_dtype)
 
 
 def _untyped(values):
-    try:
-        array = np.array(values)
-    except ValueError as e:
-        raise ValueError(f"Can't convert non-rectangular Python sequence to Tensor: {e}") from None
+    if isinstance(values, Tensor) or _holds_tensor(values):
+        raise TypeError("Expected any non-tensor type, but got a tensor instead.")
+    array = np.array(values)
     if array.dtype == np.float64:
-        return array.astype(np.float32)
+        with np.errstate(over="ignore"):
+            return array.astype(np.float32)
     if array.dtype == np.int64:
         small = array.astype(np.int32)
         return small if np.array_equal(small, array) else array
-    if array.dtype == np.uint64:
-        raise ValueError("Attempt to convert a value outside of the range of int64 to a Tensor.")
     if array.dtype.kind in "SU":  # NumPy drops zero bytes at the end of its own strings
-        return _object_array(values)
-    if array.dtype == np.complex128:
-        return array
+        array = np.array(values, dtype=object)
     return _checked(array, values)
 
 
+def _holds_tensor(values):
+    return isinstance(values, Tensor) or (isinstance(values, (list, tuple)) and any(map(_holds_tensor, values)))
+
+
 def _checked(array, values):
-    if array.dtype == object:
-        if array.size and not all(isinstance(v, (bytes, str, np.str_, np.bytes_)) for v in array.flat):
-            bad = next(v for v in array.flat if not isinstance(v, (bytes, str)))
-            if isinstance(bad, numbers.Number):
-                raise ValueError("Attempt to convert a value with an unsupported type to a Tensor.")
-            raise TypeError(f"Failed to convert elements of {values!r} to Tensor. Consider casting elements to a supported "
-                            f"type.") if isinstance(values, (list, tuple)) else ValueError(
-                f"Attempt to convert a value ({values!r}) with an unsupported type ({type(values)}) to a Tensor.")
+    if array.dtype == object and not all(isinstance(v, (bytes, str)) for v in array.flat):
+        raise _unsupported(values)
     return array
 
 
