@@ -215,7 +215,9 @@ class FrameRun {
     Entry* outputs = Outputs(item.iteration, node);
     outputs[0].tensor = from.tensor;
     outputs[0].ref = from.ref;
-    if (node.num_outputs > 1) outputs[1].tensor = Tensor::Scalar<int32_t>(live);
+    // Not held twice: whoever uses the value next may be its only user, and write into it.
+    if (slot >= 0) ReleaseInput(Slot(item.iteration, slot));
+    if (node.num_outputs > 1 && plan_->slot_uses[node.outputs + 1] > 0) outputs[1].tensor = Tensor::Scalar<int32_t>(live);
   }
 
   // What is there already (a value received before it was asked for) is handled here, without a turn through the pool.
