@@ -112,6 +112,9 @@ class RpcChannel {
   virtual void CallAsync(const std::string& path, const google::protobuf::Message& request,
                          google::protobuf::Message* response, const RpcCallOptions& options,
                          std::function<void(Status)> done) = 0;
+  // Blocks until the server can be reached. DeadlineExceeded, Cancelled; the message names the address.
+  virtual Status AwaitServer(const RpcCallOptions& options) = 0;
+  virtual bool connected() = 0;
   virtual const std::string& address() const = 0;
 };
 

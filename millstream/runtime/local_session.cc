@@ -259,8 +259,4 @@ Status LocalSession::Close() {
   return OkStatus();
 }
 
-StatusOr<std::unique_ptr<Session>> NewSession(const SessionOptions& options) {
-  return std::unique_ptr<Session>(std::make_unique<LocalSession>(options));
-}
-
 }  // namespace millstream

@@ -3,6 +3,7 @@
 #define MILLSTREAM_RUNTIME_SESSION_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -74,8 +75,13 @@ class Session {
   virtual Status Close() = 0;
 };
 
-// A session in this process, with its own devices.
+// A session at options.target; by default in this process, with its own devices. NotFound if nothing here understands the target.
 StatusOr<std::unique_ptr<Session>> NewSession(const SessionOptions& options = {});
+
+// Makes NewSession() understand targets "<scheme>://...". Several factories may share a scheme: the last one registered is asked first,
+// and leaves a target to those before it by giving null. Thread-safe.
+using SessionFactory = std::function<StatusOr<std::unique_ptr<Session>>(const SessionOptions&)>;
+void RegisterSessionFactory(const std::string& scheme, SessionFactory factory);
 
 }  // namespace millstream
 

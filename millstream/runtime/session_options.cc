@@ -47,7 +47,28 @@ StatusOr<SessionOptions> SessionOptions::FromProto(const proto::ConfigProto& con
     options.device_count[type] = count;
   }
   SetRewrites(config.graph_options(), &options.rewrite);
+  options.config = std::make_shared<const proto::ConfigProto>(config);
   return options;
+}
+
+void SessionOptions::ToProto(proto::ConfigProto* proto) const {
+  if (config != nullptr) {
+    *proto = *config;
+    return;
+  }
+  proto->Clear();
+  proto->set_inter_op_parallelism_threads(inter_op_threads);
+  proto->set_intra_op_parallelism_threads(intra_op_threads);
+  proto->set_operation_timeout_in_ms(operation_timeout_ms);
+  proto->set_allow_soft_placement(allow_soft_placement);
+  proto->set_log_device_placement(log_device_placement);
+  for (const auto& [type, count] : device_count) (*proto->mutable_device_count())[type] = count;
+  proto::RewriterConfig& grappler = *proto->mutable_graph_options()->mutable_rewrite_options();
+  if (!rewrite.constant_folding) grappler.set_constant_folding(proto::RewriterConfig::OFF);
+  if (!rewrite.common_subexpressions) grappler.set_common_subgraph_elimination(proto::RewriterConfig::OFF);
+  if (!rewrite.arithmetic) grappler.set_arithmetic_optimization(proto::RewriterConfig::OFF);
+  if (!rewrite.fusion) grappler.set_remapping(proto::RewriterConfig::OFF);
+  if (!rewrite.function_inlining) grappler.set_function_optimization(proto::RewriterConfig::OFF);
 }
 
 }  // namespace millstream

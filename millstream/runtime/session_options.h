@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 
 #include "millstream/base/status.h"
@@ -15,6 +16,8 @@ namespace proto { class ConfigProto; }
 
 // The parts of TensorFlow's ConfigProto that mean something here.
 struct SessionOptions {
+  // Where the graph runs: "" or "local" for this process, "grpc://host:port" for the cluster that has a server there.
+  std::string target;
   int inter_op_threads = 0;  // 0: one for each core
   int intra_op_threads = 0;
   int64_t operation_timeout_ms = 0;  // 0: no limit
@@ -24,9 +27,13 @@ struct SessionOptions {
   RewriteOptions rewrite;
   int64_t max_graph_nodes = int64_t{4} << 20;
   int64_t max_tensor_bytes = int64_t{2} << 30;
+  // What FromProto() was given: a server understands more of it than is here. Null: what is here says all.
+  std::shared_ptr<const proto::ConfigProto> config;
 
   // InvalidArgument if a value makes no sense.
   static StatusOr<SessionOptions> FromProto(const proto::ConfigProto& config);
+  // What a server is sent.
+  void ToProto(proto::ConfigProto* config) const;
 };
 
 }  // namespace millstream

@@ -186,6 +186,29 @@ void GrpcChannel::CallAsync(const std::string& path, const google::protobuf::Mes
   call->call.Start(*message, num_metadata(), metadata(), options.wait_for_ready, &call->tag);
 }
 
+bool GrpcChannel::connected() {
+  return grpc_channel_check_connectivity_state(channel_, /*try_to_connect=*/1) == GRPC_CHANNEL_READY;
+}
+
+Status GrpcChannel::AwaitServer(const RpcCallOptions& options) {
+  using Clock = std::chrono::steady_clock;
+  constexpr auto kLookInterval = std::chrono::milliseconds(100);  // for a cancellation
+  grpc_completion_queue* const queue = TakeQueue();
+  Status status;
+  while (true) {
+    const grpc_connectivity_state state = grpc_channel_check_connectivity_state(channel_, /*try_to_connect=*/1);
+    if (state == GRPC_CHANNEL_READY) break;
+    if (options.cancellation != nullptr && options.cancellation->IsCancelled()) status = options.cancellation->status();
+    else if (Clock::now() >= options.deadline) status = errors::DeadlineExceeded(*address_, ": no server there in time");
+    if (!status.ok()) break;
+    const gpr_timespec until = ToGprTime(std::min(options.deadline, Clock::now() + kLookInterval));
+    grpc_channel_watch_connectivity_state(channel_, state, until, queue, &status);
+    grpc_completion_queue_pluck(queue, &status, gpr_inf_future(GPR_CLOCK_MONOTONIC), nullptr);
+  }
+  GiveBackQueue(queue);
+  return status;
+}
+
 grpc_completion_queue* GrpcChannel::TakeQueue() {
   {
     MutexLock lock(mu_);

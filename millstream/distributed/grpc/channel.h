@@ -29,6 +29,8 @@ class GrpcChannel final : public RpcChannel {
               const RpcCallOptions& options) override;
   void CallAsync(const std::string& path, const google::protobuf::Message& request, google::protobuf::Message* response,
                  const RpcCallOptions& options, std::function<void(Status)> done) override;
+  Status AwaitServer(const RpcCallOptions& options) override;
+  bool connected() override;
   const std::string& address() const override { return *address_; }
 
   grpc_call* StartCall(const std::string& path, grpc_completion_queue* queue, const RpcCallOptions& options);
