@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Names of functions of elements, arrays, matrices, branches and loops."""
+
+# Ops whose wrapper is the public function: tf.NAME and tf.math.NAME.
+_PLAIN_MATH = """
+    acos acosh asin asinh atan atan2 atanh ceil cos cosh digamma equal erfc exp expm1 floor greater greater_equal igamma
+    igammac is_finite is_inf is_nan less less_equal lgamma log log1p logical_and logical_not logical_or maximum minimum
+    not_equal polygamma reciprocal rint rsqrt segment_max segment_mean segment_min segment_prod segment_sum sin sinh
+    squared_difference tan unsorted_segment_max unsorted_segment_min unsorted_segment_prod unsorted_segment_sum zeta betainc
+    invert_permutation"""
+_MATH = """
+    abs accumulate_n add add_n angle argmax argmin complex conj cumprod cumsum div div_no_nan=div_no_nan divide erf
+    floordiv floormod imag lbeta log_sigmoid logical_xor mod multiply negative polyval pow real round scalar_mul sigmoid sign
+    sqrt square subtract tanh truediv truncatediv truncatemod realdiv"""
+_REDUCE = """
+    count_nonzero reduce_all reduce_any reduce_logsumexp reduce_max reduce_mean reduce_min reduce_prod reduce_sum
+    confusion_matrix bincount unsorted_segment_mean unsorted_segment_sqrt_n"""
+
+
+def _both(names, space):
+    """Each name at the top and in a namespace."""
+    out = []
+    for entry in names.split():
+        public, _, attribute = entry.partition("=")
+        attribute = attribute or public
+        out += [f"{public}={attribute}", f"{space}.{public}={attribute}"]
+    return " ".join(out)
+
+
+EXPORTS = {
+    "millstream.gen_ops": _both(_PLAIN_MATH, "math") + """
+        floor_div math.floor_div=floor_div math.xlogy=xlogy math.xdivy=xdivy math.xlog1py=xlog1py ceiling=ceil math.ceiling=ceil
+        math.top_k=top_kv2 bitcast broadcast_to check_numerics
+        debugging.check_numerics=check_numerics debugging.is_finite=is_finite debugging.is_inf=is_inf debugging.is_nan=is_nan
+        diag_part=diag_part dynamic_partition dynamic_stitch math.bessel_i0=bessel_i0 math.bessel_i1=bessel_i1
+        matrix_band_part linalg.band_part=matrix_band_part
+        matrix_inverse linalg.inv=matrix_inverse matrix_determinant linalg.det=matrix_determinant matrix_solve
+        linalg.solve=matrix_solve matrix_triangular_solve linalg.triangular_solve=matrix_triangular_solve cholesky
+        linalg.cholesky=cholesky qr linalg.qr=qr linalg.slogdet=log_matrix_determinant
+        linalg.expm=matrix_exponential scatter_nd tensor_scatter_update tensor_scatter_add tensor_scatter_sub
+        tensor_scatter_nd_update=tensor_scatter_update tensor_scatter_nd_add=tensor_scatter_add
+        space_to_batch_nd batch_to_space_nd stop_gradient tile setdiff1d=list_diff
+        listdiff=list_diff unravel_index extract_image_patches=extract_image_patches
+        bitwise.bitwise_and=bitwise_and bitwise.bitwise_or=bitwise_or bitwise.bitwise_xor=bitwise_xor bitwise.invert=invert
+        bitwise.left_shift=left_shift bitwise.right_shift=right_shift fft ifft fft2d ifft2d fft3d ifft3d
+        spectral.fft=fft spectral.ifft=ifft spectral.fft2d=fft2d spectral.ifft2d=ifft2d
+        identity_n inv=inv fake_quant_with_min_max_args fake_quant_with_min_max_vars quantize_v2
+        nextafter=next_after math.nextafter=next_after population_count""",
+    "millstream.ops.math_ops": _both(_MATH, "math") + """
+        cast saturate_cast to_float to_double to_int32 to_int64 to_bfloat16 to_complex64 to_complex128 dtypes.cast=cast
+        dtypes.complex=complex dtypes.saturate_cast=saturate_cast range linspace lin_space=linspace math.linspace=linspace
+        math.divide_no_nan=div_no_nan math.multiply_no_nan=multiply_no_nan math.cumulative_logsumexp=cumulative_logsumexp
+        arg_max=argmax arg_min=argmin mul=multiply sub=subtract neg=negative complex_abs nn.sigmoid=sigmoid nn.tanh=tanh
+        nn.log_sigmoid=log_sigmoid""",
+    "millstream.ops.reduce_ops": _both(_REDUCE, "math") + """
+        math.reduce_std=reduce_std math.reduce_variance=reduce_variance math.reduce_euclidean_norm=reduce_euclidean_norm
+        trace linalg.trace=trace norm linalg.norm=norm histogram_fixed_width histogram_fixed_width_bins
+        sparse_segment_sum sparse_segment_mean sparse_segment_sqrt_n sparse.segment_sum=sparse_segment_sum
+        sparse.segment_mean=sparse_segment_mean sparse.segment_sqrt_n=sparse_segment_sqrt_n""",
+    "millstream.ops.array_ops": """
+        identity shape shape_n size rank reshape expand_dims squeeze concat stack pack parallel_stack unstack unpack split
+        transpose matrix_transpose linalg.transpose=matrix_transpose slice strided_slice zeros ones zeros_like ones_like
+        fill eye linalg.eye=eye diag linalg.tensor_diag=diag pad reverse reverse_v2=reverse unique unique_with_counts
+        broadcast_static_shape broadcast_dynamic_shape meshgrid manip.reshape=reshape manip.reverse=reverse
+        """,
+    "millstream.ops.index_ops": """
+        gather gather_nd batch_gather where where_v2 select=where boolean_mask sparse_mask one_hot
+        sequence_mask reverse_sequence space_to_depth depth_to_space space_to_batch batch_to_space
+        required_space_to_batch_paddings repeat roll manip.roll=roll manip.gather_nd=gather_nd searchsorted sort argsort
+        nn.space_to_depth=space_to_depth nn.depth_to_space=depth_to_space nn.space_to_batch=space_to_batch
+        contrib.framework.sort=sort contrib.framework.argsort=argsort""",
+    "millstream.ops.linalg_ops": """
+        matmul linalg.matmul=matmul batch_matmul sparse_matmul linalg.matvec=matvec tensordot linalg.tensordot=tensordot
+        einsum linalg.einsum=einsum cross linalg.cross=cross matrix_diag linalg.diag=matrix_diag matrix_diag_part
+        linalg.diag_part=matrix_diag_part matrix_set_diag linalg.set_diag=matrix_set_diag svd linalg.svd=svd
+        self_adjoint_eig linalg.eigh=self_adjoint_eig self_adjoint_eigvals linalg.eigvalsh=self_adjoint_eigvals
+        cholesky_solve linalg.cholesky_solve=cholesky_solve matrix_solve_ls linalg.lstsq=matrix_solve_ls
+        linalg.logdet=logdet linalg.adjoint=adjoint""",
+    "millstream.ops.clip_ops": """
+        clip_by_value clip_by_norm clip_by_average_norm clip_by_global_norm global_norm linalg.global_norm=global_norm""",
+    "millstream.ops.check_ops": """
+        assert_equal assert_none_equal assert_less assert_less_equal assert_greater assert_greater_equal assert_positive
+        assert_negative assert_non_negative assert_non_positive assert_near assert_rank assert_rank_at_least assert_rank_in
+        assert_integer assert_type assert_scalar is_numeric_tensor is_non_decreasing is_strictly_increasing
+        assert_proper_iterable assert_same_float_dtype debugging.assert_same_float_dtype=assert_same_float_dtype
+        ensure_shape verify_tensor_all_finite add_check_numerics_ops debugging.assert_equal=assert_equal
+        debugging.assert_none_equal=assert_none_equal debugging.assert_less=assert_less
+        debugging.assert_less_equal=assert_less_equal debugging.assert_greater=assert_greater
+        debugging.assert_greater_equal=assert_greater_equal debugging.assert_positive=assert_positive
+        debugging.assert_negative=assert_negative debugging.assert_non_negative=assert_non_negative
+        debugging.assert_non_positive=assert_non_positive debugging.assert_near=assert_near debugging.assert_rank=assert_rank
+        debugging.assert_rank_at_least=assert_rank_at_least debugging.assert_rank_in=assert_rank_in
+        debugging.assert_integer=assert_integer debugging.assert_type=assert_type debugging.assert_scalar=assert_scalar
+        debugging.assert_all_finite=verify_tensor_all_finite debugging.is_numeric_tensor=is_numeric_tensor
+        math.is_non_decreasing=is_non_decreasing math.is_strictly_increasing=is_strictly_increasing
+        contrib.framework.assert_scalar=assert_scalar contrib.framework.assert_same_float_dtype=assert_same_float_dtype
+        debugging.is_non_decreasing=is_non_decreasing debugging.is_strictly_increasing=is_strictly_increasing""",
+    "millstream.ops.control_flow_ops": """
+        cond while_loop group tuple no_op Assert debugging.Assert=Assert contrib.framework.smart_cond=smart_cond
+        with_dependencies contrib.framework.with_dependencies=with_dependencies""",
+    "millstream.ops.case_ops": "case switch_case",
+    "millstream.ops.tensor_array_ops": "TensorArray",
+    "millstream.ops.functional_ops": "map_fn foldl foldr scan",
+    "millstream.ops.nest": """
+        nest.flatten=flatten nest.pack_sequence_as=pack_sequence_as nest.map_structure=map_structure
+        nest.assert_same_structure=assert_same_structure nest.is_nested=is_nested contrib.framework.nest=""",
+    "millstream.ops.random_ops": """
+        random_normal random_uniform truncated_normal random_shuffle random_crop multinomial random_gamma random_poisson
+        random.normal=random_normal random.uniform=random_uniform random.truncated_normal=truncated_normal
+        random.shuffle=random_shuffle random.multinomial=multinomial random.categorical=categorical random.gamma=random_gamma
+        random.poisson=random_poisson random.stateless_uniform=stateless_random_uniform
+        random.stateless_normal=stateless_random_normal random.stateless_truncated_normal=stateless_truncated_normal
+        random.stateless_random_uniform=stateless_random_uniform random.stateless_random_normal=stateless_random_normal
+        contrib.stateless.stateless_random_uniform=stateless_random_uniform
+        contrib.stateless.stateless_random_normal=stateless_random_normal image.random_crop=random_crop""",
+}
