@@ -114,3 +114,4 @@ EXPORTS = {
         contrib.stateless.stateless_random_uniform=stateless_random_uniform
         contrib.stateless.stateless_random_normal=stateless_random_normal image.random_crop=random_crop""",
 }
+EXPORTS["millstream.ops.logging_ops"] = "Print print=print_v2"

@@ -11,7 +11,8 @@ def get_seed(op_seed):
     graph = scopes.get_default_graph()
     if graph.seed is not None:
         if op_seed is None:
-            op_seed = graph._last_id
+            op_seed = graph.__dict__.get("_ops_without_seed", 0)  # the n-th such op of the graph, as TensorFlow 2.x counts
+            graph._ops_without_seed = op_seed + 1
         seeds = graph.seed % _MAX_INT32, op_seed % _MAX_INT32
     elif op_seed is not None:
         seeds = DEFAULT_GRAPH_SEED, op_seed % _MAX_INT32

@@ -101,7 +101,7 @@ def stack(values, axis=0, name="stack"):
             return ops.convert_to_tensor(values, name=name)
         except (TypeError, ValueError):
             pass
-    first = ops.convert_to_tensor(values[0], name="value_0" if name else None) if values else None
+    first = ops.convert_to_tensor(values[0], name=name) if values else None
     if first is not None and first.shape.rank is not None:
         expanded = first.shape.rank + 1
         if not -expanded <= axis < expanded:
@@ -214,10 +214,11 @@ def _static_shape(shape):  # pylint: disable=redefined-outer-name
 
 def _filled(shape, value, dtype, name):  # pylint: disable=redefined-outer-name
     known = _static_shape(shape)
-    if known is not None and int(np.prod(known)) < _SMALL:
+    scalar = isinstance(shape, (numbers.Integral, Dimension))
+    if known is not None and not scalar and int(np.prod(known)) < _SMALL:
         return constant_op.constant(value, dtype, shape=known, name=name)
     if known is not None:
-        shape = constant_op.constant(known, dtypes.int32 if all(d < 2**31 for d in known) else dtypes.int64, shape=[len(known)])
+        shape = ops.convert_to_tensor(TensorShape(known))
     elif not isinstance(shape, ops.Tensor):
         shape = ops.convert_to_tensor(shape, name="shape")
     if shape.shape.rank == 0:
@@ -260,7 +261,12 @@ def ones_like(tensor, dtype=None, name=None, optimize=True):
 
 
 def shape_of(tensor, optimize=True):
-    return shape(tensor, optimize=optimize)
+    """The shape as functions of this library use it: a constant if it is known."""
+    known = tensor.shape
+    if not optimize or not known.is_fully_defined():
+        return shape(tensor, optimize=False)
+    with ops.name_scope("Shape"):
+        return ops.convert_to_tensor(known)
 
 
 def fill(dims, value, name=None):

@@ -172,12 +172,12 @@ def ensure_shape(x, shape, name=None):
 def verify_tensor_all_finite(t=None, msg=None, name=None, x=None, message=None):
     from millstream.ops.arguments import renamed
     x, message = renamed("x", x, "t", t), renamed("message", message, "msg", msg)
-    with ops.name_scope(name, "VerifyFinite", [x]) as name:
+    with ops.name_scope(name, "VerifyFinite", [x]):
         x = ops.convert_to_tensor(x, name="x")
         with ops.colocate_with(x):
             checked = gen_ops.check_numerics(x, message=message)
-            with ops.control_dependencies([checked]):
-                return gen_ops.identity(x, name=name)
+            from millstream.ops.control_flow_ops import with_dependencies
+            return with_dependencies([checked], x)
 
 
 def add_check_numerics_ops():

@@ -2,7 +2,7 @@
 """tf.clip_by_value, tf.clip_by_norm, tf.clip_by_global_norm."""
 from millstream import gen_ops
 from millstream.framework import constant_op, ops
-from millstream.ops import math_ops, reduce_ops
+from millstream.ops import array_ops, math_ops, reduce_ops
 
 
 def clip_by_value(t, clip_value_min, clip_value_max, name=None):
@@ -19,26 +19,20 @@ def clip_by_norm(t, clip_norm, axes=None, name=None):
         values = ops.convert_to_tensor(t.values if isinstance(t, ops.IndexedSlices) else t, name="t")
         l2sum = reduce_ops.reduce_sum(values * values, axes, keepdims=True)
         positive = l2sum > 0
-        safe = gen_ops.select(positive, l2sum, _ones_like(l2sum))
+        safe = gen_ops.select(positive, l2sum, array_ops.ones_like(l2sum))
         norm = gen_ops.select(positive, gen_ops.sqrt(safe), l2sum)
         scaled = values * clip_norm
         clipped = gen_ops.identity(scaled / gen_ops.maximum(norm, clip_norm), name=name)
         return ops.IndexedSlices(clipped, t.indices, t.dense_shape) if isinstance(t, ops.IndexedSlices) else clipped
 
 
-def _ones_like(x):
-    from millstream.ops import array_ops
-    return array_ops.ones_like(x)
-
-
 def clip_by_average_norm(t, clip_norm, name=None):
     with ops.name_scope(name, "clip_by_average_norm", [t, clip_norm]) as name:
-        from millstream.ops import array_ops
         t = ops.convert_to_tensor(t, name="t")
         count = math_ops.cast(array_ops.size(t), "float32")
-        inverse = gen_ops.rsqrt(reduce_ops.reduce_sum(t * t))
-        limit = constant_op.constant(1.0) / clip_norm
-        return gen_ops.identity(t * clip_norm * gen_ops.minimum(inverse * count, limit), name=name)
+        inverse = gen_ops.rsqrt(reduce_ops.reduce_sum(t * t, math_ops.range(array_ops.rank(t))))
+        return gen_ops.identity(t * clip_norm * gen_ops.minimum(inverse * count, constant_op.constant(1.0) / clip_norm),
+                                name=name)
 
 
 def _check_list(t_list, what):
@@ -57,7 +51,7 @@ def global_norm(t_list, name=None):
             if v is not None:
                 with ops.colocate_with(v):
                     halves.append(gen_ops.l2_loss(v))
-        half = reduce_ops.reduce_sum(gen_ops.pack(halves) if len(halves) != 1 else gen_ops.pack(halves))
+        half = reduce_ops.reduce_sum(array_ops.stack(halves))
         return gen_ops.sqrt(half * constant_op.constant(2.0, dtype=half.dtype.base_dtype), name="global_norm")
 
 
@@ -66,8 +60,7 @@ def clip_by_global_norm(t_list, clip_norm, use_norm=None, name=None):
     if use_norm is None:
         use_norm = global_norm(t_list, name)
     with ops.name_scope(name, "clip_by_global_norm", [t for t in t_list if t is not None] + [clip_norm]) as name:
-        one = constant_op.constant(1.0, dtype=use_norm.dtype.base_dtype)
-        scale = clip_norm * gen_ops.minimum(1.0 / use_norm, one / clip_norm)
+        scale = clip_norm * gen_ops.minimum(1.0 / use_norm, constant_op.constant(1.0, dtype=use_norm.dtype.base_dtype) / clip_norm)
         # A norm that is not finite makes everything NaN.
         scale = scale + (use_norm - use_norm)
         clipped = []

@@ -101,7 +101,7 @@ def boolean_mask(tensor, mask, name="boolean_mask", axis=None):
         if count is None:
             raise ValueError("Number of mask dimensions must be specified, even if some dimensions are None.  E.g. "
                              "shape=[None] is ok, but shape=None is not.")
-        axis = 0 if axis is None else int(tensor_util.constant_value(ops.convert_to_tensor(axis)))
+        axis = 0 if axis is None else int(tensor_util.constant_value(axis))
         if tensor.shape.rank is not None:
             tensor.shape[axis:axis + count].assert_is_compatible_with(mask.shape)
         leading = gen_ops.prod(array_ops.shape(tensor)[axis:axis + count], [0])
@@ -120,20 +120,15 @@ def sparse_mask(a, mask_indices, name=None):
 
 def one_hot(indices, depth, on_value=None, off_value=None, axis=None, dtype=None, name=None):
     with ops.name_scope(name, "one_hot", [indices, depth, on_value, off_value, axis, dtype]) as name:
-        def base(v):
-            return None if v is None else ops.convert_to_tensor(v).dtype.base_dtype if ops.is_dense_tensor_like(v) else None
-        on_dtype, off_dtype = base(on_value), base(off_value)
-        if dtype is None:
-            dtype = on_dtype or off_dtype
-            if dtype is None:
-                given = [v for v in (on_value, off_value) if v is not None]
-                dtype = dtypes.float32 if not given else ops.convert_to_tensor(given[0]).dtype.base_dtype
-        dtype = dtypes.as_dtype(dtype)
-        for what, value, own in (("on_value", on_value, on_dtype), ("off_value", off_value, off_dtype)):
-            if own is not None and own != dtype.base_dtype:
-                raise TypeError(f"dtype {own} of {what} does not match dtype parameter {dtype}")
-        on_value = ops.convert_to_tensor(1 if on_value is None else on_value, dtype, name="on_value")
-        off_value = ops.convert_to_tensor(0 if off_value is None else off_value, dtype, name="off_value")
+        on_value = None if on_value is None else ops.convert_to_tensor(on_value, preferred_dtype=dtype)
+        off_value = None if off_value is None else ops.convert_to_tensor(off_value, preferred_dtype=dtype)
+        given = [v.dtype.base_dtype for v in (on_value, off_value) if v is not None]
+        dtype = dtypes.as_dtype(dtype if dtype is not None else given[0] if given else dtypes.float32)
+        for what, value in (("on_value", on_value), ("off_value", off_value)):
+            if value is not None and value.dtype.base_dtype != dtype.base_dtype:
+                raise TypeError(f"dtype {value.dtype.base_dtype} of {what} does not match dtype parameter {dtype}")
+        on_value = ops.convert_to_tensor(1, dtype, name="on_value") if on_value is None else on_value
+        off_value = ops.convert_to_tensor(0, dtype, name="off_value") if off_value is None else off_value
         return gen_ops.one_hot(indices, depth, on_value, off_value, axis=-1 if axis is None else axis, name=name)
 
 
@@ -148,9 +143,9 @@ def sequence_mask(lengths, maxlen=None, dtype=dtypes.bool, name=None):
             maxlen = ops.convert_to_tensor(maxlen)
         if maxlen.shape.rank not in (None, 0):
             raise ValueError("Argument `maxlen` must be scalar for sequence_mask")
-        row = math_ops.range(constant_op.constant(0, maxlen.dtype.base_dtype), maxlen,
-                             constant_op.constant(1, maxlen.dtype.base_dtype))
-        matrix = math_ops.cast(array_ops.expand_dims(lengths, -1), maxlen.dtype.base_dtype)
+        row = gen_ops.range(constant_op.constant(0, maxlen.dtype.base_dtype), maxlen,
+                            constant_op.constant(1, maxlen.dtype.base_dtype))
+        matrix = gen_ops.cast(array_ops.expand_dims(lengths, -1), DstT=maxlen.dtype.base_dtype)
         result = gen_ops.less(row, matrix)
         return result if dtypes.as_dtype(dtype) == dtypes.bool else math_ops.cast(result, dtype)
 

@@ -3,13 +3,13 @@
 import numpy as np
 
 from millstream import gen_ops
-from millstream.framework import dtypes, operators, ops, sparse_tensor
+from millstream.framework import constant_op, dtypes, operators, ops, sparse_tensor
 from millstream.ops.arguments import is_sparse_like
 
 
 def _pair(x, y):
     x = ops.convert_to_tensor(x, name="x")
-    return x, ops.convert_to_tensor(y, dtype=x.dtype.base_dtype, name="y")
+    return x, y if ops.is_dense_tensor_like(y) else ops.convert_to_tensor(y, dtype=x.dtype.base_dtype, name="y")
 
 
 def add(x, y, name=None):
@@ -97,7 +97,7 @@ def pow(x, y, name=None):  # pylint: disable=redefined-builtin
         return gen_ops.pow(x, y, name=name)
 
 
-def _map_values(gen_name, scope):
+def _map_values(gen_name, scope, convert=False):
     """A function of one tensor that also takes the values of a SparseTensor."""
     def apply(x, name=None):
         if isinstance(x, sparse_tensor.SparseTensorValue):
@@ -105,13 +105,13 @@ def _map_values(gen_name, scope):
         if isinstance(x, sparse_tensor.SparseTensor):
             with ops.name_scope(name, scope, [x]) as name:
                 return x.with_values(getattr(gen_ops, gen_name)(x.values, name=name))
-        return getattr(gen_ops, gen_name)(x, name=name)
+        return getattr(gen_ops, gen_name)(ops.convert_to_tensor(x) if convert else x, name=name)
     apply.__name__ = scope.lower()
     return apply
 
 
 negative = _map_values("neg", "Neg")
-sign = _map_values("sign", "Sign")
+sign = _map_values("sign", "Sign", convert=True)
 square = _map_values("square", "Square")
 sqrt = _map_values("sqrt", "Sqrt")
 erf = _map_values("erf", "Erf")
@@ -172,14 +172,14 @@ def saturate_cast(value, dtype, name=None):
     with ops.name_scope(name, "saturate_cast", [value]) as name:
         value = ops.convert_to_tensor(value, name="value")
         dtype = dtypes.as_dtype(dtype).base_dtype
-        if value.dtype.min < dtype.min:
-            value = gen_ops.maximum(value, ops.convert_to_tensor(dtype.min, dtype=value.dtype.base_dtype, name="min"))
-        if value.dtype.max > dtype.max:
-            limit = dtype.max
-            if value.dtype.is_floating and not dtype.is_floating:  # the largest float that is not above the limit
-                limit = np.array(limit, value.dtype.as_numpy_dtype)
-                limit = limit if int(limit) <= dtype.max else np.nextafter(limit, np.array(0, limit.dtype))
-            value = gen_ops.minimum(value, ops.convert_to_tensor(limit, dtype=value.dtype.base_dtype, name="max"))
+        low, high = max(value.dtype.min, dtype.min), min(value.dtype.max, dtype.max)
+        if low > value.dtype.min or high < value.dtype.max:
+            kind = value.dtype.as_numpy_dtype
+            limits = [np.array(v, kind) for v in (low, high)]
+            if value.dtype.is_floating and dtype.is_integer:  # the nearest floats that are inside of the range
+                limits = [v if low <= int(v) <= high else np.nextafter(v, kind(0)) for v in limits]
+            low, high = (constant_op.constant(v) for v in limits)
+            value = gen_ops.clip_by_value(value, low, high, name="clamp")
         return cast(value, dtype, name=name)
 
 
@@ -199,8 +199,8 @@ to_complex128 = _caster(dtypes.complex128, "ToComplex128")
 
 
 def complex(real, imag, name=None):  # pylint: disable=redefined-builtin,redefined-outer-name
+    real, imag = ops.convert_to_tensor(real, name="real"), ops.convert_to_tensor(imag, name="imag")
     with ops.name_scope(name, "Complex", [real, imag]) as name:
-        real, imag = ops.convert_to_tensor(real, name="real"), ops.convert_to_tensor(imag, name="imag")
         types = real.dtype.base_dtype, imag.dtype.base_dtype
         out = {(dtypes.float64,) * 2: dtypes.complex128, (dtypes.float32,) * 2: dtypes.complex64}.get(types)
         if out is None:
@@ -268,7 +268,7 @@ def accumulate_n(inputs, shape=None, tensor_dtype=None, name=None):
         shape = shape.merge_with(x.shape)
     if len(inputs) == 1:
         return gen_ops.identity(inputs[0], name=name) if name else inputs[0]
-    return gen_ops.accumulate_nv2(inputs, shape=shape, name=name)
+    return gen_ops.add_n(inputs, name=name)
 
 
 def range(start, limit=None, delta=1, dtype=None, name="range"):  # pylint: disable=redefined-builtin

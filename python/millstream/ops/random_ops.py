@@ -57,6 +57,10 @@ def random_uniform(shape, minval=0, maxval=None, dtype=dtypes.float32, seed=None
             minval = ops.convert_to_tensor(minval, dtype=dtype, name="min")
             maxval = ops.convert_to_tensor(maxval, dtype=dtype, name="max")
             return gen_ops.random_uniform_int(shape, minval, maxval, **_seeds(seed), name=name)
+        unit = not ops.is_dense_tensor_like(minval) and not ops.is_dense_tensor_like(maxval) and (
+            np.ndim(minval) == 0 and np.ndim(maxval) == 0 and minval == 0 and maxval == 1)
+        if unit:
+            return gen_ops.random_uniform(shape, dtype=dtype, **_seeds(seed))
         minval = ops.convert_to_tensor(minval, dtype=dtype, name="min")
         maxval = ops.convert_to_tensor(maxval, dtype=dtype, name="max")
         values = gen_ops.random_uniform(shape, dtype=dtype, **_seeds(seed))

@@ -13,21 +13,18 @@ def reduction_dims(x, axis):
         return axis
     if isinstance(x, sparse_tensor.SparseTensor):
         rank = x.dense_shape.shape[0].value
-        tensor = x.dense_shape
     else:
-        rank, tensor = x.shape.rank, x
+        rank = x.shape.rank if isinstance(x, ops.Tensor) else None
     if rank is not None:
         return constant_op.constant(np.arange(rank, dtype=np.int32))
-    from millstream.ops.math_ops import range as range_
-    return range_(0, gen_ops.rank(tensor, name="Rank"))
+    from millstream.ops import array_ops, math_ops
+    return math_ops.range(0, array_ops.rank(x))
 
 
 def _reduction(gen_name):
     def reduce(input_tensor, axis=None, keepdims=None, name=None, reduction_indices=None, keep_dims=None):
         axis = renamed("axis", axis, "reduction_indices", reduction_indices)
         keepdims = bool(renamed("keepdims", keepdims, "keep_dims", keep_dims))
-        input_tensor = ops.convert_to_tensor(input_tensor, name="input_tensor", dtype=dtypes.bool if gen_name in (
-            "all", "any") else None) if not isinstance(input_tensor, ops.Tensor) else input_tensor
         return getattr(gen_ops, gen_name)(input_tensor, reduction_dims(input_tensor, axis), keep_dims=keepdims, name=name)
     reduce.__name__ = reduce.__qualname__ = "reduce_" + gen_name
     return reduce
@@ -54,6 +51,7 @@ def reduce_variance(input_tensor, axis=None, keepdims=False, name=None):
 
 def reduce_std(input_tensor, axis=None, keepdims=False, name=None):
     with ops.name_scope(name or "reduce_std"):
+        input_tensor = ops.convert_to_tensor(input_tensor)
         return gen_ops.sqrt(reduce_variance(input_tensor, axis=axis, keepdims=keepdims))
 
 
@@ -61,10 +59,9 @@ def reduce_logsumexp(input_tensor, axis=None, keepdims=None, name=None, reductio
     axis = renamed("axis", axis, "reduction_indices", reduction_indices)
     keepdims = bool(renamed("keepdims", keepdims, "keep_dims", keep_dims))
     with ops.name_scope(name, "ReduceLogSumExp", [input_tensor]) as name:
-        input_tensor = ops.convert_to_tensor(input_tensor)
         raw_max = reduce_max(input_tensor, axis=axis, keepdims=True)
-        finite_max = gen_ops.stop_gradient(gen_ops.select(gen_ops.is_finite(raw_max), raw_max, gen_ops.zeros_like(raw_max)))
-        result = gen_ops.log(reduce_sum(gen_ops.exp(input_tensor - finite_max), axis=axis, keepdims=keepdims))
+        finite_max = gen_ops.stop_gradient(gen_ops.select_v2(gen_ops.is_finite(raw_max), raw_max, 0))
+        result = gen_ops.log(reduce_sum(gen_ops.exp(gen_ops.sub(input_tensor, finite_max)), axis=axis, keepdims=keepdims))
         if not keepdims:
             finite_max = gen_ops.reshape(finite_max, gen_ops.shape(result))
         return gen_ops.add_v2(result, finite_max, name=name)
@@ -78,7 +75,8 @@ def count_nonzero(input_tensor=None, axis=None, keepdims=None, dtype=dtypes.int6
     with ops.name_scope(name, "count_nonzero", [input_tensor]):
         from millstream.ops.math_ops import cast
         input_tensor = ops.convert_to_tensor(input_tensor, name="input")
-        zero = "" if input_tensor.dtype.base_dtype == dtypes.string else np.zeros((), input_tensor.dtype.as_numpy_dtype)
+        from millstream.ops import array_ops
+        zero = array_ops.zeros([], dtype=input_tensor.dtype.base_dtype)
         counts = reduce_sum(cast(gen_ops.not_equal(input_tensor, zero), dtypes.int64), axis=axis, keepdims=keepdims)
         return cast(counts, dtype)
 
