@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Results and node names against those of TensorFlow, which goldens/*.json hold."""
+"""Results and node names against those of TensorFlow, which op_cases/*.json hold."""
 import os
 import sys
 
@@ -8,7 +8,7 @@ import pytest
 
 import millstream as tf
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "goldens"))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "op_cases"))
 import running  # noqa: E402
 
 _MODULES = sorted(f[:-5] for f in os.listdir(running.HERE) if f.startswith("cases_") and f.endswith(".json"))
