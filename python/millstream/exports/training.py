@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+EXPORTS = {
+    "millstream.training.optimizer": "train.Optimizer",
+    "millstream.training.gradient_descent": "train.GradientDescentOptimizer train.ProximalGradientDescentOptimizer",
+    "millstream.training.momentum": "train.MomentumOptimizer",
+    "millstream.training.adagrad": "train.AdagradOptimizer train.AdagradDAOptimizer train.ProximalAdagradOptimizer",
+    "millstream.training.adadelta": "train.AdadeltaOptimizer",
+    "millstream.training.rmsprop": "train.RMSPropOptimizer",
+    "millstream.training.adam": "train.AdamOptimizer",
+    "millstream.training.ftrl": "train.FtrlOptimizer",
+    "millstream.training.delay_compensated_gradient_descent": """
+        train.DelayCompensatedGradientDescentOptimizer contrib.opt.DelayCompensatedGradientDescentOptimizer""",
+    "millstream.training.sync_replicas_optimizer": """
+        train.SyncReplicasOptimizer train.SyncReplicasOptimizerV2=SyncReplicasOptimizer""",
+    "millstream.training.moving_averages": "train.ExponentialMovingAverage",
+    "millstream.training.learning_rate_decay": """
+        train.exponential_decay train.natural_exp_decay train.inverse_time_decay train.piecewise_constant
+        train.piecewise_constant_decay train.polynomial_decay train.cosine_decay train.cosine_decay_restarts
+        train.linear_cosine_decay train.noisy_linear_cosine_decay train.linear_warmup""",
+    "millstream.training.device_setter": """
+        train.replica_device_setter contrib.training.GreedyLoadBalancingStrategy contrib.training.byte_size_load_fn
+        contrib.training.RandomStrategy train.GreedyLoadBalancingStrategy train.byte_size_load_fn""",
+    "millstream.training.coordinator": "train.Coordinator train.LooperThread",
+    "millstream.training.queue_runner_impl": """
+        train.QueueRunner train.add_queue_runner train.start_queue_runners train.queue_runner.QueueRunner
+        train.queue_runner.add_queue_runner train.queue_runner.start_queue_runners""",
+    "millstream.ops.data_flow_ops": """
+        QueueBase FIFOQueue RandomShuffleQueue PaddingFIFOQueue PriorityQueue queue.QueueBase queue.FIFOQueue
+        queue.RandomShuffleQueue queue.PaddingFIFOQueue queue.PriorityQueue""",
+    "millstream.ops.accumulators": "ConditionalAccumulatorBase ConditionalAccumulator SparseConditionalAccumulator",
+    "millstream.training.session_run_hook": """
+        train.SessionRunHook train.SessionRunArgs train.SessionRunContext train.SessionRunValues""",
+}

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0
+from millstream.training.kernel_optimizer import KernelOptimizer
+
+
+class MomentumOptimizer(KernelOptimizer):
+    """accum = momentum * accum + gradient; var -= learning_rate * accum (or Nesterov's form)."""
+
+    _kernel = "momentum"
+    _before = ("_learning_rate_tensor",)
+    _after = ("_momentum_tensor",)
+
+    def __init__(self, learning_rate, momentum, use_locking=False, name="Momentum", use_nesterov=False):
+        super().__init__(use_locking, name)
+        self._learning_rate, self._momentum, self._use_nesterov = learning_rate, momentum, use_nesterov
+
+    def _create_slots(self, var_list):
+        for v in var_list:
+            self._zeros_slot(v, "momentum", self._name)
+
+    def _prepare(self):
+        self._tensor("_learning_rate_tensor", self._learning_rate, "learning_rate")
+        self._tensor("_momentum_tensor", self._momentum, "momentum")
+
+    def _slots_of(self, var):
+        return [self.get_slot(var, "momentum")]
+
+    def _options(self):
+        return {"use_nesterov": self._use_nesterov}

@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0
+"""SyncReplicasOptimizer: one update from the mean of any N gradients; stale ones are dropped."""
+from millstream import gen_ops
+from millstream.framework import dtypes, ops
+from millstream.ops import accumulators, control_flow_group, data_flow_ops, state_ops, variable_collections, variables
+from millstream.training import optimizer, queue_runner_impl, session_run_hook
+
+
+class SyncReplicasOptimizer(optimizer.Optimizer):
+    """Wraps an optimizer. Workers push gradients to accumulators, marked with the step that they were computed at; the chief
+    takes the mean of `replicas_to_aggregate` of them, applies it and hands out a token for the next step to each replica.
+    With more replicas than are aggregated, the slowest are backups whose gradients are dropped."""
+
+    def __init__(self, opt, replicas_to_aggregate, total_num_replicas=None, variable_averages=None, variables_to_average=None,
+                 use_locking=False, name="sync_replicas", replica_id=None):
+        del replica_id  # old scripts give it; nothing depends on it
+        if total_num_replicas is None:
+            total_num_replicas = replicas_to_aggregate
+        super().__init__(use_locking, name)
+        if variable_averages is not None and variables_to_average is None:
+            raise ValueError("Need to specify variables_to_average if variable_averages is given")
+        self._opt = opt
+        self._replicas_to_aggregate, self._total_num_replicas = replicas_to_aggregate, total_num_replicas
+        self._variable_averages, self._variables_to_average = variable_averages, variables_to_average
+        self._tokens_per_step = max(total_num_replicas, replicas_to_aggregate)
+        self._gradients_applied = False
+        self._global_step = None
+        self._sync_token_queue = None
+        self._chief_queue_runner = None
+        self._accumulator_list = []
+
+    def compute_gradients(self, *args, **kwargs):
+        return self._opt.compute_gradients(*args, **kwargs)
+
+    def get_slot(self, *args, **kwargs):
+        return self._opt.get_slot(*args, **kwargs)
+
+    def get_slot_names(self, *args, **kwargs):
+        return self._opt.get_slot_names(*args, **kwargs)
+
+    def variables(self):
+        return self._opt.variables()
+
+    def apply_gradients(self, grads_and_vars, global_step=None, name=None):
+        grads_and_vars = list(grads_and_vars)
+        if not grads_and_vars:
+            raise ValueError("Must supply at least one variable")
+        if global_step is None:
+            raise ValueError("Global step is required to check staleness")
+        self._global_step = global_step
+        anchor = gen_ops.no_op()
+        with ops.device(anchor.device):
+            self._local_step = variables.Variable(0, trainable=False, collections=[ops.GraphKeys.LOCAL_VARIABLES],
+                                                  dtype=global_step.dtype.base_dtype, name="sync_rep_local_step")
+        self.local_step_init_op = state_ops.assign(self._local_step, global_step)
+        chief_init_ops = [self.local_step_init_op]
+        self.ready_for_local_init_op = variable_collections.report_uninitialized_variables(
+            variable_collections.global_variables())
+        with ops.name_scope(None, self._name):
+            pushes, means = self._accumulate(grads_and_vars)
+            with ops.device(global_step.device), ops.name_scope(""):
+                update_op = self._opt.apply_gradients(list(zip(means, [v for _, v in grads_and_vars])), global_step)
+            train_op = self._tokens(global_step, pushes, update_op)
+            for accumulator, device in self._accumulator_list:
+                with ops.device(device):
+                    chief_init_ops.append(accumulator.set_global_step(global_step, name="SetGlobalStep"))
+            self.chief_init_op = control_flow_group.group(*chief_init_ops)
+            self._gradients_applied = True
+            return train_op
+
+    def _accumulate(self, grads_and_vars):
+        """Accumulators beside the variables: ops that push into them, tensors that take the means."""
+        pushes, means = [], []
+        for grad, var in grads_and_vars:
+            if grad is None:
+                means.append(None)
+                continue
+            with ops.device(var.device):
+                if isinstance(grad, ops.Tensor):
+                    accumulator = accumulators.ConditionalAccumulator(grad.dtype, shape=var.get_shape(),
+                                                                      shared_name=var.name + "/grad_accum")
+                    pushes.append(accumulator.apply_grad(grad, local_step=self._local_step))
+                    means.append(accumulator.take_grad(self._replicas_to_aggregate))
+                elif isinstance(grad, ops.IndexedSlices):
+                    accumulator = accumulators.SparseConditionalAccumulator(grad.dtype, shape=(),
+                                                                            shared_name=var.name + "/grad_accum")
+                    pushes.append(accumulator.apply_indexed_slices_grad(grad, local_step=self._local_step))
+                    means.append(accumulator.take_indexed_slices_grad(self._replicas_to_aggregate))
+                else:
+                    raise ValueError("Unknown grad type!")
+                self._accumulator_list.append((accumulator, var.device))
+        return pushes, means
+
+    def _tokens(self, global_step, pushes, update_op):
+        """The workers' train op: push, then wait for a token, which is the next local step."""
+        with ops.device(global_step.device), ops.name_scope(""):
+            queue = data_flow_ops.FIFOQueue(-1, global_step.dtype.base_dtype, shapes=[[]], name="sync_token_q",
+                                            shared_name="sync_token_q")
+            self._sync_token_queue = queue
+            dummy_queue = data_flow_ops.FIFOQueue(1, dtypes.int32, shapes=[[]], name="dummy_queue", shared_name="dummy_queue")
+            with ops.control_dependencies(pushes):
+                token = queue.dequeue()
+            train_op = state_ops.assign(self._local_step, token)
+            with ops.control_dependencies([update_op]):
+                tokens = gen_ops.fill([self._tokens_per_step], global_step)
+                sync_op = queue.enqueue_many((tokens,))
+            if self._variable_averages is not None:
+                with ops.control_dependencies([sync_op]), ops.name_scope(""):
+                    sync_op = self._variable_averages.apply(self._variables_to_average)
+            self._chief_queue_runner = queue_runner_impl.QueueRunner(dummy_queue, [sync_op])
+        return train_op
+
+    def get_chief_queue_runner(self):
+        """What the chief runs to apply means and hand out tokens."""
+        if not self._gradients_applied:
+            raise ValueError("Should be called after apply_gradients().")
+        return self._chief_queue_runner
+
+    def get_init_tokens_op(self, num_tokens=-1):
+        """Fills the token queue for the first steps. The chief runs it once."""
+        if not self._gradients_applied:
+            raise ValueError("get_init_tokens_op() should be called after apply_gradients().")
+        needed = self._replicas_to_aggregate - self._total_num_replicas
+        if num_tokens == -1:
+            num_tokens = self._replicas_to_aggregate
+        elif num_tokens < needed:
+            raise ValueError(f"Too few tokens to finish the first step: {num_tokens} (given) vs {needed} (needed)")
+        if num_tokens <= 0:
+            return gen_ops.no_op(name="no_init_tokens")
+        with ops.device(self._global_step.device), ops.name_scope(""):
+            return self._sync_token_queue.enqueue_many((gen_ops.fill([num_tokens], self._global_step),))
+
+    def make_session_run_hook(self, is_chief, num_tokens=-1):
+        return _SyncReplicasOptimizerHook(self, is_chief, num_tokens)
+
+
+class _SyncReplicasOptimizerHook(session_run_hook.SessionRunHook):
+    """Initializes local steps and, on the chief, the tokens and the thread that applies means."""
+
+    def __init__(self, sync_optimizer, is_chief, num_tokens):
+        self._sync_optimizer, self._is_chief, self._num_tokens = sync_optimizer, is_chief, num_tokens
+
+    def begin(self):
+        opt = self._sync_optimizer
+        if not opt._gradients_applied:
+            raise ValueError("SyncReplicasOptimizer.apply_gradient should be called before using the hook.")
+        if self._is_chief:
+            self._local_init_op = opt.chief_init_op
+            self._q_runner = opt.get_chief_queue_runner()
+            self._init_tokens_op = opt.get_init_tokens_op(self._num_tokens)
+        else:
+            self._local_init_op, self._q_runner, self._init_tokens_op = opt.local_step_init_op, None, None
+        self._ready_for_local_init_op = opt.ready_for_local_init_op
+
+    def after_create_session(self, session, coord):
+        from millstream.training import session_manager
+        ready, message = session_manager._ready(self._ready_for_local_init_op, session,
+                                                "Model is not ready for SyncReplicasOptimizer local init.")
+        if not ready:
+            raise RuntimeError("Init operations did not make model ready for SyncReplicasOptimizer local_init. Init op: "
+                               f"{self._local_init_op.name}, error: {message}")
+        session.run(self._local_init_op)
+        if self._init_tokens_op is not None:
+            session.run(self._init_tokens_op)
+        if self._q_runner is not None:
+            self._q_runner.create_threads(session, coord=coord, daemon=True, start=True)
