@@ -34,10 +34,7 @@ class ResourceVariable(variables.Variable):
         handle_name = ops.name_from_scope_name(scope)
         with graph._attr_scope({"_class": ["loc:@" + handle_name]}):
             with ops.name_scope("Initializer"), ops.device(None):
-                if from_function:
-                    value = variables.initial_tensor(initial_value(), "initial_value", dtype)
-            if not from_function:
-                value = variables.initial_tensor(initial_value, "initial_value", dtype)
+                value = variables.initial_tensor(initial_value() if from_function else initial_value, "initial_value", dtype)
             if shape is None:
                 shape = value.shape if validate_shape else tensor_shape.TensorShape(None)
             self._shape = tensor_shape.TensorShape(shape)
