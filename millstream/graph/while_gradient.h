@@ -10,7 +10,8 @@
 
 namespace millstream {
 
-// A loop that is differentiated: gets a counter of its iterations, and pushes values onto stacks.
+// A loop that is differentiated: gets a counter of its iterations, and keeps values in lists. Lists are values with gradients
+// of their own, so that the gradient of a loop is a loop that can be differentiated in turn.
 class ForwardLoop : public LoopContext {
  public:
   ForwardLoop(const Scope& outside, const LoopFrame& loop, const ControlFlow& flow);
@@ -19,19 +20,22 @@ class ForwardLoop : public LoopContext {
   bool Inside(const Output& value) const override {
     return LoopContext::Inside(value) || (flow_.frame(value.node) == &loop_);
   }
-  // A stack (a handle outside) with one value for each iteration in which `value` exists; those `always` exist in all.
-  Output Push(const Scope& inside, Output value, bool always);
+  // A list (outside) with one element for each iteration in which `value` exists. `home` is the node that it begins with:
+  // all nodes that a list passes are on one device.
+  struct Kept {
+    Output list;
+    Node* home = nullptr;
+  };
+  Kept Keep(Output value, const BranchGuards::Guard& guard);
 
  private:
   const LoopFrame& loop_;
   const ControlFlow& flow_;
-  Node* counter_add_ = nullptr;
-  Node* counter_next_ = nullptr;
-  Node* sync_ = nullptr;
+  Scope start_;  // outside, where the loop is entered
 };
 
 // The loop that computes the gradient: one iteration for each of the other, in reverse. Values of the other loop are
-// popped from stacks when nodes want them.
+// popped from lists when nodes want them.
 class BackwardLoop : public LoopContext {
  public:
   // `forward_scope` adds to the body of `forward`.
@@ -61,8 +65,6 @@ class BackwardLoop : public LoopContext {
   BranchGuards* const guards_;
   NewVariable counter_;
   Node* loop_cond_ = nullptr;
-  Node* counter_next_ = nullptr;
-  Node* sync_ = nullptr;
   std::vector<NewVariable> variables_;
 };
 

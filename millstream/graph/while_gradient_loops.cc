@@ -6,7 +6,7 @@
 namespace millstream {
 
 ForwardLoop::ForwardLoop(const Scope& outside, const LoopFrame& loop, const ControlFlow& flow)
-    : LoopContext(outside, loop.name, loop.parallel_iterations), loop_(loop), flow_(flow) {}
+    : LoopContext(outside, loop.name, loop.parallel_iterations), loop_(loop), flow_(flow), start_(outside) {}
 
 StatusOr<Output> ForwardLoop::AddCounter(BranchGuards& guards) {
   if (loop_.loop_cond == nullptr || loop_.variables.empty()) {
@@ -14,43 +14,89 @@ StatusOr<Output> ForwardLoop::AddCounter(BranchGuards& guards) {
   }
   // The counter must not start where the loop is on a branch that is not taken.
   Output entering = loop_.variables[0].enter->input(0);
-  Scope guarded = outside_;
   if (!guards.Of(entering).empty()) {
     if (IsSwitch(*entering.node)) entering = outside_.Op("Identity", {entering});
-    guarded = outside_.WithControlDependencies({entering.node});
+    start_ = outside_.WithControlDependencies({entering.node});
   }
-  NewVariable v = OpenVariable(guarded.WithOpName("f_count").Const<int32_t>(0), Shape());
+  NewVariable v = OpenVariable(start_.WithOpName("f_count").Const<int32_t>(0), Shape());
   AddSwitch(loop_.loop_cond, &v);
   RETURN_IF_ERROR(outside_.status());
-  counter_add_ = Raw("Add", {v.value(), EnterConstant(outside_.Const<int32_t>(1))});
+  Node* add = Raw("Add", {v.value(), EnterConstant(outside_.Const<int32_t>(1))});
   RETURN_IF_ERROR(outside_.status());
-  Added(counter_add_);
-  pivot_ = counter_add_;
-  counter_next_ = CloseVariable(v, Output(counter_add_));
+  Added(add);
+  pivot_ = add;
+  CloseVariable(v, Output(add));
   const Output count = ExitOf(v);
   RETURN_IF_ERROR(outside_.status());
   return count;
 }
 
-Output ForwardLoop::Push(const Scope& inside, Output value, bool always) {
-  const Output stack = outside_.Op("StackV2", {outside_.Const<int32_t>(-1)}, {{"elem_type", value.dtype()}});
-  Node* push = inside.WithControlDependencies({counter_add_}).Add("StackPushV2", {stack, value});
-  if (push == nullptr) return Output();
-  Graph& graph = *outside_.graph();
-  if (always) {
-    graph.AddControlInput(counter_next_, push);
-    return stack;
+namespace {
+
+// A list on its way through the branches that decide whether it changes: Switches down, Merges back.
+class GuardedList {
+ public:
+  GuardedList(LoopContext* loop, Node* home, Output list) : loop_(*loop), home_(*home), list_(list) {}
+  const Output& list() const { return list_; }
+  void Take(Output pred, int side) {
+    Node* branch = Add("Switch", {list_, pred});
+    other_.push_back(branch == nullptr ? Output() : Output(branch, 1 - side));
+    list_ = branch == nullptr ? Output() : Output(branch, side);
   }
-  // A push that may not happen must not keep the counter from going on.
-  if (sync_ == nullptr) {
-    sync_ = outside_.WithContext(nullptr).WithControlDependencies({push}).Add("ControlTrigger", {});
-    if (sync_ == nullptr) return Output();
-    Added(sync_);
-    graph.AddControlInput(counter_next_, sync_);
-  } else {
-    graph.AddControlInput(sync_, push);
+  // With what the list has become where it changes.
+  Output Join(Output changed) {
+    for (auto other = other_.rbegin(); other != other_.rend() && changed; ++other) {
+      Node* merge = Add("Merge", {changed, *other});
+      changed = merge == nullptr ? Output() : Output(merge, 0);
+    }
+    return changed;
   }
-  return stack;
+  Node* Add(absl::string_view type, std::vector<Output> inputs, Attrs attrs = {}) {
+    Node* node = loop_.Raw(type, std::move(inputs), attrs);
+    if (node != nullptr) {
+      loop_.Added(node);
+      Stay(node);
+    }
+    return node;
+  }
+  void Stay(Node* node) {
+    if (node == nullptr) return;
+    node->attrs().Set("_class", AttrValue::Strings{absl::StrCat("loc:@", home_.name())});
+    node->set_device(home_.device());
+  }
+  void Stay(const NewVariable& v) {
+    for (Node* node : {v.enter, v.merge, v.branch}) Stay(node);
+  }
+
+ private:
+  LoopContext& loop_;
+  const Node& home_;
+  Output list_;
+  std::vector<Output> other_;
+};
+
+}  // namespace
+
+ForwardLoop::Kept ForwardLoop::Keep(Output value, const BranchGuards::Guard& guard) {
+  const Output none = start_.Const<int32_t>(-1);
+  Node* home = start_.Add("EmptyTensorList", {none, none}, {{"element_dtype", value.dtype()}});
+  if (home == nullptr) return {};
+  NewVariable v = OpenVariable(Output(home), Shape());
+  if (!outside_.ok()) return {};
+  AddSwitch(loop_.loop_cond, &v);
+  GuardedList way(this, home, v.value());
+  way.Stay(v);
+  for (const auto& [pred, side] : guard) way.Take(pred, side);
+  if (!outside_.ok()) return {};
+  Node* push = way.Add("TensorListPushBack", {way.list(), value});
+  if (push == nullptr) return {};
+  const Output next = way.Join(Output(push));
+  if (!outside_.ok()) return {};
+  way.Stay(CloseVariable(v, next));
+  const Output list = ExitOf(v);
+  if (!list) return {};
+  way.Stay(list.node);
+  return {list, home};
 }
 
 BackwardLoop::BackwardLoop(const Scope& outside, std::string frame_name, const LoopFrame& loop, ForwardLoop* forward,
@@ -74,7 +120,7 @@ Status BackwardLoop::Open(Output count, const std::vector<Output>& initial, cons
   Node* less = Raw("Sub", {counter_.value(), EnterConstant(outside_.Const<int32_t>(1))});
   RETURN_IF_ERROR(outside_.status());
   for (Node* node : {more, loop_cond_, pivot_, less}) Added(node);
-  counter_next_ = CloseVariable(counter_, Output(less));
+  CloseVariable(counter_, Output(less));
   return outside_.status();
 }
 
@@ -123,27 +169,23 @@ Output BackwardLoop::FromForward(Output value) {
 
 Output BackwardLoop::Pop(Output value) {
   const BranchGuards::Guard guard = guards_->Of(value);
-  Output handle = EnterConstant(forward_->Push(forward_scope_, value, guard.empty()));
-  for (const auto& [pred, side] : guard) {
-    if (!handle) return Output();
-    Node* branch = Raw("Switch", {handle, Import(pred)});
-    if (branch == nullptr) return Output();
-    Added(branch);
-    handle = Output(branch, side);
-  }
-  const Scope raw = outside_.WithContext(nullptr);
-  Node* pop = raw.WithControlDependencies({pivot_}).Add("StackPopV2", {handle}, {{"elem_type", value.dtype()}});
+  const ForwardLoop::Kept kept = forward_->Keep(value, guard);
+  if (!kept.list) return Output();
+  NewVariable v = OpenVariable(kept.list, Shape());
+  if (!outside_.ok()) return Output();
+  AddSwitch(loop_cond_, &v);
+  GuardedList way(this, kept.home, v.value());
+  way.Stay(v);
+  for (const auto& [pred, side] : guard) way.Take(Import(pred), side);
+  if (!outside_.ok()) return Output();
+  Node* pop = way.Add("TensorListPopBack", {way.list(), EnterConstant(outside_.Const<int32_t>(-1))},
+                      {{"element_dtype", value.dtype()}});
   if (pop == nullptr) return Output();
-  Added(pop);
-  outside_.shapes().SetShape(Output(pop), outside_.ShapeOf(value));
-  Graph& graph = *outside_.graph();
-  if (sync_ != nullptr) {
-    graph.AddControlInput(sync_, pop);
-  } else if ((sync_ = raw.WithControlDependencies({pop}).Add("ControlTrigger", {})) != nullptr) {
-    Added(sync_);
-    graph.AddControlInput(counter_next_, sync_);
-  }
-  return Output(pop);
+  outside_.shapes().SetShape(Output(pop, 1), outside_.ShapeOf(value));
+  const Output rest = way.Join(Output(pop, 0));
+  if (!outside_.ok()) return Output();
+  way.Stay(CloseVariable(v, rest));
+  return Output(pop, 1);
 }
 
 const Scope* BackwardLoop::Elsewhere(absl::string_view type, const std::vector<Output>& inputs) {

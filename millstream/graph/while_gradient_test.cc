@@ -140,14 +140,54 @@ TEST(WhileGradientTest, VariablesReadInTheBody) {
   EXPECT_DOUBLE_EQ((*values)[1].flat<double>()[1], 270);
 }
 
-TEST(WhileGradientTest, SecondOrderIsRefused) {
+// The gradient of the sum of a gradient, checked as that of any function.
+void CheckSecondOrder(const Scope& s, Output y, Output x, const Tensor& at) {
+  std::vector<Grad> grads;
+  const Status status = AddSymbolicGradients(s, {y}, {x}, {}, &grads);
+  ASSERT_TRUE(status.ok()) << status;
+  CheckGradients(s, DenseGrad(s, grads[0]), {{x, at}});
+}
+
+TEST(WhileGradientTest, SecondOrder) {
+  Scope s = Scope::Root();
+  Output x = Input(s, {2});
+  Outputs r = Repeat(s, 3, {x}, [&](const Scope& in, const Outputs& v) {
+    return Outputs{in.Op("AddV2", {in.Op("Tanh", {v[0]}), in.Op("Mul", {v[0], x})})};
+  });
+  CheckSecondOrder(s, r[0], x, Doubles({2}, 0.7));
+}
+
+TEST(WhileGradientTest, SecondOrderThroughBranches) {
+  Scope s = Scope::Root();
+  Output x = Input(s, {2});
+  Outputs r = Repeat(s, 4, {x}, [&](const Scope& in, const Outputs& v) {
+    const Output large = in.Op("Greater", {in.Op("Sum", {v[0], in.Constant({0})}), in.Const(1.2)});
+    return Cond(
+        in, large, [&](const Scope& b) { return Outputs{b.Op("Mul", {b.Op("Sin", {v[0]}), v[0]})}; },
+        [&](const Scope& b) { return Outputs{b.Op("Exp", {v[0]})}; });
+  });
+  CheckSecondOrder(s, r[0], x, Doubles({2}, 0.3));
+}
+
+TEST(WhileGradientTest, SecondOrderThroughNestedLoops) {
+  Scope s = Scope::Root();
+  Output x = Input(s, {2});
+  Outputs r = Repeat(s, 2, {x}, [&](const Scope& outer, const Outputs& v) {
+    Outputs inner = Repeat(outer, 2, {v[0]}, [&](const Scope& in, const Outputs& u) {
+      return Outputs{in.Op("Tanh", {in.Op("Mul", {u[0], v[0]})})};
+    });
+    return Outputs{outer.Op("AddV2", {inner[0], outer.Op("Square", {v[0]})})};
+  });
+  CheckSecondOrder(s, r[0], x, Doubles({2}, 0.6));
+}
+
+TEST(WhileGradientTest, ThirdOrder) {
   Scope s = Scope::Root();
   Output x = Input(s, {2});
   Outputs r = Repeat(s, 3, {x}, [](const Scope& in, const Outputs& v) { return Outputs{in.Op("Square", {v[0]})}; });
   std::vector<Grad> grads;
   ASSERT_TRUE(AddSymbolicGradients(s, r, {x}, {}, &grads).ok());
-  const Status status = AddSymbolicGradients(s, {grads[0].dense}, {x}, {}, &grads);
-  EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented) << status;
+  CheckSecondOrder(s, grads[0].dense, x, Doubles({2}, 0.8));
 }
 
 TEST(WhileGradientTest, GradientIsLinearInWhatArrives) {
