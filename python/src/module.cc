@@ -14,5 +14,6 @@ NB_MODULE(_core, m) {
   BindRegistry(m);
   BindGraph(m);
   BindSession(m);
+  BindServer(m);
   BindPyFunc(m);
 }

@@ -8,6 +8,7 @@ namespace millstream::python {
 
 void BindRegistry(nanobind::module_& m);
 void BindSession(nanobind::module_& m);
+void BindServer(nanobind::module_& m);
 void BindPyFunc(nanobind::module_& m);
 
 }  // namespace millstream::python

@@ -5,6 +5,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "millstream/base/cancellation.h"
+#include "millstream/distributed/server.h"
 #include "millstream/proto/config.pb.h"
 #include "python/src/arrays.h"
 #include "python/src/errors.h"
@@ -26,18 +27,24 @@ void SetTarget(Options* options, const std::string& target) {
   }
 }
 
+// A target in this process is reached without the network.
+StatusOr<std::unique_ptr<Session>> Connect(const std::string& target, const proto::ConfigProto& config) {
+  if (Server* server = target.empty() ? nullptr : Server::Find(target)) return server->NewSession(config);
+  ASSIGN_OR_RETURN(SessionOptions options, SessionOptions::FromProto(config));
+  SetTarget(&options, target);
+  return NewSession(options);
+}
+
 // Keeps the session for as long as a call runs in it, whatever Python does meanwhile.
 class PySession {
  public:
   PySession(const std::string& target, nb::bytes config) {
     proto::ConfigProto proto;
     if (!proto.ParseFromArray(config.c_str(), static_cast<int>(config.size()))) throw nb::value_error("not a ConfigProto");
-    SessionOptions options = Check(SessionOptions::FromProto(proto));
-    SetTarget(&options, target);
     StatusOr<std::unique_ptr<Session>> made = errors::Internal("");
     {
       nb::gil_scoped_release release;
-      made = NewSession(options);
+      made = Connect(target, proto);
     }
     session_ = Check(std::move(made));
   }

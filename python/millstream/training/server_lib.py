@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """tf.train.ClusterSpec and tf.train.Server."""
+import atexit
+
 from millstream import _core
-from millstream.framework import errors
 
 
 class ClusterSpec:
@@ -127,26 +128,38 @@ def _make_server_def(server_or_cluster_def, job_name, task_index, protocol, conf
     return server_def
 
 
+_running = []
+
+
+@atexit.register
+def _stop_all():
+    """Threads of servers end before the interpreter does."""
+    for server in _running:
+        server.stop()
+
+
 class Server:
     """This process as a task of a cluster. Runs in the background from start() on; sessions connect to `target`."""
 
     def __init__(self, server_or_cluster_def, job_name=None, task_index=None, protocol=None, config=None, start=True):
         self._server_def = _make_server_def(server_or_cluster_def, job_name, task_index, protocol, config)
-        if not hasattr(_core, "Server"):
-            raise errors.UnimplementedError(None, None, "This build has no servers")
-        self._server = _core.Server(self._server_def.SerializeToString())
+        self._server = None
         if start:
             self.start()
 
     def start(self):
-        self._server.start()
+        if self._server is None:
+            self._server = _core.Server(self._server_def.SerializeToString())
+            _running.append(self._server)
 
     def join(self):
         """Blocks until the server is stopped or its job is done."""
+        self.start()
         self._server.join()
 
     def stop(self):
-        self._server.stop()
+        if self._server is not None:
+            self._server.stop()
 
     @property
     def server_def(self):
@@ -154,8 +167,9 @@ class Server:
 
     @property
     def target(self):
+        self.start()
         return self._server.target()
 
     @staticmethod
     def create_local_server(config=None, start=True):
-        return Server({"localhost": ["localhost:0"]}, protocol="grpc", config=config, start=start)
+        return Server({"local": ["localhost:0"]}, protocol="grpc", config=config, start=start)

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "millstream/distributed/server.h"
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
+
+#include <chrono>
+#include <thread>
+
+#include "millstream/proto/tensorflow_server.pb.h"
+#include "python/src/errors.h"
+#include "python/src/module.h"
+
+namespace nb = nanobind;
+
+namespace millstream::python {
+namespace {
+
+ServerOptions OptionsFrom(nb::bytes server_def) {
+  proto::ServerDef def;
+  if (!def.ParseFromArray(server_def.c_str(), static_cast<int>(server_def.size()))) throw nb::value_error("not a ServerDef");
+  ServerOptions options = Check(ServerOptions::FromProto(def));
+  Check(options.ReadEnvironment());
+  Check(options.Check());
+  return options;
+}
+
+// Never destroyed: sessions that the program still holds use it until the process ends. Stop() ends its threads.
+class PyServer {
+ public:
+  explicit PyServer(nb::bytes server_def) {
+    const ServerOptions options = OptionsFrom(server_def);
+    StatusOr<std::unique_ptr<Server>> started = errors::Internal("");
+    {
+      nb::gil_scoped_release release;
+      started = Server::Start(options);
+    }
+    server_ = Check(std::move(started)).release();
+  }
+
+  std::string target() const { return server_->target(); }
+  bool done() const { return server_->job_done(); }
+  void Stop() {
+    nb::gil_scoped_release release;
+    server_->Stop();
+  }
+  // Looks for signals now and then: Ctrl-C ends a server that waits.
+  void Join() {
+    while (!server_->job_done()) {
+      {
+        nb::gil_scoped_release release;
+        std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      }
+      if (PyErr_CheckSignals() != 0) throw nb::python_error();
+    }
+  }
+  void EndJob(const std::string& reason) {
+    nb::gil_scoped_release release;
+    server_->EndJob(reason);
+  }
+
+ private:
+  Server* server_ = nullptr;
+};
+
+}  // namespace
+
+void BindServer(nb::module_& m) {
+  nb::class_<PyServer>(m, "Server", "A task of a cluster in this process; serves from the start.")
+      .def(nb::init<nb::bytes>(), nb::arg("server_def"))
+      .def("target", &PyServer::target)
+      .def("done", &PyServer::done, "True once the server was stopped or its job has ended.")
+      .def("join", &PyServer::Join)
+      .def("stop", &PyServer::Stop)
+      .def("end_job", &PyServer::EndJob);
+}
+
+}  // namespace millstream::python

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A parameter server and a worker in one process."""
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+import pytest
+
+import millstream as tf
+from millstream import gen_ops
+
+
+def free_ports(count):
+    sockets = [socket.socket() for _ in range(count)]
+    for s in sockets:
+        s.bind(("localhost", 0))
+    ports = [s.getsockname()[1] for s in sockets]
+    for s in sockets:
+        s.close()
+    return ports
+
+
+def test_variable_on_ps():
+    ports = free_ports(2)
+    cluster = tf.train.ClusterSpec({"ps": [f"localhost:{ports[0]}"], "worker": [f"localhost:{ports[1]}"]})
+    ps = tf.train.Server(cluster, job_name="ps", task_index=0)
+    worker = tf.train.Server(cluster, job_name="worker", task_index=0, config=tf.ConfigProto(allow_soft_placement=True))
+    assert worker.target == f"grpc://localhost:{ports[1]}" and worker.server_def.job_name == "worker"
+    with tf.device("/job:ps/task:0"):
+        v = gen_ops.variable_v2(shape=[2], dtype=tf.float32)
+        init = gen_ops.assign(v, [1.0, 2.0])
+    p = tf.placeholder(tf.float32, [2])
+    with tf.device("/job:worker/task:0"):
+        y = v * p
+    add = gen_ops.assign_add(v, p)
+    with tf.Session(worker.target) as session:
+        assert len(session.list_devices()) == 2
+        session.run(init.op)
+        assert session.run(y, {p: [3, 4]}).tolist() == [3, 8]
+        session.run(add.op, {p: [1, 1]})
+    with tf.Session(worker.target) as session:
+        assert session.run(y, {p: [3, 4]}).tolist() == [6, 12]
+        with pytest.raises(tf.errors.OpError):
+            with tf.device("/job:ps/task:7"):
+                session.run(tf.constant(1))
+    for server in (worker, ps):
+        server.stop()
+        server.join()
+
+
+def test_arguments():
+    for cluster, kwargs in [({"a": ["h:1"], "b": ["h:2"]}, {}), ({"a": ["h:1", "h:2"]}, {})]:
+        with pytest.raises(ValueError):
+            tf.train.Server(cluster, start=False, **kwargs)
+    with pytest.raises(TypeError):
+        tf.train.Server(3, start=False)
+    with pytest.raises(tf.errors.OpError):
+        tf.train.Server({"a": ["localhost:1"]}, job_name="nope", task_index=0)
+    local = tf.train.Server.create_local_server()
+    with tf.Session(local.target) as session:
+        assert session.run(tf.constant(3)) == 3
+    local.stop()
+
+
+def test_interrupt_ends_join():
+    code = ("import millstream as tf; s = tf.train.Server.create_local_server(); print('up', flush=True); s.join()")
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout.readline() == "up\n"
+        time.sleep(0.1)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=30)
+    assert "KeyboardInterrupt" in err and process.returncode != 0
