@@ -46,6 +46,13 @@ with open(__file__, encoding='utf-8') as _f:
     exec(compile(_f.read(), __file__, 'exec'))
 ")
 
+if(SKBUILD)  # type stubs are for those who install the package
+  add_custom_command(TARGET millstream_python POST_BUILD
+    COMMAND ${CMAKE_COMMAND} -E env PYTHONPATH=${PROJECT_BINARY_DIR}/python
+            ${Python_EXECUTABLE} -m millstream.platform.stubs ${PROJECT_BINARY_DIR}/stubs
+    COMMENT "Writing type stubs" VERBATIM)
+  install(DIRECTORY ${PROJECT_BINARY_DIR}/stubs/ DESTINATION millstream COMPONENT python)
+endif()
 install(TARGETS millstream_python LIBRARY DESTINATION millstream COMPONENT python)
 install(DIRECTORY ${MILLSTREAM_PYTHON_DIR}/proto DESTINATION millstream COMPONENT python FILES_MATCHING PATTERN "*.py")
 

@@ -108,3 +108,13 @@ def test_every_public_name_loads():
                 public, equals, attribute = entry.partition("=")
                 attribute = attribute if equals else public.rpartition(".")[2]
                 assert not attribute or hasattr(target, attribute), f"{module}.{attribute}"
+
+
+def test_stubs_are_python(tmp_path):
+    import ast
+    from millstream.platform import stubs
+    stubs.write(str(tmp_path))
+    files = list(tmp_path.rglob("*.pyi"))
+    assert len(files) > 10 and (tmp_path / "py.typed").exists()
+    for file in files:
+        ast.parse(file.read_text())
