@@ -229,7 +229,7 @@ class ClientTest(unittest.TestCase):
 
     def test_tf_data(self):
         with tf.device(WORKER1):
-            dataset = tf.data.Dataset.range(10).map(lambda x: x * x).filter(lambda x: x % 2 == 0).batch(3).prefetch(1)
+            dataset = tf.data.Dataset.range(10).map(lambda x: x * x).filter(lambda x: tf.equal(x % 2, 0)).batch(3).prefetch(1)
             one_shot = tf.data.make_one_shot_iterator(dataset).get_next()
             iterator = tf.data.make_initializable_iterator(dataset)
             following = iterator.get_next()

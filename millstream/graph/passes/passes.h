@@ -21,8 +21,13 @@ struct RewriteOptions {
   static RewriteOptions None() { return {false, false, false, false, false}; }
 };
 
-// All of them, in a good order.
+// All of them, in a good order, after ReadReferencesLate().
 Status RewriteGraph(const RewriteOptions& options, PrunedGraph* part);
+
+// Not a matter of choice: a reader of a reference variable sees the value at the time it runs, not at the time when the Identity
+// in front of it ("v/read") ran. TensorFlow hands on the variable's own memory there, and programs that read after an update
+// (SyncReplicasOptimizer's tokens) rely on it. Reads of other tasks or devices stay as they are: those are copies.
+void ReadReferencesLate(PrunedGraph* part);
 
 // Puts the bodies of functions where they are called. A call stays if the function forbids it (_noinline), if its body has
 // kernels with state of their own (which all calls share) or asks for another device, and where bodies grow too much.

@@ -28,6 +28,7 @@ void RemoveUnused(PrunedGraph* part) {
 }
 
 Status RewriteGraph(const RewriteOptions& options, PrunedGraph* part) {
+  ReadReferencesLate(part);
   if (options.function_inlining) RETURN_IF_ERROR(InlineFunctions(part));
   if (options.arithmetic) RETURN_IF_ERROR(SimplifyArithmetic(part));
   if (options.constant_folding) RETURN_IF_ERROR(FoldConstants(part));
