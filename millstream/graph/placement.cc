@@ -48,12 +48,15 @@ class Placer {
     for (const auto& node : graph_.nodes()) {
       if (node == nullptr) continue;
       if (!alone[node->id()]) {
-        RETURN_IF_ERROR(AddToGroup(node.get(), &groups_[Find(node->id())]));
+        if (!follows_[node->id()]) RETURN_IF_ERROR(AddToGroup(node.get(), &groups_[Find(node->id())]));
       } else if (!placed(node)) {  // most are: no need to keep a group for each
         Group group;
         RETURN_IF_ERROR(AddToGroup(node.get(), &group));
         RETURN_IF_ERROR(PlaceGroup(group));
       }
+    }
+    for (const auto& node : graph_.nodes()) {
+      if (node != nullptr && follows_[node->id()]) RETURN_IF_ERROR(AddToGroup(node.get(), &groups_[Find(node->id())]));
     }
     for (auto& [root, group] : groups_) RETURN_IF_ERROR(PlaceGroup(group));
     return OkStatus();
@@ -79,7 +82,9 @@ class Placer {
       for (int i = 0; i < node->num_inputs(); ++i) {
         const Output& in = node->input(i);
         const DType type = in.node->output_type(in.index);
-        if ((IsRef(type) && IsRef(declared[i])) || type == DType::kResource) Join(in.node->id(), node->id());
+        if ((!IsRef(type) || !IsRef(declared[i])) && type != DType::kResource) continue;
+        Join(in.node->id(), node->id());
+        follows_[node->id()] = true;
       }
     }
     return OkStatus();
@@ -109,7 +114,11 @@ class Placer {
     }
     StatusOr<DeviceName> wish = DeviceName::Parse(node->device());
     if (!wish.ok()) return AtNode(*node, wish.status());
-    if (Status s = group->wish.MergeWith(*wish, options_.allow_soft_placement); !s.ok()) return AtNode(*node, s);
+    DeviceName merged = group->wish;
+    const Status fits = merged.MergeWith(*wish, options_.allow_soft_placement);
+    // Who uses a variable goes where the variable is, whatever it wishes itself.
+    if (!fits.ok() && !follows_[node->id()]) return AtNode(*node, fits);
+    if (fits.ok()) group->wish = std::move(merged);
     group->nodes.push_back(node);
     return OkStatus();
   }
@@ -172,6 +181,7 @@ class Placer {
   Graph& graph_;
   std::vector<Candidate> candidates_;
   std::vector<int> parent_;  // union-find over node ids
+  std::vector<bool> follows_ = std::vector<bool>(parent_.size(), false);  // by node id: takes a handle or a reference
   absl::flat_hash_map<std::string, int> absent_;
   absl::flat_hash_map<int, Group> groups_;
 };

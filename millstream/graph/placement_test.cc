@@ -51,6 +51,22 @@ TEST(PlacementTest, KeepsColocatedNodesTogether) {
   EXPECT_EQ(b->assigned_device(), a->assigned_device());
 }
 
+TEST(PlacementTest, WhoUsesAVariableGoesWhereItIs) {
+  Scope s = Scope::Root();
+  const Scope worker = s.WithDevice("/job:worker/task:0");
+  const Scope ps = s.WithDevice("/job:ps/task:1");
+  Output handle = ps.Op("VarHandleOp", {}, {{"dtype", DType::kFloat}, {"shape", PartialShape(Shape())}});
+  Node* add = worker.Add("AssignAddVariableOp", {handle, worker.Const(1.f)});
+  Output v = ps.Op("VariableV2", {}, {{"dtype", DType::kFloat}, {"shape", PartialShape(Shape())}});
+  Node* assign = worker.Add("Assign", {v, worker.Const(1.f)});
+  Node* read = worker.Op("Identity", {v}).node;
+  ASSERT_TRUE(s.ok()) << s.status();
+  ASSERT_TRUE(PlaceGraph(Cluster(), {}, s.graph().get()).ok());
+  EXPECT_EQ(add->assigned_device(), "/job:ps/replica:0/task:1/device:CPU:0");
+  EXPECT_EQ(assign->assigned_device(), "/job:ps/replica:0/task:1/device:CPU:0");
+  EXPECT_EQ(read->assigned_device(), "/job:worker/replica:0/task:0/device:CPU:0");
+}
+
 TEST(PlacementTest, ExplainsWhatItCannotDo) {
   Scope s = Scope::Root();
   s.WithDevice("/job:ps/task:7").WithOpName("lost").Const(1.f);

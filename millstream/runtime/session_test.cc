@@ -39,6 +39,25 @@ TEST(SessionTest, FetchesConstantsAndFeeds) {
   EXPECT_EQ(out[2].data<float>()[0], 3);
 }
 
+// As in TensorFlow, where "v/read" hands on the variable's own memory: who waits for an update sees it.
+TEST(SessionTest, ReadersOfReferencesSeeUpdatesTheyWaitFor) {
+  for (const bool rewrite : {true, false}) {
+    Scope s = Scope::Root();
+    Output v = s.WithOpName("v").Op("VariableV2", {}, {{"dtype", DType::kFloat}, {"shape", PartialShape(Shape())}});
+    s.WithOpName("init").Op("Assign", {v, s.Const(1.f)});
+    Output read = s.WithOpName("read").Op("Identity", {v});
+    Output add = s.Op("AssignAdd", {v, s.Const(1.f)});
+    s.WithOpName("late").WithControlDependencies({add.node}).Op("Fill", {s.Const(Tensor::Vector<int32_t>({2})), read});
+    SessionOptions options;
+    if (!rewrite) options.rewrite = RewriteOptions::None();
+    auto session = SessionFor(s, options);
+    std::vector<Tensor> out;
+    ASSERT_TRUE(session->Run({}, {}, {"init"}, nullptr).ok());
+    ASSERT_TRUE(session->Run({}, {"late:0"}, {}, &out).ok());
+    EXPECT_EQ(out[0].data<float>()[1], 2.f);
+  }
+}
+
 TEST(SessionTest, NamesWhatIsMissing) {
   Scope s = Scope::Root();
   Output p = Placeholder(s, "p");
