@@ -10,6 +10,9 @@ namespace millstream::cli {
 
 // Each adds one subcommand, which sets *status to the exit code when it has run.
 void AddBenchCommand(CLI::App& app, int* status);
+void AddCheckCommand(CLI::App& app, int* status);
+void AddServerCommand(CLI::App& app, int* status);
+void AddStopCommand(CLI::App& app, int* status);
 
 }  // namespace millstream::cli
 

@@ -8,6 +8,7 @@
 #include "absl/strings/strip.h"
 #include "millstream/base/logging.h"
 #include "millstream/distributed/cluster_spec.h"
+#include "millstream/distributed/server.h"
 #include "millstream/distributed/server_options.h"
 #include "millstream/graph/export.h"
 #include "millstream/graph/function_library.h"
@@ -48,8 +49,17 @@ Clock::time_point DeadlineAfter(int64_t timeout_ms) {
   return timeout_ms > 0 ? Clock::now() + std::chrono::milliseconds(timeout_ms) : Clock::time_point::max();
 }
 
+// A server of this process is asked directly.
+StatusOr<std::unique_ptr<Session>> MakeSession(const SessionOptions& options) {
+  Server* const server = Server::Find(options.target);
+  if (server == nullptr) return RemoteSession::Connect(options);
+  proto::ConfigProto config;
+  options.ToProto(&config);
+  return server->NewSession(config);
+}
+
 [[maybe_unused]] const bool registered = [] {
-  RegisterSessionFactory("grpc", RemoteSession::Connect);
+  RegisterSessionFactory("grpc", MakeSession);
   return true;
 }();
 

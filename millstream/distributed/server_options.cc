@@ -38,17 +38,6 @@ RpcTls TlsFromEnvironment() {
   return tls;
 }
 
-Status ReadLinks(absl::string_view list, ServerOptions* options) {
-  options->shm = options->tcp = options->grpc = false;
-  for (absl::string_view name : absl::StrSplit(list, ',')) {
-    if (name == "shm") options->shm = true;
-    else if (name == "tcp") options->tcp = true;
-    else if (name == "grpc") options->grpc = true;
-    else return errors::InvalidArgument("MILLSTREAM_LINKS: '", name, "' is none of shm, tcp, grpc");
-  }
-  return OkStatus();
-}
-
 }  // namespace
 
 bool IsLoopbackHost(const std::string& host) {
@@ -120,7 +109,18 @@ Status ServerOptions::ReadEnvironment() {
     if (!absl::SimpleAtoi(value, &ms) || ms <= 0) return errors::InvalidArgument("MILLSTREAM_DEADLINE_MS: '", value, "' is no number above 0");
     deadline = std::chrono::milliseconds(ms);
   }
-  if (const std::string value = Env("MILLSTREAM_LINKS"); !value.empty()) return ReadLinks(value, this);
+  if (const std::string value = Env("MILLSTREAM_LINKS"); !value.empty()) return SetLinks(value);
+  return OkStatus();
+}
+
+Status ServerOptions::SetLinks(absl::string_view list) {
+  shm = tcp = grpc = false;
+  for (absl::string_view name : absl::StrSplit(list, ',')) {
+    if (name == "shm") shm = true;
+    else if (name == "tcp") tcp = true;
+    else if (name == "grpc") grpc = true;
+    else return errors::InvalidArgument("'", name, "' is no link: there are shm, tcp and grpc");
+  }
   return OkStatus();
 }
 

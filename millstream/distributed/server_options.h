@@ -46,6 +46,8 @@ struct ServerOptions {
   //   MILLSTREAM_TLS_CERT, MILLSTREAM_TLS_KEY, MILLSTREAM_TLS_CA  PEM files
   //   MILLSTREAM_JOB_ID      MILLSTREAM_DEADLINE_MS            MILLSTREAM_LINKS=shm,tcp,grpc
   Status ReadEnvironment();
+  // "shm,tcp": these links and no others. InvalidArgument.
+  Status SetLinks(absl::string_view list);
   // The task exists, and its settings go together. InvalidArgument.
   Status Check() const;
 

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/cluster_flags.h"
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+
+namespace millstream::cli {
+
+void ClusterFlags::AddTo(CLI::App& app) {
+  app.add_option("--cluster", cluster, "the cluster as JSON: {\"ps\":[\"host:port\"],\"worker\":[\"host:port\"]} (default: from TF_CONFIG)");
+  app.add_option("--ps_hosts", ps_hosts, "host:port,... of job ps");
+  app.add_option("--worker_hosts", worker_hosts, "host:port,... of job worker");
+  app.add_option("--chief_hosts", chief_hosts, "host:port of job chief");
+  app.add_option("--evaluator_hosts", evaluator_hosts, "host:port,... of job evaluator");
+  app.add_option("--token_file", token_file, "file with the job token (default: MILLSTREAM_TOKEN_FILE)");
+  app.add_option("--tls_cert", tls_cert, "PEM file with this task's certificate (default: MILLSTREAM_TLS_CERT)");
+  app.add_option("--tls_key", tls_key, "PEM file with its key (default: MILLSTREAM_TLS_KEY)");
+  app.add_option("--tls_ca", tls_ca, "PEM file with who signs certificates; others are refused (default: MILLSTREAM_TLS_CA)");
+  app.add_option("--job_id", job_id, "tasks of another job are refused (default: MILLSTREAM_JOB_ID)");
+}
+
+StatusOr<ClusterSpec> ClusterFlags::Resolve() const {
+  const bool hosts = !ps_hosts.empty() || !worker_hosts.empty() || !chief_hosts.empty() || !evaluator_hosts.empty();
+  if (!cluster.empty() && hosts) return errors::InvalidArgument("give --cluster or --..._hosts, not both");
+  if (!cluster.empty()) return ClusterSpec::FromJson(cluster);
+  if (hosts) {
+    return ClusterSpec::FromHosts({{"ps", ps_hosts}, {"worker", worker_hosts}, {"chief", chief_hosts}, {"evaluator", evaluator_hosts}});
+  }
+  ASSIGN_OR_RETURN(TfConfig config, TfConfig::FromEnvironment());
+  if (config.cluster.empty()) return errors::InvalidArgument("which cluster? Give --cluster, --ps_hosts and --worker_hosts, or TF_CONFIG");
+  return config.cluster;
+}
+
+Status ClusterFlags::Apply(ServerOptions* options) const {
+  RETURN_IF_ERROR(options->ReadEnvironment());
+  if (!token_file.empty()) {
+    ASSIGN_OR_RETURN(options->token, ReadTokenFile(token_file));
+  }
+  if (!tls_cert.empty()) options->tls.cert = tls_cert;
+  if (!tls_key.empty()) options->tls.key = tls_key;
+  if (!tls_ca.empty()) options->tls.ca = tls_ca;
+  if (!job_id.empty()) options->job_id = job_id;
+  return OkStatus();
+}
+
+int Fail(const Status& status) {
+  std::fprintf(stderr, "millstream: %s\n", std::string(status.message()).c_str());
+  return 1;
+}
+
+}  // namespace millstream::cli

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef MILLSTREAM_CLI_CLUSTER_FLAGS_H_
+#define MILLSTREAM_CLI_CLUSTER_FLAGS_H_
+
+#include <string>
+
+#include "millstream/distributed/cluster_spec.h"
+#include "millstream/distributed/server_options.h"
+
+namespace CLI {
+class App;
+}
+
+namespace millstream::cli {
+
+// The flags that say which cluster is meant: --cluster, or --ps_hosts and its like as in TensorFlow's documents, or TF_CONFIG; and how to
+// get in.
+struct ClusterFlags {
+  std::string cluster, ps_hosts, worker_hosts, chief_hosts, evaluator_hosts;
+  std::string token_file, tls_cert, tls_key, tls_ca, job_id;
+
+  void AddTo(CLI::App& app);
+  StatusOr<ClusterSpec> Resolve() const;
+  // The environment, and what the flags say over it.
+  Status Apply(ServerOptions* options) const;
+};
+
+// One line to standard error; returns the exit code.
+int Fail(const Status& status);
+
+}  // namespace millstream::cli
+
+#endif  // MILLSTREAM_CLI_CLUSTER_FLAGS_H_
