@@ -114,6 +114,8 @@ class DirectCluster::Channel final : public RpcChannel {
                  const RpcCallOptions& options, std::function<void(Status)> done) override {
     done(Call(path, request, response, options));
   }
+  Status AwaitServer(const RpcCallOptions&) override { return node_->dead ? errors::Unavailable("nobody there") : OkStatus(); }
+  bool connected() override { return !node_->dead; }
   const std::string& address() const override { return node_->task; }
 
  private:
