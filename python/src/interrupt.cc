@@ -18,7 +18,11 @@ namespace {
 int wake_fd = -1;
 struct sigaction python_handler;
 Mutex step_mu;
-Cancellation* main_step ABSL_GUARDED_BY(step_mu) = nullptr;
+// What ends the wait of the main thread; empty while it does not wait. Never destroyed: the watching thread may use it last.
+std::function<void()>& OnCancel() ABSL_EXCLUSIVE_LOCKS_REQUIRED(step_mu) {
+  static auto* callback = new std::function<void()>;
+  return *callback;
+}
 
 // Runs in a signal handler: only what is allowed there.
 void OnInterrupt(int signal) {
@@ -33,7 +37,7 @@ void Watch() {
   uint64_t count = 0;
   while (read(wake_fd, &count, sizeof(count)) == sizeof(count)) {
     MutexLock lock(step_mu);
-    if (main_step != nullptr) main_step->StartCancel(errors::Cancelled("Interrupted"));
+    if (OnCancel()) OnCancel()();
   }
 }
 
@@ -57,20 +61,23 @@ bool IsMainThread() {
 
 }  // namespace
 
-Interruptible::Interruptible(Cancellation* step) {
+Interruptible::Interruptible(Cancellation* step)
+    : Interruptible([step] { step->StartCancel(errors::Cancelled("Interrupted")); }) {}
+
+Interruptible::Interruptible(std::function<void()> give_up) {
   if (!IsMainThread()) return;
   static const bool installed = Install();
   if (!installed) return;
   MutexLock lock(step_mu);
-  previous_ = main_step;
-  main_step = step;
+  previous_ = std::move(OnCancel());
+  OnCancel() = std::move(give_up);
   registered_ = true;
 }
 
 Interruptible::~Interruptible() {
   if (!registered_) return;
   MutexLock lock(step_mu);
-  main_step = previous_;
+  OnCancel() = std::move(previous_);
 }
 
 }  // namespace millstream::python

@@ -4,7 +4,10 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <atomic>
+
 #include "millstream/base/cancellation.h"
+#include "millstream/distributed/remote_session.h"
 #include "millstream/distributed/server.h"
 #include "millstream/proto/config.pb.h"
 #include "python/src/arrays.h"
@@ -18,20 +21,11 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-template <typename Options>
-void SetTarget(Options* options, const std::string& target) {
-  if constexpr (requires { options->target; }) {
-    options->target = target;
-  } else if (!target.empty() && target != "local") {
-    Check(errors::Unimplemented("Sessions of other processes ('", target, "') are not built in"));
-  }
-}
-
 // A target in this process is reached without the network.
 StatusOr<std::unique_ptr<Session>> Connect(const std::string& target, const proto::ConfigProto& config) {
   if (Server* server = target.empty() ? nullptr : Server::Find(target)) return server->NewSession(config);
   ASSIGN_OR_RETURN(SessionOptions options, SessionOptions::FromProto(config));
-  SetTarget(&options, target);
+  options.target = target;
   return NewSession(options);
 }
 
@@ -143,16 +137,39 @@ nb::tuple RunCallable(const PySession& s, int64_t handle, nb::handle arrays, nb:
   return nb::make_tuple(Arrays(&outputs), metadata);
 }
 
+// Calls fn() without the GIL. It may wait for a server that is not there yet: Ctrl-C then gives the session up.
+template <typename Fn>
+auto Wait(const std::shared_ptr<Session>& session, Fn fn) {
+  decltype(fn()) result = errors::Internal("");
+  std::atomic<bool> interrupted = false;
+  {
+    Interruptible interruptible([&] {
+      interrupted = true;
+      session->Close().IgnoreError();
+    });
+    nb::gil_scoped_release release;
+    result = fn();
+  }
+  if (interrupted && PyErr_CheckSignals() != 0) throw nb::python_error();
+  return Check(std::move(result));
+}
+
+// A local session copies what is new at once; others may wait, so they get a copy that Python cannot change meanwhile.
+void Extend(const PySession& s, const PyGraph& graph, bool local) {
+  const std::shared_ptr<Session> session = s.session();
+  if (local) return Check(session->Extend(graph.graph()));
+  const std::unique_ptr<Graph> copy = graph.graph().Clone();
+  Wait(session, [&] { return session->Extend(*copy); });
+}
+
 int64_t MakeCallable(const PySession& s, const Names& feeds, const Names& fetches, const Names& targets) {
   const std::shared_ptr<Session> session = s.session();
-  nb::gil_scoped_release release;
-  return Check(session->MakeCallable(feeds, fetches, targets));
+  return Wait(session, [&] { return session->MakeCallable(feeds, fetches, targets); });
 }
 
 std::string PartialRunSetup(const PySession& s, const Names& feeds, const Names& fetches, const Names& targets) {
   const std::shared_ptr<Session> session = s.session();
-  nb::gil_scoped_release release;
-  return Check(session->PartialRunSetup(feeds, fetches, targets));
+  return Wait(session, [&] { return session->PartialRunSetup(feeds, fetches, targets); });
 }
 
 nb::list PartialRun(const PySession& s, const std::string& handle, const Names& feed_names, nb::handle arrays,
@@ -182,13 +199,23 @@ nb::list ListDevices(const PySession& s) {
   return out;
 }
 
+void ResetTarget(const std::string& target, const Names& containers) {
+  SessionOptions options;
+  options.target = target;
+  Status status;
+  {
+    nb::gil_scoped_release release;
+    status = ResetRemote(options, containers);
+  }
+  Check(status);
+}
+
 }  // namespace
 
 void BindSession(nb::module_& m) {
   nb::class_<PySession>(m, "Session")
       .def(nb::init<const std::string&, nb::bytes>(), nb::arg("target"), nb::arg("config"))
-      // With the GIL: the graph must not change meanwhile.
-      .def("extend", [](const PySession& s, const PyGraph& graph) { Check(s.session()->Extend(graph.graph())); })
+      .def("extend", &Extend, nb::arg("graph"), nb::arg("local"))
       .def("run", &Run, nb::arg("feed_names"), nb::arg("feeds"), nb::arg("types"), nb::arg("fetches"), nb::arg("targets"),
            nb::arg("options").none())
       .def("make_callable", &MakeCallable)
@@ -198,6 +225,7 @@ void BindSession(nb::module_& m) {
       .def("partial_run", &PartialRun)
       .def("list_devices", &ListDevices)
       .def("close", &PySession::Close);
+  m.def("reset_target", &ResetTarget, "Clears containers of a cluster; all state if none is named.");
 }
 
 }  // namespace millstream::python

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """A parameter server and a worker in one process."""
+import os
 import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
@@ -72,3 +74,31 @@ def test_interrupt_ends_join():
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=30)
     assert "KeyboardInterrupt" in err and process.returncode != 0
+
+
+def test_session_of_another_process():
+    (port,) = free_ports(1)
+    cluster = {"worker": [f"localhost:{port}"]}
+    target = f"grpc://localhost:{port}"
+    v = gen_ops.variable_v2(shape=[], dtype=tf.float32, shared_name="v")
+    init = gen_ops.assign(v, 5.0)
+    waiting = tf.Session(target)  # there is no server yet: Ctrl-C ends the wait
+    timer = threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        waiting.run(init.op)
+    code = f"import millstream as tf; s = tf.train.Server({cluster!r}, 'worker', 0); print('up', flush=True); s.join()"
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout.readline() == "up\n"
+        with tf.Session(target) as session:
+            session.run(init.op)
+        with tf.Session(target) as session:
+            assert session.run(v + 1) == 6
+            with pytest.raises(tf.errors.InvalidArgumentError) as info:
+                session.run(tf.placeholder(tf.float32, name="unfed") + 1)
+            assert info.value.op.name == "unfed"
+        tf.Session.reset(target)
+        with tf.Session(target) as session:
+            with pytest.raises(tf.errors.FailedPreconditionError):
+                session.run(v + 1)
+        process.kill()

@@ -96,7 +96,7 @@ class BaseSession:
         with self._extend_lock, self._graph._lock:
             limit = self._graph._core.id_limit()
             if limit != self._extended:
-                self._session.extend(self._graph._core)
+                self._session.extend(self._graph._core, not self._target)
                 self._extended = limit
 
     def run(self, fetches, feed_dict=None, options=None, run_metadata=None):
@@ -230,7 +230,11 @@ class Session(BaseSession):
     @staticmethod
     def reset(target, containers=None, config=None):
         """Clears the containers of a cluster, or all of its state."""
-        _core.reset_target(target, list(containers or []), _serialized_config(config))
+        if isinstance(target, bytes):
+            target = target.decode()
+        if not target:
+            raise errors.InvalidArgumentError(None, None, "A target is needed: a local session ends with its state")
+        _core.reset_target(target, [c.decode() if isinstance(c, bytes) else c for c in containers or ()])
 
 
 class InteractiveSession(BaseSession):
