@@ -141,13 +141,14 @@ class Partitioner {
     // Against the order: readers know where they are. NextIterations before all: their Merges come before them.
     for (const Node* node : order_)
       if (IsLoopMerge(*node)) CopyNextTo(*node);
-    for (auto node = order_.rbegin(); node != order_.rend(); ++node) {
-      if (!follows_[(*node)->id()]) {
-        CopyInputsTo(**node, task_[(*node)->id()], device_[(*node)->id()]);
+    for (size_t i = order_.size(); i-- > 0;) {
+      const Node& node = *order_[i];
+      if (!follows_[node.id()]) {
+        CopyInputsTo(node, task_[node.id()], device_[node.id()]);
         continue;
       }
-      if (copies_[(*node)->id()].empty() && (*node)->IsControlFlow()) CopyToOwnTask(**node);
-      for (const Copy& copy : copies_[(*node)->id()]) CopyInputsTo(**node, copy.task, copy.device);
+      if (copies_[node.id()].empty() && node.IsControlFlow()) CopyToOwnTask(node);
+      for (const Copy& copy : copies_[node.id()]) CopyInputsTo(node, copy.task, copy.device);
     }
   }
 

@@ -293,14 +293,13 @@ class FrameRun {
         const Entry* outputs = Outputs(it, node);
         // Nothing received: what waits for it by a control edge is on the branch not taken as well.
         const bool dead = item.dead || (node.kind == NodeKind::kRecv && outputs[0].dead);
-        ForEdges(item.node, [&](const PlanEdge& e) { Deliver(e, it, e.output < 0 ? dead : outputs[e.output].dead, ready); });
+        for (const PlanEdge& e : EdgesOf(item.node)) Deliver(e, it, e.output < 0 ? dead : outputs[e.output].dead, ready);
       }
     }
   }
 
-  template <typename Fn>
-  void ForEdges(int32_t node, Fn fn) {
-    for (int32_t k = plan_->edges_begin[node]; k < plan_->edges_begin[node + 1]; ++k) fn(plan_->edges[k]);
+  std::span<const PlanEdge> EdgesOf(int32_t node) const {
+    return {plan_->edges.data() + plan_->edges_begin[node], plan_->edges.data() + plan_->edges_begin[node + 1]};
   }
 
   // The value a moving node hands on: its only input.
@@ -323,7 +322,7 @@ class FrameRun {
     e->dead = dead;
     e->uses.store(plan_->slot_uses[node.outputs], std::memory_order_relaxed);
     if (node.fetched && !dead && e->ref) e->tensor = e->ref->Snapshot();
-    ForEdges(value.node, [&](const PlanEdge& edge) { Deliver(edge, it, dead, ready); });
+    for (const PlanEdge& edge : EdgesOf(value.node)) Deliver(edge, it, dead, ready);
   }
 
   void PropagateEnter(const Item& item, Ready* ready) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {

@@ -4,6 +4,7 @@
 #include <random>
 
 #include "millstream/graph/control_flow_builders.h"
+#include "millstream/graph/passes/passes.h"
 #include "millstream/runtime/testing/memory_cluster.h"
 
 namespace millstream {
@@ -127,6 +128,42 @@ TEST(PartitionRandomTest, CutGraphsGiveWhatWholeOnesGive) {
     for (size_t i = 0; i < whole->size(); ++i) ASSERT_EQ((*whole)[i].DebugString(), (*cut)[i].DebugString()) << i;
   }
   EXPECT_GT(transfers, 10'000);
+}
+
+// Edges put elsewhere make loops that nobody would build: those are cut, or refused with an error.
+TEST(PartitionRandomTest, CutsOrRefusesStrangeGraphs) {
+  MemoryCluster cluster({.tasks = 3, .threads = 0});
+  int refused = 0, cut = 0;
+  for (uint32_t seed = 1; seed <= 1000; ++seed) {
+    SCOPED_TRACE(seed);
+    RandomGraph g(seed);
+    ASSERT_TRUE(g.scope().ok()) << g.scope().status();
+    Graph& graph = *g.scope().graph();
+    for (int changes = 1 + g.Below(3); changes > 0;) {
+      Node* node = graph.nodes()[g.Below(graph.id_limit())].get();
+      Node* other = graph.nodes()[g.Below(graph.id_limit())].get();
+      if (g.Below(4) == 0) {
+        graph.AddControlInput(node, other);
+        --changes;
+      } else if (node->num_inputs() > 0 && other->num_outputs() > 0) {
+        const int i = g.Below(node->num_inputs());
+        const Output to(other, g.Below(other->num_outputs()));
+        if (to.dtype() != node->input(i).dtype()) continue;
+        graph.SetInput(node, i, to);
+        --changes;
+      }
+    }
+    if (!graph.TopologicalOrder().ok()) continue;  // refused when it is imported
+    Place(cluster, 3, &g);
+    auto pruned = Prune(graph, {g.feeds()[0].first}, g.fetches(), {});
+    ASSERT_TRUE(pruned.ok()) << pruned.status();
+    auto parts = PartitionByTask(*std::move(pruned));
+    ++(parts.ok() ? cut : refused);
+    if (!parts.ok()) continue;
+    for (GraphPart& part : parts->parts) EXPECT_TRUE(RewriteGraph({}, &part.graph).ok());
+  }
+  EXPECT_GT(refused, 100);
+  EXPECT_GT(cut, 100);
 }
 
 }  // namespace
