@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <filesystem>
 #include <future>
 #include <thread>
 
@@ -250,6 +252,34 @@ TEST(RpcTest, AuthorizeSeesPeerAndRefuses) {
   };
   auto server = StartServer({Method(Echo)}, options);
   EXPECT_EQ(CallEcho(*Dial(*server), "a").status(), errors::PermissionDenied("not you"));
+}
+
+// A certificate authority and a certificate for localhost, made by the openssl program; false if there is none.
+bool MakeCertificates(const std::string& folder) {
+  const std::string script = absl::StrCat(
+      "cd ", folder, " && exec >/dev/null 2>&1 && key='-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 30' && ",
+      "openssl req -x509 $key -subj /CN=ca -keyout ca.key -out ca.pem && ",
+      "openssl req $key -subj /CN=localhost -keyout key.pem -out request.pem && echo subjectAltName=DNS:localhost > names && ",
+      "openssl x509 -req -in request.pem -CA ca.pem -CAkey ca.key -CAcreateserial -days 30 -extfile names -out cert.pem");
+  return std::system(script.c_str()) == 0;
+}
+
+TEST(RpcTest, MutualTls) {
+  std::string folder = ::testing::TempDir() + "millstream_tls_XXXXXX";
+  ASSERT_NE(mkdtemp(folder.data()), nullptr);
+  if (!MakeCertificates(folder)) GTEST_SKIP() << "needs the openssl program";
+  RpcServerOptions options;
+  options.tls = {.cert = folder + "/cert.pem", .key = folder + "/key.pem", .ca = folder + "/ca.pem", .server_name = ""};
+  auto server = StartServer({Method(Echo)}, options);
+  RpcTls tls = options.tls;
+  tls.server_name = "localhost";
+  EXPECT_EQ(*CallEcho(*Dial(*server, {.tls = tls, .token = ""}), "sealed"), "sealed");
+  EXPECT_TRUE(absl::IsUnavailable(CallEcho(*Dial(*server), "open").status()));
+  tls.cert = tls.key = "";  // nothing to show
+  EXPECT_TRUE(absl::IsUnavailable(CallEcho(*Dial(*server, {.tls = tls, .token = ""}), "nobody").status()));
+  options.tls.key = folder + "/missing.pem";
+  EXPECT_TRUE(absl::IsNotFound(RpcServer::Start(options, {}).status()));
+  std::filesystem::remove_all(folder);
 }
 
 TEST(RpcTest, ShutdownCancelsRunningCalls) {
