@@ -138,7 +138,9 @@ class BranchContext : public FlowContext {
   Output Import(Output value) override {
     if (!value || inside_.contains(value.node) || value.node == pivot_) return value;
     if (auto it = imported_.find(value); it != imported_.end()) return it->second;
-    Node* node = outside_.Add("Switch", {value, pred_});
+    // A reference stays one: the variable may have no value on the side that is not taken.
+    const bool ref = IsRef(value.node->output_type(value.index));
+    Node* node = outside_.Add(ref ? "RefSwitch" : "Switch", {value, pred_});
     if (node == nullptr) return Output();
     inside_.insert(node);
     return imported_[value] = Output(node, side_);

@@ -136,7 +136,20 @@ nb::object ShapeToPython(const PartialShape& shape) {
   return dims;
 }
 
+namespace {
+
+AttrValue AttrFromMessage(nb::handle bytes) {
+  proto::AttrValue proto;
+  if (!proto.ParseFromArray(PyByteArray_AS_STRING(bytes.ptr()), static_cast<int>(PyByteArray_GET_SIZE(bytes.ptr())))) {
+    throw nb::value_error("not a serialized AttrValue");
+  }
+  return Check(AttrFromProto(proto));
+}
+
+}  // namespace
+
 AttrValue AttrFromPython(nb::handle value, const std::string& kind) {
+  if (PyByteArray_Check(value.ptr())) return AttrFromMessage(value);
   if (kind == "int") return IntFrom(value);
   if (kind == "float") return FloatFrom(value);
   if (kind == "bool") return BoolFrom(value);
@@ -149,13 +162,8 @@ AttrValue AttrFromPython(nb::handle value, const std::string& kind) {
 }
 
 AttrValue UndeclaredAttrFromPython(nb::handle value) {
-  if (PyBytes_Check(value.ptr())) {
-    proto::AttrValue proto;
-    if (!proto.ParseFromArray(PyBytes_AS_STRING(value.ptr()), static_cast<int>(PyBytes_GET_SIZE(value.ptr())))) {
-      throw nb::value_error("not a serialized AttrValue");
-    }
-    return Check(AttrFromProto(proto));
-  }
+  if (PyByteArray_Check(value.ptr())) return AttrFromMessage(value);
+  if (PyBytes_Check(value.ptr())) return StringFrom(value);
   if (PyBool_Check(value.ptr())) return BoolFrom(value);
   if (PyLong_Check(value.ptr())) return IntFrom(value);
   if (PyFloat_Check(value.ptr())) return FloatFrom(value);

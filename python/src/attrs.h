@@ -12,10 +12,10 @@ namespace millstream::python {
 // tensor a NumPy array or a serialized TensorProto, a function its name or (name, {attr: (kind, value)}), a string str
 // or bytes.
 
+// A bytearray is a serialized AttrValue message, whatever the kind.
 // `kind` is that of the op's definition: "int", "list(shape)", ... Throws TypeError if the value does not fit.
 AttrValue AttrFromPython(nanobind::handle value, const std::string& kind);
-// The value of an attribute that the op does not declare: its kind is told by its Python type. Bytes are a serialized
-// AttrValue message.
+// The value of an attribute that the op does not declare: its kind is told by its Python type.
 AttrValue UndeclaredAttrFromPython(nanobind::handle value);
 // (kind, value)
 nanobind::object AttrToPython(const AttrValue& value);

@@ -24,7 +24,7 @@ nb::list AttrNames(const PyGraph& g, int id) {
 void SetAttr(PyGraph& g, int id, const std::string& name, nb::handle value) {
   Node* node = g.node(id);
   const AttrDef* def = node->op().def.FindAttr(name);
-  if (def == nullptr || PyBytes_Check(value.ptr())) {
+  if (def == nullptr) {
     node->attrs().Set(name, UndeclaredAttrFromPython(value));
     return;
   }

@@ -14,8 +14,9 @@ sys.path.insert(0, str(FOLDER))
 import behaviours  # noqa: E402  pylint: disable=wrong-import-position
 
 CASES = []
-for _path in sorted((FOLDER / "goldens").glob("*.json")):
-    CASES += [(_path.stem, e, a) for e, a in json.loads(_path.read_text()).items()]
+for _path in sorted((FOLDER / "behaviour").glob("*.py")):
+    _recorded = json.loads((FOLDER / "goldens" / f"{_path.stem}.json").read_text())
+    CASES += [(_path.stem, e, a) for e, a in _recorded.items()]
 
 
 @pytest.mark.parametrize("part,expression,expected", CASES, ids=[f"{p}: {e}" for p, e, _ in CASES])

@@ -152,6 +152,11 @@ def test_consumers_and_attrs():
     assert m.op.node_def.op == "MatMul" and m.op.op_def.name == "MatMul"
     m.op._set_attr("_note", tf.AttrValue(s=b"hello"))
     assert m.op.get_attr("_note") == b"hello"
+    attrs = {"dtype": tf.AttrValue(type=1), "value": tf.AttrValue(tensor=tf.make_tensor_proto([5.0]))}
+    made = x.graph.create_op("Const", [], [tf.float32], attrs=attrs, name="made")
+    copied = x.graph.create_op("Const", [], attrs=made.node_def.attr)
+    with tf.Session() as session:
+        assert session.run([made.outputs[0], copied.outputs[0]]) == [[5], [5]]
 
 
 def test_gen_ops_results():

@@ -125,7 +125,10 @@ class Graph(Collections):
     def _scoped_attrs(self, op_type, attrs):
         out = {}
         for key, value in attrs.items():
-            out[key] = value.SerializeToString() if hasattr(value, "SerializeToString") else value
+            if hasattr(value, "SerializeToString"):  # an AttrValue (bytearray), or a message that is the value (bytes)
+                text = value.SerializeToString()
+                value = bytearray(text) if type(value).__name__ == "AttrValue" else text
+            out[key] = value
         for key, value in self._attr_scopes.items():
             out.setdefault(key, value)
         if op_type in self._gradient_override_map:

@@ -138,7 +138,7 @@ class Operation:
     def _set_attr(self, name, value):
         """`value` is an AttrValue message or a plain value."""
         if hasattr(value, "SerializeToString"):
-            value = value.SerializeToString()
+            value = bytearray(value.SerializeToString())
         with errors.raise_as():
             self._graph._core.set_attr(self._id, name, value)
 

@@ -27,7 +27,7 @@ def guarded_initial_value(name, value):
     """`value`, with each variable in its ancestry replaced by `initialized_value()`."""
     if not isinstance(value, Tensor) or not _depends_on_variable(value):
         return value
-    return _safe(name, value, {}) or value
+    return _safe(name, value, {})
 
 
 def _variable_of(op):
