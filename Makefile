@@ -34,9 +34,12 @@ bench-peers: setup build/release/build.ninja  ## the same beside TensorFlow and 
 
 interop: setup build/dev/build.ninja  ## what needs a real TensorFlow, in a virtual environment of its own
 	tools/setup.sh interop
-	cmake --build --preset dev --target checkpoint
+	cmake --build --preset dev --target checkpoint millstream_cli
 	.venv/bin/python tools/check_protos.py
 	.venv/bin/python tests/interop/checkpoints.py build/dev/examples/checkpoint
+	.venv/bin/python tests/interop/tensorflow_client.py build/dev/bin/millstream
+	MILLSTREAM_LINKS=tcp .venv/bin/python tests/interop/tensorflow_client.py build/dev/bin/millstream
+	MILLSTREAM_LINKS=grpc .venv/bin/python tests/interop/tensorflow_client.py build/dev/bin/millstream
 
 docs-ops: build  ## write docs/ops.md anew from the op registry
 	build/dev/opgen docs > docs/ops.md

@@ -7,6 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "millstream/base/logging.h"
 #include "millstream/distributed/device_proto.h"
+#include "millstream/distributed/grpc_link.h"
 #include "millstream/distributed/protocol.h"
 #include "millstream/distributed/task_service.h"
 #include "millstream/proto/task.pb.h"
@@ -17,7 +18,22 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
 Peers::Peers(PeersOptions options, Worker* worker, LinkHub* hub) : options_(std::move(options)), worker_(worker), hub_(hub) {}
-Peers::~Peers() = default;
+
+Peers::~Peers() {
+  std::vector<std::shared_ptr<RemoteTask>> tasks;
+  {
+    MutexLock lock(mu_);
+    tasks.swap(kept_);
+  }
+  // The hub has ended its own links; those over gRPC end now, and call their tasks once more.
+  for (const auto& task : tasks) {
+    if (!task->closed() && task->link() != nullptr) task->link()->Close(errors::Cancelled(worker_->task(), " is shutting down"));
+  }
+  const auto patience = steady_clock::now() + std::chrono::seconds(10);
+  for (const auto& task : tasks) {
+    while (!task->closed() && task->link() != nullptr && steady_clock::now() < patience) std::this_thread::sleep_for(milliseconds(1));
+  }
+}
 
 StatusOr<std::shared_ptr<RemoteTask>> Peers::Connect(const std::string& task, milliseconds deadline) {
   auto address = options_.addresses.find(task);
@@ -79,7 +95,7 @@ StatusOr<std::shared_ptr<RemoteTask>> Peers::Dial(const std::string& task, const
     MutexLock lock(mu_);
     kept_.push_back(remote);
   }
-  StatusOr<std::shared_ptr<PeerLink>> link = hub_->Dial(endpoint, remote.get(), left);
+  StatusOr<std::shared_ptr<PeerLink>> link = DialLink(endpoint, entry.channel, remote.get(), left);
   if (!link.ok()) {
     MutexLock lock(mu_);
     kept_.erase(std::find(kept_.begin(), kept_.end(), remote));
@@ -87,6 +103,21 @@ StatusOr<std::shared_ptr<RemoteTask>> Peers::Dial(const std::string& task, const
   }
   remote->set_link(*std::move(link));
   return remote;
+}
+
+StatusOr<std::shared_ptr<PeerLink>> Peers::DialLink(const LinkEndpoint& endpoint, const std::shared_ptr<RpcChannel>& channel,
+                                                    FrameHandler* handler, milliseconds deadline) {
+  // A firewall that swallows packets must leave time for the other way.
+  StatusOr<std::shared_ptr<PeerLink>> link = hub_->Dial(endpoint, handler, options_.grpc_links ? deadline / 2 : deadline);
+  if (link.ok() || !options_.grpc_links) return link;
+  if (!absl::IsUnavailable(link.status()) && !absl::IsDeadlineExceeded(link.status())) return link;
+  GrpcLinkHello hello;
+  hello.task = worker_->task();
+  hello.incarnation = worker_->incarnation();
+  hello.peer = endpoint.task;
+  hello.peer_incarnation = endpoint.incarnation;
+  hello.ticket = endpoint.ticket;
+  return DialGrpcLink(channel, hello, handler, deadline / 2, options_.links);
 }
 
 StatusOr<std::vector<std::shared_ptr<RemoteTask>>> Peers::WaitFor(const std::vector<std::string>& tasks, Cancellation* cancellation,

@@ -18,6 +18,8 @@ struct PeersOptions {
   RpcChannelOptions channel;
   std::chrono::milliseconds deadline{30'000};  // of the handshake and of calls
   int64_t max_tensor_bytes = int64_t{64} << 30;
+  bool grpc_links = true;  // where shared memory and TCP do not get through
+  LinkOptions links;       // keep-alive of those
 };
 
 // The other tasks of the cluster, connected when somebody first needs them and again after they were lost. Thread-safe.
@@ -47,6 +49,9 @@ class Peers {
   };
   StatusOr<std::shared_ptr<RemoteTask>> Dial(const std::string& task, const std::string& address, Entry& entry,
                                              std::chrono::milliseconds deadline);
+  // By the hub, or through the gRPC port.
+  StatusOr<std::shared_ptr<PeerLink>> DialLink(const LinkEndpoint& endpoint, const std::shared_ptr<RpcChannel>& channel,
+                                               FrameHandler* handler, std::chrono::milliseconds deadline);
   void Forget();
 
   const PeersOptions options_;

@@ -5,6 +5,7 @@
 
 #include "millstream/base/logging.h"
 #include "millstream/base/random.h"
+#include "millstream/distributed/grpc_link.h"
 #include "millstream/distributed/master_service.h"
 #include "millstream/distributed/task_service.h"
 
@@ -102,6 +103,35 @@ Status Server::Serve() {
   ASSIGN_OR_RETURN(const HostPort own, ParseHostPort(own_address));
   ASSIGN_OR_RETURN(const HostPort bind, options_.AddressToBind());
   host_ = own.host;
+  RETURN_IF_ERROR(MakeWorker());
+  LinkOptions links;
+  links.shm = options_.shm;
+  links.tcp = options_.tcp && !options_.tls.enabled();  // frames over TCP are not encrypted
+  links.bind_address = bind.host;
+  links.advertised_address = own.host;
+  links.keepalive_timeout = options_.deadline;
+  links.keepalive_interval = options_.deadline / 3;
+  const auto accept = [this](const std::string&, uint64_t) -> StatusOr<FrameHandler*> { return accepted_.get(); };
+  ASSIGN_OR_RETURN(hub_, LinkHub::Start(task_, worker_->incarnation(), links, accept));
+  ConnectPeers(links);
+  master_ = std::make_unique<Master>(worker_.get(), peers_.get());
+
+  RpcServerOptions rpc;
+  rpc.address = bind.host;
+  rpc.port = bind.port;
+  rpc.tls = options_.tls;
+  rpc.token = options_.token;
+  if (options_.grpc) {
+    rpc.links = std::make_shared<GrpcLinkService>(GrpcLinkService{worker_->incarnation(), hub_->endpoint().ticket, accept, links});
+  }
+  ASSIGN_OR_RETURN(rpc_, RpcServer::Start(rpc, Methods()));
+  Registry& registry = Registry::Global();
+  MutexLock lock(registry.mu);
+  registry.servers[target()] = this;
+  return OkStatus();
+}
+
+Status Server::MakeWorker() {
   WorkerOptions worker;
   worker.task = task_;
   worker.incarnation = RandomNumber() >> 1;  // clients keep it in an int64
@@ -112,13 +142,10 @@ Status Server::Serve() {
     return peers_->LinkTo(task, incarnation);
   });
   accepted_ = std::make_unique<AcceptedLinks>(worker_.get());
-  LinkOptions links;
-  links.shm = options_.shm;
-  links.tcp = options_.tcp && !options_.tls.enabled();  // frames over TCP are not encrypted
-  links.bind_address = bind.host;
-  links.advertised_address = own.host;
-  ASSIGN_OR_RETURN(hub_, LinkHub::Start(task_, worker.incarnation, links,
-                                        [this](const std::string&, uint64_t) -> StatusOr<FrameHandler*> { return accepted_.get(); }));
+  return OkStatus();
+}
+
+void Server::ConnectPeers(const LinkOptions& links) {
   PeersOptions peers;
   for (const ClusterSpec::Task& task : options_.cluster.all_tasks()) {
     if (task.name() != task_) peers.addresses[task.name()] = task.address;
@@ -126,9 +153,12 @@ Status Server::Serve() {
   peers.job_id = options_.job_id;
   peers.channel = options_.channel_options();
   peers.deadline = options_.deadline;
+  peers.grpc_links = options_.grpc;
+  peers.links = links;
   peers_ = std::make_unique<Peers>(std::move(peers), worker_.get(), hub_.get());
-  master_ = std::make_unique<Master>(worker_.get(), peers_.get());
+}
 
+std::vector<RpcMethod> Server::Methods() {
   TaskServiceOptions task;
   task.worker = worker_.get();
   task.hub = hub_.get();
@@ -137,16 +167,7 @@ Status Server::Serve() {
   task.job_done = [this] { return job_done(); };
   std::vector<RpcMethod> methods = MasterServiceMethods(master_.get());
   for (RpcMethod& method : TaskServiceMethods(task)) methods.push_back(std::move(method));
-  RpcServerOptions rpc;
-  rpc.address = bind.host;
-  rpc.port = bind.port;
-  rpc.tls = options_.tls;
-  rpc.token = options_.token;
-  ASSIGN_OR_RETURN(rpc_, RpcServer::Start(rpc, std::move(methods)));
-  Registry& registry = Registry::Global();
-  MutexLock lock(registry.mu);
-  registry.servers[target()] = this;
-  return OkStatus();
+  return methods;
 }
 
 Server::~Server() { Stop(); }

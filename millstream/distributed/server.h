@@ -46,6 +46,9 @@ class Server {
   class AcceptedLinks;
   explicit Server(const ServerOptions& options);
   Status Serve();
+  Status MakeWorker();
+  void ConnectPeers(const LinkOptions& links);
+  std::vector<RpcMethod> Methods();
 
   const ServerOptions options_;
   const std::string task_;
