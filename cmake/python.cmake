@@ -57,7 +57,7 @@ install(TARGETS millstream_python LIBRARY DESTINATION millstream COMPONENT pytho
 install(DIRECTORY ${MILLSTREAM_PYTHON_DIR}/proto DESTINATION millstream COMPONENT python FILES_MATCHING PATTERN "*.py")
 
 if(MILLSTREAM_TESTS)
-  add_test(NAME python COMMAND ${Python_EXECUTABLE} -m pytest -q -x ${PROJECT_SOURCE_DIR}/python/tests
+  add_test(NAME python COMMAND ${Python_EXECUTABLE} -m pytest -q ${PROJECT_SOURCE_DIR}/python/tests
            WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
   set_tests_properties(python PROPERTIES LABELS python TIMEOUT 900
     ENVIRONMENT "PYTHONPATH=${PROJECT_BINARY_DIR}/python;MILLSTREAM_SOURCE_DIR=${PROJECT_SOURCE_DIR}")

@@ -48,14 +48,14 @@ def test_script(tmp_path):
 
 
 def test_import_is_cheap():
-    code = ("import time, sys; t = time.time(); import millstream; millstream.constant; d = time.time() - t;"
+    code = ("import time, sys; t = time.process_time(); import millstream; millstream.constant; d = time.process_time() - t;"
             "peak = int(open('/proc/self/status').read().split('VmHWM:')[1].split()[0]) / 1024; print(d, peak,"
             "'google.protobuf' in sys.modules)")
     best = min((subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
                 for _ in range(3)), key=lambda r: float(r[0]))
     assert float(best[1]) < 80, "MB"
     assert best[2] == "False"
-    assert float(best[0]) < 1.0  # 0.15 s on a quiet machine
+    assert float(best[0]) < 0.3, "s"
 
 
 def test_flags():

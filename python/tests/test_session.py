@@ -94,6 +94,21 @@ def test_large_feeds_are_not_kept():
         assert fed[0] == 5
 
 
+def test_handles_can_be_fetched_and_fed():
+    handle = gen_ops.var_handle_op(shape=[2], dtype=tf.float32)
+    init = gen_ops.assign_variable_op(handle, [1.0, 2.0])
+    fed = tf.placeholder(tf.resource, [])
+    read = gen_ops.read_variable_op(fed, dtype=tf.float32)
+    f = tf.placeholder(tf.float32)
+    with tf.Session() as session:
+        session.run(init)
+        value = session.run(handle)
+        assert session.run(read, {fed: value}).tolist() == [1, 2]
+        for key, bad in ((f, value), (fed, 3.0)):
+            with pytest.raises(TypeError):
+                session.run(f + 1 if key is f else read, {key: bad})
+
+
 def test_graph_grows_between_runs():
     x = tf.constant(1)
     with tf.Session() as session:

@@ -244,6 +244,9 @@ def _converted(feed, value):
                         "strings, lists, numpy ndarrays, or TensorHandles. For reference, the tensor object was "
                         f"{value} which was passed to the argument `feed_dict` with key {feed.tensor}.")
     if feed.numpy is None or isinstance(value, OpaqueTensor):
+        if not isinstance(value, OpaqueTensor) or value.dtype != feed.enum:
+            raise TypeError(f"The value of a feed for Tensor {feed.name} of type {feed.tensor.dtype.name} must be a fetched "
+                            f"value of that type, not {value!r}.")
         return value
     if isinstance(value, int) and feed.enum != 7 and np.dtype(feed.numpy).kind in "iu":
         info = np.iinfo(feed.numpy)

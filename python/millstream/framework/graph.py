@@ -295,6 +295,9 @@ class Graph(Collections):
                     shapes.shape.add().CopyFrom(output.shape.as_proto())
         return graph_def
 
+    def _as_graph_def(self, from_version=None, add_shapes=False):
+        return self.as_graph_def(from_version, add_shapes), self.version
+
     @property
     def graph_def_versions(self):
         return self.as_graph_def().versions
