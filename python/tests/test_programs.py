@@ -118,3 +118,16 @@ def test_stubs_are_python(tmp_path):
     assert len(files) > 10 and (tmp_path / "py.typed").exists()
     for file in files:
         ast.parse(file.read_text())
+
+
+def test_public_names_are_defined_once():
+    import importlib
+    import pkgutil
+    import millstream.exports as exports
+    seen = {}
+    for info in pkgutil.iter_modules(exports.__path__):
+        for module, names in importlib.import_module(f"millstream.exports.{info.name}").EXPORTS.items():
+            for entry in names.split():
+                public, equals, attribute = entry.partition("=")
+                target = (module, attribute if equals else public.rpartition(".")[2])
+                assert seen.setdefault(public, target) == target, f"{public}: {seen[public]} and {target}"

@@ -20,6 +20,11 @@ EXPORTS = {
         disable_eager_execution disable_resource_variables disable_v2_tensorshape disable_tensor_equality
         disable_control_flow_v2 enable_resource_variables enable_eager_execution enable_v2_behavior
         compat.forward_compatibility_horizon=forward_compatible""",
+    "millstream.platform.version": """
+        GIT_VERSION COMPILER_VERSION GRAPH_DEF_VERSION GRAPH_DEF_VERSION_MIN_CONSUMER GRAPH_DEF_VERSION_MIN_PRODUCER
+        CXX11_ABI_FLAG MONOLITHIC_BUILD version.VERSION version.GIT_VERSION version.COMPILER_VERSION version.GRAPH_DEF_VERSION
+        sysconfig.get_include sysconfig.get_lib sysconfig.get_compile_flags sysconfig.get_link_flags
+        sysconfig.CXX11_ABI_FLAG sysconfig.MONOLITHIC_BUILD""",
     "millstream.framework.random_seed": "set_random_seed get_seed random.set_random_seed random.get_seed",
     "millstream.framework.importer": "import_graph_def graph_util.import_graph_def=import_graph_def",
     "millstream.ops.script_ops": "py_func numpy_function",

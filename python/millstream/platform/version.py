@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tf.version and tf.sysconfig: what programs ask about the version of TensorFlow whose interface this is."""
+import os
+
+VERSION = "1.15.0"
+GIT_VERSION = "v1.15.0"
+COMPILER_VERSION = "12"
+GRAPH_DEF_VERSION = 134
+GRAPH_DEF_VERSION_MIN_CONSUMER = 0
+GRAPH_DEF_VERSION_MIN_PRODUCER = 0
+CXX11_ABI_FLAG = 1
+MONOLITHIC_BUILD = 1
+
+
+def get_include():
+    """Headers of the C++ library, where they are installed with the package."""
+    return os.path.join(os.path.dirname(os.path.dirname(__file__)), "include")
+
+
+def get_lib():
+    return os.path.dirname(os.path.dirname(__file__))
+
+
+def get_compile_flags():
+    return [f"-I{get_include()}", f"-D_GLIBCXX_USE_CXX11_ABI={CXX11_ABI_FLAG}"]
+
+
+def get_link_flags():
+    return [f"-L{get_lib()}"]
