@@ -17,8 +17,8 @@ EXPORTS = {
     "millstream.platform.compat": """
         compat.as_bytes compat.as_text compat.as_str compat.as_str_any compat.path_to_str compat.integral_types
         compat.real_types compat.complex_types compat.bytes_or_text_types compat.forward_compatible disable_v2_behavior
-        disable_eager_execution disable_resource_variables disable_v2_tensorshape disable_tensor_equality
-        disable_control_flow_v2 enable_resource_variables enable_eager_execution enable_v2_behavior
+        disable_eager_execution disable_v2_tensorshape disable_tensor_equality
+        disable_control_flow_v2 enable_eager_execution enable_v2_behavior
         compat.forward_compatibility_horizon=forward_compatible""",
     "millstream.platform.version": """
         GIT_VERSION COMPILER_VERSION GRAPH_DEF_VERSION GRAPH_DEF_VERSION_MIN_CONSUMER GRAPH_DEF_VERSION_MIN_PRODUCER

@@ -42,13 +42,8 @@ def disable_v2_behavior():
     """Nothing to switch off."""
 
 
-disable_eager_execution = disable_v2_tensorshape = disable_resource_variables = disable_v2_behavior
+disable_eager_execution = disable_v2_tensorshape = disable_v2_behavior
 disable_tensor_equality = disable_control_flow_v2 = enable_v2_tensorshape = disable_v2_behavior
-
-
-def enable_resource_variables():
-    from millstream.framework import scopes  # read by those who make variables
-    scopes.use_resource_by_default = True
 
 
 def enable_eager_execution(*_args, **_kwargs):
