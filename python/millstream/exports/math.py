@@ -30,7 +30,7 @@ def _both(names, space):
 EXPORTS = {
     "millstream.gen_ops": _both(_PLAIN_MATH, "math") + """
         floor_div math.floor_div=floor_div math.xlogy=xlogy math.xdivy=xdivy math.xlog1py=xlog1py ceiling=ceil math.ceiling=ceil
-        math.top_k=top_kv2 bitcast broadcast_to check_numerics
+        bitcast broadcast_to check_numerics
         debugging.check_numerics=check_numerics debugging.is_finite=is_finite debugging.is_inf=is_inf debugging.is_nan=is_nan
         diag_part=diag_part dynamic_partition dynamic_stitch
         matrix_band_part linalg.band_part=matrix_band_part

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tf.nn, tf.layers."""
+
+_CELLS = """BasicRNNCell GRUCell BasicLSTMCell LSTMCell MultiRNNCell DropoutWrapper ResidualWrapper DeviceWrapper LSTMStateTuple
+    RNNCell"""
+_CONTRIB_CELLS = _CELLS + " LayerRNNCell"
+
+
+def _in(space, names):
+    return " ".join(f"{space}.{n.partition('=')[0]}={n.partition('=')[2] or n}" for n in names.split())
+
+
+EXPORTS = {
+    "millstream.gen_ops": _in("nn", "relu elu selu softplus softsign l2_loss"),
+    "millstream.ops.nn_ops": _in("nn", """
+        relu6 leaky_relu crelu swish silu=swish gelu softmax log_softmax sigmoid_cross_entropy_with_logits
+        weighted_cross_entropy_with_logits softmax_cross_entropy_with_logits softmax_cross_entropy_with_logits_v2
+        sparse_softmax_cross_entropy_with_logits dropout bias_add xw_plus_b relu_layer l2_normalize zero_fraction top_k in_top_k
+        log_poisson_loss""") + " math.softmax=softmax math.log_softmax=log_softmax math.l2_normalize=l2_normalize "
+                               "linalg.l2_normalize=l2_normalize math.zero_fraction=zero_fraction math.in_top_k=in_top_k "
+                               "math.top_k=top_k",
+    "millstream.ops.nn_norm": _in("nn", """
+        moments weighted_moments sufficient_statistics normalize_moments batch_normalization fused_batch_norm
+        batch_norm_with_global_normalization local_response_normalization lrn=local_response_normalization"""),
+    "millstream.ops.nn_conv": _in("nn", """
+        conv1d conv2d conv3d conv2d_transpose conv3d_transpose conv2d_backprop_input conv2d_backprop_filter atrous_conv2d
+        depthwise_conv2d depthwise_conv2d_native separable_conv2d convolution max_pool max_pool1d max_pool2d=max_pool max_pool3d
+        avg_pool avg_pool1d avg_pool2d=avg_pool avg_pool3d max_pool_with_argmax pool"""),
+    "millstream.ops.embedding_ops": _in("nn", "embedding_lookup embedding_lookup_sparse safe_embedding_lookup_sparse") + """
+        contrib.layers.safe_embedding_lookup_sparse=safe_embedding_lookup_sparse""",
+    "millstream.ops.sampling_ops": _in("nn", """
+        nce_loss sampled_softmax_loss uniform_candidate_sampler log_uniform_candidate_sampler
+        learned_unigram_candidate_sampler fixed_unigram_candidate_sampler all_candidate_sampler compute_accidental_hits""") + """
+        random.uniform_candidate_sampler=uniform_candidate_sampler
+        random.log_uniform_candidate_sampler=log_uniform_candidate_sampler""",
+    "millstream.ops.rnn": _in("nn", """
+        dynamic_rnn static_rnn rnn=static_rnn bidirectional_dynamic_rnn static_bidirectional_rnn
+        bidirectional_rnn=static_bidirectional_rnn raw_rnn static_state_saving_rnn""") + " " + _in("contrib.rnn", """
+        static_rnn static_bidirectional_rnn static_state_saving_rnn"""),
+    "millstream.ops.rnn_cell": _in("nn.rnn_cell", _CELLS) + " " + _in("contrib.rnn", _CONTRIB_CELLS),
+    "millstream.ops.layers_base": "layers.Layer layers.InputSpec",
+    "millstream.ops.layers_core": _in("layers", "Dense dense Dropout dropout Flatten flatten"),
+    "millstream.ops.layers_conv": _in("layers", """
+        Conv1D Conv2D Conv3D Conv2DTranspose SeparableConv2D conv1d conv2d conv3d conv2d_transpose separable_conv2d"""),
+    "millstream.ops.layers_pool": _in("layers", """
+        MaxPooling1D MaxPooling2D MaxPooling3D AveragePooling1D AveragePooling2D AveragePooling3D max_pooling1d max_pooling2d
+        max_pooling3d average_pooling1d average_pooling2d average_pooling3d"""),
+    "millstream.ops.layers_norm": _in("layers", "BatchNormalization batch_normalization"),
+}
