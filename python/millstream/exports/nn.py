@@ -47,3 +47,18 @@ EXPORTS = {
         max_pooling3d average_pooling1d average_pooling2d average_pooling3d"""),
     "millstream.ops.layers_norm": _in("layers", "BatchNormalization batch_normalization"),
 }
+EXPORTS["millstream.ops.losses"] = _in("losses", """
+    Reduction absolute_difference add_loss compute_weighted_loss cosine_distance get_losses get_regularization_loss
+    get_regularization_losses get_total_loss hinge_loss huber_loss log_loss mean_pairwise_squared_error mean_squared_error
+    sigmoid_cross_entropy softmax_cross_entropy sparse_softmax_cross_entropy""") + " " + _in("contrib.losses", """
+    absolute_difference add_loss compute_weighted_loss cosine_distance get_losses get_regularization_losses get_total_loss
+    hinge_loss log_loss mean_pairwise_squared_error mean_squared_error sigmoid_cross_entropy softmax_cross_entropy
+    sparse_softmax_cross_entropy""")
+EXPORTS["millstream.ops.metrics"] = _in("metrics", """
+    accuracy mean mean_tensor mean_absolute_error mean_squared_error root_mean_squared_error mean_relative_error
+    mean_cosine_distance percentage_below true_positives false_positives true_negatives false_negatives precision recall mean_iou
+    mean_per_class_accuracy""")
+EXPORTS["millstream.ops.metrics_thresholds"] = _in("metrics", """
+    auc precision_at_thresholds recall_at_thresholds true_positives_at_thresholds false_positives_at_thresholds
+    true_negatives_at_thresholds false_negatives_at_thresholds sensitivity_at_specificity specificity_at_sensitivity recall_at_k
+    precision_at_k sparse_precision_at_k=precision_at_k""")

@@ -17,8 +17,8 @@ def _clip(params, ids, max_norm):
 def _tables(params):
     if isinstance(params, (list, tuple)):
         params = list(params)
-    elif hasattr(params, "_get_partitions") or type(params).__name__ == "PartitionedVariable":
-        params = list(params)
+    elif hasattr(params, "_get_variable_list"):
+        params = list(params._get_variable_list())
     else:
         params = [params]
     if not params:

@@ -152,7 +152,7 @@ class Layer:
         if before is not None:
             self._losses += [x for x in ops.get_collection(ops.GraphKeys.REGULARIZATION_LOSSES) if x not in before]
         known = self._trainable_weights if trainable else self._non_trainable_weights
-        parts = list(variable) if type(variable).__name__ == "PartitionedVariable" else [variable]
+        parts = variable._get_variable_list() if hasattr(variable, "_get_variable_list") else [variable]
         known.extend(p for p in parts if not any(p is k for k in known))
         return variable
 

@@ -82,8 +82,9 @@ def batch_normalization(x, mean, variance, offset, scale, variance_epsilon, name
         inverse = gen_ops.rsqrt(variance + variance_epsilon)
         if scale is not None:
             inverse = inverse * scale
+        scaled = x * math_ops.cast(inverse, x.dtype.base_dtype)
         shift = offset - mean * inverse if offset is not None else -mean * inverse
-        return x * math_ops.cast(inverse, x.dtype.base_dtype) + math_ops.cast(shift, x.dtype.base_dtype)
+        return scaled + math_ops.cast(shift, x.dtype.base_dtype)
 
 
 def batch_norm_with_global_normalization(t=None, m=None, v=None, beta=None, gamma=None, variance_epsilon=None,
