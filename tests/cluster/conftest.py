@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tests with several processes: tasks are `millstream server`, the client is the Python package.
+
+MILLSTREAM_PROGRAM names the command line tool (build/dev/bin/millstream by default).
+"""
+import os
+import sys
+
+import pytest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, HERE)
+PROGRAM = os.path.abspath(os.environ.get("MILLSTREAM_PROGRAM", os.path.join(HERE, "../../build/dev/bin/millstream")))
+
+from cluster_processes import Cluster  # noqa: E402
+
+
+@pytest.fixture
+def program():
+    return PROGRAM
+
+
+@pytest.fixture
+def make_cluster():
+    """Starts clusters that end with the test."""
+    clusters = []
+
+    def make(**kwargs):
+        clusters.append(Cluster(PROGRAM, **kwargs))
+        return clusters[-1]
+
+    yield make
+    for cluster in clusters:
+        cluster.stop()
+
+
+@pytest.fixture(autouse=True)
+def fresh_graph():
+    import millstream as tf
+
+    tf.reset_default_graph()

@@ -1,0 +1,221 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What goes wrong in clusters: every case ends with the named error or the right result, never with a hang."""
+import os
+import signal
+import threading
+import time
+
+import pytest
+
+import millstream as tf
+
+PS = "/job:ps/replica:0/task:0"
+
+
+def _waiting_step(session, op):
+    """Runs a step in a thread; join() gives its error."""
+
+    class Step(threading.Thread):
+        error = None
+
+        def run(self):
+            try:
+                session.run(op)
+            except tf.errors.OpError as e:
+                self.error = e
+
+    step = Step(daemon=True)
+    step.start()
+    time.sleep(0.5)
+    assert step.is_alive(), step.error
+    return step
+
+
+def _queue_on_ps():
+    with tf.device("/job:ps/task:0"):
+        queue = tf.FIFOQueue(10, tf.float32)
+        return queue.dequeue()
+
+
+def test_a_peer_that_is_missing_is_named(make_cluster):
+    cluster = make_cluster(start=False, ps=1, worker=1)
+    cluster.start("worker", 0)
+    config = tf.ConfigProto(operation_timeout_in_ms=1500)
+    with tf.Session(cluster.target("worker"), config=config) as session:
+        with pytest.raises(tf.errors.DeadlineExceededError) as caught:
+            session.run(tf.constant(1))
+    assert PS in str(caught.value) and cluster.spec["ps"][0] in str(caught.value)
+    # Whoever waits without a deadline is served as soon as the task is there.
+    session = tf.Session(cluster.target("worker"))
+    result = []
+    thread = threading.Thread(target=lambda: result.append(session.run(tf.constant(5))), daemon=True)
+    thread.start()
+    time.sleep(1)
+    assert not result
+    cluster.start("ps", 0)
+    thread.join(20)
+    assert result == [5]
+
+
+def test_device_filters_leave_missing_tasks_alone(make_cluster):
+    cluster = make_cluster(start=False, ps=1, worker=2)
+    cluster.start("worker", 0)
+    config = tf.ConfigProto(device_filters=["/job:worker/task:0"])
+    with tf.Session(cluster.target("worker"), config=config) as session:
+        assert session.run(tf.constant(3)) == 3
+
+
+def test_a_task_killed_during_a_step_fails_it_at_once(make_cluster):
+    cluster = make_cluster(ps=1, worker=2)
+    taken = _queue_on_ps()
+    with tf.device("/job:worker/task:1"):
+        far = taken * 2.0
+        other = tf.constant(1.0)
+    session = tf.Session(cluster.target("worker"))
+    assert session.run(other) == 1.0
+    step = _waiting_step(session, far)
+    begin = time.time()
+    cluster.kill("ps", 0)
+    step.join(20)
+    assert isinstance(step.error, tf.errors.UnavailableError), step.error
+    assert PS in str(step.error)
+    assert time.time() - begin < 10
+    # The rest goes on.
+    assert session.run(other) == 1.0
+    with pytest.raises((tf.errors.UnavailableError, tf.errors.AbortedError)):
+        session.run(far)
+
+
+def test_a_worker_killed_between_two_others(make_cluster):
+    cluster = make_cluster(ps=1, worker=2)
+    taken = _queue_on_ps()
+    with tf.device("/job:worker/task:1"):
+        far = tf.identity(taken)
+    with tf.device("/job:worker/task:0"):
+        here = far + 1.0
+    session = tf.Session(cluster.target("worker"))
+    step = _waiting_step(session, here)
+    cluster.kill("worker", 1)
+    step.join(20)
+    assert isinstance(step.error, tf.errors.UnavailableError), step.error
+    assert "/job:worker/replica:0/task:1" in str(step.error)
+    assert cluster.alive("ps", 0) and cluster.alive("worker", 0)
+
+
+def test_a_task_that_stands_still_is_given_up_after_the_deadline(make_cluster):
+    cluster = make_cluster(ps=1, worker=1, flags=["--deadline_ms", "2000"])
+    with tf.device("/job:ps/task:0"):
+        v = tf.constant(1.0) * tf.placeholder_with_default(1.0, [])
+    session = tf.Session(cluster.target("worker"))
+    assert session.run(v) == 1.0
+    cluster.signal("ps", 0, signal.SIGSTOP)
+    begin = time.time()
+    with pytest.raises((tf.errors.UnavailableError, tf.errors.DeadlineExceededError)) as caught:
+        session.run(v)
+    assert PS in str(caught.value)
+    assert 1 < time.time() - begin < 20
+    cluster.signal("ps", 0, signal.SIGCONT)
+    time.sleep(0.5)
+    with tf.Session(cluster.target("worker")) as fresh:
+        assert fresh.run(v) == 1.0
+
+
+def test_a_restarted_ps_is_another_one(make_cluster):
+    cluster = make_cluster(ps=1, worker=1)
+    with tf.device("/job:ps/task:0"):
+        v = tf.Variable(3.0)
+    session = tf.Session(cluster.target("worker"))
+    session.run(v.initializer)
+    assert session.run(v) == 3.0
+    cluster.kill("ps", 0)
+    cluster.start("ps", 0)
+    for _ in range(50):
+        try:
+            session.run(v)
+            raise AssertionError("state of the old incarnation was used")
+        except tf.errors.AbortedError:
+            break
+        except tf.errors.UnavailableError:
+            time.sleep(0.2)
+    else:
+        raise AssertionError("never Aborted")
+    with tf.Session(cluster.target("worker")) as fresh:
+        with pytest.raises(tf.errors.FailedPreconditionError):
+            fresh.run(v)
+        fresh.run(v.initializer)
+        assert fresh.run(v) == 3.0
+
+
+def test_a_restarted_master_does_not_know_old_sessions(make_cluster):
+    cluster = make_cluster(ps=1, worker=1)
+    c = tf.constant(2.0)
+    session = tf.Session(cluster.target("worker"))
+    assert session.run(c) == 2.0
+    cluster.kill("worker", 0)
+    cluster.start("worker", 0)
+    with pytest.raises((tf.errors.AbortedError, tf.errors.UnavailableError)):
+        session.run(c)
+    for _ in range(20):
+        try:
+            session.run(c)
+        except tf.errors.AbortedError:
+            break
+        except tf.errors.UnavailableError:
+            time.sleep(0.2)
+    else:
+        raise AssertionError("never Aborted")
+
+
+def test_another_job_is_kept_out(make_cluster):
+    os.environ["MILLSTREAM_JOB_ID"] = "mine"
+    try:
+        cluster = make_cluster(start=False, ps=1, worker=1)
+        cluster.start("worker", 0)
+        os.environ["MILLSTREAM_JOB_ID"] = "theirs"
+        cluster.start("ps", 0)
+    finally:
+        del os.environ["MILLSTREAM_JOB_ID"]
+    with pytest.raises(tf.errors.PermissionDeniedError) as caught:
+        tf.Session(cluster.target("worker")).run(tf.constant(1))
+    assert "theirs" in str(caught.value) and "mine" in str(caught.value)
+
+
+def test_a_task_at_the_wrong_address_is_found_out(make_cluster):
+    cluster = make_cluster(start=False, ps=2, worker=1)
+    cluster.start("worker", 0)
+    cluster.start("ps", 0)
+    right = dict(cluster.spec)
+    cluster.spec = {"ps": list(reversed(right["ps"])), "worker": right["worker"]}
+    cluster.start("ps", 0)  # at the address of task 1
+    cluster.spec = right
+    with pytest.raises(tf.errors.FailedPreconditionError) as caught:
+        tf.Session(cluster.target("worker")).run(tf.constant(1))
+    assert "/job:ps/replica:0/task:1" in str(caught.value)
+
+
+def test_a_client_that_dies_leaves_no_step_behind(make_cluster):
+    """A step waits in a queue; its client is killed; the value goes to the next client."""
+    import subprocess
+    import sys
+
+    cluster = make_cluster(ps=1, worker=1)
+    code = """
+import sys
+import millstream as tf
+with tf.device("/job:ps/task:0"):
+    queue = tf.FIFOQueue(10, tf.float32, shared_name="q")
+print("ready", flush=True)
+tf.Session(sys.argv[1]).run(queue.dequeue())
+"""
+    child = subprocess.Popen([sys.executable, "-c", code, cluster.target("worker")], stdout=subprocess.PIPE, text=True)
+    assert child.stdout.readline() == "ready\n"
+    time.sleep(1.5)
+    child.kill()
+    child.wait()
+    time.sleep(0.5)
+    with tf.device("/job:ps/task:0"):
+        queue = tf.FIFOQueue(10, tf.float32, shared_name="q")
+    with tf.Session(cluster.target("worker")) as session:
+        session.run(queue.enqueue(1.0))
+        config = tf.RunOptions(timeout_in_ms=10000)
+        assert session.run(queue.dequeue(), options=config) == 1.0
