@@ -61,4 +61,11 @@ if(MILLSTREAM_TESTS)
            WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
   set_tests_properties(python PROPERTIES LABELS python TIMEOUT 900
     ENVIRONMENT "PYTHONPATH=${PROJECT_BINARY_DIR}/python;MILLSTREAM_SOURCE_DIR=${PROJECT_SOURCE_DIR}")
+  # Several processes: servers of the command line tool, clients in Python.
+  if(MILLSTREAM_PROGRAMS)
+    add_test(NAME cluster COMMAND ${Python_EXECUTABLE} -m pytest -q -p no:cacheprovider ${PROJECT_SOURCE_DIR}/tests/cluster
+             WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+    set_tests_properties(cluster PROPERTIES LABELS integration TIMEOUT 900
+      ENVIRONMENT "PYTHONPATH=${PROJECT_BINARY_DIR}/python;MILLSTREAM_PROGRAM=$<TARGET_FILE:millstream_cli>")
+  endif()
 endif()
