@@ -26,8 +26,6 @@ StatusOr<std::string> TaskOf(const Node& node) {
   return name->ToString();
 }
 
-bool IsArg(const Node& node) { return node.Is("_Arg"); }
-
 bool IsSmallConstant(const Node& node) {
   Tensor value;
   return IsFreeConstant(node) && node.GetAttr("value", &value).ok() && value.ByteSize() <= kMaxRepeatedBytes;
@@ -35,9 +33,7 @@ bool IsSmallConstant(const Node& node) {
 
 // Nodes that run where they are read, once on each task: then a value enters a loop once instead of being sent in each
 // iteration, and both inputs of a loop's Merge are beside it.
-bool FollowsReaders(const Node& node) {
-  return IsArg(node) || node.Is("Enter") || node.Is("NextIteration") || IsSmallConstant(node);
-}
+bool FollowsReaders(const Node& node) { return node.Is("Enter") || node.Is("NextIteration") || IsSmallConstant(node); }
 
 // Somebody who reads it from another task could not do so in the iterations where it has a value.
 bool StaysWithReaders(const Node& node) { return IsNextIteration(node) || (IsEnter(node) && !IsConstantEnter(node)); }
@@ -81,15 +77,17 @@ class Partitioner {
     task_.assign(static_cast<size_t>(graph_.id_limit()), -1);
     device_.resize(static_cast<size_t>(graph_.id_limit()));
     follows_.assign(static_cast<size_t>(graph_.id_limit()), false);
+    is_arg_.assign(static_cast<size_t>(graph_.id_limit()), false);
+    for (const Node* arg : whole_.args) is_arg_[arg->id()] = true;
     absl::flat_hash_map<absl::string_view, int> of_device;
     absl::flat_hash_map<std::string, int> of_name;
     for (const auto& node : graph_.nodes()) {
       if (node == nullptr) continue;
       if (node->IsTransfer())
         return errors::InvalidArgument("Node '", node->name(), "': a program cannot use op '", node->type(), "'");
-      follows_[node->id()] = FollowsReaders(*node);
+      follows_[node->id()] = is_arg_[node->id()] || FollowsReaders(*node);
       device_[node->id()] = node->assigned_device();
-      if (IsArg(*node)) continue;
+      if (is_arg_[node->id()]) continue;
       auto [it, inserted] = of_device.try_emplace(node->assigned_device(), 0);
       if (inserted) {
         ASSIGN_OR_RETURN(std::string task, TaskOf(*node));
@@ -153,7 +151,7 @@ class Partitioner {
   }
 
   void CopyToOwnTask(const Node& node) {
-    if (follows_[node.id()] && !IsArg(node)) CopyTo(node, task_[node.id()], device_[node.id()]);
+    if (follows_[node.id()] && !is_arg_[node.id()]) CopyTo(node, task_[node.id()], device_[node.id()]);
   }
   void CopyNextTo(const Node& merge) {
     for (const Output& in : merge.inputs()) {
@@ -186,7 +184,7 @@ class Partitioner {
     part_of_task_.assign(task_names_.size(), -1);
     twins_.resize(static_cast<size_t>(graph_.id_limit()));
     for (const auto& node : graph_.nodes()) {
-      if (node == nullptr || IsArg(*node)) continue;
+      if (node == nullptr || is_arg_[node->id()]) continue;
       if (!follows_[node->id()]) twins_[node->id()] = AddTwin(*node, task_[node->id()], device_[node->id()]);
       for (Copy& copy : copies_[node->id()]) copy.node = AddTwin(*node, copy.task, copy.device).node;
     }
@@ -301,7 +299,7 @@ class Partitioner {
           control.push_back(copy);
         } else if (const Twin& twin = twins_[in->id()]; twin.part == p.part) {
           control.push_back(twin.node);
-        } else if (!IsArg(*in) && !IsFreeConstant(*in)) {  // those are there from the beginning
+        } else if (!is_arg_[in->id()] && !IsFreeConstant(*in)) {  // those are there from the beginning
           if (StaysWithReaders(*in)) return Apart(*p.of, *in);
           ASSIGN_OR_RETURN(Node * done, cutter->ReceiveDone(*in, p.part, p.node->assigned_device()));
           control.push_back(done);
@@ -344,6 +342,7 @@ class Partitioner {
   // By node id.
   std::vector<int> task_;
   std::vector<absl::string_view> device_;
+  std::vector<bool> is_arg_;
   std::vector<bool> follows_;
   std::vector<std::vector<Copy>> copies_;
   std::vector<Twin> twins_;

@@ -334,6 +334,18 @@ TEST(PartitionTest, RefusesWhatItCannotCut) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("a program cannot use op '_Send'"));
 }
 
+TEST(PartitionTest, AProgramsOwnArgumentIsANodeLikeOthers) {
+  Scope s = Scope::Root();
+  Output own = s.Op("_Arg", {}, {{"T", DType::kFloat}, {"index", 0}});
+  Output a = s.Op("Neg", {own});
+  ASSERT_TRUE(s.ok()) << s.status();
+  PlaceAll(s, 0);
+  PlaceOn(1, {a});
+  auto cut = Cut(s, {}, {a});
+  ASSERT_TRUE(cut.ok()) << cut.status();
+  EXPECT_EQ(cut->edges.size(), 1u);  // fails when it is compiled: nobody gives it a value
+}
+
 TEST(PartitionTest, IsLinear) {
   Scope s = Scope::Root();
   Graph& graph = *s.graph();
