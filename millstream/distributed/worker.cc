@@ -44,6 +44,7 @@ struct Worker::Step {
   StepContext context;
   std::unique_ptr<StepStatsCollector> stats;
   std::vector<Tensor> rets;
+  std::atomic<std::chrono::steady_clock::time_point> ended{std::chrono::steady_clock::time_point::max()};
 };
 
 Worker::Worker(const WorkerOptions& options, Connect connect)
@@ -232,12 +233,15 @@ void Worker::Execute(const StepPtr& step) {
   const auto start = std::chrono::steady_clock::now();
   RunPlanAsync(part->plan, step->context, step->run.args, &step->rets,
                [this, step](Status status) { End(step, std::move(status)); });
-  const int64_t nanos = std::chrono::nanoseconds(std::chrono::steady_clock::now() - start).count();
+  // Answering is not part of the run: what an answer takes, it takes on any thread.
+  const auto end = std::min(std::chrono::steady_clock::now(), step->ended.load(std::memory_order_relaxed));
+  const int64_t nanos = std::chrono::nanoseconds(end - start).count();
   const int64_t usual = part->usual_nanos.load(std::memory_order_relaxed);
   part->usual_nanos.store(usual == TaskPart::kUnknown ? nanos : usual + (nanos - usual) / 8, std::memory_order_relaxed);
 }
 
 void Worker::End(const StepPtr& step, Status status) {
+  step->ended.store(std::chrono::steady_clock::now(), std::memory_order_relaxed);
   // Kernels that were cancelled only know that; the step knows why.
   if (absl::IsCancelled(status) && step->cancellation.IsCancelled()) status = step->cancellation.status();
   {
