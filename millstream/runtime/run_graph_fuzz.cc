@@ -5,6 +5,7 @@
 #include <set>
 #include <string>
 
+#include "google/protobuf/stubs/logging.h"
 #include "millstream/proto/graph.pb.h"
 #include "millstream/runtime/session.h"
 #include "millstream/tensor/allocator.h"
@@ -24,6 +25,11 @@ bool IsHarmless(const millstream::proto::GraphDef& graph) {
 }
 
 }  // namespace
+
+extern "C" int LLVMFuzzerInitialize(int*, char***) {
+  google::protobuf::SetLogHandler(nullptr);  // it reports every string that is not UTF-8
+  return 0;
+}
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace millstream;  // NOLINT(google-build-using-namespace)
