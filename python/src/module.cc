@@ -16,4 +16,5 @@ NB_MODULE(_core, m) {
   BindSession(m);
   BindServer(m);
   BindPyFunc(m);
+  BindFiles(m);
 }

@@ -10,6 +10,7 @@ void BindRegistry(nanobind::module_& m);
 void BindSession(nanobind::module_& m);
 void BindServer(nanobind::module_& m);
 void BindPyFunc(nanobind::module_& m);
+void BindFiles(nanobind::module_& m);
 
 }  // namespace millstream::python
 

@@ -30,4 +30,22 @@ EXPORTS = {
     "millstream.ops.accumulators": "ConditionalAccumulatorBase ConditionalAccumulator SparseConditionalAccumulator",
     "millstream.training.session_run_hook": """
         train.SessionRunHook train.SessionRunArgs train.SessionRunContext train.SessionRunValues""",
+    "millstream.training.saver": "train.Saver train.export_meta_graph train.import_meta_graph",
+    "millstream.training.checkpoint_management": """
+        train.latest_checkpoint train.get_checkpoint_state train.update_checkpoint_state train.generate_checkpoint_state_proto
+        train.checkpoint_exists train.get_checkpoint_mtimes train.remove_checkpoint""",
+    "millstream.training.checkpoint_utils": """
+        train.NewCheckpointReader train.load_checkpoint train.load_variable train.list_variables train.init_from_checkpoint
+        train.checkpoints_iterator contrib.framework.load_checkpoint contrib.framework.list_variables
+        contrib.framework.load_variable contrib.framework.init_from_checkpoint""",
+    "millstream.training.session_manager": "train.SessionManager",
+    "millstream.training.monitored_session": """
+        train.Scaffold train.SessionCreator train.ChiefSessionCreator train.WorkerSessionCreator train.MonitoredSession
+        train.SingularMonitoredSession train.MonitoredTrainingSession""",
+    "millstream.training.basic_session_run_hooks": """
+        train.LoggingTensorHook train.StopAtStepHook train.StepCounterHook train.NanTensorHook train.GlobalStepWaiterHook
+        train.FinalOpsHook train.FeedFnHook train.ProfilerHook train.SecondOrStepTimer train.NanLossDuringTrainingError
+        estimator.LoggingTensorHook=LoggingTensorHook""",
+    "millstream.training.saver_hooks": "train.CheckpointSaverHook train.CheckpointSaverListener train.SummarySaverHook",
+    "millstream.training.supervisor": "train.Supervisor",
 }

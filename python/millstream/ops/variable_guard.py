@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 """Initial values that are computed from other variables wait for those variables' own initialization."""
-from millstream.framework import ops
 from millstream.framework.tensor import Tensor
 
 _VARIABLE_OPS = ("Variable", "VariableV2", "AutoReloadVariable", "VarHandleOp", "ReadVariableOp")
@@ -55,12 +54,9 @@ def _safe(name, tensor, done):
         inputs = [_safe(name, t, done) for t in op.inputs]
         if any(new is not old for new, old in zip(inputs, op.inputs)):
             new_op = op.graph.create_op(op.type, inputs, name=f"{op.name.split('/')[-1]}_{name.replace('/', '_')}",
-                                        attrs={k: v for k, v in op.node_def.attr.items() if k != "_class"})
+                                        attrs={k: op.graph._core.attr(op._id, k)[1] for k in op.node_def.attr if k != "_class"})
             result = new_op.outputs[op.outputs.index(tensor)]
         else:
             result = tensor
     done[key] = result
     return result
-
-
-__all__ = ["guarded_initial_value", "ops"]

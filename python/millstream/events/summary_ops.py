@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Summary ops: scalars, histograms, images, sounds and texts for TensorBoard."""
+import contextlib
+import re
+
+from millstream import gen_ops
+from millstream.framework import dtypes, ops
+
+
+def clean_tag(name):
+    """Only characters that node names may have."""
+    if name is None:
+        return None
+    new = re.sub(r"[^-/\w\.]", "_", name).lstrip("/")
+    if new != name:
+        from millstream.framework import log
+        log.info("Summary name %s is illegal; using %s instead.", name, new)
+    return new
+
+
+@contextlib.contextmanager
+def summary_scope(name, family=None, default_name=None, values=None):
+    """(tag, scope of the node)."""
+    name, family = clean_tag(name), clean_tag(family)
+    base = name if family is None else f"{family}/{name}"
+    with ops.name_scope(base, default_name, values) as scope:
+        tag = scope.rstrip("/") if family is None else f"{family}/{scope.rstrip('/')}"
+        yield tag, scope
+
+
+def _collect(value, collections, default=(ops.GraphKeys.SUMMARIES,)):
+    for key in (default if collections is None else collections):
+        ops.add_to_collection(key, value)
+    return value
+
+
+def scalar(name, tensor, collections=None, family=None):
+    with summary_scope(name, family, values=[tensor]) as (tag, scope):
+        return _collect(gen_ops.scalar_summary(tag, tensor, name=scope), collections)
+
+
+def histogram(name, values, collections=None, family=None):
+    with summary_scope(name, family, "HistogramSummary", [values]) as (tag, scope):
+        return _collect(gen_ops.histogram_summary(tag, values, name=scope), collections)
+
+
+def image(name, tensor, max_outputs=3, collections=None, family=None):
+    with summary_scope(name, family, values=[tensor]) as (tag, scope):
+        return _collect(gen_ops.image_summary(tag, tensor, max_images=max_outputs, name=scope), collections)
+
+
+def audio(name, tensor, sample_rate, max_outputs=3, collections=None, family=None):
+    with summary_scope(name, family, values=[tensor]) as (tag, scope):
+        rate = ops.convert_to_tensor(sample_rate, dtype=dtypes.float32, name="sample_rate")
+        return _collect(gen_ops.audio_summary_v2(tag, tensor, rate, max_outputs=max_outputs, name=scope), collections)
+
+
+def tensor_summary(name, tensor, summary_description=None, collections=None, summary_metadata=None, family=None,
+                   display_name=None):
+    from millstream.proto import summary_pb2
+    metadata = summary_metadata or summary_pb2.SummaryMetadata()
+    if summary_description is not None:
+        metadata.summary_description = summary_description
+    if display_name is not None:
+        metadata.display_name = display_name
+    with summary_scope(name, family, values=[tensor]) as (tag, scope):
+        return _collect(gen_ops.tensor_summary_v2(tag, tensor, metadata.SerializeToString(), name=scope), collections)
+
+
+def text(name, tensor, collections=None):
+    if tensor.dtype.base_dtype != dtypes.string:
+        raise ValueError(f"Expected tensor {tensor.name} to have dtype string, got {tensor.dtype}")
+    from millstream.proto import summary_pb2
+    metadata = summary_pb2.SummaryMetadata(
+        plugin_data=summary_pb2.SummaryMetadata.PluginData(plugin_name="text"))
+    return tensor_summary(name, tensor, collections=collections, summary_metadata=metadata)
+
+
+def merge(inputs, collections=None, name=None):
+    with ops.name_scope(name, "Merge", inputs):
+        return _collect(gen_ops.merge_summary(inputs, name="MergeSummary" if name is None else name), collections, ())
+
+
+def merge_all(key=ops.GraphKeys.SUMMARIES, scope=None, name=None):
+    """All summaries of the graph in one; None if there are none."""
+    found = ops.get_collection(key, scope=scope)
+    return merge(found, name=name) if found else None
+
+
+# The names of before TensorFlow 1.0.
+
+
+def scalar_summary(tags, values, collections=None, name=None):
+    with ops.name_scope(name, "ScalarSummary", [tags, values]) as scope:
+        return _collect(gen_ops.scalar_summary(tags, values, name=scope), collections)
+
+
+def histogram_summary(tag, values, collections=None, name=None):
+    with ops.name_scope(name, "HistogramSummary", [tag, values]) as scope:
+        return _collect(gen_ops.histogram_summary(tag, values, name=scope), collections)
+
+
+def image_summary(tag, tensor, max_images=3, collections=None, name=None):
+    with ops.name_scope(name, "ImageSummary", [tag, tensor]) as scope:
+        return _collect(gen_ops.image_summary(tag, tensor, max_images=max_images, name=scope), collections)
+
+
+def audio_summary(tag, tensor, sample_rate, max_outputs=3, collections=None, name=None):
+    with ops.name_scope(name, "AudioSummary", [tag, tensor]) as scope:
+        rate = ops.convert_to_tensor(sample_rate, dtype=dtypes.float32, name="sample_rate")
+        return _collect(gen_ops.audio_summary_v2(tag, tensor, rate, max_outputs=max_outputs, name=scope), collections)
+
+
+def merge_summary(inputs, collections=None, name=None):
+    with ops.name_scope(name, "MergeSummary", inputs):
+        return _collect(gen_ops.merge_summary(inputs, name=name), collections, ())
+
+
+def merge_all_summaries(key=ops.GraphKeys.SUMMARIES):
+    found = ops.get_collection(key)
+    return merge_summary(found) if found else None
+
+
+def get_summary_description(node_def):
+    from millstream.proto import summary_pb2
+    if node_def.op != "TensorSummary":
+        raise ValueError(f"Can't get_summary_description on {node_def.op}")
+    return summary_pb2.SummaryMetadata(summary_description=node_def.attr["description"].s.decode())

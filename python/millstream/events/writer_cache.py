@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One FileWriter for each folder."""
+import threading
+
+from millstream.events.writer import FileWriter
+
+
+class FileWriterCache:
+    _cache = {}
+    _lock = threading.RLock()
+
+    @staticmethod
+    def get(logdir):
+        with FileWriterCache._lock:
+            found = FileWriterCache._cache.get(logdir)
+            if found is None or found._closed:
+                found = FileWriterCache._cache[logdir] = FileWriter(logdir)
+            return found
+
+    @staticmethod
+    def clear():
+        with FileWriterCache._lock:
+            for writer in FileWriterCache._cache.values():
+                writer.close()
+            FileWriterCache._cache = {}

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The nodes with which a Saver saves and restores."""
+from millstream import gen_ops
+from millstream.framework import constant_op, device as device_lib, ops
+from millstream.ops import control_flow_group
+from millstream.training import saveable as saveable_lib
+
+
+def _cpu_device(device):
+    """The same task's CPU 0."""
+    spec = device_lib.DeviceSpec.from_string(device or "")
+    return spec.replace(device_type="CPU", device_index=0).to_string() if device else "/device:CPU:0"
+
+
+def _group_by_task(saveables):
+    """[(device, saveables)], one for each task, by device."""
+    groups = {}
+    for s in saveables:
+        groups.setdefault(_cpu_device(s.device), []).append(s)
+    return sorted(groups.items())
+
+
+class BaseSaverBuilder:
+    SaveSpec = saveable_lib.SaveSpec
+    SaveableObject = saveable_lib.SaveableObject
+
+    def __init__(self, write_version=2):
+        self._write_version = write_version
+
+    @staticmethod
+    def _names(saveables):
+        specs = [spec for s in saveables for spec in s.specs]
+        return specs, [s.name for s in specs], [s.slice_spec for s in specs]
+
+    def save_op(self, filename, saveables):
+        specs, names, slices = self._names(saveables)
+        return gen_ops.save_v2(filename, names, slices, [spec.tensor for spec in specs])
+
+    def bulk_restore(self, filename, saveables, preferred_shard=-1, restore_sequentially=False):
+        specs, names, slices = self._names(saveables)
+        with ops.device("cpu:0"):
+            return gen_ops.restore_v2(filename, names, slices, dtypes=[s.dtype.base_dtype for s in specs])
+
+    def _add_save(self, filename, saveables):
+        with ops.control_dependencies([self.save_op(filename, saveables)]):
+            with ops.colocate_with(filename.op) if not filename.device else ops.device(filename.device):
+                return gen_ops.identity(filename, name="control_dependency")
+
+    def _add_sharded_save(self, filename, per_device):
+        """Each task writes its own variables aside; then the parts are joined under the final name."""
+        import uuid
+        with ops.device(_cpu_device(per_device[-1][0])):
+            suffix = constant_op.constant(f"_temp_{uuid.uuid4().hex}/part", name="Const_1")
+            temporary = gen_ops.string_join([filename, suffix], name="StringJoin")
+            count = constant_op.constant(len(per_device), name="num_shards")
+        prefixes, saves = [], []
+        for i, (device, saveables) in enumerate(per_device):
+            with ops.device(device):
+                shard = gen_ops.sharded_filename(temporary, i, count, name="ShardedFilename")
+                prefixes.append(shard)
+                saves.append(self._add_save(shard, saveables))
+        with ops.control_dependencies([s.op for s in saves]), ops.device(_cpu_device(per_device[-1][0])):
+            packed = gen_ops.pack(prefixes, name="MergeV2Checkpoints/checkpoint_prefixes")
+            merge = gen_ops.merge_v2_checkpoints(packed, filename, delete_old_dirs=True, name="MergeV2Checkpoints")
+            with ops.control_dependencies([merge]):
+                return gen_ops.identity(filename, name="Identity")
+
+    def _add_restore(self, filename, saveables, reshape, restore_sequentially, name="restore_all"):
+        tensors = self.bulk_restore(filename, saveables, -1, restore_sequentially)
+        assigns, at = [], 0
+        for s in saveables:
+            shapes = None
+            if reshape:
+                shapes = []
+                for spec in s.specs:
+                    shape = spec.tensor.get_shape()
+                    shapes.append(gen_ops.shape(spec.tensor) if not shape.is_fully_defined() else shape.as_list())
+            mine = tensors[at:at + len(s.specs)]
+            at += len(s.specs)
+            with ops.control_dependencies(assigns[-1:] if restore_sequentially else []):
+                assigns.append(s.restore(mine, shapes))
+        return control_flow_group.group(*assigns, name=name)
+
+    def _add_sharded_restore(self, filename, per_device, reshape):
+        shards = []
+        for device, saveables in per_device:
+            with ops.device(device):
+                shards.append(self._add_restore(filename, saveables, reshape, False, name="restore_shard"))
+        return control_flow_group.group(*shards, name="restore_all")
+
+    def build(self, names_to_saveables, reshape=False, sharded=False, max_to_keep=5, keep_checkpoint_every_n_hours=10000.0,
+              name=None, restore_sequentially=False, filename="model"):
+        """Adds the nodes; returns the SaverDef that names them."""
+        from millstream.proto import saver_pb2
+        saveables = saveable_lib.validate_and_slice(names_to_saveables)
+        with ops.name_scope(name, "save", [s.op for s in saveables if isinstance(s.op, ops.Tensor)]):
+            default = gen_ops.placeholder_with_default(filename or "model", shape=(), name="filename")
+            path = gen_ops.placeholder_with_default(default, shape=(), name="Const")
+            if sharded:
+                per_device = _group_by_task(saveables)
+                save_tensor = self._add_sharded_save(path, per_device)
+                restore_op = self._add_sharded_restore(path, per_device, reshape)
+            else:
+                save_tensor = self._add_save(path, saveables)
+                restore_op = self._add_restore(path, saveables, reshape, restore_sequentially)
+        return saver_pb2.SaverDef(filename_tensor_name=path.name, save_tensor_name=save_tensor.name,
+                                  restore_op_name=restore_op.name, max_to_keep=max_to_keep, sharded=sharded,
+                                  keep_checkpoint_every_n_hours=keep_checkpoint_every_n_hours, version=self._write_version)
+
+
+BulkSaverBuilder = BaseSaverBuilder

@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: Apache-2.0
+"""SessionManager: sessions whose model is initialized, restored or waited for."""
+import time
+
+from millstream.client import session
+from millstream.framework import errors, ops
+from millstream.training import checkpoint_management
+
+
+def _log():
+    from millstream.framework import log
+    return log
+
+
+def _maybe_name(obj):
+    return obj.name if hasattr(obj, "name") else str(type(obj))
+
+
+def _ready(op, sess, msg):
+    """(True, None) if `op` gives nothing (no names of uninitialized variables), else (False, why)."""
+    if op is None:
+        return True, None
+    try:
+        value = sess.run(op)
+        if value is None or getattr(value, "size", 0) == 0:
+            return True, None
+        names = ", ".join(v.decode() if isinstance(v, bytes) else str(v) for v in list(value.flatten()))
+        return False, "Variables not initialized: " + names
+    except errors.FailedPreconditionError as e:
+        if "uninitialized" not in str(e):
+            _log().warning("%s : error [%s]", msg, str(e))
+            raise
+        return False, str(e)
+
+
+class SessionManager:
+    def __init__(self, local_init_op=None, ready_op=None, ready_for_local_init_op=None, graph=None, recovery_wait_secs=30,
+                 local_init_run_options=None, local_init_feed_dict=None):
+        if ready_for_local_init_op is not None and local_init_op is None:
+            raise ValueError("If you pass a ready_for_local_init_op you must also pass a local_init_op , "
+                             "ready_for_local_init_op [%s]" % ready_for_local_init_op)
+        self._local_init_op, self._ready_op, self._ready_for_local_init_op = local_init_op, ready_op, ready_for_local_init_op
+        self._graph = graph or ops.get_default_graph()
+        self._recovery_wait_secs = recovery_wait_secs
+        self._local_init_feed_dict, self._local_init_run_options = local_init_feed_dict, local_init_run_options
+        self._target = None
+
+    def _restore_checkpoint(self, master, saver=None, checkpoint_dir=None, checkpoint_filename_with_path=None,
+                            wait_for_checkpoint=False, max_wait_secs=7200, config=None):
+        """(session, whether a checkpoint was restored). What lives and is initialized is never overwritten."""
+        self._target = master
+        sess = session.Session(self._target, graph=self._graph, config=config)
+        if checkpoint_dir and checkpoint_filename_with_path:
+            raise ValueError("Can not provide both checkpoint_dir and checkpoint_filename_with_path.")
+        if not saver or not (checkpoint_dir or checkpoint_filename_with_path):
+            return sess, False
+        if checkpoint_filename_with_path:
+            saver.restore(sess, checkpoint_filename_with_path)
+            return sess, True
+        state = self._wait_for_state(checkpoint_dir, wait_for_checkpoint, max_wait_secs, sess)
+        if state is None:
+            return sess, False
+        if master and self._is_live(sess):
+            _log().info("The variables of %s are live: the checkpoint %s is not restored over them.", master,
+                        state.model_checkpoint_path)
+        else:
+            _restore_best(saver, sess, state)
+        saver.recover_last_checkpoints(state.all_model_checkpoint_paths)
+        return sess, True
+
+    def _wait_for_state(self, checkpoint_dir, wait, max_wait_secs, sess):
+        deadline = time.monotonic() + max_wait_secs
+        state = checkpoint_management.get_checkpoint_state(checkpoint_dir)
+        while not state or not state.model_checkpoint_path:
+            if not wait or time.monotonic() > deadline:
+                return None
+            _log().info("Waiting for checkpoint to be available.")
+            time.sleep(min(self._recovery_wait_secs, 1.0))
+            state = checkpoint_management.get_checkpoint_state(checkpoint_dir)
+        return state
+
+    def _is_live(self, sess):
+        """Whether a cluster's variables are all initialized already: a chief that was restarted must not set them back."""
+        op = self._ready_for_local_init_op if self._ready_for_local_init_op is not None else self._ready_op
+        if op is None:
+            return False
+        try:
+            return _ready(op, sess, "Model not ready")[0]
+        except errors.OpError:
+            return False
+
+    def prepare_session(self, master, init_op=None, saver=None, checkpoint_dir=None, checkpoint_filename_with_path=None,
+                        wait_for_checkpoint=False, max_wait_secs=7200, config=None, init_feed_dict=None, init_fn=None):
+        """A session whose model is ready: restored from a checkpoint, or else initialized."""
+        sess, restored = self._restore_checkpoint(master, saver, checkpoint_dir=checkpoint_dir,
+                                                  checkpoint_filename_with_path=checkpoint_filename_with_path,
+                                                  wait_for_checkpoint=wait_for_checkpoint, max_wait_secs=max_wait_secs,
+                                                  config=config)
+        if not restored:
+            if init_op is None and not init_fn and self._local_init_op is None:
+                raise RuntimeError("Model is not initialized and no init_op or init_fn or local_init_op was given")
+            if init_op is not None:
+                sess.run(init_op, feed_dict=init_feed_dict)
+            if init_fn:
+                init_fn(sess)
+        ok, message = self._try_run_local_init_op(sess)
+        if not ok:
+            raise RuntimeError("Init operations did not make model ready for local_init.  Init op: "
+                               f"{_maybe_name(init_op)}, init fn: {init_fn}, error: {message}")
+        ready, message = self._model_ready(sess)
+        if not ready:
+            raise RuntimeError("Init operations did not make model ready.  Init op: "
+                               f"{_maybe_name(init_op)}, init fn: {init_fn}, local_init_op: {self._local_init_op}, error: "
+                               f"{message}")
+        return sess
+
+    def recover_session(self, master, saver=None, checkpoint_dir=None, checkpoint_filename_with_path=None,
+                        wait_for_checkpoint=False, max_wait_secs=7200, config=None):
+        """(session, whether its model is ready without initializing it)."""
+        sess, restored = self._restore_checkpoint(master, saver, checkpoint_dir=checkpoint_dir,
+                                                  checkpoint_filename_with_path=checkpoint_filename_with_path,
+                                                  wait_for_checkpoint=wait_for_checkpoint, max_wait_secs=max_wait_secs,
+                                                  config=config)
+        ok, message = self._try_run_local_init_op(sess)
+        if not ok:
+            _log().info("%s model not ready for local init: %s", "Restoring" if restored else "Recovering", message)
+            return sess, False
+        ready, message = self._model_ready(sess)
+        if not ready:
+            _log().info("%s model not ready: %s", "Restoring" if restored else "Recovering", message)
+            return sess, False
+        if restored:
+            _log().info("Restored model from %s", checkpoint_dir or checkpoint_filename_with_path)
+        return sess, restored
+
+    def wait_for_session(self, master, config=None, max_wait_secs=float("Inf")):
+        """A session whose model the chief has made ready."""
+        self._target = master
+        deadline = time.monotonic() + (7200 if max_wait_secs is None else max_wait_secs)
+        wait, told = 0.02, None
+        while True:
+            sess, message = None, None
+            try:
+                sess = session.Session(self._target, graph=self._graph, config=config)
+                ok, message = self._try_run_local_init_op(sess)
+                if ok:
+                    ready, message = self._model_ready(sess)
+                    if ready:
+                        return sess
+            except (errors.UnavailableError, errors.AbortedError) as e:
+                message = str(e)
+            self._safe_close(sess)
+            if time.monotonic() > deadline:
+                raise errors.DeadlineExceededError(
+                    None, None, f"Session was not ready after waiting {max_wait_secs} secs. Last reason: {message}")
+            if message != told:
+                _log().info("Waiting for model to be ready. %s", message)
+                told = message
+            time.sleep(min(wait, self._recovery_wait_secs))
+            wait = min(wait * 1.6, 1.0)
+
+    def _safe_close(self, sess):
+        if sess is not None:
+            try:
+                sess.close()
+            except Exception:  # noqa: BLE001  it is given up anyway
+                pass
+
+    def _model_ready(self, sess):
+        return _ready(self._ready_op, sess, "Model not ready")
+
+    def _model_ready_for_local_init(self, sess):
+        return _ready(self._ready_for_local_init_op, sess, "Model not ready for local init")
+
+    def _try_run_local_init_op(self, sess):
+        """(whether it ran or there is none, why not)."""
+        if self._local_init_op is None:
+            return True, None
+        ready, message = self._model_ready_for_local_init(sess)
+        if not ready:
+            return False, message
+        _log().info("Running local_init_op.")
+        sess.run(self._local_init_op, feed_dict=self._local_init_feed_dict, options=self._local_init_run_options)
+        _log().info("Done running local_init_op.")
+        return True, None
+
+
+def _restore_best(saver, sess, state):
+    """The latest checkpoint; an older one if it cannot be read."""
+    paths = [state.model_checkpoint_path] + [p for p in reversed(state.all_model_checkpoint_paths)
+                                             if p != state.model_checkpoint_path]
+    for i, path in enumerate(paths):
+        try:
+            saver.restore(sess, path)
+            return
+        except (ValueError, errors.DataLossError) as error:
+            if i + 1 == len(paths):
+                raise
+            _log().warning("%s cannot be restored (%s); trying the one before it", path, error)

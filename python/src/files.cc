@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// Record files and checkpoints.
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "millstream/io/bundle_reader.h"
+#include "millstream/io/crc32c.h"
+#include "millstream/io/record_reader.h"
+#include "millstream/io/record_writer.h"
+#include "python/src/arrays.h"
+#include "python/src/errors.h"
+#include "python/src/module.h"
+
+namespace nb = nanobind;
+
+namespace millstream::python {
+namespace {
+
+Compression ToCompression(const std::string& name) { return Check(CompressionFromName(name)); }
+
+absl::string_view View(const nb::bytes& bytes) { return {bytes.c_str(), bytes.size()}; }
+
+class PyRecordReader {
+ public:
+  PyRecordReader(const std::string& path, const std::string& compression)
+      : reader_(Check(RecordReader::Open(path, ToCompression(compression)))) {}
+  // None at the end.
+  nb::object Read() {
+    Status status;
+    {
+      nb::gil_scoped_release release;
+      status = reader_->Read(&record_);
+    }
+    if (absl::IsOutOfRange(status)) return nb::none();
+    Check(status);
+    return nb::bytes(record_.data(), record_.size());
+  }
+  uint64_t offset() const { return reader_->offset(); }
+
+ private:
+  std::unique_ptr<RecordReader> reader_;
+  std::string record_;
+};
+
+class PyRecordWriter {
+ public:
+  PyRecordWriter(const std::string& path, const std::string& compression)
+      : writer_(Check(RecordWriter::Create(path, ToCompression(compression)))) {}
+  void Write(nb::bytes record) { Check(Open().Write(View(record))); }
+  void Flush() { Check(Open().Flush()); }
+  void Close() {
+    if (writer_ == nullptr) return;
+    const Status status = writer_->Close();
+    writer_.reset();
+    Check(status);
+  }
+
+ private:
+  RecordWriter& Open() {
+    if (writer_ == nullptr) Check(errors::FailedPrecondition("Writer is closed."));
+    return *writer_;
+  }
+  std::unique_ptr<RecordWriter> writer_;
+};
+
+class PyBundleReader {
+ public:
+  explicit PyBundleReader(const std::string& prefix) {
+    nb::gil_scoped_release release;
+    opened_ = BundleReader::Open(prefix);
+  }
+  BundleReader& reader() { return opened_.ok() ? **opened_ : (Check(opened_.status()), **opened_); }
+  std::vector<std::string> Names() { return reader().Names(); }
+  bool Has(const std::string& name) { return reader().Has(name); }
+  // (dtype, [sizes])
+  nb::tuple Lookup(const std::string& name) {
+    DType dtype;
+    Shape shape;
+    Check(reader().Lookup(name, &dtype, &shape));
+    nb::list sizes;
+    for (int i = 0; i < shape.rank(); ++i) sizes.append(shape.dim(i));
+    return nb::make_tuple(static_cast<int>(dtype), sizes);
+  }
+  nb::object Read(const std::string& name) {
+    StatusOr<Tensor> tensor = errors::Internal("");
+    BundleReader& from = reader();
+    {
+      nb::gil_scoped_release release;
+      tensor = from.Read(name);
+    }
+    return ArrayFromTensor(Check(std::move(tensor)), /*scalars=*/true);
+  }
+
+ private:
+  StatusOr<std::unique_ptr<BundleReader>> opened_ = errors::Internal("");
+};
+
+}  // namespace
+
+void BindFiles(nb::module_& m) {
+  m.def("crc32c", [](nb::bytes data) { return Crc32c(View(data)); });
+  m.def("masked_crc32c", [](nb::bytes data) { return MaskCrc(Crc32c(View(data))); });
+  nb::class_<PyRecordReader>(m, "RecordReader")
+      .def(nb::init<const std::string&, const std::string&>(), nb::arg("path"), nb::arg("compression") = "")
+      .def("read", &PyRecordReader::Read)
+      .def("offset", &PyRecordReader::offset);
+  nb::class_<PyRecordWriter>(m, "RecordWriter")
+      .def(nb::init<const std::string&, const std::string&>(), nb::arg("path"), nb::arg("compression") = "")
+      .def("write", &PyRecordWriter::Write)
+      .def("flush", &PyRecordWriter::Flush)
+      .def("close", &PyRecordWriter::Close);
+  nb::class_<PyBundleReader>(m, "BundleReader")
+      .def(nb::init<const std::string&>(), nb::arg("prefix"))
+      .def("check", [](PyBundleReader& r) { r.reader(); }, "Raises if it could not be opened.")
+      .def("names", &PyBundleReader::Names)
+      .def("has", &PyBundleReader::Has)
+      .def("lookup", &PyBundleReader::Lookup)
+      .def("read", &PyBundleReader::Read);
+}
+
+}  // namespace millstream::python
