@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Optimizers, decays, averages: the trajectories and names of TensorFlow 2.21 (goldens/optimizers.json)."""
+"""Optimizers, decays, averages: the trajectories and names of TensorFlow 2.21 (data/optimizers.json)."""
 import json
 import os
 
@@ -9,7 +9,7 @@ import pytest
 import millstream as tf
 from millstream import gen_ops
 
-GOLDENS = json.load(open(os.path.join(os.path.dirname(__file__), "goldens", "optimizers.json")))
+GOLDENS = json.load(open(os.path.join(os.path.dirname(__file__), "data", "optimizers.json")))
 OPTIMIZERS = {
     "gd": lambda step: tf.train.GradientDescentOptimizer(0.1),
     "mom": lambda step: tf.train.MomentumOptimizer(0.1, 0.9),

@@ -6,6 +6,7 @@ A wrapper takes the inputs of the op in their order, then the attributes that ca
 tensor (or list), or a namedtuple.
 """
 import collections
+import contextlib
 import functools
 import keyword
 import re
@@ -94,11 +95,19 @@ def apply_op(op_type, arguments, attrs, name=None):
     graph = scopes.graph_of(arguments)
     tensors = []
     with graph.as_default(), graph.name_scope(name or op_type) as scope:
+        refs = []  # an op that changes a variable is where the variable is
         for arg, value in zip(info.inputs, arguments):
             tensors += _input_tensors(info, arg, value, values, given_by)
+            if arg.is_ref:
+                refs.append(tensors[-1].op)
         if info.stateful and graph._container and "container" in info.attrs and not values.get("container"):
             values["container"] = graph._container
-        return graph._create_op_internal(op_type, tensors, scope, values)
+        if not refs:
+            return graph._create_op_internal(op_type, tensors, scope, values)
+        with contextlib.ExitStack() as stack:
+            for op in refs:
+                stack.enter_context(graph.colocate_with(op))
+            return graph._create_op_internal(op_type, tensors, scope, values)
 
 
 def _known_dtype(info, arg, values):

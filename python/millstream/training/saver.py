@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Saver: checkpoints of variables."""
 import os
+import threading
 import time
 
 from millstream.framework import errors, meta_graph, ops
@@ -35,6 +36,7 @@ class Saver:
         self._filename, self._save_relative_paths = filename, save_relative_paths
         self._last_checkpoints = []       # (path, time)
         self._checkpoints_to_be_deleted = []
+        self._lock = threading.RLock()
         self._is_built = self._is_empty = False
         self._next_checkpoint_time = None
         if not defer_build:
@@ -82,6 +84,12 @@ class Saver:
     def save(self, sess, save_path, global_step=None, latest_filename=None, meta_graph_suffix="meta", write_meta_graph=True,
              write_state=True, strip_default_attrs=False, save_debug_info=False):
         """Writes a checkpoint `save_path` or `save_path-global_step`; returns its path."""
+        with self._lock:  # a supervisor's thread and the program may save at the same time
+            return self._save(sess, save_path, global_step, latest_filename, meta_graph_suffix, write_meta_graph, write_state,
+                              strip_default_attrs)
+
+    def _save(self, sess, save_path, global_step, latest_filename, meta_graph_suffix, write_meta_graph, write_state,
+              strip_default_attrs):
         self._require_built("save")
         _check_session(sess, "be saved from")
         if latest_filename is None:

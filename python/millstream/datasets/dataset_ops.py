@@ -1,0 +1,417 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tf.data.Dataset. A dataset is a recipe: its nodes are made where an iterator needs them."""
+import numpy as np
+
+from millstream import gen_ops
+from millstream.datasets import iterator_ops, structure
+from millstream.framework import constant_op, dtypes, function, ops, tensor_shape, tensor_util
+
+AUTOTUNE = -1
+_INT64_MAX = 2**63 - 1
+
+
+class _Spec:
+    """Type and static shape of a component."""
+
+    __slots__ = ("dtype", "shape")
+
+    def __init__(self, dtype, shape):
+        self.dtype, self.shape = dtypes.as_dtype(dtype).base_dtype, tensor_shape.TensorShape(shape)
+
+
+def _inside(tensor):
+    """A tensor for the graph of now: constants of another graph are copied into a function's body."""
+    graph = ops.get_default_graph()
+    if isinstance(tensor, ops.Tensor) and tensor.graph is not graph and graph.building_function and tensor.op.type == "Const":
+        return constant_op.constant(tensor_util.constant_value(tensor), dtype=tensor.dtype)
+    return ops.convert_to_tensor(tensor)
+
+
+def _int64(value, default=None):
+    if value is None:
+        value = default
+    if isinstance(value, ops.Tensor):
+        value = _inside(value)
+        return value if value.dtype == dtypes.int64 else gen_ops.cast(value, DstT=dtypes.int64)
+    return ops.convert_to_tensor(int(value), dtype=dtypes.int64)
+
+
+class Dataset:
+    """Elements are tensors, or tuples and dicts of them."""
+
+    def __init__(self, spec, make):
+        self._spec = spec    # a structure of _Spec
+        self._make = make    # () -> the variant tensor, in the default graph
+
+    # What elements are.
+
+    @property
+    def output_types(self):
+        return structure.map_structure(lambda s: s.dtype, self._spec)
+
+    @property
+    def output_shapes(self):
+        return structure.map_structure(lambda s: s.shape, self._spec)
+
+    @property
+    def output_classes(self):
+        return structure.map_structure(lambda s: ops.Tensor, self._spec)
+
+    def _flat(self):
+        leaves = structure.flatten(self._spec)
+        return dict(output_types=[s.dtype for s in leaves], output_shapes=[s.shape for s in leaves])
+
+    def _as_variant_tensor(self):
+        return self._make()
+
+    def __repr__(self):
+        return f"<{type(self).__name__} shapes: {self.output_shapes}, types: {self.output_types}>"
+
+    __str__ = __repr__
+
+    # Sources.
+
+    @staticmethod
+    def from_tensors(tensors):
+        return _from_values(tensors, False)
+
+    @staticmethod
+    def from_tensor_slices(tensors):
+        return _from_values(tensors, True)
+
+    @staticmethod
+    def range(*args):
+        start, stop, step = {1: lambda a: (0, a[0], 1), 2: lambda a: (a[0], a[1], 1), 3: lambda a: tuple(a)}[len(args)](args)
+        spec = _Spec(dtypes.int64, [])
+        return Dataset(spec, lambda: gen_ops.range_dataset(_int64(start), _int64(stop), _int64(step),
+                                                           output_types=[dtypes.int64], output_shapes=[[]]))
+
+    @staticmethod
+    def zip(datasets):
+        parts = structure.flatten(datasets)
+        if not all(isinstance(d, Dataset) for d in parts):
+            raise TypeError(f"The argument to `Dataset.zip()` must be a nested structure of datasets: {datasets}")
+        spec = structure.pack_like(datasets, [d._spec for d in parts])
+        out = Dataset(spec, None)
+        out._make = lambda: gen_ops.zip_dataset([d._make() for d in parts], **out._flat())
+        return out
+
+    @staticmethod
+    def from_generator(generator, output_types, output_shapes=None, args=None):
+        from millstream.datasets import generator as generator_lib
+        return generator_lib.from_generator(generator, output_types, output_shapes, args)
+
+    @staticmethod
+    def list_files(file_pattern, shuffle=None, seed=None):
+        pattern = file_pattern
+        out = Dataset(_Spec(dtypes.string, []), lambda: gen_ops.tensor_slice_dataset(
+            [gen_ops.matching_files(_inside(pattern))], Toutput_types=[dtypes.string], output_shapes=[[]]))
+        return out if shuffle is False else out.shuffle(10000, seed=seed)
+
+    # Steps.
+
+    def _step(self, gen, *inputs, spec=None, **attrs):
+        """A dataset of this one's variant, further inputs (functions that make tensors) and attributes."""
+        out = Dataset(self._spec if spec is None else spec, None)
+
+        def make():
+            return gen(self._make(), *[i() for i in inputs], **attrs, **out._flat())
+        out._make = make
+        return out
+
+    def _build(self, callable_, name):
+        """The function of an element, and the structure of what it returns."""
+        leaves = structure.flatten(self._spec)
+        result = {}
+
+        def wrapper(*flat):
+            element = structure.pack_like(self._spec, flat)
+            value = callable_(*element) if isinstance(element, tuple) else callable_(element)
+            if isinstance(value, Dataset):
+                result["dataset"] = value
+                return [value._make()]
+            if isinstance(value, list):
+                value = tuple(value)
+            result["structure"] = value
+            return [ops.convert_to_tensor(v) for v in structure.flatten(value)]
+        built = function.build(wrapper, [s.dtype for s in leaves], [s.shape for s in leaves], name=name)
+        return built, result
+
+    def map(self, map_func, num_parallel_calls=None, deterministic=None):
+        built, result = self._build(map_func, "Dataset_map")
+        if "dataset" in result:
+            raise TypeError("map() with a function that returns a dataset; use flat_map() or interleave()")
+        spec = structure.pack_like(result["structure"], [_Spec(t, s) for t, s in zip(built.output_types, built.output_shapes)])
+        out = Dataset(spec, None)
+
+        def make():
+            built.add_to_graph()
+            captured = [_inside(t) for t in built.captured]
+            if num_parallel_calls is None:
+                return gen_ops.map_dataset(self._make(), captured, f=built, **out._flat())
+            return gen_ops.parallel_map_dataset_v2(self._make(), captured, _int64(num_parallel_calls), f=built, **out._flat())
+        out._make = make
+        return out
+
+    def _of_datasets(self, map_func, name):
+        built, result = self._build(map_func, name)
+        if "dataset" not in result:
+            raise TypeError("`map_func` must return a `Dataset` object.")
+        return built, result["dataset"]._spec
+
+    def flat_map(self, map_func):
+        built, spec = self._of_datasets(map_func, "Dataset_flat_map")
+        out = Dataset(spec, None)
+
+        def make():
+            built.add_to_graph()
+            return gen_ops.flat_map_dataset(self._make(), [_inside(t) for t in built.captured], f=built, **out._flat())
+        out._make = make
+        return out
+
+    def interleave(self, map_func, cycle_length=AUTOTUNE, block_length=1, num_parallel_calls=None, deterministic=None):
+        built, spec = self._of_datasets(map_func, "Dataset_interleave")
+        length = 4 if cycle_length is None or cycle_length == AUTOTUNE else cycle_length
+        out = Dataset(spec, None)
+
+        def make():
+            built.add_to_graph()
+            captured = [_inside(t) for t in built.captured]
+            if length == 1:
+                return gen_ops.flat_map_dataset(self._make(), captured, f=built, **out._flat())
+            return gen_ops.interleave_dataset(self._make(), captured, _int64(length), _int64(block_length), f=built,
+                                              **out._flat())
+        out._make = make
+        return out
+
+    def filter(self, predicate):
+        built, _ = self._build(predicate, "Dataset_filter")
+        if built.output_types != [dtypes.bool]:
+            raise ValueError("`predicate` must return a scalar boolean tensor.")
+        out = Dataset(self._spec, None)
+
+        def make():
+            built.add_to_graph()
+            return gen_ops.filter_dataset(self._make(), [_inside(t) for t in built.captured], predicate=built, **out._flat())
+        out._make = make
+        return out
+
+    def batch(self, batch_size, drop_remainder=False):
+        size = batch_size if drop_remainder and not isinstance(batch_size, ops.Tensor) else None
+        spec = structure.map_structure(lambda s: _Spec(s.dtype, tensor_shape.TensorShape([size]).concatenate(s.shape)),
+                                       self._spec)
+        return self._step(gen_ops.batch_dataset_v2, lambda: _int64(batch_size), lambda: ops.convert_to_tensor(drop_remainder),
+                          spec=spec)
+
+    def padded_batch(self, batch_size, padded_shapes=None, padding_values=None, drop_remainder=False):
+        leaves = structure.flatten(self._spec)
+        if padded_shapes is None:
+            shapes = [s.shape for s in leaves]
+        else:
+            shapes = [tensor_shape.TensorShape(s) for s in _flatten_shapes(self._spec, padded_shapes)]
+        if padding_values is None:
+            pads = [b"" if s.dtype == dtypes.string else 0 for s in leaves]
+        else:
+            pads = structure.flatten(padding_values) if structure.is_nested(padding_values) else [padding_values] * len(leaves)
+        size = batch_size if drop_remainder else None
+        spec = structure.pack_like(self._spec, [_Spec(s.dtype, tensor_shape.TensorShape([size]).concatenate(p))
+                                                for s, p in zip(leaves, shapes)])
+        out = Dataset(spec, None)
+
+        def make():
+            sizes = [ops.convert_to_tensor([-1 if d is None else d for d in p.as_list()], dtype=dtypes.int64) for p in shapes]
+            values = [ops.convert_to_tensor(v, dtype=s.dtype) for v, s in zip(pads, leaves)]
+            return gen_ops.padded_batch_dataset_v2(self._make(), _int64(batch_size), sizes, values,
+                                                   ops.convert_to_tensor(drop_remainder),
+                                                   Toutput_types=[s.dtype for s in leaves],
+                                                   output_shapes=[s.shape for s in structure.flatten(spec)])
+        out._make = make
+        return out
+
+    def shuffle(self, buffer_size, seed=None, reshuffle_each_iteration=None):
+        from millstream.framework import random_seed
+        seed1, seed2 = random_seed.get_seed(seed)
+        return self._step(gen_ops.shuffle_dataset, lambda: _int64(buffer_size), lambda: _int64(seed1, 0),
+                          lambda: _int64(seed2, 0), reshuffle_each_iteration=reshuffle_each_iteration is not False)
+
+    def repeat(self, count=None):
+        return self._step(gen_ops.repeat_dataset, lambda: _int64(count, -1))
+
+    def prefetch(self, buffer_size):
+        return self._step(gen_ops.prefetch_dataset, lambda: _int64(buffer_size, AUTOTUNE))
+
+    def take(self, count):
+        return self._step(gen_ops.take_dataset, lambda: _int64(count))
+
+    def skip(self, count):
+        return self._step(gen_ops.skip_dataset, lambda: _int64(count))
+
+    def concatenate(self, dataset):
+        spec = structure.pack_like(self._spec, [
+            _Spec(a.dtype, a.shape if a.shape.rank == b.shape.rank and a.shape.rank is not None and
+                  a.shape.as_list() == b.shape.as_list() else _common(a.shape, b.shape))
+            for a, b in zip(structure.flatten(self._spec), structure.flatten(dataset._spec))])
+        return self._step(gen_ops.concatenate_dataset, dataset._make, spec=spec)
+
+    def enumerate(self, start=0):
+        return Dataset.zip((Dataset.range(start, _INT64_MAX), self))
+
+    def shard(self, num_shards, index):
+        """Every num_shards-th element, from `index` on: for one of several workers."""
+        if not isinstance(num_shards, ops.Tensor) and num_shards < 1:
+            raise ValueError(f"num_shards must be >= 1; got {num_shards}")
+        if not isinstance(index, ops.Tensor) and not isinstance(num_shards, ops.Tensor) and not 0 <= index < num_shards:
+            raise ValueError(f"index must be >= 0 and < num_shards; got {index}")
+        if not isinstance(index, ops.Tensor) and not isinstance(num_shards, ops.Tensor) and num_shards == 1:
+            return self
+        numbered = self.enumerate()
+        kept = numbered.filter(lambda i, *rest: gen_ops.equal(gen_ops.floor_mod(i, _int64(num_shards)), _int64(index)))
+        if isinstance(self._spec, tuple):
+            return kept.map(lambda i, element: element)
+        return kept.map(lambda i, element: element)
+
+    def cache(self, filename=""):
+        """Elements are kept in memory after the first pass."""
+        if not hasattr(gen_ops, "cache_dataset"):
+            return self
+        return self._step(gen_ops.cache_dataset, lambda: ops.convert_to_tensor(filename, dtype=dtypes.string))
+
+    def apply(self, transformation_func):
+        result = transformation_func(self)
+        if not isinstance(result, Dataset):
+            raise TypeError("`transformation_func` must return a Dataset.")
+        return result
+
+    def with_options(self, options):
+        return self
+
+    # Iterators.
+
+    def make_one_shot_iterator(self):
+        return iterator_ops.make_one_shot_iterator(self)
+
+    def make_initializable_iterator(self, shared_name=None):
+        return iterator_ops.make_initializable_iterator(self, shared_name)
+
+
+def _common(a, b):
+    if a.rank is None or a.rank != b.rank:
+        return tensor_shape.TensorShape(None)
+    return tensor_shape.TensorShape([x if x == y else None for x, y in zip(a.as_list(), b.as_list())])
+
+
+def _flatten_shapes(spec, shapes):
+    """Shapes as users write them: lists of sizes at the leaves."""
+    if isinstance(spec, dict):
+        return [leaf for key in sorted(spec) for leaf in _flatten_shapes(spec[key], shapes[key])]
+    if isinstance(spec, tuple):
+        return [leaf for s, part in zip(spec, shapes) for leaf in _flatten_shapes(s, part)]
+    return [shapes]
+
+
+def _from_values(values, slices):
+    if isinstance(values, list) and values and any(isinstance(v, (ops.Tensor, np.ndarray)) for v in values) and \
+            not slices:
+        values = tuple(values)
+    leaves = structure.flatten(values)
+    kept, specs = [], []
+    for leaf in leaves:
+        value = leaf if isinstance(leaf, ops.Tensor) or hasattr(leaf, "_as_graph_element") else _array(leaf)
+        kept.append(value)
+        shape = tensor_shape.TensorShape(value.shape if isinstance(value, np.ndarray) else value.get_shape())
+        if slices and shape.rank == 0:
+            raise ValueError(f"Unbatching a tensor is only supported for rank >= 1: {leaf}")
+        dtype = dtypes.as_dtype(value.dtype) if not isinstance(value, np.ndarray) else _dtype_of(value)
+        specs.append(_Spec(dtype, shape[1:] if slices else shape))
+    if slices:
+        first = {s.shape[0] if isinstance(s, np.ndarray) else None for s in kept} - {None}
+        if len(first) > 1:
+            raise ValueError(f"Dimensions {sorted(first)} are not compatible")
+    out = Dataset(structure.pack_like(values, specs), None)
+
+    def make():
+        tensors = [_inside(v) if not isinstance(v, np.ndarray) else constant_op.constant(v, dtype=s.dtype)
+                   for v, s in zip(kept, specs)]
+        gen = gen_ops.tensor_slice_dataset if slices else gen_ops.tensor_dataset
+        return gen(tensors, Toutput_types=[s.dtype for s in specs], output_shapes=[s.shape for s in specs])
+    out._make = make
+    return out
+
+
+def _array(value):
+    array = np.asarray(value)
+    if array.dtype == np.float64 and not isinstance(value, (np.ndarray, np.generic)):
+        return array.astype(np.float32)
+    if array.dtype == np.int64 and not isinstance(value, (np.ndarray, np.generic)):
+        return array.astype(np.int32) if array.size == 0 or np.abs(array).max() < 2**31 else array
+    return array
+
+
+def _dtype_of(array):
+    return dtypes.string if array.dtype.kind in "SUO" else dtypes.as_dtype(array.dtype)
+
+
+class _FileDataset(Dataset):
+    def __init__(self, filenames, make):
+        if isinstance(filenames, Dataset):
+            inner = filenames.flat_map(lambda name: type(self)._one(self, name, make))
+            super().__init__(inner._spec, inner._make)
+        else:
+            super().__init__(_Spec(dtypes.string, []), lambda: make(_inside(filenames) if isinstance(filenames, ops.Tensor)
+                                                                    else ops.convert_to_tensor(filenames, dtypes.string)))
+
+    def _one(self, name, make):
+        return Dataset(_Spec(dtypes.string, []), lambda: make(name))
+
+
+class TFRecordDataset(_FileDataset):
+    def __init__(self, filenames, compression_type=None, buffer_size=None, num_parallel_reads=None):
+        super().__init__(filenames, lambda names: gen_ops.tf_record_dataset(
+            names, compression_type or "", _int64(buffer_size, 256 * 1024)))
+
+
+class TextLineDataset(_FileDataset):
+    def __init__(self, filenames, compression_type=None, buffer_size=None, num_parallel_reads=None):
+        super().__init__(filenames, lambda names: gen_ops.text_line_dataset(
+            names, compression_type or "", _int64(buffer_size, 256 * 1024)))
+
+
+class FixedLengthRecordDataset(_FileDataset):
+    def __init__(self, filenames, record_bytes, header_bytes=None, footer_bytes=None, buffer_size=None, compression_type=None,
+                 num_parallel_reads=None):
+        super().__init__(filenames, lambda names: gen_ops.fixed_length_record_dataset_v2(
+            names, _int64(header_bytes, 0), _int64(record_bytes), _int64(footer_bytes, 0), _int64(buffer_size, 256 * 1024),
+            compression_type or ""))
+
+
+class Options:
+    """Accepted for programs that set them; nothing depends on them."""
+
+    def __init__(self):
+        self.experimental_deterministic = True
+        self.experimental_optimization = type("OptimizationOptions", (), {})()
+
+
+def get_output_types(dataset_or_iterator):
+    return dataset_or_iterator.output_types
+
+
+def get_output_shapes(dataset_or_iterator):
+    return dataset_or_iterator.output_shapes
+
+
+def get_output_classes(dataset_or_iterator):
+    return dataset_or_iterator.output_classes
+
+
+def shuffle_and_repeat(buffer_size, count=None, seed=None):
+    return lambda dataset: dataset.shuffle(buffer_size, seed).repeat(count)
+
+
+def map_and_batch(map_func, batch_size, num_parallel_batches=None, drop_remainder=False, num_parallel_calls=None):
+    return lambda dataset: dataset.map(map_func, num_parallel_calls).batch(batch_size, drop_remainder)
+
+
+def parallel_interleave(map_func, cycle_length, block_length=1, sloppy=False, buffer_output_elements=None,
+                        prefetch_input_elements=None):
+    return lambda dataset: dataset.interleave(map_func, cycle_length, block_length)

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tf.data.Iterator."""
+from millstream import gen_ops
+from millstream.datasets import structure
+from millstream.framework import dtypes, function, ops, tensor_shape
+
+
+class Iterator:
+    """Gives the elements of a dataset, one for each step that uses get_next()."""
+
+    def __init__(self, iterator_resource, initializer, output_types, output_shapes, output_classes=None):
+        self._iterator_resource, self._initializer = iterator_resource, initializer
+        self._types, self._shapes = output_types, output_shapes
+        self._string_handle = None
+        self._get_next_calls = 0
+
+    output_types = property(lambda self: self._types)
+    output_shapes = property(lambda self: self._shapes)
+
+    @property
+    def output_classes(self):
+        return structure.map_structure(lambda t: ops.Tensor, self._types)
+
+    @property
+    def initializer(self):
+        if self._initializer is None:
+            raise ValueError("Iterator does not have an initializer.")
+        return self._initializer
+
+    @staticmethod
+    def from_structure(output_types, output_shapes=None, shared_name=None, output_classes=None):
+        """An iterator without a dataset yet: make_initializer(dataset) gives it one."""
+        types = structure.map_structure(dtypes.as_dtype, output_types)
+        shapes = _shapes_like(types, output_shapes)
+        resource = gen_ops.iterator_v2(container="", shared_name=shared_name or "", output_types=structure.flatten(types),
+                                       output_shapes=structure.flatten(shapes))
+        return Iterator(resource, None, types, shapes)
+
+    @staticmethod
+    def from_string_handle(string_handle, output_types, output_shapes=None, output_classes=None):
+        """The iterator that a string_handle() names, fed or computed in each step."""
+        types = structure.map_structure(dtypes.as_dtype, output_types)
+        shapes = _shapes_like(types, output_shapes)
+        resource = gen_ops.iterator_from_string_handle_v2(ops.convert_to_tensor(string_handle, dtype=dtypes.string),
+                                                          output_types=structure.flatten(types),
+                                                          output_shapes=structure.flatten(shapes))
+        return Iterator(resource, None, types, shapes)
+
+    def make_initializer(self, dataset, name=None):
+        with ops.name_scope(name, "make_initializer") as name:
+            mine, theirs = structure.flatten(self._types), structure.flatten(dataset.output_types)
+            if mine != theirs:
+                raise TypeError(f"Expected output types {self._types} but got dataset with output types {dataset.output_types}.")
+            for a, b in zip(structure.flatten(self._shapes), structure.flatten(dataset.output_shapes)):
+                if not a.is_compatible_with(b):
+                    raise TypeError(f"Expected output shapes compatible with {self._shapes} but got dataset with output shapes "
+                                    f"{dataset.output_shapes}.")
+            with ops.colocate_with(self._iterator_resource.op):
+                return gen_ops.make_iterator(dataset._as_variant_tensor(), self._iterator_resource, name=name)
+
+    def get_next(self, name=None):
+        self._get_next_calls += 1
+        if self._get_next_calls > 32:
+            import warnings
+            warnings.warn("An unusually high number of `Iterator.get_next()` calls was detected: call it once, outside of the "
+                          "loop.", stacklevel=2)
+        types, shapes = structure.flatten(self._types), structure.flatten(self._shapes)
+        components = gen_ops.iterator_get_next(self._iterator_resource, output_types=types, output_shapes=shapes, name=name)
+        components = components if isinstance(components, (list, tuple)) else [components]
+        for tensor, shape in zip(components, shapes):
+            tensor.set_shape(shape)
+        return structure.pack_like(self._types, components)
+
+    def string_handle(self, name=None):
+        if name is None:
+            if self._string_handle is None:
+                self._string_handle = gen_ops.iterator_to_string_handle(self._iterator_resource)
+            return self._string_handle
+        return gen_ops.iterator_to_string_handle(self._iterator_resource, name=name)
+
+
+def _shapes_like(types, shapes):
+    if shapes is None:
+        return structure.map_structure(lambda t: tensor_shape.TensorShape(None), types)
+
+    def convert(at, given):
+        if isinstance(at, dict):
+            return {key: convert(at[key], given[key]) for key in at}
+        if isinstance(at, tuple):
+            return tuple(convert(a, g) for a, g in zip(at, given))
+        return tensor_shape.TensorShape(given)
+    return convert(types, shapes)
+
+
+def make_initializable_iterator(dataset, shared_name=None):
+    types, shapes = dataset.output_types, dataset.output_shapes
+    resource = gen_ops.iterator_v2(container="", shared_name=shared_name or "", output_types=structure.flatten(types),
+                                   output_shapes=structure.flatten(shapes))
+    with ops.colocate_with(resource.op):
+        initializer = gen_ops.make_iterator(dataset._as_variant_tensor(), resource)
+    return Iterator(resource, initializer, types, shapes)
+
+
+def make_one_shot_iterator(dataset):
+    """An iterator that needs no initializer; its dataset may not depend on placeholders or variables."""
+    factory = function.build(lambda: dataset._as_variant_tensor(), [], name="_make_dataset")
+    if factory.captured:
+        names = [t.name for t in factory.captured]
+        raise ValueError(f"Cannot capture {names} by value: a one-shot iterator may not depend on placeholders, variables or other "
+                         "state. Use `Dataset.make_initializable_iterator()`.")
+    factory.add_to_graph()
+    types, shapes = dataset.output_types, dataset.output_shapes
+    resource = gen_ops.one_shot_iterator(dataset_factory=factory, output_types=structure.flatten(types),
+                                         output_shapes=structure.flatten(shapes))
+    return Iterator(resource, None, types, shapes)

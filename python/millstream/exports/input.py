@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+EXPORTS = {
+    "millstream.training.input": """
+        train.limit_epochs train.input_producer train.string_input_producer train.range_input_producer
+        train.slice_input_producer train.batch train.maybe_batch train.batch_join train.shuffle_batch
+        train.maybe_shuffle_batch train.shuffle_batch_join""",
+    "millstream.ops.io_ops": """
+        ReaderBase WholeFileReader IdentityReader TextLineReader FixedLengthRecordReader TFRecordReader matching_files read_file
+        write_file io.read_file=read_file io.write_file=write_file io.matching_files=matching_files
+        train.match_filenames_once io.match_filenames_once=match_filenames_once""",
+    "millstream.ops.parsing_ops": """
+        FixedLenFeature VarLenFeature SparseFeature FixedLenSequenceFeature parse_example parse_single_example decode_csv
+        decode_raw io.FixedLenFeature=FixedLenFeature io.VarLenFeature=VarLenFeature io.parse_example=parse_example
+        io.FixedLenSequenceFeature=FixedLenSequenceFeature io.parse_single_example=parse_single_example
+        io.decode_csv=decode_csv io.decode_raw=decode_raw io.SparseFeature=SparseFeature""",
+    "millstream.ops.python_io": """
+        python_io.TFRecordWriter python_io.tf_record_iterator python_io.TFRecordOptions python_io.TFRecordCompressionType
+        io.TFRecordWriter=TFRecordWriter io.TFRecordOptions=TFRecordOptions io.tf_record_iterator=tf_record_iterator
+        io.TFRecordCompressionType=TFRecordCompressionType""",
+    "millstream.datasets.mnist": """
+        examples.tutorials.mnist.input_data= contrib.learn.python.learn.datasets.mnist= contrib.learn.datasets.mnist=
+        contrib.learn.datasets.load_mnist=load_mnist keras.datasets.mnist=""",
+    "millstream.datasets.dataset_ops": """
+        data.Dataset data.TFRecordDataset data.TextLineDataset data.FixedLengthRecordDataset data.Options
+        data.get_output_types data.get_output_shapes data.get_output_classes data.experimental.AUTOTUNE=AUTOTUNE
+        data.AUTOTUNE=AUTOTUNE data.experimental.shuffle_and_repeat=shuffle_and_repeat
+        data.experimental.map_and_batch=map_and_batch data.experimental.parallel_interleave=parallel_interleave
+        contrib.data.shuffle_and_repeat=shuffle_and_repeat contrib.data.map_and_batch=map_and_batch
+        contrib.data.parallel_interleave=parallel_interleave contrib.data.Dataset=Dataset""",
+    "millstream.datasets.iterator_ops": """
+        data.Iterator data.make_one_shot_iterator data.make_initializable_iterator contrib.data.Iterator=Iterator""",
+}
