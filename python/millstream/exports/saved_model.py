@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: Apache-2.0
+EXPORTS = {
+    "millstream.savedmodel.saved_model": """
+        saved_model.simple_save saved_model.load saved_model.loader.load saved_model.Builder=SavedModelBuilder
+        saved_model.builder.SavedModelBuilder saved_model.contains_saved_model saved_model.maybe_saved_model_directory
+        saved_model.loader.maybe_saved_model_directory""",
+    "millstream.savedmodel.signatures": """
+        saved_model.build_tensor_info saved_model.utils.build_tensor_info saved_model.build_signature_def
+        saved_model.signature_def_utils.build_signature_def saved_model.predict_signature_def
+        saved_model.signature_def_utils.predict_signature_def saved_model.classification_signature_def
+        saved_model.signature_def_utils.classification_signature_def saved_model.regression_signature_def
+        saved_model.signature_def_utils.regression_signature_def saved_model.get_tensor_from_tensor_info
+        saved_model.utils.get_tensor_from_tensor_info""",
+    "millstream.savedmodel.constants": """
+        saved_model.constants= saved_model.tag_constants= saved_model.signature_constants=
+        saved_model.DEFAULT_SERVING_SIGNATURE_DEF_KEY=DEFAULT_SERVING_SIGNATURE_DEF_KEY saved_model.SERVING=SERVING""",
+}

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+"""SavedModels: written and loaded, with TensorFlow's files."""
+import os
+import shutil
+
+from millstream.framework import ops
+from millstream.savedmodel import constants, signatures
+from millstream.training import checkpoint_management, saver as saver_lib
+
+
+class SavedModelBuilder:
+    """One folder with graphs, variables and assets."""
+
+    def __init__(self, export_dir):
+        from millstream.proto import saved_model_pb2
+        export_dir = os.fspath(export_dir)
+        if os.path.isdir(export_dir) and os.listdir(export_dir):
+            raise AssertionError(f"Export directory {export_dir} already exists, and isn't empty. Please choose a different export "
+                                 "directory, or delete all the contents of the specified directory.")
+        os.makedirs(export_dir, exist_ok=True)
+        self._export_dir = export_dir
+        self._saved_model = saved_model_pb2.SavedModel(saved_model_schema_version=constants.SAVED_MODEL_SCHEMA_VERSION)
+        self._has_saved_variables = False
+
+    def _add(self, sess, tags, signature_def_map, assets, init_op, clear_devices, strip_default_attrs, saver):
+        for name, signature in (signature_def_map or {}).items():
+            for info in list(signature.inputs.values()) + list(signature.outputs.values()):
+                if not info.name and not info.WhichOneof("encoding"):
+                    raise AssertionError(f"A tensor of the signature {name} has no name")
+        if init_op is not None:
+            ops.add_to_collection(constants.MAIN_OP_KEY, init_op)
+        self._save_assets(assets)
+        meta = saver_lib.export_meta_graph(graph=sess.graph, saver_def=saver.saver_def if saver.saver_def else None,
+                                           clear_devices=clear_devices, strip_default_attrs=strip_default_attrs)
+        meta.meta_info_def.tags.extend(tags)
+        for key, signature in (signature_def_map or {}).items():
+            meta.signature_def[key].CopyFrom(signature)
+        self._saved_model.meta_graphs.add().CopyFrom(meta)
+
+    def _save_assets(self, assets):
+        folder = os.path.join(self._export_dir, constants.ASSETS_DIRECTORY)
+        for tensor in assets or []:
+            from millstream.framework import tensor_util
+            path = tensor_util.constant_value(tensor)
+            path = (path.item() if hasattr(path, "item") else path)
+            path = path.decode() if isinstance(path, bytes) else str(path)
+            os.makedirs(folder, exist_ok=True)
+            shutil.copyfile(path, os.path.join(folder, os.path.basename(path)))
+
+    def add_meta_graph_and_variables(self, sess, tags, signature_def_map=None, assets_collection=None, legacy_init_op=None,
+                                     clear_devices=False, main_op=None, strip_default_attrs=False, saver=None):
+        if self._has_saved_variables:
+            raise AssertionError("Graph state including variables and assets has already been saved. Please invoke "
+                                 "`add_meta_graph()` instead.")
+        with sess.graph.as_default():
+            saver = saver or self._saver()
+            folder = os.path.join(self._export_dir, constants.VARIABLES_DIRECTORY)
+            os.makedirs(folder, exist_ok=True)
+            saver.save(sess, os.path.join(folder, constants.VARIABLES_FILENAME), write_meta_graph=False, write_state=False)
+            self._add(sess, tags, signature_def_map, assets_collection, main_op if main_op is not None else legacy_init_op,
+                      clear_devices, strip_default_attrs, saver)
+        self._has_saved_variables = True
+
+    def add_meta_graph(self, tags, signature_def_map=None, assets_collection=None, legacy_init_op=None, clear_devices=False,
+                       main_op=None, strip_default_attrs=False, saver=None):
+        if not self._has_saved_variables:
+            raise AssertionError("Graph state including variables and assets has not been saved yet. Please invoke "
+                                 "`add_meta_graph_and_variables()` first.")
+        session = type("_Graph", (), {"graph": ops.get_default_graph()})()
+        self._add(session, tags, signature_def_map, assets_collection, main_op if main_op is not None else legacy_init_op,
+                  clear_devices, strip_default_attrs, saver or self._saver())
+
+    @staticmethod
+    def _saver():
+        return saver_lib.Saver(sharded=True, write_version=2, allow_empty=True)
+
+    def save(self, as_text=False):
+        if as_text:
+            from google.protobuf import text_format
+            path = os.path.join(self._export_dir, constants.SAVED_MODEL_FILENAME_PBTXT)
+            checkpoint_management.write_atomically(path, text_format.MessageToString(self._saved_model))
+        else:
+            path = os.path.join(self._export_dir, constants.SAVED_MODEL_FILENAME_PB)
+            checkpoint_management.write_atomically(path, self._saved_model.SerializeToString())
+        return path.encode()
+
+
+def simple_save(session, export_dir, inputs, outputs, legacy_init_op=None):
+    """A SavedModel for serving with one signature."""
+    builder = SavedModelBuilder(export_dir)
+    signature = {constants.DEFAULT_SERVING_SIGNATURE_DEF_KEY: signatures.predict_signature_def(inputs, outputs)}
+    builder.add_meta_graph_and_variables(session, [constants.SERVING], signature,
+                                         assets_collection=ops.get_collection(ops.GraphKeys.ASSET_FILEPATHS),
+                                         main_op=legacy_init_op, clear_devices=True)
+    builder.save()
+
+
+def parse_saved_model(export_dir):
+    from google.protobuf import text_format
+    from millstream.proto import saved_model_pb2
+    export_dir = os.fspath(export_dir)
+    binary = os.path.join(export_dir, constants.SAVED_MODEL_FILENAME_PB)
+    text = os.path.join(export_dir, constants.SAVED_MODEL_FILENAME_PBTXT)
+    if os.path.exists(binary):
+        with open(binary, "rb") as f:
+            return saved_model_pb2.SavedModel.FromString(f.read())
+    if os.path.exists(text):
+        with open(text, encoding="utf-8") as f:
+            return text_format.Merge(f.read(), saved_model_pb2.SavedModel())
+    raise IOError(f"SavedModel file does not exist at: {export_dir}{os.sep}{{{constants.SAVED_MODEL_FILENAME_PBTXT}|"
+                  f"{constants.SAVED_MODEL_FILENAME_PB}}}")
+
+
+def maybe_saved_model_directory(export_dir):
+    return any(os.path.exists(os.path.join(export_dir, name))
+               for name in (constants.SAVED_MODEL_FILENAME_PB, constants.SAVED_MODEL_FILENAME_PBTXT))
+
+
+contains_saved_model = maybe_saved_model_directory
+
+
+def load(sess, tags, export_dir, import_scope=None, **saver_kwargs):
+    """Imports the graph with these tags and restores its variables; returns its MetaGraphDef."""
+    export_dir = os.fspath(export_dir)
+    model = parse_saved_model(export_dir)
+    wanted = set(tags)
+    found = [m for m in model.meta_graphs if set(m.meta_info_def.tags) == wanted]
+    if not found:
+        available = [sorted(m.meta_info_def.tags) for m in model.meta_graphs]
+        raise RuntimeError(f"MetaGraphDef associated with tags {str(sorted(tags))[1:-1]} could not be found in SavedModel, with "
+                           f"available tags '{available}'.")
+    meta = found[0]
+    with sess.graph.as_default():
+        saver = saver_lib.import_meta_graph(meta, import_scope=import_scope, **saver_kwargs)
+        if saver is not None:
+            saver.restore(sess, os.path.join(export_dir, constants.VARIABLES_DIRECTORY, constants.VARIABLES_FILENAME))
+        for key in (constants.MAIN_OP_KEY, constants.LEGACY_INIT_OP_KEY):
+            if key in meta.collection_def:
+                for name in meta.collection_def[key].node_list.value:
+                    sess.run(ops.prepend_name_scope(name, import_scope))
+                break
+    return meta
