@@ -19,22 +19,43 @@ PyArray_Descr* bfloat16_descr = nullptr;
 
 int NumpyType(DType dtype) {
   switch (dtype) {
-    case DType::kFloat: return NPY_FLOAT32;
-    case DType::kDouble: return NPY_FLOAT64;
-    case DType::kInt32: case DType::kQint32: return NPY_INT32;
-    case DType::kUint8: case DType::kQuint8: return NPY_UINT8;
-    case DType::kInt16: case DType::kQint16: return NPY_INT16;
-    case DType::kInt8: case DType::kQint8: return NPY_INT8;
-    case DType::kString: return NPY_OBJECT;
-    case DType::kComplex64: return NPY_COMPLEX64;
-    case DType::kInt64: return NPY_INT64;
-    case DType::kBool: return NPY_BOOL;
-    case DType::kUint16: case DType::kQuint16: return NPY_UINT16;
-    case DType::kComplex128: return NPY_COMPLEX128;
-    case DType::kHalf: return NPY_FLOAT16;
-    case DType::kUint32: return NPY_UINT32;
-    case DType::kUint64: return NPY_UINT64;
-    default: return -1;
+    case DType::kFloat:
+      return NPY_FLOAT32;
+    case DType::kDouble:
+      return NPY_FLOAT64;
+    case DType::kInt32:
+    case DType::kQint32:
+      return NPY_INT32;
+    case DType::kUint8:
+    case DType::kQuint8:
+      return NPY_UINT8;
+    case DType::kInt16:
+    case DType::kQint16:
+      return NPY_INT16;
+    case DType::kInt8:
+    case DType::kQint8:
+      return NPY_INT8;
+    case DType::kString:
+      return NPY_OBJECT;
+    case DType::kComplex64:
+      return NPY_COMPLEX64;
+    case DType::kInt64:
+      return NPY_INT64;
+    case DType::kBool:
+      return NPY_BOOL;
+    case DType::kUint16:
+    case DType::kQuint16:
+      return NPY_UINT16;
+    case DType::kComplex128:
+      return NPY_COMPLEX128;
+    case DType::kHalf:
+      return NPY_FLOAT16;
+    case DType::kUint32:
+      return NPY_UINT32;
+    case DType::kUint64:
+      return NPY_UINT64;
+    default:
+      return -1;
   }
 }
 
@@ -43,21 +64,35 @@ DType FromNumpyType(PyArrayObject* array) {
   if (PyTypeNum_ISINTEGER(type)) {  // long and long long may be the same
     const bool is_signed = PyTypeNum_ISSIGNED(type);
     switch (PyArray_ITEMSIZE(array)) {
-      case 1: return is_signed ? DType::kInt8 : DType::kUint8;
-      case 2: return is_signed ? DType::kInt16 : DType::kUint16;
-      case 4: return is_signed ? DType::kInt32 : DType::kUint32;
-      default: return is_signed ? DType::kInt64 : DType::kUint64;
+      case 1:
+        return is_signed ? DType::kInt8 : DType::kUint8;
+      case 2:
+        return is_signed ? DType::kInt16 : DType::kUint16;
+      case 4:
+        return is_signed ? DType::kInt32 : DType::kUint32;
+      default:
+        return is_signed ? DType::kInt64 : DType::kUint64;
     }
   }
   switch (type) {
-    case NPY_FLOAT32: return DType::kFloat;
-    case NPY_FLOAT64: return DType::kDouble;
-    case NPY_FLOAT16: return DType::kHalf;
-    case NPY_COMPLEX64: return DType::kComplex64;
-    case NPY_COMPLEX128: return DType::kComplex128;
-    case NPY_BOOL: return DType::kBool;
-    case NPY_OBJECT: case NPY_STRING: case NPY_UNICODE: return DType::kString;
-    default: break;
+    case NPY_FLOAT32:
+      return DType::kFloat;
+    case NPY_FLOAT64:
+      return DType::kDouble;
+    case NPY_FLOAT16:
+      return DType::kHalf;
+    case NPY_COMPLEX64:
+      return DType::kComplex64;
+    case NPY_COMPLEX128:
+      return DType::kComplex128;
+    case NPY_BOOL:
+      return DType::kBool;
+    case NPY_OBJECT:
+    case NPY_STRING:
+    case NPY_UNICODE:
+      return DType::kString;
+    default:
+      break;
   }
   if (bfloat16_descr != nullptr && type == bfloat16_descr->type_num) return DType::kBfloat16;
   return DType::kInvalid;
@@ -133,8 +168,8 @@ Tensor TensorFromArray(nb::handle value, DType dtype) {
   if (dtype == DType::kInvalid || dtype == DType::kString) {
     const DType found = FromNumpyType(array);
     if (found == DType::kInvalid || (dtype == DType::kString && found != DType::kString)) {
-      throw nb::type_error(("Unsupported numpy type: " +
-                            nb::cast<std::string>(nb::str(nb::handle(reinterpret_cast<PyObject*>(PyArray_DESCR(array))))))
+      throw nb::type_error(("Unsupported numpy type: " + nb::cast<std::string>(nb::str(nb::handle(
+                                                             reinterpret_cast<PyObject*>(PyArray_DESCR(array))))))
                                .c_str());
     }
     dtype = found;
@@ -242,19 +277,25 @@ void BindArrays(nb::module_& m) {
   if (ImportNumpy() != 0) throw nb::python_error();
   nb::class_<OpaqueTensor>(m, "OpaqueTensor", "A fetched resource handle or variant; can be fed.")
       .def_prop_ro("dtype", [](const OpaqueTensor& t) { return static_cast<int>(t.tensor.dtype()); })
-      .def_prop_ro("shape", [](const OpaqueTensor& t) {
-        nb::list dims;
-        for (int64_t d : t.tensor.shape().dims()) dims.append(d);
-        return nb::tuple(dims);
-      })
+      .def_prop_ro("shape",
+                   [](const OpaqueTensor& t) {
+                     nb::list dims;
+                     for (int64_t d : t.tensor.shape().dims()) dims.append(d);
+                     return nb::tuple(dims);
+                   })
       .def("__repr__", [](const OpaqueTensor& t) { return t.tensor.DebugString(); });
   m.def("set_bfloat16", [](nb::object dtype) {
     if (!PyArray_DescrCheck(dtype.ptr())) throw nb::type_error("not a dtype");
     bfloat16_descr = reinterpret_cast<PyArray_Descr*>(dtype.release().ptr());
   });
-  m.def("numpy_type", [](nb::handle array) {
-    return PyArray_Check(array.ptr()) ? static_cast<int>(FromNumpyType(reinterpret_cast<PyArrayObject*>(array.ptr()))) : 0;
-  }, "The DataType number of an array's elements; 0 if there is none.");
+  m.def(
+      "numpy_type",
+      [](nb::handle array) {
+        return PyArray_Check(array.ptr())
+                   ? static_cast<int>(FromNumpyType(reinterpret_cast<PyArrayObject*>(array.ptr())))
+                   : 0;
+      },
+      "The DataType number of an array's elements; 0 if there is none.");
 }
 
 }  // namespace millstream::python

@@ -15,8 +15,9 @@ namespace millstream::python {
 // holds in the same way (bfloat16, quantized); kInvalid takes what fits the array.
 Tensor TensorFromArray(nanobind::handle array, DType dtype = DType::kInvalid);
 
-// `array` itself as a tensor, without a copy, if its elements lie as ours do; otherwise as TensorFromArray(). The caller sees
-// to it that nobody keeps the tensor beyond the step or writes to it. The array is let go of by ReleaseArrays().
+// `array` itself as a tensor, without a copy, if its elements lie as ours do; otherwise as TensorFromArray(). The
+// caller sees to it that nobody keeps the tensor beyond the step or writes to it. The array is let go of by
+// ReleaseArrays().
 Tensor TensorOverArray(nanobind::handle array, DType dtype);
 // Drops the references to arrays whose tensors are gone; those may end in threads that must not wait for the GIL.
 void ReleaseArrays();

@@ -17,8 +17,9 @@ namespace millstream::python {
 namespace {
 
 [[noreturn]] void Mismatch(nb::handle value, absl::string_view kind) {
-  throw nb::type_error(absl::StrCat("Expected ", kind, ", not ", nb::repr(value).c_str(), " of type ",
-                                    nb::inst_name(value).c_str()).c_str());
+  throw nb::type_error(
+      absl::StrCat("Expected ", kind, ", not ", nb::repr(value).c_str(), " of type ", nb::inst_name(value).c_str())
+          .c_str());
 }
 
 int64_t IntFrom(nb::handle value) {
@@ -181,23 +182,40 @@ AttrValue UndeclaredAttrFromPython(nb::handle value) {
 
 nb::object AttrToPython(const AttrValue& value) {
   nb::object out = nb::none();
-  if (auto* v = value.get<bool>()) out = BoolTo(*v);
-  else if (auto* v = value.get<int64_t>()) out = IntTo(*v);
-  else if (auto* v = value.get<float>()) out = FloatTo(*v);
-  else if (auto* v = value.get<DType>()) out = TypeTo(*v);
-  else if (auto* v = value.get<std::string>()) out = BytesTo(*v);
-  else if (auto* v = value.get<PartialShape>()) out = ShapeToPython(*v);
-  else if (auto* v = value.get<Tensor>()) out = TensorTo(*v);
-  else if (auto* v = value.get<NameAttrList>()) out = FuncTo(*v);
-  else if (auto* v = value.get<AttrValue::Ints>()) out = ListTo(*v, IntTo);
-  else if (auto* v = value.get<AttrValue::Strings>()) out = ListTo(*v, BytesTo);
-  else if (auto* v = value.get<AttrValue::Floats>()) out = ListTo(*v, FloatTo);
-  else if (auto* v = value.get<AttrValue::Bools>()) out = ListTo(*v, BoolTo);
-  else if (auto* v = value.get<AttrValue::DTypes>()) out = ListTo(*v, TypeTo);
-  else if (auto* v = value.get<AttrValue::Shapes>()) out = ListTo(*v, ShapeToPython);
-  else if (auto* v = value.get<AttrValue::Tensors>()) out = ListTo(*v, TensorTo);
-  else if (auto* v = value.get<AttrValue::Funcs>()) out = ListTo(*v, FuncTo);
-  else if (auto* v = value.get<AttrValue::Placeholder>()) out = nb::str(v->name.c_str());
+  if (auto* v = value.get<bool>())
+    out = BoolTo(*v);
+  else if (auto* v = value.get<int64_t>())
+    out = IntTo(*v);
+  else if (auto* v = value.get<float>())
+    out = FloatTo(*v);
+  else if (auto* v = value.get<DType>())
+    out = TypeTo(*v);
+  else if (auto* v = value.get<std::string>())
+    out = BytesTo(*v);
+  else if (auto* v = value.get<PartialShape>())
+    out = ShapeToPython(*v);
+  else if (auto* v = value.get<Tensor>())
+    out = TensorTo(*v);
+  else if (auto* v = value.get<NameAttrList>())
+    out = FuncTo(*v);
+  else if (auto* v = value.get<AttrValue::Ints>())
+    out = ListTo(*v, IntTo);
+  else if (auto* v = value.get<AttrValue::Strings>())
+    out = ListTo(*v, BytesTo);
+  else if (auto* v = value.get<AttrValue::Floats>())
+    out = ListTo(*v, FloatTo);
+  else if (auto* v = value.get<AttrValue::Bools>())
+    out = ListTo(*v, BoolTo);
+  else if (auto* v = value.get<AttrValue::DTypes>())
+    out = ListTo(*v, TypeTo);
+  else if (auto* v = value.get<AttrValue::Shapes>())
+    out = ListTo(*v, ShapeToPython);
+  else if (auto* v = value.get<AttrValue::Tensors>())
+    out = ListTo(*v, TensorTo);
+  else if (auto* v = value.get<AttrValue::Funcs>())
+    out = ListTo(*v, FuncTo);
+  else if (auto* v = value.get<AttrValue::Placeholder>())
+    out = nb::str(v->name.c_str());
   return nb::make_tuple(value.kind(), out);
 }
 

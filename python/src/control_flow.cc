@@ -33,16 +33,16 @@ std::vector<Output> CallInside(PyGraph& graph, const Scope& scope, nb::handle fn
 nb::list BuildCond(PyGraph& graph, const std::string& prefix, const std::string& name, const OutputId& pred,
                    nb::handle then_fn, nb::handle else_fn) {
   const Scope scope = graph.scope().NameScope(prefix);
-  const std::vector<Output> merged =
-      Cond(scope, graph.output(pred), [&](const Scope& s) { return CallInside(graph, s, then_fn, {}); },
-           [&](const Scope& s) { return CallInside(graph, s, else_fn, {}); }, name);
+  const std::vector<Output> merged = Cond(
+      scope, graph.output(pred), [&](const Scope& s) { return CallInside(graph, s, then_fn, {}); },
+      [&](const Scope& s) { return CallInside(graph, s, else_fn, {}); }, name);
   CheckOrRaise(graph.TakeError());
   return Ids(merged);
 }
 
-nb::list BuildWhile(PyGraph& graph, const std::string& prefix, const std::string& name, nb::handle cond, nb::handle body,
-                    nb::handle vars, int64_t parallel_iterations, int64_t maximum_iterations, bool swap_memory,
-                    nb::handle invariants) {
+nb::list BuildWhile(PyGraph& graph, const std::string& prefix, const std::string& name, nb::handle cond,
+                    nb::handle body, nb::handle vars, int64_t parallel_iterations, int64_t maximum_iterations,
+                    bool swap_memory, nb::handle invariants) {
   const Scope scope = graph.scope().NameScope(prefix);
   WhileOptions options;
   options.name = name;
@@ -54,7 +54,9 @@ nb::list BuildWhile(PyGraph& graph, const std::string& prefix, const std::string
     const std::vector<Output> result = CallInside(graph, s, cond, args);
     return result.empty() ? Output() : result[0];
   };
-  const auto call_body = [&](const Scope& s, const std::vector<Output>& args) { return CallInside(graph, s, body, args); };
+  const auto call_body = [&](const Scope& s, const std::vector<Output>& args) {
+    return CallInside(graph, s, body, args);
+  };
   const std::vector<Output> results = WhileLoop(scope, call_cond, call_body, graph.outputs(vars), options);
   CheckOrRaise(graph.TakeError());
   return Ids(results);
@@ -63,13 +65,16 @@ nb::list BuildWhile(PyGraph& graph, const std::string& prefix, const std::string
 }  // namespace
 
 void BindControlFlow(nb::class_<PyGraph>& c) {
-  c.def("cond", &BuildCond, nb::arg("prefix"), nb::arg("name"), nb::arg("pred"), nb::arg("then_fn"), nb::arg("else_fn"));
-  c.def("while_loop", &BuildWhile, nb::arg("prefix"), nb::arg("name"), nb::arg("cond"), nb::arg("body"), nb::arg("vars"),
-        nb::arg("parallel_iterations"), nb::arg("maximum_iterations"), nb::arg("swap_memory"), nb::arg("invariants"));
+  c.def("cond", &BuildCond, nb::arg("prefix"), nb::arg("name"), nb::arg("pred"), nb::arg("then_fn"),
+        nb::arg("else_fn"));
+  c.def("while_loop", &BuildWhile, nb::arg("prefix"), nb::arg("name"), nb::arg("cond"), nb::arg("body"),
+        nb::arg("vars"), nb::arg("parallel_iterations"), nb::arg("maximum_iterations"), nb::arg("swap_memory"),
+        nb::arg("invariants"));
   c.def("enter_root", &PyGraph::EnterRoot, "New nodes go outside of all branches and loops, until leave_root().");
   c.def("leave_root", &PyGraph::LeaveRoot);
-  c.def("in_context", [](const PyGraph& g) { return g.scope().context() != nullptr; },
-        "True while the inside of a branch or loop is being built.");
+  c.def(
+      "in_context", [](const PyGraph& g) { return g.scope().context() != nullptr; },
+      "True while the inside of a branch or loop is being built.");
 }
 
 }  // namespace millstream::python

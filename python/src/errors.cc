@@ -30,8 +30,9 @@ void CheckOrRaise(const Status& status) {
 }
 
 void BindErrors(nb::module_& m) {
-  m.def("set_error_maker", [](nb::object maker) { error_maker = maker.release().ptr(); },
-        "The function that turns (code, message) into an exception.");
+  m.def(
+      "set_error_maker", [](nb::object maker) { error_maker = maker.release().ptr(); },
+      "The function that turns (code, message) into an exception.");
   nb::register_exception_translator([](const std::exception_ptr& p, void*) {
     try {
       std::rethrow_exception(p);
@@ -42,8 +43,9 @@ void BindErrors(nb::module_& m) {
         return;
       }
       PyObject* text = PyUnicode_DecodeUTF8(message.data(), static_cast<Py_ssize_t>(message.size()), "replace");
-      PyObject* made = text == nullptr ? nullptr
-                                       : PyObject_CallFunction(error_maker, "iN", static_cast<int>(e.status().code()), text);
+      PyObject* made = text == nullptr
+                           ? nullptr
+                           : PyObject_CallFunction(error_maker, "iN", static_cast<int>(e.status().code()), text);
       if (made == nullptr) return;
       PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(made)), made);
       Py_DECREF(made);

@@ -21,12 +21,14 @@ class StatusError : public std::exception {
 };
 
 inline void Check(const Status& status) {
-  if (!status.ok()) [[unlikely]] throw StatusError(status);
+  if (!status.ok()) [[unlikely]]
+    throw StatusError(status);
 }
 
 template <typename T>
 T Check(StatusOr<T> value) {
-  if (!value.ok()) [[unlikely]] throw StatusError(value.status());
+  if (!value.ok()) [[unlikely]]
+    throw StatusError(value.status());
   return *std::move(value);
 }
 

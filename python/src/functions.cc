@@ -33,8 +33,10 @@ void AddArg(proto::OpDef::ArgDef* arg, const std::string& name, DType dtype) {
   arg->set_type(static_cast<proto::DataType>(dtype));
 }
 
-// The nodes of the graph but the arguments, as a FunctionDef. `args` are outputs of the nodes that stand for the arguments.
-nb::bytes ToFunctionDef(const PyGraph& g, const std::string& name, nb::handle arg_ids, nb::handle ret_ids, bool stateful) {
+// The nodes of the graph but the arguments, as a FunctionDef. `args` are outputs of the nodes that stand for the
+// arguments.
+nb::bytes ToFunctionDef(const PyGraph& g, const std::string& name, nb::handle arg_ids, nb::handle ret_ids,
+                        bool stateful) {
   proto::FunctionDef def;
   def.mutable_signature()->set_name(name);
   std::unordered_map<Output, std::string, OutputHash> args;
@@ -98,11 +100,13 @@ nb::bytes LibraryToProto(const PyGraph& g) {
 }  // namespace
 
 void BindFunctions(nb::class_<PyGraph>& c) {
-  c.def("to_function_def", &ToFunctionDef, nb::arg("name"), nb::arg("args"), nb::arg("rets"), nb::arg("stateful") = false)
+  c.def("to_function_def", &ToFunctionDef, nb::arg("name"), nb::arg("args"), nb::arg("rets"),
+        nb::arg("stateful") = false)
       .def("add_function", &AddFunction, nb::arg("function"), nb::arg("gradient") = "")
       .def("add_library", &AddLibrary, "Adds the functions of another graph.")
       .def("library", &LibraryToProto)
-      .def("has_function", [](const PyGraph& g, const std::string& name) { return g.graph().library()->Find(name) != nullptr; });
+      .def("has_function",
+           [](const PyGraph& g, const std::string& name) { return g.graph().library()->Find(name) != nullptr; });
 }
 
 }  // namespace millstream::python

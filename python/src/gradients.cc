@@ -17,8 +17,10 @@ nb::object GradToPython(const Grad& g) {
   nb::list parts;
   parts.append(PyGraph::IdOf(g.values));
   parts.append(PyGraph::IdOf(g.indices));
-  if (g.dense_shape) parts.append(PyGraph::IdOf(g.dense_shape));
-  else parts.append(nb::none());
+  if (g.dense_shape)
+    parts.append(PyGraph::IdOf(g.dense_shape));
+  else
+    parts.append(nb::none());
   return parts;
 }
 
@@ -29,8 +31,8 @@ Grad GradFromPython(const PyGraph& graph, nb::handle value) {
   return Grad::Slices(parts.at(0), parts.at(1), parts.at(2));
 }
 
-// Calls Python for nodes whose gradient is defined there: custom(id, dys, scope) returns a list of gradients, or None if it
-// has none for this node.
+// Calls Python for nodes whose gradient is defined there: custom(id, dys, scope) returns a list of gradients, or None
+// if it has none for this node.
 StatusOr<bool> CallPython(PyGraph& graph, nb::handle custom, nb::handle types, GradContext& ctx) {
   const Node& node = ctx.node();
   if (!ctx.node().attrs().Has("_gradient_op_type")) {

@@ -88,8 +88,10 @@ nb::object NodeInfo(const PyGraph& g, int id) {
 nb::list Inputs(const PyGraph& g, int id) {
   nb::list out;
   for (const Output& in : g.node(id)->inputs()) {
-    if (in.node == nullptr) out.append(nb::none());
-    else out.append(nb::make_tuple(in.node->id(), in.index));
+    if (in.node == nullptr)
+      out.append(nb::none());
+    else
+      out.append(nb::make_tuple(in.node->id(), in.index));
   }
   return out;
 }
@@ -115,10 +117,11 @@ void BindGraph(nb::module_& m) {
            nb::arg("attrs"), nb::arg("device"))
       .def("id_limit", [](const PyGraph& g) { return g.graph().id_limit(); })
       .def("num_nodes", [](const PyGraph& g) { return g.graph().num_nodes(); })
-      .def("find", [](const PyGraph& g, const std::string& name) {
-        const Node* node = g.graph().Find(name);
-        return node == nullptr ? -1 : node->id();
-      })
+      .def("find",
+           [](const PyGraph& g, const std::string& name) {
+             const Node* node = g.graph().Find(name);
+             return node == nullptr ? -1 : node->id();
+           })
       .def("node_info", &NodeInfo)
       .def("inputs", &Inputs)
       .def("set_input", &SetInput)

@@ -68,19 +68,25 @@ void BindGraphAccess(nb::class_<PyGraph>& c) {
       .def("device", [](const PyGraph& g, int id) { return std::string(g.node(id)->device()); })
       .def("set_device", [](PyGraph& g, int id, const std::string& device) { g.node(id)->set_device(device); })
       .def("control_inputs", &ControlInputs)
-      .def("add_control_input", [](PyGraph& g, int id, int from) { g.graph().AddControlInput(g.node(id), g.node(from)); })
+      .def("add_control_input",
+           [](PyGraph& g, int id, int from) { g.graph().AddControlInput(g.node(id), g.node(from)); })
       .def("clear_control_inputs", [](PyGraph& g, int id) { g.graph().SetControlInputs(g.node(id), {}); })
       .def("shape", [](const PyGraph& g, int id, int i) { return ShapeToPython(g.shapes().shape(g.output(id, i))); })
-      .def("merge_shape", [](PyGraph& g, int id, int i, nb::handle dims) {
-        Check(g.shapes().MergeShape(g.output(id, i), ShapeFromPython(dims)));
-      }, nb::arg("id"), nb::arg("index"), nb::arg("dims").none())
-      .def("set_shape", [](PyGraph& g, int id, int i, nb::handle dims) {
-        g.shapes().SetShape(g.output(id, i), ShapeFromPython(dims));
-      }, nb::arg("id"), nb::arg("index"), nb::arg("dims").none())
+      .def(
+          "merge_shape",
+          [](PyGraph& g, int id, int i, nb::handle dims) {
+            Check(g.shapes().MergeShape(g.output(id, i), ShapeFromPython(dims)));
+          },
+          nb::arg("id"), nb::arg("index"), nb::arg("dims").none())
+      .def(
+          "set_shape",
+          [](PyGraph& g, int id, int i, nb::handle dims) {
+            g.shapes().SetShape(g.output(id, i), ShapeFromPython(dims));
+          },
+          nb::arg("id"), nb::arg("index"), nb::arg("dims").none())
       .def("constant_value", &ConstantValue)
-      .def("constant_value_as_shape", [](const PyGraph& g, int id, int i) {
-        return ShapeToPython(g.shapes().ConstantAsShape(g.output(id, i)));
-      })
+      .def("constant_value_as_shape",
+           [](const PyGraph& g, int id, int i) { return ShapeToPython(g.shapes().ConstantAsShape(g.output(id, i))); })
       .def("handle_data", &HandleData, "(dtype, shape) of the variable behind a handle; None if not known.");
 }
 

@@ -45,8 +45,8 @@ nb::bytes ToNodeDef(const PyGraph& g, int id) {
   return Serialize(def);
 }
 
-// How the names of a graph change when it is imported: by a prefix, by the caller's map from inputs to what there is, and,
-// without a prefix, where a name is taken.
+// How the names of a graph change when it is imported: by a prefix, by the caller's map from inputs to what there is,
+// and, without a prefix, where a name is taken.
 struct Renaming {
   const std::string& prefix;
   const std::map<std::string, std::string>& map;
@@ -107,7 +107,8 @@ Status AddShapes(PyGraph& g, int first) {
 }
 
 // Returns (names of nodes that could not keep theirs, keys of `map` that nothing used).
-nb::tuple Import(PyGraph& g, nb::bytes bytes, const std::string& prefix, const std::map<std::string, std::string>& map) {
+nb::tuple Import(PyGraph& g, nb::bytes bytes, const std::string& prefix,
+                 const std::map<std::string, std::string>& map) {
   proto::GraphDef def;
   if (!def.ParseFromArray(bytes.c_str(), static_cast<int>(bytes.size()))) throw nb::value_error("not a GraphDef");
   Renaming renaming{prefix, map, {}, {}};

@@ -18,7 +18,8 @@ namespace {
 int wake_fd = -1;
 struct sigaction python_handler;
 Mutex step_mu;
-// What ends the wait of the main thread; empty while it does not wait. Never destroyed: the watching thread may use it last.
+// What ends the wait of the main thread; empty while it does not wait. Never destroyed: the watching thread may use it
+// last.
 std::function<void()>& OnCancel() ABSL_EXCLUSIVE_LOCKS_REQUIRED(step_mu) {
   static auto* callback = new std::function<void()>;
   return *callback;

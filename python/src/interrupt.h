@@ -8,9 +8,10 @@
 
 namespace millstream::python {
 
-// While one lives, Ctrl-C cancels the step, or calls `give_up` in another thread. Python itself notes signals but acts on them only in bytecode of the main
-// thread, which is waiting for the step then. Does nothing in other threads, or where the program has replaced Python's
-// own handler before the first step. REQUIRES: made and destroyed with the GIL held.
+// While one lives, Ctrl-C cancels the step, or calls `give_up` in another thread. Python itself notes signals but acts
+// on them only in bytecode of the main thread, which is waiting for the step then. Does nothing in other threads, or
+// where the program has replaced Python's own handler before the first step. REQUIRES: made and destroyed with the GIL
+// held.
 class Interruptible {
  public:
   explicit Interruptible(Cancellation* step);

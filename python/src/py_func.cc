@@ -17,7 +17,8 @@ namespace {
 PyObject* caller = nullptr;
 
 Status StatusOf(nb::python_error& e) {
-  const std::string what = absl::StrCat(nb::inst_name(e.value()).c_str(), ": ", nb::str(e.value()).c_str(), "\n", e.what());
+  const std::string what =
+      absl::StrCat(nb::inst_name(e.value()).c_str(), ": ", nb::str(e.value()).c_str(), "\n", e.what());
   if (e.matches(PyExc_TypeError) || e.matches(PyExc_ValueError)) return errors::InvalidArgument(what);
   if (e.matches(PyExc_StopIteration)) return errors::OutOfRange(what);
   if (e.matches(PyExc_MemoryError)) return errors::ResourceExhausted(what);
@@ -67,17 +68,26 @@ class PyFunc final : public Kernel {
 };
 
 OP("PyFunc")
-    .Input("input: Tin").Output("output: Tout")
-    .Attr("token: string").Attr("Tin: list(type) >= 0").Attr("Tout: list(type) >= 0")
-    .Stateful().NotDifferentiable()
-    .Cpu<PyFunc>().Expensive()
+    .Input("input: Tin")
+    .Output("output: Tout")
+    .Attr("token: string")
+    .Attr("Tin: list(type) >= 0")
+    .Attr("Tout: list(type) >= 0")
+    .Stateful()
+    .NotDifferentiable()
+    .Cpu<PyFunc>()
+    .Expensive()
     .Doc("Calls a Python function of this process.");
 
 OP("PyFuncStateless")
-    .Input("input: Tin").Output("output: Tout")
-    .Attr("token: string").Attr("Tin: list(type) >= 0").Attr("Tout: list(type) >= 0")
+    .Input("input: Tin")
+    .Output("output: Tout")
+    .Attr("token: string")
+    .Attr("Tin: list(type) >= 0")
+    .Attr("Tout: list(type) >= 0")
     .NotDifferentiable()
-    .Cpu<PyFunc>().Expensive()
+    .Cpu<PyFunc>()
+    .Expensive()
     .Doc("Calls a Python function of this process that has no state.");
 
 }  // namespace

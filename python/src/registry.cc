@@ -18,7 +18,8 @@ namespace {
 nb::list Args(const std::vector<ArgDef>& args) {
   nb::list out;
   for (const ArgDef& a : args) {
-    out.append(nb::make_tuple(a.name, static_cast<int>(a.type), a.type_attr, a.number_attr, a.type_list_attr, a.is_ref));
+    out.append(
+        nb::make_tuple(a.name, static_cast<int>(a.type), a.type_attr, a.number_attr, a.type_list_attr, a.is_ref));
   }
   return out;
 }
@@ -29,7 +30,8 @@ nb::list AttrDefs(const OpDef& op) {
   for (const AttrDef& a : op.attrs) {
     nb::list allowed;
     for (DType t : a.allowed_types) allowed.append(static_cast<int>(t));
-    out.append(nb::make_tuple(a.name, a.type, a.default_value.empty() ? nb::none() : AttrToPython(a.default_value), allowed));
+    out.append(
+        nb::make_tuple(a.name, a.type, a.default_value.empty() ? nb::none() : AttrToPython(a.default_value), allowed));
   }
   return out;
 }
@@ -50,12 +52,15 @@ void BindRegistry(nb::module_& m) {
     return names;
   });
   m.def("describe_op", &DescribeOp, "(name, inputs, outputs, attrs, stateful, doc), or None.");
-  m.def("op_def", [](const std::string& name) {
-    proto::OpDef def;
-    Check(OpDefToProto(Check(OpRegistry::Global().Lookup(name))->def, &def));
-    const std::string bytes = def.SerializeAsString();
-    return nb::bytes(bytes.data(), bytes.size());
-  }, "A serialized OpDef.");
+  m.def(
+      "op_def",
+      [](const std::string& name) {
+        proto::OpDef def;
+        Check(OpDefToProto(Check(OpRegistry::Global().Lookup(name))->def, &def));
+        const std::string bytes = def.SerializeAsString();
+        return nb::bytes(bytes.data(), bytes.size());
+      },
+      "A serialized OpDef.");
   m.def("has_gradient", [](const std::string& name) {
     const OpEntry* op = OpRegistry::Global().Find(name);
     return op != nullptr && op->grad != nullptr;

@@ -18,7 +18,8 @@ namespace {
 
 ServerOptions OptionsFrom(nb::bytes server_def) {
   proto::ServerDef def;
-  if (!def.ParseFromArray(server_def.c_str(), static_cast<int>(server_def.size()))) throw nb::value_error("not a ServerDef");
+  if (!def.ParseFromArray(server_def.c_str(), static_cast<int>(server_def.size())))
+    throw nb::value_error("not a ServerDef");
   ServerOptions options = Check(ServerOptions::FromProto(def));
   Check(options.ReadEnvironment());
   Check(options.Check());

@@ -34,7 +34,8 @@ class PySession {
  public:
   PySession(const std::string& target, nb::bytes config) {
     proto::ConfigProto proto;
-    if (!proto.ParseFromArray(config.c_str(), static_cast<int>(config.size()))) throw nb::value_error("not a ConfigProto");
+    if (!proto.ParseFromArray(config.c_str(), static_cast<int>(config.size())))
+      throw nb::value_error("not a ConfigProto");
     StatusOr<std::unique_ptr<Session>> made = errors::Internal("");
     {
       nb::gil_scoped_release release;
@@ -216,10 +217,11 @@ void BindSession(nb::module_& m) {
   nb::class_<PySession>(m, "Session")
       .def(nb::init<const std::string&, nb::bytes>(), nb::arg("target"), nb::arg("config"))
       .def("extend", &Extend, nb::arg("graph"), nb::arg("local"))
-      .def("run", &Run, nb::arg("feed_names"), nb::arg("feeds"), nb::arg("types"), nb::arg("fetches"), nb::arg("targets"),
-           nb::arg("options").none())
+      .def("run", &Run, nb::arg("feed_names"), nb::arg("feeds"), nb::arg("types"), nb::arg("fetches"),
+           nb::arg("targets"), nb::arg("options").none())
       .def("make_callable", &MakeCallable)
-      .def("run_callable", &RunCallable, nb::arg("handle"), nb::arg("feeds"), nb::arg("types"), nb::arg("options").none())
+      .def("run_callable", &RunCallable, nb::arg("handle"), nb::arg("feeds"), nb::arg("types"),
+           nb::arg("options").none())
       .def("release_callable", [](const PySession& s, int64_t handle) { Check(s.session()->ReleaseCallable(handle)); })
       .def("partial_run_setup", &PartialRunSetup)
       .def("partial_run", &PartialRun)
