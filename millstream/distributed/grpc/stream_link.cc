@@ -16,8 +16,8 @@
 namespace millstream {
 namespace {
 
-// Of one message. Large enough that the cost of a message does not count, small enough that its memory is used again.
-constexpr size_t kMessageBytes = size_t{256} << 10;
+// Of one message. 100 MB pass at 3.2 GB/s this way, at 2 with 32 KB (too many messages) and 2.2 with 256 KB (fresh memory for each).
+constexpr size_t kMessageBytes = size_t{64} << 10;
 // Below, a copy is cheaper than a slice that holds the tensor.
 constexpr size_t kCopyBytes = 4096;
 

@@ -20,7 +20,7 @@
 
 namespace millstream {
 
-// One end of an open gRPC stream that carries frames. One message, of at most a few hundred kilobytes, is on its way in gRPC at a
+// One end of an open gRPC stream that carries frames. One message, of some ten kilobytes, is on its way in gRPC at a
 // time in each direction, and gRPC takes it only as fast as the other side reads: the rest waits here, as shared tensors. Payloads go
 // out from the tensor's own memory.
 class StreamLink final : public PeerLink, public EventLoop::Ticked, private FrameDecoder::Sink {
