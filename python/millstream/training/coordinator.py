@@ -13,6 +13,13 @@ def _log():
     return log
 
 
+_QUEUE_GRACE_SECS = 1.0
+
+
+def _fills_queue(thread):
+    return thread.daemon and thread.name.startswith("QueueRunnerThread-")
+
+
 class Coordinator:
     def __init__(self, clean_stop_exception_types=None):
         if clean_stop_exception_types is None:
@@ -88,10 +95,13 @@ class Coordinator:
             pass
         if not self._stop_event.is_set():
             self._stop_event.set()
-        deadline = time.monotonic() + stop_grace_period_secs
-        for thread in threads:
-            thread.join(max(0.0, deadline - time.monotonic())) if thread.is_alive() else None
-        stragglers = [t.name for t in threads if t.is_alive()]
+        now = time.monotonic()
+        # A queue runner may wait in a step for what other workers will not send any more; closing the session ends it.
+        for thread in sorted(threads, key=_fills_queue):
+            grace = min(stop_grace_period_secs, _QUEUE_GRACE_SECS) if _fills_queue(thread) else stop_grace_period_secs
+            if thread.is_alive():
+                thread.join(max(0.0, now + grace - time.monotonic()))
+        stragglers = [t.name for t in threads if t.is_alive() and not _fills_queue(t)]
         with self._lock:
             self._joined = True
             self._registered_threads = set()

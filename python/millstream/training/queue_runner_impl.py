@@ -77,7 +77,8 @@ class QueueRunner:
                     return
         except Exception as e:  # noqa: BLE001  reported to the coordinator or kept
             if coord:
-                coord.request_stop(e)
+                if not (coord.should_stop() and isinstance(e, errors.CancelledError)):  # closing the session ends it so
+                    coord.request_stop(e)
             else:
                 from millstream.framework import log
                 log.error("Exception in QueueRunner: %s", str(e))

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """tf.train.ClusterSpec and tf.train.Server."""
 import atexit
+import os
+import socket
+import sys
 
 from millstream import _core
 
@@ -128,14 +131,54 @@ def _make_server_def(server_or_cluster_def, job_name, task_index, protocol, conf
     return server_def
 
 
-_running = []
+_running = []   # (server, ServerDef)
+_trained = False
+
+
+def note_training():
+    """This process trains at a cluster: when it ends well, and no other worker is left, the ps tasks may end too."""
+    global _trained
+    _trained = True
 
 
 @atexit.register
 def _stop_all():
     """Threads of servers end before the interpreter does."""
-    for server in _running:
+    ended_well = _trained and getattr(sys, "last_value", None) is None
+    for server, server_def in _running:
+        waits = server.done()
         server.stop()
+        if ended_well and not waits:
+            _end_ps_tasks(server_def)
+
+
+def _answers(address):
+    host, _, port = address.rpartition(":")
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=0.5).close()
+        return True
+    except (OSError, ValueError):
+        return False
+
+
+def _end_ps_tasks(server_def):
+    """The last worker that ends tells the ps tasks, which would wait for ever otherwise."""
+    if server_def.job_name == "ps" or os.environ.get("MILLSTREAM_KEEP_PS") == "1":
+        return
+    ps, others = [], []
+    for job in server_def.cluster.job:
+        for index, address in job.tasks.items():
+            if job.name == "ps":
+                ps.append(address)
+            elif (job.name, index) != (server_def.job_name, server_def.task_index):
+                others.append(address)
+    if not ps or any(_answers(address) for address in others):
+        return
+    for address in ps:
+        try:
+            _core.end_job_at(address, f"/job:{server_def.job_name}/task:{server_def.task_index} was the last worker")
+        except Exception:  # noqa: BLE001  this process ends anyway
+            pass
 
 
 class Server:
@@ -150,7 +193,7 @@ class Server:
     def start(self):
         if self._server is None:
             self._server = _core.Server(self._server_def.SerializeToString())
-            _running.append(self._server)
+            _running.append((self._server, self._server_def))
 
     def join(self):
         """Blocks until the server is stopped or its job is done."""

@@ -12,6 +12,13 @@ def _log():
     return log
 
 
+def _noted(master):
+    if master:
+        from millstream.training import server_lib
+        server_lib.note_training()
+    return master
+
+
 def _maybe_name(obj):
     return obj.name if hasattr(obj, "name") else str(type(obj))
 
@@ -48,7 +55,7 @@ class SessionManager:
     def _restore_checkpoint(self, master, saver=None, checkpoint_dir=None, checkpoint_filename_with_path=None,
                             wait_for_checkpoint=False, max_wait_secs=7200, config=None):
         """(session, whether a checkpoint was restored). What lives and is initialized is never overwritten."""
-        self._target = master
+        self._target = _noted(master)
         sess = session.Session(self._target, graph=self._graph, config=config)
         if checkpoint_dir and checkpoint_filename_with_path:
             raise ValueError("Can not provide both checkpoint_dir and checkpoint_filename_with_path.")
@@ -135,7 +142,7 @@ class SessionManager:
 
     def wait_for_session(self, master, config=None, max_wait_secs=float("Inf")):
         """A session whose model the chief has made ready."""
-        self._target = master
+        self._target = _noted(master)
         deadline = time.monotonic() + (7200 if max_wait_secs is None else max_wait_secs)
         wait, told = 0.02, None
         while True:
