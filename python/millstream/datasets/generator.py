@@ -6,7 +6,7 @@ import threading
 import numpy as np
 
 from millstream.datasets import structure
-from millstream.framework import dtypes, errors, tensor_shape
+from millstream.framework import dtypes, tensor_shape
 
 _lock = threading.Lock()
 _running = {}
@@ -34,7 +34,7 @@ def from_generator(generator, output_types, output_shapes=None, args=None):
         except StopIteration:
             with _lock:
                 _running.pop(int(key), None)
-            raise errors.OutOfRangeError(None, None, "The generator has ended") from None
+            raise  # the op ends with OutOfRange, and with it the dataset
         return _arrays(value, types, flat_types, flat_shapes)
 
     def elements(key):
