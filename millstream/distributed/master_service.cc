@@ -168,7 +168,9 @@ void RunStep(Master* master, RpcCall& call) {
     return AnswerStep(call, std::move(status), outputs);
   }
   const RunOptions options = OptionsOf(request.options(), call);
-  proto::RunMetadata* metadata = options.full_trace ? call.response_as<proto::RunStepResponse>().mutable_metadata() : nullptr;
+  // Made where there may be something to say: a message on the heap is not free.
+  const bool wanted = options.full_trace || (*session)->builds_cost_model();
+  proto::RunMetadata* metadata = wanted ? call.response_as<proto::RunStepResponse>().mutable_metadata() : nullptr;
   (*session)->RunAsync(options, feeds, NamesOf(request.fetch()), NamesOf(request.target()), metadata,
                        [&call, keep = *session](Status status, std::vector<Tensor> outputs) {
                          AnswerStep(call, std::move(status), outputs);

@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "millstream/base/notification.h"
+#include "millstream/proto/cost_graph.pb.h"
 #include "millstream/proto/step_stats.pb.h"
 
 namespace millstream {
@@ -38,6 +39,7 @@ struct MasterSession::Plan {
   std::vector<Part> parts;  // remote ones first: they begin while this task works
   std::vector<DType> arg_types;
   size_t num_fetches = 0;
+  mutable std::atomic<int64_t> steps{0};  // counted where costs are wanted
 };
 
 // One running step. Keeps itself alive until every part has answered.
@@ -45,11 +47,12 @@ class MasterSession::Step : public std::enable_shared_from_this<Step> {
  public:
   Step(MasterSession* session, PlanPtr plan, uint64_t id, proto::RunMetadata* metadata, StepDone done)
       : session_(session), plan_(std::move(plan)), id_(id), metadata_(metadata), done_(std::move(done)),
-        outputs_(plan_->num_fetches), left_(plan_->parts.size()) {}
+        outputs_(plan_->num_fetches), left_(plan_->parts.size()), costs_(metadata != nullptr && WantsCosts()) {}
 
   void Run(const RunOptions& options, std::vector<Tensor> args, bool may_block, Ref<PartialExchange> partial) {
     auto self = shared_from_this();
     if (!Enter()) return;
+    keep_stats_ = options.full_trace;
     WatchCaller(options);
     if (plan_->parts.empty()) return Leave();
     for (size_t i = 0; i < plan_->parts.size(); ++i) {
@@ -57,7 +60,7 @@ class MasterSession::Step : public std::enable_shared_from_this<Step> {
       PartRun run;
       run.step = id_;
       run.part = part.id;
-      run.traced = options.full_trace && metadata_ != nullptr;
+      run.traced = (options.full_trace && metadata_ != nullptr) || costs_;
       run.partial = part.task->is_local() ? partial : nullptr;
       run.args.reserve(part.args.size());
       for (const int number : part.args) run.args.push_back(args[number]);
@@ -151,11 +154,35 @@ class MasterSession::Step : public std::enable_shared_from_this<Step> {
     if (timer_ != 0) session_->options_.timers->Cancel(timer_, /*wait=*/false);
     if (caller_ != nullptr) caller_->TryDeregister(caller_token_);
     if (!status.ok()) outputs_.clear();
+    if (costs_) FillCosts();
     MasterSession* session = session_;
     done_(std::move(status), std::move(outputs_));
     MutexLock lock(session->steps_mu_);
     session->steps_.erase(this);
     session->steps_ended_.NotifyAll();
+  }
+
+  // GraphOptions.build_cost_model: every so many steps of a signature the caller learns what each node took.
+  bool WantsCosts() const {
+    const auto& options = session_->options_.config.graph_options();
+    if (options.build_cost_model() <= 0) return false;
+    const int64_t steps = plan_->steps.fetch_add(1, std::memory_order_relaxed) + 1;
+    return steps > options.build_cost_model_after() && (steps - options.build_cost_model_after()) % options.build_cost_model() == 0;
+  }
+
+  void FillCosts() {
+    proto::CostGraphDef* costs = metadata_->mutable_cost_graph();
+    for (const auto& device : metadata_->step_stats().dev_stats()) {
+      for (const auto& node : device.node_stats()) {
+        proto::CostGraphDef::Node* cost = costs->add_node();
+        cost->set_id(costs->node_size() - 1);
+        cost->set_name(node.node_name());
+        cost->set_device(device.device());
+        cost->set_compute_time(node.op_end_rel_micros() - node.op_start_rel_micros());
+        cost->set_compute_cost(cost->compute_time());
+      }
+    }
+    if (!keep_stats_) metadata_->clear_step_stats();
   }
 
   MasterSession* const session_;
@@ -165,6 +192,8 @@ class MasterSession::Step : public std::enable_shared_from_this<Step> {
   StepDone done_;
   std::vector<Tensor> outputs_;  // each written by one part
   std::atomic<size_t> left_;
+  const bool costs_;
+  bool keep_stats_ = false;
   TimerQueue::Id timer_ = 0;
   Cancellation* caller_ = nullptr;
   Cancellation::Token caller_token_ = 0;
@@ -422,7 +451,7 @@ Status MasterSession::Close() {
     MutexLock lock(partial_mu_);
     given_up.swap(partial_);
   }
-  Abandon(errors::Cancelled("Session has been closed."));
+  Abandon(errors::Cancelled("Step was cancelled by an explicit call to `Session::Close()`."));
   {
     MutexLock lock(steps_mu_);
     while (!steps_.empty()) steps_ended_.Wait(steps_mu_);

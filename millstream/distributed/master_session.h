@@ -34,6 +34,7 @@ class MasterSession final : public Session {
   ~MasterSession() override;
 
   const std::string& handle() const { return options_.handle; }
+  bool builds_cost_model() const { return options_.config.graph_options().build_cost_model() > 0; }
   SessionGraph& graph() { return graph_; }
 
   Status Create(const proto::GraphDef& graph) override { return graph_.Create(graph); }

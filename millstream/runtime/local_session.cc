@@ -254,7 +254,7 @@ Status LocalSession::Close() {
   MutexLock lock(steps_mu_);
   closed_ = true;
   running = steps_;
-  for (Cancellation* step : running) step->StartCancel(errors::Cancelled("Session was closed."));
+  for (Cancellation* step : running) step->StartCancel(errors::Cancelled("Step was cancelled by an explicit call to `Session::Close()`."));
   while (!steps_.empty()) steps_ended_.Wait(steps_mu_);
   return OkStatus();
 }

@@ -334,6 +334,8 @@ StatusOr<Tensor> TensorFromProto(const TensorProto& proto, const TensorDecodeOpt
   if (!IsKnown(dtype)) return errors::InvalidArgument("no tensor can hold the type ", static_cast<int>(proto.dtype()));
   ASSIGN_OR_RETURN(const Shape shape, ShapeFromProto(proto.tensor_shape()));
   const std::string& content = proto.tensor_content();
+  // Without elements, values mean nothing: TensorFlow's clients send some, and its servers do not look.
+  if (shape.num_elements() == 0) return Tensor::Make(dtype, shape);
   switch (dtype) {
     case DType::kString:
       return content.empty() ? DecodeStringValues(shape, proto, options) : DecodeStringContent(shape, content, options);

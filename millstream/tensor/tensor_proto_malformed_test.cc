@@ -74,7 +74,6 @@ const Malformed kMalformed[] = {
     {"ContentTooShort", "dtype: DT_FLOAT" VEC(1000) "tensor_content: '\\000\\000\\000\\000'", kBad},
     {"ContentTooLong", "dtype: DT_FLOAT" VEC(1) "tensor_content: '\\000\\000\\000\\000\\000\\000\\000\\000'", kBad},
     {"ContentOddLength", "dtype: DT_FLOAT tensor_content: 'abc'", kBad},
-    {"ContentForEmptyTensor", "dtype: DT_FLOAT" VEC(0) "tensor_content: 'abcd'", kBad},
     {"ContentForHugeTensor", "dtype: DT_FLOAT" VEC(4611686018427387904) "tensor_content: 'abcd'", kBad},
     {"ContentSizeWraps", "dtype: DT_FLOAT" VEC(4611686018427387905) "tensor_content: 'abcd'", kBad},
     {"BoolContentTooShort", "dtype: DT_BOOL" VEC(2) "tensor_content: '\\001'", kBad},
@@ -85,7 +84,6 @@ const Malformed kMalformed[] = {
     {"ContentForNegativeDim", "dtype: DT_FLOAT" VEC(-5) "tensor_content: 'abcd'", kBad},
     // More values than elements.
     {"TwoFloatsForScalar", "dtype: DT_FLOAT float_val: [1, 2]", kBad},
-    {"FloatForEmpty", "dtype: DT_FLOAT" VEC(0) "float_val: 1", kBad},
     {"ManyDoubles", "dtype: DT_DOUBLE" VEC(2) "double_val: [1, 2, 3]", kBad},
     {"ManyInts", "dtype: DT_INT32" VEC(2) "int_val: [1, 2, 3]", kBad},
     {"ManyInt8s", "dtype: DT_INT8" VEC(2) "int_val: [1, 2, 3]", kBad},
@@ -99,7 +97,6 @@ const Malformed kMalformed[] = {
     {"ManyQint32s", "dtype: DT_QINT32 int_val: [1, 2]", kBad},
     {"ManyComplex", "dtype: DT_COMPLEX64 scomplex_val: [1, 2, 3, 4]", kBad},
     {"ManyStrings", "dtype: DT_STRING string_val: 'a' string_val: 'b'", kBad},
-    {"StringForEmpty", "dtype: DT_STRING" VEC(0) "string_val: 'a'", kBad},
     {"ManyHandles", "dtype: DT_RESOURCE resource_handle_val {} resource_handle_val {}", kBad},
     {"ManyVariants", "dtype: DT_VARIANT variant_val {} variant_val {}", kBad},
     {"OddComplex64", "dtype: DT_COMPLEX64" VEC(4) "scomplex_val: [1, 2, 3]", kBad},
@@ -117,7 +114,6 @@ const Malformed kMalformed[] = {
          2) "tensor_content: "
             "'\\377\\377\\377\\377\\377\\377\\377\\377\\377\\001\\377\\377\\377\\377\\377\\377\\377\\377\\377\\001'",
      kBad},
-    {"StringContentForEmpty", "dtype: DT_STRING" VEC(0) "tensor_content: 'a'", kBad},
     {"StringContentForMany", "dtype: DT_STRING" VEC(4611686018427387904) "tensor_content: 'a'", kBad},
     // Variants.
     {"VariantOfUnknownType", "dtype: DT_VARIANT variant_val { type_name: 'tensorflow::TensorList' }", kUnsupported},

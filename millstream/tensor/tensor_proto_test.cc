@@ -164,5 +164,15 @@ TEST(TensorProtoTest, UninitializedTensorsAreRefused) {
   EXPECT_EQ(TensorToProto(Tensor(), &proto).code(), absl::StatusCode::kInvalidArgument);
 }
 
+TEST(TensorProtoTest, ValuesOfATensorWithoutElementsArePassedOver) {
+  proto::TensorProto message;
+  message.set_dtype(proto::DT_STRING);
+  message.mutable_tensor_shape()->add_dim()->set_size(0);
+  message.add_string_val("left over");
+  StatusOr<Tensor> tensor = TensorFromProto(message);
+  ASSERT_TRUE(tensor.ok()) << tensor.status();
+  EXPECT_EQ(tensor->shape(), Shape({0}));
+}
+
 }  // namespace
 }  // namespace millstream

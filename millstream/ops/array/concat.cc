@@ -155,15 +155,18 @@ class ConcatOffsetKernel : public Kernel {
   Status Compute(KernelContext& ctx) override {
     const Tensor& first = ctx.input(1);
     if (first.rank() != 1)
-      return errors::InvalidArgument("Shape input 0 must be a vector, got ", first.shape().ToString());
+      return errors::InvalidArgument("input 0 should be a vector, but got shape ", first.shape().ToString());
     const int rank = static_cast<int>(first.num_elements());
     int axis = 0;
-    RETURN_IF_ERROR(ReadAxis(ctx.input(0), "Concat dim", rank, &axis));
+    if (!ReadAxis(ctx.input(0), "Concat dim", rank, &axis).ok()) {
+      return errors::InvalidArgument("Concat dim is out of range: ", ctx.input(0).SummarizeValue(), " vs. ", rank);
+    }
     int64_t offset = 0;
     for (int i = 0; i + 1 < ctx.num_inputs(); ++i) {
       const Tensor& in = ctx.input(i + 1);
+      if (in.rank() != 1) return errors::InvalidArgument("input ", i, " should be a vector, but got shape ", in.shape().ToString());
       if (!(in.shape() == first.shape())) {
-        return errors::InvalidArgument("Input ", i, " should contain ", rank, " elements, but got ",
+        return errors::InvalidArgument("input ", i, " should contain ", rank, " elements, but got ",
                                        in.shape().ToString());
       }
       for (int d = 0; d < rank; ++d) {
