@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "millstream/distributed/task_service.h"
+#include "millstream/distributed/testing/direct_call.h"
 
 namespace millstream::testing {
 
@@ -81,7 +82,9 @@ struct DirectCluster::Node final : public FrameHandler {
     return worker->AllocatePayload(link, frame, bytes);
   }
   void Receive(PeerLink& link, Frame frame) override { worker->Receive(link, std::move(frame)); }
-  void Closed(PeerLink& link, const Status& why) override { worker->LinkClosed(link, why); }
+  void Closed(PeerLink& link, const Status& why) override {
+    worker->LinkClosed(link, errors::Unavailable(link.peer(), " was lost: ", why.message()));
+  }
 
   std::string task;
   std::unique_ptr<Worker> worker;
@@ -104,9 +107,11 @@ class DirectCluster::Channel final : public RpcChannel {
     if (node_->dead) return errors::Unavailable("nobody there");
     for (const RpcMethod& method : methods_) {
       if (method.path != path) continue;
-      DirectCall call(request, response);
-      method.run(call);
-      return call.status;
+      DirectCall call(method);
+      call.request().CopyFrom(request);
+      const Status status = call.Run(method);
+      response->CopyFrom(call.response());
+      return status;
     }
     return errors::Unimplemented(path);
   }
@@ -119,24 +124,6 @@ class DirectCluster::Channel final : public RpcChannel {
   const std::string& address() const override { return node_->task; }
 
  private:
-  struct DirectCall final : public RpcCall {
-    DirectCall(const google::protobuf::Message& request, google::protobuf::Message* response)
-        : copy(request.New()), answer(response) {
-      copy->CopyFrom(request);
-    }
-    google::protobuf::Message& request() override { return *copy; }
-    google::protobuf::Message& response() override { return *answer; }
-    std::string peer() override { return "direct"; }
-    bool peer_is_loopback() override { return true; }
-    absl::string_view metadata(absl::string_view) override { return ""; }
-    Cancellation* cancellation() override { return nullptr; }
-    void Finish(Status s) override { status = std::move(s); }
-
-    std::unique_ptr<google::protobuf::Message> copy;
-    google::protobuf::Message* answer;
-    Status status;
-  };
-
   Node* const node_;
   std::vector<RpcMethod> methods_;
 };
