@@ -13,6 +13,7 @@ void AddBenchCommand(CLI::App& app, int* status);
 void AddCheckCommand(CLI::App& app, int* status);
 void AddServerCommand(CLI::App& app, int* status);
 void AddStopCommand(CLI::App& app, int* status);
+void AddTraceCommand(CLI::App& app, int* status);
 
 }  // namespace millstream::cli
 

@@ -64,6 +64,7 @@ StatusOr<std::shared_ptr<MasterSession>> Master::Open(const proto::ConfigProto& 
   }
   ASSIGN_OR_RETURN(options.tasks, FindTasks(FiltersOf(config), cancellation, deadline));
   options.timers = &timers_;
+  options.traces = &traces_;
   options.next_step = &next_step_;
   auto session = std::make_shared<MasterSession>(std::move(options));
   MutexLock lock(mu_);

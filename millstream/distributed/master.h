@@ -33,6 +33,7 @@ class Master {
 
   const std::string& task() const { return worker_->task(); }
   size_t num_sessions() const;
+  TraceRequests& traces() { return traces_; }
 
  private:
   StatusOr<std::vector<std::shared_ptr<ClusterTask>>> FindTasks(const std::vector<std::string>& device_filters,
@@ -43,6 +44,7 @@ class Master {
   Peers* const peers_;
   const std::shared_ptr<LocalTask> local_;
   TimerQueue timers_;
+  TraceRequests traces_;
   std::atomic<uint64_t> next_step_;
   mutable Mutex mu_;
   std::unordered_map<std::string, std::shared_ptr<MasterSession>> sessions_ ABSL_GUARDED_BY(mu_);

@@ -53,6 +53,7 @@ class MasterSession::Step : public std::enable_shared_from_this<Step> {
     auto self = shared_from_this();
     if (!Enter()) return;
     keep_stats_ = options.full_trace;
+    if (session_->options_.traces != nullptr) trace_ = session_->options_.traces->Take();
     WatchCaller(options);
     if (plan_->parts.empty()) return Leave();
     for (size_t i = 0; i < plan_->parts.size(); ++i) {
@@ -60,7 +61,7 @@ class MasterSession::Step : public std::enable_shared_from_this<Step> {
       PartRun run;
       run.step = id_;
       run.part = part.id;
-      run.traced = (options.full_trace && metadata_ != nullptr) || costs_;
+      run.traced = (options.full_trace && metadata_ != nullptr) || costs_ || trace_ != nullptr;
       run.partial = part.task->is_local() ? partial : nullptr;
       run.args.reserve(part.args.size());
       for (const int number : part.args) run.args.push_back(args[number]);
@@ -137,9 +138,10 @@ class MasterSession::Step : public std::enable_shared_from_this<Step> {
     } else {
       for (size_t i = 0; i < part.rets.size(); ++i) outputs_[part.rets[i]] = std::move((*rets)[i]);
     }
-    if (stats != nullptr && metadata_ != nullptr) {
+    if (stats != nullptr) {
       MutexLock lock(mu_);
-      metadata_->mutable_step_stats()->MergeFrom(*stats);
+      if (metadata_ != nullptr) metadata_->mutable_step_stats()->MergeFrom(*stats);
+      if (trace_ != nullptr) trace_->stats.MergeFrom(*stats);
     }
     if (left_.fetch_sub(1, std::memory_order_acq_rel) == 1) Leave();
   }
@@ -155,6 +157,8 @@ class MasterSession::Step : public std::enable_shared_from_this<Step> {
     if (caller_ != nullptr) caller_->TryDeregister(caller_token_);
     if (!status.ok()) outputs_.clear();
     if (costs_) FillCosts();
+    if (metadata_ != nullptr && !costs_ && !keep_stats_) metadata_->clear_step_stats();
+    if (trace_ != nullptr) trace_->traced.Notify();
     MasterSession* session = session_;
     done_(std::move(status), std::move(outputs_));
     MutexLock lock(session->steps_mu_);
@@ -194,6 +198,7 @@ class MasterSession::Step : public std::enable_shared_from_this<Step> {
   std::atomic<size_t> left_;
   const bool costs_;
   bool keep_stats_ = false;
+  std::shared_ptr<TraceRequests::Request> trace_;
   TimerQueue::Id timer_ = 0;
   Cancellation* caller_ = nullptr;
   Cancellation::Token caller_token_ = 0;

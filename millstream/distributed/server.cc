@@ -162,6 +162,7 @@ std::vector<RpcMethod> Server::Methods() {
   TaskServiceOptions task;
   task.worker = worker_.get();
   task.hub = hub_.get();
+  task.traces = &master_->traces();
   task.job_id = options_.job_id;
   task.end_job = [this](const std::string& reason) { EndJob(reason); };
   task.job_done = [this] { return job_done(); };

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millstream/distributed/task_service.h"
 
+#include <algorithm>
+
 #include "millstream/base/version.h"
 #include "millstream/distributed/device_proto.h"
 #include "millstream/distributed/protocol.h"
@@ -96,6 +98,15 @@ std::vector<RpcMethod> TaskServiceMethods(const TaskServiceOptions& options) {
           "Reset",
           [worker](const auto& request, auto*) {
             worker->Reset({request.container().begin(), request.container().end()});
+            return OkStatus();
+          }),
+      Method<proto::TraceRequest, proto::TraceResponse>(
+          "Trace",
+          [options](const auto& request, auto* response) -> Status {
+            if (options.traces == nullptr) return errors::Unimplemented("No master here");
+            constexpr int64_t kLongest = 3'600'000;
+            const std::chrono::milliseconds timeout(std::clamp<int64_t>(request.timeout_ms(), 1, kLongest));
+            ASSIGN_OR_RETURN(*response->mutable_step_stats(), options.traces->Next(timeout));
             return OkStatus();
           }),
       Method<proto::EndJobRequest, proto::EndJobResponse>(

@@ -8,6 +8,7 @@
 
 #include "millstream/distributed/link/link_hub.h"
 #include "millstream/distributed/rpc.h"
+#include "millstream/distributed/trace_requests.h"
 #include "millstream/distributed/worker.h"
 
 namespace millstream {
@@ -25,6 +26,7 @@ LinkEndpoint EndpointFromProto(const proto::TaskEndpoint& message, const std::st
 struct TaskServiceOptions {
   Worker* worker = nullptr;
   LinkHub* hub = nullptr;
+  TraceRequests* traces = nullptr;  // of the task's master; null: none
   std::string job_id;
   std::function<void(const std::string& reason)> end_job;  // `millstream stop`
   std::function<bool()> job_done;

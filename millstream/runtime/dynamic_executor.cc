@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <optional>
+
 #include "millstream/runtime/executor.h"
 #include "millstream/runtime/invoke.h"
 #include "millstream/runtime/run_state.h"
@@ -48,6 +50,7 @@ class DynamicRun {
     std::unique_ptr<KernelContext> ctx;
     Status status;
     std::atomic<bool> second{false};  // the kernel has called back, or its call has returned: who comes second goes on
+    std::optional<ScopedNodeTrace> trace{};  // from the call until it is answered
   };
 
   static void ProcessTask(void* run, int64_t node) {
@@ -121,6 +124,7 @@ class DynamicRun {
     if (!call->status.ok()) return FinishCall(call, ready);
     active_.fetch_add(1, std::memory_order_relaxed);
     call->ctx = std::make_unique<KernelContext>(MakeFrame(node, call->inputs.data(), call->derefs.data()));
+    call->trace.emplace(step_.stats, node);
     node.async->ComputeAsync(*call->ctx, [call](Status status) {
       call->status = std::move(status);
       if (call->second.exchange(true, std::memory_order_acq_rel)) call->run->GoOnAfter(call);
@@ -132,6 +136,7 @@ class DynamicRun {
 
   void FinishCall(Invocation* call, Ready* ready) {
     std::unique_ptr<Invocation> owned(call);
+    call->trace.reset();
     call->ctx.reset();
     call->derefs.clear();
     Complete(call->node, call->inputs.data(), std::move(call->status), ready);

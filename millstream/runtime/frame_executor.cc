@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <memory>
+#include <optional>
 
 #include "millstream/runtime/executor.h"
 #include "millstream/runtime/invoke.h"
@@ -114,6 +115,7 @@ class FrameRun {
     std::unique_ptr<KernelContext> ctx;
     Status status;
     std::atomic<bool> second{false};  // the kernel has called back, or its call has returned: who comes second goes on
+    std::optional<ScopedNodeTrace> trace{};  // from the call until it is answered
   };
   struct ItemTask {
     FrameRun* run;
@@ -232,6 +234,7 @@ class FrameRun {
     if (!call->status.ok()) return FinishCall(call, ready);
     active_.fetch_add(1, std::memory_order_relaxed);
     call->ctx = std::make_unique<KernelContext>(MakeFrame(item, call->inputs.data(), call->derefs.data()));
+    call->trace.emplace(step_.stats, node);
     node.async->ComputeAsync(*call->ctx, [call](Status status) {
       call->status = std::move(status);
       if (call->second.exchange(true, std::memory_order_acq_rel)) call->run->GoOnAfter(call);
@@ -243,6 +246,7 @@ class FrameRun {
 
   void FinishCall(Invocation* call, Ready* ready) {
     std::unique_ptr<Invocation> owned(call);
+    call->trace.reset();
     call->ctx.reset();
     call->derefs.clear();
     Finish(call->item, call->inputs.data(), std::move(call->status), ready);
