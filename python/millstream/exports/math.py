@@ -108,3 +108,13 @@ EXPORTS = {
         contrib.stateless.stateless_random_normal=stateless_random_normal image.random_crop=random_crop""",
 }
 EXPORTS["millstream.ops.logging_ops"] = "Print print=print_v2"
+EXPORTS["millstream.ops.plain_ops"] = """
+    matrix_inverse linalg.inv=matrix_inverse matrix_determinant linalg.det=matrix_determinant
+    linalg.slogdet=log_matrix_determinant matrix_solve linalg.solve=matrix_solve matrix_triangular_solve
+    linalg.triangular_solve=matrix_triangular_solve cholesky linalg.cholesky=cholesky qr linalg.qr=qr setdiff1d
+    listdiff tensor_scatter_update tensor_scatter_add tensor_scatter_sub
+    tensor_scatter_nd_update=tensor_scatter_update tensor_scatter_nd_add=tensor_scatter_add
+    tensor_scatter_nd_sub=tensor_scatter_sub unravel_index igamma math.igamma=igamma igammac math.igammac=igammac betainc
+    math.betainc=betainc fft ifft fft2d ifft2d spectral.fft=fft spectral.ifft=ifft spectral.fft2d=fft2d spectral.ifft2d=ifft2d
+    signal.fft=fft signal.ifft=ifft signal.fft2d=fft2d signal.ifft2d=ifft2d nn.ctc_loss=ctc_loss
+    nn.ctc_greedy_decoder=ctc_greedy_decoder nn.ctc_beam_search_decoder=ctc_beam_search_decoder"""
