@@ -292,19 +292,29 @@ StatusOr<Session::CallableHandle> RemoteSession::MakeCallable(const std::vector<
   request.set_request_id(NewRequestId());
   RETURN_IF_ERROR(Invoke("/tensorflow.MasterService/MakeCallable", request, &response));
   MutexLock lock(mu_);
-  callables_[response.handle()] = fetches.size();
+  callables_[response.handle()] = std::make_shared<const Callable>(Callable{feeds, fetches, targets});
   return response.handle();
 }
 
 Status RemoteSession::RunCallable(CallableHandle handle, const std::vector<Tensor>& feeds, std::vector<Tensor>* outputs,
                                   const RunOptions& options, proto::RunMetadata* metadata) {
-  size_t num_fetches;
+  std::shared_ptr<const Callable> callable;
   {
     MutexLock lock(mu_);
     auto it = callables_.find(handle);
     if (it == callables_.end()) return errors::InvalidArgument("No such callable handle: ", handle);
-    num_fetches = it->second;
+    callable = it->second;
   }
+  // The message has no room for options: a step that needs some goes by names.
+  if (options.full_trace || options.timeout_ms > 0) {
+    if (feeds.size() != callable->feeds.size()) {
+      return errors::InvalidArgument("Expected ", callable->feeds.size(), " feed tensors, but got ", feeds.size());
+    }
+    Feeds named;
+    for (size_t i = 0; i < feeds.size(); ++i) named.emplace_back(callable->feeds[i], feeds[i]);
+    return Run(options, named, callable->fetches, callable->targets, outputs, metadata);
+  }
+  const size_t num_fetches = callable->fetches.size();
   proto::RunCallableRequest request;
   proto::RunCallableResponse response;
   ASSIGN_OR_RETURN(*request.mutable_session_handle(), Handle());

@@ -82,7 +82,10 @@ class RemoteSession final : public Session {
   std::vector<Cancellation*> running_ ABSL_GUARDED_BY(mu_);
   bool closed_ ABSL_GUARDED_BY(mu_) = false;
   std::vector<std::unique_ptr<StepMessages>> messages_ ABSL_GUARDED_BY(mu_);  // their memory is used again
-  std::unordered_map<CallableHandle, size_t> callables_ ABSL_GUARDED_BY(mu_);  // and how many values each fetches
+  struct Callable {
+    std::vector<std::string> feeds, fetches, targets;
+  };
+  std::unordered_map<CallableHandle, std::shared_ptr<const Callable>> callables_ ABSL_GUARDED_BY(mu_);
 };
 
 // Clears the containers (all if none is named) of all tasks of the cluster at `target`; its sessions are gone afterwards. As
