@@ -135,6 +135,31 @@ def transformations():
         return x + y
       y = tf.placeholder(I, [])
       Iterator(make(plus, 3, (I,), (SCALAR,), other=[y])).drain(s, 3, {y: 100})
+  with script('InterleaveDataset', 'ranges') as s:
+    @function.Defun(I, func_name='Counts')
+    def counts(x):
+      return apply('RangeDataset', start=const(0), stop=x, step=const(1), output_types=[I], output_shapes=[SCALAR])[0]
+    cycle, block = tf.placeholder(I, []), tf.placeholder(I, [])
+    d = dataset('InterleaveDataset', numbers(5), other_arguments=[], f=counts, cycle_length=cycle, block_length=block)
+    it = Iterator(d)
+    for c, b in ((2, 1), (3, 2), (1, 1)):
+      it.drain(s, 10, {cycle: c, block: b})
+    s.run(targets=it.init, feeds={cycle: 0, block: 1}, error=True)
+    s.run(targets=it.init, feeds={cycle: 1, block: 0}, error=True)
+  with script('PaddedBatchDatasetV2', 'ranges') as s:
+    @function.Defun(I, func_name='UpTo')
+    def up_to(x):
+      return tf.range(x)
+    size, padded, rest = tf.placeholder(I, []), tf.placeholder(I, [1]), tf.placeholder(tf.bool, [])
+    rows = dataset('MapDataset', numbers(5), shapes=([None],), other_arguments=[], f=up_to)
+    d = apply('PaddedBatchDatasetV2', input_dataset=rows, batch_size=size, padded_shapes=[padded], padding_values=[const(-1)],
+              drop_remainder=rest, output_shapes=[[None, None]])[0]
+    it = Iterator(d, shapes=([None, None],))
+    it.drain(s, 3, {size: 2, padded: [-1], rest: False})
+    it.drain(s, 2, {size: 2, padded: [6], rest: True})
+    s.run(targets=it.init, feeds={size: 5, padded: [2], rest: False})
+    s.run(it.next, error=True)
+    s.run(targets=it.init, feeds={size: 0, padded: [2], rest: False}, error=True)
   with script('FlatMapDataset', 'ranges') as s:
     @function.Defun(I, func_name='Slices')
     def to_slices(x):
