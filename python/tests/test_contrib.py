@@ -67,7 +67,8 @@ def test_more_layers():
     soft = layers.softmax(hot)
     linear = layers.linear(tf.ones([2, 2]), 3), layers.relu(tf.ones([2, 2]), 3)
     values = _run([up, sep, norm, out, unit, rows, hot, piled, soft, linear])
-    assert [v.shape for v in values[:8]] == [(2, 12, 12, 3), (2, 6, 6, 4), (2, 6, 6, 2), (2, 3), (2, 4), (1, 2, 3), (2, 3), (2, 2)]
+    assert [v.shape for v in values[:8]] == [(2, 12, 12, 3), (2, 6, 6, 4), (2, 6, 6, 2), (2, 3), (2, 4), (1, 2, 3), (2, 3),
+                                             (2, 2)]
     np.testing.assert_allclose(values[2].mean(axis=(1, 2, 3)), 0, atol=1e-5)
 
 

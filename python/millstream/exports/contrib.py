@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """tf.contrib.layers, tf.contrib.slim, tf.contrib.framework."""
-_LAYERS = """fully_connected conv2d convolution convolution2d conv1d conv3d conv2d_transpose convolution2d_transpose separable_conv2d
+_LAYERS = """fully_connected conv2d convolution convolution2d conv1d conv3d conv2d_transpose convolution2d_transpose
+    separable_conv2d
     max_pool2d avg_pool2d batch_norm dropout flatten layer_norm one_hot_encoding softmax repeat stack unit_norm maxout"""
 _REGULARIZERS = "l1_regularizer l2_regularizer l1_l2_regularizer"
 
@@ -14,13 +15,15 @@ EXPORTS = {
         ["contrib.layers"], "linear relu embed_sequence separable_convolution2d=separable_conv2d") + " " + _in(
         ["contrib.slim.layers"], _LAYERS),
     "millstream.ops.contrib_framework": _in(["contrib.layers", "contrib.slim"], _REGULARIZERS) + " " + _in(
-        ["contrib.layers"], "sum_regularizer apply_regularization optimize_loss OPTIMIZER_CLS_NAMES summarize_tensors") + " " + _in(
+        ["contrib.layers"],
+        "sum_regularizer apply_regularization optimize_loss OPTIMIZER_CLS_NAMES summarize_tensors") + " " + _in(
         ["contrib.framework", "contrib.slim"], """variable model_variable local_variable get_variables get_model_variables
         get_local_variables get_trainable_variables get_variables_by_suffix get_variables_by_name get_variables_to_restore
         assign_from_checkpoint_fn""") + " contrib.framework.is_tensor=is_tensor",
     "millstream.ops.arg_scope_lib": _in(["contrib.framework", "contrib.slim"], """arg_scope add_arg_scope current_arg_scope
         has_arg_scope arg_scoped_arguments"""),
-    "millstream.ops.losses": _in(["contrib.slim.losses"], """absolute_difference add_loss compute_weighted_loss cosine_distance
+    "millstream.ops.losses": _in(["contrib.slim.losses"],
+                                 """absolute_difference add_loss compute_weighted_loss cosine_distance
         get_losses get_regularization_losses get_total_loss hinge_loss log_loss mean_squared_error sigmoid_cross_entropy
         softmax_cross_entropy sparse_softmax_cross_entropy"""),
     "millstream.ops.init_ops": _in(["contrib.slim"], "xavier_initializer variance_scaling_initializer"),

@@ -29,7 +29,8 @@ def _both(names, space):
 
 EXPORTS = {
     "millstream.gen_ops": _both(_PLAIN_MATH, "math") + """
-        floor_div math.floor_div=floor_div math.xlogy=xlogy math.xdivy=xdivy math.xlog1py=xlog1py ceiling=ceil math.ceiling=ceil
+        floor_div math.floor_div=floor_div math.xlogy=xlogy math.xdivy=xdivy math.xlog1py=xlog1py ceiling=ceil
+        math.ceiling=ceil
         bitcast broadcast_to check_numerics
         debugging.check_numerics=check_numerics debugging.is_finite=is_finite debugging.is_inf=is_inf debugging.is_nan=is_nan
         diag_part=diag_part dynamic_partition dynamic_stitch
@@ -115,6 +116,23 @@ EXPORTS["millstream.ops.plain_ops"] = """
     listdiff tensor_scatter_update tensor_scatter_add tensor_scatter_sub
     tensor_scatter_nd_update=tensor_scatter_update tensor_scatter_nd_add=tensor_scatter_add
     tensor_scatter_nd_sub=tensor_scatter_sub unravel_index igamma math.igamma=igamma igammac math.igammac=igammac betainc
-    math.betainc=betainc fft ifft fft2d ifft2d spectral.fft=fft spectral.ifft=ifft spectral.fft2d=fft2d spectral.ifft2d=ifft2d
+    math.betainc=betainc fft ifft fft2d ifft2d spectral.fft=fft spectral.ifft=ifft spectral.fft2d=fft2d
+    spectral.ifft2d=ifft2d
     signal.fft=fft signal.ifft=ifft signal.fft2d=fft2d signal.ifft2d=ifft2d nn.ctc_loss=ctc_loss
     nn.ctc_greedy_decoder=ctc_greedy_decoder nn.ctc_beam_search_decoder=ctc_beam_search_decoder"""
+EXPORTS["millstream.ops.custom_gradient"] = "custom_gradient"
+EXPORTS["millstream.framework.dtypes"] = " ".join(f"dtypes.{n}={n}" for n in """
+    QUANTIZED_DTYPES bfloat16 bool complex128 complex64 double float16 float32 float64 half int16 int32 int64 int8 qint16 qint32
+    qint8 quint16 quint8 resource string uint16 uint32 uint64 uint8 variant""".split())
+EXPORTS["millstream.gen_ops"] += """
+    math.softplus=softplus math.softsign=softsign linalg.tensor_diag_part=diag_part manip.tile=tile manip.scatter_nd=scatter_nd
+    manip.space_to_batch_nd=space_to_batch_nd manip.batch_to_space_nd=batch_to_space_nd
+    nn.depthwise_conv2d_native_backprop_input=depthwise_conv2d_native_backprop_input
+    nn.depthwise_conv2d_native_backprop_filter=depthwise_conv2d_native_backprop_filter
+    nn.depthwise_conv2d_backprop_input=depthwise_conv2d_native_backprop_input
+    nn.depthwise_conv2d_backprop_filter=depthwise_conv2d_native_backprop_filter guarantee_const=identity"""
+EXPORTS["millstream.ops.array_ops"] += " linalg.matrix_transpose=matrix_transpose"
+EXPORTS["millstream.ops.check_ops"] += " debugging.assert_proper_iterable=assert_proper_iterable"
+EXPORTS["millstream.ops.functional_ops"] += " vectorized_map=map_fn"
+EXPORTS["millstream.ops.math_ops"] += " math.reciprocal_no_nan=reciprocal_no_nan"
+EXPORTS["millstream.ops.linalg_ops"] += " linalg.normalize=normalize"

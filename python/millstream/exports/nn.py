@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """tf.nn, tf.layers."""
 
-_CELLS = """BasicRNNCell GRUCell BasicLSTMCell LSTMCell MultiRNNCell DropoutWrapper ResidualWrapper DeviceWrapper LSTMStateTuple
+_CELLS = """BasicRNNCell GRUCell BasicLSTMCell LSTMCell MultiRNNCell DropoutWrapper ResidualWrapper DeviceWrapper
+    LSTMStateTuple
     RNNCell"""
 _CONTRIB_CELLS = _CELLS + " LayerRNNCell"
 
@@ -15,7 +16,8 @@ EXPORTS = {
     "millstream.ops.nn_ops": _in("nn", """
         relu6 leaky_relu crelu swish silu=swish gelu softmax log_softmax sigmoid_cross_entropy_with_logits
         weighted_cross_entropy_with_logits softmax_cross_entropy_with_logits softmax_cross_entropy_with_logits_v2
-        sparse_softmax_cross_entropy_with_logits dropout bias_add xw_plus_b relu_layer l2_normalize zero_fraction top_k in_top_k
+        sparse_softmax_cross_entropy_with_logits dropout bias_add xw_plus_b relu_layer l2_normalize zero_fraction top_k
+        in_top_k
         log_poisson_loss""") + " math.softmax=softmax math.log_softmax=log_softmax math.l2_normalize=l2_normalize "
                                "linalg.l2_normalize=l2_normalize math.zero_fraction=zero_fraction math.in_top_k=in_top_k "
                                "math.top_k=top_k",
@@ -24,13 +26,15 @@ EXPORTS = {
         batch_norm_with_global_normalization local_response_normalization lrn=local_response_normalization"""),
     "millstream.ops.nn_conv": _in("nn", """
         conv1d conv2d conv3d conv2d_transpose conv3d_transpose conv2d_backprop_input conv2d_backprop_filter atrous_conv2d
-        depthwise_conv2d depthwise_conv2d_native separable_conv2d convolution max_pool max_pool1d max_pool2d=max_pool max_pool3d
+        depthwise_conv2d depthwise_conv2d_native separable_conv2d convolution max_pool max_pool1d max_pool2d=max_pool
+        max_pool3d
         avg_pool avg_pool1d avg_pool2d=avg_pool avg_pool3d max_pool_with_argmax pool"""),
     "millstream.ops.embedding_ops": _in("nn", "embedding_lookup embedding_lookup_sparse safe_embedding_lookup_sparse") + """
         contrib.layers.safe_embedding_lookup_sparse=safe_embedding_lookup_sparse""",
     "millstream.ops.sampling_ops": _in("nn", """
         nce_loss sampled_softmax_loss uniform_candidate_sampler log_uniform_candidate_sampler
-        learned_unigram_candidate_sampler fixed_unigram_candidate_sampler all_candidate_sampler compute_accidental_hits""") + """
+        learned_unigram_candidate_sampler fixed_unigram_candidate_sampler all_candidate_sampler compute_accidental_hits""")
+        + """
         random.uniform_candidate_sampler=uniform_candidate_sampler
         random.log_uniform_candidate_sampler=log_uniform_candidate_sampler""",
     "millstream.ops.rnn": _in("nn", """
@@ -56,9 +60,14 @@ EXPORTS["millstream.ops.losses"] = _in("losses", """
     sparse_softmax_cross_entropy""")
 EXPORTS["millstream.ops.metrics"] = _in("metrics", """
     accuracy mean mean_tensor mean_absolute_error mean_squared_error root_mean_squared_error mean_relative_error
-    mean_cosine_distance percentage_below true_positives false_positives true_negatives false_negatives precision recall mean_iou
+    mean_cosine_distance percentage_below true_positives false_positives true_negatives false_negatives precision recall
+    mean_iou
     mean_per_class_accuracy""")
 EXPORTS["millstream.ops.metrics_thresholds"] = _in("metrics", """
     auc precision_at_thresholds recall_at_thresholds true_positives_at_thresholds false_positives_at_thresholds
-    true_negatives_at_thresholds false_negatives_at_thresholds sensitivity_at_specificity specificity_at_sensitivity recall_at_k
+    true_negatives_at_thresholds false_negatives_at_thresholds sensitivity_at_specificity specificity_at_sensitivity
+    recall_at_k
     precision_at_k sparse_precision_at_k=precision_at_k""")
+EXPORTS["millstream.ops.sampling_ops"] += " " + _in("random", """
+    all_candidate_sampler fixed_unigram_candidate_sampler learned_unigram_candidate_sampler""")
+EXPORTS["millstream.ops.nn_conv"] += " nn.max_pool_v2=max_pool nn.avg_pool_v2=avg_pool nn.conv1d_transpose=conv1d_transpose"

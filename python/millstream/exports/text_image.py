@@ -16,19 +16,22 @@ EXPORTS = {
         to_hash_bucket_fast=string_to_hash_bucket_fast to_hash_bucket_strong=string_to_hash_bucket_strong reduce_join
         format=string_format unicode_transcode"""),
     "millstream.ops.sparse_ops": """
-        sparse_placeholder sparse_to_dense sparse_tensor_to_dense sparse_to_indicator sparse_merge sparse_reorder sparse_reshape
+        sparse_placeholder sparse_to_dense sparse_tensor_to_dense sparse_to_indicator sparse_merge sparse_reorder
+        sparse_reshape
         sparse_retain sparse_concat sparse_add sparse_split sparse_slice sparse_transpose sparse_softmax sparse_maximum
         sparse_minimum sparse_reduce_sum sparse_reduce_max sparse_reduce_sum_sparse sparse_reduce_max_sparse
         sparse_tensor_dense_matmul sparse_fill_empty_rows sparse_reset_shape serialize_sparse serialize_many_sparse
         deserialize_many_sparse edit_distance contrib.layers.dense_to_sparse=from_dense """ + _in("sparse", """
         placeholder=sparse_placeholder to_dense=sparse_tensor_to_dense to_indicator=sparse_to_indicator from_dense
-        reorder=sparse_reorder reshape=sparse_reshape retain=sparse_retain concat=sparse_concat add=sparse_add split=sparse_split
+        reorder=sparse_reorder reshape=sparse_reshape retain=sparse_retain concat=sparse_concat add=sparse_add
+        split=sparse_split
         slice=sparse_slice transpose=sparse_transpose softmax=sparse_softmax maximum=sparse_maximum minimum=sparse_minimum
         reduce_sum=sparse_reduce_sum reduce_max=sparse_reduce_max reduce_sum_sparse=sparse_reduce_sum_sparse
         reduce_max_sparse=sparse_reduce_max_sparse sparse_dense_matmul=sparse_tensor_dense_matmul
         matmul=sparse_tensor_dense_matmul fill_empty_rows=sparse_fill_empty_rows reset_shape=sparse_reset_shape
         expand_dims=sparse_expand_dims eye=sparse_eye merge=sparse_merge"""),
-    "millstream.ops.lookup_ops": "tables_initializer initialize_all_tables initializers.tables_initializer=tables_initializer "
+    "millstream.ops.lookup_ops": "tables_initializer initialize_all_tables "
+                                 "initializers.tables_initializer=tables_initializer "
                                  + _in("lookup", """
         KeyValueTensorInitializer TextFileInitializer TextFileIndex StaticHashTable StaticVocabularyTable HashTable
         experimental.MutableHashTable=MutableHashTable""") + " " + _in("contrib.lookup", """
@@ -38,13 +41,20 @@ EXPORTS = {
         string_to_index_table_from_tensor=index_table_from_tensor string_to_index_table_from_file=index_table_from_file"""),
     "millstream.ops.image_ops": "extract_image_patches " + _in("image", """
         ResizeMethod resize_images resize=resize_images resize_bilinear resize_nearest_neighbor resize_bicubic resize_area
-        flip_left_right flip_up_down random_flip_left_right random_flip_up_down transpose_image transpose=transpose_image rot90
+        flip_left_right flip_up_down random_flip_left_right random_flip_up_down transpose_image transpose=transpose_image
+        rot90
         pad_to_bounding_box crop_to_bounding_box central_crop resize_image_with_crop_or_pad
         resize_with_crop_or_pad=resize_image_with_crop_or_pad resize_image_with_pad crop_and_resize extract_image_patches
         extract_patches=extract_image_patches non_max_suppression draw_bounding_boxes decode_png decode_jpeg encode_png
         encode_jpeg"""),
     "millstream.ops.image_color_ops": _in("image", """
         convert_image_dtype per_image_standardization per_image_whitening=per_image_standardization adjust_brightness
-        adjust_contrast adjust_hue adjust_saturation adjust_gamma random_brightness random_contrast random_hue random_saturation
+        adjust_contrast adjust_hue adjust_saturation adjust_gamma random_brightness random_contrast random_hue
+        random_saturation
         rgb_to_grayscale grayscale_to_rgb rgb_to_hsv hsv_to_rgb total_variation psnr"""),
 }
+EXPORTS["millstream.ops.image_ops"] += " " + _in("io", "decode_png decode_jpeg encode_png encode_jpeg")
+EXPORTS["millstream.ops.sparse_ops"] += " " + _in("io", "serialize_sparse serialize_many_sparse deserialize_many_sparse")
+EXPORTS["millstream.ops.string_ops"] += " io.decode_json_example=decode_json_example dtypes.as_string=as_string"
+EXPORTS["millstream.ops.image_color_ops"] += " " + _in("image", """
+    rgb_to_yiq yiq_to_rgb rgb_to_yuv yuv_to_rgb image_gradients""")

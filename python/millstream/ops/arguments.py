@@ -21,7 +21,8 @@ def static(value):
         if any(ops.is_dense_tensor_like(v) for v in value):
             return None
         return np.asarray(value)
-    return tensor_util.constant_value(value) if isinstance(value, Tensor) or ops.is_dense_tensor_like(value) else np.asarray(value)
+    return tensor_util.constant_value(value) if isinstance(value,
+                                                           Tensor) or ops.is_dense_tensor_like(value) else np.asarray(value)
 
 
 def static_size(dimension):

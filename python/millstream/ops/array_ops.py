@@ -280,7 +280,8 @@ def eye(num_rows, num_columns=None, batch_shape=None, dtype=dtypes.float32, name
         square = num_columns is None or num_columns is num_rows
         columns = num_rows if num_columns is None else num_columns
         batch = [] if batch_shape is None else batch_shape
-        if isinstance(num_rows, numbers.Integral) and isinstance(columns, numbers.Integral) and _static_shape(batch) is not None:
+        if isinstance(num_rows, numbers.Integral) and isinstance(columns,
+                                                                 numbers.Integral) and _static_shape(batch) is not None:
             batch = _static_shape(batch)
             diag = ones(batch + [min(num_rows, columns)], dtype=dtype)
             if square or num_rows == columns:
@@ -334,7 +335,8 @@ def broadcast_static_shape(shape_x, shape_y):
     out = []
     for a, b in zip(xs, ys):
         if a is None or b is None:
-            out.append(a if b == 1 or (b is None and a not in (None, 1)) else b if a == 1 or (a is None and b != 1) else None)
+            out.append(a if b == 1 or (b is None and a not in (None,
+                                                               1)) else b if a == 1 or (a is None and b != 1) else None)
         elif a == b or b == 1:
             out.append(a)
         elif a == 1:

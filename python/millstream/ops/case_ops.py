@@ -41,7 +41,8 @@ def case(pred_fn_pairs, default=None, exclusive=False, strict=False, name="case"
                 "Input error: exclusive=True: more than 1 conditions evaluated as True:"] + preds, summarize=len(preds)))
         if default is None:
             checks.append(control_flow_ops.Assert(reduce_ops.reduce_any(array_ops.stack(preds)), [
-                "Input error: exclusive=%s: None of conditions evaluated as True:" % exclusive] + preds, summarize=len(preds)))
+                "Input error: exclusive=%s: None of conditions evaluated as True:" % exclusive] + preds,
+                summarize=len(preds)))
             default = pairs[-1][1]
             pairs = pairs[:-1]
         result = default

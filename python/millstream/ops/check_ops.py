@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tf.assert_*: operations that fail if a statement about tensors is false. What is known to be false while the graph is built
+"""tf.assert_*: operations that fail if a statement about tensors is false. What is known to be false while the graph is
+    built
 raises at once."""
 import numpy as np
 
@@ -19,7 +20,8 @@ def _binary(kind, phrase):
             x, y = ops.convert_to_tensor(x, name="x"), ops.convert_to_tensor(y, name="y")
             known = tensor_util.constant_value(x), tensor_util.constant_value(y)
             if known[0] is not None and known[1] is not None and not np.all(_COMPARE[kind](*known)):
-                raise errors.InvalidArgumentError(None, None, f"{message or ''}\nCondition x {_SIGNS[kind]} y did not hold.\n"
+                raise errors.InvalidArgumentError(None, None,
+                                                  f"{message or ''}\nCondition x {_SIGNS[kind]} y did not hold.\n"
                                                   f"x ({x.name}) = {known[0]}\ny ({y.name}) = {known[1]}")
             if data is None:
                 data = [message or "", phrase, f"x ({x.name}) = ", x, f"y ({y.name}) = ", y]
@@ -80,7 +82,8 @@ def _rank_check(kind, fits, compare):
                 raise ValueError(f"Rank must be a scalar. {message or ''}")
             if known is not None and x.shape.rank is not None:
                 if not fits(x.shape.rank, int(known)):
-                    raise ValueError(f"{message or ''}.  Static rank condition failed.  Received rank {x.shape.rank}, expected "
+                    raise ValueError(f"{message or ''}.  Static rank condition failed.  Received rank {x.shape.rank}, "
+                                     f"expected "
                                      f"{int(known)}, for tensor {x.name}")
                 return no_op(name="static_checks_determined_all_ok")
             if data is None:
@@ -131,7 +134,8 @@ def assert_scalar(tensor, name=None, message=None):
 
 
 def is_numeric_tensor(tensor):
-    return isinstance(tensor, ops.Tensor) and (tensor.dtype.is_floating or tensor.dtype.is_integer or tensor.dtype.is_complex)
+    return isinstance(tensor,
+                      ops.Tensor) and (tensor.dtype.is_floating or tensor.dtype.is_integer or tensor.dtype.is_complex)
 
 
 def is_non_decreasing(x, name=None):

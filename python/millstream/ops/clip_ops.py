@@ -60,7 +60,8 @@ def clip_by_global_norm(t_list, clip_norm, use_norm=None, name=None):
     if use_norm is None:
         use_norm = global_norm(t_list, name)
     with ops.name_scope(name, "clip_by_global_norm", [t for t in t_list if t is not None] + [clip_norm]) as name:
-        scale = clip_norm * gen_ops.minimum(1.0 / use_norm, constant_op.constant(1.0, dtype=use_norm.dtype.base_dtype) / clip_norm)
+        dtype = use_norm.dtype.base_dtype
+        scale = clip_norm * gen_ops.minimum(1.0 / use_norm, constant_op.constant(1.0, dtype) / clip_norm)
         # A norm that is not finite makes everything NaN.
         scale = scale + (use_norm - use_norm)
         clipped = []

@@ -78,12 +78,14 @@ def variable(name, shape=None, dtype=None, initializer=None, regularizer=None, t
     collections = list(collections) if collections is not None else [ops.GraphKeys.GLOBAL_VARIABLES]
     with ops.device(device or ""):
         return vs.get_variable(name, shape=shape, dtype=dtype, initializer=initializer, regularizer=regularizer,
-                               trainable=trainable, collections=list(dict.fromkeys(collections)), caching_device=caching_device,
+                               trainable=trainable, collections=list(dict.fromkeys(collections)),
+                               caching_device=caching_device,
                                partitioner=partitioner, custom_getter=custom_getter, use_resource=use_resource)
 
 
 @add_arg_scope
-def model_variable(name, shape=None, dtype=dtypes.float32, initializer=None, regularizer=None, trainable=True, collections=None,
+def model_variable(name, shape=None, dtype=dtypes.float32, initializer=None, regularizer=None, trainable=True,
+                   collections=None,
                    caching_device=None, device=None, partitioner=None, custom_getter=None, use_resource=None):
     collections = list(collections or []) + [ops.GraphKeys.GLOBAL_VARIABLES, ops.GraphKeys.MODEL_VARIABLES]
     return variable(name, shape=shape, dtype=dtype, initializer=initializer, regularizer=regularizer, trainable=trainable,
@@ -163,7 +165,8 @@ OPTIMIZER_CLS_NAMES = {"Adagrad": "AdagradOptimizer", "Adam": "AdamOptimizer", "
 
 
 def optimize_loss(loss, global_step, learning_rate, optimizer, gradient_noise_scale=None, gradient_multipliers=None,
-                  clip_gradients=None, learning_rate_decay_fn=None, update_ops=None, variables=None, name=None, summaries=None,
+                  clip_gradients=None, learning_rate_decay_fn=None, update_ops=None, variables=None, name=None,
+                  summaries=None,
                   colocate_gradients_with_ops=False, increment_global_step=True):
     """An operation that updates variables and returns the loss."""
     import millstream as tf
@@ -182,7 +185,8 @@ def optimize_loss(loss, global_step, learning_rate, optimizer, gradient_noise_sc
         opt = optimizer
         if isinstance(optimizer, str):
             if optimizer not in OPTIMIZER_CLS_NAMES:
-                raise ValueError(f"Optimizer name should be one of [{', '.join(OPTIMIZER_CLS_NAMES)}], you provided {optimizer}.")
+                raise ValueError(f"Optimizer name should be one of [{', '.join(OPTIMIZER_CLS_NAMES)}], you provided "
+                                 f"{optimizer}.")
             kind = getattr(tf.train, OPTIMIZER_CLS_NAMES[optimizer])
             opt = kind(rate, 0.9) if optimizer == "Momentum" else kind(learning_rate=rate)
         elif isinstance(optimizer, type):

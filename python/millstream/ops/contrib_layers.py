@@ -80,7 +80,8 @@ conv2d = convolution2d = conv1d = conv3d = convolution
 
 
 @add_arg_scope
-def conv2d_transpose(inputs, num_outputs, kernel_size, stride=1, padding="SAME", data_format="NHWC", activation_fn=gen_ops.relu,
+def conv2d_transpose(inputs, num_outputs, kernel_size, stride=1, padding="SAME", data_format="NHWC",
+                     activation_fn=gen_ops.relu,
                      normalizer_fn=None, normalizer_params=None, weights_initializer=init_ops.xavier_initializer(),
                      weights_regularizer=None, biases_initializer=init_ops.Zeros(), biases_regularizer=None, reuse=None,
                      variables_collections=None, outputs_collections=None, trainable=True, scope=None):
@@ -102,7 +103,8 @@ convolution2d_transpose = conv2d_transpose
 
 
 @add_arg_scope
-def separable_conv2d(inputs, num_outputs, kernel_size, depth_multiplier=1, stride=1, padding="SAME", data_format="NHWC", rate=1,
+def separable_conv2d(inputs, num_outputs, kernel_size, depth_multiplier=1, stride=1, padding="SAME", data_format="NHWC",
+                     rate=1,
                      activation_fn=gen_ops.relu, normalizer_fn=None, normalizer_params=None,
                      weights_initializer=init_ops.xavier_initializer(), pointwise_initializer=None, weights_regularizer=None,
                      biases_initializer=init_ops.Zeros(), biases_regularizer=None, reuse=None, variables_collections=None,
@@ -156,7 +158,8 @@ def batch_norm(inputs, decay=0.999, center=True, scale=False, epsilon=0.001, act
             beta_initializer=given.get("beta", init_ops.Zeros()), gamma_initializer=given.get("gamma", init_ops.Ones()),
             moving_mean_initializer=given.get("moving_mean", init_ops.Zeros()),
             moving_variance_initializer=given.get("moving_variance", init_ops.Ones()),
-            beta_regularizer=(param_regularizers or {}).get("beta"), gamma_regularizer=(param_regularizers or {}).get("gamma"),
+            beta_regularizer=(param_regularizers or {}).get("beta"),
+            gamma_regularizer=(param_regularizers or {}).get("gamma"),
             trainable=trainable, fused=fused, name=sc.name, _scope=sc, _reuse=reuse)
         updates = ops.get_collection_ref(ops.GraphKeys.UPDATE_OPS)
         before = len(updates)
@@ -212,7 +215,8 @@ def one_hot_encoding(labels, num_classes, on_value=1.0, off_value=0.0, outputs_c
         labels = ops.convert_to_tensor(labels)
         if labels.dtype.base_dtype == dtypes.int32:
             labels = math_ops.cast(labels, dtypes.int64)
-        return _collect(outputs_collections, sc, index_ops.one_hot(labels, num_classes, on_value=on_value, off_value=off_value))
+        return _collect(outputs_collections, sc, index_ops.one_hot(labels, num_classes, on_value=on_value,
+                                                                   off_value=off_value))
 
 
 @add_arg_scope

@@ -160,7 +160,8 @@ def _build(graph, errors, build):
             raise errors.error from None
         from millstream.framework import errors as errors_lib
         if isinstance(e, errors_lib.InvalidArgumentError):
-            raise (TypeError if "Loop variable" in e.message and "has type" in e.message else ValueError)(e.message) from None
+            wrong_type = "Loop variable" in e.message and "has type" in e.message
+            raise (TypeError if wrong_type else ValueError)(e.message) from None
         raise
     finally:
         graph._place_new(graph._sync())
@@ -255,7 +256,8 @@ def while_loop(cond, body, loop_vars, shape_invariants=None, parallel_iterations
                 return [t._id_pair() for t in _body_results(body(*args(pairs)), variables, results)]
 
         pairs = _build(graph, errors, lambda: graph._core.while_loop(
-            "", scope, call_cond, call_body, [t._id_pair() for t in start], int(parallel_iterations), limit, bool(swap_memory),
+            "", scope, call_cond, call_body, [t._id_pair() for t in start], int(parallel_iterations), limit,
+            bool(swap_memory),
             _invariants(loop_vars, shape_invariants)))
         exits = [graph._output_by_id(p) for p in pairs]
         ends = _LoopVars(results[0]).packed(exits) if results else variables.packed(exits)

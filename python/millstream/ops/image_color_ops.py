@@ -17,7 +17,8 @@ def convert_image_dtype(image, dtype, saturate=False, name=None):
             scale_in, scale_out = own.max, dtype.max
             if scale_in > scale_out:
                 scaled = gen_ops.floor_div(image, (scale_in + 1) // (scale_out + 1))
-                return math_ops.saturate_cast(scaled, dtype, name=name) if saturate else math_ops.cast(scaled, dtype, name=name)
+                return math_ops.saturate_cast(scaled, dtype, name=name) if saturate else math_ops.cast(scaled, dtype,
+                                                                                                       name=name)
             cast = math_ops.saturate_cast(image, dtype) if saturate else math_ops.cast(image, dtype)
             return gen_ops.mul(cast, (scale_out + 1) // (scale_in + 1), name=name)
         if own.is_floating and dtype.is_floating:
@@ -151,3 +152,28 @@ def psnr(a, b, max_val, name=None):
         mse = reduce_ops.reduce_mean(gen_ops.squared_difference(a, b), [-3, -2, -1])
         ten = constant_op.constant(10.0)
         return 20 * gen_ops.log(limit) / gen_ops.log(ten) - 10 / gen_ops.log(ten) * gen_ops.log(mse)
+
+
+def _linear(matrix):
+    """Colors times a matrix of 3 by 3."""
+    def apply(images):
+        images = ops.convert_to_tensor(images, name="images")
+        kernel = ops.convert_to_tensor(matrix, dtype=images.dtype.base_dtype, name="kernel")
+        return linalg_ops.tensordot(images, kernel, axes=[[images.shape.rank - 1], [0]])
+    return apply
+
+
+rgb_to_yiq = _linear([[0.299, 0.59590059, 0.2115], [0.587, -0.27455667, -0.52273617], [0.114, -0.32134392, 0.31119955]])
+yiq_to_rgb = _linear([[1, 1, 1], [0.95598634, -0.27201283, -1.10674021], [0.6208248, -0.64720424, 1.70423049]])
+rgb_to_yuv = _linear([[0.299, -0.14714119, 0.61497538], [0.587, -0.28886916, -0.51496512], [0.114, 0.43601035, -0.10001026]])
+yuv_to_rgb = _linear([[1, 1, 1], [0, -0.394642334, 2.03206185], [1.13988303, -0.58062185, 0]])
+
+
+def image_gradients(image):
+    """(dy, dx): differences to the next row and column, 0 at the end."""
+    image = ops.convert_to_tensor(image)
+    if image.shape.rank != 4:
+        raise ValueError(f"image_gradients expects a 4D tensor [batch_size, h, w, d], not {image.shape}.")
+    dy = array_ops.pad(image[:, 1:] - image[:, :-1], [[0, 0], [0, 1], [0, 0], [0, 0]])
+    dx = array_ops.pad(image[:, :, 1:] - image[:, :, :-1], [[0, 0], [0, 0], [0, 1], [0, 0]])
+    return dy, dx

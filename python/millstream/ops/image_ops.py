@@ -118,7 +118,8 @@ def _random_flip(image, axis, seed, scope):
         def many(x):
             batch = array_ops.shape(x)[0]
             drawn = random_ops.random_uniform(array_ops.stack([batch]), 0, 1.0, seed=seed)
-            flips = math_ops.cast(array_ops.reshape(math_ops.round(drawn), array_ops.stack([batch, 1, 1, 1])), x.dtype.base_dtype)
+            flips = math_ops.cast(array_ops.reshape(math_ops.round(drawn), array_ops.stack([batch, 1, 1, 1])),
+                                  x.dtype.base_dtype)
             return flips * array_ops.reverse(x, [axis + 1]) + (1 - flips) * x
         result = _map_single(image, one, many)
         result.set_shape(ops.convert_to_tensor(image).shape)
@@ -135,7 +136,8 @@ def random_flip_up_down(image, seed=None):
 
 def transpose_image(image):
     with ops.name_scope(None, "transpose", [image]):
-        return _map_single(image, lambda x: array_ops.transpose(x, [1, 0, 2]), lambda x: array_ops.transpose(x, [0, 2, 1, 3]))
+        return _map_single(image, lambda x: array_ops.transpose(x, [1, 0, 2]), lambda x: array_ops.transpose(x, [0, 2, 1,
+                                                                                                                 3]))
 
 
 def rot90(image, k=1, name=None):
@@ -180,7 +182,8 @@ def crop_to_bounding_box(image, offset_height, offset_width, target_height, targ
         batch, single = _as_batch(image)
         height, width, _ = _sizes(batch)
         for value, text in ((offset_height, "offset_height must be >= 0."), (offset_width, "offset_width must be >= 0."),
-                            (target_height - 1, "target_height must be > 0."), (target_width - 1, "target_width must be > 0."),
+                            (target_height - 1, "target_height must be > 0."), (target_width - 1,
+                                                                                "target_width must be > 0."),
                             (height - (target_height + offset_height), "height must be >= target + offset."),
                             (width - (target_width + offset_width), "width must be >= target + offset.")):
             _require(value, text)
@@ -247,7 +250,8 @@ def crop_and_resize(image, boxes, box_ind=None, crop_size=None, method="bilinear
 
 def extract_image_patches(images, ksizes=None, strides=None, rates=None, padding=None, name=None, sizes=None):
     ksizes = renamed("sizes", sizes, "ksizes", ksizes)
-    return gen_ops.extract_image_patches(images, ksizes=list(ksizes), strides=list(strides), rates=list(rates), padding=padding,
+    return gen_ops.extract_image_patches(images, ksizes=list(ksizes), strides=list(strides), rates=list(rates),
+                                         padding=padding,
                                          name=name)
 
 

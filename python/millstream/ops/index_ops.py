@@ -33,7 +33,8 @@ def _batch_gather(params, indices, batch_dims, axis, name):
             inner = indices.shape.rank - batch_dims
             between = axis - batch_dims
             back = (list(range(batch_dims)) + list(range(batch_dims + inner, batch_dims + inner + between))
-                    + list(range(batch_dims, batch_dims + inner)) + list(range(batch_dims + inner + between, moved.shape.rank)))
+                    + list(range(batch_dims, batch_dims + inner)) + list(range(batch_dims + inner + between,
+                                                                               moved.shape.rank)))
             return array_ops.transpose(moved, back)
         shape = array_ops.shape(params, out_type=indices.dtype.base_dtype)
         batch = reduce_ops.reduce_prod(shape[:batch_dims])
@@ -76,7 +77,8 @@ def gather_nd(params, indices, name=None, batch_dims=0):
 def where(condition, x=None, y=None, name=None):
     if x is None and y is None:
         with ops.name_scope(name, "Where", [condition]) as name:
-            return gen_ops.where(ops.convert_to_tensor(condition, dtype=dtypes.bool, preferred_dtype=dtypes.bool, name="condition")
+            return gen_ops.where(ops.convert_to_tensor(condition, dtype=dtypes.bool, preferred_dtype=dtypes.bool,
+                                                       name="condition")
                                  if not isinstance(condition, ops.Tensor) else condition, name=name)
     if x is not None and y is not None:
         return gen_ops.select(condition, x, y, name=name)
@@ -161,7 +163,8 @@ def reverse_sequence(input, seq_lengths, seq_axis=None, batch_axis=None, name=No
         input = ops.convert_to_tensor(input, name="input")
         rank = input.shape.rank
         lengths = math_ops.cast(seq_lengths, dtypes.int32)
-        order = [batch_axis % rank, seq_axis % rank] + [i for i in range(rank) if i not in (batch_axis % rank, seq_axis % rank)]
+        order = [batch_axis % rank, seq_axis % rank] + [i for i in range(rank) if i not in (batch_axis % rank,
+                                                                                            seq_axis % rank)]
         moved = array_ops.transpose(input, order)
         steps = math_ops.range(array_ops.shape(moved)[1])[None, :]
         lengths = lengths[:, None]
@@ -256,7 +259,8 @@ def argsort(values, axis=-1, direction="ASCENDING", stable=False, name=None):
 
 def _sorted(values, axis, direction):
     if direction not in ("ASCENDING", "DESCENDING"):
-        raise ValueError(f"Argument `direction` should be one of 'ASCENDING' or 'DESCENDING'. Received: direction={direction}")
+        raise ValueError(f"Argument `direction` should be one of 'ASCENDING' or 'DESCENDING'. Received: "
+                         f"direction={direction}")
     values = ops.convert_to_tensor(values)
     rank = values.shape.rank
     axis = axis % rank

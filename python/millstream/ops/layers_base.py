@@ -30,14 +30,17 @@ class InputSpec:
                              f"ndim={rank}. Full shape received: {x.shape.as_list()}")
         if self.min_ndim is not None:
             if rank is None:
-                raise ValueError(f"Input 0 of layer {layer} is incompatible with the layer: its rank is undefined, but the layer "
+                raise ValueError(f"Input 0 of layer {layer} is incompatible with the layer: its rank is undefined, but the "
+                                 f"layer "
                                  "requires a defined rank.")
             if rank < self.min_ndim:
-                raise ValueError(f"Input 0 of layer {layer} is incompatible with the layer: : expected min_ndim={self.min_ndim}, "
+                raise ValueError(f"Input 0 of layer {layer} is incompatible with the layer: : expected "
+                                 f"min_ndim={self.min_ndim}, "
                                  f"found ndim={rank}. Full shape received: {x.shape.as_list()}")
         for axis, size in self.axes.items():
             if rank is not None and x.shape.as_list()[axis] not in (None, size):
-                raise ValueError(f"Input 0 of layer {layer} is incompatible with the layer: expected axis {axis} of input shape to "
+                raise ValueError(f"Input 0 of layer {layer} is incompatible with the layer: expected axis {axis} of input "
+                                 f"shape to "
                                  f"have value {size} but received input with shape {x.shape.as_list()}")
 
 
@@ -75,7 +78,8 @@ class Layer:
     @property
     def scope_name(self):
         if self._scope is None:
-            raise ValueError(f"No name available for layer scope because the layer \"{self._name}\" has not been used yet. The "
+            raise ValueError(f"No name available for layer scope because the layer \"{self._name}\" has not been used yet. "
+                             f"The "
                              "scope name is determined the first time the layer instance is called.")
         return self._scope.name
 
@@ -145,9 +149,11 @@ class Layer:
             from millstream.ops import init_ops
             initializer = init_ops.get(initializer)
         with context:
-            variable = vs.get_variable(name, shape=shape, initializer=initializer, dtype=dtypes.as_dtype(dtype or self.dtype or
+            variable = vs.get_variable(name, shape=shape, initializer=initializer,
+                                       dtype=dtypes.as_dtype(dtype or self.dtype or
                                                                                                          "float32"),
-                                       constraint=constraint, trainable=trainable and self.trainable, partitioner=partitioner,
+                                       constraint=constraint, trainable=trainable and self.trainable,
+                                       partitioner=partitioner,
                                        use_resource=use_resource, regularizer=regularizer)
         if before is not None:
             self._losses += [x for x in ops.get_collection(ops.GraphKeys.REGULARIZATION_LOSSES) if x not in before]

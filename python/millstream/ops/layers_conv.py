@@ -29,7 +29,8 @@ def normalize_padding(value):
 def normalize_data_format(value):
     data_format = "channels_last" if value is None else value.lower()
     if data_format not in ("channels_first", "channels_last"):
-        raise ValueError(f"The `data_format` argument must be one of \"channels_first\", \"channels_last\". Received: {value}")
+        raise ValueError(f"The `data_format` argument must be one of \"channels_first\", \"channels_last\". Received: "
+                         f"{value}")
     return data_format
 
 

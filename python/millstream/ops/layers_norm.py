@@ -9,7 +9,8 @@ from millstream.ops.layers_base import InputSpec, Layer
 
 
 class BatchNormalization(Layer):
-    """Normalizes over all axes but `axis`. While training, the statistics are those of the batch and the updates of the moving
+    """Normalizes over all axes but `axis`. While training, the statistics are those of the batch and the updates of the
+    moving
     ones go to the collection UPDATE_OPS; otherwise the moving ones are used."""
 
     def __init__(self, axis=-1, momentum=0.99, epsilon=1e-3, center=True, scale=True, beta_initializer=init_ops.Zeros(),
@@ -47,7 +48,8 @@ class BatchNormalization(Layer):
         self.gamma = self.beta = None
         if self.scale:
             self.gamma = self.add_weight("gamma", shape=(size,), dtype=dtype, initializer=self.gamma_initializer,
-                                         regularizer=self.gamma_regularizer, constraint=self.gamma_constraint, trainable=True)
+                                         regularizer=self.gamma_regularizer, constraint=self.gamma_constraint,
+                                         trainable=True)
         if self.center:
             self.beta = self.add_weight("beta", shape=(size,), dtype=dtype, initializer=self.beta_initializer,
                                         regularizer=self.beta_regularizer, constraint=self.beta_constraint, trainable=True)
@@ -104,7 +106,8 @@ class BatchNormalization(Layer):
         offset = None if self.beta is None else wide(math_ops.cast(self.beta, inputs.dtype.base_dtype))
         scale = None if self.gamma is None else wide(math_ops.cast(self.gamma, inputs.dtype.base_dtype))
         outputs = nn_norm.batch_normalization(inputs, wide(math_ops.cast(mean, inputs.dtype.base_dtype)),
-                                              wide(math_ops.cast(variance, inputs.dtype.base_dtype)), offset, scale, self.epsilon)
+                                              wide(math_ops.cast(variance, inputs.dtype.base_dtype)), offset, scale,
+                                              self.epsilon)
         outputs.set_shape(inputs.shape)
         return outputs, mean, variance
 

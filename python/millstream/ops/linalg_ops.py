@@ -58,7 +58,8 @@ def tensordot(a, b, axes, name=None):
             if product.shape.is_fully_defined() and product.shape.as_list() == a_free + b_free:
                 return product
             return array_ops.reshape(product, a_free + b_free, name=name)
-        shape = array_ops.concat([ops.convert_to_tensor(a_free, dtypes.int32), ops.convert_to_tensor(b_free, dtypes.int32)], 0)
+        shape = array_ops.concat([ops.convert_to_tensor(a_free, dtypes.int32), ops.convert_to_tensor(b_free, dtypes.int32)],
+                                 0)
         product = array_ops.reshape(product, shape, name=name)
         if a_static is not None and b_static is not None:
             product.set_shape(a_static + b_static)
@@ -116,7 +117,8 @@ def einsum(equation, *inputs, **kwargs):
     name = kwargs.pop("name", None)
     kwargs.pop("optimize", None)
     if kwargs:
-        raise TypeError(f"Invalid keyword arguments for this function: {', '.join(sorted(kwargs))}. Expected: name, optimize.")
+        raise TypeError(f"Invalid keyword arguments for this function: {', '.join(sorted(kwargs))}. Expected: name, "
+                        f"optimize.")
     if len(inputs) == 1 and isinstance(inputs[0], (list, tuple)):
         inputs = inputs[0]
     with ops.name_scope(name, "einsum", list(inputs)):
@@ -205,7 +207,8 @@ def _einsum_pair(a, a_labels, b, b_labels, keep):
     left = array_ops.transpose(a, [a_labels.index(c) for c in batch + a_free + summed])
     right = array_ops.transpose(b, [b_labels.index(c) for c in batch + summed + b_free])
     left = array_ops.reshape(left, _shape(sizes(a_shape, a, a_labels, batch), a_sizes, sizes(a_shape, a, a_labels, summed)))
-    right = array_ops.reshape(right, _shape(sizes(b_shape, b, b_labels, batch), sizes(b_shape, b, b_labels, summed), b_sizes))
+    right = array_ops.reshape(right, _shape(sizes(b_shape, b, b_labels, batch), sizes(b_shape, b, b_labels, summed),
+                                            b_sizes))
     product = matmul(left, right)
     return (array_ops.reshape(product, array_ops.stack(batch_sizes + a_sizes + b_sizes)
                               if any(isinstance(s, ops.Tensor) for s in batch_sizes + a_sizes + b_sizes)
@@ -282,3 +285,11 @@ def logdet(matrix, name=None):
 def adjoint(matrix, name=None):
     with ops.name_scope(name, "adjoint", [matrix]):
         return array_ops.matrix_transpose(ops.convert_to_tensor(matrix, name="matrix"), conjugate=True)
+
+
+def normalize(tensor, ord="euclidean", axis=None, name=None):  # pylint: disable=redefined-builtin
+    """(tensor / its norm, the norm)."""
+    with ops.name_scope(name, "normalize", [tensor]):
+        tensor = ops.convert_to_tensor(tensor)
+        size = reduce_ops.norm(tensor, ord, axis, keepdims=True)
+        return tensor / size, size

@@ -76,13 +76,15 @@ class TextFileInitializer:
 class TextFileStringTableInitializer(TextFileInitializer):
     def __init__(self, filename, key_column_index=TextFileIndex.LINE_NUMBER, value_column_index=TextFileIndex.WHOLE_LINE,
                  vocab_size=None, delimiter="\t", name="text_file_string_table_init"):
-        super().__init__(filename, dtypes.int64, key_column_index, dtypes.string, value_column_index, vocab_size, delimiter, name)
+        super().__init__(filename, dtypes.int64, key_column_index, dtypes.string, value_column_index, vocab_size, delimiter,
+                         name)
 
 
 class TextFileIdTableInitializer(TextFileInitializer):
     def __init__(self, filename, key_column_index=TextFileIndex.WHOLE_LINE, value_column_index=TextFileIndex.LINE_NUMBER,
                  vocab_size=None, delimiter="\t", name="text_file_id_table_init", key_dtype=dtypes.string):
-        super().__init__(filename, key_dtype, key_column_index, dtypes.int64, value_column_index, vocab_size, delimiter, name)
+        super().__init__(filename, key_dtype, key_column_index, dtypes.int64, value_column_index, vocab_size, delimiter,
+                         name)
 
 
 class _Table:
@@ -127,7 +129,8 @@ class StaticHashTable(_Table):
         with ops.name_scope(name or "hash_table", "hash_table") as scope:
             self._name = name or scope.rstrip("/").split("/")[-1]
             self._default = ops.convert_to_tensor(default_value, dtype=self._value_dtype)
-            self._handle = gen_ops.hash_table_v2(key_dtype=self._key_dtype, value_dtype=self._value_dtype, shared_name=shared,
+            self._handle = gen_ops.hash_table_v2(key_dtype=self._key_dtype, value_dtype=self._value_dtype,
+                                                 shared_name=shared,
                                                  name=self._name)
             self._init = initializer.initialize(self)
 
@@ -214,7 +217,8 @@ def index_table_from_tensor(vocabulary_list=None, num_oov_buckets=0, default_val
     with ops.name_scope(name, "string_to_index"):
         keys = ops.convert_to_tensor(vocabulary_list)
         if keys.dtype.is_integer != dtypes.as_dtype(dtype).is_integer:
-            raise ValueError(f"Invalid `dtype`: Expected {'integer' if dtypes.as_dtype(dtype).is_integer else 'non-integer'}, got "
+            raise ValueError(f"Invalid `dtype`: Expected "
+                             f"{'integer' if dtypes.as_dtype(dtype).is_integer else 'non-integer'}, got "
                              f"{keys.dtype}.")
         keys = math_ops.cast(keys, dtypes.int64) if keys.dtype.is_integer else keys
         values = math_ops.range(array_ops.size(keys), dtype=dtypes.int32)

@@ -18,7 +18,8 @@ class Reduction:
 
     @classmethod
     def all(cls):
-        return (cls.NONE, cls.SUM, cls.MEAN, cls.SUM_OVER_BATCH_SIZE, cls.SUM_OVER_NONZERO_WEIGHTS, cls.SUM_BY_NONZERO_WEIGHTS)
+        return (cls.NONE, cls.SUM, cls.MEAN, cls.SUM_OVER_BATCH_SIZE, cls.SUM_OVER_NONZERO_WEIGHTS,
+                cls.SUM_BY_NONZERO_WEIGHTS)
 
     @classmethod
     def validate(cls, key):
@@ -68,7 +69,8 @@ def compute_weighted_loss(losses, weights=1.0, scope=None, loss_collection=ops.G
                 elif reduction == Reduction.SUM_BY_NONZERO_WEIGHTS:
                     loss = _safe_mean(loss, num_present(losses, weights))
                 elif reduction == Reduction.SUM_OVER_BATCH_SIZE:
-                    loss = _safe_mean(loss, math_ops.cast(array_ops.size(losses, name="num_elements"), losses.dtype.base_dtype))
+                    loss = _safe_mean(loss, math_ops.cast(array_ops.size(losses, name="num_elements"),
+                                                          losses.dtype.base_dtype))
             loss = math_ops.cast(loss, dtype)
             add_loss(loss, loss_collection)
             return loss
@@ -88,11 +90,13 @@ def _pair(labels, predictions):
     return labels, predictions
 
 
-def absolute_difference(labels, predictions, weights=1.0, scope=None, loss_collection=ops.GraphKeys.LOSSES, reduction=_DEFAULT):
+def absolute_difference(labels, predictions, weights=1.0, scope=None, loss_collection=ops.GraphKeys.LOSSES,
+                        reduction=_DEFAULT):
     _checked(labels, predictions)
     with ops.name_scope(scope, "absolute_difference", (predictions, labels, weights)) as scope:
         labels, predictions = _pair(labels, predictions)
-        return compute_weighted_loss(math_ops.abs(gen_ops.sub(predictions, labels)), weights, scope, loss_collection, reduction)
+        return compute_weighted_loss(math_ops.abs(gen_ops.sub(predictions, labels)), weights, scope, loss_collection,
+                                     reduction)
 
 
 def cosine_distance(labels, predictions, axis=None, weights=1.0, scope=None, loss_collection=ops.GraphKeys.LOSSES,
@@ -162,7 +166,8 @@ def mean_pairwise_squared_error(labels, predictions, weights=1.0, scope=None, lo
             return mean
 
 
-def mean_squared_error(labels, predictions, weights=1.0, scope=None, loss_collection=ops.GraphKeys.LOSSES, reduction=_DEFAULT):
+def mean_squared_error(labels, predictions, weights=1.0, scope=None, loss_collection=ops.GraphKeys.LOSSES,
+                       reduction=_DEFAULT):
     _checked(labels, predictions)
     with ops.name_scope(scope, "mean_squared_error", (predictions, labels, weights)) as scope:
         labels, predictions = _pair(labels, predictions)

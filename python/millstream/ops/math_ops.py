@@ -204,7 +204,8 @@ def complex(real, imag, name=None):  # pylint: disable=redefined-builtin,redefin
         types = real.dtype.base_dtype, imag.dtype.base_dtype
         out = {(dtypes.float64,) * 2: dtypes.complex128, (dtypes.float32,) * 2: dtypes.complex64}.get(types)
         if out is None:
-            raise TypeError(f"The `real` and `imag` components have incompatible types: {types[0].name} {types[1].name}. They "
+            raise TypeError(f"The `real` and `imag` components have incompatible types: {types[0].name} {types[1].name}. "
+                            f"They "
                             "must be consistent, and one of [tf.float32, tf.float64]")
         return gen_ops.complex(real, imag, Tout=out, name=name)
 
@@ -337,3 +338,9 @@ def polyval(coeffs, x, name=None):
         for c in coeffs[1:]:
             p = c + p * x
         return p
+
+
+def reciprocal_no_nan(x, name=None):
+    with ops.name_scope(name, "reciprocal_no_nan", [x]) as name:
+        x = ops.convert_to_tensor(x, name="x")
+        return gen_ops.div_no_nan(constant_op.constant(1, x.dtype.base_dtype, name="one"), x, name=name)

@@ -67,7 +67,8 @@ def mean_squared_error(labels, predictions, weights=None, metrics_collections=No
                 name or "mean_squared_error")
 
 
-def root_mean_squared_error(labels, predictions, weights=None, metrics_collections=None, updates_collections=None, name=None):
+def root_mean_squared_error(labels, predictions, weights=None, metrics_collections=None, updates_collections=None,
+                            name=None):
     value, update = mean_squared_error(labels, predictions, weights, None, None, name or "root_mean_squared_error")
     return publish(gen_ops.sqrt(value), gen_ops.sqrt(update), metrics_collections, updates_collections)
 
@@ -81,7 +82,8 @@ def mean_relative_error(labels, predictions, normalizer, weights=None, metrics_c
     return mean(errors, weights, metrics_collections, updates_collections, name or "mean_relative_error")
 
 
-def mean_cosine_distance(labels, predictions, dim, weights=None, metrics_collections=None, updates_collections=None, name=None):
+def mean_cosine_distance(labels, predictions, dim, weights=None, metrics_collections=None, updates_collections=None,
+                         name=None):
     predictions, labels, weights = matched(math_ops.cast(predictions, dtypes.float32), math_ops.cast(labels, dtypes.float32),
                                            weights)
     products = reduce_ops.reduce_sum(predictions * labels, axis=[dim], keepdims=True)
@@ -97,7 +99,8 @@ def percentage_below(values, threshold, weights=None, metrics_collections=None, 
 def _count(default, condition):
     def metric(labels, predictions, weights=None, metrics_collections=None, updates_collections=None, name=None):
         with vs.variable_scope(name, default, (predictions, labels, weights)):
-            predictions, labels, weights = matched(math_ops.cast(predictions, dtypes.bool), math_ops.cast(labels, dtypes.bool),
+            predictions, labels, weights = matched(math_ops.cast(predictions, dtypes.bool), math_ops.cast(labels,
+                                                                                                          dtypes.bool),
                                                    weights)
             value, update = count_condition(condition(labels, predictions), weights, "count")
             return publish(ops.convert_to_tensor(value), update, metrics_collections, updates_collections)
@@ -118,7 +121,8 @@ false_negatives = _count("false_negatives", lambda labels, p: gen_ops.logical_an
 def _ratio_of_counts(default, other):
     def metric(labels, predictions, weights=None, metrics_collections=None, updates_collections=None, name=None):
         with vs.variable_scope(name, default, (predictions, labels, weights)):
-            predictions, labels, weights = matched(math_ops.cast(predictions, dtypes.bool), math_ops.cast(labels, dtypes.bool),
+            predictions, labels, weights = matched(math_ops.cast(predictions, dtypes.bool), math_ops.cast(labels,
+                                                                                                          dtypes.bool),
                                                    weights)
             tp, tp_update = true_positives(labels, predictions, weights)
             rest, rest_update = other(labels, predictions, weights)
@@ -149,7 +153,8 @@ def mean_iou(labels, predictions, num_classes, weights=None, metrics_collections
         return publish(compute(matrix, "mean_iou"), update_matrix, metrics_collections, updates_collections)
 
 
-def mean_per_class_accuracy(labels, predictions, num_classes, weights=None, metrics_collections=None, updates_collections=None,
+def mean_per_class_accuracy(labels, predictions, num_classes, weights=None, metrics_collections=None,
+                            updates_collections=None,
                             name=None):
     with vs.variable_scope(name, "mean_accuracy", (predictions, labels, weights)):
         labels = array_ops.reshape(math_ops.cast(labels, dtypes.int64), [-1])

@@ -7,7 +7,8 @@ from millstream.ops import variable_scope as vs
 from millstream.ops.metrics_base import EPSILON, counts_at_thresholds, publish, safe_ratio, total
 
 
-def auc(labels, predictions, weights=None, num_thresholds=200, metrics_collections=None, updates_collections=None, curve="ROC",
+def auc(labels, predictions, weights=None, num_thresholds=200, metrics_collections=None, updates_collections=None,
+        curve="ROC",
         name=None, summation_method="trapezoidal", thresholds=None):
     """Area under the curve "ROC" or "PR", from the counts at equally spaced thresholds."""
     if curve not in ("ROC", "PR"):
@@ -63,7 +64,8 @@ def _at_thresholds(default, other, key):
 
             def ratio(v, name):
                 return math_ops.div(v["tp"], EPSILON + v["tp"] + v[other], name=f"{key}_{name}")
-            return publish(ratio({k: ops.convert_to_tensor(v) for k, v in values.items()}, "value"), ratio(updates, "update_op"),
+            return publish(ratio({k: ops.convert_to_tensor(v) for k, v in values.items()}, "value"), ratio(updates,
+                                                                                                           "update_op"),
                            metrics_collections, updates_collections)
     metric.__name__ = metric.__qualname__ = default
     return metric
@@ -165,4 +167,5 @@ def _ratio_at_k(hits, misses, weights, k, other, metrics_collections, updates_co
     tp, tp_update = total(reduce_ops.reduce_sum(hits), f"true_positive_at_{k}", dtype=dtypes.float64)
     rest, rest_update = total(reduce_ops.reduce_sum(misses), f"{other}_at_{k}", dtype=dtypes.float64)
     value = safe_ratio(tp, tp + rest, "value")
-    return publish(value, safe_ratio(tp_update, tp_update + rest_update, "update_op"), metrics_collections, updates_collections)
+    return publish(value, safe_ratio(tp_update, tp_update + rest_update, "update_op"), metrics_collections,
+                   updates_collections)

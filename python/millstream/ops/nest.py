@@ -88,7 +88,8 @@ def pack_sequence_as(structure, flat_sequence, expand_composites=False):
     if not is_nested(structure) and not (expand_composites and _is_composite(structure)):
         if len(flat) != 1:
             raise ValueError(f"The target structure is of type `{type(structure)}`\n  However the input is a sequence "
-                             f"({type(flat_sequence)}) of length {len(flat)}.\n  {flat}\nnest cannot guarantee that it is safe "
+                             f"({type(flat_sequence)}) of length {len(flat)}.\n  {flat}\nnest cannot guarantee that it is "
+                             f"safe "
                              "to map one to the other.")
         return flat[0]
     wanted = len(flatten(structure, expand_composites))
@@ -116,7 +117,8 @@ def assert_same_structure(nest1, nest2, check_types=True, expand_composites=Fals
         raise TypeError("The two structures don't have the same sequence type. First structure has type "
                         f"{type(nest1)}, while second structure has type {type(nest2)}.")
     if isinstance(nest1, collections.abc.Mapping) and set(nest1) != set(nest2):
-        raise ValueError(f"The two dictionaries don't have the same set of keys. First structure has keys {list(nest1)}, while "
+        raise ValueError(f"The two dictionaries don't have the same set of keys. First structure has keys {list(nest1)}, "
+                         f"while "
                          f"second structure has keys {list(nest2)}")
     one, two = _children(nest1), _children(nest2)
     if len(one) != len(two):

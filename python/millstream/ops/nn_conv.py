@@ -76,7 +76,8 @@ def conv2d_transpose(value=None, filter=None, output_shape=None, strides=None, p
                                              dilations=_sequence(dilations, 2, channel_index, "dilations"), name=name)
 
 
-def conv1d(value=None, filters=None, stride=None, padding=None, use_cudnn_on_gpu=None, data_format=None, name=None, input=None,
+def conv1d(value=None, filters=None, stride=None, padding=None, use_cudnn_on_gpu=None, data_format=None, name=None,
+           input=None,
            dilations=None):  # pylint: disable=redefined-builtin
     """A convolution along one axis: conv2d of images of height 1."""
     value = renamed("input", input, "value", value)
@@ -93,8 +94,23 @@ def conv1d(value=None, filters=None, stride=None, padding=None, use_cudnn_on_gpu
         dilations.insert(axis, 1)
         value = array_ops.expand_dims(value, axis)
         filters = array_ops.expand_dims(filters, 0)
-        result = gen_ops.conv2d(value, filters, strides=strides, padding=padding, data_format=data_format, dilations=dilations,
+        result = gen_ops.conv2d(value, filters, strides=strides, padding=padding, data_format=data_format,
+                                dilations=dilations,
                                 name=name)
+        return array_ops.squeeze(result, [axis])
+
+
+def conv1d_transpose(input, filters, output_shape, strides, padding="SAME", data_format="NWC", dilations=None, name=None):
+    # pylint: disable=redefined-builtin
+    with ops.name_scope(name, "conv1d_transpose", [input, filters, output_shape]) as name:
+        axis = 2 if data_format.startswith("NC") else 1
+        strides = _sequence(strides, 1, 1 if axis == 2 else 2, "strides")
+        strides.insert(axis, 1)
+        shape = ops.convert_to_tensor(output_shape)
+        shape = array_ops.concat([shape[:axis], [1], shape[axis:]], 0)
+        result = gen_ops.conv2d_backprop_input(shape, array_ops.expand_dims(filters, 0), array_ops.expand_dims(input, axis),
+                                               strides=strides, padding=padding,
+                                               data_format="NCHW" if axis == 2 else "NHWC", name=name)
         return array_ops.squeeze(result, [axis])
 
 
@@ -105,7 +121,8 @@ def conv3d(input, filter=None, strides=None, padding=None, data_format="NDHWC", 
                           dilations=list(dilations), name=name)
 
 
-def conv3d_transpose(value=None, filter=None, output_shape=None, strides=None, padding="SAME", data_format="NDHWC", name=None,
+def conv3d_transpose(value=None, filter=None, output_shape=None, strides=None, padding="SAME", data_format="NDHWC",
+                     name=None,
                      input=None, filters=None, dilations=None):  # pylint: disable=redefined-builtin
     value, filter = renamed("input", input, "value", value), renamed("filters", filters, "filter", filter)
     with ops.name_scope(name, "conv3d_transpose", [value, filter, output_shape]) as name:
@@ -125,7 +142,8 @@ def depthwise_conv2d(input, filter, strides, padding, rate=None, name=None, data
         rate = [1, 1] if rate is None else list(rate)
         data_format = data_format or "NHWC"
         dilation = [1, rate[0], rate[1], 1] if data_format == "NHWC" else [1, 1, rate[0], rate[1]]
-        return gen_ops.depthwise_conv2d_native(input, filter, strides=list(strides), padding=padding, data_format=data_format,
+        return gen_ops.depthwise_conv2d_native(input, filter, strides=list(strides), padding=padding,
+                                               data_format=data_format,
                                                dilations=dilation, name=name)
 
 
@@ -181,7 +199,8 @@ def max_pool(value=None, ksize=None, strides=None, padding=None, data_format="NH
         if any(k == 0 for k in ksize):
             raise ValueError("`ksize` cannot be zero.")
         extra = {"explicit_paddings": explicit} if explicit else {}
-        return gen_ops.max_pool(value, ksize=ksize, strides=strides, padding=padding, data_format=data_format, name=name, **extra)
+        return gen_ops.max_pool(value, ksize=ksize, strides=strides, padding=padding, data_format=data_format, name=name,
+                                **extra)
 
 
 def avg_pool(value=None, ksize=None, strides=None, padding=None, data_format="NHWC", name=None, input=None):

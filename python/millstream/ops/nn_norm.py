@@ -98,7 +98,8 @@ def fused_batch_norm(x, scale, offset, mean=None, variance=None, epsilon=0.001, 
                      name=None, exponential_avg_factor=1.0):
     """(y, mean, variance); the statistics are those of the batch while training."""
     if is_training and exponential_avg_factor == 1.0 and (mean is not None or variance is not None):
-        raise ValueError("Both `mean` and `variance` must be None when `is_training` is True and `exponential_avg_factor` == "
+        raise ValueError("Both `mean` and `variance` must be None when `is_training` is True and `exponential_avg_factor` "
+                         "== "
                          "1.0.")
     if (not is_training or exponential_avg_factor != 1.0) and (mean is None or variance is None):
         raise ValueError("Both `mean` and `variance` must be a 1D tensor when `is_training` is False or "

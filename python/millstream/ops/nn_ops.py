@@ -108,7 +108,8 @@ def weighted_cross_entropy_with_logits(labels=None, logits=None, pos_weight=None
             raise ValueError(f"`logits` and `labels` must have the same shape, received ({logits.shape} vs {labels.shape}).")
         log_weight = 1 + (pos_weight - 1) * labels
         return math_ops.add((1 - labels) * logits,
-                            log_weight * (gen_ops.log1p(gen_ops.exp(-math_ops.abs(logits))) + gen_ops.relu(-logits)), name=name)
+                            log_weight * (gen_ops.log1p(gen_ops.exp(-math_ops.abs(logits))) + gen_ops.relu(-logits)),
+                            name=name)
 
 
 def _flattened(x):
@@ -167,7 +168,8 @@ def sparse_softmax_cross_entropy_with_logits(labels=None, logits=None, name=None
             raise ValueError("`labels.shape.rank` must equal `logits.shape.rank - 1`. Received: labels.shape="
                              f"{labels.shape} of rank {label_rank} and logits.shape={logits.shape} of rank {rank}")
         if rank is not None and label_rank is not None and not labels.shape.is_compatible_with(logits.shape[:-1]):
-            raise ValueError("`labels.shape` must equal `logits.shape` except for the last dimension. Received: labels.shape="
+            raise ValueError("`labels.shape` must equal `logits.shape` except for the last dimension. Received: "
+                             "labels.shape="
                              f"{labels.shape} and logits.shape={logits.shape}")
         if rank == 2:
             cost = gen_ops.sparse_softmax_cross_entropy_with_logits(precise, labels, name=name)[0]
@@ -238,7 +240,8 @@ def bias_add(value, bias, data_format=None, name=None):
             elif data_format.startswith("N") and data_format.endswith("C"):
                 data_format = "NHWC"
             else:
-                raise ValueError(f"`data_format` must be of the form `N...C` or `NC...`. Received: data_format={data_format}")
+                raise ValueError(f"`data_format` must be of the form `N...C` or `NC...`. Received: "
+                                 f"data_format={data_format}")
         value = ops.convert_to_tensor(value, name="input")
         bias = ops.convert_to_tensor(bias, dtype=value.dtype.base_dtype, name="bias")
         return gen_ops.bias_add(value, bias, data_format=data_format or "NHWC", name=name)

@@ -82,7 +82,8 @@ def random_crop(value, size, seed=None, name=None):
         with ops.control_dependencies([check]):
             shape = gen_ops.identity(shape)
         limit = shape - size + 1
-        offset = gen_ops.floor_mod(random_uniform(array_ops.shape(shape), dtype=size.dtype, maxval=size.dtype.max, seed=seed),
+        offset = gen_ops.floor_mod(random_uniform(array_ops.shape(shape), dtype=size.dtype, maxval=size.dtype.max,
+                                                  seed=seed),
                                    limit)
         return array_ops.slice(value, offset, size, name=name)
 

@@ -36,7 +36,8 @@ def _zero_state(cell, batch_size, dtype):
 
 def _zeros(size, batch_size, dtype):
     tail = TensorShape(size).as_list() if not isinstance(size, int) else [size]
-    return array_ops.zeros(array_ops.stack([batch_size] + tail) if isinstance(batch_size, ops.Tensor) else [batch_size] + tail,
+    return array_ops.zeros(array_ops.stack([batch_size] + tail) if isinstance(batch_size,
+                                                                              ops.Tensor) else [batch_size] + tail,
                            dtype)
 
 
@@ -102,7 +103,8 @@ def dynamic_rnn(cell, inputs, sequence_length=None, initial_state=None, dtype=No
                     [f"Expected shape for Tensor {sequence_length.name} is ", batch_size, " but saw shape: ",
                      array_ops.shape(sequence_length)])]):
                 sequence_length = gen_ops.identity(sequence_length, name="CheckSeqLen")
-        outputs, final = _dynamic_loop(cell, nest.pack_sequence_as(inputs, flat), state, parallel_iterations or 32, swap_memory,
+        outputs, final = _dynamic_loop(cell, nest.pack_sequence_as(inputs, flat), state, parallel_iterations or 32,
+                                       swap_memory,
                                        sequence_length, dtype, batch_size)
         if not time_major:
             outputs = nest.map_structure(_transpose_batch_time, outputs)
@@ -180,7 +182,8 @@ def static_rnn(cell, inputs, initial_state=None, dtype=None, sequence_length=Non
             if time > 0:
                 varscope.reuse_variables()
             if sequence_length is not None:
-                output, state = _keep_ended(constant_op.constant(time), sequence_length, longest, shortest, zero_output, state,
+                output, state = _keep_ended(constant_op.constant(time), sequence_length, longest, shortest, zero_output,
+                                            state,
                                             lambda input_=input_, state=state: cell(input_, state))
             else:
                 output, state = cell(input_, state)
@@ -214,7 +217,8 @@ def bidirectional_dynamic_rnn(cell_fw, cell_bw, inputs, sequence_length=None, in
             output_fw, state_fw = dynamic_rnn(cell_fw, inputs, sequence_length, initial_state_fw, dtype, parallel_iterations,
                                               swap_memory, time_major, fw_scope)
         with variable_scope.variable_scope("bw") as bw_scope:
-            turned = nest.map_structure(lambda x: _reversed(ops.convert_to_tensor(x), sequence_length, time_axis, batch_axis),
+            turned = nest.map_structure(lambda x: _reversed(ops.convert_to_tensor(x), sequence_length, time_axis,
+                                                            batch_axis),
                                         inputs)
             output, state_bw = dynamic_rnn(cell_bw, turned, sequence_length, initial_state_bw, dtype, parallel_iterations,
                                            swap_memory, time_major, bw_scope)

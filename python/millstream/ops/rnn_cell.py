@@ -178,8 +178,9 @@ class LSTMCell(LayerRNNCell):
                  reuse=None, name=None, dtype=None, **kwargs):
         super().__init__(_reuse=reuse, name=name, dtype=dtype, **kwargs)
         self._spec()
-        self._num_units, self._use_peepholes, self._cell_clip, self._initializer = num_units, use_peepholes, cell_clip, initializer
-        self._num_proj, self._proj_clip, self._forget_bias, self._state_is_tuple = num_proj, proj_clip, forget_bias, state_is_tuple
+        self._num_units, self._use_peepholes, self._cell_clip = num_units, use_peepholes, cell_clip
+        self._initializer, self._num_proj, self._proj_clip = initializer, num_proj, proj_clip
+        self._forget_bias, self._state_is_tuple = forget_bias, state_is_tuple
         self._shards = num_unit_shards, num_proj_shards
         self._activation = activation or math_ops.tanh
         self._output = num_proj or num_units
@@ -203,7 +204,8 @@ class LSTMCell(LayerRNNCell):
             self._w_o_diag = self.add_weight("w_o_diag", shape=[n], initializer=self._initializer)
         if self._num_proj is not None:
             split = partitioned_variables.fixed_size_partitioner(self._shards[1]) if self._shards[1] is not None else None
-            self._proj_kernel = self.add_weight("projection/kernel", shape=[n, self._num_proj], initializer=self._initializer,
+            self._proj_kernel = self.add_weight("projection/kernel", shape=[n, self._num_proj],
+                                                initializer=self._initializer,
                                                 partitioner=split)
         self.built = True
 
@@ -222,7 +224,7 @@ class LSTMCell(LayerRNNCell):
             c = sigmoid(f + self._forget_bias) * c_prev + sigmoid(i) * self._activation(j)
         if self._cell_clip is not None:
             c = clip_ops.clip_by_value(c, -self._cell_clip, self._cell_clip)
-        m = sigmoid(o + self._w_o_diag * c) * self._activation(c) if self._use_peepholes else sigmoid(o) * self._activation(c)
+        m = sigmoid(o + self._w_o_diag * c if self._use_peepholes else o) * self._activation(c)
         if self._num_proj is not None:
             m = linalg_ops.matmul(m, self._proj_kernel)
             if self._proj_clip is not None:
@@ -241,7 +243,8 @@ class MultiRNNCell(RNNCell):
             raise TypeError(f"cells must be a list or tuple, but saw: {cells}.")
         self._cells, self._state_is_tuple = list(cells), state_is_tuple
         if not state_is_tuple and any(nest.is_nested(c.state_size) for c in cells):
-            raise ValueError(f"Some cells return tuples of states, but the flag state_is_tuple is not set.  State sizes are: "
+            raise ValueError(f"Some cells return tuples of states, but the flag state_is_tuple is not set.  State sizes "
+                             f"are: "
                              f"{[c.state_size for c in cells]}")
 
     @property
@@ -266,7 +269,8 @@ class MultiRNNCell(RNNCell):
             with vs.variable_scope(f"cell_{i}"):
                 if self._state_is_tuple:
                     if not nest.is_nested(state):
-                        raise ValueError(f"Expected state to be a tuple of length {len(self.state_size)}, but received: {state}")
+                        raise ValueError(f"Expected state to be a tuple of length {len(self.state_size)}, but received: "
+                                         f"{state}")
                     own = state[i]
                 else:
                     own = array_ops.slice(state, [0, position], [-1, cell.state_size])
@@ -312,7 +316,8 @@ class DropoutWrapper(_Wrapper):
             for what, size in sizes.items():
                 if self._active(what):
                     if size is None:
-                        raise ValueError("When variational_recurrent=True and input_keep_prob < 1.0 or is unknown, input_size "
+                        raise ValueError("When variational_recurrent=True and input_keep_prob < 1.0 or is unknown, "
+                                         "input_size "
                                          "must be provided")
                     self._noise[what] = [self._draw(what, i, s, dtype) for i, s in enumerate(nest.flatten(size))]
 

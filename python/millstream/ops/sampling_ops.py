@@ -27,7 +27,8 @@ def fixed_unigram_candidate_sampler(true_classes, num_true, num_sampled, unique,
                                     num_reserved_ids=0, num_shards=1, shard=0, unigrams=(), seed=None, name=None):
     return gen_ops.fixed_unigram_candidate_sampler(
         true_classes, num_true=num_true, num_sampled=num_sampled, unique=unique, range_max=range_max, vocab_file=vocab_file,
-        distortion=distortion, num_reserved_ids=num_reserved_ids, num_shards=num_shards, shard=shard, unigrams=list(unigrams),
+        distortion=distortion, num_reserved_ids=num_reserved_ids, num_shards=num_shards, shard=shard,
+        unigrams=list(unigrams),
         **random_ops._seeds(seed), name=name)
 
 
@@ -36,7 +37,8 @@ def compute_accidental_hits(true_classes, sampled_candidates, num_true, seed=Non
                                            name=name)
 
 
-def _compute_sampled_logits(weights, biases, labels, inputs, num_sampled, num_classes, num_true, sampled_values, subtract_log_q,
+def _compute_sampled_logits(weights, biases, labels, inputs, num_sampled, num_classes, num_true, sampled_values,
+                            subtract_log_q,
                             remove_accidental_hits, partition_strategy, name, seed):
     weights = embedding_ops._tables(weights)
     with ops.name_scope(name, "compute_sampled_logits", [inputs, labels]):
@@ -64,7 +66,8 @@ def _compute_sampled_logits(weights, biases, labels, inputs, num_sampled, num_cl
             indices, ids, hit_weights = compute_accidental_hits(labels, sampled, num_true=num_true)
             pairs = array_ops.stack([indices, math_ops.cast(ids, dtypes.int32)], axis=1)
             shape = array_ops.concat([array_ops.shape(labels)[:1], [num_sampled]], 0)
-            sampled_logits = sampled_logits + gen_ops.scatter_nd(pairs, math_ops.cast(hit_weights, sampled_logits.dtype.base_dtype),
+            sampled_logits = sampled_logits + gen_ops.scatter_nd(pairs, math_ops.cast(hit_weights,
+                                                                                      sampled_logits.dtype.base_dtype),
                                                                  shape)
         if subtract_log_q:
             true_logits = true_logits - gen_ops.log(true_expected)

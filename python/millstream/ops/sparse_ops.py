@@ -35,7 +35,8 @@ def sparse_placeholder(dtype, shape=None, name=None):
         rank = len(sizes)
         known = [-1 if s is None else s for s in sizes]
         if None in sizes:
-            dense_shape = constant_op.placeholder_with_default(np.array(known, np.int64), [rank], name=base and base + "shape")
+            dense_shape = constant_op.placeholder_with_default(np.array(known, np.int64), [rank],
+                                                               name=base and base + "shape")
         else:
             dense_shape = constant_op.constant(np.array(known, np.int64), name=base + "shape" if base else "Const")
     return SparseTensor(values=constant_op.placeholder(dtype, [None], name=base and base + "values"),
@@ -255,7 +256,8 @@ def sparse_eye(num_rows, num_columns=None, dtype=dtypes.float32, name=None):
         columns = num_rows if num_columns is None else num_columns
         count = min(num_rows, columns)
         diagonal = math_ops.range(count, dtype=dtypes.int64)
-        return SparseTensor(array_ops.stack([diagonal, diagonal], axis=1), array_ops.ones([count], dtype), [num_rows, columns])
+        return SparseTensor(array_ops.stack([diagonal, diagonal], axis=1), array_ops.ones([count], dtype), [num_rows,
+                                                                                                            columns])
 
 
 def serialize_sparse(sp_input, name=None, out_type=dtypes.string):

@@ -47,7 +47,8 @@ def as_string(input, precision=-1, scientific=False, shortest=False, width=-1, f
                              name=name)
 
 
-def string_to_number(string_tensor=None, out_type=dtypes.float32, name=None, input=None):  # pylint: disable=redefined-builtin
+def string_to_number(string_tensor=None, out_type=dtypes.float32, name=None,
+                     input=None):  # pylint: disable=redefined-builtin
     return gen_ops.string_to_number(renamed("input", input, "string_tensor", string_tensor), out_type=out_type, name=name)
 
 
@@ -57,7 +58,8 @@ def substr(input, pos, len, name=None, unit="BYTE"):  # pylint: disable=redefine
 
 def regex_replace(input, pattern, rewrite, replace_global=True, name=None):  # pylint: disable=redefined-builtin
     if isinstance(pattern, (str, bytes)) and isinstance(rewrite, (str, bytes)):
-        return gen_ops.static_regex_replace(input, pattern=pattern, rewrite=rewrite, replace_global=replace_global, name=name)
+        return gen_ops.static_regex_replace(input, pattern=pattern, rewrite=rewrite, replace_global=replace_global,
+                                            name=name)
     return gen_ops.regex_replace(input, pattern, rewrite, replace_global=replace_global, name=name)
 
 
@@ -100,13 +102,15 @@ def reduce_join(inputs, axis=None, keep_dims=None, separator="", name=None, redu
     axis = renamed("axis", axis, "reduction_indices", reduction_indices)
     keep = bool(renamed("keepdims", keepdims, "keep_dims", keep_dims))
     inputs = ops.convert_to_tensor(inputs, dtype=dtypes.string, name="inputs")
-    return gen_ops.reduce_join(inputs, reduce_ops.reduction_dims(inputs, axis), keep_dims=keep, separator=separator, name=name)
+    return gen_ops.reduce_join(inputs, reduce_ops.reduction_dims(inputs, axis), keep_dims=keep, separator=separator,
+                               name=name)
 
 
 def string_format(template, inputs, placeholder="{}", summarize=3, name=None):
     inputs = list(inputs) if isinstance(inputs, (list, tuple)) else [inputs]
     if template.count(placeholder) != len(inputs):
-        raise ValueError(f"The template expects {template.count(placeholder)} tensors, but the inputs only has {len(inputs)}. "
+        raise ValueError(f"The template expects {template.count(placeholder)} tensors, but the inputs only has "
+                         f"{len(inputs)}. "
                          "Please ensure the number of placeholders in template matches inputs length.")
     return gen_ops.string_format([ops.convert_to_tensor(i) for i in inputs], template=template, placeholder=placeholder,
                                  summarize=summarize, name=name)

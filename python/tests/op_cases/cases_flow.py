@@ -31,7 +31,8 @@ def loop_array(tf):
 
 def loop_limit(tf):
     return [tf.while_loop(lambda i, s: i < 100, lambda i, s: [i + 1, s + i], [0, 0], maximum_iterations=4),
-            tf.while_loop(lambda i, j: i < 100, lambda i, j: [i + 1, j], [0, 1], maximum_iterations=fed(tf, 7, [], tf.int32))]
+            tf.while_loop(lambda i, j: i < 100, lambda i, j: [i + 1, j], [0, 1], maximum_iterations=fed(tf, 7, [],
+                                                                                                        tf.int32))]
 
 
 def nested(tf):
@@ -62,7 +63,8 @@ def asserted(tf):
     checks = [tf.assert_equal(x, x), tf.assert_less(x, 100.0), tf.assert_rank(x, 2), tf.assert_positive(tf.abs(x)),
               tf.assert_non_negative(tf.abs(x)), tf.assert_less_equal(x, x), tf.assert_greater(x, -100.0),
               tf.assert_greater_equal(x, x), tf.assert_negative(x - 100.0), tf.assert_non_positive(x - 100.0),
-              tf.assert_none_equal(x, 99.0), tf.assert_near(x, x), tf.assert_rank_at_least(x, 1), tf.assert_rank_in(x, (2, 3)),
+              tf.assert_none_equal(x, 99.0), tf.assert_near(x, x), tf.assert_rank_at_least(x, 1), tf.assert_rank_in(x, (2,
+                                                                                                                        3)),
               tf.assert_integer(3), tf.assert_type(x, tf.float32), tf.Assert(True, [x])]
     with tf.control_dependencies(checks):
         return tf.identity(x)
@@ -76,7 +78,9 @@ def case(tf):
 
 def seeded(tf):
     tf.set_random_seed(7)
-    return [tf.random_uniform([3]), tf.random_normal([2, 2], 1.0, 2.0), tf.truncated_normal([3]), tf.random_uniform([2], 0, 10, tf.int32),
+    return [tf.random_uniform([3]), tf.random_normal([2, 2], 1.0, 2.0), tf.truncated_normal([3]), tf.random_uniform([2], 0,
+                                                                                                                    10,
+                                                                                                                    tf.int32),
             tf.random_shuffle([1, 2, 3, 4]), tf.random_uniform([2], seed=3), tf.multinomial([[0.1, 2.0, 0.5]], 4)]
 
 
@@ -89,10 +93,13 @@ CASES = {
     "cond_grad": cond_grad, "cond_nested": lambda tf: tf.cond(tf.constant(True), lambda: tf.cond(
         tf.constant(False), lambda: 1, lambda: 2), lambda: 3),
     "loop": loop, "loop_single": loop_single, "loop_grad": loop_grad, "loop_shapes": loop_shapes, "loop_array": loop_array,
-    "loop_limit": loop_limit, "loop_nested": nested, "tensor_array": arrays, "group": grouped, "asserts": asserted, "case": case,
-    "loop_structure": lambda tf: tf.while_loop(lambda i, s: i < 3, lambda i, s: (i + 1, {"a": s["a"] + 1, "b": (s["b"][0] * 2,)}),
+    "loop_limit": loop_limit, "loop_nested": nested, "tensor_array": arrays, "group": grouped, "asserts": asserted,
+    "case": case,
+    "loop_structure": lambda tf: tf.while_loop(lambda i, s: i < 3, lambda i, s: (i + 1, {"a": s["a"] + 1,
+                                                                                         "b": (s["b"][0] * 2,)}),
                                                (0, {"a": 1, "b": (2,)})),
-    "map_fn": lambda tf: [tf.map_fn(lambda x: x * 2.0, c(tf)), tf.map_fn(lambda x: (x[0] + x[1], x[0]), (c(tf), tf.constant(B))),
+    "map_fn": lambda tf: [tf.map_fn(lambda x: x * 2.0, c(tf)), tf.map_fn(lambda x: (x[0] + x[1], x[0]), (c(tf),
+                                                                                                         tf.constant(B))),
                           tf.map_fn(lambda x: tf.to_int32(x[0]), c(tf), dtype=tf.int32)],
     "fold": lambda tf: [tf.foldl(lambda a, x: a + x, c(tf)), tf.foldr(lambda a, x: a - x, k(tf, [1, 2, 3])),
                         tf.foldl(lambda a, x: a * 2 + x, k(tf, [1, 2, 3]), initializer=10)],
@@ -104,18 +111,22 @@ CASES = {
     "random": seeded,
     "random_more": lambda tf: [tf.random_crop(c(tf), [1, 2], seed=1), tf.random_uniform([2], -1.0, 1.0, seed=1),
                                tf.random.stateless_uniform([2], [1, 2]), tf.random.stateless_normal([2], [1, 2])],
-    "random_gen": lambda tf: [tf.random.normal([2], seed=4), tf.random.uniform([2], seed=4), tf.random.shuffle([1, 2, 3], seed=2),
+    "random_gen": lambda tf: [tf.random.normal([2], seed=4), tf.random.uniform([2], seed=4), tf.random.shuffle([1, 2, 3],
+                                                                                                               seed=2),
                               tf.random.truncated_normal([2], seed=4), tf.random.categorical([[1.0, 2.0]], 3, seed=4)],
     "is_increasing": lambda tf: [tf.is_non_decreasing([1, 1, 2]), tf.is_strictly_increasing([1, 1, 2])],
     "py_func": lambda tf: [tf.py_func(lambda x, y: x + y, [c(tf), tf.constant(B)], tf.float32),
                            tf.py_func(lambda x: (x.sum(), x.max()), [c(tf)], [tf.float32, tf.float32])],
-    "error_cond_bool": lambda tf: tf.cond(True, lambda: 1, lambda: 2), "error_cond_fn": lambda tf: tf.cond(tf.constant(True), 1, 2),
+    "error_cond_bool": lambda tf: tf.cond(True, lambda: 1, lambda: 2),
+    "error_cond_fn": lambda tf: tf.cond(tf.constant(True), 1, 2),
     "error_cond_types": lambda tf: tf.cond(tf.constant(True), lambda: 1, lambda: 2.0),
     "error_loop_vars": lambda tf: tf.while_loop(lambda: True, lambda: 1, []),
     "error_loop_shape": lambda tf: tf.while_loop(lambda x: True, lambda x: tf.concat([x, x], 0), [tf.constant([1.0])]),
     "error_assert": lambda tf: tf.assert_equal(tf.constant(1), 2), "error_rank": lambda tf: tf.assert_rank(A, 3),
-    "error_assert_run": lambda tf: tf.assert_less(fed(tf, A, [2, 3]), 0.0), "error_integer": lambda tf: tf.assert_integer(1.5),
-    "error_group": lambda tf: tf.group(None), "error_map": lambda tf: tf.map_fn(3, A), "error_body": lambda tf: tf.while_loop(
+    "error_assert_run": lambda tf: tf.assert_less(fed(tf, A, [2, 3]), 0.0),
+    "error_integer": lambda tf: tf.assert_integer(1.5),
+    "error_group": lambda tf: tf.group(None), "error_map": lambda tf: tf.map_fn(3, A),
+    "error_body": lambda tf: tf.while_loop(
         lambda x: True, lambda x: 1 / 0, [1]),
 }
 OTHER_NODES = {k for k in CASES if k not in ("group", "random", "random_gen")} - {"cond"}

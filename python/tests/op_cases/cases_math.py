@@ -35,6 +35,15 @@ def grads(tf, f, *values):
     return tf.gradients(f(*xs), xs)
 
 
+def custom(tf):
+    @tf.custom_gradient
+    def f(x, y):
+        return x * y, lambda dz: (dz * 10.0, dz * y)
+    x, y = c(tf), k(tf, B)
+    z = f(x, y)
+    return [z] + tf.gradients(z * 2.0, [x, y])
+
+
 CASES = {
     "add": lambda tf: tf.add(A, B), "add_named": lambda tf: tf.add(c(tf), 2, name="plus"),
     "subtract": lambda tf: tf.subtract(A, B), "multiply": lambda tf: tf.multiply(c(tf), 3.0),
@@ -59,7 +68,8 @@ CASES = {
     "round": lambda tf: [tf.round([0.5, 1.5, 2.6]), tf.round([1, 2])], "rint": lambda tf: tf.rint([0.5, 1.5]),
     "maximum": lambda tf: tf.maximum(A, 0.0), "minimum": lambda tf: tf.minimum(c(tf), B),
     "squared_difference": lambda tf: tf.squared_difference(A, B), "equal": lambda tf: tf.equal(I, [1, 2, 3]),
-    "not_equal": lambda tf: tf.not_equal(I, J), "less": lambda tf: tf.less(I, J), "less_equal": lambda tf: tf.less_equal(I, I),
+    "not_equal": lambda tf: tf.not_equal(I, J), "less": lambda tf: tf.less(I, J), "less_equal": lambda tf: tf.less_equal(I,
+                                                                                                                         I),
     "greater": lambda tf: tf.greater(I, J), "greater_equal": lambda tf: tf.greater_equal(A, 1.0),
     "logical": lambda tf: [tf.logical_and(True, [True, False]), tf.logical_or(False, [True, False]), tf.logical_not([True])],
     "logical_xor": lambda tf: tf.logical_xor([True, False], [True, True]),
@@ -80,8 +90,12 @@ CASES = {
     "reduce_unknown": lambda tf: tf.reduce_mean(fed(tf, A)), "reduce_mean": lambda tf: tf.reduce_mean(A, -1, keepdims=True),
     "reduce_more": lambda tf: [tf.reduce_prod(A, 0), tf.reduce_max(A), tf.reduce_min(A, axis=[1])],
     "reduce_bool": lambda tf: [tf.reduce_all([True, False]), tf.reduce_any([[True, False], [False, False]], 1)],
-    "reduce_logsumexp": lambda tf: tf.reduce_logsumexp(A, 1), "count_nonzero": lambda tf: tf.count_nonzero([[0, 1], [2, 3]], 0),
-    "reduce_std": lambda tf: [tf.math.reduce_std(A, 1), tf.math.reduce_variance(A)], "trace": lambda tf: tf.trace([[1.0, 2.0], [3.0, 4.0]]),
+    "reduce_logsumexp": lambda tf: tf.reduce_logsumexp(A, 1), "count_nonzero": lambda tf: tf.count_nonzero([[0, 1], [2, 3]],
+                                                                                                           0),
+    "reduce_std": lambda tf: [tf.math.reduce_std(A, 1), tf.math.reduce_variance(A)], "trace": lambda tf: tf.trace([[1.0,
+                                                                                                                    2.0],
+                                                                                                                    [3.0,
+                                                                                                                     4.0]]),
     "norm": lambda tf: [tf.norm(A), tf.norm(A, 1, 1), tf.norm(A, np.inf, axis=0, keepdims=True), tf.norm(A, 3, 0)],
     "bincount": lambda tf: [tf.bincount([1, 2, 2, 5]), tf.bincount([1, 2], minlength=6)],
     "segment": lambda tf: [tf.segment_sum(A, [0, 0]), tf.segment_mean(A, [0, 1]), tf.unsorted_segment_sum(A, [1, 0], 3)],
@@ -100,21 +114,34 @@ CASES = {
     "matmul_unknown": lambda tf: tf.matmul(fed(tf, A), [[1.0], [2.0], [3.0]]),
     "tensordot": lambda tf: [tf.tensordot(A, B, [[1], [1]]), tf.tensordot(A, [1.0, 2.0, 3.0], 1), tf.tensordot(A, B, 0)],
     "tensordot_unknown": lambda tf: tf.tensordot(fed(tf, A, [None, 3]), tf.constant(B), [[1], [1]]),
-    "einsum": lambda tf: [tf.einsum("ij,kj->ik", c(tf), k(tf, B)), tf.einsum("ij->ji", c(tf)), tf.einsum("ij,ij->", c(tf), k(tf, B)),
-                          tf.einsum("bij,bjk->bik", k(tf, [A]), k(tf, [V])), tf.einsum("ij,j->i", c(tf), k(tf, [1.0, 2.0, 3.0]))],
-    "einsum_more": lambda tf: [tf.einsum("ii->i", k(tf, [[1.0, 2.0], [3.0, 4.0]])), tf.einsum("...j,jk->...k", k(tf, [A, B]), k(tf, V)),
+    "einsum": lambda tf: [tf.einsum("ij,kj->ik", c(tf), k(tf, B)), tf.einsum("ij->ji", c(tf)), tf.einsum("ij,ij->", c(tf),
+                                                                                                         k(tf, B)),
+                          tf.einsum("bij,bjk->bik", k(tf, [A]), k(tf, [V])), tf.einsum("ij,j->i", c(tf), k(tf, [1.0, 2.0,
+                                                                                                                3.0]))],
+    "einsum_more": lambda tf: [tf.einsum("ii->i", k(tf, [[1.0, 2.0], [3.0, 4.0]])), tf.einsum("...j,jk->...k", k(tf, [A,
+                                                                                                                      B]),
+                                                                                                                      k(tf,
+                                                                                                                        V)),
                                tf.einsum("ij,jk,kl->il", c(tf), k(tf, V), k(tf, [[2.0, 1.0]]))],
-    "matvec": lambda tf: tf.linalg.matvec(A, [1.0, 2.0, 3.0]), "cross": lambda tf: tf.cross([1.0, 2.0, 3.0], [2.0, 0.0, 1.0]),
+    "matvec": lambda tf: tf.linalg.matvec(A, [1.0, 2.0, 3.0]), "cross": lambda tf: tf.cross([1.0, 2.0, 3.0], [2.0, 0.0,
+                                                                                                              1.0]),
     "matrix": lambda tf: [tf.matrix_band_part(A, 0, -1), tf.matrix_transpose([A, B]), tf.matrix_diag([1.0, 2.0]),
-                          tf.matrix_diag_part([[1.0, 2.0], [3.0, 4.0]]), tf.matrix_set_diag([[1.0, 2.0], [3.0, 4.0]], [9.0, 8.0])],
+                          tf.matrix_diag_part([[1.0, 2.0], [3.0, 4.0]]), tf.matrix_set_diag([[1.0, 2.0], [3.0, 4.0]], [9.0,
+                                                                                                                       8.0])],
     "diag": lambda tf: [tf.diag([1.0, 2.0]), tf.diag_part([[1.0, 2.0], [3.0, 4.0]])],
     "clip_by_value": lambda tf: tf.clip_by_value(A, -1.0, 2.0), "clip_by_norm": lambda tf: tf.clip_by_norm(c(tf), 2.0),
-    "clip_by_average_norm": lambda tf: tf.clip_by_average_norm(A, 0.5), "global_norm": lambda tf: tf.global_norm([c(tf), None, tf.constant(B)]),
+    "clip_by_average_norm": lambda tf: tf.clip_by_average_norm(A, 0.5), "global_norm": lambda tf: tf.global_norm([c(tf),
+                                                                                                                  None,
+                                                                                                                  tf.constant(B)]),
     "clip_by_global_norm": lambda tf: tf.clip_by_global_norm([c(tf), tf.constant(B)], 3.0)[0],
-    "polyval": lambda tf: tf.math.polyval([2.0, 3.0, 1.0], tf.constant(A)), "xlogy": lambda tf: tf.math.xlogy([0.0, 2.0], [0.0, 3.0]),
+    "polyval": lambda tf: tf.math.polyval([2.0, 3.0, 1.0], tf.constant(A)), "xlogy": lambda tf: tf.math.xlogy([0.0, 2.0],
+                                                                                                              [0.0, 3.0]),
     "zeta": lambda tf: [tf.zeta([2.0], [3.0]), tf.polygamma([1.0], [2.0])],
-    "bitwise": lambda tf: [tf.bitwise.bitwise_and([6], [3]), tf.bitwise.bitwise_or([6], [3]), tf.bitwise.bitwise_xor([6], [3]),
+    "bitwise": lambda tf: [tf.bitwise.bitwise_and([6], [3]), tf.bitwise.bitwise_or([6], [3]), tf.bitwise.bitwise_xor([6],
+                                                                                                                     [3]),
                            tf.bitwise.invert([6]), tf.bitwise.left_shift([6], [1]), tf.bitwise.right_shift([6], [1])],
+    "normalize": lambda tf: [tf.linalg.normalize(c(tf), axis=1), tf.math.reciprocal_no_nan([0.0, 2.0]), tf.math.softplus(A)],
+    "custom_gradient": custom,
     "grad_math": lambda tf: grads(tf, lambda x, y: tf.reduce_sum(tf.exp(tf.tanh(x) * y) / (1.0 + tf.square(y))), A, B),
     "grad_matmul": lambda tf: grads(tf, lambda x, y: tf.matmul(x, y, transpose_b=True), A, B),
     "grad_reduce": lambda tf: grads(tf, lambda x: tf.reduce_logsumexp(x, 1) + tf.reduce_max(x, 1) * tf.norm(x), A),
@@ -125,5 +152,6 @@ CASES = {
     "error_transpose": lambda tf: tf.matmul(A, B, transpose_a=True, adjoint_a=True),
     "error_maxval": lambda tf: tf.random_uniform([2], dtype=tf.int32), "error_cast": lambda tf: tf.cast("a", tf.float32),
 }
-OTHER_NODES = {"einsum", "einsum_more", "grad_math", "grad_matmul", "grad_reduce", "grad_clip", "grad_einsum", "matrix",
-               "linspace", "trace", "bincount", "unsorted_mean", "sparse_segment", "confusion_matrix", "histogram", "tensordot_unknown", "cross"}
+OTHER_NODES = {"normalize", "custom_gradient", "einsum", "einsum_more", "grad_math", "grad_matmul", "grad_reduce", "grad_clip", "grad_einsum", "matrix",
+               "linspace", "trace", "bincount", "unsorted_mean", "sparse_segment", "confusion_matrix", "histogram",
+               "tensordot_unknown", "cross"}

@@ -21,5 +21,6 @@ for name in sys.argv[1:]:
                 print(f"{name}.{case}: {golden['error']}: {golden['message'][:300]}")
             golden.pop("message")
     with open(os.path.join(running.HERE, name + ".json"), "w", encoding="utf-8") as f:
-        f.write("{\n" + ",\n".join(f"{json.dumps(k)}: {json.dumps(v, separators=(',', ':'))}" for k, v in goldens.items()) + "\n}\n")
+        f.write("{\n" + ",\n".join(f"{json.dumps(k)}: {json.dumps(v, separators=(',', ':'))}" for k,
+                                   v in goldens.items()) + "\n}\n")
     print(name, len(goldens))
