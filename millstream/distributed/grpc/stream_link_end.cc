@@ -64,7 +64,9 @@ void StreamLink::Tick() {
     closing = closing_since_ != 0;
     if (progress != progress_seen_) closing_since_ = closing ? now : 0;
     progress_seen_ = progress;
-    overdue = closing && now - closing_since_ > Nanos(options_.linger);
+    // Once all is sent, the peer may still have much of it to read.
+    const bool all_sent = state_ == State::kClosing && queue_.empty() && !wants_bye_ && !sending_;
+    overdue = closing && now - closing_since_ > Nanos(all_sent ? options_.keepalive_timeout : options_.linger);
   }
   if (overdue) return Cancel();
   if (closing || now < liveness_.next_check()) return;
