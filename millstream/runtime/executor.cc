@@ -31,6 +31,7 @@ void PlaceArgs(const Plan& plan, std::span<const Tensor> args, Entry* slots) {
 }
 
 void KeepFetchedValues(const PlanNode& node, Entry* outputs) {
+  if (node.num_inputs == 0) return;  // the variable itself: read when the step has ended
   for (int i = 0; i < node.num_outputs; ++i) {
     Entry& e = outputs[i];
     if (e.ref) e.tensor = e.ref->Snapshot();
@@ -49,6 +50,7 @@ Status TakeResults(const Plan& plan, std::span<const Tensor> args, Entry* slots,
     Entry& e = slot < 0 ? const_cast<Entry&>(plan.constants[-1 - slot]) : slots[slot_of(slot)];
     // With branches, what never ran is on one that was not taken.
     if (e.dead || (plan.control_flow && !e.tensor.IsInitialized() && !e.ref)) return errors::InvalidArgument("Retval[", i, "] does not have value");
+    if (!e.tensor.IsInitialized() && e.ref) e.tensor = e.ref->Snapshot();
     if (!e.tensor.IsInitialized()) {
       if (e.ref) return errors::FailedPrecondition("Attempting to use uninitialized value ", e.ref->name());
       return errors::Internal("Result ", i, " was not computed");

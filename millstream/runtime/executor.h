@@ -30,7 +30,8 @@ namespace internal {
 Status CheckArgs(const Plan& plan, std::span<const Tensor> args);
 // Puts arguments into their slots.
 void PlaceArgs(const Plan& plan, std::span<const Tensor> args, Entry* slots);
-// A fetched reference is read as soon as its producer has run.
+// A fetched reference is read as soon as its producer has run; but a variable that is fetched beside its update shows the
+// value after it, as in TensorFlow.
 void KeepFetchedValues(const PlanNode& node, Entry* outputs);
 // Moves the results out of the slots. REQUIRES: the step succeeded.
 Status TakeResults(const Plan& plan, std::span<const Tensor> args, Entry* slots, std::vector<Tensor>* rets);
