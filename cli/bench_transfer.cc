@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cctype>
+#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <cstring>
@@ -50,12 +50,15 @@ class Server : public FrameHandler {
   PayloadPool pool_;
 };
 
-// Counts answers; while `again` frames are left it sends the next one from the I/O thread.
+// Counts answers; in a chain of round trips each answer is sent on again, from the I/O thread.
 class Client : public FrameHandler {
  public:
   StatusOr<Tensor> Allocate(PeerLink&, const Frame&, uint64_t bytes) override { return pool_.Get(bytes); }
   void Receive(PeerLink& link, Frame frame) override {
-    if (--left_ > 0) return link.Send(std::move(frame));
+    if (--left_ > 0) {
+      if (!round_) link.Send(std::move(frame));
+      return;
+    }
     MutexLock lock(mu_);
     done_ = true;
     cv_.NotifyAll();
@@ -68,20 +71,33 @@ class Client : public FrameHandler {
   }
   // `trips` round trips of `frame`, one after the other.
   Status Run(PeerLink& link, const Frame& frame, int trips) {
-    left_ = trips;
-    {
-      MutexLock lock(mu_);
-      done_ = !status_.ok();
-    }
+    Begin(trips, /*round=*/false);
     link.Send(frame);
+    return Wait();
+  }
+  // One round trip of `frame` over each link, at once.
+  Status RunRound(const std::vector<std::shared_ptr<PeerLink>>& links, const Frame& frame) {
+    Begin(static_cast<int>(links.size()), /*round=*/true);
+    for (const auto& link : links) link->Send(frame);
+    return Wait();
+  }
+
+ private:
+  void Begin(int answers, bool round) {
+    left_ = answers;
+    round_ = round;
+    MutexLock lock(mu_);
+    done_ = !status_.ok();
+  }
+  Status Wait() {
     MutexLock lock(mu_);
     while (!done_) cv_.Wait(mu_);
     return status_;
   }
 
- private:
   PayloadPool pool_;
-  int left_ = 0;
+  std::atomic<int> left_{0};
+  std::atomic<bool> round_{false};
   Mutex mu_;
   CondVar cv_;
   bool done_ ABSL_GUARDED_BY(mu_) = false;
@@ -144,6 +160,12 @@ StatusOr<LinkEndpoint> StartServer(const std::string& transport, pid_t* child) {
   endpoint.tcp_address = address.tcp;
   endpoint.ticket = std::string(address.ticket, sizeof(address.ticket));
   return endpoint;
+}
+
+void StopServer(pid_t child) {
+  if (child <= 0) return;
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
 }
 
 std::string SizeName(uint64_t bytes) {
@@ -219,6 +241,48 @@ Status RunAll(const BenchOptions& options, const std::string& transport, const L
   return transfers.OneWay(options.bytes);
 }
 
+Status RunRounds(const BenchOptions& options, const std::string& transport, const std::string& name,
+                 const std::vector<LinkEndpoint>& peers) {
+  Client client;
+  auto hub = LinkHub::Start("/job:bench/replica:0/task:0", 1, OptionsFor(transport),
+                            [&](const std::string&, uint64_t) -> StatusOr<FrameHandler*> { return &client; });
+  RETURN_IF_ERROR(hub.status());
+  std::vector<std::shared_ptr<PeerLink>> links;
+  for (const LinkEndpoint& peer : peers) {
+    ASSIGN_OR_RETURN(std::shared_ptr<PeerLink> link, (*hub)->Dial(peer, &client, std::chrono::seconds(10)));
+    links.push_back(std::move(link));
+  }
+  Frame frame;
+  frame.kind = kEcho;
+  frame.body.assign(64, 'x');
+  Status status;
+  const double ns = MedianNanos(options.seconds, [&] {
+    if (status.ok()) status = client.RunRound(links, frame);
+  });
+  RETURN_IF_ERROR(status);
+  Report(name, ns / 1000, "us");
+  return OkStatus();
+}
+
+// Sends to all of many processes and waits for all answers, as a master does that runs a step on many tasks.
+Status BenchRound(const BenchOptions& options, const std::string& transport) {
+  constexpr int kTasks = 63;
+  const std::string name = absl::StrCat("transfer/", transport, "/round_of_", kTasks, "_64B");
+  if (name.find(options.filter) == std::string::npos) return OkStatus();
+  std::vector<pid_t> children(kTasks, -1);
+  std::vector<LinkEndpoint> peers;
+  Status status;
+  for (pid_t& child : children) {
+    StatusOr<LinkEndpoint> peer = StartServer(transport, &child);
+    status.Update(peer.status());
+    if (!status.ok()) break;
+    peers.push_back(*peer);
+  }
+  if (status.ok()) status = RunRounds(options, transport, name, peers);
+  for (const pid_t child : children) StopServer(child);
+  return status;
+}
+
 }  // namespace
 
 Status BenchTransfer(const BenchOptions& options) {
@@ -227,11 +291,9 @@ Status BenchTransfer(const BenchOptions& options) {
     pid_t child = -1;
     StatusOr<LinkEndpoint> peer = StartServer(transport, &child);
     const Status status = peer.ok() ? RunAll(options, transport, *peer) : peer.status();
-    if (child > 0) {
-      kill(child, SIGKILL);
-      waitpid(child, nullptr, 0);
-    }
+    StopServer(child);
     RETURN_IF_ERROR(status);
+    RETURN_IF_ERROR(BenchRound(options, transport));
   }
   return OkStatus();
 }

@@ -196,7 +196,7 @@ void IoLoop::Block() {
   }
   int64_t deadline = kNever;
   for (const auto& member : members_) deadline = std::min(deadline, member->deadline_ns());
-  next_timer_ = deadline;
+  next_timer_ = std::min(deadline, now_ + kTimerPeriod);
   int timeout_ms = -1;
   if (work) {
     timeout_ms = 0;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "millstream/base/logging.h"
 #include "millstream/base/notification.h"
 #include "millstream/distributed/link/acceptor.h"
 #include "millstream/distributed/link/dialer.h"
@@ -75,7 +76,14 @@ Status Hub::Open() {
   endpoint.ticket = RandomBytes(kTicketBytes);
   UniqueFd unix_listener, tcp_listener;
   if (core_->options.shm) {
-    ASSIGN_OR_RETURN(unix_listener, ListenUnix(&endpoint.shm_address));
+    StatusOr<UniqueFd> listener = ListenUnix(&endpoint.shm_address);
+    if (!listener.ok() && !core_->options.tcp) return listener.status();
+    if (!listener.ok()) {
+      LogWarning(absl::StrCat("no links through shared memory: ", listener.status().message()));
+      endpoint.shm_address.clear();
+    } else {
+      unix_listener = *std::move(listener);
+    }
   }
   if (core_->options.tcp) {
     int port = 0;

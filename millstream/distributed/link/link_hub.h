@@ -34,7 +34,7 @@ struct LinkOptions {
   std::chrono::microseconds spin{50};  // the longest that an I/O thread looks for work before it blocks
   std::chrono::milliseconds handshake_timeout{10'000};
   // A link that has been silent for the interval is pinged; one that gives no sign of life for the timeout while a ping
-  // is out ends with Unavailable. A peer that reads what it is sent is alive.
+  // is out ends with Unavailable. A peer that reads what it is sent is alive. 0: never.
   std::chrono::milliseconds keepalive_interval{10'000}, keepalive_timeout{30'000};
   // How long a link that was closed waits for the peer to take what was queued, counted from its last sign of life.
   std::chrono::milliseconds linger{2'000};

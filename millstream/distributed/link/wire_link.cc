@@ -14,6 +14,8 @@ namespace {
 
 // What a thread that sends writes itself before it leaves the rest to the I/O thread.
 constexpr size_t kDirectBytes = size_t{512} << 10;
+// What a frame counts beyond its bytes: a sender does not stay for ever to send the small frames of others.
+constexpr size_t kFrameCost = 4096;
 // What a turn of the I/O thread writes to one link.
 constexpr size_t kTurnBytes = size_t{256} << 10;
 
@@ -26,6 +28,8 @@ std::string TimeOfDay(int64_t ago_ns) {
 }
 
 int64_t Nanos(std::chrono::milliseconds t) { return std::chrono::nanoseconds(t).count(); }
+// Zero is never; a quarter keeps sums with it in range.
+int64_t NanosOrNever(std::chrono::milliseconds t) { return t.count() > 0 ? Nanos(t) : kNever / 4; }
 
 }  // namespace
 
@@ -38,7 +42,7 @@ WireLink::WireLink(LinkParts parts, UniqueFd socket, bool polled)
       polled_(polled),
       socket_(std::move(socket)),
       last_heard_(NowNanos()),
-      liveness_(Nanos(options_.keepalive_interval), Nanos(options_.keepalive_timeout), last_heard_) {}
+      liveness_(NanosOrNever(options_.keepalive_interval), NanosOrNever(options_.keepalive_timeout), last_heard_) {}
 
 void WireLink::Start(const std::string& greeting) {
   set_->Add(self());
@@ -98,6 +102,7 @@ void WireLink::Drain(size_t budget) {
       return;
     }
     out_.Reset();
+    budget -= std::min(budget, kFrameCost);
   } while (TakeNext());
 }
 
