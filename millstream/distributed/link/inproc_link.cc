@@ -110,14 +110,11 @@ void InprocLink::EndOutput(const Status& why, bool drop_queue) {
   out_->reader_loop->Wake();
 }
 
-void InprocLink::Close(Status why) {
-  const bool drop_queue = !why.ok();
-  CloseHere(std::move(why), drop_queue);
-}
+void InprocLink::Close(Status why) { CloseHere(why, /*drop_queue=*/!why.ok()); }
 
-void InprocLink::CloseAfterQueue(Status why) { CloseHere(std::move(why), /*drop_queue=*/false); }
+void InprocLink::CloseAfterQueue(Status why) { CloseHere(why, /*drop_queue=*/false); }
 
-void InprocLink::CloseHere(Status why, bool drop_queue) {
+void InprocLink::CloseHere(const Status& why, bool drop_queue) {
   {
     MutexLock lock(out_->mu);
     if (out_->ended) return;

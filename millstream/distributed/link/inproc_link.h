@@ -51,7 +51,7 @@ class InprocLink final : public HubLink, public IoLoop::Member {
   bool Next(Frame* frame, bool* ended, Status* why);
   // Ends the direction to the peer, if it has not ended.
   void EndOutput(const Status& why, bool drop_queue);
-  void CloseHere(Status why, bool drop_queue);
+  void CloseHere(const Status& why, bool drop_queue);
   void Finish(const Status& why);
 
   const std::shared_ptr<IoLoop> loop_;

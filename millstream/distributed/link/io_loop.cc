@@ -142,7 +142,8 @@ bool IoLoop::RunPosted() {
 
 bool IoLoop::PollMembers() {
   bool worked = false;
-  for (size_t i = 0; i < polled_.size(); ++i) {  // by index: members may come and go meanwhile
+  // By index, since members may come and go meanwhile. NOLINTNEXTLINE(modernize-loop-convert)
+  for (size_t i = 0; i < polled_.size(); ++i) {
     if (polled_[i] != nullptr) worked |= polled_[i]->Poll();
   }
   return worked;
@@ -168,6 +169,7 @@ bool IoLoop::CheckDescriptors(int timeout_ms) {
 
 void IoLoop::RunTimers() {
   int64_t next = now_ + kTimerPeriod;
+  // NOLINTNEXTLINE(modernize-loop-convert): as above
   for (size_t i = 0; i < members_.size(); ++i) {
     if (members_[i]->deadline_ns() <= now_) {
       const std::shared_ptr<Member> member = members_[i];  // it may remove itself

@@ -109,8 +109,8 @@ TEST_P(HostileTest, WrongTicketVersionAndName) {
 }
 
 TEST_P(HostileTest, ACrowdThatSaysNothing) {
-  std::vector<UniqueFd> crowd;
-  for (int i = 0; i < 300; ++i) crowd.push_back(Connect());
+  std::vector<UniqueFd> crowd(300);
+  for (UniqueFd& one : crowd) one = Connect();
   ExpectAlive();
   EXPECT_TRUE(HangsUp(crowd[0].get()));
 }

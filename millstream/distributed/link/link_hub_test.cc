@@ -56,6 +56,7 @@ TEST_P(LinkTest, KeepsOrderAmongManyThreadsAndSizes) {
   constexpr int kThreads = 4, kFrames = 2000;
   const Tensor small = Pattern(3000), large = Pattern(700000);
   std::vector<std::thread> threads;
+  threads.reserve(kThreads);
   for (int t = 0; t < kThreads; ++t) {
     threads.emplace_back([&, t] {
       for (int i = 0; i < kFrames; ++i) {
@@ -140,7 +141,7 @@ TEST_P(LinkTest, TheEndOfAHubEndsItsLinks) {
 
 TEST_P(LinkTest, TheReasonMayComeFromAHandler) {
   LinkedPair pair(OptionsFor(GetParam()));
-  pair.far.on_frame = [](PeerLink& link, Frame) { link.Close(errors::InvalidArgument("nonsense")); };
+  pair.far.on_frame = [](PeerLink& link, const Frame&) { link.Close(errors::InvalidArgument("nonsense")); };
   for (uint64_t i = 0; i < 100; ++i) pair.near_link->Send(MakeFrame(i));
   EXPECT_TRUE(absl::IsInvalidArgument(pair.near.WaitForClose()));
   EXPECT_TRUE(absl::IsInvalidArgument(pair.far.WaitForClose()));
@@ -154,7 +155,7 @@ TEST_P(LinkTest, ManySmallLinksShareAnIoThread) {
   auto ps = StartHub("/job:ps/replica:0/task:0", options, &server);
   std::vector<std::unique_ptr<LinkHub>> hubs;
   std::vector<std::shared_ptr<PeerLink>> links;
-  for (int i = 0; i < 32; ++i) {
+  for (int i = 0; i < 63; ++i) {
     clients.push_back(std::make_unique<Recorder>());
     hubs.push_back(StartHub(absl::StrCat("/job:worker/replica:0/task:", i), options, clients.back().get()));
     auto link = hubs.back()->Dial(ps->endpoint(), clients.back().get(), 10s);
@@ -214,8 +215,8 @@ TEST_P(LinkTest, SeveralIoThreads) {
   server.on_frame = [](PeerLink& link, Frame frame) { link.Send(std::move(frame)); };
   auto ps = StartHub("/job:ps/replica:0/task:0", options, &server);
   auto worker = StartHub("/job:worker/replica:0/task:0", options, &client);
-  std::vector<std::shared_ptr<PeerLink>> links;
-  for (int i = 0; i < 5; ++i) links.push_back(*worker->Dial(ps->endpoint(), &client, 10s));
+  std::vector<std::shared_ptr<PeerLink>> links(5);
+  for (auto& link : links) link = *worker->Dial(ps->endpoint(), &client, 10s);
   for (uint64_t i = 0; i < 100; ++i) links[i % 5]->Send(MakeFrame(i));
   EXPECT_EQ(client.WaitForFrames(100).size(), 100u);
 }

@@ -61,21 +61,30 @@ void WireLink::Send(Frame frame) {
     return Close(errors::Internal("a frame of kind ", frame.kind, " with a body of ", frame.body.size(),
                                   " bytes or a payload that is not plain bytes cannot be sent"));
   }
-  const int64_t delay_ns = std::chrono::nanoseconds(options_.test_delay).count();
   if (options_.test_break_after >= 0 && Breaks()) return;
+  if (options_.test_delay.count() > 0) return SendLater(std::move(frame));
   {
     MutexLock lock(mu_);
     if (state_.load(std::memory_order_relaxed) != State::kOpen) return;
     counters_.frames_sent.fetch_add(1, std::memory_order_relaxed);
     if (writing_ || backlog_.load(std::memory_order_relaxed)) {
-      queue_.Push(std::move(frame), delay_ns == 0 ? 0 : NowNanos() + delay_ns);
+      queue_.Push(std::move(frame), 0);
       return;
     }
     writing_ = true;
-    if (delay_ns != 0) queue_.Push(std::move(frame), NowNanos() + delay_ns);
   }
-  if (delay_ns == 0) out_.Start(std::move(frame));
+  out_.Start(std::move(frame));
   Drain(kDirectBytes);
+}
+
+void WireLink::SendLater(Frame frame) {
+  {
+    MutexLock lock(mu_);
+    if (state_.load(std::memory_order_relaxed) != State::kOpen) return;
+    counters_.frames_sent.fetch_add(1, std::memory_order_relaxed);
+    queue_.Push(std::move(frame), NowNanos() + std::chrono::nanoseconds(options_.test_delay).count());
+  }
+  DrainBacklog(kDirectBytes);
 }
 
 bool WireLink::Breaks() {
@@ -279,7 +288,7 @@ void WireLink::CloseAfterQueue(Status why) {
   loop_->Wake();
 }
 
-void WireLink::Fail(Status why) {
+void WireLink::Fail(const Status& why) {
   {
     MutexLock lock(mu_);
     const State state = state_.load(std::memory_order_relaxed);
@@ -306,18 +315,18 @@ void WireLink::OnStop() {
 }
 
 void WireLink::Finish() {
+  if (state_.load(std::memory_order_relaxed) == State::kFinished) return;  // only set here, on one thread
+  loop_->Remove(this, socket_.get());  // before the state is set: then a thread that writes may close the socket
   FrameQueue dropped;
   Status why;
   bool release;
   {
     MutexLock lock(mu_);
-    if (state_.load(std::memory_order_relaxed) == State::kFinished) return;
     state_.store(State::kFinished, std::memory_order_release);
     std::swap(dropped, queue_);
     why = why_;
     release = !writing_;
   }
-  loop_->Remove(this, socket_.get());
   if (release) Release();
   set_->Remove(this);
   handler_->Closed(*this, why);

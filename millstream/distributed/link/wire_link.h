@@ -60,7 +60,7 @@ class WireLink : public HubLink, public IoLoop::Member, protected FrameDecoder::
   virtual void ReleaseTransport(UniqueFd socket, bool told) = 0;
 
   // The link has broken. Any thread; the first one counts.
-  void Fail(Status why);
+  void Fail(const Status& why);
   // "/job:ps/replica:0/task:0 (tcp): " before the cause.
   Status Named(const Status& why) const;
   bool readable() const { return state_.load(std::memory_order_acquire) <= State::kClosing; }
@@ -84,6 +84,7 @@ class WireLink : public HubLink, public IoLoop::Member, protected FrameDecoder::
   void Deliver(Frame frame) final;
   void Control(WireType type, const std::string& body) final;
 
+  void SendLater(Frame frame);
   void Drain(size_t budget);
   bool TakeNext();
   void Request(bool* what);
