@@ -96,6 +96,8 @@ with sv.prepare_or_wait_for_session(server.target) as sess:
                 print("Step: %d," % (step + 1), " Epoch: %2d," % (epoch + 1), " Batch: %3d of %3d," % (i + 1, batch_count),
                       " Cost: %.4f," % cost, " AvgTime: %3.2fms" % float(elapsed_time * 1000 / frequency), flush=True)
                 count = 0
+            if FLAGS.sync and sess.run(global_step) >= training_epochs * batch_count:
+                break  # updates are common to the workers: all of them stop here
     print("Test-Accuracy: %2.2f" % sess.run(accuracy, feed_dict={x: mnist.test.images, y_: mnist.test.labels}))
     print("Total Time: %3.2fs" % float(time.time() - begin_time))
     print("Final Cost: %.4f" % cost)

@@ -70,8 +70,20 @@ class BaseSession:
     def sess_str(self):
         return self._target
 
+    def _let_others_go_on(self):
+        """Synchronous training: a worker that leaves lets go those that wait for a turn which it would have made possible."""
+        release = getattr(self._graph, "_release_ops", ())
+        if not release or not self._target or self._closed or not self._signatures:
+            return
+        from millstream.proto import config_pb2
+        try:
+            self.run(list(release), options=config_pb2.RunOptions(timeout_in_ms=2000))
+        except Exception:  # noqa: BLE001  the cluster may be gone
+            pass
+
     def close(self):
         if not self._closed:
+            self._let_others_go_on()
             self._closed = True
             self._signatures.clear()
             self._session.close()

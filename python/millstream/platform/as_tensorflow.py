@@ -108,7 +108,7 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             if self._module(name) is None:
                 return None
             return importlib.machinery.ModuleSpec(name, self, is_package=True)
-        if name == "input_data" and importlib.util.find_spec("millstream.examples") is not None:
+        if name == "input_data" and importlib.machinery.PathFinder.find_spec(name) is None:  # the program's own comes first
             return importlib.machinery.ModuleSpec(name, self)
         return None
 

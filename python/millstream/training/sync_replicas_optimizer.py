@@ -108,6 +108,8 @@ class SyncReplicasOptimizer(optimizer.Optimizer):
                 with ops.control_dependencies([sync_op]), ops.name_scope(""):
                     sync_op = self._variable_averages.apply(self._variables_to_average)
             self._chief_queue_runner = queue_runner_impl.QueueRunner(dummy_queue, [sync_op])
+            release = queue.enqueue_many((gen_ops.fill([self._tokens_per_step], global_step),))
+            ops.get_default_graph()._release_ops = [release]  # run when a session at a cluster is closed
         return train_op
 
     def get_chief_queue_runner(self):
