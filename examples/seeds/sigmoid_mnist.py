@@ -84,7 +84,8 @@ with sv.prepare_or_wait_for_session(server.target) as sess:
     for epoch in range(training_epochs):
         batch_count = min(FLAGS.batches, int(mnist.train.num_examples / batch_size))
         count = 0
-        for i in range(batch_count):
+        # Updates are common to synchronous workers: they go on until there are enough, whoever computed them.
+        for i in range(batch_count if not FLAGS.sync else 10 * batch_count):
             batch_x, batch_y = mnist.train.next_batch(batch_size)
             _, cost, summary, step = sess.run([train_op, cross_entropy, summary_op, global_step],
                                               feed_dict={x: batch_x, y_: batch_y})
@@ -96,8 +97,8 @@ with sv.prepare_or_wait_for_session(server.target) as sess:
                 print("Step: %d," % (step + 1), " Epoch: %2d," % (epoch + 1), " Batch: %3d of %3d," % (i + 1, batch_count),
                       " Cost: %.4f," % cost, " AvgTime: %3.2fms" % float(elapsed_time * 1000 / frequency), flush=True)
                 count = 0
-            if FLAGS.sync and sess.run(global_step) >= training_epochs * batch_count:
-                break  # updates are common to the workers: all of them stop here
+            if FLAGS.sync and sess.run(global_step) >= (epoch + 1) * batch_count:
+                break
     print("Test-Accuracy: %2.2f" % sess.run(accuracy, feed_dict={x: mnist.test.images, y_: mnist.test.labels}))
     print("Total Time: %3.2fs" % float(time.time() - begin_time))
     print("Final Cost: %.4f" % cost)

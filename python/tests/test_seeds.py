@@ -13,7 +13,7 @@ import millstream
 PACKAGES = os.path.dirname(os.path.dirname(os.path.abspath(millstream.__spec__.origin)))
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 SEEDS = os.path.join(ROOT, "examples", "seeds")
-TIMEOUT = 60
+TIMEOUT = 45
 
 
 def free_ports(n):

@@ -3,6 +3,7 @@
 import collections
 import functools
 import threading
+import weakref
 
 from millstream import _core
 from millstream.client import fetching, sharing
@@ -36,6 +37,17 @@ class _Signature:
         self.handle = None
 
 
+_at_clusters = weakref.WeakSet()  # sessions at servers, closed before the servers of this process are stopped
+
+
+def close_sessions_at_clusters():
+    for session in list(_at_clusters):
+        try:
+            session.close()
+        except Exception:  # noqa: BLE001  the process ends
+            pass
+
+
 class BaseSession:
     def __init__(self, target="", graph=None, config=None):
         if graph is None:
@@ -57,6 +69,8 @@ class BaseSession:
         self._signatures = collections.OrderedDict()
         self._partial = {}
         self._session = _core.Session(target, _serialized_config(config))
+        if target:
+            _at_clusters.add(self)
 
     @property
     def graph(self):

@@ -77,7 +77,8 @@ class QueueRunner:
                     return
         except Exception as e:  # noqa: BLE001  reported to the coordinator or kept
             if coord:
-                if not (coord.should_stop() and isinstance(e, errors.CancelledError)):  # closing the session ends it so
+                closed = isinstance(e, (errors.CancelledError, RuntimeError)) and getattr(sess, "_closed", False)
+                if not closed and not (coord.should_stop() and isinstance(e, errors.CancelledError)):
                     coord.request_stop(e)
             else:
                 from millstream.framework import log

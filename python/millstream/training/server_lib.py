@@ -4,6 +4,7 @@ import atexit
 import os
 import socket
 import sys
+import time
 
 from millstream import _core
 
@@ -145,6 +146,9 @@ def note_training():
 def _stop_all():
     """Threads of servers end before the interpreter does."""
     ended_well = _trained and getattr(sys, "last_value", None) is None
+    if "millstream.client.session" in sys.modules:
+        sys.modules["millstream.client.session"].close_sessions_at_clusters()
+        time.sleep(0.05 if _running else 0)  # threads that were in a step come out of it
     for server, server_def in _running:
         waits = server.done()
         server.stop()

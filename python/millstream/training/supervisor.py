@@ -131,9 +131,6 @@ class Supervisor:
         if start_standard_services:
             _log().info("Starting queue runners.")
             self.start_queue_runners(sess)
-        if master and getattr(self._graph, "_release_ops", None):
-            import atexit
-            atexit.register(sess._let_others_go_on)  # for programs that end without closing it
         return sess
 
     PrepareSession = prepare_or_wait_for_session
