@@ -25,8 +25,9 @@ Output LoopContext::EnterConstant(Output value) {
   if (auto it = imported_.find(value); it != imported_.end()) return it->second;
   const Output from = outside_.Import(value);
   if (!from) return from;
+  const bool ref = IsRef(from.node->output_type(from.index));  // so that the loop may assign to the variable
   Node* enter =
-      Raw("Enter", {from},
+      Raw(ref ? "RefEnter" : "Enter", {from},
           {{"frame_name", frame_name_}, {"is_constant", true}, {"parallel_iterations", parallel_iterations_}});
   if (enter == nullptr) return Output();
   Added(enter);

@@ -80,8 +80,8 @@ def test_convolutions_have_tensorflows_shapes_and_names():
     one = tf.layers.conv1d(X, 4, 3)
     pooled = [tf.layers.max_pooling1d(tf.constant(X), 2, 2), tf.layers.average_pooling1d(tf.constant(X), 2, 1)]
     assert c.op.name == "conv2d/Relu" and p.op.name == "max_pooling2d/MaxPool"
-    for got, want in ((c, [None, 8, 8, 4]), (p, [None, 4, 4, 4]), (a, [None, 4, 4, 4]), (t, [None, 8, 8, 2]), (s, [None, 3,
-                                                                                                                   3, 5]),
+    for got, want in ((c, [None, 8, 8, 4]), (p, [None, 4, 4, 4]), (a, [None, 4, 4, 4]), (t, [None, 8, 8, 2]),
+                      (s, [None, 3, 3, 5]),
                       (f, [None, 64]), (one, [2, 2, 4]), (pooled[0], [2, 2, 3]), (pooled[1], [2, 3, 3])):
         assert got.shape.as_list() == want
     assert [v.op.name for v in tf.trainable_variables()][:2] == ["conv2d/kernel", "conv2d/bias"]
@@ -176,8 +176,8 @@ def test_cells_on_top_of_each_other():
     cell = tf.nn.rnn_cell
     def one(n):
         return cell.DropoutWrapper(cell.LSTMCell(n, use_peepholes=True, num_proj=2, cell_clip=3.0), output_keep_prob=1.0)
-    stacked = cell.MultiRNNCell([one(3), cell.ResidualWrapper(cell.GRUCell(2)), cell.DeviceWrapper(cell.BasicLSTMCell(4),
-                                                                                                   "/cpu:0")])
+    stacked = cell.MultiRNNCell([one(3), cell.ResidualWrapper(cell.GRUCell(2)),
+                                 cell.DeviceWrapper(cell.BasicLSTMCell(4), "/cpu:0")])
     initial = stacked.zero_state(2, tf.float32)
     outputs, state = tf.nn.dynamic_rnn(stacked, tf.constant(X), initial_state=initial)
     grads = tf.gradients(outputs, tf.trainable_variables())

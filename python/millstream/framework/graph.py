@@ -89,12 +89,14 @@ class Graph(Collections, GraphScopes):
             attrs = self._scoped_attrs(op_type, attrs)
             with errors.raise_as():
                 node_id = self._core.create_op(op_type, name, [t._id_pair() for t in inputs], control, attrs, "")
-            self._sync(_call_site(), node_id)
+            made = self._sync(_call_site(), node_id)
             op = self._ops[node_id]
             for scope in self._state.control:
                 scope.seen.add(node_id)
             if compute_device:
                 self._place(op)
+                if len(made) > 1:  # what brings values into a branch or loop
+                    self._place_new([other for other in made if other is not op])
             return op
 
     def _scoped_attrs(self, op_type, attrs):

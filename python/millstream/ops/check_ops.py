@@ -47,8 +47,8 @@ def _signed(kind, compare, phrase, flipped):
             if data is None:
                 data = [message or "", phrase, f"x ({x.name}) = ", x]
             zero = np.zeros((), x.dtype.base_dtype.as_numpy_dtype)
-            return compare(zero, x, data=data, summarize=summarize) if flipped else compare(x, zero, data=data,
-                                                                                            summarize=summarize)
+            sides = (zero, x) if flipped else (x, zero)
+            return compare(*sides, data=data, summarize=summarize)
     check.__name__ = check.__qualname__ = f"assert_{kind}"
     return check
 

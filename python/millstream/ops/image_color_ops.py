@@ -17,8 +17,8 @@ def convert_image_dtype(image, dtype, saturate=False, name=None):
             scale_in, scale_out = own.max, dtype.max
             if scale_in > scale_out:
                 scaled = gen_ops.floor_div(image, (scale_in + 1) // (scale_out + 1))
-                return math_ops.saturate_cast(scaled, dtype, name=name) if saturate else math_ops.cast(scaled, dtype,
-                                                                                                       name=name)
+                return math_ops.saturate_cast(scaled, dtype,
+                                              name=name) if saturate else math_ops.cast(scaled, dtype, name=name)
             cast = math_ops.saturate_cast(image, dtype) if saturate else math_ops.cast(image, dtype)
             return gen_ops.mul(cast, (scale_out + 1) // (scale_in + 1), name=name)
         if own.is_floating and dtype.is_floating:

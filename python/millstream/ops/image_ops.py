@@ -136,8 +136,8 @@ def random_flip_up_down(image, seed=None):
 
 def transpose_image(image):
     with ops.name_scope(None, "transpose", [image]):
-        return _map_single(image, lambda x: array_ops.transpose(x, [1, 0, 2]), lambda x: array_ops.transpose(x, [0, 2, 1,
-                                                                                                                 3]))
+        return _map_single(image, lambda x: array_ops.transpose(x, [1, 0, 2]),
+                           lambda x: array_ops.transpose(x, [0, 2, 1, 3]))
 
 
 def rot90(image, k=1, name=None):
@@ -182,8 +182,8 @@ def crop_to_bounding_box(image, offset_height, offset_width, target_height, targ
         batch, single = _as_batch(image)
         height, width, _ = _sizes(batch)
         for value, text in ((offset_height, "offset_height must be >= 0."), (offset_width, "offset_width must be >= 0."),
-                            (target_height - 1, "target_height must be > 0."), (target_width - 1,
-                                                                                "target_width must be > 0."),
+                            (target_height - 1, "target_height must be > 0."),
+                            (target_width - 1, "target_width must be > 0."),
                             (height - (target_height + offset_height), "height must be >= target + offset."),
                             (width - (target_width + offset_width), "width must be >= target + offset.")):
             _require(value, text)

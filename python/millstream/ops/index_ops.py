@@ -163,8 +163,8 @@ def reverse_sequence(input, seq_lengths, seq_axis=None, batch_axis=None, name=No
         input = ops.convert_to_tensor(input, name="input")
         rank = input.shape.rank
         lengths = math_ops.cast(seq_lengths, dtypes.int32)
-        order = [batch_axis % rank, seq_axis % rank] + [i for i in range(rank) if i not in (batch_axis % rank,
-                                                                                            seq_axis % rank)]
+        first = [batch_axis % rank, seq_axis % rank]
+        order = first + [i for i in range(rank) if i not in first]
         moved = array_ops.transpose(input, order)
         steps = math_ops.range(array_ops.shape(moved)[1])[None, :]
         lengths = lengths[:, None]

@@ -150,8 +150,7 @@ class Layer:
             initializer = init_ops.get(initializer)
         with context:
             variable = vs.get_variable(name, shape=shape, initializer=initializer,
-                                       dtype=dtypes.as_dtype(dtype or self.dtype or
-                                                                                                         "float32"),
+                                       dtype=dtypes.as_dtype(dtype or self.dtype or "float32"),
                                        constraint=constraint, trainable=trainable and self.trainable,
                                        partitioner=partitioner,
                                        use_resource=use_resource, regularizer=regularizer)

@@ -99,8 +99,8 @@ def percentage_below(values, threshold, weights=None, metrics_collections=None, 
 def _count(default, condition):
     def metric(labels, predictions, weights=None, metrics_collections=None, updates_collections=None, name=None):
         with vs.variable_scope(name, default, (predictions, labels, weights)):
-            predictions, labels, weights = matched(math_ops.cast(predictions, dtypes.bool), math_ops.cast(labels,
-                                                                                                          dtypes.bool),
+            predictions, labels, weights = matched(math_ops.cast(predictions, dtypes.bool),
+                                                   math_ops.cast(labels, dtypes.bool),
                                                    weights)
             value, update = count_condition(condition(labels, predictions), weights, "count")
             return publish(ops.convert_to_tensor(value), update, metrics_collections, updates_collections)
@@ -121,8 +121,8 @@ false_negatives = _count("false_negatives", lambda labels, p: gen_ops.logical_an
 def _ratio_of_counts(default, other):
     def metric(labels, predictions, weights=None, metrics_collections=None, updates_collections=None, name=None):
         with vs.variable_scope(name, default, (predictions, labels, weights)):
-            predictions, labels, weights = matched(math_ops.cast(predictions, dtypes.bool), math_ops.cast(labels,
-                                                                                                          dtypes.bool),
+            predictions, labels, weights = matched(math_ops.cast(predictions, dtypes.bool),
+                                                   math_ops.cast(labels, dtypes.bool),
                                                    weights)
             tp, tp_update = true_positives(labels, predictions, weights)
             rest, rest_update = other(labels, predictions, weights)

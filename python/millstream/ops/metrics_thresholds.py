@@ -64,8 +64,8 @@ def _at_thresholds(default, other, key):
 
             def ratio(v, name):
                 return math_ops.div(v["tp"], EPSILON + v["tp"] + v[other], name=f"{key}_{name}")
-            return publish(ratio({k: ops.convert_to_tensor(v) for k, v in values.items()}, "value"), ratio(updates,
-                                                                                                           "update_op"),
+            return publish(ratio({k: ops.convert_to_tensor(v) for k, v in values.items()}, "value"),
+                           ratio(updates, "update_op"),
                            metrics_collections, updates_collections)
     metric.__name__ = metric.__qualname__ = default
     return metric

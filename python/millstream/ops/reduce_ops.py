@@ -172,8 +172,8 @@ def _segment_count(data, segment_ids, num_segments):
 def unsorted_segment_mean(data, segment_ids, num_segments, name=None):
     with ops.name_scope(name, "UnsortedSegmentMean"):
         data, segment_ids = ops.convert_to_tensor(data), ops.convert_to_tensor(segment_ids)
-        return gen_ops.unsorted_segment_sum(data, segment_ids, num_segments) / _segment_count(data, segment_ids,
-                                                                                              num_segments)
+        return gen_ops.unsorted_segment_sum(data, segment_ids,
+                                            num_segments) / _segment_count(data, segment_ids, num_segments)
 
 
 def unsorted_segment_sqrt_n(data, segment_ids, num_segments, name=None):

@@ -66,8 +66,8 @@ def _compute_sampled_logits(weights, biases, labels, inputs, num_sampled, num_cl
             indices, ids, hit_weights = compute_accidental_hits(labels, sampled, num_true=num_true)
             pairs = array_ops.stack([indices, math_ops.cast(ids, dtypes.int32)], axis=1)
             shape = array_ops.concat([array_ops.shape(labels)[:1], [num_sampled]], 0)
-            sampled_logits = sampled_logits + gen_ops.scatter_nd(pairs, math_ops.cast(hit_weights,
-                                                                                      sampled_logits.dtype.base_dtype),
+            sampled_logits = sampled_logits + gen_ops.scatter_nd(pairs,
+                                                                 math_ops.cast(hit_weights, sampled_logits.dtype.base_dtype),
                                                                  shape)
         if subtract_log_q:
             true_logits = true_logits - gen_ops.log(true_expected)

@@ -256,8 +256,8 @@ def sparse_eye(num_rows, num_columns=None, dtype=dtypes.float32, name=None):
         columns = num_rows if num_columns is None else num_columns
         count = min(num_rows, columns)
         diagonal = math_ops.range(count, dtype=dtypes.int64)
-        return SparseTensor(array_ops.stack([diagonal, diagonal], axis=1), array_ops.ones([count], dtype), [num_rows,
-                                                                                                            columns])
+        return SparseTensor(array_ops.stack([diagonal, diagonal], axis=1), array_ops.ones([count], dtype),
+                            [num_rows, columns])
 
 
 def serialize_sparse(sp_input, name=None, out_type=dtypes.string):

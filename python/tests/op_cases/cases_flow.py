@@ -31,8 +31,8 @@ def loop_array(tf):
 
 def loop_limit(tf):
     return [tf.while_loop(lambda i, s: i < 100, lambda i, s: [i + 1, s + i], [0, 0], maximum_iterations=4),
-            tf.while_loop(lambda i, j: i < 100, lambda i, j: [i + 1, j], [0, 1], maximum_iterations=fed(tf, 7, [],
-                                                                                                        tf.int32))]
+            tf.while_loop(lambda i, j: i < 100, lambda i, j: [i + 1, j], [0, 1],
+                          maximum_iterations=fed(tf, 7, [], tf.int32))]
 
 
 def nested(tf):
@@ -63,8 +63,8 @@ def asserted(tf):
     checks = [tf.assert_equal(x, x), tf.assert_less(x, 100.0), tf.assert_rank(x, 2), tf.assert_positive(tf.abs(x)),
               tf.assert_non_negative(tf.abs(x)), tf.assert_less_equal(x, x), tf.assert_greater(x, -100.0),
               tf.assert_greater_equal(x, x), tf.assert_negative(x - 100.0), tf.assert_non_positive(x - 100.0),
-              tf.assert_none_equal(x, 99.0), tf.assert_near(x, x), tf.assert_rank_at_least(x, 1), tf.assert_rank_in(x, (2,
-                                                                                                                        3)),
+              tf.assert_none_equal(x, 99.0), tf.assert_near(x, x), tf.assert_rank_at_least(x, 1),
+              tf.assert_rank_in(x, (2, 3)),
               tf.assert_integer(3), tf.assert_type(x, tf.float32), tf.Assert(True, [x])]
     with tf.control_dependencies(checks):
         return tf.identity(x)
@@ -78,13 +78,66 @@ def case(tf):
 
 def seeded(tf):
     tf.set_random_seed(7)
-    return [tf.random_uniform([3]), tf.random_normal([2, 2], 1.0, 2.0), tf.truncated_normal([3]), tf.random_uniform([2], 0,
-                                                                                                                    10,
-                                                                                                                    tf.int32),
-            tf.random_shuffle([1, 2, 3, 4]), tf.random_uniform([2], seed=3), tf.multinomial([[0.1, 2.0, 0.5]], 4)]
+    return [tf.random_uniform([3]), tf.random_normal([2, 2], 1.0, 2.0), tf.truncated_normal([3]),
+            tf.random_uniform([2], 0, 10, tf.int32), tf.random_shuffle([1, 2, 3, 4]), tf.random_uniform([2], seed=3),
+            tf.multinomial([[0.1, 2.0, 0.5]], 4)]
+
+
+def initialized(tf, fetches):
+    with tf.control_dependencies(None):
+        tf.get_default_graph()._golden_init = tf.global_variables_initializer()
+    return fetches
+
+
+def assign_in_loop(tf):
+    v = tf.Variable(0)
+
+    def body(i):
+        with tf.control_dependencies([tf.assign_add(v, i)]):
+            return i + 1
+    end = tf.while_loop(lambda i: i < 5, body, [tf.constant(0)])
+    with tf.control_dependencies([end]):
+        return initialized(tf, [v.read_value()])
+
+
+def assign_in_branch(tf):
+    v = tf.Variable(1.0)
+    taken = tf.cond(tf.constant(True), lambda: tf.assign_add(v, 10.0), lambda: tf.assign_sub(v, 1.0))
+    with tf.control_dependencies([taken]):
+        return initialized(tf, v.read_value())
+
+
+def branch_on_variable(tf):
+    v, x = tf.Variable(2.0), tf.constant(3.0)
+    y = tf.cond(v > 1.0, lambda: v * x, lambda: x)
+    return initialized(tf, [y] + tf.gradients(y, [v, x]))
+
+
+def weights_in_loop(tf):
+    w, x = tf.Variable(np.eye(3, dtype=np.float32) * 0.5), c(tf)
+    _, y = tf.while_loop(lambda i, y: i < 3, lambda i, y: (i + 1, tf.tanh(tf.matmul(y, w))), [0, x])
+    return initialized(tf, [y] + tf.gradients(y, [w, x]))
+
+
+def array_of_unknown_size(tf):
+    x = fed(tf, [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], [None, 2])
+    n = tf.shape(x)[0]
+    array = tf.TensorArray(tf.float32, size=n)
+    _, array = tf.while_loop(lambda i, t: i < n, lambda i, t: (i + 1, t.write(i, tf.reduce_sum(x[i]))), [0, array])
+    sums = array.stack()
+    return [sums] + tf.gradients(sums, x)
+
+
+def branch_in_map(tf):
+    x = fed(tf, [1.0, -2.0, 3.0], [None])
+    mapped = tf.map_fn(lambda v: tf.cond(v > 0, lambda: v * 2.0, lambda: -v), x)
+    total = tf.scan(lambda a, v: a + v, mapped)
+    return [mapped, total] + tf.gradients(total, x)
 
 
 CASES = {
+    "assign_in_loop": assign_in_loop, "assign_in_branch": assign_in_branch, "branch_on_variable": branch_on_variable,
+    "weights_in_loop": weights_in_loop, "array_of_unknown_size": array_of_unknown_size, "branch_in_map": branch_in_map,
     "cond": lambda tf: tf.cond(fed(tf, True, [], tf.bool), lambda: tf.add(c(tf), 1.0), lambda: tf.constant(B)),
     "cond_list": lambda tf: tf.cond(tf.constant(False), lambda: [1, 2.0], lambda: [3, 4.0]),
     "cond_tuple": lambda tf: tf.cond(tf.constant(False), lambda: (c(tf), {"b": 2}), lambda: (tf.constant(B), {"b": 3})),
@@ -95,11 +148,11 @@ CASES = {
     "loop": loop, "loop_single": loop_single, "loop_grad": loop_grad, "loop_shapes": loop_shapes, "loop_array": loop_array,
     "loop_limit": loop_limit, "loop_nested": nested, "tensor_array": arrays, "group": grouped, "asserts": asserted,
     "case": case,
-    "loop_structure": lambda tf: tf.while_loop(lambda i, s: i < 3, lambda i, s: (i + 1, {"a": s["a"] + 1,
-                                                                                         "b": (s["b"][0] * 2,)}),
+    "loop_structure": lambda tf: tf.while_loop(lambda i, s: i < 3, lambda i,
+                                               s: (i + 1, {"a": s["a"] + 1, "b": (s["b"][0] * 2,)}),
                                                (0, {"a": 1, "b": (2,)})),
-    "map_fn": lambda tf: [tf.map_fn(lambda x: x * 2.0, c(tf)), tf.map_fn(lambda x: (x[0] + x[1], x[0]), (c(tf),
-                                                                                                         tf.constant(B))),
+    "map_fn": lambda tf: [tf.map_fn(lambda x: x * 2.0, c(tf)),
+                          tf.map_fn(lambda x: (x[0] + x[1], x[0]), (c(tf), tf.constant(B))),
                           tf.map_fn(lambda x: tf.to_int32(x[0]), c(tf), dtype=tf.int32)],
     "fold": lambda tf: [tf.foldl(lambda a, x: a + x, c(tf)), tf.foldr(lambda a, x: a - x, k(tf, [1, 2, 3])),
                         tf.foldl(lambda a, x: a * 2 + x, k(tf, [1, 2, 3]), initializer=10)],
@@ -111,8 +164,8 @@ CASES = {
     "random": seeded,
     "random_more": lambda tf: [tf.random_crop(c(tf), [1, 2], seed=1), tf.random_uniform([2], -1.0, 1.0, seed=1),
                                tf.random.stateless_uniform([2], [1, 2]), tf.random.stateless_normal([2], [1, 2])],
-    "random_gen": lambda tf: [tf.random.normal([2], seed=4), tf.random.uniform([2], seed=4), tf.random.shuffle([1, 2, 3],
-                                                                                                               seed=2),
+    "random_gen": lambda tf: [tf.random.normal([2], seed=4), tf.random.uniform([2], seed=4),
+                              tf.random.shuffle([1, 2, 3], seed=2),
                               tf.random.truncated_normal([2], seed=4), tf.random.categorical([[1.0, 2.0]], 3, seed=4)],
     "is_increasing": lambda tf: [tf.is_non_decreasing([1, 1, 2]), tf.is_strictly_increasing([1, 1, 2])],
     "py_func": lambda tf: [tf.py_func(lambda x, y: x + y, [c(tf), tf.constant(B)], tf.float32),

@@ -23,8 +23,8 @@ def streaming(make):
 
 def with_all(tf, name, *args, **kwargs):
     function = getattr(tf.losses, name)
-    out = [function(*args, **kwargs), function(*args, weights=2.0, **kwargs), function(*args, weights=tf.constant(W),
-                                                                                       **kwargs)]
+    out = [function(*args, **kwargs), function(*args, weights=2.0, **kwargs),
+           function(*args, weights=tf.constant(W), **kwargs)]
     for r in ("NONE", "SUM", "MEAN", "SUM_OVER_BATCH_SIZE"):
         out.append(function(*args, weights=tf.constant(W), reduction=getattr(tf.losses.Reduction, r), **kwargs))
     return out + [tf.losses.get_total_loss()] if "sum" in kwargs else out
@@ -37,22 +37,25 @@ def collected(tf):
     return [tf.losses.get_total_loss(), tf.losses.get_regularization_loss(), tf.add_n(tf.losses.get_losses())]
 
 
+def at_thresholds(name):
+    return streaming(lambda tf: getattr(tf.metrics, name)(k(tf, [1, 0, 1, 0]), k(tf, [0.9, 0.4, 0.35, 0.1]), [0.3, 0.5]))
+
+
 CASES = {
-    "mean_squared_error": lambda tf: with_all(tf, "mean_squared_error", L, P), "absolute": lambda tf: with_all(tf,
-                                                                                                               "absolute_difference", L, P),
+    "mean_squared_error": lambda tf: with_all(tf, "mean_squared_error", L, P),
+    "absolute": lambda tf: with_all(tf, "absolute_difference", L, P),
     "log_loss": lambda tf: with_all(tf, "log_loss", L, P), "hinge": lambda tf: with_all(tf, "hinge_loss", L, A),
-    "huber": lambda tf: with_all(tf, "huber_loss", A, B, delta=2.0), "cosine": lambda tf: with_all(tf, "cosine_distance", L,
-                                                                                                   P, axis=1),
+    "huber": lambda tf: with_all(tf, "huber_loss", A, B, delta=2.0),
+    "cosine": lambda tf: with_all(tf, "cosine_distance", L, P, axis=1),
     "sigmoid": lambda tf: with_all(tf, "sigmoid_cross_entropy", L, A, label_smoothing=0.1),
-    "softmax": lambda tf: [tf.losses.softmax_cross_entropy(L, A), tf.losses.softmax_cross_entropy(L, A,
-                                                                                                  weights=tf.constant([1.0,
-                                                                                                                       3.0]), label_smoothing=0.2)],
+    "softmax": lambda tf: [tf.losses.softmax_cross_entropy(L, A),
+                           tf.losses.softmax_cross_entropy(L, A, weights=tf.constant([1.0, 3.0]), label_smoothing=0.2)],
     "sparse_softmax": lambda tf: [tf.losses.sparse_softmax_cross_entropy([1, 0], A),
                                   tf.losses.sparse_softmax_cross_entropy([[1], [0]], tf.constant(A), weights=0.5),
-                                  tf.losses.sparse_softmax_cross_entropy(fed(tf, [1, 0], [None], tf.int32), fed(tf, A,
-                                                                                                                [None, 3]))],
-    "pairwise": lambda tf: [tf.losses.mean_pairwise_squared_error(L, P), tf.losses.mean_pairwise_squared_error(L, P,
-                                                                                                               weights=tf.constant(W))],
+                                  tf.losses.sparse_softmax_cross_entropy(fed(tf, [1, 0], [None], tf.int32),
+                                                                         fed(tf, A, [None, 3]))],
+    "pairwise": lambda tf: [tf.losses.mean_pairwise_squared_error(L, P),
+                            tf.losses.mean_pairwise_squared_error(L, P, weights=tf.constant(W))],
     "weighted": lambda tf: tf.losses.compute_weighted_loss(c(tf), fed(tf, W, [None, 1])),
     "zero": lambda tf: tf.losses.mean_squared_error(L, P, weights=0.0),
     "collected": collected,
@@ -76,31 +79,20 @@ CASES = {
     "auc": streaming(lambda tf: tf.metrics.auc(k(tf, [1, 0, 1, 0, 1]), k(tf, [0.9, 0.4, 0.35, 0.1, 0.6]))),
     "auc_pr": streaming(lambda tf: tf.metrics.auc(k(tf, [1, 0, 1, 0, 1]), k(tf, [0.9, 0.4, 0.35, 0.1, 0.6]), curve="PR",
                                                   summation_method="careful_interpolation")),
-    "auc_weights": streaming(lambda tf: tf.metrics.auc(k(tf, [1, 0, 1, 0]), k(tf, [0.9, 0.4, 0.35, 0.1]), weights=[1.0, 2.0,
-                                                                                                                   1.0,
-                                                                                                                   0.5],
-                                                                                                                   num_thresholds=50)),
-    "at_thresholds": streaming(lambda tf: tf.metrics.precision_at_thresholds(k(tf, [1, 0, 1, 0]), k(tf, [0.9, 0.4, 0.35,
-                                                                                                         0.1]), [0.3, 0.5])),
-    "recall_thresholds": streaming(lambda tf: tf.metrics.recall_at_thresholds(k(tf, [1, 0, 1, 0]), k(tf, [0.9, 0.4, 0.35,
-                                                                                                          0.1]), [0.3,
-                                                                                                                  0.5])),
-    "tp_thresholds": streaming(lambda tf: tf.metrics.true_positives_at_thresholds(k(tf, [1, 0, 1, 0]), k(tf, [0.9, 0.4,
-                                                                                                              0.35, 0.1]),
-                                                                                                              [0.3, 0.5])),
-    "fp_thresholds": streaming(lambda tf: tf.metrics.false_positives_at_thresholds(k(tf, [1, 0, 1, 0]), k(tf, [0.9, 0.4,
-                                                                                                               0.35, 0.1]),
-                                                                                                               [0.3, 0.5])),
-    "tn_thresholds": streaming(lambda tf: tf.metrics.true_negatives_at_thresholds(k(tf, [1, 0, 1, 0]), k(tf, [0.9, 0.4,
-                                                                                                              0.35, 0.1]),
-                                                                                                              [0.3, 0.5])),
-    "fn_thresholds": streaming(lambda tf: tf.metrics.false_negatives_at_thresholds(k(tf, [1, 0, 1, 0]), k(tf, [0.9, 0.4,
-                                                                                                               0.35, 0.1]),
-                                                                                                               [0.3, 0.5])),
-    "sensitivity": streaming(lambda tf: tf.metrics.sensitivity_at_specificity(k(tf, [1, 0, 1, 0]), k(tf, [0.9, 0.4, 0.35,
-                                                                                                          0.1]), 0.5)),
-    "specificity": streaming(lambda tf: tf.metrics.specificity_at_sensitivity(k(tf, [1, 0, 1, 0]), k(tf, [0.9, 0.4, 0.35,
-                                                                                                          0.1]), 0.5)),
+    "auc_weights": streaming(lambda tf: tf.metrics.auc(k(tf, [1, 0, 1, 0]), k(tf, [0.9, 0.4, 0.35, 0.1]),
+                                                       weights=[1.0, 2.0, 1.0, 0.5], num_thresholds=50)),
+    "at_thresholds": streaming(lambda tf: tf.metrics.precision_at_thresholds(k(tf, [1, 0, 1, 0]),
+                                                                             k(tf, [0.9, 0.4, 0.35, 0.1]), [0.3, 0.5])),
+    "recall_thresholds": streaming(lambda tf: tf.metrics.recall_at_thresholds(k(tf, [1, 0, 1, 0]),
+                                                                              k(tf, [0.9, 0.4, 0.35, 0.1]), [0.3, 0.5])),
+    "tp_thresholds": at_thresholds("true_positives_at_thresholds"),
+    "fp_thresholds": at_thresholds("false_positives_at_thresholds"),
+    "tn_thresholds": at_thresholds("true_negatives_at_thresholds"),
+    "fn_thresholds": at_thresholds("false_negatives_at_thresholds"),
+    "sensitivity": streaming(lambda tf: tf.metrics.sensitivity_at_specificity(k(tf, [1, 0, 1, 0]),
+                                                                              k(tf, [0.9, 0.4, 0.35, 0.1]), 0.5)),
+    "specificity": streaming(lambda tf: tf.metrics.specificity_at_sensitivity(k(tf, [1, 0, 1, 0]),
+                                                                              k(tf, [0.9, 0.4, 0.35, 0.1]), 0.5)),
     "recall_at_k": streaming(lambda tf: tf.metrics.recall_at_k(tf.constant([[1], [2]], tf.int64), P, 2)),
     "precision_at_k": streaming(lambda tf: tf.metrics.precision_at_k(tf.constant([[1], [2]], tf.int64), P, 2)),
     "mean_iou": streaming(lambda tf: tf.metrics.mean_iou(k(tf, [0, 1, 2, 1]), k(tf, [0, 1, 1, 1]), 3)),

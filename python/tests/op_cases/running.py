@@ -27,8 +27,8 @@ def describe(value):
         flat = [v.decode("latin1") if isinstance(v, bytes) else str(v) for v in array.ravel()]
         return {"dtype": "string", "shape": list(array.shape), "values": flat}
     if array.dtype.kind == "c":
-        return {"dtype": str(array.dtype), "shape": list(array.shape), "values": [[v.real,
-                                                                                   v.imag] for v in array.ravel().tolist()]}
+        return {"dtype": str(array.dtype), "shape": list(array.shape),
+                "values": [[v.real, v.imag] for v in array.ravel().tolist()]}
     values = array.ravel().astype(np.float64) if array.dtype.kind == "V" else array.ravel()
     values = [float(f"{v:.9g}") if isinstance(v, float) else v for v in values.tolist()]
     return {"dtype": str(array.dtype), "shape": list(array.shape), "values": values}
