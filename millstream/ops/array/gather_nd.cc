@@ -1,9 +1,49 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "millstream/ops/array/gather_nd.h"
+
 #include "millstream/ops/array/blob.h"
-#include "millstream/ops/array/nd_index.h"
 #include "millstream/ops/array/shape_of.h"
 
 namespace millstream {
+
+Status GatherNdSlices(KernelContext& ctx, const Tensor& params, const Tensor& indices, BadIndex policy) {
+  if (params.rank() < 1) return errors::InvalidArgument("params must be at least a vector");
+  if (indices.rank() < 1) return errors::InvalidArgument("indices must be at least a vector");
+  const int64_t depth = indices.dim(indices.rank() - 1);
+  if (depth > params.rank()) {
+    return errors::InvalidArgument("index innermost dimension length must be <= params rank; saw: ", depth, " vs. ",
+                                   params.rank());
+  }
+  Dims dims(indices.shape().dims().begin(), indices.shape().dims().end() - 1);
+  dims.insert(dims.end(), params.shape().dims().begin() + depth, params.shape().dims().end());
+  ASSIGN_OR_RETURN(const Shape shape, MakeShape(dims));
+  const int64_t rows = indices.shape().Product(0, indices.rank() - 1);
+  const int64_t inner = params.shape().Product(static_cast<int>(depth), params.rank());
+  ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
+  if (rows == 0 || inner == 0) return OkStatus();
+  if (params.num_elements() == 0) {
+    return errors::InvalidArgument("Requested more than 0 entries, but params is empty.  Params shape: ",
+                                   params.shape().ToString());
+  }
+  ASSIGN_OR_RETURN(Tensor offsets, ctx.AllocateTemp(DType::kInt64, Shape({rows})));
+  RETURN_IF_ERROR(ResolveNdIndices(indices, params.shape(), policy, offsets.flat<int64_t>()));
+  const int64_t* offset = offsets.data<int64_t>();
+  DispatchBlob(params.dtype(), [&](auto type) {
+    using T = typename decltype(type)::type;
+    const T* from = BlobData<T>(params);
+    T* to = BlobData<T>(out);
+    ctx.ParallelFor(rows, 2.0 + kCopyCost<T> * static_cast<double>(inner), [=](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        if (offset[i] >= 0)
+          CopyRun(from + offset[i] * inner, inner, to + i * inner);
+        else
+          std::fill_n(to + i * inner, inner, T{});
+      }
+    });
+  });
+  return OkStatus();
+}
+
 namespace {
 
 class GatherNdKernel : public Kernel {
@@ -11,43 +51,7 @@ class GatherNdKernel : public Kernel {
   explicit GatherNdKernel(KernelInit& init) { init.Check(ReadBadIndexPolicy(init.attrs(), &policy_)); }
 
   Status Compute(KernelContext& ctx) override {
-    const Tensor& params = ctx.input(0);
-    const Tensor& indices = ctx.input(1);
-    if (params.rank() < 1) return errors::InvalidArgument("params must be at least a vector");
-    if (indices.rank() < 1) return errors::InvalidArgument("indices must be at least a vector");
-    const int64_t depth = indices.dim(indices.rank() - 1);
-    if (depth > params.rank()) {
-      return errors::InvalidArgument("index innermost dimension length must be <= params rank; saw: ", depth, " vs. ",
-                                     params.rank());
-    }
-    Dims dims(indices.shape().dims().begin(), indices.shape().dims().end() - 1);
-    dims.insert(dims.end(), params.shape().dims().begin() + depth, params.shape().dims().end());
-    ASSIGN_OR_RETURN(const Shape shape, MakeShape(dims));
-    const int64_t rows = indices.shape().Product(0, indices.rank() - 1);
-    const int64_t inner = params.shape().Product(static_cast<int>(depth), params.rank());
-    ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
-    if (rows == 0 || inner == 0) return OkStatus();
-    if (params.num_elements() == 0) {
-      return errors::InvalidArgument("Requested more than 0 entries, but params is empty.  Params shape: ",
-                                     params.shape().ToString());
-    }
-    ASSIGN_OR_RETURN(Tensor offsets, ctx.AllocateTemp(DType::kInt64, Shape({rows})));
-    RETURN_IF_ERROR(ResolveNdIndices(indices, params.shape(), policy_, offsets.flat<int64_t>()));
-    const int64_t* offset = offsets.data<int64_t>();
-    DispatchBlob(params.dtype(), [&](auto type) {
-      using T = typename decltype(type)::type;
-      const T* from = BlobData<T>(params);
-      T* to = BlobData<T>(out);
-      ctx.ParallelFor(rows, 2.0 + kCopyCost<T> * static_cast<double>(inner), [=](int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end; ++i) {
-          if (offset[i] >= 0)
-            CopyRun(from + offset[i] * inner, inner, to + i * inner);
-          else
-            std::fill_n(to + i * inner, inner, T{});
-        }
-      });
-    });
-    return OkStatus();
+    return GatherNdSlices(ctx, ctx.input(0), ctx.input(1), policy_);
   }
 
  private:

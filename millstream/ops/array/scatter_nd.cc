@@ -1,40 +1,81 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "millstream/ops/array/scatter_nd.h"
+
 #include <complex>
 
 #include "millstream/ops/array/blob.h"
-#include "millstream/ops/array/nd_index.h"
 #include "millstream/ops/array/shape_of.h"
 
 namespace millstream {
 namespace {
 
-template <typename T>
-void AddTo(T* to, const T& value) {
-  if constexpr (std::is_same_v<T, bool>)
-    *to = *to || value;
-  else
+template <NdUpdate update, typename T>
+void CombineInto(T* to, const T& value) {
+  using W = Compute<T>;
+  if constexpr (update == NdUpdate::kMin) {
+    if (W(value) < W(*to)) *to = value;
+  } else if constexpr (update == NdUpdate::kMax) {
+    if (W(*to) < W(value)) *to = value;
+  } else if constexpr (std::is_same_v<T, bool>) {
+    *to = update == NdUpdate::kAdd ? *to || value : *to != value;
+  } else if constexpr (std::is_integral_v<T>) {
+    // Unsigned arithmetic of at least 32 bits wraps around where the signed one would be undefined.
+    using U = std::common_type_t<unsigned, std::make_unsigned_t<T>>;
+    *to = static_cast<T>(update == NdUpdate::kAdd ? U(*to) + U(value) : U(*to) - U(value));
+  } else if constexpr (update == NdUpdate::kAdd) {
     *to += value;
-}
-
-// Checks that updates is indices.shape[:-1] + shape[depth:].
-Status CheckShapes(const Tensor& indices, const Tensor& updates, const Shape& shape) {
-  if (indices.rank() < 1)
-    return errors::InvalidArgument("Indices shape must have rank at least one. Found: ", indices.shape().ToString());
-  if (updates.rank() < 1)
-    return errors::InvalidArgument("Updates shape must have rank at least one. Found: ", updates.shape().ToString());
-  const int64_t depth = indices.dim(indices.rank() - 1);
-  const int outer = indices.rank() - 1;
-  bool fits = depth <= shape.rank() && updates.rank() == outer + shape.rank() - depth;
-  for (int d = 0; fits && d < updates.rank(); ++d) {
-    fits = updates.dim(d) == (d < outer ? indices.dim(d) : shape.dim(static_cast<int>(d - outer + depth)));
+  } else {
+    *to = T(W(*to) - W(value));
   }
-  if (fits) return OkStatus();
-  return errors::InvalidArgument(
-      "Must have updates.shape = indices.shape[:-1] + shape[indices.shape[-1]:], got updates.shape: ",
-      updates.shape().ToString(), ", indices.shape: ", indices.shape().ToString(), ", shape: ", shape.ToString());
 }
 
-template <typename T>
+struct Rows {
+  const int64_t* offsets;  // of slices, negative: ignored
+  int64_t n, inner;
+};
+
+// One thread: rows may point at the same place, and their order decides rounding.
+template <NdUpdate update, typename T>
+void CombineRows(const Rows& rows, const T* from, T* to) {
+  for (int64_t i = 0; i < rows.n; ++i, from += rows.inner) {
+    if (rows.offsets[i] < 0) continue;
+    T* row = to + rows.offsets[i] * rows.inner;
+    if constexpr (update == NdUpdate::kAssign) {
+      CopyRun(from, rows.inner, row);
+    } else {
+      for (int64_t k = 0; k < rows.inner; ++k) CombineInto<update>(row + k, from[k]);
+    }
+  }
+}
+
+template <NdUpdate update, typename TypeList>
+bool CombineTyped(TypeList types, const Rows& rows, const Tensor& from, Tensor* to) {
+  return DispatchOver(types, to->dtype(), [&](auto type) {
+    using T = typename decltype(type)::type;
+    CombineRows<update>(rows, from.data<T>(), to->data<T>());
+  });
+}
+
+bool Combine(NdUpdate update, const Rows& rows, const Tensor& from, Tensor* to) {
+  switch (update) {
+    case NdUpdate::kAssign:
+      DispatchBlob(to->dtype(), [&](auto type) {
+        using T = typename decltype(type)::type;
+        CombineRows<NdUpdate::kAssign>(rows, BlobData<T>(from), BlobData<T>(to));
+      });
+      return true;
+    case NdUpdate::kAdd:
+      return CombineTyped<NdUpdate::kAdd>(Join<NumberAndBoolTypes, Types<std::string>>{}, rows, from, to);
+    case NdUpdate::kSub:
+      return CombineTyped<NdUpdate::kSub>(NumberAndBoolTypes{}, rows, from, to);
+    case NdUpdate::kMin:
+      return CombineTyped<NdUpdate::kMin>(RealTypes{}, rows, from, to);
+    case NdUpdate::kMax:
+      return CombineTyped<NdUpdate::kMax>(RealTypes{}, rows, from, to);
+  }
+  return false;
+}
+
 class ScatterNdKernel : public Kernel {
  public:
   explicit ScatterNdKernel(KernelInit& init) { init.Check(ReadBadIndexPolicy(init.attrs(), &policy_)); }
@@ -48,23 +89,10 @@ class ScatterNdKernel : public Kernel {
     if (shape.num_elements() == 0 && (indices.num_elements() != 0 || updates.num_elements() != 0)) {
       return errors::InvalidArgument("Indices and updates specified for empty output shape");
     }
-    RETURN_IF_ERROR(CheckShapes(indices, updates, shape));
+    RETURN_IF_ERROR(CheckNdUpdate(indices, updates, shape));
     ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
     FillZero(ctx, out);
-    const int64_t rows = indices.shape().Product(0, indices.rank() - 1);
-    if (rows == 0 || updates.num_elements() == 0) return OkStatus();
-    const int64_t inner = updates.num_elements() / rows;
-    ASSIGN_OR_RETURN(Tensor offsets, ctx.AllocateTemp(DType::kInt64, Shape({rows})));
-    RETURN_IF_ERROR(ResolveNdIndices(indices, shape, policy_, offsets.flat<int64_t>()));
-    const int64_t* offset = offsets.data<int64_t>();
-    const T* from = updates.data<T>();
-    T* to = out->data<T>();
-    // One thread: rows may point at the same place, and their order decides rounding.
-    for (int64_t i = 0; i < rows; ++i, from += inner) {
-      if (offset[i] < 0) continue;
-      for (int64_t k = 0; k < inner; ++k) AddTo(to + offset[i] * inner + k, from[k]);
-    }
-    return OkStatus();
+    return ScatterNdInto(ctx, NdUpdate::kAdd, indices, updates, policy_, out);
   }
 
  private:
@@ -94,9 +122,56 @@ OP("ScatterNd")
     .Attr("bad_indices_policy: string = ''")
     .Shape(ScatterNdShape)
     .Gradient(ScatterNdGrad)
-    .Cpu<ScatterNdKernel>(Join<NumberAndBoolTypes, Types<std::string>>{}, "T")
+    .CpuFor<ScatterNdKernel>(Join<NumberAndBoolTypes, Types<std::string>>{}, "T")
     .HostMemory("shape")
     .Doc("Zeros of the given shape with updates added at the positions that indices spells out.");
 
 }  // namespace
+
+Status CheckNdUpdate(const Tensor& indices, const Tensor& updates, const Shape& shape) {
+  if (indices.rank() < 1)
+    return errors::InvalidArgument("Indices shape must have rank at least one. Found: ", indices.shape().ToString());
+  if (updates.rank() < 1)
+    return errors::InvalidArgument("Updates shape must have rank at least one. Found: ", updates.shape().ToString());
+  const int64_t depth = indices.dim(indices.rank() - 1);
+  const int outer = indices.rank() - 1;
+  bool fits = depth <= shape.rank() && updates.rank() == outer + shape.rank() - depth;
+  for (int d = 0; fits && d < updates.rank(); ++d) {
+    fits = updates.dim(d) == (d < outer ? indices.dim(d) : shape.dim(static_cast<int>(d - outer + depth)));
+  }
+  if (fits) return OkStatus();
+  return errors::InvalidArgument(
+      "Must have updates.shape = indices.shape[:-1] + shape[indices.shape[-1]:], got updates.shape: ",
+      updates.shape().ToString(), ", indices.shape: ", indices.shape().ToString(), ", shape: ", shape.ToString());
+}
+
+Status ScatterNdInto(KernelContext& ctx, NdUpdate update, const Tensor& indices, const Tensor& updates, BadIndex policy,
+                     Tensor* to) {
+  RETURN_IF_ERROR(CheckNdUpdate(indices, updates, to->shape()));
+  const int64_t rows = indices.shape().Product(0, indices.rank() - 1);
+  if (rows == 0 || updates.num_elements() == 0) return OkStatus();
+  ASSIGN_OR_RETURN(Tensor offsets, ctx.AllocateTemp(DType::kInt64, Shape({rows})));
+  RETURN_IF_ERROR(ResolveNdIndices(indices, to->shape(), policy, offsets.flat<int64_t>()));
+  const Rows where{offsets.data<int64_t>(), rows, updates.num_elements() / rows};
+  if (Combine(update, where, updates, to)) return OkStatus();
+  return errors::InvalidArgument("There is no such update of ", DTypeName(to->dtype()));
+}
+
+Status CheckNdUpdateShapes(const ShapeContext& c, const PartialShape& shape) {
+  PartialShape indices, updates;
+  RETURN_IF_ERROR(ShapeContext::WithRankAtLeast(c.input(1), 1, &indices));
+  RETURN_IF_ERROR(ShapeContext::WithRankAtLeast(c.input(2), 1, &updates));
+  if (!shape.rank_known() || !indices.rank_known() || !updates.rank_known()) return OkStatus();
+  const int outer = indices.rank() - 1;
+  const int64_t depth = indices.dim(outer);
+  if (depth < 0) return OkStatus();
+  if (depth > shape.rank()) {
+    return errors::InvalidArgument("indices.shape[-1] must be <= the rank, but saw indices ", indices.ToString(),
+                                   " and shape ", shape.ToString());
+  }
+  const PartialShape expected =
+      indices.Slice(0, outer).Concatenate(shape.Slice(static_cast<int>(depth), shape.rank()));
+  return updates.MergeWith(expected).status();
+}
+
 }  // namespace millstream

@@ -1,48 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <functional>
 #include <limits>
 
-#include "absl/container/inlined_vector.h"
 #include "millstream/framework/op.h"
-#include "millstream/tensor/dispatch.h"
+#include "millstream/ops/array/axes.h"
+#include "millstream/ops/array/blob.h"
+#include "millstream/ops/array/distinct.h"
 
 namespace millstream {
 namespace {
 
 using UniqueTypes = Join<RealTypes, Types<bool, std::string>>;
-
-template <typename T>
-uint64_t HashOf(const T& value) {
-  uint64_t h = 0;
-  if constexpr (std::is_integral_v<T>)
-    h = static_cast<uint64_t>(value);
-  else if constexpr (kIsFloat16<T>)
-    h = std::hash<float>()(static_cast<float>(value));
-  else
-    h = std::hash<T>()(value);
-  h *= 0x9e3779b97f4a7c15u;
-  return h ^ (h >> 32);
-}
-
-// Numbers the distinct values in order of their first occurrence: (*ids)[i] is the number of x[i], (*firsts)[k] the
-// place where value k occurs first. NaN differs from everything, itself included.
-template <typename T>
-void NumberDistinct(const T* x, int64_t n, std::vector<int64_t>* ids, std::vector<int64_t>* firsts) {
-  uint64_t capacity = 16;
-  while (capacity < 2 * static_cast<uint64_t>(n)) capacity *= 2;
-  std::vector<int64_t> table(capacity, -1);
-  ids->resize(static_cast<size_t>(n));
-  for (int64_t i = 0; i < n; ++i) {
-    // NaNs would all meet in one slot, and none finds its equal.
-    uint64_t slot = (x[i] == x[i] ? HashOf(x[i]) : HashOf(i)) & (capacity - 1);
-    while (table[slot] >= 0 && !(x[(*firsts)[table[slot]]] == x[i])) slot = (slot + 1) & (capacity - 1);
-    if (table[slot] < 0) {
-      table[slot] = static_cast<int64_t>(firsts->size());
-      firsts->push_back(i);
-    }
-    (*ids)[i] = table[slot];
-  }
-}
 
 Status WriteIndices(KernelContext& ctx, int output, const std::vector<int64_t>& values) {
   ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(output, Shape({static_cast<int64_t>(values.size())})));
@@ -53,6 +20,61 @@ Status WriteIndices(KernelContext& ctx, int output, const std::vector<int64_t>& 
   return OkStatus();
 }
 
+// The input as [outer, n, inner]: items are the n slices of it.
+struct Slices {
+  int axis;
+  int64_t outer, n, inner;
+};
+
+// V2 names an axis in a vector of at most one element; without one, and in V1, the input is a vector.
+Status ReadSlices(const KernelContext& ctx, Slices* s) {
+  const Tensor& in = ctx.input(0);
+  Dims axes;
+  if (ctx.num_inputs() > 1) {
+    RETURN_IF_ERROR(ReadIntVector(ctx.input(1), "axis", &axes));
+    if (axes.size() > 1) return errors::InvalidArgument("axis does not support input tensors larger than 1 elements");
+  }
+  if (axes.empty()) {
+    if (in.rank() != 1) return errors::InvalidArgument("unique expects a 1D vector.");
+    *s = {0, 1, in.num_elements(), 1};
+  } else {
+    int axis = 0;
+    RETURN_IF_ERROR(NormalizeAxis(axes[0], "axis", in.rank(), &axis));
+    *s = {axis, in.shape().Product(0, axis), in.dim(axis), in.shape().Product(axis + 1, in.rank())};
+  }
+  if (ctx.output_dtype(1) == DType::kInt32 && s->n > std::numeric_limits<int32_t>::max()) {
+    return errors::InvalidArgument("unique does not support input tensors larger than 2147483647 elements");
+  }
+  return OkStatus();
+}
+
+template <typename T>
+Distinct NumberSlices(const T* x, const Slices& s) {
+  if (s.outer == 1 && s.inner == 1) {
+    return Distinct(
+        s.n, [=](int64_t i) { return HashOf(x[i]); }, [=](int64_t i, int64_t k) { return x[i] == x[k]; });
+  }
+  const auto all = [=](int64_t i, int64_t k, auto visit) {
+    for (int64_t o = 0; o < s.outer; ++o) {
+      for (int64_t j = 0; j < s.inner; ++j) {
+        if (!visit(x[(o * s.n + i) * s.inner + j], x[(o * s.n + k) * s.inner + j])) return false;
+      }
+    }
+    return true;
+  };
+  return Distinct(
+      s.n,
+      [=](int64_t i) {
+        uint64_t h = 0;
+        all(i, i, [&h](const T& a, const T&) {
+          h = (h ^ HashOf(a)) * 0x100000001b3u;
+          return true;
+        });
+        return h ^ (h >> 32);
+      },
+      [=](int64_t i, int64_t k) { return all(i, k, [](const T& a, const T& b) { return a == b; }); });
+}
+
 template <typename T>
 class UniqueKernel : public Kernel {
  public:
@@ -60,19 +82,25 @@ class UniqueKernel : public Kernel {
 
   Status Compute(KernelContext& ctx) override {
     const Tensor& in = ctx.input(0);
-    if (in.rank() != 1) return errors::InvalidArgument("unique expects a 1D vector.");
-    if (ctx.output_dtype(1) == DType::kInt32 && in.num_elements() > std::numeric_limits<int32_t>::max()) {
-      return errors::InvalidArgument("unique does not support input tensors larger than 2147483647 elements");
-    }
-    std::vector<int64_t> ids, firsts;
+    Slices s;
+    RETURN_IF_ERROR(ReadSlices(ctx, &s));
     const T* x = in.data<T>();
-    NumberDistinct(x, in.num_elements(), &ids, &firsts);
-    ASSIGN_OR_RETURN(Tensor * y, ctx.AllocateOutput(0, Shape({static_cast<int64_t>(firsts.size())})));
-    for (size_t k = 0; k < firsts.size(); ++k) y->data<T>()[k] = x[firsts[k]];
-    RETURN_IF_ERROR(WriteIndices(ctx, 1, ids));
+    const Distinct found = NumberSlices(x, s);
+    const auto& firsts = found.firsts();
+    const auto count = static_cast<int64_t>(firsts.size());
+    Dims dims(in.shape().dims().begin(), in.shape().dims().end());
+    dims[s.axis] = count;
+    ASSIGN_OR_RETURN(const Shape shape, MakeShape(dims));
+    ASSIGN_OR_RETURN(Tensor * y, ctx.AllocateOutput(0, shape));
+    for (int64_t o = 0; o < s.outer; ++o) {
+      for (int64_t k = 0; k < count; ++k) {
+        CopyRun(x + (o * s.n + firsts[k]) * s.inner, s.inner, y->data<T>() + (o * count + k) * s.inner);
+      }
+    }
+    RETURN_IF_ERROR(WriteIndices(ctx, 1, found.ids()));
     if (ctx.num_outputs() < 3) return OkStatus();
     std::vector<int64_t> counts(firsts.size(), 0);
-    for (const int64_t id : ids) ++counts[id];
+    for (const int64_t id : found.ids()) ++counts[id];
     return WriteIndices(ctx, 2, counts);
   }
 };
@@ -83,6 +111,24 @@ Status UniqueShape(ShapeContext& c) {
   c.set_output(0, PartialShape({-1}));
   c.set_output(1, std::move(x));
   if (c.num_outputs() > 2) c.set_output(2, PartialShape({-1}));
+  return OkStatus();
+}
+
+// The size along the axis is unknown before running.
+Status UniqueV2Shape(ShapeContext& c) {
+  const PartialShape& x = c.input(0);
+  c.set_output(1, PartialShape({-1}));
+  if (c.num_outputs() > 2) c.set_output(2, PartialShape({-1}));
+  std::vector<int64_t> axes;
+  if (!x.rank_known() || !c.ConstantInts(1, &axes)) return OkStatus();
+  if (axes.empty() && x.rank() != 1) return errors::InvalidArgument("x expects a 1D vector.");
+  if (axes.size() > 1) return errors::InvalidArgument("axis does not support input tensors larger than 1 elements");
+  int axis = 0;
+  if (!axes.empty()) RETURN_IF_ERROR(NormalizeAxis(axes[0], "axis", x.rank(), &axis));
+  PartialShape out = x;
+  out.set_dim(axis, -1);
+  c.set_output(0, std::move(out));
+  c.set_output(1, PartialShape({x.dim(axis)}));
   return OkStatus();
 }
 
@@ -108,6 +154,31 @@ OP("UniqueWithCounts")
     .Shape(UniqueShape)
     .Cpu<UniqueKernel>(UniqueTypes{}, "T")
     .Doc("As Unique, with the number of times each value occurs.");
+
+OP("UniqueV2")
+    .Input("x: T")
+    .Input("axis: Taxis")
+    .Output("y: T")
+    .Output("idx: out_idx")
+    .Attr("T: type")
+    .Attr("Taxis: {int32, int64} = DT_INT64")
+    .Attr("out_idx: {int32, int64} = DT_INT32")
+    .Shape(UniqueV2Shape)
+    .Cpu<UniqueKernel>(UniqueTypes{}, "T")
+    .Doc("The distinct slices along an axis in order of appearance, and the place of each slice among them.");
+
+OP("UniqueWithCountsV2")
+    .Input("x: T")
+    .Input("axis: Taxis")
+    .Output("y: T")
+    .Output("idx: out_idx")
+    .Output("count: out_idx")
+    .Attr("T: type")
+    .Attr("Taxis: {int32, int64} = DT_INT64")
+    .Attr("out_idx: {int32, int64} = DT_INT32")
+    .Shape(UniqueV2Shape)
+    .Cpu<UniqueKernel>(UniqueTypes{}, "T")
+    .Doc("As UniqueV2, with the number of times each slice occurs.");
 
 }  // namespace
 }  // namespace millstream

@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "millstream/ops/math/broadcast.h"
+#include "millstream/ops/math/cast.h"
 #include "millstream/ops/math/gradients.h"
 #include "millstream/ops/math/product.h"
 
@@ -17,7 +18,9 @@ class BatchMatMulKernel final : public Kernel {
   explicit BatchMatMulKernel(KernelInit& init) : adj_x_(init.Attr<bool>("adj_x")), adj_y_(init.Attr<bool>("adj_y")) {}
 
   Status Compute(KernelContext& ctx) override {
-    const Tensor &x = ctx.input(0), &y = ctx.input(1);
+    Tensor x, y;
+    RETURN_IF_ERROR(Operand(ctx, 0, &x));
+    RETURN_IF_ERROR(Operand(ctx, 1, &y));
     ASSIGN_OR_RETURN(const Shape batch, CheckBatch(x, y));
     ProductArgs p;
     p.m = x.dim(x.rank() - (adj_x_ ? 1 : 2));
@@ -60,6 +63,21 @@ class BatchMatMulKernel final : public Kernel {
   }
 
  private:
+  // Input i in the type of the result: V3 also multiplies small integers into larger ones.
+  static Status Operand(KernelContext& ctx, int i, Tensor* operand) {
+    const Tensor& in = ctx.input(i);
+    *operand = in;
+    const DType type = ctx.output_dtype(0);
+    if (in.dtype() == type) return OkStatus();
+    ASSIGN_OR_RETURN(*operand, ctx.AllocateTemp(type, in.shape()));
+    const CastPlan plan = CastPlan::Make(in.dtype(), type, false);
+    if (!plan.supported()) {
+      return errors::Unimplemented("There is no product of ", DTypeName(in.dtype()), " into ", DTypeName(type));
+    }
+    plan.Run(in.raw(), operand->raw(), in.num_elements());
+    return OkStatus();
+  }
+
   StatusOr<Shape> CheckBatch(const Tensor& x, const Tensor& y) const {
     for (int i = 0; i < 2; ++i) {
       const int rank = i == 0 ? x.rank() : y.rank();
@@ -106,7 +124,8 @@ Products Gradients(GradContext& g) {
   const auto adj_x = g.Attr<bool>("adj_x"), adj_y = g.Attr<bool>("adj_y");
   const Output x = g.input(0), y = g.input(1), dz = g.dy(0);
   const auto product = [&](Output a, Output b, bool adj_a, bool adj_b) {
-    return g.Op(g.node().type(), {a, b}, {{"adj_x", adj_a}, {"adj_y", adj_b}});
+    const auto type = g.node().type() == "BatchMatMul" ? "BatchMatMul" : "BatchMatMulV2";
+    return g.Op(type, {a, b}, {{"adj_x", adj_a}, {"adj_y", adj_b}});
   };
   return {adj_x ? product(y, dz, adj_y, true) : product(dz, y, false, !adj_y),
           adj_y ? product(dz, x, true, adj_x) : product(x, dz, !adj_x, false)};
@@ -177,6 +196,23 @@ OP("BatchMatMulV2")
     .CpuFor<BatchMatMulKernel<true>>(V2Types{})
     .Expensive()
     .Doc("Products of the matrices in the last two dimensions; the others broadcast.");
+
+OP("BatchMatMulV3")
+    .Input("x: Ta")
+    .Input("y: Tb")
+    .Output("output: Tout")
+    .Attr("Ta: {bfloat16, half, float, double, uint8, int8, int16, int32, int64, complex64, complex128}")
+    .Attr("Tb: {bfloat16, half, float, double, uint8, int8, int16, int32, int64, complex64, complex128}")
+    .Attr("Tout: {bfloat16, half, float, double, int16, int32, int64, complex64, complex128}")
+    .Attr("adj_x: bool = false")
+    .Attr("adj_y: bool = false")
+    .Attr("grad_x: bool = false")
+    .Attr("grad_y: bool = false")
+    .Shape(BatchMatMulV2Shape)
+    .Gradient(BatchMatMulV2Grad)
+    .CpuFor<BatchMatMulKernel<true>>(V2Types{}, "Tout")
+    .Expensive()
+    .Doc("As BatchMatMulV2, also of small integers into larger ones.");
 
 }  // namespace
 }  // namespace millstream

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <bit>
+
 #include "millstream/ops/math/elementwise.h"
 
 namespace millstream {
@@ -65,6 +67,22 @@ OP("LogicalOr")
     .NotDifferentiable()
     .Cpu<Binary<OrFn, BoolTypes>>()
     .Doc("x or y, element by element with broadcasting.");
+
+// An unsigned loop serves both signs: the bits are the same.
+struct PopulationFn {
+  static constexpr bool kModular = true;
+  template <typename T>
+  uint8_t operator()(T x) const { return static_cast<uint8_t>(std::popcount(x)); }
+};
+
+OP("PopulationCount")
+    .Input("x: T")
+    .Output("y: uint8")
+    .Attr("T: {int8, int16, int32, int64, uint8, uint16, uint32, uint64}")
+    .Shape(UnchangedShape)
+    .NotDifferentiable()
+    .CpuFor<Unary<PopulationFn, IntTypes>>(IntTypes{})
+    .Doc("The number of bits that are set in each element.");
 
 OP("LogicalNot")
     .Input("x: bool")

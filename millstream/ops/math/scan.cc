@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cmath>
 #include <complex>
+#include <limits>
 
 #include "millstream/ops/math/gradients.h"
 #include "millstream/tensor/dispatch.h"
@@ -15,18 +17,35 @@ struct Layout {
 
 constexpr int64_t kStrip = 64;  // columns that advance together
 
+enum class Kind { kSum, kProduct, kLogSumExp };
+
+template <Kind kind, typename C>
+C Identity() {
+  if constexpr (kind == Kind::kLogSumExp) return -std::numeric_limits<C>::infinity();
+  else return C(kind == Kind::kProduct ? 1 : 0);
+}
+template <Kind kind, typename C>
+C Combine(C a, C b) {
+  if constexpr (kind == Kind::kLogSumExp) {
+    const C high = std::max(a, b);
+    return std::isinf(high) && high < 0 ? high : high + std::log(std::exp(a - high) + std::exp(b - high));
+  } else {
+    return static_cast<C>(kind == Kind::kProduct ? a * b : a + b);
+  }
+}
+
 // One strip: x and y point at its first row.
-template <typename T, bool product>
+template <typename T, Kind kind>
 void ScanStrip(const T* x, T* y, const Layout& s, int64_t columns) {
   // uint16_t would be promoted to int, whose product may overflow.
   using C = std::conditional_t<std::is_integral_v<T> && sizeof(T) < 4, uint32_t, Compute<T>>;
   C total[kStrip];
-  std::fill_n(total, columns, C(product ? 1 : 0));
+  std::fill_n(total, columns, Identity<kind, C>());
   for (int64_t r = 0; r < s.n; ++r) {
     const int64_t row = (s.reverse ? s.n - 1 - r : r) * s.inner;
     for (int64_t j = 0; j < columns; ++j) {
       const C before = total[j], value = static_cast<C>(x[row + j]);
-      total[j] = static_cast<C>(product ? before * value : before + value);
+      total[j] = Combine<kind>(before, value);
       y[row + j] = static_cast<T>(s.exclusive ? before : total[j]);
     }
   }
@@ -35,13 +54,13 @@ void ScanStrip(const T* x, T* y, const Layout& s, int64_t columns) {
 using ScanFn = void (*)(const void* x, void* y, const Layout& s, int64_t begin, int64_t end);
 
 // Strips [begin, end): each outer index has ceil(inner / kStrip) of them.
-template <typename T, bool product>
+template <typename T, Kind kind>
 void Scan(const void* x, void* y, const Layout& s, int64_t begin, int64_t end) {
   const int64_t strips = (s.inner + kStrip - 1) / kStrip;
   for (int64_t i = begin; i < end; ++i) {
     const int64_t column = i % strips * kStrip, at = i / strips * s.n * s.inner + column;
     const int64_t columns = std::min(kStrip, s.inner - column);
-    ScanStrip<T, product>(static_cast<const T*>(x) + at, static_cast<T*>(y) + at, s, columns);
+    ScanStrip<T, kind>(static_cast<const T*>(x) + at, static_cast<T*>(y) + at, s, columns);
   }
 }
 
@@ -56,14 +75,15 @@ DType LoopType(DType t) {
   }
 }
 
-template <bool product>
+template <Kind kind>
 class ScanKernel final : public Kernel {
  public:
   explicit ScanKernel(KernelInit& init)
       : exclusive_(init.Attr<bool>("exclusive")), reverse_(init.Attr<bool>("reverse")) {
-    using Loops = Join<FloatTypes, Join<ComplexTypes, UnsignedTypes>>;
+    using Loops = std::conditional_t<kind == Kind::kLogSumExp, FloatTypes,
+                                     Join<FloatTypes, Join<ComplexTypes, UnsignedTypes>>>;
     DispatchOver(Loops{}, LoopType(RemoveRef(init.input_types()[0])), [&](auto tag) {
-      scan_ = &Scan<typename decltype(tag)::type, product>;
+      scan_ = &Scan<typename decltype(tag)::type, kind>;
     });
   }
 
@@ -83,7 +103,7 @@ class ScanKernel final : public Kernel {
     const auto at = static_cast<int>(axis);
     const Layout s{x.dim(at), x.shape().Product(at + 1, x.rank()), exclusive_, reverse_};
     const int64_t strips = x.num_elements() / (s.n * s.inner) * ((s.inner + kStrip - 1) / kStrip);
-    const double cost = 1.0 * static_cast<double>(s.n) * static_cast<double>(std::min(kStrip, s.inner));
+    const double cost = (kind == Kind::kLogSumExp ? 20.0 : 1.0) * static_cast<double>(s.n) * static_cast<double>(std::min(kStrip, s.inner));
     ctx.ParallelFor(strips, cost, [&](int64_t begin, int64_t end) { scan_(x.raw(), y->raw(), s, begin, end); });
     return OkStatus();
   }
@@ -108,6 +128,24 @@ Status CumprodGrad(GradContext& g) {
   return g.status();
 }
 
+// The positive and the negative part of dy by themselves, so that both have logarithms.
+Status CumulativeLogsumexpGrad(GradContext& g) {
+  const GradMath m(g);
+  const auto exclusive = g.Attr<bool>("exclusive"), reverse = g.Attr<bool>("reverse");
+  const Output x = g.input(0), dy = g.dy(0), zero = g.ConstLike(dy, 0);
+  const double lowest = dy && dy.dtype() == DType::kDouble ? -std::numeric_limits<double>::max()
+                        : dy && dy.dtype() == DType::kHalf ? -65504.0
+                                                           : -std::numeric_limits<float>::max();
+  const auto part = [&](Output d) {
+    const Output logs = g.Op("SelectV2", {g.Op("Greater", {d, zero}), g.Op("Log", {d}), g.ConstLike(d, lowest)});
+    const Output sums = g.Op("CumulativeLogsumexp", {m.Sub(logs, g.output(0)), g.input(1)},
+                             {{"exclusive", exclusive}, {"reverse", !reverse}});
+    return g.Op("Exp", {m.Add(sums, x)});
+  };
+  g.set_dx(0, m.Sub(part(dy), part(m.Neg(dy))));
+  return g.status();
+}
+
 OP("Cumsum")
     .Input("x: T")
     .Input("axis: Tidx")
@@ -119,7 +157,7 @@ OP("Cumsum")
     .Attr("Tidx: {int32, int64} = DT_INT32")
     .Shape(UnchangedShape)
     .Gradient(CumsumGrad)
-    .CpuFor<ScanKernel<false>>(NumberTypes{})
+    .CpuFor<ScanKernel<Kind::kSum>>(NumberTypes{})
     .HostMemory("axis")
     .Doc("Running sums along an axis.");
 
@@ -134,9 +172,23 @@ OP("Cumprod")
     .Attr("Tidx: {int32, int64} = DT_INT32")
     .Shape(UnchangedShape)
     .Gradient(CumprodGrad)
-    .CpuFor<ScanKernel<true>>(NumberTypes{})
+    .CpuFor<ScanKernel<Kind::kProduct>>(NumberTypes{})
     .HostMemory("axis")
     .Doc("Running products along an axis.");
+
+OP("CumulativeLogsumexp")
+    .Input("x: T")
+    .Input("axis: Tidx")
+    .Output("out: T")
+    .Attr("exclusive: bool = false")
+    .Attr("reverse: bool = false")
+    .Attr("T: {bfloat16, half, float, double}")
+    .Attr("Tidx: {int32, int64} = DT_INT32")
+    .Shape(UnchangedShape)
+    .Gradient(CumulativeLogsumexpGrad)
+    .CpuFor<ScanKernel<Kind::kLogSumExp>>(FloatTypes{})
+    .HostMemory("axis")
+    .Doc("Logarithms of the running sums of exponentials along an axis.");
 
 }  // namespace
 }  // namespace millstream

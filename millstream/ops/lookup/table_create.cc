@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "absl/strings/match.h"
+#include "millstream/framework/op.h"
+#include "millstream/ops/flow/handle.h"
+#include "millstream/ops/lookup/table.h"
+
+namespace millstream {
+namespace {
+
+using Kind = LookupTable::Kind;
+
+// Finds or makes the table. One without a name belongs to this kernel alone; an anonymous one to its handle.
+template <Kind kind>
+class TableOp final : public Kernel {
+ public:
+  explicit TableOp(KernelInit& init)
+      : resources_(init.resources()),
+        string_handle_(init.output_types()[0] != DType::kResource),
+        anonymous_(absl::StartsWith(init.op().name, "Anonymous")) {
+    options_.kind = kind;
+    options_.key_dtype = init.Attr<DType>("key_dtype");
+    options_.value_dtype = init.Attr<DType>("value_dtype");
+    if (init.HasAttr("value_shape")) {
+      const auto shape = init.Attr<PartialShape>("value_shape");
+      if (!shape.IsFullyDefined()) init.Fail(errors::InvalidArgument("value_shape must be fully defined"));
+      else options_.value_shape = shape.ToShape();
+      if (kind == Kind::kMutable && shape.rank_known() && shape.rank() != 1) {
+        init.Fail(errors::InvalidArgument("Default value must be a vector, got shape ", shape.ToString()));
+      }
+    }
+    if (kind == Kind::kDense) CheckBuckets(init);
+    if (anonymous_) return;
+    container_ = init.Attr<std::string>("container");
+    name_ = init.Attr<std::string>("shared_name");
+    if (container_.empty()) container_ = resources_->default_container();
+    if (name_.empty() && init.Attr<bool>("use_node_name_sharing")) name_ = init.node_name();
+    private_ = name_.empty();
+    if (private_) name_ = absl::StrCat(resources_->UniqueName(""), "_", init.node_name());
+  }
+
+  ~TableOp() override {
+    if (private_) (void)resources_->Delete<LookupTable>(container_, name_);
+  }
+
+  Status Compute(KernelContext& ctx) override {
+    if (anonymous_) {
+      ASSIGN_OR_RETURN(Ref<LookupTable> table, Make(ctx));
+      ctx.set_output(0, MakeHandle(*ctx.device(), ctx.resources()->default_container(),
+                                   ctx.resources()->UniqueName("table"), "tensorflow::lookup::LookupInterface",
+                                   std::move(table)));
+      return OkStatus();
+    }
+    MutexLock lock(mu_);
+    if (!table_ || !table_->alive()) {
+      ASSIGN_OR_RETURN(table_, ctx.resources()->LookupOrCreate<LookupTable>(
+                                   container_, name_, [&]() -> StatusOr<Ref<LookupTable>> { return Make(ctx); }));
+      if (Status status = table_->CheckTypes(options_.key_dtype, options_.value_dtype); !status.ok()) {
+        table_ = nullptr;
+        return status;
+      }
+      strings_ = MakeStringHandle(container_, name_);
+      handle_ = MakeHandle(*ctx.device(), container_, name_, "tensorflow::lookup::LookupInterface", table_);
+    }
+    if (string_handle_) ctx.set_output_ref(0, strings_);
+    else ctx.set_output(0, handle_);
+    return OkStatus();
+  }
+
+ private:
+  static void CheckBuckets(KernelInit& init) {
+    const auto buckets = init.Attr<int64_t>("initial_num_buckets");
+    const auto load = init.Attr<float>("max_load_factor");
+    if (buckets <= 0 || (buckets & (buckets - 1)) != 0) {
+      init.Fail(errors::InvalidArgument("Number of buckets must be at least 4 and a power of 2, got: ", buckets));
+    }
+    if (!(load > 0) || !(load < 1)) {
+      init.Fail(errors::InvalidArgument("max_load_factor must be between 0 and 1, got: ", load));
+    }
+  }
+
+  StatusOr<Ref<LookupTable>> Make(KernelContext& ctx) const {
+    LookupTable::Options options = options_;
+    if (kind == Kind::kDense) {
+      options.empty_key = ctx.input(0);
+      options.key_shape = options.empty_key.shape();
+      if (options.key_shape.rank() > 1) {
+        return errors::InvalidArgument("Empty key must be a scalar or a vector, got shape ",
+                                       options.key_shape.ToString());
+      }
+      if (ctx.num_inputs() > 1) {
+        options.deleted_key = ctx.input(1);
+        if (!(options.deleted_key.shape() == options.key_shape)) {
+          return errors::InvalidArgument("Empty and deleted keys must have same shape, got shapes: ",
+                                         options.key_shape.ToString(), " and ",
+                                         options.deleted_key.shape().ToString());
+        }
+      }
+    }
+    return MakeRef<LookupTable>(std::move(options), name_);
+  }
+
+  ResourceManager* const resources_;
+  const bool string_handle_, anonymous_;
+  LookupTable::Options options_;
+  std::string container_, name_;
+  bool private_ = false;
+  Mutex mu_;
+  Ref<LookupTable> table_ ABSL_GUARDED_BY(mu_);
+  Ref<Variable> strings_ ABSL_GUARDED_BY(mu_);
+  Tensor handle_ ABSL_GUARDED_BY(mu_);
+};
+
+Status StringHandleShape(ShapeContext& c) {
+  c.set_output(0, PartialShape({2}));
+  return OkStatus();
+}
+
+#define NAMES .Attr("container: string = ''").Attr("shared_name: string = ''").Attr("use_node_name_sharing: bool = false")
+#define TYPES .Attr("key_dtype: type").Attr("value_dtype: type")
+#define VALUE_SHAPE .Attr("value_shape: shape = {}")
+#define BUCKETS .Attr("initial_num_buckets: int = 131072").Attr("max_load_factor: float = 0.8")
+#define NOTHING
+// Under three names: a handle of strings, a resource handle, and a table that only its handle knows.
+#define TABLE(Name, kind, attrs, input1, input2, doc)                                                        \
+  OP(Name)                                                                                                   \
+      input1.Output("table_handle: Ref(string)") NAMES TYPES attrs.Stateful()                                \
+      .Shape(StringHandleShape).NotDifferentiable().Cpu<TableOp<Kind::kind>>().Doc(doc);                      \
+  OP(Name "V2")                                                                                              \
+      input1 input2.Output("table_handle: resource") NAMES TYPES attrs.Stateful()                            \
+      .Shape(ScalarShape).NotDifferentiable().Cpu<TableOp<Kind::kind>>().Doc(doc);                            \
+  OP("Anonymous" Name)                                                                                       \
+      input1 input2.Output("table_handle: resource") TYPES attrs.Stateful()                                  \
+      .Shape(ScalarShape).Cpu<TableOp<Kind::kind>>().Doc(doc)
+
+TABLE("HashTable", kInitializable, NOTHING, NOTHING, NOTHING, "A table that is filled once and then only read.");
+TABLE("MutableHashTable", kMutable, NOTHING, NOTHING, NOTHING, "A table of scalars that can be changed.");
+TABLE("MutableHashTableOfTensors", kMutable, VALUE_SHAPE, NOTHING, NOTHING, "A table of vectors that can be changed.");
+TABLE("MutableDenseHashTable", kDense, VALUE_SHAPE BUCKETS, .Input("empty_key: key_dtype"),
+      .Input("deleted_key: key_dtype"), "A table that can be changed, with keys set aside for its own use.");
+
+}  // namespace
+}  // namespace millstream

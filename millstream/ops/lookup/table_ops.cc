@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "millstream/framework/op.h"
+#include "millstream/ops/flow/handle.h"
+#include "millstream/ops/lookup/table.h"
+
+namespace millstream {
+namespace {
+
+StatusOr<Ref<LookupTable>> TableInput(const KernelContext& ctx, DType key, DType value) {
+  ASSIGN_OR_RETURN(Ref<LookupTable> table, HandleInput<LookupTable>(ctx, 0));
+  RETURN_IF_ERROR(table->CheckTypes(key, value));
+  return table;
+}
+
+Status InitializeCpu(KernelContext& ctx) {
+  const Tensor &keys = ctx.input(1), &values = ctx.input(2);
+  ASSIGN_OR_RETURN(Ref<LookupTable> table, HandleInput<LookupTable>(ctx, 0));
+  if (keys.rank() != 1) {
+    return errors::InvalidArgument("Keys must be a vector, but received shape", keys.shape().ToString());
+  }
+  if (values.rank() != 1) {
+    return errors::InvalidArgument("Values must be a vector, but received shape", values.shape().ToString());
+  }
+  if (keys.num_elements() != values.num_elements()) {
+    return errors::InvalidArgument("Keys and values must have the same size ", keys.num_elements(), " vs ",
+                                   values.num_elements());
+  }
+  RETURN_IF_ERROR(table->CheckTypes(keys.dtype(), values.dtype()));
+  return table->Initialize(keys, values);
+}
+
+Status FindCpu(KernelContext& ctx) {
+  const Tensor &keys = ctx.input(1), &defaults = ctx.input(2);
+  ASSIGN_OR_RETURN(Ref<LookupTable> table, TableInput(ctx, keys.dtype(), defaults.dtype()));
+  ASSIGN_OR_RETURN(const Shape shape, table->ValuesShape(keys));
+  ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
+  return table->Find(keys, defaults, out);
+}
+
+Status InsertCpu(KernelContext& ctx) {
+  ASSIGN_OR_RETURN(Ref<LookupTable> table, TableInput(ctx, ctx.input(1).dtype(), ctx.input(2).dtype()));
+  return table->Insert(ctx.input(1), ctx.input(2));
+}
+
+Status ImportCpu(KernelContext& ctx) {
+  ASSIGN_OR_RETURN(Ref<LookupTable> table, TableInput(ctx, ctx.input(1).dtype(), ctx.input(2).dtype()));
+  return table->Import(ctx.input(1), ctx.input(2));
+}
+
+Status RemoveCpu(KernelContext& ctx) {
+  ASSIGN_OR_RETURN(Ref<LookupTable> table, HandleInput<LookupTable>(ctx, 0));
+  RETURN_IF_ERROR(table->CheckTypes(ctx.input(1).dtype(), table->options().value_dtype));
+  return table->Remove(ctx.input(1));
+}
+
+Status SizeCpu(KernelContext& ctx) {
+  ASSIGN_OR_RETURN(Ref<LookupTable> table, HandleInput<LookupTable>(ctx, 0));
+  ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, Shape()));
+  out->scalar<int64_t>() = table->Size();
+  return OkStatus();
+}
+
+Status ExportCpu(KernelContext& ctx) {
+  ASSIGN_OR_RETURN(Ref<LookupTable> table, TableInput(ctx, ctx.output_dtype(0), ctx.output_dtype(1)));
+  Tensor keys, values;
+  RETURN_IF_ERROR(table->Export(&keys, &values));
+  ctx.set_output(0, std::move(keys));
+  ctx.set_output(1, std::move(values));
+  return OkStatus();
+}
+
+Status InitializeShape(ShapeContext& c) {
+  PartialShape keys;
+  RETURN_IF_ERROR(ShapeContext::WithRank(c.input(1), 1, &keys));
+  return keys.MergeWith(c.input(2)).status();
+}
+
+Status ExportShape(ShapeContext& c) {
+  c.set_output(0, PartialShape({-1}));
+  return OkStatus();
+}
+
+// Each op twice: on a handle of strings, and on a resource handle.
+#define ON_BOTH(Name, body, fn, doc)                                                               \
+  OP(Name).Input("table_handle: Ref(string)") body.Cpu(fn).Doc(doc " (old form of the handle).");  \
+  OP(Name "V2").Input("table_handle: resource") body.Stateful().Cpu(fn).Doc(doc ".")
+
+ON_BOTH("InitializeTable",
+        .Input("keys: Tkey").Input("values: Tval").Attr("Tkey: type").Attr("Tval: type").Shape(InitializeShape)
+            .NotDifferentiable(),
+        InitializeCpu, "Fills a table that is filled once");
+ON_BOTH("LookupTableFind",
+        .Input("keys: Tin").Input("default_value: Tout").Output("values: Tout").Attr("Tin: type").Attr("Tout: type")
+            .Shape(UnknownShape).NotDifferentiable(),
+        FindCpu, "The values of keys; the default for those that are not there");
+ON_BOTH("LookupTableInsert",
+        .Input("keys: Tin").Input("values: Tout").Attr("Tin: type").Attr("Tout: type").Shape(NoOutputs)
+            .NotDifferentiable(),
+        InsertCpu, "Gives keys new values");
+ON_BOTH("LookupTableSize", .Output("size: int64").Shape(ScalarShape).NotDifferentiable(), SizeCpu,
+        "The number of keys in a table");
+ON_BOTH("LookupTableExport",
+        .Output("keys: Tkeys").Output("values: Tvalues").Attr("Tkeys: type").Attr("Tvalues: type").Shape(ExportShape),
+        ExportCpu, "All keys and values of a table");
+ON_BOTH("LookupTableImport",
+        .Input("keys: Tin").Input("values: Tout").Attr("Tin: type").Attr("Tout: type").Shape(NoOutputs),
+        ImportCpu, "Replaces all keys and values of a table");
+
+OP("LookupTableRemoveV2")
+    .Input("table_handle: resource")
+    .Input("keys: Tin")
+    .Attr("Tin: type")
+    .Stateful()
+    .Shape(NoOutputs)
+    .Cpu(RemoveCpu)
+    .Doc("Takes keys out of a table; those that are not there are ignored.");
+
+}  // namespace
+}  // namespace millstream
