@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstring>
+
+#include "millstream/graph/gradient.h"
+#include "millstream/ops/array/blob.h"
+#include "millstream/ops/image/taps.h"
+
+namespace millstream {
+namespace {
+
+ResizeOptions ReadOptions(KernelInit& init, Interpolation method) {
+  ResizeOptions o{method};
+  o.align_corners = init.Attr<bool>("align_corners");
+  if (init.HasAttr("half_pixel_centers")) o.half_pixel_centers = init.Attr<bool>("half_pixel_centers");
+  if (o.align_corners && o.half_pixel_centers) {
+    init.Fail(errors::InvalidArgument("If half_pixel_centers is True, align_corners must be False."));
+  }
+  return o;
+}
+
+template <Interpolation method>
+class Resize : public Kernel {
+ public:
+  explicit Resize(KernelInit& init) : options_(ReadOptions(init, method)) {}
+
+  Status Compute(KernelContext& ctx) override {
+    ASSIGN_OR_RETURN(const ImageShape in, ReadImages(ctx.input(0), "input"));
+    int64_t height = 0, width = 0;
+    RETURN_IF_ERROR(ReadImageSize(ctx.input(1), &height, &width));
+    const std::vector<int64_t> dims{in.batch, height, width, in.channels};
+    ASSIGN_OR_RETURN(const Shape shape, Shape::Make(dims));
+    ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
+    if (shape.num_elements() == 0) return OkStatus();
+    const Taps y = MakeTaps(options_, in.height, height), x = MakeTaps(options_, in.width, width);
+    ASSIGN_OR_RETURN(const Tensor from, ImageAsFloat(ctx, ctx.input(0)));
+    const int64_t image = in.height * in.width * in.channels, row = width * in.channels;
+    const double cost = static_cast<double>(row * y.weights.size() * x.weights.size()) / static_cast<double>(height * width);
+    ctx.ParallelFor(in.batch * height, cost, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const Taps one = Row(y, i % height);
+        ApplyTaps(one, x, in.width, in.channels, from.data<float>() + i / height * image, out->data<float>() + i * row);
+      }
+    });
+    return OkStatus();
+  }
+
+ private:
+  static Taps Row(const Taps& taps, int64_t i) {
+    Taps one;
+    for (int64_t k = taps.begins[i]; k < taps.begins[i + 1]; ++k) one.Add(taps.sources[k], taps.weights[k]);
+    one.EndElement();
+    return one;
+  }
+
+  const ResizeOptions options_;
+};
+
+// Input 1 is the image that was resized, of which only the shape counts.
+template <Interpolation method>
+class ResizeGrad : public Kernel {
+ public:
+  explicit ResizeGrad(KernelInit& init) : options_(ReadOptions(init, method)) {}
+
+  Status Compute(KernelContext& ctx) override {
+    ASSIGN_OR_RETURN(const ImageShape out, ReadImages(ctx.input(0), "input_grad"));
+    ASSIGN_OR_RETURN(const ImageShape in, ReadImages(ctx.input(1), "original_image"));
+    if (in.batch != out.batch || in.channels != out.channels) {
+      return errors::InvalidArgument("grads and original_image must have the same batch and channels");
+    }
+    const Taps y = MakeTaps(options_, in.height, out.height), x = MakeTaps(options_, in.width, out.width);
+    ASSIGN_OR_RETURN(Tensor sums, ctx.AllocateTemp(DType::kFloat, ctx.input(1).shape()));
+    FillZero(ctx, &sums);
+    const Tensor& dy = ctx.input(0);
+    const int64_t from = in.height * in.width * in.channels, to = out.height * out.width * out.channels;
+    ctx.ParallelFor(in.batch, 8.0 * static_cast<double>(to), [&](int64_t begin, int64_t end) {
+      for (int64_t b = begin; b < end; ++b) {
+        ApplyTapsBack(y, x, in.width, in.channels, dy.data<float>() + b * to, sums.data<float>() + b * from);
+      }
+    });
+    return SetFromFloat(ctx, 0, std::move(sums));
+  }
+
+ private:
+  const ResizeOptions options_;
+};
+
+class ResizeNearest : public Kernel {
+ public:
+  explicit ResizeNearest(KernelInit& init) : options_(ReadOptions(init, Interpolation::kNearest)) {}
+
+  Status Compute(KernelContext& ctx) override {
+    const Tensor& images = ctx.input(0);
+    ASSIGN_OR_RETURN(const ImageShape in, ReadImages(images, "input"));
+    int64_t height = 0, width = 0;
+    RETURN_IF_ERROR(ReadImageSize(ctx.input(1), &height, &width));
+    const std::vector<int64_t> dims{in.batch, height, width, in.channels};
+    ASSIGN_OR_RETURN(const Shape shape, Shape::Make(dims));
+    ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
+    if (shape.num_elements() == 0) return OkStatus();
+    const Taps y = MakeTaps(options_, in.height, height), x = MakeTaps(options_, in.width, width);
+    DispatchBlob(images.dtype(), [&](auto type) {
+      using T = typename decltype(type)::type;
+      const T* from = BlobData<T>(images);
+      T* to = BlobData<T>(out);
+      const double cost = static_cast<double>(width) * (1.0 + kCopyCost<T> * static_cast<double>(in.channels));
+      ctx.ParallelFor(in.batch * height, cost, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) {
+          const T* row = from + (i / height * in.height + y.sources[i % height]) * in.width * in.channels;
+          T* t = to + i * width * in.channels;
+          for (int64_t j = 0; j < width; ++j) CopyRun(row + x.sources[j] * in.channels, in.channels, t + j * in.channels);
+        }
+      });
+    });
+    return OkStatus();
+  }
+
+ private:
+  const ResizeOptions options_;
+};
+
+template <typename T>
+class ResizeNearestGrad : public Kernel {
+ public:
+  explicit ResizeNearestGrad(KernelInit& init) : options_(ReadOptions(init, Interpolation::kNearest)) {}
+
+  Status Compute(KernelContext& ctx) override {
+    const Tensor& dy = ctx.input(0);
+    ASSIGN_OR_RETURN(const ImageShape out, ReadImages(dy, "input"));
+    int64_t height = 0, width = 0;
+    RETURN_IF_ERROR(ReadImageSize(ctx.input(1), &height, &width));
+    const std::vector<int64_t> dims{out.batch, height, width, out.channels};
+    ASSIGN_OR_RETURN(const Shape shape, Shape::Make(dims));
+    ASSIGN_OR_RETURN(Tensor * dx, ctx.AllocateOutput(0, shape));
+    const Taps y = MakeTaps(options_, height, out.height), x = MakeTaps(options_, width, out.width);
+    using W = std::conditional_t<std::is_integral_v<T>, uint64_t, millstream::Compute<T>>;
+    std::vector<W> sums(static_cast<size_t>(shape.num_elements()), W());
+    const T* from = dy.data<T>();
+    for (int64_t b = 0; b < out.batch; ++b) {
+      for (int64_t i = 0; i < out.height; ++i) {
+        for (int64_t j = 0; j < out.width; ++j, from += out.channels) {
+          W* to = sums.data() + ((b * height + y.sources[i]) * width + x.sources[j]) * out.channels;
+          for (int64_t c = 0; c < out.channels; ++c) to[c] += static_cast<W>(from[c]);
+        }
+      }
+    }
+    std::transform(sums.begin(), sums.end(), dx->data<T>(), [](W v) { return static_cast<T>(v); });
+    return OkStatus();
+  }
+
+ private:
+  const ResizeOptions options_;
+};
+
+Status ResizeGradShape(ShapeContext& c) {
+  c.set_output(0, c.input(1));
+  return OkStatus();
+}
+
+Status SmoothGrad(GradContext& g, const char* op) {
+  g.set_dx(0, g.Op(op, {g.dy(0), g.input(0)},
+                   {{"align_corners", g.Attr<bool>("align_corners")},
+                    {"half_pixel_centers", g.Attr<bool>("half_pixel_centers")}}));
+  return g.status();
+}
+Status BilinearGrad(GradContext& g) { return SmoothGrad(g, "ResizeBilinearGrad"); }
+Status BicubicGrad(GradContext& g) { return SmoothGrad(g, "ResizeBicubicGrad"); }
+
+Status NearestGrad(GradContext& g) {
+  const Scope& s = g.scope();
+  const Output size = g.Op("StridedSlice", {g.Op("Shape", {g.input(0)}), s.Constant({1}), s.Constant({3}), s.Constant({1})});
+  g.set_dx(0, g.Op("ResizeNearestNeighborGrad", {g.dy(0), size},
+                   {{"align_corners", g.Attr<bool>("align_corners")},
+                    {"half_pixel_centers", g.Attr<bool>("half_pixel_centers")}}));
+  return g.status();
+}
+
+using ImageTypes = Types<int8_t, uint8_t, int16_t, uint16_t, int32_t, int64_t, BFloat16, Half, float, double>;
+using NearestGradTypes = Types<uint8_t, int8_t, int32_t, Half, float, double, BFloat16>;
+
+OP("ResizeBilinear")
+    .Input("images: T")
+    .Input("size: int32")
+    .Output("resized_images: float")
+    .Attr("T: {int8, uint8, int16, uint16, int32, int64, bfloat16, half, float, double, bfloat16}")
+    .Attr("align_corners: bool = false")
+    .Attr("half_pixel_centers: bool = false")
+    .Shape(ResizeShape)
+    .Gradient(BilinearGrad)
+    .CpuFor<Resize<Interpolation::kBilinear>>(ImageTypes{})
+    .HostMemory("size")
+    .Doc("Images in another size, interpolated linearly.");
+
+OP("ResizeBilinearGrad")
+    .Input("grads: float")
+    .Input("original_image: T")
+    .Output("output: T")
+    .Attr("T: {float, bfloat16, half, double}")
+    .Attr("align_corners: bool = false")
+    .Attr("half_pixel_centers: bool = false")
+    .Shape(ResizeGradShape)
+    .NotDifferentiable()
+    .CpuFor<ResizeGrad<Interpolation::kBilinear>>(FloatTypes{})
+    .Doc("The gradient of ResizeBilinear.");
+
+OP("ResizeBicubic")
+    .Input("images: T")
+    .Input("size: int32")
+    .Output("resized_images: float")
+    .Attr("T: {int8, uint8, int16, uint16, int32, int64, half, float, double, bfloat16}")
+    .Attr("align_corners: bool = false")
+    .Attr("half_pixel_centers: bool = false")
+    .Shape(ResizeShape)
+    .Gradient(BicubicGrad)
+    .CpuFor<Resize<Interpolation::kBicubic>>(ImageTypes{})
+    .HostMemory("size")
+    .Doc("Images in another size, interpolated by cubics.");
+
+OP("ResizeBicubicGrad")
+    .Input("grads: float")
+    .Input("original_image: T")
+    .Output("output: T")
+    .Attr("T: {float, double}")
+    .Attr("align_corners: bool = false")
+    .Attr("half_pixel_centers: bool = false")
+    .Shape(ResizeGradShape)
+    .CpuFor<ResizeGrad<Interpolation::kBicubic>>(Types<float, double>{})
+    .Doc("The gradient of ResizeBicubic.");
+
+OP("ResizeArea")
+    .Input("images: T")
+    .Input("size: int32")
+    .Output("resized_images: float")
+    .Attr("T: {int8, uint8, int16, uint16, int32, int64, half, float, double, bfloat16}")
+    .Attr("align_corners: bool = false")
+    .Shape(ResizeShape)
+    .CpuFor<Resize<Interpolation::kArea>>(ImageTypes{})
+    .HostMemory("size")
+    .Doc("Images in another size, averaged over the area of each pixel.");
+
+OP("ResizeNearestNeighbor")
+    .Input("images: T")
+    .Input("size: int32")
+    .Output("resized_images: T")
+    .Attr("T: {int8, uint8, int16, uint16, int32, int64, half, float, double, bfloat16}")
+    .Attr("align_corners: bool = false")
+    .Attr("half_pixel_centers: bool = false")
+    .Shape(ResizeShape)
+    .Gradient(NearestGrad)
+    .CpuFor<ResizeNearest>(ImageTypes{})
+    .HostMemory("size")
+    .Doc("Images in another size, each pixel from its nearest neighbour.");
+
+OP("ResizeNearestNeighborGrad")
+    .Input("grads: T")
+    .Input("size: int32")
+    .Output("output: T")
+    .Attr("T: {uint8, int8, int32, half, float, double, bfloat16}")
+    .Attr("align_corners: bool = false")
+    .Attr("half_pixel_centers: bool = false")
+    .Shape(ResizeShape)
+    .Cpu<ResizeNearestGrad>(NearestGradTypes{})
+    .HostMemory("size")
+    .Doc("The gradient of ResizeNearestNeighbor.");
+
+}  // namespace
+}  // namespace millstream

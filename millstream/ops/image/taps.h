@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef MILLSTREAM_OPS_IMAGE_TAPS_H_
+#define MILLSTREAM_OPS_IMAGE_TAPS_H_
+
+#include <vector>
+
+#include "millstream/framework/kernel.h"
+#include "millstream/framework/shape_context.h"
+
+namespace millstream {
+
+// Where the elements of a resized axis come from: element i is the sum of weight * input over its taps.
+struct Taps {
+  std::vector<int64_t> begins;  // of the taps of element i in the two lists; one more than there are elements
+  std::vector<int64_t> sources;
+  std::vector<float> weights;
+
+  int64_t size() const { return static_cast<int64_t>(begins.size()) - 1; }
+  void Add(int64_t source, float weight) {
+    sources.push_back(source);
+    weights.push_back(weight);
+  }
+  void EndElement() { begins.push_back(static_cast<int64_t>(sources.size())); }
+  Taps() : begins{0} {}
+};
+
+enum class Interpolation { kNearest, kBilinear, kBicubic, kArea };
+
+struct ResizeOptions {
+  Interpolation method;
+  bool align_corners = false;
+  bool half_pixel_centers = false;
+};
+
+// REQUIRES: sizes are positive.
+Taps MakeTaps(const ResizeOptions& options, int64_t in_size, int64_t out_size);
+
+// Sizes of a batch of images.
+struct ImageShape {
+  int64_t batch, height, width, channels;
+};
+
+// InvalidArgument unless `t` is a batch of images that are not empty.
+StatusOr<ImageShape> ReadImages(const Tensor& t, const char* what);
+// Two positive sizes. InvalidArgument otherwise.
+Status ReadImageSize(const Tensor& size, int64_t* height, int64_t* width);
+
+// to[y, x] += wy * wx * from[sy, sx] for all taps, or with `back` from[sy, sx] += wy * wx * to[y, x]; one image.
+void ApplyTaps(const Taps& y, const Taps& x, int64_t in_width, int64_t channels, const float* from, float* to);
+void ApplyTapsBack(const Taps& y, const Taps& x, int64_t in_width, int64_t channels, const float* dy, float* dx);
+
+// The elements as float, converted if they are of another real type.
+StatusOr<Tensor> ImageAsFloat(KernelContext& ctx, const Tensor& t);
+// `from` (float) to output i, converted to its type.
+Status SetFromFloat(KernelContext& ctx, int i, Tensor from);
+
+// [batch, height, width, channels] from input 0 and the two sizes in input 1.
+Status ResizeShape(ShapeContext& c);
+
+}  // namespace millstream
+
+#endif  // MILLSTREAM_OPS_IMAGE_TAPS_H_
