@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <thread>
+
 #include "millstream/framework/op.h"
 #include "millstream/ops/data/captured_function.h"
-#include "millstream/ops/data/dataset.h"
 
 namespace millstream {
 namespace {
 
-// Elements of several datasets that a function makes, in turn: a block from each, then the next.
+// Elements of several datasets, which a function makes of the elements of one, in turn: `block` of each.
 class InterleaveDataset final : public DerivedDataset {
  public:
-  InterleaveDataset(Ref<Dataset> input, CapturedFunction function, int64_t cycle, int64_t block, OutputSignature signature)
+  InterleaveDataset(Ref<Dataset> input, CapturedFunction function, int64_t cycle, int64_t block,
+                    OutputSignature signature)
       : DerivedDataset(std::move(input), std::move(signature.types), std::move(signature.shapes)),
-        function_(std::move(function)),
-        cycle_(cycle),
-        block_(block) {}
+        function_(std::move(function)), cycle_(cycle), block_(block) {}
 
   StatusOr<IteratorPtr> MakeIterator(const StepContext& owner) const override {
     ASSIGN_OR_RETURN(CapturedFunction::Instance function, function_.Instantiate(owner, input().types()));
@@ -24,106 +24,143 @@ class InterleaveDataset final : public DerivedDataset {
  private:
   class Iterator final : public DatasetIterator {
    public:
-    Iterator(const StepContext& owner, IteratorPtr input, CapturedFunction::Instance function, int64_t cycle, int64_t block)
-        : owner_(owner), input_(std::move(input)), function_(std::move(function)), open_(cycle), block_(block) {}
+    Iterator(const StepContext& owner, IteratorPtr input, CapturedFunction::Instance function, int64_t cycle,
+             int64_t block)
+        : owner_(owner), input_(std::move(input)), function_(std::move(function)), block_(block),
+          open_(static_cast<size_t>(cycle)) {}
 
     Status GetNext(const StepContext& step, Element* element, bool* end) override {
-      while (input_ != nullptr || num_open_ > 0) {
+      *end = false;
+      size_t idle = 0;  // places in a row without a dataset
+      while (input_ != nullptr || idle < open_.size()) {
         RETURN_IF_ERROR(CheckCancelled(step));
-        IteratorPtr& at = open_[position_];
-        if (at == nullptr) {
-          RETURN_IF_ERROR(Open(step, &at));
-          if (at == nullptr) Advance();
+        IteratorPtr& current = open_[at_];
+        if (current == nullptr && input_ != nullptr) RETURN_IF_ERROR(Open(step, &current));
+        if (current == nullptr) {
+          ++idle;
+          Advance();
           continue;
         }
-        element->clear();
-        RETURN_IF_ERROR(at->GetNext(step, element, end));
-        if (!*end) {
-          if (++taken_ == block_) Advance();
-          return OkStatus();
+        idle = 0;
+        bool over = false;
+        RETURN_IF_ERROR(current->GetNext(step, element, &over));
+        if (over) {
+          current.reset();
+          Advance();
+          continue;
         }
-        at.reset();
-        --num_open_;
-        Advance();
+        if (++taken_ == block_) Advance();
+        return OkStatus();
       }
       *end = true;
       return OkStatus();
     }
 
    private:
-    // A walk through the next dataset; none if there are no more.
-    Status Open(const StepContext& step, IteratorPtr* out) {
-      if (input_ == nullptr) return OkStatus();
+    void Advance() {
+      at_ = (at_ + 1) % open_.size();
+      taken_ = 0;
+    }
+
+    // Leaves *place empty at the end of the input.
+    Status Open(const StepContext& step, IteratorPtr* place) {
       Element args, made;
-      bool end = false;
-      RETURN_IF_ERROR(input_->GetNext(step, &args, &end));
-      if (end) {
+      bool over = false;
+      RETURN_IF_ERROR(input_->GetNext(step, &args, &over));
+      if (over) {
         input_.reset();
         return OkStatus();
       }
       RETURN_IF_ERROR(function_.Run(step, args, &made));
       const bool one = made.size() == 1 && made[0].dtype() == DType::kVariant && made[0].rank() == 0;
       const Dataset* dataset = one ? made[0].scalar<Variant>().get<Dataset>() : nullptr;
-      if (dataset == nullptr) return errors::InvalidArgument("Function must return a single scalar of dtype DT_VARIANT.");
-      ASSIGN_OR_RETURN(*out, dataset->MakeIterator(owner_));
-      ++num_open_;
+      if (dataset == nullptr) {
+        return errors::InvalidArgument("Function must return a single scalar of dtype DT_VARIANT.");
+      }
+      ASSIGN_OR_RETURN(*place, dataset->MakeIterator(owner_));
       return OkStatus();
-    }
-    void Advance() {
-      taken_ = 0;
-      position_ = (position_ + 1) % open_.size();
     }
 
     const StepContext& owner_;
     IteratorPtr input_;  // null once it has ended
     const CapturedFunction::Instance function_;
-    std::vector<IteratorPtr> open_;
     const int64_t block_;
-    size_t position_ = 0;
-    int64_t taken_ = 0;
-    int64_t num_open_ = 0;
+    std::vector<IteratorPtr> open_;
+    size_t at_ = 0;
+    int64_t taken_ = 0;  // of the block
   };
 
   const CapturedFunction function_;
-  const int64_t cycle_;
-  const int64_t block_;
+  const int64_t cycle_, block_;
 };
 
-class MakeInterleaveDataset final : public Kernel {
+// After the captured values come cycle_length, block_length and what parallel versions add.
+class MakeInterleave final : public Kernel {
  public:
-  explicit MakeInterleaveDataset(KernelInit& init) : function_(init.Attr<NameAttrList>("f")), signature_(init) {}
+  explicit MakeInterleave(KernelInit& init)
+      : function_(init.Attr<NameAttrList>("f")),
+        captured_(static_cast<int>(init.Attr<std::vector<DType>>("Targuments").size())),
+        signature_(init) {}
+
   Status Compute(KernelContext& ctx) override {
-    constexpr int64_t kMaxCycle = 1 << 20;
-    const int last = ctx.num_inputs() - 1;
     ASSIGN_OR_RETURN(Ref<Dataset> input, DatasetInput(ctx, 0));
-    ASSIGN_OR_RETURN(const int64_t cycle, ScalarInput<int64_t>(ctx, last - 1, "cycle_length"));
-    ASSIGN_OR_RETURN(const int64_t block, ScalarInput<int64_t>(ctx, last, "block_length"));
-    if (cycle <= 0 || cycle > kMaxCycle) return errors::InvalidArgument("cycle_length must be > 0");
-    if (block <= 0) return errors::InvalidArgument("block_length must be > 0");
-    ASSIGN_OR_RETURN(CapturedFunction function, CapturedFunction::FromInputs(ctx, function_, 1, last - 1));
+    ASSIGN_OR_RETURN(CapturedFunction function, CapturedFunction::FromInputs(ctx, function_, 1, 1 + captured_));
+    ASSIGN_OR_RETURN(int64_t cycle, ScalarInput<int64_t>(ctx, 1 + captured_, "cycle_length"));
+    ASSIGN_OR_RETURN(const int64_t block, ScalarInput<int64_t>(ctx, 2 + captured_, "block_length"));
+    const bool parallel = ctx.num_inputs() > 3 + captured_;
+    if (parallel && cycle == -1) cycle = std::max<int64_t>(std::thread::hardware_concurrency(), 1);
+    if (cycle <= 0) return errors::InvalidArgument("`cycle_length` must be > 0");
+    if (block <= 0) return errors::InvalidArgument("`block_length` must be > 0");
+    if (cycle > kMaxCycle) return errors::InvalidArgument("`cycle_length` ", cycle, " is too large");
+    if (parallel) {
+      ASSIGN_OR_RETURN(const int64_t calls, ScalarInput<int64_t>(ctx, ctx.num_inputs() - 1, "num_parallel_calls"));
+      if (calls != -1 && calls <= 0) return errors::InvalidArgument("num_parallel_calls must be greater than zero.");
+    }
     OutputDataset(ctx, MakeRef<InterleaveDataset>(std::move(input), std::move(function), cycle, block, signature_));
     return OkStatus();
   }
 
  private:
+  static constexpr int64_t kMaxCycle = 1 << 20;
   const NameAttrList function_;
+  const int captured_;
   const OutputSignature signature_;
 };
 
+#define SIGNATURE                                \
+  .Attr("Targuments: list(type) >= 0")           \
+      .Attr("output_types: list(type) >= 1")     \
+      .Attr("output_shapes: list(shape) >= 1")
+#define CYCLE                                \
+  .Input("input_dataset: variant")           \
+      .Input("other_arguments: Targuments")  \
+      .Input("cycle_length: int64")          \
+      .Input("block_length: int64")
+#define END .Attr("metadata: string = ''").Shape(ScalarShape).Cpu<MakeInterleave>()
+
 OP("InterleaveDataset")
-    .Input("input_dataset: variant")
-    .Input("other_arguments: Targuments")
-    .Input("cycle_length: int64")
-    .Input("block_length: int64")
+    CYCLE.Output("handle: variant")
+    .Attr("f: func") SIGNATURE END
+    .Doc("Elements of the datasets that a function makes, taken from several of them in turn.");
+OP("ParallelInterleaveDatasetV2")
+    CYCLE.Input("num_parallel_calls: int64")
+    .Output("handle: variant")
+    .Attr("f: func") SIGNATURE.Attr("sloppy: bool = false") END
+    .Doc("As InterleaveDataset.");
+OP("ParallelInterleaveDatasetV3")
+    CYCLE.Input("num_parallel_calls: int64")
     .Output("handle: variant")
     .Attr("f: func")
-    .Attr("Targuments: list(type) >= 0")
-    .Attr("output_types: list(type) >= 1")
-    .Attr("output_shapes: list(shape) >= 1")
-    .Attr("metadata: string = ''")
-    .Shape(ScalarShape)
-    .Cpu<MakeInterleaveDataset>()
-    .Doc("A dataset of blocks of elements of several datasets in turn, which a function makes of each element.");
+    .Attr("deterministic: string = 'default'") SIGNATURE END
+    .Doc("As InterleaveDataset.");
+OP("ParallelInterleaveDatasetV4")
+    CYCLE.Input("buffer_output_elements: int64")
+    .Input("prefetch_input_elements: int64")
+    .Input("num_parallel_calls: int64")
+    .Output("handle: variant")
+    .Attr("f: func")
+    .Attr("deterministic: string = 'default'") SIGNATURE END
+    .Doc("As InterleaveDataset.");
 
 }  // namespace
 }  // namespace millstream

@@ -1,106 +1,95 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
-
 #include "millstream/framework/op.h"
+#include "millstream/ops/array/axes.h"
 #include "millstream/ops/data/dataset.h"
 
 namespace millstream {
 namespace {
 
-// Puts `value` n times.
-void Fill(const Tensor& value, Tensor* to, int64_t n) {
-  if (n == 0) return;
-  CopyElements(value, 0, 1, to, 0);
-  for (int64_t done = 1; done < n; done *= 2) CopyElements(*to, 0, std::min(done, n - done), to, done);
-}
-
-// Copies a tensor into the corner of a larger one that begins at `to_offset` and has the sizes `padded`.
-void CopyCorner(const Tensor& from, const std::vector<int64_t>& padded, Tensor* to, int64_t to_offset) {
-  const int rank = from.rank();
-  if (from.num_elements() == 0) return;
-  if (rank == 0) {
-    CopyElements(from, 0, 1, to, to_offset);
-    return;
-  }
-  const int64_t row = from.shape().dim(rank - 1);
-  std::vector<int64_t> index(rank, 0);
-  for (int64_t at = 0; at < from.num_elements(); at += row) {
-    int64_t offset = 0;
-    for (int d = 0; d < rank; ++d) offset = offset * padded[d] + index[d];
-    CopyElements(from, at, row, to, to_offset + offset);
-    for (int d = rank - 2; d >= 0 && ++index[d] == from.shape().dim(d); --d) index[d] = 0;
-  }
-}
-
+// Batches of elements that are padded to one shape: as asked for, or where that says -1 to the largest of the batch.
 struct Padding {
-  std::vector<std::vector<int64_t>> shapes;  // -1: as large as the largest of the batch
+  std::vector<Dims> shapes;
   std::vector<Tensor> values;
 };
 
+// Copies `t` into the corner of row `row` of `batch`. REQUIRES: it fits.
+void CopyCorner(const Tensor& t, const std::vector<int64_t>& sizes, int64_t row, Tensor* batch) {
+  int64_t stride = 1, total = 1;
+  for (const int64_t n : sizes) total *= n;
+  std::vector<int64_t> strides(sizes.size());
+  for (size_t d = sizes.size(); d-- > 0; stride *= sizes[d]) strides[d] = stride;
+  std::vector<int64_t> at(sizes.size(), 0);
+  const int rank = t.rank();
+  const int64_t run = rank == 0 ? 1 : t.dim(rank - 1), runs = run == 0 ? 0 : t.num_elements() / run;
+  for (int64_t r = 0; r < runs; ++r) {
+    int64_t to = row * total;
+    for (int d = 0; d < rank - 1; ++d) to += at[d] * strides[d];
+    CopyElements(t, r * run, run, batch, to);
+    for (int d = rank - 2; d >= 0 && ++at[d] == t.dim(d); --d) at[d] = 0;
+  }
+}
+
 StatusOr<Tensor> StackPadded(const std::vector<Element>& elements, size_t component, const Padding& padding) {
-  const Tensor& first = elements[0][component];
-  std::vector<int64_t> sizes = padding.shapes[component];
+  const Dims& wanted = padding.shapes[component];
+  std::vector<int64_t> sizes(wanted.begin(), wanted.end());
   for (const Element& e : elements) {
     const Tensor& t = e[component];
-    if (t.rank() != static_cast<int>(sizes.size()) || t.dtype() != padding.values[component].dtype()) {
-      return errors::InvalidArgument("All elements in a batch must have the same rank as the padded shape for component ", component,
-                                     ": expected rank ", sizes.size(), " but got element with rank ", t.rank());
+    if (t.rank() != static_cast<int>(wanted.size())) {
+      return errors::InvalidArgument("All elements in a batch must have the same rank as the padded shape for component",
+                                     component, ": expected rank ", wanted.size(), " but got element with rank ",
+                                     t.rank());
     }
     for (int d = 0; d < t.rank(); ++d) {
-      const int64_t wanted = padding.shapes[component][d];
-      if (wanted >= 0 && t.shape().dim(d) > wanted) {
-        return errors::DataLoss("Attempted to pad to a smaller size than the input element in component ", component, ".");
+      if (wanted[d] < 0) sizes[d] = std::max(sizes[d], t.dim(d));
+      else if (t.dim(d) > wanted[d]) {
+        return errors::DataLoss("Attempted to pad to a smaller size than the input element.");
       }
-      sizes[d] = std::max(sizes[d], t.shape().dim(d));
     }
   }
-  for (int64_t& s : sizes) s = std::max<int64_t>(s, 0);
-  std::vector<int64_t> dims = {static_cast<int64_t>(elements.size())};
+  for (int64_t& n : sizes) n = std::max<int64_t>(n, 0);
+  std::vector<int64_t> dims{static_cast<int64_t>(elements.size())};
   dims.insert(dims.end(), sizes.begin(), sizes.end());
   ASSIGN_OR_RETURN(const Shape shape, Shape::Make(dims));
-  ASSIGN_OR_RETURN(Tensor batch, Tensor::Make(first.dtype(), shape));
-  Fill(padding.values[component], &batch, shape.num_elements());
-  const int64_t each = shape.num_elements() / static_cast<int64_t>(elements.size());
-  for (size_t i = 0; i < elements.size(); ++i) CopyCorner(elements[i][component], sizes, &batch, static_cast<int64_t>(i) * each);
+  const Tensor& value = padding.values[component];
+  ASSIGN_OR_RETURN(Tensor batch, Tensor::Make(value.dtype(), shape));
+  for (int64_t i = 0; i < shape.num_elements(); ++i) CopyElements(value, 0, 1, &batch, i);
+  for (size_t row = 0; row < elements.size(); ++row) {
+    CopyCorner(elements[row][component], sizes, static_cast<int64_t>(row), &batch);
+  }
   return batch;
 }
 
 class PaddedBatchDataset final : public DerivedDataset {
  public:
-  PaddedBatchDataset(Ref<Dataset> input, int64_t size, bool drop_remainder, Padding padding, OutputSignature signature)
-      : DerivedDataset(std::move(input), std::move(signature.types), std::move(signature.shapes)),
-        size_(size),
-        drop_remainder_(drop_remainder),
-        padding_(std::move(padding)) {}
+  PaddedBatchDataset(Ref<Dataset> input, int64_t size, bool drop, Padding padding, std::vector<DType> types,
+                     std::vector<PartialShape> shapes)
+      : DerivedDataset(std::move(input), std::move(types), std::move(shapes)),
+        size_(size), drop_remainder_(drop), padding_(std::move(padding)) {}
 
   StatusOr<IteratorPtr> MakeIterator(const StepContext& owner) const override {
     ASSIGN_OR_RETURN(IteratorPtr from, input().MakeIterator(owner));
-    return std::make_unique<Iterator>(std::move(from), size_, drop_remainder_, padding_);
+    return std::make_unique<Iterator>(std::move(from), *this);
   }
 
  private:
   class Iterator final : public DatasetIterator {
    public:
-    Iterator(IteratorPtr input, int64_t size, bool drop, const Padding& padding)
-        : input_(std::move(input)), size_(size), drop_remainder_(drop), padding_(padding) {}
+    Iterator(IteratorPtr input, const PaddedBatchDataset& dataset)
+        : input_(std::move(input)), dataset_(Ref<const PaddedBatchDataset>::Share(&dataset)) {}
     Status GetNext(const StepContext& step, Element* batch, bool* end) override {
       std::vector<Element> elements;
-      while (input_ != nullptr && static_cast<int64_t>(elements.size()) < size_) {
+      while (input_ != nullptr && static_cast<int64_t>(elements.size()) < dataset_->size_) {
         RETURN_IF_ERROR(CheckCancelled(step));
         Element element;
         RETURN_IF_ERROR(input_->GetNext(step, &element, end));
-        if (*end)
-          input_.reset();
-        else
-          elements.push_back(std::move(element));
+        if (*end) input_.reset();
+        else elements.push_back(std::move(element));
       }
-      *end = elements.empty() || (drop_remainder_ && static_cast<int64_t>(elements.size()) < size_);
+      *end = elements.empty() ||
+             (dataset_->drop_remainder_ && static_cast<int64_t>(elements.size()) < dataset_->size_);
       if (*end) return OkStatus();
-      for (const Element& e : elements) {
-        if (e.size() != padding_.values.size()) return errors::InvalidArgument("Mismatched number of padded shapes and components");
-      }
       for (size_t i = 0; i < elements[0].size(); ++i) {
-        ASSIGN_OR_RETURN(Tensor component, StackPadded(elements, i, padding_));
+        ASSIGN_OR_RETURN(Tensor component, StackPadded(elements, i, dataset_->padding_));
         batch->push_back(std::move(component));
       }
       return OkStatus();
@@ -108,9 +97,7 @@ class PaddedBatchDataset final : public DerivedDataset {
 
    private:
     IteratorPtr input_;  // null once it has ended
-    const int64_t size_;
-    const bool drop_remainder_;
-    const Padding padding_;
+    const Ref<const PaddedBatchDataset> dataset_;
   };
 
   const int64_t size_;
@@ -118,38 +105,46 @@ class PaddedBatchDataset final : public DerivedDataset {
   const Padding padding_;
 };
 
-class MakePaddedBatchDataset final : public Kernel {
+class MakePaddedBatch final : public Kernel {
  public:
-  explicit MakePaddedBatchDataset(KernelInit& init)
-      : count_(static_cast<int>(init.Attr<int64_t>("N"))),
+  explicit MakePaddedBatch(KernelInit& init)
+      : count_(init.Attr<int>("N")),
         types_(init.Attr<std::vector<DType>>("Toutput_types")),
-        shapes_(init.Attr<std::vector<PartialShape>>("output_shapes")) {}
+        shapes_(init.Attr<std::vector<PartialShape>>("output_shapes")) {
+    if (static_cast<int>(types_.size()) != count_ || static_cast<int>(shapes_.size()) != count_) {
+      init.Fail(errors::InvalidArgument("There must be as many shapes, types and padding values"));
+    }
+  }
   Status Compute(KernelContext& ctx) override {
     ASSIGN_OR_RETURN(Ref<Dataset> input, DatasetInput(ctx, 0));
     ASSIGN_OR_RETURN(const int64_t size, ScalarInput<int64_t>(ctx, 1, "batch_size"));
     if (size <= 0) return errors::InvalidArgument("Batch size must be greater than zero.");
-    if (count_ != static_cast<int>(types_.size()) || types_ != input->types() || shapes_.size() != types_.size()) {
-      return errors::InvalidArgument("Number of padded shapes (", count_, ") must match the number of components in the input dataset's "
-                                     "elements (", input->types().size(), ")");
+    bool drop = false;
+    if (ctx.num_inputs() > 2 + 2 * count_) {
+      ASSIGN_OR_RETURN(drop, ScalarInput<bool>(ctx, 2 + 2 * count_, "drop_remainder"));
+    }
+    if (input->types().size() != static_cast<size_t>(count_)) {
+      return errors::InvalidArgument("Number of padded shapes (", count_,
+                                     ") must match the number of components in the input dataset's elements (",
+                                     input->types().size(), ")");
     }
     Padding padding;
     for (int i = 0; i < count_; ++i) {
-      const Tensor& sizes = ctx.input(2 + i);
-      if (sizes.rank() != 1) return errors::InvalidArgument("All padded shapes must be vectors");
-      const auto flat = sizes.flat<int64_t>();
-      if (std::any_of(flat.begin(), flat.end(), [](int64_t d) { return d < -1; })) {
-        return errors::InvalidArgument("Padded sizes must be >= -1");
+      Dims shape;
+      RETURN_IF_ERROR(ReadIntVector(ctx.input(2 + i), "All padded shapes", &shape));
+      for (const int64_t n : shape) {
+        if (n < -1) return errors::InvalidArgument("padded_shapes must be -1 or non-negative");
       }
-      padding.shapes.emplace_back(flat.begin(), flat.end());
       const Tensor& value = ctx.input(2 + count_ + i);
       if (value.rank() != 0) return errors::InvalidArgument("All padding values must be scalars");
+      if (value.dtype() != input->types()[i]) {
+        return errors::InvalidArgument("Mismatched type between padding value ", i, " and input dataset's component ",
+                                       i, ": ", DTypeName(value.dtype()), " vs. ", DTypeName(input->types()[i]));
+      }
+      padding.shapes.push_back(std::move(shape));
       padding.values.push_back(value);
     }
-    ASSIGN_OR_RETURN(const bool drop_remainder, ScalarInput<bool>(ctx, ctx.num_inputs() - 1, "drop_remainder"));
-    OutputSignature signature;
-    signature.types = types_;
-    signature.shapes = shapes_;
-    OutputDataset(ctx, MakeRef<PaddedBatchDataset>(std::move(input), size, drop_remainder, std::move(padding), std::move(signature)));
+    OutputDataset(ctx, MakeRef<PaddedBatchDataset>(std::move(input), size, drop, std::move(padding), types_, shapes_));
     return OkStatus();
   }
 
@@ -158,6 +153,20 @@ class MakePaddedBatchDataset final : public Kernel {
   const std::vector<DType> types_;
   const std::vector<PartialShape> shapes_;
 };
+
+OP("PaddedBatchDataset")
+    .Input("input_dataset: variant")
+    .Input("batch_size: int64")
+    .Input("padded_shapes: N * int64")
+    .Input("padding_values: Toutput_types")
+    .Output("handle: variant")
+    .Attr("Toutput_types: list(type) >= 1")
+    .Attr("output_shapes: list(shape) >= 1")
+    .Attr("N: int >= 1")
+    .Attr("metadata: string = ''")
+    .Shape(ScalarShape)
+    .Cpu<MakePaddedBatch>()
+    .Doc("A dataset of batches of elements that are padded to one shape.");
 
 OP("PaddedBatchDatasetV2")
     .Input("input_dataset: variant")
@@ -172,8 +181,8 @@ OP("PaddedBatchDatasetV2")
     .Attr("N: int >= 1")
     .Attr("metadata: string = ''")
     .Shape(ScalarShape)
-    .Cpu<MakePaddedBatchDataset>()
-    .Doc("A dataset of batches whose elements are padded to a common shape.");
+    .Cpu<MakePaddedBatch>()
+    .Doc("As PaddedBatchDataset; a smaller batch at the end is kept or dropped.");
 
 }  // namespace
 }  // namespace millstream

@@ -166,6 +166,8 @@ Status SuppressionShape(ShapeContext& c) {
   for (int i = 2; i < c.num_inputs(); ++i) RETURN_IF_ERROR(ShapeContext::WithRank(c.input(i), 0, &scalar));
   int64_t unused = 0;
   RETURN_IF_ERROR(ShapeContext::MergeDim(boxes.dim(0), scores.dim(0), &unused));
+  const bool overlaps = c.num_inputs() == 5 && !c.attrs().Has("T");
+  RETURN_IF_ERROR(ShapeContext::MergeDim(boxes.dim(1), overlaps ? boxes.dim(0) : 4, &unused));
   bool pad = false;
   int64_t size = -1;
   if (c.attrs().Has("pad_to_max_output_size")) RETURN_IF_ERROR(c.GetAttr("pad_to_max_output_size", &pad));

@@ -158,6 +158,12 @@ Status AdjustShape(ShapeContext& c) {
   return OkStatus();
 }
 
+Status ContrastShape(ShapeContext& c) {
+  PartialShape factor;
+  RETURN_IF_ERROR(ShapeContext::WithRank(c.input(1), 0, &factor));
+  return AdjustShape(c);
+}
+
 OP("RGBToHSV")
     .Input("images: T")
     .Output("output: T")
@@ -198,7 +204,7 @@ OP("AdjustContrastv2")
     .Input("contrast_factor: float")
     .Output("output: T")
     .Attr("T: {half, float} = DT_FLOAT")
-    .Shape(AdjustShape)
+    .Shape(ContrastShape)
     .CpuFor<FunctionKernel<AdjustContrastCpu>>(Types<float>{})
     .Doc("Images whose channels are moved away from their means.");
 

@@ -54,10 +54,10 @@ class DrawBoxes : public Kernel {
         colors->emplace_back(c, c + depth);
       }
     } else {
-      for (const auto& c : kColors) colors->emplace_back(c, c + 4);
-    }
-    if (depth == 1) {
-      for (auto& c : *colors) c[0] = 1;
+      for (const auto& c : kColors) {
+        colors->emplace_back(c, c + 4);
+        if (depth == 1) colors->back()[0] = 1;
+      }
     }
     return OkStatus();
   }
@@ -91,6 +91,10 @@ class DrawBoxes : public Kernel {
 Status DrawShape(ShapeContext& c) {
   PartialShape in;
   RETURN_IF_ERROR(ShapeContext::WithRankAtLeast(c.input(0), 3, &in));
+  const int64_t depth = in.rank() == 4 ? in.dim(3) : -1;
+  if (depth >= 0 && depth != 1 && depth != 3 && depth != 4) {
+    return errors::InvalidArgument("Channel depth should be either 1 (GRY), 3 (RGB), or 4 (RGBA)");
+  }
   c.set_output(0, c.input(0));
   return OkStatus();
 }

@@ -181,6 +181,10 @@ Status SetOperationShape(ShapeContext& c) {
     }
     i += dense ? 1 : 3;
   }
+  if (c.num_inputs() == 2 && c.input(0).rank_known() && c.input(1).rank_known()) {
+    const PartialShape &a = c.input(0), &b = c.input(1);
+    RETURN_IF_ERROR(a.Slice(0, a.rank() - 1).MergeWith(b.Slice(0, b.rank() - 1)).status());
+  }
   SetSparseOutput(c, 0, rank);
   return OkStatus();
 }

@@ -28,8 +28,6 @@ StatusOr<Reduction> ReadReduction(const SparseInput& s, const Tensor& axes, bool
     }
     gone[axis < 0 ? axis + s.rank() : axis] = true;
   }
-  // No axes: all of them.
-  if (list.empty()) gone.assign(gone.size(), true);
   Reduction r;
   for (int d = 0; d < s.rank(); ++d) {
     if (!gone[d]) r.kept.push_back(d);
@@ -129,7 +127,7 @@ Status DenseShape(ShapeContext& c) {
   ASSIGN_OR_RETURN(const PartialShape shape, c.ConstantAsShape(2));
   std::vector<int64_t> axes;
   if (!shape.rank_known() || !c.ConstantInts(3, &axes)) return OkStatus();
-  std::vector<bool> gone(static_cast<size_t>(shape.rank()), axes.empty());
+  std::vector<bool> gone(static_cast<size_t>(shape.rank()), false);
   for (const int64_t axis : axes) {
     int d = 0;
     RETURN_IF_ERROR(NormalizeAxis(axis, "reduction dimension", shape.rank(), &d));

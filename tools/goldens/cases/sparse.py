@@ -2,7 +2,7 @@
 """Sparse tensors, sets, and reductions over rows that are named."""
 import numpy as np
 
-from record import apply, op, rng, script, tf
+from record import apply, convert, op, rng, script, tf
 
 I32, I64 = np.int32, np.int64
 INDICES = I64([[0, 1], [0, 3], [2, 0], [2, 2], [3, 1]])
@@ -152,6 +152,19 @@ def packed():
       s.run(apply('TakeManySparseFromTensorsMap', sparse_handles=h, dtype=tf.as_dtype(t), shared_name='n').outputs, {h: [77]}, error=True)
 
 
+def messages():
+  for t in SOME:
+    with script('SerializeTensor', t) as s:
+      value = tf.constant(convert(np.array([[1.0, -2, 3], [4, 5, 0]]), t), tf.as_dtype(t))
+      message = apply('SerializeTensor', tensor=value)[0]
+      s.run(apply('ParseTensor', serialized=message, out_type=tf.as_dtype(t))[0])
+  good = tf.make_tensor_proto(np.float32([[1, 2], [3, 4]])).SerializeToString()
+  op('ParseTensor', np.array(good, object), types=None, out_type=tf.float32)
+  op('ParseTensor', np.array(good, object), types=None, label='type', out_type=tf.int32, error=True)
+  op('ParseTensor', np.array(b'\xff\xff', object), types=None, label='rubbish', out_type=tf.float32, error=True)
+  op('ParseTensor', np.array([good], object), types=None, label='vector', out_type=tf.float32, error=True)
+
+
 def parts_of(t):
   values = tf.constant(['s%d' % i for i in range(5)] if t == 'string' else VALUES.astype(tf.as_dtype(t).as_numpy_dtype))
   return dict(sparse_indices=tf.constant(INDICES), sparse_values=values, sparse_shape=tf.constant(SHAPE))
@@ -173,4 +186,5 @@ def cases():
   segments()
   sets()
   packed()
+  messages()
   products()

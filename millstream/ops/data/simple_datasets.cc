@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: Apache-2.0
+// Datasets that pass elements of another one on: some of them, parts of them, or again from memory.
+#include <set>
+
+#include "millstream/framework/op.h"
+#include "millstream/ops/data/dataset.h"
+
+namespace millstream {
+namespace {
+
+// Element `index` of every `shards`.
+class ShardDataset final : public DerivedDataset {
+ public:
+  ShardDataset(Ref<Dataset> input, int64_t shards, int64_t index, bool needed)
+      : DerivedDataset(std::move(input)), shards_(shards), index_(index), needed_(needed) {}
+
+  StatusOr<IteratorPtr> MakeIterator(const StepContext& owner) const override {
+    ASSIGN_OR_RETURN(IteratorPtr from, input().MakeIterator(owner));
+    return std::make_unique<Iterator>(std::move(from), shards_, index_, needed_);
+  }
+
+ private:
+  class Iterator final : public DatasetIterator {
+   public:
+    Iterator(IteratorPtr input, int64_t shards, int64_t index, bool needed)
+        : input_(std::move(input)), shards_(shards), index_(index), needed_(needed) {}
+    Status GetNext(const StepContext& step, Element* element, bool* end) override {
+      for (;; ++next_) {
+        RETURN_IF_ERROR(CheckCancelled(step));
+        element->clear();
+        RETURN_IF_ERROR(input_->GetNext(step, element, end));
+        if (*end && needed_ && next_ < shards_) {
+          return errors::InvalidArgument("Could not apply FILE based sharding: the dataset only has ", next_,
+                                         " file(s), which is not enough for the required ", shards_, " shards/workers.");
+        }
+        if (*end) return OkStatus();
+        if (next_ % shards_ == index_) {
+          ++next_;
+          return OkStatus();
+        }
+      }
+    }
+
+   private:
+    const IteratorPtr input_;
+    const int64_t shards_, index_;
+    const bool needed_;
+    int64_t next_ = 0;
+  };
+  const int64_t shards_, index_;
+  const bool needed_;
+};
+
+class MakeShard final : public Kernel {
+ public:
+  explicit MakeShard(KernelInit& init) : needed_(init.Attr<bool>("require_non_empty")) {}
+  Status Compute(KernelContext& ctx) override {
+    ASSIGN_OR_RETURN(Ref<Dataset> input, DatasetInput(ctx, 0));
+    ASSIGN_OR_RETURN(const int64_t shards, ScalarInput<int64_t>(ctx, 1, "num_shards"));
+    ASSIGN_OR_RETURN(const int64_t index, ScalarInput<int64_t>(ctx, 2, "index"));
+    if (shards <= 0) {
+      return errors::InvalidArgument("Number of shards must be greater than zero (currently num_shards = ", shards, ").");
+    }
+    if (index < 0 || index >= shards) {
+      return errors::InvalidArgument("Index must be between 0 and ", shards - 1, " (currently index = ", index, ").");
+    }
+    OutputDataset(ctx, MakeRef<ShardDataset>(std::move(input), shards, index, needed_));
+    return OkStatus();
+  }
+
+ private:
+  const bool needed_;
+};
+
+// Rows of the components as elements.
+class UnbatchDataset final : public DerivedDataset {
+ public:
+  UnbatchDataset(Ref<Dataset> input, OutputSignature signature)
+      : DerivedDataset(std::move(input), std::move(signature.types), std::move(signature.shapes)) {}
+  StatusOr<IteratorPtr> MakeIterator(const StepContext& owner) const override {
+    ASSIGN_OR_RETURN(IteratorPtr from, input().MakeIterator(owner));
+    return std::make_unique<Iterator>(std::move(from));
+  }
+
+ private:
+  class Iterator final : public DatasetIterator {
+   public:
+    explicit Iterator(IteratorPtr input) : input_(std::move(input)) {}
+    Status GetNext(const StepContext& step, Element* element, bool* end) override {
+      *end = false;
+      while (row_ == rows_) {
+        RETURN_IF_ERROR(CheckCancelled(step));
+        batch_.clear();
+        RETURN_IF_ERROR(input_->GetNext(step, &batch_, end));
+        if (*end) return OkStatus();
+        row_ = 0;
+        for (size_t i = 0; i < batch_.size(); ++i) {
+          if (batch_[i].rank() == 0) return errors::InvalidArgument("Input element must have a non-scalar value in each component.");
+          if (i > 0 && batch_[i].dim(0) != rows_) {
+            return errors::InvalidArgument("Input element must have the same batch size in each component. Component 0 had size ",
+                                           rows_, " but component ", i, " had size, ", batch_[i].dim(0), ".");
+          }
+          rows_ = batch_[i].dim(0);
+        }
+      }
+      for (const Tensor& t : batch_) {
+        ASSIGN_OR_RETURN(Tensor row, CopyRow(t, row_));
+        element->push_back(std::move(row));
+      }
+      ++row_;
+      return OkStatus();
+    }
+
+   private:
+    const IteratorPtr input_;
+    Element batch_;
+    int64_t row_ = 0, rows_ = 0;
+  };
+};
+
+class MakeUnbatch final : public Kernel {
+ public:
+  explicit MakeUnbatch(KernelInit& init) : signature_(init) {}
+  Status Compute(KernelContext& ctx) override {
+    ASSIGN_OR_RETURN(Ref<Dataset> input, DatasetInput(ctx, 0));
+    OutputDataset(ctx, MakeRef<UnbatchDataset>(std::move(input), signature_));
+    return OkStatus();
+  }
+
+ private:
+  const OutputSignature signature_;
+};
+
+// Scalars that did not come before.
+class UniqueDataset final : public DerivedDataset {
+ public:
+  using DerivedDataset::DerivedDataset;
+  StatusOr<IteratorPtr> MakeIterator(const StepContext& owner) const override {
+    ASSIGN_OR_RETURN(IteratorPtr from, input().MakeIterator(owner));
+    return std::make_unique<Iterator>(std::move(from));
+  }
+
+ private:
+  class Iterator final : public DatasetIterator {
+   public:
+    explicit Iterator(IteratorPtr input) : input_(std::move(input)) {}
+    Status GetNext(const StepContext& step, Element* element, bool* end) override {
+      do {
+        RETURN_IF_ERROR(CheckCancelled(step));
+        element->clear();
+        RETURN_IF_ERROR(input_->GetNext(step, element, end));
+        if (*end) return OkStatus();
+      } while (!seen_.insert(KeyOf((*element)[0])).second);
+      return OkStatus();
+    }
+
+   private:
+    static std::string KeyOf(const Tensor& t) {
+      std::string key = t.shape().ToString();
+      if (t.dtype() == DType::kString) {
+        for (const std::string& s : t.flat<std::string>()) absl::StrAppend(&key, s.size(), ":", s);
+      } else {
+        key.append(static_cast<const char*>(t.raw()), t.ByteSize());
+      }
+      return key;
+    }
+    const IteratorPtr input_;
+    std::set<std::string> seen_;
+  };
+};
+
+Status MakeUnique(KernelContext& ctx) {
+  ASSIGN_OR_RETURN(Ref<Dataset> input, DatasetInput(ctx, 0));
+  if (input->types().size() != 1) {
+    return errors::InvalidArgument("UniqueDataset only supports inputs with a single component.");
+  }
+  const DType t = input->types()[0];
+  if (t != DType::kInt32 && t != DType::kInt64 && t != DType::kString) {
+    return errors::InvalidArgument("UniqueDataset only supports inputs with a single `tf.int32`, `tf.int64`, or "
+                                   "`tf.string` component.");
+  }
+  OutputDataset(ctx, MakeRef<UniqueDataset>(std::move(input)));
+  return OkStatus();
+}
+
+// Elements whose making fails are left out.
+class IgnoreErrorsDataset final : public DerivedDataset {
+ public:
+  using DerivedDataset::DerivedDataset;
+  StatusOr<IteratorPtr> MakeIterator(const StepContext& owner) const override {
+    ASSIGN_OR_RETURN(IteratorPtr from, input().MakeIterator(owner));
+    return std::make_unique<Iterator>(std::move(from));
+  }
+
+ private:
+  class Iterator final : public DatasetIterator {
+   public:
+    explicit Iterator(IteratorPtr input) : input_(std::move(input)) {}
+    Status GetNext(const StepContext& step, Element* element, bool* end) override {
+      for (;;) {
+        RETURN_IF_ERROR(CheckCancelled(step));
+        element->clear();
+        if (input_->GetNext(step, element, end).ok()) return OkStatus();
+      }
+    }
+
+   private:
+    const IteratorPtr input_;
+  };
+};
+
+Status MakeIgnoreErrors(KernelContext& ctx) {
+  ASSIGN_OR_RETURN(Ref<Dataset> input, DatasetInput(ctx, 0));
+  OutputDataset(ctx, MakeRef<IgnoreErrorsDataset>(std::move(input)));
+  return OkStatus();
+}
+
+// Keeps all elements once an iterator has reached the end; iterators that start later read them from memory.
+class CacheDataset final : public DerivedDataset {
+ public:
+  explicit CacheDataset(Ref<Dataset> input) : DerivedDataset(std::move(input)), cache_(std::make_shared<Cache>()) {}
+  StatusOr<IteratorPtr> MakeIterator(const StepContext& owner) const override {
+    {
+      MutexLock lock(cache_->mu);
+      if (cache_->elements != nullptr) return std::make_unique<Reader>(cache_->elements);
+    }
+    ASSIGN_OR_RETURN(IteratorPtr from, input().MakeIterator(owner));
+    return std::make_unique<Writer>(std::move(from), cache_);
+  }
+
+ private:
+  using Elements = std::vector<Element>;
+  struct Cache {
+    Mutex mu;
+    std::shared_ptr<const Elements> elements ABSL_GUARDED_BY(mu);  // null until they are complete
+  };
+
+  class Reader final : public DatasetIterator {
+   public:
+    explicit Reader(std::shared_ptr<const Elements> elements) : elements_(std::move(elements)) {}
+    bool Ready() override { return true; }
+    Status GetNext(const StepContext&, Element* element, bool* end) override {
+      *end = next_ == elements_->size();
+      if (!*end) *element = (*elements_)[next_++];
+      return OkStatus();
+    }
+
+   private:
+    const std::shared_ptr<const Elements> elements_;
+    size_t next_ = 0;
+  };
+
+  class Writer final : public DatasetIterator {
+   public:
+    Writer(IteratorPtr input, std::shared_ptr<Cache> cache) : input_(std::move(input)), cache_(std::move(cache)) {}
+    Status GetNext(const StepContext& step, Element* element, bool* end) override {
+      *end = input_ == nullptr;
+      if (*end) return OkStatus();
+      RETURN_IF_ERROR(input_->GetNext(step, element, end));
+      if (!*end) {
+        elements_.push_back(*element);
+        return OkStatus();
+      }
+      input_.reset();
+      MutexLock lock(cache_->mu);
+      if (cache_->elements == nullptr) cache_->elements = std::make_shared<const Elements>(std::move(elements_));
+      return OkStatus();
+    }
+
+   private:
+    IteratorPtr input_;
+    const std::shared_ptr<Cache> cache_;
+    Elements elements_;
+  };
+
+  const std::shared_ptr<Cache> cache_;
+};
+
+Status MakeCache(KernelContext& ctx) {
+  ASSIGN_OR_RETURN(Ref<Dataset> input, DatasetInput(ctx, 0));
+  RETURN_IF_ERROR(ScalarInput<std::string>(ctx, 1, "filename").status());
+  OutputDataset(ctx, MakeRef<CacheDataset>(std::move(input)));
+  return OkStatus();
+}
+
+#define SIGNATURE .Attr("output_types: list(type) >= 1").Attr("output_shapes: list(shape) >= 1")
+#define METADATA .Attr("metadata: string = ''").Shape(ScalarShape)
+
+OP("ShardDataset")
+    .Input("input_dataset: variant")
+    .Input("num_shards: int64")
+    .Input("index: int64")
+    .Output("handle: variant")
+    .Attr("require_non_empty: bool = false") SIGNATURE METADATA
+    .Cpu<MakeShard>()
+    .Doc("One of every num_shards elements.");
+
+OP("UnbatchDataset")
+    .Input("input_dataset: variant")
+    .Output("handle: variant") SIGNATURE METADATA
+    .Cpu<MakeUnbatch>()
+    .Doc("The rows of each element as elements.");
+
+OP("UniqueDataset")
+    .Input("input_dataset: variant")
+    .Output("handle: variant") SIGNATURE METADATA
+    .Cpu(MakeUnique)
+    .Doc("The elements that did not come before.");
+
+OP("IgnoreErrorsDataset")
+    .Input("input_dataset: variant")
+    .Output("handle: variant") SIGNATURE
+    .Attr("log_warning: bool = false")
+    .Shape(ScalarShape)
+    .Cpu(MakeIgnoreErrors)
+    .Doc("The elements that can be made; those that fail are left out.");
+
+OP("CacheDataset")
+    .Input("input_dataset: variant")
+    .Input("filename: string")
+    .Output("handle: variant") SIGNATURE METADATA
+    .Cpu(MakeCache)
+    .Doc("A dataset that is made once and then comes from memory, also where a file is named.");
+
+}  // namespace
+}  // namespace millstream

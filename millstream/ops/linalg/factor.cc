@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: Apache-2.0
+// Factorizations: Cholesky, LU, QR, singular values, eigenvalues of Hermitian matrices.
+#include <algorithm>
+#include <limits>
+
+#include "millstream/ops/linalg/gradients.h"
+#include "millstream/ops/linalg/matrix.h"
+#include "millstream/tensor/dispatch.h"
+
+namespace millstream {
+namespace {
+
+using LinalgTypes = Types<float, double, std::complex<float>, std::complex<double>>;
+
+// Sizes of a batch of matrices with another last two dimensions, or one.
+Shape WithLast(const Tensor& t, std::initializer_list<int64_t> last) {
+  std::vector<int64_t> dims(t.shape().dims().begin(), t.shape().dims().end() - 2);
+  dims.insert(dims.end(), last.begin(), last.end());
+  return Shape(dims);
+}
+
+template <Status (*fn)(KernelContext&)>
+class FunctionKernel : public Kernel {
+ public:
+  explicit FunctionKernel(KernelInit&) {}
+  Status Compute(KernelContext& ctx) override { return fn(ctx); }
+};
+
+Status CholeskyCpu(KernelContext& ctx) {
+  const Tensor& in = ctx.input(0);
+  RETURN_IF_ERROR(CheckMatrices(in, true));
+  ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, in.shape()));
+  return ComputeIn(in.dtype(), [&](auto type) -> Status {
+    using S = typename decltype(type)::type;
+    for (int64_t b = 0; in.num_elements() > 0 && b < BatchOfMatrices(in); ++b) {
+      Matrix<S> lower;
+      // TensorFlow says so in its log, and goes on.
+      if (!Cholesky(ReadMatrix<S>(in, b), &lower)) {
+        for (int64_t i = 0; i < lower.rows; ++i) std::fill_n(&lower(i, 0), i + 1, S(std::numeric_limits<double>::quiet_NaN()));
+      }
+      WriteMatrix(lower, out, b);
+    }
+    return OkStatus();
+  });
+}
+
+Status LuCpu(KernelContext& ctx) {
+  const Tensor& in = ctx.input(0);
+  RETURN_IF_ERROR(CheckMatrices(in, true));
+  const int64_t n = in.dim(in.rank() - 1);
+  ASSIGN_OR_RETURN(Tensor * lu, ctx.AllocateOutput(0, in.shape()));
+  ASSIGN_OR_RETURN(Tensor * order, ctx.AllocateOutput(1, WithLast(in, {n})));
+  return ComputeIn(in.dtype(), [&](auto type) -> Status {
+    using S = typename decltype(type)::type;
+    for (int64_t b = 0; in.num_elements() > 0 && b < BatchOfMatrices(in); ++b) {
+      const LuFactors<S> f = Lu(ReadMatrix<S>(in, b));
+      if (f.singular) return errors::InvalidArgument("Input is not invertible.");
+      WriteMatrix(f.lu, lu, b);
+      DispatchOver(IndexTypes{}, order->dtype(), [&](auto index) {
+        std::copy(f.order.begin(), f.order.end(), order->data<typename decltype(index)::type>() + b * n);
+      });
+    }
+    return OkStatus();
+  });
+}
+
+class QrKernel : public Kernel {
+ public:
+  explicit QrKernel(KernelInit& init) : full_(init.Attr<bool>("full_matrices")) {}
+
+  Status Compute(KernelContext& ctx) override {
+    const Tensor& in = ctx.input(0);
+    RETURN_IF_ERROR(CheckMatrices(in, false));
+    const int64_t m = in.dim(in.rank() - 2), n = in.dim(in.rank() - 1), k = full_ ? m : std::min(m, n);
+    ASSIGN_OR_RETURN(Tensor * q, ctx.AllocateOutput(0, WithLast(in, {m, k})));
+    ASSIGN_OR_RETURN(Tensor * r, ctx.AllocateOutput(1, WithLast(in, {k, n})));
+    return ComputeIn(in.dtype(), [&](auto type) -> Status {
+      using S = typename decltype(type)::type;
+      for (int64_t b = 0; b < BatchOfMatrices(in); ++b) {
+        Matrix<S> full_q, full_r, left(m, k), right(k, n);
+        Qr(ReadMatrix<S>(in, b), &full_q, &full_r);
+        for (int64_t i = 0; i < m; ++i) {
+          for (int64_t j = 0; j < k; ++j) left(i, j) = full_q(i, j);
+        }
+        std::copy_n(full_r.v.begin(), k * n, right.v.begin());
+        WriteMatrix(left, q, b);
+        WriteMatrix(right, r, b);
+      }
+      return OkStatus();
+    });
+  }
+
+ private:
+  const bool full_;
+};
+
+class SvdKernel : public Kernel {
+ public:
+  explicit SvdKernel(KernelInit& init)
+      : vectors_(init.Attr<bool>("compute_uv")), full_(init.Attr<bool>("full_matrices")) {}
+
+  Status Compute(KernelContext& ctx) override {
+    const Tensor& in = ctx.input(0);
+    RETURN_IF_ERROR(CheckMatrices(in, false));
+    const int64_t m = in.dim(in.rank() - 2), n = in.dim(in.rank() - 1), k = std::min(m, n);
+    ASSIGN_OR_RETURN(Tensor * s, ctx.AllocateOutput(0, WithLast(in, {k})));
+    ASSIGN_OR_RETURN(Tensor * u, ctx.AllocateOutput(1, vectors_ ? WithLast(in, {m, full_ ? m : k}) : Shape({0})));
+    ASSIGN_OR_RETURN(Tensor * v, ctx.AllocateOutput(2, vectors_ ? WithLast(in, {n, full_ ? n : k}) : Shape({0})));
+    return ComputeIn(in.dtype(), [&](auto type) -> Status {
+      using S = typename decltype(type)::type;
+      for (int64_t b = 0; b < BatchOfMatrices(in); ++b) {
+        std::vector<double> values;
+        Matrix<S> left, right;
+        Svd(ReadMatrix<S>(in, b), full_, &values, &left, &right);
+        for (int64_t i = 0; i < k; ++i) WriteElement(S(values[i]), s, b * k + i);
+        if (!vectors_) continue;
+        WriteMatrix(left, u, b);
+        WriteMatrix(right, v, b);
+      }
+      return OkStatus();
+    });
+  }
+
+ private:
+  const bool vectors_, full_;
+};
+
+class SelfAdjointEig : public Kernel {
+ public:
+  explicit SelfAdjointEig(KernelInit& init) : vectors_(init.Attr<bool>("compute_v")) {}
+
+  Status Compute(KernelContext& ctx) override {
+    const Tensor& in = ctx.input(0);
+    RETURN_IF_ERROR(CheckMatrices(in, true));
+    const int64_t n = in.dim(in.rank() - 1);
+    ASSIGN_OR_RETURN(Tensor * e, ctx.AllocateOutput(0, WithLast(in, {n})));
+    ASSIGN_OR_RETURN(Tensor * v, ctx.AllocateOutput(1, vectors_ ? in.shape() : Shape({0})));
+    return ComputeIn(in.dtype(), [&](auto type) -> Status {
+      using S = typename decltype(type)::type;
+      for (int64_t b = 0; in.num_elements() > 0 && b < BatchOfMatrices(in); ++b) {
+        std::vector<double> values;
+        Matrix<S> vectors;
+        HermitianEigen(ReadMatrix<S>(in, b), &values, &vectors);
+        for (int64_t i = 0; i < n; ++i) WriteElement(S(values[i]), e, b * n + i);
+        if (vectors_) WriteMatrix(vectors, v, b);
+      }
+      return OkStatus();
+    });
+  }
+
+ private:
+  const bool vectors_;
+};
+
+Status SquareShape(ShapeContext& c) {
+  PartialShape in;
+  RETURN_IF_ERROR(SquareMatrices(c, 0, &in));
+  c.set_output(0, std::move(in));
+  return OkStatus();
+}
+Status LuShape(ShapeContext& c) {
+  PartialShape in;
+  RETURN_IF_ERROR(SquareMatrices(c, 0, &in));
+  c.set_output(0, in);
+  if (in.rank_known()) c.set_output(1, in.Slice(0, in.rank() - 1));
+  return OkStatus();
+}
+Status QrShape(ShapeContext& c) {
+  PartialShape in;
+  RETURN_IF_ERROR(ShapeContext::WithRankAtLeast(c.input(0), 2, &in));
+  if (!in.rank_known()) return OkStatus();
+  bool full = false;
+  RETURN_IF_ERROR(c.GetAttr("full_matrices", &full));
+  const int64_t m = in.dim(in.rank() - 2), n = in.dim(in.rank() - 1);
+  const int64_t k = full ? m : m < 0 || n < 0 ? -1 : std::min(m, n);
+  const PartialShape batch = in.Slice(0, in.rank() - 2);
+  c.set_output(0, batch.Concatenate(PartialShape({m, k})));
+  c.set_output(1, batch.Concatenate(PartialShape({k, n})));
+  return OkStatus();
+}
+Status SvdShape(ShapeContext& c) {
+  PartialShape in;
+  RETURN_IF_ERROR(ShapeContext::WithRankAtLeast(c.input(0), 2, &in));
+  bool vectors = false, full = false;
+  RETURN_IF_ERROR(c.GetAttr("compute_uv", &vectors));
+  RETURN_IF_ERROR(c.GetAttr("full_matrices", &full));
+  if (!vectors) {
+    c.set_output(1, PartialShape({0}));
+    c.set_output(2, PartialShape({0}));
+  }
+  if (!in.rank_known()) return OkStatus();
+  const int64_t m = in.dim(in.rank() - 2), n = in.dim(in.rank() - 1), k = m < 0 || n < 0 ? -1 : std::min(m, n);
+  const PartialShape batch = in.Slice(0, in.rank() - 2);
+  c.set_output(0, batch.Concatenate(PartialShape({k})));
+  if (vectors) {
+    c.set_output(1, batch.Concatenate(PartialShape({m, full ? m : k})));
+    c.set_output(2, batch.Concatenate(PartialShape({n, full ? n : k})));
+  }
+  return OkStatus();
+}
+Status EigShape(ShapeContext& c) {
+  PartialShape in;
+  RETURN_IF_ERROR(SquareMatrices(c, 0, &in));
+  bool vectors = false;
+  RETURN_IF_ERROR(c.GetAttr("compute_v", &vectors));
+  if (in.rank_known()) c.set_output(0, in.Slice(0, in.rank() - 1));
+  c.set_output(1, vectors ? in : PartialShape({0}));
+  return OkStatus();
+}
+
+Status CholeskyGradient(GradContext& g) {
+  const LinalgGrad m(g);
+  const Output l = g.output(0);
+  const Output inverse = g.Op("MatrixTriangularSolve", {l, m.IdentityLike(l)});
+  Output middle = m.Product(l, g.dy(0), true, false);
+  middle = g.Op("MatrixSetDiag", {middle, m.Mul(g.Op("MatrixDiagPart", {middle}), 0.5)});
+  middle = m.LowerPart(middle);
+  const Output dx = m.Product(m.Product(inverse, middle, true, false), inverse, false, false);
+  g.set_dx(0, m.Mul(m.Add(dx, m.Adjoint(dx)), 0.5));
+  return g.status();
+}
+
+// v (diag(de) + f * (v^H dv)) v^H with f = 1 / (e_j - e_i) off the diagonal; only the lower half was read.
+Status EigGradient(GradContext& g) {
+  const LinalgGrad m(g);
+  if (!g.Attr<bool>("compute_v")) {
+    Node* again = g.Add("SelfAdjointEigV2", {g.input(0)});
+    if (again == nullptr) return g.status();
+    return m.EigGrad(Output(again, 0), Output(again, 1), g.dy(0), Output());
+  }
+  return m.EigGrad(g.output(0), g.output(1), g.dy(0), g.has_dy(1) ? g.dy(1) : Output());
+}
+
+OP("Cholesky")
+    .Input("input: T")
+    .Output("output: T")
+    .Attr("T: {double, float, half, complex64, complex128}")
+    .Shape(SquareShape)
+    .Gradient(CholeskyGradient)
+    .CpuFor<FunctionKernel<CholeskyCpu>>(LinalgTypes{})
+    .Expensive()
+    .Doc("Lower triangular factors of positive definite matrices.");
+
+OP("Lu")
+    .Input("input: T")
+    .Output("lu: T")
+    .Output("p: output_idx_type")
+    .Attr("T: {double, float, half, complex64, complex128}")
+    .Attr("output_idx_type: {int32, int64} = DT_INT32")
+    .Shape(LuShape)
+    .CpuFor<FunctionKernel<LuCpu>>(LinalgTypes{})
+    .Expensive()
+    .Doc("Lower and upper triangular factors of matrices, in one matrix, and the order of rows they are for.");
+
+OP("Qr")
+    .Input("input: T")
+    .Output("q: T")
+    .Output("r: T")
+    .Attr("full_matrices: bool = false")
+    .Attr("T: {double, float, half, complex64, complex128}")
+    .Shape(QrShape)
+    .CpuFor<QrKernel>(Join<LinalgTypes, Types<Half>>{})
+    .Expensive()
+    .Doc("Orthonormal and upper triangular factors of matrices.");
+
+OP("Svd")
+    .Input("input: T")
+    .Output("s: T")
+    .Output("u: T")
+    .Output("v: T")
+    .Attr("compute_uv: bool = true")
+    .Attr("full_matrices: bool = false")
+    .Attr("T: {double, float, half, complex64, complex128}")
+    .Shape(SvdShape)
+    .CpuFor<SvdKernel>(LinalgTypes{})
+    .Expensive()
+    .Doc("Singular values, falling, and vectors of matrices.");
+
+OP("SelfAdjointEigV2")
+    .Input("input: T")
+    .Output("e: T")
+    .Output("v: T")
+    .Attr("compute_v: bool = true")
+    .Attr("T: {double, float, half, complex64, complex128}")
+    .Shape(EigShape)
+    .Gradient(EigGradient)
+    .CpuFor<SelfAdjointEig>(LinalgTypes{})
+    .Expensive()
+    .Doc("Eigenvalues, growing, and eigenvectors of Hermitian matrices.");
+
+}  // namespace
+}  // namespace millstream

@@ -1,0 +1,381 @@
+// SPDX-License-Identifier: Apache-2.0
+// Inverses, determinants and systems of equations.
+#include <algorithm>
+#include <cmath>
+
+#include "millstream/ops/linalg/gradients.h"
+#include "millstream/ops/linalg/matrix.h"
+#include "millstream/ops/math/broadcast.h"
+
+namespace millstream {
+namespace {
+
+using LinalgTypes = Types<float, double, std::complex<float>, std::complex<double>>;
+
+class MatrixInverse : public Kernel {
+ public:
+  explicit MatrixInverse(KernelInit& init) : adjoint_(init.Attr<bool>("adjoint")) {}
+
+  Status Compute(KernelContext& ctx) override {
+    const Tensor& in = ctx.input(0);
+    RETURN_IF_ERROR(CheckMatrices(in, true));
+    ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, in.shape()));
+    return ComputeIn(in.dtype(), [&](auto type) -> Status {
+      using S = typename decltype(type)::type;
+      for (int64_t b = 0; in.num_elements() > 0 && b < BatchOfMatrices(in); ++b) {
+        const Matrix<S> a = ReadMatrix<S>(in, b);
+        const LuFactors<S> f = Lu(adjoint_ ? Adjoint(a) : a);
+        if (f.singular) return errors::InvalidArgument("Input is not invertible.");
+        WriteMatrix(LuSolve(f, Matrix<S>::Identity(a.rows)), out, b);
+      }
+      return OkStatus();
+    });
+  }
+
+ private:
+  const bool adjoint_;
+};
+
+// The determinant as sign * exp(log): products of many numbers leave the range.
+template <typename S>
+void Determinant(const Matrix<S>& a, S* sign, double* log) {
+  const LuFactors<S> f = Lu(a);
+  *sign = S(f.sign);
+  *log = 0;
+  for (int64_t i = 0; i < a.rows; ++i) {
+    const double size = std::abs(f.lu(i, i));
+    *sign = size == 0 ? S() : *sign * f.lu(i, i) / size;
+    *log += std::log(size);
+  }
+}
+
+template <bool logarithm>
+class MatrixDeterminant : public Kernel {
+ public:
+  explicit MatrixDeterminant(KernelInit&) {}
+
+  Status Compute(KernelContext& ctx) override {
+    const Tensor& in = ctx.input(0);
+    RETURN_IF_ERROR(CheckMatrices(in, true));
+    const Shape batch(in.shape().dims().first(in.rank() - 2));
+    ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, batch));
+    Tensor* logs = nullptr;
+    if constexpr (logarithm) {
+      ASSIGN_OR_RETURN(logs, ctx.AllocateOutput(1, batch));
+    }
+    return ComputeIn(in.dtype(), [&](auto type) -> Status {
+      using S = typename decltype(type)::type;
+      for (int64_t b = 0; b < batch.num_elements(); ++b) {
+        S sign;
+        double log = 0;
+        Determinant(ReadMatrix<S>(in, b), &sign, &log);
+        WriteElement(logarithm ? sign : sign * std::exp(log), out, b);
+        if (logarithm) WriteElement(S(log), logs, b);
+      }
+      return OkStatus();
+    });
+  }
+};
+
+// matrix and rhs of a system; the batch dimensions are equal, or broadcast.
+struct System {
+  Shape batch;
+  Shape out;
+};
+
+StatusOr<System> CheckSystem(const Tensor& a, const Tensor& b, bool square, bool broadcast) {
+  RETURN_IF_ERROR(CheckMatrices(a, square));
+  RETURN_IF_ERROR(CheckMatrices(b, false));
+  if (a.dim(a.rank() - 2) != b.dim(b.rank() - 2)) {
+    return errors::InvalidArgument("Input matrix and rhs are incompatible.");
+  }
+  const Shape a_batch(a.shape().dims().first(a.rank() - 2)), b_batch(b.shape().dims().first(b.rank() - 2));
+  System s;
+  if (broadcast) {
+    ASSIGN_OR_RETURN(s.batch, BroadcastShapes(a_batch, b_batch));
+  } else {
+    if (!(a_batch == b_batch)) return errors::InvalidArgument("All input tensors must have the same outer dimensions.");
+    s.batch = a_batch;
+  }
+  std::vector<int64_t> dims(s.batch.dims().begin(), s.batch.dims().end());
+  dims.push_back(a.dim(a.rank() - 1));
+  dims.push_back(b.dim(b.rank() - 1));
+  ASSIGN_OR_RETURN(s.out, Shape::Make(dims));
+  return s;
+}
+
+class MatrixSolve : public Kernel {
+ public:
+  explicit MatrixSolve(KernelInit& init) : adjoint_(init.Attr<bool>("adjoint")) {}
+
+  Status Compute(KernelContext& ctx) override {
+    const Tensor &a = ctx.input(0), &b = ctx.input(1);
+    ASSIGN_OR_RETURN(const System s, CheckSystem(a, b, true, false));
+    ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, s.out));
+    return ComputeIn(a.dtype(), [&](auto type) -> Status {
+      using S = typename decltype(type)::type;
+      for (int64_t i = 0; s.out.num_elements() > 0 && i < s.batch.num_elements(); ++i) {
+        const Matrix<S> m = ReadMatrix<S>(a, i);
+        const LuFactors<S> f = Lu(adjoint_ ? Adjoint(m) : m);
+        if (f.singular) return errors::InvalidArgument("Input matrix is not invertible.");
+        WriteMatrix(LuSolve(f, ReadMatrix<S>(b, i)), out, i);
+      }
+      return OkStatus();
+    });
+  }
+
+ private:
+  const bool adjoint_;
+};
+
+class MatrixTriangularSolve : public Kernel {
+ public:
+  explicit MatrixTriangularSolve(KernelInit& init)
+      : lower_(init.Attr<bool>("lower")), adjoint_(init.Attr<bool>("adjoint")) {}
+
+  Status Compute(KernelContext& ctx) override {
+    const Tensor &a = ctx.input(0), &b = ctx.input(1);
+    ASSIGN_OR_RETURN(const System s, CheckSystem(a, b, true, true));
+    ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, s.out));
+    const BroadcastMap a_map(Shape(a.shape().dims().first(a.rank() - 2)), s.batch);
+    const BroadcastMap b_map(Shape(b.shape().dims().first(b.rank() - 2)), s.batch);
+    return ComputeIn(a.dtype(), [&](auto type) -> Status {
+      using S = typename decltype(type)::type;
+      for (int64_t i = 0; s.out.num_elements() > 0 && i < s.batch.num_elements(); ++i) {
+        Matrix<S> m = ReadMatrix<S>(a, a_map.Offset(i)), x = ReadMatrix<S>(b, b_map.Offset(i));
+        if (adjoint_) m = Adjoint(m);
+        Substitute(m, lower_ != adjoint_, &x);
+        WriteMatrix(x, out, i);
+      }
+      return OkStatus();
+    });
+  }
+
+ private:
+  template <typename S>
+  static void Substitute(const Matrix<S>& m, bool lower, Matrix<S>* x) {
+    for (int64_t step = 0; step < m.rows; ++step) {
+      const int64_t i = lower ? step : m.rows - 1 - step;
+      for (int64_t c = 0; c < x->cols; ++c) {
+        S sum = (*x)(i, c);
+        for (int64_t k = lower ? 0 : i + 1; k < (lower ? i : m.rows); ++k) sum -= m(i, k) * (*x)(k, c);
+        (*x)(i, c) = sum / m(i, i);
+      }
+    }
+  }
+
+  const bool lower_, adjoint_;
+};
+
+// The x of least |a x - b|^2 + l2 |x|^2; the smallest one where there are many.
+template <typename S>
+bool LeastSquares(const Matrix<S>& a, const Matrix<S>& b, double l2, bool fast, Matrix<S>* x) {
+  const Matrix<S> adjoint = Adjoint(a);
+  if (!fast) {
+    std::vector<double> s;
+    Matrix<S> u, v;
+    Svd(a, false, &s, &u, &v);
+    Matrix<S> y = Multiply(Adjoint(u), b);
+    for (int64_t i = 0; i < y.rows; ++i) {
+      const bool zero = s[i] <= 1e-14 * s[0] * static_cast<double>(std::max(a.rows, a.cols));
+      for (int64_t j = 0; j < y.cols; ++j) y(i, j) = zero ? S() : y(i, j) / s[i];
+    }
+    *x = Multiply(v, y);
+    return true;
+  }
+  const bool tall = a.rows >= a.cols;
+  Matrix<S> gram = tall ? Multiply(adjoint, a) : Multiply(a, adjoint);
+  for (int64_t i = 0; i < gram.rows; ++i) gram(i, i) += S(l2);
+  Matrix<S> lower;
+  if (!Cholesky(gram, &lower)) return false;
+  const LuFactors<S> f = Lu(gram);
+  *x = tall ? LuSolve(f, Multiply(adjoint, b)) : Multiply(adjoint, LuSolve(f, b));
+  return true;
+}
+
+class MatrixSolveLs : public Kernel {
+ public:
+  explicit MatrixSolveLs(KernelInit& init) : fast_(init.Attr<bool>("fast")) {}
+
+  Status Compute(KernelContext& ctx) override {
+    const Tensor &a = ctx.input(0), &b = ctx.input(1), &l2 = ctx.input(2);
+    ASSIGN_OR_RETURN(const System s, CheckSystem(a, b, false, false));
+    if (l2.rank() != 0) return errors::InvalidArgument("l2_regularizer must be scalar, got shape ", l2.shape().ToString());
+    if (l2.scalar<double>() < 0) return errors::InvalidArgument("l2_regularizer must be >= 0.");
+    ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, s.out));
+    return ComputeIn(a.dtype(), [&](auto type) -> Status {
+      using S = typename decltype(type)::type;
+      for (int64_t i = 0; s.out.num_elements() > 0 && i < s.batch.num_elements(); ++i) {
+        Matrix<S> x(s.out.dim(s.out.rank() - 2), s.out.dim(s.out.rank() - 1));
+        if (a.dim(a.rank() - 2) > 0 &&
+            !LeastSquares(ReadMatrix<S>(a, i), ReadMatrix<S>(b, i), l2.scalar<double>(), fast_, &x)) {
+          return errors::InvalidArgument("Input matrix was rank deficient or ill-conditioned. Try setting fast=False or "
+                                         "provide a larger l2_regularizer > 0.");
+        }
+        WriteMatrix(x, out, i);
+      }
+      return OkStatus();
+    });
+  }
+
+ private:
+  const bool fast_;
+};
+
+Status SquareShape(ShapeContext& c) {
+  PartialShape in;
+  RETURN_IF_ERROR(SquareMatrices(c, 0, &in));
+  c.set_output(0, std::move(in));
+  return OkStatus();
+}
+Status DeterminantShape(ShapeContext& c) {
+  PartialShape in;
+  RETURN_IF_ERROR(SquareMatrices(c, 0, &in));
+  if (!in.rank_known()) return OkStatus();
+  for (int i = 0; i < c.num_outputs(); ++i) c.set_output(i, in.Slice(0, in.rank() - 2));
+  return OkStatus();
+}
+Status SystemShape(ShapeContext& c, bool square, bool broadcast) {
+  PartialShape a, b;
+  if (square) RETURN_IF_ERROR(SquareMatrices(c, 0, &a));
+  else RETURN_IF_ERROR(ShapeContext::WithRankAtLeast(c.input(0), 2, &a));
+  RETURN_IF_ERROR(ShapeContext::WithRankAtLeast(c.input(1), 2, &b));
+  if (!a.rank_known() || !b.rank_known()) return OkStatus();
+  int64_t rows = 0;
+  RETURN_IF_ERROR(ShapeContext::MergeDim(a.dim(a.rank() - 2), b.dim(b.rank() - 2), &rows));
+  const PartialShape x = a.Slice(0, a.rank() - 2), y = b.Slice(0, b.rank() - 2);
+  ASSIGN_OR_RETURN(const PartialShape batch, broadcast ? ShapeContext::Broadcast(x, y) : x.MergeWith(y));
+  const int64_t unknowns = square ? rows : a.dim(a.rank() - 1);
+  c.set_output(0, batch.Concatenate(PartialShape({unknowns, b.dim(b.rank() - 1)})));
+  return OkStatus();
+}
+Status SolveShape(ShapeContext& c) { return SystemShape(c, true, false); }
+Status TriangularShape(ShapeContext& c) { return SystemShape(c, true, true); }
+Status LeastSquaresShape(ShapeContext& c) { return SystemShape(c, false, false); }
+
+Status InverseGrad(GradContext& g) {
+  const LinalgGrad m(g);
+  const auto adjoint = g.Attr<bool>("adjoint");
+  const Output y = g.output(0);
+  g.set_dx(0, m.Neg(m.Product(y, m.Product(g.dy(0), y, adjoint, !adjoint), !adjoint, false)));
+  return g.status();
+}
+Status DeterminantGrad(GradContext& g) {
+  const LinalgGrad m(g);
+  const Output inverse = g.Op("MatrixInverse", {g.input(0)}, {{"adjoint", true}});
+  g.set_dx(0, m.Mul(m.AsMatrices(m.Mul(g.dy(0), g.output(0))), inverse));
+  return g.status();
+}
+Status LogDeterminantGrad(GradContext& g) {
+  const LinalgGrad m(g);
+  const Output inverse = g.Op("MatrixInverse", {g.input(0)}, {{"adjoint", true}});
+  g.set_dx(0, m.Mul(m.AsMatrices(g.dy(1)), inverse));
+  return g.status();
+}
+Status SolveGrad(GradContext& g) {
+  const LinalgGrad m(g);
+  const auto adjoint = g.Attr<bool>("adjoint");
+  const Output x = g.output(0);
+  const Output db = g.Op("MatrixSolve", {g.input(0), g.dy(0)}, {{"adjoint", !adjoint}});
+  g.set_dx(0, m.Neg(adjoint ? m.Product(x, db, false, true) : m.Product(db, x, false, true)));
+  g.set_dx(1, db);
+  return g.status();
+}
+Status TriangularGrad(GradContext& g) {
+  const LinalgGrad m(g);
+  const auto adjoint = g.Attr<bool>("adjoint"), lower = g.Attr<bool>("lower");
+  const Output a = g.input(0), b = g.input(1), x = g.output(0);
+  const Output db = g.Op("MatrixTriangularSolve", {a, g.dy(0)}, {{"adjoint", !adjoint}, {"lower", lower}});
+  const Output da = m.Neg(adjoint ? m.Product(x, db, false, true) : m.Product(db, x, false, true));
+  const Output part = lower ? m.LowerPart(da) : m.UpperPart(da);
+  const PartialShape sa = g.scope().ShapeOf(a), sb = g.scope().ShapeOf(b);
+  if (sa.rank_known() && sa.rank() == sb.rank() && sa.Slice(0, sa.rank() - 2).IsFullyDefined() &&
+      sa.Slice(0, sa.rank() - 2) == sb.Slice(0, sb.rank() - 2)) {
+    g.set_dx(0, part);
+    g.set_dx(1, db);
+    return g.status();
+  }
+  const Scope& s = g.scope();
+  const Output a_shape = m.Shape(a), b_shape = m.Shape(b);
+  const auto batch = [&](Output shape) {
+    return g.Op("StridedSlice", {shape, s.Constant({0}), s.Constant({-2}), s.Constant({1})}, {{"begin_mask", 1}});
+  };
+  Node* axes = g.Add("BroadcastGradientArgs", {batch(a_shape), batch(b_shape)});
+  if (axes == nullptr) return g.status();
+  g.set_dx(0, g.Op("Reshape", {g.Op("Sum", {part, Output(axes, 0)}), a_shape}));
+  g.set_dx(1, g.Op("Reshape", {g.Op("Sum", {db, Output(axes, 1)}), b_shape}));
+  return g.status();
+}
+
+OP("MatrixInverse")
+    .Input("input: T")
+    .Output("output: T")
+    .Attr("adjoint: bool = false")
+    .Attr("T: {double, float, half, complex64, complex128}")
+    .Shape(SquareShape)
+    .Gradient(InverseGrad)
+    .CpuFor<MatrixInverse>(Join<LinalgTypes, Types<Half>>{})
+    .Expensive()
+    .Doc("Inverses of matrices, or of their adjoints.");
+
+OP("MatrixDeterminant")
+    .Input("input: T")
+    .Output("output: T")
+    .Attr("T: {half, float, double, complex64, complex128}")
+    .Shape(DeterminantShape)
+    .Gradient(DeterminantGrad)
+    .CpuFor<MatrixDeterminant<false>>(LinalgTypes{})
+    .Expensive()
+    .Doc("Determinants of matrices.");
+
+OP("LogMatrixDeterminant")
+    .Input("input: T")
+    .Output("sign: T")
+    .Output("log_abs_determinant: T")
+    .Attr("T: {half, float, double, complex64, complex128}")
+    .Shape(DeterminantShape)
+    .Gradient(LogDeterminantGrad)
+    .CpuFor<MatrixDeterminant<true>>(LinalgTypes{})
+    .Expensive()
+    .Doc("Signs of determinants and logarithms of their sizes.");
+
+OP("MatrixSolve")
+    .Input("matrix: T")
+    .Input("rhs: T")
+    .Output("output: T")
+    .Attr("adjoint: bool = false")
+    .Attr("T: {double, float, half, complex64, complex128}")
+    .Shape(SolveShape)
+    .Gradient(SolveGrad)
+    .CpuFor<MatrixSolve>(LinalgTypes{})
+    .Expensive()
+    .Doc("The x of matrix x = rhs.");
+
+OP("MatrixTriangularSolve")
+    .Input("matrix: T")
+    .Input("rhs: T")
+    .Output("output: T")
+    .Attr("lower: bool = true")
+    .Attr("adjoint: bool = false")
+    .Attr("T: {bfloat16, double, float, half, complex64, complex128}")
+    .Shape(TriangularShape)
+    .Gradient(TriangularGrad)
+    .CpuFor<MatrixTriangularSolve>(LinalgTypes{})
+    .Expensive()
+    .Doc("The x of matrix x = rhs, for one triangle of the matrix; batch dimensions broadcast.");
+
+OP("MatrixSolveLs")
+    .Input("matrix: T")
+    .Input("rhs: T")
+    .Input("l2_regularizer: double")
+    .Output("output: T")
+    .Attr("T: {double, float, half, complex64, complex128}")
+    .Attr("fast: bool = true")
+    .Shape(LeastSquaresShape)
+    .CpuFor<MatrixSolveLs>(LinalgTypes{})
+    .HostMemory("l2_regularizer")
+    .Expensive()
+    .Doc("The x for which matrix x comes closest to rhs.");
+
+}  // namespace
+}  // namespace millstream
