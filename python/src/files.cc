@@ -9,6 +9,7 @@
 #include "millstream/io/record_writer.h"
 #include "python/src/arrays.h"
 #include "python/src/errors.h"
+#include "python/src/gil.h"
 #include "python/src/module.h"
 
 namespace nb = nanobind;
@@ -28,7 +29,7 @@ class PyRecordReader {
   nb::object Read() {
     Status status;
     {
-      nb::gil_scoped_release release;
+      ReleaseGil release;
       status = reader_->Read(&record_);
     }
     if (absl::IsOutOfRange(status)) return nb::none();
@@ -66,7 +67,7 @@ class PyRecordWriter {
 class PyBundleReader {
  public:
   explicit PyBundleReader(const std::string& prefix) {
-    nb::gil_scoped_release release;
+    ReleaseGil release;
     opened_ = BundleReader::Open(prefix);
   }
   BundleReader& reader() { return opened_.ok() ? **opened_ : (Check(opened_.status()), **opened_); }
@@ -85,7 +86,7 @@ class PyBundleReader {
     StatusOr<Tensor> tensor = errors::Internal("");
     BundleReader& from = reader();
     {
-      nb::gil_scoped_release release;
+      ReleaseGil release;
       tensor = from.Read(name);
     }
     return ArrayFromTensor(Check(std::move(tensor)), /*scalars=*/true);
@@ -111,7 +112,8 @@ void BindFiles(nb::module_& m) {
       .def("close", &PyRecordWriter::Close);
   nb::class_<PyBundleReader>(m, "BundleReader")
       .def(nb::init<const std::string&>(), nb::arg("prefix"))
-      .def("check", [](PyBundleReader& r) { r.reader(); }, "Raises if it could not be opened.")
+      .def(
+          "check", [](PyBundleReader& r) { r.reader(); }, "Raises if it could not be opened.")
       .def("names", &PyBundleReader::Names)
       .def("has", &PyBundleReader::Has)
       .def("lookup", &PyBundleReader::Lookup)

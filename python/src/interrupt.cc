@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "millstream/base/mutex.h"
+#include "python/src/gil.h"
 
 namespace nb = nanobind;
 
@@ -52,12 +53,6 @@ bool Install() {
   struct sigaction ours = python_handler;
   ours.sa_handler = OnInterrupt;
   return sigaction(SIGINT, &ours, nullptr) == 0;
-}
-
-bool IsMainThread() {
-  static const unsigned long main_thread =
-      nb::cast<unsigned long>(nb::module_::import_("threading").attr("main_thread")().attr("ident"));
-  return PyThread_get_thread_ident() == main_thread;
 }
 
 }  // namespace

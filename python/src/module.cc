@@ -4,11 +4,13 @@
 
 #include "python/src/arrays.h"
 #include "python/src/errors.h"
+#include "python/src/gil.h"
 #include "python/src/graph.h"
 
 NB_MODULE(_core, m) {
   using namespace millstream::python;
   nanobind::set_leak_warnings(false);  // sessions that live until the interpreter ends are the rule
+  BindExit(m);
   BindErrors(m);
   BindArrays(m);
   BindRegistry(m);

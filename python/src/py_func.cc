@@ -6,6 +6,7 @@
 #include "millstream/framework/op.h"
 #include "python/src/arrays.h"
 #include "python/src/errors.h"
+#include "python/src/gil.h"
 #include "python/src/module.h"
 
 namespace nb = nanobind;
@@ -31,8 +32,8 @@ class PyFunc final : public Kernel {
   explicit PyFunc(KernelInit& init) : token_(init.Attr<std::string>("token")) {}
 
   Status Compute(KernelContext& ctx) override {
-    if (!Py_IsInitialized() || caller == nullptr) return errors::Unavailable("The Python interpreter has ended");
-    nb::gil_scoped_acquire acquire;
+    const AcquireGil gil;
+    if (!gil.ok() || caller == nullptr) return errors::Unavailable("The Python interpreter has ended");
     try {
       return Call(ctx);
     } catch (nb::python_error& e) {

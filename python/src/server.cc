@@ -11,6 +11,7 @@
 #include "millstream/proto/task.pb.h"
 #include "millstream/proto/tensorflow_server.pb.h"
 #include "python/src/errors.h"
+#include "python/src/gil.h"
 #include "python/src/module.h"
 
 namespace nb = nanobind;
@@ -35,7 +36,7 @@ class PyServer {
     const ServerOptions options = OptionsFrom(server_def);
     StatusOr<std::unique_ptr<Server>> started = errors::Internal("");
     {
-      nb::gil_scoped_release release;
+      ReleaseGil release;
       started = Server::Start(options);
     }
     server_ = Check(std::move(started)).release();
@@ -44,21 +45,21 @@ class PyServer {
   std::string target() const { return server_->target(); }
   bool done() const { return server_->job_done(); }
   void Stop() {
-    nb::gil_scoped_release release;
+    ReleaseGil release;
     server_->Stop();
   }
   // Looks for signals now and then: Ctrl-C ends a server that waits.
   void Join() {
     while (!server_->job_done()) {
       {
-        nb::gil_scoped_release release;
+        ReleaseGil release;
         std::this_thread::sleep_for(std::chrono::milliseconds(50));
       }
       if (PyErr_CheckSignals() != 0) throw nb::python_error();
     }
   }
   void EndJob(const std::string& reason) {
-    nb::gil_scoped_release release;
+    ReleaseGil release;
     server_->EndJob(reason);
   }
 
@@ -71,7 +72,7 @@ void EndJobAt(const std::string& address, const std::string& reason, int timeout
   const RpcChannelOptions options = Check(ChannelOptionsFromEnvironment());
   Status status;
   {
-    nb::gil_scoped_release release;
+    ReleaseGil release;
     proto::EndJobRequest request;
     proto::EndJobResponse response;
     request.set_reason(reason);

@@ -12,6 +12,7 @@
 #include "millstream/proto/config.pb.h"
 #include "python/src/arrays.h"
 #include "python/src/errors.h"
+#include "python/src/gil.h"
 #include "python/src/graph.h"
 #include "python/src/interrupt.h"
 #include "python/src/module.h"
@@ -38,14 +39,14 @@ class PySession {
       throw nb::value_error("not a ConfigProto");
     StatusOr<std::unique_ptr<Session>> made = errors::Internal("");
     {
-      nb::gil_scoped_release release;
+      ReleaseGil release;
       made = Connect(target, proto);
     }
     session_ = Check(std::move(made));
   }
   // The last step may have to wait for Python code that needs the GIL.
   ~PySession() {
-    nb::gil_scoped_release release;
+    ReleaseGil release;
     session_.reset();
   }
   std::shared_ptr<Session> session() const {
@@ -53,7 +54,7 @@ class PySession {
     return session_;
   }
   void Close() {
-    nb::gil_scoped_release release;
+    ReleaseGil release;
     if (session_ != nullptr) session_->Close().IgnoreError();
   }
 
@@ -79,7 +80,7 @@ nb::object RunStep(nb::handle options_bytes, Fn fn) {
   Status status;
   {
     Interruptible interruptible(&cancellation);
-    nb::gil_scoped_release release;
+    ReleaseGil release;
     status = fn(options, with_metadata ? &metadata : nullptr);
   }
   if (!status.ok() && cancellation.IsCancelled() && PyErr_CheckSignals() != 0) throw nb::python_error();
@@ -148,7 +149,7 @@ auto Wait(const std::shared_ptr<Session>& session, Fn fn) {
       interrupted = true;
       session->Close().IgnoreError();
     });
-    nb::gil_scoped_release release;
+    ReleaseGil release;
     result = fn();
   }
   if (interrupted && PyErr_CheckSignals() != 0) throw nb::python_error();
@@ -180,7 +181,7 @@ nb::list PartialRun(const PySession& s, const std::string& handle, const Names& 
   std::vector<Tensor> outputs;
   Status status;
   {
-    nb::gil_scoped_release release;
+    ReleaseGil release;
     status = session->PartialRun(handle, feeds, fetches, &outputs);
   }
   Check(status);
@@ -192,7 +193,7 @@ nb::list ListDevices(const PySession& s) {
   const std::shared_ptr<Session> session = s.session();
   std::vector<DeviceAttributes> devices;
   {
-    nb::gil_scoped_release release;
+    ReleaseGil release;
     devices = session->ListDevices();
   }
   nb::list out;
@@ -205,7 +206,7 @@ void ResetTarget(const std::string& target, const Names& containers) {
   options.target = target;
   Status status;
   {
-    nb::gil_scoped_release release;
+    ReleaseGil release;
     status = ResetRemote(options, containers);
   }
   Check(status);

@@ -131,3 +131,31 @@ def test_public_names_are_defined_once():
                 public, equals, attribute = entry.partition("=")
                 target = (module, attribute if equals else public.rpartition(".")[2])
                 assert seen.setdefault(public, target) == target, f"{public}: {seen[public]} and {target}"
+
+
+@pytest.mark.parametrize("where", ["tf.Session()", "tf.Session(tf.train.Server.create_local_server().target)"])
+def test_exit_with_threads_in_steps(where):
+    """Programs of TensorFlow 1 leave threads behind that feed queues; the end of the interpreter must survive them."""
+    code = f"""
+import sys, threading, time
+import numpy as np
+import millstream as tf
+session = {where}
+q = tf.FIFOQueue(3, [tf.float32])
+item = q.dequeue()
+double = tf.placeholder(tf.float32, []) * 2
+def wait(): session.run(item)
+def work():
+    while True: session.run(double, {{double.op.inputs[0]: 1.0}})
+def call():
+    while True: session.run(calls)
+calls = tf.py_func(lambda: np.float32(1), [], tf.float32)
+for f in (wait, work, work, call):
+    threading.Thread(target=f, daemon=True).start()
+time.sleep(0.2)
+print("end", flush=True)
+sys.exit(3)
+"""
+    for _ in range(2):
+        result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+        assert (result.returncode, result.stdout) == (3, "end\n"), result.stderr

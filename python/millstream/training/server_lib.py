@@ -145,6 +145,7 @@ def note_training():
 @atexit.register
 def _stop_all():
     """Threads of servers end before the interpreter does."""
+    _core.begin_exit()
     ended_well = _trained and getattr(sys, "last_value", None) is None
     if "millstream.client.session" in sys.modules:
         sys.modules["millstream.client.session"].close_sessions_at_clusters()
