@@ -50,7 +50,7 @@ def main(_):
             train_op = optimizer.minimize(loss, global_step=global_step, aggregation_method=tf.AggregationMethod.ADD_N)
             accuracy = tf.reduce_mean(tf.cast(tf.equal(tf.argmax(logits, 1), tf.argmax(labels, 1)), tf.float32))
 
-            last = 0.0
+            step, last = FLAGS.last_step, 0.0
             with tf.train.MonitoredTrainingSession(master=server.target, is_chief=(FLAGS.task_index == 0),
                                                    checkpoint_dir=FLAGS.checkpoint_dir, hooks=hooks) as mon_sess:
                 while not mon_sess.should_stop():

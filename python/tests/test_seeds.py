@@ -113,3 +113,9 @@ def test_sigmoid_with_name_scopes_and_summaries(tmp_path, sync):
     outputs = run_cluster("sigmoid_mnist.py", tmp_path, f"--sync={sync}", "--batches=200", f"--logs_path={tmp_path}/logs")
     for output in outputs:
         assert float(re.search(r"Test-Accuracy: ([\d.]+)", output).group(1)) > 0.5 and output.rstrip().endswith("done")
+
+
+@pytest.mark.parametrize("source", ["dataset", "queue"])
+def test_towers_with_averages_and_clipping(tmp_path, source):
+    output = finish(start("cifar10_multi_tower.py", f"--input={source}", cwd=tmp_path))
+    assert float(re.search(r"Done: loss ([\d.]+)", output).group(1)) < 0.5

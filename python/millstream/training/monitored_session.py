@@ -261,6 +261,11 @@ def MonitoredTrainingSession(master="", is_chief=True, checkpoint_dir=None, scaf
         save_checkpoint_secs = None
     elif save_checkpoint_steps is USE_DEFAULT:
         save_checkpoint_steps = None
+    if master and checkpoint_dir and hooks:
+        from millstream.training import finished_job
+        finished = finished_job.session_if_finished(master, checkpoint_dir, hooks)
+        if finished is not None:
+            return finished
     scaffold = scaffold or Scaffold()
     all_hooks = []
     if not is_chief:

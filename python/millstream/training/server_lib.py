@@ -166,6 +166,14 @@ def _answers(address):
         return False
 
 
+def ps_addresses(target):
+    """Of the cluster that this process's server with that target is in; [] if there is none."""
+    for server, server_def in _running:
+        if target and not server.done() and server.target() == target and server_def.job_name != "ps":
+            return [address for job in server_def.cluster.job if job.name == "ps" for address in job.tasks.values()]
+    return []
+
+
 def _end_ps_tasks(server_def):
     """The last worker that ends tells the ps tasks, which would wait for ever otherwise."""
     if server_def.job_name == "ps" or os.environ.get("MILLSTREAM_KEEP_PS") == "1":
