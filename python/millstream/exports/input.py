@@ -21,12 +21,13 @@ EXPORTS = {
         examples.tutorials.mnist.input_data= contrib.learn.python.learn.datasets.mnist= contrib.learn.datasets.mnist=
         contrib.learn.datasets.load_mnist=load_mnist keras.datasets.mnist=""",
     "millstream.datasets.dataset_ops": """
-        data.Dataset data.TFRecordDataset data.TextLineDataset data.FixedLengthRecordDataset data.Options
+        data.Dataset data.Options
         data.get_output_types data.get_output_shapes data.get_output_classes data.experimental.AUTOTUNE=AUTOTUNE
         data.AUTOTUNE=AUTOTUNE data.experimental.shuffle_and_repeat=shuffle_and_repeat
         data.experimental.map_and_batch=map_and_batch data.experimental.parallel_interleave=parallel_interleave
         contrib.data.shuffle_and_repeat=shuffle_and_repeat contrib.data.map_and_batch=map_and_batch
         contrib.data.parallel_interleave=parallel_interleave contrib.data.Dataset=Dataset""",
+    "millstream.datasets.file_datasets": "data.TFRecordDataset data.TextLineDataset data.FixedLengthRecordDataset",
     "millstream.datasets.iterator_ops": """
         data.Iterator data.make_one_shot_iterator data.make_initializable_iterator contrib.data.Iterator=Iterator""",
 }

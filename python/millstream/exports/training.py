@@ -48,4 +48,7 @@ EXPORTS = {
         estimator.LoggingTensorHook=LoggingTensorHook""",
     "millstream.training.saver_hooks": "train.CheckpointSaverHook train.CheckpointSaverListener train.SummarySaverHook",
     "millstream.training.supervisor": "train.Supervisor",
+    "millstream.training.basic_loops": "train.basic_train_loop",
+    "millstream.platform.resource_loader": "resource_loader=",
+    "millstream.training.timeline": "",
 }

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Datasets of the records of files."""
+from millstream import gen_ops
+from millstream.datasets.dataset_ops import Dataset, _inside, _int64, _Spec
+from millstream.framework import dtypes, ops
+
+
+class _FileDataset(Dataset):
+    def __init__(self, filenames, make):
+        if isinstance(filenames, Dataset):
+            inner = filenames.flat_map(lambda name: type(self)._one(self, name, make))
+            super().__init__(inner._spec, inner._make)
+        else:
+            super().__init__(_Spec(dtypes.string, []), lambda: make(_inside(filenames) if isinstance(filenames, ops.Tensor)
+                                                                    else ops.convert_to_tensor(filenames, dtypes.string)))
+
+    def _one(self, name, make):
+        return Dataset(_Spec(dtypes.string, []), lambda: make(name))
+
+
+class TFRecordDataset(_FileDataset):
+    def __init__(self, filenames, compression_type=None, buffer_size=None, num_parallel_reads=None):
+        super().__init__(filenames, lambda names: gen_ops.tf_record_dataset(
+            names, compression_type or "", _int64(buffer_size, 256 * 1024)))
+
+
+class TextLineDataset(_FileDataset):
+    def __init__(self, filenames, compression_type=None, buffer_size=None, num_parallel_reads=None):
+        super().__init__(filenames, lambda names: gen_ops.text_line_dataset(
+            names, compression_type or "", _int64(buffer_size, 256 * 1024)))
+
+
+class FixedLengthRecordDataset(_FileDataset):
+    def __init__(self, filenames, record_bytes, header_bytes=None, footer_bytes=None, buffer_size=None, compression_type=None,
+                 num_parallel_reads=None):
+        super().__init__(filenames, lambda names: gen_ops.fixed_length_record_dataset_v2(
+            names, _int64(header_bytes, 0), _int64(record_bytes), _int64(footer_bytes, 0), _int64(buffer_size, 256 * 1024),
+            compression_type or ""))

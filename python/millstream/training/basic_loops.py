@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: Apache-2.0
+from millstream.framework import errors
+
+
+def basic_train_loop(supervisor, train_step_fn, args=None, kwargs=None, master=""):
+    """Calls train_step_fn(session, *args, **kwargs) until the supervisor stops; goes on after a task was lost."""
+    should_retry = True
+    while should_retry:
+        try:
+            should_retry = False
+            with supervisor.managed_session(master) as sess:
+                while not supervisor.should_stop():
+                    train_step_fn(sess, *(args or ()), **(kwargs or {}))
+        except (errors.AbortedError, errors.UnavailableError):
+            should_retry = True
