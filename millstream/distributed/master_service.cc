@@ -19,6 +19,7 @@ RunOptions OptionsOf(const proto::RunOptions& message, RpcCall& call) {
   RunOptions options;
   options.timeout_ms = message.timeout_in_ms();
   options.full_trace = message.trace_level() > proto::RunOptions::NO_TRACE;
+  options.partition_graphs = message.output_partition_graphs();
   options.cancellation = call.cancellation();
   return options;
 }
@@ -169,7 +170,7 @@ void RunStep(Master* master, RpcCall& call) {
   }
   const RunOptions options = OptionsOf(request.options(), call);
   // Made where there may be something to say: a message on the heap is not free.
-  const bool wanted = options.full_trace || (*session)->builds_cost_model();
+  const bool wanted = options.full_trace || options.partition_graphs || (*session)->builds_cost_model();
   proto::RunMetadata* metadata = wanted ? call.response_as<proto::RunStepResponse>().mutable_metadata() : nullptr;
   (*session)->RunAsync(options, feeds, NamesOf(request.fetch()), NamesOf(request.target()), metadata,
                        [&call, keep = *session](Status status, std::vector<Tensor> outputs) {

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "millstream/base/notification.h"
+#include "millstream/graph/export.h"
 #include "millstream/proto/cost_graph.pb.h"
 #include "millstream/proto/step_stats.pb.h"
 
@@ -294,6 +295,19 @@ StatusOr<MasterSession::PlanPtr> MasterSession::FindPlan(const Feeds& feeds, con
   return plans_.emplace(kept, std::move(plan)).first->second;
 }
 
+Status MasterSession::FillPartitionGraphs(const Feeds& feeds, const std::vector<std::string>& fetches,
+                                          const std::vector<std::string>& targets, proto::RunMetadata* metadata) {
+  if (metadata == nullptr) return OkStatus();
+  std::vector<std::string> feed_names;
+  for (const auto& feed : feeds) feed_names.push_back(feed.first);
+  ASSIGN_OR_RETURN(PrunedGraph pruned, graph_.PruneFor(feed_names, fetches, targets));
+  ASSIGN_OR_RETURN(PartitionedGraph cut, PartitionByTask(std::move(pruned)));
+  ExportOptions options;
+  options.assigned_devices = true;
+  for (const GraphPart& part : cut.parts) RETURN_IF_ERROR(ExportGraph(*part.graph.graph, metadata->add_partition_graphs(), options));
+  return OkStatus();
+}
+
 // Steps.
 
 void MasterSession::Start(PlanPtr plan, const RunOptions& options, std::vector<Tensor> args, proto::RunMetadata* metadata,
@@ -347,6 +361,7 @@ std::vector<Tensor> ValuesOf(const Session::Feeds& feeds) {
 Status MasterSession::Run(const RunOptions& options, const Feeds& feeds, const std::vector<std::string>& fetches,
                           const std::vector<std::string>& targets, std::vector<Tensor>* outputs, proto::RunMetadata* metadata) {
   ASSIGN_OR_RETURN(PlanPtr plan, FindPlan(feeds, fetches, targets));
+  if (options.partition_graphs) RETURN_IF_ERROR(FillPartitionGraphs(feeds, fetches, targets, metadata));
   return RunAndWait(std::move(plan), options, ValuesOf(feeds), outputs, metadata);
 }
 
@@ -354,6 +369,9 @@ void MasterSession::RunAsync(const RunOptions& options, const Feeds& feeds, cons
                              const std::vector<std::string>& targets, proto::RunMetadata* metadata, StepDone done) {
   StatusOr<PlanPtr> plan = FindPlan(feeds, fetches, targets);
   if (!plan.ok()) return done(plan.status(), {});
+  if (options.partition_graphs) {
+    if (Status status = FillPartitionGraphs(feeds, fetches, targets, metadata); !status.ok()) return done(std::move(status), {});
+  }
   Start(*std::move(plan), options, ValuesOf(feeds), metadata, /*may_block=*/false, nullptr, std::move(done));
 }
 

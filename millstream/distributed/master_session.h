@@ -74,6 +74,9 @@ class MasterSession final : public Session {
   StatusOr<PlanPtr> FindPlan(const Feeds& feeds, const std::vector<std::string>& fetches, const std::vector<std::string>& targets);
   StatusOr<PlanPtr> MakePlan(PrunedGraph pruned);
   Status OpenAt(ClusterTask& task);
+  // Cuts the signature once more, for people to look at.
+  Status FillPartitionGraphs(const Feeds& feeds, const std::vector<std::string>& fetches, const std::vector<std::string>& targets,
+                             proto::RunMetadata* metadata);
   void Start(PlanPtr plan, const RunOptions& options, std::vector<Tensor> args, proto::RunMetadata* metadata, bool may_block,
              Ref<PartialExchange> partial, StepDone done);
   Status RunAndWait(PlanPtr plan, const RunOptions& options, std::vector<Tensor> args, std::vector<Tensor>* outputs,

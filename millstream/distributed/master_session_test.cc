@@ -223,6 +223,19 @@ TEST_F(MasterSessionTest, CallablesAndTraces) {
   EXPECT_TRUE(seen) << metadata.ShortDebugString();
 }
 
+TEST_F(MasterSessionTest, ShowsWhatRunsWhere) {
+  Output x = Placeholder(root_, "x");
+  ps0_.WithOpName("y").Op("Square", {x});
+  root_.WithOpName("z").Op("Neg", {Output(root_.graph()->Find("y"), 0)});
+  auto session = SessionFor(root_);
+  RunOptions options;
+  options.partition_graphs = true;
+  proto::RunMetadata metadata;
+  std::vector<Tensor> out;
+  ASSERT_TRUE(session->Run(options, {{"x:0", Tensor::Scalar(4.f)}}, {"z:0"}, {}, &out, &metadata).ok());
+  EXPECT_EQ(metadata.partition_graphs_size(), 2);
+}
+
 TEST_F(MasterSessionTest, ManyStepsAtOnce) {
   Output x = Placeholder(root_, "x");
   ps1_.WithOpName("z").Op("Neg", {ps0_.Op("Square", {x})});

@@ -248,6 +248,7 @@ Status RemoteSession::RunStep(StepMessages& step, const RunOptions& options, con
   for (const std::string& name : fetches) request.add_fetch(name);
   if (options.timeout_ms > 0) request.mutable_options()->set_timeout_in_ms(options.timeout_ms);
   if (options.full_trace) request.mutable_options()->set_trace_level(proto::RunOptions::FULL_TRACE);
+  request.mutable_options()->set_output_partition_graphs(options.partition_graphs);
   request.set_store_errors_in_response_body(true);
   request.set_request_id(NewRequestId());
   proto::RunStepResponse& response = step.response;
@@ -306,7 +307,7 @@ Status RemoteSession::RunCallable(CallableHandle handle, const std::vector<Tenso
     callable = it->second;
   }
   // The message has no room for options: a step that needs some goes by names.
-  if (options.full_trace || options.timeout_ms > 0) {
+  if (options.full_trace || options.partition_graphs || options.timeout_ms > 0) {
     if (feeds.size() != callable->feeds.size()) {
       return errors::InvalidArgument("Expected ", callable->feeds.size(), " feed tensors, but got ", feeds.size());
     }

@@ -25,6 +25,7 @@ class RunMetadata;
 struct RunOptions {
   int64_t timeout_ms = 0;  // 0: the session's
   bool full_trace = false;
+  bool partition_graphs = false;  // RunMetadata.partition_graphs: what runs on each task (sessions at clusters)
   class Cancellation* cancellation = nullptr;  // cancels this step from outside; must outlive it
 };
 

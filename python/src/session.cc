@@ -76,6 +76,7 @@ nb::object RunStep(nb::handle options_bytes, Fn fn) {
     if (!proto.ParseFromArray(bytes.c_str(), static_cast<int>(bytes.size()))) throw nb::value_error("not RunOptions");
     options.timeout_ms = proto.timeout_in_ms();
     options.full_trace = proto.trace_level() == proto::RunOptions::FULL_TRACE;
+    options.partition_graphs = proto.output_partition_graphs();
   }
   Status status;
   {
