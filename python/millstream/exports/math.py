@@ -136,3 +136,11 @@ EXPORTS["millstream.ops.check_ops"] += " debugging.assert_proper_iterable=assert
 EXPORTS["millstream.ops.functional_ops"] += " vectorized_map=map_fn"
 EXPORTS["millstream.ops.math_ops"] += " math.reciprocal_no_nan=reciprocal_no_nan"
 EXPORTS["millstream.ops.linalg_ops"] += " linalg.normalize=normalize"
+EXPORTS["millstream.ops.plain_ops"] += """
+    fft3d ifft3d math.erfinv=erfinv math.ndtri=ndtri math.nextafter=nextafter timestamp linalg.lu=lu
+    strings.unsorted_segment_join=unsorted_segment_join """ + " ".join(
+        f"{space}.{n}={n}" for space in ("spectral", "signal")
+        for n in "fft3d ifft3d rfft irfft rfft2d irfft2d rfft3d irfft3d".split())
+EXPORTS["millstream.ops.sets_ops"] = """
+    sets.set_size=set_size sets.set_intersection=set_intersection sets.set_union=set_union sets.set_difference=set_difference
+    sets.size=set_size sets.intersection=set_intersection sets.union=set_union sets.difference=set_difference"""

@@ -113,3 +113,52 @@ def ctc_greedy_decoder(inputs, sequence_length, merge_repeated=True, blank_index
 def ctc_beam_search_decoder(inputs, sequence_length, beam_width=100, top_paths=1, merge_repeated=True):
     return _decoded(gen_ops.ctc_beam_search_decoder(inputs, sequence_length, beam_width=beam_width, top_paths=top_paths,
                                                     merge_repeated=merge_repeated))
+
+
+def _transform(gen_name, rank, inverse=False, real=False):
+    """A Fourier transform over the last axes; real ones may pad or cut to fft_length."""
+    def apply(input_tensor, fft_length=None, name=None):
+        from millstream.framework import ops
+        from millstream.ops import array_ops
+        input_tensor = ops.convert_to_tensor(input_tensor)
+        if not real:
+            return getattr(gen_ops, gen_name)(input_tensor, name=name)
+        if fft_length is None:
+            sizes = array_ops.shape(input_tensor)[-rank:]
+            if inverse:
+                last = gen_ops.maximum(0, 2 * (sizes[-1:] - 1))
+                sizes = array_ops.concat([sizes[:-1], last], 0)
+            fft_length = sizes
+        return getattr(gen_ops, gen_name)(input_tensor, fft_length, name=name)
+    apply.__name__ = gen_name
+    return apply
+
+
+fft3d, ifft3d = _transform("fft3d", 3), _transform("ifft3d", 3)
+rfft, irfft = _transform("rfft", 1, real=True), _transform("irfft", 1, inverse=True, real=True)
+rfft2d, irfft2d = _transform("rfft2d", 2, real=True), _transform("irfft2d", 2, inverse=True, real=True)
+rfft3d, irfft3d = _transform("rfft3d", 3, real=True), _transform("irfft3d", 3, inverse=True, real=True)
+
+
+def erfinv(x, name=None):
+    return gen_ops.erfinv(x, name=name)
+
+
+def ndtri(x, name=None):
+    return gen_ops.ndtri(x, name=name)
+
+
+def nextafter(x1, x2, name=None):
+    return gen_ops.next_after(x1, x2, name=name)
+
+
+def timestamp(name=None):
+    return gen_ops.timestamp(name=name)
+
+
+def lu(input, output_idx_type=dtypes.int32, name=None):  # pylint: disable=redefined-builtin
+    return gen_ops.lu(input, output_idx_type=output_idx_type, name=name)
+
+
+def unsorted_segment_join(inputs, segment_ids, num_segments, separator="", name=None):
+    return gen_ops.unsorted_segment_join(inputs, segment_ids, num_segments, separator=separator, name=name)

@@ -2,7 +2,7 @@
 """Strings: tf.string_split, tf.regex_replace, tf.strings.*"""
 from millstream import gen_ops
 from millstream.framework import dtypes, ops, sparse_tensor
-from millstream.ops import array_ops, reduce_ops
+from millstream.ops import array_ops, math_ops
 from millstream.ops.arguments import renamed
 
 
@@ -102,7 +102,10 @@ def reduce_join(inputs, axis=None, keep_dims=None, separator="", name=None, redu
     axis = renamed("axis", axis, "reduction_indices", reduction_indices)
     keep = bool(renamed("keepdims", keepdims, "keep_dims", keep_dims))
     inputs = ops.convert_to_tensor(inputs, dtype=dtypes.string, name="inputs")
-    return gen_ops.reduce_join(inputs, reduce_ops.reduction_dims(inputs, axis), keep_dims=keep, separator=separator,
+    if axis is None:  # the last axis first
+        rank = inputs.shape.rank
+        axis = math_ops.range(rank - 1, -1, -1) if rank is not None else math_ops.range(gen_ops.rank(inputs) - 1, -1, -1)
+    return gen_ops.reduce_join(inputs, axis, keep_dims=keep, separator=separator,
                                name=name)
 
 
