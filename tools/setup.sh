@@ -56,7 +56,7 @@ case ${1:-build} in
   build) install_packages $tools $wire $files $program $tests ;;
   python)
     install_packages python3-dev
-    # protobuf: the last line of runtimes that takes what Debian's protoc 3.21 writes.
+    # protobuf: the runtimes next to what Debian's protoc 3.21 writes; later ones take it too.
     install_python .venv-python "numpy" "nanobind" "scikit-build-core" "pytest" "ml_dtypes" "protobuf>=4.21,<4.26"
     ;;
   lint) install_packages clang-format clang-tidy ;;

@@ -6,6 +6,7 @@ have dots ("nn.relu" is tf.nn.relu) and may differ from the attribute that it st
 for the module itself).
 """
 import importlib
+import os
 import pkgutil
 import sys
 import types
@@ -26,8 +27,20 @@ class Namespace(types.ModuleType):
         return sorted(set(self._table) | {k for k in self.__dict__ if not k.startswith("_")})
 
 
+def _load_core():
+    """The extension, bound to the libraries that it was linked with: TensorFlow in the same process brings other versions."""
+    flags = sys.getdlopenflags()
+    sys.setdlopenflags(os.RTLD_NOW | getattr(os, "RTLD_DEEPBIND", 0))
+    try:
+        return importlib.import_module("millstream._core")
+    finally:
+        sys.setdlopenflags(flags)
+
+
 def _load(module_name, module_dict, name):
     table = module_dict["_table"]
+    if name == "_core" and module_name == "millstream":
+        return _load_core()
     if name == "__all__":
         return sorted(n for n in table if not n.startswith("_"))
     if name not in table:
