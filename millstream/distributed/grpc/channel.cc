@@ -95,6 +95,7 @@ struct AsyncCall {
 
   static void OnDone(void* self, bool) {
     const std::unique_ptr<AsyncCall> call(static_cast<AsyncCall*>(self));
+    ClientLoop().Unhold();
     call->done(call->call.End(call->response));
   }
 };
@@ -102,7 +103,7 @@ struct AsyncCall {
 }  // namespace
 
 EventLoop& ClientLoop() {
-  static EventLoop* const loop = new EventLoop(std::chrono::microseconds(0));
+  static EventLoop* const loop = new EventLoop(std::chrono::microseconds(0), /*held=*/true);
   return *loop;
 }
 
@@ -183,6 +184,7 @@ void GrpcChannel::CallAsync(const std::string& path, const google::protobuf::Mes
   if (!message.ok()) return done(message.status());
   auto* call = new AsyncCall{{StartCall(path, ClientLoop().queue(), options), address_, options.cancellation},
                              response, std::move(done)};
+  ClientLoop().Hold();
   call->call.Start(*message, num_metadata(), metadata(), options.wait_for_ready, &call->tag);
 }
 

@@ -22,7 +22,7 @@ grpc_completion_queue* MakeQueue() {
 
 }  // namespace
 
-EventLoop::EventLoop(std::chrono::microseconds spin) : spin_(spin), queue_(MakeQueue()) {
+EventLoop::EventLoop(std::chrono::microseconds spin, bool held) : spin_(spin), held_(held), queue_(MakeQueue()) {
   MutexLock lock(mu_);
   StartThread();
   StartThread();
@@ -38,6 +38,7 @@ void EventLoop::Stop() {
     MutexLock lock(mu_);
     if (stopping_) return;
     stopping_ = true;
+    wake_.NotifyAll();
   }
   grpc_completion_queue_shutdown(queue_);
   std::vector<std::thread> threads;
@@ -134,9 +135,22 @@ grpc_event EventLoop::Next() {
   } else if (spins_to_skip_ > 0) {
     --spins_to_skip_;
   }
+  if (held_) AwaitHold();
   const bool ticks = has_ticked_.load(std::memory_order_relaxed);
   return grpc_completion_queue_next(queue_, ticks ? ToGprTime(Clock::now() + kTickInterval) : gpr_inf_future(GPR_CLOCK_MONOTONIC),
                                     nullptr);
+}
+
+void EventLoop::Hold() {
+  if (holds_.fetch_add(1) != 0) return;
+  MutexLock lock(mu_);
+  wake_.NotifyAll();
+}
+
+void EventLoop::AwaitHold() {
+  if (holds_.load() > 0) return;
+  MutexLock lock(mu_);
+  while (holds_.load() == 0 && !stopping_) wake_.Wait(mu_);
 }
 
 void EventLoop::AddTicked(std::weak_ptr<Ticked> ticked) {

@@ -28,11 +28,15 @@ struct GrpcTag {
 // what it runs, and then takes its place; so whatever runs may even block. When all are stuck, another thread is started.
 class EventLoop {
  public:
-  // A reader that has just had an event looks for the next one for `spin` before it blocks.
-  explicit EventLoop(std::chrono::microseconds spin);
+  // A reader that has just had an event looks for the next one for `spin` before it blocks. With `held`, the queue is read only while
+  // somebody holds the loop: all queues of a process share one wait for the network, and who waits there in vain is in the way of the others.
+  explicit EventLoop(std::chrono::microseconds spin, bool held = false);
   ~EventLoop();  // Stop()
 
   grpc_completion_queue* queue() const { return queue_; }
+
+  void Hold();
+  void Unhold() { holds_.fetch_sub(1); }
 
   // What wants to be called about four times a second, on the reading thread; must not block.
   class Ticked {
@@ -54,17 +58,20 @@ class EventLoop {
   bool Read();
   grpc_event Next();
   void RunTicks();
+  void AwaitHold();
   // Waits until this thread is to read; false: the loop has ended.
   bool AwaitTurn();
   void StartThread() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   const std::chrono::microseconds spin_;
+  const bool held_;
   grpc_completion_queue* const queue_;
 
   // Twice the number of the event, plus one while it runs. Who changes it from running to the next number is the reader.
   std::atomic<uint64_t> turn_{0};
   std::atomic<bool> watcher_asleep_{false};
   std::atomic<bool> has_ticked_{false};
+  std::atomic<int> holds_{0};
   // Of the reader alone.
   int fruitless_spins_ = 0;
   int spins_to_skip_ = 0;

@@ -113,7 +113,8 @@ StatusOr<std::shared_ptr<PeerLink>> DialGrpcLink(const std::shared_ptr<RpcChanne
   auto link = std::make_shared<StreamLink>(
       StreamLink::Parts{hello.peer, hello.peer_incarnation, channel->address(),
                         dialed.StartCall(kGrpcLinkPath, ClientLoop().queue(), {}), &ClientLoop(), handler, options,
-                        [channel] {}});
+                        [channel] { ClientLoop().Unhold(); }});
+  ClientLoop().Hold();
   std::vector<grpc_metadata> entries = {Entry(kTaskKey, hello.task), Entry(kIncarnationKey, absl::StrCat(hello.incarnation)),
                                         Entry(kTicketKey, hello.ticket)};
   std::vector<grpc_metadata> all = entries;
