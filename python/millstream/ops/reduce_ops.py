@@ -14,7 +14,7 @@ def reduction_dims(x, axis):
     if isinstance(x, sparse_tensor.SparseTensor):
         rank = x.dense_shape.shape[0].value
     else:
-        rank = x.shape.rank if isinstance(x, ops.Tensor) else None
+        rank = x.shape.rank if ops.is_dense_tensor_like(x) else None
     if rank is not None:
         return constant_op.constant(np.arange(rank, dtype=np.int32))
     from millstream.ops import array_ops, math_ops
