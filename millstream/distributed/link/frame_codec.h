@@ -13,8 +13,9 @@
 
 namespace millstream {
 
-// Frames as bytes, little-endian: kind u32, edge u32, step u64, tag u64, type u32, body bytes u32, payload bytes u64,
-// then the body, then the payload. Types other than kFrame are the links' own talk and are never delivered.
+// Frames as bytes (docs/formats/link.md), little-endian: kind u32, edge u32, step u64, tag u64, type u32, body bytes
+// u32, payload bytes u64, then the body, then the payload. Types other than kFrame are the links' own talk and are
+// never delivered.
 enum class WireType : uint32_t { kFrame = 0, kPing = 1, kPong = 2, kBye = 3 };
 
 inline constexpr size_t kWireHeaderBytes = 40;

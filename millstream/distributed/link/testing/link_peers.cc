@@ -41,12 +41,12 @@ std::string GetString(int fd) {
 }  // namespace
 
 StatusOr<Tensor> Recorder::Allocate(PeerLink&, const Frame& frame, uint64_t bytes) {
-  if (on_payload) return on_payload(frame, bytes);
+  if (const auto function = on_payload.get()) return (*function)(frame, bytes);
   return Tensor::Make(DType::kUint8, Shape({static_cast<int64_t>(bytes)}));
 }
 
 void Recorder::Receive(PeerLink& link, Frame frame) {
-  if (on_frame) return on_frame(link, std::move(frame));
+  if (const auto function = on_frame.get()) return (*function)(link, std::move(frame));
   MutexLock lock(mu_);
   frames_.push_back(std::move(frame));
   cv_.NotifyAll();

@@ -15,6 +15,27 @@
 
 namespace millstream::testing {
 
+// A function that a test sets while an I/O thread may call it. (The lock also orders the two for the thread sanitizer,
+// which cannot see that a frame through shared memory does.)
+template <typename F>
+class Callback {
+ public:
+  Callback& operator=(F function) {
+    MutexLock lock(mu_);
+    function_ = std::make_shared<const F>(std::move(function));
+    return *this;
+  }
+  // Null if none is set.
+  std::shared_ptr<const F> get() {
+    MutexLock lock(mu_);
+    return function_;
+  }
+
+ private:
+  Mutex mu_;
+  std::shared_ptr<const F> function_ ABSL_GUARDED_BY(mu_);
+};
+
 // Keeps what a link delivers and lets a test wait for it.
 class Recorder : public FrameHandler {
  public:
@@ -24,9 +45,9 @@ class Recorder : public FrameHandler {
   void Closed(PeerLink& link, const Status& why) override;
 
   // Called for each frame, on the I/O thread, instead of keeping it.
-  std::function<void(PeerLink&, Frame)> on_frame;
+  Callback<std::function<void(PeerLink&, Frame)>> on_frame;
   // Called for each payload, instead of making a tensor for it.
-  std::function<StatusOr<Tensor>(const Frame&, uint64_t)> on_payload;
+  Callback<std::function<StatusOr<Tensor>(const Frame&, uint64_t)>> on_payload;
 
   // The frames so far, once there are `count`; fewer after 20 seconds.
   std::vector<Frame> WaitForFrames(size_t count);
