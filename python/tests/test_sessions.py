@@ -158,3 +158,18 @@ def test_coordinator_and_queue_runner():
     coord.request_stop()
     coord.join([looper])
     assert len(ticks) > 2
+
+
+def test_unreadable_checkpoint_falls_back_to_the_one_before(tmp_path):
+    for end in (10, 20):
+        with tf.Graph().as_default():
+            x, loss, train, step = model()
+            with tf.train.MonitoredTrainingSession(checkpoint_dir=str(tmp_path), save_checkpoint_steps=10,
+                                                   hooks=[tf.train.StopAtStepHook(last_step=end)]) as sess:
+                while not sess.should_stop():
+                    sess.run(train, {x: np.ones([1, 3])})
+    (tmp_path / "model.ckpt-20.index").write_bytes(b"cut")
+    with tf.Graph().as_default():
+        x, loss, train, step = model()
+        with tf.train.MonitoredTrainingSession(checkpoint_dir=str(tmp_path)) as sess:
+            assert sess.run(step, {x: np.ones([1, 3])}) == 10
