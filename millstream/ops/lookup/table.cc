@@ -228,7 +228,7 @@ Status LookupTable::Insert(const Tensor& keys, const Tensor& values) {
 }
 
 Status LookupTable::Import(const Tensor& keys, const Tensor& values) {
-  RETURN_IF_ERROR(CheckMutable("ImportValues"));
+  if (options_.kind == Kind::kInitializable) return Initialize(keys, values);
   RETURN_IF_ERROR(CheckPairs(keys, values));
   MutexLock lock(mu_);
   Clear();

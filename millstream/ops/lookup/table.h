@@ -61,7 +61,8 @@ class LookupTable final : public Resource {
   Status Find(const Tensor& keys, const Tensor& defaults, Tensor* values);
   // Unimplemented for kInitializable.
   Status Insert(const Tensor& keys, const Tensor& values);
-  Status Import(const Tensor& keys, const Tensor& values);  // as Insert() into an empty table
+  // As Insert() into an empty table; of a kInitializable one: as Initialize().
+  Status Import(const Tensor& keys, const Tensor& values);
   Status Remove(const Tensor& keys);
   int64_t Size();
   Status Export(Tensor* keys, Tensor* values);
