@@ -164,6 +164,10 @@ def describe_file(file):
     return out
 
 
+# What tasks say to each other is no business of TensorFlow's.
+OUR_OWN = {"task"}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--protoc", default="protoc")
@@ -173,6 +177,8 @@ def main():
     version, theirs = load_tensorflow_files(ours)
     differences = entries = 0
     for name, file in ours.items():
+        if name in OUR_OWN:
+            continue
         if name not in theirs:
             print(f"{name}.proto: TensorFlow has no such file")
             differences += 1
