@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef MILLSTREAM_DISTRIBUTED_WORKER_STEP_H_
+#define MILLSTREAM_DISTRIBUTED_WORKER_STEP_H_
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "millstream/distributed/worker.h"
+#include "millstream/runtime/step_stats.h"
+
+namespace millstream {
+
+// One step at this task, from the first that is heard of it until its end.
+struct Worker::Step {
+  explicit Step(uint64_t number) : id(number), exchange(number), first_heard(std::chrono::steady_clock::now()) {}
+
+  const uint64_t id;
+  Cancellation cancellation;
+  ResourceManager resources{"step"};
+  TaskExchange exchange;
+  const std::chrono::steady_clock::time_point first_heard;
+  // Feeds too large for their kRunPart, by argument. Only the link that brings them touches this before the step begins.
+  std::vector<std::pair<uint32_t, Tensor>> early_feeds;
+  std::atomic<PeerLink*> origin{nullptr};  // whose step it is; null: a master in this process
+
+  // Set by Begin().
+  std::atomic<bool> begun{false};
+  std::shared_ptr<TaskPart> part;
+  PartRun run;
+  StepContext context;
+  std::unique_ptr<StepStatsCollector> stats;
+  std::vector<Tensor> rets;
+  std::atomic<std::chrono::steady_clock::time_point> ended{std::chrono::steady_clock::time_point::max()};
+};
+
+}  // namespace millstream
+
+#endif  // MILLSTREAM_DISTRIBUTED_WORKER_STEP_H_
