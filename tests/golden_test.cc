@@ -279,6 +279,7 @@ GOLDEN_FAMILY(image);
 GOLDEN_FAMILY(linalg);
 GOLDEN_FAMILY(pipelines);
 GOLDEN_FAMILY(special);
+GOLDEN_FAMILY(layers);
 
 // Ops of the registry that no case is about, with the reason.
 const std::set<std::string>& WithoutCases() {

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+// Convolutions of volumes, as products of matrices over patches that are copied out.
+#include <algorithm>
+#include <cstring>
+
+#include "millstream/ops/array/axes.h"
+#include "millstream/ops/array/blob.h"
+#include "millstream/ops/array/shape_of.h"
+#include "millstream/ops/math/product.h"
+#include "millstream/ops/nn/volume.h"
+
+namespace millstream {
+namespace {
+
+// One volume [d, h, w, c] to rows of patches, or back by adding.
+template <typename T>
+void Patches(const VolumeWindow& v, int64_t channels, const T* volume, T* rows) {
+  v.ForEachTap([&](int64_t position, int64_t tap, int64_t place) {
+    T* to = rows + (position * v.taps() + tap) * channels;
+    if (place >= 0) CopyRun(volume + place * channels, channels, to);
+    else std::fill_n(to, channels, T{});
+  });
+}
+template <typename T>
+void AddPatches(const VolumeWindow& v, int64_t channels, const T* rows, T* volume) {
+  v.ForEachTap([&](int64_t position, int64_t tap, int64_t place) {
+    if (place < 0) return;
+    const T* from = rows + (position * v.taps() + tap) * channels;
+    for (int64_t c = 0; c < channels; ++c) {
+      volume[place * channels + c] = T(Compute<T>(volume[place * channels + c]) + Compute<T>(from[c]));
+    }
+  });
+}
+
+enum class Direction { kForward, kInput, kFilter };
+
+template <Direction direction>
+class Conv3D : public Kernel {
+ public:
+  explicit Conv3D(KernelInit& init) { init.Check(VolumeAttrs::Read(init.attrs(), &attrs_)); }
+
+  Status Compute(KernelContext& ctx) override {
+    Dims in, filter;
+    RETURN_IF_ERROR(ReadShape(ctx, direction == Direction::kInput, 0, &in));
+    RETURN_IF_ERROR(ReadShape(ctx, direction == Direction::kFilter, 1, &filter));
+    VolumeWindow v;
+    RETURN_IF_ERROR(MakeConvWindow(attrs_, in, filter, &v));
+    const int64_t cin = in[4], cout = filter[4], patch = v.taps() * cin;
+    ASSIGN_OR_RETURN(const Shape in_shape, MakeShape(in));
+    ASSIGN_OR_RETURN(const Shape filter_shape, MakeShape(filter));
+    ASSIGN_OR_RETURN(const Shape out_shape, MakeShape({in[0], v.out[0], v.out[1], v.out[2], cout}));
+    if (direction != Direction::kForward && !(ctx.input(2).shape() == out_shape)) {
+      return errors::InvalidArgument("Conv3D backprop: out_backprop has shape ", ctx.input(2).shape().ToString(),
+                                     " but ", out_shape.ToString(), " was expected");
+    }
+    ASSIGN_OR_RETURN(Tensor * result, ctx.AllocateOutput(0, direction == Direction::kForward  ? out_shape
+                                                            : direction == Direction::kInput ? in_shape
+                                                                                             : filter_shape));
+    FillZero(ctx, result);
+    if (out_shape.num_elements() == 0 || patch == 0 || in_shape.num_elements() == 0) return OkStatus();
+    ASSIGN_OR_RETURN(const Shape rows_shape, MakeShape({v.positions(), patch}));
+    ASSIGN_OR_RETURN(Tensor rows, ctx.AllocateTemp(result->dtype(), rows_shape));
+    for (int64_t b = 0; b < in[0]; ++b) RETURN_IF_ERROR(One(ctx, v, b, cin, cout, &rows, result));
+    return OkStatus();
+  }
+
+ private:
+  // The shape of operand i, which is either a tensor or given as sizes.
+  static Status ReadShape(const KernelContext& ctx, bool sizes, int i, Dims* out) {
+    const Tensor& t = ctx.input(i);
+    if (sizes) RETURN_IF_ERROR(ReadIntVector(t, "sizes", out));
+    else out->assign(t.shape().dims().begin(), t.shape().dims().end());
+    if (out->size() == 5) return OkStatus();
+    return errors::InvalidArgument("Conv3D: operand ", i, " must have 5 dimensions");
+  }
+
+  // Image b. The product is of patches and filter, or of one of them and the gradient.
+  static Status One(KernelContext& ctx, const VolumeWindow& v, int64_t b, int64_t cin, int64_t cout, Tensor* rows,
+                    Tensor* result) {
+    ProductArgs p;
+    const int64_t positions = v.positions(), patch = v.taps() * cin, volume = v.size() * cin;
+    Status status;
+    DispatchOver(FloatTypes{}, result->dtype(), [&](auto type) {
+      using T = typename decltype(type)::type;
+      const auto image = [&](const Tensor& t, int64_t n, std::initializer_list<int64_t> dims) {
+        return t.Reshaped(Shape({t.num_elements()})).SliceRows(b * n, (b + 1) * n).Reshaped(Shape(dims));
+      };
+      if constexpr (direction != Direction::kInput) Patches(v, cin, ctx.input(0).data<T>() + b * volume, rows->data<T>());
+      if constexpr (direction == Direction::kForward) {
+        p.m = positions, p.k = patch, p.n = cout;
+        Tensor out = image(*result, positions * cout, {positions, cout});
+        status = MultiplyMatrices(ctx, *rows, ctx.input(1), p, &out);
+      } else if constexpr (direction == Direction::kInput) {
+        p.m = positions, p.k = cout, p.n = patch;
+        p.transpose_b = true;
+        status = MultiplyMatrices(ctx, image(ctx.input(2), positions * cout, {positions, cout}), ctx.input(1), p, rows);
+        AddPatches(v, cin, rows->data<T>(), result->data<T>() + b * volume);
+      } else {
+        p.m = patch, p.k = positions, p.n = cout;
+        p.transpose_a = true;
+        Tensor part(result->dtype(), Shape({patch, cout}));
+        status = MultiplyMatrices(ctx, *rows, image(ctx.input(2), positions * cout, {positions, cout}), p, &part);
+        T* to = result->data<T>();
+        for (int64_t i = 0; i < patch * cout; ++i) to[i] = T(millstream::Compute<T>(to[i]) + millstream::Compute<T>(part.data<T>()[i]));
+      }
+    });
+    return status;
+  }
+
+  VolumeAttrs attrs_;
+};
+
+Status Conv3DShape(ShapeContext& c) {
+  PartialShape in, filter;
+  RETURN_IF_ERROR(ShapeContext::WithRank(c.input(0), 5, &in));
+  RETURN_IF_ERROR(ShapeContext::WithRank(c.input(1), 5, &filter));
+  int64_t channels = 0;
+  std::string format;
+  RETURN_IF_ERROR(c.GetAttr("data_format", &format));
+  const bool first = format == "NCDHW";
+  RETURN_IF_ERROR(ShapeContext::MergeDim(in.dim(first ? 1 : 4), filter.dim(3), &channels));
+  return VolumeOutputShape(c, in, filter, filter.dim(4), first);
+}
+Status BackInputShape(ShapeContext& c) {
+  ASSIGN_OR_RETURN(PartialShape out, c.ConstantAsShape(0));
+  RETURN_IF_ERROR(ShapeContext::WithRank(out, 5, &out));
+  c.set_output(0, std::move(out));
+  return OkStatus();
+}
+Status BackFilterShape(ShapeContext& c) {
+  ASSIGN_OR_RETURN(PartialShape out, c.ConstantAsShape(1));
+  RETURN_IF_ERROR(ShapeContext::WithRank(out, 5, &out));
+  c.set_output(0, std::move(out));
+  return OkStatus();
+}
+
+Output Make(const GradContext& g, const char* op, std::vector<Output> inputs) {
+  return g.Op(op, std::move(inputs),
+              {{"strides", g.Attr<std::vector<int64_t>>("strides")},
+               {"padding", g.Attr<std::string>("padding")},
+               {"data_format", g.Attr<std::string>("data_format")},
+               {"dilations", g.Attr<std::vector<int64_t>>("dilations")}});
+}
+Status Conv3DGrad(GradContext& g) {
+  const Output x = g.input(0), f = g.input(1), dy = g.dy(0);
+  g.set_dx(0, Make(g, "Conv3DBackpropInputV2", {ShapeOf(g, x), f, dy}));
+  g.set_dx(1, Make(g, "Conv3DBackpropFilterV2", {x, ShapeOf(g, f), dy}));
+  return g.status();
+}
+Status BackInputGrad(GradContext& g) {
+  const Output f = g.input(1), dy = g.dy(0);
+  g.set_dx(1, Make(g, "Conv3DBackpropFilterV2", {dy, ShapeOf(g, f), g.input(2)}));
+  g.set_dx(2, Make(g, "Conv3D", {dy, f}));
+  return g.status();
+}
+Status BackFilterGrad(GradContext& g) {
+  const Output x = g.input(0), dy = g.dy(0);
+  g.set_dx(0, Make(g, "Conv3DBackpropInputV2", {ShapeOf(g, x), dy, g.input(2)}));
+  g.set_dx(2, Make(g, "Conv3D", {x, dy}));
+  return g.status();
+}
+
+#define CONV_ATTRS                                            \
+  .Attr("T: {half, bfloat16, float, double}")                 \
+      .Attr("strides: list(int) >= 5")                        \
+      .Attr("padding: {'SAME', 'VALID'}")                     \
+      .Attr("data_format: {'NDHWC', 'NCDHW'} = 'NDHWC'")      \
+      .Attr("dilations: list(int) = [1, 1, 1, 1, 1]")
+
+OP("Conv3D")
+    .Input("input: T")
+    .Input("filter: T")
+    .Output("output: T") CONV_ATTRS
+    .Shape(Conv3DShape)
+    .Gradient(Conv3DGrad)
+    .CpuFor<Conv3D<Direction::kForward>>(FloatTypes{})
+    .Expensive()
+    .Doc("Convolves volumes with filters.");
+
+OP("Conv3DBackpropInputV2")
+    .Input("input_sizes: Tshape")
+    .Input("filter: T")
+    .Input("out_backprop: T")
+    .Output("output: T") CONV_ATTRS
+    .Attr("Tshape: {int32, int64} = DT_INT32")
+    .Shape(BackInputShape)
+    .Gradient(BackInputGrad)
+    .CpuFor<Conv3D<Direction::kInput>>(FloatTypes{})
+    .HostMemory("input_sizes")
+    .Expensive()
+    .Doc("The gradient of Conv3D for the input: also a transposed convolution.");
+
+OP("Conv3DBackpropFilterV2")
+    .Input("input: T")
+    .Input("filter_sizes: int32")
+    .Input("out_backprop: T")
+    .Output("output: T") CONV_ATTRS
+    .Shape(BackFilterShape)
+    .Gradient(BackFilterGrad)
+    .CpuFor<Conv3D<Direction::kFilter>>(FloatTypes{})
+    .HostMemory("filter_sizes")
+    .Expensive()
+    .Doc("The gradient of Conv3D for the filter.");
+
+}  // namespace
+}  // namespace millstream
