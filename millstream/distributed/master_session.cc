@@ -56,6 +56,7 @@ StatusOr<MasterSession::PlanPtr> MasterSession::MakePlan(PrunedGraph pruned) {
     RETURN_IF_ERROR(closed_);
   }
   auto plan = std::make_shared<Plan>();
+  plan->life = life_;
   plan->session = options_.handle;
   plan->num_fetches = pruned.rets.size();
   for (const Node* arg : pruned.args) plan->arg_types.push_back(arg->output_type(0));
@@ -303,6 +304,10 @@ Status MasterSession::Close() {
   {
     MutexLock lock(steps_mu_);
     while (!steps_.empty()) steps_ended_.Wait(steps_mu_);
+  }
+  {
+    MutexLock lock(life_->mu);
+    life_->open = false;
   }
   {
     std::unordered_map<std::string, PlanPtr> plans;

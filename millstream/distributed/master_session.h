@@ -67,6 +67,11 @@ class MasterSession final : public Session {
                         StepDone done);
 
  private:
+  // Whether the session's tasks may still be asked for something.
+  struct Life {
+    Mutex mu;
+    bool open ABSL_GUARDED_BY(mu) = true;
+  };
   struct Plan;  // a signature, registered at its tasks
   using PlanPtr = std::shared_ptr<const Plan>;
   class Step;
@@ -90,6 +95,8 @@ class MasterSession final : public Session {
   std::unordered_map<std::string, PlanPtr> plans_;
   std::unordered_map<CallableHandle, PlanPtr> callables_;
   CallableHandle next_callable_ = 0;
+
+  const std::shared_ptr<Life> life_ = std::make_shared<Life>();
 
   Mutex open_mu_;
   absl::flat_hash_set<std::string> open_at_ ABSL_GUARDED_BY(open_mu_);  // tasks that know this session

@@ -19,9 +19,13 @@ struct MasterSession::Plan {
     std::vector<int> args;  // which feeds
     std::vector<int> rets;  // which fetches
   };
+  // A step may keep its plan a moment longer than its session and the tasks live. Closing a session drops its parts anyway.
   ~Plan() {
+    MutexLock lock(life->mu);
+    if (!life->open) return;
     for (const Part& part : parts) part.task->Deregister(session, part.id);
   }
+  std::shared_ptr<Life> life;
   std::string session;
   std::vector<Part> parts;  // remote ones first: they begin while this task works
   std::vector<DType> arg_types;
