@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millstream/framework/op.h"
-#include "millstream/ops/data/dataset.h"
+#include "millstream/ops/data/batch.h"
 
 namespace millstream {
-namespace {
 
-StatusOr<Tensor> Stack(const std::vector<Element>& elements, size_t component) {
+StatusOr<Tensor> StackComponent(const std::vector<Element>& elements, size_t component) {
   const Tensor& first = elements[0][component];
   std::vector<int64_t> dims = {static_cast<int64_t>(elements.size())};
   dims.insert(dims.end(), first.shape().dims().begin(), first.shape().dims().end());
@@ -24,6 +23,8 @@ StatusOr<Tensor> Stack(const std::vector<Element>& elements, size_t component) {
   }
   return batch;
 }
+
+namespace {
 
 class BatchDataset final : public DerivedDataset {
  public:
@@ -58,7 +59,7 @@ class BatchDataset final : public DerivedDataset {
       *end = elements.empty() || (drop_remainder_ && static_cast<int64_t>(elements.size()) < size_);
       if (*end) return OkStatus();
       for (size_t i = 0; i < elements[0].size(); ++i) {
-        ASSIGN_OR_RETURN(Tensor component, Stack(elements, i));
+        ASSIGN_OR_RETURN(Tensor component, StackComponent(elements, i));
         batch->push_back(std::move(component));
       }
       return OkStatus();

@@ -105,7 +105,31 @@ def passed():
     Iterator(dataset('ScanDataset', numbers(5), initial_state=[const(1)], other_arguments=[], f=running)).drain(s, 5)
 
 
+def mapped():
+  for drop in (False, True):
+    with script('MapAndBatchDataset', 'drop' if drop else 'keep') as s:
+      @function.Defun(I, I, func_name='Times')
+      def times(x, y):
+        return x * y, tf.as_string(x)
+      d = dataset('MapAndBatchDataset', numbers(7), (I, STR), ([None], [None]), other_arguments=[const(3)], f=times, batch_size=const(3),
+                  num_parallel_calls=const(2), drop_remainder=tf.constant(drop))
+      Iterator(d, (I, STR), ([None], [None])).drain(s, 2 if drop else 3)
+  with script('MapAndBatchDataset', 'errors') as s:
+    @function.Defun(I, func_name='FailsAtTwo')
+    def fails(x):
+      return tf.reshape(tf.range(x), [tf.where(tf.equal(x, 2), tf.constant(9, I), x)])[:0]
+    size = tf.placeholder(I, [])
+    d = dataset('MapAndBatchDataset', numbers(4), (I,), ([None, None],), other_arguments=[], f=fails, batch_size=size,
+                num_parallel_calls=const(2), drop_remainder=tf.constant(False))
+    it = Iterator(d, (I,), ([None, None],))
+    s.run(targets=it.init, feeds={size: 0}, error=True)
+    s.run(targets=it.init, feeds={size: 2})
+    s.run(it.next)
+    s.run(it.next, error=True)
+
+
 def cases():
+  mapped()
   padded()
   mixed()
   passed()

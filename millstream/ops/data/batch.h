@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef MILLSTREAM_OPS_DATA_BATCH_H_
+#define MILLSTREAM_OPS_DATA_BATCH_H_
+
+#include "millstream/ops/data/dataset.h"
+
+namespace millstream {
+
+// One component of several elements as the rows of one tensor. InvalidArgument if their shapes or types differ.
+// REQUIRES: there is an element.
+StatusOr<Tensor> StackComponent(const std::vector<Element>& elements, size_t component);
+
+}  // namespace millstream
+
+#endif  // MILLSTREAM_OPS_DATA_BATCH_H_
