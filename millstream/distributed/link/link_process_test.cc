@@ -196,7 +196,7 @@ TEST_P(ProcessLinkTest, SteadyTrafficTakesNoFreshMemory) {
   PingPong(*link_, handler_, small, 600, &answers);
   PingPong(*link_, handler_, large, 20, &answers);
   getrusage(RUSAGE_SELF, &after);
-  EXPECT_LE(after.ru_minflt - before.ru_minflt, 4);
+  EXPECT_LE(after.ru_minflt - before.ru_minflt, 16);  // of 620 frames and 60 MB
   EXPECT_EQ(HostAllocator()->stats().system_allocations, system);
   hub_.reset();
 }

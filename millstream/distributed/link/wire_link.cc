@@ -251,6 +251,14 @@ void WireLink::OnTimer(int64_t now) {
 
 void WireLink::Close(Status why) {
   if (why.ok()) return CloseAfterQueue(std::move(why));
+  {
+    // First of all: the peer may hang up as soon as it has heard, and that is not the reason.
+    MutexLock lock(mu_);
+    if (state_.load(std::memory_order_relaxed) == State::kOpen) {
+      state_.store(State::kClosing, std::memory_order_release);
+      why_ = why;
+    }
+  }
   SayGoodbye(why);
   bool first = false;
   {
