@@ -51,6 +51,8 @@ if(SKBUILD)  # type stubs are for those who install the package
     COMMAND ${CMAKE_COMMAND} -E env PYTHONPATH=${PROJECT_BINARY_DIR}/python
             ${Python_EXECUTABLE} -m millstream.platform.stubs ${PROJECT_BINARY_DIR}/stubs
     COMMENT "Writing type stubs" VERBATIM)
+  # Programs that read MNIST find it without a download.
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/data/mnist DESTINATION millstream/files COMPONENT python FILES_MATCHING PATTERN "*.gz")
   install(DIRECTORY ${PROJECT_BINARY_DIR}/stubs/ DESTINATION millstream COMPONENT python)
 endif()
 install(TARGETS millstream_python LIBRARY DESTINATION millstream COMPONENT python)
