@@ -19,3 +19,6 @@ configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/millstream-config.cmake.
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/millstream-config-version.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/millstream-config.cmake ${PROJECT_BINARY_DIR}/millstream-config-version.cmake
         DESTINATION ${package_dir})
+
+# Programs that read MNIST find it beside the installed binary.
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/data/mnist DESTINATION ${CMAKE_INSTALL_DATADIR}/millstream FILES_MATCHING PATTERN "*.gz")

@@ -29,15 +29,6 @@ std::vector<std::string> DefaultFolders() {
   return folders;
 }
 
-StatusOr<std::string> FindFolder(const std::string& folder) {
-  if (!folder.empty()) return folder;
-  const std::vector<std::string> folders = DefaultFolders();
-  for (const std::string& candidate : folders) {
-    if (std::filesystem::exists(candidate + "/train-images-idx3-ubyte.gz")) return candidate;
-  }
-  return errors::NotFound("No MNIST data found. Set MILLSTREAM_DATA_DIR to the folder that holds mnist/, or name a folder.");
-}
-
 StatusOr<Tensor> ReadPart(const std::string& folder, const std::string& name) {
   const std::string plain = absl::StrCat(folder, "/", name);
   return ReadIdx(std::filesystem::exists(plain) ? plain : plain + ".gz");
@@ -50,6 +41,13 @@ StatusOr<LabeledImages> ReadSet(const std::string& folder, const std::string& pr
 }
 
 }  // namespace
+
+StatusOr<std::string> MnistFolder() {
+  for (const std::string& candidate : DefaultFolders()) {
+    if (std::filesystem::exists(candidate + "/train-images-idx3-ubyte.gz")) return candidate;
+  }
+  return errors::NotFound("No MNIST data found. Set MILLSTREAM_DATA_DIR to the folder that holds mnist/, or name a folder.");
+}
 
 StatusOr<LabeledImages> LabeledImages::Make(const Tensor& images, const Tensor& labels, uint32_t seed) {
   if (images.rank() != 3 || labels.rank() != 1 || images.dim(0) != labels.dim(0) || images.dim(0) == 0) {
@@ -96,7 +94,10 @@ void LabeledImages::NextBatch(int64_t count, Tensor* images, Tensor* labels) {
 }
 
 StatusOr<Mnist> ReadMnist(const std::string& folder, uint32_t seed) {
-  ASSIGN_OR_RETURN(const std::string found, FindFolder(folder));
+  std::string found = folder;
+  if (found.empty()) {
+    ASSIGN_OR_RETURN(found, MnistFolder());
+  }
   ASSIGN_OR_RETURN(LabeledImages train, ReadSet(found, "train", seed));
   ASSIGN_OR_RETURN(LabeledImages test, ReadSet(found, "t10k", seed));
   return Mnist{std::move(train), std::move(test)};

@@ -39,8 +39,10 @@ struct Mnist {
   LabeledImages test;
 };
 
-// Reads the four files of the database (*-ubyte, gzipped or not) from `folder`; "" means the copy that comes with
-// Millstream (MILLSTREAM_DATA_DIR, else beside the program, else below the current folder).
+// The folder with the copy that comes with Millstream: in MILLSTREAM_DATA_DIR, else beside the program, else below the current folder.
+// NotFound says what to do.
+StatusOr<std::string> MnistFolder();
+// Reads the four files of the database (*-ubyte, gzipped or not) from `folder`; "" means MnistFolder().
 StatusOr<Mnist> ReadMnist(const std::string& folder = "", uint32_t seed = 1);
 
 }  // namespace millstream
