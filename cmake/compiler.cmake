@@ -36,8 +36,31 @@ endif()
 # ccache, told to forget where the source tree lies, so that several work trees share one cache.
 find_program(CCACHE ccache)
 if(CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  set(CMAKE_CXX_COMPILER_LAUNCHER
-      env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1 CCACHE_SLOPPINESS=include_file_ctime ${CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1
+      CCACHE_SLOPPINESS=include_file_ctime,pch_defines,time_macros ${CCACHE})
+endif()
+
+# Parsing headers is two thirds of compiling a small file. A warm cache saves all of it; on a new machine the common headers are
+# parsed once and kept. Not both: what was compiled with kept headers is of no use to another work tree.
+set(MILLSTREAM_PRECOMPILE AUTO CACHE STRING "Keep parsed headers: ON, OFF, or AUTO (if the compiler cache is empty)")
+set(precompile ${MILLSTREAM_PRECOMPILE})
+if(precompile STREQUAL "AUTO")
+  set(cached_files 0)
+  if(CCACHE)
+    execute_process(COMMAND ${CCACHE} --print-stats OUTPUT_VARIABLE stats ERROR_QUIET)
+    if(stats MATCHES "files_in_cache[ \t]+([0-9]+)")
+      set(cached_files ${CMAKE_MATCH_1})
+    endif()
+  endif()
+  if(cached_files LESS 500 AND NOT MILLSTREAM_SANITIZE)
+    set(precompile ON)
+  else()
+    set(precompile OFF)
+  endif()
+  set(MILLSTREAM_PRECOMPILE ${precompile} CACHE STRING "" FORCE)  # the first answer stays, or all would be compiled twice
+endif()
+if(precompile AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  add_compile_options(-fpch-preprocess)
 endif()
 
 foreach(linker mold lld)

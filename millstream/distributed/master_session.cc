@@ -203,33 +203,25 @@ StatusOr<Session::CallableHandle> MasterSession::MakeCallable(const std::vector<
   return next_callable_++;
 }
 
+StatusOr<MasterSession::PlanPtr> MasterSession::FindCallable(CallableHandle handle, size_t num_feeds) const {
+  std::shared_lock lock(plans_mu_);
+  auto it = callables_.find(handle);
+  if (it == callables_.end()) return errors::InvalidArgument("No such callable handle: ", handle);
+  const size_t expected = it->second->arg_types.size();
+  if (num_feeds != expected) return errors::InvalidArgument("Expected ", expected, " feed tensors, but got ", num_feeds);
+  return it->second;
+}
+
 void MasterSession::RunCallableAsync(CallableHandle handle, std::vector<Tensor> feeds, const RunOptions& options,
                                      proto::RunMetadata* metadata, StepDone done) {
-  PlanPtr plan;
-  {
-    std::shared_lock lock(plans_mu_);
-    auto it = callables_.find(handle);
-    if (it != callables_.end()) plan = it->second;
-  }
-  if (plan == nullptr) return done(errors::InvalidArgument("No such callable handle: ", handle), {});
-  if (feeds.size() != plan->arg_types.size()) {
-    return done(errors::InvalidArgument("Expected ", plan->arg_types.size(), " feed tensors, but got ", feeds.size()), {});
-  }
-  Start(std::move(plan), options, std::move(feeds), metadata, /*may_block=*/false, nullptr, std::move(done));
+  StatusOr<PlanPtr> plan = FindCallable(handle, feeds.size());
+  if (!plan.ok()) return done(plan.status(), {});
+  Start(*std::move(plan), options, std::move(feeds), metadata, /*may_block=*/false, nullptr, std::move(done));
 }
 
 Status MasterSession::RunCallable(CallableHandle handle, const std::vector<Tensor>& feeds, std::vector<Tensor>* outputs,
                                   const RunOptions& options, proto::RunMetadata* metadata) {
-  PlanPtr plan;
-  {
-    std::shared_lock lock(plans_mu_);
-    auto it = callables_.find(handle);
-    if (it == callables_.end()) return errors::InvalidArgument("No such callable handle: ", handle);
-    plan = it->second;
-  }
-  if (feeds.size() != plan->arg_types.size()) {
-    return errors::InvalidArgument("Expected ", plan->arg_types.size(), " feed tensors, but got ", feeds.size());
-  }
+  ASSIGN_OR_RETURN(PlanPtr plan, FindCallable(handle, feeds.size()));
   return RunAndWait(std::move(plan), options, feeds, outputs, metadata);
 }
 
@@ -257,29 +249,12 @@ StatusOr<std::string> MasterSession::PartialRunSetup(const std::vector<std::stri
     Start(plan, options, {}, nullptr, /*may_block=*/false, exchange,
           [exchange](Status status, std::vector<Tensor>) { exchange->End(std::move(status)); });
   });
-  MutexLock lock(partial_mu_);
-  const std::string handle = absl::StrCat("partial_", next_partial_++);
-  partial_.emplace(handle, std::move(step));
-  return handle;
+  return partial_.Add(std::move(step));
 }
 
 Status MasterSession::PartialRun(const std::string& handle, const Feeds& feeds, const std::vector<std::string>& fetches,
                                  std::vector<Tensor>* outputs) {
-  std::shared_ptr<PartialStep> step;
-  {
-    MutexLock lock(partial_mu_);
-    auto it = partial_.find(handle);
-    if (it == partial_.end()) return errors::InvalidArgument("Must run 'setup' before performing partial runs!");
-    step = it->second;
-  }
-  bool finished = false;
-  Status status = step->Run(feeds, fetches, outputs, &finished);
-  // A refused request leaves the step as it was; an error inside it ends it.
-  if (finished || (!status.ok() && !absl::IsInvalidArgument(status))) {
-    MutexLock lock(partial_mu_);
-    partial_.erase(handle);
-  }
-  return status;
+  return partial_.Run(handle, feeds, fetches, outputs);
 }
 
 // The end.
@@ -295,11 +270,7 @@ void MasterSession::Abandon(const Status& why) {
 }
 
 Status MasterSession::Close() {
-  {
-    std::unordered_map<std::string, std::shared_ptr<PartialStep>> given_up;  // ended outside the lock
-    MutexLock lock(partial_mu_);
-    given_up.swap(partial_);
-  }
+  partial_.GiveUp();
   Abandon(errors::Cancelled("Step was cancelled by an explicit call to `Session::Close()`."));
   {
     MutexLock lock(steps_mu_);
@@ -308,6 +279,7 @@ Status MasterSession::Close() {
   {
     MutexLock lock(life_->mu);
     life_->open = false;
+    while (life_->cancelling > 0) life_->calm.Wait(life_->mu);
   }
   {
     std::unordered_map<std::string, PlanPtr> plans;

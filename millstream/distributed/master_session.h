@@ -67,10 +67,13 @@ class MasterSession final : public Session {
                         StepDone done);
 
  private:
-  // Whether the session's tasks may still be asked for something.
+  // Whether the session's tasks may still be asked for something. A deadline may strike when its step has just ended: Close()
+  // waits until nobody is cancelling.
   struct Life {
     Mutex mu;
+    CondVar calm;
     bool open ABSL_GUARDED_BY(mu) = true;
+    int cancelling ABSL_GUARDED_BY(mu) = 0;
   };
   struct Plan;  // a signature, registered at its tasks
   using PlanPtr = std::shared_ptr<const Plan>;
@@ -78,6 +81,8 @@ class MasterSession final : public Session {
 
   StatusOr<PlanPtr> FindPlan(const Feeds& feeds, const std::vector<std::string>& fetches, const std::vector<std::string>& targets);
   StatusOr<PlanPtr> MakePlan(PrunedGraph pruned);
+  // InvalidArgument if there is no such callable or it takes another number of feeds.
+  StatusOr<PlanPtr> FindCallable(CallableHandle handle, size_t num_feeds) const;
   Status OpenAt(ClusterTask& task);
   // Cuts the signature once more, for people to look at.
   Status FillPartitionGraphs(const Feeds& feeds, const std::vector<std::string>& fetches, const std::vector<std::string>& targets,
@@ -101,9 +106,7 @@ class MasterSession final : public Session {
   Mutex open_mu_;
   absl::flat_hash_set<std::string> open_at_ ABSL_GUARDED_BY(open_mu_);  // tasks that know this session
 
-  Mutex partial_mu_;
-  std::unordered_map<std::string, std::shared_ptr<PartialStep>> partial_ ABSL_GUARDED_BY(partial_mu_);
-  int64_t next_partial_ ABSL_GUARDED_BY(partial_mu_) = 0;
+  PartialSteps partial_;
 
   Mutex steps_mu_;
   CondVar steps_ended_;

@@ -82,7 +82,15 @@ class MasterSession::Step : public std::enable_shared_from_this<Step> {
 
  private:
   void CancelParts(const Status& why) {
+    Life& life = *plan_->life;
+    {
+      MutexLock lock(life.mu);
+      if (!life.open) return;
+      ++life.cancelling;
+    }
     for (const Plan::Part& part : plan_->parts) part.task->Cancel(id_, why);
+    MutexLock lock(life.mu);
+    if (--life.cancelling == 0) life.calm.NotifyAll();
   }
 
   bool Enter() {
@@ -148,7 +156,7 @@ class MasterSession::Step : public std::enable_shared_from_this<Step> {
     if (caller_ != nullptr) caller_->TryDeregister(caller_token_);
     if (!status.ok()) outputs_.clear();
     if (costs_) FillCosts();
-    if (metadata_ != nullptr && !costs_ && !keep_stats_) metadata_->clear_step_stats();
+    if (metadata_ != nullptr && !keep_stats_) metadata_->clear_step_stats();
     if (trace_ != nullptr) trace_->traced.Notify();
     MasterSession* session = session_;
     done_(std::move(status), std::move(outputs_));
@@ -177,7 +185,6 @@ class MasterSession::Step : public std::enable_shared_from_this<Step> {
         cost->set_compute_cost(cost->compute_time());
       }
     }
-    if (!keep_stats_) metadata_->clear_step_stats();
   }
 
   MasterSession* const session_;

@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <atomic>
-#include <random>
 
 #include "absl/strings/strip.h"
 #include "millstream/base/logging.h"
+#include "millstream/base/random.h"
 #include "millstream/distributed/cluster_spec.h"
 #include "millstream/distributed/server.h"
 #include "millstream/distributed/server_options.h"
@@ -28,10 +28,7 @@ constexpr size_t kMaxKeptBytes = size_t{16} << 20;
 
 // Unlike those of other clients, so that the server can tell a repeated request.
 int64_t NewRequestId() {
-  static std::atomic<uint64_t> next = [] {
-    std::random_device random;
-    return (uint64_t{random()} << 32) | random();
-  }();
+  static std::atomic<uint64_t> next = RandomNumber();
   const uint64_t id = next.fetch_add(0x9e3779b97f4a7c15u, std::memory_order_relaxed) & 0x7fffffffffffffff;
   return id == 0 ? 1 : static_cast<int64_t>(id);
 }

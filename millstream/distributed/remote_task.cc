@@ -33,15 +33,10 @@ bool RemoteTask::closed() const {
   return closed_;
 }
 
-bool RemoteTask::alive() const {
-  MutexLock lock(mu_);
-  return lost_.ok();
-}
-
 Status RemoteTask::CheckAlive() {
+  if (alive()) [[likely]] return OkStatus();
   {
     MutexLock lock(mu_);
-    if (lost_.ok()) [[likely]] return OkStatus();
     if (restarted_) return errors::Aborted(name(), " at ", options_.address, " was restarted: ", lost_.message());
     const auto now = std::chrono::steady_clock::now();
     if (now - asked_ < kAskAgain) return lost_;
@@ -257,6 +252,7 @@ void RemoteTask::Closed(PeerLink& link, const Status& why) {
     closed_ = true;
     lost_ = errors::Unavailable(name(), " at ", options_.address, " was lost: ", why.message());
     pending.swap(pending_);
+    alive_.store(false, std::memory_order_release);
   }
   for (auto& [step, call] : pending) call.done(errors::Unavailable("The task was lost during the step: ", why.message()), nullptr, nullptr);
   worker_->LinkClosed(link, errors::Unavailable(name(), " at ", options_.address, " was lost: ", why.message()));

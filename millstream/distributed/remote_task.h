@@ -39,7 +39,7 @@ class RemoteTask final : public ClusterTask, public FrameHandler {
   // True once the link has ended: Closed() was or will not be called again.
   bool closed() const;
   // True while steps or sessions may use it.
-  bool alive() const;
+  bool alive() const { return alive_.load(std::memory_order_acquire); }
 
   bool is_local() const override { return false; }
   Status CheckAlive() override;
@@ -70,6 +70,7 @@ class RemoteTask final : public ClusterTask, public FrameHandler {
   const Options options_;
   Worker* const worker_;
   std::shared_ptr<PeerLink> link_;
+  std::atomic<bool> alive_{true};  // until lost_ is set
   mutable Mutex mu_;
   absl::flat_hash_map<uint64_t, Pending> pending_ ABSL_GUARDED_BY(mu_);  // by step
   Status lost_ ABSL_GUARDED_BY(mu_);

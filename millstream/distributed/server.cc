@@ -66,22 +66,6 @@ class InProcessSession final : public Session {
 
 }  // namespace
 
-// Links that others dialed: what they bring is for the worker.
-class Server::AcceptedLinks final : public FrameHandler {
- public:
-  explicit AcceptedLinks(Worker* worker) : worker_(worker) {}
-  StatusOr<Tensor> Allocate(PeerLink& link, const Frame& frame, uint64_t bytes) override {
-    return worker_->AllocatePayload(link, frame, bytes);
-  }
-  void Receive(PeerLink& link, Frame frame) override { worker_->Receive(link, std::move(frame)); }
-  void Closed(PeerLink& link, const Status& why) override {
-    worker_->LinkClosed(link, errors::Unavailable(link.peer(), " was lost: ", why.message()));
-  }
-
- private:
-  Worker* const worker_;
-};
-
 Server::Server(const ServerOptions& options) : options_(options), task_(options.task_name()) {}
 
 StatusOr<std::unique_ptr<Server>> Server::Start(const ServerOptions& options) {

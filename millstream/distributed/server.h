@@ -6,6 +6,7 @@
 #include <string>
 
 #include "millstream/base/notification.h"
+#include "millstream/distributed/accepted_links.h"
 #include "millstream/distributed/link/link_hub.h"
 #include "millstream/distributed/master.h"
 #include "millstream/distributed/server_options.h"
@@ -43,7 +44,6 @@ class Server {
   Worker& worker() { return *worker_; }
 
  private:
-  class AcceptedLinks;
   explicit Server(const ServerOptions& options);
   Status Serve();
   Status MakeWorker();

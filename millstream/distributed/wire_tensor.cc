@@ -75,25 +75,6 @@ Status ParseProto(const void* data, size_t size, int64_t max_bytes, Tensor* tens
 
 }  // namespace
 
-void AppendVarint(uint64_t value, std::string* body) {
-  while (value >= 0x80) {
-    body->push_back(static_cast<char>(value | 0x80));
-    value >>= 7;
-  }
-  body->push_back(static_cast<char>(value));
-}
-
-bool ConsumeVarint(absl::string_view* body, uint64_t* value) {
-  *value = 0;
-  for (int shift = 0; shift < 64; shift += 7) {
-    uint8_t byte;
-    if (!ConsumeByte(body, &byte)) return false;
-    *value |= static_cast<uint64_t>(byte & 0x7f) << shift;
-    if (byte < 0x80) return true;
-  }
-  return false;
-}
-
 void AppendBytes(absl::string_view bytes, std::string* body) {
   AppendVarint(bytes.size(), body);
   body->append(bytes.data(), bytes.size());

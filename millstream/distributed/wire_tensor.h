@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 
+#include "millstream/base/varint.h"
 #include "millstream/tensor/tensor.h"
 
 namespace millstream {
@@ -30,9 +31,7 @@ StatusOr<Tensor> AllocatePayload(absl::string_view body, uint64_t bytes, int64_t
 // Takes one value from the front of `body`. `*dead` tells a dead value from a tensor. InvalidArgument if malformed.
 Status DecodeTensor(absl::string_view* body, Tensor payload, int64_t max_bytes, Tensor* tensor, bool* dead);
 
-// Numbers, for whatever stands beside tensors in a body.
-void AppendVarint(uint64_t value, std::string* body);
-bool ConsumeVarint(absl::string_view* body, uint64_t* value);
+// Bytes after their length (base/varint.h), for whatever stands beside tensors in a body.
 void AppendBytes(absl::string_view bytes, std::string* body);
 bool ConsumeBytes(absl::string_view* body, absl::string_view* bytes);
 

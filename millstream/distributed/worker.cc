@@ -28,14 +28,8 @@ Worker::Worker(const WorkerOptions& options, Connect connect)
       pool_(std::make_unique<ThreadPool>(Threads(options.session.intra_op_threads) + 1)) {
   auto cpus = options.session.device_count.find("CPU");
   const int count = cpus == options.session.device_count.end() ? 1 : std::max(1, cpus->second);
-  for (int i = 0; i < count; ++i) {
-    DeviceAttributes attributes;
-    attributes.name = absl::StrCat(options.task, "/device:CPU:", i);
-    attributes.type = "CPU";
-    attributes.incarnation = options.incarnation + static_cast<uint64_t>(i);
-    devices_.push_back(std::make_unique<CpuDevice>(std::move(attributes), pool_.get()));
-    shared_.devices.push_back(devices_.back().get());
-  }
+  devices_ = MakeCpuDevices(options.task, count, options.incarnation, pool_.get());
+  for (const auto& device : devices_) shared_.devices.push_back(device.get());
   shared_.pool = pool_.get();
   shared_.resources = &resources_;
 }

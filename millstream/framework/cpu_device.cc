@@ -13,4 +13,16 @@ CpuDevice* CpuDevice::SingleThreaded() {
   return device;
 }
 
+std::vector<std::unique_ptr<Device>> MakeCpuDevices(const std::string& task, int count, uint64_t incarnation, ThreadPool* pool) {
+  std::vector<std::unique_ptr<Device>> devices;
+  for (int i = 0; i < count; ++i) {
+    DeviceAttributes attributes;
+    attributes.name = absl::StrCat(task, "/device:CPU:", i);
+    attributes.type = "CPU";
+    attributes.incarnation = incarnation + static_cast<uint64_t>(i);
+    devices.push_back(std::make_unique<CpuDevice>(std::move(attributes), pool));
+  }
+  return devices;
+}
+
 }  // namespace millstream

@@ -2,6 +2,10 @@
 #ifndef MILLSTREAM_FRAMEWORK_CPU_DEVICE_H_
 #define MILLSTREAM_FRAMEWORK_CPU_DEVICE_H_
 
+#include <memory>
+#include <string>
+#include <vector>
+
 #include "millstream/framework/device.h"
 
 namespace millstream {
@@ -21,6 +25,9 @@ class CpuDevice final : public Device {
  private:
   ThreadPool* const pool_;
 };
+
+// The `count` CPU devices of a task ("/job:ps/replica:0/task:0"), with incarnations from `incarnation` on. `pool` is borrowed.
+std::vector<std::unique_ptr<Device>> MakeCpuDevices(const std::string& task, int count, uint64_t incarnation, ThreadPool* pool);
 
 }  // namespace millstream
 

@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "millstream/base/varint.h"
 #include "millstream/io/bundle_writer.h"
 #include "millstream/io/crc32c.h"
 #include "millstream/proto/tensor_bundle.pb.h"
@@ -34,16 +35,6 @@ TensorSlice FullSlice(const Shape& shape) {
   return slice;
 }
 
-bool ReadVarint(const char** p, const char* end, uint64_t* value) {
-  *value = 0;
-  for (int shift = 0; shift < 64 && *p < end; shift += 7) {
-    const auto byte = static_cast<uint8_t>(*(*p)++);
-    *value |= static_cast<uint64_t>(byte & 0x7f) << shift;
-    if (byte < 0x80) return true;
-  }
-  return false;
-}
-
 uint32_t Fixed32(const char* p) {
   uint32_t v = 0;
   for (int i = 3; i >= 0; --i) v = v << 8 | static_cast<uint8_t>(p[i]);
@@ -52,26 +43,25 @@ uint32_t Fixed32(const char* p) {
 
 // Lengths, their checksum, bytes; the checksum of the entry covers all of it (see docs/formats/bundle.md).
 Status DecodeStrings(const std::string& bytes, uint32_t expected_crc, Tensor* tensor) {
-  const char* p = bytes.data();
-  const char* end = p + bytes.size();
+  absl::string_view rest = bytes;
   std::vector<uint64_t> lengths;
   uint32_t crc = 0;
   for (int64_t i = 0; i < tensor->num_elements(); ++i) {
     uint64_t length = 0;
-    if (!ReadVarint(&p, end, &length) || length > bytes.size()) return errors::DataLoss("malformed string lengths");
+    if (!ConsumeVarint(&rest, &length) || length > bytes.size()) return errors::DataLoss("malformed string lengths");
     char fixed[8];
     for (int b = 0; b < 8; ++b) fixed[b] = static_cast<char>(length >> (8 * b));
     crc = ExtendCrc32c(crc, fixed, length > UINT32_MAX ? 8 : 4);
     lengths.push_back(length);
   }
-  if (end - p < 4 || Fixed32(p) != MaskCrc(crc)) return errors::DataLoss("checksum of string lengths does not match");
-  crc = ExtendCrc32c(crc, p, 4);
-  p += 4;
+  if (rest.size() < 4 || Fixed32(rest.data()) != MaskCrc(crc)) return errors::DataLoss("checksum of string lengths does not match");
+  crc = ExtendCrc32c(crc, rest.data(), 4);
+  rest.remove_prefix(4);
   for (size_t i = 0; i < lengths.size(); ++i) {
-    if (lengths[i] > static_cast<uint64_t>(end - p)) return errors::DataLoss("strings are cut short");
-    tensor->data<std::string>()[i].assign(p, lengths[i]);
-    crc = ExtendCrc32c(crc, p, lengths[i]);
-    p += lengths[i];
+    if (lengths[i] > rest.size()) return errors::DataLoss("strings are cut short");
+    tensor->data<std::string>()[i].assign(rest.data(), lengths[i]);
+    crc = ExtendCrc32c(crc, rest.data(), lengths[i]);
+    rest.remove_prefix(lengths[i]);
   }
   if (MaskCrc(crc) != expected_crc) return errors::DataLoss("checksum does not match");
   return OkStatus();

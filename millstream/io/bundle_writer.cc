@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "millstream/base/varint.h"
 #include "millstream/io/bundle_writer.h"
 
 #include <unistd.h>
@@ -17,11 +18,6 @@ struct BundleWriter::Entry {
 };
 
 namespace {
-
-void AppendVarint(uint64_t value, std::string* out) {
-  for (; value >= 0x80; value >>= 7) out->push_back(static_cast<char>(value | 0x80));
-  out->push_back(static_cast<char>(value));
-}
 
 std::string Fixed32(uint32_t value) {
   std::string bytes(4, '\0');

@@ -41,17 +41,9 @@ class DynamicRun {
     }
   };
 
-  // An async kernel in flight: keeps alive what its context points to.
-  struct Invocation {
-    DynamicRun* run;
-    int32_t node;
-    std::vector<Entry*> inputs;
-    std::vector<Tensor> derefs;
-    std::unique_ptr<KernelContext> ctx;
-    Status status;
-    std::atomic<bool> second{false};  // the kernel has called back, or its call has returned: who comes second goes on
-    std::optional<ScopedNodeTrace> trace{};  // from the call until it is answered
-  };
+  template <typename Run, typename Id>
+  friend struct millstream::AsyncCall;
+  using Invocation = AsyncCall<DynamicRun, int32_t>;
 
   static void ProcessTask(void* run, int64_t node) {
     const auto first = static_cast<int32_t>(node);
@@ -115,31 +107,18 @@ class DynamicRun {
   // What is there already (a value received before it was asked for) is handled here, without a turn through the pool.
   void RunAsync(int32_t id, Ready* ready) {
     const PlanNode& node = plan_->nodes[id];
-    auto* call = new Invocation{this, id, std::vector<Entry*>(node.num_inputs), {}, nullptr, OkStatus()};
+    auto* call = new Invocation(this, id, node.num_inputs);
     Gather(node, call->inputs.data());
-    if (node.has_ref_inputs) {
-      call->derefs.resize(node.num_inputs);
-      call->status = ReadReferences(*plan_, node, call->inputs.data(), call->derefs.data());
-    }
-    if (!call->status.ok()) return FinishCall(call, ready);
     active_.fetch_add(1, std::memory_order_relaxed);
-    call->ctx = std::make_unique<KernelContext>(MakeFrame(node, call->inputs.data(), call->derefs.data()));
-    call->trace.emplace(step_.stats, node);
-    node.async->ComputeAsync(*call->ctx, [call](Status status) {
-      call->status = std::move(status);
-      if (call->second.exchange(true, std::memory_order_acq_rel)) call->run->GoOnAfter(call);
-    });
-    if (!call->second.exchange(true, std::memory_order_acq_rel)) return;
+    if (!call->Start(*plan_, node, step_, [&](Tensor* derefs) { return MakeFrame(node, call->inputs.data(), derefs); })) return;
     FinishCall(call, ready);
     active_.fetch_sub(1, std::memory_order_relaxed);  // never the last: this loop counts too
   }
 
   void FinishCall(Invocation* call, Ready* ready) {
     std::unique_ptr<Invocation> owned(call);
-    call->trace.reset();
-    call->ctx.reset();
-    call->derefs.clear();
-    Complete(call->node, call->inputs.data(), std::move(call->status), ready);
+    call->End();
+    Complete(call->id, call->inputs.data(), std::move(call->status), ready);
   }
 
   // On whatever thread the kernel called back: goes on with what became ready, on the pool where there is one, so that the

@@ -107,16 +107,9 @@ class FrameRun {
   }
 
  private:
-  struct Invocation {
-    FrameRun* run;
-    Item item;
-    std::vector<Entry*> inputs;
-    std::vector<Tensor> derefs;
-    std::unique_ptr<KernelContext> ctx;
-    Status status;
-    std::atomic<bool> second{false};  // the kernel has called back, or its call has returned: who comes second goes on
-    std::optional<ScopedNodeTrace> trace{};  // from the call until it is answered
-  };
+  template <typename Run, typename Id>
+  friend struct millstream::AsyncCall;
+  using Invocation = AsyncCall<FrameRun, Item>;
   struct ItemTask {
     FrameRun* run;
     Item item;
@@ -225,31 +218,18 @@ class FrameRun {
   // What is there already (a value received before it was asked for) is handled here, without a turn through the pool.
   void RunAsync(const Item& item, Ready* ready) {
     const PlanNode& node = NodeOf(item);
-    auto* call = new Invocation{this, item, std::vector<Entry*>(node.num_inputs), {}, nullptr, OkStatus()};
+    auto* call = new Invocation(this, item, node.num_inputs);
     Gather(item, call->inputs.data());
-    if (node.has_ref_inputs) {
-      call->derefs.resize(node.num_inputs);
-      call->status = ReadReferences(*plan_, node, call->inputs.data(), call->derefs.data());
-    }
-    if (!call->status.ok()) return FinishCall(call, ready);
     active_.fetch_add(1, std::memory_order_relaxed);
-    call->ctx = std::make_unique<KernelContext>(MakeFrame(item, call->inputs.data(), call->derefs.data()));
-    call->trace.emplace(step_.stats, node);
-    node.async->ComputeAsync(*call->ctx, [call](Status status) {
-      call->status = std::move(status);
-      if (call->second.exchange(true, std::memory_order_acq_rel)) call->run->GoOnAfter(call);
-    });
-    if (!call->second.exchange(true, std::memory_order_acq_rel)) return;
+    if (!call->Start(*plan_, node, step_, [&](Tensor* derefs) { return MakeFrame(item, call->inputs.data(), derefs); })) return;
     FinishCall(call, ready);
     active_.fetch_sub(1, std::memory_order_relaxed);  // never the last: this loop counts too
   }
 
   void FinishCall(Invocation* call, Ready* ready) {
     std::unique_ptr<Invocation> owned(call);
-    call->trace.reset();
-    call->ctx.reset();
-    call->derefs.clear();
-    Finish(call->item, call->inputs.data(), std::move(call->status), ready);
+    call->End();
+    Finish(call->id, call->inputs.data(), std::move(call->status), ready);
   }
 
   // On the thread that called back; what became ready runs on the pool, so that the caller returns at once.

@@ -3,6 +3,10 @@
 #define MILLSTREAM_RUNTIME_INVOKE_H_
 
 #include <array>
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "millstream/runtime/plan.h"
@@ -68,6 +72,45 @@ Status InvokeKernel(const Plan& plan, const PlanNode& node, const StepContext& s
   ScopedNodeTrace trace(step.stats, node);
   return node.kernel->Compute(ctx);
 }
+
+// A kernel that may wait, in flight in an executor's run: keeps alive what its context points to. `id` names the node there.
+template <typename Run, typename Id>
+struct AsyncCall {
+  AsyncCall(Run* r, const Id& i, int num_inputs) : run(r), id(i), inputs(static_cast<size_t>(num_inputs)) {}
+
+  // Calls the kernel with `inputs`. True if it has answered already, with `status`: the caller goes on. Otherwise
+  // run->GoOnAfter(this) is called when it has, on whatever thread.
+  template <typename MakeFrame>
+  bool Start(const Plan& plan, const PlanNode& node, const StepContext& step, MakeFrame make_frame) {
+    if (node.has_ref_inputs) {
+      derefs.resize(node.num_inputs);
+      status = ReadReferences(plan, node, inputs.data(), derefs.data());
+      if (!status.ok()) return true;
+    }
+    ctx = std::make_unique<KernelContext>(make_frame(derefs.data()));
+    trace.emplace(step.stats, node);
+    node.async->ComputeAsync(*ctx, [this](Status answer) {
+      status = std::move(answer);
+      if (second.exchange(true, std::memory_order_acq_rel)) run->GoOnAfter(this);
+    });
+    return second.exchange(true, std::memory_order_acq_rel);
+  }
+  // After the answer: the kernel is done with everything.
+  void End() {
+    trace.reset();
+    ctx.reset();
+    derefs.clear();
+  }
+
+  Run* const run;
+  const Id id;
+  std::vector<Entry*> inputs;
+  std::vector<Tensor> derefs;
+  std::unique_ptr<KernelContext> ctx;
+  Status status;
+  std::atomic<bool> second{false};  // the kernel has called back, or its call has returned: who comes second goes on
+  std::optional<ScopedNodeTrace> trace;  // from the call until it is answered
+};
 
 }  // namespace millstream
 

@@ -7,6 +7,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
 #include "millstream/base/notification.h"
+#include "millstream/base/random.h"
 #include "millstream/framework/cpu_device.h"
 #include "millstream/graph/placement.h"
 #include "millstream/proto/config.pb.h"
@@ -17,12 +18,6 @@ namespace millstream {
 namespace {
 
 int Threads(int asked) { return asked > 0 ? asked : NumCores(); }
-
-uint64_t NewIncarnation() {
-  static std::atomic<uint64_t> counter{0};
-  const auto now = static_cast<uint64_t>(std::chrono::system_clock::now().time_since_epoch().count());
-  return (now * 0x9e3779b97f4a7c15ull) ^ (counter.fetch_add(1) + 1);
-}
 
 }  // namespace
 
@@ -60,13 +55,7 @@ LocalSession::LocalSession(const SessionOptions& options)
   }
   auto cpus = options.device_count.find("CPU");
   const int count = cpus == options.device_count.end() ? 1 : std::max(1, cpus->second);
-  for (int i = 0; i < count; ++i) {
-    DeviceAttributes attributes;
-    attributes.name = absl::StrCat("/job:localhost/replica:0/task:0/device:CPU:", i);
-    attributes.type = "CPU";
-    attributes.incarnation = NewIncarnation();
-    devices_.push_back(std::make_unique<CpuDevice>(std::move(attributes), intra_pool_.get()));
-  }
+  devices_ = MakeCpuDevices("/job:localhost/replica:0/task:0", count, RandomNumber() >> 1, intra_pool_.get());
   graph_ = std::make_unique<SessionGraph>(options_, ListDevices());
   functions_ = std::make_unique<LocalFunctions>(graph_->library(), MakeCompileOptions(), [this](PrunedGraph* p) { return Prepare(p); });
   kernels_.set_functions(functions_.get());
@@ -213,29 +202,12 @@ StatusOr<std::string> LocalSession::PartialRunSetup(const std::vector<std::strin
     if (closed_) return errors::Cancelled("Session has been closed.");
   }
   step->Start(std::move(plan), NewStep());
-  MutexLock lock(partial_mu_);
-  const std::string handle = absl::StrCat("partial_", next_partial_++);
-  partial_.emplace(handle, std::move(step));
-  return handle;
+  return partial_.Add(std::move(step));
 }
 
 Status LocalSession::PartialRun(const std::string& handle, const Feeds& feeds, const std::vector<std::string>& fetches,
                                 std::vector<Tensor>* outputs) {
-  std::shared_ptr<PartialStep> step;
-  {
-    MutexLock lock(partial_mu_);
-    auto it = partial_.find(handle);
-    if (it == partial_.end()) return errors::InvalidArgument("Must run 'setup' before performing partial runs!");
-    step = it->second;
-  }
-  bool finished = false;
-  Status status = step->Run(feeds, fetches, outputs, &finished);
-  // A refused request leaves the step as it was; an error inside it ends it.
-  if (finished || (!status.ok() && !absl::IsInvalidArgument(status))) {
-    MutexLock lock(partial_mu_);
-    partial_.erase(handle);
-  }
-  return status;
+  return partial_.Run(handle, feeds, fetches, outputs);
 }
 
 std::vector<DeviceAttributes> LocalSession::ListDevices() {
@@ -245,11 +217,7 @@ std::vector<DeviceAttributes> LocalSession::ListDevices() {
 }
 
 Status LocalSession::Close() {
-  {
-    std::unordered_map<std::string, std::shared_ptr<PartialStep>> given_up;  // ended outside the lock
-    MutexLock lock(partial_mu_);
-    given_up.swap(partial_);
-  }
+  partial_.GiveUp();
   std::vector<Cancellation*> running;
   MutexLock lock(steps_mu_);
   closed_ = true;

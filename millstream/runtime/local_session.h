@@ -69,9 +69,7 @@ class LocalSession final : public Session {
   std::unordered_map<CallableHandle, PlanPtr> callables_;
   CallableHandle next_callable_ = 0;
 
-  Mutex partial_mu_;
-  std::unordered_map<std::string, std::shared_ptr<PartialStep>> partial_ ABSL_GUARDED_BY(partial_mu_);
-  int64_t next_partial_ ABSL_GUARDED_BY(partial_mu_) = 0;
+  PartialSteps partial_;
 
   std::atomic<int64_t> next_step_{1};
   Mutex steps_mu_;

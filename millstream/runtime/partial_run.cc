@@ -141,4 +141,36 @@ Status PartialStep::Run(const Session::Feeds& feeds, const std::vector<std::stri
   return OkStatus();
 }
 
+std::string PartialSteps::Add(std::shared_ptr<PartialStep> step) {
+  MutexLock lock(mu_);
+  const std::string handle = absl::StrCat("partial_", next_++);
+  steps_.emplace(handle, std::move(step));
+  return handle;
+}
+
+Status PartialSteps::Run(const std::string& handle, const Session::Feeds& feeds, const std::vector<std::string>& fetches,
+                         std::vector<Tensor>* outputs) {
+  std::shared_ptr<PartialStep> step;
+  {
+    MutexLock lock(mu_);
+    auto it = steps_.find(handle);
+    if (it == steps_.end()) return errors::InvalidArgument("Must run 'setup' before performing partial runs!");
+    step = it->second;
+  }
+  bool finished = false;
+  Status status = step->Run(feeds, fetches, outputs, &finished);
+  // A refused request leaves the step as it was; an error inside it ends it.
+  if (finished || (!status.ok() && !absl::IsInvalidArgument(status))) {
+    MutexLock lock(mu_);
+    steps_.erase(handle);
+  }
+  return status;
+}
+
+void PartialSteps::GiveUp() {
+  std::unordered_map<std::string, std::shared_ptr<PartialStep>> given_up;  // ended outside the lock
+  MutexLock lock(mu_);
+  given_up.swap(steps_);
+}
+
 }  // namespace millstream

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "millstream/framework/partial_exchange.h"
@@ -46,6 +47,23 @@ class PartialStep {
   StepContext step_;
   std::vector<Tensor> rets_;
   bool started_ = false;
+};
+
+// The partial runs of one session, by handle. Thread-safe.
+class PartialSteps {
+ public:
+  // Keeps a step that was started; gives the handle under which it goes on.
+  std::string Add(std::shared_ptr<PartialStep> step);
+  // One part of the step behind `handle`, which is dropped when it is over. InvalidArgument if there is none.
+  Status Run(const std::string& handle, const Session::Feeds& feeds, const std::vector<std::string>& fetches,
+             std::vector<Tensor>* outputs);
+  // Ends all of them.
+  void GiveUp();
+
+ private:
+  Mutex mu_;
+  std::unordered_map<std::string, std::shared_ptr<PartialStep>> steps_ ABSL_GUARDED_BY(mu_);
+  int64_t next_ ABSL_GUARDED_BY(mu_) = 0;
 };
 
 }  // namespace millstream

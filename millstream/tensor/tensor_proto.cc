@@ -5,6 +5,7 @@
 #include <cstring>
 #include <limits>
 
+#include "millstream/base/varint.h"
 #include "millstream/proto/tensor.pb.h"
 
 namespace millstream {
@@ -203,18 +204,6 @@ StatusOr<Tensor> DecodeStringValues(const Shape& shape, const TensorProto& proto
   return tensor;
 }
 
-// Reads one base-128 number of at most 10 bytes. False if there is none.
-bool ReadVarint(absl::string_view* in, uint64_t* value) {
-  *value = 0;
-  for (int shift = 0; shift < 64 && !in->empty(); shift += 7) {
-    const auto byte = static_cast<uint8_t>(in->front());
-    in->remove_prefix(1);
-    *value |= static_cast<uint64_t>(byte & 0x7f) << shift;
-    if (byte < 0x80) return true;
-  }
-  return false;
-}
-
 // All lengths as varints, then all bytes.
 StatusOr<Tensor> DecodeStringContent(const Shape& shape, const std::string& content,
                                      const TensorDecodeOptions& options) {
@@ -226,7 +215,7 @@ StatusOr<Tensor> DecodeStringContent(const Shape& shape, const std::string& cont
   uint64_t total = 0;
   for (int64_t i = 0; i < n; ++i) {
     uint64_t length = 0;
-    if (!ReadVarint(&lengths, &length) || length > content.size()) return bad;
+    if (!ConsumeVarint(&lengths, &length) || length > content.size()) return bad;
     total += length;
     if (total > content.size()) return bad;
   }
@@ -235,7 +224,7 @@ StatusOr<Tensor> DecodeStringContent(const Shape& shape, const std::string& cont
   absl::string_view bytes = lengths, again = content;
   for (std::string& s : tensor.flat<std::string>()) {
     uint64_t length = 0;
-    ReadVarint(&again, &length);
+    ConsumeVarint(&again, &length);
     s.assign(bytes.data(), length);
     bytes.remove_prefix(length);
   }

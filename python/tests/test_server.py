@@ -2,7 +2,6 @@
 """A parameter server and a worker in one process."""
 import os
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -12,16 +11,7 @@ import pytest
 
 import millstream as tf
 from millstream import gen_ops
-
-
-def free_ports(count):
-    sockets = [socket.socket() for _ in range(count)]
-    for s in sockets:
-        s.bind(("localhost", 0))
-    ports = [s.getsockname()[1] for s in sockets]
-    for s in sockets:
-        s.close()
-    return ports
+from ports import free_ports
 
 
 def test_variable_on_ps():

@@ -8,6 +8,7 @@
 
 #include "millstream/base/logging.h"
 #include "millstream/base/notification.h"
+#include "millstream/base/random.h"
 #include "millstream/distributed/link/acceptor.h"
 #include "millstream/distributed/link/dialer.h"
 #include "millstream/distributed/link/handshake.h"
@@ -17,12 +18,6 @@
 
 namespace millstream {
 namespace {
-
-uint64_t RandomNumber() {
-  uint64_t number;
-  std::memcpy(&number, RandomBytes(sizeof(number)).data(), sizeof(number));
-  return number;
-}
 
 // Runs `work` on the loop's thread and waits for it.
 Status RunOn(IoLoop& loop, const std::function<Status()>& work) {

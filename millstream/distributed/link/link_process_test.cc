@@ -6,9 +6,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstring>
 #include <fstream>
+#include <limits>
 #include <thread>
 
 #include "millstream/distributed/link/io_loop.h"
@@ -190,13 +192,17 @@ TEST_P(ProcessLinkTest, SteadyTrafficTakesNoFreshMemory) {
   large.payload = Pattern(3 << 20);
   PingPong(*link_, handler_, small, 600, &answers);
   PingPong(*link_, handler_, large, 20, &answers);
-  rusage before, after;
-  getrusage(RUSAGE_SELF, &before);
   const int64_t system = HostAllocator()->stats().system_allocations;
-  PingPong(*link_, handler_, small, 600, &answers);
-  PingPong(*link_, handler_, large, 20, &answers);
-  getrusage(RUSAGE_SELF, &after);
-  EXPECT_LE(after.ru_minflt - before.ru_minflt, 16);  // of 620 frames and 60 MB
+  long fewest = std::numeric_limits<long>::max();  // of several rounds: other threads' first touches of their stacks are not ours
+  for (int round = 0; round < 5 && fewest > 0; ++round) {
+    rusage before, after;
+    getrusage(RUSAGE_SELF, &before);
+    PingPong(*link_, handler_, small, 600, &answers);
+    PingPong(*link_, handler_, large, 20, &answers);
+    getrusage(RUSAGE_SELF, &after);
+    fewest = std::min(fewest, after.ru_minflt - before.ru_minflt);
+  }
+  EXPECT_LE(fewest, 4);  // of 620 frames and 60 MB
   EXPECT_EQ(HostAllocator()->stats().system_allocations, system);
   hub_.reset();
 }

@@ -5,6 +5,7 @@
 #include <map>
 #include <thread>
 
+#include "millstream/distributed/accepted_links.h"
 #include "millstream/distributed/task_service.h"
 #include "millstream/distributed/testing/direct_call.h"
 
@@ -77,17 +78,10 @@ class DirectCluster::Link final : public PeerLink {
   Status why_;
 };
 
-struct DirectCluster::Node final : public FrameHandler {
-  StatusOr<Tensor> Allocate(PeerLink& link, const Frame& frame, uint64_t bytes) override {
-    return worker->AllocatePayload(link, frame, bytes);
-  }
-  void Receive(PeerLink& link, Frame frame) override { worker->Receive(link, std::move(frame)); }
-  void Closed(PeerLink& link, const Status& why) override {
-    worker->LinkClosed(link, errors::Unavailable(link.peer(), " was lost: ", why.message()));
-  }
-
+struct DirectCluster::Node {
   std::string task;
   std::unique_ptr<Worker> worker;
+  std::unique_ptr<AcceptedLinks> accepted;
   std::map<size_t, std::shared_ptr<RemoteTask>> peers;
   std::vector<std::shared_ptr<Link>> links;  // both kinds
   std::atomic<bool> dead{false};
@@ -142,6 +136,7 @@ DirectCluster::DirectCluster(const std::vector<std::string>& tasks) {
       }
       return errors::NotFound(task);
     });
+    node->accepted = std::make_unique<AcceptedLinks>(node->worker.get());
     nodes_.push_back(std::move(node));
   }
 }
@@ -171,7 +166,7 @@ std::shared_ptr<RemoteTask> DirectCluster::Connect(size_t from, size_t to) {
   options.own_task = a.task;
   options.own_incarnation = 1;
   task = std::make_shared<RemoteTask>(std::move(options), a.worker.get());
-  auto [at_a, at_b] = Link::Pair(a.task, task.get(), b.task, &b);
+  auto [at_a, at_b] = Link::Pair(a.task, task.get(), b.task, b.accepted.get());
   task->set_link(at_a);
   a.links.push_back(at_a);
   a.links.push_back(at_b);

@@ -152,12 +152,6 @@ class SelfAdjointEig : public Kernel {
   const bool vectors_;
 };
 
-Status SquareShape(ShapeContext& c) {
-  PartialShape in;
-  RETURN_IF_ERROR(SquareMatrices(c, 0, &in));
-  c.set_output(0, std::move(in));
-  return OkStatus();
-}
 Status LuShape(ShapeContext& c) {
   PartialShape in;
   RETURN_IF_ERROR(SquareMatrices(c, 0, &in));

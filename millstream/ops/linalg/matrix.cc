@@ -327,6 +327,13 @@ Status SquareMatrices(const ShapeContext& c, int i, PartialShape* out) {
   return OkStatus();
 }
 
+Status SquareShape(ShapeContext& c) {
+  PartialShape in;
+  RETURN_IF_ERROR(SquareMatrices(c, 0, &in));
+  c.set_output(0, std::move(in));
+  return OkStatus();
+}
+
 #define INSTANTIATE(S)                                                                             \
   template Matrix<S> Adjoint(const Matrix<S>&);                                                    \
   template Matrix<S> Multiply(const Matrix<S>&, const Matrix<S>&);                                 \

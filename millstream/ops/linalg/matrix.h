@@ -87,6 +87,8 @@ Status ComputeIn(DType dtype, Fn fn) {
 
 // For shape functions: *out is input i, square matrices in its last two dimensions.
 Status SquareMatrices(const ShapeContext& c, int i, PartialShape* out);
+// The shape function of ops whose output is like their input: square matrices.
+Status SquareShape(ShapeContext& c);
 
 }  // namespace millstream
 

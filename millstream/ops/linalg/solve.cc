@@ -222,12 +222,6 @@ class MatrixSolveLs : public Kernel {
   const bool fast_;
 };
 
-Status SquareShape(ShapeContext& c) {
-  PartialShape in;
-  RETURN_IF_ERROR(SquareMatrices(c, 0, &in));
-  c.set_output(0, std::move(in));
-  return OkStatus();
-}
 Status DeterminantShape(ShapeContext& c) {
   PartialShape in;
   RETURN_IF_ERROR(SquareMatrices(c, 0, &in));

@@ -4,6 +4,20 @@
 #include "millstream/ops/math/product.h"
 
 namespace millstream {
+
+Status MatMulShape(ShapeContext& c) {
+  bool transpose_a = false, transpose_b = false;
+  RETURN_IF_ERROR(c.GetAttr("transpose_a", &transpose_a));
+  RETURN_IF_ERROR(c.GetAttr("transpose_b", &transpose_b));
+  PartialShape a, b;
+  RETURN_IF_ERROR(ShapeContext::WithRank(c.input(0), 2, &a));
+  RETURN_IF_ERROR(ShapeContext::WithRank(c.input(1), 2, &b));
+  int64_t inner = 0;
+  RETURN_IF_ERROR(ShapeContext::MergeDim(a.dim(transpose_a ? 0 : 1), b.dim(transpose_b ? 1 : 0), &inner));
+  c.set_output(0, PartialShape({a.dim(transpose_a ? 1 : 0), b.dim(transpose_b ? 0 : 1)}));
+  return OkStatus();
+}
+
 namespace {
 
 struct MatMulSizes {
@@ -73,19 +87,6 @@ class FusedMatMulKernel final : public Kernel {
   const bool transpose_a_, transpose_b_;
   const math::Activation activation_;
 };
-
-Status MatMulShape(ShapeContext& c) {
-  bool transpose_a = false, transpose_b = false;
-  RETURN_IF_ERROR(c.GetAttr("transpose_a", &transpose_a));
-  RETURN_IF_ERROR(c.GetAttr("transpose_b", &transpose_b));
-  PartialShape a, b;
-  RETURN_IF_ERROR(ShapeContext::WithRank(c.input(0), 2, &a));
-  RETURN_IF_ERROR(ShapeContext::WithRank(c.input(1), 2, &b));
-  int64_t inner = 0;
-  RETURN_IF_ERROR(ShapeContext::MergeDim(a.dim(transpose_a ? 0 : 1), b.dim(transpose_b ? 1 : 0), &inner));
-  c.set_output(0, PartialShape({a.dim(transpose_a ? 1 : 0), b.dim(transpose_b ? 0 : 1)}));
-  return OkStatus();
-}
 
 Status MatMulGrad(GradContext& g) {
   const GradMath math(g);

@@ -24,6 +24,9 @@ struct ProductArgs {
 // c = a * b for every type that MatMul has. REQUIRES: the sizes match those of the tensors.
 Status MultiplyMatrices(KernelContext& ctx, const Tensor& a, const Tensor& b, const ProductArgs& args, Tensor* c);
 
+// The shape function of MatMul and of whatever else multiplies two matrices by its attributes transpose_a, transpose_b.
+Status MatMulShape(ShapeContext& c);
+
 }  // namespace millstream
 
 #endif  // MILLSTREAM_OPS_MATH_PRODUCT_H_

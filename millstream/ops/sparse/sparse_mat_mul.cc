@@ -51,19 +51,6 @@ class SparseMatMul : public Kernel {
   const bool transpose_a_, transpose_b_;
 };
 
-Status SparseMatMulShape(ShapeContext& c) {
-  bool transpose_a = false, transpose_b = false;
-  RETURN_IF_ERROR(c.GetAttr("transpose_a", &transpose_a));
-  RETURN_IF_ERROR(c.GetAttr("transpose_b", &transpose_b));
-  PartialShape a, b;
-  RETURN_IF_ERROR(ShapeContext::WithRank(c.input(0), 2, &a));
-  RETURN_IF_ERROR(ShapeContext::WithRank(c.input(1), 2, &b));
-  int64_t inner = 0;
-  RETURN_IF_ERROR(ShapeContext::MergeDim(a.dim(transpose_a ? 0 : 1), b.dim(transpose_b ? 1 : 0), &inner));
-  c.set_output(0, PartialShape({a.dim(transpose_a ? 1 : 0), b.dim(transpose_b ? 0 : 1)}));
-  return OkStatus();
-}
-
 Status SparseMatMulGrad(GradContext& g) {
   const auto ta = g.Attr<bool>("transpose_a"), tb = g.Attr<bool>("transpose_b");
   const Output a = g.input(0), b = g.input(1), dy = g.dy(0);
@@ -86,7 +73,7 @@ OP("SparseMatMul")
     .Attr("b_is_sparse: bool = false")
     .Attr("Ta: {float, bfloat16} = DT_FLOAT")
     .Attr("Tb: {float, bfloat16} = DT_FLOAT")
-    .Shape(SparseMatMulShape)
+    .Shape(MatMulShape)
     .Gradient(SparseMatMulGrad)
     .Cpu<SparseMatMul>()
     .Expensive()

@@ -32,6 +32,12 @@ def _model_getter(rename=None):
 _NAMES = {"kernel": "weights", "bias": "biases"}
 
 
+def _normalize_and_activate(outputs, normalizer_fn, normalizer_params, activation_fn):
+    if normalizer_fn is not None:
+        outputs = normalizer_fn(outputs, **(normalizer_params or {}))
+    return outputs if activation_fn is None else activation_fn(outputs)
+
+
 @add_arg_scope
 def fully_connected(inputs, num_outputs, activation_fn=gen_ops.relu, normalizer_fn=None, normalizer_params=None,
                     weights_initializer=init_ops.xavier_initializer(), weights_regularizer=None,
@@ -44,10 +50,7 @@ def fully_connected(inputs, num_outputs, activation_fn=gen_ops.relu, normalizer_
                                   kernel_regularizer=weights_regularizer, bias_regularizer=biases_regularizer,
                                   trainable=trainable, name=sc.name, _scope=sc, _reuse=reuse)
         outputs = layer.apply(inputs)
-        if normalizer_fn is not None:
-            outputs = normalizer_fn(outputs, **(normalizer_params or {}))
-        if activation_fn is not None:
-            outputs = activation_fn(outputs)
+        outputs = _normalize_and_activate(outputs, normalizer_fn, normalizer_params, activation_fn)
         return _collect(outputs_collections, sc.name, outputs)
 
 
@@ -69,10 +72,7 @@ def convolution(inputs, num_outputs, kernel_size, stride=1, padding="SAME", data
                     bias_initializer=biases_initializer, kernel_regularizer=weights_regularizer,
                     bias_regularizer=biases_regularizer, trainable=trainable, name=sc.name, _scope=sc, _reuse=reuse)
         outputs = layer.apply(inputs)
-        if normalizer_fn is not None:
-            outputs = normalizer_fn(outputs, **(normalizer_params or {}))
-        if activation_fn is not None:
-            outputs = activation_fn(outputs)
+        outputs = _normalize_and_activate(outputs, normalizer_fn, normalizer_params, activation_fn)
         return _collect(outputs_collections, sc.name, outputs)
 
 
@@ -92,10 +92,7 @@ def conv2d_transpose(inputs, num_outputs, kernel_size, stride=1, padding="SAME",
             bias_initializer=biases_initializer, kernel_regularizer=weights_regularizer, bias_regularizer=biases_regularizer,
             trainable=trainable, name=sc.name, _scope=sc, _reuse=reuse)
         outputs = layer.apply(inputs)
-        if normalizer_fn is not None:
-            outputs = normalizer_fn(outputs, **(normalizer_params or {}))
-        if activation_fn is not None:
-            outputs = activation_fn(outputs)
+        outputs = _normalize_and_activate(outputs, normalizer_fn, normalizer_params, activation_fn)
         return _collect(outputs_collections, sc.name, outputs)
 
 
@@ -118,10 +115,7 @@ def separable_conv2d(inputs, num_outputs, kernel_size, depth_multiplier=1, strid
             depthwise_regularizer=weights_regularizer, pointwise_regularizer=weights_regularizer,
             bias_regularizer=biases_regularizer, trainable=trainable, name=sc.name, _scope=sc, _reuse=reuse)
         outputs = layer.apply(inputs)
-        if normalizer_fn is not None:
-            outputs = normalizer_fn(outputs, **(normalizer_params or {}))
-        if activation_fn is not None:
-            outputs = activation_fn(outputs)
+        outputs = _normalize_and_activate(outputs, normalizer_fn, normalizer_params, activation_fn)
         return _collect(outputs_collections, sc.name, outputs)
 
 
