@@ -40,7 +40,7 @@ def test_a_steady_step_takes_no_fresh_pages(make_cluster, monkeypatch, links):
                 session.run(train)
             return {task: _page_faults(p.pid) - before[task] for task, p in cluster.processes.items()}
 
-        faults_of(300)
+        faults_of(1500)  # until every thread that may take a step has had one
         rounds = [faults_of(200) for _ in range(5)]
         for task in cluster.processes:
             # A thread that gets work for the first time touches its stack; a leak of one page per step shows in every round.
