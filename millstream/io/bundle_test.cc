@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "millstream/io/bundle_reader.h"
@@ -101,6 +102,36 @@ TEST_F(BundleTest, AnUnfinishedCheckpointLeavesTheOldOne) {
   }
   EXPECT_EQ((*BundleReader::Open(prefix))->Read("w")->scalar<float>(), 1);
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}), 2);
+}
+
+TEST_F(BundleTest, ReplacesACheckpointOfTheSameName) {
+  const std::string prefix = Prefix("model");
+  const auto value = [&] {
+    auto reader = BundleReader::Open(prefix);
+    auto tensor = reader.ok() ? (*reader)->Read("step") : reader.status();
+    return tensor.ok() ? tensor->scalar<int64_t>() : -1;
+  };
+  const auto files = [&] {
+    std::vector<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(folder_)) names.push_back(entry.path().filename());
+    std::sort(names.begin(), names.end());
+    return names;
+  };
+  const std::vector<std::string> usual{"model.data-00000-of-00001", "model.index"};
+  Write(prefix, {{"step", Tensor::Scalar<int64_t>(1)}});
+  Write(prefix, {{"step", Tensor::Scalar<int64_t>(2)}});
+  EXPECT_EQ(value(), 2);
+  EXPECT_EQ(files(), usual);
+  // As after a crash before the new one has its usual name: it holds, and the next one clears up.
+  const std::string obstacle = BundleDataPath(prefix, 0, 1) + ".link";
+  std::filesystem::create_directories(obstacle + "/x");
+  Write(prefix, {{"step", Tensor::Scalar<int64_t>(3)}});
+  EXPECT_EQ(value(), 3);
+  EXPECT_NE(files(), usual);
+  std::filesystem::remove_all(obstacle);
+  Write(prefix, {{"step", Tensor::Scalar<int64_t>(4)}});
+  EXPECT_EQ(value(), 4);
+  EXPECT_EQ(files(), usual);
 }
 
 TEST_F(BundleTest, MergesPartsOfSeveralTasks) {

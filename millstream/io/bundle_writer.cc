@@ -6,7 +6,6 @@
 
 #include <atomic>
 
-#include "absl/strings/str_format.h"
 #include "millstream/io/crc32c.h"
 #include "millstream/io/table.h"
 #include "millstream/proto/tensor_bundle.pb.h"
@@ -38,14 +37,6 @@ void SetSlice(const TensorSlice& slice, proto::TensorSliceProto* out) {
   }
 }
 
-proto::BundleHeaderProto Header(int num_shards) {
-  proto::BundleHeaderProto header;
-  header.set_num_shards(num_shards);
-  header.set_endianness(proto::BundleHeaderProto::LITTLE);
-  header.mutable_version()->set_producer(1);
-  return header;
-}
-
 std::string AsideName(const std::string& path) {
   static std::atomic<int> counter{0};
   return absl::StrCat(path, ".tempstate", getpid(), "_", counter.fetch_add(1));
@@ -53,12 +44,8 @@ std::string AsideName(const std::string& path) {
 
 }  // namespace
 
-std::string BundleDataPath(const std::string& prefix, int shard, int num_shards) {
-  return absl::StrFormat("%s.data-%05d-of-%05d", prefix, shard, num_shards);
-}
-
 BundleWriter::BundleWriter(std::string prefix)
-    : prefix_(std::move(prefix)), data_path_(BundleDataPath(prefix_, 0, 1)), aside_(AsideName(data_path_)) {}
+    : prefix_(std::move(prefix)), aside_(AsideName(BundleDataPath(prefix_, 0, 1))) {}
 
 BundleWriter::~BundleWriter() {
   if (data_ != nullptr) DeleteFile(aside_).IgnoreError();  // never finished
@@ -140,13 +127,11 @@ Status BundleWriter::Finish() {
   if (data_ == nullptr) return errors::FailedPrecondition("The checkpoint ", prefix_, " is finished");
   RETURN_IF_ERROR(data_->Sync());
   RETURN_IF_ERROR(data_->Close());
-  RETURN_IF_ERROR(RenameFile(aside_, data_path_));
-  data_ = nullptr;
   Table table;
-  table[""] = Header(1).SerializeAsString();
   for (const auto& [key, entry] : entries_) table[key] = entry->proto.SerializeAsString();
-  ASSIGN_OR_RETURN(const std::string index, EncodeTable(table));
-  return WriteFileAtomically(prefix_ + ".index", index);
+  RETURN_IF_ERROR(CommitBundle(prefix_, {aside_}, std::move(table)));
+  data_ = nullptr;
+  return OkStatus();
 }
 
 namespace {
@@ -182,7 +167,6 @@ Status MergeBundles(const std::vector<std::string>& prefixes, const std::string&
     int shards = 0;
   };
   std::vector<Part> parts;
-  int total = 0;
   for (const std::string& prefix : prefixes) {
     StatusOr<std::string> bytes = ReadFile(prefix + ".index");
     if (!bytes.ok() && allow_missing && absl::IsNotFound(bytes.status())) continue;
@@ -197,22 +181,17 @@ Status MergeBundles(const std::vector<std::string>& prefixes, const std::string&
       return errors::DataLoss(prefix, ".index has a malformed header");
     }
     part.shards = header.num_shards();
-    total += part.shards;
     parts.push_back(std::move(part));
   }
   if (parts.empty()) return errors::InvalidArgument("None of the checkpoints to be merged exists");
   if (!FolderOf(merged_prefix).empty()) RETURN_IF_ERROR(MakeFolders(FolderOf(merged_prefix)));
   Table merged;
-  merged[""] = Header(total).SerializeAsString();
-  int shard = 0;
+  std::vector<std::string> data;
   for (const Part& part : parts) {
-    RETURN_IF_ERROR(MergeIndex(part.table, shard, &merged));
-    for (int i = 0; i < part.shards; ++i) {
-      RETURN_IF_ERROR(RenameFile(BundleDataPath(part.prefix, i, part.shards), BundleDataPath(merged_prefix, shard++, total)));
-    }
+    RETURN_IF_ERROR(MergeIndex(part.table, static_cast<int>(data.size()), &merged));
+    for (int i = 0; i < part.shards; ++i) data.push_back(BundleDataPath(part.prefix, i, part.shards));
   }
-  ASSIGN_OR_RETURN(const std::string index, EncodeTable(merged));
-  RETURN_IF_ERROR(WriteFileAtomically(merged_prefix + ".index", index));
+  RETURN_IF_ERROR(CommitBundle(merged_prefix, data, std::move(merged)));
   for (const Part& part : parts) DeleteFile(part.prefix + ".index").IgnoreError();
   return OkStatus();
 }

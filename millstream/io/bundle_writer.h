@@ -8,13 +8,14 @@
 #include <vector>
 
 #include "millstream/base/file.h"
+#include "millstream/io/bundle_commit.h"
 #include "millstream/io/bundle_key.h"
 #include "millstream/tensor/tensor.h"
 
 namespace millstream {
 
 // Writes a V2 checkpoint: PREFIX.data-00000-of-00001 and PREFIX.index (docs/formats/bundle.md). Both are written aside and
-// renamed by Finish(), the index last: a crash leaves the old checkpoint or the new one, whole. Not thread-safe.
+// renamed by Finish(), the index last (bundle_commit.h): a crash leaves the old checkpoint or the new one, whole. Not thread-safe.
 class BundleWriter {
  public:
   // Makes the folder of `prefix` if it is missing.
@@ -33,7 +34,6 @@ class BundleWriter {
   Status WriteStrings(const Tensor& tensor, Entry* entry);
 
   const std::string prefix_;
-  const std::string data_path_;
   const std::string aside_;  // the data file until it is whole
   std::unique_ptr<WritableFile> data_;
   int64_t offset_ = 0;
@@ -43,8 +43,6 @@ class BundleWriter {
 // Joins checkpoints written by several tasks into one: moves their data files, merges their indexes. InvalidArgument if one is
 // missing, unless `allow_missing`.
 Status MergeBundles(const std::vector<std::string>& prefixes, const std::string& merged_prefix, bool allow_missing);
-
-std::string BundleDataPath(const std::string& prefix, int shard, int num_shards);
 
 }  // namespace millstream
 

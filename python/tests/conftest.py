@@ -2,6 +2,10 @@
 import pytest
 
 
+def pytest_addoption(parser):
+    parser.addoption("--kills", type=int, default=40, help="how many saves test_save_kills.py kills")
+
+
 @pytest.fixture(autouse=True)
 def fresh_graph():
     """Each test has a default graph of its own."""

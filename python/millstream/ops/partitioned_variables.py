@@ -49,7 +49,7 @@ class PartitionedVariable:
         self._as_tensor = None
 
     def __iter__(self):
-        raise TypeError("'PartitionedVariable' object is not iterable.")
+        return iter(self._variable_list)
 
     def __len__(self):
         return max(len(self._partition_axes()) and self._partitions[self._partition_axes()[0]], 1)
