@@ -6,7 +6,7 @@ import time
 
 from millstream.framework import errors, meta_graph, ops
 from millstream.ops import variable_collections
-from millstream.training import checkpoint_management, training_util
+from millstream.training import checkpoint_management, shared_disk, training_util
 from millstream.training.saver_builder import BaseSaverBuilder, BulkSaverBuilder  # noqa: F401
 
 _SAVERS = ops.GraphKeys.SAVERS
@@ -21,11 +21,14 @@ def _check_session(sess, what):
 
 class Saver:
     """Saves variables to files that TensorFlow restores, and back. Keeps the last `max_to_keep` and, beyond those, one of every
-    `keep_checkpoint_every_n_hours`."""
+    `keep_checkpoint_every_n_hours`.
+
+    A sharded saver lets each task of a cluster write its own variables, if all see the disk of this process; otherwise everything
+    goes through the chief. `through_chief` True or False says it without looking."""
 
     def __init__(self, var_list=None, reshape=False, sharded=False, max_to_keep=5, keep_checkpoint_every_n_hours=10000.0,
                  name=None, restore_sequentially=False, saver_def=None, builder=None, defer_build=False, allow_empty=False,
-                 write_version=2, pad_step_number=False, save_relative_paths=False, filename=None):
+                 write_version=2, pad_step_number=False, save_relative_paths=False, filename=None, through_chief=None):
         if defer_build and var_list:
             raise ValueError("If `var_list` is provided then build cannot be deferred. Either set defer_build=False or "
                              "var_list=None.")
@@ -34,6 +37,7 @@ class Saver:
         self.saver_def, self._builder, self._allow_empty = saver_def, builder, allow_empty
         self._write_version, self._pad_step_number = write_version, pad_step_number
         self._filename, self._save_relative_paths = filename, save_relative_paths
+        self._through_chief, self._shared_folders = through_chief, {}
         self._last_checkpoints = []       # (path, time)
         self._checkpoints_to_be_deleted = []
         self._lock = threading.RLock()
@@ -108,7 +112,7 @@ class Saver:
         if self._is_empty:
             return None
         try:
-            path = sess.run(self.saver_def.save_tensor_name, {self.saver_def.filename_tensor_name: path})
+            path = sess.run(self._save_name(sess, folder or "."), {self.saver_def.filename_tensor_name: path})
         except (errors.FailedPreconditionError, errors.NotFoundError):
             if folder and not os.path.isdir(folder):
                 raise ValueError(f"Parent directory of {save_path} doesn't exist, can't save.") from None
@@ -124,6 +128,30 @@ class Saver:
                 folder or ".", path, self.last_checkpoints, latest_filename, self._save_relative_paths)
             self._delete_old(meta_graph_suffix)
         return path
+
+    def _save_name(self, sess, folder):
+        """The tensor that saves: on the tasks themselves, or on the chief."""
+        detour = self._through_chief is not False and shared_disk.detour_of(sess.graph, self.saver_def)
+        if not detour:
+            return self.saver_def.save_tensor_name
+        if self._through_chief:
+            return detour.save
+        key = sess.sess_str, os.path.abspath(folder)
+        if key not in self._shared_folders:
+            shared = self._shared_folders[key] = shared_disk.sees_folder(sess, self.saver_def, detour, folder)
+            if not shared:
+                from millstream.framework import log
+                log.info("Not all tasks see %s: checkpoints are written by the chief.", folder)
+        return self.saver_def.save_tensor_name if self._shared_folders[key] else detour.save
+
+    def _restore_name(self, sess, save_path):
+        detour = self._through_chief is not False and shared_disk.detour_of(sess.graph, self.saver_def)
+        if not detour:
+            return self.saver_def.restore_op_name
+        index = save_path + ".index"
+        if self._through_chief or os.path.exists(index) and not shared_disk.sees_file(sess, self.saver_def, detour, index):
+            return detour.restore
+        return self.saver_def.restore_op_name
 
     def _record(self, path):
         if self.saver_def.max_to_keep <= 0:
@@ -162,7 +190,7 @@ class Saver:
         from millstream.framework import log
         log.info("Restoring parameters from %s", save_path)
         try:
-            sess.run(self.saver_def.restore_op_name, {self.saver_def.filename_tensor_name: save_path})
+            sess.run(self._restore_name(sess, save_path), {self.saver_def.filename_tensor_name: save_path})
         except errors.NotFoundError as error:
             raise errors.NotFoundError(error.node_def, error.op, "Restoring from checkpoint failed. This is most likely due to a "
                                        "Variable name or other graph key that is missing from the checkpoint. Please ensure "

@@ -3,7 +3,7 @@
 from millstream import gen_ops
 from millstream.framework import constant_op, device as device_lib, ops
 from millstream.ops import control_flow_group
-from millstream.training import saveable as saveable_lib
+from millstream.training import saveable as saveable_lib, shared_disk
 
 
 def _cpu_device(device):
@@ -88,6 +88,17 @@ class BaseSaverBuilder:
                 shards.append(self._add_restore(filename, saveables, reshape, False, name="restore_shard"))
         return control_flow_group.group(*shards, name="restore_all")
 
+    def _add_detour(self, filename, saveables, per_device, reshape):
+        """For tasks that share no disk with the chief: a node that finds it out, and nodes that save and restore on the chief."""
+        with ops.name_scope(shared_disk.SCOPE), ops.device(None):
+            contents = []
+            for device, _ in per_device:
+                with ops.device(device):
+                    contents.append(gen_ops.read_file(filename, name="read"))
+            gen_ops.pack(contents, name="probe")
+            self._add_save(filename, saveables)
+            self._add_restore(filename, saveables, reshape, False)
+
     def build(self, names_to_saveables, reshape=False, sharded=False, max_to_keep=5, keep_checkpoint_every_n_hours=10000.0,
               name=None, restore_sequentially=False, filename="model"):
         """Adds the nodes; returns the SaverDef that names them."""
@@ -100,6 +111,8 @@ class BaseSaverBuilder:
                 per_device = _group_by_task(saveables)
                 save_tensor = self._add_sharded_save(path, per_device)
                 restore_op = self._add_sharded_restore(path, per_device, reshape)
+                if any(device_lib.DeviceSpec.from_string(device).job for device, _ in per_device):
+                    self._add_detour(path, saveables, per_device, reshape)
             else:
                 save_tensor = self._add_save(path, saveables)
                 restore_op = self._add_restore(path, saveables, reshape, restore_sequentially)
