@@ -11,6 +11,7 @@ namespace millstream::cli {
 // Each adds one subcommand, which sets *status to the exit code when it has run.
 void AddBenchCommand(CLI::App& app, int* status);
 void AddCheckCommand(CLI::App& app, int* status);
+void AddInspectCommand(CLI::App& app, int* status);
 void AddServerCommand(CLI::App& app, int* status);
 void AddStopCommand(CLI::App& app, int* status);
 void AddTraceCommand(CLI::App& app, int* status);

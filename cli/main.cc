@@ -13,6 +13,7 @@ int main(int argc, char** argv) {
   millstream::cli::AddCheckCommand(app, &status);
   millstream::cli::AddStopCommand(app, &status);
   millstream::cli::AddTraceCommand(app, &status);
+  millstream::cli::AddInspectCommand(app, &status);
   millstream::cli::AddBenchCommand(app, &status);
   CLI11_PARSE(app, argc, argv);
   return status;
