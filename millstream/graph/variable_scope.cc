@@ -1,45 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millstream/graph/variable_scope.h"
 
-#include <cmath>
 #include <map>
-
-#include "millstream/graph/gradient.h"
+#include <set>
 
 namespace millstream {
 
 struct VariableScope::Store {
   std::map<std::string, GraphVariable> variables;
+  std::set<std::string> scopes;  // that were entered
 };
 
-Initializer ConstantInitializer(double value) {
-  return [value](const Scope& s, DType dtype, const Shape& shape) {
-    const Tensor scalar = ScalarOf(dtype, value);
-    if (!scalar.IsInitialized()) {
-      s.Fail(errors::InvalidArgument("No constant of type ", DTypeName(dtype), " to begin with"));
-      return Output();
-    }
-    const Output dims = s.Const(Tensor::Vector(std::vector<int64_t>(shape.dims().begin(), shape.dims().end())));
-    return s.Op("Fill", {dims, s.Const(scalar)});
-  };
+namespace {
+
+std::string Joined(const std::string& outer, absl::string_view name) {
+  return outer.empty() ? std::string(name) : absl::StrCat(outer, "/", name);
 }
 
-Initializer GlorotUniformInitializer(int64_t seed) {
-  return [seed](const Scope& s, DType dtype, const Shape& shape) {
-    // The sizes before the last two of a filter are its window.
-    const int rank = shape.rank();
-    const double window = rank > 2 ? static_cast<double>(shape.Product(0, rank - 2)) : 1;
-    const double inputs = rank == 0 ? 1 : window * static_cast<double>(shape.dim(rank > 1 ? rank - 2 : 0));
-    const double outputs = rank == 0 ? 1 : window * static_cast<double>(shape.dim(rank - 1));
-    const double limit = std::sqrt(6.0 / std::max(1.0, inputs + outputs));
-    const Output dims = s.Const(Tensor::Vector(std::vector<int64_t>(shape.dims().begin(), shape.dims().end())));
-    const Output unit = s.Op("RandomUniform", {dims}, {{"dtype", dtype}, {"seed", seed}, {"seed2", int64_t{0}}});
-    const Output spread = s.Op("Mul", {unit, s.Const(ScalarOf(dtype, 2 * limit))});
-    return s.Op("Sub", {spread, s.Const(ScalarOf(dtype, limit))});
-  };
-}
+}  // namespace
 
-VariableScope::VariableScope(const Scope& scope) : scope_(scope), store_(std::make_shared<Store>()) {}
+VariableScope::VariableScope(const Scope& scope) : scope_(scope), variables_(scope), store_(std::make_shared<Store>()) {}
 
 VariableScope VariableScope::Enter(absl::string_view name, Reuse reuse) const {
   VariableScope inner = *this;
@@ -47,7 +27,8 @@ VariableScope VariableScope::Enter(absl::string_view name, Reuse reuse) const {
     scope_.Fail(errors::InvalidArgument("A variable scope needs a name"));
     return inner;
   }
-  inner.name_ = name_.empty() ? std::string(name) : absl::StrCat(name_, "/", name);
+  inner.name_ = Joined(name_, name);
+  store_->scopes.insert(inner.name_);
   inner.scope_ = scope_.NameScope(name);
   if (reuse != Reuse::kInherit && !(reuse_ == Reuse::kYes && reuse == Reuse::kNo)) inner.reuse_ = reuse;
   return inner;
@@ -59,9 +40,41 @@ VariableScope VariableScope::WithInitializer(Initializer initializer) const {
   return same;
 }
 
+VariableScope VariableScope::WithDevice(absl::string_view device) const {
+  VariableScope same = *this;
+  same.scope_ = scope_.WithDevice(device);
+  same.variables_ = variables_.WithDevice(device);
+  return same;
+}
+
+VariableScope VariableScope::WithOpDevice(absl::string_view device) const {
+  VariableScope same = *this;
+  same.scope_ = scope_.WithDevice(device);
+  return same;
+}
+
+VariableScope VariableScope::WithDeviceFunction(DeviceFunction place) const {
+  VariableScope same = *this;
+  same.place_ = std::move(place);
+  return same;
+}
+
+VariableScope VariableScope::EnterNew(absl::string_view base) const {
+  std::string name(base);
+  for (int i = 1; store_->scopes.contains(Joined(name_, name)); ++i) name = absl::StrCat(base, "_", i);
+  return Enter(name);
+}
+
+VariableScope VariableScope::AtRoot() const {
+  VariableScope root = *this;
+  root.name_.clear();
+  root.scope_ = scope_.NameScope("");
+  return root;
+}
+
 GraphVariable VariableScope::Get(absl::string_view name, const Shape& shape, const VariableOptions& options) const {
   if (!scope_.ok()) return {};
-  const std::string full = name_.empty() ? std::string(name) : absl::StrCat(name_, "/", name);
+  const std::string full = Joined(name_, name);
   const auto it = store_->variables.find(full);
   if (it != store_->variables.end()) {
     if (reuse_ != Reuse::kNo) return Found(full, it->second, shape, options.dtype);
@@ -72,11 +85,11 @@ GraphVariable VariableScope::Get(absl::string_view name, const Shape& shape, con
     scope_.Fail(errors::InvalidArgument("Variable ", full, " does not exist, and the scope must reuse variables"));
     return {};
   }
-  const GraphVariable made = Make(full, shape, options);
+  VariableOptions own = options;
+  if (own.initializer == nullptr) own.initializer = initializer_;
+  const GraphVariable made = MakeVariable(variables_, full, shape, own, place_);
   if (!scope_.ok()) return {};
   store_->variables.emplace(full, made);
-  scope_.AddToCollection("variables", made.handle);
-  if (options.trainable) scope_.AddToCollection("trainable_variables", made.handle);
   return made;
 }
 
@@ -89,27 +102,32 @@ GraphVariable VariableScope::Found(const std::string& name, const GraphVariable&
   return {};
 }
 
-// Named by the variable scope alone, whatever the name scope: "a/w", "a/w/Assign", "a/w/read".
-GraphVariable VariableScope::Make(const std::string& name, const Shape& shape, const VariableOptions& options) const {
-  const bool floating = IsFloating(options.dtype) || IsComplex(options.dtype);
-  Initializer initializer = options.initializer != nullptr ? options.initializer : initializer_;
-  if (initializer == nullptr) initializer = floating && !IsComplex(options.dtype) ? GlorotUniformInitializer() : ConstantInitializer(0);
-  const Scope root = scope_.NameScope("").WithNoControlDependencies();
+GraphVariable MakeVariable(const Scope& scope, const std::string& name, const Shape& shape, const VariableOptions& options,
+                           const DeviceFunction& place) {
+  if (!scope.ok()) return {};
+  if (scope.graph()->Find(name) != nullptr) {
+    scope.Fail(errors::InvalidArgument("Variable ", name, " cannot be made: another node has its name"));
+    return {};
+  }
+  Initializer initializer = options.initializer;
+  if (initializer == nullptr) initializer = IsFloating(options.dtype) ? GlorotUniformInitializer() : ZerosInitializer();
+  const Scope root = scope.WithContext(nullptr).NameScope("");
   const Scope within = root.NameScope(name + "/");
   GraphVariable v;
   v.shape = shape;
-  v.handle = root.WithOpName(name).Op(
+  v.handle = root.WithOpName(name + "/").Op(
       options.resource ? "VarHandleOp" : "VariableV2", {},
       {{"dtype", options.dtype}, {"shape", PartialShape(shape)}, {"shared_name", options.resource ? name : std::string()}});
-  if (v.handle && v.handle.node->name() != name) {
-    scope_.Fail(errors::InvalidArgument("Variable ", name, " cannot be made: another node has its name"));
-    return {};
-  }
-  const Output first = initializer(within.NameScope("Initializer"), options.dtype, shape);
+  if (!v.handle) return {};
+  if (place != nullptr) v.handle.node->set_device(place(*v.handle.node));
   const Scope beside = within.ColocateWith(v.handle.node);
+  const Output first = initializer(beside.NameScope("Initializer"), options.dtype, shape);
   v.initializer = beside.WithOpName("Assign").Add(options.resource ? "AssignVariableOp" : "Assign", {v.handle, first});
   v.value = options.resource ? within.WithOpName("Read/ReadVariableOp").Op("ReadVariableOp", {v.handle}, {{"dtype", options.dtype}})
                              : beside.WithOpName("read").Op("Identity", {v.handle});
+  if (!scope.ok()) return {};
+  for (const std::string& collection : options.collections) scope.AddToCollection(collection, v.handle);
+  if (options.trainable) scope.AddToCollection("trainable_variables", v.handle);
   return v;
 }
 

@@ -5,7 +5,9 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
+#include "millstream/graph/initializers.h"
 #include "millstream/graph/scope.h"
 
 namespace millstream {
@@ -19,18 +21,22 @@ struct GraphVariable {
   explicit operator bool() const { return static_cast<bool>(handle); }
 };
 
-// The first value of a variable of that shape: nodes in the scope that it is given.
-using Initializer = std::function<Output(const Scope&, DType, const Shape&)>;
-Initializer ConstantInitializer(double value);
-// Uniform in [-limit, limit] with limit = sqrt(6 / (inputs + outputs)), of a matrix or a filter; TensorFlow's default.
-Initializer GlorotUniformInitializer(int64_t seed = 0);
-
 struct VariableOptions {
   DType dtype = DType::kFloat;
   Initializer initializer = nullptr;  // none: the scope's, else Glorot for floating types and zeros for others
   bool trainable = true;
   bool resource = false;    // VarHandleOp rather than VariableV2
+  std::vector<std::string> collections = {"variables"};  // besides "trainable_variables"; {"local_variables"} for the task's own
 };
+
+// Where a node goes: a full or partial device name. The node's device() is what was asked for it so far.
+using DeviceFunction = std::function<std::string(const Node&)>;
+
+// A variable named exactly so, whatever the scope's prefix, and outside of its loops and branches: nodes "a/w", "a/w/Assign",
+// "a/w/read", "a/w/Initializer/...". InvalidArgument if a node has the name. `place` (optional) is asked where it goes; else it
+// goes to the scope's device. Adds it to the collections.
+GraphVariable MakeVariable(const Scope& scope, const std::string& name, const Shape& shape, const VariableOptions& options = {},
+                           const DeviceFunction& place = nullptr);
 
 // Names variables and shares them, as tf.variable_scope does: Get("w") within "layer" is the variable "layer/w", which is
 // made the first time and found again where the scope reuses variables. A value; copies, and scopes made from one another,
@@ -47,24 +53,36 @@ class VariableScope {
   VariableScope Enter(absl::string_view name, Reuse reuse = Reuse::kInherit) const;
   // The default for variables of this scope and those within.
   VariableScope WithInitializer(Initializer initializer) const;
+  // Ops and variables go to that device; inner parts win.
+  VariableScope WithDevice(absl::string_view device) const;
+  // Only ops do; variables stay where they were to go.
+  VariableScope WithOpDevice(absl::string_view device) const;
+  // Variables of this scope and those within go where `place` says, which sees the device that was asked for. Ops do not
+  // change.
+  VariableScope WithDeviceFunction(DeviceFunction place) const;
+  // The scope `base` within this one, or `base`_1, ...: the first that was not entered yet.
+  VariableScope EnterNew(absl::string_view base) const;
+  // The scope without prefix that this one came from, with the same devices and defaults.
+  VariableScope AtRoot() const;
 
   const Scope& scope() const { return scope_; }
   const std::string& name() const { return name_; }  // "" or "a/b"
 
   // InvalidArgument: it is there and the scope does not reuse; it is not there and the scope must; it has another shape or
-  // type. Adds a new one to the collections "variables" and, if trainable, "trainable_variables".
+  // type. Adds a new one to its collections.
   GraphVariable Get(absl::string_view name, const Shape& shape, const VariableOptions& options = {}) const;
 
  private:
   struct Store;
-  GraphVariable Make(const std::string& name, const Shape& shape, const VariableOptions& options) const;
   GraphVariable Found(const std::string& name, const GraphVariable& variable, const Shape& shape, DType dtype) const;
 
   Scope scope_;
+  Scope variables_;  // where variables go
   std::shared_ptr<Store> store_;
   std::string name_;
   Reuse reuse_ = Reuse::kNo;
   Initializer initializer_;
+  DeviceFunction place_;
 };
 
 }  // namespace millstream

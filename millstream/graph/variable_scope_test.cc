@@ -73,7 +73,8 @@ TEST(VariableScopeTest, InitializersAndResources) {
   EXPECT_TRUE(v.handle.node->Is("VarHandleOp"));
   EXPECT_TRUE(v.value.node->Is("ReadVariableOp"));
   EXPECT_EQ(s.ShapeOf(v.value), PartialShape({2}));
-  EXPECT_TRUE(v.initializer->input(1).node->Is("Fill"));
+  EXPECT_TRUE(v.initializer->input(1).node->Is("Const"));
+  EXPECT_EQ(v.initializer->input(1).node->name(), v.handle.node->name() + "/Initializer/Const");
   root.Get("filter", Shape({5, 5, 3, 8}), {.initializer = GlorotUniformInitializer(7)});
   root.Get("scalar", Shape(), {.initializer = GlorotUniformInitializer()});
   root.Get("flags", Shape({2}), {.dtype = DType::kBool, .initializer = ConstantInitializer(0)});

@@ -134,3 +134,43 @@ def test_device_setter():
     with tf.device(tf.train.replica_device_setter(ps_tasks=2, ps_strategy=greedy)):
         devices = [tf.Variable(tf.constant(0.0, shape=[n])).device for n in sizes]
     assert devices == [f"/job:ps/task:{i}" for i in (0, 1, 0, 0)]
+
+
+class _TwoWorkers:
+    """DC-ASGD by its formula: workers that take turns."""
+
+    def __init__(self, w, rate, factor):
+        self.w, self.rate, self.factor = np.array(w, np.float64), rate, factor
+        self.shadows = [self.w.copy(), self.w.copy()]
+
+    def step(self, worker, gradient, rows=slice(None)):
+        gradient = np.asarray(gradient)
+        delay = self.w[rows] - self.shadows[worker][rows]
+        self.w[rows] -= self.rate * (gradient + self.factor * gradient * gradient * delay)
+        self.shadows[worker][rows] = self.w[rows]
+
+
+@pytest.mark.parametrize("resource", [False, True])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_delay_compensated(sparse, resource):
+    expected = _TwoWorkers([1.0, -2.0, 3.0], 0.1, 2.0)
+    w = tf.get_variable("w", initializer=np.float32(expected.w), use_resource=resource)
+    # Half a square has the value itself as its gradient; a row that occurs twice has it twice.
+    loss = gen_ops.l2_loss(w.sparse_read(tf.constant([2, 0, 2])) if sparse else w)
+    opts = [tf.train.DelayCompensatedGradientDescentOptimizer(0.1, 2.0, num_workers=2, name=name) for name in "AB"]
+    trains = [opt.minimize(loss, worker_index=i) for i, opt in enumerate(opts)]
+    assert opts[0].get_slot(w, "shadow_1").op.name == "w/A/shadow_1"
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        for worker in (0, 1, 1, 0, 1):
+            sess.run(trains[worker])
+            if sparse:
+                expected.step(worker, expected.w[[0, 2]] * [1, 2], [0, 2])
+            else:
+                expected.step(worker, expected.w)
+            np.testing.assert_allclose(sess.run(w), expected.w, rtol=1e-5)
+            np.testing.assert_allclose(sess.run(opts[worker].get_slot(w, f"shadow_{worker}")), expected.shadows[worker], rtol=1e-5)
+    with pytest.raises(ValueError, match="worker_index"):
+        opts[0].minimize(loss, worker_index=2)
+    with pytest.raises(ValueError, match="worker_index"):
+        tf.train.DelayCompensatedGradientDescentOptimizer(0.1, 2.0, num_workers=2, worker_index=2)

@@ -16,7 +16,8 @@ class DelayCompensatedGradientDescentOptimizer(optimizer.Optimizer):
             raise ValueError(f"num_workers must be positive: {num_workers}")
         super().__init__(use_locking, name)
         self._learning_rate, self._lambda = learning_rate, variance_parameter
-        self._num_workers, self._worker_index = num_workers, worker_index
+        self._num_workers = num_workers
+        self._worker_index = self._checked(worker_index)
 
     def minimize(self, loss, global_step=None, var_list=None, gate_gradients=optimizer.Optimizer.GATE_OP,
                  aggregation_method=None, colocate_gradients_with_ops=False, name=None, grad_loss=None, worker_index=None):
