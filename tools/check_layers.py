@@ -26,6 +26,7 @@ MAY_INCLUDE = {
     "collective": ["framework"],
     "distributed": ["runtime", "collective"],
     "train": ["graph", "io"],
+    "launch": ["distributed"],
 }
 # Single headers beyond the table.
 MAY_ALSO_INCLUDE = {"train": ["millstream/runtime/session.h"]}

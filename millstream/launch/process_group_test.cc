@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "millstream/launch/process_group.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <csignal>
+
+#include "millstream/base/file.h"
+#include "millstream/launch/free_ports.h"
+#include "millstream/launch/job.h"
+#include "millstream/launch/job_token.h"
+
+namespace millstream::launch {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::UnorderedElementsAre;
+
+ProcessSpec Shell(const std::string& name, const std::string& script) {
+  ProcessSpec spec;
+  spec.name = name;
+  spec.command = {"sh", "-c", script};
+  return spec;
+}
+
+struct Recorder {
+  std::vector<std::string> lines, notes;
+  GroupOptions Options() {
+    GroupOptions options;
+    options.grace = std::chrono::milliseconds(5000);
+    options.service_grace = options.restart_delay = std::chrono::milliseconds(50);
+    options.on_line = [this](const std::string& name, bool is_error, absl::string_view line) {
+      lines.push_back(absl::StrCat(name, is_error ? "! " : ": ", line));
+    };
+    options.on_note = [this](absl::string_view note) { notes.emplace_back(note); };
+    return options;
+  }
+};
+
+TEST(ProcessGroupTest, PassesLinesOnAndEndsWell) {
+  Recorder recorder;
+  ProcessGroup group({Shell("a", "echo one; printf two >&2"), Shell("b", "echo $VALUE")}, recorder.Options());
+  const GroupResult result = group.Run();
+  EXPECT_EQ(result.exit_code(), 0);
+  EXPECT_EQ(result.Report(), "");
+  EXPECT_THAT(recorder.lines, UnorderedElementsAre("a: one", "a! two", "b: "));
+}
+
+TEST(ProcessGroupTest, TheFirstFailureGivesCodeAndReport) {
+  Recorder recorder;
+  ProcessGroup group({Shell("a", "sleep 100"), Shell("b", "echo broken; exit 7")}, recorder.Options());
+  const GroupResult result = group.Run();
+  EXPECT_EQ(result.exit_code(), 7);
+  EXPECT_EQ(result.failures.size(), 1u);  // a was told to end
+  EXPECT_EQ(result.Report(), "b failed first: exit code 7; its last output:\n  | broken");
+}
+
+TEST(ProcessGroupTest, StartsAgainAsOftenAsAllowed) {
+  Recorder recorder;
+  ProcessSpec spec = Shell("a", "echo try; exit 3");
+  spec.max_restarts = 2;
+  const GroupResult result = ProcessGroup({spec}, recorder.Options()).Run();
+  EXPECT_EQ(result.exit_code(), 3);
+  EXPECT_THAT(recorder.lines, ElementsAre("a: try", "a: try", "a: try"));
+  EXPECT_THAT(result.failures[0].how, HasSubstr("after 2 restarts"));
+  EXPECT_THAT(result.failures[0].last_lines, ElementsAre("try"));
+}
+
+TEST(ProcessGroupTest, ServicesEndWithTheOthers) {
+  Recorder recorder;
+  ProcessSpec service = Shell("ps", "trap 'echo stopped; exit 1' TERM; while :; do sleep 0.05; done");
+  service.service = true;
+  const GroupResult result = ProcessGroup({service, Shell("worker", "sleep 0.3")}, recorder.Options()).Run();
+  EXPECT_EQ(result.exit_code(), 0);
+  EXPECT_THAT(recorder.lines, Contains("ps: stopped"));
+}
+
+TEST(ProcessGroupTest, WhatIgnoresTheRequestIsKilled) {
+  Recorder recorder;
+  GroupOptions options = recorder.Options();
+  options.grace = std::chrono::milliseconds(100);
+  ProcessGroup group({Shell("a", "trap '' TERM; while :; do sleep 0.05; done"), Shell("b", "sleep 0.2; exit 1")}, options);
+  EXPECT_EQ(group.Run().exit_code(), 1);
+}
+
+TEST(ProcessGroupTest, NothingOfAGroupIsLeft) {
+  Recorder recorder;
+  ProcessGroup group({Shell("a", "sleep 1000 & echo $!")}, recorder.Options());
+  EXPECT_EQ(group.Run().exit_code(), 0);
+  ASSERT_EQ(recorder.lines.size(), 1u);
+  const pid_t orphan = std::stoi(recorder.lines[0].substr(3));
+  // It is gone, or waits for whoever is the parent of orphans here.
+  if (kill(orphan, 0) == 0) {
+    EXPECT_THAT(*ReadFile(absl::StrCat("/proc/", orphan, "/stat")), HasSubstr(" Z "));
+  }
+}
+
+TEST(ProcessGroupTest, SignalsArePassedOn) {
+  Recorder recorder;
+  GroupOptions options = recorder.Options();
+  bool sent = false;
+  options.on_line = [&](const std::string&, bool, absl::string_view line) {
+    recorder.lines.emplace_back(line);
+    if (!std::exchange(sent, true)) raise(SIGINT);
+  };
+  ProcessGroup group({Shell("a", "trap 'echo saved; exit 0' INT; echo ready; while :; do sleep 0.05; done")}, options);
+  const GroupResult result = group.Run();
+  EXPECT_EQ(result.signal, SIGINT);
+  EXPECT_EQ(result.exit_code(), 130);
+  EXPECT_THAT(recorder.lines, ElementsAre("ready", "saved"));
+}
+
+TEST(ProcessGroupTest, TheEndOfTheControlDescriptorStops) {
+  Recorder recorder;
+  int ends[2];
+  ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
+  GroupOptions options = recorder.Options();
+  options.control_fd = ends[0];
+  options.on_line = [&](const std::string&, bool, absl::string_view) { close(ends[1]); };
+  ProcessGroup group({Shell("a", "echo ready; sleep 100")}, options);
+  EXPECT_EQ(group.Run().signal, SIGTERM);
+  close(ends[0]);
+}
+
+TEST(ProcessGroupTest, ACommandThatCannotBeStartedIsAFailure) {
+  Recorder recorder;
+  ProcessSpec spec = Shell("worker:0", "");
+  spec.command = {"no-such-program-anywhere"};
+  const GroupResult result = ProcessGroup({spec, Shell("b", "sleep 100")}, recorder.Options()).Run();
+  EXPECT_EQ(result.exit_code(), 127);
+  EXPECT_THAT(result.Report(), HasSubstr("no-such-program-anywhere"));
+}
+
+TEST(ProcessGroupTest, TheScratchFolderIsRemoved) {
+  Recorder recorder;
+  StatusOr<TokenFile> file = WriteTokenFile("secret");
+  ASSERT_TRUE(file.ok());
+  GroupOptions options = recorder.Options();
+  options.scratch_folder = file->folder;
+  EXPECT_EQ(ProcessGroup({Shell("a", absl::StrCat("cat ", file->path))}, options).Run().exit_code(), 0);
+  EXPECT_THAT(recorder.lines, ElementsAre("a: secret"));
+  EXPECT_FALSE(FileExists(file->folder));
+}
+
+TEST(LineSplitterTest, CutsAndFinishes) {
+  std::vector<std::string> lines;
+  const auto on_line = [&](absl::string_view line) { lines.emplace_back(line); };
+  LineSplitter splitter;
+  splitter.Add("a", on_line);
+  splitter.Add("b\n\nc", on_line);
+  EXPECT_THAT(lines, ElementsAre("ab", ""));
+  splitter.Finish(on_line);
+  EXPECT_THAT(lines, ElementsAre("ab", "", "c"));
+  lines.clear();
+  splitter.Add(std::string(100 << 10, 'x'), on_line);
+  EXPECT_EQ(lines.size(), 1u);
+}
+
+TEST(FreePortsTest, AreDifferent) {
+  StatusOr<std::vector<int>> ports = FindFreePorts(50);
+  ASSERT_TRUE(ports.ok());
+  EXPECT_EQ(std::set<int>(ports->begin(), ports->end()).size(), 50u);
+  EXPECT_FALSE(FindFreePorts(70000).ok());
+}
+
+TEST(JobTest, FlagsAndTfConfig) {
+  JobOptions options;
+  options.ps = 1;
+  options.workers = 2;
+  options.command = {"train"};
+  StatusOr<ClusterSpec> cluster = ClusterOf(options, {"a:1", "b:2", "c:3"});
+  ASSERT_TRUE(cluster.ok());
+  const ProcessSpec process = ProcessOf(options, *cluster, {"worker", 1});
+  EXPECT_THAT(process.command, ElementsAre("train", "--ps_hosts=a:1", "--worker_hosts=b:2,c:3", "--job_name=worker", "--task_index=1"));
+  EXPECT_EQ(process.environment[0].second, R"({"cluster":{"ps":["a:1"],"worker":["b:2","c:3"]},"task":{"type":"worker","index":1}})");
+  EXPECT_FALSE(process.service);
+  EXPECT_TRUE(ProcessOf(options, *cluster, {"ps", 0}).service);
+}
+
+TEST(JobTest, WrongOptions) {
+  JobOptions options;
+  EXPECT_THAT(CheckJob(options).message(), HasSubstr("which program?"));
+  options.command = {"train"};
+  EXPECT_TRUE(CheckJob(options).ok());
+  options.workers = 0;
+  EXPECT_THAT(CheckJob(options).message(), HasSubstr("at least one worker"));
+}
+
+}  // namespace
+}  // namespace millstream::launch
