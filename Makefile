@@ -5,7 +5,7 @@ FUZZ_SECONDS ?= 60
 MAKEFLAGS += --no-print-directory
 
 .DEFAULT_GOAL := build
-.PHONY: setup build demo test bench bench-peers interop docs-ops format lint asan tsan fuzz wheel install clean help
+.PHONY: setup build demo test bench bench-peers interop docs-ops format lint asan tsan fuzz wheel deb docs install clean help
 
 setup:  ## install what is missing (Debian packages; asks nothing when all is there)
 	@tools/setup.sh build
@@ -63,8 +63,22 @@ fuzz: setup  ## run each fuzzer for FUZZ_SECONDS
 	cmake --build --preset fuzz
 	tools/fuzz.sh build/fuzz/fuzz $(FUZZ_SECONDS)
 
-wheel: setup  ## a Python wheel in dist/
-	.venv-python/bin/pip wheel --quiet --no-deps --wheel-dir dist .
+wheel: setup  ## a Python wheel in dist/ that brings the libraries it needs
+	tools/setup.sh wheel
+	.venv-wheel/bin/pip wheel --quiet --no-deps --wheel-dir build/wheels .
+	.venv-wheel/bin/auditwheel repair --wheel-dir dist build/wheels/millstream-*.whl
+
+deb: setup build/release/build.ninja  ## a Debian package in dist/
+	tools/setup.sh deb
+	cmake --build --preset release
+	cd build/release && cpack -G DEB -B ../../dist
+
+docs: setup build/dev/build.ninja  ## the documentation as a site, in build/site
+	tools/setup.sh docs
+	cmake --build --preset dev --target millstream_cli
+	build/dev/bin/millstream reference markdown > docs/cli.md
+	cp bench/README.md docs/benchmarks.md
+	.venv-docs/bin/zensical build --strict -f mkdocs.yml
 
 install: setup build/release/build.ninja  ## install library, headers and command line tool below PREFIX
 	cmake --build --preset release

