@@ -30,13 +30,15 @@ bench: setup build/release/build.ninja  ## measure this machine; prints JSON lin
 bench-peers: setup build/release/build.ninja  ## the same beside TensorFlow and PyTorch, in their own virtual environment
 	cmake --build --preset release
 	tools/setup.sh peers
-	.venv-peers/bin/python bench/peers.py
+	.venv-peers/bin/python bench/peers/engine.py
 
 interop: setup build/dev/build.ninja  ## what needs a real TensorFlow, in a virtual environment of its own
 	tools/setup.sh interop
-	cmake --build --preset dev --target checkpoint millstream_cli
+	cmake --build --preset dev --target checkpoint millstream_cli millstream_python
 	.venv/bin/python tools/check_protos.py
 	.venv/bin/python tests/interop/checkpoints.py build/dev/examples/checkpoint
+	PYTHONPATH=build/dev/python .venv/bin/python tests/interop/files.py
+	PYTHONPATH=build/dev/python .venv/bin/python tests/interop/tensorboard_reads.py
 	.venv/bin/python tests/interop/tensorflow_client.py build/dev/bin/millstream
 	MILLSTREAM_LINKS=tcp .venv/bin/python tests/interop/tensorflow_client.py build/dev/bin/millstream
 	MILLSTREAM_LINKS=grpc .venv/bin/python tests/interop/tensorflow_client.py build/dev/bin/millstream

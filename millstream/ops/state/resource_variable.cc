@@ -196,6 +196,13 @@ OP("VariableShape")
     .Cpu<VariableShape>(IndexTypes{}, "out_type")
     .Doc("The shape of the variable behind a handle.");
 
+OP("DisableCopyOnRead")
+    .Input("resource: resource")
+    .Stateful()
+    .Shape(NoOutputs)
+    .Cpu([](KernelContext& ctx) { return ctx.ResourceInput<Variable>(0).status(); })
+    .Doc("Nothing but a look whether the variable exists: reading never copies here. TensorFlow's savers have it.");
+
 OP("DestroyResourceOp")
     .Input("resource: resource")
     .Attr("ignore_lookup_error: bool = true")

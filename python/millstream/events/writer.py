@@ -105,6 +105,10 @@ class FileWriter:
         _open.add(self)
         if graph is not None or graph_def is not None:
             self.add_graph(graph=graph, graph_def=graph_def)
+            from millstream.framework import meta_graph
+            item = graph if graph is not None else graph_def
+            definition = item.as_graph_def(add_shapes=True) if hasattr(item, "as_graph_def") else item
+            self.add_meta_graph(meta_graph.create_meta_graph_def(graph_def=definition))
 
     def __enter__(self):
         return self
