@@ -3,7 +3,7 @@
 """Measures Millstream beside TensorFlow and PyTorch: same models, optimizers, batches and threads, in alternating rounds.
 
     make bench-peers                 (installs the peers in a virtual environment of its own, then runs this)
-    bench/peers.py --rounds 5 --seconds 3 --threads 2
+    bench/peers/engine.py --rounds 5 --seconds 3 --threads 2
 
 Prints a table of steps per second (medians over the rounds) with the ratio to the better peer, then JSON lines. Machines are
 noisy: the ratios count, not the times.
@@ -16,7 +16,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 MODELS = {"softmax": 100, "mlp100": 100, "mlp500": 32, "lenet": 64}
 BARS = {"softmax": 2.0, "mlp100": 2.0, "mlp500": 1.5, "lenet": 1.1}
 
@@ -33,7 +33,7 @@ def millstream(args):
 
 
 def peer(name, args):
-    command = [sys.executable, str(ROOT / "bench" / f"peer_{name}.py"), "--threads", str(args.threads), "--seconds",
+    command = [sys.executable, str(ROOT / "bench" / "peers" / f"engine_{name}.py"), "--threads", str(args.threads), "--seconds",
                str(args.seconds), "--data", str(ROOT / "data" / "mnist")]
     env = dict(os.environ, OMP_NUM_THREADS=str(args.threads), TF_CPP_MIN_LOG_LEVEL="3", CUDA_VISIBLE_DEVICES="")
     out = subprocess.run(command, check=True, capture_output=True, text=True, env=env).stdout

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""One cluster, measured: 1 ps + 1 worker of TensorFlow's or of Millstream's servers. Prints JSON lines. See cluster_peers.py.
+"""One cluster, measured: 1 ps + 1 worker of TensorFlow's or of Millstream's servers. Prints JSON lines. See links.py.
 
-    peer_cluster.py --ps HOST:PORT --worker HOST:PORT --remote      a client against a worker in another process
-    peer_cluster.py --ps HOST:PORT --worker HOST:PORT --inprocess   the worker's server in this process
-    peer_cluster.py --ps HOST:PORT --worker HOST:PORT --serve ps    a server and nothing else
+    links_program.py --ps HOST:PORT --worker HOST:PORT --remote      a client against a worker in another process
+    links_program.py --ps HOST:PORT --worker HOST:PORT --inprocess   the worker's server in this process
+    links_program.py --ps HOST:PORT --worker HOST:PORT --serve ps    a server and nothing else
 """
 import argparse
 import json

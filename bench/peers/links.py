@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures clusters of Millstream's servers beside TensorFlow's, on this host, in alternating rounds.
 
-    bench/cluster_peers.py --tensorflow PYTHON --millstream PYTHON --binary build/release/bin/millstream
+    bench/peers/links.py --tensorflow PYTHON --millstream PYTHON --binary build/release/bin/millstream
 
 --tensorflow is a Python with TensorFlow, --millstream one with our package (PYTHONPATH is handed on). Prints a table with the
 ratio of TensorFlow's time to ours (medians), for each kind of link. Machines are noisy: the ratios count, not the times.
@@ -17,7 +17,7 @@ import sys
 import time
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 # What must hold at least: TensorFlow's time divided by ours, by kind of link.
 BARS = {
     "remote_noop": {"shm": 3},
@@ -53,7 +53,7 @@ def run(args, framework, client, links):
     values = {}
     python = {"tensorflow": args.tensorflow, "millstream": args.millstream}
     env = dict(os.environ, MILLSTREAM_LINKS=links, CUDA_VISIBLE_DEVICES="")
-    script = str(ROOT / "bench" / "peer_cluster.py")
+    script = str(ROOT / "bench" / "peers" / "links_program.py")
     for mode in ("--remote", "--inprocess"):
         if mode == "--remote" and links != "shm":
             continue  # the client's way does not depend on links

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""TensorFlow (compat.v1 graphs through a callable, its fastest way in) on the models of bench/peers.py."""
-import peer_common as common
+"""TensorFlow (compat.v1 graphs through a callable, its fastest way in) on the models of bench/peers/engine.py."""
+import engine_common as common
 import tensorflow.compat.v1 as tf
 
 tf.disable_v2_behavior()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PyTorch (eager, on the CPU) on the models of bench/peers.py; of its two Adam implementations the faster counts."""
-import peer_common as common
+"""PyTorch (eager, on the CPU) on the models of bench/peers/engine.py; of its two Adam implementations the faster counts."""
+import engine_common as common
 import torch
 from torch import nn
 
