@@ -54,18 +54,20 @@ void AddBenchCommand(CLI::App& app, int* status) {
                                             "Example: millstream bench train --threads 2");
   auto options = std::make_shared<BenchOptions>();
   auto suite = std::make_shared<std::string>();
-  bench->add_option("suite", *suite, "what to measure")->required()->check(CLI::IsMember({"executor", "session", "train", "transfer"}));
+  bench->add_option("suite", *suite, "what to measure")->required()->check(CLI::IsMember({"executor", "session", "step", "train", "transfer"}));
   bench->add_option("--threads", options->threads, "threads to use (default: all cores)")->check(CLI::Range(0, 1024));
   bench->add_option("--seconds", options->seconds, "time per measurement (default: 1)")->check(CLI::Range(0.01, 600.0));
   bench->add_option("--filter", options->filter, "only measurements whose name contains this");
   bench->add_option("--data_dir", options->data_dir, "folder with MNIST (default: the copy that comes along)");
-  bench->add_option("--bytes", options->bytes, "transfer: size of the largest tensor, e.g. 100M (default)")
+  bench->add_option("--bytes", options->bytes, "step, transfer: size of the largest tensor, e.g. 100M (default)")
       ->transform(CLI::AsSizeValue(/*kb_is_1000=*/true))
       ->check(CLI::Range(uint64_t{1}, uint64_t{1} << 40));
-  bench->add_option("--transport", options->transport, "transfer: shm or tcp (default: both)")->check(CLI::IsMember({"shm", "tcp"}));
+  bench->add_option("--transport", options->transport, "step, transfer: shm or tcp; step: grpc (default: all)")
+      ->check(CLI::IsMember({"shm", "tcp", "grpc"}));
   bench->callback([options, suite, status] {
     const Status result = *suite == "executor"   ? BenchExecutor(*options)
                           : *suite == "session"  ? BenchSession(*options)
+                          : *suite == "step"     ? BenchStep(*options)
                           : *suite == "transfer" ? BenchTransfer(*options)
                                                  : BenchTrain(*options);
     if (!result.ok()) {

@@ -15,7 +15,7 @@ struct BenchOptions {
   std::string filter;     // only names that contain it
   std::string data_dir;   // "": the data that comes along
   uint64_t bytes = 100'000'000;  // of the largest transfer
-  std::string transport;         // "shm", "tcp"; "": both
+  std::string transport;         // "shm", "tcp", for steps also "grpc"; "": all
 };
 
 // Prints {"name": ..., "value": ..., "unit": ...} on a line of its own.
@@ -25,6 +25,7 @@ void Report(const std::string& name, double value, const std::string& unit);
 double MedianNanos(double seconds, const std::function<void()>& fn);
 
 Status BenchExecutor(const BenchOptions& options);
+Status BenchStep(const BenchOptions& options);
 Status BenchSession(const BenchOptions& options);
 Status BenchTrain(const BenchOptions& options);
 Status BenchTransfer(const BenchOptions& options);
