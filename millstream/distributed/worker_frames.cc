@@ -6,6 +6,7 @@
 #include "millstream/distributed/wire_tensor.h"
 #include "millstream/distributed/worker_step.h"
 #include "millstream/proto/step_stats.pb.h"
+#include "millstream/runtime/executor.h"
 
 namespace millstream {
 namespace {
@@ -46,8 +47,11 @@ void Worker::Receive(PeerLink& link, Frame frame) {
     if (!step->begun.load()) step->early_feeds.emplace_back(frame.edge, std::move(value));
     return;
   }
-  step->exchange.Deliver(frame.edge, frame.tag, std::move(value), dead,
-                         frame.kind == kLoopValue ? link.shared_from_this() : nullptr);
+  {
+    GoOnHere short_steps;
+    step->exchange.Deliver(frame.edge, frame.tag, std::move(value), dead,
+                           frame.kind == kLoopValue ? link.shared_from_this() : nullptr);
+  }
   if (step->begun.load()) return;
   if (step->exchange.waiting_bytes() > options_.max_early_bytes) {
     Cancel(frame.step, errors::ResourceExhausted("More than ", options_.max_early_bytes, " bytes came for a step that has not begun"));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <optional>
+#include <chrono>
 
 #include "millstream/runtime/executor.h"
 #include "millstream/runtime/invoke.h"
@@ -7,6 +7,8 @@
 
 namespace millstream::internal {
 namespace {
+
+constexpr int64_t kShortGoOnNanos = 20'000;  // as long as waking a thread
 
 // One step of a plan without control flow, driven by pending counts. Deletes itself when the step is over.
 //
@@ -50,11 +52,21 @@ class DynamicRun {
     static_cast<DynamicRun*>(run)->Process(std::span(&first, 1));
   }
 
+  static void GoOnTask(void* run, int64_t node) {
+    const auto first = static_cast<int32_t>(node);
+    static_cast<DynamicRun*>(run)->GoOn([&first](DynamicRun* self) { self->Process(std::span(&first, 1)); });
+  }
+
   // Runs the nodes of `first` and whatever becomes ready. REQUIRES: counted in active_.
   void Process(std::span<const int32_t> first) {
     Ready ready;
     ready.now.reserve(32);
     for (size_t i = first.size(); i-- > 0;) Push(first[i], &ready);
+    Drain(&ready);
+  }
+
+  void Drain(Ready* going) {
+    Ready& ready = *going;
     int32_t node;
     while (ready.Pop(&node)) {
       if (aborted_.load(std::memory_order_relaxed)) continue;
@@ -122,20 +134,31 @@ class DynamicRun {
   }
 
   // On whatever thread the kernel called back: goes on with what became ready, on the pool where there is one, so that the
-  // caller (which may hold a lock of its queue) returns at once.
+  // caller (which may hold a lock of its queue) returns at once; or here, where that is allowed and usually short.
   void GoOnAfter(Invocation* call) {
     Ready ready;
     FinishCall(call, &ready);
+    if (step_.pool == nullptr || step_.pool->num_workers() == 0) return Drain(&ready);
+    if (GoOnHere::allowed() && plan_->usual_go_on_nanos.load(std::memory_order_relaxed) < kShortGoOnNanos) {
+      return GoOn([&ready](DynamicRun* self) { self->Drain(&ready); });
+    }
     int32_t node;
     while (ready.Pop(&node)) {
       active_.fetch_add(1, std::memory_order_relaxed);
-      if (step_.pool == nullptr || step_.pool->num_workers() == 0) {
-        Process(std::span<const int32_t>(&node, 1));
-      } else {
-        step_.pool->Schedule(ThreadPool::Task{&ProcessTask, this, node});
-      }
+      step_.pool->Schedule(ThreadPool::Task{&GoOnTask, this, node});
     }
     Leave();
+  }
+
+  // Does `work`, which may be the end of this run, and remembers how long it took.
+  template <typename Work>
+  void GoOn(Work work) {
+    const std::shared_ptr<const Plan> plan = plan_;
+    const auto start = std::chrono::steady_clock::now();
+    work(this);
+    const int64_t nanos = std::chrono::nanoseconds(std::chrono::steady_clock::now() - start).count();
+    const int64_t usual = plan->usual_go_on_nanos.load(std::memory_order_relaxed);
+    plan->usual_go_on_nanos.store(usual == Plan::kUnknown ? nanos : usual + (nanos - usual) / 8, std::memory_order_relaxed);
   }
 
   void Complete(int32_t id, Entry* const* in, Status status, Ready* ready) {

@@ -6,6 +6,8 @@
 #include "millstream/runtime/run_state.h"
 
 namespace millstream {
+
+thread_local int GoOnHere::depth_ = 0;
 namespace internal {
 
 Status CheckArgs(const Plan& plan, std::span<const Tensor> args) {

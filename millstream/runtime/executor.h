@@ -24,6 +24,20 @@ Status RunPlan(const std::shared_ptr<const Plan>& plan, const StepContext& step,
 void RunPlanAsync(std::shared_ptr<const Plan> plan, const StepContext& step, std::span<const Tensor> args,
                   std::vector<Tensor>* rets, std::function<void(Status)> done);
 
+// While one lives, a step that waited may go on where its wait ended, on this thread, if what it does then is usually short: waking
+// another thread takes longer. For threads that bring values from elsewhere and hold no lock.
+class GoOnHere {
+ public:
+  GoOnHere() { ++depth_; }
+  ~GoOnHere() { --depth_; }
+  GoOnHere(const GoOnHere&) = delete;
+  GoOnHere& operator=(const GoOnHere&) = delete;
+  static bool allowed() { return depth_ > 0; }
+
+ private:
+  static thread_local int depth_;
+};
+
 namespace internal {
 
 // Checks number and types of `args`.

@@ -2,6 +2,7 @@
 #ifndef MILLSTREAM_RUNTIME_PLAN_H_
 #define MILLSTREAM_RUNTIME_PLAN_H_
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -111,6 +112,10 @@ class Plan {
   // Keep alive what the nodes point to.
   std::shared_ptr<const Graph> graph;
   std::vector<std::shared_ptr<Kernel>> kernels;
+
+  // How long a step that had to wait keeps its thread when it goes on, on average.
+  static constexpr int64_t kUnknown = INT64_MAX;
+  mutable std::atomic<int64_t> usual_go_on_nanos{kUnknown};
 
   // Step states, reused so that a step allocates nothing.
   std::unique_ptr<RunState> TakeState() const;
