@@ -201,8 +201,6 @@ def feeds_of(graph, keys):
             for i, (tensor, _) in enumerate(expansion[2](key, None)):
                 feeds.append(Feed(graph, tensor, key, i, expansion[2]))
             continue
-        if isinstance(key, (tuple, list)):
-            raise TypeError(f"Cannot interpret feed_dict key as Tensor: Can not convert a {type(key).__name__} into a Tensor.")
         try:
             tensor = graph.as_graph_element(key, allow_tensor=True, allow_operation=False)
         except (TypeError, ValueError, KeyError) as e:

@@ -133,6 +133,9 @@ class BaseSession:
         if signature is not None:
             values = fetching.feed_values(self._graph, signature.feeds, feed_dict)
         else:
+            flat = self._flat(feed_dict)
+            if flat is not feed_dict:
+                return self.run(fetches, flat, options, run_metadata)
             signature = self._look_up(fetches, feed_dict)
             values = fetching.feed_values(self._graph, signature.feeds, feed_dict)
             if not signature.fetches.names and not signature.fetches.targets:
@@ -155,9 +158,17 @@ class BaseSession:
     def _explained(self, error):
         return errors.with_op(error, self._graph)
 
-    def _look_up(self, fetches, feed_dict):
+    @staticmethod
+    def _flat(feed_dict):
+        """The same feeds with tensors as keys where there were tuples of them (the state of a recurrent cell)."""
         if feed_dict is not None and not isinstance(feed_dict, collections.abc.Mapping):
             raise TypeError(f"The `feed_dict` must be a dictionary, not a {type(feed_dict).__name__}")
+        if not any(isinstance(key, tuple) for key in feed_dict or ()):
+            return feed_dict
+        from millstream.ops import nest
+        return nest.flatten_dict_items(feed_dict)
+
+    def _look_up(self, fetches, feed_dict):
         keys = list(feed_dict or ())
         feeds = fetching.feeds_of(self._graph, keys)
         return _Signature(feeds, fetching.Fetches(self._graph, fetches, feeds), (fetches, keys))
@@ -221,6 +232,7 @@ class BaseSession:
 
     def partial_run(self, handle, fetches, feed_dict=None):
         self._check_open()
+        feed_dict = self._flat(feed_dict)
         feeds = fetching.feeds_of(self._graph, list(feed_dict or ()))
         mapper = fetching.Fetches(self._graph, fetches, feeds)
         values = fetching.feed_values(self._graph, feeds, feed_dict)

@@ -185,16 +185,7 @@ class Dataset:
         return out
 
     def filter(self, predicate):
-        built, _ = self._build(predicate, "Dataset_filter")
-        if built.output_types != [dtypes.bool]:
-            raise ValueError("`predicate` must return a scalar boolean tensor.")
-        out = Dataset(self._spec, None)
-
-        def make():
-            built.add_to_graph()
-            return gen_ops.filter_dataset(self._make(), [_inside(t) for t in built.captured], predicate=built, **out._flat())
-        out._make = make
-        return out
+        return self._with_predicate(gen_ops.filter_dataset, predicate, "Dataset_filter")
 
     def batch(self, batch_size, drop_remainder=False):
         size = batch_size if drop_remainder and not isinstance(batch_size, ops.Tensor) else None
@@ -213,7 +204,7 @@ class Dataset:
             pads = [b"" if s.dtype == dtypes.string else 0 for s in leaves]
         else:
             pads = structure.flatten(padding_values) if structure.is_nested(padding_values) else [padding_values] * len(leaves)
-        size = batch_size if drop_remainder else None
+        size = batch_size if drop_remainder and not isinstance(batch_size, ops.Tensor) else None
         spec = structure.pack_like(self._spec, [_Spec(s.dtype, tensor_shape.TensorShape([size]).concatenate(p))
                                                 for s, p in zip(leaves, shapes)])
         out = Dataset(spec, None)
@@ -264,17 +255,34 @@ class Dataset:
             raise ValueError(f"index must be >= 0 and < num_shards; got {index}")
         if not isinstance(index, ops.Tensor) and not isinstance(num_shards, ops.Tensor) and num_shards == 1:
             return self
-        numbered = self.enumerate()
-        kept = numbered.filter(lambda i, *rest: gen_ops.equal(gen_ops.floor_mod(i, _int64(num_shards)), _int64(index)))
-        if isinstance(self._spec, tuple):
-            return kept.map(lambda i, element: element)
-        return kept.map(lambda i, element: element)
+        return self._step(gen_ops.shard_dataset, lambda: _int64(num_shards), lambda: _int64(index))
 
     def cache(self, filename=""):
-        """Elements are kept in memory after the first pass."""
-        if not hasattr(gen_ops, "cache_dataset"):
-            return self
+        """Elements are kept after the first pass: in memory, or in files whose names begin with `filename`."""
         return self._step(gen_ops.cache_dataset, lambda: ops.convert_to_tensor(filename, dtype=dtypes.string))
+
+    def unbatch(self):
+        """The rows of each element, one after another."""
+        spec = structure.map_structure(lambda s: _Spec(s.dtype, s.shape[1:]), self._spec)
+        return self._step(gen_ops.unbatch_dataset, spec=spec)
+
+    def unique(self):
+        return self._step(gen_ops.unique_dataset)
+
+    def _with_predicate(self, gen, predicate, name):
+        built, _ = self._build(predicate, name)
+        if built.output_types != [dtypes.bool]:
+            raise ValueError("`predicate` must return a scalar boolean tensor.")
+        out = Dataset(self._spec, None)
+
+        def make():
+            built.add_to_graph()
+            return gen(self._make(), [_inside(t) for t in built.captured], predicate=built, **out._flat())
+        out._make = make
+        return out
+
+    def take_while(self, predicate):
+        return self._with_predicate(gen_ops.take_while_dataset, predicate, "Dataset_take_while")
 
     def apply(self, transformation_func):
         result = transformation_func(self)
@@ -369,16 +377,3 @@ def get_output_shapes(dataset_or_iterator):
 
 def get_output_classes(dataset_or_iterator):
     return dataset_or_iterator.output_classes
-
-
-def shuffle_and_repeat(buffer_size, count=None, seed=None):
-    return lambda dataset: dataset.shuffle(buffer_size, seed).repeat(count)
-
-
-def map_and_batch(map_func, batch_size, num_parallel_batches=None, drop_remainder=False, num_parallel_calls=None):
-    return lambda dataset: dataset.map(map_func, num_parallel_calls).batch(batch_size, drop_remainder)
-
-
-def parallel_interleave(map_func, cycle_length, block_length=1, sloppy=False, buffer_output_elements=None,
-                        prefetch_input_elements=None):
-    return lambda dataset: dataset.interleave(map_func, cycle_length, block_length)

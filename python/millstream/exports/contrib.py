@@ -11,6 +11,10 @@ def _in(spaces, names):
 
 
 EXPORTS = {
+    "millstream.training.contrib_training": _in(["contrib.training"], """create_train_op train clip_gradient_norms
+        clip_gradient_norms_fn multiply_gradients add_gradients_summaries""") + " " + _in(["contrib.slim.learning"], """
+        clip_gradient_norms multiply_gradients add_gradients_summaries train_step create_train_op=slim_create_train_op
+        train=slim_train"""),
     "millstream.ops.contrib_layers": _in(["contrib.layers", "contrib.slim"], _LAYERS) + " " + _in(
         ["contrib.layers"], "linear relu embed_sequence separable_convolution2d=separable_conv2d") + " " + _in(
         ["contrib.slim.layers"], _LAYERS),

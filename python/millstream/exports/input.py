@@ -1,5 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
+_TRANSFORMATIONS = """
+    shuffle_and_repeat map_and_batch parallel_interleave unbatch unique take_while enumerate_dataset prefetch_to_device
+    copy_to_device ignore_errors Counter scan group_by_window bucket_by_sequence_length"""
+
 EXPORTS = {
+    "millstream.datasets.transformations": " ".join(
+        f"{space}.{n}" for space in ("data.experimental", "contrib.data") for n in _TRANSFORMATIONS.split()) + """
+        contrib.data.batch_and_drop_remainder contrib.data.padded_batch_and_drop_remainder""",
     "millstream.training.input": """
         train.limit_epochs train.input_producer train.string_input_producer train.range_input_producer
         train.slice_input_producer train.batch train.maybe_batch train.batch_join train.shuffle_batch
@@ -22,11 +29,8 @@ EXPORTS = {
         contrib.learn.datasets.load_mnist=load_mnist keras.datasets.mnist=""",
     "millstream.datasets.dataset_ops": """
         data.Dataset data.Options
-        data.get_output_types data.get_output_shapes data.get_output_classes data.experimental.AUTOTUNE=AUTOTUNE
-        data.AUTOTUNE=AUTOTUNE data.experimental.shuffle_and_repeat=shuffle_and_repeat
-        data.experimental.map_and_batch=map_and_batch data.experimental.parallel_interleave=parallel_interleave
-        contrib.data.shuffle_and_repeat=shuffle_and_repeat contrib.data.map_and_batch=map_and_batch
-        contrib.data.parallel_interleave=parallel_interleave contrib.data.Dataset=Dataset""",
+        data.get_output_types data.get_output_shapes data.get_output_classes data.experimental.AUTOTUNE=AUTOTUNE data.AUTOTUNE=AUTOTUNE
+        contrib.data.Dataset=Dataset""",
     "millstream.datasets.file_datasets": "data.TFRecordDataset data.TextLineDataset data.FixedLengthRecordDataset",
     "millstream.datasets.iterator_ops": """
         data.Iterator data.make_one_shot_iterator data.make_initializable_iterator contrib.data.Iterator=Iterator""",

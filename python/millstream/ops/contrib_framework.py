@@ -103,8 +103,7 @@ def get_variables(scope=None, suffix=None, collection=ops.GraphKeys.GLOBAL_VARIA
     if isinstance(scope, vs.VariableScope):
         scope = scope.name
     if suffix is not None:
-        import re
-        scope = (scope or "") + ".*" + re.escape(suffix)
+        scope = (scope or "") + ".*" + (suffix if ":" in suffix else suffix + ":")
     return ops.get_collection(collection, scope)
 
 

@@ -147,6 +147,9 @@ def batch_norm(inputs, decay=0.999, center=True, scale=False, epsilon=0.001, act
     given = param_initializers or {}
     with vs.variable_scope(scope, "BatchNorm", [inputs], reuse=reuse, custom_getter=_model_getter()) as sc:
         inputs = ops.convert_to_tensor(inputs)
+        shape = inputs.shape if inputs.shape.rank == 2 and fused is not False else None
+        if shape is not None:  # the fused op, whose moving variance is that of a sample: n - 1
+            inputs, data_format = array_ops.reshape(inputs, [-1, 1, 1, shape.as_list()[1]]), "NHWC"
         layer = layers_norm.BatchNormalization(
             axis=1 if data_format == "NCHW" else -1, momentum=decay, epsilon=epsilon, center=center, scale=scale,
             beta_initializer=given.get("beta", init_ops.Zeros()), gamma_initializer=given.get("gamma", init_ops.Ones()),
@@ -158,6 +161,9 @@ def batch_norm(inputs, decay=0.999, center=True, scale=False, epsilon=0.001, act
         updates = ops.get_collection_ref(ops.GraphKeys.UPDATE_OPS)
         before = len(updates)
         outputs = layer.apply(inputs, training=is_training)
+        if shape is not None:
+            outputs = array_ops.reshape(outputs, [-1, shape.as_list()[1]])
+            outputs.set_shape(shape)
         if updates_collections != ops.GraphKeys.UPDATE_OPS:
             made = updates[before:]
             del updates[before:]

@@ -166,7 +166,11 @@ def flatten_dict_items(dictionary):
     out = {}
     for key, value in dictionary.items():
         if is_nested(key):
-            out.update(zip(flatten(key), flatten(value)))
+            assert_same_structure(key, value, check_types=False)
+            for k, v in zip(flatten(key), flatten_up_to(key, value)):
+                if k in out:
+                    raise ValueError(f"Could not flatten dictionary: key {k} is not unique.")
+                out[k] = v
         else:
             out[key] = value
     return out

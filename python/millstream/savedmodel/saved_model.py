@@ -29,15 +29,16 @@ class SavedModelBuilder:
                     raise AssertionError(f"A tensor of the signature {name} has no name")
         if init_op is not None:
             ops.add_to_collection(constants.MAIN_OP_KEY, init_op)
-        self._save_assets(assets)
         meta = saver_lib.export_meta_graph(graph=sess.graph, saver_def=saver.saver_def if saver.saver_def else None,
                                            clear_devices=clear_devices, strip_default_attrs=strip_default_attrs)
         meta.meta_info_def.tags.extend(tags)
+        self._save_assets(assets, meta)
         for key, signature in (signature_def_map or {}).items():
             meta.signature_def[key].CopyFrom(signature)
         self._saved_model.meta_graphs.add().CopyFrom(meta)
 
-    def _save_assets(self, assets):
+    def _save_assets(self, assets, meta):
+        """Copies the files that the tensors name into the model; `meta` says which tensor gets which file when it is loaded."""
         folder = os.path.join(self._export_dir, constants.ASSETS_DIRECTORY)
         for tensor in assets or []:
             from millstream.framework import tensor_util
@@ -46,6 +47,8 @@ class SavedModelBuilder:
             path = path.decode() if isinstance(path, bytes) else str(path)
             os.makedirs(folder, exist_ok=True)
             shutil.copyfile(path, os.path.join(folder, os.path.basename(path)))
+            entry = meta.asset_file_def.add(filename=os.path.basename(path))
+            entry.tensor_info.name = tensor.name
 
     def add_meta_graph_and_variables(self, sess, tags, signature_def_map=None, assets_collection=None, legacy_init_op=None,
                                      clear_devices=False, main_op=None, strip_default_attrs=False, saver=None):
@@ -119,6 +122,13 @@ def maybe_saved_model_directory(export_dir):
 contains_saved_model = maybe_saved_model_directory
 
 
+def _asset_feeds(meta, export_dir, import_scope):
+    """The paths that the tensors of a model's assets have here."""
+    folder = os.path.join(export_dir, constants.ASSETS_DIRECTORY)
+    return {ops.prepend_name_scope(a.tensor_info.name, import_scope): os.path.join(folder, a.filename)
+            for a in meta.asset_file_def}
+
+
 def load(sess, tags, export_dir, import_scope=None, **saver_kwargs):
     """Imports the graph with these tags and restores its variables; returns its MetaGraphDef."""
     export_dir = os.fspath(export_dir)
@@ -137,6 +147,6 @@ def load(sess, tags, export_dir, import_scope=None, **saver_kwargs):
         for key in (constants.MAIN_OP_KEY, constants.LEGACY_INIT_OP_KEY):
             if key in meta.collection_def:
                 for name in meta.collection_def[key].node_list.value:
-                    sess.run(ops.prepend_name_scope(name, import_scope))
+                    sess.run(ops.prepend_name_scope(name, import_scope), _asset_feeds(meta, export_dir, import_scope))
                 break
     return meta

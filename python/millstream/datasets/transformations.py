@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tf.data.experimental: functions for Dataset.apply()."""
+import numpy as np
+
+from millstream import gen_ops
+from millstream.datasets import structure
+from millstream.datasets.dataset_ops import Dataset, _inside, _Spec
+from millstream.framework import dtypes, function, ops
+
+
+def shuffle_and_repeat(buffer_size, count=None, seed=None):
+    return lambda dataset: dataset.shuffle(buffer_size, seed).repeat(count)
+
+
+def map_and_batch(map_func, batch_size, num_parallel_batches=None, drop_remainder=False, num_parallel_calls=None):
+    return lambda dataset: dataset.map(map_func, num_parallel_calls).batch(batch_size, drop_remainder)
+
+
+def parallel_interleave(map_func, cycle_length, block_length=1, sloppy=False, buffer_output_elements=None,
+                        prefetch_input_elements=None):
+    return lambda dataset: dataset.interleave(map_func, cycle_length, block_length)
+
+
+def unbatch():
+    return lambda dataset: dataset.unbatch()
+
+
+def unique():
+    return lambda dataset: dataset.unique()
+
+
+def take_while(predicate):
+    return lambda dataset: dataset.take_while(predicate)
+
+
+def enumerate_dataset(start=0):
+    return lambda dataset: dataset.enumerate(start)
+
+
+def batch_and_drop_remainder(batch_size):
+    return lambda dataset: dataset.batch(batch_size, drop_remainder=True)
+
+
+def padded_batch_and_drop_remainder(batch_size, padded_shapes, padding_values=None):
+    return lambda dataset: dataset.padded_batch(batch_size, padded_shapes, padding_values, drop_remainder=True)
+
+
+def prefetch_to_device(device, buffer_size=None):
+    """Elements are where the session runs; `device` is accepted for programs that name one."""
+    return lambda dataset: dataset.prefetch(buffer_size or 1)
+
+
+copy_to_device = prefetch_to_device
+
+
+def ignore_errors(log_warning=False):
+    """Leaves out the elements whose computation fails."""
+    return lambda dataset: dataset._step(gen_ops.ignore_errors_dataset)
+
+
+def Counter(start=0, step=1, dtype=dtypes.int64):
+    """start, start + step, ...: without end."""
+    numbers = Dataset.range(2**62).map(lambda i: start + i * step)
+    return numbers if dtypes.as_dtype(dtype) == dtypes.int64 else numbers.map(lambda i: gen_ops.cast(i, DstT=dtype))
+
+
+def scan(initial_state, scan_func):
+    """(state, element) -> (state, output) over a dataset."""
+
+    def apply(dataset):
+        from millstream.ops import nest
+        states = [ops.convert_to_tensor(s) for s in nest.flatten(initial_state)]
+        leaves = structure.flatten(dataset._spec)
+        result = {}
+
+        def wrapper(*flat):
+            state = nest.pack_sequence_as(initial_state, list(flat[:len(states)]))
+            new, output = scan_func(state, structure.pack_like(dataset._spec, flat[len(states):]))
+            result["structure"] = tuple(output) if isinstance(output, list) else output
+            return [ops.convert_to_tensor(t, dtype=s.dtype) for t, s in zip(nest.flatten(new), states)] + [
+                ops.convert_to_tensor(t) for t in structure.flatten(result["structure"])]
+        built = function.build(wrapper, [s.dtype for s in states] + [s.dtype for s in leaves],
+                               [s.shape for s in states] + [s.shape for s in leaves], name="Dataset_scan")
+        specs = [_Spec(t, s) for t, s in zip(built.output_types, built.output_shapes)][len(states):]
+        out = Dataset(structure.pack_like(result["structure"], specs), None)
+
+        def make():
+            built.add_to_graph()
+            return gen_ops.scan_dataset(dataset._make(), [_inside(s) for s in states], [_inside(t) for t in built.captured],
+                                        f=built, **out._flat())
+        out._make = make
+        return out
+    return apply
+
+
+def group_by_window(key_func, reduce_func, window_size=None, window_size_func=None):
+    """Consecutive elements with the same key, `window_size` of them at a time, reduced to a dataset."""
+    if (window_size is None) == (window_size_func is None):
+        raise ValueError("Must pass either window_size or window_size_func.")
+    size_func = window_size_func or (lambda key: ops.convert_to_tensor(window_size, dtype=dtypes.int64))
+
+    def apply(dataset):
+        keys, _ = dataset._build(lambda *e: gen_ops.cast(ops.convert_to_tensor(key_func(*e)), DstT=dtypes.int64), "key")
+        sizes = function.build(lambda key: [gen_ops.cast(ops.convert_to_tensor(size_func(key)), DstT=dtypes.int64)],
+                               [dtypes.int64], [[]], name="Dataset_window_size")
+        result = {}
+
+        def reduce(key, window):
+            result["dataset"] = reduce_func(key, Dataset(dataset._spec, lambda: window))
+            return [result["dataset"]._make()]
+        reduced = function.build(reduce, [dtypes.int64, dtypes.variant], [[], []], name="Dataset_reduce_window")
+        out = Dataset(result["dataset"]._spec, None)
+
+        def make():
+            for built in (keys, reduced, sizes):
+                built.add_to_graph()
+            captured = [[_inside(t) for t in built.captured] for built in (keys, reduced, sizes)]
+            return gen_ops.group_by_window_dataset(dataset._make(), *captured, key_func=keys, reduce_func=reduced,
+                                                   window_size_func=sizes, **out._flat())
+        out._make = make
+        return out
+    return apply
+
+
+def bucket_by_sequence_length(element_length_func, bucket_boundaries, bucket_batch_sizes, padded_shapes=None,
+                              padding_values=None, pad_to_bucket_boundary=False, no_padding=False, drop_remainder=False):
+    """Batches of elements of similar length: those of a batch lie between the same boundaries."""
+    if len(bucket_batch_sizes) != len(bucket_boundaries) + 1:
+        raise ValueError("`len(bucket_batch_sizes)` must equal `len(bucket_boundaries) + 1` but `len(bucket_batch_sizes)"
+                         f"={len(bucket_batch_sizes)}` and `len(bucket_boundaries)={len(bucket_boundaries)}`.")
+    sizes = np.array(bucket_batch_sizes, np.int64)
+
+    def apply(dataset):
+        from millstream.ops import index_ops, math_ops, reduce_ops
+
+        def key(*element):
+            length = gen_ops.cast(ops.convert_to_tensor(element_length_func(*element)), DstT=dtypes.int64)
+            boundaries = ops.convert_to_tensor(np.array(bucket_boundaries, np.int64))
+            return reduce_ops.reduce_sum(math_ops.cast(gen_ops.less_equal(boundaries, length), dtypes.int64))
+
+        def batch(bucket, window):
+            size = index_ops.gather(ops.convert_to_tensor(sizes), bucket)
+            if no_padding:
+                return window.batch(size, drop_remainder)
+            shapes = padded_shapes if padded_shapes is not None else dataset.output_shapes
+            if pad_to_bucket_boundary:
+                raise NotImplementedError("bucket_by_sequence_length(pad_to_bucket_boundary=True)")
+            return window.padded_batch(size, shapes, padding_values, drop_remainder)
+
+        return dataset.apply(group_by_window(key, batch, window_size_func=lambda b: index_ops.gather(
+            ops.convert_to_tensor(sizes), b)))
+    return apply
