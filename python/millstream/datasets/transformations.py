@@ -50,7 +50,8 @@ def prefetch_to_device(device, buffer_size=None):
     return lambda dataset: dataset.prefetch(buffer_size or 1)
 
 
-copy_to_device = prefetch_to_device
+def copy_to_device(target_device, source_device="/cpu:0"):
+    return lambda dataset: dataset.prefetch(1)
 
 
 def ignore_errors(log_warning=False):

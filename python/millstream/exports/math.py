@@ -44,7 +44,7 @@ EXPORTS = {
         cast saturate_cast to_float to_double to_int32 to_int64 to_bfloat16 to_complex64 to_complex128 dtypes.cast=cast
         dtypes.complex=complex dtypes.saturate_cast=saturate_cast range linspace lin_space=linspace math.linspace=linspace
         math.divide_no_nan=div_no_nan math.multiply_no_nan=multiply_no_nan math.cumulative_logsumexp=cumulative_logsumexp
-        arg_max=argmax arg_min=argmin mul=multiply sub=subtract neg=negative complex_abs nn.sigmoid=sigmoid nn.tanh=tanh
+        arg_max arg_min mul=multiply sub=subtract neg=negative complex_abs nn.sigmoid=sigmoid nn.tanh=tanh
         nn.log_sigmoid=log_sigmoid""",
     "millstream.ops.reduce_ops": _both(_REDUCE, "math") + """
         math.reduce_std=reduce_std math.reduce_variance=reduce_variance math.reduce_euclidean_norm=reduce_euclidean_norm

@@ -26,7 +26,7 @@ EXPORTS = {
         batch_norm_with_global_normalization local_response_normalization lrn=local_response_normalization"""),
     "millstream.ops.nn_conv": _in("nn", """
         conv1d conv2d conv3d conv2d_transpose conv3d_transpose conv2d_backprop_input conv2d_backprop_filter atrous_conv2d
-        depthwise_conv2d depthwise_conv2d_native separable_conv2d convolution max_pool max_pool1d max_pool2d=max_pool
+        depthwise_conv2d depthwise_conv2d_native separable_conv2d convolution max_pool max_pool1d max_pool2d
         max_pool3d
         avg_pool avg_pool1d avg_pool2d=avg_pool avg_pool3d max_pool_with_argmax pool"""),
     "millstream.ops.embedding_ops": _in("nn", "embedding_lookup embedding_lookup_sparse safe_embedding_lookup_sparse") + """

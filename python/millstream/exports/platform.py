@@ -8,7 +8,7 @@ EXPORTS = {
         gfile.MakeDirs gfile.Remove gfile.DeleteRecursively gfile.Copy gfile.Rename gfile.Stat gfile.Walk
         io.gfile.GFile=GFile io.gfile.exists=exists io.gfile.isdir=isdir io.gfile.listdir=listdir io.gfile.glob=glob
         io.gfile.mkdir=mkdir io.gfile.makedirs=makedirs io.gfile.remove=remove io.gfile.rmtree=rmtree io.gfile.copy=copy
-        io.gfile.rename=rename io.gfile.stat=stat io.gfile.walk=walk""",
+        io.gfile.join=join io.gfile.rename=rename io.gfile.stat=stat io.gfile.walk=walk""",
     "millstream.framework.log": """
         logging.DEBUG logging.INFO logging.WARN logging.ERROR logging.FATAL logging.log logging.debug logging.info
         logging.warning logging.warn logging.error logging.fatal logging.vlog logging.flush logging.get_verbosity

@@ -45,7 +45,7 @@ EXPORTS = {
         rot90
         pad_to_bounding_box crop_to_bounding_box central_crop resize_image_with_crop_or_pad
         resize_with_crop_or_pad=resize_image_with_crop_or_pad resize_image_with_pad crop_and_resize extract_image_patches
-        extract_patches=extract_image_patches non_max_suppression draw_bounding_boxes decode_png decode_jpeg encode_png
+        extract_patches non_max_suppression draw_bounding_boxes decode_png decode_jpeg encode_png
         encode_jpeg"""),
     "millstream.ops.image_color_ops": _in("image", """
         convert_image_dtype per_image_standardization per_image_whitening=per_image_standardization adjust_brightness

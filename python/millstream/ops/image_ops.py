@@ -248,6 +248,10 @@ def crop_and_resize(image, boxes, box_ind=None, crop_size=None, method="bilinear
                                    name=name)
 
 
+def extract_patches(images, sizes, strides, rates, padding, name=None):
+    return extract_image_patches(images, sizes, strides, rates, padding, name)
+
+
 def extract_image_patches(images, ksizes=None, strides=None, rates=None, padding=None, name=None, sizes=None):
     ksizes = renamed("sizes", sizes, "ksizes", ksizes)
     return gen_ops.extract_image_patches(images, ksizes=list(ksizes), strides=list(strides), rates=list(rates),

@@ -317,6 +317,14 @@ def argmin(input, axis=None, name=None, dimension=None, output_type=dtypes.int64
     return gen_ops.arg_min(input, 0 if axis is None else axis, output_type=output_type, name=name)
 
 
+def arg_max(input, dimension, output_type=dtypes.int64, name=None):  # pylint: disable=redefined-builtin
+    return argmax(input, dimension, output_type=output_type, name=name)
+
+
+def arg_min(input, dimension, output_type=dtypes.int64, name=None):  # pylint: disable=redefined-builtin
+    return argmin(input, dimension, output_type=output_type, name=name)
+
+
 def lbeta(x, name=None):
     """Logarithm of the multinomial beta function over the last axis."""
     with ops.name_scope(name, "lbeta", [x]):

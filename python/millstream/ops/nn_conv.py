@@ -203,6 +203,10 @@ def max_pool(value=None, ksize=None, strides=None, padding=None, data_format="NH
                                 **extra)
 
 
+def max_pool2d(input, ksize, strides, padding, data_format="NHWC", name=None):  # pylint: disable=redefined-builtin
+    return max_pool(input, ksize, strides, padding, data_format, name)
+
+
 def avg_pool(value=None, ksize=None, strides=None, padding=None, data_format="NHWC", name=None, input=None):
     # pylint: disable=redefined-builtin
     value = renamed("input", input, "value", value)

@@ -186,8 +186,58 @@ def Walk(top, in_order=True):
         yield folder, sorted(folders), sorted(files)
 
 
-exists, isdir, listdir, glob, mkdir, makedirs, remove, rmtree, copy, rename, stat, walk = (
-    Exists, IsDirectory, ListDirectory, Glob, MkDir, MakeDirs, Remove, DeleteRecursively, Copy, Rename, Stat, Walk)
+# tf.io.gfile: the same functions with other names of arguments.
+
+def exists(path):
+    return Exists(path)
+
+
+def isdir(path):
+    return IsDirectory(path)
+
+
+def listdir(path):
+    return ListDirectory(path)
+
+
+def glob(pattern):
+    return Glob(pattern)
+
+
+def mkdir(path):
+    MkDir(path)
+
+
+def makedirs(path):
+    MakeDirs(path)
+
+
+def remove(path):
+    Remove(path)
+
+
+def rmtree(path):
+    DeleteRecursively(path)
+
+
+def copy(src, dst, overwrite=False):
+    Copy(src, dst, overwrite)
+
+
+def rename(src, dst, overwrite=False):
+    Rename(src, dst, overwrite)
+
+
+def stat(path):
+    return Stat(path)
+
+
+def walk(top, topdown=True, onerror=None):
+    return Walk(top, topdown)
+
+
+def join(path, *paths):
+    return os.path.join(path, *paths)
 
 
 def read_file_to_string(filename, binary_mode=False):

@@ -159,7 +159,7 @@ def meta_graph_filename(checkpoint_filename, meta_graph_suffix="meta"):
     return f"{base}.{meta_graph_suffix}"
 
 
-def remove_checkpoint(checkpoint_prefix, checkpoint_format_version=None, meta_graph_suffix="meta"):
+def remove_checkpoint(checkpoint_prefix, checkpoint_format_version=2, meta_graph_suffix="meta"):
     """Deletes the files of a checkpoint: first the index, so that what is left is not taken for a whole one."""
     _remove_if_exists(meta_graph_filename(checkpoint_prefix, meta_graph_suffix))
     _remove_if_exists(checkpoint_prefix + ".index")
