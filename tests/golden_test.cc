@@ -249,7 +249,12 @@ std::string CaseName(const ::testing::TestParamInfo<const GoldenCase*>& info) { 
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(GoldenValues);
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(GoldenShapes);
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(GoldenGradients);
+std::set<std::string>& FamiliesRun() {
+  static auto* families = new std::set<std::string>();
+  return *families;
+}
 #define GOLDEN_FAMILY(family)                                                                               \
+  [[maybe_unused]] const bool family##_runs = FamiliesRun().insert(#family).second;                             \
   INSTANTIATE_TEST_SUITE_P(family, GoldenValues, ::testing::ValuesIn(CasesOf(#family)), CaseName);              \
   INSTANTIATE_TEST_SUITE_P(family, GoldenShapes, ::testing::ValuesIn(CasesOf(#family, "shapes/0")), CaseName);   \
   INSTANTIATE_TEST_SUITE_P(family, GoldenGradients, ::testing::ValuesIn(CasesOf(#family, "gradient")), CaseName)
@@ -280,6 +285,14 @@ GOLDEN_FAMILY(linalg);
 GOLDEN_FAMILY(pipelines);
 GOLDEN_FAMILY(special);
 GOLDEN_FAMILY(layers);
+GOLDEN_FAMILY(staging);
+GOLDEN_FAMILY(uncommon);
+
+TEST(GoldenCoverageTest, EveryFamilyRuns) {
+  for (const GoldenCase& c : AllGoldenCases()) {
+    EXPECT_TRUE(FamiliesRun().contains(c.family)) << "add GOLDEN_FAMILY(" << c.family << ")";
+  }
+}
 
 // Ops of the registry that no case is about, with the reason.
 const std::set<std::string>& WithoutCases() {

@@ -6,8 +6,8 @@
 #include "millstream/base/varint.h"
 #include "millstream/io/bundle_writer.h"
 #include "millstream/io/crc32c.h"
+#include "millstream/io/slice_copy.h"
 #include "millstream/proto/tensor_bundle.pb.h"
-#include "millstream/tensor/dispatch.h"
 
 namespace millstream {
 
@@ -18,22 +18,6 @@ struct BundleReader::Entry {
 };
 
 namespace {
-
-TensorSlice FromProto(const proto::TensorSliceProto& proto) {
-  TensorSlice slice;
-  for (const auto& e : proto.extent()) {
-    TensorSlice::Extent extent;
-    if (e.has_length()) extent = {e.start(), e.length()};
-    slice.extents.push_back(extent);
-  }
-  return slice;
-}
-
-TensorSlice FullSlice(const Shape& shape) {
-  TensorSlice slice;
-  slice.extents.resize(static_cast<size_t>(shape.rank()));
-  return slice;
-}
 
 uint32_t Fixed32(const char* p) {
   uint32_t v = 0;
@@ -65,43 +49,6 @@ Status DecodeStrings(const std::string& bytes, uint32_t expected_crc, Tensor* te
   }
   if (MaskCrc(crc) != expected_crc) return errors::DataLoss("checksum does not match");
   return OkStatus();
-}
-
-// Copies the overlap of two parts of one tensor; returns its number of elements.
-int64_t CopyOverlap(const Shape& full, const TensorSlice& from_slice, const Tensor& from, const TensorSlice& to_slice, Tensor* to) {
-  const int rank = full.rank();
-  std::vector<int64_t> begin(rank), count(rank), from_start(rank), to_start(rank);
-  int64_t total = 1;
-  for (int d = 0; d < rank; ++d) {
-    const auto range = [&](const TensorSlice& s) {
-      const auto& e = s.extents[d];
-      return e.length < 0 ? std::pair<int64_t, int64_t>{0, full.dim(d)} : std::pair<int64_t, int64_t>{e.start, e.start + e.length};
-    };
-    const auto [fb, fe] = range(from_slice);
-    const auto [tb, te] = range(to_slice);
-    begin[d] = std::max(fb, tb);
-    count[d] = std::min(fe, te) - begin[d];
-    from_start[d] = fb;
-    to_start[d] = tb;
-    if (count[d] <= 0) return 0;
-    total *= count[d];
-  }
-  if (rank == 0) count.push_back(1), begin.push_back(0), from_start.push_back(0), to_start.push_back(0);
-  const int last = std::max(rank, 1) - 1;
-  std::vector<int64_t> at(begin);
-  for (int64_t row = 0; row < total / count[last]; ++row) {
-    int64_t from_index = 0, to_index = 0;
-    for (int d = 0; d < rank; ++d) {
-      from_index = from_index * from.dim(d) + at[d] - from_start[d];
-      to_index = to_index * to->dim(d) + at[d] - to_start[d];
-    }
-    DispatchType(from.dtype(), [&](auto tag) {
-      using T = typename decltype(tag)::type;
-      std::copy_n(static_cast<const T*>(from.raw()) + from_index, count[last], static_cast<T*>(to->raw()) + to_index);
-    });
-    for (int d = last - 1; d >= 0 && ++at[d] == begin[d] + count[d]; --d) at[d] = begin[d];
-  }
-  return total;
 }
 
 }  // namespace
@@ -200,7 +147,7 @@ StatusOr<Tensor> BundleReader::Assemble(const std::string& name, const Entry& en
   ASSIGN_OR_RETURN(Tensor whole, Tensor::Make(entry.dtype, shape));
   int64_t covered = 0;
   for (const auto& proto : entry.proto.slices()) {
-    const TensorSlice slice = FromProto(proto);
+    const TensorSlice slice = SliceFromProto(proto);
     StatusOr<Shape> slice_shape = slice.ShapeIn(entry.shape);
     if (!slice_shape.ok()) return errors::DataLoss("'", name, "': ", slice_shape.status().message());
     ASSIGN_OR_RETURN(const std::unique_ptr<Entry> part, Find(SliceKey(name, slice)));

@@ -7,6 +7,7 @@
 #include <atomic>
 
 #include "millstream/io/crc32c.h"
+#include "millstream/io/slice_copy.h"
 #include "millstream/io/table.h"
 #include "millstream/proto/tensor_bundle.pb.h"
 
@@ -26,15 +27,6 @@ std::string Fixed32(uint32_t value) {
 
 void SetShape(const Shape& shape, proto::TensorShapeProto* out) {
   for (const int64_t d : shape.dims()) out->add_dim()->set_size(d);
-}
-
-void SetSlice(const TensorSlice& slice, proto::TensorSliceProto* out) {
-  for (const auto& e : slice.extents) {
-    proto::TensorSliceProto::Extent* extent = out->add_extent();
-    if (e.length < 0) continue;
-    extent->set_start(e.start);
-    extent->set_length(e.length);
-  }
 }
 
 std::string AsideName(const std::string& path) {
@@ -119,7 +111,7 @@ Status BundleWriter::AddSlice(const std::string& name, const Shape& full_shape, 
     whole->proto.set_dtype(static_cast<proto::DataType>(tensor.dtype()));
     SetShape(full_shape, whole->proto.mutable_shape());
   }
-  SetSlice(slice, whole->proto.add_slices());
+  SliceToProto(slice, whole->proto.add_slices());
   return Add(SliceKey(name, slice), tensor);
 }
 

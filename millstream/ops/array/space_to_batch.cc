@@ -176,6 +176,25 @@ Status BatchToSpaceNdCpu(KernelContext& ctx) {
   return BatchToSpace(ctx, &b);
 }
 
+// The older ops: one block size for the two spatial dimensions of images.
+template <Status (*kMove)(KernelContext&, Blocks*)>
+class BlockSizeKernel final : public Kernel {
+ public:
+  explicit BlockSizeKernel(KernelInit& init) : block_size_(init.Attr<int64_t>("block_size")) {}
+  Status Compute(KernelContext& ctx) override {
+    if (ctx.input(0).rank() != 4) {
+      return errors::InvalidArgument("input rank should be 4 instead of ", ctx.input(0).rank());
+    }
+    Blocks b;
+    b.block = {block_size_, block_size_};
+    RETURN_IF_ERROR(ReadPaddings(ctx.input(1), 2, &b.edges));
+    return kMove(ctx, &b);
+  }
+
+ private:
+  const int64_t block_size_;
+};
+
 // Rank and rest are known before running; with constant blocks and edges the rest is too.
 Status BlockShape(ShapeContext& c, bool to_batch) {
   PartialShape in, block_shape;
@@ -218,6 +237,49 @@ Status BlockShape(ShapeContext& c, bool to_batch) {
 Status SpaceToBatchNdShape(ShapeContext& c) { return BlockShape(c, true); }
 Status BatchToSpaceNdShape(ShapeContext& c) { return BlockShape(c, false); }
 
+// With a block size and edges (input 1) in place of blocks.
+Status BlockSizeShape(ShapeContext& c, bool to_batch) {
+  PartialShape in;
+  RETURN_IF_ERROR(ShapeContext::WithRank(c.input(0), 4, &in));
+  int64_t block = 0;
+  RETURN_IF_ERROR(c.GetAttr("block_size", &block));
+  PartialShape out({-1, -1, -1, in.dim(3)});
+  if (in.dim(0) >= 0) {
+    if (!to_batch && in.dim(0) % (block * block) != 0) {
+      return errors::InvalidArgument("Dimension size must be evenly divisible by ", block * block, " but is ", in.dim(0));
+    }
+    out.set_dim(0, to_batch ? in.dim(0) * block * block : in.dim(0) / (block * block));
+  }
+  Paddings edges;
+  if (c.constant(1) != nullptr) {
+    RETURN_IF_ERROR(ReadPaddings(*c.constant(1), 2, &edges));
+    for (int i = 0; i < 2; ++i) {
+      const int64_t size = in.dim(i + 1), added = edges.before[i] + edges.after[i];
+      if (size < 0) continue;
+      if (to_batch && (size + added) % block != 0) {
+        return errors::InvalidArgument("Dimension size must be evenly divisible by ", block, " but is ", size + added);
+      }
+      if (!to_batch && size * block < added) return errors::InvalidArgument("Crops are larger than dimension ", i + 1);
+      out.set_dim(i + 1, to_batch ? (size + added) / block : size * block - added);
+    }
+  }
+  c.set_output(0, std::move(out));
+  return OkStatus();
+}
+
+Status SpaceToBatchShape(ShapeContext& c) { return BlockSizeShape(c, true); }
+Status BatchToSpaceShape(ShapeContext& c) { return BlockSizeShape(c, false); }
+
+Status SpaceToBatchGrad(GradContext& g) {
+  g.set_dx(0, g.Op("BatchToSpace", {g.dy(0), g.input(1)}, {{"block_size", g.Attr<int64_t>("block_size")}}));
+  return g.status();
+}
+
+Status BatchToSpaceGrad(GradContext& g) {
+  g.set_dx(0, g.Op("SpaceToBatch", {g.dy(0), g.input(1)}, {{"block_size", g.Attr<int64_t>("block_size")}}));
+  return g.status();
+}
+
 Status SpaceToBatchNdGrad(GradContext& g) {
   g.set_dx(0, g.Op("BatchToSpaceND", {g.dy(0), g.input(1), g.input(2)}));
   return OkStatus();
@@ -257,6 +319,32 @@ OP("BatchToSpaceND")
     .HostMemory("block_shape")
     .HostMemory("crops")
     .Doc("Undoes SpaceToBatchND, then crops.");
+
+OP("SpaceToBatch")
+    .Input("input: T")
+    .Input("paddings: Tpaddings")
+    .Output("output: T")
+    .Attr("T: type")
+    .Attr("Tpaddings: {int32, int64} = DT_INT32")
+    .Attr("block_size: int >= 2")
+    .Shape(SpaceToBatchShape)
+    .Gradient(SpaceToBatchGrad)
+    .Cpu<BlockSizeKernel<SpaceToBatch>>()
+    .HostMemory("paddings")
+    .Doc("SpaceToBatchND for images, with one block size.");
+
+OP("BatchToSpace")
+    .Input("input: T")
+    .Input("crops: Tidx")
+    .Output("output: T")
+    .Attr("T: type")
+    .Attr("block_size: int >= 2")
+    .Attr("Tidx: {int32, int64} = DT_INT32")
+    .Shape(BatchToSpaceShape)
+    .Gradient(BatchToSpaceGrad)
+    .Cpu<BlockSizeKernel<BatchToSpace>>()
+    .HostMemory("crops")
+    .Doc("BatchToSpaceND for images, with one block size.");
 
 }  // namespace
 }  // namespace millstream

@@ -6,6 +6,7 @@
 #include "millstream/framework/op.h"
 #include "millstream/io/bundle_reader.h"
 #include "millstream/io/bundle_writer.h"
+#include "millstream/io/slice_file.h"
 
 namespace millstream {
 namespace {
@@ -68,6 +69,15 @@ StatusOr<Tensor> RestoreOne(const BundleReader& reader, const std::string& name,
 
 Status RestoreV2(KernelContext& ctx) {
   ASSIGN_OR_RETURN(const Request request, ReadRequest(ctx, ctx.num_outputs()));
+  if (!FileExists(request.prefix + ".index")) {
+    // As in TensorFlow, the prefix may also be the name of a checkpoint of version 1.
+    ASSIGN_OR_RETURN(const std::unique_ptr<SliceFileReader> old, SliceFileReader::Open(request.prefix));
+    for (int i = 0; i < ctx.num_outputs(); ++i) {
+      ASSIGN_OR_RETURN(Tensor tensor, old->ReadAs(request.names[i], request.slices[i], ctx.output_dtype(i)));
+      ctx.set_output(i, std::move(tensor));
+    }
+    return OkStatus();
+  }
   ASSIGN_OR_RETURN(const std::unique_ptr<BundleReader> reader, BundleReader::Open(request.prefix));
   for (int i = 0; i < ctx.num_outputs(); ++i) {
     ASSIGN_OR_RETURN(Tensor tensor, RestoreOne(*reader, request.names[i], request.slices[i], ctx.output_dtype(i)));

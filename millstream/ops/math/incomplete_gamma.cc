@@ -77,6 +77,13 @@ double IgammaGradA(double a, double x) {
   return d[3];
 }
 
+// How the value of the gamma distribution that has a given probability moves with a: from Igamma(a, x) = constant.
+double GammaSampleGrad(double a, double x) {
+  if (!(x >= 0) || !(a > 0)) return kNan;
+  const double density = Front(a, x);  // times x
+  return x == 0 || density == 0 ? 0 : -IgammaGradA(a, x) * x / density;
+}
+
 double BetaFraction(double a, double b, double x) {
   constexpr double kTiny = 1e-300;
   const auto safe = [](double v) { return std::fabs(v) < kTiny ? kTiny : v; };
@@ -200,6 +207,15 @@ OP("Igammac")
     .Gradient(IgammacGradient)
     .CpuFor<Binary<SlowFn<Igammac>, GammaTypes>>(GammaTypes{})
     .Doc("The upper regularized incomplete gamma function.");
+
+OP("RandomGammaGrad")
+    .Input("alpha: T")
+    .Input("sample: T")
+    .Output("output: T")
+    .Attr("T: {float, double}")
+    .Shape(BroadcastBinaryShape)
+    .CpuFor<Binary<SlowFn<GammaSampleGrad>, WideTypes>>(WideTypes{})
+    .Doc("The derivative of samples of the gamma distribution in its parameter.");
 
 OP("IgammaGradA")
     .Input("a: T")

@@ -1,57 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millstream/framework/op.h"
 #include "millstream/math/random.h"
-#include "millstream/ops/array/axes.h"
 #include "millstream/ops/nn/as_float.h"
+#include "millstream/ops/random/generator.h"
 
 namespace millstream {
 namespace {
 
 using math::Philox;
 
-// The numbers that name the generators in the attribute or input `alg`.
-constexpr int64_t kPhiloxAlg = 1, kAnyAlg = 3;
-
-StatusOr<Shape> ReadShape(const Tensor& t) {
-  Dims dims;
-  RETURN_IF_ERROR(ReadIntVector(t, "shape", &dims));
-  return MakeShape(dims);
-}
-
-// The generator of a pair of seeds. They are mixed, so that every bit of both counts.
-StatusOr<Philox> FromSeed(const Tensor& seed) {
-  if (seed.rank() != 1 || seed.dim(0) != 2) {
-    return errors::InvalidArgument("seed must have shape [2], not ", seed.shape().ToString());
-  }
-  Dims s;
-  RETURN_IF_ERROR(ReadInts(seed, &s));
-  const auto low = [](int64_t x) { return static_cast<uint32_t>(x); };
-  const auto high = [](int64_t x) { return static_cast<uint32_t>(static_cast<uint64_t>(x) >> 32); };
-  Philox mixer({low(s[0]), high(s[0]), low(s[1]), high(s[1])}, {0x3ec8f720, 0x02461e29});
-  const Philox::Block mix = mixer.Next();
-  return Philox({0, 0, mix[2], mix[3]}, {mix[0], mix[1]});
-}
-
 uint64_t Joined(uint32_t low, uint32_t high) { return uint64_t{high} << 32 | low; }
-
-// The generator given by inputs 1, 2 and 3: key, counter, algorithm.
-StatusOr<Philox> FromKey(KernelContext& ctx) {
-  const Tensor &key = ctx.input(1), &counter = ctx.input(2), &alg = ctx.input(3);
-  if (alg.rank() != 0) return errors::InvalidArgument("algorithm must be of shape [], not ", alg.shape().ToString());
-  const int32_t id = alg.scalar<int32_t>();
-  if (id != kPhiloxAlg && id != kAnyAlg) return errors::InvalidArgument("Unsupported algorithm id: ", id);
-  if (key.rank() != 1 || key.dim(0) != 1) {
-    return errors::InvalidArgument("key must have shape [1], not ", key.shape().ToString());
-  }
-  if (counter.rank() != 1 || counter.dim(0) < 2) {
-    return errors::InvalidArgument("counter must be a vector with at least 2 elements, not ",
-                                   counter.shape().ToString());
-  }
-  const uint64_t k = key.data<uint64_t>()[0], c0 = counter.data<uint64_t>()[0], c1 = counter.data<uint64_t>()[1];
-  const auto low = [](uint64_t x) { return static_cast<uint32_t>(x); };
-  const auto high = [](uint64_t x) { return static_cast<uint32_t>(x >> 32); };
-  return Philox({low(c0), high(c0), low(c1), high(c1)}, {low(k), high(k)});
-}
 
 struct Uniform {
   static constexpr bool kFromFloat = false;
@@ -94,8 +52,8 @@ Status FillTensor(KernelContext& ctx, const Philox& philox, Tensor* out) {
 
 template <typename Distribution, bool keyed>
 Status Stateless(KernelContext& ctx) {
-  ASSIGN_OR_RETURN(const Shape shape, ReadShape(ctx.input(0)));
-  ASSIGN_OR_RETURN(const Philox philox, keyed ? FromKey(ctx) : FromSeed(ctx.input(1)));
+  ASSIGN_OR_RETURN(const Shape shape, ReadShapeInput(ctx.input(0)));
+  ASSIGN_OR_RETURN(const Philox philox, keyed ? GeneratorFromKey(ctx) : GeneratorFromSeed(ctx.input(1)));
   ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
   return FillTensor<Distribution>(ctx, philox, out);
 }
@@ -108,8 +66,8 @@ struct StatelessInt {
     explicit Op(KernelInit&) {}
     Status Compute(KernelContext& ctx) override {
       const Tensor &low = ctx.input(keyed ? 4 : 2), &high = ctx.input(keyed ? 5 : 3);
-      ASSIGN_OR_RETURN(const Shape shape, ReadShape(ctx.input(0)));
-      ASSIGN_OR_RETURN(const Philox philox, keyed ? FromKey(ctx) : FromSeed(ctx.input(1)));
+      ASSIGN_OR_RETURN(const Shape shape, ReadShapeInput(ctx.input(0)));
+      ASSIGN_OR_RETURN(const Philox philox, keyed ? GeneratorFromKey(ctx) : GeneratorFromSeed(ctx.input(1)));
       if (low.rank() != 0 || high.rank() != 0) {
         return errors::InvalidArgument("minval and maxval must be 0-D, got shapes ", low.shape().ToString(), " and ",
                                        high.shape().ToString());
@@ -124,7 +82,7 @@ struct StatelessInt {
 };
 
 Status GetKeyCounter(KernelContext& ctx) {
-  ASSIGN_OR_RETURN(const Philox philox, FromSeed(ctx.input(0)));
+  ASSIGN_OR_RETURN(const Philox philox, GeneratorFromSeed(ctx.input(0)));
   ASSIGN_OR_RETURN(Tensor * key, ctx.AllocateOutput(0, Shape({1})));
   ASSIGN_OR_RETURN(Tensor * counter, ctx.AllocateOutput(1, Shape({2})));
   key->data<uint64_t>()[0] = Joined(philox.key()[0], philox.key()[1]);
@@ -140,13 +98,6 @@ Status GetAlg(KernelContext& ctx) {
   ASSIGN_OR_RETURN(Tensor * alg, ctx.AllocateOutput(0, Shape()));
   alg->data<int32_t>()[0] = kPhiloxAlg;
   return OkStatus();
-}
-
-Status CheckSeedShape(const PartialShape& seed) {
-  PartialShape vector;
-  RETURN_IF_ERROR(ShapeContext::WithRank(seed, 1, &vector));
-  int64_t two = 2;
-  return ShapeContext::MergeDim(vector.dim(0), two, &two);
 }
 
 Status SeededShape(ShapeContext& c) {

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "absl/strings/str_join.h"
+#include "millstream/framework/op.h"
+#include "millstream/ops/flow/barrier.h"
+#include "millstream/ops/flow/handle.h"
+#include "millstream/ops/flow/queue_batch.h"
+
+namespace millstream {
+namespace {
+
+std::string TypeNames(const std::vector<DType>& types) {
+  return absl::StrJoin(types, ", ", [](std::string* out, DType t) { out->append(DTypeName(t)); });
+}
+
+std::string ShapeNames(const std::vector<PartialShape>& shapes) {
+  return absl::StrCat(
+      "[", absl::StrJoin(shapes, ",", [](std::string* out, const PartialShape& s) { out->append(s.ToString()); }), "]");
+}
+
+Queue::Waiter WaiterOf(KernelContext& ctx) { return {ctx.cancellation(), ctx.step().pool}; }
+
+// Finds or makes the barrier. One without a shared name belongs to this kernel alone.
+class BarrierOp final : public Kernel {
+ public:
+  explicit BarrierOp(KernelInit& init)
+      : resources_(init.resources()), types_(init.Attr<std::vector<DType>>("component_types")),
+        shapes_(init.Attr<std::vector<PartialShape>>("shapes")), container_(init.Attr<std::string>("container")),
+        name_(init.Attr<std::string>("shared_name")), private_(name_.empty()) {
+    if (container_.empty()) container_ = resources_->default_container();
+    if (private_) name_ = absl::StrCat(resources_->UniqueName(""), "_", init.node_name());
+    if (shapes_.size() != types_.size()) {
+      init.Fail(errors::InvalidArgument("All of the component shapes must be specified"));
+    }
+    for (const PartialShape& shape : shapes_) {
+      if (!shape.IsFullyDefined()) {
+        init.Fail(errors::InvalidArgument("component shapes must be fully defined: ", shape.ToString()));
+      }
+    }
+    if (init.Attr<int64_t>("capacity") != -1) {
+      init.Fail(errors::InvalidArgument("Barrier only accepts capacity=-1.  Feed the inputs to your Barrier through a "
+                                        "queue to enforce a limited capacity."));
+    }
+  }
+  ~BarrierOp() override {
+    if (private_) (void)resources_->Delete<Barrier>(container_, name_);
+  }
+
+  Status Compute(KernelContext& ctx) override {
+    MutexLock lock(mu_);
+    if (!barrier_ || !barrier_->alive()) {
+      ASSIGN_OR_RETURN(Ref<Barrier> found, ctx.resources()->LookupOrCreate<Barrier>(
+                                               container_, name_, [this]() -> StatusOr<Ref<Barrier>> {
+                                                 return MakeRef<Barrier>(name_, types_, shapes_);
+                                               }));
+      RETURN_IF_ERROR(CheckShared(*found));
+      barrier_ = std::move(found);
+      handle_ = MakeStringHandle(container_, name_);
+    }
+    ctx.set_output_ref(0, handle_);
+    return OkStatus();
+  }
+
+ private:
+  Status CheckShared(const Barrier& found) const {
+    if (found.types() != types_) {
+      return errors::InvalidArgument("Shared barrier '", name_, "' has component types ", TypeNames(found.types()),
+                                     " but requested component types were ", TypeNames(types_));
+    }
+    if (found.shapes() != shapes_) {
+      return errors::InvalidArgument("Shared barrier '", name_, "' has component shapes ", ShapeNames(found.shapes()),
+                                     " but requested component shapes were ", ShapeNames(shapes_));
+    }
+    return OkStatus();
+  }
+
+  ResourceManager* const resources_;
+  const std::vector<DType> types_;
+  const std::vector<PartialShape> shapes_;
+  std::string container_;
+  std::string name_;
+  const bool private_;
+  Mutex mu_;
+  Ref<Barrier> barrier_ ABSL_GUARDED_BY(mu_);
+  Ref<Variable> handle_ ABSL_GUARDED_BY(mu_);
+};
+
+class InsertMany final : public AsyncKernel {
+ public:
+  explicit InsertMany(KernelInit& init) : component_(init.Attr<int64_t>("component_index")) {}
+  void ComputeAsync(KernelContext& ctx, Done done) override {
+    StatusOr<Ref<Barrier>> barrier = HandleInput<Barrier>(ctx, 0);
+    if (!barrier.ok()) return done(barrier.status());
+    if (Status status = Check(ctx, **barrier); !status.ok()) return done(status);
+    (*barrier)->Insert(ctx.input(1), static_cast<int>(component_), ctx.input(2), WaiterOf(ctx), std::move(done));
+  }
+
+ private:
+  Status Check(const KernelContext& ctx, const Barrier& barrier) const {
+    const auto components = static_cast<int64_t>(barrier.types().size());
+    if (component_ < 0 || component_ >= components) {
+      return errors::InvalidArgument("The component ID is out of range ", component_, " > num_components (= ",
+                                     components, ")");
+    }
+    const Tensor &keys = ctx.input(1), &values = ctx.input(2);
+    if (values.dtype() != barrier.types()[component_]) {
+      return errors::InvalidArgument("Signature mismatch, have: ", DTypeName(values.dtype()), " expected: ",
+                                     DTypeName(barrier.types()[component_]));
+    }
+    if (keys.rank() != 1 || values.rank() < 1 || keys.dim(0) != values.dim(0)) {
+      return errors::InvalidArgument("Keys must be a vector with one row of values for each: ",
+                                     keys.shape().ToString(), " vs. ", values.shape().ToString());
+    }
+    return OkStatus();
+  }
+
+  const int64_t component_;
+};
+
+class TakeMany final : public AsyncKernel {
+ public:
+  explicit TakeMany(KernelInit& init)
+      : types_(init.Attr<std::vector<DType>>("component_types")), small_batch_(init.Attr<bool>("allow_small_batch")) {
+    if (init.Attr<int64_t>("timeout_ms") != -1) init.Fail(errors::InvalidArgument("Timeout not supported yet."));
+  }
+  void ComputeAsync(KernelContext& ctx, Done done) override {
+    StatusOr<Ref<Barrier>> found = HandleInput<Barrier>(ctx, 0);
+    if (!found.ok()) return done(found.status());
+    Ref<Barrier> barrier = *std::move(found);
+    if (Status status = Check(ctx, *barrier); !status.ok()) return done(status);
+    Barrier& b = *barrier;
+    b.Take(ctx.input(1).scalar<int32_t>(), small_batch_, WaiterOf(ctx),
+           [&ctx, barrier = std::move(barrier), done = std::move(done)](StatusOr<std::vector<QueueElement>> taken) {
+             done(taken.ok() ? Batch(ctx, *barrier, *taken) : taken.status());
+           });
+  }
+
+ private:
+  Status Check(const KernelContext& ctx, const Barrier& barrier) const {
+    if (barrier.types() != types_) {
+      return errors::InvalidArgument("Signature mismatch, have: ", TypeNames(types_), " expected: ",
+                                     TypeNames(barrier.types()));
+    }
+    const Tensor& n = ctx.input(1);
+    if (n.rank() != 0) return errors::InvalidArgument("num_elements must be a scalar.");
+    if (n.scalar<int32_t>() < 0) return errors::InvalidArgument("num_elements must not be negative");
+    return OkStatus();
+  }
+  static Status Batch(KernelContext& ctx, const Barrier& barrier, const std::vector<QueueElement>& elements) {
+    const Queue::Options& options = barrier.ready().options();
+    for (int i = 0; i < ctx.num_outputs(); ++i) {
+      ASSIGN_OR_RETURN(Tensor batch, MakeBatch(elements, i, options.types[i], options.shapes[i], false));
+      ctx.set_output(i, std::move(batch));
+    }
+    return OkStatus();
+  }
+
+  const std::vector<DType> types_;
+  const bool small_batch_;
+};
+
+class BarrierClose final : public AsyncKernel {
+ public:
+  explicit BarrierClose(KernelInit& init) : cancel_(init.Attr<bool>("cancel_pending_enqueues")) {}
+  void ComputeAsync(KernelContext& ctx, Done done) override {
+    StatusOr<Ref<Barrier>> barrier = HandleInput<Barrier>(ctx, 0);
+    if (!barrier.ok()) return done(barrier.status());
+    (*barrier)->Close(cancel_, WaiterOf(ctx), std::move(done));
+  }
+
+ private:
+  const bool cancel_;
+};
+
+Status ReadySizeCpu(KernelContext& ctx) {
+  ASSIGN_OR_RETURN(Ref<Barrier> barrier, HandleInput<Barrier>(ctx, 0));
+  ctx.set_output(0, Tensor::Scalar(static_cast<int32_t>(barrier->ready_size())));
+  return OkStatus();
+}
+
+Status IncompleteSizeCpu(KernelContext& ctx) {
+  ASSIGN_OR_RETURN(Ref<Barrier> barrier, HandleInput<Barrier>(ctx, 0));
+  ctx.set_output(0, Tensor::Scalar(static_cast<int32_t>(barrier->incomplete_size())));
+  return OkStatus();
+}
+
+Status HandleShape(ShapeContext& c) {
+  c.set_output(0, PartialShape({2}));
+  return OkStatus();
+}
+
+Status InsertShape(ShapeContext& c) {
+  PartialShape keys, values;
+  RETURN_IF_ERROR(ShapeContext::WithRank(c.input(1), 1, &keys));
+  RETURN_IF_ERROR(ShapeContext::WithRankAtLeast(c.input(2), 1, &values));
+  int64_t rows = 0;
+  return values.rank_known() ? ShapeContext::MergeDim(keys.dim(0), values.dim(0), &rows) : OkStatus();
+}
+
+OP("Barrier")
+    .Output("handle: Ref(string)")
+    .Attr("component_types: list(type) >= 1")
+    .Attr("shapes: list(shape) >= 0 = []")
+    .Attr("capacity: int = -1")
+    .Attr("container: string = ''")
+    .Attr("shared_name: string = ''")
+    .Stateful()
+    .Shape(HandleShape)
+    .Cpu<BarrierOp>()
+    .Doc("Collects the components of tuples that come separately, under keys.");
+
+OP("BarrierInsertMany")
+    .Input("handle: Ref(string)")
+    .Input("keys: string")
+    .Input("values: T")
+    .Attr("T: type")
+    .Attr("component_index: int")
+    .Shape(InsertShape)
+    .Cpu<InsertMany>()
+    .Doc("Gives one component to each of some keys.");
+
+OP("BarrierTakeMany")
+    .Input("handle: Ref(string)")
+    .Input("num_elements: int32")
+    .Output("indices: int64")
+    .Output("keys: string")
+    .Output("values: component_types")
+    .Attr("component_types: list(type) >= 1")
+    .Attr("allow_small_batch: bool = false")
+    .Attr("wait_for_incomplete: bool = false")
+    .Attr("timeout_ms: int = -1")
+    .Shape(UnknownShape)
+    .Cpu<TakeMany>()
+    .Doc("Takes a batch of whole tuples, those first inserted first; waits until there are as many.");
+
+OP("BarrierClose")
+    .Input("handle: Ref(string)")
+    .Attr("cancel_pending_enqueues: bool = false")
+    .Shape(NoOutputs)
+    .Cpu<BarrierClose>()
+    .Doc("Ends a barrier: no new keys come.");
+
+OP("BarrierReadySize")
+    .Input("handle: Ref(string)")
+    .Output("size: int32")
+    .Shape(ScalarShape)
+    .Cpu(ReadySizeCpu)
+    .Doc("The number of whole tuples.");
+
+OP("BarrierIncompleteSize")
+    .Input("handle: Ref(string)")
+    .Output("size: int32")
+    .Shape(ScalarShape)
+    .Cpu(IncompleteSizeCpu)
+    .Doc("The number of keys that lack components.");
+
+}  // namespace
+}  // namespace millstream

@@ -1,0 +1,276 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ops that few graphs have."""
+import numpy as np
+
+from record import apply, op, rng, script, tf
+
+I32, I64 = np.int32, np.int64
+
+
+def distinct(name, *shape):
+  n = int(np.prod(shape))
+  return (rng(name).permutation(n) * 0.25 - n / 8.0).reshape(shape)
+
+
+def bincounts():
+  v, w = I32([[3, 0, 3, 7], [1, 1, 0, 2]]), np.float32([[1, 2, 3, 4], [5, 6, 7, 8]])
+  none = np.zeros([0])
+  for index in (I32, I64):
+    op('DenseBincount', index(v), index(5), none, types=('float', 'double', 'int32', 'int64'), label=index.__name__, grad=False)
+  op('DenseBincount', v, I32(8), w, label='weights', grad=False)
+  op('DenseBincount', v[0], I32(4), w[0], label='vector', grad=False, const=(1,))
+  op('DenseBincount', v[0], I32(4), none, label='binary', binary_output=True, grad=False)
+  op('DenseBincount', I32(2), I32(4), none, label='scalar', grad=False)
+  op('DenseBincount', I32([-1]), I32(4), none, label='negative', error=True)
+  op('DenseBincount', v, I32(-1), none, label='negative_size', error=True)
+  op('DenseBincount', v[None], I32(3), none, label='rank3', error=True)
+  op('DenseBincount', v, I32(3), w[:1], label='weights_shape', error=True)
+  at = I64([[0, 1], [0, 3], [2, 0]])
+  op('SparseBincount', at, I32([1, 1, 4]), I64([3, 4]), I32(5), none, grad=False, const=(2, 3))
+  op('SparseBincount', at, I64([1, 1, 4]), I64([3, 4]), I64(3), [2, 3, 4.0], label='weights', grad=False)
+  op('SparseBincount', at[:, :1], I32([1, 1, 4]), I64([3]), I32(5), none, label='vector', binary_output=True, grad=False)
+  op('SparseBincount', at, I32([1, 1, 4]), I64([2, 4]), I32(5), none, label='outside', error=True)
+  op('RaggedBincount', I64([0, 2, 2, 5]), I32([1, 1, 0, 3, 9]), I32(4), none, grad=False, const=(2,))
+  op('RaggedBincount', I64([0, 2, 2, 5]), I64([1, 1, 0, 3, 3]), I64(4), [1, 2, 3, 4, 5.0], label='weights', grad=False)
+  op('RaggedBincount', I64([1, 2]), I32([1, 1]), I32(4), none, label='start', error=True)
+  op('RaggedBincount', I64([0, 3]), I32([1, 1]), I32(4), none, label='end', error=True)
+
+
+def data_formats():
+  for index in (I32, I64):
+    op('DataFormatDimMap', index([[0, 1], [-1, 2]]), types=None)
+    op('DataFormatVecPermute', index([1, 2, 3, 4]), types=None)
+  op('DataFormatDimMap', I32([0, 1, 2, 3, 4, -5]), types=None, src_format='NDHWC', dst_format='NCDHW', label='volume')
+  op('DataFormatDimMap', I32([0]), types=None, src_format='NHWC', dst_format='NHWW', label='twice', error=True)
+  op('DataFormatDimMap', I32([0]), types=None, src_format='HWC', dst_format='CHW', label='short', error=True)
+  op('DataFormatVecPermute', I32([[1, 2], [3, 4], [5, 6], [7, 8]]), types=None, label='pairs', src_format='HWNC', dst_format='NHWC')
+  op('DataFormatVecPermute', I32([1, 2]), types=None, label='spatial', src_format='NHWC', dst_format='NCWH')
+  op('DataFormatVecPermute', I32([1, 2, 3]), types=None, label='three', error=True)
+  op('DataFormatVecPermute', I32([[1, 2, 3]] * 4), types=None, label='wide', error=True)
+
+
+def fingerprints():
+  for data in (np.array([[1.5, 2], [3, 4]], np.float32), I64([7, 8]), np.array([['a', 'bc'], ['', 'd']], object), np.array(['x', 'long word'], object)):
+    with script('Fingerprint', str(data.dtype) + str(data.ndim)) as s:
+      y = apply('Fingerprint', data=tf.constant(data), method='farmhash64')[0]
+      s.run(y)
+      s.static_shapes(y)
+  with script('Fingerprint', 'errors') as s:
+    s.run(apply('Fingerprint', data=tf.constant([1.0]), method=tf.placeholder_with_default('md5', []))[0], error=True)
+
+
+def blocks():
+  x = np.arange(2 * 4 * 2 * 3).reshape([2, 4, 2, 3]).astype(np.float32)
+  op('SpaceToBatch', x, I32([[0, 0], [1, 1]]), types='all', block_size=2, const=(1,))
+  op('SpaceToBatch', x, I32([[0, 1], [0, 0]]), block_size=2, label='indivisible', error=True)
+  op('BatchToSpace', np.resize(x, [8, 2, 3, 1]), I32([[1, 0], [0, 2]]), types='all', block_size=2, const=(1,))
+  op('BatchToSpace', np.resize(x, [6, 2, 3, 1]), I32([[1, 0], [0, 2]]), block_size=2, label='indivisible', error=True)
+  op('BatchToSpace', np.resize(x, [4, 2, 3, 1]), I32([[3, 2], [0, 2]]), block_size=2, label='crops', error=True)
+
+
+def dilations():
+  for padding in ('SAME', 'VALID'):
+    for strides, rates in (([1, 1, 1, 1], [1, 1, 1, 1]), ([1, 2, 1, 1], [1, 1, 2, 1])):
+      label = '%s_%d%d' % (padding.lower(), strides[1], rates[2])
+      op('Dilation2D', distinct(label, 2, 5, 6, 2), distinct(label + 'f', 2, 3, 2) * 0.37, types='all', label=label, strides=strides, rates=rates,
+         padding=padding)
+  one = dict(strides=[1, 1, 1, 1], rates=[1, 1, 1, 1], padding='VALID')
+  op('Dilation2D', np.zeros([1, 3, 3, 2]), np.zeros([2, 2, 3]), label='depth', error=True, **one)
+  op('Dilation2D', np.zeros([1, 1, 3, 2]), np.zeros([2, 2, 2]), label='too_small', grad=False, **one)
+  op('Dilation2DBackpropInput', distinct('i', 1, 4, 4, 1), distinct('f', 2, 2, 1), distinct('o', 1, 3, 3, 1), types=('float', 'int32', 'half'), grad=False, **one)
+  op('Dilation2DBackpropFilter', distinct('i', 1, 4, 4, 1), distinct('f', 2, 2, 1), distinct('o', 1, 3, 3, 1), types=('float', 'int32', 'half'), grad=False, **one)
+  op('Dilation2DBackpropFilter', distinct('i', 1, 4, 4, 1), distinct('f', 2, 2, 1), distinct('o', 1, 3, 2, 1), label='size', error=True, **one)
+
+
+def quantized():
+  x = np.array([[-1.7, -0.5, 0.1], [0.26, 0.9, 2.4]])
+  name = 'QuantizeAndDequantizeV2'
+  for signed in (True, False):
+    for bits in (3, 8):
+      op(name, x, -1.0, 2.0, types=('float', 'double'), label='s%d_%d' % (signed, bits), signed_input=signed, num_bits=bits, fd=False)
+      op(name, x, -1.0, 2.0, label='range_s%d_%d' % (signed, bits), signed_input=signed, num_bits=bits, range_given=True, fd=False)
+      op(name, x, -1.0, 2.0, label='up_s%d_%d' % (signed, bits), signed_input=signed, num_bits=bits, round_mode='HALF_UP', narrow_range=True, fd=False)
+  op(name, x, np.zeros(3), np.zeros(3), label='axis', axis=1, num_bits=4, fd=False)
+  op(name, x, 3.0, 2.0, label='reversed', range_given=True, error=True)
+  op(name, x, -1.0, 2.0, label='bits', num_bits=63, error=True)
+  op('QuantizeAndDequantizeV3', x, -1.0, 2.0, I32(5), types=('float', 'double'), fd=False)
+  op('QuantizeAndDequantizeV3', x, [-1.0, -2, 0], [1.0, 2, 3], I32(5), label='axis', axis=1, fd=False)
+  op('QuantizeAndDequantizeV3', x, -1.0, 2.0, I32(0), label='bits', error=True)
+  op('QuantizeAndDequantizeV4', x, -1.0, 2.0, range_given=True, types=('float', 'double'), fd=False)
+  op('QuantizeAndDequantizeV4Grad', x + 1, x, -1.0, 2.0, types=('float', 'double'), grad=False)
+  op('QuantizeAndDequantizeV4Grad', x + 1, x, [-1.0, 0, 0.5], [2.0, 1, 1], label='axis', axis=1, grad=False)
+
+
+def samplers():
+  true = I64([[0, 1], [5, 9], [3, 3]])
+  for name, more in (('LearnedUnigramCandidateSampler', {}), ('ThreadUnsafeUnigramCandidateSampler', {}),
+                     ('FixedUnigramCandidateSampler', dict(unigrams=[1.0, 5, 3, 2, 9, 0.5, 4, 4], num_reserved_ids=2)),
+                     ('FixedUnigramCandidateSampler', dict(unigrams=list(range(1, 21)), distortion=0.75, num_shards=2, shard=1))):
+    for unique in (False, True):
+      with script(name, 'unique%d_%d' % (unique, len(more.get('unigrams', []))), tolerance=(1e-5, 1e-6)) as s:
+        y = apply(name, true_classes=tf.constant(true), num_true=2, num_sampled=6, unique=unique, range_max=10, seed=7, seed2=8, **more)
+        for _ in range(4):
+          s.run(list(y.outputs))
+        s.static_shapes(*y.outputs)
+  with script('FixedUnigramCandidateSampler', 'size') as s:
+    s.run(apply('FixedUnigramCandidateSampler', true_classes=tf.constant(true), num_true=2, num_sampled=6, unique=False, range_max=11,
+                unigrams=[1.0, 2.0])[0], error=True)
+  with script('FixedUnigramCandidateSampler', 'even', tolerance=(1e-5, 1e-6)) as s:
+    y = apply('FixedUnigramCandidateSampler', true_classes=tf.constant(true), num_true=2, num_sampled=6, unique=False, range_max=11, unigrams=[1.0] * 11, seed=3)
+    s.run(list(y.outputs))
+  with script('AllCandidateSampler') as s:
+    y = apply('AllCandidateSampler', true_classes=tf.constant(true), num_true=2, num_sampled=10, unique=True)
+    s.run(list(y.outputs))
+    s.static_shapes(*y.outputs)
+  for name in ('LearnedUnigramCandidateSampler', 'LogUniformCandidateSampler'):
+    with script(name, 'outside') as s:
+      s.run(apply(name, true_classes=tf.constant(true + 5), num_true=2, num_sampled=2, unique=True, range_max=10)[0], error=True)
+
+
+def distributions():
+  alphas = np.array([0.3, 1.0, 2.5, 20.0])
+  for dtype in (tf.float32, tf.float64, tf.half):
+    with script('RandomGamma', dtype.name, tolerance=(2e-5, 1e-6)) as s:
+      y = apply('RandomGamma', shape=I32([3, 2]), alpha=tf.constant(alphas, dtype), seed=5, seed2=6)[0]
+      s.run(y)
+      s.run(y)
+      s.static_shapes(y)
+    for index in (I32, I64):
+      with script('StatelessRandomGammaV2', dtype.name + index.__name__, tolerance=(2e-5, 1e-6)) as s:
+        s.run(apply('StatelessRandomGammaV2', shape=index([3, 4]), seed=index([1, 2]), alpha=tf.constant(alphas, dtype))[0])
+  with script('RandomGamma', 'empty') as s:
+    s.run(apply('RandomGamma', shape=I32([0]), alpha=tf.constant(alphas), seed=5)[0])
+  with script('StatelessRandomGammaV3', tolerance=(2e-5, 1e-6)) as s:
+    inputs = dict(key=np.uint64([3]), counter=np.uint64([4, 5]), alg=I32(1))
+    s.run(apply('StatelessRandomGammaV3', shape=I32([3, 4]), alpha=tf.constant(alphas), **inputs)[0])
+    s.run(apply('StatelessRandomGammaV3', shape=I32([3, 3]), alpha=tf.placeholder_with_default(alphas, None), **inputs)[0], error=True)
+  a, x = np.array([[0.2, 1.0, 3.0, 11.0]]), np.array([[0.01], [0.9], [4.0], [13.0]])
+  op('RandomGammaGrad', a, x, types=('float', 'double'), grad=False, tolerance=(2e-4, 1e-6))
+  rates = np.array([0.0, 0.7, 3.0, 11.0, 250.0])
+  for dtype in (tf.float32, tf.float64, tf.half, tf.int32, tf.int64):
+    with script('RandomPoissonV2', dtype.name) as s:
+      y = apply('RandomPoissonV2', shape=I32([3, 2]), rate=tf.constant(rates), dtype=dtype, seed=5, seed2=6)[0]
+      s.run(y)
+      s.run(y)
+      s.static_shapes(y)
+    with script('StatelessRandomPoisson', dtype.name) as s:
+      s.run(apply('StatelessRandomPoisson', shape=I32([4, 5]), seed=I64([1, 2]), lam=tf.constant(rates, tf.float32), dtype=dtype)[0])
+  with script('RandomPoissonV2', 'rates') as s:
+    for dtype in (tf.int32, tf.int64, tf.half):
+      s.run(apply('RandomPoissonV2', shape=I64([4]), rate=tf.constant([3, 20], dtype), dtype=tf.float32, seed=1)[0])
+    s.run(apply('RandomPoissonV2', shape=I64([0]), rate=tf.constant(rates), seed=1)[0])
+  with script('StatelessRandomPoisson', 'shape') as s:
+    s.run(apply('StatelessRandomPoisson', shape=I32([4, 3]), seed=I64([1, 2]), lam=tf.placeholder_with_default(rates, None), dtype=tf.int32)[0], error=True)
+
+
+def crosses():
+  a = (I64([[0, 0], [0, 1], [2, 0]]), np.array(['a', 'b', 'c'], object), I64([3, 2]))
+  b = (I64([[0, 0], [1, 0], [2, 0], [2, 1]]), np.array(['x', 'y', 'z', 'w'], object), I64([3, 2]))
+  n = (I64([[0, 0], [1, 0], [2, 0], [2, 1]]), I64([5, 77, -3, 2**40]), I64([3, 2]))
+  words, numbers = np.array([['p', 'q'], ['r', 's'], ['', 't']], object), I64([[1, 2], [3, 4], [5, 6]])
+
+  def inputs(sparse, dense):
+    columns = [[tf.constant(v) for v in column] for column in zip(*sparse)] if sparse else [[], [], []]
+    return dict(indices=columns[0], values=columns[1], shapes=columns[2], dense_inputs=[tf.constant(d) for d in dense])
+  for label, sparse, dense in (('two', [a, b], []), ('dense', [a], [words]), ('numbers', [n, a], [numbers]), ('only_dense', [], [words, numbers])):
+    with script('SparseCrossV2', label) as s:
+      y = apply('SparseCrossV2', sep='-', **inputs(sparse, dense))
+      s.run(list(y.outputs))
+      s.static_shapes(*y.outputs)
+    for buckets in (0, 100):
+      with script('SparseCross', '%s_%d' % (label, buckets)) as s:
+        y = apply('SparseCross', hashed_output=True, num_buckets=buckets, hash_key=956888297470, out_type=tf.int64, internal_type=tf.int64, **inputs(sparse, dense))
+        s.run(list(y.outputs))
+      for strong in (False, True):
+        if strong and label in ('numbers', 'only_dense'):
+          continue  # reads a number as an address in TensorFlow 2.21
+        with script('SparseCrossHashed', '%s_%d_%d' % (label, buckets, strong)) as s:
+          y = apply('SparseCrossHashed', num_buckets=I64(buckets), strong_hash=strong, salt=I64([3, 4]), **inputs(sparse, dense))
+          s.run(list(y.outputs))
+  with script('SparseCross', 'strings') as s:
+    y = apply('SparseCross', hashed_output=False, num_buckets=0, hash_key=1, out_type=tf.string, internal_type=tf.string, **inputs([a, b], [words]))
+    s.run(list(y.outputs))
+    s.static_shapes(*y.outputs)
+  with script('SparseCrossV2', 'batch') as s:
+    s.run(list(apply('SparseCrossV2', sep='-', **inputs([a], [words[:2]])).outputs), error=True)
+
+
+def fractional():
+  x = distinct('fractional', 2, 7, 8, 2)
+  for name in ('FractionalMaxPool', 'FractionalAvgPool'):
+    for pseudo in (False, True):
+      for overlapping in (False, True):
+        op(name, x, types=('float', 'double', 'int32', 'int64'), label='p%d_o%d' % (pseudo, overlapping), pooling_ratio=[1.0, 1.4, 1.7, 1.0],
+           pseudo_random=pseudo, overlapping=overlapping, deterministic=True, seed=3, seed2=9, fd=False)
+    op(name, x, label='even', pooling_ratio=[1.0, 7.0, 2.0, 1.0], deterministic=True, seed=1, fd=False)
+    op(name, x, label='batch', pooling_ratio=[1.5, 1.0, 1.0, 1.0], error=True)
+    op(name, x, label='small', pooling_ratio=[1.0, 8.0, 1.0, 1.0], error=True)
+    op(name, x, label='seeds', pooling_ratio=[1.0, 1.5, 1.5, 1.0], seed=3, error=True)
+    op(name, x[0], label='rank', pooling_ratio=[1.0, 1.5, 1.5, 1.0], deterministic=True, error=True)
+  image, grad = distinct('image', 1, 4, 4, 1), distinct('grad', 1, 2, 2, 1)
+  at = I64([0, 1, 4])
+  for overlapping in (False, True):
+    op('FractionalAvgPoolGrad', I64([1, 4, 4, 1]), grad, at, at, types=('float', 'int32'), label='o%d' % overlapping, overlapping=overlapping, grad=False)
+  pooled = np.array([image[0, :1, :1].max(), image[0, :1, 1:].max(), image[0, 1:, :1].max(), image[0, 1:, 1:].max()]).reshape([1, 2, 2, 1])
+  op('FractionalMaxPoolGrad', image, pooled, grad, at, at, types=('float', 'double'), grad=False)
+  op('FractionalMaxPoolGrad', image, pooled + 1, grad, at, at, label='wrong', error=True)
+
+
+def remappings():
+  for offset, count in ((0, 4), (1, 2), (2, 0)):
+    with script('GenerateVocabRemapping', '%d_%d' % (offset, count)) as s:
+      new, old = tf.placeholder(tf.string, []), tf.placeholder(tf.string, [])
+      feeds = {new: s.file('new.txt', b'knitting\neminem\nMISSING\ncar\n'), old: s.file('old.txt', b'eminem\ncar\nknitting\nlast')}
+      y = apply('GenerateVocabRemapping', new_vocab_file=new, old_vocab_file=old, new_vocab_offset=offset, num_new_vocab=count)
+      s.run(list(y.outputs), feeds)
+      y = apply('GenerateVocabRemapping', new_vocab_file=new, old_vocab_file=old, new_vocab_offset=offset, num_new_vocab=count, old_vocab_size=1)
+      s.run(list(y.outputs), feeds)
+      s.static_shapes(*y.outputs)
+  with script('GenerateVocabRemapping', 'errors') as s:
+    new, old = tf.placeholder(tf.string, []), tf.placeholder(tf.string, [])
+    feeds = {new: s.file('new.txt', b'a\nb\n'), old: s.file('old.txt', b'c\n')}
+    make = lambda **kw: list(apply('GenerateVocabRemapping', new_vocab_file=new, old_vocab_file=old, **kw).outputs)
+    s.run(make(new_vocab_offset=1, num_new_vocab=2), feeds, error=True)
+    s.run(make(new_vocab_offset=0, num_new_vocab=2), {new: feeds[new], old: ''}, error=True)
+    s.run(make(new_vocab_offset=0, num_new_vocab=2), {new: feeds[new] + 'x', old: feeds[old]}, error=True)
+  with script('LoadAndRemapMatrix') as s:
+    path = s.file('unused', b'')[:-6] + 'matrix'
+    name, rows, cols, fresh = tf.placeholder(tf.string, []), tf.placeholder(tf.int64, [3]), tf.placeholder(tf.int64, [None]), tf.placeholder(tf.float32, [None])
+    matrix = np.arange(20, dtype=np.float32).reshape([5, 4])
+    s.run(targets=apply('SaveV2', prefix=name, tensor_names=['m', 'v', 'd'], shape_and_slices=['', '', ''],
+                        tensors=[tf.constant(matrix), tf.constant(matrix[0]), tf.constant(matrix.astype(np.float64))]).op, feeds={name: path})
+    make = lambda tensor='m', num_cols=4, **kw: apply('LoadAndRemapMatrix', ckpt_path=name, old_tensor_name=tensor, row_remapping=rows, col_remapping=cols,
+                                                      initializing_values=fresh, num_rows=3, num_cols=num_cols, **kw)[0]
+    s.run(make(), {name: path, rows: [2, 0, 4], cols: [], fresh: []})
+    s.run(make(max_rows_in_memory=1), {name: path, rows: [2, -1, 4], cols: [], fresh: [1, 2, 3, 4]})
+    s.run(make(num_cols=3), {name: path, rows: [2, -1, 4], cols: [3, -1, 0], fresh: [1, 2, 3, 4, 5]})
+    for bad in (dict(fresh=[]), dict(fresh=[1] * 9), dict(rows=[5, 0, 1]), dict(rows=[1, 0, 1])):
+      values = dict(dict(rows=[2, -1, 4], cols=[], fresh=[1, 2, 3, 4]), **bad)
+      s.run(make(), {name: path, rows: values['rows'], cols: values['cols'], fresh: values['fresh']}, error=True)
+    for tensor in ('v', 'd', 'none'):
+      s.run(make(tensor), {name: path, rows: [0, 1, 2], cols: [], fresh: []}, error=True)
+    s.run(make(num_cols=3), {name: path, rows: [0, 1, 2], cols: [], fresh: []}, error=True)
+    s.static_shapes(make())
+
+
+def variables():
+  with script('DisableCopyOnRead') as s:
+    v = tf.get_variable('v', initializer=[1.0, 2.0], use_resource=True)
+    s.run(targets=v.initializer)
+    s.run(targets=apply('DisableCopyOnRead', resource=v.handle).op)
+    s.run(v.read_value())
+
+
+def cases():
+  bincounts()
+  data_formats()
+  fingerprints()
+  blocks()
+  dilations()
+  quantized()
+  samplers()
+  distributions()
+  remappings()
+  crosses()
+  fractional()
+  variables()
