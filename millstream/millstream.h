@@ -45,6 +45,7 @@
 #include "millstream/train/proximal_adagrad.h"
 #include "millstream/train/proximal_gradient_descent.h"
 #include "millstream/train/rms_prop.h"
+#include "millstream/train/sync_replicas_optimizer.h"
 #include "millstream/train/variables.h"
 
 #endif  // MILLSTREAM_MILLSTREAM_H_

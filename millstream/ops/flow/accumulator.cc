@@ -33,6 +33,13 @@ void Divide(int64_t count, Tensor* to) {
   });
 }
 
+// The shape of a sparse accumulator is that of the leading dimensions of its
+// gradients: [] fits all of them.
+PartialShape LeadingDims(const PartialShape& shape, int rank) {
+  if (!shape.rank_known() || shape.rank() >= rank) return shape;
+  return shape.Concatenate(PartialShape::UnknownOfRank(rank - shape.rank()));
+}
+
 }  // namespace
 
 Status Accumulator::CheckDense(const Tensor& values) const {
@@ -70,6 +77,7 @@ Status Accumulator::CheckSparse(const AccumulatedGradient& g) const {
     ASSIGN_OR_RETURN(
         const PartialShape given,
         PartialShape::Make(std::vector<int64_t>(dims.begin(), dims.end())));
+    expected = LeadingDims(expected, given.rank());
     if (!expected.IsCompatibleWith(given)) {
       return errors::InvalidArgument("Shape mismatch: expected shape ",
                                      expected.ToString(), ", got ",
@@ -78,6 +86,7 @@ Status Accumulator::CheckSparse(const AccumulatedGradient& g) const {
     ASSIGN_OR_RETURN(expected, expected.MergeWith(given));
   }
   int64_t limit = -1;
+  expected = LeadingDims(expected, g.values.rank());
   if (expected.rank_known()) {
     if (expected.rank() < 1)
       return errors::InvalidArgument(

@@ -176,5 +176,24 @@ TEST(SparseAccumulatorTest, RowsAreAveragedByTheirOwnCounts) {
   EXPECT_EQ(out[2].tensor.data<int64_t>()[0], 3);
 }
 
+// As SyncReplicasOptimizer makes them.
+TEST(SparseAccumulatorTest, ItsShapeIsOfTheLeadingDimensions) {
+  OpRunner::Env env;
+  for (const PartialShape& shape : {PartialShape(Shape()), PartialShape({3})}) {
+    OpRunner make(env, "SparseConditionalAccumulator",
+                  {{"dtype", DType::kFloat}, {"shape", shape}});
+    const Edge a = (*make.Run({}))[0];
+    for (const bool known : {false, true}) {
+      OpRunner apply(env, "SparseAccumulatorApplyGradient",
+                     {{"dtype", DType::kFloat}, {"has_known_shape", known}});
+      const auto status = apply.Run({a, Tensor::Scalar<int64_t>(0),
+                                     Tensor::Vector<int64_t>({2}),
+                                     Tensor::Of<float>({1, 2}, {3, 4}),
+                                     Tensor::Vector<int64_t>({3, 2})}).status();
+      EXPECT_TRUE(status.ok()) << status;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace millstream
