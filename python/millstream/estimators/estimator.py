@@ -1,0 +1,384 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tf.estimator.Estimator: a model function that is trained, evaluated, asked and exported."""
+import copy
+import inspect
+import os
+import tempfile
+import time
+
+import numpy as np
+
+from millstream.datasets import dataset_ops
+from millstream.estimators import run_config
+from millstream.estimators.model_fn import EstimatorSpec, ModeKeys
+from millstream.events import summary_ops, writer_cache
+from millstream.framework import log, ops, random_seed
+from millstream.ops import metrics as metrics_lib
+from millstream.ops import control_flow_ops
+from millstream.training import (basic_session_run_hooks, checkpoint_management, checkpoint_utils, device_setter, monitored_session,
+                                 saver as saver_lib, saver_hooks, session_run_hook, training_util)
+
+
+class _StopAfter(session_run_hook.SessionRunHook):
+    """Ends a loop after so many runs."""
+
+    def __init__(self, runs):
+        self._left = runs
+
+    def after_run(self, run_context, run_values):
+        self._left -= 1
+        if self._left <= 0:
+            run_context.request_stop()
+
+
+def _arguments(fn):
+    if hasattr(fn, "func"):  # functools.partial
+        return [name for name in _arguments(fn.func) if name not in fn.keywords]
+    return list(inspect.signature(fn).parameters)
+
+
+def _check_hooks(hooks):
+    hooks = list(hooks or [])
+    for hook in hooks:
+        if not isinstance(hook, session_run_hook.SessionRunHook):
+            raise TypeError(f"All hooks must be `SessionRunHook` instances, given: {hook}")
+    return hooks
+
+
+class Estimator:
+    """Builds a graph of its own for each call; what was learned is in the checkpoints of `model_dir`."""
+
+    def __init__(self, model_fn, model_dir=None, config=None, params=None, warm_start_from=None):
+        if model_fn is None:
+            raise ValueError("model_fn must be provided to Estimator.")
+        names = _arguments(model_fn)
+        if "features" not in names:
+            raise ValueError(f"model_fn ({model_fn}) must include features argument.")
+        if params is not None and "params" not in names:
+            raise ValueError(f"model_fn ({model_fn}) does not include params argument, but params ({params}) is passed to Estimator.")
+        config = config if config is not None else run_config.RunConfig()
+        if not isinstance(config, run_config.RunConfig):
+            raise ValueError(f"config must be an instance of `RunConfig`, but provided {config}.")
+        if model_dir and config.model_dir and model_dir != config.model_dir:
+            raise ValueError(f"`model_dir` are set both in constructor and `RunConfig`, but with different values. In constructor: "
+                             f"'{model_dir}', in `RunConfig`: '{config.model_dir}' ")
+        model_dir = model_dir or config.model_dir
+        if not model_dir:
+            model_dir = tempfile.mkdtemp()
+            log.warning("Using temporary folder as model directory: %s", model_dir)
+        self._config = config.replace(model_dir=model_dir)
+        self._model_fn, self._params, self._warm_start_from = model_fn, copy.deepcopy(params or {}), warm_start_from
+
+    @property
+    def model_dir(self):
+        return self._config.model_dir
+
+    @property
+    def config(self):
+        return self._config
+
+    @property
+    def params(self):
+        return copy.deepcopy(self._params)
+
+    @property
+    def model_fn(self):
+        return lambda features, labels, mode, config: self._call_model_fn(features, labels, mode, config)
+
+    def latest_checkpoint(self):
+        return checkpoint_management.latest_checkpoint(self.model_dir)
+
+    def get_variable_names(self):
+        return [name for name, _ in checkpoint_utils.list_variables(self._trained())]
+
+    def get_variable_value(self, name):
+        return checkpoint_utils.load_variable(self._trained(), name)
+
+    def eval_dir(self, name=None):
+        return os.path.join(self.model_dir, "eval" if not name else "eval_" + name)
+
+    def _trained(self):
+        path = self.latest_checkpoint()
+        if not path:
+            raise ValueError(f"Could not find trained model in model_dir: {self.model_dir}.")
+        return path
+
+    # Graphs.
+
+    def _device(self):
+        config = self._config
+        if config.device_fn:
+            return config.device_fn
+        if config.num_ps_replicas > 0:
+            return device_setter.replica_device_setter(
+                ps_tasks=config.num_ps_replicas, worker_device=f"/job:{config.task_type}/task:{config.task_id}", merge_devices=True,
+                cluster=config.cluster_spec)
+        return None
+
+    def _call_input_fn(self, input_fn, mode):
+        names = _arguments(input_fn)
+        given = {"mode": mode, "params": self.params, "config": self.config}
+        with ops.device("/cpu:0"):
+            result = input_fn(**{k: v for k, v in given.items() if k in names})
+        if isinstance(result, dataset_ops.Dataset):
+            iterator = result.make_initializable_iterator()
+            ops.add_to_collection(ops.GraphKeys.TABLE_INITIALIZERS, iterator.initializer)
+            result = iterator.get_next()
+        if isinstance(result, (list, tuple)) and mode != ModeKeys.PREDICT:
+            if len(result) != 2:
+                raise ValueError("input_fn should return (features, labels) as a len 2 tuple.")
+            return result
+        if isinstance(result, (list, tuple)) and len(result) == 2:
+            return result[0], None  # labels are of no use to predictions
+        return result, None
+
+    def _call_model_fn(self, features, labels, mode, config):
+        names = _arguments(self._model_fn)
+        given = {}
+        if "labels" in names:
+            given["labels"] = labels
+        elif labels is not None:
+            raise ValueError("model_fn does not take labels, but input_fn returns labels.")
+        given.update({k: v for k, v in (("mode", mode), ("params", self.params), ("config", config)) if k in names})
+        log.info("Calling model_fn.")
+        spec = self._model_fn(features=features, **given)
+        log.info("Done calling model_fn.")
+        if not isinstance(spec, EstimatorSpec):
+            raise ValueError("model_fn should return an EstimatorSpec.")
+        return spec
+
+    def _build(self, graph, input_fn, mode):
+        random_seed.set_random_seed(self._config.tf_random_seed)
+        step = training_util.create_global_step(graph)
+        features, labels = self._call_input_fn(input_fn, mode)
+        return step, self._call_model_fn(features, labels, mode, self.config)
+
+    # Training.
+
+    def train(self, input_fn, hooks=None, steps=None, max_steps=None, saving_listeners=None):
+        if self._config.task_type in (run_config.TaskType.EVALUATOR, run_config.TaskType.PS):
+            raise ValueError(f"Train has been called wrong configuration. Please use tf.estimator.train_and_evaluate which calls proper "
+                             f"API according to given configuration. Current configuration: {self._config.task_type}.")
+        if steps is not None and max_steps is not None:
+            raise ValueError("Can not provide both steps and max_steps.")
+        if steps is not None and steps <= 0:
+            raise ValueError(f"Must specify steps > 0, given: {steps}")
+        if max_steps is not None and max_steps <= 0:
+            raise ValueError(f"Must specify max_steps > 0, given: {max_steps}")
+        hooks = _check_hooks(hooks)
+        if max_steps is not None:
+            if self._saved_step() >= max_steps:
+                log.info("Skipping training since max_steps has already saved.")
+                return self
+            hooks.append(basic_session_run_hooks.StopAtStepHook(last_step=max_steps))
+        elif steps is not None:
+            hooks.append(basic_session_run_hooks.StopAtStepHook(num_steps=steps))
+        loss = self._train(input_fn, hooks, list(saving_listeners or []))
+        log.info("Loss for final step: %s.", loss)
+        return self
+
+    def _saved_step(self):
+        path = self.latest_checkpoint()
+        return int(checkpoint_utils.load_variable(path, ops.GraphKeys.GLOBAL_STEP)) if path else 0
+
+    def _train(self, input_fn, hooks, saving_listeners):
+        writer_cache.FileWriterCache.clear()
+        with ops.Graph().as_default() as graph, graph.device(self._device()):
+            step, spec = self._build(graph, input_fn, ModeKeys.TRAIN)
+            if self._warm_start_from is not None:
+                self._warm_start()
+            if not any(t.op.name.endswith("loss") and t.op.type == "ScalarSummary" for t in
+                       ops.get_collection(ops.GraphKeys.SUMMARIES) if hasattr(t, "op")):
+                summary_ops.scalar("loss", spec.loss)
+            ops.add_to_collection(ops.GraphKeys.LOSSES, spec.loss)
+            every = self._config.log_step_count_steps
+            all_hooks = [basic_session_run_hooks.NanTensorHook(spec.loss)] + hooks
+            if every:
+                all_hooks.append(basic_session_run_hooks.LoggingTensorHook({"loss": spec.loss, "step": step}, every_n_iter=every))
+            all_hooks.extend(spec.training_hooks)
+            self._make_saver(spec.scaffold)
+            chief_hooks = list(spec.training_chief_hooks) + self._saving(all_hooks + list(spec.training_chief_hooks), spec.scaffold,
+                                                                         saving_listeners)
+            loss = None
+            with monitored_session.MonitoredTrainingSession(
+                    master=self._config.master, is_chief=self._config.is_chief, checkpoint_dir=self.model_dir, scaffold=spec.scaffold,
+                    hooks=all_hooks, chief_only_hooks=chief_hooks, save_checkpoint_secs=0,
+                    save_summaries_steps=self._config.save_summary_steps, config=self._config.session_config,
+                    max_wait_secs=self._config.session_creation_timeout_secs, log_step_count_steps=every) as session:
+                while not session.should_stop():
+                    _, loss = session.run([spec.train_op, spec.loss])
+            return loss
+
+    def _make_saver(self, scaffold):
+        if scaffold.saver is None and not ops.get_collection(ops.GraphKeys.SAVERS):
+            ops.add_to_collection(ops.GraphKeys.SAVERS, saver_lib.Saver(
+                sharded=True, max_to_keep=self._config.keep_checkpoint_max, defer_build=True, save_relative_paths=True,
+                keep_checkpoint_every_n_hours=self._config.keep_checkpoint_every_n_hours))
+
+    def _saving(self, hooks, scaffold, listeners):
+        """A hook that saves, unless the program brings its own; that one gets the listeners."""
+        existing = [h for h in hooks if isinstance(h, saver_hooks.CheckpointSaverHook)]
+        if existing:
+            for listener in listeners:
+                existing[0]._listeners.append(listener)
+            return []
+        secs, steps = self._config.save_checkpoints_secs, self._config.save_checkpoints_steps
+        if not secs and not steps:
+            if listeners:
+                raise ValueError("There should be a CheckpointSaverHook to use saving_listeners. Please set one of the "
+                                 "RunConfig.save_checkpoints_steps or RunConfig.save_checkpoints_secs.")
+            return []
+        os.makedirs(self.model_dir, exist_ok=True)
+        return [saver_hooks.CheckpointSaverHook(self.model_dir, save_secs=secs, save_steps=steps, scaffold=scaffold, listeners=listeners,
+                                                save_graph_def=self._config.checkpoint_save_graph_def)]
+
+    def _warm_start(self):
+        """Variables that the other checkpoint has begin with its values."""
+        source = self._warm_start_from
+        if not isinstance(source, str):
+            raise ValueError("warm_start_from must be the path of a checkpoint or its folder")
+        known = dict(checkpoint_utils.list_variables(source))
+        names = [v.op.name for v in ops.get_collection(ops.GraphKeys.TRAINABLE_VARIABLES)]
+        checkpoint_utils.init_from_checkpoint(source, {n: n for n in names if n in known})
+
+    # Evaluation.
+
+    def evaluate(self, input_fn, steps=None, hooks=None, checkpoint_path=None, name=None):
+        if steps is not None and steps <= 0:
+            raise ValueError(f"Must specify steps > 0, given: {steps}")
+        hooks = _check_hooks(hooks)
+        if steps is not None:
+            hooks.append(_StopAfter(steps))
+        path = checkpoint_path or self.latest_checkpoint()
+        if not path:
+            log.info("Could not find trained model in model_dir: %s, running initialization to evaluate.", self.model_dir)
+        with ops.Graph().as_default() as graph:
+            step, spec = self._build(graph, input_fn, ModeKeys.EVAL)
+            update, values = self._metrics(spec, step)
+            final = basic_session_run_hooks.FinalOpsHook(values)
+            creator = monitored_session.ChiefSessionCreator(
+                scaffold=spec.scaffold, checkpoint_filename_with_path=path, master=self._config.evaluation_master,
+                config=self._config.session_config if not self._config.cluster_spec.as_dict() else None)
+            with monitored_session.MonitoredSession(creator, hooks + list(spec.evaluation_hooks) + [final]) as session:
+                while not session.should_stop():
+                    session.run(update)
+        result = final.final_ops_values
+        log.info("Saving dict for global step %d: %s", result[ops.GraphKeys.GLOBAL_STEP],
+                 ", ".join(f"{k} = {v}" for k, v in sorted(result.items())))
+        self._write_results(self.eval_dir(name), result)
+        return result
+
+    @staticmethod
+    def _metrics(spec, step):
+        pairs = dict(spec.eval_metric_ops)
+        if "loss" in pairs:
+            raise ValueError("Metric with name \"loss\" is not allowed, because Estimator already defines a default metric with the "
+                             "same name.")
+        pairs["loss"] = metrics_lib.mean(spec.loss)
+        values = {name: value for name, (value, _) in pairs.items()}
+        values[ops.GraphKeys.GLOBAL_STEP] = step
+        return control_flow_ops.group(*[update for _, update in pairs.values()]), values
+
+    @staticmethod
+    def _write_results(folder, result):
+        from millstream.proto import summary_pb2
+        summary = summary_pb2.Summary()
+        for name, value in result.items():
+            if name != ops.GraphKeys.GLOBAL_STEP and np.ndim(value) == 0 and np.issubdtype(np.asarray(value).dtype, np.number):
+                summary.value.add(tag=name, simple_value=float(value))
+        writer = writer_cache.FileWriterCache.get(folder)
+        writer.add_summary(summary, int(result[ops.GraphKeys.GLOBAL_STEP]))
+        writer.flush()
+
+    # Predictions.
+
+    def predict(self, input_fn, predict_keys=None, hooks=None, checkpoint_path=None, yield_single_examples=True):
+        hooks = _check_hooks(hooks)
+        path = checkpoint_path or self.latest_checkpoint()
+        if not path:
+            log.info("Could not find trained model in model_dir: %s, running initialization to predict.", self.model_dir)
+        with ops.Graph().as_default() as graph:
+            _, spec = self._build(graph, input_fn, ModeKeys.PREDICT)
+            wanted = self._wanted(spec.predictions, predict_keys)
+            creator = monitored_session.ChiefSessionCreator(scaffold=spec.scaffold, checkpoint_filename_with_path=path,
+                                                            master=self._config.master, config=self._config.session_config)
+            with monitored_session.MonitoredSession(creator, hooks + list(spec.prediction_hooks)) as session:
+                while not session.should_stop():
+                    batch = session.run(wanted)
+                    if not yield_single_examples:
+                        yield batch
+                    elif not isinstance(batch, dict):
+                        yield from batch
+                    else:
+                        sizes = {len(v) for v in batch.values()}
+                        if len(sizes) != 1:
+                            raise ValueError("Batch length of predictions should be same. " + ", ".join(
+                                f"{k} has batch length {len(v)}" for k, v in batch.items()))
+                        for i in range(sizes.pop()):
+                            yield {k: v[i] for k, v in batch.items()}
+
+    @staticmethod
+    def _wanted(predictions, keys):
+        if not keys:
+            return predictions
+        if not isinstance(predictions, dict):
+            raise ValueError("predict_keys argument is not valid in case of non-dict predictions.")
+        wanted = {k: v for k, v in predictions.items() if k in keys}
+        if not wanted:
+            raise ValueError(f"Expected to run at least one output from {list(predictions)}, provided {keys}.")
+        return wanted
+
+    # Export.
+
+    def export_saved_model(self, export_dir_base, serving_input_receiver_fn, assets_extra=None, as_text=False, checkpoint_path=None,
+                           experimental_mode=ModeKeys.PREDICT):
+        return self._export(export_dir_base, serving_input_receiver_fn, assets_extra, as_text, checkpoint_path, experimental_mode)
+
+    def export_savedmodel(self, export_dir_base, serving_input_receiver_fn, assets_extra=None, as_text=False, checkpoint_path=None,
+                          strip_default_attrs=False):
+        return self._export(export_dir_base, serving_input_receiver_fn, assets_extra, as_text, checkpoint_path, ModeKeys.PREDICT)
+
+    def _export(self, base, receiver_fn, assets_extra, as_text, checkpoint_path, mode):
+        from millstream.client import session as session_lib
+        from millstream.savedmodel import constants, saved_model
+        if receiver_fn is None:
+            raise ValueError("An input_receiver_fn must be defined.")
+        if mode != ModeKeys.PREDICT:
+            raise ValueError("Only models for predictions can be exported.")
+        path = checkpoint_path or self._trained()
+        folder = _timestamped(base)
+        aside = os.path.join(os.path.dirname(folder), "temp-" + os.path.basename(folder))
+        with ops.Graph().as_default() as graph:
+            training_util.create_global_step(graph)
+            random_seed.set_random_seed(self._config.tf_random_seed)
+            receiver = receiver_fn()
+            spec = self._call_model_fn(receiver.features, None, ModeKeys.PREDICT, self.config)
+            signatures = {name: output.as_signature_def(receiver.receiver_tensors) for name, output in spec.export_outputs.items()}
+            with session_lib.Session(config=self._config.session_config) as session:
+                (spec.scaffold.saver or saver_lib.Saver(sharded=True)).restore(session, path)
+                main_op = spec.scaffold.local_init_op or monitored_session.Scaffold.default_local_init_op()
+                builder = saved_model.SavedModelBuilder(aside)
+                builder.add_meta_graph_and_variables(session, [constants.SERVING], signatures, main_op=main_op, clear_devices=True,
+                                                     assets_collection=ops.get_collection(ops.GraphKeys.ASSET_FILEPATHS))
+                builder.save(as_text)
+        _copy_extra_assets(aside, assets_extra)
+        os.rename(aside, folder)
+        return folder.encode()
+
+
+def _timestamped(base):
+    """A folder below `base` that is not there yet, named by the time in seconds."""
+    while True:
+        folder = os.path.join(os.fspath(base) if not isinstance(base, bytes) else base.decode(), str(int(time.time())))
+        if not os.path.exists(folder):
+            os.makedirs(os.path.dirname(folder), exist_ok=True)
+            return folder
+        time.sleep(0.1)
+
+
+def _copy_extra_assets(folder, assets):
+    import shutil
+    for name, source in (assets or {}).items():
+        target = os.path.join(folder, "assets.extra", name)
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        shutil.copyfile(source, target)

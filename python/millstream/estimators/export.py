@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How a model is asked once it is exported: what comes in, what goes out."""
+import collections
+
+from millstream.framework import constant_op, dtypes, ops
+from millstream.ops import parsing_ops
+from millstream.savedmodel import signatures
+
+
+class ExportOutput:
+    def as_signature_def(self, receiver_tensors):
+        raise NotImplementedError
+
+
+class PredictOutput(ExportOutput):
+    def __init__(self, outputs):
+        self.outputs = outputs if isinstance(outputs, dict) else {"output": outputs}
+
+    def as_signature_def(self, receiver_tensors):
+        return signatures.predict_signature_def(receiver_tensors, self.outputs)
+
+
+class ClassificationOutput(ExportOutput):
+    def __init__(self, scores=None, classes=None):
+        if scores is None and classes is None:
+            raise ValueError("Cannot create a ClassificationOutput with empty arguments. At least one of `scores` and `classes` must "
+                             "be defined.")
+        if classes is not None and ops.convert_to_tensor(classes).dtype != dtypes.string:
+            raise ValueError(f"Classification classes must be a string Tensor; got {classes}")
+        self.scores, self.classes = scores, classes
+
+    def as_signature_def(self, receiver_tensors):
+        if len(receiver_tensors) != 1:
+            raise ValueError(f"Classification signatures can only accept a single tensor input of type tf.string. Got: {receiver_tensors}")
+        return signatures.classification_signature_def(next(iter(receiver_tensors.values())), self.classes, self.scores)
+
+
+class RegressionOutput(ExportOutput):
+    def __init__(self, value):
+        self.value = value
+
+    def as_signature_def(self, receiver_tensors):
+        if len(receiver_tensors) != 1:
+            raise ValueError(f"Regression signatures can only accept a single tensor input of type tf.string. Got: {receiver_tensors}")
+        return signatures.regression_signature_def(next(iter(receiver_tensors.values())), self.value)
+
+
+class ServingInputReceiver(collections.namedtuple("ServingInputReceiver", "features receiver_tensors receiver_tensors_alternatives")):
+    def __new__(cls, features, receiver_tensors, receiver_tensors_alternatives=None):
+        if features is None:
+            raise ValueError("features must be defined.")
+        if receiver_tensors is None:
+            raise ValueError("receiver_tensors must be defined.")
+        if not isinstance(receiver_tensors, dict):
+            receiver_tensors = {"input": receiver_tensors}
+        return super().__new__(cls, features, receiver_tensors, receiver_tensors_alternatives)
+
+
+def build_raw_serving_input_receiver_fn(features, default_batch_size=None):
+    """Placeholders like `features`, fed as they are."""
+    def receiver():
+        placeholders = {}
+        for name, value in features.items():
+            value = ops.convert_to_tensor(value)
+            shape = value.get_shape().as_list() if value.get_shape().ndims is not None else None
+            if shape:
+                shape[0] = default_batch_size
+            placeholders[name] = constant_op.placeholder(dtype=value.dtype, shape=shape, name=name)
+        return ServingInputReceiver(dict(placeholders), placeholders)
+    return receiver
+
+
+def build_parsing_serving_input_receiver_fn(feature_spec, default_batch_size=None):
+    """Serialized Examples, parsed by `feature_spec`."""
+    def receiver():
+        examples = constant_op.placeholder(dtype=dtypes.string, shape=[default_batch_size], name="input_example_tensor")
+        return ServingInputReceiver(parsing_ops.parse_example(examples, feature_spec), {"examples": examples})
+    return receiver

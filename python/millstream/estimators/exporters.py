@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What EvalSpec(exporters=...) does after an evaluation."""
+import os
+import shutil
+
+
+class Exporter:
+    @property
+    def name(self):
+        raise NotImplementedError
+
+    def export(self, estimator, export_path, checkpoint_path, eval_result, is_the_final_export):
+        raise NotImplementedError
+
+
+class _SavedModelExporter(Exporter):
+    def __init__(self, name, serving_input_receiver_fn, assets_extra=None, as_text=False):
+        self._name, self._receiver_fn, self._assets, self._as_text = name, serving_input_receiver_fn, assets_extra, as_text
+
+    @property
+    def name(self):
+        return self._name
+
+    def _save(self, estimator, export_path, checkpoint_path):
+        return estimator.export_saved_model(export_path, self._receiver_fn, assets_extra=self._assets, as_text=self._as_text,
+                                            checkpoint_path=checkpoint_path)
+
+
+class LatestExporter(_SavedModelExporter):
+    """A model after every evaluation; keeps the last few."""
+
+    def __init__(self, name, serving_input_receiver_fn, assets_extra=None, as_text=False, exports_to_keep=5):
+        super().__init__(name, serving_input_receiver_fn, assets_extra, as_text)
+        if exports_to_keep is not None and exports_to_keep <= 0:
+            raise ValueError("`exports_to_keep`, if provided, must be a positive number. Got: {}".format(exports_to_keep))
+        self._keep = exports_to_keep
+
+    def export(self, estimator, export_path, checkpoint_path, eval_result, is_the_final_export):
+        saved = self._save(estimator, export_path, checkpoint_path)
+        if self._keep is not None:
+            for old in sorted(n for n in os.listdir(export_path) if n.isdigit())[:-self._keep]:
+                shutil.rmtree(os.path.join(export_path, old), ignore_errors=True)
+        return saved
+
+
+class FinalExporter(_SavedModelExporter):
+    """One model, after the last evaluation."""
+
+    def export(self, estimator, export_path, checkpoint_path, eval_result, is_the_final_export):
+        return self._save(estimator, export_path, checkpoint_path) if is_the_final_export else None
+
+
+def _lower_loss(best_eval_result, current_eval_result):
+    for result in (best_eval_result, current_eval_result):
+        if not result or "loss" not in result:
+            raise ValueError("eval results cannot be empty or have no loss")
+    return best_eval_result["loss"] > current_eval_result["loss"]
+
+
+class BestExporter(LatestExporter):
+    """A model whenever it is better than all before it."""
+
+    def __init__(self, name="best_exporter", serving_input_receiver_fn=None, event_file_pattern=None, compare_fn=_lower_loss,
+                 assets_extra=None, as_text=False, exports_to_keep=5):
+        super().__init__(name, serving_input_receiver_fn, assets_extra, as_text, exports_to_keep)
+        self._better, self._best = compare_fn, None
+
+    def export(self, estimator, export_path, checkpoint_path, eval_result, is_the_final_export):
+        if self._best is not None and not self._better(best_eval_result=self._best, current_eval_result=eval_result):
+            return None
+        self._best = eval_result
+        return super().export(estimator, export_path, checkpoint_path, eval_result, is_the_final_export)
