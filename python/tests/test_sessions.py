@@ -173,3 +173,43 @@ def test_unreadable_checkpoint_falls_back_to_the_one_before(tmp_path):
         x, loss, train, step = model()
         with tf.train.MonitoredTrainingSession(checkpoint_dir=str(tmp_path)) as sess:
             assert sess.run(step, {x: np.ones([1, 3])}) == 10
+
+
+def _counting_model(size):
+    """All variables hold the number of steps."""
+    step = tf.train.get_or_create_global_step()
+    made = [tf.get_variable(f"v{i}", [size], initializer=tf.zeros_initializer(), use_resource=i == 1) for i in range(3)]
+    with tf.control_dependencies([v.assign_add(tf.ones([size])).op for v in made]):
+        return tf.assign_add(step, 1)
+
+
+def test_checkpoints_are_written_while_training_goes_on(tmp_path, monkeypatch):
+    from millstream.training import background_save
+    started = []
+    start = background_save.Pending.start
+    monkeypatch.setattr(background_save.Pending, "start", lambda self, save: (started.append(1), start(self, save)))
+    train = _counting_model(1 << 20)
+    with tf.train.MonitoredTrainingSession(checkpoint_dir=str(tmp_path), save_checkpoint_steps=5,
+                                           hooks=[tf.train.StopAtStepHook(last_step=32)]) as sess:
+        while not sess.should_stop():
+            sess.run(train)
+    assert len(started) == 6
+    kept = tf.train.get_checkpoint_state(str(tmp_path)).all_model_checkpoint_paths
+    assert [int(path.rpartition("-")[2]) for path in kept] == [15, 20, 25, 30, 32]
+    for path in kept:  # each has the values of its step, whatever happened meanwhile
+        for i in range(3):
+            assert set(np.unique(tf.train.load_variable(path, f"v{i}"))) == {int(path.rpartition("-")[2])}
+        assert os.path.exists(path + ".meta")
+
+
+def test_a_save_that_fails_in_the_background_is_told(tmp_path):
+    train = _counting_model(8)
+    folder = tmp_path / "ckpt"
+    with pytest.raises(ValueError, match="can't save"):
+        with tf.train.MonitoredTrainingSession(checkpoint_dir=str(folder), save_checkpoint_steps=5,
+                                               save_summaries_steps=None, save_summaries_secs=None) as sess:
+            os.rename(folder, tmp_path / "away")
+            folder.write_text("not a folder")
+            for _ in range(20):
+                sess.run(train)
+                time.sleep(0.01)

@@ -29,6 +29,7 @@ class Scaffold:
         self._saver, self._init_feed_dict = pick(saver, "saver"), pick(init_feed_dict, "init_feed_dict")
         self._local_init_feed_dict = pick(local_init_feed_dict, "local_init_feed_dict")
         self._user_init_fn = init_fn
+        self._saves_in_background = False  # set by a CheckpointSaverHook
         fn = pick(init_fn, "init_fn")
         self._init_fn = (lambda sess: init_fn(self, sess)) if init_fn else fn
 
@@ -62,6 +63,8 @@ class Scaffold:
         if self._saver is None:
             self._saver = saver_lib.get_or_create_saver()
         self._saver.build()
+        if self._saves_in_background and isinstance(self._saver, saver_lib.Saver):
+            self._saver._add_background_nodes()
         ops.get_default_graph().finalize()
         _log().info("Graph was finalized.")
         return self

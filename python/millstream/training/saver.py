@@ -38,6 +38,7 @@ class Saver:
         self._write_version, self._pad_step_number = write_version, pad_step_number
         self._filename, self._save_relative_paths = filename, save_relative_paths
         self._through_chief, self._shared_folders = through_chief, {}
+        self._background, self._meta_graph = None, None
         self._last_checkpoints = []       # (path, time)
         self._checkpoints_to_be_deleted = []
         self._lock = threading.RLock()
@@ -85,15 +86,21 @@ class Saver:
 
     # Saving.
 
+    def _add_background_nodes(self):
+        """Before the graph is finalized. Then _background.keep() keeps values for save(..., _kept=True) in another thread."""
+        if self._background is None and self._is_built and not self._is_empty and isinstance(self._builder, BaseSaverBuilder):
+            if not ops.get_default_graph().finalized:
+                self._background = self._builder.build_background(self.saver_def)
+
     def save(self, sess, save_path, global_step=None, latest_filename=None, meta_graph_suffix="meta", write_meta_graph=True,
-             write_state=True, strip_default_attrs=False, save_debug_info=False):
+             write_state=True, strip_default_attrs=False, save_debug_info=False, _kept=False):
         """Writes a checkpoint `save_path` or `save_path-global_step`; returns its path."""
         with self._lock:  # a supervisor's thread and the program may save at the same time
             return self._save(sess, save_path, global_step, latest_filename, meta_graph_suffix, write_meta_graph, write_state,
-                              strip_default_attrs)
+                              strip_default_attrs, _kept)
 
     def _save(self, sess, save_path, global_step, latest_filename, meta_graph_suffix, write_meta_graph, write_state,
-              strip_default_attrs):
+              strip_default_attrs, kept):
         self._require_built("save")
         _check_session(sess, "be saved from")
         if latest_filename is None:
@@ -112,16 +119,14 @@ class Saver:
         if self._is_empty:
             return None
         try:
-            path = sess.run(self._save_name(sess, folder or "."), {self.saver_def.filename_tensor_name: path})
+            path = sess.run(self._save_name(sess, folder or ".", kept), {self.saver_def.filename_tensor_name: path})
         except (errors.FailedPreconditionError, errors.NotFoundError):
             if folder and not os.path.isdir(folder):
                 raise ValueError(f"Parent directory of {save_path} doesn't exist, can't save.") from None
             raise
         path = path.decode() if isinstance(path, bytes) else str(path)
         if write_meta_graph:
-            name = checkpoint_management.meta_graph_filename(path, meta_graph_suffix)
-            with sess.graph.as_default():
-                self.export_meta_graph(name, strip_default_attrs=strip_default_attrs)
+            self._write_meta_graph(sess, checkpoint_management.meta_graph_filename(path, meta_graph_suffix), strip_default_attrs)
         if write_state:  # last: before it, the old checkpoint is the latest
             self._record(path)
             checkpoint_management.update_checkpoint_state_internal(
@@ -129,20 +134,33 @@ class Saver:
             self._delete_old(meta_graph_suffix)
         return path
 
-    def _save_name(self, sess, folder):
-        """The tensor that saves: on the tasks themselves, or on the chief."""
+    def _write_meta_graph(self, sess, name, strip_default_attrs):
+        """A graph that cannot change any more is made into bytes once."""
+        key = sess.graph, sess.graph.version, strip_default_attrs
+        if self._meta_graph is None or self._meta_graph[0] != key:
+            with sess.graph.as_default():
+                data = self.export_meta_graph(strip_default_attrs=strip_default_attrs).SerializeToString()
+            self._meta_graph = (key, data) if sess.graph.finalized else None
+        else:
+            data = self._meta_graph[1]
+        checkpoint_management.write_atomically(name, data)
+
+    def _save_name(self, sess, folder, kept):
+        """The tensor that saves: on the tasks themselves, or on the chief; what is now, or what was kept."""
+        by_tasks = self._background.save if kept else self.saver_def.save_tensor_name
         detour = self._through_chief is not False and shared_disk.detour_of(sess.graph, self.saver_def)
         if not detour:
-            return self.saver_def.save_tensor_name
+            return by_tasks
+        by_chief = self._background.through_chief if kept else detour.save
         if self._through_chief:
-            return detour.save
+            return by_chief
         key = sess.sess_str, os.path.abspath(folder)
         if key not in self._shared_folders:
             shared = self._shared_folders[key] = shared_disk.sees_folder(sess, self.saver_def, detour, folder)
             if not shared:
                 from millstream.framework import log
                 log.info("Not all tasks see %s: checkpoints are written by the chief.", folder)
-        return self.saver_def.save_tensor_name if self._shared_folders[key] else detour.save
+        return by_tasks if self._shared_folders[key] else by_chief
 
     def _restore_name(self, sess, save_path):
         detour = self._through_chief is not False and shared_disk.detour_of(sess.graph, self.saver_def)

@@ -3,7 +3,7 @@
 from millstream import gen_ops
 from millstream.framework import constant_op, device as device_lib, ops
 from millstream.ops import control_flow_group
-from millstream.training import saveable as saveable_lib, shared_disk
+from millstream.training import background_save, saveable as saveable_lib, shared_disk
 
 
 def _cpu_device(device):
@@ -32,21 +32,23 @@ class BaseSaverBuilder:
         specs = [spec for s in saveables for spec in s.specs]
         return specs, [s.name for s in specs], [s.slice_spec for s in specs]
 
-    def save_op(self, filename, saveables):
+    def save_op(self, filename, saveables, tensors=None):
+        """`tensors` in place of the variables' values, if given."""
         specs, names, slices = self._names(saveables)
-        return gen_ops.save_v2(filename, names, slices, [spec.tensor for spec in specs])
+        return gen_ops.save_v2(filename, names, slices, [spec.tensor for spec in specs] if tensors is None else tensors)
 
     def bulk_restore(self, filename, saveables, preferred_shard=-1, restore_sequentially=False):
         specs, names, slices = self._names(saveables)
         with ops.device("cpu:0"):
             return gen_ops.restore_v2(filename, names, slices, dtypes=[s.dtype.base_dtype for s in specs])
 
-    def _add_save(self, filename, saveables):
-        with ops.control_dependencies([self.save_op(filename, saveables)]):
+    def _add_save(self, filename, saveables, tensors=None):
+        save = self.save_op(filename, saveables) if tensors is None else self.save_op(filename, saveables, tensors)
+        with ops.control_dependencies([save]):
             with ops.colocate_with(filename.op) if not filename.device else ops.device(filename.device):
                 return gen_ops.identity(filename, name="control_dependency")
 
-    def _add_sharded_save(self, filename, per_device):
+    def _add_sharded_save(self, filename, per_device, kept=None):
         """Each task writes its own variables aside; then the parts are joined under the final name."""
         import uuid
         with ops.device(_cpu_device(per_device[-1][0])):
@@ -58,7 +60,7 @@ class BaseSaverBuilder:
             with ops.device(device):
                 shard = gen_ops.sharded_filename(temporary, i, count, name="ShardedFilename")
                 prefixes.append(shard)
-                saves.append(self._add_save(shard, saveables))
+                saves.append(self._add_save(shard, saveables, kept[i] if kept else None))
         with ops.control_dependencies([s.op for s in saves]), ops.device(_cpu_device(per_device[-1][0])):
             packed = gen_ops.pack(prefixes, name="MergeV2Checkpoints/checkpoint_prefixes")
             merge = gen_ops.merge_v2_checkpoints(packed, filename, delete_old_dirs=True, name="MergeV2Checkpoints")
@@ -104,6 +106,7 @@ class BaseSaverBuilder:
         """Adds the nodes; returns the SaverDef that names them."""
         from millstream.proto import saver_pb2
         saveables = saveable_lib.validate_and_slice(names_to_saveables)
+        self._saveables, self._sharded = saveables, sharded
         with ops.name_scope(name, "save", [s.op for s in saveables if isinstance(s.op, ops.Tensor)]):
             default = gen_ops.placeholder_with_default(filename or "model", shape=(), name="filename")
             path = gen_ops.placeholder_with_default(default, shape=(), name="Const")
@@ -119,6 +122,16 @@ class BaseSaverBuilder:
         return saver_pb2.SaverDef(filename_tensor_name=path.name, save_tensor_name=save_tensor.name,
                                   restore_op_name=restore_op.name, max_to_keep=max_to_keep, sharded=sharded,
                                   keep_checkpoint_every_n_hours=keep_checkpoint_every_n_hours, version=self._write_version)
+
+    def build_background(self, saver_def):
+        """Adds nodes for saves in the background (background_save.Nodes); None if a derived class saves in another way."""
+        if type(self).save_op is not BaseSaverBuilder.save_op or not getattr(self, "_saveables", None):
+            return None
+        graph, scope = ops.get_default_graph(), saver_def.restore_op_name.rpartition("/")[0]
+        filename = graph.get_tensor_by_name(saver_def.filename_tensor_name)
+        with ops.name_scope(scope + "/" if scope else None), ops.control_dependencies(None):
+            return background_save.add_nodes(self, filename, _group_by_task(self._saveables), self._sharded,
+                                             shared_disk.detour_of(graph, saver_def) is not None)
 
 
 BulkSaverBuilder = BaseSaverBuilder

@@ -3,7 +3,7 @@
 import os
 
 from millstream.framework import ops
-from millstream.training import session_run_hook, training_util
+from millstream.training import background_save, session_run_hook, training_util
 from millstream.training.session_run_hook import SessionRunArgs
 
 
@@ -34,10 +34,13 @@ class CheckpointSaverListener:
 
 
 class CheckpointSaverHook(session_run_hook.SessionRunHook):
-    """Saves at the start, every so many seconds or steps, and at the end."""
+    """Saves at the start, every so many seconds or steps, and at the end.
+
+    With `background`, training goes on while a checkpoint is written: it has the values of its step, the file `checkpoint` names it a
+    moment later. Listeners are told when it is there, so with them training waits."""
 
     def __init__(self, checkpoint_dir, save_secs=None, save_steps=None, saver=None, checkpoint_basename="model.ckpt",
-                 scaffold=None, listeners=None, save_graph_def=True):
+                 scaffold=None, listeners=None, save_graph_def=True, background=True):
         _log().info("Create CheckpointSaverHook.")
         if saver is not None and scaffold is not None:
             raise ValueError("You cannot provide both saver and scaffold.")
@@ -45,6 +48,7 @@ class CheckpointSaverHook(session_run_hook.SessionRunHook):
         self._save_path = os.path.join(self._checkpoint_dir, checkpoint_basename)
         self._timer = _timer(save_secs, save_steps)
         self._listeners, self._save_graph_def, self._steps_per_run = list(listeners or []), save_graph_def, 1
+        self._in_background, self._pending = background and not self._listeners, background_save.Pending()
 
     def begin(self):
         from millstream.events import writer_cache
@@ -53,10 +57,15 @@ class CheckpointSaverHook(session_run_hook.SessionRunHook):
         self._global_step_tensor = training_util.get_global_step()
         if self._global_step_tensor is None:
             raise RuntimeError("Global step should be created to use CheckpointSaverHook.")
+        if self._in_background and self._saver is None and self._scaffold is not None:
+            self._scaffold._saves_in_background = True  # when it has its saver
+        elif self._in_background and self._saver is not None and hasattr(self._saver, "_add_background_nodes"):
+            self._saver._add_background_nodes()
         for listener in self._listeners:
             listener.begin()
 
     def after_create_session(self, session, coord):
+        self._pending.forget()
         step = session.run(self._global_step_tensor)
         graph = session.graph
         if self._save_graph_def:
@@ -74,15 +83,35 @@ class CheckpointSaverHook(session_run_hook.SessionRunHook):
         return SessionRunArgs(self._global_step_tensor)
 
     def after_run(self, run_context, run_values):
+        self._pending.check()
         stale = run_values.results
         if self._timer.should_trigger_for_step(stale + self._steps_per_run):
             step = run_context.session.run(self._global_step_tensor)
             if self._timer.should_trigger_for_step(step):
                 self._timer.update_last_triggered_step(step)
+                if self._start_save(run_context.session, step):
+                    return
                 if self._save(run_context.session, step):
                     run_context.request_stop()
 
+    def _start_save(self, session, step):
+        """Begins a save in the background; False if this saver cannot."""
+        saver = self._get_saver()
+        if not self._in_background or not getattr(saver, "_background", None):
+            return False
+        self._pending.wait()
+        saver._background.keep(session)
+        _log().info("Saving checkpoints for %d into %s.", step, self._save_path)
+
+        def save():
+            saver.save(session, self._save_path, global_step=int(step), _kept=True)
+            self._note(step)
+
+        self._pending.start(save)
+        return True
+
     def end(self, session):
+        self._pending.wait()
         last = session.run(self._global_step_tensor)
         if last != self._timer.last_triggered_step():
             self._save(session, last)
@@ -93,16 +122,20 @@ class CheckpointSaverHook(session_run_hook.SessionRunHook):
         _log().info("Saving checkpoints for %d into %s.", step, self._save_path)
         for listener in self._listeners:
             listener.before_save(session, step)
+        self._pending.wait()
         self._get_saver().save(session, self._save_path, global_step=int(step))
-        from millstream.proto import event_pb2
-        self._summary_writer.add_session_log(
-            event_pb2.SessionLog(status=event_pb2.SessionLog.CHECKPOINT, checkpoint_path=self._save_path), step)
+        self._note(step)
         stop = False
         for listener in self._listeners:
             if listener.after_save(session, step):
                 _log().info("A CheckpointSaverListener requested that training be stopped. listener: %s", listener)
                 stop = True
         return stop
+
+    def _note(self, step):
+        from millstream.proto import event_pb2
+        self._summary_writer.add_session_log(
+            event_pb2.SessionLog(status=event_pb2.SessionLog.CHECKPOINT, checkpoint_path=self._save_path), step)
 
     def _get_saver(self):
         if self._saver is not None:
