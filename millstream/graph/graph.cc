@@ -17,6 +17,11 @@ struct Graph::NameIndex {
 
 namespace {
 
+bool CallsBranches(const Node& node) {
+  static constexpr absl::string_view kOps[] = {"If", "StatelessIf", "Case", "StatelessCase", "While", "StatelessWhile"};
+  return std::find(std::begin(kOps), std::end(kOps), node.op().def.name) != std::end(kOps);
+}
+
 bool IsControlFlowType(absl::string_view type) {
   static constexpr absl::string_view kTypes[] = {"Switch",    "Merge",    "Enter",    "Exit",    "NextIteration",
                                                  "RefSwitch", "RefMerge", "RefEnter", "RefExit", "RefNextIteration",
@@ -93,8 +98,12 @@ Status Graph::CheckInputs(const Node& node) const {
     const Output& from = node.input(i);
     if (from.node == nullptr) return errors::InvalidArgument("Node '", node.name(), "': input ", i, " is missing");
     if (from.index < 0 || from.index >= from.node->num_outputs()) {
+      // Clients add outputs to functional control flow when gradients need them, which a session that has the node
+      // already does not see.
       return errors::InvalidArgument("Node '", node.name(), "': Connecting to invalid output ", from.index, " of source node ",
-                                     from.node->name(), " which has ", from.node->num_outputs(), " outputs.");
+                                     from.node->name(), " which has ", from.node->num_outputs(), " outputs.",
+                                     CallsBranches(*from.node)
+                                         ? " Try using tf.compat.v1.experimental.output_all_intermediates(True)." : "");
     }
     const DType given = from.node->output_type(from.index);
     if (!TypesCompatible((*expected)[i], given)) {

@@ -31,11 +31,6 @@ class BarrierOp final : public Kernel {
     if (shapes_.size() != types_.size()) {
       init.Fail(errors::InvalidArgument("All of the component shapes must be specified"));
     }
-    for (const PartialShape& shape : shapes_) {
-      if (!shape.IsFullyDefined()) {
-        init.Fail(errors::InvalidArgument("component shapes must be fully defined: ", shape.ToString()));
-      }
-    }
     if (init.Attr<int64_t>("capacity") != -1) {
       init.Fail(errors::InvalidArgument("Barrier only accepts capacity=-1.  Feed the inputs to your Barrier through a "
                                         "queue to enforce a limited capacity."));
@@ -148,7 +143,15 @@ class TakeMany final : public AsyncKernel {
   static Status Batch(KernelContext& ctx, const Barrier& barrier, const std::vector<QueueElement>& elements) {
     const Queue::Options& options = barrier.ready().options();
     for (int i = 0; i < ctx.num_outputs(); ++i) {
-      ASSIGN_OR_RETURN(Tensor batch, MakeBatch(elements, i, options.types[i], options.shapes[i], false));
+      PartialShape shape = options.shapes[i];
+      // Where the barrier does not say it, tuples that are taken together must agree.
+      if (!shape.IsFullyDefined()) shape = elements.empty() ? PartialShape(Shape()) : elements[0][i].shape();
+      for (const QueueElement& e : elements) {
+        if (shape.ToShape() == e[i].shape()) continue;
+        return errors::InvalidArgument("Values of component ", i - 2, " have different shapes: ", shape.ToString(),
+                                       " and ", e[i].shape().ToString());
+      }
+      ASSIGN_OR_RETURN(Tensor batch, MakeBatch(elements, i, options.types[i], shape, false));
       ctx.set_output(i, std::move(batch));
     }
     return OkStatus();

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "millstream/ops/data/dataset.h"
+#include "millstream/ops/parsing/feature_values.h"
 #include "millstream/proto/example.pb.h"
 
 namespace millstream {
@@ -16,50 +17,6 @@ int64_t RowSize(const DenseFeature& f) {
   int64_t n = 1;
   for (int i = IsVariable(f) ? 1 : 0; i < f.shape.rank(); ++i) n *= f.shape.dim(i);
   return n;
-}
-
-DType TypeOf(const proto::Feature& feature) {
-  switch (feature.kind_case()) {
-    case proto::Feature::kBytesList:
-      return DType::kString;
-    case proto::Feature::kFloatList:
-      return DType::kFloat;
-    case proto::Feature::kInt64List:
-      return DType::kInt64;
-    default:
-      return DType::kInvalid;
-  }
-}
-
-int64_t CountOf(const proto::Feature& feature) {
-  switch (feature.kind_case()) {
-    case proto::Feature::kBytesList:
-      return feature.bytes_list().value_size();
-    case proto::Feature::kFloatList:
-      return feature.float_list().value_size();
-    case proto::Feature::kInt64List:
-      return feature.int64_list().value_size();
-    default:
-      return 0;
-  }
-}
-
-// REQUIRES: the types are the same; there is room.
-void CopyValues(const proto::Feature& feature, Tensor* to, int64_t offset) {
-  switch (feature.kind_case()) {
-    case proto::Feature::kBytesList:
-      std::copy(feature.bytes_list().value().begin(), feature.bytes_list().value().end(),
-                to->data<std::string>() + offset);
-      break;
-    case proto::Feature::kFloatList:
-      std::copy(feature.float_list().value().begin(), feature.float_list().value().end(), to->data<float>() + offset);
-      break;
-    case proto::Feature::kInt64List:
-      std::copy(feature.int64_list().value().begin(), feature.int64_list().value().end(), to->data<int64_t>() + offset);
-      break;
-    default:
-      break;
-  }
 }
 
 class Parser {

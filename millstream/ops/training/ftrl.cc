@@ -1,9 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+
 #include "millstream/math/update.h"
 #include "millstream/ops/training/update_op.h"
 
 namespace millstream {
 namespace {
+
+// The update in steps of T, as TensorFlow has it for 16-bit types: the difference of two roots that are nearly equal is
+// mostly rounding there, so rounding later would give another variable.
+template <typename T>
+void ApplyRounded(const math::FtrlOptions<T>& o, const T* grad, const std::array<T*, 4>& v, int64_t n) {
+  const auto round = [](float x) { return static_cast<float>(T(x)); };
+  const auto power = [&](float x) { return round(o.lr_power == -0.5f ? std::sqrt(x) : std::pow(x, -o.lr_power)); };
+  const bool by_lr = o.multiply_linear_by_lr;
+  const float shrinkage = round(2 * o.l2_shrinkage), l1 = by_lr ? round(o.l1 * o.lr) : o.l1;
+  const float l2 = by_lr ? round(round(2 * o.l2) * o.lr) : round(2 * o.l2);
+  for (int64_t i = 0; i < n; ++i) {
+    const float g = grad[i], var = v[0][i], accum = v[1][i];
+    const float new_accum = round(accum + round(g * g)), new_power = power(new_accum);
+    const float growth = round(new_power - power(accum));
+    const float shrunk_grad = shrinkage == 0 ? g : round(g + round(shrinkage * var));
+    const float step = by_lr ? round(round(shrunk_grad * o.lr) - round(growth * var))
+                             : round(shrunk_grad - round(round(growth / o.lr) * var));
+    const float linear = round(static_cast<float>(v[2][i]) + step);
+    const float sign = linear > 0 ? 1.0f : linear < 0 ? -1.0f : 0.0f;
+    const float divisor = round((by_lr ? new_power : round(new_power / o.lr)) + l2);
+    v[1][i] = T(new_accum);
+    v[2][i] = T(linear);
+    v[0][i] = T(std::fabs(linear) > l1 ? round(round(l1 * sign) - linear) / divisor : 0.0f);
+  }
+}
 
 // With and without shrinkage.
 template <typename T>
@@ -29,7 +56,11 @@ class Ftrl {
   }
   static void Apply(const Options& o, const T* grad, const std::array<T*, 4>& v,
                     int64_t n, ThreadPool* pool) {
-    math::ApplyFtrl<T>(o, grad, v[0], v[1], v[2], n, pool);
+    if constexpr (kIsFloat16<T>) {
+      ApplyRounded<T>(o, grad, v, n);
+    } else {
+      math::ApplyFtrl<T>(o, grad, v[0], v[1], v[2], n, pool);
+    }
   }
 
  private:

@@ -64,6 +64,10 @@ def barriers():
     s.run(targets=insert(b, ['e'], np.zeros([1, 0], np.float32), 0), error=True)
     s.run(targets=insert(b, ['f'], PAIRS[:1], 1), error=True)
     s.run(targets=insert(b, ['g'], PAIRS[:1], 2), error=True)
+  with script('Barrier', 'unknown') as s:
+    b = apply('Barrier', component_types=[tf.float32, tf.int32], shapes=[None, None])[0]
+    s.run(apply('BarrierReadySize', handle=b)[0])
+    s.run(targets=insert(b, ['e'], np.zeros([1, 0], np.float32), 0), error=True)
   with script('Barrier', 'shared') as s:
     s.run(make_barrier(shared_name='shared_barrier'))
     other = apply('Barrier', component_types=[tf.float32, tf.float32], shapes=[[2], []], shared_name='shared_barrier')[0]

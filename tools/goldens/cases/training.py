@@ -78,9 +78,7 @@ def updates(op):
   attrs = {a.name for a in op_def.attr}
   sparse = 'indices' in {a.name for a in op_def.input_arg}
   for t in cpu_types(op):
-    # Small differences grow where a rule takes differences of powers.
-    rough = {'half': (2e-2, 1e-3), 'bfloat16': (6e-2, 2e-2)} if 'Ftrl' in op else {}
-    steps(op, type_name(t), type_name(t), tolerance=rough.get(type_name(t), TOLERANCE))
+    steps(op, type_name(t), type_name(t), tolerance=TOLERANCE)
   if sparse:
     steps(op, 'int64', index=np.int64)
   for attr in ('use_locking', 'use_nesterov', 'multiply_linear_by_lr'):

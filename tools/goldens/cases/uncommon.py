@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Ops that few graphs have."""
 import numpy as np
+from tensorflow.python.framework import function
 
 from record import apply, op, rng, script, tf
 
@@ -159,6 +160,23 @@ def distributions():
     for dtype in (tf.int32, tf.int64, tf.half):
       s.run(apply('RandomPoissonV2', shape=I64([4]), rate=tf.constant([3, 20], dtype), dtype=tf.float32, seed=1)[0])
     s.run(apply('RandomPoissonV2', shape=I64([0]), rate=tf.constant(rates), seed=1)[0])
+  for dtype in (tf.int32, tf.int64, tf.uint32, tf.uint64):
+    with script('StatelessRandomUniformFullInt', dtype.name) as s:
+      y = apply('StatelessRandomUniformFullInt', shape=I32([3, 3]), seed=I64([5, 6]), dtype=dtype)[0]
+      s.run(y)
+      s.static_shapes(y)
+    if dtype.is_unsigned:
+      with script('StatelessRandomUniformFullInt', dtype.name + '_seed') as s:
+        s.run(apply('StatelessRandomUniformFullInt', shape=I32([3, 3]), seed=tf.constant([5, 6], dtype))[0], error=True)
+    with script('StatelessRandomUniformFullIntV2', dtype.name) as s:
+      s.run(apply('StatelessRandomUniformFullIntV2', shape=I64([7]), key=np.uint64([3]), counter=np.uint64([4, 5]), alg=I32(1), dtype=dtype)[0])
+  logits = np.log([[0.1, 0.2, 0.7], [0.6, 0.2, 0.2]])
+  for dtype in (tf.float32, tf.float64, tf.half):
+    with script('StatelessMultinomial', dtype.name) as s:
+      y = apply('StatelessMultinomial', logits=tf.constant(logits, dtype), num_samples=I32(6), seed=I64([1, 2]))[0]
+      s.run(y)
+      s.static_shapes(y)
+      s.run(apply('StatelessMultinomial', logits=tf.constant(logits, dtype), num_samples=I32(5), seed=I32([3, 4]), output_dtype=tf.int32)[0])
   with script('StatelessRandomPoisson', 'shape') as s:
     s.run(apply('StatelessRandomPoisson', shape=I32([4, 3]), seed=I64([1, 2]), lam=tf.placeholder_with_default(rates, None), dtype=tf.int32)[0], error=True)
 
@@ -216,6 +234,18 @@ def fractional():
   op('FractionalMaxPoolGrad', image, pooled + 1, grad, at, at, label='wrong', error=True)
 
 
+def beams():
+  logits = rng('beams').uniform(-2, 2, [6, 3, 5])
+  for width, paths, merge in ((1, 1, True), (4, 1, False), (10, 3, True), (10, 2, False)):
+    for dtype in (np.float32, np.float64):
+      op('CTCBeamSearchDecoder', dtype(logits), I32([6, 0 if paths == 1 else 5, 3]), types=None, label='%d_%d_%d_%s' % (width, paths, merge, dtype.__name__),
+         beam_width=width, top_paths=paths, merge_repeated=merge)
+  op('CTCBeamSearchDecoder', logits, I32([7, 1, 1]), beam_width=3, top_paths=1, label='too_long', error=True)
+  op('CTCBeamSearchDecoder', logits, I32([1, 1, 1]), beam_width=3, top_paths=4, label='paths', error=True)
+  op('CTCBeamSearchDecoder', logits, I32([1, 1, 0]), beam_width=3, top_paths=3, label='few', error=True)
+  op('CTCBeamSearchDecoder', logits, I32([1, 1]), beam_width=3, top_paths=1, label='batch', error=True)
+
+
 def remappings():
   for offset, count in ((0, 4), (1, 2), (2, 0)):
     with script('GenerateVocabRemapping', '%d_%d' % (offset, count)) as s:
@@ -253,6 +283,69 @@ def remappings():
     s.static_shapes(make())
 
 
+def integrals():
+  x = np.array([0.0, 0.05, 0.3, 0.5, 0.9, 1.0, 1.3, 1.7, 2.0, 2.6, 5.0, 30.0, 400.0])
+  for name in ('Spence', 'Dawsn', 'FresnelCos', 'FresnelSin'):
+    values = x if name == 'Spence' else np.concatenate([x, -x])
+    op(name, values[1:], types=('float', 'double'), tolerance=(3e-5, 2e-6), fd=False)
+    # At infinity TensorFlow has no number where Spence has a limit.
+    op(name, np.array([0.0, 1.0 if name == 'Spence' else np.inf, np.nan, -1.0 if name == 'Spence' else -0.25]), types=('double',), label='special', grad=False)
+    op(name, np.zeros([0, 2]), label='empty', grad=False)
+
+
+def loops():
+  with script('For') as s:
+    @function.Defun(tf.int32, tf.float32, tf.float32)
+    def body(i, x, y):
+      return x + tf.cast(i, tf.float32), y * x
+    limits = [tf.placeholder(tf.int32, None) for _ in range(3)]
+    y = apply('For', start=limits[0], limit=limits[1], delta=limits[2], input=[tf.constant(1.0), tf.constant([1.0, 2.0])], body=body)
+    for values in ((0, 4, 1), (7, 1, -2), (3, 3, 0), (5, 8, 2)):
+      s.run(list(y.outputs), dict(zip(limits, values)))
+    for values in ((0, 4, -1), (0, 4, 0), ([0], 4, 1)):
+      s.run(list(y.outputs), dict(zip(limits, values)), error=True)
+  for value in (0.0, 0.5, I32(0), I64(3), True, '', 'a', np.zeros([0]), np.zeros([2]), np.zeros([1, 1])):
+    with script('ToBool') as s:
+      y = apply('ToBool', input=tf.constant(value))[0]
+      s.run(y)
+      s.static_shapes(y)
+
+
+def sequences():
+  feature = lambda **kw: tf.train.Feature(**kw)
+  floats = lambda *v: feature(float_list=tf.train.FloatList(value=v))
+  ints = lambda *v: feature(int64_list=tf.train.Int64List(value=v))
+  words = lambda *v: feature(bytes_list=tf.train.BytesList(value=v))
+  steps = lambda *v: tf.train.FeatureList(feature=v)
+  full = tf.train.SequenceExample(
+      context=tf.train.Features(feature={'a': floats(1, 2), 'n': ints(7), 'w': words(b'x', b'yy'), 'unset': feature()}),
+      feature_lists=tf.train.FeatureLists(feature_list={
+          'f': steps(floats(1, 2), floats(3, 4), floats(5, 6)), 's': steps(words(b'p'), words(), words(b'q', b'r')),
+          'i': steps(ints(1), feature(), ints(2, 3)), 'short': steps(floats(1, 2), floats(3)), 'none': steps()}))
+
+  def parse(s, error=False, message=full, missing=(), sparse=('n', 'w'), dense=('a',), lists=('s', 'i'), dense_lists=('f',), defaults=None, name=''):
+    types = {'a': tf.float32, 'n': tf.int64, 'w': tf.string, 'f': tf.float32, 's': tf.string, 'i': tf.int64, 'short': tf.float32, 'none': tf.float32,
+             'absent': tf.float32, 'unset': tf.float32}
+    serialized = message if isinstance(message, bytes) else message.SerializeToString()
+    y = apply('ParseSingleSequenceExample', serialized=tf.constant(serialized), feature_list_dense_missing_assumed_empty=tf.constant(list(missing), tf.string),
+              context_sparse_keys=[tf.constant(k) for k in sparse], context_dense_keys=[tf.constant(k) for k in dense],
+              feature_list_sparse_keys=[tf.constant(k) for k in lists], feature_list_dense_keys=[tf.constant(k) for k in dense_lists],
+              context_dense_defaults=[tf.constant(defaults or [], types[k]) for k in dense], debug_name=name,
+              context_sparse_types=[types[k] for k in sparse], context_dense_shapes=[[2]] * len(dense), feature_list_sparse_types=[types[k] for k in lists],
+              feature_list_dense_types=[types[k] for k in dense_lists], feature_list_dense_shapes=[[2]] * len(dense_lists))
+    s.run(list(y.outputs), error=error)
+    if not error:
+      s.static_shapes(*y.outputs)
+  with script('ParseSingleSequenceExample') as s:
+    parse(s)
+  with script('ParseSingleSequenceExample', 'missing') as s:
+    parse(s, sparse=('absent', 'unset'), dense=('absent',), defaults=[8.0, 9.0], lists=('absent', 'none'), dense_lists=('absent', 'none'), missing=('absent',))
+  for label, more in (('required', dict(dense=('absent',))), ('list', dict(dense_lists=('absent',))), ('type', dict(dense_lists=('short',), sparse=(), lists=())),
+                      ('bytes', dict(message=b'\x0a\x7f'))):
+    with script('ParseSingleSequenceExample', label) as s:
+      parse(s, error=True, name='me', **more)
+
+
 def variables():
   with script('DisableCopyOnRead') as s:
     v = tf.get_variable('v', initializer=[1.0, 2.0], use_resource=True)
@@ -270,7 +363,11 @@ def cases():
   quantized()
   samplers()
   distributions()
+  beams()
   remappings()
   crosses()
   fractional()
+  integrals()
+  loops()
+  sequences()
   variables()

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "millstream/framework/op.h"
+#include "millstream/ops/random/generator.h"
+
+namespace millstream {
+namespace {
+
+// Every value of the type is equally likely: the bits of the generator, in order.
+template <bool kKeyed>
+Status FullIntCpu(KernelContext& ctx) {
+  ASSIGN_OR_RETURN(const Shape shape, ReadShapeInput(ctx.input(0)));
+  ASSIGN_OR_RETURN(const math::Philox philox, kKeyed ? GeneratorFromKey(ctx) : GeneratorFromSeed(ctx.input(1)));
+  ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
+  math::PhiloxSampler sampler(philox);
+  const auto words = static_cast<int64_t>(out->ByteSize() / sizeof(uint32_t));  // of 64 bits the low ones first
+  for (int64_t i = 0; i < words; ++i) static_cast<uint32_t*>(out->raw())[i] = sampler.Next();
+  return OkStatus();
+}
+
+Status SeededShape(ShapeContext& c) {
+  RETURN_IF_ERROR(CheckSeedShape(c.input(1)));
+  ASSIGN_OR_RETURN(PartialShape shape, c.ConstantAsShape(0));
+  c.set_output(0, std::move(shape));
+  return OkStatus();
+}
+
+Status KeyedShape(ShapeContext& c) {
+  PartialShape unused;
+  RETURN_IF_ERROR(ShapeContext::WithRank(c.input(1), 1, &unused));
+  RETURN_IF_ERROR(ShapeContext::WithRank(c.input(2), 1, &unused));
+  RETURN_IF_ERROR(ShapeContext::WithRank(c.input(3), 0, &unused));
+  ASSIGN_OR_RETURN(PartialShape shape, c.ConstantAsShape(0));
+  c.set_output(0, std::move(shape));
+  return OkStatus();
+}
+
+OP("StatelessRandomUniformFullInt")
+    .Input("shape: T")
+    .Input("seed: Tseed")
+    .Output("output: dtype")
+    .Attr("dtype: {int32, int64, uint32, uint64} = DT_UINT64")
+    .Attr("T: {int32, int64} = DT_INT32")
+    .Attr("Tseed: {int32, int64, uint32, uint64} = DT_INT64")
+    .Shape(SeededShape)
+    .NotDifferentiable()
+    .Cpu(FullIntCpu<false>)
+    .HostMemory("shape")
+    .HostMemory("seed")
+    .Doc("Random integers of the whole range of their type that depend on nothing but `seed`.");
+
+OP("StatelessRandomUniformFullIntV2")
+    .Input("shape: Tshape")
+    .Input("key: uint64")
+    .Input("counter: uint64")
+    .Input("alg: int32")
+    .Output("output: dtype")
+    .Attr("dtype: {int32, int64, uint32, uint64} = DT_UINT64")
+    .Attr("Tshape: {int32, int64} = DT_INT32")
+    .Shape(KeyedShape)
+    .NotDifferentiable()
+    .Cpu(FullIntCpu<true>)
+    .HostMemory("shape")
+    .HostMemory("alg")
+    .Doc("Random integers of the whole range of their type that depend on nothing but key and counter.");
+
+}  // namespace
+}  // namespace millstream
