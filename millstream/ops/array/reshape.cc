@@ -37,7 +37,11 @@ Status CompleteDims(const Shape& in, Dims* dims) {
   const bool skip_zeros = zero && total == 0;
   if (skip_zeros) {
     total = 1;
-    for (const int64_t size : in.dims()) total *= std::max<int64_t>(size, 1);
+    for (const int64_t size : in.dims()) {
+      if (__builtin_mul_overflow(total, std::max<int64_t>(size, 1), &total)) {
+        return errors::InvalidArgument("The input has too large sizes beside 0");
+      }
+    }
   }
   if (!skip_zeros && total % known != 0) {
     return errors::InvalidArgument("Input to reshape is a tensor with ", total,
@@ -50,6 +54,9 @@ Status CompleteDims(const Shape& in, Dims* dims) {
 Status ReshapeCpu(KernelContext& ctx) {
   Dims dims;
   RETURN_IF_ERROR(ReadIntVector(ctx.input(1), "sizes input", &dims));
+  if (dims.size() >= static_cast<size_t>(kMaxRank)) {
+    return errors::InvalidArgument("too many dimensions: must be < ", kMaxRank, ", but received ", dims.size());
+  }
   const int64_t total = ctx.input(0).num_elements();
   RETURN_IF_ERROR(CompleteDims(ctx.input(0).shape(), &dims));
   ASSIGN_OR_RETURN(const Shape shape, MakeShape(dims));

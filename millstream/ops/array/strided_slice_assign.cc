@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millstream/framework/op.h"
+#include "millstream/graph/gradient.h"
 #include "millstream/ops/array/blob.h"
 #include "millstream/ops/array/strided_slice_copy.h"
 #include "millstream/ops/state/variable_input.h"
@@ -59,6 +60,77 @@ class StridedSliceAssignKernel : public Kernel {
  private:
   SliceMasks masks_;
 };
+
+// The input with the value in a slice of it.
+class TensorStridedSliceUpdateKernel final : public Kernel {
+ public:
+  explicit TensorStridedSliceUpdateKernel(KernelInit& init) { init.Check(SliceMasks::Read(init.attrs(), &masks_)); }
+
+  Status Compute(KernelContext& ctx) override {
+    SlicePlan plan;
+    RETURN_IF_ERROR(ReadSlice(ctx, 1, ctx.input(0).shape().dims(), masks_, &plan));
+    ASSIGN_OR_RETURN(const Shape expected, MakeShape(plan.final_dims));
+    ASSIGN_OR_RETURN(const Tensor value, BroadcastValue(ctx, ctx.input(4), expected));
+    if (value.num_elements() == 0) {
+      ctx.set_output(0, ctx.TakeInput(0));
+      return OkStatus();
+    }
+    Tensor whole;
+    if (ctx.InputIsExclusive(0)) {
+      whole = ctx.TakeInput(0);
+    } else {
+      ASSIGN_OR_RETURN(whole, ctx.input(0).Clone());
+    }
+    StridedCopy copy;
+    const int64_t offset = AddSliceAxes(whole.shape(), plan, true, &copy);
+    copy.Run(ctx, value.dtype(), value.raw(), ElementAt(&whole, offset));
+    ctx.set_output(0, std::move(whole));
+    return OkStatus();
+  }
+
+ private:
+  SliceMasks masks_;
+};
+
+// What arrives in the slice belongs to the value, summed where that was repeated; the rest to the input.
+Status TensorStridedSliceUpdateGrad(GradContext& g) {
+  const Output begin = g.input(1), end = g.input(2), strides = g.input(3), value = g.input(4);
+  const Attrs masks = {{"begin_mask", g.Attr<int64_t>("begin_mask")}, {"end_mask", g.Attr<int64_t>("end_mask")},
+                       {"ellipsis_mask", g.Attr<int64_t>("ellipsis_mask")},
+                       {"new_axis_mask", g.Attr<int64_t>("new_axis_mask")},
+                       {"shrink_axis_mask", g.Attr<int64_t>("shrink_axis_mask")}};
+  const Output slice = g.Op("StridedSlice", {g.dy(0), begin, end, strides}, masks);
+  const Output zeros = g.Op("ZerosLike", {slice});
+  g.set_dx(0, g.Op("TensorStridedSliceUpdate", {g.dy(0), begin, end, strides, zeros}, masks));
+  const Output shape = g.Op("Shape", {value}), slice_shape = g.Op("Shape", {slice});
+  Node* axes = g.Add("BroadcastGradientArgs", {slice_shape, shape});
+  if (axes == nullptr) return g.status();
+  const Output sum = g.Op("Sum", {slice, Output(axes, 1)}, {{"keep_dims", true}});
+  g.set_dx(4, g.Op("Reshape", {sum, shape}));
+  return g.status();
+}
+
+OP("TensorStridedSliceUpdate")
+    .Input("input: T")
+    .Input("begin: Index")
+    .Input("end: Index")
+    .Input("strides: Index")
+    .Input("value: T")
+    .Output("output: T")
+    .Attr("T: type")
+    .Attr("Index: {int32, int64}")
+    .Attr("begin_mask: int = 0")
+    .Attr("end_mask: int = 0")
+    .Attr("ellipsis_mask: int = 0")
+    .Attr("new_axis_mask: int = 0")
+    .Attr("shrink_axis_mask: int = 0")
+    .Shape(UnchangedShape)
+    .Gradient(TensorStridedSliceUpdateGrad)
+    .Cpu<TensorStridedSliceUpdateKernel>()
+    .HostMemory("begin")
+    .HostMemory("end")
+    .HostMemory("strides")
+    .Doc("The input with the value in a slice of it.");
 
 OP("StridedSliceAssign")
     .Input("ref: Ref(T)")

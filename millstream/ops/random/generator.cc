@@ -17,6 +17,9 @@ StatusOr<Philox> GeneratorFromSeed(const Tensor& seed) {
   if (seed.rank() != 1 || seed.dim(0) != 2) {
     return errors::InvalidArgument("seed must have shape [2], not ", seed.shape().ToString());
   }
+  if (seed.dtype() != DType::kInt32 && seed.dtype() != DType::kInt64) {
+    return errors::InvalidArgument("Invalid seed type: ", DTypeName(seed.dtype()));
+  }
   Dims s;
   RETURN_IF_ERROR(ReadInts(seed, &s));
   const auto low = [](int64_t x) { return static_cast<uint32_t>(x); };

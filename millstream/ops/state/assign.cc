@@ -79,17 +79,14 @@ class AssignVariableOp final : public Kernel {
           DTypeName(variable->dtype()), " got ", DTypeName(dtype_));
     }
     MutexLock lock(variable->mu());
-    if (validate_shape_) {
-      const Tensor& old = variable->tensor();
-      const PartialShape expected = old.IsInitialized()
-                                        ? PartialShape(old.shape())
-                                        : variable->declared_shape();
-      if (!expected.IsCompatibleWith(ctx.input(1).shape())) {
-        return errors::InvalidArgument(
-            "Trying to assign to variable with tensor with wrong shape. "
-            "Expected ",
-            expected.ToString(), " got ", ctx.input(1).shape().ToString());
-      }
+    // As in TensorFlow, the first value may have any shape.
+    const Tensor& old = variable->tensor();
+    if (validate_shape_ && old.IsInitialized() &&
+        !(old.shape() == ctx.input(1).shape())) {
+      return errors::InvalidArgument(
+          "Trying to assign to variable with tensor with wrong shape. "
+          "Expected ",
+          old.shape().ToString(), " got ", ctx.input(1).shape().ToString());
     }
     return Store(ctx, 1, *variable);
   }
