@@ -166,8 +166,11 @@ void ProcessGroup::Supervisor::Stop(int signal) {
     if (result_.failures.empty()) result_.signal = signal;
     stop_deadline_ = Clock::now() + options_.grace;
   }
+  const bool others = num_running(false) > 0;
   for (Process& process : processes_) {
     if (process.state == Process::State::kWaiting) process.state = Process::State::kEnded;
+    // Others may still need services, to save what they have done.
+    if (process.spec.service && others && !again) continue;
     Signal(process, again ? SIGKILL : signal == SIGPIPE || signal == SIGHUP ? SIGTERM : signal);
   }
 }
@@ -289,8 +292,11 @@ void ProcessGroup::Supervisor::AdvanceGroup(Clock::time_point now) {
     options_.on_tick();
   }
   if (stopping()) {
-    if (now < *stop_deadline_) return;
-    for (Process& process : processes_) Signal(process, SIGKILL);
+    const bool late = now >= *stop_deadline_;
+    for (Process& process : processes_) {
+      if (late) Signal(process, SIGKILL);
+      else if (process.spec.service && !process.asked_to_end && num_running(false) == 0) Signal(process, SIGTERM);
+    }
   } else if (!options_.hold_services && num_running(false) == 0) {
     if (!services_deadline_) services_deadline_ = now + options_.service_grace;
     if (now < *services_deadline_) return;

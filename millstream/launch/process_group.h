@@ -54,7 +54,8 @@ struct GroupResult {
 // Processes that live and end together, each in a process group of its own.
 //
 // One that fails is started again as often as its spec says; when that is spent, the others are told to end (SIGTERM, after
-// `grace` SIGKILL). SIGINT, SIGTERM and SIGHUP are passed on; the second one kills. When Run() returns, nothing of the processes
+// `grace` SIGKILL), services when no other is left: until then they may be needed. SIGINT, SIGTERM and SIGHUP are passed on so; the second
+// one kills. When Run() returns, nothing of the processes
 // and what they started in their process groups is left; if this process is killed, a guardian process sees to that.
 //
 // One group runs at a time in a process: it holds the signal handlers meanwhile. Not thread-safe; callbacks may call it.

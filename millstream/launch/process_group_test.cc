@@ -80,6 +80,26 @@ TEST(ProcessGroupTest, ServicesEndWithTheOthers) {
   EXPECT_THAT(recorder.lines, Contains("ps: stopped"));
 }
 
+TEST(ProcessGroupTest, ServicesOutliveTheOthersThatAreToldToEnd) {
+  Recorder recorder;
+  ProcessSpec service = Shell("ps", "trap 'echo stopped; exit 0' TERM INT; while :; do sleep 0.05; done");
+  service.service = true;
+  ProcessSpec worker = Shell("worker", "trap 'sleep 0.5; echo saved; exit 0' INT; echo ready; while :; do sleep 0.05; done");
+  GroupOptions options = recorder.Options();
+  ProcessGroup* running = nullptr;
+  const auto record = options.on_line;
+  options.on_line = [&](const std::string& name, bool is_error, absl::string_view line) {
+    record(name, is_error, line);
+    if (line == "ready") running->Stop(SIGINT);
+  };
+  ProcessGroup group({service, worker}, std::move(options));
+  running = &group;
+  EXPECT_EQ(group.Run().exit_code(), 130);
+  ASSERT_GE(recorder.lines.size(), 3u);
+  recorder.lines.resize(3);  // a shell may add what became of its sleep
+  EXPECT_THAT(recorder.lines, ElementsAre("worker: ready", "worker: saved", "ps: stopped"));
+}
+
 TEST(ProcessGroupTest, WhatIgnoresTheRequestIsKilled) {
   Recorder recorder;
   GroupOptions options = recorder.Options();
