@@ -27,7 +27,7 @@ Peers::~Peers() {
   }
   // The hub has ended its own links; those over gRPC end now, and call their tasks once more.
   for (const auto& task : tasks) {
-    if (!task->closed() && task->link() != nullptr) task->link()->Close(errors::Cancelled(worker_->task(), " is shutting down"));
+    if (!task->closed() && task->link() != nullptr) task->link()->Close(errors::Unavailable(worker_->task(), " is shutting down"));
   }
   const auto patience = steady_clock::now() + std::chrono::seconds(10);
   for (const auto& task : tasks) {

@@ -109,6 +109,8 @@ Status Server::Serve() {
     rpc.links = std::make_shared<GrpcLinkService>(GrpcLinkService{worker_->incarnation(), hub_->endpoint().ticket, accept, links});
   }
   ASSIGN_OR_RETURN(rpc_, RpcServer::Start(rpc, Methods()));
+  membership_ = std::make_shared<JobMembership>(options_);
+  SetJobMember(target(), membership_);
   Registry& registry = Registry::Global();
   MutexLock lock(registry.mu);
   registry.servers[target()] = this;
@@ -170,22 +172,25 @@ void Server::Stop() {
   MutexLock lock(stop_mu_);
   if (stopped_) return;
   stopped_ = true;
+  const bool job_done_before = job_done();
   if (rpc_ != nullptr) {
+    SetJobMember(target(), nullptr);
     {
       Registry& registry = Registry::Global();
       MutexLock registry_lock(registry.mu);
       registry.servers.erase(target());
     }
     // Steps of clients end first: their calls must be answered before the service can go.
-    worker_->CancelAll(errors::Cancelled(task_, " is shutting down"));
+    worker_->CancelAll(errors::Unavailable(task_, " is shutting down"));
     rpc_->Shutdown();
   }
-  if (worker_ != nullptr) worker_->CancelAll(errors::Cancelled(task_, " is shutting down"));
+  if (worker_ != nullptr) worker_->CancelAll(errors::Unavailable(task_, " is shutting down"));
   master_.reset();
   hub_.reset();
   peers_.reset();
   worker_.reset();
   accepted_.reset();
+  if (rpc_ != nullptr && !job_done_before) membership_->EndPsTasksIfLast();
   if (!ended_.HasBeenNotified()) ended_.Notify();
 }
 

@@ -7,6 +7,7 @@
 
 #include "millstream/base/notification.h"
 #include "millstream/distributed/accepted_links.h"
+#include "millstream/distributed/job_membership.h"
 #include "millstream/distributed/link/link_hub.h"
 #include "millstream/distributed/master.h"
 #include "millstream/distributed/server_options.h"
@@ -28,7 +29,8 @@ class Server {
   int port() const { return rpc_->port(); }
   std::string target() const;  // "grpc://localhost:2222"
 
-  // Cancels what runs, ends all links and returns when nothing of it is left.
+  // Cancels what runs, ends all links and returns when nothing of it is left. The last worker of a job whose training ended well
+  // tells the ps tasks that it is done (runtime/job_member.h).
   void Stop();
   // Waits until Stop(), or until the job is ended by `millstream stop` or EndJob().
   void Join();
@@ -62,6 +64,7 @@ class Server {
   Mutex stop_mu_;
   bool stopped_ ABSL_GUARDED_BY(stop_mu_) = false;
   Notification ended_;
+  std::shared_ptr<JobMembership> membership_;
 };
 
 }  // namespace millstream

@@ -35,7 +35,7 @@ Worker::Worker(const WorkerOptions& options, Connect connect)
 }
 
 Worker::~Worker() {
-  CancelAll(errors::Cancelled(options_.task, " is shutting down"));
+  CancelAll(errors::Unavailable(options_.task, " is shutting down"));
   {
     MutexLock lock(steps_mu_);
     while (running_ > 0) steps_ended_.Wait(steps_mu_);

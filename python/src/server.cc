@@ -7,8 +7,7 @@
 #include <chrono>
 #include <thread>
 
-#include "millstream/distributed/task_service.h"
-#include "millstream/proto/task.pb.h"
+#include "millstream/distributed/job_membership.h"
 #include "millstream/proto/tensorflow_server.pb.h"
 #include "python/src/errors.h"
 #include "python/src/gil.h"
@@ -67,32 +66,20 @@ class PyServer {
   Server* server_ = nullptr;
 };
 
-// Tells the task at `address` that the job is done. Nothing happens if nobody answers there.
-void EndJobAt(const std::string& address, const std::string& reason, int timeout_ms) {
+void TellJobDone(const std::string& address, const std::string& reason, int timeout_ms) {
   const RpcChannelOptions options = Check(ChannelOptionsFromEnvironment());
   Status status;
   {
     ReleaseGil release;
-    proto::EndJobRequest request;
-    proto::EndJobResponse response;
-    request.set_reason(reason);
-    StatusOr<std::shared_ptr<RpcChannel>> channel = RpcChannel::Connect(address, options);
-    if (channel.ok()) {
-      RpcCallOptions call;
-      call.deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(timeout_ms);
-      status = (*channel)->Call(TaskMethod("EndJob"), request, &response, call);
-    } else {
-      status = channel.status();
-    }
+    status = EndJobAt(address, reason, options, std::chrono::milliseconds(timeout_ms));
   }
-  const bool gone = absl::IsUnavailable(status) || absl::IsCancelled(status) || absl::IsDeadlineExceeded(status);
-  if (!gone) Check(status);
+  Check(status);
 }
 
 }  // namespace
 
 void BindServer(nb::module_& m) {
-  m.def("end_job_at", &EndJobAt, nb::arg("address"), nb::arg("reason"), nb::arg("timeout_ms") = 2000);
+  m.def("end_job_at", &TellJobDone, nb::arg("address"), nb::arg("reason"), nb::arg("timeout_ms") = 2000);
   nb::class_<PyServer>(m, "Server", "A task of a cluster in this process; serves from the start.")
       .def(nb::init<nb::bytes>(), nb::arg("server_def"))
       .def("target", &PyServer::target)
