@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef MILLSTREAM_TRAIN_SAVER_HOOKS_H_
+#define MILLSTREAM_TRAIN_SAVER_HOOKS_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "millstream/train/file_writer.h"
+#include "millstream/train/saver.h"
+#include "millstream/train/scaffold.h"
+#include "millstream/train/session_run_hook.h"
+#include "millstream/train/step_reader.h"
+#include "millstream/train/step_timer.h"
+
+namespace millstream {
+
+// Told of each checkpoint that a CheckpointSaverHook saves.
+class CheckpointSaverListener {
+ public:
+  virtual ~CheckpointSaverListener() = default;
+  virtual Status Begin() { return OkStatus(); }
+  virtual Status BeforeSave(Session& /*session*/, int64_t /*global_step*/) { return OkStatus(); }
+  // `*stop` true ends the training.
+  virtual Status AfterSave(Session& /*session*/, int64_t /*global_step*/, bool* /*stop*/) { return OkStatus(); }
+  virtual Status End(Session& /*session*/, int64_t /*global_step*/) { return OkStatus(); }
+};
+
+// Saves a checkpoint when the session was made, every so many steps or seconds, and at the end; logs it, and the graph once, to the
+// folder's event file and graph.pbtxt.
+class CheckpointSaverHook final : public SessionRunHook {
+ public:
+  struct Options {
+    std::string checkpoint_dir;
+    HookInterval every;
+    std::shared_ptr<Saver> saver;        // exactly one of these
+    std::shared_ptr<Scaffold> scaffold;  // its saver, when it is there
+    std::string checkpoint_basename = "model.ckpt";
+    std::vector<std::shared_ptr<CheckpointSaverListener>> listeners;
+    bool save_graph_def = true;
+  };
+  explicit CheckpointSaverHook(Options options);
+
+  Status Begin(const Scope& scope) override;
+  Status AfterCreateSession(Session& session, Coordinator& coordinator) override;
+  Status BeforeRun(SessionRunContext& context, SessionRunArgs* args) override;
+  Status AfterRun(SessionRunContext& context, const SessionRunValues& values) override;
+  Status End(Session& session) override;
+
+ private:
+  Status WriteGraph();
+  Status Save(Session& session, int64_t step, bool* stop);
+  StatusOr<Saver*> TheSaver() const;
+
+  const Options options_;
+  const std::string save_path_;
+  StepTimer timer_;
+  Scope scope_ = Scope::Root();  // the graph's, from Begin() on
+  std::shared_ptr<FileWriter> writer_;
+  StepReader step_;
+};
+
+// Writes summaries every so many steps or seconds.
+class SummarySaverHook final : public SessionRunHook {
+ public:
+  struct Options {
+    HookInterval every;
+    std::string output_dir;              // or
+    std::shared_ptr<FileWriter> writer;  // neither: nothing is written
+    Output summary_op;                   // exactly one of these
+    std::shared_ptr<Scaffold> scaffold;  // its summary op, if it has one
+  };
+  explicit SummarySaverHook(Options options) : options_(std::move(options)), timer_(options_.every), writer_(options_.writer) {}
+
+  Status Begin(const Scope& scope) override;
+  Status BeforeRun(SessionRunContext& context, SessionRunArgs* args) override;
+  Status AfterRun(SessionRunContext& context, const SessionRunValues& values) override;
+  Status End(Session& session) override;
+
+ private:
+  const Options options_;
+  StepTimer timer_;
+  std::shared_ptr<FileWriter> writer_;
+  StepReader step_;
+  std::optional<int64_t> next_step_;
+  bool wanted_ = false;
+};
+
+}  // namespace millstream
+
+#endif  // MILLSTREAM_TRAIN_SAVER_HOOKS_H_
