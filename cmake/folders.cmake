@@ -184,7 +184,7 @@ function(millstream_programs)
       INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
     install(TARGETS millstream_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
   endif()
-  millstream_programs_of(examples "\\.cc$")
+  millstream_programs_of(examples "\\.cc$" CLI11::CLI11)
   millstream_programs_of(bench "_bench\\.cc$" benchmark::benchmark)
 endfunction()
 
