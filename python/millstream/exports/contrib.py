@@ -11,6 +11,18 @@ def _in(spaces, names):
 
 
 EXPORTS = {
+    "millstream.ops.contrib_metrics": _in(["contrib.metrics", "contrib.slim.metrics"], """
+        streaming_mean streaming_accuracy streaming_precision streaming_recall streaming_auc streaming_mean_iou
+        streaming_mean_absolute_error streaming_mean_squared_error streaming_root_mean_squared_error
+        streaming_mean_cosine_distance streaming_true_positives streaming_true_negatives streaming_false_positives
+        streaming_false_negatives streaming_recall_at_k streaming_percentage_less accuracy aggregate_metrics
+        aggregate_metric_map"""),
+    "millstream.ops.contrib_more": _in(["contrib.layers", "contrib.slim"], "instance_norm group_norm bias_add") + " " + _in(
+        ["contrib.layers"], "elu relu6 legacy_fully_connected summarize_tensor summarize_activations") + " " + _in(
+        ["contrib.framework", "contrib.slim"], """assign_from_values assign_from_values_fn assign_from_checkpoint
+        filter_variables get_unique_variable get_variable_full_name""") + " contrib.framework.zero_initializer=zero_initializer",
+    "millstream.training.training_util": _in(["contrib.slim"],
+                                             "get_global_step get_or_create_global_step create_global_step"),
     "millstream.training.contrib_training": _in(["contrib.training"], """create_train_op train clip_gradient_norms
         clip_gradient_norms_fn multiply_gradients add_gradients_summaries""") + " " + _in(["contrib.slim.learning"], """
         clip_gradient_norms multiply_gradients add_gradients_summaries train_step create_train_op=slim_create_train_op

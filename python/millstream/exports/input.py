@@ -31,7 +31,9 @@ EXPORTS = {
         data.Dataset data.Options
         data.get_output_types data.get_output_shapes data.get_output_classes data.experimental.AUTOTUNE=AUTOTUNE data.AUTOTUNE=AUTOTUNE
         contrib.data.Dataset=Dataset""",
-    "millstream.datasets.file_datasets": "data.TFRecordDataset data.TextLineDataset data.FixedLengthRecordDataset",
+    "millstream.datasets.file_datasets": """
+        data.TFRecordDataset data.TextLineDataset data.FixedLengthRecordDataset contrib.data.TFRecordDataset=TFRecordDataset
+        contrib.data.TextLineDataset=TextLineDataset contrib.data.FixedLengthRecordDataset=FixedLengthRecordDataset""",
     "millstream.datasets.iterator_ops": """
         data.Iterator data.make_one_shot_iterator data.make_initializable_iterator contrib.data.Iterator=Iterator""",
 }

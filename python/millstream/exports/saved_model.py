@@ -13,5 +13,11 @@ EXPORTS = {
         saved_model.utils.get_tensor_from_tensor_info""",
     "millstream.savedmodel.constants": """
         saved_model.constants= saved_model.tag_constants= saved_model.signature_constants=
-        saved_model.DEFAULT_SERVING_SIGNATURE_DEF_KEY=DEFAULT_SERVING_SIGNATURE_DEF_KEY saved_model.SERVING=SERVING""",
+        saved_model.DEFAULT_SERVING_SIGNATURE_DEF_KEY saved_model.SERVING saved_model.TRAINING saved_model.GPU saved_model.TPU
+        saved_model.ASSETS_DIRECTORY saved_model.ASSETS_KEY saved_model.LEGACY_INIT_OP_KEY saved_model.MAIN_OP_KEY
+        saved_model.SAVED_MODEL_SCHEMA_VERSION saved_model.SAVED_MODEL_FILENAME_PB saved_model.SAVED_MODEL_FILENAME_PBTXT
+        saved_model.VARIABLES_DIRECTORY saved_model.VARIABLES_FILENAME saved_model.CLASSIFY_INPUTS saved_model.CLASSIFY_METHOD_NAME
+        saved_model.CLASSIFY_OUTPUT_CLASSES saved_model.CLASSIFY_OUTPUT_SCORES saved_model.PREDICT_INPUTS
+        saved_model.PREDICT_METHOD_NAME saved_model.PREDICT_OUTPUTS saved_model.REGRESS_INPUTS saved_model.REGRESS_METHOD_NAME
+        saved_model.REGRESS_OUTPUTS""",
 }

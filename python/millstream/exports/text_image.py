@@ -53,6 +53,8 @@ EXPORTS = {
         random_saturation
         rgb_to_grayscale grayscale_to_rgb rgb_to_hsv hsv_to_rgb total_variation psnr"""),
 }
+EXPORTS["millstream.ops.image_quality_ops"] = _in("image", "decode_image decode_bmp decode_gif is_jpeg sobel_edges ssim") + \
+    " " + _in("io", "decode_image decode_bmp decode_gif is_jpeg")
 EXPORTS["millstream.ops.image_ops"] += " " + _in("io", "decode_png decode_jpeg encode_png encode_jpeg")
 EXPORTS["millstream.ops.sparse_ops"] += " " + _in("io", "serialize_sparse serialize_many_sparse deserialize_many_sparse")
 EXPORTS["millstream.ops.string_ops"] += " io.decode_json_example=decode_json_example dtypes.as_string=as_string"

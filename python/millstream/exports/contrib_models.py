@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tf.contrib.seq2seq, contrib.rnn, contrib.crf, contrib.legacy_seq2seq; tf.distributions; HParams."""
+
+
+def _in(spaces, names):
+    return " ".join(f"{space}.{n.partition('=')[0]}={n.partition('=')[2] or n}" for space in spaces for n in names.split())
+
+
+_DISTRIBUTIONS = """Distribution Normal Uniform Bernoulli Categorical Laplace Exponential RegisterKL kl_divergence
+    FULLY_REPARAMETERIZED NOT_REPARAMETERIZED"""
+
+EXPORTS = {
+    "millstream.training.hparams": "contrib.training.HParams contrib.training.parse_values",
+    "millstream.ops.contrib_seq2seq": _in(["contrib.seq2seq"], """
+        Helper CustomHelper TrainingHelper ScheduledEmbeddingTrainingHelper GreedyEmbeddingHelper SampleEmbeddingHelper
+        InferenceHelper Decoder BasicDecoder BasicDecoderOutput dynamic_decode sequence_loss hardmax tile_batch"""),
+    "millstream.ops.contrib_attention": _in(["contrib.seq2seq"], """
+        AttentionMechanism LuongAttention BahdanauAttention AttentionWrapper AttentionWrapperState"""),
+    "millstream.ops.contrib_rnn": _in(["contrib.rnn"], """
+        LayerNormBasicLSTMCell LSTMBlockCell GRUBlockCell GRUBlockCellV2 UGRNNCell OutputProjectionWrapper
+        InputProjectionWrapper EmbeddingWrapper HighwayWrapper AttentionCellWrapper stack_bidirectional_dynamic_rnn
+        stack_bidirectional_rnn transpose_batch_time"""),
+    "millstream.ops.contrib_crf": _in(["contrib.crf"], """
+        crf_unary_score crf_binary_score crf_sequence_score crf_log_norm crf_log_likelihood viterbi_decode crf_decode"""),
+    "millstream.ops.legacy_seq2seq": _in(["contrib.legacy_seq2seq"], """
+        rnn_decoder basic_rnn_seq2seq tied_rnn_seq2seq embedding_rnn_decoder embedding_rnn_seq2seq sequence_loss
+        sequence_loss_by_example"""),
+    "millstream.ops.distributions": _in(["distributions", "contrib.distributions"], _DISTRIBUTIONS) + " " + _in(
+        ["contrib.distributions"], "OneHotCategorical MultivariateNormalDiag"),
+}
