@@ -258,7 +258,7 @@ class Dataset:
         return self._step(gen_ops.shard_dataset, lambda: _int64(num_shards), lambda: _int64(index))
 
     def cache(self, filename=""):
-        """Elements are kept after the first pass: in memory, or in files whose names begin with `filename`."""
+        """Elements are kept in memory after the first pass, also where `filename` is given."""
         return self._step(gen_ops.cache_dataset, lambda: ops.convert_to_tensor(filename, dtype=dtypes.string))
 
     def unbatch(self):

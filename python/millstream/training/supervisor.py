@@ -7,7 +7,7 @@ import time
 from millstream.framework import ops
 from millstream.ops import control_flow_group, variable_collections
 from millstream.training import coordinator, queue_runner_impl, saver as saver_lib, session_manager as session_manager_mod
-from millstream.training import training_util
+from millstream.training import sync_replicas_optimizer, training_util
 
 
 def _log():
@@ -57,6 +57,7 @@ class Supervisor:
         if is_chief and summary_writer is not default:
             self._summary_writer = summary_writer
         self._graph_added_to_summary = False
+        self._session = None
         self._session_manager = session_manager or session_manager_mod.SessionManager(
             local_init_op=self._local_init_op, ready_op=self._ready_op,
             ready_for_local_init_op=self._ready_for_local_init_op, graph=self._graph, recovery_wait_secs=recovery_wait_secs,
@@ -128,6 +129,8 @@ class Supervisor:
                 self.start_standard_services(sess)
         else:
             sess = self._session_manager.wait_for_session(master, config=config, max_wait_secs=max_wait_secs)
+            sync_replicas_optimizer.watch_for_end(sess, self._coord)
+        self._session = sess
         if start_standard_services:
             _log().info("Starting queue runners.")
             self.start_queue_runners(sess)
@@ -228,6 +231,8 @@ class Supervisor:
 
     def stop(self, threads=None, close_summary_writer=True, ignore_live_threads=False):
         self._coord.request_stop()
+        if self._is_chief and self._session is not None:
+            sync_replicas_optimizer.say_chief_ends(self._session)
         try:
             self._coord.join(threads, stop_grace_period_secs=self._stop_grace_secs, ignore_live_threads=ignore_live_threads)
         finally:
