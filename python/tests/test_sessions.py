@@ -154,7 +154,9 @@ def test_coordinator_and_queue_runner():
     ticks = []
     coord = tf.train.Coordinator()
     looper = tf.train.LooperThread.loop(coord, 0.01, lambda: ticks.append(1))
-    time.sleep(0.1)
+    deadline = time.monotonic() + 30
+    while len(ticks) <= 2 and time.monotonic() < deadline:
+        time.sleep(0.01)
     coord.request_stop()
     coord.join([looper])
     assert len(ticks) > 2
