@@ -157,6 +157,21 @@ Initializer VarianceScalingInitializer(const VarianceScaling& options) {
   };
 }
 
+Initializer OrthogonalInitializer(double gain, Seed seed) {
+  return [gain, seed](const Scope& s, DType dtype, const Shape& shape) {
+    if (shape.rank() < 2) s.Fail(errors::InvalidArgument("An orthogonal variable has two dimensions or more: ", shape.ToString()));
+    if (!s.ok()) return Output();
+    const int64_t rows = shape.Product(0, shape.rank() - 1), columns = shape.dim(shape.rank() - 1);
+    const Shape tall({std::max(rows, columns), std::min(rows, columns)});
+    Node* qr = s.Add("Qr", {RandomNormalInitializer(0, 1, seed)(s, dtype, tall)}, {{"full_matrices", false}});
+    if (qr == nullptr) return Output();
+    // With the signs of R's diagonal every orthogonal matrix is equally likely.
+    Output q = s.Op("Mul", {Output(qr, 0), s.Op("Sign", {s.Op("MatrixDiagPart", {Output(qr, 1)})})});
+    if (rows < columns) q = s.Op("Transpose", {q, s.Constant({1, 0})});
+    return s.Op("Mul", {s.Const(ScalarOf(dtype, gain)), s.Op("Reshape", {q, Dims(s, shape, "shape")})});
+  };
+}
+
 Initializer GlorotUniformInitializer(Seed seed) { return Scaled(1, Mode::kFanAverage, Distribution::kUniform, seed); }
 Initializer GlorotNormalInitializer(Seed seed) { return Scaled(1, Mode::kFanAverage, Distribution::kTruncatedNormal, seed); }
 Initializer HeUniformInitializer(Seed seed) { return Scaled(2, Mode::kFanIn, Distribution::kUniform, seed); }

@@ -44,6 +44,10 @@ Initializer HeNormalInitializer(Seed seed = {});
 Initializer LecunUniformInitializer(Seed seed = {});  // scale 1 over the inputs
 Initializer LecunNormalInitializer(Seed seed = {});
 
+// Orthonormal columns (or rows, if there are fewer of them) times `gain`; all sizes but the last count as rows. InvalidArgument below two
+// dimensions.
+Initializer OrthogonalInitializer(double gain = 1, Seed seed = {});
+
 }  // namespace millstream
 
 #endif  // MILLSTREAM_GRAPH_INITIALIZERS_H_

@@ -77,6 +77,21 @@ TEST(InitializersTest, VarianceScaling) {
   EXPECT_EQ(First(GlorotUniformInitializer(), Shape()).num_elements(), 1);
 }
 
+TEST(InitializersTest, OrthogonalColumnsOrRows) {
+  for (const Shape& shape : {Shape({5, 3}), Shape({3, 5}), Shape({2, 3, 4})}) {
+    const Tensor t = First(OrthogonalInitializer(2), shape);
+    const int64_t columns = shape.dim(shape.rank() - 1), rows = t.num_elements() / columns;
+    const auto at = [&](int64_t i, int64_t k) { return rows >= columns ? t.flat<float>()[k * columns + i] : t.flat<float>()[i * columns + k]; };
+    for (int64_t i = 0; i < std::min(rows, columns); ++i) {
+      for (int64_t j = 0; j <= i; ++j) {
+        double product = 0;
+        for (int64_t k = 0; k < std::max(rows, columns); ++k) product += at(i, k) * at(j, k);
+        EXPECT_NEAR(product, i == j ? 4 : 0, 1e-5) << shape.ToString();
+      }
+    }
+  }
+}
+
 // tf.random_uniform_initializer(-1, 1, seed=5) gives these in TensorFlow, without a graph's seed.
 TEST(InitializersTest, SeedsAreTensorFlows) {
   const Tensor drawn = First(RandomUniformInitializer(-1, 1, 5), Shape({3}));
@@ -93,6 +108,7 @@ TEST(InitializersTest, Refuse) {
   EXPECT_TRUE(fails(GlorotUniformInitializer(), DType::kInt32));
   EXPECT_TRUE(fails(RandomNormalInitializer(), DType::kInt32));
   EXPECT_TRUE(fails(OnesInitializer(), DType::kString));
+  EXPECT_TRUE(fails(OrthogonalInitializer(), DType::kFloat));
   EXPECT_TRUE(fails(ValueInitializer(Tensor::Vector<float>({1})), DType::kFloat));
   EXPECT_TRUE(fails(VarianceScalingInitializer({.scale = 0}), DType::kFloat));
 }

@@ -147,6 +147,9 @@ Node* SyncReplicasOptimizer::HandOutTokens(const Scope& scope, const std::vector
     sync = options_.variable_averages->Apply(scope.WithControlDependencies({sync}), options_.variables_to_average);
   }
   release_op_ = enqueue(scope);
+  const Output ends = MakeQueue(scope, "sync_end_q", -1, DType::kInt32);
+  chief_ends_op_ = scope.WithOpName("sync_end_q_enqueue").Add("QueueEnqueueV2", {ends, scope.Const<int32_t>(1)});
+  num_chief_ends_ = scope.WithOpName("sync_end_q_Size").Op("QueueSizeV2", {ends});
   if (!scope.ok()) return nullptr;
   StatusOr<QueueRunner> runner = QueueRunner::Make(scope, dummy_queue, {sync});
   if (!runner.ok()) {

@@ -54,8 +54,12 @@ class SyncReplicasOptimizer : public Optimizer {
   Output ready_for_local_init_op() const { return ready_for_local_init_op_; }
   // Lets go the workers that wait for a token; a worker that leaves runs it.
   Node* release_op() const { return release_op_; }
+  // A chief that ends well runs the first; workers watch the second grow, and then end: nobody would answer their gradients.
+  Node* chief_ends_op() const { return chief_ends_op_; }
+  Output num_chief_ends() const { return num_chief_ends_; }
 
-  // Initializes the steps of workers and, on the chief, the tokens and the thread that applies means. The optimizer must outlive it.
+  // Initializes the steps of workers and, on the chief, the tokens and the thread that applies means; ends workers when the chief
+  // has ended. The optimizer must outlive it.
   std::unique_ptr<SessionRunHook> MakeSessionRunHook(bool is_chief, int num_tokens = -1) const;
 
  protected:
@@ -83,6 +87,8 @@ class SyncReplicasOptimizer : public Optimizer {
   Node* chief_init_op_ = nullptr;
   Node* local_step_init_op_ = nullptr;
   Node* release_op_ = nullptr;
+  Node* chief_ends_op_ = nullptr;
+  Output num_chief_ends_;
   Output ready_for_local_init_op_;
 };
 

@@ -139,6 +139,15 @@ TEST(SyncReplicasTest, AWorkerThatLeavesLetsOthersGo) {
   EXPECT_EQ(job.TokensLeft(), 2);
 }
 
+// Its workers would wait for tokens for ever.
+TEST(SyncReplicasTest, AChiefThatEndsEndsItsWorkers) {
+  SyncJob job(2, {.replicas_to_aggregate = 2});
+  job.Start();
+  EXPECT_FALSE(job.coordinator.ShouldStop());
+  EXPECT_TRUE(job.hooks[0]->End(*job.session).ok());
+  EXPECT_TRUE(Eventually([&job] { return job.coordinator.ShouldStop() && job.TokensLeft() >= 4; }));
+}
+
 TEST(SyncReplicasTest, HookSaysWhatIsNotInitialized) {
   SyncJob job(1, {.replicas_to_aggregate = 1});
   const Status status = job.hooks[0]->AfterCreateSession(*job.session, job.coordinator);

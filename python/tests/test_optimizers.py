@@ -174,3 +174,18 @@ def test_delay_compensated(sparse, resource):
         opts[0].minimize(loss, worker_index=2)
     with pytest.raises(ValueError, match="worker_index"):
         tf.train.DelayCompensatedGradientDescentOptimizer(0.1, 2.0, num_workers=2, worker_index=2)
+
+
+def test_sync_replicas_with_rows():
+    """Rows of an embedding get the mean of those gradients that have them."""
+    e = tf.get_variable("e", initializer=np.ones([4, 1], np.float32))
+    step = tf.train.get_or_create_global_step()
+    opt = tf.train.SyncReplicasOptimizer(tf.train.GradientDescentOptimizer(0.5), replicas_to_aggregate=1)
+    train = opt.minimize(gen_ops.sum(e.sparse_read(tf.constant([2, 0, 2])), [0, 1]), global_step=step)
+    hook = opt.make_session_run_hook(True, num_tokens=0)
+    with tf.train.SingularMonitoredSession(hooks=[hook]) as sess:
+        sess.run(train)
+        sess.run(train)
+        values, steps = sess.run([e, step])
+    assert steps == 2
+    np.testing.assert_allclose(values[:, 0], [0.0, 1.0, -1.0, 1.0])
