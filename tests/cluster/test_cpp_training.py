@@ -104,9 +104,9 @@ def test_synchronous(make_job):
 @pytest.mark.parametrize("victim", [("ps", 0), ("worker", 0), ("worker", 1)])
 @pytest.mark.parametrize("flags", [(), ("--sync_replicas",)], ids=["async", "sync"])
 def test_a_task_is_killed_and_started_again(make_job, tmp_path, victim, flags):
-    last = 1500 if not flags else 800
+    last = 800 if not flags else 500
     job = make_job(f"--train_steps={last}", f"--checkpoint_dir={tmp_path}/checkpoints", "--save_checkpoint_secs=0.3", *flags)
-    job.wait_for_step(200)
+    job.wait_for_step(150)
     job.kill(*victim)
     job.start(*victim)
     job.wait_for_end()
