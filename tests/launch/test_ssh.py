@@ -78,7 +78,7 @@ def test_restarts(launch, ssh, tmp_path):
 
 
 def test_hosts_that_cannot_be_reached_are_named(launch, ssh):
-    done = launch(ssh, "--hosts=one,lost,closed", "--workers=3", "--connect_timeout=2", "--", "true")
+    done = launch(ssh, "--hosts=one,lost,closed", "--workers=3", "--connect_timeout=12", "--", "true")
     assert done.returncode == 1
     assert "2 of 3 hosts cannot be used" in done.stderr
     assert re.search(r"closed: .*refused", done.stderr) and "lost: " in done.stderr and "one: " not in done.stderr
