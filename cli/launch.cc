@@ -78,7 +78,8 @@ int RunLaunch(LaunchFlags flags) {
 
 int TakeProgram(int argc, char** argv) {
   const auto end = argv + argc;
-  const auto mark = std::find(argv, end, absl::string_view("--"));
+  const bool takes = argc > 1 && (argv[1] == absl::string_view("launch") || argv[1] == absl::string_view("manifest"));
+  const auto mark = takes ? std::find(argv, end, absl::string_view("--")) : end;
   if (mark != end) Program().assign(mark + 1, end);
   return static_cast<int>(mark - argv);
 }

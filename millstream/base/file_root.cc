@@ -71,4 +71,14 @@ Status CheckFileAccess(const std::string& path) {
       ". The server's --file_root (MILLSTREAM_FILE_ROOT) names other folders");
 }
 
+Status CheckPatternAccess(const std::string& pattern) {
+  const size_t wildcard = pattern.find_first_of("*?[\\");
+  if (wildcard == std::string::npos) return CheckFileAccess(pattern);
+  if (Roots::Global().confined && pattern.find("..", wildcard) != std::string::npos) {
+    return errors::PermissionDenied("with --file_root, '..' may not follow a wildcard: ", pattern);
+  }
+  const std::string folder = fs::path(pattern.substr(0, wildcard)).parent_path().string();
+  return CheckFileAccess(folder.empty() ? "." : folder);
+}
+
 }  // namespace millstream

@@ -17,6 +17,8 @@ Status SetFileRoots(const std::vector<std::string>& folders);
 // PermissionDenied, naming --file_root, for a path outside of them. ".." and links are followed first; the file need
 // not exist. For the use of ops, before they open, look for or make anything.
 Status CheckFileAccess(const std::string& path);
+// The same for a pattern with wildcards, which may not lead back by ".." behind one of them.
+Status CheckPatternAccess(const std::string& pattern);
 
 }  // namespace millstream
 

@@ -37,6 +37,17 @@ TEST_F(FileRootTest, OnlyBelowTheFolders) {
   EXPECT_THAT(CheckFileAccess("/etc/passwd").message(), ::testing::HasSubstr("--file_root"));
 }
 
+TEST_F(FileRootTest, Patterns) {
+  EXPECT_TRUE(CheckPatternAccess("/etc/*/../*").ok());
+  ASSERT_TRUE(SetFileRoots({folder_ + "/in"}).ok());
+  for (const char* good : {"/in/*", "/in/a-?????", "/in/deep/*/b[0-9]", "/in/a"}) {
+    EXPECT_TRUE(CheckPatternAccess(folder_ + good).ok()) << good;
+  }
+  for (const char* bad : {"/in*", "/*", "/in/*/../../in2/a", "/in2/a"}) {
+    EXPECT_TRUE(absl::IsPermissionDenied(CheckPatternAccess(folder_ + bad))) << bad;
+  }
+}
+
 TEST_F(FileRootTest, LinksAreFollowed) {
   std::filesystem::create_symlink("/etc", folder_ + "/in/out");
   std::filesystem::create_symlink(folder_ + "/in/deep", folder_ + "/in/there");

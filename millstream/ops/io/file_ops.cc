@@ -40,9 +40,7 @@ Status MatchingFilesCpu(KernelContext& ctx) {
                                    patterns.shape().ToString());
   std::vector<std::string> found;
   for (const std::string& pattern : patterns.flat<std::string>()) {
-    // The folder before the first wildcard, and then what is found: what follows may lead out by "..".
-    const std::string folder = FolderOf(pattern.substr(0, pattern.find_first_of("*?[\\")));
-    RETURN_IF_ERROR(CheckFileAccess(folder.empty() ? "." : folder));
+    RETURN_IF_ERROR(CheckPatternAccess(pattern));
     glob_t result{};
     const int rc = glob(pattern.c_str(), GLOB_NOSORT, nullptr, &result);
     for (size_t i = 0; rc == 0 && i < result.gl_pathc; ++i) {

@@ -76,6 +76,7 @@ Status RestoreV2(KernelContext& ctx) {
   ASSIGN_OR_RETURN(const Request request, ReadRequest(ctx, ctx.num_outputs()));
   if (!FileExists(request.prefix + ".index")) {
     // As in TensorFlow, the prefix may also be the name of a checkpoint of version 1.
+    RETURN_IF_ERROR(CheckPatternAccess(request.prefix));
     ASSIGN_OR_RETURN(const std::unique_ptr<SliceFileReader> old, SliceFileReader::Open(request.prefix));
     for (int i = 0; i < ctx.num_outputs(); ++i) {
       ASSIGN_OR_RETURN(Tensor tensor, old->ReadAs(request.names[i], request.slices[i], ctx.output_dtype(i)));
