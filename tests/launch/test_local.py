@@ -97,8 +97,9 @@ def _await_ready(process, tasks=3):
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_signals_are_passed_on(program, number):
     mark = uuid.uuid4().hex
-    process = _start(program, mark, f"import signal, sys, time\nsignal.signal({int(number)}, lambda *_: (print('saved', flush=True), sys.exit(0)))\n"
-                                    "print('ready', flush=True)\ntime.sleep(1000)")
+    # ps tasks get SIGTERM in any case, when the workers have ended.
+    process = _start(program, mark, "import signal, sys, time\ndef save(*_):\n  print('saved', flush=True)\n  sys.exit(0)\n"
+                                    f"signal.signal({int(number)}, save)\nsignal.signal(15, save)\nprint('ready', flush=True)\ntime.sleep(1000)")
     _await_ready(process)
     process.send_signal(number)
     out, err = process.communicate(timeout=30)
