@@ -19,9 +19,11 @@ namespace {
 struct ServerFlags {
   ClusterFlags cluster;
   std::string job_name, bind_address, links;
+  std::vector<std::string> file_roots;
   int task_index = -1;
   int port = -1;
-  int64_t deadline_ms = 0;
+  int64_t deadline_ms = 0, max_tensor_bytes = 0;
+  int max_message_bytes = 0;
   bool insecure = false, status_lines = false;
 };
 
@@ -35,8 +37,11 @@ StatusOr<ServerOptions> MakeOptions(const ServerFlags& flags) {
   options.task_index = flags.task_index >= 0 ? flags.task_index : (flags.job_name.empty() ? config.task : 0);
   options.port = flags.port;
   options.bind_address = flags.bind_address;
+  if (!flags.file_roots.empty()) options.file_roots = flags.file_roots;
   if (flags.insecure) options.insecure = true;
   if (flags.deadline_ms > 0) options.deadline = std::chrono::milliseconds(flags.deadline_ms);
+  if (flags.max_message_bytes > 0) options.max_message_bytes = flags.max_message_bytes;
+  if (flags.max_tensor_bytes > 0) options.max_tensor_bytes = flags.max_tensor_bytes;
   if (!flags.links.empty()) RETURN_IF_ERROR(options.SetLinks(flags.links));
   RETURN_IF_ERROR(options.Check());
   return options;
@@ -107,6 +112,11 @@ void AddServerCommand(CLI::App& app, int* status) {
   command->add_option("--bind_address", flags->bind_address, "host to listen on (default: loopback if the task's address is, else all)");
   command->add_option("--deadline_ms", flags->deadline_ms, "how long a live task may owe an answer (default: 30000)")->check(CLI::PositiveNumber);
   command->add_option("--links", flags->links, "links that may be used: shm,tcp,grpc (default: all)");
+  command->add_option("--file_root", flags->file_roots, "folder below which graphs may touch files; may be repeated (default: MILLSTREAM_FILE_ROOT,\n"
+                                                        "else everywhere on loopback and the current folder on other addresses)");
+  command->add_option("--max_message_bytes", flags->max_message_bytes, "largest request that is taken (default: 2 GB)")->check(CLI::PositiveNumber);
+  command->add_option("--max_tensor_bytes", flags->max_tensor_bytes, "largest tensor that is taken from another task (default: 64 GB)")
+      ->check(CLI::PositiveNumber);
   command->add_flag("--insecure", flags->insecure, "let everybody connect who can reach this host");
   command->add_flag("--status", flags->status_lines, "print what happens as JSON, one object per line");
   command->callback([flags, status] { *status = RunServer(*flags); });

@@ -65,9 +65,11 @@ if(MILLSTREAM_TESTS)
     ENVIRONMENT "PYTHONPATH=${PROJECT_BINARY_DIR}/python;MILLSTREAM_SOURCE_DIR=${PROJECT_SOURCE_DIR}")
   # Several processes: servers of the command line tool, clients in Python.
   if(MILLSTREAM_PROGRAMS)
-    add_test(NAME cluster COMMAND ${Python_EXECUTABLE} -m pytest -q -p no:cacheprovider ${PROJECT_SOURCE_DIR}/tests/cluster
-             WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
-    set_tests_properties(cluster PROPERTIES LABELS integration TIMEOUT 900
-      ENVIRONMENT "PYTHONPATH=${PROJECT_BINARY_DIR}/python;MILLSTREAM_PROGRAM=$<TARGET_FILE:millstream_cli>")
+    foreach(folder cluster launch)
+      add_test(NAME ${folder} COMMAND ${Python_EXECUTABLE} -m pytest -q -p no:cacheprovider ${PROJECT_SOURCE_DIR}/tests/${folder}
+               WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+      set_tests_properties(${folder} PROPERTIES LABELS integration TIMEOUT 900
+        ENVIRONMENT "PYTHONPATH=${PROJECT_BINARY_DIR}/python;MILLSTREAM_PROGRAM=$<TARGET_FILE:millstream_cli>")
+    endforeach()
   endif()
 endif()

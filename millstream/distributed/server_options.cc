@@ -23,6 +23,14 @@ std::string Env(const char* name) {
   return value == nullptr ? "" : value;
 }
 
+// Leaves the number as it is if the variable is not set.
+template <typename T>
+Status ReadNumber(const char* name, T* number) {
+  const std::string value = Env(name);
+  if (value.empty() || (absl::SimpleAtoi(value, number) && *number > 0)) return OkStatus();
+  return errors::InvalidArgument(name, ": '", value, "' is no number above 0");
+}
+
 bool IsLoopback(const sockaddr& address) {
   if (address.sa_family == AF_INET) {
     return (ntohl(reinterpret_cast<const sockaddr_in&>(address).sin_addr.s_addr) >> 24) == 127;
@@ -104,11 +112,12 @@ Status ServerOptions::ReadEnvironment() {
   if (!channel.token.empty()) token = channel.token;
   if (const std::string value = Env("MILLSTREAM_INSECURE"); !value.empty()) insecure = value != "0";
   if (const std::string value = Env("MILLSTREAM_JOB_ID"); !value.empty()) job_id = value;
-  if (const std::string value = Env("MILLSTREAM_DEADLINE_MS"); !value.empty()) {
-    int64_t ms = 0;
-    if (!absl::SimpleAtoi(value, &ms) || ms <= 0) return errors::InvalidArgument("MILLSTREAM_DEADLINE_MS: '", value, "' is no number above 0");
-    deadline = std::chrono::milliseconds(ms);
-  }
+  if (const std::string value = Env("MILLSTREAM_FILE_ROOT"); !value.empty()) file_roots = absl::StrSplit(value, ':', absl::SkipEmpty());
+  int64_t deadline_ms = deadline.count();
+  RETURN_IF_ERROR(ReadNumber("MILLSTREAM_DEADLINE_MS", &deadline_ms));
+  deadline = std::chrono::milliseconds(deadline_ms);
+  RETURN_IF_ERROR(ReadNumber("MILLSTREAM_MAX_MESSAGE_BYTES", &max_message_bytes));
+  RETURN_IF_ERROR(ReadNumber("MILLSTREAM_MAX_TENSOR_BYTES", &max_tensor_bytes));
   if (const std::string value = Env("MILLSTREAM_LINKS"); !value.empty()) return SetLinks(value);
   return OkStatus();
 }
@@ -128,6 +137,7 @@ Status ServerOptions::Check() const {
   RETURN_IF_ERROR(cluster.address(job_name, task_index).status());
   if (port > 65535) return errors::InvalidArgument("port ", port, " is out of range (0 to 65535)");
   if (deadline.count() <= 0) return errors::InvalidArgument("the deadline must be above 0");
+  if (max_message_bytes <= 0 || max_tensor_bytes <= 0) return errors::InvalidArgument("limits of messages and tensors must be above 0");
   if (tls.enabled() && (tls.cert.empty() || tls.key.empty())) {
     return errors::InvalidArgument("TLS: a server needs a certificate and its key");
   }
@@ -153,6 +163,11 @@ StatusOr<HostPort> ServerOptions::AddressToBind() const {
   if (!bind_address.empty()) bind.host = bind_address;
   else bind.host = absl::StrContains(bind.host, ':') ? "::" : "0.0.0.0";
   return bind;
+}
+
+std::vector<std::string> ServerOptions::FileRootsFor(const HostPort& bind) const {
+  if (!file_roots.empty() || IsLoopbackHost(bind.host)) return file_roots;
+  return {"."};
 }
 
 }  // namespace millstream

@@ -3,8 +3,10 @@
 #define MILLSTREAM_DISTRIBUTED_SERVER_OPTIONS_H_
 
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "millstream/distributed/cluster_spec.h"
 #include "millstream/distributed/rpc.h"
@@ -30,6 +32,13 @@ struct ServerOptions {
   RpcTls tls;
   bool insecure = false;
 
+  // Where graphs may touch files (base/file_root.h); {}: everywhere on a server that only this host can reach, else the current folder.
+  std::vector<std::string> file_roots;
+
+  // The largest request and the largest tensor from another task that are taken; larger ones are ResourceExhausted.
+  int max_message_bytes = INT32_MAX;
+  int64_t max_tensor_bytes = int64_t{64} << 30;
+
   std::string job_id;  // tasks of another job are refused; "": none
   // How long a live peer may owe an answer.
   std::chrono::milliseconds deadline{30000};
@@ -44,6 +53,8 @@ struct ServerOptions {
   // Takes what the environment sets:
   //   MILLSTREAM_TOKEN_FILE  file with the job token           MILLSTREAM_INSECURE=1  let everybody connect
   //   MILLSTREAM_TLS_CERT, MILLSTREAM_TLS_KEY, MILLSTREAM_TLS_CA  PEM files
+  //   MILLSTREAM_FILE_ROOT   folders, with ':' between them
+  //   MILLSTREAM_MAX_MESSAGE_BYTES                             MILLSTREAM_MAX_TENSOR_BYTES
   //   MILLSTREAM_JOB_ID      MILLSTREAM_DEADLINE_MS            MILLSTREAM_LINKS=shm,tcp,grpc
   Status ReadEnvironment();
   // "shm,tcp": these links and no others. InvalidArgument.
@@ -54,6 +65,8 @@ struct ServerOptions {
   std::string task_name() const { return TaskName(job_name, task_index); }
   // Where to listen. FailedPrecondition if that would let anybody in who was not asked for. REQUIRES: Check() is OK.
   StatusOr<HostPort> AddressToBind() const;
+  // The folders that SetFileRoots() is to get; {}: graphs may touch files everywhere.
+  std::vector<std::string> FileRootsFor(const HostPort& bind) const;
   // How to reach the other tasks.
   RpcChannelOptions channel_options() const { return {tls, token}; }
 };

@@ -65,6 +65,17 @@ TEST(ServerOptionsTest, OtherAddressesNeedLeave) {
   EXPECT_FALSE(options.AddressToBind().ok());
 }
 
+TEST(ServerOptionsTest, FilesAreConfinedBeyondLoopback) {
+  ServerOptions options;
+  EXPECT_THAT(options.FileRootsFor({"127.0.0.1", 1}), ::testing::IsEmpty());
+  EXPECT_THAT(options.FileRootsFor({"0.0.0.0", 1}), ::testing::ElementsAre("."));
+  setenv("MILLSTREAM_FILE_ROOT", "/a:/b", 1);
+  EXPECT_TRUE(options.ReadEnvironment().ok());
+  unsetenv("MILLSTREAM_FILE_ROOT");
+  EXPECT_THAT(options.FileRootsFor({"127.0.0.1", 1}), ::testing::ElementsAre("/a", "/b"));
+  EXPECT_THAT(options.FileRootsFor({"0.0.0.0", 1}), ::testing::ElementsAre("/a", "/b"));
+}
+
 TEST(ServerOptionsTest, Environment) {
   const std::string file = ::testing::TempDir() + "millstream_token";
   ASSERT_TRUE(WriteFileAtomically(file, " secret\n").ok());
@@ -77,6 +88,12 @@ TEST(ServerOptionsTest, Environment) {
   EXPECT_FALSE(options.shm);
   EXPECT_TRUE(options.tcp && options.grpc);
   EXPECT_EQ(options.deadline, std::chrono::milliseconds(1500));
+  setenv("MILLSTREAM_MAX_MESSAGE_BYTES", "1000", 1);
+  EXPECT_EQ(options.ReadEnvironment(), OkStatus());
+  EXPECT_EQ(options.max_message_bytes, 1000);
+  setenv("MILLSTREAM_MAX_MESSAGE_BYTES", "3000000000", 1);
+  EXPECT_TRUE(absl::IsInvalidArgument(options.ReadEnvironment()));
+  unsetenv("MILLSTREAM_MAX_MESSAGE_BYTES");
   setenv("MILLSTREAM_LINKS", "telepathy", 1);
   EXPECT_TRUE(absl::IsInvalidArgument(options.ReadEnvironment()));
   for (const char* name : {"MILLSTREAM_TOKEN_FILE", "MILLSTREAM_LINKS", "MILLSTREAM_DEADLINE_MS"}) unsetenv(name);

@@ -54,7 +54,8 @@ std::vector<std::string> MergedEnvironment(const ProcessSpec& spec) {
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const absl::string_view text(*entry);
     const size_t equals = text.find('=');
-    if (equals != absl::string_view::npos) values[std::string(text.substr(0, equals))] = std::string(text.substr(equals + 1));
+    if (equals != absl::string_view::npos)
+      values[std::string(text.substr(0, equals))] = std::string(text.substr(equals + 1));
   }
   for (const auto& [name, value] : spec.environment) values[name] = value;
   std::vector<std::string> merged;
@@ -109,8 +110,14 @@ StatusOr<Child> StartChild(const ProcessSpec& spec) {
   std::vector<std::string> environment = MergedEnvironment(spec);
   std::vector<char*> arguments = Pointers(command);
   std::vector<char*> variables = Pointers(environment);
-  const Beginning beginning = {getpid(),           spec.remote() ? in.read.get() : -1, out.write.get(),   err.write.get(),
-                               failure.write.get(), spec.folder.c_str(),               arguments.data(), variables.data()};
+  const Beginning beginning = {getpid(),
+                               spec.remote() ? in.read.get() : -1,
+                               out.write.get(),
+                               err.write.get(),
+                               failure.write.get(),
+                               spec.folder.c_str(),
+                               arguments.data(),
+                               variables.data()};
   const pid_t pid = fork();
   if (pid < 0) return ErrnoStatus(errno, "fork");
   if (pid == 0) beginning.Run();
@@ -122,7 +129,8 @@ StatusOr<Child> StartChild(const ProcessSpec& spec) {
   while (got < 0 && errno == EINTR);
   if (got > 0) {
     waitpid(pid, nullptr, 0);
-    return WithContext(error > 0 ? ErrnoStatus(error, spec.command[0]) : ErrnoStatus(-error, spec.folder), "cannot start");
+    return WithContext(error > 0 ? ErrnoStatus(error, spec.command[0]) : ErrnoStatus(-error, spec.folder),
+                       "cannot start");
   }
   Child child;
   child.pid = pid;

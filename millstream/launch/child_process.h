@@ -24,8 +24,8 @@ struct ProcessSpec {
   int max_restarts = 0;                                          // how often it is started again after a failure
   // A service does not end by itself: it is stopped when all others have ended well.
   bool service = false;
-  // Set: the command is a connection to an agent on that host (agent.h). `input` is written to its standard input, which stays
-  // open; signals follow as lines. Standard input of others is empty.
+  // Set: the command is a connection to an agent on that host (agent.h). `input` is written to its standard input,
+  // which stays open; signals follow as lines. Standard input of others is empty.
   std::string host;
   std::string input;
 
@@ -39,8 +39,8 @@ struct Child {
   int in = -1, out = -1, err = -1;
 };
 
-// Starts the process in a process group of its own. It is killed if this process dies. NotFound and its like if the command
-// cannot be run.
+// Starts the process in a process group of its own. It is killed if this process dies. NotFound and its like if the
+// command cannot be run.
 StatusOr<Child> StartChild(const ProcessSpec& spec);
 
 // Runs a process to its end, or until `deadline`, when it is killed. Its whole output must fit into memory.

@@ -57,7 +57,8 @@ StatusOr<std::vector<int>> FindFreePorts(int count) {
     if (static_cast<int>(ports.size()) == count) break;
     if (IsFree(port)) ports.push_back(port);
   }
-  if (static_cast<int>(ports.size()) < count) return errors::ResourceExhausted("this host has no ", count, " free ports");
+  if (static_cast<int>(ports.size()) < count)
+    return errors::ResourceExhausted("this host has no ", count, " free ports");
   return ports;
 }
 

@@ -8,8 +8,8 @@
 
 namespace millstream::launch {
 
-// Ports of this host that nobody listens on, all different, outside the range from which the system takes ports for outgoing
-// connections: nothing but another server can take them before they are used.
+// Ports of this host that nobody listens on, all different, outside the range from which the system takes ports for
+// outgoing connections: nothing but another server can take them before they are used.
 StatusOr<std::vector<int>> FindFreePorts(int count);
 
 }  // namespace millstream::launch

@@ -19,12 +19,15 @@ constexpr int kMostTasks = 2000;
 
 Status CheckJob(const JobOptions& options) {
   if (options.command.empty()) {
-    return errors::InvalidArgument("which program? Give it after --, e.g. millstream launch --ps 1 --workers 2 -- python train.py");
+    return errors::InvalidArgument(
+        "which program? Give it after --, e.g. millstream launch --ps 1 --workers 2 -- python train.py");
   }
   if (options.ps < 0 || options.workers < 0) return errors::InvalidArgument("a job cannot have fewer than 0 tasks");
-  if (options.workers == 0 && !options.chief) return errors::InvalidArgument("a job needs at least one worker (--workers)");
+  if (options.workers == 0 && !options.chief)
+    return errors::InvalidArgument("a job needs at least one worker (--workers)");
   if (options.ps > kMostTasks || options.workers > kMostTasks || options.ps + options.workers > kMostTasks) {
-    return errors::InvalidArgument(options.ps, " ps and ", options.workers, " workers are more than the ", kMostTasks, " tasks a job may have");
+    return errors::InvalidArgument(options.ps, " ps and ", options.workers, " workers are more than the ", kMostTasks,
+                                   " tasks a job may have");
   }
   if (options.max_restarts < 0) return errors::InvalidArgument("--max_restarts cannot be below 0");
   return OkStatus();
@@ -40,7 +43,8 @@ std::vector<JobTask> TasksOf(const JobOptions& options) {
 
 StatusOr<ClusterSpec> ClusterOf(const JobOptions& options, const std::vector<std::string>& addresses) {
   const std::vector<JobTask> tasks = TasksOf(options);
-  if (tasks.size() != addresses.size()) return errors::Internal(tasks.size(), " tasks, ", addresses.size(), " addresses");
+  if (tasks.size() != addresses.size())
+    return errors::Internal(tasks.size(), " tasks, ", addresses.size(), " addresses");
   std::map<std::string, ClusterSpec::Tasks> jobs;
   for (size_t i = 0; i < tasks.size(); ++i) jobs[tasks[i].job][tasks[i].index] = addresses[i];
   return ClusterSpec::Make(std::move(jobs));
@@ -50,7 +54,8 @@ std::vector<std::string> TaskFlags(const ClusterSpec& cluster, const JobTask& ta
   std::map<std::string, std::vector<std::string>> hosts;
   for (const ClusterSpec::Task& other : cluster.all_tasks()) hosts[other.job].push_back(other.address);
   std::vector<std::string> flags;
-  for (const auto& [job, addresses] : hosts) flags.push_back(absl::StrCat("--", job, "_hosts=", absl::StrJoin(addresses, ",")));
+  for (const auto& [job, addresses] : hosts)
+    flags.push_back(absl::StrCat("--", job, "_hosts=", absl::StrJoin(addresses, ",")));
   flags.push_back(absl::StrCat("--job_name=", task.job));
   flags.push_back(absl::StrCat("--task_index=", task.index));
   return flags;
@@ -94,8 +99,9 @@ StatusOr<std::string> TokenOf(const JobOptions& options) {
   return MakeToken();
 }
 
-StatusOr<std::vector<ProcessSpec>> ProcessesOf(const JobOptions& options, const ClusterSpec& cluster, const std::vector<JobTask>& tasks,
-                                               const std::string& token, const std::string& job_id, GroupOptions* group) {
+StatusOr<std::vector<ProcessSpec>> ProcessesOf(const JobOptions& options, const ClusterSpec& cluster,
+                                               const std::vector<JobTask>& tasks, const std::string& token,
+                                               const std::string& job_id, GroupOptions* group) {
   auto environment = JobEnvironment(options, job_id);
   if (!token.empty()) {
     ASSIGN_OR_RETURN(const TokenFile file, WriteTokenFile(token));
@@ -120,7 +126,8 @@ StatusOr<GroupResult> RunLocally(const JobOptions& options, GroupOptions group) 
   ASSIGN_OR_RETURN(const ClusterSpec cluster, ClusterOf(options, addresses));
   ASSIGN_OR_RETURN(const std::string token, TokenOf(options));
   ASSIGN_OR_RETURN(std::vector<ProcessSpec> processes, ProcessesOf(options, cluster, tasks, token, NewJobId(), &group));
-  const std::string where = group.scratch_folder.empty() ? "" : absl::StrCat(", token in ", group.scratch_folder, "/token");
+  const std::string where =
+      group.scratch_folder.empty() ? "" : absl::StrCat(", token in ", group.scratch_folder, "/token");
   ProcessGroup running(std::move(processes), std::move(group));
   running.Note(absl::StrCat("starting ", cluster.ToJson(), where));
   return running.Run();

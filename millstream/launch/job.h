@@ -16,10 +16,10 @@ struct JobOptions {
   int workers = 1;
   bool chief = false;                // a task of job chief besides the workers
   std::vector<std::string> command;  // of each task; flags are appended
-  bool pass_flags = true;            // --ps_hosts --worker_hosts --chief_hosts --job_name --task_index; TF_CONFIG is always set
-  int max_restarts = 0;              // of each task
-  bool insecure = false;             // no token: let everybody connect who can reach the tasks
-  std::string file_root;             // where graphs may touch files, for MILLSTREAM_FILE_ROOT; "": as the environment says
+  bool pass_flags = true;  // --ps_hosts --worker_hosts --chief_hosts --job_name --task_index; TF_CONFIG is always set
+  int max_restarts = 0;    // of each task
+  bool insecure = false;   // no token: let everybody connect who can reach the tasks
+  std::string file_root;   // where graphs may touch files, for MILLSTREAM_FILE_ROOT; "": as the environment says
 };
 
 struct JobTask {
@@ -51,8 +51,9 @@ std::string NewJobId();
 StatusOr<std::string> TokenOf(const JobOptions& options);
 
 // The processes of some tasks of the job, with the token in a file for all of them (group->scratch_folder).
-StatusOr<std::vector<ProcessSpec>> ProcessesOf(const JobOptions& options, const ClusterSpec& cluster, const std::vector<JobTask>& tasks,
-                                               const std::string& token, const std::string& job_id, GroupOptions* group);
+StatusOr<std::vector<ProcessSpec>> ProcessesOf(const JobOptions& options, const ClusterSpec& cluster,
+                                               const std::vector<JobTask>& tasks, const std::string& token,
+                                               const std::string& job_id, GroupOptions* group);
 
 // Runs the job on this machine, at ports of its own choice on loopback; returns when all tasks have ended.
 StatusOr<GroupResult> RunLocally(const JobOptions& options, GroupOptions group);

@@ -17,7 +17,8 @@ namespace millstream::launch {
 
 StatusOr<std::string> MakeToken() {
   std::array<char, 32> bytes;
-  if (getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) return ErrnoStatus(errno, "getrandom");
+  if (getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size()))
+    return ErrnoStatus(errno, "getrandom");
   return absl::BytesToHexString({bytes.data(), bytes.size()});
 }
 

@@ -13,7 +13,8 @@ namespace millstream::launch {
 // 32 bytes from the system's random generator, in hexadecimal digits.
 StatusOr<std::string> MakeToken();
 
-// The token in a new folder that this user alone may enter. Whoever calls removes the folder: GroupOptions::scratch_folder.
+// The token in a new folder that this user alone may enter. Whoever calls removes the folder:
+// GroupOptions::scratch_folder.
 struct TokenFile {
   std::string folder, path;
 };

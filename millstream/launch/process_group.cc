@@ -63,20 +63,25 @@ int GroupResult::exit_code() const {
 std::string GroupResult::Report() const {
   if (failures.empty()) return "";
   std::string report = absl::StrCat(failures[0].name, " failed first: ", failures[0].how);
-  if (failures[0].last_lines.empty()) absl::StrAppend(&report, ", without a word");
-  else absl::StrAppend(&report, "; its last output:");
+  if (failures[0].last_lines.empty())
+    absl::StrAppend(&report, ", without a word");
+  else
+    absl::StrAppend(&report, "; its last output:");
   for (const std::string& line : failures[0].last_lines) absl::StrAppend(&report, "\n  | ", line);
-  for (size_t i = 1; i < failures.size(); ++i) absl::StrAppend(&report, "\nthen ", failures[i].name, ": ", failures[i].how);
+  for (size_t i = 1; i < failures.size(); ++i)
+    absl::StrAppend(&report, "\nthen ", failures[i].name, ": ", failures[i].how);
   return report;
 }
 
 class ProcessGroup::Supervisor {
  public:
   Supervisor(std::vector<ProcessSpec> specs, GroupOptions options) : options_(std::move(options)) {
-    if (!options_.on_line) options_.on_line = [this](const std::string& name, bool is_error, absl::string_view line) {
-      Print(is_error ? 2 : 1, absl::StrCat("[", name, "] ", line, "\n"));
-    };
-    if (!options_.on_note) options_.on_note = [this](absl::string_view note) { Print(2, absl::StrCat("millstream: ", note, "\n")); };
+    if (!options_.on_line)
+      options_.on_line = [this](const std::string& name, bool is_error, absl::string_view line) {
+        Print(is_error ? 2 : 1, absl::StrCat("[", name, "] ", line, "\n"));
+      };
+    if (!options_.on_note)
+      options_.on_note = [this](absl::string_view note) { Print(2, absl::StrCat("millstream: ", note, "\n")); };
     for (ProcessSpec& spec : specs) processes_.emplace_back().spec = std::move(spec);
   }
 
@@ -224,7 +229,8 @@ void ProcessGroup::Supervisor::ReadControl() {
   }
   control_.Add({buffer, static_cast<size_t>(got)}, [this](absl::string_view line) {
     int number = 0;
-    if (absl::ConsumePrefix(&line, "signal ") && absl::SimpleAtoi(line, &number) && number > 0 && number < NSIG) Stop(number);
+    if (absl::ConsumePrefix(&line, "signal ") && absl::SimpleAtoi(line, &number) && number > 0 && number < NSIG)
+      Stop(number);
   });
 }
 
@@ -245,8 +251,9 @@ void ProcessGroup::Supervisor::Finish(Process& process) {
   const int code = ExitCodeOf(process.wait_status);
   if (code == 0 || process.asked_to_end) return;
   // ssh itself ends so when it is the connection that fails.
-  const std::string how = process.spec.remote() && code == 255 ? absl::StrCat("lost the connection to ", process.spec.host)
-                                                               : DescribeEnd(process.wait_status);
+  const std::string how = process.spec.remote() && code == 255
+                              ? absl::StrCat("lost the connection to ", process.spec.host)
+                              : DescribeEnd(process.wait_status);
   if (process.restarts >= process.spec.max_restarts || services_deadline_) {
     Fail(process, process.restarts == 0 ? how : absl::StrCat(how, ", after ", process.restarts, " restarts"), code);
     return;
@@ -261,7 +268,8 @@ void ProcessGroup::Supervisor::Finish(Process& process) {
 
 void ProcessGroup::Supervisor::Fail(Process& process, std::string how, int exit_code) {
   options_.on_note(absl::StrCat(process.spec.name, " failed: ", how, stopping() ? "" : "; stopping the other tasks"));
-  result_.failures.push_back({process.spec.name, std::move(how), exit_code, {process.tail.begin(), process.tail.end()}});
+  result_.failures.push_back(
+      {process.spec.name, std::move(how), exit_code, {process.tail.begin(), process.tail.end()}});
   if (!stopping()) Stop(SIGTERM);
 }
 
@@ -269,7 +277,8 @@ void ProcessGroup::Supervisor::Advance(Process& process, Clock::time_point now) 
   if (process.state == Process::State::kWaiting && now >= process.when) Start(process);
   if (process.state == Process::State::kRunning) {
     siginfo_t info = {};
-    if (waitid(P_PID, static_cast<id_t>(process.pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == process.pid) {
+    if (waitid(P_PID, static_cast<id_t>(process.pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+        info.si_pid == process.pid) {
       OnExit(process);
     }
   }

@@ -28,8 +28,8 @@ struct GroupOptions {
   // Lines "signal 15" on this file descriptor are passed on as signals, and its end stops the processes; -1: none.
   int control_fd = -1;
 
-  // Called by the thread of Run(). Lines come without their ends; by default they are printed as "[worker:1] line" on the
-  // stream they came from, and notes (what the group does) as "millstream: ..." on standard error.
+  // Called by the thread of Run(). Lines come without their ends; by default they are printed as "[worker:1] line" on
+  // the stream they came from, and notes (what the group does) as "millstream: ..." on standard error.
   std::function<void(const std::string& name, bool is_error, absl::string_view line)> on_line;
   std::function<void(absl::string_view note)> on_note;
   std::function<void()> on_tick;  // about every `tick`
@@ -53,12 +53,13 @@ struct GroupResult {
 
 // Processes that live and end together, each in a process group of its own.
 //
-// One that fails is started again as often as its spec says; when that is spent, the others are told to end (SIGTERM, after
-// `grace` SIGKILL), services when no other is left: until then they may be needed. SIGINT, SIGTERM and SIGHUP are passed on so; the second
-// one kills. When Run() returns, nothing of the processes
-// and what they started in their process groups is left; if this process is killed, a guardian process sees to that.
+// One that fails is started again as often as its spec says; when that is spent, the others are told to end (SIGTERM,
+// after `grace` SIGKILL), services when no other is left: until then they may be needed. SIGINT, SIGTERM and SIGHUP are
+// passed on so; the second one kills. When Run() returns, nothing of the processes and what they started in their
+// process groups is left; if this process is killed, a guardian process sees to that.
 //
-// One group runs at a time in a process: it holds the signal handlers meanwhile. Not thread-safe; callbacks may call it.
+// One group runs at a time in a process: it holds the signal handlers meanwhile. Not thread-safe; callbacks may call
+// it.
 class ProcessGroup {
  public:
   ProcessGroup(std::vector<ProcessSpec> processes, GroupOptions options);

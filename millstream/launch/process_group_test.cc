@@ -104,7 +104,8 @@ TEST(ProcessGroupTest, WhatIgnoresTheRequestIsKilled) {
   Recorder recorder;
   GroupOptions options = recorder.Options();
   options.grace = std::chrono::milliseconds(100);
-  ProcessGroup group({Shell("a", "trap '' TERM; while :; do sleep 0.05; done"), Shell("b", "sleep 0.2; exit 1")}, options);
+  ProcessGroup group({Shell("a", "trap '' TERM; while :; do sleep 0.05; done"), Shell("b", "sleep 0.2; exit 1")},
+                     options);
   EXPECT_EQ(group.Run().exit_code(), 1);
 }
 
@@ -196,8 +197,10 @@ TEST(JobTest, FlagsAndTfConfig) {
   StatusOr<ClusterSpec> cluster = ClusterOf(options, {"a:1", "b:2", "c:3"});
   ASSERT_TRUE(cluster.ok());
   const ProcessSpec process = ProcessOf(options, *cluster, {"worker", 1});
-  EXPECT_THAT(process.command, ElementsAre("train", "--ps_hosts=a:1", "--worker_hosts=b:2,c:3", "--job_name=worker", "--task_index=1"));
-  EXPECT_EQ(process.environment[0].second, R"({"cluster":{"ps":["a:1"],"worker":["b:2","c:3"]},"task":{"type":"worker","index":1}})");
+  EXPECT_THAT(process.command,
+              ElementsAre("train", "--ps_hosts=a:1", "--worker_hosts=b:2,c:3", "--job_name=worker", "--task_index=1"));
+  EXPECT_EQ(process.environment[0].second,
+            R"({"cluster":{"ps":["a:1"],"worker":["b:2","c:3"]},"task":{"type":"worker","index":1}})");
   EXPECT_FALSE(process.service);
   EXPECT_TRUE(ProcessOf(options, *cluster, {"ps", 0}).service);
 }

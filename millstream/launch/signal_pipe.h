@@ -8,7 +8,8 @@
 
 namespace millstream::launch {
 
-// While it lives, SIGINT, SIGTERM, SIGHUP and SIGCHLD are numbers to be read from fd(), and SIGPIPE is ignored. One at a time.
+// While it lives, SIGINT, SIGTERM, SIGHUP and SIGCHLD are numbers to be read from fd(), and SIGPIPE is ignored. One at
+// a time.
 class SignalPipe {
  public:
   SignalPipe();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <filesystem>
 
+#include "millstream/base/file_root.h"
 #include "millstream/framework/op.h"
 #include "millstream/io/record_reader.h"
 #include "millstream/ops/data/dataset.h"
@@ -33,7 +34,9 @@ class FileDataset final : public Dataset {
         if (!next_) {
           *end = file_ == paths_.size();
           if (*end) return OkStatus();
-          ASSIGN_OR_RETURN(next_, open_(paths_[file_++]));
+          const std::string& path = paths_[file_++];
+          RETURN_IF_ERROR(CheckFileAccess(path));
+          ASSIGN_OR_RETURN(next_, open_(path));
         }
         const Status status = next_(&record);
         if (status.ok()) break;

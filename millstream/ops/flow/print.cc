@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "absl/strings/strip.h"
+#include "millstream/base/file_root.h"
 #include "millstream/framework/op.h"
 #include "millstream/graph/gradient.h"
 #include "millstream/ops/flow/summary.h"
@@ -84,6 +85,7 @@ class PrintV2 final : public Kernel {
 
  private:
   Status Append(const std::string& text) const {
+    RETURN_IF_ERROR(CheckFileAccess(path_));
     std::FILE* file = std::fopen(path_.c_str(), "a");
     if (file == nullptr)
       return errors::InvalidArgument("Cannot open ", path_, " to print to");

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "millstream/base/file.h"
+#include "millstream/base/file_root.h"
 #include "millstream/framework/op.h"
 
 namespace millstream {
@@ -13,6 +14,7 @@ Status ReadFileCpu(KernelContext& ctx) {
   const Tensor& name = ctx.input(0);
   if (name.rank() != 0)
     return errors::InvalidArgument("Input filename tensor must be scalar, but had shape: ", name.shape().ToString());
+  RETURN_IF_ERROR(CheckFileAccess(name.scalar<std::string>()));
   ASSIGN_OR_RETURN(std::string contents, ReadFile(name.scalar<std::string>()));
   ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, Shape()));
   out->scalar<std::string>() = std::move(contents);
@@ -26,6 +28,7 @@ Status WriteFileCpu(KernelContext& ctx) {
   if (contents.rank() != 0)
     return errors::InvalidArgument("Contents tensor must be scalar, but had shape: ", contents.shape().ToString());
   const auto& path = name.scalar<std::string>();
+  RETURN_IF_ERROR(CheckFileAccess(path));
   if (const std::string folder = FolderOf(path); !folder.empty()) RETURN_IF_ERROR(MakeFolders(folder));
   return WriteFileAtomically(path, contents.scalar<std::string>());
 }
@@ -37,9 +40,12 @@ Status MatchingFilesCpu(KernelContext& ctx) {
                                    patterns.shape().ToString());
   std::vector<std::string> found;
   for (const std::string& pattern : patterns.flat<std::string>()) {
+    RETURN_IF_ERROR(CheckPatternAccess(pattern));
     glob_t result{};
     const int rc = glob(pattern.c_str(), GLOB_NOSORT, nullptr, &result);
-    for (size_t i = 0; rc == 0 && i < result.gl_pathc; ++i) found.emplace_back(result.gl_pathv[i]);
+    for (size_t i = 0; rc == 0 && i < result.gl_pathc; ++i) {
+      if (CheckFileAccess(result.gl_pathv[i]).ok()) found.emplace_back(result.gl_pathv[i]);
+    }
     globfree(&result);
     if (rc == GLOB_NOSPACE) return errors::ResourceExhausted("no memory to match ", pattern);
   }

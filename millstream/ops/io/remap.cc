@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_split.h"
 #include "millstream/base/file.h"
+#include "millstream/base/file_root.h"
 #include "millstream/framework/op.h"
 #include "millstream/io/bundle_reader.h"
 
@@ -18,6 +19,7 @@ StatusOr<std::vector<std::string>> ReadVocabulary(const Tensor& input, const cha
   }
   const std::string& path = input.scalar<std::string>();
   if (path.empty()) return errors::InvalidArgument(name, " cannot be empty.");
+  RETURN_IF_ERROR(CheckFileAccess(path));
   ASSIGN_OR_RETURN(std::string text, ReadFile(path));
   if (!text.empty() && text.back() == '\n') text.pop_back();
   std::vector<std::string> lines;
@@ -137,6 +139,7 @@ class LoadAndRemapMatrix final : public Kernel {
                                      ctx.input(i).shape().ToString());
     }
     const std::string& name = ctx.input(1).data<std::string>()[0];
+    RETURN_IF_ERROR(CheckFileAccess(absl::StrCat(ctx.input(0).data<std::string>()[0], ".index")));
     ASSIGN_OR_RETURN(const std::unique_ptr<BundleReader> reader,
                      BundleReader::Open(ctx.input(0).data<std::string>()[0]));
     DType dtype;

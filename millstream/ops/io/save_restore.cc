@@ -3,6 +3,7 @@
 
 #include <cstdio>
 
+#include "millstream/base/file_root.h"
 #include "millstream/framework/op.h"
 #include "millstream/io/bundle_reader.h"
 #include "millstream/io/bundle_writer.h"
@@ -10,6 +11,9 @@
 
 namespace millstream {
 namespace {
+
+// Files of a checkpoint are its prefix and more.
+Status CheckPrefix(const std::string& prefix) { return CheckFileAccess(absl::StrCat(prefix, ".index")); }
 
 // The three string inputs that SaveV2 and RestoreV2 share.
 struct Request {
@@ -31,6 +35,7 @@ StatusOr<Request> ReadRequest(const KernelContext& ctx, int expected) {
     return errors::InvalidArgument("Got ", request.names.size(), " tensor names and ", request.slices.size(), " slices but ", expected,
                                    " tensors.");
   }
+  RETURN_IF_ERROR(CheckPrefix(request.prefix));
   return request;
 }
 
@@ -71,6 +76,7 @@ Status RestoreV2(KernelContext& ctx) {
   ASSIGN_OR_RETURN(const Request request, ReadRequest(ctx, ctx.num_outputs()));
   if (!FileExists(request.prefix + ".index")) {
     // As in TensorFlow, the prefix may also be the name of a checkpoint of version 1.
+    RETURN_IF_ERROR(CheckPatternAccess(request.prefix));
     ASSIGN_OR_RETURN(const std::unique_ptr<SliceFileReader> old, SliceFileReader::Open(request.prefix));
     for (int i = 0; i < ctx.num_outputs(); ++i) {
       ASSIGN_OR_RETURN(Tensor tensor, old->ReadAs(request.names[i], request.slices[i], ctx.output_dtype(i)));
@@ -97,6 +103,8 @@ class MergeV2Checkpoints final : public Kernel {
     }
     const auto from = ctx.input(0).flat<std::string>();
     const std::string& to = ctx.input(1).data<std::string>()[0];
+    for (const std::string& prefix : from) RETURN_IF_ERROR(CheckPrefix(prefix));
+    RETURN_IF_ERROR(CheckPrefix(to));
     RETURN_IF_ERROR(MergeBundles({from.begin(), from.end()}, to, allow_missing_));
     if (delete_old_folders_) {
       // Only folders that are empty now go: what else somebody put there is not ours.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
+#include "millstream/base/file_root.h"
 #include "millstream/framework/op.h"
 #include "millstream/io/input_stream.h"
 #include "millstream/ops/flow/handle.h"
@@ -97,6 +98,7 @@ class InitializeTableFromTextFile final : public Kernel {
 
  private:
   Status Read(const std::string& file, Column* keys, Column* values) const {
+    RETURN_IF_ERROR(CheckFileAccess(file));
     ASSIGN_OR_RETURN(std::unique_ptr<InputStream> stream, InputStream::Open(file, Compression::kNone));
     std::string text;
     std::vector<std::string> fields;

@@ -7,6 +7,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
 #include "millstream/base/file.h"
+#include "millstream/base/file_root.h"
 #include "millstream/math/random.h"
 #include "millstream/ops/random/candidate_sampler.h"
 
@@ -117,6 +118,7 @@ class FixedRange {
   }
   // Lines whose last field, after a comma, is a weight.
   Status Load(const std::string& path, int64_t next_id) {
+    RETURN_IF_ERROR(CheckFileAccess(path));
     ASSIGN_OR_RETURN(std::string text, ReadFile(path));
     if (!text.empty() && text.back() == '\n') text.pop_back();
     if (text.empty()) return OkStatus();

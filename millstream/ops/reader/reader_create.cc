@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "millstream/base/file_root.h"
 #include "millstream/framework/op.h"
 #include "millstream/io/record_reader.h"
 #include "millstream/ops/flow/handle.h"
@@ -18,6 +19,7 @@ struct TfRecord {
       init.Fail(named.status());
   }
   StatusOr<NextRecord> operator()(const std::string& unit) const {
+    RETURN_IF_ERROR(CheckFileAccess(unit));
     ASSIGN_OR_RETURN(std::shared_ptr<RecordReader> reader, RecordReader::Open(unit, compression));
     return NextRecord([reader, unit](std::string* key, std::string* value) {
       *key = absl::StrCat(unit, ":", reader->offset());
@@ -33,6 +35,7 @@ struct TextLine {
     if (skip_lines < 0) init.Fail(errors::InvalidArgument("skip_header_lines must be >= 0 not ", skip_lines));
   }
   StatusOr<NextRecord> operator()(const std::string& unit) const {
+    RETURN_IF_ERROR(CheckFileAccess(unit));
     ASSIGN_OR_RETURN(std::shared_ptr<InputStream> stream, InputStream::Open(unit, Compression::kNone));
     auto line = std::make_shared<int64_t>(0);
     return NextRecord([stream, unit, line, skip = skip_lines](std::string* key, std::string* value) {
@@ -52,6 +55,7 @@ struct WholeFile {
   StatusOr<NextRecord> operator()(const std::string& unit) const {
     return NextRecord([unit](std::string* key, std::string* value) -> Status {
       *key = unit;
+      RETURN_IF_ERROR(CheckFileAccess(unit));
       ASSIGN_OR_RETURN(*value, ReadFile(unit));
       return OkStatus();
     });
@@ -88,6 +92,7 @@ struct FixedLength {
       init.Fail(errors::InvalidArgument("Invalid encoding type: ", encoding));
   }
   StatusOr<NextRecord> operator()(const std::string& unit) const {
+    RETURN_IF_ERROR(CheckFileAccess(unit));
     ASSIGN_OR_RETURN(std::shared_ptr<InputStream> stream, InputStream::Open(unit, compression));
     RETURN_IF_ERROR(stream->Skip(static_cast<uint64_t>(header)));
     auto ahead = std::make_shared<std::string>();  // what was read and not yet left behind
