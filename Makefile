@@ -5,7 +5,7 @@ FUZZ_SECONDS ?= 60
 MAKEFLAGS += --no-print-directory
 
 .DEFAULT_GOAL := build
-.PHONY: setup build demo test bench bench-peers interop docs-ops format lint asan tsan fuzz wheel deb docs install clean help
+.PHONY: setup build demo test bench bench-peers interop browser docs-ops format lint asan tsan fuzz wheel deb docs install clean help
 
 setup:  ## install what is missing (Debian packages; asks nothing when all is there)
 	@tools/setup.sh build
@@ -42,6 +42,11 @@ interop: setup build/dev/build.ninja  ## what needs a real TensorFlow, in a virt
 	.venv/bin/python tests/interop/tensorflow_client.py build/dev/bin/millstream
 	MILLSTREAM_LINKS=tcp .venv/bin/python tests/interop/tensorflow_client.py build/dev/bin/millstream
 	MILLSTREAM_LINKS=grpc .venv/bin/python tests/interop/tensorflow_client.py build/dev/bin/millstream
+
+browser: setup build/dev/build.ninja  ## the status page in a real browser (SCREENSHOTS=folder: leaves pictures there)
+	tools/setup.sh browser
+	cmake --build --preset dev --target millstream_cli millstream_python
+	PYTHONPATH=build/dev/python MILLSTREAM_SCREENSHOTS=$(SCREENSHOTS) .venv-python/bin/python -m pytest -q -p no:cacheprovider tests/browser
 
 docs-ops: build  ## write docs/ops.md anew from the op registry
 	build/dev/opgen docs > docs/ops.md

@@ -109,6 +109,12 @@ Status ServerOptions::ReadEnvironment() {
     if (!absl::SimpleAtoi(value, &ms) || ms <= 0) return errors::InvalidArgument("MILLSTREAM_DEADLINE_MS: '", value, "' is no number above 0");
     deadline = std::chrono::milliseconds(ms);
   }
+  if (const std::string value = Env("MILLSTREAM_STATUS_PORT"); !value.empty()) {
+    if (!absl::SimpleAtoi(value, &status_port) || status_port < 0 || status_port > 65535) {
+      return errors::InvalidArgument("MILLSTREAM_STATUS_PORT: '", value, "' is no port (0 to 65535)");
+    }
+  }
+  if (const std::string value = Env("MILLSTREAM_STATUS_ADDRESS"); !value.empty()) status_address = value;
   if (const std::string value = Env("MILLSTREAM_LINKS"); !value.empty()) return SetLinks(value);
   return OkStatus();
 }
@@ -127,6 +133,10 @@ Status ServerOptions::SetLinks(absl::string_view list) {
 Status ServerOptions::Check() const {
   RETURN_IF_ERROR(cluster.address(job_name, task_index).status());
   if (port > 65535) return errors::InvalidArgument("port ", port, " is out of range (0 to 65535)");
+  if (status_port > 65535) return errors::InvalidArgument("status port ", status_port, " is out of range (0 to 65535)");
+  if (status_port >= 0 && token.empty() && !IsLoopbackHost(status_address)) {
+    return errors::InvalidArgument("the status page on ", status_address, ", where others can reach it, needs a job token (MILLSTREAM_TOKEN_FILE)");
+  }
   if (deadline.count() <= 0) return errors::InvalidArgument("the deadline must be above 0");
   if (tls.enabled() && (tls.cert.empty() || tls.key.empty())) {
     return errors::InvalidArgument("TLS: a server needs a certificate and its key");
