@@ -5,7 +5,7 @@ FUZZ_SECONDS ?= 60
 MAKEFLAGS += --no-print-directory
 
 .DEFAULT_GOAL := build
-.PHONY: setup build demo test bench bench-peers interop launchers docs-ops format lint asan tsan fuzz wheel deb docs install clean help
+.PHONY: setup build demo test bench bench-peers interop launchers browser docs-ops format lint asan tsan fuzz wheel deb docs install clean help
 
 setup:  ## install what is missing (Debian packages; asks nothing when all is there)
 	@tools/setup.sh build
@@ -47,6 +47,11 @@ launchers: setup build/dev/build.ninja  ## the launcher under a real sshd, Slurm
 	tools/setup.sh launchers
 	cmake --build --preset dev --target millstream_cli millstream_python
 	MILLSTREAM_LAUNCHERS=1 PYTHONPATH=build/dev/python .venv-launchers/bin/python -m pytest -q -p no:cacheprovider tests/launch
+
+browser: setup build/dev/build.ninja  ## the status page in a real browser (SCREENSHOTS=folder: leaves pictures there)
+	tools/setup.sh browser
+	cmake --build --preset dev --target millstream_cli millstream_python
+	PYTHONPATH=build/dev/python MILLSTREAM_SCREENSHOTS=$(SCREENSHOTS) .venv-python/bin/python -m pytest -q -p no:cacheprovider tests/browser
 
 docs-ops: build  ## write docs/ops.md anew from the op registry
 	build/dev/opgen docs > docs/ops.md

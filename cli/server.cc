@@ -18,10 +18,10 @@ namespace {
 
 struct ServerFlags {
   ClusterFlags cluster;
-  std::string job_name, bind_address, links;
+  std::string job_name, bind_address, links, status_address;
   std::vector<std::string> file_roots;
   int task_index = -1;
-  int port = -1;
+  int port = -1, status_port = -1;
   int64_t deadline_ms = 0, max_tensor_bytes = 0;
   int max_message_bytes = 0;
   bool insecure = false, status_lines = false;
@@ -39,6 +39,8 @@ StatusOr<ServerOptions> MakeOptions(const ServerFlags& flags) {
   options.bind_address = flags.bind_address;
   if (!flags.file_roots.empty()) options.file_roots = flags.file_roots;
   if (flags.insecure) options.insecure = true;
+  if (flags.status_port >= 0) options.status_port = flags.status_port;
+  if (!flags.status_address.empty()) options.status_address = flags.status_address;
   if (flags.deadline_ms > 0) options.deadline = std::chrono::milliseconds(flags.deadline_ms);
   if (flags.max_message_bytes > 0) options.max_message_bytes = flags.max_message_bytes;
   if (flags.max_tensor_bytes > 0) options.max_tensor_bytes = flags.max_tensor_bytes;
@@ -53,7 +55,10 @@ void Say(const ServerFlags& flags, const Server& server, const char* event, cons
   nlohmann::ordered_json line;
   line["event"] = event;
   line["task"] = server.task();
-  if (std::string(event) == "started") line["target"] = server.target();
+  if (std::string(event) == "started") {
+    line["target"] = server.target();
+    if (server.status_port() >= 0) line["status_url"] = server.status_url();
+  }
   line["pid"] = static_cast<int64_t>(getpid());
   if (!why.empty()) line["why"] = why;
   std::printf("%s\n", line.dump().c_str());
@@ -90,6 +95,7 @@ int RunServer(const ServerFlags& flags) {
   StatusOr<std::unique_ptr<Server>> server = Server::Start(*options);
   if (!server.ok()) return Fail(server.status());
   std::printf("Started server with target: %s\n", (*server)->target().c_str());
+  if ((*server)->status_port() >= 0) std::printf("Status page: %s\n", (*server)->status_url().c_str());
   std::fflush(stdout);
   Say(flags, **server, "started", "");
   const std::string why = AwaitEnd(**server, signals);
@@ -117,6 +123,10 @@ void AddServerCommand(CLI::App& app, int* status) {
   command->add_option("--max_message_bytes", flags->max_message_bytes, "largest request that is taken (default: 2 GB)")->check(CLI::PositiveNumber);
   command->add_option("--max_tensor_bytes", flags->max_tensor_bytes, "largest tensor that is taken from another task (default: 64 GB)")
       ->check(CLI::PositiveNumber);
+  command->add_option("--status_port", flags->status_port, "serve the status page on this port; 0: any (default: MILLSTREAM_STATUS_PORT, else none)")
+      ->check(CLI::Range(0, 65535));
+  command->add_option("--status_address", flags->status_address,
+                      "host to serve it on (default: 127.0.0.1); others than loopback need the job token and are asked for it");
   command->add_flag("--insecure", flags->insecure, "let everybody connect who can reach this host");
   command->add_flag("--status", flags->status_lines, "print what happens as JSON, one object per line");
   command->callback([flags, status] { *status = RunServer(*flags); });

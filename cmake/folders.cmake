@@ -50,10 +50,28 @@ function(millstream_protos)
   target_compile_options(millstream_proto PRIVATE -w -g0)
 endfunction()
 
+# Sets `out` to a source file that holds the status page, made of the files in its folder.
+function(millstream_status_page out)
+  set(folder ${PROJECT_SOURCE_DIR}/millstream/distributed/status/page)
+  file(GLOB files CONFIGURE_DEPENDS ${folder}/*)
+  set(source ${MILLSTREAM_GEN_DIR}/millstream/distributed/status/page.cc)
+  add_custom_command(
+    OUTPUT ${source}
+    COMMAND ${CMAKE_COMMAND} -DFOLDER=${folder} -DOUTPUT=${source} -P ${PROJECT_SOURCE_DIR}/cmake/embed_page.cmake
+    DEPENDS ${files} ${PROJECT_SOURCE_DIR}/cmake/embed_page.cmake
+    COMMENT "Embedding the status page"
+    VERBATIM)
+  set(${out} ${source} PARENT_SCOPE)
+endfunction()
+
 function(millstream_folder name)
   millstream_glob(sources millstream/${name} "." "${not_in_library}")
   if(NOT sources)
     return()
+  endif()
+  if(name STREQUAL "distributed")
+    millstream_status_page(page)
+    list(APPEND sources ${page})
   endif()
   millstream_objects(millstream_${name} ${sources})
   if(MILLSTREAM_PRECOMPILE AND NOT name MATCHES "^(base|tensor|math)$")  # those are below the headers that all others share

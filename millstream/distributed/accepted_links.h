@@ -4,24 +4,30 @@
 
 #include <utility>
 
+#include "millstream/distributed/status/task_reports.h"
 #include "millstream/distributed/worker.h"
 
 namespace millstream {
 
-// Serves the links that others dialed: what they bring is for the worker, which is borrowed.
+// Serves the links that others dialed: what they bring is for the worker, which is borrowed, as is `reports` (null: nobody looks).
 class AcceptedLinks final : public FrameHandler {
  public:
-  explicit AcceptedLinks(Worker* worker) : worker_(worker) {}
+  explicit AcceptedLinks(Worker* worker, TaskReports* reports = nullptr) : worker_(worker), reports_(reports) {}
   StatusOr<Tensor> Allocate(PeerLink& link, const Frame& frame, uint64_t bytes) override {
     return worker_->AllocatePayload(link, frame, bytes);
   }
   void Receive(PeerLink& link, Frame frame) override { worker_->Receive(link, std::move(frame)); }
+  void Opened(PeerLink& link) override {
+    if (reports_ != nullptr) reports_->links.Opened(link);
+  }
   void Closed(PeerLink& link, const Status& why) override {
+    if (reports_ != nullptr) reports_->LinkClosed(link, why);
     worker_->LinkClosed(link, errors::Unavailable(link.peer(), " was lost: ", why.message()));
   }
 
  private:
   Worker* const worker_;
+  TaskReports* const reports_;
 };
 
 }  // namespace millstream

@@ -27,8 +27,8 @@ std::vector<std::string> FiltersOf(const proto::ConfigProto& config) {
 
 }  // namespace
 
-Master::Master(Worker* worker, Peers* peers)
-    : worker_(worker), peers_(peers), local_(std::make_shared<LocalTask>(worker)), next_step_(RandomNumber()) {}
+Master::Master(Worker* worker, Peers* peers, TaskReports* reports)
+    : worker_(worker), peers_(peers), reports_(reports), local_(std::make_shared<LocalTask>(worker)), next_step_(RandomNumber()) {}
 
 Master::~Master() {
   std::unordered_map<std::string, std::shared_ptr<MasterSession>> sessions;
@@ -65,6 +65,7 @@ StatusOr<std::shared_ptr<MasterSession>> Master::Open(const proto::ConfigProto& 
   ASSIGN_OR_RETURN(options.tasks, FindTasks(FiltersOf(config), cancellation, deadline));
   options.timers = &timers_;
   options.traces = &traces_;
+  options.reports = reports_;
   options.next_step = &next_step_;
   auto session = std::make_shared<MasterSession>(std::move(options));
   MutexLock lock(mu_);
@@ -116,6 +117,13 @@ StatusOr<std::vector<DeviceAttributes>> Master::ListDevices(const std::vector<st
   std::vector<DeviceAttributes> devices;
   for (const auto& task : tasks) devices.insert(devices.end(), task->devices().begin(), task->devices().end());
   return devices;
+}
+
+std::vector<std::shared_ptr<MasterSession>> Master::Sessions() const {
+  std::vector<std::shared_ptr<MasterSession>> list;
+  MutexLock lock(mu_);
+  for (const auto& [handle, session] : sessions_) list.push_back(session);
+  return list;
 }
 
 size_t Master::num_sessions() const {

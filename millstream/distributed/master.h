@@ -16,7 +16,8 @@ namespace millstream {
 // The sessions that clients have opened at this task. Thread-safe.
 class Master {
  public:
-  Master(Worker* worker, Peers* peers);
+  // `reports` is borrowed; null: nobody looks.
+  Master(Worker* worker, Peers* peers, TaskReports* reports = nullptr);
   // Closes every session.
   ~Master();
 
@@ -33,7 +34,9 @@ class Master {
 
   const std::string& task() const { return worker_->task(); }
   size_t num_sessions() const;
+  std::vector<std::shared_ptr<MasterSession>> Sessions() const;
   TraceRequests& traces() { return traces_; }
+  TimerQueue& timers() { return timers_; }
 
  private:
   StatusOr<std::vector<std::shared_ptr<ClusterTask>>> FindTasks(const std::vector<std::string>& device_filters,
@@ -42,6 +45,7 @@ class Master {
 
   Worker* const worker_;
   Peers* const peers_;
+  TaskReports* const reports_;
   const std::shared_ptr<LocalTask> local_;
   TimerQueue timers_;
   TraceRequests traces_;

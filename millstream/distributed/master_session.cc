@@ -59,6 +59,10 @@ StatusOr<MasterSession::PlanPtr> MasterSession::MakePlan(PrunedGraph pruned) {
   plan->life = life_;
   plan->session = options_.handle;
   plan->num_fetches = pruned.rets.size();
+  for (size_t i = 0; options_.reports != nullptr && i < pruned.rets.size(); ++i) {
+    auto scalar = options_.reports->scalars.Find(pruned.rets[i].name(), pruned.rets[i].dtype());
+    if (scalar != nullptr) plan->scalars.emplace_back(i, std::move(scalar));
+  }
   for (const Node* arg : pruned.args) plan->arg_types.push_back(arg->output_type(0));
   ASSIGN_OR_RETURN(PartitionedGraph cut, PartitionByTask(std::move(pruned)));
   std::vector<ClusterTask*> tasks;  // by part

@@ -30,6 +30,7 @@ struct MasterSession::Plan {
   std::vector<Part> parts;  // remote ones first: they begin while this task works
   std::vector<DType> arg_types;
   size_t num_fetches = 0;
+  std::vector<std::pair<size_t, std::shared_ptr<FetchedScalar>>> scalars;  // numbers among the fetches that people may watch
   mutable std::atomic<int64_t> steps{0};  // counted where costs are wanted
 };
 
@@ -100,7 +101,10 @@ class MasterSession::Step : public std::enable_shared_from_this<Step> {
       closed = session_->closed_;
       if (closed.ok()) session_->steps_.insert(this);
     }
-    if (closed.ok()) return true;
+    if (closed.ok()) {
+      if (session_->options_.reports != nullptr) session_->options_.reports->steps.begun.Add();
+      return true;
+    }
     done_(std::move(closed), {});
     return false;
   }
@@ -154,6 +158,7 @@ class MasterSession::Step : public std::enable_shared_from_this<Step> {
     }
     if (timer_ != 0) session_->options_.timers->Cancel(timer_, /*wait=*/false);
     if (caller_ != nullptr) caller_->TryDeregister(caller_token_);
+    Report(status);
     if (!status.ok()) outputs_.clear();
     if (costs_) FillCosts();
     if (metadata_ != nullptr && !keep_stats_) metadata_->clear_step_stats();
@@ -163,6 +168,13 @@ class MasterSession::Step : public std::enable_shared_from_this<Step> {
     MutexLock lock(session->steps_mu_);
     session->steps_.erase(this);
     session->steps_ended_.NotifyAll();
+  }
+
+  void Report(const Status& status) {
+    if (session_->options_.reports == nullptr) return;
+    session_->options_.reports->StepEnded(status);
+    if (!status.ok()) return;
+    for (const auto& [number, scalar] : plan_->scalars) scalar->Set(outputs_[number]);
   }
 
   // GraphOptions.build_cost_model: every so many steps of a signature the caller learns what each node took.

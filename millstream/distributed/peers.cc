@@ -86,6 +86,7 @@ StatusOr<std::shared_ptr<RemoteTask>> Peers::Dial(const std::string& task, const
   options.channel = entry.channel;
   options.deadline = options_.deadline;
   options.max_tensor_bytes = options_.max_tensor_bytes;
+  options.reports = options_.reports;
   options.own_task = worker_->task();
   options.own_incarnation = worker_->incarnation();
   auto remote = std::make_shared<RemoteTask>(std::move(options), worker_);

@@ -20,6 +20,7 @@ struct PeersOptions {
   int64_t max_tensor_bytes = int64_t{64} << 30;
   bool grpc_links = true;  // where shared memory and TCP do not get through
   LinkOptions links;       // keep-alive of those
+  TaskReports* reports = nullptr;  // null: nobody looks
 };
 
 // The other tasks of the cluster, connected when somebody first needs them and again after they were lost. Thread-safe.

@@ -254,6 +254,7 @@ void RemoteTask::Closed(PeerLink& link, const Status& why) {
     pending.swap(pending_);
     alive_.store(false, std::memory_order_release);
   }
+  if (options_.reports != nullptr) options_.reports->LinkClosed(link, why);
   for (auto& [step, call] : pending) call.done(errors::Unavailable("The task was lost during the step: ", why.message()), nullptr, nullptr);
   worker_->LinkClosed(link, errors::Unavailable(name(), " at ", options_.address, " was lost: ", why.message()));
 }

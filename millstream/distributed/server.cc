@@ -7,7 +7,9 @@
 #include "millstream/base/logging.h"
 #include "millstream/base/random.h"
 #include "millstream/distributed/grpc_link.h"
+#include "millstream/distributed/link/sockets.h"
 #include "millstream/distributed/master_service.h"
+#include "millstream/distributed/status/status_server.h"
 #include "millstream/distributed/task_service.h"
 
 namespace millstream {
@@ -100,7 +102,14 @@ Status Server::Serve() {
   const auto accept = [this](const std::string&, uint64_t) -> StatusOr<FrameHandler*> { return accepted_.get(); };
   ASSIGN_OR_RETURN(hub_, LinkHub::Start(task_, worker_->incarnation(), links, accept));
   ConnectPeers(links);
-  master_ = std::make_unique<Master>(worker_.get(), peers_.get());
+  master_ = std::make_unique<Master>(worker_.get(), peers_.get(), &reports_);
+  TaskStatus::Parts parts;
+  parts.worker = worker_.get();
+  parts.master = master_.get();
+  parts.reports = &reports_;
+  parts.address = own_address;
+  parts.job_done = [this] { return job_done(); };
+  status_ = std::make_unique<TaskStatus>(std::move(parts));
 
   RpcServerOptions rpc;
   rpc.address = bind.host;
@@ -115,10 +124,38 @@ Status Server::Serve() {
   ASSIGN_OR_RETURN(rpc_, RpcServer::Start(rpc, Methods()));
   membership_ = std::make_shared<JobMembership>(options_);
   SetJobMember(target(), membership_);
+  RETURN_IF_ERROR(ServeStatus(own));
   Registry& registry = Registry::Global();
   MutexLock lock(registry.mu);
   registry.servers[target()] = this;
   return OkStatus();
+}
+
+Status Server::ServeStatus(const HostPort& own) {
+  if (options_.status_port < 0) return OkStatus();
+  StatusServer::Options page;
+  page.address = options_.status_address;
+  page.port = options_.status_port;
+  page.loopback = IsLoopbackHost(options_.status_address);
+  page.token = options_.token;
+  // A task that was started on port 0 is found where it is.
+  ASSIGN_OR_RETURN(page.cluster.cluster,
+                   options_.cluster.With(options_.job_name, options_.task_index, JoinHostPort(own.host, rpc_->port())));
+  page.cluster.channel = options_.channel_options();
+  page.cluster.own = status_.get();
+  page.cluster.traces = &master_->traces();
+  page.ready = [this] { return !job_done(); };
+  ASSIGN_OR_RETURN(status_page_, StatusServer::Start(std::move(page)));
+  LogInfo(absl::StrCat(task_, ": status page at ", status_url()));
+  return OkStatus();
+}
+
+int Server::status_port() const { return status_page_ == nullptr ? -1 : status_page_->port(); }
+
+std::string Server::status_url() const {
+  if (status_page_ == nullptr) return "";
+  const bool any = options_.status_address == "0.0.0.0" || options_.status_address == "::";
+  return absl::StrCat("http://", JoinHostPort(any ? host_ : options_.status_address, status_page_->port()), "/");
 }
 
 Status Server::MakeWorker() {
@@ -132,7 +169,7 @@ Status Server::MakeWorker() {
   worker_ = std::make_unique<Worker>(worker, [this](const std::string& task, uint64_t incarnation) {
     return peers_->LinkTo(task, incarnation);
   });
-  accepted_ = std::make_unique<AcceptedLinks>(worker_.get());
+  accepted_ = std::make_unique<AcceptedLinks>(worker_.get(), &reports_);
   return OkStatus();
 }
 
@@ -147,6 +184,7 @@ void Server::ConnectPeers(const LinkOptions& links) {
   peers.deadline = options_.deadline;
   peers.grpc_links = options_.grpc;
   peers.links = links;
+  peers.reports = &reports_;
   peers_ = std::make_unique<Peers>(std::move(peers), worker_.get(), hub_.get());
 }
 
@@ -155,6 +193,7 @@ std::vector<RpcMethod> Server::Methods() {
   task.worker = worker_.get();
   task.hub = hub_.get();
   task.traces = &master_->traces();
+  task.status = status_.get();
   task.job_id = options_.job_id;
   task.end_job = [this](const std::string& reason) { EndJob(reason); };
   task.job_done = [this] { return job_done(); };
@@ -179,6 +218,7 @@ void Server::Stop() {
   if (stopped_) return;
   stopped_ = true;
   const bool job_done_before = job_done();
+  if (status_page_ != nullptr) status_page_->Stop();
   if (rpc_ != nullptr) {
     SetJobMember(target(), nullptr);
     {
@@ -191,6 +231,8 @@ void Server::Stop() {
     rpc_->Shutdown();
   }
   if (worker_ != nullptr) worker_->CancelAll(errors::Unavailable(task_, " is shutting down"));
+  status_page_.reset();
+  status_.reset();
   master_.reset();
   hub_.reset();
   peers_.reset();

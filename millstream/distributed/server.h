@@ -14,6 +14,9 @@
 
 namespace millstream {
 
+class StatusServer;
+class TaskStatus;
+
 // One task of a cluster: master and worker service, and the links to other tasks. Thread-safe.
 class Server {
  public:
@@ -42,6 +45,10 @@ class Server {
   // The server of this process with that target; null if there is none.
   static Server* Find(const std::string& target);
 
+  // Of the status page; -1 if there is none.
+  int status_port() const;
+  std::string status_url() const;  // "http://127.0.0.1:6006/"; "" if there is none
+
   Master& master() { return *master_; }
   Worker& worker() { return *worker_; }
 
@@ -50,17 +57,21 @@ class Server {
   Status Serve();
   Status MakeWorker();
   void ConnectPeers(const LinkOptions& links);
+  Status ServeStatus(const HostPort& own);
   std::vector<RpcMethod> Methods();
 
   const ServerOptions options_;
   const std::string task_;
   std::string host_;  // how others name this host
+  TaskReports reports_;
   std::unique_ptr<Worker> worker_;
   std::unique_ptr<AcceptedLinks> accepted_;
   std::unique_ptr<Peers> peers_;
   std::unique_ptr<LinkHub> hub_;
   std::unique_ptr<Master> master_;
+  std::unique_ptr<TaskStatus> status_;
   std::unique_ptr<RpcServer> rpc_;
+  std::unique_ptr<StatusServer> status_page_;
   Mutex stop_mu_;
   bool stopped_ ABSL_GUARDED_BY(stop_mu_) = false;
   Notification ended_;

@@ -118,6 +118,12 @@ Status ServerOptions::ReadEnvironment() {
   deadline = std::chrono::milliseconds(deadline_ms);
   RETURN_IF_ERROR(ReadNumber("MILLSTREAM_MAX_MESSAGE_BYTES", &max_message_bytes));
   RETURN_IF_ERROR(ReadNumber("MILLSTREAM_MAX_TENSOR_BYTES", &max_tensor_bytes));
+  if (const std::string value = Env("MILLSTREAM_STATUS_PORT"); !value.empty()) {
+    if (!absl::SimpleAtoi(value, &status_port) || status_port < 0 || status_port > 65535) {
+      return errors::InvalidArgument("MILLSTREAM_STATUS_PORT: '", value, "' is no port (0 to 65535)");
+    }
+  }
+  if (const std::string value = Env("MILLSTREAM_STATUS_ADDRESS"); !value.empty()) status_address = value;
   if (const std::string value = Env("MILLSTREAM_LINKS"); !value.empty()) return SetLinks(value);
   return OkStatus();
 }
@@ -136,6 +142,10 @@ Status ServerOptions::SetLinks(absl::string_view list) {
 Status ServerOptions::Check() const {
   RETURN_IF_ERROR(cluster.address(job_name, task_index).status());
   if (port > 65535) return errors::InvalidArgument("port ", port, " is out of range (0 to 65535)");
+  if (status_port > 65535) return errors::InvalidArgument("status port ", status_port, " is out of range (0 to 65535)");
+  if (status_port >= 0 && token.empty() && !IsLoopbackHost(status_address)) {
+    return errors::InvalidArgument("the status page on ", status_address, ", where others can reach it, needs a job token (MILLSTREAM_TOKEN_FILE)");
+  }
   if (deadline.count() <= 0) return errors::InvalidArgument("the deadline must be above 0");
   if (max_message_bytes <= 0 || max_tensor_bytes <= 0) return errors::InvalidArgument("limits of messages and tensors must be above 0");
   if (tls.enabled() && (tls.cert.empty() || tls.key.empty())) {

@@ -47,6 +47,10 @@ struct ServerOptions {
   bool tcp = true;
   bool grpc = true;
 
+  // The status page (docs/status.md). Beyond loopback it needs the token, even where the server itself does not.
+  int status_port = -1;                    // -1: none; 0: any free one
+  std::string status_address = "127.0.0.1";  // to bind; beyond loopback only if it is asked for
+
   // What a ServerDef says; the rest as it is by default. InvalidArgument, e.g. for a protocol other than "grpc".
   static StatusOr<ServerOptions> FromProto(const proto::ServerDef& def);
   void ToProto(proto::ServerDef* def) const;
@@ -56,6 +60,7 @@ struct ServerOptions {
   //   MILLSTREAM_FILE_ROOT   folders, with ':' between them
   //   MILLSTREAM_MAX_MESSAGE_BYTES                             MILLSTREAM_MAX_TENSOR_BYTES
   //   MILLSTREAM_JOB_ID      MILLSTREAM_DEADLINE_MS            MILLSTREAM_LINKS=shm,tcp,grpc
+  //   MILLSTREAM_STATUS_PORT, MILLSTREAM_STATUS_ADDRESS        the status page
   Status ReadEnvironment();
   // "shm,tcp": these links and no others. InvalidArgument.
   Status SetLinks(absl::string_view list);

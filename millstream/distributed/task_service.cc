@@ -3,9 +3,11 @@
 
 #include <algorithm>
 
+#include "google/protobuf/wrappers.pb.h"
 #include "millstream/base/version.h"
 #include "millstream/distributed/device_proto.h"
 #include "millstream/distributed/protocol.h"
+#include "millstream/distributed/status/task_status.h"
 #include "millstream/proto/task.pb.h"
 
 namespace millstream {
@@ -107,6 +109,13 @@ std::vector<RpcMethod> TaskServiceMethods(const TaskServiceOptions& options) {
             constexpr int64_t kLongest = 3'600'000;
             const std::chrono::milliseconds timeout(std::clamp<int64_t>(request.timeout_ms(), 1, kLongest));
             ASSIGN_OR_RETURN(*response->mutable_step_stats(), options.traces->Next(timeout));
+            return OkStatus();
+          }),
+      Method<google::protobuf::StringValue, google::protobuf::BytesValue>(
+          "Status",
+          [options](const auto& request, auto* response) -> Status {
+            if (options.status == nullptr) return errors::Unimplemented("This task does not tell its status");
+            ASSIGN_OR_RETURN(*response->mutable_value(), options.status->Answer(request.value()));
             return OkStatus();
           }),
       Method<proto::EndJobRequest, proto::EndJobResponse>(

@@ -13,6 +13,7 @@
 
 namespace millstream {
 
+class TaskStatus;
 namespace proto {
 class TaskEndpoint;
 }  // namespace proto
@@ -27,6 +28,7 @@ struct TaskServiceOptions {
   Worker* worker = nullptr;
   LinkHub* hub = nullptr;
   TraceRequests* traces = nullptr;  // of the task's master; null: none
+  TaskStatus* status = nullptr;     // null: nothing is told
   std::string job_id;
   std::function<void(const std::string& reason)> end_job;  // `millstream stop`
   std::function<bool()> job_done;

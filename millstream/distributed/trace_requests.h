@@ -24,16 +24,24 @@ class TraceRequests {
 
   // The trace of the next step. DeadlineExceeded if none begins and ends in that time.
   StatusOr<proto::StepStats> Next(std::chrono::milliseconds timeout) {
-    auto request = std::make_shared<Request>();
-    {
-      MutexLock lock(mu_);
-      request_ = request;
-      wanted_.store(true, std::memory_order_release);
-    }
+    const std::shared_ptr<Request> request = Ask();
     if (request->traced.WaitUntil(std::chrono::steady_clock::now() + timeout)) return std::move(request->stats);
+    Forget(request);
+    return errors::DeadlineExceeded("No step was run at this master within ", static_cast<double>(timeout.count()) / 1000.0, " s");
+  }
+
+  // The same for somebody who waits otherwise: its notification comes when the stats are there. Whoever loses patience calls Forget() and
+  // looks at the request no more. The newest request takes the place of an older one that no step has begun for.
+  std::shared_ptr<Request> Ask() {
+    auto request = std::make_shared<Request>();
+    MutexLock lock(mu_);
+    request_ = request;
+    wanted_.store(true, std::memory_order_release);
+    return request;
+  }
+  void Forget(const std::shared_ptr<Request>& request) {
     MutexLock lock(mu_);
     if (request_ == request) Withdraw();
-    return errors::DeadlineExceeded("No step was run at this master within ", timeout.count() / 1000.0, " s");
   }
 
   // For a step that begins: the request it serves, null if nobody asked.

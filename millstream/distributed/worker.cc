@@ -6,6 +6,7 @@
 #include "millstream/distributed/register_part.h"
 #include "millstream/distributed/worker_step.h"
 #include "millstream/framework/cpu_device.h"
+#include "millstream/framework/variable.h"
 #include "millstream/proto/step_stats.pb.h"
 #include "millstream/proto/task.pb.h"
 #include "millstream/runtime/executor.h"
@@ -167,6 +168,7 @@ void Worker::Run(PartRun run, bool may_block) {
 }
 
 void Worker::Begin(const StepPtr& step, std::shared_ptr<TaskPart> part, PartRun run, bool may_block) {
+  counters_.begun.Add();
   step->part = std::move(part);
   step->run = std::move(run);
   step->exchange.Begin(&step->part->links);
@@ -210,7 +212,14 @@ void Worker::Execute(const StepPtr& step) {
 }
 
 void Worker::End(const StepPtr& step, Status status) {
-  step->ended.store(std::chrono::steady_clock::now(), std::memory_order_relaxed);
+  const auto now = std::chrono::steady_clock::now();
+  step->ended.store(now, std::memory_order_relaxed);
+  counters_.ended.Add();
+  if (!status.ok()) counters_.failed.Add();
+  if (step->origin.load(std::memory_order_relaxed) == nullptr) {
+    counters_.own.Add();
+    counters_.own_nanos.Add(static_cast<uint64_t>(std::chrono::nanoseconds(now - step->first_heard).count()));
+  }
   // Kernels that were cancelled only know that; the step knows why.
   if (absl::IsCancelled(status) && step->cancellation.IsCancelled()) status = step->cancellation.status();
   {
@@ -272,6 +281,18 @@ size_t Worker::num_sessions() const {
 size_t Worker::num_running() const {
   MutexLock lock(steps_mu_);
   return static_cast<size_t>(running_);
+}
+
+std::optional<int64_t> Worker::GlobalStep() const {
+  const StatusOr<Ref<Variable>> variable = resources_.Lookup<Variable>("", "global_step");
+  if (!variable.ok()) return std::nullopt;
+  // Under its lock, not as a snapshot: the next update would have to copy that.
+  MutexLock lock((*variable)->mu());
+  const Tensor& value = (*variable)->tensor();
+  if (!value.IsInitialized() || value.num_elements() != 1) return std::nullopt;
+  if (value.dtype() == DType::kInt64) return value.data<int64_t>()[0];
+  if (value.dtype() == DType::kInt32) return value.data<int32_t>()[0];
+  return std::nullopt;
 }
 
 }  // namespace millstream

@@ -6,11 +6,13 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "millstream/distributed/status/counters.h"
 #include "millstream/distributed/task_session.h"
 #include "millstream/framework/partial_exchange.h"
 
@@ -84,6 +86,9 @@ class Worker {
 
   size_t num_sessions() const;
   size_t num_running() const;
+  const PartCounters& counters() const { return counters_; }
+  // The value of the variable global_step, if there is one here that is a number.
+  std::optional<int64_t> GlobalStep() const;
 
  private:
   struct Step;
@@ -106,6 +111,7 @@ class Worker {
   std::vector<std::unique_ptr<Device>> devices_;
   ResourceManager resources_;
   TaskDevices shared_;
+  PartCounters counters_;
 
   mutable Mutex sessions_mu_;
   struct SessionEntry {

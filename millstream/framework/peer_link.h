@@ -67,6 +67,8 @@ class PeerLink : public std::enable_shared_from_this<PeerLink> {
     std::atomic<uint64_t> frames_sent{0}, frames_received{0}, bytes_sent{0}, bytes_received{0};
   };
   const Counters& counters() const { return counters_; }
+  // Frames that wait for the transport to take them.
+  virtual size_t queued_frames() { return 0; }
 
  protected:
   PeerLink(std::string peer, uint64_t incarnation) : peer_(std::move(peer)), peer_incarnation_(incarnation) {}

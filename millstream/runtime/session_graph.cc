@@ -36,6 +36,13 @@ Status SessionGraph::ExtendVersion(const proto::GraphDef& graph, int64_t* versio
   return OkStatus();
 }
 
+void SessionGraph::VisitNodes(const std::function<bool(const Node&)>& visit) const {
+  MutexLock lock(mu_);
+  for (const auto& node : graph_->nodes()) {
+    if (node != nullptr && !visit(*node)) return;
+  }
+}
+
 int64_t SessionGraph::version() const {
   MutexLock lock(mu_);
   return version_;

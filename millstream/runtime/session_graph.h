@@ -2,6 +2,7 @@
 #ifndef MILLSTREAM_RUNTIME_SESSION_GRAPH_H_
 #define MILLSTREAM_RUNTIME_SESSION_GRAPH_H_
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -35,6 +36,8 @@ class SessionGraph {
   // The same, if this is still version `*version`; Aborted if not. Sets the new version.
   Status ExtendVersion(const proto::GraphDef& graph, int64_t* version);
   int64_t version() const;
+  // Calls `visit` for the nodes one after the other, in order of their ids, until it says false. Nobody can use the graph meanwhile.
+  void VisitNodes(const std::function<bool(const Node&)>& visit) const;
 
   // The part of the graph that a signature names. InvalidArgument, NotFound.
   StatusOr<PrunedGraph> PruneFor(const std::vector<std::string>& feeds, const std::vector<std::string>& fetches,

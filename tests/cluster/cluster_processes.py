@@ -26,11 +26,14 @@ def _die_with_parent():
 class Cluster:
     """Tasks like {"ps": 1, "worker": 2}, started and stopped by name: cluster.kill("ps", 0)."""
 
-    def __init__(self, program, start=True, flags=(), **jobs):
+    def __init__(self, program, start=True, flags=(), status_pages=False, **jobs):
         self.program, self.flags = program, list(flags)
-        ports = iter(free_ports(sum(jobs.values())))
+        ports = iter(free_ports(2 * sum(jobs.values())))
         self.spec = {job: [f"127.0.0.1:{next(ports)}" for _ in range(count)] for job, count in jobs.items()}
         self.processes = {}
+        self.status_ports = {}
+        if status_pages:
+            self.status_ports = {(job, task): next(ports) for job, count in jobs.items() for task in range(count)}
         if start:
             for job, count in jobs.items():
                 for task in range(count):
@@ -38,6 +41,8 @@ class Cluster:
 
     def start(self, job, task, wait=True):
         command = [self.program, "server", "--cluster", json.dumps(self.spec), "--job_name", job, "--task_index", str(task)]
+        if (job, task) in self.status_ports:
+            command += ["--status_port", str(self.status_ports[job, task])]
         log = None if os.environ.get("SHOW_SERVERS") else subprocess.DEVNULL
         self.processes[job, task] = subprocess.Popen(command + self.flags, stdout=log, stderr=log, preexec_fn=_die_with_parent)
         if wait:
@@ -57,6 +62,9 @@ class Cluster:
 
     def target(self, job, task=0):
         return "grpc://" + self.spec[job][task]
+
+    def status_url(self, job, task=0):
+        return f"http://127.0.0.1:{self.status_ports[job, task]}/"
 
     def signal(self, job, task, number):
         self.processes[job, task].send_signal(number)

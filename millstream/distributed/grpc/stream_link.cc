@@ -167,6 +167,11 @@ void StreamLink::OnRead(void* self, bool ok) {
   link->Settle(1);
 }
 
+size_t StreamLink::queued_frames() {
+  MutexLock lock(mu_);
+  return queue_.size();
+}
+
 void StreamLink::Send(Frame frame) {
   if (frame.body.size() > Frame::kMaxBody || (frame.payload.IsInitialized() && !IsPlainBytes(frame.payload.dtype()))) {
     return Close(errors::Internal("a frame of kind ", frame.kind, " with a body of ", frame.body.size(),

@@ -47,6 +47,7 @@ class StreamLink final : public PeerLink, public EventLoop::Ticked, private Fram
   void Close(Status why) override;
   const char* transport() const override { return "grpc"; }
   int64_t last_heard_ns() const override { return last_heard_.load(std::memory_order_relaxed); }
+  size_t queued_frames() override;
   void Tick() override;
 
  private:

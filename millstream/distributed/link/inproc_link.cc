@@ -110,6 +110,11 @@ void InprocLink::EndOutput(const Status& why, bool drop_queue) {
   out_->reader_loop->Wake();
 }
 
+size_t InprocLink::queued_frames() {
+  MutexLock lock(out_->mu);
+  return out_->queue.size();
+}
+
 void InprocLink::Close(Status why) { CloseHere(why, /*drop_queue=*/!why.ok()); }
 
 void InprocLink::CloseAfterQueue(Status why) { CloseHere(why, /*drop_queue=*/false); }

@@ -26,6 +26,7 @@ class InprocLink final : public HubLink, public IoLoop::Member {
   void CloseAfterQueue(Status why) override;
   const char* transport() const override { return "inproc"; }
   int64_t last_heard_ns() const override { return NowNanos(); }
+  size_t queued_frames() override;
 
   bool OnEvents(uint32_t /*events*/) override { return false; }
   bool Poll() override;

@@ -87,14 +87,17 @@ Status Connect(int socket, const sockaddr* address, socklen_t size, Deadline dea
 }  // namespace
 
 StatusOr<UniqueFd> ListenTcp(const std::string& host, int* port) {
-  ASSIGN_OR_RETURN(const Addresses addresses, Resolve(host, "0", AI_PASSIVE));
+  ASSIGN_OR_RETURN(const Addresses addresses, Resolve(host, absl::StrCat(*port), AI_PASSIVE));
   UniqueFd listener(::socket(addresses->ai_family, kSocketFlags, 0));
   sockaddr_storage bound = {};
   socklen_t size = sizeof(bound);
+  const int on = 1;
+  // A port that was asked for may still have old connections that end.
+  if (listener && *port != 0) setsockopt(listener.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
   if (!listener || bind(listener.get(), addresses->ai_addr, addresses->ai_addrlen) != 0 ||
       listen(listener.get(), kBacklog) != 0 ||
       getsockname(listener.get(), reinterpret_cast<sockaddr*>(&bound), &size) != 0) {
-    return SystemError(absl::StrCat("cannot listen on ", host).c_str());
+    return SystemError(absl::StrCat("cannot listen on ", JoinHostPort(host, *port)).c_str());
   }
   *port = ntohs(bound.ss_family == AF_INET6 ? reinterpret_cast<sockaddr_in6*>(&bound)->sin6_port
                                             : reinterpret_cast<sockaddr_in*>(&bound)->sin_port);

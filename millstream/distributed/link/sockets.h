@@ -16,7 +16,7 @@ using Deadline = std::chrono::steady_clock::time_point;
 
 // All sockets are non-blocking and close on exec.
 
-// `host` is a name or a number; *port is what the system chose.
+// `host` is a name or a number; *port is the port, or 0 for one that the system chooses and that is stored there.
 StatusOr<UniqueFd> ListenTcp(const std::string& host, int* port);
 // In the abstract namespace, under a random name.
 StatusOr<UniqueFd> ListenUnix(std::string* name);

@@ -77,6 +77,11 @@ void WireLink::Send(Frame frame) {
   Drain(kDirectBytes);
 }
 
+size_t WireLink::queued_frames() {
+  MutexLock lock(mu_);
+  return queue_.size() + (backlog_.load(std::memory_order_relaxed) ? 1 : 0);
+}
+
 void WireLink::SendLater(Frame frame) {
   {
     MutexLock lock(mu_);

@@ -37,6 +37,7 @@ class WireLink : public HubLink, public IoLoop::Member, protected FrameDecoder::
   void Send(Frame frame) final;
   void Close(Status why) final;
   int64_t last_heard_ns() const final { return last_heard_.load(std::memory_order_relaxed); }
+  size_t queued_frames() final;
 
   // On the loop's thread: joins the loop, sends `greeting` (the answer to a handshake) and tells the handler.
   void Start(const std::string& greeting);

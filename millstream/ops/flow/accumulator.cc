@@ -40,7 +40,30 @@ PartialShape LeadingDims(const PartialShape& shape, int rank) {
   return shape.Concatenate(PartialShape::UnknownOfRank(rank - shape.rank()));
 }
 
+// Only the accumulator's lock lets anybody write. Steps are the graph's to choose: sums may wrap around.
+void Count(std::atomic<int64_t>* counter, uint64_t n = 1) {
+  const auto before =
+      static_cast<uint64_t>(counter->load(std::memory_order_relaxed));
+  counter->store(static_cast<int64_t>(before + n), std::memory_order_relaxed);
+}
+
 }  // namespace
+
+Accumulator::Accumulator(Options options)
+    : options_(std::move(options)),
+      observed_(std::make_shared<ObservedAccumulator>()) {
+  observed_->name = options_.name;
+  observed_->device = options_.device;
+  Census::Global().Add(observed_);
+}
+
+void Accumulator::Show() {
+  constexpr auto kRelaxed = std::memory_order_relaxed;
+  observed_->pending.store(count_, kRelaxed);
+  observed_->global_step.store(global_step_, kRelaxed);
+  observed_->waiting_to_take.store(static_cast<int64_t>(takes_.size()),
+                                   kRelaxed);
+}
 
 Status Accumulator::CheckDense(const Tensor& values) const {
   if (values.dtype() != options_.dtype) {
@@ -120,11 +143,17 @@ Status Accumulator::Apply(int64_t local_step, AccumulatedGradient gradient,
   Attempts finished;
   {
     MutexLock lock(mu_);
-    if (local_step < global_step_) return OkStatus();
+    if (local_step < global_step_) {
+      Count(&observed_->dropped);
+      Count(&observed_->steps_late, static_cast<uint64_t>(global_step_) -
+                                        static_cast<uint64_t>(local_step));
+      return OkStatus();
+    }
     RETURN_IF_ERROR(options_.sparse
                         ? AddSparse(gradient)
                         : AddDense(std::move(gradient.values), pool));
     ++count_;
+    Count(&observed_->applied);
     Flush(&finished);
   }
   Report(finished, nullptr);
@@ -218,8 +247,10 @@ void Accumulator::Flush(Attempts* finished) {
     attempt.finished = true;
     count_ = 0;
     ++global_step_;
+    Count(&observed_->taken);
     finished->splice(finished->end(), takes_, takes_.begin());
   }
+  Show();
 }
 
 void Accumulator::Take(int64_t num_required, Cancellation* cancellation,
@@ -284,6 +315,7 @@ void Accumulator::SetGlobalStep(int64_t step) {
                             " to ", step));
   }
   global_step_ = step;
+  Show();
 }
 
 int64_t Accumulator::NumAccumulated() {

@@ -10,6 +10,7 @@
 
 #include "millstream/base/cancellation.h"
 #include "millstream/base/thread_pool.h"
+#include "millstream/framework/census.h"
 #include "millstream/tensor/tensor.h"
 
 namespace millstream {
@@ -31,6 +32,7 @@ class Accumulator final : public Resource {
  public:
   struct Options {
     std::string name;
+    std::string device;  // full name of the device it lives on
     DType dtype = DType::kInvalid;
     PartialShape shape;
     bool mean = true;
@@ -38,7 +40,7 @@ class Accumulator final : public Resource {
   };
   using TakeDone = std::function<void(StatusOr<AccumulatedGradient>)>;
 
-  explicit Accumulator(Options options) : options_(std::move(options)) {}
+  explicit Accumulator(Options options);
 
   const Options& options() const { return options_; }
   std::string DebugString() const override {
@@ -86,8 +88,11 @@ class Accumulator final : public Resource {
   void Flush(Attempts* finished) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Cancel(const AttemptPtr& attempt);
   static void Report(const Attempts& finished, const Attempt* own);
+  // Shows what it has come to.
+  void Show() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   const Options options_;
+  const std::shared_ptr<ObservedAccumulator> observed_;
   Mutex mu_;
   int64_t count_ ABSL_GUARDED_BY(mu_) = 0;
   int64_t global_step_ ABSL_GUARDED_BY(mu_) = 0;

@@ -21,6 +21,7 @@ class AccumulatorOp final : public Kernel {
     if (private_)
       name_ = absl::StrCat(resources_->UniqueName(""), "_", init.node_name());
     options_.name = name_;
+    if (init.device() != nullptr) options_.device = init.device()->name();
     options_.dtype = init.Attr<DType>("dtype");
     options_.shape = init.Attr<PartialShape>("shape");
     options_.mean = init.Attr<std::string>("reduction_type") == "MEAN";

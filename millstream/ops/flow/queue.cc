@@ -5,6 +5,27 @@
 
 namespace millstream {
 
+Queue::Queue(Options options, std::unique_ptr<QueueStore> store)
+    : options_(std::move(options)),
+      observed_(std::make_shared<ObservedQueue>()),
+      store_(std::move(store)) {
+  observed_->kind = options_.kind;
+  observed_->name = options_.name;
+  observed_->device = options_.device;
+  observed_->capacity = options_.capacity;
+  Census::Global().Add(observed_);
+}
+
+void Queue::Show() {
+  constexpr auto kRelaxed = std::memory_order_relaxed;
+  observed_->size.store(store_->size(), kRelaxed);
+  observed_->waiting_to_enqueue.store(static_cast<int64_t>(enqueues_.size()),
+                                      kRelaxed);
+  observed_->waiting_to_dequeue.store(static_cast<int64_t>(dequeues_.size()),
+                                      kRelaxed);
+  observed_->closed.store(closed_, kRelaxed);
+}
+
 Status Queue::CheckElement(const QueueElement& tuple, bool many) const {
   if (tuple.size() != options_.types.size()) {
     return errors::InvalidArgument(
@@ -167,6 +188,7 @@ void Queue::Flush(Attempts* finished) {
     }
     if (store_->size() < before && !enqueues_.empty()) moved = true;
   }
+  Show();
 }
 
 // True if the attempt is finished.

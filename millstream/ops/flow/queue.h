@@ -10,6 +10,7 @@
 
 #include "millstream/base/cancellation.h"
 #include "millstream/base/thread_pool.h"
+#include "millstream/framework/census.h"
 #include "millstream/ops/flow/queue_store.h"
 
 namespace millstream {
@@ -26,6 +27,7 @@ class Queue final : public Resource {
   struct Options {
     std::string kind;  // "FIFOQueue", as error messages call it
     std::string name;
+    std::string device;  // full name of the device it lives on
     std::vector<DType> types;
     std::vector<PartialShape> shapes;  // empty: any
     int64_t capacity = -1;             // negative: unbounded
@@ -42,8 +44,7 @@ class Queue final : public Resource {
   using Done = std::function<void(Status)>;
   using TakeDone = std::function<void(StatusOr<std::vector<QueueElement>>)>;
 
-  Queue(Options options, std::unique_ptr<QueueStore> store)
-      : options_(std::move(options)), store_(std::move(store)) {}
+  Queue(Options options, std::unique_ptr<QueueStore> store);
 
   const Options& options() const { return options_; }
   std::string DebugString() const override {
@@ -91,6 +92,8 @@ class Queue final : public Resource {
   // Tries the first attempts of both lists until nothing moves; finished ones
   // go to `finished`.
   void Flush(Attempts* finished) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Shows what it has come to.
+  void Show() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   bool TryEnqueue(Attempt& attempt) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   bool TryDequeue(Attempt& attempt) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Finish(Attempt& attempt, Status status)
@@ -99,6 +102,7 @@ class Queue final : public Resource {
   static void Report(const Attempts& finished, const Attempt* own);
 
   const Options options_;
+  const std::shared_ptr<ObservedQueue> observed_;
   Mutex mu_;
   bool closed_ ABSL_GUARDED_BY(mu_) = false;
   std::unique_ptr<QueueStore> store_ ABSL_GUARDED_BY(mu_);

@@ -40,6 +40,7 @@ class QueueOp final : public Kernel {
       name_ = absl::StrCat(resources_->UniqueName(""), "_", init.node_name());
     options_.kind = std::string(absl::StripSuffix(init.op().name, "V2"));
     options_.name = name_;
+    if (init.device() != nullptr) options_.device = init.device()->name();
     options_.types = init.Attr<std::vector<DType>>("component_types");
     options_.shapes = init.Attr<std::vector<PartialShape>>("shapes");
     options_.capacity = init.Attr<int64_t>("capacity");

@@ -2,6 +2,7 @@
 #include <set>
 #include <string>
 
+#include "millstream/framework/census.h"
 #include "millstream/framework/op.h"
 #include "millstream/ops/summary/summary_output.h"
 #include "millstream/proto/summary.pb.h"
@@ -22,6 +23,7 @@ Status ScalarSummary(KernelContext& ctx) {
       proto::Summary::Value* value = summary.add_value();
       value->set_tag(tags.data<std::string>()[i]);
       value->set_simple_value(static_cast<float>(values.data<T>()[i]));
+      Census::Global().Report(ctx.device()->name(), value->tag(), value->simple_value());
     }
   });
   return OutputSummary(ctx, summary);

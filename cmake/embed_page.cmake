@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: Apache-2.0
+# Script: makes one C++ source of the status page. cmake -DFOLDER=... -DOUTPUT=... -P embed_page.cmake
+file(READ ${FOLDER}/status.html page)
+file(READ ${FOLDER}/status.css style)
+file(GLOB scripts ${FOLDER}/*.js)
+list(SORT scripts)
+set(script "")
+foreach(name ${scripts})
+  file(READ ${name} part)
+  string(APPEND script "${part}")
+endforeach()
+string(REPLACE "@STYLE@" "${style}" page "${page}")
+string(REPLACE "@SCRIPT@" "${script}" page "${page}")
+# Lines of literals, as compilers allow some 64 KB in one.
+string(REPLACE "\\" "\\\\" page "${page}")
+string(REPLACE "\"" "\\\"" page "${page}")
+string(REPLACE "\n" "\\n\"\n\"" page "${page}")
+file(WRITE ${OUTPUT} "// Made from millstream/distributed/status/page.
+#include \"millstream/distributed/status/page.h\"
+
+namespace millstream {
+const char kStatusPage[] = \"${page}\";
+}  // namespace millstream
+")

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The status page as people see it. MILLSTREAM_SCREENSHOTS names a folder to leave pictures in (docs/images has some of them)."""
+import os
+import re
+
+import pytest
+
+from devtools import Page
+
+READY = "document.body.dataset.ready === 'yes'"
+
+
+def picture(page, name, clip=None):
+    folder = os.environ.get("MILLSTREAM_SCREENSHOTS")
+    if folder:
+        page.screenshot(os.path.join(folder, name + ".png"), clip)
+
+
+def texts(page, selector):
+    return page.run(f"[...document.querySelectorAll({selector!r})].map((e) => e.textContent)")
+
+
+def open_page(browser, training, **kwargs):
+    page = Page(browser, **kwargs)
+    page.open(training.cluster.status_url("ps"))
+    page.until(READY)
+    page.until("store.curves.has('loss:0') && [...store.curves.get('loss:0').values()].every((p) => p.length > 8)")
+    page.until("document.querySelectorAll('#curves .series').length >= 4")
+    return page
+
+
+def no_complaints(page):
+    assert page.complaints() == []
+    assert len(page.hosts()) == 1  # nothing comes from elsewhere
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_desktop(browser, training, dark):
+    page = open_page(browser, training, dark=dark, height=1000)
+    assert page.run("document.documentElement.dataset.theme") == ("dark" if dark else "light")
+    ground = page.run("getComputedStyle(document.body).backgroundColor")
+    light = sum(map(int, re.findall(r"\d+", ground))) > 384
+    assert light != dark
+    tiles = dict(zip(texts(page, ".tile span"), texts(page, ".tile b")))
+    assert tiles["tasks up"] == "3 of 4" and int(tiles["global step"].replace(",", "")) > 0
+    assert float(tiles["loss"]) > 0 and 0 <= float(tiles["accuracy"]) <= 1
+    assert len(texts(page, "#map g")) == 4 and page.run("document.querySelectorAll('#map path.moving').length") >= 2
+    rows = texts(page, "#tasks tbody tr")
+    assert sum("not seen" in row for row in rows) == 1 and sum("worker" in row and "up" in row for row in rows) == 2
+    assert any("hidden/kernel" in row for row in texts(page, "#gradients tbody tr"))
+    assert any("batches" in row for row in texts(page, "#queues tbody tr"))
+    assert any("ps 0" in row and "shm" in row for row in texts(page, "#links tbody tr"))
+    assert texts(page, "#errors") == ["None."]
+    assert page.run("document.documentElement.scrollWidth <= innerWidth")
+    picture(page, "status-dark" if dark else "status-light", {"x": 0, "y": 0, "width": 1200, "height": 1000})
+    picture(page, "whole-dark" if dark else "whole-light")
+    no_complaints(page)
+
+
+def test_graph_and_timeline(browser, training):
+    page = open_page(browser, training)
+    page.run("document.getElementById('graph-load').click()")
+    boxes = page.until("document.querySelectorAll('#graph .box').length")
+    assert {"ps 0 CPU:0", "worker 0 CPU:0"} <= {t.split(":")[0] + ":0" for t in texts(page, "#graph-legend span") if "nodes" in t}
+    page.run("[...document.querySelectorAll('#graph .box')].find((b) => b.textContent.startsWith('hidden')).dispatchEvent(new Event('click'))")
+    assert page.run("document.querySelectorAll('#graph .box').length") > boxes
+    page.run("document.getElementById('trace-start').click()")
+    page.until("document.querySelectorAll('#trace .event').length > 20")
+    assert "nodes in" in texts(page, "#trace-note")[0] and len(texts(page, "#trace tbody tr")) >= 3
+    assert page.run("document.getElementById('trace-save').href.startsWith('blob:')")
+    # Pausing stops asking; the theme can be chosen.
+    page.run("document.getElementById('pause').click(); document.getElementById('theme').click()")
+    assert texts(page, "#live") == ["paused"] and page.run("document.documentElement.dataset.theme") == "dark"
+    page.run("document.getElementById('theme').click(); localStorage.clear()")
+    at = page.run("(() => { const r = document.getElementById('graph').closest('section').getBoundingClientRect();"
+                  " return {x: 0, y: r.top + scrollY - 12, width: 1200, height: document.querySelector('footer').getBoundingClientRect().top - r.top + 8}; })()")
+    picture(page, "status-graph", at)
+    no_complaints(page)
+
+
+@pytest.mark.parametrize("width", [360, 390, 768])
+def test_phone(browser, training, width):
+    page = open_page(browser, training, width=width, height=800, phone=True)
+    page.run("document.getElementById('graph-load').click(); document.getElementById('trace-start').click()")
+    page.until("document.querySelectorAll('#graph .box').length && document.querySelectorAll('#trace .event').length")
+    # Nothing sticks out to the side, and what can be touched is large enough.
+    assert page.run("document.documentElement.scrollWidth") <= width
+    wide = page.run("[...document.querySelectorAll('main section, main .card')].filter((e) => e.getBoundingClientRect().right > innerWidth + 1).length")
+    assert wide == 0
+    if width < 960:
+        assert page.run("Math.min(...[...document.querySelectorAll('button, select')].map((b) => b.getBoundingClientRect().height))") >= 40
+    if width == 390:
+        picture(page, "status-phone", {"x": 0, "y": 0, "width": 390, "height": 1400})
+        picture(page, "whole-phone")
+    no_complaints(page)
+
+
+def test_a_server_that_goes_away_is_noticed(browser, make_local):
+    server_url, stop = make_local()
+    page = Page(browser)
+    page.open(server_url)
+    page.until(READY)
+    stop()
+    page.until("!document.getElementById('problem').hidden")
+    page.until("document.getElementById('live').textContent.startsWith('no answer')")
