@@ -16,6 +16,7 @@ void AddReferenceCommands(CLI::App& app, int* status);  // completion, and the r
 void AddServerCommand(CLI::App& app, int* status);
 void AddStopCommand(CLI::App& app, int* status);
 void AddTraceCommand(CLI::App& app, int* status);
+void AddTrainCommand(CLI::App& app, int* status);
 
 }  // namespace millstream::cli
 

@@ -9,6 +9,7 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", millstream::kVersion);
   app.require_subcommand(1);
   int status = 0;
+  millstream::cli::AddTrainCommand(app, &status);
   millstream::cli::AddServerCommand(app, &status);
   millstream::cli::AddCheckCommand(app, &status);
   millstream::cli::AddStopCommand(app, &status);
