@@ -11,13 +11,17 @@ setup:  ## install what is missing (Debian packages; asks nothing when all is th
 	@tools/setup.sh build
 	@tools/setup.sh python
 
-build: setup build/dev/build.ninja  ## build everything, optimized and with assertions
+build: setup  ## build everything, optimized and with assertions
+	@$(MAKE) build/dev/build.ninja
 	cmake --build --preset dev
 	@tools/slowest_files.py build/dev
 
-demo: setup build/dev/build.ninja  ## train MNIST on this machine
-	cmake --build --preset dev --target train_mnist
-	build/dev/examples/train_mnist
+demo:  ## train MNIST on a cluster of 1 ps and 2 workers on this machine; builds only what that needs
+	@tools/setup.sh build
+	@$(MAKE) build/dev/build.ninja
+	cmake --build --preset dev --target millstream_cli
+	@rm -rf build/demo
+	build/dev/bin/millstream train --model mlp --ps 1 --workers 2 --logdir build/demo
 
 test: build  ## build, then run all tests and the layer check
 	ctest --preset dev
@@ -96,8 +100,10 @@ install: setup build/release/build.ninja  ## install library, headers and comman
 	cmake --build --preset release
 	cmake --install build/release --prefix $(PREFIX)
 
-build/%/build.ninja:
+# Anew once the virtual environment is there: the Python extension is built only then.
+build/%/build.ninja: $(wildcard .venv-python/installed)
 	cmake --preset $*
+	@touch -c $@
 
 clean:  ## remove all build trees
 	rm -rf build

@@ -43,6 +43,17 @@ Status ClusterFlags::Apply(ServerOptions* options) const {
   return OkStatus();
 }
 
+StatusOr<ServerOptions> ClusterFlags::ServerFor(const std::string& job_name, int task_index) const {
+  ServerOptions options;
+  RETURN_IF_ERROR(Apply(&options));
+  ASSIGN_OR_RETURN(options.cluster, Resolve());
+  ASSIGN_OR_RETURN(const TfConfig config, TfConfig::FromEnvironment());
+  options.job_name = job_name.empty() ? config.job : job_name;
+  if (options.job_name.empty()) return errors::InvalidArgument("which task? Give --job_name and --task_index, or TF_CONFIG");
+  options.task_index = task_index >= 0 ? task_index : (job_name.empty() ? config.task : 0);
+  return options;
+}
+
 int Fail(const Status& status) {
   std::fprintf(stderr, "millstream: %s\n", std::string(status.message()).c_str());
   return 1;

@@ -23,6 +23,8 @@ struct ClusterFlags {
   StatusOr<ClusterSpec> Resolve() const;
   // The environment, and what the flags say over it.
   Status Apply(ServerOptions* options) const;
+  // The settings of a task's server: the flags, and what TF_CONFIG says where they say nothing (job_name "", task_index -1).
+  StatusOr<ServerOptions> ServerFor(const std::string& job_name, int task_index) const;
 };
 
 // One line to standard error; returns the exit code.

@@ -27,6 +27,7 @@ void AddManifestCommand(CLI::App& app, int* status);
 void AddServerCommand(CLI::App& app, int* status);
 void AddStopCommand(CLI::App& app, int* status);
 void AddTraceCommand(CLI::App& app, int* status);
+void AddTrainCommand(CLI::App& app, int* status);
 
 }  // namespace millstream::cli
 

@@ -10,6 +10,7 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", millstream::kVersion);
   app.require_subcommand(1);
   int status = 0;
+  millstream::cli::AddTrainCommand(app, &status);
   millstream::cli::AddLaunchCommand(app, &status);
   millstream::cli::AddManifestCommand(app, &status);
   millstream::cli::AddAgentCommand(app, &status);

@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millstream/distributed/server.h"
 
-#include <csignal>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <atomic>
 #include <cstdio>
 #include <nlohmann/json.hpp>
-#include <thread>
 
 #include "cli/cluster_flags.h"
 #include "cli/commands.h"
+#include "cli/task_signals.h"
 
 namespace millstream::cli {
 namespace {
@@ -28,13 +26,7 @@ struct ServerFlags {
 };
 
 StatusOr<ServerOptions> MakeOptions(const ServerFlags& flags) {
-  ServerOptions options;
-  RETURN_IF_ERROR(flags.cluster.Apply(&options));
-  ASSIGN_OR_RETURN(options.cluster, flags.cluster.Resolve());
-  ASSIGN_OR_RETURN(const TfConfig config, TfConfig::FromEnvironment());
-  options.job_name = flags.job_name.empty() ? config.job : flags.job_name;
-  if (options.job_name.empty()) return errors::InvalidArgument("which task? Give --job_name and --task_index, or TF_CONFIG");
-  options.task_index = flags.task_index >= 0 ? flags.task_index : (flags.job_name.empty() ? config.task : 0);
+  ASSIGN_OR_RETURN(ServerOptions options, flags.cluster.ServerFor(flags.job_name, flags.task_index));
   options.port = flags.port;
   options.bind_address = flags.bind_address;
   if (!flags.file_roots.empty()) options.file_roots = flags.file_roots;
@@ -65,31 +57,8 @@ void Say(const ServerFlags& flags, const Server& server, const char* event, cons
   std::fflush(stdout);
 }
 
-// Until a signal comes or the job ends; says which.
-std::string AwaitEnd(Server& server, const sigset_t& signals) {
-  std::atomic<bool> signalled{false};
-  std::thread joiner([&] {
-    server.Join();
-    if (!signalled.exchange(true)) kill(getpid(), SIGTERM);  // wakes sigwait() below
-  });
-  int signal = 0;
-  sigwait(&signals, &signal);
-  const bool job_ended = signalled.exchange(true);
-  // A second signal ends the process at once.
-  pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);
-  if (!job_ended) server.Stop();
-  joiner.join();
-  return job_ended ? "the job has ended" : strsignal(signal);
-}
-
 int RunServer(const ServerFlags& flags) {
-  // Blocked before the first thread starts, so that only sigwait() sees them.
-  sigset_t signals;
-  sigemptyset(&signals);
-  sigaddset(&signals, SIGTERM);
-  sigaddset(&signals, SIGINT);
-  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-  std::signal(SIGPIPE, SIG_IGN);
+  const TaskSignals signals;
   StatusOr<ServerOptions> options = MakeOptions(flags);
   if (!options.ok()) return Fail(options.status());
   StatusOr<std::unique_ptr<Server>> server = Server::Start(*options);

@@ -33,7 +33,8 @@ void CopyNumbers(const Tensor& from, int64_t row, int64_t to_row, Tensor* to) {
 void CopyExample(const ExampleSet& from, int64_t row, int64_t to_row, Batch* to) {
   CopyNumbers(from.numbers, row, to_row, &to->numbers);
   const int64_t columns = from.categories.dim(1);
-  std::copy_n(from.categories.data<int32_t>() + row * columns, columns, to->categories.data<int32_t>() + to_row * columns);
+  std::copy_n(from.categories.data<int32_t>() + row * columns, columns,
+              to->categories.data<int32_t>() + to_row * columns);
   if (from.labels.dtype() == DType::kInt32) {
     to->labels.data<int32_t>()[to_row] = from.labels.data<int32_t>()[row];
   } else {
@@ -52,7 +53,8 @@ Batch TakeBatch(const ExampleSet& set, int64_t begin, int64_t end) {
 }
 
 StatusOr<Batches> Batches::Make(const ExampleSet& set, int64_t batch, int shard, int shards, uint64_t seed) {
-  if (set.size() > std::numeric_limits<int32_t>::max()) return errors::InvalidArgument(set.size(), " examples are more than fit in memory here");
+  if (set.size() > std::numeric_limits<int32_t>::max())
+    return errors::InvalidArgument(set.size(), " examples are more than fit in memory here");
   if (shard < 0 || shard >= shards || shard >= set.size() || batch <= 0) {
     return errors::InvalidArgument("worker ", shard, " of ", shards, " gets none of the ", set.size(), " examples");
   }

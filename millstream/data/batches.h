@@ -20,8 +20,8 @@ struct Batch {
 // Examples `begin` to `end` of a set. REQUIRES: 0 <= begin < end <= set.size().
 Batch TakeBatch(const ExampleSet& set, int64_t begin, int64_t end);
 
-// Shuffled batches of one worker's share of a set (every shards-th example from `shard` on), epoch after epoch; a new order for each. The
-// set must outlive it. Not thread-safe.
+// Shuffled batches of one worker's share of a set (every shards-th example from `shard` on), epoch after epoch; a new
+// order for each. The set must outlive it. Not thread-safe.
 class Batches {
  public:
   // InvalidArgument if the share is empty.

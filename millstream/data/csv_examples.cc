@@ -42,7 +42,8 @@ class CsvReader {
     const int64_t first = line_;
     while (std::count(row.begin(), row.end(), '"') % 2 == 1) {
       row += '\n';
-      if (Status s = NextLine(&row); !s.ok()) return errors::DataLoss(path_, " line ", first, ": a quote is not closed");
+      if (Status s = NextLine(&row); !s.ok())
+        return errors::DataLoss(path_, " line ", first, ": a quote is not closed");
     }
     if (separator_ == 0) separator_ = FindSeparator(row);
     Cut(row, cells);
@@ -114,7 +115,8 @@ class CsvTable {
       first = false;
       if (header) continue;
       if (cells.size() != names_.size()) {
-        return errors::InvalidArgument(file.path, " line ", reader.line(), ": ", cells.size(), " columns, not ", names_.size(), " as in the first line");
+        return errors::InvalidArgument(file.path, " line ", reader.line(), ": ", cells.size(), " columns, not ",
+                                       names_.size(), " as in the first line");
       }
       AddRow(cells, file.test);
     }
@@ -130,8 +132,10 @@ class CsvTable {
       // Files that were cut from one may have the header in the first only.
       return header && cells == names_;
     }
-    if (cells.size() < 2) return errors::InvalidArgument(path, ": one column only; a label and something to tell it from are needed");
-    if (cells.size() > kMaxColumns) return errors::InvalidArgument(path, ": ", cells.size(), " columns, more than ", kMaxColumns);
+    if (cells.size() < 2)
+      return errors::InvalidArgument(path, ": one column only; a label and something to tell it from are needed");
+    if (cells.size() > kMaxColumns)
+      return errors::InvalidArgument(path, ": ", cells.size(), " columns, more than ", kMaxColumns);
     const bool named = header && (!options_.label.empty() || LooksLikeHeader(cells));
     names_ = cells;
     if (!named) {
@@ -166,8 +170,10 @@ class CsvTable {
       return OkStatus();
     }
     if (options_.label.empty()) return OkStatus();
-    std::vector<std::string> some(names_.begin(), names_.begin() + static_cast<std::ptrdiff_t>(std::min<size_t>(names_.size(), 20)));
-    return errors::InvalidArgument(path, " has no column '", options_.label, "' (", absl::StrJoin(some, ", "), names_.size() > some.size() ? ", ..." : "", ")");
+    std::vector<std::string> some(names_.begin(),
+                                  names_.begin() + static_cast<std::ptrdiff_t>(std::min<size_t>(names_.size(), 20)));
+    return errors::InvalidArgument(path, " has no column '", options_.label, "' (", absl::StrJoin(some, ", "),
+                                   names_.size() > some.size() ? ", ..." : "", ")");
   }
 
   void AddRow(const std::vector<std::string>& cells, bool test) {

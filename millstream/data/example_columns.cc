@@ -99,7 +99,8 @@ Status AssembleNumbers(const ExampleTable& table, ExampleData* data, ExampleSet*
   return OkStatus();
 }
 
-Status AssembleCategories(const ExampleTable& table, const ExampleOptions& options, ExampleData* data, ExampleSet* all) {
+Status AssembleCategories(const ExampleTable& table, const ExampleOptions& options, ExampleData* data,
+                          ExampleSet* all) {
   const auto n = static_cast<int64_t>(table.labels.size());
   for (const ExampleColumn& column : table.columns) data->category_columns += column.text;
   data->buckets = options.buckets;
@@ -108,7 +109,8 @@ Status AssembleCategories(const ExampleTable& table, const ExampleOptions& optio
   for (const ExampleColumn& column : table.columns) {
     if (!column.text) continue;
     for (int64_t i = 0; i < n; ++i) {
-      out[i * data->category_columns] = static_cast<int32_t>(column.hashes[static_cast<size_t>(i)] % static_cast<uint32_t>(options.buckets));
+      out[i * data->category_columns] =
+          static_cast<int32_t>(column.hashes[static_cast<size_t>(i)] % static_cast<uint32_t>(options.buckets));
     }
     ++out;
   }
@@ -128,7 +130,8 @@ Status AssembleValues(const std::vector<double>& values, const std::vector<bool>
   const double variance = known > 0 ? squares / known - mean * mean : 0;
   const double scale = variance > 0 ? 1 / std::sqrt(variance) : 1;
   ASSIGN_OR_RETURN(all->labels, Tensor::Make(DType::kFloat, Shape({static_cast<int64_t>(values.size())})));
-  for (size_t i = 0; i < values.size(); ++i) all->labels.data<float>()[i] = static_cast<float>((values[i] - mean) * scale);
+  for (size_t i = 0; i < values.size(); ++i)
+    all->labels.data<float>()[i] = static_cast<float>((values[i] - mean) * scale);
   return OkStatus();
 }
 
@@ -149,8 +152,8 @@ Status AssembleLabels(const ExampleTable& table, const std::string& where, Examp
   if (text) {
     const std::set<std::string> names(table.labels.begin(), table.labels.end());
     if (static_cast<int64_t>(names.size()) > kMaxClasses) {
-      return errors::InvalidArgument(where, ": the labels are ", names.size(), " different texts ('", *names.begin(), "', ...), more than ", kMaxClasses,
-                                     " classes. Is another column the label?");
+      return errors::InvalidArgument(where, ": the labels are ", names.size(), " different texts ('", *names.begin(),
+                                     "', ...), more than ", kMaxClasses, " classes. Is another column the label?");
     }
     for (const std::string& name : names) ids.emplace(name, static_cast<int32_t>(ids.size()));
   }
@@ -178,7 +181,8 @@ Status HoldOutEveryTenth(ExampleData* data) {
   return Split(all, test, data);
 }
 
-StatusOr<ExampleData> AssembleExamples(ExampleTable table, const ExampleOptions& options, const std::string& where, const char* kind) {
+StatusOr<ExampleData> AssembleExamples(ExampleTable table, const ExampleOptions& options, const std::string& where,
+                                       const char* kind) {
   if (table.labels.empty()) return errors::InvalidArgument(where, " holds no examples");
   if (table.columns.empty()) return errors::InvalidArgument(where, " holds labels only");
   if (!table.has_test_files) {

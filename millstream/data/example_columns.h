@@ -9,15 +9,15 @@
 
 namespace millstream {
 
-// One column of a table that is being read. A cell is kept as a number and as the hash of its text until the last row has shown which
-// of the two the column is.
+// One column of a table that is being read. A cell is kept as a number and as the hash of its text until the last row
+// has shown which of the two the column is.
 struct ExampleColumn {
   std::string name;
-  int64_t width = 1;            // numbers per row
-  bool pixels = false;          // numbers are bytes that stand for value / 255
-  bool text = false;            // some cell is not a number
-  std::vector<float> numbers;   // NaN: missing. Empty once `text`
-  std::vector<uint8_t> bytes;   // instead of numbers if `pixels`
+  int64_t width = 1;           // numbers per row
+  bool pixels = false;         // numbers are bytes that stand for value / 255
+  bool text = false;           // some cell is not a number
+  std::vector<float> numbers;  // NaN: missing. Empty once `text`
+  std::vector<uint8_t> bytes;  // instead of numbers if `pixels`
   std::vector<uint32_t> hashes;
 };
 
@@ -30,9 +30,10 @@ struct ExampleTable {
 
 uint32_t HashCategory(absl::string_view text);
 
-// Columns as a model wants them: numbers scaled to 0..1 by the training rows (missing ones become their mean), texts as ids, labels
-// as classes (texts, or whole numbers from 0 to 999) or as values. `where` and `kind` are for messages.
-StatusOr<ExampleData> AssembleExamples(ExampleTable table, const ExampleOptions& options, const std::string& where, const char* kind);
+// Columns as a model wants them: numbers scaled to 0..1 by the training rows (missing ones become their mean), texts as
+// ids, labels as classes (texts, or whole numbers from 0 to 999) or as values. `where` and `kind` are for messages.
+StatusOr<ExampleData> AssembleExamples(ExampleTable table, const ExampleOptions& options, const std::string& where,
+                                       const char* kind);
 
 // Moves every tenth example of data->train to data->test.
 Status HoldOutEveryTenth(ExampleData* data);

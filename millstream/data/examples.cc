@@ -19,8 +19,8 @@ namespace fs = std::filesystem;
 constexpr uint64_t kSniffBytes = 1 << 16;
 
 bool LooksLikeIdx(absl::string_view head) {
-  return head.size() >= 8 && head[0] == 0 && head[1] == 0 && static_cast<uint8_t>(head[2]) >= 8 && static_cast<uint8_t>(head[2]) <= 0xE &&
-         head[3] >= 1 && head[3] <= 4;
+  return head.size() >= 8 && head[0] == 0 && head[1] == 0 && static_cast<uint8_t>(head[2]) >= 8 &&
+         static_cast<uint8_t>(head[2]) <= 0xE && head[3] >= 1 && head[3] <= 4;
 }
 
 // A record begins with its length and the checksum of the length.
@@ -48,7 +48,8 @@ bool LooksLikeCsv(absl::string_view head, const std::string& path) {
 
 bool IsTestName(const std::string& path) {
   const std::string name = absl::AsciiStrToLower(fs::path(path).filename().string());
-  return absl::StartsWith(name, "t10k") || absl::StrContains(name, "test") || absl::StrContains(name, "eval") || absl::StrContains(name, "valid");
+  return absl::StartsWith(name, "t10k") || absl::StrContains(name, "test") || absl::StrContains(name, "eval") ||
+         absl::StrContains(name, "valid");
 }
 
 StatusOr<std::vector<std::string>> ListFiles(const std::string& path) {
@@ -76,7 +77,8 @@ Status NothingUsable(const std::string& path, const std::vector<std::string>& fi
     names.resize(4);
     names.push_back(absl::StrCat(more, " more"));
   }
-  return errors::InvalidArgument(path, " holds nothing to train on: neither IDX nor TFRecords nor CSV (", absl::StrJoin(names, ", "), ")");
+  return errors::InvalidArgument(path, " holds nothing to train on: neither IDX nor TFRecords nor CSV (",
+                                 absl::StrJoin(names, ", "), ")");
 }
 
 }  // namespace
@@ -89,10 +91,14 @@ int64_t ExampleData::width() const {
 
 const char* KindName(DataFile::Kind kind) {
   switch (kind) {
-    case DataFile::Kind::kIdx: return "IDX";
-    case DataFile::Kind::kRecords: return "TFRecords";
-    case DataFile::Kind::kCsv: return "CSV";
-    case DataFile::Kind::kUnknown: break;
+    case DataFile::Kind::kIdx:
+      return "IDX";
+    case DataFile::Kind::kRecords:
+      return "TFRecords";
+    case DataFile::Kind::kCsv:
+      return "CSV";
+    case DataFile::Kind::kUnknown:
+      break;
   }
   return "unknown";
 }
@@ -127,16 +133,19 @@ StatusOr<ExampleData> ReadExamples(const std::string& path, const ExampleOptions
     ASSIGN_OR_RETURN(DataFile file, SniffFile(name));
     if (file.kind == DataFile::Kind::kUnknown) continue;
     if (!files.empty() && files[0].kind != file.kind) {
-      return errors::InvalidArgument("One kind of data at a time: ", files[0].path, " is ", KindName(files[0].kind), ", ", file.path, " is ",
-                                     KindName(file.kind));
+      return errors::InvalidArgument("One kind of data at a time: ", files[0].path, " is ", KindName(files[0].kind),
+                                     ", ", file.path, " is ", KindName(file.kind));
     }
     files.push_back(std::move(file));
   }
   if (files.empty()) return NothingUsable(path, names);
   switch (files[0].kind) {
-    case DataFile::Kind::kIdx: return ReadIdxExamples(files, options);
-    case DataFile::Kind::kRecords: return ReadRecordExamples(files, options);
-    default: return ReadCsvExamples(files, options);
+    case DataFile::Kind::kIdx:
+      return ReadIdxExamples(files, options);
+    case DataFile::Kind::kRecords:
+      return ReadRecordExamples(files, options);
+    default:
+      return ReadCsvExamples(files, options);
   }
 }
 

@@ -24,9 +24,9 @@ struct ExampleData {
   ExampleSet test;
   std::vector<int64_t> dims;  // of one example's numbers: {28, 28} for an image, {13} for 13 columns
   int64_t category_columns = 0;
-  int64_t buckets = 0;  // ids of each category column
-  int64_t classes = 0;  // 0: labels are values, with mean 0 and variance 1 over the training part
-  std::string what;     // "60000 + 10000 examples of 28x28 numbers, 10 classes (IDX)"
+  int64_t buckets = 0;    // ids of each category column
+  int64_t classes = 0;    // 0: labels are values, with mean 0 and variance 1 over the training part
+  std::string what;       // "60000 + 10000 examples of 28x28 numbers, 10 classes (IDX)"
   int64_t width() const;  // numbers per example
 };
 
@@ -37,9 +37,10 @@ struct ExampleOptions {
   bool test = true;        // false: the other way round
 };
 
-// Reads all files of a folder (or one file) that are data, by what is in them, gzipped or not: IDX as MNIST comes, TFRecords of Example,
-// or CSV. Files named *test*, *eval*, *valid* or t10k* are for evaluation; without any, every tenth example is. docs/train.md says how
-// columns and features are understood. NotFound, InvalidArgument and DataLoss name the file, and the line or record.
+// Reads all files of a folder (or one file) that are data, by what is in them, gzipped or not: IDX as MNIST comes,
+// TFRecords of Example, or CSV. Files named *test*, *eval*, *valid* or t10k* are for evaluation; without any, every
+// tenth example is. docs/train.md says how columns and features are understood. NotFound, InvalidArgument and DataLoss
+// name the file, and the line or record.
 StatusOr<ExampleData> ReadExamples(const std::string& path, const ExampleOptions& options = {});
 
 }  // namespace millstream

@@ -89,7 +89,9 @@ TEST_F(ExamplesTest, IdxErrorsNameTheFile) {
 
 TEST_F(ExamplesTest, CsvWithHeaderNumbersTextsAndGaps) {
   std::string rows = "age,city,label,note\n";
-  for (int i = 0; i < 20; ++i) absl::StrAppend(&rows, i * 5, ",\"Saint \"\"", i % 2, "\"\", left\",", i % 2 ? "yes" : "no", ",", i == 3 ? "" : "7", "\n");
+  for (int i = 0; i < 20; ++i)
+    absl::StrAppend(&rows, i * 5, ",\"Saint \"\"", i % 2, "\"\", left\",", i % 2 ? "yes" : "no", ",", i == 3 ? "" : "7",
+                    "\n");
   Write("people.csv", rows);
   const StatusOr<ExampleData> data = Read();
   ASSERT_TRUE(data.ok()) << data.status();
@@ -140,7 +142,8 @@ proto::Example MakeExample(int64_t label, const std::string& image, float extra)
 
 TEST_F(ExamplesTest, RecordsOfExamples) {
   std::vector<proto::Example> examples;
-  for (int i = 0; i < 10; ++i) examples.push_back(MakeExample(i % 3, std::string(64, static_cast<char>(i)), static_cast<float>(i)));
+  for (int i = 0; i < 10; ++i)
+    examples.push_back(MakeExample(i % 3, std::string(64, static_cast<char>(i)), static_cast<float>(i)));
   WriteRecords("part-0", examples);
   const StatusOr<ExampleData> data = Read();
   ASSERT_TRUE(data.ok()) << data.status();

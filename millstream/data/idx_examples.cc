@@ -17,8 +17,8 @@ Status ReadInto(const DataFile& file, Part* part) {
   const bool labels = tensor.rank() == 1;
   std::string& taken = labels ? part->labels_path : part->images_path;
   if (!taken.empty()) {
-    return errors::InvalidArgument("Both ", taken, " and ", file.path, " hold ", labels ? "labels" : "images", file.test ? " for evaluation" : "",
-                                   "; keep one of them");
+    return errors::InvalidArgument("Both ", taken, " and ", file.path, " hold ", labels ? "labels" : "images",
+                                   file.test ? " for evaluation" : "", "; keep one of them");
   }
   taken = file.path;
   (labels ? part->labels : part->images) = std::move(tensor);
@@ -31,10 +31,12 @@ Status MakeSet(const Part& part, ExampleData* data, ExampleSet* set) {
   const int64_t n = part.images.dim(0);
   if (n == 0) return errors::InvalidArgument(part.images_path, " holds no images");
   if (part.labels.dim(0) != n) {
-    return errors::InvalidArgument(part.images_path, " holds ", n, " images, but ", part.labels_path, " ", part.labels.dim(0), " labels");
+    return errors::InvalidArgument(part.images_path, " holds ", n, " images, but ", part.labels_path, " ",
+                                   part.labels.dim(0), " labels");
   }
   const std::vector<int64_t> dims(part.images.shape().dims().begin() + 1, part.images.shape().dims().end());
-  if (!data->dims.empty() && data->dims != dims) return errors::InvalidArgument(part.images_path, " holds images of another size than for training");
+  if (!data->dims.empty() && data->dims != dims)
+    return errors::InvalidArgument(part.images_path, " holds images of another size than for training");
   data->dims = dims;
   set->numbers = part.images.Reshaped(Shape({n, part.images.num_elements() / n}));
   set->categories = Tensor(DType::kInt32, Shape({n, 0}));
@@ -60,7 +62,8 @@ StatusOr<ExampleData> ReadIdxExamples(const std::vector<DataFile>& files, const 
   ExampleData data;
   if (!train.images_path.empty() || !train.labels_path.empty()) RETURN_IF_ERROR(MakeSet(train, &data, &data.train));
   if (!test.images_path.empty() || !test.labels_path.empty()) RETURN_IF_ERROR(MakeSet(test, &data, &data.test));
-  if (options.train && data.train.size() == 0) return errors::NotFound("All files (", files[0].path, ", ...) are for evaluation by their names");
+  if (options.train && data.train.size() == 0)
+    return errors::NotFound("All files (", files[0].path, ", ...) are for evaluation by their names");
   if (!has_test) RETURN_IF_ERROR(HoldOutEveryTenth(&data));
   data.what = DescribeExamples(data, data.train.size(), data.test.size(), KindName(DataFile::Kind::kIdx));
   return data;

@@ -21,15 +21,20 @@ constexpr size_t kMinPixels = 64;
 
 const char* FeatureType(Kind kind) {
   switch (kind) {
-    case Kind::kBytesList: return "bytes";
-    case Kind::kFloatList: return "float";
-    case Kind::kInt64List: return "int64";
-    default: return "nothing";
+    case Kind::kBytesList:
+      return "bytes";
+    case Kind::kFloatList:
+      return "float";
+    case Kind::kInt64List:
+      return "int64";
+    default:
+      return "nothing";
   }
 }
 
 bool IsPacked(const std::string& bytes) {
-  return absl::StartsWith(bytes, "\x89PNG") || absl::StartsWith(bytes, "\xff\xd8\xff") || absl::StartsWith(bytes, "GIF8");
+  return absl::StartsWith(bytes, "\x89PNG") || absl::StartsWith(bytes, "\xff\xd8\xff") ||
+         absl::StartsWith(bytes, "GIF8");
 }
 
 class RecordTable {
@@ -45,7 +50,8 @@ class RecordTable {
       const Status read = reader->Read(&record);
       if (read.code() == absl::StatusCode::kOutOfRange) return OkStatus();
       if (!read.ok()) return WithContext(read, absl::StrCat(file.path, " record ", number));
-      if (!example.ParseFromString(record)) return errors::DataLoss(file.path, " record ", number, " is not an Example");
+      if (!example.ParseFromString(record))
+        return errors::DataLoss(file.path, " record ", number, " is not an Example");
       Status added = kinds_.empty() ? Begin(example) : OkStatus();
       if (added.ok()) added = AddRow(example, file.test);
       if (!added.ok()) return WithContext(added, absl::StrCat(file.path, " record ", number));
@@ -86,8 +92,9 @@ class RecordTable {
     if (!label_.empty() && features.count(label_) > 0) return OkStatus();
     std::vector<std::string> names;
     for (const auto& [name, feature] : features) names.push_back(name);
-    return errors::InvalidArgument(label_.empty() ? "which feature is the label" : absl::StrCat("there is no feature '", label_, "'"), "? There are: ",
-                                   names.empty() ? "none" : absl::StrJoin(names, ", "));
+    return errors::InvalidArgument(
+        label_.empty() ? "which feature is the label" : absl::StrCat("there is no feature '", label_, "'"),
+        "? There are: ", names.empty() ? "none" : absl::StrJoin(names, ", "));
   }
 
   // Single numbers beside an image that say its size tell nothing about the label.
@@ -106,20 +113,28 @@ class RecordTable {
 
   static Status SetKind(const proto::Feature& feature, ExampleColumn* column) {
     switch (feature.kind_case()) {
-      case Kind::kFloatList: column->width = feature.float_list().value_size(); break;
-      case Kind::kInt64List: column->width = feature.int64_list().value_size(); break;
+      case Kind::kFloatList:
+        column->width = feature.float_list().value_size();
+        break;
+      case Kind::kInt64List:
+        column->width = feature.int64_list().value_size();
+        break;
       case Kind::kBytesList: {
-        if (feature.bytes_list().value_size() != 1) return errors::InvalidArgument("feature '", column->name, "' has ", feature.bytes_list().value_size(), " texts, not 1");
+        if (feature.bytes_list().value_size() != 1)
+          return errors::InvalidArgument("feature '", column->name, "' has ", feature.bytes_list().value_size(),
+                                         " texts, not 1");
         const std::string& bytes = feature.bytes_list().value(0);
         if (IsPacked(bytes)) {
-          return errors::InvalidArgument("feature '", column->name, "' is a packed image (PNG, JPEG or GIF); only raw pixels are read here");
+          return errors::InvalidArgument("feature '", column->name,
+                                         "' is a packed image (PNG, JPEG or GIF); only raw pixels are read here");
         }
         column->pixels = bytes.size() >= kMinPixels;
         column->text = !column->pixels;
         column->width = column->pixels ? static_cast<int64_t>(bytes.size()) : 1;
         break;
       }
-      default: return errors::InvalidArgument("feature '", column->name, "' holds nothing");
+      default:
+        return errors::InvalidArgument("feature '", column->name, "' holds nothing");
     }
     if (column->width == 0) return errors::InvalidArgument("feature '", column->name, "' holds no values");
     return OkStatus();
@@ -131,7 +146,8 @@ class RecordTable {
       const auto found = features.find(table_.columns[i].name);
       const Kind kind = found == features.end() ? Kind::KIND_NOT_SET : found->second.kind_case();
       if (kind != kinds_[i]) {
-        return errors::InvalidArgument("feature '", table_.columns[i].name, "' holds ", FeatureType(kind), ", not ", FeatureType(kinds_[i]), " as in the first record");
+        return errors::InvalidArgument("feature '", table_.columns[i].name, "' holds ", FeatureType(kind), ", not ",
+                                       FeatureType(kinds_[i]), " as in the first record");
       }
       RETURN_IF_ERROR(AddValues(found->second, &table_.columns[i]));
     }
@@ -144,7 +160,8 @@ class RecordTable {
 
   static Status AddValues(const proto::Feature& feature, ExampleColumn* column) {
     const auto wrong = [&](int64_t count) {
-      return errors::InvalidArgument("feature '", column->name, "' holds ", count, " values, not ", column->width, " as in the first record");
+      return errors::InvalidArgument("feature '", column->name, "' holds ", count, " values, not ", column->width,
+                                     " as in the first record");
     };
     if (feature.has_float_list()) {
       const auto& values = feature.float_list().value();

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/train/options.h"
+
+#include <CLI/CLI.hpp>
+#include <ctime>
+#include <filesystem>
+
+#include "absl/strings/str_join.h"
+#include "cli/train/models/model.h"
+#include "cli/train/modes/mode.h"
+#include "millstream/data/mnist.h"
+
+namespace millstream::cli {
+namespace {
+
+template <typename T>
+std::vector<std::string> NamesOf(std::span<const T* const> all) {
+  std::vector<std::string> names;
+  for (const T* one : all) names.push_back(one->name);
+  return names;
+}
+
+template <typename T>
+std::string HelpOf(const char* what, std::span<const T* const> all) {
+  std::string help = what;
+  for (const T* one : all) absl::StrAppend(&help, "\n", one->name, ": ", one->help);
+  return help;
+}
+
+std::string NewLogdir(const std::string& model) {
+  const std::time_t now = std::time(nullptr);
+  std::tm local{};
+  localtime_r(&now, &local);
+  char text[32];
+  std::strftime(text, sizeof(text), "%Y%m%d-%H%M%S", &local);
+  return absl::StrCat("millstream-logs/", model, "-", text);
+}
+
+// A path that means the same for a process in another folder.
+std::string Absolute(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::path absolute = std::filesystem::absolute(path, error);
+  return error ? path : absolute.lexically_normal().string();
+}
+
+}  // namespace
+
+void TrainOptions::AddTo(CLI::App& app) {
+  app.add_option("--model", model, HelpOf("what to train (default: mlp)", AllModels()))
+      ->check(CLI::IsMember(NamesOf(AllModels())));
+  app.add_option("--mode", mode, HelpOf("how workers work together (default: async)", AllModes()))
+      ->check(CLI::IsMember(NamesOf(AllModes())));
+  app.add_option("--ps", ps, "parameter servers (default: 1)")->check(CLI::Range(1, 64));
+  app.add_option("--workers", workers, "workers (default: 2)")->check(CLI::Range(1, 256));
+  app.add_option("--batch_size", batch_size, "examples per step of a worker (default: the model's)")
+      ->check(CLI::Range(1, 1 << 20));
+  app.add_option("--learning_rate", learning_rate, "default: the model's")->check(CLI::PositiveNumber);
+  app.add_option("--optimizer", optimizer, "default: the model's")->check(CLI::IsMember(OptimizerNames()));
+  app.add_option("--train_steps", train_steps, "global step to stop at (default: the model's)")
+      ->check(CLI::Range(int64_t{1}, int64_t{1} << 50));
+  app.add_option("--hidden_units", hidden_units, "sizes of hidden layers, e.g. 500,500 (default: the model's)")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 1 << 20));
+  app.add_option("--data_dir", data_dir,
+                 "folder (or file) with IDX files, TFRecords of Example, or CSV (default: the MNIST that comes along)");
+  app.add_option(
+      "--label_column", label_column,
+      "column (name or number from 0) or feature with the label (default: found by its name, else the last)");
+  app.add_option("--logdir", logdir,
+                 "checkpoints and event files; training goes on from the last checkpoint there\n"
+                 "(default: a new folder below millstream-logs; '': nothing is written)")
+      ->each([this](const std::string& value) { no_logdir = value.empty(); });
+  app.add_option("--seed", seed, "of first values and of the order of examples (default: 1)");
+  app.add_option("--eval_steps", eval_steps, "global steps between evaluations (default: only at the end)")
+      ->check(CLI::NonNegativeNumber);
+  app.add_option("--save_checkpoint_secs", save_checkpoint_secs, "time between checkpoints (default: 600)")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--replicas_to_aggregate", replicas_to_aggregate,
+                 "sync: gradients per step (default: one of each worker)")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--dc_lambda", dc_lambda, "dc-asgd: weight of the compensation (default: 0.04)")
+      ->check(CLI::NonNegativeNumber);
+  app.add_option("--max_restarts", max_restarts, "how often a task that dies is started again (default: 0)")
+      ->check(CLI::NonNegativeNumber);
+  app.add_option("--threads", threads, "of each task (default: its share of the cores)")->check(CLI::Range(1, 1024));
+  app.add_flag("--json", json, "print what happens as JSON, one object per line");
+  app.add_option(
+      "--job_name", job_name,
+      "run one task only, ps or worker, of the cluster that --ps_hosts and --worker_hosts (or TF_CONFIG) say");
+  app.add_option("--task_index", task_index, "its index in the job (default: 0)")->check(CLI::NonNegativeNumber);
+  cluster.AddTo(app);
+}
+
+Status TrainOptions::Resolve() {
+  ASSIGN_OR_RETURN(const Model* const m, FindModel(model));
+  ASSIGN_OR_RETURN(const Mode* const how, FindMode(mode));
+  if (how->plain_gradient_descent && !optimizer.empty() && optimizer != "sgd") {
+    return errors::InvalidArgument("--mode ", mode, " is gradient descent itself; it takes no --optimizer ", optimizer);
+  }
+  if (optimizer.empty()) optimizer = how->plain_gradient_descent ? "sgd" : m->optimizer;
+  if (learning_rate == 0) {
+    if (optimizer != m->optimizer && optimizer != "sgd") {
+      return errors::InvalidArgument("--optimizer ", optimizer, " needs a --learning_rate (", model, " comes with ",
+                                     m->optimizer, " at ", m->learning_rate, ")");
+    }
+    learning_rate = optimizer == m->optimizer ? m->learning_rate : m->sgd_learning_rate;
+  }
+  if (batch_size == 0) batch_size = m->batch_size;
+  if (train_steps == 0) train_steps = m->train_steps;
+  if (replicas_to_aggregate > workers && job_name.empty()) {
+    return errors::InvalidArgument("--replicas_to_aggregate ", replicas_to_aggregate, " is more than the ", workers,
+                                   " workers");
+  }
+  if (replicas_to_aggregate > 0 && mode != "sync")
+    return errors::InvalidArgument("--replicas_to_aggregate is for --mode sync");
+  if (job_name != "ps") RETURN_IF_ERROR(FindData());
+  if (!no_logdir) logdir = Absolute(logdir.empty() ? NewLogdir(model) : logdir);
+  return OkStatus();
+}
+
+Status TrainOptions::FindData() {
+  if (data_dir.empty()) {
+    ASSIGN_OR_RETURN(data_dir, MnistFolder());
+  }
+  data_dir = Absolute(data_dir);
+  if (std::filesystem::exists(data_dir)) return OkStatus();
+  return errors::NotFound("--data_dir ", data_dir, ": no such file or folder");
+}
+
+std::vector<std::string> TrainOptions::ToArguments() const {
+  std::vector<std::string> arguments;
+  const auto add = [&](const char* flag, const auto& value) {
+    arguments.push_back(absl::StrCat("--", flag, "=", value));
+  };
+  add("model", model);
+  add("mode", mode);
+  add("optimizer", optimizer);
+  add("learning_rate", learning_rate);
+  add("batch_size", batch_size);
+  add("train_steps", train_steps);
+  if (!hidden_units.empty()) add("hidden_units", absl::StrJoin(hidden_units, ","));
+  add("data_dir", data_dir);
+  if (!label_column.empty()) arguments.insert(arguments.end(), {"--label_column", label_column});
+  arguments.insert(arguments.end(),
+                   {"--logdir", no_logdir ? "" : logdir});  // CLI11 takes the next flag for the value in "--logdir="
+  add("seed", seed);
+  add("eval_steps", eval_steps);
+  add("save_checkpoint_secs", save_checkpoint_secs);
+  if (replicas_to_aggregate > 0) add("replicas_to_aggregate", replicas_to_aggregate);
+  add("dc_lambda", dc_lambda);
+  if (threads > 0) add("threads", threads);
+  return arguments;
+}
+
+}  // namespace millstream::cli

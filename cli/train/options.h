@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef MILLSTREAM_CLI_TRAIN_OPTIONS_H_
+#define MILLSTREAM_CLI_TRAIN_OPTIONS_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "cli/cluster_flags.h"
+#include "millstream/base/status.h"
+
+namespace CLI {
+class App;
+}
+
+namespace millstream::cli {
+
+// The flags of `millstream train`. Zero and "" mean "as the model wants it" until Resolve().
+struct TrainOptions {
+  std::string model = "mlp", mode = "async", optimizer;
+  int ps = 1, workers = 2;
+  int64_t batch_size = 0, train_steps = 0;
+  double learning_rate = 0;
+  std::vector<int64_t> hidden_units;
+  std::string data_dir, label_column;
+  std::string logdir;
+  bool no_logdir = false;  // nothing is written
+  int64_t seed = 1;
+  int64_t eval_steps = 0;  // between evaluations; 0: at the end only
+  double save_checkpoint_secs = 600;
+  int replicas_to_aggregate = 0;  // sync; 0: all workers
+  double dc_lambda = 0.04;        // dc-asgd
+  int max_restarts = 0;
+  int threads = 0;       // of each task; 0: its share of the cores
+  int status_port = -1;  // of the chief; -1: any free one where a person watches
+  bool json = false;
+
+  // One task of a cluster that is spread over machines, rather than all of them here.
+  ClusterFlags cluster;
+  std::string job_name;
+  int task_index = -1;
+
+  void AddTo(CLI::App& app);
+  // Checks that model, mode and numbers go together, and fills in what was not given. InvalidArgument.
+  Status Resolve();
+  // Flags that give a task these options. REQUIRES: Resolve() was OK.
+  std::vector<std::string> ToArguments() const;
+
+ private:
+  Status FindData();
+};
+
+}  // namespace millstream::cli
+
+#endif  // MILLSTREAM_CLI_TRAIN_OPTIONS_H_

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "cli/train/models/model.h"
+#include "cli/train/modes/mode.h"
+#include "cli/train/task.h"
+#include "cli/train/trainer.h"
+#include "millstream/data/batches.h"
+#include "millstream/train/device_setter.h"
+#include "millstream/train/global_step.h"
+
+namespace millstream::cli {
+namespace {
+
+// Which part of the work is this task's.
+struct Part {
+  int index = 0, count = 1;  // among the chief and the workers
+  int ps = 0;
+  bool chief = false;
+  std::string device;
+};
+
+Part PartOf(const ServerOptions& server) {
+  const auto tasks = [&](const char* job) {
+    const StatusOr<const ClusterSpec::Tasks*> found = server.cluster.tasks(job);
+    return found.ok() ? static_cast<int>((*found)->size()) : 0;
+  };
+  const int chiefs = tasks("chief");
+  Part part;
+  part.ps = tasks("ps");
+  part.count = chiefs + tasks("worker");
+  part.index = server.job_name == "chief" ? 0 : chiefs + server.task_index;
+  part.chief = part.index == 0;
+  part.device = absl::StrCat("/job:", server.job_name, "/task:", server.task_index);
+  return part;
+}
+
+StatusOr<TrainingGraph> BuildGraph(const TrainOptions& options, const Part& part, const ExampleData& data) {
+  ASSIGN_OR_RETURN(const Model* const model, FindModel(options.model));
+  ASSIGN_OR_RETURN(const Mode* const mode, FindMode(options.mode));
+  ModelSpec spec;
+  spec.dims = data.dims;
+  spec.category_columns = data.category_columns;
+  spec.buckets = data.buckets;
+  spec.classes = data.classes;
+  spec.hidden_units = options.hidden_units;
+  spec.seed = options.seed;
+  TrainingGraph graph;
+  ReplicaDeviceOptions devices;
+  devices.ps_tasks = part.ps;
+  devices.worker_device = part.device;
+  devices.ps_strategy = BalanceByBytes(std::max(part.ps, 1));
+  const VariableScope variables = WithReplicaDevices(graph.scope, devices);
+  const GraphVariable global_step = GetOrCreateGlobalStep(variables);
+  ASSIGN_OR_RETURN(graph.model, BuildModel(*model, spec, variables));
+  ASSIGN_OR_RETURN(graph.mode,
+                   mode->build({options, variables.scope(), graph.model.loss, global_step, part.index, part.chief}));
+  RETURN_IF_ERROR(graph.scope.status());
+  // The step's own count, read where it is kept.
+  graph.step_after = variables.scope()
+                         .WithOpName("step_after_update")
+                         .ColocateWith(global_step.handle.node)
+                         .WithControlDependencies({graph.mode.train_op})
+                         .Op("Identity", {global_step.handle});
+  RETURN_IF_ERROR(graph.scope.status());
+  return graph;
+}
+
+Status CheckData(const TrainOptions& options, const ExampleData& data, const EventLog& log) {
+  TrainEvent event;
+  event.kind = TrainEvent::Kind::kData;
+  event.text = data.what;
+  event.examples = data.train.size();
+  log.Say(std::move(event));
+  ASSIGN_OR_RETURN(const Model* const model, FindModel(options.model));
+  if (data.category_columns > 0 && !model->uses_categories) {
+    log.Note(absl::StrCat(options.model, " learns from the numbers only; wide-deep also takes the ",
+                          data.category_columns, " columns of categories"));
+  }
+  return OkStatus();
+}
+
+}  // namespace
+
+Status RunTrainingWorker(const TrainOptions& options, Server& server, const EventLog& log,
+                         const std::atomic<bool>& stop) {
+  const Part part = PartOf(server.options());
+  ExampleOptions reading;
+  reading.label = options.label_column;
+  reading.test = part.chief;
+  ASSIGN_OR_RETURN(const ExampleData data, ReadExamples(options.data_dir, reading));
+  if (part.chief) RETURN_IF_ERROR(CheckData(options, data, log));
+  ASSIGN_OR_RETURN(Batches batches, Batches::Make(data.train, options.batch_size, part.index, part.count,
+                                                  static_cast<uint64_t>(options.seed)));
+  ASSIGN_OR_RETURN(const TrainingGraph graph, BuildGraph(options, part, data));
+  Trainer trainer(options, graph, data, part.chief, log, stop);
+  return trainer.Run(server.target(), batches);
+}
+
+}  // namespace millstream::cli

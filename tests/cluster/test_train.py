@@ -1,0 +1,339 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`millstream train` as a person runs it: models, modes, data, what the terminal shows, signals, and that nothing is left behind."""
+import glob
+import gzip
+import json
+import os
+import pty
+import random
+import signal
+import socket
+import struct
+import subprocess
+import time
+
+import pytest
+
+import millstream as tf
+from cluster_processes import free_ports
+
+MNIST = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../data/mnist")
+
+
+def _events(text):
+    return [json.loads(line) for line in text.splitlines() if line.startswith("{")]
+
+
+def _train(program, *args, timeout=240, **kwargs):
+    return subprocess.run([program, "train", "--json", *map(str, args)], capture_output=True, text=True, timeout=timeout, **kwargs)
+
+
+def _summary(done):
+    assert done.returncode == 0, done.stderr + done.stdout
+    return _events(done.stdout)[-1]
+
+
+def _alive(pid):
+    try:
+        with open(f"/proc/{pid}/stat") as stat:
+            return stat.read().rsplit(")", 1)[1].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def _wait_until(what, seconds=60):
+    deadline = time.monotonic() + seconds
+    while not what():
+        assert time.monotonic() < deadline, "waited in vain"
+        time.sleep(0.05)
+
+
+def _answers(target):
+    host, port = target.removeprefix("grpc://").rsplit(":", 1)
+    with socket.socket() as s:
+        return s.connect_ex((host, int(port))) == 0
+
+
+def _assert_nothing_left(events):
+    """No task lives and none of their ports answers; a killed process may need a moment to let go of its port."""
+    started = [e for e in events if e["event"] == "started"]
+    assert started
+    for event in started:
+        _wait_until(lambda e=event: not _alive(e["pid"]) and not _answers(e["target"]), 20)
+
+
+class _Job:
+    """A training that is watched while it runs."""
+
+    def __init__(self, program, *args):
+        command = [program, "train", "--json", *map(str, args)]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.events = []
+
+    def until(self, wanted):
+        for line in self.process.stdout:
+            if line.startswith("{"):
+                self.events.append(json.loads(line))
+                if wanted(self.events[-1]):
+                    return self.events[-1]
+        raise AssertionError("ended before: " + self.process.stderr.read())
+
+    def end(self, timeout=60):
+        out, err = self.process.communicate(timeout=timeout)
+        self.events += _events(out)
+        return self.process.returncode, err
+
+    def pid(self, task):
+        return next(e["pid"] for e in self.events if e["event"] == "started" and e["task"] == task)
+
+
+@pytest.fixture(scope="module")
+def small_mnist(tmp_path_factory):
+    """A tenth of MNIST: quick to read."""
+    folder = tmp_path_factory.mktemp("mnist")
+    for name, count, size in [("train-images-idx3", 6000, 784), ("train-labels-idx1", 6000, 1), ("t10k-images-idx3", 1000, 784), ("t10k-labels-idx1", 1000, 1)]:
+        with gzip.open(f"{MNIST}/{name}-ubyte.gz") as source:
+            header = source.read(16 if size > 1 else 8)
+            rows = source.read(count * size)
+        (folder / f"{name}-ubyte").write_bytes(header[:4] + struct.pack(">i", count) + header[8:] + rows)
+    return folder
+
+
+# Steps are few: enough to tell learning from guessing (10 %).
+@pytest.mark.parametrize("mode", ["async", "sync", "dc-asgd"])
+@pytest.mark.parametrize("model, steps, accuracy", [("softmax", 400, 0.8), ("linear", 400, 0.6), ("mlp", 400, 0.85), ("lenet", 60, 0.6), ("wide-deep", 400, 0.85)])
+def test_every_model_in_every_mode(program, small_mnist, model, steps, accuracy, mode):
+    small = ["--hidden_units", 64] if model == "lenet" else []
+    done = _train(program, "--model", model, "--mode", mode, "--data_dir", small_mnist, "--train_steps", steps, "--batch_size", 50, "--logdir", "", *small)
+    summary = _summary(done)
+    assert summary["accuracy"] > accuracy, summary
+    assert summary["test_examples"] == 1000
+    assert summary["global_step"] >= steps
+    _assert_nothing_left(_events(done.stdout))
+    if model == "mlp" and mode == "async":
+        assert 10 < summary["tasks"]["ps:0"]["memory_mb"] < 60
+
+
+def test_files_of_a_training(program, small_mnist, tmp_path):
+    logdir = tmp_path / "logs"
+    done = _train(program, "--data_dir", small_mnist, "--model", "softmax", "--train_steps", 300, "--eval_steps", 100, "--ps", 2, "--logdir", logdir)
+    summary = _summary(done)
+    checkpoint = tf.train.latest_checkpoint(str(logdir))
+    assert checkpoint == summary["checkpoint"]
+    reader = tf.train.NewCheckpointReader(checkpoint)
+    assert reader.get_variable_to_shape_map()["softmax/kernel"] == [784, 10]
+    assert reader.get_tensor("global_step") >= 300
+    tags = {v.tag for path in glob.glob(f"{logdir}/events*") for e in tf.train.summary_iterator(path) for v in e.summary.value}
+    assert {"loss", "accuracy", "global_step/sec"} <= tags
+    evals = [v.simple_value for path in glob.glob(f"{logdir}/eval/events*") for e in tf.train.summary_iterator(path) for v in e.summary.value if v.tag == "accuracy"]
+    assert len(evals) >= 2 and max(evals) > 0.7
+    # The same command goes on from there, and has nothing to do when all was done.
+    again = _train(program, "--data_dir", small_mnist, "--model", "softmax", "--train_steps", 500, "--logdir", logdir)
+    events = _events(again.stdout)
+    assert any(e["event"] == "restored" and e["path"] == checkpoint for e in events)
+    assert _summary(again)["global_step"] >= 500
+
+
+def _write_csv(path, rows, label):
+    with open(path, "w") as f:
+        f.write("height,weight,colour,shape,answer\n")
+        for i in range(rows):
+            rng = random.Random(i)
+            row = [rng.uniform(0, 100), rng.uniform(0, 10), rng.choice(["red", "green", "blue"]), rng.choice(["round", "square"])]
+            f.write(",".join(map(str, row)) + f",{label(*row)}\n")
+
+
+def test_csv_with_categories(program, tmp_path):
+    # Only pairs of categories tell: what neither numbers nor single columns can.
+    _write_csv(tmp_path / "a.csv", 4000, lambda h, w, c, s: "yes" if (c == "red") == (s == "round") else "no")
+    done = _train(program, "--model", "wide-deep", "--data_dir", tmp_path / "a.csv", "--train_steps", 400, "--logdir", "")
+    assert _summary(done)["accuracy"] > 0.95
+    data = next(e for e in _events(done.stdout) if e["event"] == "data")
+    assert data["text"] == "3600 + 400 examples of 2 numbers and 2 categories, 2 classes (CSV)"
+
+
+def test_csv_with_values(program, tmp_path):
+    _write_csv(tmp_path / "train.csv", 2000, lambda h, w, c, s: 3.5 * h - 20 * w + 1000.5)
+    _write_csv(tmp_path / "test.csv", 100, lambda h, w, c, s: 3.5 * h - 20 * w + 1000.5)
+    done = _train(program, "--model", "linear", "--learning_rate", 0.3, "--data_dir", tmp_path, "--train_steps", 600, "--logdir", "")
+    assert _summary(done)["r2"] > 0.95
+    assert "wide-deep also takes the 2 columns" in done.stdout
+
+
+def test_tfrecords(program, tmp_path):
+    rng = random.Random(1)
+    with tf.python_io.TFRecordWriter(str(tmp_path / "part-0.tfrecord")) as writer:
+        for _ in range(2000):
+            label = rng.randrange(4)
+            image = bytes(200 + rng.randrange(50) if i // 16 == label else rng.randrange(50) for i in range(64))
+            feature = {
+                "label": tf.train.Feature(int64_list=tf.train.Int64List(value=[label])),
+                "image_raw": tf.train.Feature(bytes_list=tf.train.BytesList(value=[image])),
+            }
+            writer.write(tf.train.Example(features=tf.train.Features(feature=feature)).SerializeToString())
+    done = _train(program, "--model", "lenet", "--hidden_units", 32, "--data_dir", tmp_path, "--train_steps", 60, "--logdir", "")
+    assert _summary(done)["accuracy"] > 0.9
+    assert "(TFRecords)" in done.stdout
+
+
+@pytest.mark.parametrize(
+    "args, words",
+    [
+        (["--model", "resnet"], "resnet"),
+        (["--mode", "turbo"], "turbo"),
+        (["--workers", "0"], "--workers"),
+        (["--train_steps", "many"], "many"),
+        (["--data_dir", "/no/such/folder"], "/no/such/folder: no such file"),
+        (["--optimizer", "momentum", "--model", "softmax"], "--learning_rate"),
+        (["--mode", "dc-asgd", "--optimizer", "adam"], "gradient descent itself"),
+        (["--replicas_to_aggregate", "2"], "--mode sync"),
+        (["--job_name", "evaluator", "--ps_hosts", "localhost:1", "--worker_hosts", "localhost:2"], "evaluator"),
+        (["--job_name", "worker"], "which cluster?"),
+    ],
+)
+def test_wrong_flags(program, args, words):
+    done = _train(program, *args)
+    assert done.returncode not in (0, -6, -11)
+    assert words in done.stderr, done.stderr
+    assert not _events(done.stdout)
+
+
+def test_data_that_cannot_be_used(program, small_mnist, tmp_path):
+    (tmp_path / "a.csv").write_text("x,y\n1,2\n3\n")
+    done = _train(program, "--data_dir", tmp_path, "--logdir", "")
+    assert done.returncode == 1
+    assert "a.csv line 3: 1 columns, not 2" in done.stderr
+    _assert_nothing_left(_events(done.stdout))
+    (tmp_path / "a.csv").write_text("x,y\n1.5,2.5\n3.5,4.5\n5.5,6.5\n")
+    done = _train(program, "--data_dir", tmp_path, "--logdir", "", "--model", "lenet")
+    assert done.returncode == 1 and "the labels are values" in done.stderr
+    done = _train(program, "--data_dir", small_mnist, "--logdir", "/proc/nowhere", "--train_steps", 10)
+    assert done.returncode == 1 and "/proc/nowhere" in done.stderr
+
+
+def test_a_loss_that_explodes_is_said(program, small_mnist):
+    done = _train(program, "--model", "linear", "--learning_rate", 100, "--data_dir", small_mnist, "--logdir", "")
+    assert done.returncode == 1
+    assert "a smaller --learning_rate" in done.stderr
+
+
+def test_interrupt_once_saves_and_stops(program, small_mnist, tmp_path):
+    job = _Job(program, "--data_dir", small_mnist, "--train_steps", 10**9, "--logdir", tmp_path)
+    job.until(lambda e: e["event"] == "progress" and e["global_step"] > 50)
+    job.process.send_signal(signal.SIGINT)
+    code, _ = job.end()
+    assert code == 130
+    summary = job.events[-1]
+    assert summary["interrupted"] and summary["checkpoint"] == tf.train.latest_checkpoint(str(tmp_path))
+    _assert_nothing_left(job.events)
+    step = int(summary["checkpoint"].rsplit("-", 1)[1])
+    again = _train(program, "--data_dir", small_mnist, "--train_steps", step + 100, "--logdir", tmp_path)
+    assert _summary(again)["global_step"] >= step + 100
+    restored = next(e for e in _events(again.stdout) if e["event"] == "restored")
+    assert restored["path"] == summary["checkpoint"]
+
+
+def test_interrupt_twice_kills(program, small_mnist, tmp_path):
+    job = _Job(program, "--data_dir", small_mnist, "--train_steps", 10**9, "--logdir", tmp_path)
+    job.until(lambda e: e["event"] == "progress")
+    os.kill(job.pid("worker:0"), signal.SIGSTOP)  # one that will not end by itself
+    job.process.send_signal(signal.SIGINT)
+    time.sleep(0.3)
+    assert job.process.poll() is None
+    job.process.send_signal(signal.SIGINT)
+    code, _ = job.end(timeout=20)
+    assert code != 0
+    _assert_nothing_left(job.events)
+
+
+def test_a_killed_parent_leaves_nothing(program, small_mnist, tmp_path):
+    job = _Job(program, "--data_dir", small_mnist, "--train_steps", 10**9, "--logdir", tmp_path)
+    job.until(lambda e: e["event"] == "progress")
+    job.process.kill()
+    job.end()
+    _assert_nothing_left(job.events)
+
+
+def test_no_temporary_files(program, small_mnist, tmp_path):
+    folder = tmp_path / "tmp"
+    folder.mkdir()
+    done = _train(program, "--data_dir", small_mnist, "--train_steps", 50, "--logdir", "", cwd=tmp_path, env={**os.environ, "TMPDIR": str(folder)})
+    assert done.returncode == 0
+    assert os.listdir(folder) == [] and os.listdir(tmp_path) == ["tmp"]
+
+
+def test_a_dead_task_is_reported(program, small_mnist):
+    job = _Job(program, "--data_dir", small_mnist, "--train_steps", 10**9, "--logdir", "")
+    job.until(lambda e: e["event"] == "progress")
+    os.kill(job.pid("worker:1"), signal.SIGKILL)
+    code, err = job.end()
+    assert code == 137
+    assert "worker:1 failed first" in err
+    assert '"event"' not in err
+    _assert_nothing_left(job.events)
+
+
+@pytest.mark.parametrize("task", ["worker:1", "ps:0"])
+def test_a_dead_task_is_started_again(program, small_mnist, tmp_path, task):
+    flags = ["--data_dir", small_mnist, "--train_steps", 4000, "--max_restarts", 1, "--save_checkpoint_secs", 0.5, "--logdir", tmp_path]
+    job = _Job(program, *flags)
+    job.until(lambda e: e["event"] == "progress" and e["global_step"] > 200)
+    os.kill(job.pid(task), signal.SIGKILL)
+    code, err = job.end(timeout=120)
+    assert code == 0, err
+    assert job.events[-1]["global_step"] >= 4000
+    assert sum(e["event"] == "started" and e["task"] == task for e in job.events) == 2
+    _assert_nothing_left(job.events)
+
+
+def _on_terminal(command, columns):
+    """What the command writes to a terminal of that width, and its exit code."""
+    master, slave = pty.openpty()
+    import fcntl
+    import termios
+
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+    process = subprocess.Popen(command, stdin=slave, stdout=slave, stderr=slave, env={**os.environ, "TERM": "xterm", "LC_ALL": "C.UTF-8"})
+    os.close(slave)
+    shown = b""
+    while True:
+        try:
+            piece = os.read(master, 65536)
+        except OSError:
+            break
+        if not piece:
+            break
+        shown += piece
+    os.close(master)
+    return process.wait(), shown.decode()
+
+
+def test_the_picture_on_a_terminal(program, small_mnist, tmp_path):
+    command = [program, "train", "--data_dir", str(small_mnist), "--train_steps", "600", "--logdir", str(tmp_path / "logs")]
+    code, shown = _on_terminal(command, columns=120)
+    assert code == 0
+    picture = shown.rsplit("\x1b[J", 2)[-2]
+    for words in ["mlp · async · 1 ps + 2 workers", "6000 + 1000 examples of 28x28 numbers, 10 classes (IDX)", "step 60", "100 %", "worker:0", "worker:1", "ps:0"]:
+        assert words in picture, picture
+    for words in ["steps/s", "examples/s", "loss", "ETA"]:
+        assert words in shown
+    summary = shown.rsplit("\x1b[J", 1)[-1]
+    for words in ["Done after", "accuracy", "the first one", "model.ckpt-", "tensorboard --logdir"]:
+        assert words in summary, summary
+
+
+def test_plain_lines_where_there_is_no_terminal(program, small_mnist):
+    done = subprocess.run([program, "train", "--data_dir", str(small_mnist), "--train_steps", "300", "--logdir", ""], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert "\x1b" not in done.stdout
+    assert "step 30" in done.stdout and "nothing was written" in done.stdout
+
+
+def test_tasks_started_by_hand(program, small_mnist, tmp_path):
+    ports = free_ports(2)
+    where = ["--ps_hosts", f"localhost:{ports[0]}", "--worker_hosts", f"localhost:{ports[1]}", "--logdir", str(tmp_path), "--train_steps", "100"]
+    ps = subprocess.Popen([program, "train", *where, "--job_name", "ps"], stdout=subprocess.PIPE, text=True)
+    worker = subprocess.run([program, "train", *where, "--job_name", "worker", "--data_dir", str(small_mnist)], capture_output=True, text=True, timeout=120)
+    assert worker.returncode == 0, worker.stderr
+    assert "test accuracy" in worker.stdout
+    assert ps.wait(30) == 0  # by itself: the job is done
