@@ -32,7 +32,8 @@ TEST(CensusTest, TheNewestScalarsOfFewTags) {
   const std::vector<ObservedScalar> scalars = census.Scalars(kTask);
   EXPECT_EQ(scalars.size(), Census::kMaxScalars);
   for (const ObservedScalar& scalar : scalars) {
-    if (scalar.tag == "tag7") EXPECT_TRUE(scalar.value == 70 && scalar.count == 2);
+    if (scalar.tag != "tag7") continue;
+    EXPECT_TRUE(scalar.value == 70 && scalar.count == 2);
   }
   EXPECT_TRUE(census.Scalars("/job:other/replica:0/task:1").empty());
 }
