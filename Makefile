@@ -38,9 +38,10 @@ bench-peers: setup build/release/build.ninja  ## the same beside TensorFlow and 
 
 interop: setup build/dev/build.ninja  ## what needs a real TensorFlow, in a virtual environment of its own
 	tools/setup.sh interop
-	cmake --build --preset dev --target checkpoint millstream_cli millstream_python
+	cmake --build --preset dev --target checkpoint mnist_replica millstream_cli millstream_python
 	.venv/bin/python tools/check_protos.py
 	.venv/bin/python tests/interop/checkpoints.py build/dev/examples/checkpoint
+	.venv/bin/python tests/interop/cpp_training.py build/dev/examples/mnist_replica
 	PYTHONPATH=build/dev/python .venv/bin/python tests/interop/files.py
 	PYTHONPATH=build/dev/python .venv/bin/python tests/interop/tensorboard_reads.py
 	.venv/bin/python tests/interop/tensorflow_client.py build/dev/bin/millstream

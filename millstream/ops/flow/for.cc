@@ -64,10 +64,9 @@ class ForOp final : public AsyncKernel {
 
   void ComputeAsync(KernelContext& ctx, Done done) override {
     int64_t bounds[3];
+    constexpr const char* kNames[] = {"start", "limit", "delta"};
     for (int i = 0; i < 3; ++i) {
-      if (ctx.input(i).rank() != 0) {
-        return done(errors::InvalidArgument("start, limit and delta must be scalars"));
-      }
+      if (ctx.input(i).rank() != 0) return done(errors::InvalidArgument(kNames[i], " must be a scalar"));
       bounds[i] = ctx.input(i).scalar<int32_t>();
     }
     const auto [start, limit, delta] = bounds;

@@ -20,7 +20,7 @@ StatusOr<std::shared_ptr<CompiledFunction>> CalledFunction::Get(
     compiled_ = compiled;
   }
   if (compiled->arg_types().size() != num_args ||
-      compiled->ret_types().size() != num_rets) {
+      (num_rets != kAnyNumber && compiled->ret_types().size() != num_rets)) {
     return errors::InvalidArgument(
         "Function ", function_.name, " takes ", compiled->arg_types().size(),
         " arguments and returns ", compiled->ret_types().size(),

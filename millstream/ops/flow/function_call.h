@@ -15,7 +15,9 @@ class CalledFunction {
   explicit CalledFunction(NameAttrList function)
       : function_(std::move(function)) {}
 
-  // InvalidArgument unless it takes `num_args` and gives `num_rets` values.
+  static constexpr size_t kAnyNumber = static_cast<size_t>(-1);
+  // InvalidArgument unless it takes `num_args` and gives `num_rets` (if not
+  // kAnyNumber) values.
   StatusOr<std::shared_ptr<CompiledFunction>> Get(KernelContext& ctx,
                                                   size_t num_args,
                                                   size_t num_rets);

@@ -83,8 +83,13 @@ class WhileOp final : public AsyncKernel {
 
   void ComputeAsync(KernelContext& ctx, Done done) override {
     const size_t n = static_cast<size_t>(ctx.num_inputs());
-    auto cond = cond_.Get(ctx, n, 1);
+    auto cond = cond_.Get(ctx, n, CalledFunction::kAnyNumber);
     if (!cond.ok()) return done(cond.status());
+    if (const size_t rets = (*cond)->ret_types().size(); rets != 1) {
+      return done(errors::InvalidArgument(
+          "Expected a single scalar return value from cond, got ", rets,
+          " tensors."));
+    }
     auto body = body_.Get(ctx, n, n);
     if (!body.ok()) return done(body.status());
     std::vector<Tensor> values;

@@ -2,6 +2,7 @@
 #include "millstream/ops/lookup/table.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "millstream/ops/array/blob.h"
 
@@ -51,7 +52,7 @@ bool RowStore::Equal(const Tensor& t, int64_t from, int64_t row) const {
 
 LookupTable::LookupTable(Options options, std::string name)
     : options_(std::move(options)), name_(std::move(name)), keys_(options_.key_dtype, options_.key_shape),
-      values_(options_.value_dtype, options_.value_shape) {}
+      values_(options_.value_dtype, options_.value_shape), buckets_(options_.buckets) {}
 
 Status LookupTable::CheckTypes(DType key, DType value) const {
   if (key == options_.key_dtype && value == options_.value_dtype) return OkStatus();
@@ -63,6 +64,13 @@ Status LookupTable::CheckTypes(DType key, DType value) const {
 Status LookupTable::CheckKeys(const Tensor& keys) const {
   const auto want = options_.key_shape.dims();
   const auto got = keys.shape().dims();
+  if (options_.kind == Kind::kDense) {
+    const int64_t rows = keys.rank() == 0 ? 1 : keys.dim(0);
+    if (keys.num_elements() != rows * options_.key_shape.num_elements()) {
+      return errors::InvalidArgument("Expected key shape ", options_.key_shape.ToString(), " for each of ", rows,
+                                     " keys, got ", keys.shape().ToString());
+    }
+  }
   if (got.size() >= want.size() && std::equal(want.begin(), want.end(), got.end() - want.size())) return OkStatus();
   return errors::InvalidArgument("Input key shape ", keys.shape().ToString(), " must end with the table's key shape ",
                                  options_.key_shape.ToString());
@@ -122,9 +130,11 @@ LookupTable::Slot LookupTable::TakeSlot() {
     const Slot slot = free_.back();
     free_.pop_back();
     used_[slot] = true;
+    removed_[slot] = false;
     return slot;
   }
   used_.push_back(true);
+  removed_.push_back(false);
   return static_cast<Slot>(used_.size()) - 1;
 }
 
@@ -132,7 +142,15 @@ void LookupTable::Clear() {
   by_number_.clear();
   by_bytes_.clear();
   used_.clear();
+  removed_.clear();
   free_.clear();
+}
+
+void LookupTable::GrowBuckets(int64_t more) {
+  const auto keys = static_cast<double>(static_cast<int64_t>(used_.size() - free_.size()) + more);
+  if (keys <= static_cast<double>(buckets_) * options_.max_load) return;
+  while (keys > static_cast<double>(buckets_) * options_.max_load) buckets_ *= 2;
+  removed_.assign(removed_.size(), false);
 }
 
 Status LookupTable::InsertLocked(const Tensor& keys, const Tensor& values) {
@@ -180,9 +198,29 @@ Status LookupTable::Initialize(const Tensor& keys, const Tensor& values) {
              : errors::FailedPrecondition("Table already initialized.");
 }
 
+namespace {
+// InvalidArgument if some row of `keys` is `reserved`.
+Status CheckNotReserved(const Tensor& keys, const Tensor& reserved, const char* what) {
+  if (!reserved.IsInitialized() || reserved.num_elements() == 0) return OkStatus();
+  RowStore row(reserved.dtype(), reserved.shape());
+  RETURN_IF_ERROR(row.Reserve(1));
+  row.Put(reserved, 0, 0);
+  for (int64_t i = 0; i < keys.num_elements() / reserved.num_elements(); ++i) {
+    if (row.Equal(keys, i, 0)) return errors::InvalidArgument("Using the ", what, " as a table key is not allowed");
+  }
+  return OkStatus();
+}
+}  // namespace
+
+Status LookupTable::CheckReserved(const Tensor& keys) const {
+  RETURN_IF_ERROR(CheckNotReserved(keys, options_.empty_key, "empty_key"));
+  return CheckNotReserved(keys, options_.deleted_key, "deleted_key");
+}
+
 Status LookupTable::Find(const Tensor& keys, const Tensor& defaults, Tensor* values) {
   const int64_t row = options_.value_shape.num_elements();
-  const bool one_each = values->num_elements() == defaults.num_elements();
+  RETURN_IF_ERROR(CheckReserved(keys));
+  const bool one_each = values->shape() == defaults.shape();
   if (!one_each && !(defaults.shape() == options_.value_shape)) {
     return errors::InvalidArgument("Expected shape ", options_.value_shape.ToString(), " or ",
                                    values->shape().ToString(), " for default value, got ",
@@ -204,42 +242,51 @@ Status LookupTable::Find(const Tensor& keys, const Tensor& defaults, Tensor* val
   return OkStatus();
 }
 
-namespace {
-// InvalidArgument if some row of `keys` is `reserved`.
-Status CheckNotReserved(const Tensor& keys, const Tensor& reserved, const char* what) {
-  if (!reserved.IsInitialized() || reserved.num_elements() == 0) return OkStatus();
-  RowStore row(reserved.dtype(), reserved.shape());
-  RETURN_IF_ERROR(row.Reserve(1));
-  row.Put(reserved, 0, 0);
-  for (int64_t i = 0; i < keys.num_elements() / reserved.num_elements(); ++i) {
-    if (row.Equal(keys, i, 0)) return errors::InvalidArgument("Using the ", what, " as a table key is not allowed");
-  }
-  return OkStatus();
-}
-}  // namespace
-
 Status LookupTable::Insert(const Tensor& keys, const Tensor& values) {
   RETURN_IF_ERROR(CheckMutable("Insert"));
   RETURN_IF_ERROR(CheckPairs(keys, values));
-  RETURN_IF_ERROR(CheckNotReserved(keys, options_.empty_key, "empty_key"));
-  RETURN_IF_ERROR(CheckNotReserved(keys, options_.deleted_key, "deleted_key"));
+  RETURN_IF_ERROR(CheckReserved(keys));
   MutexLock lock(mu_);
+  if (options_.kind == Kind::kDense) GrowBuckets(keys.rank() == 0 ? 1 : keys.dim(0));
   return InsertLocked(keys, values);
 }
 
 Status LookupTable::Import(const Tensor& keys, const Tensor& values) {
   if (options_.kind == Kind::kInitializable) return Initialize(keys, values);
+  if (options_.kind == Kind::kDense) return ImportBuckets(keys, values);
   RETURN_IF_ERROR(CheckPairs(keys, values));
   MutexLock lock(mu_);
   Clear();
   return InsertLocked(keys, values);
 }
 
+Status LookupTable::ImportBuckets(const Tensor& keys, const Tensor& values) {
+  const int64_t n = keys.rank() == 0 ? 1 : keys.dim(0);
+  if (n < 4 || (n & (n - 1)) != 0) {
+    return errors::InvalidArgument("Number of buckets must be at least 4 and a power of 2, got: ", n);
+  }
+  if (keys.num_elements() != n * options_.key_shape.num_elements() || values.rank() == 0 || values.dim(0) != n ||
+      values.num_elements() != n * options_.value_shape.num_elements()) {
+    return errors::InvalidArgument("Expected the keys and values of ", n, " buckets, got shapes ",
+                                   keys.shape().ToString(), " and ", values.shape().ToString());
+  }
+  MutexLock lock(mu_);
+  Clear();
+  buckets_ = n;
+  const Shape key = options_.key_shape, value = options_.value_shape;
+  for (int64_t i = 0; i < n; ++i) {
+    const Tensor one = keys.SliceRows(i, i + 1);
+    if (!CheckReserved(one).ok()) continue;
+    RETURN_IF_ERROR(InsertLocked(one.Reshaped(key), values.SliceRows(i, i + 1).Reshaped(value)));
+  }
+  GrowBuckets(0);
+  return OkStatus();
+}
+
 Status LookupTable::Remove(const Tensor& keys) {
   RETURN_IF_ERROR(CheckMutable("Remove"));
   RETURN_IF_ERROR(CheckKeys(keys));
-  RETURN_IF_ERROR(CheckNotReserved(keys, options_.empty_key, "empty_key"));
-  RETURN_IF_ERROR(CheckNotReserved(keys, options_.deleted_key, "deleted_key"));
+  RETURN_IF_ERROR(CheckReserved(keys));
   const int64_t n = keys.num_elements() / std::max<int64_t>(options_.key_shape.num_elements(), 1);
   MutexLock lock(mu_);
   for (int64_t i = 0; i < n; ++i) {
@@ -248,6 +295,7 @@ Status LookupTable::Remove(const Tensor& keys) {
     if (numbers()) by_number_.erase(NumberAt(keys, i));
     else by_bytes_.erase(Bytes(keys, i));
     used_[slot] = false;
+    removed_[slot] = options_.kind == Kind::kDense;
     free_.push_back(slot);
   }
   return OkStatus();
@@ -263,20 +311,42 @@ Status LookupTable::Export(Tensor* keys, Tensor* values) {
   if (options_.kind == Kind::kInitializable && !initialized_) {
     return errors::Aborted("HashTable is not initialized.");
   }
-  const auto n = static_cast<int64_t>(used_.size() - free_.size());
+  const bool dense = options_.kind == Kind::kDense;
+  const auto n = dense ? buckets_ : static_cast<int64_t>(used_.size() - free_.size());
   for (Tensor* t : {keys, values}) {
     const RowStore& store = t == keys ? keys_ : values_;
     std::vector<int64_t> dims{n};
-    dims.insert(dims.end(), store.row().dims().begin(), store.row().dims().end());
+    if (dense) dims.push_back(store.row().num_elements());
+    else dims.insert(dims.end(), store.row().dims().begin(), store.row().dims().end());
     ASSIGN_OR_RETURN(const Shape shape, Shape::Make(dims));
     ASSIGN_OR_RETURN(*t, Tensor::Make(store.dtype(), shape));
   }
+  if (dense) return ExportBuckets(keys, values);
   int64_t row = 0;
   for (size_t slot = 0; slot < used_.size(); ++slot) {
     if (!used_[slot]) continue;
     keys_.Get(static_cast<int64_t>(slot), keys, row);
     values_.Get(static_cast<int64_t>(slot), values, row++);
   }
+  return OkStatus();
+}
+
+Status LookupTable::ExportBuckets(Tensor* keys, Tensor* values) {
+  RowStore reserved(options_.key_dtype, options_.key_shape);
+  RETURN_IF_ERROR(reserved.Reserve(2));
+  reserved.Put(options_.empty_key, 0, 0);
+  const bool deletes = options_.deleted_key.IsInitialized();
+  if (deletes) reserved.Put(options_.deleted_key, 0, 1);
+  if (IsPlainBytes(values->dtype())) std::memset(values->raw(), 0, values->ByteSize());
+  int64_t row = 0;
+  for (size_t i = 0; i < used_.size() && row < buckets_; ++i) {
+    const auto slot = static_cast<Slot>(i);
+    if (used_[i]) keys_.Get(slot, keys, row);
+    else if (removed_[i] && deletes) reserved.Get(1, keys, row);
+    else continue;
+    values_.Get(slot, values, row++);
+  }
+  for (; row < buckets_; ++row) reserved.Get(0, keys, row);
   return OkStatus();
 }
 

@@ -36,13 +36,16 @@ class LookupTable final : public Resource {
   enum class Kind {
     kInitializable,  // filled once, then only read
     kMutable,
-    kDense,  // as kMutable, with two keys that nobody may use
+    kDense,  // as kMutable, with two keys that nobody may use; exported as the buckets of an open hash table
   };
   struct Options {
     Kind kind = Kind::kMutable;
     DType key_dtype = DType::kInvalid, value_dtype = DType::kInvalid;
     Shape key_shape, value_shape;
-    Tensor empty_key, deleted_key;  // kDense
+    // kDense
+    Tensor empty_key, deleted_key;
+    int64_t buckets = 0;  // at first
+    float max_load = 1;   // more keys per bucket double the number of buckets
   };
   LookupTable(Options options, std::string name);
 
@@ -61,10 +64,12 @@ class LookupTable final : public Resource {
   Status Find(const Tensor& keys, const Tensor& defaults, Tensor* values);
   // Unimplemented for kInitializable.
   Status Insert(const Tensor& keys, const Tensor& values);
-  // As Insert() into an empty table; of a kInitializable one: as Initialize().
+  // As Insert() into an empty table; of a kInitializable one: as Initialize(). Of a kDense one, what Export() gave.
   Status Import(const Tensor& keys, const Tensor& values);
   Status Remove(const Tensor& keys);
   int64_t Size();
+  // Of a kDense table matrices with one row for each bucket: empty ones have the empty key, those of removed keys the
+  // deleted key.
   Status Export(Tensor* keys, Tensor* values);
 
  private:
@@ -73,6 +78,11 @@ class LookupTable final : public Resource {
   Slot Lookup(const Tensor& keys, int64_t i) const ABSL_SHARED_LOCKS_REQUIRED(mu_);
   Status InsertLocked(const Tensor& keys, const Tensor& values) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   Slot TakeSlot() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Doubles the buckets of a kDense table until `more` keys fit; then nothing remembers removed keys.
+  void GrowBuckets(int64_t more) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  Status ImportBuckets(const Tensor& keys, const Tensor& values);
+  Status ExportBuckets(Tensor* keys, Tensor* values) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  Status CheckReserved(const Tensor& keys) const;
   void Clear() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   Status CheckKeys(const Tensor& keys) const;
   Status CheckMutable(const char* what) const;
@@ -91,6 +101,8 @@ class LookupTable final : public Resource {
   RowStore values_ ABSL_GUARDED_BY(mu_);
   std::vector<bool> used_ ABSL_GUARDED_BY(mu_);  // by slot
   std::vector<Slot> free_ ABSL_GUARDED_BY(mu_);
+  std::vector<bool> removed_ ABSL_GUARDED_BY(mu_);  // kDense, by slot: free, and the bucket still has the value
+  int64_t buckets_ ABSL_GUARDED_BY(mu_);
 };
 
 }  // namespace millstream

@@ -28,7 +28,11 @@ class TableOp final : public Kernel {
         init.Fail(errors::InvalidArgument("Default value must be a vector, got shape ", shape.ToString()));
       }
     }
-    if (kind == Kind::kDense) CheckBuckets(init);
+    if (kind == Kind::kDense) {
+      CheckBuckets(init);
+      options_.buckets = init.Attr<int64_t>("initial_num_buckets");
+      options_.max_load = init.Attr<float>("max_load_factor");
+    }
     if (anonymous_) return;
     container_ = init.Attr<std::string>("container");
     name_ = init.Attr<std::string>("shared_name");
@@ -70,7 +74,7 @@ class TableOp final : public Kernel {
   static void CheckBuckets(KernelInit& init) {
     const auto buckets = init.Attr<int64_t>("initial_num_buckets");
     const auto load = init.Attr<float>("max_load_factor");
-    if (buckets <= 0 || (buckets & (buckets - 1)) != 0) {
+    if (buckets < 4 || (buckets & (buckets - 1)) != 0) {
       init.Fail(errors::InvalidArgument("Number of buckets must be at least 4 and a power of 2, got: ", buckets));
     }
     if (!(load > 0) || !(load < 1)) {
@@ -93,6 +97,12 @@ class TableOp final : public Kernel {
           return errors::InvalidArgument("Empty and deleted keys must have same shape, got shapes: ",
                                          options.key_shape.ToString(), " and ",
                                          options.deleted_key.shape().ToString());
+        }
+        RowStore empty(options.empty_key.dtype(), options.key_shape);
+        RETURN_IF_ERROR(empty.Reserve(1));
+        empty.Put(options.empty_key, 0, 0);
+        if (empty.Equal(options.deleted_key, 0, 0)) {
+          return errors::InvalidArgument("Empty and deleted keys cannot be equal");
         }
       }
     }

@@ -26,6 +26,7 @@ Status InitializeCpu(KernelContext& ctx) {
                                    values.num_elements());
   }
   RETURN_IF_ERROR(table->CheckTypes(keys.dtype(), values.dtype()));
+  if (keys.num_elements() == 0) return errors::InvalidArgument("keys and values cannot be empty tensors.");
   return table->Initialize(keys, values);
 }
 

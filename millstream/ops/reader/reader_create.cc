@@ -88,6 +88,8 @@ struct FixedLength {
     const auto encoding = init.Attr<std::string>("encoding");
     if (encoding == "ZLIB")
       compression = Compression::kZlib;
+    else if (encoding == "GZIP")
+      compression = Compression::kGzip;
     else if (!encoding.empty())
       init.Fail(errors::InvalidArgument("Invalid encoding type: ", encoding));
   }

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Ops that few graphs have."""
+import gzip
+
 import numpy as np
 from tensorflow.python.framework import function
 
@@ -246,6 +248,11 @@ def beams():
   op('CTCBeamSearchDecoder', logits, I32([1, 1]), beam_width=3, top_paths=1, label='batch', error=True)
 
 
+def reshapes():
+  with script('Reshape', 'many') as s:
+    s.run(tf.reshape(tf.constant([[1]]), tf.placeholder_with_default(np.ones([254], I64), [254])), error=True)
+
+
 def slice_updates():
   x = np.arange(24.0).reshape([2, 3, 4])
   name = 'TensorStridedSliceUpdate'
@@ -255,6 +262,19 @@ def slice_updates():
   op(name, x, I32([0, 3]), I32([0, 4]), I32([1, 1]), np.array([5.0, 6]).reshape([2, 1, 1]), label='ellipsis', ellipsis_mask=1)
   op(name, x, I32([2]), I32([2]), I32([1]), np.array(5.0), label='nothing')
   op(name, x, I32([0]), I32([1]), I32([1]), np.ones([5]), label='mismatch', error=True)
+
+
+def packed_records():
+  with script('FixedLengthRecordReaderV2', 'gzip') as s:
+    reader = apply('FixedLengthRecordReaderV2', header_bytes=2, record_bytes=3, footer_bytes=1, encoding='GZIP')[0]
+    q = apply('FIFOQueueV2', component_types=[tf.string], shapes=[()], capacity=10)[0]
+    name = tf.placeholder(tf.string, [])
+    s.run(targets=apply('QueueEnqueueV2', handle=q, components=[name]).op, feeds={name: s.file('a', gzip.compress(b'hhabcdeff', mtime=0))})
+    s.run(targets=apply('QueueCloseV2', handle=q).op)
+    read = apply('ReaderReadV2', reader_handle=reader, queue_handle=q)
+    s.run(read.outputs)
+    s.run(read.outputs)
+    s.run(read.outputs, error=True)
 
 
 def remappings():
@@ -315,6 +335,10 @@ def loops():
       s.run(list(y.outputs), dict(zip(limits, values)))
     for values in ((0, 4, -1), (0, 4, 0), ([0], 4, 1)):
       s.run(list(y.outputs), dict(zip(limits, values)), error=True)
+  with script('While', 'two_conditions') as s:
+    cond = function.Defun(tf.int32)(lambda i: (i < 3, i < 4))
+    body = function.Defun(tf.int32)(lambda i: i + 1)
+    s.run(list(apply('While', input=[tf.constant(0)], cond=cond, body=body).outputs), error=True)
   for value in (0.0, 0.5, I32(0), I64(3), True, '', 'a', np.zeros([0]), np.zeros([2]), np.zeros([1, 1])):
     with script('ToBool') as s:
       y = apply('ToBool', input=tf.constant(value))[0]
@@ -337,7 +361,7 @@ def sequences():
   def parse(s, error=False, message=full, missing=(), sparse=('n', 'w'), dense=('a',), lists=('s', 'i'), dense_lists=('f',), defaults=None, name=''):
     types = {'a': tf.float32, 'n': tf.int64, 'w': tf.string, 'f': tf.float32, 's': tf.string, 'i': tf.int64, 'short': tf.float32, 'none': tf.float32,
              'absent': tf.float32, 'unset': tf.float32}
-    serialized = message if isinstance(message, bytes) else message.SerializeToString()
+    serialized = message if isinstance(message, bytes) else message.SerializeToString(deterministic=True)
     y = apply('ParseSingleSequenceExample', serialized=tf.constant(serialized), feature_list_dense_missing_assumed_empty=tf.constant(list(missing), tf.string),
               context_sparse_keys=[tf.constant(k) for k in sparse], context_dense_keys=[tf.constant(k) for k in dense],
               feature_list_sparse_keys=[tf.constant(k) for k in lists], feature_list_dense_keys=[tf.constant(k) for k in dense_lists],
@@ -355,6 +379,42 @@ def sequences():
                       ('bytes', dict(message=b'\x0a\x7f'))):
     with script('ParseSingleSequenceExample', label) as s:
       parse(s, error=True, name='me', **more)
+
+
+def dense_tables():
+  make = lambda **kw: apply('MutableDenseHashTableV2', **dict(dict(empty_key=I64(100), deleted_key=I64(200), value_dtype=tf.int64, initial_num_buckets=8), **kw))[0]
+  with script('MutableDenseHashTableV2', 'buckets') as s:
+    t = make(shared_name='buckets')
+    keys, values = apply('LookupTableExportV2', table_handle=t, Tkeys=tf.int64, Tvalues=tf.int64).outputs
+    # The order of buckets is nobody's business.
+    flat = tf.reshape(keys, [-1])
+    show = [tf.nn.top_k(flat, tf.size(flat))[0], tf.reduce_sum(values), tf.shape(keys), tf.shape(values), apply('LookupTableSizeV2', table_handle=t)[0]]
+    insert = lambda k, v: apply('LookupTableInsertV2', table_handle=t, keys=I64(k), values=I64(v)).op
+    s.run(show)
+    s.run(targets=insert([11, 12, 13, 14], [1, 2, 3, 4]))
+    s.run(show)
+    s.run(targets=apply('LookupTableRemoveV2', table_handle=t, keys=I64([12, 15])).op)
+    s.run(show)
+    s.run(targets=insert([21, 22, 23, 24, 25], [1, 1, 1, 1, 1]))
+    s.run(show)
+    find = lambda k: apply('LookupTableFindV2', table_handle=t, keys=I64(k), default_value=I64(-1))[0]
+    s.run(find([11, 12, 13, 25]))
+    for bad in ([100], [200], [[7, 8]]):
+      s.run(find(bad), error=True)
+  with script('MutableDenseHashTableV2', 'equal_keys') as s:
+    s.run(apply('LookupTableSizeV2', table_handle=make(deleted_key=I64(100)))[0], error=True)
+  with script('MutableDenseHashTableV2', 'two_buckets') as s:
+    s.run(apply('LookupTableSizeV2', table_handle=make(initial_num_buckets=2))[0], error=True)
+  with script('InitializeTableV2', 'empty') as s:
+    t = apply('HashTableV2', key_dtype=tf.int64, value_dtype=tf.int64)[0]
+    s.run(targets=apply('InitializeTableV2', table_handle=t, keys=I64([]), values=I64([])).op, error=True)
+  with script('LookupTableFindV2', 'defaults') as s:
+    t = apply('MutableHashTableOfTensorsV2', key_dtype=tf.int64, value_dtype=tf.int64, value_shape=[2])[0]
+    find = lambda d: apply('LookupTableFindV2', table_handle=t, keys=I64([[1, 2], [3, 4]]), default_value=I64(d))[0]
+    s.run(find([5, 6]))
+    s.run(find(np.arange(8).reshape([2, 2, 2])))
+    s.run(find(np.arange(8).reshape([4, 2])), error=True)
+    s.run(find([[[5, 6], [7, 8]]]), error=True)
 
 
 def variables():
@@ -382,11 +442,14 @@ def cases():
   samplers()
   distributions()
   beams()
+  reshapes()
   slice_updates()
+  packed_records()
   remappings()
   crosses()
   fractional()
   integrals()
   loops()
   sequences()
+  dense_tables()
   variables()
