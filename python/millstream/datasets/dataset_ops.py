@@ -4,19 +4,11 @@ import numpy as np
 
 from millstream import gen_ops
 from millstream.datasets import iterator_ops, structure
-from millstream.framework import constant_op, dtypes, function, ops, tensor_shape, tensor_util
+from millstream.datasets.components import Spec as _Spec, carried, spec_of
+from millstream.framework import constant_op, dtypes, function, ops, sparse_tensor, tensor_shape, tensor_util
 
 AUTOTUNE = -1
 _INT64_MAX = 2**63 - 1
-
-
-class _Spec:
-    """Type and static shape of a component."""
-
-    __slots__ = ("dtype", "shape")
-
-    def __init__(self, dtype, shape):
-        self.dtype, self.shape = dtypes.as_dtype(dtype).base_dtype, tensor_shape.TensorShape(shape)
 
 
 def _inside(tensor):
@@ -55,11 +47,11 @@ class Dataset:
 
     @property
     def output_classes(self):
-        return structure.map_structure(lambda s: ops.Tensor, self._spec)
+        return structure.map_structure(lambda s: s.kind, self._spec)
 
     def _flat(self):
         leaves = structure.flatten(self._spec)
-        return dict(output_types=[s.dtype for s in leaves], output_shapes=[s.shape for s in leaves])
+        return dict(output_types=[s.flat_dtype for s in leaves], output_shapes=[s.flat_shape for s in leaves])
 
     def _as_variant_tensor(self):
         return self._make()
@@ -125,7 +117,7 @@ class Dataset:
         result = {}
 
         def wrapper(*flat):
-            element = structure.pack_like(self._spec, flat)
+            element = structure.pack_like(self._spec, [s.value(t) for s, t in zip(leaves, flat)])
             value = callable_(*element) if isinstance(element, tuple) else callable_(element)
             if isinstance(value, Dataset):
                 result["dataset"] = value
@@ -133,15 +125,17 @@ class Dataset:
             if isinstance(value, list):
                 value = tuple(value)
             result["structure"] = value
-            return [ops.convert_to_tensor(v) for v in structure.flatten(value)]
-        built = function.build(wrapper, [s.dtype for s in leaves], [s.shape for s in leaves], name=name)
+            result["specs"] = [spec_of(v) for v in structure.flatten(value)]
+            return [carried(v) for v in structure.flatten(value)]
+        built = function.build(wrapper, [s.flat_dtype for s in leaves], [s.flat_shape for s in leaves], name=name)
         return built, result
 
     def map(self, map_func, num_parallel_calls=None, deterministic=None):
         built, result = self._build(map_func, "Dataset_map")
         if "dataset" in result:
             raise TypeError("map() with a function that returns a dataset; use flat_map() or interleave()")
-        spec = structure.pack_like(result["structure"], [_Spec(t, s) for t, s in zip(built.output_types, built.output_shapes)])
+        spec = structure.pack_like(result["structure"], [
+            spec or _Spec(t, s) for spec, t, s in zip(result["specs"], built.output_types, built.output_shapes)])
         out = Dataset(spec, None)
 
         def make():
@@ -189,13 +183,14 @@ class Dataset:
 
     def batch(self, batch_size, drop_remainder=False):
         size = batch_size if drop_remainder and not isinstance(batch_size, ops.Tensor) else None
-        spec = structure.map_structure(lambda s: _Spec(s.dtype, tensor_shape.TensorShape([size]).concatenate(s.shape)),
-                                       self._spec)
+        spec = structure.map_structure(lambda s: s.batched(size), self._spec)
         return self._step(gen_ops.batch_dataset_v2, lambda: _int64(batch_size), lambda: ops.convert_to_tensor(drop_remainder),
                           spec=spec)
 
     def padded_batch(self, batch_size, padded_shapes=None, padding_values=None, drop_remainder=False):
         leaves = structure.flatten(self._spec)
+        if any(s.sparse for s in leaves):
+            raise TypeError("Batching of padded sparse tensors is not currently supported")
         if padded_shapes is None:
             shapes = [s.shape for s in leaves]
         else:
@@ -239,7 +234,7 @@ class Dataset:
 
     def concatenate(self, dataset):
         spec = structure.pack_like(self._spec, [
-            _Spec(a.dtype, a.shape if a.shape.rank == b.shape.rank and a.shape.rank is not None and
+            a if a.sparse else _Spec(a.dtype, a.shape if a.shape.rank == b.shape.rank and a.shape.rank is not None and
                   a.shape.as_list() == b.shape.as_list() else _common(a.shape, b.shape))
             for a, b in zip(structure.flatten(self._spec), structure.flatten(dataset._spec))])
         return self._step(gen_ops.concatenate_dataset, dataset._make, spec=spec)
@@ -263,7 +258,7 @@ class Dataset:
 
     def unbatch(self):
         """The rows of each element, one after another."""
-        spec = structure.map_structure(lambda s: _Spec(s.dtype, s.shape[1:]), self._spec)
+        spec = structure.map_structure(lambda s: s.unbatched(), self._spec)
         return self._step(gen_ops.unbatch_dataset, spec=spec)
 
     def unique(self):
@@ -324,13 +319,14 @@ def _from_values(values, slices):
     leaves = structure.flatten(values)
     kept, specs = [], []
     for leaf in leaves:
-        value = leaf if isinstance(leaf, ops.Tensor) or hasattr(leaf, "_as_graph_element") else _array(leaf)
+        value = leaf if isinstance(leaf, (ops.Tensor, sparse_tensor.SparseTensor)) or hasattr(leaf, "_as_graph_element") \
+            else _array(leaf)
         kept.append(value)
         shape = tensor_shape.TensorShape(value.shape if isinstance(value, np.ndarray) else value.get_shape())
         if slices and shape.rank == 0:
             raise ValueError(f"Unbatching a tensor is only supported for rank >= 1: {leaf}")
         dtype = dtypes.as_dtype(value.dtype) if not isinstance(value, np.ndarray) else _dtype_of(value)
-        specs.append(_Spec(dtype, shape[1:] if slices else shape))
+        specs.append(_Spec(dtype, shape[1:] if slices else shape, isinstance(value, sparse_tensor.SparseTensor)))
     if slices:
         first = {s.shape[0] if isinstance(s, np.ndarray) else None for s in kept} - {None}
         if len(first) > 1:
@@ -338,16 +334,25 @@ def _from_values(values, slices):
     out = Dataset(structure.pack_like(values, specs), None)
 
     def make():
-        tensors = [_inside(v) if not isinstance(v, np.ndarray) else constant_op.constant(v, dtype=s.dtype)
-                   for v, s in zip(kept, specs)]
+        tensors = [_tensor_of(v, s, slices) for v, s in zip(kept, specs)]
         gen = gen_ops.tensor_slice_dataset if slices else gen_ops.tensor_dataset
-        return gen(tensors, Toutput_types=[s.dtype for s in specs], output_shapes=[s.shape for s in specs])
+        return gen(tensors, Toutput_types=[s.flat_dtype for s in specs], output_shapes=[s.flat_shape for s in specs])
     out._make = make
     return out
 
 
+def _tensor_of(value, spec, slices):
+    if isinstance(value, np.ndarray):
+        return constant_op.constant(value, dtype=spec.dtype)
+    if spec.sparse:
+        return carried(sparse_tensor.SparseTensor(*map(_inside, (value.indices, value.values, value.dense_shape))), slices)
+    return _inside(value)
+
+
 def _array(value):
     array = np.asarray(value)
+    if array.dtype.kind in "SU" and not isinstance(value, np.ndarray):
+        return np.array(value, dtype=object)  # NumPy's own strings lose zeros at their end
     if array.dtype == np.float64 and not isinstance(value, (np.ndarray, np.generic)):
         return array.astype(np.float32)
     if array.dtype == np.int64 and not isinstance(value, (np.ndarray, np.generic)):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """tf.data.Iterator."""
 from millstream import gen_ops
-from millstream.datasets import structure
-from millstream.framework import dtypes, function, ops, tensor_shape
+from millstream.datasets import components, structure
+from millstream.framework import dtypes, function, ops, sparse_tensor, tensor_shape
 
 
 class Iterator:
@@ -11,15 +11,14 @@ class Iterator:
     def __init__(self, iterator_resource, initializer, output_types, output_shapes, output_classes=None):
         self._iterator_resource, self._initializer = iterator_resource, initializer
         self._types, self._shapes = output_types, output_shapes
+        self._classes = output_classes if output_classes is not None else structure.map_structure(lambda t: ops.Tensor, output_types)
         self._string_handle = None
         self._get_next_calls = 0
 
     output_types = property(lambda self: self._types)
     output_shapes = property(lambda self: self._shapes)
 
-    @property
-    def output_classes(self):
-        return structure.map_structure(lambda t: ops.Tensor, self._types)
+    output_classes = property(lambda self: self._classes)
 
     @property
     def initializer(self):
@@ -32,9 +31,8 @@ class Iterator:
         """An iterator without a dataset yet: make_initializer(dataset) gives it one."""
         types = structure.map_structure(dtypes.as_dtype, output_types)
         shapes = _shapes_like(types, output_shapes)
-        resource = gen_ops.iterator_v2(container="", shared_name=shared_name or "", output_types=structure.flatten(types),
-                                       output_shapes=structure.flatten(shapes))
-        return Iterator(resource, None, types, shapes)
+        resource = gen_ops.iterator_v2(container="", shared_name=shared_name or "", **_flat(types, shapes, output_classes))
+        return Iterator(resource, None, types, shapes, output_classes)
 
     @staticmethod
     def from_string_handle(string_handle, output_types, output_shapes=None, output_classes=None):
@@ -42,9 +40,8 @@ class Iterator:
         types = structure.map_structure(dtypes.as_dtype, output_types)
         shapes = _shapes_like(types, output_shapes)
         resource = gen_ops.iterator_from_string_handle_v2(ops.convert_to_tensor(string_handle, dtype=dtypes.string),
-                                                          output_types=structure.flatten(types),
-                                                          output_shapes=structure.flatten(shapes))
-        return Iterator(resource, None, types, shapes)
+                                                          **_flat(types, shapes, output_classes))
+        return Iterator(resource, None, types, shapes, output_classes)
 
     def make_initializer(self, dataset, name=None):
         with ops.name_scope(name, "make_initializer") as name:
@@ -64,12 +61,13 @@ class Iterator:
             import warnings
             warnings.warn("An unusually high number of `Iterator.get_next()` calls was detected: call it once, outside of the "
                           "loop.", stacklevel=2)
-        types, shapes = structure.flatten(self._types), structure.flatten(self._shapes)
-        components = gen_ops.iterator_get_next(self._iterator_resource, output_types=types, output_shapes=shapes, name=name)
-        components = components if isinstance(components, (list, tuple)) else [components]
-        for tensor, shape in zip(components, shapes):
+        flat = _flat(self._types, self._shapes, self._classes)
+        tensors = gen_ops.iterator_get_next(self._iterator_resource, name=name, **flat)
+        tensors = tensors if isinstance(tensors, (list, tuple)) else [tensors]
+        for tensor, shape in zip(tensors, flat["output_shapes"]):
             tensor.set_shape(shape)
-        return structure.pack_like(self._types, components)
+        specs = _specs(self._types, self._shapes, self._classes)
+        return structure.pack_like(self._types, [spec.value(tensor) for spec, tensor in zip(specs, tensors)])
 
     def string_handle(self, name=None):
         if name is None:
@@ -77,6 +75,18 @@ class Iterator:
                 self._string_handle = gen_ops.iterator_to_string_handle(self._iterator_resource)
             return self._string_handle
         return gen_ops.iterator_to_string_handle(self._iterator_resource, name=name)
+
+
+def _specs(types, shapes, classes):
+    kinds = structure.flatten(classes) if classes is not None else [None] * len(structure.flatten(types))
+    return [components.Spec(t, s, k is sparse_tensor.SparseTensor, None)
+            for t, s, k in zip(structure.flatten(types), structure.flatten(shapes), kinds)]
+
+
+def _flat(types, shapes, classes):
+    """The attributes of ops that carry such elements."""
+    specs = _specs(types, shapes, classes)
+    return dict(output_types=[s.flat_dtype for s in specs], output_shapes=[s.flat_shape for s in specs])
 
 
 def _shapes_like(types, shapes):
@@ -94,11 +104,10 @@ def _shapes_like(types, shapes):
 
 def make_initializable_iterator(dataset, shared_name=None):
     types, shapes = dataset.output_types, dataset.output_shapes
-    resource = gen_ops.iterator_v2(container="", shared_name=shared_name or "", output_types=structure.flatten(types),
-                                   output_shapes=structure.flatten(shapes))
+    resource = gen_ops.iterator_v2(container="", shared_name=shared_name or "", **_flat(types, shapes, dataset.output_classes))
     with ops.colocate_with(resource.op):
         initializer = gen_ops.make_iterator(dataset._as_variant_tensor(), resource)
-    return Iterator(resource, initializer, types, shapes)
+    return Iterator(resource, initializer, types, shapes, dataset.output_classes)
 
 
 def make_one_shot_iterator(dataset):
@@ -110,6 +119,5 @@ def make_one_shot_iterator(dataset):
                          "state. Use `Dataset.make_initializable_iterator()`.")
     factory.add_to_graph()
     types, shapes = dataset.output_types, dataset.output_shapes
-    resource = gen_ops.one_shot_iterator(dataset_factory=factory, output_types=structure.flatten(types),
-                                         output_shapes=structure.flatten(shapes))
-    return Iterator(resource, None, types, shapes)
+    resource = gen_ops.one_shot_iterator(dataset_factory=factory, **_flat(types, shapes, dataset.output_classes))
+    return Iterator(resource, None, types, shapes, dataset.output_classes)

@@ -4,6 +4,9 @@ _TRANSFORMATIONS = """
     copy_to_device ignore_errors Counter scan group_by_window bucket_by_sequence_length"""
 
 EXPORTS = {
+    "millstream.ops.sequence_parsing": """
+        parse_single_sequence_example io.parse_single_sequence_example serialize_tensor io.serialize_tensor parse_tensor
+        io.parse_tensor""",
     "millstream.datasets.transformations": " ".join(
         f"{space}.{n}" for space in ("data.experimental", "contrib.data") for n in _TRANSFORMATIONS.split()) + """
         contrib.data.batch_and_drop_remainder contrib.data.padded_batch_and_drop_remainder""",

@@ -92,7 +92,7 @@ def op_list_to_dict(op_list):
         else:
             if not isinstance(var, (variables.Variable, ops.Tensor)):
                 raise TypeError(f"Variable to save is not a Variable: {var}")
-            if var.op.name in names and names[var.op.name] is not var:
+            if var.op.name in names:
                 raise ValueError(f"At least two variables have the same name: {var.op.name}")
             names[var.op.name] = var
     return names
