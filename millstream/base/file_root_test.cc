@@ -9,7 +9,7 @@
 namespace millstream {
 namespace {
 
-// Each test in a process of its own would be better; so the last one lets everything be again.
+// Roots stay once they are set: what holds before that is looked at by the first test.
 class FileRootTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -26,6 +26,7 @@ class FileRootTest : public ::testing::Test {
 
 TEST_F(FileRootTest, OnlyBelowTheFolders) {
   EXPECT_TRUE(CheckFileAccess("/etc/passwd").ok());
+  EXPECT_TRUE(CheckPatternAccess("/etc/*/../*").ok());
   ASSERT_TRUE(SetFileRoots({folder_ + "/in/"}).ok());
   for (const char* path : {"/in", "/in/a", "/in/deep/not/there", "/in/deep/../a", "/in//a"})
     EXPECT_TRUE(CheckFileAccess(folder_ + path).ok()) << path;
@@ -38,7 +39,6 @@ TEST_F(FileRootTest, OnlyBelowTheFolders) {
 }
 
 TEST_F(FileRootTest, Patterns) {
-  EXPECT_TRUE(CheckPatternAccess("/etc/*/../*").ok());
   ASSERT_TRUE(SetFileRoots({folder_ + "/in"}).ok());
   for (const char* good : {"/in/*", "/in/a-?????", "/in/deep/*/b[0-9]", "/in/a"}) {
     EXPECT_TRUE(CheckPatternAccess(folder_ + good).ok()) << good;
