@@ -67,6 +67,8 @@ foreach(linker mold lld)
   check_linker_flag(CXX -fuse-ld=${linker} HAVE_LINKER_${linker})
   if(HAVE_LINKER_${linker})
     add_link_options(-fuse-ld=${linker})
+    # What runs once, when the library is loaded, lies together: otherwise every page of the code would be touched then.
+    add_link_options(-Wl,-z,keep-text-section-prefix)
     break()
   endif()
 endforeach()

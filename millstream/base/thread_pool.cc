@@ -14,7 +14,13 @@ namespace {
 // Below this much work (ns) a second thread costs more than it saves.
 constexpr double kMinRangeCost = 8000;
 // Long enough to bridge the gaps between the ops of one training step and between steps; a blocked wake-up costs 15-25 us.
-constexpr auto kSpin = std::chrono::microseconds(60);
+constexpr int64_t kSpinNanos = 60'000;
+// After this much of it a thread lets others have the core. If they take it for so long, there are more threads than cores, and
+// nobody in this process spins for a while: several tasks on one host would only slow each other down.
+constexpr int64_t kSpinAloneNanos = 10'000, kOthersRanNanos = 15'000, kContendedNanos = 10'000'000;
+std::atomic<int64_t> contended_until{0};
+
+int64_t NowNanos() { return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1); }
 
 inline void CpuRelax() {
 #if defined(__x86_64__)
@@ -116,15 +122,30 @@ void ThreadPool::HelpLoop(void* object, int64_t) {
   loop->pending_helpers.fetch_sub(1, std::memory_order_release);
 }
 
+namespace {
+
+// Gives the core away if somebody wants it; notes it if so. Returns the time.
+int64_t YieldCore() {
+  const int64_t before = NowNanos();
+  sched_yield();
+  const int64_t after = NowNanos();
+  if (after - before > kOthersRanNanos) contended_until.store(after + kContendedNanos, std::memory_order_relaxed);
+  return after;
+}
+
+}  // namespace
+
 void ThreadPool::WorkerMain() {
   Task task;
   for (;;) {
-    const auto spin_end = std::chrono::steady_clock::now() + kSpin;
-    bool found = false;
-    for (int i = 0; !(found = TryPop(&task)); ++i) {
-      if (stopping_.load(std::memory_order_relaxed)) break;
+    bool found = TryPop(&task);
+    int64_t now = found ? 0 : NowNanos();
+    const int64_t start = now;
+    for (int i = 1; !found && !stopping_.load(std::memory_order_relaxed); ++i) {
+      if (now - start > kSpinNanos || now < contended_until.load(std::memory_order_relaxed)) break;
       CpuRelax();
-      if ((i & 63) == 63 && std::chrono::steady_clock::now() > spin_end) break;
+      if ((i & 31) == 0) now = now - start < kSpinAloneNanos ? NowNanos() : YieldCore();
+      found = TryPop(&task);
     }
     if (!found) {
       MutexLock lock(mu_);
@@ -158,7 +179,7 @@ void ThreadPool::ParallelFor(int64_t total, double cost,
   loop.pending_helpers.fetch_sub(Withdraw(&loop), std::memory_order_relaxed);
   for (int i = 0; loop.pending_helpers.load(std::memory_order_acquire) != 0; ++i) {
     CpuRelax();
-    if (i > 20000) std::this_thread::yield();
+    if (i > 500 && (i & 31) == 0) YieldCore();
   }
 }
 

@@ -67,6 +67,19 @@ class InProcessSession final : public Session {
   std::atomic<bool> closed_{false};
 };
 
+// How many share the cores with this task: those of its job, since other jobs tend to wait while it computes; but all of them where
+// there are more tasks than cores.
+int TasksOnHost(const ServerOptions& options, const std::string& host) {
+  int same_job = 0, all = 0;
+  for (const ClusterSpec::Task& task : options.cluster.all_tasks()) {
+    const StatusOr<HostPort> at = ParseHostPort(task.address);
+    if (!at.ok() || at->host != host) continue;
+    ++all;
+    if (task.job == options.job_name) ++same_job;
+  }
+  return all > NumCores() ? all : same_job;
+}
+
 }  // namespace
 
 Server::Server(const ServerOptions& options) : options_(options), task_(options.task_name()) {}
@@ -166,6 +179,7 @@ Status Server::MakeWorker() {
   if (options_.default_session_config != nullptr) {
     ASSIGN_OR_RETURN(worker.session, SessionOptions::FromProto(*options_.default_session_config));
   }
+  worker.tasks_on_host = TasksOnHost(options_, host_);
   worker_ = std::make_unique<Worker>(worker, [this](const std::string& task, uint64_t incarnation) {
     return peers_->LinkTo(task, incarnation);
   });

@@ -19,14 +19,17 @@ constexpr size_t kRememberedSteps = 4096;
 // Parts that took less than this before run on the thread that brings them: waking another costs more.
 constexpr int64_t kShortRunNanos = 20'000;
 
-int Threads(int asked) { return asked > 0 ? asked : NumCores(); }
+// The threads of links and of the master's clients do not compute: all threads are workers here.
+std::unique_ptr<ThreadPool> MakePool(const WorkerOptions& options) {
+  const int asked = options.session.intra_op_threads;
+  const int threads = asked > 0 ? asked : std::max(1, NumCores() / std::max(1, options.tasks_on_host));
+  return std::make_unique<ThreadPool>(threads == 1 ? 1 : threads + 1);
+}
 
 }  // namespace
 
 Worker::Worker(const WorkerOptions& options, Connect connect)
-    : options_(options), connect_(std::move(connect)),
-      // The threads of links and of the master's clients do not compute: all threads are workers here.
-      pool_(std::make_unique<ThreadPool>(Threads(options.session.intra_op_threads) + 1)) {
+    : options_(options), connect_(std::move(connect)), pool_(MakePool(options)) {
   auto cpus = options.session.device_count.find("CPU");
   const int count = cpus == options.session.device_count.end() ? 1 : std::max(1, cpus->second);
   devices_ = MakeCpuDevices(options.task, count, options.incarnation, pool_.get());

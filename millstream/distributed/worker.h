@@ -38,6 +38,7 @@ struct WorkerOptions {
   std::string task;  // "/job:ps/replica:0/task:0"
   uint64_t incarnation = 0;
   SessionOptions session;  // threads, number of devices
+  int tasks_on_host = 1;   // of the same job: they share the cores, where `session` names no number of threads
   int64_t max_tensor_bytes = int64_t{64} << 30;      // of one tensor that arrives
   size_t max_early_bytes = size_t{1} << 30;          // of values for steps that have not begun
 };

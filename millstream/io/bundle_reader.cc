@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millstream/io/bundle_reader.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "millstream/base/varint.h"
@@ -135,8 +136,15 @@ StatusOr<Tensor> BundleReader::ReadEntry(const std::string& key, const Entry& en
     RETURN_IF_ERROR(file->Read(offset, bytes.size(), bytes.data()));
     status = DecodeStrings(bytes, entry.proto.crc32c(), &tensor);
   } else {
-    RETURN_IF_ERROR(file->Read(offset, static_cast<size_t>(size), tensor.raw()));
-    if (MaskCrc(ExtendCrc32c(0, tensor.raw(), static_cast<size_t>(size))) != entry.proto.crc32c()) status = errors::DataLoss("checksum does not match");
+    constexpr int64_t kChunkBytes = 1 << 20;  // what was read is still in the cache when it is summed up
+    uint32_t crc = 0;
+    for (int64_t at = 0; at < size; at += kChunkBytes) {
+      char* to = static_cast<char*>(tensor.raw()) + at;
+      const auto bytes = static_cast<size_t>(std::min(kChunkBytes, size - at));
+      RETURN_IF_ERROR(file->Read(offset + at, bytes, to));
+      crc = ExtendCrc32c(crc, to, bytes);
+    }
+    if (MaskCrc(crc) != entry.proto.crc32c()) status = errors::DataLoss("checksum does not match");
   }
   if (!status.ok()) return WithContext(status, absl::StrCat("'", key, "' of ", file->path()));
   return tensor;

@@ -36,6 +36,16 @@ TEST(Crc32cTest, KnownValues) {
   EXPECT_EQ(ExtendCrc32c(Crc32c("1234"), "56789", 5), 0xe3069283u);
 }
 
+TEST(Crc32cTest, LongDataIsSummedLikeItsParts) {
+  std::string data;
+  for (int i = 0; i < 20000; ++i) data.push_back(static_cast<char>(i * i >> 3));
+  for (const size_t size : {size_t{3071}, size_t{3072}, size_t{3073}, size_t{6144}, size_t{10007}, data.size()}) {
+    uint32_t crc = 0;
+    for (size_t i = 0; i < size; ++i) crc = ExtendCrc32c(crc, &data[i], 1);
+    EXPECT_EQ(ExtendCrc32c(0, data.data(), size), crc) << size;
+  }
+}
+
 TEST_F(BundleTest, ReadsBackWhatWasWritten) {
   const std::string prefix = Prefix("sub/model");
   Write(prefix, {{"w", Tensor::Of<float>(Shape({2, 2}), {1, 2, 3, 4})},

@@ -19,6 +19,8 @@ struct BundleWriter::Entry {
 
 namespace {
 
+constexpr size_t kChunkBytes = 1 << 20;  // what is summed up is still in the cache when it is written
+
 std::string Fixed32(uint32_t value) {
   std::string bytes(4, '\0');
   for (int i = 0; i < 4; ++i) bytes[i] = static_cast<char>(value >> (8 * i));
@@ -92,8 +94,13 @@ Status BundleWriter::Add(const std::string& name, const Tensor& tensor) {
   } else {
     const absl::string_view bytes(static_cast<const char*>(tensor.raw()), tensor.ByteSize());
     entry.proto.set_size(static_cast<int64_t>(bytes.size()));
-    entry.proto.set_crc32c(MaskCrc(Crc32c(bytes)));
-    RETURN_IF_ERROR(data_->Write(bytes));
+    uint32_t crc = 0;
+    for (size_t at = 0; at < bytes.size(); at += kChunkBytes) {
+      const absl::string_view chunk = bytes.substr(at, kChunkBytes);
+      crc = ExtendCrc32c(crc, chunk.data(), chunk.size());
+      RETURN_IF_ERROR(data_->Write(chunk));
+    }
+    entry.proto.set_crc32c(MaskCrc(crc));
   }
   offset_ += entry.proto.size();
   return OkStatus();

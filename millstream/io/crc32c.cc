@@ -30,7 +30,49 @@ uint32_t Portable(uint32_t crc, const uint8_t* p, size_t n) {
 }
 
 #if defined(__x86_64__)
+// Applied to a sum, what kStream zero bytes after its data would make of it; by bytes of the sum.
+constexpr size_t kStream = 1024;
+using ShiftTable = std::array<std::array<uint32_t, 256>, 4>;
+
+constexpr uint32_t AfterZeros(uint32_t crc, size_t bytes) {
+  constexpr std::array<uint32_t, 256> kTable = MakeTable();
+  for (; bytes > 0; --bytes) crc = kTable[crc & 0xff] ^ (crc >> 8);
+  return crc;
+}
+
+ShiftTable MakeShiftTable() {
+  std::array<uint32_t, 32> bits;  // the operation is linear
+  for (int bit = 0; bit < 32; ++bit) bits[bit] = AfterZeros(uint32_t{1} << bit, kStream);
+  ShiftTable table{};
+  for (int byte = 0; byte < 4; ++byte) {
+    for (uint32_t n = 0; n < 256; ++n) {
+      for (int bit = 0; bit < 8; ++bit) table[byte][n] ^= (n >> bit & 1) ? bits[8 * byte + bit] : 0;
+    }
+  }
+  return table;
+}
+
+uint32_t Shift(const ShiftTable& table, uint32_t crc) {
+  return table[0][crc & 0xff] ^ table[1][crc >> 8 & 0xff] ^ table[2][crc >> 16 & 0xff] ^ table[3][crc >> 24];
+}
+
+// Three streams at once: the instruction takes three cycles, but one can begin in each.
+__attribute__((target("sse4.2"))) uint32_t ThreeStreams(uint32_t crc, const uint8_t* p) {
+  static const ShiftTable kShift = MakeShiftTable();
+  uint64_t sums[3] = {crc, 0, 0};
+  for (size_t i = 0; i < kStream; i += 8) {
+    for (int s = 0; s < 3; ++s) {
+      uint64_t word;
+      std::memcpy(&word, p + s * kStream + i, 8);
+      sums[s] = _mm_crc32_u64(sums[s], word);
+    }
+  }
+  crc = Shift(kShift, static_cast<uint32_t>(sums[0])) ^ static_cast<uint32_t>(sums[1]);
+  return Shift(kShift, crc) ^ static_cast<uint32_t>(sums[2]);
+}
+
 __attribute__((target("sse4.2"))) uint32_t Hardware(uint32_t crc, const uint8_t* p, size_t n) {
+  for (; n >= 3 * kStream; n -= 3 * kStream, p += 3 * kStream) crc = ThreeStreams(crc, p);
   uint64_t wide = crc;
   for (; n >= 8; n -= 8, p += 8) {
     uint64_t word;
