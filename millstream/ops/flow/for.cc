@@ -74,8 +74,11 @@ class ForOp final : public AsyncKernel {
       return done(errors::InvalidArgument("Invalid start/limit/delta: ", start, " ", limit, " ", delta));
     }
     const size_t n = static_cast<size_t>(ctx.num_inputs()) - 3;
-    auto body = body_.Get(ctx, n + 1, n);
+    auto body = body_.Get(ctx, n + 1, CalledFunction::kAnyNumber);
     if (!body.ok()) return done(body.status());
+    if (const size_t rets = (*body)->ret_types().size(); rets != n) {
+      return done(errors::InvalidArgument("For loop body returned ", rets, " arguments. Expected: ", n));
+    }
     std::vector<Tensor> values;
     for (size_t i = 0; i < n; ++i) values.push_back(ctx.TakeInput(static_cast<int>(i) + 3));
     Counting::Run(std::make_shared<Counting>(ctx, *std::move(body), std::move(values), start, limit, delta,

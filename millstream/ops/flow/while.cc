@@ -90,8 +90,12 @@ class WhileOp final : public AsyncKernel {
           "Expected a single scalar return value from cond, got ", rets,
           " tensors."));
     }
-    auto body = body_.Get(ctx, n, n);
+    auto body = body_.Get(ctx, n, CalledFunction::kAnyNumber);
     if (!body.ok()) return done(body.status());
+    if (const size_t rets = (*body)->ret_types().size(); rets != n) {
+      return done(errors::InvalidArgument("While loop body returned ", rets,
+                                          " arguments. Expected: ", n));
+    }
     std::vector<Tensor> values;
     for (size_t i = 0; i < n; ++i)
       values.push_back(ctx.TakeInput(static_cast<int>(i)));

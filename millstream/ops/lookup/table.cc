@@ -252,7 +252,10 @@ Status LookupTable::Insert(const Tensor& keys, const Tensor& values) {
 }
 
 Status LookupTable::Import(const Tensor& keys, const Tensor& values) {
-  if (options_.kind == Kind::kInitializable) return Initialize(keys, values);
+  if (options_.kind == Kind::kInitializable) {
+    if (keys.num_elements() == 0) return errors::InvalidArgument("keys and values cannot be empty tensors.");
+    return Initialize(keys, values);
+  }
   if (options_.kind == Kind::kDense) return ImportBuckets(keys, values);
   RETURN_IF_ERROR(CheckPairs(keys, values));
   MutexLock lock(mu_);

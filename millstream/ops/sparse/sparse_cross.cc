@@ -25,13 +25,20 @@ struct Column {
 };
 
 StatusOr<Column> SparseColumn(const Tensor& indices, const Tensor& values, const Tensor& shape, int64_t rows, int at) {
-  if (indices.rank() != 2 || indices.dim(1) != 2) {
-    return errors::InvalidArgument("Input indices should be a matrix of two columns but received shape ",
-                                   indices.shape().ToString(), " at position ", at);
+  if (indices.rank() != 2) {
+    return errors::InvalidArgument("Input indices should be a matrix but received shape ", indices.shape().ToString(),
+                                   " at position ", at);
   }
-  if (values.rank() != 1 || values.dim(0) != indices.dim(0)) {
-    return errors::InvalidArgument("Expected size of values to be ", indices.dim(0), " got ",
-                                   values.shape().ToString(), " at position ", at);
+  if (indices.dim(1) != 2) {
+    return errors::InvalidArgument("Expected D2 of index to be 2 got ", indices.dim(1), " at position ", at);
+  }
+  if (values.rank() != 1) {
+    return errors::InvalidArgument("Input values should be a vector but received shape ", values.shape().ToString(),
+                                   " at position ", at);
+  }
+  if (values.dim(0) != indices.dim(0)) {
+    return errors::InvalidArgument("Expected size of values to be ", indices.dim(0), " got ", values.dim(0),
+                                   " at position ", at);
   }
   if (shape.rank() != 1 || shape.dim(0) != 2) {
     return errors::InvalidArgument("shape should imply a 2D tensor, but got ", shape.shape().ToString(),
@@ -214,7 +221,9 @@ class SparseCrossHashed final : public Kernel {
     if (buckets.rank() != 0 || strong.rank() != 0) {
       return errors::InvalidArgument("num_buckets and strong_hash should be scalars");
     }
-    if (salt.num_elements() != 2) return errors::InvalidArgument("salt should have two elements");
+    if (salt.num_elements() != 2) {
+      return errors::InvalidArgument("Input \"salt\" must have length 2 but its shape is ", salt.shape().ToString());
+    }
     int64_t rows = 0;
     ASSIGN_OR_RETURN(const std::vector<Column> columns, inputs_.Read(ctx, &rows));
     const auto* key = salt.data<int64_t>();
