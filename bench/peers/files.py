@@ -10,6 +10,7 @@ import statistics
 import sys
 import time
 
+import numpy as np
 import tensorflow.compat.v1 as tf
 
 tf.disable_v2_behavior()
@@ -42,16 +43,14 @@ def checkpoint(folder):
 
 
 def hold_up(folder):
-    """The longest step of a training that saves now and then, as a multiple of the median step; the same without saves."""
+    """How much longer the longest step of a training that saves now and then takes than a usual one, in usual steps."""
     def run(**saving):
         with tf.Graph().as_default():
             step = tf.train.get_or_create_global_step()
             w = tf.get_variable("w", [4000, 8000], initializer=tf.ones_initializer())
             x = tf.placeholder(tf.float32, [64, 4000])
             train = tf.train.GradientDescentOptimizer(1e-9).minimize(tf.reduce_sum(tf.matmul(x, w)), global_step=step)
-            feed, times = [[0.5] * 4000] * 64, []
-            import numpy as np
-            feed = np.array(feed, np.float32)
+            feed, times = np.full([64, 4000], 0.5, np.float32), []
             hooks = [tf.train.CheckpointSaverHook(folder, **saving)] if saving else []
             with tf.train.MonitoredSession(hooks=hooks) as session:
                 for _ in range(60):

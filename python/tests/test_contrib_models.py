@@ -151,3 +151,59 @@ def test_instance_and_group_norm():
     g = x.reshape(2, 4, 4, 3, 2)
     np.testing.assert_allclose(two.reshape(g.shape), (g - g.mean((1, 2, 4), keepdims=True)) / g.std((1, 2, 4), keepdims=True),
                                atol=1e-4)
+
+
+def test_vocabulary_processor(tmp_path):
+    processor = tf.contrib.learn.preprocessing.VocabularyProcessor(3)
+    rows = list(processor.fit_transform(["a cat's tail", "the cat", "a b c d"]))
+    assert [r.tolist() for r in rows] == [[1, 2, 3], [4, 5, 0], [1, 6, 7]] and len(processor.vocabulary_) == 9
+    processor.save(str(tmp_path / "vocabulary"))
+    again = tf.contrib.learn.preprocessing.VocabularyProcessor.restore(str(tmp_path / "vocabulary"))
+    assert [r.tolist() for r in again.transform(["the new cat"])] == [[4, 0, 5]]
+    assert list(again.reverse([[1, 5, 0]])) == ["a cat <UNK>"]
+
+
+def test_model_analyzer_and_inspection(tmp_path, capsys):
+    from millstream.training import inspect_checkpoint
+    v = tf.get_variable("v", [2, 3], initializer=tf.ones_initializer())
+    assert tf.contrib.slim.model_analyzer.analyze_vars([v], print_info=True) == (6, 24)
+    with tf.Session() as sess:
+        sess.run(v.initializer)
+        path = tf.train.Saver().save(sess, str(tmp_path / "m"))
+    inspect_checkpoint.print_tensors_in_checkpoint_file(path, "", all_tensors=False, all_tensor_names=True)
+    inspect_checkpoint.print_tensors_in_checkpoint_file(path, "v", all_tensors=False)
+    shown = capsys.readouterr().out
+    assert "v:0 (float32 2x3) [6, bytes: 24]" in shown and "tensor: v (float32) [2, 3]" in shown and "[[1. 1. 1.]" in shown
+
+
+def test_projector(tmp_path):
+    projector = tf.contrib.tensorboard.plugins.projector
+    config = projector.ProjectorConfig()
+    embedding = config.embeddings.add()
+    embedding.tensor_name, embedding.metadata_path = "v:0", "words.tsv"
+    embedding.sprite.single_image_dim.extend([28, 28])
+    projector.visualize_embeddings(tf.summary.FileWriter(str(tmp_path)), config)
+    text = (tmp_path / "projector_config.pbtxt").read_text()
+    assert 'tensor_name: "v:0"' in text and text.count("single_image_dim: 28") == 2
+
+
+def test_transposed_convolution_has_the_shape_that_it_was_given():
+    x = tf.placeholder(tf.float32, [None, 4, 4, 2])
+    assert tf.nn.conv2d_transpose(x, tf.zeros([3, 3, 5, 2]), [8, 8, 8, 5], [1, 2, 2, 1]).shape.as_list() == [8, 8, 8, 5]
+    rows = tf.shape(x)[0]
+    assert tf.nn.conv2d_transpose(x, tf.zeros([3, 3, 5, 2]), [rows, 8, 8, 5], [1, 2, 2, 1]).shape.as_list() == [None, 8, 8, 5]
+
+
+def test_old_module_paths_of_contrib():
+    import subprocess
+    import sys
+    code = """
+from tensorflow.contrib.framework.python.ops import arg_scope
+from tensorflow.contrib.layers.python.layers import initializers
+from tensorflow.contrib.rnn.python.ops import rnn_cell
+from tensorflow.contrib.tensorboard.plugins import projector
+from tensorflow.python.tools import inspect_checkpoint
+print(callable(arg_scope), initializers.xavier_initializer.__name__, rnn_cell.LSTMCell.__name__, projector.ProjectorConfig.__name__)
+"""
+    result = subprocess.run([sys.executable, "-m", "millstream", "-c", code], capture_output=True, text=True, timeout=120)
+    assert result.stdout.split() == ["True", "xavier_initializer", "LSTMCell", "ProjectorConfig"], result.stderr

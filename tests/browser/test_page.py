@@ -53,7 +53,6 @@ def test_desktop(browser, training, dark):
     assert texts(page, "#errors") == ["None."]
     assert page.run("document.documentElement.scrollWidth <= innerWidth")
     picture(page, "status-dark" if dark else "status-light", {"x": 0, "y": 0, "width": 1200, "height": 1000})
-    picture(page, "whole-dark" if dark else "whole-light")
     no_complaints(page)
 
 
@@ -91,7 +90,6 @@ def test_phone(browser, training, width):
         assert page.run("Math.min(...[...document.querySelectorAll('button, select')].map((b) => b.getBoundingClientRect().height))") >= 40
     if width == 390:
         picture(page, "status-phone", {"x": 0, "y": 0, "width": 390, "height": 1400})
-        picture(page, "whole-phone")
     no_complaints(page)
 
 

@@ -172,8 +172,11 @@ TaskStatus::Rates TaskStatus::RatesOf() const {
   rates.parts = PerSecond(from.parts, to.parts, seconds);
   rates.sent = PerSecond(from.bytes_sent, to.bytes_sent, seconds);
   rates.received = PerSecond(from.bytes_received, to.bytes_received, seconds);
-  if (from.global_step >= 0 && to.global_step >= from.global_step) {
-    rates.global_steps = PerSecond(static_cast<uint64_t>(from.global_step), static_cast<uint64_t>(to.global_step), seconds);
+  // The variable may have appeared within the window.
+  const auto first = std::find_if(recent_.begin(), recent_.end(), [](const Point& p) { return p.global_step >= 0; });
+  if (first != recent_.end() && to.global_step >= first->global_step) {
+    rates.global_steps =
+        PerSecond(static_cast<uint64_t>(first->global_step), static_cast<uint64_t>(to.global_step), to.time - first->time);
   }
   if (to.own > from.own) {
     rates.mean_step_seconds = static_cast<double>(to.own_nanos - from.own_nanos) / 1e9 / static_cast<double>(to.own - from.own);

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include "millstream/framework/op.h"
 #include "millstream/ops/data/batch.h"
 
 namespace millstream {
 
-StatusOr<Tensor> StackComponent(const std::vector<Element>& elements, size_t component) {
+StatusOr<Tensor> StackComponent(std::vector<Element>& elements, size_t component) {
   const Tensor& first = elements[0][component];
   std::vector<int64_t> dims = {static_cast<int64_t>(elements.size())};
   dims.insert(dims.end(), first.shape().dims().begin(), first.shape().dims().end());
   ASSIGN_OR_RETURN(const Shape shape, Shape::Make(dims));
   ASSIGN_OR_RETURN(Tensor batch, Tensor::Make(first.dtype(), shape));
   for (size_t row = 0; row < elements.size(); ++row) {
-    const Tensor& t = elements[row][component];
+    Tensor& t = elements[row][component];
     if (t.shape() != first.shape()) {
       return errors::InvalidArgument("Cannot batch tensors with different shapes in component ", component,
                                      ". First element had shape ", first.shape().ToString(), " and element ", row,
@@ -19,7 +21,12 @@ StatusOr<Tensor> StackComponent(const std::vector<Element>& elements, size_t com
     }
     if (t.dtype() != first.dtype())
       return errors::InvalidArgument("Cannot batch tensors with different types in component ", component);
-    CopyElements(t, 0, t.num_elements(), &batch, static_cast<int64_t>(row) * t.num_elements());
+    const int64_t at = static_cast<int64_t>(row) * t.num_elements();
+    if (t.dtype() == DType::kString && t.RefIsOne()) {
+      std::move(t.data<std::string>(), t.data<std::string>() + t.num_elements(), batch.data<std::string>() + at);
+    } else {
+      CopyElements(t, 0, t.num_elements(), &batch, at);
+    }
   }
   return batch;
 }

@@ -44,7 +44,8 @@ class FileDataset final : public Dataset {
         if (!absl::IsOutOfRange(status)) return status;
       }
       *end = false;
-      element->push_back(Tensor::Scalar(record));
+      element->emplace_back(DType::kString, Shape());
+      *element->back().data<std::string>() = std::move(record);
       return OkStatus();
     }
 

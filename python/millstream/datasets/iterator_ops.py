@@ -11,7 +11,9 @@ class Iterator:
     def __init__(self, iterator_resource, initializer, output_types, output_shapes, output_classes=None):
         self._iterator_resource, self._initializer = iterator_resource, initializer
         self._types, self._shapes = output_types, output_shapes
-        self._classes = output_classes if output_classes is not None else structure.map_structure(lambda t: ops.Tensor, output_types)
+        self._classes = output_classes
+        if output_classes is None:
+            self._classes = structure.map_structure(lambda t: ops.Tensor, output_types)
         self._string_handle = None
         self._get_next_calls = 0
 

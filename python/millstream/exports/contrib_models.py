@@ -10,6 +10,9 @@ _DISTRIBUTIONS = """Distribution Normal Uniform Bernoulli Categorical Laplace Ex
     FULLY_REPARAMETERIZED NOT_REPARAMETERIZED"""
 
 EXPORTS = {
+    "millstream.ops.text_preprocessing": _in(["contrib.learn.preprocessing"], """
+        VocabularyProcessor CategoricalVocabulary tokenizer"""),
+    "millstream.ops.model_analyzer": "contrib.slim.model_analyzer=",
     "millstream.training.hparams": "contrib.training.HParams contrib.training.parse_values",
     "millstream.ops.contrib_seq2seq": _in(["contrib.seq2seq"], """
         Helper CustomHelper TrainingHelper ScheduledEmbeddingTrainingHelper GreedyEmbeddingHelper SampleEmbeddingHelper

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 EXPORTS = {
+    "millstream.events.projector": "contrib.tensorboard.plugins.projector=",
     "millstream.events.summary_ops": """
         summary.scalar summary.histogram summary.image summary.audio summary.text summary.tensor_summary summary.merge
         summary.merge_all summary.get_summary_description scalar_summary histogram_summary image_summary audio_summary

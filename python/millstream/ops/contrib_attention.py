@@ -19,8 +19,8 @@ class _BaseAttention(AttentionMechanism):
     def __init__(self, query_layer, memory, probability_fn, memory_sequence_length=None, memory_layer=None,
                  check_inner_dims_defined=True, score_mask_value=None):
         self._query_layer, self._memory_layer = query_layer, memory_layer
-        self.dtype = memory_layer.dtype if memory_layer is not None and memory_layer.dtype else ops.convert_to_tensor(memory).dtype
-        self.dtype = dtypes.as_dtype(self.dtype)
+        own = memory_layer.dtype if memory_layer is not None else None
+        self.dtype = dtypes.as_dtype(own or ops.convert_to_tensor(memory).dtype)
         score_mask_value = -math.inf if score_mask_value is None else score_mask_value
         with ops.name_scope("AttentionMechanismInit"):
             memory = ops.convert_to_tensor(memory, name="memory")

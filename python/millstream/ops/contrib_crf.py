@@ -28,7 +28,8 @@ def crf_binary_score(tag_indices, sequence_lengths, transition_params):
 def crf_sequence_score(inputs, tag_indices, sequence_lengths, transition_params):
     transition_params = ops.convert_to_tensor(transition_params)
     tag_indices, sequence_lengths = (math_ops.cast(t, dtypes.int32) for t in (tag_indices, sequence_lengths))
-    return crf_unary_score(tag_indices, sequence_lengths, inputs) + crf_binary_score(tag_indices, sequence_lengths, transition_params)
+    unary = crf_unary_score(tag_indices, sequence_lengths, inputs)
+    return unary + crf_binary_score(tag_indices, sequence_lengths, transition_params)
 
 
 def _forward(inputs, sequence_lengths, step):
@@ -40,9 +41,7 @@ def _forward(inputs, sequence_lengths, step):
         time, scores = item
         return index_ops.where(gen_ops.less(time, sequence_lengths), step(alphas, scores), alphas)
 
-    def run():
-        return functional_ops.foldl(body, (math_ops.range(1, count), by_time[1:]), initializer=by_time[0])
-    return run()
+    return functional_ops.foldl(body, (math_ops.range(1, count), by_time[1:]), initializer=by_time[0])
 
 
 def crf_log_norm(inputs, sequence_lengths, transition_params):

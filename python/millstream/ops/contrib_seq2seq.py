@@ -291,7 +291,8 @@ def sequence_loss(logits, targets, weights, average_across_timesteps=True, avera
         if average_across_timesteps and average_across_batch:
             return reduce_ops.reduce_sum(crossent) / (reduce_ops.reduce_sum(weights) + 1e-12)
         crossent = array_ops.reshape(crossent, array_ops.shape(logits)[0:2])
-        for axis, average, total in ((0, average_across_batch, sum_over_batch), (1, average_across_timesteps, sum_over_timesteps)):
+        for axis, average, total in ((0, average_across_batch, sum_over_batch),
+                                     (1, average_across_timesteps, sum_over_timesteps)):
             if average or total:
                 keep = axis == 0
                 crossent = reduce_ops.reduce_sum(crossent, axis=[axis], keepdims=keep)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from millstream import gen_ops
-from millstream.framework import ops
+from millstream.framework import ops, tensor_util
 from millstream.ops import array_ops
 from millstream.ops.arguments import renamed
 
@@ -70,10 +70,13 @@ def conv2d_transpose(value=None, filter=None, output_shape=None, strides=None, p
     channel_index = 1 if data_format.startswith("NC") else 3
     padding, explicit = _padding(padding)
     with ops.name_scope(name, "conv2d_transpose", [value, filter, output_shape]) as name:
-        return gen_ops.conv2d_backprop_input(output_shape, filter, value,
-                                             strides=_sequence(strides, 2, channel_index, "strides"), padding=padding,
-                                             explicit_paddings=explicit, data_format=data_format,
-                                             dilations=_sequence(dilations, 2, channel_index, "dilations"), name=name)
+        result = gen_ops.conv2d_backprop_input(output_shape, filter, value,
+                                               strides=_sequence(strides, 2, channel_index, "strides"), padding=padding,
+                                               explicit_paddings=explicit, data_format=data_format,
+                                               dilations=_sequence(dilations, 2, channel_index, "dilations"), name=name)
+        known = result.op.inputs[0]
+        result.set_shape(tensor_util.constant_value_as_shape(known))
+        return result
 
 
 def conv1d(value=None, filters=None, stride=None, padding=None, use_cudnn_on_gpu=None, data_format=None, name=None,

@@ -71,6 +71,7 @@ _PARTS = {
     "saved_model.signature_constants": "millstream.savedmodel.constants",
     "saved_model.signature_def_utils": "millstream.savedmodel.signatures",
     "saved_model.utils": "millstream.savedmodel.signatures",
+    "tools.inspect_checkpoint": "millstream.training.inspect_checkpoint",
 }
 # Where a name of any other module of tensorflow.python may be found.
 _NAMESPACES = ("", "nn", "train", "layers", "losses", "metrics", "math", "linalg", "image", "summary", "data", "random",
@@ -103,6 +104,12 @@ class _Part(types.ModuleType):
             found = getattr(importlib.import_module(module), name, None)
             if found is not None:
                 return found
+        if self.__name__.startswith("tensorflow.contrib."):
+            found = _find(name)
+            if found is not None and not isinstance(found, types.ModuleType):
+                return found
+            if name in _MODULE_NAMES or name.endswith(_SUFFIXES) or isinstance(found, types.ModuleType):
+                return importlib.import_module(f"{self.__name__}.{name}")
         try:
             return importlib.import_module(f"{self.__name__}.{name}") if _is_module(f"{self.__name__}.{name}") else _any(name)
         except ImportError:
@@ -134,7 +141,8 @@ _MODULE_NAMES = frozenset("""
     queue_runner input moving_averages training training_util monitored_session server_lib basic_session_run_hooks nest
     compat math_grad nn_grad core normalization convolutional pooling function partitioned_variables embedding_ops
     tensor_shape errors tensor_util graph_util graph_io checkpoint_management slot_creator sync_replicas_optimizer
-    device_setter session_manager evaluation python_io tf_record tensor_array_ops tensor session_run_hook tf_inspect resource_loader
+    device_setter session_manager attention_wrapper beam_search_decoder basic_decoder decoder helper layers initializers regularizers
+    evaluation python_io tf_record tensor_array_ops tensor session_run_hook tf_inspect resource_loader
     """.split())
 
 
@@ -177,7 +185,16 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             return _Part(name, [_PARTS[path]] if path in _PARTS else []) if path in _PARTS or _is_module(name) else None
         if rest == "core" or rest.startswith("core."):
             return _message_module(name, rest)
-        return _public("millstream." + rest)
+        return _inside_contrib(name, rest) or _public("millstream." + rest)
+
+
+def _inside_contrib(name, rest):
+    """tensorflow.contrib.AREA.python and what is below it: the names of tf.contrib.AREA, or public ones from anywhere."""
+    parts = rest.split(".")
+    if len(parts) < 3 or parts[0] != "contrib" or parts[2] != "python" or parts[1] == "learn" or \
+            _public(f"millstream.contrib.{parts[1]}") is None:
+        return None
+    return _Part(name, [f"millstream.contrib.{parts[1]}"]) if len(parts) < 6 else None
 
 
 def _message_module(name, rest):

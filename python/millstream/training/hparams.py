@@ -3,7 +3,8 @@
 import json
 import re
 
-_ITEM = re.compile(r"\s*(?P<name>[a-zA-Z][\w.]*)(?:\[(?P<index>\d+)\])?\s*=\s*(?:\[(?P<list>[^\]]*)\]|(?P<value>[^,\[]*))\s*(?:,|$)")
+_ITEM = re.compile(r"\s*(?P<name>[a-zA-Z][\w.]*)(?:\[(?P<index>\d+)\])?\s*=\s*"
+                   r"(?:\[(?P<list>[^\]]*)\]|(?P<value>[^,\[]*))\s*(?:,|$)")
 
 
 def _cast(name, type_, value):
@@ -76,14 +77,15 @@ class HParams:
     def set_hparam(self, name, value):
         type_, is_list = self._hparam_types[name]
         if isinstance(value, (list, tuple)) != is_list and type_ is not type(None):
-            raise ValueError(f"Must {'' if is_list else 'not '}pass a list for {'multi' if is_list else 'single'}-valued parameter: {name}")
+            raise ValueError(f"Must {'' if is_list else 'not '}pass a list for {'multi' if is_list else 'single'}-valued parameter: "
+                             f"{name}")
         object.__setattr__(self, name, [_cast(name, type_, v) for v in value] if is_list else _cast(name, type_, value))
 
     def __setattr__(self, name, value):
         if name in self._hparam_types:
             object.__setattr__(self, name, value)
         else:
-            raise AttributeError(f"HParams has no '{name}'; use add_hparam()") if not name.startswith("_") else AttributeError(name)
+            raise AttributeError(f"HParams has no '{name}'; use add_hparam()")
 
     def del_hparam(self, name):
         if name in self._hparam_types:

@@ -65,9 +65,9 @@ function placeTasks(width) {
       row.forEach((task, j) => places.set(task.task, {x: left + j * (node.w + node.gap), y, task}));
       y += node.h + (i + columns < tasks.length ? node.gap : 0);
     }
-    y += many ? 34 : 52;
+    y += many ? 34 : 42;
   }
-  return {node, places, titles, height: y - (many ? 26 : 44)};
+  return {node, places, titles, height: y - (many ? 26 : 34)};
 }
 
 function flows() {
