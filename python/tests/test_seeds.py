@@ -83,7 +83,7 @@ def test_three_layers_with_monitored_session(tmp_path, sync):
 
 @pytest.mark.parametrize("sync, steps, accuracy", [(False, 10000, 0.97), (True, 600, 0.85)])
 def test_hidden_layer_with_log_lines(tmp_path, sync, steps, accuracy):
-    outputs = run_cluster("distributed.py", tmp_path, f"--issync={sync}", f"--train_steps={steps}")
+    outputs = run_cluster("distributed.py", tmp_path, f"--issync={sync}", f"--train_steps={steps}", "--learning_rate=0.003")
     for i, output in enumerate(outputs):
         assert re.search(rf"^[\d.]+: Worker {i}: traing step \d+ dome \(global step:\d+\)$", output, re.M)
         assert re.search(r"^Training elapsed time:[\d.]+ s$", output, re.M)
