@@ -64,6 +64,7 @@ Guardian::Guardian(const std::string& scratch_folder) : scratch_folder_(scratch_
     // Out of the terminal's reach, and without the files that others wait for the end of.
     setsid();
     for (int signal : {SIGINT, SIGTERM, SIGHUP}) std::signal(signal, SIG_IGN);
+    close(ends[1]);  // first of all: the end of this pipe is the word that it waits for
     dup2(ends[0], 3);
     close_range(4, ~0U, 0);
     for (int fd : {0, 1, 2}) close(fd);
