@@ -97,8 +97,8 @@ def test_synchronous(make_job):
     job = make_job("--train_steps=300", "--sync_replicas")
     job.wait_for_end()
     assert min(job.accuracies()) > 0.92
-    steps = len(re.findall(r"traing step", job.text("worker", 0)))
-    assert 295 <= steps <= 305  # one for each update
+    steps = [len(re.findall(r"traing step", job.text("worker", i))) for i in range(2)]
+    assert min(steps) > 0 and sum(steps) >= 2 * 295, steps  # two gradients for each update, not always one from each worker
 
 
 @pytest.mark.parametrize("victim", [("ps", 0), ("worker", 0), ("worker", 1)])
