@@ -164,6 +164,28 @@ TEST(HooksTest, CheckpointsSummariesAndTracesAreWritten) {
   EXPECT_GE(count("global_step/sec at "), 3);
 }
 
+// Fails what the hook's thread asks for.
+class BrokenFolder : public SessionRunHook {
+ public:
+  explicit BrokenFolder(std::string folder) : folder_(std::move(folder)) {}
+  Status BeforeRun(SessionRunContext&, SessionRunArgs*) override {
+    std::filesystem::remove_all(folder_);
+    return WriteFileAtomically(folder_, "a file");
+  }
+
+ private:
+  const std::string folder_;
+};
+
+TEST(HooksTest, ErrorsOfSavesInTheBackgroundEndTheTraining) {
+  SmallModel model;
+  TemporaryFolder folder;
+  TrainingSessionOptions options;
+  options.checkpoint_dir = folder / "checkpoints";
+  options.save_checkpoint_steps = 1;
+  EXPECT_FALSE(RunAll(model, {std::make_shared<BrokenFolder>(folder / "checkpoints")}, 1000000, options).ok());
+}
+
 class StopsAfterSaves : public CheckpointSaverListener {
  public:
   Status BeforeSave(Session&, int64_t) override {

@@ -82,6 +82,7 @@ bool Coordinator::joined() const {
 }
 
 void Coordinator::StartThread(std::string name, std::function<Status()> body, ThreadKind kind) {
+  RemoveEnded();  // there may be many one after the other
   MutexLock lock(mu_);
   Thread& thread = threads_.emplace_back();
   thread.name = std::move(name);

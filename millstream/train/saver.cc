@@ -105,15 +105,43 @@ StatusOr<std::shared_ptr<Saver>> Saver::Make(const Scope& scope, SaverOptions op
   if (!variables.empty()) {
     ASSIGN_OR_RETURN(const SaverNodes nodes, AddSaverNodes(scope, variables, saver->options_));
     saver->filename_tensor_ = nodes.filename.name();
-    saver->way_ = {nodes.save.name(), nodes.restore->name()};
-    if (nodes.probe) {
-      saver->probe_ = nodes.probe.name();
-      saver->through_chief_ = {nodes.save_through_chief.name(), nodes.restore_through_chief->name()};
-    }
+    saver->SetNodes(nodes);
   }
   MutexLock lock(saver->mu_);
   saver->next_kept_time_ = Now() + saver->options_.keep_checkpoint_every_n_hours * 3600;
   return saver;
+}
+
+void Saver::SetNodes(const SaverNodes& nodes) {
+  way_.save_tensor = nodes.save.name();
+  way_.restore_op = nodes.restore->name();
+  if (nodes.probe) {
+    probe_ = nodes.probe.name();
+    through_chief_.save_tensor = nodes.save_through_chief.name();
+    through_chief_.restore_op = nodes.restore_through_chief->name();
+  }
+  if (nodes.keep == nullptr) return;
+  keep_op_ = nodes.keep->name();
+  way_.save_kept_tensor = nodes.save_kept.name();
+  if (nodes.probe) through_chief_.save_kept_tensor = nodes.save_kept_through_chief.name();
+  for (const Output& size : nodes.kept_sizes) kept_sizes_.push_back(size.name());
+  for (const Node* take : nodes.kept_takes) kept_takes_.push_back(take->name());
+}
+
+Status Saver::KeepValues(Session& session) {
+  if (!can_keep_values()) return errors::FailedPrecondition("The saver was made without SaverOptions::background");
+  std::vector<Tensor> out;
+  // A save that failed, or a chief that died, may have left others.
+  while (true) {
+    RETURN_IF_ERROR(session.Run({}, kept_sizes_, {}, &out));
+    std::vector<std::string> takes;
+    for (size_t i = 0; i < out.size(); ++i) {
+      if (out[i].scalar<int32_t>() > 0) takes.push_back(kept_takes_[i]);
+    }
+    if (takes.empty()) break;
+    RETURN_IF_ERROR(session.Run({}, {}, takes, &out));
+  }
+  return session.Run({}, {}, {keep_op_}, &out);
 }
 
 StatusOr<std::string> Saver::CheckpointName(const std::string& save_path, const SaveOptions& options) const {
@@ -167,10 +195,11 @@ StatusOr<std::string> Saver::Save(Session& session, const std::string& save_path
   MutexLock save_lock(save_mu_);
   ASSIGN_OR_RETURN(std::string path, CheckpointName(save_path, options));
   if (way_.save_tensor.empty()) return std::string();
+  if (options.kept && !can_keep_values()) return errors::FailedPrecondition("The saver keeps no values");
   const std::string folder = FolderOf(save_path);
   ASSIGN_OR_RETURN(const Way* way, WayToSave(session, folder));
   std::vector<Tensor> out;
-  const Status saved = session.Run({{filename_tensor_, Tensor::Scalar(path)}}, {way->save_tensor}, {}, &out);
+  const Status saved = session.Run({{filename_tensor_, Tensor::Scalar(path)}}, {options.kept ? way->save_kept_tensor : way->save_tensor}, {}, &out);
   if (!saved.ok()) {
     const bool may_be_folder = absl::IsFailedPrecondition(saved) || absl::IsNotFound(saved);
     if (!may_be_folder || folder.empty() || FileExists(folder)) return saved;
@@ -178,8 +207,11 @@ StatusOr<std::string> Saver::Save(Session& session, const std::string& save_path
   }
   path = out[0].scalar<std::string>();
   if (options.write_meta_graph) {
-    ASSIGN_OR_RETURN(const std::string meta, ExportMetaGraph());
-    RETURN_IF_ERROR(WriteFileAtomically(MetaGraphFilename(path, options.meta_graph_suffix), meta));
+    if (const int nodes = scope_.graph()->id_limit(); nodes != meta_graph_nodes_) {
+      ASSIGN_OR_RETURN(meta_graph_, ExportMetaGraph());
+      meta_graph_nodes_ = nodes;
+    }
+    RETURN_IF_ERROR(WriteFileAtomically(MetaGraphFilename(path, options.meta_graph_suffix), meta_graph_));
   }
   if (!options.write_state) return path;
   // Last: before it, the old checkpoint is the latest.

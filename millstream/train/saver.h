@@ -16,6 +16,7 @@
 namespace millstream {
 
 class MonitoredSession;
+struct SaverNodes;  // saver_nodes.h
 
 // A variable and its place in checkpoints. Slices of a partitioned variable share the name and have a spec "10 4 0,5:-", as
 // TensorFlow writes it: the whole shape, then start and length of each dimension.
@@ -37,6 +38,7 @@ struct SaverOptions {
   bool pad_step_number = false;
   bool save_relative_paths = false;
   std::optional<bool> through_chief;  // says whether tasks see the folder, without looking
+  bool background = false;            // adds the nodes for KeepValues()
 };
 
 struct SaveOptions {
@@ -45,6 +47,7 @@ struct SaveOptions {
   std::string meta_graph_suffix = "meta";
   bool write_meta_graph = true;
   bool write_state = true;
+  bool kept = false;  // the values of the last KeepValues(), not those of now. REQUIRES: SaverOptions::background
 };
 
 // Saves variables to V2 checkpoints, which TensorFlow restores, and back: tf.train.Saver. A checkpoint appears whole or not at
@@ -57,6 +60,10 @@ class Saver {
 
   // Returns the checkpoint's path, for Restore(); "" if there is nothing to save. InvalidArgument if the folder is missing.
   StatusOr<std::string> Save(Session& session, const std::string& save_path, const SaveOptions& options = {});
+  // Keeps the values of now, on the tasks that hold them, for a Save() that may run while training goes on: in another thread, say. They share
+  // the variables' memory until the next update of each. FailedPrecondition without SaverOptions::background.
+  Status KeepValues(Session& session);
+  bool can_keep_values() const { return !keep_op_.empty(); }
   // Sets the variables, which need not be initialized. InvalidArgument if there is no such checkpoint; NotFound if it lacks a variable;
   // DataLoss if it is damaged.
   Status Restore(Session& session, const std::string& save_path);
@@ -80,10 +87,12 @@ class Saver {
   Saver(const Scope& scope, SaverOptions options) : scope_(scope), options_(std::move(options)) {}
   struct Way {
     std::string save_tensor, restore_op;  // "" without variables
+    std::string save_kept_tensor;         // "" unless in the background
   };
   // How tasks and checkpoint meet: on the tasks, or on the chief. `path` is a file that exists here.
   StatusOr<const Way*> WayFor(Session& session, const std::string& path) const;
   StatusOr<const Way*> WayToSave(Session& session, const std::string& folder) ABSL_EXCLUSIVE_LOCKS_REQUIRED(save_mu_);
+  void SetNodes(const SaverNodes& nodes);
   StatusOr<std::string> CheckpointName(const std::string& save_path, const SaveOptions& options) const;
   void Record(const std::string& path) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void DeleteOld(const std::string& meta_graph_suffix) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -94,8 +103,12 @@ class Saver {
   std::string filename_tensor_;
   std::string probe_;  // "": there is one way only
   Way way_, through_chief_;
+  std::string keep_op_;  // "" unless in the background
+  std::vector<std::string> kept_sizes_, kept_takes_;  // how many values areas hold; nodes that empty them
 
   Mutex save_mu_;  // held while a checkpoint is written: a supervisor's thread and the program may save at the same time
+  std::string meta_graph_ ABSL_GUARDED_BY(save_mu_);  // of a graph of so many nodes
+  int meta_graph_nodes_ ABSL_GUARDED_BY(save_mu_) = -1;
   std::map<std::string, const Way*> ways_ ABSL_GUARDED_BY(save_mu_);  // by folder
   mutable Mutex mu_;
   std::vector<Kept> last_checkpoints_ ABSL_GUARDED_BY(mu_);

@@ -11,7 +11,9 @@ namespace millstream {
 CheckpointSaverHook::CheckpointSaverHook(Options options)
     : options_(std::move(options)),
       save_path_(absl::StrCat(options_.checkpoint_dir, "/", options_.checkpoint_basename)),
-      timer_(options_.every) {}
+      timer_(options_.every) {
+  if (options_.background && options_.listeners.empty() && options_.scaffold != nullptr) options_.scaffold->saves_in_background = true;
+}
 
 StatusOr<Saver*> CheckpointSaverHook::TheSaver() const {
   Saver* saver = options_.saver != nullptr ? options_.saver.get() : options_.scaffold->saver.get();
@@ -42,7 +44,10 @@ Status CheckpointSaverHook::WriteGraph() {
   return OkStatus();
 }
 
-Status CheckpointSaverHook::AfterCreateSession(Session& session, Coordinator&) {
+Status CheckpointSaverHook::AfterCreateSession(Session& session, Coordinator& coordinator) {
+  coordinator_ = &coordinator;
+  // The coordinator before has waited for its threads. What became of the save does not matter: its session was lost.
+  if (Status lost = AwaitPending(); !lost.ok()) LogInfo(absl::StrCat("A checkpoint was given up: ", lost.ToString()));
   ASSIGN_OR_RETURN(const int64_t step, step_.Read(session));
   RETURN_IF_ERROR(WriteGraph());
   bool stop = false;
@@ -62,6 +67,10 @@ Status CheckpointSaverHook::AfterRun(SessionRunContext& context, const SessionRu
   ASSIGN_OR_RETURN(step, step_.Read(context.session()));
   if (!timer_.ShouldTrigger(step)) return OkStatus();
   timer_.Triggered(step);
+  ASSIGN_OR_RETURN(Saver* saver, TheSaver());
+  if (options_.background && options_.listeners.empty() && saver->can_keep_values()) {
+    return SaveInBackground(*saver, context.session(), step);
+  }
   bool stop = false;
   RETURN_IF_ERROR(Save(context.session(), step, &stop));
   if (stop) context.RequestStop();
@@ -69,6 +78,7 @@ Status CheckpointSaverHook::AfterRun(SessionRunContext& context, const SessionRu
 }
 
 Status CheckpointSaverHook::End(Session& session) {
+  RETURN_IF_ERROR(AwaitPending());
   ASSIGN_OR_RETURN(const int64_t step, step_.Read(session));
   bool stop = false;
   if (timer_.last_step() != step) RETURN_IF_ERROR(Save(session, step, &stop));
@@ -83,10 +93,7 @@ Status CheckpointSaverHook::Save(Session& session, int64_t step, bool* stop) {
   SaveOptions options;
   options.global_step = step;
   RETURN_IF_ERROR(saver->Save(session, save_path_, options).status());
-  proto::SessionLog log;
-  log.set_status(proto::SessionLog::CHECKPOINT);
-  log.set_checkpoint_path(save_path_);
-  writer_->AddSessionLog(log, step);
+  NoteSaved(step);
   for (const auto& listener : options_.listeners) {
     bool wants_stop = false;
     RETURN_IF_ERROR(listener->AfterSave(session, step, &wants_stop));
@@ -94,6 +101,42 @@ Status CheckpointSaverHook::Save(Session& session, int64_t step, bool* stop) {
     *stop = *stop || wants_stop;
   }
   return OkStatus();
+}
+
+Status CheckpointSaverHook::SaveInBackground(Saver& saver, Session& session, int64_t step) {
+  RETURN_IF_ERROR(AwaitPending());
+  RETURN_IF_ERROR(saver.KeepValues(session));
+  LogInfo(absl::StrCat("Saving checkpoints for ", step, " into ", save_path_, "."));
+  {
+    MutexLock lock(mu_);
+    pending_ = true;
+  }
+  coordinator_->StartThread("background-save", [this, &saver, &session, step] {
+    SaveOptions options;
+    options.global_step = step;
+    options.kept = true;
+    const Status status = saver.Save(session, save_path_, options).status();
+    if (status.ok()) NoteSaved(step);
+    MutexLock lock(mu_);
+    pending_ = false;
+    pending_error_ = status;
+    saved_.NotifyAll();
+    return status;
+  });
+  return OkStatus();
+}
+
+Status CheckpointSaverHook::AwaitPending() {
+  MutexLock lock(mu_);
+  while (pending_) saved_.Wait(mu_);
+  return std::exchange(pending_error_, OkStatus());
+}
+
+void CheckpointSaverHook::NoteSaved(int64_t step) {
+  proto::SessionLog log;
+  log.set_status(proto::SessionLog::CHECKPOINT);
+  log.set_checkpoint_path(save_path_);
+  writer_->AddSessionLog(log, step);
 }
 
 Status SummarySaverHook::Begin(const Scope& scope) {

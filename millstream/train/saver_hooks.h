@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "millstream/train/coordinator.h"
 #include "millstream/train/file_writer.h"
 #include "millstream/train/saver.h"
 #include "millstream/train/scaffold.h"
@@ -27,7 +28,9 @@ class CheckpointSaverListener {
 };
 
 // Saves a checkpoint when the session was made, every so many steps or seconds, and at the end; logs it, and the graph once, to the
-// folder's event file and graph.pbtxt.
+// folder's event file and graph.pbtxt. Training goes on while a checkpoint is written that is neither the first nor the last: it has the
+// values of its step, the file `checkpoint` names it a moment later, and the next step returns its error. Listeners expect to find the files,
+// so with them training waits.
 class CheckpointSaverHook final : public SessionRunHook {
  public:
   struct Options {
@@ -38,6 +41,7 @@ class CheckpointSaverHook final : public SessionRunHook {
     std::string checkpoint_basename = "model.ckpt";
     std::vector<std::shared_ptr<CheckpointSaverListener>> listeners;
     bool save_graph_def = true;
+    bool background = true;
   };
   explicit CheckpointSaverHook(Options options);
 
@@ -50,6 +54,9 @@ class CheckpointSaverHook final : public SessionRunHook {
  private:
   Status WriteGraph();
   Status Save(Session& session, int64_t step, bool* stop);
+  Status SaveInBackground(Saver& saver, Session& session, int64_t step);
+  void NoteSaved(int64_t step);
+  Status AwaitPending();
   StatusOr<Saver*> TheSaver() const;
 
   const Options options_;
@@ -58,6 +65,11 @@ class CheckpointSaverHook final : public SessionRunHook {
   Scope scope_ = Scope::Root();  // the graph's, from Begin() on
   std::shared_ptr<FileWriter> writer_;
   StepReader step_;
+  Coordinator* coordinator_ = nullptr;  // the session's, whose thread saves
+  Mutex mu_;
+  CondVar saved_;
+  bool pending_ ABSL_GUARDED_BY(mu_) = false;
+  Status pending_error_ ABSL_GUARDED_BY(mu_);  // of the last one
 };
 
 // Writes summaries every so many steps or seconds.

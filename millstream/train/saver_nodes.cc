@@ -28,11 +28,17 @@ Output NamesOf(const Scope& s, Saveables saveables, absl::string_view op_name, s
   return s.WithOpName(op_name).Const(Tensor::Vector(values));
 }
 
-// Writes these and gives the file's name.
-Output AddSave(const Scope& s, Output filename, Saveables saveables) {
+std::vector<Output> ValuesOf(const Scope& s, Saveables saveables) {
+  std::vector<Output> values;
+  for (const Saveable& v : saveables) values.push_back(FindVariable(s, v.variable).value);
+  return values;
+}
+
+// Writes these values and gives the file's name.
+Output AddSave(const Scope& s, Output filename, Saveables saveables, const std::vector<Output>& values) {
   std::vector<Output> inputs = {filename, NamesOf(s, saveables, "SaveV2/tensor_names", &Saveable::name),
                                 NamesOf(s, saveables, "SaveV2/shape_and_slices", &Saveable::slice_spec)};
-  for (const Saveable& v : saveables) inputs.push_back(FindVariable(s, v.variable).value);
+  inputs.insert(inputs.end(), values.begin(), values.end());
   Node* save = s.Add("SaveV2", std::move(inputs));
   if (save == nullptr) return {};
   return s.WithControlDependencies({save}).WithOpName("control_dependency").Op("Identity", {filename});
@@ -87,19 +93,22 @@ StatusOr<Shards> GroupByTask(const std::vector<Saveable>& variables) {
 }
 
 // Each task writes its own variables aside; then the parts are joined under the final name.
-StatusOr<Output> AddShardedSave(const Scope& s, Output filename, const Shards& shards) {
+// `kept`: the values, by shard, in place of those of now.
+StatusOr<Output> AddShardedSave(const Scope& s, Output filename, const Shards& shards,
+                                const std::vector<std::vector<Output>>& kept = {}) {
   const Scope last = s.WithDevice(shards.rbegin()->first);
   const Output suffix = last.Const(Tensor::Scalar(absl::StrFormat("_temp_%016x%016x/part", RandomNumber(), RandomNumber())));
   const Output temporary = last.WithOpName("StringJoin").Op("StringJoin", {filename, suffix});
   const Output count = last.WithOpName("num_shards").Const(static_cast<int32_t>(shards.size()));
   std::vector<Output> prefixes;
   std::vector<Node*> saves;
-  int32_t index = 0;
   for (const auto& [device, saveables] : shards) {
     const Scope here = s.WithDevice(device);
-    const Output shard = here.WithOpName("ShardedFilename").Op("ShardedFilename", {temporary, here.Const(index++), count});
+    const size_t index = prefixes.size();
+    const Output number = here.Const(static_cast<int32_t>(index));
+    const Output shard = here.WithOpName("ShardedFilename").Op("ShardedFilename", {temporary, number, count});
     prefixes.push_back(shard);
-    saves.push_back(AddSave(here, shard, saveables).node);
+    saves.push_back(AddSave(here, shard, saveables, kept.empty() ? ValuesOf(here, saveables) : kept[index]).node);
     RETURN_IF_ERROR(s.status());
   }
   const Scope after = last.WithControlDependencies(saves);
@@ -135,9 +144,42 @@ Status AddWayThroughChief(const Scope& scope, const std::vector<Saveable>& varia
     contents.push_back(s.WithDevice(device).WithOpName("read").Op("ReadFile", {nodes->filename}));
   }
   nodes->probe = s.WithOpName("probe").Op("Pack", contents);
-  nodes->save_through_chief = AddSave(s, nodes->filename, variables);
+  nodes->save_through_chief = AddSave(s, nodes->filename, variables, ValuesOf(s, variables));
   ASSIGN_OR_RETURN(const std::vector<Node*> assigns, AddRestore(s, nodes->filename, variables, options));
   nodes->restore_through_chief = Group(s, assigns, "restore_all");
+  return s.status();
+}
+
+Status AddBackground(const Scope& scope, const Shards& shards, bool sharded, SaverNodes* nodes) {
+  const Scope s = scope.NameScope("background");
+  std::vector<Node*> keeps;
+  std::vector<std::vector<Output>> kept;
+  std::vector<Saveable> all;
+  std::vector<Output> all_kept;
+  for (const auto& [device, saveables] : shards) {
+    const Scope here = s.WithDevice(device);
+    // Of all chiefs that follow each other.
+    const std::string area = absl::StrCat(s.name_prefix(), kept.size());
+    const std::vector<Output> values = ValuesOf(here, saveables);
+    std::vector<DType> types;
+    for (const Output& value : values) types.push_back(value.dtype());
+    keeps.push_back(here.Add("Stage", values, {{"shared_name", area}}));
+    Node* take = here.Add("Unstage", {}, {{"dtypes", types}, {"shared_name", area}});
+    nodes->kept_sizes.push_back(here.Op("StageSize", {}, {{"dtypes", types}, {"shared_name", area}}));
+    RETURN_IF_ERROR(s.status());
+    nodes->kept_takes.push_back(take);
+    std::vector<Output>& shard = kept.emplace_back();
+    for (int i = 0; i < take->num_outputs(); ++i) shard.push_back(Output(take, i));
+    all.insert(all.end(), saveables.begin(), saveables.end());
+    all_kept.insert(all_kept.end(), shard.begin(), shard.end());
+  }
+  nodes->keep = Group(s, keeps, "keep");
+  if (sharded) {
+    ASSIGN_OR_RETURN(nodes->save_kept, AddShardedSave(s, nodes->filename, shards, kept));
+  } else {
+    nodes->save_kept = AddSave(s, nodes->filename, all, all_kept);
+  }
+  if (nodes->probe) nodes->save_kept_through_chief = AddSave(s, nodes->filename, all, all_kept);
   return s.status();
 }
 
@@ -151,17 +193,18 @@ StatusOr<SaverNodes> AddSaverNodes(const Scope& scope, const std::vector<Saveabl
   const Output model = s.WithOpName("filename/input").Const(Tensor::Scalar("model"));
   const Output filename = s.WithOpName("filename").Op("PlaceholderWithDefault", {model}, {{"shape", scalar}});
   nodes.filename = s.WithOpName("Const").Op("PlaceholderWithDefault", {filename}, {{"shape", scalar}});
+  ASSIGN_OR_RETURN(const Shards shards, GroupByTask(variables));
   if (options.sharded) {
-    ASSIGN_OR_RETURN(const Shards shards, GroupByTask(variables));
     ASSIGN_OR_RETURN(nodes.save, AddShardedSave(s, nodes.filename, shards));
     ASSIGN_OR_RETURN(nodes.restore, AddShardedRestore(s, nodes.filename, shards, options));
     ASSIGN_OR_RETURN(const bool at_tasks, AnyOnATask(shards));
     if (at_tasks) RETURN_IF_ERROR(AddWayThroughChief(s, variables, shards, options, &nodes));
   } else {
-    nodes.save = AddSave(s, nodes.filename, variables);
+    nodes.save = AddSave(s, nodes.filename, variables, ValuesOf(s, variables));
     ASSIGN_OR_RETURN(const std::vector<Node*> assigns, AddRestore(s, nodes.filename, variables, options));
     nodes.restore = Group(s, assigns, "restore_all");
   }
+  if (options.background) RETURN_IF_ERROR(AddBackground(s, shards, options.sharded, &nodes));
   RETURN_IF_ERROR(s.status());
   return nodes;
 }

@@ -15,6 +15,12 @@ struct SaverNodes {
   // master's task, and a probe that gives what each task reads in the file `filename`. Docs: adr/0012-saving-through-the-chief.md.
   Output probe, save_through_chief;
   Node* restore_through_chief = nullptr;
+  // With SaverOptions::background: what keeps the values of now in an area of each task, and what saves values that are kept. An area holds
+  // what a save has not taken: its size, and a node that takes it. Docs: adr/0013-saving-in-the-background.md.
+  Node* keep = nullptr;
+  Output save_kept, save_kept_through_chief;
+  std::vector<Output> kept_sizes;
+  std::vector<Node*> kept_takes;
 };
 
 // Adds them. REQUIRES: variables is not empty.

@@ -63,6 +63,33 @@ TEST_F(SaverTest, RestoresWhatItSaved) {
   }
 }
 
+TEST_F(SaverTest, SavesValuesThatWereKept) {
+  for (const bool sharded : {false, true}) {
+    SmallModel model;
+    SaverOptions options;
+    options.sharded = sharded;
+    options.background = true;
+    const std::shared_ptr<Saver> saver = *Saver::Make(model.scope, options);
+    const std::unique_ptr<Session> session = StartInitialized(model);
+    SaveOptions kept;
+    kept.kept = true;
+    for (int i = 0; i < 2; ++i) {  // the first is never saved
+      ASSERT_EQ(Train(*session), OkStatus());
+      ASSERT_EQ(saver->KeepValues(*session), OkStatus());
+    }
+    ASSERT_EQ(Train(*session), OkStatus());
+    ASSERT_EQ(saver->Save(*session, folder_ / "kept", kept).status(), OkStatus());
+    EXPECT_EQ(Value(*session, "w:0"), 4);
+    ASSERT_EQ(saver->Restore(*session, folder_ / "kept"), OkStatus());
+    EXPECT_EQ(Value(*session, "w:0"), 3);
+    EXPECT_EQ(Value(*session, model.r.value.name()), 7);
+    EXPECT_EQ(Value(*session, "global_step:0"), 2);
+  }
+  SmallModel model;
+  const std::shared_ptr<Saver> saver = *Saver::Make(model.scope);
+  EXPECT_EQ(saver->KeepValues(*Start(model)).code(), absl::StatusCode::kFailedPrecondition);
+}
+
 TEST_F(SaverTest, KeepsTheLastOnesAndDeletesOthers) {
   SmallModel model;
   SaverOptions options;

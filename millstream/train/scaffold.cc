@@ -84,6 +84,7 @@ Status Scaffold::Finalize(const Scope& scope) {
   if (saver == nullptr) {
     SaverOptions options;
     options.sharded = options.allow_empty = true;
+    options.background = saves_in_background;
     ASSIGN_OR_RETURN(saver, Saver::Make(s, options));
   }
   return s.status();

@@ -34,6 +34,7 @@ struct Scaffold {
   Session::Feeds local_init_feeds;
   Output summary_op;             // all summaries merged; none if the graph has none
   std::shared_ptr<Saver> saver;  // of all variables, sharded
+  bool saves_in_background = false;  // set by a CheckpointSaverHook: the saver that is made can keep values
 
   // May be called again: what is there stays. FailedPrecondition if a collection has several items to choose from.
   Status Finalize(const Scope& scope);

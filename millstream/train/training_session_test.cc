@@ -119,6 +119,31 @@ TEST_F(TrainingSessionTest, ARestartedChiefDoesNotSetLiveVariablesBack) {
   EXPECT_FALSE(ps->job_done());  // workers are still there
 }
 
+TEST_F(TrainingSessionTest, ShardsAreWrittenByTasksOrByTheChief) {
+  const std::unique_ptr<Server> ps = StartServer("ps", 0), chief = StartServer("worker", 0), worker = StartServer("worker", 1);
+  SessionOptions config;
+  config.target = chief->target();
+  for (const std::optional<bool> through_chief : {std::optional<bool>(), std::optional<bool>(true)}) {
+    SmallModel model(kPs);
+    SaverOptions options;
+    options.sharded = true;
+    options.through_chief = through_chief;
+    const std::shared_ptr<Saver> saver = *Saver::Make(model.scope, options);
+    const auto scaffold = std::make_shared<Scaffold>();
+    scaffold->saver = saver;
+    ChiefSessionCreator creator(model.scope, scaffold, config);
+    ASSERT_EQ(creator.Finalize(), OkStatus());
+    const std::unique_ptr<Session> session = std::move(creator.CreateSession()).value();
+    ASSERT_EQ(Train(*session), OkStatus());
+    const std::string path = *saver->Save(*session, folder_ / "m");
+    ASSERT_EQ(Train(*session), OkStatus());
+    ASSERT_EQ(saver->Restore(*session, path), OkStatus());
+    EXPECT_EQ(Value(*session, "w:0"), 2);
+    EXPECT_EQ(Value(*session, model.r.value.name()), 6);
+  }
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_.path()), {}), 4);  // data, index, meta, checkpoint: no probe
+}
+
 TEST_F(TrainingSessionTest, ALateWorkerEndsWithSuccess) {
   {
     const std::unique_ptr<Server> ps = StartServer("ps", 0);

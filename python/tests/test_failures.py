@@ -26,7 +26,8 @@ with tf.device(tf.train.replica_device_setter(worker_device="/job:worker/task:%d
     w = tf.get_variable("w", [5, 1], initializer=tf.zeros_initializer())
     loss = tf.reduce_mean(tf.square(tf.matmul(x, w) - tf.reduce_sum(x, 1, keepdims=True)))
     step = tf.train.get_or_create_global_step()
-    optimizer, hooks = tf.train.GradientDescentOptimizer(0.05), [tf.train.StopAtStepHook(last_step=250)]
+    # Asynchronous workers do not wait for one that is started again: it needs time to come before the end.
+    optimizer, hooks = tf.train.GradientDescentOptimizer(0.05), [tf.train.StopAtStepHook(last_step=250 if aggregate else 600)]
     if aggregate:  # synchronous
         optimizer = tf.train.SyncReplicasOptimizer(optimizer, aggregate, total_num_replicas=len(workers))
         hooks.append(optimizer.make_session_run_hook(index == 0))
