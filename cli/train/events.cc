@@ -90,7 +90,8 @@ std::string ScoreText(double score, bool classes) {
 std::string EventToText(const TrainEvent& event) {
   switch (event.kind) {
     case TrainEvent::Kind::kStarted:
-      return absl::StrCat("Started server with target: ", event.target);
+      return absl::StrCat("Started server with target: ", event.target,
+                          event.status_page.empty() ? "" : "\nStatus page: ", event.status_page);
     case TrainEvent::Kind::kData:
       return event.text;
     case TrainEvent::Kind::kRestored:

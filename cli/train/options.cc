@@ -83,6 +83,9 @@ void TrainOptions::AddTo(CLI::App& app) {
   app.add_option("--max_restarts", max_restarts, "how often a task that dies is started again (default: 0)")
       ->check(CLI::NonNegativeNumber);
   app.add_option("--threads", threads, "of each task (default: its share of the cores)")->check(CLI::Range(1, 1024));
+  app.add_option("--status_port", status_port,
+                 "of the chief's status page on this machine; 0: any free one, -1: none (default: 0, for a single task -1)")
+      ->check(CLI::Range(-1, 65535));
   app.add_flag("--json", json, "print what happens as JSON, one object per line");
   app.add_option(
       "--job_name", job_name,
@@ -149,6 +152,7 @@ std::vector<std::string> TrainOptions::ToArguments() const {
   if (replicas_to_aggregate > 0) add("replicas_to_aggregate", replicas_to_aggregate);
   add("dc_lambda", dc_lambda);
   if (threads > 0) add("threads", threads);
+  add("status_port", status_port.value_or(0));
   return arguments;
 }
 

@@ -3,6 +3,7 @@
 #define MILLSTREAM_CLI_TRAIN_OPTIONS_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,7 +33,7 @@ struct TrainOptions {
   double dc_lambda = 0.04;        // dc-asgd
   int max_restarts = 0;
   int threads = 0;       // of each task; 0: its share of the cores
-  int status_port = -1;  // of the chief; -1: any free one where a person watches
+  std::optional<int> status_port;  // of the chief; none: any free one for a whole job, no page for a single task
   bool json = false;
 
   // One task of a cluster that is spread over machines, rather than all of them here.

@@ -22,6 +22,8 @@ StatusOr<ServerOptions> MakeServerOptions(const TrainOptions& options) {
     config->set_inter_op_parallelism_threads(options.threads);
     server.default_session_config = std::move(config);
   }
+  const bool chief = server.job_name == "chief" || (server.job_name == "worker" && server.task_index == 0);
+  if (chief && options.status_port) server.status_port = *options.status_port;
   RETURN_IF_ERROR(server.Check());
   return server;
 }
@@ -75,6 +77,7 @@ int RunTrainingTask(TrainOptions options) {
   started.kind = TrainEvent::Kind::kStarted;
   started.pid = getpid();
   started.target = (*server)->target();
+  started.status_page = (*server)->status_url();
   log.Say(std::move(started));
   return server_options->job_name == "ps" ? RunPs(**server, signals) : RunWorker(options, **server, log, signals);
 }

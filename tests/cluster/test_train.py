@@ -49,7 +49,7 @@ def _wait_until(what, seconds=60):
 
 
 def _answers(target):
-    host, port = target.removeprefix("grpc://").rsplit(":", 1)
+    host, port = target.split("//")[1].rstrip("/").rsplit(":", 1)
     with socket.socket() as s:
         return s.connect_ex((host, int(port))) == 0
 
@@ -60,6 +60,8 @@ def _assert_nothing_left(events):
     assert started
     for event in started:
         _wait_until(lambda e=event: not _alive(e["pid"]) and not _answers(e["target"]), 20)
+        assert ("status_page" in event) == (event["task"] == "worker:0")
+        assert not _answers(event.get("status_page", event["target"]))
 
 
 class _Job:
