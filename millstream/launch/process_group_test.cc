@@ -96,8 +96,7 @@ TEST(ProcessGroupTest, ServicesOutliveTheOthersThatAreToldToEnd) {
   ProcessGroup group({service, worker}, std::move(options));
   running = &group;
   EXPECT_EQ(group.Run().exit_code(), 130);
-  ASSERT_GE(recorder.lines.size(), 3u);
-  recorder.lines.resize(3);  // a shell may add what became of its sleep
+  std::erase_if(recorder.lines, [](const std::string& line) { return absl::StrContains(line, "! "); });  // what became of a shell's sleep
   EXPECT_THAT(recorder.lines, ElementsAre("worker: ready", "worker: saved", "ps: stopped"));
 }
 
