@@ -17,23 +17,6 @@ Status FullIntCpu(KernelContext& ctx) {
   return OkStatus();
 }
 
-Status SeededShape(ShapeContext& c) {
-  RETURN_IF_ERROR(CheckSeedShape(c.input(1)));
-  ASSIGN_OR_RETURN(PartialShape shape, c.ConstantAsShape(0));
-  c.set_output(0, std::move(shape));
-  return OkStatus();
-}
-
-Status KeyedShape(ShapeContext& c) {
-  PartialShape unused;
-  RETURN_IF_ERROR(ShapeContext::WithRank(c.input(1), 1, &unused));
-  RETURN_IF_ERROR(ShapeContext::WithRank(c.input(2), 1, &unused));
-  RETURN_IF_ERROR(ShapeContext::WithRank(c.input(3), 0, &unused));
-  ASSIGN_OR_RETURN(PartialShape shape, c.ConstantAsShape(0));
-  c.set_output(0, std::move(shape));
-  return OkStatus();
-}
-
 OP("StatelessRandomUniformFullInt")
     .Input("shape: T")
     .Input("seed: Tseed")

@@ -60,10 +60,7 @@ class RandomGamma final : public Kernel {
   explicit RandomGamma(KernelInit& init) : stream_(init.Attr<int64_t>("seed"), init.Attr<int64_t>("seed2")) {}
   Status Compute(KernelContext& ctx) override {
     const Tensor& alphas = ctx.input(1);
-    ASSIGN_OR_RETURN(const Shape samples, ReadShapeInput(ctx.input(0)));
-    std::vector<int64_t> dims(samples.dims().begin(), samples.dims().end());
-    dims.insert(dims.end(), alphas.shape().dims().begin(), alphas.shape().dims().end());
-    ASSIGN_OR_RETURN(const Shape shape, Shape::Make(dims));
+    ASSIGN_OR_RETURN(const Shape shape, ShapeOfSamples(ctx.input(0), alphas));
     ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
     if (shape.num_elements() == 0) return OkStatus();
     FillGamma<T>(ctx, stream_.Reserve(math::ReservedBlocks(shape.num_elements())), alphas, out);
@@ -103,29 +100,6 @@ class KeyedGamma final : public Kernel {
   Status Compute(KernelContext& ctx) override { return StatelessGamma<T, true>(ctx); }
 };
 
-Status GammaShape(ShapeContext& c) {
-  ASSIGN_OR_RETURN(const PartialShape samples, c.ConstantAsShape(0));
-  c.set_output(0, samples.Concatenate(c.input(1)));
-  return OkStatus();
-}
-
-Status SeededShape(ShapeContext& c) {
-  RETURN_IF_ERROR(CheckSeedShape(c.input(1)));
-  ASSIGN_OR_RETURN(PartialShape shape, c.ConstantAsShape(0));
-  c.set_output(0, std::move(shape));
-  return OkStatus();
-}
-
-Status KeyedShape(ShapeContext& c) {
-  PartialShape unused;
-  RETURN_IF_ERROR(ShapeContext::WithRank(c.input(1), 1, &unused));
-  RETURN_IF_ERROR(ShapeContext::WithRank(c.input(2), 1, &unused));
-  RETURN_IF_ERROR(ShapeContext::WithRank(c.input(3), 0, &unused));
-  ASSIGN_OR_RETURN(PartialShape shape, c.ConstantAsShape(0));
-  c.set_output(0, std::move(shape));
-  return OkStatus();
-}
-
 // How a sample moves with alpha, summed over the samples of each alpha: the leading dimensions of the output.
 Status AlphaGradient(GradContext& g, int alpha_input) {
   const Output alpha = g.input(alpha_input), sample = g.output(0);
@@ -151,7 +125,7 @@ OP("RandomGamma")
     .Attr("S: {int32, int64}")
     .Attr("T: {half, float, double}")
     .Stateful()
-    .Shape(GammaShape)
+    .Shape(SamplesShape)
     .Gradient(GammaGradient)
     .Cpu<RandomGamma>(GammaTypes{})
     .HostMemory("shape")

@@ -13,6 +13,13 @@ StatusOr<Shape> ReadShapeInput(const Tensor& t) {
   return MakeShape(dims);
 }
 
+StatusOr<Shape> ShapeOfSamples(const Tensor& samples, const Tensor& parameters) {
+  ASSIGN_OR_RETURN(const Shape leading, ReadShapeInput(samples));
+  std::vector<int64_t> dims(leading.dims().begin(), leading.dims().end());
+  dims.insert(dims.end(), parameters.shape().dims().begin(), parameters.shape().dims().end());
+  return Shape::Make(dims);
+}
+
 StatusOr<Philox> GeneratorFromSeed(const Tensor& seed) {
   if (seed.rank() != 1 || seed.dim(0) != 2) {
     return errors::InvalidArgument("seed must have shape [2], not ", seed.shape().ToString());
@@ -52,6 +59,29 @@ Status CheckSeedShape(const PartialShape& seed) {
   RETURN_IF_ERROR(ShapeContext::WithRank(seed, 1, &vector));
   int64_t two = 2;
   return ShapeContext::MergeDim(vector.dim(0), two, &two);
+}
+
+Status SeededShape(ShapeContext& c) {
+  RETURN_IF_ERROR(CheckSeedShape(c.input(1)));
+  ASSIGN_OR_RETURN(PartialShape shape, c.ConstantAsShape(0));
+  c.set_output(0, std::move(shape));
+  return OkStatus();
+}
+
+Status KeyedShape(ShapeContext& c) {
+  PartialShape unused;
+  RETURN_IF_ERROR(ShapeContext::WithRank(c.input(1), 1, &unused));
+  RETURN_IF_ERROR(ShapeContext::WithRank(c.input(2), 1, &unused));
+  RETURN_IF_ERROR(ShapeContext::WithRank(c.input(3), 0, &unused));
+  ASSIGN_OR_RETURN(PartialShape shape, c.ConstantAsShape(0));
+  c.set_output(0, std::move(shape));
+  return OkStatus();
+}
+
+Status SamplesShape(ShapeContext& c) {
+  ASSIGN_OR_RETURN(const PartialShape samples, c.ConstantAsShape(0));
+  c.set_output(0, samples.Concatenate(c.input(1)));
+  return OkStatus();
 }
 
 }  // namespace millstream

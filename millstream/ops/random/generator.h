@@ -14,6 +14,8 @@ inline constexpr int64_t kPhiloxAlg = 1, kAnyAlg = 3;
 
 // A shape given as a vector of sizes.
 StatusOr<Shape> ReadShapeInput(const Tensor& t);
+// Such a shape, followed by that of the parameters: as many samples of each.
+StatusOr<Shape> ShapeOfSamples(const Tensor& samples, const Tensor& parameters);
 
 // The generator of a pair of seeds. They are mixed, so that every bit of both counts.
 StatusOr<math::Philox> GeneratorFromSeed(const Tensor& seed);
@@ -22,6 +24,12 @@ StatusOr<math::Philox> GeneratorFromKey(const KernelContext& ctx);
 
 // InvalidArgument unless the shape may be [2].
 Status CheckSeedShape(const PartialShape& seed);
+// Shape functions of ops whose output has the shape that input 0 says: with a seed as input 1, or with key, counter and
+// algorithm as inputs 1, 2 and 3.
+Status SeededShape(ShapeContext& c);
+Status KeyedShape(ShapeContext& c);
+// Of ops with ShapeOfSamples(input 0, input 1).
+Status SamplesShape(ShapeContext& c);
 
 // Uniform and normal numbers of one generator, drawn one by one in TensorFlow's order: each kind keeps what is left of
 // its last block.

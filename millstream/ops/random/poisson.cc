@@ -93,10 +93,7 @@ class RandomPoisson final : public Kernel {
   explicit RandomPoisson(KernelInit& init) : stream_(init.Attr<int64_t>("seed"), init.Attr<int64_t>("seed2")) {}
   Status Compute(KernelContext& ctx) override {
     const Tensor& rates = ctx.input(1);
-    ASSIGN_OR_RETURN(const Shape samples, ReadShapeInput(ctx.input(0)));
-    std::vector<int64_t> dims(samples.dims().begin(), samples.dims().end());
-    dims.insert(dims.end(), rates.shape().dims().begin(), rates.shape().dims().end());
-    ASSIGN_OR_RETURN(const Shape shape, Shape::Make(dims));
+    ASSIGN_OR_RETURN(const Shape shape, ShapeOfSamples(ctx.input(0), rates));
     ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
     if (shape.num_elements() == 0) return OkStatus();
     return Fill(ctx, stream_.Reserve(math::ReservedBlocks(shape.num_elements())), rates, out);
@@ -119,19 +116,6 @@ Status StatelessPoisson(KernelContext& ctx) {
   return shape.num_elements() == 0 ? OkStatus() : Fill(ctx, philox, rates, out);
 }
 
-Status PoissonShape(ShapeContext& c) {
-  ASSIGN_OR_RETURN(const PartialShape samples, c.ConstantAsShape(0));
-  c.set_output(0, samples.Concatenate(c.input(1)));
-  return OkStatus();
-}
-
-Status SeededShape(ShapeContext& c) {
-  RETURN_IF_ERROR(CheckSeedShape(c.input(1)));
-  ASSIGN_OR_RETURN(PartialShape shape, c.ConstantAsShape(0));
-  c.set_output(0, std::move(shape));
-  return OkStatus();
-}
-
 OP("RandomPoissonV2")
     .Input("shape: S")
     .Input("rate: R")
@@ -142,7 +126,7 @@ OP("RandomPoissonV2")
     .Attr("R: {half, float, double, int32, int64} = DT_DOUBLE")
     .Attr("dtype: {half, float, double, int32, int64} = DT_INT64")
     .Stateful()
-    .Shape(PoissonShape)
+    .Shape(SamplesShape)
     .Cpu<RandomPoisson>()
     .HostMemory("shape")
     .Doc("Samples of Poisson distributions with the given rates, for each a block of the given shape.");

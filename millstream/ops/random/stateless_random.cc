@@ -100,23 +100,6 @@ Status GetAlg(KernelContext& ctx) {
   return OkStatus();
 }
 
-Status SeededShape(ShapeContext& c) {
-  RETURN_IF_ERROR(CheckSeedShape(c.input(1)));
-  ASSIGN_OR_RETURN(PartialShape shape, c.ConstantAsShape(0));
-  c.set_output(0, std::move(shape));
-  return OkStatus();
-}
-
-Status KeyedShape(ShapeContext& c) {
-  PartialShape unused;
-  RETURN_IF_ERROR(ShapeContext::WithRank(c.input(1), 1, &unused));
-  RETURN_IF_ERROR(ShapeContext::WithRank(c.input(2), 1, &unused));
-  RETURN_IF_ERROR(ShapeContext::WithRank(c.input(3), 0, &unused));
-  ASSIGN_OR_RETURN(PartialShape shape, c.ConstantAsShape(0));
-  c.set_output(0, std::move(shape));
-  return OkStatus();
-}
-
 Status KeyCounterShape(ShapeContext& c) {
   RETURN_IF_ERROR(CheckSeedShape(c.input(0)));
   c.set_output(0, Shape({1}));
