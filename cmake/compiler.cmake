@@ -40,8 +40,8 @@ if(CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
       CCACHE_SLOPPINESS=include_file_ctime,pch_defines,time_macros ${CCACHE})
 endif()
 
-# Parsing headers is two thirds of compiling a small file. A warm cache saves all of it; on a new machine those of the
-# ops, which are half of all files, are parsed once and kept. Not both: what was compiled with kept headers is of no use to another work tree.
+# Parsing headers is two thirds of compiling a small file. A warm cache saves all of it; on a new machine they are
+# parsed once per target and kept. Not both: what was compiled with kept headers is of no use to another work tree.
 set(MILLSTREAM_PRECOMPILE AUTO CACHE STRING "Keep parsed headers: ON, OFF, or AUTO (if the compiler cache is empty)")
 set(precompile ${MILLSTREAM_PRECOMPILE})
 if(precompile STREQUAL "AUTO")

@@ -15,13 +15,41 @@ struct Info {
   char kind;  // f float, c complex, i integer, q quantized, o other
 };
 
-constexpr std::array<Info, 24> kInfo = {{
-    {"invalid", 0, 'o'},  {"float", 4, 'f'},    {"double", 8, 'f'},     {"int32", 4, 'i'},
-    {"uint8", 1, 'i'},    {"int16", 2, 'i'},    {"int8", 1, 'i'},       {"string", 0, 'o'},
-    {"complex64", 8, 'c'}, {"int64", 8, 'i'},   {"bool", 1, 'o'},       {"qint8", 1, 'q'},
-    {"quint8", 1, 'q'},   {"qint32", 4, 'q'},   {"bfloat16", 2, 'f'},   {"qint16", 2, 'q'},
-    {"quint16", 2, 'q'},  {"uint16", 2, 'i'},   {"complex128", 16, 'c'}, {"half", 2, 'f'},
-    {"resource", 0, 'o'}, {"variant", 0, 'o'},  {"uint32", 4, 'i'},     {"uint64", 8, 'i'},
+constexpr std::array<Info, 34> kInfo = {{
+    {"invalid", 0, 'o'},
+    {"float", 4, 'f'},
+    {"double", 8, 'f'},
+    {"int32", 4, 'i'},
+    {"uint8", 1, 'i'},
+    {"int16", 2, 'i'},
+    {"int8", 1, 'i'},
+    {"string", 0, 'o'},
+    {"complex64", 8, 'c'},
+    {"int64", 8, 'i'},
+    {"bool", 1, 'o'},
+    {"qint8", 1, 'q'},
+    {"quint8", 1, 'q'},
+    {"qint32", 4, 'q'},
+    {"bfloat16", 2, 'f'},
+    {"qint16", 2, 'q'},
+    {"quint16", 2, 'q'},
+    {"uint16", 2, 'i'},
+    {"complex128", 16, 'c'},
+    {"half", 2, 'f'},
+    {"resource", 0, 'o'},
+    {"variant", 0, 'o'},
+    {"uint32", 4, 'i'},
+    {"uint64", 8, 'i'},
+    {"float8_e5m2", 1, 'o'},
+    {"float8_e4m3fn", 1, 'o'},
+    {"float8_e4m3fnuz", 1, 'o'},
+    {"float8_e4m3b11fnuz", 1, 'o'},
+    {"float8_e5m2fnuz", 1, 'o'},
+    {"int4", 1, 'o'},
+    {"uint4", 1, 'o'},
+    {"int2", 1, 'o'},
+    {"uint2", 1, 'o'},
+    {"float4_e2m1fn", 1, 'o'},
 }};
 
 const Info& Get(DType t) {

@@ -6,8 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
-#include "absl/strings/string_view.h"
 
+#include "absl/strings/string_view.h"
 #include "millstream/tensor/float16.h"
 
 namespace millstream {
@@ -41,6 +41,16 @@ enum class DType : uint8_t {
   kVariant = 21,
   kUint32 = 22,
   kUint64 = 23,
+  kFloat8E5m2 = 24,
+  kFloat8E4m3fn = 25,
+  kFloat8E4m3fnuz = 26,
+  kFloat8E4m3b11fnuz = 27,
+  kFloat8E5m2fnuz = 28,
+  kInt4 = 29,  // the small integers take a byte each
+  kUint4 = 30,
+  kInt2 = 31,
+  kUint2 = 32,
+  kFloat4E2m1fn = 33,
 };
 
 // A reference type (TF1 variables) is its base type plus 100.
@@ -59,7 +69,7 @@ DType DTypeFromName(absl::string_view name);
 bool IsKnown(DType t);
 bool IsFloating(DType t);  // float, double, half, bfloat16
 bool IsComplex(DType t);
-bool IsInteger(DType t);   // signed and unsigned, quantized excluded
+bool IsInteger(DType t);  // signed and unsigned, quantized excluded
 bool IsQuantized(DType t);
 // Bytes per element, 0 for types that are not plain bytes (string, resource, variant).
 size_t DTypeSize(DType t);
@@ -67,9 +77,9 @@ inline bool IsPlainBytes(DType t) { return DTypeSize(t) != 0; }
 
 template <typename T>
 struct DTypeOf;  // DTypeOf<float>::value == DType::kFloat
-#define MILLSTREAM_DTYPE_OF(T, V) \
-  template <>                     \
-  struct DTypeOf<T> {             \
+#define MILLSTREAM_DTYPE_OF(T, V)            \
+  template <>                                \
+  struct DTypeOf<T> {                        \
     static constexpr DType value = DType::V; \
   };
 MILLSTREAM_DTYPE_OF(float, kFloat)
@@ -91,6 +101,17 @@ MILLSTREAM_DTYPE_OF(Variant, kVariant)
 MILLSTREAM_DTYPE_OF(uint32_t, kUint32)
 MILLSTREAM_DTYPE_OF(uint64_t, kUint64)
 #undef MILLSTREAM_DTYPE_OF
+
+// Elements that are carried (copied, cut, joined) and not computed with: a type of its own for each DType.
+template <DType D, typename Bits = uint8_t>
+struct CarriedBits {
+  Bits bits;
+  friend bool operator==(CarriedBits a, CarriedBits b) { return a.bits == b.bits; }
+};
+template <DType D, typename Bits>
+struct DTypeOf<CarriedBits<D, Bits>> {
+  static constexpr DType value = D;
+};
 
 template <typename T>
 inline constexpr DType kDTypeOf = DTypeOf<T>::value;
@@ -118,6 +139,14 @@ using RealTypes = Join<FloatTypes, IntTypes>;
 using NumberTypes = Join<RealTypes, ComplexTypes>;
 using NumberAndBoolTypes = Join<NumberTypes, Types<bool>>;
 using PodTypes = NumberAndBoolTypes;
+using QuantizedTypes =
+    Types<CarriedBits<DType::kQint8>, CarriedBits<DType::kQuint8>, CarriedBits<DType::kQint32, uint32_t>,
+          CarriedBits<DType::kQint16, uint16_t>, CarriedBits<DType::kQuint16, uint16_t>>;
+using Float8Types = Types<CarriedBits<DType::kFloat8E5m2>, CarriedBits<DType::kFloat8E4m3fn>,
+                          CarriedBits<DType::kFloat8E4m3fnuz>, CarriedBits<DType::kFloat8E4m3b11fnuz>,
+                          CarriedBits<DType::kFloat8E5m2fnuz>, CarriedBits<DType::kFloat4E2m1fn>>;
+using SmallIntTypes =
+    Types<CarriedBits<DType::kInt4>, CarriedBits<DType::kUint4>, CarriedBits<DType::kInt2>, CarriedBits<DType::kUint2>>;
 using AllTypes = Join<PodTypes, Types<std::string, ResourceHandle, Variant>>;
 
 template <typename T>
