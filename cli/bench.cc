@@ -37,7 +37,9 @@ double MedianNanos(double seconds, const std::function<void()>& fn) {
     for (int64_t i = 0; i < calls; ++i) fn();
     const double took = Seconds(start);
     if (took > seconds / kRounds || calls > (1 << 24)) break;
-    calls = took <= 0 ? calls * 10 : std::max<int64_t>(calls + 1, static_cast<int64_t>(static_cast<double>(calls) * std::min(10.0, seconds / kRounds / took)));
+    calls = took <= 0 ? calls * 10
+                      : std::max<int64_t>(calls + 1, static_cast<int64_t>(static_cast<double>(calls) *
+                                                                          std::min(10.0, seconds / kRounds / took)));
   }
   std::vector<double> rounds;
   for (int r = 0; r < kRounds; ++r) {
@@ -50,11 +52,14 @@ double MedianNanos(double seconds, const std::function<void()>& fn) {
 }
 
 void AddBenchCommand(CLI::App& app, int* status) {
-  auto* bench = app.add_subcommand("bench", "Measure this machine; prints one JSON object per line (name, value, unit).\n"
-                                            "Example: millstream bench train --threads 2");
+  auto* bench = app.add_subcommand("bench",
+                                   "Measure this machine; prints one JSON object per line (name, value, unit).\n"
+                                   "Example: millstream bench train --threads 2");
   auto options = std::make_shared<BenchOptions>();
   auto suite = std::make_shared<std::string>();
-  bench->add_option("suite", *suite, "what to measure")->required()->check(CLI::IsMember({"executor", "session", "step", "train", "transfer"}));
+  bench->add_option("suite", *suite, "what to measure")
+      ->required()
+      ->check(CLI::IsMember({"executor", "session", "step", "train", "transfer"}));
   bench->add_option("--threads", options->threads, "threads to use (default: all cores)")->check(CLI::Range(0, 1024));
   bench->add_option("--seconds", options->seconds, "time per measurement (default: 1)")->check(CLI::Range(0.01, 600.0));
   bench->add_option("--filter", options->filter, "only measurements whose name contains this");

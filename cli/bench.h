@@ -10,10 +10,10 @@
 namespace millstream::cli {
 
 struct BenchOptions {
-  int threads = 0;        // 0: all cores
-  double seconds = 1;     // per measurement
-  std::string filter;     // only names that contain it
-  std::string data_dir;   // "": the data that comes along
+  int threads = 0;               // 0: all cores
+  double seconds = 1;            // per measurement
+  std::string filter;            // only names that contain it
+  std::string data_dir;          // "": the data that comes along
   uint64_t bytes = 100'000'000;  // of the largest transfer
   std::string transport;         // "shm", "tcp", for steps also "grpc"; "": all
 };

@@ -89,7 +89,9 @@ Status BenchSession(const BenchOptions& options) {
   std::vector<Tensor> out;
   const auto run = [&](const std::string& name, const std::function<Status()>& step) {
     if (name.find(options.filter) == std::string::npos || !status.ok()) return;
-    const double ns = MedianNanos(options.seconds, [&] { if (status.ok()) status = step(); });
+    const double ns = MedianNanos(options.seconds, [&] {
+      if (status.ok()) status = step();
+    });
     if (status.ok()) Report(name, ns / 1000, "us");
   };
   const Session::Feeds none, feeds = {{"x:0", Tensor::Scalar(1.0f)}};

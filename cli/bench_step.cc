@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whole steps over several processes of this host: what one costs with an op or a tensor on another task, and how it grows
-// with the number of tasks.
+// Whole steps over several processes of this host: what one costs with an op or a tensor on another task, and how it
+// grows with the number of tasks.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -39,8 +39,9 @@ class Tasks {
     for (int i = 1; i < count; ++i) {
       launch::ProcessSpec spec;
       spec.name = absl::StrCat("task:", i);
-      spec.command = {"/proc/self/exe", "server", "--cluster", options.cluster.ToJson(), "--job_name", "task", "--task_index",
-                      absl::StrCat(i), "--links", links};
+      spec.command = {"/proc/self/exe", "server", "--cluster",    options.cluster.ToJson(),
+                      "--job_name",     "task",   "--task_index", absl::StrCat(i),
+                      "--links",        links};
       ASSIGN_OR_RETURN(const launch::Child child, launch::StartChild(spec));
       children_.push_back(child);
     }
@@ -80,11 +81,13 @@ struct Case {
 };
 
 // A variable on one task, of which another takes everything but uses one element.
-Case AddTransfer(const Scope& root, int from, int to, uint64_t bytes, const std::string& label, std::vector<std::string>* init) {
+Case AddTransfer(const Scope& root, int from, int to, uint64_t bytes, const std::string& label,
+                 std::vector<std::string>* init) {
   const int64_t size = static_cast<int64_t>(bytes / sizeof(float));
   const std::string name = absl::StrCat(from == 0 ? "to_" : "from_", "other_", label);
   const Scope there = root.WithDevice(DeviceOf(from));
-  Output variable = there.WithOpName(name + "_value").Op("VariableV2", {}, {{"dtype", DType::kFloat}, {"shape", PartialShape({size})}});
+  Output variable = there.WithOpName(name + "_value")
+                        .Op("VariableV2", {}, {{"dtype", DType::kFloat}, {"shape", PartialShape({size})}});
   Output zeros = there.Op("Fill", {there.Constant({static_cast<int32_t>(size)}), there.Const<float>(0)});
   Node* assign = there.Add("Assign", {variable, zeros});
   if (assign != nullptr) init->push_back(assign->name());

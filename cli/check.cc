@@ -33,7 +33,8 @@ struct Finding {
 
 // One call to a task; waits for its server until the deadline.
 template <typename Request, typename Response>
-Status CallTask(RpcChannel& channel, const char* method, const Request& request, Response* response, Clock::time_point deadline) {
+Status CallTask(RpcChannel& channel, const char* method, const Request& request, Response* response,
+                Clock::time_point deadline) {
   const Status status = channel.Call(TaskMethod(method), request, response, {.deadline = deadline});
   if (absl::IsUnimplemented(status)) return errors::FailedPrecondition("there is a server, but not one of ours");
   return status;
@@ -97,9 +98,9 @@ void PrintText(const Finding& finding) {
     std::printf("%s: NOT reachable: %s\n", who.c_str(), std::string(finding.status.message()).c_str());
     return;
   }
-  std::printf("%s: reachable, version %s, devices %s, round trip %.0f us%s\n", who.c_str(), finding.hello.version().c_str(),
-              absl::StrJoin(DevicesOf(finding.hello), " ").c_str(), finding.round_trip_us,
-              finding.hello.job_done() ? ", job done" : "");
+  std::printf("%s: reachable, version %s, devices %s, round trip %.0f us%s\n", who.c_str(),
+              finding.hello.version().c_str(), absl::StrJoin(DevicesOf(finding.hello), " ").c_str(),
+              finding.round_trip_us, finding.hello.job_done() ? ", job done" : "");
 }
 
 int RunCheck(const CheckFlags& flags) {
@@ -110,11 +111,14 @@ int RunCheck(const CheckFlags& flags) {
   const auto deadline = Clock::now() + std::chrono::milliseconds(static_cast<int64_t>(flags.timeout * 1000));
   int missing = 0;
   for (const Finding& finding : AskAll(*cluster, [&](Finding* f) { Examine(options, deadline, f); })) {
-    if (flags.json) PrintJson(finding);
-    else PrintText(finding);
+    if (flags.json)
+      PrintJson(finding);
+    else
+      PrintText(finding);
     missing += finding.status.ok() ? 0 : 1;
   }
-  if (missing > 0) std::fprintf(stderr, "millstream: %d of %d tasks cannot be reached\n", missing, cluster->num_tasks());
+  if (missing > 0)
+    std::fprintf(stderr, "millstream: %d of %d tasks cannot be reached\n", missing, cluster->num_tasks());
   return missing > 0 ? 1 : 0;
 }
 
@@ -125,7 +129,8 @@ int RunStop(const CheckFlags& flags, const std::string& reason) {
   if (!cluster.ok()) return Fail(cluster.status());
   const auto deadline = Clock::now() + std::chrono::milliseconds(static_cast<int64_t>(flags.timeout * 1000));
   const auto stop = [&](Finding* finding) {
-    StatusOr<std::shared_ptr<RpcChannel>> channel = RpcChannel::Connect(finding->task.address, options.channel_options());
+    StatusOr<std::shared_ptr<RpcChannel>> channel =
+        RpcChannel::Connect(finding->task.address, options.channel_options());
     finding->status = channel.status();
     if (!channel.ok()) return;
     proto::EndJobRequest request;
@@ -138,7 +143,9 @@ int RunStop(const CheckFlags& flags, const std::string& reason) {
   for (const Finding& finding : AskAll(*cluster, stop)) {
     const bool gone = absl::IsUnavailable(finding.status);  // what is not running need not be stopped
     refused += finding.status.ok() || gone ? 0 : 1;
-    const std::string outcome = finding.status.ok() ? "told to end" : gone ? "not running" : std::string(finding.status.message());
+    const std::string outcome = finding.status.ok() ? "told to end"
+                                : gone              ? "not running"
+                                                    : std::string(finding.status.message());
     std::printf("%s at %s: %s\n", finding.task.name().c_str(), finding.task.address.c_str(), outcome.c_str());
   }
   return refused > 0 ? 1 : 0;
@@ -147,22 +154,28 @@ int RunStop(const CheckFlags& flags, const std::string& reason) {
 }  // namespace
 
 void AddCheckCommand(CLI::App& app, int* status) {
-  auto* command = app.add_subcommand("check", "Ask every task of a cluster who it is; fails if one cannot be reached.\n"
-                                              "Example: millstream check --ps_hosts=localhost:2222 --worker_hosts=localhost:2223");
+  auto* command =
+      app.add_subcommand("check",
+                         "Ask every task of a cluster who it is; fails if one cannot be reached.\n"
+                         "Example: millstream check --ps_hosts=localhost:2222 --worker_hosts=localhost:2223");
   auto flags = std::make_shared<CheckFlags>();
   flags->cluster.AddTo(*command);
-  command->add_option("--timeout", flags->timeout, "seconds to wait for answers (default: 5)")->check(CLI::Range(0.01, 3600.0));
+  command->add_option("--timeout", flags->timeout, "seconds to wait for answers (default: 5)")
+      ->check(CLI::Range(0.01, 3600.0));
   command->add_flag("--json", flags->json, "one JSON object per line");
   command->callback([flags, status] { *status = RunCheck(*flags); });
 }
 
 void AddStopCommand(CLI::App& app, int* status) {
-  auto* command = app.add_subcommand("stop", "End a job: every task's server is told to, and ends.\n"
-                                             "Example: millstream stop --ps_hosts=localhost:2222 --worker_hosts=localhost:2223");
+  auto* command =
+      app.add_subcommand("stop",
+                         "End a job: every task's server is told to, and ends.\n"
+                         "Example: millstream stop --ps_hosts=localhost:2222 --worker_hosts=localhost:2223");
   auto flags = std::make_shared<CheckFlags>();
   auto reason = std::make_shared<std::string>("millstream stop");
   flags->cluster.AddTo(*command);
-  command->add_option("--timeout", flags->timeout, "seconds to wait for answers (default: 5)")->check(CLI::Range(0.01, 3600.0));
+  command->add_option("--timeout", flags->timeout, "seconds to wait for answers (default: 5)")
+      ->check(CLI::Range(0.01, 3600.0));
   command->add_option("--reason", *reason, "for the servers' logs");
   command->callback([flags, reason, status] { *status = RunStop(*flags, *reason); });
 }

@@ -7,7 +7,8 @@
 namespace millstream::cli {
 
 void ClusterFlags::AddTo(CLI::App& app) {
-  app.add_option("--cluster", cluster, "the cluster as JSON: {\"ps\":[\"host:port\"],\"worker\":[\"host:port\"]} (default: from TF_CONFIG)");
+  app.add_option("--cluster", cluster,
+                 "the cluster as JSON: {\"ps\":[\"host:port\"],\"worker\":[\"host:port\"]} (default: from TF_CONFIG)");
   app.add_option("--ps_hosts", ps_hosts, "host:port,... of job ps");
   app.add_option("--worker_hosts", worker_hosts, "host:port,... of job worker");
   app.add_option("--chief_hosts", chief_hosts, "host:port of job chief");
@@ -15,7 +16,8 @@ void ClusterFlags::AddTo(CLI::App& app) {
   app.add_option("--token_file", token_file, "file with the job token (default: MILLSTREAM_TOKEN_FILE)");
   app.add_option("--tls_cert", tls_cert, "PEM file with this task's certificate (default: MILLSTREAM_TLS_CERT)");
   app.add_option("--tls_key", tls_key, "PEM file with its key (default: MILLSTREAM_TLS_KEY)");
-  app.add_option("--tls_ca", tls_ca, "PEM file with who signs certificates; others are refused (default: MILLSTREAM_TLS_CA)");
+  app.add_option("--tls_ca", tls_ca,
+                 "PEM file with who signs certificates; others are refused (default: MILLSTREAM_TLS_CA)");
   app.add_option("--job_id", job_id, "tasks of another job are refused (default: MILLSTREAM_JOB_ID)");
 }
 
@@ -24,10 +26,12 @@ StatusOr<ClusterSpec> ClusterFlags::Resolve() const {
   if (!cluster.empty() && hosts) return errors::InvalidArgument("give --cluster or --..._hosts, not both");
   if (!cluster.empty()) return ClusterSpec::FromJson(cluster);
   if (hosts) {
-    return ClusterSpec::FromHosts({{"ps", ps_hosts}, {"worker", worker_hosts}, {"chief", chief_hosts}, {"evaluator", evaluator_hosts}});
+    return ClusterSpec::FromHosts(
+        {{"ps", ps_hosts}, {"worker", worker_hosts}, {"chief", chief_hosts}, {"evaluator", evaluator_hosts}});
   }
   ASSIGN_OR_RETURN(TfConfig config, TfConfig::FromEnvironment());
-  if (config.cluster.empty()) return errors::InvalidArgument("which cluster? Give --cluster, --ps_hosts and --worker_hosts, or TF_CONFIG");
+  if (config.cluster.empty())
+    return errors::InvalidArgument("which cluster? Give --cluster, --ps_hosts and --worker_hosts, or TF_CONFIG");
   return config.cluster;
 }
 
@@ -49,7 +53,8 @@ StatusOr<ServerOptions> ClusterFlags::ServerFor(const std::string& job_name, int
   ASSIGN_OR_RETURN(options.cluster, Resolve());
   ASSIGN_OR_RETURN(const TfConfig config, TfConfig::FromEnvironment());
   options.job_name = job_name.empty() ? config.job : job_name;
-  if (options.job_name.empty()) return errors::InvalidArgument("which task? Give --job_name and --task_index, or TF_CONFIG");
+  if (options.job_name.empty())
+    return errors::InvalidArgument("which task? Give --job_name and --task_index, or TF_CONFIG");
   options.task_index = task_index >= 0 ? task_index : (job_name.empty() ? config.task : 0);
   return options;
 }

@@ -13,8 +13,8 @@ class App;
 
 namespace millstream::cli {
 
-// The flags that say which cluster is meant: --cluster, or --ps_hosts and its like as in TensorFlow's documents, or TF_CONFIG; and how to
-// get in.
+// The flags that say which cluster is meant: --cluster, or --ps_hosts and its like as in TensorFlow's documents, or
+// TF_CONFIG; and how to get in.
 struct ClusterFlags {
   std::string cluster, ps_hosts, worker_hosts, chief_hosts, evaluator_hosts;
   std::string token_file, tls_cert, tls_key, tls_ca, job_id;
@@ -23,7 +23,8 @@ struct ClusterFlags {
   StatusOr<ClusterSpec> Resolve() const;
   // The environment, and what the flags say over it.
   Status Apply(ServerOptions* options) const;
-  // The settings of a task's server: the flags, and what TF_CONFIG says where they say nothing (job_name "", task_index -1).
+  // The settings of a task's server: the flags, and what TF_CONFIG says where they say nothing (job_name "", task_index
+  // -1).
   StatusOr<ServerOptions> ServerFor(const std::string& job_name, int task_index) const;
 };
 

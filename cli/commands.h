@@ -11,7 +11,8 @@ class App;
 
 namespace millstream::cli {
 
-// Takes "-- program arguments" off a command line, which CLI11 would read as its own; returns how many arguments are left.
+// Takes "-- program arguments" off a command line, which CLI11 would read as its own; returns how many arguments are
+// left.
 int TakeProgram(int argc, char** argv);
 // What TakeProgram() took.
 const std::vector<std::string>& TakenProgram();

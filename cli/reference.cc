@@ -22,7 +22,8 @@ std::string Usage(const CLI::Option& option) {
   if (option.get_positional()) return option.get_name();
   const std::string type = option.get_type_name();  // "INT:POSITIVE": what is allowed stands in the description
   const bool takes_value = option.get_expected_max() > 0 && !type.empty();
-  return absl::StrCat(option.get_name(false, true), takes_value ? " " : "", takes_value ? type.substr(0, type.find(':')) : "");
+  return absl::StrCat(option.get_name(false, true), takes_value ? " " : "",
+                      takes_value ? type.substr(0, type.find(':')) : "");
 }
 
 // Lines of a description: prose first, then what follows "Example".
@@ -43,7 +44,8 @@ Description Split(const std::string& text) {
 }
 
 std::string Markdown(const CLI::App& app) {
-  std::string out = "# Command line\n\nWritten by `millstream reference markdown`; `millstream COMMAND --help` says the same.\n";
+  std::string out =
+      "# Command line\n\nWritten by `millstream reference markdown`; `millstream COMMAND --help` says the same.\n";
   for (const CLI::App* command : app.get_subcommands({})) {
     if (IsHidden(*command)) continue;
     const Description description = Split(command->get_description());
@@ -66,8 +68,9 @@ std::string Troff(absl::string_view text) {
 }
 
 std::string ManPage(const CLI::App& app) {
-  std::string out = absl::StrCat(".TH MILLSTREAM 1 \"\" \"millstream ", kVersion, "\" \"User Commands\"\n.SH NAME\nmillstream \\- ",
-                                 "distributed TensorFlow 1.x\n.SH SYNOPSIS\n.B millstream\n.I COMMAND\n[options]\n.SH COMMANDS\n");
+  std::string out =
+      absl::StrCat(".TH MILLSTREAM 1 \"\" \"millstream ", kVersion, "\" \"User Commands\"\n.SH NAME\nmillstream \\- ",
+                   "distributed TensorFlow 1.x\n.SH SYNOPSIS\n.B millstream\n.I COMMAND\n[options]\n.SH COMMANDS\n");
   for (const CLI::App* command : app.get_subcommands({})) {
     if (IsHidden(*command)) continue;
     const Description description = Split(command->get_description());
@@ -110,11 +113,13 @@ std::string BashCompletion(const CLI::App& app) {
 _millstream() {
   local word=${COMP_WORDS[COMP_CWORD]} words=""
   if [ "$COMP_CWORD" -eq 1 ]; then
-    COMPREPLY=($(compgen -W ")", Names(app), R"( --help --version" -- "$word"))
+    COMPREPLY=($(compgen -W ")",
+                      Names(app), R"( --help --version" -- "$word"))
     return
   fi
   case ${COMP_WORDS[1]} in
-)", Words(app), R"(  esac
+)",
+                      Words(app), R"(  esac
   case $word in
     -*) COMPREPLY=($(compgen -W "$words" -- "$word")) ;;
     *) COMPREPLY=($(compgen -f -- "$word")) ;;
@@ -148,17 +153,22 @@ std::string Completion(const CLI::App& app, const std::string& shell) {
 }  // namespace
 
 void AddReferenceCommands(CLI::App& app, int*) {
-  auto* completion = app.add_subcommand("completion", "Print a script that completes commands and flags.\n"
-                                                      "Example: source <(millstream completion bash)");
+  auto* completion = app.add_subcommand("completion",
+                                        "Print a script that completes commands and flags.\n"
+                                        "Example: source <(millstream completion bash)");
   auto shell = std::make_shared<std::string>();
-  completion->add_option("shell", *shell, "bash, zsh or fish")->required()->check(CLI::IsMember({"bash", "zsh", "fish"}));
+  completion->add_option("shell", *shell, "bash, zsh or fish")
+      ->required()
+      ->check(CLI::IsMember({"bash", "zsh", "fish"}));
   completion->callback([&app, shell] { std::fputs(Completion(app, *shell).c_str(), stdout); });
 
-  auto* reference = app.add_subcommand("reference", "Print the reference of all commands: docs/cli.md, or the man page.");
+  auto* reference =
+      app.add_subcommand("reference", "Print the reference of all commands: docs/cli.md, or the man page.");
   reference->group("");  // for those who build the package
   auto format = std::make_shared<std::string>();
   reference->add_option("format", *format, "markdown or man")->required()->check(CLI::IsMember({"markdown", "man"}));
-  reference->callback([&app, format] { std::fputs((*format == "man" ? ManPage(app) : Markdown(app)).c_str(), stdout); });
+  reference->callback(
+      [&app, format] { std::fputs((*format == "man" ? ManPage(app) : Markdown(app)).c_str(), stdout); });
 }
 
 }  // namespace millstream::cli

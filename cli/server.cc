@@ -76,26 +76,39 @@ int RunServer(const ServerFlags& flags) {
 }  // namespace
 
 void AddServerCommand(CLI::App& app, int* status) {
-  auto* command = app.add_subcommand("server", "Run one task of a cluster until SIGTERM, SIGINT or 'millstream stop'.\n"
-                                               "Example: millstream server --ps_hosts=localhost:2222 --worker_hosts=localhost:2223 "
-                                               "--job_name=ps --task_index=0");
+  auto* command =
+      app.add_subcommand("server",
+                         "Run one task of a cluster until SIGTERM, SIGINT or 'millstream stop'.\n"
+                         "Example: millstream server --ps_hosts=localhost:2222 --worker_hosts=localhost:2223 "
+                         "--job_name=ps --task_index=0");
   auto flags = std::make_shared<ServerFlags>();
   flags->cluster.AddTo(*command);
   command->add_option("--job_name", flags->job_name, "job of this task (default: from TF_CONFIG)");
-  command->add_option("--task_index", flags->task_index, "its index in the job (default: 0)")->check(CLI::NonNegativeNumber);
-  command->add_option("--port", flags->port, "port to listen on, in place of the one in the cluster; 0: any")->check(CLI::Range(0, 65535));
-  command->add_option("--bind_address", flags->bind_address, "host to listen on (default: loopback if the task's address is, else all)");
-  command->add_option("--deadline_ms", flags->deadline_ms, "how long a live task may owe an answer (default: 30000)")->check(CLI::PositiveNumber);
-  command->add_option("--links", flags->links, "links that may be used: shm,tcp,grpc (default: all)");
-  command->add_option("--file_root", flags->file_roots, "folder below which graphs may touch files; may be repeated (default: MILLSTREAM_FILE_ROOT,\n"
-                                                        "else everywhere on loopback and the current folder on other addresses)");
-  command->add_option("--max_message_bytes", flags->max_message_bytes, "largest request that is taken (default: 2 GB)")->check(CLI::PositiveNumber);
-  command->add_option("--max_tensor_bytes", flags->max_tensor_bytes, "largest tensor that is taken from another task (default: 64 GB)")
-      ->check(CLI::PositiveNumber);
-  command->add_option("--status_port", flags->status_port, "serve the status page on this port; 0: any (default: MILLSTREAM_STATUS_PORT, else none)")
+  command->add_option("--task_index", flags->task_index, "its index in the job (default: 0)")
+      ->check(CLI::NonNegativeNumber);
+  command->add_option("--port", flags->port, "port to listen on, in place of the one in the cluster; 0: any")
       ->check(CLI::Range(0, 65535));
-  command->add_option("--status_address", flags->status_address,
-                      "host to serve it on (default: 127.0.0.1); others than loopback need the job token and are asked for it");
+  command->add_option("--bind_address", flags->bind_address,
+                      "host to listen on (default: loopback if the task's address is, else all)");
+  command->add_option("--deadline_ms", flags->deadline_ms, "how long a live task may owe an answer (default: 30000)")
+      ->check(CLI::PositiveNumber);
+  command->add_option("--links", flags->links, "links that may be used: shm,tcp,grpc (default: all)");
+  command->add_option("--file_root", flags->file_roots,
+                      "folder below which graphs may touch files; may be repeated (default: MILLSTREAM_FILE_ROOT,\n"
+                      "else everywhere on loopback and the current folder on other addresses)");
+  command->add_option("--max_message_bytes", flags->max_message_bytes, "largest request that is taken (default: 2 GB)")
+      ->check(CLI::PositiveNumber);
+  command
+      ->add_option("--max_tensor_bytes", flags->max_tensor_bytes,
+                   "largest tensor that is taken from another task (default: 64 GB)")
+      ->check(CLI::PositiveNumber);
+  command
+      ->add_option("--status_port", flags->status_port,
+                   "serve the status page on this port; 0: any (default: MILLSTREAM_STATUS_PORT, else none)")
+      ->check(CLI::Range(0, 65535));
+  command->add_option(
+      "--status_address", flags->status_address,
+      "host to serve it on (default: 127.0.0.1); others than loopback need the job token and are asked for it");
   command->add_flag("--insecure", flags->insecure, "let everybody connect who can reach this host");
   command->add_flag("--status", flags->status_lines, "print what happens as JSON, one object per line");
   command->callback([flags, status] { *status = RunServer(*flags); });

@@ -60,23 +60,28 @@ int RunTrace(const TraceFlags& flags) {
   if (!out) return Fail(errors::Unavailable("cannot write ", flags.output));
   int nodes = 0;
   for (const auto& device : stats->dev_stats()) nodes += device.node_stats_size();
-  std::printf("%s: %d nodes on %d devices; open it in chrome://tracing or ui.perfetto.dev\n", flags.output.c_str(), nodes,
-              stats->dev_stats_size());
+  std::printf("%s: %d nodes on %d devices; open it in chrome://tracing or ui.perfetto.dev\n", flags.output.c_str(),
+              nodes, stats->dev_stats_size());
   return 0;
 }
 
 }  // namespace
 
 void AddTraceCommand(CLI::App& app, int* status) {
-  auto* command = app.add_subcommand("trace", "Write a step of a whole cluster as a Chrome trace: the next step that a running server's\n"
-                                              "sessions make, or one that was saved.\n"
-                                              "Examples: millstream trace grpc://localhost:2223 -o step.json\n"
-                                              "          millstream trace run_metadata.pb");
+  auto* command =
+      app.add_subcommand("trace",
+                         "Write a step of a whole cluster as a Chrome trace: the next step that a running server's\n"
+                         "sessions make, or one that was saved.\n"
+                         "Examples: millstream trace grpc://localhost:2223 -o step.json\n"
+                         "          millstream trace run_metadata.pb");
   auto flags = std::make_shared<TraceFlags>();
-  command->add_option("from", flags->from, "grpc://host:port of the server that a client talks to, or a file with RunMetadata")
+  command
+      ->add_option("from", flags->from,
+                   "grpc://host:port of the server that a client talks to, or a file with RunMetadata")
       ->required();
   command->add_option("-o,--output", flags->output, "file to write (default: trace.json)");
-  command->add_option("--timeout", flags->timeout, "seconds to wait for a step (default: 30)")->check(CLI::Range(0.01, 3600.0));
+  command->add_option("--timeout", flags->timeout, "seconds to wait for a step (default: 30)")
+      ->check(CLI::Range(0.01, 3600.0));
   command->callback([flags, status] { *status = RunTrace(*flags); });
 }
 

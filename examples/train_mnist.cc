@@ -27,9 +27,10 @@ Output AddVariable(const Scope& s, const Shape& shape, float deviation, std::vec
   const std::vector<int32_t> dims(shape.dims().begin(), shape.dims().end());
   const Output size = s.Const(Tensor::Vector<int32_t>(dims));
   const auto seed = static_cast<int64_t>(inits->size() + 1);
-  const Output initial = deviation == 0 ? ops::Fill(s, size, s.Const(0.0f))
-                                        : ops::Mul(s, ops::TruncatedNormal(s, size, DType::kFloat, {.seed = 1, .seed2 = seed}),
-                                                   s.Const(deviation));
+  const Output initial =
+      deviation == 0
+          ? ops::Fill(s, size, s.Const(0.0f))
+          : ops::Mul(s, ops::TruncatedNormal(s, size, DType::kFloat, {.seed = 1, .seed2 = seed}), s.Const(deviation));
   const Output variable = ops::VariableV2(s, PartialShape(shape), DType::kFloat);
   inits->push_back(ops::Assign(s, variable, initial).node);
   s.AddToCollection("trainable_variables", variable);

@@ -42,11 +42,16 @@ int64_t FirstUnequal(const Tensor& got, const Tensor& want) {
 
 int64_t FirstDifference(const Tensor& got, const Tensor& want, Tolerance tolerance) {
   switch (want.dtype()) {
-    case DType::kString: return FirstUnequal<std::string>(got, want);
-    case DType::kBool: return FirstUnequal<bool>(got, want);
-    case DType::kInt64: return FirstUnequal<int64_t>(got, want);
-    case DType::kUint64: return FirstUnequal<uint64_t>(got, want);
-    default: break;
+    case DType::kString:
+      return FirstUnequal<std::string>(got, want);
+    case DType::kBool:
+      return FirstUnequal<bool>(got, want);
+    case DType::kInt64:
+      return FirstUnequal<int64_t>(got, want);
+    case DType::kUint64:
+      return FirstUnequal<uint64_t>(got, want);
+    default:
+      break;
   }
   const std::vector<double> a = ToDoubles(got), b = ToDoubles(want);
   for (size_t i = 0; i < b.size(); ++i) {
@@ -76,12 +81,17 @@ Tolerance ToleranceFor(const GoldenCase& c, DType dtype) {
   }
   switch (dtype) {
     case DType::kFloat:
-    case DType::kComplex64: return t;
+    case DType::kComplex64:
+      return t;
     case DType::kDouble:
-    case DType::kComplex128: return {t.relative * 1e-4, t.absolute * 1e-5};
-    case DType::kHalf: return {std::max(t.relative, 2e-3), std::max(t.absolute, 1e-4)};
-    case DType::kBfloat16: return {std::max(t.relative, 1.6e-2), std::max(t.absolute, 1e-3)};
-    default: return {};
+    case DType::kComplex128:
+      return {t.relative * 1e-4, t.absolute * 1e-5};
+    case DType::kHalf:
+      return {std::max(t.relative, 2e-3), std::max(t.absolute, 1e-4)};
+    case DType::kBfloat16:
+      return {std::max(t.relative, 1.6e-2), std::max(t.absolute, 1e-3)};
+    default:
+      return {};
   }
 }
 
@@ -92,8 +102,9 @@ Tolerance ToleranceFor(const GoldenCase& c, DType dtype) {
   }
   const int64_t at = FirstDifference(got, want, tolerance);
   if (at < 0) return ::testing::AssertionSuccess();
-  return ::testing::AssertionFailure() << "element " << at << ": got " << Element(got, at) << ", want " << Element(want, at)
-                                       << "\ngot " << got.DebugString() << "\nwant " << want.DebugString();
+  return ::testing::AssertionFailure() << "element " << at << ": got " << Element(got, at) << ", want "
+                                       << Element(want, at) << "\ngot " << got.DebugString() << "\nwant "
+                                       << want.DebugString();
 }
 
 ::testing::AssertionResult SameSummary(const Tensor& got, const Tensor& want) {

@@ -15,7 +15,8 @@ struct Tolerance {
   double absolute = 0;
 };
 
-// What a case allows for elements of `dtype`: its own tolerance (meant for float) or the usual one, as the type's precision permits.
+// What a case allows for elements of `dtype`: its own tolerance (meant for float) or the usual one, as the type's
+// precision permits.
 Tolerance ToleranceFor(const GoldenCase& c, DType dtype);
 
 // Type, shape and elements; NaNs equal each other. Says where the first difference is.

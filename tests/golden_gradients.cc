@@ -61,8 +61,8 @@ StatusOr<double> Difference(const proto::SignatureDef& signature, Feeds feeds, c
   return (above - below) / (2 * h);
 }
 
-Status CheckInput(const proto::SignatureDef& signature, const Feeds& feeds, const std::string& x, const Tensor& gradient,
-                  const GoldenRun& run) {
+Status CheckInput(const proto::SignatureDef& signature, const Feeds& feeds, const std::string& x,
+                  const Tensor& gradient, const GoldenRun& run) {
   const bool exact = feeds.at(x).dtype() == DType::kDouble;
   const std::vector<double> want = ToDoubles(gradient);
   const int64_t n = feeds.at(x).num_elements();

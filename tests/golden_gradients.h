@@ -12,14 +12,16 @@
 
 namespace millstream {
 
-// Adds the gradients that `signature` asks for, as nodes gradient_0, ...; an error if there is one where TensorFlow has none.
+// Adds the gradients that `signature` asks for, as nodes gradient_0, ...; an error if there is one where TensorFlow has
+// none.
 Status AddGoldenGradients(const Scope& scope, const proto::SignatureDef& signature);
 
 // Computes `fetches` for given feeds (by name).
-using GoldenRun =
-    std::function<Status(const std::map<std::string, Tensor>& feeds, const std::vector<std::string>& fetches, std::vector<Tensor>* outputs)>;
+using GoldenRun = std::function<Status(const std::map<std::string, Tensor>& feeds,
+                                       const std::vector<std::string>& fetches, std::vector<Tensor>* outputs)>;
 
-// Compares recorded gradients of real inputs with differences of sum(y * dy), for a sample of the elements of each input.
+// Compares recorded gradients of real inputs with differences of sum(y * dy), for a sample of the elements of each
+// input.
 ::testing::AssertionResult SameAsDifferences(const GoldenCase& c, const GoldenCase::Step& step, const GoldenRun& run);
 
 }  // namespace millstream

@@ -9,8 +9,8 @@
 namespace millstream {
 
 // Replaces the nodes that `signature.inputs` names by placeholders of those shapes, and compares the static shapes of
-// `signature.outputs`: ours must fit TensorFlow's, and say at least as much where TensorFlow's is fully known. Where TensorFlow
-// refused the graph we must too.
+// `signature.outputs`: ours must fit TensorFlow's, and say at least as much where TensorFlow's is fully known. Where
+// TensorFlow refused the graph we must too.
 ::testing::AssertionResult SameShapes(proto::GraphDef graph, const proto::SignatureDef& signature);
 
 }  // namespace millstream

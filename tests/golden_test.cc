@@ -253,10 +253,10 @@ std::set<std::string>& FamiliesRun() {
   static auto* families = new std::set<std::string>();
   return *families;
 }
-#define GOLDEN_FAMILY(family)                                                                               \
-  [[maybe_unused]] const bool family##_runs = FamiliesRun().insert(#family).second;                             \
-  INSTANTIATE_TEST_SUITE_P(family, GoldenValues, ::testing::ValuesIn(CasesOf(#family)), CaseName);              \
-  INSTANTIATE_TEST_SUITE_P(family, GoldenShapes, ::testing::ValuesIn(CasesOf(#family, "shapes/0")), CaseName);   \
+#define GOLDEN_FAMILY(family)                                                                                  \
+  [[maybe_unused]] const bool family##_runs = FamiliesRun().insert(#family).second;                            \
+  INSTANTIATE_TEST_SUITE_P(family, GoldenValues, ::testing::ValuesIn(CasesOf(#family)), CaseName);             \
+  INSTANTIATE_TEST_SUITE_P(family, GoldenShapes, ::testing::ValuesIn(CasesOf(#family, "shapes/0")), CaseName); \
   INSTANTIATE_TEST_SUITE_P(family, GoldenGradients, ::testing::ValuesIn(CasesOf(#family, "gradient")), CaseName)
 #define GOLDEN_CUT(family) INSTANTIATE_TEST_SUITE_P(family, GoldenCut, ::testing::ValuesIn(CasesOf(#family)), CaseName)
 GOLDEN_FAMILY(math);
@@ -297,14 +297,24 @@ TEST(GoldenCoverageTest, EveryFamilyRuns) {
 // Ops of the registry that no case is about, with the reason.
 const std::set<std::string>& WithoutCases() {
   static const auto* ops = new std::set<std::string>{
-      "_Arg", "_Retval", "_Send", "_LoopSend", "_Recv",  // put in by the runtime, never by users
-      "_FusedConv2D", "_FusedMatMul",                                 // put in by our graph passes
-      "_PartialFeed", "_PartialFetch",                                // put in by partial runs: session_test
-      "PlaceholderV2", "TopK",                                        // TensorFlow 2.21 refuses them
-      "IdentityReader", "TFRecordReader", "TextLineReader",           // of producers before 26; refused likewise
-      "PaddedBatchDataset", "MutableDenseHashTable",                                      // fails inside TensorFlow 2.21
-      "DeleteSeedGenerator",                                          // fails inside TensorFlow 2.21
-      "Abort",                                                        // ends the process
+      "_Arg",
+      "_Retval",
+      "_Send",
+      "_LoopSend",
+      "_Recv",  // put in by the runtime, never by users
+      "_FusedConv2D",
+      "_FusedMatMul",  // put in by our graph passes
+      "_PartialFeed",
+      "_PartialFetch",  // put in by partial runs: session_test
+      "PlaceholderV2",
+      "TopK",  // TensorFlow 2.21 refuses them
+      "IdentityReader",
+      "TFRecordReader",
+      "TextLineReader",  // of producers before 26; refused likewise
+      "PaddedBatchDataset",
+      "MutableDenseHashTable",  // fails inside TensorFlow 2.21
+      "DeleteSeedGenerator",    // fails inside TensorFlow 2.21
+      "Abort",                  // ends the process
   };
   return *ops;
 }

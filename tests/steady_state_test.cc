@@ -70,7 +70,8 @@ struct Net {
       return s.Op("Identity", {v});
     };
     for (int i = 0; i < layers; ++i) {
-      x = s.Op("Relu", {s.Op("BiasAdd", {s.Op("MatMul", {x, variable(Shape({kWidth, kWidth}))}), variable(Shape({kWidth}))})});
+      x = s.Op("Relu",
+               {s.Op("BiasAdd", {s.Op("MatMul", {x, variable(Shape({kWidth, kWidth}))}), variable(Shape({kWidth}))})});
     }
     Output loss = s.Op("Mean", {s.Op("SoftmaxCrossEntropyWithLogits", {x, y}), s.Constant({0})});
     std::vector<Grad> grads;
@@ -159,7 +160,9 @@ TEST(SteadyStateTest, APlanTakesLittleMemory) {
   constexpr int kNodes = 100000;
   const proto::GraphDef graph = ManySums(kNodes);
   auto session = NewSession();
-  const auto per_node = [before = heap_bytes.load()](int64_t bytes) { return static_cast<double>(bytes - before) / kNodes; };
+  const auto per_node = [before = heap_bytes.load()](int64_t bytes) {
+    return static_cast<double>(bytes - before) / kNodes;
+  };
   heap_peak = heap_bytes.load();
   ASSERT_TRUE((*session)->Create(graph).ok());
   const double imported = per_node(heap_bytes), importing = per_node(heap_peak);
@@ -198,12 +201,12 @@ TEST(SteadyStateTest, IterationsTakeNoFreshMemory) {
   const auto add_one = [](const Scope& b, const std::vector<Output>& v) {
     return std::vector<Output>{b.Op("AddV2", {v[0], b.Const(1.0f)})};
   };
-  const std::vector<Output> sum = WhileLoop(
-      s, below(limit),
-      [&](const Scope& b, const std::vector<Output>& v) {
-        return WhileLoop(b, below(b.Op("AddV2", {v[0], b.Const(4.0f)})), add_one, v);
-      },
-      {s.Const(0.0f)});
+  const std::vector<Output> sum =
+      WhileLoop(s, below(limit),
+                [&](const Scope& b, const std::vector<Output>& v) {
+                  return WhileLoop(b, below(b.Op("AddV2", {v[0], b.Const(4.0f)})), add_one, v);
+                },
+                {s.Const(0.0f)});
   ASSERT_TRUE(s.ok()) << s.status();
   s.WithOpName("sum").Op("Identity", {sum[0]});
   auto session = NewSession();

@@ -43,8 +43,8 @@ void PrintRows(const std::string& prefix, const std::vector<Row>& rows) {
     elements += row.shape.num_elements();
     bytes += row.bytes();
   }
-  std::printf("checkpoint %s: %zu tensors, %s elements, %s bytes\n", prefix.c_str(), rows.size(), WithThousands(elements).c_str(),
-              WithThousands(bytes).c_str());
+  std::printf("checkpoint %s: %zu tensors, %s elements, %s bytes\n", prefix.c_str(), rows.size(),
+              WithThousands(elements).c_str(), WithThousands(bytes).c_str());
   for (const Row& row : rows) {
     std::printf("  %-*s  %-9s %-16s %s\n", static_cast<int>(width), row.name.c_str(), DTypeName(row.dtype).c_str(),
                 row.shape.ToString().c_str(), WithThousands(row.bytes()).c_str());

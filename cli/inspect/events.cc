@@ -21,51 +21,72 @@ struct Tag {
 
 std::string KindOf(const proto::Summary::Value& value) {
   switch (value.value_case()) {
-    case proto::Summary::Value::kSimpleValue: return "scalar";
-    case proto::Summary::Value::kImage: return "image";
-    case proto::Summary::Value::kHisto: return "histogram";
-    case proto::Summary::Value::kAudio: return "audio";
+    case proto::Summary::Value::kSimpleValue:
+      return "scalar";
+    case proto::Summary::Value::kImage:
+      return "image";
+    case proto::Summary::Value::kHisto:
+      return "histogram";
+    case proto::Summary::Value::kAudio:
+      return "audio";
     case proto::Summary::Value::kTensor: {
       const std::string& plugin = value.metadata().plugin_data().plugin_name();
       return plugin.empty() ? "tensor" : plugin;
     }
-    default: return "other";
+    default:
+      return "other";
   }
 }
 
 std::string ShortValue(const proto::Summary::Value& value) {
   switch (value.value_case()) {
-    case proto::Summary::Value::kSimpleValue: return absl::StrCat(value.simple_value());
-    case proto::Summary::Value::kImage: return absl::StrCat(value.image().width(), " x ", value.image().height());
+    case proto::Summary::Value::kSimpleValue:
+      return absl::StrCat(value.simple_value());
+    case proto::Summary::Value::kImage:
+      return absl::StrCat(value.image().width(), " x ", value.image().height());
     case proto::Summary::Value::kHisto:
       return absl::StrCat(value.histo().num(), " values from ", value.histo().min(), " to ", value.histo().max());
     case proto::Summary::Value::kTensor: {
       const StatusOr<Tensor> tensor = TensorFromProto(value.tensor());
       return tensor.ok() ? tensor->SummarizeValue(5) : "";
     }
-    default: return "";
+    default:
+      return "";
   }
 }
 
 void PrintEvent(const proto::Event& event) {
   nlohmann::ordered_json line = {{"wall_time", event.wall_time()}, {"step", event.step()}};
   switch (event.what_case()) {
-    case proto::Event::kFileVersion: line["file_version"] = event.file_version(); break;
-    case proto::Event::kGraphDef: line["graph_def_bytes"] = event.graph_def().size(); break;
-    case proto::Event::kMetaGraphDef: line["meta_graph_def_bytes"] = event.meta_graph_def().size(); break;
-    case proto::Event::kSessionLog: line["session_log"] = proto::SessionLog::SessionStatus_Name(event.session_log().status()); break;
-    case proto::Event::kTaggedRunMetadata: line["run_metadata"] = event.tagged_run_metadata().tag(); break;
+    case proto::Event::kFileVersion:
+      line["file_version"] = event.file_version();
+      break;
+    case proto::Event::kGraphDef:
+      line["graph_def_bytes"] = event.graph_def().size();
+      break;
+    case proto::Event::kMetaGraphDef:
+      line["meta_graph_def_bytes"] = event.meta_graph_def().size();
+      break;
+    case proto::Event::kSessionLog:
+      line["session_log"] = proto::SessionLog::SessionStatus_Name(event.session_log().status());
+      break;
+    case proto::Event::kTaggedRunMetadata:
+      line["run_metadata"] = event.tagged_run_metadata().tag();
+      break;
     case proto::Event::kSummary:
       for (const auto& value : event.summary().value()) {
         nlohmann::ordered_json one = line;
         one["tag"] = value.tag();
         one["kind"] = KindOf(value);
-        if (value.has_simple_value()) one["value"] = value.simple_value();
-        else one["value"] = ShortValue(value);
+        if (value.has_simple_value())
+          one["value"] = value.simple_value();
+        else
+          one["value"] = ShortValue(value);
         PrintJson(one);
       }
       return;
-    default: break;
+    default:
+      break;
   }
   PrintJson(line);
 }
@@ -76,9 +97,9 @@ void PrintTags(const std::string& path, const std::map<std::string, Tag>& tags, 
   size_t width = 3;
   for (const auto& [name, tag] : tags) width = std::max(width, name.size());
   for (const auto& [name, tag] : tags) {
-    std::printf("  %-*s  %-10s %6lld at steps %lld to %lld, last %s\n", static_cast<int>(width), name.c_str(), tag.kind.c_str(),
-                static_cast<long long>(tag.count), static_cast<long long>(tag.first), static_cast<long long>(tag.last),
-                tag.value.c_str());
+    std::printf("  %-*s  %-10s %6lld at steps %lld to %lld, last %s\n", static_cast<int>(width), name.c_str(),
+                tag.kind.c_str(), static_cast<long long>(tag.count), static_cast<long long>(tag.first),
+                static_cast<long long>(tag.last), tag.value.c_str());
   }
 }
 
@@ -110,8 +131,10 @@ Status InspectEvents(const InspectOptions& options, const std::string& path) {
     if (!status.ok()) break;
     proto::Event event;
     if (!event.ParseFromString(record)) return errors::DataLoss(path, ": record ", events, " is not an event");
-    if (options.json) PrintEvent(event);
-    else Count(event, &tags);
+    if (options.json)
+      PrintEvent(event);
+    else
+      Count(event, &tags);
   }
   if (absl::IsOutOfRange(status)) status = OkStatus();
   // A file that is still written ends in the middle of a record: what came before is worth showing.

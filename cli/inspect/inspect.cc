@@ -76,7 +76,8 @@ Status Inspect(const InspectOptions& options) {
   std::string path = options.path;
   if (IsFolder(path)) return InspectFolder(options, path);
   absl::string_view prefix = path;
-  if (absl::ConsumeSuffix(&prefix, ".index") || IsFile(path + ".index")) return InspectCheckpoint(options, std::string(prefix));
+  if (absl::ConsumeSuffix(&prefix, ".index") || IsFile(path + ".index"))
+    return InspectCheckpoint(options, std::string(prefix));
   if (!IsFile(path)) {
     return errors::NotFound(path, ": no such file, nor a checkpoint of that name (", path, ".index)");
   }
@@ -105,16 +106,19 @@ std::string WithThousands(uint64_t number) {
 }
 
 void AddInspectCommand(CLI::App& app, int* status) {
-  auto* command = app.add_subcommand("inspect", "Say what a file holds: a checkpoint, event file, TFRecord file, GraphDef, MetaGraphDef or\n"
-                                                "SavedModel. A folder stands for its latest checkpoint, saved model and event files.\n"
-                                                "Examples: millstream inspect /tmp/train\n"
-                                                "          millstream inspect model.ckpt-1000 --tensor hidden/kernel\n"
-                                                "          millstream inspect model.ckpt-1000.meta --format text\n"
-                                                "          millstream inspect events.out.tfevents.1700000000.host --json");
+  auto* command =
+      app.add_subcommand("inspect",
+                         "Say what a file holds: a checkpoint, event file, TFRecord file, GraphDef, MetaGraphDef or\n"
+                         "SavedModel. A folder stands for its latest checkpoint, saved model and event files.\n"
+                         "Examples: millstream inspect /tmp/train\n"
+                         "          millstream inspect model.ckpt-1000 --tensor hidden/kernel\n"
+                         "          millstream inspect model.ckpt-1000.meta --format text\n"
+                         "          millstream inspect events.out.tfevents.1700000000.host --json");
   auto options = std::make_shared<InspectOptions>();
   command->add_option("path", options->path, "file, checkpoint prefix or folder")->required();
   command->add_option("--tensor", options->tensor, "checkpoint: print this tensor's values");
-  command->add_option("--format", options->format, "program: print all of it as text or json")->check(CLI::IsMember({"text", "json"}));
+  command->add_option("--format", options->format, "program: print all of it as text or json")
+      ->check(CLI::IsMember({"text", "json"}));
   command->add_option("--limit", options->limit, "values or records to print (default: 1000 values, 3 records)")
       ->check(CLI::Range(1, 1 << 30));
   command->add_flag("--json", options->json, "print JSON, one object per line");

@@ -51,14 +51,16 @@ bool LooksLikeText(absl::string_view bytes) {
 Status Load(const std::string& path, Program* program) {
   ASSIGN_OR_RETURN(const std::string bytes, ReadFile(path));
   const bool text = LooksLikeText(bytes);
-  if (Parse(bytes, text, &program->saved) && program->saved.meta_graphs_size() > 0 && program->saved.saved_model_schema_version() > 0) {
+  if (Parse(bytes, text, &program->saved) && program->saved.meta_graphs_size() > 0 &&
+      program->saved.saved_model_schema_version() > 0) {
     program->kind = "SavedModel";
   } else if (Parse(bytes, text, &program->meta) && program->meta.graph_def().node_size() > 0) {
     program->kind = "MetaGraphDef";
   } else if (Parse(bytes, text, &program->graph) && program->graph.node_size() > 0) {
     program->kind = "GraphDef";
   } else {
-    return errors::InvalidArgument(path, " is no GraphDef, MetaGraphDef or SavedModel (nor a checkpoint, event or TFRecord file)");
+    return errors::InvalidArgument(
+        path, " is no GraphDef, MetaGraphDef or SavedModel (nor a checkpoint, event or TFRecord file)");
   }
   return OkStatus();
 }
@@ -78,10 +80,15 @@ nlohmann::ordered_json DescribeGraph(const proto::GraphDef& graph) {
     ++ops[node.op()];
     ++devices[node.device().empty() ? "(anywhere)" : node.device()];
     if (absl::StartsWith(node.op(), "Placeholder")) placeholders.push_back(node.name());
-    if (node.op() == "VariableV2" || node.op() == "VarHandleOp" || node.op() == "Variable") variables.push_back(node.name());
+    if (node.op() == "VariableV2" || node.op() == "VarHandleOp" || node.op() == "Variable")
+      variables.push_back(node.name());
   }
-  return {{"nodes", graph.node_size()}, {"functions", graph.library().function_size()}, {"producer", graph.versions().producer()},
-          {"placeholders", std::move(placeholders)}, {"variables", std::move(variables)}, {"devices", Sorted(devices)},
+  return {{"nodes", graph.node_size()},
+          {"functions", graph.library().function_size()},
+          {"producer", graph.versions().producer()},
+          {"placeholders", std::move(placeholders)},
+          {"variables", std::move(variables)},
+          {"devices", Sorted(devices)},
           {"ops", Sorted(ops)}};
 }
 
@@ -91,7 +98,8 @@ nlohmann::ordered_json DescribeMeta(const proto::MetaGraphDef& meta) {
   std::map<std::string, int> collections;
   for (const auto& [name, collection] : meta.collection_def()) {
     collections[name] = collection.bytes_list().value_size() + collection.node_list().value_size() +
-                        collection.int64_list().value_size() + collection.float_list().value_size() + collection.any_list().value_size();
+                        collection.int64_list().value_size() + collection.float_list().value_size() +
+                        collection.any_list().value_size();
   }
   object["collections"] = Sorted(collections);
   nlohmann::ordered_json signatures = nlohmann::ordered_json::object();
@@ -99,7 +107,8 @@ nlohmann::ordered_json DescribeMeta(const proto::MetaGraphDef& meta) {
     nlohmann::ordered_json inputs = nlohmann::ordered_json::object(), outputs = inputs;
     for (const auto& [key, info] : signature.inputs()) inputs[key] = info.name();
     for (const auto& [key, info] : signature.outputs()) outputs[key] = info.name();
-    signatures[name] = {{"method", signature.method_name()}, {"inputs", std::move(inputs)}, {"outputs", std::move(outputs)}};
+    signatures[name] = {
+        {"method", signature.method_name()}, {"inputs", std::move(inputs)}, {"outputs", std::move(outputs)}};
   }
   object["signatures"] = std::move(signatures);
   object["graph"] = DescribeGraph(meta.graph_def());

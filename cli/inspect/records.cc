@@ -43,10 +43,14 @@ nlohmann::ordered_json Describe(const proto::Example& example) {
   std::sort(names.begin(), names.end());
   for (const std::string& name : names) {
     const proto::Feature& feature = map.at(name);
-    if (feature.has_bytes_list()) features[name] = First("bytes", feature.bytes_list().value());
-    else if (feature.has_float_list()) features[name] = First("float", feature.float_list().value());
-    else if (feature.has_int64_list()) features[name] = First("int64", feature.int64_list().value());
-    else features[name] = {{"kind", "none"}};
+    if (feature.has_bytes_list())
+      features[name] = First("bytes", feature.bytes_list().value());
+    else if (feature.has_float_list())
+      features[name] = First("float", feature.float_list().value());
+    else if (feature.has_int64_list())
+      features[name] = First("int64", feature.int64_list().value());
+    else
+      features[name] = {{"kind", "none"}};
   }
   return features;
 }
@@ -63,7 +67,8 @@ void PrintRecord(int64_t number, const std::string& record, bool json) {
   std::printf("  record %lld, %s bytes%s\n", static_cast<long long>(number), WithThousands(record.size()).c_str(),
               is_example ? ", an Example:" : "");
   for (const auto& [name, feature] : features.items()) {
-    std::printf("    %s: %s\n", name.c_str(), feature.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace).c_str());
+    std::printf("    %s: %s\n", name.c_str(),
+                feature.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace).c_str());
   }
 }
 
@@ -83,10 +88,16 @@ Status InspectRecords(const InspectOptions& options, const std::string& path) {
     longest = std::max<uint64_t>(longest, record.size());
     if (count < static_cast<uint64_t>(shown)) PrintRecord(static_cast<int64_t>(count), record, options.json);
   }
-  if (!absl::IsOutOfRange(status)) return Status(status.code(), absl::StrCat(path, ", after ", count, " records: ", status.message()));
+  if (!absl::IsOutOfRange(status))
+    return Status(status.code(), absl::StrCat(path, ", after ", count, " records: ", status.message()));
   if (count == 0) shortest = 0;
   if (options.json) {
-    PrintJson({{"kind", "records"}, {"path", path}, {"records", count}, {"bytes", bytes}, {"shortest", shortest}, {"longest", longest}});
+    PrintJson({{"kind", "records"},
+               {"path", path},
+               {"records", count},
+               {"bytes", bytes},
+               {"shortest", shortest},
+               {"longest", longest}});
   } else {
     std::printf("  %s records, %s bytes, each %s to %s\n", WithThousands(count).c_str(), WithThousands(bytes).c_str(),
                 WithThousands(shortest).c_str(), WithThousands(longest).c_str());

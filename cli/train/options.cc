@@ -83,8 +83,9 @@ void TrainOptions::AddTo(CLI::App& app) {
   app.add_option("--max_restarts", max_restarts, "how often a task that dies is started again (default: 0)")
       ->check(CLI::NonNegativeNumber);
   app.add_option("--threads", threads, "of each task (default: its share of the cores)")->check(CLI::Range(1, 1024));
-  app.add_option("--status_port", status_port,
-                 "of the chief's status page on this machine; 0: any free one, -1: none (default: 0, for a single task -1)")
+  app.add_option(
+         "--status_port", status_port,
+         "of the chief's status page on this machine; 0: any free one, -1: none (default: 0, for a single task -1)")
       ->check(CLI::Range(-1, 65535));
   app.add_flag("--json", json, "print what happens as JSON, one object per line");
   app.add_option(

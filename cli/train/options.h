@@ -32,7 +32,7 @@ struct TrainOptions {
   int replicas_to_aggregate = 0;  // sync; 0: all workers
   double dc_lambda = 0.04;        // dc-asgd
   int max_restarts = 0;
-  int threads = 0;       // of each task; 0: its share of the cores
+  int threads = 0;                 // of each task; 0: its share of the cores
   std::optional<int> status_port;  // of the chief; none: any free one for a whole job, no page for a single task
   bool json = false;
 

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Trains one hidden layer on MNIST with parameter servers and workers, asynchronously or synchronously. Each task is a process:
+// Trains one hidden layer on MNIST with parameter servers and workers, asynchronously or synchronously. Each task is a
+// process:
 //
 //   mnist_replica --job_name=ps --task_index=0
 //   mnist_replica --job_name=worker --task_index=0      the chief: initializes the model, saves checkpoints
 //   mnist_replica --job_name=worker --task_index=1
 //
-// A ps or a worker may be killed and started again at any time; with --checkpoint_dir training goes on from the latest checkpoint.
-// All tasks end when the last step is done. After 10,000 steps the accuracy is about 97 %.
+// A ps or a worker may be killed and started again at any time; with --checkpoint_dir training goes on from the latest
+// checkpoint. All tasks end when the last step is done. After 10,000 steps the accuracy is about 97 %.
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <cmath>
@@ -57,7 +58,8 @@ struct Model {
   SessionRunHooks hooks;
 };
 
-Output Layer(const VariableScope& variables, const char* name, Output x, int64_t inputs, int64_t outputs, double deviation) {
+Output Layer(const VariableScope& variables, const char* name, Output x, int64_t inputs, int64_t outputs,
+             double deviation) {
   VariableOptions weights, bias;
   weights.initializer = TruncatedNormalInitializer(0, deviation);
   bias.initializer = ZerosInitializer();
@@ -99,9 +101,10 @@ StatusOr<Model> BuildModel(const Flags& flags, int num_ps, int num_workers) {
   m.global_step = CreateGlobalStep(variables);
   m.images = ops::Placeholder(s, DType::kFloat, {.shape = PartialShape({-1, kPixels * kPixels})});
   m.labels = ops::Placeholder(s, DType::kFloat, {.shape = PartialShape({-1, 10})});
-  const Output hidden =
-      ops::Relu(s, Layer(variables, "hid", m.images, kPixels * kPixels, flags.hidden_units, 1.0 / static_cast<double>(kPixels)));
-  const Output logits = Layer(variables, "sm", hidden, flags.hidden_units, 10, 1.0 / std::sqrt(static_cast<double>(flags.hidden_units)));
+  const Output hidden = ops::Relu(
+      s, Layer(variables, "hid", m.images, kPixels * kPixels, flags.hidden_units, 1.0 / static_cast<double>(kPixels)));
+  const Output logits =
+      Layer(variables, "sm", hidden, flags.hidden_units, 10, 1.0 / std::sqrt(static_cast<double>(flags.hidden_units)));
   const Output probabilities = ops::Softmax(s, logits);
   m.cross_entropy = CrossEntropy(s, probabilities, m.labels);
   const Output axis = s.Const<int32_t>(1);
@@ -153,7 +156,8 @@ Status Train(const Flags& flags, MonitoredSession& session, const Model& m, Labe
 
 Status RunWorker(const Flags& flags, const Server& server, int num_ps, int num_workers) {
   ASSIGN_OR_RETURN(Mnist mnist, ReadMnist(flags.data_dir, static_cast<uint32_t>(flags.task_index) + 1));
-  if (flags.batch_size < 1 || flags.batch_size > mnist.train.size()) return errors::InvalidArgument("--batch_size is out of range");
+  if (flags.batch_size < 1 || flags.batch_size > mnist.train.size())
+    return errors::InvalidArgument("--batch_size is out of range");
   ASSIGN_OR_RETURN(const Model m, BuildModel(flags, num_ps, num_workers));
   TrainingSessionOptions options;
   options.config.target = server.target();
@@ -164,7 +168,8 @@ Status RunWorker(const Flags& flags, const Server& server, int num_ps, int num_w
   options.hooks.push_back(StopAtStepHook::AtStep(flags.train_steps));
   options.hooks.push_back(
       std::make_shared<ValidationHook>([&](Session& session) { return Validate(flags, session, m, mnist.test); }));
-  std::printf(flags.is_chief() ? "Worker %d: Initailizing session...\n" : "Worker %d: Waiting for session to be initaialized...\n",
+  std::printf(flags.is_chief() ? "Worker %d: Initailizing session...\n"
+                               : "Worker %d: Waiting for session to be initaialized...\n",
               flags.task_index);
   ASSIGN_OR_RETURN(const std::unique_ptr<MonitoredSession> session, MonitoredTrainingSession(m.scope, options));
   std::printf("Worker %d: Session initialization  complete.\n", flags.task_index);
@@ -193,8 +198,10 @@ Status Run(const Flags& flags) {
 int main(int argc, char** argv) {
   Flags flags;
   CLI::App app("Distributed training of one hidden layer on MNIST");
-  app.add_option("--data_dir", flags.data_dir, "Folder with the MNIST files; none: the copy that comes with Millstream");
-  app.add_option("--hidden_units", flags.hidden_units, "Number of units in the hidden layer")->check(CLI::Range(1, 1 << 20));
+  app.add_option("--data_dir", flags.data_dir,
+                 "Folder with the MNIST files; none: the copy that comes with Millstream");
+  app.add_option("--hidden_units", flags.hidden_units, "Number of units in the hidden layer")
+      ->check(CLI::Range(1, 1 << 20));
   app.add_option("--train_steps", flags.train_steps, "Global step to stop at");
   app.add_option("--batch_size", flags.batch_size, "Images of one step");
   app.add_option("--learning_rate", flags.learning_rate, "Learning rate");
@@ -203,7 +210,8 @@ int main(int argc, char** argv) {
   app.add_option("--job_name", flags.job_name, "ps or worker")->required()->check(CLI::IsMember({"ps", "worker"}));
   app.add_option("--task_index", flags.task_index, "Index of the task within the job")->required();
   app.add_flag("--sync_replicas", flags.sync_replicas, "Average the gradients of all workers");
-  app.add_option("--replicas_to_aggregate", flags.replicas_to_aggregate, "With --sync_replicas: how many; none: all workers");
+  app.add_option("--replicas_to_aggregate", flags.replicas_to_aggregate,
+                 "With --sync_replicas: how many; none: all workers");
   app.add_option("--checkpoint_dir", flags.checkpoint_dir, "Where the chief saves; none: nowhere");
   app.add_option("--save_checkpoint_secs", flags.save_checkpoint_secs, "How often");
   CLI11_PARSE(app, argc, argv);

@@ -14,7 +14,8 @@ namespace millstream {
 
 // Tells whatever a step is waiting in that the step is over. Thread-safe.
 //
-// A waiter registers a callback, and takes it back when its wait ends. StartCancel() runs all registered callbacks, once.
+// A waiter registers a callback, and takes it back when its wait ends. StartCancel() runs all registered callbacks,
+// once.
 class Cancellation {
  public:
   using Token = int64_t;

@@ -27,13 +27,30 @@ StatusOr<int> OpenFile(const std::string& path, int flags) {
 Status ErrnoStatus(int error, absl::string_view path) {
   const std::string message = absl::StrCat(path, "; ", std::strerror(error));
   switch (error) {
-    case ENOENT: case ENOTDIR: return errors::NotFound(message);
-    case EACCES: case EPERM: case EROFS: return errors::PermissionDenied(message);
-    case EEXIST: return errors::AlreadyExists(message);
-    case ENOSPC: case EDQUOT: case EMFILE: case ENFILE: case ENOMEM: return errors::ResourceExhausted(message);
-    case EISDIR: case ENOTEMPTY: case EBUSY: return errors::FailedPrecondition(message);
-    case EINVAL: case ENAMETOOLONG: return errors::InvalidArgument(message);
-    default: return absl::UnknownError(message);
+    case ENOENT:
+    case ENOTDIR:
+      return errors::NotFound(message);
+    case EACCES:
+    case EPERM:
+    case EROFS:
+      return errors::PermissionDenied(message);
+    case EEXIST:
+      return errors::AlreadyExists(message);
+    case ENOSPC:
+    case EDQUOT:
+    case EMFILE:
+    case ENFILE:
+    case ENOMEM:
+      return errors::ResourceExhausted(message);
+    case EISDIR:
+    case ENOTEMPTY:
+    case EBUSY:
+      return errors::FailedPrecondition(message);
+    case EINVAL:
+    case ENAMETOOLONG:
+      return errors::InvalidArgument(message);
+    default:
+      return absl::UnknownError(message);
   }
 }
 
@@ -64,7 +81,8 @@ StatusOr<size_t> RandomAccessFile::ReadSome(int64_t offset, size_t bytes, void* 
 
 Status RandomAccessFile::Read(int64_t offset, size_t bytes, void* to) const {
   ASSIGN_OR_RETURN(const size_t got, ReadSome(offset, bytes, to));
-  if (got < bytes) return errors::OutOfRange(path_, " ends ", bytes - got, " bytes early at ", offset + static_cast<int64_t>(got));
+  if (got < bytes)
+    return errors::OutOfRange(path_, " ends ", bytes - got, " bytes early at ", offset + static_cast<int64_t>(got));
   return OkStatus();
 }
 

@@ -12,7 +12,8 @@
 
 namespace millstream {
 
-// Errors of the operating system as statuses (NotFound, PermissionDenied, AlreadyExists, ResourceExhausted, ...), with the path.
+// Errors of the operating system as statuses (NotFound, PermissionDenied, AlreadyExists, ResourceExhausted, ...), with
+// the path.
 Status ErrnoStatus(int error, absl::string_view path);
 
 // A file that is read at given places. Thread-safe.

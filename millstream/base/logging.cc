@@ -30,8 +30,8 @@ void Log(LogLevel level, absl::string_view message) {
   char stamp[64];
   const size_t n = std::strftime(stamp, sizeof(stamp), "%Y-%m-%d %H:%M:%S", &local);
   char head[96];
-  std::snprintf(head, sizeof(head), "%.*s.%06ld %c ", static_cast<int>(n), stamp,
-                static_cast<long>(now.tv_usec), "IWE"[static_cast<int>(level)]);
+  std::snprintf(head, sizeof(head), "%.*s.%06ld %c ", static_cast<int>(n), stamp, static_cast<long>(now.tv_usec),
+                "IWE"[static_cast<int>(level)]);
   std::string line = head;
   line.append(message.data(), message.size());
   line.push_back('\n');

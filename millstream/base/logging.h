@@ -20,10 +20,10 @@ inline void LogError(absl::string_view message) { Log(LogLevel::kError, message)
 }  // namespace millstream
 
 // For our own mistakes only: never reachable from user input or from the network.
-#define MS_CHECK(condition)                                                \
-  do {                                                                     \
-    if (!(condition)) [[unlikely]]                                         \
-      ::millstream::CheckFailed(__FILE__, __LINE__, #condition);           \
+#define MS_CHECK(condition)                                      \
+  do {                                                           \
+    if (!(condition)) [[unlikely]]                               \
+      ::millstream::CheckFailed(__FILE__, __LINE__, #condition); \
   } while (false)
 
 #endif  // MILLSTREAM_BASE_LOGGING_H_

@@ -17,8 +17,7 @@ class RefCounted {
   void AddRef() const { count_.fetch_add(1, std::memory_order_relaxed); }
   void Unref() const {
     // A sole owner needs no read-modify-write: nobody else can be adding a reference.
-    if (count_.load(std::memory_order_acquire) == 1 ||
-        count_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+    if (count_.load(std::memory_order_acquire) == 1 || count_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
       const_cast<RefCounted*>(this)->Destroy();
     }
   }
@@ -39,15 +38,29 @@ class Ref {
  public:
   Ref() = default;
   Ref(std::nullptr_t) {}  // NOLINT(google-explicit-constructor)
-  static Ref Adopt(T* p) { Ref r; r.p_ = p; return r; }
-  static Ref Share(T* p) { if (p != nullptr) p->AddRef(); return Adopt(p); }
+  static Ref Adopt(T* p) {
+    Ref r;
+    r.p_ = p;
+    return r;
+  }
+  static Ref Share(T* p) {
+    if (p != nullptr) p->AddRef();
+    return Adopt(p);
+  }
 
-  Ref(const Ref& o) : p_(o.p_) { if (p_ != nullptr) p_->AddRef(); }
+  Ref(const Ref& o) : p_(o.p_) {
+    if (p_ != nullptr) p_->AddRef();
+  }
   Ref(Ref&& o) noexcept : p_(std::exchange(o.p_, nullptr)) {}
   template <typename U>
   Ref(Ref<U> o) : p_(o.release()) {}  // NOLINT(google-explicit-constructor)
-  Ref& operator=(Ref o) noexcept { std::swap(p_, o.p_); return *this; }
-  ~Ref() { if (p_ != nullptr) p_->Unref(); }
+  Ref& operator=(Ref o) noexcept {
+    std::swap(p_, o.p_);
+    return *this;
+  }
+  ~Ref() {
+    if (p_ != nullptr) p_->Unref();
+  }
 
   T* get() const { return p_; }
   T* release() { return std::exchange(p_, nullptr); }

@@ -48,21 +48,21 @@ inline Status WithContext(const Status& status, absl::string_view context) {
 
 }  // namespace millstream
 
-#define RETURN_IF_ERROR(expr)                                          \
-  do {                                                                 \
+#define RETURN_IF_ERROR(expr)                                                              \
+  do {                                                                                     \
     if (::millstream::Status returned_status = (expr); !returned_status.ok()) [[unlikely]] \
-      return returned_status;                                          \
+      return returned_status;                                                              \
   } while (false)
 
 #define MILLSTREAM_CONCAT_INNER_(a, b) a##b
 #define MILLSTREAM_CONCAT_(a, b) MILLSTREAM_CONCAT_INNER_(a, b)
 
 // ASSIGN_OR_RETURN(auto x, MakeX()): declares or assigns `lhs`, or leaves the function with the error.
-#define ASSIGN_OR_RETURN(lhs, expr) \
-  ASSIGN_OR_RETURN_IMPL_(MILLSTREAM_CONCAT_(statusor_, __LINE__), lhs, expr)
-#define ASSIGN_OR_RETURN_IMPL_(tmp, lhs, expr)       \
-  auto tmp = (expr);                                 \
-  if (!tmp.ok()) [[unlikely]] return tmp.status();   \
+#define ASSIGN_OR_RETURN(lhs, expr) ASSIGN_OR_RETURN_IMPL_(MILLSTREAM_CONCAT_(statusor_, __LINE__), lhs, expr)
+#define ASSIGN_OR_RETURN_IMPL_(tmp, lhs, expr) \
+  auto tmp = (expr);                           \
+  if (!tmp.ok()) [[unlikely]]                  \
+    return tmp.status();                       \
   lhs = std::move(tmp).value()
 
 #endif  // MILLSTREAM_BASE_STATUS_H_

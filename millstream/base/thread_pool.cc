@@ -13,10 +13,11 @@ namespace {
 
 // Below this much work (ns) a second thread costs more than it saves.
 constexpr double kMinRangeCost = 8000;
-// Long enough to bridge the gaps between the ops of one training step and between steps; a blocked wake-up costs 15-25 us.
+// Long enough to bridge the gaps between the ops of one training step and between steps; a blocked wake-up costs 15-25
+// us.
 constexpr int64_t kSpinNanos = 60'000;
-// After this much of it a thread lets others have the core. If they take it for so long, there are more threads than cores, and
-// nobody in this process spins for a while: several tasks on one host would only slow each other down.
+// After this much of it a thread lets others have the core. If they take it for so long, there are more threads than
+// cores, and nobody in this process spins for a while: several tasks on one host would only slow each other down.
 constexpr int64_t kSpinAloneNanos = 10'000, kOthersRanNanos = 15'000, kContendedNanos = 10'000'000;
 std::atomic<int64_t> contended_until{0};
 
@@ -160,8 +161,8 @@ void ThreadPool::WorkerMain() {
   }
 }
 
-void ThreadPool::ParallelFor(int64_t total, double cost,
-                             absl::FunctionRef<void(int64_t, int64_t)> body, int64_t align) {
+void ThreadPool::ParallelFor(int64_t total, double cost, absl::FunctionRef<void(int64_t, int64_t)> body,
+                             int64_t align) {
   if (total <= 0) return;
   const double total_cost = static_cast<double>(total) * cost;
   int threads = static_cast<int>(std::min<double>(parallelism_, total_cost / kMinRangeCost));

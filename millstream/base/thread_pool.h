@@ -44,8 +44,7 @@ class ThreadPool {
   // Calls body(begin, end) on disjoint ranges that cover [0, total), on this thread and on idle workers, and returns
   // when all are done. `cost` is the rough cost of one unit in nanoseconds: small loops stay on this thread.
   // Ranges begin at multiples of `align` (1 by default).
-  void ParallelFor(int64_t total, double cost, absl::FunctionRef<void(int64_t, int64_t)> body,
-                   int64_t align = 1);
+  void ParallelFor(int64_t total, double cost, absl::FunctionRef<void(int64_t, int64_t)> body, int64_t align = 1);
 
  private:
   struct Loop;

@@ -11,7 +11,8 @@
 
 namespace millstream {
 
-// Calls functions at given times, on one thread of its own that is started with the first. Functions must be short. Thread-safe.
+// Calls functions at given times, on one thread of its own that is started with the first. Functions must be short.
+// Thread-safe.
 class TimerQueue {
  public:
   using Clock = std::chrono::steady_clock;
@@ -21,8 +22,8 @@ class TimerQueue {
   ~TimerQueue();
 
   Id Add(Clock::time_point when, std::function<void()> call);
-  // True if the call was taken back. Otherwise it has been made or is being made; with `wait` it is over when this returns.
-  // Must not be called with `wait` from within a call.
+  // True if the call was taken back. Otherwise it has been made or is being made; with `wait` it is over when this
+  // returns. Must not be called with `wait` from within a call.
   bool Cancel(Id id, bool wait = true);
 
  private:

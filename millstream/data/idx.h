@@ -10,8 +10,8 @@
 namespace millstream {
 
 // Reads a file in the IDX format of the MNIST database (docs/formats/idx.md), gzipped or not. Only unsigned bytes are
-// supported (type 8), as in all published sets. NotFound if it cannot be opened, DataLoss if it is cut short or malformed;
-// at most `max_bytes` are taken.
+// supported (type 8), as in all published sets. NotFound if it cannot be opened, DataLoss if it is cut short or
+// malformed; at most `max_bytes` are taken.
 StatusOr<Tensor> ReadIdx(const std::string& path, int64_t max_bytes = int64_t{4} << 30);
 
 }  // namespace millstream

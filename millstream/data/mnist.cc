@@ -23,7 +23,8 @@ std::vector<std::string> DefaultFolders() {
   if (!error) {
     // In an installation, and in the build tree below the sources.
     folders.push_back(program.parent_path() / "../share/millstream/mnist");
-    for (auto up = program.parent_path(); up.has_relative_path(); up = up.parent_path()) folders.push_back(up / "data/mnist");
+    for (auto up = program.parent_path(); up.has_relative_path(); up = up.parent_path())
+      folders.push_back(up / "data/mnist");
   }
   folders.push_back("data/mnist");
   return folders;
@@ -46,12 +47,14 @@ StatusOr<std::string> MnistFolder() {
   for (const std::string& candidate : DefaultFolders()) {
     if (std::filesystem::exists(candidate + "/train-images-idx3-ubyte.gz")) return candidate;
   }
-  return errors::NotFound("No MNIST data found. Set MILLSTREAM_DATA_DIR to the folder that holds mnist/, or name a folder.");
+  return errors::NotFound(
+      "No MNIST data found. Set MILLSTREAM_DATA_DIR to the folder that holds mnist/, or name a folder.");
 }
 
 StatusOr<LabeledImages> LabeledImages::Make(const Tensor& images, const Tensor& labels, uint32_t seed) {
   if (images.rank() != 3 || labels.rank() != 1 || images.dim(0) != labels.dim(0) || images.dim(0) == 0) {
-    return errors::InvalidArgument("Images ", images.shape().ToString(), " and labels ", labels.shape().ToString(), " do not match");
+    return errors::InvalidArgument("Images ", images.shape().ToString(), " and labels ", labels.shape().ToString(),
+                                   " do not match");
   }
   const int64_t n = images.dim(0), pixels = images.dim(1) * images.dim(2);
   LabeledImages set;
@@ -64,7 +67,8 @@ StatusOr<LabeledImages> LabeledImages::Make(const Tensor& images, const Tensor& 
   std::fill_n(hot, n * kClasses, 0.0f);
   for (int64_t i = 0; i < n; ++i) {
     const uint8_t label = labels.data<uint8_t>()[i];
-    if (label >= kClasses) return errors::InvalidArgument("Label ", static_cast<int>(label), " of example ", i, " is out of range");
+    if (label >= kClasses)
+      return errors::InvalidArgument("Label ", static_cast<int>(label), " of example ", i, " is out of range");
     hot[i * kClasses + label] = 1.0f;
   }
   set.order_.resize(static_cast<size_t>(n));
@@ -88,8 +92,10 @@ void LabeledImages::NextBatch(int64_t count, Tensor* images, Tensor* labels) {
       std::shuffle(order_.begin(), order_.end(), random_);
     }
     const int64_t from = order_[static_cast<size_t>(next_++)];
-    std::memcpy(images->data<float>() + i * pixels, images_.data<float>() + from * pixels, static_cast<size_t>(pixels) * sizeof(float));
-    std::memcpy(labels->data<float>() + i * kClasses, one_hot_.data<float>() + from * kClasses, kClasses * sizeof(float));
+    std::memcpy(images->data<float>() + i * pixels, images_.data<float>() + from * pixels,
+                static_cast<size_t>(pixels) * sizeof(float));
+    std::memcpy(labels->data<float>() + i * kClasses, one_hot_.data<float>() + from * kClasses,
+                kClasses * sizeof(float));
   }
 }
 

@@ -19,7 +19,7 @@ class LabeledImages {
 
   int64_t size() const { return images_.dim(0); }
   int64_t epochs_completed() const { return epochs_; }
-  const Tensor& images() const { return images_; }          // float [n, rows * cols], 0..1
+  const Tensor& images() const { return images_; }           // float [n, rows * cols], 0..1
   const Tensor& one_hot_labels() const { return one_hot_; }  // float [n, 10]
 
   // The next `count` examples in shuffled order; a new order for each epoch. REQUIRES: 0 < count <= size().
@@ -39,8 +39,8 @@ struct Mnist {
   LabeledImages test;
 };
 
-// The folder with the copy that comes with Millstream: in MILLSTREAM_DATA_DIR, else beside the program, else below the current folder.
-// NotFound says what to do.
+// The folder with the copy that comes with Millstream: in MILLSTREAM_DATA_DIR, else beside the program, else below the
+// current folder. NotFound says what to do.
 StatusOr<std::string> MnistFolder();
 // Reads the four files of the database (*-ubyte, gzipped or not) from `folder`; "" means MnistFolder().
 StatusOr<Mnist> ReadMnist(const std::string& folder = "", uint32_t seed = 1);

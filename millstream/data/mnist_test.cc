@@ -18,7 +18,10 @@ std::string WriteFile(const std::string& bytes) {
 }
 
 TEST(IdxTest, ReadsPlainFiles) {
-  const std::string path = WriteFile(std::string("\0\0\x08\x02\0\0\0\x02\0\0\0\x03" "abcdef", 18));
+  const std::string path =
+      WriteFile(std::string("\0\0\x08\x02\0\0\0\x02\0\0\0\x03"
+                            "abcdef",
+                            18));
   auto t = ReadIdx(path);
   ASSERT_TRUE(t.ok()) << t.status();
   EXPECT_EQ(t->shape(), Shape({2, 3}));
@@ -30,7 +33,12 @@ TEST(IdxTest, RefusesWhatIsDamaged) {
   EXPECT_EQ(ReadIdx(WriteFile("")).status().code(), absl::StatusCode::kDataLoss);
   EXPECT_EQ(ReadIdx(WriteFile("garbage that is long enough")).status().code(), absl::StatusCode::kDataLoss);
   // Cut short.
-  EXPECT_EQ(ReadIdx(WriteFile(std::string("\0\0\x08\x01\0\0\0\x09" "abc", 11))).status().code(), absl::StatusCode::kDataLoss);
+  EXPECT_EQ(ReadIdx(WriteFile(std::string("\0\0\x08\x01\0\0\0\x09"
+                                          "abc",
+                                          11)))
+                .status()
+                .code(),
+            absl::StatusCode::kDataLoss);
   // A size that would take all memory is refused before any is taken.
   EXPECT_EQ(ReadIdx(WriteFile(std::string("\0\0\x08\x02\xff\xff\xff\xff\xff\xff\xff\xff", 12))).status().code(),
             absl::StatusCode::kInvalidArgument);

@@ -9,7 +9,8 @@
 
 namespace millstream {
 
-// Serves the links that others dialed: what they bring is for the worker, which is borrowed, as is `reports` (null: nobody looks).
+// Serves the links that others dialed: what they bring is for the worker, which is borrowed, as is `reports` (null:
+// nobody looks).
 class AcceptedLinks final : public FrameHandler {
  public:
   explicit AcceptedLinks(Worker* worker, TaskReports* reports = nullptr) : worker_(worker), reports_(reports) {}

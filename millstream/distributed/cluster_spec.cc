@@ -79,9 +79,8 @@ StatusOr<HostPort> ParseHostPort(absl::string_view address) {
   absl::string_view host = address.substr(0, colon);
   const absl::string_view port = address.substr(colon + 1);
   HostPort parsed;
-  const bool digits = !port.empty() && port.size() <= 5 && std::all_of(port.begin(), port.end(), [](unsigned char c) {
-    return absl::ascii_isdigit(c);
-  });
+  const bool digits = !port.empty() && port.size() <= 5 &&
+                      std::all_of(port.begin(), port.end(), [](unsigned char c) { return absl::ascii_isdigit(c); });
   if (!digits || !absl::SimpleAtoi(port, &parsed.port) || parsed.port > 65535) return NotHostPort(address);
   if (host.front() == '[') {
     if (host.size() < 4 || host.back() != ']') return NotHostPort(address);
@@ -91,7 +90,8 @@ StatusOr<HostPort> ParseHostPort(absl::string_view address) {
     return NotHostPort(address);
   }
   for (unsigned char c : host) {
-    if (!absl::ascii_isalnum(c) && c != '.' && c != '-' && c != '_' && c != ':' && c != '%') return NotHostPort(address);
+    if (!absl::ascii_isalnum(c) && c != '.' && c != '-' && c != '_' && c != ':' && c != '%')
+      return NotHostPort(address);
   }
   parsed.host = std::string(host);
   return parsed;
@@ -103,7 +103,8 @@ StatusOr<ClusterSpec> ClusterSpec::Make(std::map<std::string, Tasks> jobs) {
   std::map<std::string, std::string> owners;  // address -> task
   for (const auto& [job, tasks] : jobs) {
     if (!IsJobName(job)) {
-      return errors::InvalidArgument("'", job, "' is no job name: it must begin with a letter and go on with letters, digits and '_'");
+      return errors::InvalidArgument(
+          "'", job, "' is no job name: it must begin with a letter and go on with letters, digits and '_'");
     }
     for (const auto& [index, address] : tasks) {
       if (index < 0) return errors::InvalidArgument("job '", job, "': task index ", index, " is negative");
@@ -111,7 +112,9 @@ StatusOr<ClusterSpec> ClusterSpec::Make(std::map<std::string, Tasks> jobs) {
       if (!parsed.ok()) return WithContext(parsed.status(), TaskName(job, index));
       if (parsed->port == 0) continue;  // any free port: not the same one
       const auto [owner, added] = owners.emplace(address, TaskName(job, index));
-      if (!added) return errors::InvalidArgument(owner->second, " and ", TaskName(job, index), " have the same address ", address);
+      if (!added)
+        return errors::InvalidArgument(owner->second, " and ", TaskName(job, index), " have the same address ",
+                                       address);
     }
   }
   ClusterSpec cluster;
@@ -166,7 +169,8 @@ bool ClusterSpec::Has(absl::string_view job, int task) const {
 StatusOr<const ClusterSpec::Tasks*> ClusterSpec::tasks(absl::string_view job) const {
   auto it = jobs_.find(std::string(job));
   if (it != jobs_.end()) return &it->second;
-  return errors::InvalidArgument("Job \"", job, "\" was not defined in cluster (its jobs: ", absl::StrJoin(jobs(), ", "), ")");
+  return errors::InvalidArgument("Job \"", job,
+                                 "\" was not defined in cluster (its jobs: ", absl::StrJoin(jobs(), ", "), ")");
 }
 
 StatusOr<std::string> ClusterSpec::address(absl::string_view job, int task) const {
@@ -174,7 +178,8 @@ StatusOr<std::string> ClusterSpec::address(absl::string_view job, int task) cons
   auto it = all->find(task);
   if (it != all->end()) return it->second;
   const auto index = [](std::string* out, const Tasks::value_type& t) { absl::StrAppend(out, t.first); };
-  return errors::InvalidArgument("Task ", task, " was not defined in job \"", job, "\" (its tasks: ", absl::StrJoin(*all, ", ", index), ")");
+  return errors::InvalidArgument("Task ", task, " was not defined in job \"", job,
+                                 "\" (its tasks: ", absl::StrJoin(*all, ", ", index), ")");
 }
 
 std::vector<ClusterSpec::Task> ClusterSpec::all_tasks() const {
@@ -207,8 +212,10 @@ std::string ClusterSpec::ToJson() const {
     const bool dense = tasks.empty() || tasks.rbegin()->first == static_cast<int>(tasks.size()) - 1;
     Json& job = json[name] = dense ? Json::array() : Json::object();
     for (const auto& [index, address] : tasks) {
-      if (dense) job.push_back(address);
-      else job[absl::StrCat(index)] = address;
+      if (dense)
+        job.push_back(address);
+      else
+        job[absl::StrCat(index)] = address;
     }
   }
   return json.dump();
@@ -230,7 +237,8 @@ StatusOr<TfConfig> TfConfig::FromJson(absl::string_view text) {
   }
   if (!task.contains("index")) return config;
   const Json& index = task["index"];
-  if (!index.is_string() && !index.is_number_integer()) return errors::InvalidArgument("TF_CONFIG: \"index\" of the task must be a number");
+  if (!index.is_string() && !index.is_number_integer())
+    return errors::InvalidArgument("TF_CONFIG: \"index\" of the task must be a number");
   ASSIGN_OR_RETURN(config.task, ParseIndex(config.job, index.is_string() ? index.get<std::string>() : index.dump()));
   return config;
 }

@@ -12,7 +12,9 @@
 
 namespace millstream {
 
-namespace proto { class ClusterDef; }
+namespace proto {
+class ClusterDef;
+}
 
 struct HostPort {
   std::string host;  // an IPv6 address without its brackets
@@ -24,8 +26,8 @@ StatusOr<HostPort> ParseHostPort(absl::string_view address);
 // "/job:ps/replica:0/task:0".
 std::string TaskName(absl::string_view job, int task);
 
-// The jobs of a cluster, their tasks and where those listen. Every object is a valid cluster: what makes one checks names,
-// addresses and indices, and that no two tasks share an address; errors are InvalidArgument.
+// The jobs of a cluster, their tasks and where those listen. Every object is a valid cluster: what makes one checks
+// names, addresses and indices, and that no two tasks share an address; errors are InvalidArgument.
 class ClusterSpec {
  public:
   using Tasks = std::map<int, std::string>;  // task index -> "host:port"; indices may have gaps

@@ -19,7 +19,8 @@ std::string ErrorOf(absl::string_view json) {
 }
 
 TEST(ClusterSpecTest, ListsAndSparseTasks) {
-  const ClusterSpec cluster = *ClusterSpec::FromJson(R"({"worker": {"1": "h1:2222", "3": "h3:2222"}, "ps": ["p0:1", "p1:1"]})");
+  const ClusterSpec cluster =
+      *ClusterSpec::FromJson(R"({"worker": {"1": "h1:2222", "3": "h3:2222"}, "ps": ["p0:1", "p1:1"]})");
   EXPECT_THAT(cluster.jobs(), ElementsAre("ps", "worker"));
   EXPECT_EQ(cluster.num_tasks(), 4);
   EXPECT_EQ(*cluster.address("ps", 1), "p1:1");
@@ -37,7 +38,8 @@ TEST(ClusterSpecTest, ProtoAndBack) {
   cluster.ToProto(&def);
   EXPECT_EQ(*ClusterSpec::FromProto(def), cluster);
   def.add_job()->set_name("ps");
-  EXPECT_EQ(ClusterSpec::FromProto(def).status(), errors::InvalidArgument("Duplicate job ID in cluster specification: ps"));
+  EXPECT_EQ(ClusterSpec::FromProto(def).status(),
+            errors::InvalidArgument("Duplicate job ID in cluster specification: ps"));
 }
 
 TEST(ClusterSpecTest, HostFlags) {
@@ -70,8 +72,8 @@ TEST(ClusterSpecTest, MalformedClusters) {
 }
 
 TEST(ClusterSpecTest, Addresses) {
-  for (const char* bad : {"", ":", "a", "a:", ":1", "a:b", "a:65536", "a:-1", "a:+1", "a: 1", "a:1:2", "[::1]", "[]:1", "[a]:1",
-                          "grpc://a:1", "a b:1", "a/b:1", "a:000001"}) {
+  for (const char* bad : {"", ":", "a", "a:", ":1", "a:b", "a:65536", "a:-1", "a:+1", "a: 1", "a:1:2", "[::1]", "[]:1",
+                          "[a]:1", "grpc://a:1", "a b:1", "a/b:1", "a:000001"}) {
     EXPECT_TRUE(absl::IsInvalidArgument(ParseHostPort(bad).status())) << bad;
   }
   EXPECT_EQ(ParseHostPort("worker-0.example:2222")->host, "worker-0.example");
@@ -86,14 +88,14 @@ TEST(ClusterSpecTest, RealPortInPlaceOfAny) {
 }
 
 TEST(TfConfigTest, Reads) {
-  const TfConfig config =
-      *TfConfig::FromJson(R"({"cluster": {"ps": ["a:1"], "worker": ["b:1"]}, "task": {"type": "worker", "index": 0}, "environment": "cloud"})");
+  const TfConfig config = *TfConfig::FromJson(
+      R"({"cluster": {"ps": ["a:1"], "worker": ["b:1"]}, "task": {"type": "worker", "index": 0}, "environment": "cloud"})");
   EXPECT_EQ(config.job, "worker");
   EXPECT_EQ(config.task, 0);
   EXPECT_EQ(config.cluster.num_tasks(), 2);
   EXPECT_EQ(TfConfig::FromJson(R"({"task": {"type": "ps", "index": "2"}})")->task, 2);
-  for (const char* bad : {"", "{", R"({"cluster": 1})", R"({"task": 1})", R"({"task": {"type": 1}})", R"({"task": {"index": 1.5}})",
-                          R"({"task": {"index": -1}})"}) {
+  for (const char* bad : {"", "{", R"({"cluster": 1})", R"({"task": 1})", R"({"task": {"type": 1}})",
+                          R"({"task": {"index": 1.5}})", R"({"task": {"index": -1}})"}) {
     EXPECT_TRUE(absl::IsInvalidArgument(TfConfig::FromJson(bad).status())) << bad;
   }
 }

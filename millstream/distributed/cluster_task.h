@@ -28,8 +28,8 @@ struct EdgeTarget {
   uint64_t incarnation = 0;
 };
 
-// One incarnation of a task of the cluster, as masters use it. Calls that may block do so up to the protocol's deadline; errors
-// name the task. Thread-safe.
+// One incarnation of a task of the cluster, as masters use it. Calls that may block do so up to the protocol's
+// deadline; errors name the task. Thread-safe.
 class ClusterTask {
  public:
   virtual ~ClusterTask() = default;
@@ -38,19 +38,19 @@ class ClusterTask {
   uint64_t incarnation() const { return incarnation_; }
   const std::vector<DeviceAttributes>& devices() const { return devices_; }
   virtual bool is_local() const = 0;
-  // OK while this incarnation can be reached; afterwards Unavailable (it is gone) or Aborted (it was restarted). May ask the
-  // network once it is lost.
+  // OK while this incarnation can be reached; afterwards Unavailable (it is gone) or Aborted (it was restarted). May
+  // ask the network once it is lost.
   virtual Status CheckAlive() = 0;
 
-  virtual Status CreateSession(const TaskSessionSpec& spec) = 0;            // may block
-  virtual void DeleteSession(const std::string& session) = 0;               // does not wait
+  virtual Status CreateSession(const TaskSessionSpec& spec) = 0;  // may block
+  virtual void DeleteSession(const std::string& session) = 0;     // does not wait
   virtual StatusOr<uint32_t> Register(const std::string& session, GraphPart part, const std::vector<EdgeTarget>& sends,
                                       const std::vector<std::string>& from_tasks) = 0;  // may block
-  virtual void Deregister(const std::string& session, uint32_t part) = 0;   // does not wait
+  virtual void Deregister(const std::string& session, uint32_t part) = 0;               // does not wait
   // `index` is the part's place in the caller's plan. `may_block`: the calling thread has nothing better to do.
   virtual void Run(PartRun run, uint64_t index, bool may_block) = 0;
   virtual void Cancel(uint64_t step, const Status& why) = 0;
-  virtual Status Reset(const std::vector<std::string>& containers) = 0;     // may block
+  virtual Status Reset(const std::vector<std::string>& containers) = 0;  // may block
 
  protected:
   ClusterTask(std::string name, uint64_t incarnation, std::vector<DeviceAttributes> devices)
@@ -65,7 +65,8 @@ class ClusterTask {
 // The task of this process.
 class LocalTask final : public ClusterTask {
  public:
-  explicit LocalTask(Worker* worker) : ClusterTask(worker->task(), worker->incarnation(), worker->devices()), worker_(worker) {}
+  explicit LocalTask(Worker* worker)
+      : ClusterTask(worker->task(), worker->incarnation(), worker->devices()), worker_(worker) {}
 
   bool is_local() const override { return true; }
   Status CheckAlive() override { return OkStatus(); }
@@ -73,7 +74,9 @@ class LocalTask final : public ClusterTask {
   void DeleteSession(const std::string& session) override { worker_->DeleteSession(session).IgnoreError(); }
   StatusOr<uint32_t> Register(const std::string& session, GraphPart part, const std::vector<EdgeTarget>& sends,
                               const std::vector<std::string>& from_tasks) override;
-  void Deregister(const std::string& session, uint32_t part) override { worker_->Deregister(session, part).IgnoreError(); }
+  void Deregister(const std::string& session, uint32_t part) override {
+    worker_->Deregister(session, part).IgnoreError();
+  }
   void Run(PartRun run, uint64_t, bool may_block) override { worker_->Run(std::move(run), may_block); }
   void Cancel(uint64_t step, const Status& why) override { worker_->Cancel(step, why); }
   Status Reset(const std::vector<std::string>& containers) override {

@@ -16,7 +16,8 @@ inline void DeviceToProto(const DeviceAttributes& device, proto::DeviceAttribute
 }
 
 inline DeviceAttributes DeviceFromProto(const proto::DeviceAttributes& message) {
-  return {message.name(), message.device_type(), message.memory_limit(), message.incarnation(), message.physical_device_desc()};
+  return {message.name(), message.device_type(), message.memory_limit(), message.incarnation(),
+          message.physical_device_desc()};
 }
 
 }  // namespace millstream

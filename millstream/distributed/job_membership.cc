@@ -18,11 +18,14 @@ bool Answers(const std::string& address) {
   return ConnectTcp(address, std::chrono::steady_clock::now() + std::chrono::milliseconds(500)).ok();
 }
 
-bool AnyAnswers(const std::vector<std::string>& addresses) { return std::any_of(addresses.begin(), addresses.end(), Answers); }
+bool AnyAnswers(const std::vector<std::string>& addresses) {
+  return std::any_of(addresses.begin(), addresses.end(), Answers);
+}
 
 }  // namespace
 
-JobMembership::JobMembership(const ServerOptions& options) : task_(options.task_name()), channel_(options.channel_options()) {
+JobMembership::JobMembership(const ServerOptions& options)
+    : task_(options.task_name()), channel_(options.channel_options()) {
   if (options.job_name == kPsJob) return;
   for (const ClusterSpec::Task& task : options.cluster.all_tasks()) {
     if (task.job == kPsJob) {
@@ -40,7 +43,8 @@ void JobMembership::EndPsTasksIfLast() const {
   if (!ended_well_ || ps_.empty() || (keep != nullptr && std::string(keep) == "1") || AnyAnswers(others_)) return;
   for (const std::string& address : ps_) {
     const Status status = EndJobAt(address, absl::StrCat(task_, " was the last worker"), channel_);
-    if (!status.ok()) LogWarning(absl::StrCat("The task at ", address, " was not told that the job is done: ", status.ToString()));
+    if (!status.ok())
+      LogWarning(absl::StrCat("The task at ", address, " was not told that the job is done: ", status.ToString()));
   }
 }
 

@@ -21,8 +21,8 @@ class JobMembership final : public JobMember {
   void TrainingBegins() override { ended_well_ = false; }
   void TrainingEnded() override { ended_well_ = true; }
 
-  // For a server that has stopped: if the last training ended well and no other worker answers, tells the ps tasks that the job is
-  // done, which would wait for ever otherwise. MILLSTREAM_KEEP_PS=1 keeps them.
+  // For a server that has stopped: if the last training ended well and no other worker answers, tells the ps tasks that
+  // the job is done, which would wait for ever otherwise. MILLSTREAM_KEEP_PS=1 keeps them.
   void EndPsTasksIfLast() const;
 
  private:

@@ -28,7 +28,11 @@ std::vector<std::string> FiltersOf(const proto::ConfigProto& config) {
 }  // namespace
 
 Master::Master(Worker* worker, Peers* peers, TaskReports* reports)
-    : worker_(worker), peers_(peers), reports_(reports), local_(std::make_shared<LocalTask>(worker)), next_step_(RandomNumber()) {}
+    : worker_(worker),
+      peers_(peers),
+      reports_(reports),
+      local_(std::make_shared<LocalTask>(worker)),
+      next_step_(RandomNumber()) {}
 
 Master::~Master() {
   std::unordered_map<std::string, std::shared_ptr<MasterSession>> sessions;
@@ -85,7 +89,8 @@ Status Master::Close(const std::string& handle) {
   {
     MutexLock lock(mu_);
     auto it = sessions_.find(handle);
-    if (it == sessions_.end()) return errors::Aborted("Session ", handle, " is not found. Possibly, this master has restarted.");
+    if (it == sessions_.end())
+      return errors::Aborted("Session ", handle, " is not found. Possibly, this master has restarted.");
     session = std::move(it->second);
     sessions_.erase(it);
   }
@@ -112,7 +117,8 @@ Status Master::Reset(const std::vector<std::string>& containers, const std::vect
   return first;
 }
 
-StatusOr<std::vector<DeviceAttributes>> Master::ListDevices(const std::vector<std::string>& filters, Cancellation* cancellation) {
+StatusOr<std::vector<DeviceAttributes>> Master::ListDevices(const std::vector<std::string>& filters,
+                                                            Cancellation* cancellation) {
   ASSIGN_OR_RETURN(auto tasks, FindTasks(filters, cancellation, std::chrono::steady_clock::time_point::max()));
   std::vector<DeviceAttributes> devices;
   for (const auto& task : tasks) devices.insert(devices.end(), task->devices().begin(), task->devices().end());

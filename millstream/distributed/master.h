@@ -27,10 +27,13 @@ class Master {
   // Aborted if there is none: closed, or from before a restart.
   StatusOr<std::shared_ptr<MasterSession>> Find(const std::string& handle);
   Status Close(const std::string& handle);
-  // Session.reset(): deletes the containers' state at all tasks that the filters admit, and ends every session with Aborted.
-  Status Reset(const std::vector<std::string>& containers, const std::vector<std::string>& device_filters, Cancellation* cancellation);
+  // Session.reset(): deletes the containers' state at all tasks that the filters admit, and ends every session with
+  // Aborted.
+  Status Reset(const std::vector<std::string>& containers, const std::vector<std::string>& device_filters,
+               Cancellation* cancellation);
   // Devices of all tasks that the filters admit, this one's first.
-  StatusOr<std::vector<DeviceAttributes>> ListDevices(const std::vector<std::string>& device_filters, Cancellation* cancellation);
+  StatusOr<std::vector<DeviceAttributes>> ListDevices(const std::vector<std::string>& device_filters,
+                                                      Cancellation* cancellation);
 
   const std::string& task() const { return worker_->task(); }
   size_t num_sessions() const;

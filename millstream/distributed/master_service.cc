@@ -52,8 +52,8 @@ Status ExtendSession(Master* master, RpcCall& call) {
 Status PartialRunSetup(Master* master, RpcCall& call) {
   const auto& request = call.request_as<proto::PartialRunSetupRequest>();
   ASSIGN_OR_RETURN(std::shared_ptr<MasterSession> session, master->Find(request.session_handle()));
-  ASSIGN_OR_RETURN(std::string handle,
-                   session->PartialRunSetup(NamesOf(request.feed()), NamesOf(request.fetch()), NamesOf(request.target())));
+  ASSIGN_OR_RETURN(std::string handle, session->PartialRunSetup(NamesOf(request.feed()), NamesOf(request.fetch()),
+                                                                NamesOf(request.target())));
   call.response_as<proto::PartialRunSetupResponse>().set_partial_run_handle(std::move(handle));
   return OkStatus();
 }
@@ -129,7 +129,8 @@ void RunCallable(Master* master, RpcCall& call) {
 // Most clients want the error of a step in the body: the call itself went well.
 void FinishStep(RpcCall& call, Status status) {
   auto& response = call.response_as<proto::RunStepResponse>();
-  if (status.ok() || !call.request_as<proto::RunStepRequest>().store_errors_in_response_body()) return call.Finish(std::move(status));
+  if (status.ok() || !call.request_as<proto::RunStepRequest>().store_errors_in_response_body())
+    return call.Finish(std::move(status));
   response.clear_tensor();
   response.set_status_code(static_cast<proto::error::Code>(status.code()));
   response.set_status_error_message(std::string(status.message()));
@@ -198,14 +199,16 @@ std::vector<RpcMethod> MasterServiceMethods(Master* master) {
   return {
       Answered<proto::CreateSessionRequest, proto::CreateSessionResponse>("CreateSession", master, &CreateSession),
       Answered<proto::ExtendSessionRequest, proto::ExtendSessionResponse>("ExtendSession", master, &ExtendSession),
-      Answered<proto::PartialRunSetupRequest, proto::PartialRunSetupResponse>("PartialRunSetup", master, &PartialRunSetup),
+      Answered<proto::PartialRunSetupRequest, proto::PartialRunSetupResponse>("PartialRunSetup", master,
+                                                                              &PartialRunSetup),
       AnsweredLater<proto::RunStepRequest, proto::RunStepResponse>("RunStep", master, &RunStep),
       Answered<proto::CloseSessionRequest, proto::CloseSessionResponse>("CloseSession", master, &CloseSession),
       Answered<proto::ListDevicesRequest, proto::ListDevicesResponse>("ListDevices", master, &ListDevices),
       Answered<proto::ResetRequest, proto::ResetResponse>("Reset", master, &Reset),
       Answered<proto::MakeCallableRequest, proto::MakeCallableResponse>("MakeCallable", master, &MakeCallable),
       AnsweredLater<proto::RunCallableRequest, proto::RunCallableResponse>("RunCallable", master, &RunCallable),
-      Answered<proto::ReleaseCallableRequest, proto::ReleaseCallableResponse>("ReleaseCallable", master, &ReleaseCallable),
+      Answered<proto::ReleaseCallableRequest, proto::ReleaseCallableResponse>("ReleaseCallable", master,
+                                                                              &ReleaseCallable),
   };
 }
 

@@ -20,7 +20,8 @@ std::vector<DeviceAttributes> DevicesOf(const std::vector<std::shared_ptr<Cluste
   return devices;
 }
 
-std::unordered_map<std::string, std::shared_ptr<ClusterTask>> ByName(const std::vector<std::shared_ptr<ClusterTask>>& tasks) {
+std::unordered_map<std::string, std::shared_ptr<ClusterTask>> ByName(
+    const std::vector<std::shared_ptr<ClusterTask>>& tasks) {
   std::unordered_map<std::string, std::shared_ptr<ClusterTask>> by_name;
   for (const auto& task : tasks) by_name.emplace(task->name(), task);
   return by_name;
@@ -29,7 +30,8 @@ std::unordered_map<std::string, std::shared_ptr<ClusterTask>> ByName(const std::
 }  // namespace
 
 MasterSession::MasterSession(MasterSessionOptions options)
-    : options_(std::move(options)), tasks_(ByName(options_.tasks)),
+    : options_(std::move(options)),
+      tasks_(ByName(options_.tasks)),
       graph_(options_.session, DevicesOf(options_.tasks), options_.tasks.front()->devices().front().name) {}
 
 MasterSession::~MasterSession() { Close().IgnoreError(); }
@@ -126,18 +128,20 @@ Status MasterSession::FillPartitionGraphs(const Feeds& feeds, const std::vector<
   ASSIGN_OR_RETURN(PartitionedGraph cut, PartitionByTask(std::move(pruned)));
   ExportOptions options;
   options.assigned_devices = true;
-  for (const GraphPart& part : cut.parts) RETURN_IF_ERROR(ExportGraph(*part.graph.graph, metadata->add_partition_graphs(), options));
+  for (const GraphPart& part : cut.parts)
+    RETURN_IF_ERROR(ExportGraph(*part.graph.graph, metadata->add_partition_graphs(), options));
   return OkStatus();
 }
 
 // Steps.
 
-void MasterSession::Start(PlanPtr plan, const RunOptions& options, std::vector<Tensor> args, proto::RunMetadata* metadata,
-                          bool may_block, Ref<PartialExchange> partial, StepDone done) {
+void MasterSession::Start(PlanPtr plan, const RunOptions& options, std::vector<Tensor> args,
+                          proto::RunMetadata* metadata, bool may_block, Ref<PartialExchange> partial, StepDone done) {
   for (size_t i = 0; i < args.size(); ++i) {
     if (args[i].dtype() != plan->arg_types[i]) {
       return done(errors::InvalidArgument("Feed ", i, " has type ", DTypeName(args[i].dtype()), ", expected ",
-                                          DTypeName(plan->arg_types[i])), {});
+                                          DTypeName(plan->arg_types[i])),
+                  {});
     }
   }
   for (const Plan::Part& part : plan->parts) {
@@ -148,8 +152,8 @@ void MasterSession::Start(PlanPtr plan, const RunOptions& options, std::vector<T
   step->Run(options, std::move(args), may_block, std::move(partial));
 }
 
-Status MasterSession::RunAndWait(PlanPtr plan, const RunOptions& options, std::vector<Tensor> args, std::vector<Tensor>* outputs,
-                                 proto::RunMetadata* metadata) {
+Status MasterSession::RunAndWait(PlanPtr plan, const RunOptions& options, std::vector<Tensor> args,
+                                 std::vector<Tensor>* outputs, proto::RunMetadata* metadata) {
   struct {
     std::atomic<bool> seen{false};
     Notification event;
@@ -164,7 +168,8 @@ Status MasterSession::RunAndWait(PlanPtr plan, const RunOptions& options, std::v
         });
   // Being woken costs as much as a short step: look for its end for a while first, giving way to whoever works on it.
   const auto patience = std::chrono::steady_clock::now() + kLookForEnd;
-  while (!finished.seen.load(std::memory_order_acquire) && std::chrono::steady_clock::now() < patience) std::this_thread::yield();
+  while (!finished.seen.load(std::memory_order_acquire) && std::chrono::steady_clock::now() < patience)
+    std::this_thread::yield();
   finished.event.Wait();
   return finished.status;
 }
@@ -181,7 +186,8 @@ std::vector<Tensor> ValuesOf(const Session::Feeds& feeds) {
 }  // namespace
 
 Status MasterSession::Run(const RunOptions& options, const Feeds& feeds, const std::vector<std::string>& fetches,
-                          const std::vector<std::string>& targets, std::vector<Tensor>* outputs, proto::RunMetadata* metadata) {
+                          const std::vector<std::string>& targets, std::vector<Tensor>* outputs,
+                          proto::RunMetadata* metadata) {
   ASSIGN_OR_RETURN(PlanPtr plan, FindPlan(feeds, fetches, targets));
   if (options.partition_graphs) RETURN_IF_ERROR(FillPartitionGraphs(feeds, fetches, targets, metadata));
   return RunAndWait(std::move(plan), options, ValuesOf(feeds), outputs, metadata);
@@ -192,7 +198,8 @@ void MasterSession::RunAsync(const RunOptions& options, const Feeds& feeds, cons
   StatusOr<PlanPtr> plan = FindPlan(feeds, fetches, targets);
   if (!plan.ok()) return done(plan.status(), {});
   if (options.partition_graphs) {
-    if (Status status = FillPartitionGraphs(feeds, fetches, targets, metadata); !status.ok()) return done(std::move(status), {});
+    if (Status status = FillPartitionGraphs(feeds, fetches, targets, metadata); !status.ok())
+      return done(std::move(status), {});
   }
   Start(*std::move(plan), options, ValuesOf(feeds), metadata, /*may_block=*/false, nullptr, std::move(done));
 }
@@ -212,7 +219,8 @@ StatusOr<MasterSession::PlanPtr> MasterSession::FindCallable(CallableHandle hand
   auto it = callables_.find(handle);
   if (it == callables_.end()) return errors::InvalidArgument("No such callable handle: ", handle);
   const size_t expected = it->second->arg_types.size();
-  if (num_feeds != expected) return errors::InvalidArgument("Expected ", expected, " feed tensors, but got ", num_feeds);
+  if (num_feeds != expected)
+    return errors::InvalidArgument("Expected ", expected, " feed tensors, but got ", num_feeds);
   return it->second;
 }
 
@@ -241,7 +249,8 @@ Status MasterSession::ReleaseCallable(CallableHandle handle) {
 
 // Partial runs: what is fed and fetched in parts meets the caller in this process, whatever task the rest runs on.
 
-StatusOr<std::string> MasterSession::PartialRunSetup(const std::vector<std::string>& feeds, const std::vector<std::string>& fetches,
+StatusOr<std::string> MasterSession::PartialRunSetup(const std::vector<std::string>& feeds,
+                                                     const std::vector<std::string>& fetches,
                                                      const std::vector<std::string>& targets) {
   ASSIGN_OR_RETURN(PrunedGraph pruned, graph_.PruneFor(feeds, fetches, targets));
   auto step = std::make_shared<PartialStep>(feeds, fetches, FeedsOfFetches(pruned));

@@ -22,16 +22,17 @@ namespace millstream {
 struct MasterSessionOptions {
   std::string handle;
   proto::ConfigProto config;
-  SessionOptions session;  // the same, read
+  SessionOptions session;                           // the same, read
   std::vector<std::shared_ptr<ClusterTask>> tasks;  // that it may use; the local one first
   TimerQueue* timers = nullptr;
-  TraceRequests* traces = nullptr;  // of people who want to see a step; null: nobody
-  TaskReports* reports = nullptr;   // null: nobody looks
+  TraceRequests* traces = nullptr;             // of people who want to see a step; null: nobody
+  TaskReports* reports = nullptr;              // null: nobody looks
   std::atomic<uint64_t>* next_step = nullptr;  // numbers no other master uses
 };
 
-// A session whose graph is spread over tasks: places and cuts the graph, registers the parts, and runs steps on all of them.
-// Once a task that it uses is lost, its calls fail with Unavailable or Aborted; whoever owns it opens another. Thread-safe.
+// A session whose graph is spread over tasks: places and cuts the graph, registers the parts, and runs steps on all of
+// them. Once a task that it uses is lost, its calls fail with Unavailable or Aborted; whoever owns it opens another.
+// Thread-safe.
 class MasterSession final : public Session {
  public:
   explicit MasterSession(MasterSessionOptions options);
@@ -46,7 +47,8 @@ class MasterSession final : public Session {
   Status Extend(const Graph& graph) override { return graph_.Extend(graph); }
   using Session::Run;
   Status Run(const RunOptions& options, const Feeds& feeds, const std::vector<std::string>& fetches,
-             const std::vector<std::string>& targets, std::vector<Tensor>* outputs, proto::RunMetadata* metadata) override;
+             const std::vector<std::string>& targets, std::vector<Tensor>* outputs,
+             proto::RunMetadata* metadata) override;
   StatusOr<CallableHandle> MakeCallable(const std::vector<std::string>& feeds, const std::vector<std::string>& fetches,
                                         const std::vector<std::string>& targets) override;
   Status RunCallable(CallableHandle handle, const std::vector<Tensor>& feeds, std::vector<Tensor>* outputs,
@@ -65,12 +67,12 @@ class MasterSession final : public Session {
   using StepDone = std::function<void(Status, std::vector<Tensor> outputs)>;
   void RunAsync(const RunOptions& options, const Feeds& feeds, const std::vector<std::string>& fetches,
                 const std::vector<std::string>& targets, proto::RunMetadata* metadata, StepDone done);
-  void RunCallableAsync(CallableHandle handle, std::vector<Tensor> feeds, const RunOptions& options, proto::RunMetadata* metadata,
-                        StepDone done);
+  void RunCallableAsync(CallableHandle handle, std::vector<Tensor> feeds, const RunOptions& options,
+                        proto::RunMetadata* metadata, StepDone done);
 
  private:
-  // Whether the session's tasks may still be asked for something. A deadline may strike when its step has just ended: Close()
-  // waits until nobody is cancelling.
+  // Whether the session's tasks may still be asked for something. A deadline may strike when its step has just ended:
+  // Close() waits until nobody is cancelling.
   struct Life {
     Mutex mu;
     CondVar calm;
@@ -81,16 +83,17 @@ class MasterSession final : public Session {
   using PlanPtr = std::shared_ptr<const Plan>;
   class Step;
 
-  StatusOr<PlanPtr> FindPlan(const Feeds& feeds, const std::vector<std::string>& fetches, const std::vector<std::string>& targets);
+  StatusOr<PlanPtr> FindPlan(const Feeds& feeds, const std::vector<std::string>& fetches,
+                             const std::vector<std::string>& targets);
   StatusOr<PlanPtr> MakePlan(PrunedGraph pruned);
   // InvalidArgument if there is no such callable or it takes another number of feeds.
   StatusOr<PlanPtr> FindCallable(CallableHandle handle, size_t num_feeds) const;
   Status OpenAt(ClusterTask& task);
   // Cuts the signature once more, for people to look at.
-  Status FillPartitionGraphs(const Feeds& feeds, const std::vector<std::string>& fetches, const std::vector<std::string>& targets,
-                             proto::RunMetadata* metadata);
-  void Start(PlanPtr plan, const RunOptions& options, std::vector<Tensor> args, proto::RunMetadata* metadata, bool may_block,
-             Ref<PartialExchange> partial, StepDone done);
+  Status FillPartitionGraphs(const Feeds& feeds, const std::vector<std::string>& fetches,
+                             const std::vector<std::string>& targets, proto::RunMetadata* metadata);
+  void Start(PlanPtr plan, const RunOptions& options, std::vector<Tensor> args, proto::RunMetadata* metadata,
+             bool may_block, Ref<PartialExchange> partial, StepDone done);
   Status RunAndWait(PlanPtr plan, const RunOptions& options, std::vector<Tensor> args, std::vector<Tensor>* outputs,
                     proto::RunMetadata* metadata);
 

@@ -99,7 +99,10 @@ TEST_F(MasterSessionTest, SessionsShareVariablesUnlessIsolated) {
 
 TEST_F(MasterSessionTest, LoopsAndBranchesSpanTasks) {
   const auto vars = WhileLoop(
-      root_, [](const Scope& s, const std::vector<Output>& v) { return s.Op("Less", {v[0], s.Const(10)}); },
+      root_,
+      [](const Scope& s, const std::vector<Output>& v) {
+        return s.Op("Less", {v[0], s.Const(10)});
+      },
       [](const Scope& s, const std::vector<Output>& v) {
         const Scope remote = s.WithDevice("/job:ps/task:0");
         return std::vector<Output>{s.Op("Add", {v[0], s.Const(1)}), remote.Op("Add", {v[1], v[0]})};
@@ -126,7 +129,8 @@ TEST_F(MasterSessionTest, AnErrorAnywhereEndsTheStepEverywhere) {
   Output x = Placeholder(root_, "x");
   Output checked = ps0_.WithOpName("check").Op("CheckNumerics", {x}, {{"message", "here"}});
   Output queue = ps1_.WithOpName("q").Op("FIFOQueueV2", {}, {{"component_types", std::vector<DType>{DType::kFloat}}});
-  Node* taken = ps1_.WithOpName("taken").Add("QueueDequeueV2", {queue}, {{"component_types", std::vector<DType>{DType::kFloat}}});
+  Node* taken =
+      ps1_.WithOpName("taken").Add("QueueDequeueV2", {queue}, {{"component_types", std::vector<DType>{DType::kFloat}}});
   root_.WithOpName("sum").Op("Add", {checked, Output(taken, 0)});
   auto session = SessionFor(root_);
   std::vector<Tensor> out;
@@ -134,7 +138,8 @@ TEST_F(MasterSessionTest, AnErrorAnywhereEndsTheStepEverywhere) {
   EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
   EXPECT_NE(status.message().find("{{node check}}"), absl::string_view::npos) << status;
   // The last part answers before it is taken off the list.
-  for (int i = 0; i < 5000 && cluster_.worker(2).num_running() != 0; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  for (int i = 0; i < 5000 && cluster_.worker(2).num_running() != 0; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
   EXPECT_EQ(cluster_.worker(2).num_running(), 0u);
 }
 
@@ -163,7 +168,8 @@ TEST_F(MasterSessionTest, DeadlinesAndCallersCancelWhatWaitsElsewhere) {
 
 TEST_F(MasterSessionTest, ALostTaskFailsItsStepsAtOnceAndLaterOnes) {
   Output queue = ps0_.WithOpName("q").Op("FIFOQueueV2", {}, {{"component_types", std::vector<DType>{DType::kFloat}}});
-  Node* taken = ps0_.WithOpName("taken").Add("QueueDequeueV2", {queue}, {{"component_types", std::vector<DType>{DType::kFloat}}});
+  Node* taken =
+      ps0_.WithOpName("taken").Add("QueueDequeueV2", {queue}, {{"component_types", std::vector<DType>{DType::kFloat}}});
   ps1_.WithOpName("far").Op("Neg", {Output(taken, 0)});
   ps1_.WithOpName("other").Const(7.f);
   auto session = SessionFor(root_);
@@ -220,7 +226,8 @@ TEST_F(MasterSessionTest, CallablesAndTraces) {
   ASSERT_TRUE(session->Run(traced, {{"x:0", Tensor::Scalar(4.f)}}, {"y:0"}, {}, &out, &metadata).ok());
   bool seen = false;
   for (const auto& device : metadata.step_stats().dev_stats()) {
-    for (const auto& node : device.node_stats()) seen |= node.node_name() == "y" && device.device() == absl::StrCat(kPs0, "/device:CPU:0");
+    for (const auto& node : device.node_stats())
+      seen |= node.node_name() == "y" && device.device() == absl::StrCat(kPs0, "/device:CPU:0");
   }
   EXPECT_TRUE(seen) << metadata.ShortDebugString();
 }
@@ -249,7 +256,8 @@ TEST_F(MasterSessionTest, ManyStepsAtOnce) {
       for (int i = 0; i < 200; ++i) {
         std::vector<Tensor> out;
         const auto v = static_cast<float>(t * 1000 + i);
-        if (!session->Run({{"x:0", Tensor::Scalar(v)}}, {"z:0"}, {}, &out).ok() || out[0].scalar<float>() != -v * v) ++wrong;
+        if (!session->Run({{"x:0", Tensor::Scalar(v)}}, {"z:0"}, {}, &out).ok() || out[0].scalar<float>() != -v * v)
+          ++wrong;
       }
     });
   }

@@ -19,7 +19,8 @@ struct MasterSession::Plan {
     std::vector<int> args;  // which feeds
     std::vector<int> rets;  // which fetches
   };
-  // A step may keep its plan a moment longer than its session and the tasks live. Closing a session drops its parts anyway.
+  // A step may keep its plan a moment longer than its session and the tasks live. Closing a session drops its parts
+  // anyway.
   ~Plan() {
     MutexLock lock(life->mu);
     if (!life->open) return;
@@ -30,7 +31,8 @@ struct MasterSession::Plan {
   std::vector<Part> parts;  // remote ones first: they begin while this task works
   std::vector<DType> arg_types;
   size_t num_fetches = 0;
-  std::vector<std::pair<size_t, std::shared_ptr<FetchedScalar>>> scalars;  // numbers among the fetches that people may watch
+  std::vector<std::pair<size_t, std::shared_ptr<FetchedScalar>>>
+      scalars;                            // numbers among the fetches that people may watch
   mutable std::atomic<int64_t> steps{0};  // counted where costs are wanted
 };
 
@@ -38,8 +40,14 @@ struct MasterSession::Plan {
 class MasterSession::Step : public std::enable_shared_from_this<Step> {
  public:
   Step(MasterSession* session, PlanPtr plan, uint64_t id, proto::RunMetadata* metadata, StepDone done)
-      : session_(session), plan_(std::move(plan)), id_(id), metadata_(metadata), done_(std::move(done)),
-        outputs_(plan_->num_fetches), left_(plan_->parts.size()), costs_(metadata != nullptr && WantsCosts()) {}
+      : session_(session),
+        plan_(std::move(plan)),
+        id_(id),
+        metadata_(metadata),
+        done_(std::move(done)),
+        outputs_(plan_->num_fetches),
+        left_(plan_->parts.size()),
+        costs_(metadata != nullptr && WantsCosts()) {}
 
   void Run(const RunOptions& options, std::vector<Tensor> args, bool may_block, Ref<PartialExchange> partial) {
     auto self = shared_from_this();
@@ -111,7 +119,8 @@ class MasterSession::Step : public std::enable_shared_from_this<Step> {
 
   // A deadline, or somebody who may cancel from outside.
   void WatchCaller(const RunOptions& options) {
-    const int64_t timeout_ms = options.timeout_ms > 0 ? options.timeout_ms : session_->options_.session.operation_timeout_ms;
+    const int64_t timeout_ms =
+        options.timeout_ms > 0 ? options.timeout_ms : session_->options_.session.operation_timeout_ms;
     if (timeout_ms > 0) {
       timer_ = session_->options_.timers->Add(
           std::chrono::steady_clock::now() + std::chrono::milliseconds(timeout_ms), [weak = weak_from_this()] {
@@ -134,9 +143,11 @@ class MasterSession::Step : public std::enable_shared_from_this<Step> {
 
   void PartDone(size_t index, Status status, std::vector<Tensor>* rets, proto::StepStats* stats) {
     const Plan::Part& part = plan_->parts[index];
-    if (status.ok() && (rets == nullptr ? 0 : rets->size()) < part.rets.size()) status = errors::Internal("A result is missing");
+    if (status.ok() && (rets == nullptr ? 0 : rets->size()) < part.rets.size())
+      status = errors::Internal("A result is missing");
     if (!status.ok()) {
-      if (!part.task->is_local()) status = Status(status.code(), absl::StrCat("From ", part.task->name(), ":\n", status.message()));
+      if (!part.task->is_local())
+        status = Status(status.code(), absl::StrCat("From ", part.task->name(), ":\n", status.message()));
       Cancel(status);
     } else {
       for (size_t i = 0; i < part.rets.size(); ++i) outputs_[part.rets[i]] = std::move((*rets)[i]);
@@ -182,7 +193,8 @@ class MasterSession::Step : public std::enable_shared_from_this<Step> {
     const auto& options = session_->options_.config.graph_options();
     if (options.build_cost_model() <= 0) return false;
     const int64_t steps = plan_->steps.fetch_add(1, std::memory_order_relaxed) + 1;
-    return steps > options.build_cost_model_after() && (steps - options.build_cost_model_after()) % options.build_cost_model() == 0;
+    return steps > options.build_cost_model_after() &&
+           (steps - options.build_cost_model_after()) % options.build_cost_model() == 0;
   }
 
   void FillCosts() {

@@ -17,7 +17,8 @@ namespace millstream {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-Peers::Peers(PeersOptions options, Worker* worker, LinkHub* hub) : options_(std::move(options)), worker_(worker), hub_(hub) {}
+Peers::Peers(PeersOptions options, Worker* worker, LinkHub* hub)
+    : options_(std::move(options)), worker_(worker), hub_(hub) {}
 
 Peers::~Peers() {
   std::vector<std::shared_ptr<RemoteTask>> tasks;
@@ -27,11 +28,13 @@ Peers::~Peers() {
   }
   // The hub has ended its own links; those over gRPC end now, and call their tasks once more.
   for (const auto& task : tasks) {
-    if (!task->closed() && task->link() != nullptr) task->link()->Close(errors::Unavailable(worker_->task(), " is shutting down"));
+    if (!task->closed() && task->link() != nullptr)
+      task->link()->Close(errors::Unavailable(worker_->task(), " is shutting down"));
   }
   const auto patience = steady_clock::now() + std::chrono::seconds(10);
   for (const auto& task : tasks) {
-    while (!task->closed() && task->link() != nullptr && steady_clock::now() < patience) std::this_thread::sleep_for(milliseconds(1));
+    while (!task->closed() && task->link() != nullptr && steady_clock::now() < patience)
+      std::this_thread::sleep_for(milliseconds(1));
   }
 }
 
@@ -106,10 +109,12 @@ StatusOr<std::shared_ptr<RemoteTask>> Peers::Dial(const std::string& task, const
   return remote;
 }
 
-StatusOr<std::shared_ptr<PeerLink>> Peers::DialLink(const LinkEndpoint& endpoint, const std::shared_ptr<RpcChannel>& channel,
-                                                    FrameHandler* handler, milliseconds deadline) {
+StatusOr<std::shared_ptr<PeerLink>> Peers::DialLink(const LinkEndpoint& endpoint,
+                                                    const std::shared_ptr<RpcChannel>& channel, FrameHandler* handler,
+                                                    milliseconds deadline) {
   // A firewall that swallows packets must leave time for the other way.
-  StatusOr<std::shared_ptr<PeerLink>> link = hub_->Dial(endpoint, handler, options_.grpc_links ? deadline / 2 : deadline);
+  StatusOr<std::shared_ptr<PeerLink>> link =
+      hub_->Dial(endpoint, handler, options_.grpc_links ? deadline / 2 : deadline);
   if (link.ok() || !options_.grpc_links) return link;
   if (!absl::IsUnavailable(link.status()) && !absl::IsDeadlineExceeded(link.status())) return link;
   GrpcLinkHello hello;
@@ -121,7 +126,8 @@ StatusOr<std::shared_ptr<PeerLink>> Peers::DialLink(const LinkEndpoint& endpoint
   return DialGrpcLink(channel, hello, handler, deadline / 2, options_.links);
 }
 
-StatusOr<std::vector<std::shared_ptr<RemoteTask>>> Peers::WaitFor(const std::vector<std::string>& tasks, Cancellation* cancellation,
+StatusOr<std::vector<std::shared_ptr<RemoteTask>>> Peers::WaitFor(const std::vector<std::string>& tasks,
+                                                                  Cancellation* cancellation,
                                                                   steady_clock::time_point deadline) {
   constexpr auto kTellEvery = std::chrono::seconds(30);
   constexpr auto kFirstTell = std::chrono::seconds(10);
@@ -149,8 +155,8 @@ StatusOr<std::vector<std::shared_ptr<RemoteTask>>> Peers::WaitFor(const std::vec
     const double waited = std::chrono::duration<double>(now - begin).count();
     if (cancellation != nullptr && cancellation->IsCancelled()) return cancellation->status();
     if (now >= deadline) {
-      return errors::DeadlineExceeded("Waited ", static_cast<int>(waited * 10) / 10.0, " s for ", absl::StrJoin(missing, ", "), ": ",
-                                      cause.message());
+      return errors::DeadlineExceeded("Waited ", static_cast<int>(waited * 10) / 10.0, " s for ",
+                                      absl::StrJoin(missing, ", "), ": ", cause.message());
     }
     if (now >= tell) {
       LogWarning(absl::StrCat(worker_->task(), ": a session waits since ", static_cast<int>(waited), " s for ",

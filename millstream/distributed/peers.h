@@ -18,8 +18,8 @@ struct PeersOptions {
   RpcChannelOptions channel;
   std::chrono::milliseconds deadline{30'000};  // of the handshake and of calls
   int64_t max_tensor_bytes = int64_t{64} << 30;
-  bool grpc_links = true;  // where shared memory and TCP do not get through
-  LinkOptions links;       // keep-alive of those
+  bool grpc_links = true;          // where shared memory and TCP do not get through
+  LinkOptions links;               // keep-alive of those
   TaskReports* reports = nullptr;  // null: nobody looks
 };
 
@@ -30,12 +30,13 @@ class Peers {
   Peers(PeersOptions options, Worker* worker, LinkHub* hub);
   ~Peers();
 
-  // The task as it is now, with a link to it. Unavailable or DeadlineExceeded if it does not answer, FailedPrecondition or
-  // PermissionDenied if somebody else does; NotFound if the cluster has no such task. May block up to `deadline`.
+  // The task as it is now, with a link to it. Unavailable or DeadlineExceeded if it does not answer, FailedPrecondition
+  // or PermissionDenied if somebody else does; NotFound if the cluster has no such task. May block up to `deadline`.
   StatusOr<std::shared_ptr<RemoteTask>> Connect(const std::string& task, std::chrono::milliseconds deadline);
-  // Waits until all of these are up. Says who is missing every 30 s. Ends when `cancellation` (optional) is cancelled or at
-  // `deadline`.
-  StatusOr<std::vector<std::shared_ptr<RemoteTask>>> WaitFor(const std::vector<std::string>& tasks, Cancellation* cancellation,
+  // Waits until all of these are up. Says who is missing every 30 s. Ends when `cancellation` (optional) is cancelled
+  // or at `deadline`.
+  StatusOr<std::vector<std::shared_ptr<RemoteTask>>> WaitFor(const std::vector<std::string>& tasks,
+                                                             Cancellation* cancellation,
                                                              std::chrono::steady_clock::time_point deadline);
   // The link for edges to a task; Aborted if it is not that incarnation (0: any).
   StatusOr<std::shared_ptr<PeerLink>> LinkTo(const std::string& task, uint64_t incarnation);

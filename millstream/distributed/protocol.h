@@ -6,14 +6,15 @@
 
 namespace millstream {
 
-// What tasks say to each other. Outside of steps: calls of /millstream.TaskService (proto/task.proto). Inside: frames over
-// links, whose fields mean this. Values are encoded as in wire_tensor.h.
+// What tasks say to each other. Outside of steps: calls of /millstream.TaskService (proto/task.proto). Inside: frames
+// over links, whose fields mean this. Values are encoded as in wire_tensor.h.
 inline constexpr int kProtocolVersion = 1;
 
 enum FrameKind : uint32_t {
   // Master to task. A large feed comes before its kRunPart, in a frame of its own.
-  kFeed = 1,      // step; edge: argument of the part; body, payload: value
-  kRunPart = 2,   // step; edge: part; tag: index of the part in the master's plan; body: flags, then (argument, value)...
+  kFeed = 1,  // step; edge: argument of the part; body, payload: value
+  kRunPart =
+      2,  // step; edge: part; tag: index of the part in the master's plan; body: flags, then (argument, value)...
   kCancelStep = 3,  // step; body: why
 
   // Task to master. A large fetch comes before its kPartDone.

@@ -32,7 +32,8 @@ Status PartToProto(const GraphPart& part, proto::RegisterPartRequest* request) {
   return OkStatus();
 }
 
-StatusOr<PrunedGraph> PartFromProto(const proto::RegisterPartRequest& request, const std::vector<DeviceAttributes>& devices,
+StatusOr<PrunedGraph> PartFromProto(const proto::RegisterPartRequest& request,
+                                    const std::vector<DeviceAttributes>& devices,
                                     std::shared_ptr<FunctionLibrary> library) {
   Graph graph(std::move(library));
   ImportOptions import;

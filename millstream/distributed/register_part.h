@@ -17,8 +17,10 @@ class RegisterPartRequest;
 // A part as a message: graph, args, rets, targets. Edges and session are the caller's to fill in.
 Status PartToProto(const GraphPart& part, proto::RegisterPartRequest* request);
 
-// The part that a (not trusted) message describes, with every node on one of `devices`. Functions are added to `library`.
-StatusOr<PrunedGraph> PartFromProto(const proto::RegisterPartRequest& request, const std::vector<DeviceAttributes>& devices,
+// The part that a (not trusted) message describes, with every node on one of `devices`. Functions are added to
+// `library`.
+StatusOr<PrunedGraph> PartFromProto(const proto::RegisterPartRequest& request,
+                                    const std::vector<DeviceAttributes>& devices,
                                     std::shared_ptr<FunctionLibrary> library);
 
 }  // namespace millstream

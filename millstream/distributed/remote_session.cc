@@ -35,7 +35,8 @@ int64_t NewRequestId() {
 
 StatusOr<std::shared_ptr<RpcChannel>> ConnectTo(const SessionOptions& options) {
   absl::string_view address = options.target;
-  if (!absl::ConsumePrefix(&address, "grpc://")) return errors::InvalidArgument("session target '", options.target, "' does not begin with grpc://");
+  if (!absl::ConsumePrefix(&address, "grpc://"))
+    return errors::InvalidArgument("session target '", options.target, "' does not begin with grpc://");
   StatusOr<HostPort> parsed = ParseHostPort(address);
   if (!parsed.ok()) return WithContext(parsed.status(), absl::StrCat("session target '", options.target, "'"));
   ASSIGN_OR_RETURN(const RpcChannelOptions channel, ChannelOptionsFromEnvironment());
@@ -46,7 +47,8 @@ StatusOr<std::shared_ptr<RpcChannel>> ConnectTo(const SessionOptions& options) {
 constexpr auto kTimeToAnswer = std::chrono::milliseconds(1000);
 
 Clock::time_point DeadlineAfter(int64_t timeout_ms) {
-  return timeout_ms > 0 ? Clock::now() + std::chrono::milliseconds(timeout_ms) + kTimeToAnswer : Clock::time_point::max();
+  return timeout_ms > 0 ? Clock::now() + std::chrono::milliseconds(timeout_ms) + kTimeToAnswer
+                        : Clock::time_point::max();
 }
 
 // A server of this process is asked directly.
@@ -117,8 +119,8 @@ Status RemoteSession::AwaitServer(const RpcCallOptions& options) {
   }
 }
 
-Status RemoteSession::Invoke(const char* method, const google::protobuf::Message& request, google::protobuf::Message* response,
-                             int64_t timeout_ms, Cancellation* cancellation) {
+Status RemoteSession::Invoke(const char* method, const google::protobuf::Message& request,
+                             google::protobuf::Message* response, int64_t timeout_ms, Cancellation* cancellation) {
   RunningCall running(this, cancellation);
   RETURN_IF_ERROR(running.status());
   RpcCallOptions call;
@@ -156,7 +158,8 @@ Status RemoteSession::ExtendLocked(const proto::GraphDef& graph) {
 
 void RemoteSession::Remember(const proto::GraphDef& graph) {
   for (const proto::NodeDef& node : graph.node()) sent_nodes_.insert(node.name());
-  for (const proto::FunctionDef& function : graph.library().function()) sent_functions_.insert(function.signature().name());
+  for (const proto::FunctionDef& function : graph.library().function())
+    sent_functions_.insert(function.signature().name());
 }
 
 Status RemoteSession::Create(const proto::GraphDef& graph) {
@@ -181,7 +184,8 @@ Status RemoteSession::Extend(const Graph& graph) {
     proto::FunctionDefLibrary library;
     graph.library()->ToProto(&library);
     for (proto::FunctionDef& function : *library.mutable_function()) {
-      if (!sent_functions_.contains(function.signature().name())) fresh.mutable_library()->add_function()->Swap(&function);
+      if (!sent_functions_.contains(function.signature().name()))
+        fresh.mutable_library()->add_function()->Swap(&function);
     }
     if (fresh.library().function_size() > 0) *fresh.mutable_library()->mutable_gradient() = library.gradient();
   }
@@ -216,7 +220,8 @@ void RemoteSession::GiveBackMessages(std::unique_ptr<StepMessages> messages) {
 }
 
 Status RemoteSession::Run(const RunOptions& options, const Feeds& feeds, const std::vector<std::string>& fetches,
-                          const std::vector<std::string>& targets, std::vector<Tensor>* outputs, proto::RunMetadata* metadata) {
+                          const std::vector<std::string>& targets, std::vector<Tensor>* outputs,
+                          proto::RunMetadata* metadata) {
   std::unique_ptr<StepMessages> step = TakeMessages();
   for (const std::string& name : targets) step->request.add_target(name);
   const Status status = RunStep(*step, options, feeds, fetches, outputs, metadata);
@@ -233,8 +238,9 @@ Status RemoteSession::PartialRun(const std::string& handle, const Feeds& feeds, 
   return status;
 }
 
-Status RemoteSession::RunStep(StepMessages& step, const RunOptions& options, const Feeds& feeds, const std::vector<std::string>& fetches,
-                              std::vector<Tensor>* outputs, proto::RunMetadata* metadata) {
+Status RemoteSession::RunStep(StepMessages& step, const RunOptions& options, const Feeds& feeds,
+                              const std::vector<std::string>& fetches, std::vector<Tensor>* outputs,
+                              proto::RunMetadata* metadata) {
   proto::RunStepRequest& request = step.request;
   ASSIGN_OR_RETURN(*request.mutable_session_handle(), Handle());
   for (const auto& [name, tensor] : feeds) {
@@ -249,7 +255,8 @@ Status RemoteSession::RunStep(StepMessages& step, const RunOptions& options, con
   request.set_store_errors_in_response_body(true);
   request.set_request_id(NewRequestId());
   proto::RunStepResponse& response = step.response;
-  RETURN_IF_ERROR(Invoke("/tensorflow.MasterService/RunStep", request, &response, options.timeout_ms, options.cancellation));
+  RETURN_IF_ERROR(
+      Invoke("/tensorflow.MasterService/RunStep", request, &response, options.timeout_ms, options.cancellation));
   if (metadata != nullptr) metadata->Swap(response.mutable_metadata());
   if (response.status_code() != 0) {
     return Status(static_cast<absl::StatusCode>(response.status_code()), response.status_error_message());
@@ -257,7 +264,8 @@ Status RemoteSession::RunStep(StepMessages& step, const RunOptions& options, con
   if (outputs == nullptr) return OkStatus();
   outputs->clear();
   for (const std::string& name : fetches) {
-    const auto found = std::find_if(response.tensor().begin(), response.tensor().end(), [&](const auto& t) { return t.name() == name; });
+    const auto found = std::find_if(response.tensor().begin(), response.tensor().end(),
+                                    [&](const auto& t) { return t.name() == name; });
     if (found == response.tensor().end()) return errors::Internal("the server's answer lacks the value of ", name);
     ASSIGN_OR_RETURN(Tensor value, TensorFromProto(found->tensor(), {.max_bytes = options_.max_tensor_bytes}));
     outputs->push_back(std::move(value));
@@ -265,7 +273,8 @@ Status RemoteSession::RunStep(StepMessages& step, const RunOptions& options, con
   return OkStatus();
 }
 
-StatusOr<std::string> RemoteSession::PartialRunSetup(const std::vector<std::string>& feeds, const std::vector<std::string>& fetches,
+StatusOr<std::string> RemoteSession::PartialRunSetup(const std::vector<std::string>& feeds,
+                                                     const std::vector<std::string>& fetches,
                                                      const std::vector<std::string>& targets) {
   proto::PartialRunSetupRequest request;
   proto::PartialRunSetupResponse response;
@@ -319,10 +328,12 @@ Status RemoteSession::RunCallable(CallableHandle handle, const std::vector<Tenso
   request.set_handle(handle);
   for (const Tensor& tensor : feeds) RETURN_IF_ERROR(TensorToProto(tensor, request.add_feed()));
   request.set_request_id(NewRequestId());
-  RETURN_IF_ERROR(Invoke("/tensorflow.MasterService/RunCallable", request, &response, options.timeout_ms, options.cancellation));
+  RETURN_IF_ERROR(
+      Invoke("/tensorflow.MasterService/RunCallable", request, &response, options.timeout_ms, options.cancellation));
   if (metadata != nullptr) metadata->Swap(response.mutable_metadata());
   if (static_cast<size_t>(response.fetch_size()) != num_fetches) {
-    return errors::Internal("the server answered ", response.fetch_size(), " values where ", num_fetches, " are fetched");
+    return errors::Internal("the server answered ", response.fetch_size(), " values where ", num_fetches,
+                            " are fetched");
   }
   if (outputs == nullptr) return OkStatus();
   outputs->clear();
@@ -358,7 +369,8 @@ std::vector<DeviceAttributes> RemoteSession::ListDevices() {
   std::vector<DeviceAttributes> all;
   for (const auto* devices : {&response.local_device(), &response.remote_device()}) {
     for (const proto::DeviceAttributes& device : *devices) {
-      all.push_back({device.name(), device.device_type(), device.memory_limit(), device.incarnation(), device.physical_device_desc()});
+      all.push_back({device.name(), device.device_type(), device.memory_limit(), device.incarnation(),
+                     device.physical_device_desc()});
     }
   }
   return all;

@@ -19,12 +19,12 @@ class RunStepRequest;
 class RunStepResponse;
 }  // namespace proto
 
-// A session of a cluster, over TensorFlow's MasterService: NewSession() makes it for targets "grpc://host:port". It works with our
-// servers and with TensorFlow's.
+// A session of a cluster, over TensorFlow's MasterService: NewSession() makes it for targets "grpc://host:port". It
+// works with our servers and with TensorFlow's.
 //
-// The server is first asked when the graph is set, or by the first step. While it cannot be reached, calls wait for it and say so
-// every 30 seconds; options.operation_timeout_ms ends the wait. A connection that is lost during a call fails it with Unavailable; a server
-// that has been restarted answers Aborted, since it does not know the session.
+// The server is first asked when the graph is set, or by the first step. While it cannot be reached, calls wait for it
+// and say so every 30 seconds; options.operation_timeout_ms ends the wait. A connection that is lost during a call
+// fails it with Unavailable; a server that has been restarted answers Aborted, since it does not know the session.
 class RemoteSession final : public Session {
  public:
   // Token and TLS come from the environment (server_options.h). InvalidArgument for a target that makes no sense.
@@ -37,11 +37,12 @@ class RemoteSession final : public Session {
   Status Extend(const Graph& graph) override;
   using Session::Run;
   Status Run(const RunOptions& options, const Feeds& feeds, const std::vector<std::string>& fetches,
-             const std::vector<std::string>& targets, std::vector<Tensor>* outputs, proto::RunMetadata* metadata) override;
+             const std::vector<std::string>& targets, std::vector<Tensor>* outputs,
+             proto::RunMetadata* metadata) override;
   StatusOr<CallableHandle> MakeCallable(const std::vector<std::string>& feeds, const std::vector<std::string>& fetches,
                                         const std::vector<std::string>& targets) override;
-  Status RunCallable(CallableHandle handle, const std::vector<Tensor>& feeds, std::vector<Tensor>* outputs, const RunOptions& options,
-                     proto::RunMetadata* metadata) override;
+  Status RunCallable(CallableHandle handle, const std::vector<Tensor>& feeds, std::vector<Tensor>* outputs,
+                     const RunOptions& options, proto::RunMetadata* metadata) override;
   Status ReleaseCallable(CallableHandle handle) override;
   StatusOr<std::string> PartialRunSetup(const std::vector<std::string>& feeds, const std::vector<std::string>& fetches,
                                         const std::vector<std::string>& targets) override;
@@ -63,8 +64,8 @@ class RemoteSession final : public Session {
   Status CreateLocked(const proto::GraphDef& graph) ABSL_EXCLUSIVE_LOCKS_REQUIRED(graph_mu_);
   Status ExtendLocked(const proto::GraphDef& graph) ABSL_EXCLUSIVE_LOCKS_REQUIRED(graph_mu_);
   void Remember(const proto::GraphDef& graph) ABSL_EXCLUSIVE_LOCKS_REQUIRED(graph_mu_);
-  Status RunStep(StepMessages& step, const RunOptions& options, const Feeds& feeds, const std::vector<std::string>& fetches,
-                 std::vector<Tensor>* outputs, proto::RunMetadata* metadata);
+  Status RunStep(StepMessages& step, const RunOptions& options, const Feeds& feeds,
+                 const std::vector<std::string>& fetches, std::vector<Tensor>* outputs, proto::RunMetadata* metadata);
   std::unique_ptr<StepMessages> TakeMessages();
   void GiveBackMessages(std::unique_ptr<StepMessages> messages);
 
@@ -88,8 +89,8 @@ class RemoteSession final : public Session {
   std::unordered_map<CallableHandle, std::shared_ptr<const Callable>> callables_ ABSL_GUARDED_BY(mu_);
 };
 
-// Clears the containers (all if none is named) of all tasks of the cluster at `target`; its sessions are gone afterwards. As
-// tf.Session.reset().
+// Clears the containers (all if none is named) of all tasks of the cluster at `target`; its sessions are gone
+// afterwards. As tf.Session.reset().
 Status ResetRemote(const SessionOptions& options, const std::vector<std::string>& containers);
 
 }  // namespace millstream

@@ -23,17 +23,22 @@ class StandInMaster {
   explicit StandInMaster(int port = 0) {
     RpcServerOptions options;
     options.port = port;
-    server_ = RpcServer::Start(options, {Method<proto::CreateSessionRequest, proto::CreateSessionResponse>("CreateSession", &StandInMaster::Create),
-                                         Method<proto::ExtendSessionRequest, proto::ExtendSessionResponse>("ExtendSession", &StandInMaster::Extend),
-                                         Method<proto::RunStepRequest, proto::RunStepResponse>("RunStep", &StandInMaster::RunStep),
-                                         Method<proto::PartialRunSetupRequest, proto::PartialRunSetupResponse>("PartialRunSetup", &StandInMaster::Setup),
-                                         Method<proto::MakeCallableRequest, proto::MakeCallableResponse>("MakeCallable", &StandInMaster::Make),
-                                         Method<proto::RunCallableRequest, proto::RunCallableResponse>("RunCallable", &StandInMaster::RunCallable),
-                                         Method<proto::ReleaseCallableRequest, proto::ReleaseCallableResponse>("ReleaseCallable", &StandInMaster::Release),
-                                         Method<proto::ListDevicesRequest, proto::ListDevicesResponse>("ListDevices", &StandInMaster::ListDevices),
-                                         Method<proto::ResetRequest, proto::ResetResponse>("Reset", &StandInMaster::Reset),
-                                         Method<proto::CloseSessionRequest, proto::CloseSessionResponse>("CloseSession", &StandInMaster::Close)})
-                  .value();
+    server_ =
+        RpcServer::Start(
+            options,
+            {Method<proto::CreateSessionRequest, proto::CreateSessionResponse>("CreateSession", &StandInMaster::Create),
+             Method<proto::ExtendSessionRequest, proto::ExtendSessionResponse>("ExtendSession", &StandInMaster::Extend),
+             Method<proto::RunStepRequest, proto::RunStepResponse>("RunStep", &StandInMaster::RunStep),
+             Method<proto::PartialRunSetupRequest, proto::PartialRunSetupResponse>("PartialRunSetup",
+                                                                                   &StandInMaster::Setup),
+             Method<proto::MakeCallableRequest, proto::MakeCallableResponse>("MakeCallable", &StandInMaster::Make),
+             Method<proto::RunCallableRequest, proto::RunCallableResponse>("RunCallable", &StandInMaster::RunCallable),
+             Method<proto::ReleaseCallableRequest, proto::ReleaseCallableResponse>("ReleaseCallable",
+                                                                                   &StandInMaster::Release),
+             Method<proto::ListDevicesRequest, proto::ListDevicesResponse>("ListDevices", &StandInMaster::ListDevices),
+             Method<proto::ResetRequest, proto::ResetResponse>("Reset", &StandInMaster::Reset),
+             Method<proto::CloseSessionRequest, proto::CloseSessionResponse>("CloseSession", &StandInMaster::Close)})
+            .value();
   }
   int port() const { return server_->port(); }
   std::string target() const { return absl::StrCat("grpc://127.0.0.1:", port()); }
@@ -83,7 +88,9 @@ class StandInMaster {
     }
     return OkStatus();
   }
-  static std::vector<std::string> List(const google::protobuf::RepeatedPtrField<std::string>& names) { return {names.begin(), names.end()}; }
+  static std::vector<std::string> List(const google::protobuf::RepeatedPtrField<std::string>& names) {
+    return {names.begin(), names.end()};
+  }
   Status Setup(const proto::PartialRunSetupRequest& request, proto::PartialRunSetupResponse* response) {
     ASSIGN_OR_RETURN(*response->mutable_partial_run_handle(),
                      session_->PartialRunSetup(List(request.feed()), List(request.fetch()), List(request.target())));
@@ -91,7 +98,8 @@ class StandInMaster {
   }
   Status Make(const proto::MakeCallableRequest& request, proto::MakeCallableResponse* response) {
     const proto::CallableOptions& options = request.options();
-    ASSIGN_OR_RETURN(const auto handle, session_->MakeCallable(List(options.feed()), List(options.fetch()), List(options.target())));
+    ASSIGN_OR_RETURN(const auto handle,
+                     session_->MakeCallable(List(options.feed()), List(options.fetch()), List(options.target())));
     response->set_handle(handle);
     return OkStatus();
   }
@@ -136,8 +144,10 @@ Tensor F(float value) { return Tensor::Scalar<float>(value); }
 
 // p is a placeholder; neg = -p; twice = neg + neg.
 struct SmallGraph {
-  SmallGraph() : p(s.WithOpName("p").Op("Placeholder", {}, {{"dtype", DType::kFloat}})), neg(s.WithOpName("neg").Op("Neg", {p})),
-                 twice(s.WithOpName("twice").Op("Add", {neg, neg})) {}
+  SmallGraph()
+      : p(s.WithOpName("p").Op("Placeholder", {}, {{"dtype", DType::kFloat}})),
+        neg(s.WithOpName("neg").Op("Neg", {p})),
+        twice(s.WithOpName("twice").Op("Add", {neg, neg})) {}
   Scope s = Scope::Root();
   Output p, neg, twice;
 };

@@ -34,7 +34,8 @@ bool RemoteTask::closed() const {
 }
 
 Status RemoteTask::CheckAlive() {
-  if (alive()) [[likely]] return OkStatus();
+  if (alive()) [[likely]]
+    return OkStatus();
   {
     MutexLock lock(mu_);
     if (restarted_) return errors::Aborted(name(), " at ", options_.address, " was restarted: ", lost_.message());
@@ -46,14 +47,16 @@ Status RemoteTask::CheckAlive() {
   proto::HelloRequest request;
   proto::HelloResponse response;
   request.set_protocol(kProtocolVersion);
-  const bool answers = options_.channel->Call(TaskMethod("Hello"), request, &response, Within(std::chrono::milliseconds(500))).ok();
+  const bool answers =
+      options_.channel->Call(TaskMethod("Hello"), request, &response, Within(std::chrono::milliseconds(500))).ok();
   MutexLock lock(mu_);
   if (!answers) return lost_;
   restarted_ = true;
   return errors::Aborted(name(), " at ", options_.address, " was restarted: ", lost_.message());
 }
 
-Status RemoteTask::Call(const char* method, const google::protobuf::Message& request, google::protobuf::Message* response) {
+Status RemoteTask::Call(const char* method, const google::protobuf::Message& request,
+                        google::protobuf::Message* response) {
   Status status = options_.channel->Call(TaskMethod(method), request, response, Within(options_.deadline));
   if (status.ok()) return status;
   if (absl::IsDeadlineExceeded(status)) {
@@ -66,7 +69,8 @@ Status RemoteTask::Call(const char* method, const google::protobuf::Message& req
 void RemoteTask::CallWithoutWaiting(const char* method, const google::protobuf::Message& request,
                                     std::shared_ptr<google::protobuf::Message> response) {
   if (!alive()) return;
-  options_.channel->CallAsync(TaskMethod(method), request, response.get(), Within(options_.deadline), [response](Status) {});
+  options_.channel->CallAsync(TaskMethod(method), request, response.get(), Within(options_.deadline),
+                              [response](Status) {});
 }
 
 Status RemoteTask::CreateSession(const TaskSessionSpec& spec) {
@@ -87,7 +91,8 @@ void RemoteTask::DeleteSession(const std::string& session) {
   CallWithoutWaiting("DeleteSession", request, std::make_shared<proto::DeleteTaskSessionResponse>());
 }
 
-StatusOr<uint32_t> RemoteTask::Register(const std::string& session, GraphPart part, const std::vector<EdgeTarget>& sends,
+StatusOr<uint32_t> RemoteTask::Register(const std::string& session, GraphPart part,
+                                        const std::vector<EdgeTarget>& sends,
                                         const std::vector<std::string>& from_tasks) {
   proto::RegisterPartRequest request;
   request.set_session(session);
@@ -138,7 +143,8 @@ void RemoteTask::Run(PartRun run, uint64_t index, bool) {
     } else {
       AppendVarint(i, &begin.body);
     }
-    if (Status s = EncodeTensor(&run.args[i], &frame->body, &frame->payload); !s.ok()) return run.done(std::move(s), nullptr, nullptr);
+    if (Status s = EncodeTensor(&run.args[i], &frame->body, &frame->payload); !s.ok())
+      return run.done(std::move(s), nullptr, nullptr);
   }
   Status lost;
   {
@@ -184,9 +190,12 @@ StatusOr<Tensor> RemoteTask::Allocate(PeerLink& link, const Frame& frame, uint64
 
 void RemoteTask::Receive(PeerLink& link, Frame frame) {
   switch (frame.kind) {
-    case kFetch: return Fetched(std::move(frame));
-    case kPartDone: return Answer(std::move(frame));
-    default: return worker_->Receive(link, std::move(frame));
+    case kFetch:
+      return Fetched(std::move(frame));
+    case kPartDone:
+      return Answer(std::move(frame));
+    default:
+      return worker_->Receive(link, std::move(frame));
   }
 }
 
@@ -213,7 +222,8 @@ void RemoteTask::Answer(Frame frame) {
   const auto malformed = [&] { pending.done(errors::Internal("Malformed answer from ", name()), nullptr, nullptr); };
   absl::string_view body = frame.body, message, stats_bytes;
   uint64_t count = 0;
-  if (!ConsumeBytes(&body, &message) || !ConsumeBytes(&body, &stats_bytes) || !ConsumeVarint(&body, &count)) return malformed();
+  if (!ConsumeBytes(&body, &message) || !ConsumeBytes(&body, &stats_bytes) || !ConsumeVarint(&body, &count))
+    return malformed();
   std::unique_ptr<proto::StepStats> stats;
   if (!stats_bytes.empty()) {
     stats = std::make_unique<proto::StepStats>();
@@ -237,7 +247,8 @@ void RemoteTask::Answer(Frame frame) {
     uint64_t number = 0;
     Tensor value;
     bool dead = false;
-    if (!ConsumeVarint(&body, &number) || !DecodeTensor(&body, Tensor(), options_.max_tensor_bytes, &value, &dead).ok() ||
+    if (!ConsumeVarint(&body, &number) ||
+        !DecodeTensor(&body, Tensor(), options_.max_tensor_bytes, &value, &dead).ok() ||
         !place(number, std::move(value))) {
       return malformed();
     }
@@ -255,7 +266,8 @@ void RemoteTask::Closed(PeerLink& link, const Status& why) {
     alive_.store(false, std::memory_order_release);
   }
   if (options_.reports != nullptr) options_.reports->LinkClosed(link, why);
-  for (auto& [step, call] : pending) call.done(errors::Unavailable("The task was lost during the step: ", why.message()), nullptr, nullptr);
+  for (auto& [step, call] : pending)
+    call.done(errors::Unavailable("The task was lost during the step: ", why.message()), nullptr, nullptr);
   worker_->LinkClosed(link, errors::Unavailable(name(), " at ", options_.address, " was lost: ", why.message()));
 }
 

@@ -15,8 +15,8 @@
 
 namespace millstream {
 
-// One incarnation of a task in another process: calls over a channel, steps over a link. It serves the link too: answers to its
-// own steps stay here, everything else goes to the worker of this process.
+// One incarnation of a task in another process: calls over a channel, steps over a link. It serves the link too:
+// answers to its own steps stay here, everything else goes to the worker of this process.
 class RemoteTask final : public ClusterTask, public FrameHandler {
  public:
   struct Options {
@@ -67,7 +67,8 @@ class RemoteTask final : public ClusterTask, public FrameHandler {
     std::vector<std::pair<uint32_t, Tensor>> fetches;  // that came ahead
   };
   Status Call(const char* method, const google::protobuf::Message& request, google::protobuf::Message* response);
-  void CallWithoutWaiting(const char* method, const google::protobuf::Message& request, std::shared_ptr<google::protobuf::Message> response);
+  void CallWithoutWaiting(const char* method, const google::protobuf::Message& request,
+                          std::shared_ptr<google::protobuf::Message> response);
   void Answer(Frame frame);
   void Fetched(Frame frame);
   void Fail(uint64_t step, const Status& why);

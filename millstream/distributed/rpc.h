@@ -32,9 +32,13 @@ class RpcCall {
   virtual google::protobuf::Message& request() = 0;  // the handler may move its parts out
   virtual google::protobuf::Message& response() = 0;
   template <typename T>
-  T& request_as() { return static_cast<T&>(request()); }
+  T& request_as() {
+    return static_cast<T&>(request());
+  }
   template <typename T>
-  T& response_as() { return static_cast<T&>(response()); }
+  T& response_as() {
+    return static_cast<T&>(response());
+  }
 
   virtual std::string peer() = 0;  // "127.0.0.1:40312"
   virtual bool peer_is_loopback() = 0;
@@ -50,11 +54,11 @@ class RpcCall {
 };
 
 struct RpcMethod {
-  std::string path;  // "/tensorflow.MasterService/RunStep"
-  const google::protobuf::Message* request;   // prototypes
+  std::string path;                          // "/tensorflow.MasterService/RunStep"
+  const google::protobuf::Message* request;  // prototypes
   const google::protobuf::Message* response;
-  // Runs on the thread that reads the network, and may finish the call at once (which is fastest) or later, from elsewhere.
-  // While it takes longer than a few milliseconds another thread reads in its place.
+  // Runs on the thread that reads the network, and may finish the call at once (which is fastest) or later, from
+  // elsewhere. While it takes longer than a few milliseconds another thread reads in its place.
   std::function<void(RpcCall& call)> run;
 };
 
@@ -64,9 +68,10 @@ struct RpcServerOptions {
   std::string address = "127.0.0.1";  // to bind: a host name or number, without port
   int port = 0;                       // 0: any free one
   RpcTls tls;
-  std::string token;                  // if set, calls without it are refused with Unauthenticated
-  int max_message_bytes = -1;         // received; -1: no limit
-  std::function<Status(RpcCall&)> authorize;  // if set, asked before a request is even parsed; must not use its messages
+  std::string token;           // if set, calls without it are refused with Unauthenticated
+  int max_message_bytes = -1;  // received; -1: no limit
+  std::function<Status(RpcCall&)>
+      authorize;  // if set, asked before a request is even parsed; must not use its messages
   std::shared_ptr<const GrpcLinkService> links;  // if set, links between tasks are accepted too
   // How long the reading thread looks for more before it blocks; a blocked wake-up costs more than most calls.
   std::chrono::microseconds spin{300};
@@ -74,8 +79,9 @@ struct RpcServerOptions {
 
 class RpcServer {
  public:
-  // Calls are answered from here on. InvalidArgument for an address that makes no sense or a method named twice, Unknown ("Could
-  // not start gRPC server: ...", as in TensorFlow) if it cannot be bound; a port is never shared with another server.
+  // Calls are answered from here on. InvalidArgument for an address that makes no sense or a method named twice,
+  // Unknown ("Could not start gRPC server: ...", as in TensorFlow) if it cannot be bound; a port is never shared with
+  // another server.
   static StatusOr<std::unique_ptr<RpcServer>> Start(const RpcServerOptions& options, std::vector<RpcMethod> methods);
   virtual ~RpcServer() = default;  // Shutdown()
 
@@ -98,17 +104,18 @@ struct RpcCallOptions {
 
 // A connection to one server, made when it is first needed and remade after it broke. Thread-safe.
 //
-// Errors are the server's own (code and message), else Unavailable (nobody there, connection lost: the message names the
-// address), DeadlineExceeded or Cancelled.
+// Errors are the server's own (code and message), else Unavailable (nobody there, connection lost: the message names
+// the address), DeadlineExceeded or Cancelled.
 class RpcChannel {
  public:
-  static StatusOr<std::shared_ptr<RpcChannel>> Connect(const std::string& address, const RpcChannelOptions& options = {});
+  static StatusOr<std::shared_ptr<RpcChannel>> Connect(const std::string& address,
+                                                       const RpcChannelOptions& options = {});
   virtual ~RpcChannel() = default;
 
-  virtual Status Call(const std::string& path, const google::protobuf::Message& request, google::protobuf::Message* response,
-                      const RpcCallOptions& options = {}) = 0;
-  // `request` is not used after this returns; `response` must live until `done`, which runs on a thread of the channel and must not
-  // block.
+  virtual Status Call(const std::string& path, const google::protobuf::Message& request,
+                      google::protobuf::Message* response, const RpcCallOptions& options = {}) = 0;
+  // `request` is not used after this returns; `response` must live until `done`, which runs on a thread of the channel
+  // and must not block.
   virtual void CallAsync(const std::string& path, const google::protobuf::Message& request,
                          google::protobuf::Message* response, const RpcCallOptions& options,
                          std::function<void(Status)> done) = 0;

@@ -28,14 +28,16 @@ struct Registry {
 // A session whose master is in this process. Closes it at the master when it goes.
 class InProcessSession final : public Session {
  public:
-  InProcessSession(Master* master, std::shared_ptr<MasterSession> session) : master_(master), session_(std::move(session)) {}
+  InProcessSession(Master* master, std::shared_ptr<MasterSession> session)
+      : master_(master), session_(std::move(session)) {}
   ~InProcessSession() override { Close().IgnoreError(); }
 
   Status Create(const proto::GraphDef& graph) override { return session_->Create(graph); }
   Status Extend(const proto::GraphDef& graph) override { return session_->Extend(graph); }
   Status Extend(const Graph& graph) override { return session_->Extend(graph); }
   Status Run(const RunOptions& options, const Feeds& feeds, const std::vector<std::string>& fetches,
-             const std::vector<std::string>& targets, std::vector<Tensor>* outputs, proto::RunMetadata* metadata) override {
+             const std::vector<std::string>& targets, std::vector<Tensor>* outputs,
+             proto::RunMetadata* metadata) override {
     return session_->Run(options, feeds, fetches, targets, outputs, metadata);
   }
   StatusOr<CallableHandle> MakeCallable(const std::vector<std::string>& feeds, const std::vector<std::string>& fetches,
@@ -67,8 +69,8 @@ class InProcessSession final : public Session {
   std::atomic<bool> closed_{false};
 };
 
-// How many share the cores with this task: those of its job, since other jobs tend to wait while it computes; but all of them where
-// there are more tasks than cores.
+// How many share the cores with this task: those of its job, since other jobs tend to wait while it computes; but all
+// of them where there are more tasks than cores.
 int TasksOnHost(const ServerOptions& options, const std::string& host) {
   int same_job = 0, all = 0;
   for (const ClusterSpec::Task& task : options.cluster.all_tasks()) {
@@ -102,7 +104,8 @@ Status Server::Serve() {
   ASSIGN_OR_RETURN(const std::string own_address, options_.cluster.address(options_.job_name, options_.task_index));
   ASSIGN_OR_RETURN(const HostPort own, ParseHostPort(own_address));
   ASSIGN_OR_RETURN(const HostPort bind, options_.AddressToBind());
-  if (const std::vector<std::string> roots = options_.FileRootsFor(bind); !roots.empty()) RETURN_IF_ERROR(SetFileRoots(roots));
+  if (const std::vector<std::string> roots = options_.FileRootsFor(bind); !roots.empty())
+    RETURN_IF_ERROR(SetFileRoots(roots));
   host_ = own.host;
   RETURN_IF_ERROR(MakeWorker());
   LinkOptions links;
@@ -132,7 +135,8 @@ Status Server::Serve() {
   // Where protobuf is the limit, gRPC need not look.
   rpc.max_message_bytes = options_.max_message_bytes == INT32_MAX ? -1 : options_.max_message_bytes;
   if (options_.grpc) {
-    rpc.links = std::make_shared<GrpcLinkService>(GrpcLinkService{worker_->incarnation(), hub_->endpoint().ticket, accept, links});
+    rpc.links = std::make_shared<GrpcLinkService>(
+        GrpcLinkService{worker_->incarnation(), hub_->endpoint().ticket, accept, links});
   }
   ASSIGN_OR_RETURN(rpc_, RpcServer::Start(rpc, Methods()));
   membership_ = std::make_shared<JobMembership>(options_);
@@ -180,9 +184,8 @@ Status Server::MakeWorker() {
     ASSIGN_OR_RETURN(worker.session, SessionOptions::FromProto(*options_.default_session_config));
   }
   worker.tasks_on_host = TasksOnHost(options_, host_);
-  worker_ = std::make_unique<Worker>(worker, [this](const std::string& task, uint64_t incarnation) {
-    return peers_->LinkTo(task, incarnation);
-  });
+  worker_ = std::make_unique<Worker>(
+      worker, [this](const std::string& task, uint64_t incarnation) { return peers_->LinkTo(task, incarnation); });
   accepted_ = std::make_unique<AcceptedLinks>(worker_.get(), &reports_);
   return OkStatus();
 }

@@ -32,8 +32,8 @@ class Server {
   int port() const { return rpc_->port(); }
   std::string target() const;  // "grpc://localhost:2222"
 
-  // Cancels what runs, ends all links and returns when nothing of it is left. The last worker of a job whose training ended well
-  // tells the ps tasks that it is done (runtime/job_member.h).
+  // Cancels what runs, ends all links and returns when nothing of it is left. The last worker of a job whose training
+  // ended well tells the ps tasks that it is done (runtime/job_member.h).
   void Stop();
   // Waits until Stop(), or until the job is ended by `millstream stop` or EndJob().
   void Join();

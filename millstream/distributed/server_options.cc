@@ -35,7 +35,8 @@ bool IsLoopback(const sockaddr& address) {
   if (address.sa_family == AF_INET) {
     return (ntohl(reinterpret_cast<const sockaddr_in&>(address).sin_addr.s_addr) >> 24) == 127;
   }
-  return address.sa_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&reinterpret_cast<const sockaddr_in6&>(address).sin6_addr);
+  return address.sa_family == AF_INET6 &&
+         IN6_IS_ADDR_LOOPBACK(&reinterpret_cast<const sockaddr_in6&>(address).sin6_addr);
 }
 
 RpcTls TlsFromEnvironment() {
@@ -66,7 +67,8 @@ StatusOr<std::string> ReadTokenFile(const std::string& path) {
   const std::string token(absl::StripAsciiWhitespace(*text));
   if (token.empty()) return errors::InvalidArgument("job token: ", path, " is empty");
   for (unsigned char c : token) {
-    if (!absl::ascii_isgraph(c)) return errors::InvalidArgument("job token: ", path, " must hold one word of printable characters");
+    if (!absl::ascii_isgraph(c))
+      return errors::InvalidArgument("job token: ", path, " must hold one word of printable characters");
   }
   return token;
 }
@@ -86,7 +88,8 @@ StatusOr<ServerOptions> ServerOptions::FromProto(const proto::ServerDef& def) {
   options.job_name = def.job_name();
   options.task_index = def.task_index();
   if (!def.protocol().empty() && def.protocol() != "grpc") {
-    return errors::NotFound("No server factory registered for the given ServerDef: protocol \"", def.protocol(), "\" (\"grpc\" is)");
+    return errors::NotFound("No server factory registered for the given ServerDef: protocol \"", def.protocol(),
+                            "\" (\"grpc\" is)");
   }
   if (def.port() != 0) options.port = def.port();
   if (def.has_default_session_config()) {
@@ -112,7 +115,8 @@ Status ServerOptions::ReadEnvironment() {
   if (!channel.token.empty()) token = channel.token;
   if (const std::string value = Env("MILLSTREAM_INSECURE"); !value.empty()) insecure = value != "0";
   if (const std::string value = Env("MILLSTREAM_JOB_ID"); !value.empty()) job_id = value;
-  if (const std::string value = Env("MILLSTREAM_FILE_ROOT"); !value.empty()) file_roots = absl::StrSplit(value, ':', absl::SkipEmpty());
+  if (const std::string value = Env("MILLSTREAM_FILE_ROOT"); !value.empty())
+    file_roots = absl::StrSplit(value, ':', absl::SkipEmpty());
   int64_t deadline_ms = deadline.count();
   RETURN_IF_ERROR(ReadNumber("MILLSTREAM_DEADLINE_MS", &deadline_ms));
   deadline = std::chrono::milliseconds(deadline_ms);
@@ -131,10 +135,14 @@ Status ServerOptions::ReadEnvironment() {
 Status ServerOptions::SetLinks(absl::string_view list) {
   shm = tcp = grpc = false;
   for (absl::string_view name : absl::StrSplit(list, ',')) {
-    if (name == "shm") shm = true;
-    else if (name == "tcp") tcp = true;
-    else if (name == "grpc") grpc = true;
-    else return errors::InvalidArgument("'", name, "' is no link: there are shm, tcp and grpc");
+    if (name == "shm")
+      shm = true;
+    else if (name == "tcp")
+      tcp = true;
+    else if (name == "grpc")
+      grpc = true;
+    else
+      return errors::InvalidArgument("'", name, "' is no link: there are shm, tcp and grpc");
   }
   return OkStatus();
 }
@@ -144,10 +152,12 @@ Status ServerOptions::Check() const {
   if (port > 65535) return errors::InvalidArgument("port ", port, " is out of range (0 to 65535)");
   if (status_port > 65535) return errors::InvalidArgument("status port ", status_port, " is out of range (0 to 65535)");
   if (status_port >= 0 && token.empty() && !IsLoopbackHost(status_address)) {
-    return errors::InvalidArgument("the status page on ", status_address, ", where others can reach it, needs a job token (MILLSTREAM_TOKEN_FILE)");
+    return errors::InvalidArgument("the status page on ", status_address,
+                                   ", where others can reach it, needs a job token (MILLSTREAM_TOKEN_FILE)");
   }
   if (deadline.count() <= 0) return errors::InvalidArgument("the deadline must be above 0");
-  if (max_message_bytes <= 0 || max_tensor_bytes <= 0) return errors::InvalidArgument("limits of messages and tensors must be above 0");
+  if (max_message_bytes <= 0 || max_tensor_bytes <= 0)
+    return errors::InvalidArgument("limits of messages and tensors must be above 0");
   if (tls.enabled() && (tls.cert.empty() || tls.key.empty())) {
     return errors::InvalidArgument("TLS: a server needs a certificate and its key");
   }
@@ -166,12 +176,15 @@ StatusOr<HostPort> ServerOptions::AddressToBind() const {
   }
   const bool mutual_tls = tls.enabled() && !tls.ca.empty();
   if (token.empty() && !mutual_tls && !insecure) {
-    return errors::FailedPrecondition(
-        task_name(), " would listen on ", host, ":", bind.port, ", where others can reach it: set a job token (MILLSTREAM_TOKEN_FILE) or ",
-        "mutual TLS (MILLSTREAM_TLS_CERT, MILLSTREAM_TLS_KEY, MILLSTREAM_TLS_CA), or let everybody in with --insecure (MILLSTREAM_INSECURE=1)");
+    return errors::FailedPrecondition(task_name(), " would listen on ", host, ":", bind.port,
+                                      ", where others can reach it: set a job token (MILLSTREAM_TOKEN_FILE) or ",
+                                      "mutual TLS (MILLSTREAM_TLS_CERT, MILLSTREAM_TLS_KEY, MILLSTREAM_TLS_CA), or let "
+                                      "everybody in with --insecure (MILLSTREAM_INSECURE=1)");
   }
-  if (!bind_address.empty()) bind.host = bind_address;
-  else bind.host = absl::StrContains(bind.host, ':') ? "::" : "0.0.0.0";
+  if (!bind_address.empty())
+    bind.host = bind_address;
+  else
+    bind.host = absl::StrContains(bind.host, ':') ? "::" : "0.0.0.0";
   return bind;
 }
 

@@ -32,7 +32,8 @@ struct ServerOptions {
   RpcTls tls;
   bool insecure = false;
 
-  // Where graphs may touch files (base/file_root.h); {}: everywhere on a server that only this host can reach, else the current folder.
+  // Where graphs may touch files (base/file_root.h); {}: everywhere on a server that only this host can reach, else the
+  // current folder.
   std::vector<std::string> file_roots;
 
   // The largest request and the largest tensor from another task that are taken; larger ones are ResourceExhausted.
@@ -48,7 +49,7 @@ struct ServerOptions {
   bool grpc = true;
 
   // The status page (docs/status.md). Beyond loopback it needs the token, even where the server itself does not.
-  int status_port = -1;                    // -1: none; 0: any free one
+  int status_port = -1;                      // -1: none; 0: any free one
   std::string status_address = "127.0.0.1";  // to bind; beyond loopback only if it is asked for
 
   // What a ServerDef says; the rest as it is by default. InvalidArgument, e.g. for a protocol other than "grpc".

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Requests made of arbitrary bytes, to every method that a server answers: each gets an answer. The first byte chooses the
-// method; names of sessions are replaced by that of a live one, so that requests get past the door.
+// Requests made of arbitrary bytes, to every method that a server answers: each gets an answer. The first byte chooses
+// the method; names of sessions are replaced by that of a live one, so that requests get past the door.
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -46,7 +46,8 @@ struct Services {
 // Files are not to be written, and nobody is there to end a wait.
 bool IsHarmless(const google::protobuf::Message& request) {
   const std::string text = request.DebugString();
-  for (const char* word : {"Save", "Merge", "Write", "File", "Print", "Abort", "Queue", "Accumulator", "Barrier", "Stage", "Sleep"}) {
+  for (const char* word :
+       {"Save", "Merge", "Write", "File", "Print", "Abort", "Queue", "Accumulator", "Barrier", "Stage", "Sleep"}) {
     if (text.find(word) != std::string::npos) return false;
   }
   return true;
@@ -56,7 +57,8 @@ void UseSession(const std::string& name, google::protobuf::Message* request) {
   const auto* descriptor = request->GetDescriptor();
   for (const char* field : {"session_handle", "session"}) {
     const auto* found = descriptor->FindFieldByName(field);
-    if (found != nullptr) request->GetReflection()->SetString(request, found, std::string(field) == "session" ? "task" : name);
+    if (found != nullptr)
+      request->GetReflection()->SetString(request, found, std::string(field) == "session" ? "task" : name);
   }
 }
 
@@ -77,7 +79,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   testing::DirectCall call(method);
   if (!call.request().ParseFromArray(data + 1, static_cast<int>(size - 1)) || !IsHarmless(call.request())) return 0;
   if ((data[0] & 0x80) != 0) UseSession(services->session, &call.request());
-  if (auto* step = dynamic_cast<proto::RunStepRequest*>(&call.request())) step->mutable_options()->set_timeout_in_ms(100);
+  if (auto* step = dynamic_cast<proto::RunStepRequest*>(&call.request()))
+    step->mutable_options()->set_timeout_in_ms(100);
   if (call.Run(method).ok()) {
     if (auto* created = dynamic_cast<proto::CreateSessionResponse*>(&call.response())) {
       if (!services->session.empty()) services->master.Close(services->session).IgnoreError();

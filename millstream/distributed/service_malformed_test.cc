@@ -67,7 +67,8 @@ TEST_F(ServiceTest, EveryBadRequestGetsItsError) {
   const Case cases[] = {
       {"CreateSession", "graph_def { node { name: 'x' op: 'NoSuchOp' } }", StatusCode::kNotFound},
       {"CreateSession", "graph_def { node { name: 'x' op: 'Neg' input: 'y' } }", StatusCode::kInvalidArgument},
-      {"CreateSession", "graph_def { node { name: 'x' op: 'NoOp' device: '/job:ps/task:0' } }", StatusCode::kInvalidArgument},
+      {"CreateSession", "graph_def { node { name: 'x' op: 'NoOp' device: '/job:ps/task:0' } }",
+       StatusCode::kInvalidArgument},
       {"CreateSession", "graph_def { node { name: 'x' op: 'NoOp' device: 'nonsense' } }", StatusCode::kInvalidArgument},
       {"CreateSession", "config { device_filters: '///' }", StatusCode::kOk},  // nobody to filter
       {"CreateSession", "config { intra_op_parallelism_threads: -2 }", StatusCode::kInvalidArgument},
@@ -78,14 +79,20 @@ TEST_F(ServiceTest, EveryBadRequestGetsItsError) {
       {"RunStep", "session_handle: '<S>' fetch: 'c:1'", StatusCode::kNotFound},
       {"RunStep", "session_handle: '<S>' target: 'nowhere'", StatusCode::kNotFound},
       {"RunStep", "session_handle: '<S>' fetch: 'c:0'", StatusCode::kInvalidArgument},
-      {"RunStep", "session_handle: '<S>' fetch: 'c:0' feed { name: 'nowhere:0' tensor { dtype: DT_FLOAT } }", StatusCode::kNotFound},
-      {"RunStep", "session_handle: '<S>' fetch: 'c:0' feed { name: 'p:0' tensor { dtype: DT_INT32 } }", StatusCode::kInvalidArgument},
-      {"RunStep", "session_handle: '<S>' fetch: 'c:0' feed { name: 'p:0' tensor { dtype: DT_FLOAT tensor_content: 'abc' } }",
-       StatusCode::kInvalidArgument},
-      {"RunStep", "session_handle: '<S>' fetch: 'c:0' feed { name: 'p:0' tensor { dtype: DT_FLOAT tensor_shape { dim { size: -1 } } } }",
+      {"RunStep", "session_handle: '<S>' fetch: 'c:0' feed { name: 'nowhere:0' tensor { dtype: DT_FLOAT } }",
+       StatusCode::kNotFound},
+      {"RunStep", "session_handle: '<S>' fetch: 'c:0' feed { name: 'p:0' tensor { dtype: DT_INT32 } }",
        StatusCode::kInvalidArgument},
       {"RunStep",
-       "session_handle: '<S>' fetch: 'c:0' feed { name: 'p:0' tensor { dtype: DT_FLOAT float_val: 1 tensor_shape { dim { size: "
+       "session_handle: '<S>' fetch: 'c:0' feed { name: 'p:0' tensor { dtype: DT_FLOAT tensor_content: 'abc' } }",
+       StatusCode::kInvalidArgument},
+      {"RunStep",
+       "session_handle: '<S>' fetch: 'c:0' feed { name: 'p:0' tensor { dtype: DT_FLOAT tensor_shape { dim { size: -1 } "
+       "} } }",
+       StatusCode::kInvalidArgument},
+      {"RunStep",
+       "session_handle: '<S>' fetch: 'c:0' feed { name: 'p:0' tensor { dtype: DT_FLOAT float_val: 1 tensor_shape { dim "
+       "{ size: "
        "1099511627776 } } } }",
        StatusCode::kResourceExhausted},
       {"RunStep", "session_handle: '<S>' fetch: 'c:0' partial_run_handle: 'unknown'", StatusCode::kInvalidArgument},
@@ -99,7 +106,8 @@ TEST_F(ServiceTest, EveryBadRequestGetsItsError) {
       {"RunCallable", "session_handle: 'unknown'", StatusCode::kAborted},
       {"ReleaseCallable", "session_handle: '<S>' handle: 99", StatusCode::kInvalidArgument},
   };
-  for (const Case& c : cases) EXPECT_EQ(Call(MasterMethod(c.method), c.request), c.code) << c.method << " " << c.request;
+  for (const Case& c : cases)
+    EXPECT_EQ(Call(MasterMethod(c.method), c.request), c.code) << c.method << " " << c.request;
   const Case tasks[] = {
       {"Hello", "protocol: 99", StatusCode::kFailedPrecondition},
       {"Hello", "protocol: 1 task: '/job:ps/replica:0/task:0'", StatusCode::kFailedPrecondition},
@@ -114,7 +122,8 @@ TEST_F(ServiceTest, EveryBadRequestGetsItsError) {
 
 TEST_F(ServiceTest, ErrorsOfStepsGoIntoTheBodyWhereAsked) {
   proto::RunStepResponse response;
-  EXPECT_EQ(Call(MasterMethod("RunStep"), "session_handle: 'unknown' fetch: 'c:0' store_errors_in_response_body: true", &response),
+  EXPECT_EQ(Call(MasterMethod("RunStep"), "session_handle: 'unknown' fetch: 'c:0' store_errors_in_response_body: true",
+                 &response),
             StatusCode::kOk);
   EXPECT_EQ(response.status_code(), proto::error::ABORTED);
   EXPECT_NE(response.status_error_message().find("unknown"), std::string::npos);
@@ -127,11 +136,16 @@ TEST_F(ServiceTest, PartsAreNotTrusted) {
       {"RegisterPart", "session: 'a' ret: 'nowhere:0'", StatusCode::kNotFound},
       {"RegisterPart", "session: 'a' target: 'nowhere'", StatusCode::kNotFound},
       {"RegisterPart", "session: 'a' arg { name: 'nowhere' }", StatusCode::kNotFound},
-      {"RegisterPart", "session: 'a' send { id: 4294967295 to_task: '/job:ps/replica:0/task:0' }", StatusCode::kInvalidArgument},
-      {"RegisterPart", "session: 'a' send { id: 1 to_task: '/job:ps/replica:0/task:0' }", StatusCode::kUnavailable},
-      {"RegisterPart", "session: 'a' graph { node { name: 'r' op: '_Recv' attr { key: 'tensor_type' value { type: DT_FLOAT } } } } target: 'r'",
+      {"RegisterPart", "session: 'a' send { id: 4294967295 to_task: '/job:ps/replica:0/task:0' }",
        StatusCode::kInvalidArgument},
-      {"RegisterPart", "session: 'a' graph { node { name: 'n' op: 'NoOp' device: '/job:ps/replica:0/task:0/device:CPU:0' } } target: 'n'",
+      {"RegisterPart", "session: 'a' send { id: 1 to_task: '/job:ps/replica:0/task:0' }", StatusCode::kUnavailable},
+      {"RegisterPart",
+       "session: 'a' graph { node { name: 'r' op: '_Recv' attr { key: 'tensor_type' value { type: DT_FLOAT } } } } "
+       "target: 'r'",
+       StatusCode::kInvalidArgument},
+      {"RegisterPart",
+       "session: 'a' graph { node { name: 'n' op: 'NoOp' device: '/job:ps/replica:0/task:0/device:CPU:0' } } target: "
+       "'n'",
        StatusCode::kInvalidArgument},
   };
   for (const Case& c : cases) EXPECT_EQ(Call(TaskMethod(c.method), c.request), c.code) << c.method << " " << c.request;

@@ -15,8 +15,8 @@ namespace millstream {
 // Links by number of the edge; null where this task does not send.
 using EdgeLinks = std::vector<std::shared_ptr<PeerLink>>;
 
-// The cut edges of one step at one task: values go out over links, and wait here from when a link brings them until a kernel
-// asks, or the other way round. Values may come before the task has been told to run. Thread-safe.
+// The cut edges of one step at one task: values go out over links, and wait here from when a link brings them until a
+// kernel asks, or the other way round. Values may come before the task has been told to run. Thread-safe.
 class TaskExchange final : public StepExchange {
  public:
   explicit TaskExchange(uint64_t step) : step_(step) {}
@@ -28,8 +28,8 @@ class TaskExchange final : public StepExchange {
   void SendInLoop(uint32_t edge, uint64_t tag, Tensor value, bool dead, Sent sent) override;
   void Receive(uint32_t edge, uint64_t tag, Received received) override;
 
-  // From links. `taken_to`: who waits for kTaken, null if nobody. A value that came before is replaced by nothing: the second
-  // is dropped.
+  // From links. `taken_to`: who waits for kTaken, null if nobody. A value that came before is replaced by nothing: the
+  // second is dropped.
   void Deliver(uint32_t edge, uint64_t tag, Tensor value, bool dead, std::shared_ptr<PeerLink> taken_to);
   void Taken(uint32_t edge, uint64_t tag);
   // Everybody who waits, now or later, gets this error.

@@ -16,11 +16,13 @@ namespace {
 Status Hello(const TaskServiceOptions& options, const proto::HelloRequest& request, proto::HelloResponse* response) {
   const Worker& worker = *options.worker;
   if (request.protocol() != kProtocolVersion) {
-    return errors::FailedPrecondition(worker.task(), " speaks version ", kProtocolVersion, " of the protocol between tasks, the caller ",
-                                      request.protocol(), ": run the same release on every task");
+    return errors::FailedPrecondition(worker.task(), " speaks version ", kProtocolVersion,
+                                      " of the protocol between tasks, the caller ", request.protocol(),
+                                      ": run the same release on every task");
   }
   if (!request.job_id().empty() && !options.job_id.empty() && request.job_id() != options.job_id) {
-    return errors::PermissionDenied(worker.task(), " belongs to job '", options.job_id, "', the caller to job '", request.job_id(), "'");
+    return errors::PermissionDenied(worker.task(), " belongs to job '", options.job_id, "', the caller to job '",
+                                    request.job_id(), "'");
   }
   if (!request.task().empty() && request.task() != worker.task()) {
     return errors::FailedPrecondition("This is ", worker.task(), ", not ", request.task(),
@@ -56,7 +58,8 @@ Status CreateSession(Worker* worker, const proto::CreateTaskSessionRequest& requ
 
 template <typename Request, typename Response>
 RpcMethod Method(absl::string_view name, std::function<Status(const Request&, Response*)> run) {
-  return {TaskMethod(name), &Request::default_instance(), &Response::default_instance(), [run = std::move(run)](RpcCall& call) {
+  return {TaskMethod(name), &Request::default_instance(), &Response::default_instance(),
+          [run = std::move(run)](RpcCall& call) {
             call.Finish(run(call.request_as<Request>(), &call.response_as<Response>()));
           }};
 }
@@ -95,7 +98,8 @@ std::vector<RpcMethod> TaskServiceMethods(const TaskServiceOptions& options) {
             return OkStatus();
           }),
       Method<proto::DeregisterPartRequest, proto::DeregisterPartResponse>(
-          "DeregisterPart", [worker](const auto& request, auto*) { return worker->Deregister(request.session(), request.part()); }),
+          "DeregisterPart",
+          [worker](const auto& request, auto*) { return worker->Deregister(request.session(), request.part()); }),
       Method<proto::ResetTaskRequest, proto::ResetTaskResponse>(
           "Reset",
           [worker](const auto& request, auto*) {
@@ -118,12 +122,12 @@ std::vector<RpcMethod> TaskServiceMethods(const TaskServiceOptions& options) {
             ASSIGN_OR_RETURN(*response->mutable_value(), options.status->Answer(request.value()));
             return OkStatus();
           }),
-      Method<proto::EndJobRequest, proto::EndJobResponse>(
-          "EndJob",
-          [options](const auto& request, auto*) {
-            if (options.end_job != nullptr) options.end_job(request.reason());
-            return OkStatus();
-          }),
+      Method<proto::EndJobRequest, proto::EndJobResponse>("EndJob",
+                                                          [options](const auto& request, auto*) {
+                                                            if (options.end_job != nullptr)
+                                                              options.end_job(request.reason());
+                                                            return OkStatus();
+                                                          }),
   };
 }
 

@@ -5,12 +5,17 @@
 
 namespace millstream {
 
-TaskSession::TaskSession(std::string name, const TaskDevices& devices, const SessionOptions& options, bool isolate_state,
-                         std::shared_ptr<FunctionLibrary> library)
-    : name_(std::move(name)), devices_(devices), options_(options), library_(std::move(library)),
+TaskSession::TaskSession(std::string name, const TaskDevices& devices, const SessionOptions& options,
+                         bool isolate_state, std::shared_ptr<FunctionLibrary> library)
+    : name_(std::move(name)),
+      devices_(devices),
+      options_(options),
+      library_(std::move(library)),
       owned_(isolate_state ? std::make_unique<ResourceManager>() : nullptr),
-      resources_(isolate_state ? owned_.get() : devices.resources), kernels_(resources_, nullptr) {
-  functions_ = std::make_unique<LocalFunctions>(library_, MakeCompileOptions(), [this](PrunedGraph* p) { return Prepare(p); });
+      resources_(isolate_state ? owned_.get() : devices.resources),
+      kernels_(resources_, nullptr) {
+  functions_ =
+      std::make_unique<LocalFunctions>(library_, MakeCompileOptions(), [this](PrunedGraph* p) { return Prepare(p); });
   kernels_.set_functions(functions_.get());
 }
 

@@ -30,8 +30,8 @@ struct TaskPart {
   std::atomic<int64_t> usual_nanos{kUnknown};
 };
 
-// The state that one session of a master has at one task: stateful kernels, functions, and with isolation its own resources.
-// Thread-safe.
+// The state that one session of a master has at one task: stateful kernels, functions, and with isolation its own
+// resources. Thread-safe.
 class TaskSession {
  public:
   TaskSession(std::string name, const TaskDevices& devices, const SessionOptions& options, bool isolate_state,

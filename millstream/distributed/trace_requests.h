@@ -6,15 +6,15 @@
 #include <chrono>
 #include <memory>
 
-#include "millstream/base/notification.h"
 #include "millstream/base/mutex.h"
+#include "millstream/base/notification.h"
 #include "millstream/base/status.h"
 #include "millstream/proto/step_stats.pb.h"
 
 namespace millstream {
 
-// Somebody outside wants to see a step, whoever runs it: the next one that begins is traced for them. Costs a step one load.
-// Thread-safe.
+// Somebody outside wants to see a step, whoever runs it: the next one that begins is traced for them. Costs a step one
+// load. Thread-safe.
 class TraceRequests {
  public:
   struct Request {
@@ -27,11 +27,13 @@ class TraceRequests {
     const std::shared_ptr<Request> request = Ask();
     if (request->traced.WaitUntil(std::chrono::steady_clock::now() + timeout)) return std::move(request->stats);
     Forget(request);
-    return errors::DeadlineExceeded("No step was run at this master within ", static_cast<double>(timeout.count()) / 1000.0, " s");
+    return errors::DeadlineExceeded("No step was run at this master within ",
+                                    static_cast<double>(timeout.count()) / 1000.0, " s");
   }
 
-  // The same for somebody who waits otherwise: its notification comes when the stats are there. Whoever loses patience calls Forget() and
-  // looks at the request no more. The newest request takes the place of an older one that no step has begun for.
+  // The same for somebody who waits otherwise: its notification comes when the stats are there. Whoever loses patience
+  // calls Forget() and looks at the request no more. The newest request takes the place of an older one that no step
+  // has begun for.
   std::shared_ptr<Request> Ask() {
     auto request = std::make_shared<Request>();
     MutexLock lock(mu_);
@@ -46,7 +48,8 @@ class TraceRequests {
 
   // For a step that begins: the request it serves, null if nobody asked.
   std::shared_ptr<Request> Take() {
-    if (!wanted_.load(std::memory_order_relaxed)) [[likely]] return nullptr;
+    if (!wanted_.load(std::memory_order_relaxed)) [[likely]]
+      return nullptr;
     MutexLock lock(mu_);
     return Withdraw();
   }

@@ -42,8 +42,8 @@ Status ConsumeHeader(absl::string_view* body, int64_t max_bytes, DType* dtype, S
   ASSIGN_OR_RETURN(*shape, Shape::Make(sizes));
   const auto element = static_cast<int64_t>(DTypeSize(*dtype));
   if (shape->num_elements() > max_bytes / element) {
-    return errors::ResourceExhausted("A tensor of shape ", shape->ToString(), " and type ", DTypeName(*dtype), " is larger than ",
-                                     max_bytes, " bytes");
+    return errors::ResourceExhausted("A tensor of shape ", shape->ToString(), " and type ", DTypeName(*dtype),
+                                     " is larger than ", max_bytes, " bytes");
   }
   return OkStatus();
 }
@@ -60,7 +60,8 @@ Status EncodeAsProto(const Tensor& tensor, std::string* body, Tensor* payload) {
   body->push_back(static_cast<char>(Kind::kProtoPayload));
   AppendVarint(bytes, body);
   ASSIGN_OR_RETURN(*payload, Tensor::Make(DType::kUint8, Shape({static_cast<int64_t>(bytes)})));
-  if (!message.SerializeToArray(payload->raw(), static_cast<int>(bytes))) return errors::Internal("Cannot serialize a tensor");
+  if (!message.SerializeToArray(payload->raw(), static_cast<int>(bytes)))
+    return errors::Internal("Cannot serialize a tensor");
   return OkStatus();
 }
 
@@ -140,7 +141,8 @@ Status DecodeTensor(absl::string_view* body, Tensor payload, int64_t max_bytes, 
   if (!ConsumeByte(body, &kind)) return Malformed();
   *dead = kind == static_cast<uint8_t>(Kind::kDead);
   switch (static_cast<Kind>(kind)) {
-    case Kind::kDead: return OkStatus();
+    case Kind::kDead:
+      return OkStatus();
     case Kind::kInline: {
       DType dtype;
       Shape shape;

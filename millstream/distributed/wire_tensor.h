@@ -24,8 +24,8 @@ bool NeedsPayload(const Tensor& tensor);
 // Appends the value to `body`; `payload` is set where NeedsPayload(). A null `tensor` is a dead value.
 Status EncodeTensor(const Tensor* tensor, std::string* body, Tensor* payload);
 
-// The memory for the payload that the (not trusted) value at the front of `body` announces. InvalidArgument if it does not
-// fit `bytes`, ResourceExhausted beyond `max_bytes`.
+// The memory for the payload that the (not trusted) value at the front of `body` announces. InvalidArgument if it does
+// not fit `bytes`, ResourceExhausted beyond `max_bytes`.
 StatusOr<Tensor> AllocatePayload(absl::string_view body, uint64_t bytes, int64_t max_bytes);
 
 // Takes one value from the front of `body`. `*dead` tells a dead value from a tensor. InvalidArgument if malformed.

@@ -192,7 +192,8 @@ void Worker::Begin(const StepPtr& step, std::shared_ptr<TaskPart> part, PartRun 
   // Whoever waits for another task must hear of an error here, and the other way round.
   Cancellation::Token token;
   Step* raw = step.get();
-  const bool registered = step->cancellation.Register([raw] { raw->exchange.Fail(raw->cancellation.status()); }, &token);
+  const bool registered =
+      step->cancellation.Register([raw] { raw->exchange.Fail(raw->cancellation.status()); }, &token);
   if (!registered) step->exchange.Fail(step->cancellation.status());
   if (may_block || step->part->usual_nanos.load(std::memory_order_relaxed) < kShortRunNanos) return Execute(step);
   pool_->Schedule(ThreadPool::Task{[](void* object, int64_t worker) {

@@ -39,16 +39,16 @@ struct WorkerOptions {
   uint64_t incarnation = 0;
   SessionOptions session;  // threads, number of devices
   int tasks_on_host = 1;   // of the same job: they share the cores, where `session` names no number of threads
-  int64_t max_tensor_bytes = int64_t{64} << 30;      // of one tensor that arrives
-  size_t max_early_bytes = size_t{1} << 30;          // of values for steps that have not begun
+  int64_t max_tensor_bytes = int64_t{64} << 30;  // of one tensor that arrives
+  size_t max_early_bytes = size_t{1} << 30;      // of values for steps that have not begun
 };
 
-// What one task does for masters: holds its devices, its state (variables, queues), the sessions that masters opened and the
-// parts they registered, and runs those. Thread-safe.
+// What one task does for masters: holds its devices, its state (variables, queues), the sessions that masters opened
+// and the parts they registered, and runs those. Thread-safe.
 class Worker {
  public:
-  // The link to another task, dialed if there is none yet. May block, up to the protocol's deadline. Aborted if that task is another
-  // incarnation (0: any).
+  // The link to another task, dialed if there is none yet. May block, up to the protocol's deadline. Aborted if that
+  // task is another incarnation (0: any).
   using Connect = std::function<StatusOr<std::shared_ptr<PeerLink>>(const std::string& task, uint64_t incarnation)>;
 
   Worker(const WorkerOptions& options, Connect connect);
@@ -62,14 +62,18 @@ class Worker {
 
   // Sessions. `owner` is the link of the master, null for one in this process: when it closes, its sessions go.
   Status CreateSession(const std::string& name, const SessionOptions& options, bool isolate_state,
-                       std::shared_ptr<FunctionLibrary> library, const std::string& master_task, uint64_t master_incarnation);
+                       std::shared_ptr<FunctionLibrary> library, const std::string& master_task,
+                       uint64_t master_incarnation);
   Status DeleteSession(const std::string& name);
   // Parts. Aborted if the session is not known (any more).
-  StatusOr<uint32_t> Register(const std::string& session, PrunedGraph graph, EdgeLinks links, std::vector<std::string> from_tasks);
+  StatusOr<uint32_t> Register(const std::string& session, PrunedGraph graph, EdgeLinks links,
+                              std::vector<std::string> from_tasks);
   StatusOr<uint32_t> Register(const proto::RegisterPartRequest& request);
   Status Deregister(const std::string& session, uint32_t part);
   // The link that edges to `task` use.
-  StatusOr<std::shared_ptr<PeerLink>> LinkTo(const std::string& task, uint64_t incarnation) { return connect_(task, incarnation); }
+  StatusOr<std::shared_ptr<PeerLink>> LinkTo(const std::string& task, uint64_t incarnation) {
+    return connect_(task, incarnation);
+  }
 
   // Runs a part; small ones on the calling thread if `may_block`, everything else on the pool.
   void Run(PartRun run, bool may_block);

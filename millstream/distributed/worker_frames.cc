@@ -23,18 +23,22 @@ StatusOr<Tensor> Worker::AllocatePayload(PeerLink&, const Frame& frame, uint64_t
 
 void Worker::Receive(PeerLink& link, Frame frame) {
   switch (frame.kind) {
-    case kRunPart: return RunPartFrame(link, std::move(frame));
+    case kRunPart:
+      return RunPartFrame(link, std::move(frame));
     case kCancelStep:
-      return Cancel(frame.step, errors::Cancelled(frame.body.empty() ? "Step was cancelled by an explicit call to `Session::Close()`."
-                                                                     : frame.body));
+      return Cancel(frame.step, errors::Cancelled(frame.body.empty()
+                                                      ? "Step was cancelled by an explicit call to `Session::Close()`."
+                                                      : frame.body));
     case kTaken: {
       if (StepPtr step = FindStep(frame.step, false); step != nullptr) step->exchange.Taken(frame.edge, frame.tag);
       return;
     }
     case kFeed:
     case kValue:
-    case kLoopValue: break;
-    default: return;  // of a newer version
+    case kLoopValue:
+      break;
+    default:
+      return;  // of a newer version
   }
   StepPtr step = FindStep(frame.step, /*create=*/true);
   if (step == nullptr) return;
@@ -54,7 +58,8 @@ void Worker::Receive(PeerLink& link, Frame frame) {
   }
   if (step->begun.load()) return;
   if (step->exchange.waiting_bytes() > options_.max_early_bytes) {
-    Cancel(frame.step, errors::ResourceExhausted("More than ", options_.max_early_bytes, " bytes came for a step that has not begun"));
+    Cancel(frame.step, errors::ResourceExhausted("More than ", options_.max_early_bytes,
+                                                 " bytes came for a step that has not begun"));
   }
   DropStaleSteps();
 }
@@ -119,11 +124,14 @@ void SendPartDone(PeerLink& link, uint64_t step, uint64_t index, Status status, 
 
 void Worker::RunPartFrame(PeerLink& link, Frame frame) {
   const std::shared_ptr<PeerLink> reply = link.shared_from_this();
-  const auto fail = [&](const Status& status) { SendPartDone(*reply, frame.step, frame.tag, status, nullptr, nullptr); };
+  const auto fail = [&](const Status& status) {
+    SendPartDone(*reply, frame.step, frame.tag, status, nullptr, nullptr);
+  };
   StatusOr<std::shared_ptr<TaskPart>> part = FindPart(frame.edge);
   if (!part.ok()) return fail(part.status());
   StepPtr step = FindStep(frame.step, /*create=*/true);
-  if (step == nullptr || step->begun.exchange(true)) return fail(errors::Internal("Step ", frame.step, " was begun twice"));
+  if (step == nullptr || step->begun.exchange(true))
+    return fail(errors::Internal("Step ", frame.step, " was begun twice"));
   PartRun run;
   run.step = frame.step;
   run.part = frame.edge;
@@ -134,17 +142,21 @@ void Worker::RunPartFrame(PeerLink& link, Frame frame) {
   for (auto& [number, value] : step->early_feeds) set(number, std::move(value));
   absl::string_view body = frame.body;
   uint64_t flags = 0;
-  Status status = ConsumeVarint(&body, &flags) ? OkStatus() : errors::InvalidArgument("Malformed request to run a part");
+  Status status =
+      ConsumeVarint(&body, &flags) ? OkStatus() : errors::InvalidArgument("Malformed request to run a part");
   run.traced = (flags & kRunTraced) != 0;
   while (status.ok() && !body.empty()) {
     uint64_t number = 0;
     Tensor value;
     bool dead = false;
-    if (!ConsumeVarint(&body, &number)) status = errors::InvalidArgument("Malformed feeds");
-    else status = DecodeTensor(&body, Tensor(), options_.max_tensor_bytes, &value, &dead);
+    if (!ConsumeVarint(&body, &number))
+      status = errors::InvalidArgument("Malformed feeds");
+    else
+      status = DecodeTensor(&body, Tensor(), options_.max_tensor_bytes, &value, &dead);
     set(number, std::move(value));
   }
-  run.done = [reply, step = frame.step, index = frame.tag](Status s, std::vector<Tensor>* rets, proto::StepStats* stats) {
+  run.done = [reply, step = frame.step, index = frame.tag](Status s, std::vector<Tensor>* rets,
+                                                           proto::StepStats* stats) {
     SendPartDone(*reply, step, index, std::move(s), rets, stats);
   };
   step->origin.store(&link);
@@ -166,7 +178,8 @@ void Worker::LinkClosed(PeerLink& link, const Status& why) {
     for (const auto& [id, step] : steps_) {
       if (!step->begun.load() || step->part == nullptr) continue;
       const auto& from = step->part->from_tasks;
-      const bool sends = std::any_of(step->part->links.begin(), step->part->links.end(), [&](const auto& l) { return l.get() == &link; });
+      const bool sends = std::any_of(step->part->links.begin(), step->part->links.end(),
+                                     [&](const auto& l) { return l.get() == &link; });
       if (step->origin.load() == &link || sends || std::find(from.begin(), from.end(), link.peer()) != from.end()) {
         lost.push_back(step);
       }
@@ -178,7 +191,8 @@ void Worker::LinkClosed(PeerLink& link, const Status& why) {
   {
     MutexLock lock(sessions_mu_);
     for (const auto& [name, entry] : sessions_) {
-      if (entry.master_task == link.peer() && entry.master_incarnation == link.peer_incarnation()) orphans.push_back(name);
+      if (entry.master_task == link.peer() && entry.master_incarnation == link.peer_incarnation())
+        orphans.push_back(name);
     }
   }
   for (const std::string& name : orphans) DeleteSession(name).IgnoreError();

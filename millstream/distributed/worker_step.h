@@ -22,7 +22,8 @@ struct Worker::Step {
   ResourceManager resources{"step"};
   TaskExchange exchange;
   const std::chrono::steady_clock::time_point first_heard;
-  // Feeds too large for their kRunPart, by argument. Only the link that brings them touches this before the step begins.
+  // Feeds too large for their kRunPart, by argument. Only the link that brings them touches this before the step
+  // begins.
   std::vector<std::pair<uint32_t, Tensor>> early_feeds;
   std::atomic<PeerLink*> origin{nullptr};  // whose step it is; null: a master in this process
 

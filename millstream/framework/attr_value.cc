@@ -27,12 +27,18 @@ bool FuncsEqual(const NameAttrList& a, const NameAttrList& b) { return a.name ==
 
 template <typename T>
 bool BoxedEqual(const T& a, const T& b) {
-  if constexpr (std::is_same_v<T, Tensor>) return TensorsEqual(a, b);
-  else if constexpr (std::is_same_v<T, NameAttrList>) return FuncsEqual(a, b);
-  else if constexpr (std::is_same_v<T, AttrValue::Placeholder>) return a.name == b.name;
-  else if constexpr (std::is_same_v<T, AttrValue::Tensors>) return std::equal(a.begin(), a.end(), b.begin(), b.end(), TensorsEqual);
-  else if constexpr (std::is_same_v<T, AttrValue::Funcs>) return std::equal(a.begin(), a.end(), b.begin(), b.end(), FuncsEqual);
-  else return a == b;
+  if constexpr (std::is_same_v<T, Tensor>)
+    return TensorsEqual(a, b);
+  else if constexpr (std::is_same_v<T, NameAttrList>)
+    return FuncsEqual(a, b);
+  else if constexpr (std::is_same_v<T, AttrValue::Placeholder>)
+    return a.name == b.name;
+  else if constexpr (std::is_same_v<T, AttrValue::Tensors>)
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(), TensorsEqual);
+  else if constexpr (std::is_same_v<T, AttrValue::Funcs>)
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(), FuncsEqual);
+  else
+    return a == b;
 }
 
 template <typename T>
@@ -42,14 +48,22 @@ struct IsShared<std::shared_ptr<T>> : std::true_type {};
 
 template <typename T>
 std::string Show(const T& v) {
-  if constexpr (std::is_same_v<T, bool>) return v ? "true" : "false";
-  else if constexpr (std::is_same_v<T, DType>) return DTypeName(v);
-  else if constexpr (std::is_same_v<T, std::string>) return absl::StrCat("\"", absl::CEscape(v), "\"");
-  else if constexpr (std::is_same_v<T, PartialShape>) return v.ToString();
-  else if constexpr (std::is_same_v<T, Tensor>) return v.DebugString();
-  else if constexpr (std::is_same_v<T, NameAttrList>) return v.name;
-  else if constexpr (std::is_same_v<T, AttrValue::Placeholder>) return absl::StrCat("$", v.name);
-  else return absl::StrCat(v);
+  if constexpr (std::is_same_v<T, bool>)
+    return v ? "true" : "false";
+  else if constexpr (std::is_same_v<T, DType>)
+    return DTypeName(v);
+  else if constexpr (std::is_same_v<T, std::string>)
+    return absl::StrCat("\"", absl::CEscape(v), "\"");
+  else if constexpr (std::is_same_v<T, PartialShape>)
+    return v.ToString();
+  else if constexpr (std::is_same_v<T, Tensor>)
+    return v.DebugString();
+  else if constexpr (std::is_same_v<T, NameAttrList>)
+    return v.name;
+  else if constexpr (std::is_same_v<T, AttrValue::Placeholder>)
+    return absl::StrCat("$", v.name);
+  else
+    return absl::StrCat(v);
 }
 
 template <typename T>
@@ -62,9 +76,10 @@ std::string ShowList(const std::vector<T>& values) {
 }  // namespace
 
 std::string AttrValue::kind() const {
-  static constexpr const char* kKinds[] = {"",       "bool",  "int",         "float",      "type",         "list()",     "string",
-                                           "shape",  "tensor", "func",       "placeholder", "list(int)",   "list(string)",
-                                           "list(float)", "list(bool)", "list(type)", "list(shape)", "list(tensor)", "list(func)"};
+  static constexpr const char* kKinds[] = {
+      "",           "bool",       "int",         "float",        "type",      "list()",       "string",
+      "shape",      "tensor",     "func",        "placeholder",  "list(int)", "list(string)", "list(float)",
+      "list(bool)", "list(type)", "list(shape)", "list(tensor)", "list(func)"};
   return kKinds[v_.index()];
 }
 
@@ -72,17 +87,21 @@ std::string AttrValue::ToString() const {
   return std::visit(
       [](const auto& v) -> std::string {
         using T = std::decay_t<decltype(v)>;
-        if constexpr (std::is_same_v<T, std::monostate>) return "<unset>";
-        else if constexpr (std::is_same_v<T, EmptyList>) return "[]";
+        if constexpr (std::is_same_v<T, std::monostate>)
+          return "<unset>";
+        else if constexpr (std::is_same_v<T, EmptyList>)
+          return "[]";
         else if constexpr (IsShared<T>::value) {
           using B = std::remove_const_t<typename T::element_type>;
-          if constexpr (std::is_same_v<B, std::string> || std::is_same_v<B, PartialShape> || std::is_same_v<B, Tensor> ||
-                        std::is_same_v<B, NameAttrList> || std::is_same_v<B, Placeholder>) {
+          if constexpr (std::is_same_v<B, std::string> || std::is_same_v<B, PartialShape> ||
+                        std::is_same_v<B, Tensor> || std::is_same_v<B, NameAttrList> ||
+                        std::is_same_v<B, Placeholder>) {
             return Show<B>(*v);
           } else {
             return ShowList(*v);
           }
-        } else return Show<T>(v);
+        } else
+          return Show<T>(v);
       },
       v_);
 }
@@ -90,16 +109,21 @@ std::string AttrValue::ToString() const {
 bool operator==(const AttrValue& a, const AttrValue& b) {
   if (a.v_.index() != b.v_.index()) {
     // An empty list equals an empty list of any kind.
-    const auto empty_list = [](const AttrValue& v) { return std::holds_alternative<AttrValue::EmptyList>(v.v_) || v.ToString() == "[]"; };
+    const auto empty_list = [](const AttrValue& v) {
+      return std::holds_alternative<AttrValue::EmptyList>(v.v_) || v.ToString() == "[]";
+    };
     return a.kind().starts_with("list") && b.kind().starts_with("list") && empty_list(a) && empty_list(b);
   }
   return std::visit(
       [&](const auto& x) -> bool {
         using T = std::decay_t<decltype(x)>;
         const auto& y = std::get<T>(b.v_);
-        if constexpr (std::is_same_v<T, std::monostate> || std::is_same_v<T, AttrValue::EmptyList>) return true;
-        else if constexpr (IsShared<T>::value) return x == y || BoxedEqual(*x, *y);
-        else return x == y;
+        if constexpr (std::is_same_v<T, std::monostate> || std::is_same_v<T, AttrValue::EmptyList>)
+          return true;
+        else if constexpr (IsShared<T>::value)
+          return x == y || BoxedEqual(*x, *y);
+        else
+          return x == y;
       },
       a.v_);
 }
@@ -115,8 +139,10 @@ const AttrValue* AttrMap::Find(absl::string_view name) const {
 void AttrMap::Set(absl::string_view name, AttrValue value) {
   auto it = std::lower_bound(entries_.begin(), entries_.end(), name,
                              [](const Entry& e, absl::string_view n) { return e.first < n; });
-  if (it != entries_.end() && it->first == name) it->second = std::move(value);
-  else entries_.insert(it, {Intern(name), std::move(value)});
+  if (it != entries_.end() && it->first == name)
+    it->second = std::move(value);
+  else
+    entries_.insert(it, {Intern(name), std::move(value)});
 }
 
 void AttrMap::Erase(absl::string_view name) {
@@ -132,15 +158,15 @@ Status WrongKind(absl::string_view name, const AttrValue& value, absl::string_vi
 
 }  // namespace
 
-#define MILLSTREAM_ATTR_GET(T, KIND)                                                       \
-  template <>                                                                              \
-  Status AttrMap::Get<T>(absl::string_view name, T* out) const {                           \
-    const AttrValue* value = Find(name);                                                   \
+#define MILLSTREAM_ATTR_GET(T, KIND)                                                        \
+  template <>                                                                               \
+  Status AttrMap::Get<T>(absl::string_view name, T * out) const {                           \
+    const AttrValue* value = Find(name);                                                    \
     if (value == nullptr) return errors::NotFound("No attr named '", name, "' in NodeDef"); \
-    const T* typed = value->get<T>();                                                      \
-    if (typed == nullptr) return WrongKind(name, *value, KIND);                            \
-    *out = *typed;                                                                         \
-    return OkStatus();                                                                     \
+    const T* typed = value->get<T>();                                                       \
+    if (typed == nullptr) return WrongKind(name, *value, KIND);                             \
+    *out = *typed;                                                                          \
+    return OkStatus();                                                                      \
   }
 MILLSTREAM_ATTR_GET(bool, "bool")
 MILLSTREAM_ATTR_GET(int64_t, "int")

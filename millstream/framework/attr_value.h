@@ -27,7 +27,9 @@ struct NameAttrList {
 class AttrValue {
  public:
   // Stands for "attribute bound when a function is instantiated" ($name).
-  struct Placeholder { std::string name; };
+  struct Placeholder {
+    std::string name;
+  };
   // An empty list: AttrValue{list{}} does not say of what.
   struct EmptyList {};
   using Int = int64_t;
@@ -41,30 +43,30 @@ class AttrValue {
   using Funcs = std::vector<NameAttrList>;
 
   AttrValue() = default;
-  AttrValue(bool v) : v_(v) {}                                  // NOLINT(google-explicit-constructor)
-  AttrValue(int v) : v_(static_cast<int64_t>(v)) {}             // NOLINT
-  AttrValue(int64_t v) : v_(v) {}                               // NOLINT
-  AttrValue(float v) : v_(v) {}                                 // NOLINT
-  AttrValue(double v) : v_(static_cast<float>(v)) {}            // NOLINT
-  AttrValue(DType v) : v_(v) {}                                 // NOLINT
-  AttrValue(const char* v) : AttrValue(std::string(v)) {}       // NOLINT
-  AttrValue(absl::string_view v) : AttrValue(std::string(v)) {} // NOLINT
-  AttrValue(std::string v) : v_(Box(std::move(v))) {}           // NOLINT
-  AttrValue(PartialShape v) : v_(Box(std::move(v))) {}          // NOLINT
-  AttrValue(const Shape& v) : AttrValue(PartialShape(v)) {}     // NOLINT
-  AttrValue(Tensor v) : v_(Box(std::move(v))) {}                // NOLINT
-  AttrValue(NameAttrList v) : v_(Box(std::move(v))) {}          // NOLINT
-  AttrValue(Placeholder v) : v_(Box(std::move(v))) {}           // NOLINT
-  AttrValue(EmptyList v) : v_(v) {}                             // NOLINT
-  AttrValue(Ints v) : v_(Box(std::move(v))) {}                  // NOLINT
+  AttrValue(bool v) : v_(v) {}                                                   // NOLINT(google-explicit-constructor)
+  AttrValue(int v) : v_(static_cast<int64_t>(v)) {}                              // NOLINT
+  AttrValue(int64_t v) : v_(v) {}                                                // NOLINT
+  AttrValue(float v) : v_(v) {}                                                  // NOLINT
+  AttrValue(double v) : v_(static_cast<float>(v)) {}                             // NOLINT
+  AttrValue(DType v) : v_(v) {}                                                  // NOLINT
+  AttrValue(const char* v) : AttrValue(std::string(v)) {}                        // NOLINT
+  AttrValue(absl::string_view v) : AttrValue(std::string(v)) {}                  // NOLINT
+  AttrValue(std::string v) : v_(Box(std::move(v))) {}                            // NOLINT
+  AttrValue(PartialShape v) : v_(Box(std::move(v))) {}                           // NOLINT
+  AttrValue(const Shape& v) : AttrValue(PartialShape(v)) {}                      // NOLINT
+  AttrValue(Tensor v) : v_(Box(std::move(v))) {}                                 // NOLINT
+  AttrValue(NameAttrList v) : v_(Box(std::move(v))) {}                           // NOLINT
+  AttrValue(Placeholder v) : v_(Box(std::move(v))) {}                            // NOLINT
+  AttrValue(EmptyList v) : v_(v) {}                                              // NOLINT
+  AttrValue(Ints v) : v_(Box(std::move(v))) {}                                   // NOLINT
   AttrValue(const std::vector<int>& v) : AttrValue(Ints(v.begin(), v.end())) {}  // NOLINT
-  AttrValue(Strings v) : v_(Box(std::move(v))) {}               // NOLINT
-  AttrValue(Floats v) : v_(Box(std::move(v))) {}                // NOLINT
-  AttrValue(Bools v) : v_(Box(std::move(v))) {}                 // NOLINT
-  AttrValue(DTypes v) : v_(Box(std::move(v))) {}                // NOLINT
-  AttrValue(Shapes v) : v_(Box(std::move(v))) {}                // NOLINT
-  AttrValue(Tensors v) : v_(Box(std::move(v))) {}               // NOLINT
-  AttrValue(Funcs v) : v_(Box(std::move(v))) {}                 // NOLINT
+  AttrValue(Strings v) : v_(Box(std::move(v))) {}                                // NOLINT
+  AttrValue(Floats v) : v_(Box(std::move(v))) {}                                 // NOLINT
+  AttrValue(Bools v) : v_(Box(std::move(v))) {}                                  // NOLINT
+  AttrValue(DTypes v) : v_(Box(std::move(v))) {}                                 // NOLINT
+  AttrValue(Shapes v) : v_(Box(std::move(v))) {}                                 // NOLINT
+  AttrValue(Tensors v) : v_(Box(std::move(v))) {}                                // NOLINT
+  AttrValue(Funcs v) : v_(Box(std::move(v))) {}                                  // NOLINT
 
   // Null unless the value is of that type. T: bool, int64_t, float, DType, std::string, PartialShape, Tensor,
   // NameAttrList, Placeholder or one of the list types. A list getter sees an EmptyList as an empty list.
@@ -82,11 +84,13 @@ class AttrValue {
   template <typename T>
   using Shared = std::shared_ptr<const T>;
   template <typename T>
-  static Shared<T> Box(T v) { return std::make_shared<const T>(std::move(v)); }
+  static Shared<T> Box(T v) {
+    return std::make_shared<const T>(std::move(v));
+  }
 
-  std::variant<std::monostate, bool, int64_t, float, DType, EmptyList, Shared<std::string>, Shared<PartialShape>, Shared<Tensor>,
-               Shared<NameAttrList>, Shared<Placeholder>, Shared<Ints>, Shared<Strings>, Shared<Floats>, Shared<Bools>,
-               Shared<DTypes>, Shared<Shapes>, Shared<Tensors>, Shared<Funcs>>
+  std::variant<std::monostate, bool, int64_t, float, DType, EmptyList, Shared<std::string>, Shared<PartialShape>,
+               Shared<Tensor>, Shared<NameAttrList>, Shared<Placeholder>, Shared<Ints>, Shared<Strings>, Shared<Floats>,
+               Shared<Bools>, Shared<DTypes>, Shared<Shapes>, Shared<Tensors>, Shared<Funcs>>
       v_;
 };
 

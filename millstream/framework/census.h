@@ -15,8 +15,8 @@
 
 namespace millstream {
 
-// What people may want to see of a queue while it lives. Its owner writes under its own lock, anybody reads: relaxed values, each
-// true for itself.
+// What people may want to see of a queue while it lives. Its owner writes under its own lock, anybody reads: relaxed
+// values, each true for itself.
 struct ObservedQueue {
   std::string kind;  // "FIFOQueue"
   std::string name;
@@ -31,7 +31,7 @@ struct ObservedQueue {
 struct ObservedAccumulator {
   std::string name;
   std::string device;
-  std::atomic<int64_t> pending{0};     // gradients since the last take
+  std::atomic<int64_t> pending{0};  // gradients since the last take
   std::atomic<int64_t> applied{0}, dropped{0}, taken{0};
   std::atomic<int64_t> steps_late{0};  // of all dropped gradients together
   std::atomic<int64_t> global_step{0};
@@ -45,7 +45,8 @@ struct ObservedScalar {
   uint64_t count = 0;
 };
 
-// What lives in this process, by device: a process may serve several tasks. Entries go when their owners do. Thread-safe.
+// What lives in this process, by device: a process may serve several tasks. Entries go when their owners do.
+// Thread-safe.
 class Census {
  public:
   static Census& Global();

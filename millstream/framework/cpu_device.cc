@@ -13,7 +13,8 @@ CpuDevice* CpuDevice::SingleThreaded() {
   return device;
 }
 
-std::vector<std::unique_ptr<Device>> MakeCpuDevices(const std::string& task, int count, uint64_t incarnation, ThreadPool* pool) {
+std::vector<std::unique_ptr<Device>> MakeCpuDevices(const std::string& task, int count, uint64_t incarnation,
+                                                    ThreadPool* pool) {
   std::vector<std::unique_ptr<Device>> devices;
   for (int i = 0; i < count; ++i) {
     DeviceAttributes attributes;

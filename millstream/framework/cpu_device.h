@@ -26,8 +26,10 @@ class CpuDevice final : public Device {
   ThreadPool* const pool_;
 };
 
-// The `count` CPU devices of a task ("/job:ps/replica:0/task:0"), with incarnations from `incarnation` on. `pool` is borrowed.
-std::vector<std::unique_ptr<Device>> MakeCpuDevices(const std::string& task, int count, uint64_t incarnation, ThreadPool* pool);
+// The `count` CPU devices of a task ("/job:ps/replica:0/task:0"), with incarnations from `incarnation` on. `pool` is
+// borrowed.
+std::vector<std::unique_ptr<Device>> MakeCpuDevices(const std::string& task, int count, uint64_t incarnation,
+                                                    ThreadPool* pool);
 
 }  // namespace millstream
 

@@ -22,7 +22,8 @@ bool ParseIndex(absl::string_view text, std::optional<int>* out) {
 
 bool IsJobName(absl::string_view text) {
   if (text.empty() || !absl::ascii_isalpha(text[0])) return false;
-  for (const char c : text) if (!absl::ascii_isalnum(c) && c != '_') return false;
+  for (const char c : text)
+    if (!absl::ascii_isalnum(c) && c != '_') return false;
   return true;
 }
 
@@ -50,7 +51,9 @@ bool ParsePart(absl::string_view part, DeviceName* out) {
 }
 
 template <typename T>
-bool Fits(const std::optional<T>& wanted, const std::optional<T>& given) { return !wanted || wanted == given; }
+bool Fits(const std::optional<T>& wanted, const std::optional<T>& given) {
+  return !wanted || wanted == given;
+}
 
 template <typename T>
 Status MergePart(std::optional<T>* mine, const std::optional<T>& other, const char* part, bool soft) {
@@ -58,7 +61,8 @@ Status MergePart(std::optional<T>* mine, const std::optional<T>& other, const ch
   if (!*mine) {
     *mine = other;
   } else if (*mine != other) {
-    if (!soft) return errors::InvalidArgument("Cannot merge devices with incompatible ", part, "s: ", **mine, " and ", *other);
+    if (!soft)
+      return errors::InvalidArgument("Cannot merge devices with incompatible ", part, "s: ", **mine, " and ", *other);
     mine->reset();
   }
   return OkStatus();
@@ -84,8 +88,10 @@ std::string DeviceName::ToString() const {
   if (task) absl::StrAppend(&out, "/task:", *task);
   if (type) {
     absl::StrAppend(&out, "/device:", *type, ":");
-    if (index) absl::StrAppend(&out, *index);
-    else out += "*";
+    if (index)
+      absl::StrAppend(&out, *index);
+    else
+      out += "*";
   }
   return out;
 }

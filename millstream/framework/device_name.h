@@ -9,8 +9,8 @@
 
 namespace millstream {
 
-// A device name, full or partial: "/job:ps/replica:0/task:1/device:CPU:0", "/job:ps", "/cpu:0", "/device:GPU:*", "". Parts
-// that are absent (or "*") fit anything.
+// A device name, full or partial: "/job:ps/replica:0/task:1/device:CPU:0", "/job:ps", "/cpu:0", "/device:GPU:*", "".
+// Parts that are absent (or "*") fit anything.
 struct DeviceName {
   std::optional<std::string> job;
   std::optional<int> replica;
@@ -26,8 +26,8 @@ struct DeviceName {
   bool Matches(const DeviceName& device) const;
   // Takes over the parts of `other` that are absent here.
   void FillFrom(const DeviceName& other);
-  // As FillFrom(); InvalidArgument where both have a part and differ. With `allow_soft`, differing types and indices are
-  // dropped instead.
+  // As FillFrom(); InvalidArgument where both have a part and differ. With `allow_soft`, differing types and indices
+  // are dropped instead.
   Status MergeWith(const DeviceName& other, bool allow_soft);
 };
 

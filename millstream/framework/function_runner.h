@@ -26,8 +26,8 @@ class FunctionRunner {
   virtual ~FunctionRunner() = default;
   // Compiles on first use, then answers from a cache. NotFound if the library has no such function.
   virtual StatusOr<std::shared_ptr<CompiledFunction>> Instantiate(const NameAttrList& function) = 0;
-  // Runs with the resources, cancellation and device of `step`. `done` may run on any thread, or before this returns; `rets`
-  // is filled when its status is OK. `args` are consumed. `step` must outlive the call.
+  // Runs with the resources, cancellation and device of `step`. `done` may run on any thread, or before this returns;
+  // `rets` is filled when its status is OK. `args` are consumed. `step` must outlive the call.
   virtual void RunAsync(const CompiledFunction& function, const StepContext& step, std::vector<Tensor> args,
                         std::vector<Tensor>* rets, std::function<void(Status)> done) = 0;
   // Waits. Only where a thread may block (datasets' own threads).

@@ -6,8 +6,9 @@
 
 namespace millstream {
 
-// Interned strings are never forgotten. ResourceExhausted if `s` is not one of them yet and clients have made the process
-// keep too many already: asked before names from outside (attributes, devices) become part of a graph. Thread-safe.
+// Interned strings are never forgotten. ResourceExhausted if `s` is not one of them yet and clients have made the
+// process keep too many already: asked before names from outside (attributes, devices) become part of a graph.
+// Thread-safe.
 Status CheckMayIntern(absl::string_view s);
 
 }  // namespace millstream

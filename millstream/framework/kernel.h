@@ -30,7 +30,7 @@ struct StepContext {
   Cancellation* cancellation = nullptr;
   std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
   FunctionRunner* functions = nullptr;
-  ThreadPool* pool = nullptr;        // inter-op: for continuations and background work
+  ThreadPool* pool = nullptr;                 // inter-op: for continuations and background work
   class StepStatsCollector* stats = nullptr;  // null unless traced
   class StepExchange* exchange = nullptr;     // where _Send and _Recv meet other tasks; null in one process
 };
@@ -50,8 +50,14 @@ class KernelInit {
   KernelInit(const OpDef& op, const std::string& node_name, const AttrMap& attrs, Device* device,
              ResourceManager* resources, FunctionRunner* functions, std::vector<DType> input_types,
              std::vector<DType> output_types)
-      : op_(op), node_name_(node_name), attrs_(attrs), device_(device), resources_(resources), functions_(functions),
-        input_types_(std::move(input_types)), output_types_(std::move(output_types)) {}
+      : op_(op),
+        node_name_(node_name),
+        attrs_(attrs),
+        device_(device),
+        resources_(resources),
+        functions_(functions),
+        input_types_(std::move(input_types)),
+        output_types_(std::move(output_types)) {}
 
   const OpDef& op() const { return op_; }
   const std::string& node_name() const { return node_name_; }
@@ -74,7 +80,9 @@ class KernelInit {
   void InputRange(absl::string_view name, int* begin, int* end);
   void OutputRange(absl::string_view name, int* begin, int* end);
   void Fail(Status status) { Check(std::move(status)); }
-  void Check(Status status) { if (status_.ok()) status_ = std::move(status); }
+  void Check(Status status) {
+    if (status_.ok()) status_ = std::move(status);
+  }
   const Status& status() const { return status_; }
 
  private:
@@ -89,8 +97,8 @@ class KernelInit {
   Status status_;
 };
 
-// One invocation of a kernel: its inputs, where its outputs go, and the step around it. Made by the executor; lives until
-// the kernel returns (or, for an AsyncKernel, calls done). Not thread-safe.
+// One invocation of a kernel: its inputs, where its outputs go, and the step around it. Made by the executor; lives
+// until the kernel returns (or, for an AsyncKernel, calls done). Not thread-safe.
 class KernelContext {
  public:
   // For executors: pointers into their own arrays.
@@ -107,7 +115,7 @@ class KernelContext {
     int num_outputs;
     int64_t frame_iter = 0;  // distinguishes iterations of a loop
     uint64_t tag = 0;        // the same across tasks, and unique in the step; 0 outside loops
-    bool dead = false;       // some input is on a branch not taken; seen by transfers alone, other kernels do not run then
+    bool dead = false;  // some input is on a branch not taken; seen by transfers alone, other kernels do not run then
   };
   explicit KernelContext(const Frame& frame) : f_(frame) {}
 
@@ -123,12 +131,13 @@ class KernelContext {
   bool input_is_ref(int i) const { return static_cast<bool>(f_.inputs[i]->ref); }
   const Ref<Variable>& input_ref(int i) const { return f_.inputs[i]->ref; }
 
-  // Outputs. Each must be set exactly once, by one of these; a kernel that may leave some empty says so by dead branches.
+  // Outputs. Each must be set exactly once, by one of these; a kernel that may leave some empty says so by dead
+  // branches.
   int num_outputs() const { return f_.num_outputs; }
   DType output_dtype(int i) const { return RemoveRef(f_.output_types[i]); }
   StatusOr<Tensor*> AllocateOutput(int i, const Shape& shape);
-  // As AllocateOutput(), but takes over the buffer of the first input in `candidates` that has the same type and size in
-  // bytes and that nobody else needs. The result may alias that input: write element k only after reading element k.
+  // As AllocateOutput(), but takes over the buffer of the first input in `candidates` that has the same type and size
+  // in bytes and that nobody else needs. The result may alias that input: write element k only after reading element k.
   StatusOr<Tensor*> ForwardOrAllocate(std::initializer_list<int> candidates, int i, const Shape& shape);
   void set_output(int i, Tensor tensor) { f_.outputs[i].tensor = std::move(tensor); }
   void set_output_ref(int i, Ref<Variable> ref) { f_.outputs[i].ref = std::move(ref); }
@@ -147,7 +156,8 @@ class KernelContext {
 
   // Threads: splits [0, total) where it pays; `cost` is nanoseconds per unit.
   ThreadPool* pool() const { return f_.device->pool(); }
-  void ParallelFor(int64_t total, double cost, absl::FunctionRef<void(int64_t, int64_t)> body, int64_t align = 1) const {
+  void ParallelFor(int64_t total, double cost, absl::FunctionRef<void(int64_t, int64_t)> body,
+                   int64_t align = 1) const {
     f_.device->pool()->ParallelFor(total, cost, body, align);
   }
 
@@ -171,8 +181,8 @@ class KernelContext {
   Frame f_;
 };
 
-// The code of a node. Made once per node (per session for stateful ops) and then called by many steps at once: Compute()
-// must be thread-safe, so members are constant after construction or locked.
+// The code of a node. Made once per node (per session for stateful ops) and then called by many steps at once:
+// Compute() must be thread-safe, so members are constant after construction or locked.
 class Kernel {
  public:
   virtual ~Kernel() = default;
@@ -180,8 +190,8 @@ class Kernel {
   virtual Status Compute(KernelContext& ctx) = 0;
 };
 
-// A kernel that may have to wait. ComputeAsync() never blocks: it parks `done` and returns; `done` is called exactly once,
-// on any thread, also when the step is cancelled (register with ctx.cancellation()). `ctx` lives until then.
+// A kernel that may have to wait. ComputeAsync() never blocks: it parks `done` and returns; `done` is called exactly
+// once, on any thread, also when the step is cancelled (register with ctx.cancellation()). `ctx` lives until then.
 class AsyncKernel : public Kernel {
  public:
   using Done = std::function<void(Status)>;

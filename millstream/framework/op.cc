@@ -32,8 +32,9 @@ const OpEntry* OpRegistry::Find(absl::string_view name) const {
 
 StatusOr<const OpEntry*> OpRegistry::Lookup(absl::string_view name) const {
   if (const OpEntry* entry = Find(name)) return entry;
-  return errors::NotFound("Op type not registered '", name,
-                          "' in this Millstream binary. Check the spelling, or see docs/ops.md for the ops that exist.");
+  return errors::NotFound(
+      "Op type not registered '", name,
+      "' in this Millstream binary. Check the spelling, or see docs/ops.md for the ops that exist.");
 }
 
 std::vector<const OpEntry*> OpRegistry::Sorted() const {
@@ -60,7 +61,8 @@ std::string Describe(const OpEntry& op) {
   for (const KernelDef& k : op.kernels) {
     std::vector<std::string> types;
     for (const auto& [name, type] : k.constraints) types.push_back(absl::StrCat(name, " in [", DTypeName(type), "]"));
-    lines.push_back(absl::StrCat("  device='", k.device_type, "'", types.empty() ? "" : "; ", absl::StrJoin(types, "; ")));
+    lines.push_back(
+        absl::StrCat("  device='", k.device_type, "'", types.empty() ? "" : "; ", absl::StrJoin(types, "; ")));
   }
   return lines.empty() ? "  <no registered kernels>" : absl::StrJoin(lines, "\n");
 }
@@ -86,8 +88,8 @@ StatusOr<const KernelDef*> FindKernel(const OpEntry& op, absl::string_view devic
   for (const KernelDef& kernel : op.kernels) {
     if (kernel.device_type == device_type && Fits(kernel, attrs)) return &kernel;
   }
-  return errors::NotFound("No registered '", op.def.name, "' OpKernel for '", device_type, "' devices compatible with node {{node ",
-                          node_name, "}}. Registered:\n", Describe(op));
+  return errors::NotFound("No registered '", op.def.name, "' OpKernel for '", device_type,
+                          "' devices compatible with node {{node ", node_name, "}}. Registered:\n", Describe(op));
 }
 
 OpBuilder::OpBuilder(const char* name) : entry_(&OpRegistry::Global().Add(name)) {
@@ -118,19 +120,46 @@ OpBuilder& OpBuilder::Attr(const char* spec) {
   return *this;
 }
 
-OpBuilder& OpBuilder::Shape(ShapeFn fn) { entry_->shape = fn; return *this; }
-OpBuilder& OpBuilder::Gradient(GradFn fn) { entry_->grad = fn; return *this; }
-OpBuilder& OpBuilder::NotDifferentiable() { entry_->not_differentiable = true; return *this; }
-OpBuilder& OpBuilder::Stateful() { entry_->def.stateful = true; return *this; }
-OpBuilder& OpBuilder::Commutative() { entry_->def.commutative = true; return *this; }
-OpBuilder& OpBuilder::Aggregate() { entry_->def.aggregate = true; return *this; }
-OpBuilder& OpBuilder::AllowsUninitializedInput() { entry_->def.allows_uninitialized_input = true; return *this; }
-OpBuilder& OpBuilder::Doc(const char* text) { entry_->def.doc = text; return *this; }
+OpBuilder& OpBuilder::Shape(ShapeFn fn) {
+  entry_->shape = fn;
+  return *this;
+}
+OpBuilder& OpBuilder::Gradient(GradFn fn) {
+  entry_->grad = fn;
+  return *this;
+}
+OpBuilder& OpBuilder::NotDifferentiable() {
+  entry_->not_differentiable = true;
+  return *this;
+}
+OpBuilder& OpBuilder::Stateful() {
+  entry_->def.stateful = true;
+  return *this;
+}
+OpBuilder& OpBuilder::Commutative() {
+  entry_->def.commutative = true;
+  return *this;
+}
+OpBuilder& OpBuilder::Aggregate() {
+  entry_->def.aggregate = true;
+  return *this;
+}
+OpBuilder& OpBuilder::AllowsUninitializedInput() {
+  entry_->def.allows_uninitialized_input = true;
+  return *this;
+}
+OpBuilder& OpBuilder::Doc(const char* text) {
+  entry_->def.doc = text;
+  return *this;
+}
 
 OpBuilder& OpBuilder::Cpu(Status (*fn)(KernelContext&)) {
-  return AddKernel("CPU", {}, [fn](KernelInit&) -> StatusOr<std::unique_ptr<Kernel>> {
-    return std::unique_ptr<Kernel>(std::make_unique<FunctionKernel>(fn));
-  }, false);
+  return AddKernel(
+      "CPU", {},
+      [fn](KernelInit&) -> StatusOr<std::unique_ptr<Kernel>> {
+        return std::unique_ptr<Kernel>(std::make_unique<FunctionKernel>(fn));
+      },
+      false);
 }
 
 OpBuilder& OpBuilder::Expensive() {

@@ -21,9 +21,9 @@ using KernelFactory = std::function<StatusOr<std::unique_ptr<Kernel>>(KernelInit
 
 // One kernel of an op on one kind of device, for given values of type attributes.
 struct KernelDef {
-  std::string device_type;  // "CPU"
+  std::string device_type;                                 // "CPU"
   std::vector<std::pair<std::string, DType>> constraints;  // all must hold
-  std::vector<std::string> host_memory;  // names of args that stay in host memory on any device
+  std::vector<std::string> host_memory;                    // names of args that stay in host memory on any device
   KernelFactory factory;
   bool expensive = false;  // worth another thread
   bool async = false;      // may wait: an AsyncKernel
@@ -80,7 +80,9 @@ class OpBuilder {
 
   // A kernel class with a constructor K(KernelInit&) (report errors through init.Fail()).
   template <typename K>
-  OpBuilder& Cpu() { return AddKernel("CPU", {}, MakeFactory<K>(), std::is_base_of_v<AsyncKernel, K>); }
+  OpBuilder& Cpu() {
+    return AddKernel("CPU", {}, MakeFactory<K>(), std::is_base_of_v<AsyncKernel, K>);
+  }
   // A kernel without state of its own: a plain function.
   OpBuilder& Cpu(Status (*fn)(KernelContext&));
   // One kernel class template, instantiated for each type of a list: .Cpu<Relu>(FloatTypes{}, "T").

@@ -18,7 +18,8 @@ Status ArgSize(const ArgDef& arg, const AttrMap& attrs, int64_t* count, const st
   if (!arg.number_attr.empty()) {
     RETURN_IF_ERROR(attrs.Get(arg.number_attr, count));
     if (*count < 0 || *count > kMaxArgs) {
-      return errors::InvalidArgument("Attr '", arg.number_attr, "' of ", *count, " is out of range for argument '", arg.name, "'");
+      return errors::InvalidArgument("Attr '", arg.number_attr, "' of ", *count, " is out of range for argument '",
+                                     arg.name, "'");
     }
   } else if (!arg.type_list_attr.empty()) {
     const AttrValue* value = attrs.Find(arg.type_list_attr);
@@ -100,9 +101,9 @@ Status CheckType(const AttrDef& def, DType type) {
       std::find(def.allowed_types.begin(), def.allowed_types.end(), type) != def.allowed_types.end()) {
     return OkStatus();
   }
-  return errors::InvalidArgument("Value for attr '", def.name, "' of ", DTypeName(type),
-                                 " is not in the list of allowed values: ",
-                                 absl::StrJoin(def.allowed_types, ", ", [](std::string* out, DType t) { out->append(DTypeName(t)); }));
+  return errors::InvalidArgument(
+      "Value for attr '", def.name, "' of ", DTypeName(type), " is not in the list of allowed values: ",
+      absl::StrJoin(def.allowed_types, ", ", [](std::string* out, DType t) { out->append(DTypeName(t)); }));
 }
 
 Status CheckString(const AttrDef& def, const std::string& value) {
@@ -110,7 +111,8 @@ Status CheckString(const AttrDef& def, const std::string& value) {
       std::find(def.allowed_strings.begin(), def.allowed_strings.end(), value) != def.allowed_strings.end()) {
     return OkStatus();
   }
-  return errors::InvalidArgument("Value for attr '", def.name, "' of \"", value, "\" is not in the list of allowed values: \"",
+  return errors::InvalidArgument("Value for attr '", def.name, "' of \"", value,
+                                 "\" is not in the list of allowed values: \"",
                                  absl::StrJoin(def.allowed_strings, "\", \""), "\"");
 }
 
@@ -133,13 +135,16 @@ Status CheckAttr(const AttrDef& def, const AttrValue& value) {
   const std::string kind = value.kind();
   const bool is_list = absl::StartsWith(def.type, "list(");
   if (kind != def.type && !(is_list && kind == "list()")) {
-    return errors::InvalidArgument("AttrValue had value with type '", kind, "' when '", def.type, "' expected for attr '", def.name, "'");
+    return errors::InvalidArgument("AttrValue had value with type '", kind, "' when '", def.type,
+                                   "' expected for attr '", def.name, "'");
   }
   if (const DType* type = value.get<DType>()) RETURN_IF_ERROR(CheckType(def, *type));
   if (const std::string* s = value.get<std::string>()) RETURN_IF_ERROR(CheckString(def, *s));
   if (is_list) {
-    if (const auto* types = value.get<AttrValue::DTypes>()) for (const DType t : *types) RETURN_IF_ERROR(CheckType(def, t));
-    if (const auto* strings = value.get<AttrValue::Strings>()) for (const auto& s : *strings) RETURN_IF_ERROR(CheckString(def, s));
+    if (const auto* types = value.get<AttrValue::DTypes>())
+      for (const DType t : *types) RETURN_IF_ERROR(CheckType(def, t));
+    if (const auto* strings = value.get<AttrValue::Strings>())
+      for (const auto& s : *strings) RETURN_IF_ERROR(CheckString(def, s));
   }
   if (def.has_minimum) {
     const int64_t* number = value.get<int64_t>();

@@ -22,12 +22,12 @@ struct ArgDef {
 
 struct AttrDef {
   std::string name;
-  std::string type;  // "int", "list(type)", ...
+  std::string type;         // "int", "list(type)", ...
   AttrValue default_value;  // empty(): the attribute is required
   bool has_minimum = false;
   int64_t minimum = 0;
-  std::vector<DType> allowed_types;         // empty: any
-  std::vector<std::string> allowed_strings; // empty: any
+  std::vector<DType> allowed_types;          // empty: any
+  std::vector<std::string> allowed_strings;  // empty: any
 };
 
 // What TensorFlow's OpDef says of an op.

@@ -21,12 +21,14 @@ Status Split(absl::string_view spec, absl::string_view* name, absl::string_view*
 }
 
 const std::vector<DType>& NamedTypes(absl::string_view name) {
-  static const std::vector<DType> kReal = {DType::kFloat, DType::kDouble, DType::kInt32,  DType::kUint8,  DType::kInt16, DType::kInt8,
-                                           DType::kInt64, DType::kBfloat16, DType::kUint16, DType::kHalf, DType::kUint32, DType::kUint64};
-  static const std::vector<DType> kNumber = {
-      DType::kFloat,  DType::kDouble, DType::kInt32,    DType::kUint8,  DType::kInt16,   DType::kInt8,   DType::kComplex64,
-      DType::kInt64,  DType::kQint8,  DType::kQuint8,   DType::kQint32, DType::kBfloat16, DType::kQint16, DType::kQuint16,
-      DType::kUint16, DType::kComplex128, DType::kHalf, DType::kUint32, DType::kUint64};
+  static const std::vector<DType> kReal = {DType::kFloat,  DType::kDouble, DType::kInt32,  DType::kUint8,
+                                           DType::kInt16,  DType::kInt8,   DType::kInt64,  DType::kBfloat16,
+                                           DType::kUint16, DType::kHalf,   DType::kUint32, DType::kUint64};
+  static const std::vector<DType> kNumber = {DType::kFloat,  DType::kDouble,  DType::kInt32,     DType::kUint8,
+                                             DType::kInt16,  DType::kInt8,    DType::kComplex64, DType::kInt64,
+                                             DType::kQint8,  DType::kQuint8,  DType::kQint32,    DType::kBfloat16,
+                                             DType::kQint16, DType::kQuint16, DType::kUint16,    DType::kComplex128,
+                                             DType::kHalf,   DType::kUint32,  DType::kUint64};
   static const std::vector<DType> kNone;
   if (name == "realnumbertype") return kReal;
   if (name == "numbertype") return kNumber;
@@ -187,8 +189,10 @@ StatusOr<ArgDef> ParseArgSpec(absl::string_view spec) {
     rest = Trim(rest.substr(star + 1));
   }
   const DType type = DTypeFromName(rest);
-  if (type != DType::kInvalid) arg.type = type;
-  else arg.type_attr = std::string(rest);
+  if (type != DType::kInvalid)
+    arg.type = type;
+  else
+    arg.type_attr = std::string(rest);
   return arg;
 }
 
@@ -221,7 +225,8 @@ void ResolveArgs(OpDef* def) {
   for (auto* args : {&def->inputs, &def->outputs}) {
     for (ArgDef& arg : *args) {
       const AttrDef* attr = arg.type_attr.empty() ? nullptr : def->FindAttr(arg.type_attr);
-      if (attr != nullptr && attr->type == "list(type)") arg.type_list_attr = std::move(arg.type_attr), arg.type_attr.clear();
+      if (attr != nullptr && attr->type == "list(type)")
+        arg.type_list_attr = std::move(arg.type_attr), arg.type_attr.clear();
     }
   }
 }

@@ -27,14 +27,15 @@ struct Frame {
 
 class PeerLink;
 
-// The receiving end of links. Called on a link's I/O thread, frames of one link in the order they were sent. Must not block
-// and must not throw; one handler may serve many links at once.
+// The receiving end of links. Called on a link's I/O thread, frames of one link in the order they were sent. Must not
+// block and must not throw; one handler may serve many links at once.
 class FrameHandler {
  public:
   virtual ~FrameHandler() = default;
   // A payload of `bytes` bytes is about to come with `frame`, whose other fields are there. Checks them and gives the
-  // memory for it: a tensor of exactly that many bytes. After an error the payload is read and thrown away and the frame is
-  // not delivered; the handler knows why. Not called by in-process links, which hand over the sender's tensor itself.
+  // memory for it: a tensor of exactly that many bytes. After an error the payload is read and thrown away and the
+  // frame is not delivered; the handler knows why. Not called by in-process links, which hand over the sender's tensor
+  // itself.
   virtual StatusOr<Tensor> Allocate(PeerLink& link, const Frame& frame, uint64_t bytes) = 0;
   virtual void Receive(PeerLink& link, Frame frame) = 0;
   // The first call about a link, dialed or accepted, before anything is delivered.
@@ -43,17 +44,17 @@ class FrameHandler {
   virtual void Closed(PeerLink& link, const Status& why) = 0;
 };
 
-// A connection between two tasks, in both directions. Frames keep their order. Thread-safe. Always held by a shared_ptr: who
-// wants to keep a link that a handler was given takes shared_from_this().
+// A connection between two tasks, in both directions. Frames keep their order. Thread-safe. Always held by a
+// shared_ptr: who wants to keep a link that a handler was given takes shared_from_this().
 class PeerLink : public std::enable_shared_from_this<PeerLink> {
  public:
   virtual ~PeerLink() = default;
 
-  // Never blocks: what the transport does not take at once is queued (the tensor is shared, not copied). Dropped without a
-  // word once the link has ended: Closed() told the handler.
+  // Never blocks: what the transport does not take at once is queued (the tensor is shared, not copied). Dropped
+  // without a word once the link has ended: Closed() told the handler.
   virtual void Send(Frame frame) = 0;
-  // Ends the link on both sides, after what was queued before if `why` is OK, at once otherwise. The own handler's Closed() is
-  // told `why`; the peer's is told it too, or Unavailable if it is OK.
+  // Ends the link on both sides, after what was queued before if `why` is OK, at once otherwise. The own handler's
+  // Closed() is told `why`; the peer's is told it too, or Unavailable if it is OK.
   virtual void Close(Status why) = 0;
 
   // "/job:ps/replica:0/task:0": who is at the other end, and which incarnation of it.

@@ -34,8 +34,9 @@ StatusOr<std::vector<Tensor>> RunKernel(const OpEntry& op, AttrMap attrs, std::v
   step.step_resources = resources;
   step.cancellation = &cancellation;
   step.pool = device->pool();
-  KernelContext ctx(KernelContext::Frame{&step, device, &op.def, &name, pointers.data(), nullptr, static_cast<int>(in.size()),
-                                         out.data(), output_types.data(), static_cast<int>(out.size())});
+  KernelContext ctx(KernelContext::Frame{&step, device, &op.def, &name, pointers.data(), nullptr,
+                                         static_cast<int>(in.size()), out.data(), output_types.data(),
+                                         static_cast<int>(out.size())});
   RETURN_IF_ERROR(kernel->Compute(ctx));
   std::vector<Tensor> results;
   for (Entry& e : out) results.push_back(std::move(e.tensor));

@@ -8,8 +8,8 @@
 
 namespace millstream {
 
-// Makes the kernel of one op and runs it once, outside any graph: for folding constants and for tests of kernels. Defaults
-// are filled into `attrs`. Inputs are values (no references). `resources` may be null for ops that use none.
+// Makes the kernel of one op and runs it once, outside any graph: for folding constants and for tests of kernels.
+// Defaults are filled into `attrs`. Inputs are values (no references). `resources` may be null for ops that use none.
 StatusOr<std::vector<Tensor>> RunKernel(const OpEntry& op, AttrMap attrs, std::vector<Tensor> inputs, Device* device,
                                         ResourceManager* resources = nullptr);
 

@@ -24,7 +24,8 @@ StatusOr<PartialShape> ShapeContext::ConstantAsShape(int i) const {
   const PartialShape& in = inputs_[i];
   if (const Tensor* t = constant(i)) {
     std::vector<int64_t> dims;
-    if (!ReadInts(*t, &dims)) return errors::InvalidArgument("Shape must be int32 or int64, is ", DTypeName(t->dtype()));
+    if (!ReadInts(*t, &dims))
+      return errors::InvalidArgument("Shape must be int32 or int64, is ", DTypeName(t->dtype()));
     if (t->rank() == 0 && dims[0] == -1) return PartialShape::Unknown();
     if (t->rank() != 1) return errors::InvalidArgument("Shape must be rank 1 but is rank ", t->rank());
     return PartialShape::Make(std::move(dims));
@@ -90,11 +91,16 @@ StatusOr<PartialShape> ShapeContext::Broadcast(const PartialShape& a, const Part
   for (int i = 0; i < rank; ++i) {
     const int ia = i - (rank - a.rank()), ib = i - (rank - b.rank());
     const int64_t x = ia < 0 ? 1 : a.dim(ia), y = ib < 0 ? 1 : b.dim(ib);
-    if (x == 1) dims[i] = y;
-    else if (y == 1) dims[i] = x;
-    else if (x < 0) dims[i] = y;  // must equal y, or be 1: y either way (unknown if y is)
-    else if (y < 0 || x == y) dims[i] = x;
-    else return errors::InvalidArgument("Dimensions must be equal, but are ", x, " and ", y);
+    if (x == 1)
+      dims[i] = y;
+    else if (y == 1)
+      dims[i] = x;
+    else if (x < 0)
+      dims[i] = y;  // must equal y, or be 1: y either way (unknown if y is)
+    else if (y < 0 || x == y)
+      dims[i] = x;
+    else
+      return errors::InvalidArgument("Dimensions must be equal, but are ", x, " and ", y);
   }
   return PartialShape(std::move(dims));
 }
@@ -104,7 +110,8 @@ Status NoOutputs(ShapeContext&) { return OkStatus(); }
 
 Status UnchangedShape(ShapeContext& c) {
   c.set_output(0, c.input(0));
-  if (c.input_handle_dtype(0) != DType::kInvalid) c.set_output_handle(0, c.input_handle_shape(0), c.input_handle_dtype(0));
+  if (c.input_handle_dtype(0) != DType::kInvalid)
+    c.set_output_handle(0, c.input_handle_shape(0), c.input_handle_dtype(0));
   return OkStatus();
 }
 
@@ -138,14 +145,17 @@ Status ReductionShape(ShapeContext& c) {
   std::set<int64_t> reduced;
   for (int64_t axis : axes) {
     if (axis < -in.rank() || axis >= in.rank()) {
-      return errors::InvalidArgument("Invalid reduction dimension ", axis, " for input with ", in.rank(), " dimensions.");
+      return errors::InvalidArgument("Invalid reduction dimension ", axis, " for input with ", in.rank(),
+                                     " dimensions.");
     }
     reduced.insert(axis < 0 ? axis + in.rank() : axis);
   }
   std::vector<int64_t> dims;
   for (int i = 0; i < in.rank(); ++i) {
-    if (!reduced.count(i)) dims.push_back(in.dim(i));
-    else if (keep_dims) dims.push_back(1);
+    if (!reduced.count(i))
+      dims.push_back(in.dim(i));
+    else if (keep_dims)
+      dims.push_back(1);
   }
   c.set_output(0, PartialShape(std::move(dims)));
   return OkStatus();

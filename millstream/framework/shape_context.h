@@ -13,9 +13,15 @@ namespace millstream {
 class ShapeContext {
  public:
   ShapeContext(const AttrMap& attrs, std::vector<PartialShape> inputs, int num_outputs)
-      : attrs_(attrs), inputs_(std::move(inputs)), outputs_(num_outputs), constants_(inputs_.size()),
-        constant_shapes_(inputs_.size()), handle_shapes_(inputs_.size()), handle_dtypes_(inputs_.size()),
-        output_handle_shapes_(num_outputs), output_handle_dtypes_(num_outputs) {}
+      : attrs_(attrs),
+        inputs_(std::move(inputs)),
+        outputs_(num_outputs),
+        constants_(inputs_.size()),
+        constant_shapes_(inputs_.size()),
+        handle_shapes_(inputs_.size()),
+        handle_dtypes_(inputs_.size()),
+        output_handle_shapes_(num_outputs),
+        output_handle_dtypes_(num_outputs) {}
 
   int num_inputs() const { return static_cast<int>(inputs_.size()); }
   int num_outputs() const { return static_cast<int>(outputs_.size()); }
@@ -24,7 +30,9 @@ class ShapeContext {
   const PartialShape& output(int i) const { return outputs_[i]; }
   const AttrMap& attrs() const { return attrs_; }
   template <typename T>
-  Status GetAttr(absl::string_view name, T* value) const { return attrs_.Get(name, value); }
+  Status GetAttr(absl::string_view name, T* value) const {
+    return attrs_.Get(name, value);
+  }
 
   // The value of input i if it is a constant, else null.
   const Tensor* constant(int i) const { return constants_[i].IsInitialized() ? &constants_[i] : nullptr; }
@@ -76,14 +84,14 @@ class ShapeContext {
 };
 
 // Shape functions that many ops share.
-Status UnknownShape(ShapeContext& c);        // every output unknown
-Status UnchangedShape(ShapeContext& c);      // output 0 as input 0
-Status ScalarShape(ShapeContext& c);         // every output a scalar
+Status UnknownShape(ShapeContext& c);    // every output unknown
+Status UnchangedShape(ShapeContext& c);  // output 0 as input 0
+Status ScalarShape(ShapeContext& c);     // every output a scalar
 Status NoOutputs(ShapeContext& c);
 Status BroadcastBinaryShape(ShapeContext& c);  // output 0 = broadcast of inputs 0 and 1
-Status MergeBothShapes(ShapeContext& c);     // inputs 0 and 1 equal, output 0 the same
-Status ReductionShape(ShapeContext& c);      // input 0 reduced over axes (input 1), attr keep_dims
-Status ShapeFromAttr(ShapeContext& c);       // output 0 = attr "shape"
+Status MergeBothShapes(ShapeContext& c);       // inputs 0 and 1 equal, output 0 the same
+Status ReductionShape(ShapeContext& c);        // input 0 reduced over axes (input 1), attr keep_dims
+Status ShapeFromAttr(ShapeContext& c);         // output 0 = attr "shape"
 
 }  // namespace millstream
 

@@ -18,8 +18,8 @@ bool IsMerge(const Node& node);
 bool IsSwitch(const Node& node);
 bool IsNextIteration(const Node& node);
 bool IsConstantEnter(const Node& node);
-bool IsLoopMerge(const Node& node);   // of a loop variable, not of branches
-bool IsLoopSwitch(const Node& node);  // into the body or out of the loop
+bool IsLoopMerge(const Node& node);     // of a loop variable, not of branches
+bool IsLoopSwitch(const Node& node);    // into the body or out of the loop
 bool IsFreeConstant(const Node& node);  // a Const that waits for nothing: may be read in any loop
 
 // One variable of a loop: enter -> merge -> switch -> body -> next -> merge; switch -> exits. `merge_switch` is null

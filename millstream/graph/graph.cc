@@ -89,10 +89,13 @@ StatusOr<Node*> Graph::AddNode(NodeSpec spec, bool check_inputs) {
 
 Status Graph::CheckInputs(const Node& node) const {
   StatusOr<std::vector<DType>> expected = node.InputTypes();
-  if (!expected.ok()) return Status(expected.status().code(), absl::StrCat(expected.status().message(), "\n\t [[{{node ", node.name(), "}}]]"));
+  if (!expected.ok())
+    return Status(expected.status().code(),
+                  absl::StrCat(expected.status().message(), "\n\t [[{{node ", node.name(), "}}]]"));
   if (expected->size() != node.inputs().size()) {
-    return errors::InvalidArgument("NodeDef expected inputs '", ShowTypes(*expected), "' do not match ", node.inputs().size(),
-                                   " inputs specified; Op<", node.op().def.Signature(), ">\n\t [[{{node ", node.name(), "}}]]");
+    return errors::InvalidArgument("NodeDef expected inputs '", ShowTypes(*expected), "' do not match ",
+                                   node.inputs().size(), " inputs specified; Op<", node.op().def.Signature(),
+                                   ">\n\t [[{{node ", node.name(), "}}]]");
   }
   for (int i = 0; i < node.num_inputs(); ++i) {
     const Output& from = node.input(i);
@@ -100,15 +103,15 @@ Status Graph::CheckInputs(const Node& node) const {
     if (from.index < 0 || from.index >= from.node->num_outputs()) {
       // Clients add outputs to functional control flow when gradients need them, which a session that has the node
       // already does not see.
-      return errors::InvalidArgument("Node '", node.name(), "': Connecting to invalid output ", from.index, " of source node ",
-                                     from.node->name(), " which has ", from.node->num_outputs(), " outputs.",
-                                     CallsBranches(*from.node)
-                                         ? " Try using tf.compat.v1.experimental.output_all_intermediates(True)." : "");
+      return errors::InvalidArgument(
+          "Node '", node.name(), "': Connecting to invalid output ", from.index, " of source node ", from.node->name(),
+          " which has ", from.node->num_outputs(), " outputs.",
+          CallsBranches(*from.node) ? " Try using tf.compat.v1.experimental.output_all_intermediates(True)." : "");
     }
     const DType given = from.node->output_type(from.index);
     if (!TypesCompatible((*expected)[i], given)) {
-      return errors::InvalidArgument("Input ", i, " of node ", node.name(), " was passed ", DTypeName(given), " from ", from.name(),
-                                     " incompatible with expected ", DTypeName((*expected)[i]), ".");
+      return errors::InvalidArgument("Input ", i, " of node ", node.name(), " was passed ", DTypeName(given), " from ",
+                                     from.name(), " incompatible with expected ", DTypeName((*expected)[i]), ".");
     }
   }
   return OkStatus();
@@ -214,7 +217,10 @@ StatusOr<std::vector<Node*>> Graph::TopologicalOrder() const {
       for (Node* in : node->control_inputs()) fn(in->id(), node->id());
     }
   };
-  for_edges([&](int from, int to) { ++offset[from + 1]; ++pending[to]; });
+  for_edges([&](int from, int to) {
+    ++offset[from + 1];
+    ++pending[to];
+  });
   for (size_t i = 0; i < nodes_.size(); ++i) offset[i + 1] += offset[i];
   std::vector<int> targets(offset.back()), fill(offset.begin(), offset.end() - 1);
   for_edges([&](int from, int to) { targets[fill[from]++] = to; });
@@ -233,9 +239,13 @@ StatusOr<std::vector<Node*>> Graph::TopologicalOrder() const {
   if (static_cast<int>(order.size()) != num_live_) {
     std::string first;
     for (const auto& node : nodes_) {
-      if (node != nullptr && pending[node->id()] > 0) { first = node->name(); break; }
+      if (node != nullptr && pending[node->id()] > 0) {
+        first = node->name();
+        break;
+      }
     }
-    return errors::InvalidArgument(num_live_ - static_cast<int>(order.size()), " nodes in a cycle\n\t [[{{node ", first, "}}]]");
+    return errors::InvalidArgument(num_live_ - static_cast<int>(order.size()), " nodes in a cycle\n\t [[{{node ", first,
+                                   "}}]]");
   }
   return order;
 }
@@ -256,7 +266,8 @@ std::unique_ptr<Graph> Graph::Clone(std::vector<Node*>* map) const {
   }
   copy->num_live_ = num_live_;
   for (const auto& node : copy->nodes_) {
-    for (Output& in : node->inputs_) if (in.node != nullptr) in.node = to[in.node->id()];
+    for (Output& in : node->inputs_)
+      if (in.node != nullptr) in.node = to[in.node->id()];
     for (Node*& in : node->control_inputs_) in = to[in->id()];
   }
   return copy;

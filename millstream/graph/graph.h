@@ -25,13 +25,15 @@ struct Output {
   Output() = default;
   Output(Node* n, int i = 0) : node(n), index(i) {}  // NOLINT(google-explicit-constructor)
   explicit operator bool() const { return node != nullptr; }
-  DType dtype() const;        // without the ref bit
-  std::string name() const;   // "node:1"
+  DType dtype() const;       // without the ref bit
+  std::string name() const;  // "node:1"
   friend bool operator==(const Output& a, const Output& b) = default;
 };
 
 struct OutputHash {
-  size_t operator()(const Output& o) const { return std::hash<const void*>()(o.node) * 31 + static_cast<size_t>(o.index); }
+  size_t operator()(const Output& o) const {
+    return std::hash<const void*>()(o.node) * 31 + static_cast<size_t>(o.index);
+  }
 };
 
 // A use of an op. Owned by its Graph; stays at its address until removed.
@@ -46,7 +48,9 @@ class Node {
   const AttrMap& attrs() const { return attrs_; }
   AttrMap& attrs() { return attrs_; }
   template <typename T>
-  Status GetAttr(absl::string_view name, T* value) const { return attrs_.Get(name, value); }
+  Status GetAttr(absl::string_view name, T* value) const {
+    return attrs_.Get(name, value);
+  }
 
   int num_inputs() const { return static_cast<int>(inputs_.size()); }
   int num_outputs() const { return static_cast<int>(output_types_.size()); }
@@ -96,16 +100,17 @@ class Graph {
   struct NodeSpec {
     std::string name;
     const OpEntry* op = nullptr;
-    AttrMap attrs;                      // completed and checked by AddNode()
+    AttrMap attrs;  // completed and checked by AddNode()
     std::vector<Output> inputs;
     std::vector<Node*> control_inputs;
     absl::string_view device;
   };
-  // Checks attributes, number and types of inputs (names the node in errors). Node names are unique: InvalidArgument if not.
-  // With `check_inputs` false the inputs may be incomplete (loops); finish with SetInput() and CheckInputs().
+  // Checks attributes, number and types of inputs (names the node in errors). Node names are unique: InvalidArgument if
+  // not. With `check_inputs` false the inputs may be incomplete (loops); finish with SetInput() and CheckInputs().
   StatusOr<Node*> AddNode(NodeSpec spec, bool check_inputs = true);
   Status CheckInputs(const Node& node) const;
-  // A twin of a node that was checked when it was added elsewhere, with inputs of this graph. REQUIRES: its name is free.
+  // A twin of a node that was checked when it was added elsewhere, with inputs of this graph. REQUIRES: its name is
+  // free.
   Node* AddCopy(const Node& of, std::vector<Output> inputs, std::vector<Node*> control_inputs);
 
   void SetInput(Node* node, int i, Output to) { node->inputs_[i] = to; }
@@ -132,8 +137,8 @@ class Graph {
   // Edges out of each node, by id: data consumers with their input index, and control consumers (input index -1).
   struct Consumer {
     Node* node;
-    int input;    // -1: control edge
-    int output;   // which output of the producer
+    int input;   // -1: control edge
+    int output;  // which output of the producer
   };
   std::vector<std::vector<Consumer>> Consumers() const;
 

@@ -25,13 +25,15 @@ Scope Itself(const Scope& s) { return s.WithOpName(s.name_prefix()); }
 Tensor Repeated(const Tensor& scalar, const Shape& shape) {
   Tensor t(scalar.dtype(), shape);
   const size_t size = scalar.ByteSize();
-  for (int64_t i = 0; i < shape.num_elements(); ++i) std::memcpy(static_cast<char*>(t.raw()) + size * static_cast<size_t>(i), scalar.raw(), size);
+  for (int64_t i = 0; i < shape.num_elements(); ++i)
+    std::memcpy(static_cast<char*>(t.raw()) + size * static_cast<size_t>(i), scalar.raw(), size);
   return t;
 }
 
 Output Filled(const Scope& scope, absl::string_view name, DType dtype, const Shape& shape, double value) {
   const Scope s = scope.NameScope(name);
-  if (dtype == DType::kString && value == 0) return Itself(s).Op("Fill", {Dims(s, shape, "shape_as_tensor"), s.Const(Tensor::Scalar(""))});
+  if (dtype == DType::kString && value == 0)
+    return Itself(s).Op("Fill", {Dims(s, shape, "shape_as_tensor"), s.Const(Tensor::Scalar(""))});
   const Tensor scalar = ScalarOf(dtype, value);
   if (!scalar.IsInitialized()) {
     s.Fail(errors::InvalidArgument("No constant of type ", DTypeName(dtype), " to begin with"));
@@ -42,7 +44,8 @@ Output Filled(const Scope& scope, absl::string_view name, DType dtype, const Sha
 }
 
 Initializer FilledInitializer(const char* name, double value) {
-  return [name, value](const Scope& s, DType dtype, const Shape& shape) { return Filled(s, name, dtype, shape, value); };
+  return
+      [name, value](const Scope& s, DType dtype, const Shape& shape) { return Filled(s, name, dtype, shape, value); };
 }
 
 std::vector<std::pair<std::string, AttrValue>> RandomAttrs(const Seed& seed) {
@@ -95,14 +98,18 @@ double Fan(const Shape& shape, VarianceScaling::Mode mode) {
     out = window * static_cast<double>(shape.dim(rank - 1));
   }
   switch (mode) {
-    case VarianceScaling::Mode::kFanIn: return std::max(1.0, in);
-    case VarianceScaling::Mode::kFanOut: return std::max(1.0, out);
-    case VarianceScaling::Mode::kFanAverage: break;
+    case VarianceScaling::Mode::kFanIn:
+      return std::max(1.0, in);
+    case VarianceScaling::Mode::kFanOut:
+      return std::max(1.0, out);
+    case VarianceScaling::Mode::kFanAverage:
+      break;
   }
   return std::max(1.0, (in + out) / 2);
 }
 
-Initializer Scaled(double scale, VarianceScaling::Mode mode, VarianceScaling::Distribution distribution, const Seed& seed) {
+Initializer Scaled(double scale, VarianceScaling::Mode mode, VarianceScaling::Distribution distribution,
+                   const Seed& seed) {
   return VarianceScalingInitializer({.scale = scale, .mode = mode, .distribution = distribution, .seed = seed});
 }
 
@@ -118,8 +125,9 @@ Initializer ConstantInitializer(double value) { return FilledInitializer("Const"
 Initializer ValueInitializer(Tensor value) {
   return [value = std::move(value)](const Scope& s, DType dtype, const Shape& shape) {
     if (value.dtype() == dtype && value.shape() == shape) return s.WithOpName("initial_value").Const(value);
-    s.Fail(errors::InvalidArgument("A variable of ", DTypeName(dtype), " ", shape.ToString(), " cannot begin with a value of ",
-                                   DTypeName(value.dtype()), " ", value.shape().ToString()));
+    s.Fail(errors::InvalidArgument("A variable of ", DTypeName(dtype), " ", shape.ToString(),
+                                   " cannot begin with a value of ", DTypeName(value.dtype()), " ",
+                                   value.shape().ToString()));
     return Output();
   };
 }
@@ -149,8 +157,10 @@ Initializer VarianceScalingInitializer(const VarianceScaling& options) {
       case Distribution::kTruncatedNormal:
         // A normal distribution cut at two deviations has this deviation.
         return TruncatedNormalInitializer(0, std::sqrt(variance) / .87962566103423978, options.seed)(s, dtype, shape);
-      case Distribution::kNormal: return RandomNormalInitializer(0, std::sqrt(variance), options.seed)(s, dtype, shape);
-      case Distribution::kUniform: break;
+      case Distribution::kNormal:
+        return RandomNormalInitializer(0, std::sqrt(variance), options.seed)(s, dtype, shape);
+      case Distribution::kUniform:
+        break;
     }
     const double limit = std::sqrt(3 * variance);
     return Uniform(s, dtype, shape, -limit, limit, options.seed);
@@ -159,7 +169,8 @@ Initializer VarianceScalingInitializer(const VarianceScaling& options) {
 
 Initializer OrthogonalInitializer(double gain, Seed seed) {
   return [gain, seed](const Scope& s, DType dtype, const Shape& shape) {
-    if (shape.rank() < 2) s.Fail(errors::InvalidArgument("An orthogonal variable has two dimensions or more: ", shape.ToString()));
+    if (shape.rank() < 2)
+      s.Fail(errors::InvalidArgument("An orthogonal variable has two dimensions or more: ", shape.ToString()));
     if (!s.ok()) return Output();
     const int64_t rows = shape.Product(0, shape.rank() - 1), columns = shape.dim(shape.rank() - 1);
     const Shape tall({std::max(rows, columns), std::min(rows, columns)});
@@ -173,7 +184,9 @@ Initializer OrthogonalInitializer(double gain, Seed seed) {
 }
 
 Initializer GlorotUniformInitializer(Seed seed) { return Scaled(1, Mode::kFanAverage, Distribution::kUniform, seed); }
-Initializer GlorotNormalInitializer(Seed seed) { return Scaled(1, Mode::kFanAverage, Distribution::kTruncatedNormal, seed); }
+Initializer GlorotNormalInitializer(Seed seed) {
+  return Scaled(1, Mode::kFanAverage, Distribution::kTruncatedNormal, seed);
+}
 Initializer HeUniformInitializer(Seed seed) { return Scaled(2, Mode::kFanIn, Distribution::kUniform, seed); }
 Initializer HeNormalInitializer(Seed seed) { return Scaled(2, Mode::kFanIn, Distribution::kTruncatedNormal, seed); }
 Initializer LecunUniformInitializer(Seed seed) { return Scaled(1, Mode::kFanIn, Distribution::kUniform, seed); }

@@ -9,9 +9,9 @@
 
 namespace millstream {
 
-// The first value of a variable of that shape: nodes in the scope that it is given. They have the names that TensorFlow's
-// initializers give them. Without a seed random values differ from run to run; with one they are those that TensorFlow draws
-// for the same seed.
+// The first value of a variable of that shape: nodes in the scope that it is given. They have the names that
+// TensorFlow's initializers give them. Without a seed random values differ from run to run; with one they are those
+// that TensorFlow draws for the same seed.
 using Initializer = std::function<Output(const Scope&, DType, const Shape&)>;
 using Seed = std::optional<int64_t>;
 
@@ -26,8 +26,8 @@ Initializer RandomNormalInitializer(double mean = 0, double deviation = 1, Seed 
 // Drawn again until within two deviations.
 Initializer TruncatedNormalInitializer(double mean = 0, double deviation = 1, Seed seed = {});
 
-// Random with the variance scale / n, where n counts a unit's inputs, its outputs, or half of both. A matrix has [inputs, outputs];
-// sizes before the last two are the window of a filter and count for both.
+// Random with the variance scale / n, where n counts a unit's inputs, its outputs, or half of both. A matrix has
+// [inputs, outputs]; sizes before the last two are the window of a filter and count for both.
 struct VarianceScaling {
   enum class Mode { kFanIn, kFanOut, kFanAverage };
   enum class Distribution { kTruncatedNormal, kNormal, kUniform };
@@ -44,8 +44,8 @@ Initializer HeNormalInitializer(Seed seed = {});
 Initializer LecunUniformInitializer(Seed seed = {});  // scale 1 over the inputs
 Initializer LecunNormalInitializer(Seed seed = {});
 
-// Orthonormal columns (or rows, if there are fewer of them) times `gain`; all sizes but the last count as rows. InvalidArgument below two
-// dimensions.
+// Orthonormal columns (or rows, if there are fewer of them) times `gain`; all sizes but the last count as rows.
+// InvalidArgument below two dimensions.
 Initializer OrthogonalInitializer(double gain = 1, Seed seed = {});
 
 }  // namespace millstream

@@ -41,10 +41,12 @@ Moments MomentsOf(const Tensor& t) {
 TEST(InitializersTest, Constants) {
   EXPECT_THAT(First(ZerosInitializer(), Shape({2})).flat<float>(), testing::ElementsAre(0, 0));
   EXPECT_THAT(First(OnesInitializer(), Shape({2}), DType::kInt64).flat<int64_t>(), testing::ElementsAre(1, 1));
-  EXPECT_THAT(First(ConstantInitializer(-2.5), Shape({1, 2}), DType::kDouble).flat<double>(), testing::ElementsAre(-2.5, -2.5));
+  EXPECT_THAT(First(ConstantInitializer(-2.5), Shape({1, 2}), DType::kDouble).flat<double>(),
+              testing::ElementsAre(-2.5, -2.5));
   EXPECT_THAT(First(ConstantInitializer(3), Shape({40, 50})).flat<float>(), testing::Each(3));  // a Fill
   EXPECT_THAT(First(ZerosInitializer(), Shape({2}), DType::kString).flat<std::string>(), testing::ElementsAre("", ""));
-  EXPECT_THAT(First(ValueInitializer(Tensor::Vector<float>({1, 2})), Shape({2})).flat<float>(), testing::ElementsAre(1, 2));
+  EXPECT_THAT(First(ValueInitializer(Tensor::Vector<float>({1, 2})), Shape({2})).flat<float>(),
+              testing::ElementsAre(1, 2));
 }
 
 TEST(InitializersTest, Distributions) {
@@ -58,7 +60,8 @@ TEST(InitializersTest, Distributions) {
   const Moments uniform = MomentsOf(First(RandomUniformInitializer(-3, 1), shape));
   EXPECT_NEAR(uniform.mean, -1, 0.1);
   EXPECT_LE(uniform.largest, 3);
-  for (const int64_t x : First(RandomUniformInitializer(2, 5), shape, DType::kInt64).flat<int64_t>()) EXPECT_TRUE(x >= 2 && x < 5);
+  for (const int64_t x : First(RandomUniformInitializer(2, 5), shape, DType::kInt64).flat<int64_t>())
+    EXPECT_TRUE(x >= 2 && x < 5);
 }
 
 // The deviation is sqrt(scale / n), whatever the distribution.
@@ -81,7 +84,9 @@ TEST(InitializersTest, OrthogonalColumnsOrRows) {
   for (const Shape& shape : {Shape({5, 3}), Shape({3, 5}), Shape({2, 3, 4})}) {
     const Tensor t = First(OrthogonalInitializer(2), shape);
     const int64_t columns = shape.dim(shape.rank() - 1), rows = t.num_elements() / columns;
-    const auto at = [&](int64_t i, int64_t k) { return rows >= columns ? t.flat<float>()[k * columns + i] : t.flat<float>()[i * columns + k]; };
+    const auto at = [&](int64_t i, int64_t k) {
+      return rows >= columns ? t.flat<float>()[k * columns + i] : t.flat<float>()[i * columns + k];
+    };
     for (int64_t i = 0; i < std::min(rows, columns); ++i) {
       for (int64_t j = 0; j <= i; ++j) {
         double product = 0;
@@ -95,8 +100,10 @@ TEST(InitializersTest, OrthogonalColumnsOrRows) {
 // tf.random_uniform_initializer(-1, 1, seed=5) gives these in TensorFlow, without a graph's seed.
 TEST(InitializersTest, SeedsAreTensorFlows) {
   const Tensor drawn = First(RandomUniformInitializer(-1, 1, 5), Shape({3}));
-  EXPECT_THAT(drawn.flat<float>(), testing::ElementsAreArray(First(RandomUniformInitializer(-1, 1, 5), Shape({3})).flat<float>()));
-  EXPECT_THAT(drawn.flat<float>(), testing::Pointwise(testing::FloatNear(1e-6f), std::vector<float>{-0.22337747f, 0.32736564f, -0.61617851f}));
+  EXPECT_THAT(drawn.flat<float>(),
+              testing::ElementsAreArray(First(RandomUniformInitializer(-1, 1, 5), Shape({3})).flat<float>()));
+  EXPECT_THAT(drawn.flat<float>(), testing::Pointwise(testing::FloatNear(1e-6f),
+                                                      std::vector<float>{-0.22337747f, 0.32736564f, -0.61617851f}));
 }
 
 TEST(InitializersTest, Refuse) {

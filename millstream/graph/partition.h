@@ -32,12 +32,13 @@ struct PartitionedGraph {
   std::vector<CutEdge> edges;  // by id
 };
 
-// Cuts a pruned graph, every node of which has an assigned device, into one part per task. A value that several nodes of a
-// task need is sent once. Control edges between tasks become transfers of an empty tensor. Constants (and nothing else)
-// are repeated where they are read instead of being sent, if they are small. Loops and branches that span tasks work: each
-// task that has nodes of a loop gets a copy of the loop's control (frame of the same name), driven by the value of its
-// LoopCond, and dead values are sent as such. An arg lives with its readers; one that nobody reads with the first part.
-// Reference edges are never cut (InvalidArgument; the placer keeps them together). Linear in nodes and edges.
+// Cuts a pruned graph, every node of which has an assigned device, into one part per task. A value that several nodes
+// of a task need is sent once. Control edges between tasks become transfers of an empty tensor. Constants (and nothing
+// else) are repeated where they are read instead of being sent, if they are small. Loops and branches that span tasks
+// work: each task that has nodes of a loop gets a copy of the loop's control (frame of the same name), driven by the
+// value of its LoopCond, and dead values are sent as such. An arg lives with its readers; one that nobody reads with
+// the first part. Reference edges are never cut (InvalidArgument; the placer keeps them together). Linear in nodes and
+// edges.
 StatusOr<PartitionedGraph> PartitionByTask(PrunedGraph pruned);
 
 }  // namespace millstream

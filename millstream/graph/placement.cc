@@ -166,10 +166,11 @@ class Placer {
     const bool known = std::any_of(candidates_.begin(), candidates_.end(),
                                    [&](const Candidate& c) { return group.wish.Matches(c.parsed); });
     return AtNode(node, errors::InvalidArgument(
-        "Cannot assign a device for operation ", node.name(), ": Could not satisfy device specification '",
-        group.wish.ToString(), "' because ", known ? absl::StrCat("no kernel of ", node.type(), " is registered for such devices")
-                                                   : "no such device is available",
-        ". All available devices [", absl::StrJoin(names, ", "), "]."));
+                            "Cannot assign a device for operation ", node.name(),
+                            ": Could not satisfy device specification '", group.wish.ToString(), "' because ",
+                            known ? absl::StrCat("no kernel of ", node.type(), " is registered for such devices")
+                                  : "no such device is available",
+                            ". All available devices [", absl::StrJoin(names, ", "), "]."));
   }
 
   static Status AtNode(const Node& node, const Status& status) {
@@ -180,7 +181,7 @@ class Placer {
   const PlacementOptions& options_;
   Graph& graph_;
   std::vector<Candidate> candidates_;
-  std::vector<int> parent_;  // union-find over node ids
+  std::vector<int> parent_;                                               // union-find over node ids
   std::vector<bool> follows_ = std::vector<bool>(parent_.size(), false);  // by node id: takes a handle or a reference
   absl::flat_hash_map<std::string, int> absent_;
   absl::flat_hash_map<int, Group> groups_;

@@ -29,7 +29,8 @@ TEST(DeviceNameTest, ParsesFullAndPartialNames) {
   EXPECT_TRUE(DeviceName::Parse("/job:ps/device:CPU:*")->Matches(*full));
   EXPECT_FALSE(DeviceName::Parse("/job:worker")->Matches(*full));
   EXPECT_TRUE(DeviceName::Parse("")->Matches(*full));
-  for (const char* bad : {"/job", "/job:", "/task:x", "/device", "/nonsense:0", "/job:a:b", "/task:-1", "//", "/cpu:0:1"}) {
+  for (const char* bad :
+       {"/job", "/job:", "/task:x", "/device", "/nonsense:0", "/job:a:b", "/task:-1", "//", "/cpu:0:1"}) {
     EXPECT_FALSE(DeviceName::Parse(bad).ok()) << bad;
   }
 }

@@ -23,13 +23,16 @@ std::vector<bool> Reachable(const Graph& graph, const FedMap& fed, const std::ve
     needed[node->id()] = true;
     stack.push_back(node);
   };
-  for (const Output& out : fetches) if (!fed.contains(out)) visit(out.node);
+  for (const Output& out : fetches)
+    if (!fed.contains(out)) visit(out.node);
   for (const Node* node : targets) visit(node);
   while (!stack.empty()) {
     const Node* node = stack.back();
     stack.pop_back();
-    for (const Output& in : node->inputs()) if (fed.empty() || !fed.contains(in)) visit(in.node);
-    for (Node* in : node->control_inputs()) if (!IsFedPlaceholder(in, fed)) visit(in);
+    for (const Output& in : node->inputs())
+      if (fed.empty() || !fed.contains(in)) visit(in.node);
+    for (Node* in : node->control_inputs())
+      if (!IsFedPlaceholder(in, fed)) visit(in);
   }
   return needed;
 }
@@ -38,7 +41,8 @@ StatusOr<FedMap> AddArgs(const std::vector<Output>& feeds, PrunedGraph* out) {
   FedMap fed;
   const auto arg_op = OpRegistry::Global().Lookup("_Arg");
   for (size_t i = 0; i < feeds.size(); ++i) {
-    if (fed.contains(feeds[i])) return errors::InvalidArgument("Endpoint \"", feeds[i].name(), "\" fed more than once.");
+    if (fed.contains(feeds[i]))
+      return errors::InvalidArgument("Endpoint \"", feeds[i].name(), "\" fed more than once.");
     RETURN_IF_ERROR(arg_op.status());
     Graph::NodeSpec spec;
     spec.name = absl::StrCat("_arg_", i, "_", feeds[i].node->name(), "_", feeds[i].index);
@@ -46,7 +50,7 @@ StatusOr<FedMap> AddArgs(const std::vector<Output>& feeds, PrunedGraph* out) {
     spec.attrs.Set("T", feeds[i].dtype());
     spec.attrs.Set("index", static_cast<int64_t>(i));
     spec.device = feeds[i].node->device();
-    ASSIGN_OR_RETURN(Node* arg, out->graph->AddNode(std::move(spec)));
+    ASSIGN_OR_RETURN(Node * arg, out->graph->AddNode(std::move(spec)));
     arg->set_assigned_device(feeds[i].node->assigned_device());
     out->args.push_back(arg);
     fed.emplace(feeds[i], arg);
@@ -82,7 +86,8 @@ StatusOr<PrunedGraph> Prune(const Graph& graph, const std::vector<Output>& feeds
     for (const Output& in : node->inputs()) inputs.push_back(mapped(in));
     std::vector<Node*> control;
     control.reserve(node->control_inputs().size());
-    for (Node* in : node->control_inputs()) if (!IsFedPlaceholder(in, fed)) control.push_back(twin[in->id()]);
+    for (Node* in : node->control_inputs())
+      if (!IsFedPlaceholder(in, fed)) control.push_back(twin[in->id()]);
     out.graph->SetInputs(twin[node->id()], std::move(inputs));
     out.graph->SetControlInputs(twin[node->id()], std::move(control));
   }

@@ -19,7 +19,8 @@ std::string Joined(const std::string& outer, absl::string_view name) {
 
 }  // namespace
 
-VariableScope::VariableScope(const Scope& scope) : scope_(scope), variables_(scope), store_(std::make_shared<Store>()) {}
+VariableScope::VariableScope(const Scope& scope)
+    : scope_(scope), variables_(scope), store_(std::make_shared<Store>()) {}
 
 VariableScope VariableScope::Enter(absl::string_view name, Reuse reuse) const {
   VariableScope inner = *this;
@@ -102,8 +103,8 @@ GraphVariable VariableScope::Found(const std::string& name, const GraphVariable&
   return {};
 }
 
-GraphVariable MakeVariable(const Scope& scope, const std::string& name, const Shape& shape, const VariableOptions& options,
-                           const DeviceFunction& place) {
+GraphVariable MakeVariable(const Scope& scope, const std::string& name, const Shape& shape,
+                           const VariableOptions& options, const DeviceFunction& place) {
   if (!scope.ok()) return {};
   if (scope.graph()->Find(name) != nullptr) {
     scope.Fail(errors::InvalidArgument("Variable ", name, " cannot be made: another node has its name"));
@@ -115,16 +116,19 @@ GraphVariable MakeVariable(const Scope& scope, const std::string& name, const Sh
   const Scope within = root.NameScope(name + "/");
   GraphVariable v;
   v.shape = shape;
-  v.handle = root.WithOpName(name + "/").Op(
-      options.resource ? "VarHandleOp" : "VariableV2", {},
-      {{"dtype", options.dtype}, {"shape", PartialShape(shape)}, {"shared_name", options.resource ? name : std::string()}});
+  v.handle = root.WithOpName(name + "/")
+                 .Op(options.resource ? "VarHandleOp" : "VariableV2", {},
+                     {{"dtype", options.dtype},
+                      {"shape", PartialShape(shape)},
+                      {"shared_name", options.resource ? name : std::string()}});
   if (!v.handle) return {};
   if (place != nullptr) v.handle.node->set_device(place(*v.handle.node));
   const Scope beside = within.ColocateWith(v.handle.node);
   const Output first = initializer(beside.NameScope("Initializer"), options.dtype, shape);
   v.initializer = beside.WithOpName("Assign").Add(options.resource ? "AssignVariableOp" : "Assign", {v.handle, first});
-  v.value = options.resource ? within.WithOpName("Read/ReadVariableOp").Op("ReadVariableOp", {v.handle}, {{"dtype", options.dtype}})
-                             : beside.WithOpName("read").Op("Identity", {v.handle});
+  v.value = options.resource
+                ? within.WithOpName("Read/ReadVariableOp").Op("ReadVariableOp", {v.handle}, {{"dtype", options.dtype}})
+                : beside.WithOpName("read").Op("Identity", {v.handle});
   if (!scope.ok()) return {};
   for (const std::string& collection : options.collections) scope.AddToCollection(collection, v.handle);
   if (options.trainable) scope.AddToCollection("trainable_variables", v.handle);

@@ -25,22 +25,23 @@ struct VariableOptions {
   DType dtype = DType::kFloat;
   Initializer initializer = nullptr;  // none: the scope's, else Glorot for floating types and zeros for others
   bool trainable = true;
-  bool resource = false;    // VarHandleOp rather than VariableV2
-  std::vector<std::string> collections = {"variables"};  // besides "trainable_variables"; {"local_variables"} for the task's own
+  bool resource = false;  // VarHandleOp rather than VariableV2
+  std::vector<std::string> collections = {
+      "variables"};  // besides "trainable_variables"; {"local_variables"} for the task's own
 };
 
 // Where a node goes: a full or partial device name. The node's device() is what was asked for it so far.
 using DeviceFunction = std::function<std::string(const Node&)>;
 
-// A variable named exactly so, whatever the scope's prefix, and outside of its loops and branches: nodes "a/w", "a/w/Assign",
-// "a/w/read", "a/w/Initializer/...". InvalidArgument if a node has the name. `place` (optional) is asked where it goes; else it
-// goes to the scope's device. Adds it to the collections.
-GraphVariable MakeVariable(const Scope& scope, const std::string& name, const Shape& shape, const VariableOptions& options = {},
-                           const DeviceFunction& place = nullptr);
+// A variable named exactly so, whatever the scope's prefix, and outside of its loops and branches: nodes "a/w",
+// "a/w/Assign", "a/w/read", "a/w/Initializer/...". InvalidArgument if a node has the name. `place` (optional) is asked
+// where it goes; else it goes to the scope's device. Adds it to the collections.
+GraphVariable MakeVariable(const Scope& scope, const std::string& name, const Shape& shape,
+                           const VariableOptions& options = {}, const DeviceFunction& place = nullptr);
 
-// Names variables and shares them, as tf.variable_scope does: Get("w") within "layer" is the variable "layer/w", which is
-// made the first time and found again where the scope reuses variables. A value; copies, and scopes made from one another,
-// share the variables. Ops go to scope(). Errors go to its status. Not thread-safe.
+// Names variables and shares them, as tf.variable_scope does: Get("w") within "layer" is the variable "layer/w", which
+// is made the first time and found again where the scope reuses variables. A value; copies, and scopes made from one
+// another, share the variables. Ops go to scope(). Errors go to its status. Not thread-safe.
 class VariableScope {
  public:
   enum class Reuse { kInherit, kNo, kYes, kAuto };  // kAuto: found where it is there, else made
@@ -48,8 +49,8 @@ class VariableScope {
   // The root: variables without a prefix.
   explicit VariableScope(const Scope& scope);
 
-  // The scope `name` within this one. Reuse passes on to scopes within, where kNo cannot undo kYes. Its ops go to a name
-  // scope of the same name, made unique.
+  // The scope `name` within this one. Reuse passes on to scopes within, where kNo cannot undo kYes. Its ops go to a
+  // name scope of the same name, made unique.
   VariableScope Enter(absl::string_view name, Reuse reuse = Reuse::kInherit) const;
   // The default for variables of this scope and those within.
   VariableScope WithInitializer(Initializer initializer) const;
@@ -57,8 +58,8 @@ class VariableScope {
   VariableScope WithDevice(absl::string_view device) const;
   // Only ops do; variables stay where they were to go.
   VariableScope WithOpDevice(absl::string_view device) const;
-  // Variables of this scope and those within go where `place` says, which sees the device that was asked for. Ops do not
-  // change.
+  // Variables of this scope and those within go where `place` says, which sees the device that was asked for. Ops do
+  // not change.
   VariableScope WithDeviceFunction(DeviceFunction place) const;
   // The scope `base` within this one, or `base`_1, ...: the first that was not entered yet.
   VariableScope EnterNew(absl::string_view base) const;
@@ -68,8 +69,8 @@ class VariableScope {
   const Scope& scope() const { return scope_; }
   const std::string& name() const { return name_; }  // "" or "a/b"
 
-  // InvalidArgument: it is there and the scope does not reuse; it is not there and the scope must; it has another shape or
-  // type. Adds a new one to its collections.
+  // InvalidArgument: it is there and the scope does not reuse; it is not there and the scope must; it has another shape
+  // or type. Adds a new one to its collections.
   GraphVariable Get(absl::string_view name, const Shape& shape, const VariableOptions& options = {}) const;
 
  private:

@@ -51,11 +51,17 @@ TEST(VariableScopeTest, RefusesWhatDoesNotFit) {
     return std::string(s.status().message());
   };
   EXPECT_NE(status([](const auto& v) { v.Enter("a").Get("w", Shape({2})); }).find("already exists"), std::string::npos);
-  EXPECT_NE(status([](const auto& v) { v.Enter("a", Reuse::kYes).Get("x", Shape({2})); }).find("does not exist"), std::string::npos);
-  EXPECT_NE(status([](const auto& v) { v.Enter("a", Reuse::kYes).Enter("b", Reuse::kNo).Get("x", Shape({2})); }).find("does not exist"),
+  EXPECT_NE(status([](const auto& v) { v.Enter("a", Reuse::kYes).Get("x", Shape({2})); }).find("does not exist"),
             std::string::npos);
-  EXPECT_NE(status([](const auto& v) { v.Enter("a", Reuse::kYes).Get("w", Shape({3})); }).find("Trying to share"), std::string::npos);
-  EXPECT_NE(status([](const auto& v) { v.Enter("a", Reuse::kAuto).Get("w", Shape({2}), {.dtype = DType::kDouble}); }).find("Trying to share"),
+  EXPECT_NE(status([](const auto& v) {
+              v.Enter("a", Reuse::kYes).Enter("b", Reuse::kNo).Get("x", Shape({2}));
+            }).find("does not exist"),
+            std::string::npos);
+  EXPECT_NE(status([](const auto& v) { v.Enter("a", Reuse::kYes).Get("w", Shape({3})); }).find("Trying to share"),
+            std::string::npos);
+  EXPECT_NE(status([](const auto& v) {
+              v.Enter("a", Reuse::kAuto).Get("w", Shape({2}), {.dtype = DType::kDouble});
+            }).find("Trying to share"),
             std::string::npos);
   EXPECT_NE(status([](const auto& v) {
               v.scope().WithOpName("taken").Const(1.0f);

@@ -159,7 +159,8 @@ class WhileGradientBuilder {
       RETURN_IF_ERROR(start.status());
       sum.values = backward.AddVariable(zeros, start.ShapeOf(zeros));
       RETURN_IF_ERROR(start.status());
-      next->push_back(inside.Op(g.dense.dtype() == DType::kVariant ? "AddN" : "AddV2", {backward.value(sum.values), g.dense}));
+      next->push_back(
+          inside.Op(g.dense.dtype() == DType::kVariant ? "AddN" : "AddV2", {backward.value(sum.values), g.dense}));
     } else {
       RETURN_IF_ERROR(SumSlices(g, start, inside, backward, &sum, next));
     }

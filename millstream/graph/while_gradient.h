@@ -10,8 +10,8 @@
 
 namespace millstream {
 
-// A loop that is differentiated: gets a counter of its iterations, and keeps values in lists. Lists are values with gradients
-// of their own, so that the gradient of a loop is a loop that can be differentiated in turn.
+// A loop that is differentiated: gets a counter of its iterations, and keeps values in lists. Lists are values with
+// gradients of their own, so that the gradient of a loop is a loop that can be differentiated in turn.
 class ForwardLoop : public LoopContext {
  public:
   ForwardLoop(const Scope& outside, const LoopFrame& loop, const ControlFlow& flow);
@@ -20,8 +20,8 @@ class ForwardLoop : public LoopContext {
   bool Inside(const Output& value) const override {
     return LoopContext::Inside(value) || (flow_.frame(value.node) == &loop_);
   }
-  // A list (outside) with one element for each iteration in which `value` exists. `home` is the node that it begins with:
-  // all nodes that a list passes are on one device.
+  // A list (outside) with one element for each iteration in which `value` exists. `home` is the node that it begins
+  // with: all nodes that a list passes are on one device.
   struct Kept {
     Output list;
     Node* home = nullptr;

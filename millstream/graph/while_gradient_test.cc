@@ -163,7 +163,10 @@ TEST(WhileGradientTest, SecondOrderThroughBranches) {
   Outputs r = Repeat(s, 4, {x}, [&](const Scope& in, const Outputs& v) {
     const Output large = in.Op("Greater", {in.Op("Sum", {v[0], in.Constant({0})}), in.Const(1.2)});
     return Cond(
-        in, large, [&](const Scope& b) { return Outputs{b.Op("Mul", {b.Op("Sin", {v[0]}), v[0]})}; },
+        in, large,
+        [&](const Scope& b) {
+          return Outputs{b.Op("Mul", {b.Op("Sin", {v[0]}), v[0]})};
+        },
         [&](const Scope& b) { return Outputs{b.Op("Exp", {v[0]})}; });
   });
   CheckSecondOrder(s, r[0], x, Doubles({2}, 0.3));

@@ -62,8 +62,8 @@ std::string BundleDataPath(const std::string& prefix, int shard, int num_shards)
 Status CommitBundle(const std::string& prefix, const std::vector<std::string>& data, Table entries) {
   const auto shards = static_cast<int>(data.size());
   const int old_count = ShardsOf(prefix);
-  // Names of data files contain the count that the index names. While the old checkpoint uses ours, the new one claims a shard
-  // more than it has: readers open only the shards that entries name.
+  // Names of data files contain the count that the index names. While the old checkpoint uses ours, the new one claims
+  // a shard more than it has: readers open only the shards that entries name.
   const int count = old_count == shards ? shards + 1 : shards;
   for (int i = 0; i < shards; ++i) RETURN_IF_ERROR(RenameFile(data[i], BundleDataPath(prefix, i, count)));
   RETURN_IF_ERROR(SyncFolderOf(prefix));

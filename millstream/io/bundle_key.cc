@@ -45,14 +45,15 @@ void AppendSigned(int64_t value, std::string* out) {
 bool ParseExtent(absl::string_view text, TensorSlice::Extent* extent) {
   if (text == "-") return true;
   const std::vector<absl::string_view> parts = absl::StrSplit(text, ',');
-  return parts.size() == 2 && absl::SimpleAtoi(parts[0], &extent->start) && absl::SimpleAtoi(parts[1], &extent->length) &&
-         extent->start >= 0 && extent->length > 0;
+  return parts.size() == 2 && absl::SimpleAtoi(parts[0], &extent->start) &&
+         absl::SimpleAtoi(parts[1], &extent->length) && extent->start >= 0 && extent->length > 0;
 }
 
 }  // namespace
 
 bool TensorSlice::IsFull() const {
-  for (const Extent& e : extents) if (e.length >= 0) return false;
+  for (const Extent& e : extents)
+    if (e.length >= 0) return false;
   return true;
 }
 
@@ -77,7 +78,8 @@ StatusOr<Shape> TensorSlice::ShapeIn(const Shape& full) const {
 
 Status ParseShapeAndSlice(const std::string& text, Shape* full, TensorSlice* slice, Shape* slice_shape) {
   const auto bad = [&] {
-    return errors::InvalidArgument("Expected a space-separated list of dimensions and a slice, e.g. '4 10 0,2:-', got '", text, "'");
+    return errors::InvalidArgument(
+        "Expected a space-separated list of dimensions and a slice, e.g. '4 10 0,2:-', got '", text, "'");
   };
   const std::vector<absl::string_view> tokens = absl::StrSplit(text, ' ');
   if (tokens.size() < 2) return bad();

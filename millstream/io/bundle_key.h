@@ -24,8 +24,8 @@ struct TensorSlice {
   friend bool operator==(const TensorSlice&, const TensorSlice&) = default;
 };
 
-// Parses SaveV2's "shape_and_slice": "" (the whole tensor), or "4 10 0,2:-" (full shape, then start,length or - for each
-// dimension). InvalidArgument if malformed.
+// Parses SaveV2's "shape_and_slice": "" (the whole tensor), or "4 10 0,2:-" (full shape, then start,length or - for
+// each dimension). InvalidArgument if malformed.
 Status ParseShapeAndSlice(const std::string& text, Shape* full, TensorSlice* slice, Shape* slice_shape);
 
 // The key under which a slice of a tensor is stored in a checkpoint (docs/formats/bundle.md).

@@ -39,7 +39,8 @@ Status DecodeStrings(const std::string& bytes, uint32_t expected_crc, Tensor* te
     crc = ExtendCrc32c(crc, fixed, length > UINT32_MAX ? 8 : 4);
     lengths.push_back(length);
   }
-  if (rest.size() < 4 || Fixed32(rest.data()) != MaskCrc(crc)) return errors::DataLoss("checksum of string lengths does not match");
+  if (rest.size() < 4 || Fixed32(rest.data()) != MaskCrc(crc))
+    return errors::DataLoss("checksum of string lengths does not match");
   crc = ExtendCrc32c(crc, rest.data(), 4);
   rest.remove_prefix(4);
   for (size_t i = 0; i < lengths.size(); ++i) {
@@ -60,13 +61,15 @@ StatusOr<std::unique_ptr<BundleReader>> BundleReader::Open(const std::string& pr
   std::unique_ptr<BundleReader> reader(new BundleReader(prefix));
   StatusOr<std::string> bytes = ReadFile(prefix + ".index");
   if (absl::IsNotFound(bytes.status())) {
-    return errors::NotFound("Unsuccessful TensorSliceReader constructor: Failed to find any matching files for ", prefix);
+    return errors::NotFound("Unsuccessful TensorSliceReader constructor: Failed to find any matching files for ",
+                            prefix);
   }
   RETURN_IF_ERROR(bytes.status());
   ASSIGN_OR_RETURN(reader->index_, DecodeTable(*bytes, prefix + ".index"));
   proto::BundleHeaderProto header;
   auto it = reader->index_.find("");
-  if (it == reader->index_.end() || !header.ParseFromString(it->second) || header.num_shards() < 1 || header.num_shards() > 99999) {
+  if (it == reader->index_.end() || !header.ParseFromString(it->second) || header.num_shards() < 1 ||
+      header.num_shards() > 99999) {
     return errors::DataLoss(prefix, ".index has no valid header");
   }
   if (header.endianness() != proto::BundleHeaderProto::LITTLE) return errors::Unimplemented(prefix, " is big-endian");
@@ -76,7 +79,8 @@ StatusOr<std::unique_ptr<BundleReader>> BundleReader::Open(const std::string& pr
 
 std::vector<std::string> BundleReader::Names() const {
   std::vector<std::string> names;
-  for (const auto& [key, value] : index_) if (!key.empty() && key[0] != '\0') names.push_back(key);
+  for (const auto& [key, value] : index_)
+    if (!key.empty() && key[0] != '\0') names.push_back(key);
   return names;
 }
 
@@ -86,7 +90,8 @@ StatusOr<std::unique_ptr<BundleReader::Entry>> BundleReader::Find(const std::str
   auto it = index_.find(key);
   if (key.empty() || it == index_.end()) return errors::NotFound("Key ", key, " not found in checkpoint");
   auto entry = std::make_unique<Entry>();
-  if (!entry->proto.ParseFromString(it->second)) return errors::DataLoss(prefix_, ".index: malformed entry for '", key, "'");
+  if (!entry->proto.ParseFromString(it->second))
+    return errors::DataLoss(prefix_, ".index: malformed entry for '", key, "'");
   entry->dtype = static_cast<DType>(entry->proto.dtype());
   if (!proto::DataType_IsValid(entry->proto.dtype()) || !IsKnown(entry->dtype)) {
     return errors::DataLoss(prefix_, ".index: '", key, "' has unknown type ", static_cast<int>(entry->proto.dtype()));
@@ -107,11 +112,13 @@ Status BundleReader::Lookup(const std::string& name, DType* dtype, Shape* shape)
 }
 
 StatusOr<std::shared_ptr<RandomAccessFile>> BundleReader::Shard(int shard) const {
-  if (shard < 0 || shard >= num_shards_) return errors::DataLoss(prefix_, ".index names shard ", shard, " of ", num_shards_);
+  if (shard < 0 || shard >= num_shards_)
+    return errors::DataLoss(prefix_, ".index names shard ", shard, " of ", num_shards_);
   MutexLock lock(mu_);
   std::shared_ptr<RandomAccessFile>& file = shards_[shard];
   if (file == nullptr) {
-    ASSIGN_OR_RETURN(std::unique_ptr<RandomAccessFile> opened, RandomAccessFile::Open(BundleDataPath(prefix_, shard, num_shards_)));
+    ASSIGN_OR_RETURN(std::unique_ptr<RandomAccessFile> opened,
+                     RandomAccessFile::Open(BundleDataPath(prefix_, shard, num_shards_)));
     file = std::move(opened);
   }
   return file;
@@ -126,8 +133,10 @@ StatusOr<Tensor> BundleReader::ReadEntry(const std::string& key, const Entry& en
   const bool strings = entry.dtype == DType::kString;
   const int64_t n = entry.shape.num_elements();
   // Each string takes at least one byte of the file, so the count is bounded by its size.
-  if (strings ? n > size : (!IsPlainBytes(entry.dtype) || n > size || n * static_cast<int64_t>(DTypeSize(entry.dtype)) != size)) {
-    return errors::DataLoss("'", key, "' of ", file->path(), " has ", size, " bytes, which does not fit shape ", entry.shape.ToString());
+  if (strings ? n > size
+              : (!IsPlainBytes(entry.dtype) || n > size || n * static_cast<int64_t>(DTypeSize(entry.dtype)) != size)) {
+    return errors::DataLoss("'", key, "' of ", file->path(), " has ", size, " bytes, which does not fit shape ",
+                            entry.shape.ToString());
   }
   ASSIGN_OR_RETURN(Tensor tensor, Tensor::Make(entry.dtype, entry.shape));
   Status status;
@@ -159,11 +168,13 @@ StatusOr<Tensor> BundleReader::Assemble(const std::string& name, const Entry& en
     StatusOr<Shape> slice_shape = slice.ShapeIn(entry.shape);
     if (!slice_shape.ok()) return errors::DataLoss("'", name, "': ", slice_shape.status().message());
     ASSIGN_OR_RETURN(const std::unique_ptr<Entry> part, Find(SliceKey(name, slice)));
-    if (!(part->shape == *slice_shape) || part->dtype != entry.dtype) return errors::DataLoss("A slice of '", name, "' has another shape or type");
+    if (!(part->shape == *slice_shape) || part->dtype != entry.dtype)
+      return errors::DataLoss("A slice of '", name, "' has another shape or type");
     ASSIGN_OR_RETURN(const Tensor value, ReadEntry(name, *part));
     covered += CopyOverlap(entry.shape, slice, value, wanted, &whole);
   }
-  if (covered < shape.num_elements()) return errors::NotFound("The slices of '", name, "' in the checkpoint do not cover what is asked for");
+  if (covered < shape.num_elements())
+    return errors::NotFound("The slices of '", name, "' in the checkpoint do not cover what is asked for");
   return whole;
 }
 
@@ -173,11 +184,12 @@ StatusOr<Tensor> BundleReader::Read(const std::string& name) const {
   return Assemble(name, *entry, FullSlice(entry->shape));
 }
 
-StatusOr<Tensor> BundleReader::ReadSlice(const std::string& name, const Shape& full_shape, const TensorSlice& slice) const {
+StatusOr<Tensor> BundleReader::ReadSlice(const std::string& name, const Shape& full_shape,
+                                         const TensorSlice& slice) const {
   ASSIGN_OR_RETURN(const std::unique_ptr<Entry> entry, Find(name));
   if (!(entry->shape == full_shape)) {
-    return errors::InvalidArgument("Shape in shape_and_slice spec ", full_shape.ToString(), " does not match the shape stored in checkpoint: ",
-                                   entry->shape.ToString());
+    return errors::InvalidArgument("Shape in shape_and_slice spec ", full_shape.ToString(),
+                                   " does not match the shape stored in checkpoint: ", entry->shape.ToString());
   }
   if (entry->proto.slices_size() > 0) return Assemble(name, *entry, slice);
   ASSIGN_OR_RETURN(const Tensor whole, ReadEntry(name, *entry));

@@ -15,8 +15,8 @@
 
 namespace millstream {
 
-// Reads a V2 checkpoint, ours or TensorFlow's. Nothing in the files is trusted: sizes are checked against the files before
-// memory is taken, every tensor against its checksum (DataLoss). Thread-safe.
+// Reads a V2 checkpoint, ours or TensorFlow's. Nothing in the files is trusted: sizes are checked against the files
+// before memory is taken, every tensor against its checksum (DataLoss). Thread-safe.
 class BundleReader {
  public:
   // NotFound if there is no PREFIX.index.

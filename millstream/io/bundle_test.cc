@@ -13,7 +13,8 @@ namespace {
 
 class BundleTest : public testing::Test {
  protected:
-  BundleTest() : folder_(testing::TempDir() + "/bundle_" + testing::UnitTest::GetInstance()->current_test_info()->name()) {
+  BundleTest()
+      : folder_(testing::TempDir() + "/bundle_" + testing::UnitTest::GetInstance()->current_test_info()->name()) {
     std::filesystem::remove_all(folder_);
   }
   ~BundleTest() override { std::filesystem::remove_all(folder_); }
@@ -147,7 +148,8 @@ TEST_F(BundleTest, ReplacesACheckpointOfTheSameName) {
 TEST_F(BundleTest, MergesPartsOfSeveralTasks) {
   Write(Prefix("part0"), {{"a", Tensor::Scalar(1.0f)}});
   Write(Prefix("part1"), {{"b", Tensor::Scalar(2.0f)}});
-  EXPECT_EQ(MergeBundles({Prefix("part0"), Prefix("gone")}, Prefix("all"), false).code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(MergeBundles({Prefix("part0"), Prefix("gone")}, Prefix("all"), false).code(),
+            absl::StatusCode::kInvalidArgument);
   ASSERT_TRUE(MergeBundles({Prefix("part0"), Prefix("part1")}, Prefix("all"), false).ok());
   auto reader = BundleReader::Open(Prefix("all"));
   ASSERT_TRUE(reader.ok()) << reader.status();
@@ -161,7 +163,8 @@ TEST(ShapeAndSliceTest, RefusesNonsense) {
   TensorSlice slice;
   EXPECT_TRUE(ParseShapeAndSlice("4 10 0,2:-", &full, &slice, &part).ok());
   EXPECT_EQ(part, Shape({2, 10}));
-  for (const char* bad : {"", "4", "4 10 0,2", "4 x 0,2:-", "4 10 0,5:-", "4 10 -1,2:-", "4 10 0,0:-", "99999999999 99999999999 -:-"}) {
+  for (const char* bad :
+       {"", "4", "4 10 0,2", "4 x 0,2:-", "4 10 0,5:-", "4 10 -1,2:-", "4 10 0,0:-", "99999999999 99999999999 -:-"}) {
     EXPECT_FALSE(ParseShapeAndSlice(bad, &full, &slice, &part).ok()) << bad;
   }
 }

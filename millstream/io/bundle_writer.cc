@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "millstream/base/varint.h"
 #include "millstream/io/bundle_writer.h"
 
 #include <unistd.h>
 
 #include <atomic>
 
+#include "millstream/base/varint.h"
 #include "millstream/io/crc32c.h"
 #include "millstream/io/slice_copy.h"
 #include "millstream/io/table.h"
@@ -106,10 +106,12 @@ Status BundleWriter::Add(const std::string& name, const Tensor& tensor) {
   return OkStatus();
 }
 
-Status BundleWriter::AddSlice(const std::string& name, const Shape& full_shape, const TensorSlice& slice, const Tensor& tensor) {
+Status BundleWriter::AddSlice(const std::string& name, const Shape& full_shape, const TensorSlice& slice,
+                              const Tensor& tensor) {
   ASSIGN_OR_RETURN(const Shape expected, slice.ShapeIn(full_shape));
   if (!(expected == tensor.shape())) {
-    return errors::InvalidArgument("Slice of '", name, "' has shape ", tensor.shape().ToString(), ", expected ", expected.ToString());
+    return errors::InvalidArgument("Slice of '", name, "' has shape ", tensor.shape().ToString(), ", expected ",
+                                   expected.ToString());
   }
   if (slice.IsFull()) return Add(name, tensor);
   std::unique_ptr<Entry>& whole = entries_[name];
@@ -149,8 +151,10 @@ Status MergeIndex(const Table& from, int first_shard, Table* merged) {
     }
     // Slices of one tensor may come from several tasks.
     proto::BundleEntryProto present;
-    if (!present.ParseFromString(it->second)) return errors::DataLoss("A checkpoint has a malformed entry for '", key, "'");
-    if (present.slices_size() == 0 || entry.slices_size() == 0) return errors::InvalidArgument("Duplicate tensor keyed by ", key, " encountered");
+    if (!present.ParseFromString(it->second))
+      return errors::DataLoss("A checkpoint has a malformed entry for '", key, "'");
+    if (present.slices_size() == 0 || entry.slices_size() == 0)
+      return errors::InvalidArgument("Duplicate tensor keyed by ", key, " encountered");
     present.mutable_slices()->MergeFrom(entry.slices());
     it->second = present.SerializeAsString();
   }

@@ -14,8 +14,9 @@
 
 namespace millstream {
 
-// Writes a V2 checkpoint: PREFIX.data-00000-of-00001 and PREFIX.index (docs/formats/bundle.md). Both are written aside and
-// renamed by Finish(), the index last (bundle_commit.h): a crash leaves the old checkpoint or the new one, whole. Not thread-safe.
+// Writes a V2 checkpoint: PREFIX.data-00000-of-00001 and PREFIX.index (docs/formats/bundle.md). Both are written aside
+// and renamed by Finish(), the index last (bundle_commit.h): a crash leaves the old checkpoint or the new one, whole.
+// Not thread-safe.
 class BundleWriter {
  public:
   // Makes the folder of `prefix` if it is missing.
@@ -40,8 +41,8 @@ class BundleWriter {
   std::map<std::string, std::unique_ptr<Entry>> entries_;
 };
 
-// Joins checkpoints written by several tasks into one: moves their data files, merges their indexes. InvalidArgument if one is
-// missing, unless `allow_missing`.
+// Joins checkpoints written by several tasks into one: moves their data files, merges their indexes. InvalidArgument if
+// one is missing, unless `allow_missing`.
 Status MergeBundles(const std::vector<std::string>& prefixes, const std::string& merged_prefix, bool allow_missing);
 
 }  // namespace millstream

@@ -41,7 +41,8 @@ int64_t CopyOverlap(const Shape& full, const TensorSlice& from_slice, const Tens
   for (int d = 0; d < rank; ++d) {
     const auto range = [&](const TensorSlice& s) {
       const auto& e = s.extents[d];
-      return e.length < 0 ? std::pair<int64_t, int64_t>{0, full.dim(d)} : std::pair<int64_t, int64_t>{e.start, e.start + e.length};
+      return e.length < 0 ? std::pair<int64_t, int64_t>{0, full.dim(d)}
+                          : std::pair<int64_t, int64_t>{e.start, e.start + e.length};
     };
     const auto [fb, fe] = range(from_slice);
     const auto [tb, te] = range(to_slice);

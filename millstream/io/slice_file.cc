@@ -46,8 +46,10 @@ Status SliceFileWriter::Add(const std::string& name, const Shape& full_shape, co
   }
   ASSIGN_OR_RETURN(const Shape slice_shape, slice.ShapeIn(full_shape));
   if (!(slice_shape == tensor.shape())) {
-    return errors::InvalidArgument("Slice in shape_and_slice specification does not match the shape of the tensor to "
-                                   "save: ", slice_shape.ToString(), ", tensor: ", tensor.shape().ToString());
+    return errors::InvalidArgument(
+        "Slice in shape_and_slice specification does not match the shape of the tensor to "
+        "save: ",
+        slice_shape.ToString(), ", tensor: ", tensor.shape().ToString());
   }
   // Values only grow on the way into a message, so what is too large now need not be copied first.
   if (tensor.ByteSize() >= kMaxMessageBytes) return TooLarge(tensor.ByteSize());
@@ -111,14 +113,16 @@ Status SliceFileReader::AddFile(const std::string& path) {
   for (const auto& meta : message.meta().tensor()) {
     const DType dtype = DTypeFromProto(meta.type());
     StatusOr<Shape> shape = ShapeFromProto(meta.shape());
-    if (!IsKnown(dtype) || !shape.ok()) return errors::DataLoss(path, ": '", meta.name(), "' has no valid type and shape");
+    if (!IsKnown(dtype) || !shape.ok())
+      return errors::DataLoss(path, ": '", meta.name(), "' has no valid type and shape");
     Entry& entry = entries_.try_emplace(meta.name(), Entry{dtype, *shape, {}}).first->second;
     if (entry.dtype != dtype || !(entry.shape == *shape)) {
       return errors::InvalidArgument("Incompatible tensor shapes or types in ", path, " for tensor ", meta.name());
     }
     for (const auto& s : meta.slice()) {
       Part part{SliceFromProto(s), files_.size() - 1};
-      if (!part.slice.ShapeIn(*shape).ok()) return errors::DataLoss(path, ": a slice of '", meta.name(), "' does not fit");
+      if (!part.slice.ShapeIn(*shape).ok())
+        return errors::DataLoss(path, ": a slice of '", meta.name(), "' does not fit");
       entry.parts.push_back(std::move(part));
     }
   }
@@ -172,8 +176,8 @@ StatusOr<Tensor> SliceFileReader::ReadAs(const std::string& name, const std::str
   Shape full;
   RETURN_IF_ERROR(Lookup(name, &stored, &full));
   if (stored != dtype) {
-    return errors::InvalidArgument("Expected to restore a tensor of type ", DTypeName(dtype),
-                                   ", got a tensor of type ", DTypeName(stored), " instead: tensor_name = ", name);
+    return errors::InvalidArgument("Expected to restore a tensor of type ", DTypeName(dtype), ", got a tensor of type ",
+                                   DTypeName(stored), " instead: tensor_name = ", name);
   }
   if (shape_and_slice.empty()) return ReadSlice(name, FullSlice(full));
   Shape asked, part;

@@ -20,7 +20,8 @@ namespace millstream {
 class SliceFileWriter {
  public:
   explicit SliceFileWriter(std::string path) : path_(std::move(path)) {}
-  // InvalidArgument for a slice that is there already or does not fit; Unimplemented for types that this format has not.
+  // InvalidArgument for a slice that is there already or does not fit; Unimplemented for types that this format has
+  // not.
   Status Add(const std::string& name, const Shape& full_shape, const TensorSlice& slice, const Tensor& tensor);
   // Readers see the old file or the new one, whole.
   Status Finish();

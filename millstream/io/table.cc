@@ -71,7 +71,8 @@ StatusOr<Table> DecodeTable(const std::string& bytes, const std::string& name) {
   read.verify_checksums = true;
   const std::unique_ptr<leveldb::Iterator> it(table->NewIterator(read));
   Table out;
-  for (it->SeekToFirst(); it->Valid(); it->Next()) out.emplace_hint(out.end(), it->key().ToString(), it->value().ToString());
+  for (it->SeekToFirst(); it->Valid(); it->Next())
+    out.emplace_hint(out.end(), it->key().ToString(), it->value().ToString());
   if (!it->status().ok()) return errors::DataLoss(name, ": ", it->status().ToString());
   return out;
 }

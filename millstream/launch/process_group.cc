@@ -303,8 +303,10 @@ void ProcessGroup::Supervisor::AdvanceGroup(Clock::time_point now) {
   if (stopping()) {
     const bool late = now >= *stop_deadline_;
     for (Process& process : processes_) {
-      if (late) Signal(process, SIGKILL);
-      else if (process.spec.service && !process.asked_to_end && num_running(false) == 0) Signal(process, SIGTERM);
+      if (late)
+        Signal(process, SIGKILL);
+      else if (process.spec.service && !process.asked_to_end && num_running(false) == 0)
+        Signal(process, SIGTERM);
     }
   } else if (!options_.hold_services && num_running(false) == 0) {
     if (!services_deadline_) services_deadline_ = now + options_.service_grace;

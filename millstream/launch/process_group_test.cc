@@ -85,7 +85,8 @@ TEST(ProcessGroupTest, ServicesOutliveTheOthersThatAreToldToEnd) {
   Recorder recorder;
   ProcessSpec service = Shell("ps", "trap 'echo stopped; exit 0' TERM INT; while :; do sleep 0.05; done");
   service.service = true;
-  ProcessSpec worker = Shell("worker", "trap 'sleep 0.5; echo saved; exit 0' INT; echo ready; while :; do sleep 0.05; done");
+  ProcessSpec worker =
+      Shell("worker", "trap 'sleep 0.5; echo saved; exit 0' INT; echo ready; while :; do sleep 0.05; done");
   GroupOptions options = recorder.Options();
   ProcessGroup* running = nullptr;
   const auto record = options.on_line;
@@ -96,7 +97,9 @@ TEST(ProcessGroupTest, ServicesOutliveTheOthersThatAreToldToEnd) {
   ProcessGroup group({service, worker}, std::move(options));
   running = &group;
   EXPECT_EQ(group.Run().exit_code(), 130);
-  std::erase_if(recorder.lines, [](const std::string& line) { return absl::StrContains(line, "! "); });  // what became of a shell's sleep
+  std::erase_if(recorder.lines, [](const std::string& line) {
+    return absl::StrContains(line, "! ");
+  });  // what became of a shell's sleep
   EXPECT_THAT(recorder.lines, ElementsAre("worker: ready", "worker: saved", "ps: stopped"));
 }
 

@@ -25,15 +25,9 @@ struct ConvShape {
 
   int64_t in_group() const { return in_channels / groups; }
   int64_t out_group() const { return out_channels / groups; }
-  int64_t input_size() const {
-    return batch * in_height * in_width * in_channels;
-  }
-  int64_t output_size() const {
-    return batch * out_height * out_width * out_channels;
-  }
-  int64_t filter_size() const {
-    return filter_height * filter_width * in_group() * out_channels;
-  }
+  int64_t input_size() const { return batch * in_height * in_width * in_channels; }
+  int64_t output_size() const { return batch * out_height * out_width * out_channels; }
+  int64_t filter_size() const { return filter_height * filter_width * in_group() * out_channels; }
 };
 
 // What is fused to the end of a forward convolution. `bias` has out_channels
@@ -47,25 +41,19 @@ struct ConvEpilogue {
 // All of these overwrite their result, split the work over `pool` (null: this
 // thread) and reuse scratch memory. Results are the same from run to run for
 // the same number of threads. Other element types: conv_generic.h.
-void Conv2D(const ConvShape& shape, const float* input, const float* filter,
-            float* output, const ConvEpilogue<float>& epilogue,
-            ThreadPool* pool);
-void Conv2D(const ConvShape& shape, const double* input, const double* filter,
-            double* output, const ConvEpilogue<double>& epilogue,
-            ThreadPool* pool);
+void Conv2D(const ConvShape& shape, const float* input, const float* filter, float* output,
+            const ConvEpilogue<float>& epilogue, ThreadPool* pool);
+void Conv2D(const ConvShape& shape, const double* input, const double* filter, double* output,
+            const ConvEpilogue<double>& epilogue, ThreadPool* pool);
 
-void Conv2DBackpropInput(const ConvShape& shape, const float* filter,
-                         const float* out_grad, float* in_grad,
+void Conv2DBackpropInput(const ConvShape& shape, const float* filter, const float* out_grad, float* in_grad,
                          ThreadPool* pool);
-void Conv2DBackpropInput(const ConvShape& shape, const double* filter,
-                         const double* out_grad, double* in_grad,
+void Conv2DBackpropInput(const ConvShape& shape, const double* filter, const double* out_grad, double* in_grad,
                          ThreadPool* pool);
 
-void Conv2DBackpropFilter(const ConvShape& shape, const float* input,
-                          const float* out_grad, float* filter_grad,
+void Conv2DBackpropFilter(const ConvShape& shape, const float* input, const float* out_grad, float* filter_grad,
                           ThreadPool* pool);
-void Conv2DBackpropFilter(const ConvShape& shape, const double* input,
-                          const double* out_grad, double* filter_grad,
+void Conv2DBackpropFilter(const ConvShape& shape, const double* input, const double* out_grad, double* filter_grad,
                           ThreadPool* pool);
 
 }  // namespace millstream::math

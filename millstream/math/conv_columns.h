@@ -11,14 +11,12 @@ namespace millstream::math {
 // filter_width * in_group). Rows [row, row + rows) of output lines of one
 // image.
 template <typename T>
-void ImageToColumns(const ConvShape& shape, const T* image, int64_t group,
-                    int64_t row, int64_t rows, T* columns);
+void ImageToColumns(const ConvShape& shape, const T* image, int64_t group, int64_t row, int64_t rows, T* columns);
 
 // The transpose: adds every element of `columns` to the input pixel it was read
 // from.
 template <typename T>
-void AddColumnsToImage(const ConvShape& shape, const T* columns, int64_t group,
-                       int64_t row, int64_t rows, T* image);
+void AddColumnsToImage(const ConvShape& shape, const T* columns, int64_t group, int64_t row, int64_t rows, T* image);
 
 }  // namespace millstream::math
 

@@ -16,14 +16,13 @@ namespace millstream::math {
 bool ImplicitConvFits(const ConvShape& shape);
 
 template <typename T>
-void ImplicitConv(const ConvShape& shape, const T* input, const T* filter,
-                  T* output, const ConvEpilogue<T>& epilogue, ThreadPool* pool);
+void ImplicitConv(const ConvShape& shape, const T* input, const T* filter, T* output, const ConvEpilogue<T>& epilogue,
+                  ThreadPool* pool);
 
 // filter_grad[size] (+)= what images [first, last) give to the filter's
 // gradient, on this thread.
 template <typename T>
-void ImplicitFilterGrad(const ConvShape& shape, const T* input,
-                        const T* out_grad, int64_t first, int64_t last,
+void ImplicitFilterGrad(const ConvShape& shape, const T* input, const T* out_grad, int64_t first, int64_t last,
                         T* filter_grad);
 
 }  // namespace millstream::math

@@ -30,18 +30,14 @@ std::vector<T> As(const std::vector<double>& values) {
 }
 
 // `same` pads as TensorFlow's SAME does; otherwise VALID.
-ConvShape Shape(int64_t batch, int64_t size, int64_t in, int64_t filter,
-                int64_t out, int64_t stride, bool same) {
+ConvShape Shape(int64_t batch, int64_t size, int64_t in, int64_t filter, int64_t out, int64_t stride, bool same) {
   ConvShape s;
-  s.batch = batch, s.in_height = size, s.in_width = size + 1,
-  s.in_channels = in, s.out_channels = out;
+  s.batch = batch, s.in_height = size, s.in_width = size + 1, s.in_channels = in, s.out_channels = out;
   s.filter_height = s.filter_width = filter;
   s.stride_height = s.stride_width = stride;
   const auto set = [&](int64_t in_size, int64_t* out_size, int64_t* pad) {
-    *out_size = same ? (in_size + stride - 1) / stride
-                     : (in_size - filter) / stride + 1;
-    *pad =
-        std::max<int64_t>(0, (*out_size - 1) * stride + filter - in_size) / 2;
+    *out_size = same ? (in_size + stride - 1) / stride : (in_size - filter) / stride + 1;
+    *pad = std::max<int64_t>(0, (*out_size - 1) * stride + filter - in_size) / 2;
   };
   set(s.in_height, &s.out_height, &s.pad_top);
   set(s.in_width, &s.out_width, &s.pad_left);
@@ -50,15 +46,12 @@ ConvShape Shape(int64_t batch, int64_t size, int64_t in, int64_t filter,
 
 std::vector<ConvShape> Shapes() {
   std::vector<ConvShape> shapes = {
-      Shape(2, 8, 1, 5, 32, 1, true),    Shape(3, 14, 32, 5, 64, 1, true),
-      Shape(1, 9, 3, 3, 7, 1, false),    Shape(2, 10, 4, 3, 6, 2, true),
-      Shape(2, 7, 5, 1, 9, 1, true),     Shape(2, 7, 5, 1, 9, 2, true),
-      Shape(1, 28, 1, 5, 32, 1, true),   Shape(4, 5, 2, 5, 3, 1, false),
-      Shape(0, 5, 2, 3, 3, 1, true),     Shape(5, 6, 16, 3, 16, 1, true),
-      Shape(2, 11, 8, 4, 8, 3, false),   Shape(1, 3, 2, 5, 2, 1, true),
-      Shape(2, 13, 17, 5, 19, 1, true),  Shape(2, 13, 17, 3, 33, 1, true),
-      Shape(1, 30, 8, 7, 4, 2, true),    Shape(9, 7, 16, 3, 32, 1, true),
-      Shape(2, 17, 32, 3, 16, 1, false), Shape(3, 14, 16, 5, 16, 1, false)};
+      Shape(2, 8, 1, 5, 32, 1, true),   Shape(3, 14, 32, 5, 64, 1, true),  Shape(1, 9, 3, 3, 7, 1, false),
+      Shape(2, 10, 4, 3, 6, 2, true),   Shape(2, 7, 5, 1, 9, 1, true),     Shape(2, 7, 5, 1, 9, 2, true),
+      Shape(1, 28, 1, 5, 32, 1, true),  Shape(4, 5, 2, 5, 3, 1, false),    Shape(0, 5, 2, 3, 3, 1, true),
+      Shape(5, 6, 16, 3, 16, 1, true),  Shape(2, 11, 8, 4, 8, 3, false),   Shape(1, 3, 2, 5, 2, 1, true),
+      Shape(2, 13, 17, 5, 19, 1, true), Shape(2, 13, 17, 3, 33, 1, true),  Shape(1, 30, 8, 7, 4, 2, true),
+      Shape(9, 7, 16, 3, 32, 1, true),  Shape(2, 17, 32, 3, 16, 1, false), Shape(3, 14, 16, 5, 16, 1, false)};
   ConvShape grouped = Shape(2, 8, 6, 3, 4, 1, true);
   grouped.groups = 2;
   shapes.push_back(grouped);
@@ -66,8 +59,7 @@ std::vector<ConvShape> Shapes() {
   grouped.pad_top = 2, grouped.pad_left = 3;
   shapes.push_back(grouped);
   ConvShape uneven = Shape(2, 9, 3, 3, 5, 1, false);
-  uneven.pad_top = 2, uneven.pad_left = 1, uneven.out_height += 3,
-  uneven.out_width += 5;
+  uneven.pad_top = 2, uneven.pad_left = 1, uneven.out_height += 3, uneven.out_width += 5;
   shapes.push_back(uneven);
   ConvShape grouped_stride = Shape(2, 9, 6, 3, 9, 2, true);
   grouped_stride.groups = 3;
@@ -76,51 +68,37 @@ std::vector<ConvShape> Shapes() {
 }
 
 std::string Name(const ConvShape& s) {
-  return absl::StrCat("batch ", s.batch, " ", s.in_height, "x", s.in_width, "x",
-                      s.in_channels, " filter ", s.filter_height, " to ",
-                      s.out_channels, " stride ", s.stride_height, " groups ",
-                      s.groups);
+  return absl::StrCat("batch ", s.batch, " ", s.in_height, "x", s.in_width, "x", s.in_channels, " filter ",
+                      s.filter_height, " to ", s.out_channels, " stride ", s.stride_height, " groups ", s.groups);
 }
 
 template <typename T>
-void ExpectNear(const std::vector<T>& actual,
-                const std::vector<double>& expected, double tolerance) {
-  for (size_t i = 0; i < actual.size(); ++i)
-    ASSERT_NEAR(actual[i], expected[i], tolerance) << "at " << i;
+void ExpectNear(const std::vector<T>& actual, const std::vector<double>& expected, double tolerance) {
+  for (size_t i = 0; i < actual.size(); ++i) ASSERT_NEAR(actual[i], expected[i], tolerance) << "at " << i;
 }
 
 template <typename T>
 void CheckForward(const ConvShape& s, double tolerance, ThreadPool* pool) {
-  const auto input = Random(s.input_size(), 1),
-             filter = Random(s.filter_size(), 2),
-             bias = Random(s.out_channels, 3);
+  const auto input = Random(s.input_size(), 1), filter = Random(s.filter_size(), 2), bias = Random(s.out_channels, 3);
   std::vector<double> expected(s.output_size());
-  Conv2DGeneric<double>(s, input.data(), filter.data(), expected.data(),
-                        {bias.data(), Activation::kRelu}, nullptr);
-  const auto input_t = As<T>(input), filter_t = As<T>(filter),
-             bias_t = As<T>(bias);
+  Conv2DGeneric<double>(s, input.data(), filter.data(), expected.data(), {bias.data(), Activation::kRelu}, nullptr);
+  const auto input_t = As<T>(input), filter_t = As<T>(filter), bias_t = As<T>(bias);
   std::vector<T> actual(s.output_size(), T(77));
-  Conv2D(s, input_t.data(), filter_t.data(), actual.data(),
-         {bias_t.data(), Activation::kRelu}, pool);
+  Conv2D(s, input_t.data(), filter_t.data(), actual.data(), {bias_t.data(), Activation::kRelu}, pool);
   ExpectNear(actual, expected, tolerance);
 }
 
 template <typename T>
 void CheckGradients(const ConvShape& s, double tolerance, ThreadPool* pool) {
-  const auto input = Random(s.input_size(), 1),
-             filter = Random(s.filter_size(), 2),
-             grad = Random(s.output_size(), 3);
-  const auto input_t = As<T>(input), filter_t = As<T>(filter),
-             grad_t = As<T>(grad);
+  const auto input = Random(s.input_size(), 1), filter = Random(s.filter_size(), 2), grad = Random(s.output_size(), 3);
+  const auto input_t = As<T>(input), filter_t = As<T>(filter), grad_t = As<T>(grad);
   std::vector<double> expected(s.input_size());
   std::vector<T> actual(s.input_size(), T(77));
-  Conv2DBackpropInputGeneric<double>(s, filter.data(), grad.data(),
-                                     expected.data(), nullptr);
+  Conv2DBackpropInputGeneric<double>(s, filter.data(), grad.data(), expected.data(), nullptr);
   Conv2DBackpropInput(s, filter_t.data(), grad_t.data(), actual.data(), pool);
   ExpectNear(actual, expected, tolerance);
   expected.assign(s.filter_size(), 0), actual.assign(s.filter_size(), T(77));
-  Conv2DBackpropFilterGeneric<double>(s, input.data(), grad.data(),
-                                      expected.data(), nullptr);
+  Conv2DBackpropFilterGeneric<double>(s, input.data(), grad.data(), expected.data(), nullptr);
   Conv2DBackpropFilter(s, input_t.data(), grad_t.data(), actual.data(), pool);
   ExpectNear(actual, expected, tolerance);
 }
@@ -145,9 +123,7 @@ TEST_P(ConvTest, MatchesPlainLoops) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Isas, ConvTest,
-                         testing::Values(simd::Isa::kSse2, simd::Isa::kAvx2,
-                                         simd::Isa::kAvx512));
+INSTANTIATE_TEST_SUITE_P(Isas, ConvTest, testing::Values(simd::Isa::kSse2, simd::Isa::kAvx2, simd::Isa::kAvx512));
 
 TEST(ConvThreadsTest, MatchesPlainLoops) {
   ThreadPool pool(3);
@@ -161,11 +137,9 @@ TEST(ConvThreadsTest, MatchesPlainLoops) {
 // The largest error of a forward convolution, in units of the root mean square
 // of the result.
 double WorstError(const ConvShape& s, const std::vector<float>& actual) {
-  const auto input = Random(s.input_size(), 1),
-             filter = Random(s.filter_size(), 2);
+  const auto input = Random(s.input_size(), 1), filter = Random(s.filter_size(), 2);
   std::vector<double> expected(s.output_size());
-  Conv2DGeneric<double>(s, input.data(), filter.data(), expected.data(), {},
-                        nullptr);
+  Conv2DGeneric<double>(s, input.data(), filter.data(), expected.data(), {}, nullptr);
   double worst = 0, squares = 0;
   for (size_t i = 0; i < expected.size(); ++i) {
     worst = std::max(worst, std::abs(actual[i] - expected[i]));
@@ -178,12 +152,10 @@ TEST(ConvWinogradTest, ErrorsStaySmall) {
   for (int64_t filter : {3, 5}) {
     const ConvShape s = Shape(4, 14, 32, filter, 64, 1, true);
     ASSERT_TRUE(WinogradFits(s));
-    const auto input = As<float>(Random(s.input_size(), 1)),
-               weights = As<float>(Random(s.filter_size(), 2));
+    const auto input = As<float>(Random(s.input_size(), 1)), weights = As<float>(Random(s.filter_size(), 2));
     std::vector<float> winograd(s.output_size()), direct(s.output_size());
     WinogradConv(s, input.data(), weights.data(), winograd.data(), {}, nullptr);
-    ImplicitConv<float>(s, input.data(), weights.data(), direct.data(), {},
-                        nullptr);
+    ImplicitConv<float>(s, input.data(), weights.data(), direct.data(), {}, nullptr);
     EXPECT_LT(WorstError(s, direct), 1e-5);
     EXPECT_LT(WorstError(s, winograd), 5e-5);
   }
@@ -198,8 +170,7 @@ TEST(ConvGenericTest, HandComputed) {
   EXPECT_EQ(output, (std::vector<int32_t>{12, 23, 34}));
   Conv2DBackpropInputGeneric<int32_t>(s, filter, grad, in_grad.data(), nullptr);
   EXPECT_EQ(in_grad, (std::vector<int32_t>{10, 11, 21, 2}));
-  Conv2DBackpropFilterGeneric<int32_t>(s, input, grad, filter_grad.data(),
-                                       nullptr);
+  Conv2DBackpropFilterGeneric<int32_t>(s, input, grad, filter_grad.data(), nullptr);
   EXPECT_EQ(filter_grad, (std::vector<int32_t>{9, 13}));
 }
 

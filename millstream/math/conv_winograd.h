@@ -20,11 +20,9 @@ namespace millstream::math {
 // multiples of 16.
 bool WinogradFits(const ConvShape& shape);
 
-void WinogradConv(const ConvShape& shape, const float* input,
-                  const float* filter, float* output,
+void WinogradConv(const ConvShape& shape, const float* input, const float* filter, float* output,
                   const ConvEpilogue<float>& epilogue, ThreadPool* pool);
-void WinogradFilterGrad(const ConvShape& shape, const float* input,
-                        const float* out_grad, float* filter_grad,
+void WinogradFilterGrad(const ConvShape& shape, const float* input, const float* out_grad, float* filter_grad,
                         ThreadPool* pool);
 
 }  // namespace millstream::math

@@ -13,9 +13,8 @@ namespace {
 // with the points 0, 1, -1, 2, -2, infinity.
 struct InputMatrix {
   static constexpr int kOut = 6, kIn = 6;
-  static constexpr float k[6][6] = {{4, 0, -5, 0, 1, 0},  {0, -4, -4, 1, 1, 0},
-                                    {0, 4, -4, -1, 1, 0}, {0, -2, -1, 2, 1, 0},
-                                    {0, 2, -1, -2, 1, 0}, {0, 4, 0, -5, 0, 1}};
+  static constexpr float k[6][6] = {{4, 0, -5, 0, 1, 0},  {0, -4, -4, 1, 1, 0}, {0, 4, -4, -1, 1, 0},
+                                    {0, -2, -1, 2, 1, 0}, {0, 2, -1, -2, 1, 0}, {0, 4, 0, -5, 0, 1}};
 };
 
 constexpr float kThin = 1.0f / 24;
@@ -36,13 +35,12 @@ struct FilterMatrix<3> {
 template <>
 struct FilterMatrix<5> {
   static constexpr int kOut = 6, kIn = 5;
-  static constexpr float k[6][5] = {
-      {0.25f, 0, 0, 0, 0},
-      {-kSixth, -kSixth, -kSixth, -kSixth, -kSixth},
-      {-kSixth, kSixth, -kSixth, kSixth, -kSixth},
-      {kThin, 2 * kThin, 4 * kThin, 8 * kThin, 16 * kThin},
-      {kThin, -2 * kThin, 4 * kThin, -8 * kThin, 16 * kThin},
-      {0, 0, 0, 0, 1}};
+  static constexpr float k[6][5] = {{0.25f, 0, 0, 0, 0},
+                                    {-kSixth, -kSixth, -kSixth, -kSixth, -kSixth},
+                                    {-kSixth, kSixth, -kSixth, kSixth, -kSixth},
+                                    {kThin, 2 * kThin, 4 * kThin, 8 * kThin, 16 * kThin},
+                                    {kThin, -2 * kThin, 4 * kThin, -8 * kThin, 16 * kThin},
+                                    {0, 0, 0, 0, 1}};
 };
 
 template <int kFilter>
@@ -50,10 +48,7 @@ struct OutputMatrix;
 template <>
 struct OutputMatrix<3> {
   static constexpr int kOut = 4, kIn = 6;
-  static constexpr float k[4][6] = {{1, 1, 1, 1, 1, 0},
-                                    {0, 1, -1, 2, -2, 0},
-                                    {0, 1, 1, 4, 4, 0},
-                                    {0, 1, -1, 8, -8, 1}};
+  static constexpr float k[4][6] = {{1, 1, 1, 1, 1, 0}, {0, 1, -1, 2, -2, 0}, {0, 1, 1, 4, 4, 0}, {0, 1, -1, 8, -8, 1}};
 };
 template <>
 struct OutputMatrix<5> {
@@ -75,8 +70,8 @@ struct Straight {
 // sum + M(i, j) * x[j], without an instruction for a zero and without a product
 // for a one.
 template <class V, class M, int i, int j>
-MILLSTREAM_TARGET inline __attribute__((always_inline)) typename V::Reg AddTerm(
-    typename V::Reg sum, const typename V::Reg* x) {
+MILLSTREAM_TARGET inline __attribute__((always_inline)) typename V::Reg AddTerm(typename V::Reg sum,
+                                                                                const typename V::Reg* x) {
   constexpr float kFactor = M::At(i, j);
   if constexpr (kFactor == 0) {
     return sum;
@@ -88,19 +83,17 @@ MILLSTREAM_TARGET inline __attribute__((always_inline)) typename V::Reg AddTerm(
 }
 
 template <class V, class M, int i, int... j>
-MILLSTREAM_TARGET inline __attribute__((always_inline)) typename V::Reg
-RowTimes(const typename V::Reg* x, std::integer_sequence<int, j...>) {
+MILLSTREAM_TARGET inline __attribute__((always_inline)) typename V::Reg RowTimes(const typename V::Reg* x,
+                                                                                 std::integer_sequence<int, j...>) {
   typename V::Reg sum = V::Zero();
   ((sum = AddTerm<V, M, i, j>(sum, x)), ...);
   return sum;
 }
 
 template <class V, class M, int... i>
-MILLSTREAM_TARGET inline __attribute__((always_inline)) void Times(
-    const typename V::Reg* x, typename V::Reg* y,
-    std::integer_sequence<int, i...>) {
-  ((y[i] = RowTimes<V, M, i>(x, std::make_integer_sequence<int, M::kIn>())),
-   ...);
+MILLSTREAM_TARGET inline __attribute__((always_inline)) void Times(const typename V::Reg* x, typename V::Reg* y,
+                                                                   std::integer_sequence<int, i...>) {
+  ((y[i] = RowTimes<V, M, i>(x, std::make_integer_sequence<int, M::kIn>())), ...);
 }
 
 template <class V, class M>
@@ -115,8 +108,7 @@ MILLSTREAM_KERNEL void TransformKernel(const WinogradArgs& args) {
     for (int j = 0; j < kIn; ++j) {
       Reg x[kIn], y[kOut];
       MILLSTREAM_UNROLL
-      for (int i = 0; i < kIn; ++i)
-        x[i] = V::Load(args.in + i * args.in_row + j * args.in_col + c);
+      for (int i = 0; i < kIn; ++i) x[i] = V::Load(args.in + i * args.in_row + j * args.in_col + c);
       Times<V, M>(x, y, std::make_integer_sequence<int, kOut>());
       MILLSTREAM_UNROLL
       for (int i = 0; i < kOut; ++i) half[i][j] = y[i];
@@ -129,8 +121,7 @@ MILLSTREAM_KERNEL void TransformKernel(const WinogradArgs& args) {
       MILLSTREAM_UNROLL
       for (int j = 0; j < kOut; ++j) {
         const Reg value = args.bias == nullptr ? y[j] : V::Add(y[j], bias);
-        V::Store(args.out + i * args.out_row + j * args.out_col + c,
-                 Finish<V>(value, finish));
+        V::Store(args.out + i * args.out_row + j * args.out_col + c, Finish<V>(value, finish));
       }
     }
   }
@@ -138,10 +129,8 @@ MILLSTREAM_KERNEL void TransformKernel(const WinogradArgs& args) {
 
 template <class V, int kFilter>
 constexpr WinogradKernels MakeWinograd() {
-  return {&TransformKernel<V, Straight<InputMatrix>>,
-          &TransformKernel<V, Straight<OutputMatrix<kFilter>>>,
-          &TransformKernel<V, Transposed<OutputMatrix<kFilter>>>,
-          &TransformKernel<V, Straight<FilterMatrix<kFilter>>>,
+  return {&TransformKernel<V, Straight<InputMatrix>>, &TransformKernel<V, Straight<OutputMatrix<kFilter>>>,
+          &TransformKernel<V, Transposed<OutputMatrix<kFilter>>>, &TransformKernel<V, Straight<FilterMatrix<kFilter>>>,
           &TransformKernel<V, Transposed<FilterMatrix<kFilter>>>};
 }
 

@@ -16,8 +16,7 @@ struct WinogradArgs {
   float* out;
   int64_t out_row, out_col;
   int64_t count;
-  const float* bias =
-      nullptr;  // `count` values added to every element of the result
+  const float* bias = nullptr;  // `count` values added to every element of the result
   Activation activation = Activation::kNone;
 };
 

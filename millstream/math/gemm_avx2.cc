@@ -4,8 +4,7 @@
 #include "millstream/math/gemm_kernels.h"
 
 #define MILLSTREAM_TARGET __attribute__((target("avx2,fma")))
-#define MILLSTREAM_OP \
-  MILLSTREAM_TARGET static inline __attribute__((always_inline))
+#define MILLSTREAM_OP MILLSTREAM_TARGET static inline __attribute__((always_inline))
 
 namespace millstream::math {
 namespace {
@@ -26,25 +25,16 @@ struct Float256 : Avx2Limits {
   MILLSTREAM_OP Reg Load(const T* p) { return _mm256_loadu_ps(p); }
   MILLSTREAM_OP void Store(T* p, Reg x) { _mm256_storeu_ps(p, x); }
   MILLSTREAM_OP __m256i Mask(int n) {
-    return _mm256_cmpgt_epi32(_mm256_set1_epi32(n),
-                              _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+    return _mm256_cmpgt_epi32(_mm256_set1_epi32(n), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
   }
-  MILLSTREAM_OP Reg LoadN(const T* p, int n) {
-    return _mm256_maskload_ps(p, Mask(n));
-  }
-  MILLSTREAM_OP void StoreN(T* p, Reg x, int n) {
-    _mm256_maskstore_ps(p, Mask(n), x);
-  }
+  MILLSTREAM_OP Reg LoadN(const T* p, int n) { return _mm256_maskload_ps(p, Mask(n)); }
+  MILLSTREAM_OP void StoreN(T* p, Reg x, int n) { _mm256_maskstore_ps(p, Mask(n), x); }
   MILLSTREAM_OP Reg Add(Reg x, Reg y) { return _mm256_add_ps(x, y); }
   MILLSTREAM_OP Reg Mul(Reg x, Reg y) { return _mm256_mul_ps(x, y); }
-  MILLSTREAM_OP Reg MulAdd(Reg x, Reg y, Reg z) {
-    return _mm256_fmadd_ps(x, y, z);
-  }
+  MILLSTREAM_OP Reg MulAdd(Reg x, Reg y, Reg z) { return _mm256_fmadd_ps(x, y, z); }
   MILLSTREAM_OP Reg Max(Reg x, Reg y) { return _mm256_max_ps(x, y); }
   MILLSTREAM_OP Reg Min(Reg x, Reg y) { return _mm256_min_ps(x, y); }
-  MILLSTREAM_OP __m128 Fold(Reg x) {
-    return _mm_add_ps(_mm256_castps256_ps128(x), _mm256_extractf128_ps(x, 1));
-  }
+  MILLSTREAM_OP __m128 Fold(Reg x) { return _mm_add_ps(_mm256_castps256_ps128(x), _mm256_extractf128_ps(x, 1)); }
   template <int kCount>
   MILLSTREAM_OP void SumLanes(const Reg* x, T* sums) {
     int j = 0;
@@ -69,27 +59,19 @@ struct Double256 : Avx2Limits {
   MILLSTREAM_OP Reg Load(const T* p) { return _mm256_loadu_pd(p); }
   MILLSTREAM_OP void Store(T* p, Reg x) { _mm256_storeu_pd(p, x); }
   MILLSTREAM_OP __m256i Mask(int n) {
-    return _mm256_cmpgt_epi64(_mm256_set1_epi64x(n),
-                              _mm256_setr_epi64x(0, 1, 2, 3));
+    return _mm256_cmpgt_epi64(_mm256_set1_epi64x(n), _mm256_setr_epi64x(0, 1, 2, 3));
   }
-  MILLSTREAM_OP Reg LoadN(const T* p, int n) {
-    return _mm256_maskload_pd(p, Mask(n));
-  }
-  MILLSTREAM_OP void StoreN(T* p, Reg x, int n) {
-    _mm256_maskstore_pd(p, Mask(n), x);
-  }
+  MILLSTREAM_OP Reg LoadN(const T* p, int n) { return _mm256_maskload_pd(p, Mask(n)); }
+  MILLSTREAM_OP void StoreN(T* p, Reg x, int n) { _mm256_maskstore_pd(p, Mask(n), x); }
   MILLSTREAM_OP Reg Add(Reg x, Reg y) { return _mm256_add_pd(x, y); }
   MILLSTREAM_OP Reg Mul(Reg x, Reg y) { return _mm256_mul_pd(x, y); }
-  MILLSTREAM_OP Reg MulAdd(Reg x, Reg y, Reg z) {
-    return _mm256_fmadd_pd(x, y, z);
-  }
+  MILLSTREAM_OP Reg MulAdd(Reg x, Reg y, Reg z) { return _mm256_fmadd_pd(x, y, z); }
   MILLSTREAM_OP Reg Max(Reg x, Reg y) { return _mm256_max_pd(x, y); }
   MILLSTREAM_OP Reg Min(Reg x, Reg y) { return _mm256_min_pd(x, y); }
   template <int kCount>
   MILLSTREAM_OP void SumLanes(const Reg* x, T* sums) {
     for (int j = 0; j < kCount; ++j) {
-      const __m128d pair = _mm_add_pd(_mm256_castpd256_pd128(x[j]),
-                                      _mm256_extractf128_pd(x[j], 1));
+      const __m128d pair = _mm_add_pd(_mm256_castpd256_pd128(x[j]), _mm256_extractf128_pd(x[j], 1));
       sums[j] = _mm_cvtsd_f64(_mm_hadd_pd(pair, pair));
     }
   }
@@ -115,8 +97,7 @@ const GemmKernels<double>& Avx2KernelsDouble() {
 }
 
 const WinogradKernels& Avx2Winograd(int64_t filter) {
-  static constexpr WinogradKernels kThree = MakeWinograd<Float256, 3>(),
-                                   kFive = MakeWinograd<Float256, 5>();
+  static constexpr WinogradKernels kThree = MakeWinograd<Float256, 3>(), kFive = MakeWinograd<Float256, 5>();
   return filter == 3 ? kThree : kFive;
 }
 

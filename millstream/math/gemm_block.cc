@@ -36,8 +36,7 @@ struct Operand {
 
 template <typename T>
 Epilogue<T> BlockEpilogue(const GemmArgs<T>& args, bool first, bool last) {
-  Epilogue<T> e{args.alpha, args.accumulate || !first, nullptr,
-                Activation::kNone};
+  Epilogue<T> e{args.alpha, args.accumulate || !first, nullptr, Activation::kNone};
   if (last) e.bias = args.bias, e.activation = args.activation;
   return e;
 }
@@ -47,28 +46,20 @@ template <typename T>
 class TiledProduct {
  public:
   TiledProduct(const GemmArgs<T>& args, bool swapped)
-      : args_(args),
-        kernels_(CurrentKernels<T>()),
-        swapped_(swapped),
-        rows_(args.m),
-        cols_(args.n) {
+      : args_(args), kernels_(CurrentKernels<T>()), swapped_(swapped), rows_(args.m), cols_(args.n) {
     left_ = {args.a, args.trans_a ? 1 : args.lda, args.trans_a ? args.lda : 1};
     right_ = {args.b, args.trans_b ? args.ldb : 1, args.trans_b ? 1 : args.ldb};
     if (swapped) std::swap(left_, right_), std::swap(rows_, cols_);
     vectors_ = rows_ <= kernels_.max_rows[4] ? 4 : 2;
     panels_ = CeilDiv(rows_, kernels_.max_rows[vectors_]);
-    pack_left_ = cols_ >= (Aliases<T>(std::max(left_.row, left_.col))
-                               ? kPackAliasedColumns
-                               : kPackLeftColumns);
+    pack_left_ = cols_ >= (Aliases<T>(std::max(left_.row, left_.col)) ? kPackAliasedColumns : kPackLeftColumns);
     pack_right_ = right_.row != 1 || panels_ > 4 || Aliases<T>(right_.col);
   }
 
   void Run() {
-    const int64_t depths =
-        CeilDiv(args_.k, kMaxDepthBytes / static_cast<int64_t>(sizeof(T)));
+    const int64_t depths = CeilDiv(args_.k, kMaxDepthBytes / static_cast<int64_t>(sizeof(T)));
     for (int64_t d = 0; d < depths; ++d) {
-      const int64_t begin = d * args_.k / depths,
-                    end = (d + 1) * args_.k / depths;
+      const int64_t begin = d * args_.k / depths, end = (d + 1) * args_.k / depths;
       epilogue_ = BlockEpilogue(args_, d == 0, d + 1 == depths);
       RunDepth(begin, end - begin);
     }
@@ -77,28 +68,19 @@ class TiledProduct {
  private:
   int64_t PanelWidth(int64_t cols) const {
     const int64_t needed = CeilDiv(cols, kernels_.width);
-    return std::min<int64_t>(needed >= vectors_ ? vectors_
-                             : needed >= 2      ? 2
-                                                : 1,
-                             needed) *
-           kernels_.width;
+    return std::min<int64_t>(needed >= vectors_ ? vectors_ : needed >= 2 ? 2 : 1, needed) * kernels_.width;
   }
 
   void RunDepth(int64_t p, int64_t depth) {
     const int64_t step = int64_t{vectors_} * kernels_.width;
-    const int64_t fitting =
-        kRightBlockBytes / (depth * static_cast<int64_t>(sizeof(T)));
+    const int64_t fitting = kRightBlockBytes / (depth * static_cast<int64_t>(sizeof(T)));
     const int64_t block = std::max(step, fitting / step * step);
-    for (int64_t j = 0; j < cols_; j += block)
-      RunBlock(p, depth, j, std::min(block, cols_ - j));
+    for (int64_t j = 0; j < cols_; j += block) RunBlock(p, depth, j, std::min(block, cols_ - j));
   }
 
   void RunBlock(int64_t p, int64_t depth, int64_t first_col, int64_t cols) {
     T* packed_right = PackRight(p, depth, first_col, cols);
-    T* packed_left = pack_left_
-                         ? ThreadScratchFor<T>(Scratch::kPackA,
-                                               depth * GemmKernels<T>::kMaxRows)
-                         : nullptr;
+    T* packed_left = pack_left_ ? ThreadScratchFor<T>(Scratch::kPackA, depth * GemmKernels<T>::kMaxRows) : nullptr;
     for (int64_t panel = 0; panel < panels_; ++panel) {
       const int64_t i = panel * rows_ / panels_;
       const int rows = static_cast<int>((panel + 1) * rows_ / panels_ - i);
@@ -115,8 +97,7 @@ class TiledProduct {
     }
   }
 
-  void SetLeft(TileArgs<T>* tile, int64_t i, int rows, int64_t p,
-               T* packed) const {
+  void SetLeft(TileArgs<T>* tile, int64_t i, int rows, int64_t p, T* packed) const {
     const T* source = left_.data + i * left_.row + p * left_.col;
     if (!pack_left_) {
       tile->a = source, tile->a_row = left_.row, tile->a_col = left_.col;
@@ -132,27 +113,19 @@ class TiledProduct {
 
   // Panels that end beyond the last column are packed in any case, so that
   // whole vectors can be read.
-  bool Packs(int64_t col, int64_t width) const {
-    return pack_right_ || col + width > cols_;
-  }
+  bool Packs(int64_t col, int64_t width) const { return pack_right_ || col + width > cols_; }
 
-  T* PackRight(int64_t p, int64_t depth, int64_t first_col,
-               int64_t cols) const {
-    T* packed = ThreadScratchFor<T>(
-        Scratch::kPackB,
-        depth * CeilDiv(cols, kernels_.width) * kernels_.width);
+  T* PackRight(int64_t p, int64_t depth, int64_t first_col, int64_t cols) const {
+    T* packed = ThreadScratchFor<T>(Scratch::kPackB, depth * CeilDiv(cols, kernels_.width) * kernels_.width);
     for (int64_t j = 0; j < cols;) {
       const int64_t width = PanelWidth(cols - j);
       if (Packs(first_col + j, width)) {
-        const T* source =
-            right_.data + (first_col + j) * right_.row + p * right_.col;
+        const T* source = right_.data + (first_col + j) * right_.row + p * right_.col;
         const int64_t used = std::min(width, cols - j);
         if (right_.row == 1) {
-          CopyPanel(source, right_.col, depth, used, packed + j * depth, width,
-                    width);
+          CopyPanel(source, right_.col, depth, used, packed + j * depth, width, width);
         } else {
-          TransposePanel(source, right_.row, used, depth, packed + j * depth,
-                         width, width);
+          TransposePanel(source, right_.row, used, depth, packed + j * depth, width, width);
         }
       }
       j += width;
@@ -160,18 +133,15 @@ class TiledProduct {
     return packed;
   }
 
-  void SetRight(TileArgs<T>* tile, int64_t p, int64_t first_col, int64_t j,
-                int64_t width, const T* packed) const {
+  void SetRight(TileArgs<T>* tile, int64_t p, int64_t first_col, int64_t j, int64_t width, const T* packed) const {
     if (Packs(first_col + j, width)) {
       tile->b = packed + j * tile->k, tile->ldb = width;
     } else {
-      tile->b = right_.data + first_col + j + p * right_.col,
-      tile->ldb = right_.col;
+      tile->b = right_.data + first_col + j + p * right_.col, tile->ldb = right_.col;
     }
   }
 
-  void RunTile(TileArgs<T>& tile, int64_t i, int rows, int64_t j,
-               int width) const {
+  void RunTile(TileArgs<T>& tile, int64_t i, int rows, int64_t j, int width) const {
     const auto kernel = kernels_.tile[width / kernels_.width][rows];
     Epilogue<T> epilogue = epilogue_;
     if (epilogue.bias != nullptr) epilogue.bias += swapped_ ? i : j;
@@ -181,14 +151,12 @@ class TiledProduct {
       return kernel(tile);
     }
     static constexpr Epilogue<T> kPlain{};
-    constexpr int kMaxTile =
-        GemmKernels<T>::kMaxRows * 2 * 64 / static_cast<int>(sizeof(T));
+    constexpr int kMaxTile = GemmKernels<T>::kMaxRows * 2 * 64 / static_cast<int>(sizeof(T));
     alignas(64) T out[kMaxTile];
     const int cols = tile.cols;
     tile.epilogue = &kPlain, tile.c = out, tile.ldc = width, tile.cols = width;
     kernel(tile);
-    StoreTransposed(out, width, rows, cols, args_.c + j * args_.ldc + i,
-                    args_.ldc, epilogue);
+    StoreTransposed(out, width, rows, cols, args_.c + j * args_.ldc + i, args_.ldc, epilogue);
   }
 
   const GemmArgs<T>& args_;
@@ -204,8 +172,7 @@ class TiledProduct {
 
 // Rows of the packed or given operand that lie along k.
 template <typename T>
-Operand<T> AlongDepth(const T* data, bool along, int64_t ld, int64_t count,
-                      int64_t p, int64_t depth, Scratch use) {
+Operand<T> AlongDepth(const T* data, bool along, int64_t ld, int64_t count, int64_t p, int64_t depth, Scratch use) {
   if (along) return {data + p, ld, 1};
   const int64_t padded = CeilDiv(depth, 16) * 16;
   T* packed = ThreadScratchFor<T>(use, padded * count);
@@ -214,25 +181,19 @@ Operand<T> AlongDepth(const T* data, bool along, int64_t ld, int64_t count,
 }
 
 template <typename T>
-void StoreDots(const GemmArgs<T>& args, const Epilogue<T>& e, const T* sums,
-               int64_t i, int rows, int64_t j, int cols) {
+void StoreDots(const GemmArgs<T>& args, const Epilogue<T>& e, const T* sums, int64_t i, int rows, int64_t j, int cols) {
   for (int r = 0; r < rows; ++r) {
     T* c = args.c + (i + r) * args.ldc + j;
-    for (int s = 0; s < cols; ++s)
-      c[s] = FinishElement(sums[r * cols + s], c[s], j + s, e);
+    for (int s = 0; s < cols; ++s) c[s] = FinishElement(sums[r * cols + s], c[s], j + s, e);
   }
 }
 
 template <typename T>
-void DotDepth(const GemmArgs<T>& args, int64_t p, int64_t depth,
-              const Epilogue<T>& e) {
+void DotDepth(const GemmArgs<T>& args, int64_t p, int64_t depth, const Epilogue<T>& e) {
   const GemmKernels<T>& kernels = CurrentKernels<T>();
-  const Operand<T> a = AlongDepth(args.a, !args.trans_a, args.lda, args.m, p,
-                                  depth, Scratch::kPackA);
-  const Operand<T> b = AlongDepth(args.b, args.trans_b, args.ldb, args.n, p,
-                                  depth, Scratch::kPackB);
-  const int64_t row_blocks = CeilDiv(args.m, kernels.dot_rows),
-                col_blocks = CeilDiv(args.n, kernels.dot_cols);
+  const Operand<T> a = AlongDepth(args.a, !args.trans_a, args.lda, args.m, p, depth, Scratch::kPackA);
+  const Operand<T> b = AlongDepth(args.b, args.trans_b, args.ldb, args.n, p, depth, Scratch::kPackB);
+  const int64_t row_blocks = CeilDiv(args.m, kernels.dot_rows), col_blocks = CeilDiv(args.n, kernels.dot_cols);
   T sums[GemmKernels<T>::kMaxDotRows * GemmKernels<T>::kMaxDotCols];
   for (int64_t r = 0; r < row_blocks; ++r) {
     const int64_t i = r * args.m / row_blocks;
@@ -240,8 +201,7 @@ void DotDepth(const GemmArgs<T>& args, int64_t p, int64_t depth,
     for (int64_t s = 0; s < col_blocks; ++s) {
       const int64_t j = s * args.n / col_blocks;
       const int cols = static_cast<int>((s + 1) * args.n / col_blocks - j);
-      kernels.dot[rows][cols](
-          {depth, a.data + i * a.row, a.row, b.data + j * b.row, b.row, sums});
+      kernels.dot[rows][cols]({depth, a.data + i * a.row, a.row, b.data + j * b.row, b.row, sums});
       StoreDots(args, e, sums, i, rows, j, cols);
     }
   }
@@ -252,8 +212,7 @@ void DotProduct(const GemmArgs<T>& args) {
   const int64_t depths = CeilDiv(args.k, kMaxDotDepth);
   for (int64_t d = 0; d < depths; ++d) {
     const int64_t begin = d * args.k / depths, end = (d + 1) * args.k / depths;
-    DotDepth(args, begin, end - begin,
-             BlockEpilogue(args, d == 0, d + 1 == depths));
+    DotDepth(args, begin, end - begin, BlockEpilogue(args, d == 0, d + 1 == depths));
   }
 }
 
@@ -262,23 +221,16 @@ void DotProduct(const GemmArgs<T>& args) {
 template <typename T>
 GemmPath ChooseGemmPath(const GemmArgs<T>& args) {
   // Costs in vector multiply-adds, measured on Zen 4.
-  constexpr double kTurn = 0.5;  // to transpose an element
-  constexpr double kStoreTurned =
-      2.5;  // to store an element of a transposed tile
-  constexpr double kSumLanes =
-      6;  // to add up the lanes of a dot product and store it
+  constexpr double kTurn = 0.5;         // to transpose an element
+  constexpr double kStoreTurned = 2.5;  // to store an element of a transposed tile
+  constexpr double kSumLanes = 6;       // to add up the lanes of a dot product and store it
   const double m = args.m, n = args.n, k = args.k;
   const int64_t width = CurrentKernels<T>().width;
-  const double by_rows =
-      m * CeilDiv(args.n, width) * k + (args.trans_b ? n * k * kTurn : 0);
-  const double by_columns = n * CeilDiv(args.m, width) * k +
-                            (args.trans_a ? 0 : m * k * kTurn) +
-                            m * n * kStoreTurned;
-  const double by_dots = m * n * CeilDiv(args.k, width) +
-                         (args.trans_a ? m * k * kTurn : 0) +
+  const double by_rows = m * CeilDiv(args.n, width) * k + (args.trans_b ? n * k * kTurn : 0);
+  const double by_columns = n * CeilDiv(args.m, width) * k + (args.trans_a ? 0 : m * k * kTurn) + m * n * kStoreTurned;
+  const double by_dots = m * n * CeilDiv(args.k, width) + (args.trans_a ? m * k * kTurn : 0) +
                          (args.trans_b ? 0 : n * k * kTurn) + m * n * kSumLanes;
-  const bool narrow =
-      std::min(args.m, args.n) <= 32;  // a dot product packs its operands whole
+  const bool narrow = std::min(args.m, args.n) <= 32;  // a dot product packs its operands whole
   if (narrow && by_dots < std::min(by_rows, by_columns)) return GemmPath::kDots;
   return by_columns < by_rows ? GemmPath::kColumns : GemmPath::kRows;
 }

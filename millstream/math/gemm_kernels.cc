@@ -22,8 +22,7 @@ const GemmKernels<double>& CurrentKernels() {
 
 const WinogradKernels& CurrentWinogradKernels(int64_t filter) {
   if (ActiveIsa() == Isa::kAvx512) return Avx512Winograd(filter);
-  return ActiveIsa() == Isa::kAvx2 ? Avx2Winograd(filter)
-                                   : Sse2Winograd(filter);
+  return ActiveIsa() == Isa::kAvx2 ? Avx2Winograd(filter) : Sse2Winograd(filter);
 }
 
 }  // namespace millstream::math

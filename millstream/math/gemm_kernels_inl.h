@@ -10,7 +10,7 @@
 // cover them.
 #define MILLSTREAM_KERNEL \
   MILLSTREAM_TARGET       \
-      __attribute__((no_sanitize("address", "thread", "undefined")))
+  __attribute__((no_sanitize("address", "thread", "undefined")))
 #else
 #define MILLSTREAM_UNROLL _Pragma("GCC unroll 16")
 #define MILLSTREAM_KERNEL MILLSTREAM_TARGET
@@ -20,20 +20,18 @@ namespace millstream::math {
 namespace {
 
 template <class V>
-MILLSTREAM_TARGET inline __attribute__((always_inline)) typename V::Reg Finish(
-    typename V::Reg x, const Epilogue<typename V::T>& e) {
+MILLSTREAM_TARGET inline __attribute__((always_inline)) typename V::Reg Finish(typename V::Reg x,
+                                                                               const Epilogue<typename V::T>& e) {
   if (e.activation == Activation::kNone) return x;
   x = V::Max(V::Zero(), x);  // in this order a NaN stays
-  return e.activation == Activation::kRelu6
-             ? V::Min(V::Set(typename V::T(6)), x)
-             : x;
+  return e.activation == Activation::kRelu6 ? V::Min(V::Set(typename V::T(6)), x) : x;
 }
 
 // One vector of results: `n` of its lanes are stored.
 template <class V>
-MILLSTREAM_TARGET inline __attribute__((always_inline)) void StoreSums(
-    typename V::Reg x, const Epilogue<typename V::T>& e, int offset,
-    typename V::T* c, int n) {
+MILLSTREAM_TARGET inline __attribute__((always_inline)) void StoreSums(typename V::Reg x,
+                                                                       const Epilogue<typename V::T>& e, int offset,
+                                                                       typename V::T* c, int n) {
   using T = typename V::T;
   if (e.alpha != T(1)) x = V::Mul(x, V::Set(e.alpha));
   if (n >= V::kWidth) {
@@ -68,22 +66,19 @@ MILLSTREAM_KERNEL void TileKernel(const TileArgs<typename V::T>& args) {
       for (int i = 0; i < kRows; ++i) {
         const Reg x = V::Set(a[i * a_row]);
         MILLSTREAM_UNROLL
-        for (int j = 0; j < kVectors; ++j)
-          sum[i][j] = V::MulAdd(x, row[j], sum[i][j]);
+        for (int j = 0; j < kVectors; ++j) sum[i][j] = V::MulAdd(x, row[j], sum[i][j]);
       }
       a += a_col;
       b += ldb;
     }
   }
   const Epilogue<typename V::T>& e = *args.epilogue;
-  const bool plain =
-      e.alpha == 1 && e.bias == nullptr && e.activation == Activation::kNone;
+  const bool plain = e.alpha == 1 && e.bias == nullptr && e.activation == Activation::kNone;
   if (plain && !e.accumulate && args.cols == kVectors * V::kWidth) {
     MILLSTREAM_UNROLL
     for (int i = 0; i < kRows; ++i) {
       MILLSTREAM_UNROLL
-      for (int j = 0; j < kVectors; ++j)
-        V::Store(args.c + i * args.ldc + j * V::kWidth, sum[i][j]);
+      for (int j = 0; j < kVectors; ++j) V::Store(args.c + i * args.ldc + j * V::kWidth, sum[i][j]);
     }
     return;
   }
@@ -93,8 +88,7 @@ MILLSTREAM_KERNEL void TileKernel(const TileArgs<typename V::T>& args) {
     for (int j = 0; j < kVectors; ++j) {
       const int offset = j * V::kWidth;
       if (offset < args.cols) {
-        StoreSums<V>(sum[i][j], e, offset, args.c + i * args.ldc + offset,
-                     args.cols - offset);
+        StoreSums<V>(sum[i][j], e, offset, args.c + i * args.ldc + offset, args.cols - offset);
       }
     }
   }
@@ -127,14 +121,12 @@ MILLSTREAM_KERNEL void DotKernel(const DotArgs<typename V::T>& args) {
       const Reg y = V::LoadN(args.b + j * args.ldb + p, rest);
       MILLSTREAM_UNROLL
       for (int i = 0; i < kRows; ++i) {
-        sum[i][j] =
-            V::MulAdd(V::LoadN(args.a + i * args.lda + p, rest), y, sum[i][j]);
+        sum[i][j] = V::MulAdd(V::LoadN(args.a + i * args.lda + p, rest), y, sum[i][j]);
       }
     }
   }
   MILLSTREAM_UNROLL
-  for (int i = 0; i < kRows; ++i)
-    V::template SumLanes<kCols>(sum[i], args.sums + i * kCols);
+  for (int i = 0; i < kRows; ++i) V::template SumLanes<kCols>(sum[i], args.sums + i * kCols);
 }
 
 template <class V, int kVectors, int kRows>

@@ -38,13 +38,11 @@ void NaiveGemm(const GemmArgs<T>& g) {
     for (int64_t j = 0; j < g.n; ++j) {
       double sum = 0;
       for (int64_t p = 0; p < g.k; ++p) {
-        sum += static_cast<double>(g.trans_a ? g.a[p * g.lda + i]
-                                             : g.a[i * g.lda + p]) *
+        sum += static_cast<double>(g.trans_a ? g.a[p * g.lda + i] : g.a[i * g.lda + p]) *
                (g.trans_b ? g.b[j * g.ldb + p] : g.b[p * g.ldb + j]);
       }
       T& c = g.c[i * g.ldc + j];
-      double x =
-          g.alpha * sum + (g.accumulate ? c : 0) + (g.bias ? g.bias[j] : 0);
+      double x = g.alpha * sum + (g.accumulate ? c : 0) + (g.bias ? g.bias[j] : 0);
       c = static_cast<T>(Activated(x, g.activation));
     }
   }
@@ -66,12 +64,10 @@ class Problem {
     args.m = s.m, args.n = s.n, args.k = s.k;
     args.trans_a = trans_a, args.trans_b = trans_b;
     args.a = a_.data(), args.b = b_.data();
-    args.lda = (trans_a ? s.m : s.k) + 3, args.ldb = (trans_b ? s.k : s.n) + 1,
-    args.ldc = s.n + 2;
+    args.lda = (trans_a ? s.m : s.k) + 3, args.ldb = (trans_b ? s.k : s.n) + 1, args.ldc = s.n + 2;
   }
   void UseEpilogue() {
-    args.alpha = T(0.5), args.accumulate = true, args.bias = bias_.data(),
-    args.activation = Activation::kRelu;
+    args.alpha = T(0.5), args.accumulate = true, args.bias = bias_.data(), args.activation = Activation::kRelu;
   }
   template <typename Fn>
   void Check(Fn multiply) {
@@ -83,9 +79,8 @@ class Problem {
     const double tolerance = (sizeof(T) == 4 ? 2e-6 : 1e-14) * (4 + args.k);
     for (size_t i = 0; i < actual.size(); ++i) {
       ASSERT_NEAR(actual[i], expected[i], tolerance)
-          << "at " << i << " of " << args.m << "x" << args.n << "x" << args.k
-          << " ta=" << args.trans_a << " tb=" << args.trans_b
-          << " isa=" << static_cast<int>(simd::ActiveIsa());
+          << "at " << i << " of " << args.m << "x" << args.n << "x" << args.k << " ta=" << args.trans_a
+          << " tb=" << args.trans_b << " isa=" << static_cast<int>(simd::ActiveIsa());
     }
   }
   GemmArgs<T> args;
@@ -104,11 +99,9 @@ class GemmTest : public testing::TestWithParam<simd::Isa> {
   const simd::ScopedIsa isa_{GetParam()};
 };
 
-const Shape kShapes[] = {
-    {1, 1, 1},      {1, 17, 5},    {5, 1, 33},   {3, 7, 1},     {13, 10, 100},
-    {100, 10, 784}, {78, 10, 9},   {33, 49, 50}, {2, 100, 64},  {16, 16, 16},
-    {31, 500, 37},  {100, 78, 10}, {7, 3, 513},  {29, 65, 600}, {14, 32, 8},
-    {15, 33, 1025}, {6, 130, 20},  {70, 70, 70}};
+const Shape kShapes[] = {{1, 1, 1},   {1, 17, 5},    {5, 1, 33},   {3, 7, 1},      {13, 10, 100}, {100, 10, 784},
+                         {78, 10, 9}, {33, 49, 50},  {2, 100, 64}, {16, 16, 16},   {31, 500, 37}, {100, 78, 10},
+                         {7, 3, 513}, {29, 65, 600}, {14, 32, 8},  {15, 33, 1025}, {6, 130, 20},  {70, 70, 70}};
 
 template <typename T>
 void CheckAllPaths(bool epilogue) {
@@ -117,10 +110,8 @@ void CheckAllPaths(bool epilogue) {
       Problem<T> problem(shape, trans & 1, trans & 2);
       if (epilogue) problem.UseEpilogue();
       problem.Check([](const GemmArgs<T>& args) { Gemm(args, nullptr); });
-      for (GemmPath path :
-           {GemmPath::kRows, GemmPath::kColumns, GemmPath::kDots}) {
-        problem.Check(
-            [path](const GemmArgs<T>& args) { GemmBlock(args, path); });
+      for (GemmPath path : {GemmPath::kRows, GemmPath::kColumns, GemmPath::kDots}) {
+        problem.Check([path](const GemmArgs<T>& args) { GemmBlock(args, path); });
       }
     }
   }
@@ -132,28 +123,23 @@ TEST_P(GemmTest, EpilogueFloat) { CheckAllPaths<float>(true); }
 TEST_P(GemmTest, EpilogueDouble) { CheckAllPaths<double>(true); }
 
 TEST_P(GemmTest, LongSumsAndWideOutputs) {
-  for (const Shape& shape :
-       {Shape{3, 5, 9000}, Shape{17, 3000, 130}, Shape{3000, 17, 130}}) {
+  for (const Shape& shape : {Shape{3, 5, 9000}, Shape{17, 3000, 130}, Shape{3000, 17, 130}}) {
     for (int trans = 0; trans < 4; ++trans) {
       Problem<float> problem(shape, trans & 1, trans & 2);
       problem.UseEpilogue();
       for (GemmPath path : {GemmPath::kRows, GemmPath::kColumns}) {
-        problem.Check(
-            [path](const GemmArgs<float>& args) { GemmBlock(args, path); });
+        problem.Check([path](const GemmArgs<float>& args) { GemmBlock(args, path); });
       }
     }
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Isas, GemmTest,
-                         testing::Values(simd::Isa::kSse2, simd::Isa::kAvx2,
-                                         simd::Isa::kAvx512));
+INSTANTIATE_TEST_SUITE_P(Isas, GemmTest, testing::Values(simd::Isa::kSse2, simd::Isa::kAvx2, simd::Isa::kAvx512));
 
 TEST(GemmThreadsTest, MatchesNaive) {
   ThreadPool pool(3);
-  for (const Shape& shape :
-       {Shape{200, 10, 784}, Shape{25, 32, 20000}, Shape{130, 300, 70},
-        Shape{1, 4000, 300}, Shape{784, 100, 100}, Shape{2, 2, 60000}}) {
+  for (const Shape& shape : {Shape{200, 10, 784}, Shape{25, 32, 20000}, Shape{130, 300, 70}, Shape{1, 4000, 300},
+                             Shape{784, 100, 100}, Shape{2, 2, 60000}}) {
     for (int trans = 0; trans < 4; ++trans) {
       Problem<float> problem(shape, trans & 1, trans & 2);
       problem.UseEpilogue();
@@ -166,11 +152,9 @@ TEST(GemmEmptyTest, NoTermsGiveBias) {
   float c[6] = {1, 2, 3, 4, 5, 6};
   const float bias[3] = {-1, 0, 8};
   GemmArgs<float> args;
-  args.m = 2, args.n = 3, args.k = 0, args.c = c, args.bias = bias,
-  args.activation = Activation::kRelu6;
+  args.m = 2, args.n = 3, args.k = 0, args.c = c, args.bias = bias, args.activation = Activation::kRelu6;
   Gemm(args, nullptr);
-  for (int i = 0; i < 6; ++i)
-    EXPECT_EQ(c[i], std::min(std::max(bias[i % 3], 0.0f), 6.0f));
+  for (int i = 0; i < 6; ++i) EXPECT_EQ(c[i], std::min(std::max(bias[i % 3], 0.0f), 6.0f));
   args.m = 0;
   Gemm(args, nullptr);
 }
@@ -179,8 +163,7 @@ TEST(GemmNanTest, ReluKeepsNan) {
   const float a[1] = {NAN}, b[20] = {1, 2, 3};
   float c[20];
   GemmArgs<float> args;
-  args.m = 1, args.n = 20, args.k = 1, args.a = a, args.b = b, args.c = c,
-  args.activation = Activation::kRelu;
+  args.m = 1, args.n = 20, args.k = 1, args.a = a, args.b = b, args.c = c, args.activation = Activation::kRelu;
   Gemm(args, nullptr);
   for (float x : c) EXPECT_TRUE(std::isnan(x));
 }
@@ -197,11 +180,9 @@ TEST(BatchGemmTest, RepeatsAnOperand) {
   BatchGemm(args, &pool);
   for (int64_t i = 0; i < batch; ++i) {
     GemmArgs<float> one = args.first;
-    one.lda = k, one.ldb = n, one.ldc = n, one.b += i * k * n,
-    one.c = expected.data();
+    one.lda = k, one.ldb = n, one.ldc = n, one.b += i * k * n, one.c = expected.data();
     NaiveGemm(one);
-    for (int64_t j = 0; j < m * n; ++j)
-      ASSERT_NEAR(c[i * m * n + j], expected[j], 1e-4);
+    for (int64_t j = 0; j < m * n; ++j) ASSERT_NEAR(c[i * m * n + j], expected[j], 1e-4);
   }
 }
 
@@ -209,8 +190,7 @@ TEST(GemmGenericTest, Integers) {
   const int32_t a[6] = {1, 2, 3, 4, 5, 6}, b[6] = {1, 0, -1, 2, 3, 1};
   int32_t c[4] = {10, 10, 10, 10};
   GemmArgs<int32_t> args;
-  args.m = 2, args.n = 2, args.k = 3, args.a = a, args.b = b, args.c = c,
-  args.accumulate = true;
+  args.m = 2, args.n = 2, args.k = 3, args.a = a, args.b = b, args.c = c, args.accumulate = true;
   GemmGeneric(args, nullptr);
   EXPECT_THAT(c, testing::ElementsAre(18, 17, 27, 26));
 }
@@ -238,8 +218,7 @@ TEST(GemmGenericTest, SixteenBitFloatsSumInFloat) {
   const std::vector<Short> a(5, Short(2)), b(5, Short(3));
   Short c;
   GemmArgs<Short> args;
-  args.m = 1, args.n = 1, args.k = 5, args.a = a.data(), args.b = b.data(),
-  args.c = &c, args.trans_b = true;
+  args.m = 1, args.n = 1, args.k = 5, args.a = a.data(), args.b = b.data(), args.c = &c, args.trans_b = true;
   GemmGeneric(args, nullptr);
   EXPECT_EQ(c.value, 30);
 }

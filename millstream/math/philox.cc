@@ -16,8 +16,7 @@ Philox Seeded(int64_t seed, int64_t seed2) {
 
 }  // namespace
 
-PhiloxStream::PhiloxStream(int64_t seed, int64_t seed2)
-    : philox_(Seeded(seed, seed2)) {}
+PhiloxStream::PhiloxStream(int64_t seed, int64_t seed2) : philox_(Seeded(seed, seed2)) {}
 
 Philox PhiloxStream::Reserve(int64_t blocks) {
   MutexLock lock(mu_);

@@ -21,8 +21,7 @@ class Philox {
 
   // The attributes `seed` and `seed2` of TensorFlow's ops: the key, and the
   // upper half of the counter.
-  Philox(uint64_t seed, uint64_t seed2)
-      : counter_{0, 0, Low(seed2), High(seed2)}, key_{Low(seed), High(seed)} {}
+  Philox(uint64_t seed, uint64_t seed2) : counter_{0, 0, Low(seed2), High(seed2)}, key_{Low(seed), High(seed)} {}
   Philox(const Block& counter, const Key& key) : counter_(counter), key_(key) {}
 
   const Block& counter() const { return counter_; }
@@ -55,20 +54,12 @@ class Philox {
     return {High(p1) ^ c[1] ^ k[0], Low(p1), High(p0) ^ c[3] ^ k[1], Low(p0)};
   }
   // The key of the round after that with key `k`.
-  MILLSTREAM_ALWAYS_INLINE static Key NextKey(const Key& k) {
-    return {k[0] + 0x9E3779B9u, k[1] + 0xBB67AE85u};
-  }
+  MILLSTREAM_ALWAYS_INLINE static Key NextKey(const Key& k) { return {k[0] + 0x9E3779B9u, k[1] + 0xBB67AE85u}; }
 
  private:
-  MILLSTREAM_ALWAYS_INLINE static uint32_t Low(uint64_t x) {
-    return static_cast<uint32_t>(x);
-  }
-  MILLSTREAM_ALWAYS_INLINE static uint32_t High(uint64_t x) {
-    return static_cast<uint32_t>(x >> 32);
-  }
-  static uint64_t Join(uint32_t low, uint32_t high) {
-    return uint64_t{high} << 32 | low;
-  }
+  MILLSTREAM_ALWAYS_INLINE static uint32_t Low(uint64_t x) { return static_cast<uint32_t>(x); }
+  MILLSTREAM_ALWAYS_INLINE static uint32_t High(uint64_t x) { return static_cast<uint32_t>(x >> 32); }
+  static uint64_t Join(uint32_t low, uint32_t high) { return uint64_t{high} << 32 | low; }
 
   Block counter_;
   Key key_;

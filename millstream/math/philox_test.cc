@@ -11,11 +11,9 @@ namespace {
 TEST(PhiloxTest, KnownAnswers) {
   // From the known-answer tests published with the paper.
   Philox zeros({0, 0, 0, 0}, {0, 0});
-  EXPECT_EQ(zeros.Next(),
-            (Philox::Block{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}));
+  EXPECT_EQ(zeros.Next(), (Philox::Block{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}));
   Philox ones({~0u, ~0u, ~0u, ~0u}, {~0u, ~0u});
-  EXPECT_EQ(ones.Next(),
-            (Philox::Block{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}));
+  EXPECT_EQ(ones.Next(), (Philox::Block{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}));
 }
 
 TEST(PhiloxTest, SkipIsRepeatedNext) {

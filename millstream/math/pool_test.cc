@@ -18,45 +18,30 @@ std::vector<float> Random(int64_t size, int seed) {
 }
 
 std::vector<PoolShape> Shapes() {
-  return {{3, 4, 6, 5, 2, 3, 2, 2, 2, 2, 0, 0},
-          {2, 5, 5, 70, 3, 3, 3, 3, 2, 2, 1, 1},
-          {1, 7, 6, 1, 7, 6, 3, 2, 1, 1, 1, 0},
-          {2, 14, 14, 64, 7, 7, 2, 2, 2, 2, 0, 0},
-          {0, 4, 4, 3, 2, 2, 2, 2, 2, 2, 0, 0},
-          {2, 3, 3, 4, 1, 1, 3, 3, 1, 1, 0, 0}};
+  return {{3, 4, 6, 5, 2, 3, 2, 2, 2, 2, 0, 0}, {2, 5, 5, 70, 3, 3, 3, 3, 2, 2, 1, 1},
+          {1, 7, 6, 1, 7, 6, 3, 2, 1, 1, 1, 0}, {2, 14, 14, 64, 7, 7, 2, 2, 2, 2, 0, 0},
+          {0, 4, 4, 3, 2, 2, 2, 2, 2, 2, 0, 0}, {2, 3, 3, 4, 1, 1, 3, 3, 1, 1, 0, 0}};
 }
 
-int64_t InSize(const PoolShape& s) {
-  return s.batch * s.in_height * s.in_width * s.channels;
-}
-int64_t OutSize(const PoolShape& s) {
-  return s.batch * s.out_height * s.out_width * s.channels;
-}
+int64_t InSize(const PoolShape& s) { return s.batch * s.in_height * s.in_width * s.channels; }
+int64_t OutSize(const PoolShape& s) { return s.batch * s.out_height * s.out_width * s.channels; }
 
 // Everything at once, one output element after the other.
 struct Naive {
-  explicit Naive(const PoolShape& s, const std::vector<float>& in,
-                 const std::vector<float>& grad)
-      : maximum(OutSize(s)),
-        argmax(OutSize(s)),
-        average(OutSize(s)),
-        max_grad(InSize(s)),
-        avg_grad(InSize(s)) {
+  explicit Naive(const PoolShape& s, const std::vector<float>& in, const std::vector<float>& grad)
+      : maximum(OutSize(s)), argmax(OutSize(s)), average(OutSize(s)), max_grad(InSize(s)), avg_grad(InSize(s)) {
     for (int64_t o = 0; o < OutSize(s); ++o) Element(s, in, grad, o);
   }
-  void Element(const PoolShape& s, const std::vector<float>& in,
-               const std::vector<float>& grad, int64_t o) {
+  void Element(const PoolShape& s, const std::vector<float>& in, const std::vector<float>& grad, int64_t o) {
     const int64_t c = o % s.channels, ox = o / s.channels % s.out_width;
     const int64_t oy = o / s.channels / s.out_width % s.out_height;
     const int64_t n = o / s.channels / s.out_width / s.out_height;
     std::vector<int64_t> pixels;
     for (int64_t wy = 0; wy < s.window_height; ++wy) {
       for (int64_t wx = 0; wx < s.window_width; ++wx) {
-        const int64_t y = oy * s.stride_height - s.pad_top + wy,
-                      x = ox * s.stride_width - s.pad_left + wx;
+        const int64_t y = oy * s.stride_height - s.pad_top + wy, x = ox * s.stride_width - s.pad_left + wx;
         if (y < 0 || y >= s.in_height || x < 0 || x >= s.in_width) continue;
-        pixels.push_back(((n * s.in_height + y) * s.in_width + x) * s.channels +
-                         c);
+        pixels.push_back(((n * s.in_height + y) * s.in_width + x) * s.channels + c);
       }
     }
     argmax[o] = pixels[0];
@@ -73,10 +58,8 @@ struct Naive {
   std::vector<float> average, max_grad, avg_grad;
 };
 
-void ExpectNear(const std::vector<float>& actual,
-                const std::vector<float>& expected) {
-  for (size_t i = 0; i < actual.size(); ++i)
-    ASSERT_NEAR(actual[i], expected[i], 1e-5) << "at " << i;
+void ExpectNear(const std::vector<float>& actual, const std::vector<float>& expected) {
+  for (size_t i = 0; i < actual.size(); ++i) ASSERT_NEAR(actual[i], expected[i], 1e-5) << "at " << i;
 }
 
 TEST(PoolTest, MatchesNaive) {
@@ -96,10 +79,8 @@ TEST(PoolTest, MatchesNaive) {
     ExpectNear(in_grad, naive.max_grad);
     std::vector<float> picked(OutSize(s), 77);
     const auto grad_grad = Random(InSize(s), 3);
-    MaxPoolGradGrad(s, in.data(), out.data(), grad_grad.data(), picked.data(),
-                    nullptr);
-    for (int64_t i = 0; i < OutSize(s); ++i)
-      ASSERT_EQ(picked[i], grad_grad[naive.argmax[i]]);
+    MaxPoolGradGrad(s, in.data(), out.data(), grad_grad.data(), picked.data(), nullptr);
+    for (int64_t i = 0; i < OutSize(s); ++i) ASSERT_EQ(picked[i], grad_grad[naive.argmax[i]]);
     AvgPool(s, in.data(), out.data(), &pool);
     ExpectNear(out, naive.average);
     AvgPoolGrad(s, grad.data(), in_grad.data(), &pool);
@@ -114,8 +95,7 @@ TEST(PoolTest, OtherTypes) {
   MaxPool(s, in, out, nullptr);
   EXPECT_EQ(out[0], 7);
   MaxPoolGrad(s, in, out, grad, in_grad, nullptr);
-  EXPECT_EQ(std::vector<int32_t>(in_grad, in_grad + 4),
-            (std::vector<int32_t>{0, 3, 0, 0}));
+  EXPECT_EQ(std::vector<int32_t>(in_grad, in_grad + 4), (std::vector<int32_t>{0, 3, 0, 0}));
   AvgPool(s, in, out, nullptr);
   EXPECT_EQ(out[0], 5);
 }

@@ -20,9 +20,7 @@ namespace millstream::math {
 // although most of them use less.
 inline int64_t ReservedBlocks(int64_t n) { return n * 256; }
 // What it reserves for a permutation of n > 1 items; nothing for fewer.
-inline int64_t ReservedShuffleBlocks(int64_t n) {
-  return n > 1 ? (n - 1 + 3) / 4 : 0;
-}
+inline int64_t ReservedShuffleBlocks(int64_t n) { return n > 1 ? (n - 1 + 3) / 4 : 0; }
 
 // Uniform in [0, 1), with as many random bits as T has mantissa bits.
 template <typename T>
@@ -31,8 +29,7 @@ void FillUniform(const Philox& philox, T* out, int64_t n, ThreadPool* pool);
 // Integers in [low, high): low + random % (high - low). Int is int32_t or
 // int64_t. REQUIRES: low < high.
 template <typename Int>
-void FillUniformInt(const Philox& philox, Int low, Int high, Int* out,
-                    int64_t n, ThreadPool* pool);
+void FillUniformInt(const Philox& philox, Int low, Int high, Int* out, int64_t n, ThreadPool* pool);
 
 // Normal with mean 0 and deviation 1, by the method of Box and Muller.
 template <typename T>
@@ -40,8 +37,7 @@ void FillNormal(const Philox& philox, T* out, int64_t n, ThreadPool* pool);
 
 // The same without values of 2 deviations and more, which are drawn again.
 template <typename T>
-void FillTruncatedNormal(const Philox& philox, T* out, int64_t n,
-                         ThreadPool* pool);
+void FillTruncatedNormal(const Philox& philox, T* out, int64_t n, ThreadPool* pool);
 
 // Writes the order of RandomShuffle: output row i is input row indices[i].
 // REQUIRES: 0 <= n < 2^32. Int is int32_t or int64_t.

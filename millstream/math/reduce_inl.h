@@ -31,12 +31,10 @@ struct NarrowOf {
   using Type = simd::Wide<T>;
 };
 template <typename Op, typename T>
-requires(std::is_integral_v<T> && !std::is_same_v<T, bool> &&
-         !std::is_same_v<Op, reduction::Max> &&
+requires(std::is_integral_v<T> && !std::is_same_v<T, bool> && !std::is_same_v<Op, reduction::Max> &&
          !std::is_same_v<Op, reduction::Min>) struct NarrowOf<Op, T> {
   // Not below 32 bits: C++ would promote to the signed int.
-  using Type =
-      std::conditional_t<sizeof(T) <= 4, uint32_t, std::make_unsigned_t<T>>;
+  using Type = std::conditional_t<sizeof(T) <= 4, uint32_t, std::make_unsigned_t<T>>;
 };
 template <typename Op>
 struct NarrowOf<Op, bool> {
@@ -49,8 +47,7 @@ using Narrow = typename NarrowOf<Op, T>::Type;
 template <typename A>
 using Total = std::conditional_t<std::is_same_v<A, float>, double, A>;
 
-inline void Split(ThreadPool* pool, int64_t n, double cost,
-                  absl::FunctionRef<void(int64_t, int64_t)> body,
+inline void Split(ThreadPool* pool, int64_t n, double cost, absl::FunctionRef<void(int64_t, int64_t)> body,
                   int64_t align = 1) {
   if (pool == nullptr) return body(0, n);
   pool->ParallelFor(n, cost, body, align);
@@ -94,8 +91,7 @@ Total<Narrow<Op, T>> ReduceSpan(const T* x, int64_t n) {
   return simd::Run<A>([=] {
     Total<A> total = Op::template Neutral<Total<A>>();
     for (int64_t i = 0; i < n; i += kBlock) {
-      total = Op::template Combine<Total<A>>(
-          total, ReduceLanes<Op>(x + i, std::min(kBlock, n - i)));
+      total = Op::template Combine<Total<A>>(total, ReduceLanes<Op>(x + i, std::min(kBlock, n - i)));
     }
     return total;
   });
@@ -103,12 +99,10 @@ Total<Narrow<Op, T>> ReduceSpan(const T* x, int64_t n) {
 
 // Rows [begin, end) of [*, n], none of them longer than a block.
 template <typename Op, typename T>
-void ReduceShortRows(const T* in, T* out, int64_t begin, int64_t end,
-                     int64_t n) {
+void ReduceShortRows(const T* in, T* out, int64_t begin, int64_t end, int64_t n) {
   simd::Run<Narrow<Op, T>>([=] {
     for (int64_t o = begin; o < end; ++o) {
-      out[o] = Op::template Finish<T>(
-          ReduceLanes<typename Op::Core>(in + o * n, n), n);
+      out[o] = Op::template Finish<T>(ReduceLanes<typename Op::Core>(in + o * n, n), n);
     }
   });
 }
@@ -118,16 +112,13 @@ template <typename Op, typename T>
 Total<Narrow<Op, T>> ReduceLongRow(const T* x, int64_t n, ThreadPool* pool) {
   using A = Total<Narrow<Op, T>>;
   A partials[kMaxPartials] = {};
-  const int64_t chunk =
-      ((n + kMaxPartials - 1) / kMaxPartials + kBlock - 1) / kBlock * kBlock;
+  const int64_t chunk = ((n + kMaxPartials - 1) / kMaxPartials + kBlock - 1) / kBlock * kBlock;
   const int64_t chunks = (n + chunk - 1) / chunk;
-  Split(pool, chunks, static_cast<double>(chunk) * kNsPerElement,
-        [&](int64_t begin, int64_t end) {
-          for (int64_t c = begin; c < end; ++c) {
-            partials[c] =
-                ReduceSpan<Op>(x + c * chunk, std::min(chunk, n - c * chunk));
-          }
-        });
+  Split(pool, chunks, static_cast<double>(chunk) * kNsPerElement, [&](int64_t begin, int64_t end) {
+    for (int64_t c = begin; c < end; ++c) {
+      partials[c] = ReduceSpan<Op>(x + c * chunk, std::min(chunk, n - c * chunk));
+    }
+  });
   A total = partials[0];
   for (int64_t c = 1; c < chunks; ++c) {
     total = Op::template Combine<A>(total, partials[c]);
@@ -136,23 +127,18 @@ Total<Narrow<Op, T>> ReduceLongRow(const T* x, int64_t n, ThreadPool* pool) {
 }
 
 template <typename Op, typename T>
-void ReduceRows(const T* in, T* out, int64_t rows, int64_t n,
-                ThreadPool* pool) {
+void ReduceRows(const T* in, T* out, int64_t rows, int64_t n, ThreadPool* pool) {
   using Core = typename Op::Core;
   if (rows < 2 * kMaxPartials && n >= kParallelElements) {
     for (int64_t o = 0; o < rows; ++o) {
-      out[o] =
-          Op::template Finish<T>(ReduceLongRow<Core>(in + o * n, n, pool), n);
+      out[o] = Op::template Finish<T>(ReduceLongRow<Core>(in + o * n, n, pool), n);
     }
     return;
   }
   const double cost = 4.0 + static_cast<double>(n) * kNsPerElement;
   if (n <= kBlock) {
     return Split(
-        pool, rows, cost,
-        [=](int64_t begin, int64_t end) {
-          ReduceShortRows<Op>(in, out, begin, end, n);
-        },
+        pool, rows, cost, [=](int64_t begin, int64_t end) { ReduceShortRows<Op>(in, out, begin, end, n); },
         /*align=*/16);
   }
   Split(pool, rows, cost, [=](int64_t begin, int64_t end) {
@@ -164,8 +150,7 @@ void ReduceRows(const T* in, T* out, int64_t rows, int64_t n,
 
 // acc[j] = op over r of in[r * stride + j] for j < columns <= kColumns.
 template <typename Op, typename T>
-void ReduceColumns(const T* in, int64_t rows, int64_t columns, int64_t stride,
-                   Total<Narrow<Op, T>>* total) {
+void ReduceColumns(const T* in, int64_t rows, int64_t columns, int64_t stride, Total<Narrow<Op, T>>* total) {
   using A = Narrow<Op, T>;
   simd::Run<A>([=] {
     alignas(64) A acc[kColumns];
@@ -180,12 +165,9 @@ void ReduceColumns(const T* in, int64_t rows, int64_t columns, int64_t stride,
         const T* row = in + r * stride;
         MILLSTREAM_INDEPENDENT_LOOP
         for (int64_t j = 0; j < columns; ++j) {
-          const A first = Op::template Combine<A>(Load<Op>(row + j),
-                                                  Load<Op>(row + stride + j));
-          const A second = Op::template Combine<A>(
-              Load<Op>(row + 2 * stride + j), Load<Op>(row + 3 * stride + j));
-          acc[j] = Op::template Combine<A>(
-              acc[j], Op::template Combine<A>(first, second));
+          const A first = Op::template Combine<A>(Load<Op>(row + j), Load<Op>(row + stride + j));
+          const A second = Op::template Combine<A>(Load<Op>(row + 2 * stride + j), Load<Op>(row + 3 * stride + j));
+          acc[j] = Op::template Combine<A>(acc[j], Op::template Combine<A>(first, second));
         }
       }
       for (; r < end; ++r) {
@@ -205,16 +187,14 @@ void ReduceColumns(const T* in, int64_t rows, int64_t columns, int64_t stride,
 // As ReduceColumns for rows that follow each other (stride = columns). Several
 // narrow rows are taken as one, to fill vectors.
 template <typename Op, typename T>
-void ReduceNarrowColumns(const T* in, int64_t rows, int64_t columns,
-                         Total<Narrow<Op, T>>* total) {
+void ReduceNarrowColumns(const T* in, int64_t rows, int64_t columns, Total<Narrow<Op, T>>* total) {
   using A = Total<Narrow<Op, T>>;
   const int64_t fold = columns >= 32 ? 1 : std::min(rows, 128 / columns);
   if (fold <= 1) return ReduceColumns<Op>(in, rows, columns, columns, total);
   A wide[128];
   const int64_t folded_rows = rows / fold;
   ReduceColumns<Op>(in, folded_rows, columns * fold, columns * fold, wide);
-  ReduceColumns<Op>(in + folded_rows * fold * columns, rows % fold, columns,
-                    columns, total);
+  ReduceColumns<Op>(in + folded_rows * fold * columns, rows % fold, columns, columns, total);
   for (int64_t k = 0; k < fold; ++k) {
     for (int64_t j = 0; j < columns; ++j) {
       total[j] = Op::template Combine<A>(total[j], wide[k * columns + j]);
@@ -225,8 +205,8 @@ void ReduceNarrowColumns(const T* in, int64_t rows, int64_t columns,
 // The first `columns` columns of one [reduce, inner] matrix; large ones by
 // chunks of rows if `may_split`.
 template <typename Op, typename T>
-void ReduceColumnBlock(const T* in, T* out, const ReduceShape& shape,
-                       int64_t columns, bool may_split, ThreadPool* pool) {
+void ReduceColumnBlock(const T* in, T* out, const ReduceShape& shape, int64_t columns, bool may_split,
+                       ThreadPool* pool) {
   using Core = typename Op::Core;
   using A = Total<Narrow<Core, T>>;
   const auto reduce = [&](int64_t row, int64_t rows, A* total) {
@@ -239,16 +219,14 @@ void ReduceColumnBlock(const T* in, T* out, const ReduceShape& shape,
   };
   A totals[kMaxPartials][kColumns];
   const int64_t rows = shape.reduce;
-  const bool split = may_split && rows >= 2 * kMaxPartials &&
-                     rows * columns >= kParallelElements;
+  const bool split = may_split && rows >= 2 * kMaxPartials && rows * columns >= kParallelElements;
   const int64_t chunk = split ? (rows + kMaxPartials - 1) / kMaxPartials : rows;
   const int64_t chunks = split ? (rows + chunk - 1) / chunk : 1;
-  Split(pool, chunks, static_cast<double>(chunk * columns) * kNsPerElement,
-        [&](int64_t begin, int64_t end) {
-          for (int64_t c = begin; c < end; ++c) {
-            reduce(c * chunk, std::min(chunk, rows - c * chunk), totals[c]);
-          }
-        });
+  Split(pool, chunks, static_cast<double>(chunk * columns) * kNsPerElement, [&](int64_t begin, int64_t end) {
+    for (int64_t c = begin; c < end; ++c) {
+      reduce(c * chunk, std::min(chunk, rows - c * chunk), totals[c]);
+    }
+  });
   for (int64_t j = 0; j < columns; ++j) {
     A total = totals[0][j];
     for (int64_t c = 1; c < chunks; ++c) {
@@ -274,21 +252,17 @@ void Reduce(const T* in, T* out, const ReduceShape& shape, ThreadPool* pool) {
   const auto reduce = [&](int64_t begin, int64_t end) {
     for (int64_t task = begin; task < end; ++task) {
       const int64_t o = task / blocks, first = task % blocks * kColumns;
-      ReduceColumnBlock<Op>(in + o * shape.reduce * shape.inner + first,
-                            out + o * shape.inner + first, shape,
-                            std::min(kColumns, shape.inner - first), may_split,
-                            may_split ? pool : nullptr);
+      ReduceColumnBlock<Op>(in + o * shape.reduce * shape.inner + first, out + o * shape.inner + first, shape,
+                            std::min(kColumns, shape.inner - first), may_split, may_split ? pool : nullptr);
     }
   };
   if (may_split) return reduce(0, tasks);
   const int64_t columns = std::min(kColumns, shape.inner);
-  Split(pool, tasks,
-        static_cast<double>(shape.reduce * columns) * kNsPerElement, reduce);
+  Split(pool, tasks, static_cast<double>(shape.reduce * columns) * kNsPerElement, reduce);
 }
 
 #define MILLSTREAM_REDUCE_INSTANCE(extern_, Op, T) \
-  extern_ template void Reduce<reduction::Op, T>(  \
-      const T*, T*, const ReduceShape&, ThreadPool*);
+  extern_ template void Reduce<reduction::Op, T>(const T*, T*, const ReduceShape&, ThreadPool*);
 #define MILLSTREAM_REDUCE_INSTANCES(extern_, T)      \
   MILLSTREAM_REDUCE_INSTANCE(extern_, Sum, T)        \
   MILLSTREAM_REDUCE_INSTANCE(extern_, SumSquares, T) \

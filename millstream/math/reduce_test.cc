@@ -15,26 +15,21 @@
 namespace millstream::math {
 namespace {
 
-constexpr simd::Isa kAllIsas[] = {simd::Isa::kSse2, simd::Isa::kAvx2,
-                                  simd::Isa::kAvx512};
-const ReduceShape kShapes[] = {
-    {1, 0, 1},    {3, 0, 1},      {2, 0, 5},     {0, 4, 3},     {4, 3, 0},
-    {1, 1, 1},    {5, 7, 1},      {33, 10, 1},   {7, 33, 1},    {3, 1000, 1},
-    {1, 5000, 1}, {2, 200003, 1}, {40, 5000, 1}, {1, 100, 500}, {3, 7, 11},
-    {1, 3, 10},   {1, 1001, 10},  {2, 40000, 3}, {1, 9, 1200},  {20, 5, 33},
-    {1, 4500, 64}};
+constexpr simd::Isa kAllIsas[] = {simd::Isa::kSse2, simd::Isa::kAvx2, simd::Isa::kAvx512};
+const ReduceShape kShapes[] = {{1, 0, 1},     {3, 0, 1},     {2, 0, 5},    {0, 4, 3},    {4, 3, 0},     {1, 1, 1},
+                               {5, 7, 1},     {33, 10, 1},   {7, 33, 1},   {3, 1000, 1}, {1, 5000, 1},  {2, 200003, 1},
+                               {40, 5000, 1}, {1, 100, 500}, {3, 7, 11},   {1, 3, 10},   {1, 1001, 10}, {2, 40000, 3},
+                               {1, 9, 1200},  {20, 5, 33},   {1, 4500, 64}};
 
 // The naive loop, in double or, for integers, in 64 bits that wrap.
 template <typename Acc, typename T, typename Combine>
-std::vector<Acc> Naive(const std::vector<T>& in, const ReduceShape& s,
-                       Acc neutral, Combine combine) {
+std::vector<Acc> Naive(const std::vector<T>& in, const ReduceShape& s, Acc neutral, Combine combine) {
   std::vector<Acc> out(s.outer * s.inner, neutral);
   for (int64_t o = 0; o < s.outer; ++o) {
     for (int64_t r = 0; r < s.reduce; ++r) {
       for (int64_t i = 0; i < s.inner; ++i) {
         Acc& acc = out[o * s.inner + i];
-        acc = combine(acc,
-                      static_cast<Acc>(in[(o * s.reduce + r) * s.inner + i]));
+        acc = combine(acc, static_cast<Acc>(in[(o * s.reduce + r) * s.inner + i]));
       }
     }
   }
@@ -51,8 +46,7 @@ std::vector<T> RandomValues(const ReduceShape& s, float low, float high) {
 }
 
 template <typename Op, typename T, typename Combine>
-void ExpectMatchesNaive(float low, float high, double neutral, Combine combine,
-                        double tolerance) {
+void ExpectMatchesNaive(float low, float high, double neutral, Combine combine, double tolerance) {
   ThreadPool pool(3);
   for (const ReduceShape& s : kShapes) {
     const std::vector<T> in = RandomValues<T>(s, low, high);
@@ -63,15 +57,13 @@ void ExpectMatchesNaive(float low, float high, double neutral, Combine combine,
       Reduce<Op>(in.data(), alone.data(), s, nullptr);
       Reduce<Op>(in.data(), shared.data(), s, &pool);
       for (size_t i = 0; i < want.size(); ++i) {
-        const double expected =
-            std::is_same_v<Op, reduction::Mean> ? want[i] / s.reduce : want[i];
+        const double expected = std::is_same_v<Op, reduction::Mean> ? want[i] / s.reduce : want[i];
         if (std::isnan(expected)) {
           EXPECT_TRUE(std::isnan(static_cast<double>(alone[i])));
           continue;
         }
         if (!std::isinf(expected)) {
-          ASSERT_NEAR(static_cast<double>(alone[i]), expected,
-                      tolerance * (1 + std::fabs(expected)))
+          ASSERT_NEAR(static_cast<double>(alone[i]), expected, tolerance * (1 + std::fabs(expected)))
               << s.outer << "x" << s.reduce << "x" << s.inner << " at " << i;
         } else {
           ASSERT_EQ(static_cast<double>(alone[i]), expected);
@@ -101,8 +93,7 @@ TEST(ReduceTest, Float) {
 TEST(ReduceTest, Double) {
   ExpectMatchesNaive<reduction::Sum, double>(0, 1, 0, kPlus, 1e-11);
   ExpectMatchesNaive<reduction::Mean, double>(0, 1, 0, kPlus, 1e-11);
-  ExpectMatchesNaive<reduction::SumSquares, double>(-1, 1, 0, kPlusSquare,
-                                                    1e-11);
+  ExpectMatchesNaive<reduction::SumSquares, double>(-1, 1, 0, kPlusSquare, 1e-11);
   ExpectMatchesNaive<reduction::Max, double>(-1, 1, -kInf, kMax, 0);
   ExpectMatchesNaive<reduction::Min, double>(-1, 1, kInf, kMin, 0);
 }
@@ -116,10 +107,8 @@ TEST(ReduceTest, SixteenBitFloatsAccumulateInFloat) {
 TEST(ReduceTest, IntegersWrap) {
   for (const ReduceShape& s : kShapes) {
     const auto in = RandomValues<int32_t>(s, -2e9, 2e9);
-    const auto want = Naive<uint32_t>(
-        in, s, 0u, [](uint32_t a, uint32_t b) { return a + b; });
-    const auto product = Naive<uint32_t>(
-        in, s, 1u, [](uint32_t a, uint32_t b) { return a * b; });
+    const auto want = Naive<uint32_t>(in, s, 0u, [](uint32_t a, uint32_t b) { return a + b; });
+    const auto product = Naive<uint32_t>(in, s, 1u, [](uint32_t a, uint32_t b) { return a * b; });
     std::vector<int32_t> out(want.size());
     Reduce<reduction::Sum>(in.data(), out.data(), s, nullptr);
     for (size_t i = 0; i < want.size(); ++i) {
@@ -132,8 +121,7 @@ TEST(ReduceTest, IntegersWrap) {
     Reduce<reduction::Mean>(in.data(), out.data(), s, nullptr);
     for (size_t i = 0; i < want.size(); ++i) {
       const auto sum = static_cast<int32_t>(want[i]);
-      ASSERT_EQ(out[i],
-                s.reduce == 0 ? 0 : sum / static_cast<int32_t>(s.reduce));
+      ASSERT_EQ(out[i], s.reduce == 0 ? 0 : sum / static_cast<int32_t>(s.reduce));
     }
   }
   const int8_t small[] = {100, 100, -3};
@@ -168,9 +156,7 @@ TEST(ReduceTest, AllAndAny) {
       std::fill_n(in.get(), size, fill);
       if (size > 0) in[size / 2] = !fill;
       const std::vector<bool> values(in.get(), in.get() + size);
-      const auto want = Naive<int>(values, s, fill ? 1 : 0, [&](int a, int b) {
-        return fill ? a & b : a | b;
-      });
+      const auto want = Naive<int>(values, s, fill ? 1 : 0, [&](int a, int b) { return fill ? a & b : a | b; });
       if (fill) {
         Reduce<reduction::All>(in.get(), out.get(), s, nullptr);
       } else {

@@ -12,10 +12,8 @@ Isa MachineIsa() {
 #if defined(__x86_64__)
   __builtin_cpu_init();
   // Every processor with AVX2 and FMA has F16C.
-  if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma"))
-    return Isa::kSse2;
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
-      __builtin_cpu_supports("avx512bw") &&
+  if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) return Isa::kSse2;
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw") &&
       __builtin_cpu_supports("avx512dq")) {
     return Isa::kAvx512;
   }

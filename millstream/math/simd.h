@@ -36,8 +36,7 @@
 #if defined(__clang__)
 // Whether a loop could be vectorised is a matter of speed, not a warning.
 #pragma clang diagnostic ignored "-Wpass-failed"
-#define MILLSTREAM_INDEPENDENT_LOOP \
-  _Pragma("clang loop vectorize(assume_safety)")
+#define MILLSTREAM_INDEPENDENT_LOOP _Pragma("clang loop vectorize(assume_safety)")
 #else
 #define MILLSTREAM_INDEPENDENT_LOOP _Pragma("GCC ivdep")
 #endif
@@ -51,19 +50,14 @@
 #define MILLSTREAM_SIMD_WIDE_ ",prefer-vector-width=512"
 #endif
 #if defined(__x86_64__)
-#define MILLSTREAM_SIMD_SSE2_ \
-  __attribute__((noinline, flatten MILLSTREAM_SIMD_OPTIMIZE_))
-#define MILLSTREAM_SIMD_AVX2_       \
-  __attribute__((noinline, flatten, \
-                 target("avx2,fma,f16c") MILLSTREAM_SIMD_OPTIMIZE_))
+#define MILLSTREAM_SIMD_SSE2_ __attribute__((noinline, flatten MILLSTREAM_SIMD_OPTIMIZE_))
+#define MILLSTREAM_SIMD_AVX2_ __attribute__((noinline, flatten, target("avx2,fma,f16c") MILLSTREAM_SIMD_OPTIMIZE_))
 #define MILLSTREAM_SIMD_AVX512_                                        \
   __attribute__((noinline, flatten,                                    \
                  target("avx512f,avx512vl,avx512bw,avx512dq,avx2,fma," \
-                        "f16c" MILLSTREAM_SIMD_WIDE_)                  \
-                     MILLSTREAM_SIMD_OPTIMIZE_))
+                        "f16c" MILLSTREAM_SIMD_WIDE_) MILLSTREAM_SIMD_OPTIMIZE_))
 #else
-#define MILLSTREAM_SIMD_SSE2_ \
-  __attribute__((noinline, flatten MILLSTREAM_SIMD_OPTIMIZE_))
+#define MILLSTREAM_SIMD_SSE2_ __attribute__((noinline, flatten MILLSTREAM_SIMD_OPTIMIZE_))
 #define MILLSTREAM_SIMD_AVX2_ MILLSTREAM_SIMD_SSE2_
 #define MILLSTREAM_SIMD_AVX512_ MILLSTREAM_SIMD_SSE2_
 #endif
@@ -105,8 +99,7 @@ class ScopedIsa {
 
 // Element types whose loops are compiled for every instruction set.
 template <typename T>
-inline constexpr bool kMultiIsa =
-    std::is_same_v<T, float> || std::is_same_v<T, double>;
+inline constexpr bool kMultiIsa = std::is_same_v<T, float> || std::is_same_v<T, double>;
 
 namespace internal {
 
@@ -148,8 +141,7 @@ template <typename T, typename F>
 inline void For(int64_t begin, int64_t end, F f) {
   if constexpr (kMultiIsa<T>) {
     const Isa isa = ActiveIsa();
-    if (isa == Isa::kAvx512)
-      return internal::ForAvx512(begin, end, std::move(f));
+    if (isa == Isa::kAvx512) return internal::ForAvx512(begin, end, std::move(f));
     if (isa == Isa::kAvx2) return internal::ForAvx2(begin, end, std::move(f));
   }
   internal::ForSse2(begin, end, std::move(f));
@@ -171,9 +163,7 @@ inline auto Run(F body) {
 // The type to compute in for elements of type T: float for 16-bit floats
 // (classes of two bytes that convert to float), T otherwise.
 template <typename T>
-using Wide = std::conditional_t<std::is_class_v<T> && sizeof(T) == 2 &&
-                                    std::is_convertible_v<T, float>,
-                                float, T>;
+using Wide = std::conditional_t<std::is_class_v<T> && sizeof(T) == 2 && std::is_convertible_v<T, float>, float, T>;
 
 // For<T>() over [0, n), split between the threads of `pool`; on this thread
 // alone if `pool` is null. `cost` is that of one element in nanoseconds.

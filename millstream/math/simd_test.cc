@@ -31,8 +31,7 @@ void ExpectForCovers(int64_t begin, int64_t end) {
   For<T>(begin, end, [=](int64_t i) { out[i] = in[i] * in[i] + T(1); });
   for (int64_t i = 0; i < static_cast<int64_t>(y.size()); ++i) {
     const bool inside = i >= begin && i < end;
-    EXPECT_EQ(y[i], inside ? T(static_cast<int>(i * i + 1)) : T(-1))
-        << i << " of " << begin << ".." << end;
+    EXPECT_EQ(y[i], inside ? T(static_cast<int>(i * i + 1)) : T(-1)) << i << " of " << begin << ".." << end;
   }
 }
 

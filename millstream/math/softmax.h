@@ -29,14 +29,13 @@ void LogSoftmax(const T* logits, T* out, RowShape shape, ThreadPool* pool);
 // loss[row] = -sum(labels * log_softmax(logits)); backprop = softmax(logits) -
 // labels. `labels` is [rows, classes]; `backprop` may also be `labels`.
 template <typename T>
-void SoftmaxCrossEntropy(const T* logits, const T* labels, T* loss, T* backprop,
-                         RowShape shape, ThreadPool* pool);
+void SoftmaxCrossEntropy(const T* logits, const T* labels, T* loss, T* backprop, RowShape shape, ThreadPool* pool);
 
 // The same with labels given by class number, [rows]. A label outside [0,
 // classes) makes the loss and the backprop of its row NaN.
 template <typename T, typename Label>
-void SparseSoftmaxCrossEntropy(const T* logits, const Label* labels, T* loss,
-                               T* backprop, RowShape shape, ThreadPool* pool);
+void SparseSoftmaxCrossEntropy(const T* logits, const Label* labels, T* loss, T* backprop, RowShape shape,
+                               ThreadPool* pool);
 
 }  // namespace millstream::math
 

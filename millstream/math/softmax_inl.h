@@ -45,9 +45,7 @@ MILLSTREAM_ALWAYS_INLINE void Exponentials(const W* x, int64_t n, W* exps) {
 // Many short rows share one loop of exponentials, so that it is vectorised
 // however few classes there are.
 template <typename T, typename W, typename Emit>
-MILLSTREAM_ALWAYS_INLINE void ForShortRows(const T* logits, int64_t begin,
-                                           int64_t end, int64_t classes,
-                                           Emit emit) {
+MILLSTREAM_ALWAYS_INLINE void ForShortRows(const T* logits, int64_t begin, int64_t end, int64_t classes, Emit emit) {
   using reduce_internal::ReduceLanes;
   alignas(64) W shifted[kChunk];
   alignas(64) W exps[kChunk];
@@ -56,22 +54,18 @@ MILLSTREAM_ALWAYS_INLINE void ForShortRows(const T* logits, int64_t begin,
     const int64_t rows = std::min(group, end - first);
     for (int64_t r = 0; r < rows; ++r) {
       const T* x = logits + (first + r) * classes;
-      Shift(x, classes, W(ReduceLanes<reduction::Max>(x, classes)),
-            shifted + r * classes);
+      Shift(x, classes, W(ReduceLanes<reduction::Max>(x, classes)), shifted + r * classes);
     }
     Exponentials(shifted, rows * classes, exps);
     for (int64_t r = 0; r < rows; ++r) {
       const W* e = exps + r * classes;
-      emit(Piece<W>{first + r, 0, classes, shifted + r * classes, e,
-                    ReduceLanes<reduction::Sum>(e, classes)});
+      emit(Piece<W>{first + r, 0, classes, shifted + r * classes, e, ReduceLanes<reduction::Sum>(e, classes)});
     }
   }
 }
 
 template <typename T, typename W, typename Emit>
-MILLSTREAM_ALWAYS_INLINE void ForLongRows(const T* logits, int64_t begin,
-                                          int64_t end, int64_t classes,
-                                          Emit emit) {
+MILLSTREAM_ALWAYS_INLINE void ForLongRows(const T* logits, int64_t begin, int64_t end, int64_t classes, Emit emit) {
   using reduce_internal::ReduceLanes;
   alignas(64) W shifted[kChunk];
   alignas(64) W exps[kChunk];
@@ -110,8 +104,7 @@ void ForRows(const T* logits, RowShape shape, ThreadPool* pool, Emit emit) {
   };
   if (pool == nullptr) return rows(0, shape.rows);
   const double ns_per_element = sizeof(W) == 4 ? 1.0 : 8.0;
-  pool->ParallelFor(shape.rows,
-                    15 + static_cast<double>(classes) * ns_per_element, rows);
+  pool->ParallelFor(shape.rows, 15 + static_cast<double>(classes) * ns_per_element, rows);
 }
 
 }  // namespace softmax_internal
@@ -119,96 +112,84 @@ void ForRows(const T* logits, RowShape shape, ThreadPool* pool, Emit emit) {
 template <typename T>
 void Softmax(const T* logits, T* out, RowShape shape, ThreadPool* pool) {
   using W = simd::Wide<T>;
-  softmax_internal::ForRows(
-      logits, shape, pool,
-      [out, classes = shape.classes](const softmax_internal::Piece<W>& p)
-          MILLSTREAM_INLINE_LAMBDA {
-            T* y = out + p.row * classes + p.first;
-            const W scale = W(1) / p.sum;
-            const W* exps = p.exps;
-            MILLSTREAM_INDEPENDENT_LOOP
-            for (int64_t j = 0; j < p.count; ++j) y[j] = T(exps[j] * scale);
-          });
+  softmax_internal::ForRows(logits, shape, pool,
+                            [out, classes = shape.classes](const softmax_internal::Piece<W>& p)
+                                MILLSTREAM_INLINE_LAMBDA {
+                                  T* y = out + p.row * classes + p.first;
+                                  const W scale = W(1) / p.sum;
+                                  const W* exps = p.exps;
+                                  MILLSTREAM_INDEPENDENT_LOOP
+                                  for (int64_t j = 0; j < p.count; ++j) y[j] = T(exps[j] * scale);
+                                });
 }
 
 template <typename T>
 void LogSoftmax(const T* logits, T* out, RowShape shape, ThreadPool* pool) {
   using W = simd::Wide<T>;
-  softmax_internal::ForRows(
-      logits, shape, pool,
-      [out, classes = shape.classes](const softmax_internal::Piece<W>& p)
-          MILLSTREAM_INLINE_LAMBDA {
-            T* y = out + p.row * classes + p.first;
-            const W log_sum = Log(p.sum);
-            const W* shifted = p.shifted;
-            MILLSTREAM_INDEPENDENT_LOOP
-            for (int64_t j = 0; j < p.count; ++j)
-              y[j] = T(shifted[j] - log_sum);
-          });
+  softmax_internal::ForRows(logits, shape, pool,
+                            [out, classes = shape.classes](const softmax_internal::Piece<W>& p)
+                                MILLSTREAM_INLINE_LAMBDA {
+                                  T* y = out + p.row * classes + p.first;
+                                  const W log_sum = Log(p.sum);
+                                  const W* shifted = p.shifted;
+                                  MILLSTREAM_INDEPENDENT_LOOP
+                                  for (int64_t j = 0; j < p.count; ++j) y[j] = T(shifted[j] - log_sum);
+                                });
 }
 
 template <typename T>
-void SoftmaxCrossEntropy(const T* logits, const T* labels, T* loss, T* backprop,
-                         RowShape shape, ThreadPool* pool) {
+void SoftmaxCrossEntropy(const T* logits, const T* labels, T* loss, T* backprop, RowShape shape, ThreadPool* pool) {
   using W = simd::Wide<T>;
   softmax_internal::ForRows(
-      logits, shape, pool,
-      [=, classes = shape.classes](const softmax_internal::Piece<W>& p)
-          MILLSTREAM_INLINE_LAMBDA {
-            const int64_t offset = p.row * classes + p.first;
-            const T* label = labels + offset;
-            T* y = backprop + offset;
-            const W log_sum = Log(p.sum), scale = W(1) / p.sum;
-            alignas(64) W losses[softmax_internal::kChunk];
-            const W *exps = p.exps, *shifted = p.shifted;
-            MILLSTREAM_INDEPENDENT_LOOP
-            for (int64_t j = 0; j < p.count; ++j) {
-              const W l = W(label[j]);
-              losses[j] = l * (log_sum - shifted[j]);
-              y[j] = T(exps[j] * scale - l);
-            }
-            const W before = p.first == 0 ? W(0) : W(loss[p.row]);
-            loss[p.row] =
-                T(before + reduce_internal::ReduceLanes<reduction::Sum>(
-                               static_cast<const W*>(losses), p.count));
-          });
+      logits, shape, pool, [=, classes = shape.classes](const softmax_internal::Piece<W>& p) MILLSTREAM_INLINE_LAMBDA {
+        const int64_t offset = p.row * classes + p.first;
+        const T* label = labels + offset;
+        T* y = backprop + offset;
+        const W log_sum = Log(p.sum), scale = W(1) / p.sum;
+        alignas(64) W losses[softmax_internal::kChunk];
+        const W *exps = p.exps, *shifted = p.shifted;
+        MILLSTREAM_INDEPENDENT_LOOP
+        for (int64_t j = 0; j < p.count; ++j) {
+          const W l = W(label[j]);
+          losses[j] = l * (log_sum - shifted[j]);
+          y[j] = T(exps[j] * scale - l);
+        }
+        const W before = p.first == 0 ? W(0) : W(loss[p.row]);
+        loss[p.row] = T(before + reduce_internal::ReduceLanes<reduction::Sum>(static_cast<const W*>(losses), p.count));
+      });
 }
 
 template <typename T, typename Label>
-void SparseSoftmaxCrossEntropy(const T* logits, const Label* labels, T* loss,
-                               T* backprop, RowShape shape, ThreadPool* pool) {
+void SparseSoftmaxCrossEntropy(const T* logits, const Label* labels, T* loss, T* backprop, RowShape shape,
+                               ThreadPool* pool) {
   using W = simd::Wide<T>;
-  softmax_internal::ForRows(
-      logits, shape, pool,
-      [=, classes = shape.classes](const softmax_internal::Piece<W>& p)
-          MILLSTREAM_INLINE_LAMBDA {
-            const int64_t label = static_cast<int64_t>(labels[p.row]);
-            const bool valid = label >= 0 && label < classes;
-            T* y = backprop + p.row * classes + p.first;
-            const W nan = std::numeric_limits<W>::quiet_NaN();
-            const W scale = valid ? W(1) / p.sum : nan;
-            const W* exps = p.exps;
-            MILLSTREAM_INDEPENDENT_LOOP
-            for (int64_t j = 0; j < p.count; ++j) y[j] = T(exps[j] * scale);
-            if (!valid) {
-              loss[p.row] = T(nan);
-            } else if (label >= p.first && label < p.first + p.count) {
-              const int64_t j = label - p.first;
-              loss[p.row] = T(Log(p.sum) - p.shifted[j]);
-              y[j] = T(exps[j] * scale - W(1));
-            }
-          });
+  softmax_internal::ForRows(logits, shape, pool,
+                            [=, classes = shape.classes](const softmax_internal::Piece<W>& p) MILLSTREAM_INLINE_LAMBDA {
+                              const int64_t label = static_cast<int64_t>(labels[p.row]);
+                              const bool valid = label >= 0 && label < classes;
+                              T* y = backprop + p.row * classes + p.first;
+                              const W nan = std::numeric_limits<W>::quiet_NaN();
+                              const W scale = valid ? W(1) / p.sum : nan;
+                              const W* exps = p.exps;
+                              MILLSTREAM_INDEPENDENT_LOOP
+                              for (int64_t j = 0; j < p.count; ++j) y[j] = T(exps[j] * scale);
+                              if (!valid) {
+                                loss[p.row] = T(nan);
+                              } else if (label >= p.first && label < p.first + p.count) {
+                                const int64_t j = label - p.first;
+                                loss[p.row] = T(Log(p.sum) - p.shifted[j]);
+                                y[j] = T(exps[j] * scale - W(1));
+                              }
+                            });
 }
 
-#define MILLSTREAM_SOFTMAX_INSTANCES(extern_, T)                            \
-  extern_ template void Softmax<T>(const T*, T*, RowShape, ThreadPool*);    \
-  extern_ template void LogSoftmax<T>(const T*, T*, RowShape, ThreadPool*); \
-  extern_ template void SoftmaxCrossEntropy<T>(const T*, const T*, T*, T*,  \
-                                               RowShape, ThreadPool*);      \
-  extern_ template void SparseSoftmaxCrossEntropy<T, int32_t>(              \
-      const T*, const int32_t*, T*, T*, RowShape, ThreadPool*);             \
-  extern_ template void SparseSoftmaxCrossEntropy<T, int64_t>(              \
-      const T*, const int64_t*, T*, T*, RowShape, ThreadPool*)
+#define MILLSTREAM_SOFTMAX_INSTANCES(extern_, T)                                                          \
+  extern_ template void Softmax<T>(const T*, T*, RowShape, ThreadPool*);                                  \
+  extern_ template void LogSoftmax<T>(const T*, T*, RowShape, ThreadPool*);                               \
+  extern_ template void SoftmaxCrossEntropy<T>(const T*, const T*, T*, T*, RowShape, ThreadPool*);        \
+  extern_ template void SparseSoftmaxCrossEntropy<T, int32_t>(const T*, const int32_t*, T*, T*, RowShape, \
+                                                              ThreadPool*);                               \
+  extern_ template void SparseSoftmaxCrossEntropy<T, int64_t>(const T*, const int64_t*, T*, T*, RowShape, ThreadPool*)
 MILLSTREAM_SOFTMAX_INSTANCES(extern, float);
 MILLSTREAM_SOFTMAX_INSTANCES(extern, double);
 

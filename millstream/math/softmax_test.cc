@@ -13,11 +13,9 @@
 namespace millstream::math {
 namespace {
 
-constexpr simd::Isa kAllIsas[] = {simd::Isa::kSse2, simd::Isa::kAvx2,
-                                  simd::Isa::kAvx512};
-constexpr RowShape kShapes[] = {{0, 5},    {4, 0},    {1, 1},    {3, 2},
-                                {7, 10},   {300, 10}, {5, 33},   {2, 1000},
-                                {3, 1024}, {3, 1025}, {2, 5003}, {40, 100}};
+constexpr simd::Isa kAllIsas[] = {simd::Isa::kSse2, simd::Isa::kAvx2, simd::Isa::kAvx512};
+constexpr RowShape kShapes[] = {{0, 5},  {4, 0},    {1, 1},    {3, 2},    {7, 10},   {300, 10},
+                                {5, 33}, {2, 1000}, {3, 1024}, {3, 1025}, {2, 5003}, {40, 100}};
 
 template <typename T>
 struct Example {
@@ -51,13 +49,10 @@ Example<T> MakeExample(RowShape s) {
 }
 
 template <typename T>
-void ExpectNear(const std::vector<T>& got, const std::vector<double>& want,
-                double tolerance, double floor = 0.0) {
+void ExpectNear(const std::vector<T>& got, const std::vector<double>& want, double tolerance, double floor = 0.0) {
   ASSERT_EQ(got.size(), want.size());
   for (size_t i = 0; i < want.size(); ++i) {
-    ASSERT_NEAR(static_cast<double>(got[i]), want[i],
-                tolerance * (std::fabs(want[i]) + floor))
-        << "at " << i;
+    ASSERT_NEAR(static_cast<double>(got[i]), want[i], tolerance * (std::fabs(want[i]) + floor)) << "at " << i;
   }
 }
 
@@ -73,8 +68,7 @@ void ExpectAllCorrect(RowShape s, ThreadPool* pool, double tolerance) {
 
   std::vector<double> want(size);
   if (size > 0) {
-    SoftmaxCrossEntropy(e.logits.data(), e.labels.data(), loss.data(),
-                        backprop.data(), s, pool);
+    SoftmaxCrossEntropy(e.logits.data(), e.labels.data(), loss.data(), backprop.data(), s, pool);
     ExpectNear(loss, e.loss, 4 * tolerance, 1.0);
     for (size_t i = 0; i < size; ++i) want[i] = e.softmax[i] - e.labels[i];
     for (size_t i = 0; i < size; ++i) {
@@ -90,8 +84,7 @@ void ExpectAllCorrect(RowShape s, ThreadPool* pool, double tolerance) {
     want[r * s.classes + labels[r]] -= 1;
     sparse_loss[r] = -e.log_softmax[r * s.classes + labels[r]];
   }
-  SparseSoftmaxCrossEntropy(e.logits.data(), labels.data(), loss.data(),
-                            backprop.data(), s, pool);
+  SparseSoftmaxCrossEntropy(e.logits.data(), labels.data(), loss.data(), backprop.data(), s, pool);
   if (size > 0) ExpectNear(loss, sparse_loss, 4 * tolerance, 1.0);
   for (size_t i = 0; i < size; ++i) {
     ASSERT_NEAR(backprop[i], want[i], tolerance);
@@ -119,8 +112,7 @@ TEST(SoftmaxTest, LabelOutOfRangeGivesNan) {
   const int64_t labels[] = {-1, 1, 3};
   float loss[3];
   std::vector<float> backprop(9);
-  SparseSoftmaxCrossEntropy(logits.data(), labels, loss, backprop.data(),
-                            {3, 3}, nullptr);
+  SparseSoftmaxCrossEntropy(logits.data(), labels, loss, backprop.data(), {3, 3}, nullptr);
   EXPECT_TRUE(std::isnan(loss[0]));
   EXPECT_FALSE(std::isnan(loss[1]));
   EXPECT_TRUE(std::isnan(loss[2]));

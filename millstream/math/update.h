@@ -26,8 +26,7 @@ using Hyper = simd::Wide<T>;
 
 // var -= alpha * grad
 template <typename T>
-void ApplyGradientDescent(Hyper<T> alpha, const T* grad, T* var, int64_t n,
-                          ThreadPool* pool);
+void ApplyGradientDescent(Hyper<T> alpha, const T* grad, T* var, int64_t n, ThreadPool* pool);
 
 template <typename T>
 struct MomentumOptions {
@@ -38,13 +37,11 @@ struct MomentumOptions {
 // accum = momentum * accum + grad; var -= lr * accum, or with Nesterov lr *
 // (grad + momentum * accum)
 template <typename T>
-void ApplyMomentum(const MomentumOptions<T>& o, const T* grad, T* var, T* accum,
-                   int64_t n, ThreadPool* pool);
+void ApplyMomentum(const MomentumOptions<T>& o, const T* grad, T* var, T* accum, int64_t n, ThreadPool* pool);
 // accum = momentum * accum - lr * grad; var += accum, or with Nesterov momentum
 // * accum - lr * grad
 template <typename T>
-void ApplyKerasMomentum(const MomentumOptions<T>& o, const T* grad, T* var,
-                        T* accum, int64_t n, ThreadPool* pool);
+void ApplyKerasMomentum(const MomentumOptions<T>& o, const T* grad, T* var, T* accum, int64_t n, ThreadPool* pool);
 
 template <typename T>
 struct AdagradOptions {
@@ -54,8 +51,7 @@ struct AdagradOptions {
 };
 // accum += grad^2 if update_slots; var -= lr * grad / (sqrt(accum) + epsilon)
 template <typename T>
-void ApplyAdagrad(const AdagradOptions<T>& o, const T* grad, T* var, T* accum,
-                  int64_t n, ThreadPool* pool);
+void ApplyAdagrad(const AdagradOptions<T>& o, const T* grad, T* var, T* accum, int64_t n, ThreadPool* pool);
 
 template <typename T>
 struct AdagradDaOptions {
@@ -65,16 +61,16 @@ struct AdagradDaOptions {
 // Dual averaging: sum += grad; squares += grad^2; var = -lr shrink(sum, l1
 // step) / (l2 step lr + sqrt(squares))
 template <typename T>
-void ApplyAdagradDa(const AdagradDaOptions<T>& o, const T* grad, T* var, T* sum,
-                    T* squares, int64_t n, ThreadPool* pool);
+void ApplyAdagradDa(const AdagradDaOptions<T>& o, const T* grad, T* var, T* sum, T* squares, int64_t n,
+                    ThreadPool* pool);
 
 template <typename T>
 struct AdadeltaOptions {
   Hyper<T> lr, rho, epsilon;
 };
 template <typename T>
-void ApplyAdadelta(const AdadeltaOptions<T>& o, const T* grad, T* var, T* accum,
-                   T* accum_update, int64_t n, ThreadPool* pool);
+void ApplyAdadelta(const AdadeltaOptions<T>& o, const T* grad, T* var, T* accum, T* accum_update, int64_t n,
+                   ThreadPool* pool);
 
 template <typename T>
 struct AdamOptions {
@@ -86,17 +82,15 @@ struct AdamOptions {
 // (sqrt(v) + epsilon), where lr_t = lr sqrt(1 - beta2_power) / (1 -
 // beta1_power), and with Nesterov m beta1 + (1 - beta1) grad stands for m
 template <typename T>
-void ApplyAdam(const AdamOptions<T>& o, const T* grad, T* var, T* m, T* v,
-               int64_t n, ThreadPool* pool);
+void ApplyAdam(const AdamOptions<T>& o, const T* grad, T* var, T* m, T* v, int64_t n, ThreadPool* pool);
 // As Adam without Nesterov, but divides by the root of vhat = max(vhat, v).
 template <typename T>
-void ApplyAdamWithAmsgrad(const AdamOptions<T>& o, const T* grad, T* var, T* m,
-                          T* v, T* vhat, int64_t n, ThreadPool* pool);
+void ApplyAdamWithAmsgrad(const AdamOptions<T>& o, const T* grad, T* var, T* m, T* v, T* vhat, int64_t n,
+                          ThreadPool* pool);
 // m as Adam's; v = max(beta2 v, |grad|); var -= lr / (1 - beta1_power) m / (v +
 // epsilon). Ignores beta2_power.
 template <typename T>
-void ApplyAdaMax(const AdamOptions<T>& o, const T* grad, T* var, T* m, T* v,
-                 int64_t n, ThreadPool* pool);
+void ApplyAdaMax(const AdamOptions<T>& o, const T* grad, T* var, T* m, T* v, int64_t n, ThreadPool* pool);
 
 template <typename T>
 struct RmsPropOptions {
@@ -105,12 +99,11 @@ struct RmsPropOptions {
 // ms += (grad^2 - ms) (1 - rho); mom = momentum mom + lr grad / sqrt(ms +
 // epsilon); var -= mom
 template <typename T>
-void ApplyRmsProp(const RmsPropOptions<T>& o, const T* grad, T* var, T* ms,
-                  T* mom, int64_t n, ThreadPool* pool);
+void ApplyRmsProp(const RmsPropOptions<T>& o, const T* grad, T* var, T* ms, T* mom, int64_t n, ThreadPool* pool);
 // Also mg += (grad - mg) (1 - rho), and ms - mg^2 stands for ms under the root.
 template <typename T>
-void ApplyCenteredRmsProp(const RmsPropOptions<T>& o, const T* grad, T* var,
-                          T* mg, T* ms, T* mom, int64_t n, ThreadPool* pool);
+void ApplyCenteredRmsProp(const RmsPropOptions<T>& o, const T* grad, T* var, T* mg, T* ms, T* mom, int64_t n,
+                          ThreadPool* pool);
 
 template <typename T>
 struct FtrlOptions {
@@ -119,19 +112,16 @@ struct FtrlOptions {
   bool multiply_linear_by_lr = false;
 };
 template <typename T>
-void ApplyFtrl(const FtrlOptions<T>& o, const T* grad, T* var, T* accum,
-               T* linear, int64_t n, ThreadPool* pool);
+void ApplyFtrl(const FtrlOptions<T>& o, const T* grad, T* var, T* accum, T* linear, int64_t n, ThreadPool* pool);
 
 template <typename T>
 struct ProximalOptions {
   Hyper<T> lr, l1, l2;
 };
 template <typename T>
-void ApplyProximalGradientDescent(const ProximalOptions<T>& o, const T* grad,
-                                  T* var, int64_t n, ThreadPool* pool);
+void ApplyProximalGradientDescent(const ProximalOptions<T>& o, const T* grad, T* var, int64_t n, ThreadPool* pool);
 template <typename T>
-void ApplyProximalAdagrad(const ProximalOptions<T>& o, const T* grad, T* var,
-                          T* accum, int64_t n, ThreadPool* pool);
+void ApplyProximalAdagrad(const ProximalOptions<T>& o, const T* grad, T* var, T* accum, int64_t n, ThreadPool* pool);
 
 template <typename T>
 struct SignOptions {
@@ -142,12 +132,10 @@ struct SignOptions {
 // m = beta m + (1 - beta) grad; var -= lr (alpha + sign_decay sign(grad)
 // sign(m)) grad
 template <typename T>
-void ApplyAddSign(const SignOptions<T>& o, const T* grad, T* var, T* m,
-                  int64_t n, ThreadPool* pool);
+void ApplyAddSign(const SignOptions<T>& o, const T* grad, T* var, T* m, int64_t n, ThreadPool* pool);
 // m likewise; var -= lr exp(logbase sign_decay sign(grad) sign(m)) grad
 template <typename T>
-void ApplyPowerSign(const SignOptions<T>& o, const T* grad, T* var, T* m,
-                    int64_t n, ThreadPool* pool);
+void ApplyPowerSign(const SignOptions<T>& o, const T* grad, T* var, T* m, int64_t n, ThreadPool* pool);
 
 }  // namespace millstream::math
 

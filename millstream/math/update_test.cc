@@ -16,8 +16,7 @@ namespace {
 
 // A rule applied to a variable and three slots, of which it may use fewer.
 template <typename T>
-using Rule = std::function<void(const T* grad, T* var, T* s1, T* s2, T* s3,
-                                int64_t n, ThreadPool* pool)>;
+using Rule = std::function<void(const T* grad, T* var, T* s1, T* s2, T* s3, int64_t n, ThreadPool* pool)>;
 
 template <typename T>
 struct Case {
@@ -28,14 +27,13 @@ struct Case {
   std::vector<std::vector<T>> want;
 };
 
-#define RULE(...)                                                         \
-  [=](const T* g, T* var, [[maybe_unused]] T* s1, [[maybe_unused]] T* s2, \
-      [[maybe_unused]] T* s3, int64_t n, ThreadPool* p) { __VA_ARGS__; }
+#define RULE(...)                                                                                            \
+  [=](const T* g, T* var, [[maybe_unused]] T* s1, [[maybe_unused]] T* s2, [[maybe_unused]] T* s3, int64_t n, \
+      ThreadPool* p) { __VA_ARGS__; }
 
 template <typename T>
 std::vector<Case<T>> Cases() {
-  const std::vector<T> a = {.1, .2, .3, .4}, b = {.5, .25, .125, 1},
-                       c = {.05, -.02, .03, .01};
+  const std::vector<T> a = {.1, .2, .3, .4}, b = {.5, .25, .125, 1}, c = {.05, -.02, .03, .01};
   const MomentumOptions<T> momentum{.lr = T(.3), .momentum = T(.9)};
   const MomentumOptions<T> nesterov{T(.3), T(.9), true};
   const AdagradOptions<T> adagrad{.lr = T(.3)};
@@ -44,8 +42,7 @@ std::vector<Case<T>> Cases() {
   const AdagradDaOptions<T> da{T(.3), T(.01), T(.02), 3};
   const AdadeltaOptions<T> adadelta{T(.3), T(.9), T(.01)};
   const AdamOptions<T> adam{T(.3), T(.9), T(.99), T(.01), T(.81), T(.98)};
-  const AdamOptions<T> nadam{T(.3),  T(.9),  T(.99), T(.01),
-                             T(.81), T(.98), true};
+  const AdamOptions<T> nadam{T(.3), T(.9), T(.99), T(.01), T(.81), T(.98), true};
   const RmsPropOptions<T> rms{T(.3), T(.9), T(.8), T(.01)};
   const FtrlOptions<T> ftrl{T(.3), T(.05), T(.02), T(-.5)};
   const FtrlOptions<T> ftrl7{T(.3), T(.05), T(.02), T(-.7)};
@@ -55,10 +52,7 @@ std::vector<Case<T>> Cases() {
   const SignOptions<T> add{T(.3), T(1.2), T(.9), T(.7)};
   const SignOptions<T> power{T(.3), T(.8), T(.9), T(.7)};
   return {
-      {"GradientDescent",
-       RULE(ApplyGradientDescent(T(.3), g, var, n, p)),
-       {},
-       {{0.94, -1.76, 0.5, 2.1}}},
+      {"GradientDescent", RULE(ApplyGradientDescent(T(.3), g, var, n, p)), {}, {{0.94, -1.76, 0.5, 2.1}}},
       {"Momentum",
        RULE(ApplyMomentum(momentum, g, var, s1, n, p)),
        {a},
@@ -78,8 +72,7 @@ std::vector<Case<T>> Cases() {
       {"Adagrad",
        RULE(ApplyAdagrad(adagrad, g, var, s1, n, p)),
        {a},
-       {{0.822944056248227, -1.63358994113243, 0.5, 2.52027791927104},
-        {0.12, 0.52, 0.3, 4.9}}},
+       {{0.822944056248227, -1.63358994113243, 0.5, 2.52027791927104}, {0.12, 0.52, 0.3, 4.9}}},
       {"AdagradFrozen",
        RULE(ApplyAdagrad(frozen, g, var, s1, n, p)),
        {a},
@@ -87,8 +80,7 @@ std::vector<Case<T>> Cases() {
       {"AdagradV2",
        RULE(ApplyAdagrad(adagrad2, g, var, s1, n, p)),
        {a},
-       {{0.828021361477167, -1.63914475774726, 0.5, 2.52287990198465},
-        {0.12, 0.52, 0.3, 4.9}}},
+       {{0.828021361477167, -1.63914475774726, 0.5, 2.52287990198465}, {0.12, 0.52, 0.3, 4.9}}},
       {"AdagradDa",
        RULE(ApplyAdagradDa(da, g, var, s1, s2, n, p)),
        {c, b},
@@ -104,28 +96,24 @@ std::vector<Case<T>> Cases() {
       {"Adam",
        RULE(ApplyAdam(adam, g, var, s1, s2, n, p)),
        {c, b},
-       {{0.964082203024555, -1.93404942534229, 0.468263395393398,
-         2.90104601873576},
+       {{0.964082203024555, -1.93404942534229, 0.468263395393398, 2.90104601873576},
         {0.0595, -0.0922, 0.0243, 0.2931},
         {0.490249, 0.248209, 0.1225125, 1.024875}}},
       {"AdamNesterov",
        RULE(ApplyAdam(nadam, g, var, s1, s2, n, p)),
        {c, b},
-       {{0.961400730092189, -1.90552470146844, 0.471437055854058,
-         2.84521989981925}}},
+       {{0.961400730092189, -1.90552470146844, 0.471437055854058, 2.84521989981925}}},
       {"Amsgrad",
        RULE(ApplyAdamWithAmsgrad(adam, g, var, s1, s2, s3, n, p)),
        {c, b, a},
-       {{0.964172792943656, -1.93412051743328, 0.479460881219394,
-         2.90104601873576},
+       {{0.964172792943656, -1.93412051743328, 0.479460881219394, 2.90104601873576},
         {0.0595, -0.0922, 0.0243, 0.2931},
         {0.490249, 0.248209, 0.1225125, 1.024875},
         {0.4951, 0.2491, 0.3, 1.024875}}},
       {"AdaMax",
        RULE(ApplyAdaMax(adam, g, var, s1, s2, n, p)),
        {c, b},
-       {{0.640159485875279, -1.42156611039795, -0.108286450623481,
-         2.52725688393168},
+       {{0.640159485875279, -1.42156611039795, -0.108286450623481, 2.52725688393168},
         {0.0595, -0.0922, 0.0243, 0.2931},
         {0.49005, 0.4, 0.1225125, 1.5}}},
       {"RmsProp",
@@ -156,39 +144,31 @@ std::vector<Case<T>> Cases() {
       {"FtrlV2",
        RULE(ApplyFtrl(ftrl2, g, var, s1, s2, n, p)),
        {a, c},
-       {{-0.188407062810686, -0.020556552556404, -0.0102599575551182,
-         1.27346159681022},
+       {{-0.188407062810686, -0.020556552556404, -0.0102599575551182, 1.27346159681022},
         {0.12, 0.52, 0.3, 4.9},
-        {0.27509001937438, 0.100234064961513, 0.069142432275484,
-         -9.49736316744814}}},
+        {0.27509001937438, 0.100234064961513, 0.069142432275484, -9.49736316744814}}},
       {"FtrlV2LinearByLr",
        RULE(ApplyFtrl(ftrl2_lr, g, var, s1, s2, n, p)),
        {a, c},
        {{-0.283431449938398, 0.0, -0.0461698089980317, 1.26923902817743},
         {0.12, 0.52, 0.3, 4.9},
-        {0.116584711750505, 0.0138487430647624, 0.0408422835719034,
-         -2.83981122529166}}},
+        {0.116584711750505, 0.0138487430647624, 0.0408422835719034, -2.83981122529166}}},
       {"ProximalL2",
        RULE(ApplyProximalGradientDescent(l2, g, var, n, p)),
        {},
-       {{0.92864285460201, -1.7383571335407, 0.494053571216834,
-         2.07235710982613}}},
+       {{0.92864285460201, -1.7383571335407, 0.494053571216834, 2.07235710982613}}},
       {"ProximalL1",
        RULE(ApplyProximalGradientDescent(l1, g, var, n, p)),
        {},
-       {{0.869178566770352, -1.67889284570905, 0.434589283385176,
-         2.01289282199448}}},
+       {{0.869178566770352, -1.67889284570905, 0.434589283385176, 2.01289282199448}}},
       {"ProximalAdagradL2",
        RULE(ApplyProximalAdagrad(l2, g, var, s1, n, p)),
        {a},
-       {{0.793046157272679, -1.60243509304595, 0.489222955314361,
-         2.50349056808612},
-        {0.12, 0.52, 0.3, 4.9}}},
+       {{0.793046157272679, -1.60243509304595, 0.489222955314361, 2.50349056808612}, {0.12, 0.52, 0.3, 4.9}}},
       {"ProximalAdagradL1",
        RULE(ApplyProximalAdagrad(l1, g, var, s1, n, p)),
        {a},
-       {{0.620584621666577, -1.51207943237458, 0.381452508457977,
-         2.47166304039933}}},
+       {{0.620584621666577, -1.51207943237458, 0.381452508457977, 2.47166304039933}}},
       {"AddSign",
        RULE(ApplyAddSign(add, g, var, s1, n, p)),
        {c},
@@ -196,8 +176,7 @@ std::vector<Case<T>> Cases() {
       {"PowerSign",
        RULE(ApplyPowerSign(power, g, var, s1, n, p)),
        {c},
-       {{0.876734007361367, -1.50693602944547, 0.5, 1.1510101104205},
-        {0.0755, -0.2138, 0.0147, 0.7699}}},
+       {{0.876734007361367, -1.50693602944547, 0.5, 1.1510101104205}, {0.0755, -0.2138, 0.0147, 0.7699}}},
   };
 }
 
@@ -205,16 +184,13 @@ template <typename T>
 void ExpectGoldens(double tolerance) {
   const std::vector<T> grad = {.1, -.4, 0, 1.5};
   for (const Case<T>& test : Cases<T>()) {
-    std::vector<T> state[4] = {
-        {1, -2, .5, 3}, test.slots[0], test.slots[1], test.slots[2]};
+    std::vector<T> state[4] = {{1, -2, .5, 3}, test.slots[0], test.slots[1], test.slots[2]};
     for (int step = 0; step < 2; ++step) {
-      test.apply(grad.data(), state[0].data(), state[1].data(), state[2].data(),
-                 state[3].data(), 4, nullptr);
+      test.apply(grad.data(), state[0].data(), state[1].data(), state[2].data(), state[3].data(), 4, nullptr);
     }
     for (size_t k = 0; k < test.want.size(); ++k) {
       for (int i = 0; i < 4; ++i) {
-        EXPECT_NEAR(state[k][i], test.want[k][i],
-                    tolerance * (1 + std::fabs(test.want[k][i])))
+        EXPECT_NEAR(state[k][i], test.want[k][i], tolerance * (1 + std::fabs(test.want[k][i])))
             << test.name << " array " << k << " element " << i;
       }
     }
@@ -242,16 +218,13 @@ void ExpectSameAsSingleElements(int64_t n, ThreadPool* pool, double tolerance) {
   for (const Case<T>& test : Cases<T>()) {
     std::vector<T> got[4], want[4];
     for (int k = 0; k < 4; ++k) got[k] = want[k] = initial[k];
-    test.apply(grad.data(), got[0].data(), got[1].data(), got[2].data(),
-               got[3].data(), n, pool);
+    test.apply(grad.data(), got[0].data(), got[1].data(), got[2].data(), got[3].data(), n, pool);
     for (int64_t i = 0; i < n; ++i) {
-      test.apply(&grad[i], &want[0][i], &want[1][i], &want[2][i], &want[3][i],
-                 1, nullptr);
+      test.apply(&grad[i], &want[0][i], &want[1][i], &want[2][i], &want[3][i], 1, nullptr);
     }
     for (int k = 0; k < 4; ++k) {
       for (int64_t i = 0; i < n; ++i) {
-        ASSERT_NEAR(got[k][i], want[k][i],
-                    tolerance * (1 + std::fabs(want[k][i])))
+        ASSERT_NEAR(got[k][i], want[k][i], tolerance * (1 + std::fabs(want[k][i])))
             << test.name << " array " << k << " element " << i << " of " << n;
       }
     }
@@ -260,8 +233,7 @@ void ExpectSameAsSingleElements(int64_t n, ThreadPool* pool, double tolerance) {
 
 TEST(UpdateTest, AllSizesAndInstructionSetsAgree) {
   ThreadPool pool(3);
-  for (simd::Isa isa :
-       {simd::Isa::kSse2, simd::Isa::kAvx2, simd::Isa::kAvx512}) {
+  for (simd::Isa isa : {simd::Isa::kSse2, simd::Isa::kAvx2, simd::Isa::kAvx512}) {
     simd::ScopedIsa forced(isa);
     for (int64_t n : {0, 1, 7, 16, 33, 100, 1003}) {
       ExpectSameAsSingleElements<float>(n, nullptr, 2e-6);
@@ -280,20 +252,14 @@ TEST(UpdateTest, SixteenBitFloatsAndComplexNumbers) {
 
   Half m[] = {Half(0.0f)}, v[] = {Half(0.0f)}, w[] = {Half(1.0f)};
   const Half g[] = {Half(2.0f)};
-  ApplyAdam<Half>({.lr = .1f,
-                   .beta1 = .9f,
-                   .beta2 = .999f,
-                   .epsilon = 1e-8f,
-                   .beta1_power = .9f,
-                   .beta2_power = .999f},
+  ApplyAdam<Half>({.lr = .1f, .beta1 = .9f, .beta2 = .999f, .epsilon = 1e-8f, .beta1_power = .9f, .beta2_power = .999f},
                   g, w, m, v, 1, nullptr);
   EXPECT_NEAR(static_cast<float>(w[0]), 0.9f, 1e-3f);
 
   using C = std::complex<float>;
   const C cg[] = {{1, 2}};
   C cv[] = {{0, 0}}, accum[] = {{1, 0}};
-  ApplyMomentum<C>({.lr = C(.5f), .momentum = C(.9f)}, cg, cv, accum, 1,
-                   nullptr);
+  ApplyMomentum<C>({.lr = C(.5f), .momentum = C(.9f)}, cg, cv, accum, 1, nullptr);
   EXPECT_NEAR(std::abs(cv[0] - C(-.95f, -1)), 0, 1e-6);
 }
 

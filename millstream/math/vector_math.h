@@ -43,8 +43,7 @@ struct ExpArgument {
 MILLSTREAM_ALWAYS_INLINE ExpArgument ReduceExp(float x) {
   const float shifted = x * kLog2E + kRound;
   const float n = shifted - kRound;
-  return {static_cast<int32_t>(std::bit_cast<uint32_t>(shifted) - kRoundBits),
-          (x - n * kLn2Hi) - n * kLn2Lo};
+  return {static_cast<int32_t>(std::bit_cast<uint32_t>(shifted) - kRoundBits), (x - n * kLn2Hi) - n * kLn2Lo};
 }
 
 // exp(r) - 1 for |r| <= ln 2 / 2.
@@ -94,8 +93,7 @@ MILLSTREAM_ALWAYS_INLINE float Exp(float x) {
   const internal::ExpArgument a = internal::ReduceExp(x);
   // Two factors reach the subnormal numbers and infinity.
   const int32_t half = a.n >> 1;
-  return (1.0f + internal::Expm1Reduced(a.r)) * internal::PowerOfTwo(half) *
-         internal::PowerOfTwo(a.n - half);
+  return (1.0f + internal::Expm1Reduced(a.r)) * internal::PowerOfTwo(half) * internal::PowerOfTwo(a.n - half);
 }
 
 MILLSTREAM_ALWAYS_INLINE float Expm1(float x) {
@@ -109,8 +107,7 @@ MILLSTREAM_ALWAYS_INLINE float Expm1(float x) {
 
 MILLSTREAM_ALWAYS_INLINE float Log(float x) {
   const bool subnormal = x < std::numeric_limits<float>::min();
-  const internal::LogArgument a =
-      internal::ReduceLog(subnormal ? x * 8388608.0f : x);
+  const internal::LogArgument a = internal::ReduceLog(subnormal ? x * 8388608.0f : x);
   const float e = static_cast<float>(a.e) - (subnormal ? 23.0f : 0.0f);
   const float y = internal::LogReduced(e, a.f);
   const float finite = x < internal::kInf ? y : x;  // infinity and NaN
@@ -123,8 +120,7 @@ MILLSTREAM_ALWAYS_INLINE float Log1p(float x) {
   const float c = x < 1.0f ? x - (u - 1.0f) : 1.0f - (u - x);
   const internal::LogArgument a = internal::ReduceLog(u);
   const int32_t e = a.e < 126 ? a.e : 126;
-  const float y = internal::LogReduced(static_cast<float>(a.e),
-                                       a.f + c * internal::PowerOfTwo(-e));
+  const float y = internal::LogReduced(static_cast<float>(a.e), a.f + c * internal::PowerOfTwo(-e));
   const float finite = x < internal::kInf ? y : x;
   return x > -1.0f ? finite : (x == -1.0f ? -internal::kInf : internal::kNan);
 }
@@ -175,23 +171,16 @@ namespace internal {
 // 2e-16 |x|.
 MILLSTREAM_ALWAYS_INLINE float SinShifted(float x, int32_t quadrant) {
   constexpr double kRoundDouble = 6755399441055744.0;  // 1.5 * 2^52
-  constexpr double kHalfPiHi =
-      0x1.921fb544p+0;  // 33 bits: exact products up to 2^20
+  constexpr double kHalfPiHi = 0x1.921fb544p+0;        // 33 bits: exact products up to 2^20
   constexpr double kHalfPiLo = 0x1.0b4611a626331p-34;
   const double wide = x;
   const double shifted = wide * 0.63661977236758134308 + kRoundDouble;
   const double n = shifted - kRoundDouble;
   const float r = static_cast<float>((wide - n * kHalfPiHi) - n * kHalfPiLo);
-  const int32_t k =
-      static_cast<int32_t>(std::bit_cast<int64_t>(shifted)) + quadrant;
+  const int32_t k = static_cast<int32_t>(std::bit_cast<int64_t>(shifted)) + quadrant;
   const float t = r * r;
-  const float s = r + r * t *
-                          ((-1.951723126e-04f * t + 8.332177699e-03f) * t -
-                           1.666665494e-01f);
-  const float c =
-      (1.0f - 0.5f * t) +
-      t * t *
-          ((2.443841661e-05f * t - 1.388736744e-03f) * t + 4.166664687e-02f);
+  const float s = r + r * t * ((-1.951723126e-04f * t + 8.332177699e-03f) * t - 1.666665494e-01f);
+  const float c = (1.0f - 0.5f * t) + t * t * ((2.443841661e-05f * t - 1.388736744e-03f) * t + 4.166664687e-02f);
   const float y = (k & 1) != 0 ? c : s;
   return (k & 2) != 0 ? -y : y;
 }
@@ -199,12 +188,8 @@ MILLSTREAM_ALWAYS_INLINE float SinShifted(float x, int32_t quadrant) {
 }  // namespace internal
 
 // Accurate for |x| < 1.6e6. SinArray() and CosArray() are accurate everywhere.
-MILLSTREAM_ALWAYS_INLINE float Sin(float x) {
-  return internal::SinShifted(x, 0);
-}
-MILLSTREAM_ALWAYS_INLINE float Cos(float x) {
-  return internal::SinShifted(x, 1);
-}
+MILLSTREAM_ALWAYS_INLINE float Sin(float x) { return internal::SinShifted(x, 0); }
+MILLSTREAM_ALWAYS_INLINE float Cos(float x) { return internal::SinShifted(x, 1); }
 // y[i] = sin(x[i]) or cos(x[i]); y may be x.
 void SinArray(const float* x, float* y, int64_t n);
 void CosArray(const float* x, float* y, int64_t n);
@@ -222,17 +207,14 @@ MILLSTREAM_ALWAYS_INLINE double Sigmoid(double x) {
   return (x < 0.0 ? y : 1.0) / (1.0 + y);
 }
 MILLSTREAM_ALWAYS_INLINE double Softplus(double x) {
-  return (x > 0.0 ? x : (x <= 0.0 ? 0.0 : x)) +
-         std::log1p(std::exp(-std::fabs(x)));
+  return (x > 0.0 ? x : (x <= 0.0 ? 0.0 : x)) + std::log1p(std::exp(-std::fabs(x)));
 }
 MILLSTREAM_ALWAYS_INLINE double Erf(double x) { return std::erf(x); }
 MILLSTREAM_ALWAYS_INLINE double Sqrt(double x) { return std::sqrt(x); }
 MILLSTREAM_ALWAYS_INLINE double Rsqrt(double x) { return 1.0 / std::sqrt(x); }
 MILLSTREAM_ALWAYS_INLINE double Sin(double x) { return std::sin(x); }
 MILLSTREAM_ALWAYS_INLINE double Cos(double x) { return std::cos(x); }
-MILLSTREAM_ALWAYS_INLINE double Pow(double x, double y) {
-  return std::pow(x, y);
-}
+MILLSTREAM_ALWAYS_INLINE double Pow(double x, double y) { return std::pow(x, y); }
 
 }  // namespace millstream::math
 

@@ -32,7 +32,8 @@ std::string OpOf(const proto::NodeExecStats& node) {
   return label.substr(begin + 3, end - begin - 3);
 }
 
-// The part that a send and its receive have in common: "x/_send_3" and "x/_recv_3" (graph/partition.h). "" for other nodes.
+// The part that a send and its receive have in common: "x/_send_3" and "x/_recv_3" (graph/partition.h). "" for other
+// nodes.
 std::string TransferOf(absl::string_view name) {
   for (const char* mark : {"/_send_", "/_recv_"}) {
     const size_t at = name.rfind(mark);
@@ -56,13 +57,24 @@ std::string ChromeTrace(const proto::StepStats& stats) {
       const std::string op = OpOf(node);
       const double start = static_cast<double>(StartNanos(node) - first) / 1000;
       const double duration = static_cast<double>(DurationNanos(node)) / 1000;
-      events.push_back({{"name", op}, {"cat", "Op"}, {"ph", "X"}, {"pid", process}, {"tid", node.thread_id()}, {"ts", start},
-                        {"dur", duration}, {"args", {{"name", node.node_name()}, {"op", op}}}});
+      events.push_back({{"name", op},
+                        {"cat", "Op"},
+                        {"ph", "X"},
+                        {"pid", process},
+                        {"tid", node.thread_id()},
+                        {"ts", start},
+                        {"dur", duration},
+                        {"args", {{"name", node.node_name()}, {"op", op}}}});
       const std::string transfer = TransferOf(node.node_name());
       if (transfer.empty()) continue;
       const bool sends = absl::StrContains(node.node_name(), "/_send_");
-      Json arrow = {{"name", "transfer"}, {"cat", "transfer"}, {"ph", sends ? "s" : "f"}, {"id", transfer}, {"pid", process},
-                    {"tid", node.thread_id()}, {"ts", sends ? start : start + duration}};
+      Json arrow = {{"name", "transfer"},
+                    {"cat", "transfer"},
+                    {"ph", sends ? "s" : "f"},
+                    {"id", transfer},
+                    {"pid", process},
+                    {"tid", node.thread_id()},
+                    {"ts", sends ? start : start + duration}};
       if (!sends) arrow["bp"] = "e";
       events.push_back(std::move(arrow));
     }

@@ -10,8 +10,8 @@ namespace proto {
 class StepStats;
 }  // namespace proto
 
-// A traced step as JSON for chrome://tracing or Perfetto: a process for each device, a row for each thread, arrows from sends to
-// receives. Times begin with the first node.
+// A traced step as JSON for chrome://tracing or Perfetto: a process for each device, a row for each thread, arrows from
+// sends to receives. Times begin with the first node.
 std::string ChromeTrace(const proto::StepStats& stats);
 
 }  // namespace millstream

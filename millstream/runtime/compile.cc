@@ -30,13 +30,18 @@ bool IsUpdate(const Node& node) {
 }
 
 NodeKind KindOf(const Node& node) {
-  static const auto* kinds = new absl::flat_hash_map<std::string, NodeKind>{
-      {"Switch", NodeKind::kSwitch},         {"RefSwitch", NodeKind::kSwitch},
-      {"_SwitchN", NodeKind::kSwitch},       {"Merge", NodeKind::kMerge},
-      {"RefMerge", NodeKind::kMerge},        {"Enter", NodeKind::kEnter},
-      {"RefEnter", NodeKind::kEnter},        {"Exit", NodeKind::kExit},
-      {"RefExit", NodeKind::kExit},          {"NextIteration", NodeKind::kNextIteration},
-      {"RefNextIteration", NodeKind::kNextIteration}};
+  static const auto* kinds =
+      new absl::flat_hash_map<std::string, NodeKind>{{"Switch", NodeKind::kSwitch},
+                                                     {"RefSwitch", NodeKind::kSwitch},
+                                                     {"_SwitchN", NodeKind::kSwitch},
+                                                     {"Merge", NodeKind::kMerge},
+                                                     {"RefMerge", NodeKind::kMerge},
+                                                     {"Enter", NodeKind::kEnter},
+                                                     {"RefEnter", NodeKind::kEnter},
+                                                     {"Exit", NodeKind::kExit},
+                                                     {"RefExit", NodeKind::kExit},
+                                                     {"NextIteration", NodeKind::kNextIteration},
+                                                     {"RefNextIteration", NodeKind::kNextIteration}};
   if (!node.IsControlFlow()) {
     if (node.Is("ControlTrigger")) return NodeKind::kControlTrigger;
     if (!node.IsTransfer()) return NodeKind::kOp;
@@ -44,7 +49,8 @@ NodeKind KindOf(const Node& node) {
   }
   const NodeKind kind = kinds->at(node.type());
   bool constant = false;
-  if (kind == NodeKind::kEnter && node.GetAttr("is_constant", &constant).ok() && constant) return NodeKind::kConstantEnter;
+  if (kind == NodeKind::kEnter && node.GetAttr("is_constant", &constant).ok() && constant)
+    return NodeKind::kConstantEnter;
   return kind;
 }
 
@@ -113,8 +119,8 @@ class Compiler {
     return first;
   }
 
-  // Topological order, depth first, so that values are used while they are in cache; updates as late as possible, so that
-  // they find no reader and need no copy.
+  // Topological order, depth first, so that values are used while they are in cache; updates as late as possible, so
+  // that they find no reader and need no copy.
   Status Order() {
     std::vector<int32_t> pending(static_cast<size_t>(graph_.id_limit()), 0);
     std::vector<int32_t> offset(static_cast<size_t>(graph_.id_limit()) + 1, 0);
@@ -124,17 +130,22 @@ class Compiler {
         for (const Output& in : node->inputs()) {
           if (run_[in.node->id()] && !IsBackEdge(*in.node, *node)) fn(in.node->id(), node->id());
         }
-        for (const Node* in : node->control_inputs()) if (run_[in->id()]) fn(in->id(), node->id());
+        for (const Node* in : node->control_inputs())
+          if (run_[in->id()]) fn(in->id(), node->id());
       }
     };
-    for_edges([&](int from, int to) { ++offset[from + 1]; ++pending[to]; });
+    for_edges([&](int from, int to) {
+      ++offset[from + 1];
+      ++pending[to];
+    });
     for (size_t i = 1; i < offset.size(); ++i) offset[i] += offset[i - 1];
     std::vector<int32_t> targets(static_cast<size_t>(offset.back())), fill(offset.begin(), offset.end() - 1);
     for_edges([&](int from, int to) { targets[fill[from]++] = to; });
 
     std::vector<int32_t> now, late;
     const auto push = [&](int id) { (IsUpdate(*graph_.nodes()[id]) ? late : now).push_back(id); };
-    for (int id = graph_.id_limit() - 1; id >= 0; --id) if (run_[id] && pending[id] == 0) push(id);
+    for (int id = graph_.id_limit() - 1; id >= 0; --id)
+      if (run_[id] && pending[id] == 0) push(id);
     size_t expected = 0;
     for (const bool r : run_) expected += r;
     order_.reserve(expected);
@@ -143,7 +154,8 @@ class Compiler {
       const int32_t id = from.back();
       from.pop_back();
       order_.push_back(id);
-      for (int32_t e = offset[id + 1] - 1; e >= offset[id]; --e) if (--pending[targets[e]] == 0) push(targets[e]);
+      for (int32_t e = offset[id + 1] - 1; e >= offset[id]; --e)
+        if (--pending[targets[e]] == 0) push(targets[e]);
     }
     if (order_.size() != expected) {
       return errors::InvalidArgument(expected - order_.size(), " nodes in a cycle");
@@ -188,7 +200,8 @@ class Compiler {
     if (item->device == nullptr) {
       return errors::InvalidArgument("{{node ", node.name(), "}}: no device '", node.assigned_device(), "' here");
     }
-    ASSIGN_OR_RETURN(const KernelDef* def, FindKernel(node.op(), item->device->attributes().type, node.attrs(), node.name()));
+    ASSIGN_OR_RETURN(const KernelDef* def,
+                     FindKernel(node.op(), item->device->attributes().type, node.attrs(), node.name()));
     ASSIGN_OR_RETURN(std::shared_ptr<Kernel> kernel, options_.kernels->Get(node, item->device, *def, options_.owner));
     item->kernel = kernel.get();
     if (def->async) item->async = static_cast<AsyncKernel*>(kernel.get());
@@ -274,12 +287,13 @@ class Compiler {
       plan_->nodes[index_[out.node->id()]].fetched = true;
     }
     // Arguments that nobody reads need no slot.
-    for (int32_t& slot : plan_->arg_slots) if (plan_->slot_uses[slot] == 0 && !plan_->control_flow) slot = -1;
+    for (int32_t& slot : plan_->arg_slots)
+      if (plan_->slot_uses[slot] == 0 && !plan_->control_flow) slot = -1;
     return OkStatus();
   }
 
-  // Ops split themselves over the pool; running them side by side as well pays only with more threads than that uses, or
-  // where an op may wait.
+  // Ops split themselves over the pool; running them side by side as well pays only with more threads than that uses,
+  // or where an op may wait.
   void ChooseExecutor() {
     if (plan_->control_flow || plan_->has_async) return;
     int expensive = 0;

@@ -6,9 +6,9 @@
 #include <memory>
 #include <string>
 
+#include "millstream/graph/prune.h"
 #include "millstream/runtime/kernel_cache.h"
 #include "millstream/runtime/plan.h"
-#include "millstream/graph/prune.h"
 
 namespace millstream {
 
@@ -16,11 +16,12 @@ struct CompileOptions {
   KernelCache* kernels = nullptr;
   // The device behind a full name; null if unknown.
   std::function<Device*(absl::string_view name)> find_device;
-  std::string owner;           // see KernelCache::Get
-  int inter_op_threads = 1;    // 1: independent ops run one after the other
+  std::string owner;         // see KernelCache::Get
+  int inter_op_threads = 1;  // 1: independent ops run one after the other
 };
 
-// Turns a pruned, placed and optimized graph into a plan: every node of it runs. Linear in nodes and edges. Takes the graph.
+// Turns a pruned, placed and optimized graph into a plan: every node of it runs. Linear in nodes and edges. Takes the
+// graph.
 StatusOr<std::shared_ptr<const Plan>> Compile(PrunedGraph pruned, const CompileOptions& options);
 
 }  // namespace millstream

@@ -12,14 +12,21 @@ constexpr int64_t kShortGoOnNanos = 20'000;  // as long as waking a thread
 
 // One step of a plan without control flow, driven by pending counts. Deletes itself when the step is over.
 //
-// `active_` counts loops of Process() that are running or queued, and async kernels that have not called back; the step is
-// over when it falls to zero. Ready nodes stay on the thread that made them ready, except expensive ones beyond the first.
+// `active_` counts loops of Process() that are running or queued, and async kernels that have not called back; the step
+// is over when it falls to zero. Ready nodes stay on the thread that made them ready, except expensive ones beyond the
+// first.
 class DynamicRun {
  public:
   DynamicRun(std::shared_ptr<const Plan> plan, const StepContext& step, std::span<const Tensor> args,
              std::vector<Tensor>* rets, std::function<void(Status)> done)
-      : plan_(std::move(plan)), step_(step), args_(args.begin(), args.end()), rets_(rets), done_(std::move(done)),
-        state_(plan_->TakeState()), slots_(state_->slots.get()), pending_(state_->pending.get()) {}
+      : plan_(std::move(plan)),
+        step_(step),
+        args_(args.begin(), args.end()),
+        rets_(rets),
+        done_(std::move(done)),
+        state_(plan_->TakeState()),
+        slots_(state_->slots.get()),
+        pending_(state_->pending.get()) {}
 
   void Start() {
     PlaceArgs(*plan_, args_, slots_);
@@ -102,8 +109,16 @@ class DynamicRun {
   }
 
   KernelContext::Frame MakeFrame(const PlanNode& node, Entry* const* in, Tensor* derefs) {
-    return {&step_, node.device, &node.node->op().def, &node.node->name(), in, derefs, node.num_inputs,
-            slots_ + node.outputs, plan_->slot_types.data() + node.outputs, node.num_outputs};
+    return {&step_,
+            node.device,
+            &node.node->op().def,
+            &node.node->name(),
+            in,
+            derefs,
+            node.num_inputs,
+            slots_ + node.outputs,
+            plan_->slot_types.data() + node.outputs,
+            node.num_outputs};
   }
 
   void Run(int32_t id, Ready* ready) {
@@ -122,7 +137,8 @@ class DynamicRun {
     auto* call = new Invocation(this, id, node.num_inputs);
     Gather(node, call->inputs.data());
     active_.fetch_add(1, std::memory_order_relaxed);
-    if (!call->Start(*plan_, node, step_, [&](Tensor* derefs) { return MakeFrame(node, call->inputs.data(), derefs); })) return;
+    if (!call->Start(*plan_, node, step_, [&](Tensor* derefs) { return MakeFrame(node, call->inputs.data(), derefs); }))
+      return;
     FinishCall(call, ready);
     active_.fetch_sub(1, std::memory_order_relaxed);  // never the last: this loop counts too
   }
@@ -133,8 +149,8 @@ class DynamicRun {
     Complete(call->id, call->inputs.data(), std::move(call->status), ready);
   }
 
-  // On whatever thread the kernel called back: goes on with what became ready, on the pool where there is one, so that the
-  // caller (which may hold a lock of its queue) returns at once; or here, where that is allowed and usually short.
+  // On whatever thread the kernel called back: goes on with what became ready, on the pool where there is one, so that
+  // the caller (which may hold a lock of its queue) returns at once; or here, where that is allowed and usually short.
   void GoOnAfter(Invocation* call) {
     Ready ready;
     FinishCall(call, &ready);
@@ -158,7 +174,8 @@ class DynamicRun {
     work(this);
     const int64_t nanos = std::chrono::nanoseconds(std::chrono::steady_clock::now() - start).count();
     const int64_t usual = plan->usual_go_on_nanos.load(std::memory_order_relaxed);
-    plan->usual_go_on_nanos.store(usual == Plan::kUnknown ? nanos : usual + (nanos - usual) / 8, std::memory_order_relaxed);
+    plan->usual_go_on_nanos.store(usual == Plan::kUnknown ? nanos : usual + (nanos - usual) / 8,
+                                  std::memory_order_relaxed);
   }
 
   void Complete(int32_t id, Entry* const* in, Status status, Ready* ready) {

@@ -51,7 +51,8 @@ Status TakeResults(const Plan& plan, std::span<const Tensor> args, Entry* slots,
     }
     Entry& e = slot < 0 ? const_cast<Entry&>(plan.constants[-1 - slot]) : slots[slot_of(slot)];
     // With branches, what never ran is on one that was not taken.
-    if (e.dead || (plan.control_flow && !e.tensor.IsInitialized() && !e.ref)) return errors::InvalidArgument("Retval[", i, "] does not have value");
+    if (e.dead || (plan.control_flow && !e.tensor.IsInitialized() && !e.ref))
+      return errors::InvalidArgument("Retval[", i, "] does not have value");
     if (!e.tensor.IsInitialized() && e.ref) e.tensor = e.ref->Snapshot();
     if (!e.tensor.IsInitialized()) {
       if (e.ref) return errors::FailedPrecondition("Attempting to use uninitialized value ", e.ref->name());
@@ -100,16 +101,18 @@ Status RunNodes(const Plan& plan, const StepContext& step, Entry* slots) {
     for (int i = 0; i < node.num_outputs; ++i) {
       outputs[i].uses.store(plan.slot_uses[node.outputs + i], std::memory_order_relaxed);
     }
-    KernelContext ctx({&step, node.device, &node.node->op().def, &node.node->name(), in, values, node.num_inputs, outputs,
-                       plan.slot_types.data() + node.outputs, node.num_outputs});
+    KernelContext ctx({&step, node.device, &node.node->op().def, &node.node->name(), in, values, node.num_inputs,
+                       outputs, plan.slot_types.data() + node.outputs, node.num_outputs});
     {
       ScopedNodeTrace trace(step.stats, node);
-      if (Status s = node.kernel->Compute(ctx); !s.ok()) [[unlikely]] return AtNode(s, *node.node);
+      if (Status s = node.kernel->Compute(ctx); !s.ok()) [[unlikely]]
+        return AtNode(s, *node.node);
     }
     if (values != nullptr) derefs.clear();
     for (int i = 0; i < node.num_outputs; ++i) {
       Entry& e = outputs[i];
-      if (!e.tensor.IsInitialized() && !e.ref) [[unlikely]] return CheckOutputs(node, outputs);
+      if (!e.tensor.IsInitialized() && !e.ref) [[unlikely]]
+        return CheckOutputs(node, outputs);
       if (e.uses.load(std::memory_order_relaxed) == 0) {
         e.tensor.Reset();
         e.ref = nullptr;

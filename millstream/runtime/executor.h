@@ -12,8 +12,8 @@
 namespace millstream {
 
 // Runs one step of a plan. `args` fill the plan's arguments in order and are shared, never changed; `rets` receives its
-// results. The first error stops the step: nothing new starts, what waits is cancelled through step.cancellation, and the
-// call returns (or `done` is called) when everything that was running has ended.
+// results. The first error stops the step: nothing new starts, what waits is cancelled through step.cancellation, and
+// the call returns (or `done` is called) when everything that was running has ended.
 //
 // There are three executors behind these calls: a serial one for plans whose ops are cheap or split themselves over the
 // pool, one with pending counts for plans with ops that wait or run side by side, and one with frames for plans with
@@ -24,8 +24,8 @@ Status RunPlan(const std::shared_ptr<const Plan>& plan, const StepContext& step,
 void RunPlanAsync(std::shared_ptr<const Plan> plan, const StepContext& step, std::span<const Tensor> args,
                   std::vector<Tensor>* rets, std::function<void(Status)> done);
 
-// While one lives, a step that waited may go on where its wait ended, on this thread, if what it does then is usually short: waking
-// another thread takes longer. For threads that bring values from elsewhere and hold no lock.
+// While one lives, a step that waited may go on where its wait ended, on this thread, if what it does then is usually
+// short: waking another thread takes longer. For threads that bring values from elsewhere and hold no lock.
 class GoOnHere {
  public:
   GoOnHere() { ++depth_; }
@@ -44,8 +44,8 @@ namespace internal {
 Status CheckArgs(const Plan& plan, std::span<const Tensor> args);
 // Puts arguments into their slots.
 void PlaceArgs(const Plan& plan, std::span<const Tensor> args, Entry* slots);
-// A fetched reference is read as soon as its producer has run; but a variable that is fetched beside its update shows the
-// value after it, as in TensorFlow.
+// A fetched reference is read as soon as its producer has run; but a variable that is fetched beside its update shows
+// the value after it, as in TensorFlow.
 void KeepFetchedValues(const PlanNode& node, Entry* outputs);
 // Moves the results out of the slots. REQUIRES: the step succeeded.
 Status TakeResults(const Plan& plan, std::span<const Tensor> args, Entry* slots, std::vector<Tensor>* rets);

@@ -42,9 +42,14 @@ struct Frame {
   std::vector<std::unique_ptr<Iteration>> iterations;  // owns all of them
   int64_t next_index = 0;
   int enters_left = 0;
-  struct Invariant { int32_t node; Tensor tensor; Ref<Variable> ref; bool dead; };
+  struct Invariant {
+    int32_t node;
+    Tensor tensor;
+    Ref<Variable> ref;
+    bool dead;
+  };
   std::vector<Invariant> invariants;
-  std::vector<PendingValue> waiting;  // for the iteration that must wait for an older one to end
+  std::vector<PendingValue> waiting;    // for the iteration that must wait for an older one to end
   std::vector<PendingValue> beginning;  // those values, while it begins
   std::vector<bool> exit_live;
   std::vector<std::unique_ptr<Frame>> children;  // owned by the parent frame
@@ -131,7 +136,8 @@ class FrameRun {
         Abort(std::move(going));
         continue;
       }
-      if (ready->now.size() > 0 && NodeOf(item).expensive && !item.dead && step_.pool != nullptr && step_.pool->num_workers() > 0) {
+      if (ready->now.size() > 0 && NodeOf(item).expensive && !item.dead && step_.pool != nullptr &&
+          step_.pool->num_workers() > 0) {
         Dispatch(item);
         continue;
       }
@@ -161,9 +167,19 @@ class FrameRun {
 
   KernelContext::Frame MakeFrame(const Item& item, Entry* const* in, Tensor* derefs) {
     const PlanNode& node = NodeOf(item);
-    return {&step_, node.device, &node.node->op().def, &node.node->name(), in, derefs, node.num_inputs,
-            Outputs(item.iteration, node), plan_->slot_types.data() + node.outputs, node.num_outputs, item.iteration->index,
-            item.iteration->tag, item.dead};
+    return {&step_,
+            node.device,
+            &node.node->op().def,
+            &node.node->name(),
+            in,
+            derefs,
+            node.num_inputs,
+            Outputs(item.iteration, node),
+            plan_->slot_types.data() + node.outputs,
+            node.num_outputs,
+            item.iteration->index,
+            item.iteration->tag,
+            item.dead};
   }
 
   void PrepareOutputs(Iteration* it, const PlanNode& node, bool dead) {
@@ -212,7 +228,8 @@ class FrameRun {
     outputs[0].ref = from.ref;
     // Not held twice: whoever uses the value next may be its only user, and write into it.
     if (slot >= 0) ReleaseInput(Slot(item.iteration, slot));
-    if (node.num_outputs > 1 && plan_->slot_uses[node.outputs + 1] > 0) outputs[1].tensor = Tensor::Scalar<int32_t>(live);
+    if (node.num_outputs > 1 && plan_->slot_uses[node.outputs + 1] > 0)
+      outputs[1].tensor = Tensor::Scalar<int32_t>(live);
   }
 
   // What is there already (a value received before it was asked for) is handled here, without a turn through the pool.
@@ -221,7 +238,8 @@ class FrameRun {
     auto* call = new Invocation(this, item, node.num_inputs);
     Gather(item, call->inputs.data());
     active_.fetch_add(1, std::memory_order_relaxed);
-    if (!call->Start(*plan_, node, step_, [&](Tensor* derefs) { return MakeFrame(item, call->inputs.data(), derefs); })) return;
+    if (!call->Start(*plan_, node, step_, [&](Tensor* derefs) { return MakeFrame(item, call->inputs.data(), derefs); }))
+      return;
     FinishCall(call, ready);
     active_.fetch_sub(1, std::memory_order_relaxed);  // never the last: this loop counts too
   }
@@ -266,7 +284,8 @@ class FrameRun {
     Iteration* it = item.iteration;
     switch (node.kind) {
       case NodeKind::kEnter:
-      case NodeKind::kConstantEnter: return PropagateEnter(item, ready);
+      case NodeKind::kConstantEnter:
+        return PropagateEnter(item, ready);
       case NodeKind::kExit:
         if (!item.dead) PropagateExit(item, ready);
         return;
@@ -277,7 +296,8 @@ class FrameRun {
         const Entry* outputs = Outputs(it, node);
         // Nothing received: what waits for it by a control edge is on the branch not taken as well.
         const bool dead = item.dead || (node.kind == NodeKind::kRecv && outputs[0].dead);
-        for (const PlanEdge& e : EdgesOf(item.node)) Deliver(e, it, e.output < 0 ? dead : outputs[e.output].dead, ready);
+        for (const PlanEdge& e : EdgesOf(item.node))
+          Deliver(e, it, e.output < 0 ? dead : outputs[e.output].dead, ready);
       }
     }
   }
@@ -414,9 +434,12 @@ class FrameRun {
     const PlanNode& node = plan_->nodes[edge.target];
     NodeWait& wait = it->waits[plan_->node_in_frame[edge.target]];
     if (node.kind == NodeKind::kMerge) {
-      if (edge.output < 0) --wait.pending;
-      else if (dead) --wait.dead_left;
-      else if (wait.live < 0) wait.live = edge.input;
+      if (edge.output < 0)
+        --wait.pending;
+      else if (dead)
+        --wait.dead_left;
+      else if (wait.live < 0)
+        wait.live = edge.input;
       if (wait.fired || wait.pending > 0 || (wait.live < 0 && wait.dead_left > 0)) return;
       wait.fired = true;
       return MakeReady(edge.target, it, wait.live < 0, ready);

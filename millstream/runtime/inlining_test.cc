@@ -62,7 +62,8 @@ std::shared_ptr<FunctionLibrary> Library() {
         Function("seven_of", {"x"}, {{"c", "Const", {}}}, "c:output:0"),
         Function("forever", {"x"}, {{"again", "forever", {"x"}}}, "again:y:0"),
         // Adds after the argument was made, although nothing else says so; gives back the argument.
-        Function("bump", {"h", "x"}, {{"one", "Const", {}}, {"add", "AssignAddVariableOp", {"h", "one:output:0"}}}, "x"),
+        Function("bump", {"h", "x"}, {{"one", "Const", {}}, {"add", "AssignAddVariableOp", {"h", "one:output:0"}}},
+                 "x"),
         Function("bump_twice", {"h", "x"}, {{"a", "bump", {"h", "x"}}, {"b", "bump", {"h", "a:y:0"}}}, "b:y:0")}) {
     EXPECT_TRUE(library->Add(def).ok()) << def.signature().name();
   }
@@ -73,9 +74,8 @@ Scope Root() { return Scope(std::make_shared<Graph>(Library())); }
 
 Node* Call(const Scope& s, const std::string& name, const std::string& function, std::vector<Output> args) {
   const bool stateful = function.starts_with("bump");
-  return s.WithOpName(name).Add(
-      stateful ? "StatefulPartitionedCall" : "PartitionedCall", std::move(args),
-      Attrs{{"f", NameAttrList{function, {}}}, {"Tout", std::vector<DType>{DType::kFloat}}});
+  return s.WithOpName(name).Add(stateful ? "StatefulPartitionedCall" : "PartitionedCall", std::move(args),
+                                Attrs{{"f", NameAttrList{function, {}}}, {"Tout", std::vector<DType>{DType::kFloat}}});
 }
 
 Output Placeholder(const Scope& s, const char* name, DType type = DType::kFloat) {
@@ -149,14 +149,18 @@ TEST(InliningTest, ResultsMayBeArgumentsOrConstants) {
 TEST(InliningTest, EffectsHappenInOrder) {
   for (const bool inlining : {true, false}) {
     Scope s = Root();
-    Output handle = s.WithOpName("v").Op("VarHandleOp", {}, {{"dtype", DType::kFloat}, {"shape", PartialShape(Shape())}, {"shared_name", std::string("v")}});
+    Output handle = s.WithOpName("v").Op(
+        "VarHandleOp", {},
+        {{"dtype", DType::kFloat}, {"shape", PartialShape(Shape())}, {"shared_name", std::string("v")}});
     s.WithOpName("init").Add("AssignVariableOp", {handle, s.Const(1.f)});
     Output before = s.WithOpName("before").Op("ReadVariableOp", {handle}, {{"dtype", DType::kFloat}});
     Node* call = Call(s, "call", "bump_twice", {handle, before});
     s.WithControlDependencies({call}).WithOpName("after").Op("ReadVariableOp", {handle}, {{"dtype", DType::kFloat}});
     // Whoever has a result sees the effects too.
     Output late = s.WithOpName("late").Op("Identity", {Output(call)});
-    s.WithControlDependencies({late.node}).WithOpName("seen").Op("ReadVariableOp", {handle}, {{"dtype", DType::kFloat}});
+    s.WithControlDependencies({late.node})
+        .WithOpName("seen")
+        .Op("ReadVariableOp", {handle}, {{"dtype", DType::kFloat}});
     const Result r = RunGraph(s, inlining, {}, {"before", "call", "after", "seen"}, {"init"});
     EXPECT_EQ(r.values, (std::vector<float>{1, 1, 15, 15})) << r.status;
     EXPECT_EQ(r.ran.contains("call/b/add"), inlining);
@@ -169,7 +173,8 @@ TEST(InliningTest, BranchesAndLoops) {
     Scope s = Root();
     Output p = Placeholder(s, "p"), taken = Placeholder(s, "taken", DType::kBool);
     const std::vector<Output> y = Cond(
-        s, taken, [&](const Scope& b) { return std::vector<Output>{Output(Call(b, "then", "seven_of", {b.Import(p)}))}; },
+        s, taken,
+        [&](const Scope& b) { return std::vector<Output>{Output(Call(b, "then", "seven_of", {b.Import(p)}))}; },
         [&](const Scope& b) { return std::vector<Output>{Output(Call(b, "else", "fourth", {b.Import(p)}))}; });
     ASSERT_TRUE(s.ok()) << s.status();
     s.WithOpName("y").Op("Identity", {y[0]});
@@ -178,7 +183,10 @@ TEST(InliningTest, BranchesAndLoops) {
       EXPECT_EQ(r.values, std::vector<float>{take ? 7.f : 16.f}) << r.status;
     }
     const std::vector<Output> loop = WhileLoop(
-        s, [&](const Scope& b, const std::vector<Output>& v) { return b.Op("Less", {v[0], b.Const(100.f)}); },
+        s,
+        [&](const Scope& b, const std::vector<Output>& v) {
+          return b.Op("Less", {v[0], b.Const(100.f)});
+        },
         [&](const Scope& b, const std::vector<Output>& v) {
           const Output seven(Call(b, "in_loop", "seven_of", {v[0]}));
           return std::vector<Output>{b.Op("Add", {seven, Output(Call(b, "also_in_loop", "square", {v[0]}))})};

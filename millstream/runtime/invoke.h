@@ -17,8 +17,8 @@ namespace millstream {
 // Most kernels have few inputs; more than this take a detour over the heap.
 inline constexpr int kInlineInputs = 16;
 
-// Reads the references among the inputs that the kernel wants as values, and no others: a snapshot of a variable that the
-// kernel is about to change would make it copy. FailedPrecondition if a variable has no value yet.
+// Reads the references among the inputs that the kernel wants as values, and no others: a snapshot of a variable that
+// the kernel is about to change would make it copy. FailedPrecondition if a variable has no value yet.
 Status ReadReferences(const Plan& plan, const PlanNode& node, Entry* const* inputs, Tensor* values);
 
 // An error with the node's name in TensorFlow's notation, which clients look for.
@@ -26,7 +26,8 @@ Status AtNode(const Status& status, const Node& node);
 
 // Why a step must not start another node: cancelled, or past its deadline. OK if it may.
 inline Status CheckGoing(const StepContext& step) {
-  if (step.cancellation != nullptr && step.cancellation->IsCancelled()) [[unlikely]] return step.cancellation->status();
+  if (step.cancellation != nullptr && step.cancellation->IsCancelled()) [[unlikely]]
+    return step.cancellation->status();
   if (step.deadline != std::chrono::steady_clock::time_point::max() && std::chrono::steady_clock::now() > step.deadline)
       [[unlikely]] {
     return errors::DeadlineExceeded("Timed out waiting for the step to finish");
@@ -42,7 +43,8 @@ inline void ReleaseInput(Entry* e) {
   // A sole consumer needs no atomic decrement.
   if (e->uses.load(std::memory_order_acquire) == 1 || e->uses.fetch_sub(1, std::memory_order_acq_rel) == 1) {
     e->tensor.Reset();
-    if (e->ref) [[unlikely]] e->ref = nullptr;
+    if (e->ref) [[unlikely]]
+      e->ref = nullptr;
   }
 }
 
@@ -50,7 +52,8 @@ inline void ReleaseInput(Entry* e) {
 class InputPointers {
  public:
   explicit InputPointers(int count) {
-    if (count > kInlineInputs) [[unlikely]] many_.resize(static_cast<size_t>(count));
+    if (count > kInlineInputs) [[unlikely]]
+      many_.resize(static_cast<size_t>(count));
   }
   Entry** data() { return many_.empty() ? few_.data() : many_.data(); }
 
@@ -62,7 +65,8 @@ class InputPointers {
 // Runs a kernel that does not wait: reads the references it wants as values, drops them when it has run.
 // `make_frame(derefs)` gives the frame of its context.
 template <typename MakeFrame>
-Status InvokeKernel(const Plan& plan, const PlanNode& node, const StepContext& step, Entry* const* inputs, MakeFrame make_frame) {
+Status InvokeKernel(const Plan& plan, const PlanNode& node, const StepContext& step, Entry* const* inputs,
+                    MakeFrame make_frame) {
   std::vector<Tensor> derefs;
   if (node.has_ref_inputs) {
     derefs.resize(node.num_inputs);
@@ -73,7 +77,8 @@ Status InvokeKernel(const Plan& plan, const PlanNode& node, const StepContext& s
   return node.kernel->Compute(ctx);
 }
 
-// A kernel that may wait, in flight in an executor's run: keeps alive what its context points to. `id` names the node there.
+// A kernel that may wait, in flight in an executor's run: keeps alive what its context points to. `id` names the node
+// there.
 template <typename Run, typename Id>
 struct AsyncCall {
   AsyncCall(Run* r, const Id& i, int num_inputs) : run(r), id(i), inputs(static_cast<size_t>(num_inputs)) {}

@@ -9,7 +9,8 @@ StatusOr<std::shared_ptr<Kernel>> KernelCache::Make(const Node& node, Device* de
                   node.output_types());
   StatusOr<std::unique_ptr<Kernel>> kernel = def.factory(init);
   if (!kernel.ok()) {
-    return Status(kernel.status().code(), absl::StrCat(kernel.status().message(), "\n\t [[{{node ", node.name(), "}}]]"));
+    return Status(kernel.status().code(),
+                  absl::StrCat(kernel.status().message(), "\n\t [[{{node ", node.name(), "}}]]"));
   }
   return std::shared_ptr<Kernel>(*std::move(kernel));
 }

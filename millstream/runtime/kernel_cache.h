@@ -18,7 +18,8 @@ class KernelCache {
   KernelCache(ResourceManager* resources, FunctionRunner* functions) : resources_(resources), functions_(functions) {}
 
   // `owner` distinguishes nodes of different function instances ("" for the graph itself).
-  StatusOr<std::shared_ptr<Kernel>> Get(const Node& node, Device* device, const KernelDef& def, const std::string& owner);
+  StatusOr<std::shared_ptr<Kernel>> Get(const Node& node, Device* device, const KernelDef& def,
+                                        const std::string& owner);
   void set_functions(FunctionRunner* functions) { functions_ = functions; }
 
  private:

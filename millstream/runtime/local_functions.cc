@@ -51,7 +51,8 @@ StatusOr<PrunedGraph> PruneBody(const FunctionBody& body) {
   std::vector<Node*> targets = body.args;
   targets.insert(targets.end(), body.control_rets.begin(), body.control_rets.end());
   for (const auto& node : body.graph->nodes()) {
-    if (node != nullptr && node->IsStateful() && !node->Is("_Arg") && !node->Is("_Retval")) targets.push_back(node.get());
+    if (node != nullptr && node->IsStateful() && !node->Is("_Arg") && !node->Is("_Retval"))
+      targets.push_back(node.get());
   }
   ASSIGN_OR_RETURN(PrunedGraph pruned, Prune(*body.graph, {}, rets, targets));
   pruned.args.assign(pruned.targets.begin(), pruned.targets.begin() + static_cast<ptrdiff_t>(body.args.size()));
@@ -61,7 +62,8 @@ StatusOr<PrunedGraph> PruneBody(const FunctionBody& body) {
 
 // "SymbolicGradient" with an attribute f stands for the gradient of f.
 StatusOr<FunctionBody> InstantiateBody(const FunctionLibrary& library, const NameAttrList& function) {
-  if (function.name != "SymbolicGradient" || library.Find(function.name) != nullptr) return library.Instantiate(function);
+  if (function.name != "SymbolicGradient" || library.Find(function.name) != nullptr)
+    return library.Instantiate(function);
   for (const auto& [name, value] : function.attrs) {
     if (const auto* f = value.get<NameAttrList>(); name == "f" && f != nullptr) return GradientBody(library, *f);
   }
@@ -83,7 +85,8 @@ StatusOr<std::shared_ptr<CompiledFunction>> LocalFunctions::Instantiate(const Na
   return instances_.emplace(key, std::move(made)).first->second;
 }
 
-StatusOr<std::shared_ptr<CompiledFunction>> LocalFunctions::Compile(const NameAttrList& function, const std::string& key) {
+StatusOr<std::shared_ptr<CompiledFunction>> LocalFunctions::Compile(const NameAttrList& function,
+                                                                    const std::string& key) {
   ASSIGN_OR_RETURN(FunctionBody body, InstantiateBody(*library_, function));
   ASSIGN_OR_RETURN(PrunedGraph pruned, PruneBody(body));
   RETURN_IF_ERROR(prepare_(&pruned));
@@ -99,11 +102,13 @@ void LocalFunctions::RunAsync(const CompiledFunction& function, const StepContex
   if (plan->serial) return RunPlanAsync(plan, step, args, rets, std::move(done));  // calls nothing itself
   if (active_.fetch_add(1, std::memory_order_relaxed) >= kMaxActiveCalls) {
     active_.fetch_sub(1, std::memory_order_relaxed);
-    return done(errors::ResourceExhausted("More than ", kMaxActiveCalls, " function calls at once: does one call itself?"));
+    return done(
+        errors::ResourceExhausted("More than ", kMaxActiveCalls, " function calls at once: does one call itself?"));
   }
   auto finish = [this, pool = step.pool, done = std::move(done)](Status status) {
     active_.fetch_sub(1, std::memory_order_relaxed);
-    OnStackOrPool(pool, [&] { done(std::move(status)); }, [&] { return [done, status] { done(status); }; });
+    OnStackOrPool(
+        pool, [&] { done(std::move(status)); }, [&] { return [done, status] { done(status); }; });
   };
   OnStackOrPool(
       step.pool, [&] { RunPlanAsync(plan, step, args, rets, std::move(finish)); },

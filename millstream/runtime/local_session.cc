@@ -48,7 +48,8 @@ class LocalSession::RunningStep {
 };
 
 LocalSession::LocalSession(const SessionOptions& options)
-    : options_(options), intra_pool_(std::make_unique<ThreadPool>(Threads(options.intra_op_threads))),
+    : options_(options),
+      intra_pool_(std::make_unique<ThreadPool>(Threads(options.intra_op_threads))),
       kernels_(&resources_, nullptr) {
   if (options.inter_op_threads > 0 && options.inter_op_threads != options.intra_op_threads) {
     inter_pool_ = std::make_unique<ThreadPool>(options.inter_op_threads);
@@ -57,7 +58,8 @@ LocalSession::LocalSession(const SessionOptions& options)
   const int count = cpus == options.device_count.end() ? 1 : std::max(1, cpus->second);
   devices_ = MakeCpuDevices("/job:localhost/replica:0/task:0", count, RandomNumber() >> 1, intra_pool_.get());
   graph_ = std::make_unique<SessionGraph>(options_, ListDevices());
-  functions_ = std::make_unique<LocalFunctions>(graph_->library(), MakeCompileOptions(), [this](PrunedGraph* p) { return Prepare(p); });
+  functions_ = std::make_unique<LocalFunctions>(graph_->library(), MakeCompileOptions(),
+                                                [this](PrunedGraph* p) { return Prepare(p); });
   kernels_.set_functions(functions_.get());
 }
 
@@ -88,7 +90,8 @@ Status LocalSession::Extend(const Graph& graph) { return graph_->Extend(graph); 
 
 // What is left to do with a part of the graph before it is compiled.
 Status LocalSession::Prepare(PrunedGraph* pruned) {
-  RETURN_IF_ERROR(PlaceGraph(ListDevices(), {.allow_soft_placement = options_.allow_soft_placement}, pruned->graph.get()));
+  RETURN_IF_ERROR(
+      PlaceGraph(ListDevices(), {.allow_soft_placement = options_.allow_soft_placement}, pruned->graph.get()));
   return RewriteGraph(options_.rewrite, pruned);
 }
 
@@ -222,7 +225,8 @@ Status LocalSession::Close() {
   MutexLock lock(steps_mu_);
   closed_ = true;
   running = steps_;
-  for (Cancellation* step : running) step->StartCancel(errors::Cancelled("Step was cancelled by an explicit call to `Session::Close()`."));
+  for (Cancellation* step : running)
+    step->StartCancel(errors::Cancelled("Step was cancelled by an explicit call to `Session::Close()`."));
   while (!steps_.empty()) steps_ended_.Wait(steps_mu_);
   return OkStatus();
 }

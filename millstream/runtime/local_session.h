@@ -26,7 +26,8 @@ class LocalSession final : public Session {
   Status Extend(const Graph& graph) override;
   using Session::Run;
   Status Run(const RunOptions& options, const Feeds& feeds, const std::vector<std::string>& fetches,
-             const std::vector<std::string>& targets, std::vector<Tensor>* outputs, proto::RunMetadata* metadata) override;
+             const std::vector<std::string>& targets, std::vector<Tensor>* outputs,
+             proto::RunMetadata* metadata) override;
   StatusOr<CallableHandle> MakeCallable(const std::vector<std::string>& feeds, const std::vector<std::string>& fetches,
                                         const std::vector<std::string>& targets) override;
   Status RunCallable(CallableHandle handle, const std::vector<Tensor>& feeds, std::vector<Tensor>* outputs,
@@ -44,13 +45,14 @@ class LocalSession final : public Session {
   // Registers a running step, so that Close() can cancel and await it.
   class RunningStep;
 
-  StatusOr<PlanPtr> FindPlan(const Feeds& feeds, const std::vector<std::string>& fetches, const std::vector<std::string>& targets);
+  StatusOr<PlanPtr> FindPlan(const Feeds& feeds, const std::vector<std::string>& fetches,
+                             const std::vector<std::string>& targets);
   StepContext NewStep();
   StatusOr<PlanPtr> MakePlan(const std::vector<std::string>& feeds, const std::vector<std::string>& fetches,
                              const std::vector<std::string>& targets);
   Status Prepare(PrunedGraph* pruned);
-  Status RunPlanStep(const PlanPtr& plan, const RunOptions& options, std::span<const Tensor> args, std::vector<Tensor>* outputs,
-                     proto::RunMetadata* metadata);
+  Status RunPlanStep(const PlanPtr& plan, const RunOptions& options, std::span<const Tensor> args,
+                     std::vector<Tensor>* outputs, proto::RunMetadata* metadata);
   Device* FindDevice(absl::string_view name) const;
   CompileOptions MakeCompileOptions();
 

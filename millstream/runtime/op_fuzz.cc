@@ -27,8 +27,14 @@ class Choices {
   int Below(int n) { return n <= 1 ? 0 : (Byte() | (n > 256 ? Byte() << 8 : 0)) % n; }
   // Mostly small, sometimes an end of the range.
   int64_t Number() {
-    static constexpr int64_t kFar[] = {std::numeric_limits<int64_t>::max(), std::numeric_limits<int64_t>::min(), INT32_MAX,
-                                       INT32_MIN, 1 << 20, -1000, 65536, int64_t{1} << 40};
+    static constexpr int64_t kFar[] = {std::numeric_limits<int64_t>::max(),
+                                       std::numeric_limits<int64_t>::min(),
+                                       INT32_MAX,
+                                       INT32_MIN,
+                                       1 << 20,
+                                       -1000,
+                                       65536,
+                                       int64_t{1} << 40};
     const int b = Byte();
     return b < 240 ? b % 12 - 3 : kFar[b % 8];
   }
@@ -39,13 +45,15 @@ class Choices {
   size_t at_ = 0;
 };
 
-constexpr DType kTypes[] = {DType::kFloat, DType::kInt32, DType::kInt64,  DType::kDouble, DType::kBool,      DType::kString,
-                            DType::kHalf,  DType::kUint8, DType::kInt8,   DType::kInt16,  DType::kBfloat16,  DType::kComplex64,
-                            DType::kUint16, DType::kUint32, DType::kUint64, DType::kComplex128};
+constexpr DType kTypes[] = {DType::kFloat,  DType::kInt32,  DType::kInt64,    DType::kDouble,
+                            DType::kBool,   DType::kString, DType::kHalf,     DType::kUint8,
+                            DType::kInt8,   DType::kInt16,  DType::kBfloat16, DType::kComplex64,
+                            DType::kUint16, DType::kUint32, DType::kUint64,   DType::kComplex128};
 
 // Ops that write files, wait for somebody else, or talk.
 bool IsHarmless(const std::string& op) {
-  for (const char* part : {"Save", "File", "Print", "Queue", "Accumulator", "Barrier", "MergeV2", "Iterator", "Reader", "_Arg", "_Retval"}) {
+  for (const char* part : {"Save", "File", "Print", "Queue", "Accumulator", "Barrier", "MergeV2", "Iterator", "Reader",
+                           "_Arg", "_Retval"}) {
     if (absl::StrContains(op, part)) return false;
   }
   return true;
@@ -66,7 +74,8 @@ class OpMaker {
       attrs.emplace_back(def.name, std::move(value));
     }
     std::vector<DType> types;
-    if (!CompleteAttrs(op.def, &map).ok() || !ArgTypes(op.def.inputs, map, &types).ok() || types.size() > 16) return nullptr;
+    if (!CompleteAttrs(op.def, &map).ok() || !ArgTypes(op.def.inputs, map, &types).ok() || types.size() > 16)
+      return nullptr;
     std::vector<Output> inputs;
     for (const DType type : types) {
       inputs.push_back(Input(type));
@@ -90,8 +99,10 @@ class OpMaker {
   }
 
   std::string Text(const AttrDef& def) {
-    if (!def.allowed_strings.empty()) return def.allowed_strings[c_.Below(static_cast<int>(def.allowed_strings.size()))];
-    static constexpr const char* kTexts[] = {"", "a", "NHWC", "NCHW", "SAME", "VALID", "abc;def", "\xff\xfe", "ij,jk->ik", "%", "truncate"};
+    if (!def.allowed_strings.empty())
+      return def.allowed_strings[c_.Below(static_cast<int>(def.allowed_strings.size()))];
+    static constexpr const char* kTexts[] = {"",        "a",        "NHWC",      "NCHW", "SAME",    "VALID",
+                                             "abc;def", "\xff\xfe", "ij,jk->ik", "%",    "truncate"};
     return kTexts[c_.Below(std::size(kTexts))];
   }
 
@@ -172,7 +183,8 @@ class OpMaker {
     }
     if (type == DType::kResource) return Resource();
     if (type == DType::kVariant) {
-      return scope_.Op("TensorDataset", {Input(DType::kFloat)}, {{"output_shapes", std::vector<PartialShape>{AnyShape()}}});
+      return scope_.Op("TensorDataset", {Input(DType::kFloat)},
+                       {{"output_shapes", std::vector<PartialShape>{AnyShape()}}});
     }
     Tensor value = AnyTensor(type);
     return value.IsInitialized() ? scope_.Const(std::move(value)) : Output();
@@ -181,9 +193,12 @@ class OpMaker {
   Output Resource() {
     const DType type = kTypes[c_.Below(std::size(kTypes))];
     switch (c_.Below(4)) {
-      case 0: return scope_.Op("TensorArrayV3", {scope_.Const<int32_t>(2)}, {{"dtype", type}});
-      case 1: return scope_.Op("StackV2", {scope_.Const<int32_t>(2)}, {{"elem_type", type}});
-      default: break;
+      case 0:
+        return scope_.Op("TensorArrayV3", {scope_.Const<int32_t>(2)}, {{"dtype", type}});
+      case 1:
+        return scope_.Op("StackV2", {scope_.Const<int32_t>(2)}, {{"elem_type", type}});
+      default:
+        break;
     }
     const Output var = scope_.Op("VarHandleOp", {}, {{"dtype", type}, {"shape", PartialShape()}});
     if (c_.Byte() % 4 == 0) return var;
@@ -203,7 +218,8 @@ bool ConstantInputs(const Node& node, std::vector<Tensor>* inputs) {
     inputs->emplace_back();
     if (!in.node->Is("Const") || !in.node->GetAttr("value", &inputs->back()).ok()) return false;
   }
-  for (const KernelDef& kernel : node.op().kernels) if (kernel.async) return false;
+  for (const KernelDef& kernel : node.op().kernels)
+    if (kernel.async) return false;
   return true;
 }
 

@@ -17,7 +17,7 @@ StatusOr<Node*> AddExchangeNode(Graph& graph, const char* type, size_t index, DT
   spec.attrs.Set("T", dtype);
   spec.attrs.Set("index", static_cast<int64_t>(index));
   spec.inputs = std::move(inputs);
-  ASSIGN_OR_RETURN(Node* node, graph.AddNode(std::move(spec)));
+  ASSIGN_OR_RETURN(Node * node, graph.AddNode(std::move(spec)));
   node->set_assigned_device(device.empty() ? beside.assigned_device() : device);
   return node;
 }
@@ -27,8 +27,9 @@ std::string FullName(const std::string& name) { return name.find(':') == std::st
 
 size_t IndexOf(const std::vector<std::string>& names, const std::string& name) {
   const std::string full = FullName(name);
-  return static_cast<size_t>(std::find_if(names.begin(), names.end(), [&](const std::string& n) { return FullName(n) == full; }) -
-                             names.begin());
+  return static_cast<size_t>(
+      std::find_if(names.begin(), names.end(), [&](const std::string& n) { return FullName(n) == full; }) -
+      names.begin());
 }
 
 }  // namespace
@@ -38,14 +39,14 @@ Status SplitIntoParts(PrunedGraph* part, absl::string_view device) {
   Replacements replaced;
   for (size_t i = 0; i < part->args.size(); ++i) {
     Node* arg = part->args[i];
-    ASSIGN_OR_RETURN(Node* feed, AddExchangeNode(graph, "_PartialFeed", i, arg->output_type(0), *arg, device, {}));
+    ASSIGN_OR_RETURN(Node * feed, AddExchangeNode(graph, "_PartialFeed", i, arg->output_type(0), *arg, device, {}));
     replaced.Replace(Output(arg), Output(feed));
     replaced.Drop(arg, feed);
   }
   replaced.Apply(part);
   for (size_t i = 0; i < part->rets.size(); ++i) {
     const Output ret = part->rets[i];
-    ASSIGN_OR_RETURN(Node* fetch, AddExchangeNode(graph, "_PartialFetch", i, ret.dtype(), *ret.node, device, {ret}));
+    ASSIGN_OR_RETURN(Node * fetch, AddExchangeNode(graph, "_PartialFetch", i, ret.dtype(), *ret.node, device, {ret}));
     part->targets.push_back(fetch);
   }
   for (Node* arg : part->args) graph.RemoveNode(arg);
@@ -79,8 +80,12 @@ std::vector<std::vector<bool>> FeedsOfFetches(const PrunedGraph& part) {
   return needs;
 }
 
-PartialStep::PartialStep(std::vector<std::string> feeds, std::vector<std::string> fetches, std::vector<std::vector<bool>> needs)
-    : feeds_(std::move(feeds)), fetches_(std::move(fetches)), needs_(std::move(needs)), fetched_(fetches_.size(), false),
+PartialStep::PartialStep(std::vector<std::string> feeds, std::vector<std::string> fetches,
+                         std::vector<std::vector<bool>> needs)
+    : feeds_(std::move(feeds)),
+      fetches_(std::move(fetches)),
+      needs_(std::move(needs)),
+      fetched_(fetches_.size(), false),
       exchange_(MakeRef<PartialExchange>(feeds_.size(), fetches_.size())) {}
 
 PartialStep::~PartialStep() {
@@ -107,11 +112,12 @@ void PartialStep::Start(std::shared_ptr<const Plan> plan, StepContext step) {
   });
 }
 
-Status PartialStep::Run(const Session::Feeds& feeds, const std::vector<std::string>& fetches, std::vector<Tensor>* outputs,
-                        bool* finished) {
+Status PartialStep::Run(const Session::Feeds& feeds, const std::vector<std::string>& fetches,
+                        std::vector<Tensor>* outputs, bool* finished) {
   for (const auto& [name, value] : feeds) {
     const size_t i = IndexOf(feeds_, name);
-    if (i == feeds_.size()) return errors::InvalidArgument("The feed ", name, " was not specified in partial_run_setup.");
+    if (i == feeds_.size())
+      return errors::InvalidArgument("The feed ", name, " was not specified in partial_run_setup.");
     if (exchange_->WasFed(i)) return errors::InvalidArgument("The feed ", name, " has already been fed.");
   }
   std::vector<bool> given(feeds_.size(), false);
@@ -120,7 +126,8 @@ Status PartialStep::Run(const Session::Feeds& feeds, const std::vector<std::stri
   std::vector<size_t> wanted;
   for (const std::string& name : fetches) {
     const size_t i = IndexOf(fetches_, name);
-    if (i == fetches_.size()) return errors::InvalidArgument("The fetch ", name, " was not specified in partial_run_setup.");
+    if (i == fetches_.size())
+      return errors::InvalidArgument("The fetch ", name, " was not specified in partial_run_setup.");
     for (size_t f = 0; f < given.size(); ++f) {
       if (needs_[i][f] && !given[f]) {
         return errors::InvalidArgument("Fetch ", name, " can't be computed from the feeds that have been fed so far.");
@@ -148,8 +155,8 @@ std::string PartialSteps::Add(std::shared_ptr<PartialStep> step) {
   return handle;
 }
 
-Status PartialSteps::Run(const std::string& handle, const Session::Feeds& feeds, const std::vector<std::string>& fetches,
-                         std::vector<Tensor>* outputs) {
+Status PartialSteps::Run(const std::string& handle, const Session::Feeds& feeds,
+                         const std::vector<std::string>& fetches, std::vector<Tensor>* outputs) {
   std::shared_ptr<PartialStep> step;
   {
     MutexLock lock(mu_);

@@ -14,8 +14,8 @@
 
 namespace millstream {
 
-// Makes a part of a graph wait for its feeds and hand out its results one by one: arguments become _PartialFeed nodes, results
-// _PartialFetch nodes, on `device` if that is not "", else where they were.
+// Makes a part of a graph wait for its feeds and hand out its results one by one: arguments become _PartialFeed nodes,
+// results _PartialFetch nodes, on `device` if that is not "", else where they were.
 Status SplitIntoParts(PrunedGraph* part, absl::string_view device = "");
 
 // For each result of a pruned part: the arguments it depends on.
@@ -29,11 +29,13 @@ class PartialStep {
   ~PartialStep();
 
   void Start(std::shared_ptr<const Plan> plan, StepContext step);
-  // The same for a step that someone else runs: `launch` begins it with this exchange and sees to it that End() is called.
+  // The same for a step that someone else runs: `launch` begins it with this exchange and sees to it that End() is
+  // called.
   void Start(const std::function<void(Ref<PartialExchange>)>& launch);
-  // One part. InvalidArgument for names that were not declared or were fed before, or a fetch that needs more feeds. `*finished` is
-  // set when every fetch was fetched: the step is over then.
-  Status Run(const Session::Feeds& feeds, const std::vector<std::string>& fetches, std::vector<Tensor>* outputs, bool* finished);
+  // One part. InvalidArgument for names that were not declared or were fed before, or a fetch that needs more feeds.
+  // `*finished` is set when every fetch was fetched: the step is over then.
+  Status Run(const Session::Feeds& feeds, const std::vector<std::string>& fetches, std::vector<Tensor>* outputs,
+             bool* finished);
   Cancellation* cancellation() { return &cancellation_; }
 
  private:

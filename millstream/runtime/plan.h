@@ -17,34 +17,45 @@ namespace millstream {
 class RunState;
 
 // What a node is to the executors; anything but kOp appears only in plans with control flow.
-enum class NodeKind : uint8_t { kOp, kSwitch, kMerge, kEnter, kConstantEnter, kExit, kNextIteration, kControlTrigger, kSend, kRecv };
+enum class NodeKind : uint8_t {
+  kOp,
+  kSwitch,
+  kMerge,
+  kEnter,
+  kConstantEnter,
+  kExit,
+  kNextIteration,
+  kControlTrigger,
+  kSend,
+  kRecv
+};
 
 // One node, as the executors see it: everything they touch in a step, and nothing else.
 struct PlanNode {
   Kernel* kernel = nullptr;
   AsyncKernel* async = nullptr;  // the same kernel, if it may wait
   Device* device = nullptr;
-  const Node* node = nullptr;    // names, for errors and traces
-  int32_t inputs = 0;            // first index into Plan::inputs
-  int32_t outputs = 0;           // first slot
-  int32_t consumers = 0;         // first index into Plan::consumers
-  uint32_t pending = 0;          // distinct producers that must finish first
+  const Node* node = nullptr;  // names, for errors and traces
+  int32_t inputs = 0;          // first index into Plan::inputs
+  int32_t outputs = 0;         // first slot
+  int32_t consumers = 0;       // first index into Plan::consumers
+  uint32_t pending = 0;        // distinct producers that must finish first
   uint16_t num_inputs = 0;
   uint16_t num_outputs = 0;
   int32_t num_consumers = 0;
   NodeKind kind = NodeKind::kOp;
   bool expensive = false;
-  bool has_ref_inputs = false;   // some input is a reference that the kernel reads as a value
-  bool update = false;           // changes state that others read: runs late, so that it need not copy
-  bool fetched = false;          // some output is a result of the step
-  int32_t frame = 0;             // the loop it is in; 0: none
+  bool has_ref_inputs = false;  // some input is a reference that the kernel reads as a value
+  bool update = false;          // changes state that others read: runs late, so that it need not copy
+  bool fetched = false;         // some output is a result of the step
+  int32_t frame = 0;            // the loop it is in; 0: none
 };
 
 // How a node of a plan with control flow waits within one iteration of its frame.
 struct NodeWait {
-  int32_t pending = 0;     // inputs yet to arrive; of a Merge: control inputs only
-  int16_t live = -1;       // of a Merge: the input that has a value
-  int16_t dead_left = 0;   // of a Merge: inputs that must be dead before it is dead itself
+  int32_t pending = 0;    // inputs yet to arrive; of a Merge: control inputs only
+  int16_t live = -1;      // of a Merge: the input that has a value
+  int16_t dead_left = 0;  // of a Merge: inputs that must be dead before it is dead itself
   bool any_dead = false;
   bool fired = false;
 };
@@ -59,7 +70,8 @@ struct PlanFrame {
   int32_t num_slots = 0;
   std::vector<int32_t> nodes;
   std::vector<int32_t> exits;
-  // What nodes wait for when an iteration begins; loop variables come from Enter in the first, NextIteration in later ones.
+  // What nodes wait for when an iteration begins; loop variables come from Enter in the first, NextIteration in later
+  // ones.
   std::vector<NodeWait> first_wait;
   std::vector<NodeWait> later_wait;
 };
@@ -99,15 +111,15 @@ class Plan {
   std::vector<int32_t> ret_slots;
   std::vector<DType> ret_types;
 
-  bool serial = false;        // run in order on the calling thread
+  bool serial = false;  // run in order on the calling thread
   bool has_async = false;
   bool control_flow = false;  // has frames or branches: the arrays below are filled too
   std::vector<PlanFrame> frames;
-  std::vector<PlanEdge> edges;           // out-edges, for control flow; grouped by producer
-  std::vector<int32_t> edges_begin;      // by node, one more than nodes
-  std::vector<int32_t> slot_in_frame;    // by slot: its index in the array of the frame it is read in
-  std::vector<int32_t> node_in_frame;    // by node
-  std::vector<int32_t> child_frame;      // by node: the frame an Enter opens, else -1
+  std::vector<PlanEdge> edges;         // out-edges, for control flow; grouped by producer
+  std::vector<int32_t> edges_begin;    // by node, one more than nodes
+  std::vector<int32_t> slot_in_frame;  // by slot: its index in the array of the frame it is read in
+  std::vector<int32_t> node_in_frame;  // by node
+  std::vector<int32_t> child_frame;    // by node: the frame an Enter opens, else -1
 
   // Keep alive what the nodes point to.
   std::shared_ptr<const Graph> graph;

@@ -44,9 +44,9 @@ class FramePlanner {
       if (p < 0 || IsBackEdge(from, item)) return OkStatus();
       const int32_t f = OutFrame(p);
       if (frame >= 0 && f != frame) {
-        return errors::InvalidArgument("{{node ", item.node->name(), "}} has inputs from different frames. The input {{node ",
-                                       from.name(), "}} is in frame '", plan_.frames[f].name, "'. Another input is in frame '",
-                                       plan_.frames[frame].name, "'.");
+        return errors::InvalidArgument(
+            "{{node ", item.node->name(), "}} has inputs from different frames. The input {{node ", from.name(),
+            "}} is in frame '", plan_.frames[f].name, "'. Another input is in frame '", plan_.frames[frame].name, "'.");
       }
       frame = f;
       return OkStatus();
@@ -57,7 +57,8 @@ class FramePlanner {
     plan_.node_in_frame[i] = static_cast<int32_t>(plan_.frames[item.frame].nodes.size());
     plan_.frames[item.frame].nodes.push_back(i);
     if (item.kind == NodeKind::kExit) {
-      if (item.frame == 0) return errors::InvalidArgument("{{node ", item.node->name(), "}} is an Exit outside any loop");
+      if (item.frame == 0)
+        return errors::InvalidArgument("{{node ", item.node->name(), "}} is an Exit outside any loop");
       plan_.frames[item.frame].exits.push_back(i);
     }
     if (item.kind == NodeKind::kNextIteration && item.frame == 0) {
@@ -114,7 +115,9 @@ class FramePlanner {
       const Node& node = *plan_.nodes[i].node;
       for (int k = 0; k < node.num_inputs(); ++k) {
         const int32_t p = index_[node.input(k).node->id()];
-        if (p >= 0) out[p].push_back({static_cast<int32_t>(i), static_cast<int16_t>(node.input(k).index), static_cast<int16_t>(k)});
+        if (p >= 0)
+          out[p].push_back(
+              {static_cast<int32_t>(i), static_cast<int16_t>(node.input(k).index), static_cast<int16_t>(k)});
       }
       for (const Node* in : node.control_inputs()) {
         const int32_t p = index_[in->id()];

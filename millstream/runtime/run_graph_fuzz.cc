@@ -36,7 +36,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   constexpr int kMaxNodes = 32;
   SetHostMemoryLimit(int64_t{256} << 20);
   proto::GraphDef graph;
-  if (!graph.ParseFromArray(data, static_cast<int>(size)) || graph.node_size() > kMaxNodes || !IsHarmless(graph)) return 0;
+  if (!graph.ParseFromArray(data, static_cast<int>(size)) || graph.node_size() > kMaxNodes || !IsHarmless(graph))
+    return 0;
   SessionOptions options;
   options.intra_op_threads = 1;
   options.inter_op_threads = 1;

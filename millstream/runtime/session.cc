@@ -43,7 +43,8 @@ StatusOr<std::unique_ptr<Session>> NewSession(const SessionOptions& options) {
     ASSIGN_OR_RETURN(std::unique_ptr<Session> session, (*factory)(options));
     if (session != nullptr) return session;
   }
-  return errors::NotFound("No session factory registered for the given session options: {target: \"", options.target, "\"}");
+  return errors::NotFound("No session factory registered for the given session options: {target: \"", options.target,
+                          "\"}");
 }
 
 }  // namespace millstream

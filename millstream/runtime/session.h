@@ -44,21 +44,23 @@ class Session {
   // Sets the graph; once. Extend() adds to it; new nodes may use existing ones.
   virtual Status Create(const proto::GraphDef& graph) = 0;
   virtual Status Extend(const proto::GraphDef& graph) = 0;
-  // The same from a graph in memory (a Scope's): copies what the session does not have yet. May be called again after the
-  // graph has grown.
+  // The same from a graph in memory (a Scope's): copies what the session does not have yet. May be called again after
+  // the graph has grown.
   virtual Status Extend(const Graph& graph) = 0;
 
-  // One step: computes `fetches` ("node:0" or "node") and runs `targets` ("node"), with the values of `feeds` in place of those
-  // outputs. `outputs` gets the fetched values in order.
+  // One step: computes `fetches` ("node:0" or "node") and runs `targets` ("node"), with the values of `feeds` in place
+  // of those outputs. `outputs` gets the fetched values in order.
   virtual Status Run(const RunOptions& options, const Feeds& feeds, const std::vector<std::string>& fetches,
-                     const std::vector<std::string>& targets, std::vector<Tensor>* outputs, proto::RunMetadata* metadata) = 0;
+                     const std::vector<std::string>& targets, std::vector<Tensor>* outputs,
+                     proto::RunMetadata* metadata) = 0;
   Status Run(const Feeds& feeds, const std::vector<std::string>& fetches, const std::vector<std::string>& targets,
              std::vector<Tensor>* outputs) {
     return Run(RunOptions(), feeds, fetches, targets, outputs, nullptr);
   }
 
   // A signature looked up once: RunCallable() takes and gives tensors by position, and costs least.
-  virtual StatusOr<CallableHandle> MakeCallable(const std::vector<std::string>& feeds, const std::vector<std::string>& fetches,
+  virtual StatusOr<CallableHandle> MakeCallable(const std::vector<std::string>& feeds,
+                                                const std::vector<std::string>& fetches,
                                                 const std::vector<std::string>& targets) = 0;
   virtual Status RunCallable(CallableHandle handle, const std::vector<Tensor>& feeds, std::vector<Tensor>* outputs,
                              const RunOptions& options = {}, proto::RunMetadata* metadata = nullptr) = 0;
@@ -66,7 +68,8 @@ class Session {
 
   // A step in parts: names all feeds and fetches first, then feeds and fetches some at a time. The step ends when every
   // fetch was fetched.
-  virtual StatusOr<std::string> PartialRunSetup(const std::vector<std::string>& feeds, const std::vector<std::string>& fetches,
+  virtual StatusOr<std::string> PartialRunSetup(const std::vector<std::string>& feeds,
+                                                const std::vector<std::string>& fetches,
                                                 const std::vector<std::string>& targets) = 0;
   virtual Status PartialRun(const std::string& handle, const Feeds& feeds, const std::vector<std::string>& fetches,
                             std::vector<Tensor>* outputs) = 0;
@@ -76,11 +79,12 @@ class Session {
   virtual Status Close() = 0;
 };
 
-// A session at options.target; by default in this process, with its own devices. NotFound if nothing here understands the target.
+// A session at options.target; by default in this process, with its own devices. NotFound if nothing here understands
+// the target.
 StatusOr<std::unique_ptr<Session>> NewSession(const SessionOptions& options = {});
 
-// Makes NewSession() understand targets "<scheme>://...". Several factories may share a scheme: the last one registered is asked first,
-// and leaves a target to those before it by giving null. Thread-safe.
+// Makes NewSession() understand targets "<scheme>://...". Several factories may share a scheme: the last one registered
+// is asked first, and leaves a target to those before it by giving null. Thread-safe.
 using SessionFactory = std::function<StatusOr<std::unique_ptr<Session>>(const SessionOptions&)>;
 void RegisterSessionFactory(const std::string& scheme, SessionFactory factory);
 

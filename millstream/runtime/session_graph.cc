@@ -9,9 +9,13 @@
 
 namespace millstream {
 
-SessionGraph::SessionGraph(const SessionOptions& options, std::vector<DeviceAttributes> devices, std::string default_device)
-    : options_(options), devices_(std::move(devices)), default_device_(std::move(default_device)),
-      library_(std::make_shared<FunctionLibrary>()), graph_(std::make_unique<Graph>(library_)) {}
+SessionGraph::SessionGraph(const SessionOptions& options, std::vector<DeviceAttributes> devices,
+                           std::string default_device)
+    : options_(options),
+      devices_(std::move(devices)),
+      default_device_(std::move(default_device)),
+      library_(std::make_shared<FunctionLibrary>()),
+      graph_(std::make_unique<Graph>(library_)) {}
 
 Status SessionGraph::Create(const proto::GraphDef& graph) {
   MutexLock lock(mu_);
@@ -105,7 +109,8 @@ Status SessionGraph::Place(int first_node) {
   return OkStatus();
 }
 
-StatusOr<PrunedGraph> SessionGraph::PruneFor(const std::vector<std::string>& feeds, const std::vector<std::string>& fetches,
+StatusOr<PrunedGraph> SessionGraph::PruneFor(const std::vector<std::string>& feeds,
+                                             const std::vector<std::string>& fetches,
                                              const std::vector<std::string>& targets) const {
   MutexLock lock(mu_);
   std::vector<Output> feed_outputs, fetch_outputs;

@@ -36,7 +36,8 @@ class SessionGraph {
   // The same, if this is still version `*version`; Aborted if not. Sets the new version.
   Status ExtendVersion(const proto::GraphDef& graph, int64_t* version);
   int64_t version() const;
-  // Calls `visit` for the nodes one after the other, in order of their ids, until it says false. Nobody can use the graph meanwhile.
+  // Calls `visit` for the nodes one after the other, in order of their ids, until it says false. Nobody can use the
+  // graph meanwhile.
   void VisitNodes(const std::function<bool(const Node&)>& visit) const;
 
   // The part of the graph that a signature names. InvalidArgument, NotFound.
@@ -59,11 +60,13 @@ class SessionGraph {
 
 // One key for a signature; names hold no control characters, so it is unambiguous.
 template <typename Feeds>
-void AppendSignatureKey(const Feeds& feeds, const std::vector<std::string>& fetches, const std::vector<std::string>& targets,
-                        std::string* key) {
+void AppendSignatureKey(const Feeds& feeds, const std::vector<std::string>& fetches,
+                        const std::vector<std::string>& targets, std::string* key) {
   for (const auto& feed : feeds) {
-    if constexpr (std::is_same_v<std::decay_t<decltype(feed)>, std::string>) key->append(feed);
-    else key->append(feed.first);
+    if constexpr (std::is_same_v<std::decay_t<decltype(feed)>, std::string>)
+      key->append(feed);
+    else
+      key->append(feed.first);
     key->push_back('\n');
   }
   key->push_back('\1');

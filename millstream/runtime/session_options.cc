@@ -43,7 +43,8 @@ StatusOr<SessionOptions> SessionOptions::FromProto(const proto::ConfigProto& con
   options.allow_soft_placement = config.allow_soft_placement();
   options.log_device_placement = config.log_device_placement();
   for (const auto& [type, count] : config.device_count()) {
-    if (count < 0 || count > 64) return errors::InvalidArgument("device_count[\"", type, "\"] = ", count, " is out of range");
+    if (count < 0 || count > 64)
+      return errors::InvalidArgument("device_count[\"", type, "\"] = ", count, " is out of range");
     options.device_count[type] = count;
   }
   SetRewrites(config.graph_options(), &options.rewrite);

@@ -12,7 +12,9 @@
 
 namespace millstream {
 
-namespace proto { class ConfigProto; }
+namespace proto {
+class ConfigProto;
+}
 
 // The parts of TensorFlow's ConfigProto that mean something here.
 struct SessionOptions {

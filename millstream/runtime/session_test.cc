@@ -72,7 +72,8 @@ TEST(SessionTest, NamesWhatIsMissing) {
   EXPECT_NE(unfed.message().find("{{node p}}"), absl::string_view::npos) << unfed;
   EXPECT_EQ(session->Run({{"p", Tensor::Scalar(1.f)}, {"p:0", Tensor::Scalar(1.f)}}, {"i"}, {}, &out).code(),
             absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(session->Run({{"p", Tensor::Scalar<int32_t>(1)}}, {"i"}, {}, &out).code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(session->Run({{"p", Tensor::Scalar<int32_t>(1)}}, {"i"}, {}, &out).code(),
+            absl::StatusCode::kInvalidArgument);
 }
 
 TEST(SessionTest, ExtendsAndCloses) {
@@ -116,7 +117,8 @@ TEST(SessionTest, RunsAStepInParts) {
   Status ran = session->PartialRun(*handle, {{"a:0", Tensor::Scalar(2.f)}}, {"sum:0"}, &out);
   ASSERT_TRUE(ran.ok()) << ran;
   EXPECT_EQ(out[0].scalar<float>(), 3);
-  EXPECT_EQ(session->PartialRun(*handle, {{"a:0", Tensor::Scalar(2.f)}}, {}, &out).code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(session->PartialRun(*handle, {{"a:0", Tensor::Scalar(2.f)}}, {}, &out).code(),
+            absl::StatusCode::kInvalidArgument);
   ran = session->PartialRun(*handle, {{"b:0", Tensor::Scalar(out[0].scalar<float>() * 4)}}, {"product:0"}, &out);
   ASSERT_TRUE(ran.ok()) << ran;
   EXPECT_EQ(out[0].scalar<float>(), 36);

@@ -12,7 +12,8 @@
 namespace millstream {
 
 int64_t ScopedNodeTrace::NowNanos() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::system_clock::now().time_since_epoch())
+      .count();
 }
 
 void ScopedNodeTrace::Finish() {

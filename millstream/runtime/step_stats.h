@@ -11,7 +11,9 @@
 
 namespace millstream {
 
-namespace proto { class StepStats; }
+namespace proto {
+class StepStats;
+}
 
 // Gathers what a traced step did: one record for each kernel run. Thread-safe.
 class StepStatsCollector {
@@ -37,10 +39,12 @@ class StepStatsCollector {
 class ScopedNodeTrace {
  public:
   ScopedNodeTrace(StepStatsCollector* stats, const PlanNode& node) : stats_(stats), node_(node) {
-    if (stats_ != nullptr) [[unlikely]] start_ns_ = NowNanos();
+    if (stats_ != nullptr) [[unlikely]]
+      start_ns_ = NowNanos();
   }
   ~ScopedNodeTrace() {
-    if (stats_ != nullptr) [[unlikely]] Finish();
+    if (stats_ != nullptr) [[unlikely]]
+      Finish();
   }
   static int64_t NowNanos();
 

@@ -74,15 +74,24 @@ TEST(StressTest, LoopsWithBranches) {
   const Output n = s.WithOpName("n").Op("Placeholder", {}, {{"dtype", DType::kFloat}});
   const Output m = s.Const(Filled(Shape({8, 8}), 0.125f));
   const std::vector<Output> results = WhileLoop(
-      s, [&](const Scope& b, const std::vector<Output>& v) { return b.Op("Less", {v[0], n}); },
+      s,
+      [&](const Scope& b, const std::vector<Output>& v) {
+        return b.Op("Less", {v[0], n});
+      },
       [&](const Scope& b, const std::vector<Output>& v) {
         const Output even = b.Op("Equal", {b.Op("FloorMod", {v[0], b.Const(2.0f)}), b.Const(0.0f)});
         const std::vector<Output> chosen = Cond(
-            b, even, [&](const Scope& c) { return std::vector<Output>{c.Op("MatMul", {v[1], m})}; },
-            [&](const Scope& c) { return std::vector<Output>{c.Op("AddV2", {v[1], c.Const(1.0f)})}; });
+            b, even,
+            [&](const Scope& c) {
+              return std::vector<Output>{c.Op("MatMul", {v[1], m})};
+            },
+            [&](const Scope& c) {
+              return std::vector<Output>{c.Op("AddV2", {v[1], c.Const(1.0f)})};
+            });
         return std::vector<Output>{b.Op("AddV2", {v[0], b.Const(1.0f)}), chosen[0]};
       },
-      {s.Const(0.0f), s.Const(Filled(Shape({8, 8}), 1))}, {.shape_invariants = {PartialShape({}), PartialShape({8, 8})}});
+      {s.Const(0.0f), s.Const(Filled(Shape({8, 8}), 1))},
+      {.shape_invariants = {PartialShape({}), PartialShape({8, 8})}});
   ASSERT_TRUE(s.ok()) << s.status();
   s.WithOpName("y").Op("Identity", {results[1]});
   auto session = SessionFor(s);
@@ -125,7 +134,8 @@ TEST(StressTest, GraphsGrowWhileStepsRun) {
 TEST(StressTest, QueuesBetweenSteps) {
   Scope s = Scope::Root();
   const AttrValue types = AttrValue::DTypes{DType::kFloat};
-  const Output queue = s.Op("FIFOQueueV2", {}, {{"component_types", types}, {"capacity", 3}, {"shared_name", std::string("q")}});
+  const Output queue =
+      s.Op("FIFOQueueV2", {}, {{"component_types", types}, {"capacity", 3}, {"shared_name", std::string("q")}});
   const Output p = s.WithOpName("p").Op("Placeholder", {}, {{"dtype", DType::kFloat}});
   s.WithOpName("put").Add("QueueEnqueueV2", {queue, p});
   s.WithOpName("take").Add("QueueDequeueV2", {queue}, {{"component_types", types}});

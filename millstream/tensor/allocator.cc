@@ -32,7 +32,7 @@ constexpr bool kBypass = false;
 
 constexpr int ClassOf(size_t bytes) {
   if (bytes <= kMinBlock) return 0;
-  const int log = std::bit_width(bytes - 1) - 1;               // bytes in (2^log, 2^(log+1)]
+  const int log = std::bit_width(bytes - 1) - 1;  // bytes in (2^log, 2^(log+1)]
   const size_t quarter = size_t{1} << (log - 2);
   const auto step = static_cast<int>((bytes - 1 - (size_t{1} << log)) / quarter);
   return (log - 7) * kStepsPerDoubling + step + 1;
@@ -94,7 +94,8 @@ class CachingAllocator final : public Allocator {
     if (c < kNumSmallClasses) {
       ThreadCache& cache = Cache();
       FreeList& list = cache.lists[c];
-      if (list.head == nullptr && !Refill(c)) [[unlikely]] return nullptr;
+      if (list.head == nullptr && !Refill(c)) [[unlikely]]
+        return nullptr;
       cache.bytes -= *capacity;
       return list.Pop();
     }
@@ -162,7 +163,8 @@ class CachingAllocator final : public Allocator {
   };
 
   static ThreadCache& Cache() {
-    if (current_cache == nullptr) [[unlikely]] current_cache = NewCache();
+    if (current_cache == nullptr) [[unlikely]]
+      current_cache = NewCache();
     return *current_cache;
   }
   static ThreadCache* NewCache() {

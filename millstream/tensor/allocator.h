@@ -10,8 +10,8 @@ namespace millstream {
 struct AllocatorStats {
   int64_t bytes_in_use = 0;
   int64_t peak_bytes_in_use = 0;
-  int64_t bytes_from_system = 0;  // held, in use or cached
-  int64_t system_allocations = 0; // how often fresh memory was taken
+  int64_t bytes_from_system = 0;   // held, in use or cached
+  int64_t system_allocations = 0;  // how often fresh memory was taken
 };
 
 // Memory for tensors. Thread-safe. Blocks are 64-byte aligned.

@@ -16,18 +16,25 @@ static_assert(sizeof(Buffer) <= kHeader);
 
 size_t ObjectSize(DType dtype) {
   switch (dtype) {
-    case DType::kString: return sizeof(std::string);
-    case DType::kResource: return sizeof(ResourceHandle);
-    case DType::kVariant: return sizeof(Variant);
-    default: return DTypeSize(dtype);
+    case DType::kString:
+      return sizeof(std::string);
+    case DType::kResource:
+      return sizeof(ResourceHandle);
+    case DType::kVariant:
+      return sizeof(Variant);
+    default:
+      return DTypeSize(dtype);
   }
 }
 
 template <typename Fn>
 void ForObjects(DType dtype, Fn fn) {
-  if (dtype == DType::kString) fn(static_cast<std::string*>(nullptr));
-  else if (dtype == DType::kResource) fn(static_cast<ResourceHandle*>(nullptr));
-  else if (dtype == DType::kVariant) fn(static_cast<Variant*>(nullptr));
+  if (dtype == DType::kString)
+    fn(static_cast<std::string*>(nullptr));
+  else if (dtype == DType::kResource)
+    fn(static_cast<ResourceHandle*>(nullptr));
+  else if (dtype == DType::kVariant)
+    fn(static_cast<Variant*>(nullptr));
 }
 
 }  // namespace

@@ -17,7 +17,9 @@ bool DispatchOver(Types<Ts...>, DType dtype, Fn&& fn) {
 }
 
 template <typename Fn>
-bool DispatchType(DType dtype, Fn&& fn) { return DispatchOver(AllTypes{}, dtype, fn); }
+bool DispatchType(DType dtype, Fn&& fn) {
+  return DispatchOver(AllTypes{}, dtype, fn);
+}
 template <typename Fn>
 bool DispatchObjectType(DType dtype, Fn&& fn) {
   return DispatchOver(Types<std::string, ResourceHandle, Variant>{}, dtype, fn);

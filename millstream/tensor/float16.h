@@ -46,18 +46,22 @@ inline uint16_t BFloat16FromFloat(float f) {
 
 }  // namespace float16_internal
 
-#define MILLSTREAM_FLOAT16_TYPE(Name, FROM, TO)                                              \
-  struct Name {                                                                              \
-    uint16_t bits = 0;                                                                       \
-    Name() = default;                                                                        \
-    template <typename V, typename = std::enable_if_t<std::is_arithmetic_v<V>>>              \
-    explicit(!std::is_same_v<V, float>) Name(V v) : bits(FROM(static_cast<float>(v))) {}     \
-    operator float() const { return TO; } /* NOLINT(google-explicit-constructor) */          \
-    static Name FromBits(uint16_t b) { Name n; n.bits = b; return n; }                       \
-    Name& operator+=(float o) { return *this = Name(float(*this) + o); }                     \
-    Name& operator-=(float o) { return *this = Name(float(*this) - o); }                     \
-    Name& operator*=(float o) { return *this = Name(float(*this) * o); }                     \
-    Name& operator/=(float o) { return *this = Name(float(*this) / o); }                     \
+#define MILLSTREAM_FLOAT16_TYPE(Name, FROM, TO)                                          \
+  struct Name {                                                                          \
+    uint16_t bits = 0;                                                                   \
+    Name() = default;                                                                    \
+    template <typename V, typename = std::enable_if_t<std::is_arithmetic_v<V>>>          \
+    explicit(!std::is_same_v<V, float>) Name(V v) : bits(FROM(static_cast<float>(v))) {} \
+    operator float() const { return TO; } /* NOLINT(google-explicit-constructor) */      \
+    static Name FromBits(uint16_t b) {                                                   \
+      Name n;                                                                            \
+      n.bits = b;                                                                        \
+      return n;                                                                          \
+    }                                                                                    \
+    Name& operator+=(float o) { return *this = Name(float(*this) + o); }                 \
+    Name& operator-=(float o) { return *this = Name(float(*this) - o); }                 \
+    Name& operator*=(float o) { return *this = Name(float(*this) * o); }                 \
+    Name& operator/=(float o) { return *this = Name(float(*this) / o); }                 \
   };
 
 MILLSTREAM_FLOAT16_TYPE(Half, float16_internal::HalfFromFloat, float16_internal::HalfToFloat(bits))

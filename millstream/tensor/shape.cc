@@ -15,8 +15,10 @@ bool CheckedProduct(std::span<const int64_t> dims, int64_t* product) {
   int64_t nonzero = 1;
   bool zero = false;
   for (const int64_t d : dims) {
-    if (d == 0) zero = true;
-    else if (__builtin_mul_overflow(nonzero, d, &nonzero)) return false;
+    if (d == 0)
+      zero = true;
+    else if (__builtin_mul_overflow(nonzero, d, &nonzero))
+      return false;
   }
   *product = zero ? 0 : nonzero;
   return true;
@@ -52,7 +54,8 @@ void Shape::Assign(std::span<const int64_t> dims, int64_t num_elements) {
 StatusOr<Shape> Shape::Make(std::span<const int64_t> dims) {
   RETURN_IF_ERROR(CheckRank(dims.size()));
   for (const int64_t d : dims) {
-    if (d < 0) return errors::InvalidArgument("Dimension ", d, " must be >= 0 in shape [", absl::StrJoin(dims, ","), "]");
+    if (d < 0)
+      return errors::InvalidArgument("Dimension ", d, " must be >= 0 in shape [", absl::StrJoin(dims, ","), "]");
   }
   int64_t n = 0;
   if (!CheckedProduct(dims, &n)) {
@@ -96,7 +99,8 @@ StatusOr<PartialShape> PartialShape::Make(std::vector<int64_t> dims) {
   RETURN_IF_ERROR(CheckRank(dims.size()));
   std::vector<int64_t> known;
   for (const int64_t d : dims) {
-    if (d < -1) return errors::InvalidArgument("Dimension ", d, " must be >= -1 in shape [", absl::StrJoin(dims, ","), "]");
+    if (d < -1)
+      return errors::InvalidArgument("Dimension ", d, " must be >= -1 in shape [", absl::StrJoin(dims, ","), "]");
     if (d >= 0) known.push_back(d);
   }
   int64_t n = 0;
@@ -127,7 +131,8 @@ StatusOr<PartialShape> PartialShape::MergeWith(const PartialShape& o) const {
   }
   PartialShape merged = *this;
   for (size_t i = 0; i < dims_.size(); ++i) {
-    if (dims_[i] < 0) merged.dims_[i] = o.dims_[i];
+    if (dims_[i] < 0)
+      merged.dims_[i] = o.dims_[i];
     else if (o.dims_[i] >= 0 && o.dims_[i] != dims_[i]) {
       return errors::InvalidArgument("Dimension ", i, " in both shapes must be equal, but are ", dims_[i], " and ",
                                      o.dims_[i], ". Shapes are ", ToString(), " and ", o.ToString(), ".");
@@ -156,10 +161,15 @@ int64_t PartialShape::num_elements() const {
 
 std::string PartialShape::ToString() const {
   if (!known_rank_) return "<unknown>";
-  return absl::StrCat("[", absl::StrJoin(dims_, ",", [](std::string* out, int64_t d) {
-                        if (d < 0) out->push_back('?');
-                        else absl::StrAppend(out, d);
-                      }), "]");
+  return absl::StrCat("[",
+                      absl::StrJoin(dims_, ",",
+                                    [](std::string* out, int64_t d) {
+                                      if (d < 0)
+                                        out->push_back('?');
+                                      else
+                                        absl::StrAppend(out, d);
+                                    }),
+                      "]");
 }
 
 }  // namespace millstream

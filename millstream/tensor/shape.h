@@ -26,8 +26,10 @@ class Shape {
   explicit Shape(std::span<const int64_t> dims);
   explicit Shape(const std::vector<int64_t>& dims) : Shape(std::span<const int64_t>(dims)) {}
   Shape(const Shape& o) {
-    if (o.rank_ > kInline) [[unlikely]] Assign(o.dims(), o.num_elements_);
-    else CopyInline(o);
+    if (o.rank_ > kInline) [[unlikely]]
+      Assign(o.dims(), o.num_elements_);
+    else
+      CopyInline(o);
   }
   Shape(Shape&& o) noexcept {
     CopyInline(o);
@@ -35,19 +37,24 @@ class Shape {
     o.num_elements_ = 1;
   }
   Shape& operator=(const Shape& o) {
-    if (rank_ > kInline || o.rank_ > kInline) [[unlikely]] return AssignSlow(o);
+    if (rank_ > kInline || o.rank_ > kInline) [[unlikely]]
+      return AssignSlow(o);
     CopyInline(o);
     return *this;
   }
   Shape& operator=(Shape&& o) noexcept {
     if (this == &o) return *this;
-    if (rank_ > kInline) [[unlikely]] delete[] heap_;
+    if (rank_ > kInline) [[unlikely]]
+      delete[] heap_;
     CopyInline(o);
     o.rank_ = 0;
     o.num_elements_ = 1;
     return *this;
   }
-  ~Shape() { if (rank_ > kInline) [[unlikely]] delete[] heap_; }
+  ~Shape() {
+    if (rank_ > kInline) [[unlikely]]
+      delete[] heap_;
+  }
 
   // InvalidArgument for negative sizes, more than 254 dimensions, or a product that overflows.
   static StatusOr<Shape> Make(std::span<const int64_t> dims);
@@ -72,7 +79,8 @@ class Shape {
   friend bool operator==(const Shape& a, const Shape& b) {
     if (a.rank_ != b.rank_ || a.num_elements_ != b.num_elements_) return false;
     const int64_t *x = a.data(), *y = b.data();
-    for (int i = 0; i < a.rank_; ++i) if (x[i] != y[i]) return false;
+    for (int i = 0; i < a.rank_; ++i)
+      if (x[i] != y[i]) return false;
     return true;
   }
 
@@ -97,7 +105,7 @@ class Shape {
 // A shape of which parts may be unknown: the rank, or single sizes (-1).
 class PartialShape {
  public:
-  PartialShape() = default;  // unknown rank
+  PartialShape() = default;         // unknown rank
   PartialShape(const Shape& shape)  // NOLINT(google-explicit-constructor)
       : known_rank_(true), dims_(shape.dims().begin(), shape.dims().end()) {}
   PartialShape(std::initializer_list<int64_t> dims) : known_rank_(true), dims_(dims) {}

@@ -12,7 +12,8 @@ namespace millstream {
 
 bool Tensor::Allocate(DType dtype, const Shape& shape, Allocator* allocator) {
   // Object types are at most 256 bytes; 2^46 elements of any type exceed every machine.
-  Buffer* buffer = shape.num_elements() > (int64_t{1} << 46) ? nullptr : Buffer::Allocate(allocator, dtype, shape.num_elements());
+  Buffer* buffer =
+      shape.num_elements() > (int64_t{1} << 46) ? nullptr : Buffer::Allocate(allocator, dtype, shape.num_elements());
   buffer_ = Ref<Buffer>::Adopt(buffer);
   if (buffer == nullptr) return false;
   data_ = buffer->data();
@@ -25,7 +26,8 @@ StatusOr<Tensor> Tensor::Make(DType dtype, const Shape& shape, Allocator* alloca
   if (!IsKnown(dtype)) return errors::InvalidArgument("No tensor can hold type ", DTypeName(dtype));
   Tensor t;
   if (!t.Allocate(dtype, shape, allocator)) {
-    return errors::ResourceExhausted("OOM when allocating tensor with shape", shape.ToString(), " and type ", DTypeName(dtype));
+    return errors::ResourceExhausted("OOM when allocating tensor with shape", shape.ToString(), " and type ",
+                                     DTypeName(dtype));
   }
   return t;
 }
@@ -49,10 +51,14 @@ Tensor Tensor::Wrap(DType dtype, const Shape& shape, void* data, std::function<v
 size_t Tensor::ByteSize() const {
   const auto n = static_cast<size_t>(num_elements());
   switch (dtype_) {
-    case DType::kString: return n * sizeof(std::string);
-    case DType::kResource: return n * sizeof(ResourceHandle);
-    case DType::kVariant: return n * sizeof(Variant);
-    default: return n * DTypeSize(dtype_);
+    case DType::kString:
+      return n * sizeof(std::string);
+    case DType::kResource:
+      return n * sizeof(ResourceHandle);
+    case DType::kVariant:
+      return n * sizeof(Variant);
+    default:
+      return n * DTypeSize(dtype_);
   }
 }
 
@@ -98,14 +104,22 @@ namespace {
 
 template <typename T>
 void AppendElement(const T& value, std::string* out) {
-  if constexpr (std::is_same_v<T, std::string>) absl::StrAppend(out, "\"", absl::CEscape(value), "\"");
-  else if constexpr (std::is_same_v<T, ResourceHandle>) absl::StrAppend(out, "<", value.type_name, " ", value.name, ">");
-  else if constexpr (std::is_same_v<T, Variant>) absl::StrAppend(out, "<", value.type_name(), ">");
-  else if constexpr (kIsComplex<T>) absl::StrAppend(out, "(", value.real(), ",", value.imag(), ")");
-  else if constexpr (std::is_same_v<T, bool>) absl::StrAppend(out, value ? 1 : 0);
-  else if constexpr (sizeof(T) == 1) absl::StrAppend(out, static_cast<int>(value));
-  else if constexpr (kIsFloat16<T>) absl::StrAppend(out, static_cast<float>(value));
-  else absl::StrAppend(out, value);
+  if constexpr (std::is_same_v<T, std::string>)
+    absl::StrAppend(out, "\"", absl::CEscape(value), "\"");
+  else if constexpr (std::is_same_v<T, ResourceHandle>)
+    absl::StrAppend(out, "<", value.type_name, " ", value.name, ">");
+  else if constexpr (std::is_same_v<T, Variant>)
+    absl::StrAppend(out, "<", value.type_name(), ">");
+  else if constexpr (kIsComplex<T>)
+    absl::StrAppend(out, "(", value.real(), ",", value.imag(), ")");
+  else if constexpr (std::is_same_v<T, bool>)
+    absl::StrAppend(out, value ? 1 : 0);
+  else if constexpr (sizeof(T) == 1)
+    absl::StrAppend(out, static_cast<int>(value));
+  else if constexpr (kIsFloat16<T>)
+    absl::StrAppend(out, static_cast<float>(value));
+  else
+    absl::StrAppend(out, value);
 }
 
 template <typename T>
@@ -116,7 +130,10 @@ void AppendDims(const T*& next, const Shape& shape, int axis, int& left, std::st
     return;
   }
   for (int64_t i = 0; i < shape.dim(axis); ++i) {
-    if (left <= 0) { absl::StrAppend(out, "..."); return; }
+    if (left <= 0) {
+      absl::StrAppend(out, "...");
+      return;
+    }
     if (i > 0) out->push_back(' ');
     const bool brackets = axis + 1 < shape.rank();
     if (brackets) out->push_back('[');
@@ -140,7 +157,8 @@ std::string Tensor::SummarizeValue(int max_elements) const {
 }
 
 std::string Tensor::DebugString() const {
-  return absl::StrCat("Tensor<type: ", DTypeName(dtype_), " shape: ", shape_.ToString(), " values: ", SummarizeValue(), ">");
+  return absl::StrCat("Tensor<type: ", DTypeName(dtype_), " shape: ", shape_.ToString(), " values: ", SummarizeValue(),
+                      ">");
 }
 
 }  // namespace millstream

@@ -5,9 +5,9 @@
 #include <initializer_list>
 #include <span>
 #include <string>
-#include "absl/strings/string_view.h"
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "millstream/base/logging.h"
 #include "millstream/tensor/buffer.h"
 #include "millstream/tensor/dtype.h"
@@ -26,7 +26,8 @@ class Tensor {
   Tensor(DType dtype, const Shape& shape);
   // ResourceExhausted if the memory cannot be had. REQUIRES: IsKnown(dtype).
   static StatusOr<Tensor> Make(DType dtype, const Shape& shape, Allocator* allocator = HostAllocator());
-  // Make() in place: false, leaving this tensor without a buffer, if the memory cannot be had. REQUIRES: IsKnown(dtype).
+  // Make() in place: false, leaving this tensor without a buffer, if the memory cannot be had. REQUIRES:
+  // IsKnown(dtype).
   bool Allocate(DType dtype, const Shape& shape, Allocator* allocator);
   // Lets go of the buffer. Cheaper than assigning Tensor(): the shape is left as it was and means nothing.
   void Reset() {
@@ -41,7 +42,9 @@ class Tensor {
   static Tensor Scalar(const T& value);
   static Tensor Scalar(const char* value) { return Scalar(std::string(value)); }
   template <typename T>
-  static Tensor Vector(std::initializer_list<T> values) { return Of<T>(Shape({static_cast<int64_t>(values.size())}), values); }
+  static Tensor Vector(std::initializer_list<T> values) {
+    return Of<T>(Shape({static_cast<int64_t>(values.size())}), values);
+  }
   template <typename T>
   static Tensor Vector(const std::vector<T>& values);
   template <typename T>
@@ -69,14 +72,22 @@ class Tensor {
     return static_cast<const T*>(data_);
   }
   template <typename T>
-  std::span<T> flat() { return {data<T>(), static_cast<size_t>(num_elements())}; }
+  std::span<T> flat() {
+    return {data<T>(), static_cast<size_t>(num_elements())};
+  }
   template <typename T>
-  std::span<const T> flat() const { return {data<T>(), static_cast<size_t>(num_elements())}; }
+  std::span<const T> flat() const {
+    return {data<T>(), static_cast<size_t>(num_elements())};
+  }
   // The single element of a tensor with one. REQUIRES: num_elements() == 1.
   template <typename T>
-  T& scalar() { return *data<T>(); }
+  T& scalar() {
+    return *data<T>();
+  }
   template <typename T>
-  const T& scalar() const { return *data<T>(); }
+  const T& scalar() const {
+    return *data<T>();
+  }
   void* raw() { return data_; }
   const void* raw() const { return data_; }
 
@@ -84,8 +95,8 @@ class Tensor {
   bool SharesBufferWith(const Tensor& o) const { return buffer_.get() == o.buffer_.get(); }
 
   // Views of the same buffer.
-  Tensor Reshaped(const Shape& shape) const;            // REQUIRES: same number of elements
-  Tensor SliceRows(int64_t begin, int64_t end) const;   // of dimension 0; may be unaligned. REQUIRES: in range
+  Tensor Reshaped(const Shape& shape) const;              // REQUIRES: same number of elements
+  Tensor SliceRows(int64_t begin, int64_t end) const;     // of dimension 0; may be unaligned. REQUIRES: in range
   Tensor Bitcast(DType dtype, const Shape& shape) const;  // REQUIRES: same number of bytes, plain types
 
   // A copy with a buffer of its own.

@@ -20,7 +20,9 @@ class Variant {
   explicit Variant(Ref<VariantValue> value) : value_(std::move(value)) {}
   // Null if empty or of another type.
   template <typename T>
-  T* get() const { return dynamic_cast<T*>(value_.get()); }
+  T* get() const {
+    return dynamic_cast<T*>(value_.get());
+  }
   bool empty() const { return !value_; }
   std::string type_name() const { return value_ ? value_->type_name() : ""; }
 

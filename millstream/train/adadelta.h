@@ -15,7 +15,8 @@ class AdadeltaOptimizer : public KernelOptimizer {
     bool use_locking = false;
     std::string name = "Adadelta";
   };
-  explicit AdadeltaOptimizer(const Hyperparameter& learning_rate = 0.001) : AdadeltaOptimizer(learning_rate, Options()) {}
+  explicit AdadeltaOptimizer(const Hyperparameter& learning_rate = 0.001)
+      : AdadeltaOptimizer(learning_rate, Options()) {}
   AdadeltaOptimizer(const Hyperparameter& learning_rate, const Options& options);
 };
 

@@ -6,8 +6,8 @@
 
 namespace millstream {
 
-// Adagrad with dual averaging, for sparse linear models: the weights are computed anew from sums of gradients and the number
-// of steps. Slots "gradient_accumulator" and "gradient_squared_accumulator". `global_step` counts from 0.
+// Adagrad with dual averaging, for sparse linear models: the weights are computed anew from sums of gradients and the
+// number of steps. Slots "gradient_accumulator" and "gradient_squared_accumulator". `global_step` counts from 0.
 class AdagradDAOptimizer : public KernelOptimizer {
  public:
   struct Options {
@@ -17,7 +17,8 @@ class AdagradDAOptimizer : public KernelOptimizer {
     bool use_locking = false;
     std::string name = "AdagradDA";
   };
-  AdagradDAOptimizer(const Hyperparameter& learning_rate, const GraphVariable& global_step) : AdagradDAOptimizer(learning_rate, global_step, Options()) {}
+  AdagradDAOptimizer(const Hyperparameter& learning_rate, const GraphVariable& global_step)
+      : AdagradDAOptimizer(learning_rate, global_step, Options()) {}
   AdagradDAOptimizer(const Hyperparameter& learning_rate, const GraphVariable& global_step, const Options& options);
 
  protected:

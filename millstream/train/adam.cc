@@ -39,12 +39,15 @@ Node* AdamOptimizer::ApplyDense(const Scope& scope, Output gradient, const Graph
 }
 
 // moment = moment * decay, then rows are added; gives the new moment.
-Output AdamOptimizer::DecayAndAdd(const Scope& scope, const GraphVariable& moment, Output decay, Output indices, Output rows) const {
+Output AdamOptimizer::DecayAndAdd(const Scope& scope, const GraphVariable& moment, Output decay, Output indices,
+                                  Output rows) const {
   const Output now = IsResource(moment) ? ReadVariable(scope, moment) : moment.value;
   const Output decayed = AssignVariable(scope, moment, scope.Op("Mul", {now, decay}), use_locking());
   const Scope after = scope.WithControlDependencies({decayed.node});
-  if (!IsResource(moment)) return after.Op("ScatterAdd", {moment.handle, indices, rows}, {{"use_locking", use_locking()}});
-  return ReadVariable(scope.WithControlDependencies({after.Add("ResourceScatterAdd", {moment.handle, indices, rows})}), moment);
+  if (!IsResource(moment))
+    return after.Op("ScatterAdd", {moment.handle, indices, rows}, {{"use_locking", use_locking()}});
+  return ReadVariable(scope.WithControlDependencies({after.Add("ResourceScatterAdd", {moment.handle, indices, rows})}),
+                      moment);
 }
 
 Node* AdamOptimizer::ApplySparse(const Scope& scope, Output values, Output indices, const GraphVariable& v) {
@@ -53,7 +56,8 @@ Node* AdamOptimizer::ApplySparse(const Scope& scope, Output values, Output indic
   const auto op = [&scope](const char* type, Output a, Output b) { return scope.Op(type, {a, b}); };
   const Output beta1 = CastTo(scope, beta1_, dtype), beta2 = CastTo(scope, beta2_, dtype);
   const Output unbias2 = scope.Op("Sqrt", {op("Sub", one, Power(scope, "beta2_power", v))});
-  const Output rate = op("RealDiv", op("Mul", CastTo(scope, rate_, dtype), unbias2), op("Sub", one, Power(scope, "beta1_power", v)));
+  const Output rate =
+      op("RealDiv", op("Mul", CastTo(scope, rate_, dtype), unbias2), op("Sub", one, Power(scope, "beta1_power", v)));
   const Output m = DecayAndAdd(scope, Slot(v, "m"), beta1, indices, op("Mul", values, op("Sub", one, beta1)));
   const Output squares = op("Mul", op("Mul", values, values), op("Sub", one, beta2));
   const Output second = DecayAndAdd(scope, Slot(v, "v"), beta2, indices, squares);

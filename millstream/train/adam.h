@@ -6,8 +6,8 @@
 
 namespace millstream {
 
-// Adam. Slots "m" and "v"; the scalars beta1_power and beta2_power lie beside the variable that comes first by name. With a sparse
-// gradient the moments of all rows decay, as in TensorFlow.
+// Adam. Slots "m" and "v"; the scalars beta1_power and beta2_power lie beside the variable that comes first by name.
+// With a sparse gradient the moments of all rows decay, as in TensorFlow.
 class AdamOptimizer : public Optimizer {
  public:
   struct Options {

@@ -24,7 +24,8 @@ StatusOr<bool> IsNan(const Tensor& loss) {
     if (loss.dtype() == DType::kFloat) return std::isnan(loss.scalar<float>());
     if (loss.dtype() == DType::kDouble) return std::isnan(loss.scalar<double>());
   }
-  return errors::InvalidArgument("The loss of a NanTensorHook must be a scalar of type float or double: ", loss.DebugString());
+  return errors::InvalidArgument("The loss of a NanTensorHook must be a scalar of type float or double: ",
+                                 loss.DebugString());
 }
 
 }  // namespace

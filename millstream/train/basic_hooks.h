@@ -14,10 +14,11 @@
 
 namespace millstream {
 
-// Hooks that most trainings use; they do what TensorFlow's of the same names do. Wrong settings are InvalidArgument, and a missing
-// global step FailedPrecondition, in Begin().
+// Hooks that most trainings use; they do what TensorFlow's of the same names do. Wrong settings are InvalidArgument,
+// and a missing global step FailedPrecondition, in Begin().
 
-// Ends the training after `num_steps` more steps, or at step `last_step`: exactly one is set. Steps of all workers count.
+// Ends the training after `num_steps` more steps, or at step `last_step`: exactly one is set. Steps of all workers
+// count.
 class StopAtStepHook final : public SessionRunHook {
  public:
   static std::shared_ptr<StopAtStepHook> AtStep(int64_t last_step);
@@ -30,13 +31,15 @@ class StopAtStepHook final : public SessionRunHook {
   Status AfterRun(SessionRunContext& context, const SessionRunValues& values) override;
 
  private:
-  StopAtStepHook(std::optional<int64_t> num_steps, std::optional<int64_t> last_step) : num_steps_(num_steps), last_step_(last_step) {}
+  StopAtStepHook(std::optional<int64_t> num_steps, std::optional<int64_t> last_step)
+      : num_steps_(num_steps), last_step_(last_step) {}
   const std::optional<int64_t> num_steps_;
   std::optional<int64_t> last_step_;
   StepReader step_;
 };
 
-// Logs tensors every so many steps of this worker or seconds, and at the end if wanted: "loss = 0.5, step = 100 (0.123 sec)".
+// Logs tensors every so many steps of this worker or seconds, and at the end if wanted: "loss = 0.5, step = 100 (0.123
+// sec)".
 class LoggingTensorHook final : public SessionRunHook {
  public:
   struct TaggedTensor {
@@ -44,7 +47,8 @@ class LoggingTensorHook final : public SessionRunHook {
     std::string tensor;
   };
   using Formatter = std::function<std::string(const std::vector<Tensor>&)>;
-  LoggingTensorHook(std::vector<TaggedTensor> tensors, HookInterval every, bool at_end = false, Formatter formatter = nullptr)
+  LoggingTensorHook(std::vector<TaggedTensor> tensors, HookInterval every, bool at_end = false,
+                    Formatter formatter = nullptr)
       : tensors_(std::move(tensors)), timer_(every), at_end_(at_end), formatter_(std::move(formatter)) {}
 
   Status Begin(const Scope& scope) override;
@@ -63,7 +67,8 @@ class LoggingTensorHook final : public SessionRunHook {
   bool wanted_ = false;
 };
 
-// Logs steps per second and writes them as the summary "global_step/sec" to `writer`, or to the writer of `output_dir`, or to none.
+// Logs steps per second and writes them as the summary "global_step/sec" to `writer`, or to the writer of `output_dir`,
+// or to none.
 class StepCounterHook final : public SessionRunHook {
  public:
   explicit StepCounterHook(HookInterval every = HookInterval::Steps(100), std::string output_dir = "",

@@ -68,10 +68,12 @@ TEST(HooksTest, ThoseThatNeedAStepSaySo) {
   SummarySaverHook::Options summaries;
   summaries.every = HookInterval::Secs(1);
   summaries.scaffold = checkpoints.scaffold;
-  const SessionRunHooks hooks = {StopAtStepHook::AtStep(1), std::make_shared<StepCounterHook>(),
+  const SessionRunHooks hooks = {StopAtStepHook::AtStep(1),
+                                 std::make_shared<StepCounterHook>(),
                                  std::make_shared<GlobalStepWaiterHook>(1),
                                  std::make_shared<ProfilerHook>(HookInterval::Steps(1), folder.path()),
-                                 std::make_shared<CheckpointSaverHook>(checkpoints), std::make_shared<SummarySaverHook>(summaries)};
+                                 std::make_shared<CheckpointSaverHook>(checkpoints),
+                                 std::make_shared<SummarySaverHook>(summaries)};
   for (const auto& hook : hooks) {
     const Status status = hook->Begin(scope);
     EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
@@ -79,8 +81,10 @@ TEST(HooksTest, ThoseThatNeedAStepSaySo) {
   }
   SmallModel model;
   EXPECT_EQ(StepCounterHook(HookInterval()).Begin(model.scope).code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(LoggingTensorHook({{"w", "w"}}, HookInterval()).Begin(model.scope).code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(LoggingTensorHook({{"w", "none"}}, HookInterval::Steps(1)).Begin(model.scope).code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(LoggingTensorHook({{"w", "w"}}, HookInterval()).Begin(model.scope).code(),
+            absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(LoggingTensorHook({{"w", "none"}}, HookInterval::Steps(1)).Begin(model.scope).code(),
+            absl::StatusCode::kNotFound);
 }
 
 TEST(HooksTest, LogsTensorsEverySoManySteps) {
@@ -92,10 +96,12 @@ TEST(HooksTest, LogsTensorsEverySoManySteps) {
   };
   const auto hook = std::make_shared<LoggingTensorHook>(std::vector<LoggingTensorHook::TaggedTensor>{{"w", "w"}},
                                                         HookInterval::Steps(2), /*at_end=*/true, note);
-  ASSERT_EQ(RunAll(model, {hook, std::make_shared<LoggingTensorHook>(
-                                     std::vector<LoggingTensorHook::TaggedTensor>{{"step", "global_step"}}, HookInterval::Steps(1))},
-                   5),
-            OkStatus());
+  ASSERT_EQ(
+      RunAll(model,
+             {hook, std::make_shared<LoggingTensorHook>(
+                        std::vector<LoggingTensorHook::TaggedTensor>{{"step", "global_step"}}, HookInterval::Steps(1))},
+             5),
+      OkStatus());
   EXPECT_EQ(seen.size(), 4u);  // steps 1, 3, 5 and the end
   EXPECT_EQ(seen.back(), 6);
 }
@@ -117,7 +123,8 @@ TEST(HooksTest, NanStopsOrFails) {
 
 TEST(HooksTest, WaitsForAStep) {
   SmallModel model;
-  const auto session = std::move(SingularMonitoredSession::Make(model.scope, {std::make_shared<GlobalStepWaiterHook>(2)})).value();
+  const auto session =
+      std::move(SingularMonitoredSession::Make(model.scope, {std::make_shared<GlobalStepWaiterHook>(2)})).value();
   std::thread others([&] {
     for (int i = 0; i < 2; ++i) EXPECT_EQ(Train(session->raw_session()), OkStatus());
   });
@@ -127,7 +134,8 @@ TEST(HooksTest, WaitsForAStep) {
 
 TEST(HooksTest, CheckpointsSummariesAndTracesAreWritten) {
   SmallModel model;
-  const Output summary = model.scope.Op("ScalarSummary", {model.scope.Const(Tensor::Scalar("loss")), model.scope.Const(0.5f)});
+  const Output summary =
+      model.scope.Op("ScalarSummary", {model.scope.Const(Tensor::Scalar("loss")), model.scope.Const(0.5f)});
   model.scope.AddToCollection("summaries", summary);
   TemporaryFolder folder;
   TrainingSessionOptions options;
@@ -135,11 +143,13 @@ TEST(HooksTest, CheckpointsSummariesAndTracesAreWritten) {
   options.save_checkpoint_steps = 4;
   options.save_summaries_steps = 3;
   options.log_step_count_steps = 2;
-  ASSERT_EQ(RunAll(model, {std::make_shared<ProfilerHook>(HookInterval::Steps(5), folder / "traces")}, 10, options), OkStatus());
+  ASSERT_EQ(RunAll(model, {std::make_shared<ProfilerHook>(HookInterval::Steps(5), folder / "traces")}, 10, options),
+            OkStatus());
   EXPECT_EQ(LatestCheckpoint(folder.path()), folder / "model.ckpt-10");
   EXPECT_TRUE(CheckpointExists(folder / "model.ckpt-0"));
   EXPECT_TRUE(FileExists(folder / "graph.pbtxt"));
-  // A step's fetch of the global step may be from before or after its update, so what is done every so often may come a step earlier.
+  // A step's fetch of the global step may be from before or after its update, so what is done every so often may come a
+  // step earlier.
   int traces = 0;
   for (const auto& entry : std::filesystem::directory_iterator(folder / "traces")) {
     EXPECT_THAT(*ReadFile(entry.path().string()), HasSubstr("traceEvents"));
@@ -150,14 +160,16 @@ TEST(HooksTest, CheckpointsSummariesAndTracesAreWritten) {
   for (const proto::Event& event : EventsIn(folder.path())) {
     if (!event.graph_def().empty()) kinds.push_back("graph");
     if (!event.meta_graph_def().empty()) kinds.push_back("meta");
-    if (event.has_session_log()) kinds.push_back(absl::StrCat("log ", event.session_log().status(), " at ", event.step()));
+    if (event.has_session_log())
+      kinds.push_back(absl::StrCat("log ", event.session_log().status(), " at ", event.step()));
     for (const auto& value : event.summary().value()) kinds.push_back(absl::StrCat(value.tag(), " at ", event.step()));
   }
   for (const char* expected : {"graph", "meta", "log 1 at 1", "log 3 at 0", "log 3 at 10", "loss at 1"}) {
     EXPECT_THAT(kinds, Contains(expected));
   }
   const auto count = [&](const char* beginning) {
-    return std::count_if(kinds.begin(), kinds.end(), [&](const std::string& kind) { return kind.find(beginning) == 0; });
+    return std::count_if(kinds.begin(), kinds.end(),
+                         [&](const std::string& kind) { return kind.find(beginning) == 0; });
   };
   EXPECT_GE(count("loss at "), 3);
   EXPECT_GE(count("log 3 "), 4);

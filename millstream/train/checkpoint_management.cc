@@ -59,20 +59,21 @@ std::optional<CheckpointState> GetCheckpointState(const std::string& folder, con
   }
   CheckpointState state;
   state.model_checkpoint_path = Join(folder, message.model_checkpoint_path());
-  for (const std::string& p : message.all_model_checkpoint_paths()) state.all_model_checkpoint_paths.push_back(Join(folder, p));
+  for (const std::string& p : message.all_model_checkpoint_paths())
+    state.all_model_checkpoint_paths.push_back(Join(folder, p));
   return state;
 }
 
-Status UpdateCheckpointState(const std::string& folder, const CheckpointState& state, const std::string& latest_filename,
-                             bool relative_paths) {
+Status UpdateCheckpointState(const std::string& folder, const CheckpointState& state,
+                             const std::string& latest_filename, bool relative_paths) {
   const std::string path = Join(folder, latest_filename);
   const bool relative = relative_paths || !IsAbsolute(folder);
   const auto written = [&](const std::string& p) {
     return relative && IsAbsolute(p) == IsAbsolute(folder) ? RelativeTo(folder, p) : p;
   };
   if (path == state.model_checkpoint_path) {
-    return errors::FailedPrecondition("Save path '", path,
-                                      "' conflicts with path used for checkpoint state.  Please use a different save path.");
+    return errors::FailedPrecondition(
+        "Save path '", path, "' conflicts with path used for checkpoint state.  Please use a different save path.");
   }
   proto::CheckpointState message;
   message.set_model_checkpoint_path(written(state.model_checkpoint_path));

@@ -10,23 +10,27 @@
 
 namespace millstream {
 
-// What the file `checkpoint` of a folder says: which checkpoints there are, the latest last. Paths as Saver::Restore() takes them.
+// What the file `checkpoint` of a folder says: which checkpoints there are, the latest last. Paths as Saver::Restore()
+// takes them.
 struct CheckpointState {
   std::string model_checkpoint_path;
   std::vector<std::string> all_model_checkpoint_paths;
 };
 
-// Nothing if there is no such file, or one that cannot be understood (with a warning). Paths in it that are relative begin with the
-// folder in the result.
-std::optional<CheckpointState> GetCheckpointState(const std::string& folder, const std::string& latest_filename = "checkpoint");
+// Nothing if there is no such file, or one that cannot be understood (with a warning). Paths in it that are relative
+// begin with the folder in the result.
+std::optional<CheckpointState> GetCheckpointState(const std::string& folder,
+                                                  const std::string& latest_filename = "checkpoint");
 
-// Writes it: aside, synced, renamed. `state` has paths as seen from here; in a relative folder, or with `relative_paths`, the file
-// has them relative to the folder. FailedPrecondition if a checkpoint has the name of the state file itself.
+// Writes it: aside, synced, renamed. `state` has paths as seen from here; in a relative folder, or with
+// `relative_paths`, the file has them relative to the folder. FailedPrecondition if a checkpoint has the name of the
+// state file itself.
 Status UpdateCheckpointState(const std::string& folder, const CheckpointState& state,
                              const std::string& latest_filename = "checkpoint", bool relative_paths = false);
 
 // Of the folder's latest checkpoint; nothing if there is none or its files are gone.
-std::optional<std::string> LatestCheckpoint(const std::string& folder, const std::string& latest_filename = "checkpoint");
+std::optional<std::string> LatestCheckpoint(const std::string& folder,
+                                            const std::string& latest_filename = "checkpoint");
 
 bool CheckpointExists(const std::string& prefix);
 // When the checkpoint was written, in seconds since 1970. NotFound.

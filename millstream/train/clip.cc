@@ -67,7 +67,8 @@ std::vector<Grad> ClipByGlobalNorm(const Scope& scope, const std::vector<Grad>& 
     const Output values = ValuesOf(ts[i]);
     const Scope beside = s.ColocateWith(values.node);
     const Output scaled = beside.Op("Mul", {values, CastTo(beside, scale, values.dtype())});
-    clipped.push_back(WithValues(ts[i], beside.WithOpName(absl::StrCat("clip_by_global_norm_", i)).Op("Identity", {scaled})));
+    clipped.push_back(
+        WithValues(ts[i], beside.WithOpName(absl::StrCat("clip_by_global_norm_", i)).Op("Identity", {scaled})));
   }
   return clipped;
 }

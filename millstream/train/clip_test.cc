@@ -71,7 +71,8 @@ TEST(ClipTest, ANormThatIsNotFiniteShows) {
 
 TEST(ClipTest, BetweenComputeAndApply) {
   Scope s = Scope::Root();
-  const GraphVariable w = VariableScope(s).Get("w", Shape({2}), {.initializer = ValueInitializer(Tensor::Vector<float>({3, 4}))});
+  const GraphVariable w =
+      VariableScope(s).Get("w", Shape({2}), {.initializer = ValueInitializer(Tensor::Vector<float>({3, 4}))});
   GradientDescentOptimizer optimizer(1.0);
   const Output loss = s.Op("L2Loss", {w.value});  // whose gradient is w
   Node* train = optimizer.ApplyGradients(s, ClipByGlobalNorm(s, optimizer.ComputeGradients(s, loss), 2.5));

@@ -20,7 +20,8 @@ std::chrono::steady_clock::time_point After(std::chrono::steady_clock::time_poin
 
 }  // namespace
 
-Coordinator::Coordinator(std::vector<absl::StatusCode> clean_stop_codes) : clean_stop_codes_(std::move(clean_stop_codes)) {}
+Coordinator::Coordinator(std::vector<absl::StatusCode> clean_stop_codes)
+    : clean_stop_codes_(std::move(clean_stop_codes)) {}
 
 Coordinator::~Coordinator() {
   RequestStop();
@@ -113,7 +114,8 @@ bool Coordinator::AnyAlive() const {
 
 void Coordinator::AwaitKind(ThreadKind kind, Clock::time_point deadline) {
   const auto alive = [&](const Thread& t) { return t.kind == kind && !t.ended; };
-  while (std::any_of(threads_.begin(), threads_.end(), alive) && Clock::now() < deadline) changed_.WaitUntil(mu_, deadline);
+  while (std::any_of(threads_.begin(), threads_.end(), alive) && Clock::now() < deadline)
+    changed_.WaitUntil(mu_, deadline);
 }
 
 std::string Coordinator::NamesOfLive(bool workers_only) const {

@@ -14,14 +14,14 @@
 
 namespace millstream {
 
-// Threads that end together, and the first error among them: tf.train.Coordinator. It owns the threads: what they use must
-// outlive it. A thread looks at ShouldStop() often. Thread-safe, except that one thread at a time calls Join().
+// Threads that end together, and the first error among them: tf.train.Coordinator. It owns the threads: what they use
+// must outlive it. A thread looks at ShouldStop() often. Thread-safe, except that one thread at a time calls Join().
 class Coordinator {
  public:
   enum class ThreadKind {
     kWorker,
-    // Waits in steps for what others may never send; only closing the session ends it. Join() waits a second for it and does
-    // not miss it.
+    // Waits in steps for what others may never send; only closing the session ends it. Join() waits a second for it and
+    // does not miss it.
     kQueueRunner,
   };
 
@@ -32,8 +32,8 @@ class Coordinator {
   Coordinator(const Coordinator&) = delete;
   Coordinator& operator=(const Coordinator&) = delete;
 
-  // Asks all threads to stop. The first error that comes with such a request is what Join() returns; later ones, which tend to
-  // follow from it, are dropped.
+  // Asks all threads to stop. The first error that comes with such a request is what Join() returns; later ones, which
+  // tend to follow from it, are dropped.
   void RequestStop(Status reason = OkStatus());
   bool ShouldStop() const;
   void WaitForStop();
@@ -53,8 +53,9 @@ class Coordinator {
     double stop_grace_period_secs = 120;
     bool ignore_live_threads = false;
   };
-  // Waits until all threads have ended or a stop is requested; then, for the grace period at most, until they have followed.
-  // Returns the first error, else FailedPrecondition that names threads still running unless they are to be ignored.
+  // Waits until all threads have ended or a stop is requested; then, for the grace period at most, until they have
+  // followed. Returns the first error, else FailedPrecondition that names threads still running unless they are to be
+  // ignored.
   Status Join(const JoinOptions& options);
   Status Join() { return Join(JoinOptions()); }
   bool joined() const;

@@ -15,10 +15,13 @@ Node* Scatter(const Scope& scope, const char* op, const GraphVariable& v, Output
 
 }  // namespace
 
-void DelayCompensatedGradientDescentOptimizer::CreateSlots(const Scope& scope, const std::vector<GraphVariable>& variables) {
-  if (options_.num_workers <= 0) scope.Fail(errors::InvalidArgument("num_workers must be positive: ", options_.num_workers));
+void DelayCompensatedGradientDescentOptimizer::CreateSlots(const Scope& scope,
+                                                           const std::vector<GraphVariable>& variables) {
+  if (options_.num_workers <= 0)
+    scope.Fail(errors::InvalidArgument("num_workers must be positive: ", options_.num_workers));
   if (options_.worker_index < 0 || options_.worker_index >= options_.num_workers) {
-    scope.Fail(errors::InvalidArgument("worker_index must be between 0 and ", options_.num_workers - 1, ": ", options_.worker_index));
+    scope.Fail(errors::InvalidArgument("worker_index must be between 0 and ", options_.num_workers - 1, ": ",
+                                       options_.worker_index));
   }
   for (int i = 0; i < options_.num_workers && scope.ok(); ++i) {
     for (const GraphVariable& v : variables) {
@@ -38,7 +41,8 @@ GraphVariable DelayCompensatedGradientDescentOptimizer::Shadow(const GraphVariab
   return Slot(v, absl::StrCat("shadow_", options_.worker_index));
 }
 
-Output DelayCompensatedGradientDescentOptimizer::Delta(const Scope& scope, Output gradient, Output now, Output shadow) const {
+Output DelayCompensatedGradientDescentOptimizer::Delta(const Scope& scope, Output gradient, Output now,
+                                                       Output shadow) const {
   if (!scope.ok()) return {};
   const auto op = [&scope](const char* type, Output a, Output b) { return scope.Op(type, {a, b}); };
   const DType dtype = now.dtype();
@@ -46,13 +50,15 @@ Output DelayCompensatedGradientDescentOptimizer::Delta(const Scope& scope, Outpu
   return op("Mul", CastTo(scope, rate_, dtype), op("AddV2", gradient, op("Mul", squares, op("Sub", now, shadow))));
 }
 
-Node* DelayCompensatedGradientDescentOptimizer::ApplyDense(const Scope& scope, Output gradient, const GraphVariable& v) {
+Node* DelayCompensatedGradientDescentOptimizer::ApplyDense(const Scope& scope, Output gradient,
+                                                           const GraphVariable& v) {
   const GraphVariable shadow = Shadow(v);
   const Output delta = Delta(scope, gradient, ReadVariable(scope, v), ReadVariable(scope, shadow));
   return AssignVariable(scope, shadow, SubtractFromVariable(scope, v, delta, use_locking()), use_locking()).node;
 }
 
-Node* DelayCompensatedGradientDescentOptimizer::ApplySparse(const Scope& scope, Output values, Output indices, const GraphVariable& v) {
+Node* DelayCompensatedGradientDescentOptimizer::ApplySparse(const Scope& scope, Output values, Output indices,
+                                                            const GraphVariable& v) {
   const GraphVariable shadow = Shadow(v);
   const Output now = Rows(scope, v, indices);
   const Output delta = Delta(scope, values, now, Rows(scope, shadow, indices));

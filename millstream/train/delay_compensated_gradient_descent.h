@@ -8,8 +8,8 @@ namespace millstream {
 
 // DC-ASGD: asynchronous gradient descent that makes up for the steps others took meanwhile.
 //   var -= learning_rate * (g + variance_parameter * g * g * (var - shadow)), then shadow = var,
-// where the shadow is what the variable was when this worker last changed it. Slots "shadow_0", ..., one for each worker, which begin as
-// the variable does.
+// where the shadow is what the variable was when this worker last changed it. Slots "shadow_0", ..., one for each
+// worker, which begin as the variable does.
 class DelayCompensatedGradientDescentOptimizer : public Optimizer {
  public:
   struct Options {
@@ -18,10 +18,11 @@ class DelayCompensatedGradientDescentOptimizer : public Optimizer {
     bool use_locking = false;
     std::string name = "DelayCompensatedGradientDescentOptimizer";
   };
-  DelayCompensatedGradientDescentOptimizer(const Hyperparameter& learning_rate, const Hyperparameter& variance_parameter)
+  DelayCompensatedGradientDescentOptimizer(const Hyperparameter& learning_rate,
+                                           const Hyperparameter& variance_parameter)
       : DelayCompensatedGradientDescentOptimizer(learning_rate, variance_parameter, Options()) {}
-  DelayCompensatedGradientDescentOptimizer(const Hyperparameter& learning_rate, const Hyperparameter& variance_parameter,
-                                           const Options& options)
+  DelayCompensatedGradientDescentOptimizer(const Hyperparameter& learning_rate,
+                                           const Hyperparameter& variance_parameter, const Options& options)
       : Optimizer(options.name, options.use_locking),
         learning_rate_(learning_rate),
         variance_parameter_(variance_parameter),

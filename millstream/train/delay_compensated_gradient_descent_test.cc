@@ -44,7 +44,8 @@ TEST(DelayCompensatedTest, DenseStepsFollowTheFormula) {
       for (size_t i = 0; i < 2; ++i) reference.Step(worker, i, reference.w[i]);
       EXPECT_THAT(FloatsOf(*session, w.value), testing::Pointwise(testing::FloatNear(1e-6f), reference.w));
       const GraphVariable shadow = workers[worker].Slot(w, absl::StrCat("shadow_", worker));
-      EXPECT_THAT(FloatsOf(*session, shadow.value), testing::Pointwise(testing::FloatNear(1e-6f), reference.shadows[worker]));
+      EXPECT_THAT(FloatsOf(*session, shadow.value),
+                  testing::Pointwise(testing::FloatNear(1e-6f), reference.shadows[worker]));
     }
   }
 }
@@ -76,7 +77,8 @@ TEST(DelayCompensatedTest, SparseStepsFollowTheFormula) {
 }
 
 TEST(DelayCompensatedTest, RefusesWorkersThatAreNotThere) {
-  for (const DcAsgd::Options& options : {DcAsgd::Options{.num_workers = 0}, DcAsgd::Options{.num_workers = 2, .worker_index = 2}}) {
+  for (const DcAsgd::Options& options :
+       {DcAsgd::Options{.num_workers = 0}, DcAsgd::Options{.num_workers = 2, .worker_index = 2}}) {
     Scope s = Scope::Root();
     const GraphVariable w = VariableScope(s).Get("w", Shape({2}));
     DcAsgd(0.1, 0.1, options).Minimize(s, s.Op("L2Loss", {w.value}));

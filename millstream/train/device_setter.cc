@@ -9,11 +9,20 @@ namespace millstream {
 namespace {
 
 const std::vector<std::string>& StandardPsOps() {
-  static const auto* ops = new std::vector<std::string>{
-      "Variable", "VariableV2", "AutoReloadVariable", "MutableHashTable", "MutableHashTableV2", "MutableHashTableOfTensors",
-      "MutableHashTableOfTensorsV2", "MutableDenseHashTable", "MutableDenseHashTableV2", "VarHandleOp",
-      "BoostedTreesEnsembleResourceHandleOp", "BoostedTreesQuantileStreamResourceHandleOp", "ResourceConditionalAccumulator",
-      "DecisionTreeResource"};
+  static const auto* ops = new std::vector<std::string>{"Variable",
+                                                        "VariableV2",
+                                                        "AutoReloadVariable",
+                                                        "MutableHashTable",
+                                                        "MutableHashTableV2",
+                                                        "MutableHashTableOfTensors",
+                                                        "MutableHashTableOfTensorsV2",
+                                                        "MutableDenseHashTable",
+                                                        "MutableDenseHashTableV2",
+                                                        "VarHandleOp",
+                                                        "BoostedTreesEnsembleResourceHandleOp",
+                                                        "BoostedTreesQuantileStreamResourceHandleOp",
+                                                        "ResourceConditionalAccumulator",
+                                                        "DecisionTreeResource"};
   return *ops;
 }
 
@@ -53,7 +62,8 @@ PsStrategy GreedyLoadBalancingStrategy(int num_tasks, LoadFunction load) {
 double ByteSizeLoad(const Node& variable) {
   DType dtype = DType::kInvalid;
   PartialShape shape;
-  if (!variable.GetAttr("dtype", &dtype).ok() || !variable.GetAttr("shape", &shape).ok() || !shape.IsFullyDefined()) return 0;
+  if (!variable.GetAttr("dtype", &dtype).ok() || !variable.GetAttr("shape", &shape).ok() || !shape.IsFullyDefined())
+    return 0;
   const double element = dtype == DType::kString ? 16 : static_cast<double>(DTypeSize(dtype));
   return element * static_cast<double>(shape.num_elements());
 }

@@ -10,7 +10,8 @@
 
 namespace millstream {
 
-// Which ps task gets the next variable. Every worker builds the same graph in the same order and so gets the same answers.
+// Which ps task gets the next variable. Every worker builds the same graph in the same order and so gets the same
+// answers.
 using PsStrategy = std::function<int(const Node&)>;
 // One task after the other: TensorFlow's default.
 PsStrategy RoundRobinStrategy(int num_tasks);
@@ -26,14 +27,15 @@ struct ReplicaDeviceOptions {
   int ps_tasks = 0;  // 0: no ps; everything stays on the worker
   std::string ps_device = "/job:ps";
   std::string worker_device = "/job:worker";
-  // Parts of a device that was asked for explicitly win, the others are filled in. False: what was asked for is left alone.
+  // Parts of a device that was asked for explicitly win, the others are filled in. False: what was asked for is left
+  // alone.
   bool merge_devices = true;
   std::vector<std::string> ps_ops = {};  // types of nodes that go to a ps; none: variables and tables
   PsStrategy ps_strategy = nullptr;      // none: round robin
 };
 
-// tf.train.replica_device_setter: the device of a node, with nodes of `ps_ops` on ps tasks and all others on the worker.
-// Malformed devices leave the node's own as it is, so that placement reports them.
+// tf.train.replica_device_setter: the device of a node, with nodes of `ps_ops` on ps tasks and all others on the
+// worker. Malformed devices leave the node's own as it is, so that placement reports them.
 DeviceFunction ReplicaDeviceSetter(const ReplicaDeviceOptions& options);
 
 // A scope whose variables go where ReplicaDeviceSetter() says and whose ops go to the worker. InvalidArgument, in the

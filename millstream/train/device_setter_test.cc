@@ -30,8 +30,8 @@ TEST(DeviceSetterTest, Strategies) {
   EXPECT_THAT(Devices({.ps_tasks = 2, .ps_strategy = BalanceByBytes(2)}),
               ElementsAre("/job:ps/task:0", "/job:ps/task:1", "/job:ps/task:0", "/job:ps/task:0"));
   EXPECT_THAT(Devices({.ps_tasks = 2, .ps_device = "/job:store/device:CPU:0"}),
-              ElementsAre("/job:store/task:0/device:CPU:0", "/job:store/task:1/device:CPU:0", "/job:store/task:0/device:CPU:0",
-                          "/job:store/task:1/device:CPU:0"));
+              ElementsAre("/job:store/task:0/device:CPU:0", "/job:store/task:1/device:CPU:0",
+                          "/job:store/task:0/device:CPU:0", "/job:store/task:1/device:CPU:0"));
   EXPECT_THAT(Devices({.ps_tasks = 0}), ElementsAre("/job:worker", "/job:worker", "/job:worker", "/job:worker"));
   EXPECT_THAT(Devices({.ps_tasks = 2, .ps_ops = {"MutableHashTableV2"}}),
               ElementsAre("/job:worker", "/job:worker", "/job:worker", "/job:worker"));

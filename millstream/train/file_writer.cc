@@ -36,7 +36,8 @@ struct SharedWriters {
 
 }  // namespace
 
-FileWriter::FileWriter(std::string folder, FileWriterOptions options) : folder_(std::move(folder)), options_(std::move(options)) {}
+FileWriter::FileWriter(std::string folder, FileWriterOptions options)
+    : folder_(std::move(folder)), options_(std::move(options)) {}
 
 StatusOr<std::shared_ptr<FileWriter>> FileWriter::Make(const std::string& folder, FileWriterOptions options) {
   if (folder.empty()) return errors::InvalidArgument("A folder to log to is needed");
@@ -111,7 +112,9 @@ void FileWriter::WriteEvents(EventWriter* writer) {
 void FileWriter::AddEvent(proto::Event event) {
   MutexLock lock(mu_);
   if (closed_) {
-    LogWarning("Attempting to use a closed FileWriter. The operation will be a noop unless the FileWriter is explicitly reopened.");
+    LogWarning(
+        "Attempting to use a closed FileWriter. The operation will be a noop unless the FileWriter is explicitly "
+        "reopened.");
     return;
   }
   while (queue_.size() >= std::max<size_t>(options_.max_queue, 1) && !closed_) changed_.Wait(mu_);
@@ -152,7 +155,8 @@ Status FileWriter::AddGraph(const Graph& graph, Step step) {
   proto::GraphDef def;
   RETURN_IF_ERROR(ExportGraph(graph, &def));
   proto::Event event = EventAt(step);
-  if (!def.SerializeToString(event.mutable_graph_def())) return errors::InvalidArgument("The graph is too large for an event");
+  if (!def.SerializeToString(event.mutable_graph_def()))
+    return errors::InvalidArgument("The graph is too large for an event");
   AddEvent(std::move(event));
   return OkStatus();
 }

@@ -28,8 +28,9 @@ struct FileWriterOptions {
   std::string filename_suffix;
 };
 
-// Writes summaries, graphs and metadata of runs to an event file that TensorBoard reads: tf.summary.FileWriter. A thread writes, so that
-// training does not wait for the disk. What cannot be written is reported once in the log; training goes on without it. Thread-safe.
+// Writes summaries, graphs and metadata of runs to an event file that TensorBoard reads: tf.summary.FileWriter. A
+// thread writes, so that training does not wait for the disk. What cannot be written is reported once in the log;
+// training goes on without it. Thread-safe.
 class FileWriter {
  public:
   using Step = std::optional<int64_t>;

@@ -6,12 +6,14 @@ namespace millstream {
 FtrlOptimizer::FtrlOptimizer(const Hyperparameter& learning_rate, const Options& options)
     : KernelOptimizer(options.name, options.use_locking, KernelOf(learning_rate, options)) {
   if (options.learning_rate_power > 0) {
-    Refuse(errors::InvalidArgument("learning_rate_power ", options.learning_rate_power, " needs to be negative or zero"));
+    Refuse(
+        errors::InvalidArgument("learning_rate_power ", options.learning_rate_power, " needs to be negative or zero"));
   }
-  for (const auto& [what, number] : {std::pair("initial_accumulator_value", options.initial_accumulator_value),
-                                     std::pair("l1_regularization_strength", options.l1_regularization_strength),
-                                     std::pair("l2_regularization_strength", options.l2_regularization_strength),
-                                     std::pair("l2_shrinkage_regularization_strength", options.l2_shrinkage_regularization_strength)}) {
+  for (const auto& [what, number] :
+       {std::pair("initial_accumulator_value", options.initial_accumulator_value),
+        std::pair("l1_regularization_strength", options.l1_regularization_strength),
+        std::pair("l2_regularization_strength", options.l2_regularization_strength),
+        std::pair("l2_shrinkage_regularization_strength", options.l2_shrinkage_regularization_strength)}) {
     if (!(number >= 0)) Refuse(errors::InvalidArgument(what, " ", number, " needs to be positive or zero"));
   }
 }

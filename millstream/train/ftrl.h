@@ -6,17 +6,17 @@
 
 namespace millstream {
 
-// Follow the regularized leader. Slots "accum" and "linear". With a shrinkage strength, L2 also shrinks gradients as the weights
-// grow.
+// Follow the regularized leader. Slots "accum" and "linear". With a shrinkage strength, L2 also shrinks gradients as
+// the weights grow.
 class FtrlOptimizer : public KernelOptimizer {
  public:
   struct Options {
-    double learning_rate_power = -0.5;  // at most 0
+    double learning_rate_power = -0.5;       // at most 0
     double initial_accumulator_value = 0.1;  // at least 0, as the strengths
     double l1_regularization_strength = 0;
     double l2_regularization_strength = 0;
     double l2_shrinkage_regularization_strength = 0;
-    std::string accum_name = {};   // of the slots' variables; none: the optimizer's
+    std::string accum_name = {};  // of the slots' variables; none: the optimizer's
     std::string linear_name = {};
     bool use_locking = false;
     std::string name = "Ftrl";

@@ -6,9 +6,9 @@
 
 namespace millstream {
 
-// The variable that counts steps: the one of the collection "global_step", or the node of that name. An empty one if there is
-// none. InvalidArgument, in the scope's status, if there are several or it is no scalar number (TF1 programs also count in
-// floats).
+// The variable that counts steps: the one of the collection "global_step", or the node of that name. An empty one if
+// there is none. InvalidArgument, in the scope's status, if there are several or it is no scalar number (TF1 programs
+// also count in floats).
 GraphVariable GetGlobalStep(const Scope& scope);
 // Makes the int64 variable "global_step". InvalidArgument if there is one.
 GraphVariable CreateGlobalStep(const VariableScope& variables);

@@ -13,7 +13,8 @@ class GradientDescentOptimizer : public KernelOptimizer {
     bool use_locking = false;
     std::string name = "GradientDescent";
   };
-  explicit GradientDescentOptimizer(const Hyperparameter& learning_rate) : GradientDescentOptimizer(learning_rate, Options()) {}
+  explicit GradientDescentOptimizer(const Hyperparameter& learning_rate)
+      : GradientDescentOptimizer(learning_rate, Options()) {}
   GradientDescentOptimizer(const Hyperparameter& learning_rate, const Options& options);
 
  protected:

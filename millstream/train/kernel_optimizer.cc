@@ -35,8 +35,9 @@ Node* KernelOptimizer::Run(const Scope& scope, const GraphVariable& v, const std
   AddLastInputs(scope, &inputs);
   auto attrs = kernel_.attrs;
   attrs.emplace_back("use_locking", use_locking());
-  return scope.Add(absl::StrCat(IsResource(v) ? "Resource" : "", gradient.size() > 1 ? "Sparse" : "", "Apply", kernel_.op),
-                   std::move(inputs), std::move(attrs));
+  return scope.Add(
+      absl::StrCat(IsResource(v) ? "Resource" : "", gradient.size() > 1 ? "Sparse" : "", "Apply", kernel_.op),
+      std::move(inputs), std::move(attrs));
 }
 
 Node* KernelOptimizer::ApplyDense(const Scope& scope, Output gradient, const GraphVariable& v) {

@@ -11,8 +11,8 @@
 namespace millstream {
 
 // An optimizer whose whole update is one op, of four twins: Apply<op>, SparseApply<op>, ResourceApply<op>,
-// ResourceSparseApply<op>. A subclass describes the op; the inputs are the variable, slots, some numbers, the gradient (and
-// indices), the other numbers.
+// ResourceSparseApply<op>. A subclass describes the op; the inputs are the variable, slots, some numbers, the gradient
+// (and indices), the other numbers.
 class KernelOptimizer : public Optimizer {
  protected:
   struct SlotSpec {
@@ -26,7 +26,7 @@ class KernelOptimizer : public Optimizer {
     std::vector<size_t> slot_inputs = {};                              // the op's order; none: the same
     std::vector<std::pair<std::string, Hyperparameter>> numbers = {};  // in the op's order
     size_t numbers_before_gradient = 0;
-    std::vector<std::pair<std::string, AttrValue>> attrs = {};         // besides use_locking
+    std::vector<std::pair<std::string, AttrValue>> attrs = {};  // besides use_locking
   };
 
   KernelOptimizer(std::string name, bool use_locking, Kernel kernel);
@@ -44,7 +44,9 @@ class KernelOptimizer : public Optimizer {
   virtual void AddLastInputs(const Scope& /*scope*/, std::vector<Output>* /*inputs*/) {}
 
   // The i-th number in the type of the variable.
-  Output Number(const Scope& scope, size_t i, const GraphVariable& v) const { return CastTo(scope, tensors_[i], TypeOf(v)); }
+  Output Number(const Scope& scope, size_t i, const GraphVariable& v) const {
+    return CastTo(scope, tensors_[i], TypeOf(v));
+  }
 
  private:
   Node* Run(const Scope& scope, const GraphVariable& v, const std::vector<Output>& gradient);

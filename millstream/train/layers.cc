@@ -11,7 +11,8 @@ VariableScope EnterLayer(const VariableScope& variables, const Options& options,
   return options.name.empty() ? variables.EnterNew(base) : variables.Enter(options.name);
 }
 
-Output Variable(const VariableScope& v, const char* name, const Shape& shape, DType dtype, const Initializer& initializer) {
+Output Variable(const VariableScope& v, const char* name, const Shape& shape, DType dtype,
+                const Initializer& initializer) {
   VariableOptions options;
   options.dtype = dtype;
   options.initializer = initializer;
@@ -60,18 +61,23 @@ Output Conv2D(const VariableScope& variables, Output x, int64_t filters, int64_t
   const VariableScope v = EnterLayer(variables, options, "conv2d");
   const Scope& s = v.scope();
   const int64_t channels = LastDim(s, x, 4, "conv2d");
-  if (filters <= 0 || window <= 0) s.Fail(errors::InvalidArgument("A conv2d layer of ", filters, " filters of size ", window));
+  if (filters <= 0 || window <= 0)
+    s.Fail(errors::InvalidArgument("A conv2d layer of ", filters, " filters of size ", window));
   if (!s.ok()) return {};
-  const Output kernel = Variable(v, "kernel", Shape({window, window, channels, filters}), x.dtype(), options.kernel_initializer);
-  const Output y = s.Op("Conv2D", {x, kernel},
-                        {{"strides", std::vector<int64_t>{1, options.stride, options.stride, 1}}, {"padding", options.padding}});
+  const Output kernel =
+      Variable(v, "kernel", Shape({window, window, channels, filters}), x.dtype(), options.kernel_initializer);
+  const Output y =
+      s.Op("Conv2D", {x, kernel},
+           {{"strides", std::vector<int64_t>{1, options.stride, options.stride, 1}}, {"padding", options.padding}});
   return BiasAndActivation(v, y, filters, options);
 }
 
 Output MaxPool(const Scope& scope, Output x, int64_t window, int64_t stride, absl::string_view padding) {
-  return scope.NameScope("max_pooling2d").Op("MaxPool", {x}, {{"ksize", std::vector<int64_t>{1, window, window, 1}},
-                                                              {"strides", std::vector<int64_t>{1, stride, stride, 1}},
-                                                              {"padding", padding}});
+  return scope.NameScope("max_pooling2d")
+      .Op("MaxPool", {x},
+          {{"ksize", std::vector<int64_t>{1, window, window, 1}},
+           {"strides", std::vector<int64_t>{1, stride, stride, 1}},
+           {"padding", padding}});
 }
 
 Output Flatten(const Scope& scope, Output x) {
@@ -105,7 +111,8 @@ Output Dropout(const Scope& scope, Output x, double rate, Seed seed) {
 Output Dropout(const Scope& scope, Output x, double rate, Output training, Seed seed) {
   if (!scope.ok()) return {};
   const std::vector<Output> y = Cond(
-      scope, training, [&](const Scope& s) { return std::vector<Output>{Dropout(s, s.Op("Identity", {x}), rate, seed)}; },
+      scope, training,
+      [&](const Scope& s) { return std::vector<Output>{Dropout(s, s.Op("Identity", {x}), rate, seed)}; },
       [&](const Scope& s) { return std::vector<Output>{s.Op("Identity", {x})}; });
   return y.empty() ? Output() : y[0];
 }
@@ -114,7 +121,8 @@ Output SoftmaxCrossEntropy(const Scope& scope, Output logits, Output labels) {
   if (!scope.ok()) return {};
   const Scope s = scope.NameScope("softmax_cross_entropy");
   const Output losses =
-      s.Op(AreClassNumbers(labels) ? "SparseSoftmaxCrossEntropyWithLogits" : "SoftmaxCrossEntropyWithLogits", {logits, labels});
+      s.Op(AreClassNumbers(labels) ? "SparseSoftmaxCrossEntropyWithLogits" : "SoftmaxCrossEntropyWithLogits",
+           {logits, labels});
   return s.WithOpName("value").Op("Mean", {losses, s.Constant({0})});
 }
 
@@ -123,7 +131,8 @@ Output Accuracy(const Scope& scope, Output logits, Output labels) {
   const Scope s = scope.NameScope("accuracy");
   const Output axis = s.Const<int32_t>(1);
   const Output guess = s.Op("ArgMax", {logits, axis});
-  const Output truth = AreClassNumbers(labels) ? s.Op("Cast", {labels}, {{"DstT", DType::kInt64}}) : s.Op("ArgMax", {labels, axis});
+  const Output truth =
+      AreClassNumbers(labels) ? s.Op("Cast", {labels}, {{"DstT", DType::kInt64}}) : s.Op("ArgMax", {labels, axis});
   const Output hits = s.Op("Cast", {s.Op("Equal", {guess, truth})}, {{"DstT", DType::kFloat}});
   return s.WithOpName("value").Op("Mean", {hits, s.Constant({0})});
 }

@@ -9,8 +9,8 @@
 
 namespace millstream::layers {
 
-// Layers as tf.layers has them: variables "<name>/kernel" and "<name>/bias", where the name is "dense", "dense_1", ... unless
-// given. Errors go to the scope's status.
+// Layers as tf.layers has them: variables "<name>/kernel" and "<name>/bias", where the name is "dense", "dense_1", ...
+// unless given. Errors go to the scope's status.
 
 using Activation = std::function<Output(const Scope&, Output)>;
 Output Relu(const Scope& scope, Output x);
@@ -33,18 +33,19 @@ struct Conv2DOptions : Options {
   int64_t stride = 1;
   std::string padding = "VALID";  // or "SAME"
 };
-Output Conv2D(const VariableScope& variables, Output x, int64_t filters, int64_t window, const Conv2DOptions& options = {});
+Output Conv2D(const VariableScope& variables, Output x, int64_t filters, int64_t window,
+              const Conv2DOptions& options = {});
 Output MaxPool(const Scope& scope, Output x, int64_t window, int64_t stride, absl::string_view padding = "VALID");
 
 // [batch, ...] as [batch, size].
 Output Flatten(const Scope& scope, Output x);
-// While training: elements become 0 with probability `rate`, the others grow by 1 / (1 - rate). `training` is a bool scalar; the
-// second form always trains.
+// While training: elements become 0 with probability `rate`, the others grow by 1 / (1 - rate). `training` is a bool
+// scalar; the second form always trains.
 Output Dropout(const Scope& scope, Output x, double rate, Output training, Seed seed = {});
 Output Dropout(const Scope& scope, Output x, double rate, Seed seed = {});
 
-// The mean over the batch of the cross entropy between softmax(logits) and labels: [batch, classes] of the same floating type, or
-// [batch] of integers, which are class numbers.
+// The mean over the batch of the cross entropy between softmax(logits) and labels: [batch, classes] of the same
+// floating type, or [batch] of integers, which are class numbers.
 Output SoftmaxCrossEntropy(const Scope& scope, Output logits, Output labels);
 // How many of the batch have their largest logit at their label: a float in [0, 1]. Labels as above.
 Output Accuracy(const Scope& scope, Output logits, Output labels);

@@ -36,17 +36,18 @@ TEST(LayersTest, NamesAndShapesAreTensorFlows) {
   x = Dense(v.Enter("top"), x, 10, {.name = "logits"});
   EXPECT_EQ(s.ShapeOf(x), PartialShape({-1, 10}));
   EXPECT_TRUE(s.ok()) << s.status();
-  EXPECT_THAT(VariableNames(s), ElementsAre("conv2d/kernel", "conv2d/bias", "dense/kernel", "dense/bias", "dense_1/kernel",
-                                            "top/logits/kernel", "top/logits/bias"));
+  EXPECT_THAT(VariableNames(s), ElementsAre("conv2d/kernel", "conv2d/bias", "dense/kernel", "dense/bias",
+                                            "dense_1/kernel", "top/logits/kernel", "top/logits/bias"));
   EXPECT_EQ(x.node->name(), "top/logits/BiasAdd");
 }
 
 TEST(LayersTest, DenseComputes) {
   Scope s = Scope::Root();
   const Output x = s.Const(Tensor::Of<float>(Shape({1, 2}), {1, -2}));
-  const Output y = Dense(VariableScope(s), x, 2, {.activation = Relu,
-                                                  .kernel_initializer = ValueInitializer(Tensor::Of<float>(Shape({2, 2}), {1, 2, 3, 4})),
-                                                  .bias_initializer = ConstantInitializer(5.5)});
+  const Output y = Dense(VariableScope(s), x, 2,
+                         {.activation = Relu,
+                          .kernel_initializer = ValueInitializer(Tensor::Of<float>(Shape({2, 2}), {1, 2, 3, 4})),
+                          .bias_initializer = ConstantInitializer(5.5)});
   Node* init = GlobalVariablesInitializer(s);
   EXPECT_THAT(FloatsOf(*SessionOf(s, init), y), ElementsAre(0.5f, 0.0f));
 }
@@ -56,8 +57,10 @@ TEST(LayersTest, LossAndAccuracy) {
   const Output logits = s.Const(Tensor::Of<float>(Shape({2, 3}), {1, 2, 3, 0, 0, 0}));
   const Output one_hot = s.Const(Tensor::Of<float>(Shape({2, 3}), {0, 0, 1, 0, 1, 0}));
   const Output classes = s.Const(Tensor::Vector<int64_t>({2, 1}));
-  StatusOr<std::vector<Tensor>> out = Evaluate(s, {}, {SoftmaxCrossEntropy(s, logits, one_hot), SoftmaxCrossEntropy(s, logits, classes),
-                                                       Accuracy(s, logits, one_hot), Accuracy(s, logits, classes)});
+  StatusOr<std::vector<Tensor>> out =
+      Evaluate(s, {},
+               {SoftmaxCrossEntropy(s, logits, one_hot), SoftmaxCrossEntropy(s, logits, classes),
+                Accuracy(s, logits, one_hot), Accuracy(s, logits, classes)});
   ASSERT_TRUE(out.ok()) << out.status();
   const double expected = (std::log(std::exp(-2.0) + std::exp(-1.0) + 1) + std::log(3.0)) / 2;
   EXPECT_NEAR((*out)[0].scalar<float>(), expected, 1e-6);

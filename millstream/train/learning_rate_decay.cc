@@ -26,7 +26,9 @@ class Formula {
   Output Op(const char* type, Output a, Output b) const { return s_.Op(type, {a, b}); }
   Output Op(const char* type, double a, Output b) const { return s_.Op(type, {Number(a), b}); }
   Output Op(const char* type, Output a, double b) const { return s_.Op(type, {a, Number(b)}); }
-  Output Choose(Output condition, Output then, Output otherwise) const { return s_.Op("Select", {condition, then, otherwise}); }
+  Output Choose(Output condition, Output then, Output otherwise) const {
+    return s_.Op("Select", {condition, then, otherwise});
+  }
   // The last op of the formula, which is named as the scope is.
   Output Result(const char* type, Output a, Output b) const { return s_.WithOpName(s_.name_prefix()).Op(type, {a, b}); }
 
@@ -48,23 +50,23 @@ class Formula {
 
 }  // namespace
 
-Output ExponentialDecay(const Scope& scope, const Hyperparameter& learning_rate, Output step, const Hyperparameter& decay_steps,
-                        const Hyperparameter& decay_rate, bool staircase) {
+Output ExponentialDecay(const Scope& scope, const Hyperparameter& learning_rate, Output step,
+                        const Hyperparameter& decay_steps, const Hyperparameter& decay_rate, bool staircase) {
   const Formula f(scope, "ExponentialDecay", learning_rate, step);
   if (!f.ok()) return {};
   return f.Result("Mul", f.rate(), f.Op("Pow", f.Number(decay_rate), f.Periods(decay_steps, staircase)));
 }
 
-Output NaturalExpDecay(const Scope& scope, const Hyperparameter& learning_rate, Output step, const Hyperparameter& decay_steps,
-                       const Hyperparameter& decay_rate, bool staircase) {
+Output NaturalExpDecay(const Scope& scope, const Hyperparameter& learning_rate, Output step,
+                       const Hyperparameter& decay_steps, const Hyperparameter& decay_rate, bool staircase) {
   const Formula f(scope, "NaturalExpDecay", learning_rate, step);
   if (!f.ok()) return {};
   const Output exponent = f.Op("Mul", f.Op("Neg", f.Number(decay_rate)), f.Periods(decay_steps, staircase));
   return f.Result("Mul", f.rate(), f.Op("Exp", exponent));
 }
 
-Output InverseTimeDecay(const Scope& scope, const Hyperparameter& learning_rate, Output step, const Hyperparameter& decay_steps,
-                        const Hyperparameter& decay_rate, bool staircase) {
+Output InverseTimeDecay(const Scope& scope, const Hyperparameter& learning_rate, Output step,
+                        const Hyperparameter& decay_steps, const Hyperparameter& decay_rate, bool staircase) {
   const Formula f(scope, "InverseTimeDecay", learning_rate, step);
   if (!f.ok()) return {};
   const Output growth = f.Op("Mul", f.Number(decay_rate), f.Periods(decay_steps, staircase));
@@ -76,7 +78,8 @@ Output PiecewiseConstant(const Scope& scope, Output step, const std::vector<doub
   if (boundaries.size() + 1 != values.size()) {
     scope.Fail(errors::InvalidArgument("The length of boundaries should be 1 less than the length of values"));
   }
-  if (!step) scope.Fail(errors::InvalidArgument("A learning rate that decays needs the global step: PiecewiseConstant"));
+  if (!step)
+    scope.Fail(errors::InvalidArgument("A learning rate that decays needs the global step: PiecewiseConstant"));
   if (!scope.ok()) return {};
   const Scope s = scope.NameScope("PiecewiseConstant");
   Output result = values.back().ToOutput(s, "Const");
@@ -87,8 +90,8 @@ Output PiecewiseConstant(const Scope& scope, Output step, const std::vector<doub
   return s.WithOpName(s.name_prefix()).Op("Identity", {result});
 }
 
-Output PolynomialDecay(const Scope& scope, const Hyperparameter& learning_rate, Output step, const Hyperparameter& decay_steps,
-                       const PolynomialDecayOptions& options) {
+Output PolynomialDecay(const Scope& scope, const Hyperparameter& learning_rate, Output step,
+                       const Hyperparameter& decay_steps, const PolynomialDecayOptions& options) {
   const Formula f(scope, "PolynomialDecay", learning_rate, step);
   if (!f.ok()) return {};
   Output now = f.step(), steps = f.Number(decay_steps);
@@ -103,8 +106,8 @@ Output PolynomialDecay(const Scope& scope, const Hyperparameter& learning_rate, 
   return f.Result("AddV2", f.Op("Mul", f.Op("Sub", f.rate(), end), f.Op("Pow", left, options.power)), end);
 }
 
-Output CosineDecay(const Scope& scope, const Hyperparameter& learning_rate, Output step, const Hyperparameter& decay_steps,
-                   double alpha) {
+Output CosineDecay(const Scope& scope, const Hyperparameter& learning_rate, Output step,
+                   const Hyperparameter& decay_steps, double alpha) {
   const Formula f(scope, "CosineDecay", learning_rate, step);
   if (!f.ok()) return {};
   const Output steps = f.Number(decay_steps);
@@ -125,7 +128,8 @@ Output CosineDecayRestarts(const Scope& scope, const Hyperparameter& learning_ra
     fraction = f.Op("Sub", done, turn);
   } else {
     // Period k begins after (1 - t^k) / (1 - t) first periods.
-    turn = f.Op("Floor", f.Op("RealDiv", f.Op("Log", f.Op("Sub", 1.0, f.Op("Mul", done, 1 - t))), f.Op("Log", f.Number(t))));
+    turn = f.Op("Floor",
+                f.Op("RealDiv", f.Op("Log", f.Op("Sub", 1.0, f.Op("Mul", done, 1 - t))), f.Op("Log", f.Number(t))));
     const Output length = f.Op("Pow", t, turn);
     const Output before = f.Op("RealDiv", f.Op("Sub", 1.0, length), 1 - t);
     fraction = f.Op("RealDiv", f.Op("Sub", done, before), length);
@@ -134,8 +138,8 @@ Output CosineDecayRestarts(const Scope& scope, const Hyperparameter& learning_ra
   return f.Result("Mul", f.rate(), f.Op("AddV2", f.Op("Mul", height, f.Cosine(M_PI, fraction)), options.alpha));
 }
 
-Output LinearCosineDecay(const Scope& scope, const Hyperparameter& learning_rate, Output step, const Hyperparameter& decay_steps,
-                         const LinearCosine& options) {
+Output LinearCosineDecay(const Scope& scope, const Hyperparameter& learning_rate, Output step,
+                         const Hyperparameter& decay_steps, const LinearCosine& options) {
   const Formula f(scope, "LinearCosineDecay", learning_rate, step);
   if (!f.ok()) return {};
   const Output steps = f.Number(decay_steps);
@@ -145,7 +149,8 @@ Output LinearCosineDecay(const Scope& scope, const Hyperparameter& learning_rate
   return f.Result("Mul", f.rate(), f.Op("AddV2", f.Op("Mul", linear, cosine), options.beta));
 }
 
-Output LinearWarmup(const Scope& scope, const Hyperparameter& learning_rate, Output step, int64_t warmup_steps, double scale) {
+Output LinearWarmup(const Scope& scope, const Hyperparameter& learning_rate, Output step, int64_t warmup_steps,
+                    double scale) {
   const Formula f(scope, "LinearWarmup", learning_rate, step);
   if (!f.ok()) return {};
   const Output steps = f.Number(static_cast<double>(std::max<int64_t>(warmup_steps, 1)));

@@ -30,7 +30,8 @@ TEST(LearningRateDecayTest, IsTensorFlows) {
   const std::unique_ptr<Session> session = SessionOf(s);
   std::vector<double> values;
   for (const int32_t step : {0, 3, 5, 7, 16, 25}) {
-    for (const Tensor& rate : RunStep(*session, rates, {}, {{g.name(), Tensor::Scalar(step)}})) values.push_back(rate.scalar<float>());
+    for (const Tensor& rate : RunStep(*session, rates, {}, {{g.name(), Tensor::Scalar(step)}}))
+      values.push_back(rate.scalar<float>());
   }
   const auto expected = OptimizerGoldens()["decay"].get<std::vector<double>>();
   EXPECT_THAT(values, testing::Pointwise(testing::DoubleNear(1e-6), expected));
@@ -41,7 +42,8 @@ TEST(LearningRateDecayTest, Warmup) {
   Scope s = Scope::Root();
   const Output g = StepPlaceholder(s), rate = LinearWarmup(s, 0.1, g, 10, 4);
   const std::unique_ptr<Session> session = SessionOf(s);
-  for (const auto& [step, expected] : {std::pair(0, 0.1f), std::pair(5, 0.25f), std::pair(10, 0.4f), std::pair(20, 0.4f)}) {
+  for (const auto& [step, expected] :
+       {std::pair(0, 0.1f), std::pair(5, 0.25f), std::pair(10, 0.4f), std::pair(20, 0.4f)}) {
     EXPECT_NEAR(ValueOf(*session, rate, {{g.name(), Tensor::Scalar<int32_t>(step)}}).scalar<float>(), expected, 1e-6);
   }
 }

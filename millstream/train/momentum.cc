@@ -3,7 +3,8 @@
 
 namespace millstream {
 
-MomentumOptimizer::MomentumOptimizer(const Hyperparameter& learning_rate, const Hyperparameter& momentum, const Options& options)
+MomentumOptimizer::MomentumOptimizer(const Hyperparameter& learning_rate, const Hyperparameter& momentum,
+                                     const Options& options)
     : KernelOptimizer(options.name, options.use_locking,
                       {.op = "Momentum",
                        .slots = {{"momentum", ZerosInitializer()}},

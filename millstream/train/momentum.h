@@ -14,7 +14,8 @@ class MomentumOptimizer : public KernelOptimizer {
     bool use_locking = false;
     std::string name = "Momentum";
   };
-  MomentumOptimizer(const Hyperparameter& learning_rate, const Hyperparameter& momentum) : MomentumOptimizer(learning_rate, momentum, Options()) {}
+  MomentumOptimizer(const Hyperparameter& learning_rate, const Hyperparameter& momentum)
+      : MomentumOptimizer(learning_rate, momentum, Options()) {}
   MomentumOptimizer(const Hyperparameter& learning_rate, const Hyperparameter& momentum, const Options& options);
 };
 

@@ -79,7 +79,8 @@ MonitoredSession::MonitoredSession(const Scope& scope, std::unique_ptr<SessionCr
                                    const Options& options)
     : scope_(scope), creator_(std::move(creator)), hooks_(std::move(hooks)), options_(options) {}
 
-StatusOr<std::unique_ptr<MonitoredSession>> MonitoredSession::Make(const Scope& scope, std::unique_ptr<SessionCreator> creator,
+StatusOr<std::unique_ptr<MonitoredSession>> MonitoredSession::Make(const Scope& scope,
+                                                                   std::unique_ptr<SessionCreator> creator,
                                                                    SessionRunHooks hooks, const Options& options) {
   std::unique_ptr<MonitoredSession> session(new MonitoredSession(scope, std::move(creator), std::move(hooks), options));
   RETURN_IF_ERROR(session->Begin());
@@ -128,9 +129,10 @@ Status MonitoredSession::Create() {
     if (!options_.recover || !IsLost(status)) return status;
     const auto now = std::chrono::steady_clock::now();
     if (told != status.message() || now - when >= kTellEvery) {
-      LogInfo(absl::StrCat("An error was raised while a session was being created. This may be due to a preemption of a connected "
-                           "worker or parameter server. A new session will be created. Error: ",
-                           status.message()));
+      LogInfo(absl::StrCat(
+          "An error was raised while a session was being created. This may be due to a preemption of a connected "
+          "worker or parameter server. A new session will be created. Error: ",
+          status.message()));
       told = std::string(status.message());
       when = now;
     }
@@ -139,9 +141,10 @@ Status MonitoredSession::Create() {
 }
 
 void MonitoredSession::Lost(const Status& why) {
-  LogInfo(absl::StrCat("An error was raised. This may be due to a preemption in a connected worker or parameter server. The current "
-                       "session will be closed and a new session will be created. Error: ",
-                       why.message()));
+  LogInfo(absl::StrCat(
+      "An error was raised. This may be due to a preemption in a connected worker or parameter server. The current "
+      "session will be closed and a new session will be created. Error: ",
+      why.message()));
   CloseLive().IgnoreError();
 }
 
@@ -189,9 +192,9 @@ bool MonitoredSession::ShouldStop() {
   return true;  // Close() returns it
 }
 
-Status MonitoredSession::Run(const RunOptions& options, const Session::Feeds& feeds, const std::vector<std::string>& fetches,
-                             const std::vector<std::string>& targets, std::vector<Tensor>* outputs,
-                             proto::RunMetadata* metadata) {
+Status MonitoredSession::Run(const RunOptions& options, const Session::Feeds& feeds,
+                             const std::vector<std::string>& fetches, const std::vector<std::string>& targets,
+                             std::vector<Tensor>* outputs, proto::RunMetadata* metadata) {
   const SessionRunArgs args{fetches, targets, feeds, options};
   return WithRecovery([&] { return RunWithHooks(args, outputs, metadata); });
 }
@@ -200,7 +203,8 @@ Status MonitoredSession::RunStep(const std::function<Status(Session&)>& step) {
   return WithRecovery([&] { return step(*live_->session); });
 }
 
-Status MonitoredSession::RunWithHooks(const SessionRunArgs& args, std::vector<Tensor>* outputs, proto::RunMetadata* metadata) {
+Status MonitoredSession::RunWithHooks(const SessionRunArgs& args, std::vector<Tensor>* outputs,
+                                      proto::RunMetadata* metadata) {
   if (stop_requested_ || live_->coordinator->ShouldStop()) {
     Status error = live_->coordinator->RequestedError();
     return error.ok() ? errors::FailedPrecondition("Run called even after should_stop requested.") : error;

@@ -17,16 +17,16 @@ class JobMember;
 
 using SessionRunHooks = std::vector<std::shared_ptr<SessionRunHook>>;
 
-// A session that looks after itself, as tf.train.MonitoredSession: it initializes or restores the model, starts queue runners, calls hooks
-// around each step, and goes on when a task was lost. Used so:
+// A session that looks after itself, as tf.train.MonitoredSession: it initializes or restores the model, starts queue
+// runners, calls hooks around each step, and goes on when a task was lost. Used so:
 //
 //   Status status;
 //   while (status.ok() && !session->ShouldStop()) status = session->Run({}, {}, {train_op->name()}, &out);
 //   return session->Close(status);
 //
-// Aborted and Unavailable mean a lost task: the session is closed, a new one is made as soon as that is possible, hooks get
-// AfterCreateSession() again and the step is repeated (so one whose answer was lost may have been applied before). All other errors
-// are returned. One thread at a time.
+// Aborted and Unavailable mean a lost task: the session is closed, a new one is made as soon as that is possible, hooks
+// get AfterCreateSession() again and the step is repeated (so one whose answer was lost may have been applied before).
+// All other errors are returned. One thread at a time.
 class MonitoredSession {
  public:
   struct Options {
@@ -50,15 +50,15 @@ class MonitoredSession {
   // One step with its hooks. FailedPrecondition after the end.
   Status Run(const RunOptions& options, const Session::Feeds& feeds, const std::vector<std::string>& fetches,
              const std::vector<std::string>& targets, std::vector<Tensor>* outputs, proto::RunMetadata* metadata);
-  Status Run(const Session::Feeds& feeds, const std::vector<std::string>& fetches, const std::vector<std::string>& targets,
-             std::vector<Tensor>* outputs) {
+  Status Run(const Session::Feeds& feeds, const std::vector<std::string>& fetches,
+             const std::vector<std::string>& targets, std::vector<Tensor>* outputs) {
     return Run(RunOptions(), feeds, fetches, targets, outputs, nullptr);
   }
   // Calls `step` with the plain session, whose steps call no hooks; after a lost task once more.
   Status RunStep(const std::function<Status(Session&)>& step);
 
-  // Ends it. `why` is the error that ended the training, if any: OutOfRange is the regular end of input. If there was none, hooks get
-  // End(). Returns `why`, or else the first error of threads or of the end itself.
+  // Ends it. `why` is the error that ended the training, if any: OutOfRange is the regular end of input. If there was
+  // none, hooks get End(). Returns `why`, or else the first error of threads or of the end itself.
   Status Close(Status why = OkStatus());
 
  protected:
@@ -67,7 +67,8 @@ class MonitoredSession {
     std::unique_ptr<Session> session;
     std::unique_ptr<Coordinator> coordinator;  // goes first: its threads use the session
   };
-  MonitoredSession(const Scope& scope, std::unique_ptr<SessionCreator> creator, SessionRunHooks hooks, const Options& options);
+  MonitoredSession(const Scope& scope, std::unique_ptr<SessionCreator> creator, SessionRunHooks hooks,
+                   const Options& options);
   Status Begin();  // calls hooks, then makes the first session
   const std::unique_ptr<Live>& live() const { return live_; }
 

@@ -72,7 +72,8 @@ TEST(MonitoredSessionTest, CallsHooksAroundSteps) {
   EXPECT_EQ(session->Close(), OkStatus());
   EXPECT_EQ(session->Close().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_EQ(Train(*session).code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(recorder->calls, ElementsAre("begin", "created", "before", "after", "before", "after", "before", "after", "end"));
+  EXPECT_THAT(recorder->calls,
+              ElementsAre("begin", "created", "before", "after", "before", "after", "before", "after", "end"));
 }
 
 TEST(MonitoredSessionTest, ErrorsEndItWithoutTheHooksEnd) {
@@ -160,8 +161,8 @@ TEST(MonitoredSessionTest, FeedsOfHooksAreJoined) {
   SmallModel model;
   model.scope.WithOpName("x").Op("Placeholder", {}, {{"dtype", DType::kFloat}});
   const auto session = Start(model, {std::make_shared<FeedFnHook>([] {
-                                      return StatusOr<Session::Feeds>(Session::Feeds{{"x:0", Tensor::Scalar(7.0f)}});
-                                    })});
+                               return StatusOr<Session::Feeds>(Session::Feeds{{"x:0", Tensor::Scalar(7.0f)}});
+                             })});
   EXPECT_EQ(Value(*session, "x:0"), 7);
   SmallModel other;
   other.scope.WithOpName("x").Op("Placeholder", {}, {{"dtype", DType::kFloat}});
@@ -192,7 +193,9 @@ TEST(MonitoredSessionTest, AGraphThatIsNotReadySaysWhy) {
   const auto scaffold = std::make_shared<Scaffold>();
   scaffold->init_op = model.scope.WithOpName("nothing").Add("NoOp", {});
   const Status status =
-      MonitoredSession::Make(model.scope, std::make_unique<ChiefSessionCreator>(model.scope, scaffold, SessionOptions()), {}).status();
+      MonitoredSession::Make(model.scope,
+                             std::make_unique<ChiefSessionCreator>(model.scope, scaffold, SessionOptions()), {})
+          .status();
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(status.message(), HasSubstr("Variables not initialized: w, r, global_step"));
 }
@@ -200,7 +203,8 @@ TEST(MonitoredSessionTest, AGraphThatIsNotReadySaysWhy) {
 TEST(MonitoredSessionTest, AWorkerWaitsNoLongerThanItWasTold) {
   SmallModel model;
   const Status status =
-      MonitoredSession::Make(model.scope, std::make_unique<WorkerSessionCreator>(model.scope, nullptr, SessionOptions(), 0.05), {})
+      MonitoredSession::Make(model.scope,
+                             std::make_unique<WorkerSessionCreator>(model.scope, nullptr, SessionOptions(), 0.05), {})
           .status();
   EXPECT_EQ(status.code(), absl::StatusCode::kDeadlineExceeded);
   EXPECT_THAT(status.message(), HasSubstr("Variables not initialized"));

@@ -16,7 +16,8 @@ GraphVariable MakeCounter(const Scope& scope, const GraphVariable& of, const cha
   options.initializer = ZerosInitializer();
   options.trainable = false;
   options.resource = IsResource(of);
-  return MakeVariable(scope.ColocateWith(of.handle.node), absl::StrCat(of.handle.node->name(), "/", name), shape, options);
+  return MakeVariable(scope.ColocateWith(of.handle.node), absl::StrCat(of.handle.node->name(), "/", name), shape,
+                      options);
 }
 
 // What to subtract from `unbiased`, so that it becomes the average of the values so far.
@@ -34,7 +35,8 @@ Output DebiasedDelta(const Scope& s, const GraphVariable& unbiased, Output value
 
 }  // namespace
 
-Output AssignMovingAverage(const Scope& scope, const GraphVariable& variable, Output value, Output decay, bool zero_debias) {
+Output AssignMovingAverage(const Scope& scope, const GraphVariable& variable, Output value, Output decay,
+                           bool zero_debias) {
   if (!scope.ok()) return {};
   const Scope s = scope.NameScope("AssignMovingAvg").ColocateWith(variable.handle.node);
   const Output rate = CastTo(s, s.WithOpName("decay").Op("Sub", {s.Const(1.0f), decay}), TypeOf(variable));

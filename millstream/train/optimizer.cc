@@ -54,8 +54,10 @@ Node* Optimizer::Minimize(const Scope& scope, Output loss, const GraphVariable& 
   const std::vector<GradientAndVariable> gradients = ComputeGradients(scope, loss, options);
   if (!scope.ok()) return nullptr;
   if (std::none_of(gradients.begin(), gradients.end(), HasGradient)) {
-    scope.Fail(errors::InvalidArgument("No gradients provided for any variable, check your graph for ops that do not support "
-                                       "gradients, between variables ", NamesOf(gradients), " and loss ", loss.name(), "."));
+    scope.Fail(
+        errors::InvalidArgument("No gradients provided for any variable, check your graph for ops that do not support "
+                                "gradients, between variables ",
+                                NamesOf(gradients), " and loss ", loss.name(), "."));
     return nullptr;
   }
   return ApplyGradients(scope, gradients, {.global_step = global_step, .name = name});
@@ -103,7 +105,8 @@ Node* Optimizer::ApplyGradients(const Scope& scope, const std::vector<GradientAn
   for (const GradientAndVariable& g : gradients) {
     if (HasGradient(g)) variables.push_back(g.variable);
   }
-  if (variables.empty()) scope.Fail(errors::InvalidArgument("No gradients provided for any variable: ", NamesOf(gradients), "."));
+  if (variables.empty())
+    scope.Fail(errors::InvalidArgument("No gradients provided for any variable: ", NamesOf(gradients), "."));
   for (const GraphVariable& v : variables) {
     if (!v) scope.Fail(errors::InvalidArgument("There is a gradient for an empty variable"));
   }
@@ -140,9 +143,10 @@ Node* Optimizer::Count(const Scope& scope, const GraphVariable& global_step, con
 Node* Optimizer::ApplySparseDuplicates(const Scope& scope, Output values, Output indices, const GraphVariable& v) {
   Node* unique = scope.Add("Unique", {indices});
   if (unique == nullptr) return nullptr;
-  const Output count = scope.Op("StridedSlice",
-                                {scope.Op("Shape", {Output(unique, 0)}), scope.Constant({0}), scope.Constant({1}), scope.Constant({1})},
-                                {{"shrink_axis_mask", 1}});
+  const Output count =
+      scope.Op("StridedSlice",
+               {scope.Op("Shape", {Output(unique, 0)}), scope.Constant({0}), scope.Constant({1}), scope.Constant({1})},
+               {{"shrink_axis_mask", 1}});
   const Output sums = scope.Op("UnsortedSegmentSum", {values, Output(unique, 1), count});
   return ApplySparse(scope, sums, Output(unique, 0), v);
 }
@@ -170,8 +174,9 @@ std::vector<GraphVariable> Optimizer::Variables() const {
   for (const auto& [name, slots] : slots_) {
     for (const auto& [of, v] : slots) own.push_back(v);
   }
-  std::sort(own.begin(), own.end(),
-            [](const GraphVariable& a, const GraphVariable& b) { return a.handle.node->name() < b.handle.node->name(); });
+  std::sort(own.begin(), own.end(), [](const GraphVariable& a, const GraphVariable& b) {
+    return a.handle.node->name() < b.handle.node->name();
+  });
   return own;
 }
 
@@ -182,7 +187,8 @@ GraphVariable Optimizer::MakeSlot(const Scope& scope, const GraphVariable& v, co
   return own;
 }
 
-GraphVariable Optimizer::MakeNonSlot(const Scope& scope, const std::string& name, double initial, const GraphVariable& beside) {
+GraphVariable Optimizer::MakeNonSlot(const Scope& scope, const std::string& name, double initial,
+                                     const GraphVariable& beside) {
   GraphVariable& own = non_slots_[name];
   if (own) return own;
   VariableOptions options;
@@ -203,7 +209,8 @@ GraphVariable MakeSlotVariable(const Scope& scope, const GraphVariable& v, const
                                const Initializer& initializer) {
   if (!scope.ok()) return {};
   if (!v.shape.IsFullyDefined()) {
-    scope.Fail(errors::InvalidArgument("Variable ", v.handle.node->name(), " has no full shape, which its slot ", name, " needs"));
+    scope.Fail(errors::InvalidArgument("Variable ", v.handle.node->name(), " has no full shape, which its slot ", name,
+                                       " needs"));
     return {};
   }
   VariableOptions options;
@@ -212,7 +219,8 @@ GraphVariable MakeSlotVariable(const Scope& scope, const GraphVariable& v, const
   options.trainable = false;
   options.resource = IsResource(v);
   const Scope root = scope.NameScope("").ColocateWith(v.handle.node);
-  return MakeVariable(root, root.UniqueName(absl::StrCat(v.handle.node->name(), "/", name)), v.shape.ToShape(), options);
+  return MakeVariable(root, root.UniqueName(absl::StrCat(v.handle.node->name(), "/", name)), v.shape.ToShape(),
+                      options);
 }
 
 }  // namespace millstream

@@ -14,7 +14,7 @@ namespace millstream {
 // A number of an optimizer: fixed, or a scalar that each step computes (a learning rate that decays).
 class Hyperparameter {
  public:
-  Hyperparameter(double value) : value_(value) {}    // NOLINT(google-explicit-constructor)
+  Hyperparameter(double value) : value_(value) {}     // NOLINT(google-explicit-constructor)
   Hyperparameter(Output tensor) : tensor_(tensor) {}  // NOLINT(google-explicit-constructor)
   // The scalar; a number becomes a float constant `name` of the scope.
   Output ToOutput(const Scope& scope, absl::string_view name) const;
@@ -45,9 +45,10 @@ struct ApplyGradientsOptions {
   std::string name = {};           // of the train op; none: the optimizer's
 };
 
-// Gradients, slots and the train op, as TensorFlow's base class of optimizers. A subclass says what one update of one variable is.
-// Nodes and variables have the names that TensorFlow gives them, so that checkpoints fit. An optimizer belongs to one graph;
-// its methods may be called for several towers, whose updates share slots. Errors go to the scope's status. Not thread-safe.
+// Gradients, slots and the train op, as TensorFlow's base class of optimizers. A subclass says what one update of one
+// variable is. Nodes and variables have the names that TensorFlow gives them, so that checkpoints fit. An optimizer
+// belongs to one graph; its methods may be called for several towers, whose updates share slots. Errors go to the
+// scope's status. Not thread-safe.
 class Optimizer {
  public:
   Optimizer(std::string name, bool use_locking) : name_(std::move(name)), use_locking_(use_locking) {}
@@ -57,14 +58,14 @@ class Optimizer {
 
   const std::string& name() const { return name_; }
 
-  // ComputeGradients() and ApplyGradients(). InvalidArgument if the loss depends on no variable. Returns the train op: null
-  // after an error.
+  // ComputeGradients() and ApplyGradients(). InvalidArgument if the loss depends on no variable. Returns the train op:
+  // null after an error.
   Node* Minimize(const Scope& scope, Output loss, const GraphVariable& global_step = {},
                  const ComputeGradientsOptions& options = {}, const std::string& name = "");
   virtual std::vector<GradientAndVariable> ComputeGradients(const Scope& scope, Output loss,
                                                             const ComputeGradientsOptions& options = {});
-  // An update of each variable that has a gradient, on the variable's device; then of the step. It is added to the collection
-  // "train_op".
+  // An update of each variable that has a gradient, on the variable's device; then of the step. It is added to the
+  // collection "train_op".
   virtual Node* ApplyGradients(const Scope& scope, const std::vector<GradientAndVariable>& gradients,
                                const ApplyGradientsOptions& options = {});
 
@@ -90,8 +91,8 @@ class Optimizer {
   virtual Node* Finish(const Scope& scope, const std::vector<Node*>& updates, absl::string_view name);
 
   // The slot of `v`, made at first as a variable "<v>/<op_name>" beside it.
-  GraphVariable MakeSlot(const Scope& scope, const GraphVariable& v, const std::string& slot, const std::string& op_name,
-                         const Initializer& initializer);
+  GraphVariable MakeSlot(const Scope& scope, const GraphVariable& v, const std::string& slot,
+                         const std::string& op_name, const Initializer& initializer);
   // A scalar of the optimizer that belongs to no variable, made at first beside `beside`.
   GraphVariable MakeNonSlot(const Scope& scope, const std::string& name, double initial, const GraphVariable& beside);
   // An empty one before it was made.
@@ -107,8 +108,10 @@ class Optimizer {
   std::map<std::string, GraphVariable> non_slots_;
 };
 
-// A variable with the name of `v` and then `name` (made unique), on its device: what optimizers and averages keep for it.
-GraphVariable MakeSlotVariable(const Scope& scope, const GraphVariable& v, const std::string& name, const Initializer& initializer);
+// A variable with the name of `v` and then `name` (made unique), on its device: what optimizers and averages keep for
+// it.
+GraphVariable MakeSlotVariable(const Scope& scope, const GraphVariable& v, const std::string& name,
+                               const Initializer& initializer);
 
 }  // namespace millstream
 

@@ -57,25 +57,31 @@ std::vector<OptimizerCase> Cases() {
       {"da",
        [](const GraphVariable& step) {
          return std::make_unique<AdagradDAOptimizer>(
-             0.1, step, AdagradDAOptimizer::Options{.l1_regularization_strength = 0.01, .l2_regularization_strength = 0.01});
+             0.1, step,
+             AdagradDAOptimizer::Options{.l1_regularization_strength = 0.01, .l2_regularization_strength = 0.01});
        }},
       Case<AdadeltaOptimizer>("adadelta", 0.5),
       Case<RMSPropOptimizer>("rms", 0.01, RMSPropOptimizer::Options{.momentum = 0.5}),
       Case<RMSPropOptimizer>("rmsc", 0.01, RMSPropOptimizer::Options{.centered = true}),
       Case<AdamOptimizer>("adam", 0.05),
-      Case<FtrlOptimizer>("ftrl", 0.1, FtrlOptimizer::Options{.l1_regularization_strength = 0.01, .l2_regularization_strength = 0.02}),
+      Case<FtrlOptimizer>(
+          "ftrl", 0.1, FtrlOptimizer::Options{.l1_regularization_strength = 0.01, .l2_regularization_strength = 0.02}),
       Case<FtrlOptimizer>("ftrlv2", 0.1, FtrlOptimizer::Options{.l2_shrinkage_regularization_strength = 0.1}),
-      Case<ProximalGradientDescentOptimizer>("pgd", 0.1, ProximalGradientDescentOptimizer::Options{.l1_regularization_strength = 0.01,
-                                                                                                  .l2_regularization_strength = 0.01}),
+      Case<ProximalGradientDescentOptimizer>(
+          "pgd", 0.1,
+          ProximalGradientDescentOptimizer::Options{.l1_regularization_strength = 0.01,
+                                                    .l2_regularization_strength = 0.01}),
       Case<ProximalAdagradOptimizer>(
-          "pada", 0.1, ProximalAdagradOptimizer::Options{.l1_regularization_strength = 0.01, .l2_regularization_strength = 0.01}),
+          "pada", 0.1,
+          ProximalAdagradOptimizer::Options{.l1_regularization_strength = 0.01, .l2_regularization_strength = 0.01}),
   };
 }
 
 class TrajectoryTest : public testing::TestWithParam<std::tuple<OptimizerCase, bool>> {};
 INSTANTIATE_TEST_SUITE_P(Optimizers, TrajectoryTest, testing::Combine(testing::ValuesIn(Cases()), testing::Bool()),
                          [](const auto& test) {
-                           return std::string(std::get<0>(test.param).golden) + (std::get<1>(test.param) ? "_resource" : "_ref");
+                           return std::string(std::get<0>(test.param).golden) +
+                                  (std::get<1>(test.param) ? "_resource" : "_ref");
                          });
 
 // Five steps on a product (dense gradient) of gathered rows (sparse gradient with repeated rows).
@@ -84,14 +90,17 @@ TEST_P(TrajectoryTest, IsTensorFlows) {
   Scope s = Scope::Root();
   const VariableScope variables(s);
   const GraphVariable step = GetOrCreateGlobalStep(variables);
-  const GraphVariable w = variables.Get("w", Shape({4, 3}), {.initializer = ValueInitializer(GoldenInput<float>("w", Shape({4, 3}))),
-                                                             .resource = resource});
-  const GraphVariable e = variables.Get("e", Shape({6, 4}), {.initializer = ValueInitializer(GoldenInput<float>("e", Shape({6, 4}))),
-                                                             .resource = resource});
+  const GraphVariable w =
+      variables.Get("w", Shape({4, 3}),
+                    {.initializer = ValueInitializer(GoldenInput<float>("w", Shape({4, 3}))), .resource = resource});
+  const GraphVariable e =
+      variables.Get("e", Shape({6, 4}),
+                    {.initializer = ValueInitializer(GoldenInput<float>("e", Shape({6, 4}))), .resource = resource});
   const Output x = s.Const(GoldenInput<int32_t>("x", Shape({8})));
   const Output rows = resource ? s.Op("ResourceGather", {e.handle, x}, {{"dtype", DType::kFloat}})
                                : s.Op("GatherV2", {e.handle, x, s.Const<int32_t>(0)});
-  const Output difference = s.Op("Sub", {s.Op("MatMul", {rows, w.value}), s.Const(GoldenInput<float>("y", Shape({8, 3})))});
+  const Output difference =
+      s.Op("Sub", {s.Op("MatMul", {rows, w.value}), s.Const(GoldenInput<float>("y", Shape({8, 3})))});
   const Output loss = s.Op("Mean", {s.Op("Square", {difference}), s.Constant({0, 1})});
   const std::unique_ptr<Optimizer> optimizer = optimizer_case.make(step);
   Node* train = optimizer->Minimize(s, loss, step);
@@ -159,13 +168,16 @@ TEST(OptimizerTest, GatesGradients) {
 
 TEST(OptimizerTest, UpdatesGoBesideTheirVariables) {
   Scope s = Scope::Root();
-  const VariableScope variables = VariableScope(s).WithDeviceFunction(
-      [next = 0](const Node&) mutable { return absl::StrCat("/job:ps/task:", next++ % 2); }).WithOpDevice("/job:worker/task:3");
+  const VariableScope variables =
+      VariableScope(s)
+          .WithDeviceFunction([next = 0](const Node&) mutable { return absl::StrCat("/job:ps/task:", next++ % 2); })
+          .WithOpDevice("/job:worker/task:3");
   const GraphVariable w = variables.Get("w", Shape({2})), b = variables.Get("b", Shape({2}));
   const GraphVariable step = GetOrCreateGlobalStep(variables);
   const Scope& worker = variables.scope();
   AdamOptimizer optimizer;
-  Node* train = optimizer.Minimize(worker, worker.Op("Sum", {worker.Op("Mul", {w.value, b.value}), worker.Constant({0})}), step);
+  Node* train =
+      optimizer.Minimize(worker, worker.Op("Sum", {worker.Op("Mul", {w.value, b.value}), worker.Constant({0})}), step);
   ASSERT_TRUE(s.ok()) << s.status();
   const auto device = [&s](const char* node) { return std::string(s.graph()->Find(node)->device()); };
   EXPECT_EQ(device("w"), "/job:ps/task:0");
@@ -188,11 +200,17 @@ TEST(OptimizerTest, RefusesWhatMakesNoSense) {
     return std::string(s.status().message());
   };
   using testing::HasSubstr;
-  EXPECT_THAT(error([](const Scope& s, Optimizer& o, const auto&) { o.Minimize(s, s.Const(1.0f)); }), HasSubstr("No gradients provided"));
-  EXPECT_THAT(error([](const Scope& s, Optimizer& o, const auto&) { o.Minimize(s, s.Const<int32_t>(1)); }), HasSubstr("Invalid type int32"));
+  EXPECT_THAT(error([](const Scope& s, Optimizer& o, const auto&) { o.Minimize(s, s.Const(1.0f)); }),
+              HasSubstr("No gradients provided"));
+  EXPECT_THAT(error([](const Scope& s, Optimizer& o, const auto&) { o.Minimize(s, s.Const<int32_t>(1)); }),
+              HasSubstr("Invalid type int32"));
   EXPECT_THAT(error([](const Scope& s, Optimizer& o, const auto&) { o.Minimize(s, Output()); }), HasSubstr("no loss"));
-  EXPECT_THAT(error([](const Scope& s, Optimizer& o, const auto&) { o.ApplyGradients(s, {}); }), HasSubstr("No variables provided"));
-  EXPECT_THAT(error([](const Scope& s, Optimizer& o, const auto& w) { o.ApplyGradients(s, {{Grad(), w}}); }), HasSubstr("w"));
+  EXPECT_THAT(error([](const Scope& s, Optimizer& o, const auto&) { o.ApplyGradients(s, {}); }),
+              HasSubstr("No variables provided"));
+  EXPECT_THAT(error([](const Scope& s, Optimizer& o, const auto& w) {
+                o.ApplyGradients(s, {{Grad(), w}});
+              }),
+              HasSubstr("w"));
 }
 
 }  // namespace

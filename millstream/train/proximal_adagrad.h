@@ -16,7 +16,8 @@ class ProximalAdagradOptimizer : public KernelOptimizer {
     bool use_locking = false;
     std::string name = "ProximalAdagrad";
   };
-  explicit ProximalAdagradOptimizer(const Hyperparameter& learning_rate) : ProximalAdagradOptimizer(learning_rate, Options()) {}
+  explicit ProximalAdagradOptimizer(const Hyperparameter& learning_rate)
+      : ProximalAdagradOptimizer(learning_rate, Options()) {}
   ProximalAdagradOptimizer(const Hyperparameter& learning_rate, const Options& options);
 };
 

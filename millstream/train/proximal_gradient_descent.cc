@@ -3,7 +3,8 @@
 
 namespace millstream {
 
-ProximalGradientDescentOptimizer::ProximalGradientDescentOptimizer(const Hyperparameter& learning_rate, const Options& options)
+ProximalGradientDescentOptimizer::ProximalGradientDescentOptimizer(const Hyperparameter& learning_rate,
+                                                                   const Options& options)
     : KernelOptimizer(options.name, options.use_locking,
                       {.op = "ProximalGradientDescent",
                        .numbers = {{"learning_rate", learning_rate},

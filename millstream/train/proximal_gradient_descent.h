@@ -15,7 +15,8 @@ class ProximalGradientDescentOptimizer : public KernelOptimizer {
     bool use_locking = false;
     std::string name = "ProximalGradientDescent";
   };
-  explicit ProximalGradientDescentOptimizer(const Hyperparameter& learning_rate) : ProximalGradientDescentOptimizer(learning_rate, Options()) {}
+  explicit ProximalGradientDescentOptimizer(const Hyperparameter& learning_rate)
+      : ProximalGradientDescentOptimizer(learning_rate, Options()) {}
   ProximalGradientDescentOptimizer(const Hyperparameter& learning_rate, const Options& options);
 };
 

@@ -12,7 +12,9 @@ constexpr char kCollection[] = "queue_runners";
 Node* AddClose(const Scope& scope, Output queue, bool cancel) {
   const char* type = queue.dtype() == DType::kResource ? "QueueCloseV2" : "QueueClose";
   const Scope beside = scope.NameScope("").WithNoControlDependencies().ColocateWith(queue.node);
-  return beside.NameScope(queue.node->name() + "/").WithOpName("Close").Add(type, {queue}, {{"cancel_pending_enqueues", cancel}});
+  return beside.NameScope(queue.node->name() + "/")
+      .WithOpName("Close")
+      .Add(type, {queue}, {{"cancel_pending_enqueues", cancel}});
 }
 
 // Each runner has a list of its own too: close, cancel, then the enqueue ops.
@@ -83,7 +85,8 @@ void QueueRunner::CreateThreads(Session& session, Coordinator& coordinator) cons
   constexpr auto kKind = Coordinator::ThreadKind::kQueueRunner;
   for (const std::string& op : ops.enqueue_ops) {
     coordinator.StartThread(
-        name + op, [state = state_, &op, &session, &coordinator] { return Fill(*state, op, session, coordinator); }, kKind);
+        name + op, [state = state_, &op, &session, &coordinator] { return Fill(*state, op, session, coordinator); },
+        kKind);
   }
   coordinator.StartThread(
       name + "close_on_stop",
@@ -99,7 +102,8 @@ void QueueRunner::CreateThreads(Session& session, Coordinator& coordinator) cons
 Status AddQueueRunner(const Scope& scope, const QueueRunner& runner) {
   const QueueRunner::Ops& ops = runner.ops();
   if (ops.closed_codes != QueueRunner::Ops().closed_codes) {
-    return errors::InvalidArgument("The queue runner of ", ops.queue, " does not end by OutOfRange: start it by CreateThreads()");
+    return errors::InvalidArgument("The queue runner of ", ops.queue,
+                                   " does not end by OutOfRange: start it by CreateThreads()");
   }
   const Graph& graph = *scope.graph();
   Node* queue = graph.Find(ops.queue);
@@ -107,7 +111,8 @@ Status AddQueueRunner(const Scope& scope, const QueueRunner& runner) {
   std::vector<std::string> names = {ops.close_op, ops.cancel_op};
   names.insert(names.end(), ops.enqueue_ops.begin(), ops.enqueue_ops.end());
   for (const std::string& name : names) {
-    if (graph.Find(name) == nullptr) return errors::NotFound("The node ", name, " of a queue runner is not in the graph");
+    if (graph.Find(name) == nullptr)
+      return errors::NotFound("The node ", name, " of a queue runner is not in the graph");
   }
   scope.AddToCollection(kCollection, queue);
   const std::string key = NodesKey(scope.Collection(kCollection).size() - 1);

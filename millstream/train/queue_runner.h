@@ -12,9 +12,9 @@
 
 namespace millstream {
 
-// Threads that fill a queue: each of the enqueue ops runs again and again in a thread of its own, until the queue is closed (the
-// op fails with a code of `closed_codes`) or the coordinator stops. When the last of them has ended, the queue is closed. Any other
-// error goes to the coordinator. A cheap value; copies share their state.
+// Threads that fill a queue: each of the enqueue ops runs again and again in a thread of its own, until the queue is
+// closed (the op fails with a code of `closed_codes`) or the coordinator stops. When the last of them has ended, the
+// queue is closed. Any other error goes to the coordinator. A cheap value; copies share their state.
 class QueueRunner {
  public:
   struct Ops {
@@ -30,8 +30,8 @@ class QueueRunner {
 
   const Ops& ops() const;
 
-  // Starts the threads, and one that cancels the queue when the coordinator stops. Does nothing if they run at that session
-  // already. The session must outlive the coordinator's threads.
+  // Starts the threads, and one that cancels the queue when the coordinator stops. Does nothing if they run at that
+  // session already. The session must outlive the coordinator's threads.
   void CreateThreads(Session& session, Coordinator& coordinator) const;
 
  private:

@@ -9,10 +9,11 @@ namespace {
 class QueueRunnerTest : public ::testing::Test {
  protected:
   QueueRunnerTest() {
-    queue_ = s_.WithOpName("queue").Op("FIFOQueueV2", {},
-                                       {{"component_types", std::vector<DType>{DType::kInt64}}, {"capacity", int64_t{3}}});
+    queue_ = s_.WithOpName("queue").Op(
+        "FIFOQueueV2", {}, {{"component_types", std::vector<DType>{DType::kInt64}}, {"capacity", int64_t{3}}});
     // Counts up to 10, then is out of range.
-    counter_ = s_.WithOpName("counter").Op("VariableV2", {}, {{"dtype", DType::kInt64}, {"shape", PartialShape(Shape())}});
+    counter_ =
+        s_.WithOpName("counter").Op("VariableV2", {}, {{"dtype", DType::kInt64}, {"shape", PartialShape(Shape())}});
     s_.WithOpName("init").Add("Assign", {counter_, s_.Const<int64_t>(0)});
     const Output next = s_.Op("CountUpTo", {counter_}, {{"limit", int64_t{10}}});
     enqueue_ = s_.WithOpName("enqueue").Add("QueueEnqueueV2", {queue_, next});

@@ -6,7 +6,8 @@
 
 namespace millstream {
 
-// RMSProp; centered: the variance of gradients in place of their mean square. Slots "rms", "momentum" and, when centered, "mg".
+// RMSProp; centered: the variance of gradients in place of their mean square. Slots "rms", "momentum" and, when
+// centered, "mg".
 class RMSPropOptimizer : public KernelOptimizer {
  public:
   struct Options {

@@ -25,7 +25,8 @@ double Now() { return std::chrono::duration<double>(std::chrono::system_clock::n
 
 // By name; InvalidArgument if a variable is there twice.
 Status SortAndCheck(std::vector<Saveable>& variables) {
-  std::stable_sort(variables.begin(), variables.end(), [](const Saveable& a, const Saveable& b) { return a.name < b.name; });
+  std::stable_sort(variables.begin(), variables.end(),
+                   [](const Saveable& a, const Saveable& b) { return a.name < b.name; });
   std::set<const Node*> seen;
   for (size_t i = 0; i < variables.size(); ++i) {
     const Saveable& v = variables[i];
@@ -81,13 +82,15 @@ std::map<std::string, CollectionValues> CollectionsOf(const Scope& scope) {
 
 Status ExplainRestore(const Status& status) {
   const char* what = absl::IsNotFound(status) ? "a Variable name or other graph key that is missing from the checkpoint"
-                     : absl::IsInvalidArgument(status) ? "a mismatch between the current graph and the graph from the checkpoint"
-                                                       : nullptr;
+                     : absl::IsInvalidArgument(status)
+                         ? "a mismatch between the current graph and the graph from the checkpoint"
+                         : nullptr;
   if (what == nullptr) return status;
-  return Status(status.code(), absl::StrCat("Restoring from checkpoint failed. This is most likely due to ", what,
-                                            ". Please ensure that you have not altered the graph expected based on the checkpoint. "
-                                            "Original error:\n\n",
-                                            status.message()));
+  return Status(status.code(),
+                absl::StrCat("Restoring from checkpoint failed. This is most likely due to ", what,
+                             ". Please ensure that you have not altered the graph expected based on the checkpoint. "
+                             "Original error:\n\n",
+                             status.message()));
 }
 
 }  // namespace
@@ -154,8 +157,8 @@ StatusOr<std::string> Saver::CheckpointName(const std::string& save_path, const 
   }
   const std::string name = save_path.substr(save_path.rfind('/') + 1);  // npos + 1 is 0
   if (name == options.latest_filename && !options_.sharded) {
-    return errors::InvalidArgument("'latest_filename' collides with 'save_path': '", options.latest_filename, "' and '", save_path,
-                                   "'");
+    return errors::InvalidArgument("'latest_filename' collides with 'save_path': '", options.latest_filename, "' and '",
+                                   save_path, "'");
   }
   return save_path;
 }
@@ -169,7 +172,8 @@ StatusOr<const Saver::Way*> Saver::WayFor(Session& session, const std::string& p
   if (absl::IsNotFound(status) || absl::IsPermissionDenied(status)) return &through_chief_;
   RETURN_IF_ERROR(status);
   const auto contents = there[0].flat<std::string>();
-  const bool same = std::all_of(contents.begin(), contents.end(), [&](const std::string& bytes) { return bytes == here; });
+  const bool same =
+      std::all_of(contents.begin(), contents.end(), [&](const std::string& bytes) { return bytes == here; });
   return same ? &way_ : &through_chief_;
 }
 
@@ -187,7 +191,8 @@ StatusOr<const Saver::Way*> Saver::WayToSave(Session& session, const std::string
   DeleteFile(path).IgnoreError();
   RETURN_IF_ERROR(found.status());
   way = *found;
-  if (way == &through_chief_) LogInfo(absl::StrCat("Not all tasks see ", folder, ": checkpoints are written by the chief."));
+  if (way == &through_chief_)
+    LogInfo(absl::StrCat("Not all tasks see ", folder, ": checkpoints are written by the chief."));
   return way;
 }
 
@@ -199,7 +204,8 @@ StatusOr<std::string> Saver::Save(Session& session, const std::string& save_path
   const std::string folder = FolderOf(save_path);
   ASSIGN_OR_RETURN(const Way* way, WayToSave(session, folder));
   std::vector<Tensor> out;
-  const Status saved = session.Run({{filename_tensor_, Tensor::Scalar(path)}}, {options.kept ? way->save_kept_tensor : way->save_tensor}, {}, &out);
+  const Status saved = session.Run({{filename_tensor_, Tensor::Scalar(path)}},
+                                   {options.kept ? way->save_kept_tensor : way->save_tensor}, {}, &out);
   if (!saved.ok()) {
     const bool may_be_folder = absl::IsFailedPrecondition(saved) || absl::IsNotFound(saved);
     if (!may_be_folder || folder.empty() || FileExists(folder)) return saved;

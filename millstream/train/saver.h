@@ -18,8 +18,8 @@ namespace millstream {
 class MonitoredSession;
 struct SaverNodes;  // saver_nodes.h
 
-// A variable and its place in checkpoints. Slices of a partitioned variable share the name and have a spec "10 4 0,5:-", as
-// TensorFlow writes it: the whole shape, then start and length of each dimension.
+// A variable and its place in checkpoints. Slices of a partitioned variable share the name and have a spec "10 4
+// 0,5:-", as TensorFlow writes it: the whole shape, then start and length of each dimension.
 struct Saveable {
   std::string name;
   Output variable;  // its handle: a reference or a resource
@@ -29,8 +29,8 @@ struct Saveable {
 struct SaverOptions {
   std::vector<Saveable> variables;  // none: the collection "variables", by the names of their nodes
   bool reshape = false;             // a checkpoint may have another shape with as many elements
-  bool sharded = false;             // each task writes its own variables, if all see the folder; else the chief writes all
-  int max_to_keep = 5;              // 0: all
+  bool sharded = false;  // each task writes its own variables, if all see the folder; else the chief writes all
+  int max_to_keep = 5;   // 0: all
   double keep_checkpoint_every_n_hours = 10000;
   std::string name = "save";  // of the name scope
   bool restore_sequentially = false;
@@ -50,25 +50,29 @@ struct SaveOptions {
   bool kept = false;  // the values of the last KeepValues(), not those of now. REQUIRES: SaverOptions::background
 };
 
-// Saves variables to V2 checkpoints, which TensorFlow restores, and back: tf.train.Saver. A checkpoint appears whole or not at
-// all: files are written aside, synced and renamed, and the file `checkpoint` names it last. Keeps the last `max_to_keep`, and beyond those
-// one of every so many hours. Save() and Restore() may be called from any thread.
+// Saves variables to V2 checkpoints, which TensorFlow restores, and back: tf.train.Saver. A checkpoint appears whole or
+// not at all: files are written aside, synced and renamed, and the file `checkpoint` names it last. Keeps the last
+// `max_to_keep`, and beyond those one of every so many hours. Save() and Restore() may be called from any thread.
 class Saver {
  public:
   // Adds its nodes to the graph. InvalidArgument: no variables, or two with one name.
   static StatusOr<std::shared_ptr<Saver>> Make(const Scope& scope, SaverOptions options = {});
 
-  // Returns the checkpoint's path, for Restore(); "" if there is nothing to save. InvalidArgument if the folder is missing.
+  // Returns the checkpoint's path, for Restore(); "" if there is nothing to save. InvalidArgument if the folder is
+  // missing.
   StatusOr<std::string> Save(Session& session, const std::string& save_path, const SaveOptions& options = {});
-  // Keeps the values of now, on the tasks that hold them, for a Save() that may run while training goes on: in another thread, say. They share
-  // the variables' memory until the next update of each. FailedPrecondition without SaverOptions::background.
+  // Keeps the values of now, on the tasks that hold them, for a Save() that may run while training goes on: in another
+  // thread, say. They share the variables' memory until the next update of each. FailedPrecondition without
+  // SaverOptions::background.
   Status KeepValues(Session& session);
   bool can_keep_values() const { return !keep_op_.empty(); }
-  // Sets the variables, which need not be initialized. InvalidArgument if there is no such checkpoint; NotFound if it lacks a variable;
-  // DataLoss if it is damaged.
+  // Sets the variables, which need not be initialized. InvalidArgument if there is no such checkpoint; NotFound if it
+  // lacks a variable; DataLoss if it is damaged.
   Status Restore(Session& session, const std::string& save_path);
-  // A MonitoredSession replaces its session when a task was lost: use a CheckpointSaverHook, or the plain session that hooks are given.
-  StatusOr<std::string> Save(MonitoredSession& session, const std::string& save_path, const SaveOptions& options = {}) = delete;
+  // A MonitoredSession replaces its session when a task was lost: use a CheckpointSaverHook, or the plain session that
+  // hooks are given.
+  StatusOr<std::string> Save(MonitoredSession& session, const std::string& save_path,
+                             const SaveOptions& options = {}) = delete;
   Status Restore(MonitoredSession& session, const std::string& save_path) = delete;
 
   // The checkpoints that it keeps, the latest last.
@@ -76,7 +80,8 @@ class Saver {
   // After a restart: goes on keeping and deleting what an earlier process has saved.
   void RecoverLastCheckpoints(const std::vector<std::string>& paths);
 
-  // The graph with its variables, other collections and this saver, as tf.train.import_meta_graph() reads it: serialized MetaGraphDef.
+  // The graph with its variables, other collections and this saver, as tf.train.import_meta_graph() reads it:
+  // serialized MetaGraphDef.
   StatusOr<std::string> ExportMetaGraph() const;
 
  private:
@@ -103,10 +108,11 @@ class Saver {
   std::string filename_tensor_;
   std::string probe_;  // "": there is one way only
   Way way_, through_chief_;
-  std::string keep_op_;  // "" unless in the background
+  std::string keep_op_;                               // "" unless in the background
   std::vector<std::string> kept_sizes_, kept_takes_;  // how many values areas hold; nodes that empty them
 
-  Mutex save_mu_;  // held while a checkpoint is written: a supervisor's thread and the program may save at the same time
+  Mutex
+      save_mu_;  // held while a checkpoint is written: a supervisor's thread and the program may save at the same time
   std::string meta_graph_ ABSL_GUARDED_BY(save_mu_);  // of a graph of so many nodes
   int meta_graph_nodes_ ABSL_GUARDED_BY(save_mu_) = -1;
   std::map<std::string, const Way*> ways_ ABSL_GUARDED_BY(save_mu_);  // by folder

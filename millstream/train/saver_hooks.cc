@@ -12,7 +12,8 @@ CheckpointSaverHook::CheckpointSaverHook(Options options)
     : options_(std::move(options)),
       save_path_(absl::StrCat(options_.checkpoint_dir, "/", options_.checkpoint_basename)),
       timer_(options_.every) {
-  if (options_.background && options_.listeners.empty() && options_.scaffold != nullptr) options_.scaffold->saves_in_background = true;
+  if (options_.background && options_.listeners.empty() && options_.scaffold != nullptr)
+    options_.scaffold->saves_in_background = true;
 }
 
 StatusOr<Saver*> CheckpointSaverHook::TheSaver() const {
@@ -36,7 +37,8 @@ Status CheckpointSaverHook::Begin(const Scope& scope) {
 }
 
 Status CheckpointSaverHook::WriteGraph() {
-  if (options_.save_graph_def) RETURN_IF_ERROR(WriteGraphText(*scope_.graph(), options_.checkpoint_dir + "/graph.pbtxt"));
+  if (options_.save_graph_def)
+    RETURN_IF_ERROR(WriteGraphText(*scope_.graph(), options_.checkpoint_dir + "/graph.pbtxt"));
   ASSIGN_OR_RETURN(const Saver* saver, TheSaver());
   RETURN_IF_ERROR(writer_->AddGraph(*scope_.graph()));
   ASSIGN_OR_RETURN(std::string meta, saver->ExportMetaGraph());
@@ -67,7 +69,7 @@ Status CheckpointSaverHook::AfterRun(SessionRunContext& context, const SessionRu
   ASSIGN_OR_RETURN(step, step_.Read(context.session()));
   if (!timer_.ShouldTrigger(step)) return OkStatus();
   timer_.Triggered(step);
-  ASSIGN_OR_RETURN(Saver* saver, TheSaver());
+  ASSIGN_OR_RETURN(Saver * saver, TheSaver());
   if (options_.background && options_.listeners.empty() && saver->can_keep_values()) {
     return SaveInBackground(*saver, context.session(), step);
   }
@@ -88,7 +90,7 @@ Status CheckpointSaverHook::End(Session& session) {
 
 Status CheckpointSaverHook::Save(Session& session, int64_t step, bool* stop) {
   LogInfo(absl::StrCat("Saving checkpoints for ", step, " into ", save_path_, "."));
-  ASSIGN_OR_RETURN(Saver* saver, TheSaver());
+  ASSIGN_OR_RETURN(Saver * saver, TheSaver());
   for (const auto& listener : options_.listeners) RETURN_IF_ERROR(listener->BeforeSave(session, step));
   SaveOptions options;
   options.global_step = step;

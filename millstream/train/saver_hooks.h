@@ -27,10 +27,10 @@ class CheckpointSaverListener {
   virtual Status End(Session& /*session*/, int64_t /*global_step*/) { return OkStatus(); }
 };
 
-// Saves a checkpoint when the session was made, every so many steps or seconds, and at the end; logs it, and the graph once, to the
-// folder's event file and graph.pbtxt. Training goes on while a checkpoint is written that is neither the first nor the last: it has the
-// values of its step, the file `checkpoint` names it a moment later, and the next step returns its error. Listeners expect to find the files,
-// so with them training waits.
+// Saves a checkpoint when the session was made, every so many steps or seconds, and at the end; logs it, and the graph
+// once, to the folder's event file and graph.pbtxt. Training goes on while a checkpoint is written that is neither the
+// first nor the last: it has the values of its step, the file `checkpoint` names it a moment later, and the next step
+// returns its error. Listeners expect to find the files, so with them training waits.
 class CheckpointSaverHook final : public SessionRunHook {
  public:
   struct Options {
@@ -82,7 +82,8 @@ class SummarySaverHook final : public SessionRunHook {
     Output summary_op;                   // exactly one of these
     std::shared_ptr<Scaffold> scaffold;  // its summary op, if it has one
   };
-  explicit SummarySaverHook(Options options) : options_(std::move(options)), timer_(options_.every), writer_(options_.writer) {}
+  explicit SummarySaverHook(Options options)
+      : options_(std::move(options)), timer_(options_.every), writer_(options_.writer) {}
 
   Status Begin(const Scope& scope) override;
   Status BeforeRun(SessionRunContext& context, SessionRunArgs* args) override;

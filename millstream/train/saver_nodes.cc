@@ -22,7 +22,7 @@ StatusOr<std::string> CpuOf(absl::string_view device) {
   return name.ToString();
 }
 
-Output NamesOf(const Scope& s, Saveables saveables, absl::string_view op_name, std::string Saveable::* field) {
+Output NamesOf(const Scope& s, Saveables saveables, absl::string_view op_name, std::string Saveable::*field) {
   std::vector<std::string> values;
   for (const Saveable& v : saveables) values.push_back(v.*field);
   return s.WithOpName(op_name).Const(Tensor::Vector(values));
@@ -62,7 +62,8 @@ Node* AddAssign(const Scope& s, const Saveable& saveable, Output value, bool res
   return beside.Add("Assign", {saveable.variable, value}, {{"validate_shape", check}});
 }
 
-StatusOr<std::vector<Node*>> AddRestore(const Scope& s, Output filename, Saveables saveables, const SaverOptions& options) {
+StatusOr<std::vector<Node*>> AddRestore(const Scope& s, Output filename, Saveables saveables,
+                                        const SaverOptions& options) {
   std::vector<DType> types;
   for (const Saveable& v : saveables) types.push_back(TypeOf(FindVariable(s, v.variable)));
   RETURN_IF_ERROR(s.status());
@@ -97,7 +98,8 @@ StatusOr<Shards> GroupByTask(const std::vector<Saveable>& variables) {
 StatusOr<Output> AddShardedSave(const Scope& s, Output filename, const Shards& shards,
                                 const std::vector<std::vector<Output>>& kept = {}) {
   const Scope last = s.WithDevice(shards.rbegin()->first);
-  const Output suffix = last.Const(Tensor::Scalar(absl::StrFormat("_temp_%016x%016x/part", RandomNumber(), RandomNumber())));
+  const Output suffix =
+      last.Const(Tensor::Scalar(absl::StrFormat("_temp_%016x%016x/part", RandomNumber(), RandomNumber())));
   const Output temporary = last.WithOpName("StringJoin").Op("StringJoin", {filename, suffix});
   const Output count = last.WithOpName("num_shards").Const(static_cast<int32_t>(shards.size()));
   std::vector<Output> prefixes;
@@ -113,7 +115,8 @@ StatusOr<Output> AddShardedSave(const Scope& s, Output filename, const Shards& s
   }
   const Scope after = last.WithControlDependencies(saves);
   const Output packed = after.WithOpName("MergeV2Checkpoints/checkpoint_prefixes").Op("Pack", prefixes);
-  Node* merge = after.WithOpName("MergeV2Checkpoints").Add("MergeV2Checkpoints", {packed, filename}, {{"delete_old_dirs", true}});
+  Node* merge =
+      after.WithOpName("MergeV2Checkpoints").Add("MergeV2Checkpoints", {packed, filename}, {{"delete_old_dirs", true}});
   RETURN_IF_ERROR(s.status());
   return last.WithControlDependencies({merge}).WithOpName("Identity").Op("Identity", {filename});
 }
@@ -136,8 +139,8 @@ StatusOr<bool> AnyOnATask(const Shards& shards) {
   return false;
 }
 
-Status AddWayThroughChief(const Scope& scope, const std::vector<Saveable>& variables, const Shards& shards, const SaverOptions& options,
-                          SaverNodes* nodes) {
+Status AddWayThroughChief(const Scope& scope, const std::vector<Saveable>& variables, const Shards& shards,
+                          const SaverOptions& options, SaverNodes* nodes) {
   const Scope s = scope.NameScope("through_chief");
   std::vector<Output> contents;
   for (const auto& [device, saveables] : shards) {
@@ -185,7 +188,8 @@ Status AddBackground(const Scope& scope, const Shards& shards, bool sharded, Sav
 
 }  // namespace
 
-StatusOr<SaverNodes> AddSaverNodes(const Scope& scope, const std::vector<Saveable>& variables, const SaverOptions& options) {
+StatusOr<SaverNodes> AddSaverNodes(const Scope& scope, const std::vector<Saveable>& variables,
+                                   const SaverOptions& options) {
   RETURN_IF_ERROR(scope.status());
   const Scope s = scope.NameScope("").WithNoControlDependencies().NameScope(options.name);
   const PartialShape scalar{Shape()};

@@ -165,7 +165,8 @@ TEST_F(SaverTest, SlicesOfAVariableAreOneTensor) {
   VariableOptions zeros;
   zeros.initializer = ConstantInitializer(3);
   const VariableScope variables(model.scope);
-  const GraphVariable a = variables.Get("v/part_0", Shape({2}), zeros), b = variables.Get("v/part_1", Shape({1}), zeros);
+  const GraphVariable a = variables.Get("v/part_0", Shape({2}), zeros),
+                      b = variables.Get("v/part_1", Shape({1}), zeros);
   SaverOptions options;
   options.variables = {{"v", a.handle, "3 0,2"}, {"v", b.handle, "3 2,1"}};
   const std::shared_ptr<Saver> saver = *Saver::Make(model.scope, options);
@@ -200,7 +201,8 @@ TEST_F(SaverTest, StateFiles) {
   state.all_model_checkpoint_paths = {folder_ / "m-1", folder_ / "m-2"};
   ASSERT_EQ(UpdateCheckpointState(folder_.path(), state, "checkpoint", /*relative_paths=*/true), OkStatus());
   EXPECT_THAT(*ReadFile(folder_ / "checkpoint"), HasSubstr("model_checkpoint_path: \"m-2\""));
-  EXPECT_THAT(GetCheckpointState(folder_.path())->all_model_checkpoint_paths, ElementsAre(folder_ / "m-1", folder_ / "m-2"));
+  EXPECT_THAT(GetCheckpointState(folder_.path())->all_model_checkpoint_paths,
+              ElementsAre(folder_ / "m-1", folder_ / "m-2"));
   EXPECT_EQ(LatestCheckpoint(folder_.path()), std::nullopt);  // its files are not there
   ASSERT_EQ(WriteFileAtomically(folder_ / "checkpoint", "no such thing"), OkStatus());
   EXPECT_FALSE(GetCheckpointState(folder_.path()).has_value());

@@ -36,7 +36,8 @@ Output MakeReadyOp(const Scope& s) {
 
 namespace internal {
 
-StatusOr<Output> GetOrMake(const Scope& scope, const char* argument, const char* collection, const std::function<Output()>& make) {
+StatusOr<Output> GetOrMake(const Scope& scope, const char* argument, const char* collection,
+                           const std::function<Output()>& make) {
   const std::vector<Output>& found = scope.Collection(collection);
   if (found.size() > 1) {
     return errors::FailedPrecondition("More than one item in the collection \"", collection,
@@ -62,7 +63,8 @@ Status Scaffold::Finalize(const Scope& scope) {
   RETURN_IF_ERROR(scope.status());
   const Scope s = AtRoot(scope);
   if (init_op == nullptr) {
-    ASSIGN_OR_RETURN(const Output op, GetOrMake(s, "init_op", graph_keys::kInitOp, [&] { return Output(MakeInitOp(s)); }));
+    ASSIGN_OR_RETURN(const Output op,
+                     GetOrMake(s, "init_op", graph_keys::kInitOp, [&] { return Output(MakeInitOp(s)); }));
     init_op = op.node;
   }
   if (!ready_op) {
@@ -79,7 +81,8 @@ Status Scaffold::Finalize(const Scope& scope) {
     local_init_op = op.node;
   }
   if (!summary_op) {
-    ASSIGN_OR_RETURN(summary_op, GetOrMake(s, "summary_op", graph_keys::kSummaryOp, [&] { return MergeAllSummaries(s); }));
+    ASSIGN_OR_RETURN(summary_op,
+                     GetOrMake(s, "summary_op", graph_keys::kSummaryOp, [&] { return MergeAllSummaries(s); }));
   }
   if (saver == nullptr) {
     SaverOptions options;

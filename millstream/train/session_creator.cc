@@ -38,9 +38,12 @@ StatusOr<std::unique_ptr<Session>> ChiefSessionCreator::CreateSession() {
   return ManagerFor(scope_, *scaffold_).PrepareSession(config_, init, checkpoint);
 }
 
-WorkerSessionCreator::WorkerSessionCreator(const Scope& scope, std::shared_ptr<Scaffold> scaffold, SessionOptions config,
-                                           double max_wait_secs)
-    : scope_(scope), scaffold_(OrDefault(std::move(scaffold))), config_(std::move(config)), max_wait_secs_(max_wait_secs) {}
+WorkerSessionCreator::WorkerSessionCreator(const Scope& scope, std::shared_ptr<Scaffold> scaffold,
+                                           SessionOptions config, double max_wait_secs)
+    : scope_(scope),
+      scaffold_(OrDefault(std::move(scaffold))),
+      config_(std::move(config)),
+      max_wait_secs_(max_wait_secs) {}
 
 Status WorkerSessionCreator::Finalize() { return scaffold_->Finalize(scope_); }
 

@@ -24,9 +24,10 @@ class SessionCreator {
 // Initializes the model, or restores it.
 class ChiefSessionCreator final : public SessionCreator {
  public:
-  // The latest checkpoint of `checkpoint_dir`, or the one at `checkpoint_path`; neither: none. `scaffold` null: a default one.
-  ChiefSessionCreator(const Scope& scope, std::shared_ptr<Scaffold> scaffold, SessionOptions config, std::string checkpoint_dir = "",
-                      std::string checkpoint_path = "");
+  // The latest checkpoint of `checkpoint_dir`, or the one at `checkpoint_path`; neither: none. `scaffold` null: a
+  // default one.
+  ChiefSessionCreator(const Scope& scope, std::shared_ptr<Scaffold> scaffold, SessionOptions config,
+                      std::string checkpoint_dir = "", std::string checkpoint_path = "");
   Status Finalize() override;
   StatusOr<std::unique_ptr<Session>> CreateSession() override;
   std::string target() const override { return config_.target; }
@@ -41,7 +42,8 @@ class ChiefSessionCreator final : public SessionCreator {
 // Waits for the chief.
 class WorkerSessionCreator final : public SessionCreator {
  public:
-  WorkerSessionCreator(const Scope& scope, std::shared_ptr<Scaffold> scaffold, SessionOptions config, double max_wait_secs = 30 * 60);
+  WorkerSessionCreator(const Scope& scope, std::shared_ptr<Scaffold> scaffold, SessionOptions config,
+                       double max_wait_secs = 30 * 60);
   Status Finalize() override;
   StatusOr<std::unique_ptr<Session>> CreateSession() override;
   std::string target() const override { return config_.target; }

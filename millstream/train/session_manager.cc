@@ -64,7 +64,9 @@ std::optional<CheckpointState> AwaitState(const SessionManager::Checkpoint& chec
   }
 }
 
-int64_t TimeoutOf(double secs) { return secs < 1e9 ? std::max<int64_t>(1, static_cast<int64_t>(std::ceil(secs * 1000))) : 0; }
+int64_t TimeoutOf(double secs) {
+  return secs < 1e9 ? std::max<int64_t>(1, static_cast<int64_t>(std::ceil(secs * 1000))) : 0;
+}
 
 }  // namespace
 
@@ -135,7 +137,8 @@ StatusOr<std::unique_ptr<Session>> SessionManager::PrepareSession(const SessionO
   ASSIGN_OR_RETURN(const bool restored, Restore(config, *session, checkpoint));
   if (!restored) {
     if (init.op == nullptr && init.fn == nullptr && options_.local_init_op == nullptr) {
-      return errors::FailedPrecondition("Model is not initialized and no init_op or init_fn or local_init_op was given");
+      return errors::FailedPrecondition(
+          "Model is not initialized and no init_op or init_fn or local_init_op was given");
     }
     std::vector<Tensor> none;
     if (init.op != nullptr) RETURN_IF_ERROR(session->Run(init.feeds, {}, {init.op->name()}, &none));
@@ -149,13 +152,15 @@ StatusOr<std::unique_ptr<Session>> SessionManager::PrepareSession(const SessionO
   return session;
 }
 
-StatusOr<SessionManager::Recovered> SessionManager::RecoverSession(const SessionOptions& config, const Checkpoint& checkpoint) {
+StatusOr<SessionManager::Recovered> SessionManager::RecoverSession(const SessionOptions& config,
+                                                                   const Checkpoint& checkpoint) {
   Recovered recovered;
   ASSIGN_OR_RETURN(recovered.session, NewSession(config));
   ASSIGN_OR_RETURN(const bool restored, Restore(config, *recovered.session, checkpoint));
   ASSIGN_OR_RETURN(const Readiness readiness, MakeReady(*recovered.session));
   recovered.ready = restored && readiness.ready;
-  if (!readiness.ready) LogInfo(absl::StrCat(restored ? "Restoring" : "Recovering", " model not ready: ", readiness.reason));
+  if (!readiness.ready)
+    LogInfo(absl::StrCat(restored ? "Restoring" : "Recovering", " model not ready: ", readiness.reason));
   return recovered;
 }
 
@@ -168,7 +173,8 @@ StatusOr<std::unique_ptr<Session>> SessionManager::WaitForSession(const SessionO
     Status status = session.status();
     std::string reason;
     if (status.ok()) {
-      const StatusOr<Readiness> readiness = MakeReady(**session, TimeoutOf(std::max(0.0, max_wait_secs - SecsSince(start))));
+      const StatusOr<Readiness> readiness =
+          MakeReady(**session, TimeoutOf(std::max(0.0, max_wait_secs - SecsSince(start))));
       if (readiness.ok() && readiness->ready) return session;
       if (readiness.ok()) reason = readiness->reason;
       status = readiness.status();
@@ -180,7 +186,8 @@ StatusOr<std::unique_ptr<Session>> SessionManager::WaitForSession(const SessionO
       reason = std::string(status.message());
     }
     if (too_late) {
-      return errors::DeadlineExceeded("Session was not ready after waiting ", max_wait_secs, " secs. Last reason: ", reason);
+      return errors::DeadlineExceeded("Session was not ready after waiting ", max_wait_secs,
+                                      " secs. Last reason: ", reason);
     }
     teller.Tell(absl::StrCat("Waiting for model to be ready. ", reason));
     Sleep(std::min({pause, options_.recovery_wait_secs, std::max(0.0, max_wait_secs - SecsSince(start))}));

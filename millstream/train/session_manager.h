@@ -13,10 +13,11 @@
 
 namespace millstream {
 
-// Makes sessions whose model is ready: initialized, restored from a checkpoint, or waited for. As tf.train.SessionManager.
+// Makes sessions whose model is ready: initialized, restored from a checkpoint, or waited for. As
+// tf.train.SessionManager.
 //
-// What lives is never set back: at a cluster whose variables are all initialized no checkpoint is restored over them, so that a
-// chief may be restarted while others train.
+// What lives is never set back: at a cluster whose variables are all initialized no checkpoint is restored over them,
+// so that a chief may be restarted while others train.
 class SessionManager {
  public:
   struct Options {
@@ -53,12 +54,14 @@ class SessionManager {
   // Sessions get the scope's graph as it is when they are made.
   SessionManager(const Scope& scope, Options options) : scope_(scope), options_(std::move(options)) {}
 
-  // For the chief: restores or else initializes the model. FailedPrecondition if that does not make it ready. A checkpoint that
-  // cannot be read is passed over for the one before it.
-  StatusOr<std::unique_ptr<Session>> PrepareSession(const SessionOptions& config, const Init& init, const Checkpoint& checkpoint);
+  // For the chief: restores or else initializes the model. FailedPrecondition if that does not make it ready. A
+  // checkpoint that cannot be read is passed over for the one before it.
+  StatusOr<std::unique_ptr<Session>> PrepareSession(const SessionOptions& config, const Init& init,
+                                                    const Checkpoint& checkpoint);
   // Restores, but initializes nothing.
   StatusOr<Recovered> RecoverSession(const SessionOptions& config, const Checkpoint& checkpoint);
-  // For workers: waits until the chief has made the model ready, and says every 30 seconds what is missing. DeadlineExceeded.
+  // For workers: waits until the chief has made the model ready, and says every 30 seconds what is missing.
+  // DeadlineExceeded.
   StatusOr<std::unique_ptr<Session>> WaitForSession(const SessionOptions& config,
                                                     double max_wait_secs = std::numeric_limits<double>::infinity());
 

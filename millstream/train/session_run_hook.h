@@ -23,16 +23,17 @@ struct SessionRunArgs {
 // What a step gave: values of a hook's own fetches, in their order.
 struct SessionRunValues {
   std::vector<Tensor> results;
-  const RunOptions& options;                 // the step ran with these
+  const RunOptions& options;                     // the step ran with these
   const proto::RunMetadata* metadata = nullptr;  // null if nobody asked for any (a trace, partition graphs)
 };
 
 // One step as its hooks see it.
 class SessionRunContext {
  public:
-  SessionRunContext(const SessionRunArgs& original_args, Session& session) : original_args_(original_args), session_(session) {}
+  SessionRunContext(const SessionRunArgs& original_args, Session& session)
+      : original_args_(original_args), session_(session) {}
   const SessionRunArgs& original_args() const { return original_args_; }  // the caller's, without those of hooks
-  Session& session() { return session_; }                                // plain: its steps call no hooks
+  Session& session() { return session_; }                                 // plain: its steps call no hooks
   bool stop_requested() const { return stop_requested_; }
   // No step after this one: MonitoredSession::ShouldStop() becomes true.
   void RequestStop() { stop_requested_ = true; }
@@ -43,15 +44,16 @@ class SessionRunContext {
   bool stop_requested_ = false;
 };
 
-// Users derive from it to watch and steer a MonitoredSession, as in TensorFlow. Everything is called from the thread that
-// uses the session. An error ends the call that led to it; Aborted and Unavailable make the session be built again.
+// Users derive from it to watch and steer a MonitoredSession, as in TensorFlow. Everything is called from the thread
+// that uses the session. An error ends the call that led to it; Aborted and Unavailable make the session be built
+// again.
 class SessionRunHook {
  public:
   virtual ~SessionRunHook() = default;
   // Once, before there is a session. The only place where nodes may still be added.
   virtual Status Begin(const Scope& /*scope*/) { return OkStatus(); }
-  // After each time the session was made: at the start, and after a task was lost. The model is initialized. Threads that are
-  // started at `coordinator` end with the session.
+  // After each time the session was made: at the start, and after a task was lost. The model is initialized. Threads
+  // that are started at `coordinator` end with the session.
   virtual Status AfterCreateSession(Session& /*session*/, Coordinator& /*coordinator*/) { return OkStatus(); }
   // Before each step: what it shall fetch, run and be fed for this hook goes into `args`, which is empty.
   virtual Status BeforeRun(SessionRunContext& /*context*/, SessionRunArgs* /*args*/) { return OkStatus(); }

@@ -31,11 +31,16 @@ StatusOr<int64_t> StepReader::Read(Session& session) const {
 StatusOr<int64_t> StepReader::ValueOf(const Tensor& fetched) {
   if (fetched.num_elements() == 1) {
     switch (fetched.dtype()) {
-      case DType::kInt64: return fetched.scalar<int64_t>();
-      case DType::kInt32: return fetched.scalar<int32_t>();
-      case DType::kFloat: return static_cast<int64_t>(fetched.scalar<float>());
-      case DType::kDouble: return static_cast<int64_t>(fetched.scalar<double>());
-      default: break;
+      case DType::kInt64:
+        return fetched.scalar<int64_t>();
+      case DType::kInt32:
+        return fetched.scalar<int32_t>();
+      case DType::kFloat:
+        return static_cast<int64_t>(fetched.scalar<float>());
+      case DType::kDouble:
+        return static_cast<int64_t>(fetched.scalar<double>());
+      default:
+        break;
     }
   }
   return errors::InvalidArgument("The global step is not a number: ", fetched.DebugString());

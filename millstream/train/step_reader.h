@@ -13,7 +13,8 @@ namespace millstream {
 class StepReader {
  public:
   StepReader() = default;  // no step
-  // Of the graph's global step; none if it has none. May add a node. InvalidArgument if the step is no scalar of a number type.
+  // Of the graph's global step; none if it has none. May add a node. InvalidArgument if the step is no scalar of a
+  // number type.
   static StatusOr<StepReader> Find(const Scope& scope);
   // The same; FailedPrecondition "Global step should be created to use <who>." if there is none.
   static StatusOr<StepReader> FindFor(const Scope& scope, absl::string_view who);

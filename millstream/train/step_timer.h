@@ -18,7 +18,8 @@ struct HookInterval {
   static HookInterval Secs(double s) { return {std::nullopt, s}; }
 };
 
-// Says at which steps a hook acts: at the first it is asked for, then as its interval says. TensorFlow's SecondOrStepTimer.
+// Says at which steps a hook acts: at the first it is asked for, then as its interval says. TensorFlow's
+// SecondOrStepTimer.
 class StepTimer {
  public:
   explicit StepTimer(const HookInterval& interval) : interval_(interval) {}
@@ -57,7 +58,9 @@ class StepTimer {
   std::optional<int64_t> last_step() const { return last_step_; }
 
  private:
-  double Elapsed() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - last_time_).count(); }
+  double Elapsed() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - last_time_).count();
+  }
   HookInterval interval_;
   std::optional<int64_t> last_step_;
   std::chrono::steady_clock::time_point last_time_;

@@ -57,7 +57,8 @@ Supervisor::~Supervisor() {
   if (session_ != nullptr) Stop().IgnoreError();
 }
 
-StatusOr<std::unique_ptr<Session>> Supervisor::MakeSession(const SessionOptions& config, const PrepareOptions& options) {
+StatusOr<std::unique_ptr<Session>> Supervisor::MakeSession(const SessionOptions& config,
+                                                           const PrepareOptions& options) {
   const Scaffold& scaffold = options_.scaffold;
   SessionManager::Options settings;
   settings.ready_op = scaffold.ready_op;

@@ -19,9 +19,9 @@ class JobMember;
 
 struct SupervisorOptions {
   bool is_chief = true;
-  std::string logdir;  // the chief's checkpoints and event files; "": none
-  Scaffold scaffold;   // ops of the program's own; the rest is made. By default the saver is not sharded
-  bool save_summaries = true;                  // false: only those of SummaryComputed(); as summary_op=None
+  std::string logdir;          // the chief's checkpoints and event files; "": none
+  Scaffold scaffold;           // ops of the program's own; the rest is made. By default the saver is not sharded
+  bool save_summaries = true;  // false: only those of SummaryComputed(); as summary_op=None
   std::shared_ptr<FileWriter> summary_writer;  // null: one for logdir
   double save_summaries_secs = 120;            // 0: never
   double save_model_secs = 600;                // 0: never
@@ -30,25 +30,27 @@ struct SupervisorOptions {
   std::string checkpoint_basename = "model.ckpt";
 };
 
-// A session with its services, as tf.train.Supervisor: the chief initializes or restores the model and has threads that save
-// checkpoints, summaries and steps per second; other workers wait for it. Errors in these threads stop the training and are returned
-// by Stop(). It does not recover from lost tasks: call PrepareOrWaitForSession() again. ShouldStop(), RequestStop(), Loop() and
-// SummaryComputed() may be called from any thread.
+// A session with its services, as tf.train.Supervisor: the chief initializes or restores the model and has threads that
+// save checkpoints, summaries and steps per second; other workers wait for it. Errors in these threads stop the
+// training and are returned by Stop(). It does not recover from lost tasks: call PrepareOrWaitForSession() again.
+// ShouldStop(), RequestStop(), Loop() and SummaryComputed() may be called from any thread.
 class Supervisor {
  public:
   // Adds what the graph still lacks; nodes must not be added afterwards.
   static StatusOr<std::unique_ptr<Supervisor>> Make(const Scope& scope, SupervisorOptions options);
   ~Supervisor();  // Stop()
 
-  // A session whose model is ready, with its services and queue runners. It belongs to the supervisor, until Stop() or the next such
-  // call. DeadlineExceeded if a worker has waited `max_wait_secs`.
+  // A session whose model is ready, with its services and queue runners. It belongs to the supervisor, until Stop() or
+  // the next such call. DeadlineExceeded if a worker has waited `max_wait_secs`.
   struct PrepareOptions {
     bool start_standard_services = true;
     bool wait_for_checkpoint = false;
     double max_wait_secs = 7200;
   };
   StatusOr<Session*> PrepareOrWaitForSession(const SessionOptions& config, const PrepareOptions& options);
-  StatusOr<Session*> PrepareOrWaitForSession(const SessionOptions& config = {}) { return PrepareOrWaitForSession(config, PrepareOptions()); }
+  StatusOr<Session*> PrepareOrWaitForSession(const SessionOptions& config = {}) {
+    return PrepareOrWaitForSession(config, PrepareOptions());
+  }
   // Calls `body` with such a session, then Stop(). The first error of all.
   Status ManagedSession(const SessionOptions& config, const std::function<Status(Session&)>& body);
 
@@ -64,7 +66,8 @@ class Supervisor {
   // Ends threads, event file and session. The first error of the threads.
   Status Stop(bool close_summary_writer = true);
 
-  // Writes a summary that the program has computed. Without a step: the global step. FailedPrecondition without a writer.
+  // Writes a summary that the program has computed. Without a step: the global step. FailedPrecondition without a
+  // writer.
   Status SummaryComputed(absl::string_view summary, std::optional<int64_t> global_step = std::nullopt);
 
   bool is_chief() const { return options_.is_chief; }

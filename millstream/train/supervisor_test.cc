@@ -25,8 +25,8 @@ TEST(SupervisorTest, SavesWhileItTrainsAndGoesOnFromThere) {
   options.save_model_secs = 0.01;
   options.save_summaries_secs = 0.01;
   SmallModel model;
-  model.scope.AddToCollection(
-      "summaries", model.scope.Op("ScalarSummary", {model.scope.Const(Tensor::Scalar("loss")), model.scope.Const(0.5f)}));
+  model.scope.AddToCollection("summaries", model.scope.Op("ScalarSummary", {model.scope.Const(Tensor::Scalar("loss")),
+                                                                            model.scope.Const(0.5f)}));
   const auto supervisor = std::move(Supervisor::Make(model.scope, options)).value();
   std::atomic<int> calls = 0;
   const Status status = supervisor->ManagedSession({}, [&](Session& session) {

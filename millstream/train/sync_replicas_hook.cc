@@ -24,7 +24,8 @@ class SyncReplicasHook : public SessionRunHook {
 
   Status Begin(const Scope& scope) override {
     if (optimizer_.local_step_init_op() == nullptr) {
-      return errors::FailedPrecondition("SyncReplicasOptimizer::ApplyGradients() should be called before using the hook.");
+      return errors::FailedPrecondition(
+          "SyncReplicasOptimizer::ApplyGradients() should be called before using the hook.");
     }
     if (is_chief_) init_tokens_op_ = optimizer_.InitTokensOp(scope, num_tokens_);
     return scope.status();
@@ -60,9 +61,9 @@ class SyncReplicasHook : public SessionRunHook {
     std::vector<Tensor> missing;
     RETURN_IF_ERROR(session.Run({}, {optimizer_.ready_for_local_init_op().name()}, {}, &missing));
     if (missing[0].num_elements() == 0) return OkStatus();
-    return errors::FailedPrecondition("Init operations did not make model ready for SyncReplicasOptimizer local_init. Init op: ",
-                                      init.name(), ", error: Variables not initialized: ",
-                                      absl::StrJoin(missing[0].flat<std::string>(), ", "));
+    return errors::FailedPrecondition(
+        "Init operations did not make model ready for SyncReplicasOptimizer local_init. Init op: ", init.name(),
+        ", error: Variables not initialized: ", absl::StrJoin(missing[0].flat<std::string>(), ", "));
   }
 
   // Stops this worker when the chief has said that it ends.

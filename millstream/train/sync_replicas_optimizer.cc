@@ -84,7 +84,8 @@ Node* SyncReplicasOptimizer::ApplyGradients(const Scope& scope, const std::vecto
   own.collections = {graph_keys::kLocalVariables};
   const GraphVariable local_step = MakeVariable(root, root.UniqueName("sync_rep_local_step"), Shape(), own);
   if (!scope.ok()) return nullptr;
-  local_step_init_op_ = AssignVariable(root.ColocateWith(local_step.handle.node), local_step, ReadVariable(root, global_step_)).node;
+  local_step_init_op_ =
+      AssignVariable(root.ColocateWith(local_step.handle.node), local_step, ReadVariable(root, global_step_)).node;
   ready_for_local_init_op_ = ReportUninitializedVariables(root, scope.Collection(graph_keys::kGlobalVariables));
 
   const Scope s = scope.NameScope(name());
@@ -140,7 +141,8 @@ Node* SyncReplicasOptimizer::HandOutTokens(const Scope& scope, const std::vector
                            .Op("QueueDequeueV2", {token_queue_}, {{"component_types", std::vector<DType>{dtype}}});
   Node* train = AssignVariable(scope.ColocateWith(local_step.handle.node), local_step, token).node;
   const auto enqueue = [this](const Scope& s) {
-    return s.WithOpName("sync_token_q_EnqueueMany").Add("QueueEnqueueManyV2", {token_queue_, Tokens(s, tokens_per_step_)});
+    return s.WithOpName("sync_token_q_EnqueueMany")
+        .Add("QueueEnqueueManyV2", {token_queue_, Tokens(s, tokens_per_step_)});
   };
   Node* sync = enqueue(scope.WithControlDependencies({update}));
   if (options_.variable_averages != nullptr) {
@@ -161,7 +163,8 @@ Node* SyncReplicasOptimizer::HandOutTokens(const Scope& scope, const std::vector
 }
 
 StatusOr<QueueRunner> SyncReplicasOptimizer::chief_queue_runner() const {
-  if (!chief_queue_runner_) return errors::FailedPrecondition("chief_queue_runner() should be called after ApplyGradients().");
+  if (!chief_queue_runner_)
+    return errors::FailedPrecondition("chief_queue_runner() should be called after ApplyGradients().");
   return *chief_queue_runner_;
 }
 
@@ -174,7 +177,8 @@ Node* SyncReplicasOptimizer::InitTokensOp(const Scope& scope, int num_tokens) co
   const int needed = options_.replicas_to_aggregate - total_num_replicas_;
   if (num_tokens == -1) num_tokens = options_.replicas_to_aggregate;
   if (num_tokens < needed) {
-    scope.Fail(errors::InvalidArgument("Too few tokens to finish the first step: ", num_tokens, " (given) vs ", needed, " (needed)"));
+    scope.Fail(errors::InvalidArgument("Too few tokens to finish the first step: ", num_tokens, " (given) vs ", needed,
+                                       " (needed)"));
     return nullptr;
   }
   const Scope s = scope.NameScope("").ColocateWith(global_step_.handle.node);

@@ -14,13 +14,15 @@
 
 namespace millstream {
 
-// One update from the mean of any N gradients. Workers push gradients to accumulators beside the variables, marked with the step that
-// they were computed at; stale ones are dropped. The chief takes means, applies them with the optimizer that this one wraps, and
-// hands out a token for the next step to each replica. With more replicas than are aggregated, the slowest are backups.
+// One update from the mean of any N gradients. Workers push gradients to accumulators beside the variables, marked with
+// the step that they were computed at; stale ones are dropped. The chief takes means, applies them with the optimizer
+// that this one wraps, and hands out a token for the next step to each replica. With more replicas than are aggregated,
+// the slowest are backups.
 //
-// Every worker runs the op that ApplyGradients() returns, in a session with the hook (or, without a MonitoredSession: the chief runs
-// chief_init_op() and InitTokensOp() once and starts chief_queue_runner(); the others run local_step_init_op()). Queues and accumulators
-// have the names that TensorFlow's and Millstream's Python programs use: workers of both kinds may work together.
+// Every worker runs the op that ApplyGradients() returns, in a session with the hook (or, without a MonitoredSession:
+// the chief runs chief_init_op() and InitTokensOp() once and starts chief_queue_runner(); the others run
+// local_step_init_op()). Queues and accumulators have the names that TensorFlow's and Millstream's Python programs use:
+// workers of both kinds may work together.
 class SyncReplicasOptimizer : public Optimizer {
  public:
   struct Options {
@@ -36,17 +38,20 @@ class SyncReplicasOptimizer : public Optimizer {
 
   std::vector<GradientAndVariable> ComputeGradients(const Scope& scope, Output loss,
                                                     const ComputeGradientsOptions& options = {}) override;
-  // InvalidArgument without a global step. `scope` is the worker's: the variable that holds the step of this worker is made there.
+  // InvalidArgument without a global step. `scope` is the worker's: the variable that holds the step of this worker is
+  // made there.
   Node* ApplyGradients(const Scope& scope, const std::vector<GradientAndVariable>& gradients,
                        const ApplyGradientsOptions& options = {}) override;
-  GraphVariable Slot(const GraphVariable& v, const std::string& slot) const override { return optimizer_->Slot(v, slot); }
+  GraphVariable Slot(const GraphVariable& v, const std::string& slot) const override {
+    return optimizer_->Slot(v, slot);
+  }
   std::vector<std::string> SlotNames() const override { return optimizer_->SlotNames(); }
   std::vector<GraphVariable> Variables() const override { return optimizer_->Variables(); }
 
   // These are there after ApplyGradients(); FailedPrecondition, or null, before.
   StatusOr<QueueRunner> chief_queue_runner() const;
-  // Fills the token queue for the first steps: by default with one token for each gradient that is aggregated. InvalidArgument, in the
-  // scope's status, if these are too few to finish the first step.
+  // Fills the token queue for the first steps: by default with one token for each gradient that is aggregated.
+  // InvalidArgument, in the scope's status, if these are too few to finish the first step.
   Node* InitTokensOp(const Scope& scope, int num_tokens = -1) const;
   Node* chief_init_op() const { return chief_init_op_; }
   Node* local_step_init_op() const { return local_step_init_op_; }
@@ -54,16 +59,17 @@ class SyncReplicasOptimizer : public Optimizer {
   Output ready_for_local_init_op() const { return ready_for_local_init_op_; }
   // Lets go the workers that wait for a token; a worker that leaves runs it.
   Node* release_op() const { return release_op_; }
-  // A chief that ends well runs the first; workers watch the second grow, and then end: nobody would answer their gradients.
+  // A chief that ends well runs the first; workers watch the second grow, and then end: nobody would answer their
+  // gradients.
   Node* chief_ends_op() const { return chief_ends_op_; }
   Output num_chief_ends() const { return num_chief_ends_; }
 
-  // Initializes the steps of workers and, on the chief, the tokens and the thread that applies means; ends workers when the chief
-  // has ended. The optimizer must outlive it.
+  // Initializes the steps of workers and, on the chief, the tokens and the thread that applies means; ends workers when
+  // the chief has ended. The optimizer must outlive it.
   std::unique_ptr<SessionRunHook> MakeSessionRunHook(bool is_chief, int num_tokens = -1) const;
 
  protected:
-  Node* ApplyDense(const Scope&, Output, const GraphVariable&) override { return nullptr; }   // the wrapped optimizer's
+  Node* ApplyDense(const Scope&, Output, const GraphVariable&) override { return nullptr; }  // the wrapped optimizer's
   Node* ApplySparse(const Scope&, Output, Output, const GraphVariable&) override { return nullptr; }
 
  private:
@@ -72,10 +78,13 @@ class SyncReplicasOptimizer : public Optimizer {
     std::vector<GradientAndVariable> means;
     std::vector<Output> accumulators;
   };
-  bool Check(const Scope& scope, const std::vector<GradientAndVariable>& gradients, const ApplyGradientsOptions& options) const;
-  Accumulated Accumulate(const Scope& scope, const std::vector<GradientAndVariable>& gradients, Output local_step) const;
+  bool Check(const Scope& scope, const std::vector<GradientAndVariable>& gradients,
+             const ApplyGradientsOptions& options) const;
+  Accumulated Accumulate(const Scope& scope, const std::vector<GradientAndVariable>& gradients,
+                         Output local_step) const;
   Output Tokens(const Scope& scope, int count) const;
-  Node* HandOutTokens(const Scope& scope, const std::vector<Node*>& pushes, Node* update, const GraphVariable& local_step);
+  Node* HandOutTokens(const Scope& scope, const std::vector<Node*>& pushes, Node* update,
+                      const GraphVariable& local_step);
 
   const std::shared_ptr<Optimizer> optimizer_;
   const Options options_;

@@ -18,8 +18,8 @@ namespace {
 using testing::FloatNear;
 using testing::Pointwise;
 
-// A job of several workers in one graph and session: variables, accumulators and queues are shared by their names, as they are between
-// processes. Worker i computes the gradient i + 1 for each element of "w", and for row i of "e".
+// A job of several workers in one graph and session: variables, accumulators and queues are shared by their names, as
+// they are between processes. Worker i computes the gradient i + 1 for each element of "w", and for row i of "e".
 class SyncJob {
  public:
   SyncJob(int workers, SyncReplicasOptimizer::Options options, double rate = 0.5) {
@@ -34,14 +34,16 @@ class SyncJob {
       const Output sum = s.Op("Sum", {s.Op("Mul", {w.value, s.Const(static_cast<float>(i + 1))}), s.Constant({0})});
       const Output row = s.Op("GatherV2", {e.handle, s.Constant({i}), s.Const<int32_t>(0)});
       const Output loss = s.Op("AddV2", {sum, s.Op("Sum", {row, s.Constant({0, 1})})});
-      optimizers.push_back(std::make_unique<SyncReplicasOptimizer>(std::make_shared<GradientDescentOptimizer>(rate), options));
+      optimizers.push_back(
+          std::make_unique<SyncReplicasOptimizer>(std::make_shared<GradientDescentOptimizer>(rate), options));
       trains.push_back(optimizers.back()->Minimize(s, loss, step));
       hooks.push_back(optimizers.back()->MakeSessionRunHook(i == 0, 0));
       EXPECT_TRUE(hooks.back()->Begin(scope_).ok());
     }
-    size_ = scope_.Op("QueueSizeV2", {scope_.Op("FIFOQueueV2", {}, {{"component_types", std::vector<DType>{DType::kInt64}},
-                                                                    {"shapes", std::vector<PartialShape>{PartialShape(Shape())}},
-                                                                    {"shared_name", "sync_token_q"}})});
+    size_ = scope_.Op("QueueSizeV2", {scope_.Op("FIFOQueueV2", {},
+                                                {{"component_types", std::vector<DType>{DType::kInt64}},
+                                                 {"shapes", std::vector<PartialShape>{PartialShape(Shape())}},
+                                                 {"shared_name", "sync_token_q"}})});
     init_ = Group(scope_, {GlobalVariablesInitializer(scope_), LocalVariablesInitializer(scope_)}, "init_all");
     session = SessionOf(scope_);
   }
@@ -112,13 +114,16 @@ TEST(SyncReplicasTest, AppliesMeansOfAllGradients) {
 TEST(SyncReplicasTest, DropsGradientsOfBackupWorkers) {
   SyncJob job(2, {.replicas_to_aggregate = 1, .total_num_replicas = 2});
   job.Start();
-  // One worker alone makes progress: one gradient is enough. (Each step gives two tokens, so some of its gradients come too late.)
+  // One worker alone makes progress: one gradient is enough. (Each step gives two tokens, so some of its gradients come
+  // too late.)
   job.Train(5, {0});
   // The other still is at step 0: its gradient of 2 is stale and must change nothing, but it gets a token.
   job.Train(1, {1});
   EXPECT_GE(job.GlobalStep(), 2);
   // What the chief has taken may just be applied.
-  const auto only_ones = [&job] { return FloatsOf(*job.session, job.w.value)[0] == 1 - 0.5f * static_cast<float>(job.GlobalStep()); };
+  const auto only_ones = [&job] {
+    return FloatsOf(*job.session, job.w.value)[0] == 1 - 0.5f * static_cast<float>(job.GlobalStep());
+  };
   EXPECT_TRUE(Eventually(only_ones)) << job.GlobalStep();
 }
 

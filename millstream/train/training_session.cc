@@ -18,7 +18,8 @@ namespace {
 constexpr std::chrono::seconds kNobodyAnswers{5};
 
 // Of a pair of settings; nothing: never.
-std::optional<HookInterval> IntervalOf(std::optional<int64_t> steps, std::optional<double> secs, const HookInterval& otherwise) {
+std::optional<HookInterval> IntervalOf(std::optional<int64_t> steps, std::optional<double> secs,
+                                       const HookInterval& otherwise) {
   HookInterval every = !steps.has_value() && !secs.has_value() ? otherwise : HookInterval{steps, secs};
   if (every.steps.has_value() && *every.steps <= 0) every.steps.reset();
   if (every.secs.has_value() && *every.secs <= 0) every.secs.reset();
@@ -31,7 +32,8 @@ SessionRunHooks ChiefHooks(const TrainingSessionOptions& options) {
   const std::string summary_dir = options.summary_dir.empty() ? options.checkpoint_dir : options.summary_dir;
   if (!summary_dir.empty()) {
     if (options.log_step_count_steps > 0) {
-      hooks.push_back(std::make_shared<StepCounterHook>(HookInterval::Steps(options.log_step_count_steps), summary_dir));
+      hooks.push_back(
+          std::make_shared<StepCounterHook>(HookInterval::Steps(options.log_step_count_steps), summary_dir));
     }
     const auto every = IntervalOf(options.save_summaries_steps, options.save_summaries_secs, HookInterval::Steps(100));
     if (every.has_value()) {
@@ -72,7 +74,8 @@ bool JobIsOver(const Scope& scope, const TrainingSessionOptions& options) {
   std::optional<int64_t> last;
   for (const auto& hook : options.hooks) {
     const auto* stop = dynamic_cast<const StopAtStepHook*>(hook.get());
-    if (stop != nullptr && stop->last_step().has_value()) last = std::min(last.value_or(*stop->last_step()), *stop->last_step());
+    if (stop != nullptr && stop->last_step().has_value())
+      last = std::min(last.value_or(*stop->last_step()), *stop->last_step());
   }
   const std::shared_ptr<JobMember> job = FindJobMember(options.config.target);
   if (!last.has_value() || job == nullptr || !job->has_ps() || options.checkpoint_dir.empty()) return false;
@@ -83,13 +86,15 @@ bool JobIsOver(const Scope& scope, const TrainingSessionOptions& options) {
     if (job->AnyPsAnswers()) return false;
     std::this_thread::sleep_for(std::chrono::milliseconds(200));
   }
-  LogWarning(absl::StrCat("The job has ended at step ", *step, " before this worker came (checkpoint in ", options.checkpoint_dir, ")."));
+  LogWarning(absl::StrCat("The job has ended at step ", *step, " before this worker came (checkpoint in ",
+                          options.checkpoint_dir, ")."));
   return true;
 }
 
 }  // namespace
 
-StatusOr<std::unique_ptr<MonitoredSession>> MonitoredTrainingSession(const Scope& scope, TrainingSessionOptions options) {
+StatusOr<std::unique_ptr<MonitoredSession>> MonitoredTrainingSession(const Scope& scope,
+                                                                     TrainingSessionOptions options) {
   RETURN_IF_ERROR(scope.status());
   if (JobIsOver(scope, options)) return MonitoredSession::MakeFinished();
   if (options.scaffold == nullptr) options.scaffold = std::make_shared<Scaffold>();
@@ -102,10 +107,12 @@ StatusOr<std::unique_ptr<MonitoredSession>> MonitoredTrainingSession(const Scope
     creator = std::make_unique<WorkerSessionCreator>(scope, options.scaffold, options.config, options.max_wait_secs);
   }
   hooks.insert(hooks.end(), options.hooks.begin(), options.hooks.end());
-  return MonitoredSession::Make(scope, std::move(creator), std::move(hooks), {options.stop_grace_period_secs, /*recover=*/true});
+  return MonitoredSession::Make(scope, std::move(creator), std::move(hooks),
+                                {options.stop_grace_period_secs, /*recover=*/true});
 }
 
-StatusOr<std::unique_ptr<SingularMonitoredSession>> SingularMonitoredSession::Make(const Scope& scope, SessionRunHooks hooks,
+StatusOr<std::unique_ptr<SingularMonitoredSession>> SingularMonitoredSession::Make(const Scope& scope,
+                                                                                   SessionRunHooks hooks,
                                                                                    std::shared_ptr<Scaffold> scaffold,
                                                                                    const SessionOptions& config,
                                                                                    const std::string& checkpoint_dir) {

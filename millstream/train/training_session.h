@@ -10,8 +10,8 @@
 
 namespace millstream {
 
-// What tf.train.MonitoredTrainingSession takes, with its defaults. Of a pair of steps and seconds at most one is set; neither: the default;
-// 0 or less: never.
+// What tf.train.MonitoredTrainingSession takes, with its defaults. Of a pair of steps and seconds at most one is set;
+// neither: the default; 0 or less: never.
 struct TrainingSessionOptions {
   SessionOptions config;  // its target is TensorFlow's `master`
   bool is_chief = true;
@@ -30,10 +30,12 @@ struct TrainingSessionOptions {
   bool save_graph_def = true;
 };
 
-// A MonitoredSession for training. The chief initializes or restores the model and gets hooks that save checkpoints, summaries and steps
-// per second; other workers wait for it. A worker that comes when the job is over (the latest checkpoint is of the last step that a
-// StopAtStepHook allows, and no ps answers for five seconds) gets a session that has nothing to do.
-StatusOr<std::unique_ptr<MonitoredSession>> MonitoredTrainingSession(const Scope& scope, TrainingSessionOptions options);
+// A MonitoredSession for training. The chief initializes or restores the model and gets hooks that save checkpoints,
+// summaries and steps per second; other workers wait for it. A worker that comes when the job is over (the latest
+// checkpoint is of the last step that a StopAtStepHook allows, and no ps answers for five seconds) gets a session that
+// has nothing to do.
+StatusOr<std::unique_ptr<MonitoredSession>> MonitoredTrainingSession(const Scope& scope,
+                                                                     TrainingSessionOptions options);
 
 // A MonitoredSession that does not recover, and whose plain session can be had.
 class SingularMonitoredSession final : public MonitoredSession {

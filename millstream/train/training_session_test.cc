@@ -45,7 +45,8 @@ class TrainingSessionTest : public ::testing::Test {
     return std::move(server).value();
   }
 
-  StatusOr<std::unique_ptr<MonitoredSession>> Start(SmallModel& model, Server& server, bool is_chief, int64_t last_step = 1000000) {
+  StatusOr<std::unique_ptr<MonitoredSession>> Start(SmallModel& model, Server& server, bool is_chief,
+                                                    int64_t last_step = 1000000) {
     TrainingSessionOptions options;
     options.config.target = server.target();
     options.is_chief = is_chief;
@@ -97,7 +98,8 @@ TEST_F(TrainingSessionTest, ALostPsIsRestoredAndPsTasksEndWithTheLastWorker) {
   EXPECT_EQ(ends[1], OkStatus());
   EXPECT_TRUE(ps->job_done());
   const std::string latest = LatestCheckpoint(folder_.path()).value_or("");
-  EXPECT_TRUE(latest == folder_ / "model.ckpt-300" || latest == folder_ / "model.ckpt-301") << latest;  // two may take the last step
+  EXPECT_TRUE(latest == folder_ / "model.ckpt-300" || latest == folder_ / "model.ckpt-301")
+      << latest;  // two may take the last step
 }
 
 TEST_F(TrainingSessionTest, ARestartedChiefDoesNotSetLiveVariablesBack) {
@@ -120,7 +122,8 @@ TEST_F(TrainingSessionTest, ARestartedChiefDoesNotSetLiveVariablesBack) {
 }
 
 TEST_F(TrainingSessionTest, ShardsAreWrittenByTasksOrByTheChief) {
-  const std::unique_ptr<Server> ps = StartServer("ps", 0), chief = StartServer("worker", 0), worker = StartServer("worker", 1);
+  const std::unique_ptr<Server> ps = StartServer("ps", 0), chief = StartServer("worker", 0),
+                                worker = StartServer("worker", 1);
   SessionOptions config;
   config.target = chief->target();
   for (const std::optional<bool> through_chief : {std::optional<bool>(), std::optional<bool>(true)}) {
@@ -141,7 +144,8 @@ TEST_F(TrainingSessionTest, ShardsAreWrittenByTasksOrByTheChief) {
     EXPECT_EQ(Value(*session, "w:0"), 2);
     EXPECT_EQ(Value(*session, model.r.value.name()), 6);
   }
-  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_.path()), {}), 4);  // data, index, meta, checkpoint: no probe
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_.path()), {}),
+            4);  // data, index, meta, checkpoint: no probe
 }
 
 TEST_F(TrainingSessionTest, ALateWorkerEndsWithSuccess) {

@@ -85,7 +85,8 @@ Node* VariablesInitializer(const Scope& scope, const std::vector<Output>& handle
   std::vector<Node*> initializers;
   for (const Output& handle : handles) {
     Node* initializer = FindVariable(scope, handle).initializer;
-    if (initializer == nullptr) scope.Fail(errors::InvalidArgument("Variable ", handle.node->name(), " has no initializer"));
+    if (initializer == nullptr)
+      scope.Fail(errors::InvalidArgument("Variable ", handle.node->name(), " has no initializer"));
     initializers.push_back(initializer);
   }
   return Group(scope, initializers, name);

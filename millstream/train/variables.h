@@ -22,8 +22,9 @@ inline constexpr char kLosses[] = "losses";
 inline constexpr char kSummaries[] = "summaries";
 }  // namespace graph_keys
 
-// The variable whose node gives `handle`: its value and initializer are found by their names, which every variable made here or
-// by TensorFlow has. Where there is none, the value is the reference itself (or a new read), the initializer null.
+// The variable whose node gives `handle`: its value and initializer are found by their names, which every variable made
+// here or by TensorFlow has. Where there is none, the value is the reference itself (or a new read), the initializer
+// null.
 GraphVariable FindVariable(const Scope& scope, Output handle);
 // The variables of a collection.
 std::vector<GraphVariable> VariablesIn(const Scope& scope, const std::string& collection);
@@ -32,10 +33,11 @@ inline bool IsResource(const GraphVariable& v) { return v.handle.dtype() == DTyp
 // The type of its value, which is not that of a resource's handle.
 inline DType TypeOf(const GraphVariable& v) { return v.value.dtype(); }
 
-// The value when the scope's control dependencies are done. (A resource is read again; a reference always shows what is there.)
+// The value when the scope's control dependencies are done. (A resource is read again; a reference always shows what is
+// there.)
 Output ReadVariable(const Scope& scope, const GraphVariable& v);
-// The value if there is one already, else the initial value: for variables that begin as others do, initialized in one step
-// with them.
+// The value if there is one already, else the initial value: for variables that begin as others do, initialized in one
+// step with them.
 Output InitializedValue(const Scope& scope, const GraphVariable& v);
 // Changes it; gives the new value.
 Output AssignVariable(const Scope& scope, const GraphVariable& v, Output value, bool use_locking = true);
@@ -57,8 +59,8 @@ Output IsVariableInitialized(const Scope& scope, Output handle);
 Output ReportUninitializedVariables(const Scope& scope, const std::vector<Output>& handles,
                                     absl::string_view name = "report_uninitialized_variables");
 
-// A node that has run when all of these have, as tf.group(): for nodes on several devices it has a helper on each. Its name is
-// `name` within the scope; a name that ends in "/" is taken as it is.
+// A node that has run when all of these have, as tf.group(): for nodes on several devices it has a helper on each. Its
+// name is `name` within the scope; a name that ends in "/" is taken as it is.
 Node* Group(const Scope& scope, const std::vector<Node*>& nodes, absl::string_view name = "group_deps");
 
 // `value` as that type.

@@ -57,7 +57,8 @@ TEST(VariablesTest, ReportWhoHasNoValue) {
 TEST(VariablesTest, Change) {
   for (const bool resource : {false, true}) {
     Scope s = Scope::Root();
-    const GraphVariable v = VariableScope(s).Get("v", Shape(), {.initializer = ConstantInitializer(1), .resource = resource});
+    const GraphVariable v =
+        VariableScope(s).Get("v", Shape(), {.initializer = ConstantInitializer(1), .resource = resource});
     const Output five = s.Const(5.0f);
     const Output added = AddToVariable(s, v, five), subtracted = SubtractFromVariable(s, v, s.Const(2.0f));
     const Output assigned = AssignVariable(s, v, five), read = ReadVariable(s.WithControlDependencies({added.node}), v);

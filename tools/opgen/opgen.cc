@@ -20,19 +20,30 @@ namespace millstream {
 namespace {
 
 const std::map<std::string, std::string>& CppTypes() {
-  static const auto* types = new std::map<std::string, std::string>{
-      {"int", "int64_t"}, {"float", "float"}, {"bool", "bool"}, {"string", "std::string"}, {"type", "DType"},
-      {"shape", "PartialShape"}, {"tensor", "Tensor"}, {"func", "NameAttrList"}, {"list(int)", "std::vector<int64_t>"},
-      {"list(float)", "std::vector<float>"}, {"list(bool)", "std::vector<bool>"}, {"list(string)", "std::vector<std::string>"},
-      {"list(type)", "std::vector<DType>"}, {"list(shape)", "std::vector<PartialShape>"},
-      {"list(tensor)", "std::vector<Tensor>"}, {"list(func)", "std::vector<NameAttrList>"}};
+  static const auto* types = new std::map<std::string, std::string>{{"int", "int64_t"},
+                                                                    {"float", "float"},
+                                                                    {"bool", "bool"},
+                                                                    {"string", "std::string"},
+                                                                    {"type", "DType"},
+                                                                    {"shape", "PartialShape"},
+                                                                    {"tensor", "Tensor"},
+                                                                    {"func", "NameAttrList"},
+                                                                    {"list(int)", "std::vector<int64_t>"},
+                                                                    {"list(float)", "std::vector<float>"},
+                                                                    {"list(bool)", "std::vector<bool>"},
+                                                                    {"list(string)", "std::vector<std::string>"},
+                                                                    {"list(type)", "std::vector<DType>"},
+                                                                    {"list(shape)", "std::vector<PartialShape>"},
+                                                                    {"list(tensor)", "std::vector<Tensor>"},
+                                                                    {"list(func)", "std::vector<NameAttrList>"}};
   return *types;
 }
 
 // A name that is no C++ keyword and no argument of every builder.
 std::string Safe(const std::string& name) {
-  static const std::set<std::string> kTaken = {"and", "or", "not", "switch", "default", "template", "delete", "new", "enum",
-                                               "scope", "attrs", "all", "bool", "float", "int", "const", "for", "while", "this"};
+  static const std::set<std::string> kTaken = {"and", "or",    "not",   "switch", "default", "template", "delete",
+                                               "new", "enum",  "scope", "attrs",  "all",     "bool",     "float",
+                                               "int", "const", "for",   "while",  "this"};
   return kTaken.contains(name) ? name + "_" : name;
 }
 
@@ -63,7 +74,8 @@ std::string Literal(const AttrDef& attr) {
   if (const auto* l = v.get<AttrValue::Ints>()) return List(*l, [](int64_t x) { return absl::StrCat(x); });
   if (const auto* l = v.get<AttrValue::Strings>()) return List(*l, Quoted);
   if (const auto* l = v.get<AttrValue::DTypes>()) return List(*l, DTypeLiteral);
-  if (const auto* l = v.get<AttrValue::Floats>()) return List(*l, [](float x) { return absl::StrCat("static_cast<float>(", x, ")"); });
+  if (const auto* l = v.get<AttrValue::Floats>())
+    return List(*l, [](float x) { return absl::StrCat("static_cast<float>(", x, ")"); });
   return "{}";
 }
 
@@ -71,7 +83,8 @@ std::string Literal(const AttrDef& attr) {
 std::set<std::string> Inferred(const OpDef& op) {
   std::set<std::string> names;
   for (const ArgDef& arg : op.inputs) {
-    for (const std::string& name : {arg.type_attr, arg.number_attr, arg.type_list_attr}) if (!name.empty()) names.insert(name);
+    for (const std::string& name : {arg.type_attr, arg.number_attr, arg.type_list_attr})
+      if (!name.empty()) names.insert(name);
   }
   return names;
 }
@@ -95,8 +108,10 @@ void WriteBuilder(const OpDef& op) {
     if (inferred.contains(attr.name) && lists <= 1) continue;
     const std::string& type = CppTypes().at(attr.type);
     if (attr.default_value.empty()) {
-      params.push_back(absl::StrCat("const ", type, "& ", Safe(attr.name), inferred.contains(attr.name) ? "_attr" : ""));
-      uses.push_back(absl::StrCat("{\"", attr.name, "\", AttrValue(", Safe(attr.name), inferred.contains(attr.name) ? "_attr" : "", ")}"));
+      params.push_back(
+          absl::StrCat("const ", type, "& ", Safe(attr.name), inferred.contains(attr.name) ? "_attr" : ""));
+      uses.push_back(absl::StrCat("{\"", attr.name, "\", AttrValue(", Safe(attr.name),
+                                  inferred.contains(attr.name) ? "_attr" : "", ")}"));
     } else {
       fields.push_back(absl::StrCat("  ", type, " ", Safe(attr.name), " = ", Literal(attr), ";\n"));
       uses.push_back(absl::StrCat("{\"", attr.name, "\", AttrValue(attrs.", Safe(attr.name), ")}"));
@@ -108,22 +123,27 @@ void WriteBuilder(const OpDef& op) {
   if (!fields.empty()) params.push_back(absl::StrCat("const ", op.name, "Attrs& attrs = {}"));
   params.insert(params.begin(), "const Scope& scope");
   const std::string result = ResultType(op);
-  std::printf("inline %s %s(%s) {\n  std::vector<Output> all;\n", result.c_str(), op.name.c_str(), absl::StrJoin(params, ", ").c_str());
+  std::printf("inline %s %s(%s) {\n  std::vector<Output> all;\n", result.c_str(), op.name.c_str(),
+              absl::StrJoin(params, ", ").c_str());
   for (const ArgDef& arg : op.inputs) {
     const std::string name = Safe(arg.name);
-    if (IsList(arg)) std::printf("  all.insert(all.end(), %s.begin(), %s.end());\n", name.c_str(), name.c_str());
-    else std::printf("  all.push_back(%s);\n", name.c_str());
+    if (IsList(arg))
+      std::printf("  all.insert(all.end(), %s.begin(), %s.end());\n", name.c_str(), name.c_str());
+    else
+      std::printf("  all.push_back(%s);\n", name.c_str());
   }
-  std::printf("  return scope.%s(\"%s\", std::move(all), {%s});\n}\n\n", result == "Output" ? "Op" : "Add", op.name.c_str(),
-              absl::StrJoin(uses, ", ").c_str());
+  std::printf("  return scope.%s(\"%s\", std::move(all), {%s});\n}\n\n", result == "Output" ? "Op" : "Add",
+              op.name.c_str(), absl::StrJoin(uses, ", ").c_str());
 }
 
 void WriteBuilders() {
-  std::printf("// SPDX-License-Identifier: Apache-2.0\n// Generated by opgen from the op registry. Do not edit.\n"
-              "#ifndef MILLSTREAM_OPS_GEN_OPS_H_\n#define MILLSTREAM_OPS_GEN_OPS_H_\n\n#include <string>\n#include <utility>\n"
-              "#include <vector>\n\n#include \"millstream/graph/scope.h\"\n\n"
-              "// One builder for each op: inputs, then attributes without default, then the others as a struct. An op with one\n"
-              "// output gives it; the others give their node.\nnamespace millstream::ops {\n\n");
+  std::printf(
+      "// SPDX-License-Identifier: Apache-2.0\n// Generated by opgen from the op registry. Do not edit.\n"
+      "#ifndef MILLSTREAM_OPS_GEN_OPS_H_\n#define MILLSTREAM_OPS_GEN_OPS_H_\n\n#include <string>\n#include <utility>\n"
+      "#include <vector>\n\n#include \"millstream/graph/scope.h\"\n\n"
+      "// One builder for each op: inputs, then attributes without default, then the others as a struct. An op with "
+      "one\n"
+      "// output gives it; the others give their node.\nnamespace millstream::ops {\n\n");
   for (const OpEntry* entry : OpRegistry::Global().Sorted()) {
     if (entry->def.name[0] != '_') WriteBuilder(entry->def);
   }
@@ -149,9 +169,11 @@ std::string KernelTypes(const OpEntry& op, const std::string& device) {
 }
 
 void WriteDocs() {
-  std::printf("# Ops\n\nGenerated by `opgen docs` from the op registry; `make docs-ops` writes it anew.\n\n"
-              "Names, attributes and defaults are TensorFlow's. Gradient: yes, none (gradients stop here), or - (asking for one is an\n"
-              "error).\n\n| op | gradient | CPU kernels |\n|---|---|---|\n");
+  std::printf(
+      "# Ops\n\nGenerated by `opgen docs` from the op registry; `make docs-ops` writes it anew.\n\n"
+      "Names, attributes and defaults are TensorFlow's. Gradient: yes, none (gradients stop here), or - (asking for "
+      "one is an\n"
+      "error).\n\n| op | gradient | CPU kernels |\n|---|---|---|\n");
   int count = 0;
   for (const OpEntry* entry : OpRegistry::Global().Sorted()) {
     if (entry->def.name[0] == '_') continue;
@@ -166,8 +188,10 @@ void WriteDocs() {
 }  // namespace millstream
 
 int main(int argc, char** argv) {
-  if (argc == 2 && std::strcmp(argv[1], "builders") == 0) millstream::WriteBuilders();
-  else if (argc == 2 && std::strcmp(argv[1], "docs") == 0) millstream::WriteDocs();
+  if (argc == 2 && std::strcmp(argv[1], "builders") == 0)
+    millstream::WriteBuilders();
+  else if (argc == 2 && std::strcmp(argv[1], "docs") == 0)
+    millstream::WriteDocs();
   else {
     std::fprintf(stderr, "usage: opgen builders|docs\n");
     return 2;

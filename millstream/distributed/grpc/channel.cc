@@ -37,7 +37,8 @@ class ClientCall {
     ops[0].op = GRPC_OP_SEND_INITIAL_METADATA;
     ops[0].data.send_initial_metadata.count = num_metadata;
     ops[0].data.send_initial_metadata.metadata = metadata;
-    ops[0].flags = wait_for_ready ? GRPC_INITIAL_METADATA_WAIT_FOR_READY | GRPC_INITIAL_METADATA_WAIT_FOR_READY_EXPLICITLY_SET : 0;
+    ops[0].flags =
+        wait_for_ready ? GRPC_INITIAL_METADATA_WAIT_FOR_READY | GRPC_INITIAL_METADATA_WAIT_FOR_READY_EXPLICITLY_SET : 0;
     ops[1].op = GRPC_OP_SEND_MESSAGE;
     ops[1].data.send_message.send_message = request;
     ops[2].op = GRPC_OP_SEND_CLOSE_FROM_CLIENT;
@@ -69,7 +70,8 @@ class ClientCall {
       if (ParseFromBuffer(answer_, response)) return OkStatus();
       return errors::Internal("the answer of ", *address_, " is not a ", response->GetTypeName());
     }
-    if (code_ == GRPC_STATUS_CANCELLED && cancellation_ != nullptr && cancellation_->IsCancelled()) return cancellation_->status();
+    if (code_ == GRPC_STATUS_CANCELLED && cancellation_ != nullptr && cancellation_->IsCancelled())
+      return cancellation_->status();
     const Status status = FromGrpcStatus(code_, ViewOf(details_));
     if (!absl::IsUnavailable(status) || absl::StartsWith(status.message(), *address_)) return status;
     return WithContext(status, *address_);
@@ -107,7 +109,8 @@ EventLoop& ClientLoop() {
   return *loop;
 }
 
-StatusOr<std::shared_ptr<RpcChannel>> RpcChannel::Connect(const std::string& address, const RpcChannelOptions& options) {
+StatusOr<std::shared_ptr<RpcChannel>> RpcChannel::Connect(const std::string& address,
+                                                          const RpcChannelOptions& options) {
   InitGrpc();
   if (address.empty()) return errors::InvalidArgument("the address to connect to is empty");
   ASSIGN_OR_RETURN(grpc_channel_credentials* const credentials, MakeChannelCredentials(options.tls));
@@ -116,7 +119,8 @@ StatusOr<std::shared_ptr<RpcChannel>> RpcChannel::Connect(const std::string& add
   return channel;
 }
 
-GrpcChannel::GrpcChannel(const std::string& address, const RpcChannelOptions& options, grpc_channel_credentials* credentials)
+GrpcChannel::GrpcChannel(const std::string& address, const RpcChannelOptions& options,
+                         grpc_channel_credentials* credentials)
     : address_(std::make_shared<const std::string>(address)), token_(options.token) {
   GrpcArgs args;
   args.Add(GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH, -1);
@@ -159,12 +163,14 @@ void* GrpcChannel::RegisteredCall(const std::string& path) {
   return handle;
 }
 
-grpc_call* GrpcChannel::StartCall(const std::string& path, grpc_completion_queue* queue, const RpcCallOptions& options) {
-  return grpc_channel_create_registered_call(channel_, nullptr, 0, queue, RegisteredCall(path), ToGprTime(options.deadline), nullptr);
+grpc_call* GrpcChannel::StartCall(const std::string& path, grpc_completion_queue* queue,
+                                  const RpcCallOptions& options) {
+  return grpc_channel_create_registered_call(channel_, nullptr, 0, queue, RegisteredCall(path),
+                                             ToGprTime(options.deadline), nullptr);
 }
 
-Status GrpcChannel::Call(const std::string& path, const google::protobuf::Message& request, google::protobuf::Message* response,
-                         const RpcCallOptions& options) {
+Status GrpcChannel::Call(const std::string& path, const google::protobuf::Message& request,
+                         google::protobuf::Message* response, const RpcCallOptions& options) {
   ASSIGN_OR_RETURN(grpc_byte_buffer* const message, SerializeToBuffer(request));
   grpc_completion_queue* const queue = TakeQueue();
   Status status;
@@ -178,12 +184,13 @@ Status GrpcChannel::Call(const std::string& path, const google::protobuf::Messag
   return status;
 }
 
-void GrpcChannel::CallAsync(const std::string& path, const google::protobuf::Message& request, google::protobuf::Message* response,
-                            const RpcCallOptions& options, std::function<void(Status)> done) {
+void GrpcChannel::CallAsync(const std::string& path, const google::protobuf::Message& request,
+                            google::protobuf::Message* response, const RpcCallOptions& options,
+                            std::function<void(Status)> done) {
   StatusOr<grpc_byte_buffer*> message = SerializeToBuffer(request);
   if (!message.ok()) return done(message.status());
-  auto* call = new AsyncCall{{StartCall(path, ClientLoop().queue(), options), address_, options.cancellation},
-                             response, std::move(done)};
+  auto* call = new AsyncCall{
+      {StartCall(path, ClientLoop().queue(), options), address_, options.cancellation}, response, std::move(done)};
   ClientLoop().Hold();
   call->call.Start(*message, num_metadata(), metadata(), options.wait_for_ready, &call->tag);
 }
@@ -200,8 +207,10 @@ Status GrpcChannel::AwaitServer(const RpcCallOptions& options) {
   while (true) {
     const grpc_connectivity_state state = grpc_channel_check_connectivity_state(channel_, /*try_to_connect=*/1);
     if (state == GRPC_CHANNEL_READY) break;
-    if (options.cancellation != nullptr && options.cancellation->IsCancelled()) status = options.cancellation->status();
-    else if (Clock::now() >= options.deadline) status = errors::DeadlineExceeded(*address_, ": no server there in time");
+    if (options.cancellation != nullptr && options.cancellation->IsCancelled())
+      status = options.cancellation->status();
+    else if (Clock::now() >= options.deadline)
+      status = errors::DeadlineExceeded(*address_, ": no server there in time");
     if (!status.ok()) break;
     const gpr_timespec until = ToGprTime(std::min(options.deadline, Clock::now() + kLookInterval));
     grpc_channel_watch_connectivity_state(channel_, state, until, queue, &status);

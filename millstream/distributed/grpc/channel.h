@@ -16,8 +16,8 @@
 
 namespace millstream {
 
-// The threads of all asynchronous calls and streams that this process makes, which hold it while they last. They live as long as it does: a channel may be let go of
-// by one of them.
+// The threads of all asynchronous calls and streams that this process makes, which hold it while they last. They live
+// as long as it does: a channel may be let go of by one of them.
 EventLoop& ClientLoop();
 
 class GrpcChannel final : public RpcChannel {

@@ -111,7 +111,8 @@ const grpc_channel_args* GrpcArgs::get() {
 StatusOr<grpc_byte_buffer*> SerializeToBuffer(const google::protobuf::Message& message) {
   const size_t bytes = message.ByteSizeLong();
   if (bytes > static_cast<size_t>(std::numeric_limits<int>::max())) {
-    return errors::InvalidArgument(message.GetTypeName(), " of ", bytes, " bytes is larger than a protobuf message may be (2 GB)");
+    return errors::InvalidArgument(message.GetTypeName(), " of ", bytes,
+                                   " bytes is larger than a protobuf message may be (2 GB)");
   }
   grpc_slice slice = grpc_slice_malloc(bytes);
   message.SerializeWithCachedSizesToArray(GRPC_SLICE_START_PTR(slice));
@@ -159,8 +160,10 @@ StatusOr<grpc_server_credentials*> MakeServerCredentials(const RpcTls& tls) {
   const bool mutual = !pem.ca.empty();
   grpc_server_credentials* credentials = grpc_ssl_server_credentials_create_ex(
       mutual ? pem.ca.c_str() : nullptr, &pair, 1,
-      mutual ? GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY : GRPC_SSL_DONT_REQUEST_CLIENT_CERTIFICATE, nullptr);
-  if (credentials == nullptr) return errors::InvalidArgument("cannot use certificate ", tls.cert, " with key ", tls.key);
+      mutual ? GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY : GRPC_SSL_DONT_REQUEST_CLIENT_CERTIFICATE,
+      nullptr);
+  if (credentials == nullptr)
+    return errors::InvalidArgument("cannot use certificate ", tls.cert, " with key ", tls.key);
   return credentials;
 }
 
@@ -170,7 +173,8 @@ StatusOr<grpc_channel_credentials*> MakeChannelCredentials(const RpcTls& tls) {
   grpc_ssl_pem_key_cert_pair pair = {pem.key.c_str(), pem.cert.c_str()};
   grpc_channel_credentials* credentials = grpc_ssl_credentials_create(
       pem.ca.empty() ? nullptr : pem.ca.c_str(), pem.cert.empty() ? nullptr : &pair, nullptr, nullptr);
-  if (credentials == nullptr) return errors::InvalidArgument("cannot use certificate ", tls.cert, " with key ", tls.key);
+  if (credentials == nullptr)
+    return errors::InvalidArgument("cannot use certificate ", tls.cert, " with key ", tls.key);
   return credentials;
 }
 

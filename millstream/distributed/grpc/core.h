@@ -16,8 +16,8 @@
 
 namespace millstream {
 
-// What server, channel and stream share. All of it is over gRPC's C interface: one batch and one event answer a call there, where
-// the C++ interface takes two of each and several allocations (58 against 68 us for an empty call).
+// What server, channel and stream share. All of it is over gRPC's C interface: one batch and one event answer a call
+// there, where the C++ interface takes two of each and several allocations (58 against 68 us for an empty call).
 
 // Starts gRPC, once; it stays until the process ends.
 void InitGrpc();

@@ -137,8 +137,8 @@ grpc_event EventLoop::Next() {
   }
   if (held_) AwaitHold();
   const bool ticks = has_ticked_.load(std::memory_order_relaxed);
-  return grpc_completion_queue_next(queue_, ticks ? ToGprTime(Clock::now() + kTickInterval) : gpr_inf_future(GPR_CLOCK_MONOTONIC),
-                                    nullptr);
+  return grpc_completion_queue_next(
+      queue_, ticks ? ToGprTime(Clock::now() + kTickInterval) : gpr_inf_future(GPR_CLOCK_MONOTONIC), nullptr);
 }
 
 void EventLoop::Hold() {

@@ -20,7 +20,8 @@ using testing::Recorder;
 
 // A server that accepts links, and one link to it.
 struct Pair {
-  explicit Pair(const LinkOptions& options = {}, const std::string& ticket = "0123456789abcdef", const std::string& token = "") {
+  explicit Pair(const LinkOptions& options = {}, const std::string& ticket = "0123456789abcdef",
+                const std::string& token = "") {
     auto service = std::make_shared<GrpcLinkService>();
     service->incarnation = 7;
     service->ticket = "0123456789abcdef";

@@ -60,13 +60,14 @@ void RefuseCall(GrpcServer* server, grpc_call* call, const Status& why) {
 }
 
 LinkAcceptor::LinkAcceptor(GrpcServer* server, GrpcLinkService service)
-    : server_(server), service_(std::move(service)),
+    : server_(server),
+      service_(std::move(service)),
       registered_(grpc_server_register_method(server->server(), kGrpcLinkPath, nullptr, GRPC_SRM_PAYLOAD_NONE, 0)) {}
 
 void LinkAcceptor::Request() {
   grpc_metadata_array_init(&metadata_);
-  grpc_server_request_registered_call(server_->server(), registered_, &call_, &deadline_, &metadata_, nullptr, server_->queue(),
-                                      server_->queue(), &arrived_);
+  grpc_server_request_registered_call(server_->server(), registered_, &call_, &deadline_, &metadata_, nullptr,
+                                      server_->queue(), server_->queue(), &arrived_);
 }
 
 void LinkAcceptor::OnArrived(void* self, bool ok) {
@@ -88,13 +89,14 @@ Status LinkAcceptor::Take() {
   }
   const std::string task(FindMetadata(metadata_, kTaskKey));
   uint64_t incarnation = 0;
-  if (task.empty() || task.size() > kMaxTaskName || !absl::SimpleAtoi(FindMetadata(metadata_, kIncarnationKey), &incarnation)) {
+  if (task.empty() || task.size() > kMaxTaskName ||
+      !absl::SimpleAtoi(FindMetadata(metadata_, kIncarnationKey), &incarnation)) {
     return errors::InvalidArgument("who dials a link must say which task it is");
   }
   ASSIGN_OR_RETURN(FrameHandler* const handler, service_.accept(task, incarnation));
   GrpcServer* const server = server_;
-  auto link = std::make_shared<StreamLink>(StreamLink::Parts{
-      task, incarnation, PeerOf(call_), call_, server->loop(), handler, service_.options, [server] { server->Leave(); }});
+  auto link = std::make_shared<StreamLink>(StreamLink::Parts{task, incarnation, PeerOf(call_), call_, server->loop(),
+                                                             handler, service_.options, [server] { server->Leave(); }});
   std::vector<grpc_metadata> answer = {Entry(kIncarnationKey, absl::StrCat(service_.incarnation))};
   link->Accept(answer);
   Free(answer);
@@ -110,12 +112,12 @@ StatusOr<std::shared_ptr<PeerLink>> DialGrpcLink(const std::shared_ptr<RpcChanne
   };
   auto& dialed = static_cast<GrpcChannel&>(*channel);
   auto outcome = std::make_shared<Outcome>();
-  auto link = std::make_shared<StreamLink>(
-      StreamLink::Parts{hello.peer, hello.peer_incarnation, channel->address(),
-                        dialed.StartCall(kGrpcLinkPath, ClientLoop().queue(), {}), &ClientLoop(), handler, options,
-                        [channel] { ClientLoop().Unhold(); }});
+  auto link = std::make_shared<StreamLink>(StreamLink::Parts{
+      hello.peer, hello.peer_incarnation, channel->address(), dialed.StartCall(kGrpcLinkPath, ClientLoop().queue(), {}),
+      &ClientLoop(), handler, options, [channel] { ClientLoop().Unhold(); }});
   ClientLoop().Hold();
-  std::vector<grpc_metadata> entries = {Entry(kTaskKey, hello.task), Entry(kIncarnationKey, absl::StrCat(hello.incarnation)),
+  std::vector<grpc_metadata> entries = {Entry(kTaskKey, hello.task),
+                                        Entry(kIncarnationKey, absl::StrCat(hello.incarnation)),
                                         Entry(kTicketKey, hello.ticket)};
   std::vector<grpc_metadata> all = entries;
   if (dialed.num_metadata() > 0) all.push_back(*dialed.metadata());
@@ -125,7 +127,8 @@ StatusOr<std::shared_ptr<PeerLink>> DialGrpcLink(const std::shared_ptr<RpcChanne
   });
   Free(entries);
   if (!outcome->known.WaitUntil(std::chrono::steady_clock::now() + deadline)) {
-    link->Close(errors::DeadlineExceeded(hello.peer, " at ", channel->address(), " (grpc): no answer within ", deadline.count(), " ms"));
+    link->Close(errors::DeadlineExceeded(hello.peer, " at ", channel->address(), " (grpc): no answer within ",
+                                         deadline.count(), " ms"));
     outcome->known.Wait();
   }
   RETURN_IF_ERROR(outcome->status);

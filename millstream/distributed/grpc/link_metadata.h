@@ -9,7 +9,8 @@
 
 namespace millstream {
 
-// How the two ends of a gRPC link greet each other. A ticket is any bytes, which only keys that end in "-bin" may carry.
+// How the two ends of a gRPC link greet each other. A ticket is any bytes, which only keys that end in "-bin" may
+// carry.
 inline constexpr char kTaskKey[] = "millstream-task";
 inline constexpr char kIncarnationKey[] = "millstream-incarnation";
 inline constexpr char kTicketKey[] = "millstream-ticket-bin";

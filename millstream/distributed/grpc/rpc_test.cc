@@ -59,7 +59,8 @@ TEST(RpcTest, AnswersCall) {
 
 TEST(RpcTest, ReusedMessagesAreEmpty) {
   auto server = StartServer({Method([](RpcCall& call) {
-    if (!call.request_as<RunStepRequest>().session_handle().empty()) call.response_as<RunStepResponse>().set_status_error_message("x");
+    if (!call.request_as<RunStepRequest>().session_handle().empty())
+      call.response_as<RunStepResponse>().set_status_error_message("x");
     call.Finish(OkStatus());
   })});
   auto channel = Dial(*server);
@@ -128,7 +129,11 @@ TEST(RpcTest, ManyCallsWaitAtOnce) {
 
 TEST(RpcTest, BlockedHandlersDoNotStopOthers) {
   Notification go;
-  auto server = StartServer({Method([&](RpcCall& call) { go.Wait(); Echo(call); }), Method(Echo, "/other/Echo")});
+  auto server = StartServer({Method([&](RpcCall& call) {
+                               go.Wait();
+                               Echo(call);
+                             }),
+                             Method(Echo, "/other/Echo")});
   auto channel = Dial(*server);
   std::vector<std::thread> blocked;
   for (int i = 0; i < 6; ++i) blocked.emplace_back([&] { EXPECT_EQ(*CallEcho(*channel, "b"), "b"); });
@@ -162,10 +167,12 @@ TEST(RpcTest, CancellationReachesHandlerAndCaller) {
   auto server = StartServer({Method([&](RpcCall& call) {
     Cancellation::Token token;
     RpcCall* waiting = &call;
-    call.cancellation()->Register([&cancelled, waiting] {
-      waiting->Finish(errors::Cancelled("seen"));
-      cancelled.Notify();
-    }, &token);
+    call.cancellation()->Register(
+        [&cancelled, waiting] {
+          waiting->Finish(errors::Cancelled("seen"));
+          cancelled.Notify();
+        },
+        &token);
     arrived.Notify();
   })});
   auto channel = Dial(*server);
@@ -186,10 +193,12 @@ TEST(RpcTest, DeadlinePasses) {
     ++arrived;
     Cancellation::Token token;
     RpcCall* waiting = &call;
-    call.cancellation()->Register([&cancelled, waiting] {
-      ++cancelled;
-      waiting->Finish(errors::Cancelled("late"));
-    }, &token);
+    call.cancellation()->Register(
+        [&cancelled, waiting] {
+          ++cancelled;
+          waiting->Finish(errors::Cancelled("late"));
+        },
+        &token);
   })});
   auto channel = Dial(*server);
   for (int i = 0; i < 3; ++i) {  // on a busy machine not all of them get there in time
@@ -229,7 +238,8 @@ TEST(RpcTest, PortIsNotShared) {
   options.port = server->port();
   const Status status = RpcServer::Start(options, {Method(Echo)}).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kUnknown);
-  EXPECT_EQ(status.message(), absl::StrCat("Could not start gRPC server: 127.0.0.1:", server->port(), ": Address already in use"));
+  EXPECT_EQ(status.message(),
+            absl::StrCat("Could not start gRPC server: 127.0.0.1:", server->port(), ": Address already in use"));
 }
 
 TEST(RpcTest, BadAddressesAreRefused) {
@@ -237,7 +247,8 @@ TEST(RpcTest, BadAddressesAreRefused) {
   options.address = "no such host";
   EXPECT_TRUE(absl::IsInvalidArgument(RpcServer::Start(options, {}).status()));
   options.address = "203.0.113.7";
-  EXPECT_THAT(std::string(RpcServer::Start(options, {}).status().message()), HasSubstr("Cannot assign requested address"));
+  EXPECT_THAT(std::string(RpcServer::Start(options, {}).status().message()),
+              HasSubstr("Cannot assign requested address"));
   options = {};
   options.port = 70000;
   EXPECT_TRUE(absl::IsInvalidArgument(RpcServer::Start(options, {}).status()));
@@ -249,7 +260,8 @@ TEST(RpcTest, TokenIsRequired) {
   options.token = "secret";
   auto server = StartServer({Method(Echo)}, options);
   EXPECT_EQ(CallEcho(*Dial(*server), "a").status().code(), absl::StatusCode::kUnauthenticated);
-  EXPECT_EQ(CallEcho(*Dial(*server, {.tls = {}, .token = "wrong!"}), "a").status().code(), absl::StatusCode::kUnauthenticated);
+  EXPECT_EQ(CallEcho(*Dial(*server, {.tls = {}, .token = "wrong!"}), "a").status().code(),
+            absl::StatusCode::kUnauthenticated);
   EXPECT_EQ(*CallEcho(*Dial(*server, {.tls = {}, .token = "secret"}), "a"), "a");
 }
 
@@ -267,10 +279,13 @@ TEST(RpcTest, AuthorizeSeesPeerAndRefuses) {
 // A certificate authority and a certificate for localhost, made by the openssl program; false if there is none.
 bool MakeCertificates(const std::string& folder) {
   const std::string script = absl::StrCat(
-      "cd ", folder, " && exec >/dev/null 2>&1 && key='-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 30' && ",
+      "cd ", folder,
+      " && exec >/dev/null 2>&1 && key='-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 30' && ",
       "openssl req -x509 $key -subj /CN=ca -keyout ca.key -out ca.pem && ",
-      "openssl req $key -subj /CN=localhost -keyout key.pem -out request.pem && echo subjectAltName=DNS:localhost > names && ",
-      "openssl x509 -req -in request.pem -CA ca.pem -CAkey ca.key -CAcreateserial -days 30 -extfile names -out cert.pem");
+      "openssl req $key -subj /CN=localhost -keyout key.pem -out request.pem && echo subjectAltName=DNS:localhost > "
+      "names && ",
+      "openssl x509 -req -in request.pem -CA ca.pem -CAkey ca.key -CAcreateserial -days 30 -extfile names -out "
+      "cert.pem");
   return std::system(script.c_str()) == 0;
 }
 

@@ -23,7 +23,7 @@ Status CannotStart(absl::string_view address, absl::string_view why) {
 
 std::string JoinAddress(const std::string& host, int port) {
   return host.find(':') != std::string::npos && host.front() != '[' ? absl::StrCat("[", host, "]:", port)
-                                                                      : absl::StrCat(host, ":", port);
+                                                                    : absl::StrCat(host, ":", port);
 }
 
 // gRPC says neither which of the addresses it could not bind nor why, so they are tried before.
@@ -55,11 +55,14 @@ Status CheckAddress(const std::string& host, int port) {
   bool bound = false;
   for (const addrinfo* at = found; at != nullptr; at = at->ai_next) {
     const Status tried = TryBind(*at, text);
-    if (tried.ok()) bound = true;
-    else if (status.ok() || absl::StrContains(tried.message(), std::strerror(EADDRINUSE))) status = tried;
+    if (tried.ok())
+      bound = true;
+    else if (status.ok() || absl::StrContains(tried.message(), std::strerror(EADDRINUSE)))
+      status = tried;
   }
   freeaddrinfo(found);
-  // A name may have addresses that this host does not (localhost's ::1): one that works is enough, unless a port is taken.
+  // A name may have addresses that this host does not (localhost's ::1): one that works is enough, unless a port is
+  // taken.
   return bound && !absl::StrContains(status.message(), std::strerror(EADDRINUSE)) ? OkStatus() : status;
 }
 
@@ -73,7 +76,8 @@ class GrpcServer::UnknownCall {
   void Request() {
     grpc_call_details_init(&details_);
     grpc_metadata_array_init(&metadata_);
-    grpc_server_request_call(server_->server(), &call_, &details_, &metadata_, server_->queue(), server_->queue(), &arrived_);
+    grpc_server_request_call(server_->server(), &call_, &details_, &metadata_, server_->queue(), server_->queue(),
+                             &arrived_);
   }
 
  private:
@@ -157,7 +161,8 @@ Status GrpcServer::Bind() {
 
 Status GrpcServer::CheckToken(absl::string_view token) const {
   if (options_.token.empty() || SameSecret(token, options_.token)) return OkStatus();
-  return absl::UnauthenticatedError("the job token is missing or wrong: MILLSTREAM_TOKEN_FILE must name the same token as the server's");
+  return absl::UnauthenticatedError(
+      "the job token is missing or wrong: MILLSTREAM_TOKEN_FILE must name the same token as the server's");
 }
 
 void GrpcServer::AddSlot(ServerMethod* method) {

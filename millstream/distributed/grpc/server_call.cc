@@ -74,15 +74,19 @@ void ServerMethod::PutFree(ServerCall* call) {
 thread_local ServerCall::Frame* ServerCall::frame_ = nullptr;
 
 ServerCall::ServerCall(GrpcServer* server, ServerMethod* method)
-    : server_(server), method_(method), arrived_{OnArrived, this}, answered_{OnAnswered, this}, closed_{OnClosed, this},
+    : server_(server),
+      method_(method),
+      arrived_{OnArrived, this},
+      answered_{OnAnswered, this},
+      closed_{OnClosed, this},
       answered_and_closed_{OnAnsweredAndClosed, this} {}
 
 void ServerCall::Request() {
   grpc_metadata_array_init(&metadata_);
   method_->waiting.fetch_add(1, std::memory_order_relaxed);
   // Fails only when the server is ending; the slot then stays unused.
-  grpc_server_request_registered_call(server_->server(), method_->registered(), &call_, &deadline_, &metadata_, &payload_,
-                                      server_->queue(), server_->queue(), const_cast<GrpcTag*>(&arrived_));
+  grpc_server_request_registered_call(server_->server(), method_->registered(), &call_, &deadline_, &metadata_,
+                                      &payload_, server_->queue(), server_->queue(), const_cast<GrpcTag*>(&arrived_));
 }
 
 void ServerCall::OnArrived(void* self, bool ok) {
@@ -140,8 +144,10 @@ void ServerCall::Finish(Status status) {
   grpc_byte_buffer* message = nullptr;
   if (status.ok()) {
     StatusOr<grpc_byte_buffer*> serialized = SerializeToBuffer(*messages_.response);
-    if (serialized.ok()) message = *serialized;
-    else status = serialized.status();
+    if (serialized.ok())
+      message = *serialized;
+    else
+      status = serialized.status();
   }
   const size_t bytes = std::max(bytes_, message == nullptr ? 0 : grpc_byte_buffer_length(message));
   const bool in_handler = frame_ != nullptr && frame_->call == this;
@@ -200,8 +206,10 @@ void ServerCall::Done(int ends) {
   grpc_byte_buffer_destroy(std::exchange(payload_, nullptr));
   grpc_metadata_array_destroy(&metadata_);
   GrpcServer* const server = server_;
-  if (method_->waiting.load(std::memory_order_relaxed) < kServerSlots) Request();
-  else method_->PutFree(this);
+  if (method_->waiting.load(std::memory_order_relaxed) < kServerSlots)
+    Request();
+  else
+    method_->PutFree(this);
   grpc_call_unref(call);
   server->Leave();
 }

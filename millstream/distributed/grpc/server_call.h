@@ -53,8 +53,8 @@ class ServerMethod {
   std::vector<ServerCall*> free_ ABSL_GUARDED_BY(mu_);
 };
 
-// A slot for one call of one method, used for one call after the other. It is in gRPC's hands until a call arrives, then runs the
-// handler, and is free again when both the answer is out and gRPC has said how the call ended.
+// A slot for one call of one method, used for one call after the other. It is in gRPC's hands until a call arrives,
+// then runs the handler, and is free again when both the answer is out and gRPC has said how the call ended.
 class ServerCall final : public RpcCall {
  public:
   ServerCall(GrpcServer* server, ServerMethod* method);

@@ -21,8 +21,8 @@
 namespace millstream {
 
 // One end of an open gRPC stream that carries frames. One message, of some ten kilobytes, is on its way in gRPC at a
-// time in each direction, and gRPC takes it only as fast as the other side reads: the rest waits here, as shared tensors. Payloads go
-// out from the tensor's own memory.
+// time in each direction, and gRPC takes it only as fast as the other side reads: the rest waits here, as shared
+// tensors. Payloads go out from the tensor's own memory.
 class StreamLink final : public PeerLink, public EventLoop::Ticked, private FrameDecoder::Sink {
  public:
   struct Parts {
@@ -40,7 +40,8 @@ class StreamLink final : public PeerLink, public EventLoop::Ticked, private Fram
 
   // The server's end: tells the handler, sends `answer` and begins to read. On the loop.
   void Accept(std::vector<grpc_metadata> answer);
-  // The client's end: sends `hello`; `done` is told whether the other side has accepted, and the handler, before it, if so.
+  // The client's end: sends `hello`; `done` is told whether the other side has accepted, and the handler, before it, if
+  // so.
   void Dial(std::vector<grpc_metadata> hello, std::function<void(Status)> done);
 
   void Send(Frame frame) override;
@@ -68,7 +69,8 @@ class StreamLink final : public PeerLink, public EventLoop::Ticked, private Fram
   // Sends the next message, or gives the sending side back. Of who has set sending_.
   void SendNext();
   grpc_byte_buffer* BuildMessage();
-  // Makes the next frame the one that is being sent. False if there is none; then gives the sending side back, if told to.
+  // Makes the next frame the one that is being sent. False if there is none; then gives the sending side back, if told
+  // to.
   bool TakeNext(bool give_back);
   // Sets *what and makes somebody see to it.
   void Request(bool* what);

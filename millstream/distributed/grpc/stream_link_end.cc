@@ -26,8 +26,10 @@ void StreamLink::Close(Status why) {
     if (!why.ok()) std::swap(dropped, queue_);
     why_ = std::move(why);
   }
-  if (cut) Cancel();
-  else Request(&wants_bye_);
+  if (cut)
+    Cancel();
+  else
+    Request(&wants_bye_);
 }
 
 void StreamLink::Fail(const Status& why) {
@@ -73,7 +75,8 @@ void StreamLink::Tick() {
   const Liveness::Verdict verdict = liveness_.Check(now, last_heard_ns(), progress);
   if (verdict == Liveness::Verdict::kPing) Request(&wants_ping_);
   if (verdict == Liveness::Verdict::kDead) {
-    Fail(errors::Unavailable("no sign of life for ", absl::StrFormat("%.1f", static_cast<double>(now - liveness_.last_sign()) / 1e9),
+    Fail(errors::Unavailable("no sign of life for ",
+                             absl::StrFormat("%.1f", static_cast<double>(now - liveness_.last_sign()) / 1e9),
                              " s, though it was asked; it may be stopped, or its host unreachable"));
   }
 }
@@ -87,7 +90,8 @@ void StreamLink::OnOver(void* self, bool) {
   {
     MutexLock lock(link->mu_);
     link->call_over_ = true;
-    if (link->state_ == State::kOpen) link->why_ = WithContext(why, absl::StrCat(link->peer(), " at ", link->address_, " (grpc)"));
+    if (link->state_ == State::kOpen)
+      link->why_ = WithContext(why, absl::StrCat(link->peer(), " at ", link->address_, " (grpc)"));
     if (link->state_ == State::kOpen) link->state_ = State::kEnded;
   }
   link->Settle(1);

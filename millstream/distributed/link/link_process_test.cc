@@ -193,7 +193,8 @@ TEST_P(ProcessLinkTest, SteadyTrafficTakesNoFreshMemory) {
   PingPong(*link_, handler_, small, 600, &answers);
   PingPong(*link_, handler_, large, 20, &answers);
   const int64_t system = HostAllocator()->stats().system_allocations;
-  long fewest = std::numeric_limits<long>::max();  // of several rounds: other threads' first touches of their stacks are not ours
+  long fewest =
+      std::numeric_limits<long>::max();  // of several rounds: other threads' first touches of their stacks are not ours
   for (int round = 0; round < 5 && fewest > 0; ++round) {
     rusage before, after;
     getrusage(RUSAGE_SELF, &before);

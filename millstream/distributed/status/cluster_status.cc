@@ -21,8 +21,8 @@ constexpr size_t kMaxAnswer = size_t{64} << 20;
 
 double NowSeconds() { return static_cast<double>(NowMillis()) / 1000; }
 
-// How many updates others make while a step of a task runs, on average: their rate times its duration (Little's law). The rate is that of
-// the global step, where some task has it; else every step of another master counts.
+// How many updates others make while a step of a task runs, on average: their rate times its duration (Little's law).
+// The rate is that of the global step, where some task has it; else every step of another master counts.
 void EstimateStaleness(Json* tasks) {
   double updates = 0, all_steps = 0;
   bool known = false;
@@ -33,7 +33,8 @@ void EstimateStaleness(Json* tasks) {
     updates = std::max(updates, NumberOf(task, "global_steps_per_second"));
   }
   for (Json& task : *tasks) {
-    const double own = NumberOf(MemberOf(task, "steps"), "per_second"), seconds = NumberOf(MemberOf(task, "steps"), "mean_seconds");
+    const double own = NumberOf(MemberOf(task, "steps"), "per_second"),
+                 seconds = NumberOf(MemberOf(task, "steps"), "mean_seconds");
     if (own <= 0 || seconds <= 0) continue;
     const double others = known ? std::max(0.0, updates - own) : all_steps - own;
     task["staleness"] = std::max(0.0, others * seconds);
@@ -71,7 +72,8 @@ ClusterStatus::Answer ClusterStatus::Ask(Peer& peer, const std::string& question
                                        {.deadline = start + options_.timeout, .cancellation = options_.stop});
     answer.seconds = std::chrono::duration<double>(Clock::now() - start).count();
     answer.text = std::move(*response.mutable_value());
-    if (answer.text.size() > kMaxAnswer) answer.status = errors::ResourceExhausted("it answers with ", answer.text.size(), " bytes");
+    if (answer.text.size() > kMaxAnswer)
+      answer.status = errors::ResourceExhausted("it answers with ", answer.text.size(), " bytes");
   }
   return answer;
 }
@@ -116,9 +118,12 @@ Json ClusterStatus::Health(Peer& peer, const Answer& answer) {
   json["round_trip_seconds"] = answer.seconds;
   json["staleness"] = nullptr;
   json["error"] = nullptr;
-  if (!answer.status.ok()) json["error"] = std::string(answer.status.message());
-  else if (someone_else) json["error"] = "another task answers at its address";
-  else if (!up) json["error"] = "its answer cannot be read";
+  if (!answer.status.ok())
+    json["error"] = std::string(answer.status.message());
+  else if (someone_else)
+    json["error"] = "another task answers at its address";
+  else if (!up)
+    json["error"] = "its answer cannot be read";
   return json;
 }
 
@@ -154,10 +159,12 @@ StatusOr<std::string> ClusterStatus::TraceOwn(std::chrono::milliseconds timeout)
   const auto deadline = Clock::now() + timeout;
   const std::shared_ptr<TraceRequests::Request> request = options_.traces->Ask();
   while (Clock::now() < deadline && !options_.stop->IsCancelled()) {
-    if (request->traced.WaitUntil(std::min(deadline, Clock::now() + std::chrono::milliseconds(100)))) return ChromeTrace(request->stats);
+    if (request->traced.WaitUntil(std::min(deadline, Clock::now() + std::chrono::milliseconds(100))))
+      return ChromeTrace(request->stats);
   }
   options_.traces->Forget(request);
-  return errors::DeadlineExceeded("No step was run at this master within ", static_cast<double>(timeout.count()) / 1000.0, " s");
+  return errors::DeadlineExceeded("No step was run at this master within ",
+                                  static_cast<double>(timeout.count()) / 1000.0, " s");
 }
 
 StatusOr<std::string> ClusterStatus::Trace(const std::string& task, std::chrono::milliseconds timeout) {
@@ -167,8 +174,9 @@ StatusOr<std::string> ClusterStatus::Trace(const std::string& task, std::chrono:
   proto::TraceRequest request;
   proto::TraceResponse response;
   request.set_timeout_ms(timeout.count());
-  RETURN_IF_ERROR(peer->channel->Call(TaskMethod("Trace"), request, &response,
-                                      {.deadline = Clock::now() + timeout + options_.timeout, .cancellation = options_.stop}));
+  RETURN_IF_ERROR(
+      peer->channel->Call(TaskMethod("Trace"), request, &response,
+                          {.deadline = Clock::now() + timeout + options_.timeout, .cancellation = options_.stop}));
   return ChromeTrace(response.step_stats());
 }
 

@@ -13,8 +13,9 @@
 
 namespace millstream {
 
-// How all tasks of a cluster are doing: this one, and what the others answer when they are asked. Nobody is asked before somebody looks.
-// Calls block up to `timeout` or until `stop` is cancelled, so they are for threads of their own. Thread-safe.
+// How all tasks of a cluster are doing: this one, and what the others answer when they are asked. Nobody is asked
+// before somebody looks. Calls block up to `timeout` or until `stop` is cancelled, so they are for threads of their
+// own. Thread-safe.
 class ClusterStatus {
  public:
   struct Options {
@@ -27,8 +28,9 @@ class ClusterStatus {
   };
   explicit ClusterStatus(Options options);
 
-  // {"task": who says so, "time": ..., "tasks": [...]}: each task as TaskStatus::Describe() has it, with "job", "index", "health" ("up", "done",
-  // "down": it was up before, "missing": it has not been seen), "error", "restarts", "round_trip_seconds" and an estimate of "staleness".
+  // {"task": who says so, "time": ..., "tasks": [...]}: each task as TaskStatus::Describe() has it, with "job",
+  // "index", "health" ("up", "done", "down": it was up before, "missing": it has not been seen), "error", "restarts",
+  // "round_trip_seconds" and an estimate of "staleness".
   std::string Describe(double since);
   // Only this task, from Describe() or from itself.
   std::string DescribeOwn() const { return options_.own->Describe(1e18); }

@@ -7,8 +7,8 @@
 
 namespace millstream {
 
-// What a task counts while it works. Each is one relaxed addition on the way of a step; readers see values that are each true for
-// themselves.
+// What a task counts while it works. Each is one relaxed addition on the way of a step; readers see values that are
+// each true for themselves.
 class RelaxedCounter {
  public:
   void Add(uint64_t n = 1) { value_.fetch_add(n, std::memory_order_relaxed); }

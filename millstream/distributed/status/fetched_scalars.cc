@@ -12,11 +12,20 @@ void FetchedScalar::Set(const Tensor& value) {
   if (!value.IsInitialized() || value.num_elements() != 1) return;
   double number = 0;
   switch (value.dtype()) {
-    case DType::kFloat: number = value.data<float>()[0]; break;
-    case DType::kDouble: number = value.data<double>()[0]; break;
-    case DType::kInt32: number = value.data<int32_t>()[0]; break;
-    case DType::kInt64: number = static_cast<double>(value.data<int64_t>()[0]); break;
-    default: return;
+    case DType::kFloat:
+      number = value.data<float>()[0];
+      break;
+    case DType::kDouble:
+      number = value.data<double>()[0];
+      break;
+    case DType::kInt32:
+      number = value.data<int32_t>()[0];
+      break;
+    case DType::kInt64:
+      number = static_cast<double>(value.data<int64_t>()[0]);
+      break;
+    default:
+      return;
   }
   value_.store(number, std::memory_order_relaxed);
   count_.fetch_add(1, std::memory_order_relaxed);
@@ -36,7 +45,8 @@ std::shared_ptr<FetchedScalar> FetchedScalars::Find(const std::string& name, DTy
   if (found != scalars_.end()) return found->second;
   if (scalars_.size() >= kMaxNames) {
     // A name that was only asked for (a vector, say) makes room.
-    const auto unused = std::find_if(scalars_.begin(), scalars_.end(), [](const auto& s) { return s.second->count() == 0; });
+    const auto unused =
+        std::find_if(scalars_.begin(), scalars_.end(), [](const auto& s) { return s.second->count() == 0; });
     if (unused == scalars_.end()) return nullptr;
     scalars_.erase(unused);
   }

@@ -27,11 +27,12 @@ class FetchedScalar {
   std::atomic<uint64_t> count_{0};
 };
 
-// Numbers that clients of a task's master fetch in their steps: loss, accuracy, the global step. By name of the tensor. Thread-safe.
+// Numbers that clients of a task's master fetch in their steps: loss, accuracy, the global step. By name of the tensor.
+// Thread-safe.
 class FetchedScalars {
  public:
-  // Where a signature that fetches `name` of type `dtype` puts it; null if it is of no interest: not a floating point type (the global
-  // step excepted), or one name too many.
+  // Where a signature that fetches `name` of type `dtype` puts it; null if it is of no interest: not a floating point
+  // type (the global step excepted), or one name too many.
   std::shared_ptr<FetchedScalar> Find(const std::string& name, DType dtype);
 
   struct Entry {

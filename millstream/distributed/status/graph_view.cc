@@ -66,8 +66,12 @@ StatusOr<std::string> LargestGraphJson(const std::vector<std::shared_ptr<MasterS
       if (from != numbers.end()) edges.push_back({from->second, to, id < 0 ? 1 : 0});
     }
   }
-  return ToText({{"session", largest->handle()}, {"total_nodes", most}, {"devices", devices.list()}, {"ops", ops.list()},
-                 {"nodes", std::move(nodes)}, {"edges", std::move(edges)}});
+  return ToText({{"session", largest->handle()},
+                 {"total_nodes", most},
+                 {"devices", devices.list()},
+                 {"ops", ops.list()},
+                 {"nodes", std::move(nodes)},
+                 {"edges", std::move(edges)}});
 }
 
 }  // namespace millstream

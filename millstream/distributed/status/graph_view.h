@@ -10,8 +10,8 @@
 
 namespace millstream {
 
-// The largest graph among these sessions as JSON: names, ops, devices and inputs of its nodes, the first 20000 of them. Nodes, devices and
-// ops are referred to by number. NotFound if no session has nodes.
+// The largest graph among these sessions as JSON: names, ops, devices and inputs of its nodes, the first 20000 of them.
+// Nodes, devices and ops are referred to by number. NotFound if no session has nodes.
 StatusOr<std::string> LargestGraphJson(const std::vector<std::shared_ptr<MasterSession>>& sessions);
 
 }  // namespace millstream

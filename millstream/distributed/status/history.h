@@ -8,8 +8,9 @@
 
 namespace millstream {
 
-// A series that never outgrows its room and still reaches back to its beginning: once full, every second of its older points goes, and from
-// then on only every second new one is kept, and so on. The newest is always there. Not thread-safe.
+// A series that never outgrows its room and still reaches back to its beginning: once full, every second of its older
+// points goes, and from then on only every second new one is kept, and so on. The newest is always there. Not
+// thread-safe.
 template <typename Point>
 class History {
  public:

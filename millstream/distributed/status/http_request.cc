@@ -68,9 +68,12 @@ int ParseHeader(absl::string_view line, HttpRequest* request) {
   std::string lower = absl::AsciiStrToLower(name);
   if (lower == "transfer-encoding") return 501;
   const bool once = lower == "host" || lower == "content-length" || lower == "authorization";
-  if (once && std::any_of(request->headers.begin(), request->headers.end(), [&](const auto& h) { return h.first == lower; })) return 400;
+  if (once &&
+      std::any_of(request->headers.begin(), request->headers.end(), [&](const auto& h) { return h.first == lower; }))
+    return 400;
   if (lower == "content-length") {
-    if (value.empty() || value.size() > 18 || !All(value, [](unsigned char c) { return absl::ascii_isdigit(c); })) return 400;
+    if (value.empty() || value.size() > 18 || !All(value, [](unsigned char c) { return absl::ascii_isdigit(c); }))
+      return 400;
     uint64_t length = 0;
     if (!absl::SimpleAtoi(value, &length)) return 400;
     if (length > HttpRequest::kMaxBody) return 413;

@@ -14,7 +14,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (code != 200) return 0;
   // What is let through keeps its promises.
   if (request.path.empty() || request.path[0] != '/' || request.content_length > millstream::HttpRequest::kMaxBody ||
-      request.headers.size() > millstream::HttpRequest::kMaxHeaders || request.path.size() > millstream::HttpRequest::kMaxTarget) {
+      request.headers.size() > millstream::HttpRequest::kMaxHeaders ||
+      request.path.size() > millstream::HttpRequest::kMaxTarget) {
     std::abort();
   }
   (void)request.parameter("task");

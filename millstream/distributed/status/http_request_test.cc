@@ -15,7 +15,9 @@ int Parse(const std::string& head) {
 
 TEST(HttpRequestTest, ReadsWhatBrowsersSend) {
   HttpRequest request;
-  const std::string head = "GET /status.json?since=12.5&task=%2Fjob%3Aps+x HTTP/1.1\r\nHost: localhost:80\r\nX-A:  b \r\nContent-Length: 7\r\n\r\n";
+  const std::string head =
+      "GET /status.json?since=12.5&task=%2Fjob%3Aps+x HTTP/1.1\r\nHost: localhost:80\r\nX-A:  b \r\nContent-Length: "
+      "7\r\n\r\n";
   EXPECT_EQ(FindHeadEnd(head + "rest"), head.size());
   ASSERT_EQ(ParseHttpRequest(head, &request), 200);
   EXPECT_EQ(request.method, "GET");

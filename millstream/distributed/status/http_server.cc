@@ -18,29 +18,44 @@ using Clock = std::chrono::steady_clock;
 
 const char* Reason(int code) {
   switch (code) {
-    case 200: return "OK";
-    case 400: return "Bad Request";
-    case 401: return "Unauthorized";
-    case 403: return "Forbidden";
-    case 404: return "Not Found";
-    case 405: return "Method Not Allowed";
-    case 413: return "Content Too Large";
-    case 414: return "URI Too Long";
-    case 431: return "Request Header Fields Too Large";
-    case 501: return "Not Implemented";
-    case 503: return "Service Unavailable";
-    case 504: return "Gateway Timeout";
-    case 505: return "HTTP Version Not Supported";
-    default: return "Error";
+    case 200:
+      return "OK";
+    case 400:
+      return "Bad Request";
+    case 401:
+      return "Unauthorized";
+    case 403:
+      return "Forbidden";
+    case 404:
+      return "Not Found";
+    case 405:
+      return "Method Not Allowed";
+    case 413:
+      return "Content Too Large";
+    case 414:
+      return "URI Too Long";
+    case 431:
+      return "Request Header Fields Too Large";
+    case 501:
+      return "Not Implemented";
+    case 503:
+      return "Service Unavailable";
+    case 504:
+      return "Gateway Timeout";
+    case 505:
+      return "HTTP Version Not Supported";
+    default:
+      return "Error";
   }
 }
 
 std::string Head(const HttpResponse& response) {
-  std::string head = absl::StrCat("HTTP/1.1 ", response.code, " ", Reason(response.code), "\r\nContent-Type: ", response.type,
-                                  "\r\nContent-Length: ", response.body.size(),
-                                  "\r\nConnection: close\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"
-                                  "X-Frame-Options: DENY\r\nReferrer-Policy: no-referrer\r\n"
-                                  "Cross-Origin-Resource-Policy: same-origin\r\n");
+  std::string head =
+      absl::StrCat("HTTP/1.1 ", response.code, " ", Reason(response.code), "\r\nContent-Type: ", response.type,
+                   "\r\nContent-Length: ", response.body.size(),
+                   "\r\nConnection: close\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"
+                   "X-Frame-Options: DENY\r\nReferrer-Policy: no-referrer\r\n"
+                   "Cross-Origin-Resource-Policy: same-origin\r\n");
   for (const auto& [name, value] : response.headers) absl::StrAppend(&head, name, ": ", value, "\r\n");
   return head + "\r\n";
 }
@@ -82,8 +97,10 @@ void HttpServer::AcceptLoop() {
     Reap(/*all=*/false);
     if (stopping() || (wanted[0].revents & POLLIN) == 0) continue;
     UniqueFd socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (socket) Accept(std::move(socket));
-    else if (errno == EMFILE || errno == ENFILE) poll(nullptr, 0, 100);  // the connection stays in the queue: do not spin
+    if (socket)
+      Accept(std::move(socket));
+    else if (errno == EMFILE || errno == ENFILE)
+      poll(nullptr, 0, 100);  // the connection stays in the queue: do not spin
   }
 }
 
@@ -122,7 +139,8 @@ void HttpServer::Serve(int socket) {
   const int code = ReadRequest(socket, &request);
   if (code == 0 || stopping()) return;
   const bool head_only = request.method == "HEAD";
-  if (code != 200) return Answer(socket, {code, "text/plain; charset=utf-8", absl::StrCat(Reason(code), "\n"), {}}, false);
+  if (code != 200)
+    return Answer(socket, {code, "text/plain; charset=utf-8", absl::StrCat(Reason(code), "\n"), {}}, false);
   Answer(socket, handler_(request), head_only);
 }
 
@@ -133,7 +151,8 @@ int HttpServer::ReadRequest(int socket, HttpRequest* request) {
   size_t wanted = 0;
   for (;;) {
     if (head == std::string::npos && (head = FindHeadEnd(bytes)) != std::string::npos) {
-      if (const int code = ParseHttpRequest(absl::string_view(bytes).substr(0, head), request); code != 200) return code;
+      if (const int code = ParseHttpRequest(absl::string_view(bytes).substr(0, head), request); code != 200)
+        return code;
       wanted = head + request->content_length;
     }
     if (head != std::string::npos && bytes.size() >= wanted) return 200;  // what else comes is not looked at

@@ -28,17 +28,18 @@ struct HttpResponse {
 
 struct HttpServerOptions {
   std::string address = "127.0.0.1";
-  int port = 0;              // 0: any free one
-  int max_connections = 16;  // more are told 503 and dropped
+  int port = 0;                                      // 0: any free one
+  int max_connections = 16;                          // more are told 503 and dropped
   std::chrono::milliseconds request_timeout{5'000};  // from the connection until the whole request is there
   std::chrono::milliseconds answer_timeout{10'000};  // for the peer to take the answer
 };
 
-// A small HTTP/1.1 server for people who look at a running program. Made to be harmless, not fast: one request a connection, narrow
-// bounds on everything, threads of its own that nothing else waits for. Thread-safe.
+// A small HTTP/1.1 server for people who look at a running program. Made to be harmless, not fast: one request a
+// connection, narrow bounds on everything, threads of its own that nothing else waits for. Thread-safe.
 class HttpServer {
  public:
-  // Answers one request; may take its time, but must return soon once stopping() is true. Called on several threads at once.
+  // Answers one request; may take its time, but must return soon once stopping() is true. Called on several threads at
+  // once.
   using Handler = std::function<HttpResponse(const HttpRequest&)>;
 
   static StatusOr<std::unique_ptr<HttpServer>> Start(const HttpServerOptions& options, Handler handler);

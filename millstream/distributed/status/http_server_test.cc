@@ -26,7 +26,8 @@ class HttpServerTest : public ::testing::Test {
     server_ = *std::move(server);
   }
   UniqueFd Connect() {
-    StatusOr<UniqueFd> socket = ConnectTcp("127.0.0.1:" + std::to_string(server_->port()), steady_clock::now() + milliseconds(5000));
+    StatusOr<UniqueFd> socket =
+        ConnectTcp("127.0.0.1:" + std::to_string(server_->port()), steady_clock::now() + milliseconds(5000));
     EXPECT_TRUE(socket.ok()) << socket.status();
     return *std::move(socket);
   }

@@ -14,8 +14,8 @@
 
 namespace millstream {
 
-// What has gone over the links of a task, by peer and transport: those that are open and, in the same sums, those that have ended,
-// so that sums never fall. Links count by themselves; this only reads. Thread-safe.
+// What has gone over the links of a task, by peer and transport: those that are open and, in the same sums, those that
+// have ended, so that sums never fall. Links count by themselves; this only reads. Thread-safe.
 class LinkTable {
  public:
   struct Row {

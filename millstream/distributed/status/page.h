@@ -4,8 +4,8 @@
 
 namespace millstream {
 
-// The status page, one HTML file without others, made of page/ when the library is built. NONCE stands where each answer puts a number
-// of its own: only scripts and styles that carry it run.
+// The status page, one HTML file without others, made of page/ when the library is built. NONCE stands where each
+// answer puts a number of its own: only scripts and styles that carry it run.
 extern const char kStatusPage[];
 
 }  // namespace millstream

@@ -45,7 +45,8 @@ class Exposition {
     std::string samples;
   };
   static void AppendLabel(std::string* out, const std::pair<std::string, std::string>& label) {
-    absl::StrAppend(out, label.first, "=\"", absl::StrReplaceAll(label.second, {{"\\", "\\\\"}, {"\"", "\\\""}, {"\n", "\\n"}}), "\"");
+    absl::StrAppend(out, label.first, "=\"",
+                    absl::StrReplaceAll(label.second, {{"\\", "\\\\"}, {"\"", "\\\""}, {"\n", "\\n"}}), "\"");
   }
   std::vector<Family> families_;
   std::map<std::string, size_t> by_name_;
@@ -56,7 +57,8 @@ void DeclareAll(Exposition* e) {
   e->Declare("millstream_build_info", "gauge", "1; the version is a label.");
   e->Declare("millstream_start_time_seconds", "gauge", "When the server of the task was started, since the epoch.");
   e->Declare("millstream_steps_total", "counter", "Steps that the task's master has ended.");
-  e->Declare("millstream_steps_failed_total", "counter", "Those of them that failed, cancelled ones and ends of input too.");
+  e->Declare("millstream_steps_failed_total", "counter",
+             "Those of them that failed, cancelled ones and ends of input too.");
   e->Declare("millstream_steps_running", "gauge", "Steps that the task's master runs now.");
   e->Declare("millstream_parts_total", "counter", "Parts of steps that the task has run, for any master.");
   e->Declare("millstream_parts_failed_total", "counter", "Those of them that failed.");
@@ -74,7 +76,8 @@ void DeclareAll(Exposition* e) {
   e->Declare("millstream_queue_size", "gauge", "Elements in a queue.");
   e->Declare("millstream_queue_capacity", "gauge", "Elements that fit in a queue.");
   e->Declare("millstream_queue_waiting", "gauge", "Operations that wait for a queue.");
-  e->Declare("millstream_gradients_total", "counter", "Gradients that came to an accumulator: applied, or dropped as stale.");
+  e->Declare("millstream_gradients_total", "counter",
+             "Gradients that came to an accumulator: applied, or dropped as stale.");
   e->Declare("millstream_gradients_taken_total", "counter", "How often an accumulator's mean was taken.");
   e->Declare("millstream_gradients_pending", "gauge", "Gradients in an accumulator.");
   e->Declare("millstream_scalar", "gauge", "The newest value of a number that steps fetch or summarize.");
@@ -119,7 +122,8 @@ void AddResources(const Json& task, const Labels& who, Exposition* e) {
     e->Add("millstream_gradients_pending", labels, MemberOf(accumulator, "pending"));
   }
   for (const Json& scalar : MemberOf(task, "scalars")) {
-    e->Add("millstream_scalar", With(With(who, "name", TextOf(scalar, "name")), "source", TextOf(scalar, "source")), MemberOf(scalar, "value"));
+    e->Add("millstream_scalar", With(With(who, "name", TextOf(scalar, "name")), "source", TextOf(scalar, "source")),
+           MemberOf(scalar, "value"));
   }
 }
 
@@ -142,9 +146,11 @@ void AddTask(const Json& task, Exposition* e) {
   e->Add("millstream_step_seconds_count", who, MemberOf(parts, "own_ended"));
   e->Add("millstream_global_step", who, MemberOf(task, "global_step"));
   e->Add("millstream_staleness_steps", who, MemberOf(task, "staleness"));
-  for (const char* at : {"master", "worker"}) e->Add("millstream_sessions", With(who, "at", at), MemberOf(sessions, at));
+  for (const char* at : {"master", "worker"})
+    e->Add("millstream_sessions", With(who, "at", at), MemberOf(sessions, at));
   for (const char* kind : {"resident", "peak_resident", "tensor"}) {
-    e->Add("millstream_memory_bytes", With(who, "kind", kind), MemberOf(MemberOf(task, "memory"), absl::StrCat(kind, "_bytes").c_str()));
+    e->Add("millstream_memory_bytes", With(who, "kind", kind),
+           MemberOf(MemberOf(task, "memory"), absl::StrCat(kind, "_bytes").c_str()));
   }
   e->Add("millstream_errors_total", who, MemberOf(task, "errors_total"));
   AddLinks(task, who, e);

@@ -6,8 +6,8 @@
 
 namespace millstream {
 
-// Tasks as TaskStatus::Describe() has them, one object or (within "tasks" of ClusterStatus::Describe()) several, in Prometheus' text format
-// 0.0.4. Never fails: what a task does not say is left out.
+// Tasks as TaskStatus::Describe() has them, one object or (within "tasks" of ClusterStatus::Describe()) several, in
+// Prometheus' text format 0.0.4. Never fails: what a task does not say is left out.
 std::string PrometheusText(const std::string& status_json);
 
 }  // namespace millstream

@@ -104,7 +104,8 @@ TEST(StatusPartsTest, HistoryReachesBackToItsBeginning) {
 }
 
 TEST(StatusPartsTest, PrometheusText) {
-  const std::string text = PrometheusText(R"({"task":"/job:a\"\\\n","version":"1","steps":{"ended":3,"failed":0},"scalars":[
+  const std::string text =
+      PrometheusText(R"({"task":"/job:a\"\\\n","version":"1","steps":{"ended":3,"failed":0},"scalars":[
       {"name":"loss","source":"fetch","value":0.25},{"name":"nan","source":"fetch","value":null}],"links":[{"peer":"p","transport":"shm",
       "bytes_sent":12345678901234}],"accumulators":[{"name":"g","applied":5,"dropped":1}]})");
   for (const char* line : {
@@ -117,9 +118,11 @@ TEST(StatusPartsTest, PrometheusText) {
     EXPECT_NE(text.find(line), std::string::npos) << line << "\n" << text;
   }
   EXPECT_EQ(text.find("nan"), std::string::npos);
-  EXPECT_NE(PrometheusText(R"({"tasks":[{"task":"a","health":"down"}]})").find("millstream_up{task=\"a\"} 0\n"), std::string::npos);
+  EXPECT_NE(PrometheusText(R"({"tasks":[{"task":"a","health":"down"}]})").find("millstream_up{task=\"a\"} 0\n"),
+            std::string::npos);
   // Other tasks may answer anything.
-  for (const char* json : {"", "[", "7", "null", "[[[[", R"({"tasks":5})", R"({"tasks":[1,{"links":3,"steps":[],"queues":{"a":[]}}]})"}) {
+  for (const char* json :
+       {"", "[", "7", "null", "[[[[", R"({"tasks":5})", R"({"tasks":[1,{"links":3,"steps":[],"queues":{"a":[]}}]})"}) {
     (void)PrometheusText(json);
   }
 }

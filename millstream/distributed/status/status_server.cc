@@ -25,12 +25,13 @@ HttpResponse JsonOr(StatusOr<std::string> text) {
   return {code, kJson, ToText({{"error", std::string(text.status().message())}}), {}};
 }
 
-// A name that can only stand for this machine. Another one in the header of a request to loopback means that a site in somebody's browser has
-// had its own name resolved to 127.0.0.1.
+// A name that can only stand for this machine. Another one in the header of a request to loopback means that a site in
+// somebody's browser has had its own name resolved to 127.0.0.1.
 bool IsLoopbackName(absl::string_view host) {
   const size_t colon = host.rfind(':');
   if (colon != absl::string_view::npos && (host[0] != '[' || host[colon - 1] == ']')) host = host.substr(0, colon);
-  const bool number = absl::StartsWith(host, "127.") && host.find_first_not_of("0123456789.") == absl::string_view::npos;
+  const bool number =
+      absl::StartsWith(host, "127.") && host.find_first_not_of("0123456789.") == absl::string_view::npos;
   return number || host == "localhost" || host == "[::1]";
 }
 
@@ -78,16 +79,20 @@ HttpResponse StatusServer::Handle(const HttpRequest& request) {
     return refusal;
   }
   if (request.path == "/healthz") return {200, "text/plain", "ok\n", {}};
-  if (request.path == "/readyz") return options_.ready() ? HttpResponse{200, "text/plain", "ready\n", {}} : Refusal(503, "the job has ended");
+  if (request.path == "/readyz")
+    return options_.ready() ? HttpResponse{200, "text/plain", "ready\n", {}} : Refusal(503, "the job has ended");
   if (request.path == "/" && !options_.loopback) return Page();
   switch (Admit(request)) {
-    case 200: return Route(request);
+    case 200:
+      return Route(request);
     case 401: {
-      HttpResponse refusal = Refusal(401, "show the job token: Authorization: Bearer TOKEN, or open the page with #token=TOKEN");
+      HttpResponse refusal =
+          Refusal(401, "show the job token: Authorization: Bearer TOKEN, or open the page with #token=TOKEN");
       refusal.headers.emplace_back("WWW-Authenticate", "Bearer");
       return refusal;
     }
-    default: return Refusal(403, "ask for localhost or 127.0.0.1: another name in the address bar is not let in here");
+    default:
+      return Refusal(403, "ask for localhost or 127.0.0.1: another name in the address bar is not let in here");
   }
 }
 
@@ -98,7 +103,10 @@ HttpResponse StatusServer::Route(const HttpRequest& request) {
   if (request.path == "/trace") return Trace(request);
   if (request.path == "/metrics") {
     const bool all = request.parameter("cluster") == "1";
-    return {200, "text/plain; version=0.0.4; charset=utf-8", PrometheusText(all ? cluster_->Describe(1e18) : cluster_->DescribeOwn()), {}};
+    return {200,
+            "text/plain; version=0.0.4; charset=utf-8",
+            PrometheusText(all ? cluster_->Describe(1e18) : cluster_->DescribeOwn()),
+            {}};
   }
   return Refusal(404, "there are /, /status.json, /graph.json, /metrics, /healthz, /readyz");
 }
@@ -106,9 +114,11 @@ HttpResponse StatusServer::Route(const HttpRequest& request) {
 HttpResponse StatusServer::Page() {
   const std::string nonce = Secret();
   HttpResponse page = {200, "text/html; charset=utf-8", absl::StrReplaceAll(kStatusPage, {{"NONCE", nonce}}), {}};
-  page.headers.emplace_back("Content-Security-Policy",
-                            absl::StrCat("default-src 'none'; script-src 'nonce-", nonce, "'; style-src 'nonce-", nonce,
-                                         "'; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"));
+  page.headers.emplace_back(
+      "Content-Security-Policy",
+      absl::StrCat(
+          "default-src 'none'; script-src 'nonce-", nonce, "'; style-src 'nonce-", nonce,
+          "'; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"));
   return page;
 }
 
@@ -124,7 +134,8 @@ HttpResponse StatusServer::StatusJson(const HttpRequest& request) {
 
 HttpResponse StatusServer::Trace(const HttpRequest& request) {
   const absl::string_view origin = request.header("origin");
-  if (!origin.empty() && origin != absl::StrCat("http://", request.header("host"))) return Refusal(403, "only the page itself may ask for this");
+  if (!origin.empty() && origin != absl::StrCat("http://", request.header("host")))
+    return Refusal(403, "only the page itself may ask for this");
   if (!EqualSecrets(request.header("x-millstream-action"), action_token_)) {
     return Refusal(403, "send the action_token of /status.json as X-Millstream-Action");
   }

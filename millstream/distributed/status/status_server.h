@@ -16,15 +16,16 @@ namespace millstream {
 //   GET /              the page; has no data in it
 //   GET /status.json   the whole cluster (?since=SECONDS: what happened after)     GET /graph.json  (?task=NAME)
 //   GET /metrics       this task, for Prometheus (?cluster=1: all tasks)           GET /healthz, /readyz
-//   POST /trace        (?task=NAME) traces the next step; needs the token that /status.json gives, so that no other site can ask for it
+//   POST /trace        (?task=NAME) traces the next step; needs the token that /status.json gives, so that no other
+//   site can ask for it
 // Everything but the page, /healthz and /readyz needs the job token beyond loopback. Thread-safe.
 class StatusServer {
  public:
   struct Options {
     std::string address = "127.0.0.1";  // to bind
     int port = 0;
-    bool loopback = true;  // only this machine can reach it
-    std::string token;     // must be shown unless `loopback`
+    bool loopback = true;            // only this machine can reach it
+    std::string token;               // must be shown unless `loopback`
     ClusterStatus::Options cluster;  // `stop` is set by the server
     std::function<bool()> ready;     // false once the task takes no more work
   };

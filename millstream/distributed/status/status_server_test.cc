@@ -69,7 +69,8 @@ TEST(StatusServerTest, OnlyByTheNameOfThisMachine) {
   for (const char* host : {"localhost", "localhost:80", "127.0.0.1:5", "127.1.2.3", "[::1]", "[::1]:80"}) {
     EXPECT_EQ(Code(Get(port, "/", absl::StrCat("Host: ", host, "\r\n"))), "200") << host;
   }
-  for (const char* host : {"", ":", ":80", "example.com", "127.example.com", "localhost.example.com", "127.0.0.1.example.com", "[", "[]:", "]:1"}) {
+  for (const char* host : {"", ":", ":80", "example.com", "127.example.com", "localhost.example.com",
+                           "127.0.0.1.example.com", "[", "[]:", "]:1"}) {
     EXPECT_EQ(Code(Get(port, "/", absl::StrCat("Host: ", host, "\r\n"))), "403") << host;
     EXPECT_EQ(Code(Get(port, "/status.json", absl::StrCat("Host: ", host, "\r\n"))), "403") << host;
   }
@@ -81,7 +82,9 @@ TEST(StatusServerTest, StopsWhileSomebodyWaitsForATrace) {
   ASSERT_TRUE(server.ok()) << server.status();
   const int port = (*server)->status_port();
   const std::string token = ParseJson(Body(Get(port, "/status.json")))["action_token"].get<std::string>();
-  std::thread waiting([&] { Fetch(port, absl::StrCat("POST /trace HTTP/1.1\r\nHost: localhost\r\nX-Millstream-Action: ", token, "\r\n\r\n")); });
+  std::thread waiting([&] {
+    Fetch(port, absl::StrCat("POST /trace HTTP/1.1\r\nHost: localhost\r\nX-Millstream-Action: ", token, "\r\n\r\n"));
+  });
   std::this_thread::sleep_for(milliseconds(100));
   const auto start = steady_clock::now();
   (*server)->Stop();

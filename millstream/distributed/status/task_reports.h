@@ -19,7 +19,8 @@ struct TaskReports {
   // A step of the task's master has ended. Being cancelled and the end of the input are no errors.
   void StepEnded(const Status& status) {
     steps.ended.Add();
-    if (status.ok()) [[likely]] return;
+    if (status.ok()) [[likely]]
+      return;
     steps.failed.Add();
     if (!absl::IsCancelled(status) && !absl::IsOutOfRange(status)) errors.Add("step", status);
   }

@@ -41,9 +41,14 @@ Json MemoryJson() {
 Json QueuesJson(const std::string& task) {
   Json list = Json::array();
   for (const auto& queue : Census::Global().Queues(task)) {
-    list.push_back({{"name", queue->name}, {"kind", queue->kind}, {"device", queue->device}, {"size", queue->size.load()},
-                    {"capacity", NumberOrNull(queue->capacity)}, {"waiting_to_enqueue", queue->waiting_to_enqueue.load()},
-                    {"waiting_to_dequeue", queue->waiting_to_dequeue.load()}, {"closed", queue->closed.load()}});
+    list.push_back({{"name", queue->name},
+                    {"kind", queue->kind},
+                    {"device", queue->device},
+                    {"size", queue->size.load()},
+                    {"capacity", NumberOrNull(queue->capacity)},
+                    {"waiting_to_enqueue", queue->waiting_to_enqueue.load()},
+                    {"waiting_to_dequeue", queue->waiting_to_dequeue.load()},
+                    {"closed", queue->closed.load()}});
   }
   return list;
 }
@@ -52,10 +57,17 @@ Json AccumulatorsJson(const std::string& task) {
   Json list = Json::array();
   for (const auto& a : Census::Global().Accumulators(task)) {
     const int64_t dropped = a->dropped.load();
-    list.push_back({{"name", a->name}, {"device", a->device}, {"pending", a->pending.load()}, {"applied", a->applied.load()},
-                    {"dropped", dropped}, {"taken", a->taken.load()}, {"waiting_to_take", a->waiting_to_take.load()},
-                    {"global_step", a->global_step.load()},
-                    {"mean_steps_late", dropped == 0 ? 0 : Rounded(static_cast<double>(a->steps_late.load()) / static_cast<double>(dropped))}});
+    list.push_back(
+        {{"name", a->name},
+         {"device", a->device},
+         {"pending", a->pending.load()},
+         {"applied", a->applied.load()},
+         {"dropped", dropped},
+         {"taken", a->taken.load()},
+         {"waiting_to_take", a->waiting_to_take.load()},
+         {"global_step", a->global_step.load()},
+         {"mean_steps_late",
+          dropped == 0 ? 0 : Rounded(static_cast<double>(a->steps_late.load()) / static_cast<double>(dropped))}});
   }
   return list;
 }
@@ -63,8 +75,12 @@ Json AccumulatorsJson(const std::string& task) {
 Json ErrorsJson(const RecentErrors& errors) {
   Json list = Json::array();
   for (const RecentErrors::Entry& e : errors.List()) {
-    list.push_back({{"time", static_cast<double>(e.last_ms) / 1000}, {"first_time", static_cast<double>(e.first_ms) / 1000},
-                    {"where", e.where}, {"code", e.code}, {"message", e.message}, {"count", e.count}});
+    list.push_back({{"time", static_cast<double>(e.last_ms) / 1000},
+                    {"first_time", static_cast<double>(e.first_ms) / 1000},
+                    {"where", e.where},
+                    {"code", e.code},
+                    {"message", e.message},
+                    {"count", e.count}});
   }
   return list;
 }
@@ -78,7 +94,7 @@ double PerSecond(uint64_t before, uint64_t now, double seconds) {
 // What changed between the oldest and the newest of recent_.
 struct TaskStatus::Rates {
   double steps = 0, parts = 0, sent = 0, received = 0, global_steps = 0;
-  double mean_step_seconds = 0;  // 0: none ended
+  double mean_step_seconds = 0;                                                    // 0: none ended
   std::map<std::pair<std::string, std::string>, std::pair<double, double>> links;  // sent, received
 };
 
@@ -147,7 +163,8 @@ int64_t TaskStatus::NoteScalars(double time, int64_t global_step) {
   for (const auto& entry : fetched) {
     if (!FetchedScalars::IsGlobalStep(entry.name)) Note(entry.name, false, entry.count, {time, step, entry.value});
   }
-  for (const ObservedScalar& scalar : Census::Global().Scalars(task())) Note(scalar.tag, true, scalar.count, {time, step, scalar.value});
+  for (const ObservedScalar& scalar : Census::Global().Scalars(task()))
+    Note(scalar.tag, true, scalar.count, {time, step, scalar.value});
   return fetched_step_;
 }
 
@@ -175,18 +192,21 @@ TaskStatus::Rates TaskStatus::RatesOf() const {
   // The variable may have appeared within the window.
   const auto first = std::find_if(recent_.begin(), recent_.end(), [](const Point& p) { return p.global_step >= 0; });
   if (first != recent_.end() && to.global_step >= first->global_step) {
-    rates.global_steps =
-        PerSecond(static_cast<uint64_t>(first->global_step), static_cast<uint64_t>(to.global_step), to.time - first->time);
+    rates.global_steps = PerSecond(static_cast<uint64_t>(first->global_step), static_cast<uint64_t>(to.global_step),
+                                   to.time - first->time);
   }
   if (to.own > from.own) {
-    rates.mean_step_seconds = static_cast<double>(to.own_nanos - from.own_nanos) / 1e9 / static_cast<double>(to.own - from.own);
+    rates.mean_step_seconds =
+        static_cast<double>(to.own_nanos - from.own_nanos) / 1e9 / static_cast<double>(to.own - from.own);
   }
   for (const LinkTable::Row& row : to.links) {
-    const auto before = std::find_if(from.links.begin(), from.links.end(),
-                                     [&](const LinkTable::Row& r) { return r.peer == row.peer && r.transport == row.transport; });
+    const auto before = std::find_if(from.links.begin(), from.links.end(), [&](const LinkTable::Row& r) {
+      return r.peer == row.peer && r.transport == row.transport;
+    });
     const bool known = before != from.links.end();
-    rates.links[{row.peer, row.transport}] = {PerSecond(known ? before->bytes_sent : 0, row.bytes_sent, seconds),
-                                              PerSecond(known ? before->bytes_received : 0, row.bytes_received, seconds)};
+    rates.links[{row.peer, row.transport}] = {
+        PerSecond(known ? before->bytes_sent : 0, row.bytes_sent, seconds),
+        PerSecond(known ? before->bytes_received : 0, row.bytes_received, seconds)};
   }
   return rates;
 }
@@ -194,10 +214,18 @@ TaskStatus::Rates TaskStatus::RatesOf() const {
 namespace {
 
 Json LinkJson(const LinkTable::Row& row, const std::pair<double, double>& rates) {
-  return {{"peer", row.peer}, {"transport", row.transport}, {"open", row.open}, {"bytes_sent", row.bytes_sent},
-          {"bytes_received", row.bytes_received}, {"frames_sent", row.frames_sent}, {"frames_received", row.frames_received},
-          {"sent_per_second", rates.first}, {"received_per_second", rates.second}, {"queued_frames", row.queued_frames},
-          {"silent_seconds", row.open == 0 ? Json() : Json(Rounded(static_cast<double>(SteadyNanos() - row.last_heard_ns) / 1e9))}};
+  return {{"peer", row.peer},
+          {"transport", row.transport},
+          {"open", row.open},
+          {"bytes_sent", row.bytes_sent},
+          {"bytes_received", row.bytes_received},
+          {"frames_sent", row.frames_sent},
+          {"frames_received", row.frames_received},
+          {"sent_per_second", rates.first},
+          {"received_per_second", rates.second},
+          {"queued_frames", row.queued_frames},
+          {"silent_seconds",
+           row.open == 0 ? Json() : Json(Rounded(static_cast<double>(SteadyNanos() - row.last_heard_ns) / 1e9))}};
 }
 
 }  // namespace
@@ -209,14 +237,19 @@ void TaskStatus::AppendPast(double since, Json* json) const {
     for (const Value& v : curve.values.points()) {
       if (v.time > since) points.push_back({v.time, NumberOrNull(v.step), v.value});
     }
-    scalars.push_back({{"name", name}, {"source", curve.summary ? "summary" : "fetch"}, {"count", curve.count},
-                       {"value", curve.values.points().back().value}, {"points", std::move(points)}});
+    scalars.push_back({{"name", name},
+                       {"source", curve.summary ? "summary" : "fetch"},
+                       {"count", curve.count},
+                       {"value", curve.values.points().back().value},
+                       {"points", std::move(points)}});
   }
-  (*json)["history_columns"] = {"time", "steps", "parts", "bytes_sent", "bytes_received", "resident_bytes", "global_step"};
+  (*json)["history_columns"] = {"time",           "steps",          "parts",      "bytes_sent",
+                                "bytes_received", "resident_bytes", "global_step"};
   Json& history = (*json)["history"] = Json::array();
   for (const Point& p : history_.points()) {
     if (p.time <= since) continue;
-    history.push_back({p.time, p.steps, p.parts, p.bytes_sent, p.bytes_received, p.resident, NumberOrNull(p.global_step)});
+    history.push_back(
+        {p.time, p.steps, p.parts, p.bytes_sent, p.bytes_received, p.resident, NumberOrNull(p.global_step)});
   }
 }
 
@@ -224,17 +257,28 @@ std::string TaskStatus::Describe(double since) const {
   const Point now = Look();
   const PartCounters& counters = parts_.worker->counters();
   const StepCounters& steps = parts_.reports->steps;
-  Json json = {{"task", task()}, {"address", parts_.address}, {"version", kVersion}, {"pid", getpid()},
-                           {"incarnation", absl::StrCat(parts_.worker->incarnation())}, {"time", now.time}, {"started", started_},
-                           {"job_done", parts_.job_done != nullptr && parts_.job_done()}};
+  Json json = {{"task", task()},
+               {"address", parts_.address},
+               {"version", kVersion},
+               {"pid", getpid()},
+               {"incarnation", absl::StrCat(parts_.worker->incarnation())},
+               {"time", now.time},
+               {"started", started_},
+               {"job_done", parts_.job_done != nullptr && parts_.job_done()}};
   for (const DeviceAttributes& device : parts_.worker->devices()) json["devices"].push_back(device.name);
   MutexLock lock(mu_);
   const Rates rates = RatesOf();
   const uint64_t ended = steps.ended.value(), begun = std::max(ended, steps.begun.value());
-  json["steps"] = {{"ended", ended}, {"failed", steps.failed.value()}, {"running", begun - ended}, {"per_second", rates.steps},
+  json["steps"] = {{"ended", ended},
+                   {"failed", steps.failed.value()},
+                   {"running", begun - ended},
+                   {"per_second", rates.steps},
                    {"mean_seconds", rates.mean_step_seconds > 0 ? Json(rates.mean_step_seconds) : Json()}};
-  json["parts"] = {{"ended", counters.ended.value()}, {"failed", counters.failed.value()}, {"running", parts_.worker->num_running()},
-                   {"per_second", rates.parts}, {"own_ended", counters.own.value()},
+  json["parts"] = {{"ended", counters.ended.value()},
+                   {"failed", counters.failed.value()},
+                   {"running", parts_.worker->num_running()},
+                   {"per_second", rates.parts},
+                   {"own_ended", counters.own.value()},
                    {"own_seconds", static_cast<double>(counters.own_nanos.value()) / 1e9}};
   json["sessions"] = {{"master", parts_.master->num_sessions()}, {"worker", parts_.worker->num_sessions()}};
   json["global_step"] = NumberOrNull(now.global_step >= 0 ? now.global_step : fetched_step_);

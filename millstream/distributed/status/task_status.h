@@ -15,8 +15,9 @@
 
 namespace millstream {
 
-// How a task is doing, as one JSON object (docs/status.md has its fields). Looks at the task twice a second, on the timer thread of its master, and
-// remembers what it saw: rates and curves. Asking costs the task nothing that a step would notice. Thread-safe.
+// How a task is doing, as one JSON object (docs/status.md has its fields). Looks at the task twice a second, on the
+// timer thread of its master, and remembers what it saw: rates and curves. Asking costs the task nothing that a step
+// would notice. Thread-safe.
 class TaskStatus {
  public:
   struct Parts {
@@ -66,7 +67,8 @@ class TaskStatus {
   void AppendPast(double since, nlohmann::ordered_json* json) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   Rates RatesOf() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   int64_t NoteScalars(double time, int64_t global_step) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void Note(const std::string& name, bool summary, uint64_t count, const Value& value) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void Note(const std::string& name, bool summary, uint64_t count, const Value& value)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Arm();
 
   const Parts parts_;

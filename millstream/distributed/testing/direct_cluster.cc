@@ -113,7 +113,9 @@ class DirectCluster::Channel final : public RpcChannel {
                  const RpcCallOptions& options, std::function<void(Status)> done) override {
     done(Call(path, request, response, options));
   }
-  Status AwaitServer(const RpcCallOptions&) override { return node_->dead ? errors::Unavailable("nobody there") : OkStatus(); }
+  Status AwaitServer(const RpcCallOptions&) override {
+    return node_->dead ? errors::Unavailable("nobody there") : OkStatus();
+  }
   bool connected() override { return !node_->dead; }
   const std::string& address() const override { return node_->task; }
 
@@ -130,12 +132,13 @@ DirectCluster::DirectCluster(const std::vector<std::string>& tasks) {
     options.task = tasks[i];
     options.incarnation = 1;
     options.session.intra_op_threads = 2;
-    node->worker = std::make_unique<Worker>(options, [this, i, tasks](const std::string& task, uint64_t) -> StatusOr<std::shared_ptr<PeerLink>> {
-      for (size_t to = 0; to < tasks.size(); ++to) {
-        if (tasks[to] == task) return Connect(i, to)->link();
-      }
-      return errors::NotFound(task);
-    });
+    node->worker = std::make_unique<Worker>(
+        options, [this, i, tasks](const std::string& task, uint64_t) -> StatusOr<std::shared_ptr<PeerLink>> {
+          for (size_t to = 0; to < tasks.size(); ++to) {
+            if (tasks[to] == task) return Connect(i, to)->link();
+          }
+          return errors::NotFound(task);
+        });
     node->accepted = std::make_unique<AcceptedLinks>(node->worker.get());
     nodes_.push_back(std::move(node));
   }

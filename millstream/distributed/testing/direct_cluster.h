@@ -11,8 +11,8 @@
 
 namespace millstream::testing {
 
-// Several tasks in one process, without sockets: frames go through queues, calls are function calls. Task 0 is where the
-// master is; it uses the others as remote tasks.
+// Several tasks in one process, without sockets: frames go through queues, calls are function calls. Task 0 is where
+// the master is; it uses the others as remote tasks.
 class DirectCluster {
  public:
   // "/job:worker/replica:0/task:0" and so on.

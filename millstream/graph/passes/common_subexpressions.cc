@@ -41,9 +41,10 @@ size_t HashOf(const Expression& e) {
 }
 
 bool SameAttrs(const Node& a, const Node& b) {
-  return a.attrs().size() == b.attrs().size() &&
-         std::equal(a.attrs().begin(), a.attrs().end(), b.attrs().begin(),
-                    [](const AttrMap::Entry& x, const AttrMap::Entry& y) { return x.first == y.first && x.second == y.second; });
+  return a.attrs().size() == b.attrs().size() && std::equal(a.attrs().begin(), a.attrs().end(), b.attrs().begin(),
+                                                            [](const AttrMap::Entry& x, const AttrMap::Entry& y) {
+                                                              return x.first == y.first && x.second == y.second;
+                                                            });
 }
 
 bool Equal(const Expression& a, const Expression& b) {

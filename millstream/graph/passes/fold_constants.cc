@@ -13,15 +13,19 @@ constexpr size_t kMaxFoldedBytes = 1 << 20;
 bool IsConst(const Node& node) { return node.Is("Const") && node.control_inputs().empty(); }
 
 bool CanFold(const Node& node, const Replacements& folded) {
-  if (node.Is("Const") || !IsPure(node) || node.num_inputs() == 0 || node.num_outputs() == 0 || !node.control_inputs().empty()) {
+  if (node.Is("Const") || !IsPure(node) || node.num_inputs() == 0 || node.num_outputs() == 0 ||
+      !node.control_inputs().empty()) {
     return false;
   }
-  for (const DType t : node.output_types()) if (t == DType::kResource || t == DType::kVariant) return false;
-  for (const Output& in : node.inputs()) if (!IsConst(*folded.Resolve(in).node)) return false;
+  for (const DType t : node.output_types())
+    if (t == DType::kResource || t == DType::kVariant) return false;
+  for (const Output& in : node.inputs())
+    if (!IsConst(*folded.Resolve(in).node)) return false;
   return true;
 }
 
-// The values of a node whose inputs are constants; empty if it cannot be computed here (it then fails, or not, when it runs).
+// The values of a node whose inputs are constants; empty if it cannot be computed here (it then fails, or not, when it
+// runs).
 std::vector<Tensor> Evaluate(const Node& node, const Replacements& folded) {
   std::vector<Tensor> inputs;
   size_t bytes = 0;
@@ -31,7 +35,8 @@ std::vector<Tensor> Evaluate(const Node& node, const Replacements& folded) {
     bytes += value.ByteSize();
     inputs.push_back(std::move(value));
   }
-  StatusOr<std::vector<Tensor>> values = RunKernel(node.op(), node.attrs(), std::move(inputs), CpuDevice::SingleThreaded());
+  StatusOr<std::vector<Tensor>> values =
+      RunKernel(node.op(), node.attrs(), std::move(inputs), CpuDevice::SingleThreaded());
   if (!values.ok()) return {};
   for (const Tensor& value : *values) {
     if (!value.IsInitialized() || value.ByteSize() > std::max(kMaxFoldedBytes, bytes)) return {};
@@ -56,7 +61,7 @@ Status FoldConstants(PrunedGraph* part) {
       spec.attrs.Set("value", values[i]);
       spec.attrs.Set("dtype", values[i].dtype());
       spec.device = node->device();
-      ASSIGN_OR_RETURN(Node* constant, graph.AddNode(std::move(spec)));
+      ASSIGN_OR_RETURN(Node * constant, graph.AddNode(std::move(spec)));
       constant->set_assigned_device(node->assigned_device());
       folded.Replace(Output(node, static_cast<int>(i)), Output(constant));
     }

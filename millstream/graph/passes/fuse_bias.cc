@@ -8,11 +8,13 @@ namespace {
 // Counts how often each output is read, results of the step included.
 class Uses {
  public:
-  explicit Uses(const PrunedGraph& part) : first_(static_cast<size_t>(part.graph->id_limit()), 0),
-                                           waited_(static_cast<size_t>(part.graph->id_limit()), false) {
+  explicit Uses(const PrunedGraph& part)
+      : first_(static_cast<size_t>(part.graph->id_limit()), 0),
+        waited_(static_cast<size_t>(part.graph->id_limit()), false) {
     for (const auto& node : part.graph->nodes()) {
       if (node == nullptr) continue;
-      for (const Output& in : node->inputs()) if (in.index == 0) ++first_[in.node->id()];
+      for (const Output& in : node->inputs())
+        if (in.index == 0) ++first_[in.node->id()];
       for (const Node* in : node->control_inputs()) waited_[in->id()] = true;
     }
     for (const Output& ret : part.rets) first_[ret.node->id()] += 2;
@@ -69,7 +71,7 @@ StatusOr<Node*> AddFused(Graph& graph, const Match& m, const OpEntry* op) {
   spec.inputs = {m.product->input(0), m.product->input(1), m.bias->input(1)};
   spec.control_inputs = m.product->control_inputs();
   spec.device = m.product->device();
-  ASSIGN_OR_RETURN(Node* fused, graph.AddNode(std::move(spec)));
+  ASSIGN_OR_RETURN(Node * fused, graph.AddNode(std::move(spec)));
   fused->set_assigned_device(m.product->assigned_device());
   return fused;
 }
@@ -93,7 +95,7 @@ Status FuseBias(PrunedGraph* part) {
     if (graph.nodes()[id] == nullptr || !FindMatch(graph.nodes()[id].get(), only_reader, uses, &m)) continue;
     const OpEntry* op = m.product->Is("MatMul") ? matmul : conv;
     if (op == nullptr) continue;
-    ASSIGN_OR_RETURN(Node* node, AddFused(graph, m, op));
+    ASSIGN_OR_RETURN(Node * node, AddFused(graph, m, op));
     fused.Replace(Output(m.last), Output(node));
     fused.Drop(m.last, node);
   }

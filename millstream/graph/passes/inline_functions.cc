@@ -11,16 +11,16 @@
 namespace millstream {
 namespace {
 
-constexpr int kMaxDepth = 16;              // a function may call itself
-constexpr int kMaxNodesAdded = 1 << 17;    // functions that call others twice grow fast
+constexpr int kMaxDepth = 16;                // a function may call itself
+constexpr int kMaxNodesAdded = 1 << 17;      // functions that call others twice grow fast
 constexpr char kInlinedAttr[] = "_inlined";  // see KernelCache
 
 bool IsCall(const Node& node) { return node.Is("PartitionedCall") || node.Is("StatefulPartitionedCall"); }
 bool IsMark(const Node& node) { return node.Is("_Arg") || node.Is("_Retval"); }
 bool IsPlainConst(const Node& node) { return node.Is("Const") && node.control_inputs().empty(); }
 
-// True if the node's own kernel holds no state: calls of one function share the kernels of its body (a random generator,
-// an iterator), and must go on sharing them.
+// True if the node's own kernel holds no state: calls of one function share the kernels of its body (a random
+// generator, an iterator), and must go on sharing them.
 bool StateIsElsewhere(const Node& node) {
   for (const char* type : {"Assert", "Print", "PrintV2", "If", "While", "Case", "StatefulPartitionedCall"}) {
     if (node.Is(type)) return true;
@@ -57,8 +57,13 @@ bool HasTypes(const std::vector<DType>& types, const Node& call) {
 class BodyCopy {
  public:
   BodyCopy(Graph* graph, const Node* call, const FunctionBody& body, bool strict, bool branching)
-      : graph_(*graph), call_(*call), body_(body), strict_(strict), branching_(branching),
-        args_(static_cast<size_t>(body.graph->id_limit())), twins_(args_.size(), nullptr) {}
+      : graph_(*graph),
+        call_(*call),
+        body_(body),
+        strict_(strict),
+        branching_(branching),
+        args_(static_cast<size_t>(body.graph->id_limit())),
+        twins_(args_.size(), nullptr) {}
 
   Status Run(const std::vector<Output>& args) {
     RETURN_IF_ERROR(AddArgs(args));
@@ -126,7 +131,8 @@ class BodyCopy {
     return Add(name, *op, {}, true, {}, std::move(after));
   }
 
-  // A reference is read once for the whole body; a value from a branch says by an Identity whether the branch was taken.
+  // A reference is read once for the whole body; a value from a branch says by an Identity whether the branch was
+  // taken.
   Status AddArgs(const std::vector<Output>& args) {
     for (size_t i = 0; i < args.size(); ++i) {
       Output value = args[i];
@@ -196,7 +202,7 @@ class BodyCopy {
   Node* entry_ = nullptr;
   Node* exit_ = nullptr;
   std::vector<Node*> waits_;
-  std::vector<Output> args_;   // by id in the body
+  std::vector<Output> args_;  // by id in the body
   std::vector<Node*> twins_;
   std::vector<Output> results_;
 };
@@ -228,7 +234,8 @@ class FunctionInliner {
   };
 
   void Note(const std::vector<std::unique_ptr<Node>>& nodes) {
-    for (const auto& node : nodes) if (node != nullptr) Note(node.get(), 0);
+    for (const auto& node : nodes)
+      if (node != nullptr) Note(node.get(), 0);
     for (Node* node : part_.targets) waited_for_.insert(node);
   }
 
@@ -270,8 +277,10 @@ class FunctionInliner {
     for (Output& arg : args) arg = replaced_.Resolve(arg);
     RETURN_IF_ERROR(copy.Run(args));
     RETURN_IF_ERROR(copy.Finish(waited_for_.contains(call.node)));
-    for (Node* twin : copy.twins()) if (twin != nullptr) Note(twin, call.depth + 1);
-    for (const Node* around : {copy.entry(), copy.exit()}) if (around != nullptr) NoteWaits(*around);
+    for (Node* twin : copy.twins())
+      if (twin != nullptr) Note(twin, call.depth + 1);
+    for (const Node* around : {copy.entry(), copy.exit()})
+      if (around != nullptr) NoteWaits(*around);
     for (int i = 0; i < call.node->num_outputs(); ++i) replaced_.Replace(Output(call.node, i), copy.results()[i]);
     replaced_.Drop(call.node, copy.exit());
     inlined_.push_back(call.node);

@@ -4,10 +4,10 @@
 
 #include "millstream/graph/prune.h"
 
-// Rewrites of the part of a graph that a signature runs, one in each file. None changes results beyond rounding; each may be
-// left out. They keep `args` and `targets` as nodes (a target that was a call becomes what ends its body), may redirect
-// `rets`, never touch stateful nodes or control flow, and leave nodes behind that nobody uses: RemoveUnused() drops those.
-// All are linear in nodes and edges.
+// Rewrites of the part of a graph that a signature runs, one in each file. None changes results beyond rounding; each
+// may be left out. They keep `args` and `targets` as nodes (a target that was a call becomes what ends its body), may
+// redirect `rets`, never touch stateful nodes or control flow, and leave nodes behind that nobody uses: RemoveUnused()
+// drops those. All are linear in nodes and edges.
 namespace millstream {
 
 // Which rewrites to make.
@@ -24,14 +24,15 @@ struct RewriteOptions {
 // All of them, in a good order, after ReadReferencesLate().
 Status RewriteGraph(const RewriteOptions& options, PrunedGraph* part);
 
-// Not a matter of choice: a reader of a reference variable sees the value at the time it runs, not at the time when the Identity
-// in front of it ("v/read") ran. TensorFlow hands on the variable's own memory there, and programs that read after an update
-// (SyncReplicasOptimizer's tokens) rely on it. Reads of other tasks or devices stay as they are: those are copies.
+// Not a matter of choice: a reader of a reference variable sees the value at the time it runs, not at the time when the
+// Identity in front of it ("v/read") ran. TensorFlow hands on the variable's own memory there, and programs that read
+// after an update (SyncReplicasOptimizer's tokens) rely on it. Reads of other tasks or devices stay as they are: those
+// are copies.
 void ReadReferencesLate(PrunedGraph* part);
 
-// Puts the bodies of functions where they are called. A call stays if the function forbids it (_noinline), if its body has
-// kernels with state of their own (which all calls share) or asks for another device, and where bodies grow too much.
-// REQUIRES: nodes have devices.
+// Puts the bodies of functions where they are called. A call stays if the function forbids it (_noinline), if its body
+// has kernels with state of their own (which all calls share) or asks for another device, and where bodies grow too
+// much. REQUIRES: nodes have devices.
 Status InlineFunctions(PrunedGraph* part);
 // Computes once what depends on constants only.
 Status FoldConstants(PrunedGraph* part);

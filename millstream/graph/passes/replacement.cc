@@ -9,7 +9,8 @@ Output Replacements::Resolve(Output output) const {
 }
 
 Node* Replacements::ResolveWait(Node* node) const {
-  for (auto it = dropped_.find(node); node != nullptr && it != dropped_.end(); it = dropped_.find(node)) node = it->second;
+  for (auto it = dropped_.find(node); node != nullptr && it != dropped_.end(); it = dropped_.find(node))
+    node = it->second;
   return node;
 }
 
@@ -36,14 +37,17 @@ void Replacements::Apply(PrunedGraph* part) const {
 }
 
 bool IsPure(const Node& node) {
-  if (node.IsStateful() || node.IsControlFlow() || node.Is("ControlTrigger") || node.Is("LoopCond") || node.Is("_Arg") ||
-      node.Is("_Retval") || node.Is("Placeholder") || node.Is("NoOp")) {
+  if (node.IsStateful() || node.IsControlFlow() || node.Is("ControlTrigger") || node.Is("LoopCond") ||
+      node.Is("_Arg") || node.Is("_Retval") || node.Is("Placeholder") || node.Is("NoOp")) {
     return false;
   }
-  for (const ArgDef& arg : node.op().def.inputs) if (arg.is_ref) return false;
-  for (const ArgDef& arg : node.op().def.outputs) if (arg.is_ref) return false;
+  for (const ArgDef& arg : node.op().def.inputs)
+    if (arg.is_ref) return false;
+  for (const ArgDef& arg : node.op().def.outputs)
+    if (arg.is_ref) return false;
   // Reading a reference is an effect in time: the value may change between two reads.
-  for (const Output& in : node.inputs()) if (IsRef(in.node->output_type(in.index))) return false;
+  for (const Output& in : node.inputs())
+    if (IsRef(in.node->output_type(in.index))) return false;
   return true;
 }
 

@@ -11,8 +11,8 @@ namespace millstream {
 // Collects "use this output instead of that one", then rewires the whole part in one pass.
 class Replacements {
  public:
-  // `node` as a whole goes away; its outputs are replaced one by one with Replace(). Whoever only waited for `node` waits for
-  // `waits_for` instead (null: need not wait).
+  // `node` as a whole goes away; its outputs are replaced one by one with Replace(). Whoever only waited for `node`
+  // waits for `waits_for` instead (null: need not wait).
   void Drop(const Node* node, Node* waits_for) { dropped_[node] = waits_for; }
   void Replace(const Output& from, const Output& to) { outputs_[from] = to; }
   bool empty() const { return outputs_.empty() && dropped_.empty(); }

@@ -12,15 +12,15 @@ bool IsScalar(const Output& output, double wanted) {
   Tensor value;
   if (!output.node->GetAttr("value", &value).ok() || value.rank() != 0) return false;
   bool equal = false;
-  DispatchOver(RealTypes{}, value.dtype(), [&](auto tag) {
-    equal = static_cast<double>(value.scalar<typename decltype(tag)::type>()) == wanted;
-  });
+  DispatchOver(RealTypes{}, value.dtype(),
+               [&](auto tag) { equal = static_cast<double>(value.scalar<typename decltype(tag)::type>()) == wanted; });
   return equal;
 }
 
 // What the node hands on unchanged; empty if it does something.
 Output PassedOn(const Node& node) {
-  if (node.Is("Identity") || node.Is("StopGradient") || node.Is("PreventGradient") || node.Is("Snapshot")) return node.input(0);
+  if (node.Is("Identity") || node.Is("StopGradient") || node.Is("PreventGradient") || node.Is("Snapshot"))
+    return node.input(0);
   if (node.Is("AddN") && node.num_inputs() == 1) return node.input(0);
   if (node.Is("Mul")) {
     if (IsScalar(node.input(1), 1)) return node.input(0);
@@ -28,7 +28,8 @@ Output PassedOn(const Node& node) {
   }
   if ((node.Is("RealDiv") || node.Is("Div")) && IsScalar(node.input(1), 1)) return node.input(0);
   if (node.Is("Cast") && node.input(0).dtype() == node.output_type(0)) return node.input(0);
-  if (node.Is("Neg") && node.input(0).node->Is("Neg") && IsPure(*node.input(0).node)) return node.input(0).node->input(0);
+  if (node.Is("Neg") && node.input(0).node->Is("Neg") && IsPure(*node.input(0).node))
+    return node.input(0).node->input(0);
   return {};
 }
 

@@ -164,7 +164,8 @@ class ConcatOffsetKernel : public Kernel {
     int64_t offset = 0;
     for (int i = 0; i + 1 < ctx.num_inputs(); ++i) {
       const Tensor& in = ctx.input(i + 1);
-      if (in.rank() != 1) return errors::InvalidArgument("input ", i, " should be a vector, but got shape ", in.shape().ToString());
+      if (in.rank() != 1)
+        return errors::InvalidArgument("input ", i, " should be a vector, but got shape ", in.shape().ToString());
       if (!(in.shape() == first.shape())) {
         return errors::InvalidArgument("input ", i, " should contain ", rank, " elements, but got ",
                                        in.shape().ToString());

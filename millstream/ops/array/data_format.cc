@@ -101,16 +101,19 @@ class DataFormatVecPermute final : public Kernel {
   const Formats formats_;
 };
 
-#define FORMAT_ATTRS                                                                                \
-  .Input("x: T").Output("y: T").Attr("T: {int32, int64} = DT_INT32").Attr("src_format: string = 'NHWC'") \
-      .Attr("dst_format: string = 'NCHW'").Shape(UnchangedShape)
+#define FORMAT_ATTRS                        \
+  .Input("x: T")                            \
+      .Output("y: T")                       \
+      .Attr("T: {int32, int64} = DT_INT32") \
+      .Attr("src_format: string = 'NHWC'")  \
+      .Attr("dst_format: string = 'NCHW'")  \
+      .Shape(UnchangedShape)
 
-OP("DataFormatDimMap") FORMAT_ATTRS
-    .Cpu<DataFormatDimMap>(IndexTypes{})
-    .Doc("The axes of another data format for axes of one.");
+OP("DataFormatDimMap")
+FORMAT_ATTRS.Cpu<DataFormatDimMap>(IndexTypes{}).Doc("The axes of another data format for axes of one.");
 
-OP("DataFormatVecPermute") FORMAT_ATTRS
-    .Cpu<DataFormatVecPermute>(IndexTypes{})
+OP("DataFormatVecPermute")
+FORMAT_ATTRS.Cpu<DataFormatVecPermute>(IndexTypes{})
     .Doc("Sizes (or pairs of paddings) of one data format in the order of another.");
 
 }  // namespace

@@ -50,9 +50,7 @@ class GatherNdKernel : public Kernel {
  public:
   explicit GatherNdKernel(KernelInit& init) { init.Check(ReadBadIndexPolicy(init.attrs(), &policy_)); }
 
-  Status Compute(KernelContext& ctx) override {
-    return GatherNdSlices(ctx, ctx.input(0), ctx.input(1), policy_);
-  }
+  Status Compute(KernelContext& ctx) override { return GatherNdSlices(ctx, ctx.input(0), ctx.input(1), policy_); }
 
  private:
   BadIndex policy_ = BadIndex::kError;

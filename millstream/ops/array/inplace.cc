@@ -146,15 +146,15 @@ Status ParallelConcatShape(ShapeContext& c) {
   return OkStatus();
 }
 
-#define INPLACE(Name, kind, doc)                                \
-  OP("Inplace" Name)                                            \
-      .Input("x: T")                                            \
-      .Input("i: int32")                                        \
-      .Input("v: T")                                            \
-      .Output("y: T")                                           \
-      .Attr("T: type")                                          \
-      .Shape(UnchangedShape)                                    \
-      .Cpu<UpdateRows<RowUpdate::kind>>()                       \
+#define INPLACE(Name, kind, doc)          \
+  OP("Inplace" Name)                      \
+      .Input("x: T")                      \
+      .Input("i: int32")                  \
+      .Input("v: T")                      \
+      .Output("y: T")                     \
+      .Attr("T: type")                    \
+      .Shape(UnchangedShape)              \
+      .Cpu<UpdateRows<RowUpdate::kind>>() \
       .Doc(doc)
 
 INPLACE("Update", kAssign, "x with the rows that i names replaced by those of v.");

@@ -20,9 +20,7 @@ struct Band {
   static int64_t MaxLength(int64_t rows, int64_t cols, int64_t lower, int64_t upper) {
     return std::min(rows + std::min<int64_t>(upper, 0), cols - std::max<int64_t>(lower, 0));
   }
-  int64_t LengthOf(int64_t d) const {
-    return std::min(rows + std::min<int64_t>(d, 0), cols - std::max<int64_t>(d, 0));
-  }
+  int64_t LengthOf(int64_t d) const { return std::min(rows + std::min<int64_t>(d, 0), cols - std::max<int64_t>(d, 0)); }
   int64_t OffsetOf(int64_t d) const {
     const bool left = (d >= 0 && left_super) || (d <= 0 && left_sub);
     return left ? 0 : length - LengthOf(d);
@@ -69,8 +67,9 @@ Status FindMatrixSize(int64_t rows, int64_t cols, Band* band) {
   if (rows < min_rows) return errors::InvalidArgument("The number of rows is too small.");
   if (cols < min_cols) return errors::InvalidArgument("The number of columns is too small.");
   if (rows != min_rows && cols != min_cols) {
-    return errors::InvalidArgument("The number of rows or columns is not consistent with the specified d_lower, "
-                                   "d_upper, and diagonal.");
+    return errors::InvalidArgument(
+        "The number of rows or columns is not consistent with the specified d_lower, "
+        "d_upper, and diagonal.");
   }
   band->rows = rows;
   band->cols = cols;
@@ -146,8 +145,9 @@ class MatrixDiagBand final : public BandKernel {
     if (ctx.input(4).num_elements() != 1) return errors::InvalidArgument("padding_value must be a scalar");
     const int outer = lines.rank() - (band.count() > 1 ? 2 : 1);
     if (outer < 0 || (band.count() > 1 && lines.dim(outer) != band.count())) {
-      return errors::InvalidArgument("The number of diagonals provided in the input does not match the "
-                                     "lower_diag_index and upper_diag_index range.");
+      return errors::InvalidArgument(
+          "The number of diagonals provided in the input does not match the "
+          "lower_diag_index and upper_diag_index range.");
     }
     band.length = lines.dim(lines.rank() - 1);
     RETURN_IF_ERROR(FindMatrixSize(rows, cols, &band));
@@ -201,9 +201,10 @@ class MatrixSetDiagBand final : public BandKernel {
     RETURN_IF_ERROR(ReadMatrixBand(in, ctx.input(2), &band));
     ASSIGN_OR_RETURN(const Shape expected, MakeShape(LinesShape(in, band)));
     if (!(lines.shape() == expected)) {
-      return errors::InvalidArgument("Either the dimensions of diagonal and input, or the number of diagonals and k, "
-                                     "do not match: expected ", expected.ToString(), ", got ",
-                                     lines.shape().ToString());
+      return errors::InvalidArgument(
+          "Either the dimensions of diagonal and input, or the number of diagonals and k, "
+          "do not match: expected ",
+          expected.ToString(), ", got ", lines.shape().ToString());
     }
     ASSIGN_OR_RETURN(Tensor * out, ctx.ForwardOrAllocate({0}, 0, in.shape()));
     if (in.num_elements() == 0) return OkStatus();
@@ -310,50 +311,46 @@ Status MatrixSetDiagBandGrad(GradContext& g) {
   return g.status();
 }
 
-#define MATRIX_DIAG(version, align)                                                 \
-  OP("MatrixDiag" version)                                                          \
-      .Input("diagonal: T")                                                         \
-      .Input("k: int32")                                                            \
-      .Input("num_rows: int32")                                                     \
-      .Input("num_cols: int32")                                                     \
-      .Input("padding_value: T")                                                    \
-      .Output("output: T")                                                          \
-      .Attr("T: type") align                                                        \
-      .Shape(MatrixDiagBandShape)                                                   \
-      .Gradient(MatrixDiagBandGrad)                                                 \
-      .CpuFor<MatrixDiagBand>(PodTypes{})                                           \
-      .HostMemory("k")                                                              \
-      .HostMemory("num_rows")                                                       \
-      .HostMemory("num_cols")                                                       \
-      .HostMemory("padding_value")                                                  \
+#define MATRIX_DIAG(version, align)                                                     \
+  OP("MatrixDiag" version)                                                              \
+      .Input("diagonal: T")                                                             \
+      .Input("k: int32")                                                                \
+      .Input("num_rows: int32")                                                         \
+      .Input("num_cols: int32")                                                         \
+      .Input("padding_value: T")                                                        \
+      .Output("output: T")                                                              \
+      .Attr("T: type") align.Shape(MatrixDiagBandShape)                                 \
+      .Gradient(MatrixDiagBandGrad)                                                     \
+      .CpuFor<MatrixDiagBand>(PodTypes{})                                               \
+      .HostMemory("k")                                                                  \
+      .HostMemory("num_rows")                                                           \
+      .HostMemory("num_cols")                                                           \
+      .HostMemory("padding_value")                                                      \
       .Doc("Matrices with the given diagonals k[0] ... k[1] and a padding elsewhere."); \
-  OP("MatrixDiagPart" version)                                                      \
-      .Input("input: T")                                                            \
-      .Input("k: int32")                                                            \
-      .Input("padding_value: T")                                                    \
-      .Output("diagonal: T")                                                        \
-      .Attr("T: type") align                                                        \
-      .Shape(MatrixDiagPartBandShape)                                               \
-      .Gradient(MatrixDiagPartBandGrad)                                             \
-      .CpuFor<MatrixDiagPartBand>(PodTypes{})                                       \
-      .HostMemory("k")                                                              \
-      .HostMemory("padding_value")                                                  \
-      .Doc("Diagonals k[0] ... k[1] of matrices as lines, padded to the longest.");  \
-  OP("MatrixSetDiag" version)                                                       \
-      .Input("input: T")                                                            \
-      .Input("diagonal: T")                                                         \
-      .Input("k: int32")                                                            \
-      .Output("output: T")                                                          \
-      .Attr("T: type") align                                                        \
-      .Shape(MatrixSetDiagBandShape)                                                \
-      .Gradient(MatrixSetDiagBandGrad)                                              \
-      .CpuFor<MatrixSetDiagBand>(PodTypes{})                                        \
-      .HostMemory("k")                                                              \
+  OP("MatrixDiagPart" version)                                                          \
+      .Input("input: T")                                                                \
+      .Input("k: int32")                                                                \
+      .Input("padding_value: T")                                                        \
+      .Output("diagonal: T")                                                            \
+      .Attr("T: type") align.Shape(MatrixDiagPartBandShape)                             \
+      .Gradient(MatrixDiagPartBandGrad)                                                 \
+      .CpuFor<MatrixDiagPartBand>(PodTypes{})                                           \
+      .HostMemory("k")                                                                  \
+      .HostMemory("padding_value")                                                      \
+      .Doc("Diagonals k[0] ... k[1] of matrices as lines, padded to the longest.");     \
+  OP("MatrixSetDiag" version)                                                           \
+      .Input("input: T")                                                                \
+      .Input("diagonal: T")                                                             \
+      .Input("k: int32")                                                                \
+      .Output("output: T")                                                              \
+      .Attr("T: type") align.Shape(MatrixSetDiagBandShape)                              \
+      .Gradient(MatrixSetDiagBandGrad)                                                  \
+      .CpuFor<MatrixSetDiagBand>(PodTypes{})                                            \
+      .HostMemory("k")                                                                  \
       .Doc("Matrices with other diagonals k[0] ... k[1].")
 
 MATRIX_DIAG("V2", );
-MATRIX_DIAG("V3",
-            .Attr("align: {'LEFT_RIGHT', 'RIGHT_LEFT', 'LEFT_LEFT', 'RIGHT_RIGHT'} = 'RIGHT_LEFT'"));
+MATRIX_DIAG("V3", .Attr("align: {'LEFT_RIGHT', 'RIGHT_LEFT', 'LEFT_LEFT', 'RIGHT_RIGHT'} = 'RIGHT_LEFT'"));
 #undef MATRIX_DIAG
 
 }  // namespace

@@ -62,8 +62,7 @@ Status NthElementGrad(GradContext& g) {
   const GradMath m(g);
   const Output last = g.scope().Const<int32_t>(-1);
   const auto column = [&](Output x) { return g.Op("ExpandDims", {x, last}); };
-  const Output same =
-      g.Op("Cast", {g.Op("Equal", {column(g.output(0)), g.input(0)})}, {{"DstT", g.dy(0).dtype()}});
+  const Output same = g.Op("Cast", {g.Op("Equal", {column(g.output(0)), g.input(0)})}, {{"DstT", g.dy(0).dtype()}});
   const Output count = column(g.Op("Sum", {same, last}));
   g.set_dx(0, m.Mul(m.Div(same, count), column(g.dy(0))));
   return g.status();

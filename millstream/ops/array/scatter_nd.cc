@@ -169,8 +169,7 @@ Status CheckNdUpdateShapes(const ShapeContext& c, const PartialShape& shape) {
     return errors::InvalidArgument("indices.shape[-1] must be <= the rank, but saw indices ", indices.ToString(),
                                    " and shape ", shape.ToString());
   }
-  const PartialShape expected =
-      indices.Slice(0, outer).Concatenate(shape.Slice(static_cast<int>(depth), shape.rank()));
+  const PartialShape expected = indices.Slice(0, outer).Concatenate(shape.Slice(static_cast<int>(depth), shape.rank()));
   return updates.MergeWith(expected).status();
 }
 

@@ -29,9 +29,8 @@ class BoundKernel : public Kernel {
       return errors::InvalidArgument("trailing dim_size must less than INT_MAX for int32 output type, was ",
                                      sorted.dim(1));
     }
-    DispatchOver(IndexTypes{}, out->dtype(), [&](auto type) {
-      Search(ctx, sorted, values, out->data<typename decltype(type)::type>());
-    });
+    DispatchOver(IndexTypes{}, out->dtype(),
+                 [&](auto type) { Search(ctx, sorted, values, out->data<typename decltype(type)::type>()); });
     return OkStatus();
   }
 
@@ -63,15 +62,15 @@ Status BoundShape(ShapeContext& c) {
   return OkStatus();
 }
 
-#define BOUND(Name, doc)                          \
-  OP(#Name)                                       \
-      .Input("sorted_inputs: T")                  \
-      .Input("values: T")                         \
-      .Output("output: out_type")                 \
-      .Attr("T: type")                            \
+#define BOUND(Name, doc)                           \
+  OP(#Name)                                        \
+      .Input("sorted_inputs: T")                   \
+      .Input("values: T")                          \
+      .Output("output: out_type")                  \
+      .Attr("T: type")                             \
       .Attr("out_type: {int32, int64} = DT_INT32") \
-      .Shape(BoundShape)                          \
-      .Cpu<Name##Kernel>(RealTypes{})             \
+      .Shape(BoundShape)                           \
+      .Cpu<Name##Kernel>(RealTypes{})              \
       .Doc(doc)
 
 BOUND(LowerBound, "Where each value would go in its sorted row, before equal elements.");

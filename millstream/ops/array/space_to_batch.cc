@@ -246,7 +246,8 @@ Status BlockSizeShape(ShapeContext& c, bool to_batch) {
   PartialShape out({-1, -1, -1, in.dim(3)});
   if (in.dim(0) >= 0) {
     if (!to_batch && in.dim(0) % (block * block) != 0) {
-      return errors::InvalidArgument("Dimension size must be evenly divisible by ", block * block, " but is ", in.dim(0));
+      return errors::InvalidArgument("Dimension size must be evenly divisible by ", block * block, " but is ",
+                                     in.dim(0));
     }
     out.set_dim(0, to_batch ? in.dim(0) * block * block : in.dim(0) / (block * block));
   }

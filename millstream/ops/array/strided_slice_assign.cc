@@ -95,7 +95,8 @@ class TensorStridedSliceUpdateKernel final : public Kernel {
 // What arrives in the slice belongs to the value, summed where that was repeated; the rest to the input.
 Status TensorStridedSliceUpdateGrad(GradContext& g) {
   const Output begin = g.input(1), end = g.input(2), strides = g.input(3), value = g.input(4);
-  const Attrs masks = {{"begin_mask", g.Attr<int64_t>("begin_mask")}, {"end_mask", g.Attr<int64_t>("end_mask")},
+  const Attrs masks = {{"begin_mask", g.Attr<int64_t>("begin_mask")},
+                       {"end_mask", g.Attr<int64_t>("end_mask")},
                        {"ellipsis_mask", g.Attr<int64_t>("ellipsis_mask")},
                        {"new_axis_mask", g.Attr<int64_t>("new_axis_mask")},
                        {"shrink_axis_mask", g.Attr<int64_t>("shrink_axis_mask")}};

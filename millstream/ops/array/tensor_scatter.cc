@@ -65,8 +65,8 @@ Status ExtremeGrad(GradContext& g) {
   const auto gather = [&](Output from) { return g.Op("GatherNd", {from, indices}, {{"bad_indices_policy", policy}}); };
   const auto marks = [&](Output a, Output b) { return g.Op("Cast", {g.Op("Equal", {a, b})}, {{"DstT", dy.dtype()}}); };
   const Output from_x = marks(x, z), from_y = marks(y, gather(z));
-  const Output count = m.Add(from_x, g.Op("ScatterNd", {indices, from_y, ShapeOf(g, x, indices.dtype())},
-                                          {{"bad_indices_policy", policy}}));
+  const Output count = m.Add(
+      from_x, g.Op("ScatterNd", {indices, from_y, ShapeOf(g, x, indices.dtype())}, {{"bad_indices_policy", policy}}));
   const Output share = m.Div(dy, count);
   g.set_dx(0, m.Mul(share, from_x));
   g.set_dx(2, m.Mul(gather(share), from_y));
@@ -86,18 +86,18 @@ OP("TensorScatterUpdate")
     .CpuFor<TensorScatter<NdUpdate::kAssign>>(Types<int32_t, int64_t>{}, "Tindices")
     .Doc("The tensor with the slices that indices points at replaced by updates.");
 
-#define TENSOR_SCATTER(Name, types, grad, doc)                             \
-  OP("TensorScatter" #Name)                                                \
-      .Input("tensor: T")                                                  \
-      .Input("indices: Tindices")                                          \
-      .Input("updates: T")                                                 \
-      .Output("output: T")                                                 \
-      .Attr("T: type")                                                     \
-      .Attr("Tindices: {int32, int64}")                                    \
-      .Attr("bad_indices_policy: string = ''")                             \
-      .Shape(TensorScatterShape)                                           \
-      .Gradient(grad)                                                      \
-      .CpuFor<TensorScatter<NdUpdate::k##Name>>(types{})                   \
+#define TENSOR_SCATTER(Name, types, grad, doc)           \
+  OP("TensorScatter" #Name)                              \
+      .Input("tensor: T")                                \
+      .Input("indices: Tindices")                        \
+      .Input("updates: T")                               \
+      .Output("output: T")                               \
+      .Attr("T: type")                                   \
+      .Attr("Tindices: {int32, int64}")                  \
+      .Attr("bad_indices_policy: string = ''")           \
+      .Shape(TensorScatterShape)                         \
+      .Gradient(grad)                                    \
+      .CpuFor<TensorScatter<NdUpdate::k##Name>>(types{}) \
       .Doc("The tensor with updates " doc " the slices that indices points at.")
 
 TENSOR_SCATTER(Add, NumberTypes, AddGrad, "added to");
@@ -111,8 +111,9 @@ OP("ScatterNdNonAliasingAdd")
     .Input("indices: Tindices")
     .Input("updates: T")
     .Output("output: T")
-    .Attr("T: {float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, bfloat16, "
-          "qint16, quint16, uint16, complex128, half, uint32, uint64, bool}")
+    .Attr(
+        "T: {float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, bfloat16, "
+        "qint16, quint16, uint16, complex128, half, uint32, uint64, bool}")
     .Attr("Tindices: {int32, int64}")
     .Attr("bad_indices_policy: string = ''")
     .Shape(TensorScatterShape)

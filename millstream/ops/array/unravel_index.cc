@@ -21,7 +21,8 @@ class UnravelIndexKernel : public Kernel {
     ASSIGN_OR_RETURN(const Shape grid, MakeShape(dims));
     const int64_t n = indices.num_elements();
     for (const T index : indices.flat<T>()) {
-      if (index < 0 || index >= grid.num_elements()) return errors::InvalidArgument("index is out of bound as with dims");
+      if (index < 0 || index >= grid.num_elements())
+        return errors::InvalidArgument("index is out of bound as with dims");
     }
     const int rank = grid.rank();
     Shape shape({rank});

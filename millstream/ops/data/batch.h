@@ -6,9 +6,8 @@
 
 namespace millstream {
 
-// One component of several elements as the rows of one tensor. InvalidArgument if their shapes or types differ. Takes the strings of
-// tensors that nobody else holds.
-// REQUIRES: there is an element.
+// One component of several elements as the rows of one tensor. InvalidArgument if their shapes or types differ. Takes
+// the strings of tensors that nobody else holds. REQUIRES: there is an element.
 StatusOr<Tensor> StackComponent(std::vector<Element>& elements, size_t component);
 
 }  // namespace millstream

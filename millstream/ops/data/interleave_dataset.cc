@@ -13,7 +13,9 @@ class InterleaveDataset final : public DerivedDataset {
   InterleaveDataset(Ref<Dataset> input, CapturedFunction function, int64_t cycle, int64_t block,
                     OutputSignature signature)
       : DerivedDataset(std::move(input), std::move(signature.types), std::move(signature.shapes)),
-        function_(std::move(function)), cycle_(cycle), block_(block) {}
+        function_(std::move(function)),
+        cycle_(cycle),
+        block_(block) {}
 
   StatusOr<IteratorPtr> MakeIterator(const StepContext& owner) const override {
     ASSIGN_OR_RETURN(CapturedFunction::Instance function, function_.Instantiate(owner, input().types()));
@@ -26,7 +28,10 @@ class InterleaveDataset final : public DerivedDataset {
    public:
     Iterator(const StepContext& owner, IteratorPtr input, CapturedFunction::Instance function, int64_t cycle,
              int64_t block)
-        : owner_(owner), input_(std::move(input)), function_(std::move(function)), block_(block),
+        : owner_(owner),
+          input_(std::move(input)),
+          function_(std::move(function)),
+          block_(block),
           open_(static_cast<size_t>(cycle)) {}
 
     Status GetNext(const StepContext& step, Element* element, bool* end) override {
@@ -127,40 +132,35 @@ class MakeInterleave final : public Kernel {
   const OutputSignature signature_;
 };
 
-#define SIGNATURE                                \
-  .Attr("Targuments: list(type) >= 0")           \
-      .Attr("output_types: list(type) >= 1")     \
-      .Attr("output_shapes: list(shape) >= 1")
-#define CYCLE                                \
-  .Input("input_dataset: variant")           \
-      .Input("other_arguments: Targuments")  \
-      .Input("cycle_length: int64")          \
+#define SIGNATURE \
+  .Attr("Targuments: list(type) >= 0").Attr("output_types: list(type) >= 1").Attr("output_shapes: list(shape) >= 1")
+#define CYCLE                               \
+  .Input("input_dataset: variant")          \
+      .Input("other_arguments: Targuments") \
+      .Input("cycle_length: int64")         \
       .Input("block_length: int64")
 #define END .Attr("metadata: string = ''").Shape(ScalarShape).Cpu<MakeInterleave>()
 
 OP("InterleaveDataset")
-    CYCLE.Output("handle: variant")
-    .Attr("f: func") SIGNATURE END
-    .Doc("Elements of the datasets that a function makes, taken from several of them in turn.");
+CYCLE.Output("handle: variant")
+    .Attr("f: func") SIGNATURE END.Doc(
+        "Elements of the datasets that a function makes, taken from several of them in turn.");
 OP("ParallelInterleaveDatasetV2")
-    CYCLE.Input("num_parallel_calls: int64")
+CYCLE.Input("num_parallel_calls: int64")
     .Output("handle: variant")
-    .Attr("f: func") SIGNATURE.Attr("sloppy: bool = false") END
-    .Doc("As InterleaveDataset.");
+    .Attr("f: func") SIGNATURE.Attr("sloppy: bool = false") END.Doc("As InterleaveDataset.");
 OP("ParallelInterleaveDatasetV3")
-    CYCLE.Input("num_parallel_calls: int64")
+CYCLE.Input("num_parallel_calls: int64")
     .Output("handle: variant")
     .Attr("f: func")
-    .Attr("deterministic: string = 'default'") SIGNATURE END
-    .Doc("As InterleaveDataset.");
+    .Attr("deterministic: string = 'default'") SIGNATURE END.Doc("As InterleaveDataset.");
 OP("ParallelInterleaveDatasetV4")
-    CYCLE.Input("buffer_output_elements: int64")
+CYCLE.Input("buffer_output_elements: int64")
     .Input("prefetch_input_elements: int64")
     .Input("num_parallel_calls: int64")
     .Output("handle: variant")
     .Attr("f: func")
-    .Attr("deterministic: string = 'default'") SIGNATURE END
-    .Doc("As InterleaveDataset.");
+    .Attr("deterministic: string = 'default'") SIGNATURE END.Doc("As InterleaveDataset.");
 
 }  // namespace
 }  // namespace millstream

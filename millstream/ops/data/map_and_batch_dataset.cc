@@ -11,7 +11,9 @@ class MapAndBatchDataset final : public DerivedDataset {
  public:
   MapAndBatchDataset(Ref<Dataset> input, CapturedFunction function, int64_t size, bool drop, OutputSignature signature)
       : DerivedDataset(std::move(input), std::move(signature.types), std::move(signature.shapes)),
-        function_(std::move(function)), size_(size), drop_remainder_(drop) {}
+        function_(std::move(function)),
+        size_(size),
+        drop_remainder_(drop) {}
 
   StatusOr<IteratorPtr> MakeIterator(const StepContext& owner) const override {
     ASSIGN_OR_RETURN(CapturedFunction::Instance function, function_.Instantiate(owner, input().types()));
@@ -34,7 +36,8 @@ class MapAndBatchDataset final : public DerivedDataset {
     Iterator(IteratorPtr input, CapturedFunction::Instance function, int64_t size, bool drop)
         : input_(std::move(input)), function_(std::move(function)), size_(size), drop_remainder_(drop) {}
     ~Iterator() override {
-      if (calls_ != nullptr) (void)WaitUntilReady(StepContext(), calls_->mu, calls_->changed, [this] { return Idle(); });
+      if (calls_ != nullptr)
+        (void)WaitUntilReady(StepContext(), calls_->mu, calls_->changed, [this] { return Idle(); });
     }
 
     Status GetNext(const StepContext& step, Element* batch, bool* end) override {
@@ -46,8 +49,10 @@ class MapAndBatchDataset final : public DerivedDataset {
         Element element;
         bool over = false;
         RETURN_IF_ERROR(input_->GetNext(step, &element, &over));
-        if (over) input_.reset();
-        else args.push_back(std::move(element));
+        if (over)
+          input_.reset();
+        else
+          args.push_back(std::move(element));
       }
       Start(args);
       RETURN_IF_ERROR(Wait(step));

@@ -35,12 +35,13 @@ StatusOr<Tensor> StackPadded(const std::vector<Element>& elements, size_t compon
   for (const Element& e : elements) {
     const Tensor& t = e[component];
     if (t.rank() != static_cast<int>(wanted.size())) {
-      return errors::InvalidArgument("All elements in a batch must have the same rank as the padded shape for component",
-                                     component, ": expected rank ", wanted.size(), " but got element with rank ",
-                                     t.rank());
+      return errors::InvalidArgument(
+          "All elements in a batch must have the same rank as the padded shape for component", component,
+          ": expected rank ", wanted.size(), " but got element with rank ", t.rank());
     }
     for (int d = 0; d < t.rank(); ++d) {
-      if (wanted[d] < 0) sizes[d] = std::max(sizes[d], t.dim(d));
+      if (wanted[d] < 0)
+        sizes[d] = std::max(sizes[d], t.dim(d));
       else if (t.dim(d) > wanted[d]) {
         return errors::DataLoss("Attempted to pad to a smaller size than the input element.");
       }
@@ -64,7 +65,9 @@ class PaddedBatchDataset final : public DerivedDataset {
   PaddedBatchDataset(Ref<Dataset> input, int64_t size, bool drop, Padding padding, std::vector<DType> types,
                      std::vector<PartialShape> shapes)
       : DerivedDataset(std::move(input), std::move(types), std::move(shapes)),
-        size_(size), drop_remainder_(drop), padding_(std::move(padding)) {}
+        size_(size),
+        drop_remainder_(drop),
+        padding_(std::move(padding)) {}
 
   StatusOr<IteratorPtr> MakeIterator(const StepContext& owner) const override {
     ASSIGN_OR_RETURN(IteratorPtr from, input().MakeIterator(owner));
@@ -82,11 +85,12 @@ class PaddedBatchDataset final : public DerivedDataset {
         RETURN_IF_ERROR(CheckCancelled(step));
         Element element;
         RETURN_IF_ERROR(input_->GetNext(step, &element, end));
-        if (*end) input_.reset();
-        else elements.push_back(std::move(element));
+        if (*end)
+          input_.reset();
+        else
+          elements.push_back(std::move(element));
       }
-      *end = elements.empty() ||
-             (dataset_->drop_remainder_ && static_cast<int64_t>(elements.size()) < dataset_->size_);
+      *end = elements.empty() || (dataset_->drop_remainder_ && static_cast<int64_t>(elements.size()) < dataset_->size_);
       if (*end) return OkStatus();
       for (size_t i = 0; i < elements[0].size(); ++i) {
         ASSIGN_OR_RETURN(Tensor component, StackPadded(elements, i, dataset_->padding_));

@@ -50,7 +50,8 @@ class ScanDataset final : public DerivedDataset {
  public:
   ScanDataset(Ref<Dataset> input, CapturedFunction function, Element state, OutputSignature signature)
       : DerivedDataset(std::move(input), std::move(signature.types), std::move(signature.shapes)),
-        function_(std::move(function)), state_(std::move(state)) {}
+        function_(std::move(function)),
+        state_(std::move(state)) {}
 
   StatusOr<IteratorPtr> MakeIterator(const StepContext& owner) const override {
     std::vector<DType> args;
@@ -78,8 +79,8 @@ class ScanDataset final : public DerivedDataset {
       }
       RETURN_IF_ERROR(status);
       if (rets.size() != state_.size() + outputs_) {
-        return errors::InvalidArgument("`scan_func` must return a tuple of ", state_.size() + outputs_, " components, not ",
-                                       rets.size());
+        return errors::InvalidArgument("`scan_func` must return a tuple of ", state_.size() + outputs_,
+                                       " components, not ", rets.size());
       }
       for (size_t i = 0; i < state_.size(); ++i) {
         if (rets[i].dtype() != state_[i].dtype()) {

@@ -31,7 +31,8 @@ class ShardDataset final : public DerivedDataset {
         RETURN_IF_ERROR(input_->GetNext(step, element, end));
         if (*end && needed_ && next_ < shards_) {
           return errors::InvalidArgument("Could not apply FILE based sharding: the dataset only has ", next_,
-                                         " file(s), which is not enough for the required ", shards_, " shards/workers.");
+                                         " file(s), which is not enough for the required ", shards_,
+                                         " shards/workers.");
         }
         if (*end) return OkStatus();
         if (next_ % shards_ == index_) {
@@ -59,7 +60,8 @@ class MakeShard final : public Kernel {
     ASSIGN_OR_RETURN(const int64_t shards, ScalarInput<int64_t>(ctx, 1, "num_shards"));
     ASSIGN_OR_RETURN(const int64_t index, ScalarInput<int64_t>(ctx, 2, "index"));
     if (shards <= 0) {
-      return errors::InvalidArgument("Number of shards must be greater than zero (currently num_shards = ", shards, ").");
+      return errors::InvalidArgument("Number of shards must be greater than zero (currently num_shards = ", shards,
+                                     ").");
     }
     if (index < 0 || index >= shards) {
       return errors::InvalidArgument("Index must be between 0 and ", shards - 1, " (currently index = ", index, ").");
@@ -95,10 +97,12 @@ class UnbatchDataset final : public DerivedDataset {
         if (*end) return OkStatus();
         row_ = 0;
         for (size_t i = 0; i < batch_.size(); ++i) {
-          if (batch_[i].rank() == 0) return errors::InvalidArgument("Input element must have a non-scalar value in each component.");
+          if (batch_[i].rank() == 0)
+            return errors::InvalidArgument("Input element must have a non-scalar value in each component.");
           if (i > 0 && batch_[i].dim(0) != rows_) {
-            return errors::InvalidArgument("Input element must have the same batch size in each component. Component 0 had size ",
-                                           rows_, " but component ", i, " had size, ", batch_[i].dim(0), ".");
+            return errors::InvalidArgument(
+                "Input element must have the same batch size in each component. Component 0 had size ", rows_,
+                " but component ", i, " had size, ", batch_[i].dim(0), ".");
           }
           rows_ = batch_[i].dim(0);
         }
@@ -176,8 +180,9 @@ Status MakeUnique(KernelContext& ctx) {
   }
   const DType t = input->types()[0];
   if (t != DType::kInt32 && t != DType::kInt64 && t != DType::kString) {
-    return errors::InvalidArgument("UniqueDataset only supports inputs with a single `tf.int32`, `tf.int64`, or "
-                                   "`tf.string` component.");
+    return errors::InvalidArgument(
+        "UniqueDataset only supports inputs with a single `tf.int32`, `tf.int64`, or "
+        "`tf.string` component.");
   }
   OutputDataset(ctx, MakeRef<UniqueDataset>(std::move(input)));
   return OkStatus();
@@ -291,26 +296,22 @@ OP("ShardDataset")
     .Input("num_shards: int64")
     .Input("index: int64")
     .Output("handle: variant")
-    .Attr("require_non_empty: bool = false") SIGNATURE METADATA
-    .Cpu<MakeShard>()
+    .Attr("require_non_empty: bool = false") SIGNATURE METADATA.Cpu<MakeShard>()
     .Doc("One of every num_shards elements.");
 
 OP("UnbatchDataset")
     .Input("input_dataset: variant")
-    .Output("handle: variant") SIGNATURE METADATA
-    .Cpu<MakeUnbatch>()
+    .Output("handle: variant") SIGNATURE METADATA.Cpu<MakeUnbatch>()
     .Doc("The rows of each element as elements.");
 
 OP("UniqueDataset")
     .Input("input_dataset: variant")
-    .Output("handle: variant") SIGNATURE METADATA
-    .Cpu(MakeUnique)
+    .Output("handle: variant") SIGNATURE METADATA.Cpu(MakeUnique)
     .Doc("The elements that did not come before.");
 
 OP("IgnoreErrorsDataset")
     .Input("input_dataset: variant")
-    .Output("handle: variant") SIGNATURE
-    .Attr("log_warning: bool = false")
+    .Output("handle: variant") SIGNATURE.Attr("log_warning: bool = false")
     .Shape(ScalarShape)
     .Cpu(MakeIgnoreErrors)
     .Doc("The elements that can be made; those that fail are left out.");
@@ -318,8 +319,7 @@ OP("IgnoreErrorsDataset")
 OP("CacheDataset")
     .Input("input_dataset: variant")
     .Input("filename: string")
-    .Output("handle: variant") SIGNATURE METADATA
-    .Cpu(MakeCache)
+    .Output("handle: variant") SIGNATURE METADATA.Cpu(MakeCache)
     .Doc("A dataset that is made once and then comes from memory, also where a file is named.");
 
 }  // namespace

@@ -16,8 +16,7 @@ void Add(const Tensor& from, Tensor* to, ThreadPool* pool) {
     using W = Compute<T>;
     const T* x = from.data<T>();
     T* sum = to->data<T>();
-    simd::ParallelFor<W>(pool, to->num_elements(), 0.4,
-                         [=](int64_t i) { sum[i] = T(W(sum[i]) + W(x[i])); });
+    simd::ParallelFor<W>(pool, to->num_elements(), 0.4, [=](int64_t i) { sum[i] = T(W(sum[i]) + W(x[i])); });
   });
 }
 
@@ -28,8 +27,7 @@ void Divide(int64_t count, Tensor* to) {
     using W = Compute<T>;
     T* sum = to->data<T>();
     const W divisor = static_cast<W>(count);
-    simd::ParallelFor<W>(nullptr, to->num_elements(), 0.4,
-                         [=](int64_t i) { sum[i] = T(W(sum[i]) / divisor); });
+    simd::ParallelFor<W>(nullptr, to->num_elements(), 0.4, [=](int64_t i) { sum[i] = T(W(sum[i]) / divisor); });
   });
 }
 
@@ -42,16 +40,14 @@ PartialShape LeadingDims(const PartialShape& shape, int rank) {
 
 // Only the accumulator's lock lets anybody write. Steps are the graph's to choose: sums may wrap around.
 void Count(std::atomic<int64_t>* counter, uint64_t n = 1) {
-  const auto before =
-      static_cast<uint64_t>(counter->load(std::memory_order_relaxed));
+  const auto before = static_cast<uint64_t>(counter->load(std::memory_order_relaxed));
   counter->store(static_cast<int64_t>(before + n), std::memory_order_relaxed);
 }
 
 }  // namespace
 
 Accumulator::Accumulator(Options options)
-    : options_(std::move(options)),
-      observed_(std::make_shared<ObservedAccumulator>()) {
+    : options_(std::move(options)), observed_(std::make_shared<ObservedAccumulator>()) {
   observed_->name = options_.name;
   observed_->device = options_.device;
   Census::Global().Add(observed_);
@@ -61,19 +57,16 @@ void Accumulator::Show() {
   constexpr auto kRelaxed = std::memory_order_relaxed;
   observed_->pending.store(count_, kRelaxed);
   observed_->global_step.store(global_step_, kRelaxed);
-  observed_->waiting_to_take.store(static_cast<int64_t>(takes_.size()),
-                                   kRelaxed);
+  observed_->waiting_to_take.store(static_cast<int64_t>(takes_.size()), kRelaxed);
 }
 
 Status Accumulator::CheckDense(const Tensor& values) const {
   if (values.dtype() != options_.dtype) {
-    return errors::InvalidArgument("Type mismatch: expected ",
-                                   DTypeName(options_.dtype), ", got ",
+    return errors::InvalidArgument("Type mismatch: expected ", DTypeName(options_.dtype), ", got ",
                                    DTypeName(values.dtype()));
   }
   if (!options_.shape.IsCompatibleWith(values.shape())) {
-    return errors::InvalidArgument("Shape mismatch: expected ",
-                                   options_.shape.ToString(), ", got ",
+    return errors::InvalidArgument("Shape mismatch: expected ", options_.shape.ToString(), ", got ",
                                    values.shape().ToString());
   }
   return OkStatus();
@@ -81,29 +74,22 @@ Status Accumulator::CheckDense(const Tensor& values) const {
 
 Status Accumulator::CheckSparse(const AccumulatedGradient& g) const {
   if (g.values.dtype() != options_.dtype) {
-    return errors::InvalidArgument("Type mismatch: expected ",
-                                   DTypeName(options_.dtype), ", got ",
+    return errors::InvalidArgument("Type mismatch: expected ", DTypeName(options_.dtype), ", got ",
                                    DTypeName(g.values.dtype()));
   }
   if (g.indices.rank() != 1)
-    return errors::InvalidArgument(
-        "Input indices should be vector but received shape: ",
-        g.indices.shape().ToString());
+    return errors::InvalidArgument("Input indices should be vector but received shape: ", g.indices.shape().ToString());
   if (g.values.rank() < 1 || g.values.dim(0) != g.indices.dim(0)) {
-    return errors::InvalidArgument("Expected ", g.indices.dim(0),
-                                   " non-empty input values, got shape ",
+    return errors::InvalidArgument("Expected ", g.indices.dim(0), " non-empty input values, got shape ",
                                    g.values.shape().ToString(), ".");
   }
   PartialShape expected = options_.shape;
   if (g.dense_shape.IsInitialized()) {
     const auto dims = g.dense_shape.flat<int64_t>();
-    ASSIGN_OR_RETURN(
-        const PartialShape given,
-        PartialShape::Make(std::vector<int64_t>(dims.begin(), dims.end())));
+    ASSIGN_OR_RETURN(const PartialShape given, PartialShape::Make(std::vector<int64_t>(dims.begin(), dims.end())));
     expected = LeadingDims(expected, given.rank());
     if (!expected.IsCompatibleWith(given)) {
-      return errors::InvalidArgument("Shape mismatch: expected shape ",
-                                     expected.ToString(), ", got ",
+      return errors::InvalidArgument("Shape mismatch: expected shape ", expected.ToString(), ", got ",
                                      given.ToString());
     }
     ASSIGN_OR_RETURN(expected, expected.MergeWith(given));
@@ -112,46 +98,37 @@ Status Accumulator::CheckSparse(const AccumulatedGradient& g) const {
   expected = LeadingDims(expected, g.values.rank());
   if (expected.rank_known()) {
     if (expected.rank() < 1)
-      return errors::InvalidArgument(
-          "A sparse gradient needs a shape of at least one dimension");
+      return errors::InvalidArgument("A sparse gradient needs a shape of at least one dimension");
     limit = expected.dim(0);
     expected.set_dim(0, -1);
     if (!expected.IsCompatibleWith(g.values.shape())) {
-      return errors::InvalidArgument(
-          "Shape mismatch: expected values of shape ", expected.ToString(),
-          ", got ", g.values.shape().ToString());
+      return errors::InvalidArgument("Shape mismatch: expected values of shape ", expected.ToString(), ", got ",
+                                     g.values.shape().ToString());
     }
   }
   for (const int64_t index : g.indices.flat<int64_t>()) {
     if (index < 0 || (limit >= 0 && index >= limit)) {
-      return errors::InvalidArgument(
-          "Row ", index, " is outside of a gradient with ", limit, " rows");
+      return errors::InvalidArgument("Row ", index, " is outside of a gradient with ", limit, " rows");
     }
   }
   return OkStatus();
 }
 
-Status Accumulator::Apply(int64_t local_step, AccumulatedGradient gradient,
-                          ThreadPool* pool) {
+Status Accumulator::Apply(int64_t local_step, AccumulatedGradient gradient, ThreadPool* pool) {
   if (options_.sparse != gradient.indices.IsInitialized()) {
-    return errors::InvalidArgument(
-        options_.sparse ? "A sparse accumulator takes sparse gradients"
-                        : "A dense accumulator takes dense gradients");
+    return errors::InvalidArgument(options_.sparse ? "A sparse accumulator takes sparse gradients"
+                                                   : "A dense accumulator takes dense gradients");
   }
-  RETURN_IF_ERROR(options_.sparse ? CheckSparse(gradient)
-                                  : CheckDense(gradient.values));
+  RETURN_IF_ERROR(options_.sparse ? CheckSparse(gradient) : CheckDense(gradient.values));
   Attempts finished;
   {
     MutexLock lock(mu_);
     if (local_step < global_step_) {
       Count(&observed_->dropped);
-      Count(&observed_->steps_late, static_cast<uint64_t>(global_step_) -
-                                        static_cast<uint64_t>(local_step));
+      Count(&observed_->steps_late, static_cast<uint64_t>(global_step_) - static_cast<uint64_t>(local_step));
       return OkStatus();
     }
-    RETURN_IF_ERROR(options_.sparse
-                        ? AddSparse(gradient)
-                        : AddDense(std::move(gradient.values), pool));
+    RETURN_IF_ERROR(options_.sparse ? AddSparse(gradient) : AddDense(std::move(gradient.values), pool));
     ++count_;
     Count(&observed_->applied);
     Flush(&finished);
@@ -170,8 +147,7 @@ Status Accumulator::AddDense(Tensor values, ThreadPool* pool) {
     return OkStatus();
   }
   if (!(sum_.shape() == values.shape())) {
-    return errors::InvalidArgument("Shape mismatch: expected ",
-                                   sum_.shape().ToString(), ", got ",
+    return errors::InvalidArgument("Shape mismatch: expected ", sum_.shape().ToString(), ", got ",
                                    values.shape().ToString());
   }
   Add(values, &sum_, pool);
@@ -182,14 +158,12 @@ Status Accumulator::AddSparse(const AccumulatedGradient& g) {
   Shape row_shape = g.values.shape();
   row_shape.RemoveDim(0);
   if (row_shape_known_ && count_ > 0 && !(row_shape == row_shape_)) {
-    return errors::InvalidArgument("Shape mismatch: expected rows of shape ",
-                                   row_shape_.ToString(), ", got ",
+    return errors::InvalidArgument("Shape mismatch: expected rows of shape ", row_shape_.ToString(), ", got ",
                                    row_shape.ToString());
   }
   row_shape_ = row_shape;
   row_shape_known_ = true;
-  std::map<int64_t, Row>
-      added;  // rows that repeat within a gradient count once
+  std::map<int64_t, Row> added;  // rows that repeat within a gradient count once
   for (int64_t i = 0; i < g.indices.num_elements(); ++i) {
     const Tensor values = g.values.SliceRows(i, i + 1).Reshaped(row_shape);
     Row& row = added[g.indices.data<int64_t>()[i]];
@@ -228,13 +202,11 @@ StatusOr<AccumulatedGradient> Accumulator::TakeSparse() {
   for (const auto& [index, row] : rows) {
     Tensor values = row.values;
     if (options_.mean) Divide(row.count, &values);
-    std::memcpy(static_cast<char*>(taken.values.raw()) +
-                    static_cast<size_t>(i) * values.ByteSize(),
-                values.raw(), values.ByteSize());
+    std::memcpy(static_cast<char*>(taken.values.raw()) + static_cast<size_t>(i) * values.ByteSize(), values.raw(),
+                values.ByteSize());
     taken.indices.data<int64_t>()[i++] = index;
   }
-  std::vector<int64_t> dims = {options_.shape.rank() > 0 ? options_.shape.dim(0)
-                                                         : -1};
+  std::vector<int64_t> dims = {options_.shape.rank() > 0 ? options_.shape.dim(0) : -1};
   dims.insert(dims.end(), row_shape_.dims().begin(), row_shape_.dims().end());
   taken.dense_shape = Tensor::Vector(dims);
   return taken;
@@ -253,11 +225,8 @@ void Accumulator::Flush(Attempts* finished) {
   Show();
 }
 
-void Accumulator::Take(int64_t num_required, Cancellation* cancellation,
-                       ThreadPool* pool, TakeDone done) {
-  if (num_required <= 0)
-    return done(
-        errors::InvalidArgument("Argument num_required must be positive"));
+void Accumulator::Take(int64_t num_required, Cancellation* cancellation, ThreadPool* pool, TakeDone done) {
+  if (num_required <= 0) return done(errors::InvalidArgument("Argument num_required must be positive"));
   auto attempt = std::make_shared<Attempt>();
   attempt->required = num_required;
   attempt->cancellation = cancellation;
@@ -269,8 +238,7 @@ void Accumulator::Take(int64_t num_required, Cancellation* cancellation,
     takes_.push_back(attempt);
     Flush(&finished);
     if (!attempt->finished && cancellation != nullptr &&
-        !cancellation->Register([self = Ref<Accumulator>::Share(this),
-                                 attempt] { self->Cancel(attempt); },
+        !cancellation->Register([self = Ref<Accumulator>::Share(this), attempt] { self->Cancel(attempt); },
                                 &attempt->token)) {
       takes_.remove(attempt);
       attempt->finished = true;
@@ -310,9 +278,7 @@ void Accumulator::Report(const Attempts& finished, const Attempt* own) {
 void Accumulator::SetGlobalStep(int64_t step) {
   MutexLock lock(mu_);
   if (step < global_step_) {
-    LogWarning(absl::StrCat("Accumulator ", options_.name,
-                            ": global step set back from ", global_step_,
-                            " to ", step));
+    LogWarning(absl::StrCat("Accumulator ", options_.name, ": global step set back from ", global_step_, " to ", step));
   }
   global_step_ = step;
   Show();

@@ -18,8 +18,8 @@ namespace millstream {
 // A gradient, dense (values alone) or as rows of it.
 struct AccumulatedGradient {
   Tensor values;
-  Tensor indices;  // int64, one for each row of values; uninitialized in dense
-                   // gradients
+  Tensor indices;      // int64, one for each row of values; uninitialized in dense
+                       // gradients
   Tensor dense_shape;  // int64; may be uninitialized
 };
 
@@ -43,18 +43,14 @@ class Accumulator final : public Resource {
   explicit Accumulator(Options options);
 
   const Options& options() const { return options_; }
-  std::string DebugString() const override {
-    return absl::StrCat("Accumulator ", options_.name);
-  }
+  std::string DebugString() const override { return absl::StrCat("Accumulator ", options_.name); }
 
   // InvalidArgument if the gradient cannot be of the accumulator's shape.
   // Adding uses `pool` (null: this thread alone).
-  Status Apply(int64_t local_step, AccumulatedGradient gradient,
-               ThreadPool* pool);
+  Status Apply(int64_t local_step, AccumulatedGradient gradient, ThreadPool* pool);
   // Once at least `num_required` gradients are there: gives their mean or sum,
   // starts anew, and moves the global step on.
-  void Take(int64_t num_required, Cancellation* cancellation, ThreadPool* pool,
-            TakeDone done);
+  void Take(int64_t num_required, Cancellation* cancellation, ThreadPool* pool, TakeDone done);
   // Gradients of older steps are dropped from now on.
   void SetGlobalStep(int64_t step);
   int64_t NumAccumulated();
@@ -79,10 +75,8 @@ class Accumulator final : public Resource {
 
   Status CheckDense(const Tensor& values) const;
   Status CheckSparse(const AccumulatedGradient& gradient) const;
-  Status AddDense(Tensor values, ThreadPool* pool)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  Status AddSparse(const AccumulatedGradient& gradient)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  Status AddDense(Tensor values, ThreadPool* pool) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  Status AddSparse(const AccumulatedGradient& gradient) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   StatusOr<AccumulatedGradient> TakeDense() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   StatusOr<AccumulatedGradient> TakeSparse() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Flush(Attempts* finished) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -98,8 +92,7 @@ class Accumulator final : public Resource {
   int64_t global_step_ ABSL_GUARDED_BY(mu_) = 0;
   Tensor sum_ ABSL_GUARDED_BY(mu_);
   std::map<int64_t, Row> rows_ ABSL_GUARDED_BY(mu_);
-  Shape row_shape_
-      ABSL_GUARDED_BY(mu_);  // of sparse gradients, once there is one
+  Shape row_shape_ ABSL_GUARDED_BY(mu_);  // of sparse gradients, once there is one
   bool row_shape_known_ ABSL_GUARDED_BY(mu_) = false;
   Attempts takes_ ABSL_GUARDED_BY(mu_);
 };

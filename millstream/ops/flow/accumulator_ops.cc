@@ -18,8 +18,7 @@ class AccumulatorOp final : public Kernel {
         name_(init.Attr<std::string>("shared_name")),
         private_(name_.empty()) {
     if (container_.empty()) container_ = resources_->default_container();
-    if (private_)
-      name_ = absl::StrCat(resources_->UniqueName(""), "_", init.node_name());
+    if (private_) name_ = absl::StrCat(resources_->UniqueName(""), "_", init.node_name());
     options_.name = name_;
     if (init.device() != nullptr) options_.device = init.device()->name();
     options_.dtype = init.Attr<DType>("dtype");
@@ -44,27 +43,21 @@ class AccumulatorOp final : public Kernel {
 
  private:
   Status Find(KernelContext& ctx) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    ASSIGN_OR_RETURN(
-        Ref<Accumulator> found,
-        ctx.resources()->LookupOrCreate<Accumulator>(
-            container_, name_, [this]() -> StatusOr<Ref<Accumulator>> {
-              return MakeRef<Accumulator>(options_);
-            }));
+    ASSIGN_OR_RETURN(Ref<Accumulator> found, ctx.resources()->LookupOrCreate<Accumulator>(
+                                                 container_, name_, [this]() -> StatusOr<Ref<Accumulator>> {
+                                                   return MakeRef<Accumulator>(options_);
+                                                 }));
     const Accumulator::Options& o = found->options();
-    if (o.dtype != options_.dtype || o.sparse != options_.sparse ||
-        o.mean != options_.mean || !(o.shape == options_.shape)) {
+    if (o.dtype != options_.dtype || o.sparse != options_.sparse || o.mean != options_.mean ||
+        !(o.shape == options_.shape)) {
       return errors::InvalidArgument(
-          "Shared conditional accumulator '", name_, "' is ",
-          o.sparse ? "sparse, " : "dense, ", DTypeName(o.dtype),
-          o.shape.ToString(), o.mean ? ", MEAN" : ", SUM", "; requested was ",
-          options_.sparse ? "sparse, " : "dense, ", DTypeName(options_.dtype),
-          options_.shape.ToString(), options_.mean ? ", MEAN" : ", SUM");
+          "Shared conditional accumulator '", name_, "' is ", o.sparse ? "sparse, " : "dense, ", DTypeName(o.dtype),
+          o.shape.ToString(), o.mean ? ", MEAN" : ", SUM", "; requested was ", options_.sparse ? "sparse, " : "dense, ",
+          DTypeName(options_.dtype), options_.shape.ToString(), options_.mean ? ", MEAN" : ", SUM");
     }
     accumulator_ = std::move(found);
     strings_ = MakeStringHandle(container_, name_);
-    handle_ =
-        MakeHandle(*ctx.device(), container_, name_,
-                   "N10tensorflow26ConditionalAccumulatorBaseE", accumulator_);
+    handle_ = MakeHandle(*ctx.device(), container_, name_, "N10tensorflow26ConditionalAccumulatorBaseE", accumulator_);
     return OkStatus();
   }
 
@@ -82,14 +75,11 @@ class AccumulatorOp final : public Kernel {
 
 Status CheckScalar(const Tensor& t, const char* what) {
   if (t.rank() == 0) return OkStatus();
-  return errors::InvalidArgument("Argument ", what,
-                                 " must be scalar, but had bad shape ",
-                                 t.shape().ToString());
+  return errors::InvalidArgument("Argument ", what, " must be scalar, but had bad shape ", t.shape().ToString());
 }
 
 Status ApplyCpu(KernelContext& ctx) {
-  ASSIGN_OR_RETURN(Ref<Accumulator> accumulator,
-                   HandleInput<Accumulator>(ctx, 0));
+  ASSIGN_OR_RETURN(Ref<Accumulator> accumulator, HandleInput<Accumulator>(ctx, 0));
   RETURN_IF_ERROR(CheckScalar(ctx.input(1), "local_step"));
   const int64_t local_step = ctx.input(1).scalar<int64_t>();
   AccumulatedGradient gradient;
@@ -99,26 +89,22 @@ Status ApplyCpu(KernelContext& ctx) {
 
 class SparseApply final : public Kernel {
  public:
-  explicit SparseApply(KernelInit& init)
-      : has_known_shape_(init.Attr<bool>("has_known_shape")) {}
+  explicit SparseApply(KernelInit& init) : has_known_shape_(init.Attr<bool>("has_known_shape")) {}
 
   Status Compute(KernelContext& ctx) override {
-    ASSIGN_OR_RETURN(Ref<Accumulator> accumulator,
-                     HandleInput<Accumulator>(ctx, 0));
+    ASSIGN_OR_RETURN(Ref<Accumulator> accumulator, HandleInput<Accumulator>(ctx, 0));
     RETURN_IF_ERROR(CheckScalar(ctx.input(1), "local_step"));
     AccumulatedGradient gradient;
     gradient.indices = ctx.input(2);
     gradient.values = ctx.input(3);
     if (has_known_shape_) {
       if (ctx.input(4).rank() != 1) {
-        return errors::InvalidArgument(
-            "Input shape should be a vector but received shape: ",
-            ctx.input(4).shape().ToString());
+        return errors::InvalidArgument("Input shape should be a vector but received shape: ",
+                                       ctx.input(4).shape().ToString());
       }
       gradient.dense_shape = ctx.input(4);
     }
-    return accumulator->Apply(ctx.input(1).scalar<int64_t>(),
-                              std::move(gradient), ctx.pool());
+    return accumulator->Apply(ctx.input(1).scalar<int64_t>(), std::move(gradient), ctx.pool());
   }
 
  private:
@@ -135,17 +121,13 @@ class Take final : public AsyncKernel {
     if (!accumulator.ok()) return done(accumulator.status());
     const Accumulator::Options& options = (*accumulator)->options();
     if (options.sparse != kSparse || options.dtype != dtype_) {
-      return done(errors::InvalidArgument(
-          "Signature mismatch: the accumulator is ",
-          options.sparse ? "sparse, " : "dense, ", DTypeName(options.dtype)));
+      return done(errors::InvalidArgument("Signature mismatch: the accumulator is ",
+                                          options.sparse ? "sparse, " : "dense, ", DTypeName(options.dtype)));
     }
-    if (Status status = CheckScalar(ctx.input(1), "num_required"); !status.ok())
-      return done(status);
+    if (Status status = CheckScalar(ctx.input(1), "num_required"); !status.ok()) return done(status);
     (*accumulator)
-        ->Take(ctx.input(1).scalar<int32_t>(), ctx.cancellation(),
-               ctx.step().pool,
-               [&ctx,
-                done = std::move(done)](StatusOr<AccumulatedGradient> taken) {
+        ->Take(ctx.input(1).scalar<int32_t>(), ctx.cancellation(), ctx.step().pool,
+               [&ctx, done = std::move(done)](StatusOr<AccumulatedGradient> taken) {
                  if (!taken.ok()) return done(taken.status());
                  if (kSparse) ctx.set_output(0, std::move(taken->indices));
                  ctx.set_output(kSparse ? 1 : 0, std::move(taken->values));
@@ -159,16 +141,13 @@ class Take final : public AsyncKernel {
 };
 
 Status NumAccumulatedCpu(KernelContext& ctx) {
-  ASSIGN_OR_RETURN(Ref<Accumulator> accumulator,
-                   HandleInput<Accumulator>(ctx, 0));
-  ctx.set_output(0, Tensor::Scalar<int32_t>(
-                        static_cast<int32_t>(accumulator->NumAccumulated())));
+  ASSIGN_OR_RETURN(Ref<Accumulator> accumulator, HandleInput<Accumulator>(ctx, 0));
+  ctx.set_output(0, Tensor::Scalar<int32_t>(static_cast<int32_t>(accumulator->NumAccumulated())));
   return OkStatus();
 }
 
 Status SetGlobalStepCpu(KernelContext& ctx) {
-  ASSIGN_OR_RETURN(Ref<Accumulator> accumulator,
-                   HandleInput<Accumulator>(ctx, 0));
+  ASSIGN_OR_RETURN(Ref<Accumulator> accumulator, HandleInput<Accumulator>(ctx, 0));
   RETURN_IF_ERROR(CheckScalar(ctx.input(1), "new_global_step"));
   accumulator->SetGlobalStep(ctx.input(1).scalar<int64_t>());
   return OkStatus();
@@ -238,8 +217,7 @@ OP("SparseAccumulatorApplyGradient")
     .Attr("has_known_shape: bool")
     .Shape(NoOutputs)
     .Cpu<SparseApply>()
-    .Doc(
-        "Adds rows of a gradient, unless they are older than the global step.");
+    .Doc("Adds rows of a gradient, unless they are older than the global step.");
 
 OP("AccumulatorTakeGradient")
     .Input("handle: Ref(string)")

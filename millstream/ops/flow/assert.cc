@@ -12,14 +12,12 @@ class Assert final : public Kernel {
   Status Compute(KernelContext& ctx) override {
     const Tensor& condition = ctx.input(0);
     if (condition.rank() != 0) {
-      return errors::InvalidArgument("In[0] should be a scalar: ",
-                                     condition.shape().ToString());
+      return errors::InvalidArgument("In[0] should be a scalar: ", condition.shape().ToString());
     }
     if (condition.scalar<bool>()) return OkStatus();
     std::string message = "assertion failed:";
     for (int i = 1; i < ctx.num_inputs(); ++i) {
-      absl::StrAppend(&message, " [",
-                      SummarizeForPrint(ctx.input(i), summarize_), "]");
+      absl::StrAppend(&message, " [", SummarizeForPrint(ctx.input(i), summarize_), "]");
     }
     return errors::InvalidArgument(message);
   }

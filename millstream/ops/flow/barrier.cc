@@ -22,8 +22,11 @@ Ref<Queue> MakeReadyQueue(const std::string& name, const std::vector<DType>& typ
 }  // namespace
 
 Barrier::Barrier(std::string name, std::vector<DType> types, std::vector<PartialShape> shapes)
-    : name_(std::move(name)), types_(std::move(types)), shapes_(std::move(shapes)),
-      ready_(MakeReadyQueue(name_, types_, shapes_)), next_index_(std::numeric_limits<int64_t>::min()) {}
+    : name_(std::move(name)),
+      types_(std::move(types)),
+      shapes_(std::move(shapes)),
+      ready_(MakeReadyQueue(name_, types_, shapes_)),
+      next_index_(std::numeric_limits<int64_t>::min()) {}
 
 Status Barrier::InsertOne(const std::string& key, int component, Tensor value, bool* new_key,
                           std::vector<QueueElement>* whole) {
@@ -40,10 +43,12 @@ Status Barrier::InsertOne(const std::string& key, int component, Tensor value, b
     partial.components.resize(types_.size());
   }
   if (partial.components[component].IsInitialized()) {
-    return errors::InvalidArgument("Key ", key, " already has a value for component ", component, " in barrier ", name_);
+    return errors::InvalidArgument("Key ", key, " already has a value for component ", component, " in barrier ",
+                                   name_);
   }
   partial.components[component] = std::move(value);
-  for (const Tensor& c : partial.components) if (!c.IsInitialized()) return OkStatus();
+  for (const Tensor& c : partial.components)
+    if (!c.IsInitialized()) return OkStatus();
   QueueElement element = {Tensor::Scalar(partial.index), Tensor::Scalar(key)};
   std::move(partial.components.begin(), partial.components.end(), std::back_inserter(element));
   incomplete_.erase(it);

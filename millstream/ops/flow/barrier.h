@@ -29,8 +29,8 @@ class Barrier final : public Resource {
   // Cancelled if the barrier is closed and a key is new.
   // REQUIRES: component is in range; values has the component's type and a row for each key.
   void Insert(const Tensor& keys, int component, const Tensor& values, const Queue::Waiter& waiter, Done done);
-  // Takes `n` whole tuples, as they come. Of a closed barrier, OutOfRange if there cannot be as many; with `small_batch`
-  // what there is.
+  // Takes `n` whole tuples, as they come. Of a closed barrier, OutOfRange if there cannot be as many; with
+  // `small_batch` what there is.
   void Take(int64_t n, bool small_batch, const Queue::Waiter& waiter, TakeDone done);
   // No new keys come; with `cancel`, no components for known keys either. Cancelled if closed so before.
   void Close(bool cancel, const Queue::Waiter& waiter, Done done);

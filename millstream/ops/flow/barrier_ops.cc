@@ -23,17 +23,21 @@ Queue::Waiter WaiterOf(KernelContext& ctx) { return {ctx.cancellation(), ctx.ste
 class BarrierOp final : public Kernel {
  public:
   explicit BarrierOp(KernelInit& init)
-      : resources_(init.resources()), types_(init.Attr<std::vector<DType>>("component_types")),
-        shapes_(init.Attr<std::vector<PartialShape>>("shapes")), container_(init.Attr<std::string>("container")),
-        name_(init.Attr<std::string>("shared_name")), private_(name_.empty()) {
+      : resources_(init.resources()),
+        types_(init.Attr<std::vector<DType>>("component_types")),
+        shapes_(init.Attr<std::vector<PartialShape>>("shapes")),
+        container_(init.Attr<std::string>("container")),
+        name_(init.Attr<std::string>("shared_name")),
+        private_(name_.empty()) {
     if (container_.empty()) container_ = resources_->default_container();
     if (private_) name_ = absl::StrCat(resources_->UniqueName(""), "_", init.node_name());
     if (shapes_.size() != types_.size()) {
       init.Fail(errors::InvalidArgument("All of the component shapes must be specified"));
     }
     if (init.Attr<int64_t>("capacity") != -1) {
-      init.Fail(errors::InvalidArgument("Barrier only accepts capacity=-1.  Feed the inputs to your Barrier through a "
-                                        "queue to enforce a limited capacity."));
+      init.Fail(
+          errors::InvalidArgument("Barrier only accepts capacity=-1.  Feed the inputs to your Barrier through a "
+                                  "queue to enforce a limited capacity."));
     }
   }
   ~BarrierOp() override {
@@ -43,10 +47,10 @@ class BarrierOp final : public Kernel {
   Status Compute(KernelContext& ctx) override {
     MutexLock lock(mu_);
     if (!barrier_ || !barrier_->alive()) {
-      ASSIGN_OR_RETURN(Ref<Barrier> found, ctx.resources()->LookupOrCreate<Barrier>(
-                                               container_, name_, [this]() -> StatusOr<Ref<Barrier>> {
-                                                 return MakeRef<Barrier>(name_, types_, shapes_);
-                                               }));
+      ASSIGN_OR_RETURN(Ref<Barrier> found,
+                       ctx.resources()->LookupOrCreate<Barrier>(container_, name_, [this]() -> StatusOr<Ref<Barrier>> {
+                         return MakeRef<Barrier>(name_, types_, shapes_);
+                       }));
       RETURN_IF_ERROR(CheckShared(*found));
       barrier_ = std::move(found);
       handle_ = MakeStringHandle(container_, name_);
@@ -93,17 +97,17 @@ class InsertMany final : public AsyncKernel {
   Status Check(const KernelContext& ctx, const Barrier& barrier) const {
     const auto components = static_cast<int64_t>(barrier.types().size());
     if (component_ < 0 || component_ >= components) {
-      return errors::InvalidArgument("The component ID is out of range ", component_, " > num_components (= ",
-                                     components, ")");
+      return errors::InvalidArgument("The component ID is out of range ", component_,
+                                     " > num_components (= ", components, ")");
     }
     const Tensor &keys = ctx.input(1), &values = ctx.input(2);
     if (values.dtype() != barrier.types()[component_]) {
-      return errors::InvalidArgument("Signature mismatch, have: ", DTypeName(values.dtype()), " expected: ",
-                                     DTypeName(barrier.types()[component_]));
+      return errors::InvalidArgument("Signature mismatch, have: ", DTypeName(values.dtype()),
+                                     " expected: ", DTypeName(barrier.types()[component_]));
     }
     if (keys.rank() != 1 || values.rank() < 1 || keys.dim(0) != values.dim(0)) {
-      return errors::InvalidArgument("Keys must be a vector with one row of values for each: ",
-                                     keys.shape().ToString(), " vs. ", values.shape().ToString());
+      return errors::InvalidArgument("Keys must be a vector with one row of values for each: ", keys.shape().ToString(),
+                                     " vs. ", values.shape().ToString());
     }
     return OkStatus();
   }
@@ -132,8 +136,8 @@ class TakeMany final : public AsyncKernel {
  private:
   Status Check(const KernelContext& ctx, const Barrier& barrier) const {
     if (barrier.types() != types_) {
-      return errors::InvalidArgument("Signature mismatch, have: ", TypeNames(types_), " expected: ",
-                                     TypeNames(barrier.types()));
+      return errors::InvalidArgument("Signature mismatch, have: ", TypeNames(types_),
+                                     " expected: ", TypeNames(barrier.types()));
     }
     const Tensor& n = ctx.input(1);
     if (n.rank() != 0) return errors::InvalidArgument("num_elements must be a scalar.");

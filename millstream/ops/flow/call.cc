@@ -8,9 +8,7 @@ namespace {
 class Call final : public AsyncKernel {
  public:
   explicit Call(KernelInit& init) : function_(init.Attr<NameAttrList>("f")) {}
-  void ComputeAsync(KernelContext& ctx, Done done) override {
-    CallFunction(ctx, function_, 0, std::move(done));
-  }
+  void ComputeAsync(KernelContext& ctx, Done done) override { CallFunction(ctx, function_, 0, std::move(done)); }
 
  private:
   CalledFunction function_;
@@ -19,8 +17,7 @@ class Call final : public AsyncKernel {
 class IfOp final : public AsyncKernel {
  public:
   explicit IfOp(KernelInit& init)
-      : then_(init.Attr<NameAttrList>("then_branch")),
-        else_(init.Attr<NameAttrList>("else_branch")) {}
+      : then_(init.Attr<NameAttrList>("then_branch")), else_(init.Attr<NameAttrList>("else_branch")) {}
 
   void ComputeAsync(KernelContext& ctx, Done done) override {
     const StatusOr<bool> condition = AsCondition(ctx.input(0));
@@ -36,20 +33,16 @@ class IfOp final : public AsyncKernel {
 class CaseOp final : public AsyncKernel {
  public:
   explicit CaseOp(KernelInit& init) {
-    for (NameAttrList& branch :
-         init.Attr<std::vector<NameAttrList>>("branches")) {
+    for (NameAttrList& branch : init.Attr<std::vector<NameAttrList>>("branches")) {
       branches_.push_back(std::make_unique<CalledFunction>(std::move(branch)));
     }
   }
 
   void ComputeAsync(KernelContext& ctx, Done done) override {
-    if (ctx.input(0).rank() != 0)
-      return done(errors::InvalidArgument("branch_index must be scalar"));
+    if (ctx.input(0).rank() != 0) return done(errors::InvalidArgument("branch_index must be scalar"));
     const int32_t index = ctx.input(0).scalar<int32_t>();
-    const bool in_range =
-        index >= 0 && static_cast<size_t>(index) < branches_.size();
-    CallFunction(ctx, in_range ? *branches_[index] : *branches_.back(), 1,
-                 std::move(done));
+    const bool in_range = index >= 0 && static_cast<size_t>(index) < branches_.size();
+    CallFunction(ctx, in_range ? *branches_[index] : *branches_.back(), 1, std::move(done));
   }
 
  private:
@@ -60,12 +53,8 @@ class CaseOp final : public AsyncKernel {
 class SymbolicGradient final : public AsyncKernel {
  public:
   explicit SymbolicGradient(KernelInit& init)
-      : function_(
-            NameAttrList{"SymbolicGradient",
-                         {{"f", AttrValue(init.Attr<NameAttrList>("f"))}}}) {}
-  void ComputeAsync(KernelContext& ctx, Done done) override {
-    CallFunction(ctx, function_, 0, std::move(done));
-  }
+      : function_(NameAttrList{"SymbolicGradient", {{"f", AttrValue(init.Attr<NameAttrList>("f"))}}}) {}
+  void ComputeAsync(KernelContext& ctx, Done done) override { CallFunction(ctx, function_, 0, std::move(done)); }
 
  private:
   CalledFunction function_;
@@ -76,9 +65,8 @@ Status OutputShapesAttr(ShapeContext& c) {
   RETURN_IF_ERROR(c.GetAttr("output_shapes", &shapes));
   if (shapes.empty()) return OkStatus();
   if (static_cast<int>(shapes.size()) != c.num_outputs()) {
-    return errors::InvalidArgument(
-        "`output_shapes` must be the same length as num outputs (",
-        shapes.size(), " vs. ", c.num_outputs(), ")");
+    return errors::InvalidArgument("`output_shapes` must be the same length as num outputs (", shapes.size(), " vs. ",
+                                   c.num_outputs(), ")");
   }
   for (int i = 0; i < c.num_outputs(); ++i) c.set_output(i, shapes[i]);
   return OkStatus();
@@ -98,10 +86,7 @@ OP("PartitionedCall")
 CALL_ATTRS.Shape(UnknownShape).Cpu<Call>().Doc("Calls a function.");
 
 OP("StatefulPartitionedCall")
-CALL_ATTRS.Stateful()
-    .Shape(UnknownShape)
-    .Cpu<Call>()
-    .Doc("Calls a function that has effects.");
+CALL_ATTRS.Stateful().Shape(UnknownShape).Cpu<Call>().Doc("Calls a function that has effects.");
 #undef CALL_ATTRS
 
 #define IF_ATTRS                     \
@@ -116,15 +101,10 @@ CALL_ATTRS.Stateful()
       .Attr("output_shapes: list(shape) = []")
 
 OP("If")
-IF_ATTRS.Stateful()
-    .Shape(OutputShapesAttr)
-    .Cpu<IfOp>()
-    .Doc("Calls one of two functions.");
+IF_ATTRS.Stateful().Shape(OutputShapesAttr).Cpu<IfOp>().Doc("Calls one of two functions.");
 
 OP("StatelessIf")
-IF_ATTRS.Shape(OutputShapesAttr)
-    .Cpu<IfOp>()
-    .Doc("Calls one of two functions without effects.");
+IF_ATTRS.Shape(OutputShapesAttr).Cpu<IfOp>().Doc("Calls one of two functions without effects.");
 #undef IF_ATTRS
 
 #define CASE_ATTRS                       \
@@ -137,15 +117,10 @@ IF_ATTRS.Shape(OutputShapesAttr)
       .Attr("output_shapes: list(shape) = []")
 
 OP("Case")
-CASE_ATTRS.Stateful()
-    .Shape(OutputShapesAttr)
-    .Cpu<CaseOp>()
-    .Doc("Calls one of several functions.");
+CASE_ATTRS.Stateful().Shape(OutputShapesAttr).Cpu<CaseOp>().Doc("Calls one of several functions.");
 
 OP("StatelessCase")
-CASE_ATTRS.Shape(OutputShapesAttr)
-    .Cpu<CaseOp>()
-    .Doc("Calls one of several functions without effects.");
+CASE_ATTRS.Shape(OutputShapesAttr).Cpu<CaseOp>().Doc("Calls one of several functions without effects.");
 #undef CASE_ATTRS
 
 OP("SymbolicGradient")
@@ -156,8 +131,7 @@ OP("SymbolicGradient")
     .Attr("f: func")
     .Shape([](ShapeContext& c) {
       // A gradient has the shape of what it is the gradient of.
-      for (int i = 0; i < c.num_outputs() && i < c.num_inputs(); ++i)
-        c.set_output(i, c.input(i));
+      for (int i = 0; i < c.num_outputs() && i < c.num_inputs(); ++i) c.set_output(i, c.input(i));
       return OkStatus();
     })
     .Cpu<SymbolicGradient>()

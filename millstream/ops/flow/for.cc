@@ -12,7 +12,12 @@ class Counting {
  public:
   Counting(KernelContext& ctx, std::shared_ptr<CompiledFunction> body, std::vector<Tensor> values, int64_t start,
            int64_t limit, int64_t delta, AsyncKernel::Done done)
-      : ctx_(ctx), body_(std::move(body)), rets_(std::move(values)), limit_(limit), delta_(delta), next_(start),
+      : ctx_(ctx),
+        body_(std::move(body)),
+        rets_(std::move(values)),
+        limit_(limit),
+        delta_(delta),
+        next_(start),
         done_(std::move(done)) {}
 
   static void Run(const std::shared_ptr<Counting>& loop) {
@@ -81,8 +86,8 @@ class ForOp final : public AsyncKernel {
     }
     std::vector<Tensor> values;
     for (size_t i = 0; i < n; ++i) values.push_back(ctx.TakeInput(static_cast<int>(i) + 3));
-    Counting::Run(std::make_shared<Counting>(ctx, *std::move(body), std::move(values), start, limit, delta,
-                                             std::move(done)));
+    Counting::Run(
+        std::make_shared<Counting>(ctx, *std::move(body), std::move(values), start, limit, delta, std::move(done)));
   }
 
  private:

@@ -5,50 +5,43 @@
 
 namespace millstream {
 
-StatusOr<std::shared_ptr<CompiledFunction>> CalledFunction::Get(
-    KernelContext& ctx, size_t num_args, size_t num_rets) {
+StatusOr<std::shared_ptr<CompiledFunction>> CalledFunction::Get(KernelContext& ctx, size_t num_args, size_t num_rets) {
   std::shared_ptr<CompiledFunction> compiled;
   {
     MutexLock lock(mu_);
     compiled = compiled_.lock();
   }
   if (compiled == nullptr) {
-    if (ctx.step().functions == nullptr)
-      return errors::Internal("No function library is provided.");
+    if (ctx.step().functions == nullptr) return errors::Internal("No function library is provided.");
     ASSIGN_OR_RETURN(compiled, ctx.step().functions->Instantiate(function_));
     MutexLock lock(mu_);
     compiled_ = compiled;
   }
   if (compiled->arg_types().size() != num_args ||
       (num_rets != kAnyNumber && compiled->ret_types().size() != num_rets)) {
-    return errors::InvalidArgument(
-        "Function ", function_.name, " takes ", compiled->arg_types().size(),
-        " arguments and returns ", compiled->ret_types().size(),
-        " values, but the call has ", num_args, " and ", num_rets);
+    return errors::InvalidArgument("Function ", function_.name, " takes ", compiled->arg_types().size(),
+                                   " arguments and returns ", compiled->ret_types().size(),
+                                   " values, but the call has ", num_args, " and ", num_rets);
   }
   return compiled;
 }
 
-void CallFunction(KernelContext& ctx, CalledFunction& function, int first,
-                  AsyncKernel::Done done) {
+void CallFunction(KernelContext& ctx, CalledFunction& function, int first, AsyncKernel::Done done) {
   const size_t num_args = static_cast<size_t>(ctx.num_inputs() - first);
   StatusOr<std::shared_ptr<CompiledFunction>> compiled =
       function.Get(ctx, num_args, static_cast<size_t>(ctx.num_outputs()));
   if (!compiled.ok()) return done(compiled.status());
   std::vector<Tensor> args;
   args.reserve(num_args);
-  for (int i = first; i < ctx.num_inputs(); ++i)
-    args.push_back(ctx.TakeInput(i));
+  for (int i = first; i < ctx.num_inputs(); ++i) args.push_back(ctx.TakeInput(i));
   const CompiledFunction& body = **compiled;
   auto rets = std::make_shared<std::vector<Tensor>>();
   std::vector<Tensor>* const results = rets.get();
   ctx.step().functions->RunAsync(
       body, ctx.step(), std::move(args), results,
-      [&ctx, keep = *std::move(compiled), rets = std::move(rets),
-       done = std::move(done)](const Status& status) {
+      [&ctx, keep = *std::move(compiled), rets = std::move(rets), done = std::move(done)](const Status& status) {
         if (!status.ok()) return done(status);
-        for (int i = 0; i < ctx.num_outputs(); ++i)
-          ctx.set_output(i, std::move((*rets)[i]));
+        for (int i = 0; i < ctx.num_outputs(); ++i) ctx.set_output(i, std::move((*rets)[i]));
         done(OkStatus());
       });
 }
@@ -62,9 +55,7 @@ StatusOr<bool> AsCondition(const Tensor& t) {
     using T = typename decltype(type)::type;
     value = Compute<T>(t.scalar<T>()) != Compute<T>(0);
   });
-  if (!known)
-    return errors::InvalidArgument("Cannot use a value of type ",
-                                   DTypeName(t.dtype()), " as a condition");
+  if (!known) return errors::InvalidArgument("Cannot use a value of type ", DTypeName(t.dtype()), " as a condition");
   return value;
 }
 

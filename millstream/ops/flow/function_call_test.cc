@@ -24,18 +24,14 @@ class FakeFunctions final : public FunctionRunner {
     functions_[name] = std::make_shared<Compiled>(std::move(body), ret);
   }
 
-  StatusOr<std::shared_ptr<CompiledFunction>> Instantiate(
-      const NameAttrList& function) override {
+  StatusOr<std::shared_ptr<CompiledFunction>> Instantiate(const NameAttrList& function) override {
     auto it = functions_.find(function.name);
-    if (it == functions_.end())
-      return errors::NotFound("Function ", function.name, " is not defined.");
+    if (it == functions_.end()) return errors::NotFound("Function ", function.name, " is not defined.");
     return std::shared_ptr<CompiledFunction>(it->second);
   }
-  void RunAsync(const CompiledFunction& function, const StepContext& step,
-                std::vector<Tensor> args, std::vector<Tensor>* rets,
-                std::function<void(Status)> done) override {
-    auto run = [&body = static_cast<const Compiled&>(function).body,
-                arg = args[0], rets, done = std::move(done)] {
+  void RunAsync(const CompiledFunction& function, const StepContext& step, std::vector<Tensor> args,
+                std::vector<Tensor>* rets, std::function<void(Status)> done) override {
+    auto run = [&body = static_cast<const Compiled&>(function).body, arg = args[0], rets, done = std::move(done)] {
       rets->assign(1, body(arg.scalar<int32_t>()));
       done(OkStatus());
     };
@@ -54,12 +50,9 @@ class FunctionCallTest : public testing::Test {
  protected:
   FunctionCallTest() {
     env_.functions = &functions_;
-    functions_.Add("increment", DType::kInt32,
-                   [](int32_t x) { return Tensor::Scalar<int32_t>(x + 1); });
-    functions_.Add("negate", DType::kInt32,
-                   [](int32_t x) { return Tensor::Scalar<int32_t>(-x); });
-    functions_.Add("small", DType::kBool,
-                   [](int32_t x) { return Tensor::Scalar(x < 100000); });
+    functions_.Add("increment", DType::kInt32, [](int32_t x) { return Tensor::Scalar<int32_t>(x + 1); });
+    functions_.Add("negate", DType::kInt32, [](int32_t x) { return Tensor::Scalar<int32_t>(-x); });
+    functions_.Add("small", DType::kBool, [](int32_t x) { return Tensor::Scalar(x < 100000); });
   }
   static AttrValue Named(const char* name) { return NameAttrList{name, {}}; }
   OpRunner::Env env_{2};
@@ -68,17 +61,12 @@ class FunctionCallTest : public testing::Test {
 };
 
 TEST_F(FunctionCallTest, Calls) {
-  OpRunner call(env_, "PartitionedCall",
-                {{"Tin", ints_}, {"Tout", ints_}, {"f", Named("increment")}});
+  OpRunner call(env_, "PartitionedCall", {{"Tin", ints_}, {"Tout", ints_}, {"f", Named("increment")}});
   EXPECT_EQ(call.Value({Tensor::Scalar<int32_t>(4)})->scalar<int32_t>(), 5);
-  OpRunner missing(env_, "PartitionedCall",
-                   {{"Tin", ints_}, {"Tout", ints_}, {"f", Named("nothing")}});
-  EXPECT_EQ(missing.Run({Tensor::Scalar<int32_t>(4)}).status().code(),
-            absl::StatusCode::kNotFound);
+  OpRunner missing(env_, "PartitionedCall", {{"Tin", ints_}, {"Tout", ints_}, {"f", Named("nothing")}});
+  EXPECT_EQ(missing.Run({Tensor::Scalar<int32_t>(4)}).status().code(), absl::StatusCode::kNotFound);
   OpRunner wrong(env_, "PartitionedCall",
-                 {{"Tin", AttrValue::EmptyList{}},
-                  {"Tout", ints_},
-                  {"f", Named("increment")}});
+                 {{"Tin", AttrValue::EmptyList{}}, {"Tout", ints_}, {"f", Named("increment")}});
   EXPECT_EQ(wrong.Run({}).status().code(), absl::StatusCode::kInvalidArgument);
 }
 
@@ -89,46 +77,28 @@ TEST_F(FunctionCallTest, BranchesAndCases) {
                {"Tout", ints_},
                {"then_branch", Named("increment")},
                {"else_branch", Named("negate")}});
-  EXPECT_EQ(op.Value({Tensor::Scalar<int32_t>(7), Tensor::Scalar<int32_t>(4)})
-                ->scalar<int32_t>(),
-            5);
-  EXPECT_EQ(op.Value({Tensor::Scalar<int32_t>(0), Tensor::Scalar<int32_t>(4)})
-                ->scalar<int32_t>(),
-            -4);
-  OpRunner choose(env_, "Case",
-                  {{"Tin", ints_},
-                   {"Tout", ints_},
-                   {"branches", std::vector<NameAttrList>{{"increment", {}},
-                                                          {"negate", {}}}}});
-  EXPECT_EQ(
-      choose.Value({Tensor::Scalar<int32_t>(0), Tensor::Scalar<int32_t>(4)})
-          ->scalar<int32_t>(),
-      5);
-  EXPECT_EQ(
-      choose.Value({Tensor::Scalar<int32_t>(9), Tensor::Scalar<int32_t>(4)})
-          ->scalar<int32_t>(),
-      -4);
+  EXPECT_EQ(op.Value({Tensor::Scalar<int32_t>(7), Tensor::Scalar<int32_t>(4)})->scalar<int32_t>(), 5);
+  EXPECT_EQ(op.Value({Tensor::Scalar<int32_t>(0), Tensor::Scalar<int32_t>(4)})->scalar<int32_t>(), -4);
+  OpRunner choose(
+      env_, "Case",
+      {{"Tin", ints_}, {"Tout", ints_}, {"branches", std::vector<NameAttrList>{{"increment", {}}, {"negate", {}}}}});
+  EXPECT_EQ(choose.Value({Tensor::Scalar<int32_t>(0), Tensor::Scalar<int32_t>(4)})->scalar<int32_t>(), 5);
+  EXPECT_EQ(choose.Value({Tensor::Scalar<int32_t>(9), Tensor::Scalar<int32_t>(4)})->scalar<int32_t>(), -4);
 }
 
 TEST_F(FunctionCallTest, LongLoopsDoNotUseTheStack) {
-  OpRunner op(
-      env_, "While",
-      {{"T", ints_}, {"cond", Named("small")}, {"body", Named("increment")}});
+  OpRunner op(env_, "While", {{"T", ints_}, {"cond", Named("small")}, {"body", Named("increment")}});
   EXPECT_EQ(op.Value({Tensor::Scalar<int32_t>(0)})->scalar<int32_t>(), 100000);
 }
 
 TEST_F(FunctionCallTest, EndlessLoopsCanBeCancelled) {
-  functions_.Add("always", DType::kBool,
-                 [](int32_t) { return Tensor::Scalar(true); });
+  functions_.Add("always", DType::kBool, [](int32_t) { return Tensor::Scalar(true); });
   functions_.Add("cancel", DType::kInt32, [this](int32_t x) {
     if (x == 10) env_.cancellation.StartCancel();
     return Tensor::Scalar<int32_t>(x + 1);
   });
-  OpRunner op(
-      env_, "StatelessWhile",
-      {{"T", ints_}, {"cond", Named("always")}, {"body", Named("cancel")}});
-  EXPECT_EQ(op.Run({Tensor::Scalar<int32_t>(0)}).status().code(),
-            absl::StatusCode::kCancelled);
+  OpRunner op(env_, "StatelessWhile", {{"T", ints_}, {"cond", Named("always")}, {"body", Named("cancel")}});
+  EXPECT_EQ(op.Run({Tensor::Scalar<int32_t>(0)}).status().code(), absl::StatusCode::kCancelled);
 }
 
 TEST(AsConditionTest, AsTensorFlow) {

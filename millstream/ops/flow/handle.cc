@@ -3,8 +3,8 @@
 
 namespace millstream {
 
-Tensor MakeHandle(const Device& device, std::string container, std::string name,
-                  std::string type_name, Ref<Resource> resource) {
+Tensor MakeHandle(const Device& device, std::string container, std::string name, std::string type_name,
+                  Ref<Resource> resource) {
   ResourceHandle handle;
   handle.device = device.name();
   handle.container = std::move(container);
@@ -14,21 +14,16 @@ Tensor MakeHandle(const Device& device, std::string container, std::string name,
   return Tensor::Scalar(handle);
 }
 
-Ref<Variable> MakeStringHandle(const std::string& container,
-                               const std::string& name) {
-  Ref<Variable> strings =
-      MakeRef<Variable>(DType::kString, PartialShape({2}), name);
+Ref<Variable> MakeStringHandle(const std::string& container, const std::string& name) {
+  Ref<Variable> strings = MakeRef<Variable>(DType::kString, PartialShape({2}), name);
   strings->Assign(Tensor::Vector<std::string>({container, name}));
   return strings;
 }
 
-Status StringHandleInput(const KernelContext& ctx, int i,
-                         std::string* container, std::string* name) {
+Status StringHandleInput(const KernelContext& ctx, int i, std::string* container, std::string* name) {
   const Tensor strings = ctx.ref_input(i).Snapshot();
-  if (!strings.IsInitialized() || strings.dtype() != DType::kString ||
-      strings.num_elements() != 2) {
-    return errors::InvalidArgument("input ", i,
-                                   " must be a handle of two strings");
+  if (!strings.IsInitialized() || strings.dtype() != DType::kString || strings.num_elements() != 2) {
+    return errors::InvalidArgument("input ", i, " must be a handle of two strings");
   }
   *container = strings.data<std::string>()[0];
   *name = strings.data<std::string>()[1];

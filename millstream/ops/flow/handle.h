@@ -10,17 +10,15 @@ namespace millstream {
 
 // A scalar handle that points straight to `resource`, which is (or will be) in
 // a ResourceManager under these names.
-Tensor MakeHandle(const Device& device, std::string container, std::string name,
-                  std::string type_name, Ref<Resource> resource);
+Tensor MakeHandle(const Device& device, std::string container, std::string name, std::string type_name,
+                  Ref<Resource> resource);
 
 // The older form: a reference to the two strings {container, name}.
-Ref<Variable> MakeStringHandle(const std::string& container,
-                               const std::string& name);
+Ref<Variable> MakeStringHandle(const std::string& container, const std::string& name);
 
 // {container, name} behind input i, a reference to two strings. InvalidArgument
 // if it is anything else.
-Status StringHandleInput(const KernelContext& ctx, int i,
-                         std::string* container, std::string* name);
+Status StringHandleInput(const KernelContext& ctx, int i, std::string* container, std::string* name);
 
 // The resource behind input i, a handle of either form. NotFound if it is gone.
 template <typename T>

@@ -19,8 +19,7 @@ Status PassRef(KernelContext& ctx) {
 
 Status LoopCondCpu(KernelContext& ctx) {
   if (ctx.input(0).rank() != 0) {
-    return errors::InvalidArgument("LoopCond takes a scalar, got shape ",
-                                   ctx.input(0).shape().ToString());
+    return errors::InvalidArgument("LoopCond takes a scalar, got shape ", ctx.input(0).shape().ToString());
   }
   return PassValue(ctx);
 }
@@ -112,13 +111,11 @@ OP("ControlTrigger")
 class Abort final : public Kernel {
  public:
   explicit Abort(KernelInit& init)
-      : message_(init.Attr<std::string>("error_msg")),
-        quiet_(init.Attr<bool>("exit_without_error")) {}
+      : message_(init.Attr<std::string>("error_msg")), quiet_(init.Attr<bool>("exit_without_error")) {}
   // A graph must not end the process that serves others: the step fails
   // instead.
   Status Compute(KernelContext&) override {
-    return quiet_ ? OkStatus()
-                  : errors::Aborted("Abort_op intentional failure; ", message_);
+    return quiet_ ? OkStatus() : errors::Aborted("Abort_op intentional failure; ", message_);
   }
 
  private:

@@ -25,12 +25,10 @@ class Print final : public Kernel {
         summarize_(init.Attr<int>("summarize")) {}
 
   Status Compute(KernelContext& ctx) override {
-    if (first_n_ < 0 ||
-        calls_.fetch_add(1, std::memory_order_relaxed) < first_n_) {
+    if (first_n_ < 0 || calls_.fetch_add(1, std::memory_order_relaxed) < first_n_) {
       std::string text = message_;
       for (int i = 1; i < ctx.num_inputs(); ++i) {
-        absl::StrAppend(&text, "[", SummarizeForPrint(ctx.input(i), summarize_),
-                        "]");
+        absl::StrAppend(&text, "[", SummarizeForPrint(ctx.input(i), summarize_), "]");
       }
       Write(stderr, text + "\n");
     }
@@ -48,26 +46,22 @@ class Print final : public Kernel {
 class PrintV2 final : public Kernel {
  public:
   explicit PrintV2(KernelInit& init)
-      : stream_(init.Attr<std::string>("output_stream")),
-        end_(init.Attr<std::string>("end")) {
+      : stream_(init.Attr<std::string>("output_stream")), end_(init.Attr<std::string>("end")) {
     absl::string_view path = stream_;
     if (absl::ConsumePrefix(&path, "file://")) {
       path_ = std::string(path);
-    } else if (stream_ != "stdout" && stream_ != "stderr" &&
-               stream_ != "log(info)" && stream_ != "log(warning)" &&
+    } else if (stream_ != "stdout" && stream_ != "stderr" && stream_ != "log(info)" && stream_ != "log(warning)" &&
                stream_ != "log(error)") {
-      init.Fail(errors::InvalidArgument(
-          "Unknown output stream: ", stream_,
-          ", Valid streams are: log(info), log(warning), log(error), stdout, "
-          "stderr, file://"));
+      init.Fail(errors::InvalidArgument("Unknown output stream: ", stream_,
+                                        ", Valid streams are: log(info), log(warning), log(error), stdout, "
+                                        "stderr, file://"));
     }
   }
 
   Status Compute(KernelContext& ctx) override {
     const Tensor& input = ctx.input(0);
     if (input.rank() != 0) {
-      return errors::InvalidArgument("Input is expected to be scalar, but got ",
-                                     input.shape().ToString());
+      return errors::InvalidArgument("Input is expected to be scalar, but got ", input.shape().ToString());
     }
     const std::string text = input.scalar<std::string>() + end_;
     if (!path_.empty()) return Append(text);
@@ -87,12 +81,9 @@ class PrintV2 final : public Kernel {
   Status Append(const std::string& text) const {
     RETURN_IF_ERROR(CheckFileAccess(path_));
     std::FILE* file = std::fopen(path_.c_str(), "a");
-    if (file == nullptr)
-      return errors::InvalidArgument("Cannot open ", path_, " to print to");
-    const bool written =
-        std::fwrite(text.data(), 1, text.size(), file) == text.size();
-    if (std::fclose(file) != 0 || !written)
-      return errors::DataLoss("Cannot write to ", path_);
+    if (file == nullptr) return errors::InvalidArgument("Cannot open ", path_, " to print to");
+    const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
+    if (std::fclose(file) != 0 || !written) return errors::DataLoss("Cannot write to ", path_);
     return OkStatus();
   }
 

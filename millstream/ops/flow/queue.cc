@@ -6,9 +6,7 @@
 namespace millstream {
 
 Queue::Queue(Options options, std::unique_ptr<QueueStore> store)
-    : options_(std::move(options)),
-      observed_(std::make_shared<ObservedQueue>()),
-      store_(std::move(store)) {
+    : options_(std::move(options)), observed_(std::make_shared<ObservedQueue>()), store_(std::move(store)) {
   observed_->kind = options_.kind;
   observed_->name = options_.name;
   observed_->device = options_.device;
@@ -19,29 +17,24 @@ Queue::Queue(Options options, std::unique_ptr<QueueStore> store)
 void Queue::Show() {
   constexpr auto kRelaxed = std::memory_order_relaxed;
   observed_->size.store(store_->size(), kRelaxed);
-  observed_->waiting_to_enqueue.store(static_cast<int64_t>(enqueues_.size()),
-                                      kRelaxed);
-  observed_->waiting_to_dequeue.store(static_cast<int64_t>(dequeues_.size()),
-                                      kRelaxed);
+  observed_->waiting_to_enqueue.store(static_cast<int64_t>(enqueues_.size()), kRelaxed);
+  observed_->waiting_to_dequeue.store(static_cast<int64_t>(dequeues_.size()), kRelaxed);
   observed_->closed.store(closed_, kRelaxed);
 }
 
 Status Queue::CheckElement(const QueueElement& tuple, bool many) const {
   if (tuple.size() != options_.types.size()) {
-    return errors::InvalidArgument(
-        "Wrong number of components in tuple. Expected ", options_.types.size(),
-        ", got ", tuple.size());
+    return errors::InvalidArgument("Wrong number of components in tuple. Expected ", options_.types.size(), ", got ",
+                                   tuple.size());
   }
   for (size_t i = 0; i < tuple.size(); ++i) {
     if (tuple[i].dtype() != options_.types[i]) {
-      return errors::InvalidArgument(
-          "Type mismatch in tuple component ", i, ". Expected ",
-          DTypeName(options_.types[i]), ", got ", DTypeName(tuple[i].dtype()));
+      return errors::InvalidArgument("Type mismatch in tuple component ", i, ". Expected ",
+                                     DTypeName(options_.types[i]), ", got ", DTypeName(tuple[i].dtype()));
     }
     const Shape& got = tuple[i].shape();
     if (many && got.rank() == 0) {
-      return errors::InvalidArgument("Shape mismatch in tuple component ", i,
-                                     ". Expected a batch, got []");
+      return errors::InvalidArgument("Shape mismatch in tuple component ", i, ". Expected a batch, got []");
     }
     if (many && got.dim(0) != tuple[0].dim(0)) {
       return errors::InvalidArgument(
@@ -51,32 +44,27 @@ Status Queue::CheckElement(const QueueElement& tuple, bool many) const {
     }
     if (options_.shapes.empty()) continue;
     PartialShape expected = options_.shapes[i];
-    if (many && expected.rank_known())
-      expected = PartialShape({got.dim(0)}).Concatenate(expected);
+    if (many && expected.rank_known()) expected = PartialShape({got.dim(0)}).Concatenate(expected);
     if (!expected.IsCompatibleWith(got)) {
-      return errors::InvalidArgument("Shape mismatch in tuple component ", i,
-                                     ". Expected ", expected.ToString(),
+      return errors::InvalidArgument("Shape mismatch in tuple component ", i, ". Expected ", expected.ToString(),
                                      ", got ", got.ToString());
     }
   }
   return OkStatus();
 }
 
-void Queue::Enqueue(std::vector<QueueElement> elements, const Waiter& waiter,
-                    Done done) {
+void Queue::Enqueue(std::vector<QueueElement> elements, const Waiter& waiter, Done done) {
   auto attempt = std::make_shared<Attempt>();
   attempt->kind = Attempt::Kind::kEnqueue;
   attempt->elements = std::move(elements);
   attempt->waiter = waiter;
-  attempt->done = [done = std::move(done)](
-                      const StatusOr<std::vector<QueueElement>>& result) {
+  attempt->done = [done = std::move(done)](const StatusOr<std::vector<QueueElement>>& result) {
     done(result.status());
   };
   Submit(std::move(attempt));
 }
 
-void Queue::Dequeue(int64_t n, bool up_to, const Waiter& waiter,
-                    TakeDone done) {
+void Queue::Dequeue(int64_t n, bool up_to, const Waiter& waiter, TakeDone done) {
   auto attempt = std::make_shared<Attempt>();
   attempt->kind = Attempt::Kind::kDequeue;
   attempt->wanted = n;
@@ -86,13 +74,11 @@ void Queue::Dequeue(int64_t n, bool up_to, const Waiter& waiter,
   Submit(std::move(attempt));
 }
 
-void Queue::Close(bool cancel_pending_enqueues, const Waiter& waiter,
-                  Done done) {
+void Queue::Close(bool cancel_pending_enqueues, const Waiter& waiter, Done done) {
   auto attempt = std::make_shared<Attempt>();
   attempt->kind = Attempt::Kind::kClose;
   attempt->waiter = waiter;
-  attempt->done = [done = std::move(done)](
-                      const StatusOr<std::vector<QueueElement>>& result) {
+  attempt->done = [done = std::move(done)](const StatusOr<std::vector<QueueElement>>& result) {
     done(result.status());
   };
   if (cancel_pending_enqueues) {
@@ -101,8 +87,7 @@ void Queue::Close(bool cancel_pending_enqueues, const Waiter& waiter,
       MutexLock lock(mu_);
       if (!closed_) {
         cancelled.swap(enqueues_);
-        for (const AttemptPtr& a : cancelled)
-          Finish(*a, errors::Cancelled("Enqueue operation was cancelled"));
+        for (const AttemptPtr& a : cancelled) Finish(*a, errors::Cancelled("Enqueue operation was cancelled"));
       }
     }
     Report(cancelled, nullptr);
@@ -124,19 +109,15 @@ void Queue::Submit(AttemptPtr attempt) {
   Attempts finished;
   {
     MutexLock lock(mu_);
-    Attempts& list =
-        attempt->kind == Attempt::Kind::kDequeue ? dequeues_ : enqueues_;
+    Attempts& list = attempt->kind == Attempt::Kind::kDequeue ? dequeues_ : enqueues_;
     list.push_back(attempt);
     Flush(&finished);
     // Waiting begins here, and with it the need to hear of cancellation.
     // Callbacks run without the cancellation's lock, so taking it under ours is
     // safe.
     if (!attempt->finished && attempt->waiter.cancellation != nullptr &&
-        !attempt->waiter.cancellation->Register(
-            [self = Ref<Queue>::Share(this), attempt] {
-              self->Cancel(attempt);
-            },
-            &attempt->token)) {
+        !attempt->waiter.cancellation->Register([self = Ref<Queue>::Share(this), attempt] { self->Cancel(attempt); },
+                                                &attempt->token)) {
       list.remove(attempt);
       Finish(*attempt, attempt->waiter.cancellation->status());
       finished.push_back(attempt);
@@ -154,10 +135,9 @@ void Queue::Cancel(const AttemptPtr& attempt) {
     const bool dequeue = attempt->kind == Attempt::Kind::kDequeue;
     (dequeue ? dequeues_ : enqueues_).remove(attempt);
     attempt->token = -1;
-    Finish(*attempt, errors::Cancelled(dequeue ? "Dequeue"
-                                       : attempt->kind == Attempt::Kind::kClose
-                                           ? "Close"
-                                           : "Enqueue",
+    Finish(*attempt, errors::Cancelled(dequeue                                  ? "Dequeue"
+                                       : attempt->kind == Attempt::Kind::kClose ? "Close"
+                                                                                : "Enqueue",
                                        " operation was cancelled"));
     finished.push_back(attempt);
     Flush(&finished);  // the next in line may go on
@@ -167,8 +147,7 @@ void Queue::Cancel(const AttemptPtr& attempt) {
 
 void Queue::Finish(Attempt& attempt, Status status) {
   attempt.finished = true;
-  if (!status.ok() && attempt.kind == Attempt::Kind::kDequeue)
-    store_->PutBack(std::exchange(attempt.elements, {}));
+  if (!status.ok() && attempt.kind == Attempt::Kind::kDequeue) store_->PutBack(std::exchange(attempt.elements, {}));
   attempt.status = std::move(status);
 }
 
@@ -194,20 +173,16 @@ void Queue::Flush(Attempts* finished) {
 // True if the attempt is finished.
 bool Queue::TryEnqueue(Attempt& attempt) {
   if (attempt.kind == Attempt::Kind::kClose) {
-    Finish(attempt, closed_ ? errors::Cancelled("Queue '", options_.name,
-                                                "' is already closed.")
-                            : OkStatus());
+    Finish(attempt, closed_ ? errors::Cancelled("Queue '", options_.name, "' is already closed.") : OkStatus());
     closed_ = true;
     return true;
   }
   if (closed_) {
-    Finish(attempt, errors::Cancelled(options_.kind, " '", options_.name,
-                                      "' is closed."));
+    Finish(attempt, errors::Cancelled(options_.kind, " '", options_.name, "' is closed."));
     return true;
   }
   while (attempt.next < attempt.elements.size()) {
-    if (options_.capacity >= 0 && store_->size() >= options_.capacity)
-      return false;
+    if (options_.capacity >= 0 && store_->size() >= options_.capacity) return false;
     store_->Add(std::move(attempt.elements[attempt.next++]));
   }
   Finish(attempt, OkStatus());
@@ -215,27 +190,22 @@ bool Queue::TryEnqueue(Attempt& attempt) {
 }
 
 bool Queue::TryDequeue(Attempt& attempt) {
-  const int64_t missing =
-      attempt.wanted - static_cast<int64_t>(attempt.elements.size());
+  const int64_t missing = attempt.wanted - static_cast<int64_t>(attempt.elements.size());
   const int64_t size = store_->size();
   if (closed_ && size < missing) {
     const int64_t total = size + static_cast<int64_t>(attempt.elements.size());
     if (!attempt.up_to || total == 0) {
-      Finish(attempt,
-             errors::OutOfRange(
-                 options_.kind, " '", options_.name,
-                 "' is closed and has insufficient elements (requested ",
-                 attempt.wanted, ", current size ", total, ")"));
+      Finish(attempt, errors::OutOfRange(options_.kind, " '", options_.name,
+                                         "' is closed and has insufficient elements (requested ", attempt.wanted,
+                                         ", current size ", total, ")"));
       return true;
     }
     attempt.wanted = total;
   }
   int64_t available = closed_ ? size : size - options_.min_after_dequeue;
-  while (available-- > 0 &&
-         static_cast<int64_t>(attempt.elements.size()) < attempt.wanted)
+  while (available-- > 0 && static_cast<int64_t>(attempt.elements.size()) < attempt.wanted)
     attempt.elements.push_back(store_->Take());
-  if (static_cast<int64_t>(attempt.elements.size()) < attempt.wanted)
-    return false;
+  if (static_cast<int64_t>(attempt.elements.size()) < attempt.wanted) return false;
   Finish(attempt, OkStatus());
   return true;
 }
@@ -245,8 +215,7 @@ void Queue::Report(const Attempts& finished, const Attempt* own) {
     if (a->token >= 0) a->waiter.cancellation->TryDeregister(a->token);
     auto call = [a] {
       if (!a->status.ok()) return a->done(a->status);
-      a->done(a->kind == Attempt::Kind::kDequeue ? std::move(a->elements)
-                                                 : std::vector<QueueElement>());
+      a->done(a->kind == Attempt::Kind::kDequeue ? std::move(a->elements) : std::vector<QueueElement>());
     };
     if (a.get() == own || a->waiter.pool == nullptr)
       call();

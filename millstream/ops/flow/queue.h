@@ -32,8 +32,8 @@ class Queue final : public Resource {
     std::vector<PartialShape> shapes;  // empty: any
     int64_t capacity = -1;             // negative: unbounded
     int64_t min_after_dequeue = 0;     // stays inside while the queue is open
-    bool pad = false;  // elements of different shapes are padded with zeros to
-                       // one batch
+    bool pad = false;                  // elements of different shapes are padded with zeros to
+                                       // one batch
   };
   // Who waits: its step's cancellation and pool (null: `done` runs where the
   // operation finishes).
@@ -47,17 +47,14 @@ class Queue final : public Resource {
   Queue(Options options, std::unique_ptr<QueueStore> store);
 
   const Options& options() const { return options_; }
-  std::string DebugString() const override {
-    return absl::StrCat(options_.kind, " ", options_.name);
-  }
+  std::string DebugString() const override { return absl::StrCat(options_.kind, " ", options_.name); }
 
   // InvalidArgument unless a tuple of these types and shapes may be an element
   // (or, with `many`, a batch of elements).
   Status CheckElement(const QueueElement& tuple, bool many) const;
   // Adds all elements, as room appears. Cancelled if the queue is or gets
   // closed. REQUIRES: CheckElement() is OK for each.
-  void Enqueue(std::vector<QueueElement> elements, const Waiter& waiter,
-               Done done);
+  void Enqueue(std::vector<QueueElement> elements, const Waiter& waiter, Done done);
   // Takes `n` elements, as they come; with `up_to` fewer (but at least one)
   // once the queue is closed. OutOfRange if a closed queue cannot give as many.
   // REQUIRES: n > 0.
@@ -96,8 +93,7 @@ class Queue final : public Resource {
   void Show() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   bool TryEnqueue(Attempt& attempt) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   bool TryDequeue(Attempt& attempt) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void Finish(Attempt& attempt, Status status)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void Finish(Attempt& attempt, Status status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // Calls done; that of `own` on this thread.
   static void Report(const Attempts& finished, const Attempt* own);
 
@@ -106,8 +102,7 @@ class Queue final : public Resource {
   Mutex mu_;
   bool closed_ ABSL_GUARDED_BY(mu_) = false;
   std::unique_ptr<QueueStore> store_ ABSL_GUARDED_BY(mu_);
-  Attempts enqueues_ ABSL_GUARDED_BY(
-      mu_);  // closes too: they wait for enqueues that came before
+  Attempts enqueues_ ABSL_GUARDED_BY(mu_);  // closes too: they wait for enqueues that came before
   Attempts dequeues_ ABSL_GUARDED_BY(mu_);
 };
 

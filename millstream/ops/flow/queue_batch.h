@@ -15,8 +15,7 @@ StatusOr<std::vector<QueueElement>> SplitBatch(const QueueElement& batch);
 // with `pad` elements may differ, and are padded with zeros (or empty strings)
 // at the end of each dimension. InvalidArgument if there are no elements and
 // `shape` is partial.
-StatusOr<Tensor> MakeBatch(const std::vector<QueueElement>& elements,
-                           int component, DType dtype,
+StatusOr<Tensor> MakeBatch(const std::vector<QueueElement>& elements, int component, DType dtype,
                            const PartialShape& shape, bool pad);
 
 }  // namespace millstream

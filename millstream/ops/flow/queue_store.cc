@@ -9,16 +9,12 @@ namespace {
 math::Philox Seeded(int64_t seed, int64_t seed2) {
   if (seed == 0 && seed2 == 0) {
     std::random_device device;
-    return math::Philox((uint64_t{device()} << 32) | device(),
-                        (uint64_t{device()} << 32) | device());
+    return math::Philox((uint64_t{device()} << 32) | device(), (uint64_t{device()} << 32) | device());
   }
-  return math::Philox(static_cast<uint64_t>(seed),
-                      static_cast<uint64_t>(seed2));
+  return math::Philox(static_cast<uint64_t>(seed), static_cast<uint64_t>(seed2));
 }
 
-int64_t Priority(const QueueElement& element) {
-  return element[0].scalar<int64_t>();
-}
+int64_t Priority(const QueueElement& element) { return element[0].scalar<int64_t>(); }
 
 }  // namespace
 
@@ -29,12 +25,10 @@ QueueElement FifoStore::Take() {
 }
 
 void FifoStore::PutBack(std::vector<QueueElement> elements) {
-  for (auto it = elements.rbegin(); it != elements.rend(); ++it)
-    elements_.push_front(std::move(*it));
+  for (auto it = elements.rbegin(); it != elements.rend(); ++it) elements_.push_front(std::move(*it));
 }
 
-ShuffleStore::ShuffleStore(int64_t seed, int64_t seed2)
-    : random_(Seeded(seed, seed2)) {}
+ShuffleStore::ShuffleStore(int64_t seed, int64_t seed2) : random_(Seeded(seed, seed2)) {}
 
 QueueElement ShuffleStore::Take() {
   const size_t chosen = random_.Next() % elements_.size();
@@ -45,8 +39,7 @@ QueueElement ShuffleStore::Take() {
 }
 
 void ShuffleStore::PutBack(std::vector<QueueElement> elements) {
-  for (QueueElement& element : elements)
-    elements_.push_back(std::move(element));
+  for (QueueElement& element : elements) elements_.push_back(std::move(element));
 }
 
 void PriorityStore::Add(QueueElement element) {

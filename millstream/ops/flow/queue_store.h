@@ -31,12 +31,8 @@ class QueueStore {
 // First in, first out.
 class FifoStore final : public QueueStore {
  public:
-  int64_t size() const override {
-    return static_cast<int64_t>(elements_.size());
-  }
-  void Add(QueueElement element) override {
-    elements_.push_back(std::move(element));
-  }
+  int64_t size() const override { return static_cast<int64_t>(elements_.size()); }
+  void Add(QueueElement element) override { elements_.push_back(std::move(element)); }
   QueueElement Take() override;
   void PutBack(std::vector<QueueElement> elements) override;
 
@@ -49,12 +45,8 @@ class FifoStore final : public QueueStore {
 class ShuffleStore final : public QueueStore {
  public:
   ShuffleStore(int64_t seed, int64_t seed2);
-  int64_t size() const override {
-    return static_cast<int64_t>(elements_.size());
-  }
-  void Add(QueueElement element) override {
-    elements_.push_back(std::move(element));
-  }
+  int64_t size() const override { return static_cast<int64_t>(elements_.size()); }
+  void Add(QueueElement element) override { elements_.push_back(std::move(element)); }
   QueueElement Take() override;
   void PutBack(std::vector<QueueElement> elements) override;
 

@@ -40,21 +40,16 @@ class Pending {
 
 class QueueTest : public testing::Test {
  protected:
-  Edge Make(const std::string& op, Attributes attrs,
-            std::vector<DType> types = {DType::kInt32}) {
+  Edge Make(const std::string& op, Attributes attrs, std::vector<DType> types = {DType::kInt32}) {
     attrs.push_back({"component_types", std::move(types)});
     makers_.push_back(std::make_unique<OpRunner>(env_, op, attrs, "q"));
     auto out = makers_.back()->Run({});
     EXPECT_TRUE(out.ok()) << out.status();
     return (*out)[0];
   }
-  static AttrValue Scalars() {
-    return std::vector<PartialShape>{PartialShape(Shape())};
-  }
+  static AttrValue Scalars() { return std::vector<PartialShape>{PartialShape(Shape())}; }
   static Tensor Int(int32_t x) { return Tensor::Scalar<int32_t>(x); }
-  static std::vector<int32_t> Ints(const Tensor& t) {
-    return {t.flat<int32_t>().begin(), t.flat<int32_t>().end()};
-  }
+  static std::vector<int32_t> Ints(const Tensor& t) { return {t.flat<int32_t>().begin(), t.flat<int32_t>().end()}; }
 
   OpRunner::Env env_{2};
   std::vector<std::unique_ptr<OpRunner>> makers_;
@@ -62,13 +57,10 @@ class QueueTest : public testing::Test {
   OpRunner enqueue_{env_, "QueueEnqueueV2", {{"Tcomponents", types_}}};
   OpRunner enqueue_many_{env_, "QueueEnqueueManyV2", {{"Tcomponents", types_}}};
   OpRunner dequeue_{env_, "QueueDequeueV2", {{"component_types", types_}}};
-  OpRunner dequeue_many_{
-      env_, "QueueDequeueManyV2", {{"component_types", types_}}};
-  OpRunner dequeue_up_to_{
-      env_, "QueueDequeueUpToV2", {{"component_types", types_}}};
+  OpRunner dequeue_many_{env_, "QueueDequeueManyV2", {{"component_types", types_}}};
+  OpRunner dequeue_up_to_{env_, "QueueDequeueUpToV2", {{"component_types", types_}}};
   OpRunner close_{env_, "QueueCloseV2"};
-  OpRunner close_and_cancel_{
-      env_, "QueueCloseV2", {{"cancel_pending_enqueues", true}}};
+  OpRunner close_and_cancel_{env_, "QueueCloseV2", {{"cancel_pending_enqueues", true}}};
   OpRunner size_{env_, "QueueSizeV2"};
 };
 
@@ -78,8 +70,7 @@ TEST_F(QueueTest, FirstInFirstOut) {
   ASSERT_TRUE(enqueue_many_.Run({q, Tensor::Vector<int32_t>({2, 3, 4})}).ok());
   EXPECT_EQ(size_.Value({q})->scalar<int32_t>(), 4);
   EXPECT_EQ(dequeue_.Value({q})->scalar<int32_t>(), 1);
-  EXPECT_EQ(Ints(*dequeue_many_.Value({q, Int(3)})),
-            std::vector<int32_t>({2, 3, 4}));
+  EXPECT_EQ(Ints(*dequeue_many_.Value({q, Int(3)})), std::vector<int32_t>({2, 3, 4}));
   EXPECT_EQ(dequeue_many_.Value({q, Int(0)})->shape(), Shape({0}));
 }
 
@@ -98,53 +89,36 @@ TEST_F(QueueTest, ErrorsOfAClosedQueue) {
   const Edge q = Make("FIFOQueueV2", {{"shapes", Scalars()}});
   ASSERT_TRUE(enqueue_many_.Run({q, Tensor::Vector<int32_t>({1, 2})}).ok());
   ASSERT_TRUE(close_.Run({q}).ok());
-  EXPECT_EQ(close_.Run({q}).status(),
-            absl::CancelledError("Queue '_0_q' is already closed."));
-  EXPECT_EQ(enqueue_.Run({q, Int(1)}).status(),
-            absl::CancelledError("FIFOQueue '_0_q' is closed."));
-  EXPECT_EQ(
-      dequeue_many_.Run({q, Int(5)}).status(),
-      absl::OutOfRangeError("FIFOQueue '_0_q' is closed and has insufficient "
-                            "elements (requested 5, current size 2)"));
-  EXPECT_EQ(Ints(*dequeue_up_to_.Value({q, Int(5)})),
-            std::vector<int32_t>({1, 2}));
-  EXPECT_EQ(
-      dequeue_.Run({q}).status(),
-      absl::OutOfRangeError("FIFOQueue '_0_q' is closed and has insufficient "
-                            "elements (requested 1, current size 0)"));
+  EXPECT_EQ(close_.Run({q}).status(), absl::CancelledError("Queue '_0_q' is already closed."));
+  EXPECT_EQ(enqueue_.Run({q, Int(1)}).status(), absl::CancelledError("FIFOQueue '_0_q' is closed."));
+  EXPECT_EQ(dequeue_many_.Run({q, Int(5)}).status(),
+            absl::OutOfRangeError("FIFOQueue '_0_q' is closed and has insufficient "
+                                  "elements (requested 5, current size 2)"));
+  EXPECT_EQ(Ints(*dequeue_up_to_.Value({q, Int(5)})), std::vector<int32_t>({1, 2}));
+  EXPECT_EQ(dequeue_.Run({q}).status(), absl::OutOfRangeError("FIFOQueue '_0_q' is closed and has insufficient "
+                                                              "elements (requested 1, current size 0)"));
 }
 
 TEST_F(QueueTest, ChecksTypesAndShapes) {
-  const Edge q = Make("FIFOQueueV2", {{"shapes", Scalars()}}),
-             any = Make("FIFOQueueV2", {});
+  const Edge q = Make("FIFOQueueV2", {{"shapes", Scalars()}}), any = Make("FIFOQueueV2", {});
   EXPECT_EQ(enqueue_.Run({q, Tensor::Vector<int32_t>({1})}).status().message(),
             "Shape mismatch in tuple component 0. Expected [], got [1]");
-  EXPECT_EQ(enqueue_many_.Run({q, Int(1)}).status().code(),
-            absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(dequeue_many_.Run({q, Int(-1)}).status().code(),
-            absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(enqueue_many_.Run({q, Int(1)}).status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(dequeue_many_.Run({q, Int(-1)}).status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(dequeue_many_.Run({any, Int(1)}).status().message(),
             "FIFOQueue's DequeueMany and DequeueUpTo require the components to "
             "have specified shapes.");
-  OpRunner floats(env_, "QueueEnqueueV2",
-                  {{"Tcomponents", std::vector<DType>{DType::kFloat}}});
-  EXPECT_EQ(floats.Run({q, Tensor::Scalar<float>(1)}).status().code(),
-            absl::StatusCode::kInvalidArgument);
-  OpRunner timed(env_, "QueueDequeueV2",
-                 {{"component_types", types_}, {"timeout_ms", 5}});
+  OpRunner floats(env_, "QueueEnqueueV2", {{"Tcomponents", std::vector<DType>{DType::kFloat}}});
+  EXPECT_EQ(floats.Run({q, Tensor::Scalar<float>(1)}).status().code(), absl::StatusCode::kInvalidArgument);
+  OpRunner timed(env_, "QueueDequeueV2", {{"component_types", types_}, {"timeout_ms", 5}});
   EXPECT_EQ(timed.status().code(), absl::StatusCode::kInvalidArgument);
 }
 
 TEST_F(QueueTest, SharedQueuesMustAgree) {
   Make("FIFOQueueV2", {{"shared_name", "s"}, {"capacity", 10}});
-  OpRunner other(
-      env_, "FIFOQueueV2",
-      {{"shared_name", "s"}, {"capacity", 11}, {"component_types", types_}});
-  EXPECT_EQ(other.Run({}).status().message(),
-            "Shared queue 's' has capacity 10 but requested capacity was 11");
-  OpRunner kind(
-      env_, "RandomShuffleQueueV2",
-      {{"shared_name", "s"}, {"capacity", 10}, {"component_types", types_}});
+  OpRunner other(env_, "FIFOQueueV2", {{"shared_name", "s"}, {"capacity", 11}, {"component_types", types_}});
+  EXPECT_EQ(other.Run({}).status().message(), "Shared queue 's' has capacity 10 but requested capacity was 11");
+  OpRunner kind(env_, "RandomShuffleQueueV2", {{"shared_name", "s"}, {"capacity", 10}, {"component_types", types_}});
   EXPECT_EQ(kind.Run({}).status().code(), absl::StatusCode::kInvalidArgument);
 }
 
@@ -152,11 +126,8 @@ TEST_F(QueueTest, OperationsWaitForRoomAndForElements) {
   const Edge q = Make("FIFOQueueV2", {{"shapes", Scalars()}, {"capacity", 2}});
   Pending taker(dequeue_many_, {q, Int(5)});  // more than the capacity
   EXPECT_FALSE(taker.done());
-  ASSERT_TRUE(
-      enqueue_many_.Run({q, Tensor::Vector<int32_t>({1, 2, 3, 4, 5, 6, 7})})
-          .ok());
-  EXPECT_EQ(Ints((*taker.Wait())[0].tensor),
-            std::vector<int32_t>({1, 2, 3, 4, 5}));
+  ASSERT_TRUE(enqueue_many_.Run({q, Tensor::Vector<int32_t>({1, 2, 3, 4, 5, 6, 7})}).ok());
+  EXPECT_EQ(Ints((*taker.Wait())[0].tensor), std::vector<int32_t>({1, 2, 3, 4, 5}));
   Pending adder(enqueue_, {q, Int(8)});
   EXPECT_FALSE(adder.done());
   Pending closer(close_, {q});  // after the pending enqueue
@@ -164,8 +135,7 @@ TEST_F(QueueTest, OperationsWaitForRoomAndForElements) {
   EXPECT_EQ(dequeue_.Value({q})->scalar<int32_t>(), 6);
   EXPECT_TRUE(adder.Wait().ok());
   EXPECT_TRUE(closer.Wait().ok());
-  EXPECT_EQ(Ints(*dequeue_many_.Value({q, Int(2)})),
-            std::vector<int32_t>({7, 8}));
+  EXPECT_EQ(Ints(*dequeue_many_.Value({q, Int(2)})), std::vector<int32_t>({7, 8}));
 }
 
 TEST_F(QueueTest, CloseCancelsPendingEnqueues) {
@@ -173,8 +143,7 @@ TEST_F(QueueTest, CloseCancelsPendingEnqueues) {
   ASSERT_TRUE(enqueue_.Run({q, Int(1)}).ok());
   Pending adder(enqueue_, {q, Int(2)});
   ASSERT_TRUE(close_and_cancel_.Run({q}).ok());
-  EXPECT_EQ(adder.Wait().status(),
-            absl::CancelledError("Enqueue operation was cancelled"));
+  EXPECT_EQ(adder.Wait().status(), absl::CancelledError("Enqueue operation was cancelled"));
   EXPECT_EQ(dequeue_.Value({q})->scalar<int32_t>(), 1);
 }
 
@@ -195,25 +164,17 @@ TEST_F(QueueTest, CancelledDequeueGivesBackWhatItTook) {
   Pending taker(many, {same, Int(3)});
   ASSERT_TRUE(enqueue_many_.Run({q, Tensor::Vector<int32_t>({1, 2})}).ok());
   other.cancellation.StartCancel();
-  EXPECT_EQ(taker.Wait().status(),
-            absl::CancelledError("Dequeue operation was cancelled"));
-  EXPECT_EQ(Ints(*dequeue_many_.Value({q, Int(2)})),
-            std::vector<int32_t>({1, 2}));
+  EXPECT_EQ(taker.Wait().status(), absl::CancelledError("Dequeue operation was cancelled"));
+  EXPECT_EQ(Ints(*dequeue_many_.Value({q, Int(2)})), std::vector<int32_t>({1, 2}));
   EXPECT_EQ(many.Run({same, Int(3)}).status().code(),
             absl::StatusCode::kCancelled);  // a step that is over
 }
 
 TEST_F(QueueTest, ShufflesAsTensorFlow) {
-  const Edge q = Make("RandomShuffleQueueV2", {{"shapes", Scalars()},
-                                               {"capacity", 10},
-                                               {"min_after_dequeue", 2},
-                                               {"seed", 3},
-                                               {"seed2", 4}});
-  ASSERT_TRUE(
-      enqueue_many_.Run({q, Tensor::Vector<int32_t>({0, 1, 2, 3, 4, 5, 6, 7})})
-          .ok());
-  EXPECT_EQ(Ints(*dequeue_many_.Value({q, Int(6)})),
-            std::vector<int32_t>({1, 3, 5, 4, 6, 7}));
+  const Edge q = Make("RandomShuffleQueueV2",
+                      {{"shapes", Scalars()}, {"capacity", 10}, {"min_after_dequeue", 2}, {"seed", 3}, {"seed2", 4}});
+  ASSERT_TRUE(enqueue_many_.Run({q, Tensor::Vector<int32_t>({0, 1, 2, 3, 4, 5, 6, 7})}).ok());
+  EXPECT_EQ(Ints(*dequeue_many_.Value({q, Int(6)})), std::vector<int32_t>({1, 3, 5, 4, 6, 7}));
   Pending waits(dequeue_, {q});
   EXPECT_FALSE(waits.done());
   ASSERT_TRUE(close_.Run({q}).ok());
@@ -222,12 +183,9 @@ TEST_F(QueueTest, ShufflesAsTensorFlow) {
 }
 
 TEST_F(QueueTest, PadsBatches) {
-  const Edge q =
-      Make("PaddingFIFOQueueV2",
-           {{"shapes", std::vector<PartialShape>{PartialShape({-1, 2})}}});
+  const Edge q = Make("PaddingFIFOQueueV2", {{"shapes", std::vector<PartialShape>{PartialShape({-1, 2})}}});
   ASSERT_TRUE(enqueue_.Run({q, Tensor::Of<int32_t>({1, 2}, {1, 2})}).ok());
-  ASSERT_TRUE(
-      enqueue_.Run({q, Tensor::Of<int32_t>({2, 2}, {3, 4, 5, 6})}).ok());
+  ASSERT_TRUE(enqueue_.Run({q, Tensor::Of<int32_t>({2, 2}, {3, 4, 5, 6})}).ok());
   const Tensor batch = *dequeue_many_.Value({q, Int(2)});
   EXPECT_EQ(batch.shape(), Shape({2, 2, 2}));
   EXPECT_EQ(Ints(batch), std::vector<int32_t>({1, 2, 0, 0, 3, 4, 5, 6}));
@@ -238,16 +196,12 @@ TEST_F(QueueTest, PadsBatches) {
 }
 
 TEST_F(QueueTest, PriorityComesFirst) {
-  const Edge q =
-      Make("PriorityQueueV2", {{"shapes", Scalars()}}, {DType::kString});
+  const Edge q = Make("PriorityQueueV2", {{"shapes", Scalars()}}, {DType::kString});
   const AttrValue types = std::vector<DType>{DType::kInt64, DType::kString};
   OpRunner many(env_, "QueueEnqueueManyV2", {{"Tcomponents", types}}),
       take(env_, "QueueDequeueV2", {{"component_types", types}});
-  ASSERT_TRUE(many.Run({q, Tensor::Vector<int64_t>({3, 1, 3}),
-                        Tensor::Vector<std::string>({"c", "a", "d"})})
-                  .ok());
-  for (const char* expected : {"a", "c", "d"})
-    EXPECT_EQ((*take.Run({q}))[1].tensor.scalar<std::string>(), expected);
+  ASSERT_TRUE(many.Run({q, Tensor::Vector<int64_t>({3, 1, 3}), Tensor::Vector<std::string>({"c", "a", "d"})}).ok());
+  for (const char* expected : {"a", "c", "d"}) EXPECT_EQ((*take.Run({q}))[1].tensor.scalar<std::string>(), expected);
 }
 
 TEST_F(QueueTest, ManyThreadsLoseNothing) {
@@ -256,8 +210,7 @@ TEST_F(QueueTest, ManyThreadsLoseNothing) {
   std::vector<std::thread> threads;
   for (int t = 0; t < 3; ++t) {
     threads.emplace_back([&, t] {
-      for (int i = 0; i < 300; ++i)
-        EXPECT_TRUE(enqueue_.Run({q, Int(t * 300 + i)}).ok());
+      for (int i = 0; i < 300; ++i) EXPECT_TRUE(enqueue_.Run({q, Int(t * 300 + i)}).ok());
     });
     threads.emplace_back([&] {
       for (int i = 0; i < 100; ++i) {

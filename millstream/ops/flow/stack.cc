@@ -10,20 +10,16 @@ namespace {
 // Values that a loop leaves for its gradient. Belongs to the step.
 class Stack final : public Resource {
  public:
-  Stack(DType dtype, int64_t max_size, std::string name)
-      : dtype_(dtype), max_size_(max_size), name_(std::move(name)) {}
+  Stack(DType dtype, int64_t max_size, std::string name) : dtype_(dtype), max_size_(max_size), name_(std::move(name)) {}
 
   DType dtype() const { return dtype_; }
-  std::string DebugString() const override {
-    return absl::StrCat("Stack ", name_);
-  }
+  std::string DebugString() const override { return absl::StrCat("Stack ", name_); }
 
   Status Push(Tensor value) {
     MutexLock lock(mu_);
     RETURN_IF_ERROR(CheckOpen());
     if (static_cast<int64_t>(values_.size()) >= max_size_) {
-      return errors::InvalidArgument(
-          "Stack[", name_, "] overflowed its max_size (", max_size_, ")");
+      return errors::InvalidArgument("Stack[", name_, "] overflowed its max_size (", max_size_, ")");
     }
     values_.push_back(std::move(value));
     return OkStatus();
@@ -32,9 +28,7 @@ class Stack final : public Resource {
   StatusOr<Tensor> Pop() {
     MutexLock lock(mu_);
     RETURN_IF_ERROR(CheckOpen());
-    if (values_.empty())
-      return errors::InvalidArgument("Stack[", name_,
-                                     "] is empty when calling Pop().");
+    if (values_.empty()) return errors::InvalidArgument("Stack[", name_, "] is empty when calling Pop().");
     Tensor value = std::move(values_.back());
     values_.pop_back();
     return value;
@@ -49,9 +43,7 @@ class Stack final : public Resource {
 
  private:
   Status CheckOpen() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    return closed_ ? errors::InvalidArgument("Stack[", name_,
-                                             "] has already been closed.")
-                   : OkStatus();
+    return closed_ ? errors::InvalidArgument("Stack[", name_, "] has already been closed.") : OkStatus();
   }
 
   const DType dtype_;
@@ -67,8 +59,7 @@ template <bool kStringHandle>
 class StackOp final : public Kernel {
  public:
   explicit StackOp(KernelInit& init)
-      : dtype_(init.Attr<DType>("elem_type")),
-        name_(init.Attr<std::string>("stack_name")) {
+      : dtype_(init.Attr<DType>("elem_type")), name_(init.Attr<std::string>("stack_name")) {
     if (name_.empty()) name_ = init.node_name();
   }
 
@@ -76,9 +67,7 @@ class StackOp final : public Kernel {
     int64_t max_size = -1;
     if (!kStringHandle) {
       if (ctx.input(0).rank() != 0) {
-        return errors::InvalidArgument(
-            "Stack size must be a scalar, got shape ",
-            ctx.input(0).shape().ToString());
+        return errors::InvalidArgument("Stack size must be a scalar, got shape ", ctx.input(0).shape().ToString());
       }
       max_size = ctx.input(0).scalar<int32_t>();
     }
@@ -90,8 +79,7 @@ class StackOp final : public Kernel {
     if constexpr (kStringHandle)
       ctx.set_output_ref(0, MakeStringHandle("_stacks", name));
     else
-      ctx.set_output(0, MakeHandle(*ctx.device(), "_stacks", name,
-                                   "N10tensorflow5StackE", std::move(stack)));
+      ctx.set_output(0, MakeHandle(*ctx.device(), "_stacks", name, "N10tensorflow5StackE", std::move(stack)));
     return OkStatus();
   }
 
@@ -103,8 +91,7 @@ class StackOp final : public Kernel {
 Status StackPushCpu(KernelContext& ctx) {
   ASSIGN_OR_RETURN(Ref<Stack> stack, HandleInput<Stack>(ctx, 0));
   if (ctx.input(1).dtype() != stack->dtype()) {
-    return errors::InvalidArgument("Must have type ", DTypeName(stack->dtype()),
-                                   " but got ",
+    return errors::InvalidArgument("Must have type ", DTypeName(stack->dtype()), " but got ",
                                    DTypeName(ctx.input(1).dtype()));
   }
   ctx.set_output(0, ctx.input(1));
@@ -114,8 +101,8 @@ Status StackPushCpu(KernelContext& ctx) {
 Status StackPopCpu(KernelContext& ctx) {
   ASSIGN_OR_RETURN(Ref<Stack> stack, HandleInput<Stack>(ctx, 0));
   if (ctx.output_dtype(0) != stack->dtype()) {
-    return errors::InvalidArgument("Must have type ", DTypeName(stack->dtype()),
-                                   " but got ", DTypeName(ctx.output_dtype(0)));
+    return errors::InvalidArgument("Must have type ", DTypeName(stack->dtype()), " but got ",
+                                   DTypeName(ctx.output_dtype(0)));
   }
   ASSIGN_OR_RETURN(Tensor value, stack->Pop());
   ctx.set_output(0, std::move(value));

@@ -20,7 +20,8 @@ Status CheckIndices(const StagingArea::Operation& operation, size_t width) {
       return errors::InvalidArgument("Indices are not strictly ordered");
     }
     if (index < 0 || static_cast<size_t>(index) >= width) {
-      return errors::InvalidArgument("Index '", index, "' for key '", operation.key, "' was out of bounds '", width, "'.");
+      return errors::InvalidArgument("Index '", index, "' for key '", operation.key, "' was out of bounds '", width,
+                                     "'.");
     }
   }
   return OkStatus();

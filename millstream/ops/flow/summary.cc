@@ -13,10 +13,8 @@ template <typename T>
 std::string Shortest(T value) {
   std::string text = absl::StrFormat("%.6g", value);
   double back = 0;
-  if (absl::SimpleAtod(text, &back) && static_cast<T>(back) == value)
-    return text;
-  return sizeof(T) == sizeof(float) ? absl::StrFormat("%.9g", value)
-                                    : absl::StrFormat("%.17g", value);
+  if (absl::SimpleAtod(text, &back) && static_cast<T>(back) == value) return text;
+  return sizeof(T) == sizeof(float) ? absl::StrFormat("%.9g", value) : absl::StrFormat("%.17g", value);
 }
 
 template <typename T>
@@ -28,8 +26,7 @@ std::string Element(const T& value) {
   else if constexpr (std::is_same_v<T, Variant>)
     return absl::StrCat("<", value.type_name(), ">");
   else if constexpr (kIsComplex<T>)
-    return absl::StrCat("(", Shortest(value.real()), ",",
-                        Shortest(value.imag()), ")");
+    return absl::StrCat("(", Shortest(value.real()), ",", Shortest(value.imag()), ")");
   else if constexpr (kIsFloat16<T>)
     return absl::StrFormat("%g", static_cast<float>(value));
   else if constexpr (std::is_floating_point_v<T>)
@@ -43,8 +40,7 @@ std::string Element(const T& value) {
 template <typename T>
 class Printer {
  public:
-  Printer(const Tensor& t, int64_t limit)
-      : shape_(t.shape()), data_(t.data<T>()), limit_(limit) {}
+  Printer(const Tensor& t, int64_t limit) : shape_(t.shape()), data_(t.data<T>()), limit_(limit) {}
 
   std::string Print() {
     Dimension(0);
@@ -87,9 +83,7 @@ std::string SummarizeForPrint(const Tensor& tensor, int64_t limit) {
   std::string out;
   if (!tensor.IsInitialized() || tensor.num_elements() == 0) return out;
   if (limit < 0) limit = tensor.num_elements();
-  DispatchType(tensor.dtype(), [&](auto type) {
-    out = Printer<typename decltype(type)::type>(tensor, limit).Print();
-  });
+  DispatchType(tensor.dtype(), [&](auto type) { out = Printer<typename decltype(type)::type>(tensor, limit).Print(); });
   return out;
 }
 

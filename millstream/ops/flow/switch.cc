@@ -16,9 +16,7 @@ template <bool kRef>
 Status SwitchCpu(KernelContext& ctx) {
   const Tensor& pred = ctx.input(1);
   if (pred.rank() != 0) {
-    return errors::InvalidArgument(
-        "The second input must be a scalar, but it has shape ",
-        pred.shape().ToString());
+    return errors::InvalidArgument("The second input must be a scalar, but it has shape ", pred.shape().ToString());
   }
   const int taken = pred.scalar<bool>() ? 1 : 0;
   PassOn(ctx, 0, taken, kRef);
@@ -30,9 +28,7 @@ Status SwitchCpu(KernelContext& ctx) {
 Status SwitchNCpu(KernelContext& ctx) {
   const Tensor& index = ctx.input(1);
   if (index.rank() != 0) {
-    return errors::InvalidArgument(
-        "The second input must be a scalar, but it has shape ",
-        index.shape().ToString());
+    return errors::InvalidArgument("The second input must be a scalar, but it has shape ", index.shape().ToString());
   }
   int taken = index.scalar<int32_t>();
   if (taken < 0 || taken >= ctx.num_outputs()) taken = ctx.num_outputs() - 1;
@@ -59,13 +55,11 @@ Status MergeCpu(KernelContext& ctx) {
 Status RefSelectCpu(KernelContext& ctx) {
   const Tensor& index = ctx.input(0);
   if (index.rank() != 0) {
-    return errors::InvalidArgument("Index must be a scalar, but it has shape ",
-                                   index.shape().ToString());
+    return errors::InvalidArgument("Index must be a scalar, but it has shape ", index.shape().ToString());
   }
   const int32_t chosen = index.scalar<int32_t>();
   if (chosen < 0 || chosen >= ctx.num_inputs() - 1) {
-    return errors::InvalidArgument("Index must be in the range [0, ",
-                                   ctx.num_inputs() - 1, ") but got ", chosen);
+    return errors::InvalidArgument("Index must be in the range [0, ", ctx.num_inputs() - 1, ") but got ", chosen);
   }
   ctx.set_output_ref(0, ctx.input_ref(chosen + 1));
   return OkStatus();
@@ -87,8 +81,7 @@ PartialShape CommonShape(const ShapeContext& c, int begin, int end) {
   PartialShape common = c.input(begin);
   for (int i = begin + 1; i < end; ++i) {
     const PartialShape& other = c.input(i);
-    if (!common.rank_known() || common.rank() != other.rank())
-      return PartialShape::Unknown();
+    if (!common.rank_known() || common.rank() != other.rank()) return PartialShape::Unknown();
     for (int d = 0; d < common.rank(); ++d) {
       if (common.dim(d) != other.dim(d)) common.set_dim(d, -1);
     }
@@ -103,8 +96,7 @@ Status MergeShape(ShapeContext& c) {
   if (dtype == DType::kInvalid) return OkStatus();
   bool same = true;
   for (int i = 1; i < c.num_inputs(); ++i) {
-    same = same && c.input_handle_dtype(i) == dtype &&
-           c.input_handle_shape(i) == c.input_handle_shape(0);
+    same = same && c.input_handle_dtype(i) == dtype && c.input_handle_shape(i) == c.input_handle_shape(0);
   }
   if (same) c.set_output_handle(0, c.input_handle_shape(0), dtype);
   return OkStatus();

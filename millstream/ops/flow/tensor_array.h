@@ -30,21 +30,15 @@ class TensorArray final : public Resource {
   };
   // REQUIRES: 0 <= size <= kMaxSize.
   TensorArray(Options options, int64_t size)
-      : options_(std::move(options)),
-        elements_(size),
-        element_shape_(options_.element_shape) {}
+      : options_(std::move(options)), elements_(size), element_shape_(options_.element_shape) {}
   // The array for gradients of `forward`: as many elements, and zeros of the
   // right shapes where none is written. From now on `forward` does not grow.
   // `prepend` comes before the shape of each element.
-  static StatusOr<Ref<TensorArray>> ForGradientsOf(TensorArray& forward,
-                                                   std::string name,
-                                                   const PartialShape& prepend);
+  static StatusOr<Ref<TensorArray>> ForGradientsOf(TensorArray& forward, std::string name, const PartialShape& prepend);
 
   DType dtype() const { return options_.dtype; }
   const std::string& name() const { return options_.name; }
-  std::string DebugString() const override {
-    return absl::StrCat("TensorArray ", options_.name);
-  }
+  std::string DebugString() const override { return absl::StrCat("TensorArray ", options_.name); }
 
   // InvalidArgument for a bad index, another type or shape, and for elements
   // written or read before.
@@ -79,15 +73,11 @@ class TensorArray final : public Resource {
     bool cleared = false;
   };
   Status CheckOpen() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  Status WriteLocked(int64_t index, Tensor value)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  Status CheckWrite(int64_t index, const Tensor& value) const
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  Status WriteLocked(int64_t index, Tensor value) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  Status CheckWrite(int64_t index, const Tensor& value) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   StatusOr<Tensor> ReadLocked(int64_t index) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  Status MergeShapeLocked(const PartialShape& shape)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  Status Aggregate(int64_t index, Tensor value)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  Status MergeShapeLocked(const PartialShape& shape) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  Status Aggregate(int64_t index, Tensor value) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   const Options options_;
   Mutex mu_;

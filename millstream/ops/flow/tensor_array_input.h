@@ -10,8 +10,7 @@ namespace millstream {
 
 // The array behind input 0. InvalidArgument if it does not hold elements of
 // `dtype`.
-StatusOr<Ref<TensorArray>> TensorArrayInput(const KernelContext& ctx,
-                                            DType dtype);
+StatusOr<Ref<TensorArray>> TensorArrayInput(const KernelContext& ctx, DType dtype);
 
 // Handle and flow of the array that collects gradients of the array `handle`;
 // one for each call of gradients. The new array is made before whatever uses

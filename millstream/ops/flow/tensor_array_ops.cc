@@ -8,13 +8,11 @@
 
 namespace millstream {
 
-StatusOr<Ref<TensorArray>> TensorArrayInput(const KernelContext& ctx,
-                                            DType dtype) {
+StatusOr<Ref<TensorArray>> TensorArrayInput(const KernelContext& ctx, DType dtype) {
   ASSIGN_OR_RETURN(Ref<TensorArray> array, ctx.ResourceInput<TensorArray>(0));
   if (array->dtype() != dtype) {
-    return errors::InvalidArgument(
-        "TensorArray dtype is ", DTypeName(array->dtype()),
-        " but Op requested dtype ", DTypeName(dtype), ".");
+    return errors::InvalidArgument("TensorArray dtype is ", DTypeName(array->dtype()), " but Op requested dtype ",
+                                   DTypeName(dtype), ".");
   }
   return array;
 }
@@ -28,8 +26,7 @@ constexpr char kContainer[] = "_tensor_arrays";
 std::string GradientSource(const std::string& prefix) {
   const std::vector<std::string> parts = absl::StrSplit(prefix, '/');
   for (size_t n = parts.size(); n > 0; --n) {
-    if (absl::StartsWith(parts[n - 1], "gradients"))
-      return absl::StrJoin(parts.begin(), parts.begin() + n, "/");
+    if (absl::StartsWith(parts[n - 1], "gradients")) return absl::StrJoin(parts.begin(), parts.begin() + n, "/");
   }
   return "gradients";
 }
@@ -37,8 +34,7 @@ std::string GradientSource(const std::string& prefix) {
 }  // namespace
 
 GradientArray MakeGradientArray(GradContext& g, Output handle, Output flow) {
-  Node* node = g.Add("TensorArrayGradV3", {handle, flow},
-                     {{"source", GradientSource(g.scope().name_prefix())}});
+  Node* node = g.Add("TensorArrayGradV3", {handle, flow}, {{"source", GradientSource(g.scope().name_prefix())}});
   if (node == nullptr) return {};
   return {Output(node, 0), Output(node, 1)};
 }
@@ -48,9 +44,7 @@ namespace {
 StatusOr<int32_t> ScalarIndex(const KernelContext& ctx, int i) {
   const Tensor& t = ctx.input(i);
   if (t.rank() != 0)
-    return errors::InvalidArgument(
-        "TensorArray index must be scalar, but had shape: ",
-        t.shape().ToString());
+    return errors::InvalidArgument("TensorArray index must be scalar, but had shape: ", t.shape().ToString());
   return t.scalar<int32_t>();
 }
 
@@ -63,33 +57,25 @@ class TensorArrayOp final : public Kernel {
     options_.element_shape = init.Attr<PartialShape>("element_shape");
     options_.dynamic_size = init.Attr<bool>("dynamic_size");
     options_.clear_after_read = init.Attr<bool>("clear_after_read");
-    options_.identical_element_shapes =
-        init.Attr<bool>("identical_element_shapes");
+    options_.identical_element_shapes = init.Attr<bool>("identical_element_shapes");
   }
 
   Status Compute(KernelContext& ctx) override {
     const Tensor& size = ctx.input(0);
     if (size.rank() != 0)
-      return errors::InvalidArgument(
-          "TensorArray size must be scalar, but had shape: ",
-          size.shape().ToString());
-    if (size.scalar<int32_t>() < 0)
-      return errors::InvalidArgument("Size should be >= 0.");
+      return errors::InvalidArgument("TensorArray size must be scalar, but had shape: ", size.shape().ToString());
+    if (size.scalar<int32_t>() < 0) return errors::InvalidArgument("Size should be >= 0.");
     if (size.scalar<int32_t>() > TensorArray::kMaxSize) {
-      return errors::ResourceExhausted(
-          "TensorArray of ", size.scalar<int32_t>(),
-          " elements is beyond the limit of ", TensorArray::kMaxSize);
+      return errors::ResourceExhausted("TensorArray of ", size.scalar<int32_t>(), " elements is beyond the limit of ",
+                                       TensorArray::kMaxSize);
     }
     ResourceManager& resources = *ctx.step_resources();
     TensorArray::Options options = options_;
     options.name = resources.UniqueName(options_.name);
-    Ref<TensorArray> array =
-        MakeRef<TensorArray>(options, size.scalar<int32_t>());
-    RETURN_IF_ERROR(
-        resources.Create<TensorArray>(kContainer, options.name, array));
-    ctx.set_output(0,
-                   MakeHandle(*ctx.device(), kContainer, options.name,
-                              "N10tensorflow11TensorArrayE", std::move(array)));
+    Ref<TensorArray> array = MakeRef<TensorArray>(options, size.scalar<int32_t>());
+    RETURN_IF_ERROR(resources.Create<TensorArray>(kContainer, options.name, array));
+    ctx.set_output(
+        0, MakeHandle(*ctx.device(), kContainer, options.name, "N10tensorflow11TensorArrayE", std::move(array)));
     ctx.set_output(1, Tensor::Scalar<float>(0));
     return OkStatus();
   }
@@ -102,28 +88,20 @@ class TensorArrayOp final : public Kernel {
 // gradients.
 class TensorArrayGrad final : public Kernel {
  public:
-  explicit TensorArrayGrad(KernelInit& init)
-      : source_(init.Attr<std::string>("source")) {}
+  explicit TensorArrayGrad(KernelInit& init) : source_(init.Attr<std::string>("source")) {}
 
   Status Compute(KernelContext& ctx) override {
-    ASSIGN_OR_RETURN(Ref<TensorArray> forward,
-                     ctx.ResourceInput<TensorArray>(0));
+    ASSIGN_OR_RETURN(Ref<TensorArray> forward, ctx.ResourceInput<TensorArray>(0));
     PartialShape prepend(std::vector<int64_t>{});
     if (ctx.num_inputs() == 3) {
       const auto dims = ctx.input(2).flat<int32_t>();
-      ASSIGN_OR_RETURN(prepend, PartialShape::Make(std::vector<int64_t>(
-                                    dims.begin(), dims.end())));
+      ASSIGN_OR_RETURN(prepend, PartialShape::Make(std::vector<int64_t>(dims.begin(), dims.end())));
     }
     const std::string name = absl::StrCat(forward->name(), "@", source_);
-    ASSIGN_OR_RETURN(Ref<TensorArray> grads,
-                     ctx.step_resources()->LookupOrCreate<TensorArray>(
-                         kContainer, name, [&] {
-                           return TensorArray::ForGradientsOf(*forward, name,
-                                                              prepend);
-                         }));
-    ctx.set_output(0,
-                   MakeHandle(*ctx.device(), kContainer, name,
-                              "N10tensorflow11TensorArrayE", std::move(grads)));
+    ASSIGN_OR_RETURN(Ref<TensorArray> grads, ctx.step_resources()->LookupOrCreate<TensorArray>(kContainer, name, [&] {
+      return TensorArray::ForGradientsOf(*forward, name, prepend);
+    }));
+    ctx.set_output(0, MakeHandle(*ctx.device(), kContainer, name, "N10tensorflow11TensorArrayE", std::move(grads)));
     ctx.set_output(1, ctx.TakeInput(1));
     return OkStatus();
   }
@@ -133,8 +111,7 @@ class TensorArrayGrad final : public Kernel {
 };
 
 Status WriteCpu(KernelContext& ctx) {
-  ASSIGN_OR_RETURN(Ref<TensorArray> array,
-                   TensorArrayInput(ctx, ctx.input(2).dtype()));
+  ASSIGN_OR_RETURN(Ref<TensorArray> array, TensorArrayInput(ctx, ctx.input(2).dtype()));
   ASSIGN_OR_RETURN(const int32_t index, ScalarIndex(ctx, 1));
   RETURN_IF_ERROR(array->Write(index, ctx.TakeInput(2)));
   ctx.set_output(0, ctx.TakeInput(3));
@@ -142,8 +119,7 @@ Status WriteCpu(KernelContext& ctx) {
 }
 
 Status ReadCpu(KernelContext& ctx) {
-  ASSIGN_OR_RETURN(Ref<TensorArray> array,
-                   TensorArrayInput(ctx, ctx.output_dtype(0)));
+  ASSIGN_OR_RETURN(Ref<TensorArray> array, TensorArrayInput(ctx, ctx.output_dtype(0)));
   ASSIGN_OR_RETURN(const int32_t index, ScalarIndex(ctx, 1));
   ASSIGN_OR_RETURN(Tensor value, array->Read(index));
   ctx.set_output(0, std::move(value));
@@ -184,22 +160,19 @@ Status GradShape(ShapeContext& c) {
 }
 
 Status ReadShape(ShapeContext& c) {
-  if (c.input_handle_dtype(0) != DType::kInvalid)
-    c.set_output(0, c.input_handle_shape(0));
+  if (c.input_handle_dtype(0) != DType::kInvalid) c.set_output(0, c.input_handle_shape(0));
   return OkStatus();
 }
 
 Status ReadGradient(GradContext& g) {
   const GradientArray array = MakeGradientArray(g, g.input(0), g.input(2));
-  g.set_dx(2, g.Op("TensorArrayWriteV3",
-                   {array.handle, g.input(1), g.dy(0), array.flow}));
+  g.set_dx(2, g.Op("TensorArrayWriteV3", {array.handle, g.input(1), g.dy(0), array.flow}));
   return g.status();
 }
 
 Status WriteGradient(GradContext& g) {
   const GradientArray array = MakeGradientArray(g, g.input(0), g.dy(0));
-  g.set_dx(2, g.Op("TensorArrayReadV3", {array.handle, g.input(1), array.flow},
-                   {{"dtype", g.input(2).dtype()}}));
+  g.set_dx(2, g.Op("TensorArrayReadV3", {array.handle, g.input(1), array.flow}, {{"dtype", g.input(2).dtype()}}));
   g.set_dx(3, g.dy(0));
   return g.status();
 }

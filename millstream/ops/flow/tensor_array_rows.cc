@@ -12,41 +12,33 @@ namespace {
 
 class Gather final : public Kernel {
  public:
-  explicit Gather(KernelInit& init)
-      : element_shape_(init.Attr<PartialShape>("element_shape")) {}
+  explicit Gather(KernelInit& init) : element_shape_(init.Attr<PartialShape>("element_shape")) {}
 
   Status Compute(KernelContext& ctx) override {
-    ASSIGN_OR_RETURN(Ref<TensorArray> array,
-                     TensorArrayInput(ctx, ctx.output_dtype(0)));
+    ASSIGN_OR_RETURN(Ref<TensorArray> array, TensorArrayInput(ctx, ctx.output_dtype(0)));
     RETURN_IF_ERROR(array->MergeElementShape(element_shape_));
     const Tensor& indices = ctx.input(1);
     if (indices.rank() != 1)
-      return errors::InvalidArgument(
-          "Expected indices to be a vector, but received shape: ",
-          indices.shape().ToString());
-    ASSIGN_OR_RETURN(const std::vector<Tensor> values,
-                     array->ReadAll(indices.flat<int32_t>()));
+      return errors::InvalidArgument("Expected indices to be a vector, but received shape: ",
+                                     indices.shape().ToString());
+    ASSIGN_OR_RETURN(const std::vector<Tensor> values, array->ReadAll(indices.flat<int32_t>()));
     std::vector<int64_t> dims = {static_cast<int64_t>(values.size())};
     if (values.empty()) {
-      ASSIGN_OR_RETURN(const PartialShape element,
-                       array->element_shape().MergeWith(element_shape_));
+      ASSIGN_OR_RETURN(const PartialShape element, array->element_shape().MergeWith(element_shape_));
       if (!element.IsFullyDefined()) {
-        return errors::Unimplemented(
-            "TensorArray has size zero, but element shape ", element.ToString(),
-            " is not fully defined. Currently only static shapes are supported "
-            "when packing "
-            "zero-size TensorArrays.");
+        return errors::Unimplemented("TensorArray has size zero, but element shape ", element.ToString(),
+                                     " is not fully defined. Currently only static shapes are supported "
+                                     "when packing "
+                                     "zero-size TensorArrays.");
       }
       dims.insert(dims.end(), element.dims().begin(), element.dims().end());
     } else {
-      dims.insert(dims.end(), values[0].shape().dims().begin(),
-                  values[0].shape().dims().end());
+      dims.insert(dims.end(), values[0].shape().dims().begin(), values[0].shape().dims().end());
     }
     for (size_t i = 1; i < values.size(); ++i) {
       if (values[i].shape() == values[0].shape()) continue;
       return errors::InvalidArgument(
-          "TensorArray has inconsistent shapes.  Index 0 has shape: ",
-          values[0].shape().ToString(), " but index ", i,
+          "TensorArray has inconsistent shapes.  Index 0 has shape: ", values[0].shape().ToString(), " but index ", i,
           " has shape: ", values[i].shape().ToString());
     }
     ASSIGN_OR_RETURN(const Shape shape, Shape::Make(dims));
@@ -61,15 +53,11 @@ class Gather final : public Kernel {
 
 class Concat final : public Kernel {
  public:
-  explicit Concat(KernelInit& init)
-      : except0_(init.Attr<PartialShape>("element_shape_except0")) {}
+  explicit Concat(KernelInit& init) : except0_(init.Attr<PartialShape>("element_shape_except0")) {}
 
   Status Compute(KernelContext& ctx) override {
-    ASSIGN_OR_RETURN(Ref<TensorArray> array,
-                     TensorArrayInput(ctx, ctx.output_dtype(0)));
-    const PartialShape element = except0_.rank_known()
-                                     ? PartialShape({-1}).Concatenate(except0_)
-                                     : PartialShape();
+    ASSIGN_OR_RETURN(Ref<TensorArray> array, TensorArrayInput(ctx, ctx.output_dtype(0)));
+    const PartialShape element = except0_.rank_known() ? PartialShape({-1}).Concatenate(except0_) : PartialShape();
     RETURN_IF_ERROR(array->MergeElementShape(element));
     ASSIGN_OR_RETURN(const std::vector<Tensor> values, array->ReadForConcat());
     if (values.empty()) return Empty(ctx, *array);
@@ -84,26 +72,21 @@ class Concat final : public Kernel {
   }
 
  private:
-  static Status Measure(const std::vector<Tensor>& values,
-                        std::vector<int64_t>* dims,
-                        std::vector<int64_t>* lengths) {
+  static Status Measure(const std::vector<Tensor>& values, std::vector<int64_t>* dims, std::vector<int64_t>* lengths) {
     int64_t total = 0;
     for (size_t i = 0; i < values.size(); ++i) {
       const Shape& shape = values[i].shape();
       if (shape.rank() == 0) {
-        return errors::InvalidArgument(
-            "Concat saw a scalar shape at index ", i,
-            " but requires at least vectors.  Did you mean to call pack?");
+        return errors::InvalidArgument("Concat saw a scalar shape at index ", i,
+                                       " but requires at least vectors.  Did you mean to call pack?");
       }
       if (i == 0) dims->assign(shape.dims().begin(), shape.dims().end());
       if (shape.rank() != static_cast<int>(dims->size()) ||
-          !std::equal(shape.dims().begin() + 1, shape.dims().end(),
-                      dims->begin() + 1)) {
+          !std::equal(shape.dims().begin() + 1, shape.dims().end(), dims->begin() + 1)) {
         return errors::InvalidArgument(
             "TensorArray has inconsistent shapes.  Index 0 has (excepting "
             "dimension 0) shape: ",
-            values[0].shape().ToString(), " but index ", i,
-            " has shape: ", shape.ToString());
+            values[0].shape().ToString(), " but index ", i, " has shape: ", shape.ToString());
       }
       lengths->push_back(shape.dim(0));
       if (__builtin_add_overflow(total, shape.dim(0), &total))
@@ -122,12 +105,10 @@ class Concat final : public Kernel {
       rest = element.Slice(1, element.rank());
     }
     if (!rest.IsFullyDefined()) {
-      return errors::Unimplemented(
-          "TensorArray has size zero, but element_shape_except0 ",
-          rest.ToString(),
-          " is not fully defined. Currently only static shapes are supported "
-          "when concatenating "
-          "zero-size TensorArrays.");
+      return errors::Unimplemented("TensorArray has size zero, but element_shape_except0 ", rest.ToString(),
+                                   " is not fully defined. Currently only static shapes are supported "
+                                   "when concatenating "
+                                   "zero-size TensorArrays.");
     }
     std::vector<int64_t> dims = {0};
     dims.insert(dims.end(), rest.dims().begin(), rest.dims().end());
@@ -142,28 +123,22 @@ class Concat final : public Kernel {
 
 // Elements are views of the value: nothing is copied.
 Status ScatterCpu(KernelContext& ctx) {
-  ASSIGN_OR_RETURN(Ref<TensorArray> array,
-                   TensorArrayInput(ctx, ctx.input(2).dtype()));
+  ASSIGN_OR_RETURN(Ref<TensorArray> array, TensorArrayInput(ctx, ctx.input(2).dtype()));
   const Tensor &indices = ctx.input(1), &value = ctx.input(2);
   if (indices.rank() != 1)
-    return errors::InvalidArgument(
-        "Expected indices to be a vector, but received shape: ",
-        indices.shape().ToString());
+    return errors::InvalidArgument("Expected indices to be a vector, but received shape: ", indices.shape().ToString());
   if (value.rank() < 1)
-    return errors::InvalidArgument(
-        "Input value for unpack must be at least a vector but received shape: ",
-        value.shape().ToString());
+    return errors::InvalidArgument("Input value for unpack must be at least a vector but received shape: ",
+                                   value.shape().ToString());
   if (value.dim(0) != indices.dim(0)) {
-    return errors::InvalidArgument(
-        "Expected len(indices) == values.shape[0], but saw: ", indices.dim(0),
-        " vs. ", value.dim(0));
+    return errors::InvalidArgument("Expected len(indices) == values.shape[0], but saw: ", indices.dim(0), " vs. ",
+                                   value.dim(0));
   }
   Shape element = value.shape();
   element.RemoveDim(0);
   std::vector<Tensor> values;
   values.reserve(value.dim(0));
-  for (int64_t i = 0; i < value.dim(0); ++i)
-    values.push_back(value.SliceRows(i, i + 1).Reshaped(element));
+  for (int64_t i = 0; i < value.dim(0); ++i) values.push_back(value.SliceRows(i, i + 1).Reshaped(element));
   array->set_marked_size(value.dim(0));
   RETURN_IF_ERROR(array->WriteAll(indices.flat<int32_t>(), std::move(values)));
   ctx.set_output(0, ctx.TakeInput(3));
@@ -171,23 +146,17 @@ Status ScatterCpu(KernelContext& ctx) {
 }
 
 Status SplitCpu(KernelContext& ctx) {
-  ASSIGN_OR_RETURN(Ref<TensorArray> array,
-                   TensorArrayInput(ctx, ctx.input(1).dtype()));
+  ASSIGN_OR_RETURN(Ref<TensorArray> array, TensorArrayInput(ctx, ctx.input(1).dtype()));
   const Tensor &value = ctx.input(1), &lengths = ctx.input(2);
   if (lengths.rank() != 1)
-    return errors::InvalidArgument(
-        "Expected lengths to be a vector, received shape: ",
-        lengths.shape().ToString());
+    return errors::InvalidArgument("Expected lengths to be a vector, received shape: ", lengths.shape().ToString());
   if (value.rank() < 1)
-    return errors::InvalidArgument(
-        "Expected value to be at least a vector, but received shape: ",
-        value.shape().ToString());
+    return errors::InvalidArgument("Expected value to be at least a vector, but received shape: ",
+                                   value.shape().ToString());
   ASSIGN_OR_RETURN(const int64_t size, array->Size());
   if (size != lengths.dim(0) && !array->dynamic_size()) {
-    return errors::InvalidArgument(
-        "TensorArray's size is not equal to the size of lengths (", size,
-        " vs. ", lengths.dim(0),
-        "), and the TensorArray is not marked as dynamically resizeable");
+    return errors::InvalidArgument("TensorArray's size is not equal to the size of lengths (", size, " vs. ",
+                                   lengths.dim(0), "), and the TensorArray is not marked as dynamically resizeable");
   }
   std::vector<Tensor> values;
   int64_t at = 0;
@@ -234,31 +203,26 @@ Status ConcatShape(ShapeContext& c) {
 
 Status GatherGradient(GradContext& g) {
   const GradientArray array = MakeGradientArray(g, g.input(0), g.input(2));
-  g.set_dx(2, g.Op("TensorArrayScatterV3",
-                   {array.handle, g.input(1), g.dy(0), array.flow}));
+  g.set_dx(2, g.Op("TensorArrayScatterV3", {array.handle, g.input(1), g.dy(0), array.flow}));
   return g.status();
 }
 
 Status ScatterGradient(GradContext& g) {
   const GradientArray array = MakeGradientArray(g, g.input(0), g.dy(0));
-  g.set_dx(2,
-           g.Op("TensorArrayGatherV3", {array.handle, g.input(1), array.flow},
-                {{"dtype", g.input(2).dtype()}}));
+  g.set_dx(2, g.Op("TensorArrayGatherV3", {array.handle, g.input(1), array.flow}, {{"dtype", g.input(2).dtype()}}));
   g.set_dx(3, g.dy(0));
   return g.status();
 }
 
 Status ConcatGradient(GradContext& g) {
   const GradientArray array = MakeGradientArray(g, g.input(0), g.input(1));
-  g.set_dx(1, g.Op("TensorArraySplitV3",
-                   {array.handle, g.dy(0), g.output(1), array.flow}));
+  g.set_dx(1, g.Op("TensorArraySplitV3", {array.handle, g.dy(0), g.output(1), array.flow}));
   return g.status();
 }
 
 Status SplitGradient(GradContext& g) {
   const GradientArray array = MakeGradientArray(g, g.input(0), g.dy(0));
-  g.set_dx(1, g.Op("TensorArrayConcatV3", {array.handle, array.flow},
-                   {{"dtype", g.input(1).dtype()}}));
+  g.set_dx(1, g.Op("TensorArrayConcatV3", {array.handle, array.flow}, {{"dtype", g.input(1).dtype()}}));
   g.set_dx(3, g.dy(0));
   return g.status();
 }

@@ -8,7 +8,8 @@ namespace {
 // The number of the cut edge: given by the partitioner alone, so a node that a program brings along is refused.
 uint32_t EdgeOf(KernelInit& init) {
   if (!init.HasAttr("_edge")) {
-    init.Fail(errors::InvalidArgument("Op '", init.op().name, "' is made when a graph is cut between tasks; a program cannot use it"));
+    init.Fail(errors::InvalidArgument("Op '", init.op().name,
+                                      "' is made when a graph is cut between tasks; a program cannot use it"));
     return 0;
   }
   return static_cast<uint32_t>(init.Attr<int64_t>("_edge"));
@@ -53,20 +54,22 @@ class Recv final : public AsyncKernel {
   void ComputeAsync(KernelContext& ctx, Done done) override {
     StatusOr<StepExchange*> exchange = ExchangeOf(ctx);
     if (!exchange.ok()) return done(exchange.status());
-    (*exchange)->Receive(edge_, ctx.tag(), [this, &ctx, done = std::move(done)](Status status, Tensor value, bool dead) {
-      if (!status.ok()) return done(std::move(status));
-      if (dead) {
-        // Such a plan runs without looking at branches.
-        if (!may_be_dead_) return done(errors::Internal("Received news of a branch not taken where there are none"));
-        ctx.set_output_dead(0);
-      } else if (value.dtype() != ctx.output_dtype(0)) {
-        return done(errors::InvalidArgument("Received ", DTypeName(value.dtype()), " where ", DTypeName(ctx.output_dtype(0)),
-                                            " was expected"));
-      } else {
-        ctx.set_output(0, std::move(value));
-      }
-      done(OkStatus());
-    });
+    (*exchange)->Receive(
+        edge_, ctx.tag(), [this, &ctx, done = std::move(done)](Status status, Tensor value, bool dead) {
+          if (!status.ok()) return done(std::move(status));
+          if (dead) {
+            // Such a plan runs without looking at branches.
+            if (!may_be_dead_)
+              return done(errors::Internal("Received news of a branch not taken where there are none"));
+            ctx.set_output_dead(0);
+          } else if (value.dtype() != ctx.output_dtype(0)) {
+            return done(errors::InvalidArgument("Received ", DTypeName(value.dtype()), " where ",
+                                                DTypeName(ctx.output_dtype(0)), " was expected"));
+          } else {
+            ctx.set_output(0, std::move(value));
+          }
+          done(OkStatus());
+        });
   }
 
  private:

@@ -13,14 +13,9 @@ namespace {
 // up on the stack.
 class Loop {
  public:
-  Loop(KernelContext& ctx, std::shared_ptr<CompiledFunction> cond,
-       std::shared_ptr<CompiledFunction> body, std::vector<Tensor> values,
-       AsyncKernel::Done done)
-      : ctx_(ctx),
-        cond_(std::move(cond)),
-        body_(std::move(body)),
-        values_(std::move(values)),
-        done_(std::move(done)) {}
+  Loop(KernelContext& ctx, std::shared_ptr<CompiledFunction> cond, std::shared_ptr<CompiledFunction> body,
+       std::vector<Tensor> values, AsyncKernel::Done done)
+      : ctx_(ctx), cond_(std::move(cond)), body_(std::move(body)), values_(std::move(values)), done_(std::move(done)) {}
 
   static void Run(std::shared_ptr<Loop> loop) {
     while (loop->Step(loop)) {
@@ -47,19 +42,16 @@ class Loop {
     arrived_.store(false, std::memory_order_relaxed);
     const CompiledFunction& function = in_body_ ? *body_ : *cond_;
     std::vector<Tensor> args = in_body_ ? std::move(values_) : values_;
-    ctx_.step().functions->RunAsync(
-        function, ctx_.step(), std::move(args), &rets_, [self](Status status) {
-          self->status_ = std::move(status);
-          if (self->arrived_.exchange(true, std::memory_order_acq_rel))
-            Run(self);
-        });
+    ctx_.step().functions->RunAsync(function, ctx_.step(), std::move(args), &rets_, [self](Status status) {
+      self->status_ = std::move(status);
+      if (self->arrived_.exchange(true, std::memory_order_acq_rel)) Run(self);
+    });
     return arrived_.exchange(true, std::memory_order_acq_rel);
   }
 
   bool Finish(const Status& status) {
     if (status.ok()) {
-      for (int i = 0; i < ctx_.num_outputs(); ++i)
-        ctx_.set_output(i, std::move(values_[i]));
+      for (int i = 0; i < ctx_.num_outputs(); ++i) ctx_.set_output(i, std::move(values_[i]));
     }
     done_(status);
     return false;
@@ -77,30 +69,23 @@ class Loop {
 
 class WhileOp final : public AsyncKernel {
  public:
-  explicit WhileOp(KernelInit& init)
-      : cond_(init.Attr<NameAttrList>("cond")),
-        body_(init.Attr<NameAttrList>("body")) {}
+  explicit WhileOp(KernelInit& init) : cond_(init.Attr<NameAttrList>("cond")), body_(init.Attr<NameAttrList>("body")) {}
 
   void ComputeAsync(KernelContext& ctx, Done done) override {
     const size_t n = static_cast<size_t>(ctx.num_inputs());
     auto cond = cond_.Get(ctx, n, CalledFunction::kAnyNumber);
     if (!cond.ok()) return done(cond.status());
     if (const size_t rets = (*cond)->ret_types().size(); rets != 1) {
-      return done(errors::InvalidArgument(
-          "Expected a single scalar return value from cond, got ", rets,
-          " tensors."));
+      return done(errors::InvalidArgument("Expected a single scalar return value from cond, got ", rets, " tensors."));
     }
     auto body = body_.Get(ctx, n, CalledFunction::kAnyNumber);
     if (!body.ok()) return done(body.status());
     if (const size_t rets = (*body)->ret_types().size(); rets != n) {
-      return done(errors::InvalidArgument("While loop body returned ", rets,
-                                          " arguments. Expected: ", n));
+      return done(errors::InvalidArgument("While loop body returned ", rets, " arguments. Expected: ", n));
     }
     std::vector<Tensor> values;
-    for (size_t i = 0; i < n; ++i)
-      values.push_back(ctx.TakeInput(static_cast<int>(i)));
-    Loop::Run(std::make_shared<Loop>(ctx, *std::move(cond), *std::move(body),
-                                     std::move(values), std::move(done)));
+    for (size_t i = 0; i < n; ++i) values.push_back(ctx.TakeInput(static_cast<int>(i)));
+    Loop::Run(std::make_shared<Loop>(ctx, *std::move(cond), *std::move(body), std::move(values), std::move(done)));
   }
 
  private:
@@ -113,9 +98,8 @@ Status WhileShape(ShapeContext& c) {
   AttrValue::Shapes shapes;
   RETURN_IF_ERROR(c.GetAttr("output_shapes", &shapes));
   if (!shapes.empty() && static_cast<int>(shapes.size()) != c.num_outputs()) {
-    return errors::InvalidArgument(
-        "`output_shapes` must be the same length as num outputs (",
-        shapes.size(), " vs. ", c.num_outputs(), ")");
+    return errors::InvalidArgument("`output_shapes` must be the same length as num outputs (", shapes.size(), " vs. ",
+                                   c.num_outputs(), ")");
   }
   for (int i = 0; i < c.num_outputs(); ++i) {
     if (!shapes.empty()) c.set_output(i, shapes[i]);
@@ -141,9 +125,7 @@ WHILE_ATTRS.Stateful()
     .Doc("Calls a function on its own results while another one says so.");
 
 OP("StatelessWhile")
-WHILE_ATTRS.Shape(WhileShape)
-    .Cpu<WhileOp>()
-    .Doc("While for functions without effects.");
+WHILE_ATTRS.Shape(WhileShape).Cpu<WhileOp>().Doc("While for functions without effects.");
 #undef WHILE_ATTRS
 
 }  // namespace

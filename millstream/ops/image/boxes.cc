@@ -128,8 +128,8 @@ class NonMaxSuppression : public Kernel {
  private:
   Status CheckBoxes(const Tensor& boxes, const Tensor& scores) const {
     if (boxes.rank() != 2 || boxes.dim(1) != (overlaps_ ? boxes.dim(0) : 4)) {
-      return errors::InvalidArgument(overlaps_ ? "overlaps must be square" : "boxes must have 4 columns", ", got shape ",
-                                     boxes.shape().ToString());
+      return errors::InvalidArgument(overlaps_ ? "overlaps must be square" : "boxes must have 4 columns",
+                                     ", got shape ", boxes.shape().ToString());
     }
     if (scores.rank() != 1 || scores.dim(0) != boxes.dim(0)) {
       return errors::InvalidArgument("scores has incompatible shape ", scores.shape().ToString());
@@ -193,31 +193,32 @@ OP("NonMaxSuppression")
 #define BOXES .Input("boxes: T").Input("scores: T").Input("max_output_size: int32")
 
 OP("NonMaxSuppressionV2")
-    BOXES.Input("iou_threshold: T_threshold")
-    .Output("selected_indices: int32") THRESHOLDS
-    .Shape(SuppressionShape)
+BOXES.Input("iou_threshold: T_threshold")
+    .Output("selected_indices: int32") THRESHOLDS.Shape(SuppressionShape)
     .NotDifferentiable()
     .Cpu<NonMaxSuppression>()
     .Doc("As NonMaxSuppression, with a threshold that is computed.");
 
 OP("NonMaxSuppressionV3")
-    BOXES.Input("iou_threshold: T_threshold").Input("score_threshold: T_threshold")
-    .Output("selected_indices: int32") THRESHOLDS
-    .Shape(SuppressionShape)
+BOXES.Input("iou_threshold: T_threshold")
+    .Input("score_threshold: T_threshold")
+    .Output("selected_indices: int32") THRESHOLDS.Shape(SuppressionShape)
     .Cpu<NonMaxSuppression>()
     .Doc("As NonMaxSuppressionV2, of the boxes whose score is above another threshold.");
 
 OP("NonMaxSuppressionV4")
-    BOXES.Input("iou_threshold: T_threshold").Input("score_threshold: T_threshold")
+BOXES.Input("iou_threshold: T_threshold")
+    .Input("score_threshold: T_threshold")
     .Output("selected_indices: int32")
-    .Output("valid_outputs: int32") THRESHOLDS
-    .Attr("pad_to_max_output_size: bool = false")
+    .Output("valid_outputs: int32") THRESHOLDS.Attr("pad_to_max_output_size: bool = false")
     .Shape(SuppressionShape)
     .Cpu<NonMaxSuppression>()
     .Doc("As NonMaxSuppressionV3, padded with zeros to a fixed size if asked.");
 
 OP("NonMaxSuppressionV5")
-    BOXES.Input("iou_threshold: T").Input("score_threshold: T").Input("soft_nms_sigma: T")
+BOXES.Input("iou_threshold: T")
+    .Input("score_threshold: T")
+    .Input("soft_nms_sigma: T")
     .Output("selected_indices: int32")
     .Output("selected_scores: T")
     .Output("valid_outputs: int32")

@@ -17,9 +17,12 @@ Pixel RgbToHsv(Pixel p) {
   double hue = 0;
   if (range > 0) {
     const double norm = 1 / (6 * range);
-    if (p.a == high) hue = norm * (p.b - p.c);
-    else if (p.b == high) hue = norm * (p.c - p.a) + 2.0 / 6;
-    else hue = norm * (p.a - p.b) + 4.0 / 6;
+    if (p.a == high)
+      hue = norm * (p.b - p.c);
+    else if (p.b == high)
+      hue = norm * (p.c - p.a) + 2.0 / 6;
+    else
+      hue = norm * (p.a - p.b) + 4.0 / 6;
     if (hue < 0) hue += 1;
   }
   return {hue, saturation, high};
@@ -50,8 +53,8 @@ Status MapPixels(KernelContext& ctx, double cost, Fn fn) {
   using W = Compute<T>;
   ctx.ParallelFor(in.num_elements() / 3, cost, [&](int64_t begin, int64_t end) {
     for (int64_t i = 3 * begin; i < 3 * end; i += 3) {
-      const Pixel p = fn(Pixel{static_cast<double>(W(x[i])), static_cast<double>(W(x[i + 1])),
-                               static_cast<double>(W(x[i + 2]))});
+      const Pixel p =
+          fn(Pixel{static_cast<double>(W(x[i])), static_cast<double>(W(x[i + 1])), static_cast<double>(W(x[i + 2]))});
       y[i] = static_cast<T>(static_cast<W>(p.a));
       y[i + 1] = static_cast<T>(static_cast<W>(p.b));
       y[i + 2] = static_cast<T>(static_cast<W>(p.c));

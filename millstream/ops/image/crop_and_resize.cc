@@ -95,7 +95,9 @@ class CropAndResize : public Kernel {
                        to[pixel * depth + c] = outside_;
                        continue;
                      }
-                     const auto at = [&](int64_t i, int64_t j) { return from[(base + i * image.width + j) * depth + c]; };
+                     const auto at = [&](int64_t i, int64_t j) {
+                       return from[(base + i * image.width + j) * depth + c];
+                     };
                      const float top = at(y->low, x->low) + (at(y->low, x->high) - at(y->low, x->low)) * x->part;
                      const float bottom = at(y->high, x->low) + (at(y->high, x->high) - at(y->high, x->low)) * x->part;
                      to[pixel * depth + c] = top + (bottom - top) * y->part;
@@ -173,7 +175,9 @@ class CropAndResizeGradBoxes : public Kernel {
                    if (y == nullptr) return;
                    float along_y = 0, along_x = 0;
                    for (int64_t c = 0; c < depth; ++c) {
-                     const auto at = [&](int64_t i, int64_t j) { return from[(base + i * image.width + j) * depth + c]; };
+                     const auto at = [&](int64_t i, int64_t j) {
+                       return from[(base + i * image.width + j) * depth + c];
+                     };
                      const float tl = at(y->low, x->low), tr = at(y->low, x->high);
                      const float bl = at(y->high, x->low), br = at(y->high, x->high);
                      const float d = dy.data<float>()[pixel * depth + c];

@@ -23,9 +23,9 @@ Status SetImage(KernelContext& ctx, const RawImage& image, bool frames) {
   const int64_t n = shape.num_elements();
   if (out->dtype() == DType::kFloat) {
     for (int64_t i = 0; i < n; ++i) {
-      out->data<float>()[i] = image.deep
-                                  ? static_cast<float>(reinterpret_cast<const uint16_t*>(image.pixels.data())[i]) / 65535.0f
-                                  : static_cast<float>(image.pixels[i]) / 255.0f;
+      out->data<float>()[i] =
+          image.deep ? static_cast<float>(reinterpret_cast<const uint16_t*>(image.pixels.data())[i]) / 65535.0f
+                     : static_cast<float>(image.pixels[i]) / 255.0f;
     }
   } else if (out->dtype() == DType::kUint16 && !image.deep) {
     for (int64_t i = 0; i < n; ++i) out->data<uint16_t>()[i] = static_cast<uint16_t>(image.pixels[i] * 257);
@@ -94,14 +94,16 @@ class DecodeAny : public Kernel {
         }
         ASSIGN_OR_RETURN(image, DecodeGif(file));
         if (!expand_ && image.frames > 1 && name_ != "DecodeImage") {
-          return errors::InvalidArgument("Got ", image.frames, " frames, but animated gifs can only be decoded by "
+          return errors::InvalidArgument("Got ", image.frames,
+                                         " frames, but animated gifs can only be decoded by "
                                          "tf.io.decode_gif or tf.io.decode_image");
         }
         break;
       }
       case ImageFormat::kBmp: {
         if (name_ != "DecodeBmp" && name_ != "DecodeImage") {
-          return errors::InvalidArgument("Trying to decode BMP format using a wrong op. Use `decode_bmp` or `decode_image` instead.");
+          return errors::InvalidArgument(
+              "Trying to decode BMP format using a wrong op. Use `decode_bmp` or `decode_image` instead.");
         }
         ASSIGN_OR_RETURN(image, DecodeBmp(file, jpeg_.channels));
         break;

@@ -8,7 +8,7 @@
 namespace millstream {
 namespace {
 
-constexpr float kColors[10][4] = {{1, 1, 0, 1},   {0, 0, 1, 1},     {1, 0, 0, 1},   {0, 1, 0, 1}, {0.5, 0, 0.5, 1},
+constexpr float kColors[10][4] = {{1, 1, 0, 1},     {0, 0, 1, 1},   {1, 0, 0, 1},   {0, 1, 0, 1}, {0.5, 0, 0.5, 1},
                                   {0.5, 0.5, 0, 1}, {0.5, 0, 0, 1}, {0, 0, 0.5, 1}, {0, 1, 1, 1}, {1, 0, 1, 1}};
 
 // Draws the sides of boxes that are inside of the images.

@@ -99,7 +99,8 @@ Status PatchesGrad(GradContext& g) {
   const Output x = g.input(0), dy = g.dy(0), one = s.Const<int32_t>(1);
   const Output shape = g.Op("Shape", {x});
   const auto size = [&](int d) {
-    return g.Op("StridedSlice", {shape, s.Constant({d}), s.Constant({d + 1}), s.Constant({1})}, {{"shrink_axis_mask", 1}});
+    return g.Op("StridedSlice", {shape, s.Constant({d}), s.Constant({d + 1}), s.Constant({1})},
+                {{"shrink_axis_mask", 1}});
   };
   const Output batch = size(0), height = size(1), width = size(2), depth = size(3);
   const Output pixels = g.Op("Mul", {height, width});
@@ -125,8 +126,9 @@ OP("ExtractImagePatches")
     .Attr("ksizes: list(int) >= 4")
     .Attr("strides: list(int) >= 4")
     .Attr("rates: list(int) >= 4")
-    .Attr("T: {bfloat16, half, float, double, int8, int16, int32, int64, uint8, uint16, uint32, uint64, "
-          "complex64, complex128, bool}")
+    .Attr(
+        "T: {bfloat16, half, float, double, int8, int16, int32, int64, uint8, uint16, uint32, uint64, "
+        "complex64, complex128, bool}")
     .Attr("padding: {'SAME', 'VALID'}")
     .Shape(PatchesShape)
     .Gradient(PatchesGrad)

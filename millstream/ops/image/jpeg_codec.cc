@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <csetjmp>
 #include <cstddef>
 #include <cstdio>
-
-#include <jpeglib.h>
-
-#include <csetjmp>
 #include <cstdlib>
+
+// clang-format off: this header needs those above
+#include <jpeglib.h>
+// clang-format on
 
 #include "millstream/ops/image/codec.h"
 
@@ -36,7 +37,7 @@ bool ReadHeader(jpeg_decompress_struct* info, Errors* errors, absl::string_view 
   if (jpeg_read_header(info, TRUE) != JPEG_HEADER_OK) return false;
   const int channels = o.channels == 0 ? std::min(info->num_components, 3) : o.channels;
   // Four components have no way straight to grey.
-  info->out_color_space = channels == 1 ? JCS_GRAYSCALE
+  info->out_color_space = channels == 1                                                              ? JCS_GRAYSCALE
                           : info->jpeg_color_space == JCS_CMYK || info->jpeg_color_space == JCS_YCCK ? JCS_CMYK
                                                                                                      : JCS_RGB;
   info->do_fancy_upsampling = o.fancy_upscaling ? TRUE : FALSE;
@@ -68,7 +69,8 @@ void CmykToRgb(RawImage* image) {
   image->channels = 3;
   image->pixels.resize(3 * n);
   for (size_t i = 0; i < n; ++i) {
-    for (size_t c = 0; c < 3; ++c) image->pixels[3 * i + c] = static_cast<uint8_t>(from[4 * i + c] * from[4 * i + 3] / 255);
+    for (size_t c = 0; c < 3; ++c)
+      image->pixels[3 * i + c] = static_cast<uint8_t>(from[4 * i + c] * from[4 * i + 3] / 255);
   }
 }
 
@@ -121,7 +123,8 @@ StatusOr<RawImage> DecodeJpeg(absl::string_view file, const JpegDecodeOptions& o
     image.channels = info.output_components;
     status = image.Allocate();
     if (status.ok()) {
-      const int64_t rows = ReadRows(&info, &errors_, image.pixels.data(), static_cast<size_t>(image.width * image.channels));
+      const int64_t rows =
+          ReadRows(&info, &errors_, image.pixels.data(), static_cast<size_t>(image.width * image.channels));
       const bool whole = rows == image.height && errors_.base.num_warnings == 0;
       if (!whole && !(options.accept_truncated && rows > 0)) {
         status = errors::InvalidArgument("Invalid JPEG data or crop window, data size ", file.size());

@@ -34,7 +34,8 @@ class Resize : public Kernel {
     const Taps y = MakeTaps(options_, in.height, height), x = MakeTaps(options_, in.width, width);
     ASSIGN_OR_RETURN(const Tensor from, ImageAsFloat(ctx, ctx.input(0)));
     const int64_t image = in.height * in.width * in.channels, row = width * in.channels;
-    const double cost = static_cast<double>(row * y.weights.size() * x.weights.size()) / static_cast<double>(height * width);
+    const double cost =
+        static_cast<double>(row * y.weights.size() * x.weights.size()) / static_cast<double>(height * width);
     ctx.ParallelFor(in.batch * height, cost, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         const Taps one = Row(y, i % height);
@@ -107,7 +108,8 @@ class ResizeNearest : public Kernel {
         for (int64_t i = begin; i < end; ++i) {
           const T* row = from + (i / height * in.height + y.sources[i % height]) * in.width * in.channels;
           T* t = to + i * width * in.channels;
-          for (int64_t j = 0; j < width; ++j) CopyRun(row + x.sources[j] * in.channels, in.channels, t + j * in.channels);
+          for (int64_t j = 0; j < width; ++j)
+            CopyRun(row + x.sources[j] * in.channels, in.channels, t + j * in.channels);
         }
       });
     });
@@ -167,7 +169,8 @@ Status BicubicGrad(GradContext& g) { return SmoothGrad(g, "ResizeBicubicGrad"); 
 
 Status NearestGrad(GradContext& g) {
   const Scope& s = g.scope();
-  const Output size = g.Op("StridedSlice", {g.Op("Shape", {g.input(0)}), s.Constant({1}), s.Constant({3}), s.Constant({1})});
+  const Output size =
+      g.Op("StridedSlice", {g.Op("Shape", {g.input(0)}), s.Constant({1}), s.Constant({3}), s.Constant({1})});
   g.set_dx(0, g.Op("ResizeNearestNeighborGrad", {g.dy(0), size},
                    {{"align_corners", g.Attr<bool>("align_corners")},
                     {"half_pixel_centers", g.Attr<bool>("half_pixel_centers")}}));

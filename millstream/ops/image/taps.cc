@@ -12,9 +12,8 @@ namespace {
 constexpr int kTableSize = 1024;  // positions between pixels that bicubic weights are told apart at
 
 float ScaleOf(const ResizeOptions& o, int64_t in_size, int64_t out_size) {
-  return o.align_corners && out_size > 1
-             ? static_cast<float>(in_size - 1) / static_cast<float>(out_size - 1)
-             : static_cast<float>(in_size) / static_cast<float>(out_size);
+  return o.align_corners && out_size > 1 ? static_cast<float>(in_size - 1) / static_cast<float>(out_size - 1)
+                                         : static_cast<float>(in_size) / static_cast<float>(out_size);
 }
 
 int64_t Clamp(int64_t i, int64_t size) { return std::min(std::max<int64_t>(i, 0), size - 1); }
@@ -76,10 +75,18 @@ Taps MakeTaps(const ResizeOptions& options, int64_t in_size, int64_t out_size) {
   const float scale = ScaleOf(options, in_size, out_size);
   for (int64_t i = 0; i < out_size; ++i) {
     switch (options.method) {
-      case Interpolation::kNearest: AddNearest(options, scale, i, in_size, &taps); break;
-      case Interpolation::kBilinear: AddBilinear(options, scale, i, in_size, &taps); break;
-      case Interpolation::kBicubic: AddBicubic(options, scale, i, in_size, &taps); break;
-      case Interpolation::kArea: AddArea(scale, i, in_size, &taps); break;
+      case Interpolation::kNearest:
+        AddNearest(options, scale, i, in_size, &taps);
+        break;
+      case Interpolation::kBilinear:
+        AddBilinear(options, scale, i, in_size, &taps);
+        break;
+      case Interpolation::kBicubic:
+        AddBicubic(options, scale, i, in_size, &taps);
+        break;
+      case Interpolation::kArea:
+        AddArea(scale, i, in_size, &taps);
+        break;
     }
     taps.EndElement();
   }

@@ -24,7 +24,8 @@ StatusOr<std::vector<std::string>> ReadVocabulary(const Tensor& input, const cha
   if (!text.empty() && text.back() == '\n') text.pop_back();
   std::vector<std::string> lines;
   if (!text.empty()) lines = absl::StrSplit(text, '\n');
-  for (std::string& line : lines) if (!line.empty() && line.back() == '\r') line.pop_back();
+  for (std::string& line : lines)
+    if (!line.empty() && line.back() == '\r') line.pop_back();
   const auto count = static_cast<int64_t>(lines.size());
   if (limit > count) {
     return errors::InvalidArgument("Invalid vocab_size in ", path, ": expected ", limit, " but got ", count);
@@ -36,7 +37,8 @@ StatusOr<std::vector<std::string>> ReadVocabulary(const Tensor& input, const cha
 class GenerateVocabRemapping final : public Kernel {
  public:
   explicit GenerateVocabRemapping(KernelInit& init)
-      : offset_(init.Attr<int64_t>("new_vocab_offset")), count_(init.Attr<int64_t>("num_new_vocab")),
+      : offset_(init.Attr<int64_t>("new_vocab_offset")),
+        count_(init.Attr<int64_t>("num_new_vocab")),
         old_size_(init.Attr<int64_t>("old_vocab_size")) {}
 
   Status Compute(KernelContext& ctx) override {
@@ -70,7 +72,8 @@ class GenerateVocabRemapping final : public Kernel {
 // Where the rows (or columns) of the old matrix go: new index -> old one, negative for none.
 class Remapping {
  public:
-  // `what` is "Row" or "Col". InvalidArgument for an index outside of `old_size`; Unimplemented for one that occurs twice.
+  // `what` is "Row" or "Col". InvalidArgument for an index outside of `old_size`; Unimplemented for one that occurs
+  // twice.
   static StatusOr<Remapping> Make(const Tensor& remapping, const char* what, int64_t old_size) {
     Remapping r;
     std::unordered_map<int64_t, int64_t> used;

@@ -24,16 +24,19 @@ struct Request {
 
 StatusOr<Request> ReadRequest(const KernelContext& ctx, int expected) {
   if (ctx.input(0).num_elements() != 1) {
-    return errors::InvalidArgument("Input prefix should have a single element, got ", ctx.input(0).num_elements(), " instead.");
+    return errors::InvalidArgument("Input prefix should have a single element, got ", ctx.input(0).num_elements(),
+                                   " instead.");
   }
-  Request request{ctx.input(0).data<std::string>()[0], ctx.input(1).flat<std::string>(), ctx.input(2).flat<std::string>()};
+  Request request{ctx.input(0).data<std::string>()[0], ctx.input(1).flat<std::string>(),
+                  ctx.input(2).flat<std::string>()};
   if (ctx.input(1).rank() != 1 || ctx.input(2).rank() != 1) {
-    return errors::InvalidArgument("Inputs tensor_names and shape_and_slices should be 1-D, got ", ctx.input(1).shape().ToString(),
-                                   " and ", ctx.input(2).shape().ToString(), " instead.");
+    return errors::InvalidArgument("Inputs tensor_names and shape_and_slices should be 1-D, got ",
+                                   ctx.input(1).shape().ToString(), " and ", ctx.input(2).shape().ToString(),
+                                   " instead.");
   }
   if (static_cast<int>(request.names.size()) != expected || static_cast<int>(request.slices.size()) != expected) {
-    return errors::InvalidArgument("Got ", request.names.size(), " tensor names and ", request.slices.size(), " slices but ", expected,
-                                   " tensors.");
+    return errors::InvalidArgument("Got ", request.names.size(), " tensor names and ", request.slices.size(),
+                                   " slices but ", expected, " tensors.");
   }
   RETURN_IF_ERROR(CheckPrefix(request.prefix));
   return request;
@@ -57,13 +60,14 @@ Status SaveV2(KernelContext& ctx) {
   return writer->Finish();
 }
 
-StatusOr<Tensor> RestoreOne(const BundleReader& reader, const std::string& name, const std::string& spec, DType wanted) {
+StatusOr<Tensor> RestoreOne(const BundleReader& reader, const std::string& name, const std::string& spec,
+                            DType wanted) {
   DType stored;
   Shape full;
   RETURN_IF_ERROR(reader.Lookup(name, &stored, &full));
   if (stored != wanted) {
-    return errors::InvalidArgument("tensor_name = ", name, "; expected dtype ", DTypeName(wanted), " does not equal original dtype ",
-                                   DTypeName(stored));
+    return errors::InvalidArgument("tensor_name = ", name, "; expected dtype ", DTypeName(wanted),
+                                   " does not equal original dtype ", DTypeName(stored));
   }
   if (spec.empty()) return reader.Read(name);
   Shape asked, part;
@@ -95,7 +99,8 @@ Status RestoreV2(KernelContext& ctx) {
 class MergeV2Checkpoints final : public Kernel {
  public:
   explicit MergeV2Checkpoints(KernelInit& init)
-      : delete_old_folders_(init.Attr<bool>("delete_old_dirs")), allow_missing_(init.Attr<bool>("allow_missing_files")) {}
+      : delete_old_folders_(init.Attr<bool>("delete_old_dirs")),
+        allow_missing_(init.Attr<bool>("allow_missing_files")) {}
 
   Status Compute(KernelContext& ctx) override {
     if (ctx.input(0).rank() != 1 || ctx.input(1).num_elements() != 1) {
@@ -108,7 +113,8 @@ class MergeV2Checkpoints final : public Kernel {
     RETURN_IF_ERROR(MergeBundles({from.begin(), from.end()}, to, allow_missing_));
     if (delete_old_folders_) {
       // Only folders that are empty now go: what else somebody put there is not ours.
-      for (const std::string& prefix : from) if (FolderOf(prefix) != FolderOf(to)) rmdir(FolderOf(prefix).c_str());
+      for (const std::string& prefix : from)
+        if (FolderOf(prefix) != FolderOf(to)) rmdir(FolderOf(prefix).c_str());
     }
     return OkStatus();
   }
@@ -122,9 +128,10 @@ Status ShardedFilename(KernelContext& ctx) {
   for (int i = 0; i < 3; ++i) {
     if (ctx.input(i).num_elements() != 1) return errors::InvalidArgument("Input ", i, " must be a scalar");
   }
-  ASSIGN_OR_RETURN(Tensor* out, ctx.AllocateOutput(0, Shape()));
+  ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, Shape()));
   char suffix[64];
-  std::snprintf(suffix, sizeof(suffix), "-%05d-of-%05d", ctx.input(1).data<int32_t>()[0], ctx.input(2).data<int32_t>()[0]);
+  std::snprintf(suffix, sizeof(suffix), "-%05d-of-%05d", ctx.input(1).data<int32_t>()[0],
+                ctx.input(2).data<int32_t>()[0]);
   out->data<std::string>()[0] = ctx.input(0).data<std::string>()[0] + suffix;
   return OkStatus();
 }

@@ -36,7 +36,8 @@ Status CholeskyCpu(KernelContext& ctx) {
       Matrix<S> lower;
       // TensorFlow says so in its log, and goes on.
       if (!Cholesky(ReadMatrix<S>(in, b), &lower)) {
-        for (int64_t i = 0; i < lower.rows; ++i) std::fill_n(&lower(i, 0), i + 1, S(std::numeric_limits<double>::quiet_NaN()));
+        for (int64_t i = 0; i < lower.rows; ++i)
+          std::fill_n(&lower(i, 0), i + 1, S(std::numeric_limits<double>::quiet_NaN()));
       }
       WriteMatrix(lower, out, b);
     }

@@ -131,9 +131,8 @@ template <typename S>
 void SortColumns(bool falling, std::vector<double>* keys, std::initializer_list<Matrix<S>*> matrices) {
   std::vector<int64_t> order(keys->size());
   for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int64_t>(i);
-  std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
-    return falling ? (*keys)[a] > (*keys)[b] : (*keys)[a] < (*keys)[b];
-  });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](int64_t a, int64_t b) { return falling ? (*keys)[a] > (*keys)[b] : (*keys)[a] < (*keys)[b]; });
   std::vector<double> sorted;
   for (const int64_t i : order) sorted.push_back((*keys)[i]);
   for (Matrix<S>* m : matrices) {
@@ -313,8 +312,7 @@ void WriteMatrix(const Matrix<S>& m, Tensor* t, int64_t b) {
 Status CheckMatrices(const Tensor& t, bool square) {
   if (t.rank() < 2) return errors::InvalidArgument("Input tensor must have rank >= 2, got ", t.rank());
   if (!square || t.dim(t.rank() - 1) == t.dim(t.rank() - 2)) return OkStatus();
-  return errors::InvalidArgument("Input matrix must be square, got ", t.dim(t.rank() - 2), " != ",
-                                 t.dim(t.rank() - 1));
+  return errors::InvalidArgument("Input matrix must be square, got ", t.dim(t.rank() - 2), " != ", t.dim(t.rank() - 1));
 }
 
 Status SquareMatrices(const ShapeContext& c, int i, PartialShape* out) {
@@ -334,17 +332,17 @@ Status SquareShape(ShapeContext& c) {
   return OkStatus();
 }
 
-#define INSTANTIATE(S)                                                                             \
-  template Matrix<S> Adjoint(const Matrix<S>&);                                                    \
-  template Matrix<S> Multiply(const Matrix<S>&, const Matrix<S>&);                                 \
-  template LuFactors<S> Lu(Matrix<S>);                                                             \
-  template Matrix<S> LuSolve(const LuFactors<S>&, const Matrix<S>&);                               \
-  template bool Cholesky(const Matrix<S>&, Matrix<S>*);                                            \
-  template void Qr(const Matrix<S>&, Matrix<S>*, Matrix<S>*);                                      \
-  template void HermitianEigen(Matrix<S>, std::vector<double>*, Matrix<S>*);                       \
-  template void Svd(const Matrix<S>&, bool, std::vector<double>*, Matrix<S>*, Matrix<S>*);         \
-  template Matrix<S> ReadMatrix(const Tensor&, int64_t);                                           \
-  template void WriteMatrix(const Matrix<S>&, Tensor*, int64_t);                                   \
+#define INSTANTIATE(S)                                                                     \
+  template Matrix<S> Adjoint(const Matrix<S>&);                                            \
+  template Matrix<S> Multiply(const Matrix<S>&, const Matrix<S>&);                         \
+  template LuFactors<S> Lu(Matrix<S>);                                                     \
+  template Matrix<S> LuSolve(const LuFactors<S>&, const Matrix<S>&);                       \
+  template bool Cholesky(const Matrix<S>&, Matrix<S>*);                                    \
+  template void Qr(const Matrix<S>&, Matrix<S>*, Matrix<S>*);                              \
+  template void HermitianEigen(Matrix<S>, std::vector<double>*, Matrix<S>*);               \
+  template void Svd(const Matrix<S>&, bool, std::vector<double>*, Matrix<S>*, Matrix<S>*); \
+  template Matrix<S> ReadMatrix(const Tensor&, int64_t);                                   \
+  template void WriteMatrix(const Matrix<S>&, Tensor*, int64_t);                           \
   template void WriteElement(S, Tensor*, int64_t)
 INSTANTIATE(double);
 INSTANTIATE(Complex);

@@ -200,7 +200,8 @@ class MatrixSolveLs : public Kernel {
   Status Compute(KernelContext& ctx) override {
     const Tensor &a = ctx.input(0), &b = ctx.input(1), &l2 = ctx.input(2);
     ASSIGN_OR_RETURN(const System s, CheckSystem(a, b, false, false));
-    if (l2.rank() != 0) return errors::InvalidArgument("l2_regularizer must be scalar, got shape ", l2.shape().ToString());
+    if (l2.rank() != 0)
+      return errors::InvalidArgument("l2_regularizer must be scalar, got shape ", l2.shape().ToString());
     if (l2.scalar<double>() < 0) return errors::InvalidArgument("l2_regularizer must be >= 0.");
     ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, s.out));
     return ComputeIn(a.dtype(), [&](auto type) -> Status {
@@ -209,8 +210,9 @@ class MatrixSolveLs : public Kernel {
         Matrix<S> x(s.out.dim(s.out.rank() - 2), s.out.dim(s.out.rank() - 1));
         if (a.dim(a.rank() - 2) > 0 &&
             !LeastSquares(ReadMatrix<S>(a, i), ReadMatrix<S>(b, i), l2.scalar<double>(), fast_, &x)) {
-          return errors::InvalidArgument("Input matrix was rank deficient or ill-conditioned. Try setting fast=False or "
-                                         "provide a larger l2_regularizer > 0.");
+          return errors::InvalidArgument(
+              "Input matrix was rank deficient or ill-conditioned. Try setting fast=False or "
+              "provide a larger l2_regularizer > 0.");
         }
         WriteMatrix(x, out, i);
       }
@@ -231,8 +233,10 @@ Status DeterminantShape(ShapeContext& c) {
 }
 Status SystemShape(ShapeContext& c, bool square, bool broadcast) {
   PartialShape a, b;
-  if (square) RETURN_IF_ERROR(SquareMatrices(c, 0, &a));
-  else RETURN_IF_ERROR(ShapeContext::WithRankAtLeast(c.input(0), 2, &a));
+  if (square)
+    RETURN_IF_ERROR(SquareMatrices(c, 0, &a));
+  else
+    RETURN_IF_ERROR(ShapeContext::WithRankAtLeast(c.input(0), 2, &a));
   RETURN_IF_ERROR(ShapeContext::WithRankAtLeast(c.input(1), 2, &b));
   if (!a.rank_known() || !b.rank_known()) return OkStatus();
   int64_t rows = 0;

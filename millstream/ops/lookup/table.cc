@@ -51,8 +51,11 @@ bool RowStore::Equal(const Tensor& t, int64_t from, int64_t row) const {
 }
 
 LookupTable::LookupTable(Options options, std::string name)
-    : options_(std::move(options)), name_(std::move(name)), keys_(options_.key_dtype, options_.key_shape),
-      values_(options_.value_dtype, options_.value_shape), buckets_(options_.buckets) {}
+    : options_(std::move(options)),
+      name_(std::move(name)),
+      keys_(options_.key_dtype, options_.key_shape),
+      values_(options_.value_dtype, options_.value_shape),
+      buckets_(options_.buckets) {}
 
 Status LookupTable::CheckTypes(DType key, DType value) const {
   if (key == options_.key_dtype && value == options_.value_dtype) return OkStatus();
@@ -78,8 +81,7 @@ Status LookupTable::CheckKeys(const Tensor& keys) const {
 
 StatusOr<Shape> LookupTable::ValuesShape(const Tensor& keys) const {
   RETURN_IF_ERROR(CheckKeys(keys));
-  std::vector<int64_t> dims(keys.shape().dims().begin(),
-                            keys.shape().dims().end() - options_.key_shape.rank());
+  std::vector<int64_t> dims(keys.shape().dims().begin(), keys.shape().dims().end() - options_.key_shape.rank());
   dims.insert(dims.end(), options_.value_shape.dims().begin(), options_.value_shape.dims().end());
   return Shape::Make(dims);
 }
@@ -87,8 +89,7 @@ StatusOr<Shape> LookupTable::ValuesShape(const Tensor& keys) const {
 Status LookupTable::CheckPairs(const Tensor& keys, const Tensor& values) const {
   ASSIGN_OR_RETURN(const Shape expected, ValuesShape(keys));
   if (values.shape() == expected) return OkStatus();
-  return errors::InvalidArgument("Expected shape ", expected.ToString(), " for value, got ",
-                                 values.shape().ToString());
+  return errors::InvalidArgument("Expected shape ", expected.ToString(), " for value, got ", values.shape().ToString());
 }
 
 Status LookupTable::CheckMutable(const char* what) const {
@@ -120,8 +121,8 @@ LookupTable::Slot LookupTable::Lookup(const Tensor& keys, int64_t i) const {
     const auto it = by_number_.find(NumberAt(keys, i));
     return it == by_number_.end() ? -1 : it->second;
   }
-  const auto it = options_.key_shape.IsScalar() ? by_bytes_.find(keys.data<std::string>()[i])
-                                                : by_bytes_.find(Bytes(keys, i));
+  const auto it =
+      options_.key_shape.IsScalar() ? by_bytes_.find(keys.data<std::string>()[i]) : by_bytes_.find(Bytes(keys, i));
   return it == by_bytes_.end() ? -1 : it->second;
 }
 
@@ -167,8 +168,10 @@ Status LookupTable::InsertLocked(const Tensor& keys, const Tensor& values) {
     if (slot < 0) {
       slot = TakeSlot();
       keys_.Put(keys, i, slot);
-      if (numbers()) by_number_[NumberAt(keys, i)] = slot;
-      else by_bytes_[Bytes(keys, i)] = slot;
+      if (numbers())
+        by_number_[NumberAt(keys, i)] = slot;
+      else
+        by_bytes_[Bytes(keys, i)] = slot;
     }
     values_.Put(values, i, slot);
   }
@@ -223,8 +226,7 @@ Status LookupTable::Find(const Tensor& keys, const Tensor& defaults, Tensor* val
   const bool one_each = values->shape() == defaults.shape();
   if (!one_each && !(defaults.shape() == options_.value_shape)) {
     return errors::InvalidArgument("Expected shape ", options_.value_shape.ToString(), " or ",
-                                   values->shape().ToString(), " for default value, got ",
-                                   defaults.shape().ToString());
+                                   values->shape().ToString(), " for default value, got ", defaults.shape().ToString());
   }
   const int64_t n = values->num_elements() / std::max<int64_t>(row, 1);
   MutexLock lock(mu_);
@@ -235,8 +237,10 @@ Status LookupTable::Find(const Tensor& keys, const Tensor& defaults, Tensor* val
     using T = typename decltype(type)::type;
     for (int64_t i = 0; i < n; ++i) {
       const Slot slot = Lookup(keys, i);
-      if (slot >= 0) values_.Get(slot, values, i);
-      else CopyRun(BlobData<T>(defaults) + (one_each ? i * row : 0), row, BlobData<T>(values) + i * row);
+      if (slot >= 0)
+        values_.Get(slot, values, i);
+      else
+        CopyRun(BlobData<T>(defaults) + (one_each ? i * row : 0), row, BlobData<T>(values) + i * row);
     }
   });
   return OkStatus();
@@ -295,8 +299,10 @@ Status LookupTable::Remove(const Tensor& keys) {
   for (int64_t i = 0; i < n; ++i) {
     const Slot slot = Lookup(keys, i);
     if (slot < 0) continue;
-    if (numbers()) by_number_.erase(NumberAt(keys, i));
-    else by_bytes_.erase(Bytes(keys, i));
+    if (numbers())
+      by_number_.erase(NumberAt(keys, i));
+    else
+      by_bytes_.erase(Bytes(keys, i));
     used_[slot] = false;
     removed_[slot] = options_.kind == Kind::kDense;
     free_.push_back(slot);
@@ -319,8 +325,10 @@ Status LookupTable::Export(Tensor* keys, Tensor* values) {
   for (Tensor* t : {keys, values}) {
     const RowStore& store = t == keys ? keys_ : values_;
     std::vector<int64_t> dims{n};
-    if (dense) dims.push_back(store.row().num_elements());
-    else dims.insert(dims.end(), store.row().dims().begin(), store.row().dims().end());
+    if (dense)
+      dims.push_back(store.row().num_elements());
+    else
+      dims.insert(dims.end(), store.row().dims().begin(), store.row().dims().end());
     ASSIGN_OR_RETURN(const Shape shape, Shape::Make(dims));
     ASSIGN_OR_RETURN(*t, Tensor::Make(store.dtype(), shape));
   }
@@ -344,9 +352,12 @@ Status LookupTable::ExportBuckets(Tensor* keys, Tensor* values) {
   int64_t row = 0;
   for (size_t i = 0; i < used_.size() && row < buckets_; ++i) {
     const auto slot = static_cast<Slot>(i);
-    if (used_[i]) keys_.Get(slot, keys, row);
-    else if (removed_[i] && deletes) reserved.Get(1, keys, row);
-    else continue;
+    if (used_[i])
+      keys_.Get(slot, keys, row);
+    else if (removed_[i] && deletes)
+      reserved.Get(1, keys, row);
+    else
+      continue;
     values_.Get(slot, values, row++);
   }
   for (; row < buckets_; ++row) reserved.Get(0, keys, row);

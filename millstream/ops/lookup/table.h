@@ -17,7 +17,8 @@ class RowStore {
   RowStore(DType dtype, Shape row) : dtype_(dtype), row_(std::move(row)) {}
   // Makes room for `rows` rows.
   Status Reserve(int64_t rows);
-  // Copies row `from` of `t`, in which rows follow each other, to row `to`; and back. REQUIRES: reserved; the type fits.
+  // Copies row `from` of `t`, in which rows follow each other, to row `to`; and back. REQUIRES: reserved; the type
+  // fits.
   void Put(const Tensor& t, int64_t from, int64_t to);
   void Get(int64_t from, Tensor* t, int64_t to) const;
   bool Equal(const Tensor& t, int64_t from, int64_t row) const;

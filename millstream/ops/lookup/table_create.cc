@@ -22,8 +22,10 @@ class TableOp final : public Kernel {
     options_.value_dtype = init.Attr<DType>("value_dtype");
     if (init.HasAttr("value_shape")) {
       const auto shape = init.Attr<PartialShape>("value_shape");
-      if (!shape.IsFullyDefined()) init.Fail(errors::InvalidArgument("value_shape must be fully defined"));
-      else options_.value_shape = shape.ToShape();
+      if (!shape.IsFullyDefined())
+        init.Fail(errors::InvalidArgument("value_shape must be fully defined"));
+      else
+        options_.value_shape = shape.ToShape();
       if (kind == Kind::kMutable && shape.rank_known() && shape.rank() != 1) {
         init.Fail(errors::InvalidArgument("Default value must be a vector, got shape ", shape.ToString()));
       }
@@ -49,9 +51,9 @@ class TableOp final : public Kernel {
   Status Compute(KernelContext& ctx) override {
     if (anonymous_) {
       ASSIGN_OR_RETURN(Ref<LookupTable> table, Make(ctx));
-      ctx.set_output(0, MakeHandle(*ctx.device(), ctx.resources()->default_container(),
-                                   ctx.resources()->UniqueName("table"), "tensorflow::lookup::LookupInterface",
-                                   std::move(table)));
+      ctx.set_output(
+          0, MakeHandle(*ctx.device(), ctx.resources()->default_container(), ctx.resources()->UniqueName("table"),
+                        "tensorflow::lookup::LookupInterface", std::move(table)));
       return OkStatus();
     }
     MutexLock lock(mu_);
@@ -65,8 +67,10 @@ class TableOp final : public Kernel {
       strings_ = MakeStringHandle(container_, name_);
       handle_ = MakeHandle(*ctx.device(), container_, name_, "tensorflow::lookup::LookupInterface", table_);
     }
-    if (string_handle_) ctx.set_output_ref(0, strings_);
-    else ctx.set_output(0, handle_);
+    if (string_handle_)
+      ctx.set_output_ref(0, strings_);
+    else
+      ctx.set_output(0, handle_);
     return OkStatus();
   }
 
@@ -95,8 +99,7 @@ class TableOp final : public Kernel {
         options.deleted_key = ctx.input(1);
         if (!(options.deleted_key.shape() == options.key_shape)) {
           return errors::InvalidArgument("Empty and deleted keys must have same shape, got shapes: ",
-                                         options.key_shape.ToString(), " and ",
-                                         options.deleted_key.shape().ToString());
+                                         options.key_shape.ToString(), " and ", options.deleted_key.shape().ToString());
         }
         RowStore empty(options.empty_key.dtype(), options.key_shape);
         RETURN_IF_ERROR(empty.Reserve(1));
@@ -125,22 +128,31 @@ Status StringHandleShape(ShapeContext& c) {
   return OkStatus();
 }
 
-#define NAMES .Attr("container: string = ''").Attr("shared_name: string = ''").Attr("use_node_name_sharing: bool = false")
+#define NAMES \
+  .Attr("container: string = ''").Attr("shared_name: string = ''").Attr("use_node_name_sharing: bool = false")
 #define TYPES .Attr("key_dtype: type").Attr("value_dtype: type")
 #define VALUE_SHAPE .Attr("value_shape: shape = {}")
 #define BUCKETS .Attr("initial_num_buckets: int = 131072").Attr("max_load_factor: float = 0.8")
 #define NOTHING
 // Under three names: a handle of strings, a resource handle, and a table that only its handle knows.
-#define TABLE(Name, kind, attrs, input1, input2, doc)                                                        \
-  OP(Name)                                                                                                   \
-      input1.Output("table_handle: Ref(string)") NAMES TYPES attrs.Stateful()                                \
-      .Shape(StringHandleShape).NotDifferentiable().Cpu<TableOp<Kind::kind>>().Doc(doc);                      \
-  OP(Name "V2")                                                                                              \
-      input1 input2.Output("table_handle: resource") NAMES TYPES attrs.Stateful()                            \
-      .Shape(ScalarShape).NotDifferentiable().Cpu<TableOp<Kind::kind>>().Doc(doc);                            \
-  OP("Anonymous" Name)                                                                                       \
-      input1 input2.Output("table_handle: resource") TYPES attrs.Stateful()                                  \
-      .Shape(ScalarShape).Cpu<TableOp<Kind::kind>>().Doc(doc)
+#define TABLE(Name, kind, attrs, input1, input2, doc)                         \
+  OP(Name)                                                                    \
+  input1.Output("table_handle: Ref(string)") NAMES TYPES attrs.Stateful()     \
+      .Shape(StringHandleShape)                                               \
+      .NotDifferentiable()                                                    \
+      .Cpu<TableOp<Kind::kind>>()                                             \
+      .Doc(doc);                                                              \
+  OP(Name "V2")                                                               \
+  input1 input2.Output("table_handle: resource") NAMES TYPES attrs.Stateful() \
+      .Shape(ScalarShape)                                                     \
+      .NotDifferentiable()                                                    \
+      .Cpu<TableOp<Kind::kind>>()                                             \
+      .Doc(doc);                                                              \
+  OP("Anonymous" Name)                                                        \
+  input1 input2.Output("table_handle: resource") TYPES attrs.Stateful()       \
+      .Shape(ScalarShape)                                                     \
+      .Cpu<TableOp<Kind::kind>>()                                             \
+      .Doc(doc)
 
 TABLE("HashTable", kInitializable, NOTHING, NOTHING, NOTHING, "A table that is filled once and then only read.");
 TABLE("MutableHashTable", kMutable, NOTHING, NOTHING, NOTHING, "A table of scalars that can be changed.");

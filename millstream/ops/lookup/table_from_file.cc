@@ -42,10 +42,17 @@ class Column {
     int64_t number = 0;
     double real = 0;
     switch (dtype_) {
-      case DType::kString: strings_.push_back(field); break;
+      case DType::kString:
+        strings_.push_back(field);
+        break;
       case DType::kInt32:
-      case DType::kInt64: ok = absl::SimpleAtoi(field, &number); numbers_.push_back(number); break;
-      default: ok = absl::SimpleAtod(field, &real); reals_.push_back(real);
+      case DType::kInt64:
+        ok = absl::SimpleAtoi(field, &number);
+        numbers_.push_back(number);
+        break;
+      default:
+        ok = absl::SimpleAtod(field, &real);
+        reals_.push_back(real);
     }
     if (dtype_ == DType::kInt32) ok &= number == static_cast<int32_t>(number);
     if (ok) return OkStatus();
@@ -54,11 +61,16 @@ class Column {
 
   Tensor Take() const {
     switch (dtype_) {
-      case DType::kString: return Tensor::Vector(strings_);
-      case DType::kInt64: return Tensor::Vector(numbers_);
-      case DType::kInt32: return Tensor::Vector(std::vector<int32_t>(numbers_.begin(), numbers_.end()));
-      case DType::kFloat: return Tensor::Vector(std::vector<float>(reals_.begin(), reals_.end()));
-      default: return Tensor::Vector(reals_);
+      case DType::kString:
+        return Tensor::Vector(strings_);
+      case DType::kInt64:
+        return Tensor::Vector(numbers_);
+      case DType::kInt32:
+        return Tensor::Vector(std::vector<int32_t>(numbers_.begin(), numbers_.end()));
+      case DType::kFloat:
+        return Tensor::Vector(std::vector<float>(reals_.begin(), reals_.end()));
+      default:
+        return Tensor::Vector(reals_);
     }
   }
 
@@ -131,24 +143,23 @@ Status FromFileShape(ShapeContext& c) {
   return ShapeContext::WithRank(c.input(1), 0, &name);
 }
 
-#define FROM_FILE                        \
-  .Input("filename: string")             \
-      .Attr("key_index: int >= -2")      \
-      .Attr("value_index: int >= -2")    \
+#define FROM_FILE                         \
+  .Input("filename: string")              \
+      .Attr("key_index: int >= -2")       \
+      .Attr("value_index: int >= -2")     \
       .Attr("vocab_size: int >= -1 = -1") \
-      .Attr("delimiter: string = '\t'")  \
-      .Attr("offset: int = 0")           \
-      .Shape(FromFileShape)              \
-      .NotDifferentiable()               \
+      .Attr("delimiter: string = '\t'")   \
+      .Attr("offset: int = 0")            \
+      .Shape(FromFileShape)               \
+      .NotDifferentiable()                \
       .Cpu<InitializeTableFromTextFile>() \
       .Expensive()
 
 OP("InitializeTableFromTextFile")
-    .Input("table_handle: Ref(string)")
-    FROM_FILE.Doc("Fills a table from columns of a text file (old form of the handle).");
+    .Input("table_handle: Ref(string)") FROM_FILE.Doc(
+        "Fills a table from columns of a text file (old form of the handle).");
 OP("InitializeTableFromTextFileV2")
-    .Input("table_handle: resource")
-    FROM_FILE.Stateful()
+    .Input("table_handle: resource") FROM_FILE.Stateful()
     .Doc("Fills a table from columns of a text file: a column by number, -1 the line's number, -2 the whole line.");
 #undef FROM_FILE
 

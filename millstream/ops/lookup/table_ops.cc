@@ -82,30 +82,39 @@ Status ExportShape(ShapeContext& c) {
 }
 
 // Each op twice: on a handle of strings, and on a resource handle.
-#define ON_BOTH(Name, body, fn, doc)                                                               \
-  OP(Name).Input("table_handle: Ref(string)") body.Cpu(fn).Doc(doc " (old form of the handle).");  \
+#define ON_BOTH(Name, body, fn, doc)                                                              \
+  OP(Name).Input("table_handle: Ref(string)") body.Cpu(fn).Doc(doc " (old form of the handle)."); \
   OP(Name "V2").Input("table_handle: resource") body.Stateful().Cpu(fn).Doc(doc ".")
 
 ON_BOTH("InitializeTable",
-        .Input("keys: Tkey").Input("values: Tval").Attr("Tkey: type").Attr("Tval: type").Shape(InitializeShape)
+        .Input("keys: Tkey")
+            .Input("values: Tval")
+            .Attr("Tkey: type")
+            .Attr("Tval: type")
+            .Shape(InitializeShape)
             .NotDifferentiable(),
         InitializeCpu, "Fills a table that is filled once");
 ON_BOTH("LookupTableFind",
-        .Input("keys: Tin").Input("default_value: Tout").Output("values: Tout").Attr("Tin: type").Attr("Tout: type")
-            .Shape(UnknownShape).NotDifferentiable(),
-        FindCpu, "The values of keys; the default for those that are not there");
-ON_BOTH("LookupTableInsert",
-        .Input("keys: Tin").Input("values: Tout").Attr("Tin: type").Attr("Tout: type").Shape(NoOutputs)
+        .Input("keys: Tin")
+            .Input("default_value: Tout")
+            .Output("values: Tout")
+            .Attr("Tin: type")
+            .Attr("Tout: type")
+            .Shape(UnknownShape)
             .NotDifferentiable(),
-        InsertCpu, "Gives keys new values");
+        FindCpu, "The values of keys; the default for those that are not there");
+ON_BOTH(
+    "LookupTableInsert",
+    .Input("keys: Tin").Input("values: Tout").Attr("Tin: type").Attr("Tout: type").Shape(NoOutputs).NotDifferentiable(),
+    InsertCpu, "Gives keys new values");
 ON_BOTH("LookupTableSize", .Output("size: int64").Shape(ScalarShape).NotDifferentiable(), SizeCpu,
         "The number of keys in a table");
 ON_BOTH("LookupTableExport",
         .Output("keys: Tkeys").Output("values: Tvalues").Attr("Tkeys: type").Attr("Tvalues: type").Shape(ExportShape),
         ExportCpu, "All keys and values of a table");
 ON_BOTH("LookupTableImport",
-        .Input("keys: Tin").Input("values: Tout").Attr("Tin: type").Attr("Tout: type").Shape(NoOutputs),
-        ImportCpu, "Replaces all keys and values of a table");
+        .Input("keys: Tin").Input("values: Tout").Attr("Tin: type").Attr("Tout: type").Shape(NoOutputs), ImportCpu,
+        "Replaces all keys and values of a table");
 
 OP("LookupTableRemoveV2")
     .Input("table_handle: resource")

@@ -22,7 +22,9 @@ struct AbsFn {
 struct NegFn {
   static constexpr bool kModular = true;
   template <typename T>
-  MILLSTREAM_ALWAYS_INLINE T operator()(T x) const { return static_cast<T>(-x); }
+  MILLSTREAM_ALWAYS_INLINE T operator()(T x) const {
+    return static_cast<T>(-x);
+  }
 };
 
 // Complex numbers: x / |x|, and 0 at 0.

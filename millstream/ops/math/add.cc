@@ -10,14 +10,18 @@ namespace {
 struct AddFn {
   static constexpr bool kModular = true;
   template <typename T>
-  MILLSTREAM_ALWAYS_INLINE T operator()(T x, T y) const { return static_cast<T>(x + y); }
+  MILLSTREAM_ALWAYS_INLINE T operator()(T x, T y) const {
+    return static_cast<T>(x + y);
+  }
   std::string operator()(const std::string& x, const std::string& y) const { return x + y; }
 };
 
 struct SubFn {
   static constexpr bool kModular = true;
   template <typename T>
-  MILLSTREAM_ALWAYS_INLINE T operator()(T x, T y) const { return static_cast<T>(x - y); }
+  MILLSTREAM_ALWAYS_INLINE T operator()(T x, T y) const {
+    return static_cast<T>(x - y);
+  }
 };
 
 Status AddGrad(GradContext& g) {
@@ -48,8 +52,9 @@ OP("AddV2")
     .Input("x: T")
     .Input("y: T")
     .Output("z: T")
-    .Attr("T: {bfloat16, half, float, double, uint8, uint16, uint32, uint64, int8, int16, int32, int64, "
-          "complex64, complex128}")
+    .Attr(
+        "T: {bfloat16, half, float, double, uint8, uint16, uint32, uint64, int8, int16, int32, int64, "
+        "complex64, complex128}")
     .Commutative()
     .Aggregate()
     .Shape(BroadcastBinaryShape)
@@ -61,8 +66,9 @@ OP("Sub")
     .Input("x: T")
     .Input("y: T")
     .Output("z: T")
-    .Attr("T: {bfloat16, half, float, double, uint8, int8, uint16, int16, int32, int64, complex64, "
-          "complex128, uint32, uint64}")
+    .Attr(
+        "T: {bfloat16, half, float, double, uint8, int8, uint16, int16, int32, int64, complex64, "
+        "complex128, uint32, uint64}")
     .Shape(BroadcastBinaryShape)
     .Gradient(SubGrad)
     .CpuFor<Binary<SubFn, NumberTypes>>(NumberTypes{})

@@ -29,9 +29,12 @@ class AddNKernel final : public Kernel {
     }
     ASSIGN_OR_RETURN(Tensor * out, ctx.ForwardOrAllocate({0, 1}, 0, first.shape()));
     char* sum = static_cast<char*>(out->raw());
-    ctx.ParallelFor(first.num_elements(), 0.15 * ctx.num_inputs(), [&](int64_t begin, int64_t end) {
-      for (; begin < end; begin += kBlock) AddBlock(ctx, sum, begin, std::min(kBlock, end - begin));
-    }, 64);
+    ctx.ParallelFor(
+        first.num_elements(), 0.15 * ctx.num_inputs(),
+        [&](int64_t begin, int64_t end) {
+          for (; begin < end; begin += kBlock) AddBlock(ctx, sum, begin, std::min(kBlock, end - begin));
+        },
+        64);
     return OkStatus();
   }
 
@@ -54,7 +57,8 @@ class AddNVariants final : public Kernel {
     Tensor sum = ctx.input(0);
     for (int i = 1; i < ctx.num_inputs(); ++i) {
       const Tensor& t = ctx.input(i);
-      if (sum.rank() != 0 || t.rank() != 0) return errors::InvalidArgument("AddN of non-scalar Tensor with dtype=DT_VARIANT is not supported");
+      if (sum.rank() != 0 || t.rank() != 0)
+        return errors::InvalidArgument("AddN of non-scalar Tensor with dtype=DT_VARIANT is not supported");
       ASSIGN_OR_RETURN(Variant both, AddVariants(sum.scalar<Variant>(), t.scalar<Variant>()));
       sum = Tensor::Scalar(both);
     }
@@ -83,8 +87,9 @@ OP("AddN")
     .Input("inputs: N * T")
     .Output("sum: T")
     .Attr("N: int >= 1")
-    .Attr("T: {float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, "
-          "bfloat16, qint16, quint16, uint16, complex128, half, uint32, uint64, variant}")
+    .Attr(
+        "T: {float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, "
+        "bfloat16, qint16, quint16, uint16, complex128, half, uint32, uint64, variant}")
     .Commutative()
     .Aggregate()
     .Shape(AddNShape)
@@ -97,8 +102,9 @@ OP("AccumulateNV2")
     .Input("inputs: N * T")
     .Output("sum: T")
     .Attr("N: int >= 1")
-    .Attr("T: {float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, "
-          "bfloat16, qint16, quint16, uint16, complex128, half, uint32, uint64}")
+    .Attr(
+        "T: {float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, "
+        "bfloat16, qint16, quint16, uint16, complex128, half, uint32, uint64}")
     .Attr("shape: shape")
     .Commutative()
     .Aggregate()

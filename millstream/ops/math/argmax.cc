@@ -45,7 +45,8 @@ int64_t FindInRow(const T* x, int64_t n) {
     return all;
   });
   if (best == worst) return FindExtreme<T, max>(x, n, 1);
-  for (int64_t i = 0; i < n; ++i) if (x[i] == best) return i;
+  for (int64_t i = 0; i < n; ++i)
+    if (x[i] == best) return i;
   return 0;
 }
 
@@ -65,14 +66,18 @@ void FindAll(const void* in, int64_t n, int64_t inner, int64_t begin, int64_t en
 DType CompareType(DType t) {
   switch (t) {
     case DType::kHalf:
-    case DType::kBfloat16: return DType::kFloat;
+    case DType::kBfloat16:
+      return DType::kFloat;
     case DType::kBool:
     case DType::kInt8:
     case DType::kUint8:
     case DType::kInt16:
-    case DType::kUint16: return DType::kInt32;
-    case DType::kUint32: return DType::kInt64;
-    default: return t;
+    case DType::kUint16:
+      return DType::kInt32;
+    case DType::kUint32:
+      return DType::kInt64;
+    default:
+      return t;
   }
 }
 
@@ -80,12 +85,12 @@ template <bool max>
 class ArgKernel final : public Kernel {
  public:
   explicit ArgKernel(KernelInit& init)
-      : dtype_(RemoveRef(init.input_types()[0])), compare_(CompareType(dtype_)),
+      : dtype_(RemoveRef(init.input_types()[0])),
+        compare_(CompareType(dtype_)),
         widen_(CastPlan::Make(dtype_, compare_, false)),
         result_(CastPlan::Make(DType::kInt64, init.output_types()[0], false)) {
-    DispatchOver(Types<float, double, int32_t, int64_t, uint64_t>{}, compare_, [&](auto tag) {
-      find_ = &FindAll<typename decltype(tag)::type, max>;
-    });
+    DispatchOver(Types<float, double, int32_t, int64_t, uint64_t>{}, compare_,
+                 [&](auto tag) { find_ = &FindAll<typename decltype(tag)::type, max>; });
   }
 
   Status Compute(KernelContext& ctx) override {
@@ -112,9 +117,8 @@ class ArgKernel final : public Kernel {
     const int64_t inner = in.shape().Product(static_cast<int>(axis) + 1, in.rank());
     const int64_t outputs = shape.num_elements();
     int64_t* indices = found.data<int64_t>();
-    ctx.ParallelFor(outputs, 0.5 * static_cast<double>(n), [&](int64_t begin, int64_t end) {
-      find_(wide.raw(), n, inner, begin, end, indices);
-    });
+    ctx.ParallelFor(outputs, 0.5 * static_cast<double>(n),
+                    [&](int64_t begin, int64_t end) { find_(wide.raw(), n, inner, begin, end, indices); });
     if (out->dtype() != DType::kInt64) result_.Run(indices, out->raw(), outputs);
     return OkStatus();
   }
@@ -124,9 +128,8 @@ class ArgKernel final : public Kernel {
     if (dim.rank() != 0) {
       return errors::InvalidArgument("dim must be a scalar, but received tensor of shape: ", dim.shape().ToString());
     }
-    DispatchOver(Types<int16_t, int32_t, int64_t>{}, dim.dtype(), [&](auto tag) {
-      *axis = dim.scalar<typename decltype(tag)::type>();
-    });
+    DispatchOver(Types<int16_t, int32_t, int64_t>{}, dim.dtype(),
+                 [&](auto tag) { *axis = dim.scalar<typename decltype(tag)::type>(); });
     if (*axis < -in.rank() || *axis >= in.rank()) {
       return errors::InvalidArgument("Expected dimension in the range [", -in.rank(), ", ", in.rank(), "), but got ",
                                      *axis);
@@ -173,8 +176,9 @@ OP("ArgMax")
     .Input("input: T")
     .Input("dimension: Tidx")
     .Output("output: output_type")
-    .Attr("T: {float, double, int32, uint8, int16, int8, int64, bfloat16, uint16, half, uint32, uint64, "
-          "qint8, quint8, qint32, qint16, quint16, bool}")
+    .Attr(
+        "T: {float, double, int32, uint8, int16, int8, int64, bfloat16, uint16, half, uint32, uint64, "
+        "qint8, quint8, qint32, qint16, quint16, bool}")
     .Attr("Tidx: {int16, int32, int64} = DT_INT32")
     .Attr("output_type: {int16, uint16, int32, int64} = DT_INT64")
     .Shape(ArgShape)
@@ -187,8 +191,9 @@ OP("ArgMin")
     .Input("input: T")
     .Input("dimension: Tidx")
     .Output("output: output_type")
-    .Attr("T: {float, double, int32, uint8, int16, int8, int64, bfloat16, uint16, half, uint32, uint64, "
-          "qint8, quint8, qint32, qint16, quint16, bool}")
+    .Attr(
+        "T: {float, double, int32, uint8, int16, int8, int64, bfloat16, uint16, half, uint32, uint64, "
+        "qint8, quint8, qint32, qint16, quint16, bool}")
     .Attr("Tidx: {int32, int64} = DT_INT32")
     .Attr("output_type: {int32, int64} = DT_INT64")
     .Shape(ArgShape)

@@ -27,8 +27,8 @@ class BatchMatMulKernel final : public Kernel {
     p.k = x.dim(x.rank() - (adj_x_ ? 2 : 1));
     p.n = y.dim(y.rank() - (adj_y_ ? 2 : 1));
     if (y.dim(y.rank() - (adj_y_ ? 1 : 2)) != p.k) {
-      return errors::InvalidArgument("Matrix size-incompatible: In[0]: ", x.shape().ToString(), ", In[1]: ",
-                                     y.shape().ToString());
+      return errors::InvalidArgument("Matrix size-incompatible: In[0]: ", x.shape().ToString(),
+                                     ", In[1]: ", y.shape().ToString());
     }
     std::vector<int64_t> dims(batch.dims().begin(), batch.dims().end());
     dims.push_back(p.m);
@@ -185,8 +185,9 @@ OP("BatchMatMulV2")
     .Input("x: T")
     .Input("y: T")
     .Output("output: T")
-    .Attr("T: {bfloat16, half, float, double, int16, int32, int64, uint8, uint16, uint32, uint64, "
-          "complex64, complex128}")
+    .Attr(
+        "T: {bfloat16, half, float, double, int16, int32, int64, uint8, uint16, uint32, uint64, "
+        "complex64, complex128}")
     .Attr("adj_x: bool = false")
     .Attr("adj_y: bool = false")
     .Attr("grad_x: bool = false")

@@ -56,7 +56,9 @@ struct SlowFn {
   static constexpr double kCost = 100;
   static constexpr bool kLibm = true;
   template <typename T>
-  T operator()(T x) const { return static_cast<T>(fn(x)); }
+  T operator()(T x) const {
+    return static_cast<T>(fn(x));
+  }
 };
 
 // dy * slope, for slopes of the forms that these functions have.
@@ -125,14 +127,14 @@ Status ExpintGrad(GradContext& g) {
   return b.Set(b.Div(g.Op("Exp", {b.x}), b.x));
 }
 
-#define SPECIAL(Name, fn, doc)                               \
-  OP(Name)                                                   \
-      .Input("x: T")                                         \
-      .Output("y: T")                                        \
-      .Attr("T: {bfloat16, half, float, double}")            \
-      .Shape(UnchangedShape)                                 \
-      .Gradient(fn##Grad)                                    \
-      .CpuFor<Unary<SlowFn<fn>, FloatTypes>>(FloatTypes{})   \
+#define SPECIAL(Name, fn, doc)                             \
+  OP(Name)                                                 \
+      .Input("x: T")                                       \
+      .Output("y: T")                                      \
+      .Attr("T: {bfloat16, half, float, double}")          \
+      .Shape(UnchangedShape)                               \
+      .Gradient(fn##Grad)                                  \
+      .CpuFor<Unary<SlowFn<fn>, FloatTypes>>(FloatTypes{}) \
       .Doc(doc)
 
 SPECIAL("BesselI0", I0, "The modified Bessel function of the first kind, order 0.");

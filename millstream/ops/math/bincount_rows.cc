@@ -29,19 +29,24 @@ class RowCounter : public Kernel {
   }
   static Status CheckWeights(const Tensor& weights, const Tensor& values) {
     if (weights.num_elements() == 0 || weights.shape() == values.shape()) return OkStatus();
-    return errors::InvalidArgument("`weights` must be the same shape as `arr` or a length-0 `Tensor`, in which case it "
-                                   "acts as all weights equal to 1. Received ", weights.shape().ToString());
+    return errors::InvalidArgument(
+        "`weights` must be the same shape as `arr` or a length-0 `Tensor`, in which case it "
+        "acts as all weights equal to 1. Received ",
+        weights.shape().ToString());
   }
   static Status CheckValues(const Tensor& values) {
-    for (const I v : values.flat<I>()) if (v < 0) return errors::InvalidArgument("Input arr must be non-negative!");
+    for (const I v : values.flat<I>())
+      if (v < 0) return errors::InvalidArgument("Input arr must be non-negative!");
     return OkStatus();
   }
   // Value i of `values`, whose bins begin at `row`.
   void Count(const Tensor& values, const Tensor& weights, int64_t i, int64_t bins, T* row) const {
     const I bin = values.data<I>()[i];
     if (bin >= bins) return;
-    if (binary_) row[bin] = T(1);
-    else row[bin] += weights.num_elements() > 0 ? weights.data<T>()[i] : T(1);
+    if (binary_)
+      row[bin] = T(1);
+    else
+      row[bin] += weights.num_elements() > 0 ? weights.data<T>()[i] : T(1);
   }
 
  private:
@@ -87,8 +92,8 @@ class SparseBincount final : public RowCounter<T, I> {
     for (int64_t i = 0; i < values.num_elements(); ++i) {
       const int64_t row = indices.data<int64_t>()[i * rank];
       if (row < 0 || row >= rows) {
-        return errors::InvalidArgument("Index out of bound. `batch` (", row,
-                                       ") must be less than the dimension size (", rows, ").");
+        return errors::InvalidArgument("Index out of bound. `batch` (", row, ") must be less than the dimension size (",
+                                       rows, ").");
       }
       this->Count(values, weights, i, bins, rank == 1 ? out : out + row * bins);
     }
@@ -114,7 +119,8 @@ class RaggedBincount final : public RowCounter<T, I> {
     if (weights.num_elements() > 0 && weights.num_elements() != values.num_elements()) {
       return errors::InvalidArgument("`weights` must have as many elements as `values`");
     }
-    for (const I v : values.flat<I>()) if (v < 0) return errors::InvalidArgument("Input must be non-negative");
+    for (const I v : values.flat<I>())
+      if (v < 0) return errors::InvalidArgument("Input must be non-negative");
     int64_t bins = 0;
     ASSIGN_OR_RETURN(T * out, this->Start(ctx, 2, rows, &bins));
     for (int64_t row = 0; row < rows; ++row) {
@@ -156,26 +162,34 @@ Status RaggedShape(ShapeContext& c) {
 }
 
 using WeightTypes = Types<int32_t, int64_t, float, double>;
-#define BINCOUNT_ATTRS                                                                     \
-  .Output("output: T").Attr("Tidx: {int32, int64}").Attr("T: {int32, int64, float, double}") \
-      .Attr("binary_output: bool = false").NotDifferentiable()
+#define BINCOUNT_ATTRS                          \
+  .Output("output: T")                          \
+      .Attr("Tidx: {int32, int64}")             \
+      .Attr("T: {int32, int64, float, double}") \
+      .Attr("binary_output: bool = false")      \
+      .NotDifferentiable()
 
 OP("DenseBincount")
-    .Input("input: Tidx").Input("size: Tidx").Input("weights: T") BINCOUNT_ATTRS
-    .Shape(DenseShape)
+    .Input("input: Tidx")
+    .Input("size: Tidx")
+    .Input("weights: T") BINCOUNT_ATTRS.Shape(DenseShape)
     .Cpu2<DenseBincount>(WeightTypes{}, "T", IndexTypes{}, "Tidx")
     .Doc("Bincount of a vector, or of each row of a matrix; with binary_output whether a value occurs.");
 
 OP("SparseBincount")
-    .Input("indices: int64").Input("values: Tidx").Input("dense_shape: int64").Input("size: Tidx")
-    .Input("weights: T") BINCOUNT_ATTRS
-    .Shape(SparseShape)
+    .Input("indices: int64")
+    .Input("values: Tidx")
+    .Input("dense_shape: int64")
+    .Input("size: Tidx")
+    .Input("weights: T") BINCOUNT_ATTRS.Shape(SparseShape)
     .Cpu2<SparseBincount>(WeightTypes{}, "T", IndexTypes{}, "Tidx")
     .Doc("DenseBincount of the values of a sparse tensor.");
 
 OP("RaggedBincount")
-    .Input("splits: int64").Input("values: Tidx").Input("size: Tidx").Input("weights: T") BINCOUNT_ATTRS
-    .Shape(RaggedShape)
+    .Input("splits: int64")
+    .Input("values: Tidx")
+    .Input("size: Tidx")
+    .Input("weights: T") BINCOUNT_ATTRS.Shape(RaggedShape)
     .Cpu2<RaggedBincount>(WeightTypes{}, "T", IndexTypes{}, "Tidx")
     .Doc("Bincount of each row of a ragged matrix.");
 

@@ -11,19 +11,27 @@ struct BitwiseFn {
 };
 struct AndFn : BitwiseFn {
   template <typename T>
-  MILLSTREAM_ALWAYS_INLINE T operator()(T x, T y) const { return static_cast<T>(x & y); }
+  MILLSTREAM_ALWAYS_INLINE T operator()(T x, T y) const {
+    return static_cast<T>(x & y);
+  }
 };
 struct OrFn : BitwiseFn {
   template <typename T>
-  MILLSTREAM_ALWAYS_INLINE T operator()(T x, T y) const { return static_cast<T>(x | y); }
+  MILLSTREAM_ALWAYS_INLINE T operator()(T x, T y) const {
+    return static_cast<T>(x | y);
+  }
 };
 struct XorFn : BitwiseFn {
   template <typename T>
-  MILLSTREAM_ALWAYS_INLINE T operator()(T x, T y) const { return static_cast<T>(x ^ y); }
+  MILLSTREAM_ALWAYS_INLINE T operator()(T x, T y) const {
+    return static_cast<T>(x ^ y);
+  }
 };
 struct InvertFn : BitwiseFn {
   template <typename T>
-  MILLSTREAM_ALWAYS_INLINE T operator()(T x) const { return static_cast<T>(~x); }
+  MILLSTREAM_ALWAYS_INLINE T operator()(T x) const {
+    return static_cast<T>(~x);
+  }
 };
 struct NotFn {
   MILLSTREAM_ALWAYS_INLINE bool operator()(bool x) const { return !x; }
@@ -43,7 +51,9 @@ struct LeftShiftFn {
 };
 struct RightShiftFn {
   template <typename T>
-  MILLSTREAM_ALWAYS_INLINE T operator()(T x, T y) const { return static_cast<T>(x >> Distance(y)); }
+  MILLSTREAM_ALWAYS_INLINE T operator()(T x, T y) const {
+    return static_cast<T>(x >> Distance(y));
+  }
 };
 
 using BoolTypes = Types<bool>;
@@ -72,7 +82,9 @@ OP("LogicalOr")
 struct PopulationFn {
   static constexpr bool kModular = true;
   template <typename T>
-  uint8_t operator()(T x) const { return static_cast<uint8_t>(std::popcount(x)); }
+  uint8_t operator()(T x) const {
+    return static_cast<uint8_t>(std::popcount(x));
+  }
 };
 
 OP("PopulationCount")

@@ -65,8 +65,10 @@ void BroadcastMap::ExpandAs(const U* from, int64_t begin, int64_t n, U* to) cons
   }
   while (n > 0) {
     const int64_t run = std::min(n, dims_[last] - index[last]);
-    if (strides_[last] == 0) std::fill_n(to, run, from[offset]);
-    else std::copy_n(from + offset, run, to);
+    if (strides_[last] == 0)
+      std::fill_n(to, run, from[offset]);
+    else
+      std::copy_n(from + offset, run, to);
     to += run;
     n -= run;
     if (n == 0) return;
@@ -83,13 +85,18 @@ void BroadcastMap::ExpandAs(const U* from, int64_t begin, int64_t n, U* to) cons
 
 void BroadcastMap::Expand(const void* from, size_t size, int64_t begin, int64_t n, void* to) const {
   switch (size) {
-    case 1: return ExpandAs(static_cast<const uint8_t*>(from), begin, n, static_cast<uint8_t*>(to));
-    case 2: return ExpandAs(static_cast<const uint16_t*>(from), begin, n, static_cast<uint16_t*>(to));
-    case 4: return ExpandAs(static_cast<const uint32_t*>(from), begin, n, static_cast<uint32_t*>(to));
-    case 8: return ExpandAs(static_cast<const uint64_t*>(from), begin, n, static_cast<uint64_t*>(to));
+    case 1:
+      return ExpandAs(static_cast<const uint8_t*>(from), begin, n, static_cast<uint8_t*>(to));
+    case 2:
+      return ExpandAs(static_cast<const uint16_t*>(from), begin, n, static_cast<uint16_t*>(to));
+    case 4:
+      return ExpandAs(static_cast<const uint32_t*>(from), begin, n, static_cast<uint32_t*>(to));
+    case 8:
+      return ExpandAs(static_cast<const uint64_t*>(from), begin, n, static_cast<uint64_t*>(to));
     case 16:
       return ExpandAs(static_cast<const std::complex<double>*>(from), begin, n, static_cast<std::complex<double>*>(to));
-    default: MS_CHECK(false);
+    default:
+      MS_CHECK(false);
   }
 }
 
@@ -99,12 +106,18 @@ void FillElements(const void* value, size_t size, int64_t n, void* to) {
     std::fill_n(static_cast<decltype(element)*>(to), n, element);
   };
   switch (size) {
-    case 1: return fill(uint8_t{});
-    case 2: return fill(uint16_t{});
-    case 4: return fill(uint32_t{});
-    case 8: return fill(uint64_t{});
-    case 16: return fill(std::complex<double>{});
-    default: MS_CHECK(false);
+    case 1:
+      return fill(uint8_t{});
+    case 2:
+      return fill(uint16_t{});
+    case 4:
+      return fill(uint32_t{});
+    case 8:
+      return fill(uint64_t{});
+    case 16:
+      return fill(std::complex<double>{});
+    default:
+      MS_CHECK(false);
   }
 }
 
@@ -153,8 +166,10 @@ const void* BroadcastReader::Read(int64_t begin, int64_t n) {
     return from_ + map_.Offset(begin) * static_cast<int64_t>(size_);
   }
   if (phase >= 0 && phase == phase_ && n <= filled_) return buffer_;
-  if (map_.repeats_row()) RepeatRow(phase, n);
-  else map_.Expand(from_, size_, begin, n, buffer_);
+  if (map_.repeats_row())
+    RepeatRow(phase, n);
+  else
+    map_.Expand(from_, size_, begin, n, buffer_);
   phase_ = phase;
   filled_ = n;
   return buffer_;

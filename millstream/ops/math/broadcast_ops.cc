@@ -11,8 +11,10 @@ namespace {
 // A vector of sizes, as a shape.
 StatusOr<Shape> ReadShape(const Tensor& t) {
   std::vector<int64_t> dims;
-  if (t.dtype() == DType::kInt32) dims.assign(t.flat<int32_t>().begin(), t.flat<int32_t>().end());
-  else dims.assign(t.flat<int64_t>().begin(), t.flat<int64_t>().end());
+  if (t.dtype() == DType::kInt32)
+    dims.assign(t.flat<int32_t>().begin(), t.flat<int32_t>().end());
+  else
+    dims.assign(t.flat<int64_t>().begin(), t.flat<int64_t>().end());
   return Shape::Make(dims);
 }
 
@@ -101,9 +103,13 @@ Status BroadcastTo(KernelContext& ctx) {
     return OkStatus();
   }
   const size_t size = DTypeSize(in.dtype());
-  ctx.ParallelFor(n, 0.25, [&](int64_t begin, int64_t end) {
-    map.Expand(in.raw(), size, begin, end - begin, static_cast<char*>(out->raw()) + begin * static_cast<int64_t>(size));
-  }, 64);
+  ctx.ParallelFor(
+      n, 0.25,
+      [&](int64_t begin, int64_t end) {
+        map.Expand(in.raw(), size, begin, end - begin,
+                   static_cast<char*>(out->raw()) + begin * static_cast<int64_t>(size));
+      },
+      64);
   return OkStatus();
 }
 

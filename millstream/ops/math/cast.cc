@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "millstream/ops/math/cast.h"
+
 #include <algorithm>
 #include <cstring>
 
-#include "millstream/ops/math/cast.h"
 #include "millstream/ops/math/gradients.h"
 #include "millstream/ops/math/narrow.h"
 
@@ -74,8 +75,10 @@ void CastPlan::RunBlock(const void* x, void* y, int64_t n) const {
     WidenToFloat(from_, x, reinterpret_cast<float*>(in), n);
     source = in;
   } else if (IsComplex(from_)) {
-    if (from_ == DType::kComplex64) TakeReal<float>(x, in, n);
-    else TakeReal<double>(x, in, n);
+    if (from_ == DType::kComplex64)
+      TakeReal<float>(x, in, n);
+    else
+      TakeReal<double>(x, in, n);
     source = in;
   }
   const bool direct = !IsNarrow(to_) && !IsComplex(to_);
@@ -112,9 +115,9 @@ class CastKernel final : public Kernel {
     const auto in = static_cast<int64_t>(DTypeSize(x.dtype())), out = static_cast<int64_t>(DTypeSize(y->dtype()));
     const char* from = static_cast<const char*>(x.raw());
     char* to = static_cast<char*>(y->raw());
-    ctx.ParallelFor(x.num_elements(), 0.5, [&](int64_t begin, int64_t end) {
-      plan_.Run(from + begin * in, to + begin * out, end - begin);
-    }, 64);
+    ctx.ParallelFor(
+        x.num_elements(), 0.5,
+        [&](int64_t begin, int64_t end) { plan_.Run(from + begin * in, to + begin * out, end - begin); }, 64);
     return OkStatus();
   }
 

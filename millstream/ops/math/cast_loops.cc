@@ -9,7 +9,8 @@ namespace {
 // Small integers by way of int, so that values that do not fit them wrap around.
 template <typename To, typename From>
 MILLSTREAM_ALWAYS_INLINE To Convert(From x) {
-  if constexpr (std::is_same_v<To, bool>) return x != From(0);
+  if constexpr (std::is_same_v<To, bool>)
+    return x != From(0);
   else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To> && sizeof(To) < 4) {
     return static_cast<To>(static_cast<int32_t>(x));
   } else {
@@ -31,8 +32,7 @@ struct TargetOf {
   using type = To;
 };
 template <typename From, typename To>
-  requires(std::is_integral_v<From> && std::is_integral_v<To> && !std::is_same_v<To, bool>)
-struct TargetOf<From, To> {
+requires(std::is_integral_v<From>&& std::is_integral_v<To> && !std::is_same_v<To, bool>) struct TargetOf<From, To> {
   using type = std::make_unsigned_t<To>;
 };
 
@@ -41,9 +41,8 @@ using LoopTypes = Join<Types<float, double>, IntTypes>;
 template <typename From>
 CastLoop SelectTarget(DType to) {
   CastLoop loop = nullptr;
-  DispatchOver(Join<LoopTypes, Types<bool>>{}, to, [&](auto tag) {
-    loop = &Loop<From, typename TargetOf<From, typename decltype(tag)::type>::type>;
-  });
+  DispatchOver(Join<LoopTypes, Types<bool>>{}, to,
+               [&](auto tag) { loop = &Loop<From, typename TargetOf<From, typename decltype(tag)::type>::type>; });
   return loop;
 }
 

@@ -14,7 +14,8 @@ void Inspect(const void* data, U exponent, int64_t begin, int64_t end, std::atom
   const U magnitude = static_cast<U>(~U(0)) >> 1;
   U any = 0;
   for (int64_t i = begin; i < end; ++i) any |= static_cast<U>((x[i] & magnitude) >= exponent ? 1 : 0);
-  if (any == 0) [[likely]] return;
+  if (any == 0) [[likely]]
+    return;
   int kinds = 0;
   for (int64_t i = begin; i < end; ++i) {
     const U m = x[i] & magnitude;
@@ -32,10 +33,14 @@ class CheckNumericsKernel final : public Kernel {
     std::atomic<int> found{0};
     ctx.ParallelFor(x.num_elements(), 0.2, [&](int64_t begin, int64_t end) {
       switch (x.dtype()) {
-        case DType::kFloat: return Inspect<uint32_t>(x.raw(), 0x7f800000u, begin, end, &found);
-        case DType::kDouble: return Inspect<uint64_t>(x.raw(), uint64_t{0x7ff} << 52, begin, end, &found);
-        case DType::kHalf: return Inspect<uint16_t>(x.raw(), 0x7c00, begin, end, &found);
-        default: return Inspect<uint16_t>(x.raw(), 0x7f80, begin, end, &found);
+        case DType::kFloat:
+          return Inspect<uint32_t>(x.raw(), 0x7f800000u, begin, end, &found);
+        case DType::kDouble:
+          return Inspect<uint64_t>(x.raw(), uint64_t{0x7ff} << 52, begin, end, &found);
+        case DType::kHalf:
+          return Inspect<uint16_t>(x.raw(), 0x7c00, begin, end, &found);
+        default:
+          return Inspect<uint16_t>(x.raw(), 0x7f80, begin, end, &found);
       }
     });
     if (found != 0) {
@@ -51,8 +56,8 @@ class CheckNumericsKernel final : public Kernel {
 };
 
 Status CheckNumericsGrad(GradContext& g) {
-  const std::string message = absl::StrCat(
-      "Not a number (NaN) or infinity (Inf) values detected in gradient. ", g.Attr<std::string>("message"));
+  const std::string message = absl::StrCat("Not a number (NaN) or infinity (Inf) values detected in gradient. ",
+                                           g.Attr<std::string>("message"));
   g.set_dx(0, g.Op("CheckNumerics", {g.dy(0)}, {{"message", message}}));
   return g.status();
 }

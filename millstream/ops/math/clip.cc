@@ -38,10 +38,15 @@ class ClipKernel final : public Kernel {
     const T *x = t.data<T>(), *lows = low.data<T>(), *highs = high.data<T>();
     T* y = out->data<T>();
     const int64_t low_step = low.rank() == 0 ? 0 : 1, high_step = high.rank() == 0 ? 0 : 1;
-    ctx.ParallelFor(t.num_elements(), 0.4, [&](int64_t begin, int64_t end) {
-      if (low_step == 0 && high_step == 0) ClipToRange(x, *lows, *highs, y, begin, end);
-      else ClipEach(x, lows, low_step, highs, high_step, y, begin, end);
-    }, 64);
+    ctx.ParallelFor(
+        t.num_elements(), 0.4,
+        [&](int64_t begin, int64_t end) {
+          if (low_step == 0 && high_step == 0)
+            ClipToRange(x, *lows, *highs, y, begin, end);
+          else
+            ClipEach(x, lows, low_step, highs, high_step, y, begin, end);
+        },
+        64);
     return OkStatus();
   }
 
@@ -89,8 +94,9 @@ OP("ClipByValue")
     .Input("clip_value_min: T")
     .Input("clip_value_max: T")
     .Output("output: T")
-    .Attr("T: {float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, "
-          "bfloat16, qint16, quint16, uint16, complex128, half, uint32, uint64}")
+    .Attr(
+        "T: {float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, "
+        "bfloat16, qint16, quint16, uint16, complex128, half, uint32, uint64}")
     .Shape(UnchangedShape)
     .Gradient(ClipGrad)
     .Cpu<ClipKernel>(ClipTypes{})

@@ -6,19 +6,27 @@ namespace {
 
 struct LessFn {
   template <typename T>
-  MILLSTREAM_ALWAYS_INLINE bool operator()(T x, T y) const { return x < y; }
+  MILLSTREAM_ALWAYS_INLINE bool operator()(T x, T y) const {
+    return x < y;
+  }
 };
 struct LessEqualFn {
   template <typename T>
-  MILLSTREAM_ALWAYS_INLINE bool operator()(T x, T y) const { return x <= y; }
+  MILLSTREAM_ALWAYS_INLINE bool operator()(T x, T y) const {
+    return x <= y;
+  }
 };
 struct GreaterFn {
   template <typename T>
-  MILLSTREAM_ALWAYS_INLINE bool operator()(T x, T y) const { return x > y; }
+  MILLSTREAM_ALWAYS_INLINE bool operator()(T x, T y) const {
+    return x > y;
+  }
 };
 struct GreaterEqualFn {
   template <typename T>
-  MILLSTREAM_ALWAYS_INLINE bool operator()(T x, T y) const { return x >= y; }
+  MILLSTREAM_ALWAYS_INLINE bool operator()(T x, T y) const {
+    return x >= y;
+  }
 };
 
 OP("Less")

@@ -9,29 +9,41 @@ namespace {
 
 struct RealFn {
   template <typename R>
-  R operator()(std::complex<R> x) const { return x.real(); }
+  R operator()(std::complex<R> x) const {
+    return x.real();
+  }
 };
 struct ImagFn {
   template <typename R>
-  R operator()(std::complex<R> x) const { return x.imag(); }
+  R operator()(std::complex<R> x) const {
+    return x.imag();
+  }
 };
 struct AbsFn {
   static constexpr double kCost = 2;
   template <typename R>
-  R operator()(std::complex<R> x) const { return std::abs(x); }
+  R operator()(std::complex<R> x) const {
+    return std::abs(x);
+  }
 };
 struct AngleFn {
   static constexpr double kCost = 5;
   template <typename R>
-  R operator()(std::complex<R> x) const { return std::arg(x); }
+  R operator()(std::complex<R> x) const {
+    return std::arg(x);
+  }
 };
 struct ConjFn {
   template <typename R>
-  std::complex<R> operator()(std::complex<R> x) const { return std::conj(x); }
+  std::complex<R> operator()(std::complex<R> x) const {
+    return std::conj(x);
+  }
 };
 struct ComplexFn {
   template <typename R>
-  std::complex<R> operator()(R real, R imag) const { return {real, imag}; }
+  std::complex<R> operator()(R real, R imag) const {
+    return {real, imag};
+  }
 };
 
 // Kernels exist for matching T and Tout only.
@@ -58,9 +70,7 @@ Output MakeComplex(GradContext& g, Output real, Output imag) {
   if (!real || !imag) return Output();
   return g.Op("Complex", {real, imag}, {{"Tout", ComplexOf(real)}});
 }
-Output Part(GradContext& g, const char* op, Output z) {
-  return z ? g.Op(op, {z}, {{"Tout", RealOf(z)}}) : Output();
-}
+Output Part(GradContext& g, const char* op, Output z) { return z ? g.Op(op, {z}, {{"Tout", RealOf(z)}}) : Output(); }
 
 Status RealGrad(GradContext& g) {
   const Output dy = g.dy(0);

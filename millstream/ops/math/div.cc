@@ -10,18 +10,24 @@ namespace {
 
 struct RealDivFn {
   template <typename T>
-  MILLSTREAM_ALWAYS_INLINE T operator()(T x, T y) const { return x / y; }
+  MILLSTREAM_ALWAYS_INLINE T operator()(T x, T y) const {
+    return x / y;
+  }
 };
 
 struct DivNoNanFn {
   template <typename T>
-  MILLSTREAM_ALWAYS_INLINE T operator()(T x, T y) const { return y == T(0) ? T(0) : x / y; }
+  MILLSTREAM_ALWAYS_INLINE T operator()(T x, T y) const {
+    return y == T(0) ? T(0) : x / y;
+  }
 };
 
 // Integers only; floats are RealDivFn.
 struct TruncateDivFn : CheckedDivision<TruncateDivFn> {
   template <typename T>
-  static T Apply(T x, T y) { return static_cast<T>(x / y); }
+  static T Apply(T x, T y) {
+    return static_cast<T>(x / y);
+  }
 };
 
 struct FloorDivIntFn : CheckedDivision<FloorDivIntFn> {
@@ -35,13 +41,17 @@ struct FloorDivIntFn : CheckedDivision<FloorDivIntFn> {
 struct FloorDivFn {
   static constexpr bool kLibmDouble = true;
   template <typename T>
-  MILLSTREAM_ALWAYS_INLINE T operator()(T x, T y) const { return std::floor(x / y); }
+  MILLSTREAM_ALWAYS_INLINE T operator()(T x, T y) const {
+    return std::floor(x / y);
+  }
 };
 
 struct TruncateFn {
   static constexpr bool kLibmDouble = true;
   template <typename T>
-  MILLSTREAM_ALWAYS_INLINE T operator()(T x, T y) const { return std::trunc(x / y); }
+  MILLSTREAM_ALWAYS_INLINE T operator()(T x, T y) const {
+    return std::trunc(x / y);
+  }
 };
 
 Status QuotientGrad(GradContext& g, const char* op) {
@@ -61,8 +71,9 @@ OP("RealDiv")
     .Input("x: T")
     .Input("y: T")
     .Output("z: T")
-    .Attr("T: {bfloat16, half, float, double, uint8, int8, uint16, int16, int32, uint32, uint64, int64, "
-          "complex64, complex128}")
+    .Attr(
+        "T: {bfloat16, half, float, double, uint8, int8, uint16, int16, int32, uint32, uint64, int64, "
+        "complex64, complex128}")
     .Shape(BroadcastBinaryShape)
     .Gradient(RealDivGrad)
     .CpuFor<Binary<RealDivFn, FloatComplexTypes>>(FloatComplexTypes{})
@@ -72,8 +83,9 @@ OP("Div")
     .Input("x: T")
     .Input("y: T")
     .Output("z: T")
-    .Attr("T: {bfloat16, half, float, double, uint8, int8, uint16, int16, int32, uint32, uint64, int64, "
-          "complex64, complex128}")
+    .Attr(
+        "T: {bfloat16, half, float, double, uint8, int8, uint16, int16, int32, uint32, uint64, int64, "
+        "complex64, complex128}")
     .Shape(BroadcastBinaryShape)
     .Gradient(DivGrad)
     .CpuFor<Binary<RealDivFn, FloatComplexTypes>>(FloatComplexTypes{})
@@ -94,8 +106,9 @@ OP("TruncateDiv")
     .Input("x: T")
     .Input("y: T")
     .Output("z: T")
-    .Attr("T: {bfloat16, half, float, double, uint8, int8, uint16, int16, int32, uint32, uint64, int64, "
-          "complex64, complex128}")
+    .Attr(
+        "T: {bfloat16, half, float, double, uint8, int8, uint16, int16, int32, uint32, uint64, int64, "
+        "complex64, complex128}")
     .Shape(BroadcastBinaryShape)
     .Gradient(NoGrad)
     .CpuFor<Binary<TruncateFn, FloatTypes>>(FloatTypes{})
@@ -106,8 +119,9 @@ OP("FloorDiv")
     .Input("x: T")
     .Input("y: T")
     .Output("z: T")
-    .Attr("T: {bfloat16, half, float, double, uint8, int8, uint16, int16, int32, uint32, uint64, int64, "
-          "complex64, complex128}")
+    .Attr(
+        "T: {bfloat16, half, float, double, uint8, int8, uint16, int16, int32, uint32, uint64, int64, "
+        "complex64, complex128}")
     .Shape(BroadcastBinaryShape)
     .Gradient(NoGrad)
     .CpuFor<Binary<FloorDivFn, FloatTypes>>(FloatTypes{})

@@ -101,8 +101,10 @@ Roles AssignRoles(const Axes& a, const Axes& b, const Labels& out) {
   Roles r;
   const auto in_out = [&](int l) { return std::find(out.begin(), out.end(), l) != out.end(); };
   for (const auto& [l, axis] : a) {
-    if (b.count(l) != 0) (in_out(l) ? r.batch : r.inner).push_back(l);
-    else if (in_out(l)) r.left.push_back(l);
+    if (b.count(l) != 0)
+      (in_out(l) ? r.batch : r.inner).push_back(l);
+    else if (in_out(l))
+      r.left.push_back(l);
   }
   for (const auto& [l, axis] : b) {
     if (a.count(l) == 0 && in_out(l)) r.right.push_back(l);
@@ -157,8 +159,10 @@ class EinsumKernel final : public Kernel {
  public:
   explicit EinsumKernel(KernelInit& init) {
     auto parsed = EinsumEquation::Parse(init.Attr<std::string>("equation"), init.Attr<int>("N"));
-    if (parsed.ok()) equation_ = *std::move(parsed);
-    else init.Fail(parsed.status());
+    if (parsed.ok())
+      equation_ = *std::move(parsed);
+    else
+      init.Fail(parsed.status());
   }
 
   Status Compute(KernelContext& ctx) override {
@@ -197,8 +201,8 @@ class EinsumKernel final : public Kernel {
     return errors::InvalidArgument("Output subscripts must contain the ellipsis that inputs have");
   }
 
-  static StatusOr<Tensor> Multiply(KernelContext& ctx, const Roles& r, const std::vector<Axes>& axes,
-                                   const Axes& joint, const Tensor& a, const Tensor& b) {
+  static StatusOr<Tensor> Multiply(KernelContext& ctx, const Roles& r, const std::vector<Axes>& axes, const Axes& joint,
+                                   const Tensor& a, const Tensor& b) {
     ProductArgs p;
     p.m = Size(joint, r.left);
     p.n = Size(joint, r.right);

@@ -44,8 +44,8 @@ StatusOr<EinsumEquation> EinsumEquation::Parse(const std::string& equation, int 
     return errors::InvalidArgument("Expected ", num_inputs, " inputs but got: ", result.inputs_.size());
   }
   if (num_inputs != 1 && num_inputs != 2) {
-    return errors::InvalidArgument("Expecting 1 or 2 input operands in equation '", equation, "' but got: ",
-                                   num_inputs);
+    return errors::InvalidArgument("Expecting 1 or 2 input operands in equation '", equation,
+                                   "' but got: ", num_inputs);
   }
   bool ellipsis = false;
   for (const std::string& in : result.inputs_) ellipsis |= HasEllipsis(in);

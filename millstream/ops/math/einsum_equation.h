@@ -11,8 +11,8 @@ namespace millstream {
 
 class GradContext;
 
-// "ab...,bc->...ac" taken apart: one or two operands, and an output. An ellipsis stands for the dimensions that no letter
-// names; those broadcast, aligned at the right.
+// "ab...,bc->...ac" taken apart: one or two operands, and an output. An ellipsis stands for the dimensions that no
+// letter names; those broadcast, aligned at the right.
 class EinsumEquation {
  public:
   static constexpr char kEllipsis = '.';
@@ -27,8 +27,8 @@ class EinsumEquation {
   // The subscripts with the ellipsis spelled as in an equation.
   static std::string Spell(const std::string& subscripts);
 
-  // The label of each dimension of an operand of that rank; those of an ellipsis are numbered from the right: -1, -2 ...
-  // InvalidArgument if the rank does not fit.
+  // The label of each dimension of an operand of that rank; those of an ellipsis are numbered from the right: -1, -2
+  // ... InvalidArgument if the rank does not fit.
   static StatusOr<std::vector<int>> Labels(const std::string& subscripts, int rank);
 
  private:

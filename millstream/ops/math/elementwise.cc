@@ -77,16 +77,20 @@ Status UnaryKernel::Compute(KernelContext& ctx) {
     return OkStatus();
   }
   std::atomic<bool> ok{true};
-  ctx.ParallelFor(n, info_.cost, [&](int64_t begin, int64_t end) {
-    if (!Run(info_, At(from, begin, info_.in_size), At(to, begin, info_.out_size), end - begin)) ok = false;
-  }, 64);
+  ctx.ParallelFor(
+      n, info_.cost,
+      [&](int64_t begin, int64_t end) {
+        if (!Run(info_, At(from, begin, info_.in_size), At(to, begin, info_.out_size), end - begin)) ok = false;
+      },
+      64);
   return ok ? OkStatus() : errors::InvalidArgument(info_.error);
 }
 
 Status BinaryKernel::Compute(KernelContext& ctx) {
   const Tensor& x = ctx.input(0);
   const Tensor& y = ctx.input(1);
-  if (x.shape() == y.shape()) [[likely]] return ComputeEqualShapes(ctx, x, y);
+  if (x.shape() == y.shape()) [[likely]]
+    return ComputeEqualShapes(ctx, x, y);
   if (!info_.pairs) {
     const bool scalar_y = y.num_elements() == 1 && y.rank() <= x.rank();
     const bool scalar_x = x.num_elements() == 1 && x.rank() <= y.rank();
@@ -105,10 +109,13 @@ Status BinaryKernel::ComputeEqualShapes(KernelContext& ctx, const Tensor& x, con
   void* const zs = z->raw();
   if (n <= kAlwaysOneThread) return Run(info_, xs, ys, zs, n) ? OkStatus() : Failed();
   std::atomic<bool> ok{true};
-  ctx.ParallelFor(n, info_.cost, [&](int64_t begin, int64_t end) {
-    const int64_t in = info_.in_size, out = info_.out_size;
-    if (!Run(info_, At(xs, begin, in), At(ys, begin, in), At(zs, begin, out), end - begin)) ok = false;
-  }, 64);
+  ctx.ParallelFor(
+      n, info_.cost,
+      [&](int64_t begin, int64_t end) {
+        const int64_t in = info_.in_size, out = info_.out_size;
+        if (!Run(info_, At(xs, begin, in), At(ys, begin, in), At(zs, begin, out), end - begin)) ok = false;
+      },
+      64);
   return ok ? OkStatus() : Failed();
 }
 
@@ -132,8 +139,10 @@ Status BinaryKernel::ComputeWithScalar(KernelContext& ctx, const Tensor& x, cons
       if (!Run(info_, y_is_scalar ? a : buffer, y_is_scalar ? buffer : a, At(to, begin, out), m)) ok = false;
     }
   };
-  if (n <= kAlwaysOneThread) range(0, n);
-  else ctx.ParallelFor(n, info_.cost + 0.05, range, 64);
+  if (n <= kAlwaysOneThread)
+    range(0, n);
+  else
+    ctx.ParallelFor(n, info_.cost + 0.05, range, 64);
   return ok ? OkStatus() : Failed();
 }
 

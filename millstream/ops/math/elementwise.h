@@ -50,18 +50,21 @@ struct LoopInfo {
 
 template <typename Fn>
 constexpr double Cost() {
-  if constexpr (requires { Fn::kCost; }) return Fn::kCost;
-  else return 0.3;
+  if constexpr (requires { Fn::kCost; })
+    return Fn::kCost;
+  else
+    return 0.3;
 }
 template <typename Fn>
 constexpr const char* Error() {
-  if constexpr (requires { Fn::kError; }) return Fn::kError;
-  else return "";
+  if constexpr (requires { Fn::kError; })
+    return Fn::kError;
+  else
+    return "";
 }
 template <typename Fn, typename T>
-inline constexpr bool kVectorised =
-    std::is_arithmetic_v<T> && !(requires { Fn::kLibm; }) &&
-    !(std::is_same_v<T, double> && requires { Fn::kLibmDouble; });
+inline constexpr bool kVectorised = std::is_arithmetic_v<T> && !(requires { Fn::kLibm; }) &&
+                                    !(std::is_same_v<T, double> && requires { Fn::kLibmDouble; });
 
 // The type whose loop serves T.
 template <typename Fn, typename T>
@@ -69,18 +72,15 @@ struct LoopType {
   using type = T;
 };
 template <typename Fn, typename T>
-  requires(kIsFloat16<T>)
-struct LoopType<Fn, T> {
+requires(kIsFloat16<T>) struct LoopType<Fn, T> {
   using type = float;
 };
 template <typename Fn, typename T>
-  requires(std::is_integral_v<T> && !std::is_same_v<T, bool> && requires { Fn::kModular; })
-struct LoopType<Fn, T> {
+requires(std::is_integral_v<T> && !std::is_same_v<T, bool> && requires { Fn::kModular; }) struct LoopType<Fn, T> {
   using type = std::make_unsigned_t<T>;
 };
 template <typename Fn>
-  requires(requires { Fn::kModular; })
-struct LoopType<Fn, bool> {
+requires(requires { Fn::kModular; }) struct LoopType<Fn, bool> {
   using type = uint8_t;
 };
 

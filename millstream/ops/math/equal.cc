@@ -9,12 +9,16 @@ namespace {
 struct EqualFn {
   static constexpr bool kModular = true;
   template <typename T>
-  MILLSTREAM_ALWAYS_INLINE bool operator()(const T& x, const T& y) const { return x == y; }
+  MILLSTREAM_ALWAYS_INLINE bool operator()(const T& x, const T& y) const {
+    return x == y;
+  }
 };
 struct NotEqualFn {
   static constexpr bool kModular = true;
   template <typename T>
-  MILLSTREAM_ALWAYS_INLINE bool operator()(const T& x, const T& y) const { return x != y; }
+  MILLSTREAM_ALWAYS_INLINE bool operator()(const T& x, const T& y) const {
+    return x != y;
+  }
 };
 
 using EqualTypes = Join<NumberAndBoolTypes, Types<std::string>>;
@@ -61,8 +65,10 @@ Status EqualShape(ShapeContext& c) {
   const PartialShape &x = c.input(0), &y = c.input(1);
   if (!x.rank_known() || !y.rank_known()) return OkStatus();
   StatusOr<PartialShape> shape = ShapeContext::Broadcast(x, y);
-  if (!shape.ok()) c.set_output(0, Shape());
-  else if (x.IsFullyDefined() && y.IsFullyDefined()) c.set_output(0, *std::move(shape));
+  if (!shape.ok())
+    c.set_output(0, Shape());
+  else if (x.IsFullyDefined() && y.IsFullyDefined())
+    c.set_output(0, *std::move(shape));
   return OkStatus();
 }
 
@@ -92,9 +98,12 @@ OP("NotEqual")
 
 template <typename T>
 bool Near(T x, T y, double tolerance) {
-  if constexpr (kIsComplex<T>) return std::abs(x - y) < static_cast<typename T::value_type>(tolerance);
-  else if constexpr (std::is_integral_v<T>) return static_cast<double>(x > y ? x - y : y - x) < tolerance;
-  else return std::fabs(x - y) < static_cast<Compute<T>>(tolerance);
+  if constexpr (kIsComplex<T>)
+    return std::abs(x - y) < static_cast<typename T::value_type>(tolerance);
+  else if constexpr (std::is_integral_v<T>)
+    return static_cast<double>(x > y ? x - y : y - x) < tolerance;
+  else
+    return std::fabs(x - y) < static_cast<Compute<T>>(tolerance);
 }
 
 template <typename T>
@@ -122,8 +131,9 @@ OP("ApproximateEqual")
     .Input("x: T")
     .Input("y: T")
     .Output("z: bool")
-    .Attr("T: {float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, "
-          "bfloat16, qint16, quint16, uint16, complex128, half, uint32, uint64}")
+    .Attr(
+        "T: {float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, "
+        "bfloat16, qint16, quint16, uint16, complex128, half, uint32, uint64}")
     .Attr("tolerance: float = 1e-05")
     .Commutative()
     .Shape(MergeBothShapes)

@@ -16,29 +16,37 @@ struct VectorFn {
 struct ExpFn : VectorFn {
   template <typename T>
   MILLSTREAM_ALWAYS_INLINE T operator()(T x) const {
-    if constexpr (kIsComplex<T>) return std::exp(x);
-    else return math::Exp(x);
+    if constexpr (kIsComplex<T>)
+      return std::exp(x);
+    else
+      return math::Exp(x);
   }
 };
 struct Expm1Fn : VectorFn {
   template <typename T>
   MILLSTREAM_ALWAYS_INLINE T operator()(T x) const {
-    if constexpr (kIsComplex<T>) return std::exp(x) - T(1);
-    else return math::Expm1(x);
+    if constexpr (kIsComplex<T>)
+      return std::exp(x) - T(1);
+    else
+      return math::Expm1(x);
   }
 };
 struct LogFn : VectorFn {
   template <typename T>
   MILLSTREAM_ALWAYS_INLINE T operator()(T x) const {
-    if constexpr (kIsComplex<T>) return std::log(x);
-    else return math::Log(x);
+    if constexpr (kIsComplex<T>)
+      return std::log(x);
+    else
+      return math::Log(x);
   }
 };
 struct Log1pFn : VectorFn {
   template <typename T>
   MILLSTREAM_ALWAYS_INLINE T operator()(T x) const {
-    if constexpr (kIsComplex<T>) return std::log(T(1) + x);
-    else return math::Log1p(x);
+    if constexpr (kIsComplex<T>)
+      return std::log(T(1) + x);
+    else
+      return math::Log1p(x);
   }
 };
 

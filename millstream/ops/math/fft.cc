@@ -102,18 +102,29 @@ enum class Kind { kComplex, kFromReal, kToReal };
 
 Complex ReadAt(const Tensor& t, int64_t i) {
   switch (t.dtype()) {
-    case DType::kFloat: return t.data<float>()[i];
-    case DType::kDouble: return t.data<double>()[i];
-    case DType::kComplex64: return Complex(t.data<std::complex<float>>()[i]);
-    default: return t.data<Complex>()[i];
+    case DType::kFloat:
+      return t.data<float>()[i];
+    case DType::kDouble:
+      return t.data<double>()[i];
+    case DType::kComplex64:
+      return Complex(t.data<std::complex<float>>()[i]);
+    default:
+      return t.data<Complex>()[i];
   }
 }
 void WriteAt(Complex v, Tensor* t, int64_t i) {
   switch (t->dtype()) {
-    case DType::kFloat: t->data<float>()[i] = static_cast<float>(v.real()); break;
-    case DType::kDouble: t->data<double>()[i] = v.real(); break;
-    case DType::kComplex64: t->data<std::complex<float>>()[i] = std::complex<float>(v); break;
-    default: t->data<Complex>()[i] = v;
+    case DType::kFloat:
+      t->data<float>()[i] = static_cast<float>(v.real());
+      break;
+    case DType::kDouble:
+      t->data<double>()[i] = v.real();
+      break;
+    case DType::kComplex64:
+      t->data<std::complex<float>>()[i] = std::complex<float>(v);
+      break;
+    default:
+      t->data<Complex>()[i] = v;
   }
 }
 
@@ -151,8 +162,8 @@ class Fft : public Kernel {
       for (int d = 0; d < rank; ++d) {
         const int64_t needed = kind == Kind::kToReal && d == rank - 1 ? full[d] / 2 + 1 : full[d];
         if (in_sizes[d] < needed && full[d] > 0) {
-          return errors::InvalidArgument("Input dimension ", d, " must have length of at least ", needed, " but got: ",
-                                         in_sizes[d]);
+          return errors::InvalidArgument("Input dimension ", d, " must have length of at least ", needed,
+                                         " but got: ", in_sizes[d]);
         }
       }
     }
@@ -245,8 +256,9 @@ Status RealShape(ShapeContext& c) {
 // The number of elements that one transform of `like` covers, as a number of its type.
 Output SizeOf(const GradContext& g, Output like, int rank, DType type) {
   const Scope& s = g.scope();
-  const Output sizes = g.Op("StridedSlice", {g.Op("Shape", {like}), s.Constant({-rank}), s.Constant({0}), s.Constant({1})},
-                            {{"end_mask", 1}});
+  const Output sizes =
+      g.Op("StridedSlice", {g.Op("Shape", {like}), s.Constant({-rank}), s.Constant({0}), s.Constant({1})},
+           {{"end_mask", 1}});
   const Output n = g.Op("Prod", {sizes, s.Const<int32_t>(0)});
   const DType real = type == DType::kComplex128 || type == DType::kDouble ? DType::kDouble : DType::kFloat;
   const Output value = g.Op("Cast", {n}, {{"DstT", real}});
@@ -293,47 +305,45 @@ Status ToRealGrad(GradContext& g) {
     return g.Op("Fill", {g.Op("Reshape", {n, vector}), g.ConstLike(dy, value)});
   };
   const Output middle = g.Op("AddV2", {g.Op("Sub", {columns, s.Const<int32_t>(2)}), odd});
-  const Output mask = g.Op("ConcatV2", {fill(one, 1), fill(middle, 2), fill(g.Op("Sub", {one, odd}), 1), s.Const<int32_t>(0)},
-                           {{"N", 3}});
+  const Output mask = g.Op(
+      "ConcatV2", {fill(one, 1), fill(middle, 2), fill(g.Op("Sub", {one, odd}), 1), s.Const<int32_t>(0)}, {{"N", 3}});
   const Output scaled = m.Div(mask, SizeOf(g, dy, rank, dy.dtype()));
   const Output spectrum = g.Op(rank == 1 ? "RFFT" : "RFFT2D", {dy, lengths}, {{"Tcomplex", x.dtype()}});
   g.set_dx(0, m.Mul(spectrum, g.Op("Cast", {scaled}, {{"DstT", x.dtype()}})));
   return g.status();
 }
 
-#define COMPLEX_FFT(Name, rank, inverse, doc)                                \
-  OP(Name)                                                                   \
-      .Input("input: Tcomplex")                                              \
-      .Output("output: Tcomplex")                                            \
-      .Attr("Tcomplex: {complex64, complex128} = DT_COMPLEX64")              \
-      .Shape(ComplexShape<rank>)                                             \
-      .Gradient(ComplexGrad<rank, inverse>)                                  \
-      .Cpu<Fft<rank, Kind::kComplex, inverse>>()                             \
-      .Expensive()                                                           \
+#define COMPLEX_FFT(Name, rank, inverse, doc)                   \
+  OP(Name)                                                      \
+      .Input("input: Tcomplex")                                 \
+      .Output("output: Tcomplex")                               \
+      .Attr("Tcomplex: {complex64, complex128} = DT_COMPLEX64") \
+      .Shape(ComplexShape<rank>)                                \
+      .Gradient(ComplexGrad<rank, inverse>)                     \
+      .Cpu<Fft<rank, Kind::kComplex, inverse>>()                \
+      .Expensive()                                              \
       .Doc(doc)
-#define REAL_FFT(Name, rank, grad, doc)                                      \
-  OP(Name)                                                                   \
-      .Input("input: Treal")                                                 \
-      .Input("fft_length: int32")                                            \
-      .Output("output: Tcomplex")                                            \
-      .Attr("Treal: {float, double} = DT_FLOAT")                             \
-      .Attr("Tcomplex: {complex64, complex128} = DT_COMPLEX64")              \
-      .Shape(RealShape<rank, true>) grad                                     \
-      .Cpu<Fft<rank, Kind::kFromReal, false>>()                              \
-      .HostMemory("fft_length")                                              \
-      .Expensive()                                                           \
+#define REAL_FFT(Name, rank, grad, doc)                                           \
+  OP(Name)                                                                        \
+      .Input("input: Treal")                                                      \
+      .Input("fft_length: int32")                                                 \
+      .Output("output: Tcomplex")                                                 \
+      .Attr("Treal: {float, double} = DT_FLOAT")                                  \
+      .Attr("Tcomplex: {complex64, complex128} = DT_COMPLEX64")                   \
+      .Shape(RealShape<rank, true>) grad.Cpu<Fft<rank, Kind::kFromReal, false>>() \
+      .HostMemory("fft_length")                                                   \
+      .Expensive()                                                                \
       .Doc(doc)
-#define INVERSE_REAL_FFT(Name, rank, grad, doc)                              \
-  OP(Name)                                                                   \
-      .Input("input: Tcomplex")                                              \
-      .Input("fft_length: int32")                                            \
-      .Output("output: Treal")                                               \
-      .Attr("Treal: {float, double} = DT_FLOAT")                             \
-      .Attr("Tcomplex: {complex64, complex128} = DT_COMPLEX64")              \
-      .Shape(RealShape<rank, false>) grad                                    \
-      .Cpu<Fft<rank, Kind::kToReal, true>>()                                 \
-      .HostMemory("fft_length")                                              \
-      .Expensive()                                                           \
+#define INVERSE_REAL_FFT(Name, rank, grad, doc)                                 \
+  OP(Name)                                                                      \
+      .Input("input: Tcomplex")                                                 \
+      .Input("fft_length: int32")                                               \
+      .Output("output: Treal")                                                  \
+      .Attr("Treal: {float, double} = DT_FLOAT")                                \
+      .Attr("Tcomplex: {complex64, complex128} = DT_COMPLEX64")                 \
+      .Shape(RealShape<rank, false>) grad.Cpu<Fft<rank, Kind::kToReal, true>>() \
+      .HostMemory("fft_length")                                                 \
+      .Expensive()                                                              \
       .Doc(doc)
 
 COMPLEX_FFT("FFT", 1, false, "Fourier's transform over the last dimension.");

@@ -25,8 +25,8 @@ class BucketizeKernel : public Kernel {
     int32_t* y = out->data<int32_t>();
     ctx.ParallelFor(in.num_elements(), 10, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
-        y[i] = static_cast<int32_t>(std::upper_bound(boundaries_.begin(), boundaries_.end(), x[i]) -
-                                    boundaries_.begin());
+        y[i] =
+            static_cast<int32_t>(std::upper_bound(boundaries_.begin(), boundaries_.end(), x[i]) - boundaries_.begin());
       }
     });
     return OkStatus();
@@ -57,10 +57,10 @@ class HistogramKernel : public Kernel {
     const double step = (static_cast<double>(high) - static_cast<double>(low)) / static_cast<double>(n);
     std::vector<int64_t> counts(static_cast<size_t>(n), 0);
     for (const T v : values.flat<T>()) {
-      const double place = std::floor((std::min(std::max(static_cast<double>(v), static_cast<double>(low)),
-                                                static_cast<double>(high)) -
-                                       static_cast<double>(low)) /
-                                      step);
+      const double place =
+          std::floor((std::min(std::max(static_cast<double>(v), static_cast<double>(low)), static_cast<double>(high)) -
+                      static_cast<double>(low)) /
+                     step);
       ++counts[static_cast<size_t>(place >= 0 ? std::min(place, static_cast<double>(n - 1)) : 0)];
     }
     DispatchOver(IndexTypes{}, out->dtype(), [&](auto type) {

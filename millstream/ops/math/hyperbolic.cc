@@ -13,23 +13,33 @@ struct LibmFn {
 };
 struct SinhFn : LibmFn {
   template <typename T>
-  T operator()(T x) const { return std::sinh(x); }
+  T operator()(T x) const {
+    return std::sinh(x);
+  }
 };
 struct CoshFn : LibmFn {
   template <typename T>
-  T operator()(T x) const { return std::cosh(x); }
+  T operator()(T x) const {
+    return std::cosh(x);
+  }
 };
 struct AsinhFn : LibmFn {
   template <typename T>
-  T operator()(T x) const { return std::asinh(x); }
+  T operator()(T x) const {
+    return std::asinh(x);
+  }
 };
 struct AcoshFn : LibmFn {
   template <typename T>
-  T operator()(T x) const { return std::acosh(x); }
+  T operator()(T x) const {
+    return std::acosh(x);
+  }
 };
 struct AtanhFn : LibmFn {
   template <typename T>
-  T operator()(T x) const { return std::atanh(x); }
+  T operator()(T x) const {
+    return std::atanh(x);
+  }
 };
 
 Status SinhGrad(GradContext& g) {

@@ -105,8 +105,7 @@ double BetaFraction(double a, double b, double x) {
 double Betainc(double a, double b, double x) {
   if (!(a > 0) || !(b > 0) || !(x >= 0) || !(x <= 1)) return kNan;
   if (x == 0 || x == 1) return x;
-  const double front =
-      std::exp(LogGamma(a + b) - LogGamma(a) - LogGamma(b) + a * std::log(x) + b * std::log1p(-x));
+  const double front = std::exp(LogGamma(a + b) - LogGamma(a) - LogGamma(b) + a * std::log(x) + b * std::log1p(-x));
   return x < (a + 1) / (a + b + 2) ? front * BetaFraction(a, b, x) / a : 1 - front * BetaFraction(b, a, 1 - x) / b;
 }
 
@@ -115,7 +114,9 @@ struct SlowFn {
   static constexpr double kCost = 200;
   static constexpr bool kLibm = true;
   template <typename T>
-  T operator()(T a, T x) const { return static_cast<T>(fn(a, x)); }
+  T operator()(T a, T x) const {
+    return static_cast<T>(fn(a, x));
+  }
 };
 
 template <typename T>

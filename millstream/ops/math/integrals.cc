@@ -100,7 +100,9 @@ struct SlowFn {
   static constexpr double kCost = 100;
   static constexpr bool kLibm = true;
   template <typename T>
-  T operator()(T x) const { return static_cast<T>(fn(static_cast<double>(x))); }
+  T operator()(T x) const {
+    return static_cast<T>(fn(static_cast<double>(x)));
+  }
 };
 
 Status SpenceGrad(GradContext& g) {
@@ -127,13 +129,13 @@ Status PhaseGrad(GradContext& g, const char* function) {
 Status FresnelCosGrad(GradContext& g) { return PhaseGrad(g, "Cos"); }
 Status FresnelSinGrad(GradContext& g) { return PhaseGrad(g, "Sin"); }
 
-#define INTEGRAL(Name, fn, doc)                              \
-  OP(Name)                                                   \
-      .Input("x: T")                                         \
-      .Output("y: T")                                        \
-      .Attr("T: {bfloat16, half, float, double}")            \
-      .Shape(UnchangedShape)                                 \
-      .Gradient(fn##Grad)                                    \
+#define INTEGRAL(Name, fn, doc)                                                \
+  OP(Name)                                                                     \
+      .Input("x: T")                                                           \
+      .Output("y: T")                                                          \
+      .Attr("T: {bfloat16, half, float, double}")                              \
+      .Shape(UnchangedShape)                                                   \
+      .Gradient(fn##Grad)                                                      \
       .CpuFor<Unary<SlowFn<fn>, Types<float, double>>>(Types<float, double>{}) \
       .Doc(doc)
 

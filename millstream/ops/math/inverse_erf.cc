@@ -69,16 +69,22 @@ struct SlowFn {
 };
 struct NdtriFn : SlowFn {
   template <typename T>
-  T operator()(T x) const { return static_cast<T>(Ndtri(x)); }
+  T operator()(T x) const {
+    return static_cast<T>(Ndtri(x));
+  }
 };
 struct ErfinvFn : SlowFn {
   template <typename T>
-  T operator()(T x) const { return static_cast<T>(Erfinv(x)); }
+  T operator()(T x) const {
+    return static_cast<T>(Erfinv(x));
+  }
 };
 struct NextAfterFn : SlowFn {
   static constexpr double kCost = 2;
   template <typename T>
-  T operator()(T x, T y) const { return std::nextafter(x, y); }
+  T operator()(T x, T y) const {
+    return std::nextafter(x, y);
+  }
 };
 
 Status ErfinvGrad(GradContext& g) {

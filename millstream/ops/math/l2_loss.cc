@@ -25,8 +25,10 @@ Status L2Loss(KernelContext& ctx) {
   float sum = 0;
   math::Reduce<math::reduction::SumSquares>(wide.data<float>(), &sum, all, ctx.pool());
   sum /= 2;
-  if (t.dtype() == DType::kFloat) out->scalar<float>() = sum;
-  else NarrowFromFloat(t.dtype(), &sum, out->raw(), 1);
+  if (t.dtype() == DType::kFloat)
+    out->scalar<float>() = sum;
+  else
+    NarrowFromFloat(t.dtype(), &sum, out->raw(), 1);
   return OkStatus();
 }
 

@@ -22,9 +22,9 @@ Status ZerosLike(KernelContext& ctx) {
   if (x.dtype() == DType::kString) return ctx.AllocateOutput(0, x.shape()).status();
   ASSIGN_OR_RETURN(Tensor * y, ctx.ForwardOrAllocate({0}, 0, x.shape()));
   char* bytes = static_cast<char*>(y->raw());
-  ctx.ParallelFor(static_cast<int64_t>(y->ByteSize()), 0.05, [=](int64_t begin, int64_t end) {
-    std::memset(bytes + begin, 0, static_cast<size_t>(end - begin));
-  }, 4096);
+  ctx.ParallelFor(
+      static_cast<int64_t>(y->ByteSize()), 0.05,
+      [=](int64_t begin, int64_t end) { std::memset(bytes + begin, 0, static_cast<size_t>(end - begin)); }, 4096);
   return OkStatus();
 }
 
@@ -49,8 +49,9 @@ OP("ZerosLike")
 OP("OnesLike")
     .Input("x: T")
     .Output("y: T")
-    .Attr("T: {bfloat16, half, float, double, int8, uint8, int16, uint16, int32, uint32, int64, uint64, "
-          "complex64, complex128, bool}")
+    .Attr(
+        "T: {bfloat16, half, float, double, int8, uint8, int16, uint16, int32, uint32, int64, uint64, "
+        "complex64, complex128, bool}")
     .Shape(UnchangedShape)
     .NotDifferentiable()
     .Cpu(OnesLike)

@@ -63,7 +63,8 @@ class MatMulKernel final : public Kernel {
 class FusedMatMulKernel final : public Kernel {
  public:
   explicit FusedMatMulKernel(KernelInit& init)
-      : transpose_a_(init.Attr<bool>("transpose_a")), transpose_b_(init.Attr<bool>("transpose_b")),
+      : transpose_a_(init.Attr<bool>("transpose_a")),
+        transpose_b_(init.Attr<bool>("transpose_b")),
         activation_(FusedActivation(init)) {}
 
   Status Compute(KernelContext& ctx) override {
@@ -108,8 +109,9 @@ OP("MatMul")
     .Output("product: T")
     .Attr("transpose_a: bool = false")
     .Attr("transpose_b: bool = false")
-    .Attr("T: {bfloat16, half, float, double, int32, int64, uint8, uint16, uint32, uint64, complex64, "
-          "complex128}")
+    .Attr(
+        "T: {bfloat16, half, float, double, int32, int64, uint8, uint16, uint32, uint64, complex64, "
+        "complex128}")
     .Attr("grad_a: bool = false")
     .Attr("grad_b: bool = false")
     .Shape(MatMulShape)

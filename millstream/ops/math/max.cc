@@ -21,8 +21,9 @@ OP("Max")
     .Input("reduction_indices: Tidx")
     .Output("output: T")
     .Attr("keep_dims: bool = false")
-    .Attr("T: {float, double, int32, uint8, int16, int8, int64, bfloat16, uint16, half, uint32, uint64, "
-          "qint8, quint8, qint32, qint16, quint16}")
+    .Attr(
+        "T: {float, double, int32, uint8, int16, int8, int64, bfloat16, uint16, half, uint32, uint64, "
+        "qint8, quint8, qint32, qint16, quint16}")
     .Attr("Tidx: {int32, int64} = DT_INT32")
     .Shape(ReductionShape)
     .Gradient(ExtremeGrad)
@@ -35,8 +36,9 @@ OP("Min")
     .Input("reduction_indices: Tidx")
     .Output("output: T")
     .Attr("keep_dims: bool = false")
-    .Attr("T: {float, double, int32, uint8, int16, int8, int64, bfloat16, uint16, half, uint32, uint64, "
-          "qint8, quint8, qint32, qint16, quint16}")
+    .Attr(
+        "T: {float, double, int32, uint8, int16, int8, int64, bfloat16, uint16, half, uint32, uint64, "
+        "qint8, quint8, qint32, qint16, quint16}")
     .Attr("Tidx: {int32, int64} = DT_INT32")
     .Shape(ReductionShape)
     .Gradient(ExtremeGrad)
@@ -78,8 +80,9 @@ OP("EuclideanNorm")
     .Input("reduction_indices: Tidx")
     .Output("output: T")
     .Attr("keep_dims: bool = false")
-    .Attr("T: {float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, "
-          "bfloat16, qint16, quint16, uint16, complex128, half, uint32, uint64}")
+    .Attr(
+        "T: {float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, "
+        "bfloat16, qint16, quint16, uint16, complex128, half, uint32, uint64}")
     .Attr("Tidx: {int32, int64} = DT_INT32")
     .Shape(ReductionShape)
     .Gradient(EuclideanNormGrad)

@@ -10,7 +10,9 @@ namespace {
 
 struct TruncateModIntFn : CheckedDivision<TruncateModIntFn> {
   template <typename T>
-  static T Apply(T x, T y) { return static_cast<T>(x % y); }
+  static T Apply(T x, T y) {
+    return static_cast<T>(x % y);
+  }
 };
 struct FloorModIntFn : CheckedDivision<FloorModIntFn> {
   template <typename T>
@@ -24,7 +26,9 @@ struct TruncateModFn {
   static constexpr double kCost = 10;
   static constexpr bool kLibm = true;
   template <typename T>
-  T operator()(T x, T y) const { return std::fmod(x, y); }
+  T operator()(T x, T y) const {
+    return std::fmod(x, y);
+  }
 };
 // The result has the sign of y.
 struct FloorModFn {

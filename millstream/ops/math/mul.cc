@@ -10,8 +10,10 @@ struct MulFn {
   template <typename T>
   MILLSTREAM_ALWAYS_INLINE T operator()(T x, T y) const {
     // uint16_t would be promoted to int, which may overflow.
-    if constexpr (std::is_same_v<T, uint16_t>) return static_cast<T>(static_cast<uint32_t>(x) * y);
-    else return static_cast<T>(x * y);
+    if constexpr (std::is_same_v<T, uint16_t>)
+      return static_cast<T>(static_cast<uint32_t>(x) * y);
+    else
+      return static_cast<T>(x * y);
   }
 };
 
@@ -55,15 +57,18 @@ Status MulNoNanGrad(GradContext& g) {
 
 struct MulNoNanFn {
   template <typename T>
-  MILLSTREAM_ALWAYS_INLINE T operator()(T x, T y) const { return y == T(0) ? T(0) : x * y; }
+  MILLSTREAM_ALWAYS_INLINE T operator()(T x, T y) const {
+    return y == T(0) ? T(0) : x * y;
+  }
 };
 
 OP("Mul")
     .Input("x: T")
     .Input("y: T")
     .Output("z: T")
-    .Attr("T: {bfloat16, half, float, double, uint8, int8, uint16, int16, int32, uint32, uint64, int64, "
-          "complex64, complex128}")
+    .Attr(
+        "T: {bfloat16, half, float, double, uint8, int8, uint16, int16, int32, uint32, uint64, int64, "
+        "complex64, complex128}")
     .Commutative()
     .Shape(BroadcastBinaryShape)
     .Gradient(MulGrad)

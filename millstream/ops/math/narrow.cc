@@ -20,13 +20,11 @@ void WidenToFloat(DType narrow, const void* from, float* to, int64_t n) {
 void NarrowFromFloat(DType narrow, const float* from, void* to, int64_t n) {
   auto* y = static_cast<uint16_t*>(to);
   if (narrow == DType::kHalf) {
-    simd::For<float>(0, n, [=](int64_t i) MILLSTREAM_INLINE_LAMBDA {
-      y[i] = float16_internal::HalfFromFloat(from[i]);
-    });
+    simd::For<float>(0, n,
+                     [=](int64_t i) MILLSTREAM_INLINE_LAMBDA { y[i] = float16_internal::HalfFromFloat(from[i]); });
   } else {
-    simd::For<float>(0, n, [=](int64_t i) MILLSTREAM_INLINE_LAMBDA {
-      y[i] = float16_internal::BFloat16FromFloat(from[i]);
-    });
+    simd::For<float>(0, n,
+                     [=](int64_t i) MILLSTREAM_INLINE_LAMBDA { y[i] = float16_internal::BFloat16FromFloat(from[i]); });
   }
 }
 

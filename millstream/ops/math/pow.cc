@@ -57,8 +57,10 @@ struct XlogyFn {
   static constexpr bool kLibmDouble = true;
   template <typename T>
   MILLSTREAM_ALWAYS_INLINE T operator()(T x, T y) const {
-    if constexpr (kIsComplex<T>) return x == T(0) ? T(0) : x * std::log(y);
-    else return x == T(0) ? T(0) : x * math::Log(y);
+    if constexpr (kIsComplex<T>)
+      return x == T(0) ? T(0) : x * std::log(y);
+    else
+      return x == T(0) ? T(0) : x * math::Log(y);
   }
 };
 struct Xlog1pyFn {
@@ -66,13 +68,17 @@ struct Xlog1pyFn {
   static constexpr bool kLibmDouble = true;
   template <typename T>
   MILLSTREAM_ALWAYS_INLINE T operator()(T x, T y) const {
-    if constexpr (kIsComplex<T>) return x == T(0) ? T(0) : x * std::log(T(1) + y);
-    else return x == T(0) ? T(0) : x * math::Log1p(y);
+    if constexpr (kIsComplex<T>)
+      return x == T(0) ? T(0) : x * std::log(T(1) + y);
+    else
+      return x == T(0) ? T(0) : x * math::Log1p(y);
   }
 };
 struct XdivyFn {
   template <typename T>
-  MILLSTREAM_ALWAYS_INLINE T operator()(T x, T y) const { return x == T(0) ? T(0) : x / y; }
+  MILLSTREAM_ALWAYS_INLINE T operator()(T x, T y) const {
+    return x == T(0) ? T(0) : x / y;
+  }
 };
 
 Status PowGrad(GradContext& g) {

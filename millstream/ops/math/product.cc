@@ -24,8 +24,10 @@ math::GemmArgs<T> MakeArgs(const T* a, const T* b, const ProductArgs& args, T* c
 
 template <typename T>
 void MultiplyOne(const math::GemmArgs<T>& g, ThreadPool* pool) {
-  if constexpr (std::is_floating_point_v<T>) math::Gemm(g, pool);
-  else math::GemmGeneric(g, pool);
+  if constexpr (std::is_floating_point_v<T>)
+    math::Gemm(g, pool);
+  else
+    math::GemmGeneric(g, pool);
 }
 
 template <typename T>

@@ -18,7 +18,9 @@ namespace ops = math::reduction;
 struct SumAbsSquares : ops::Sum {
   using Core = SumAbsSquares;
   template <typename A>
-  static A Map(A x) { return x * std::conj(x); }
+  static A Map(A x) {
+    return x * std::conj(x);
+  }
 };
 
 template <typename Op, typename T>
@@ -43,8 +45,10 @@ template <typename T>
 void DivideBy(void* data, int64_t n, int64_t count) {
   T* x = static_cast<T*>(data);
   for (int64_t i = 0; i < n; ++i) {
-    if constexpr (std::is_integral_v<T>) x[i] = count == 0 ? 0 : static_cast<T>(x[i] / count);
-    else x[i] /= T(static_cast<double>(count));
+    if constexpr (std::is_integral_v<T>)
+      x[i] = count == 0 ? 0 : static_cast<T>(x[i] / count);
+    else
+      x[i] /= T(static_cast<double>(count));
   }
 }
 
@@ -59,18 +63,23 @@ DType ComputeType(Reduction op, DType t) {
   const bool wraps = op == Reduction::kSum || op == Reduction::kProd;
   switch (t) {
     case DType::kHalf:
-    case DType::kBfloat16: return DType::kFloat;
+    case DType::kBfloat16:
+      return DType::kFloat;
     case DType::kInt8:
     case DType::kInt16:
     case DType::kUint8:
-    case DType::kUint16: return op == Reduction::kNorm ? DType::kDouble : DType::kInt32;
-    case DType::kUint32: return op == Reduction::kNorm ? DType::kDouble : wraps ? DType::kInt32 : DType::kInt64;
+    case DType::kUint16:
+      return op == Reduction::kNorm ? DType::kDouble : DType::kInt32;
+    case DType::kUint32:
+      return op == Reduction::kNorm ? DType::kDouble : wraps ? DType::kInt32 : DType::kInt64;
     case DType::kUint64:
       if (op == Reduction::kMax || op == Reduction::kMin) return t;
       return op == Reduction::kNorm ? DType::kDouble : DType::kInt64;
     case DType::kInt32:
-    case DType::kInt64: return op == Reduction::kNorm ? DType::kDouble : t;
-    default: return t;
+    case DType::kInt64:
+      return op == Reduction::kNorm ? DType::kDouble : t;
+    default:
+      return t;
   }
 }
 
@@ -93,8 +102,11 @@ Status ReadAxes(const Tensor& axes, int rank, std::vector<bool>* reduced) {
 }
 
 ReduceKernel::ReduceKernel(KernelInit& init, Reduction op)
-    : op_(op), keep_dims_(init.Attr<bool>("keep_dims")), dtype_(RemoveRef(init.input_types()[0])),
-      compute_(ComputeType(op, dtype_)), widen_(CastPlan::Make(dtype_, compute_, false)),
+    : op_(op),
+      keep_dims_(init.Attr<bool>("keep_dims")),
+      dtype_(RemoveRef(init.input_types()[0])),
+      compute_(ComputeType(op, dtype_)),
+      widen_(CastPlan::Make(dtype_, compute_, false)),
       narrow_(CastPlan::Make(compute_, dtype_, false)) {
   if (op == Reduction::kAll) whole_ = first_ = next_ = &Run<ops::All, bool>;
   if (op == Reduction::kAny) whole_ = first_ = next_ = &Run<ops::Any, bool>;
@@ -136,11 +148,15 @@ Status ReduceKernel::Compute(KernelContext& ctx) {
   absl::InlinedVector<int64_t, 8> dims;
   std::vector<Group> groups;  // neighbours of one kind are one; dimensions of size 1 are of either kind
   for (int i = 0; i < in.rank(); ++i) {
-    if (!reduced[i]) dims.push_back(in.dim(i));
-    else if (keep_dims_) dims.push_back(1);
+    if (!reduced[i])
+      dims.push_back(in.dim(i));
+    else if (keep_dims_)
+      dims.push_back(1);
     if (in.dim(i) == 1) continue;
-    if (!groups.empty() && groups.back().reduced == reduced[i]) groups.back().size *= in.dim(i);
-    else groups.push_back({in.dim(i), reduced[i]});
+    if (!groups.empty() && groups.back().reduced == reduced[i])
+      groups.back().size *= in.dim(i);
+    else
+      groups.push_back({in.dim(i), reduced[i]});
   }
   // Cannot overflow: kept sizes of a valid shape, unless a size 0 is reduced away.
   ASSIGN_OR_RETURN(const Shape shape, Shape::Make(std::span<const int64_t>(dims.data(), dims.size())));

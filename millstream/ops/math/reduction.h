@@ -39,8 +39,8 @@ class ReduceKernel : public Kernel {
 
   const Reduction op_;
   const bool keep_dims_;
-  DType dtype_;    // of input and output
-  DType compute_;  // of the loops
+  DType dtype_;         // of input and output
+  DType compute_;       // of the loops
   Fn whole_ = nullptr;  // for a reduction in one step
   Fn first_ = nullptr;  // for several: the first step, the others, and what is left to do with `count` elements reduced
   Fn next_ = nullptr;

@@ -51,8 +51,6 @@ Output WithReducedDims(GradContext& g, Output y) {
   return y;
 }
 
-Output BroadcastToInput(GradContext& g, Output y) {
-  return g.Op("BroadcastTo", {y, g.Op("Shape", {g.input(0)})});
-}
+Output BroadcastToInput(GradContext& g, Output y) { return g.Op("BroadcastTo", {y, g.Op("Shape", {g.input(0)})}); }
 
 }  // namespace millstream

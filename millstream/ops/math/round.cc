@@ -10,31 +10,43 @@ namespace {
 
 struct FloorFn {
   template <typename T>
-  MILLSTREAM_ALWAYS_INLINE T operator()(T x) const { return std::floor(x); }
+  MILLSTREAM_ALWAYS_INLINE T operator()(T x) const {
+    return std::floor(x);
+  }
 };
 struct CeilFn {
   template <typename T>
-  MILLSTREAM_ALWAYS_INLINE T operator()(T x) const { return std::ceil(x); }
+  MILLSTREAM_ALWAYS_INLINE T operator()(T x) const {
+    return std::ceil(x);
+  }
 };
 // Halves go to the even neighbour.
 struct RoundFn {
   template <typename T>
   MILLSTREAM_ALWAYS_INLINE T operator()(T x) const {
-    if constexpr (std::is_integral_v<T>) return x;
-    else return std::rint(x);
+    if constexpr (std::is_integral_v<T>)
+      return x;
+    else
+      return std::rint(x);
   }
 };
 struct IsNanFn {
   template <typename T>
-  MILLSTREAM_ALWAYS_INLINE bool operator()(T x) const { return x != x; }
+  MILLSTREAM_ALWAYS_INLINE bool operator()(T x) const {
+    return x != x;
+  }
 };
 struct IsInfFn {
   template <typename T>
-  MILLSTREAM_ALWAYS_INLINE bool operator()(T x) const { return std::fabs(x) == std::numeric_limits<T>::infinity(); }
+  MILLSTREAM_ALWAYS_INLINE bool operator()(T x) const {
+    return std::fabs(x) == std::numeric_limits<T>::infinity();
+  }
 };
 struct IsFiniteFn {
   template <typename T>
-  MILLSTREAM_ALWAYS_INLINE bool operator()(T x) const { return std::fabs(x) < std::numeric_limits<T>::infinity(); }
+  MILLSTREAM_ALWAYS_INLINE bool operator()(T x) const {
+    return std::fabs(x) < std::numeric_limits<T>::infinity();
+  }
 };
 
 // Steps: no gradient, and no error either.

@@ -21,8 +21,10 @@ enum class Kind { kSum, kProduct, kLogSumExp };
 
 template <Kind kind, typename C>
 C Identity() {
-  if constexpr (kind == Kind::kLogSumExp) return -std::numeric_limits<C>::infinity();
-  else return C(kind == Kind::kProduct ? 1 : 0);
+  if constexpr (kind == Kind::kLogSumExp)
+    return -std::numeric_limits<C>::infinity();
+  else
+    return C(kind == Kind::kProduct ? 1 : 0);
 }
 template <Kind kind, typename C>
 C Combine(C a, C b) {
@@ -68,10 +70,14 @@ void Scan(const void* x, void* y, const Layout& s, int64_t begin, int64_t end) {
 DType LoopType(DType t) {
   if (!IsInteger(t)) return t;
   switch (DTypeSize(t)) {
-    case 1: return DType::kUint8;
-    case 2: return DType::kUint16;
-    case 4: return DType::kUint32;
-    default: return DType::kUint64;
+    case 1:
+      return DType::kUint8;
+    case 2:
+      return DType::kUint16;
+    case 4:
+      return DType::kUint32;
+    default:
+      return DType::kUint64;
   }
 }
 
@@ -80,11 +86,10 @@ class ScanKernel final : public Kernel {
  public:
   explicit ScanKernel(KernelInit& init)
       : exclusive_(init.Attr<bool>("exclusive")), reverse_(init.Attr<bool>("reverse")) {
-    using Loops = std::conditional_t<kind == Kind::kLogSumExp, FloatTypes,
-                                     Join<FloatTypes, Join<ComplexTypes, UnsignedTypes>>>;
-    DispatchOver(Loops{}, LoopType(RemoveRef(init.input_types()[0])), [&](auto tag) {
-      scan_ = &Scan<typename decltype(tag)::type, kind>;
-    });
+    using Loops =
+        std::conditional_t<kind == Kind::kLogSumExp, FloatTypes, Join<FloatTypes, Join<ComplexTypes, UnsignedTypes>>>;
+    DispatchOver(Loops{}, LoopType(RemoveRef(init.input_types()[0])),
+                 [&](auto tag) { scan_ = &Scan<typename decltype(tag)::type, kind>; });
   }
 
   Status Compute(KernelContext& ctx) override {
@@ -103,7 +108,8 @@ class ScanKernel final : public Kernel {
     const auto at = static_cast<int>(axis);
     const Layout s{x.dim(at), x.shape().Product(at + 1, x.rank()), exclusive_, reverse_};
     const int64_t strips = x.num_elements() / (s.n * s.inner) * ((s.inner + kStrip - 1) / kStrip);
-    const double cost = (kind == Kind::kLogSumExp ? 20.0 : 1.0) * static_cast<double>(s.n) * static_cast<double>(std::min(kStrip, s.inner));
+    const double cost = (kind == Kind::kLogSumExp ? 20.0 : 1.0) * static_cast<double>(s.n) *
+                        static_cast<double>(std::min(kStrip, s.inner));
     ctx.ParallelFor(strips, cost, [&](int64_t begin, int64_t end) { scan_(x.raw(), y->raw(), s, begin, end); });
     return OkStatus();
   }
@@ -152,8 +158,9 @@ OP("Cumsum")
     .Output("out: T")
     .Attr("exclusive: bool = false")
     .Attr("reverse: bool = false")
-    .Attr("T: {float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, "
-          "bfloat16, qint16, quint16, uint16, complex128, half, uint32, uint64}")
+    .Attr(
+        "T: {float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, "
+        "bfloat16, qint16, quint16, uint16, complex128, half, uint32, uint64}")
     .Attr("Tidx: {int32, int64} = DT_INT32")
     .Shape(UnchangedShape)
     .Gradient(CumsumGrad)
@@ -167,8 +174,9 @@ OP("Cumprod")
     .Output("out: T")
     .Attr("exclusive: bool = false")
     .Attr("reverse: bool = false")
-    .Attr("T: {float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, "
-          "bfloat16, qint16, quint16, uint16, complex128, half, uint32, uint64}")
+    .Attr(
+        "T: {float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, "
+        "bfloat16, qint16, quint16, uint16, complex128, half, uint32, uint64}")
     .Attr("Tidx: {int32, int64} = DT_INT32")
     .Shape(UnchangedShape)
     .Gradient(CumprodGrad)

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "millstream/ops/math/segment.h"
+
 #include <algorithm>
 #include <complex>
 #include <limits>
 
 #include "millstream/ops/math/cast.h"
-#include "millstream/ops/math/segment.h"
 #include "millstream/tensor/dispatch.h"
 
 namespace millstream {
@@ -21,10 +22,14 @@ void Combine(const void* row, void* total, int64_t n) {
   for (int64_t i = 0; i < n; ++i) {
     if constexpr (std::is_same_v<T, int64_t> && op == SegmentOp::kMean) {  // sums wrap around
       y[i] = static_cast<int64_t>(static_cast<uint64_t>(y[i]) + static_cast<uint64_t>(x[i]));
-    } else if constexpr (op == SegmentOp::kSum || op == SegmentOp::kMean) y[i] += x[i];
-    else if constexpr (op == SegmentOp::kProd) y[i] *= x[i];
-    else if constexpr (op == SegmentOp::kMax) y[i] = x[i] > y[i] ? x[i] : y[i];
-    else y[i] = x[i] < y[i] ? x[i] : y[i];
+    } else if constexpr (op == SegmentOp::kSum || op == SegmentOp::kMean)
+      y[i] += x[i];
+    else if constexpr (op == SegmentOp::kProd)
+      y[i] *= x[i];
+    else if constexpr (op == SegmentOp::kMax)
+      y[i] = x[i] > y[i] ? x[i] : y[i];
+    else
+      y[i] = x[i] < y[i] ? x[i] : y[i];
   }
 }
 
@@ -81,11 +86,16 @@ Loops Select(DType dtype) {
 
 Loops SelectLoops(SegmentOp op, DType dtype) {
   switch (op) {
-    case SegmentOp::kSum: return Select<SegmentOp::kSum>(dtype);
-    case SegmentOp::kMean: return Select<SegmentOp::kMean>(dtype);
-    case SegmentOp::kProd: return Select<SegmentOp::kProd>(dtype);
-    case SegmentOp::kMax: return Select<SegmentOp::kMax>(dtype);
-    case SegmentOp::kMin: return Select<SegmentOp::kMin>(dtype);
+    case SegmentOp::kSum:
+      return Select<SegmentOp::kSum>(dtype);
+    case SegmentOp::kMean:
+      return Select<SegmentOp::kMean>(dtype);
+    case SegmentOp::kProd:
+      return Select<SegmentOp::kProd>(dtype);
+    case SegmentOp::kMax:
+      return Select<SegmentOp::kMax>(dtype);
+    case SegmentOp::kMin:
+      return Select<SegmentOp::kMin>(dtype);
   }
   return {};
 }
@@ -99,8 +109,10 @@ void Divide(Tensor* sums, const std::vector<int64_t>& counts, int64_t columns) {
       if (counts[r] < 2) continue;
       T* row = sums->data<T>() + static_cast<int64_t>(r) * columns;
       for (int64_t j = 0; j < columns; ++j) {
-        if constexpr (std::is_integral_v<T>) row[j] /= counts[r];
-        else row[j] /= T(static_cast<float>(counts[r]));
+        if constexpr (std::is_integral_v<T>)
+          row[j] /= counts[r];
+        else
+          row[j] /= T(static_cast<float>(counts[r]));
       }
     }
   });

@@ -123,8 +123,7 @@ Output IsSegment(GradContext& g, Output ids, Output rows) {
   if (a.rank_known() && a.rank() == b.rank()) return is_positive;
   const Output ids_shape = m.Shape(ids);
   const Output rank = g.Op("Pack", {g.Op("Size", {ids_shape})});
-  const Output tail =
-      g.Op("StridedSlice", {m.Shape(rows), rank, s.Constant({0}), s.Constant({1})}, {{"end_mask", 1}});
+  const Output tail = g.Op("StridedSlice", {m.Shape(rows), rank, s.Constant({0}), s.Constant({1})}, {{"end_mask", 1}});
   const Output shape = g.Op("ConcatV2", {ids_shape, g.Op("OnesLike", {tail}), s.Const(int32_t{0})});
   return g.Op("Reshape", {is_positive, shape});
 }
@@ -205,8 +204,7 @@ Status UnsortedSegmentExtremeGrad(GradContext& g) {
   if (!g.status().ok()) return g.status();
   const Output extremes = Gather(g, g.output(0), g.Op("Maximum", {ids, g.ConstLike(ids, 0)}));
   const Output chosen = g.Op("LogicalAnd", {g.Op("Equal", {data, extremes}), IsSegment(g, ids, data)});
-  const Output count =
-      g.Op("UnsortedSegmentSum", {g.Op("Cast", {chosen}, {{"DstT", dy.dtype()}}), ids, g.input(2)});
+  const Output count = g.Op("UnsortedSegmentSum", {g.Op("Cast", {chosen}, {{"DstT", dy.dtype()}}), ids, g.input(2)});
   g.set_dx(0, g.Op("SelectV2", {chosen, GatherOrZero(g, m.Div(dy, count), ids), g.ConstLike(dy, 0)}));
   return g.status();
 }
@@ -215,8 +213,9 @@ OP("SegmentSum")
     .Input("data: T")
     .Input("segment_ids: Tindices")
     .Output("output: T")
-    .Attr("T: {float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, "
-          "bfloat16, qint16, quint16, uint16, complex128, half, uint32, uint64}")
+    .Attr(
+        "T: {float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, "
+        "bfloat16, qint16, quint16, uint16, complex128, half, uint32, uint64}")
     .Attr("Tindices: {int32, int64}")
     .Shape(SegmentShape)
     .Gradient(SegmentSumGrad)
@@ -227,8 +226,9 @@ OP("SegmentMean")
     .Input("data: T")
     .Input("segment_ids: Tindices")
     .Output("output: T")
-    .Attr("T: {float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, "
-          "bfloat16, qint16, quint16, uint16, complex128, half, uint32, uint64}")
+    .Attr(
+        "T: {float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, "
+        "bfloat16, qint16, quint16, uint16, complex128, half, uint32, uint64}")
     .Attr("Tindices: {int32, int64}")
     .Shape(SegmentShape)
     .Gradient(SegmentMeanGrad)
@@ -239,8 +239,9 @@ OP("SegmentProd")
     .Input("data: T")
     .Input("segment_ids: Tindices")
     .Output("output: T")
-    .Attr("T: {float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, "
-          "bfloat16, qint16, quint16, uint16, complex128, half, uint32, uint64}")
+    .Attr(
+        "T: {float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, "
+        "bfloat16, qint16, quint16, uint16, complex128, half, uint32, uint64}")
     .Attr("Tindices: {int32, int64}")
     .Shape(SegmentShape)
     .Gradient(SegmentProdGrad)
@@ -274,8 +275,9 @@ OP("UnsortedSegmentSum")
     .Input("segment_ids: Tindices")
     .Input("num_segments: Tnumsegments")
     .Output("output: T")
-    .Attr("T: {float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, "
-          "bfloat16, qint16, quint16, uint16, complex128, half, uint32, uint64}")
+    .Attr(
+        "T: {float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, "
+        "bfloat16, qint16, quint16, uint16, complex128, half, uint32, uint64}")
     .Attr("Tindices: {int16, int32, int64}")
     .Attr("Tnumsegments: {int32, int64} = DT_INT32")
     .Shape(UnsortedSegmentShape)
@@ -289,8 +291,9 @@ OP("UnsortedSegmentProd")
     .Input("segment_ids: Tindices")
     .Input("num_segments: Tnumsegments")
     .Output("output: T")
-    .Attr("T: {float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, "
-          "bfloat16, qint16, quint16, uint16, complex128, half, uint32, uint64}")
+    .Attr(
+        "T: {float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, "
+        "bfloat16, qint16, quint16, uint16, complex128, half, uint32, uint64}")
     .Attr("Tindices: {int32, int64}")
     .Attr("Tnumsegments: {int32, int64} = DT_INT32")
     .Shape(UnsortedSegmentShape)

@@ -29,12 +29,18 @@ void Choose(const bool* c, const void* tv, const void* ev, void* zv, int64_t n) 
 
 SelectLoop LoopFor(DType dtype) {
   switch (DTypeSize(dtype)) {
-    case 1: return &Choose<uint8_t>;
-    case 2: return &Choose<uint16_t>;
-    case 4: return &Choose<uint32_t>;
-    case 8: return &Choose<uint64_t>;
-    case 16: return &Choose<std::complex<double>>;
-    default: break;
+    case 1:
+      return &Choose<uint8_t>;
+    case 2:
+      return &Choose<uint16_t>;
+    case 4:
+      return &Choose<uint32_t>;
+    case 8:
+      return &Choose<uint64_t>;
+    case 16:
+      return &Choose<std::complex<double>>;
+    default:
+      break;
   }
   if (dtype == DType::kString) return &Choose<std::string>;
   return dtype == DType::kResource ? &Choose<ResourceHandle> : &Choose<Variant>;
@@ -43,7 +49,8 @@ SelectLoop LoopFor(DType dtype) {
 // The operands and the result of one choice, addressed by element.
 struct Operands {
   Operands(const Tensor& t, const Tensor& e, Tensor* z, DType dtype)
-      : then_values(static_cast<const char*>(t.raw())), else_values(static_cast<const char*>(e.raw())),
+      : then_values(static_cast<const char*>(t.raw())),
+        else_values(static_cast<const char*>(e.raw())),
         result(static_cast<char*>(z->raw())),
         size(dtype == DType::kString     ? sizeof(std::string)
              : dtype == DType::kResource ? sizeof(ResourceHandle)
@@ -76,10 +83,13 @@ class SelectKernel final : public Kernel {
       ChooseRows(chosen, c.dim(0), c.dim(0) == 0 ? 0 : t.num_elements() / c.dim(0), o);
       return OkStatus();
     }
-    ctx.ParallelFor(t.num_elements(), 0.4, [&](int64_t begin, int64_t end) {
-      const int64_t at = begin * o.size;
-      loop_(chosen + begin, o.then_values + at, o.else_values + at, o.result + at, end - begin);
-    }, 64);
+    ctx.ParallelFor(
+        t.num_elements(), 0.4,
+        [&](int64_t begin, int64_t end) {
+          const int64_t at = begin * o.size;
+          loop_(chosen + begin, o.then_values + at, o.else_values + at, o.result + at, end - begin);
+        },
+        64);
     return OkStatus();
   }
 
@@ -135,9 +145,9 @@ class SelectV2Kernel final : public Kernel {
       }
       return OkStatus();
     }
-    ctx.ParallelFor(n, 0.5, [&](int64_t begin, int64_t end) {
-      ChooseRange(c.data<bool>(), o, c_map, t_map, e_map, begin, end);
-    }, 64);
+    ctx.ParallelFor(
+        n, 0.5, [&](int64_t begin, int64_t end) { ChooseRange(c.data<bool>(), o, c_map, t_map, e_map, begin, end); },
+        64);
     return OkStatus();
   }
 

@@ -13,8 +13,10 @@ struct TanhFn {
   static constexpr bool kLibmDouble = true;
   template <typename T>
   MILLSTREAM_ALWAYS_INLINE T operator()(T x) const {
-    if constexpr (kIsComplex<T>) return std::tanh(x);
-    else return math::Tanh(x);
+    if constexpr (kIsComplex<T>)
+      return std::tanh(x);
+    else
+      return math::Tanh(x);
   }
 };
 
@@ -23,18 +25,24 @@ struct SigmoidFn {
   static constexpr bool kLibmDouble = true;
   template <typename T>
   MILLSTREAM_ALWAYS_INLINE T operator()(T x) const {
-    if constexpr (kIsComplex<T>) return T(1) / (T(1) + std::exp(-x));
-    else return math::Sigmoid(x);
+    if constexpr (kIsComplex<T>)
+      return T(1) / (T(1) + std::exp(-x));
+    else
+      return math::Sigmoid(x);
   }
 };
 
 struct TanhGradFn : PairFn {
   template <typename T>
-  MILLSTREAM_ALWAYS_INLINE T operator()(T y, T dy) const { return dy * (T(1) - y * y); }
+  MILLSTREAM_ALWAYS_INLINE T operator()(T y, T dy) const {
+    return dy * (T(1) - y * y);
+  }
 };
 struct SigmoidGradFn : PairFn {
   template <typename T>
-  MILLSTREAM_ALWAYS_INLINE T operator()(T y, T dy) const { return dy * y * (T(1) - y); }
+  MILLSTREAM_ALWAYS_INLINE T operator()(T y, T dy) const {
+    return dy * y * (T(1) - y);
+  }
 };
 
 Status TanhGradient(GradContext& g) {

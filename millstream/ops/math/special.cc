@@ -13,9 +13,9 @@ namespace {
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // B(2k) of Bernoulli, k = 1 ... 12.
-constexpr double kBernoulli[] = {1.0 / 6,      -1.0 / 30,       1.0 / 42,         -1.0 / 30,  5.0 / 66,
-                                 -691.0 / 2730, 7.0 / 6,        -3617.0 / 510,    43867.0 / 798, -174611.0 / 330,
-                                 854513.0 / 138, -236364091.0 / 2730};
+constexpr double kBernoulli[] = {1.0 / 6,       -1.0 / 30,       1.0 / 42,       -1.0 / 30,
+                                 5.0 / 66,      -691.0 / 2730,   7.0 / 6,        -3617.0 / 510,
+                                 43867.0 / 798, -174611.0 / 330, 854513.0 / 138, -236364091.0 / 2730};
 
 // The logarithmic derivative of gamma: reflection below 0, recurrence up to 10, then the asymptotic series.
 double Digamma(double x) {
@@ -71,11 +71,15 @@ struct ErfFn {
   static constexpr double kCost = 1.0;
   static constexpr bool kLibmDouble = true;
   template <typename T>
-  MILLSTREAM_ALWAYS_INLINE T operator()(T x) const { return math::Erf(x); }
+  MILLSTREAM_ALWAYS_INLINE T operator()(T x) const {
+    return math::Erf(x);
+  }
 };
 struct ErfcFn : LibmFn {
   template <typename T>
-  T operator()(T x) const { return std::erfc(x); }
+  T operator()(T x) const {
+    return std::erfc(x);
+  }
 };
 // std::lgamma writes a global variable.
 struct LgammaFn : LibmFn {
@@ -90,15 +94,21 @@ struct LgammaFn : LibmFn {
 };
 struct DigammaFn : LibmFn {
   template <typename T>
-  T operator()(T x) const { return static_cast<T>(Digamma(x)); }
+  T operator()(T x) const {
+    return static_cast<T>(Digamma(x));
+  }
 };
 struct ZetaFn : LibmFn {
   template <typename T>
-  T operator()(T x, T q) const { return static_cast<T>(Zeta(x, q)); }
+  T operator()(T x, T q) const {
+    return static_cast<T>(Zeta(x, q));
+  }
 };
 struct PolygammaFn : LibmFn {
   template <typename T>
-  T operator()(T n, T x) const { return static_cast<T>(Polygamma(n, x)); }
+  T operator()(T n, T x) const {
+    return static_cast<T>(Polygamma(n, x));
+  }
 };
 
 Status ErrorFunctionGrad(GradContext& g, double scale) {

@@ -11,33 +11,45 @@ struct SquareFn {
   static constexpr bool kModular = true;
   template <typename T>
   MILLSTREAM_ALWAYS_INLINE T operator()(T x) const {
-    if constexpr (std::is_same_v<T, uint16_t>) return static_cast<T>(static_cast<uint32_t>(x) * x);
-    else return static_cast<T>(x * x);
+    if constexpr (std::is_same_v<T, uint16_t>)
+      return static_cast<T>(static_cast<uint32_t>(x) * x);
+    else
+      return static_cast<T>(x * x);
   }
 };
 struct SqrtFn {
   template <typename T>
-  MILLSTREAM_ALWAYS_INLINE T operator()(T x) const { return std::sqrt(x); }
+  MILLSTREAM_ALWAYS_INLINE T operator()(T x) const {
+    return std::sqrt(x);
+  }
 };
 struct RsqrtFn {
   template <typename T>
-  MILLSTREAM_ALWAYS_INLINE T operator()(T x) const { return T(1) / std::sqrt(x); }
+  MILLSTREAM_ALWAYS_INLINE T operator()(T x) const {
+    return T(1) / std::sqrt(x);
+  }
 };
 struct InverseFn {
   template <typename T>
-  MILLSTREAM_ALWAYS_INLINE T operator()(T x) const { return T(1) / x; }
+  MILLSTREAM_ALWAYS_INLINE T operator()(T x) const {
+    return T(1) / x;
+  }
 };
 
 template <typename T>
 MILLSTREAM_ALWAYS_INLINE T Conj(T x) {
-  if constexpr (kIsComplex<T>) return std::conj(x);
-  else return x;
+  if constexpr (kIsComplex<T>)
+    return std::conj(x);
+  else
+    return x;
 }
 
 // Gradients in terms of the result y and its gradient dy. Where dy is 0 the gradient is 0, also where y is not finite.
 struct SqrtGradFn : PairFn {
   template <typename T>
-  MILLSTREAM_ALWAYS_INLINE T operator()(T y, T dy) const { return dy == T(0) ? T(0) : dy * T(0.5) / Conj(y); }
+  MILLSTREAM_ALWAYS_INLINE T operator()(T y, T dy) const {
+    return dy == T(0) ? T(0) : dy * T(0.5) / Conj(y);
+  }
 };
 struct RsqrtGradFn : PairFn {
   template <typename T>
@@ -104,8 +116,9 @@ Status InverseGradGrad(GradContext& g) {
 OP("Square")
     .Input("x: T")
     .Output("y: T")
-    .Attr("T: {bfloat16, half, float, double, int8, int16, int32, int64, uint8, uint16, uint32, uint64, "
-          "complex64, complex128}")
+    .Attr(
+        "T: {bfloat16, half, float, double, int8, int16, int32, int64, uint8, uint16, uint32, uint64, "
+        "complex64, complex128}")
     .Shape(UnchangedShape)
     .Gradient(SquareGrad)
     .CpuFor<Unary<SquareFn, NumberTypes>>(NumberTypes{})

@@ -40,23 +40,33 @@ struct CosFn {
 };
 struct TanFn : LibmFn {
   template <typename T>
-  T operator()(T x) const { return std::tan(x); }
+  T operator()(T x) const {
+    return std::tan(x);
+  }
 };
 struct AsinFn : LibmFn {
   template <typename T>
-  T operator()(T x) const { return std::asin(x); }
+  T operator()(T x) const {
+    return std::asin(x);
+  }
 };
 struct AcosFn : LibmFn {
   template <typename T>
-  T operator()(T x) const { return std::acos(x); }
+  T operator()(T x) const {
+    return std::acos(x);
+  }
 };
 struct AtanFn : LibmFn {
   template <typename T>
-  T operator()(T x) const { return std::atan(x); }
+  T operator()(T x) const {
+    return std::atan(x);
+  }
 };
 struct Atan2Fn : LibmFn {
   template <typename T>
-  T operator()(T y, T x) const { return std::atan2(y, x); }
+  T operator()(T y, T x) const {
+    return std::atan2(y, x);
+  }
 };
 
 Status SinGrad(GradContext& g) {

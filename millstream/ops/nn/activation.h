@@ -16,7 +16,8 @@ class ActivationGrad final : public BinaryKernel {
 
   Status Compute(KernelContext& ctx) override {
     const Shape &gradients = ctx.input(0).shape(), &features = ctx.input(1).shape();
-    if (gradients == features) [[likely]] return BinaryKernel::Compute(ctx);
+    if (gradients == features) [[likely]]
+      return BinaryKernel::Compute(ctx);
     return errors::InvalidArgument("gradients and features must have the same shape, got ", gradients.ToString(),
                                    " and ", features.ToString());
   }

@@ -13,9 +13,9 @@ StatusOr<Tensor> AsFloat(KernelContext& ctx, const Tensor& t) {
   ASSIGN_OR_RETURN(Tensor wide, ctx.AllocateTemp(DType::kFloat, t.shape()));
   const auto* from = static_cast<const uint16_t*>(t.raw());
   float* to = wide.data<float>();
-  ctx.ParallelFor(t.num_elements(), kCost, [&](int64_t begin, int64_t end) {
-    WidenToFloat(t.dtype(), from + begin, to + begin, end - begin);
-  }, 64);
+  ctx.ParallelFor(
+      t.num_elements(), kCost,
+      [&](int64_t begin, int64_t end) { WidenToFloat(t.dtype(), from + begin, to + begin, end - begin); }, 64);
   return wide;
 }
 
@@ -28,9 +28,9 @@ void StoreFloat(KernelContext& ctx, const Tensor& wide, Tensor* out) {
   if (!IsNarrow(out->dtype())) return;
   const float* from = wide.data<float>();
   auto* to = static_cast<uint16_t*>(out->raw());
-  ctx.ParallelFor(out->num_elements(), kCost, [&](int64_t begin, int64_t end) {
-    NarrowFromFloat(out->dtype(), from + begin, to + begin, end - begin);
-  }, 64);
+  ctx.ParallelFor(
+      out->num_elements(), kCost,
+      [&](int64_t begin, int64_t end) { NarrowFromFloat(out->dtype(), from + begin, to + begin, end - begin); }, 64);
 }
 
 }  // namespace millstream

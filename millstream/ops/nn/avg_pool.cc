@@ -21,8 +21,10 @@ class AvgPool final : public PoolKernel {
     if (out->num_elements() == 0) return OkStatus();
     ASSIGN_OR_RETURN(const Tensor x, AsFloat(ctx, input));
     ASSIGN_OR_RETURN(Tensor y, FloatFor(ctx, out));
-    if (x.dtype() == DType::kFloat) math::AvgPool(s, x.data<float>(), y.data<float>(), ctx.pool());
-    else math::AvgPool(s, x.data<double>(), y.data<double>(), ctx.pool());
+    if (x.dtype() == DType::kFloat)
+      math::AvgPool(s, x.data<float>(), y.data<float>(), ctx.pool());
+    else
+      math::AvgPool(s, x.data<double>(), y.data<double>(), ctx.pool());
     StoreFloat(ctx, y, out);
     return OkStatus();
   }
@@ -48,8 +50,10 @@ class AvgPoolGrad final : public PoolKernel {
     if (grad.num_elements() == 0) return std::memset(out->raw(), 0, out->ByteSize()), OkStatus();
     ASSIGN_OR_RETURN(const Tensor g, AsFloat(ctx, grad));
     ASSIGN_OR_RETURN(Tensor dx, FloatFor(ctx, out));
-    if (g.dtype() == DType::kFloat) math::AvgPoolGrad(s, g.data<float>(), dx.data<float>(), ctx.pool());
-    else math::AvgPoolGrad(s, g.data<double>(), dx.data<double>(), ctx.pool());
+    if (g.dtype() == DType::kFloat)
+      math::AvgPoolGrad(s, g.data<float>(), dx.data<float>(), ctx.pool());
+    else
+      math::AvgPoolGrad(s, g.data<double>(), dx.data<double>(), ctx.pool());
     StoreFloat(ctx, dx, out);
     return OkStatus();
   }

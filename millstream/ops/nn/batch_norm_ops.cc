@@ -61,7 +61,8 @@ Status Gradient(GradContext& g, const char* type) {
   inputs.push_back(training ? g.output(4) : g.input(4));
   if (g.node().num_outputs() > 5) inputs.push_back(g.output(5));
   Node* node = g.Add(type, std::move(inputs),
-                     {{"epsilon", g.Attr<float>("epsilon")}, {"data_format", g.Attr<std::string>("data_format")},
+                     {{"epsilon", g.Attr<float>("epsilon")},
+                      {"data_format", g.Attr<std::string>("data_format")},
                       {"is_training", training}});
   if (node == nullptr) return g.status();
   for (int i = 0; i < 3; ++i) g.set_dx(i, Output(node, i));

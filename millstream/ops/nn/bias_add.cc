@@ -78,17 +78,39 @@ class BiasAdd final : public Kernel {
     ASSIGN_OR_RETURN(Tensor * out, ctx.ForwardOrAllocate({0}, 0, value.shape()));
     if (value.num_elements() == 0) return OkStatus();
     switch (value.dtype()) {
-      case DType::kFloat: AddBias<float>(ctx, value, bias, out, v); break;
-      case DType::kDouble: AddBias<double>(ctx, value, bias, out, v); break;
-      case DType::kHalf: AddBias<Half>(ctx, value, bias, out, v); break;
-      case DType::kBfloat16: AddBias<BFloat16>(ctx, value, bias, out, v); break;
-      case DType::kComplex64: AddBias<std::complex<float>>(ctx, value, bias, out, v); break;
-      case DType::kComplex128: AddBias<std::complex<double>>(ctx, value, bias, out, v); break;
+      case DType::kFloat:
+        AddBias<float>(ctx, value, bias, out, v);
+        break;
+      case DType::kDouble:
+        AddBias<double>(ctx, value, bias, out, v);
+        break;
+      case DType::kHalf:
+        AddBias<Half>(ctx, value, bias, out, v);
+        break;
+      case DType::kBfloat16:
+        AddBias<BFloat16>(ctx, value, bias, out, v);
+        break;
+      case DType::kComplex64:
+        AddBias<std::complex<float>>(ctx, value, bias, out, v);
+        break;
+      case DType::kComplex128:
+        AddBias<std::complex<double>>(ctx, value, bias, out, v);
+        break;
       // Integers wrap around: signed and unsigned sums have the same bits.
-      case DType::kInt8: case DType::kUint8: AddBias<uint8_t>(ctx, value, bias, out, v); break;
-      case DType::kInt16: case DType::kUint16: AddBias<uint16_t>(ctx, value, bias, out, v); break;
-      case DType::kInt32: case DType::kUint32: AddBias<uint32_t>(ctx, value, bias, out, v); break;
-      default: AddBias<uint64_t>(ctx, value, bias, out, v);
+      case DType::kInt8:
+      case DType::kUint8:
+        AddBias<uint8_t>(ctx, value, bias, out, v);
+        break;
+      case DType::kInt16:
+      case DType::kUint16:
+        AddBias<uint16_t>(ctx, value, bias, out, v);
+        break;
+      case DType::kInt32:
+      case DType::kUint32:
+        AddBias<uint32_t>(ctx, value, bias, out, v);
+        break;
+      default:
+        AddBias<uint64_t>(ctx, value, bias, out, v);
     }
     return OkStatus();
   }
@@ -108,14 +130,32 @@ class BiasAddGrad final : public Kernel {
     ASSIGN_OR_RETURN(Tensor sums, FloatFor(ctx, out));
     // A complex number is summed as two real ones.
     switch (dy.dtype()) {
-      case DType::kFloat: RETURN_IF_ERROR(Sum<float>(ctx, dy, v, 1, &sums)); break;
-      case DType::kDouble: RETURN_IF_ERROR(Sum<double>(ctx, dy, v, 1, &sums)); break;
-      case DType::kComplex64: RETURN_IF_ERROR(Sum<float>(ctx, dy, v, 2, &sums)); break;
-      case DType::kComplex128: RETURN_IF_ERROR(Sum<double>(ctx, dy, v, 2, &sums)); break;
-      case DType::kInt8: case DType::kUint8: SumInts<uint8_t>(dy, v, &sums); break;
-      case DType::kInt16: case DType::kUint16: SumInts<uint16_t>(dy, v, &sums); break;
-      case DType::kInt32: case DType::kUint32: RETURN_IF_ERROR(Sum<int32_t>(ctx, dy, v, 1, &sums)); break;
-      default: RETURN_IF_ERROR(Sum<int64_t>(ctx, dy, v, 1, &sums));
+      case DType::kFloat:
+        RETURN_IF_ERROR(Sum<float>(ctx, dy, v, 1, &sums));
+        break;
+      case DType::kDouble:
+        RETURN_IF_ERROR(Sum<double>(ctx, dy, v, 1, &sums));
+        break;
+      case DType::kComplex64:
+        RETURN_IF_ERROR(Sum<float>(ctx, dy, v, 2, &sums));
+        break;
+      case DType::kComplex128:
+        RETURN_IF_ERROR(Sum<double>(ctx, dy, v, 2, &sums));
+        break;
+      case DType::kInt8:
+      case DType::kUint8:
+        SumInts<uint8_t>(dy, v, &sums);
+        break;
+      case DType::kInt16:
+      case DType::kUint16:
+        SumInts<uint16_t>(dy, v, &sums);
+        break;
+      case DType::kInt32:
+      case DType::kUint32:
+        RETURN_IF_ERROR(Sum<int32_t>(ctx, dy, v, 1, &sums));
+        break;
+      default:
+        RETURN_IF_ERROR(Sum<int64_t>(ctx, dy, v, 1, &sums));
     }
     StoreFloat(ctx, sums, out);
     return OkStatus();
@@ -204,8 +244,8 @@ Status BiasAddGradGradient(GradContext& g) {
   if (g.Attr<std::string>("data_format") == "NCHW") {
     const auto ints = [&](int32_t v) { return g.scope().Constant({v}); };
     const Output rest = g.Op("StridedSlice", {shape, ints(2), ints(0), ints(1)}, {{"end_mask", 1}});
-    const Output kept = g.Op("ConcatV2", {g.Op("Shape", {db}), g.Op("OnesLike", {rest}), g.scope().Const(int32_t{0})},
-                             {{"N", 2}});
+    const Output kept =
+        g.Op("ConcatV2", {g.Op("Shape", {db}), g.Op("OnesLike", {rest}), g.scope().Const(int32_t{0})}, {{"N", 2}});
     db = g.Op("Reshape", {db, kept});
   }
   g.set_dx(0, g.Op("BroadcastTo", {db, shape}));
@@ -216,8 +256,9 @@ OP("BiasAdd")
     .Input("value: T")
     .Input("bias: T")
     .Output("output: T")
-    .Attr("T: {float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, bfloat16, qint16, "
-          "quint16, uint16, complex128, half, uint32, uint64}")
+    .Attr(
+        "T: {float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, bfloat16, qint16, "
+        "quint16, uint16, complex128, half, uint32, uint64}")
     .Attr("data_format: {'NHWC', 'NCHW'} = 'NHWC'")
     .Shape(BiasAddShape)
     .Gradient(BiasAddGradient)
@@ -228,8 +269,9 @@ OP("BiasAddV1")
     .Input("value: T")
     .Input("bias: T")
     .Output("output: T")
-    .Attr("T: {float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, bfloat16, qint16, "
-          "quint16, uint16, complex128, half, uint32, uint64}")
+    .Attr(
+        "T: {float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, bfloat16, qint16, "
+        "quint16, uint16, complex128, half, uint32, uint64}")
     .Shape(BiasAddShape)
     .Gradient(BiasAddV1Gradient)
     .CpuFor<BiasAdd>(NumberTypes{})
@@ -238,8 +280,9 @@ OP("BiasAddV1")
 OP("BiasAddGrad")
     .Input("out_backprop: T")
     .Output("output: T")
-    .Attr("T: {float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, bfloat16, qint16, "
-          "quint16, uint16, complex128, half, uint32, uint64}")
+    .Attr(
+        "T: {float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, bfloat16, qint16, "
+        "quint16, uint16, complex128, half, uint32, uint64}")
     .Attr("data_format: {'NHWC', 'NCHW'} = 'NHWC'")
     .Shape(BiasAddGradShape)
     .Gradient(BiasAddGradGradient)

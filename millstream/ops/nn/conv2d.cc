@@ -11,8 +11,7 @@ namespace {
 // Output shape from those of input and filter, in the order of the data format.
 StatusOr<PartialShape> ConvolvedShape(const WindowAttrs& a, const PartialShape& input, const PartialShape& filter,
                                       int64_t channels) {
-  ASSIGN_OR_RETURN(const int64_t height,
-                   OutputSize(a, a.height_axis(), input.dim(a.height_axis()), filter.dim(0)));
+  ASSIGN_OR_RETURN(const int64_t height, OutputSize(a, a.height_axis(), input.dim(a.height_axis()), filter.dim(0)));
   ASSIGN_OR_RETURN(const int64_t width, OutputSize(a, a.width_axis(), input.dim(a.width_axis()), filter.dim(1)));
   PartialShape out = PartialShape::UnknownOfRank(4);
   out.set_dim(0, input.dim(0));
@@ -32,8 +31,8 @@ Status Conv2DShape(ShapeContext& c) {
   const int64_t depth = input.dim(a.channel_axis()), group = filter.dim(2), channels = filter.dim(3);
   if (depth >= 0 && group > 0) {
     if (depth % group != 0) {
-      return errors::InvalidArgument("Depth of input (", depth, ") is not a multiple of input depth of filter (",
-                                     group, ")");
+      return errors::InvalidArgument("Depth of input (", depth, ") is not a multiple of input depth of filter (", group,
+                                     ")");
     }
     const int64_t groups = depth / group;
     if (groups > 0 && channels >= 0 && channels % groups != 0) {
@@ -79,8 +78,10 @@ Status ConvBackpropInputShape(ShapeContext& c) {
   } else if (sizes.rank() == 4) {
     RETURN_IF_ERROR(ShapeContext::MergeDim(sizes.dim(0), dy.dim(0), &unused));
   } else if (sizes.rank_known()) {
-    return errors::InvalidArgument("Conv2DBackpropInput requires input_sizes to contain 4 values or 2 values, "
-                                   "but got: ", sizes.rank());
+    return errors::InvalidArgument(
+        "Conv2DBackpropInput requires input_sizes to contain 4 values or 2 values, "
+        "but got: ",
+        sizes.rank());
   }
   out.set_dim(0, dy.dim(0));
   c.set_output(0, std::move(out));

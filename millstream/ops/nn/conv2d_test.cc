@@ -110,8 +110,9 @@ TEST(Conv2DTest, ChannelsFirstIsRefusedAsByTensorFlow) {
   attrs.emplace_back("data_format", "NCHW");
   const Tensor x = Numbers<float>({1, 1, 4, 4}, 1), w = Numbers<float>({2, 2, 1, 1}, 5);
   EXPECT_EQ(RunOp("Conv2D", {x, w}, attrs, DType::kFloat).status().code(), absl::StatusCode::kUnimplemented);
-  EXPECT_EQ(RunOp("Conv2DBackpropInput", {Tensor::Vector<int32_t>({1, 1, 4, 4}), w, x}, attrs, DType::kFloat)
-                .status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(
+      RunOp("Conv2DBackpropInput", {Tensor::Vector<int32_t>({1, 1, 4, 4}), w, x}, attrs, DType::kFloat).status().code(),
+      absl::StatusCode::kInvalidArgument);
 }
 
 TEST(Conv2DTest, RefusesMalformedAttributes) {
@@ -138,33 +139,36 @@ TEST(Conv2DTest, RefusesMalformedAttributes) {
 }
 
 TEST(Conv2DTest, EmptyImagesAndFilters) {
-  const NamedAttrs padded = {{"strides", Ints{1, 1, 1, 1}}, {"padding", "EXPLICIT"},
-                             {"explicit_paddings", Ints{0, 0, 2, 2, 2, 2, 0, 0}}};
-  const auto zeros = RunOp("Conv2D", {Tensor(DType::kFloat, {1, 0, 3, 2}), Numbers<float>({2, 2, 2, 1}, 5)}, padded,
-                           DType::kFloat);
+  const NamedAttrs padded = {
+      {"strides", Ints{1, 1, 1, 1}}, {"padding", "EXPLICIT"}, {"explicit_paddings", Ints{0, 0, 2, 2, 2, 2, 0, 0}}};
+  const auto zeros =
+      RunOp("Conv2D", {Tensor(DType::kFloat, {1, 0, 3, 2}), Numbers<float>({2, 2, 2, 1}, 5)}, padded, DType::kFloat);
   ASSERT_TRUE(zeros.ok()) << zeros.status();
   for (const float v : zeros->flat<float>()) EXPECT_EQ(v, 0);
   for (const Shape& filter : {Shape({0, 2, 1, 1}), Shape({2, 2, 0, 1})}) {
-    const Status status = RunOp("Conv2D", {Numbers<float>({1, 4, 4, 1}, 1), Tensor(DType::kFloat, filter)}, Plain(),
-                                DType::kFloat).status();
+    const Status status =
+        RunOp("Conv2D", {Numbers<float>({1, 4, 4, 1}, 1), Tensor(DType::kFloat, filter)}, Plain(), DType::kFloat)
+            .status();
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
   }
-  const auto none = RunOp("Conv2D", {Numbers<float>({1, 4, 4, 1}, 1), Tensor(DType::kFloat, {2, 2, 1, 0})}, Plain(),
-                          DType::kFloat);
+  const auto none =
+      RunOp("Conv2D", {Numbers<float>({1, 4, 4, 1}, 1), Tensor(DType::kFloat, {2, 2, 1, 0})}, Plain(), DType::kFloat);
   ASSERT_TRUE(none.ok()) << none.status();
   EXPECT_EQ(none->shape(), Shape({1, 4, 4, 0}));
 }
 
 TEST(MaxPoolTest, PaddingMustBeLessThanTheWindow) {
-  const NamedAttrs attrs = {{"ksize", Ints{1, 2, 2, 1}}, {"strides", Ints{1, 1, 1, 1}}, {"padding", "EXPLICIT"},
+  const NamedAttrs attrs = {{"ksize", Ints{1, 2, 2, 1}},
+                            {"strides", Ints{1, 1, 1, 1}},
+                            {"padding", "EXPLICIT"},
                             {"explicit_paddings", Ints{0, 0, 2, 0, 0, 0, 0, 0}}};
   const Status status = RunOp("MaxPool", {Numbers<float>({1, 4, 4, 1}, 1)}, attrs, DType::kFloat).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
 }
 
 TEST(MaxPoolTest, GradientAtAPlaceOutsideIsRefused) {
-  const NamedAttrs attrs = {{"ksize", Ints{1, 2, 2, 1}}, {"strides", Ints{1, 2, 2, 1}}, {"padding", "VALID"},
-                            {"Targmax", DType::kInt64}};
+  const NamedAttrs attrs = {
+      {"ksize", Ints{1, 2, 2, 1}}, {"strides", Ints{1, 2, 2, 1}}, {"padding", "VALID"}, {"Targmax", DType::kInt64}};
   for (const int64_t place : {int64_t{-1}, int64_t{16}, std::numeric_limits<int64_t>::max()}) {
     const Tensor argmax = Tensor::Of<int64_t>({1, 2, 2, 1}, {0, 1, 2, place});
     const Tensor x = Numbers<float>({1, 4, 4, 1}, 1), dy = Numbers<float>({1, 2, 2, 1}, 1);

@@ -17,8 +17,10 @@ template <typename T>
 void Patches(const VolumeWindow& v, int64_t channels, const T* volume, T* rows) {
   v.ForEachTap([&](int64_t position, int64_t tap, int64_t place) {
     T* to = rows + (position * v.taps() + tap) * channels;
-    if (place >= 0) CopyRun(volume + place * channels, channels, to);
-    else std::fill_n(to, channels, T{});
+    if (place >= 0)
+      CopyRun(volume + place * channels, channels, to);
+    else
+      std::fill_n(to, channels, T{});
   });
 }
 template <typename T>
@@ -53,7 +55,7 @@ class Conv3D : public Kernel {
       return errors::InvalidArgument("Conv3D backprop: out_backprop has shape ", ctx.input(2).shape().ToString(),
                                      " but ", out_shape.ToString(), " was expected");
     }
-    ASSIGN_OR_RETURN(Tensor * result, ctx.AllocateOutput(0, direction == Direction::kForward  ? out_shape
+    ASSIGN_OR_RETURN(Tensor * result, ctx.AllocateOutput(0, direction == Direction::kForward ? out_shape
                                                             : direction == Direction::kInput ? in_shape
                                                                                              : filter_shape));
     FillZero(ctx, result);
@@ -68,8 +70,10 @@ class Conv3D : public Kernel {
   // The shape of operand i, which is either a tensor or given as sizes.
   static Status ReadShape(const KernelContext& ctx, bool sizes, int i, Dims* out) {
     const Tensor& t = ctx.input(i);
-    if (sizes) RETURN_IF_ERROR(ReadIntVector(t, "sizes", out));
-    else out->assign(t.shape().dims().begin(), t.shape().dims().end());
+    if (sizes)
+      RETURN_IF_ERROR(ReadIntVector(t, "sizes", out));
+    else
+      out->assign(t.shape().dims().begin(), t.shape().dims().end());
     if (out->size() == 5) return OkStatus();
     return errors::InvalidArgument("Conv3D: operand ", i, " must have 5 dimensions");
   }
@@ -85,7 +89,8 @@ class Conv3D : public Kernel {
       const auto image = [&](const Tensor& t, int64_t n, std::initializer_list<int64_t> dims) {
         return t.Reshaped(Shape({t.num_elements()})).SliceRows(b * n, (b + 1) * n).Reshaped(Shape(dims));
       };
-      if constexpr (direction != Direction::kInput) Patches(v, cin, ctx.input(0).data<T>() + b * volume, rows->data<T>());
+      if constexpr (direction != Direction::kInput)
+        Patches(v, cin, ctx.input(0).data<T>() + b * volume, rows->data<T>());
       if constexpr (direction == Direction::kForward) {
         p.m = positions, p.k = patch, p.n = cout;
         Tensor out = image(*result, positions * cout, {positions, cout});
@@ -101,7 +106,8 @@ class Conv3D : public Kernel {
         Tensor part(result->dtype(), Shape({patch, cout}));
         status = MultiplyMatrices(ctx, *rows, image(ctx.input(2), positions * cout, {positions, cout}), p, &part);
         T* to = result->data<T>();
-        for (int64_t i = 0; i < patch * cout; ++i) to[i] = T(millstream::Compute<T>(to[i]) + millstream::Compute<T>(part.data<T>()[i]));
+        for (int64_t i = 0; i < patch * cout; ++i)
+          to[i] = T(millstream::Compute<T>(to[i]) + millstream::Compute<T>(part.data<T>()[i]));
       }
     });
     return status;
@@ -160,18 +166,17 @@ Status BackFilterGrad(GradContext& g) {
   return g.status();
 }
 
-#define CONV_ATTRS                                            \
-  .Attr("T: {half, bfloat16, float, double}")                 \
-      .Attr("strides: list(int) >= 5")                        \
-      .Attr("padding: {'SAME', 'VALID'}")                     \
-      .Attr("data_format: {'NDHWC', 'NCDHW'} = 'NDHWC'")      \
+#define CONV_ATTRS                                       \
+  .Attr("T: {half, bfloat16, float, double}")            \
+      .Attr("strides: list(int) >= 5")                   \
+      .Attr("padding: {'SAME', 'VALID'}")                \
+      .Attr("data_format: {'NDHWC', 'NCDHW'} = 'NDHWC'") \
       .Attr("dilations: list(int) = [1, 1, 1, 1, 1]")
 
 OP("Conv3D")
     .Input("input: T")
     .Input("filter: T")
-    .Output("output: T") CONV_ATTRS
-    .Shape(Conv3DShape)
+    .Output("output: T") CONV_ATTRS.Shape(Conv3DShape)
     .Gradient(Conv3DGrad)
     .CpuFor<Conv3D<Direction::kForward>>(FloatTypes{})
     .Expensive()
@@ -181,8 +186,7 @@ OP("Conv3DBackpropInputV2")
     .Input("input_sizes: Tshape")
     .Input("filter: T")
     .Input("out_backprop: T")
-    .Output("output: T") CONV_ATTRS
-    .Attr("Tshape: {int32, int64} = DT_INT32")
+    .Output("output: T") CONV_ATTRS.Attr("Tshape: {int32, int64} = DT_INT32")
     .Shape(BackInputShape)
     .Gradient(BackInputGrad)
     .CpuFor<Conv3D<Direction::kInput>>(FloatTypes{})
@@ -194,8 +198,7 @@ OP("Conv3DBackpropFilterV2")
     .Input("input: T")
     .Input("filter_sizes: int32")
     .Input("out_backprop: T")
-    .Output("output: T") CONV_ATTRS
-    .Shape(BackFilterShape)
+    .Output("output: T") CONV_ATTRS.Shape(BackFilterShape)
     .Gradient(BackFilterGrad)
     .CpuFor<Conv3D<Direction::kFilter>>(FloatTypes{})
     .HostMemory("filter_sizes")

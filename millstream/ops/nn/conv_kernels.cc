@@ -53,7 +53,8 @@ StatusOr<Tensor> ConvForward::Bias(KernelContext& ctx, const math::ConvShape& s)
 
 Status ConvForward::Compute(KernelContext& ctx) {
   if (attrs_.channels_first) {
-    return errors::Unimplemented("The ", ctx.op().name, " op currently only supports the NHWC tensor format on the "
+    return errors::Unimplemented("The ", ctx.op().name,
+                                 " op currently only supports the NHWC tensor format on the "
                                  "CPU. The op was given the format: NCHW");
   }
   const Tensor &input = ctx.input(0), &filter = ctx.input(1);
@@ -79,8 +80,10 @@ Status ConvForward::Compute(KernelContext& ctx) {
     const math::ConvEpilogue<T> epilogue{bias_ ? bias.data<T>() : nullptr, activation_};
     math::Conv2D(s, x.data<T>(), w.data<T>(), y.data<T>(), epilogue, ctx.pool());
   };
-  if (x.dtype() == DType::kFloat) run(std::type_identity<float>{});
-  else run(std::type_identity<double>{});
+  if (x.dtype() == DType::kFloat)
+    run(std::type_identity<float>{});
+  else
+    run(std::type_identity<double>{});
   StoreFloat(ctx, y, out);
   return OkStatus();
 }
@@ -99,8 +102,8 @@ Status ConvBackpropInput::Compute(KernelContext& ctx) {
   }
   if (sizes.size() == 2 && !depthwise_) sizes = {dy.dim(0), sizes[0], sizes[1], filter.dim(2)};
   if (sizes.size() != 4) {
-    return errors::InvalidArgument(ctx.op().name, " requires input_sizes to contain 4 values or 2 values, but got: ",
-                                   sizes.size());
+    return errors::InvalidArgument(ctx.op().name,
+                                   " requires input_sizes to contain 4 values or 2 values, but got: ", sizes.size());
   }
   ASSIGN_OR_RETURN(const Shape shape, MakeShape(sizes));
   ASSIGN_OR_RETURN(const math::ConvShape s, MakeConvShape(attrs_, shape, filter.shape(), depthwise_));
@@ -120,8 +123,10 @@ Status ConvBackpropInput::Compute(KernelContext& ctx) {
     if (depthwise_) return DepthwiseBackpropInput(s, w.data<T>(), g.data<T>(), dx.data<T>(), ctx.pool());
     math::Conv2DBackpropInput(s, w.data<T>(), g.data<T>(), dx.data<T>(), ctx.pool());
   };
-  if (g.dtype() == DType::kFloat) run(std::type_identity<float>{});
-  else run(std::type_identity<double>{});
+  if (g.dtype() == DType::kFloat)
+    run(std::type_identity<float>{});
+  else
+    run(std::type_identity<double>{});
   StoreFloat(ctx, dx, out);
   return OkStatus();
 }
@@ -147,8 +152,10 @@ Status ConvBackpropFilter::Compute(KernelContext& ctx) {
     if (depthwise_) return DepthwiseBackpropFilter(s, x.data<T>(), g.data<T>(), dw.data<T>(), ctx.pool());
     math::Conv2DBackpropFilter(s, x.data<T>(), g.data<T>(), dw.data<T>(), ctx.pool());
   };
-  if (g.dtype() == DType::kFloat) run(std::type_identity<float>{});
-  else run(std::type_identity<double>{});
+  if (g.dtype() == DType::kFloat)
+    run(std::type_identity<float>{});
+  else
+    run(std::type_identity<double>{});
   StoreFloat(ctx, dw, out);
   return OkStatus();
 }

@@ -61,7 +61,8 @@ class Lattice {
     for (int64_t u = 0; u < n; ++u) total = LogAdd(total, alpha[u] + beta[u]);
     for (int64_t t = 0; t < steps; ++t) {
       std::vector<double> by_class(static_cast<size_t>(classes), kLogZero);
-      for (int64_t u = 0; u < n; ++u) by_class[path_[u]] = LogAdd(by_class[path_[u]], alpha[t * n + u] + beta[t * n + u]);
+      for (int64_t u = 0; u < n; ++u)
+        by_class[path_[u]] = LogAdd(by_class[path_[u]], alpha[t * n + u] + beta[t * n + u]);
       for (int64_t k = 0; k < classes; ++k) {
         const double expected = total == kLogZero ? 0 : std::exp(by_class[k] - total);
         (*gradient)[t * classes + k] = std::exp(logs[t * classes + k]) - expected;
@@ -116,7 +117,8 @@ class CtcLoss : public Kernel {
       if (required > n) {
         if (options_.ignore_longer) continue;
         return errors::InvalidArgument("Not enough time for target transition sequence (required: ", required,
-                                       ", available: ", n, ")", b, "You can turn this error into a warning by using the "
+                                       ", available: ", n, ")", b,
+                                       "You can turn this error into a warning by using the "
                                        "flag ignore_longer_outputs_than_inputs");
       }
       if (n == 0) continue;

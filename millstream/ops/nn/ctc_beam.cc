@@ -88,9 +88,7 @@ class Beam {
     return std::min_element(leaves_.begin(), leaves_.end(),
                             [](Node* a, Node* b) { return a->now.total < b->now.total; });
   }
-  bool Promising(T total) {
-    return total > Node::kNever && (leaves_.size() < width_ || total > (*Worst())->now.total);
-  }
+  bool Promising(T total) { return total > Node::kNever && (leaves_.size() < width_ || total > (*Worst())->now.total); }
   // The prefix with one more label, if it is likely enough to push out another one.
   void Grow(Node* b, int64_t label, T log_probability) {
     Node*& child = b->children[label];
@@ -142,7 +140,8 @@ template <typename T>
 class CtcBeamSearchDecoder final : public Kernel {
  public:
   explicit CtcBeamSearchDecoder(KernelInit& init)
-      : merge_(init.Attr<bool>("merge_repeated")), width_(init.Attr<int64_t>("beam_width")),
+      : merge_(init.Attr<bool>("merge_repeated")),
+        width_(init.Attr<int64_t>("beam_width")),
         paths_(init.Attr<int64_t>("top_paths")) {
     if (paths_ > width_) init.Fail(errors::InvalidArgument("requested more paths than the beam width."));
   }

@@ -142,9 +142,9 @@ void DepthwiseBackpropFilter(const ConvShape& s, const T* input, const T* out_gr
   });
 }
 
-#define MILLSTREAM_DEPTHWISE_INSTANCES(T)                                                                       \
-  template void DepthwiseForward(const math::ConvShape&, const T*, const T*, T*, ThreadPool*);                   \
-  template void DepthwiseBackpropInput(const math::ConvShape&, const T*, const T*, T*, ThreadPool*);             \
+#define MILLSTREAM_DEPTHWISE_INSTANCES(T)                                                            \
+  template void DepthwiseForward(const math::ConvShape&, const T*, const T*, T*, ThreadPool*);       \
+  template void DepthwiseBackpropInput(const math::ConvShape&, const T*, const T*, T*, ThreadPool*); \
   template void DepthwiseBackpropFilter(const math::ConvShape&, const T*, const T*, T*, ThreadPool*)
 MILLSTREAM_DEPTHWISE_INSTANCES(float);
 MILLSTREAM_DEPTHWISE_INSTANCES(double);

@@ -48,9 +48,12 @@ StatusOr<Sizes> MeasureSizes(const WindowAttrs& attrs, const Tensor& input, cons
 // The smallest value, which is also what a window without pixels gives.
 template <typename T>
 T Lowest() {
-  if constexpr (std::is_same_v<T, Half>) return Half::FromBits(0xfbff);
-  else if constexpr (std::is_same_v<T, BFloat16>) return BFloat16::FromBits(0xff7f);
-  else return std::numeric_limits<T>::lowest();
+  if constexpr (std::is_same_v<T, Half>)
+    return Half::FromBits(0xfbff);
+  else if constexpr (std::is_same_v<T, BFloat16>)
+    return BFloat16::FromBits(0xff7f);
+  else
+    return std::numeric_limits<T>::lowest();
 }
 
 // What a window finds: the sum, and where its pixel and its weight are (-1 if no pixel lies under the window).
@@ -114,8 +117,10 @@ class DilationKernel : public Kernel {
  public:
   explicit DilationKernel(KernelInit& init) {
     StatusOr<WindowAttrs> attrs = ReadAttrs(init.attrs());
-    if (attrs.ok()) attrs_ = *std::move(attrs);
-    else init.Fail(attrs.status());
+    if (attrs.ok())
+      attrs_ = *std::move(attrs);
+    else
+      init.Fail(attrs.status());
   }
 
  protected:
@@ -141,8 +146,8 @@ class Dilation2D final : public DilationKernel {
   }
 };
 
-// The gradient of the input, or with kFilter of the filter: what arrives at an output goes to the pixel or weight of its
-// largest sum.
+// The gradient of the input, or with kFilter of the filter: what arrives at an output goes to the pixel or weight of
+// its largest sum.
 template <typename T, bool kFilter>
 class Backprop : public DilationKernel {
  public:
@@ -214,26 +219,37 @@ Status DilationGradient(GradContext& g) {
   return g.status();
 }
 
-#define DILATION_ATTRS                                                                                               \
-  .Attr("T: realnumbertype").Attr("strides: list(int) >= 4").Attr("rates: list(int) >= 4")                           \
+#define DILATION_ATTRS                 \
+  .Attr("T: realnumbertype")           \
+      .Attr("strides: list(int) >= 4") \
+      .Attr("rates: list(int) >= 4")   \
       .Attr("padding: {'SAME', 'VALID'}")
 
 OP("Dilation2D")
-    .Input("input: T").Input("filter: T").Output("output: T") DILATION_ATTRS
-    .Shape(DilationShape).Gradient(DilationGradient)
-    .Cpu<Dilation2D>(RealTypes{}).Expensive()
+    .Input("input: T")
+    .Input("filter: T")
+    .Output("output: T") DILATION_ATTRS.Shape(DilationShape)
+    .Gradient(DilationGradient)
+    .Cpu<Dilation2D>(RealTypes{})
+    .Expensive()
     .Doc("The largest sum of pixel and weight under each window, channel by channel.");
 
 OP("Dilation2DBackpropInput")
-    .Input("input: T").Input("filter: T").Input("out_backprop: T").Output("in_backprop: T") DILATION_ATTRS
-    .Shape(UnchangedShape)
-    .Cpu<BackpropInput>(RealTypes{}).Expensive()
+    .Input("input: T")
+    .Input("filter: T")
+    .Input("out_backprop: T")
+    .Output("in_backprop: T") DILATION_ATTRS.Shape(UnchangedShape)
+    .Cpu<BackpropInput>(RealTypes{})
+    .Expensive()
     .Doc("The gradient of Dilation2D in its input.");
 
 OP("Dilation2DBackpropFilter")
-    .Input("input: T").Input("filter: T").Input("out_backprop: T").Output("filter_backprop: T") DILATION_ATTRS
-    .Shape(FilterShape)
-    .Cpu<BackpropFilter>(RealTypes{}).Expensive()
+    .Input("input: T")
+    .Input("filter: T")
+    .Input("out_backprop: T")
+    .Output("filter_backprop: T") DILATION_ATTRS.Shape(FilterShape)
+    .Cpu<BackpropFilter>(RealTypes{})
+    .Expensive()
     .Doc("The gradient of Dilation2D in its filter.");
 
 }  // namespace

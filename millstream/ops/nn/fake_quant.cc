@@ -108,7 +108,7 @@ class FakeQuantGrad final : public QuantKernel {
     for (int64_t i = 0; i < in.num_elements(); ++i) {
       const Range& r = ranges[i % n];
       const float x = in.data<float>()[i], d = dy.data<float>()[i];
-      const bool below = x < r.min, above = x > r.max;
+      const bool below = x<r.min, above = x> r.max;
       const bool empty = !(r.scale > 0) && kVars && !kPerChannel;
       dx->data<float>()[i] = empty || (!below && !above) ? d : 0;
       if (empty) continue;
@@ -172,8 +172,10 @@ Status PerChannelGradShape(ShapeContext& c) {
 
 Status ArgsGrad(GradContext& g) {
   g.set_dx(0, g.Op("FakeQuantWithMinMaxArgsGradient", {g.dy(0), g.input(0)},
-                   {{"min", g.Attr<float>("min")}, {"max", g.Attr<float>("max")},
-                    {"num_bits", g.Attr<int64_t>("num_bits")}, {"narrow_range", g.Attr<bool>("narrow_range")}}));
+                   {{"min", g.Attr<float>("min")},
+                    {"max", g.Attr<float>("max")},
+                    {"num_bits", g.Attr<int64_t>("num_bits")},
+                    {"narrow_range", g.Attr<bool>("narrow_range")}}));
   return g.status();
 }
 Status VarsGrad(GradContext& g) {
@@ -189,8 +191,7 @@ Status VarsGrad(GradContext& g) {
 
 OP("FakeQuantWithMinMaxArgs")
     .Input("inputs: float")
-    .Output("outputs: float") LIMITS BITS
-    .Shape(UnchangedShape)
+    .Output("outputs: float") LIMITS BITS.Shape(UnchangedShape)
     .Gradient(ArgsGrad)
     .Cpu<FakeQuant<false, false>>()
     .Doc("Values rounded as if they were stored in few bits, in a given range.");
@@ -198,23 +199,30 @@ OP("FakeQuantWithMinMaxArgs")
 OP("FakeQuantWithMinMaxArgsGradient")
     .Input("gradients: float")
     .Input("inputs: float")
-    .Output("backprops: float") LIMITS BITS
-    .Shape(MergeBothShapes)
+    .Output("backprops: float") LIMITS BITS.Shape(MergeBothShapes)
     .NotDifferentiable()
     .Cpu<FakeQuantGrad<false, false>>()
     .Doc("The gradient of FakeQuantWithMinMaxArgs.");
 
-#define VARS(Name, per_channel, shape, grad_shape, doc)                          \
-  OP(Name)                                                                       \
-      .Input("inputs: float").Input("min: float").Input("max: float")            \
-      .Output("outputs: float") BITS                                             \
-      .Shape(shape).Gradient(VarsGrad).Cpu<FakeQuant<true, per_channel>>()       \
-      .Doc(doc);                                                                 \
-  OP(Name "Gradient")                                                            \
-      .Input("gradients: float").Input("inputs: float").Input("min: float").Input("max: float")  \
-      .Output("backprops_wrt_input: float").Output("backprop_wrt_min: float")    \
-      .Output("backprop_wrt_max: float") BITS                                    \
-      .Shape(grad_shape).NotDifferentiable().Cpu<FakeQuantGrad<true, per_channel>>() \
+#define VARS(Name, per_channel, shape, grad_shape, doc)         \
+  OP(Name)                                                      \
+      .Input("inputs: float")                                   \
+      .Input("min: float")                                      \
+      .Input("max: float")                                      \
+      .Output("outputs: float") BITS.Shape(shape)               \
+      .Gradient(VarsGrad)                                       \
+      .Cpu<FakeQuant<true, per_channel>>()                      \
+      .Doc(doc);                                                \
+  OP(Name "Gradient")                                           \
+      .Input("gradients: float")                                \
+      .Input("inputs: float")                                   \
+      .Input("min: float")                                      \
+      .Input("max: float")                                      \
+      .Output("backprops_wrt_input: float")                     \
+      .Output("backprop_wrt_min: float")                        \
+      .Output("backprop_wrt_max: float") BITS.Shape(grad_shape) \
+      .NotDifferentiable()                                      \
+      .Cpu<FakeQuantGrad<true, per_channel>>()                  \
       .Doc("The gradient of " Name ".")
 
 VARS("FakeQuantWithMinMaxVars", false, VarsShape, VarsGradShape,

@@ -107,9 +107,12 @@ template <typename T, bool kMax>
 class FractionalPool : public Kernel {
  public:
   explicit FractionalPool(KernelInit& init)
-      : ratio_(init.Attr<std::vector<float>>("pooling_ratio")), pseudo_random_(init.Attr<bool>("pseudo_random")),
-        overlapping_(init.Attr<bool>("overlapping")), deterministic_(init.Attr<bool>("deterministic")),
-        seed_(init.Attr<int64_t>("seed")), seed2_(init.Attr<int64_t>("seed2")),
+      : ratio_(init.Attr<std::vector<float>>("pooling_ratio")),
+        pseudo_random_(init.Attr<bool>("pseudo_random")),
+        overlapping_(init.Attr<bool>("overlapping")),
+        deterministic_(init.Attr<bool>("deterministic")),
+        seed_(init.Attr<int64_t>("seed")),
+        seed2_(init.Attr<int64_t>("seed2")),
         philox_(math::PhiloxStream(seed_, seed2_).Reserve(0)) {
     if (ratio_.size() != 4) {
       init.Fail(errors::InvalidArgument("pooling_ratio field must specify 4 dimensions"));
@@ -159,8 +162,10 @@ class FractionalPool : public Kernel {
       for (int64_t d = 0; d < depth; ++d) {
         T& value = y[to * depth + d];
         const T x = in[from * depth + d];
-        if constexpr (kMax) value = std::max(value, x);
-        else value += x;
+        if constexpr (kMax)
+          value = std::max(value, x);
+        else
+          value += x;
       }
     });
     if constexpr (!kMax) {
@@ -308,31 +313,51 @@ Status AvgGradient(GradContext& g) {
 }
 
 using PoolTypes = Types<float, double, int32_t, int64_t>;
-#define POOL_OP                                                                                        \
-  .Input("value: T").Output("output: T").Output("row_pooling_sequence: int64")                         \
-      .Output("col_pooling_sequence: int64").Attr("pooling_ratio: list(float) >= 4")                   \
-      .Attr("pseudo_random: bool = false").Attr("overlapping: bool = false")                           \
-      .Attr("deterministic: bool = false").Attr("seed: int = 0").Attr("seed2: int = 0")                \
-      .Attr("T: {float, double, int32, int64}").Shape(PoolShape)
+#define POOL_OP                                 \
+  .Input("value: T")                            \
+      .Output("output: T")                      \
+      .Output("row_pooling_sequence: int64")    \
+      .Output("col_pooling_sequence: int64")    \
+      .Attr("pooling_ratio: list(float) >= 4")  \
+      .Attr("pseudo_random: bool = false")      \
+      .Attr("overlapping: bool = false")        \
+      .Attr("deterministic: bool = false")      \
+      .Attr("seed: int = 0")                    \
+      .Attr("seed2: int = 0")                   \
+      .Attr("T: {float, double, int32, int64}") \
+      .Shape(PoolShape)
 
-OP("FractionalMaxPool") POOL_OP
-    .Gradient(MaxGradient).Cpu<FractionalMaxPool>(PoolTypes{})
+OP("FractionalMaxPool")
+POOL_OP.Gradient(MaxGradient)
+    .Cpu<FractionalMaxPool>(PoolTypes{})
     .Doc("The largest values of regions whose sizes make the output smaller by a factor that need not be whole.");
-OP("FractionalAvgPool") POOL_OP
-    .Gradient(AvgGradient).Cpu<FractionalAvgPool>(PoolTypes{})
+OP("FractionalAvgPool")
+POOL_OP.Gradient(AvgGradient)
+    .Cpu<FractionalAvgPool>(PoolTypes{})
     .Doc("The averages of regions whose sizes make the output smaller by a factor that need not be whole.");
 
 OP("FractionalMaxPoolGrad")
-    .Input("orig_input: T").Input("orig_output: T").Input("out_backprop: T").Input("row_pooling_sequence: int64")
-    .Input("col_pooling_sequence: int64").Output("output: T").Attr("overlapping: bool = false")
+    .Input("orig_input: T")
+    .Input("orig_output: T")
+    .Input("out_backprop: T")
+    .Input("row_pooling_sequence: int64")
+    .Input("col_pooling_sequence: int64")
+    .Output("output: T")
+    .Attr("overlapping: bool = false")
     .Attr("T: {float, double, int32, int64}")
-    .Shape(MaxGradShape).Cpu<FractionalMaxPoolGrad>(PoolTypes{})
+    .Shape(MaxGradShape)
+    .Cpu<FractionalMaxPoolGrad>(PoolTypes{})
     .Doc("The gradient of FractionalMaxPool.");
 OP("FractionalAvgPoolGrad")
-    .Input("orig_input_tensor_shape: int64").Input("out_backprop: T").Input("row_pooling_sequence: int64")
-    .Input("col_pooling_sequence: int64").Output("output: T").Attr("overlapping: bool = false")
+    .Input("orig_input_tensor_shape: int64")
+    .Input("out_backprop: T")
+    .Input("row_pooling_sequence: int64")
+    .Input("col_pooling_sequence: int64")
+    .Output("output: T")
+    .Attr("overlapping: bool = false")
     .Attr("T: {float, double, int32, int64}")
-    .Shape(AvgGradShape).Cpu<FractionalAvgPoolGrad>(PoolTypes{})
+    .Shape(AvgGradShape)
+    .Cpu<FractionalAvgPoolGrad>(PoolTypes{})
     .Doc("The gradient of FractionalAvgPool.");
 
 }  // namespace

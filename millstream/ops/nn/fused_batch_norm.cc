@@ -30,16 +30,19 @@ void SumChannels(KernelContext& ctx, const NormView& v, double cost, Fn fn, doub
   // Channels are last: strips of them, so that every thread reads whole cache lines.
   constexpr int64_t kStrip = 16;
   std::fill_n(sums, v.channels, 0.0);
-  ctx.ParallelFor(v.channels, cost * static_cast<double>(v.outer), [&](int64_t begin, int64_t end) {
-    simd::Run<float>([=] {
-      for (int64_t o = 0; o < v.outer; ++o) {
-        const int64_t at = o * v.channels;
-        MILLSTREAM_INDEPENDENT_LOOP
-        for (int64_t c = begin; c < end; ++c) sums[c] += fn(at + c, c);
-      }
-      return 0;
-    });
-  }, kStrip);
+  ctx.ParallelFor(
+      v.channels, cost * static_cast<double>(v.outer),
+      [&](int64_t begin, int64_t end) {
+        simd::Run<float>([=] {
+          for (int64_t o = 0; o < v.outer; ++o) {
+            const int64_t at = o * v.channels;
+            MILLSTREAM_INDEPENDENT_LOOP
+            for (int64_t c = begin; c < end; ++c) sums[c] += fn(at + c, c);
+          }
+          return 0;
+        });
+      },
+      kStrip);
 }
 
 // Calls fn(element, channel) for every element.
@@ -82,8 +85,10 @@ StatusOr<NormView> ViewForNorm(const Shape& x, const std::string& format) {
 }
 
 FusedBatchNorm::FusedBatchNorm(KernelInit& init)
-    : epsilon_(init.Attr<float>("epsilon")), factor_(init.Attr<float>("exponential_avg_factor")),
-      format_(init.Attr<std::string>("data_format")), training_(init.Attr<bool>("is_training")) {}
+    : epsilon_(init.Attr<float>("epsilon")),
+      factor_(init.Attr<float>("exponential_avg_factor")),
+      format_(init.Attr<std::string>("data_format")),
+      training_(init.Attr<bool>("is_training")) {}
 
 Status FusedBatchNorm::Compute(KernelContext& ctx) {
   const Tensor &x = ctx.input(0), &scale = ctx.input(1), &offset = ctx.input(2);
@@ -127,19 +132,21 @@ Status FusedBatchNorm::Compute(KernelContext& ctx) {
 void FusedBatchNorm::Moments(KernelContext& ctx, const NormView& v, const float* x, float* mean, float* variance) {
   std::vector<double> sums(v.channels);
   const auto n = static_cast<double>(v.places());
-  SumChannels(ctx, v, 0.5, [=](int64_t i, int64_t) MILLSTREAM_INLINE_LAMBDA {
-    return static_cast<double>(x[i]);
-  }, sums.data());
+  SumChannels(
+      ctx, v, 0.5, [=](int64_t i, int64_t) MILLSTREAM_INLINE_LAMBDA { return static_cast<double>(x[i]); }, sums.data());
   std::vector<double> means(v.channels);
   for (int64_t c = 0; c < v.channels; ++c) {
     means[c] = sums[c] / n;
     mean[c] = static_cast<float>(means[c]);
   }
   const double* m = means.data();
-  SumChannels(ctx, v, 0.7, [=](int64_t i, int64_t c) MILLSTREAM_INLINE_LAMBDA {
-    const double d = static_cast<double>(x[i]) - m[c];
-    return d * d;
-  }, sums.data());
+  SumChannels(
+      ctx, v, 0.7,
+      [=](int64_t i, int64_t c) MILLSTREAM_INLINE_LAMBDA {
+        const double d = static_cast<double>(x[i]) - m[c];
+        return d * d;
+      },
+      sums.data());
   for (int64_t c = 0; c < v.channels; ++c) variance[c] = static_cast<float>(sums[c] / n);
 }
 
@@ -151,15 +158,15 @@ Status FusedBatchNorm::Normalize(KernelContext& ctx, const NormView& v, const Te
   ASSIGN_OR_RETURN(Tensor out, FloatFor(ctx, y));
   float* to = out.data<float>();
   const float* s = slope.data();
-  ForElements(ctx, v, [=](int64_t i, int64_t c) MILLSTREAM_INLINE_LAMBDA {
-    to[i] = (x[i] - mean[c]) * s[c] + offset[c];
-  });
+  ForElements(ctx, v,
+              [=](int64_t i, int64_t c) MILLSTREAM_INLINE_LAMBDA { to[i] = (x[i] - mean[c]) * s[c] + offset[c]; });
   StoreFloat(ctx, out, y);
   return OkStatus();
 }
 
 FusedBatchNormGrad::FusedBatchNormGrad(KernelInit& init)
-    : epsilon_(init.Attr<float>("epsilon")), format_(init.Attr<std::string>("data_format")),
+    : epsilon_(init.Attr<float>("epsilon")),
+      format_(init.Attr<std::string>("data_format")),
       training_(init.Attr<bool>("is_training")) {}
 
 Status FusedBatchNormGrad::Compute(KernelContext& ctx) {
@@ -182,12 +189,14 @@ Status FusedBatchNormGrad::Compute(KernelContext& ctx) {
   ASSIGN_OR_RETURN(Tensor result, FloatFor(ctx, dx));
   const float *g = wide_dy.data<float>(), *from = wide_x.data<float>(), *m = mean.data<float>();
   std::vector<double> sums(v.channels), products(v.channels);
-  SumChannels(ctx, v, 0.5, [=](int64_t i, int64_t) MILLSTREAM_INLINE_LAMBDA {
-    return static_cast<double>(g[i]);
-  }, sums.data());
-  SumChannels(ctx, v, 0.7, [=](int64_t i, int64_t c) MILLSTREAM_INLINE_LAMBDA {
-    return static_cast<double>(g[i]) * (static_cast<double>(from[i]) - static_cast<double>(m[c]));
-  }, products.data());
+  SumChannels(
+      ctx, v, 0.5, [=](int64_t i, int64_t) MILLSTREAM_INLINE_LAMBDA { return static_cast<double>(g[i]); }, sums.data());
+  SumChannels(
+      ctx, v, 0.7,
+      [=](int64_t i, int64_t c) MILLSTREAM_INLINE_LAMBDA {
+        return static_cast<double>(g[i]) * (static_cast<double>(from[i]) - static_cast<double>(m[c]));
+      },
+      products.data());
   // dx = slope * (dy - mean(dy) - (x - mean) * mean(dy * (x - mean)) / (variance + epsilon)); without the means where
   // mean and variance did not come from this batch.
   std::vector<float> slope(v.channels), mean_dy(v.channels), mean_product(v.channels);

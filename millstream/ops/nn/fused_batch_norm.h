@@ -26,8 +26,8 @@ class FusedBatchNorm final : public Kernel {
 
  private:
   static void Moments(KernelContext& ctx, const NormView& v, const float* x, float* mean, float* variance);
-  Status Normalize(KernelContext& ctx, const NormView& v, const Tensor& wide, const float* mean,
-                   const float* variance, Tensor* y) const;
+  Status Normalize(KernelContext& ctx, const NormView& v, const Tensor& wide, const float* mean, const float* variance,
+                   Tensor* y) const;
 
   const float epsilon_, factor_;
   const std::string format_;

@@ -16,8 +16,11 @@ TEST(FusedBatchNormTest, EmptyImages) {
     const char* format;
     int64_t channels;
   };
-  const Case cases[] = {{{2, 3, 0, 5}, "NCHW", 3}, {{0, 3, 2, 5}, "NCHW", 3}, {{2, 0, 4, 5}, "NCHW", 0},
-                        {{2, 0, 4, 5}, "NHWC", 5}, {{2, 3, 4, 0}, "NHWC", 0}};
+  const Case cases[] = {{{2, 3, 0, 5}, "NCHW", 3},
+                        {{0, 3, 2, 5}, "NCHW", 3},
+                        {{2, 0, 4, 5}, "NCHW", 0},
+                        {{2, 0, 4, 5}, "NHWC", 5},
+                        {{2, 3, 4, 0}, "NHWC", 0}};
   for (const Case& c : cases) {
     AttrMap attrs;
     attrs.Set("T", DType::kFloat);

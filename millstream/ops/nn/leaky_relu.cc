@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "millstream/math/simd.h"
-
 #include "millstream/framework/op.h"
-#include "millstream/ops/nn/as_float.h"
+#include "millstream/math/simd.h"
 #include "millstream/ops/nn/activation.h"
+#include "millstream/ops/nn/as_float.h"
 
 namespace millstream {
 namespace {
@@ -13,9 +12,8 @@ template <typename T>
 void Scale(KernelContext& ctx, const Tensor& source, const Tensor& features, T alpha, Tensor* out) {
   const T *from = source.data<T>(), *x = features.data<T>();
   T* to = out->data<T>();
-  simd::ParallelFor<T>(ctx.pool(), features.num_elements(), 0.3, [=](int64_t i) MILLSTREAM_INLINE_LAMBDA {
-    to[i] = x[i] > T(0) ? from[i] : from[i] * alpha;
-  });
+  simd::ParallelFor<T>(ctx.pool(), features.num_elements(), 0.3,
+                       [=](int64_t i) MILLSTREAM_INLINE_LAMBDA { to[i] = x[i] > T(0) ? from[i] : from[i] * alpha; });
 }
 
 class LeakyRelu : public Kernel {
@@ -25,15 +23,17 @@ class LeakyRelu : public Kernel {
   Status Compute(KernelContext& ctx) override {
     const Tensor &source = ctx.input(0), &features = ctx.input(grad_ ? 1 : 0);
     if (source.shape() != features.shape()) {
-      return errors::InvalidArgument("gradients and features must have the same shape, got ",
-                                     source.shape().ToString(), " and ", features.shape().ToString());
+      return errors::InvalidArgument("gradients and features must have the same shape, got ", source.shape().ToString(),
+                                     " and ", features.shape().ToString());
     }
     ASSIGN_OR_RETURN(Tensor * out, ctx.ForwardOrAllocate({0}, 0, source.shape()));
     ASSIGN_OR_RETURN(const Tensor from, AsFloat(ctx, source));
     ASSIGN_OR_RETURN(const Tensor x, grad_ ? AsFloat(ctx, features) : from);
     ASSIGN_OR_RETURN(Tensor to, FloatFor(ctx, out));
-    if (x.dtype() == DType::kFloat) Scale<float>(ctx, from, x, alpha_, &to);
-    else Scale<double>(ctx, from, x, alpha_, &to);
+    if (x.dtype() == DType::kFloat)
+      Scale<float>(ctx, from, x, alpha_, &to);
+    else
+      Scale<double>(ctx, from, x, alpha_, &to);
     StoreFloat(ctx, to, out);
     return OkStatus();
   }

@@ -17,7 +17,9 @@ struct LrnAttrs {
   float bias, alpha, beta;
 
   explicit LrnAttrs(KernelInit& init)
-      : radius(init.Attr<int64_t>("depth_radius")), bias(init.Attr<float>("bias")), alpha(init.Attr<float>("alpha")),
+      : radius(init.Attr<int64_t>("depth_radius")),
+        bias(init.Attr<float>("bias")),
+        alpha(init.Attr<float>("alpha")),
         beta(init.Attr<float>("beta")) {
     if (radius < 0) init.Fail(errors::InvalidArgument("depth_radius must not be negative: ", radius));
     if (radius > INT32_MAX) init.Fail(errors::InvalidArgument("depth_radius = ", radius, " larger than int max"));
@@ -80,9 +82,10 @@ class LrnGrad final : public Kernel {
   Status Compute(KernelContext& ctx) override {
     const Tensor &grad = ctx.input(0), &image = ctx.input(1), &output = ctx.input(2);
     if (grad.rank() != 4 || image.shape() != grad.shape() || output.shape() != grad.shape()) {
-      return errors::InvalidArgument("input_grads, input_image and output_image should have the same shape of rank 4, "
-                                     "got ", grad.shape().ToString(), ", ", image.shape().ToString(), " and ",
-                                     output.shape().ToString());
+      return errors::InvalidArgument(
+          "input_grads, input_image and output_image should have the same shape of rank 4, "
+          "got ",
+          grad.shape().ToString(), ", ", image.shape().ToString(), " and ", output.shape().ToString());
     }
     ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, grad.shape()));
     if (out->num_elements() == 0) return OkStatus();
@@ -94,8 +97,7 @@ class LrnGrad final : public Kernel {
     const auto range = [&](int64_t begin, int64_t end) {
       std::vector<float> norms(depth);
       for (int64_t i = begin * depth; i < end * depth; i += depth) {
-        Pixel(g.data<float>() + i, x.data<float>() + i, y.data<float>() + i, depth, norms.data(),
-              dx.data<float>() + i);
+        Pixel(g.data<float>() + i, x.data<float>() + i, y.data<float>() + i, depth, norms.data(), dx.data<float>() + i);
       }
     };
     ctx.ParallelFor(grad.num_elements() / depth, 2 * CostPerPixel(attrs_, depth), range);
@@ -134,8 +136,10 @@ Status LrnGradShape(ShapeContext& c) {
 
 Status LrnGradient(GradContext& g) {
   g.set_dx(0, g.Op("LRNGrad", {g.dy(0), g.input(0), g.output(0)},
-                   {{"depth_radius", g.Attr<int64_t>("depth_radius")}, {"bias", g.Attr<float>("bias")},
-                    {"alpha", g.Attr<float>("alpha")}, {"beta", g.Attr<float>("beta")}}));
+                   {{"depth_radius", g.Attr<int64_t>("depth_radius")},
+                    {"bias", g.Attr<float>("bias")},
+                    {"alpha", g.Attr<float>("alpha")},
+                    {"beta", g.Attr<float>("beta")}}));
   return g.status();
 }
 

@@ -18,12 +18,14 @@ StatusOr<math::PoolShape> AcrossChannels(const WindowAttrs& a, const Shape& inpu
     return errors::InvalidArgument("tensor_in must be 4-dimensional: ", input.ToString());
   }
   if (a.window[1] != 1 || a.window[2] != 1 || a.strides[1] != 1 || a.strides[2] != 1) {
-    return errors::Unimplemented("MaxPooling supports exactly one of pooling across depth or pooling across "
-                                 "width/height.");
+    return errors::Unimplemented(
+        "MaxPooling supports exactly one of pooling across depth or pooling across "
+        "width/height.");
   }
   if (input.dim(3) % a.window[3] != 0 || a.strides[3] != a.window[3]) {
-    return errors::Unimplemented("Depthwise max pooling requires the depth window to evenly divide the input depth "
-                                 "and to equal the depth stride");
+    return errors::Unimplemented(
+        "Depthwise max pooling requires the depth window to evenly divide the input depth "
+        "and to equal the depth stride");
   }
   math::PoolShape s;
   s.in_height = s.out_height = input.Product(0, 3);
@@ -53,9 +55,8 @@ class MaxPool final : public PoolKernel {
     if (out->num_elements() == 0) return OkStatus();
     ASSIGN_OR_RETURN(const Tensor x, AsFloat(ctx, input));
     ASSIGN_OR_RETURN(Tensor y, FloatFor(ctx, out));
-    DispatchOver(LoopTypes{}, x.dtype(), [&]<typename T>(std::type_identity<T>) {
-      math::MaxPool(s, x.data<T>(), y.data<T>(), ctx.pool());
-    });
+    DispatchOver(LoopTypes{}, x.dtype(),
+                 [&]<typename T>(std::type_identity<T>) { math::MaxPool(s, x.data<T>(), y.data<T>(), ctx.pool()); });
     StoreFloat(ctx, y, out);
     return OkStatus();
   }

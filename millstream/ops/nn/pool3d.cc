@@ -41,11 +41,12 @@ class Pool3D final : public PoolKernel {
     ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
     if (shape.num_elements() == 0) return OkStatus();
     const int64_t channels = in.dim(4);
-    ctx.ParallelFor(in.dim(0), static_cast<double>(v.positions() * v.taps() * channels), [&](int64_t begin, int64_t end) {
-      for (int64_t b = begin; b < end; ++b) {
-        One(v, channels, in.data<T>() + b * v.size() * channels, out->data<T>() + b * v.positions() * channels);
-      }
-    });
+    ctx.ParallelFor(
+        in.dim(0), static_cast<double>(v.positions() * v.taps() * channels), [&](int64_t begin, int64_t end) {
+          for (int64_t b = begin; b < end; ++b) {
+            One(v, channels, in.data<T>() + b * v.size() * channels, out->data<T>() + b * v.positions() * channels);
+          }
+        });
     return OkStatus();
   }
 
@@ -156,7 +157,8 @@ Status PoolShape(ShapeContext& c) {
   if (window.size() != 5) return errors::InvalidArgument("ksize must have 5 elements");
   const bool first = format == "NCDHW";
   const int at = first ? 2 : 1;
-  return VolumeOutputShape(c, in, PartialShape({window[at], window[at + 1], window[at + 2]}), in.dim(first ? 1 : 4), first);
+  return VolumeOutputShape(c, in, PartialShape({window[at], window[at + 1], window[at + 2]}), in.dim(first ? 1 : 4),
+                           first);
 }
 Status AvgGradShape(ShapeContext& c) {
   ASSIGN_OR_RETURN(PartialShape out, c.ConstantAsShape(0));
@@ -185,16 +187,15 @@ Status AvgGradGrad(GradContext& g) {
   return g.status();
 }
 
-#define WINDOW                                             \
-  .Attr("ksize: list(int) >= 5")                           \
-      .Attr("strides: list(int) >= 5")                     \
-      .Attr("padding: {'SAME', 'VALID'}")                  \
+#define WINDOW                            \
+  .Attr("ksize: list(int) >= 5")          \
+      .Attr("strides: list(int) >= 5")    \
+      .Attr("padding: {'SAME', 'VALID'}") \
       .Attr("data_format: {'NDHWC', 'NCDHW'} = 'NDHWC'")
 
 OP("MaxPool3D")
     .Input("input: T")
-    .Output("output: T") WINDOW
-    .Attr("T: {half, bfloat16, float}")
+    .Output("output: T") WINDOW.Attr("T: {half, bfloat16, float}")
     .Shape(PoolShape)
     .Gradient(MaxGrad)
     .Cpu<MaxPool3D>(PoolTypes{})
@@ -204,8 +205,7 @@ OP("MaxPool3DGrad")
     .Input("orig_input: TInput")
     .Input("orig_output: TInput")
     .Input("grad: T")
-    .Output("output: T") WINDOW
-    .Attr("T: {half, bfloat16, float} = DT_FLOAT")
+    .Output("output: T") WINDOW.Attr("T: {half, bfloat16, float} = DT_FLOAT")
     .Attr("TInput: {half, bfloat16, float} = DT_FLOAT")
     .Shape(UnchangedShape)
     .Cpu<MaxPool3DGrad>(PoolTypes{})
@@ -213,8 +213,7 @@ OP("MaxPool3DGrad")
 
 OP("AvgPool3D")
     .Input("input: T")
-    .Output("output: T") WINDOW
-    .Attr("T: {half, bfloat16, float, double}")
+    .Output("output: T") WINDOW.Attr("T: {half, bfloat16, float, double}")
     .Shape(PoolShape)
     .Gradient(AvgGrad)
     .Cpu<AvgPool3D>(PoolTypes{})
@@ -223,8 +222,7 @@ OP("AvgPool3D")
 OP("AvgPool3DGrad")
     .Input("orig_input_shape: int32")
     .Input("grad: T")
-    .Output("output: T") WINDOW
-    .Attr("T: {half, bfloat16, float, double}")
+    .Output("output: T") WINDOW.Attr("T: {half, bfloat16, float, double}")
     .Shape(AvgGradShape)
     .Gradient(AvgGradGrad)
     .Cpu<AvgPool3DGrad>(PoolTypes{})

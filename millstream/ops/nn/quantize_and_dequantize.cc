@@ -85,8 +85,8 @@ Status CheckLimit(const Tensor& limit, const char* name, int64_t axis, int64_t c
 }
 
 template <typename T>
-void QuantizeChannel(const Channels& c, int64_t channel, T low, T high, int64_t bits, const QuantOptions& o,
-                     const T* x, T* y) {
+void QuantizeChannel(const Channels& c, int64_t channel, T low, T high, int64_t bits, const QuantOptions& o, const T* x,
+                     T* y) {
   const auto each = [&](auto fn) {
     for (int64_t i = 0; i < c.outer; ++i) {
       const int64_t begin = (i * c.count + channel) * c.inner;
@@ -228,37 +228,49 @@ Status ClippedGradient(GradContext& g) {
 
 #define QUANT_TYPES .Attr("T: {bfloat16, half, float, double}")
 #define RANGE_INPUTS .Input("input: T").Input("input_min: T").Input("input_max: T")
-#define ROUNDING                                                                                       \
-  .Attr("round_mode: {'HALF_TO_EVEN', 'HALF_UP'} = 'HALF_TO_EVEN'").Attr("narrow_range: bool = false") \
+#define ROUNDING                                                    \
+  .Attr("round_mode: {'HALF_TO_EVEN', 'HALF_UP'} = 'HALF_TO_EVEN'") \
+      .Attr("narrow_range: bool = false")                           \
       .Attr("axis: int = -1")
 using QuantTypes = Types<float, double>;
 
-OP("QuantizeAndDequantizeV2") RANGE_INPUTS
-    .Output("output: T")
-    .Attr("signed_input: bool = true").Attr("num_bits: int = 8").Attr("range_given: bool = false") QUANT_TYPES ROUNDING
-    .Shape(QuantShape).Gradient(StraightThrough)
+OP("QuantizeAndDequantizeV2")
+RANGE_INPUTS.Output("output: T")
+    .Attr("signed_input: bool = true")
+    .Attr("num_bits: int = 8")
+    .Attr("range_given: bool = false") QUANT_TYPES ROUNDING.Shape(QuantShape)
+    .Gradient(StraightThrough)
     .Cpu<QuantizeAndDequantize>(QuantTypes{})
     .Doc("Rounds values to those that integers of some bits stand for, in a given range or that of the input.");
 
-OP("QuantizeAndDequantizeV3") RANGE_INPUTS
-    .Input("num_bits: int32").Output("output: T")
-    .Attr("signed_input: bool = true").Attr("range_given: bool = true") QUANT_TYPES
-    .Attr("narrow_range: bool = false").Attr("axis: int = -1")
-    .Shape(QuantShape).Gradient(StraightThrough)
+OP("QuantizeAndDequantizeV3")
+RANGE_INPUTS.Input("num_bits: int32")
+    .Output("output: T")
+    .Attr("signed_input: bool = true")
+    .Attr("range_given: bool = true") QUANT_TYPES.Attr("narrow_range: bool = false")
+    .Attr("axis: int = -1")
+    .Shape(QuantShape)
+    .Gradient(StraightThrough)
     .Cpu<QuantizeAndDequantize>(QuantTypes{})
     .Doc("QuantizeAndDequantizeV2 with the number of bits as an input.");
 
-OP("QuantizeAndDequantizeV4") RANGE_INPUTS
-    .Output("output: T")
-    .Attr("signed_input: bool = true").Attr("num_bits: int = 8").Attr("range_given: bool = false") QUANT_TYPES ROUNDING
-    .Shape(QuantShape).Gradient(ClippedGradient)
+OP("QuantizeAndDequantizeV4")
+RANGE_INPUTS.Output("output: T")
+    .Attr("signed_input: bool = true")
+    .Attr("num_bits: int = 8")
+    .Attr("range_given: bool = false") QUANT_TYPES ROUNDING.Shape(QuantShape)
+    .Gradient(ClippedGradient)
     .Cpu<QuantizeAndDequantize>(QuantTypes{})
     .Doc("QuantizeAndDequantizeV2 whose gradient is zero outside of the range.");
 
 OP("QuantizeAndDequantizeV4Grad")
-    .Input("gradients: T").Input("input: T").Input("input_min: T").Input("input_max: T")
-    .Output("input_backprop: T").Output("input_min_backprop: T").Output("input_max_backprop: T") QUANT_TYPES
-    .Attr("axis: int = -1")
+    .Input("gradients: T")
+    .Input("input: T")
+    .Input("input_min: T")
+    .Input("input_max: T")
+    .Output("input_backprop: T")
+    .Output("input_min_backprop: T")
+    .Output("input_max_backprop: T") QUANT_TYPES.Attr("axis: int = -1")
     .Shape(QuantGradShape)
     .Cpu<QuantizeAndDequantizeGrad>(QuantTypes{})
     .Doc("The gradient of QuantizeAndDequantizeV4.");

@@ -7,7 +7,9 @@ namespace {
 // The comparisons are such that NaN stays NaN.
 struct ReluFn {
   template <typename T>
-  MILLSTREAM_ALWAYS_INLINE T operator()(T x) const { return x < T(0) ? T(0) : x; }
+  MILLSTREAM_ALWAYS_INLINE T operator()(T x) const {
+    return x < T(0) ? T(0) : x;
+  }
 };
 struct Relu6Fn {
   template <typename T>

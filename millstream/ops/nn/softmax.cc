@@ -21,11 +21,15 @@ Status ComputeSoftmax(KernelContext& ctx) {
   ASSIGN_OR_RETURN(const Tensor in, AsFloat(ctx, logits));
   ASSIGN_OR_RETURN(Tensor result, FloatFor(ctx, out));
   const auto run = [&]<typename T>(std::type_identity<T>) {
-    if constexpr (log) math::LogSoftmax(in.data<T>(), result.data<T>(), shape, ctx.pool());
-    else math::Softmax(in.data<T>(), result.data<T>(), shape, ctx.pool());
+    if constexpr (log)
+      math::LogSoftmax(in.data<T>(), result.data<T>(), shape, ctx.pool());
+    else
+      math::Softmax(in.data<T>(), result.data<T>(), shape, ctx.pool());
   };
-  if (in.dtype() == DType::kFloat) run(std::type_identity<float>{});
-  else run(std::type_identity<double>{});
+  if (in.dtype() == DType::kFloat)
+    run(std::type_identity<float>{});
+  else
+    run(std::type_identity<double>{});
   StoreFloat(ctx, result, out);
   return OkStatus();
 }

@@ -24,12 +24,14 @@ Status CrossEntropy(KernelContext& ctx) {
   const Tensor &features = ctx.input(0), &labels = ctx.input(1);
   const StatusOr<Shape> shape = BroadcastShapes(features.shape(), labels.shape());
   if (!shape.ok()) {
-    return errors::InvalidArgument("logits and labels must be broadcastable: logits_size=",
-                                   features.shape().ToString(), " labels_size=", labels.shape().ToString());
+    return errors::InvalidArgument("logits and labels must be broadcastable: logits_size=", features.shape().ToString(),
+                                   " labels_size=", labels.shape().ToString());
   }
   if (shape->rank() != 2) {
-    return errors::InvalidArgument("logits and labels must be either 2-dimensional, or broadcasted to be "
-                                   "2-dimensional, got ", shape->ToString());
+    return errors::InvalidArgument(
+        "logits and labels must be either 2-dimensional, or broadcasted to be "
+        "2-dimensional, got ",
+        shape->ToString());
   }
   ASSIGN_OR_RETURN(Tensor * loss, ctx.AllocateOutput(0, Shape({shape->dim(0)})));
   ASSIGN_OR_RETURN(Tensor * backprop, ctx.ForwardOrAllocate({0}, 1, *shape));
@@ -44,8 +46,10 @@ Status CrossEntropy(KernelContext& ctx) {
   const auto run = [&]<typename T>(std::type_identity<T>) {
     math::SoftmaxCrossEntropy(x.data<T>(), y.data<T>(), l.data<T>(), b.data<T>(), rows, ctx.pool());
   };
-  if (x.dtype() == DType::kFloat) run(std::type_identity<float>{});
-  else run(std::type_identity<double>{});
+  if (x.dtype() == DType::kFloat)
+    run(std::type_identity<float>{});
+  else
+    run(std::type_identity<double>{});
   StoreFloat(ctx, l, loss);
   StoreFloat(ctx, b, backprop);
   return OkStatus();
@@ -63,8 +67,7 @@ Status CheckSparse(const Tensor& features, const Tensor& labels) {
                                    features.shape().ToString(), " and labels shape ", labels.shape().ToString());
   }
   if (features.dim(1) < 1) {
-    return errors::InvalidArgument("Must have at least one class, but got logits shape ",
-                                   features.shape().ToString());
+    return errors::InvalidArgument("Must have at least one class, but got logits shape ", features.shape().ToString());
   }
   return OkStatus();
 }
@@ -89,8 +92,10 @@ Status SparseCrossEntropy(KernelContext& ctx) {
   const auto run = [&]<typename T>(std::type_identity<T>) {
     math::SparseSoftmaxCrossEntropy(x.data<T>(), labels.data<Label>(), l.data<T>(), b.data<T>(), rows, ctx.pool());
   };
-  if (x.dtype() == DType::kFloat) run(std::type_identity<float>{});
-  else run(std::type_identity<double>{});
+  if (x.dtype() == DType::kFloat)
+    run(std::type_identity<float>{});
+  else
+    run(std::type_identity<double>{});
   StoreFloat(ctx, l, loss);
   StoreFloat(ctx, b, backprop);
   return OkStatus();

@@ -6,23 +6,31 @@ namespace millstream {
 namespace {
 
 template <typename T>
-MILLSTREAM_ALWAYS_INLINE T Magnitude(T x) { return x < T(0) ? -x : x; }
+MILLSTREAM_ALWAYS_INLINE T Magnitude(T x) {
+  return x < T(0) ? -x : x;
+}
 
 struct SoftplusFn {
   static constexpr double kCost = 1.5;
   static constexpr bool kLibmDouble = true;
   template <typename T>
-  MILLSTREAM_ALWAYS_INLINE T operator()(T x) const { return math::Softplus(x); }
+  MILLSTREAM_ALWAYS_INLINE T operator()(T x) const {
+    return math::Softplus(x);
+  }
 };
 struct SoftplusGradFn : PairFn {
   static constexpr double kCost = 1.0;
   static constexpr bool kLibmDouble = true;
   template <typename T>
-  MILLSTREAM_ALWAYS_INLINE T operator()(T dy, T x) const { return dy / (math::Exp(-x) + T(1)); }
+  MILLSTREAM_ALWAYS_INLINE T operator()(T dy, T x) const {
+    return dy / (math::Exp(-x) + T(1));
+  }
 };
 struct SoftsignFn {
   template <typename T>
-  MILLSTREAM_ALWAYS_INLINE T operator()(T x) const { return x / (Magnitude(x) + T(1)); }
+  MILLSTREAM_ALWAYS_INLINE T operator()(T x) const {
+    return x / (Magnitude(x) + T(1));
+  }
 };
 struct SoftsignGradFn : PairFn {
   template <typename T>

@@ -30,8 +30,9 @@ Status CheckFour(absl::string_view what, const std::vector<int64_t>& values) {
 Status CheckPadding(const WindowAttrs& a) {
   if (a.padding != Padding::kExplicit) {
     if (a.explicit_paddings.empty()) return OkStatus();
-    return errors::InvalidArgument("explicit_paddings attribute must be empty if the padding attribute is not "
-                                   "EXPLICIT");
+    return errors::InvalidArgument(
+        "explicit_paddings attribute must be empty if the padding attribute is not "
+        "EXPLICIT");
   }
   if (a.explicit_paddings.size() != 8) {
     return errors::InvalidArgument("explicit_paddings attribute must contain 8 values, but got: ",
@@ -69,8 +70,8 @@ Status CheckGroups(int64_t in_channels, int64_t in_group, int64_t out_channels) 
   }
   const int64_t groups = in_channels / in_group;
   if (out_channels % groups != 0) {
-    return errors::InvalidArgument("output depth must be evenly divisible by number of groups: ", out_channels,
-                                   " vs ", groups);
+    return errors::InvalidArgument("output depth must be evenly divisible by number of groups: ", out_channels, " vs ",
+                                   groups);
   }
   return OkStatus();
 }
@@ -105,12 +106,14 @@ Status WindowAttrs::Check() const {
   }
   const int c = channel_axis();
   if (strides[0] != 1 || strides[c] != 1) {
-    return errors::Unimplemented("Current implementation does not yet support strides in the batch and depth "
-                                 "dimensions.");
+    return errors::Unimplemented(
+        "Current implementation does not yet support strides in the batch and depth "
+        "dimensions.");
   }
   if (dilations[0] != 1 || dilations[c] != 1) {
-    return errors::Unimplemented("Current implementation does not yet support dilations in the batch and depth "
-                                 "dimensions.");
+    return errors::Unimplemented(
+        "Current implementation does not yet support dilations in the batch and depth "
+        "dimensions.");
   }
   return OkStatus();
 }

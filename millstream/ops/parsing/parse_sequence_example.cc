@@ -118,8 +118,8 @@ class ParseSingleSequenceExample final : public Kernel {
     for (size_t i = 0; i < list_types.size(); ++i) {
       dense_.push_back({.key = "", .type = list_types[i], .shape = list_shapes[i], .may_be_missing = false});
       if (!list_shapes[i].IsFullyDefined()) {
-        init.Fail(errors::InvalidArgument("feature_list_dense_shapes must be fully defined: ",
-                                          list_shapes[i].ToString()));
+        init.Fail(
+            errors::InvalidArgument("feature_list_dense_shapes must be fully defined: ", list_shapes[i].ToString()));
       }
     }
     CheckCount(init, "Ncontext_sparse", context_.sparse.size());
@@ -143,8 +143,8 @@ class ParseSingleSequenceExample final : public Kernel {
     RETURN_IF_ERROR(ReadKeys(ctx, &context, &sparse, &dense));
     RETURN_IF_ERROR(CheckSpec(context));
     // The context has the field of an Example's features, so it is read as one.
-    ASSIGN_OR_RETURN(ParsedExamples parsed, ParseExamples(context, serialized.flat<std::string>(),
-                                                          debug.flat<std::string>(), true));
+    ASSIGN_OR_RETURN(ParsedExamples parsed,
+                     ParseExamples(context, serialized.flat<std::string>(), debug.flat<std::string>(), true));
     proto::SequenceExample example;
     if (!example.ParseFromString(serialized.scalar<std::string>())) {
       return errors::InvalidArgument("Could not parse example input, value: '",
@@ -152,8 +152,8 @@ class ParseSingleSequenceExample final : public Kernel {
     }
     const std::set<std::string> optional(missing.data<std::string>(), missing.data<std::string>() + missing.dim(0));
     for (ListFeature& f : dense) f.may_be_missing = optional.contains(f.key);
-    const std::string name = debug.num_elements() == 1 && !debug.data<std::string>()[0].empty()
-                                 ? debug.data<std::string>()[0] : "<unknown>";
+    const std::string name =
+        debug.num_elements() == 1 && !debug.data<std::string>()[0].empty() ? debug.data<std::string>()[0] : "<unknown>";
     return SetOutputs(ctx, std::move(parsed), Sequence(name, example), sparse, dense);
   }
 
@@ -168,7 +168,8 @@ class ParseSingleSequenceExample final : public Kernel {
     int next = 2;
     const auto read = [&](std::string* key) -> Status {
       const Tensor& t = ctx.input(next++);
-      if (t.rank() != 0) return errors::InvalidArgument("Expected keys to be scalars, got shape: ", t.shape().ToString());
+      if (t.rank() != 0)
+        return errors::InvalidArgument("Expected keys to be scalars, got shape: ", t.shape().ToString());
       *key = t.scalar<std::string>();
       return OkStatus();
     };

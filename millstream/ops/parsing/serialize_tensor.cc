@@ -21,7 +21,8 @@ Status ParseTensorCpu(KernelContext& ctx) {
   }
   proto::TensorProto message;
   if (!message.ParseFromString(in.scalar<std::string>())) {
-    return errors::InvalidArgument("Could not parse `serialized` as TensorProto, length: ", in.scalar<std::string>().size());
+    return errors::InvalidArgument("Could not parse `serialized` as TensorProto, length: ",
+                                   in.scalar<std::string>().size());
   }
   ASSIGN_OR_RETURN(Tensor tensor, TensorFromProto(message));
   if (tensor.dtype() != ctx.output_dtype(0)) {

@@ -107,8 +107,9 @@ class ComputeAccidentalHits final : public Kernel {
       return errors::InvalidArgument("true_candidates must be a batch_size * num_true matrix");
     }
     if (sampled.rank() != 1) {
-      return errors::InvalidArgument("sampled_candidates must be a vector, which is typically an output from "
-                                     "CandidateSampler");
+      return errors::InvalidArgument(
+          "sampled_candidates must be a vector, which is typically an output from "
+          "CandidateSampler");
     }
     std::unordered_map<int64_t, int64_t> place;
     for (int64_t i = 0; i < sampled.dim(0); ++i) place[sampled.data<int64_t>()[i]] = i;
@@ -144,19 +145,17 @@ Status HitsShape(ShapeContext& c) {
   return OkStatus();
 }
 
-OP("LogUniformCandidateSampler") SAMPLER_OUTPUTS
-    .Attr("range_max: int >= 1") SAMPLER_SEEDS
-    .Cpu<CandidateSampler<LogUniformRange>>()
-    .Doc("Class numbers for sampled losses, small ones more often; how often each is to be expected.");
+OP("LogUniformCandidateSampler")
+SAMPLER_OUTPUTS.Attr("range_max: int >= 1") SAMPLER_SEEDS.Cpu<CandidateSampler<LogUniformRange>>().Doc(
+    "Class numbers for sampled losses, small ones more often; how often each is to be expected.");
 
-OP("UniformCandidateSampler") SAMPLER_OUTPUTS
-    .Attr("range_max: int >= 1") SAMPLER_SEEDS
-    .Cpu<CandidateSampler<UniformRange>>()
-    .Doc("Class numbers for sampled losses, all equally often; how often each is to be expected.");
+OP("UniformCandidateSampler")
+SAMPLER_OUTPUTS.Attr("range_max: int >= 1") SAMPLER_SEEDS.Cpu<CandidateSampler<UniformRange>>().Doc(
+    "Class numbers for sampled losses, all equally often; how often each is to be expected.");
 
-OP("AllCandidateSampler") SAMPLER_OUTPUTS SAMPLER_SEEDS
-    .Cpu<AllCandidateSampler>()
-    .Doc("All class numbers below num_sampled, each once: for testing sampled losses.");
+OP("AllCandidateSampler")
+SAMPLER_OUTPUTS SAMPLER_SEEDS.Cpu<AllCandidateSampler>().Doc(
+    "All class numbers below num_sampled, each once: for testing sampled losses.");
 
 OP("ComputeAccidentalHits")
     .Input("true_classes: int64")

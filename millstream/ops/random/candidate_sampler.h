@@ -33,8 +33,11 @@ template <typename Range>
 class CandidateSampler final : public Kernel {
  public:
   explicit CandidateSampler(KernelInit& init)
-      : stream_(init.Attr<int64_t>("seed"), init.Attr<int64_t>("seed2")), num_true_(init.Attr<int64_t>("num_true")),
-        num_sampled_(init.Attr<int64_t>("num_sampled")), unique_(init.Attr<bool>("unique")), range_(init) {
+      : stream_(init.Attr<int64_t>("seed"), init.Attr<int64_t>("seed2")),
+        num_true_(init.Attr<int64_t>("num_true")),
+        num_sampled_(init.Attr<int64_t>("num_sampled")),
+        unique_(init.Attr<bool>("unique")),
+        range_(init) {
     if (num_sampled_ > std::numeric_limits<int32_t>::max()) {
       init.Fail(errors::InvalidArgument("num_sampled too large: ", num_sampled_));
     }
@@ -44,8 +47,8 @@ class CandidateSampler final : public Kernel {
     const Tensor& classes = ctx.input(0);
     if (classes.rank() != 2) return errors::InvalidArgument("true_classes must be a matrix");
     if (classes.dim(1) != num_true_) {
-      return errors::InvalidArgument("true_classes must have num_true columns, expected: ", num_true_, " was: ",
-                                     classes.dim(1));
+      return errors::InvalidArgument("true_classes must have num_true columns, expected: ", num_true_,
+                                     " was: ", classes.dim(1));
     }
     if (unique_ && num_sampled_ > range_.possible()) return errors::InvalidArgument("Sampler's range is too small.");
     for (const int64_t c : classes.flat<int64_t>()) {
@@ -98,17 +101,15 @@ class CandidateSampler final : public Kernel {
 
 Status SamplerShape(ShapeContext& c);
 
-#define SAMPLER_OUTPUTS                    \
-  .Input("true_classes: int64")            \
-      .Output("sampled_candidates: int64") \
-      .Output("true_expected_count: float") \
+#define SAMPLER_OUTPUTS                        \
+  .Input("true_classes: int64")                \
+      .Output("sampled_candidates: int64")     \
+      .Output("true_expected_count: float")    \
       .Output("sampled_expected_count: float") \
-      .Attr("num_true: int >= 1")          \
-      .Attr("num_sampled: int >= 1")       \
+      .Attr("num_true: int >= 1")              \
+      .Attr("num_sampled: int >= 1")           \
       .Attr("unique: bool")
-#define SAMPLER_SEEDS                                       \
-  .Attr("seed: int = 0").Attr("seed2: int = 0").Stateful()  \
-      .Shape(SamplerShape).NotDifferentiable()
+#define SAMPLER_SEEDS .Attr("seed: int = 0").Attr("seed2: int = 0").Stateful().Shape(SamplerShape).NotDifferentiable()
 
 }  // namespace millstream
 

@@ -9,8 +9,8 @@
 namespace millstream {
 namespace {
 
-// Marsaglia and Tsang, "A Simple Method for Generating Gamma Variables" (2000): squeezes and rejects functions of pairs of
-// a normal and a uniform number.
+// Marsaglia and Tsang, "A Simple Method for Generating Gamma Variables" (2000): squeezes and rejects functions of pairs
+// of a normal and a uniform number.
 class GammaSampler {
  public:
   explicit GammaSampler(double alpha)

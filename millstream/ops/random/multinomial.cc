@@ -41,8 +41,10 @@ void Draw(const T* logits, const math::Philox& philox, double* sums, int64_t cla
     for (int64_t i = b * samples; i < (b + 1) * samples; ++i) {
       const double at = NextDouble(&sampler) * total;
       const int64_t found = std::upper_bound(sums, sums + classes, at) - sums;
-      if (out->dtype() == DType::kInt32) out->data<int32_t>()[i] = static_cast<int32_t>(found);
-      else out->data<int64_t>()[i] = found;
+      if (out->dtype() == DType::kInt32)
+        out->data<int32_t>()[i] = static_cast<int32_t>(found);
+      else
+        out->data<int64_t>()[i] = found;
     }
   }
 }
@@ -73,8 +75,10 @@ Status Sample(KernelContext& ctx, Generator generator) {
   ASSIGN_OR_RETURN(const math::Philox philox, generator(batch * ((samples + 3) / 4 * 4) * 2));
   ASSIGN_OR_RETURN(const Tensor wide, AsFloat(ctx, logits));
   ASSIGN_OR_RETURN(Tensor sums, ctx.AllocateTemp(DType::kDouble, Shape({logits.dim(1)})));
-  if (wide.dtype() == DType::kFloat) Draw(wide.data<float>(), philox, sums.data<double>(), logits.dim(1), out);
-  else Draw(wide.data<double>(), philox, sums.data<double>(), logits.dim(1), out);
+  if (wide.dtype() == DType::kFloat)
+    Draw(wide.data<float>(), philox, sums.data<double>(), logits.dim(1), out);
+  else
+    Draw(wide.data<double>(), philox, sums.data<double>(), logits.dim(1), out);
   return OkStatus();
 }
 

@@ -14,8 +14,12 @@ namespace {
 class PoissonSampler {
  public:
   explicit PoissonSampler(double rate)
-      : rate_(rate), limit_(std::exp(-rate)), log_rate_(std::log(rate)), b_(0.931 + 2.53 * std::sqrt(rate)),
-        a_(-0.059 + 0.02483 * b_), inverse_alpha_(1.1239 + 1.1328 / (b_ - 3.4)) {}
+      : rate_(rate),
+        limit_(std::exp(-rate)),
+        log_rate_(std::log(rate)),
+        b_(0.931 + 2.53 * std::sqrt(rate)),
+        a_(-0.059 + 0.02483 * b_),
+        inverse_alpha_(1.1239 + 1.1328 / (b_ - 3.4)) {}
 
   // Numbers above `highest` are drawn again. REQUIRES: the rate is finite.
   double Sample(Draws draws, double highest) const { return rate_ < 10 ? Product(draws) : Rejection(draws, highest); }
@@ -45,17 +49,21 @@ class PoissonSampler {
 
 template <typename T>
 double Highest() {
-  if constexpr (std::is_same_v<T, Half>) return 65504;
-  else return static_cast<double>(std::numeric_limits<T>::max());
+  if constexpr (std::is_same_v<T, Half>)
+    return 65504;
+  else
+    return static_cast<double>(std::numeric_limits<T>::max());
 }
 
-// What cannot be drawn: infinite rates give infinity, rates that are no numbers, or so large that no sample fits, as much
-// as T has of either.
+// What cannot be drawn: infinite rates give infinity, rates that are no numbers, or so large that no sample fits, as
+// much as T has of either.
 template <typename T>
 T Unusual(double rate) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  if constexpr (std::is_integral_v<T>) return std::isnan(rate) ? T(0) : std::numeric_limits<T>::max();
-  else return static_cast<T>(std::isnan(rate) ? rate : kInfinity);
+  if constexpr (std::is_integral_v<T>)
+    return std::isnan(rate) ? T(0) : std::numeric_limits<T>::max();
+  else
+    return static_cast<T>(std::isnan(rate) ? rate : kInfinity);
 }
 
 // `out` is [samples, rates]; the streams of a rate's samples follow each other.
@@ -82,9 +90,8 @@ Status Fill(const KernelContext& ctx, const math::Philox& philox, const Tensor& 
     using T = typename decltype(type)::type;
     for (const T r : rates.flat<T>()) wide.push_back(static_cast<double>(static_cast<Compute<T>>(r)));
   });
-  DispatchOver(RateTypes{}, out->dtype(), [&](auto type) {
-    FillPoisson<typename decltype(type)::type>(ctx, philox, wide, out);
-  });
+  DispatchOver(RateTypes{}, out->dtype(),
+               [&](auto type) { FillPoisson<typename decltype(type)::type>(ctx, philox, wide, out); });
   return OkStatus();
 }
 

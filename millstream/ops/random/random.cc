@@ -39,10 +39,17 @@ class RandomUniform final : public RandomKernel {
     ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
     const math::Philox philox = Reserve(shape.num_elements());
     switch (out->dtype()) {
-      case DType::kHalf: Uniform<Half>(philox, out, ctx.pool()); break;
-      case DType::kBfloat16: Uniform<BFloat16>(philox, out, ctx.pool()); break;
-      case DType::kFloat: Uniform<float>(philox, out, ctx.pool()); break;
-      default: Uniform<double>(philox, out, ctx.pool());
+      case DType::kHalf:
+        Uniform<Half>(philox, out, ctx.pool());
+        break;
+      case DType::kBfloat16:
+        Uniform<BFloat16>(philox, out, ctx.pool());
+        break;
+      case DType::kFloat:
+        Uniform<float>(philox, out, ctx.pool());
+        break;
+      default:
+        Uniform<double>(philox, out, ctx.pool());
     }
     return OkStatus();
   }
@@ -58,8 +65,10 @@ class RandomNormal final : public RandomKernel {
     ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
     const math::Philox philox = Reserve(shape.num_elements());
     ASSIGN_OR_RETURN(Tensor wide, FloatFor(ctx, out));
-    if (wide.dtype() == DType::kFloat) Fill<float>(philox, &wide, ctx.pool());
-    else Fill<double>(philox, &wide, ctx.pool());
+    if (wide.dtype() == DType::kFloat)
+      Fill<float>(philox, &wide, ctx.pool());
+    else
+      Fill<double>(philox, &wide, ctx.pool());
     StoreFloat(ctx, wide, out);
     return OkStatus();
   }
@@ -67,8 +76,10 @@ class RandomNormal final : public RandomKernel {
  private:
   template <typename T>
   static void Fill(const math::Philox& philox, Tensor* out, ThreadPool* pool) {
-    if constexpr (truncated) math::FillTruncatedNormal(philox, out->data<T>(), out->num_elements(), pool);
-    else math::FillNormal(philox, out->data<T>(), out->num_elements(), pool);
+    if constexpr (truncated)
+      math::FillTruncatedNormal(philox, out->data<T>(), out->num_elements(), pool);
+    else
+      math::FillNormal(philox, out->data<T>(), out->num_elements(), pool);
   }
 };
 

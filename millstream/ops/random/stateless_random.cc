@@ -44,8 +44,10 @@ Status FillTensor(KernelContext& ctx, const Philox& philox, Tensor* out) {
     }
   }
   ASSIGN_OR_RETURN(Tensor wide, FloatFor(ctx, out));
-  if (wide.dtype() == DType::kFloat) Distribution::Fill(philox, wide.data<float>(), n, ctx.pool());
-  else Distribution::Fill(philox, wide.data<double>(), n, ctx.pool());
+  if (wide.dtype() == DType::kFloat)
+    Distribution::Fill(philox, wide.data<float>(), n, ctx.pool());
+  else
+    Distribution::Fill(philox, wide.data<double>(), n, ctx.pool());
   StoreFloat(ctx, wide, out);
   return OkStatus();
 }

@@ -69,8 +69,10 @@ class LearnedRange {
 class FixedRange {
  public:
   explicit FixedRange(KernelInit& init)
-      : size_(init.Attr<int64_t>("range_max")), num_shards_(init.Attr<int64_t>("num_shards")),
-        shard_(init.Attr<int64_t>("shard")), distortion_(init.Attr<float>("distortion")) {
+      : size_(init.Attr<int64_t>("range_max")),
+        num_shards_(init.Attr<int64_t>("num_shards")),
+        shard_(init.Attr<int64_t>("shard")),
+        distortion_(init.Attr<float>("distortion")) {
     const auto file = init.Attr<std::string>("vocab_file");
     const auto unigrams = init.Attr<std::vector<float>>("unigrams");
     const auto reserved = init.Attr<int64_t>("num_reserved_ids");
@@ -153,7 +155,8 @@ class FixedRange {
       (left[h] < 1 ? low : high).push_back(h);
     }
     // What is left is full, but for rounding.
-    for (const auto* rest : {&high, &low}) for (const size_t i : *rest) places_[i] = {1, static_cast<int64_t>(i)};
+    for (const auto* rest : {&high, &low})
+      for (const size_t i : *rest) places_[i] = {1, static_cast<int64_t>(i)};
   }
 
   const int64_t size_, num_shards_, shard_;
@@ -164,25 +167,22 @@ class FixedRange {
   std::vector<Place> places_;
 };
 
-OP("LearnedUnigramCandidateSampler") SAMPLER_OUTPUTS
-    .Attr("range_max: int >= 1") SAMPLER_SEEDS
-    .Cpu<CandidateSampler<LearnedRange>>()
-    .Doc("Class numbers for sampled losses, as often as they were true so far.");
+OP("LearnedUnigramCandidateSampler")
+SAMPLER_OUTPUTS.Attr("range_max: int >= 1") SAMPLER_SEEDS.Cpu<CandidateSampler<LearnedRange>>().Doc(
+    "Class numbers for sampled losses, as often as they were true so far.");
 
-OP("ThreadUnsafeUnigramCandidateSampler") SAMPLER_OUTPUTS
-    .Attr("range_max: int >= 1") SAMPLER_SEEDS
-    .Cpu<CandidateSampler<LearnedRange>>()
-    .Doc("LearnedUnigramCandidateSampler under another name.");
+OP("ThreadUnsafeUnigramCandidateSampler")
+SAMPLER_OUTPUTS.Attr("range_max: int >= 1") SAMPLER_SEEDS.Cpu<CandidateSampler<LearnedRange>>().Doc(
+    "LearnedUnigramCandidateSampler under another name.");
 
-OP("FixedUnigramCandidateSampler") SAMPLER_OUTPUTS
-    .Attr("range_max: int >= 1")
+OP("FixedUnigramCandidateSampler")
+SAMPLER_OUTPUTS.Attr("range_max: int >= 1")
     .Attr("vocab_file: string = ''")
     .Attr("distortion: float = 1.0")
     .Attr("num_reserved_ids: int = 0")
     .Attr("num_shards: int >= 1 = 1")
     .Attr("shard: int >= 0 = 0")
-    .Attr("unigrams: list(float) = []") SAMPLER_SEEDS
-    .Cpu<CandidateSampler<FixedRange>>()
+    .Attr("unigrams: list(float) = []") SAMPLER_SEEDS.Cpu<CandidateSampler<FixedRange>>()
     .Doc("Class numbers for sampled losses, with the weights of a list or a file.");
 
 }  // namespace

@@ -63,8 +63,8 @@ class EditDistance : public Kernel {
       const int64_t* at = order <= 0 ? a.at(i) : b.at(k);
       int64_t place = 0;
       for (int d = 0; d < outer; ++d) place = place * dims[d] + at[d];
-      out->data<float>()[place] = Distance(a.values.flat<T>().subspan(i, i_end - i),
-                                           b.values.flat<T>().subspan(k, k_end - k));
+      out->data<float>()[place] =
+          Distance(a.values.flat<T>().subspan(i, i_end - i), b.values.flat<T>().subspan(k, k_end - k));
       i = i_end;
       k = k_end;
     }

@@ -46,10 +46,18 @@ std::set<T> Combine(SetOp op, const std::set<T>& a, const std::set<T>& b) {
   std::set<T> out;
   const auto to = std::inserter(out, out.end());
   switch (op) {
-    case SetOp::kAMinusB: std::set_difference(a.begin(), a.end(), b.begin(), b.end(), to); break;
-    case SetOp::kBMinusA: std::set_difference(b.begin(), b.end(), a.begin(), a.end(), to); break;
-    case SetOp::kIntersection: std::set_intersection(a.begin(), a.end(), b.begin(), b.end(), to); break;
-    case SetOp::kUnion: std::set_union(a.begin(), a.end(), b.begin(), b.end(), to); break;
+    case SetOp::kAMinusB:
+      std::set_difference(a.begin(), a.end(), b.begin(), b.end(), to);
+      break;
+    case SetOp::kBMinusA:
+      std::set_difference(b.begin(), b.end(), a.begin(), a.end(), to);
+      break;
+    case SetOp::kIntersection:
+      std::set_intersection(a.begin(), a.end(), b.begin(), b.end(), to);
+      break;
+    case SetOp::kUnion:
+      std::set_union(a.begin(), a.end(), b.begin(), b.end(), to);
+      break;
   }
   return out;
 }
@@ -77,11 +85,16 @@ class SetOperation : public Kernel {
  public:
   explicit SetOperation(KernelInit& init) : validate_(init.Attr<bool>("validate_indices")) {
     const auto name = init.Attr<std::string>("set_operation");
-    if (name == "a-b") op_ = SetOp::kAMinusB;
-    else if (name == "b-a") op_ = SetOp::kBMinusA;
-    else if (name == "intersection") op_ = SetOp::kIntersection;
-    else if (name == "union") op_ = SetOp::kUnion;
-    else init.Fail(errors::InvalidArgument("Invalid set_operation ", name, "."));
+    if (name == "a-b")
+      op_ = SetOp::kAMinusB;
+    else if (name == "b-a")
+      op_ = SetOp::kBMinusA;
+    else if (name == "intersection")
+      op_ = SetOp::kIntersection;
+    else if (name == "union")
+      op_ = SetOp::kUnion;
+    else
+      init.Fail(errors::InvalidArgument("Invalid set_operation ", name, "."));
   }
 
   Status Compute(KernelContext& ctx) override {
@@ -96,7 +109,8 @@ class SetOperation : public Kernel {
       for (const auto& [group, set] : *side) {
         const auto in_a = a.find(group), in_b = b.find(group);
         if (side == &b && in_a != a.end()) continue;
-        std::set<T> result = Combine(op_, in_a == a.end() ? kEmpty : in_a->second, in_b == b.end() ? kEmpty : in_b->second);
+        std::set<T> result =
+            Combine(op_, in_a == a.end() ? kEmpty : in_a->second, in_b == b.end() ? kEmpty : in_b->second);
         if (!result.empty()) out[group] = std::move(result);
       }
     }
@@ -190,17 +204,17 @@ Status SetOperationShape(ShapeContext& c) {
 }
 
 #define SPARSE_SET(n) .Input("set" n "_indices: int64").Input("set" n "_values: T").Input("set" n "_shape: int64")
-#define SET_OPERATION(Name, inputs, doc)                                       \
-  OP(Name) inputs                                                              \
-      .Output("result_indices: int64")                                         \
-      .Output("result_values: T")                                              \
-      .Output("result_shape: int64")                                           \
-      .Attr("set_operation: string")                                           \
-      .Attr("validate_indices: bool = true")                                   \
-      .Attr("T: {int8, int16, int32, int64, uint8, uint16, string}")           \
-      .Shape(SetOperationShape)                                                \
-      .NotDifferentiable()                                                     \
-      .Cpu<SetOperation>(SetTypes{})                                           \
+#define SET_OPERATION(Name, inputs, doc)                             \
+  OP(Name)                                                           \
+  inputs.Output("result_indices: int64")                             \
+      .Output("result_values: T")                                    \
+      .Output("result_shape: int64")                                 \
+      .Attr("set_operation: string")                                 \
+      .Attr("validate_indices: bool = true")                         \
+      .Attr("T: {int8, int16, int32, int64, uint8, uint16, string}") \
+      .Shape(SetOperationShape)                                      \
+      .NotDifferentiable()                                           \
+      .Cpu<SetOperation>(SetTypes{})                                 \
       .Doc(doc)
 
 SET_OPERATION("DenseToDenseSetOperation", .Input("set1: T").Input("set2: T"),

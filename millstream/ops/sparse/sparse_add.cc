@@ -50,9 +50,8 @@ class SparseAdd : public Kernel {
     const Tensor& threshold = ctx.input(6);
     if (threshold.rank() != 0) return errors::InvalidArgument("The threshold should be a scalar");
     double limit = 0;
-    DispatchOver(RealTypes{}, threshold.dtype(), [&](auto type) {
-      limit = static_cast<double>(threshold.scalar<typename decltype(type)::type>());
-    });
+    DispatchOver(RealTypes{}, threshold.dtype(),
+                 [&](auto type) { limit = static_cast<double>(threshold.scalar<typename decltype(type)::type>()); });
     const T *x = a.values.data<T>(), *y = b.values.data<T>();
     std::vector<int64_t> entries;
     std::vector<T> sums;

@@ -45,14 +45,16 @@ StatusOr<Column> SparseColumn(const Tensor& indices, const Tensor& values, const
                                    " at position ", at);
   }
   if (shape.data<int64_t>()[0] != rows) {
-    return errors::InvalidArgument("Expected batch size ", rows, " got ", shape.data<int64_t>()[0], " at position ", at);
+    return errors::InvalidArgument("Expected batch size ", rows, " got ", shape.data<int64_t>()[0], " at position ",
+                                   at);
   }
   Column column{&values, false, std::vector<int64_t>(static_cast<size_t>(rows) + 1)};
   int64_t last = 0;
   for (int64_t i = 0; i < indices.dim(0); ++i) {
     const int64_t row = indices.data<int64_t>()[2 * i];
     if (row < last || row >= rows) {
-      return errors::InvalidArgument("Row ", row, " of position ", at, " is out of order or not below the batch size ", rows);
+      return errors::InvalidArgument("Row ", row, " of position ", at, " is out of order or not below the batch size ",
+                                     rows);
     }
     last = row;
     ++column.starts[row + 1];
@@ -99,7 +101,8 @@ class CrossInputs {
     }
     std::vector<Column> columns;
     for (int i = 0; i < values_; ++i) {
-      ASSIGN_OR_RETURN(Column column, SparseColumn(ctx.input(i), ctx.input(values_ + i), ctx.input(shapes_ + i), *rows, i));
+      ASSIGN_OR_RETURN(Column column,
+                       SparseColumn(ctx.input(i), ctx.input(values_ + i), ctx.input(shapes_ + i), *rows, i));
       columns.push_back(std::move(column));
     }
     for (int i = dense_; i < rest_; ++i) {
@@ -147,20 +150,24 @@ Status CrossRows(KernelContext& ctx, const std::vector<Column>& columns, int64_t
   return OkStatus();
 }
 
-std::string Joined(const std::vector<Column>& columns, const std::vector<int64_t>& places, absl::string_view separator) {
+std::string Joined(const std::vector<Column>& columns, const std::vector<int64_t>& places,
+                   absl::string_view separator) {
   std::vector<std::string> parts;
   for (size_t c = 0; c < columns.size(); ++c) parts.push_back(columns[c].AsText(places[c]));
   return absl::StrJoin(parts, separator);
 }
 
 int64_t Bucket(uint64_t hash, int64_t buckets) {
-  return static_cast<int64_t>(hash % static_cast<uint64_t>(buckets > 0 ? buckets : std::numeric_limits<int64_t>::max()));
+  return static_cast<int64_t>(hash %
+                              static_cast<uint64_t>(buckets > 0 ? buckets : std::numeric_limits<int64_t>::max()));
 }
 
 class SparseCross final : public Kernel {
  public:
   explicit SparseCross(KernelInit& init)
-      : inputs_(init), hashed_(init.Attr<bool>("hashed_output")), buckets_(init.Attr<int64_t>("num_buckets")),
+      : inputs_(init),
+        hashed_(init.Attr<bool>("hashed_output")),
+        buckets_(init.Attr<int64_t>("num_buckets")),
         key_(static_cast<uint64_t>(init.Attr<int64_t>("hash_key"))) {
     if (hashed_ != (init.Attr<DType>("out_type") == DType::kInt64)) {
       init.Fail(errors::InvalidArgument("out_type must be int64 if and only if hashed_output is true"));
@@ -170,7 +177,8 @@ class SparseCross final : public Kernel {
     int64_t rows = 0;
     ASSIGN_OR_RETURN(const std::vector<Column> columns, inputs_.Read(ctx, &rows));
     if (!hashed_) {
-      return CrossRows<std::string>(ctx, columns, rows, [&](const auto& places) { return Joined(columns, places, "_X_"); });
+      return CrossRows<std::string>(ctx, columns, rows,
+                                    [&](const auto& places) { return Joined(columns, places, "_X_"); });
     }
     return CrossRows<int64_t>(ctx, columns, rows, [&](const std::vector<int64_t>& places) {
       uint64_t hash = key_;
@@ -240,8 +248,8 @@ class SparseCrossHashed final : public Kernel {
  private:
   static uint64_t HashOf(const Column& column, int64_t at, bool strong, const int64_t* key) {
     if (!strong && column.dense && !column.strings()) return static_cast<uint64_t>(column.number(at));
-    const absl::string_view bytes = column.strings() ? absl::string_view(column.text(at))
-                                                     : LowBytes(column.values->data<int64_t>()[at]);
+    const absl::string_view bytes =
+        column.strings() ? absl::string_view(column.text(at)) : LowBytes(column.values->data<int64_t>()[at]);
     return strong ? SipHash(static_cast<uint64_t>(key[0]), static_cast<uint64_t>(key[1]), bytes) : Fingerprint64(bytes);
   }
   const CrossInputs inputs_;
@@ -254,30 +262,44 @@ Status CrossShape(ShapeContext& c) {
   return OkStatus();
 }
 
-#define CROSS_INPUTS                                                                                \
-  .Input("indices: N * int64").Input("values: sparse_types").Input("shapes: N * int64")             \
+#define CROSS_INPUTS                 \
+  .Input("indices: N * int64")       \
+      .Input("values: sparse_types") \
+      .Input("shapes: N * int64")    \
       .Input("dense_inputs: dense_types")
 #define CROSS_TYPES .Attr("sparse_types: list({int64, string}) >= 0").Attr("dense_types: list({int64, string}) >= 0")
 
-OP("SparseCross") CROSS_INPUTS
-    .Output("output_indices: int64").Output("output_values: out_type").Output("output_shape: int64")
-    .Attr("N: int >= 0").Attr("hashed_output: bool").Attr("num_buckets: int >= 0").Attr("hash_key: int") CROSS_TYPES
-    .Attr("out_type: {int64, string}").Attr("internal_type: {int64, string}")
-    .Shape(CrossShape).Cpu<SparseCross>()
+OP("SparseCross")
+CROSS_INPUTS.Output("output_indices: int64")
+    .Output("output_values: out_type")
+    .Output("output_shape: int64")
+    .Attr("N: int >= 0")
+    .Attr("hashed_output: bool")
+    .Attr("num_buckets: int >= 0")
+    .Attr("hash_key: int") CROSS_TYPES.Attr("out_type: {int64, string}")
+    .Attr("internal_type: {int64, string}")
+    .Shape(CrossShape)
+    .Cpu<SparseCross>()
     .Doc("Crosses of the columns' values, row by row: strings joined by _X_, or their hashes.");
 
-OP("SparseCrossV2") CROSS_INPUTS
-    .Input("sep: string")
-    .Output("output_indices: int64").Output("output_values: string").Output("output_shape: int64")
-    .Attr("N: int >= 0") CROSS_TYPES
-    .Shape(CrossShape).Cpu<SparseCrossV2>()
+OP("SparseCrossV2")
+CROSS_INPUTS.Input("sep: string")
+    .Output("output_indices: int64")
+    .Output("output_values: string")
+    .Output("output_shape: int64")
+    .Attr("N: int >= 0") CROSS_TYPES.Shape(CrossShape)
+    .Cpu<SparseCrossV2>()
     .Doc("Crosses of the columns' values, row by row, joined by a separator.");
 
-OP("SparseCrossHashed") CROSS_INPUTS
-    .Input("num_buckets: int64").Input("strong_hash: bool").Input("salt: int64")
-    .Output("output_indices: int64").Output("output_values: int64").Output("output_shape: int64")
-    .Attr("N: int >= 0") CROSS_TYPES
-    .Shape(CrossShape).Cpu<SparseCrossHashed>()
+OP("SparseCrossHashed")
+CROSS_INPUTS.Input("num_buckets: int64")
+    .Input("strong_hash: bool")
+    .Input("salt: int64")
+    .Output("output_indices: int64")
+    .Output("output_values: int64")
+    .Output("output_shape: int64")
+    .Attr("N: int >= 0") CROSS_TYPES.Shape(CrossShape)
+    .Cpu<SparseCrossHashed>()
     .Doc("Hashes of the crosses of the columns' values, row by row.");
 
 }  // namespace

@@ -11,8 +11,10 @@ namespace {
 
 template <typename T>
 T Conjugate(T v) {
-  if constexpr (kIsComplex<T>) return std::conj(v);
-  else return v;
+  if constexpr (kIsComplex<T>)
+    return std::conj(v);
+  else
+    return v;
 }
 
 template <typename T>
@@ -24,7 +26,7 @@ class SparseTensorDenseMatMul : public Kernel {
   Status Compute(KernelContext& ctx) override {
     const Tensor &indices = ctx.input(0), &values = ctx.input(1), &shape = ctx.input(2), &b = ctx.input(3);
     RETURN_IF_ERROR(Check(indices, values, shape, b));
-    const int64_t *sizes = shape.data<int64_t>();
+    const int64_t* sizes = shape.data<int64_t>();
     if (sizes[0] < 0 || sizes[1] < 0) return errors::InvalidArgument("Tensor 'a_shape' must be non-negative");
     const int64_t rows = sizes[adjoint_a_ ? 1 : 0], inner = sizes[adjoint_a_ ? 0 : 1];
     const int64_t b_inner = b.dim(adjoint_b_ ? 1 : 0), cols = b.dim(adjoint_b_ ? 0 : 1);
@@ -61,7 +63,8 @@ class SparseTensorDenseMatMul : public Kernel {
       if (!adjoint_b_) {
         for (int64_t j = 0; j < cols; ++j) row[j] = static_cast<W>(row[j] + v * static_cast<W>(from[j]));
       } else {
-        for (int64_t j = 0; j < cols; ++j) row[j] = static_cast<W>(row[j] + v * static_cast<W>(Conjugate(from[j * inner])));
+        for (int64_t j = 0; j < cols; ++j)
+          row[j] = static_cast<W>(row[j] + v * static_cast<W>(Conjugate(from[j * inner])));
       }
     }
     if constexpr (!std::is_same_v<W, T>) std::copy(sums.begin(), sums.end(), out->data<T>());
@@ -142,8 +145,10 @@ class SparseDenseCwise : public Kernel {
     bool fits = lead >= 0;
     for (int d = 0; fits && d < dense.rank(); ++d) fits = dense.dim(d) == 1 || dense.dim(d) == s.shape[lead + d];
     if (!fits) {
-      return errors::InvalidArgument("SparseDenseBinaryOpShared broadcasts dense to sparse only; got incompatible "
-                                     "shapes: dense side ", dense.shape().ToString());
+      return errors::InvalidArgument(
+          "SparseDenseBinaryOpShared broadcasts dense to sparse only; got incompatible "
+          "shapes: dense side ",
+          dense.shape().ToString());
     }
     RETURN_IF_ERROR(CheckBounds(s));
     ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, Shape({s.size()})));
@@ -193,7 +198,8 @@ Status CwiseGrad(GradContext& g, bool is_mul) {
   const Scope& s = g.scope();
   const Output indices = g.input(0), x = g.input(1), x_shape = g.input(2), y = g.input(3), dz = g.dy(0);
   const Output y_shape = g.Op("Shape", {y}, {{"out_type", DType::kInt64}});
-  const Output added = g.Op("ExpandDims", {m.Sub(g.Op("Size", {x_shape}), g.Op("Size", {y_shape})), s.Const<int32_t>(0)});
+  const Output added =
+      g.Op("ExpandDims", {m.Sub(g.Op("Size", {x_shape}), g.Op("Size", {y_shape})), s.Const<int32_t>(0)});
   const Output ones = g.Op("Fill", {added, s.Const<int64_t>(1)});
   const Output full = g.Op("ConcatV2", {ones, y_shape, s.Const<int32_t>(0)}, {{"N", 2}});
   Output places = g.Op("FloorDiv", {indices, g.Op("FloorDiv", {x_shape, full})});
@@ -220,21 +226,20 @@ OP("SparseTensorDenseMatMul")
     .Attr("adjoint_b: bool = false")
     .Shape(SparseMatMulShape)
     .Gradient(SparseMatMulGrad)
-    .Cpu<SparseTensorDenseMatMul>(Types<float, double, int32_t, std::complex<float>, std::complex<double>, BFloat16, Half>{})
+    .Cpu<SparseTensorDenseMatMul>(
+        Types<float, double, int32_t, std::complex<float>, std::complex<double>, BFloat16, Half>{})
     .Expensive()
     .Doc("The product of a sparse matrix with a dense one.");
 
-#define CWISE(Name, end, doc)      \
-  OP("SparseDense" #Name)          \
-      .Input("sp_indices: int64")  \
-      .Input("sp_values: T")       \
-      .Input("sp_shape: int64")    \
-      .Input("dense: T")           \
-      .Output("output: T")         \
-      .Attr("T: numbertype")       \
-      .Shape(CwiseShape)           \
-      end                          \
-      .Cpu<Name>(RealTypes{})      \
+#define CWISE(Name, end, doc)                       \
+  OP("SparseDense" #Name)                           \
+      .Input("sp_indices: int64")                   \
+      .Input("sp_values: T")                        \
+      .Input("sp_shape: int64")                     \
+      .Input("dense: T")                            \
+      .Output("output: T")                          \
+      .Attr("T: numbertype")                        \
+      .Shape(CwiseShape) end.Cpu<Name>(RealTypes{}) \
       .Doc(doc " the elements of a dense one at their places, which is broadcast.")
 
 CWISE(CwiseAdd, , "The entries of a sparse tensor plus");

@@ -86,7 +86,8 @@ class SparseFillEmptyRowsGradKernel : public Kernel {
 
   Status Compute(KernelContext& ctx) override {
     const Tensor &map = ctx.input(0), &dy = ctx.input(1);
-    if (map.rank() != 1) return errors::InvalidArgument("reverse_index_map must be a vector, saw: ", map.shape().ToString());
+    if (map.rank() != 1)
+      return errors::InvalidArgument("reverse_index_map must be a vector, saw: ", map.shape().ToString());
     if (dy.rank() != 1) return errors::InvalidArgument("grad_values must be a vector, saw: ", dy.shape().ToString());
     const int64_t n = dy.num_elements();
     std::vector<bool> used(static_cast<size_t>(n), false);

@@ -95,8 +95,8 @@ class TakeManySparse : public MapKernel {
       RETURN_IF_ERROR(map->Take(numbers.data<int64_t>()[i], &parts[i]));
       if (parts[i].values.dtype() != ctx.output_dtype(1)) {
         return errors::InvalidArgument("Requested SparseTensor of type ", DTypeName(ctx.output_dtype(1)),
-                                       " but SparseTensor[", i, "].values.dtype() == ",
-                                       DTypeName(parts[i].values.dtype()));
+                                       " but SparseTensor[", i,
+                                       "].values.dtype() == ", DTypeName(parts[i].values.dtype()));
       }
     }
     return JoinRows(ctx, parts, numbers.shape());
@@ -119,8 +119,7 @@ OP("AddSparseToTensorsMap")
     .Input("sparse_values: T")
     .Input("sparse_shape: int64")
     .Output("sparse_handle: int64")
-    .Attr("T: type") NAMES
-    .Stateful()
+    .Attr("T: type") NAMES.Stateful()
     .Shape(ScalarShape)
     .Cpu<AddSparse>()
     .Doc("Puts a sparse tensor into a map; its number.");
@@ -130,8 +129,7 @@ OP("AddManySparseToTensorsMap")
     .Input("sparse_values: T")
     .Input("sparse_shape: int64")
     .Output("sparse_handles: int64")
-    .Attr("T: type") NAMES
-    .Stateful()
+    .Attr("T: type") NAMES.Stateful()
     .Shape(AddManyShape)
     .Cpu<AddManySparse>()
     .Doc("Puts the rows of a sparse tensor into a map; their numbers.");
@@ -141,8 +139,7 @@ OP("TakeManySparseFromTensorsMap")
     .Output("sparse_indices: int64")
     .Output("sparse_values: dtype")
     .Output("sparse_shape: int64")
-    .Attr("dtype: type") NAMES
-    .Stateful()
+    .Attr("dtype: type") NAMES.Stateful()
     .Shape(TakeShape)
     .Cpu<TakeManySparse>()
     .Doc("Takes sparse tensors out of a map, as the rows of one.");

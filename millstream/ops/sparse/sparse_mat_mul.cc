@@ -21,8 +21,8 @@ class SparseMatMul : public Kernel {
     p.k = a.dim(transpose_a_ ? 0 : 1);
     p.n = b.dim(transpose_b_ ? 0 : 1);
     if (p.k != b.dim(transpose_b_ ? 1 : 0)) {
-      return errors::InvalidArgument("Matrix size incompatible: a: ", a.shape().ToString(), ", b: ",
-                                     b.shape().ToString());
+      return errors::InvalidArgument("Matrix size incompatible: a: ", a.shape().ToString(),
+                                     ", b: ", b.shape().ToString());
     }
     const std::vector<int64_t> dims{p.m, p.n};
     ASSIGN_OR_RETURN(const Shape shape, Shape::Make(dims));

@@ -48,8 +48,9 @@ Status JoinRows(KernelContext& ctx, const std::vector<SparseParts>& parts, const
     ASSIGN_OR_RETURN(const SparseInput s, MakeSparse(parts[i].indices, parts[i].values, parts[i].shape));
     if (i == 0) shape.resize(lead + s.shape.size(), 0);
     if (shape.size() != lead + s.shape.size()) {
-      return errors::InvalidArgument("Inconsistent rank across SparseTensors: rank prior to SparseTensor[", i, "] was: ",
-                                     shape.size() - lead, " but rank of SparseTensor[", i, "] is: ", s.rank());
+      return errors::InvalidArgument("Inconsistent rank across SparseTensors: rank prior to SparseTensor[", i,
+                                     "] was: ", shape.size() - lead, " but rank of SparseTensor[", i,
+                                     "] is: ", s.rank());
     }
     for (size_t d = 0; d < s.shape.size(); ++d) shape[lead + d] = std::max(shape[lead + d], s.shape[d]);
     total += s.size();

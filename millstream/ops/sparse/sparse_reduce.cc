@@ -40,8 +40,10 @@ template <typename T, bool maximum>
 struct Combine {
   using W = std::conditional_t<std::is_integral_v<T>, std::conditional_t<maximum, T, uint64_t>, Compute<T>>;
   static void Into(W* a, T b) {
-    if constexpr (maximum) *a = std::max(*a, static_cast<W>(b));
-    else *a += static_cast<W>(b);
+    if constexpr (maximum)
+      *a = std::max(*a, static_cast<W>(b));
+    else
+      *a += static_cast<W>(b);
   }
 };
 
@@ -71,7 +73,8 @@ class SparseReduce : public Kernel {
     for (size_t begin = 0; begin < order.size();) {
       size_t end = begin + 1;
       auto sum = static_cast<typename C::W>(s.values.data<T>()[order[begin]]);
-      for (; end < order.size() && !less(order[begin], order[end]); ++end) C::Into(&sum, s.values.data<T>()[order[end]]);
+      for (; end < order.size() && !less(order[begin], order[end]); ++end)
+        C::Into(&sum, s.values.data<T>()[order[end]]);
       firsts.push_back(order[begin]);
       results.push_back(static_cast<T>(sum));
       begin = end;
@@ -93,8 +96,8 @@ class SparseReduce : public Kernel {
     return OkStatus();
   }
 
-  Status WriteEntries(KernelContext& ctx, const SparseInput& s, const Reduction& r,
-                      const std::vector<int64_t>& firsts, const std::vector<T>& results) const {
+  Status WriteEntries(KernelContext& ctx, const SparseInput& s, const Reduction& r, const std::vector<int64_t>& firsts,
+                      const std::vector<T>& results) const {
     std::vector<int64_t> entries;
     for (const int64_t i : firsts) {
       size_t next = 0;
@@ -171,9 +174,7 @@ Status SumGrad(GradContext& g) {
       .Output("output: T")                                           \
       .Attr("keep_dims: bool = false")                               \
       .Attr("T: " type)                                              \
-      .Shape(DenseShape)                                             \
-      grad                                                           \
-      .Cpu<Kernel>(types{})                                          \
+      .Shape(DenseShape) grad.Cpu<Kernel>(types{})                   \
       .Doc(doc " of a sparse tensor over axes, as a dense tensor."); \
   OP("SparseReduce" Name "Sparse")                                   \
       .Input("input_indices: int64")                                 \

@@ -68,8 +68,10 @@ Status SparseReshapeCpu(KernelContext& ctx) {
     }
   }
   if (unknown >= 0) {
-    if (product <= 0) return errors::InvalidArgument("reshape cannot infer the missing input size for an empty tensor "
-                                                     "unless all specified input sizes are non-zero");
+    if (product <= 0)
+      return errors::InvalidArgument(
+          "reshape cannot infer the missing input size for an empty tensor "
+          "unless all specified input sizes are non-zero");
     to[unknown] = old_shape.num_elements() / product;
   }
   ASSIGN_OR_RETURN(const Shape new_shape, MakeShape(to));
@@ -89,7 +91,8 @@ Status SparseReshapeCpu(KernelContext& ctx) {
       }
       place = place * from[d] + in[d];
     }
-    for (size_t d = to.size(); d-- > 0; place /= std::max<int64_t>(to[d], 1)) row[d] = place % std::max<int64_t>(to[d], 1);
+    for (size_t d = to.size(); d-- > 0; place /= std::max<int64_t>(to[d], 1))
+      row[d] = place % std::max<int64_t>(to[d], 1);
   }
   ASSIGN_OR_RETURN(Tensor * sizes, ctx.AllocateOutput(1, Shape({new_shape.rank()})));
   std::copy(to.begin(), to.end(), sizes->data<int64_t>());

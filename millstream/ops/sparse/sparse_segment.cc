@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "millstream/ops/array/blob.h"
 #include "millstream/ops/array/axes.h"
+#include "millstream/ops/array/blob.h"
 #include "millstream/ops/math/gradients.h"
 
 namespace millstream {
@@ -169,8 +169,8 @@ Status NamedShape(ShapeContext& c) {
 Status SegmentGrad(GradContext& g, const char* name) {
   const Scope& s = g.scope();
   const Output shape = g.Op("Shape", {g.input(0)});
-  const Output rows = g.Op("StridedSlice", {shape, s.Constant({0}), s.Constant({1}), s.Constant({1})},
-                           {{"shrink_axis_mask", 1}});
+  const Output rows =
+      g.Op("StridedSlice", {shape, s.Constant({0}), s.Constant({1}), s.Constant({1})}, {{"shrink_axis_mask", 1}});
   const std::string op = absl::StrCat("SparseSegment", name, "Grad");
   if (!g.Attr<bool>("sparse_gradient")) {
     g.set_dx(0, g.Op(op, {g.dy(0), g.input(1), g.input(2), rows}));
@@ -186,29 +186,47 @@ Status SqrtNGrad(GradContext& g) { return SegmentGrad(g, "SqrtN"); }
 
 #define INDEX_TYPES .Attr("Tidx: {int32, int64} = DT_INT32")
 #define ID_TYPES .Attr("Tsegmentids: {int32, int64} = DT_INT32")
-#define SPARSE_SEGMENT(Name, type, types, doc)                                                   \
-  OP("SparseSegment" #Name)                                                                      \
-      .Input("data: T").Input("indices: Tidx").Input("segment_ids: Tsegmentids").Output("output: T") \
-      .Attr("T: " type) INDEX_TYPES ID_TYPES.Attr("sparse_gradient: bool = false")                \
-      .Shape(GrowingShape).Gradient(Name##Grad).Cpu<Name##Kernel>(types{})                        \
-      .Doc(doc " of rows that are named by number, by segments.");                                \
-  OP("SparseSegment" #Name "WithNumSegments")                                                    \
-      .Input("data: T").Input("indices: Tidx").Input("segment_ids: Tsegmentids")                  \
-      .Input("num_segments: Tnumsegments").Output("output: T")                                    \
-      .Attr("T: " type) INDEX_TYPES.Attr("Tnumsegments: {int32, int64} = DT_INT32") ID_TYPES       \
-      .Attr("sparse_gradient: bool = false")                                                     \
-      .Shape(GivenShape).Gradient(Name##Grad).Cpu<Name##Kernel>(types{})                          \
-      .Doc(doc " of rows that are named by number, by a given number of segments.");              \
-  OP("SparseSegment" #Name "Grad")                                                               \
-      .Input("grad: T").Input("indices: Tidx").Input("segment_ids: Tsegmentids")                  \
-      .Input("output_dim0: int32").Output("output: T")                                            \
-      .Attr("T: {bfloat16, half, float, double}") INDEX_TYPES ID_TYPES                            \
-      .Shape(GivenShape).Cpu<Name##GradKernel>(FloatTypes{}).Doc("The gradient of SparseSegment" #Name "."); \
-  OP("SparseSegment" #Name "GradV2")                                                             \
-      .Input("grad: T").Input("indices: Tidx").Input("segment_ids: Tsegmentids")                  \
-      .Input("dense_output_dim0: int32").Output("output: T").Output("sorted_unique_indices: Tidx") \
-      .Attr("T: {bfloat16, half, float, double}") INDEX_TYPES ID_TYPES                            \
-      .Shape(NamedShape).Cpu<Name##GradKernel>(FloatTypes{})                                      \
+#define SPARSE_SEGMENT(Name, type, types, doc)                                           \
+  OP("SparseSegment" #Name)                                                              \
+      .Input("data: T")                                                                  \
+      .Input("indices: Tidx")                                                            \
+      .Input("segment_ids: Tsegmentids")                                                 \
+      .Output("output: T")                                                               \
+      .Attr("T: " type) INDEX_TYPES ID_TYPES.Attr("sparse_gradient: bool = false")       \
+      .Shape(GrowingShape)                                                               \
+      .Gradient(Name##Grad)                                                              \
+      .Cpu<Name##Kernel>(types{})                                                        \
+      .Doc(doc " of rows that are named by number, by segments.");                       \
+  OP("SparseSegment" #Name "WithNumSegments")                                            \
+      .Input("data: T")                                                                  \
+      .Input("indices: Tidx")                                                            \
+      .Input("segment_ids: Tsegmentids")                                                 \
+      .Input("num_segments: Tnumsegments")                                               \
+      .Output("output: T")                                                               \
+      .Attr("T: " type) INDEX_TYPES.Attr("Tnumsegments: {int32, int64} = DT_INT32")      \
+          ID_TYPES.Attr("sparse_gradient: bool = false")                                 \
+      .Shape(GivenShape)                                                                 \
+      .Gradient(Name##Grad)                                                              \
+      .Cpu<Name##Kernel>(types{})                                                        \
+      .Doc(doc " of rows that are named by number, by a given number of segments.");     \
+  OP("SparseSegment" #Name "Grad")                                                       \
+      .Input("grad: T")                                                                  \
+      .Input("indices: Tidx")                                                            \
+      .Input("segment_ids: Tsegmentids")                                                 \
+      .Input("output_dim0: int32")                                                       \
+      .Output("output: T")                                                               \
+      .Attr("T: {bfloat16, half, float, double}") INDEX_TYPES ID_TYPES.Shape(GivenShape) \
+      .Cpu<Name##GradKernel>(FloatTypes{})                                               \
+      .Doc("The gradient of SparseSegment" #Name ".");                                   \
+  OP("SparseSegment" #Name "GradV2")                                                     \
+      .Input("grad: T")                                                                  \
+      .Input("indices: Tidx")                                                            \
+      .Input("segment_ids: Tsegmentids")                                                 \
+      .Input("dense_output_dim0: int32")                                                 \
+      .Output("output: T")                                                               \
+      .Output("sorted_unique_indices: Tidx")                                             \
+      .Attr("T: {bfloat16, half, float, double}") INDEX_TYPES ID_TYPES.Shape(NamedShape) \
+      .Cpu<Name##GradKernel>(FloatTypes{})                                               \
       .Doc("The gradient of SparseSegment" #Name ", of the rows that it used.")
 
 SPARSE_SEGMENT(Sum, "realnumbertype", RealTypes, "Sums");

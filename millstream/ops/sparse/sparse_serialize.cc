@@ -6,8 +6,8 @@
 #include "millstream/ops/array/blob.h"
 #include "millstream/ops/sparse/sparse_input.h"
 #include "millstream/ops/sparse/sparse_parts.h"
-#include "millstream/tensor/tensor_proto.h"
 #include "millstream/proto/tensor.pb.h"
+#include "millstream/tensor/tensor_proto.h"
 
 namespace millstream {
 namespace {
@@ -78,7 +78,8 @@ Status Deserialize(KernelContext& ctx, bool many) {
                                    in.shape().ToString());
   }
   const int64_t n = in.num_elements() / 3;
-  if (n == 0) return errors::InvalidArgument("Must have at least 1 serialized SparseTensor, but input matrix has 0 rows");
+  if (n == 0)
+    return errors::InvalidArgument("Must have at least 1 serialized SparseTensor, but input matrix has 0 rows");
   std::vector<SparseParts> parts(static_cast<size_t>(n));
   for (int64_t i = 0; i < n; ++i) {
     ASSIGN_OR_RETURN(parts[i].indices, Unpack(in, 3 * i, DType::kInt64));

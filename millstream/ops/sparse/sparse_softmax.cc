@@ -47,8 +47,8 @@ Status SparseSoftmaxShape(ShapeContext& c) {
 Status SparseSoftmaxGrad(GradContext& g) {
   const GradMath m(g);
   const Output indices = g.input(0), shape = g.input(2), y = g.output(0), dy = g.dy(0);
-  const Output sums = g.Op("SparseReduceSum", {indices, m.Mul(y, dy), shape, g.scope().Constant({-1})},
-                           {{"keep_dims", true}});
+  const Output sums =
+      g.Op("SparseReduceSum", {indices, m.Mul(y, dy), shape, g.scope().Constant({-1})}, {{"keep_dims", true}});
   g.set_dx(1, m.Mul(g.Op("SparseDenseCwiseAdd", {indices, dy, shape, m.Neg(sums)}), y));
   return g.status();
 }

@@ -11,16 +11,14 @@ namespace {
 // Makes `value` the variable's own: taken over where nobody else holds it,
 // copied into the old buffer where that is free and fits, copied into a new one
 // otherwise.
-Status Store(KernelContext& ctx, int input, Variable& variable)
-    ABSL_EXCLUSIVE_LOCKS_REQUIRED(variable.mu()) {
+Status Store(KernelContext& ctx, int input, Variable& variable) ABSL_EXCLUSIVE_LOCKS_REQUIRED(variable.mu()) {
   const Tensor& value = ctx.input(input);
   if (ctx.InputIsExclusive(input)) {
     variable.set_tensor(ctx.TakeInput(input));
     return OkStatus();
   }
   const Tensor& old = variable.tensor();
-  if (IsPlainBytes(value.dtype()) && old.RefIsOne() &&
-      old.dtype() == value.dtype() && old.shape() == value.shape()) {
+  if (IsPlainBytes(value.dtype()) && old.RefIsOne() && old.dtype() == value.dtype() && old.shape() == value.shape()) {
     ASSIGN_OR_RETURN(Tensor * mutable_old, variable.MutableTensor());
     std::memcpy(mutable_old->raw(), value.raw(), value.ByteSize());
     return OkStatus();
@@ -32,15 +30,13 @@ Status Store(KernelContext& ctx, int input, Variable& variable)
 
 class AssignOp final : public Kernel {
  public:
-  explicit AssignOp(KernelInit& init)
-      : validate_shape_(init.Attr<bool>("validate_shape")) {}
+  explicit AssignOp(KernelInit& init) : validate_shape_(init.Attr<bool>("validate_shape")) {}
 
   Status Compute(KernelContext& ctx) override {
     Variable& variable = ctx.ref_input(0);
     {
       MutexLock lock(variable.mu());
-      if (validate_shape_)
-        RETURN_IF_ERROR(CheckShape(variable, ctx.input(1).shape()));
+      if (validate_shape_) RETURN_IF_ERROR(CheckShape(variable, ctx.input(1).shape()));
       RETURN_IF_ERROR(Store(ctx, 1, variable));
     }
     ForwardRef(ctx);
@@ -48,17 +44,14 @@ class AssignOp final : public Kernel {
   }
 
  private:
-  static Status CheckShape(Variable& variable, const Shape& shape)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(variable.mu()) {
+  static Status CheckShape(Variable& variable, const Shape& shape) ABSL_EXCLUSIVE_LOCKS_REQUIRED(variable.mu()) {
     const bool initialized = variable.tensor().IsInitialized();
-    const bool fits = initialized
-                          ? variable.tensor().shape() == shape
-                          : variable.declared_shape().IsCompatibleWith(shape);
+    const bool fits =
+        initialized ? variable.tensor().shape() == shape : variable.declared_shape().IsCompatibleWith(shape);
     if (fits) return OkStatus();
     return errors::InvalidArgument(
         "Assign requires shapes of both tensors to match. lhs shape= ",
-        initialized ? variable.tensor().shape().ToString()
-                    : variable.declared_shape().ToString(),
+        initialized ? variable.tensor().shape().ToString() : variable.declared_shape().ToString(),
         " rhs shape= ", shape.ToString());
   }
 
@@ -68,21 +61,18 @@ class AssignOp final : public Kernel {
 class AssignVariableOp final : public Kernel {
  public:
   explicit AssignVariableOp(KernelInit& init)
-      : dtype_(init.Attr<DType>("dtype")),
-        validate_shape_(init.Attr<bool>("validate_shape")) {}
+      : dtype_(init.Attr<DType>("dtype")), validate_shape_(init.Attr<bool>("validate_shape")) {}
 
   Status Compute(KernelContext& ctx) override {
     ASSIGN_OR_RETURN(Ref<Variable> variable, FindOrCreate(ctx));
     if (variable->dtype() != dtype_) {
-      return errors::InvalidArgument(
-          "Trying to assign variable with wrong dtype. Expected ",
-          DTypeName(variable->dtype()), " got ", DTypeName(dtype_));
+      return errors::InvalidArgument("Trying to assign variable with wrong dtype. Expected ",
+                                     DTypeName(variable->dtype()), " got ", DTypeName(dtype_));
     }
     MutexLock lock(variable->mu());
     // As in TensorFlow, the first value may have any shape.
     const Tensor& old = variable->tensor();
-    if (validate_shape_ && old.IsInitialized() &&
-        !(old.shape() == ctx.input(1).shape())) {
+    if (validate_shape_ && old.IsInitialized() && !(old.shape() == ctx.input(1).shape())) {
       return errors::InvalidArgument(
           "Trying to assign to variable with tensor with wrong shape. "
           "Expected ",
@@ -97,10 +87,9 @@ class AssignVariableOp final : public Kernel {
     StatusOr<Ref<Variable>> found = ctx.ResourceInput<Variable>(0);
     if (!absl::IsNotFound(found.status())) return found;
     const ResourceHandle& handle = ctx.input(0).scalar<ResourceHandle>();
-    return ctx.resources()->LookupOrCreate<Variable>(
-        handle.container, handle.name, [&]() -> StatusOr<Ref<Variable>> {
-          return MakeRef<Variable>(dtype_, PartialShape(), handle.name);
-        });
+    return ctx.resources()->LookupOrCreate<Variable>(handle.container, handle.name, [&]() -> StatusOr<Ref<Variable>> {
+      return MakeRef<Variable>(dtype_, PartialShape(), handle.name);
+    });
   }
 
   const DType dtype_;
@@ -115,8 +104,7 @@ void Accumulate(KernelContext& ctx, T* var, const T* value, int64_t n) {
   simd::ParallelFor<W>(ctx.pool(), n, 0.4, [=](int64_t i) {
     if constexpr (std::is_integral_v<T>) {
       using U = std::make_unsigned_t<T>;
-      var[i] = static_cast<T>(kAdd ? U(var[i]) + U(value[i])
-                                   : U(var[i]) - U(value[i]));
+      var[i] = static_cast<T>(kAdd ? U(var[i]) + U(value[i]) : U(var[i]) - U(value[i]));
     } else {
       var[i] = T(kAdd ? W(var[i]) + W(value[i]) : W(var[i]) - W(value[i]));
     }
@@ -129,18 +117,14 @@ class AssignUpdate final : public Kernel {
   explicit AssignUpdate(KernelInit&) {}
 
   Status Compute(KernelContext& ctx) override {
-    ASSIGN_OR_RETURN(Ref<Variable> variable,
-                     VariableInput(ctx, 0, kDTypeOf<T>));
+    ASSIGN_OR_RETURN(Ref<Variable> variable, VariableInput(ctx, 0, kDTypeOf<T>));
     const Tensor& value = ctx.input(1);
     {
       MutexLock lock(variable->mu());
-      if (!variable->tensor().IsInitialized())
-        return MissingVariable(ctx, 0);
-      if (!(variable->tensor().shape() == value.shape()))
-        return ShapeError(ctx, variable->tensor().shape());
+      if (!variable->tensor().IsInitialized()) return MissingVariable(ctx, 0);
+      if (!(variable->tensor().shape() == value.shape())) return ShapeError(ctx, variable->tensor().shape());
       ASSIGN_OR_RETURN(Tensor * var, variable->MutableTensor());
-      Accumulate<T, kAdd>(ctx, var->data<T>(), value.data<T>(),
-                          value.num_elements());
+      Accumulate<T, kAdd>(ctx, var->data<T>(), value.data<T>(), value.num_elements());
     }
     ForwardRef(ctx);
     return OkStatus();
@@ -148,13 +132,10 @@ class AssignUpdate final : public Kernel {
 
  private:
   static Status ShapeError(const KernelContext& ctx, const Shape& shape) {
-    if (ctx.input_is_ref(0))
-      return errors::InvalidArgument(
-          "Parameters and update must be the same size");
-    return errors::InvalidArgument(
-        "Cannot update variable with shape ", shape.ToString(),
-        " using a Tensor with shape ", ctx.input(1).shape().ToString(),
-        ", shapes must be equal.");
+    if (ctx.input_is_ref(0)) return errors::InvalidArgument("Parameters and update must be the same size");
+    return errors::InvalidArgument("Cannot update variable with shape ", shape.ToString(),
+                                   " using a Tensor with shape ", ctx.input(1).shape().ToString(),
+                                   ", shapes must be equal.");
   }
 };
 template <typename T>
@@ -165,8 +146,7 @@ using AssignSub = AssignUpdate<T, false>;
 Status AssignShape(ShapeContext& c) {
   bool validate = false;
   RETURN_IF_ERROR(c.GetAttr("validate_shape", &validate));
-  return validate ? MergeBothShapes(c)
-                  : (c.set_output(0, c.input(1)), OkStatus());
+  return validate ? MergeBothShapes(c) : (c.set_output(0, c.input(1)), OkStatus());
 }
 
 Status AssignVariableShape(ShapeContext& c) {

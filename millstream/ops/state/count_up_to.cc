@@ -11,20 +11,15 @@ class CountUpTo final : public Kernel {
   explicit CountUpTo(KernelInit& init) : limit_(init.Attr<int64_t>("limit")) {}
 
   Status Compute(KernelContext& ctx) override {
-    ASSIGN_OR_RETURN(Ref<Variable> variable,
-                     VariableInput(ctx, 0, kDTypeOf<T>));
+    ASSIGN_OR_RETURN(Ref<Variable> variable, VariableInput(ctx, 0, kDTypeOf<T>));
     MutexLock lock(variable->mu());
     const Tensor& value = variable->tensor();
     if (!value.IsInitialized()) return MissingVariable(ctx, 0);
-    if (value.rank() != 0)
-      return errors::InvalidArgument("input is not a scalar: ",
-                                     value.shape().ToString());
+    if (value.rank() != 0) return errors::InvalidArgument("input is not a scalar: ", value.shape().ToString());
     const T before = value.scalar<T>();
-    if (before >= limit_)
-      return errors::OutOfRange("Reached limit of ", limit_);
+    if (before >= limit_) return errors::OutOfRange("Reached limit of ", limit_);
     ctx.set_output(0, Tensor::Scalar<T>(before));
-    variable->set_tensor(
-        Tensor::Scalar<T>(static_cast<T>(int64_t{before} + 1)));
+    variable->set_tensor(Tensor::Scalar<T>(static_cast<T>(int64_t{before} + 1)));
     return OkStatus();
   }
 

@@ -15,36 +15,29 @@ namespace {
 class ResourceGather final : public Kernel {
  public:
   explicit ResourceGather(KernelInit& init)
-      : dtype_(init.Attr<DType>("dtype")),
-        batch_dims_(init.Attr<int>("batch_dims")) {}
+      : dtype_(init.Attr<DType>("dtype")), batch_dims_(init.Attr<int>("batch_dims")) {}
 
   Status Compute(KernelContext& ctx) override {
     ASSIGN_OR_RETURN(const Ref<Variable> variable, VariableInput(ctx, 0, dtype_));
     const Tensor params = variable->Snapshot();
     if (!params.IsInitialized()) return MissingVariable(ctx, 0);
     const Tensor& indices = ctx.input(1);
-    if (params.rank() < 1)
-      return errors::InvalidArgument("params must be at least 1 dimensional");
-    const int batch_dims =
-        batch_dims_ < 0 ? batch_dims_ + indices.rank() : batch_dims_;
+    if (params.rank() < 1) return errors::InvalidArgument("params must be at least 1 dimensional");
+    const int batch_dims = batch_dims_ < 0 ? batch_dims_ + indices.rank() : batch_dims_;
     RETURN_IF_ERROR(CheckBatch(params, indices, batch_dims));
     RowIndices rows(indices);
     RETURN_IF_ERROR(rows.Check(params.dim(batch_dims)));
-    std::vector<int64_t> dims(indices.shape().dims().begin(),
-                              indices.shape().dims().end());
-    dims.insert(dims.end(), params.shape().dims().begin() + batch_dims + 1,
-                params.shape().dims().end());
+    std::vector<int64_t> dims(indices.shape().dims().begin(), indices.shape().dims().end());
+    dims.insert(dims.end(), params.shape().dims().begin() + batch_dims + 1, params.shape().dims().end());
     ASSIGN_OR_RETURN(const Shape shape, Shape::Make(dims));
     ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
-    const Layout layout{indices.shape().Product(batch_dims, indices.rank()),
-                        params.dim(batch_dims),
+    const Layout layout{indices.shape().Product(batch_dims, indices.rank()), params.dim(batch_dims),
                         params.shape().Product(batch_dims + 1, params.rank())};
     if (IsPlainBytes(dtype_)) {
       CopyBytes(ctx, rows, layout, params, out);
     } else {
-      DispatchObjectType(dtype_, [&](auto type) {
-        CopyObjects<typename decltype(type)::type>(rows, layout, params, out);
-      });
+      DispatchObjectType(dtype_,
+                         [&](auto type) { CopyObjects<typename decltype(type)::type>(rows, layout, params, out); });
     }
     return OkStatus();
   }
@@ -58,48 +51,36 @@ class ResourceGather final : public Kernel {
     }
   };
 
-  static Status CheckBatch(const Tensor& params, const Tensor& indices,
-                           int batch_dims) {
-    if (batch_dims < 0 || batch_dims > indices.rank() ||
-        batch_dims >= params.rank()) {
-      return errors::InvalidArgument(
-          "batch_dims (", batch_dims, ") must be at most rank(indices) (",
-          indices.rank(), ") and less than rank(params) (", params.rank(),
-          ").");
+  static Status CheckBatch(const Tensor& params, const Tensor& indices, int batch_dims) {
+    if (batch_dims < 0 || batch_dims > indices.rank() || batch_dims >= params.rank()) {
+      return errors::InvalidArgument("batch_dims (", batch_dims, ") must be at most rank(indices) (", indices.rank(),
+                                     ") and less than rank(params) (", params.rank(), ").");
     }
     for (int d = 0; d < batch_dims; ++d) {
       if (params.dim(d) != indices.dim(d)) {
-        return errors::InvalidArgument("params.shape[", d, "]: ", params.dim(d),
-                                       " should be equal to indices.shape[", d,
-                                       "]: ", indices.dim(d));
+        return errors::InvalidArgument("params.shape[", d, "]: ", params.dim(d), " should be equal to indices.shape[",
+                                       d, "]: ", indices.dim(d));
       }
     }
     return OkStatus();
   }
 
-  void CopyBytes(KernelContext& ctx, const RowIndices& rows,
-                 const Layout& layout, const Tensor& params,
+  void CopyBytes(KernelContext& ctx, const RowIndices& rows, const Layout& layout, const Tensor& params,
                  Tensor* out) const {
-    const size_t size = DTypeSize(dtype_),
-                 bytes = size * static_cast<size_t>(layout.row);
+    const size_t size = DTypeSize(dtype_), bytes = size * static_cast<size_t>(layout.row);
     const char* const from = static_cast<const char*>(params.raw());
     char* const to = static_cast<char*>(out->raw());
     if (bytes == 0) return;
-    ctx.ParallelFor(
-        rows.size(), 2 + 0.1 * static_cast<double>(bytes),
-        [&](int64_t begin, int64_t end) {
-          for (int64_t i = begin; i < end; ++i) {
-            std::memcpy(
-                to + static_cast<size_t>(i) * bytes,
-                from + static_cast<size_t>(layout.Source(rows, i)) * size,
-                bytes);
-          }
-        });
+    ctx.ParallelFor(rows.size(), 2 + 0.1 * static_cast<double>(bytes), [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        std::memcpy(to + static_cast<size_t>(i) * bytes, from + static_cast<size_t>(layout.Source(rows, i)) * size,
+                    bytes);
+      }
+    });
   }
 
   template <typename T>
-  static void CopyObjects(const RowIndices& rows, const Layout& layout,
-                          const Tensor& params, Tensor* out) {
+  static void CopyObjects(const RowIndices& rows, const Layout& layout, const Tensor& params, Tensor* out) {
     for (int64_t i = 0; i < rows.size(); ++i) {
       const T* from = params.data<T>() + layout.Source(rows, i);
       std::copy(from, from + layout.row, out->data<T>() + i * layout.row);
@@ -118,32 +99,24 @@ Status ResourceGatherShape(ShapeContext& c) {
   RETURN_IF_ERROR(ShapeContext::WithRankAtLeast(params, 1, &params));
   if (!params.rank_known() || !indices.rank_known()) return OkStatus();
   if (batch_dims < 0) batch_dims += indices.rank();
-  if (batch_dims < 0 || batch_dims > indices.rank() ||
-      batch_dims >= params.rank()) {
-    return errors::InvalidArgument(
-        "batch_dims ", batch_dims, " is out of range for indices ",
-        indices.ToString(), " and params ", params.ToString());
+  if (batch_dims < 0 || batch_dims > indices.rank() || batch_dims >= params.rank()) {
+    return errors::InvalidArgument("batch_dims ", batch_dims, " is out of range for indices ", indices.ToString(),
+                                   " and params ", params.ToString());
   }
-  c.set_output(
-      0, indices.Concatenate(params.Slice(batch_dims + 1, params.rank())));
+  c.set_output(0, indices.Concatenate(params.Slice(batch_dims + 1, params.rank())));
   return OkStatus();
 }
 
 // Rows of the gradient belong to the rows that were read: a sparse gradient.
 Status ResourceGatherGrad(GradContext& g) {
   const Output handle = g.input(0), indices = g.input(1);
-  const Output params_shape =
-      g.Op("VariableShape", {handle}, {{"out_type", DType::kInt64}});
-  const Output flat_indices =
-      g.Op("Reshape", {indices, g.scope().Constant({-1})});
+  const Output params_shape = g.Op("VariableShape", {handle}, {{"out_type", DType::kInt64}});
+  const Output flat_indices = g.Op("Reshape", {indices, g.scope().Constant({-1})});
   const Output row_shape =
-      g.Op("StridedSlice",
-           {params_shape, g.scope().Constant({1}), g.scope().Constant({0}),
-            g.scope().Constant({1})},
+      g.Op("StridedSlice", {params_shape, g.scope().Constant({1}), g.scope().Constant({0}), g.scope().Constant({1})},
            {{"end_mask", 1}});
   const Output minus_one = g.scope().Const(Tensor::Vector<int64_t>({-1}));
-  const Output values_shape =
-      g.Op("ConcatV2", {minus_one, row_shape, g.scope().Const(int32_t{0})});
+  const Output values_shape = g.Op("ConcatV2", {minus_one, row_shape, g.scope().Const(int32_t{0})});
   const Output values = g.Op("Reshape", {g.dy(0), values_shape});
   g.set_dx(0, Grad::Slices(values, flat_indices, params_shape));
   return g.status();

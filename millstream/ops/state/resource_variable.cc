@@ -23,9 +23,7 @@ class VarHandleOp final : public Kernel {
     Tensor handle;
     {
       MutexLock lock(mu_);
-      if (!handle_.IsInitialized() ||
-          !handle_.scalar<ResourceHandle>().resource->alive())
-        RETURN_IF_ERROR(Find(ctx));
+      if (!handle_.IsInitialized() || !handle_.scalar<ResourceHandle>().resource->alive()) RETURN_IF_ERROR(Find(ctx));
       handle = handle_;
     }
     ctx.set_output(0, std::move(handle));
@@ -34,16 +32,13 @@ class VarHandleOp final : public Kernel {
 
  private:
   Status Find(KernelContext& ctx) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    ASSIGN_OR_RETURN(
-        Ref<Variable> variable,
-        ctx.resources()->LookupOrCreate<Variable>(
-            container_, name_, [this]() -> StatusOr<Ref<Variable>> {
-              return MakeRef<Variable>(dtype_, shape_, name_);
-            }));
+    ASSIGN_OR_RETURN(Ref<Variable> variable,
+                     ctx.resources()->LookupOrCreate<Variable>(container_, name_, [this]() -> StatusOr<Ref<Variable>> {
+                       return MakeRef<Variable>(dtype_, shape_, name_);
+                     }));
     ResourceHandle handle;
     handle.device = device_;
-    handle.container =
-        container_.empty() ? ctx.resources()->default_container() : container_;
+    handle.container = container_.empty() ? ctx.resources()->default_container() : container_;
     handle.name = name_;
     handle.type_name = "N10tensorflow3VarE";
     handle.resource = std::move(variable);
@@ -68,10 +63,8 @@ Status ReadVariableCpu(KernelContext& ctx) {
 
 Status VarIsInitializedCpu(KernelContext& ctx) {
   const StatusOr<Ref<Variable>> variable = ctx.ResourceInput<Variable>(0);
-  if (!variable.ok() && !absl::IsNotFound(variable.status()))
-    return variable.status();
-  ctx.set_output(0,
-                 Tensor::Scalar(variable.ok() && (*variable)->IsInitialized()));
+  if (!variable.ok() && !absl::IsNotFound(variable.status())) return variable.status();
+  ctx.set_output(0, Tensor::Scalar(variable.ok() && (*variable)->IsInitialized()));
   return OkStatus();
 }
 
@@ -85,13 +78,10 @@ class VariableShape final : public Kernel {
     const Tensor value = variable->Snapshot();
     if (!value.IsInitialized()) return MissingVariable(ctx, 0);
     const Shape& shape = value.shape();
-    ASSIGN_OR_RETURN(Tensor * out,
-                     ctx.AllocateOutput(0, Shape({shape.rank()})));
+    ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, Shape({shape.rank()})));
     for (int i = 0; i < shape.rank(); ++i) {
       if (static_cast<int64_t>(static_cast<T>(shape.dim(i))) != shape.dim(i)) {
-        return errors::InvalidArgument(
-            "Shape output type is 32-bit but shape.dim(", i,
-            ") = ", shape.dim(i));
+        return errors::InvalidArgument("Shape output type is 32-bit but shape.dim(", i, ") = ", shape.dim(i));
       }
       out->data<T>()[i] = static_cast<T>(shape.dim(i));
     }
@@ -101,25 +91,20 @@ class VariableShape final : public Kernel {
 
 class DestroyResource final : public Kernel {
  public:
-  explicit DestroyResource(KernelInit& init)
-      : ignore_missing_(init.Attr<bool>("ignore_lookup_error")) {}
+  explicit DestroyResource(KernelInit& init) : ignore_missing_(init.Attr<bool>("ignore_lookup_error")) {}
 
   Status Compute(KernelContext& ctx) override {
     const Tensor& handles = ctx.input(0);
-    if (handles.num_elements() != 1)
-      return errors::InvalidArgument("resource must be a scalar handle");
+    if (handles.num_elements() != 1) return errors::InvalidArgument("resource must be a scalar handle");
     const ResourceHandle& handle = handles.data<ResourceHandle>()[0];
     // A handle alone makes the variable here, but not in TensorFlow: without a
     // value it counts as missing.
-    const auto variable =
-        ctx.resources()->Lookup<Variable>(handle.container, handle.name);
+    const auto variable = ctx.resources()->Lookup<Variable>(handle.container, handle.name);
     const bool empty = variable.ok() && !(*variable)->IsInitialized();
-    const Status status =
-        ctx.resources()->DeleteAnyType(handle.container, handle.name);
+    const Status status = ctx.resources()->DeleteAnyType(handle.container, handle.name);
     if (ignore_missing_ && absl::IsNotFound(status)) return OkStatus();
     if (empty && !ignore_missing_) {
-      return errors::NotFound("Resource ", handle.container, "/", handle.name,
-                              " does not exist.");
+      return errors::NotFound("Resource ", handle.container, "/", handle.name, " does not exist.");
     }
     return status;
   }

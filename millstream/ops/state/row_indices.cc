@@ -17,10 +17,8 @@ Status RowIndices::Check(int64_t limit) const {
       at[d] = rest % shape_.dim(d);
       rest /= shape_.dim(d);
     }
-    const std::string where =
-        at.empty() ? "" : absl::StrCat("[", absl::StrJoin(at, ","), "]");
-    return errors::InvalidArgument("indices", where, " = ", row,
-                                   " is not in [0, ", limit, ")");
+    const std::string where = at.empty() ? "" : absl::StrCat("[", absl::StrJoin(at, ","), "]");
+    return errors::InvalidArgument("indices", where, " = ", row, " is not in [0, ", limit, ")");
   }
   return OkStatus();
 }

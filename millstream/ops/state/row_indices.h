@@ -15,9 +15,7 @@ class RowIndices {
         wide_(t.dtype() == DType::kInt64 ? t.data<int64_t>() : nullptr) {}
 
   int64_t size() const { return shape_.num_elements(); }
-  int64_t operator[](int64_t i) const {
-    return narrow_ != nullptr ? narrow_[i] : wide_[i];
-  }
+  int64_t operator[](int64_t i) const { return narrow_ != nullptr ? narrow_[i] : wide_[i]; }
   // InvalidArgument, "indices[0,1] = 5 is not in [0, 2)", for the first one
   // that is not below `limit`.
   Status Check(int64_t limit) const;

@@ -44,18 +44,14 @@ struct Rows {
   bool scalar;  // one update for all elements
 };
 
-StatusOr<Rows> CheckScatter(const Tensor& var, const Tensor& indices,
-                            const Tensor& updates) {
+StatusOr<Rows> CheckScatter(const Tensor& var, const Tensor& indices, const Tensor& updates) {
   if (var.rank() < 1 && updates.rank() == 0) {
-    return errors::InvalidArgument("params must be at least 1-D, got shape ",
-                                   var.shape().ToString());
+    return errors::InvalidArgument("params must be at least 1-D, got shape ", var.shape().ToString());
   }
   bool fits = updates.rank() == 0;
-  if (!fits && var.rank() > 0 &&
-      updates.rank() == indices.rank() + var.rank() - 1) {
+  if (!fits && var.rank() > 0 && updates.rank() == indices.rank() + var.rank() - 1) {
     const auto got = updates.shape().dims();
-    const auto lead = indices.shape().dims(),
-               tail = var.shape().dims().subspan(1);
+    const auto lead = indices.shape().dims(), tail = var.shape().dims().subspan(1);
     fits = std::equal(lead.begin(), lead.end(), got.begin()) &&
            std::equal(tail.begin(), tail.end(), got.begin() + lead.size());
   }
@@ -63,32 +59,28 @@ StatusOr<Rows> CheckScatter(const Tensor& var, const Tensor& indices,
     return errors::InvalidArgument(
         "Must have updates.shape = indices.shape + params.shape[1:] or "
         "updates.shape = [], got updates.shape ",
-        updates.shape().ToString(), ", indices.shape ",
-        indices.shape().ToString(), ", params.shape ", var.shape().ToString());
+        updates.shape().ToString(), ", indices.shape ", indices.shape().ToString(), ", params.shape ",
+        var.shape().ToString());
   }
   RowIndices rows(indices);
   RETURN_IF_ERROR(rows.Check(var.dim(0)));
-  return Rows{rows, updates, var.shape().Product(1, var.rank()),
-              updates.rank() == 0};
+  return Rows{rows, updates, var.shape().Product(1, var.rank()), updates.rank() == 0};
 }
 
 // Calls body(i, row) for every index, in order for each row. Each thread takes
 // a range of the variable's rows, so that sums do not depend on timing and
 // nobody writes where another does.
 template <typename Body>
-void ForEachRow(KernelContext& ctx, const Rows& rows, int64_t num_rows,
-                double ns_per_row, Body body) {
+void ForEachRow(KernelContext& ctx, const Rows& rows, int64_t num_rows, double ns_per_row, Body body) {
   const int64_t n = rows.indices.size();
   if (n == 0) return;
-  const double cost =
-      ns_per_row * static_cast<double>(n) / static_cast<double>(num_rows);
-  ctx.ParallelFor(num_rows, ns_per_row < 32 ? 0 : cost,
-                  [&](int64_t begin, int64_t end) {
-                    for (int64_t i = 0; i < n; ++i) {
-                      const int64_t row = rows.indices[i];
-                      if (row >= begin && row < end) body(i, row);
-                    }
-                  });
+  const double cost = ns_per_row * static_cast<double>(n) / static_cast<double>(num_rows);
+  ctx.ParallelFor(num_rows, ns_per_row < 32 ? 0 : cost, [&](int64_t begin, int64_t end) {
+    for (int64_t i = 0; i < n; ++i) {
+      const int64_t row = rows.indices[i];
+      if (row >= begin && row < end) body(i, row);
+    }
+  });
 }
 
 template <typename T, Update kOp>
@@ -97,15 +89,11 @@ class ScatterOp final : public Kernel {
   explicit ScatterOp(KernelInit&) {}
 
   Status Compute(KernelContext& ctx) override {
-    ASSIGN_OR_RETURN(Ref<Variable> variable,
-                     VariableInput(ctx, 0, kDTypeOf<T>));
+    ASSIGN_OR_RETURN(Ref<Variable> variable, VariableInput(ctx, 0, kDTypeOf<T>));
     {
       MutexLock lock(variable->mu());
-      if (!variable->tensor().IsInitialized())
-        return MissingVariable(ctx, 0);
-      ASSIGN_OR_RETURN(
-          const Rows rows,
-          CheckScatter(variable->tensor(), ctx.input(1), ctx.input(2)));
+      if (!variable->tensor().IsInitialized()) return MissingVariable(ctx, 0);
+      ASSIGN_OR_RETURN(const Rows rows, CheckScatter(variable->tensor(), ctx.input(1), ctx.input(2)));
       if constexpr (kOp == Update::kDiv && std::is_integral_v<T>) {
         const auto updates = rows.updates.flat<T>();
         if (std::find(updates.begin(), updates.end(), T(0)) != updates.end()) {
@@ -123,18 +111,15 @@ class ScatterOp final : public Kernel {
   static void Apply(KernelContext& ctx, const Rows& rows, Tensor* var) {
     T* const to = var->data<T>();
     const T* const from = rows.updates.data<T>();
-    ForEachRow(ctx, rows, var->dim(0), 0.5 * static_cast<double>(rows.row),
-               [&](int64_t i, int64_t row) {
-                 T* t = to + row * rows.row;
-                 if (rows.scalar) {
-                   for (int64_t k = 0; k < rows.row; ++k)
-                     t[k] = Combine<T, kOp>(t[k], *from);
-                 } else {
-                   const T* f = from + i * rows.row;
-                   for (int64_t k = 0; k < rows.row; ++k)
-                     t[k] = Combine<T, kOp>(t[k], f[k]);
-                 }
-               });
+    ForEachRow(ctx, rows, var->dim(0), 0.5 * static_cast<double>(rows.row), [&](int64_t i, int64_t row) {
+      T* t = to + row * rows.row;
+      if (rows.scalar) {
+        for (int64_t k = 0; k < rows.row; ++k) t[k] = Combine<T, kOp>(t[k], *from);
+      } else {
+        const T* f = from + i * rows.row;
+        for (int64_t k = 0; k < rows.row; ++k) t[k] = Combine<T, kOp>(t[k], f[k]);
+      }
+    });
   }
 };
 template <typename T>
@@ -153,25 +138,19 @@ using ScatterMax = ScatterOp<T, Update::kMax>;
 // Only moves elements, so one kernel serves all types.
 class ScatterUpdate final : public Kernel {
  public:
-  explicit ScatterUpdate(KernelInit& init)
-      : dtype_(init.Attr<DType>(init.HasAttr("T") ? "T" : "dtype")) {}
+  explicit ScatterUpdate(KernelInit& init) : dtype_(init.Attr<DType>(init.HasAttr("T") ? "T" : "dtype")) {}
 
   Status Compute(KernelContext& ctx) override {
     ASSIGN_OR_RETURN(Ref<Variable> variable, VariableInput(ctx, 0, dtype_));
     {
       MutexLock lock(variable->mu());
-      if (!variable->tensor().IsInitialized())
-        return MissingVariable(ctx, 0);
-      ASSIGN_OR_RETURN(
-          const Rows rows,
-          CheckScatter(variable->tensor(), ctx.input(1), ctx.input(2)));
+      if (!variable->tensor().IsInitialized()) return MissingVariable(ctx, 0);
+      ASSIGN_OR_RETURN(const Rows rows, CheckScatter(variable->tensor(), ctx.input(1), ctx.input(2)));
       ASSIGN_OR_RETURN(Tensor * var, variable->MutableTensor());
       if (IsPlainBytes(dtype_)) {
         CopyBytes(ctx, rows, var);
       } else {
-        DispatchObjectType(dtype_, [&](auto type) {
-          CopyObjects<typename decltype(type)::type>(rows, var);
-        });
+        DispatchObjectType(dtype_, [&](auto type) { CopyObjects<typename decltype(type)::type>(rows, var); });
       }
     }
     ForwardRef(ctx);
@@ -180,20 +159,17 @@ class ScatterUpdate final : public Kernel {
 
  private:
   void CopyBytes(KernelContext& ctx, const Rows& rows, Tensor* var) const {
-    const size_t size = DTypeSize(dtype_),
-                 bytes = size * static_cast<size_t>(rows.row);
+    const size_t size = DTypeSize(dtype_), bytes = size * static_cast<size_t>(rows.row);
     char* const to = static_cast<char*>(var->raw());
     const char* const from = static_cast<const char*>(rows.updates.raw());
-    ForEachRow(ctx, rows, var->dim(0), 0.1 * static_cast<double>(bytes),
-               [&](int64_t i, int64_t row) {
-                 char* t = to + static_cast<size_t>(row) * bytes;
-                 if (!rows.scalar) {
-                   std::memcpy(t, from + static_cast<size_t>(i) * bytes, bytes);
-                 } else {
-                   for (size_t k = 0; k < bytes; k += size)
-                     std::memcpy(t + k, from, size);
-                 }
-               });
+    ForEachRow(ctx, rows, var->dim(0), 0.1 * static_cast<double>(bytes), [&](int64_t i, int64_t row) {
+      char* t = to + static_cast<size_t>(row) * bytes;
+      if (!rows.scalar) {
+        std::memcpy(t, from + static_cast<size_t>(i) * bytes, bytes);
+      } else {
+        for (size_t k = 0; k < bytes; k += size) std::memcpy(t + k, from, size);
+      }
+    });
   }
 
   template <typename T>
@@ -201,8 +177,7 @@ class ScatterUpdate final : public Kernel {
     const T* const from = rows.updates.data<T>();
     for (int64_t i = 0; i < rows.indices.size(); ++i) {
       T* t = var->data<T>() + rows.indices[i] * rows.row;
-      for (int64_t k = 0; k < rows.row; ++k)
-        t[k] = rows.scalar ? *from : from[i * rows.row + k];
+      for (int64_t k = 0; k < rows.row; ++k) t[k] = rows.scalar ? *from : from[i * rows.row + k];
     }
   }
 
@@ -213,11 +188,8 @@ class ScatterUpdate final : public Kernel {
 // var.shape[1:].
 Status CheckScatterShape(const ShapeContext& c, const PartialShape& var) {
   const PartialShape& updates = c.input(2);
-  if (!updates.rank_known() || updates.rank() == 0 || !var.rank_known() ||
-      var.rank() == 0)
-    return OkStatus();
-  const PartialShape expected =
-      c.input(1).Concatenate(var.Slice(1, var.rank()));
+  if (!updates.rank_known() || updates.rank() == 0 || !var.rank_known() || var.rank() == 0) return OkStatus();
+  const PartialShape expected = c.input(1).Concatenate(var.Slice(1, var.rank()));
   return updates.MergeWith(expected).status();
 }
 
@@ -285,10 +257,8 @@ SCATTER_OPS(Add, "numbertype", NumberTypes, "Adds to rows");
 SCATTER_OPS(Sub, "numbertype", NumberTypes, "Subtracts from rows");
 SCATTER_OPS(Mul, "numbertype", NumberTypes, "Multiplies rows");
 SCATTER_OPS(Div, "numbertype", NumberTypes, "Divides rows");
-SCATTER_OPS(Min, "{half, bfloat16, float, double, int32, int64}", RealTypes,
-            "Lowers rows");
-SCATTER_OPS(Max, "{half, bfloat16, float, double, int32, int64}", RealTypes,
-            "Raises rows");
+SCATTER_OPS(Min, "{half, bfloat16, float, double, int32, int64}", RealTypes, "Lowers rows");
+SCATTER_OPS(Max, "{half, bfloat16, float, double, int32, int64}", RealTypes, "Raises rows");
 #undef SCATTER_OPS
 
 }  // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "millstream/framework/op.h"
 #include "millstream/ops/array/scatter_nd.h"
+
+#include "millstream/framework/op.h"
 #include "millstream/ops/state/variable_input.h"
 
 namespace millstream {
@@ -49,31 +50,29 @@ Status ResourceScatterNdShape(ShapeContext& c) {
   return CheckNdUpdateShapes(c, variable);
 }
 
-#define SCATTER_ND(Name, Kind, type_spec, types, locking, end, doc) \
-  OP("ScatterNd" #Name)                                             \
-      .Input("ref: Ref(T)")                                         \
-      .Input("indices: Tindices")                                   \
-      .Input("updates: T")                                          \
-      .Output("output_ref: Ref(T)")                                 \
-      .Attr("T: " type_spec)                                        \
-      .Attr("Tindices: {int32, int64}")                             \
-      .Attr("use_locking: bool = " locking)                         \
-      .Attr("bad_indices_policy: string = ''")                      \
-      .Shape(ScatterNdRefShape)                                     \
-      end                                                           \
-      .CpuFor<VariableScatterNd<NdUpdate::Kind>>(types{})           \
-      .Doc(doc " of a variable that indices points at.");           \
-  OP("ResourceScatterNd" #Name)                                     \
-      .Input("ref: resource")                                       \
-      .Input("indices: Tindices")                                   \
-      .Input("updates: T")                                          \
-      .Attr("T: type")                                              \
-      .Attr("Tindices: {int32, int64}")                             \
-      .Attr("use_locking: bool = true")                             \
-      .Attr("bad_indices_policy: string = ''")                      \
-      .Stateful()                                                   \
-      .Shape(ResourceScatterNdShape)                                \
-      .CpuFor<VariableScatterNd<NdUpdate::Kind>>(types{})           \
+#define SCATTER_ND(Name, Kind, type_spec, types, locking, end, doc)                    \
+  OP("ScatterNd" #Name)                                                                \
+      .Input("ref: Ref(T)")                                                            \
+      .Input("indices: Tindices")                                                      \
+      .Input("updates: T")                                                             \
+      .Output("output_ref: Ref(T)")                                                    \
+      .Attr("T: " type_spec)                                                           \
+      .Attr("Tindices: {int32, int64}")                                                \
+      .Attr("use_locking: bool = " locking)                                            \
+      .Attr("bad_indices_policy: string = ''")                                         \
+      .Shape(ScatterNdRefShape) end.CpuFor<VariableScatterNd<NdUpdate::Kind>>(types{}) \
+      .Doc(doc " of a variable that indices points at.");                              \
+  OP("ResourceScatterNd" #Name)                                                        \
+      .Input("ref: resource")                                                          \
+      .Input("indices: Tindices")                                                      \
+      .Input("updates: T")                                                             \
+      .Attr("T: type")                                                                 \
+      .Attr("Tindices: {int32, int64}")                                                \
+      .Attr("use_locking: bool = true")                                                \
+      .Attr("bad_indices_policy: string = ''")                                         \
+      .Stateful()                                                                      \
+      .Shape(ResourceScatterNdShape)                                                   \
+      .CpuFor<VariableScatterNd<NdUpdate::Kind>>(types{})                              \
       .Doc(doc " of the variable behind a handle that indices points at.")
 
 using AssignTypes = Join<NumberAndBoolTypes, Types<std::string>>;

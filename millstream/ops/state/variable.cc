@@ -21,8 +21,7 @@ class VariableOp final : public Kernel {
     Ref<Variable> variable;
     {
       MutexLock lock(mu_);
-      if (!variable_ || !variable_->alive())
-        RETURN_IF_ERROR(Find(*ctx.resources()));
+      if (!variable_ || !variable_->alive()) RETURN_IF_ERROR(Find(*ctx.resources()));
       variable = variable_;
     }
     ctx.set_output_ref(0, std::move(variable));
@@ -31,17 +30,13 @@ class VariableOp final : public Kernel {
 
  private:
   Status Find(ResourceManager& resources) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    ASSIGN_OR_RETURN(
-        Ref<Variable> found,
-        resources.LookupOrCreate<Variable>(
-            container_, name_, [this]() -> StatusOr<Ref<Variable>> {
-              return MakeRef<Variable>(dtype_, shape_, node_name_);
-            }));
+    ASSIGN_OR_RETURN(Ref<Variable> found,
+                     resources.LookupOrCreate<Variable>(container_, name_, [this]() -> StatusOr<Ref<Variable>> {
+                       return MakeRef<Variable>(dtype_, shape_, node_name_);
+                     }));
     if (found->dtype() != dtype_) {
-      return errors::InvalidArgument(
-          "Variable '", name_,
-          "' is shared with another type: ", DTypeName(found->dtype()),
-          ", not ", DTypeName(dtype_));
+      return errors::InvalidArgument("Variable '", name_, "' is shared with another type: ", DTypeName(found->dtype()),
+                                     ", not ", DTypeName(dtype_));
     }
     variable_ = std::move(found);
     return OkStatus();
@@ -78,19 +73,15 @@ class TemporaryVariableOp final : public Kernel {
         name_(init.Attr<std::string>("var_name")) {
     if (name_.empty()) name_ = init.node_name();
     if (!shape_.IsFullyDefined())
-      init.Fail(errors::InvalidArgument("shape must be fully defined: ",
-                                        shape_.ToString()));
-    if (!IsKnown(dtype_))
-      init.Fail(errors::InvalidArgument("cannot hold elements of type ",
-                                        DTypeName(dtype_)));
+      init.Fail(errors::InvalidArgument("shape must be fully defined: ", shape_.ToString()));
+    if (!IsKnown(dtype_)) init.Fail(errors::InvalidArgument("cannot hold elements of type ", DTypeName(dtype_)));
   }
 
   Status Compute(KernelContext& ctx) override {
     ASSIGN_OR_RETURN(Tensor value, ctx.AllocateTemp(dtype_, shape_.ToShape()));
     Ref<Variable> variable = MakeRef<Variable>(dtype_, shape_, name_);
     variable->Assign(std::move(value));
-    RETURN_IF_ERROR(ctx.step_resources()->Create<Variable>(
-        "", TemporaryName(ctx, name_), variable));
+    RETURN_IF_ERROR(ctx.step_resources()->Create<Variable>("", TemporaryName(ctx, name_), variable));
     ctx.set_output_ref(0, std::move(variable));
     return OkStatus();
   }
@@ -103,13 +94,11 @@ class TemporaryVariableOp final : public Kernel {
 
 class DestroyTemporaryVariableOp final : public Kernel {
  public:
-  explicit DestroyTemporaryVariableOp(KernelInit& init)
-      : name_(init.Attr<std::string>("var_name")) {}
+  explicit DestroyTemporaryVariableOp(KernelInit& init) : name_(init.Attr<std::string>("var_name")) {}
 
   Status Compute(KernelContext& ctx) override {
     ctx.set_output(0, ctx.ref_input(0).Snapshot());
-    return ctx.step_resources()->Delete<Variable>("",
-                                                  TemporaryName(ctx, name_));
+    return ctx.step_resources()->Delete<Variable>("", TemporaryName(ctx, name_));
   }
 
  private:
@@ -153,8 +142,7 @@ OP("TemporaryVariable")
     .Stateful()
     .Shape(ShapeFromAttr)
     .Cpu<TemporaryVariableOp>()
-    .Doc(
-        "A variable of one step; its value is undefined until it is assigned.");
+    .Doc("A variable of one step; its value is undefined until it is assigned.");
 
 OP("DestroyTemporaryVariable")
     .Input("ref: Ref(T)")

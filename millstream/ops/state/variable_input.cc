@@ -5,30 +5,27 @@ namespace millstream {
 
 Status UninitializedVariable(const KernelContext& ctx, int i) {
   if (ctx.input_is_ref(i)) {
-    return errors::FailedPrecondition("Attempting to use uninitialized value ",
-                                      ctx.ref_input(i).name());
+    return errors::FailedPrecondition("Attempting to use uninitialized value ", ctx.ref_input(i).name());
   }
   const Tensor& handles = ctx.input(i);
   if (handles.dtype() != DType::kResource || handles.num_elements() != 1) {
-    return errors::InvalidArgument("input ", i,
-                                   " must be a scalar resource handle");
+    return errors::InvalidArgument("input ", i, " must be a scalar resource handle");
   }
   const ResourceHandle& handle = handles.data<ResourceHandle>()[0];
-  return errors::FailedPrecondition(
-      "Error while reading resource variable ", handle.name,
-      " from Container: ", handle.container,
-      ". This could mean that the variable was uninitialized. Not found: ",
-      "Resource ", handle.container, "/", handle.name, " does not exist.");
+  return errors::FailedPrecondition("Error while reading resource variable ", handle.name,
+                                    " from Container: ", handle.container,
+                                    ". This could mean that the variable was uninitialized. Not found: ", "Resource ",
+                                    handle.container, "/", handle.name, " does not exist.");
 }
 
 Status MissingVariable(const KernelContext& ctx, int i) {
   if (ctx.input_is_ref(i)) return UninitializedVariable(ctx, i);
   const ResourceHandle& handle = ctx.input(i).data<ResourceHandle>()[0];
-  return errors::NotFound("Resource ", handle.container, "/", handle.name, " does not exist. (The variable was not initialized.)");
+  return errors::NotFound("Resource ", handle.container, "/", handle.name,
+                          " does not exist. (The variable was not initialized.)");
 }
 
-StatusOr<Ref<Variable>> VariableInput(const KernelContext& ctx, int i,
-                                      DType dtype) {
+StatusOr<Ref<Variable>> VariableInput(const KernelContext& ctx, int i, DType dtype) {
   Ref<Variable> variable;
   if (ctx.input_is_ref(i)) {
     variable = ctx.input_ref(i);
@@ -39,10 +36,8 @@ StatusOr<Ref<Variable>> VariableInput(const KernelContext& ctx, int i,
     variable = *std::move(found);
   }
   if (dtype != DType::kInvalid && variable->dtype() != dtype) {
-    return errors::InvalidArgument(
-        "Trying to access variable ", variable->name(),
-        " with wrong dtype. Expected ", DTypeName(variable->dtype()), " got ",
-        DTypeName(dtype));
+    return errors::InvalidArgument("Trying to access variable ", variable->name(), " with wrong dtype. Expected ",
+                                   DTypeName(variable->dtype()), " got ", DTypeName(dtype));
   }
   return variable;
 }
@@ -54,16 +49,14 @@ StatusOr<Tensor> ReadVariable(const KernelContext& ctx, int i, DType dtype) {
   return value;
 }
 
-StatusOr<PartialShape> VariableShapeOf(const ShapeContext& c, int i,
-                                       absl::string_view dtype_attr) {
+StatusOr<PartialShape> VariableShapeOf(const ShapeContext& c, int i, absl::string_view dtype_attr) {
   const DType found = c.input_handle_dtype(i);
   if (found == DType::kInvalid) return PartialShape::Unknown();
   DType expected = DType::kInvalid;
   RETURN_IF_ERROR(c.GetAttr(dtype_attr, &expected));
   if (found != expected) {
-    return errors::InvalidArgument(
-        "Trying to read variable with wrong dtype. Expected ", DTypeName(found),
-        " got ", DTypeName(expected));
+    return errors::InvalidArgument("Trying to read variable with wrong dtype. Expected ", DTypeName(found), " got ",
+                                   DTypeName(expected));
   }
   return c.input_handle_shape(i);
 }

@@ -11,43 +11,33 @@ namespace {
 using Attributes = std::vector<std::pair<std::string, AttrValue>>;
 
 Attributes VariableAttrs(DType dtype, PartialShape shape, std::string name) {
-  return {{"dtype", dtype},
-          {"shape", std::move(shape)},
-          {"shared_name", std::move(name)}};
+  return {{"dtype", dtype}, {"shape", std::move(shape)}, {"shared_name", std::move(name)}};
 }
 
-Edge RefTo(OpRunner::Env& env, PartialShape shape, const std::string& name,
-           DType dtype = DType::kFloat) {
+Edge RefTo(OpRunner::Env& env, PartialShape shape, const std::string& name, DType dtype = DType::kFloat) {
   OpRunner op(env, "VariableV2", VariableAttrs(dtype, std::move(shape), name));
   return Edge((*op.Run({}))[0].ref);
 }
 
-Edge HandleTo(OpRunner::Env& env, PartialShape shape, const std::string& name,
-              DType dtype = DType::kFloat) {
+Edge HandleTo(OpRunner::Env& env, PartialShape shape, const std::string& name, DType dtype = DType::kFloat) {
   OpRunner op(env, "VarHandleOp", VariableAttrs(dtype, std::move(shape), name));
   return Edge((*op.Run({}))[0].tensor);
 }
 
-std::vector<float> Floats(const Tensor& t) {
-  return {t.flat<float>().begin(), t.flat<float>().end()};
-}
+std::vector<float> Floats(const Tensor& t) { return {t.flat<float>().begin(), t.flat<float>().end()}; }
 
 TEST(VariableTest, AssignAndRead) {
   OpRunner::Env env;
   const Edge v = RefTo(env, {2}, "v");
-  OpRunner initialized(env, "IsVariableInitialized",
-                       {{"dtype", DType::kFloat}});
+  OpRunner initialized(env, "IsVariableInitialized", {{"dtype", DType::kFloat}});
   EXPECT_FALSE(initialized.Value({v})->scalar<bool>());
   OpRunner assign(env, "Assign", {{"T", DType::kFloat}});
-  EXPECT_EQ(assign.Run({v, Tensor::Vector<float>({1, 2, 3})}).status().code(),
-            absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(Floats(*assign.Value({v, Tensor::Vector<float>({1, 2})})),
-            std::vector<float>({1, 2}));
+  EXPECT_EQ(assign.Run({v, Tensor::Vector<float>({1, 2, 3})}).status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(Floats(*assign.Value({v, Tensor::Vector<float>({1, 2})})), std::vector<float>({1, 2}));
   EXPECT_TRUE(initialized.Value({v})->scalar<bool>());
-  EXPECT_EQ(
-      assign.Run({v, Tensor::Vector<float>({1, 2, 3})}).status().message(),
-      "Assign requires shapes of both tensors to match. lhs shape= [2] rhs "
-      "shape= [3]");
+  EXPECT_EQ(assign.Run({v, Tensor::Vector<float>({1, 2, 3})}).status().message(),
+            "Assign requires shapes of both tensors to match. lhs shape= [2] rhs "
+            "shape= [3]");
 }
 
 TEST(VariableTest, SameNameIsTheSameVariableUntilTheContainerIsReset) {
@@ -67,8 +57,7 @@ TEST(VariableTest, AssignTakesOverAnExclusiveBufferAndCopiesAShared) {
   OpRunner assign(env, "Assign", {{"T", DType::kFloat}});
   Tensor value = Tensor::Vector<float>({1, 2});
   const void* data = value.raw();
-  std::vector<Edge> inputs = {
-      v};  // an initializer list would keep the value alive
+  std::vector<Edge> inputs = {v};  // an initializer list would keep the value alive
   inputs.emplace_back(std::move(value));
   ASSERT_TRUE(assign.Run(std::move(inputs)).ok());
   EXPECT_EQ(v.ref->Snapshot().raw(), data);
@@ -98,19 +87,13 @@ TEST(VariableTest, ReadsOfNothingFail) {
   OpRunner read(env, "ReadVariableOp", {{"dtype", DType::kFloat}});
   const Status status = read.Run({h}).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_EQ(
-      status.message().find(
-          "Error while reading resource variable v from Container: localhost."),
-      0u)
-      << status;
+  EXPECT_EQ(status.message().find("Error while reading resource variable v from Container: localhost."), 0u) << status;
   OpRunner wrong(env, "ReadVariableOp", {{"dtype", DType::kInt32}});
   EXPECT_EQ(wrong.Run({h}).status().code(), absl::StatusCode::kInvalidArgument);
   OpRunner initialized(env, "VarIsInitializedOp");
   EXPECT_FALSE(initialized.Value({h})->scalar<bool>());
   OpRunner add(env, "AssignAdd", {{"T", DType::kFloat}});
-  EXPECT_EQ(add.Run({RefTo(env, {2}, "r"), Tensor::Vector<float>({1, 2})})
-                .status()
-                .code(),
+  EXPECT_EQ(add.Run({RefTo(env, {2}, "r"), Tensor::Vector<float>({1, 2})}).status().code(),
             absl::StatusCode::kFailedPrecondition);
 }
 
@@ -124,14 +107,11 @@ TEST(VariableTest, DestroyedVariablesComeBackEmpty) {
   EXPECT_EQ(destroy.Run({old}).status().code(), absl::StatusCode::kNotFound);
   ASSERT_TRUE(assign.Run({old, Tensor::Vector<float>({1, 2})}).ok());
   ASSERT_TRUE(destroy.Run({old}).ok());
-  EXPECT_EQ(read.Run({old}).status().code(),
-            absl::StatusCode::kFailedPrecondition);
-  EXPECT_EQ(read.Run({(*handle.Run({}))[0]}).status().code(),
-            absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(read.Run({old}).status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(read.Run({(*handle.Run({}))[0]}).status().code(), absl::StatusCode::kFailedPrecondition);
   // The old handle reaches the new variable by name.
   ASSERT_TRUE(assign.Run({old, Tensor::Vector<float>({3, 4})}).ok());
-  EXPECT_EQ(Floats(*read.Value({(*handle.Run({}))[0]})),
-            std::vector<float>({3, 4}));
+  EXPECT_EQ(Floats(*read.Value({(*handle.Run({}))[0]})), std::vector<float>({3, 4}));
 }
 
 TEST(VariableTest, HandlesFromTheWireAreFoundByName) {
@@ -169,29 +149,18 @@ TEST(ScatterTest, RowsAndScalars) {
   const Edge v = RefTo(env, {3, 2}, "v");
   OpRunner assign(env, "Assign", {{"T", DType::kFloat}});
   const Attributes types = {{"T", DType::kFloat}, {"Tindices", DType::kInt32}};
-  OpRunner add(env, "ScatterAdd", types), update(env, "ScatterUpdate", types),
-      max(env, "ScatterMax", types);
-  ASSERT_TRUE(
-      assign.Run({v, Tensor::Of<float>({3, 2}, {0, 0, 0, 0, 0, 0})}).ok());
-  EXPECT_EQ(Floats(*add.Value({v, Tensor::Vector<int32_t>({2, 0, 2}),
-                               Tensor::Of<float>({3, 2}, {1, 2, 3, 4, 5, 6})})),
+  OpRunner add(env, "ScatterAdd", types), update(env, "ScatterUpdate", types), max(env, "ScatterMax", types);
+  ASSERT_TRUE(assign.Run({v, Tensor::Of<float>({3, 2}, {0, 0, 0, 0, 0, 0})}).ok());
+  EXPECT_EQ(Floats(*add.Value({v, Tensor::Vector<int32_t>({2, 0, 2}), Tensor::Of<float>({3, 2}, {1, 2, 3, 4, 5, 6})})),
             std::vector<float>({3, 4, 0, 0, 6, 8}));
-  EXPECT_EQ(Floats(*update.Value(
-                {v, Tensor::Scalar<int32_t>(1), Tensor::Scalar<float>(9)})),
+  EXPECT_EQ(Floats(*update.Value({v, Tensor::Scalar<int32_t>(1), Tensor::Scalar<float>(9)})),
             std::vector<float>({3, 4, 9, 9, 6, 8}));
-  EXPECT_EQ(Floats(*max.Value({v, Tensor::Vector<int32_t>({0, 2}),
-                               Tensor::Scalar<float>(7)})),
+  EXPECT_EQ(Floats(*max.Value({v, Tensor::Vector<int32_t>({0, 2}), Tensor::Scalar<float>(7)})),
             std::vector<float>({7, 7, 9, 9, 7, 8}));
-  EXPECT_EQ(add.Run({v, Tensor::Of<int32_t>({1, 2}, {0, 3}),
-                     Tensor::Scalar<float>(1)})
-                .status()
-                .message(),
+  EXPECT_EQ(add.Run({v, Tensor::Of<int32_t>({1, 2}, {0, 3}), Tensor::Scalar<float>(1)}).status().message(),
             "indices[0,1] = 3 is not in [0, 3)");
-  EXPECT_EQ(
-      add.Run({v, Tensor::Vector<int32_t>({0}), Tensor::Vector<float>({1})})
-          .status()
-          .code(),
-      absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(add.Run({v, Tensor::Vector<int32_t>({0}), Tensor::Vector<float>({1})}).status().code(),
+            absl::StatusCode::kInvalidArgument);
 }
 
 TEST(ScatterTest, ThreadsAgreeWithOne) {
@@ -200,21 +169,17 @@ TEST(ScatterTest, ThreadsAgreeWithOne) {
   const Edge v = HandleTo(env, {rows, width}, "v");
   OpRunner assign(env, "AssignVariableOp", {{"dtype", DType::kFloat}});
   OpRunner read(env, "ReadVariableOp", {{"dtype", DType::kFloat}});
-  OpRunner add(env, "ResourceScatterAdd",
-               {{"dtype", DType::kFloat}, {"Tindices", DType::kInt64}});
-  Tensor zeros(DType::kFloat, Shape({rows, width})),
-      updates(DType::kFloat, Shape({n, width})),
+  OpRunner add(env, "ResourceScatterAdd", {{"dtype", DType::kFloat}, {"Tindices", DType::kInt64}});
+  Tensor zeros(DType::kFloat, Shape({rows, width})), updates(DType::kFloat, Shape({n, width})),
       indices(DType::kInt64, Shape({n}));
   for (float& x : zeros.flat<float>()) x = 0;
-  for (int64_t i = 0; i < n * width; ++i)
-    updates.data<float>()[i] = static_cast<float>(i % 7);
+  for (int64_t i = 0; i < n * width; ++i) updates.data<float>()[i] = static_cast<float>(i % 7);
   for (int64_t i = 0; i < n; ++i) indices.data<int64_t>()[i] = i * 37 % rows;
   ASSERT_TRUE(assign.Run({v, *zeros.Clone()}).ok());
   ASSERT_TRUE(add.Run({v, indices, updates}).ok());
   for (int64_t i = 0; i < n; ++i) {
     for (int64_t k = 0; k < width; ++k)
-      zeros.data<float>()[i * 37 % rows * width + k] +=
-          updates.data<float>()[i * width + k];
+      zeros.data<float>()[i * 37 % rows * width + k] += updates.data<float>()[i * width + k];
   }
   EXPECT_EQ(Floats(*read.Value({v})), Floats(zeros));
 }
@@ -223,15 +188,11 @@ TEST(ScatterTest, DivisionChecksItsUpdates) {
   OpRunner::Env env;
   const Edge v = RefTo(env, {2}, "v", DType::kInt32);
   OpRunner assign(env, "Assign", {{"T", DType::kInt32}});
-  OpRunner div(env, "ScatterDiv",
-               {{"T", DType::kInt32}, {"Tindices", DType::kInt32}});
+  OpRunner div(env, "ScatterDiv", {{"T", DType::kInt32}, {"Tindices", DType::kInt32}});
   ASSERT_TRUE(assign.Run({v, Tensor::Vector<int32_t>({INT32_MIN, 7})}).ok());
-  EXPECT_EQ(div.Run({v, Tensor::Scalar<int32_t>(0), Tensor::Scalar<int32_t>(0)})
-                .status()
-                .message(),
+  EXPECT_EQ(div.Run({v, Tensor::Scalar<int32_t>(0), Tensor::Scalar<int32_t>(0)}).status().message(),
             "updates must not contain 0");
-  const Tensor out = *div.Value(
-      {v, Tensor::Vector<int32_t>({0, 1}), Tensor::Vector<int32_t>({-1, 2})});
+  const Tensor out = *div.Value({v, Tensor::Vector<int32_t>({0, 1}), Tensor::Vector<int32_t>({-1, 2})});
   EXPECT_EQ(out.data<int32_t>()[0], INT32_MIN);
   EXPECT_EQ(out.data<int32_t>()[1], 3);
 }
@@ -240,21 +201,17 @@ TEST(ResourceGatherTest, Rows) {
   OpRunner::Env env;
   const Edge v = HandleTo(env, {3, 2}, "v");
   OpRunner assign(env, "AssignVariableOp", {{"dtype", DType::kFloat}});
-  OpRunner gather(env, "ResourceGather",
-                  {{"dtype", DType::kFloat}, {"Tindices", DType::kInt32}});
-  ASSERT_TRUE(
-      assign.Run({v, Tensor::Of<float>({3, 2}, {1, 2, 3, 4, 5, 6})}).ok());
+  OpRunner gather(env, "ResourceGather", {{"dtype", DType::kFloat}, {"Tindices", DType::kInt32}});
+  ASSERT_TRUE(assign.Run({v, Tensor::Of<float>({3, 2}, {1, 2, 3, 4, 5, 6})}).ok());
   const Tensor out = *gather.Value({v, Tensor::Of<int32_t>({1, 2}, {2, 0})});
   EXPECT_EQ(out.shape(), Shape({1, 2, 2}));
   EXPECT_EQ(Floats(out), std::vector<float>({5, 6, 1, 2}));
-  EXPECT_EQ(gather.Run({v, Tensor::Vector<int32_t>({0, 5})}).status().message(),
-            "indices[1] = 5 is not in [0, 3)");
+  EXPECT_EQ(gather.Run({v, Tensor::Vector<int32_t>({0, 5})}).status().message(), "indices[1] = 5 is not in [0, 3)");
 }
 
 TEST(CountUpToTest, StopsAtTheLimit) {
   OpRunner::Env env;
-  const Edge v =
-      RefTo(env, PartialShape(std::vector<int64_t>{}), "v", DType::kInt32);
+  const Edge v = RefTo(env, PartialShape(std::vector<int64_t>{}), "v", DType::kInt32);
   OpRunner assign(env, "Assign", {{"T", DType::kInt32}});
   OpRunner count(env, "CountUpTo", {{"T", DType::kInt32}, {"limit", 2}});
   ASSERT_TRUE(assign.Run({v, Tensor::Scalar<int32_t>(1)}).ok());

@@ -100,8 +100,8 @@ uint64_t Longer(const char* s, uint64_t n) {
   f.v.first += f.w.first;
   f.w.first += f.v.first;
   f.Block(end + rest - 63, factor, 9);
-  return Join(Join(f.v.first, f.w.first, factor) + Mix(f.y) * kFarm0 + f.z,
-              Join(f.v.second, f.w.second, factor) + f.x, factor);
+  return Join(Join(f.v.first, f.w.first, factor) + Mix(f.y) * kFarm0 + f.z, Join(f.v.second, f.w.second, factor) + f.x,
+              factor);
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ namespace millstream {
 uint64_t Fingerprint64(absl::string_view s);  // FarmHash's Fingerprint64
 // A fingerprint of two fingerprints in order.
 uint64_t FingerprintCat64(uint64_t a, uint64_t b);
-uint64_t Murmur64(absl::string_view s, uint64_t seed);  // MurmurHash64A
+uint64_t Murmur64(absl::string_view s, uint64_t seed);                // MurmurHash64A
 uint64_t SipHash(uint64_t key0, uint64_t key1, absl::string_view s);  // SipHash-2-4
 
 }  // namespace millstream

@@ -31,15 +31,18 @@ Status FingerprintCpu(KernelContext& ctx) {
   uint8_t* to = out->data<uint8_t>();
   if (data.dtype() != DType::kString) {
     const auto size = width * static_cast<int64_t>(DTypeSize(data.dtype()));
-    for (int64_t i = 0; i < rows; ++i) Store(Bytes(static_cast<const char*>(data.raw()) + i * size, size), to + i * kBytes);
+    for (int64_t i = 0; i < rows; ++i)
+      Store(Bytes(static_cast<const char*>(data.raw()) + i * size, size), to + i * kBytes);
     return OkStatus();
   }
   const std::string* strings = data.data<std::string>();
   std::vector<uint8_t> row(static_cast<size_t>(width * kBytes));
   for (int64_t i = 0; i < rows; ++i) {
     for (int64_t k = 0; k < width; ++k) Store(strings[i * width + k], row.data() + k * kBytes);
-    if (width == 1) std::memcpy(to + i * kBytes, row.data(), kBytes);
-    else Store(Bytes(row.data(), width * kBytes), to + i * kBytes);
+    if (width == 1)
+      std::memcpy(to + i * kBytes, row.data(), kBytes);
+    else
+      Store(Bytes(row.data(), width * kBytes), to + i * kBytes);
   }
   return OkStatus();
 }

@@ -21,8 +21,7 @@ class ReduceJoin : public Kernel {
     absl::InlinedVector<bool, 8> joined(in.rank(), false);
     for (int64_t& axis : axes) {
       if (axis < -in.rank() || axis >= in.rank()) {
-        return errors::OutOfRange("Invalid reduction dimension ", axis, " for input with ", in.rank(),
-                                       " dimension(s)");
+        return errors::OutOfRange("Invalid reduction dimension ", axis, " for input with ", in.rank(), " dimension(s)");
       }
       if (axis < 0) axis += in.rank();
       if (joined[axis]) return errors::InvalidArgument("Duplicate reduction dimension ", axis);

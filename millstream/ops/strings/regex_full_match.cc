@@ -17,8 +17,9 @@ StatusOr<std::unique_ptr<RE2>> CompilePattern(const std::string& pattern) {
 
 Status MatchAll(KernelContext& ctx, const RE2& regex) {
   const Tensor& in = ctx.input(0);
-  ASSIGN_OR_RETURN(Tensor* out, ctx.AllocateOutput(0, in.shape()));
-  for (int64_t i = 0; i < in.num_elements(); ++i) out->data<bool>()[i] = RE2::FullMatch(in.data<std::string>()[i], regex);
+  ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, in.shape()));
+  for (int64_t i = 0; i < in.num_elements(); ++i)
+    out->data<bool>()[i] = RE2::FullMatch(in.data<std::string>()[i], regex);
   return OkStatus();
 }
 
@@ -36,7 +37,8 @@ class StaticRegexFullMatch final : public Kernel {
 };
 
 Status RegexFullMatch(KernelContext& ctx) {
-  if (ctx.input(1).num_elements() != 1) return errors::InvalidArgument("Pattern must be scalar, but received ", ctx.input(1).shape().ToString());
+  if (ctx.input(1).num_elements() != 1)
+    return errors::InvalidArgument("Pattern must be scalar, but received ", ctx.input(1).shape().ToString());
   ASSIGN_OR_RETURN(const std::unique_ptr<RE2> regex, CompilePattern(ctx.input(1).data<std::string>()[0]));
   return MatchAll(ctx, *regex);
 }

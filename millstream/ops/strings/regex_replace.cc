@@ -19,8 +19,10 @@ Status CheckPattern(const RE2& regex, const std::string& pattern, const std::str
 
 Status ReplaceAll(KernelContext& ctx, const RE2& regex, const std::string& rewrite, bool global) {
   return MapStrings<std::string>(ctx, 300, [&](std::string s) {
-    if (global) RE2::GlobalReplace(&s, regex, rewrite);
-    else RE2::Replace(&s, regex, rewrite);
+    if (global)
+      RE2::GlobalReplace(&s, regex, rewrite);
+    else
+      RE2::Replace(&s, regex, rewrite);
     return s;
   });
 }

@@ -7,9 +7,8 @@ namespace millstream {
 namespace {
 
 Status StripCpu(KernelContext& ctx) {
-  return MapStrings<std::string>(ctx, 30, [](const std::string& s) {
-    return std::string(absl::StripAsciiWhitespace(s));
-  });
+  return MapStrings<std::string>(ctx, 30,
+                                 [](const std::string& s) { return std::string(absl::StripAsciiWhitespace(s)); });
 }
 
 // Whether an op counts bytes or characters.
@@ -97,9 +96,13 @@ int32_t ToUpper(int32_t c) {
 }
 
 template <>
-int32_t ChangeCase<false>::Change(int32_t c) { return ToLower(c); }
+int32_t ChangeCase<false>::Change(int32_t c) {
+  return ToLower(c);
+}
 template <>
-int32_t ChangeCase<true>::Change(int32_t c) { return ToUpper(c); }
+int32_t ChangeCase<true>::Change(int32_t c) {
+  return ToUpper(c);
+}
 
 OP("StringStrip")
     .Input("input: string")

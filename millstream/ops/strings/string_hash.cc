@@ -10,9 +10,8 @@ class HashBucket : public Kernel {
  public:
   explicit HashBucket(KernelInit& init) : buckets_(static_cast<uint64_t>(init.Attr<int64_t>("num_buckets"))) {}
   Status Compute(KernelContext& ctx) override {
-    return MapStrings<int64_t>(ctx, 30, [this](const std::string& s) {
-      return static_cast<int64_t>(hash(s) % buckets_);
-    });
+    return MapStrings<int64_t>(ctx, 30,
+                               [this](const std::string& s) { return static_cast<int64_t>(hash(s) % buckets_); });
   }
 
  private:

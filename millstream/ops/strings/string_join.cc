@@ -21,7 +21,7 @@ class StringJoin final : public Kernel {
       shape = in;
       known = true;
     }
-    ASSIGN_OR_RETURN(Tensor* out, ctx.AllocateOutput(0, shape));
+    ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
     for (int64_t e = 0; e < out->num_elements(); ++e) {
       std::string& joined = out->data<std::string>()[e];
       for (int i = 0; i < ctx.num_inputs(); ++i) {

@@ -52,7 +52,8 @@ class StringNGrams : public Kernel {
     if (splits[0] != 0) return errors::InvalidArgument("First split value must be 0, got ", splits[0]);
     for (size_t i = 1; i < splits.size(); ++i) {
       if (splits[i] < splits[i - 1] || splits[i] > n) {
-        return errors::InvalidArgument("Invalid split value ", splits[i], ", must be in [", splits[i - 1], ", ", n, "]");
+        return errors::InvalidArgument("Invalid split value ", splits[i], ", must be in [", splits[i - 1], ", ", n,
+                                       "]");
       }
     }
     if (splits.back() == n) return OkStatus();
@@ -73,8 +74,10 @@ class StringNGrams : public Kernel {
     }
     if (!keep_short_ || ngrams->size() != before || n == 0) return OkStatus();
     if (pad_ < 0) {
-      return errors::InvalidArgument("Pad width should be >= 0 when preserve_short_sequences is True and ngram_widths "
-                                     "are not provided, got ", pad_);
+      return errors::InvalidArgument(
+          "Pad width should be >= 0 when preserve_short_sequences is True and ngram_widths "
+          "are not provided, got ",
+          pad_);
     }
     if (pad_ > std::numeric_limits<int32_t>::max() / 2 - n) return errors::InvalidArgument("Pad width is too large");
     const int64_t width = n + 2 * pad_, pad = PadOf(width);

@@ -117,8 +117,10 @@ class UnicodeKernel : public Kernel {
  public:
   explicit UnicodeKernel(KernelInit& init, const char* attr) : policy_(init) {
     auto encoding = EncodingFromName(init.Attr<std::string>(attr));
-    if (encoding.ok()) encoding_ = *encoding;
-    else init.Fail(encoding.status());
+    if (encoding.ok())
+      encoding_ = *encoding;
+    else
+      init.Fail(encoding.status());
   }
 
  protected:
@@ -157,8 +159,10 @@ class UnicodeTranscode : public UnicodeKernel {
  public:
   explicit UnicodeTranscode(KernelInit& init) : UnicodeKernel(init, "input_encoding") {
     auto encoding = EncodingFromName(init.Attr<std::string>("output_encoding"));
-    if (encoding.ok()) output_ = *encoding;
-    else init.Fail(encoding.status());
+    if (encoding.ok())
+      output_ = *encoding;
+    else
+      init.Fail(encoding.status());
   }
 
   Status Compute(KernelContext& ctx) override {
@@ -168,8 +172,8 @@ class UnicodeTranscode : public UnicodeKernel {
       const std::string& s = in.data<std::string>()[i];
       std::string& text = out->data<std::string>()[i];
       for (size_t at = 0; at < s.size();) {
-        RETURN_IF_ERROR(policy_.Pass(ReadCharacter(encoding_, s, &at),
-                                     [&](int32_t c) { WriteCharacter(output_, c, &text); }));
+        RETURN_IF_ERROR(
+            policy_.Pass(ReadCharacter(encoding_, s, &at), [&](int32_t c) { WriteCharacter(output_, c, &text); }));
       }
     }
     return OkStatus();
@@ -224,18 +228,17 @@ Status UnicodeEncodeShape(ShapeContext& c) {
   return OkStatus();
 }
 
-#define DECODE(Name, starts)                                           \
-  OP(Name)                                                             \
-      .Input("input: string")                                          \
-      .Output("row_splits: Tsplits")                                   \
-      .Output("char_values: int32") starts                             \
-      .Attr("input_encoding: string")                                  \
-      .Attr("errors: {'strict', 'replace', 'ignore'} = 'replace'")     \
-      .Attr("replacement_char: int = 65533")                           \
-      .Attr("replace_control_characters: bool = false")                \
-      .Attr("Tsplits: {int32, int64} = DT_INT64")                      \
-      .Shape(UnicodeDecodeShape)                                       \
-      .Cpu<UnicodeDecode>()                                            \
+#define DECODE(Name, starts)                                              \
+  OP(Name)                                                                \
+      .Input("input: string")                                             \
+      .Output("row_splits: Tsplits")                                      \
+      .Output("char_values: int32") starts.Attr("input_encoding: string") \
+      .Attr("errors: {'strict', 'replace', 'ignore'} = 'replace'")        \
+      .Attr("replacement_char: int = 65533")                              \
+      .Attr("replace_control_characters: bool = false")                   \
+      .Attr("Tsplits: {int32, int64} = DT_INT64")                         \
+      .Shape(UnicodeDecodeShape)                                          \
+      .Cpu<UnicodeDecode>()                                               \
       .Doc("The characters of strings, as a ragged tensor.")
 
 DECODE("UnicodeDecode", );

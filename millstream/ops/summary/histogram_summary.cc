@@ -50,7 +50,8 @@ class Histogram {
     out->set_sum_squares(sum_squares_);
     for (size_t i = 0; i < counts_.size();) {
       size_t last = i;
-      if (counts_[i] == 0) while (last + 1 < counts_.size() && counts_[last + 1] == 0) ++last;
+      if (counts_[i] == 0)
+        while (last + 1 < counts_.size() && counts_[last + 1] == 0) ++last;
       out->add_bucket_limit(BucketLimits()[last]);
       out->add_bucket(counts_[i]);
       i = last + 1;
@@ -72,8 +73,10 @@ Status HistogramSummary(KernelContext& ctx) {
     using T = typename decltype(type)::type;
     for (const T& v : values.flat<T>()) {
       const auto value = static_cast<double>(v);
-      if (std::isnan(value)) status = errors::InvalidArgument("Nan in summary histogram for: ", ctx.node_name());
-      else if (std::isinf(value)) status = errors::InvalidArgument("Infinity in summary histogram for: ", ctx.node_name());
+      if (std::isnan(value))
+        status = errors::InvalidArgument("Nan in summary histogram for: ", ctx.node_name());
+      else if (std::isinf(value))
+        status = errors::InvalidArgument("Infinity in summary histogram for: ", ctx.node_name());
       if (!status.ok()) return;
       histogram.Add(value);
     }

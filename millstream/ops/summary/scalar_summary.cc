@@ -14,7 +14,8 @@ namespace {
 Status ScalarSummary(KernelContext& ctx) {
   const Tensor &tags = ctx.input(0), &values = ctx.input(1);
   if (!(tags.shape() == values.shape()) && !(tags.num_elements() == 1 && values.num_elements() == 1)) {
-    return errors::InvalidArgument("tags and values are not the same shape: ", tags.shape().ToString(), " != ", values.shape().ToString());
+    return errors::InvalidArgument("tags and values are not the same shape: ", tags.shape().ToString(),
+                                   " != ", values.shape().ToString());
   }
   proto::Summary summary;
   DispatchOver(RealTypes{}, values.dtype(), [&](auto tag) {
@@ -38,7 +39,8 @@ Status MergeSummary(KernelContext& ctx) {
       proto::Summary part;
       if (!part.ParseFromString(bytes)) return errors::InvalidArgument("Could not parse one of the summary inputs");
       for (const auto& value : part.value()) {
-        if (!tags.insert(value.tag()).second) return errors::InvalidArgument("Duplicate tag ", value.tag(), " found in summary inputs");
+        if (!tags.insert(value.tag()).second)
+          return errors::InvalidArgument("Duplicate tag ", value.tag(), " found in summary inputs");
         *merged.add_value() = value;
       }
     }

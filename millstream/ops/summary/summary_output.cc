@@ -6,7 +6,7 @@
 namespace millstream {
 
 Status OutputSummary(KernelContext& ctx, const proto::Summary& summary) {
-  ASSIGN_OR_RETURN(Tensor* out, ctx.AllocateOutput(0, Shape()));
+  ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, Shape()));
   if (!summary.SerializeToString(out->data<std::string>())) return errors::Internal("Could not serialize the summary");
   return OkStatus();
 }

@@ -36,8 +36,10 @@ class Concat final : public Kernel {
     }
     RETURN_IF_ERROR(Look(*list, &joined));
     if (!joined.rest.IsFullyDefined()) {
-      return errors::InvalidArgument("All except the first dimension must be fully defined when concating an empty or "
-                                     "uninitialized tensor list. element_shape: ", joined.rest.ToString());
+      return errors::InvalidArgument(
+          "All except the first dimension must be fully defined when concating an empty or "
+          "uninitialized tensor list. element_shape: ",
+          joined.rest.ToString());
     }
     return Join(ctx, *list, joined);
   }
@@ -55,8 +57,10 @@ class Concat final : public Kernel {
       }
       ASSIGN_OR_RETURN(joined->rest, joined->rest.MergeWith(PartialShape(t.shape()).Slice(1, t.rank())));
       if (joined->first != -1 && joined->first != t.dim(0)) {
-        return errors::InvalidArgument("First entry of element_shape input does not match the first dim of list element "
-                                       "at index: ", i, " Expected: ", joined->first, " Actual: ", t.dim(0));
+        return errors::InvalidArgument(
+            "First entry of element_shape input does not match the first dim of list element "
+            "at index: ",
+            i, " Expected: ", joined->first, " Actual: ", t.dim(0));
       }
       same &= common == -1 || common == t.dim(0);
       common = t.dim(0);
@@ -83,7 +87,8 @@ class Concat final : public Kernel {
     dims.insert(dims.end(), joined.rest.dims().begin(), joined.rest.dims().end());
     for (size_t i = 0; i < values.size(); ++i) {
       ASSIGN_OR_RETURN(const int64_t length, Length(ctx, list, i, joined.first));
-      if (__builtin_add_overflow(total, length, &total)) return errors::InvalidArgument("the concatenation is too large");
+      if (__builtin_add_overflow(total, length, &total))
+        return errors::InvalidArgument("the concatenation is too large");
       lengths.push_back(length);
       if (values[i].IsInitialized()) continue;
       dims[0] = length;
@@ -109,8 +114,10 @@ Status SplitCpu(KernelContext& ctx) {
     return errors::InvalidArgument("TensorListSplit requires element_shape to be at least of rank 1, but saw: ",
                                    element.ToString());
   }
-  if (t.rank() < 1) return errors::InvalidArgument("Tensor must be at least a vector, but saw shape: ", t.shape().ToString());
-  if (element.rank_known() && !element.Slice(1, element.rank()).IsCompatibleWith(PartialShape(t.shape()).Slice(1, t.rank()))) {
+  if (t.rank() < 1)
+    return errors::InvalidArgument("Tensor must be at least a vector, but saw shape: ", t.shape().ToString());
+  if (element.rank_known() &&
+      !element.Slice(1, element.rank()).IsCompatibleWith(PartialShape(t.shape()).Slice(1, t.rank()))) {
     return errors::InvalidArgument("tensor shape ", t.shape().ToString(), " is not compatible with element_shape ",
                                    element.ToString());
   }
@@ -123,7 +130,8 @@ Status SplitCpu(KernelContext& ctx) {
   for (const int64_t length : lengths.flat<int64_t>()) {
     if (length < 0) return errors::InvalidArgument("Invalid value in lengths: ", length);
     if (length > t.dim(0) - at) {
-      return errors::InvalidArgument("Attempting to slice ", length, " rows at ", at, " from tensor with length ", t.dim(0));
+      return errors::InvalidArgument("Attempting to slice ", length, " rows at ", at, " from tensor with length ",
+                                     t.dim(0));
     }
     list->tensors.push_back(t.SliceRows(at, at + length));
     RETURN_IF_ERROR(CheckElement(list.get(), list->tensors.back()));
@@ -143,8 +151,8 @@ class ConcatLists final : public Kernel {
   Status Compute(KernelContext& ctx) override {
     const Tensor &as = ctx.input(0), &bs = ctx.input(1);
     if (!(as.shape() == bs.shape())) {
-      return errors::InvalidArgument("Shapes of input_a and input_b must match, but saw: ", as.shape().ToString(), " and ",
-                                     bs.shape().ToString());
+      return errors::InvalidArgument("Shapes of input_a and input_b must match, but saw: ", as.shape().ToString(),
+                                     " and ", bs.shape().ToString());
     }
     ASSIGN_OR_RETURN(Tensor out, Tensor::Make(DType::kVariant, as.shape()));
     for (int64_t i = 0; i < as.num_elements(); ++i) {

@@ -189,7 +189,8 @@ Status GetItemShape(ShapeContext& c) {
 }
 
 Status PushBackGradient(GradContext& g) {
-  Node* pop = g.Add("TensorListPopBack", {g.dy(0), g.Op("Shape", {g.input(1)})}, {{"element_dtype", g.input(1).dtype()}});
+  Node* pop =
+      g.Add("TensorListPopBack", {g.dy(0), g.Op("Shape", {g.input(1)})}, {{"element_dtype", g.input(1).dtype()}});
   if (pop == nullptr) return g.status();
   g.set_dx(0, Output(pop, 0));
   g.set_dx(1, Output(pop, 1));

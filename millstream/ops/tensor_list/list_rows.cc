@@ -17,8 +17,10 @@ Status OutputStacked(KernelContext& ctx, PartialShape element, std::vector<Tenso
     ASSIGN_OR_RETURN(element, element.MergeWith(t.shape()));
   }
   if (!element.IsFullyDefined()) {
-    return errors::InvalidArgument("Tried to stack elements of a list that is empty or has only uninitialized tensors, and "
-                                   "a non-fully-defined element_shape: ", element.ToString());
+    return errors::InvalidArgument(
+        "Tried to stack elements of a list that is empty or has only uninitialized tensors, and "
+        "a non-fully-defined element_shape: ",
+        element.ToString());
   }
   std::vector<int64_t> dims = {static_cast<int64_t>(values.size())};
   dims.insert(dims.end(), element.dims().begin(), element.dims().end());
@@ -66,7 +68,8 @@ Status GatherCpu(KernelContext& ctx) {
 }
 
 Status CheckRows(const Tensor& t, const PartialShape& element) {
-  if (t.rank() < 1) return errors::InvalidArgument("Tensor must be at least a vector, but saw shape: ", t.shape().ToString());
+  if (t.rank() < 1)
+    return errors::InvalidArgument("Tensor must be at least a vector, but saw shape: ", t.shape().ToString());
   Shape row = t.shape();
   row.RemoveDim(0);
   if (element.IsCompatibleWith(row)) return OkStatus();
@@ -146,10 +149,13 @@ Status ScatterIntoCpu(KernelContext& ctx) {
 // Appends row i of a tensor to list i of a batch.
 Status PushBackBatchCpu(KernelContext& ctx) {
   const Tensor &lists = ctx.input(0), &t = ctx.input(1);
-  if (t.rank() < 1) return errors::InvalidArgument("Expected tensor to be at least a vector, but saw shape: ", t.shape().ToString());
-  if (lists.rank() != 1) return errors::InvalidArgument("Expected input_handles to be a vector, but saw shape: ", lists.shape().ToString());
+  if (t.rank() < 1)
+    return errors::InvalidArgument("Expected tensor to be at least a vector, but saw shape: ", t.shape().ToString());
+  if (lists.rank() != 1)
+    return errors::InvalidArgument("Expected input_handles to be a vector, but saw shape: ", lists.shape().ToString());
   if (lists.dim(0) != t.dim(0)) {
-    return errors::InvalidArgument("Expected tensor.shape[0] == input_handles.size, but saw ", t.dim(0), " vs. ", lists.dim(0));
+    return errors::InvalidArgument("Expected tensor.shape[0] == input_handles.size, but saw ", t.dim(0), " vs. ",
+                                   lists.dim(0));
   }
   ASSIGN_OR_RETURN(Tensor out, Tensor::Make(DType::kVariant, lists.shape()));
   for (int64_t i = 0; i < lists.dim(0); ++i) {
@@ -225,8 +231,8 @@ Status FromTensorGradient(GradContext& g) {
 }
 
 Status GatherGradient(GradContext& g) {
-  g.set_dx(0, g.Op("TensorListScatterV2", {g.dy(0), g.input(1), ElementShapeOf(g, g.input(0)),
-                                           g.Op("TensorListLength", {g.input(0)})}));
+  g.set_dx(0, g.Op("TensorListScatterV2",
+                   {g.dy(0), g.input(1), ElementShapeOf(g, g.input(0)), g.Op("TensorListLength", {g.input(0)})}));
   return g.status();
 }
 
@@ -279,17 +285,16 @@ OP("TensorListGather")
     .Cpu(GatherCpu)
     .Doc("Some elements of a list as rows of one tensor.");
 
-#define SCATTER(Name, MORE)                             \
-  OP(Name)                                              \
-      .Input("tensor: element_dtype")                   \
-      .Input("indices: int32")                          \
-      .Input("element_shape: shape_type")               \
-      MORE.Output("output_handle: variant")             \
-      .Attr("element_dtype: type")                      \
-      .Attr("shape_type: {int32, int64}")               \
-      .Shape(ScatterShape)                              \
-      .Gradient(ScatterGradient)                        \
-      .Cpu(ScatterCpu)                                  \
+#define SCATTER(Name, MORE)                                                     \
+  OP(Name)                                                                      \
+      .Input("tensor: element_dtype")                                           \
+      .Input("indices: int32")                                                  \
+      .Input("element_shape: shape_type") MORE.Output("output_handle: variant") \
+      .Attr("element_dtype: type")                                              \
+      .Attr("shape_type: {int32, int64}")                                       \
+      .Shape(ScatterShape)                                                      \
+      .Gradient(ScatterGradient)                                                \
+      .Cpu(ScatterCpu)                                                          \
       .Doc("A list with the rows of a tensor in given places.")
 SCATTER("TensorListScatter", );
 SCATTER("TensorListScatterV2", .Input("num_elements: int32"));

@@ -9,10 +9,12 @@ namespace {
 StatusOr<const Optional*> OptionalInput(const KernelContext& ctx) {
   const Tensor& t = ctx.input(0);
   if (t.dtype() != DType::kVariant || t.rank() != 0) {
-    return errors::InvalidArgument("Input to an op on optionals must be a scalar variant, but saw: ", t.shape().ToString());
+    return errors::InvalidArgument("Input to an op on optionals must be a scalar variant, but saw: ",
+                                   t.shape().ToString());
   }
   const auto* optional = t.scalar<Variant>().get<Optional>();
-  if (optional == nullptr) return errors::InvalidArgument("Input is not an optional: '", t.scalar<Variant>().type_name(), "'");
+  if (optional == nullptr)
+    return errors::InvalidArgument("Input is not an optional: '", t.scalar<Variant>().type_name(), "'");
   return optional;
 }
 
@@ -51,7 +53,8 @@ class GetValue final : public Kernel {
       const Tensor& t = optional->tensors[static_cast<size_t>(i)];
       if (t.dtype() != ctx.output_dtype(i)) {
         return errors::InvalidArgument("The given optional does not match the expected type for component ", i,
-                                       ". Expected: ", DTypeName(ctx.output_dtype(i)), ". Actual: ", DTypeName(t.dtype()), ".");
+                                       ". Expected: ", DTypeName(ctx.output_dtype(i)),
+                                       ". Actual: ", DTypeName(t.dtype()), ".");
       }
       if (!shapes_[static_cast<size_t>(i)].IsCompatibleWith(t.shape())) {
         return errors::InvalidArgument("The given optional does not match the expected shape for component ", i,
@@ -71,8 +74,8 @@ Status GetValueShape(ShapeContext& c) {
   std::vector<PartialShape> shapes;
   RETURN_IF_ERROR(c.GetAttr("output_shapes", &shapes));
   if (static_cast<int>(shapes.size()) != c.num_outputs()) {
-    return errors::InvalidArgument("`output_shapes` must be the same length as `output_types` (", shapes.size(), " vs. ",
-                                   c.num_outputs(), ")");
+    return errors::InvalidArgument("`output_shapes` must be the same length as `output_types` (", shapes.size(),
+                                   " vs. ", c.num_outputs(), ")");
   }
   for (int i = 0; i < c.num_outputs(); ++i) c.set_output(i, shapes[static_cast<size_t>(i)]);
   return OkStatus();

@@ -48,7 +48,8 @@ StatusOr<PartialShape> ShapeInput(const KernelContext& ctx, int i) {
     if (dims[0] == -1) return PartialShape();
     return errors::InvalidArgument("The only valid scalar shape tensor is the fully unknown shape specified as -1.");
   }
-  if (t.rank() > 1) return errors::InvalidArgument("element_shape must be at most rank 1, but has the shape of ", t.shape().ToString());
+  if (t.rank() > 1)
+    return errors::InvalidArgument("element_shape must be at most rank 1, but has the shape of ", t.shape().ToString());
   return PartialShape::Make(std::move(dims));
 }
 
@@ -109,7 +110,8 @@ Status ListShapeFrom1(ShapeContext& c) { return ListShape(c, 1); }
 
 Status ListShapeUnchanged(ShapeContext& c) {
   c.set_output(0, Shape());
-  if (c.input_handle_dtype(0) != DType::kInvalid) c.set_output_handle(0, c.input_handle_shape(0), c.input_handle_dtype(0));
+  if (c.input_handle_dtype(0) != DType::kInvalid)
+    c.set_output_handle(0, c.input_handle_shape(0), c.input_handle_dtype(0));
   return OkStatus();
 }
 

@@ -41,7 +41,8 @@ StatusOr<PartialShape> ElementShape(const KernelContext& ctx, int i, const Tenso
 StatusOr<int64_t> IntInput(const KernelContext& ctx, int i, absl::string_view name);
 // InvalidArgument, ResourceExhausted unless a list may have that many elements.
 Status CheckListSize(int64_t size, absl::string_view name);
-// To be called before a tensor becomes an element. InvalidArgument if its shape does not fit, or lists are nested too deep.
+// To be called before a tensor becomes an element. InvalidArgument if its shape does not fit, or lists are nested too
+// deep.
 Status CheckElement(TensorList* list, const Tensor& element);
 // Row i of a tensor, without the first dimension: a view.
 Tensor RowOf(const Tensor& t, int64_t i);

@@ -21,8 +21,8 @@ Status NoteDepth(TensorsVariant* value, const Tensor& element);
 // Zeros (false, empty strings).
 StatusOr<Tensor> ZeroTensor(DType dtype, const Shape& shape);
 
-// Zeros in place of all elements; sums element by element, where a missing element counts as zero. InvalidArgument for other
-// kinds of variants, and for two that do not fit each other.
+// Zeros in place of all elements; sums element by element, where a missing element counts as zero. InvalidArgument for
+// other kinds of variants, and for two that do not fit each other.
 StatusOr<Variant> ZerosLikeVariant(const Variant& value);
 StatusOr<Variant> AddVariants(const Variant& a, const Variant& b);
 

@@ -11,9 +11,7 @@ class Adagrad {
  public:
   using Options = math::AdagradOptions<T>;
   explicit Adagrad(KernelInit& init)
-      : lr_(init, "lr"),
-        epsilon_(init, "epsilon"),
-        update_slots_(init.Attr<bool>("update_slots")) {}
+      : lr_(init, "lr"), epsilon_(init, "epsilon"), update_slots_(init.Attr<bool>("update_slots")) {}
   StatusOr<Options> Read(const KernelContext& ctx) const {
     Options o = {};
     RETURN_IF_ERROR(lr_.Read<T>(ctx, &o.lr));
@@ -21,8 +19,7 @@ class Adagrad {
     o.update_slots = update_slots_;
     return o;
   }
-  static void Apply(const Options& o, const T* grad, const std::array<T*, 4>& v,
-                    int64_t n, ThreadPool* pool) {
+  static void Apply(const Options& o, const T* grad, const std::array<T*, 4>& v, int64_t n, ThreadPool* pool) {
     math::ApplyAdagrad<T>(o, grad, v[0], v[1], n, pool);
   }
 
@@ -31,27 +28,21 @@ class Adagrad {
   const bool update_slots_;
 };
 
-const UpdateSpec kAdagrad = {
-    .name = "Adagrad",
-    .variables = {"var", "accum"},
-    .inputs = {"lr", "grad", "indices"},
-    .attrs = {"update_slots: bool = true"},
-    .doc = "accum += grad^2; var -= lr * grad / sqrt(accum)"};
-const UpdateSpec kAdagradV2 = {
-    .name = "AdagradV2",
-    .variables = {"var", "accum"},
-    .inputs = {"lr", "epsilon", "grad", "indices"},
-    .attrs = {"update_slots: bool = true"},
-    .doc = "accum += grad^2; var -= lr * grad / (sqrt(accum) + epsilon)"};
+const UpdateSpec kAdagrad = {.name = "Adagrad",
+                             .variables = {"var", "accum"},
+                             .inputs = {"lr", "grad", "indices"},
+                             .attrs = {"update_slots: bool = true"},
+                             .doc = "accum += grad^2; var -= lr * grad / sqrt(accum)"};
+const UpdateSpec kAdagradV2 = {.name = "AdagradV2",
+                               .variables = {"var", "accum"},
+                               .inputs = {"lr", "epsilon", "grad", "indices"},
+                               .attrs = {"update_slots: bool = true"},
+                               .doc = "accum += grad^2; var -= lr * grad / (sqrt(accum) + epsilon)"};
 
 [[maybe_unused]] const auto kOps =
-    UpdateOps<Adagrad>()
-        .Dense(kAdagrad, FloatAndComplexTypes{})
-        .Sparse(kAdagrad, FloatAndComplexTypes{});
+    UpdateOps<Adagrad>().Dense(kAdagrad, FloatAndComplexTypes{}).Sparse(kAdagrad, FloatAndComplexTypes{});
 [[maybe_unused]] const auto kV2Ops =
-    UpdateOps<Adagrad>()
-        .Dense(kAdagradV2, FloatAndComplexTypes{})
-        .Sparse(kAdagradV2, FloatAndComplexTypes{});
+    UpdateOps<Adagrad>().Dense(kAdagradV2, FloatAndComplexTypes{}).Sparse(kAdagradV2, FloatAndComplexTypes{});
 
 }  // namespace
 }  // namespace millstream

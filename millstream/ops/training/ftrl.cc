@@ -54,8 +54,7 @@ class Ftrl {
     o.multiply_linear_by_lr = multiply_linear_by_lr_;
     return Check(o);
   }
-  static void Apply(const Options& o, const T* grad, const std::array<T*, 4>& v,
-                    int64_t n, ThreadPool* pool) {
+  static void Apply(const Options& o, const T* grad, const std::array<T*, 4>& v, int64_t n, ThreadPool* pool) {
     if constexpr (kIsFloat16<T>) {
       ApplyRounded<T>(o, grad, v, n);
     } else {
@@ -68,20 +67,13 @@ class Ftrl {
     if (!(o.lr > 0 || (o.multiply_linear_by_lr && o.lr >= 0))) {
       return errors::InvalidArgument("lr is not a positive scalar: ", o.lr);
     }
-    if (!(o.l1 >= 0))
-      return errors::InvalidArgument(
-          "l1 regularization strength is not a non-negative scalar: ", o.l1);
-    if (!(o.l2 >= 0))
-      return errors::InvalidArgument(
-          "l2 regularization strength is not a non-negative scalar: ", o.l2);
+    if (!(o.l1 >= 0)) return errors::InvalidArgument("l1 regularization strength is not a non-negative scalar: ", o.l1);
+    if (!(o.l2 >= 0)) return errors::InvalidArgument("l2 regularization strength is not a non-negative scalar: ", o.l2);
     if (!(o.l2_shrinkage >= 0)) {
-      return errors::InvalidArgument(
-          "l2 shrinkage regularization strength is not a non-negative scalar: ",
-          o.l2_shrinkage);
+      return errors::InvalidArgument("l2 shrinkage regularization strength is not a non-negative scalar: ",
+                                     o.l2_shrinkage);
     }
-    if (!(o.lr_power <= 0))
-      return errors::InvalidArgument("lr_power is not a non-positive scalar: ",
-                                     o.lr_power);
+    if (!(o.lr_power <= 0)) return errors::InvalidArgument("lr_power is not a non-positive scalar: ", o.lr_power);
     return o;
   }
 
@@ -89,24 +81,19 @@ class Ftrl {
   const bool multiply_linear_by_lr_;
 };
 
-const UpdateSpec kFtrl = {
-    .name = "Ftrl",
-    .variables = {"var", "accum", "linear"},
-    .inputs = {"grad", "indices", "lr", "l1", "l2", "lr_power"},
-    .attrs = {"multiply_linear_by_lr: bool = false"},
-    .doc = "Follow the regularized leader, proximally."};
-const UpdateSpec kFtrlV2 = {
-    .name = "FtrlV2",
-    .variables = {"var", "accum", "linear"},
-    .inputs = {"grad", "indices", "lr", "l1", "l2", "l2_shrinkage", "lr_power"},
-    .attrs = {"multiply_linear_by_lr: bool = false"},
-    .doc = "Ftrl with a penalty on the size of the variable in the gradient."};
+const UpdateSpec kFtrl = {.name = "Ftrl",
+                          .variables = {"var", "accum", "linear"},
+                          .inputs = {"grad", "indices", "lr", "l1", "l2", "lr_power"},
+                          .attrs = {"multiply_linear_by_lr: bool = false"},
+                          .doc = "Follow the regularized leader, proximally."};
+const UpdateSpec kFtrlV2 = {.name = "FtrlV2",
+                            .variables = {"var", "accum", "linear"},
+                            .inputs = {"grad", "indices", "lr", "l1", "l2", "l2_shrinkage", "lr_power"},
+                            .attrs = {"multiply_linear_by_lr: bool = false"},
+                            .doc = "Ftrl with a penalty on the size of the variable in the gradient."};
 
-[[maybe_unused]] const auto kOps =
-    UpdateOps<Ftrl>().Dense(kFtrl, FloatTypes{}).Sparse(kFtrl, FloatTypes{});
-[[maybe_unused]] const auto kV2Ops = UpdateOps<Ftrl>()
-                                         .Dense(kFtrlV2, FloatTypes{})
-                                         .Sparse(kFtrlV2, FloatTypes{});
+[[maybe_unused]] const auto kOps = UpdateOps<Ftrl>().Dense(kFtrl, FloatTypes{}).Sparse(kFtrl, FloatTypes{});
+[[maybe_unused]] const auto kV2Ops = UpdateOps<Ftrl>().Dense(kFtrlV2, FloatTypes{}).Sparse(kFtrlV2, FloatTypes{});
 
 }  // namespace
 }  // namespace millstream

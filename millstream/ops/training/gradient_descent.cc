@@ -14,8 +14,7 @@ class GradientDescent {
     RETURN_IF_ERROR(alpha_.Read<T>(ctx, &alpha));
     return alpha;
   }
-  static void Apply(math::Hyper<T> alpha, const T* grad,
-                    const std::array<T*, 4>& v, int64_t n, ThreadPool* pool) {
+  static void Apply(math::Hyper<T> alpha, const T* grad, const std::array<T*, 4>& v, int64_t n, ThreadPool* pool) {
     math::ApplyGradientDescent<T>(alpha, grad, v[0], n, pool);
   }
 
@@ -28,8 +27,7 @@ template <typename T>
 class ProximalGradientDescent {
  public:
   using Options = math::ProximalOptions<T>;
-  explicit ProximalGradientDescent(KernelInit& init)
-      : alpha_(init, "alpha"), l1_(init, "l1"), l2_(init, "l2") {}
+  explicit ProximalGradientDescent(KernelInit& init) : alpha_(init, "alpha"), l1_(init, "l1"), l2_(init, "l2") {}
   StatusOr<Options> Read(const KernelContext& ctx) const {
     Options o = {};
     RETURN_IF_ERROR(alpha_.Read<T>(ctx, &o.lr));
@@ -37,8 +35,7 @@ class ProximalGradientDescent {
     RETURN_IF_ERROR(l2_.Read<T>(ctx, &o.l2));
     return o;
   }
-  static void Apply(const Options& o, const T* grad, const std::array<T*, 4>& v,
-                    int64_t n, ThreadPool* pool) {
+  static void Apply(const Options& o, const T* grad, const std::array<T*, 4>& v, int64_t n, ThreadPool* pool) {
     math::ApplyProximalGradientDescent<T>(o, grad, v[0], n, pool);
   }
 
@@ -51,21 +48,18 @@ const UpdateSpec kGradientDescent = {.name = "GradientDescent",
                                      .inputs = {"alpha", "grad"},
                                      .doc = "var -= alpha * delta",
                                      .dense_grad = "delta"};
-const UpdateSpec kProximal = {
-    .name = "ProximalGradientDescent",
-    .variables = {"var"},
-    .inputs = {"alpha", "l1", "l2", "grad", "indices"},
-    .doc =
-        "Gradient descent with l1 and l2 penalties, by forward-backward "
-        "splitting.",
-    .dense_grad = "delta"};
+const UpdateSpec kProximal = {.name = "ProximalGradientDescent",
+                              .variables = {"var"},
+                              .inputs = {"alpha", "l1", "l2", "grad", "indices"},
+                              .doc =
+                                  "Gradient descent with l1 and l2 penalties, by forward-backward "
+                                  "splitting.",
+                              .dense_grad = "delta"};
 
-[[maybe_unused]] const auto kOps = UpdateOps<GradientDescent>().Dense(
-    kGradientDescent, FloatAndComplexTypes{});
-[[maybe_unused]] const auto kProximalOps =
-    UpdateOps<ProximalGradientDescent>()
-        .Dense(kProximal, Types<float, double>{})
-        .Sparse(kProximal, Types<float, double>{});
+[[maybe_unused]] const auto kOps = UpdateOps<GradientDescent>().Dense(kGradientDescent, FloatAndComplexTypes{});
+[[maybe_unused]] const auto kProximalOps = UpdateOps<ProximalGradientDescent>()
+                                               .Dense(kProximal, Types<float, double>{})
+                                               .Sparse(kProximal, Types<float, double>{});
 
 }  // namespace
 }  // namespace millstream

@@ -49,7 +49,7 @@ class LockedVariables {
   Status CheckSlots(const KernelContext& ctx) const;
 
   std::array<Ref<Variable>, kMax> variables_;  // as the inputs come
-  std::array<Variable*, kMax> locked_ = {};  // by address, without repetitions
+  std::array<Variable*, kMax> locked_ = {};    // by address, without repetitions
   int count_ = 0;
   int num_locked_ = 0;
 };

@@ -35,8 +35,8 @@ template <typename T>
 class AddSign : public SignBase<T> {
  public:
   using SignBase<T>::SignBase;
-  static void Apply(const math::SignOptions<T>& o, const T* grad,
-                    const std::array<T*, 4>& v, int64_t n, ThreadPool* pool) {
+  static void Apply(const math::SignOptions<T>& o, const T* grad, const std::array<T*, 4>& v, int64_t n,
+                    ThreadPool* pool) {
     math::ApplyAddSign<T>(o, grad, v[0], v[1], n, pool);
   }
 };
@@ -45,27 +45,23 @@ template <typename T>
 class PowerSign : public SignBase<T> {
  public:
   using SignBase<T>::SignBase;
-  static void Apply(const math::SignOptions<T>& o, const T* grad,
-                    const std::array<T*, 4>& v, int64_t n, ThreadPool* pool) {
+  static void Apply(const math::SignOptions<T>& o, const T* grad, const std::array<T*, 4>& v, int64_t n,
+                    ThreadPool* pool) {
     math::ApplyPowerSign<T>(o, grad, v[0], v[1], n, pool);
   }
 };
 
-const UpdateSpec kAddSign = {
-    .name = "AddSign",
-    .variables = {"var", "m"},
-    .inputs = {"lr", "alpha", "sign_decay", "beta", "grad"},
-    .doc = "Larger steps where gradient and running mean have the same sign."};
-const UpdateSpec kPowerSign = {
-    .name = "PowerSign",
-    .variables = {"var", "m"},
-    .inputs = {"lr", "logbase", "sign_decay", "beta", "grad"},
-    .doc = "As AddSign, with an exponential factor."};
+const UpdateSpec kAddSign = {.name = "AddSign",
+                             .variables = {"var", "m"},
+                             .inputs = {"lr", "alpha", "sign_decay", "beta", "grad"},
+                             .doc = "Larger steps where gradient and running mean have the same sign."};
+const UpdateSpec kPowerSign = {.name = "PowerSign",
+                               .variables = {"var", "m"},
+                               .inputs = {"lr", "logbase", "sign_decay", "beta", "grad"},
+                               .doc = "As AddSign, with an exponential factor."};
 
-[[maybe_unused]] const auto kAddSignOps =
-    UpdateOps<AddSign>().Dense(kAddSign, FloatTypes{});
-[[maybe_unused]] const auto kPowerSignOps =
-    UpdateOps<PowerSign>().Dense(kPowerSign, FloatTypes{});
+[[maybe_unused]] const auto kAddSignOps = UpdateOps<AddSign>().Dense(kAddSign, FloatTypes{});
+[[maybe_unused]] const auto kPowerSignOps = UpdateOps<PowerSign>().Dense(kPowerSign, FloatTypes{});
 
 }  // namespace
 }  // namespace millstream

@@ -12,23 +12,16 @@ int ScalarInput::InputIndex(const OpDef& op, absl::string_view name) {
   return -1;
 }
 
-UpdateInputs::UpdateInputs(const OpDef& op)
-    : variables(0), indices(ScalarInput::InputIndex(op, "indices")) {
-  for (const ArgDef& arg : op.inputs)
-    variables += arg.is_ref || arg.type == DType::kResource ? 1 : 0;
+UpdateInputs::UpdateInputs(const OpDef& op) : variables(0), indices(ScalarInput::InputIndex(op, "indices")) {
+  for (const ArgDef& arg : op.inputs) variables += arg.is_ref || arg.type == DType::kResource ? 1 : 0;
   grad = ScalarInput::InputIndex(op, "grad");
   if (grad < 0) grad = ScalarInput::InputIndex(op, "delta");
 }
 
 namespace {
 
-bool IsSparse(UpdateForm form) {
-  return form == UpdateForm::kSparse || form == UpdateForm::kResourceSparse;
-}
-bool IsResource(UpdateForm form) {
-  return form == UpdateForm::kResourceDense ||
-         form == UpdateForm::kResourceSparse;
-}
+bool IsSparse(UpdateForm form) { return form == UpdateForm::kSparse || form == UpdateForm::kResourceSparse; }
+bool IsResource(UpdateForm form) { return form == UpdateForm::kResourceDense || form == UpdateForm::kResourceSparse; }
 
 // Shape functions get no definition of the op, but the number of outputs tells
 // references from handles, and the variables come first.
@@ -44,13 +37,10 @@ Status UpdateShape(ShapeContext& c) {
 
 OpBuilder DefineUpdate(const UpdateSpec& spec, UpdateForm form) {
   const std::string name =
-      absl::StrCat(IsResource(form) ? "Resource" : "",
-                   IsSparse(form) ? "Sparse" : "", "Apply", spec.name);
+      absl::StrCat(IsResource(form) ? "Resource" : "", IsSparse(form) ? "Sparse" : "", "Apply", spec.name);
   OpBuilder op(name.c_str());
   for (const std::string& variable : spec.variables) {
-    op.Input(
-        absl::StrCat(variable, IsResource(form) ? ": resource" : ": Ref(T)")
-            .c_str());
+    op.Input(absl::StrCat(variable, IsResource(form) ? ": resource" : ": Ref(T)").c_str());
   }
   for (const std::string& input : spec.inputs) {
     if (input == "indices") {
@@ -58,10 +48,7 @@ OpBuilder DefineUpdate(const UpdateSpec& spec, UpdateForm form) {
     } else if (input == "global_step") {
       op.Input("global_step: int64");
     } else {
-      op.Input(absl::StrCat(
-                   input == "grad" && !IsSparse(form) ? spec.dense_grad : input,
-                   ": T")
-                   .c_str());
+      op.Input(absl::StrCat(input == "grad" && !IsSparse(form) ? spec.dense_grad : input, ": T").c_str());
     }
   }
   if (!IsResource(form)) op.Output("out: Ref(T)");

@@ -16,8 +16,7 @@ namespace millstream {
 // that name keeps the option's default.
 class ScalarInput {
  public:
-  ScalarInput(KernelInit& init, const char* name)
-      : index_(InputIndex(init.op(), name)), name_(name) {}
+  ScalarInput(KernelInit& init, const char* name) : index_(InputIndex(init.op(), name)), name_(name) {}
 
   // InvalidArgument unless it is a scalar. `Option` is the type the arithmetic
   // happens in.
@@ -25,9 +24,7 @@ class ScalarInput {
   Status Read(const KernelContext& ctx, Option* option) const {
     if (index_ < 0) return OkStatus();
     const Tensor& t = ctx.input(index_);
-    if (t.rank() != 0)
-      return errors::InvalidArgument(
-          name_, " is not a scalar: ", t.shape().ToString());
+    if (t.rank() != 0) return errors::InvalidArgument(name_, " is not a scalar: ", t.shape().ToString());
     *option = Option(t.scalar<T>());
     return OkStatus();
   }
@@ -94,15 +91,12 @@ class SparseUpdate final : public Kernel {
     ASSIGN_OR_RETURN(const auto options, rule_.Read(ctx));
     std::array<T*, LockedVariables::kMax> data;
     RETURN_IF_ERROR(variables.MutableData(&data));
-    const int64_t n = indices.size(),
-                  row = variables.shape().Product(1, variables.shape().rank());
+    const int64_t n = indices.size(), row = variables.shape().Product(1, variables.shape().rank());
     if (n > 0 && row > 0) {
       // Each thread takes a range of the variable's rows, so that repeated
       // indices add up in order.
-      const double cost = row < 16 ? 0
-                                   : 1.5 * static_cast<double>(row) *
-                                         static_cast<double>(n) /
-                                         static_cast<double>(num_rows);
+      const double cost =
+          row < 16 ? 0 : 1.5 * static_cast<double>(row) * static_cast<double>(n) / static_cast<double>(num_rows);
       ctx.ParallelFor(num_rows, cost, [&](int64_t begin, int64_t end) {
         for (int64_t i = 0; i < n; ++i) {
           const int64_t at = indices[i];
@@ -153,8 +147,7 @@ class UpdateOps {
   }
   template <typename... Ts>
   UpdateOps& ResourceDense(const UpdateSpec& spec, Types<Ts...> types) {
-    DefineUpdate(spec, UpdateForm::kResourceDense)
-        .template Cpu<DenseKernel>(types);
+    DefineUpdate(spec, UpdateForm::kResourceDense).template Cpu<DenseKernel>(types);
     return *this;
   }
   template <typename... Ts>
@@ -164,8 +157,7 @@ class UpdateOps {
   }
   template <typename... Ts>
   UpdateOps& ResourceSparse(const UpdateSpec& spec, Types<Ts...> types) {
-    DefineUpdate(spec, UpdateForm::kResourceSparse)
-        .template Cpu<SparseKernel>(types);
+    DefineUpdate(spec, UpdateForm::kResourceSparse).template Cpu<SparseKernel>(types);
     return *this;
   }
 

@@ -6,7 +6,8 @@
 
 namespace millstream {
 
-// What TensorFlow 2.21 computed: trajectories of optimizers, learning rates, averages. The Python package is tested with the same.
+// What TensorFlow 2.21 computed: trajectories of optimizers, learning rates, averages. The Python package is tested
+// with the same.
 const nlohmann::json& OptimizerGoldens();
 
 }  // namespace millstream

@@ -15,7 +15,8 @@
 
 namespace millstream::testing {
 
-// Variables "w" (2 floats, first 1 and 1; a reference) and "r" (a resource, first 5) and the global step; "train" adds 1 to all.
+// Variables "w" (2 floats, first 1 and 1; a reference) and "r" (a resource, first 5) and the global step; "train" adds
+// 1 to all.
 struct SmallModel {
   explicit SmallModel(const std::string& variables_at = "") {
     const Scope at = variables_at.empty() ? scope : scope.WithDevice(variables_at);
@@ -30,7 +31,8 @@ struct SmallModel {
     const Output one = scope.Const(1.0f);
     Node* const add_w = scope.Add("AssignAdd", {w.handle, scope.Op("Fill", {scope.Constant({2}), one})});
     Node* const add_r = scope.Add("AssignAddVariableOp", {r.handle, one});
-    Node* const add_step = scope.WithControlDependencies({add_w, add_r}).Add("AssignAdd", {step.handle, scope.Const<int64_t>(1)});
+    Node* const add_step =
+        scope.WithControlDependencies({add_w, add_r}).Add("AssignAdd", {step.handle, scope.Const<int64_t>(1)});
     scope.WithOpName("train").WithControlDependencies({add_step}).Add("NoOp", {});
     EXPECT_EQ(scope.status(), OkStatus());
   }
@@ -58,7 +60,8 @@ Status Train(AnySession& session) {
 // A folder that goes with the test.
 class TemporaryFolder {
  public:
-  TemporaryFolder() : path_((std::filesystem::temp_directory_path() / absl::StrCat("train_test_", RandomNumber())).string()) {
+  TemporaryFolder()
+      : path_((std::filesystem::temp_directory_path() / absl::StrCat("train_test_", RandomNumber())).string()) {
     std::filesystem::create_directories(path_);
   }
   ~TemporaryFolder() {

@@ -15,8 +15,8 @@ std::unique_ptr<Session> SessionOf(const Scope& scope, const Node* init) {
   return *std::move(session);
 }
 
-std::vector<Tensor> RunStep(Session& session, const std::vector<Output>& fetches, const std::vector<const Node*>& targets,
-                            const Session::Feeds& feeds) {
+std::vector<Tensor> RunStep(Session& session, const std::vector<Output>& fetches,
+                            const std::vector<const Node*>& targets, const Session::Feeds& feeds) {
   std::vector<std::string> fetch_names, target_names;
   for (const Output& fetch : fetches) fetch_names.push_back(fetch.name());
   for (const Node* target : targets) target_names.push_back(target->name());
@@ -27,7 +27,9 @@ std::vector<Tensor> RunStep(Session& session, const std::vector<Output>& fetches
   return out;
 }
 
-Tensor ValueOf(Session& session, Output fetch, const Session::Feeds& feeds) { return RunStep(session, {fetch}, {}, feeds)[0]; }
+Tensor ValueOf(Session& session, Output fetch, const Session::Feeds& feeds) {
+  return RunStep(session, {fetch}, {}, feeds)[0];
+}
 
 std::vector<float> FloatsOf(Session& session, Output fetch) {
   const Tensor value = ValueOf(session, fetch);

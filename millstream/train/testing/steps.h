@@ -15,8 +15,8 @@ namespace millstream {
 std::unique_ptr<Session> SessionOf(const Scope& scope, const Node* init = nullptr);
 
 // One step that must work; values of the fetches.
-std::vector<Tensor> RunStep(Session& session, const std::vector<Output>& fetches, const std::vector<const Node*>& targets = {},
-                            const Session::Feeds& feeds = {});
+std::vector<Tensor> RunStep(Session& session, const std::vector<Output>& fetches,
+                            const std::vector<const Node*>& targets = {}, const Session::Feeds& feeds = {});
 // The same for one value.
 Tensor ValueOf(Session& session, Output fetch, const Session::Feeds& feeds = {});
 std::vector<float> FloatsOf(Session& session, Output fetch);

@@ -31,22 +31,17 @@ struct OpRunner::Call {
   }
 };
 
-OpRunner::OpRunner(Env& env, std::string op,
-                   std::vector<std::pair<std::string, AttrValue>> attrs,
+OpRunner::OpRunner(Env& env, std::string op, std::vector<std::pair<std::string, AttrValue>> attrs,
                    std::string node_name)
-    : env_(env),
-      name_(node_name.empty() ? op : std::move(node_name)),
-      entry_(OpRegistry::Global().Find(op)) {
+    : env_(env), name_(node_name.empty() ? op : std::move(node_name)), entry_(OpRegistry::Global().Find(op)) {
   for (auto& [name, value] : attrs) attrs_.Set(name, value);
   made_ = [&]() -> Status {
     if (entry_ == nullptr) return errors::NotFound("no op ", op);
     RETURN_IF_ERROR(CompleteAttrs(entry_->def, &attrs_));
     RETURN_IF_ERROR(ArgTypes(entry_->def.inputs, attrs_, &input_types_));
     RETURN_IF_ERROR(ArgTypes(entry_->def.outputs, attrs_, &output_types_));
-    ASSIGN_OR_RETURN(const KernelDef* def,
-                     FindKernel(*entry_, "CPU", attrs_, name_));
-    KernelInit init(entry_->def, name_, attrs_, env_.device.get(),
-                    &env_.resources, env_.functions, input_types_,
+    ASSIGN_OR_RETURN(const KernelDef* def, FindKernel(*entry_, "CPU", attrs_, name_));
+    KernelInit init(entry_->def, name_, attrs_, env_.device.get(), &env_.resources, env_.functions, input_types_,
                     output_types_);
     ASSIGN_OR_RETURN(kernel_, def->factory(init));
     return OkStatus();
@@ -75,10 +70,8 @@ std::shared_ptr<OpRunner::Call> OpRunner::MakeCall(std::vector<Edge> inputs) {
     call->pointers.push_back(&e);
   }
   call->ctx = std::make_unique<KernelContext>(KernelContext::Frame{
-      &call->step, env_.device.get(), &entry_->def, &name_,
-      call->pointers.data(), call->derefs.data(),
-      static_cast<int>(call->in.size()), call->out.data(), output_types_.data(),
-      static_cast<int>(call->out.size())});
+      &call->step, env_.device.get(), &entry_->def, &name_, call->pointers.data(), call->derefs.data(),
+      static_cast<int>(call->in.size()), call->out.data(), output_types_.data(), static_cast<int>(call->out.size())});
   return call;
 }
 
@@ -95,19 +88,17 @@ StatusOr<Tensor> OpRunner::Value(std::vector<Edge> inputs) {
   return out[0].ref ? out[0].ref->Snapshot() : out[0].tensor;
 }
 
-void OpRunner::Start(std::vector<Edge> inputs,
-                     std::function<void(StatusOr<std::vector<Edge>>)> done) {
+void OpRunner::Start(std::vector<Edge> inputs, std::function<void(StatusOr<std::vector<Edge>>)> done) {
   MS_CHECK(made_.ok());
   auto call = MakeCall(std::move(inputs));
   auto* kernel = dynamic_cast<AsyncKernel*>(kernel_.get());
   MS_CHECK(kernel != nullptr);
-  kernel->ComputeAsync(*call->ctx,
-                       [call, done = std::move(done)](Status status) {
-                         if (status.ok())
-                           done(call->Outputs());
-                         else
-                           done(status);
-                       });
+  kernel->ComputeAsync(*call->ctx, [call, done = std::move(done)](Status status) {
+    if (status.ok())
+      done(call->Outputs());
+    else
+      done(status);
+  });
 }
 
 }  // namespace millstream

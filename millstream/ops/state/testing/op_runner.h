@@ -12,10 +12,8 @@ namespace millstream {
 
 // A value or a reference, as an edge carries it.
 struct Edge {
-  Edge(Tensor t)
-      : tensor(std::move(t)) {}  // NOLINT(google-explicit-constructor)
-  Edge(Ref<Variable> r)
-      : ref(std::move(r)) {}  // NOLINT(google-explicit-constructor)
+  Edge(Tensor t) : tensor(std::move(t)) {}      // NOLINT(google-explicit-constructor)
+  Edge(Ref<Variable> r) : ref(std::move(r)) {}  // NOLINT(google-explicit-constructor)
   Tensor tensor;
   Ref<Variable> ref;
   bool dead = false;
@@ -40,8 +38,7 @@ class OpRunner {
 
   // REQUIRES: the op is registered and the kernel can be made; see status() for
   // expected errors.
-  OpRunner(Env& env, std::string op,
-           std::vector<std::pair<std::string, AttrValue>> attrs = {},
+  OpRunner(Env& env, std::string op, std::vector<std::pair<std::string, AttrValue>> attrs = {},
            std::string node_name = "");
   ~OpRunner();
   const Status& status() const { return made_; }
@@ -51,8 +48,7 @@ class OpRunner {
   StatusOr<Tensor> Value(std::vector<Edge> inputs);
   // Starts and returns at once; REQUIRES: an asynchronous kernel. `done` gets
   // the outputs.
-  void Start(std::vector<Edge> inputs,
-             std::function<void(StatusOr<std::vector<Edge>>)> done);
+  void Start(std::vector<Edge> inputs, std::function<void(StatusOr<std::vector<Edge>>)> done);
 
  private:
   struct Call;
