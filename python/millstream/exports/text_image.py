@@ -57,6 +57,7 @@ EXPORTS["millstream.ops.image_quality_ops"] = _in("image", "decode_image decode_
     " " + _in("io", "decode_image decode_bmp decode_gif is_jpeg")
 EXPORTS["millstream.ops.image_ops"] += " " + _in("io", "decode_png decode_jpeg encode_png encode_jpeg")
 EXPORTS["millstream.ops.sparse_ops"] += " " + _in("io", "serialize_sparse serialize_many_sparse deserialize_many_sparse")
+EXPORTS["millstream.ops.sparse_ops"] += " sparse.cross=sparse_cross sparse.cross_hashed=sparse_cross_hashed"
 EXPORTS["millstream.ops.string_ops"] += " io.decode_json_example=decode_json_example dtypes.as_string=as_string"
 EXPORTS["millstream.ops.image_color_ops"] += " " + _in("image", """
     rgb_to_yiq yiq_to_rgb rgb_to_yuv yuv_to_rgb image_gradients""")

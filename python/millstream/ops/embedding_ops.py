@@ -121,18 +121,51 @@ def safe_embedding_lookup_sparse(embedding_weights, sparse_ids, sparse_weights=N
                                  name=None, partition_strategy="div", max_norm=None):
     """As embedding_lookup_sparse, with a default (or zeros) for rows that name nothing, and without ids below 0."""
     from millstream.ops import sparse_ops
-    with ops.name_scope(name, "embedding_lookup", [sparse_ids]):
-        keep = sparse_ids.values >= 0
-        if sparse_weights is not None:
-            keep = gen_ops.logical_and(keep, sparse_weights.values > 0)
-            sparse_weights = sparse_ops.sparse_retain(sparse_weights, keep)
-        sparse_ids = sparse_ops.sparse_retain(sparse_ids, keep)
+    with ops.name_scope(name, "embedding_lookup", [sparse_ids]) as scope:
+        sparse_ids, sparse_weights, outer = _two_axes(sparse_ids, sparse_weights)
+        sparse_ids, sparse_weights = _without_invalid(sparse_ids, sparse_weights, combiner)
         sparse_ids, empty = sparse_ops.sparse_fill_empty_rows(sparse_ids, default_id or 0)
         if sparse_weights is not None:
             sparse_weights, _ = sparse_ops.sparse_fill_empty_rows(sparse_weights, 1.0)
         result = embedding_lookup_sparse(embedding_weights, sparse_ids, sparse_weights, combiner=combiner,
-                                         partition_strategy=partition_strategy, max_norm=max_norm)
+                                         partition_strategy=partition_strategy, max_norm=max_norm,
+                                         name=None if default_id is None else scope)
         if default_id is None:
-            mask = array_ops.expand_dims(math_ops.cast(gen_ops.logical_not(empty), result.dtype.base_dtype), -1)
-            result = result * mask
+            mask = gen_ops.tile(array_ops.reshape(empty, [-1, 1]), array_ops.stack([1, array_ops.shape(result)[1]]))
+            result = index_ops.where(mask, array_ops.zeros_like(result), result, name=scope)
+        return _with_outer_axes(result, outer)
+
+
+def _two_axes(sparse_ids, sparse_weights):
+    """All axes but the last as one; and the sizes of those, to undo it."""
+    from millstream.ops import sparse_ops
+    shape = sparse_ids.dense_shape
+    rank = shape.shape.as_list()[0] if shape.shape.rank is not None else None
+    outer = shape[:-1]
+    outer.set_shape([None if rank is None else rank - 1])
+    if rank != 2:
+        sparse_ids = sparse_ops.sparse_reshape(sparse_ids, array_ops.stack([reduce_ops.reduce_prod(outer), shape[-1]]))
+    if sparse_weights is not None:
+        sparse_weights = sparse_tensor.SparseTensor(sparse_ids.indices, sparse_weights.values, sparse_ids.dense_shape)
+    return sparse_ids, sparse_weights, outer
+
+
+def _with_outer_axes(result, outer):
+    if outer.shape.as_list() == [1]:
         return result
+    sizes = array_ops.concat([math_ops.cast(outer, dtypes.int32), array_ops.shape(result)[1:]], 0)
+    final = array_ops.reshape(result, sizes)
+    rank = outer.shape.as_list()[0]
+    if rank is not None:
+        final.set_shape([None] * rank + result.shape.as_list()[1:])
+    return final
+
+
+def _without_invalid(sparse_ids, sparse_weights, combiner):
+    """Without ids below 0 and, where weights are divided by their sum, weights that are not above 0."""
+    from millstream.ops import sparse_ops
+    keep = sparse_ids.values >= 0
+    if sparse_weights is not None and combiner != "sum":
+        keep = gen_ops.logical_and(keep, sparse_weights.values > 0)
+    kept = sparse_ops.sparse_retain(sparse_ids, keep)
+    return kept, None if sparse_weights is None else sparse_ops.sparse_retain(sparse_weights, keep)

@@ -278,3 +278,35 @@ def deserialize_many_sparse(serialized_sparse, dtype, rank=None, name=None):
 def edit_distance(hypothesis, truth, normalize=True, name="edit_distance"):
     hypothesis, truth = _convert(hypothesis), _convert(truth)
     return gen_ops.edit_distance(*_parts(hypothesis), *_parts(truth), normalize=normalize, name=name)
+
+
+_CROSS_HASH_KEY = 0xDECAFCAFFE
+
+
+def _cross(inputs, hashed_output, num_buckets, hash_key, name):
+    if not isinstance(inputs, list):
+        raise TypeError("Inputs must be a list")
+    sparse = [_convert(x) for x in inputs if isinstance(x, (SparseTensor, SparseTensorValue))]
+    dense = [ops.convert_to_tensor(x) for x in inputs if not isinstance(x, (SparseTensor, SparseTensorValue))]
+    values = [x if x.dtype == dtypes.string else math_ops.cast(x, dtypes.int64) for x in [s.values for s in sparse] + dense]
+    internal = dtypes.string if all(x.dtype == dtypes.string for x in values) else dtypes.int64
+    return SparseTensor(*gen_ops.sparse_cross(
+        [s.indices for s in sparse], values[:len(sparse)], [s.dense_shape for s in sparse], values[len(sparse):],
+        hashed_output=hashed_output, num_buckets=num_buckets, hash_key=hash_key or _CROSS_HASH_KEY,
+        out_type=dtypes.int64 if hashed_output else dtypes.string, internal_type=internal, name=name))
+
+
+def sparse_cross(inputs, name=None, separator=None):
+    """Every combination of one value of each input in a row, joined by "_X_" or `separator`."""
+    if separator is None:
+        return _cross(inputs, False, 0, None, name)
+    sparse = [_convert(x) for x in inputs if isinstance(x, (SparseTensor, SparseTensorValue))]
+    dense = [ops.convert_to_tensor(x) for x in inputs if not isinstance(x, (SparseTensor, SparseTensorValue))]
+    values = [x if x.dtype == dtypes.string else math_ops.cast(x, dtypes.int64) for x in [s.values for s in sparse] + dense]
+    return SparseTensor(*gen_ops.sparse_cross_v2([s.indices for s in sparse], values[:len(sparse)], [s.dense_shape for s in sparse],
+                                                 values[len(sparse):], separator, name=name))
+
+
+def sparse_cross_hashed(inputs, num_buckets=0, hash_key=None, name=None):
+    """The same as hashes, below `num_buckets` if that is not 0."""
+    return _cross(inputs, True, num_buckets, hash_key, name)
