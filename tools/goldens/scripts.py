@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Records what real TensorFlow prints for python/tests/scripts/*.py. Usage: tools/goldens/scripts.py [NAME...]
 
-Needs TensorFlow 2.21 with tf_keras (tf.layers, rnn cells) and tf_slim (tf.contrib.slim, tf.contrib.layers). A script sees
-`tensorflow.compat.v1` as `tensorflow`.
+Needs TensorFlow 2.21 with tf_keras (tf.layers, rnn cells), tf_slim (tf.contrib.slim, tf.contrib.layers) and tensorflow-estimator
+2.15 (tf.estimator). A script sees `tensorflow.compat.v1` as `tensorflow`.
 """
 import os
 import pathlib
@@ -40,6 +40,28 @@ if "contrib" in open(sys.argv[1]).read():
     for name in ("l1_regularizer", "l2_regularizer", "variance_scaling_initializer"):
         if not hasattr(contrib.layers, name):
             setattr(contrib.layers, name, getattr(tf_slim, name))
+if "tf.estimator" in open(sys.argv[1]).read():
+    import importlib, importlib.util, os
+    folder = os.path.join(os.path.dirname(importlib.util.find_spec("tf_keras").origin), "..")
+    for name in ("tensorflow_estimator", "tensorflow_estimator._api", "tensorflow_estimator._api.v1"):
+        sys.modules[name] = types.ModuleType(name)  # without what it imports of distribution strategies and TPUs
+        sys.modules[name].__path__ = [os.path.join(folder, *name.split("."))]
+    export = types.ModuleType("tensorflow_estimator.python.estimator.estimator_export")
+    export.estimator_export = lambda *args, **kwargs: lambda f: f
+    sys.modules[export.__name__] = export
+    from tensorflow.python import distribute
+    absent = distribute.estimator_training = types.ModuleType("tensorflow.python.distribute.estimator_training")
+    absent.should_run_distribute_coordinator, absent.init_run_config = lambda config: False, lambda config, tf_config: None
+    sys.modules[absent.__name__] = absent
+    estimator = v1.estimator = types.ModuleType("tensorflow.estimator")
+    for part in ("canned.linear", "canned.dnn", "canned.dnn_linear_combined", "canned.baseline", "canned.parsing_utils", "estimator",
+                 "run_config", "training", "model_fn", "extenders", "mode_keys"):
+        found = vars(importlib.import_module("tensorflow_estimator.python.estimator." + part))
+        vars(estimator).update({k: v for k, v in found.items() if not k.startswith("_") and not isinstance(v, types.ModuleType)})
+    estimator.export = importlib.import_module("tensorflow_estimator.python.estimator.export.export")
+    estimator.inputs = types.ModuleType("tensorflow.estimator.inputs")
+    for part in ("numpy_io", "pandas_io"):
+        vars(estimator.inputs).update(vars(importlib.import_module("tensorflow_estimator.python.estimator.inputs." + part)))
 sys.modules["tensorflow"] = v1
 sys.argv = sys.argv[1:]
 sys.path[0] = sys.argv[0].rpartition("/")[0]

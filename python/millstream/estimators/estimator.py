@@ -10,7 +10,7 @@ import numpy as np
 
 from millstream.datasets import dataset_ops
 from millstream.estimators import run_config
-from millstream.estimators.model_fn import EstimatorSpec, ModeKeys
+from millstream.estimators.model_fn import EstimatorSpec, ModeKeys, WarmStartSettings
 from millstream.events import summary_ops, writer_cache
 from millstream.framework import log, ops, random_seed
 from millstream.ops import metrics as metrics_lib
@@ -67,6 +67,8 @@ class Estimator:
             model_dir = tempfile.mkdtemp()
             log.warning("Using temporary folder as model directory: %s", model_dir)
         self._config = config.replace(model_dir=model_dir)
+        if not isinstance(warm_start_from, (str, WarmStartSettings, type(None))):
+            raise ValueError("warm_start_from must be a string or a WarmStartSettings, instead got {}".format(type(warm_start_from)))
         self._model_fn, self._params, self._warm_start_from = model_fn, copy.deepcopy(params or {}), warm_start_from
 
     @property
@@ -234,12 +236,13 @@ class Estimator:
 
     def _warm_start(self):
         """Variables that the other checkpoint has begin with its values."""
+        from millstream.training import warm_starting
         source = self._warm_start_from
-        if not isinstance(source, str):
-            raise ValueError("warm_start_from must be the path of a checkpoint or its folder")
-        known = dict(checkpoint_utils.list_variables(source))
-        names = [v.op.name for v in ops.get_collection(ops.GraphKeys.TRAINABLE_VARIABLES)]
-        checkpoint_utils.init_from_checkpoint(source, {n: n for n in names if n in known})
+        if isinstance(source, str):
+            known = {name for name, _ in checkpoint_utils.list_variables(source)}
+            warm_starting.warm_start(source, [n for n in warm_starting.trainable_names() if n in known])
+        else:
+            warm_starting.warm_start(*source)
 
     # Evaluation.
 

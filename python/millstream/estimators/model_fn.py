@@ -13,6 +13,17 @@ class ModeKeys:
     TRAIN, EVAL, PREDICT = "train", "eval", "infer"
 
 
+class WarmStartSettings(collections.namedtuple("WarmStartSettings", (
+        "ckpt_to_initialize_from vars_to_warm_start var_name_to_vocab_info var_name_to_prev_var_name"))):
+    """Which variables begin with values of another checkpoint; see tf.train.warm_start."""
+
+    def __new__(cls, ckpt_to_initialize_from, vars_to_warm_start=".*", var_name_to_vocab_info=None, var_name_to_prev_var_name=None):
+        if not ckpt_to_initialize_from:
+            raise ValueError("`ckpt_to_initialize_from` MUST be set in WarmStartSettings")
+        return super().__new__(cls, ckpt_to_initialize_from, vars_to_warm_start, var_name_to_vocab_info or {},
+                               var_name_to_prev_var_name or {})
+
+
 def _check_loss(loss, mode):
     if loss is None:
         if mode in (ModeKeys.TRAIN, ModeKeys.EVAL):

@@ -1,7 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 EXPORTS = {
     "millstream.estimators.estimator": "estimator.Estimator",
-    "millstream.estimators.model_fn": "estimator.EstimatorSpec estimator.ModeKeys",
+    "millstream.estimators.model_fn": "estimator.EstimatorSpec estimator.ModeKeys estimator.WarmStartSettings",
+    "millstream.estimators.canned": """
+        estimator.LinearClassifier estimator.LinearRegressor estimator.LinearEstimator estimator.DNNClassifier estimator.DNNRegressor
+        estimator.DNNEstimator estimator.DNNLinearCombinedClassifier estimator.DNNLinearCombinedRegressor
+        estimator.DNNLinearCombinedEstimator estimator.BaselineClassifier estimator.BaselineRegressor estimator.add_metrics
+        contrib.estimator.add_metrics=add_metrics""",
+    "millstream.estimators.heads": """
+        estimator.BinaryClassHead estimator.MultiClassHead estimator.RegressionHead
+        contrib.estimator.binary_classification_head=BinaryClassHead contrib.estimator.multi_class_head=MultiClassHead
+        contrib.estimator.regression_head=regression_head""",
+    "millstream.estimators.parsing": "estimator.classifier_parse_example_spec estimator.regressor_parse_example_spec",
+    "millstream.training.warm_starting": """
+        train.VocabInfo train.warm_start estimator.VocabInfo=VocabInfo""",
     "millstream.estimators.run_config": "estimator.RunConfig",
     "millstream.estimators.training": "estimator.TrainSpec estimator.EvalSpec estimator.train_and_evaluate",
     "millstream.estimators.inputs": "estimator.inputs.numpy_input_fn estimator.inputs.pandas_input_fn",

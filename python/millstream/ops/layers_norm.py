@@ -4,6 +4,7 @@ from millstream import gen_ops
 from millstream.framework import dtypes, ops
 from millstream.framework.tensor_shape import TensorShape
 from millstream.ops import array_ops, control_flow_ops, init_ops, math_ops, nn_norm, state_ops
+from millstream.ops import variable_scope as vs
 from millstream.ops.arguments import smart_bool
 from millstream.ops.layers_base import InputSpec, Layer
 
@@ -53,10 +54,16 @@ class BatchNormalization(Layer):
         if self.center:
             self.beta = self.add_weight("beta", shape=(size,), dtype=dtype, initializer=self.beta_initializer,
                                         regularizer=self.beta_regularizer, constraint=self.beta_constraint, trainable=True)
-        self.moving_mean = self.add_weight("moving_mean", shape=(size,), dtype=dtype, trainable=False,
-                                           initializer=self.moving_mean_initializer)
-        self.moving_variance = self.add_weight("moving_variance", shape=(size,), dtype=dtype, trainable=False,
-                                               initializer=self.moving_variance_initializer)
+        scope = vs.get_variable_scope()
+        partitioner = scope.partitioner
+        scope.set_partitioner(None)  # the averages are assigned as a whole
+        try:
+            self.moving_mean = self.add_weight("moving_mean", shape=(size,), dtype=dtype, trainable=False,
+                                               initializer=self.moving_mean_initializer)
+            self.moving_variance = self.add_weight("moving_variance", shape=(size,), dtype=dtype, trainable=False,
+                                                   initializer=self.moving_variance_initializer)
+        finally:
+            scope.set_partitioner(partitioner)
         self.built = True
 
     def _moving_update(self, variable, value, decay, training):

@@ -13,7 +13,7 @@ class SavedModelBuilder:
 
     def __init__(self, export_dir):
         from millstream.proto import saved_model_pb2
-        export_dir = os.fspath(export_dir)
+        export_dir = os.fsdecode(export_dir)
         if os.path.isdir(export_dir) and os.listdir(export_dir):
             raise AssertionError(f"Export directory {export_dir} already exists, and isn't empty. Please choose a different export "
                                  "directory, or delete all the contents of the specified directory.")
@@ -101,7 +101,7 @@ def simple_save(session, export_dir, inputs, outputs, legacy_init_op=None):
 def parse_saved_model(export_dir):
     from google.protobuf import text_format
     from millstream.proto import saved_model_pb2
-    export_dir = os.fspath(export_dir)
+    export_dir = os.fsdecode(export_dir)
     binary = os.path.join(export_dir, constants.SAVED_MODEL_FILENAME_PB)
     text = os.path.join(export_dir, constants.SAVED_MODEL_FILENAME_PBTXT)
     if os.path.exists(binary):
@@ -115,7 +115,7 @@ def parse_saved_model(export_dir):
 
 
 def maybe_saved_model_directory(export_dir):
-    return any(os.path.exists(os.path.join(export_dir, name))
+    return any(os.path.exists(os.path.join(os.fsdecode(export_dir), name))
                for name in (constants.SAVED_MODEL_FILENAME_PB, constants.SAVED_MODEL_FILENAME_PBTXT))
 
 
@@ -131,7 +131,7 @@ def _asset_feeds(meta, export_dir, import_scope):
 
 def load(sess, tags, export_dir, import_scope=None, **saver_kwargs):
     """Imports the graph with these tags and restores its variables; returns its MetaGraphDef."""
-    export_dir = os.fspath(export_dir)
+    export_dir = os.fsdecode(export_dir)
     model = parse_saved_model(export_dir)
     wanted = set(tags)
     found = [m for m in model.meta_graphs if set(m.meta_info_def.tags) == wanted]

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What tf.parse_example() has to find for an estimator: features, label, weight."""
+from millstream.columns import dense, layers
+from millstream.framework import dtypes
+from millstream.ops import parsing_ops
+
+
+def _with_label(feature_columns, label_key, label, weight_column):
+    spec = layers.make_parse_example_spec(feature_columns)
+    if label_key in spec:
+        raise ValueError(f"label should not be used as feature. label_key: {label_key}, features: {spec.keys()}")
+    spec[label_key] = label
+    if weight_column is None:
+        return spec
+    if isinstance(weight_column, str):
+        weight_column = dense.numeric_column(weight_column)
+    if not isinstance(weight_column, dense.NumericColumn):
+        raise ValueError("weight_column should be an instance of tf.feature_column.numeric_column. Given type: "
+                         f"{type(weight_column)} value: {weight_column}")
+    if weight_column.key in spec:
+        raise ValueError(f"weight_column should not be used as feature. weight_column: {weight_column.key}, features: {spec.keys()}")
+    spec.update(weight_column.parse_example_spec)
+    return spec
+
+
+def classifier_parse_example_spec(feature_columns, label_key, label_dtype=dtypes.int64, label_default=None, weight_column=None):
+    return _with_label(feature_columns, label_key, parsing_ops.FixedLenFeature((1,), label_dtype, label_default), weight_column)
+
+
+def regressor_parse_example_spec(feature_columns, label_key, label_dtype=dtypes.float32, label_default=None, label_dimension=1,
+                                 weight_column=None):
+    return _with_label(feature_columns, label_key, parsing_ops.FixedLenFeature((label_dimension,), label_dtype, label_default),
+                       weight_column)
