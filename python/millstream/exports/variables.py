@@ -31,8 +31,6 @@ EXPORTS = {
         initializers.variance_scaling=VarianceScaling initializers.orthogonal=Orthogonal initializers.identity=Identity
         initializers.glorot_uniform=GlorotUniform initializers.glorot_normal=GlorotNormal initializers.he_normal=he_normal
         initializers.he_uniform=he_uniform initializers.lecun_normal=lecun_normal initializers.lecun_uniform=lecun_uniform
-        keras.initializers.he_normal=he_normal keras.initializers.he_uniform=he_uniform keras.initializers.get=get
-        keras.initializers.glorot_uniform=GlorotUniform keras.initializers.glorot_normal=GlorotNormal
         contrib.layers.xavier_initializer=xavier_initializer contrib.layers.xavier_initializer_conv2d=xavier_initializer
         contrib.layers.variance_scaling_initializer=variance_scaling_initializer""",
     "millstream.training.training_util": """
