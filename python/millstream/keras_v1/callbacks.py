@@ -184,13 +184,18 @@ class ModelCheckpoint(_Watching):
         self.model.save_weights(path)
 
 
+def _rate(model):
+    variable = model.optimizer.lr  # made before the session initializes what is new
+    return float(state.get_session().run(variable))
+
+
 class LearningRateScheduler(Callback):
     def __init__(self, schedule, verbose=0):
         super().__init__()
         self.schedule, self.verbose = schedule, verbose
 
     def on_epoch_begin(self, epoch, logs=None):
-        now = float(state.get_session().run(self.model.optimizer.lr))
+        now = _rate(self.model)
         try:
             rate = self.schedule(epoch, now)
         except TypeError:
@@ -203,7 +208,7 @@ class LearningRateScheduler(Callback):
 
     def on_epoch_end(self, epoch, logs=None):
         if logs is not None:
-            logs["lr"] = float(state.get_session().run(self.model.optimizer.lr))
+            logs["lr"] = _rate(self.model)
 
 
 class ReduceLROnPlateau(_Watching):
@@ -216,7 +221,7 @@ class ReduceLROnPlateau(_Watching):
 
     def on_epoch_end(self, epoch, logs=None):
         if logs is not None:
-            logs["lr"] = float(state.get_session().run(self.model.optimizer.lr))
+            logs["lr"] = _rate(self.model)
         value, better = self._better(logs)
         if value is None:
             return

@@ -182,6 +182,10 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             return millstream if not rest else _Part(name, ["millstream"])
         if rest.startswith("python."):
             path = rest[len("python."):]
+            if path == "keras" or path.startswith("keras."):
+                found = _public("millstream." + path)
+                if found is not None:
+                    return found
             return _Part(name, [_PARTS[path]] if path in _PARTS else []) if path in _PARTS or _is_module(name) else None
         if rest == "core" or rest.startswith("core."):
             return _message_module(name, rest)
