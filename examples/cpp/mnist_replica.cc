@@ -28,6 +28,7 @@ namespace {
 using namespace millstream;  // NOLINT(google-build-using-namespace)
 
 constexpr int64_t kPixels = 28;
+constexpr int64_t kValidation = 5000;  // of the training images
 
 struct Flags {
   std::string data_dir;
@@ -156,6 +157,8 @@ Status Train(const Flags& flags, MonitoredSession& session, const Model& m, Labe
 
 Status RunWorker(const Flags& flags, const Server& server, int num_ps, int num_workers) {
   ASSIGN_OR_RETURN(Mnist mnist, ReadMnist(flags.data_dir, static_cast<uint32_t>(flags.task_index) + 1));
+  if (mnist.train.size() <= kValidation) return errors::InvalidArgument("The training set is too small");
+  const LabeledImages validation = mnist.train.TakeFirst(kValidation);
   if (flags.batch_size < 1 || flags.batch_size > mnist.train.size())
     return errors::InvalidArgument("--batch_size is out of range");
   ASSIGN_OR_RETURN(const Model m, BuildModel(flags, num_ps, num_workers));
@@ -167,7 +170,7 @@ Status RunWorker(const Flags& flags, const Server& server, int num_ps, int num_w
   options.hooks = m.hooks;
   options.hooks.push_back(StopAtStepHook::AtStep(flags.train_steps));
   options.hooks.push_back(
-      std::make_shared<ValidationHook>([&](Session& session) { return Validate(flags, session, m, mnist.test); }));
+      std::make_shared<ValidationHook>([&](Session& session) { return Validate(flags, session, m, validation); }));
   std::printf(flags.is_chief() ? "Worker %d: Initailizing session...\n"
                                : "Worker %d: Waiting for session to be initaialized...\n",
               flags.task_index);

@@ -71,11 +71,29 @@ StatusOr<LabeledImages> LabeledImages::Make(const Tensor& images, const Tensor& 
       return errors::InvalidArgument("Label ", static_cast<int>(label), " of example ", i, " is out of range");
     hot[i * kClasses + label] = 1.0f;
   }
-  set.order_.resize(static_cast<size_t>(n));
-  std::iota(set.order_.begin(), set.order_.end(), 0);
-  set.random_.seed(seed);
-  std::shuffle(set.order_.begin(), set.order_.end(), set.random_);
+  set.Shuffle(seed);
   return set;
+}
+
+void LabeledImages::Shuffle(uint32_t seed) {
+  order_.resize(static_cast<size_t>(size()));
+  std::iota(order_.begin(), order_.end(), 0);
+  random_.seed(seed);
+  std::shuffle(order_.begin(), order_.end(), random_);
+  next_ = 0;
+}
+
+LabeledImages LabeledImages::TakeFirst(int64_t count) {
+  MS_CHECK(count > 0 && count < size());
+  const uint32_t seed = static_cast<uint32_t>(random_());
+  LabeledImages first;
+  first.images_ = images_.SliceRows(0, count);
+  first.one_hot_ = one_hot_.SliceRows(0, count);
+  first.Shuffle(seed);
+  images_ = images_.SliceRows(count, size());
+  one_hot_ = one_hot_.SliceRows(count, one_hot_.dim(0));
+  Shuffle(seed);
+  return first;
 }
 
 void LabeledImages::NextBatch(int64_t count, Tensor* images, Tensor* labels) {

@@ -22,10 +22,15 @@ class LabeledImages {
   const Tensor& images() const { return images_; }           // float [n, rows * cols], 0..1
   const Tensor& one_hot_labels() const { return one_hot_; }  // float [n, 10]
 
+  // Moves the first `count` examples into a set of their own, to validate with. REQUIRES: 0 < count < size().
+  LabeledImages TakeFirst(int64_t count);
+
   // The next `count` examples in shuffled order; a new order for each epoch. REQUIRES: 0 < count <= size().
   void NextBatch(int64_t count, Tensor* images, Tensor* labels);
 
  private:
+  void Shuffle(uint32_t seed);  // begins a new order
+
   Tensor images_;
   Tensor one_hot_;
   std::vector<int32_t> order_;

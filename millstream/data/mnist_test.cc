@@ -60,5 +60,25 @@ TEST(MnistTest, ReadsTheCopyThatComesAlong) {
   EXPECT_EQ(mnist->test.epochs_completed(), 1);
 }
 
+TEST(LabeledImagesTest, ThoseTakenForValidationAreNotTrainedWith) {
+  Tensor pictures(DType::kUint8, Shape({6, 1, 1})), digits(DType::kUint8, Shape({6}));
+  for (int i = 0; i < 6; ++i) {
+    pictures.data<uint8_t>()[i] = static_cast<uint8_t>(i * 51);
+    digits.data<uint8_t>()[i] = static_cast<uint8_t>(i);
+  }
+  auto set = LabeledImages::Make(pictures, digits, 1);
+  ASSERT_TRUE(set.ok()) << set.status();
+  const LabeledImages first = set->TakeFirst(2);
+  EXPECT_EQ(first.size(), 2);
+  EXPECT_NEAR(first.images().data<float>()[1], 0.2f, 1e-6f);
+  EXPECT_EQ(first.one_hot_labels().data<float>()[10 + 1], 1.0f);
+  EXPECT_EQ(set->size(), 4);
+  Tensor images, labels;
+  set->NextBatch(4, &images, &labels);
+  double sum = 0;
+  for (const float v : images.flat<float>()) sum += v;
+  EXPECT_NEAR(sum, 0.4 + 0.6 + 0.8 + 1.0, 1e-5);
+}
+
 }  // namespace
 }  // namespace millstream

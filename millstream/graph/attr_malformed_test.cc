@@ -83,7 +83,7 @@ const MalformedGraph kValues[] = {
     {"UnknownType", Dtype("type: 777"), kBad, "AttrValue has invalid DataType enum: 777", kNode},
     {"Type256", Dtype("type: 257"), kBad, "AttrValue has invalid DataType enum: 257", kNode},
     {"NegativeType", Dtype("type: -1"), kBad, "AttrValue has invalid DataType enum: -1", kNode},
-    {"FirstUnusedType", Dtype("type: 34"), kBad, "AttrValue has invalid DataType enum: 34", kNode},
+    {"Float8Type", Dtype("type: DT_FLOAT8_E5M2"), kBad, "AttrValue has invalid DataType enum", kNode},
     {"RefType", Dtype("type: DT_FLOAT_REF"), kBad, "AttrValue must not have reference type value of float_ref", kNode},
     {"RefTypeInList", Placeholder("p") + NodeText("a", "IdentityN", In("p") + Attr("T", "list { type: DT_FLOAT_REF }")),
      kBad, "AttrValue must not have reference type", kNode},

@@ -166,3 +166,40 @@ def test_gen_ops_results():
     assert isinstance(parts, list) and len(parts) == 2
     assert gen_ops.no_op(name="nothing").name == "nothing"
     assert tf.raw_ops.Add(x=1, y=2).op.type == "Add"
+
+
+def test_colocation_is_stronger_than_devices_outside():
+    a = tf.constant(1, name="a")
+    with tf.device("/job:ps"), tf.colocate_with(a):
+        assert tf.identity(a).device == ""
+        with tf.device("/cpu:0"):
+            inside = tf.identity(a)
+    assert inside.device == "/device:CPU:0" and inside.op.colocation_groups() == [b"loc:@a"]
+    with tf.device("/job:ps/task:1"):
+        b = tf.constant(2)
+    with tf.colocate_with(b), tf.device("/cpu:0"):
+        assert tf.identity(a).device == "/job:ps/task:1"
+
+
+def test_errors_know_the_node(fresh_graph):
+    with tf.Session() as sess, pytest.raises(tf.errors.InvalidArgumentError) as caught:
+        sess.run(tf.gather([1, 2], tf.placeholder_with_default([5], [1]), name="taken"))
+    assert caught.value.op.name == "taken" and caught.value.node_def.op == "GatherV2"
+
+
+def test_import_with_mapped_tensors_and_no_scope():
+    with tf.Graph().as_default() as source:
+        tf.identity(tf.placeholder(tf.float32, [], name="x"), name="y")
+    with tf.Graph().as_default() as graph:
+        x = tf.constant(3.0)
+        y, = tf.import_graph_def(source.as_graph_def(), input_map={"x": x}, return_elements=["y:0"], name="")
+        assert y.name == "y:0" and y.op.inputs[0] is x
+        with pytest.raises(ValueError, match="non-empty `name`"):
+            tf.import_graph_def(source.as_graph_def(), input_map={"x": 3.0}, name="")
+    assert graph.get_operation_by_name("y") is y.op
+
+
+def test_no_numeric_checks_of_loops():
+    tf.while_loop(lambda i: i < 3, lambda i: i + 1, [0.0])
+    with pytest.raises(ValueError, match="control flow"):
+        tf.add_check_numerics_ops()

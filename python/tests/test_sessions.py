@@ -109,6 +109,22 @@ def test_hooks(tmp_path):
             sess.run(nan)
 
 
+def test_hooks_are_given_options_and_metadata():
+    seen = []
+
+    class Hook(tf.train.SessionRunHook):
+        def after_run(self, run_context, run_values):
+            seen.append(run_values)
+
+    with tf.Graph().as_default():
+        value = tf.constant(1.0)
+        with tf.train.MonitoredSession(hooks=[Hook()]) as sess:
+            sess.run(value)
+            sess.run(value, options=tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE))
+    assert seen[0].options == tf.RunOptions() and seen[0].run_metadata == tf.RunMetadata()
+    assert seen[1].options.trace_level == tf.RunOptions.FULL_TRACE and seen[1].run_metadata.HasField("step_stats")
+
+
 def test_supervisor(tmp_path):
     x, loss, train, step = model()
     saver, init = tf.train.Saver(), tf.initialize_all_variables()

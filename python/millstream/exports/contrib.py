@@ -38,9 +38,14 @@ EXPORTS = {
         assign_from_checkpoint_fn""") + " contrib.framework.is_tensor=is_tensor",
     "millstream.ops.arg_scope_lib": _in(["contrib.framework", "contrib.slim"], """arg_scope add_arg_scope current_arg_scope
         has_arg_scope arg_scoped_arguments"""),
-    "millstream.ops.losses": _in(["contrib.slim.losses"],
-                                 """absolute_difference add_loss compute_weighted_loss cosine_distance
-        get_losses get_regularization_losses get_total_loss hinge_loss log_loss mean_squared_error sigmoid_cross_entropy
-        softmax_cross_entropy sparse_softmax_cross_entropy"""),
+    "millstream.ops.losses": _in(["contrib.losses", "contrib.slim.losses"], """
+        add_loss get_losses get_regularization_losses get_total_loss"""),
+    "millstream.ops.contrib_losses": _in(["contrib.losses", "contrib.slim.losses"], """
+        absolute_difference compute_weighted_loss cosine_distance hinge_loss log_loss mean_pairwise_squared_error
+        mean_squared_error sigmoid_cross_entropy softmax_cross_entropy sparse_softmax_cross_entropy"""),
+    "millstream.ops.contrib_utils": _in(["contrib.slim.utils", "contrib.layers.utils"], """
+        collect_named_outputs append_tensor_alias gather_tensors_aliases get_tensor_aliases convert_collection_to_dict
+        constant_value static_cond smart_cond get_variable_collections channel_dimension last_dimension two_element_tuple
+        n_positive_integers"""),
     "millstream.ops.init_ops": _in(["contrib.slim"], "xavier_initializer variance_scaling_initializer"),
 }

@@ -120,11 +120,12 @@ EXPORTS["millstream.ops.plain_ops"] = """
     spectral.ifft2d=ifft2d
     signal.fft=fft signal.ifft=ifft signal.fft2d=fft2d signal.ifft2d=ifft2d nn.ctc_loss=ctc_loss
     nn.ctc_greedy_decoder=ctc_greedy_decoder nn.ctc_beam_search_decoder=ctc_beam_search_decoder"""
-EXPORTS["millstream.ops.custom_gradient"] = "custom_gradient"
+EXPORTS["millstream.ops.custom_gradient"] = "custom_gradient grad_pass_through recompute_grad"
 EXPORTS["millstream.framework.dtypes"] = " ".join(f"dtypes.{n}={n}" for n in """
     QUANTIZED_DTYPES bfloat16 bool complex128 complex64 double float16 float32 float64 half int16 int32 int64 int8 qint16 qint32
     qint8 quint16 quint8 resource string uint16 uint32 uint64 uint8 variant""".split())
 EXPORTS["millstream.gen_ops"] += """
+    image.extract_jpeg_shape=extract_jpeg_shape io.extract_jpeg_shape=extract_jpeg_shape
     math.softplus=softplus math.softsign=softsign linalg.tensor_diag_part=diag_part manip.tile=tile manip.scatter_nd=scatter_nd
     manip.space_to_batch_nd=space_to_batch_nd manip.batch_to_space_nd=batch_to_space_nd
     nn.depthwise_conv2d_native_backprop_input=depthwise_conv2d_native_backprop_input

@@ -54,10 +54,7 @@ EXPORTS = {
 EXPORTS["millstream.ops.losses"] = _in("losses", """
     Reduction absolute_difference add_loss compute_weighted_loss cosine_distance get_losses get_regularization_loss
     get_regularization_losses get_total_loss hinge_loss huber_loss log_loss mean_pairwise_squared_error mean_squared_error
-    sigmoid_cross_entropy softmax_cross_entropy sparse_softmax_cross_entropy""") + " " + _in("contrib.losses", """
-    absolute_difference add_loss compute_weighted_loss cosine_distance get_losses get_regularization_losses get_total_loss
-    hinge_loss log_loss mean_pairwise_squared_error mean_squared_error sigmoid_cross_entropy softmax_cross_entropy
-    sparse_softmax_cross_entropy""")
+    sigmoid_cross_entropy softmax_cross_entropy sparse_softmax_cross_entropy""")
 EXPORTS["millstream.ops.metrics"] = _in("metrics", """
     accuracy mean mean_tensor mean_absolute_error mean_squared_error root_mean_squared_error mean_relative_error
     mean_cosine_distance percentage_below true_positives false_positives true_negatives false_negatives precision recall
@@ -65,9 +62,10 @@ EXPORTS["millstream.ops.metrics"] = _in("metrics", """
     mean_per_class_accuracy""")
 EXPORTS["millstream.ops.metrics_thresholds"] = _in("metrics", """
     auc precision_at_thresholds recall_at_thresholds true_positives_at_thresholds false_positives_at_thresholds
-    true_negatives_at_thresholds false_negatives_at_thresholds sensitivity_at_specificity specificity_at_sensitivity
-    recall_at_k
-    precision_at_k sparse_precision_at_k=precision_at_k""")
+    true_negatives_at_thresholds false_negatives_at_thresholds sensitivity_at_specificity specificity_at_sensitivity""")
+EXPORTS["millstream.ops.metrics_at_k"] = _in("metrics", """
+    recall_at_k recall_at_top_k precision_at_k precision_at_top_k sparse_precision_at_k=precision_at_k average_precision_at_k
+    sparse_average_precision_at_k=average_precision_at_k""")
 EXPORTS["millstream.ops.sampling_ops"] += " " + _in("random", """
     all_candidate_sampler fixed_unigram_candidate_sampler learned_unigram_candidate_sampler""")
 EXPORTS["millstream.ops.nn_conv"] += " nn.max_pool_v2=max_pool nn.avg_pool_v2=avg_pool nn.conv1d_transpose=conv1d_transpose"

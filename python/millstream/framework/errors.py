@@ -47,7 +47,7 @@ class OpError(Exception):
 
     @property
     def node_def(self):
-        return self._node_def
+        return self._op.node_def if self._node_def is None and self._op is not None else self._node_def
 
     @property
     def experimental_payloads(self):
@@ -140,7 +140,6 @@ def with_op(error, graph):
     except (KeyError, ValueError, TypeError):
         return error
     error._op = op
-    error._node_def = None
     return error
 
 

@@ -143,16 +143,18 @@ class Defun:
         self._kwargs = kwargs
 
     def __call__(self, function):
-        return _Defined(function, self._types, self._name, self._grad)
+        return _Defined(function, self._types, self._name, self._grad, self._python_grad)
 
 
 class _Defined:
-    def __init__(self, function, types, name, gradient):
+    def __init__(self, function, types, name, gradient, python_gradient):
+        self._python_gradient = python_gradient
         self._function = function
         self._types = types
         self._func_name = name or function.__name__
         self._gradient = gradient
         self._built = {}
+        self._registered = set()
 
     def _build(self, types):
         key = tuple(types)
@@ -162,6 +164,18 @@ class _Defined:
                 gradient = gradient._build(gradient._types)
             self._built[key] = build(self._function, types, name=self._func_name, gradient=gradient)
         return self._built[key]
+
+    def _gradient_name(self, function):
+        """The registered gradient of calls of `function`; None if it follows from the body."""
+        given = self._python_gradient
+        if given is None and function._gradient is None:
+            return None
+        from millstream.framework import gradients
+        name = f"{function.name}_gradient"
+        if name not in self._registered:
+            gradients.register(name, given or (lambda op, *grads: function._gradient(*op.inputs, *grads)))
+            self._registered.add(name)
+        return name
 
     @property
     def name(self):
@@ -187,7 +201,13 @@ class _Defined:
         if not types:
             args = [conversion.internal_convert_to_tensor(a) for a in args]
             types = [a.dtype.base_dtype for a in args]
-        return self._build(types)(*args, name=name)
+        function = self._build(types)
+        gradient = self._gradient_name(function)
+        if gradient is None:
+            return function(*args, name=name)
+        calls = dict.fromkeys(("PartitionedCall", "StatefulPartitionedCall"), gradient)
+        with scopes.get_default_graph().gradient_override_map(calls):
+            return function(*args, name=name)
 
 
 def is_function_tensor(value):

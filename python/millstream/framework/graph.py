@@ -132,10 +132,10 @@ class Graph(Collections, GraphScopes):
         return ids
 
     def _place(self, op):
-        if self._state.colocation:
-            op._set_device(self._state.colocation[-1].device)
-            return
-        if self._state.devices:
+        device = next((other.device for other in reversed(self._state.colocation) if other.device), None)
+        if device:
+            op._set_device(device)
+        elif self._state.devices:
             self._apply_device_functions(op)
 
     def _apply_device_functions(self, op):

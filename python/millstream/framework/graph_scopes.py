@@ -152,8 +152,7 @@ class GraphScopes:
         old, old_devices = self._state.colocation, self._state.devices
         base = () if ignore_existing else old
         self._state.colocation = base if op is None else base + (op,)
-        if ignore_existing:
-            self._state.devices = ()
+        self._state.devices = ()  # being with `op` is stronger than the devices outside of this scope
         try:
             yield
         finally:

@@ -20,6 +20,18 @@ def _mapped(input_map):
     return names
 
 
+def _converted(input_map, scope):
+    """The input map with every value an element of the graph; what was none is made under `scope`."""
+    if all(isinstance(v, (Operation, Tensor)) for v in input_map.values()):
+        return input_map
+    if not scope:
+        raise ValueError("import_graph_def() with values in `input_map` that are no Tensors needs a non-empty `name`: "
+                         "convert them first with tf.convert_to_tensor()")
+    with scopes.name_scope("_inputs"):
+        return {k: v if isinstance(v, (Operation, Tensor)) else conversion.internal_convert_to_tensor(v)
+                for k, v in input_map.items()}
+
+
 def import_graph_def(graph_def, input_map=None, return_elements=None, name=None, op_dict=None, producer_op_list=None):
     """Adds the nodes of a GraphDef to the default graph, under a name scope ("import"). Returns the elements asked for."""
     del op_dict, producer_op_list
@@ -32,9 +44,7 @@ def import_graph_def(graph_def, input_map=None, return_elements=None, name=None,
     input_map = dict(input_map or {})
     graph = scopes.get_default_graph()
     with scopes.name_scope(name, "import", list(input_map.values())) as scope:
-        with scopes.name_scope("_inputs") if input_map else _nothing():
-            input_map = {k: v if isinstance(v, (Operation, Tensor)) else conversion.internal_convert_to_tensor(v)
-                         for k, v in input_map.items()}
+        input_map = _converted(input_map, scope)
         graph._check_not_finalized()
         with errors.raise_as(), graph._lock:
             graph._sync()
@@ -57,11 +67,3 @@ def _returned(graph, scope, renamed, name):
     if graph._core.find(full) < 0:
         raise ValueError(f"Requested return {'tensor' if colon else 'node'} '{name}' not found in graph def")
     return graph.as_graph_element(full + colon + index)
-
-
-class _nothing:
-    def __enter__(self):
-        return None
-
-    def __exit__(self, *error):
-        return False

@@ -84,9 +84,19 @@ def getitem(tensor, index, var=None):
         spec = _Spec(index)
         begin, end, strides = (_packed(part, "stack") for part in (spec.begin, spec.end, spec.strides))
         begin, end, strides = _same_type(begin, end, strides)
-        return gen_ops.strided_slice(tensor, begin, end, strides, begin_mask=spec.begin_mask, end_mask=spec.end_mask,
-                                     ellipsis_mask=spec.ellipsis_mask, new_axis_mask=spec.new_axis_mask,
-                                     shrink_axis_mask=spec.shrink_axis_mask, name=name)
+        masks = {f"{m}_mask": getattr(spec, f"{m}_mask") for m in ("begin", "end", "ellipsis", "new_axis", "shrink_axis")}
+        result = gen_ops.strided_slice(tensor, begin, end, strides, name=name, **masks)
+    return assignable(result, tensor if var is None else var, begin, end, strides, name + "assign", masks)
+
+
+def assignable(result, variable, begin, end, strides, default_name, masks):
+    """`result`, a slice; that of a variable gets a method assign(value, name=None), which changes the variable there."""
+    if hasattr(variable, "_strided_slice_assign"):
+        def assign(value, name=None):
+            return variable._strided_slice_assign(begin=begin, end=end, strides=strides, value=value,
+                                                  name=default_name if name is None else name, **masks)
+        result.assign = assign
+    return result
 
 
 def _same_type(*parts):

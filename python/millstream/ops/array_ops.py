@@ -5,7 +5,7 @@ import numbers
 import numpy as np
 
 from millstream import gen_ops
-from millstream.framework import constant_op, dtypes, ops, sparse_tensor, tensor_shape
+from millstream.framework import constant_op, dtypes, operators_slice, ops, sparse_tensor, tensor_shape
 from millstream.framework.tensor_shape import Dimension, TensorShape
 from millstream.ops.arguments import renamed
 
@@ -192,9 +192,10 @@ def strided_slice(input_, begin, end, strides=None, begin_mask=0, end_mask=0, el
                   shrink_axis_mask=0, var=None, name=None):
     if strides is None:
         strides = ones_like(ops.convert_to_tensor(begin))
-    return gen_ops.strided_slice(input_, begin, end, strides, begin_mask=begin_mask, end_mask=end_mask,
-                                 ellipsis_mask=ellipsis_mask, new_axis_mask=new_axis_mask,
-                                 shrink_axis_mask=shrink_axis_mask, name=name or "StridedSlice")
+    masks = {"begin_mask": begin_mask, "end_mask": end_mask, "ellipsis_mask": ellipsis_mask, "new_axis_mask": new_axis_mask,
+             "shrink_axis_mask": shrink_axis_mask}
+    result = gen_ops.strided_slice(input_, begin, end, strides, name=name or "StridedSlice", **masks)
+    return operators_slice.assignable(result, var, begin, end, strides, result.op.name + "_assign", masks)
 
 
 def _static_shape(shape):  # pylint: disable=redefined-outer-name

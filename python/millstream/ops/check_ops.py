@@ -188,6 +188,9 @@ def add_check_numerics_ops():
     """An operation that checks every floating tensor of the graph."""
     checks = []
     for op in ops.get_default_graph().get_operations():
+        if op.type in ("Enter", "RefEnter", "Switch", "RefSwitch"):
+            raise ValueError("`tf.add_check_numerics_ops() is not compatible with TensorFlow control flow operations such as "
+                             "`tf.cond()` or `tf.while_loop()`.")
         for output in op.outputs:
             if output.dtype in (dtypes.float16, dtypes.float32, dtypes.float64):
                 with ops.control_dependencies(checks[-1:]):

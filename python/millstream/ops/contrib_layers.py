@@ -5,14 +5,7 @@ from millstream.framework import dtypes, ops
 from millstream.ops import array_ops, init_ops, layers_conv, layers_core, layers_norm, math_ops, nn_conv, nn_ops
 from millstream.ops import variable_scope as vs
 from millstream.ops.arg_scope_lib import add_arg_scope
-
-
-def _collect(outputs_collections, name, outputs):
-    if outputs_collections:
-        names = [outputs_collections] if isinstance(outputs_collections, str) else outputs_collections
-        for collection in names:
-            ops.add_to_collection(collection, outputs)
-    return outputs
+from millstream.ops.contrib_utils import collect_named_outputs as _collect
 
 
 def _model_getter(rename=None):

@@ -3,7 +3,7 @@
 import inspect
 
 from millstream.framework import dtypes
-from millstream.ops import math_ops, metrics, metrics_thresholds, reduce_ops
+from millstream.ops import math_ops, metrics, metrics_at_k, metrics_thresholds, reduce_ops
 
 
 def _streaming(function):
@@ -31,7 +31,7 @@ streaming_true_positives = _streaming(metrics.true_positives)
 streaming_true_negatives = _streaming(metrics.true_negatives)
 streaming_false_positives = _streaming(metrics.false_positives)
 streaming_false_negatives = _streaming(metrics.false_negatives)
-streaming_recall_at_k = _streaming(metrics_thresholds.recall_at_k)
+streaming_recall_at_k = _streaming(metrics_at_k.recall_at_k)
 streaming_percentage_less = metrics.percentage_below
 
 

@@ -332,9 +332,9 @@ def _body_results(result, variables, results):
 
 def Assert(condition, data, summarize=None, name=None):  # pylint: disable=invalid-name
     """An operation that fails with the values of `data` if the condition is false."""
-    with ops.name_scope(name, "Assert", [condition] + list(data)) as name:
+    with ops.name_scope(name, "Assert", [condition] + list(data)):
         condition = ops.convert_to_tensor(condition, name="Const", dtype=dtypes.bool)
         data = [ops.convert_to_tensor(d) for d in data]
-        return _assert(condition, data, summarize=3 if summarize is None else summarize, name=name + "Assert")
+        return _assert(condition, data, summarize=3 if summarize is None else summarize, name="Assert")
 
 

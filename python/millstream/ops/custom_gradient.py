@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """tf.custom_gradient: a function that says what its gradient is."""
+import contextlib
 import functools
 import inspect
 import itertools
@@ -7,6 +8,7 @@ import itertools
 from millstream import gen_ops
 from millstream.framework import gradients, ops
 from millstream.ops import nest
+from millstream.ops import variable_scope as vs
 
 _counter = itertools.count()
 
@@ -23,6 +25,37 @@ def custom_gradient(f=None):
     def decorated(*args, **kwargs):
         return _build(f, args, kwargs)
     return decorated
+
+
+def grad_pass_through(f):
+    """A decorator for f(x): its gradient is that of the identity."""
+    @custom_gradient
+    def passing(*args, **kwargs):
+        def grad(*grads, variables=None):
+            if variables is None:
+                return grads[0] if len(grads) == 1 else list(grads)
+            return (grads[0] if len(grads) == 1 else list(grads)), [None] * len(variables)
+        return f(*args, **kwargs), grad
+    return functools.wraps(f)(passing)
+
+
+def recompute_grad(f):
+    """A decorator for f(*inputs): what it computes is not kept for its gradient, but computed again."""
+    @custom_gradient
+    def recomputing(*args, **kwargs):
+        result, scope = f(*args, **kwargs), vs.get_variable_scope()
+
+        def grad(*grads, variables=None):
+            with ops.control_dependencies(list(grads)):
+                inputs = [gen_ops.identity(ops.convert_to_tensor(x)) for x in nest.flatten(args)]
+            with vs.variable_scope(scope, reuse=True) if variables else contextlib.nullcontext():
+                again = f(*nest.pack_sequence_as(args, inputs), **kwargs)
+            targets = inputs + list(variables or ())
+            found = gradients.gradients(nest.flatten(again), targets, grad_ys=list(grads))
+            input_grads, variable_grads = found[:len(inputs)], found[len(inputs):]
+            return (input_grads, variable_grads) if variables is not None else input_grads
+        return result, grad
+    return functools.wraps(f)(recomputing)
 
 
 def _trainable():

@@ -54,7 +54,10 @@ def _per_channel(a, b, max_val, size, sigma, k1, k2):
     kernel = gen_ops.tile(_gaussian(size, sigma, a.dtype), [1, 1, channels, 1])
 
     def blur(x):
-        return nn_conv.depthwise_conv2d(x, kernel, [1, 1, 1, 1], "VALID")
+        shape = array_ops.shape(x)
+        images = array_ops.reshape(x, array_ops.concat([[-1], shape[-3:]], 0))
+        y = nn_conv.depthwise_conv2d(images, kernel, [1, 1, 1, 1], "VALID")
+        return array_ops.reshape(y, array_ops.concat([shape[:-3], array_ops.shape(y)[1:]], 0))
     c1, c2 = (k1 * max_val)**2, (k2 * max_val)**2
     mean_a, mean_b = blur(a), blur(b)
     products, squares = mean_a * mean_b * 2.0, math_ops.square(mean_a) + math_ops.square(mean_b)

@@ -146,6 +146,11 @@ def log_loss(labels, predictions, weights=1.0, epsilon=1e-7, scope=None, loss_co
 
 
 def mean_pairwise_squared_error(labels, predictions, weights=1.0, scope=None, loss_collection=ops.GraphKeys.LOSSES):
+    return pairwise_loss(labels, predictions, weights, scope, loss_collection, lambda present: present - 1)
+
+
+def pairwise_loss(labels, predictions, weights, scope, loss_collection, others):
+    """Squared differences between the errors of all pairs in a row; `others` says over how many they are averaged."""
     _checked(labels, predictions)
     with ops.name_scope(scope, "mean_pairwise_squared_error", (predictions, labels, weights)) as scope:
         weights = math_ops.cast(weights, dtypes.float32)
@@ -155,9 +160,9 @@ def mean_pairwise_squared_error(labels, predictions, weights=1.0, scope=None, lo
             axes = math_ops.range(1, array_ops.rank(diffs))
             squares = reduce_ops.reduce_sum(gen_ops.square(diffs), axis=axes, keepdims=True)
             present = num_present(diffs, weights, per_batch=True)
-            term1 = 2.0 * math_ops.div_no_nan(squares, gen_ops.maximum(present - 1, 0), name="value")
+            term1 = 2.0 * math_ops.div_no_nan(squares, gen_ops.maximum(others(present), 0), name="value")
             total = reduce_ops.reduce_sum(diffs, axis=axes, keepdims=True)
-            term2 = 2.0 * math_ops.div_no_nan(gen_ops.square(total), gen_ops.maximum(gen_ops.mul(present, present - 1), 0),
+            term2 = 2.0 * math_ops.div_no_nan(gen_ops.square(total), gen_ops.maximum(gen_ops.mul(present, others(present)), 0),
                                               name="value")
             weighted = gen_ops.mul(term1 - term2, weights)
             loss = reduce_ops.reduce_sum(weighted)

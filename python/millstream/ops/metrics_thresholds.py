@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tf.metrics over thresholds and ranks: auc, precision_at_thresholds, recall_at_k, ..."""
+"""tf.metrics over thresholds: auc, precision_at_thresholds, ..."""
 from millstream import gen_ops
 from millstream.framework import dtypes, ops
 from millstream.ops import array_ops, math_ops, reduce_ops
 from millstream.ops import variable_scope as vs
-from millstream.ops.metrics_base import EPSILON, counts_at_thresholds, publish, safe_ratio, total
+from millstream.ops.metrics_base import EPSILON, counts_at_thresholds, publish, safe_ratio
 
 
 def auc(labels, predictions, weights=None, num_thresholds=200, metrics_collections=None, updates_collections=None,
@@ -119,53 +119,3 @@ def _by_rate(default, fixed, wanted, last):
 
 sensitivity_at_specificity = _by_rate("sensitivity_at_specificity", ("tn", "fp"), ("tp", "fn"), False)
 specificity_at_sensitivity = _by_rate("specificity_at_sensitivity", ("tp", "fn"), ("tn", "fp"), True)
-
-
-def recall_at_k(labels, predictions, k, class_id=None, weights=None, metrics_collections=None, updates_collections=None,
-                name=None):
-    """How many of the labels are among the k best predictions."""
-    with vs.variable_scope(name, f"recall_at_{k}", (predictions, labels, weights)):
-        hits, number = _hits_at_k(labels, predictions, k, class_id)
-        return _ratio_at_k(hits, number - hits, weights, k, "false_negative", metrics_collections, updates_collections)
-
-
-def precision_at_k(labels, predictions, k, class_id=None, weights=None, metrics_collections=None, updates_collections=None,
-                   name=None):
-    """How many of the k best predictions are among the labels."""
-    with vs.variable_scope(name, f"precision_at_{k}", (predictions, labels, weights)):
-        labels = math_ops.cast(labels, dtypes.int64)
-        _, top = gen_ops.top_kv2(predictions, k)
-        top = math_ops.cast(top, dtypes.int64)
-        labels = labels if labels.shape.rank == top.shape.rank else array_ops.expand_dims(labels, -1)
-        same = reduce_ops.reduce_any(gen_ops.equal(array_ops.expand_dims(top, -1), array_ops.expand_dims(labels, -2)), -1)
-        if class_id is not None:
-            chosen = gen_ops.equal(top, class_id)
-            hits = math_ops.cast(gen_ops.logical_and(same, chosen), dtypes.float64)
-            misses = math_ops.cast(gen_ops.logical_and(gen_ops.logical_not(same), chosen), dtypes.float64)
-        else:
-            hits = math_ops.cast(same, dtypes.float64)
-            misses = 1.0 - hits
-        hits, misses = reduce_ops.reduce_sum(hits, -1), reduce_ops.reduce_sum(misses, -1)
-        return _ratio_at_k(hits, misses, weights, k, "false_positive", metrics_collections, updates_collections)
-
-
-def _hits_at_k(labels, predictions, k, class_id):
-    labels = math_ops.cast(labels, dtypes.int64)
-    _, top = gen_ops.top_kv2(predictions, k)
-    top = math_ops.cast(top, dtypes.int64)
-    labels = labels if labels.shape.rank == top.shape.rank else array_ops.expand_dims(labels, -1)
-    found = reduce_ops.reduce_any(gen_ops.equal(array_ops.expand_dims(labels, -1), array_ops.expand_dims(top, -2)), -1)
-    counted = gen_ops.equal(labels, class_id) if class_id is not None else gen_ops.greater_equal(labels, 0)
-    hits = math_ops.cast(gen_ops.logical_and(found, counted), dtypes.float64)
-    return reduce_ops.reduce_sum(hits, -1), reduce_ops.reduce_sum(math_ops.cast(counted, dtypes.float64), -1)
-
-
-def _ratio_at_k(hits, misses, weights, k, other, metrics_collections, updates_collections):
-    if weights is not None:
-        weights = math_ops.cast(weights, dtypes.float64)
-        hits, misses = hits * weights, misses * weights
-    tp, tp_update = total(reduce_ops.reduce_sum(hits), f"true_positive_at_{k}", dtype=dtypes.float64)
-    rest, rest_update = total(reduce_ops.reduce_sum(misses), f"{other}_at_{k}", dtype=dtypes.float64)
-    value = safe_ratio(tp, tp + rest, "value")
-    return publish(value, safe_ratio(tp_update, tp_update + rest_update, "update_op"), metrics_collections,
-                   updates_collections)

@@ -124,6 +124,8 @@ class VariableStore:
             raise ValueError(f"Variable {name} does not exist, or was not created with tf.get_variable(). Did you mean to "
                              "set reuse=tf.AUTO_REUSE in VarScope?")
         if initializer is None:
+            if shape.rank is None:
+                raise ValueError(f"Variable {name} did not get an initializer, so its `shape` argument must be specified.")
             initializer, from_value = default_initializer(name, dtype)
         if from_value:
             initial, variable_dtype = initializer, None

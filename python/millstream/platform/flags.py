@@ -161,7 +161,6 @@ class FlagValues:
         if name not in self._flags:
             raise AttributeError(name)
         self._flags[name].value = value
-        self._flags[name].present += 1
 
     def __delattr__(self, name):
         if name not in self._flags:

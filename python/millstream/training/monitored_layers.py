@@ -192,11 +192,12 @@ class _HookedSession(_WrappedSession):
                 feeds.update(request.feed_dict)
             if request.options is not None:
                 options = _merged(options, request.options)
-        metadata = run_metadata
-        if metadata is None and options is not None:
-            from millstream.proto import config_pb2
-            metadata = config_pb2.RunMetadata()
-        outputs = self._sess.run(actual, feed_dict=feeds or None, options=options, run_metadata=metadata)
+        from millstream.proto import config_pb2
+        metadata = run_metadata if run_metadata is not None else config_pb2.RunMetadata()
+        outputs = self._sess.run(actual, feed_dict=feeds or None, options=options,
+                                 run_metadata=None if run_metadata is None and options is None else metadata)
+        if options is None:
+            options = config_pb2.RunOptions()
         for hook in self._hooks:
             hook.after_run(context, session_run_hook.SessionRunValues(results=outputs.get(hook), options=options,
                                                                       run_metadata=metadata))

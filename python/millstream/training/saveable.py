@@ -68,6 +68,9 @@ def _of_variable(name, var, slice_spec=""):
         return var
     if resource_variable_ops.is_resource_variable(var):
         return ResourceSaveable(var, slice_spec, name)
+    if not isinstance(var, (variables.Variable, ops.Tensor)) or not var.dtype._is_ref_dtype:
+        raise TypeError("names_to_saveables must be a dict mapping string names to Tensors/Variables. Not a variable: "
+                        f"{var}")
     return RefSaveable(var, slice_spec, name)
 
 

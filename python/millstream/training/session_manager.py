@@ -20,7 +20,7 @@ def _noted(master):
 
 
 def _maybe_name(obj):
-    return obj.name if hasattr(obj, "name") else str(type(obj))
+    return obj.name if hasattr(obj, "name") else "None" if obj is None else str(type(obj))
 
 
 def _ready(op, sess, msg):
