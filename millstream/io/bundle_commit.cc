@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_format.h"
 #include "millstream/base/file.h"
+#include "millstream/io/delete_file.h"
 #include "millstream/proto/tensor_bundle.pb.h"
 
 namespace millstream {
@@ -38,7 +39,7 @@ int ShardsOf(const std::string& prefix) {
 }
 
 void DeleteShards(const std::string& prefix, int num_shards) {
-  for (int i = 0; i < num_shards; ++i) DeleteFile(BundleDataPath(prefix, i, num_shards)).IgnoreError();
+  for (int i = 0; i < num_shards; ++i) DeleteLargeFile(BundleDataPath(prefix, i, num_shards)).IgnoreError();
 }
 
 // Gives each shard a second name. False where the file system has no hard links.

@@ -6,6 +6,7 @@
 
 #include "millstream/base/varint.h"
 #include "millstream/io/bundle_writer.h"
+#include "millstream/io/chunked_sum.h"
 #include "millstream/io/crc32c.h"
 #include "millstream/io/slice_copy.h"
 #include "millstream/proto/tensor_bundle.pb.h"
@@ -57,8 +58,8 @@ Status DecodeStrings(const std::string& bytes, uint32_t expected_crc, Tensor* te
 
 BundleReader::~BundleReader() = default;
 
-StatusOr<std::unique_ptr<BundleReader>> BundleReader::Open(const std::string& prefix) {
-  std::unique_ptr<BundleReader> reader(new BundleReader(prefix));
+StatusOr<std::unique_ptr<BundleReader>> BundleReader::Open(const std::string& prefix, ThreadPool* pool) {
+  std::unique_ptr<BundleReader> reader(new BundleReader(prefix, pool));
   StatusOr<std::string> bytes = ReadFile(prefix + ".index");
   if (absl::IsNotFound(bytes.status())) {
     return errors::NotFound("Unsuccessful TensorSliceReader constructor: Failed to find any matching files for ",
@@ -145,14 +146,10 @@ StatusOr<Tensor> BundleReader::ReadEntry(const std::string& key, const Entry& en
     RETURN_IF_ERROR(file->Read(offset, bytes.size(), bytes.data()));
     status = DecodeStrings(bytes, entry.proto.crc32c(), &tensor);
   } else {
-    constexpr int64_t kChunkBytes = 1 << 20;  // what was read is still in the cache when it is summed up
-    uint32_t crc = 0;
-    for (int64_t at = 0; at < size; at += kChunkBytes) {
-      char* to = static_cast<char*>(tensor.raw()) + at;
-      const auto bytes = static_cast<size_t>(std::min(kChunkBytes, size - at));
-      RETURN_IF_ERROR(file->Read(offset + at, bytes, to));
-      crc = ExtendCrc32c(crc, to, bytes);
-    }
+    char* const to = static_cast<char*>(tensor.raw());
+    ASSIGN_OR_RETURN(const uint32_t crc, MoveAndSum(to, static_cast<size_t>(size), pool_, [&](size_t at, size_t n) {
+                       return file->Read(offset + static_cast<int64_t>(at), n, to + at);
+                     }));
     if (MaskCrc(crc) != entry.proto.crc32c()) status = errors::DataLoss("checksum does not match");
   }
   if (!status.ok()) return WithContext(status, absl::StrCat("'", key, "' of ", file->path()));

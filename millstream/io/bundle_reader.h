@@ -9,6 +9,7 @@
 
 #include "millstream/base/file.h"
 #include "millstream/base/mutex.h"
+#include "millstream/base/thread_pool.h"
 #include "millstream/io/bundle_key.h"
 #include "millstream/io/table.h"
 #include "millstream/tensor/tensor.h"
@@ -19,8 +20,8 @@ namespace millstream {
 // before memory is taken, every tensor against its checksum (DataLoss). Thread-safe.
 class BundleReader {
  public:
-  // NotFound if there is no PREFIX.index.
-  static StatusOr<std::unique_ptr<BundleReader>> Open(const std::string& prefix);
+  // NotFound if there is no PREFIX.index. Large tensors are read on the threads of `pool`, if there is one.
+  static StatusOr<std::unique_ptr<BundleReader>> Open(const std::string& prefix, ThreadPool* pool = nullptr);
   ~BundleReader();
 
   std::vector<std::string> Names() const;  // without the keys of slices
@@ -34,13 +35,14 @@ class BundleReader {
 
  private:
   struct Entry;
-  explicit BundleReader(std::string prefix) : prefix_(std::move(prefix)) {}
+  BundleReader(std::string prefix, ThreadPool* pool) : prefix_(std::move(prefix)), pool_(pool) {}
   StatusOr<std::unique_ptr<Entry>> Find(const std::string& key) const;
   StatusOr<Tensor> ReadEntry(const std::string& key, const Entry& entry) const;
   StatusOr<std::shared_ptr<RandomAccessFile>> Shard(int shard) const;
   StatusOr<Tensor> Assemble(const std::string& name, const Entry& entry, const TensorSlice& wanted) const;
 
   const std::string prefix_;
+  ThreadPool* const pool_;
   Table index_;
   int num_shards_ = 0;
   mutable Mutex mu_;

@@ -2,11 +2,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstring>
 #include <filesystem>
 
+#include "millstream/base/file.h"
 #include "millstream/io/bundle_reader.h"
 #include "millstream/io/bundle_writer.h"
 #include "millstream/io/crc32c.h"
+#include "millstream/io/delete_file.h"
 
 namespace millstream {
 namespace {
@@ -20,8 +23,9 @@ class BundleTest : public testing::Test {
   ~BundleTest() override { std::filesystem::remove_all(folder_); }
   std::string Prefix(const std::string& name) const { return folder_ + "/" + name; }
 
-  void Write(const std::string& prefix, const std::vector<std::pair<std::string, Tensor>>& tensors) {
-    auto writer = BundleWriter::Create(prefix);
+  void Write(const std::string& prefix, const std::vector<std::pair<std::string, Tensor>>& tensors,
+             ThreadPool* pool = nullptr) {
+    auto writer = BundleWriter::Create(prefix, pool);
     ASSERT_TRUE(writer.ok()) << writer.status();
     for (const auto& [name, tensor] : tensors) ASSERT_TRUE((*writer)->Add(name, tensor).ok());
     const Status finished = (*writer)->Finish();
@@ -44,6 +48,15 @@ TEST(Crc32cTest, LongDataIsSummedLikeItsParts) {
     uint32_t crc = 0;
     for (size_t i = 0; i < size; ++i) crc = ExtendCrc32c(crc, &data[i], 1);
     EXPECT_EQ(ExtendCrc32c(0, data.data(), size), crc) << size;
+  }
+}
+
+TEST(Crc32cTest, SumsOfPiecesJoin) {
+  std::string data;
+  for (int i = 0; i < 20000; ++i) data.push_back(static_cast<char>(i * i >> 3));
+  const absl::string_view all = data;
+  for (const size_t at : {size_t{0}, size_t{1}, size_t{4096}, size_t{12345}, data.size()}) {
+    EXPECT_EQ(JoinCrc32c(Crc32c(all.substr(0, at)), Crc32c(all.substr(at)), data.size() - at), Crc32c(all)) << at;
   }
 }
 
@@ -167,6 +180,53 @@ TEST(ShapeAndSliceTest, RefusesNonsense) {
        {"", "4", "4 10 0,2", "4 x 0,2:-", "4 10 0,5:-", "4 10 -1,2:-", "4 10 0,0:-", "99999999999 99999999999 -:-"}) {
     EXPECT_FALSE(ParseShapeAndSlice(bad, &full, &slice, &part).ok()) << bad;
   }
+}
+
+std::string FileOf(const std::string& path) { return ReadFile(path).value(); }
+
+TEST_F(BundleTest, ThreadsWriteAndReadTheSameFiles) {
+  Tensor large(DType::kFloat, Shape({3, 100'003}));  // not a whole number of chunks
+  for (int64_t i = 0; i < large.num_elements(); ++i) large.data<float>()[i] = static_cast<float>(i);
+  const std::vector<std::pair<std::string, Tensor>> tensors = {{"a", Tensor::Scalar<int64_t>(1)},
+                                                               {"large", large},
+                                                               {"names", Tensor::Vector<std::string>({"x", "yz"})},
+                                                               {"also_large", large},
+                                                               {"z", Tensor::Scalar<float>(2)}};
+  ThreadPool pool(4);
+  Write(Prefix("one"), tensors);
+  Write(Prefix("many"), tensors, &pool);
+  for (const char* suffix : {".index", ".data-00000-of-00001"}) {
+    EXPECT_EQ(FileOf(Prefix("one") + suffix), FileOf(Prefix("many") + suffix)) << suffix;
+  }
+  auto reader = BundleReader::Open(Prefix("many"), &pool);
+  ASSERT_TRUE(reader.ok()) << reader.status();
+  const Tensor read = *(*reader)->Read("also_large");
+  EXPECT_EQ(std::memcmp(read.raw(), large.raw(), large.ByteSize()), 0);
+  EXPECT_EQ((*reader)->Read("names")->data<std::string>()[1], "yz");
+}
+
+TEST_F(BundleTest, ThreadsSeeDamageAnywhere) {
+  Tensor large(DType::kFloat, Shape({400'000}));
+  std::fill_n(large.data<float>(), large.num_elements(), 1.0f);
+  ThreadPool pool(4);
+  Write(Prefix("model"), {{"large", large}}, &pool);
+  const std::string path = Prefix("model") + ".data-00000-of-00001", bytes = FileOf(path);
+  for (const size_t at : {size_t{0}, size_t{262'144}, size_t{1'000'000}, bytes.size() - 1}) {
+    std::string damaged = bytes;
+    damaged[at] ^= 1;
+    ASSERT_TRUE(WriteFileAtomically(path, damaged).ok());
+    EXPECT_TRUE(absl::IsDataLoss((*BundleReader::Open(Prefix("model"), &pool))->Read("large").status())) << at;
+  }
+}
+
+TEST_F(BundleTest, LargeFilesAreGoneAtOnce) {
+  ASSERT_TRUE(MakeFolders(folder_).ok());
+  for (const size_t bytes : {size_t{10}, size_t{32} << 20}) {
+    ASSERT_TRUE(WriteFileAtomically(Prefix("file"), std::string(bytes, 'x')).ok());
+    EXPECT_TRUE(DeleteLargeFile(Prefix("file")).ok());
+    EXPECT_FALSE(FileExists(Prefix("file")));
+  }
+  EXPECT_TRUE(absl::IsNotFound(DeleteLargeFile(Prefix("file"))));
 }
 
 }  // namespace

@@ -5,7 +5,9 @@
 
 #include <atomic>
 
+#include "millstream/base/file.h"
 #include "millstream/base/varint.h"
+#include "millstream/io/chunked_sum.h"
 #include "millstream/io/crc32c.h"
 #include "millstream/io/slice_copy.h"
 #include "millstream/io/table.h"
@@ -19,7 +21,7 @@ struct BundleWriter::Entry {
 
 namespace {
 
-constexpr size_t kChunkBytes = 1 << 20;  // what is summed up is still in the cache when it is written
+constexpr size_t kBufferBytes = 64 << 10;  // smaller pieces are written together
 
 std::string Fixed32(uint32_t value) {
   std::string bytes(4, '\0');
@@ -38,18 +40,52 @@ std::string AsideName(const std::string& path) {
 
 }  // namespace
 
-BundleWriter::BundleWriter(std::string prefix)
-    : prefix_(std::move(prefix)), aside_(AsideName(BundleDataPath(prefix_, 0, 1))) {}
+BundleWriter::BundleWriter(std::string prefix, ThreadPool* pool)
+    : prefix_(std::move(prefix)), aside_(AsideName(BundleDataPath(prefix_, 0, 1))), pool_(pool) {}
 
 BundleWriter::~BundleWriter() {
   if (data_ != nullptr) DeleteFile(aside_).IgnoreError();  // never finished
 }
 
-StatusOr<std::unique_ptr<BundleWriter>> BundleWriter::Create(const std::string& prefix) {
+StatusOr<std::unique_ptr<BundleWriter>> BundleWriter::Create(const std::string& prefix, ThreadPool* pool) {
   if (!FolderOf(prefix).empty()) RETURN_IF_ERROR(MakeFolders(FolderOf(prefix)));
-  std::unique_ptr<BundleWriter> writer(new BundleWriter(prefix));
-  ASSIGN_OR_RETURN(writer->data_, WritableFile::Create(writer->aside_));
+  std::unique_ptr<BundleWriter> writer(new BundleWriter(prefix, pool));
+  ASSIGN_OR_RETURN(writer->data_, PlacedFile::Create(writer->aside_));
   return writer;
+}
+
+Status BundleWriter::Append(absl::string_view bytes) {
+  if (buffer_.size() + bytes.size() > kBufferBytes) RETURN_IF_ERROR(Flush());
+  if (bytes.size() > kBufferBytes) {
+    RETURN_IF_ERROR(data_->Write(offset_, bytes));
+  } else {
+    buffer_.append(bytes.data(), bytes.size());
+  }
+  offset_ += static_cast<int64_t>(bytes.size());
+  return OkStatus();
+}
+
+Status BundleWriter::Flush() {
+  RETURN_IF_ERROR(data_->Write(offset_ - static_cast<int64_t>(buffer_.size()), buffer_));
+  buffer_.clear();
+  return OkStatus();
+}
+
+Status BundleWriter::WriteBytes(absl::string_view bytes, Entry* entry) {
+  uint32_t crc = 0;
+  if (bytes.size() <= kBufferBytes) {
+    crc = Crc32c(bytes);
+    RETURN_IF_ERROR(Append(bytes));
+  } else {
+    RETURN_IF_ERROR(Flush());
+    ASSIGN_OR_RETURN(crc, MoveAndSum(bytes.data(), bytes.size(), pool_, [&](size_t at, size_t n) {
+                       return data_->Write(offset_ + static_cast<int64_t>(at), bytes.substr(at, n));
+                     }));
+    offset_ += static_cast<int64_t>(bytes.size());
+  }
+  entry->proto.set_size(static_cast<int64_t>(bytes.size()));
+  entry->proto.set_crc32c(MaskCrc(crc));
+  return OkStatus();
 }
 
 Status BundleWriter::WriteStrings(const Tensor& tensor, Entry* entry) {
@@ -63,12 +99,12 @@ Status BundleWriter::WriteStrings(const Tensor& tensor, Entry* entry) {
   }
   const std::string lengths_crc = Fixed32(MaskCrc(crc));
   crc = ExtendCrc32c(crc, lengths_crc.data(), lengths_crc.size());
-  RETURN_IF_ERROR(data_->Write(lengths));
-  RETURN_IF_ERROR(data_->Write(lengths_crc));
+  RETURN_IF_ERROR(Append(lengths));
+  RETURN_IF_ERROR(Append(lengths_crc));
   size_t bytes = lengths.size() + lengths_crc.size();
   for (const std::string& s : tensor.flat<std::string>()) {
     crc = ExtendCrc32c(crc, s.data(), s.size());
-    RETURN_IF_ERROR(data_->Write(s));
+    RETURN_IF_ERROR(Append(s));
     bytes += s.size();
   }
   entry->proto.set_size(static_cast<int64_t>(bytes));
@@ -89,21 +125,8 @@ Status BundleWriter::Add(const std::string& name, const Tensor& tensor) {
   entry.proto.set_dtype(static_cast<proto::DataType>(tensor.dtype()));
   SetShape(tensor.shape(), entry.proto.mutable_shape());
   entry.proto.set_offset(offset_);
-  if (tensor.dtype() == DType::kString) {
-    RETURN_IF_ERROR(WriteStrings(tensor, &entry));
-  } else {
-    const absl::string_view bytes(static_cast<const char*>(tensor.raw()), tensor.ByteSize());
-    entry.proto.set_size(static_cast<int64_t>(bytes.size()));
-    uint32_t crc = 0;
-    for (size_t at = 0; at < bytes.size(); at += kChunkBytes) {
-      const absl::string_view chunk = bytes.substr(at, kChunkBytes);
-      crc = ExtendCrc32c(crc, chunk.data(), chunk.size());
-      RETURN_IF_ERROR(data_->Write(chunk));
-    }
-    entry.proto.set_crc32c(MaskCrc(crc));
-  }
-  offset_ += entry.proto.size();
-  return OkStatus();
+  if (tensor.dtype() == DType::kString) return WriteStrings(tensor, &entry);
+  return WriteBytes({static_cast<const char*>(tensor.raw()), tensor.ByteSize()}, &entry);
 }
 
 Status BundleWriter::AddSlice(const std::string& name, const Shape& full_shape, const TensorSlice& slice,
@@ -126,6 +149,7 @@ Status BundleWriter::AddSlice(const std::string& name, const Shape& full_shape, 
 
 Status BundleWriter::Finish() {
   if (data_ == nullptr) return errors::FailedPrecondition("The checkpoint ", prefix_, " is finished");
+  RETURN_IF_ERROR(Flush());
   RETURN_IF_ERROR(data_->Sync());
   RETURN_IF_ERROR(data_->Close());
   Table table;

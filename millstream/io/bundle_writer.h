@@ -7,9 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "millstream/base/file.h"
+#include "millstream/base/thread_pool.h"
 #include "millstream/io/bundle_commit.h"
 #include "millstream/io/bundle_key.h"
+#include "millstream/io/placed_file.h"
 #include "millstream/tensor/tensor.h"
 
 namespace millstream {
@@ -19,8 +20,8 @@ namespace millstream {
 // Not thread-safe.
 class BundleWriter {
  public:
-  // Makes the folder of `prefix` if it is missing.
-  static StatusOr<std::unique_ptr<BundleWriter>> Create(const std::string& prefix);
+  // Makes the folder of `prefix` if it is missing. Large tensors are written on the threads of `pool`, if there is one.
+  static StatusOr<std::unique_ptr<BundleWriter>> Create(const std::string& prefix, ThreadPool* pool = nullptr);
   ~BundleWriter();
 
   // InvalidArgument for a name that is there already, or a type that cannot be saved (resource, variant).
@@ -31,13 +32,18 @@ class BundleWriter {
 
  private:
   struct Entry;
-  explicit BundleWriter(std::string prefix);
+  BundleWriter(std::string prefix, ThreadPool* pool);
+  Status Append(absl::string_view bytes);
+  Status Flush();
+  Status WriteBytes(absl::string_view bytes, Entry* entry);
   Status WriteStrings(const Tensor& tensor, Entry* entry);
 
   const std::string prefix_;
   const std::string aside_;  // the data file until it is whole
-  std::unique_ptr<WritableFile> data_;
-  int64_t offset_ = 0;
+  ThreadPool* const pool_;
+  std::unique_ptr<PlacedFile> data_;
+  std::string buffer_;  // small pieces that come next in the file
+  int64_t offset_ = 0;  // of what is added next, behind the buffer
   std::map<std::string, std::unique_ptr<Entry>> entries_;
 };
 

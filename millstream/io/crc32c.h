@@ -11,6 +11,8 @@ namespace millstream {
 
 // CRC-32C (Castagnoli), in hardware where the processor has it.
 uint32_t ExtendCrc32c(uint32_t crc, const void* data, size_t bytes);
+// The sum of two pieces of data, one behind the other, from the sums of each; the second has `second_bytes`.
+uint32_t JoinCrc32c(uint32_t first, uint32_t second, size_t second_bytes);
 inline uint32_t Crc32c(absl::string_view data) { return ExtendCrc32c(0, data.data(), data.size()); }
 
 // As stored in files: a CRC of data that holds CRCs is weak, so they are rotated and shifted first.

@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "millstream/base/file.h"
 #include "millstream/base/logging.h"
+#include "millstream/io/delete_file.h"
 #include "millstream/proto/checkpoint_state.pb.h"
 
 namespace millstream {
@@ -31,7 +32,7 @@ std::string RelativeTo(const std::string& folder, const std::string& path) {
 }
 
 Status DeleteIfThere(const std::string& path) {
-  const Status status = DeleteFile(path);
+  const Status status = DeleteLargeFile(path);
   return absl::IsNotFound(status) ? OkStatus() : status;
 }
 

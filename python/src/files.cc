@@ -5,6 +5,7 @@
 
 #include "millstream/io/bundle_reader.h"
 #include "millstream/io/crc32c.h"
+#include "millstream/io/delete_file.h"
 #include "millstream/io/record_reader.h"
 #include "millstream/io/record_writer.h"
 #include "python/src/arrays.h"
@@ -99,6 +100,17 @@ class PyBundleReader {
 }  // namespace
 
 void BindFiles(nb::module_& m) {
+  m.def(
+      "delete_large_file",
+      [](const std::string& path) {
+        Status status;
+        {
+          ReleaseGil release;
+          status = DeleteLargeFile(path);
+        }
+        Check(status);
+      },
+      nb::arg("path"), "Deletes a file; its memory or disk space is given back a moment later, on another thread.");
   m.def("crc32c", [](nb::bytes data) { return Crc32c(View(data)); });
   m.def("masked_crc32c", [](nb::bytes data) { return MaskCrc(Crc32c(View(data))); });
   nb::class_<PyRecordReader>(m, "RecordReader")

@@ -3,6 +3,8 @@
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
 
 #include <chrono>
 #include <thread>
@@ -26,6 +28,28 @@ ServerOptions OptionsFrom(nb::bytes server_def) {
   Check(options.ReadEnvironment());
   Check(options.Check());
   return options;
+}
+
+// The bytes of a ServerDef: `base` (may be empty) with what the others say.
+nb::bytes MakeServerDef(nb::bytes base, const std::vector<std::tuple<std::string, int, std::string>>& tasks,
+                        const std::string& job_name, int task_index, const std::string& protocol, nb::bytes config) {
+  proto::ServerDef def;
+  if (!def.ParseFromArray(base.c_str(), static_cast<int>(base.size()))) throw nb::value_error("not a ServerDef");
+  for (const auto& [job, index, address] : tasks) {
+    auto* jobs = def.mutable_cluster()->mutable_job();
+    if (jobs->empty() || jobs->rbegin()->name() != job) jobs->Add()->set_name(job);
+    (*jobs->rbegin()->mutable_tasks())[index] = address;
+  }
+  def.set_job_name(job_name);
+  def.set_task_index(task_index);
+  if (!protocol.empty() || def.protocol().empty()) def.set_protocol(protocol.empty() ? "grpc" : protocol);
+  if (config.size() > 0 &&
+      !def.mutable_default_session_config()->ParseFromArray(config.c_str(), static_cast<int>(config.size()))) {
+    throw nb::value_error("not a ConfigProto");
+  }
+  std::string bytes;
+  def.SerializeToString(&bytes);
+  return nb::bytes(bytes.data(), bytes.size());
 }
 
 // Never destroyed: sessions that the program still holds use it until the process ends. Stop() ends its threads.
@@ -79,6 +103,8 @@ void TellJobDone(const std::string& address, const std::string& reason, int time
 }  // namespace
 
 void BindServer(nb::module_& m) {
+  m.def("server_def", &MakeServerDef, nb::arg("base"), nb::arg("tasks"), nb::arg("job_name"), nb::arg("task_index"),
+        nb::arg("protocol"), nb::arg("config"));
   m.def("end_job_at", &TellJobDone, nb::arg("address"), nb::arg("reason"), nb::arg("timeout_ms") = 2000);
   nb::class_<PyServer>(m, "Server", "A task of a cluster in this process; serves from the start.")
       .def(nb::init<nb::bytes>(), nb::arg("server_def"))

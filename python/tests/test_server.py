@@ -92,3 +92,28 @@ def test_session_of_another_process():
             with pytest.raises(tf.errors.FailedPreconditionError):
                 session.run(v + 1)
         process.kill()
+
+
+def test_server_def_says_what_was_asked_for():
+    from millstream.proto import tensorflow_server_pb2
+    port, other = free_ports(2)
+    given = tensorflow_server_pb2.ServerDef(protocol="grpc", replica=3)
+    for index, address in ((0, f"localhost:{port}"), (2, f"localhost:{other}")):
+        given.cluster.job.add(name=f"job{index}").tasks[index] = address
+    server = tf.train.Server(given, job_name="job2", task_index=2, config=tf.ConfigProto(allow_soft_placement=True), start=False)
+    made = server.server_def
+    assert (made.job_name, made.task_index, made.replica, made.protocol) == ("job2", 2, 3, "grpc")
+    assert made.cluster == given.cluster and made.default_session_config.allow_soft_placement
+    lone = tf.train.Server({"worker": {1: f"localhost:{port}"}}, task_index=1, start=False).server_def
+    assert lone.job_name == "worker" and dict(lone.cluster.job[0].tasks) == {1: f"localhost:{port}"}
+    with pytest.raises(ValueError, match="job_name"):
+        tf.train.Server({"a": ["localhost:0"], "b": ["localhost:0"]}, start=False)
+    with pytest.raises(ValueError, match="task_index"):
+        tf.train.Server({"a": ["localhost:1", "localhost:2"]}, start=False)
+
+
+def test_a_ps_does_without_protobuf():
+    """Python's messages take 3 MB, which a task that only serves need not have."""
+    program = ("import sys, millstream as tf\nserver = tf.train.Server({'ps': ['localhost:0']}, job_name='ps', task_index=0)\n"
+               "assert not any(m.startswith('google.protobuf') for m in sys.modules)\nserver.stop()\n")
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=120)

@@ -45,7 +45,7 @@ StatusOr<Request> ReadRequest(const KernelContext& ctx, int expected) {
 Status SaveV2(KernelContext& ctx) {
   constexpr int kFixedInputs = 3;
   ASSIGN_OR_RETURN(const Request request, ReadRequest(ctx, ctx.num_inputs() - kFixedInputs));
-  ASSIGN_OR_RETURN(std::unique_ptr<BundleWriter> writer, BundleWriter::Create(request.prefix));
+  ASSIGN_OR_RETURN(std::unique_ptr<BundleWriter> writer, BundleWriter::Create(request.prefix, ctx.pool()));
   for (size_t i = 0; i < request.names.size(); ++i) {
     const Tensor& tensor = ctx.input(kFixedInputs + static_cast<int>(i));
     if (request.slices[i].empty()) {
@@ -88,7 +88,7 @@ Status RestoreV2(KernelContext& ctx) {
     }
     return OkStatus();
   }
-  ASSIGN_OR_RETURN(const std::unique_ptr<BundleReader> reader, BundleReader::Open(request.prefix));
+  ASSIGN_OR_RETURN(const std::unique_ptr<BundleReader> reader, BundleReader::Open(request.prefix, ctx.pool()));
   for (int i = 0; i < ctx.num_outputs(); ++i) {
     ASSIGN_OR_RETURN(Tensor tensor, RestoreOne(*reader, request.names[i], request.slices[i], ctx.output_dtype(i)));
     ctx.set_output(i, std::move(tensor));

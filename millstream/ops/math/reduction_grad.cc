@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include "millstream/ops/math/gradients.h"
 #include "millstream/ops/math/reduction.h"
 
@@ -51,6 +53,20 @@ Output WithReducedDims(GradContext& g, Output y) {
   return y;
 }
 
-Output BroadcastToInput(GradContext& g, Output y) { return g.Op("BroadcastTo", {y, g.Op("Shape", {g.input(0)})}); }
+namespace {
+
+// A constant where the graph knows the shape: what was reduced is then not computed for the sake of its shape alone.
+Output ShapeOfInput(GradContext& g) {
+  const PartialShape in = g.scope().ShapeOf(g.input(0));
+  if (in.IsFullyDefined() &&
+      std::all_of(in.dims().begin(), in.dims().end(), [](int64_t d) { return d <= INT32_MAX; })) {
+    return g.scope().Const(Tensor::Vector(std::vector<int32_t>(in.dims().begin(), in.dims().end())));
+  }
+  return g.Op("Shape", {g.input(0)});
+}
+
+}  // namespace
+
+Output BroadcastToInput(GradContext& g, Output y) { return g.Op("BroadcastTo", {y, ShapeOfInput(g)}); }
 
 }  // namespace millstream

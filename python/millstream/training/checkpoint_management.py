@@ -5,6 +5,9 @@ import os
 import re
 import time
 
+from millstream import _core
+from millstream.framework import errors
+
 _STATE_FILE = "checkpoint"
 
 
@@ -169,6 +172,8 @@ def remove_checkpoint(checkpoint_prefix, checkpoint_format_version=2, meta_graph
 
 def _remove_if_exists(path):
     try:
-        os.remove(path)
-    except FileNotFoundError:
+        _core.delete_large_file(path)
+    except errors.NotFoundError:
         pass
+    except errors.OpError as error:
+        raise OSError(error.message) from None

@@ -100,39 +100,34 @@ class ClusterSpec:
         return f"ClusterSpec({{{parts}}})"
 
 
-def _make_server_def(server_or_cluster_def, job_name, task_index, protocol, config):
-    from millstream.proto import tensorflow_server_pb2
-    server_def = tensorflow_server_pb2.ServerDef()
-    if hasattr(server_or_cluster_def, "job_name") and hasattr(server_or_cluster_def, "SerializeToString"):
-        server_def.ParseFromString(server_or_cluster_def.SerializeToString())
-    else:
+class _Task:
+    """What a ServerDef says. The message itself is made only for who asks: Python's protobuf takes 3 MB of a ps."""
+
+    def __init__(self, server_or_cluster_def, job_name, task_index, protocol, config):
+        is_message = hasattr(server_or_cluster_def, "job_name") and hasattr(server_or_cluster_def, "SerializeToString")
+        base = server_or_cluster_def if is_message else None
         try:
-            cluster = ClusterSpec(server_or_cluster_def)
+            self.cluster = ClusterSpec(base.cluster if is_message else server_or_cluster_def)
         except TypeError:
             raise TypeError("Could not convert `server_or_cluster_def` to a `tf.train.ServerDef` or "
                             "`tf.train.ClusterSpec`.") from None
-        server_def.cluster.CopyFrom(cluster.as_cluster_def())
-    if job_name is not None:
-        server_def.job_name = job_name
-    if task_index is not None:
-        server_def.task_index = task_index
-    if protocol is not None:
-        server_def.protocol = protocol
-    if config is not None:
-        server_def.default_session_config.ParseFromString(config.SerializeToString())
-    jobs = [job.name for job in server_def.cluster.job]
-    if not server_def.job_name:
-        if len(jobs) != 1:
-            raise ValueError(f"The `job_name` must be specified: the cluster has the jobs {jobs}")
-        server_def.job_name = jobs[0]
-        if task_index is None and len(server_def.cluster.job[0].tasks) != 1:
-            raise ValueError("The `task_index` must be specified.")
-    if not server_def.protocol:
-        server_def.protocol = "grpc"
-    return server_def
+        self.job_name = job_name if job_name is not None else base.job_name if is_message else ""
+        self.task_index = task_index if task_index is not None else base.task_index if is_message else 0
+        if not self.job_name:
+            jobs = self.cluster.jobs
+            if len(jobs) != 1:
+                raise ValueError(f"The `job_name` must be specified: the cluster has the jobs {jobs}")
+            self.job_name = jobs[0]
+            if task_index is None and self.cluster.num_tasks(jobs[0]) != 1:
+                raise ValueError("The `task_index` must be specified.")
+        self.serialized = _core.server_def(
+            base.SerializeToString() if is_message else b"",
+            [] if is_message else [(job, index, self.cluster.task_address(job, index))
+                                   for job in sorted(self.cluster.jobs) for index in self.cluster.task_indices(job)],
+            self.job_name, self.task_index, protocol or "", b"" if config is None else config.SerializeToString())
 
 
-_running = []   # (server, ServerDef)
+_running = []   # (server, _Task)
 _trained = False
 
 
@@ -150,11 +145,11 @@ def _stop_all():
     if "millstream.client.session" in sys.modules:
         sys.modules["millstream.client.session"].close_sessions_at_clusters()
         time.sleep(0.05 if _running else 0)  # threads that were in a step come out of it
-    for server, server_def in _running:
+    for server, task in _running:
         waits = server.done()
         server.stop()
         if ended_well and not waits:
-            _end_ps_tasks(server_def)
+            _end_ps_tasks(task)
 
 
 def _answers(address):
@@ -168,28 +163,28 @@ def _answers(address):
 
 def ps_addresses(target):
     """Of the cluster that this process's server with that target is in; [] if there is none."""
-    for server, server_def in _running:
-        if target and not server.done() and server.target() == target and server_def.job_name != "ps":
-            return [address for job in server_def.cluster.job if job.name == "ps" for address in job.tasks.values()]
+    for server, task in _running:
+        if target and not server.done() and server.target() == target and task.job_name != "ps":
+            return _ps_addresses(task.cluster)
     return []
 
 
-def _end_ps_tasks(server_def):
+def _ps_addresses(cluster):
+    return [cluster.task_address("ps", i) for i in cluster.task_indices("ps")] if "ps" in cluster.jobs else []
+
+
+def _end_ps_tasks(task):
     """The last worker that ends tells the ps tasks, which would wait for ever otherwise."""
-    if server_def.job_name == "ps" or os.environ.get("MILLSTREAM_KEEP_PS") == "1":
+    if task.job_name == "ps" or os.environ.get("MILLSTREAM_KEEP_PS") == "1":
         return
-    ps, others = [], []
-    for job in server_def.cluster.job:
-        for index, address in job.tasks.items():
-            if job.name == "ps":
-                ps.append(address)
-            elif (job.name, index) != (server_def.job_name, server_def.task_index):
-                others.append(address)
+    ps = _ps_addresses(task.cluster)
+    others = [task.cluster.task_address(job, index) for job in task.cluster.jobs if job != "ps"
+              for index in task.cluster.task_indices(job) if (job, index) != (task.job_name, task.task_index)]
     if not ps or any(_answers(address) for address in others):
         return
     for address in ps:
         try:
-            _core.end_job_at(address, f"/job:{server_def.job_name}/task:{server_def.task_index} was the last worker")
+            _core.end_job_at(address, f"/job:{task.job_name}/task:{task.task_index} was the last worker")
         except Exception:  # noqa: BLE001  this process ends anyway
             pass
 
@@ -198,15 +193,15 @@ class Server:
     """This process as a task of a cluster. Runs in the background from start() on; sessions connect to `target`."""
 
     def __init__(self, server_or_cluster_def, job_name=None, task_index=None, protocol=None, config=None, start=True):
-        self._server_def = _make_server_def(server_or_cluster_def, job_name, task_index, protocol, config)
+        self._task = _Task(server_or_cluster_def, job_name, task_index, protocol, config)
         self._server = None
         if start:
             self.start()
 
     def start(self):
         if self._server is None:
-            self._server = _core.Server(self._server_def.SerializeToString())
-            _running.append((self._server, self._server_def))
+            self._server = _core.Server(self._task.serialized)
+            _running.append((self._server, self._task))
 
     def join(self):
         """Blocks until the server is stopped or its job is done."""
@@ -219,7 +214,8 @@ class Server:
 
     @property
     def server_def(self):
-        return self._server_def
+        from millstream.proto import tensorflow_server_pb2
+        return tensorflow_server_pb2.ServerDef.FromString(self._task.serialized)
 
     @property
     def target(self):
