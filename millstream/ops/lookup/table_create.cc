@@ -9,6 +9,8 @@ namespace {
 
 using Kind = LookupTable::Kind;
 
+using KeyTypes = Types<int32_t, int64_t, std::string>;
+
 // Finds or makes the table. One without a name belongs to this kernel alone; an anonymous one to its handle.
 template <Kind kind>
 class TableOp final : public Kernel {
@@ -140,18 +142,18 @@ Status StringHandleShape(ShapeContext& c) {
   input1.Output("table_handle: Ref(string)") NAMES TYPES attrs.Stateful()     \
       .Shape(StringHandleShape)                                               \
       .NotDifferentiable()                                                    \
-      .Cpu<TableOp<Kind::kind>>()                                             \
+      .CpuFor<TableOp<Kind::kind>>(KeyTypes{}, "key_dtype")                   \
       .Doc(doc);                                                              \
   OP(Name "V2")                                                               \
   input1 input2.Output("table_handle: resource") NAMES TYPES attrs.Stateful() \
       .Shape(ScalarShape)                                                     \
       .NotDifferentiable()                                                    \
-      .Cpu<TableOp<Kind::kind>>()                                             \
+      .CpuFor<TableOp<Kind::kind>>(KeyTypes{}, "key_dtype")                   \
       .Doc(doc);                                                              \
   OP("Anonymous" Name)                                                        \
   input1 input2.Output("table_handle: resource") TYPES attrs.Stateful()       \
       .Shape(ScalarShape)                                                     \
-      .Cpu<TableOp<Kind::kind>>()                                             \
+      .CpuFor<TableOp<Kind::kind>>(KeyTypes{}, "key_dtype")                   \
       .Doc(doc)
 
 TABLE("HashTable", kInitializable, NOTHING, NOTHING, NOTHING, "A table that is filled once and then only read.");

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "millstream/framework/op.h"
+
 namespace millstream {
 namespace {
 
@@ -52,6 +54,21 @@ TEST(LookupTableTest, DenseTableRefusesWhatAreNoBuckets) {
   const Tensor keys = Tensor::Vector<int64_t>({1, 2, 3, 4});
   EXPECT_TRUE(absl::IsInvalidArgument(table->Import(keys, Tensor::Vector<int64_t>({1, 2, 3}))));
   EXPECT_TRUE(absl::IsInvalidArgument(table->Import(keys, Tensor::Scalar<int64_t>(1))));
+}
+
+// Keys are looked up as numbers or strings: no table of anything else is made.
+TEST(LookupTableTest, KeysAreNumbersOrStrings) {
+  for (const char* name :
+       {"HashTableV2", "MutableHashTable", "AnonymousMutableHashTableOfTensors", "MutableDenseHashTableV2"}) {
+    const OpEntry& op = *OpRegistry::Global().Find(name);
+    for (const DType key : {DType::kInt32, DType::kInt64, DType::kString, DType::kFloat, DType::kBool, DType::kUint8}) {
+      AttrMap attrs;
+      attrs.Set("key_dtype", key);
+      attrs.Set("value_dtype", DType::kFloat);
+      const bool taken = key == DType::kInt32 || key == DType::kInt64 || key == DType::kString;
+      EXPECT_EQ(FindKernel(op, "CPU", attrs, "table").ok(), taken) << name << " " << DTypeName(key);
+    }
+  }
 }
 
 }  // namespace
