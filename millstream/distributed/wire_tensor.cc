@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millstream/distributed/wire_tensor.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "millstream/proto/tensor.pb.h"
@@ -19,6 +20,14 @@ bool ConsumeByte(absl::string_view* body, uint8_t* byte) {
 }
 
 Status Malformed() { return errors::InvalidArgument("Malformed tensor in a frame"); }
+
+// A bool that is neither 0 nor 1 is undefined behaviour wherever it is read.
+Status CheckBools(const Tensor& tensor) {
+  if (tensor.dtype() != DType::kBool) return OkStatus();
+  const auto* bytes = static_cast<const uint8_t*>(tensor.raw());
+  return std::all_of(bytes, bytes + tensor.ByteSize(), [](uint8_t byte) { return byte <= 1; }) ? OkStatus()
+                                                                                               : Malformed();
+}
 
 void AppendHeader(const Tensor& tensor, Kind kind, std::string* body) {
   body->push_back(static_cast<char>(kind));
@@ -150,9 +159,9 @@ Status DecodeTensor(absl::string_view* body, Tensor payload, int64_t max_bytes, 
       const size_t bytes = static_cast<size_t>(shape.num_elements()) * DTypeSize(dtype);
       if (bytes > body->size()) return Malformed();
       ASSIGN_OR_RETURN(*tensor, Tensor::Make(dtype, shape));
-      std::memcpy(tensor->raw(), body->data(), bytes);
+      if (bytes > 0) std::memcpy(tensor->raw(), body->data(), bytes);
       body->remove_prefix(bytes);
-      return OkStatus();
+      return CheckBools(*tensor);
     }
     case Kind::kPayload: {
       // In one process the sender's own tensor arrives; over other links what AllocatePayload() gave.
@@ -161,7 +170,7 @@ Status DecodeTensor(absl::string_view* body, Tensor payload, int64_t max_bytes, 
       RETURN_IF_ERROR(ConsumeHeader(body, max_bytes, &dtype, &shape));
       if (!payload.IsInitialized() || payload.dtype() != dtype || !(payload.shape() == shape)) return Malformed();
       *tensor = std::move(payload);
-      return OkStatus();
+      return CheckBools(*tensor);
     }
     case Kind::kProto: {
       absl::string_view bytes;

@@ -48,6 +48,7 @@ void Worker::Receive(PeerLink& link, Frame frame) {
   Status status = DecodeTensor(&body, std::move(frame.payload), options_.max_tensor_bytes, &value, &dead);
   if (!status.ok()) return Cancel(frame.step, WithContext(status, absl::StrCat("From ", link.peer())));
   if (frame.kind == kFeed) {
+    MutexLock lock(step->feeds_mu);
     if (!step->begun.load()) step->early_feeds.emplace_back(frame.edge, std::move(value));
     return;
   }
@@ -139,7 +140,11 @@ void Worker::RunPartFrame(PeerLink& link, Frame frame) {
   const auto set = [&](uint64_t number, Tensor value) {
     if (number < run.args.size()) run.args[number] = std::move(value);
   };
-  for (auto& [number, value] : step->early_feeds) set(number, std::move(value));
+  {
+    MutexLock lock(step->feeds_mu);
+    for (auto& [number, value] : step->early_feeds) set(number, std::move(value));
+    step->early_feeds.clear();
+  }
   absl::string_view body = frame.body;
   uint64_t flags = 0;
   Status status =

@@ -22,9 +22,9 @@ struct Worker::Step {
   ResourceManager resources{"step"};
   TaskExchange exchange;
   const std::chrono::steady_clock::time_point first_heard;
-  // Feeds too large for their kRunPart, by argument. Only the link that brings them touches this before the step
-  // begins.
-  std::vector<std::pair<uint32_t, Tensor>> early_feeds;
+  // Feeds too large for their kRunPart, by argument. One link brings them, unless somebody makes up numbers of steps.
+  Mutex feeds_mu;
+  std::vector<std::pair<uint32_t, Tensor>> early_feeds ABSL_GUARDED_BY(feeds_mu);
   std::atomic<PeerLink*> origin{nullptr};  // whose step it is; null: a master in this process
 
   // Set by Begin().
