@@ -69,16 +69,22 @@ lint: setup build/dev/build.ninja  ## layers, format, licence headers, clang-tid
 	@tools/setup.sh lint
 	tools/lint.sh
 
-asan tsan: setup  ## unit tests under the address and undefined-behaviour (asan) or thread (tsan) sanitizer
-	@$(MAKE) build/$@/build.ninja
-	cmake --build --preset $@
-	ctest --preset $@
+asan: setup  ## unit and golden tests under the address and undefined-behaviour sanitizers
+	@tools/setup.sh sanitizers
+	@$(MAKE) build/asan/build.ninja
+	cmake --build --preset asan
+	ctest --preset asan
+
+tsan: setup  ## unit tests under the thread sanitizer
+	@$(MAKE) build/tsan/build.ninja
+	cmake --build --preset tsan
+	ctest --preset tsan
 
 fuzz: setup  ## run each fuzzer for FUZZ_SECONDS
-	tools/setup.sh fuzz
-	@$(MAKE) build/fuzz/build.ninja
-	cmake --build --preset fuzz
-	tools/fuzz.sh build/fuzz/fuzz $(FUZZ_SECONDS)
+	@tools/setup.sh sanitizers
+	@$(MAKE) build/asan/build.ninja
+	cmake --build --preset asan --target fuzzers
+	tools/fuzz.sh build/asan/fuzz $(FUZZ_SECONDS)
 
 wheel: setup  ## a Python wheel in dist/ that brings the libraries it needs
 	tools/setup.sh wheel

@@ -2,7 +2,7 @@
 # Targets from folders. Sources and tests are globbed: adding a file needs no edit here.
 #
 #   millstream/<folder>/**.cc             in the library, through one object library per folder
-#   millstream/<folder>/**/testing/*.cc   helpers of tests, linked into every test
+#   millstream/<folder>/**/testing/*.cc   helpers of tests, linked into every test and fuzzer
 #   millstream/<folder>/**_test.cc        <folder>_test; for ops one per subfolder: ops_<subfolder>_test
 #   tests/golden*.cc                      golden_test: everything against recordings of TensorFlow
 #   tests/*_test.cc                       tests_test
@@ -155,16 +155,24 @@ function(millstream_test name label sources)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
   # Tests run in the source tree, where they find tests/goldens and data.
   add_test(NAME ${name} COMMAND ${name} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+  set(timeout 600)
+  if(MILLSTREAM_SANITIZE)
+    set(timeout 3600)
+  endif()
   set_tests_properties(${name} PROPERTIES
-    LABELS ${label} TIMEOUT 600 ENVIRONMENT MILLSTREAM_SOURCE_DIR=${PROJECT_SOURCE_DIR})
+    LABELS ${label} TIMEOUT ${timeout} ENVIRONMENT MILLSTREAM_SOURCE_DIR=${PROJECT_SOURCE_DIR})
 endfunction()
 
-function(millstream_tests)
+# Helpers of tests and fuzzers.
+function(millstream_test_helpers)
   millstream_glob(helpers millstream "/testing/" "_test\\.cc$|_bench\\.cc$|_fuzz\\.cc$")
   if(helpers)
     add_library(millstream_testing OBJECT ${helpers})
     millstream_link(millstream_testing GTest::gtest GTest::gmock)
   endif()
+endfunction()
+
+function(millstream_tests)
   file(GLOB folders CONFIGURE_DEPENDS LIST_DIRECTORIES true RELATIVE ${PROJECT_SOURCE_DIR}/millstream
        ${PROJECT_SOURCE_DIR}/millstream/*)
   foreach(folder ${folders})
@@ -222,12 +230,14 @@ function(millstream_programs)
 endfunction()
 
 function(millstream_fuzzers)
+  add_custom_target(fuzzers)
   millstream_glob(sources millstream "_fuzz\\.cc$" "")
   foreach(source ${sources})
     cmake_path(GET source STEM name)
     add_executable(${name} ${source})
-    millstream_link(${name})
+    millstream_link(${name} millstream_testing)
     target_link_options(${name} PRIVATE -fsanitize=fuzzer)
     set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/fuzz)
+    add_dependencies(fuzzers ${name})
   endforeach()
 endfunction()

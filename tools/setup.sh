@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Installs what is missing on Debian 12. Usage: tools/setup.sh [build|python|lint|fuzz|browser|interop|peers|wheel|deb|docs|launchers]
+# Installs what is missing on Debian 12. Usage: tools/setup.sh [build|python|lint|sanitizers|browser|interop|peers|wheel|deb|docs|launchers]
 #   build    compilers and libraries                    (Debian packages)
 #   python   NumPy, nanobind, pytest, ...               (in .venv-python)
 #   lint     clang-format and clang-tidy                (Debian packages)
-#   fuzz     Clang with its fuzzer library              (Debian packages)
+#   sanitizers  Clang, its sanitizers and fuzzer library (Debian packages)
 #   browser  Chromium, for tests of the status page     (Debian packages)
 #   interop  TensorFlow and TensorBoard, to compare with (in .venv)
 #   peers    TensorFlow and PyTorch, to measure against (in .venv-peers)
@@ -65,7 +65,7 @@ case ${1:-build} in
     install_python .venv-python "numpy" "nanobind" "scikit-build-core" "pytest" "ml_dtypes" "protobuf>=4.21,<4.26"
     ;;
   lint) install_packages clang-format clang-tidy ;;
-  fuzz) install_packages clang libclang-rt-14-dev libomp-dev ;;
+  sanitizers) install_packages clang libclang-rt-14-dev libomp-dev ;;
   browser) install_packages chromium fonts-dejavu-core ;;
   interop)
     install_packages protobuf-compiler
@@ -79,5 +79,5 @@ case ${1:-build} in
     install_packages iproute2 openssh-server openssh-client munge slurmctld slurmd slurm-client openmpi-bin procps default-jre-headless
     install_python .venv-launchers "numpy" "pytest" "ml_dtypes" "protobuf>=4.21,<4.26" "pyyaml" "pyspark==3.5.*"
     ;;
-  *) say "unknown part '$1' (build, python, lint, fuzz, browser, interop, peers, wheel, deb, docs, launchers)"; exit 1 ;;
+  *) say "unknown part '$1' (build, python, lint, sanitizers, browser, interop, peers, wheel, deb, docs, launchers)"; exit 1 ;;
 esac

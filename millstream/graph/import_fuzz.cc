@@ -6,7 +6,7 @@
 #include "millstream/graph/export.h"
 #include "millstream/graph/function_library.h"
 #include "millstream/graph/import.h"
-#include "millstream/proto/graph.pb.h"
+#include "millstream/graph/testing/random_program.h"
 
 namespace millstream {
 namespace {
@@ -32,9 +32,19 @@ void RoundTrip(const Graph& graph) {
 }  // namespace
 }  // namespace millstream
 
+extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size);
+
 extern "C" int LLVMFuzzerInitialize(int*, char***) {
   google::protobuf::SetLogHandler(nullptr);  // it reports every string that is not UTF-8
   return 0;
+}
+
+extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max_size, unsigned int seed) {
+  using namespace millstream;  // NOLINT(google-build-using-namespace)
+  testing::ProtoMutator mutator(seed, &testing::ProgramWords());
+  proto::GraphDef def;
+  const auto change = [&](testing::ProtoMutator* m) { return testing::ChangeProgram(m, &def), true; };
+  return testing::MutateMessage(data, size, max_size, &mutator, &def, change, LLVMFuzzerMutate);
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

@@ -4,6 +4,7 @@
 
 #include "google/protobuf/stubs/logging.h"
 #include "millstream/base/logging.h"
+#include "millstream/base/testing/proto_mutator.h"
 #include "millstream/proto/tensor.pb.h"
 #include "millstream/tensor/tensor_proto.h"
 
@@ -31,6 +32,15 @@ void RoundTrip(const Tensor& tensor, const TensorDecodeOptions& options, int64_t
 extern "C" int LLVMFuzzerInitialize(int*, char***) {
   google::protobuf::SetLogHandler(nullptr);  // it reports every string that is not UTF-8
   return 0;
+}
+
+extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size);
+
+extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max_size, unsigned int seed) {
+  static const std::vector<std::string> kNoWords;
+  millstream::testing::ProtoMutator mutator(seed, &kNoWords);
+  millstream::proto::TensorProto message;
+  return millstream::testing::MutateMessage(data, size, max_size, &mutator, &message, nullptr, LLVMFuzzerMutate);
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

@@ -18,12 +18,15 @@ struct Sink : FrameDecoder::Sink {
     if (bytes > 65536 || frame.kind % 4 == 0) return errors::ResourceExhausted("too large");
     return Tensor::Make(DType::kUint8, Shape({static_cast<int64_t>(bytes) + (frame.kind % 4 == 1 ? 1 : 0)}));
   }
-  void Deliver(Frame frame) override { bytes += frame.body.size() + frame.payload.ByteSize(); }
+  void Deliver(Frame frame) override {
+    bytes += frame.body.size() + frame.payload.ByteSize();
+    ++frames;
+  }
   void Control(WireType, const std::string& body) override {
     MS_CHECK(body.size() <= kMaxControlBody);
     DecodeByeStatus(body).IgnoreError();
   }
-  size_t bytes = 0;
+  size_t bytes = 0, frames = 0;
 };
 
 // The first byte says how the stream is cut.
@@ -43,6 +46,38 @@ void Frames(const char* data, size_t size) {
     }
     at += n;
   }
+}
+
+// Frames that a peer of ours would send (two bytes each: kind, sizes), with one byte of the stream changed where the
+// second byte is not 0. Unchanged, all of them arrive.
+void Encoded(const char* data, size_t size) {
+  if (size < 5) return;
+  std::string stream;
+  size_t sent = 0;
+  for (size_t at = 4; at + 1 < size; at += 2, ++sent) {
+    Frame frame;
+    frame.kind = 4 * static_cast<unsigned char>(data[at]) + 2;  // the sink takes these
+    frame.edge = static_cast<unsigned char>(data[at]);
+    frame.body.assign(static_cast<unsigned char>(data[at + 1]) % 16, 'b');
+    const int64_t payload = static_cast<unsigned char>(data[at + 1]) / 16;
+    if (payload > 0) frame.payload = Tensor::Make(DType::kInt32, Shape({payload})).value();
+    if (payload > 0) std::memset(frame.payload.raw(), 7, frame.payload.ByteSize());
+    OutgoingFrame out;
+    out.Start(std::move(frame));
+    const size_t before = stream.size();
+    stream.resize(before + out.total());
+    MS_CHECK(out.CopyTo(stream.data() + before, stream.size() - before) == stream.size() - before);
+  }
+  const size_t where = static_cast<unsigned char>(data[2]) | static_cast<unsigned char>(data[3]) << 8;
+  if (!stream.empty()) stream[where % stream.size()] = static_cast<char>(stream[where % stream.size()] ^ data[1]);
+  Sink sink;
+  FrameDecoder decoder(&sink);
+  const size_t piece = 1 + static_cast<unsigned char>(data[0]);
+  Status status;
+  for (size_t at = 0; status.ok() && at < stream.size(); at += piece) {
+    status = decoder.Consume(stream.data() + at, std::min(piece, stream.size() - at));
+  }
+  if (data[1] == 0) MS_CHECK(status.ok() && sink.frames == sent && decoder.at_boundary());
 }
 
 void Handshakes(absl::string_view bytes) {
@@ -87,12 +122,15 @@ void Ring(const char* data, size_t size) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size < 2) return 0;
   const char* bytes = reinterpret_cast<const char*>(data);
-  switch (data[0] % 3) {
+  switch (data[0] % 4) {
     case 0:
       millstream::Frames(bytes + 1, size - 1);
       break;
     case 1:
       millstream::Handshakes(absl::string_view(bytes + 1, size - 1));
+      break;
+    case 2:
+      millstream::Encoded(bytes + 1, size - 1);
       break;
     default:
       millstream::Ring(bytes + 1, size - 1);
