@@ -46,7 +46,14 @@ with open(__file__, encoding='utf-8') as _f:
     exec(compile(_f.read(), __file__, 'exec'))
 ")
 
-if(SKBUILD)  # type stubs are for those who install the package
+if(SKBUILD)  # what is installed is one folder: the extension, the library beside it, the command line tool in bin/
+  set_property(TARGET millstream PROPERTY VERSION)  # archives of packages keep no links: each name would be a copy
+  set_property(TARGET millstream PROPERTY SOVERSION)
+  set_target_properties(millstream_python PROPERTIES INSTALL_RPATH "$ORIGIN")
+  set_target_properties(millstream_cli PROPERTIES INSTALL_RPATH "$ORIGIN/..")
+  install(TARGETS millstream LIBRARY DESTINATION millstream COMPONENT python NAMELINK_SKIP)
+  install(TARGETS millstream_cli RUNTIME DESTINATION millstream/bin COMPONENT python)
+  # Type stubs are for those who install the package.
   add_custom_command(TARGET millstream_python POST_BUILD
     COMMAND ${CMAKE_COMMAND} -E env PYTHONPATH=${PROJECT_BINARY_DIR}/python
             ${Python_EXECUTABLE} -m millstream.platform.stubs ${PROJECT_BINARY_DIR}/stubs

@@ -21,8 +21,9 @@ std::vector<std::string> DefaultFolders() {
   std::error_code error;
   const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
   if (!error) {
-    // In an installation, and in the build tree below the sources.
+    // In an installation, in a Python package, and in the build tree below the sources.
     folders.push_back(program.parent_path() / "../share/millstream/mnist");
+    folders.push_back(program.parent_path() / "../files/mnist");
     for (auto up = program.parent_path(); up.has_relative_path(); up = up.parent_path())
       folders.push_back(up / "data/mnist");
   }
