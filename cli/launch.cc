@@ -108,6 +108,12 @@ void AddLaunchCommand(CLI::App& app, int* status) {
   command->add_option("--file_root", flags->job.file_root,
                       "folders below which graphs may touch files, with ':' between them\n"
                       "(default: MILLSTREAM_FILE_ROOT, else everywhere here and the current folder on other hosts)");
+  command
+      ->add_option("--status_port", flags->job.status_port,
+                   "port of the status page, at the chief or worker 0; 0: any free one, -1: none\n"
+                   "(default: MILLSTREAM_STATUS_PORT, else none)")
+      ->envname("MILLSTREAM_STATUS_PORT")
+      ->check(CLI::Range(-1, 65535));
   command->add_flag("--insecure", flags->job.insecure,
                     "without a job token: everybody may connect who can reach the tasks");
   command

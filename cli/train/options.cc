@@ -86,6 +86,7 @@ void TrainOptions::AddTo(CLI::App& app) {
   app.add_option(
          "--status_port", status_port,
          "of the chief's status page on this machine; 0: any free one, -1: none (default: 0, for a single task -1)")
+      ->envname("MILLSTREAM_STATUS_PORT")
       ->check(CLI::Range(-1, 65535));
   app.add_flag("--json", json, "print what happens as JSON, one object per line");
   app.add_option(

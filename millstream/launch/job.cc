@@ -78,6 +78,11 @@ ProcessSpec ProcessOf(const JobOptions& options, const ClusterSpec& cluster, con
   process.environment.emplace_back("TF_CONFIG", TfConfigOf(cluster, task));
   // Python shows its lines when it writes them, as on a terminal.
   process.environment.emplace_back("PYTHONUNBUFFERED", "1");
+  // One page shows the whole cluster, and tasks of one host cannot share a port: what the launcher was told is for one
+  // of them.
+  const bool first = task.index == 0 && task.job == (cluster.Has("chief", 0) ? "chief" : "worker");
+  const bool page = first && options.status_port >= 0;
+  process.environment.emplace_back("MILLSTREAM_STATUS_PORT", page ? absl::StrCat(options.status_port) : "");
   process.max_restarts = options.max_restarts;
   process.service = task.job == "ps";
   return process;

@@ -19,6 +19,7 @@ struct JobOptions {
   bool pass_flags = true;  // --ps_hosts --worker_hosts --chief_hosts --job_name --task_index; TF_CONFIG is always set
   int max_restarts = 0;    // of each task
   bool insecure = false;   // no token: let everybody connect who can reach the tasks
+  int status_port = -1;    // of the status page of the chief, or of worker 0; 0: any free one, -1: none
   std::string file_root;   // where graphs may touch files, for MILLSTREAM_FILE_ROOT; "": as the environment says
 };
 

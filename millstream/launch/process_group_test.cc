@@ -211,6 +211,30 @@ TEST(JobTest, FlagsAndTfConfig) {
   EXPECT_TRUE(ProcessOf(options, *cluster, {"ps", 0}).service);
 }
 
+TEST(JobTest, OneTaskShowsTheStatusPage) {
+  JobOptions options;
+  options.ps = 1;
+  options.workers = 2;
+  options.status_port = 6006;
+  const auto port_of = [&](const ClusterSpec& cluster, const JobTask& task) {
+    std::string port = "as the environment says";
+    for (const auto& [name, value] : ProcessOf(options, cluster, task).environment) {
+      if (name == "MILLSTREAM_STATUS_PORT") port = value;
+    }
+    return port;
+  };
+  StatusOr<ClusterSpec> cluster = ClusterOf(options, {"a:1", "b:2", "c:3"});
+  ASSERT_TRUE(cluster.ok());
+  EXPECT_EQ(port_of(*cluster, {"worker", 0}), "6006");
+  EXPECT_EQ(port_of(*cluster, {"worker", 1}), "");
+  EXPECT_EQ(port_of(*cluster, {"ps", 0}), "");
+  options.chief = true;
+  cluster = ClusterOf(options, {"d:4", "a:1", "b:2", "c:3"});
+  ASSERT_TRUE(cluster.ok());
+  EXPECT_EQ(port_of(*cluster, {"chief", 0}), "6006");
+  EXPECT_EQ(port_of(*cluster, {"worker", 0}), "");
+}
+
 TEST(JobTest, WrongOptions) {
   JobOptions options;
   EXPECT_THAT(CheckJob(options).message(), HasSubstr("which program?"));

@@ -78,3 +78,13 @@ def test_two_hosts_with_a_token(program, hosts, tmp_path):
         for server in servers:
             server.kill()
             server.wait()
+
+
+def test_a_host_that_does_not_know_localhost(program):
+    """As in small containers: nobody says which address the name has."""
+    alone = ["unshare", "--mount", "sh", "-c", 'mount --bind /dev/null /etc/hosts && mount --bind /dev/null /etc/resolv.conf && exec "$@"', "sh"]
+    if os.geteuid() != 0 or shutil.which("unshare") is None or subprocess.run([*alone, "true"], capture_output=True, check=False).returncode:
+        pytest.skip("needs root and mount namespaces")
+    done = subprocess.run([*alone, program, "train", "--model", "softmax", "--train_steps", "20", "--logdir", ""], capture_output=True, text=True,
+                          timeout=120, check=False)
+    assert done.returncode == 0, done.stderr

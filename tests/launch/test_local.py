@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """millstream launch on this machine."""
+import json
 import os
 import re
 import signal
 import subprocess
 import sys
+import urllib.request
 import uuid
 
 import pytest
@@ -145,8 +147,27 @@ def test_standard_output_that_nobody_reads_ends_the_job(program):
     assert not processes_with(mark)
 
 
+@pytest.mark.parametrize("flags,settings", [(["--status_port=0"], {}), ([], {"MILLSTREAM_STATUS_PORT": "0"})], ids=["flag", "environment"])
+def test_one_task_shows_the_status_page(program, flags, settings):
+    command = [program, "launch", "--ps=1", "--workers=2", *flags, "--", program, "server"]
+    process = subprocess.Popen(command, env={**os.environ, **settings}, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    shown = ""
+    while not ("Status page" in shown and shown.count("Started server") == 3):
+        line = process.stdout.readline()
+        assert line, shown
+        shown += line
+    task, url = re.search(r"\[(.*)\] Status page: (\S+)", shown).groups()
+    assert task == "worker:0"
+    with urllib.request.urlopen(url + "status.json", timeout=60) as answer:
+        assert len(json.load(answer)["tasks"]) == 3
+    process.send_signal(signal.SIGINT)
+    rest, _ = process.communicate(timeout=60)
+    assert (shown + rest).count("Status page") == 1
+
+
 @pytest.mark.parametrize("args,says", [
     (["--ps", "1"], "which program?"),
+    (["--status_port", "70000", "--", "true"], "--status_port"),
     (["--ps", "1", "python", "train.py"], "put -- before the program"),
     (["--workers", "0", "--", "true"], "at least one worker"),
     (["--workers", "-1", "--", "true"], "--workers"),

@@ -9,6 +9,7 @@
 #include "absl/strings/match.h"
 #include "millstream/base/logging.h"
 #include "millstream/distributed/grpc/core.h"
+#include "millstream/distributed/known_host.h"
 
 namespace millstream {
 namespace {
@@ -102,6 +103,12 @@ struct AsyncCall {
   }
 };
 
+// What gRPC can resolve.
+std::string TargetOf(const std::string& address) {
+  const size_t colon = address.rfind(':');
+  return colon == std::string::npos ? address : KnownHost(address.substr(0, colon)) + address.substr(colon);
+}
+
 }  // namespace
 
 EventLoop& ClientLoop() {
@@ -136,7 +143,7 @@ GrpcChannel::GrpcChannel(const std::string& address, const RpcChannelOptions& op
   args.Add(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 20000);
   args.Add(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
   if (!options.tls.server_name.empty()) args.Add(GRPC_SSL_TARGET_NAME_OVERRIDE_ARG, options.tls.server_name);
-  channel_ = grpc_channel_create(address.c_str(), credentials, args.get());
+  channel_ = grpc_channel_create(TargetOf(address).c_str(), credentials, args.get());
   token_metadata_.key = grpc_slice_from_static_string(kRpcTokenKey);
   token_metadata_.value = grpc_slice_from_copied_buffer(token_.data(), token_.size());  // calls may outlive the channel
 }

@@ -13,6 +13,7 @@
 #include "absl/strings/match.h"
 #include "millstream/base/logging.h"
 #include "millstream/distributed/grpc/core.h"
+#include "millstream/distributed/known_host.h"
 
 namespace millstream {
 namespace {
@@ -23,7 +24,7 @@ Status CannotStart(absl::string_view address, absl::string_view why) {
 
 std::string JoinAddress(const std::string& host, int port) {
   return host.find(':') != std::string::npos && host.front() != '[' ? absl::StrCat("[", host, "]:", port)
-                                                                    : absl::StrCat(host, ":", port);
+                                                                    : absl::StrCat(KnownHost(host), ":", port);
 }
 
 // gRPC says neither which of the addresses it could not bind nor why, so they are tried before.
@@ -44,7 +45,7 @@ Status CheckAddress(const std::string& host, int port) {
   if (port < 0 || port > 65535) return errors::InvalidArgument("port ", port, " is out of range (0 to 65535)");
   if (host.empty()) return errors::InvalidArgument("the address to bind is empty");
   const bool bracketed = host.size() > 2 && host.front() == '[' && host.back() == ']';
-  const std::string bare = bracketed ? host.substr(1, host.size() - 2) : host;
+  const std::string bare = bracketed ? host.substr(1, host.size() - 2) : KnownHost(host);
   addrinfo hints = {};
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = AI_PASSIVE;

@@ -18,6 +18,7 @@
 
 #include "absl/strings/escaping.h"
 #include "millstream/base/logging.h"
+#include "millstream/distributed/known_host.h"
 
 namespace millstream {
 namespace {
@@ -39,7 +40,7 @@ StatusOr<Addresses> Resolve(const std::string& host, const std::string& port, in
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = flags | AI_NUMERICSERV;
   addrinfo* list = nullptr;
-  const int error = getaddrinfo(host.c_str(), port.c_str(), &hints, &list);
+  const int error = getaddrinfo(KnownHost(host).c_str(), port.c_str(), &hints, &list);
   if (error != 0) return errors::Unavailable("cannot resolve '", host, "': ", gai_strerror(error));
   return Addresses(list);
 }
