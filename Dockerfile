@@ -16,7 +16,7 @@ RUN apt-get update -qq \
     && rm -rf /var/lib/apt/lists/* /tmp/dist \
     && useradd --create-home --uid 1000 millstream
 ENV PATH=/opt/millstream/bin:$PATH
-USER millstream
+USER 1000
 WORKDIR /home/millstream
 ENTRYPOINT ["millstream"]
 CMD ["--help"]

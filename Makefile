@@ -23,9 +23,10 @@ demo:  ## train MNIST on a cluster of 1 ps and 2 workers on this machine; builds
 	@rm -rf build/demo
 	build/dev/bin/millstream train --model mlp --ps 1 --workers 2 --logdir build/demo
 
-test: build  ## build, then run all tests and the layer check
+test: build  ## build, then run all tests and the checks of layers and documentation
 	ctest --preset dev
 	tools/check_layers.py
+	tools/check_docs.py build/dev/bin/millstream
 
 bench: setup build/release/build.ninja  ## measure this machine; prints JSON lines
 	cmake --build --preset release
@@ -88,8 +89,10 @@ fuzz: setup  ## run each fuzzer for FUZZ_SECONDS
 
 wheel: setup  ## a Python wheel in dist/ that brings the libraries it needs
 	tools/setup.sh wheel
-	.venv-wheel/bin/pip wheel --quiet --no-deps --wheel-dir build/wheels .
-	.venv-wheel/bin/auditwheel repair --wheel-dir dist build/wheels/millstream-*.whl
+	@rm -rf build/wheels dist/millstream-*.whl
+	CXX=$${CXX:-c++} .venv-wheel/bin/pip wheel --verbose --no-deps --no-build-isolation --wheel-dir build/wheels .
+	PATH="$(CURDIR)/.venv-wheel/bin:$$PATH" auditwheel repair --strip --wheel-dir dist build/wheels/millstream-*.whl
+	tests/packages/wheel.py dist/millstream-*.whl
 
 deb: setup build/release/build.ninja  ## a Debian package in dist/
 	tools/setup.sh deb
@@ -101,7 +104,10 @@ docs: setup build/dev/build.ninja  ## the documentation as a site, in build/site
 	cmake --build --preset dev --target millstream_cli
 	build/dev/bin/millstream reference markdown > docs/cli.md
 	cp bench/README.md docs/benchmarks.md
+	cp SECURITY.md docs/security.md
+	tools/check_docs.py build/dev/bin/millstream
 	.venv-docs/bin/zensical build --strict -f mkdocs.yml
+	doxygen tools/docs/Doxyfile
 
 install: setup build/release/build.ninja  ## install library, headers and command line tool below PREFIX
 	cmake --build --preset release

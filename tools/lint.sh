@@ -26,6 +26,10 @@ fi
 if command -v shellcheck >/dev/null; then
   git ls-files -- '*.sh' .ci/run | xargs shellcheck || failed=1
 fi
+tools/check_docs.py || failed=1
+if [ -x .venv-lint/bin/hadolint ]; then  # versions are the distribution's
+  .venv-lint/bin/hadolint --ignore DL3008 Dockerfile || failed=1
+fi
 
 base=$(git merge-base HEAD "${BASE:-main}" 2>/dev/null || git rev-parse HEAD)
 if [ "${TIDY:-changed}" = all ]; then

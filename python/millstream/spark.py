@@ -18,6 +18,7 @@
 All tasks run in one barrier stage: Spark starts them together or not at all, so the application needs as many free slots as the job has
 tasks. A failure of one ends all, and `run` raises it.
 """
+import contextlib
 import ctypes
 import json
 import os
@@ -25,7 +26,6 @@ import secrets
 import signal
 import socket
 import subprocess
-import tempfile
 import threading
 import time
 from collections import namedtuple
@@ -126,17 +126,26 @@ def _run_task(program, ps, token, settings):
     addresses = [f"{'localhost' if one_host else host}:{word.split()[1]}" for host, word in zip(hosts, said)]
     spec = {job: part for job, part in (("ps", addresses[:ps]), ("worker", addresses[ps:])) if part}
     task = Task("ps", rank, spec) if rank < ps else Task("worker", rank - ps, spec)
-    with tempfile.TemporaryDirectory(prefix="millstream-") as folder:
+    with _token_file(token) as path:
         settings = dict(settings, TF_CONFIG=task.tf_config)
         if token:
-            settings["MILLSTREAM_TOKEN_FILE"] = os.path.join(folder, "token")
-            with open(os.open(settings["MILLSTREAM_TOKEN_FILE"], os.O_WRONLY | os.O_CREAT, 0o600), "w", encoding="utf-8") as f:
-                f.write(token)
+            settings["MILLSTREAM_TOKEN_FILE"] = path
         if callable(program):
             value = _run_function(program, task, settings, context)
         else:
             value = _run_command(program + task.flags, task, settings, context)
     return [(task.job_name, task.task_index, value)]
+
+
+@contextlib.contextmanager
+def _token_file(token):
+    """The path of a file in memory that only this user's processes can open, and that is gone with this process, also if it is killed."""
+    number = os.memfd_create("millstream-token")
+    try:
+        os.write(number, token.encode())
+        yield f"/proc/{os.getpid()}/fd/{number}"
+    finally:
+        os.close(number)
 
 
 class _free_port:

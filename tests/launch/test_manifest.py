@@ -3,6 +3,7 @@
 import json
 import subprocess
 
+import kubernetes_validate
 import pytest
 import yaml
 
@@ -55,6 +56,19 @@ def test_jobs(manifest):
         assert secret["stringData"]["token"] not in json.dumps(job)
         assert container["readinessProbe"]["tcpSocket"]["port"] == 2222
         assert ("livenessProbe" in container) == (config["task"]["type"] == "ps")
+
+
+@pytest.mark.parametrize("version", ["1.25", "1.32"])
+@pytest.mark.parametrize("args", [["--ps=1", "--volume=disk:/data", "--memory=4Gi", "--grace=30"], ["--chief", "--insecure", "--max_restarts=2", "--namespace=ml"]])
+def test_kubernetes_takes_them(manifest, args, version):
+    """Every document fits Kubernetes' own schema, without a field that it does not know."""
+    documents = _documents(manifest("--image=registry.example.com/train:1", "--workers=2", *args, "--", "python", "train.py"))
+    for document in documents:
+        kubernetes_validate.validate(document, version, strict=True)
+    broken = documents[-1]
+    broken["spec"]["template"]["spec"]["containers"][0]["imagee"] = "x"  # so that we know that it looks
+    with pytest.raises(kubernetes_validate.ValidationError):
+        kubernetes_validate.validate(broken, version, strict=True)
 
 
 def test_tfjob(manifest):

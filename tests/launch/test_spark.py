@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Executors of a real local-cluster Spark application as tasks."""
 import os
+import subprocess
 import sys
 import uuid
 
@@ -69,6 +70,14 @@ def test_one_that_fails_ends_all(sc, fails):
     with pytest.raises(Exception, match=f"{fails}:.* failed: exit code 3"):
         spark.run(sc, [sys.executable, "-c", code], ps=1, workers=2, environment={"MARK": mark})
     wait_until(lambda: not processes_with(mark))
+
+
+def test_the_token_is_in_no_folder():
+    with spark._token_file("secret") as path:  # a killed task could not remove it
+        assert os.path.realpath(path).startswith("/memfd:")
+        read = [sys.executable, "-c", f"print(open({path!r}).read())"]
+        assert subprocess.run(read, capture_output=True, text=True, check=True).stdout == "secret\n"
+    assert not os.path.exists(path)
 
 
 def test_too_few_slots(sc):

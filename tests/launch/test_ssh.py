@@ -13,6 +13,7 @@ from programs import SHOW, TRAIN, processes_with, wait_until
 from ssh_server import SshServers
 
 HOSTS = "--hosts=one=127.0.0.1,two=127.0.0.2"
+PATIENT = "--connect_timeout=60"  # a login on a busy machine
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +24,7 @@ def ssh(tmp_path_factory):
 
 
 def test_tasks_on_two_hosts(launch, ssh, tmp_path):
-    done = launch(ssh, HOSTS, "--ps=1", "--workers=2", f"--remote_folder={tmp_path}", "--", *SHOW)
+    done = launch(ssh, PATIENT, HOSTS, "--ps=1", "--workers=2", f"--remote_folder={tmp_path}", "--", *SHOW, timeout=120)
     assert done.returncode == 0, done.stderr
     assert re.search(r"\[worker:1\] args --ps_hosts=127.0.0.1:\d+ --worker_hosts=127.0.0.1:\d+,127.0.0.2:\d+ --job_name=worker --task_index=1", done.stdout)
     assert done.stdout.count("token 64") == 3
@@ -32,14 +33,14 @@ def test_tasks_on_two_hosts(launch, ssh, tmp_path):
 def test_a_tf1_program(launch, ssh, tmp_path):
     script = tmp_path / "train.py"
     script.write_text("import sys\nsys.path[:0] = %r\n" % [p for p in sys.path if p] + TRAIN)
-    done = launch(ssh, HOSTS, "--ps=1", "--workers=2", "--", sys.executable, str(script), timeout=120)
+    done = launch(ssh, PATIENT, HOSTS, "--ps=1", "--workers=2", "--", sys.executable, str(script), timeout=120)
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.count("reached 20") == 2
 
 
 def test_the_token_is_on_no_command_line(program, ssh):
     mark = uuid.uuid4().hex
-    process = subprocess.Popen([program, "launch", ssh, HOSTS, "--workers=2", "--no_flags", "--", sys.executable, "-c",
+    process = subprocess.Popen([program, "launch", ssh, PATIENT, HOSTS, "--workers=2", "--no_flags", "--", sys.executable, "-c",
                                 "import os, time\nprint('ready', open(os.environ['MILLSTREAM_TOKEN_FILE']).read(), flush=True)\ntime.sleep(1000)", mark],
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     token = re.search(r"ready (\w+)", process.stdout.readline()).group(1)
@@ -54,7 +55,7 @@ def test_the_token_is_on_no_command_line(program, ssh):
 
 def test_nothing_is_left_when_the_launcher_is_killed(program, ssh):
     mark = uuid.uuid4().hex
-    process = subprocess.Popen([program, "launch", ssh, HOSTS, "--ps=1", "--workers=2", "--no_flags", "--", sys.executable, "-c",
+    process = subprocess.Popen([program, "launch", ssh, PATIENT, HOSTS, "--ps=1", "--workers=2", "--no_flags", "--", sys.executable, "-c",
                                 "import os, time\nprint('ready', os.environ['MILLSTREAM_TOKEN_FILE'], flush=True)\ntime.sleep(1000)", mark],
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     files = [re.search(r"ready (\S+)", process.stdout.readline()).group(1) for _ in range(3)]
@@ -66,19 +67,19 @@ def test_nothing_is_left_when_the_launcher_is_killed(program, ssh):
 
 
 def test_exit_code_and_report(launch, ssh):
-    done = launch(ssh, HOSTS, "--workers=2", "--no_flags", "--", sys.executable, "-c", "import sys, time\nprint('broken')\nsys.exit(9)")
+    done = launch(ssh, PATIENT, HOSTS, "--workers=2", "--no_flags", "--", sys.executable, "-c", "import sys, time\nprint('broken')\nsys.exit(9)", timeout=120)
     assert done.returncode == 9 and "failed first: exit code 9" in done.stderr and "| broken" in done.stderr
 
 
 def test_restarts(launch, ssh, tmp_path):
     mark = tmp_path / "tries"
     code = "import sys; f = open(sys.argv[1], 'a+'); f.seek(0); n = len(f.read()); f.write('x'); sys.exit(5 if n < 1 else 0)"
-    done = launch(ssh, "--hosts=one=127.0.0.1", "--max_restarts=1", "--no_flags", "--", sys.executable, "-c", code, str(mark))
+    done = launch(ssh, PATIENT, "--hosts=one=127.0.0.1", "--max_restarts=1", "--no_flags", "--", sys.executable, "-c", code, str(mark), timeout=120)
     assert done.returncode == 0 and mark.read_text() == "xx", done.stderr
 
 
 def test_hosts_that_cannot_be_reached_are_named(launch, ssh):
-    done = launch(ssh, "--hosts=one,lost,closed", "--workers=3", "--connect_timeout=12", "--", "true")
+    done = launch(ssh, "--hosts=one,lost,closed", "--workers=3", "--connect_timeout=12", "--", "true", timeout=120)
     assert done.returncode == 1
     assert "2 of 3 hosts cannot be used" in done.stderr
     assert re.search(r"closed: .*refused", done.stderr) and "lost: " in done.stderr and "one: " not in done.stderr
@@ -92,7 +93,7 @@ def test_hosts_that_cannot_be_reached_are_named(launch, ssh):
 ])
 def test_what_is_missing_on_a_host(launch, ssh, flags, says):
     hosts = [] if flags[0].startswith("--hosts") else ["--hosts=one=127.0.0.1"]
-    done = launch(ssh, *hosts, *flags)
+    done = launch(ssh, PATIENT, *hosts, *flags, timeout=120)
     assert done.returncode != 0 and says in done.stderr, done.stderr
 
 
@@ -129,7 +130,7 @@ def test_hosts_with_addresses_of_their_own(program, two_hosts, tmp_path):
     prefix, ssh = two_hosts
     script = tmp_path / "train.py"
     script.write_text("import sys\nsys.path[:0] = %r\n" % [p for p in sys.path if p] + TRAIN)
-    done = subprocess.run([*prefix, program, "launch", ssh, "--hosts=n1=10.77.4.1,n2=10.77.4.2", "--ps=2", "--workers=2", "--", sys.executable, str(script)],
+    done = subprocess.run([*prefix, program, "launch", ssh, PATIENT, "--hosts=n1=10.77.4.1,n2=10.77.4.2", "--ps=2", "--workers=2", "--", sys.executable, str(script)],
                           capture_output=True, text=True, timeout=120, check=False)
     # Beyond loopback servers start with a token only: all have got it.
     assert done.returncode == 0, done.stdout + done.stderr
