@@ -72,9 +72,9 @@ Trainer::Trainer(const TrainOptions& options, const TrainingGraph& graph, const 
 
 Trainer::~Trainer() = default;
 
-StatusOr<std::unique_ptr<MonitoredSession>> Trainer::MakeSession(const std::string& target) {
+StatusOr<std::unique_ptr<MonitoredSession>> Trainer::MakeSession(const SessionOptions& config) {
   TrainingSessionOptions session;
-  session.config.target = target;
+  session.config = config;
   session.is_chief = chief_;
   session.checkpoint_dir = options_.logdir;
   session.save_checkpoint_secs = options_.save_checkpoint_secs;
@@ -85,7 +85,7 @@ StatusOr<std::unique_ptr<MonitoredSession>> Trainer::MakeSession(const std::stri
   return MonitoredTrainingSession(graph_.scope, std::move(session));
 }
 
-Status Trainer::Run(const std::string& target, Batches& batches) {
+Status Trainer::Run(const SessionOptions& config, Batches& batches) {
   if (chief_ && !options_.no_logdir) {
     ASSIGN_OR_RETURN(events_, FileWriter::Shared(options_.logdir));
     ASSIGN_OR_RETURN(eval_events_, FileWriter::Make(options_.logdir + "/eval"));
@@ -97,7 +97,7 @@ Status Trainer::Run(const std::string& target, Batches& batches) {
       log_.Say(std::move(event));
     }
   }
-  ASSIGN_OR_RETURN(const std::unique_ptr<MonitoredSession> session, MakeSession(target));
+  ASSIGN_OR_RETURN(const std::unique_ptr<MonitoredSession> session, MakeSession(config));
   Status status = Train(*session, batches);
   if (status.ok() && chief_ && !stop_) status = Evaluate(*session);
   status = session->Close(status);
@@ -129,6 +129,7 @@ Status Trainer::Train(MonitoredSession& session, Batches& batches) {
       next_eval_ = global_step_ + options_.eval_steps;
     }
   }
+  if (local_step_ > last_reported_step_) ReportProgress();
   return OkStatus();
 }
 
@@ -153,6 +154,7 @@ Status Trainer::WatchedStep(MonitoredSession& session) {
                               {}, &fetched_));
   ++local_step_;
   global_step_ = fetched_[0].scalar<int64_t>();
+  if (last_reported_global_ < 0) last_reported_global_ = global_step_ - 1;  // the first step
   const double loss = fetched_[1].scalar<float>();
   if (!std::isfinite(loss)) {
     return errors::InvalidArgument("the loss is no longer a number at step ", global_step_,
@@ -171,13 +173,18 @@ Status Trainer::WatchedStep(MonitoredSession& session) {
 }
 
 void Trainer::Report(double loss, double score) {
-  const double seconds = std::chrono::duration<double>(last_watched_ - last_reported_).count();
   if (events_ != nullptr && (last_written_step_ < 0 || global_step_ - last_written_step_ >= kWriteSteps)) {
     last_written_step_ = global_step_;
     events_->AddScalar("loss", static_cast<float>(loss), global_step_);
     events_->AddScalar(data_.classes > 0 ? "accuracy" : "r2", static_cast<float>(score), global_step_);
   }
-  if (local_step_ > 1 && seconds < kReportSecs && !Finished()) return;
+  const double seconds = std::chrono::duration<double>(last_watched_ - last_reported_).count();
+  if (local_step_ == 1 || seconds >= kReportSecs || Finished()) ReportProgress();
+}
+
+void Trainer::ReportProgress() {
+  const Clock::time_point now = Clock::now();
+  const double seconds = std::max(std::chrono::duration<double>(now - last_reported_).count(), 1e-6);
   TrainEvent event;
   event.kind = TrainEvent::Kind::kProgress;
   event.classes = data_.classes > 0;
@@ -185,14 +192,14 @@ void Trainer::Report(double loss, double score) {
   event.local_step = local_step_;
   event.loss = smooth_loss_;
   event.score = smooth_score_;
-  event.steps_per_sec = static_cast<double>(local_step_ - last_reported_step_) / std::max(seconds, 1e-6);
+  event.steps_per_sec = static_cast<double>(local_step_ - last_reported_step_) / seconds;
   log_.Say(std::move(event));
-  if (events_ != nullptr && last_reported_global_ > 0 && seconds > 0) {
-    events_->AddScalar("global_step/sec",
-                       static_cast<float>(static_cast<double>(global_step_ - last_reported_global_) / seconds),
-                       global_step_);
+  const bool warm_up = local_step_ == 1 && !Finished();  // mostly the making of plans
+  if (events_ != nullptr && !warm_up) {
+    const double rate = static_cast<double>(global_step_ - last_reported_global_) / seconds;
+    events_->AddScalar("global_step/sec", static_cast<float>(rate), global_step_);
   }
-  last_reported_ = last_watched_;
+  last_reported_ = now;
   last_reported_step_ = local_step_;
   last_reported_global_ = global_step_;
 }

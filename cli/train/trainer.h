@@ -34,19 +34,20 @@ class Trainer {
           const EventLog& log, const std::atomic<bool>& stop);
   ~Trainer();
 
-  // Trains at the server `target` until the last step, or until `stop`.
-  Status Run(const std::string& target, Batches& batches);
+  // Trains in sessions of that kind until the last step, or until `stop`.
+  Status Run(const SessionOptions& config, Batches& batches);
 
  private:
   class Callables;
   using Clock = std::chrono::steady_clock;
 
-  StatusOr<std::unique_ptr<MonitoredSession>> MakeSession(const std::string& target);
+  StatusOr<std::unique_ptr<MonitoredSession>> MakeSession(const SessionOptions& config);
   Status Train(MonitoredSession& session, Batches& batches);
   Status PlainStep(MonitoredSession& session);
   Status WatchedStep(MonitoredSession& session);
   void Fill(Batches& batches);
   void Report(double loss, double score);
+  void ReportProgress();
   Status Evaluate(MonitoredSession& session);
   bool Finished() const { return global_step_ >= options_.train_steps || stop_; }
 
@@ -67,7 +68,7 @@ class Trainer {
   double smooth_loss_ = -1, smooth_score_ = -1;
   Clock::time_point last_watched_, last_reported_;
   int64_t last_watched_step_ = 0, last_reported_step_ = 0, last_written_step_ = -1;
-  int64_t last_reported_global_ = 0;
+  int64_t last_reported_global_ = -1;  // -1: not known yet
 };
 
 }  // namespace millstream::cli

@@ -6,6 +6,7 @@
 #include "cli/train/task.h"
 #include "cli/train/trainer.h"
 #include "millstream/data/batches.h"
+#include "millstream/proto/config.pb.h"
 #include "millstream/train/device_setter.h"
 #include "millstream/train/global_step.h"
 
@@ -66,6 +67,16 @@ StatusOr<TrainingGraph> BuildGraph(const TrainOptions& options, const Part& part
   return graph;
 }
 
+// As tf.estimator: what other workers do, and whether they are there, is nothing to this one.
+StatusOr<SessionOptions> SessionOptionsFor(const Server& server, const Part& part) {
+  proto::ConfigProto config;
+  config.add_device_filters("/job:ps");
+  config.add_device_filters(part.device);
+  ASSIGN_OR_RETURN(SessionOptions options, SessionOptions::FromProto(config));
+  options.target = server.target();
+  return options;
+}
+
 Status CheckData(const TrainOptions& options, const ExampleData& data, const EventLog& log) {
   TrainEvent event;
   event.kind = TrainEvent::Kind::kData;
@@ -93,8 +104,9 @@ Status RunTrainingWorker(const TrainOptions& options, Server& server, const Even
   ASSIGN_OR_RETURN(Batches batches, Batches::Make(data.train, options.batch_size, part.index, part.count,
                                                   static_cast<uint64_t>(options.seed)));
   ASSIGN_OR_RETURN(const TrainingGraph graph, BuildGraph(options, part, data));
+  ASSIGN_OR_RETURN(const SessionOptions config, SessionOptionsFor(server, part));
   Trainer trainer(options, graph, data, part.chief, log, stop);
-  return trainer.Run(server.target(), batches);
+  return trainer.Run(config, batches);
 }
 
 }  // namespace millstream::cli

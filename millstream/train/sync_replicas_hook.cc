@@ -1,21 +1,70 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <chrono>
+#include <cstdlib>
+#include <optional>
+
 #include "absl/strings/str_join.h"
 #include "millstream/base/logging.h"
+#include "millstream/train/sync_end_rule.h"
 #include "millstream/train/sync_replicas_optimizer.h"
 
 namespace millstream {
 namespace {
 
-// For steps that matter to others: the cluster may be gone.
-constexpr int64_t kPatienceMs = 2000;
+// The cluster may be gone; but others wait in vain for a farewell that was not made.
+constexpr int64_t kLookMs = 2'000, kFarewellMs = 10'000;
 constexpr double kWatchSecs = 1;
+constexpr std::chrono::seconds kNewChiefComes{10};
 
 Status TryStep(Session& session, const std::vector<std::string>& fetches, const std::vector<std::string>& targets,
-               std::vector<Tensor>* values) {
+               std::vector<Tensor>* values, int64_t timeout_ms) {
   RunOptions options;
-  options.timeout_ms = kPatienceMs;
+  options.timeout_ms = timeout_ms;
   return session.Run(options, {}, fetches, targets, values, nullptr);
 }
+
+// Ps tasks that are kept from one run to the next have the mark of the last one.
+std::optional<std::chrono::seconds> GraceForNewChief() {
+  const char* keep = std::getenv("MILLSTREAM_KEEP_PS");
+  if (keep != nullptr && std::string(keep) == "1") return std::nullopt;
+  return kNewChiefComes;
+}
+
+// Ends a worker when its chief has ended.
+class EndWatch {
+ public:
+  EndWatch(const SyncReplicasOptimizer& optimizer, Session& session, Coordinator& coordinator)
+      : marks_(optimizer.num_chief_ends().name()),
+        release_(optimizer.release_op()->name()),
+        session_(session),
+        coordinator_(coordinator) {}
+
+  // Whether to look again.
+  bool Look() {
+    std::vector<Tensor> count;
+    const Status status = TryStep(session_, {marks_}, {}, &count, kLookMs);
+    if (!status.ok())
+      return absl::IsDeadlineExceeded(status);  // else the session is over, or says itself what is wrong
+    if (!rule_.MustEnd(count[0].scalar<int32_t>(), std::chrono::steady_clock::now())) return true;
+    LogInfo("The chief has ended; so does this worker.");
+    coordinator_.RequestStop();
+    std::vector<Tensor> none;
+    while (absl::IsDeadlineExceeded(TryStep(session_, {}, {release_}, &none, kFarewellMs))) {
+    }
+    return false;
+  }
+  void Watch() {
+    while (!coordinator_.WaitForStop(kWatchSecs) && Look()) {
+    }
+  }
+  bool waits() const { return rule_.waits(); }
+
+ private:
+  const std::string marks_, release_;
+  Session& session_;
+  Coordinator& coordinator_;
+  SyncEndRule rule_{GraceForNewChief()};
+};
 
 class SyncReplicasHook : public SessionRunHook {
  public:
@@ -40,6 +89,7 @@ class SyncReplicasHook : public SessionRunHook {
       WatchForEnd(session, coordinator);
       return OkStatus();
     }
+    RETURN_IF_ERROR(session.Run({}, {}, {optimizer_.chief_begins_op()->name()}, &none));
     RETURN_IF_ERROR(session.Run({}, {}, {init_tokens_op_->name()}, &none));
     ASSIGN_OR_RETURN(const QueueRunner runner, optimizer_.chief_queue_runner());
     runner.CreateThreads(session, coordinator);
@@ -51,7 +101,7 @@ class SyncReplicasHook : public SessionRunHook {
     std::vector<std::string> farewell = {optimizer_.release_op()->name()};
     if (is_chief_) farewell.push_back(optimizer_.chief_ends_op()->name());
     std::vector<Tensor> none;
-    const Status told = TryStep(session, {}, farewell, &none);
+    const Status told = TryStep(session, {}, farewell, &none, kFarewellMs);
     if (!told.ok()) LogInfo(absl::StrCat("Other workers were not told that this one leaves: ", told.ToString()));
     return OkStatus();
   }
@@ -66,29 +116,18 @@ class SyncReplicasHook : public SessionRunHook {
         ", error: Variables not initialized: ", absl::StrJoin(missing[0].flat<std::string>(), ", "));
   }
 
-  // Stops this worker when the chief has said that it ends.
   void WatchForEnd(Session& session, Coordinator& coordinator) const {
-    const auto num_ends = [&session, name = optimizer_.num_chief_ends().name()]() -> StatusOr<int32_t> {
-      std::vector<Tensor> count;
-      RETURN_IF_ERROR(TryStep(session, {name}, {}, &count));
-      return count[0].scalar<int32_t>();
-    };
-    const StatusOr<int32_t> before = num_ends();
-    if (!before.ok()) return;
-    const auto watch = [num_ends, before = *before, release = optimizer_.release_op()->name(), &session, &coordinator] {
-      while (!coordinator.WaitForStop(kWatchSecs)) {
-        const StatusOr<int32_t> now = num_ends();
-        if (!now.ok()) break;  // the session says what is wrong
-        if (*now <= before) continue;
-        LogInfo("The chief has ended; so does this worker.");
-        coordinator.RequestStop();
-        std::vector<Tensor> none;
-        (void)TryStep(session, {}, {release}, &none);
-        break;
-      }
+    auto watch = std::make_shared<EndWatch>(optimizer_, session, coordinator);
+    if (!watch->Look()) return;  // at once: a chief that ends from now on is noticed
+    if (watch->waits()) {
+      LogInfo(absl::StrCat("The chief had ended before this worker came: waiting ",
+                           GraceForNewChief() ? absl::StrCat(kNewChiefComes.count(), " s ") : "", "for a new one."));
+    }
+    const auto body = [watch] {
+      watch->Watch();
       return OkStatus();
     };
-    coordinator.StartThread("sync_end", watch, Coordinator::ThreadKind::kQueueRunner);
+    coordinator.StartThread("sync_end", body, Coordinator::ThreadKind::kQueueRunner);
   }
 
   const SyncReplicasOptimizer& optimizer_;

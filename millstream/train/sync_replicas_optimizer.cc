@@ -152,6 +152,9 @@ Node* SyncReplicasOptimizer::HandOutTokens(const Scope& scope, const std::vector
   const Output ends = MakeQueue(scope, "sync_end_q", -1, DType::kInt32);
   chief_ends_op_ = scope.WithOpName("sync_end_q_enqueue").Add("QueueEnqueueV2", {ends, scope.Const<int32_t>(1)});
   num_chief_ends_ = scope.WithOpName("sync_end_q_Size").Op("QueueSizeV2", {ends});
+  chief_begins_op_ =
+      scope.WithOpName("sync_end_q_DequeueMany")
+          .Add("QueueDequeueManyV2", {ends, num_chief_ends_}, {{"component_types", std::vector<DType>{DType::kInt32}}});
   if (!scope.ok()) return nullptr;
   StatusOr<QueueRunner> runner = QueueRunner::Make(scope, dummy_queue, {sync});
   if (!runner.ok()) {

@@ -59,8 +59,9 @@ class SyncReplicasOptimizer : public Optimizer {
   Output ready_for_local_init_op() const { return ready_for_local_init_op_; }
   // Lets go the workers that wait for a token; a worker that leaves runs it.
   Node* release_op() const { return release_op_; }
-  // A chief that ends well runs the first; workers watch the second grow, and then end: nobody would answer their
-  // gradients.
+  // A chief runs the first when it begins and the second when it ends well; workers watch the third, and end with the
+  // chief: nobody would answer their gradients.
+  Node* chief_begins_op() const { return chief_begins_op_; }
   Node* chief_ends_op() const { return chief_ends_op_; }
   Output num_chief_ends() const { return num_chief_ends_; }
 
@@ -96,6 +97,7 @@ class SyncReplicasOptimizer : public Optimizer {
   Node* chief_init_op_ = nullptr;
   Node* local_step_init_op_ = nullptr;
   Node* release_op_ = nullptr;
+  Node* chief_begins_op_ = nullptr;
   Node* chief_ends_op_ = nullptr;
   Output num_chief_ends_;
   Output ready_for_local_init_op_;

@@ -10,6 +10,7 @@
 #include "millstream/train/global_step.h"
 #include "millstream/train/gradient_descent.h"
 #include "millstream/train/momentum.h"
+#include "millstream/train/sync_end_rule.h"
 #include "millstream/train/testing/steps.h"
 
 namespace millstream {
@@ -151,6 +152,45 @@ TEST(SyncReplicasTest, AChiefThatEndsEndsItsWorkers) {
   EXPECT_FALSE(job.coordinator.ShouldStop());
   EXPECT_TRUE(job.hooks[0]->End(*job.session).ok());
   EXPECT_TRUE(Eventually([&job] { return job.coordinator.ShouldStop() && job.TokensLeft() >= 4; }));
+}
+
+// A mark of an earlier chief says nothing about this one.
+TEST(SyncReplicasTest, AChiefThatBeginsTakesTheMarkAway) {
+  SyncJob job(2, {.replicas_to_aggregate = 2});
+  job.Start();
+  EXPECT_TRUE(job.hooks[0]->End(*job.session).ok());
+  const Output marks = job.optimizers[0]->num_chief_ends();
+  EXPECT_EQ(ValueOf(*job.session, marks).scalar<int32_t>(), 1);
+  EXPECT_TRUE(Eventually([&job] { return job.coordinator.ShouldStop(); }));
+  Coordinator next;
+  EXPECT_TRUE(job.hooks[0]->AfterCreateSession(*job.session, next).ok());
+  EXPECT_EQ(ValueOf(*job.session, marks).scalar<int32_t>(), 0);
+  next.RequestStop();
+  (void)job.session->Close();
+}
+
+TEST(SyncEndRuleTest, EndsWithTheChief) {
+  SyncEndRule rule(std::chrono::seconds(10));
+  const SyncEndRule::Time start;
+  const auto at = [&start](int secs) { return start + std::chrono::seconds(secs); };
+  EXPECT_FALSE(rule.MustEnd(0, at(0)));
+  EXPECT_FALSE(rule.MustEnd(0, at(100)));
+  EXPECT_TRUE(rule.MustEnd(1, at(101)));
+  SyncEndRule late(std::chrono::seconds(10));
+  EXPECT_FALSE(late.MustEnd(1, at(0)));
+  EXPECT_TRUE(late.waits());
+  EXPECT_FALSE(late.MustEnd(1, at(9)));
+  EXPECT_TRUE(late.MustEnd(1, at(10)));
+  SyncEndRule early(std::chrono::seconds(10));
+  EXPECT_FALSE(early.MustEnd(1, at(0)));
+  EXPECT_FALSE(early.MustEnd(0, at(5)));  // a new chief has begun
+  EXPECT_FALSE(early.waits());
+  EXPECT_FALSE(early.MustEnd(0, at(50)));
+  EXPECT_TRUE(early.MustEnd(1, at(51)));
+  SyncEndRule kept(std::nullopt);
+  EXPECT_FALSE(kept.MustEnd(1, at(0)));
+  EXPECT_FALSE(kept.MustEnd(1, at(1000)));
+  EXPECT_TRUE(kept.MustEnd(2, at(1001)));
 }
 
 TEST(SyncReplicasTest, HookSaysWhatIsNotInitialized) {

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Synchronous training: when the chief ends before the others, they end, too (TensorFlow's workers wait forever)."""
 import threading
+import time
 
-import numpy as np
 import pytest
 
 import millstream as tf
-from test_seeds import free_ports
+from millstream.training import sync_end
+from ports import free_ports
 
 STEPS_OF_CHIEF = 5
 
@@ -48,25 +49,82 @@ def _supervised(index, cluster, target, result):
     result[index] = n
 
 
-@pytest.mark.parametrize("worker", [_monitored, _supervised])
-def test_workers_end_with_their_chief(worker):
-    ports = free_ports(3)
-    cluster = tf.train.ClusterSpec({"ps": [f"localhost:{ports[0]}"], "worker": [f"localhost:{p}" for p in ports[1:]]})
-    ps = tf.train.Server(cluster, job_name="ps", task_index=0)
-    servers = [tf.train.Server(cluster, job_name="worker", task_index=i) for i in range(2)]
-    result, errors = {}, []
+class _Job:
+    """A ps and two workers in this process; workers run as threads."""
 
-    def run(index):
+    def __init__(self, worker):
+        ports = free_ports(3)
+        self._worker = worker
+        self._cluster = tf.train.ClusterSpec({"ps": [f"localhost:{ports[0]}"], "worker": [f"localhost:{p}" for p in ports[1:]]})
+        self._ps = tf.train.Server(self._cluster, job_name="ps", task_index=0)
+        self._servers = [tf.train.Server(self._cluster, job_name="worker", task_index=i) for i in range(2)]
+        self.steps, self.errors = {}, []
+
+    def _run(self, index):
         try:
             with tf.Graph().as_default():
-                worker(index, cluster, servers[index].target, result)
+                self._worker(index, self._cluster, self._servers[index].target, self.steps)
         except Exception as e:  # noqa: BLE001
-            errors.append(e)
-    threads = [threading.Thread(target=run, args=(i,), daemon=True) for i in range(2)]
-    for t in threads:
-        t.start()
-    for t in threads:
-        t.join(60)
-    assert not errors and result.get(0) == STEPS_OF_CHIEF, (errors, result)
-    assert not threads[1].is_alive() and result[1] >= 1
-    assert np.all([s.target for s in [ps] + servers])
+            self.errors.append(e)
+
+    def start(self, index):
+        thread = threading.Thread(target=self._run, args=(index,), daemon=True)
+        thread.start()
+        return thread
+
+    def end(self, thread, index):
+        """How many steps it has made."""
+        thread.join(120)
+        assert not thread.is_alive() and not self.errors, (index, self.errors, self.steps)
+        return self.steps[index]
+
+
+@pytest.mark.parametrize("worker", [_monitored, _supervised])
+def test_workers_end_with_their_chief(worker):
+    job = _Job(worker)
+    threads = [job.start(i) for i in range(2)]
+    assert job.end(threads[0], 0) == STEPS_OF_CHIEF
+    job.end(threads[1], 1)  # if it came late, it may have found nothing to do
+
+
+@pytest.mark.parametrize("worker", [_monitored, _supervised])
+def test_a_worker_that_comes_after_the_end(worker, monkeypatch):
+    monkeypatch.setattr(sync_end, "_GRACE_SECS", 3.0)
+    job = _Job(worker)
+    assert job.end(job.start(0), 0) == STEPS_OF_CHIEF
+    time.sleep(2)
+    begin = time.monotonic()
+    job.end(job.start(1), 1)
+    assert time.monotonic() - begin >= 3  # a new chief might have come
+
+
+def test_ps_tasks_that_are_kept_have_a_mark_of_the_last_run(monkeypatch):
+    monkeypatch.setenv("MILLSTREAM_KEEP_PS", "1")
+    monkeypatch.setattr(sync_end, "_GRACE_SECS", 0.0)
+    job = _Job(_monitored)
+    job.end(job.start(0), 0)
+    second = job.start(1)
+    second.join(4)
+    assert second.is_alive()
+    assert job.end(job.start(0), 0) == STEPS_OF_CHIEF
+    job.end(second, 1)
+
+
+def test_when_a_worker_must_end():
+    rule = sync_end.EndRule(grace_secs=10)
+    assert not rule.must_end(0, now=0)
+    assert not rule.must_end(0, now=100)
+    assert rule.must_end(1, now=101)
+    late = sync_end.EndRule(grace_secs=10)
+    assert not late.must_end(1, now=0)
+    assert not late.must_end(1, now=9)
+    assert late.must_end(1, now=10)
+    early = sync_end.EndRule(grace_secs=10)
+    assert not early.must_end(1, now=0)
+    assert not early.must_end(0, now=5)  # a new chief has begun
+    assert not early.must_end(0, now=50)
+    assert early.must_end(1, now=51)
+    kept = sync_end.EndRule(grace_secs=None)
+    assert not kept.must_end(1, now=0)
+    assert not kept.must_end(1, now=1000)
+    assert kept.must_end(2, now=1001)

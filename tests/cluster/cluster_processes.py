@@ -6,17 +6,11 @@ import os
 import signal
 import socket
 import subprocess
+import sys
 import time
 
-
-def free_ports(count):
-    sockets = [socket.socket() for _ in range(count)]
-    for s in sockets:
-        s.bind(("127.0.0.1", 0))
-    ports = [s.getsockname()[1] for s in sockets]
-    for s in sockets:
-        s.close()
-    return ports
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../python/tests"))
+from ports import free_ports  # noqa: E402
 
 
 def _die_with_parent():
@@ -48,17 +42,20 @@ class Cluster:
         if wait:
             self.wait(job, task)
 
-    def wait(self, job, task, seconds=30):
-        host, port = self.spec[job][task].rsplit(":", 1)
-        for _ in range(int(seconds * 50)):
+    def wait(self, job, task, seconds=60):
+        """Until the task serves, and its status page too if it has one."""
+        ports = [int(self.spec[job][task].rsplit(":", 1)[1])]
+        if (job, task) in self.status_ports:
+            ports.append(self.status_ports[job, task])  # comes second
+        deadline = time.monotonic() + seconds
+        while ports:
             try:
-                socket.create_connection((host, int(port)), 0.5).close()
-                return
+                socket.create_connection(("127.0.0.1", ports[0]), 0.5).close()
+                ports.pop(0)
             except OSError:
-                if self.processes[job, task].poll() is not None:
-                    break
+                if self.processes[job, task].poll() is not None or time.monotonic() > deadline:
+                    raise RuntimeError(f"{job} {task} did not start") from None
                 time.sleep(0.02)
-        raise RuntimeError(f"{job} {task} did not start")
 
     def target(self, job, task=0):
         return "grpc://" + self.spec[job][task]

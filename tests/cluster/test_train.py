@@ -339,3 +339,18 @@ def test_tasks_started_by_hand(program, small_mnist, tmp_path):
     assert worker.returncode == 0, worker.stderr
     assert "test accuracy" in worker.stdout
     assert ps.wait(30) == 0  # by itself: the job is done
+
+
+def test_a_worker_that_comes_after_the_chief_has_left(program, small_mnist):
+    ports = free_ports(3)
+    where = ["--ps_hosts", f"localhost:{ports[0]}", "--worker_hosts", f"localhost:{ports[1]},localhost:{ports[2]}", "--logdir", "", "--train_steps", "50"]
+    ps = subprocess.Popen([program, "train", *where, "--job_name", "ps"], stdout=subprocess.PIPE, text=True)
+    worker = [program, "train", *where, "--data_dir", str(small_mnist), "--job_name", "worker", "--task_index"]
+    try:
+        with socket.create_server(("localhost", ports[2])):  # a process that is there and has no session yet
+            subprocess.run([*worker, "0"], capture_output=True, timeout=120, check=True)
+        assert ps.poll() is None
+        subprocess.run([*worker, "1"], capture_output=True, timeout=120, check=True)
+        assert ps.wait(30) == 0
+    finally:
+        ps.kill()

@@ -138,6 +138,8 @@ GrpcChannel::GrpcChannel(const std::string& address, const RpcChannelOptions& op
   // A restarted task is found again at once.
   args.Add(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
   args.Add(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000);
+  // So long one attempt may take: a host that was down and swallowed the first packets is tried again soon.
+  args.Add(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 5000);
   // A peer whose host is gone is noticed even while a call waits.
   args.Add(GRPC_ARG_KEEPALIVE_TIME_MS, 20000);
   args.Add(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 20000);

@@ -114,6 +114,11 @@ class Coordinator:
                 else:
                     raise RuntimeError(f"Coordinator stopped with threads still running: {' '.join(stragglers)}")
 
+    def requested_error(self):
+        """The error that was reported, or None."""
+        with self._lock:
+            return self._exc_info_to_raise[1] if self._exc_info_to_raise is not None else None
+
     def raise_requested_exception(self):
         """Raises the error that was reported, if there is one."""
         with self._lock:

@@ -7,7 +7,7 @@ import time
 from millstream.framework import ops
 from millstream.ops import control_flow_group, variable_collections
 from millstream.training import coordinator, queue_runner_impl, saver as saver_lib, session_manager as session_manager_mod
-from millstream.training import sync_replicas_optimizer, training_util
+from millstream.training import sync_end, training_util
 
 
 def _log():
@@ -123,13 +123,14 @@ class Supervisor:
                 master, init_op=self._init_op, saver=self._saver, checkpoint_dir=self._logdir,
                 wait_for_checkpoint=wait_for_checkpoint, max_wait_secs=max_wait_secs, config=config,
                 init_feed_dict=self._init_feed_dict, init_fn=self._init_fn)
+            sync_end.say_chief_begins(sess)
             self._write_graph()
             if start_standard_services:
                 _log().info("Starting standard services.")
                 self.start_standard_services(sess)
         else:
             sess = self._session_manager.wait_for_session(master, config=config, max_wait_secs=max_wait_secs)
-            sync_replicas_optimizer.watch_for_end(sess, self._coord)
+            sync_end.watch_for_end(sess, self._coord)
         self._session = sess
         if start_standard_services:
             _log().info("Starting queue runners.")
@@ -231,8 +232,8 @@ class Supervisor:
 
     def stop(self, threads=None, close_summary_writer=True, ignore_live_threads=False):
         self._coord.request_stop()
-        if self._is_chief and self._session is not None:
-            sync_replicas_optimizer.say_chief_ends(self._session)
+        if self._is_chief and self._session is not None and self._coord.requested_error() is None:
+            sync_end.say_chief_ends(self._session)
         try:
             self._coord.join(threads, stop_grace_period_secs=self._stop_grace_secs, ignore_live_threads=ignore_live_threads)
         finally:

@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """SyncReplicasOptimizer: one update from the mean of any N gradients; stale ones are dropped."""
-import threading
-
 from millstream import gen_ops
 from millstream.framework import dtypes, ops
 from millstream.ops import accumulators, control_flow_group, data_flow_ops, state_ops, variable_collections, variables
-from millstream.training import optimizer, queue_runner_impl, session_run_hook
+from millstream.training import optimizer, queue_runner_impl, session_run_hook, sync_end
 
 
 class SyncReplicasOptimizer(optimizer.Optimizer):
@@ -112,8 +110,7 @@ class SyncReplicasOptimizer(optimizer.Optimizer):
             self._chief_queue_runner = queue_runner_impl.QueueRunner(dummy_queue, [sync_op])
             release = queue.enqueue_many((gen_ops.fill([self._tokens_per_step], global_step),))
             ops.get_default_graph()._release_ops = [release]  # run when a session at a cluster is closed
-            ends = data_flow_ops.FIFOQueue(-1, dtypes.int32, shapes=[[]], name="sync_end_q", shared_name="sync_end_q")
-            ops.get_default_graph()._sync_ends = (ends.enqueue(1), ends.size(), release)
+            ops.get_default_graph()._sync_ends = sync_end.ChiefEnds(release)
         return train_op
 
     def get_chief_queue_runner(self):
@@ -138,44 +135,6 @@ class SyncReplicasOptimizer(optimizer.Optimizer):
 
     def make_session_run_hook(self, is_chief, num_tokens=-1):
         return _SyncReplicasOptimizerHook(self, is_chief, num_tokens)
-
-
-def say_chief_ends(session):
-    """Run by a chief that ends well: workers that wait for it may go."""
-    ends = getattr(session.graph, "_sync_ends", None)
-    if ends is not None:
-        _try(session, ends[0])
-
-
-def _try(session, fetch):
-    """The value of `fetch`, or None if there is none within two seconds: the cluster may be gone."""
-    from millstream.proto import config_pb2
-    try:
-        return session.run([fetch], options=config_pb2.RunOptions(timeout_in_ms=2000))[0]
-    except Exception:  # noqa: BLE001
-        return None
-
-
-def watch_for_end(session, coord, every_secs=1.0):
-    """A thread that ends a worker when the chief has said that it ends: nobody would answer its gradients any more."""
-    ends = getattr(session.graph, "_sync_ends", None)
-    if ends is None:
-        return
-    _, count, release = ends
-    before = _try(session, count)
-
-    def watch():
-        while before is not None and not coord.wait_for_stop(every_secs):
-            now = _try(session, count)
-            if now is None:
-                return
-            if now > before:
-                from millstream.framework import log
-                log.info("The chief has ended; so does this worker.")
-                coord.request_stop()
-                _try(session, release)
-                return
-    threading.Thread(target=watch, daemon=True, name="sync_end").start()
 
 
 class _SyncReplicasOptimizerHook(session_run_hook.SessionRunHook):
@@ -204,13 +163,15 @@ class _SyncReplicasOptimizerHook(session_run_hook.SessionRunHook):
             raise RuntimeError("Init operations did not make model ready for SyncReplicasOptimizer local_init. Init op: "
                                f"{self._local_init_op.name}, error: {message}")
         session.run(self._local_init_op)
+        if self._is_chief:
+            sync_end.say_chief_begins(session)
         if self._init_tokens_op is not None:
             session.run(self._init_tokens_op)
         if self._q_runner is not None:
             self._q_runner.create_threads(session, coord=coord, daemon=True, start=True)
         if not self._is_chief:
-            watch_for_end(session, coord)
+            sync_end.watch_for_end(session, coord)
 
     def end(self, session):
         if self._is_chief:
-            say_chief_ends(session)
+            sync_end.say_chief_ends(session)
