@@ -18,6 +18,8 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / "python/tests"))
+from ports import free_ports  # noqa: E402
 # What must hold at least: TensorFlow's time divided by ours, by kind of link.
 BARS = {
     "remote_noop": {"shm": 3},
@@ -26,16 +28,6 @@ BARS = {
     "push_1m": {"shm": 5}, "pull_1m": {"shm": 5},
     "push_100m": {"shm": 4, "tcp": 2}, "pull_100m": {"shm": 4, "tcp": 2},
 }
-
-
-def free_ports(count):
-    sockets = [socket.socket() for _ in range(count)]
-    for s in sockets:
-        s.bind(("127.0.0.1", 0))
-    ports = [s.getsockname()[1] for s in sockets]
-    for s in sockets:
-        s.close()
-    return [f"127.0.0.1:{p}" for p in ports]
 
 
 def wait(address):
@@ -57,7 +49,7 @@ def run(args, framework, client, links):
     for mode in ("--remote", "--inprocess"):
         if mode == "--remote" and links != "shm":
             continue  # the client's way does not depend on links
-        ps, worker = free_ports(2)
+        ps, worker = (f"127.0.0.1:{p}" for p in free_ports(2))
         common = ["--ps", ps, "--worker", worker, "--seconds", str(args.seconds)]
         roles = ["ps"] if mode == "--inprocess" else ["ps", "worker"]
         servers = []

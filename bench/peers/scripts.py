@@ -13,7 +13,6 @@ import gzip
 import json
 import os
 import shutil
-import socket
 import statistics
 import subprocess
 import sys
@@ -24,6 +23,8 @@ from pathlib import Path
 import numpy as np
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / "python/tests"))
+from ports import free_ports  # noqa: E402
 HERE = Path(__file__).resolve().parent
 # What must hold at least: our steps per second divided by TensorFlow's.
 BARS = {
@@ -34,16 +35,6 @@ BARS = {
 }
 FILE_BARS = {"save_gb_per_second": "2", "restore_gb_per_second": "4", "held_up_steps": "at most 1", "usual_step_ms": "",
              "records_per_second": "2 x TensorFlow"}
-
-
-def free_ports(count):
-    sockets = [socket.socket() for _ in range(count)]
-    for s in sockets:
-        s.bind(("127.0.0.1", 0))
-    ports = [s.getsockname()[1] for s in sockets]
-    for s in sockets:
-        s.close()
-    return [f"localhost:{p}" for p in ports]
 
 
 class Runner:
@@ -79,7 +70,7 @@ class Runner:
     def cluster(self, who, model, sync, ps):
         for mark in Path(self.folder).glob("ready*"):
             mark.unlink()
-        hosts = free_ports(ps + 2)
+        hosts = [f"localhost:{p}" for p in free_ports(ps + 2)]
         common = [f"--model={model}", f"--data={self.folder}", f"--seconds={self.args.seconds}", f"--sync={sync}",
                   f"--ps_hosts={','.join(hosts[:ps])}", f"--worker_hosts={','.join(hosts[ps:])}"]
         tasks = [("ps", i) for i in range(ps)] + [("worker", 0), ("worker", 1)]

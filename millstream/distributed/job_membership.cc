@@ -2,8 +2,8 @@
 #include "millstream/distributed/job_membership.h"
 
 #include <algorithm>
-#include <cstdlib>
 
+#include "absl/strings/match.h"
 #include "millstream/base/logging.h"
 #include "millstream/distributed/link/sockets.h"
 #include "millstream/distributed/task_service.h"
@@ -12,7 +12,7 @@
 namespace millstream {
 namespace {
 
-constexpr char kPsJob[] = "ps";
+constexpr std::chrono::seconds kPatience{10};
 
 bool Answers(const std::string& address) {
   return ConnectTcp(address, std::chrono::steady_clock::now() + std::chrono::milliseconds(500)).ok();
@@ -22,7 +22,22 @@ bool AnyAnswers(const std::vector<std::string>& addresses) {
   return std::any_of(addresses.begin(), addresses.end(), Answers);
 }
 
+template <typename Response>
+Status Tell(RpcChannel& channel, const char* method, const google::protobuf::Message& request) {
+  Response response;
+  RpcCallOptions call;
+  call.deadline = std::chrono::steady_clock::now() + kPatience;
+  return channel.Call(TaskMethod(method), request, &response, call);
+}
+
+void WarnOf(const Status& status, const std::string& address, const char* what) {
+  if (status.ok() || absl::IsUnavailable(status) || absl::IsCancelled(status)) return;  // or it is gone
+  LogWarning(absl::StrCat("The task at ", address, " was not told that ", what, ": ", status.ToString()));
+}
+
 }  // namespace
+
+bool IsPsTask(const std::string& task) { return absl::StartsWith(task, absl::StrCat("/job:", kPsJob, "/")); }
 
 JobMembership::JobMembership(const ServerOptions& options)
     : task_(options.task_name()), channel_(options.channel_options()) {
@@ -38,27 +53,26 @@ JobMembership::JobMembership(const ServerOptions& options)
 
 bool JobMembership::AnyPsAnswers() const { return AnyAnswers(ps_); }
 
-void JobMembership::EndPsTasksIfLast() const {
-  const char* keep = std::getenv("MILLSTREAM_KEEP_PS");
-  if (!ended_well_ || ps_.empty() || (keep != nullptr && std::string(keep) == "1") || AnyAnswers(others_)) return;
+void JobMembership::Leave(uint64_t incarnation) const {
+  if (!ended_well_ || ps_.empty() || PsTasksAreKept()) return;
+  std::vector<std::shared_ptr<RpcChannel>> channels;
+  proto::LeaveJobRequest leave;
+  leave.set_task(task_);
+  leave.set_incarnation(incarnation);
   for (const std::string& address : ps_) {
-    const Status status = EndJobAt(address, absl::StrCat(task_, " was the last worker"), channel_);
-    if (!status.ok())
-      LogWarning(absl::StrCat("The task at ", address, " was not told that the job is done: ", status.ToString()));
+    StatusOr<std::shared_ptr<RpcChannel>> channel = RpcChannel::Connect(address, channel_);
+    if (!channel.ok()) continue;
+    const Status status = Tell<proto::LeaveJobResponse>(**channel, "LeaveJob", leave);
+    WarnOf(status, address, "this one has left");
+    if (!absl::IsUnavailable(status)) channels.push_back(*std::move(channel));
   }
-}
-
-Status EndJobAt(const std::string& address, const std::string& reason, const RpcChannelOptions& options,
-                std::chrono::milliseconds timeout) {
-  proto::EndJobRequest request;
-  proto::EndJobResponse response;
-  request.set_reason(reason);
-  ASSIGN_OR_RETURN(const std::shared_ptr<RpcChannel> channel, RpcChannel::Connect(address, options));
-  RpcCallOptions call;
-  call.deadline = std::chrono::steady_clock::now() + timeout;
-  const Status status = channel->Call(TaskMethod("EndJob"), request, &response, call);
-  const bool gone = absl::IsUnavailable(status) || absl::IsCancelled(status) || absl::IsDeadlineExceeded(status);
-  return gone ? OkStatus() : status;
+  if (AnyAnswers(others_)) return;
+  proto::EndJobRequest end;
+  end.set_reason(absl::StrCat(task_, " was the last worker"));
+  end.set_tell_late(true);
+  for (const auto& channel : channels) {
+    WarnOf(Tell<proto::EndJobResponse>(*channel, "EndJob", end), channel->address(), "the job is done");
+  }
 }
 
 }  // namespace millstream

@@ -3,7 +3,6 @@
 #define MILLSTREAM_DISTRIBUTED_JOB_MEMBERSHIP_H_
 
 #include <atomic>
-#include <chrono>
 #include <string>
 #include <vector>
 
@@ -18,23 +17,26 @@ class JobMembership final : public JobMember {
   explicit JobMembership(const ServerOptions& options);
   bool has_ps() const override { return !ps_.empty(); }
   bool AnyPsAnswers() const override;
+  bool JobIsDone() const override { return job_is_done_; }
   void TrainingBegins() override { ended_well_ = false; }
   void TrainingEnded() override { ended_well_ = true; }
 
-  // For a server that has stopped: if the last training ended well and no other worker answers, tells the ps tasks that
-  // the job is done, which would wait for ever otherwise. MILLSTREAM_KEEP_PS=1 keeps them.
-  void EndPsTasksIfLast() const;
+  // What a ps has said of the job.
+  void SetJobIsDone(bool done) { job_is_done_ = done; }
+  // For a server that has stopped: if the last training ended well, tells the ps tasks that this task has left and, if
+  // no other worker answers, that the job is done: they would wait for ever otherwise. Not if ps tasks are kept.
+  void Leave(uint64_t incarnation) const;
 
  private:
   const std::string task_;
   const RpcChannelOptions channel_;
   std::vector<std::string> ps_, others_;  // addresses; constant after construction
-  std::atomic<bool> ended_well_{false};
+  std::atomic<bool> ended_well_{false}, job_is_done_{false};
 };
 
-// Tells the task at `address` that the job is done; OK if nobody answers there.
-Status EndJobAt(const std::string& address, const std::string& reason, const RpcChannelOptions& options,
-                std::chrono::milliseconds timeout = std::chrono::milliseconds(2000));
+// The job whose tasks hold what workers share.
+inline constexpr char kPsJob[] = "ps";
+bool IsPsTask(const std::string& task);  // "/job:ps/replica:0/task:1"
 
 }  // namespace millstream
 

@@ -8,6 +8,7 @@
 #include "millstream/base/logging.h"
 #include "millstream/distributed/device_proto.h"
 #include "millstream/distributed/grpc_link.h"
+#include "millstream/distributed/job_membership.h"
 #include "millstream/distributed/protocol.h"
 #include "millstream/distributed/task_service.h"
 #include "millstream/proto/task.pb.h"
@@ -16,6 +17,18 @@ namespace millstream {
 
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
+
+namespace {
+
+constexpr auto kFirstTell = std::chrono::seconds(10);
+constexpr auto kTellEvery = std::chrono::seconds(30);
+constexpr auto kAskPatience = std::chrono::seconds(2);
+
+milliseconds TimeUntil(steady_clock::time_point deadline) {
+  return std::max(milliseconds(1), std::chrono::ceil<milliseconds>(deadline - steady_clock::now()));
+}
+
+}  // namespace
 
 Peers::Peers(PeersOptions options, Worker* worker, LinkHub* hub)
     : options_(std::move(options)), worker_(worker), hub_(hub) {}
@@ -65,22 +78,34 @@ void Peers::Forget() {
   kept_.erase(std::remove(kept_.begin(), kept_.end(), nullptr), kept_.end());
 }
 
+Status Peers::Hello(const std::string& task, RpcChannel& channel, bool want_endpoint, steady_clock::time_point deadline,
+                    proto::HelloResponse* response) const {
+  proto::HelloRequest request;
+  request.set_protocol(kProtocolVersion);
+  request.set_job_id(options_.job_id);
+  request.set_task(task);
+  request.set_want_endpoint(want_endpoint);
+  request.set_from_task(worker_->task());
+  request.set_from_incarnation(worker_->incarnation());
+  RpcCallOptions call;
+  call.deadline = deadline;
+  const Status status = channel.Call(TaskMethod("Hello"), request, response, call);
+  if (!status.ok()) return WithContext(status, absl::StrCat(task, " at ", channel.address()));
+  if (!IsPsTask(task)) return OkStatus();
+  if (options_.on_ps_answer != nullptr) options_.on_ps_answer(response->job_done());
+  if (!response->job_done()) return OkStatus();
+  return errors::FailedPrecondition(task, " at ", channel.address(), " says that the job is done: ", worker_->task(),
+                                    " came when its training had ended");
+}
+
 StatusOr<std::shared_ptr<RemoteTask>> Peers::Dial(const std::string& task, const std::string& address, Entry& entry,
                                                   milliseconds deadline) {
   const auto end = steady_clock::now() + deadline;
   if (entry.channel == nullptr) {
     ASSIGN_OR_RETURN(entry.channel, RpcChannel::Connect(address, options_.channel));
   }
-  proto::HelloRequest request;
-  request.set_protocol(kProtocolVersion);
-  request.set_job_id(options_.job_id);
-  request.set_task(task);
-  request.set_want_endpoint(true);
   proto::HelloResponse response;
-  RpcCallOptions call;
-  call.deadline = end;
-  Status status = entry.channel->Call(TaskMethod("Hello"), request, &response, call);
-  if (!status.ok()) return WithContext(status, absl::StrCat(task, " at ", address));
+  RETURN_IF_ERROR(Hello(task, *entry.channel, /*want_endpoint=*/true, end, &response));
   RemoteTask::Options options;
   options.name = task;
   options.address = address;
@@ -126,31 +151,46 @@ StatusOr<std::shared_ptr<PeerLink>> Peers::DialLink(const LinkEndpoint& endpoint
   return DialGrpcLink(channel, hello, handler, deadline / 2, options_.links);
 }
 
+Status Peers::AskWhoHasLeft(const std::vector<std::shared_ptr<RemoteTask>>& tasks, std::set<std::string>* left) const {
+  for (const auto& task : tasks) {
+    if (task == nullptr || !task->alive() || !IsPsTask(task->name())) continue;
+    proto::HelloResponse response;
+    const Status status =
+        Hello(task->name(), *task->channel(), /*want_endpoint=*/false, steady_clock::now() + kAskPatience, &response);
+    if (absl::IsFailedPrecondition(status)) return status;
+    if (status.ok()) left->insert(response.left().begin(), response.left().end());
+  }
+  return OkStatus();
+}
+
 StatusOr<std::vector<std::shared_ptr<RemoteTask>>> Peers::WaitFor(const std::vector<std::string>& tasks,
                                                                   Cancellation* cancellation,
                                                                   steady_clock::time_point deadline) {
-  constexpr auto kTellEvery = std::chrono::seconds(30);
-  constexpr auto kFirstTell = std::chrono::seconds(10);
   const auto begin = steady_clock::now();
   auto tell = begin + kFirstTell;
   auto pause = milliseconds(20);
   std::vector<std::shared_ptr<RemoteTask>> found(tasks.size());
+  std::set<std::string> left;  // after a training that ended well
   for (;;) {
     std::vector<std::string> missing;
     Status cause;
     for (size_t i = 0; i < tasks.size(); ++i) {
-      if (found[i] != nullptr && found[i]->alive()) continue;
-      StatusOr<std::shared_ptr<RemoteTask>> task = Connect(tasks[i], options_.deadline);
+      if (left.contains(tasks[i]) || (found[i] != nullptr && found[i]->alive())) continue;
+      found[i] = nullptr;
+      StatusOr<std::shared_ptr<RemoteTask>> task = Connect(tasks[i], std::min(options_.deadline, TimeUntil(deadline)));
       if (task.ok()) {
         found[i] = *std::move(task);
         continue;
       }
-      // Somebody else is at that address: waiting does not help.
+      // Somebody else is at that address, or the job is done: waiting does not help.
       if (!absl::IsUnavailable(task.status()) && !absl::IsDeadlineExceeded(task.status())) return task.status();
-      missing.push_back(absl::StrCat(tasks[i], " at ", options_.addresses.at(tasks[i])));
+      missing.push_back(tasks[i]);
       cause = task.status();
     }
-    if (missing.empty()) return found;
+    if (!missing.empty()) RETURN_IF_ERROR(AskWhoHasLeft(found, &left));
+    std::erase_if(missing, [&](const std::string& task) { return left.contains(task); });
+    if (missing.empty()) break;
+    for (std::string& task : missing) absl::StrAppend(&task, " at ", options_.addresses.at(task));
     const auto now = steady_clock::now();
     const double waited = std::chrono::duration<double>(now - begin).count();
     if (cancellation != nullptr && cancellation->IsCancelled()) return cancellation->status();
@@ -166,6 +206,12 @@ StatusOr<std::vector<std::shared_ptr<RemoteTask>>> Peers::WaitFor(const std::vec
     std::this_thread::sleep_for(std::min<steady_clock::duration>(pause, deadline - now));
     pause = std::min(pause * 2, milliseconds(500));
   }
+  std::erase(found, nullptr);
+  if (found.size() < tasks.size()) {
+    LogInfo(absl::StrCat(worker_->task(), ": a session does without tasks that have left after their training: ",
+                         absl::StrJoin(left, ", ")));
+  }
+  return found;
 }
 
 StatusOr<std::shared_ptr<PeerLink>> Peers::LinkTo(const std::string& task, uint64_t incarnation) {

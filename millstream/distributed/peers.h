@@ -2,8 +2,10 @@
 #ifndef MILLSTREAM_DISTRIBUTED_PEERS_H_
 #define MILLSTREAM_DISTRIBUTED_PEERS_H_
 
+#include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -12,15 +14,20 @@
 
 namespace millstream {
 
+namespace proto {
+class HelloResponse;
+}  // namespace proto
+
 struct PeersOptions {
   std::map<std::string, std::string> addresses;  // of every other task, by name
   std::string job_id;
   RpcChannelOptions channel;
   std::chrono::milliseconds deadline{30'000};  // of the handshake and of calls
   int64_t max_tensor_bytes = int64_t{64} << 30;
-  bool grpc_links = true;          // where shared memory and TCP do not get through
-  LinkOptions links;               // keep-alive of those
-  TaskReports* reports = nullptr;  // null: nobody looks
+  bool grpc_links = true;                           // where shared memory and TCP do not get through
+  LinkOptions links;                                // keep-alive of those
+  TaskReports* reports = nullptr;                   // null: nobody looks
+  std::function<void(bool job_done)> on_ps_answer;  // what a ps says of the job, when it is asked; null: nobody looks
 };
 
 // The other tasks of the cluster, connected when somebody first needs them and again after they were lost. Thread-safe.
@@ -33,8 +40,9 @@ class Peers {
   // The task as it is now, with a link to it. Unavailable or DeadlineExceeded if it does not answer, FailedPrecondition
   // or PermissionDenied if somebody else does; NotFound if the cluster has no such task. May block up to `deadline`.
   StatusOr<std::shared_ptr<RemoteTask>> Connect(const std::string& task, std::chrono::milliseconds deadline);
-  // Waits until all of these are up. Says who is missing every 30 s. Ends when `cancellation` (optional) is cancelled
-  // or at `deadline`.
+  // Waits until all of these are up, and returns them without those of which a ps says that they have left after a
+  // training that ended well. Says who is missing every 30 s. Ends when `cancellation` (optional) is cancelled or at
+  // `deadline`; FailedPrecondition if a ps says that the job is done.
   StatusOr<std::vector<std::shared_ptr<RemoteTask>>> WaitFor(const std::vector<std::string>& tasks,
                                                              Cancellation* cancellation,
                                                              std::chrono::steady_clock::time_point deadline);
@@ -51,6 +59,10 @@ class Peers {
   };
   StatusOr<std::shared_ptr<RemoteTask>> Dial(const std::string& task, const std::string& address, Entry& entry,
                                              std::chrono::milliseconds deadline);
+  // The task's answer. FailedPrecondition if it is a ps that says that the job is done.
+  Status Hello(const std::string& task, RpcChannel& channel, bool want_endpoint,
+               std::chrono::steady_clock::time_point deadline, proto::HelloResponse* response) const;
+  Status AskWhoHasLeft(const std::vector<std::shared_ptr<RemoteTask>>& tasks, std::set<std::string>* left) const;
   // By the hub, or through the gRPC port.
   StatusOr<std::shared_ptr<PeerLink>> DialLink(const LinkEndpoint& endpoint, const std::shared_ptr<RpcChannel>& channel,
                                                FrameHandler* handler, std::chrono::milliseconds deadline);

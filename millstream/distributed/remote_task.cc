@@ -47,6 +47,8 @@ Status RemoteTask::CheckAlive() {
   proto::HelloRequest request;
   proto::HelloResponse response;
   request.set_protocol(kProtocolVersion);
+  request.set_from_task(options_.own_task);
+  request.set_from_incarnation(options_.own_incarnation);
   const bool answers =
       options_.channel->Call(TaskMethod("Hello"), request, &response, Within(std::chrono::milliseconds(500))).ok();
   MutexLock lock(mu_);

@@ -38,6 +38,7 @@ class RemoteTask final : public ClusterTask, public FrameHandler {
   // Once, before the task is used.
   void set_link(std::shared_ptr<PeerLink> link);
   const std::shared_ptr<PeerLink>& link() const { return link_; }
+  const std::shared_ptr<RpcChannel>& channel() const { return options_.channel; }
   // True once the link has ended: Closed() was or will not be called again.
   bool closed() const;
   // True while steps or sessions may use it.

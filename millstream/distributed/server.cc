@@ -3,6 +3,7 @@
 
 #include <unordered_map>
 
+#include "absl/strings/str_join.h"
 #include "millstream/base/file_root.h"
 #include "millstream/base/logging.h"
 #include "millstream/base/random.h"
@@ -82,6 +83,14 @@ int TasksOnHost(const ServerOptions& options, const std::string& host) {
   return all > NumCores() ? all : same_job;
 }
 
+std::vector<std::string> WorkersOf(const ClusterSpec& cluster) {
+  std::vector<std::string> workers;
+  for (const ClusterSpec::Task& task : cluster.all_tasks()) {
+    if (task.job != kPsJob) workers.push_back(task.name());
+  }
+  return workers;
+}
+
 }  // namespace
 
 Server::Server(const ServerOptions& options) : options_(options), task_(options.task_name()) {}
@@ -117,6 +126,8 @@ Status Server::Serve() {
   links.keepalive_interval = options_.deadline / 3;
   const auto accept = [this](const std::string&, uint64_t) -> StatusOr<FrameHandler*> { return accepted_.get(); };
   ASSIGN_OR_RETURN(hub_, LinkHub::Start(task_, worker_->incarnation(), links, accept));
+  membership_ = std::make_shared<JobMembership>(options_);
+  if (options_.job_name == kPsJob) roll_ = std::make_unique<JobRoll>(WorkersOf(options_.cluster));
   ConnectPeers(links);
   master_ = std::make_unique<Master>(worker_.get(), peers_.get(), &reports_);
   TaskStatus::Parts parts;
@@ -139,7 +150,6 @@ Status Server::Serve() {
         GrpcLinkService{worker_->incarnation(), hub_->endpoint().ticket, accept, links});
   }
   ASSIGN_OR_RETURN(rpc_, RpcServer::Start(rpc, Methods()));
-  membership_ = std::make_shared<JobMembership>(options_);
   SetJobMember(target(), membership_);
   RETURN_IF_ERROR(ServeStatus(own));
   Registry& registry = Registry::Global();
@@ -202,6 +212,7 @@ void Server::ConnectPeers(const LinkOptions& links) {
   peers.grpc_links = options_.grpc;
   peers.links = links;
   peers.reports = &reports_;
+  peers.on_ps_answer = [membership = membership_](bool job_done) { membership->SetJobIsDone(job_done); };
   peers_ = std::make_unique<Peers>(std::move(peers), worker_.get(), hub_.get());
 }
 
@@ -212,7 +223,8 @@ std::vector<RpcMethod> Server::Methods() {
   task.traces = &master_->traces();
   task.status = status_.get();
   task.job_id = options_.job_id;
-  task.end_job = [this](const std::string& reason) { EndJob(reason); };
+  task.roll = roll_.get();
+  task.end_job = [this](const std::string& reason, bool tell_late) { EndJob(reason, tell_late); };
   task.job_done = [this] { return job_done(); };
   std::vector<RpcMethod> methods = MasterServiceMethods(master_.get());
   for (RpcMethod& method : TaskServiceMethods(task)) methods.push_back(std::move(method));
@@ -235,6 +247,7 @@ void Server::Stop() {
   if (stopped_) return;
   stopped_ = true;
   const bool job_done_before = job_done();
+  const uint64_t incarnation = worker_ == nullptr ? 0 : worker_->incarnation();
   if (status_page_ != nullptr) status_page_->Stop();
   if (rpc_ != nullptr) {
     SetJobMember(target(), nullptr);
@@ -255,14 +268,28 @@ void Server::Stop() {
   peers_.reset();
   worker_.reset();
   accepted_.reset();
-  if (rpc_ != nullptr && !job_done_before) membership_->EndPsTasksIfLast();
+  if (roll_ != nullptr) roll_->Stop();
+  if (late_.joinable()) late_.join();
+  if (rpc_ != nullptr && !job_done_before) membership_->Leave(incarnation);
   if (!ended_.HasBeenNotified()) ended_.Notify();
 }
 
 void Server::Join() { ended_.Wait(); }
 
-void Server::EndJob(const std::string& reason) {
+void Server::EndJob(const std::string& reason, bool tell_late) {
   LogInfo(absl::StrCat(task_, ": the job ends: ", reason.empty() ? "asked to" : reason));
+  const std::vector<std::string> late = roll_ == nullptr ? std::vector<std::string>() : roll_->Close();
+  if (late.empty() || !tell_late) return ended_.Notify();
+  if (ending_.exchange(true)) return;
+  LogInfo(absl::StrCat(task_, ": stays ", options_.deadline.count() / 1000.0, " s at most to tell ",
+                       absl::StrJoin(late, ", "), ", who have not left"));
+  late_ = std::thread([this] { TellLate(); });
+}
+
+void Server::TellLate() {
+  roll_->AwaitLate(std::chrono::steady_clock::now() + options_.deadline);
+  // The last of them is just being answered.
+  ended_.WaitUntil(std::chrono::steady_clock::now() + std::chrono::milliseconds(200));
   ended_.Notify();
 }
 

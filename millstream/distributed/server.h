@@ -2,12 +2,15 @@
 #ifndef MILLSTREAM_DISTRIBUTED_SERVER_H_
 #define MILLSTREAM_DISTRIBUTED_SERVER_H_
 
+#include <atomic>
 #include <memory>
 #include <string>
+#include <thread>
 
 #include "millstream/base/notification.h"
 #include "millstream/distributed/accepted_links.h"
 #include "millstream/distributed/job_membership.h"
+#include "millstream/distributed/job_roll.h"
 #include "millstream/distributed/link/link_hub.h"
 #include "millstream/distributed/master.h"
 #include "millstream/distributed/server_options.h"
@@ -37,8 +40,12 @@ class Server {
   void Stop();
   // Waits until Stop(), or until the job is ended by `millstream stop` or EndJob().
   void Join();
-  void EndJob(const std::string& reason);
-  bool job_done() const { return ended_.HasBeenNotified(); }
+  // `tell_late`: a ps whose job has workers that have not left stays until they have been told or the protocol's
+  // deadline has passed, and Join() as long.
+  void EndJob(const std::string& reason, bool tell_late = false);
+  bool job_done() const { return ending_ || ended_.HasBeenNotified(); }
+  // Join() does not wait.
+  bool ended() const { return ended_.HasBeenNotified(); }
 
   // A session at this server's master, without the network between. The server must outlive it.
   StatusOr<std::unique_ptr<Session>> NewSession(const proto::ConfigProto& config);
@@ -49,6 +56,7 @@ class Server {
   int status_port() const;
   std::string status_url() const;  // "http://127.0.0.1:6006/"; "" if there is none
 
+  JobMembership& membership() { return *membership_; }
   Master& master() { return *master_; }
   Worker& worker() { return *worker_; }
 
@@ -59,6 +67,7 @@ class Server {
   void ConnectPeers(const LinkOptions& links);
   Status ServeStatus(const HostPort& own);
   std::vector<RpcMethod> Methods();
+  void TellLate();
 
   const ServerOptions options_;
   const std::string task_;
@@ -75,6 +84,9 @@ class Server {
   Mutex stop_mu_;
   bool stopped_ ABSL_GUARDED_BY(stop_mu_) = false;
   Notification ended_;
+  std::atomic<bool> ending_{false};  // the job is done; those who come late are told so
+  std::thread late_;
+  std::unique_ptr<JobRoll> roll_;  // of a ps
   std::shared_ptr<JobMembership> membership_;
 };
 

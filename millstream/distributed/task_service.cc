@@ -6,6 +6,7 @@
 #include "google/protobuf/wrappers.pb.h"
 #include "millstream/base/version.h"
 #include "millstream/distributed/device_proto.h"
+#include "millstream/distributed/job_roll.h"
 #include "millstream/distributed/protocol.h"
 #include "millstream/distributed/status/task_status.h"
 #include "millstream/proto/task.pb.h"
@@ -33,7 +34,12 @@ Status Hello(const TaskServiceOptions& options, const proto::HelloRequest& reque
   response->set_job_id(options.job_id);
   response->set_task(worker.task());
   response->set_incarnation(worker.incarnation());
-  response->set_job_done(options.job_done != nullptr && options.job_done());
+  bool done = options.job_done != nullptr && options.job_done();
+  if (options.roll != nullptr) {
+    ASSIGN_OR_RETURN(done, options.roll->Greet(request.from_task(), request.from_incarnation()));
+    for (std::string& task : options.roll->left()) response->add_left(std::move(task));
+  }
+  response->set_job_done(done);
   for (const DeviceAttributes& device : worker.devices()) DeviceToProto(device, response->add_device());
   if (!request.want_endpoint() || options.hub == nullptr) return OkStatus();
   const LinkEndpoint& endpoint = options.hub->endpoint();
@@ -122,10 +128,17 @@ std::vector<RpcMethod> TaskServiceMethods(const TaskServiceOptions& options) {
             ASSIGN_OR_RETURN(*response->mutable_value(), options.status->Answer(request.value()));
             return OkStatus();
           }),
+      Method<proto::LeaveJobRequest, proto::LeaveJobResponse>("LeaveJob",
+                                                              [options](const auto& request, auto*) {
+                                                                if (options.roll != nullptr)
+                                                                  options.roll->Leave(request.task(),
+                                                                                      request.incarnation());
+                                                                return OkStatus();
+                                                              }),
       Method<proto::EndJobRequest, proto::EndJobResponse>("EndJob",
                                                           [options](const auto& request, auto*) {
                                                             if (options.end_job != nullptr)
-                                                              options.end_job(request.reason());
+                                                              options.end_job(request.reason(), request.tell_late());
                                                             return OkStatus();
                                                           }),
   };

@@ -13,6 +13,7 @@
 
 namespace millstream {
 
+class JobRoll;
 class TaskStatus;
 namespace proto {
 class TaskEndpoint;
@@ -30,7 +31,9 @@ struct TaskServiceOptions {
   TraceRequests* traces = nullptr;  // of the task's master; null: none
   TaskStatus* status = nullptr;     // null: nothing is told
   std::string job_id;
-  std::function<void(const std::string& reason)> end_job;  // `millstream stop`
+  JobRoll* roll = nullptr;  // of a ps; null: none is kept
+  // By the last worker, who lets those know that come late, or by `millstream stop`.
+  std::function<void(const std::string& reason, bool tell_late)> end_job;
   std::function<bool()> job_done;
 };
 std::vector<RpcMethod> TaskServiceMethods(const TaskServiceOptions& options);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millstream/runtime/job_member.h"
 
+#include <cstdlib>
 #include <map>
 
 #include "millstream/base/mutex.h"
@@ -34,6 +35,11 @@ void SetJobMember(const std::string& target, std::shared_ptr<JobMember> member) 
   } else {
     members.by_target[target] = std::move(member);
   }
+}
+
+bool PsTasksAreKept() {
+  const char* keep = std::getenv("MILLSTREAM_KEEP_PS");
+  return keep != nullptr && std::string(keep) == "1";
 }
 
 }  // namespace millstream

@@ -17,8 +17,11 @@ class JobMember {
   virtual bool has_ps() const = 0;
   // Whether one of the ps tasks can be reached. Takes a moment.
   virtual bool AnyPsAnswers() const = 0;
-  // A training at this task begins; it has ended well. When the server stops after a training that ended well and no
-  // other worker is left, it tells the ps tasks that the job is done.
+  // Whether a ps said, when a session was last made, that the job is done: this task came too late, and the session
+  // could not be made.
+  virtual bool JobIsDone() const = 0;
+  // A training at this task begins; it has ended well. A server that stops after a training that ended well tells the
+  // ps tasks that this task has left and, if no other worker is there, that the job is done.
   virtual void TrainingBegins() = 0;
   virtual void TrainingEnded() = 0;
 };
@@ -27,6 +30,9 @@ class JobMember {
 std::shared_ptr<JobMember> FindJobMember(const std::string& target);
 // Takes the place of an earlier one with the same target; null takes it away.
 void SetJobMember(const std::string& target, std::shared_ptr<JobMember> member);
+
+// MILLSTREAM_KEEP_PS=1: ps tasks live on when a job is done, for the next one.
+bool PsTasksAreKept();
 
 }  // namespace millstream
 

@@ -93,7 +93,8 @@ Status MonitoredSession::Begin() {
   RETURN_IF_ERROR(scope_.status());
   job_ = FindJobMember(creator_->target());
   if (job_ != nullptr) job_->TrainingBegins();
-  return Create();
+  const Status status = Create();
+  return stop_requested_ ? OkStatus() : status;  // a job that is done is no error
 }
 
 std::unique_ptr<MonitoredSession> MonitoredSession::MakeFinished() {
@@ -126,6 +127,7 @@ Status MonitoredSession::Create() {
   auto when = std::chrono::steady_clock::now();
   for (auto pause = std::chrono::milliseconds(50);; pause = std::min(pause * 8 / 5, std::chrono::milliseconds(1000))) {
     const Status status = CreateOnce();
+    if (!status.ok() && job_ != nullptr && job_->JobIsDone()) return JobIsDone(status);
     if (!options_.recover || !IsLost(status)) return status;
     const auto now = std::chrono::steady_clock::now();
     if (told != status.message() || now - when >= kTellEvery) {
@@ -138,6 +140,12 @@ Status MonitoredSession::Create() {
     }
     std::this_thread::sleep_for(pause);
   }
+}
+
+Status MonitoredSession::JobIsDone(const Status& why) {
+  LogInfo(absl::StrCat("There is nothing left to do: ", why.message()));
+  stop_requested_ = true;
+  return errors::OutOfRange(why.message());
 }
 
 void MonitoredSession::Lost(const Status& why) {
@@ -171,6 +179,9 @@ Status MonitoredSession::OrCoordinatorsError(Status status) const {
 
 Status MonitoredSession::WithRecovery(const std::function<Status()>& step) {
   if (closed_) return errors::FailedPrecondition("Session is already closed.");
+  if (live_ == nullptr && stop_requested_) {
+    return errors::FailedPrecondition("Run called even after should_stop requested.");
+  }
   while (true) {
     Status status = live_ == nullptr ? Create() : OkStatus();
     if (status.ok()) status = OrCoordinatorsError(step());

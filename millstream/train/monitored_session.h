@@ -27,6 +27,9 @@ using SessionRunHooks = std::vector<std::shared_ptr<SessionRunHook>>;
 // Aborted and Unavailable mean a lost task: the session is closed, a new one is made as soon as that is possible, hooks
 // get AfterCreateSession() again and the step is repeated (so one whose answer was lost may have been applied before).
 // All other errors are returned. One thread at a time.
+//
+// A worker that comes when its job is done, as a ps tells it, has nothing to do: ShouldStop() is true from the start.
+// If that is found out in a step, it returns OutOfRange, as at the end of input.
 class MonitoredSession {
  public:
   struct Options {
@@ -75,6 +78,7 @@ class MonitoredSession {
  private:
   Status CreateOnce();
   Status Create();
+  Status JobIsDone(const Status& why);
   void Lost(const Status& why);
   Status CloseLive();
   Status WithRecovery(const std::function<Status()>& step);

@@ -82,7 +82,13 @@ StatusOr<Session*> Supervisor::PrepareOrWaitForSession(const SessionOptions& con
   if (writer_ != nullptr) writer_->Reopen();
   job_ = FindJobMember(config.target);
   if (job_ != nullptr) job_->TrainingBegins();
-  ASSIGN_OR_RETURN(session_, MakeSession(config, options));
+  StatusOr<std::unique_ptr<Session>> session = MakeSession(config, options);
+  if (!session.ok() && job_ != nullptr && job_->JobIsDone()) {
+    LogInfo(absl::StrCat("There is nothing left to do: ", session.status().message()));
+    coordinator_->RequestStop();
+    return errors::OutOfRange(session.status().message());
+  }
+  ASSIGN_OR_RETURN(session_, std::move(session));
   if (options_.is_chief) RETURN_IF_ERROR(WriteGraph());
   if (options.start_standard_services) {
     if (options_.is_chief) {

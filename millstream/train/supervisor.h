@@ -41,7 +41,8 @@ class Supervisor {
   ~Supervisor();  // Stop()
 
   // A session whose model is ready, with its services and queue runners. It belongs to the supervisor, until Stop() or
-  // the next such call. DeadlineExceeded if a worker has waited `max_wait_secs`.
+  // the next such call. DeadlineExceeded if a worker has waited `max_wait_secs`; OutOfRange if the job is done, as a ps
+  // told: then there is nothing to do, and ShouldStop() is true.
   struct PrepareOptions {
     bool start_standard_services = true;
     bool wait_for_checkpoint = false;
@@ -51,7 +52,7 @@ class Supervisor {
   StatusOr<Session*> PrepareOrWaitForSession(const SessionOptions& config = {}) {
     return PrepareOrWaitForSession(config, PrepareOptions());
   }
-  // Calls `body` with such a session, then Stop(). The first error of all.
+  // Calls `body` with such a session, unless the job is done, then Stop(). The first error of all.
   Status ManagedSession(const SessionOptions& config, const std::function<Status(Session&)>& body);
 
   // Threads that end with the supervisor. The first is for the chief; FailedPrecondition for others.

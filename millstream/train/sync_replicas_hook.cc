@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <chrono>
-#include <cstdlib>
 #include <optional>
 
 #include "absl/strings/str_join.h"
 #include "millstream/base/logging.h"
+#include "millstream/runtime/job_member.h"
 #include "millstream/train/sync_end_rule.h"
 #include "millstream/train/sync_replicas_optimizer.h"
 
@@ -25,9 +25,7 @@ Status TryStep(Session& session, const std::vector<std::string>& fetches, const 
 
 // Ps tasks that are kept from one run to the next have the mark of the last one.
 std::optional<std::chrono::seconds> GraceForNewChief() {
-  const char* keep = std::getenv("MILLSTREAM_KEEP_PS");
-  if (keep != nullptr && std::string(keep) == "1") return std::nullopt;
-  return kNewChiefComes;
+  return PsTasksAreKept() ? std::nullopt : std::optional(kNewChiefComes);
 }
 
 // Ends a worker when its chief has ended.

@@ -86,8 +86,8 @@ bool JobIsOver(const Scope& scope, const TrainingSessionOptions& options) {
     if (job->AnyPsAnswers()) return false;
     std::this_thread::sleep_for(std::chrono::milliseconds(200));
   }
-  LogWarning(absl::StrCat("The job has ended at step ", *step, " before this worker came (checkpoint in ",
-                          options.checkpoint_dir, ")."));
+  LogWarning(absl::StrCat("There is nothing left to do: The job has ended at step ", *step,
+                          " before this worker came (checkpoint in ", options.checkpoint_dir, ")."));
   return true;
 }
 

@@ -31,9 +31,9 @@ struct TrainingSessionOptions {
 };
 
 // A MonitoredSession for training. The chief initializes or restores the model and gets hooks that save checkpoints,
-// summaries and steps per second; other workers wait for it. A worker that comes when the job is over (the latest
-// checkpoint is of the last step that a StopAtStepHook allows, and no ps answers for five seconds) gets a session that
-// has nothing to do.
+// summaries and steps per second; other workers wait for it. A worker that comes when the job is done gets a session
+// that has nothing to do: a ps tells it so (monitored_session.h), or no ps answers for five seconds and the latest
+// checkpoint is of the last step that a StopAtStepHook allows.
 StatusOr<std::unique_ptr<MonitoredSession>> MonitoredTrainingSession(const Scope& scope,
                                                                      TrainingSessionOptions options);
 
@@ -44,7 +44,7 @@ class SingularMonitoredSession final : public MonitoredSession {
                                                                   std::shared_ptr<Scaffold> scaffold = nullptr,
                                                                   const SessionOptions& config = {},
                                                                   const std::string& checkpoint_dir = "");
-  // REQUIRES: it is not closed.
+  // REQUIRES: it is not closed, and ShouldStop() was not true from the start.
   Session& raw_session() { return *live()->session; }
 
  private:

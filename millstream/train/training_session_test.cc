@@ -11,6 +11,7 @@
 
 #include "millstream/distributed/link/sockets.h"
 #include "millstream/distributed/server.h"
+#include "millstream/proto/config.pb.h"
 #include "millstream/train/basic_hooks.h"
 #include "millstream/train/checkpoint_management.h"
 #include "millstream/train/testing/small_model.h"
@@ -46,14 +47,23 @@ class TrainingSessionTest : public ::testing::Test {
   }
 
   StatusOr<std::unique_ptr<MonitoredSession>> Start(SmallModel& model, Server& server, bool is_chief,
-                                                    int64_t last_step = 1000000) {
+                                                    int64_t last_step = 1000000, const SessionOptions& config = {}) {
     TrainingSessionOptions options;
+    options.config = config;
     options.config.target = server.target();
     options.is_chief = is_chief;
     options.checkpoint_dir = folder_.path();
     options.save_checkpoint_steps = 10;
     options.hooks = {StopAtStepHook::AtStep(last_step)};
     return MonitoredTrainingSession(model.scope, options);
+  }
+
+  // The first worker's session, which need not wait for others.
+  static SessionOptions OnlyPs() {
+    proto::ConfigProto config;
+    config.add_device_filters("/job:ps");
+    config.add_device_filters("/job:worker/task:0");
+    return *SessionOptions::FromProto(config);
   }
 
   static Status TrainToTheEnd(MonitoredSession& session) {
@@ -166,6 +176,51 @@ TEST_F(TrainingSessionTest, ALateWorkerEndsWithSuccess) {
   auto session = std::move(Start(model, *late, false, 7)).value();
   EXPECT_TRUE(session->ShouldStop());
   EXPECT_EQ(TrainToTheEnd(*session), OkStatus());
+}
+
+// The port of the second worker is not bound yet when the chief ends.
+TEST_F(TrainingSessionTest, APsTellsALateWorkerThatTheJobIsDone) {
+  const std::unique_ptr<Server> ps = StartServer("ps", 0);
+  std::unique_ptr<Server> chief = StartServer("worker", 0);
+  {
+    SmallModel model(kPs);
+    auto session = std::move(Start(model, *chief, true, 7, OnlyPs())).value();
+    ASSERT_EQ(TrainToTheEnd(*session), OkStatus());
+  }
+  chief.reset();
+  EXPECT_TRUE(ps->job_done());
+  EXPECT_FALSE(ps->ended());
+  std::unique_ptr<Server> late = StartServer("worker", 1);
+  {
+    SmallModel model(kPs);
+    auto session = std::move(Start(model, *late, false, 1000)).value();
+    EXPECT_TRUE(session->ShouldStop());
+    EXPECT_EQ(session->Run({}, {}, {"train"}, nullptr).code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_EQ(TrainToTheEnd(*session), OkStatus());
+  }
+  ps->Join();  // it was told
+}
+
+// It answers at its port, but has no session yet, when the chief ends.
+TEST_F(TrainingSessionTest, ASessionDoesWithoutAWorkerThatHasLeft) {
+  const std::unique_ptr<Server> ps = StartServer("ps", 0);
+  std::unique_ptr<Server> chief = StartServer("worker", 0);
+  std::unique_ptr<Server> worker = StartServer("worker", 1);
+  {
+    SmallModel model(kPs);
+    auto session = std::move(Start(model, *chief, true, 7)).value();
+    ASSERT_EQ(TrainToTheEnd(*session), OkStatus());
+  }
+  chief.reset();
+  EXPECT_FALSE(ps->job_done());
+  {
+    SmallModel model(kPs);
+    auto session = std::move(Start(model, *worker, false, 9)).value();
+    EXPECT_FALSE(session->ShouldStop());
+    EXPECT_EQ(TrainToTheEnd(*session), OkStatus());
+  }
+  worker.reset();
+  ps->Join();
 }
 
 }  // namespace

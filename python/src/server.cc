@@ -9,7 +9,6 @@
 #include <chrono>
 #include <thread>
 
-#include "millstream/distributed/job_membership.h"
 #include "millstream/proto/tensorflow_server.pb.h"
 #include "python/src/errors.h"
 #include "python/src/gil.h"
@@ -73,7 +72,7 @@ class PyServer {
   }
   // Looks for signals now and then: Ctrl-C ends a server that waits.
   void Join() {
-    while (!server_->job_done()) {
+    while (!server_->ended()) {
       {
         ReleaseGil release;
         std::this_thread::sleep_for(std::chrono::milliseconds(50));
@@ -81,6 +80,13 @@ class PyServer {
       if (PyErr_CheckSignals() != 0) throw nb::python_error();
     }
   }
+  bool has_ps() const { return server_->membership().has_ps(); }
+  bool AnyPsAnswers() const {
+    ReleaseGil release;
+    return server_->membership().AnyPsAnswers();
+  }
+  bool told_job_is_done() const { return server_->membership().JobIsDone(); }
+  void TrainingEnded() { server_->membership().TrainingEnded(); }
   void EndJob(const std::string& reason) {
     ReleaseGil release;
     server_->EndJob(reason);
@@ -90,28 +96,21 @@ class PyServer {
   Server* server_ = nullptr;
 };
 
-void TellJobDone(const std::string& address, const std::string& reason, int timeout_ms) {
-  const RpcChannelOptions options = Check(ChannelOptionsFromEnvironment());
-  Status status;
-  {
-    ReleaseGil release;
-    status = EndJobAt(address, reason, options, std::chrono::milliseconds(timeout_ms));
-  }
-  Check(status);
-}
-
 }  // namespace
 
 void BindServer(nb::module_& m) {
   m.def("server_def", &MakeServerDef, nb::arg("base"), nb::arg("tasks"), nb::arg("job_name"), nb::arg("task_index"),
         nb::arg("protocol"), nb::arg("config"));
-  m.def("end_job_at", &TellJobDone, nb::arg("address"), nb::arg("reason"), nb::arg("timeout_ms") = 2000);
   nb::class_<PyServer>(m, "Server", "A task of a cluster in this process; serves from the start.")
       .def(nb::init<nb::bytes>(), nb::arg("server_def"))
       .def("target", &PyServer::target)
-      .def("done", &PyServer::done, "True once the server was stopped or its job has ended.")
+      .def("done", &PyServer::done, "True once the server was stopped or its job is done.")
       .def("join", &PyServer::Join)
       .def("stop", &PyServer::Stop)
+      .def("has_ps", &PyServer::has_ps)
+      .def("any_ps_answers", &PyServer::AnyPsAnswers)
+      .def("told_job_is_done", &PyServer::told_job_is_done, "Whether a ps said so when a session was last made.")
+      .def("training_ended", &PyServer::TrainingEnded, "With success: stop() tells the ps tasks that this task leaves.")
       .def("end_job", &PyServer::EndJob);
 }
 

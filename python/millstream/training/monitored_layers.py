@@ -69,6 +69,24 @@ class _WrappedSession:
         return step_fn(StepContext(raw_session, run_with_hooks))
 
 
+class _FinishedSession:
+    """The job was done before this worker came: there is nothing to do."""
+
+    def __init__(self, error):
+        self._error = error
+
+    def should_stop(self):
+        return True
+
+    def run(self, *_, **__):
+        raise self._error
+
+    run_step_fn = run
+
+    def close(self):
+        pass
+
+
 class _RecoverableSession(_WrappedSession):
     """Makes the session anew when a task was lost."""
 

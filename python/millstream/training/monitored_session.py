@@ -4,8 +4,8 @@ import os
 
 from millstream.framework import errors, ops
 from millstream.ops import control_flow_group, variable_collections
-from millstream.training import (basic_session_run_hooks, coordinator, monitored_layers, queue_runner_impl, saver as saver_lib,
-                                 session_manager)
+from millstream.training import (basic_session_run_hooks, coordinator, finished_job, monitored_layers, queue_runner_impl,
+                                 saver as saver_lib, session_manager)
 from millstream.training.monitored_layers import _CoordinatedSession, _HookedSession, _RecoverableSession
 
 USE_DEFAULT = object()
@@ -135,6 +135,14 @@ class WorkerSessionCreator(SessionCreator):
         return self._session_manager.wait_for_session(self._master, config=self._config, max_wait_secs=self._max_wait_secs)
 
 
+class _FinishedSessionCreator(SessionCreator):
+    def __init__(self, error):
+        self._error = error
+
+    def create_session(self):
+        raise self._error
+
+
 class _CoordinatedSessionCreator(SessionCreator):
     def __init__(self, session_creator, hooks, stop_grace_period_secs):
         self._session_creator, self._hooks, self._stop_grace_period_secs = session_creator, hooks, stop_grace_period_secs
@@ -160,10 +168,13 @@ class _MonitoredSession:
         self._graph = ops.get_default_graph()
         self._coordinated_creator = _CoordinatedSessionCreator(session_creator or ChiefSessionCreator(), self._hooks,
                                                                stop_grace_period_secs)
-        if should_recover:
-            self._sess = _RecoverableSession(self._coordinated_creator)
-        else:
-            self._sess = self._coordinated_creator.create_session()
+        try:
+            if should_recover:
+                self._sess = _RecoverableSession(self._coordinated_creator)
+            else:
+                self._sess = self._coordinated_creator.create_session()
+        except finished_job.JobDoneError as error:
+            self._sess = monitored_layers._FinishedSession(error)
 
     @property
     def graph(self):
@@ -264,11 +275,9 @@ def MonitoredTrainingSession(master="", is_chief=True, checkpoint_dir=None, scaf
         save_checkpoint_secs = None
     elif save_checkpoint_steps is USE_DEFAULT:
         save_checkpoint_steps = None
-    if master and checkpoint_dir and hooks:
-        from millstream.training import finished_job
-        finished = finished_job.session_if_finished(master, checkpoint_dir, hooks)
-        if finished is not None:
-            return finished
+    over = finished_job.error_if_over(master, checkpoint_dir, hooks)
+    if over is not None:
+        return MonitoredSession(session_creator=_FinishedSessionCreator(over))
     scaffold = scaffold or Scaffold()
     all_hooks = []
     if not is_chief:

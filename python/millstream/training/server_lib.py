@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """tf.train.ClusterSpec and tf.train.Server."""
 import atexit
-import os
-import socket
 import sys
 import time
 
@@ -127,66 +125,54 @@ class _Task:
             self.job_name, self.task_index, protocol or "", b"" if config is None else config.SerializeToString())
 
 
-_running = []   # (server, _Task)
+_running = []
 _trained = False
 
 
 def note_training():
-    """This process trains at a cluster: when it ends well, and no other worker is left, the ps tasks may end too."""
+    """This process trains at a cluster."""
     global _trained
     _trained = True
 
 
 @atexit.register
 def _stop_all():
-    """Threads of servers end before the interpreter does."""
+    """Threads of servers end before the interpreter does. After a training that ended well, a worker's server tells the ps
+    tasks that it leaves, and the last one's that they may end."""
     _core.begin_exit()
     ended_well = _trained and getattr(sys, "last_value", None) is None
     if "millstream.client.session" in sys.modules:
         sys.modules["millstream.client.session"].close_sessions_at_clusters()
         time.sleep(0.05 if _running else 0)  # threads that were in a step come out of it
-    for server, task in _running:
-        waits = server.done()
+    for server in _running:
+        if ended_well:
+            server.training_ended()
         server.stop()
-        if ended_well and not waits:
-            _end_ps_tasks(task)
 
 
-def _answers(address):
-    host, _, port = address.rpartition(":")
-    try:
-        socket.create_connection((host.strip("[]"), int(port)), timeout=0.5).close()
-        return True
-    except (OSError, ValueError):
-        return False
+def _find(target):
+    """The server of this process with that target, or None."""
+    for server in _running:
+        if target and not server.done() and server.target() == target:
+            return server
+    return None
 
 
-def ps_addresses(target):
-    """Of the cluster that this process's server with that target is in; [] if there is none."""
-    for server, task in _running:
-        if target and not server.done() and server.target() == target and task.job_name != "ps":
-            return _ps_addresses(task.cluster)
-    return []
+def has_ps(target):
+    """Whether the server of this process with that target works with ps tasks."""
+    server = _find(target)
+    return server is not None and server.has_ps()
 
 
-def _ps_addresses(cluster):
-    return [cluster.task_address("ps", i) for i in cluster.task_indices("ps")] if "ps" in cluster.jobs else []
+def any_ps_answers(target):
+    server = _find(target)
+    return server is not None and server.any_ps_answers()
 
 
-def _end_ps_tasks(task):
-    """The last worker that ends tells the ps tasks, which would wait for ever otherwise."""
-    if task.job_name == "ps" or os.environ.get("MILLSTREAM_KEEP_PS") == "1":
-        return
-    ps = _ps_addresses(task.cluster)
-    others = [task.cluster.task_address(job, index) for job in task.cluster.jobs if job != "ps"
-              for index in task.cluster.task_indices(job) if (job, index) != (task.job_name, task.task_index)]
-    if not ps or any(_answers(address) for address in others):
-        return
-    for address in ps:
-        try:
-            _core.end_job_at(address, f"/job:{task.job_name}/task:{task.task_index} was the last worker")
-        except Exception:  # noqa: BLE001  this process ends anyway
-            pass
+def job_is_done(target):
+    """Whether a ps said so when a session was last made."""
+    server = _find(target)
+    return server is not None and server.told_job_is_done()
 
 
 class Server:
@@ -201,7 +187,7 @@ class Server:
     def start(self):
         if self._server is None:
             self._server = _core.Server(self._task.serialized)
-            _running.append((self._server, self._task))
+            _running.append(self._server)
 
     def join(self):
         """Blocks until the server is stopped or its job is done."""

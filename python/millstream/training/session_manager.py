@@ -2,9 +2,8 @@
 """SessionManager: sessions whose model is initialized, restored or waited for."""
 import time
 
-from millstream.client import session
 from millstream.framework import errors, ops
-from millstream.training import checkpoint_management
+from millstream.training import checkpoint_management, finished_job
 
 
 def _log():
@@ -56,7 +55,7 @@ class SessionManager:
                             wait_for_checkpoint=False, max_wait_secs=7200, config=None):
         """(session, whether a checkpoint was restored). What lives and is initialized is never overwritten."""
         self._target = _noted(master)
-        sess = session.Session(self._target, graph=self._graph, config=config)
+        sess = finished_job.new_session(self._target, self._graph, config)
         if checkpoint_dir and checkpoint_filename_with_path:
             raise ValueError("Can not provide both checkpoint_dir and checkpoint_filename_with_path.")
         if not saver or not (checkpoint_dir or checkpoint_filename_with_path):
@@ -148,7 +147,7 @@ class SessionManager:
         while True:
             sess, message = None, None
             try:
-                sess = session.Session(self._target, graph=self._graph, config=config)
+                sess = finished_job.new_session(self._target, self._graph, config)
                 ok, message = self._try_run_local_init_op(sess)
                 if ok:
                     ready, message = self._model_ready(sess)

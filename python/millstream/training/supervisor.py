@@ -7,7 +7,7 @@ import time
 from millstream.framework import ops
 from millstream.ops import control_flow_group, variable_collections
 from millstream.training import coordinator, queue_runner_impl, saver as saver_lib, session_manager as session_manager_mod
-from millstream.training import sync_end, training_util
+from millstream.training import finished_job, sync_end, training_util
 
 
 def _log():
@@ -114,10 +114,19 @@ class Supervisor:
 
     def prepare_or_wait_for_session(self, master="", config=None, wait_for_checkpoint=False, max_wait_secs=7200,
                                     start_standard_services=True):
-        """A session that is ready: the chief makes it so, others wait."""
+        """A session that is ready: the chief makes it so, others wait. If the job was done before this worker came,
+        should_stop() is true and steps of the session raise OutOfRangeError."""
         self._coord.clear_stop()
         if self._summary_writer:
             self._summary_writer.reopen()
+        try:
+            return self._make_session(master, config, wait_for_checkpoint, max_wait_secs, start_standard_services)
+        except finished_job.JobDoneError as error:
+            self._coord.request_stop()
+            self._session = None
+            return finished_job.FinishedSession(self._graph, error)
+
+    def _make_session(self, master, config, wait_for_checkpoint, max_wait_secs, start_standard_services):
         if self._is_chief:
             sess = self._session_manager.prepare_session(
                 master, init_op=self._init_op, saver=self._saver, checkpoint_dir=self._logdir,
@@ -176,6 +185,8 @@ class Supervisor:
 
     def start_queue_runners(self, sess, queue_runners=None):
         """Threads of the queue runners: of the graph, or those given."""
+        if isinstance(sess, finished_job.FinishedSession):
+            return []
         if queue_runners is None:
             queue_runners = self._graph.get_collection(ops.GraphKeys.QUEUE_RUNNERS)
         return [t for runner in queue_runners for t in runner.create_threads(sess, coord=self._coord, daemon=True, start=True)]
