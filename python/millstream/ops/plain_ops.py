@@ -115,29 +115,59 @@ def ctc_beam_search_decoder(inputs, sequence_length, beam_width=100, top_paths=1
                                                     merge_repeated=merge_repeated))
 
 
-def _transform(gen_name, rank, inverse=False, real=False):
-    """A Fourier transform over the last axes; real ones may pad or cut to fft_length."""
+def _padded(x, fft_length, rank, inverse):
+    """With zeros after the end of axes that are shorter than the transform."""
+    from millstream.framework import tensor_util
+    from millstream.ops import array_ops
+    needed = tensor_util.constant_value(fft_length)
+    known = x.shape.as_list() if x.shape.rank is not None else None
+    if needed is None or known is None or None in known[-rank:]:
+        needed, sizes, outer = fft_length, array_ops.shape(x)[-rank:], gen_ops.rank(x) - rank
+        if inverse:
+            needed = array_ops.concat([needed[:-1], needed[-1:] // 2 + 1], 0)
+        after = array_ops.concat([array_ops.zeros(array_ops.stack([outer]), dtypes.int32), gen_ops.maximum(0, needed - sizes)], 0)
+        out = array_ops.pad(x, array_ops.stack([array_ops.zeros_like(after), after], axis=1))
+        if known is not None:
+            out.set_shape(known[:-rank] + [None] * rank)
+        return out
+    needed = [int(n) for n in needed]
+    if inverse:
+        needed[-1] = needed[-1] // 2 + 1
+    after = [max(0, n - s) for n, s in zip(needed, known[-rank:])]
+    return array_ops.pad(x, [[0, 0]] * (len(known) - rank) + [[0, a] for a in after]) if any(after) and 0 not in known else x
+
+
+def _transform(gen_name, rank, inverse=False):
+    """A Fourier transform of real numbers over the last axes, which are padded or cut to fft_length."""
     def apply(input_tensor, fft_length=None, name=None):
         from millstream.framework import ops
         from millstream.ops import array_ops
         input_tensor = ops.convert_to_tensor(input_tensor)
-        if not real:
-            return getattr(gen_ops, gen_name)(input_tensor, name=name)
         if fft_length is None:
             sizes = array_ops.shape(input_tensor)[-rank:]
             if inverse:
                 last = gen_ops.maximum(0, 2 * (sizes[-1:] - 1))
                 sizes = array_ops.concat([sizes[:-1], last], 0)
             fft_length = sizes
+        else:
+            fft_length = ops.convert_to_tensor(fft_length, dtypes.int32)
+            input_tensor = _padded(input_tensor, fft_length, rank, inverse)
         return getattr(gen_ops, gen_name)(input_tensor, fft_length, name=name)
     apply.__name__ = gen_name
     return apply
 
 
-fft3d, ifft3d = _transform("fft3d", 3), _transform("ifft3d", 3)
-rfft, irfft = _transform("rfft", 1, real=True), _transform("irfft", 1, inverse=True, real=True)
-rfft2d, irfft2d = _transform("rfft2d", 2, real=True), _transform("irfft2d", 2, inverse=True, real=True)
-rfft3d, irfft3d = _transform("rfft3d", 3, real=True), _transform("irfft3d", 3, inverse=True, real=True)
+def fft3d(input, name=None):  # pylint: disable=redefined-builtin
+    return gen_ops.fft3d(input, name=name)
+
+
+def ifft3d(input, name=None):  # pylint: disable=redefined-builtin
+    return gen_ops.ifft3d(input, name=name)
+
+
+rfft, irfft = _transform("rfft", 1), _transform("irfft", 1, inverse=True)
+rfft2d, irfft2d = _transform("rfft2d", 2), _transform("irfft2d", 2, inverse=True)
+rfft3d, irfft3d = _transform("rfft3d", 3), _transform("irfft3d", 3, inverse=True)
 
 
 def erfinv(x, name=None):
