@@ -17,6 +17,8 @@ EXPORTS = {
     "millstream.ops.contrib_seq2seq": _in(["contrib.seq2seq"], """
         Helper CustomHelper TrainingHelper ScheduledEmbeddingTrainingHelper GreedyEmbeddingHelper SampleEmbeddingHelper
         InferenceHelper Decoder BasicDecoder BasicDecoderOutput dynamic_decode sequence_loss hardmax tile_batch"""),
+    "millstream.ops.contrib_beam_search": _in(["contrib.seq2seq"], """
+        BeamSearchDecoder BeamSearchDecoderOutput BeamSearchDecoderState FinalBeamSearchDecoderOutput gather_tree"""),
     "millstream.ops.contrib_attention": _in(["contrib.seq2seq"], """
         AttentionMechanism LuongAttention BahdanauAttention AttentionWrapper AttentionWrapperState"""),
     "millstream.ops.contrib_rnn": _in(["contrib.rnn"], """
@@ -28,6 +30,9 @@ EXPORTS = {
     "millstream.ops.legacy_seq2seq": _in(["contrib.legacy_seq2seq"], """
         rnn_decoder basic_rnn_seq2seq tied_rnn_seq2seq embedding_rnn_decoder embedding_rnn_seq2seq sequence_loss
         sequence_loss_by_example"""),
+    "millstream.ops.legacy_attention": _in(["contrib.legacy_seq2seq"], """
+        attention_decoder embedding_attention_decoder embedding_attention_seq2seq embedding_tied_rnn_seq2seq model_with_buckets
+        one2many_rnn_seq2seq"""),
     "millstream.ops.distributions": _in(["distributions", "contrib.distributions"], _DISTRIBUTIONS) + " " + _in(
         ["contrib.distributions"], "OneHotCategorical MultivariateNormalDiag"),
 }
