@@ -27,6 +27,14 @@ EXPORTS = {
         clip_gradient_norms_fn multiply_gradients add_gradients_summaries""") + " " + _in(["contrib.slim.learning"], """
         clip_gradient_norms multiply_gradients add_gradients_summaries train_step create_train_op=slim_create_train_op
         train=slim_train"""),
+    "millstream.training.contrib_evaluation": _in(["contrib.training"], """get_or_create_eval_step StopAfterNEvalsHook SummaryAtEndHook
+        wait_for_new_checkpoint evaluate_once evaluate_repeatedly""") + " " + _in(["contrib.slim.evaluation"], """evaluation_loop
+        wait_for_new_checkpoint evaluate_once=slim_evaluate_once""") + " contrib.framework.get_or_create_eval_step=get_or_create_eval_step",
+    "millstream.training.checkpoint_utils": _in(["contrib.training", "contrib.slim.evaluation"], "checkpoints_iterator"),
+    "millstream.training.contrib_opt": _in(["contrib.opt"], """DecoupledWeightDecayExtension extend_with_decoupled_weight_decay
+        AdamWOptimizer MomentumWOptimizer NadamOptimizer LazyAdamOptimizer AdaMaxOptimizer LARSOptimizer MovingAverageOptimizer
+        VariableClippingOptimizer clip_gradients_by_global_norm"""),
+    "millstream.training.external_optimizer": _in(["contrib.opt"], "ExternalOptimizerInterface ScipyOptimizerInterface"),
     "millstream.ops.contrib_layers": _in(["contrib.layers", "contrib.slim"], _LAYERS) + " " + _in(
         ["contrib.layers"], "linear relu embed_sequence separable_convolution2d=separable_conv2d") + " " + _in(
         ["contrib.slim.layers"], _LAYERS),

@@ -11,6 +11,10 @@ EXPORTS = {
         estimator.BinaryClassHead estimator.MultiClassHead estimator.RegressionHead
         contrib.estimator.binary_classification_head=BinaryClassHead contrib.estimator.multi_class_head=MultiClassHead
         contrib.estimator.regression_head=regression_head""",
+    "millstream.estimators.contrib_learn": """
+        contrib.learn.DNNClassifier contrib.learn.DNNRegressor contrib.learn.LinearClassifier contrib.learn.LinearRegressor
+        contrib.learn.DNNLinearCombinedClassifier contrib.learn.Estimator contrib.learn.ModeKeys contrib.learn.ModelFnOps
+        contrib.learn.MetricSpec contrib.learn.RunConfig contrib.learn.SKCompat contrib.learn.infer_real_valued_columns_from_input""",
     "millstream.estimators.parsing": "estimator.classifier_parse_example_spec estimator.regressor_parse_example_spec",
     "millstream.training.warm_starting": """
         train.VocabInfo train.warm_start estimator.VocabInfo=VocabInfo""",

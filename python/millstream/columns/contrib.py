@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tf.contrib.layers' feature columns: the names and arguments that came before tf.feature_column."""
+from millstream.columns import categorical, dense, layers
+from millstream.framework import dtypes
+
+WHOLE = "features"  # the key of features that are one array without a name
+
+
+def real_valued_column(column_name, dimension=1, default_value=None, dtype=dtypes.float32, normalizer=None):
+    if dimension is None:
+        raise ValueError("dimension must be known: None is not supported")
+    if default_value is not None and not isinstance(default_value, (list, tuple)):
+        default_value = [default_value] * dimension
+    return dense.numeric_column(column_name or WHOLE, (dimension,), default_value, dtype, normalizer)
+
+
+def sparse_column_with_hash_bucket(column_name, hash_bucket_size, combiner="sum", dtype=dtypes.string, hash_keys=None):
+    return categorical.categorical_column_with_hash_bucket(column_name, hash_bucket_size, dtype)
+
+
+def sparse_column_with_keys(column_name, keys, default_value=-1, combiner="sum", dtype=dtypes.string):
+    return categorical.categorical_column_with_vocabulary_list(column_name, tuple(keys), dtype, default_value)
+
+
+def sparse_column_with_integerized_feature(column_name, bucket_size, combiner="sum", dtype=dtypes.int64):
+    return categorical.categorical_column_with_identity(column_name, bucket_size)
+
+
+def sparse_column_with_vocabulary_file(column_name, vocabulary_file, num_oov_buckets=0, vocab_size=None, default_value=-1,
+                                       combiner="sum", dtype=dtypes.string):
+    return categorical.categorical_column_with_vocabulary_file(column_name, vocabulary_file, vocab_size, num_oov_buckets,
+                                                               None if num_oov_buckets else default_value, dtype)
+
+
+def weighted_sparse_column(sparse_id_column, weight_column_name, dtype=dtypes.float32):
+    return categorical.weighted_categorical_column(sparse_id_column, weight_column_name, dtype)
+
+
+def one_hot_column(sparse_id_column):
+    return dense.indicator_column(sparse_id_column)
+
+
+def embedding_column(sparse_id_column, dimension, combiner="mean", initializer=None, ckpt_to_load_from=None, tensor_name_in_ckpt=None,
+                     max_norm=None, trainable=True):
+    return dense.embedding_column(sparse_id_column, dimension, combiner, initializer, ckpt_to_load_from, tensor_name_in_ckpt, max_norm,
+                                  trainable)
+
+
+def crossed_column(columns, hash_bucket_size, combiner="sum", ckpt_to_load_from=None, tensor_name_in_ckpt=None, hash_key=None):
+    """Columns of hashes are crossed by their features: hashing twice loses more."""
+    keys = [c.key if isinstance(c, categorical.HashedCategoricalColumn) else c for c in columns]
+    return categorical.crossed_column(keys, hash_bucket_size, hash_key)
+
+
+def input_from_feature_columns(columns_to_tensors, feature_columns, weight_collections=None, trainable=True, scope=None,
+                               cols_to_outs=None):
+    from millstream.ops import variable_scope as vs
+    with vs.variable_scope(scope, default_name="input_from_feature_columns"):
+        return layers.input_layer(columns_to_tensors, feature_columns, weight_collections, trainable,
+                                  cols_to_output_tensors=cols_to_outs)
+
+
+def weighted_sum_from_feature_columns(columns_to_tensors, feature_columns, num_outputs, weight_collections=None, trainable=True,
+                                      scope=None):
+    """(sums, {column: variables}, bias)."""
+    from millstream.ops import variable_scope as vs
+    found = {}
+    with vs.variable_scope(scope, default_name="weighted_sum_from_feature_columns"):
+        sums = layers.linear_model(columns_to_tensors, feature_columns, num_outputs, weight_collections=weight_collections,
+                                   trainable=trainable, cols_to_vars=found)
+    bias = found.pop("bias")
+    return sums, found, bias[0]
+
+
+def parse_feature_columns_from_examples(serialized, feature_columns, name=None, example_names=None):
+    from millstream.ops import parsing_ops
+    return parsing_ops.parse_example(serialized, layers.make_parse_example_spec(feature_columns), name=name)
