@@ -151,7 +151,9 @@ def test_contrib_learn():
     x = rng.randn(90, 4).astype(np.float32)
     y = (x[:, 0] > 0).astype(int) + (x[:, 1] > 0.5)
     columns = [tf.contrib.layers.real_valued_column("", dimension=4)]
-    classifier = tf.contrib.learn.DNNClassifier(feature_columns=columns, hidden_units=[10, 10], n_classes=3)
+    np.random.seed(1)
+    config = tf.contrib.learn.RunConfig(tf_random_seed=1)
+    classifier = tf.contrib.learn.DNNClassifier(feature_columns=columns, hidden_units=[10, 10], n_classes=3, config=config)
     assert classifier.fit(x=x, y=y, steps=80) is classifier
     assert classifier.evaluate(x=x, y=y)["accuracy"] > 0.9
     assert (np.array(list(classifier.predict(x, as_iterable=True))) == y).mean() > 0.9

@@ -10,6 +10,12 @@ X = np.random.RandomState(0).randn(64, 4).astype(np.float32)
 Y = (X.sum(1) > 0).astype(np.int64)
 
 
+@pytest.fixture(autouse=True)
+def seeded():
+    np.random.seed(1)
+    tf.set_random_seed(1)
+
+
 def small(**compile_arguments):
     model = tf.keras.Sequential([layers.Dense(8, activation="relu", input_dim=4), layers.Dense(2, activation="softmax")])
     model.compile(**{"optimizer": "adam", "loss": "sparse_categorical_crossentropy", "metrics": ["accuracy"], **compile_arguments})
@@ -126,14 +132,14 @@ def test_progress_and_summary(capsys):
 
 def test_layers_in_an_estimator(tmp_path):
     def model_fn(features, labels, mode):
-        net = tf.keras.Sequential([layers.Dense(4, activation="relu"), layers.BatchNormalization(), layers.Dense(2)])
+        net = tf.keras.Sequential([layers.Dense(16, activation="relu"), layers.BatchNormalization(), layers.Dense(2)])
         logits = net(features, training=mode == tf.estimator.ModeKeys.TRAIN)
         loss = tf.losses.sparse_softmax_cross_entropy(labels, logits)
         with tf.control_dependencies(net.updates):
             train = tf.train.AdamOptimizer(0.05).minimize(loss, tf.train.get_or_create_global_step())
         return tf.estimator.EstimatorSpec(mode, loss=loss, train_op=train, eval_metric_ops={
             "accuracy": tf.metrics.accuracy(labels, tf.argmax(logits, 1))})
-    estimator = tf.estimator.Estimator(model_fn, str(tmp_path))
+    estimator = tf.estimator.Estimator(model_fn, str(tmp_path), tf.estimator.RunConfig(tf_random_seed=1))
     inputs = lambda n: lambda: tf.data.Dataset.from_tensor_slices((X, Y)).repeat(n).batch(32)  # noqa: E731
     estimator.train(inputs(30))
     assert estimator.evaluate(inputs(1))["accuracy"] > 0.8
