@@ -97,7 +97,9 @@ wheel: setup  ## a Python wheel in dist/ that brings the libraries it needs
 deb: setup build/release/build.ninja  ## a Debian package in dist/
 	tools/setup.sh deb
 	cmake --build --preset release
+	@rm -f dist/*.deb
 	cd build/release && cpack -G DEB -B ../../dist
+	tests/packages/deb.sh dist/millstream_*.deb
 
 docs: setup build/dev/build.ninja  ## the documentation as a site, in build/site
 	tools/setup.sh docs

@@ -23,6 +23,9 @@ install(FILES ${PROJECT_BINARY_DIR}/millstream-config.cmake ${PROJECT_BINARY_DIR
 # Programs that read MNIST find it beside the installed binary.
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/data/mnist DESTINATION ${CMAKE_INSTALL_DATADIR}/millstream FILES_MATCHING PATTERN "*.gz")
 
+install(FILES ${PROJECT_SOURCE_DIR}/CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME copyright)
+
 # The manual page and completions are written by the program itself.
 if(TARGET millstream_cli)
   set(manual ${PROJECT_BINARY_DIR}/manual)
@@ -42,6 +45,7 @@ set(CPACK_PACKAGE_NAME millstream)
 set(CPACK_PACKAGE_VENDOR "The Millstream authors")
 set(CPACK_PACKAGE_CONTACT "The Millstream authors <millstream@localhost>")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY ${PROJECT_DESCRIPTION})
+set(CPACK_PACKAGE_DESCRIPTION "Library, headers and the command millstream: dataflow graphs, sessions, parameter servers and workers, training\nfrom the command line, launching of TF1 programs as clusters. The Python package comes as a wheel.")
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
 set(CPACK_COMPONENTS_ALL Unspecified)  # not the Python extension, which comes as a wheel
@@ -49,5 +53,6 @@ set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_COMPONENTS_GROUPING ALL_COMPONENTS_IN_ONE)
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_SUGGESTS "libabsl-dev, libprotobuf-dev, g++, cmake")  # to compile against the headers
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 include(CPack)

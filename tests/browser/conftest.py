@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The status page in a real browser, before a real cluster. Needs Chromium: `make browser`."""
+import json
 import os
+import subprocess
 import sys
 
 import pytest
@@ -31,6 +33,26 @@ def training():
             cluster.start(job, task)
         with Training(cluster) as training:
             yield training
+
+
+@pytest.fixture(scope="session")
+def larger():
+    """Many tasks that do nothing."""
+    with Cluster(PROGRAM, status_pages=True, ps=3, worker=15) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def demo():
+    """The address of the page that `millstream train` says."""
+    command = [PROGRAM, "train", "--json", "--train_steps", "1000000", "--logdir", ""]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    try:
+        events = (json.loads(line) for line in process.stdout if line.startswith("{"))
+        yield next(event["status_page"] for event in events if "status_page" in event)
+    finally:
+        process.terminate()
+        process.communicate()
 
 
 @pytest.fixture

@@ -101,3 +101,37 @@ def test_a_server_that_goes_away_is_noticed(browser, make_local):
     stop()
     page.until("!document.getElementById('problem').hidden")
     page.until("document.getElementById('live').textContent.startsWith('no answer')")
+
+
+@pytest.mark.parametrize("width, phone", [(1200, False), (390, True)], ids=["desktop", "phone"])
+def test_a_larger_cluster(browser, larger, width, phone):
+    page = Page(browser, width=width, height=1000, phone=phone)
+    page.open(larger.status_url("worker"))
+    page.until(READY)
+    page.until("document.querySelectorAll('#map g').length === 18")
+    page.until("document.querySelector('.tile b').textContent === '18 of 18'")
+    assert len(texts(page, "#tasks tbody tr")) == 18
+    # Boxes of tasks lie side by side and within the map.
+    boxes = page.run("[...document.querySelectorAll('#map g')].map((g) => { const r = g.getBoundingClientRect(); return [r.left, r.top, r.right, r.bottom]; })")
+    for i, a in enumerate(boxes):
+        assert a[0] >= 0 and a[2] <= width, a
+        for b in boxes[:i]:
+            assert a[0] >= b[2] or b[0] >= a[2] or a[1] >= b[3] or b[1] >= a[3], (a, b)
+    assert page.run("document.documentElement.scrollWidth") <= width
+    picture(page, "status-larger-phone" if phone else "status-larger", {"x": 0, "y": 0, "width": width, "height": 1000})
+    no_complaints(page)
+
+
+def test_the_page_of_millstream_train(browser, demo):
+    page = Page(browser, height=1000)
+    page.open(demo)
+    page.until(READY)
+    page.until("document.querySelectorAll('#curves .series').length >= 4")
+    page.until("Number(document.querySelectorAll('.tile b')[1].textContent.replace(/,/g, '')) > 3000")
+    tiles = dict(zip(texts(page, ".tile span"), texts(page, ".tile b")))
+    assert tiles["tasks up"] == "3 of 3" and float(tiles["loss"]) < 1 and float(tiles["accuracy"]) > 0.8, tiles
+    assert page.run("[...document.querySelectorAll('.tile')].filter((t) => t.scrollWidth > t.clientWidth).length") == 0
+    low = page.run("Math.max(...[...document.querySelectorAll('#map path')].map((p) => p.getBoundingClientRect().bottom))")
+    assert low <= page.run("document.querySelector('#map svg').getBoundingClientRect().bottom")
+    picture(page, "status-demo", {"x": 0, "y": 0, "width": 1200, "height": 860})
+    no_complaints(page)

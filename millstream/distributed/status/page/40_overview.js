@@ -30,13 +30,13 @@ function renderTiles() {
     owner ? [whole(owner.global_step), "global step"] : null,
     owner && owner.global_steps_per_second > 0 ? [number(owner.global_steps_per_second), "global steps per second"] : null,
     [number(steps), "steps per second, all tasks"],
-    loss ? [number(loss.value), loss.name.replace(/:0$/, "")] : null,
-    accuracy ? [number(accuracy.value), accuracy.name.replace(/:0$/, "")] : null,
+    loss ? [number(loss.value), "loss", false, loss.name] : null,
+    accuracy ? [number(accuracy.value), "accuracy", false, accuracy.name] : null,
     [rate(sent), "between tasks"],
     [whole(errors), errors === 1 ? "error" : "errors", errors > 0],
   ];
-  $("tiles").replaceChildren(...tiles.filter(Boolean).map(([value, name, bad]) =>
-    h("div", {class: bad ? "tile bad" : "tile"}, h("b", null, value), h("span", null, name))));
+  $("tiles").replaceChildren(...tiles.filter(Boolean).map(([value, name, bad, title]) =>
+    h("div", {class: bad ? "tile bad" : "tile", title: title || name}, h("b", null, value), h("span", null, name))));
   $("summary").textContent = `seen from ${shortName(store.status.task)}, ${seconds(store.status.time - Math.min(...up.map((t) => t.started)))} after the start`;
   document.title = (up.length < tasks.length ? "(!) " : "") + "Millstream" + (owner ? ` · step ${whole(owner.global_step)}` : "");
 }
@@ -67,7 +67,7 @@ function placeTasks(width) {
     }
     y += many ? 34 : 42;
   }
-  return {node, places, titles, height: y - (many ? 26 : 34)};
+  return {node, places, titles, height: y - (many ? 8 : 14)};  // lines between tasks of the last row dip below it
 }
 
 function flows() {
