@@ -33,6 +33,10 @@ if "contrib" in open(sys.argv[1]).read():
     contrib = v1.contrib = types.ModuleType("tensorflow.contrib")
     contrib.slim, contrib.layers, contrib.framework = tf_slim, tf_slim.layers, types.ModuleType("framework")
     contrib.rnn = v1.nn.rnn_cell
+    if "slim.nets" in open(sys.argv[1]).read():
+        from tf_slim.nets import alexnet, inception, resnet_utils, resnet_v1, resnet_v2, vgg
+    for name in [n for n in sys.modules if n.startswith("tf_slim")]:
+        sys.modules["tensorflow.contrib.slim" + name[len("tf_slim"):]] = sys.modules[name]
     for name in ("arg_scope", "add_arg_scope", "get_variables", "get_or_create_global_step", "model_variable", "variable"):
         setattr(contrib.framework, name, getattr(tf_slim, name))
     contrib.layers.xavier_initializer = lambda uniform=True, seed=None, dtype=v1.float32: init_ops.VarianceScaling(

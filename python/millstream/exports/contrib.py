@@ -57,3 +57,4 @@ EXPORTS = {
         n_positive_integers"""),
     "millstream.ops.init_ops": _in(["contrib.slim"], "xavier_initializer variance_scaling_initializer"),
 }
+EXPORTS.update({f"millstream.nets.{n}": f"contrib.slim.nets.{n}=" for n in "vgg alexnet resnet_utils resnet_v1 resnet_v2".split()})

@@ -255,10 +255,7 @@ def DEFINE_float(name, default=None, help=None, lower_bound=None, upper_bound=No
 
 
 def DEFINE_enum(name, default, enum_values, help=None, flag_values=FLAGS, **kwargs):  # pylint: disable=redefined-builtin
-    def parse(text):
-        if text not in enum_values:
-            raise ValueError(f"value should be one of <{'|'.join(enum_values)}>")
-        return text
+    parse = _one_of(enum_values, kwargs.get("case_sensitive", True))
     flag_values._define(Flag(name, default, _arguments(help, kwargs), parse, kind="enum"))
 
 
@@ -270,8 +267,101 @@ def DEFINE_multi_string(name, default=None, help=None, flag_values=FLAGS, **kwar
     flag_values._define(Flag(name, default, _arguments(help, kwargs), lambda t: [t], kind="multi", is_list=True))
 
 
-def DEFINE_multi_integer(name, default=None, help=None, flag_values=FLAGS, **kwargs):  # pylint: disable=redefined-builtin
-    flag_values._define(Flag(name, default, _arguments(help, kwargs), lambda t: [int(t)], kind="multi", is_list=True))
+def _multi(name, default, help, parse, flag_values, kwargs):  # pylint: disable=redefined-builtin
+    flag_values._define(Flag(name, default if default is None or isinstance(default, (list, tuple, str)) else [default],
+                             _arguments(help, kwargs), lambda t: [parse(t)], kind="multi", is_list=True))
+
+
+def DEFINE_multi_integer(name, default=None, help=None, lower_bound=None, upper_bound=None,  # pylint: disable=redefined-builtin
+                         flag_values=FLAGS, **kwargs):
+    _multi(name, default, help, _bounded(_parse_int, lower_bound, upper_bound), flag_values, kwargs)
+
+
+def DEFINE_multi_float(name, default=None, help=None, lower_bound=None, upper_bound=None,  # pylint: disable=redefined-builtin
+                       flag_values=FLAGS, **kwargs):
+    _multi(name, default, help, _bounded(float, lower_bound, upper_bound), flag_values, kwargs)
+
+
+def _one_of(enum_values, case_sensitive=True):
+    known = {v if case_sensitive else v.lower(): v for v in enum_values}
+
+    def parse(text):
+        key = text if case_sensitive else text.lower()
+        if key not in known:
+            raise ValueError(f"value should be one of <{'|'.join(enum_values)}>")
+        return known[key]
+    return parse
+
+
+def DEFINE_multi_enum(name, default, enum_values, help=None, flag_values=FLAGS, case_sensitive=True,  # pylint: disable=redefined-builtin
+                      **kwargs):
+    _multi(name, default, help, _one_of(enum_values, case_sensitive), flag_values, kwargs)
+
+
+def _member(enum_class, case_sensitive):
+    name_of = _one_of([m.name for m in enum_class], case_sensitive)
+    return lambda value: value if isinstance(value, enum_class) else enum_class[name_of(value)]
+
+
+def DEFINE_enum_class(name, default, enum_class, help=None, flag_values=FLAGS, module_name=None,  # pylint: disable=redefined-builtin
+                      case_sensitive=False, **kwargs):
+    flag_values._define(Flag(name, default, _arguments(help, kwargs), _member(enum_class, case_sensitive), kind="enum"))
+
+
+def DEFINE_multi_enum_class(name, default, enum_class, help=None, flag_values=FLAGS, module_name=None,  # pylint: disable=redefined-builtin
+                            case_sensitive=False, **kwargs):
+    _multi(name, default, help, _member(enum_class, case_sensitive), flag_values, kwargs)
+
+
+def DEFINE_spaceseplist(name, default=None, help=None, comma_compat=False, flag_values=FLAGS,  # pylint: disable=redefined-builtin
+                        **kwargs):
+    flag_values._define(Flag(name, default, _arguments(help, kwargs), lambda t: t.replace(",", " ").split() if comma_compat else t.split(),
+                             kind="list", is_list=True))
+
+
+def set_default(flag_holder, value, flag_values=FLAGS):
+    flag_values.set_default(getattr(flag_holder, "name", flag_holder), value)
+
+
+def register_multi_flags_validator(flag_names, multi_flags_checker, message="Flags validation failed", flag_values=FLAGS):
+    """`multi_flags_checker` gets a dict of the values of `flag_names`."""
+    register_validator(flag_names[0], lambda _: multi_flags_checker({n: flag_values._flags[n].value for n in flag_names}), message,
+                       flag_values)
+
+
+def multi_flags_validator(flag_names, message="Flag validation failed", flag_values=FLAGS):
+    def decorate(function):
+        register_multi_flags_validator(flag_names, function, message, flag_values)
+        return function
+    return decorate
+
+
+def mark_flags_as_mutual_exclusive(flag_names, required=False, flag_values=FLAGS):
+    def check(values):
+        count = sum(v is not None for v in values.values())
+        return count == 1 or not required and count == 0
+    register_multi_flags_validator(flag_names, check, f"{'Exactly' if required else 'At most'} one of ({', '.join(flag_names)}) must have "
+                                   "a value other than None.", flag_values)
+
+
+def mark_bool_flags_as_mutual_exclusive(flag_names, required=False, flag_values=FLAGS):
+    def check(values):
+        count = sum(bool(v) for v in values.values())
+        return count == 1 or not required and count == 0
+    register_multi_flags_validator(flag_names, check, f"{'Exactly' if required else 'At most'} one of ({', '.join(flag_names)}) must be "
+                                   "True.", flag_values)
+
+
+def declare_key_flag(flag_name, flag_values=FLAGS):
+    """Of use to --help of several modules only; here all flags are listed."""
+
+
+def adopt_module_key_flags(module, flag_values=FLAGS):
+    """As declare_key_flag."""
+
+
+def disclaim_key_flags():
+    """As declare_key_flag."""
 
 
 def DEFINE_alias(name, original_name, flag_values=FLAGS, **kwargs):

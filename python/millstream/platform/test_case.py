@@ -15,6 +15,7 @@ from millstream.client import session as session_lib
 from millstream.framework import errors, indexed_slices, random_seed, scopes, sparse_tensor, stacks
 from millstream.framework.graph import Graph
 from millstream.framework.tensor import Tensor
+from millstream.platform import test_asserts
 
 _temp_dir = None
 
@@ -63,7 +64,7 @@ class CheckedThread:
         return self._thread.is_alive()
 
 
-class TestCase(unittest.TestCase):
+class TestCase(test_asserts.Asserts, unittest.TestCase):
     """Tests with a graph of their own, sessions, and comparisons of arrays."""
 
     def __init__(self, methodName="runTest"):

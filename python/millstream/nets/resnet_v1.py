@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tf.contrib.slim.nets.resnet_v1: normalization after each convolution."""
+from millstream import gen_ops
+from millstream.nets import resnet_utils
+from millstream.ops import contrib_layers as layers
+from millstream.ops import variable_scope as vs
+from millstream.ops.arg_scope_lib import add_arg_scope
+from millstream.ops.contrib_utils import collect_named_outputs
+
+resnet_arg_scope = resnet_utils.resnet_arg_scope
+
+
+@add_arg_scope
+def bottleneck(inputs, depth, depth_bottleneck, stride, rate=1, outputs_collections=None, scope=None):
+    with vs.variable_scope(scope, "bottleneck_v1", [inputs]) as sc:
+        if depth == inputs.shape.as_list()[-1]:
+            shortcut = resnet_utils.subsample(inputs, stride, "shortcut")
+        else:
+            shortcut = layers.conv2d(inputs, depth, [1, 1], stride=stride, activation_fn=None, scope="shortcut")
+        residual = layers.conv2d(inputs, depth_bottleneck, [1, 1], stride=1, scope="conv1")
+        residual = resnet_utils.conv2d_same(residual, depth_bottleneck, 3, stride, rate=rate, scope="conv2")
+        residual = layers.conv2d(residual, depth, [1, 1], stride=1, activation_fn=None, scope="conv3")
+        return collect_named_outputs(outputs_collections, sc.name, gen_ops.relu(shortcut + residual))
+
+
+def resnet_v1_block(scope, base_depth, num_units, stride):
+    return resnet_utils.bottleneck_block(bottleneck, scope, base_depth, num_units, stride)
+
+
+resnet_v1 = resnet_utils.resnet("resnet_v1", bottleneck, {}, lambda net: net)
+resnet_v1_50, resnet_v1_101, resnet_v1_152, resnet_v1_200 = [
+    resnet_utils.with_layers(resnet_v1, resnet_v1_block, n) for n in (50, 101, 152, 200)]
