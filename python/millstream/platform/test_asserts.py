@@ -31,8 +31,8 @@ class Asserts:
         if not minv <= value <= maxv:
             self.fail(self._formatMessage(msg, f'"{value}" unexpectedly not between "{minv}" and "{maxv}"'))
 
-    def assertItemsEqual(self, expected_seq, actual_seq, msg=None):
-        self.assertCountEqual(expected_seq, actual_seq, msg)
+    def assertItemsEqual(self, first, second, msg=None):
+        self.assertCountEqual(first, second, msg)
 
     def assertSameElements(self, expected_seq, actual_seq, msg=None):
         self.assertEqual(sorted(set(expected_seq), key=repr), sorted(set(actual_seq), key=repr), msg)
@@ -101,16 +101,16 @@ class Asserts:
         if not any(whole[i:i + len(part)] == part for i in range(len(whole) - len(part) + 1)):
             self.fail(self._formatMessage(msg, f"{subsequence} not an exact subsequence of {container}"))
 
-    def assertIsSubclass(self, cls, bases, msg=None):
-        self.assertTrue(issubclass(cls, bases), msg or f"{cls} is not a subclass of {bases}")
+    def assertIsSubclass(self, cls, superclass, msg=None):
+        self.assertTrue(issubclass(cls, superclass), msg or f"{cls} is not a subclass of {superclass}")
 
-    def assertNotIsSubclass(self, cls, bases, msg=None):
-        self.assertFalse(issubclass(cls, bases), msg or f"{cls} is a subclass of {bases}")
+    def assertNotIsSubclass(self, cls, superclass, msg=None):
+        self.assertFalse(issubclass(cls, superclass), msg or f"{cls} is a subclass of {superclass}")
 
     def assertJsonEqual(self, first, second, msg=None):
         self.assertSameStructure(json.loads(first), json.loads(second), msg=msg)
 
-    def assertMappingEqual(self, a, b, msg=None, mapping_type=None):
+    def assertMappingEqual(self, a, b, msg=None, mapping_type=None, check_values_equality=None):
         self.assertEqual(dict(a), dict(b), msg)
 
     def assertSameStructure(self, a, b, aname="a", bname="b", msg=None):
@@ -124,11 +124,19 @@ class Asserts:
         wanted = expected_dtype.as_numpy_dtype if hasattr(expected_dtype, "as_numpy_dtype") else expected_dtype
         self.assertEqual(found, np.dtype(wanted))
 
+    def assertRaisesWithLiteralMatch(self, expected_exception, expected_exception_message, callable_obj=None, *args, **kwargs):
+        """The exception's text is exactly this; without a callable, a context."""
+        if callable_obj is None:
+            return self._raises_literally(expected_exception, expected_exception_message)
+        with self._raises_literally(expected_exception, expected_exception_message):
+            callable_obj(*args, **kwargs)
+        return None
+
     @contextlib.contextmanager
-    def assertRaisesWithLiteralMatch(self, expected_exception, expected_exception_message):
-        with self.assertRaises(expected_exception) as context:
+    def _raises_literally(self, kind, text):
+        with self.assertRaises(kind) as context:
             yield context
-        self.assertEqual(str(context.exception), expected_exception_message)
+        self.assertEqual(str(context.exception), text)
 
     def assertCommandSucceeds(self, command, regexes=("",), env=None, close_fds=True, msg=None):
         code, output = _run(command, env)
