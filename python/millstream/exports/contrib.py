@@ -31,6 +31,12 @@ EXPORTS = {
         wait_for_new_checkpoint evaluate_once evaluate_repeatedly""") + " " + _in(["contrib.slim.evaluation"], """evaluation_loop
         wait_for_new_checkpoint evaluate_once=slim_evaluate_once""") + " contrib.framework.get_or_create_eval_step=get_or_create_eval_step",
     "millstream.training.checkpoint_utils": _in(["contrib.training", "contrib.slim.evaluation"], "checkpoints_iterator"),
+    "millstream.training.bucketing": _in(["contrib.training"], "bucket bucket_by_sequence_length"),
+    "millstream.ops.staging": "contrib.staging.StagingArea",
+    "millstream.training.cluster_resolvers": _in(["contrib.cluster_resolver"], """ClusterResolver SimpleClusterResolver
+        TFConfigClusterResolver"""),
+    "millstream.estimators.tpu": _in(["contrib.tpu"], """InputPipelineConfig TPUConfig RunConfig TPUEstimatorSpec TPUEstimator
+        CrossShardOptimizer""") + " contrib.cluster_resolver.TPUClusterResolver=TPUClusterResolver",
     "millstream.training.contrib_opt": _in(["contrib.opt"], """DecoupledWeightDecayExtension extend_with_decoupled_weight_decay
         AdamWOptimizer MomentumWOptimizer NadamOptimizer LazyAdamOptimizer AdaMaxOptimizer LARSOptimizer MovingAverageOptimizer
         VariableClippingOptimizer clip_gradients_by_global_norm"""),

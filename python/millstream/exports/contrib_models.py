@@ -25,6 +25,7 @@ EXPORTS = {
         LayerNormBasicLSTMCell LSTMBlockCell GRUBlockCell GRUBlockCellV2 UGRNNCell OutputProjectionWrapper
         InputProjectionWrapper EmbeddingWrapper HighwayWrapper AttentionCellWrapper stack_bidirectional_dynamic_rnn
         stack_bidirectional_rnn transpose_batch_time"""),
+    "millstream.ops.contrib_cells": _in(["contrib.rnn"], "NASCell LSTMBlockFusedCell FusedRNNCellAdaptor TimeReversedFusedRNN"),
     "millstream.ops.contrib_crf": _in(["contrib.crf"], """
         crf_unary_score crf_binary_score crf_sequence_score crf_log_norm crf_log_likelihood viterbi_decode crf_decode"""),
     "millstream.ops.legacy_seq2seq": _in(["contrib.legacy_seq2seq"], """

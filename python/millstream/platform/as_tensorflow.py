@@ -71,6 +71,7 @@ _PARTS = {
     "saved_model.signature_constants": "millstream.savedmodel.constants",
     "saved_model.signature_def_utils": "millstream.savedmodel.signatures",
     "saved_model.utils": "millstream.savedmodel.signatures",
+    "pywrap_tensorflow": "millstream.training.checkpoint_utils",
     "tools.inspect_checkpoint": "millstream.training.inspect_checkpoint",
 }
 # Where a name of any other module of tensorflow.python may be found.
@@ -189,7 +190,13 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             return _Part(name, [_PARTS[path]] if path in _PARTS else []) if path in _PARTS or _is_module(name) else None
         if rest == "core" or rest.startswith("core."):
             return _message_module(name, rest)
-        return _inside_contrib(name, rest) or _public("millstream." + rest)
+        if rest.startswith("contrib.slim.python.slim."):
+            found = _public("millstream.contrib.slim." + rest[len("contrib.slim.python.slim."):])
+            if found is not None:
+                return found
+        if rest.startswith("contrib.") and ".python" in rest and not rest.startswith("contrib.learn."):
+            return _inside_contrib(name, rest)
+        return _public("millstream." + rest)
 
 
 def _inside_contrib(name, rest):
