@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millstream/distributed/remote_task.h"
 
+#include <algorithm>
+
 #include "millstream/distributed/protocol.h"
 #include "millstream/distributed/register_part.h"
 #include "millstream/distributed/task_service.h"
@@ -255,6 +257,9 @@ void RemoteTask::Answer(Frame frame) {
       return malformed();
     }
   }
+  // Numbers may have been left out, and values may be dead.
+  const bool whole = std::all_of(rets.begin(), rets.end(), [](const Tensor& value) { return value.IsInitialized(); });
+  if (!whole) return malformed();
   pending.done(OkStatus(), &rets, stats.get());
 }
 

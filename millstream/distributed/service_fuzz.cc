@@ -142,6 +142,7 @@ class Services {
     run.done = [this](const Status& status, std::vector<Tensor>* rets, proto::StepStats*) {
       ++ended_;
       for (size_t i = 0; status.ok() && i < rets->size(); ++i) {
+        MS_CHECK((*rets)[i].IsInitialized());
         proto::TensorProto message;
         TensorToProto((*rets)[i], &message).IgnoreError();
       }

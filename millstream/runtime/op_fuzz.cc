@@ -39,15 +39,24 @@ const OpEntry& Choose(testing::Choices* choices) {
 }
 
 // The inputs may come from nodes with state: those need a session.
-void RunInSession(const proto::GraphDef& graph, const std::string& target) {
+Status RunInSession(const proto::GraphDef& graph, const std::string& target) {
   SessionOptions options;
   options.intra_op_threads = 1;
   options.inter_op_threads = 1;
   options.operation_timeout_ms = 100;
   options.rewrite = RewriteOptions::None();
-  auto session = NewSession(options);
-  if (!session.ok() || !(*session)->Create(graph).ok()) return;
-  (*session)->Run({}, {}, {target}, nullptr).IgnoreError();
+  ASSIGN_OR_RETURN(std::unique_ptr<Session> session, NewSession(options));
+  RETURN_IF_ERROR(session->Create(graph));
+  return session->Run({}, {}, {target}, nullptr);
+}
+
+Status RunNode(const proto::GraphDef& def, const std::string& name) {
+  Graph graph;
+  RETURN_IF_ERROR(ImportGraph(def, {}, &graph));
+  const Node* node = graph.Find(name);
+  std::vector<Tensor> inputs;
+  if (!ConstantInputs(*node, &inputs)) return RunInSession(def, name);
+  return RunKernel(node->op(), node->attrs(), std::move(inputs), CpuDevice::SingleThreaded()).status();
 }
 
 }  // namespace
@@ -63,21 +72,16 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   SetHostMemoryLimit(int64_t{256} << 20);
   testing::Choices choices(data, size);
   const OpEntry& op = Choose(&choices);
-  if (std::getenv("OP_FUZZ_SHOW") != nullptr) std::fprintf(stderr, "%s\n", op.def.name.c_str());
   proto::GraphDef def;
   testing::RandomProgram program(&choices, &def);
   program.set_connect(false);
   const int made = program.AddNode(op);
   if (made < 0) return 0;
   program.AddFunctions();
-  Graph graph;
-  if (!ImportGraph(def, {}, &graph).ok()) return 0;
-  const Node* node = graph.Find(def.node(made).name());
-  std::vector<Tensor> inputs;
-  if (node != nullptr && ConstantInputs(*node, &inputs)) {
-    RunKernel(node->op(), node->attrs(), std::move(inputs), CpuDevice::SingleThreaded()).status().IgnoreError();
-  } else {
-    RunInSession(def, def.node(made).name());
-  }
+  // To see which ops are reached, and how far.
+  static const bool show = std::getenv("OP_FUZZ_SHOW") != nullptr;
+  if (show) std::fprintf(stderr, "%s\n", op.def.name.c_str());
+  const Status status = RunNode(def, def.node(made).name());
+  if (show) std::fprintf(stderr, "%s %s\n", op.def.name.c_str(), status.ToString().c_str());
   return 0;
 }
