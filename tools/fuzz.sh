@@ -22,5 +22,5 @@ for name in "$@"; do
   # shellcheck disable=SC2086  # no seeds: no argument
   ASAN_OPTIONS=detect_container_overflow=0:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1 \
     "$folder/$name" "$corpus" $seeds -max_total_time="$seconds" -max_len=8192 -len_control=0 -rss_limit_mb=4096 \
-    -timeout=20 -print_final_stats=1 -verbosity=0 -artifact_prefix="$corpus-"
+    -timeout=20 -print_final_stats=1 -print_funcs=0 -verbosity=0 -artifact_prefix="$corpus-"
 done
