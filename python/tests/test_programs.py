@@ -159,3 +159,39 @@ sys.exit(3)
     for _ in range(2):
         result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
         assert (result.returncode, result.stdout) == (3, "end\n"), result.stderr
+
+
+def test_packages_that_came_with_tensorflow(tmp_path):
+    """six and absl, where they are not installed; modules of tensorflow.python by folder and name."""
+    program = tmp_path / "program.py"
+    program.write_text("""
+import six
+import six.moves.cPickle as pickle
+from absl import app, flags, logging
+from six.moves import range, urllib, xrange
+from six.moves.urllib.request import urlretrieve
+import tensorflow as tf
+from tensorflow.contrib.slim.python.slim.nets import resnet_v1, vgg
+from tensorflow.contrib.seq2seq.python.ops import beam_search_decoder
+from tensorflow.python import pywrap_tensorflow
+from tensorflow.python.ops import lookup_ops
+from tensorflow.python.keras.layers import Dense
+
+flags.DEFINE_integer("n", 3, "n")
+
+
+def main(_):
+    logging.info("not shown")
+    table = lookup_ops.index_table_from_tensor(["a", "b"])
+    ids = table.lookup(tf.constant(["b"], name=None))
+    with tf.Session() as session:
+        session.run(tf.tables_initializer())
+        print(session.run(ids), list(xrange(flags.FLAGS.n)), sorted(six.iteritems({"k": 1})), Dense is tf.keras.layers.Dense)
+
+
+app.run(main)
+""")
+    result = subprocess.run([sys.executable, "-m", "millstream", str(program), "--n=2"], capture_output=True, text=True, timeout=120,
+                            check=False)
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.strip() == "[1] [0, 1] [('k', 1)] True"

@@ -34,7 +34,7 @@ def constant(value, dtype=None, shape=None, name="Const", verify_shape=False):
     attrs = {"dtype": int(dtype), "value": array}
     if dtype.is_quantized:
         attrs["value"] = tensor_util.make_tensor_proto(array, dtype).SerializeToString()
-    return graph._create_op_internal("Const", [], name, attrs).outputs[0]
+    return graph._create_op_internal("Const", [], name or "Const", attrs).outputs[0]
 
 
 constant_v1 = constant

@@ -5,6 +5,7 @@ tensorflow, tensorflow.compat.v1   the package itself
 tensorflow.x.y                     the public namespace millstream.x.y
 tensorflow.python.a.b              the module that plays that part here, or one that finds public names wherever they are
 input_data                         the MNIST reader of the tutorials, unless the program has its own
+six, absl                          what programs use of them, unless they are installed
 """
 import importlib
 import importlib.abc
@@ -14,6 +15,7 @@ import sys
 import types
 
 import millstream
+from millstream.platform import companions
 
 _INPUT_DATA = "millstream.examples.tutorials.mnist.input_data"
 
@@ -88,6 +90,17 @@ def _find(name):
             if found is not None:
                 return found
     return None
+
+
+def _our_part(path):
+    """Our module for tensorflow.python.<path>: from the table, or the one of the same folder and name."""
+    if path in _PARTS:
+        return _PARTS[path]
+    folder, _, last = path.partition(".")
+    if folder not in ("ops", "framework", "training") or not last or "." in last:
+        return None
+    same = f"millstream.{path}"
+    return same if importlib.util.find_spec(same) is not None else None
 
 
 class _Part(types.ModuleType):
@@ -187,7 +200,8 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
                 found = _public("millstream." + path)
                 if found is not None:
                     return found
-            return _Part(name, [_PARTS[path]] if path in _PARTS else []) if path in _PARTS or _is_module(name) else None
+            part = _our_part(path)
+            return _Part(name, [part] if part else []) if part or _is_module(name) else None
         if rest == "core" or rest.startswith("core."):
             return _message_module(name, rest)
         if rest.startswith("contrib.slim.python.slim."):
@@ -245,3 +259,4 @@ def install():
     sys.modules["tensorflow.compat.v1"] = millstream
     sys.modules["tensorflow.compat"] = importlib.import_module("millstream.compat")
     sys.meta_path.insert(0, _Finder())
+    sys.meta_path.append(companions.Finder())
