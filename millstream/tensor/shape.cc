@@ -59,7 +59,8 @@ StatusOr<Shape> Shape::Make(std::span<const int64_t> dims) {
   }
   int64_t n = 0;
   if (!CheckedProduct(dims, &n)) {
-    return errors::InvalidArgument("Shape [", absl::StrJoin(dims, ","), "] would have more than 2**63 - 1 elements");
+    return errors::InvalidArgument("Encountered overflow when multiplying the sizes of shape [",
+                                   absl::StrJoin(dims, ","), "]");
   }
   Shape shape;
   shape.Assign(dims, n);
@@ -105,7 +106,8 @@ StatusOr<PartialShape> PartialShape::Make(std::vector<int64_t> dims) {
   }
   int64_t n = 0;
   if (!CheckedProduct(known, &n)) {
-    return errors::InvalidArgument("Shape [", absl::StrJoin(dims, ","), "] would have more than 2**63 - 1 elements");
+    return errors::InvalidArgument("Encountered overflow when multiplying the sizes of shape [",
+                                   absl::StrJoin(dims, ","), "]");
   }
   return PartialShape(std::move(dims));
 }

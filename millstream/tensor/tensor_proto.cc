@@ -44,6 +44,39 @@ Values<T, Field> ValuesOf(Field& field) {
   return {field};
 }
 
+// Integers of fewer bits than a byte: the low ones of each value.
+template <typename Field>
+struct SmallValues {
+  using Element = uint8_t;
+  Field& field;
+  const int limit;  // the number of values
+  const bool is_signed;
+  int64_t size() const { return field.size(); }
+  uint8_t get(int64_t i) const { return static_cast<uint8_t>(field.Get(static_cast<int>(i)) & (limit - 1)); }
+  void add(uint8_t v) {
+    const int low = v & (limit - 1);
+    field.Add(is_signed && low >= limit / 2 ? low - limit : low);
+  }
+};
+template <typename Field>
+SmallValues<Field> SmallValuesOf(Field& field, DType t) {
+  return {field, t == DType::kInt4 || t == DType::kUint4 ? 16 : 4, t == DType::kInt4 || t == DType::kInt2};
+}
+
+// One byte for each element.
+template <typename Bytes>
+struct ByteValues {
+  using Element = uint8_t;
+  Bytes& bytes;
+  int64_t size() const { return static_cast<int64_t>(bytes.size()); }
+  uint8_t get(int64_t i) const { return static_cast<uint8_t>(bytes[static_cast<size_t>(i)]); }
+  void add(uint8_t v) { bytes.push_back(static_cast<char>(v)); }
+};
+template <typename Bytes>
+ByteValues<Bytes> ByteValuesOf(Bytes& bytes) {
+  return {bytes};
+}
+
 // Calls fn with the view of the field in which values of a plain type travel. Access picks const or mutable fields.
 template <typename Access, typename Fn>
 void WithValues(DType dtype, Access p, Fn&& fn) {
@@ -78,12 +111,17 @@ void WithValues(DType dtype, Access p, Fn&& fn) {
       return fn(ValuesOf<uint64_t>(p.uint64_val()));
     case DType::kBool:
       return fn(ValuesOf<bool>(p.bool_val()));
+    case DType::kInt4:
+    case DType::kUint4:
+    case DType::kInt2:
+    case DType::kUint2:
+      return fn(SmallValuesOf(p.int_val(), dtype));
     case DType::kComplex64:
       return fn(ComplexValues<float, std::remove_reference_t<decltype(p.scomplex_val())>>{p.scomplex_val()});
     case DType::kComplex128:
       return fn(ComplexValues<double, std::remove_reference_t<decltype(p.dcomplex_val())>>{p.dcomplex_val()});
-    default:
-      return;
+    default:  // float8 and its relatives; other types are no numbers
+      if (DTypeSize(dtype) == 1) fn(ByteValuesOf(p.float8_val()));
   }
 }
 
@@ -96,6 +134,7 @@ void WithValues(DType dtype, Access p, Fn&& fn) {
   ACCESS(uint32_val)                    \
   ACCESS(uint64_val)                    \
   ACCESS(bool_val)                      \
+  ACCESS(float8_val)                    \
   ACCESS(scomplex_val)                  \
   ACCESS(dcomplex_val)
 struct Readable {

@@ -62,6 +62,21 @@ TEST(TensorProtoTest, ReadsEveryValueField) {
             (std::vector<std::string>{"a", "bc"}));
 }
 
+TEST(TensorProtoTest, SmallTypesTakeAByteEach) {
+  const std::string pair = kPair;
+  EXPECT_EQ(Elements<uint8_t>(Decode("dtype: DT_FLOAT8_E5M2 float8_val: '<\\200'" + pair)),
+            (std::vector<uint8_t>{0x3c, 0x80}));
+  EXPECT_EQ(Elements<uint8_t>(Decode("dtype: DT_FLOAT8_E4M3FN float8_val: '8'" + pair)),
+            (std::vector<uint8_t>{0x38, 0x38}));  // the last one repeats
+  const Tensor t = Decode("dtype: DT_INT4 int_val: [-1, 7]" + pair);
+  EXPECT_EQ(Elements<uint8_t>(t), (std::vector<uint8_t>{0x0f, 7}));
+  proto::TensorProto out;
+  ASSERT_TRUE(TensorToProto(t, &out, {.max_values = 4}).ok());
+  EXPECT_EQ(out.int_val(0), -1);
+  EXPECT_EQ(out.int_val(1), 7);
+  EXPECT_EQ(Elements<uint8_t>(Decode("dtype: DT_UINT4 int_val: [15, 16]" + pair)), (std::vector<uint8_t>{15, 0}));
+}
+
 TEST(TensorProtoTest, LastValueRepeats) {
   EXPECT_EQ(Elements<int32_t>(Decode("dtype: DT_INT32 tensor_shape { dim { size: 4 } } int_val: [7, 8]")),
             (std::vector<int32_t>{7, 8, 8, 8}));

@@ -5,6 +5,7 @@
 #include <numpy/arrayobject.h>
 
 #include <cstring>
+#include <iterator>
 
 #include "millstream/base/mutex.h"
 #include "python/src/errors.h"
@@ -14,8 +15,9 @@ namespace nb = nanobind;
 namespace millstream::python {
 namespace {
 
-// The NumPy type of bfloat16, which NumPy itself does not have; null until Python has told us.
-PyArray_Descr* bfloat16_descr = nullptr;
+// The NumPy types of what NumPy itself does not have (bfloat16, float8, int4); null until Python has told us.
+PyArray_Descr* more_descrs[64] = {};
+PyArray_Descr*& MoreDescr(DType dtype) { return more_descrs[static_cast<size_t>(dtype) % std::size(more_descrs)]; }
 
 int NumpyType(DType dtype) {
   switch (dtype) {
@@ -94,7 +96,9 @@ DType FromNumpyType(PyArrayObject* array) {
     default:
       break;
   }
-  if (bfloat16_descr != nullptr && type == bfloat16_descr->type_num) return DType::kBfloat16;
+  for (size_t i = 0; i < std::size(more_descrs); ++i) {
+    if (more_descrs[i] != nullptr && type == more_descrs[i]->type_num) return static_cast<DType>(i);
+  }
   return DType::kInvalid;
 }
 
@@ -147,13 +151,16 @@ nb::object StringArray(const Tensor& tensor, const npy_intp* dims) {
 }
 
 PyArray_Descr* DescrOf(DType dtype) {
-  if (dtype == DType::kBfloat16) {
-    if (bfloat16_descr == nullptr) throw nb::type_error("bfloat16 values need the package ml_dtypes");
-    Py_INCREF(bfloat16_descr);
-    return bfloat16_descr;
-  }
   const int type = NumpyType(dtype);
-  if (type < 0) throw nb::type_error(("NumPy has no type for " + DTypeName(dtype)).c_str());
+  if (type < 0) {
+    PyArray_Descr*& more = MoreDescr(dtype);
+    if (more == nullptr) {
+      nb::module_::import_("millstream.framework.dtypes").attr("_numpy_type")(static_cast<int>(dtype));
+    }
+    if (more == nullptr) throw nb::type_error(("NumPy has no type for " + DTypeName(dtype)).c_str());
+    Py_INCREF(more);
+    return more;
+  }
   return PyArray_DescrFromType(type);
 }
 
@@ -284,10 +291,14 @@ void BindArrays(nb::module_& m) {
                      return nb::tuple(dims);
                    })
       .def("__repr__", [](const OpaqueTensor& t) { return t.tensor.DebugString(); });
-  m.def("set_bfloat16", [](nb::object dtype) {
-    if (!PyArray_DescrCheck(dtype.ptr())) throw nb::type_error("not a dtype");
-    bfloat16_descr = reinterpret_cast<PyArray_Descr*>(dtype.release().ptr());
-  });
+  m.def(
+      "set_numpy_type",
+      [](int number, nb::object dtype) {
+        if (!PyArray_DescrCheck(dtype.ptr())) throw nb::type_error("not a dtype");
+        if (number <= 0 || number >= static_cast<int>(std::size(more_descrs))) throw nb::value_error("no such type");
+        MoreDescr(static_cast<DType>(number)) = reinterpret_cast<PyArray_Descr*>(dtype.release().ptr());
+      },
+      "Tells the NumPy type of a DataType that NumPy itself does not have.");
   m.def(
       "numpy_type",
       [](nb::handle array) {

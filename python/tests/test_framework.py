@@ -203,3 +203,23 @@ def test_no_numeric_checks_of_loops():
     tf.while_loop(lambda i: i < 3, lambda i: i + 1, [0.0])
     with pytest.raises(ValueError, match="control flow"):
         tf.add_check_numerics_ops()
+
+
+def test_small_types_are_fed_carried_and_cast():
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    for name in ("float8_e5m2", "float8_e4m3fn", "int4", "uint4"):
+        dtype, numpy_type = tf.as_dtype(name), getattr(ml_dtypes, name)
+        assert dtype.as_numpy_dtype is numpy_type and dtype.size == 1
+        assert dtype.is_floating == name.startswith("float") and dtype.is_integer == ("int" in name)
+        x = np.array([[1, 2], [3, 4]]).astype(numpy_type)
+        with tf.Graph().as_default(), tf.Session() as sess:
+            fed = tf.placeholder(dtype, [None, 2])
+            joined = tf.concat([fed, tf.constant(x)], 0)
+            out, wide = sess.run([joined[1:3], tf.cast(joined, tf.int32)], {fed: x})
+            assert out.dtype == numpy_type
+            assert out.astype(np.float32).tolist() == [[3, 4], [1, 2]]
+            assert wide.tolist() == [[1, 2], [3, 4], [1, 2], [3, 4]]
+            assert sess.run(tf.cast(tf.constant([-1, 9]), dtype)).astype(np.float32).tolist() == {
+                "int4": [-1, -7], "uint4": [15, 9]}.get(name, [-1, 9 if name == "float8_e4m3fn" else 8])
+    with pytest.raises(ValueError, match="limits"):
+        tf.as_dtype("int4").max

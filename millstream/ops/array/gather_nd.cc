@@ -26,7 +26,7 @@ Status GatherNdSlices(KernelContext& ctx, const Tensor& params, const Tensor& in
                                    params.shape().ToString());
   }
   ASSIGN_OR_RETURN(Tensor offsets, ctx.AllocateTemp(DType::kInt64, Shape({rows})));
-  RETURN_IF_ERROR(ResolveNdIndices(indices, params.shape(), policy, offsets.flat<int64_t>()));
+  RETURN_IF_ERROR(ResolveNdIndices(indices, params.shape(), policy, offsets.flat<int64_t>(), "param shape"));
   const int64_t* offset = offsets.data<int64_t>();
   DispatchBlob(params.dtype(), [&](auto type) {
     using T = typename decltype(type)::type;

@@ -32,9 +32,16 @@ class UpdateRows : public Kernel {
       return errors::InvalidArgument("x and v shape doesn't match (ranks differ): ", x.shape().ToString(), " vs. ",
                                      v.shape().ToString());
     }
-    bool fits = x.rank() > 0 && v.dim(0) == i.dim(0);
-    for (int d = 1; d < x.rank(); ++d) fits &= x.dim(d) == v.dim(d);
-    if (!fits) return errors::InvalidArgument("x, i and v do not match in shape");
+    if (x.rank() == 0) return errors::InvalidArgument("x must be at least 1-dimensional");
+    for (int d = 1; d < x.rank(); ++d) {
+      if (x.dim(d) == v.dim(d)) continue;
+      return errors::InvalidArgument("x and v shape doesn't match at index ", d, " : ", x.shape().ToString(), " vs. ",
+                                     v.shape().ToString());
+    }
+    if (i.dim(0) != v.dim(0)) {
+      return errors::InvalidArgument("i and x shape doesn't match at index 0: ", i.shape().ToString(), " vs. ",
+                                     v.shape().ToString());
+    }
     Tensor* out = nullptr;
     RETURN_IF_ERROR(CopyInput(ctx, &out));
     if (v.num_elements() == 0 || x.num_elements() == 0) return OkStatus();
@@ -198,7 +205,10 @@ OP("GuaranteeConst")
     .Attr("T: type")
     .Stateful()
     .Shape(UnchangedShape)
-    .Cpu([](KernelContext& ctx) {
+    .Cpu([](KernelContext& ctx) -> Status {
+      if (ctx.input_dtype(0) == DType::kResource) {
+        return errors::InvalidArgument("Input tensor cannot be a resource variable handle.");
+      }
       ctx.set_output(0, ctx.TakeInput(0));
       return OkStatus();
     })

@@ -200,11 +200,16 @@ class MatrixSetDiagBand final : public BandKernel {
     Band band = band_;
     RETURN_IF_ERROR(ReadMatrixBand(in, ctx.input(2), &band));
     ASSIGN_OR_RETURN(const Shape expected, MakeShape(LinesShape(in, band)));
+    if (band.count() > 1 && lines.rank() < in.rank() - 1) {
+      return errors::InvalidArgument(
+          "Diagonal tensor rank must be large enough to contain a diagonal-count dimension. Input rank: ", in.rank(),
+          ", Received diagonal rank: ", lines.rank());
+    }
     if (!(lines.shape() == expected)) {
       return errors::InvalidArgument(
-          "Either the dimensions of diagonal and input, or the number of diagonals and k, "
-          "do not match: expected ",
-          expected.ToString(), ", got ", lines.shape().ToString());
+          "Either first dimensions of diagonal don't match input.shape[:-2], or the diagonals are not as long as the "
+          "longest one of the range: input shape ",
+          in.shape().ToString(), ", expected diagonal shape ", expected.ToString(), ", got ", lines.shape().ToString());
     }
     ASSIGN_OR_RETURN(Tensor * out, ctx.ForwardOrAllocate({0}, 0, in.shape()));
     if (in.num_elements() == 0) return OkStatus();

@@ -16,7 +16,9 @@ Status ReadBadIndexPolicy(const AttrMap& attrs, BadIndex* policy);
 // Rows of `indices` ([..., depth]) point at slices of a tensor of shape `shape`: their first depth dimensions are
 // given. On success offsets[i] is the number of the slice that row i points at, -1 if it is outside and that is
 // ignored.
-Status ResolveNdIndices(const Tensor& indices, const Shape& shape, BadIndex policy, std::span<int64_t> offsets);
+// `into` names the shape in errors.
+Status ResolveNdIndices(const Tensor& indices, const Shape& shape, BadIndex policy, std::span<int64_t> offsets,
+                        absl::string_view into = "shape");
 
 }  // namespace millstream
 

@@ -92,6 +92,9 @@ Status ReshapeShape(ShapeContext& c) {
 Status ExpandDimsCpu(KernelContext& ctx) {
   const Shape& in = ctx.input(0).shape();
   int64_t dim = 0;
+  if (ctx.input(1).num_elements() != 1) {
+    return errors::InvalidArgument("'dim' must be a tensor with a single value");
+  }
   RETURN_IF_ERROR(ReadIntScalar(ctx.input(1), "'dim'", &dim));
   if (dim < -1 - in.rank() || dim > in.rank()) {
     return errors::InvalidArgument("Tried to expand dim index ", dim, " for tensor with ", in.rank(), " dimensions.");

@@ -15,6 +15,9 @@ class ReverseSequenceKernel : public Kernel {
   Status Compute(KernelContext& ctx) override {
     const Tensor& in = ctx.input(0);
     Dims lengths;
+    if (ctx.input(1).rank() != 1) {
+      return errors::InvalidArgument("seq_lengths must be 1-dim, not ", ctx.input(1).rank());
+    }
     RETURN_IF_ERROR(ReadIntVector(ctx.input(1), "seq_lengths", &lengths));
     RETURN_IF_ERROR(Check(in, lengths));
     ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, in.shape()));

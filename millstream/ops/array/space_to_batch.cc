@@ -19,8 +19,10 @@ Status CheckBlocks(const Shape& in, Blocks* b) {
     return errors::InvalidArgument("input rank should be >= ", 1 + b->block.size(), " instead of ", in.rank());
   }
   for (const int64_t size : b->block) {
-    if (size < 1 || __builtin_mul_overflow(b->product, size, &b->product)) {
-      return errors::InvalidArgument("Block sizes must be positive and not too large, got ", size);
+    if (size < 1) return errors::InvalidArgument("All values in block_shape must be positive, got value, ", size, ".");
+    if (__builtin_mul_overflow(b->product, size, &b->product)) {
+      return errors::InvalidArgument("Negative output dimension size caused by overflow when multiplying ", b->product,
+                                     " and ", size);
     }
   }
   return OkStatus();

@@ -44,11 +44,16 @@ Status SplitInto(KernelContext& ctx, const Tensor& in, int axis, const Dims& siz
   return OkStatus();
 }
 
+Status ReadSplitDim(const Tensor& t, int rank, int* axis) {
+  if (t.num_elements() != 1) return errors::InvalidArgument("split_dim_tensor must have exactly one element.");
+  return ReadAxis(t, "split_dim", rank, axis);
+}
+
 Status SplitCpu(KernelContext& ctx) {
   const Tensor& in = ctx.input(1);
   const int n = ctx.num_outputs();
   int axis = 0;
-  RETURN_IF_ERROR(ReadAxis(ctx.input(0), "split_dim", in.rank(), &axis));
+  RETURN_IF_ERROR(ReadSplitDim(ctx.input(0), in.rank(), &axis));
   if (in.dim(axis) % n != 0) {
     return errors::InvalidArgument(
         "Number of ways to split should evenly divide the split dimension, but got split_dim ", axis,
@@ -87,7 +92,7 @@ Status CompleteSizes(int64_t total, Dims* sizes) {
 Status SplitVCpu(KernelContext& ctx) {
   const Tensor& in = ctx.input(0);
   int axis = 0;
-  RETURN_IF_ERROR(ReadAxis(ctx.input(2), "split_dim", in.rank(), &axis));
+  RETURN_IF_ERROR(ReadSplitDim(ctx.input(2), in.rank(), &axis));
   Dims sizes;
   RETURN_IF_ERROR(ReadIntVector(ctx.input(1), "size_splits", &sizes));
   if (static_cast<int>(sizes.size()) != ctx.num_outputs()) {

@@ -89,6 +89,7 @@ Status ResolveSlice(std::span<const int64_t> dims, const Dims* begin, const Dims
       continue;
     }
     if (d == dims.size()) {
+      if (dims.empty()) return errors::InvalidArgument("Attempting to slice scalar input.");
       return errors::InvalidArgument("Index out of range using input dim ", d, "; input has only ", d, " dims");
     }
     const Range range = {begin != nullptr,

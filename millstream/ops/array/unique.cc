@@ -31,6 +31,7 @@ Status ReadSlices(const KernelContext& ctx, Slices* s) {
   const Tensor& in = ctx.input(0);
   Dims axes;
   if (ctx.num_inputs() > 1) {
+    if (ctx.input(1).rank() != 1) return errors::InvalidArgument("axis expects a 1D vector.");
     RETURN_IF_ERROR(ReadIntVector(ctx.input(1), "axis", &axes));
     if (axes.size() > 1) return errors::InvalidArgument("axis does not support input tensors larger than 1 elements");
   }

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <limits>
+
 #include "millstream/framework/op.h"
 #include "millstream/ops/array/axes.h"
 
@@ -17,6 +19,13 @@ class UnravelIndexKernel : public Kernel {
     RETURN_IF_ERROR(ReadIntVector(ctx.input(1), "The dims", &dims));
     for (const int64_t d : dims) {
       if (d == 0) return errors::InvalidArgument("Input dims cannot contain a dim of zero");
+    }
+    int64_t cells = 1;
+    for (const int64_t d : dims) {
+      if (__builtin_mul_overflow(cells, d, &cells) || cells > std::numeric_limits<T>::max()) {
+        return errors::InvalidArgument("Input dims product is causing integer overflow: (",
+                                       ctx.input(1).SummarizeValue(), ")");
+      }
     }
     ASSIGN_OR_RETURN(const Shape grid, MakeShape(dims));
     const int64_t n = indices.num_elements();

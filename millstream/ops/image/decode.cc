@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cstring>
 
 #include "millstream/framework/op.h"
@@ -120,6 +121,40 @@ class DecodeAny : public Kernel {
   bool expand_ = false, deep_ = false;
 };
 
+// The window [top, left, height, width] of the image, which is decoded as a whole.
+class DecodeAndCropJpeg : public Kernel {
+ public:
+  explicit DecodeAndCropJpeg(KernelInit& init) : options_(ReadJpegOptions(init)) {}
+
+  Status Compute(KernelContext& ctx) override {
+    ASSIGN_OR_RETURN(const absl::string_view file, Contents(ctx));
+    const Tensor& window = ctx.input(1);
+    if (window.rank() != 1 || window.dim(0) != 4) {
+      return errors::InvalidArgument("crop_window must be a vector of four elements: ", window.shape().ToString());
+    }
+    ASSIGN_OR_RETURN(const RawImage whole, DecodeJpeg(file, options_));
+    const int32_t* w = window.data<int32_t>();
+    const int64_t top = w[0], left = w[1];
+    RawImage part = whole;
+    part.height = w[2];
+    part.width = w[3];
+    if (top < 0 || left < 0 || part.height <= 0 || part.width <= 0 || top + part.height > whole.height ||
+        left + part.width > whole.width) {
+      return errors::InvalidArgument("Invalid JPEG data or crop window, data size ", file.size());
+    }
+    RETURN_IF_ERROR(part.Allocate());
+    const int64_t row = part.width * whole.channels;
+    for (int64_t y = 0; y < part.height; ++y) {
+      const int64_t from = ((top + y) * whole.width + left) * whole.channels;
+      std::memcpy(part.pixels.data() + y * row, whole.pixels.data() + from, static_cast<size_t>(row));
+    }
+    return SetImage(ctx, part, false);
+  }
+
+ private:
+  const JpegDecodeOptions options_;
+};
+
 StatusOr<RawImage> ImageInput(const Tensor& in, int64_t max_channels) {
   if (in.rank() != 3) return errors::InvalidArgument("image must be 3-dimensional", in.shape().ToString());
   if (in.num_elements() == 0) return errors::InvalidArgument("image must not be empty");
@@ -185,6 +220,21 @@ class EncodeJpegKernel : public Kernel {
   JpegEncodeOptions options_;
 };
 
+Status EncodeJpegVariableQuality(KernelContext& ctx) {
+  ASSIGN_OR_RETURN(const RawImage image, ImageInput(ctx.input(0), 3));
+  if (image.channels == 2) return errors::InvalidArgument("image must have 1 or 3 channels, got 2");
+  const Tensor& quality = ctx.input(1);
+  if (quality.rank() != 0) return errors::InvalidArgument("quality must be scalar: ", quality.shape().ToString());
+  JpegEncodeOptions options;
+  options.quality = quality.scalar<int32_t>();
+  if (options.quality < 0 || options.quality > 100) {
+    return errors::InvalidArgument("quality must be in [0,100], got ", options.quality);
+  }
+  ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, Shape()));
+  ASSIGN_OR_RETURN(out->scalar<std::string>(), EncodeJpeg(image, options));
+  return OkStatus();
+}
+
 Status ExtractJpegShapeCpu(KernelContext& ctx) {
   ASSIGN_OR_RETURN(const absl::string_view file, Contents(ctx));
   ASSIGN_OR_RETURN(const RawImage image, JpegShape(file));
@@ -213,16 +263,24 @@ Status GifShape(ShapeContext& c) {
   c.set_output(0, PartialShape({-1, -1, -1, 3}));
   return OkStatus();
 }
+Status CropShape(ShapeContext& c) {
+  PartialShape window;
+  RETURN_IF_ERROR(DecodeShape(c));
+  RETURN_IF_ERROR(ShapeContext::WithRank(c.input(1), 1, &window));
+  int64_t four = 4;
+  RETURN_IF_ERROR(ShapeContext::MergeDim(window.dim(0), four, &four));
+  std::vector<int64_t> sizes;
+  if (!c.ConstantInts(1, &sizes) || sizes.size() != 4) return OkStatus();
+  c.set_output(0, PartialShape({std::max<int64_t>(sizes[2], -1), std::max<int64_t>(sizes[3], -1), c.output(0).dim(2)}));
+  return OkStatus();
+}
 Status EncodeShape(ShapeContext& c) {
   PartialShape image;
   RETURN_IF_ERROR(ShapeContext::WithRankAtLeast(c.input(0), 3, &image));
   c.set_output(0, Shape());
   return OkStatus();
 }
-Status JpegShapeShape(ShapeContext& c) {
-  c.set_output(0, PartialShape({3}));
-  return OkStatus();
-}
+Status JpegShapeShape(ShapeContext& c) { return c.set_output(0, PartialShape({3})), OkStatus(); }
 
 OP("DecodePng")
     .Input("contents: string")
@@ -247,6 +305,22 @@ OP("DecodeJpeg")
     .Cpu<DecodeAny>()
     .Expensive()
     .Doc("The pixels of a JPEG file.");
+
+OP("DecodeAndCropJpeg")
+    .Input("contents: string")
+    .Input("crop_window: int32")
+    .Output("image: uint8")
+    .Attr("channels: int = 0")
+    .Attr("ratio: int = 1")
+    .Attr("fancy_upscaling: bool = true")
+    .Attr("try_recover_truncated: bool = false")
+    .Attr("acceptable_fraction: float = 1.0")
+    .Attr("dct_method: string = ''")
+    .Shape(CropShape)
+    .Cpu<DecodeAndCropJpeg>()
+    .Expensive()
+    .HostMemory("crop_window")
+    .Doc("A window of the pixels of a JPEG file.");
 
 OP("DecodeGif")
     .Input("contents: string")
@@ -302,6 +376,16 @@ OP("EncodeJpeg")
     .Cpu<EncodeJpegKernel>()
     .Expensive()
     .Doc("An image as a JPEG file.");
+
+OP("EncodeJpegVariableQuality")
+    .Input("images: uint8")
+    .Input("quality: int32")
+    .Output("contents: string")
+    .Shape(EncodeShape)
+    .Cpu(EncodeJpegVariableQuality)
+    .Expensive()
+    .HostMemory("quality")
+    .Doc("An image as a JPEG file of a quality that is an input.");
 
 OP("ExtractJpegShape")
     .Input("contents: string")

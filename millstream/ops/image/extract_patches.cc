@@ -45,7 +45,8 @@ class ExtractImagePatches : public Kernel {
     Windows(in.dim(1), kh, options_.rates[1], options_.strides[1], options_.same, &rows, &top);
     Windows(in.dim(2), kw, options_.rates[2], options_.strides[2], options_.same, &cols, &left);
     int64_t patch = 0;
-    if (__builtin_mul_overflow(kh * kw, depth, &patch)) return errors::InvalidArgument("Patches are too large");
+    if (__builtin_mul_overflow(kh * kw, depth, &patch))
+      return errors::InvalidArgument("Output size would overflow: ", kh, " x ", kw, " x ", depth);
     const std::vector<int64_t> dims{in.dim(0), rows, cols, patch};
     ASSIGN_OR_RETURN(const Shape shape, Shape::Make(dims));
     ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));

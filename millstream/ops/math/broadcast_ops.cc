@@ -89,7 +89,9 @@ Status BroadcastTo(KernelContext& ctx) {
   }
   StatusOr<Shape> joint = BroadcastShapes(in.shape(), shape);
   if (!joint.ok() || !(*joint == shape)) {
-    return errors::InvalidArgument("Incompatible shapes: ", in.shape().ToString(), " vs. ", shape.ToString());
+    return errors::InvalidArgument("Incompatible shapes: ", in.shape().ToString(), " vs. ", shape.ToString(),
+                                   "; Unable to broadcast tensor of shape ", in.shape().ToString(),
+                                   " to tensor of shape ", shape.ToString());
   }
   ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
   const int64_t n = shape.num_elements();

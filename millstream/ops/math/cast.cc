@@ -6,6 +6,7 @@
 
 #include "millstream/ops/math/gradients.h"
 #include "millstream/ops/math/narrow.h"
+#include "millstream/ops/math/small_types.h"
 
 namespace millstream {
 namespace {
@@ -20,7 +21,13 @@ DType RealOf(DType t) {
 bool IsNarrow(DType t) { return t == DType::kHalf || t == DType::kBfloat16; }
 
 // The type that the loop reads or writes in place of `t`.
-DType LoopType(DType t) { return IsNarrow(t) ? DType::kFloat : t == DType::kBool ? DType::kUint8 : RealOf(t); }
+DType LoopType(DType t) {
+  if (IsSmallFloat(t)) return DType::kDouble;
+  if (IsSmallInt(t)) return DType::kInt8;
+  return IsNarrow(t) ? DType::kFloat : t == DType::kBool ? DType::kUint8 : RealOf(t);
+}
+// The loop cannot read or write elements of this type where they are.
+bool NeedsBuffer(DType t) { return IsNarrow(t) || IsComplex(t) || IsSmallFloat(t) || IsSmallInt(t); }
 
 template <typename R>
 void TakeReal(const void* from, void* to, int64_t n) {
@@ -57,7 +64,7 @@ void CastPlan::Run(const void* x, void* y, int64_t n) const {
     std::memcpy(y, x, DTypeSize(from_) * static_cast<size_t>(n));
   } else if (both_parts_) {
     loop_(x, y, 2 * n);
-  } else if (IsNarrow(from_) || IsNarrow(to_) || IsComplex(from_) || IsComplex(to_)) {
+  } else if (NeedsBuffer(from_) || NeedsBuffer(to_)) {
     for (int64_t i = 0; i < n; i += kBlock) {
       RunBlock(static_cast<const char*>(x) + i * static_cast<int64_t>(DTypeSize(from_)),
                static_cast<char*>(y) + i * static_cast<int64_t>(DTypeSize(to_)), std::min(kBlock, n - i));
@@ -80,10 +87,18 @@ void CastPlan::RunBlock(const void* x, void* y, int64_t n) const {
     else
       TakeReal<double>(x, in, n);
     source = in;
+  } else if (IsSmallFloat(from_)) {
+    DecodeSmallFloats(from_, x, in, n);
+    source = in;
+  } else if (IsSmallInt(from_)) {
+    DecodeSmallInts(from_, x, reinterpret_cast<int8_t*>(in), n);
+    source = in;
   }
-  const bool direct = !IsNarrow(to_) && !IsComplex(to_);
+  const bool direct = !NeedsBuffer(to_);
   loop_(source, direct ? y : out, n);
   if (direct) return;
+  if (IsSmallFloat(to_)) return EncodeSmallFloats(to_, out, y, n);
+  if (IsSmallInt(to_)) return EncodeSmallInts(to_, reinterpret_cast<const int8_t*>(out), y, n);
   if (to_ == DType::kComplex64) return AddZeroImaginary<float>(out, y, n);
   if (to_ == DType::kComplex128) return AddZeroImaginary<double>(out, y, n);
   auto* bits = reinterpret_cast<uint32_t*>(out);

@@ -90,13 +90,17 @@ struct Regions {
 // A sequence that a gradient gets as an input. InvalidArgument unless it divides [0, size) into `regions`.
 StatusOr<Sequence> ReadSequence(const Tensor& t, const char* name, int64_t regions, int64_t size) {
   if (t.rank() != 1 || t.dim(0) != regions + 1) {
-    return errors::InvalidArgument(name, " must be a vector of ", regions + 1, " elements, received shape ",
+    return errors::InvalidArgument(name, " sequence must be a vector of ", regions + 1, " elements, received shape ",
                                    t.shape().ToString());
   }
   const Sequence s(t.data<int64_t>(), t.data<int64_t>() + t.num_elements());
   for (size_t i = 0; i < s.size(); ++i) {
-    if (s[i] < 0 || s[i] > size || (i > 0 && s[i] <= s[i - 1])) {
-      return errors::InvalidArgument(name, " must grow and stay in [0, ", size, "], got ", t.SummarizeValue(20));
+    if (s[i] < 0) {
+      return errors::InvalidArgument(name, " sequence tensor values must not be negative, got ", t.SummarizeValue(20));
+    }
+    if (s[i] > size || (i > 0 && s[i] <= s[i - 1])) {
+      return errors::InvalidArgument(name, " sequence must grow and stay in [0, ", size, "], got ",
+                                     t.SummarizeValue(20));
     }
   }
   return s;
@@ -204,8 +208,8 @@ class FractionalMaxPoolGrad final : public Kernel {
       return errors::InvalidArgument("out_backprop has the wrong shape: ", dy.shape().ToString());
     }
     Regions regions{in.dim(0), in.dim(1), in.dim(2), {}, {}, overlapping_};
-    ASSIGN_OR_RETURN(regions.down, ReadSequence(ctx.input(3), "row_pooling_sequence", out.dim(1), in.dim(1)));
-    ASSIGN_OR_RETURN(regions.across, ReadSequence(ctx.input(4), "col_pooling_sequence", out.dim(2), in.dim(2)));
+    ASSIGN_OR_RETURN(regions.down, ReadSequence(ctx.input(3), "Row", out.dim(1), in.dim(1)));
+    ASSIGN_OR_RETURN(regions.across, ReadSequence(ctx.input(4), "Column", out.dim(2), in.dim(2)));
     const int64_t depth = in.dim(3);
     const T* x = in.data<T>();
     std::vector<int64_t> best(static_cast<size_t>(out.num_elements()), -1);
@@ -247,8 +251,8 @@ class FractionalAvgPoolGrad final : public Kernel {
                                      shape.ToString());
     }
     Regions regions{shape.dim(0), shape.dim(1), shape.dim(2), {}, {}, overlapping_};
-    ASSIGN_OR_RETURN(regions.down, ReadSequence(ctx.input(2), "row_pooling_sequence", dy.dim(1), shape.dim(1)));
-    ASSIGN_OR_RETURN(regions.across, ReadSequence(ctx.input(3), "col_pooling_sequence", dy.dim(2), shape.dim(2)));
+    ASSIGN_OR_RETURN(regions.down, ReadSequence(ctx.input(2), "Row", dy.dim(1), shape.dim(1)));
+    ASSIGN_OR_RETURN(regions.across, ReadSequence(ctx.input(3), "Column", dy.dim(2), shape.dim(2)));
     const int64_t depth = shape.dim(3);
     std::vector<int64_t> counts(static_cast<size_t>(dy.num_elements() / depth));
     regions.ForEach([&](int64_t to, int64_t) { ++counts[to]; });

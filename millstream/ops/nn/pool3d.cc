@@ -88,8 +88,10 @@ class MaxPool3DGrad final : public PoolKernel {
     VolumeWindow v;
     Shape shape;
     RETURN_IF_ERROR(Window(DimsOf(in), &v, &shape));
-    if (!(out.shape() == shape) || !(dy.shape() == shape)) {
-      return errors::InvalidArgument("Expected orig_output and grad of shape ", shape.ToString());
+    for (const auto& [t, name] : {std::pair(&out, "orig_output"), std::pair(&dy, "grad")}) {
+      if (t->shape() == shape) continue;
+      return errors::InvalidArgument("Expected ", name, " shape to be ", shape.ToString(), ", but got ",
+                                     t->shape().ToString());
     }
     ASSIGN_OR_RETURN(Tensor * dx, ctx.AllocateOutput(0, in.shape()));
     std::vector<float> sums(static_cast<size_t>(in.num_elements()), 0);
@@ -125,7 +127,10 @@ class AvgPool3DGrad final : public PoolKernel {
     Shape shape;
     if (in.size() != 5) return errors::InvalidArgument("orig_input_shape must be of length 5");
     RETURN_IF_ERROR(Window(in, &v, &shape));
-    if (!(dy.shape() == shape)) return errors::InvalidArgument("Expected grad of shape ", shape.ToString());
+    if (!(dy.shape() == shape)) {
+      return errors::InvalidArgument("Expected grad shape to be ", shape.ToString(), ", but got ",
+                                     dy.shape().ToString());
+    }
     ASSIGN_OR_RETURN(const Shape in_shape, MakeShape(in));
     ASSIGN_OR_RETURN(Tensor * dx, ctx.AllocateOutput(0, in_shape));
     std::vector<float> sums(static_cast<size_t>(in_shape.num_elements()), 0);

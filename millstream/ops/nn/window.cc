@@ -21,7 +21,7 @@ Status CheckFour(absl::string_view what, const std::vector<int64_t>& values) {
   }
   for (const int64_t v : values) {
     if (v < 1 || v > kMaxSize) {
-      return errors::InvalidArgument("Sliding window ", what, " must be positive and fit in int32, got ", v);
+      return errors::InvalidArgument(what, " must be a positive int32 value, got:", v);
     }
   }
   return OkStatus();
@@ -40,7 +40,8 @@ Status CheckPadding(const WindowAttrs& a) {
   }
   for (const int64_t p : a.explicit_paddings) {
     if (p < 0 || p > kMaxSize) {
-      return errors::InvalidArgument("All elements of explicit_paddings must be nonnegative and fit in int32, got ", p);
+      return errors::InvalidArgument(
+          "All elements of explicit_paddings must be nonnegative for the spatial dimensions and fit in int32, got ", p);
     }
   }
   for (const int axis : {0, a.channel_axis()}) {

@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millstream/framework/op.h"
+#include "millstream/ops/random/fill.h"
 #include "millstream/ops/random/generator.h"
 
 namespace millstream {
 namespace {
 
-// Every value of the type is equally likely: the bits of the generator, in order.
 template <bool kKeyed>
 Status FullIntCpu(KernelContext& ctx) {
   ASSIGN_OR_RETURN(const Shape shape, ReadShapeInput(ctx.input(0)));
   ASSIGN_OR_RETURN(const math::Philox philox, kKeyed ? GeneratorFromKey(ctx) : GeneratorFromSeed(ctx.input(1)));
   ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
-  math::PhiloxSampler sampler(philox);
-  const auto words = static_cast<int64_t>(out->ByteSize() / sizeof(uint32_t));  // of 64 bits the low ones first
-  for (int64_t i = 0; i < words; ++i) static_cast<uint32_t*>(out->raw())[i] = sampler.Next();
+  FillFullInts(philox, out);
   return OkStatus();
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millstream/framework/op.h"
-#include "millstream/math/random.h"
-#include "millstream/ops/nn/as_float.h"
+#include "millstream/ops/random/fill.h"
 #include "millstream/ops/random/generator.h"
 
 namespace millstream {
@@ -11,76 +10,26 @@ using math::Philox;
 
 uint64_t Joined(uint32_t low, uint32_t high) { return uint64_t{high} << 32 | low; }
 
-struct Uniform {
-  static constexpr bool kFromFloat = false;
-  template <typename T>
-  static void Fill(const Philox& philox, T* out, int64_t n, ThreadPool* pool) {
-    math::FillUniform(philox, out, n, pool);
-  }
-};
-// 16-bit outputs are those of float, rounded.
-struct Normal {
-  static constexpr bool kFromFloat = true;
-  template <typename T>
-  static void Fill(const Philox& philox, T* out, int64_t n, ThreadPool* pool) {
-    math::FillNormal(philox, out, n, pool);
-  }
-};
-struct TruncatedNormal {
-  static constexpr bool kFromFloat = true;
-  template <typename T>
-  static void Fill(const Philox& philox, T* out, int64_t n, ThreadPool* pool) {
-    math::FillTruncatedNormal(philox, out, n, pool);
-  }
-};
-
-template <typename Distribution>
-Status FillTensor(KernelContext& ctx, const Philox& philox, Tensor* out) {
-  const int64_t n = out->num_elements();
-  if constexpr (!Distribution::kFromFloat) {
-    if (out->dtype() == DType::kHalf) return Distribution::Fill(philox, out->data<Half>(), n, ctx.pool()), OkStatus();
-    if (out->dtype() == DType::kBfloat16) {
-      return Distribution::Fill(philox, out->data<BFloat16>(), n, ctx.pool()), OkStatus();
-    }
-  }
-  ASSIGN_OR_RETURN(Tensor wide, FloatFor(ctx, out));
-  if (wide.dtype() == DType::kFloat)
-    Distribution::Fill(philox, wide.data<float>(), n, ctx.pool());
-  else
-    Distribution::Fill(philox, wide.data<double>(), n, ctx.pool());
-  StoreFloat(ctx, wide, out);
-  return OkStatus();
-}
-
-template <typename Distribution, bool keyed>
+template <Distribution distribution, bool keyed>
 Status Stateless(KernelContext& ctx) {
   ASSIGN_OR_RETURN(const Shape shape, ReadShapeInput(ctx.input(0)));
   ASSIGN_OR_RETURN(const Philox philox, keyed ? GeneratorFromKey(ctx) : GeneratorFromSeed(ctx.input(1)));
   ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
-  return FillTensor<Distribution>(ctx, philox, out);
+  return FillFloats(ctx, distribution, philox, out);
 }
 
 template <bool keyed>
-struct StatelessInt {
-  template <typename Int>
-  class Op final : public Kernel {
-   public:
-    explicit Op(KernelInit&) {}
-    Status Compute(KernelContext& ctx) override {
-      const Tensor &low = ctx.input(keyed ? 4 : 2), &high = ctx.input(keyed ? 5 : 3);
-      ASSIGN_OR_RETURN(const Shape shape, ReadShapeInput(ctx.input(0)));
-      ASSIGN_OR_RETURN(const Philox philox, keyed ? GeneratorFromKey(ctx) : GeneratorFromSeed(ctx.input(1)));
-      if (low.rank() != 0 || high.rank() != 0) {
-        return errors::InvalidArgument("minval and maxval must be 0-D, got shapes ", low.shape().ToString(), " and ",
-                                       high.shape().ToString());
-      }
-      const Int minval = low.scalar<Int>(), maxval = high.scalar<Int>();
-      if (minval >= maxval) return errors::InvalidArgument("Need minval < maxval, got ", minval, " >= ", maxval);
-      ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
-      math::FillUniformInt(philox, minval, maxval, out->data<Int>(), shape.num_elements(), ctx.pool());
-      return OkStatus();
-    }
-  };
+class StatelessInt final : public Kernel {
+ public:
+  explicit StatelessInt(KernelInit&) {}
+  Status Compute(KernelContext& ctx) override {
+    const Tensor &low = ctx.input(keyed ? 4 : 2), &high = ctx.input(keyed ? 5 : 3);
+    ASSIGN_OR_RETURN(const Shape shape, ReadShapeInput(ctx.input(0)));
+    ASSIGN_OR_RETURN(const Philox philox, keyed ? GeneratorFromKey(ctx) : GeneratorFromSeed(ctx.input(1)));
+    RETURN_IF_ERROR(CheckIntRange(low, high));
+    ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
+    return FillInts(ctx, philox, low, high, out);
+  }
 };
 
 Status GetKeyCounter(KernelContext& ctx) {
@@ -128,12 +77,12 @@ OpBuilder Keyed(const char* name, Status (*kernel)(KernelContext&)) {
   return op.Doc("Random numbers that depend on nothing but key and counter of the generator.");
 }
 
-const OpBuilder kUniform = Seeded("StatelessRandomUniform", Stateless<Uniform, false>);
-const OpBuilder kNormal = Seeded("StatelessRandomNormal", Stateless<Normal, false>);
-const OpBuilder kTruncated = Seeded("StatelessTruncatedNormal", Stateless<TruncatedNormal, false>);
-const OpBuilder kUniformV2 = Keyed("StatelessRandomUniformV2", Stateless<Uniform, true>);
-const OpBuilder kNormalV2 = Keyed("StatelessRandomNormalV2", Stateless<Normal, true>);
-const OpBuilder kTruncatedV2 = Keyed("StatelessTruncatedNormalV2", Stateless<TruncatedNormal, true>);
+const OpBuilder kUniform = Seeded("StatelessRandomUniform", Stateless<Distribution::kUniform, false>);
+const OpBuilder kNormal = Seeded("StatelessRandomNormal", Stateless<Distribution::kNormal, false>);
+const OpBuilder kTruncated = Seeded("StatelessTruncatedNormal", Stateless<Distribution::kTruncatedNormal, false>);
+const OpBuilder kUniformV2 = Keyed("StatelessRandomUniformV2", Stateless<Distribution::kUniform, true>);
+const OpBuilder kNormalV2 = Keyed("StatelessRandomNormalV2", Stateless<Distribution::kNormal, true>);
+const OpBuilder kTruncatedV2 = Keyed("StatelessTruncatedNormalV2", Stateless<Distribution::kTruncatedNormal, true>);
 
 OP("StatelessRandomUniformInt")
     .Input("shape: T")
@@ -146,7 +95,7 @@ OP("StatelessRandomUniformInt")
     .Attr("Tseed: {int32, int64} = DT_INT64")
     .Shape(SeededShape)
     .NotDifferentiable()
-    .Cpu<StatelessInt<false>::Op>(IndexTypes{}, "dtype")
+    .CpuFor<StatelessInt<false>>(IndexTypes{}, "dtype")
     .HostMemory("shape")
     .HostMemory("seed")
     .HostMemory("minval")
@@ -165,7 +114,7 @@ OP("StatelessRandomUniformIntV2")
     .Attr("Tshape: {int32, int64} = DT_INT32")
     .Shape(KeyedShape)
     .NotDifferentiable()
-    .Cpu<StatelessInt<true>::Op>(IndexTypes{}, "dtype")
+    .CpuFor<StatelessInt<true>>(IndexTypes{}, "dtype")
     .HostMemory("shape")
     .HostMemory("alg")
     .HostMemory("minval")

@@ -96,6 +96,7 @@ class SparseSegmentGrad : public Kernel {
     if (ctx.input(3).rank() != 0) return errors::InvalidArgument("output_dim0 should be a scalar.");
     const int64_t rows = ctx.input(3).template scalar<int32_t>(), segments = dy.dim(0);
     if (rows < 0) return errors::InvalidArgument("output_dim0 must not be negative");
+    if (!ids.empty() && ids.back() >= segments) return errors::InvalidArgument("Invalid number of segments");
     std::vector<int64_t> counts(static_cast<size_t>(segments), 0);
     for (size_t i = 0; i < ids.size(); ++i) {
       if (ids[i] < 0 || ids[i] >= segments) {

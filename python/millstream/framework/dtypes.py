@@ -54,11 +54,11 @@ class DType:
 
     @property
     def is_integer(self):
-        return self._enum % _REF in (3, 4, 5, 6, 9, 17, 22, 23)
+        return self._enum % _REF in (3, 4, 5, 6, 9, 17, 22, 23, 29, 30, 31, 32)
 
     @property
     def is_floating(self):
-        return self._enum % _REF in (1, 2, 14, 19)
+        return self._enum % _REF in (1, 2, 14, 19, 24, 25, 26, 27, 28, 33)
 
     @property
     def is_complex(self):
@@ -70,7 +70,7 @@ class DType:
 
     @property
     def is_unsigned(self):
-        return self._enum % _REF in (4, 17, 22, 23)
+        return self._enum % _REF in (4, 17, 22, 23, 30, 32)
 
     @property
     def size(self):
@@ -93,6 +93,8 @@ class DType:
     def _limits(self, which):
         if self.is_bool:
             return which == "max"
+        if self._enum % _REF >= 24:
+            raise ValueError(f"{self} does not have defined limits.")
         if self.base_dtype is bfloat16:
             return float.fromhex("0x1.FEp127") * (-1 if which == "min" else 1)
         if self.is_floating:
@@ -137,8 +139,12 @@ class DType:
 _NAMES = {
     1: "float32", 2: "float64", 3: "int32", 4: "uint8", 5: "int16", 6: "int8", 7: "string", 8: "complex64", 9: "int64",
     10: "bool", 11: "qint8", 12: "quint8", 13: "qint32", 14: "bfloat16", 15: "qint16", 16: "quint16", 17: "uint16",
-    18: "complex128", 19: "float16", 20: "resource", 21: "variant", 22: "uint32", 23: "uint64",
+    18: "complex128", 19: "float16", 20: "resource", 21: "variant", 22: "uint32", 23: "uint64", 24: "float8_e5m2",
+    25: "float8_e4m3fn", 26: "float8_e4m3fnuz", 27: "float8_e4m3b11fnuz", 28: "float8_e5m2fnuz", 29: "int4", 30: "uint4",
+    31: "int2", 32: "uint2", 33: "float4_e2m1fn",
 }
+# What NumPy has through the package ml_dtypes.
+_FROM_ML_DTYPES = frozenset({14, *range(24, 34)})
 _NUMPY = {
     1: np.float32, 2: np.float64, 3: np.int32, 4: np.uint8, 5: np.int16, 6: np.int8, 7: np.object_, 8: np.complex64,
     9: np.int64, 10: np.bool_, 11: np.int8, 12: np.uint8, 13: np.int32, 15: np.int16, 16: np.uint16, 17: np.uint16,
@@ -166,23 +172,19 @@ _BY_PYTHON = {builtins.float: _BY_ENUM[1], builtins.bool: _BY_ENUM[10], builtins
               builtins.complex: _BY_ENUM[18]}
 _BY_NUMPY_NAME = {
     "float32": 1, "float64": 2, "int32": 3, "uint8": 4, "int16": 5, "int8": 6, "complex64": 8, "int64": 9, "bool": 10,
-    "uint16": 17, "complex128": 18, "float16": 19, "uint32": 22, "uint64": 23, "object": 7, "bfloat16": 14,
+    "uint16": 17, "complex128": 18, "float16": 19, "uint32": 22, "uint64": 23, "object": 7,
+    **{_NAMES[_e]: _e for _e in _FROM_ML_DTYPES},
 }
 QUANTIZED_DTYPES = frozenset(d for d in _BY_ENUM.values() if d.is_quantized)
 
-_bfloat16_numpy = None
-
 
 def _numpy_type(enum):
-    if enum != 14:
-        return _NUMPY[enum]
-    global _bfloat16_numpy
-    if _bfloat16_numpy is None:
+    if enum in _FROM_ML_DTYPES and enum not in _NUMPY:
         import ml_dtypes
         from millstream import _core
-        _core.set_bfloat16(np.dtype(ml_dtypes.bfloat16))
-        _bfloat16_numpy = ml_dtypes.bfloat16
-    return _bfloat16_numpy
+        _NUMPY[enum] = getattr(ml_dtypes, _NAMES[enum])
+        _core.set_numpy_type(enum, np.dtype(_NUMPY[enum]))
+    return _NUMPY[enum]
 
 
 def as_dtype(type_value):
@@ -210,5 +212,7 @@ def as_dtype(type_value):
     if numpy_type.kind in "SU":
         return _BY_ENUM[7]
     if numpy_type.name in _BY_NUMPY_NAME:
-        return _BY_ENUM[_BY_NUMPY_NAME[numpy_type.name]]
+        enum = _BY_NUMPY_NAME[numpy_type.name]
+        _numpy_type(enum)  # the core learns of types that are not NumPy's own
+        return _BY_ENUM[enum]
     raise TypeError(f"Cannot convert value {type_value!r} to a TensorFlow DType.")

@@ -131,7 +131,7 @@ def _as_bytes(value):
 
 _VALUE_FIELDS = {1: "float_val", 2: "double_val", 3: "int_val", 4: "int_val", 5: "int_val", 6: "int_val", 9: "int64_val",
                  10: "bool_val", 17: "int_val", 22: "uint32_val", 23: "uint64_val", 11: "int_val", 12: "int_val",
-                 13: "int_val", 15: "int_val", 16: "int_val"}
+                 13: "int_val", 15: "int_val", 16: "int_val", 29: "int_val", 30: "int_val", 31: "int_val", 32: "int_val"}
 
 
 def MakeNdarray(tensor):
@@ -145,6 +145,8 @@ def MakeNdarray(tensor):
         values = np.array(list(tensor.string_val), dtype=object)
     elif dtype in (dtypes.float16, dtypes.bfloat16):
         values = np.array(list(tensor.half_val), np.uint16).view(dtype.as_numpy_dtype)
+    elif tensor.dtype not in _VALUE_FIELDS and dtype.is_floating:
+        values = np.frombuffer(tensor.float8_val, np.uint8).view(dtype.as_numpy_dtype)
     elif dtype.is_complex:
         parts = tensor.scomplex_val if dtype == dtypes.complex64 else tensor.dcomplex_val
         values = np.array(parts[0::2]) + 1j * np.array(parts[1::2])
