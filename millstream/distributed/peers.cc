@@ -163,55 +163,61 @@ Status Peers::AskWhoHasLeft(const std::vector<std::shared_ptr<RemoteTask>>& task
   return OkStatus();
 }
 
+Status Peers::Look(const std::vector<std::string>& tasks, steady_clock::time_point deadline, Found* found) {
+  found->missing.clear();
+  for (size_t i = 0; i < tasks.size(); ++i) {
+    std::shared_ptr<RemoteTask>& slot = found->tasks[i];
+    if (found->left.contains(tasks[i]) || (slot != nullptr && slot->alive())) continue;
+    slot = nullptr;
+    StatusOr<std::shared_ptr<RemoteTask>> task = Connect(tasks[i], std::min(options_.deadline, TimeUntil(deadline)));
+    if (task.ok()) {
+      slot = *std::move(task);
+      continue;
+    }
+    // Somebody else is at that address, or the job is done: waiting does not help.
+    if (!absl::IsUnavailable(task.status()) && !absl::IsDeadlineExceeded(task.status())) return task.status();
+    found->missing.push_back(tasks[i]);
+    found->cause = task.status();
+  }
+  if (found->missing.empty()) return OkStatus();
+  RETURN_IF_ERROR(AskWhoHasLeft(found->tasks, &found->left));
+  std::erase_if(found->missing, [&](const std::string& task) { return found->left.contains(task); });
+  for (std::string& task : found->missing) absl::StrAppend(&task, " at ", options_.addresses.at(task));
+  return OkStatus();
+}
+
 StatusOr<std::vector<std::shared_ptr<RemoteTask>>> Peers::WaitFor(const std::vector<std::string>& tasks,
                                                                   Cancellation* cancellation,
                                                                   steady_clock::time_point deadline) {
   const auto begin = steady_clock::now();
   auto tell = begin + kFirstTell;
   auto pause = milliseconds(20);
-  std::vector<std::shared_ptr<RemoteTask>> found(tasks.size());
-  std::set<std::string> left;  // after a training that ended well
+  Found found;
+  found.tasks.resize(tasks.size());
   for (;;) {
-    std::vector<std::string> missing;
-    Status cause;
-    for (size_t i = 0; i < tasks.size(); ++i) {
-      if (left.contains(tasks[i]) || (found[i] != nullptr && found[i]->alive())) continue;
-      found[i] = nullptr;
-      StatusOr<std::shared_ptr<RemoteTask>> task = Connect(tasks[i], std::min(options_.deadline, TimeUntil(deadline)));
-      if (task.ok()) {
-        found[i] = *std::move(task);
-        continue;
-      }
-      // Somebody else is at that address, or the job is done: waiting does not help.
-      if (!absl::IsUnavailable(task.status()) && !absl::IsDeadlineExceeded(task.status())) return task.status();
-      missing.push_back(tasks[i]);
-      cause = task.status();
-    }
-    if (!missing.empty()) RETURN_IF_ERROR(AskWhoHasLeft(found, &left));
-    std::erase_if(missing, [&](const std::string& task) { return left.contains(task); });
-    if (missing.empty()) break;
-    for (std::string& task : missing) absl::StrAppend(&task, " at ", options_.addresses.at(task));
+    RETURN_IF_ERROR(Look(tasks, deadline, &found));
+    if (found.missing.empty()) break;
     const auto now = steady_clock::now();
     const double waited = std::chrono::duration<double>(now - begin).count();
     if (cancellation != nullptr && cancellation->IsCancelled()) return cancellation->status();
     if (now >= deadline) {
       return errors::DeadlineExceeded("Waited ", static_cast<int>(waited * 10) / 10.0, " s for ",
-                                      absl::StrJoin(missing, ", "), ": ", cause.message());
+                                      absl::StrJoin(found.missing, ", "), ": ", found.cause.message());
     }
     if (now >= tell) {
       LogWarning(absl::StrCat(worker_->task(), ": a session waits since ", static_cast<int>(waited), " s for ",
-                              absl::StrJoin(missing, ", "), " (", cause.message(), ")"));
+                              absl::StrJoin(found.missing, ", "), " (", found.cause.message(), ")"));
       tell = now + kTellEvery;
     }
     std::this_thread::sleep_for(std::min<steady_clock::duration>(pause, deadline - now));
     pause = std::min(pause * 2, milliseconds(500));
   }
-  std::erase(found, nullptr);
-  if (found.size() < tasks.size()) {
+  std::erase(found.tasks, nullptr);
+  if (found.tasks.size() < tasks.size()) {
     LogInfo(absl::StrCat(worker_->task(), ": a session does without tasks that have left after their training: ",
-                         absl::StrJoin(left, ", ")));
+                         absl::StrJoin(found.left, ", ")));
   }
-  return found;
+  return std::move(found.tasks);
 }
 
 StatusOr<std::shared_ptr<PeerLink>> Peers::LinkTo(const std::string& task, uint64_t incarnation) {

@@ -62,6 +62,15 @@ class Peers {
   // The task's answer. FailedPrecondition if it is a ps that says that the job is done.
   Status Hello(const std::string& task, RpcChannel& channel, bool want_endpoint,
                std::chrono::steady_clock::time_point deadline, proto::HelloResponse* response) const;
+  // Where WaitFor() stands.
+  struct Found {
+    std::vector<std::shared_ptr<RemoteTask>> tasks;  // null: missing, or left
+    std::set<std::string> left;                      // after a training that ended well
+    std::vector<std::string> missing;                // with their addresses
+    Status cause;                                    // of the last of them
+  };
+  // Tries once to connect those that are not there yet.
+  Status Look(const std::vector<std::string>& tasks, std::chrono::steady_clock::time_point deadline, Found* found);
   Status AskWhoHasLeft(const std::vector<std::shared_ptr<RemoteTask>>& tasks, std::set<std::string>* left) const;
   // By the hub, or through the gRPC port.
   StatusOr<std::shared_ptr<PeerLink>> DialLink(const LinkEndpoint& endpoint, const std::shared_ptr<RpcChannel>& channel,
