@@ -103,6 +103,9 @@ def test_hooks(tmp_path):
         assert sess.raw_session().run(step) == 12
     assert final.final_ops_values == 12
     assert any(n.startswith("timeline-") for n in os.listdir(tmp_path))
+    tf.summary.FileWriterCache.clear()
+    events = [e for n in os.listdir(tmp_path) if "tfevents" in n for e in tf.train.summary_iterator(str(tmp_path / n))]
+    assert any(e.tagged_run_metadata.tag.startswith("step_") for e in events)
     nan = tf.log(tf.constant(-1.0))
     with pytest.raises(tf.train.NanLossDuringTrainingError):
         with tf.train.MonitoredSession(hooks=[tf.train.NanTensorHook(nan)]) as sess:

@@ -141,8 +141,10 @@ class StopAtStepHook(session_run_hook.SessionRunHook):
     """Stops after `num_steps` more steps, or at `last_step`."""
 
     def __init__(self, num_steps=None, last_step=None):
-        if (num_steps is None) == (last_step is None):
-            raise ValueError("Exactly one of num_steps or last_step must be specified.")
+        if num_steps is None and last_step is None:
+            raise ValueError("One of num_steps or last_step must be specified.")
+        if num_steps is not None and last_step is not None:
+            raise ValueError("Only one of num_steps or last_step can be specified.")
         self._num_steps, self._last_step = num_steps, last_step
 
     def begin(self):
@@ -288,7 +290,7 @@ class FeedFnHook(session_run_hook.SessionRunHook):
 
 
 class ProfilerHook(session_run_hook.SessionRunHook):
-    """Writes a Chrome trace `timeline-<step>.json` every so many steps or seconds."""
+    """Writes a Chrome trace `timeline-<step>.json`, and the same for TensorBoard, every so many steps or seconds."""
 
     def __init__(self, save_steps=None, save_secs=None, output_dir="", show_dataflow=True, show_memory=False):
         self._output_file = os.path.join(output_dir, "timeline-{}.json")
@@ -317,7 +319,10 @@ class ProfilerHook(session_run_hook.SessionRunHook):
             self._timer.update_last_triggered_step(step)
             from millstream.training import timeline
             trace = timeline.Timeline(run_values.run_metadata.step_stats)
-            os.makedirs(os.path.dirname(self._output_file) or ".", exist_ok=True)
+            folder = os.path.dirname(self._output_file)
+            os.makedirs(folder or ".", exist_ok=True)
+            from millstream.events import writer_cache
+            writer_cache.FileWriterCache.get(folder).add_run_metadata(run_values.run_metadata, f"step_{step}")
             with open(self._output_file.format(step), "w", encoding="utf-8") as f:
                 f.write(trace.generate_chrome_trace_format(self._show_dataflow, self._show_memory))
         self._next_step = step + 1
