@@ -195,3 +195,33 @@ app.run(main)
                             check=False)
     assert result.returncode == 0, result.stderr
     assert result.stdout.strip() == "[1] [0, 1] [('k', 1)] True"
+
+
+INNER = """
+from tensorflow.python import pywrap_tensorflow
+from tensorflow.python.ops import rnn, rnn_cell, nn, metrics
+from tensorflow.python.ops.distributions import normal
+from tensorflow.python.framework import graph_util, graph_io
+from tensorflow.python.layers import base, core, convolutional
+from tensorflow.python.util import nest, deprecation
+from tensorflow.python.platform import test
+from tensorflow.python.data.util import nest as data_nest
+from tensorflow.python.estimator import model_fn
+from tensorflow.examples.tutorials.mnist import mnist
+import tensorflow.python.ops.rnn as same
+import tensorflow as tf
+assert same is rnn and rnn.dynamic_rnn is tf.nn.dynamic_rnn and rnn_cell.GRUCell is tf.nn.rnn_cell.GRUCell and nn.relu is tf.nn.relu
+assert core.Dense is tf.layers.Dense and test.TestCase is tf.test.TestCase and model_fn.EstimatorSpec is tf.estimator.EstimatorSpec
+assert pywrap_tensorflow.NewCheckpointReader is tf.train.NewCheckpointReader and normal.Normal is tf.distributions.Normal
+
+@deprecation.deprecated("2030-01-01", "no more")
+def logits(images):
+    return mnist.inference(images, 4, 3)
+
+print(logits(tf.ones([2, mnist.IMAGE_PIXELS])).shape, graph_util.extract_sub_graph.__name__)
+"""
+
+
+def test_modules_inside_tensorflow():
+    result = run("-c", INNER)
+    assert result.returncode == 0 and result.stdout == "(2, 10) extract_sub_graph\n", result.stderr

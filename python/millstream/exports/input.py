@@ -13,7 +13,7 @@ EXPORTS = {
     "millstream.training.input": """
         train.limit_epochs train.input_producer train.string_input_producer train.range_input_producer
         train.slice_input_producer train.batch train.maybe_batch train.batch_join train.shuffle_batch
-        train.maybe_shuffle_batch train.shuffle_batch_join""",
+        train.maybe_shuffle_batch train.shuffle_batch_join train.maybe_batch_join train.maybe_shuffle_batch_join""",
     "millstream.ops.io_ops": """
         ReaderBase WholeFileReader IdentityReader TextLineReader FixedLengthRecordReader TFRecordReader matching_files read_file
         write_file io.read_file=read_file io.write_file=write_file io.matching_files=matching_files
@@ -30,6 +30,7 @@ EXPORTS = {
     "millstream.datasets.mnist": """
         examples.tutorials.mnist.input_data= contrib.learn.python.learn.datasets.mnist= contrib.learn.datasets.mnist=
         contrib.learn.datasets.load_mnist=load_mnist keras.datasets.mnist=""",
+    "millstream.datasets.mnist_model": "examples.tutorials.mnist.mnist=",
     "millstream.datasets.dataset_ops": """
         data.Dataset data.Options
         data.get_output_types data.get_output_shapes data.get_output_classes data.experimental.AUTOTUNE=AUTOTUNE data.AUTOTUNE=AUTOTUNE

@@ -58,7 +58,7 @@ EXPORTS = {
         broadcast_static_shape broadcast_dynamic_shape meshgrid manip.reshape=reshape manip.reverse=reverse
         """,
     "millstream.ops.index_ops": """
-        gather gather_nd batch_gather where where_v2 select=where boolean_mask sparse_mask one_hot
+        gather gather_nd batch_gather where where_v2 select=where boolean_mask sparse_mask sparse.mask=sparse_mask one_hot
         sequence_mask reverse_sequence space_to_depth depth_to_space space_to_batch batch_to_space
         required_space_to_batch_paddings repeat roll manip.roll=roll manip.gather_nd=gather_nd searchsorted sort argsort
         nn.space_to_depth=space_to_depth nn.depth_to_space=depth_to_space nn.space_to_batch=space_to_batch

@@ -45,7 +45,8 @@ EXPORTS = {
     "millstream.ops.layers_base": "layers.Layer layers.InputSpec",
     "millstream.ops.layers_core": _in("layers", "Dense dense Dropout dropout Flatten flatten"),
     "millstream.ops.layers_conv": _in("layers", """
-        Conv1D Conv2D Conv3D Conv2DTranspose SeparableConv2D conv1d conv2d conv3d conv2d_transpose separable_conv2d"""),
+        Conv1D Conv2D Conv3D Conv2DTranspose Conv3DTranspose SeparableConv1D SeparableConv2D conv1d conv2d conv3d conv2d_transpose
+        conv3d_transpose separable_conv1d separable_conv2d"""),
     "millstream.ops.layers_pool": _in("layers", """
         MaxPooling1D MaxPooling2D MaxPooling3D AveragePooling1D AveragePooling2D AveragePooling3D max_pooling1d max_pooling2d
         max_pooling3d average_pooling1d average_pooling2d average_pooling3d"""),
@@ -68,4 +69,5 @@ EXPORTS["millstream.ops.metrics_at_k"] = _in("metrics", """
     sparse_average_precision_at_k=average_precision_at_k""")
 EXPORTS["millstream.ops.sampling_ops"] += " " + _in("random", """
     all_candidate_sampler fixed_unigram_candidate_sampler learned_unigram_candidate_sampler""")
+EXPORTS["millstream.ops.nn_conv"] += " nn.dilation2d nn.erosion2d nn.atrous_conv2d_transpose"
 EXPORTS["millstream.ops.nn_conv"] += " nn.max_pool_v2=max_pool nn.avg_pool_v2=avg_pool nn.conv1d_transpose=conv1d_transpose"

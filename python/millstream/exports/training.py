@@ -26,8 +26,9 @@ EXPORTS = {
         train.queue_runner.add_queue_runner train.queue_runner.start_queue_runners""",
     "millstream.ops.data_flow_ops": """
         QueueBase FIFOQueue RandomShuffleQueue PaddingFIFOQueue PriorityQueue queue.QueueBase queue.FIFOQueue
-        queue.RandomShuffleQueue queue.PaddingFIFOQueue queue.PriorityQueue""",
-    "millstream.ops.accumulators": "ConditionalAccumulatorBase ConditionalAccumulator SparseConditionalAccumulator",
+        queue.RandomShuffleQueue queue.PaddingFIFOQueue queue.PriorityQueue io.QueueBase io.RandomShuffleQueue io.PaddingFIFOQueue
+        io.PriorityQueue""",
+    "millstream.ops.accumulators": "ConditionalAccumulatorBase ConditionalAccumulator SparseConditionalAccumulator sparse.SparseConditionalAccumulator",
     "millstream.training.session_run_hook": """
         train.SessionRunHook train.SessionRunArgs train.SessionRunContext train.SessionRunValues""",
     "millstream.training.saver": "train.Saver train.export_meta_graph train.import_meta_graph",

@@ -143,6 +143,7 @@ class Conv3D(_Conv):
 
 class Conv2DTranspose(_Conv):
     rank = 2
+    _op = staticmethod(nn_conv.conv2d_transpose)
 
     def build(self, input_shape):
         self.kernel = self._add_kernel(self.kernel_size + (self.filters, self._channels(input_shape)))
@@ -153,11 +154,12 @@ class Conv2DTranspose(_Conv):
         first = self.data_format == "channels_first"
         known = inputs.shape.as_list()
         dynamic = array_ops.shape(inputs) if None in known else known
-        axes = (2, 3) if first else (1, 2)
+        axes = range(2, 2 + self.rank) if first else range(1, 1 + self.rank)
         sizes = [deconv_length(dynamic[a], k, self.padding, s) for a, k, s in zip(axes, self.kernel_size, self.strides)]
         shape = [dynamic[0], self.filters] + sizes if first else [dynamic[0]] + sizes + [self.filters]
-        outputs = nn_conv.conv2d_transpose(inputs, self.kernel, array_ops.stack(shape), self.strides, self.padding.upper(),
-                                           data_format=op_format(self.data_format, 2))
+        strides = (1, 1) + self.strides if first else (1,) + self.strides + (1,)
+        outputs = self._op(inputs, self.kernel, array_ops.stack(shape), strides, self.padding.upper(),
+                           data_format=op_format(self.data_format, self.rank))
         outputs.set_shape(self.compute_output_shape(inputs.shape))
         return self._finish(outputs)
 
@@ -170,6 +172,14 @@ class Conv2DTranspose(_Conv):
 
 
 Deconvolution2D = Deconv2D = Conv2DTranspose
+
+
+class Conv3DTranspose(Conv2DTranspose):
+    rank = 3
+    _op = staticmethod(nn_conv.conv3d_transpose)
+
+
+Deconvolution3D = Deconv3D = Conv3DTranspose
 
 
 class SeparableConv2D(_Conv):
@@ -192,7 +202,7 @@ class SeparableConv2D(_Conv):
         channels = self._channels(input_shape)
         for name, shape, settings in (
                 ("depthwise_kernel", self.kernel_size + (channels, self.depth_multiplier), self._depthwise),
-                ("pointwise_kernel", (1, 1, channels * self.depth_multiplier, self.filters), self._pointwise)):
+                ("pointwise_kernel", (1,) * self.rank + (channels * self.depth_multiplier, self.filters), self._pointwise)):
             setattr(self, name, self.add_weight(name, shape=shape, initializer=settings[0], regularizer=settings[1],
                                                 constraint=settings[2], trainable=True))
         self._add_bias()
@@ -204,6 +214,25 @@ class SeparableConv2D(_Conv):
         return self._finish(nn_conv.separable_conv2d(inputs, self.depthwise_kernel, self.pointwise_kernel, strides,
                                                      self.padding.upper(), rate=self.dilation_rate,
                                                      data_format=op_format(self.data_format, 2)))
+
+
+class SeparableConv1D(SeparableConv2D):
+    """As the one of images, of height 1."""
+    rank = 1
+
+    def __init__(self, filters, kernel_size, strides=1, padding="valid", data_format="channels_last", dilation_rate=1,
+                 **kwargs):
+        super().__init__(filters, kernel_size, strides, padding, data_format, dilation_rate, **kwargs)
+
+    def call(self, inputs):
+        first = self.data_format == "channels_first"
+        axis = 2 if first else 1
+        strides = (1, 1) + self.strides * 2 if first else (1,) + self.strides * 2 + (1,)
+        outputs = nn_conv.separable_conv2d(
+            array_ops.expand_dims(inputs, axis), array_ops.expand_dims(self.depthwise_kernel, 0),
+            array_ops.expand_dims(self.pointwise_kernel, 0), strides, self.padding.upper(), rate=(1,) + self.dilation_rate,
+            data_format=op_format(self.data_format, 2))
+        return self._finish(array_ops.squeeze(outputs, [axis]))
 
 
 def _function(cls):
@@ -221,3 +250,5 @@ conv2d = _function(Conv2D)
 conv3d = _function(Conv3D)
 conv2d_transpose = _function(Conv2DTranspose)
 separable_conv2d = _function(SeparableConv2D)
+conv3d_transpose = _function(Conv3DTranspose)
+separable_conv1d = _function(SeparableConv1D)

@@ -273,3 +273,23 @@ def pool(input, window_shape, pooling_type, padding, dilation_rate=None, strides
         formats = {1: ("NWC", "NCW"), 2: ("NHWC", "NCHW"), 3: ("NDHWC", "NCDHW")}[n]
         first = data_format is not None and data_format.startswith("NC")
         return function(input, list(window_shape), list(strides or [1] * n), padding, data_format=formats[bool(first)])
+
+
+def dilation2d(input, filter=None, strides=None, rates=None, padding=None, name=None,  # pylint: disable=redefined-builtin
+               filters=None, dilations=None):
+    """The greatest sum of a pixel of the window and its weight (a dilation in shades of grey)."""
+    return gen_ops.dilation2d(input, renamed("filters", filters, "filter", filter), strides=strides,
+                              rates=renamed("dilations", dilations, "rates", rates), padding=padding, name=name)
+
+
+def erosion2d(value, kernel, strides, rates, padding, name=None):
+    """The smallest difference of a pixel of the window and its weight."""
+    with ops.name_scope(name, "erosion2d", [value, kernel]) as name:
+        mirrored = gen_ops.reverse_v2(kernel, [0, 1])
+        return gen_ops.neg(gen_ops.dilation2d(gen_ops.neg(value), mirrored, strides=strides, rates=rates, padding=padding),
+                           name=name)
+
+
+def atrous_conv2d_transpose(value, filters, output_shape, rate, padding, name=None):
+    """The transpose of atrous_conv2d()."""
+    return conv2d_transpose(value, filters, output_shape, 1, padding, dilations=rate, name=name or "atrous_conv2d_transpose")

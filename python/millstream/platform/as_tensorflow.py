@@ -75,6 +75,25 @@ _PARTS = {
     "saved_model.utils": "millstream.savedmodel.signatures",
     "pywrap_tensorflow": "millstream.training.checkpoint_utils",
     "tools.inspect_checkpoint": "millstream.training.inspect_checkpoint",
+    "tools.freeze_graph": "millstream.training.freeze_graph", "pywrap_tensorflow": "millstream.training.checkpoint_utils",
+    "framework.graph_util": "millstream.framework.graph_util", "framework.graph_util_impl": "millstream.framework.graph_util",
+    "framework.graph_io": "millstream.framework.graph_util", "framework.common_shapes": "millstream.framework.tensor_shape",
+    "util.nest": "millstream.ops.nest", "data.util.nest": "millstream.ops.nest",
+    "util.deprecation": "millstream.platform.internals", "util.tf_export": "millstream.platform.internals",
+    "eager.context": "millstream.platform.internals", "platform.test": "millstream.test",
+    "layers.base": "millstream.ops.layers_base", "layers.core": "millstream.ops.layers_core",
+    "layers.convolutional": "millstream.ops.layers_conv", "layers.normalization": "millstream.ops.layers_norm",
+    "layers.pooling": "millstream.ops.layers_pool", "layers.utils": "millstream.ops.contrib_utils",
+    "ops.rnn": "millstream.ops.rnn", "ops.rnn_cell": "millstream.ops.rnn_cell", "ops.rnn_cell_impl": "millstream.ops.rnn_cell",
+    "ops.nn": "millstream.nn", "ops.losses": "millstream.ops.losses", "ops.losses.losses": "millstream.ops.losses",
+    "ops.losses.losses_impl": "millstream.ops.losses", "ops.losses.util": "millstream.ops.losses",
+    "ops.metrics": "millstream.metrics", "ops.metrics_impl": "millstream.metrics", "ops.nest": "millstream.ops.nest",
+    "ops.distributions": "millstream.distributions",
+    **{f"ops.distributions.{m}": "millstream.ops.distributions" for m in (
+        "bernoulli", "categorical", "distribution", "exponential", "kullback_leibler", "laplace", "normal", "uniform")},
+    "summary.summary_iterator": "millstream.events.writer", "training.summary_io": "millstream.summary",
+    "data.experimental": "millstream.data.experimental",
+    **{f"estimator.{m}": "millstream.estimator" for m in ("estimator", "model_fn", "run_config", "training", "inputs", "export")},
 }
 # Where a name of any other module of tensorflow.python may be found.
 _NAMESPACES = ("", "nn", "train", "layers", "losses", "metrics", "math", "linalg", "image", "summary", "data", "random",
@@ -139,7 +158,8 @@ def _any(name):
 
 
 _GROUPS = ("framework", "ops", "client", "platform", "training", "util", "lib", "lib.io", "layers", "summary", "data", "saved_model",
-           "summary.writer", "estimator", "keras", "training.training", "debug", "tools", "feature_column", "data.ops")
+           "summary.writer", "estimator", "keras", "training.training", "debug", "tools", "feature_column", "data.ops", "data.util",
+           "eager")
 _SUFFIXES = ("_ops", "_impl", "_lib", "_util", "_utils", "_hooks", "_hook", "_pb2", "_cell", "_cell_impl", "_v1", "_loss")
 
 

@@ -198,3 +198,15 @@ def shuffle_batch_join(tensors_list, batch_size, capacity, min_after_dequeue, se
                        allow_smaller_final_batch=False, shared_name=None, name=None):
     return _batch(tensors_list, _shuffled(capacity, min_after_dequeue, seed, shared_name), batch_size, 1, True, enqueue_many,
                   shapes, allow_smaller_final_batch, name, "shuffle_batch_join")
+
+
+def maybe_batch_join(tensors_list, keep_input, batch_size, capacity=32, enqueue_many=False, shapes=None, dynamic_pad=False,
+                     allow_smaller_final_batch=False, shared_name=None, name=None):
+    return _batch(tensors_list, _fifo(capacity, shared_name, dynamic_pad), batch_size, 1, keep_input, enqueue_many, shapes,
+                  allow_smaller_final_batch, name, "batch_join", dynamic_pad)
+
+
+def maybe_shuffle_batch_join(tensors_list, batch_size, capacity, min_after_dequeue, keep_input, seed=None, enqueue_many=False,
+                             shapes=None, allow_smaller_final_batch=False, shared_name=None, name=None):
+    return _batch(tensors_list, _shuffled(capacity, min_after_dequeue, seed, shared_name), batch_size, 1, keep_input,
+                  enqueue_many, shapes, allow_smaller_final_batch, name, "shuffle_batch_join")
