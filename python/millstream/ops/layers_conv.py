@@ -178,6 +178,10 @@ class Conv3DTranspose(Conv2DTranspose):
     rank = 3
     _op = staticmethod(nn_conv.conv3d_transpose)
 
+    def __init__(self, filters, kernel_size, strides=(1, 1, 1), padding="valid", data_format="channels_last", activation=None,
+                 use_bias=True, **kwargs):
+        super().__init__(filters, kernel_size, strides, padding, data_format, activation=activation, use_bias=use_bias, **kwargs)
+
 
 Deconvolution3D = Deconv3D = Conv3DTranspose
 
