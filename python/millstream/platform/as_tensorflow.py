@@ -75,7 +75,7 @@ _PARTS = {
     "saved_model.utils": "millstream.savedmodel.signatures",
     "pywrap_tensorflow": "millstream.training.checkpoint_utils",
     "tools.inspect_checkpoint": "millstream.training.inspect_checkpoint",
-    "tools.freeze_graph": "millstream.training.freeze_graph", "pywrap_tensorflow": "millstream.training.checkpoint_utils",
+    "tools.freeze_graph": "millstream.training.freeze_graph",
     "framework.graph_util": "millstream.framework.graph_util", "framework.graph_util_impl": "millstream.framework.graph_util",
     "framework.graph_io": "millstream.framework.graph_util", "framework.common_shapes": "millstream.framework.tensor_shape",
     "util.nest": "millstream.ops.nest", "data.util.nest": "millstream.ops.nest",
