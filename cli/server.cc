@@ -10,6 +10,7 @@
 #include "cli/cluster_flags.h"
 #include "cli/commands.h"
 #include "cli/task_signals.h"
+#include "millstream/tensor/allocator.h"
 
 namespace millstream::cli {
 namespace {
@@ -20,7 +21,7 @@ struct ServerFlags {
   std::vector<std::string> file_roots;
   int task_index = -1;
   int port = -1, status_port = -1;
-  int64_t deadline_ms = 0, max_tensor_bytes = 0;
+  int64_t deadline_ms = 0, max_tensor_bytes = 0, max_memory_bytes = 0;
   int max_message_bytes = 0;
   bool insecure = false, status_lines = false;
 };
@@ -59,6 +60,7 @@ void Say(const ServerFlags& flags, const Server& server, const char* event, cons
 
 int RunServer(const ServerFlags& flags) {
   const TaskSignals signals;
+  if (flags.max_memory_bytes > 0) SetHostMemoryLimit(flags.max_memory_bytes);
   StatusOr<ServerOptions> options = MakeOptions(flags);
   if (!options.ok()) return Fail(options.status());
   StatusOr<std::unique_ptr<Server>> server = Server::Start(*options);
@@ -97,6 +99,12 @@ void AddServerCommand(CLI::App& app, int* status) {
                       "folder below which graphs may touch files; may be repeated (default: MILLSTREAM_FILE_ROOT,\n"
                       "else everywhere on loopback and the current folder on other addresses)");
   command->add_option("--max_message_bytes", flags->max_message_bytes, "largest request that is taken (default: 2 GB)")
+      ->check(CLI::PositiveNumber);
+  command
+      ->add_option("--max_memory_bytes", flags->max_memory_bytes,
+                   "what all tensors may take, kept blocks included; more is ResourceExhausted (default: no limit)")
+      ->envname("MILLSTREAM_MAX_MEMORY_BYTES")
+      ->transform(CLI::AsSizeValue(true))
       ->check(CLI::PositiveNumber);
   command
       ->add_option("--max_tensor_bytes", flags->max_tensor_bytes,

@@ -87,3 +87,15 @@ def test_a_slow_consumer_holds_its_producer_back(make_cluster):
         for p in producers:
             p.join(30)
             assert not p.is_alive()
+
+
+def test_a_graph_that_wants_more_memory_than_it_may_have(make_cluster):
+    cluster = make_cluster(flags=["--max_memory_bytes", "64M"], worker=1)
+    size = tf.placeholder(tf.int32, [])
+    total = tf.reduce_sum(tf.random_uniform([size, 1_000_000]))  # 4 MB each
+    with tf.Session(cluster.target("worker")) as session:
+        assert session.run(total, {size: 2}) > 0
+        with pytest.raises(tf.errors.ResourceExhaustedError):
+            session.run(total, {size: 40})
+        assert session.run(total, {size: 2}) > 0  # the server lives and takes work
+    assert cluster.alive("worker", 0)
