@@ -75,7 +75,7 @@ class Compiler {
     RETURN_IF_ERROR(AddNodes());
     Connect();
     RETURN_IF_ERROR(SetResults());
-    if (plan_->control_flow) RETURN_IF_ERROR(PlanFrames(graph_, index_, plan_.get()));
+    if (plan_->control_flow) RETURN_IF_ERROR(PlanFrames(index_, plan_.get()));
     ChooseExecutor();
     plan_->graph = std::move(pruned_.graph);
     return std::shared_ptr<const Plan>(std::move(plan_));

@@ -8,8 +8,7 @@ namespace {
 
 class FramePlanner {
  public:
-  FramePlanner(const Graph& graph, const std::vector<int32_t>& index, Plan* plan)
-      : graph_(graph), index_(index), plan_(*plan) {}
+  FramePlanner(const std::vector<int32_t>& index, Plan* plan) : index_(index), plan_(*plan) {}
 
   Status Run() {
     plan_.frames.resize(1);
@@ -163,7 +162,6 @@ class FramePlanner {
     if (!loop) later->dead_left = first->dead_left;
   }
 
-  const Graph& graph_;
   const std::vector<int32_t>& index_;
   Plan& plan_;
   std::map<std::pair<int32_t, std::string>, int32_t> children_;
@@ -171,8 +169,6 @@ class FramePlanner {
 
 }  // namespace
 
-Status PlanFrames(const Graph& graph, const std::vector<int32_t>& index, Plan* plan) {
-  return FramePlanner(graph, index, plan).Run();
-}
+Status PlanFrames(const std::vector<int32_t>& index, Plan* plan) { return FramePlanner(index, plan).Run(); }
 
 }  // namespace millstream

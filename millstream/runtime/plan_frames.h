@@ -10,7 +10,7 @@ namespace millstream {
 
 // Fills the control-flow part of a plan: which loop each node is in, slots by loop, edges with their ends. `index` maps
 // node ids to plan nodes (-1: not run). InvalidArgument if the loops are not well formed.
-Status PlanFrames(const Graph& graph, const std::vector<int32_t>& index, Plan* plan);
+Status PlanFrames(const std::vector<int32_t>& index, Plan* plan);
 
 }  // namespace millstream
 
