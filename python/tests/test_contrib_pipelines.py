@@ -119,3 +119,26 @@ def test_cells():
     assert ahead.shape == back.shape == (4, 3, 5) and out.shape == (4, 3, 2)
     assert not ahead[2:, 1].any() and not back[2:, 1].any() and ahead[1, 1].any()
     np.testing.assert_allclose(last.h, [ahead[3, 0], ahead[1, 1], ahead[2, 2]], rtol=1e-6)
+
+
+def test_alignments_of_a_whole_run():
+    memory = tf.constant(X[:10].reshape(2, 5, 3))
+    cell = tf.contrib.seq2seq.AttentionWrapper(
+        tf.nn.rnn_cell.GRUCell(4), tf.contrib.seq2seq.BahdanauAttention(4, memory), attention_layer_size=4, alignment_history=True,
+        output_attention=False)
+    outputs, state = tf.nn.dynamic_rnn(cell, tf.constant(X[:8].reshape(2, 4, 3)), dtype=tf.float32)
+    alignments = tf.transpose(state.alignment_history.stack(), [1, 2, 0])
+    gradients = tf.gradients(tf.reduce_sum(outputs) + tf.reduce_sum(tf.square(alignments)), tf.trainable_variables())
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        values = session.run(alignments)
+        assert all(np.isfinite(g).all() for g in session.run(gradients))
+    assert values.shape == (2, 5, 4)
+    np.testing.assert_allclose(values.sum(1), 1.0, rtol=1e-5)
+
+
+def test_labels_with_an_axis_more():
+    logits, labels = tf.constant(X[:4]), tf.one_hot([0, 1, 2, 0], 3)
+    with tf.Session() as session:
+        a, b = session.run([tf.nn.softmax_cross_entropy_with_logits_v2(logits=logits, labels=x) for x in (labels, [labels])])
+    np.testing.assert_array_equal(a, b)

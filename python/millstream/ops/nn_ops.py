@@ -131,6 +131,7 @@ def _softmax_cross_entropy(labels, logits, axis, name):
         labels = math_ops.cast(labels, precise.dtype.base_dtype)
         rank = logits.shape.rank
         if rank == 2 and axis in (-1, 1):
+            labels = labels if labels.shape.rank in (None, 2) else _flattened(labels)
             cost = gen_ops.softmax_cross_entropy_with_logits(precise, labels, name=name)[0]
             return math_ops.cast(cost, logits.dtype.base_dtype) if half else cost
         if axis != -1:

@@ -115,7 +115,7 @@ def _dynamic_loop(cell, inputs, state, parallel_iterations, swap_memory, lengths
     flat_in = nest.flatten(inputs)
     steps = flat_in[0].shape.as_list()[0] if flat_in[0].shape.rank is not None else None
     steps_tensor = array_ops.shape(flat_in[0])[0]
-    flat_state = [ops.convert_to_tensor(s) for s in nest.flatten(state)]
+    flat_state = [s if isinstance(s, TensorArray) else ops.convert_to_tensor(s) for s in nest.flatten(state)]
     state = nest.pack_sequence_as(state, flat_state)
     state_dtype = dtype or flat_state[0].dtype.base_dtype
     sizes = nest.flatten(cell.output_size)

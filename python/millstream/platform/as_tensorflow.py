@@ -73,6 +73,7 @@ _PARTS = {
     "saved_model.signature_constants": "millstream.savedmodel.constants",
     "saved_model.signature_def_utils": "millstream.savedmodel.signatures",
     "saved_model.utils": "millstream.savedmodel.signatures",
+    "layers.utils": "millstream.ops.contrib_utils", "framework.smart_cond": "millstream.ops.control_flow_ops",
     "pywrap_tensorflow": "millstream.training.checkpoint_utils",
     "tools.inspect_checkpoint": "millstream.training.inspect_checkpoint",
     "tools.freeze_graph": "millstream.training.freeze_graph",
@@ -239,7 +240,8 @@ def _inside_contrib(name, rest):
     if len(parts) < 3 or parts[0] != "contrib" or parts[2] != "python" or parts[1] == "learn" or \
             _public(f"millstream.contrib.{parts[1]}") is None:
         return None
-    return _Part(name, [f"millstream.contrib.{parts[1]}"]) if len(parts) < 6 else None
+    helpers = ["millstream.ops.contrib_utils"] if parts[-1] == "utils" else []
+    return _Part(name, helpers + [f"millstream.contrib.{parts[1]}"]) if len(parts) < 6 else None
 
 
 def _message_module(name, rest):
