@@ -7,6 +7,7 @@
 #include "absl/strings/str_split.h"
 #include "cli/cluster_flags.h"
 #include "cli/commands.h"
+#include "cli/number_checks.h"
 
 namespace millstream::cli {
 namespace {
@@ -65,8 +66,7 @@ void AddManifestCommand(CLI::App& app, int* status) {
   command->add_option("--cpu", options.cpu, "CPUs that each task asks for, e.g. 2");
   command->add_option("--memory", options.memory, "memory of each task, e.g. 4Gi; more is not given");
   command->add_option("--volume", flags->volume, "claim:/folder: a PersistentVolumeClaim for data and checkpoints");
-  command->add_option("--user", options.user, "user and group id of the processes (default: 1000)")
-      ->check(CLI::PositiveNumber);
+  command->add_option("--user", options.user, "user and group id of the processes (default: 1000)")->check(AboveZero());
   command->add_option("--file_root", options.job.file_root,
                       "folders below which graphs may touch files (default: that of --volume)");
   command->add_flag("--no_flags", flags->no_flags,

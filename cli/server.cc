@@ -9,6 +9,7 @@
 
 #include "cli/cluster_flags.h"
 #include "cli/commands.h"
+#include "cli/number_checks.h"
 #include "cli/task_signals.h"
 #include "millstream/tensor/allocator.h"
 
@@ -86,30 +87,29 @@ void AddServerCommand(CLI::App& app, int* status) {
   auto flags = std::make_shared<ServerFlags>();
   flags->cluster.AddTo(*command);
   command->add_option("--job_name", flags->job_name, "job of this task (default: from TF_CONFIG)");
-  command->add_option("--task_index", flags->task_index, "its index in the job (default: 0)")
-      ->check(CLI::NonNegativeNumber);
+  command->add_option("--task_index", flags->task_index, "its index in the job (default: 0)")->check(ZeroOrAbove());
   command->add_option("--port", flags->port, "port to listen on, in place of the one in the cluster; 0: any")
       ->check(CLI::Range(0, 65535));
   command->add_option("--bind_address", flags->bind_address,
                       "host to listen on (default: loopback if the task's address is, else all)");
   command->add_option("--deadline_ms", flags->deadline_ms, "how long a live task may owe an answer (default: 30000)")
-      ->check(CLI::PositiveNumber);
+      ->check(AboveZero());
   command->add_option("--links", flags->links, "links that may be used: shm,tcp,grpc (default: all)");
   command->add_option("--file_root", flags->file_roots,
                       "folder below which graphs may touch files; may be repeated (default: MILLSTREAM_FILE_ROOT,\n"
                       "else everywhere on loopback and the current folder on other addresses)");
   command->add_option("--max_message_bytes", flags->max_message_bytes, "largest request that is taken (default: 2 GB)")
-      ->check(CLI::PositiveNumber);
+      ->check(AboveZero());
   command
       ->add_option("--max_memory_bytes", flags->max_memory_bytes,
                    "what all tensors may take, kept blocks included; more is ResourceExhausted (default: no limit)")
       ->envname("MILLSTREAM_MAX_MEMORY_BYTES")
       ->transform(CLI::AsSizeValue(true))
-      ->check(CLI::PositiveNumber);
+      ->check(AboveZero());
   command
       ->add_option("--max_tensor_bytes", flags->max_tensor_bytes,
                    "largest tensor that is taken from another task (default: 64 GB)")
-      ->check(CLI::PositiveNumber);
+      ->check(AboveZero());
   command
       ->add_option("--status_port", flags->status_port,
                    "serve the status page on this port; 0: any (default: MILLSTREAM_STATUS_PORT, else none)")

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "absl/strings/str_join.h"
+#include "cli/number_checks.h"
 #include "cli/train/models/model.h"
 #include "cli/train/modes/mode.h"
 #include "millstream/data/mnist.h"
@@ -54,7 +55,7 @@ void TrainOptions::AddTo(CLI::App& app) {
   app.add_option("--workers", workers, "workers (default: 2)")->check(CLI::Range(1, 256));
   app.add_option("--batch_size", batch_size, "examples per step of a worker (default: the model's)")
       ->check(CLI::Range(1, 1 << 20));
-  app.add_option("--learning_rate", learning_rate, "default: the model's")->check(CLI::PositiveNumber);
+  app.add_option("--learning_rate", learning_rate, "default: the model's")->check(AboveZero());
   app.add_option("--optimizer", optimizer, "default: the model's")->check(CLI::IsMember(OptimizerNames()));
   app.add_option("--train_steps", train_steps, "global step to stop at (default: the model's)")
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 50));
@@ -72,16 +73,15 @@ void TrainOptions::AddTo(CLI::App& app) {
       ->each([this](const std::string& value) { no_logdir = value.empty(); });
   app.add_option("--seed", seed, "of first values and of the order of examples (default: 1)");
   app.add_option("--eval_steps", eval_steps, "global steps between evaluations (default: only at the end)")
-      ->check(CLI::NonNegativeNumber);
+      ->check(ZeroOrAbove());
   app.add_option("--save_checkpoint_secs", save_checkpoint_secs, "time between checkpoints (default: 600)")
-      ->check(CLI::PositiveNumber);
+      ->check(AboveZero());
   app.add_option("--replicas_to_aggregate", replicas_to_aggregate,
                  "sync: gradients per step (default: one of each worker)")
-      ->check(CLI::PositiveNumber);
-  app.add_option("--dc_lambda", dc_lambda, "dc-asgd: weight of the compensation (default: 0.04)")
-      ->check(CLI::NonNegativeNumber);
+      ->check(AboveZero());
+  app.add_option("--dc_lambda", dc_lambda, "dc-asgd: weight of the compensation (default: 0.04)")->check(ZeroOrAbove());
   app.add_option("--max_restarts", max_restarts, "how often a task that dies is started again (default: 0)")
-      ->check(CLI::NonNegativeNumber);
+      ->check(ZeroOrAbove());
   app.add_option("--threads", threads, "of each task (default: its share of the cores)")->check(CLI::Range(1, 1024));
   app.add_option(
          "--status_port", status_port,
@@ -92,7 +92,7 @@ void TrainOptions::AddTo(CLI::App& app) {
   app.add_option(
       "--job_name", job_name,
       "run one task only, ps or worker, of the cluster that --ps_hosts and --worker_hosts (or TF_CONFIG) say");
-  app.add_option("--task_index", task_index, "its index in the job (default: 0)")->check(CLI::NonNegativeNumber);
+  app.add_option("--task_index", task_index, "its index in the job (default: 0)")->check(ZeroOrAbove());
   cluster.AddTo(app);
 }
 

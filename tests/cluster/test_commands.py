@@ -77,6 +77,9 @@ def test_wrong_flags_say_what_is_wrong(program, make_cluster):
         done = _run(program, "server", *args)
         assert done.returncode != 0
         assert words in done.stderr and len(done.stderr.splitlines()) == 1, done.stderr
+    for flag, words in [("--deadline_ms=-3", "'-3' is not a number above 0"), ("--max_memory_bytes=much", "much unit not recognized")]:
+        done = _run(program, "server", "--worker_hosts=localhost:2222", flag)
+        assert done.returncode != 0 and words in done.stderr
 
 
 def test_completion_and_reference(program):
