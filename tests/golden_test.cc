@@ -286,6 +286,9 @@ GOLDEN_FAMILY(pipelines);
 GOLDEN_FAMILY(special);
 GOLDEN_FAMILY(layers);
 GOLDEN_FAMILY(staging);
+GOLDEN_FAMILY(ragged);
+GOLDEN_FAMILY(sequences);
+GOLDEN_FAMILY(sections);
 GOLDEN_FAMILY(uncommon);
 GOLDEN_FAMILY(rare);
 

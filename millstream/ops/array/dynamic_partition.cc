@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millstream/ops/array/axes.h"
 #include "millstream/ops/array/blob.h"
+#include "millstream/ops/array/nd_index.h"
 #include "millstream/ops/array/shape_of.h"
 
 namespace millstream {
@@ -20,7 +21,8 @@ Status PartitionCpu(KernelContext& ctx) {
   const auto targets = partitions.flat<int32_t>();
   for (size_t i = 0; i < targets.size(); ++i) {
     if (targets[i] < 0 || targets[i] >= n) {
-      return errors::InvalidArgument("partitions[", i, "] = ", targets[i], " is not in [0, ", n, ")");
+      return errors::InvalidArgument("partitions", PlaceOf(partitions.shape(), static_cast<int64_t>(i)), " = ",
+                                     targets[i], " is not in [0, ", n, ")");
     }
     ++counts[targets[i]];
   }

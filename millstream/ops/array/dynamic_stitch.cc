@@ -35,7 +35,7 @@ Status CountRows(const KernelContext& ctx, int n, int64_t* rows) {
   *rows = 0;
   for (int i = 0; i < n; ++i) {
     for (const int32_t index : ctx.input(i).flat<int32_t>()) {
-      if (index < 0) return errors::InvalidArgument("indices[", i, "] has a negative value, ", index);
+      if (index < 0) return errors::InvalidArgument("indices[", i, "] is out of range");
       *rows = std::max<int64_t>(*rows, int64_t{index} + 1);
     }
   }

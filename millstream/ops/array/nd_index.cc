@@ -41,6 +41,12 @@ Status Resolve(const Tensor& indices, const Shape& shape, BadIndex policy, std::
 
 }  // namespace
 
+std::string PlaceOf(const Shape& shape, int64_t i) {
+  std::vector<int64_t> at(static_cast<size_t>(shape.rank()));
+  for (int d = shape.rank() - 1; d >= 0; i /= shape.dim(d--)) at[static_cast<size_t>(d)] = i % shape.dim(d);
+  return at.empty() ? "" : absl::StrCat("[", absl::StrJoin(at, ","), "]");
+}
+
 Status ReadBadIndexPolicy(const AttrMap& attrs, BadIndex* policy) {
   std::string text;
   RETURN_IF_ERROR(attrs.Get("bad_indices_policy", &text));

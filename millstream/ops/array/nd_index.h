@@ -7,6 +7,9 @@
 
 namespace millstream {
 
+// "[2,0,1]": the place of flat element i, for messages; "" in a scalar. REQUIRES: i is in range.
+std::string PlaceOf(const Shape& shape, int64_t i);
+
 // What an index that points outside of the tensor means.
 enum class BadIndex { kError, kIgnore };
 

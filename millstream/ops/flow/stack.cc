@@ -73,7 +73,7 @@ class StackOp final : public Kernel {
     }
     if (max_size < 0) max_size = std::numeric_limits<int64_t>::max();
     ResourceManager& resources = *ctx.step_resources();
-    const std::string name = resources.UniqueName(name_);
+    const std::string name = ctx.resources()->UniqueName(name_);  // steps see each other's names
     Ref<Stack> stack = MakeRef<Stack>(dtype_, max_size, name);
     RETURN_IF_ERROR(resources.Create<Stack>("_stacks", name, stack));
     if constexpr (kStringHandle)

@@ -233,7 +233,8 @@ Status LookupTable::Find(const Tensor& keys, const Tensor& defaults, Tensor* val
   if (options_.kind == Kind::kInitializable && !initialized_) {
     return errors::FailedPrecondition("Table not initialized.");
   }
-  DispatchBlob(options_.value_dtype, [&](auto type) {
+  // The analysis does not see that a lambda runs under the lock of its caller.
+  DispatchBlob(options_.value_dtype, [&](auto type) ABSL_NO_THREAD_SAFETY_ANALYSIS {
     using T = typename decltype(type)::type;
     for (int64_t i = 0; i < n; ++i) {
       const Slot slot = Lookup(keys, i);

@@ -8,10 +8,14 @@ namespace millstream {
 
 namespace proto {
 class Summary;
-}
+class Summary_Value;
+}  // namespace proto
 
 // Sets output 0 to the serialized summary.
 Status OutputSummary(KernelContext& ctx, const proto::Summary& summary);
+
+// Sets the tensor of a value, in the form that readers of summaries expect.
+Status SetSummaryTensor(const Tensor& tensor, proto::Summary_Value* value);
 
 }  // namespace millstream
 

@@ -5,9 +5,7 @@
 #include "millstream/tensor/tensor_proto.h"
 
 namespace millstream {
-namespace {
-
-Status SetTensor(const Tensor& tensor, proto::Summary::Value* value) {
+Status SetSummaryTensor(const Tensor& tensor, proto::Summary::Value* value) {
   if (tensor.dtype() == DType::kString) {
     // Readers of summaries expect strings as such, not packed.
     proto::TensorProto* message = value->mutable_tensor();
@@ -19,6 +17,8 @@ Status SetTensor(const Tensor& tensor, proto::Summary::Value* value) {
   return TensorToProto(tensor, value->mutable_tensor());
 }
 
+namespace {
+
 Status TensorSummaryV2Cpu(KernelContext& ctx) {
   const Tensor &tag = ctx.input(0), &metadata = ctx.input(2);
   if (tag.rank() != 0) return errors::InvalidArgument("tag must be scalar");
@@ -26,7 +26,7 @@ Status TensorSummaryV2Cpu(KernelContext& ctx) {
   proto::Summary summary;
   proto::Summary::Value* value = summary.add_value();
   value->set_tag(tag.scalar<std::string>());
-  RETURN_IF_ERROR(SetTensor(ctx.input(1), value));
+  RETURN_IF_ERROR(SetSummaryTensor(ctx.input(1), value));
   if (!value->mutable_metadata()->ParseFromString(metadata.scalar<std::string>())) {
     return errors::InvalidArgument("serialized_summary_metadata is not a SummaryMetadata");
   }
@@ -40,7 +40,7 @@ class TensorSummary final : public Kernel {
     proto::Summary summary;
     proto::Summary::Value* value = summary.add_value();
     value->set_node_name(ctx.node_name());
-    RETURN_IF_ERROR(SetTensor(ctx.input(0), value));
+    RETURN_IF_ERROR(SetSummaryTensor(ctx.input(0), value));
     return OutputSummary(ctx, summary);
   }
 };

@@ -19,7 +19,7 @@ class Concat final : public Kernel {
   explicit Concat(KernelInit& init) : v2_(init.input_types().size() > 1) {
     if (v2_) return;
     const auto shape = init.Attr<PartialShape>("element_shape");
-    if (shape.rank() == 0) init.Fail(errors::InvalidArgument("element_shape must be at least a vector"));
+    if (shape.rank() == 0) init.Fail(errors::InvalidArgument("element_shape must not be empty"));
     if (shape.rank() > 0) rest_ = shape.Slice(1, shape.rank());
   }
 
@@ -34,11 +34,16 @@ class Concat final : public Kernel {
       joined.first = element.rank_known() ? element.dim(0) : -1;
       joined.rest = element.rank_known() ? element.Slice(1, element.rank()) : PartialShape();
     }
+    if (list->tensors.empty() && !joined.rest.IsFullyDefined()) {
+      return errors::InvalidArgument(
+          "All except the first dimension must be fully defined when concating an empty tensor list. element_shape: ",
+          joined.rest.ToString());
+    }
     RETURN_IF_ERROR(Look(*list, &joined));
     if (!joined.rest.IsFullyDefined()) {
       return errors::InvalidArgument(
-          "All except the first dimension must be fully defined when concating an empty or "
-          "uninitialized tensor list. element_shape: ",
+          "Trying to concat list with only uninitialized tensors but element_shape_except_first_dim is not fully "
+          "defined: ",
           joined.rest.ToString());
     }
     return Join(ctx, *list, joined);
@@ -55,7 +60,7 @@ class Concat final : public Kernel {
       if (t.rank() < 1) {
         return errors::InvalidArgument("Concat saw a scalar shape at index ", i, " but requires at least vectors.");
       }
-      ASSIGN_OR_RETURN(joined->rest, joined->rest.MergeWith(PartialShape(t.shape()).Slice(1, t.rank())));
+      ASSIGN_OR_RETURN(joined->rest, MergeShapes(joined->rest, PartialShape(t.shape()).Slice(1, t.rank())));
       if (joined->first != -1 && joined->first != t.dim(0)) {
         return errors::InvalidArgument(
             "First entry of element_shape input does not match the first dim of list element "
@@ -73,7 +78,10 @@ class Concat final : public Kernel {
     if (list.tensors[i].IsInitialized()) return list.tensors[i].dim(0);
     const bool given = v2_ && static_cast<int64_t>(i) < ctx.input(2).num_elements();
     if (!given && first != -1) return first;
-    if (!given) return errors::InvalidArgument("List contains uninitialized tensor at index ", i, " of unknown length");
+    if (!given) {
+      return errors::InvalidArgument("List contains uninitialized tensor at index ", i, " but leading_dims has only ",
+                                     v2_ ? ctx.input(2).num_elements() : 0, " elements.");
+    }
     const int64_t length = ctx.input(2).data<int64_t>()[i];
     if (length < 0) return errors::InvalidArgument("leading_dims must not be negative, but is ", length);
     return length;

@@ -85,7 +85,7 @@ StatusOr<Tensor> MissingElement(const KernelContext& ctx, int i, const TensorLis
   look &= !shape.IsFullyDefined();
   for (const Tensor& t : list.tensors) {
     if (!look || !t.IsInitialized()) continue;
-    ASSIGN_OR_RETURN(shape, shape.MergeWith(t.shape()));
+    ASSIGN_OR_RETURN(shape, MergeShapes(shape, t.shape()));
   }
   if (!shape.IsFullyDefined()) {
     return errors::InvalidArgument("Trying to read an uninitialized tensor but element_shape is not fully defined: ",
@@ -151,7 +151,8 @@ class SetItem final : public Kernel {
 Status ResizeCpu(KernelContext& ctx) {
   RETURN_IF_ERROR(ListInput(ctx, 0, DType::kInvalid).status());
   ASSIGN_OR_RETURN(const int64_t size, IntInput(ctx, 1, "size"));
-  RETURN_IF_ERROR(CheckListSize(size, "TensorListResize: size"));
+  if (size < 0) return errors::InvalidArgument("TensorListSlice expects size to be non-negative. Got: ", size);
+  RETURN_IF_ERROR(CheckListSize(size, "size"));
   ASSIGN_OR_RETURN(Ref<TensorList> list, TakeList(ctx, 0, DType::kInvalid));
   list->tensors.resize(static_cast<size_t>(size));
   OutputList(ctx, std::move(list));

@@ -8,19 +8,27 @@
 namespace millstream {
 namespace {
 
+// What is said if the shape of elements cannot be told: of no elements, and of such as are not set.
+struct NoShape {
+  const char *none, *unset;
+};
+constexpr NoShape kNoShapeToStack = {
+    "Tried to stack elements of an empty list with non-fully-defined element_shape: ",
+    "Tried to stack list which only contains uninitialized tensors and has a non-fully-defined element_shape: "};
+constexpr NoShape kNoShapeToGather = {
+    "Tried to gather 0-elements from a list with non-fully-defined shape: ",
+    "Tried to gather uninitialized tensors from a list with non-fully-defined element_shape: "};
+
 // Stacks `values`, all of which fit `element`; zeros stand for missing ones.
-Status OutputStacked(KernelContext& ctx, PartialShape element, std::vector<Tensor> values) {
+Status OutputStacked(KernelContext& ctx, PartialShape element, std::vector<Tensor> values, const NoShape& no_shape) {
   bool missing = false;
   for (const Tensor& t : values) {
     missing |= !t.IsInitialized();
     if (!t.IsInitialized()) continue;
-    ASSIGN_OR_RETURN(element, element.MergeWith(t.shape()));
+    ASSIGN_OR_RETURN(element, MergeShapes(element, t.shape()));
   }
   if (!element.IsFullyDefined()) {
-    return errors::InvalidArgument(
-        "Tried to stack elements of a list that is empty or has only uninitialized tensors, and "
-        "a non-fully-defined element_shape: ",
-        element.ToString());
+    return errors::InvalidArgument(values.empty() ? no_shape.none : no_shape.unset, element.ToString());
   }
   std::vector<int64_t> dims = {static_cast<int64_t>(values.size())};
   dims.insert(dims.end(), element.dims().begin(), element.dims().end());
@@ -47,7 +55,7 @@ class Stack final : public Kernel {
                                      list->tensors.size(), " elements.");
     }
     ASSIGN_OR_RETURN(PartialShape element, ElementShape(ctx, 1, *list));
-    return OutputStacked(ctx, std::move(element), list->tensors);
+    return OutputStacked(ctx, std::move(element), list->tensors, kNoShapeToStack);
   }
 
  private:
@@ -60,11 +68,12 @@ Status GatherCpu(KernelContext& ctx) {
   std::vector<Tensor> values;
   for (const int32_t i : ctx.input(1).flat<int32_t>()) {
     if (i < 0 || static_cast<size_t>(i) >= list->tensors.size()) {
-      return errors::InvalidArgument("Index ", i, " out of range; list only has ", list->tensors.size(), " elements.");
+      return errors::InvalidArgument("Trying to gather element ", i, " in a list with ", list->tensors.size(),
+                                     " elements.");
     }
     values.push_back(list->tensors[static_cast<size_t>(i)]);
   }
-  return OutputStacked(ctx, std::move(element), std::move(values));
+  return OutputStacked(ctx, std::move(element), std::move(values), kNoShapeToGather);
 }
 
 Status CheckRows(const Tensor& t, const PartialShape& element) {
@@ -92,7 +101,7 @@ Status FromTensorCpu(KernelContext& ctx) {
 }
 
 // Rows of `t` to the places `indices` of the list, which grows where it must.
-Status ScatterRows(const Tensor& t, const Tensor& indices, TensorList* list) {
+Status ScatterRows(const Tensor& t, const Tensor& indices, absl::string_view op, TensorList* list) {
   if (indices.rank() != 1) {
     return errors::InvalidArgument("Expected indices to be a vector, but received shape: ", indices.shape().ToString());
   }
@@ -102,7 +111,7 @@ Status ScatterRows(const Tensor& t, const Tensor& indices, TensorList* list) {
   }
   int64_t size = static_cast<int64_t>(list->tensors.size());
   for (const int32_t i : indices.flat<int32_t>()) {
-    if (i < 0) return errors::InvalidArgument("Indices in TensorListScatter must all be non-negative.");
+    if (i < 0) return errors::InvalidArgument("Indices in ", op, " must all be non-negative; got ", i);
     size = std::max<int64_t>(size, int64_t{i} + 1);
   }
   RETURN_IF_ERROR(CheckListSize(size, "the size of a list"));
@@ -127,7 +136,7 @@ Status ScatterCpu(KernelContext& ctx) {
     RETURN_IF_ERROR(CheckListSize(std::max<int64_t>(size, 0), "num_elements"));
     list->tensors.resize(static_cast<size_t>(std::max<int64_t>(size, 0)));
   }
-  RETURN_IF_ERROR(ScatterRows(t, ctx.input(1), list.get()));
+  RETURN_IF_ERROR(ScatterRows(t, ctx.input(1), "TensorListScatter", list.get()));
   if (size >= 0 && static_cast<int64_t>(list->tensors.size()) > size) {
     return errors::InvalidArgument("TensorListScatter: Trying to scatter at index ", list->tensors.size() - 1,
                                    " in list with size ", size);
@@ -141,7 +150,7 @@ Status ScatterIntoCpu(KernelContext& ctx) {
   ASSIGN_OR_RETURN(const TensorList* seen, ListInput(ctx, 0, t.dtype()));
   RETURN_IF_ERROR(CheckRows(t, seen->element_shape));
   ASSIGN_OR_RETURN(Ref<TensorList> list, TakeList(ctx, 0, t.dtype()));
-  RETURN_IF_ERROR(ScatterRows(t, indices, list.get()));
+  RETURN_IF_ERROR(ScatterRows(t, indices, "TensorListScatterIntoExistingList", list.get()));
   OutputList(ctx, std::move(list));
   return OkStatus();
 }
@@ -162,8 +171,14 @@ Status PushBackBatchCpu(KernelContext& ctx) {
     const auto* list = lists.data<Variant>()[i].get<TensorList>();
     if (list == nullptr) return errors::InvalidArgument("Input handle at index ", i, " is not a list.");
     if (list->element_dtype != t.dtype()) return errors::InvalidArgument("Invalid data type at index ", i);
+    Tensor row = RowOf(t, i);
+    if (!list->element_shape.IsCompatibleWith(row.shape())) {
+      return errors::InvalidArgument("Tried to append a tensor with incompatible shape to a list at index ", i,
+                                     ". Op element shape: ", row.shape().ToString(),
+                                     " list shape: ", list->element_shape.ToString());
+    }
     Ref<TensorList> longer = list->Copy();
-    longer->tensors.push_back(RowOf(t, i));
+    longer->tensors.push_back(std::move(row));
     RETURN_IF_ERROR(CheckListSize(static_cast<int64_t>(longer->tensors.size()), "the size of a list"));
     RETURN_IF_ERROR(CheckElement(longer.get(), longer->tensors.back()));
     out.data<Variant>()[i] = Variant(std::move(longer));

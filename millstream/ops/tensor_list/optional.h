@@ -12,6 +12,7 @@ namespace millstream {
 class Optional final : public TensorsVariant {
  public:
   std::string type_name() const override { return "tensorflow::data::Optional"; }
+  Ref<TensorsVariant> EmptyLike() const override { return MakeRef<Optional>(); }
 };
 
 }  // namespace millstream

@@ -53,9 +53,18 @@ StatusOr<PartialShape> ShapeInput(const KernelContext& ctx, int i) {
   return PartialShape::Make(std::move(dims));
 }
 
+StatusOr<PartialShape> MergeShapes(const PartialShape& a, const PartialShape& b) {
+  StatusOr<PartialShape> merged = a.MergeWith(b);
+  if (merged.ok()) return merged;
+  if (a.rank() != b.rank()) {
+    return errors::InvalidArgument("Incompatible ranks during merge: ", a.rank(), " vs. ", b.rank());
+  }
+  return errors::InvalidArgument("Incompatible shapes during merge: ", a.ToString(), " vs. ", b.ToString());
+}
+
 StatusOr<PartialShape> ElementShape(const KernelContext& ctx, int i, const TensorList& list) {
   ASSIGN_OR_RETURN(const PartialShape given, ShapeInput(ctx, i));
-  return given.MergeWith(list.element_shape);
+  return MergeShapes(given, list.element_shape);
 }
 
 StatusOr<int64_t> IntInput(const KernelContext& ctx, int i, absl::string_view name) {

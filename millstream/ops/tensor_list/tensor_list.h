@@ -17,6 +17,7 @@ class TensorList final : public TensorsVariant {
  public:
   TensorList(DType dtype, PartialShape shape) : element_dtype(dtype), element_shape(std::move(shape)) {}
   std::string type_name() const override { return "tensorflow::TensorList"; }
+  Ref<TensorsVariant> EmptyLike() const override { return MakeRef<TensorList>(element_dtype, element_shape); }
   Ref<TensorList> Copy() const;
 
   const DType element_dtype;
@@ -37,6 +38,8 @@ void OutputList(KernelContext& ctx, Ref<TensorList> list);
 StatusOr<PartialShape> ShapeInput(const KernelContext& ctx, int i);
 // The same, together with what the list says.
 StatusOr<PartialShape> ElementShape(const KernelContext& ctx, int i, const TensorList& list);
+// The most precise shape that fits both; InvalidArgument, worded as TensorFlow's kernels do, if there is none.
+StatusOr<PartialShape> MergeShapes(const PartialShape& a, const PartialShape& b);
 // An int32 scalar. InvalidArgument, with `name`, if it has another shape.
 StatusOr<int64_t> IntInput(const KernelContext& ctx, int i, absl::string_view name);
 // InvalidArgument, ResourceExhausted unless a list may have that many elements.

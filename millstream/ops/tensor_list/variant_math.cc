@@ -5,8 +5,8 @@
 #include <cstring>
 
 #include "millstream/ops/math/add.h"
-#include "millstream/ops/tensor_list/optional.h"
 #include "millstream/ops/tensor_list/tensor_list.h"
+#include "millstream/ops/tensor_list/tensor_map.h"
 #include "millstream/tensor/dispatch.h"
 
 namespace millstream {
@@ -63,8 +63,8 @@ StatusOr<Tensor> AddTensors(const Tensor& a, const Tensor& b) {
 // A variant without elements that sums of `x` and `y` go into.
 StatusOr<Ref<TensorsVariant>> EmptySum(const TensorsVariant& x, const TensorsVariant& y) {
   const auto *a = dynamic_cast<const TensorList*>(&x), *b = dynamic_cast<const TensorList*>(&y);
-  if ((a == nullptr) != (b == nullptr)) return errors::InvalidArgument("Trying to add two kinds of variants");
-  if (a == nullptr) return Ref<TensorsVariant>(MakeRef<Optional>());
+  if (x.type_name() != y.type_name()) return errors::InvalidArgument("Trying to add two kinds of variants");
+  if (a == nullptr) return x.EmptyLike();
   if (a->element_dtype != b->element_dtype) {
     return errors::InvalidArgument("Trying to add two lists of tensors of different dtypes. One is ",
                                    DTypeName(a->element_dtype), " and the other is ", DTypeName(b->element_dtype));
@@ -73,22 +73,40 @@ StatusOr<Ref<TensorsVariant>> EmptySum(const TensorsVariant& x, const TensorsVar
   return Ref<TensorsVariant>(MakeRef<TensorList>(a->element_dtype, std::move(shape)));
 }
 
+// All keys of both; values of keys that both have are added.
+StatusOr<Variant> AddMaps(const TensorMap& a, const TensorMap& b) {
+  Ref<TensorMap> sum = a.Copy();
+  for (const auto& [key, item] : b.items) {
+    const auto found = sum->items.find(key);
+    if (found == sum->items.end()) {
+      sum->items.emplace(key, item);
+      continue;
+    }
+    ASSIGN_OR_RETURN(found->second.value, AddTensors(found->second.value, item.value));
+  }
+  return Variant(std::move(sum));
+}
+
 }  // namespace
 
 StatusOr<Variant> ZerosLikeVariant(const Variant& value) {
+  if (value.get<TensorMap>() != nullptr) return Variant(MakeRef<TensorMap>());
   const auto* of = value.get<TensorsVariant>();
   if (of == nullptr) return errors::InvalidArgument("No zeros for a variant of type '", value.type_name(), "'");
   ASSIGN_OR_RETURN(Ref<TensorsVariant> zeros, EmptySum(*of, *of));
   zeros->depth = of->depth;
-  for (const Tensor& t : of->tensors) {
-    zeros->tensors.emplace_back();
-    if (!t.IsInitialized()) continue;
+  for (size_t i = 0; i < of->tensors.size(); ++i) {
+    const Tensor& t = of->tensors[i];
+    zeros->tensors.push_back(i < of->first_value() ? t : Tensor());
+    if (i < of->first_value() || !t.IsInitialized()) continue;
     ASSIGN_OR_RETURN(zeros->tensors.back(), ZerosLikeTensor(t));
   }
   return Variant(std::move(zeros));
 }
 
 StatusOr<Variant> AddVariants(const Variant& a, const Variant& b) {
+  const auto *map_a = a.get<TensorMap>(), *map_b = b.get<TensorMap>();
+  if (map_a != nullptr && map_b != nullptr) return AddMaps(*map_a, *map_b);
   const auto *x = a.get<TensorsVariant>(), *y = b.get<TensorsVariant>();
   if (x == nullptr || y == nullptr) {
     return errors::InvalidArgument("No sum of variants of types '", a.type_name(), "' and '", b.type_name(), "'");
@@ -101,7 +119,7 @@ StatusOr<Variant> AddVariants(const Variant& a, const Variant& b) {
   sum->depth = std::max(x->depth, y->depth);
   for (size_t i = 0; i < x->tensors.size(); ++i) {
     const Tensor &s = x->tensors[i], &t = y->tensors[i];
-    if (!s.IsInitialized() || !t.IsInitialized()) {
+    if (i < x->first_value() || !s.IsInitialized() || !t.IsInitialized()) {
       sum->tensors.push_back(s.IsInitialized() ? s : t);
       continue;
     }

@@ -11,6 +11,11 @@ namespace millstream {
 // A variant that is made of tensors: what zeros and sums of variants are defined for.
 class TensorsVariant : public VariantValue {
  public:
+  // One of the same kind without tensors, for zeros and sums.
+  virtual Ref<TensorsVariant> EmptyLike() const = 0;
+  // The tensors before this one say how the others are laid out: zeros and sums keep them.
+  virtual size_t first_value() const { return 0; }
+
   std::vector<Tensor> tensors;  // some may be missing: Tensor()
   int depth = 0;                // of variants in variants
 };

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+// Event files that graphs write themselves (tf.contrib.summary, tf.summary of TensorFlow 2).
+#include "millstream/base/file_root.h"
+#include "millstream/framework/op.h"
+#include "millstream/io/event_writer.h"
+#include "millstream/ops/flow/handle.h"
+#include "millstream/ops/summary/summary_output.h"
+#include "millstream/proto/event.pb.h"
+#include "millstream/tensor/dispatch.h"
+
+namespace millstream {
+namespace {
+
+constexpr char kTypeName[] = "tensorflow::SummaryWriterInterface";
+
+class SummaryWriter final : public Resource {
+ public:
+  SummaryWriter(std::string folder, std::string suffix) : writer(std::move(folder), std::move(suffix)) {}
+  std::string DebugString() const override { return "SummaryWriter"; }
+  EventWriter writer;
+};
+
+class WriterHandle final : public Kernel {
+ public:
+  explicit WriterHandle(KernelInit& init)
+      : container_(init.Attr<std::string>("container")), name_(init.Attr<std::string>("shared_name")) {
+    if (name_.empty()) name_ = init.node_name();
+  }
+  Status Compute(KernelContext& ctx) override {
+    ctx.set_output(0, MakeHandle(*ctx.device(), container_, name_, kTypeName, nullptr));
+    return OkStatus();
+  }
+
+ private:
+  const std::string container_;
+  std::string name_;
+};
+
+StatusOr<std::string> StringInput(const KernelContext& ctx, int i, absl::string_view name) {
+  if (ctx.input(i).num_elements() != 1) return errors::InvalidArgument(name, " must be a scalar");
+  return ctx.input(i).data<std::string>()[0];
+}
+
+StatusOr<int64_t> StepInput(const KernelContext& ctx) {
+  if (ctx.input(1).num_elements() != 1) return errors::InvalidArgument("step must be a scalar");
+  return ctx.input(1).data<int64_t>()[0];
+}
+
+// Nothing if the writer is there already: initializers run once for each session.
+Status CreateFileWriterCpu(KernelContext& ctx) {
+  if (ctx.input(0).num_elements() != 1) return errors::InvalidArgument("writer must be a scalar");
+  const ResourceHandle& handle = ctx.input(0).data<ResourceHandle>()[0];
+  ASSIGN_OR_RETURN(const std::string folder, StringInput(ctx, 1, "logdir"));
+  ASSIGN_OR_RETURN(const std::string suffix, StringInput(ctx, 4, "filename_suffix"));
+  RETURN_IF_ERROR(CheckFileAccess(folder));
+  return ctx.resources()
+      ->LookupOrCreate<SummaryWriter>(
+          handle.container, handle.name,
+          [&]() -> StatusOr<Ref<SummaryWriter>> { return MakeRef<SummaryWriter>(folder, suffix); })
+      .status();
+}
+
+Status FlushCpu(KernelContext& ctx) {
+  ASSIGN_OR_RETURN(Ref<SummaryWriter> writer, ctx.ResourceInput<SummaryWriter>(0));
+  return writer->writer.Flush();
+}
+
+Status CloseCpu(KernelContext& ctx) {
+  ASSIGN_OR_RETURN(Ref<SummaryWriter> writer, ctx.ResourceInput<SummaryWriter>(0));
+  RETURN_IF_ERROR(writer->writer.Close());
+  const ResourceHandle& handle = ctx.input(0).data<ResourceHandle>()[0];
+  return ctx.resources()->Delete<SummaryWriter>(handle.container, handle.name);
+}
+
+Status WriteSummaryCpu(KernelContext& ctx) {
+  ASSIGN_OR_RETURN(Ref<SummaryWriter> writer, ctx.ResourceInput<SummaryWriter>(0));
+  proto::Event event;
+  ASSIGN_OR_RETURN(const int64_t step, StepInput(ctx));
+  event.set_step(step);
+  proto::Summary::Value* value = event.mutable_summary()->add_value();
+  ASSIGN_OR_RETURN(*value->mutable_tag(), StringInput(ctx, 3, "tag"));
+  ASSIGN_OR_RETURN(const std::string metadata, StringInput(ctx, 4, "summary_metadata"));
+  if (!value->mutable_metadata()->ParseFromString(metadata)) {
+    return errors::InvalidArgument("Could not parse serialized metadata.");
+  }
+  RETURN_IF_ERROR(SetSummaryTensor(ctx.input(2), value));
+  return writer->writer.Write(std::move(event));
+}
+
+Status WriteRawProtoCpu(KernelContext& ctx) {
+  ASSIGN_OR_RETURN(Ref<SummaryWriter> writer, ctx.ResourceInput<SummaryWriter>(0));
+  ASSIGN_OR_RETURN(const int64_t step, StepInput(ctx));
+  // Each string holds summary values of its own; they become one event.
+  proto::Event event;
+  event.set_step(step);
+  for (const std::string& bytes : ctx.input(2).flat<std::string>()) {
+    proto::Summary part;
+    if (!part.ParseFromString(bytes)) return errors::InvalidArgument("Failed to deserialize summary");
+    event.mutable_summary()->MergeFrom(part);
+  }
+  return writer->writer.Write(std::move(event));
+}
+
+Status WriteScalarCpu(KernelContext& ctx) {
+  ASSIGN_OR_RETURN(Ref<SummaryWriter> writer, ctx.ResourceInput<SummaryWriter>(0));
+  proto::Event event;
+  ASSIGN_OR_RETURN(const int64_t step, StepInput(ctx));
+  event.set_step(step);
+  proto::Summary::Value* value = event.mutable_summary()->add_value();
+  ASSIGN_OR_RETURN(*value->mutable_tag(), StringInput(ctx, 2, "tag"));
+  const Tensor& number = ctx.input(3);
+  if (number.num_elements() != 1) return errors::InvalidArgument("value must be a scalar");
+  DispatchOver(RealTypes{}, number.dtype(), [&](auto type) {
+    using T = typename decltype(type)::type;
+    value->set_simple_value(static_cast<float>(number.scalar<T>()));
+  });
+  return writer->writer.Write(std::move(event));
+}
+
+Status WriteGraphCpu(KernelContext& ctx) {
+  ASSIGN_OR_RETURN(Ref<SummaryWriter> writer, ctx.ResourceInput<SummaryWriter>(0));
+  proto::Event event;
+  ASSIGN_OR_RETURN(const int64_t step, StepInput(ctx));
+  event.set_step(step);
+  ASSIGN_OR_RETURN(*event.mutable_graph_def(), StringInput(ctx, 2, "tensor"));
+  return writer->writer.Write(std::move(event));
+}
+
+Status ImportEventCpu(KernelContext& ctx) {
+  ASSIGN_OR_RETURN(Ref<SummaryWriter> writer, ctx.ResourceInput<SummaryWriter>(0));
+  ASSIGN_OR_RETURN(const std::string bytes, StringInput(ctx, 1, "event"));
+  proto::Event event;
+  if (!event.ParseFromString(bytes))
+    return errors::DataLoss("Bad tf.Event binary proto tensor string: ", bytes.size(), " bytes");
+  return writer->writer.Write(std::move(event));
+}
+
+OP("SummaryWriter")
+    .Output("writer: resource")
+    .Attr("shared_name: string = ''")
+    .Attr("container: string = ''")
+    .Stateful()
+    .Shape(ScalarShape)
+    .NotDifferentiable()
+    .Cpu<WriterHandle>()
+    .Doc("A handle for a writer of event files.");
+
+#define WRITER(Name, inputs, kernel, attrs, doc) \
+  OP(Name).Input("writer: resource") inputs attrs.Stateful().Shape(NoOutputs).NotDifferentiable().Cpu(kernel).Doc(doc)
+#define NONE
+WRITER("CreateSummaryFileWriter",
+       .Input("logdir: string").Input("max_queue: int32").Input("flush_millis: int32").Input("filename_suffix: string"),
+       CreateFileWriterCpu, NONE, "Makes the writer of a handle: events go to a new file in a folder.");
+WRITER("FlushSummaryWriter", NONE, FlushCpu, NONE, "Brings what was written to the file.");
+WRITER("CloseSummaryWriter", NONE, CloseCpu, NONE, "Flushes and ends a writer.");
+WRITER("WriteSummary", .Input("step: int64").Input("tensor: T").Input("tag: string").Input("summary_metadata: string"),
+       WriteSummaryCpu, .Attr("T: type"), "Writes a tensor as a summary.");
+WRITER("WriteRawProtoSummary", .Input("step: int64").Input("tensor: string"), WriteRawProtoCpu, NONE,
+       "Writes serialized summaries.");
+WRITER("WriteScalarSummary", .Input("step: int64").Input("tag: string").Input("value: T"), WriteScalarCpu,
+       .Attr("T: realnumbertype"), "Writes a number as a summary.");
+WRITER("WriteGraphSummary", .Input("step: int64").Input("tensor: string"), WriteGraphCpu, NONE,
+       "Writes a serialized graph.");
+WRITER("ImportEvent", .Input("event: string"), ImportEventCpu, NONE, "Writes a serialized event.");
+#undef NONE
+#undef WRITER
+
+}  // namespace
+}  // namespace millstream
