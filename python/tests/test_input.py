@@ -188,3 +188,22 @@ def test_mnist():
     assert mnist.train.epochs_completed == 0
     mnist.train.next_batch(100)
     assert mnist.train.epochs_completed == 1
+
+
+def test_window_and_reduce():
+    numbers = tf.data.Dataset.range(7)
+    sums = numbers.window(3, shift=2).flat_map(lambda w: w.batch(3)).map(tf.reduce_sum)
+    pairs = tf.data.Dataset.zip((numbers, numbers.map(lambda x: x * 10))).window(2, stride=2, drop_remainder=True)
+    pairs = pairs.flat_map(lambda a, b: tf.data.Dataset.zip((a.batch(2), b.batch(2))))
+    total, count = numbers.reduce((np.int64(100), 0), lambda state, x: (state[0] + x, state[1] + 1))
+    longer = numbers.reduce(np.zeros([1], np.int64), lambda state, x: tf.concat([state, [x]], 0))
+    with tf.Session() as sess:
+        get = sums.make_one_shot_iterator().get_next()
+        assert [sess.run(get) for _ in range(4)] == [3, 9, 15, 6]
+        get = pairs.make_one_shot_iterator().get_next()
+        assert [[list(x) for x in sess.run(get)] for _ in range(2)] == [[[0, 2], [0, 20]], [[2, 4], [20, 40]]]
+        with pytest.raises(tf.errors.OutOfRangeError):
+            for _ in range(3):
+                sess.run(get)
+        assert sess.run([total, count]) == [121, 7]
+        assert list(sess.run(longer)) == [0, 0, 1, 2, 3, 4, 5, 6]

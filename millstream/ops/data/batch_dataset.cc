@@ -40,6 +40,7 @@ class BatchDataset final : public DerivedDataset {
         size_(size),
         drop_remainder_(drop_remainder) {}
 
+  int64_t Cardinality() const override { return BatchCount(input().Cardinality(), size_, drop_remainder_); }
   StatusOr<IteratorPtr> MakeIterator(const StepContext& owner) const override {
     ASSIGN_OR_RETURN(IteratorPtr from, input().MakeIterator(owner));
     return std::make_unique<Iterator>(std::move(from), size_, drop_remainder_);

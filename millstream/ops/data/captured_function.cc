@@ -79,4 +79,13 @@ void CapturedFunction::Instance::RunAsync(const Element& args, Element* rets, st
     start();
 }
 
+Status EndOrError(const Status& status, bool preserve_cardinality, bool* end) {
+  if (!absl::IsOutOfRange(status)) return status;
+  if (preserve_cardinality) {
+    return errors::InvalidArgument("Function invocation produced OutOfRangeError: ", status.message());
+  }
+  *end = true;
+  return OkStatus();
+}
+
 }  // namespace millstream

@@ -43,6 +43,10 @@ class CapturedFunction {
   std::vector<Tensor> captured_;
 };
 
+// What it means that a function that makes elements ended with `status`, if not OK: OutOfRange is the end of the
+// dataset, or InvalidArgument where the number of elements must not change.
+Status EndOrError(const Status& status, bool preserve_cardinality, bool* end);
+
 }  // namespace millstream
 
 #endif  // MILLSTREAM_OPS_DATA_CAPTURED_FUNCTION_H_

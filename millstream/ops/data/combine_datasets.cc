@@ -12,6 +12,11 @@ class ConcatenateDataset final : public Dataset {
       : Dataset(std::move(signature.types), std::move(signature.shapes)),
         first_(std::move(first)),
         second_(std::move(second)) {}
+  int64_t Cardinality() const override {
+    const int64_t a = first_->Cardinality(), b = second_->Cardinality();
+    if (a == kInfiniteCardinality || b == kInfiniteCardinality) return kInfiniteCardinality;
+    return a < 0 || b < 0 ? kUnknownCardinality : a + b;
+  }
   StatusOr<IteratorPtr> MakeIterator(const StepContext& owner) const override {
     ASSIGN_OR_RETURN(IteratorPtr first, first_->MakeIterator(owner));
     return std::make_unique<Iterator>(std::move(first), second_, owner);
@@ -49,6 +54,15 @@ class ZipDataset final : public Dataset {
  public:
   ZipDataset(std::vector<Ref<Dataset>> inputs, OutputSignature signature)
       : Dataset(std::move(signature.types), std::move(signature.shapes)), inputs_(std::move(inputs)) {}
+  int64_t Cardinality() const override {
+    int64_t least = kInfiniteCardinality;
+    for (const Ref<Dataset>& input : inputs_) {
+      const int64_t n = input->Cardinality();
+      if (n == kUnknownCardinality) return n;
+      if (n >= 0 && (least < 0 || n < least)) least = n;
+    }
+    return least;
+  }
   StatusOr<IteratorPtr> MakeIterator(const StepContext& owner) const override {
     std::vector<IteratorPtr> iterators;
     for (const Ref<Dataset>& input : inputs_) {
@@ -123,13 +137,6 @@ class MakeZip final : public Kernel {
   const OutputSignature signature_;
 };
 
-// Settings of the dataset runtime, of which we need none.
-Status SameDatasetCpu(KernelContext& ctx) {
-  ASSIGN_OR_RETURN(Ref<Dataset> input, DatasetInput(ctx, 0));
-  OutputDataset(ctx, std::move(input));
-  return OkStatus();
-}
-
 #define ELEMENT .Attr("output_types: list(type) >= 1").Attr("output_shapes: list(shape) >= 1")
 OP("ConcatenateDataset")
     .Input("input_dataset: variant")
@@ -145,21 +152,6 @@ OP("ZipDataset")
     .Shape(ScalarShape)
     .Cpu<MakeZip>()
     .Doc("A dataset of the elements of several, side by side.");
-OP("OptionsDataset")
-    .Input("input_dataset: variant")
-    .Output("handle: variant")
-    .Attr("serialized_options: string") ELEMENT.Attr("metadata: string = ''")
-    .Shape(ScalarShape)
-    .Cpu(SameDatasetCpu)
-    .Doc("The same dataset.");
-OP("ModelDataset")
-    .Input("input_dataset: variant")
-    .Output("handle: variant")
-    .Attr("algorithm: int = 0")
-    .Attr("cpu_budget: int = 0")
-    .Attr("ram_budget: int = 0") ELEMENT.Shape(ScalarShape)
-    .Cpu(SameDatasetCpu)
-    .Doc("The same dataset.");
 #undef ELEMENT
 
 }  // namespace

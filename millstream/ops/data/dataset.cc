@@ -11,6 +11,7 @@ namespace millstream {
 OutputSignature::OutputSignature(KernelInit& init)
     : types(init.Attr<std::vector<DType>>("output_types")),
       shapes(init.Attr<std::vector<PartialShape>>("output_shapes")) {
+  if (init.HasAttr("preserve_cardinality")) preserve_cardinality = init.Attr<bool>("preserve_cardinality");
   if (types.size() != shapes.size()) {
     init.Fail(
         errors::InvalidArgument("output_types has ", types.size(), " entries, but output_shapes has ", shapes.size()));

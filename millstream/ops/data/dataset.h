@@ -25,6 +25,10 @@ class DatasetIterator {
 
 using IteratorPtr = std::unique_ptr<DatasetIterator>;
 
+// What Dataset::Cardinality() says where there is no number.
+inline constexpr int64_t kInfiniteCardinality = -1;
+inline constexpr int64_t kUnknownCardinality = -2;
+
 // What a dataset op gives: a recipe for elements. Immutable and shared; each iterator has its own state.
 class Dataset : public VariantValue {
  public:
@@ -34,6 +38,9 @@ class Dataset : public VariantValue {
   const std::vector<DType>& types() const { return types_; }
   const std::vector<PartialShape>& shapes() const { return shapes_; }
   std::string type_name() const override { return "tensorflow::DatasetVariantWrapper"; }
+
+  // How many elements there are, as far as that is known without making them.
+  virtual int64_t Cardinality() const { return kUnknownCardinality; }
 
   // `owner` is where background work and functions run: resources, functions, pool, and a cancellation that ends with
   // the iterator. It outlives the iterator.
@@ -58,12 +65,19 @@ class DerivedDataset : public Dataset {
   const Ref<Dataset> input_;
 };
 
+// How many batches `n` elements (or kInfiniteCardinality, kUnknownCardinality) make.
+inline int64_t BatchCount(int64_t n, int64_t size, bool drop_remainder) {
+  return n < 0 ? n : n / size + (n % size != 0 && !drop_remainder ? 1 : 0);
+}
+
 // The attributes output_types and output_shapes. InvalidArgument unless there are as many of both.
 struct OutputSignature {
   OutputSignature() = default;
   explicit OutputSignature(KernelInit& init);
   std::vector<DType> types;
   std::vector<PartialShape> shapes;
+  // The attribute of that name, where the op has it: the function makes one element of each.
+  bool preserve_cardinality = false;
 };
 
 // InvalidArgument unless elements of `types` and `shapes` may go where `wanted` is expected.

@@ -3,37 +3,10 @@
 
 #include "millstream/framework/op.h"
 #include "millstream/ops/data/captured_function.h"
+#include "millstream/ops/data/memory_dataset.h"
 
 namespace millstream {
 namespace {
-
-// The elements of one group, as a dataset for the reducing function.
-class WindowDataset final : public Dataset {
- public:
-  WindowDataset(std::vector<DType> types, std::vector<PartialShape> shapes, std::vector<Element> elements)
-      : Dataset(std::move(types), std::move(shapes)),
-        elements_(std::make_shared<const std::vector<Element>>(std::move(elements))) {}
-  StatusOr<IteratorPtr> MakeIterator(const StepContext&) const override {
-    return std::make_unique<Iterator>(elements_);
-  }
-
- private:
-  class Iterator final : public DatasetIterator {
-   public:
-    explicit Iterator(std::shared_ptr<const std::vector<Element>> elements) : elements_(std::move(elements)) {}
-    bool Ready() override { return true; }
-    Status GetNext(const StepContext&, Element* element, bool* end) override {
-      *end = next_ == elements_->size();
-      if (!*end) *element = (*elements_)[next_++];
-      return OkStatus();
-    }
-
-   private:
-    const std::shared_ptr<const std::vector<Element>> elements_;
-    size_t next_ = 0;
-  };
-  const std::shared_ptr<const std::vector<Element>> elements_;
-};
 
 struct WindowFunctions {
   CapturedFunction key, reduce, size;
@@ -121,7 +94,7 @@ class GroupByWindowDataset final : public DerivedDataset {
     }
 
     Status Open(const StepContext& step, int64_t k) {
-      Ref<Dataset> window = MakeRef<WindowDataset>(types_, shapes_, std::move(groups_[k].elements));
+      Ref<Dataset> window = MakeRef<MemoryDataset>(types_, shapes_, std::move(groups_[k].elements));
       groups_.erase(k);
       Element rets;
       RETURN_IF_ERROR(

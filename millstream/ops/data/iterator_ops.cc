@@ -136,6 +136,21 @@ class IteratorGetNext final : public AsyncKernel {
   }
 };
 
+class IteratorGetNextAsOptional final : public AsyncKernel {
+ public:
+  explicit IteratorGetNextAsOptional(KernelInit&) {}
+  void ComputeAsync(KernelContext& ctx, Done done) override {
+    StatusOr<Ref<IteratorResource>> iterator = ctx.ResourceInput<IteratorResource>(0);
+    if (!iterator.ok()) return done(iterator.status());
+    (*iterator)->GetNextAsOptional(ctx, std::move(done));
+  }
+};
+
+Status GetDeviceCpu(KernelContext& ctx) {
+  ctx.set_output(0, Tensor::Scalar(ctx.device()->name()));
+  return OkStatus();
+}
+
 Status ToStringHandleCpu(KernelContext& ctx) {
   ASSIGN_OR_RETURN(Ref<IteratorResource> iterator, ctx.ResourceInput<IteratorResource>(0));
   const ResourceHandle& handle = ctx.input(0).scalar<ResourceHandle>();
@@ -219,6 +234,20 @@ OP("MakeIterator")
       .Doc("The next element of an iterator. OutOfRange at the end.")
 GET_NEXT("IteratorGetNext");
 GET_NEXT("IteratorGetNextSync");
+
+OP("IteratorGetNextAsOptional")
+    .Input("iterator: resource")
+    .Output("optional: variant") ELEMENT.Stateful()
+    .Shape(ScalarShape)
+    .Cpu<IteratorGetNextAsOptional>()
+    .Doc("The next element of an iterator as an optional, which has no value at the end.");
+OP("IteratorGetDevice")
+    .Input("resource: resource")
+    .Output("device: string")
+    .Stateful()
+    .Shape(ScalarShape)
+    .Cpu(GetDeviceCpu)
+    .Doc("The device of an iterator.");
 
 OP("IteratorToStringHandle")
     .Input("resource_handle: resource")

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millstream/ops/data/iterator_resource.h"
 
+#include "millstream/ops/tensor_list/optional.h"
+
 namespace millstream {
 namespace {
 
@@ -8,6 +10,16 @@ namespace {
 void Report(const KernelContext& ctx, AsyncKernel::Done done, const Status& status) {
   if (ctx.step().pool == nullptr) return done(status);
   ctx.step().pool->Schedule([done = std::move(done), status] { done(status); });
+}
+
+Status OutputOptional(KernelContext& ctx, Element element) {
+  Ref<Optional> optional = MakeRef<Optional>();
+  for (Tensor& t : element) {
+    RETURN_IF_ERROR(NoteDepth(optional.get(), t));
+    optional->tensors.push_back(std::move(t));
+  }
+  ctx.set_output(0, Tensor::Scalar(Variant(std::move(optional))));
+  return OkStatus();
 }
 
 }  // namespace
@@ -53,6 +65,7 @@ Status IteratorResource::Serve(Request& request) {
   Element element;
   bool end = false;
   RETURN_IF_ERROR(request.walk->iterator->GetNext(ctx.step(), &element, &end));
+  if (request.as_optional) return OutputOptional(ctx, end ? Element() : std::move(element));
   if (end) return errors::OutOfRange("End of sequence");
   if (static_cast<int>(element.size()) != ctx.num_outputs()) {
     return errors::InvalidArgument("The element has ", element.size(), " components, but ", ctx.num_outputs(),
@@ -68,9 +81,10 @@ Status IteratorResource::Serve(Request& request) {
   return OkStatus();
 }
 
-void IteratorResource::GetNext(KernelContext& ctx, AsyncKernel::Done done) {
+void IteratorResource::Ask(KernelContext& ctx, bool as_optional, AsyncKernel::Done done) {
   auto request = std::make_shared<Request>();
   request->ctx = &ctx;
+  request->as_optional = as_optional;
   request->done = std::move(done);
   bool idle = false;
   {

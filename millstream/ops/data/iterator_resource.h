@@ -25,7 +25,9 @@ class IteratorResource final : public Resource {
   // Starts anew with `dataset`. Functions and background work use what `step` has, apart from its cancellation.
   Status SetDataset(const Dataset& dataset, const StepContext& step);
   // Sets the outputs of `ctx` to the components of the next element. OutOfRange at the end.
-  void GetNext(KernelContext& ctx, AsyncKernel::Done done);
+  void GetNext(KernelContext& ctx, AsyncKernel::Done done) { Ask(ctx, false, std::move(done)); }
+  // The same as one output, an optional: without a value at the end.
+  void GetNextAsOptional(KernelContext& ctx, AsyncKernel::Done done) { Ask(ctx, true, std::move(done)); }
 
  private:
   // One walk, with the step context it runs in.
@@ -39,11 +41,13 @@ class IteratorResource final : public Resource {
   struct Request {
     std::shared_ptr<Walk> walk;
     KernelContext* ctx = nullptr;
+    bool as_optional = false;
     AsyncKernel::Done done;
     Cancellation::Token token = -1;
   };
   using Requests = std::list<std::shared_ptr<Request>>;
 
+  void Ask(KernelContext& ctx, bool as_optional, AsyncKernel::Done done);
   static Status Serve(Request& request) ABSL_EXCLUSIVE_LOCKS_REQUIRED(request.walk->mu);
   bool TryServeHere(Request& request) ABSL_NO_THREAD_SAFETY_ANALYSIS;
   void Enqueue(std::shared_ptr<Request> request);

@@ -13,8 +13,12 @@ class MapAndBatchDataset final : public DerivedDataset {
       : DerivedDataset(std::move(input), std::move(signature.types), std::move(signature.shapes)),
         function_(std::move(function)),
         size_(size),
-        drop_remainder_(drop) {}
+        drop_remainder_(drop),
+        preserve_cardinality_(signature.preserve_cardinality) {}
 
+  int64_t Cardinality() const override {
+    return preserve_cardinality_ ? BatchCount(input().Cardinality(), size_, drop_remainder_) : kUnknownCardinality;
+  }
   StatusOr<IteratorPtr> MakeIterator(const StepContext& owner) const override {
     ASSIGN_OR_RETURN(CapturedFunction::Instance function, function_.Instantiate(owner, input().types()));
     ASSIGN_OR_RETURN(IteratorPtr from, input().MakeIterator(owner));
@@ -116,6 +120,7 @@ class MapAndBatchDataset final : public DerivedDataset {
   const CapturedFunction function_;
   const int64_t size_;
   const bool drop_remainder_;
+  const bool preserve_cardinality_;
 };
 
 class MakeMapAndBatch final : public Kernel {

@@ -10,37 +10,35 @@ class MapDataset final : public DerivedDataset {
  public:
   MapDataset(Ref<Dataset> input, CapturedFunction function, OutputSignature signature)
       : DerivedDataset(std::move(input), std::move(signature.types), std::move(signature.shapes)),
-        function_(std::move(function)) {}
+        function_(std::move(function)),
+        preserve_cardinality_(signature.preserve_cardinality) {}
 
+  int64_t Cardinality() const override { return preserve_cardinality_ ? input().Cardinality() : kUnknownCardinality; }
   StatusOr<IteratorPtr> MakeIterator(const StepContext& owner) const override {
     ASSIGN_OR_RETURN(CapturedFunction::Instance function, function_.Instantiate(owner, input().types()));
     ASSIGN_OR_RETURN(IteratorPtr from, input().MakeIterator(owner));
-    return std::make_unique<Iterator>(std::move(from), std::move(function));
+    return std::make_unique<Iterator>(std::move(from), std::move(function), preserve_cardinality_);
   }
 
  private:
   class Iterator final : public DatasetIterator {
    public:
-    Iterator(IteratorPtr input, CapturedFunction::Instance function)
-        : input_(std::move(input)), function_(std::move(function)) {}
+    Iterator(IteratorPtr input, CapturedFunction::Instance function, bool preserve_cardinality)
+        : input_(std::move(input)), function_(std::move(function)), preserve_cardinality_(preserve_cardinality) {}
     Status GetNext(const StepContext& step, Element* element, bool* end) override {
       Element args;
       RETURN_IF_ERROR(input_->GetNext(step, &args, end));
       if (*end) return OkStatus();
-      const Status status = function_.Run(step, args, element);
-      // The end of something inside the function is the end of the dataset.
-      if (absl::IsOutOfRange(status)) {
-        *end = true;
-        return OkStatus();
-      }
-      return status;
+      return EndOrError(function_.Run(step, args, element), preserve_cardinality_, end);
     }
 
    private:
     const IteratorPtr input_;
     const CapturedFunction::Instance function_;
+    const bool preserve_cardinality_;
   };
   const CapturedFunction function_;
+  const bool preserve_cardinality_;
 };
 
 // The elements that the function says yes to.

@@ -69,6 +69,7 @@ class PaddedBatchDataset final : public DerivedDataset {
         drop_remainder_(drop),
         padding_(std::move(padding)) {}
 
+  int64_t Cardinality() const override { return BatchCount(input().Cardinality(), size_, drop_remainder_); }
   StatusOr<IteratorPtr> MakeIterator(const StepContext& owner) const override {
     ASSIGN_OR_RETURN(IteratorPtr from, input().MakeIterator(owner));
     return std::make_unique<Iterator>(std::move(from), *this);

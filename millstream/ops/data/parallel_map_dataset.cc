@@ -15,19 +15,24 @@ class ParallelMapDataset final : public DerivedDataset {
   ParallelMapDataset(Ref<Dataset> input, CapturedFunction function, int64_t parallel_calls, OutputSignature signature)
       : DerivedDataset(std::move(input), std::move(signature.types), std::move(signature.shapes)),
         function_(std::move(function)),
-        parallel_calls_(parallel_calls) {}
+        parallel_calls_(parallel_calls),
+        preserve_cardinality_(signature.preserve_cardinality) {}
 
+  int64_t Cardinality() const override { return preserve_cardinality_ ? input().Cardinality() : kUnknownCardinality; }
   StatusOr<IteratorPtr> MakeIterator(const StepContext& owner) const override {
     ASSIGN_OR_RETURN(CapturedFunction::Instance function, function_.Instantiate(owner, input().types()));
     ASSIGN_OR_RETURN(IteratorPtr from, input().MakeIterator(owner));
-    return std::make_unique<Iterator>(std::move(from), std::move(function), parallel_calls_);
+    return std::make_unique<Iterator>(std::move(from), std::move(function), parallel_calls_, preserve_cardinality_);
   }
 
  private:
   class Iterator final : public DatasetIterator {
    public:
-    Iterator(IteratorPtr input, CapturedFunction::Instance function, int64_t parallel_calls)
-        : input_(std::move(input)), function_(std::move(function)), parallel_calls_(parallel_calls) {}
+    Iterator(IteratorPtr input, CapturedFunction::Instance function, int64_t parallel_calls, bool preserve_cardinality)
+        : input_(std::move(input)),
+          function_(std::move(function)),
+          parallel_calls_(parallel_calls),
+          preserve_cardinality_(preserve_cardinality) {}
     // The calls use this object; the owner's cancellation, if it has begun, makes them end soon.
     ~Iterator() override {
       MutexLock lock(mu_);
@@ -43,18 +48,16 @@ class ParallelMapDataset final : public DerivedDataset {
       RETURN_IF_ERROR(WaitUntilReady(step, mu_, changed_, [this] { return calls_.front()->done; }));
       const std::shared_ptr<Call> call = std::move(calls_.front());
       calls_.pop_front();
-      if (absl::IsOutOfRange(call->status)) {
-        *end = true;
-        return OkStatus();
-      }
       *element = std::move(call->rets);
-      return call->status;
+      // What the input reports is no word of the function.
+      return call->called ? EndOrError(call->status, preserve_cardinality_, end) : call->status;
     }
 
    private:
     struct Call {
       Element rets;
       Status status;
+      bool called = false;
       bool done = false;  // guarded by mu_
     };
 
@@ -83,6 +86,7 @@ class ParallelMapDataset final : public DerivedDataset {
         MutexLock lock(mu_);
         ++running_;
       }
+      call->called = true;
       Element* const rets = &call->rets;
       function_.RunAsync(args, rets, [this, call = std::move(call)](const Status& status) {
         MutexLock lock(mu_);
@@ -96,6 +100,7 @@ class ParallelMapDataset final : public DerivedDataset {
     const IteratorPtr input_;
     const CapturedFunction::Instance function_;
     const int64_t parallel_calls_;
+    const bool preserve_cardinality_;
     bool ended_ = false;
     std::deque<std::shared_ptr<Call>> calls_;  // in the order of the elements; only the consumer changes it
     Mutex mu_;
@@ -105,6 +110,7 @@ class ParallelMapDataset final : public DerivedDataset {
 
   const CapturedFunction function_;
   const int64_t parallel_calls_;
+  const bool preserve_cardinality_;
 };
 
 template <typename T>

@@ -16,6 +16,7 @@ class PrefetchDataset final : public DerivedDataset {
   PrefetchDataset(Ref<Dataset> input, int64_t buffer_size)
       : DerivedDataset(std::move(input)), buffer_size_(buffer_size) {}
 
+  int64_t Cardinality() const override { return input().Cardinality(); }
   StatusOr<IteratorPtr> MakeIterator(const StepContext& owner) const override {
     if (buffer_size_ == 0) return input().MakeIterator(owner);
     auto iterator = std::make_unique<Iterator>(owner, buffer_size_);

@@ -11,6 +11,13 @@ class RangeDataset final : public Dataset {
   RangeDataset(int64_t start, int64_t stop, int64_t step, OutputSignature signature)
       : Dataset(std::move(signature.types), std::move(signature.shapes)), start_(start), stop_(stop), step_(step) {}
 
+  int64_t Cardinality() const override {
+    if (step_ > 0 ? start_ >= stop_ : start_ <= stop_) return 0;
+    const uint64_t span = step_ > 0 ? static_cast<uint64_t>(stop_) - static_cast<uint64_t>(start_)
+                                    : static_cast<uint64_t>(start_) - static_cast<uint64_t>(stop_);
+    const uint64_t each = step_ > 0 ? static_cast<uint64_t>(step_) : uint64_t{0} - static_cast<uint64_t>(step_);
+    return static_cast<int64_t>((span - 1) / each) + 1;
+  }
   StatusOr<IteratorPtr> MakeIterator(const StepContext&) const override {
     return std::make_unique<Iterator>(start_, stop_, step_, types()[0]);
   }

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include "millstream/framework/op.h"
 #include "millstream/ops/data/dataset.h"
 
@@ -9,6 +11,14 @@ namespace {
 class RepeatDataset final : public DerivedDataset {
  public:
   RepeatDataset(Ref<Dataset> input, int64_t count) : DerivedDataset(std::move(input)), count_(count) {}
+  int64_t Cardinality() const override {
+    const int64_t n = input().Cardinality();
+    if (count_ == 0 || n == 0) return 0;
+    if (count_ < 0) return kInfiniteCardinality;
+    int64_t all = 0;
+    if (n < 0) return n;
+    return __builtin_mul_overflow(n, count_, &all) ? kUnknownCardinality : all;
+  }
   StatusOr<IteratorPtr> MakeIterator(const StepContext& owner) const override {
     return std::make_unique<Iterator>(Ref<Dataset>::Share(const_cast<RepeatDataset*>(this)), owner, count_);
   }
@@ -51,6 +61,12 @@ class RangeOfDataset final : public DerivedDataset {
  public:
   RangeOfDataset(Ref<Dataset> input, int64_t skip, int64_t take)
       : DerivedDataset(std::move(input)), skip_(skip), take_(take) {}
+  int64_t Cardinality() const override {
+    const int64_t n = input().Cardinality();
+    if (take_ == 0) return 0;
+    if (n == kUnknownCardinality || take_ < 0) return n < 0 ? n : std::max<int64_t>(n - skip_, 0);
+    return n == kInfiniteCardinality ? take_ : std::min(n, take_);
+  }
   StatusOr<IteratorPtr> MakeIterator(const StepContext& owner) const override {
     ASSIGN_OR_RETURN(IteratorPtr from, input().MakeIterator(owner));
     return std::make_unique<Iterator>(std::move(from), skip_, take_);

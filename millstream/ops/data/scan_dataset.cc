@@ -51,33 +51,38 @@ class ScanDataset final : public DerivedDataset {
   ScanDataset(Ref<Dataset> input, CapturedFunction function, Element state, OutputSignature signature)
       : DerivedDataset(std::move(input), std::move(signature.types), std::move(signature.shapes)),
         function_(std::move(function)),
-        state_(std::move(state)) {}
+        state_(std::move(state)),
+        preserve_cardinality_(signature.preserve_cardinality) {}
 
+  int64_t Cardinality() const override { return preserve_cardinality_ ? input().Cardinality() : kUnknownCardinality; }
   StatusOr<IteratorPtr> MakeIterator(const StepContext& owner) const override {
     std::vector<DType> args;
     for (const Tensor& t : state_) args.push_back(t.dtype());
     args.insert(args.end(), input().types().begin(), input().types().end());
     ASSIGN_OR_RETURN(CapturedFunction::Instance function, function_.Instantiate(owner, args));
     ASSIGN_OR_RETURN(IteratorPtr from, input().MakeIterator(owner));
-    return std::make_unique<Iterator>(std::move(from), std::move(function), state_, types().size());
+    return std::make_unique<Iterator>(std::move(from), std::move(function), state_, types().size(),
+                                      preserve_cardinality_);
   }
 
  private:
   class Iterator final : public DatasetIterator {
    public:
-    Iterator(IteratorPtr input, CapturedFunction::Instance function, Element state, size_t outputs)
-        : input_(std::move(input)), function_(std::move(function)), state_(std::move(state)), outputs_(outputs) {}
+    Iterator(IteratorPtr input, CapturedFunction::Instance function, Element state, size_t outputs,
+             bool preserve_cardinality)
+        : input_(std::move(input)),
+          function_(std::move(function)),
+          state_(std::move(state)),
+          outputs_(outputs),
+          preserve_cardinality_(preserve_cardinality) {}
     Status GetNext(const StepContext& step, Element* element, bool* end) override {
       Element args = state_, next, rets;
       RETURN_IF_ERROR(input_->GetNext(step, &next, end));
       if (*end) return OkStatus();
       args.insert(args.end(), next.begin(), next.end());
       const Status status = function_.Run(step, args, &rets);
-      if (absl::IsOutOfRange(status)) {
-        *end = true;
-        return OkStatus();
-      }
-      RETURN_IF_ERROR(status);
+      RETURN_IF_ERROR(EndOrError(status, preserve_cardinality_, end));
+      if (*end) return OkStatus();
       if (rets.size() != state_.size() + outputs_) {
         return errors::InvalidArgument("`scan_func` must return a tuple of ", state_.size() + outputs_,
                                        " components, not ", rets.size());
@@ -98,9 +103,11 @@ class ScanDataset final : public DerivedDataset {
     const CapturedFunction::Instance function_;
     Element state_;
     const size_t outputs_;
+    const bool preserve_cardinality_;
   };
   const CapturedFunction function_;
   const Element state_;
+  const bool preserve_cardinality_;
 };
 
 class MakeTakeWhile final : public Kernel {

@@ -49,6 +49,7 @@ class ShuffleDataset final : public DerivedDataset {
   ShuffleDataset(Ref<Dataset> input, int64_t buffer_size, std::shared_ptr<SeedSource> source)
       : DerivedDataset(std::move(input)), buffer_size_(buffer_size), source_(std::move(source)) {}
 
+  int64_t Cardinality() const override { return input().Cardinality(); }
   StatusOr<IteratorPtr> MakeIterator(const StepContext& owner) const override {
     const Seeds seeds = source_->Next();
     ASSIGN_OR_RETURN(IteratorPtr from, input().MakeIterator(owner));
@@ -94,6 +95,81 @@ class ShuffleDataset final : public DerivedDataset {
   const std::shared_ptr<SeedSource> source_;
 };
 
+// The input over and over (-1: for ever), each time in another order.
+class ShuffleAndRepeatDataset final : public DerivedDataset {
+ public:
+  ShuffleAndRepeatDataset(Ref<ShuffleDataset> shuffled, int64_t count)
+      : DerivedDataset(std::move(shuffled)), count_(count) {}
+  int64_t Cardinality() const override {
+    const int64_t n = input().Cardinality();
+    if (count_ == 0 || n == 0) return 0;
+    if (count_ < 0) return kInfiniteCardinality;
+    int64_t all = 0;
+    if (n < 0) return n;
+    return __builtin_mul_overflow(n, count_, &all) ? kUnknownCardinality : all;
+  }
+  StatusOr<IteratorPtr> MakeIterator(const StepContext& owner) const override {
+    return std::make_unique<Iterator>(Ref<const ShuffleAndRepeatDataset>::Share(this), owner);
+  }
+
+ private:
+  class Iterator final : public DatasetIterator {
+   public:
+    Iterator(Ref<const ShuffleAndRepeatDataset> dataset, const StepContext& owner)
+        : dataset_(std::move(dataset)), owner_(owner) {}
+    Status GetNext(const StepContext& step, Element* element, bool* end) override {
+      *end = true;
+      while (dataset_->count_ < 0 || round_ < dataset_->count_) {
+        RETURN_IF_ERROR(CheckCancelled(step));
+        const bool fresh = inner_ == nullptr;
+        if (fresh) {
+          ASSIGN_OR_RETURN(inner_, dataset_->input().MakeIterator(owner_));
+        }
+        RETURN_IF_ERROR(inner_->GetNext(step, element, end));
+        if (!*end) return OkStatus();
+        inner_.reset();
+        ++round_;
+        if (fresh) return OkStatus();  // nothing, however often
+      }
+      return OkStatus();
+    }
+
+   private:
+    const Ref<const ShuffleAndRepeatDataset> dataset_;
+    const StepContext& owner_;
+    int64_t round_ = 0;
+    IteratorPtr inner_;
+  };
+  const int64_t count_;
+};
+
+// Random numbers without end.
+class RandomDataset final : public Dataset {
+ public:
+  explicit RandomDataset(std::shared_ptr<SeedSource> source)
+      : Dataset({DType::kInt64}, {Shape()}), source_(std::move(source)) {}
+  int64_t Cardinality() const override { return kInfiniteCardinality; }
+  StatusOr<IteratorPtr> MakeIterator(const StepContext&) const override {
+    return std::make_unique<Iterator>(source_->Next());
+  }
+
+ private:
+  class Iterator final : public DatasetIterator {
+   public:
+    explicit Iterator(Seeds seeds) : sampler_(math::Philox(seeds.seed, seeds.seed2)) {}
+    bool Ready() override { return true; }
+    Status GetNext(const StepContext&, Element* element, bool* end) override {
+      *end = false;
+      element->push_back(Tensor::Scalar<int64_t>(sampler_.Next()));
+      return OkStatus();
+    }
+
+   private:
+    math::PhiloxSampler sampler_;
+  };
+  const std::shared_ptr<SeedSource> source_;
+};
+
 Seeds OrRandom(int64_t seed, int64_t seed2) {
   if (seed != 0 || seed2 != 0) return {static_cast<uint64_t>(seed), static_cast<uint64_t>(seed2)};
   std::random_device entropy;
@@ -101,6 +177,32 @@ Seeds OrRandom(int64_t seed, int64_t seed2) {
   return {draw(), draw()};
 }
 
+// The source behind input i, a seed generator; null if the handle has none.
+std::shared_ptr<SeedSource> GivenSource(const KernelContext& ctx, int i) {
+  if (ctx.num_inputs() <= i || ctx.input(i).dtype() != DType::kResource || ctx.input(i).num_elements() != 1)
+    return nullptr;
+  const auto* given = dynamic_cast<const SeedGenerator*>(ctx.input(i).data<ResourceHandle>()[0].resource.get());
+  return given == nullptr ? nullptr : given->source;
+}
+
+class MakeRandomDataset final : public Kernel {
+ public:
+  explicit MakeRandomDataset(KernelInit& init)
+      : rerandomize_(init.HasAttr("rerandomize_each_iteration") && init.Attr<bool>("rerandomize_each_iteration")) {}
+  Status Compute(KernelContext& ctx) override {
+    ASSIGN_OR_RETURN(const int64_t seed, ScalarInput<int64_t>(ctx, 0, "seed"));
+    ASSIGN_OR_RETURN(const int64_t seed2, ScalarInput<int64_t>(ctx, 1, "seed2"));
+    std::shared_ptr<SeedSource> source = GivenSource(ctx, 2);
+    if (source == nullptr) source = std::make_shared<SeedSource>(OrRandom(seed, seed2), !rerandomize_);
+    OutputDataset(ctx, MakeRef<RandomDataset>(std::move(source)));
+    return OkStatus();
+  }
+
+ private:
+  const bool rerandomize_;
+};
+
+// Inputs: dataset, buffer_size, seed, seed2, and for some ops a seed generator or how often to repeat.
 class MakeShuffleDataset final : public Kernel {
  public:
   explicit MakeShuffleDataset(KernelInit& init) : reshuffle_(init.Attr<bool>("reshuffle_each_iteration")) {}
@@ -112,13 +214,15 @@ class MakeShuffleDataset final : public Kernel {
     if (buffer_size <= 0 && buffer_size != -2)
       return errors::InvalidArgument("buffer_size must be greater than zero or UNKNOWN_CARDINALITY");
     if (buffer_size == -2) buffer_size = INT64_MAX;  // all there is
-    std::shared_ptr<SeedSource> source;
-    if (ctx.num_inputs() == 5 && ctx.input(4).num_elements() == 1) {
-      const auto* given = dynamic_cast<const SeedGenerator*>(ctx.input(4).data<ResourceHandle>()[0].resource.get());
-      if (given != nullptr) source = given->source;
-    }
+    std::shared_ptr<SeedSource> source = GivenSource(ctx, 4);
     if (source == nullptr) source = std::make_shared<SeedSource>(OrRandom(seed, seed2), !reshuffle_);
-    OutputDataset(ctx, MakeRef<ShuffleDataset>(std::move(input), buffer_size, std::move(source)));
+    Ref<ShuffleDataset> shuffled = MakeRef<ShuffleDataset>(std::move(input), buffer_size, std::move(source));
+    if (ctx.num_inputs() == 5 && ctx.input_dtype(4) == DType::kInt64) {
+      ASSIGN_OR_RETURN(const int64_t count, ScalarInput<int64_t>(ctx, 4, "count"));
+      OutputDataset(ctx, MakeRef<ShuffleAndRepeatDataset>(std::move(shuffled), count));
+    } else {
+      OutputDataset(ctx, std::move(shuffled));
+    }
     return OkStatus();
   }
 
@@ -174,6 +278,44 @@ OP("ShuffleDatasetV3")
     .Shape(ScalarShape)
     .Cpu<MakeShuffleDataset>()
     .Doc("A dataset in random order, as far as a buffer allows.");
+OP("ShuffleAndRepeatDataset")
+    .Input("input_dataset: variant")
+    .Input("buffer_size: int64")
+    .Input("seed: int64")
+    .Input("seed2: int64")
+    .Input("count: int64")
+    .Output("handle: variant")
+    .Attr("output_types: list(type) >= 1")
+    .Attr("output_shapes: list(shape) >= 1")
+    .Attr("reshuffle_each_iteration: bool = true")
+    .Attr("metadata: string = ''")
+    .Shape(ScalarShape)
+    .Cpu<MakeShuffleDataset>()
+    .Doc("A dataset several times (-1: for ever), each time in another random order.");
+OP("RandomDataset")
+    .Input("seed: int64")
+    .Input("seed2: int64")
+    .Output("handle: variant")
+    .Attr("output_types: list(type) >= 1")
+    .Attr("output_shapes: list(shape) >= 1")
+    .Attr("metadata: string = ''")
+    .Stateful()
+    .Shape(ScalarShape)
+    .Cpu<MakeRandomDataset>()
+    .Doc("Random numbers without end.");
+OP("RandomDatasetV2")
+    .Input("seed: int64")
+    .Input("seed2: int64")
+    .Input("seed_generator: resource")
+    .Output("handle: variant")
+    .Attr("rerandomize_each_iteration: bool = false")
+    .Attr("output_types: list(type) >= 1")
+    .Attr("output_shapes: list(shape) >= 1")
+    .Attr("metadata: string = ''")
+    .Stateful()
+    .Shape(ScalarShape)
+    .Cpu<MakeRandomDataset>()
+    .Doc("Random numbers without end.");
 OP("AnonymousSeedGenerator")
     .Input("seed: int64")
     .Input("seed2: int64")

@@ -3,7 +3,7 @@
 #include <set>
 
 #include "millstream/framework/op.h"
-#include "millstream/ops/data/dataset.h"
+#include "millstream/ops/data/memory_dataset.h"
 
 namespace millstream {
 namespace {
@@ -14,6 +14,10 @@ class ShardDataset final : public DerivedDataset {
   ShardDataset(Ref<Dataset> input, int64_t shards, int64_t index, bool needed)
       : DerivedDataset(std::move(input)), shards_(shards), index_(index), needed_(needed) {}
 
+  int64_t Cardinality() const override {
+    const int64_t n = input().Cardinality();
+    return n < 0 ? n : n / shards_ + (index_ < n % shards_ ? 1 : 0);
+  }
   StatusOr<IteratorPtr> MakeIterator(const StepContext& owner) const override {
     ASSIGN_OR_RETURN(IteratorPtr from, input().MakeIterator(owner));
     return std::make_unique<Iterator>(std::move(from), shards_, index_, needed_);
@@ -79,6 +83,14 @@ class UnbatchDataset final : public DerivedDataset {
  public:
   UnbatchDataset(Ref<Dataset> input, OutputSignature signature)
       : DerivedDataset(std::move(input), std::move(signature.types), std::move(signature.shapes)) {}
+  int64_t Cardinality() const override {
+    const int64_t n = input().Cardinality();
+    if (n <= 0 || input().shapes().empty()) return n;
+    const PartialShape& batch = input().shapes()[0];
+    int64_t all = 0;
+    if (!batch.rank_known() || batch.rank() == 0 || batch.dim(0) < 0) return kUnknownCardinality;
+    return __builtin_mul_overflow(n, batch.dim(0), &all) ? kUnknownCardinality : all;
+  }
   StatusOr<IteratorPtr> MakeIterator(const StepContext& owner) const override {
     ASSIGN_OR_RETURN(IteratorPtr from, input().MakeIterator(owner));
     return std::make_unique<Iterator>(std::move(from));
@@ -224,35 +236,21 @@ Status MakeIgnoreErrors(KernelContext& ctx) {
 class CacheDataset final : public DerivedDataset {
  public:
   explicit CacheDataset(Ref<Dataset> input) : DerivedDataset(std::move(input)), cache_(std::make_shared<Cache>()) {}
+  int64_t Cardinality() const override { return input().Cardinality(); }
   StatusOr<IteratorPtr> MakeIterator(const StepContext& owner) const override {
     {
       MutexLock lock(cache_->mu);
-      if (cache_->elements != nullptr) return std::make_unique<Reader>(cache_->elements);
+      if (cache_->elements != nullptr) return std::make_unique<MemoryDataset::Iterator>(cache_->elements);
     }
     ASSIGN_OR_RETURN(IteratorPtr from, input().MakeIterator(owner));
     return std::make_unique<Writer>(std::move(from), cache_);
   }
 
  private:
-  using Elements = std::vector<Element>;
+  using Elements = MemoryDataset::Elements;
   struct Cache {
     Mutex mu;
     std::shared_ptr<const Elements> elements ABSL_GUARDED_BY(mu);  // null until they are complete
-  };
-
-  class Reader final : public DatasetIterator {
-   public:
-    explicit Reader(std::shared_ptr<const Elements> elements) : elements_(std::move(elements)) {}
-    bool Ready() override { return true; }
-    Status GetNext(const StepContext&, Element* element, bool* end) override {
-      *end = next_ == elements_->size();
-      if (!*end) *element = (*elements_)[next_++];
-      return OkStatus();
-    }
-
-   private:
-    const std::shared_ptr<const Elements> elements_;
-    size_t next_ = 0;
   };
 
   class Writer final : public DatasetIterator {

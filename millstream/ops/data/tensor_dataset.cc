@@ -23,6 +23,7 @@ class TensorDataset final : public Dataset {
   TensorDataset(Element components, std::vector<PartialShape> shapes)
       : Dataset(TypesOf(components), std::move(shapes)), components_(std::move(components)) {}
 
+  int64_t Cardinality() const override { return 1; }
   StatusOr<IteratorPtr> MakeIterator(const StepContext&) const override {
     return std::make_unique<Iterator>(components_);
   }
@@ -52,6 +53,7 @@ class SliceDataset final : public Dataset {
   SliceDataset(Element components, std::vector<PartialShape> shapes)
       : Dataset(TypesOf(components), std::move(shapes)), components_(std::move(components)) {}
 
+  int64_t Cardinality() const override { return components_.empty() ? 0 : components_[0].dim(0); }
   StatusOr<IteratorPtr> MakeIterator(const StepContext&) const override {
     return std::make_unique<Iterator>(components_);
   }

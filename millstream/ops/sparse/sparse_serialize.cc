@@ -6,18 +6,12 @@
 #include "millstream/ops/array/blob.h"
 #include "millstream/ops/sparse/sparse_input.h"
 #include "millstream/ops/sparse/sparse_parts.h"
+#include "millstream/ops/sparse/tensor_box.h"
 #include "millstream/proto/tensor.pb.h"
 #include "millstream/tensor/tensor_proto.h"
 
 namespace millstream {
 namespace {
-
-class TensorBox final : public VariantValue {
- public:
-  explicit TensorBox(Tensor t) : tensor(std::move(t)) {}
-  std::string type_name() const override { return "tensorflow::Tensor"; }
-  const Tensor tensor;
-};
 
 Status Pack(const Tensor& from, Tensor* to, int64_t at) {
   if (to->dtype() == DType::kVariant) {

@@ -46,6 +46,26 @@ class Spec:
         return sparse_tensor.SparseTensor(indices, values, shape)
 
 
+class NestedSpec:
+    """A component that is itself a dataset, of elements that `element` describes."""
+
+    __slots__ = ("element",)
+    dtype = flat_dtype = dtypes.variant
+    shape = flat_shape = tensor_shape.TensorShape([])
+    sparse = False
+
+    def __init__(self, element):
+        self.element = element
+
+    @property
+    def kind(self):
+        from millstream.datasets import dataset_ops
+        return dataset_ops.Dataset
+
+    def value(self, tensor):
+        return self.kind(self.element, lambda: tensor)
+
+
 def spec_of(value):
     """The Spec of a value that a function has returned, or None for a dense one (its tensor tells)."""
     return Spec(value.dtype, value.get_shape(), sparse=True) if isinstance(value, sparse_tensor.SparseTensor) else None

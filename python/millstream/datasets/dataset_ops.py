@@ -4,7 +4,7 @@ import numpy as np
 
 from millstream import gen_ops
 from millstream.datasets import iterator_ops, structure
-from millstream.datasets.components import Spec as _Spec, carried, spec_of
+from millstream.datasets.components import NestedSpec, Spec as _Spec, carried, spec_of
 from millstream.framework import constant_op, dtypes, function, ops, sparse_tensor, tensor_shape, tensor_util
 
 AUTOTUNE = -1
@@ -213,6 +213,36 @@ class Dataset:
                                                    output_shapes=[s.shape for s in structure.flatten(spec)])
         out._make = make
         return out
+
+    def window(self, size, shift=None, stride=1, drop_remainder=False):
+        """Each element is a dataset of `size` elements, `stride` apart; windows begin `shift` apart (default: size).
+        Of a dataset of tuples or dicts, a tuple or dict of datasets."""
+        return self._step(gen_ops.window_dataset, lambda: _int64(size), lambda: _int64(shift, size), lambda: _int64(stride),
+                          lambda: ops.convert_to_tensor(drop_remainder), spec=structure.map_structure(NestedSpec, self._spec))
+
+    def reduce(self, initial_state, reduce_func):
+        """What reduce_func(state, element), called with all elements in turn, makes of the state."""
+        from millstream.ops import nest
+        states = [ops.convert_to_tensor(s) for s in nest.flatten(initial_state)]
+        leaves = structure.flatten(self._spec)
+
+        def wrapper(*flat):
+            state = nest.pack_sequence_as(initial_state, list(flat[:len(states)]))
+            element = structure.pack_like(self._spec, [s.value(t) for s, t in zip(leaves, flat[len(states):])])
+            return [ops.convert_to_tensor(t, dtype=s.dtype) for t, s in zip(nest.flatten(reduce_func(state, element)), states)]
+
+        def build(shapes):
+            return function.build(wrapper, [s.dtype for s in states] + [s.flat_dtype for s in leaves],
+                                  shapes + [s.flat_shape for s in leaves], name="Dataset_reduce")
+        shapes = [s.get_shape() for s in states]
+        built = build(shapes)
+        grown = [_common(a, tensor_shape.TensorShape(b)) for a, b in zip(shapes, built.output_shapes)]
+        if [str(s) for s in grown] != [str(s) for s in shapes]:  # states change their shape on the way
+            built = build(grown)
+        built.add_to_graph()
+        out = gen_ops.reduce_dataset(self._make(), states, [_inside(t) for t in built.captured], f=built,
+                                     output_types=[s.dtype for s in states], output_shapes=grown)
+        return nest.pack_sequence_as(initial_state, list(out) if isinstance(out, (list, tuple)) else [out])
 
     def shuffle(self, buffer_size, seed=None, reshuffle_each_iteration=None):
         from millstream.framework import random_seed

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef MILLSTREAM_OPS_DATA_MEMORY_DATASET_H_
+#define MILLSTREAM_OPS_DATA_MEMORY_DATASET_H_
+
+#include <memory>
+#include <vector>
+
+#include "millstream/ops/data/dataset.h"
+
+namespace millstream {
+
+// Elements that are there already.
+class MemoryDataset final : public Dataset {
+ public:
+  using Elements = std::vector<Element>;
+  MemoryDataset(std::vector<DType> types, std::vector<PartialShape> shapes, Elements elements)
+      : Dataset(std::move(types), std::move(shapes)),
+        elements_(std::make_shared<const Elements>(std::move(elements))) {}
+  int64_t Cardinality() const override { return static_cast<int64_t>(elements_->size()); }
+  StatusOr<IteratorPtr> MakeIterator(const StepContext&) const override {
+    return std::make_unique<Iterator>(elements_);
+  }
+
+  class Iterator final : public DatasetIterator {
+   public:
+    explicit Iterator(std::shared_ptr<const Elements> elements) : elements_(std::move(elements)) {}
+    bool Ready() override { return true; }
+    Status GetNext(const StepContext&, Element* element, bool* end) override {
+      *end = next_ == elements_->size();
+      if (!*end) *element = (*elements_)[next_++];
+      return OkStatus();
+    }
+
+   private:
+    const std::shared_ptr<const Elements> elements_;
+    size_t next_ = 0;
+  };
+
+ private:
+  const std::shared_ptr<const Elements> elements_;
+};
+
+}  // namespace millstream
+
+#endif  // MILLSTREAM_OPS_DATA_MEMORY_DATASET_H_

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// Datasets that give the elements of another one as they are: settings of a dataset runtime, checks, and delays.
+#include <chrono>
+#include <thread>
+
+#include "millstream/framework/op.h"
+#include "millstream/ops/data/dataset.h"
+
+namespace millstream {
+namespace {
+
+// For settings of which our runtime needs none.
+Status SameDatasetCpu(KernelContext& ctx) {
+  ASSIGN_OR_RETURN(Ref<Dataset> input, DatasetInput(ctx, 0));
+  OutputDataset(ctx, std::move(input));
+  return OkStatus();
+}
+
+Status MaxIntraOpParallelismCpu(KernelContext& ctx) {
+  ASSIGN_OR_RETURN(const int64_t threads, ScalarInput<int64_t>(ctx, 1, "max_intra_op_parallelism"));
+  if (threads < 0) return errors::InvalidArgument("`max_intra_op_parallelism` must be >= 0");
+  return SameDatasetCpu(ctx);
+}
+
+Status PrivateThreadPoolCpu(KernelContext& ctx) {
+  ASSIGN_OR_RETURN(const int64_t threads, ScalarInput<int64_t>(ctx, 1, "num_threads"));
+  if (threads < 0) return errors::InvalidArgument("`num_threads` must be >= 0");
+  return SameDatasetCpu(ctx);
+}
+
+// FailedPrecondition unless the input has as many elements as it should; -1: it must not end.
+class AssertCardinalityDataset final : public DerivedDataset {
+ public:
+  AssertCardinalityDataset(Ref<Dataset> input, int64_t count) : DerivedDataset(std::move(input)), count_(count) {}
+  int64_t Cardinality() const override { return count_; }
+  StatusOr<IteratorPtr> MakeIterator(const StepContext& owner) const override {
+    ASSIGN_OR_RETURN(IteratorPtr from, input().MakeIterator(owner));
+    return std::make_unique<Iterator>(std::move(from), count_);
+  }
+
+ private:
+  class Iterator final : public DatasetIterator {
+   public:
+    Iterator(IteratorPtr input, int64_t count) : input_(std::move(input)), count_(count) {}
+    bool Ready() override { return input_->Ready(); }
+    Status GetNext(const StepContext& step, Element* element, bool* end) override {
+      RETURN_IF_ERROR(input_->GetNext(step, element, end));
+      if (!*end) ++seen_;
+      if (*end && seen_ != count_) {
+        return errors::FailedPrecondition("Input dataset was expected to contain ", Elements(count_),
+                                          " but contained only ", Elements(seen_), ".");
+      }
+      if (count_ != kInfiniteCardinality && seen_ > count_) {
+        return errors::FailedPrecondition("Input dataset was expected to contain ", Elements(count_),
+                                          " but contained at least ", Elements(seen_), ".");
+      }
+      return OkStatus();
+    }
+
+   private:
+    static std::string Elements(int64_t n) {
+      if (n == kInfiniteCardinality) return "an infinite number of elements";
+      return absl::StrCat(n, n == 1 ? " element" : " elements");
+    }
+    const IteratorPtr input_;
+    const int64_t count_;
+    int64_t seen_ = 0;
+  };
+  const int64_t count_;
+};
+
+Status AssertCardinalityCpu(KernelContext& ctx) {
+  ASSIGN_OR_RETURN(Ref<Dataset> input, DatasetInput(ctx, 0));
+  ASSIGN_OR_RETURN(const int64_t count, ScalarInput<int64_t>(ctx, 1, "cardinality"));
+  OutputDataset(ctx, MakeRef<AssertCardinalityDataset>(std::move(input), count));
+  return OkStatus();
+}
+
+// Waits a while before each element.
+class SleepDataset final : public DerivedDataset {
+ public:
+  SleepDataset(Ref<Dataset> input, std::chrono::microseconds pause) : DerivedDataset(std::move(input)), pause_(pause) {}
+  int64_t Cardinality() const override { return input().Cardinality(); }
+  StatusOr<IteratorPtr> MakeIterator(const StepContext& owner) const override {
+    ASSIGN_OR_RETURN(IteratorPtr from, input().MakeIterator(owner));
+    return std::make_unique<Iterator>(std::move(from), pause_);
+  }
+
+ private:
+  class Iterator final : public DatasetIterator {
+   public:
+    Iterator(IteratorPtr input, std::chrono::microseconds pause) : input_(std::move(input)), pause_(pause) {}
+    Status GetNext(const StepContext& step, Element* element, bool* end) override {
+      constexpr std::chrono::microseconds kSlice(20'000);  // how soon a cancelled step is let go
+      for (auto left = pause_; left.count() > 0; left -= kSlice) {
+        RETURN_IF_ERROR(CheckCancelled(step));
+        std::this_thread::sleep_for(std::min(left, kSlice));
+      }
+      return input_->GetNext(step, element, end);
+    }
+
+   private:
+    const IteratorPtr input_;
+    const std::chrono::microseconds pause_;
+  };
+  const std::chrono::microseconds pause_;
+};
+
+Status SleepCpu(KernelContext& ctx) {
+  ASSIGN_OR_RETURN(Ref<Dataset> input, DatasetInput(ctx, 0));
+  ASSIGN_OR_RETURN(const int64_t pause, ScalarInput<int64_t>(ctx, 1, "sleep_microseconds"));
+  OutputDataset(ctx, MakeRef<SleepDataset>(std::move(input), std::chrono::microseconds(pause)));
+  return OkStatus();
+}
+
+#define SETTING(Name, inputs, kernel, attrs, doc)                                                                   \
+  OP(Name)                                                                                                          \
+      .Input("input_dataset: variant") inputs.Output("handle: variant") attrs.Attr("output_types: list(type) >= 1") \
+      .Attr("output_shapes: list(shape) >= 1")                                                                      \
+      .Shape(ScalarShape)                                                                                           \
+      .Cpu(kernel)                                                                                                  \
+      .Doc(doc)
+#define NONE
+SETTING("OptionsDataset", NONE, SameDatasetCpu, .Attr("serialized_options: string").Attr("metadata: string = ''"),
+        "The same dataset.");
+SETTING("ModelDataset", NONE, SameDatasetCpu,
+        .Attr("algorithm: int = 0").Attr("cpu_budget: int = 0").Attr("ram_budget: int = 0"), "The same dataset.");
+SETTING("FinalizeDataset", NONE, SameDatasetCpu, .Attr("has_captured_ref: bool = false"), "The same dataset.");
+SETTING("NonSerializableDataset", NONE, SameDatasetCpu, NONE, "The same dataset.");
+SETTING("OptimizeDataset", .Input("optimizations: string"), SameDatasetCpu,
+        .Attr("optimization_configs: list(string) = []"), "The same dataset.");
+SETTING("OptimizeDatasetV2",
+        .Input("optimizations_enabled: string")
+            .Input("optimizations_disabled: string")
+            .Input("optimizations_default: string"),
+        SameDatasetCpu, .Attr("optimization_configs: list(string) = []"), "The same dataset.");
+SETTING("MaxIntraOpParallelismDataset", .Input("max_intra_op_parallelism: int64"), MaxIntraOpParallelismCpu, NONE,
+        "The same dataset.");
+SETTING("PrivateThreadPoolDataset", .Input("num_threads: int64"), PrivateThreadPoolCpu, NONE, "The same dataset.");
+SETTING("AssertCardinalityDataset", .Input("cardinality: int64"), AssertCardinalityCpu, NONE,
+        "The same dataset. FailedPrecondition if it has another number of elements.");
+SETTING("SleepDataset", .Input("sleep_microseconds: int64"), SleepCpu, NONE,
+        "The same dataset, with a pause before each element.");
+#undef NONE
+#undef SETTING
+
+}  // namespace
+}  // namespace millstream
