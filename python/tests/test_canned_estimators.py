@@ -92,3 +92,39 @@ def test_sequences():
             fc.input_layer(batch, [fc.indicator_column(words)])
     assert count.tolist() == [2, 0, 1]  # sizes, then words as embedding and as indicator
     assert values.tolist() == [[[5, 1, 1, 1, 0, 0], [6, 1, 1, 0, 0, 1]], [[0] * 6] * 2, [[7, 1, 1, 0, 1, 0], [0] * 6]]
+
+
+def _regression():
+    x = np.float32(np.random.RandomState(0).randn(32, 1))
+    return lambda: tf.data.Dataset.from_tensor_slices(({"x": x}, 2 * x)).repeat(8).batch(8)
+
+
+def test_training_ends_when_evaluations_get_no_better(tmp_path):
+    estimator = tf.estimator.LinearRegressor([fc.numeric_column("x")], str(tmp_path), optimizer=tf.train.GradientDescentOptimizer(0.0))
+    hooks = lambda: [tf.contrib.estimator.stop_if_no_decrease_hook(estimator, "loss", 20, run_every_secs=None,  # noqa: E731
+                                                                   run_every_steps=1)]
+    for _ in range(2):  # nothing is learned: the second evaluation, 32 steps later, is as bad
+        estimator.train(_regression(), hooks=hooks())
+        estimator.evaluate(_regression())
+    assert list(tf.contrib.estimator.read_eval_metrics(estimator.eval_dir())) == [32, 64]
+    estimator.train(_regression(), hooks=hooks())
+    assert estimator.get_variable_value("global_step") < 70
+    assert estimator.get_variable_value("signal_early_stopping/STOP")
+    low = tf.contrib.estimator.stop_if_lower_hook(estimator, "loss", -1.0, run_every_secs=None, run_every_steps=1)
+    assert not low._should_stop()
+
+
+def test_predictors(tmp_path):
+    estimator = tf.estimator.LinearRegressor([fc.numeric_column("x")], str(tmp_path / "m"), optimizer=tf.train.GradientDescentOptimizer(0.05))
+    estimator.train(_regression())
+    receiver = tf.estimator.export.build_raw_serving_input_receiver_fn({"x": tf.placeholder(tf.float32, [None, 1])})
+    folder = estimator.export_savedmodel(str(tmp_path / "out"), receiver)
+    wanted = [[2.0], [-4.0]]
+    exported = tf.contrib.predictor.from_saved_model(folder, signature_def_key="predict")
+    direct = tf.contrib.predictor.from_estimator(estimator, receiver)
+    for predict in (exported, direct):
+        np.testing.assert_allclose(predict({"x": [[1.0], [-2.0]]})["predictions"], wanted, atol=0.1)
+    with pytest.raises(ValueError, match="unexpected keys"):
+        exported({"y": 1})
+    with pytest.raises(ValueError, match="Available signatures"):
+        tf.contrib.predictor.from_saved_model(folder, signature_def_key="none")

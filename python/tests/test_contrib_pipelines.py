@@ -142,3 +142,19 @@ def test_labels_with_an_axis_more():
     with tf.Session() as session:
         a, b = session.run([tf.nn.softmax_cross_entropy_with_logits_v2(logits=logits, labels=x) for x in (labels, [labels])])
     np.testing.assert_array_equal(a, b)
+
+
+def test_linear_operators():
+    matrix = np.float32([[2.0, 9.0], [1.0, 4.0]])
+    kinds = {tf.linalg.LinearOperatorLowerTriangular(matrix): np.tril(matrix), tf.linalg.LinearOperatorFullMatrix(matrix): matrix,
+             tf.linalg.LinearOperatorDiag([2.0, 3.0]): np.diag([2.0, 3.0]), tf.linalg.LinearOperatorIdentity(2): np.eye(2),
+             tf.linalg.LinearOperatorScaledIdentity(2, 3.0): 3 * np.eye(2)}
+    right = np.float32([[1.0], [2.0]])
+    with tf.Session() as session:
+        for operator, dense in kinds.items():
+            values = session.run([operator.to_dense(), operator.matmul(right), operator.solve(right), operator.determinant(),
+                                  operator.log_abs_determinant(), operator.trace(), operator.matvec([1.0, 2.0])])
+            expected = [dense, dense @ right, np.linalg.solve(dense, right), np.linalg.det(dense),
+                        np.log(abs(np.linalg.det(dense))), np.trace(dense), dense @ right[:, 0]]
+            for got, wanted in zip(values, expected):
+                np.testing.assert_allclose(got, wanted, rtol=1e-5, err_msg=operator.name)

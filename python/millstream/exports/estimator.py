@@ -15,6 +15,11 @@ EXPORTS = {
         contrib.learn.DNNClassifier contrib.learn.DNNRegressor contrib.learn.LinearClassifier contrib.learn.LinearRegressor
         contrib.learn.DNNLinearCombinedClassifier contrib.learn.Estimator contrib.learn.ModeKeys contrib.learn.ModelFnOps
         contrib.learn.MetricSpec contrib.learn.RunConfig contrib.learn.SKCompat contrib.learn.infer_real_valued_columns_from_input""",
+    "millstream.estimators.early_stopping": " ".join(
+        f"{space}.{n}={n}" for space in ("contrib.estimator", "estimator.experimental") for n in """
+        make_early_stopping_hook stop_if_no_increase_hook stop_if_no_decrease_hook stop_if_higher_hook stop_if_lower_hook""".split()) +
+    " contrib.estimator.read_eval_metrics=read_eval_metrics",
+    "millstream.estimators.predictor": "contrib.predictor.from_saved_model contrib.predictor.from_estimator",
     "millstream.estimators.parsing": "estimator.classifier_parse_example_spec estimator.regressor_parse_example_spec",
     "millstream.training.warm_starting": """
         train.VocabInfo train.warm_start estimator.VocabInfo=VocabInfo""",

@@ -12,6 +12,7 @@ _LOSSES = """mean_squared_error mean_absolute_error mean_absolute_percentage_err
     SparseCategoricalCrossentropy cosine_proximity cosine"""
 
 EXPORTS = {
+    "millstream.keras_v1.state": "keras.__version__=VERSION",
     "millstream.keras_v1.base_layer": "keras.Input " + _in("keras.layers", "Layer InputLayer Input InputSpec"),
     "millstream.keras_v1.core_layers": _in("keras.layers", """
         Dense Conv1D Convolution1D Conv2D Convolution2D Conv3D Convolution3D Conv2DTranspose Convolution2DTranspose SeparableConv2D

@@ -5,6 +5,7 @@ import threading
 
 from millstream.framework import constant_op, ops
 
+VERSION = "2.2.4-tf"  # of the interface that programs see
 _local = threading.local()
 _session = None
 _floatx, _epsilon, _image_data_format = "float32", 1e-7, "channels_last"
