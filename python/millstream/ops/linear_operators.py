@@ -8,7 +8,8 @@ from millstream.ops import array_ops, linalg_ops, plain_ops, reduce_ops
 class LinearOperator:
     """A matrix, or a batch of them. Kinds define to_dense(), and what they can do better."""
 
-    def __init__(self, dtype, is_non_singular=None, is_self_adjoint=None, is_positive_definite=None, is_square=None, name=None):
+    def __init__(self, dtype, graph_parents=None, is_non_singular=None, is_self_adjoint=None, is_positive_definite=None, is_square=None,
+                 name=None, parameters=None):
         self.dtype, self.name = dtypes.as_dtype(dtype), name or type(self).__name__
         self.is_non_singular, self.is_self_adjoint = is_non_singular, is_self_adjoint
         self.is_positive_definite, self.is_square = is_positive_definite, is_square
@@ -44,7 +45,7 @@ class LinearOperatorFullMatrix(LinearOperator):
     def __init__(self, matrix, is_non_singular=None, is_self_adjoint=None, is_positive_definite=None, is_square=None,
                  name="LinearOperatorFullMatrix"):
         self._matrix = ops.convert_to_tensor(matrix, name="matrix")
-        super().__init__(self._matrix.dtype, is_non_singular, is_self_adjoint, is_positive_definite, is_square, name)
+        super().__init__(self._matrix.dtype, None, is_non_singular, is_self_adjoint, is_positive_definite, is_square, name)
 
     def to_dense(self, name="to_dense"):
         return self._matrix
@@ -58,7 +59,7 @@ class LinearOperatorLowerTriangular(LinearOperator):
         if is_square is False:
             raise ValueError("Only square lower triangular operators supported at this time.")
         self._tril = gen_ops.matrix_band_part(ops.convert_to_tensor(tril, name="tril"), -1, 0)
-        super().__init__(self._tril.dtype, is_non_singular, is_self_adjoint, is_positive_definite, True, name)
+        super().__init__(self._tril.dtype, None, is_non_singular, is_self_adjoint, is_positive_definite, True, name)
 
     def to_dense(self, name="to_dense"):
         return self._tril
@@ -77,7 +78,7 @@ class LinearOperatorDiag(LinearOperator):
     def __init__(self, diag, is_non_singular=None, is_self_adjoint=None, is_positive_definite=None, is_square=None,
                  name="LinearOperatorDiag"):
         self._diag = ops.convert_to_tensor(diag, name="diag")
-        super().__init__(self._diag.dtype, is_non_singular, is_self_adjoint, is_positive_definite, True, name)
+        super().__init__(self._diag.dtype, None, is_non_singular, is_self_adjoint, is_positive_definite, True, name)
 
     diag = property(lambda self: self._diag)
 
