@@ -30,10 +30,11 @@ def cases():
                 f=add).outputs)
   with script('SummaryWriter', 'events') as s:
     writer = apply('SummaryWriter', shared_name='w')[0]
+    logdir = tf.placeholder(tf.string, [])
     scalar = lambda: apply('WriteScalarSummary', writer=writer, step=tf.constant(3, tf.int64), tag=tf.constant('loss'), value=tf.constant(0.5)).op
     s.run(targets=scalar(), error=True)
-    s.run(targets=apply('CreateSummaryFileWriter', writer=writer, logdir=tf.constant(TEMP_DIR + '/events'), max_queue=tf.constant(10),
-                        flush_millis=tf.constant(1000), filename_suffix=tf.constant('.v2')).op)
+    s.run(targets=apply('CreateSummaryFileWriter', writer=writer, logdir=logdir, max_queue=tf.constant(10), flush_millis=tf.constant(1000),
+                        filename_suffix=tf.constant('.v2')).op, feeds={logdir: TEMP_DIR + '/events'})
     s.run(targets=scalar())
     summary = tf.Summary(value=[tf.Summary.Value(tag='x', simple_value=1.0)]).SerializeToString()
     step = tf.constant(4, tf.int64)
