@@ -116,8 +116,8 @@ class _Table:
         return self.lookup(keys)
 
     def export(self, name=None):
-        return gen_ops.lookup_table_export_v2(self._handle, Tkeys=self._key_dtype, Tvalues=self._value_dtype,
-                                              name=name or f"{self._name}_export_values")
+        return tuple(gen_ops.lookup_table_export_v2(self._handle, Tkeys=self._key_dtype, Tvalues=self._value_dtype,
+                                                    name=name or f"{self._name}_export_values"))
 
 
 class StaticHashTable(_Table):

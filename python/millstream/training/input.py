@@ -3,8 +3,8 @@
 import numpy as np
 
 from millstream import gen_ops
-from millstream.framework import dtypes, ops, tensor_shape
-from millstream.ops import data_flow_ops, variables
+from millstream.framework import dtypes, ops, sparse_tensor, tensor_shape
+from millstream.ops import data_flow_ops, sparse_ops, variables
 from millstream.training import queue_runner_impl
 
 
@@ -80,19 +80,35 @@ def slice_input_producer(tensor_list, num_epochs=None, shuffle=True, seed=None, 
 
 
 class _Packed:
-    """Remembers whether the caller gave a dict, a list or one tensor."""
+    """Remembers whether the caller gave a dict or not, and which tensors were sparse: those go through queues as strings."""
 
-    def __init__(self, tensors):
+    def __init__(self, tensors, enqueue_many):
         self._keys = sorted(tensors) if isinstance(tensors, dict) else None
-        self._single = not isinstance(tensors, (dict, list, tuple))
-        self.items = [tensors[k] for k in self._keys] if self._keys is not None else \
-            [tensors] if self._single else list(tensors)
+        self._enqueue_many = enqueue_many
+        if self._keys is not None:
+            self.items = [tensors[k] for k in self._keys]
+        else:
+            self.items = list(tensors) if isinstance(tensors, (list, tuple)) else [tensors]
+
+    def tensors(self):
+        serialize = sparse_ops.serialize_many_sparse if self._enqueue_many else sparse_ops.serialize_sparse
+        return [serialize(t) if isinstance(t, sparse_tensor.SparseTensor) else ops.convert_to_tensor(t) for t in self.items]
 
     def unpack(self, values):
+        """The batch, as the caller gave its parts; one tensor, not a list, for a list of one."""
         values = list(values) if isinstance(values, (list, tuple)) else [values]
+        values = [self._batched(item, value) for item, value in zip(self.items, values)]
         if self._keys is not None:
             return dict(zip(self._keys, values))
-        return values[0] if self._single else values
+        return values[0] if len(values) == 1 else values
+
+    def _batched(self, item, value):
+        if not isinstance(item, sparse_tensor.SparseTensor):
+            return value
+        rank = item.get_shape().rank
+        if rank is not None and not self._enqueue_many:
+            rank += 1
+        return sparse_ops.deserialize_many_sparse(value, item.dtype, rank=rank)
 
 
 def _queue_shapes(tensors, shapes, enqueue_many):
@@ -125,9 +141,9 @@ def _gate(tensors, keep_input):
 
 def _batch(lists, make_queue, batch_size, num_copies, keep_input, enqueue_many, shapes, allow_smaller, name, default_name,
            dynamic_pad=False):
-    packed = [_Packed(t) for t in lists]
+    packed = [_Packed(t, enqueue_many) for t in lists]
     with ops.name_scope(name, default_name, [x for p in packed for x in p.items]) as name:
-        tensors = [[ops.convert_to_tensor(t) for t in p.items] for p in packed]
+        tensors = [p.tensors() for p in packed]
         queue_shapes = _common_shapes(tensors, shapes, enqueue_many)
         if not dynamic_pad and any(not s.is_fully_defined() for s in queue_shapes):
             raise ValueError(f"All shapes must be fully defined: {queue_shapes}")
