@@ -126,3 +126,14 @@ def test_init_from_checkpoint(tmp_path):
         with tf.Session() as sess:
             sess.run(tf.global_variables_initializer())
             np.testing.assert_array_equal(sess.run(n), [1, 2])
+
+
+def test_one_missing_folder_is_made(tmp_path):
+    v = tf.Variable(1.0)
+    with tf.Session() as sess:
+        sess.run(v.initializer)
+        assert tf.train.latest_checkpoint(str(tmp_path / "a")) is None
+        path = tf.train.Saver().save(sess, str(tmp_path / "a" / "m"))
+        assert tf.train.latest_checkpoint(str(tmp_path / "a")) == path
+        with pytest.raises(ValueError, match="Parent directory of .* doesn't exist, can't save"):
+            tf.train.Saver().save(sess, str(tmp_path / "b" / "c" / "m"))
