@@ -133,5 +133,6 @@ def test_the_page_of_millstream_train(browser, demo):
     assert page.run("[...document.querySelectorAll('.tile')].filter((t) => t.scrollWidth > t.clientWidth).length") == 0
     low = page.run("Math.max(...[...document.querySelectorAll('#map path')].map((p) => p.getBoundingClientRect().bottom))")
     assert low <= page.run("document.querySelector('#map svg').getBoundingClientRect().bottom")
+    assert {"loss", "accuracy"} <= set(page.run("[...store.curves.keys()].map((name) => name.replace(/:0$/, ''))"))
     picture(page, "status-demo", {"x": 0, "y": 0, "width": 1200, "height": 860})
     no_complaints(page)

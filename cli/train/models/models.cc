@@ -61,9 +61,12 @@ StatusOr<ModelGraph> BuildModel(const Model& model, const ModelSpec& spec, const
   const VariableScope seeded = variables.WithInitializer(GlorotUniformInitializer(spec.seed));
   ASSIGN_OR_RETURN(const Output outputs, model.build(seeded, spec, graph.inputs));
   const bool squared = spec.classes == 0 || model.loss == Model::Loss::kSquared;
-  graph.loss = squared ? SquaredLoss(s.NameScope("loss"), spec, outputs, graph.inputs.labels)
-                       : layers::SoftmaxCrossEntropy(s.NameScope("loss"), outputs, graph.inputs.labels);
-  graph.score = spec.classes > 0 ? layers::Accuracy(s.NameScope("accuracy"), outputs, graph.inputs.labels)
+  // What the status page shows has the names of these nodes.
+  graph.loss = ops::Identity(
+      s.WithOpName("loss"), squared ? SquaredLoss(s.NameScope("losses"), spec, outputs, graph.inputs.labels)
+                                    : layers::SoftmaxCrossEntropy(s.NameScope("losses"), outputs, graph.inputs.labels));
+  graph.score = spec.classes > 0 ? ops::Identity(s.WithOpName("accuracy"),
+                                                 layers::Accuracy(s.NameScope("scores"), outputs, graph.inputs.labels))
                                  : ops::Sub(s.WithOpName("r2"), s.Const(1.0f), graph.loss);
   RETURN_IF_ERROR(s.status());
   return graph;
