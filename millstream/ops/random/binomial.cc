@@ -100,7 +100,7 @@ void FillBinomial(const KernelContext& ctx, const math::Philox& philox, const Pa
     ctx.ParallelFor(count * samples, 300, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         const int64_t b = i / samples, s = i % samples;
-        const double x = SampleBinomial(p.values[0][b], p.values[1][b], philox, i);
+        const double x = SampleBinomial(p.at(0, b), p.at(1, b), philox, i);
         out->data<T>()[s * count + b] = Converted<T>(x);
       }
     });

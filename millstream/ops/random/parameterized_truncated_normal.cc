@@ -132,10 +132,10 @@ uint64_t BlocksOf(int64_t batches, int64_t samples) {
 template <typename T, typename Place>
 Status FillSamples(const KernelContext& ctx, const math::Philox& philox, const Parameters& p, int64_t batches,
                    int64_t samples, Place place, Tensor* out) {
-  const auto& v = p.values;
   const int64_t sets = p.batch.num_elements(), n = out->num_elements();
   for (int64_t b = 0; b < sets; ++b) {
-    if (!TruncatedSampler::Valid(v[1][b], v[2][b], v[3][b])) return errors::InvalidArgument("Invalid parameters");
+    if (!TruncatedSampler::Valid(p.at(1, b), p.at(2, b), p.at(3, b)))
+      return errors::InvalidArgument("Invalid parameters");
   }
   std::atomic<bool> failed{false};
   ctx.ParallelFor(batches, 100.0 * static_cast<double>(samples), [&](int64_t begin, int64_t end) {
@@ -143,7 +143,7 @@ Status FillSamples(const KernelContext& ctx, const math::Philox& philox, const P
       const int64_t set = sets == 1 ? 0 : b, count = std::min(samples, n - (sets == 1 ? b * samples : 0));
       math::Philox part = philox;
       part.Skip(BlocksOf(b, samples));
-      const TruncatedSampler sampler(v[0][set], v[1][set], v[2][set], v[3][set]);
+      const TruncatedSampler sampler(p.at(0, set), p.at(1, set), p.at(2, set), p.at(3, set));
       const bool ok = sampler.Sample(BlockDraws(part, std::is_same_v<T, double>), count,
                                      [&](int64_t s, double x) { out->data<T>()[place(b, s)] = static_cast<T>(x); });
       if (!ok) failed = true;

@@ -2,7 +2,6 @@
 #include "millstream/ops/random/parameters.h"
 
 #include "absl/strings/str_cat.h"
-#include "millstream/ops/math/broadcast.h"
 #include "millstream/tensor/dispatch.h"
 
 namespace millstream {
@@ -28,13 +27,9 @@ StatusOr<Parameters> BroadcastParameters(std::initializer_list<const Tensor*> te
     }
     out.batch = *std::move(joined);
   }
-  const int64_t n = out.batch.num_elements();
   for (const Tensor* t : tensors) {
-    const std::vector<double> from = AsDoubles(*t);
-    const BroadcastMap map(t->shape(), out.batch);
-    std::vector<double> values(static_cast<size_t>(n));
-    for (int64_t i = 0; i < n; ++i) values[i] = from[map.Offset(i)];
-    out.values.push_back(std::move(values));
+    out.values.push_back(AsDoubles(*t));
+    out.maps.emplace_back(t->shape(), out.batch);
   }
   return out;
 }

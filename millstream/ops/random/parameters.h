@@ -5,6 +5,7 @@
 #include <initializer_list>
 #include <vector>
 
+#include "millstream/ops/math/broadcast.h"
 #include "millstream/tensor/tensor.h"
 
 // Parameters of distributions that broadcast against each other.
@@ -14,8 +15,12 @@ namespace millstream {
 std::vector<double> AsDoubles(const Tensor& t);
 
 struct Parameters {
-  Shape batch;                              // what they broadcast to
-  std::vector<std::vector<double>> values;  // of each parameter, as many as the batch has elements
+  Shape batch;  // what they broadcast to
+  // Parameter number k of element i of the batch.
+  double at(int k, int64_t i) const { return values[k][maps[k].Offset(i)]; }
+
+  std::vector<std::vector<double>> values;  // as given
+  std::vector<BroadcastMap> maps;
 };
 // InvalidArgument, beginning with `what`, if they do not broadcast.
 StatusOr<Parameters> BroadcastParameters(std::initializer_list<const Tensor*> tensors, absl::string_view what);

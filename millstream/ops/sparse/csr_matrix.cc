@@ -38,8 +38,10 @@ Status CheckCsrShape(const Shape& shape) {
   if (__builtin_mul_overflow(batch, rows + 1, &all) || all > kMost) {
     return errors::InvalidArgument("csr row index size ", batch, " * (", rows, " + 1) must be <= Int32Max");
   }
-  if (shape.dim(shape.rank() - 1) <= kMost) return OkStatus();
-  return errors::InvalidArgument("dense_shape has too many columns: ", shape.dim(shape.rank() - 1));
+  // What is kept for every row, and for every column of a product, is taken before the elements are seen.
+  constexpr int64_t kMostKept = int64_t{1} << 28;
+  if (all <= kMostKept && shape.dim(shape.rank() - 1) <= kMostKept) return OkStatus();
+  return errors::ResourceExhausted("a sparse matrix by rows of shape ", shape.ToString(), " takes too much memory");
 }
 
 StatusOr<Ref<CsrMatrix>> TransposeCsr(const CsrMatrix& a, bool conjugate) {
