@@ -44,7 +44,12 @@ void SelectFirst(const T* row, int64_t n, int64_t k, int64_t* places) {
 template <typename T>
 class TopKKernel : public Kernel {
  public:
-  explicit TopKKernel(KernelInit& init) : k_(init.op().name == "TopK" ? init.Attr<int64_t>("k") : -1) {}
+  explicit TopKKernel(KernelInit& init) : k_(init.HasAttr("k") ? init.Attr<int64_t>("k") : -1) {
+    if (init.op().name != "ApproxTopK") return;
+    if (init.Attr<int64_t>("reduction_dimension") != -1 || !init.Attr<bool>("is_max_k")) {
+      init.Fail(errors::Unimplemented("ApproxTopK finds the largest values of the last dimension only"));
+    }
+  }
 
   Status Compute(KernelContext& ctx) override {
     const Tensor& in = ctx.input(0);
@@ -146,6 +151,31 @@ OP("TopK")
     .Gradient(TopKGrad)
     .Cpu<TopKKernel>(RealTypes{}, "T")
     .Doc("The k largest values along the last dimension and their places.");
+
+Status ApproxTopKShape(ShapeContext& c) {
+  int64_t k = 0, dimension = -1;
+  bool aggregate = true;
+  RETURN_IF_ERROR(c.GetAttr("k", &k));
+  RETURN_IF_ERROR(c.GetAttr("reduction_dimension", &dimension));
+  RETURN_IF_ERROR(c.GetAttr("aggregate_to_topk", &aggregate));
+  return aggregate && dimension == -1 ? TopKShapes(c, k) : OkStatus();
+}
+
+OP("ApproxTopK")
+    .Input("input: T")
+    .Output("values: T")
+    .Output("indices: int32")
+    .Attr("k: int >= 0")
+    .Attr("reduction_dimension: int = -1")
+    .Attr("recall_target: float = 0.95")
+    .Attr("is_max_k: bool = true")
+    .Attr("reduction_input_size_override: int = -1")
+    .Attr("aggregate_to_topk: bool = true")
+    .Attr("T: {half, bfloat16, float}")
+    .Shape(ApproxTopKShape)
+    .Gradient(TopKGrad)
+    .Cpu<TopKKernel>(Types<Half, BFloat16, float>{}, "T")
+    .Doc("The k largest values along the last dimension and their places: all of them, here.");
 
 OP("TopKV2")
     .Input("input: T")

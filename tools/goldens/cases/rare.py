@@ -169,6 +169,10 @@ def rows():
         s.run(apply('SparseMatrixMatMul', a=csr, b=tf.constant(b.astype(tf.as_dtype(t).as_numpy_dtype)), **kw)[0])
 
 
+def largest():
+  op('ApproxTopK', rng('largest').permutation(60).reshape([3, 20]), types=('float', 'half', 'bfloat16'), k=5, grad=False)
+
+
 def generators():
   def state(s):
     handle = apply('VarHandleOp', dtype=tf.int64, shape=[3], shared_name='state')[0]
@@ -266,3 +270,4 @@ def cases():
   rows()
   generators()
   small()
+  largest()
