@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
 #include "millstream/framework/op.h"
 #include "millstream/ops/tensor_list/variant_math.h"
 #include "millstream/proto/composite_tensor_variant.pb.h"
@@ -72,8 +74,8 @@ class ToComponents final : public Kernel {
     for (int i = 0; i < ctx.num_outputs(); ++i) {
       const Tensor& t = value->tensors[static_cast<size_t>(i)];
       if (t.dtype() != ctx.output_dtype(i)) {
-        return errors::InvalidArgument("Tensor component ", i, " had dtype ", DTypeName(t.dtype()), "; expected dtype ",
-                                       DTypeName(ctx.output_dtype(i)));
+        return errors::InvalidArgument("Tensor component ", i, " had dtype ", EnumName(t.dtype()), "; expected dtype ",
+                                       EnumName(ctx.output_dtype(i)));
       }
       ctx.set_output(i, t);
     }
@@ -81,6 +83,7 @@ class ToComponents final : public Kernel {
   }
 
  private:
+  static std::string EnumName(DType t) { return absl::StrCat("DT_", absl::AsciiStrToUpper(DTypeName(t))); }
   static std::string NameOf(int kind) {
     return proto::TypeSpecProto::TypeSpecClass_Name(static_cast<proto::TypeSpecProto::TypeSpecClass>(kind));
   }
