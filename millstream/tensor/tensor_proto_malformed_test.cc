@@ -27,6 +27,8 @@ const Malformed kMalformed[] = {
     {"RefType", "dtype: DT_FLOAT_REF float_val: 1", kBad},
     {"StringRefType", "dtype: DT_STRING_REF", kBad},
     {"ResourceRefType", "dtype: DT_RESOURCE_REF", kBad},
+    {"Float8TooShort", "dtype: DT_FLOAT8_E5M2 tensor_shape { dim { size: 3 } } tensor_content: \"ab\"", kBad},
+    {"Int4TooLong", "dtype: DT_INT4 tensor_shape { dim { size: 3 } } tensor_content: \"abcd\"", kBad},
     {"UnknownType", "dtype: 77", kBad},
     {"TypeAbove255", "dtype: 257", kBad},
     {"HugeType", "dtype: 2147483647", kBad},

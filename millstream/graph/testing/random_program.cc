@@ -20,7 +20,7 @@ constexpr DType kTypes[] = {DType::kFloat,  DType::kInt32,  DType::kInt64,    DT
                             DType::kInt8,   DType::kInt16,  DType::kBfloat16, DType::kComplex64,
                             DType::kUint16, DType::kUint32, DType::kUint64,   DType::kComplex128};
 constexpr int kMaxDepth = 3;
-constexpr size_t kMaxInputs = 16;
+constexpr size_t kMaxInputs = 24;
 
 // y = x, y = x + x, x < 3 and a constant.
 constexpr char kFunctions[] = R"(
