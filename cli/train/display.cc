@@ -21,6 +21,7 @@ namespace {
 constexpr double kRateSecs = 3;   // rates are over this long
 constexpr double kPlainSecs = 2;  // between lines
 constexpr double kDrawSecs = 0.2;
+constexpr double kUsageSecs = 0.5;
 
 // 12345 as "12,345".
 std::string Thousands(int64_t n) {
@@ -66,7 +67,7 @@ void Write(const std::string& text) {
   std::fflush(stdout);
 }
 
-// Resident memory in MB and processor time in seconds of a process; false if it is gone.
+// Resident memory in MB and processor time in seconds of a process; false if it is gone (or nobody has waited for it).
 bool ReadProcess(int64_t pid, double* memory_mb, double* cpu_secs) {
   std::FILE* file = std::fopen(absl::StrCat("/proc/", pid, "/stat").c_str(), "r");
   if (file == nullptr) return false;
@@ -78,7 +79,8 @@ bool ReadProcess(int64_t pid, double* memory_mb, double* cpu_secs) {
   int64_t user = 0, system = 0, pages = 0;
   if (std::sscanf(after_name,
                   ") %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %ld %ld %*d %*d %*d %*d %*d %*d %*u %*u %ld", &user,
-                  &system, &pages) != 3) {
+                  &system, &pages) != 3 ||
+      pages == 0) {
     return false;
   }
   *memory_mb = static_cast<double>(pages) * static_cast<double>(sysconf(_SC_PAGESIZE)) / 1e6;
@@ -162,6 +164,7 @@ void Display::Handle(const TrainEvent& event) {
         task->local_step = event.local_step;
       }
       global_step_ = std::max(global_step_, event.global_step);
+      ReadUsage();  // the last chance: tasks end now, perhaps the first time that anybody looks
       break;
   }
   if (style_ == Style::kJson) {
@@ -218,12 +221,12 @@ std::pair<double, double> Display::LossAndScore() const {
 
 void Display::ReadUsage() {
   const Clock::time_point now = Clock::now();
-  if (now - last_usage_ < std::chrono::milliseconds(500)) return;
   last_usage_ = now;
   for (Task& task : tasks_) {
     double cpu_secs;
     if (task.pid == 0 || !ReadProcess(task.pid, &task.memory_mb, &cpu_secs)) continue;
     const double seconds = std::chrono::duration<double>(now - task.cpu_at).count();
+    if (task.cpu_secs >= 0 && seconds < kUsageSecs / 2) continue;  // too short to tell
     if (task.cpu_secs >= 0) task.cpu = (cpu_secs - task.cpu_secs) / seconds;
     task.cpu_secs = cpu_secs;
     task.cpu_at = now;
@@ -299,8 +302,8 @@ void Display::SayPlain() {
 }
 
 void Display::Tick() {
-  ReadUsage();
   const Clock::time_point now = Clock::now();
+  if (std::chrono::duration<double>(now - last_usage_).count() >= kUsageSecs) ReadUsage();
   const double since = std::chrono::duration<double>(now - last_shown_).count();
   if (since < (style_ == Style::kTerminal ? kDrawSecs : kPlainSecs)) return;
   last_shown_ = now;

@@ -172,9 +172,9 @@ class ConcatOffsetKernel : public Kernel {
       }
       for (int d = 0; d < rank; ++d) {
         if (d != axis && in.data<T>()[d] != first.data<T>()[d]) {
-          return errors::InvalidArgument("All dimensions except ", axis, " must match. Input ", i, " has shape ",
-                                         in.SummarizeValue(), " and doesn't match input 0 with shape ",
-                                         first.SummarizeValue());
+          return errors::InvalidArgument("All dimensions except ", axis, " must match. Input ", i, " has shape [",
+                                         in.SummarizeValue(), "] and doesn't match input 0 with shape [",
+                                         first.SummarizeValue(), "].");
         }
       }
       ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(i, in.shape()));
