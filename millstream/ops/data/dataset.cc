@@ -73,6 +73,26 @@ StatusOr<Tensor> CopyRow(const Tensor& t, int64_t i) {
   return row;
 }
 
+StatusOr<Tensor> CopyRows(const Tensor& t, int64_t begin, int64_t end) {
+  Shape shape = t.shape();
+  const int64_t inner = shape.Product(1, shape.rank());
+  shape.set_dim(0, end - begin);
+  ASSIGN_OR_RETURN(Tensor rows, Tensor::Make(t.dtype(), shape));
+  CopyElements(t, begin * inner, (end - begin) * inner, &rows, 0);
+  return rows;
+}
+
+Status ElementShapes(ShapeContext& c) {
+  std::vector<PartialShape> shapes;
+  RETURN_IF_ERROR(c.GetAttr("output_shapes", &shapes));
+  if (static_cast<int>(shapes.size()) != c.num_outputs()) {
+    return errors::InvalidArgument("`output_shapes` must be the same length as `output_types` (", shapes.size(),
+                                   " vs. ", c.num_outputs(), ")");
+  }
+  for (int i = 0; i < c.num_outputs(); ++i) c.set_output(i, shapes[static_cast<size_t>(i)]);
+  return OkStatus();
+}
+
 Status WaitUntilReady(const StepContext& step, Mutex& mu, CondVar& changed, absl::FunctionRef<bool()> ready) {
   Cancellation::Token token = -1;
   if (step.cancellation != nullptr) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "millstream/framework/kernel.h"
+#include "millstream/framework/shape_context.h"
 
 namespace millstream {
 
@@ -104,6 +105,11 @@ inline Status CheckCancelled(const StepContext& step) {
 void CopyElements(const Tensor& from, int64_t from_offset, int64_t n, Tensor* to, int64_t to_offset);
 // Row `i` of a tensor, in memory of its own.
 StatusOr<Tensor> CopyRow(const Tensor& t, int64_t i);
+// Rows [begin, end). REQUIRES: rank >= 1; in range.
+StatusOr<Tensor> CopyRows(const Tensor& t, int64_t begin, int64_t end);
+
+// The shape function of ops whose outputs are the components of an element, described by the attr output_shapes.
+Status ElementShapes(ShapeContext& c);
 
 // Waits on `changed` until ready() holds, or `step` is cancelled.
 // REQUIRES: mu is not held; ready() is called with mu held, and true at the end unless an error is returned.

@@ -186,17 +186,6 @@ class FromStringHandle final : public Kernel {
   const OutputSignature signature_;
 };
 
-Status ElementShapes(ShapeContext& c) {
-  std::vector<PartialShape> shapes;
-  RETURN_IF_ERROR(c.GetAttr("output_shapes", &shapes));
-  if (static_cast<int>(shapes.size()) != c.num_outputs()) {
-    return errors::InvalidArgument("`output_shapes` must be the same length as `output_types` (", shapes.size(),
-                                   " vs. ", c.num_outputs(), ")");
-  }
-  for (int i = 0; i < c.num_outputs(); ++i) c.set_output(i, shapes[i]);
-  return OkStatus();
-}
-
 #define ELEMENT .Attr("output_types: list(type) >= 1").Attr("output_shapes: list(shape) >= 1")
 #define ITERATOR(Name)                              \
   OP(Name)                                          \

@@ -7,16 +7,6 @@
 namespace millstream {
 namespace {
 
-// Rows [begin, end) of `t`, in memory of their own.
-StatusOr<Tensor> CopyRows(const Tensor& t, int64_t begin, int64_t end) {
-  Shape shape = t.shape();
-  const int64_t inner = shape.Product(1, shape.rank());
-  shape.set_dim(0, end - begin);
-  ASSIGN_OR_RETURN(Tensor rows, Tensor::Make(t.dtype(), shape));
-  CopyElements(t, begin * inner, (end - begin) * inner, &rows, 0);
-  return rows;
-}
-
 // Each batch of the input cut into as many as there are replicas. The last ones may be smaller, or empty.
 class SplitBatchDataset final : public DerivedDataset {
  public:

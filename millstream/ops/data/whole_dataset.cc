@@ -120,17 +120,6 @@ Status CardinalityCpu(KernelContext& ctx) {
   return OkStatus();
 }
 
-Status ComponentShapes(ShapeContext& c) {
-  std::vector<PartialShape> shapes;
-  RETURN_IF_ERROR(c.GetAttr("output_shapes", &shapes));
-  if (static_cast<int>(shapes.size()) != c.num_outputs()) {
-    return errors::InvalidArgument("`output_shapes` must be the same length as `output_types` (", shapes.size(),
-                                   " vs. ", c.num_outputs(), ")");
-  }
-  for (int i = 0; i < c.num_outputs(); ++i) c.set_output(i, shapes[static_cast<size_t>(i)]);
-  return OkStatus();
-}
-
 OP("ReduceDataset")
     .Input("input_dataset: variant")
     .Input("initial_state: Tstate")
@@ -144,7 +133,7 @@ OP("ReduceDataset")
     .Attr("use_inter_op_parallelism: bool = true")
     .Attr("metadata: string = ''")
     .Stateful()
-    .Shape(ComponentShapes)
+    .Shape(ElementShapes)
     .Cpu<ReduceDataset>()
     .Doc("What a function makes of a state and all elements of a dataset, one after the other.");
 
@@ -155,7 +144,7 @@ OP("DatasetToSingleElement")
     .Attr("output_shapes: list(shape) >= 1")
     .Attr("metadata: string = ''")
     .Stateful()
-    .Shape(ComponentShapes)
+    .Shape(ElementShapes)
     .Cpu<DatasetToSingleElement>()
     .Doc("The only element of a dataset. InvalidArgument if it has none or several.");
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "millstream/graph/gradient.h"
 #include "millstream/ops/array/blob.h"
+#include "millstream/ops/image/patches_gradient.h"
 
 namespace millstream {
 namespace {
@@ -94,31 +94,14 @@ Status PatchesShape(ShapeContext& c) {
   return OkStatus();
 }
 
-// Numbers the pixels, takes the patches of the numbers, and sums gradients by number.
 Status PatchesGrad(GradContext& g) {
-  const Scope& s = g.scope();
-  const Output x = g.input(0), dy = g.dy(0), one = s.Const<int32_t>(1);
-  const Output shape = g.Op("Shape", {x});
-  const auto size = [&](int d) {
-    return g.Op("StridedSlice", {shape, s.Constant({d}), s.Constant({d + 1}), s.Constant({1})},
-                {{"shrink_axis_mask", 1}});
-  };
-  const Output batch = size(0), height = size(1), width = size(2), depth = size(3);
-  const Output pixels = g.Op("Mul", {height, width});
-  const Output numbers = g.Op("Range", {one, g.Op("AddV2", {pixels, one}), one});
-  const Output image = g.Op("Reshape", {numbers, g.Op("Pack", {one, height, width, one}, {{"N", 4}})});
-  const Output patches = g.Op("ExtractImagePatches", {image},
-                              {{"ksizes", g.Attr<std::vector<int64_t>>("ksizes")},
-                               {"strides", g.Attr<std::vector<int64_t>>("strides")},
-                               {"rates", g.Attr<std::vector<int64_t>>("rates")},
-                               {"padding", g.Attr<std::string>("padding")}});
-  const Output places = g.Op("Sub", {g.Op("Reshape", {patches, s.Constant({-1})}), one});
-  const Output taps = g.Op("Size", {patches});
-  const Output split = g.Op("Reshape", {dy, g.Op("Pack", {batch, taps, depth}, {{"N", 3}})});
-  const Output by_tap = g.Op("Transpose", {split, s.Constant({1, 0, 2})});
-  const Output sums = g.Op("Transpose", {g.Op("UnsortedSegmentSum", {by_tap, places, pixels}), s.Constant({1, 0, 2})});
-  g.set_dx(0, g.Op("Reshape", {sums, shape}));
-  return g.status();
+  return PatchesGradient(g, 2, [&g](Output numbers) {
+    return g.Op("ExtractImagePatches", {numbers},
+                {{"ksizes", g.Attr<std::vector<int64_t>>("ksizes")},
+                 {"strides", g.Attr<std::vector<int64_t>>("strides")},
+                 {"rates", g.Attr<std::vector<int64_t>>("rates")},
+                 {"padding", g.Attr<std::string>("padding")}});
+  });
 }
 
 OP("ExtractImagePatches")

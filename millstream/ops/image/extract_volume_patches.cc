@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <array>
 
-#include "millstream/graph/gradient.h"
 #include "millstream/ops/array/blob.h"
+#include "millstream/ops/image/patches_gradient.h"
 
 namespace millstream {
 namespace {
@@ -106,29 +106,13 @@ Status PatchesShape(ShapeContext& c) {
   return OkStatus();
 }
 
-// Numbers the voxels, takes the patches of the numbers, and sums gradients by number.
 Status PatchesGrad(GradContext& g) {
-  const Scope& s = g.scope();
-  const Output x = g.input(0), dy = g.dy(0), one = s.Const<int32_t>(1);
-  const Output shape = g.Op("Shape", {x});
-  const auto size = [&](int d) {
-    return g.Op("StridedSlice", {shape, s.Constant({d}), s.Constant({d + 1}), s.Constant({1})},
-                {{"shrink_axis_mask", 1}});
-  };
-  const Output batch = size(0), planes = size(1), rows = size(2), cols = size(3), depth = size(4);
-  const Output voxels = g.Op("Mul", {planes, g.Op("Mul", {rows, cols})});
-  const Output numbers = g.Op("Range", {one, g.Op("AddV2", {voxels, one}), one});
-  const Output volume = g.Op("Reshape", {numbers, g.Op("Pack", {one, planes, rows, cols, one}, {{"N", 5}})});
-  const Output patches = g.Op("ExtractVolumePatches", {volume},
-                              {{"ksizes", g.Attr<std::vector<int64_t>>("ksizes")},
-                               {"strides", g.Attr<std::vector<int64_t>>("strides")},
-                               {"padding", g.Attr<std::string>("padding")}});
-  const Output places = g.Op("Sub", {g.Op("Reshape", {patches, s.Constant({-1})}), one});
-  const Output split = g.Op("Reshape", {dy, g.Op("Pack", {batch, g.Op("Size", {patches}), depth}, {{"N", 3}})});
-  const Output by_tap = g.Op("Transpose", {split, s.Constant({1, 0, 2})});
-  const Output sums = g.Op("Transpose", {g.Op("UnsortedSegmentSum", {by_tap, places, voxels}), s.Constant({1, 0, 2})});
-  g.set_dx(0, g.Op("Reshape", {sums, shape}));
-  return g.status();
+  return PatchesGradient(g, 3, [&g](Output numbers) {
+    return g.Op("ExtractVolumePatches", {numbers},
+                {{"ksizes", g.Attr<std::vector<int64_t>>("ksizes")},
+                 {"strides", g.Attr<std::vector<int64_t>>("strides")},
+                 {"padding", g.Attr<std::string>("padding")}});
+  });
 }
 
 OP("ExtractVolumePatches")

@@ -193,16 +193,6 @@ Status SvdShape(ShapeContext& c) {
   }
   return OkStatus();
 }
-Status EigShape(ShapeContext& c) {
-  PartialShape in;
-  RETURN_IF_ERROR(SquareMatrices(c, 0, &in));
-  bool vectors = false;
-  RETURN_IF_ERROR(c.GetAttr("compute_v", &vectors));
-  if (in.rank_known()) c.set_output(0, in.Slice(0, in.rank() - 1));
-  c.set_output(1, vectors ? in : PartialShape({0}));
-  return OkStatus();
-}
-
 Status CholeskyGradient(GradContext& g) {
   const LinalgGrad m(g);
   const Output l = g.output(0);
@@ -277,7 +267,7 @@ OP("SelfAdjointEigV2")
     .Output("v: T")
     .Attr("compute_v: bool = true")
     .Attr("T: {double, float, half, complex64, complex128}")
-    .Shape(EigShape)
+    .Shape(EigenShape)
     .Gradient(EigGradient)
     .CpuFor<SelfAdjointEig>(LinalgTypes{})
     .Expensive()

@@ -332,6 +332,16 @@ Status SquareShape(ShapeContext& c) {
   return OkStatus();
 }
 
+Status EigenShape(ShapeContext& c) {
+  PartialShape in;
+  RETURN_IF_ERROR(SquareMatrices(c, 0, &in));
+  bool vectors = false;
+  RETURN_IF_ERROR(c.GetAttr("compute_v", &vectors));
+  if (in.rank_known()) c.set_output(0, in.Slice(0, in.rank() - 1));
+  c.set_output(1, vectors ? in : PartialShape({0}));
+  return OkStatus();
+}
+
 #define INSTANTIATE(S)                                                                     \
   template Matrix<S> Adjoint(const Matrix<S>&);                                            \
   template Matrix<S> Multiply(const Matrix<S>&, const Matrix<S>&);                         \

@@ -89,6 +89,8 @@ Status ComputeIn(DType dtype, Fn fn) {
 Status SquareMatrices(const ShapeContext& c, int i, PartialShape* out);
 // The shape function of ops whose output is like their input: square matrices.
 Status SquareShape(ShapeContext& c);
+// Of eigenvalues and, with the attr compute_v, eigenvectors of square matrices.
+Status EigenShape(ShapeContext& c);
 
 }  // namespace millstream
 

@@ -91,16 +91,6 @@ class Eig final : public Kernel {
   const bool vectors_;
 };
 
-Status EigShape(ShapeContext& c) {
-  PartialShape in;
-  RETURN_IF_ERROR(SquareMatrices(c, 0, &in));
-  bool vectors = false;
-  RETURN_IF_ERROR(c.GetAttr("compute_v", &vectors));
-  if (in.rank_known()) c.set_output(0, in.Slice(0, in.rank() - 1));
-  c.set_output(1, vectors ? in : PartialShape({0}));
-  return OkStatus();
-}
-
 using LinalgTypes = Types<float, double, std::complex<float>, std::complex<double>>;
 
 OP("MatrixSquareRoot")
@@ -128,7 +118,7 @@ OP("Eig")
     .Attr("compute_v: bool = true")
     .Attr("T: {float, double, complex64, complex128}")
     .Attr("Tout: {complex64, complex128}")
-    .Shape(EigShape)
+    .Shape(EigenShape)
     .CpuFor<Eig>(LinalgTypes{})
     .Expensive()
     .Doc("Eigenvalues and eigenvectors, of length one, of square matrices.");

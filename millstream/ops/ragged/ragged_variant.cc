@@ -10,16 +10,6 @@
 namespace millstream {
 namespace {
 
-// Rows [begin, end) of `t`, in memory of their own.
-StatusOr<Tensor> CopyRows(const Tensor& t, int64_t begin, int64_t end) {
-  Shape shape = t.shape();
-  const int64_t inner = shape.Product(1, shape.rank());
-  shape.set_dim(0, end - begin);
-  ASSIGN_OR_RETURN(Tensor rows, Tensor::Make(t.dtype(), shape));
-  CopyElements(t, begin * inner, (end - begin) * inner, &rows, 0);
-  return rows;
-}
-
 class RaggedTensorToVariant final : public Kernel {
  public:
   explicit RaggedTensorToVariant(KernelInit& init) : batched_(init.Attr<bool>("batched_input")) {}

@@ -2,6 +2,7 @@
 #include "millstream/ops/tensor_list/optional.h"
 
 #include "millstream/framework/op.h"
+#include "millstream/ops/data/dataset.h"
 
 namespace millstream {
 namespace {
@@ -70,17 +71,6 @@ class GetValue final : public Kernel {
   const std::vector<PartialShape> shapes_;
 };
 
-Status GetValueShape(ShapeContext& c) {
-  std::vector<PartialShape> shapes;
-  RETURN_IF_ERROR(c.GetAttr("output_shapes", &shapes));
-  if (static_cast<int>(shapes.size()) != c.num_outputs()) {
-    return errors::InvalidArgument("`output_shapes` must be the same length as `output_types` (", shapes.size(),
-                                   " vs. ", c.num_outputs(), ")");
-  }
-  for (int i = 0; i < c.num_outputs(); ++i) c.set_output(i, shapes[static_cast<size_t>(i)]);
-  return OkStatus();
-}
-
 OP("OptionalFromValue")
     .Input("components: Toutput_types")
     .Output("optional: variant")
@@ -110,7 +100,7 @@ OP("OptionalGetValue")
     .Output("components: output_types")
     .Attr("output_types: list(type) >= 1")
     .Attr("output_shapes: list(shape) >= 1")
-    .Shape(GetValueShape)
+    .Shape(ElementShapes)
     .NotDifferentiable()
     .Cpu<GetValue>()
     .Doc("What an optional holds. InvalidArgument if that is nothing.");
