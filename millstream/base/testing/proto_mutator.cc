@@ -81,6 +81,7 @@ std::string ProtoMutator::AnyString(const std::string& old, uint8_t mask) {
                                          ? nullptr
                                          : donor.GetDescriptor()->field(Below(donor.GetDescriptor()->field_count()));
       if (field == nullptr || field->cpp_type() != FieldDescriptor::CPPTYPE_STRING) continue;
+      if (mask < 0x80 && field->type() != FieldDescriptor::TYPE_STRING) continue;  // bytes need not be UTF-8
       if (!field->is_repeated()) return donor.GetReflection()->GetString(donor, field);
       const int count = donor.GetReflection()->FieldSize(donor, field);
       if (count > 0) return donor.GetReflection()->GetRepeatedString(donor, field, Below(count));
