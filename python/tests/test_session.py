@@ -188,3 +188,32 @@ def test_threads_run_at_once():
         [t.start() for t in threads]
         [t.join() for t in threads]
         assert results == {i: 2 * i for i in range(8)}
+
+
+def test_tensors_that_stay_in_the_session():
+    c = tf.constant(10) * tf.constant(5)
+    twice = c * 2
+    with tf.Session() as session:
+        handle, value = session.run([tf.get_session_handle(c), c])
+        assert value == 50 and handle.eval() == 50 and str(handle) == handle.handle
+        assert handle.handle.split(";")[-1] == "/job:localhost/replica:0/task:0/device:CPU:0"
+        holder, tensor = tf.get_session_tensor(handle.handle, tf.int32)
+        one_more = tf.get_session_handle(tensor + 1)
+        going = handle
+        for _ in range(25):  # handles that nobody holds are deleted meanwhile
+            going = session.run(one_more, {holder: going.handle})
+        assert going.eval() == 75 and len(session._dead_handles) < 12
+        assert session.run(twice, {c: handle}) == 100  # in place of a value
+        fetched = session.run([c, twice], {c: going, twice: 7})
+        assert fetched[0] == 75 and fetched[1] == 7
+
+        raw = going.get_raw_handle()
+        holder, delete = tf.delete_session_tensor(raw)
+        session.run(delete, {holder: raw})
+        with pytest.raises(tf.errors.InvalidArgumentError, match="in the session store"):
+            session.run(delete, {holder: raw})
+        handle.delete()
+        with pytest.raises(TypeError, match="may have already been deleted"):
+            handle.eval()
+        with pytest.raises(TypeError, match="`data` must be of type Tensor"):
+            tf.get_session_handle(3)

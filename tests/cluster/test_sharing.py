@@ -158,3 +158,19 @@ def test_a_thousand_sessions_leave_nothing_behind(make_cluster):
     for (kb0, fds0), (kb1, fds1) in zip(before, after):
         assert kb1 - kb0 < 4000, (before, after)
         assert fds1 <= fds0 + 2, (before, after)
+
+
+def test_tensors_stay_where_they_are_between_steps(make_cluster):
+    cluster = make_cluster(ps=1, worker=1)
+    with tf.device("/job:ps/task:0"):
+        at_ps = tf.get_session_handle(tf.constant(3.0) + 1.0)
+    with tf.device("/job:worker/task:0"):
+        at_worker = tf.get_session_handle(tf.constant(5.0) + 1.0)
+    with tf.Session(cluster.target("worker")) as session:
+        at_ps, at_worker = session.run([at_ps, at_worker])
+        assert at_ps.handle.endswith("/job:ps/replica:0/task:0/device:CPU:0")
+        assert at_ps.eval() == 4.0 and at_worker.eval() == 6.0
+        holder, value = tf.get_session_tensor(at_ps.handle, tf.float32)
+        assert value.op.device == "/job:ps/replica:0/task:0/device:CPU:0"
+        assert session.run(value * 10.0, {holder: at_ps.handle}) == 40.0
+        assert session.run(value * 10.0, {holder: at_worker.handle}) == 60.0  # of another task: moved first

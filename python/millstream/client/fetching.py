@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a program asks of a session: structures of fetches and dicts of feeds, as names and back."""
 import collections.abc
+import weakref
 
 import numpy as np
 
 from millstream._core import OpaqueTensor
+from millstream.client import tensor_handle
 from millstream.framework import dtypes
 from millstream.framework.indexed_slices import IndexedSlices, IndexedSlicesValue
 from millstream.framework.operation import Operation
@@ -76,8 +78,9 @@ def _attrs_fields(fetch):
 class Fetches:
     """The tensors and operations behind a structure of fetches. `names` are fetched, `targets` only run."""
 
-    def __init__(self, graph, fetches, feeds):
-        self._graph = graph
+    def __init__(self, session, fetches, feeds):
+        self._graph = session.graph
+        self._session = weakref.ref(session)
         self._index = {}
         self._elements = []
         self._operations = {}
@@ -127,7 +130,12 @@ class Fetches:
         return _Leaf([self._index_of(t) for t in tensors], make)
 
     def _add_element(self, fetch):
-        return _Leaf([self._index_of(fetch)], _single)
+        index = self._index_of(fetch)
+        op = None if index is None else self._elements[index].op
+        if op is not None and op.type == "GetSessionHandle":
+            session, dtype = self._session, op.inputs[0].dtype.base_dtype
+            return _Leaf([index], lambda values: tensor_handle.TensorHandle(values[0], dtype, session()))
+        return _Leaf([index], _single)
 
     def _index_of(self, fetch):
         try:
@@ -237,6 +245,10 @@ def feed_value(graph, feed, value):
 
 
 def _converted(feed, value):
+    if isinstance(value, tensor_handle.TensorHandle):
+        if feed.enum != 7 or value._dtype == feed.tensor.dtype:
+            return _converted(feed, value.eval())
+        value = value.handle
     if isinstance(value, Tensor) or hasattr(value, "_as_graph_element"):
         raise TypeError("The value of a feed cannot be a tf.Tensor object. Acceptable feed values include Python scalars, "
                         "strings, lists, numpy ndarrays, or TensorHandles. For reference, the tensor object was "

@@ -6,7 +6,7 @@ import threading
 import weakref
 
 from millstream import _core
-from millstream.client import fetching, sharing
+from millstream.client import fetching, sharing, tensor_handle
 from millstream.framework import errors, scopes, stacks
 from millstream.framework.graph import Graph
 
@@ -68,6 +68,7 @@ class BaseSession:
         self._extended = 0
         self._signatures = collections.OrderedDict()
         self._partial = {}
+        self._dead_handles = []
         self._session = _core.Session(target, _serialized_config(config))
         if target:
             _at_clusters.add(self)
@@ -95,9 +96,15 @@ class BaseSession:
         except Exception:  # noqa: BLE001  the cluster may be gone
             pass
 
+    def _register_dead_handle(self, handle):
+        """Called by the garbage collector: the tensor is deleted by a later step."""
+        self._dead_handles.append(handle)
+
     def close(self):
         if not self._closed:
             self._let_others_go_on()
+            if self._dead_handles and self._target:
+                tensor_handle.delete_dead(self, self._dead_handles)
             self._closed = True
             self._signatures.clear()
             self._session.close()
@@ -128,6 +135,10 @@ class BaseSession:
     def run(self, fetches, feed_dict=None, options=None, run_metadata=None):
         """Runs what `fetches` needs, with the values of `feed_dict` in place of those tensors."""
         self._check_open()
+        if self._dead_handles and tensor_handle.too_many(self._dead_handles):
+            tensor_handle.delete_dead(self, self._dead_handles)
+        if feed_dict and "_session_tensors" in self._graph.__dict__:
+            feed_dict = tensor_handle.moved(self, feed_dict)
         key = fetching.key_of(fetches), tuple(map(fetching.feed_key, feed_dict)) if feed_dict else ()
         signature = self._signatures.get(key)
         if signature is not None:
@@ -171,7 +182,7 @@ class BaseSession:
     def _look_up(self, fetches, feed_dict):
         keys = list(feed_dict or ())
         feeds = fetching.feeds_of(self._graph, keys)
-        return _Signature(feeds, fetching.Fetches(self._graph, fetches, feeds), (fetches, keys))
+        return _Signature(feeds, fetching.Fetches(self, fetches, feeds), (fetches, keys))
 
     def _compile(self, signature):
         self._extend_graph()
@@ -221,7 +232,7 @@ class BaseSession:
         """Begins a step that is run in parts; returns its handle."""
         self._check_open()
         feeds = fetching.feeds_of(self._graph, list(feeds or ()))
-        mapper = fetching.Fetches(self._graph, fetches, [])
+        mapper = fetching.Fetches(self, fetches, [])
         self._extend_graph()
         try:
             handle = self._session.partial_run_setup([f.name for f in feeds], mapper.names, mapper.targets)
@@ -234,7 +245,7 @@ class BaseSession:
         self._check_open()
         feed_dict = self._flat(feed_dict)
         feeds = fetching.feeds_of(self._graph, list(feed_dict or ()))
-        mapper = fetching.Fetches(self._graph, fetches, feeds)
+        mapper = fetching.Fetches(self, fetches, feeds)
         values = fetching.feed_values(self._graph, feeds, feed_dict)
         names = mapper.names + mapper.targets
         try:

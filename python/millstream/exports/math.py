@@ -108,6 +108,7 @@ EXPORTS = {
         contrib.stateless.stateless_random_uniform=stateless_random_uniform
         contrib.stateless.stateless_random_normal=stateless_random_normal image.random_crop=random_crop""",
 }
+EXPORTS["millstream.ops.session_ops"] = "get_session_handle get_session_tensor delete_session_tensor"
 EXPORTS["millstream.ops.logging_ops"] = "Print print=print_v2"
 EXPORTS["millstream.ops.plain_ops"] = """
     matrix_inverse linalg.inv=matrix_inverse matrix_determinant linalg.det=matrix_determinant
