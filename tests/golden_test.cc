@@ -290,6 +290,7 @@ GOLDEN_FAMILY(ragged);
 GOLDEN_FAMILY(sequences);
 GOLDEN_FAMILY(sections);
 GOLDEN_FAMILY(uncommon);
+GOLDEN_FAMILY(windows);
 GOLDEN_FAMILY(rare);
 
 TEST(GoldenCoverageTest, EveryFamilyRuns) {

@@ -87,10 +87,12 @@ inline void RaiseTo(const T* __restrict from, int64_t n, T* __restrict to) {
   for (int i = 0; i < n - c; ++i) to[i] = static_cast<Acc>(from[i]) > static_cast<Acc>(to[i]) ? from[i] : to[i];
 }
 
-template <bool kAdd, typename T, typename Acc>
+// `kFirst`: the first pixel of its window. A NaN there stays the maximum, since nothing is greater.
+template <bool kAdd, bool kFirst, typename T, typename Acc>
 inline void GiveIfMaximum(const T* from, const T* maximum, int n, Acc* __restrict left, T* __restrict to) {
   for (int i = 0; i < n; ++i) {
-    const bool found = static_cast<Acc>(from[i]) == static_cast<Acc>(maximum[i]);
+    const Acc value = static_cast<Acc>(from[i]);
+    const bool found = value == static_cast<Acc>(maximum[i]) || (kFirst && value != value);
     to[i] = static_cast<T>((kAdd ? static_cast<Acc>(to[i]) : Acc(0)) + (found ? left[i] : Acc(0)));
     left[i] = found ? Acc(0) : left[i];
   }
@@ -118,11 +120,15 @@ void MaxPoolGradStrip(const PoolShape& s, int64_t image, int64_t channel, int64_
     const T* from = args.input + in;
     const T* maximum = args.output + out;
     T* to = args.in_grad + in;
-    int64_t c = 0;
-    for (; c + kPoolBlock <= channels; c += kPoolBlock) {
-      GiveIfMaximum<kAdd>(from + c, maximum + c, kPoolBlock, left + c, to + c);
-    }
-    GiveIfMaximum<kAdd>(from + c, maximum + c, static_cast<int>(channels - c), left + c, to + c);
+    const auto give = [&]<bool kFirst>() {
+      int64_t c = 0;
+      for (; c + kPoolBlock <= channels; c += kPoolBlock) {
+        GiveIfMaximum<kAdd, kFirst>(from + c, maximum + c, kPoolBlock, left + c, to + c);
+      }
+      GiveIfMaximum<kAdd, kFirst>(from + c, maximum + c, static_cast<int>(channels - c), left + c, to + c);
+    };
+    if (first) return give.template operator()<true>();
+    give.template operator()<false>();
   });
 }
 

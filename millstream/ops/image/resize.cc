@@ -33,26 +33,11 @@ class Resize : public Kernel {
     if (shape.num_elements() == 0) return OkStatus();
     const Taps y = MakeTaps(options_, in.height, height), x = MakeTaps(options_, in.width, width);
     ASSIGN_OR_RETURN(const Tensor from, ImageAsFloat(ctx, ctx.input(0)));
-    const int64_t image = in.height * in.width * in.channels, row = width * in.channels;
-    const double cost =
-        static_cast<double>(row * y.weights.size() * x.weights.size()) / static_cast<double>(height * width);
-    ctx.ParallelFor(in.batch * height, cost, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        const Taps one = Row(y, i % height);
-        ApplyTaps(one, x, in.width, in.channels, from.data<float>() + i / height * image, out->data<float>() + i * row);
-      }
-    });
+    Resample(ctx, in, y, x, from.data<float>(), out->data<float>());
     return OkStatus();
   }
 
  private:
-  static Taps Row(const Taps& taps, int64_t i) {
-    Taps one;
-    for (int64_t k = taps.begins[i]; k < taps.begins[i + 1]; ++k) one.Add(taps.sources[k], taps.weights[k]);
-    one.EndElement();
-    return one;
-  }
-
   const ResizeOptions options_;
 };
 
@@ -71,13 +56,7 @@ class ResizeGrad : public Kernel {
     const Taps y = MakeTaps(options_, in.height, out.height), x = MakeTaps(options_, in.width, out.width);
     ASSIGN_OR_RETURN(Tensor sums, ctx.AllocateTemp(DType::kFloat, ctx.input(1).shape()));
     FillZero(ctx, &sums);
-    const Tensor& dy = ctx.input(0);
-    const int64_t from = in.height * in.width * in.channels, to = out.height * out.width * out.channels;
-    ctx.ParallelFor(in.batch, 8.0 * static_cast<double>(to), [&](int64_t begin, int64_t end) {
-      for (int64_t b = begin; b < end; ++b) {
-        ApplyTapsBack(y, x, in.width, in.channels, dy.data<float>() + b * to, sums.data<float>() + b * from);
-      }
-    });
+    ResampleBack(ctx, in, y, x, ctx.input(0).data<float>(), sums.data<float>());
     return SetFromFloat(ctx, 0, std::move(sums));
   }
 

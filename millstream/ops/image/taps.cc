@@ -141,6 +141,29 @@ void ApplyTapsBack(const Taps& y, const Taps& x, int64_t in_width, int64_t chann
   }
 }
 
+void Resample(KernelContext& ctx, const ImageShape& in, const Taps& y, const Taps& x, const float* from, float* to) {
+  const int64_t image = in.height * in.width * in.channels, row = x.size() * in.channels;
+  const double cost =
+      static_cast<double>(row * y.weights.size() * x.weights.size()) / static_cast<double>(y.size() * x.size());
+  ctx.ParallelFor(in.batch * y.size(), cost, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      Taps one;
+      for (int64_t k = y.begins[i % y.size()]; k < y.begins[i % y.size() + 1]; ++k) one.Add(y.sources[k], y.weights[k]);
+      one.EndElement();
+      ApplyTaps(one, x, in.width, in.channels, from + i / y.size() * image, to + i * row);
+    }
+  });
+}
+
+void ResampleBack(KernelContext& ctx, const ImageShape& in, const Taps& y, const Taps& x, const float* dy, float* dx) {
+  const int64_t image = in.height * in.width * in.channels, resized = y.size() * x.size() * in.channels;
+  ctx.ParallelFor(in.batch, 8.0 * static_cast<double>(resized), [&](int64_t begin, int64_t end) {
+    for (int64_t b = begin; b < end; ++b) {
+      ApplyTapsBack(y, x, in.width, in.channels, dy + b * resized, dx + b * image);
+    }
+  });
+}
+
 StatusOr<Tensor> ImageAsFloat(KernelContext& ctx, const Tensor& t) {
   if (t.dtype() == DType::kFloat) return t;
   ASSIGN_OR_RETURN(Tensor out, ctx.AllocateTemp(DType::kFloat, t.shape()));
@@ -158,14 +181,16 @@ Status SetFromFloat(KernelContext& ctx, int i, Tensor from) {
   return OkStatus();
 }
 
-Status ResizeShape(ShapeContext& c) {
+Status ResizeShape(ShapeContext& c) { return ResizeShapeFrom(c, 1); }
+
+Status ResizeShapeFrom(ShapeContext& c, int size_input) {
   PartialShape in, size;
   RETURN_IF_ERROR(ShapeContext::WithRank(c.input(0), 4, &in));
-  RETURN_IF_ERROR(ShapeContext::WithRank(c.input(1), 1, &size));
+  RETURN_IF_ERROR(ShapeContext::WithRank(c.input(size_input), 1, &size));
   int64_t two = 0;
   RETURN_IF_ERROR(ShapeContext::MergeDim(size.dim(0), 2, &two));
   std::vector<int64_t> values;
-  const bool known = c.ConstantInts(1, &values) && values.size() == 2;
+  const bool known = c.ConstantInts(size_input, &values) && values.size() == 2;
   if (known && (values[0] < 0 || values[1] < 0)) {
     return errors::InvalidArgument("Dimension ", std::min(values[0], values[1]), " must be >= 0");
   }

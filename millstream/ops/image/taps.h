@@ -49,13 +49,18 @@ Status ReadImageSize(const Tensor& size, int64_t* height, int64_t* width);
 void ApplyTaps(const Taps& y, const Taps& x, int64_t in_width, int64_t channels, const float* from, float* to);
 void ApplyTapsBack(const Taps& y, const Taps& x, int64_t in_width, int64_t channels, const float* dy, float* dx);
 
+// The same for batches of images, in parallel. `to` is overwritten, `dx` is added to.
+void Resample(KernelContext& ctx, const ImageShape& in, const Taps& y, const Taps& x, const float* from, float* to);
+void ResampleBack(KernelContext& ctx, const ImageShape& in, const Taps& y, const Taps& x, const float* dy, float* dx);
+
 // The elements as float, converted if they are of another real type.
 StatusOr<Tensor> ImageAsFloat(KernelContext& ctx, const Tensor& t);
 // `from` (float) to output i, converted to its type.
 Status SetFromFloat(KernelContext& ctx, int i, Tensor from);
 
-// [batch, height, width, channels] from input 0 and the two sizes in input 1.
+// [batch, height, width, channels] from input 0 and the two sizes in input 1, or another.
 Status ResizeShape(ShapeContext& c);
+Status ResizeShapeFrom(ShapeContext& c, int size_input);
 
 }  // namespace millstream
 

@@ -36,6 +36,10 @@ class MatrixInverse : public Kernel {
   const bool adjoint_;
 };
 
+// The direction of a number that is not zero; an infinite real one has a direction too.
+double Direction(double x) { return std::isnan(x) ? x : std::copysign(1.0, x); }
+Complex Direction(Complex x) { return x / std::abs(x); }
+
 // The determinant as sign * exp(log): products of many numbers leave the range.
 template <typename S>
 void Determinant(const Matrix<S>& a, S* sign, double* log) {
@@ -44,7 +48,7 @@ void Determinant(const Matrix<S>& a, S* sign, double* log) {
   *log = 0;
   for (int64_t i = 0; i < a.rows; ++i) {
     const double size = std::abs(f.lu(i, i));
-    *sign = size == 0 ? S() : *sign * f.lu(i, i) / size;
+    *sign = size == 0 ? S() : *sign * Direction(f.lu(i, i));
     *log += std::log(size);
   }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "absl/strings/str_join.h"
 #include "millstream/framework/op.h"
 
 // Bincount for vectors, and row by row for matrices: dense, sparse and ragged ones.
@@ -17,7 +18,7 @@ class RowCounter : public Kernel {
   // Reads the number of bins, makes an output of [bins] (rows < 0) or [rows, bins], zero.
   StatusOr<T*> Start(KernelContext& ctx, int size_input, int64_t rows, int64_t* bins) const {
     const Tensor& size = ctx.input(size_input);
-    if (size.rank() != 0) return errors::InvalidArgument("Shape must be rank 0 but is rank ", size.rank());
+    RETURN_IF_ERROR(CheckSize(size));
     *bins = size.scalar<I>();
     if (*bins < 0) return errors::InvalidArgument("size (", *bins, ") must be non-negative");
     std::vector<int64_t> dims = {*bins};
@@ -26,6 +27,10 @@ class RowCounter : public Kernel {
     ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
     std::fill_n(out->data<T>(), out->num_elements(), T(0));
     return out->data<T>();
+  }
+  static Status CheckSize(const Tensor& size) {
+    if (size.rank() == 0) return OkStatus();
+    return errors::InvalidArgument("Shape must be rank 0 but is rank ", size.rank());
   }
   static Status CheckWeights(const Tensor& weights, const Tensor& values) {
     if (weights.num_elements() == 0 || weights.shape() == values.shape()) return OkStatus();
@@ -90,11 +95,14 @@ class SparseBincount final : public RowCounter<T, I> {
     if (rows < 0) return errors::InvalidArgument("dense_shape must not be negative: ", rows);
     ASSIGN_OR_RETURN(T * out, this->Start(ctx, 3, rank == 1 ? -1 : rows, &bins));
     for (int64_t i = 0; i < values.num_elements(); ++i) {
-      const int64_t row = indices.data<int64_t>()[i * rank];
-      if (row < 0 || row >= rows) {
-        return errors::InvalidArgument("Index out of bound. `batch` (", row, ") must be less than the dimension size (",
-                                       rows, ").");
+      const int64_t* index = indices.data<int64_t>() + i * rank;
+      for (int64_t d = 0; d < rank; ++d) {
+        if (index[d] >= 0 && index[d] < shape.data<int64_t>()[d]) continue;
+        return errors::InvalidArgument("Sparse index tuple indices[", i, ", :] = [",
+                                       absl::StrJoin(std::span(index, static_cast<size_t>(rank)), ", "),
+                                       "] is out of bounds");
       }
+      const int64_t row = index[0];
       this->Count(values, weights, i, bins, rank == 1 ? out : out + row * bins);
     }
     return OkStatus();
@@ -107,6 +115,7 @@ class RaggedBincount final : public RowCounter<T, I> {
   using RowCounter<T, I>::RowCounter;
   Status Compute(KernelContext& ctx) override {
     const Tensor &splits = ctx.input(0), &values = ctx.input(1), &weights = ctx.input(3);
+    RETURN_IF_ERROR(this->CheckSize(ctx.input(2)));
     const int64_t rows = splits.num_elements() - 1;
     if (rows < 0) return errors::InvalidArgument("Splits must be non-empty");
     const int64_t* split = splits.data<int64_t>();

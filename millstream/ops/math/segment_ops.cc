@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "millstream/ops/array/nd_index.h"
 #include "millstream/ops/math/gradients.h"
 #include "millstream/ops/math/segment.h"
 #include "millstream/tensor/dispatch.h"
@@ -18,6 +19,19 @@ std::vector<int64_t> ReadIds(const Tensor& ids) {
 
 namespace {
 
+// `rows`: one more than the last id.
+Status CheckSorted(const std::vector<int64_t>& ids, int64_t rows) {
+  if (!ids.empty() && rows <= 0) return errors::InvalidArgument("segment ids must be >= 0");
+  for (size_t i = 0; i < ids.size(); ++i) {
+    if (i + 1 < ids.size() && ids[i] == ids[i + 1]) continue;
+    if (i + 1 < ids.size() && ids[i] > ids[i + 1]) return errors::InvalidArgument("segment ids are not increasing");
+    if (ids[i] >= 0 && ids[i] < rows) continue;
+    return errors::InvalidArgument("Segment id ", ids[i], " out of range [0, ", rows,
+                                   "), possibly because 'segment_ids' input is not sorted.");
+  }
+  return OkStatus();
+}
+
 // Rows whose ids are equal and adjacent form segments; ids grow.
 template <SegmentOp op>
 class SegmentKernel final : public Kernel {
@@ -32,18 +46,12 @@ class SegmentKernel final : public Kernel {
       return errors::InvalidArgument("segment_ids should be the same size as dimension 0 of input.");
     }
     const std::vector<int64_t> ids = ReadIds(id_tensor);
-    if (!ids.empty() && ids[0] < 0) {
-      return errors::InvalidArgument("Segment id ", ids[0], " out of range [0, ", ids.back() + 1,
-                                     "), possibly because 'segment_ids' input is not sorted.");
-    }
-    for (size_t i = 1; i < ids.size(); ++i) {
-      if (ids[i] < ids[i - 1]) return errors::InvalidArgument("segment ids are not increasing");
-    }
     std::vector<int64_t> dims(data.shape().dims().begin(), data.shape().dims().end());
     dims[0] = ids.empty() ? 0 : ids.back();
     if (!ids.empty() && __builtin_add_overflow(dims[0], 1, &dims[0])) {
       return errors::InvalidArgument("segment ids must be < ", ids.back());
     }
+    RETURN_IF_ERROR(CheckSorted(ids, dims[0]));
     ASSIGN_OR_RETURN(const Shape shape, Shape::Make(dims));
     ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
     // The neutral element of a product is also the result of an empty one.
@@ -71,7 +79,8 @@ class UnsortedSegmentKernel final : public Kernel {
     const std::vector<int64_t> ids = ReadIds(id_tensor);
     for (size_t i = 0; i < ids.size(); ++i) {
       if (ids[i] < rows) continue;
-      return errors::InvalidArgument("segment_ids[", i, "] = ", ids[i], " is out of range [0, ", rows, ")");
+      return errors::InvalidArgument("segment_ids", PlaceOf(id_tensor.shape(), static_cast<int64_t>(i)), " = ", ids[i],
+                                     " is out of range [0, ", rows, ")");
     }
     std::vector<int64_t> dims = {rows};
     for (int i = id_tensor.rank(); i < data.rank(); ++i) dims.push_back(data.dim(i));

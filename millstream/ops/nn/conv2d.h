@@ -10,6 +10,18 @@
 // float, int32 by plain loops.
 namespace millstream {
 
+struct Convolution {
+  math::ConvShape shape;
+  bool depthwise = false;
+  const Tensor* bias = nullptr;  // in float or double
+  math::Activation activation = math::Activation::kNone;
+};
+// `out` has the number of elements that the shape says.
+Status Convolve(KernelContext& ctx, const Convolution& c, const Tensor& input, const Tensor& filter, Tensor* out);
+
+// Unimplemented for channels that come first.
+Status CheckChannelsLast(const KernelContext& ctx, bool channels_first);
+
 // Inputs: images, filter.
 class ConvForward : public Kernel {
  public:

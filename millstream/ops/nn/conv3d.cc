@@ -36,6 +36,58 @@ void AddPatches(const VolumeWindow& v, int64_t channels, const T* rows, T* volum
 
 enum class Direction { kForward, kInput, kFilter };
 
+// What a product reads: two of these, the third is its result.
+struct Operands {
+  const Tensor &volumes, &filter, &out;
+};
+
+// Volume b. The product is of patches and filter, or of one of them and the gradient.
+template <Direction direction>
+Status ConvolveOne(KernelContext& ctx, const VolumeWindow& v, const Operands& o, int64_t b, Tensor* rows,
+                   Tensor* result) {
+  ProductArgs p;
+  const int64_t cin = o.filter.dim(3), cout = o.filter.dim(4);
+  const int64_t positions = v.positions(), patch = v.taps() * cin, volume = v.size() * cin;
+  Status status;
+  DispatchOver(FloatTypes{}, result->dtype(), [&](auto type) {
+    using T = typename decltype(type)::type;
+    const auto image = [&](const Tensor& t, int64_t n, std::initializer_list<int64_t> dims) {
+      return t.Reshaped(Shape({t.num_elements()})).SliceRows(b * n, (b + 1) * n).Reshaped(Shape(dims));
+    };
+    if constexpr (direction != Direction::kInput) Patches(v, cin, o.volumes.data<T>() + b * volume, rows->data<T>());
+    if constexpr (direction == Direction::kForward) {
+      p.m = positions, p.k = patch, p.n = cout;
+      Tensor out = image(*result, positions * cout, {positions, cout});
+      status = MultiplyMatrices(ctx, *rows, o.filter, p, &out);
+    } else if constexpr (direction == Direction::kInput) {
+      p.m = positions, p.k = cout, p.n = patch;
+      p.transpose_b = true;
+      status = MultiplyMatrices(ctx, image(o.out, positions * cout, {positions, cout}), o.filter, p, rows);
+      AddPatches(v, cin, rows->data<T>(), result->data<T>() + b * volume);
+    } else {
+      p.m = patch, p.k = positions, p.n = cout;
+      p.transpose_a = true;
+      Tensor part(result->dtype(), Shape({patch, cout}));
+      status = MultiplyMatrices(ctx, *rows, image(o.out, positions * cout, {positions, cout}), p, &part);
+      T* to = result->data<T>();
+      for (int64_t i = 0; i < patch * cout; ++i) to[i] = T(Compute<T>(to[i]) + Compute<T>(part.data<T>()[i]));
+    }
+  });
+  return status;
+}
+
+// `result` is one of the operands, and overwritten. REQUIRES: `v` fits the operands.
+template <Direction direction>
+Status ConvolveAll(KernelContext& ctx, const VolumeWindow& v, const Operands& o, Tensor* result) {
+  FillZero(ctx, result);
+  const int64_t batch = o.volumes.dim(0), patch = v.taps() * o.filter.dim(3);
+  if (o.out.num_elements() == 0 || patch == 0 || o.volumes.num_elements() == 0) return OkStatus();
+  ASSIGN_OR_RETURN(const Shape rows_shape, MakeShape({v.positions(), patch}));
+  ASSIGN_OR_RETURN(Tensor rows, ctx.AllocateTemp(result->dtype(), rows_shape));
+  for (int64_t b = 0; b < batch; ++b) RETURN_IF_ERROR(ConvolveOne<direction>(ctx, v, o, b, &rows, result));
+  return OkStatus();
+}
+
 template <Direction direction>
 class Conv3D : public Kernel {
  public:
@@ -47,10 +99,9 @@ class Conv3D : public Kernel {
     RETURN_IF_ERROR(ReadShape(ctx, direction == Direction::kFilter, 1, &filter));
     VolumeWindow v;
     RETURN_IF_ERROR(MakeConvWindow(attrs_, in, filter, &v));
-    const int64_t cin = in[4], cout = filter[4], patch = v.taps() * cin;
     ASSIGN_OR_RETURN(const Shape in_shape, MakeShape(in));
     ASSIGN_OR_RETURN(const Shape filter_shape, MakeShape(filter));
-    ASSIGN_OR_RETURN(const Shape out_shape, MakeShape({in[0], v.out[0], v.out[1], v.out[2], cout}));
+    ASSIGN_OR_RETURN(const Shape out_shape, MakeShape({in[0], v.out[0], v.out[1], v.out[2], filter[4]}));
     if (direction != Direction::kForward && !(ctx.input(2).shape() == out_shape)) {
       return errors::InvalidArgument("Conv3D backprop: out_backprop has shape ", ctx.input(2).shape().ToString(),
                                      " but ", out_shape.ToString(), " was expected");
@@ -58,12 +109,10 @@ class Conv3D : public Kernel {
     ASSIGN_OR_RETURN(Tensor * result, ctx.AllocateOutput(0, direction == Direction::kForward ? out_shape
                                                             : direction == Direction::kInput ? in_shape
                                                                                              : filter_shape));
-    FillZero(ctx, result);
-    if (out_shape.num_elements() == 0 || patch == 0 || in_shape.num_elements() == 0) return OkStatus();
-    ASSIGN_OR_RETURN(const Shape rows_shape, MakeShape({v.positions(), patch}));
-    ASSIGN_OR_RETURN(Tensor rows, ctx.AllocateTemp(result->dtype(), rows_shape));
-    for (int64_t b = 0; b < in[0]; ++b) RETURN_IF_ERROR(One(ctx, v, b, cin, cout, &rows, result));
-    return OkStatus();
+    const Operands o = {direction == Direction::kInput ? *result : ctx.input(0),
+                        direction == Direction::kFilter ? *result : ctx.input(1),
+                        direction == Direction::kForward ? *result : ctx.input(2)};
+    return ConvolveAll<direction>(ctx, v, o, result);
   }
 
  private:
@@ -78,43 +127,17 @@ class Conv3D : public Kernel {
     return errors::InvalidArgument("Conv3D: operand ", i, " must have 5 dimensions");
   }
 
-  // Image b. The product is of patches and filter, or of one of them and the gradient.
-  static Status One(KernelContext& ctx, const VolumeWindow& v, int64_t b, int64_t cin, int64_t cout, Tensor* rows,
-                    Tensor* result) {
-    ProductArgs p;
-    const int64_t positions = v.positions(), patch = v.taps() * cin, volume = v.size() * cin;
-    Status status;
-    DispatchOver(FloatTypes{}, result->dtype(), [&](auto type) {
-      using T = typename decltype(type)::type;
-      const auto image = [&](const Tensor& t, int64_t n, std::initializer_list<int64_t> dims) {
-        return t.Reshaped(Shape({t.num_elements()})).SliceRows(b * n, (b + 1) * n).Reshaped(Shape(dims));
-      };
-      if constexpr (direction != Direction::kInput)
-        Patches(v, cin, ctx.input(0).data<T>() + b * volume, rows->data<T>());
-      if constexpr (direction == Direction::kForward) {
-        p.m = positions, p.k = patch, p.n = cout;
-        Tensor out = image(*result, positions * cout, {positions, cout});
-        status = MultiplyMatrices(ctx, *rows, ctx.input(1), p, &out);
-      } else if constexpr (direction == Direction::kInput) {
-        p.m = positions, p.k = cout, p.n = patch;
-        p.transpose_b = true;
-        status = MultiplyMatrices(ctx, image(ctx.input(2), positions * cout, {positions, cout}), ctx.input(1), p, rows);
-        AddPatches(v, cin, rows->data<T>(), result->data<T>() + b * volume);
-      } else {
-        p.m = patch, p.k = positions, p.n = cout;
-        p.transpose_a = true;
-        Tensor part(result->dtype(), Shape({patch, cout}));
-        status = MultiplyMatrices(ctx, *rows, image(ctx.input(2), positions * cout, {positions, cout}), p, &part);
-        T* to = result->data<T>();
-        for (int64_t i = 0; i < patch * cout; ++i)
-          to[i] = T(millstream::Compute<T>(to[i]) + millstream::Compute<T>(part.data<T>()[i]));
-      }
-    });
-    return status;
-  }
-
   VolumeAttrs attrs_;
 };
+
+}  // namespace
+
+Status ConvolveVolumes(KernelContext& ctx, const VolumeWindow& v, const Tensor& input, const Tensor& filter,
+                       Tensor* out) {
+  return ConvolveAll<Direction::kForward>(ctx, v, {input, filter, *out}, out);
+}
+
+namespace {
 
 Status Conv3DShape(ShapeContext& c) {
   PartialShape in, filter;

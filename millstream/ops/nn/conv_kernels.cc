@@ -51,12 +51,15 @@ StatusOr<Tensor> ConvForward::Bias(KernelContext& ctx, const math::ConvShape& s)
                                  bias.shape().ToString());
 }
 
+Status CheckChannelsLast(const KernelContext& ctx, bool channels_first) {
+  if (!channels_first) return OkStatus();
+  return errors::Unimplemented("The ", ctx.op().name,
+                               " op currently only supports the NHWC tensor format on the "
+                               "CPU. The op was given the format: NCHW");
+}
+
 Status ConvForward::Compute(KernelContext& ctx) {
-  if (attrs_.channels_first) {
-    return errors::Unimplemented("The ", ctx.op().name,
-                                 " op currently only supports the NHWC tensor format on the "
-                                 "CPU. The op was given the format: NCHW");
-  }
+  RETURN_IF_ERROR(CheckChannelsLast(ctx, attrs_.channels_first));
   const Tensor &input = ctx.input(0), &filter = ctx.input(1);
   ASSIGN_OR_RETURN(const math::ConvShape s, MakeConvShape(attrs_, input.shape(), filter.shape(), depthwise_));
   ASSIGN_OR_RETURN(const Tensor bias, Bias(ctx, s));
@@ -66,6 +69,12 @@ Status ConvForward::Compute(KernelContext& ctx) {
   if (input.num_elements() == 0 && bias_) {
     return errors::InvalidArgument("Fused convolution of empty images: ", input.shape().ToString());
   }
+  return Convolve(ctx, {s, depthwise_, bias_ ? &bias : nullptr, activation_}, input, filter, out);
+}
+
+Status Convolve(KernelContext& ctx, const Convolution& c, const Tensor& input, const Tensor& filter, Tensor* out) {
+  const math::ConvShape& s = c.shape;
+  if (out->num_elements() == 0) return OkStatus();
   if (input.num_elements() == 0) return ZeroFill(out), OkStatus();
   if (input.dtype() == DType::kInt32) {
     math::Conv2DGeneric<int32_t>(s, input.data<int32_t>(), filter.data<int32_t>(), out->data<int32_t>(), {},
@@ -76,8 +85,8 @@ Status ConvForward::Compute(KernelContext& ctx) {
   ASSIGN_OR_RETURN(const Tensor w, AsFloat(ctx, filter));
   ASSIGN_OR_RETURN(Tensor y, FloatFor(ctx, out));
   const auto run = [&]<typename T>(std::type_identity<T>) {
-    if (depthwise_) return DepthwiseForward(s, x.data<T>(), w.data<T>(), y.data<T>(), ctx.pool());
-    const math::ConvEpilogue<T> epilogue{bias_ ? bias.data<T>() : nullptr, activation_};
+    if (c.depthwise) return DepthwiseForward(s, x.data<T>(), w.data<T>(), y.data<T>(), ctx.pool());
+    const math::ConvEpilogue<T> epilogue{c.bias == nullptr ? nullptr : c.bias->data<T>(), c.activation};
     math::Conv2D(s, x.data<T>(), w.data<T>(), y.data<T>(), epilogue, ctx.pool());
   };
   if (x.dtype() == DType::kFloat)

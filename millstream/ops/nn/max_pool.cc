@@ -17,16 +17,7 @@ StatusOr<math::PoolShape> AcrossChannels(const WindowAttrs& a, const Shape& inpu
   if (input.rank() != 4) {
     return errors::InvalidArgument("tensor_in must be 4-dimensional: ", input.ToString());
   }
-  if (a.window[1] != 1 || a.window[2] != 1 || a.strides[1] != 1 || a.strides[2] != 1) {
-    return errors::Unimplemented(
-        "MaxPooling supports exactly one of pooling across depth or pooling across "
-        "width/height.");
-  }
-  if (input.dim(3) % a.window[3] != 0 || a.strides[3] != a.window[3]) {
-    return errors::Unimplemented(
-        "Depthwise max pooling requires the depth window to evenly divide the input depth "
-        "and to equal the depth stride");
-  }
+  RETURN_IF_ERROR(CheckDepthWindow(a, input.dim(3)));
   math::PoolShape s;
   s.in_height = s.out_height = input.Product(0, 3);
   s.in_width = input.dim(3), s.out_width = input.dim(3) / a.window[3];
@@ -70,7 +61,12 @@ class MaxPoolGrad final : public PoolKernel {
 
   Status Compute(KernelContext& ctx) override {
     const Tensor &input = ctx.input(0), &pooled = ctx.input(1), &grad = ctx.input(2);
-    ASSIGN_OR_RETURN(const math::PoolShape s, Sizes(ctx, input.shape()));
+    WindowAttrs own;
+    ASSIGN_OR_RETURN(const WindowAttrs* attrs, Attrs(ctx, &own));
+    if (attrs->window[3] != 1 || attrs->strides[3] != 1) {
+      return errors::Unimplemented("MaxPoolingGrad is not yet supported on the depth dimension.");
+    }
+    ASSIGN_OR_RETURN(const math::PoolShape s, MakePoolShape(*attrs, input.shape()));
     RETURN_IF_ERROR(CheckPooled("orig_output", s, pooled.shape()));
     if (!second) RETURN_IF_ERROR(CheckPooled("grad", s, grad.shape()));
     if (second && grad.shape() != input.shape()) {

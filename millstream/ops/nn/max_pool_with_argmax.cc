@@ -18,7 +18,11 @@ class MaxPoolWithArgmax final : public PoolKernel {
 
   Status Compute(KernelContext& ctx) override {
     const Tensor& input = ctx.input(0);
-    ASSIGN_OR_RETURN(const math::PoolShape s, Sizes(ctx, input.shape()));
+    WindowAttrs own;
+    ASSIGN_OR_RETURN(const WindowAttrs* attrs, Attrs(ctx, &own));
+    ASSIGN_OR_RETURN(const math::PoolShape s, MakePoolShape(*attrs, input.shape()));
+    // A window over channels is checked and then has no effect, as in TensorFlow.
+    if (attrs->window[3] != 1) RETURN_IF_ERROR(CheckDepthWindow(*attrs, s.channels));
     ASSIGN_OR_RETURN(const Shape shape, OutputShape(s, s.channels));
     ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
     ASSIGN_OR_RETURN(Tensor * argmax, ctx.AllocateOutput(1, shape));
@@ -90,7 +94,7 @@ class MaxPoolGradWithArgmax final : public PoolKernel {
 };
 
 Status ArgmaxShape(ShapeContext& c) {
-  RETURN_IF_ERROR(PoolShapeFn(c));
+  RETURN_IF_ERROR(FlatPoolShapeFn(c));
   c.set_output(1, c.output(0));
   return OkStatus();
 }

@@ -53,14 +53,18 @@ StatusOr<const WindowAttrs*> PoolKernel::Attrs(KernelContext& ctx, WindowAttrs* 
 StatusOr<math::PoolShape> PoolKernel::Sizes(KernelContext& ctx, const Shape& input) const {
   WindowAttrs own;
   ASSIGN_OR_RETURN(const WindowAttrs* attrs, Attrs(ctx, &own));
-  if (attrs->window[3] != 1 || attrs->strides[3] != 1) {
-    return errors::Unimplemented(ctx.op().name, " is not yet supported on the depth dimension.");
-  }
+  if (attrs->window[3] != 1) return errors::Unimplemented("Non-spatial pooling is not yet supported. Volunteers? :)");
   return MakePoolShape(*attrs, input);
 }
 
 Status PoolShapeFn(ShapeContext& c) {
   ASSIGN_OR_RETURN(const WindowAttrs a, WindowAttrs::Read(c.attrs()));
+  return PooledShape(c, a);
+}
+
+Status FlatPoolShapeFn(ShapeContext& c) {
+  ASSIGN_OR_RETURN(WindowAttrs a, WindowAttrs::Read(c.attrs()));
+  a.window[a.channel_axis()] = a.strides[a.channel_axis()] = 1;
   return PooledShape(c, a);
 }
 
@@ -89,6 +93,24 @@ Status UnchangedImages(ShapeContext& c) {
   PartialShape images;
   RETURN_IF_ERROR(ShapeContext::WithRank(c.input(0), 4, &images));
   c.set_output(0, std::move(images));
+  return OkStatus();
+}
+
+Status CheckDepthWindow(const WindowAttrs& a, int64_t channels) {
+  if (a.window[1] != 1 || a.window[2] != 1) {
+    return errors::Unimplemented(
+        "MaxPooling supports exactly one of pooling across depth or pooling across "
+        "width/height.");
+  }
+  if (a.padding == Padding::kExplicit) {
+    return errors::Unimplemented("Depthwise max pooling does not support explicit padding.");
+  }
+  if (channels % a.window[3] != 0) {
+    return errors::Unimplemented("Depthwise max pooling requires the depth window to evenly divide the input depth");
+  }
+  if (a.strides[3] != a.window[3]) {
+    return errors::Unimplemented("Depthwise max pooling requires the depth window to equal the depth stride");
+  }
   return OkStatus();
 }
 

@@ -16,7 +16,8 @@ class PoolKernel : public Kernel {
 
   // The attributes of this run; they live in *own if they are inputs.
   StatusOr<const WindowAttrs*> Attrs(KernelContext& ctx, WindowAttrs* own) const;
-  // The sizes for an input of that shape. Unimplemented if the window spans channels.
+  // The sizes for an input of that shape. Unimplemented if the window spans channels; strides over them count for
+  // nothing.
   StatusOr<math::PoolShape> Sizes(KernelContext& ctx, const Shape& input) const;
 
  private:
@@ -26,9 +27,14 @@ class PoolKernel : public Kernel {
 
 // Output 0 of a pool over input 0; window and strides are attributes, or constants among the inputs from `sizes_at` on.
 Status PoolShapeFn(ShapeContext& c);
+// The same for pools that keep the channels whatever their window says.
+Status FlatPoolShapeFn(ShapeContext& c);
 Status PoolV2ShapeFn(ShapeContext& c, int sizes_at);
 // Output 0 has the shape of input 0, of rank 4.
 Status UnchangedImages(ShapeContext& c);
+
+// Unimplemented unless a window over `channels` channels cuts them into whole groups, one pixel at a time.
+Status CheckDepthWindow(const WindowAttrs& a, int64_t channels);
 
 // InvalidArgument unless `shape` is what the pool gives.
 Status CheckPooled(absl::string_view what, const math::PoolShape& s, const Shape& shape);

@@ -82,7 +82,10 @@ using AvgPool3D = Pool3D<T, true>;
 template <typename T>
 class MaxPool3DGrad final : public PoolKernel {
  public:
-  using PoolKernel::PoolKernel;
+  explicit MaxPool3DGrad(KernelInit& init) : PoolKernel(init) {
+    if (init.Attr<DType>("TInput") == init.Attr<DType>("T")) return;
+    init.Fail(errors::InvalidArgument("MaxPool3DGrad: volumes and gradients must be of one type"));
+  }
   Status Compute(KernelContext& ctx) override {
     const Tensor &in = ctx.input(0), &out = ctx.input(1), &dy = ctx.input(2);
     VolumeWindow v;

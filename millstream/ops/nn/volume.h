@@ -3,6 +3,7 @@
 #define MILLSTREAM_OPS_NN_VOLUME_H_
 
 #include "millstream/framework/attr_value.h"
+#include "millstream/framework/kernel.h"
 #include "millstream/framework/shape_context.h"
 #include "millstream/ops/array/axes.h"
 
@@ -49,6 +50,10 @@ struct VolumeWindow {
 Status MakeVolumeWindow(const VolumeAttrs& attrs, const Dims& in, const int64_t window[3], VolumeWindow* out);
 // The same for a filter [depth, height, width, in channels, out channels].
 Status MakeConvWindow(const VolumeAttrs& attrs, const Dims& in, const Dims& filter, VolumeWindow* out);
+
+// Volumes convolved with a filter, of a type among FloatTypes. REQUIRES: `v` and `out` fit them.
+Status ConvolveVolumes(KernelContext& ctx, const VolumeWindow& v, const Tensor& input, const Tensor& filter,
+                       Tensor* out);
 
 // Output 0 of a convolution or pool with windows of the first three sizes of `window`.
 Status VolumeOutputShape(ShapeContext& c, const PartialShape& in, const PartialShape& window, int64_t channels,

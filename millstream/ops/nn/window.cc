@@ -63,6 +63,11 @@ Status CheckSizes(absl::string_view what, const Shape& shape) {
   return OkStatus();
 }
 
+Status CheckPaddingSize(absl::string_view side, int64_t padding, int64_t window) {
+  if (padding < window) return OkStatus();
+  return errors::InvalidArgument(side, " padding ", padding, " needs to be smaller than the window size ", window);
+}
+
 Status CheckGroups(int64_t in_channels, int64_t in_group, int64_t out_channels) {
   if (in_group == 0) return errors::InvalidArgument("filter depth must be strictly greater than 0");
   if (in_channels % in_group != 0 || in_channels == 0) {
@@ -179,10 +184,10 @@ StatusOr<math::ConvShape> MakeConvShape(const WindowAttrs& a, const Shape& input
 
 StatusOr<math::PoolShape> MakePoolShape(const WindowAttrs& a, const Shape& input) {
   RETURN_IF_ERROR(CheckRank("tensor_in", input));
-  for (const int axis : {1, 2}) {
-    if (std::max(a.pad_before(axis), a.pad_after(axis)) < a.window[axis]) continue;
-    return errors::InvalidArgument("Padding needs to be smaller than the window size ", a.window[axis]);
-  }
+  RETURN_IF_ERROR(CheckPaddingSize("Top", a.pad_before(1), a.window[1]));
+  RETURN_IF_ERROR(CheckPaddingSize("Bottom", a.pad_after(1), a.window[1]));
+  RETURN_IF_ERROR(CheckPaddingSize("Left", a.pad_before(2), a.window[2]));
+  RETURN_IF_ERROR(CheckPaddingSize("Right", a.pad_after(2), a.window[2]));
   math::PoolShape s;
   s.batch = input.dim(0), s.in_height = input.dim(1), s.in_width = input.dim(2), s.channels = input.dim(3);
   ASSIGN_OR_RETURN(const Placement y, PlaceWindow(a, 1, s.in_height, a.window[1]));

@@ -14,7 +14,8 @@ namespace millstream {
 
 enum class Padding { kValid, kSame, kExplicit };
 
-// The attributes of a convolution or a pool, checked. Vectors of four are in the order of the data format.
+// The attributes of a convolution or a pool, checked. Vectors of four are in the order of the data format. (Conv has
+// five for volumes; what takes an axis works for those too.)
 struct WindowAttrs {
   std::vector<int64_t> strides, dilations, window;  // `window` (ksize) of pools only, `dilations` 1 for them
   std::vector<int64_t> explicit_paddings;           // eight values with kExplicit, else none

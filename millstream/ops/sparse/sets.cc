@@ -62,9 +62,23 @@ std::set<T> Combine(SetOp op, const std::set<T>& a, const std::set<T>& b) {
   return out;
 }
 
+// Without validation the order does not count.
 Status CheckOperand(const SparseInput& s, bool validate) {
   if (s.rank() < 2) return errors::InvalidArgument("Invalid rank ", s.rank(), " of a set: it must be at least 2.");
-  return validate ? CheckOrdered(s) : CheckBounds(s);
+  if (validate) return CheckOrdered(s);
+  for (int64_t i = 0; i < s.size(); ++i) {
+    for (int d = 0; d < s.rank(); ++d) {
+      if (s.at(i)[d] >= 0 && s.at(i)[d] < s.shape[d]) continue;
+      return errors::Internal("indices[", i, ", ", d, "] expected < ", s.shape[d], ", got ", s.at(i)[d], ".");
+    }
+  }
+  return OkStatus();
+}
+
+// The sparse set in inputs i to i + 2.
+StatusOr<SparseInput> ReadSet(const KernelContext& ctx, int i) {
+  if (ctx.input(i + 2).rank() != 1) return errors::InvalidArgument("Shape must be a 1D tensor.");
+  return ReadSparse(ctx, i);
 }
 
 // Sizes without the last one, which must be the same for both operands.
@@ -126,7 +140,7 @@ class SetOperation : public Kernel {
       *shape = DimsOf(t);
       return OkStatus();
     }
-    ASSIGN_OR_RETURN(const SparseInput s, ReadSparse(ctx, i));
+    ASSIGN_OR_RETURN(const SparseInput s, ReadSet(ctx, i));
     RETURN_IF_ERROR(CheckOperand(s, validate_));
     *sets = SparseSets<T>(s);
     *shape = s.shape;
@@ -162,7 +176,7 @@ class SetSize : public Kernel {
   explicit SetSize(KernelInit& init) : validate_(init.Attr<bool>("validate_indices")) {}
 
   Status Compute(KernelContext& ctx) override {
-    ASSIGN_OR_RETURN(const SparseInput s, ReadSparse(ctx, 0));
+    ASSIGN_OR_RETURN(const SparseInput s, ReadSet(ctx, 0));
     RETURN_IF_ERROR(CheckOperand(s, validate_));
     const Dims groups(s.shape.begin(), s.shape.end() - 1);
     ASSIGN_OR_RETURN(const Shape shape, MakeShape(groups));

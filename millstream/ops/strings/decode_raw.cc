@@ -7,6 +7,26 @@
 namespace millstream {
 namespace {
 
+// What is turned round where the input is big-endian: numbers, complex ones part by part.
+size_t SwapUnit(KernelInit& init) {
+  if (init.Attr<bool>("little_endian")) return 1;
+  const auto type = init.Attr<DType>("out_type");
+  return IsComplex(type) ? DTypeSize(type) / 2 : DTypeSize(type);
+}
+
+void SwapBytes(size_t unit, Tensor* t) {
+  if (unit <= 1) return;
+  auto* p = static_cast<char*>(t->raw());
+  for (const char* end = p + t->ByteSize(); p < end; p += unit) std::reverse(p, p + unit);
+}
+
+// The shape of `strings` with one more dimension.
+StatusOr<Shape> WithNumbers(const Tensor& strings, size_t numbers) {
+  std::vector<int64_t> dims(strings.shape().dims().begin(), strings.shape().dims().end());
+  dims.push_back(static_cast<int64_t>(numbers));
+  return Shape::Make(dims);
+}
+
 // The bytes of strings read as numbers: one more dimension, of equal length for all strings.
 class DecodeRaw final : public Kernel {
  public:
@@ -26,35 +46,70 @@ class DecodeRaw final : public Kernel {
                                        &s - strings.data(), " has size ", bytes, " != ", s.size());
       }
     }
-    std::vector<int64_t> dims(in.shape().dims().begin(), in.shape().dims().end());
-    dims.push_back(static_cast<int64_t>(bytes / size_));
-    ASSIGN_OR_RETURN(const Shape shape, Shape::Make(dims));
+    ASSIGN_OR_RETURN(const Shape shape, WithNumbers(in, bytes / size_));
     ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
     auto* to = static_cast<char*>(out->raw());
     for (const std::string& s : strings) {
       std::memcpy(to, s.data(), bytes);
       to += bytes;
     }
-    if (swap_unit_ > 1) {
-      auto* p = static_cast<char*>(out->raw());
-      for (; p < to; p += swap_unit_) std::reverse(p, p + swap_unit_);
-    }
+    SwapBytes(swap_unit_, out);
     return OkStatus();
   }
 
  private:
-  // Big-endian input is turned round, complex numbers part by part.
-  static size_t SwapUnit(KernelInit& init) {
-    if (init.Attr<bool>("little_endian")) return 1;
-    const auto type = init.Attr<DType>("out_type");
-    return IsComplex(type) ? DTypeSize(type) / 2 : DTypeSize(type);
-  }
   const size_t size_;
+  const size_t swap_unit_;
+};
+
+// The same for strings of different lengths, which are cut or filled with zeros.
+class DecodePaddedRaw final : public Kernel {
+ public:
+  explicit DecodePaddedRaw(KernelInit& init)
+      : size_(static_cast<int64_t>(DTypeSize(init.Attr<DType>("out_type")))), swap_unit_(SwapUnit(init)) {}
+
+  Status Compute(KernelContext& ctx) override {
+    const Tensor &in = ctx.input(0), &length_input = ctx.input(1);
+    if (length_input.rank() != 0) {
+      return errors::InvalidArgument("k must be scalar, got shape ", length_input.shape().ToString());
+    }
+    const int64_t length = length_input.scalar<int32_t>();
+    if (length % size_ != 0) {
+      return errors::InvalidArgument("fixed_length (", length, ") must be a multiple of the size of out_type (", size_,
+                                     ")");
+    }
+    if (length <= 0) return errors::InvalidArgument("fixed_length (", length, ") must be greater than zero.");
+    ASSIGN_OR_RETURN(const Shape shape, WithNumbers(in, static_cast<size_t>(length / size_)));
+    ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
+    auto* to = static_cast<char*>(out->raw());
+    for (const std::string& s : in.flat<std::string>()) {
+      const size_t bytes = std::min(s.size(), static_cast<size_t>(length));
+      std::memcpy(to, s.data(), bytes);
+      std::memset(to + bytes, 0, static_cast<size_t>(length) - bytes);
+      to += length;
+    }
+    SwapBytes(swap_unit_, out);
+    return OkStatus();
+  }
+
+ private:
+  const int64_t size_;
   const size_t swap_unit_;
 };
 
 Status DecodeRawShape(ShapeContext& c) {
   c.set_output(0, c.input(0).Concatenate(PartialShape({-1})));
+  return OkStatus();
+}
+
+Status DecodePaddedRawShape(ShapeContext& c) {
+  PartialShape scalar;
+  RETURN_IF_ERROR(ShapeContext::WithRank(c.input(1), 0, &scalar));
+  int64_t length = -1;
+  DType type = DType::kFloat;
+  RETURN_IF_ERROR(c.GetAttr("out_type", &type));
+  const bool known = c.ConstantInt(1, &length) && length > 0;
+  c.set_output(0, c.input(0).Concatenate(PartialShape({known ? length / static_cast<int64_t>(DTypeSize(type)) : -1})));
   return OkStatus();
 }
 
@@ -72,6 +127,19 @@ OP("DecodeRaw")
     .NotDifferentiable()
     .CpuFor<DecodeRaw>(RawTypes{}, "out_type")
     .Doc("Reads the bytes of strings as numbers.");
+
+OP("DecodePaddedRaw")
+    .Input("input_bytes: string")
+    .Input("fixed_length: int32")
+    .Output("output: out_type")
+    .Attr("out_type: {half, float, double, int32, uint16, uint8, int16, int8, int64, bfloat16}")
+    .Attr("little_endian: bool = true")
+    .Shape(DecodePaddedRawShape)
+    .NotDifferentiable()
+    .CpuFor<DecodePaddedRaw>(
+        Types<Half, float, double, int32_t, uint16_t, uint8_t, int16_t, int8_t, int64_t, BFloat16>{}, "out_type")
+    .HostMemory("fixed_length")
+    .Doc("Reads the bytes of strings, cut or filled with zeros to one length, as numbers.");
 
 }  // namespace
 }  // namespace millstream
