@@ -60,8 +60,8 @@ TEST(InitializersTest, Distributions) {
   const Moments uniform = MomentsOf(First(RandomUniformInitializer(-3, 1), shape));
   EXPECT_NEAR(uniform.mean, -1, 0.1);
   EXPECT_LE(uniform.largest, 3);
-  for (const int64_t x : First(RandomUniformInitializer(2, 5), shape, DType::kInt64).flat<int64_t>())
-    EXPECT_TRUE(x >= 2 && x < 5);
+  const Tensor integers = First(RandomUniformInitializer(2, 5), shape, DType::kInt64);
+  for (const int64_t x : integers.flat<int64_t>()) EXPECT_TRUE(x >= 2 && x < 5);
 }
 
 // The deviation is sqrt(scale / n), whatever the distribution.
