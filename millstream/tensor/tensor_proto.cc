@@ -44,6 +44,12 @@ Values<T, Field> ValuesOf(Field& field) {
   return {field};
 }
 
+// How many integers a type of fewer bits than a byte has; 0: another type.
+int NumSmallIntegers(DType t) {
+  if (t == DType::kInt4 || t == DType::kUint4) return 16;
+  return t == DType::kInt2 || t == DType::kUint2 ? 4 : 0;
+}
+
 // Integers of fewer bits than a byte: the low ones of each value.
 template <typename Field>
 struct SmallValues {
@@ -60,7 +66,7 @@ struct SmallValues {
 };
 template <typename Field>
 SmallValues<Field> SmallValuesOf(Field& field, DType t) {
-  return {field, t == DType::kInt4 || t == DType::kUint4 ? 16 : 4, t == DType::kInt4 || t == DType::kInt2};
+  return {field, NumSmallIntegers(t), t == DType::kInt4 || t == DType::kInt2};
 }
 
 // One byte for each element.
@@ -190,6 +196,9 @@ StatusOr<Tensor> DecodePlainContent(DType dtype, const Shape& shape, const std::
   if (dtype == DType::kBool) {  // a bool that is neither 0 nor 1 is undefined behaviour
     bool* out = tensor.data<bool>();
     for (size_t i = 0; i < content.size(); ++i) out[i] = content[i] != 0;
+  } else if (const int small = NumSmallIntegers(dtype); small > 0) {  // of a byte, only the low bits count
+    auto* out = static_cast<uint8_t*>(tensor.raw());
+    for (size_t i = 0; i < content.size(); ++i) out[i] = static_cast<uint8_t>(content[i] & (small - 1));
   } else if (!content.empty()) {
     std::memcpy(tensor.raw(), content.data(), content.size());
   }

@@ -75,6 +75,8 @@ TEST(TensorProtoTest, SmallTypesTakeAByteEach) {
   EXPECT_EQ(out.int_val(0), -1);
   EXPECT_EQ(out.int_val(1), 7);
   EXPECT_EQ(Elements<uint8_t>(Decode("dtype: DT_UINT4 int_val: [15, 16]" + pair)), (std::vector<uint8_t>{15, 0}));
+  EXPECT_EQ(Elements<uint8_t>(Decode("dtype: DT_UINT4 tensor_content: '>\\376'" + pair)),
+            (std::vector<uint8_t>{14, 14}));
 }
 
 TEST(TensorProtoTest, LastValueRepeats) {
