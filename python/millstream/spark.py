@@ -192,6 +192,9 @@ def _run_function(function, task, settings, context):
 def _call(function, task, failures):
     try:
         function(task)
+    except SystemExit as e:
+        if e.code:
+            failures.append(e)
     except BaseException as e:  # pylint: disable=broad-except
         failures.append(e)
 

@@ -117,3 +117,31 @@ def test_a_ps_does_without_protobuf():
     program = ("import sys, millstream as tf\nserver = tf.train.Server({'ps': ['localhost:0']}, job_name='ps', task_index=0)\n"
                "assert not any(m.startswith('google.protobuf') for m in sys.modules)\nserver.stop()\n")
     subprocess.run([sys.executable, "-c", program], check=True, timeout=120)
+
+
+PROGRAM = """
+import sys
+import millstream as tf
+job, cluster = sys.argv[1], tf.train.ClusterSpec({"ps": [sys.argv[2]], "worker": [sys.argv[3]]})
+server = tf.train.Server(cluster, job, 0)
+if job == "ps":
+    server.join()
+print("trains")
+with tf.device(tf.train.replica_device_setter(cluster=cluster)):
+    step = tf.assign_add(tf.train.get_or_create_global_step(), 1)
+with tf.train.MonitoredTrainingSession(server.target, hooks=[tf.train.StopAtStepHook(last_step=3)]) as session:
+    while not session.should_stop():
+        session.run(step)
+"""
+
+
+def test_a_ps_does_not_go_on_as_a_worker():
+    hosts = [f"localhost:{port}" for port in free_ports(2)]
+    ps, worker = (subprocess.Popen([sys.executable, "-c", PROGRAM, job, *hosts], stdout=subprocess.PIPE, text=True)
+                  for job in ("ps", "worker"))
+    try:
+        assert worker.communicate(timeout=120)[0] == "trains\n" and worker.returncode == 0
+        assert ps.communicate(timeout=120)[0] == "" and ps.returncode == 0
+    finally:
+        for process in (ps, worker):
+            process.kill()

@@ -114,10 +114,10 @@ class _Task:
         if not self.job_name:
             jobs = self.cluster.jobs
             if len(jobs) != 1:
-                raise ValueError(f"The `job_name` must be specified: the cluster has the jobs {jobs}")
+                raise ValueError(f"Must specify an explicit `job_name`. The cluster has the jobs {jobs}")
             self.job_name = jobs[0]
             if task_index is None and self.cluster.num_tasks(jobs[0]) != 1:
-                raise ValueError("The `task_index` must be specified.")
+                raise ValueError("Must specify an explicit `task_index`.")
         self.serialized = _core.server_def(
             base.SerializeToString() if is_message else b"",
             [] if is_message else [(job, index, self.cluster.task_address(job, index))
@@ -181,6 +181,7 @@ class Server:
     def __init__(self, server_or_cluster_def, job_name=None, task_index=None, protocol=None, config=None, start=True):
         self._task = _Task(server_or_cluster_def, job_name, task_index, protocol, config)
         self._server = None
+        self._stopped = False
         if start:
             self.start()
 
@@ -190,11 +191,15 @@ class Server:
             _running.append(self._server)
 
     def join(self):
-        """Blocks until the server is stopped or its job is done."""
+        """Blocks until the server is stopped or its job is done. A ps whose job is done ends its program (SystemExit): many TF1
+        programs have the code of the workers after it, as TensorFlow's join() never returns."""
         self.start()
         self._server.join()
+        if self._task.job_name == "ps" and not self._stopped:
+            raise SystemExit(0)
 
     def stop(self):
+        self._stopped = True
         if self._server is not None:
             self._server.stop()
 
