@@ -16,11 +16,11 @@ def main():
     if args[0] == "-m" and len(args) > 1:
         sys.argv = args[1:]
         sys.path.insert(0, os.getcwd())
-        runpy.run_module(args[1], run_name="__main__", alter_sys=True)
+        _noting_exit(runpy.run_module, args[1], run_name="__main__", alter_sys=True)
     elif args[0] == "-c" and len(args) > 1:
         sys.argv = ["-c"] + args[2:]
         sys.path[0] = ""
-        exec(compile(args[1], "<string>", "exec"), {"__name__": "__main__"})  # pylint: disable=exec-used
+        _noting_exit(exec, compile(args[1], "<string>", "exec"), {"__name__": "__main__"})
     else:
         script = args[0]
         if not os.path.exists(script):
@@ -28,8 +28,18 @@ def main():
             return 2
         sys.argv = args
         sys.path[0] = os.path.dirname(os.path.abspath(script))
-        _run_script(script)
+        _noting_exit(_run_script, script)
     return 0
+
+
+def _noting_exit(function, *args, **kwargs):
+    """Calls it; a worker that leaves by SystemExit with a status other than 0 has not ended well (training/exit_status.py)."""
+    try:
+        return function(*args, **kwargs)
+    except SystemExit as e:
+        from millstream.training import exit_status
+        exit_status.note(e.code)
+        raise
 
 
 def _run_script(script):

@@ -91,6 +91,18 @@ OP("PyFuncStateless")
     .Expensive()
     .Doc("Calls a Python function of this process that has no state.");
 
+OP("EagerPyFunc")
+    .Input("input: Tin")
+    .Output("output: Tout")
+    .Attr("token: string")
+    .Attr("is_async: bool = false")
+    .Attr("Tin: list(type) >= 0")
+    .Attr("Tout: list(type) >= 0")
+    .Stateful()
+    .Cpu<PyFunc>()
+    .Expensive()
+    .Doc("Calls a Python function of this process that takes tensors with values. Its gradient is defined in Python.");
+
 }  // namespace
 
 void BindPyFunc(nb::module_& m) {

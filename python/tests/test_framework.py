@@ -223,3 +223,12 @@ def test_small_types_are_fed_carried_and_cast():
                 "int4": [-1, -7], "uint4": [15, 9]}.get(name, [-1, 9 if name == "float8_e4m3fn" else 8])
     with pytest.raises(ValueError, match="limits"):
         tf.as_dtype("int4").max
+
+
+def test_constants_without_elements():
+    with tf.Graph().as_default(), tf.Session() as sess:
+        assert sess.run(tf.zeros([1, 0, 4])).shape == (1, 0, 4)
+        assert sess.run(tf.constant(3, shape=[0])).shape == (0,)
+        assert sess.run(tf.ones([2, 0], tf.int32)).dtype == "int32"
+        with pytest.raises(ValueError):
+            tf.constant([1, 2], shape=[0])

@@ -19,7 +19,7 @@ DIFFERS = json.loads((HERE / "differs.json").read_text())
 LATER = frozenset("""name layout handle_data axis align bad_indices_policy grad_a grad_b sparse_gradient use_pybind11_proto
     num_parallel_calls synchronous allow_last_axis_squeeze experimental_is_anonymous index_type allow_fast_lookup alg defaults
     experimental_image_format use_own_namescope_for_non_slot_vars skip_gradients_aggregation progressive encoding
-    fallback_to_while_loop user_msg return_index_map""".split())
+    fallback_to_while_loop user_msg return_index_map rerandomize_each_iteration use_unbounded_threadpool""".split())
 
 
 def recorded():

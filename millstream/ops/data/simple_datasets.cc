@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Datasets that pass elements of another one on: some of them, parts of them, or again from memory.
+// Datasets that pass elements of another one on: some of them, or parts of them.
 #include <set>
 
 #include "millstream/framework/op.h"
-#include "millstream/ops/data/memory_dataset.h"
+#include "millstream/ops/data/dataset.h"
 
 namespace millstream {
 namespace {
@@ -232,60 +232,6 @@ Status MakeIgnoreErrors(KernelContext& ctx) {
   return OkStatus();
 }
 
-// Keeps all elements once an iterator has reached the end; iterators that start later read them from memory.
-class CacheDataset final : public DerivedDataset {
- public:
-  explicit CacheDataset(Ref<Dataset> input) : DerivedDataset(std::move(input)), cache_(std::make_shared<Cache>()) {}
-  int64_t Cardinality() const override { return input().Cardinality(); }
-  StatusOr<IteratorPtr> MakeIterator(const StepContext& owner) const override {
-    {
-      MutexLock lock(cache_->mu);
-      if (cache_->elements != nullptr) return std::make_unique<MemoryDataset::Iterator>(cache_->elements);
-    }
-    ASSIGN_OR_RETURN(IteratorPtr from, input().MakeIterator(owner));
-    return std::make_unique<Writer>(std::move(from), cache_);
-  }
-
- private:
-  using Elements = MemoryDataset::Elements;
-  struct Cache {
-    Mutex mu;
-    std::shared_ptr<const Elements> elements ABSL_GUARDED_BY(mu);  // null until they are complete
-  };
-
-  class Writer final : public DatasetIterator {
-   public:
-    Writer(IteratorPtr input, std::shared_ptr<Cache> cache) : input_(std::move(input)), cache_(std::move(cache)) {}
-    Status GetNext(const StepContext& step, Element* element, bool* end) override {
-      *end = input_ == nullptr;
-      if (*end) return OkStatus();
-      RETURN_IF_ERROR(input_->GetNext(step, element, end));
-      if (!*end) {
-        elements_.push_back(*element);
-        return OkStatus();
-      }
-      input_.reset();
-      MutexLock lock(cache_->mu);
-      if (cache_->elements == nullptr) cache_->elements = std::make_shared<const Elements>(std::move(elements_));
-      return OkStatus();
-    }
-
-   private:
-    IteratorPtr input_;
-    const std::shared_ptr<Cache> cache_;
-    Elements elements_;
-  };
-
-  const std::shared_ptr<Cache> cache_;
-};
-
-Status MakeCache(KernelContext& ctx) {
-  ASSIGN_OR_RETURN(Ref<Dataset> input, DatasetInput(ctx, 0));
-  RETURN_IF_ERROR(ScalarInput<std::string>(ctx, 1, "filename").status());
-  OutputDataset(ctx, MakeRef<CacheDataset>(std::move(input)));
-  return OkStatus();
-}
-
 #define SIGNATURE .Attr("output_types: list(type) >= 1").Attr("output_shapes: list(shape) >= 1")
 #define METADATA .Attr("metadata: string = ''").Shape(ScalarShape)
 
@@ -313,12 +259,6 @@ OP("IgnoreErrorsDataset")
     .Shape(ScalarShape)
     .Cpu(MakeIgnoreErrors)
     .Doc("The elements that can be made; those that fail are left out.");
-
-OP("CacheDataset")
-    .Input("input_dataset: variant")
-    .Input("filename: string")
-    .Output("handle: variant") SIGNATURE METADATA.Cpu(MakeCache)
-    .Doc("A dataset that is made once and then comes from memory, also where a file is named.");
 
 }  // namespace
 }  // namespace millstream

@@ -65,7 +65,7 @@ Selection Select(const Suppression& s, std::span<const float> scores, OverlapOf 
     bool dropped = false;
     for (size_t k = chosen.boxes.size(); k-- > next.seen && !dropped;) {
       const float overlap = overlap_of(next.box, chosen.boxes[k]);
-      next.score *= overlap <= s.overlap ? std::exp(scale * overlap * overlap) : 0;
+      next.score *= s.sigma > 0 || overlap <= s.overlap ? std::exp(scale * overlap * overlap) : 0;
       dropped = s.sigma <= 0 && overlap > s.overlap;
       if (next.score <= s.score) break;
     }

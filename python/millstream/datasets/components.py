@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Components of a dataset's elements: what they are to programs, and the tensors that carry them."""
 from millstream import gen_ops
-from millstream.framework import dtypes, ops, sparse_tensor, tensor_shape
+from millstream.framework import dtypes, ops, sparse_tensor, tensor_shape, type_specs
 
 
 class Spec:
@@ -27,6 +27,10 @@ class Spec:
     @property
     def kind(self):
         return sparse_tensor.SparseTensor if self.sparse else ops.Tensor
+
+    def public(self):
+        """As tf.TensorSpec and tf.SparseTensorSpec say it."""
+        return (type_specs.SparseTensorSpec if self.sparse else type_specs.TensorSpec)(self.shape, self.dtype)
 
     def batched(self, size):
         return Spec(self.dtype, tensor_shape.TensorShape([size]).concatenate(self.shape), self.sparse, (size,) + self.batch)
@@ -56,6 +60,10 @@ class NestedSpec:
 
     def __init__(self, element):
         self.element = element
+
+    def public(self):
+        from millstream.datasets import structure
+        return structure.map_structure(lambda s: s.public(), self.element)
 
     @property
     def kind(self):

@@ -5,10 +5,10 @@ import numpy as np
 from millstream import gen_ops
 from millstream.datasets import iterator_ops, structure
 from millstream.datasets.components import NestedSpec, Spec as _Spec, carried, spec_of
+from millstream.datasets.more_steps import MoreSteps
 from millstream.framework import constant_op, dtypes, function, ops, sparse_tensor, tensor_shape, tensor_util
 
 AUTOTUNE = -1
-_INT64_MAX = 2**63 - 1
 
 
 def _inside(tensor):
@@ -28,7 +28,7 @@ def _int64(value, default=None):
     return ops.convert_to_tensor(int(value), dtype=dtypes.int64)
 
 
-class Dataset:
+class Dataset(MoreSteps):
     """Elements are tensors, or tuples and dicts of them."""
 
     def __init__(self, spec, make):
@@ -263,14 +263,8 @@ class Dataset:
         return self._step(gen_ops.skip_dataset, lambda: _int64(count))
 
     def concatenate(self, dataset):
-        spec = structure.pack_like(self._spec, [
-            a if a.sparse else _Spec(a.dtype, a.shape if a.shape.rank == b.shape.rank and a.shape.rank is not None and
-                  a.shape.as_list() == b.shape.as_list() else _common(a.shape, b.shape))
-            for a, b in zip(structure.flatten(self._spec), structure.flatten(dataset._spec))])
+        spec = _joined_spec(self._spec, dataset._spec)
         return self._step(gen_ops.concatenate_dataset, dataset._make, spec=spec)
-
-    def enumerate(self, start=0):
-        return Dataset.zip((Dataset.range(start, _INT64_MAX), self))
 
     def shard(self, num_shards, index):
         """Every num_shards-th element, from `index` on: for one of several workers."""
@@ -283,16 +277,8 @@ class Dataset:
         return self._step(gen_ops.shard_dataset, lambda: _int64(num_shards), lambda: _int64(index))
 
     def cache(self, filename=""):
-        """Elements are kept in memory after the first pass, also where `filename` is given."""
+        """Elements are kept after the first pass: in memory, or in files if `filename` is given."""
         return self._step(gen_ops.cache_dataset, lambda: ops.convert_to_tensor(filename, dtype=dtypes.string))
-
-    def unbatch(self):
-        """The rows of each element, one after another."""
-        spec = structure.map_structure(lambda s: s.unbatched(), self._spec)
-        return self._step(gen_ops.unbatch_dataset, spec=spec)
-
-    def unique(self):
-        return self._step(gen_ops.unique_dataset)
 
     def _with_predicate(self, gen, predicate, name):
         built, _ = self._build(predicate, name)
@@ -331,6 +317,12 @@ def _common(a, b):
     if a.rank is None or a.rank != b.rank:
         return tensor_shape.TensorShape(None)
     return tensor_shape.TensorShape([x if x == y else None for x, y in zip(a.as_list(), b.as_list())])
+
+
+def _joined_spec(one, other):
+    """What is known of elements that may come from either dataset."""
+    return structure.pack_like(one, [a if a.sparse else _Spec(a.dtype, _common(a.shape, b.shape))
+                                     for a, b in zip(structure.flatten(one), structure.flatten(other))])
 
 
 def _flatten_shapes(spec, shapes):
@@ -392,23 +384,3 @@ def _array(value):
 
 def _dtype_of(array):
     return dtypes.string if array.dtype.kind in "SUO" else dtypes.as_dtype(array.dtype)
-
-
-class Options:
-    """Accepted for programs that set them; nothing depends on them."""
-
-    def __init__(self):
-        self.experimental_deterministic = True
-        self.experimental_optimization = type("OptimizationOptions", (), {})()
-
-
-def get_output_types(dataset_or_iterator):
-    return dataset_or_iterator.output_types
-
-
-def get_output_shapes(dataset_or_iterator):
-    return dataset_or_iterator.output_shapes
-
-
-def get_output_classes(dataset_or_iterator):
-    return dataset_or_iterator.output_classes

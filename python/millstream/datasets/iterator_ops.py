@@ -23,6 +23,14 @@ class Iterator:
     output_classes = property(lambda self: self._classes)
 
     @property
+    def element_spec(self):
+        return structure.pack_like(self._types, [s.public() for s in _specs(self._types, self._shapes, self._classes)])
+
+    def get_next_as_optional(self):
+        from millstream.datasets import optional_ops
+        return optional_ops.get_next_as_optional(self)
+
+    @property
     def initializer(self):
         if self._initializer is None:
             raise ValueError("Iterator does not have an initializer.")

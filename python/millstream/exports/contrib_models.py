@@ -6,8 +6,8 @@ def _in(spaces, names):
     return " ".join(f"{space}.{n.partition('=')[0]}={n.partition('=')[2] or n}" for space in spaces for n in names.split())
 
 
-_DISTRIBUTIONS = """Distribution Normal Uniform Bernoulli Categorical Laplace Exponential RegisterKL kl_divergence
-    FULLY_REPARAMETERIZED NOT_REPARAMETERIZED"""
+_DISTRIBUTIONS = """Distribution Normal Uniform Bernoulli Categorical Laplace RegisterKL kl_divergence
+    ReparameterizationType FULLY_REPARAMETERIZED NOT_REPARAMETERIZED"""
 
 EXPORTS = {
     "millstream.ops.text_preprocessing": _in(["contrib.learn.preprocessing"], """
@@ -34,6 +34,8 @@ EXPORTS = {
     "millstream.ops.legacy_attention": _in(["contrib.legacy_seq2seq"], """
         attention_decoder embedding_attention_decoder embedding_attention_seq2seq embedding_tied_rnn_seq2seq model_with_buckets
         one2many_rnn_seq2seq"""),
+    "millstream.ops.distributions_more": _in(["distributions", "contrib.distributions"], """
+        Exponential Gamma Beta StudentT Dirichlet Multinomial DirichletMultinomial"""),
     "millstream.ops.distributions": _in(["distributions", "contrib.distributions"], _DISTRIBUTIONS) + " " + _in(
         ["contrib.distributions"], "OneHotCategorical MultivariateNormalDiag"),
 }

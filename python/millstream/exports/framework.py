@@ -13,6 +13,8 @@ EXPORTS = {
         uint8_ref uint16_ref uint32_ref uint64_ref bool_ref string_ref dtypes.DType dtypes.as_dtype""",
     "millstream.framework.tensor_shape": "TensorShape Dimension dimension_value dimension_at_index",
     "millstream.framework.device": "DeviceSpec",
+    "millstream.framework.type_specs": """
+        TypeSpec TensorSpec SparseTensorSpec RaggedTensorSpec IndexedSlicesSpec type_spec_from_value""",
     "millstream.framework.errors": """
         OpError errors.OpError errors.CancelledError errors.UnknownError errors.InvalidArgumentError
         errors.DeadlineExceededError errors.NotFoundError errors.AlreadyExistsError errors.PermissionDeniedError

@@ -10,6 +10,21 @@ EXPORTS = {
     "millstream.datasets.transformations": " ".join(
         f"{space}.{n}" for space in ("data.experimental", "contrib.data") for n in _TRANSFORMATIONS.split()) + """
         contrib.data.batch_and_drop_remainder contrib.data.padded_batch_and_drop_remainder""",
+    "millstream.datasets.selection": " ".join(
+        f"{space}.{n}" for space in ("data.experimental", "contrib.data") for n in
+        ("choose_from_datasets", "sample_from_datasets", "rejection_resample")),
+    "millstream.datasets.more_steps": " ".join(f"data.experimental.{n}" for n in """
+        group_by_reducer Reducer dense_to_sparse_batch cardinality assert_cardinality get_single_element RandomDataset
+        INFINITE_CARDINALITY UNKNOWN_CARDINALITY""".split()) + """ data.INFINITE_CARDINALITY data.UNKNOWN_CARDINALITY
+        contrib.data.RandomDataset contrib.data.get_single_element contrib.data.dense_to_sparse_batch
+        contrib.data.group_by_reducer contrib.data.Reducer""",
+    "millstream.datasets.csv_datasets": " ".join(f"data.experimental.{n}" for n in """
+        CsvDataset make_csv_dataset parse_example_dataset make_batched_features_dataset""".split()) + """
+        contrib.data.CsvDataset contrib.data.make_csv_dataset contrib.data.parse_example_dataset
+        contrib.data.make_batched_features_dataset""",
+    "millstream.datasets.optional_ops": """
+        data.experimental.Optional data.experimental.get_next_as_optional contrib.data.Optional
+        contrib.data.get_next_as_optional""",
     "millstream.training.input": """
         train.limit_epochs train.input_producer train.string_input_producer train.range_input_producer
         train.slice_input_producer train.batch train.maybe_batch train.batch_join train.shuffle_batch
@@ -32,9 +47,9 @@ EXPORTS = {
         contrib.learn.datasets.load_mnist=load_mnist keras.datasets.mnist=""",
     "millstream.datasets.mnist_model": "examples.tutorials.mnist.mnist=",
     "millstream.datasets.dataset_ops": """
-        data.Dataset data.Options
-        data.get_output_types data.get_output_shapes data.get_output_classes data.experimental.AUTOTUNE=AUTOTUNE data.AUTOTUNE=AUTOTUNE
+        data.Dataset data.experimental.AUTOTUNE=AUTOTUNE data.AUTOTUNE=AUTOTUNE
         contrib.data.Dataset=Dataset""",
+    "millstream.datasets.options": "data.Options data.get_output_types data.get_output_shapes data.get_output_classes",
     "millstream.datasets.file_datasets": """
         data.TFRecordDataset data.TextLineDataset data.FixedLengthRecordDataset contrib.data.TFRecordDataset=TFRecordDataset
         contrib.data.TextLineDataset=TextLineDataset contrib.data.FixedLengthRecordDataset=FixedLengthRecordDataset""",

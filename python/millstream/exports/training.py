@@ -31,6 +31,8 @@ EXPORTS = {
     "millstream.ops.accumulators": "ConditionalAccumulatorBase ConditionalAccumulator SparseConditionalAccumulator sparse.SparseConditionalAccumulator",
     "millstream.training.session_run_hook": """
         train.SessionRunHook train.SessionRunArgs train.SessionRunContext train.SessionRunValues""",
+    "millstream.training.object_checkpoint": "train.Checkpoint train.CheckpointManager contrib.checkpoint.CheckpointManager",
+    "millstream.training.trackable": "contrib.checkpoint.Checkpointable=AutoTrackable contrib.checkpoint.Trackable=AutoTrackable",
     "millstream.training.saver": "train.Saver train.export_meta_graph train.import_meta_graph",
     "millstream.training.checkpoint_management": """
         train.latest_checkpoint train.get_checkpoint_state train.update_checkpoint_state train.generate_checkpoint_state_proto

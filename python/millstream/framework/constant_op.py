@@ -14,6 +14,8 @@ def _shaped(array, shape, verify_shape):
     if verify_shape:
         raise TypeError(f"Expected Tensor's shape: {tuple(sizes)}, got {array.shape}.")
     count = int(np.prod(sizes, dtype=np.int64))
+    if count == 0 and array.ndim == 0:
+        return np.empty(sizes, array.dtype)  # as tf.zeros([0, 3]) asks
     if array.size > count:
         raise ValueError(f"Too many elements provided. Needed at most {count}, but received {array.size}")
     if array.size == count:

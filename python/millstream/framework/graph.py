@@ -9,9 +9,13 @@ from millstream.framework import errors
 from millstream.framework.collections import Collections
 from millstream.framework.graph_scopes import VALID_OP_NAME, GraphScopes, ThreadState
 from millstream.framework.operation import Operation, _call_site
+from millstream.framework.tensor import Tensor
+
 
 class Graph(Collections, GraphScopes):
     """A dataflow graph. Several threads may build one; the nodes themselves are in C++ (`_core`)."""
+
+    _tensor_class = Tensor  # what outputs of its nodes are
 
     def __init__(self):
         super().__init__()

@@ -6,7 +6,7 @@ import sys
 
 from millstream import _core
 from millstream.framework import dtypes, errors
-from millstream.framework.tensor import Tensor, _run_operation
+from millstream.framework.tensor import _run_operation
 from millstream.framework.tensor_shape import TensorShape
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
@@ -34,7 +34,7 @@ class Operation:
         self._id = node_id
         self._name = name
         self._type = op_type
-        self._outputs = [Tensor(self, i, t) for i, t in enumerate(output_types)]
+        self._outputs = [graph._tensor_class(self, i, t) for i, t in enumerate(output_types)]
         self._site = site
 
     @property

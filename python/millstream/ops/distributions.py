@@ -7,7 +7,20 @@ from millstream.framework import dtypes, ops
 from millstream.framework.tensor_shape import TensorShape
 from millstream.ops import array_ops, index_ops, math_ops, nn_ops, random_ops, reduce_ops
 
-FULLY_REPARAMETERIZED, NOT_REPARAMETERIZED = "FULLY_REPARAMETERIZED", "NOT_REPARAMETERIZED"
+
+
+class ReparameterizationType:
+    """Whether gradients pass through samples."""
+
+    def __init__(self, rep_type):
+        self._rep_type = rep_type
+
+    def __repr__(self):
+        return f"<Reparameterization Type: {self._rep_type}>"
+
+
+FULLY_REPARAMETERIZED = ReparameterizationType("FULLY_REPARAMETERIZED")
+NOT_REPARAMETERIZED = ReparameterizationType("NOT_REPARAMETERIZED")
 _kl = {}
 
 
@@ -18,7 +31,9 @@ class Distribution:
     _event_rank = 0
 
     def __init__(self, dtype, batch, name, parameters, validate_args=False, allow_nan_stats=True):
-        self._dtype, self._batch, self._name, self._parameters = dtypes.as_dtype(dtype), batch, name, parameters
+        with ops.name_scope(name) as scope:
+            self._name = scope
+        self._dtype, self._batch, self._parameters = dtypes.as_dtype(dtype), batch, parameters
         self.validate_args, self.allow_nan_stats = validate_args, allow_nan_stats
 
     dtype = property(lambda self: self._dtype)
@@ -42,7 +57,7 @@ class Distribution:
         return array_ops.shape(self._batch)[-1:] if self._event_rank else ops.convert_to_tensor([], dtype=dtypes.int32)
 
     def sample(self, sample_shape=(), seed=None, name="sample"):
-        with ops.name_scope(self._name + "/" + name):
+        with ops.name_scope(self._name), ops.name_scope(name):
             shape = ops.convert_to_tensor(sample_shape, dtype=dtypes.int32)
             known = [sample_shape] if isinstance(sample_shape, int) else (
                 list(sample_shape) if isinstance(sample_shape, (list, tuple)) else None)
@@ -54,8 +69,13 @@ class Distribution:
             return out
 
     def _in_scope(self, name, function, *args):
-        with ops.name_scope(self._name + "/" + name):
+        with ops.name_scope(self._name), ops.name_scope(name):
             return function(*args)
+
+    def __getattr__(self, name):
+        if name in ("_mean", "_mode", "_variance", "_entropy", "_cdf", "_log_prob", "_sample_n"):
+            raise NotImplementedError(f"{name[1:]} is not implemented: {type(self).__name__}")
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
     def _value(self, value):
         return ops.convert_to_tensor(value, dtype=self._dtype if not isinstance(value, ops.Tensor) else None, name="value")
@@ -100,7 +120,7 @@ class Distribution:
         return type(self)(**{**self._parameters, **override_parameters_kwargs})
 
     def __str__(self):
-        return f"tf.distributions.{type(self).__name__}(\"{self._name}/\", batch_shape={self.batch_shape}, " \
+        return f"tf.distributions.{type(self).__name__}(\"{self._name}\", batch_shape={self.batch_shape}, " \
                f"event_shape={self.event_shape}, dtype={self._dtype.name})"
 
     def _shape_of(self, n):
@@ -283,6 +303,10 @@ class Categorical(_Logits):
     def _entropy(self):
         return -reduce_ops.reduce_sum(nn_ops.log_softmax(self.logits) * nn_ops.softmax(self.logits), axis=-1)
 
+    def _cdf(self, k):
+        below = index_ops.sequence_mask(math_ops.cast(k, dtypes.int32), self.event_size, dtype=self.probs.dtype)
+        return reduce_ops.reduce_sum(self.probs * below, axis=-1)
+
     def _mode(self):
         return math_ops.cast(math_ops.argmax(self.logits, axis=-1), self._dtype)
 
@@ -329,6 +353,10 @@ class Laplace(Distribution):
     def _log_prob(self, x):
         return -math_ops.abs((x - self.loc) / self.scale) - math.log(2.0) - gen_ops.log(self.scale)
 
+    def _cdf(self, x):
+        z = (x - self.loc) / self.scale
+        return 0.5 + 0.5 * math_ops.sign(z) * (1.0 - gen_ops.exp(-math_ops.abs(z)))
+
     def _mean(self):
         return self.loc + array_ops.zeros_like(self.scale)
 
@@ -339,31 +367,6 @@ class Laplace(Distribution):
 
     def _entropy(self):
         return math.log(2.0) + 1 + gen_ops.log(self.scale) + array_ops.zeros_like(self.loc)
-
-
-class Exponential(Distribution):
-    def __init__(self, rate, validate_args=False, allow_nan_stats=True, name="Exponential"):
-        self.rate, = _tensors(rate)
-        super().__init__(self.rate.dtype, self.rate, name, dict(rate=rate, name=name), validate_args, allow_nan_stats)
-
-    def _sample_n(self, n, seed):
-        import numpy as np
-        return -gen_ops.log(self._uniform(n, seed, minval=np.finfo(self._dtype.as_numpy_dtype).tiny)) / self.rate
-
-    def _log_prob(self, x):
-        return gen_ops.log(self.rate) - self.rate * x
-
-    def _cdf(self, x):
-        return -gen_ops.expm1(-self.rate * x)
-
-    def _mean(self):
-        return 1.0 / self.rate
-
-    def _variance(self):
-        return 1.0 / math_ops.square(self.rate)
-
-    def _entropy(self):
-        return 1.0 - gen_ops.log(self.rate)
 
 
 class MultivariateNormalDiag(Normal):

@@ -13,6 +13,15 @@ def _sparse(parts):
     return result
 
 
+def _as(result_type, pieces):
+    if result_type == "SparseTensor":
+        return pieces
+    if result_type != "RaggedTensor":
+        raise ValueError("result_type must be 'RaggedTensor' or 'SparseTensor'.")
+    from millstream.ops import ragged
+    return ragged.RaggedTensor.from_value_rowids(pieces.values, pieces.indices[:, 0], nrows=pieces.dense_shape[0])
+
+
 def string_split(source, sep=None, skip_empty=True, delimiter=None, result_type="SparseTensor", name=None):
     """The pieces of each string, as rows of a SparseTensor. Every character of `sep` separates."""
     sep = renamed("sep", sep, "delimiter", delimiter)
@@ -22,7 +31,7 @@ def string_split(source, sep=None, skip_empty=True, delimiter=None, result_type=
     with ops.name_scope(name, "StringSplit", [source]):
         source = ops.convert_to_tensor(source, dtype=dtypes.string)
         sep = ops.convert_to_tensor(sep, dtype=dtypes.string)
-        return _sparse(gen_ops.string_split(source, delimiter=sep, skip_empty=skip_empty))
+        return _as(result_type, _sparse(gen_ops.string_split(source, delimiter=sep, skip_empty=skip_empty)))
 
 
 def string_split_v2(input=None, sep=None, maxsplit=-1, result_type="SparseTensor", source=None, name=None):
@@ -34,7 +43,7 @@ def string_split_v2(input=None, sep=None, maxsplit=-1, result_type="SparseTensor
         if source.shape.rank == 0:
             source = array_ops.expand_dims(source, 0)
         sep = ops.convert_to_tensor("" if sep is None else sep, dtype=dtypes.string)
-        return _sparse(gen_ops.string_split_v2(source, sep=sep, maxsplit=maxsplit))
+        return _as(result_type, _sparse(gen_ops.string_split_v2(source, sep=sep, maxsplit=maxsplit)))
 
 
 def string_join(inputs, separator="", name=None):

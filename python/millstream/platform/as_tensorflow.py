@@ -91,7 +91,9 @@ _PARTS = {
     "ops.metrics": "millstream.metrics", "ops.metrics_impl": "millstream.metrics", "ops.nest": "millstream.ops.nest",
     "ops.distributions": "millstream.distributions",
     **{f"ops.distributions.{m}": "millstream.ops.distributions" for m in (
-        "bernoulli", "categorical", "distribution", "exponential", "kullback_leibler", "laplace", "normal", "uniform")},
+        "bernoulli", "categorical", "distribution", "kullback_leibler", "laplace", "normal", "uniform")},
+    **{f"ops.distributions.{m}": "millstream.ops.distributions_more" for m in (
+        "beta", "dirichlet", "dirichlet_multinomial", "exponential", "gamma", "multinomial", "student_t")},
     "summary.summary_iterator": "millstream.events.writer", "training.summary_io": "millstream.summary",
     "data.experimental": "millstream.data.experimental",
     **{f"estimator.{m}": "millstream.estimator" for m in ("estimator", "model_fn", "run_config", "training", "inputs", "export")},

@@ -5,6 +5,7 @@ import sys
 import time
 
 from millstream import _core
+from millstream.training import exit_status
 
 
 class ClusterSpec:
@@ -133,6 +134,7 @@ def note_training():
     """This process trains at a cluster."""
     global _trained
     _trained = True
+    exit_status.forget()
 
 
 @atexit.register
@@ -140,7 +142,7 @@ def _stop_all():
     """Threads of servers end before the interpreter does. After a training that ended well, a worker's server tells the ps
     tasks that it leaves, and the last one's that they may end."""
     _core.begin_exit()
-    ended_well = _trained and getattr(sys, "last_value", None) is None
+    ended_well = _trained and not exit_status.failed()
     if "millstream.client.session" in sys.modules:
         sys.modules["millstream.client.session"].close_sessions_at_clusters()
         time.sleep(0.05 if _running else 0)  # threads that were in a step come out of it
@@ -187,6 +189,7 @@ class Server:
 
     def start(self):
         if self._server is None:
+            exit_status.watch()
             self._server = _core.Server(self._task.serialized)
             _running.append(self._server)
 

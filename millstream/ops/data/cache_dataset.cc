@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+// Datasets that are made once and then come from memory or from files.
+#include "absl/strings/str_format.h"
+#include "millstream/base/file_root.h"
+#include "millstream/framework/op.h"
+#include "millstream/io/bundle_reader.h"
+#include "millstream/io/bundle_writer.h"
+#include "millstream/ops/data/memory_dataset.h"
+
+namespace millstream {
+namespace {
+
+// In memory, after the first whole pass.
+class MemoryCacheDataset final : public DerivedDataset {
+ public:
+  explicit MemoryCacheDataset(Ref<Dataset> input)
+      : DerivedDataset(std::move(input)), cache_(std::make_shared<Cache>()) {}
+  int64_t Cardinality() const override { return input().Cardinality(); }
+  StatusOr<IteratorPtr> MakeIterator(const StepContext& owner) const override {
+    {
+      MutexLock lock(cache_->mu);
+      if (cache_->elements != nullptr) return std::make_unique<MemoryDataset::Iterator>(cache_->elements);
+    }
+    ASSIGN_OR_RETURN(IteratorPtr from, input().MakeIterator(owner));
+    return std::make_unique<Writer>(std::move(from), cache_);
+  }
+
+ private:
+  using Elements = MemoryDataset::Elements;
+  struct Cache {
+    Mutex mu;
+    std::shared_ptr<const Elements> elements ABSL_GUARDED_BY(mu);  // null until they are complete
+  };
+
+  class Writer final : public DatasetIterator {
+   public:
+    Writer(IteratorPtr input, std::shared_ptr<Cache> cache) : input_(std::move(input)), cache_(std::move(cache)) {}
+    Status GetNext(const StepContext& step, Element* element, bool* end) override {
+      *end = input_ == nullptr;
+      if (*end) return OkStatus();
+      RETURN_IF_ERROR(input_->GetNext(step, element, end));
+      if (!*end) {
+        elements_.push_back(*element);
+        return OkStatus();
+      }
+      input_.reset();
+      MutexLock lock(cache_->mu);
+      if (cache_->elements == nullptr) cache_->elements = std::make_shared<const Elements>(std::move(elements_));
+      return OkStatus();
+    }
+
+   private:
+    IteratorPtr input_;
+    const std::shared_ptr<Cache> cache_;
+    Elements elements_;
+  };
+
+  const std::shared_ptr<Cache> cache_;
+};
+
+// In a checkpoint of that name, as TensorFlow writes it: tensors are called by the numbers of element and component. It
+// appears, whole, at the end of the first pass; a dataset that finds it there does not ask its input.
+class FileCacheDataset final : public DerivedDataset {
+ public:
+  FileCacheDataset(Ref<Dataset> input, std::string file) : DerivedDataset(std::move(input)), file_(std::move(file)) {}
+  int64_t Cardinality() const override { return input().Cardinality(); }
+  StatusOr<IteratorPtr> MakeIterator(const StepContext& owner) const override {
+    StatusOr<std::unique_ptr<BundleReader>> reader = BundleReader::Open(file_);
+    if (reader.ok()) return std::make_unique<Reader>(*std::move(reader), types());
+    if (!absl::IsNotFound(reader.status())) return reader.status();
+    ASSIGN_OR_RETURN(IteratorPtr from, input().MakeIterator(owner));
+    ASSIGN_OR_RETURN(std::unique_ptr<BundleWriter> writer, BundleWriter::Create(file_));
+    return std::make_unique<Writer>(std::move(from), std::move(writer));
+  }
+
+ private:
+  static std::string Key(int64_t element, size_t component, size_t components) {
+    const int digits = static_cast<int>(std::to_string(components - 1).size());
+    return absl::StrFormat("%10d_%*d", element, digits, component);
+  }
+
+  class Writer final : public DatasetIterator {
+   public:
+    Writer(IteratorPtr input, std::unique_ptr<BundleWriter> writer)
+        : input_(std::move(input)), writer_(std::move(writer)) {}
+    Status GetNext(const StepContext& step, Element* element, bool* end) override {
+      *end = input_ == nullptr;
+      if (*end) return OkStatus();
+      RETURN_IF_ERROR(input_->GetNext(step, element, end));
+      if (*end) {
+        input_.reset();
+        return writer_->Finish();
+      }
+      for (size_t i = 0; i < element->size(); ++i) {
+        RETURN_IF_ERROR(writer_->Add(Key(next_, i, element->size()), (*element)[i]));
+      }
+      ++next_;
+      return OkStatus();
+    }
+
+   private:
+    IteratorPtr input_;
+    const std::unique_ptr<BundleWriter> writer_;
+    int64_t next_ = 0;
+  };
+
+  class Reader final : public DatasetIterator {
+   public:
+    Reader(std::unique_ptr<BundleReader> reader, std::vector<DType> types)
+        : reader_(std::move(reader)), types_(std::move(types)) {}
+    Status GetNext(const StepContext&, Element* element, bool* end) override {
+      *end = !reader_->Has(Key(next_, 0, types_.size()));
+      if (*end) return OkStatus();
+      for (size_t i = 0; i < types_.size(); ++i) {
+        ASSIGN_OR_RETURN(Tensor t, reader_->Read(Key(next_, i, types_.size())));
+        if (t.dtype() != types_[i]) {
+          return errors::InvalidArgument("The cache has ", DTypeName(t.dtype()), " where the dataset has ",
+                                         DTypeName(types_[i]));
+        }
+        element->push_back(std::move(t));
+      }
+      ++next_;
+      return OkStatus();
+    }
+
+   private:
+    const std::unique_ptr<BundleReader> reader_;
+    const std::vector<DType> types_;
+    int64_t next_ = 0;
+  };
+
+  const std::string file_;
+};
+
+Status MakeCache(KernelContext& ctx) {
+  ASSIGN_OR_RETURN(Ref<Dataset> input, DatasetInput(ctx, 0));
+  ASSIGN_OR_RETURN(std::string file, ScalarInput<std::string>(ctx, 1, "filename"));
+  if (file.empty()) {
+    OutputDataset(ctx, MakeRef<MemoryCacheDataset>(std::move(input)));
+    return OkStatus();
+  }
+  RETURN_IF_ERROR(CheckFileAccess(file));
+  OutputDataset(ctx, MakeRef<FileCacheDataset>(std::move(input), std::move(file)));
+  return OkStatus();
+}
+
+OP("CacheDataset")
+    .Input("input_dataset: variant")
+    .Input("filename: string")
+    .Output("handle: variant")
+    .Attr("output_types: list(type) >= 1")
+    .Attr("output_shapes: list(shape) >= 1")
+    .Attr("metadata: string = ''")
+    .Shape(ScalarShape)
+    .Cpu(MakeCache)
+    .Doc("A dataset that is made once and then comes from memory, or from a file if one is named.");
+
+}  // namespace
+}  // namespace millstream

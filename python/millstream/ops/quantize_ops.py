@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tf.quantization: numbers rounded to few bits, and training with them."""
+from millstream import gen_ops
+from millstream.framework import dtypes, ops
+
+
+def fake_quant_with_min_max_args(inputs, min=-6, max=6, num_bits=8, narrow_range=False, name=None):  # pylint: disable=redefined-builtin
+    return gen_ops.fake_quant_with_min_max_args(inputs, min=min, max=max, num_bits=num_bits, narrow_range=narrow_range, name=name)
+
+
+def fake_quant_with_min_max_args_gradient(gradients, inputs, min=-6, max=6, num_bits=8, narrow_range=False, name=None):  # pylint: disable=redefined-builtin
+    return gen_ops.fake_quant_with_min_max_args_gradient(gradients, inputs, min=min, max=max, num_bits=num_bits,
+                                                         narrow_range=narrow_range, name=name)
+
+
+def fake_quant_with_min_max_vars(inputs, min, max, num_bits=8, narrow_range=False, name=None):  # pylint: disable=redefined-builtin
+    return gen_ops.fake_quant_with_min_max_vars(inputs, min, max, num_bits=num_bits, narrow_range=narrow_range, name=name)
+
+
+def fake_quant_with_min_max_vars_gradient(gradients, inputs, min, max, num_bits=8, narrow_range=False, name=None):  # pylint: disable=redefined-builtin
+    return gen_ops.fake_quant_with_min_max_vars_gradient(gradients, inputs, min, max, num_bits=num_bits, narrow_range=narrow_range,
+                                                         name=name)
+
+
+def fake_quant_with_min_max_vars_per_channel(inputs, min, max, num_bits=8, narrow_range=False, name=None):  # pylint: disable=redefined-builtin
+    return gen_ops.fake_quant_with_min_max_vars_per_channel(inputs, min, max, num_bits=num_bits, narrow_range=narrow_range, name=name)
+
+
+def fake_quant_with_min_max_vars_per_channel_gradient(gradients, inputs, min, max, num_bits=8, narrow_range=False, name=None):  # pylint: disable=redefined-builtin
+    return gen_ops.fake_quant_with_min_max_vars_per_channel_gradient(gradients, inputs, min, max, num_bits=num_bits,
+                                                                     narrow_range=narrow_range, name=name)
+
+
+def quantize(input, min_range, max_range, T, mode="MIN_COMBINED", round_mode="HALF_AWAY_FROM_ZERO", name=None, narrow_range=False,  # pylint: disable=redefined-builtin
+             axis=None, ensure_minimum_range=0.01):
+    return gen_ops.quantize_v2(input, min_range, max_range, T=T, mode=mode, round_mode=round_mode, name=name, narrow_range=narrow_range,
+                               axis=-1 if axis is None else axis, ensure_minimum_range=ensure_minimum_range)
+
+
+def quantize_v2(input, min_range, max_range, T, mode="MIN_COMBINED", name=None, round_mode="HALF_AWAY_FROM_ZERO", narrow_range=False,  # pylint: disable=redefined-builtin
+                axis=None, ensure_minimum_range=0.01):
+    return quantize(input, min_range, max_range, T, mode, round_mode, name, narrow_range, axis, ensure_minimum_range)
+
+
+def dequantize(input, min_range, max_range, mode="MIN_COMBINED", name=None, axis=None, narrow_range=False, dtype=dtypes.float32):  # pylint: disable=redefined-builtin
+    return gen_ops.dequantize(input, min_range, max_range, mode=mode, name=name, narrow_range=narrow_range,
+                              axis=-1 if axis is None else axis, dtype=dtype)
+
+
+def quantize_and_dequantize(input, input_min, input_max, signed_input=True, num_bits=8, range_given=False, round_mode="HALF_TO_EVEN",  # pylint: disable=redefined-builtin
+                            name=None, narrow_range=False, axis=None):
+    input = ops.convert_to_tensor(input)
+    return gen_ops.quantize_and_dequantize_v2(input, input_min, input_max, signed_input=signed_input, num_bits=num_bits,
+                                              range_given=range_given, round_mode=round_mode, narrow_range=narrow_range,
+                                              axis=-1 if axis is None else axis, name=name)
