@@ -48,11 +48,14 @@ if(CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
       CCACHE_SLOPPINESS=include_file_ctime,pch_defines,time_macros ${CCACHE})
 endif()
 
-# Parsing headers is two thirds of compiling a small file. A warm cache saves all of it; on a new machine they are
-# parsed once per target and kept. Not both: what was compiled with kept headers is of no use to another work tree.
+# Parsing headers and instantiating templates is two thirds of compiling a small file. A warm cache saves all of it. On a
+# new machine headers of others are parsed once per target and kept (MILLSTREAM_PRECOMPILE), and small sources are
+# compiled several at a time (MILLSTREAM_BATCHES, cmake/batches.cmake). Not with a warm cache: what was compiled so is of
+# no use to another work tree, and a change of one file compiles its neighbours too.
 set(MILLSTREAM_PRECOMPILE AUTO CACHE STRING "Keep parsed headers: ON, OFF, or AUTO (if the compiler cache is empty)")
-set(precompile ${MILLSTREAM_PRECOMPILE})
-if(precompile STREQUAL "AUTO")
+set(MILLSTREAM_BATCHES OFF CACHE STRING "Compile several sources at a time: ON, OFF, or AUTO (if the compiler cache is empty)")
+set(cold OFF)
+if(NOT MILLSTREAM_SANITIZE)
   set(cached_files 0)
   if(CCACHE)
     execute_process(COMMAND ${CCACHE} --print-stats OUTPUT_VARIABLE stats ERROR_QUIET)
@@ -60,16 +63,18 @@ if(precompile STREQUAL "AUTO")
       set(cached_files ${CMAKE_MATCH_1})
     endif()
   endif()
-  if(cached_files LESS 500 AND NOT MILLSTREAM_SANITIZE)
-    set(precompile ON)
-  else()
-    set(precompile OFF)
+  if(cached_files LESS 500)
+    set(cold ON)
   endif()
-  set(MILLSTREAM_PRECOMPILE ${precompile} CACHE STRING "" FORCE)  # the first answer stays, or all would be compiled twice
 endif()
-if(precompile AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+foreach(name PRECOMPILE BATCHES)
+  if(MILLSTREAM_${name} STREQUAL "AUTO")
+    set(MILLSTREAM_${name} ${cold} CACHE STRING "" FORCE)  # the first answer stays, or all would be compiled twice
+  endif()
+endforeach()
+if(MILLSTREAM_PRECOMPILE AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   add_compile_options(-fpch-preprocess)
-elseif(precompile)
+elseif(MILLSTREAM_PRECOMPILE)
   add_compile_options("SHELL:-Xclang -fno-pch-timestamp")  # or the compiler cache would see other headers every time
 endif()
 

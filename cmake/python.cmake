@@ -22,6 +22,10 @@ add_dependencies(millstream_python millstream_generated)
 target_link_options(millstream_python PRIVATE -Wl,--exclude-libs,ALL)
 set_target_properties(millstream_python PROPERTIES OUTPUT_NAME _core LIBRARY_OUTPUT_DIRECTORY ${MILLSTREAM_PYTHON_DIR})
 target_compile_options(nanobind-static PRIVATE -w)
+millstream_batches(millstream_python)
+if(MILLSTREAM_BATCHES)
+  set_target_properties(nanobind-static PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 0)
+endif()
 
 # Messages: millstream/proto/*_pb2.py.
 file(GLOB protos CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/millstream/proto/*.proto)
@@ -70,9 +74,9 @@ if(MILLSTREAM_TESTS)
            WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
   set_tests_properties(python PROPERTIES LABELS python TIMEOUT 900
     ENVIRONMENT "PYTHONPATH=${PROJECT_BINARY_DIR}/python;MILLSTREAM_SOURCE_DIR=${PROJECT_SOURCE_DIR}")
-  # Several processes: servers of the command line tool, clients in Python.
+  # Several processes: servers of the command line tool, clients in Python; and scripts of the build.
   if(MILLSTREAM_PROGRAMS)
-    foreach(folder cluster launch)
+    foreach(folder build cluster launch)
       add_test(NAME ${folder} COMMAND ${Python_EXECUTABLE} -m pytest -q -p no:cacheprovider ${PROJECT_SOURCE_DIR}/tests/${folder}
                WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
       set_tests_properties(${folder} PROPERTIES LABELS integration TIMEOUT 900
