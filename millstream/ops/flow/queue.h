@@ -32,6 +32,7 @@ class Queue final : public Resource {
     std::vector<PartialShape> shapes;  // empty: any
     int64_t capacity = -1;             // negative: unbounded
     int64_t min_after_dequeue = 0;     // stays inside while the queue is open
+    int64_t seed = 0, seed2 = 0;       // of a RandomShuffleQueue
     bool pad = false;                  // elements of different shapes are padded with zeros to
                                        // one batch
   };

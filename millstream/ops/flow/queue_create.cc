@@ -43,8 +43,8 @@ class QueueOp final : public Kernel {
     }
     if (options_.kind == "RandomShuffleQueue") {
       options_.min_after_dequeue = init.Attr<int64_t>("min_after_dequeue");
-      seed_ = init.Attr<int64_t>("seed");
-      seed2_ = init.Attr<int64_t>("seed2");
+      options_.seed = init.Attr<int64_t>("seed");
+      options_.seed2 = init.Attr<int64_t>("seed2");
     }
     init.Check(CheckOptions());
   }
@@ -102,7 +102,7 @@ class QueueOp final : public Kernel {
   }
 
   std::unique_ptr<QueueStore> MakeStore() const {
-    if (options_.kind == "RandomShuffleQueue") return std::make_unique<ShuffleStore>(seed_, seed2_);
+    if (options_.kind == "RandomShuffleQueue") return std::make_unique<ShuffleStore>(options_.seed, options_.seed2);
     if (options_.kind == "PriorityQueue") return std::make_unique<PriorityStore>();
     return std::make_unique<FifoStore>();
   }
@@ -116,6 +116,11 @@ class QueueOp final : public Kernel {
     if (found.min_after_dequeue != options_.min_after_dequeue) {
       return errors::InvalidArgument("Shared queue '", name_, "' has min_after_dequeue ", found.min_after_dequeue,
                                      " but requested min_after_dequeue was ", options_.min_after_dequeue, ".");
+    }
+    const bool seeded = options_.seed != 0 || options_.seed2 != 0;
+    if (seeded && (found.seed != options_.seed || found.seed2 != options_.seed2)) {
+      return errors::InvalidArgument("Shared queue '", name_, "' has random seeds (", found.seed, ", ", found.seed2,
+                                     ") but requested seeds are (", options_.seed, ", ", options_.seed2, ").");
     }
     if (found.types != options_.types) {
       return errors::InvalidArgument("Shared queue '", name_, "' has component types ", TypeNames(found.types),
@@ -134,7 +139,6 @@ class QueueOp final : public Kernel {
   std::string name_;
   const bool private_;
   Queue::Options options_;
-  int64_t seed_ = 0, seed2_ = 0;
   Mutex mu_;
   Ref<Queue> queue_ ABSL_GUARDED_BY(mu_);
   Ref<Variable> strings_ ABSL_GUARDED_BY(mu_);

@@ -170,6 +170,15 @@ TEST_F(QueueTest, CancelledDequeueGivesBackWhatItTook) {
             absl::StatusCode::kCancelled);  // a step that is over
 }
 
+TEST_F(QueueTest, SharedQueuesMustHaveTheSeedsAskedFor) {
+  Make("RandomShuffleQueueV2", {{"shared_name", "s"}, {"seed", 3}, {"seed2", 4}});
+  OpRunner other(env_, "RandomShuffleQueueV2", {{"shared_name", "s"}, {"seed", 5}, {"component_types", types_}});
+  EXPECT_EQ(other.Run({}).status().message(),
+            "Shared queue 's' has random seeds (3, 4) but requested seeds are (5, 0).");
+  OpRunner any(env_, "RandomShuffleQueueV2", {{"shared_name", "s"}, {"component_types", types_}});
+  EXPECT_TRUE(any.Run({}).ok());
+}
+
 TEST_F(QueueTest, ShufflesAsTensorFlow) {
   const Edge q = Make("RandomShuffleQueueV2",
                       {{"shapes", Scalars()}, {"capacity", 10}, {"min_after_dequeue", 2}, {"seed", 3}, {"seed2", 4}});

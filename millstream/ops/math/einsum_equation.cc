@@ -49,10 +49,11 @@ StatusOr<EinsumEquation> EinsumEquation::Parse(const std::string& equation, int 
   }
   bool ellipsis = false;
   for (const std::string& in : result.inputs_) ellipsis |= HasEllipsis(in);
+  if (!ellipsis) std::erase(result.output_, kEllipsis);  // it stands for no dimensions
   for (const char label : result.output_) {
     const bool known = std::any_of(result.inputs_.begin(), result.inputs_.end(),
                                    [&](const std::string& in) { return in.find(label) != std::string::npos; });
-    if (!known && (label != kEllipsis || !ellipsis)) {
+    if (!known) {
       return errors::InvalidArgument("Expected label '", std::string(1, label), "' of the output of '", equation,
                                      "' in some input");
     }

@@ -131,12 +131,9 @@ class ConvNd final : public Kernel {
     if (volumes.dtype() == DType::kInt32) return errors::Unimplemented("Convolution of volumes of int32");
     VolumeWindow v;
     for (int d = 0; d < 3; ++d) {
-      if (attrs_.dilations[d + 1] != 1) {
-        return errors::InvalidArgument("CPU implementation of Conv3D currently only supports dilated rates of 1.");
-      }
       ASSIGN_OR_RETURN(const Placement p, PlaceWindow(attrs_, d + 1, volumes.dim(d + 1), filter.dim(d)));
       v.in[d] = volumes.dim(d + 1), v.window[d] = filter.dim(d), v.strides[d] = attrs_.strides[d + 1];
-      v.out[d] = p.output, v.before[d] = p.before;
+      v.out[d] = p.output, v.before[d] = p.before, v.dilations[d] = attrs_.dilations[d + 1];
     }
     ASSIGN_OR_RETURN(const Shape shape, MakeShape({volumes.dim(0), v.out[0], v.out[1], v.out[2], filter.dim(4)}));
     ASSIGN_OR_RETURN(Tensor out, Allocate(ctx, shape));

@@ -89,15 +89,15 @@ struct Regions {
 
 // A sequence that a gradient gets as an input. InvalidArgument unless it divides [0, size) into `regions`.
 StatusOr<Sequence> ReadSequence(const Tensor& t, const char* name, int64_t regions, int64_t size) {
+  const Sequence s(t.data<int64_t>(), t.data<int64_t>() + t.num_elements());
+  if (std::ranges::any_of(s, [](int64_t v) { return v < 0; })) {
+    return errors::InvalidArgument(name, " sequence tensor values must not be negative, got ", t.SummarizeValue(20));
+  }
   if (t.rank() != 1 || t.dim(0) != regions + 1) {
     return errors::InvalidArgument(name, " sequence must be a vector of ", regions + 1, " elements, received shape ",
                                    t.shape().ToString());
   }
-  const Sequence s(t.data<int64_t>(), t.data<int64_t>() + t.num_elements());
   for (size_t i = 0; i < s.size(); ++i) {
-    if (s[i] < 0) {
-      return errors::InvalidArgument(name, " sequence tensor values must not be negative, got ", t.SummarizeValue(20));
-    }
     if (s[i] > size || (i > 0 && s[i] <= s[i - 1])) {
       return errors::InvalidArgument(name, " sequence must grow and stay in [0, ", size, "], got ",
                                      t.SummarizeValue(20));
@@ -246,13 +246,13 @@ class FractionalAvgPoolGrad final : public Kernel {
     }
     ASSIGN_OR_RETURN(const Shape shape, Shape::Make(sizes.flat<int64_t>()));
     if (dy.rank() != 4) return errors::InvalidArgument("out_backprop must be 4-dimensional");
+    Regions regions{shape.dim(0), shape.dim(1), shape.dim(2), {}, {}, overlapping_};
+    ASSIGN_OR_RETURN(regions.down, ReadSequence(ctx.input(2), "Row", dy.dim(1), shape.dim(1)));
+    ASSIGN_OR_RETURN(regions.across, ReadSequence(ctx.input(3), "Column", dy.dim(2), shape.dim(2)));
     if (shape.num_elements() == 0 || dy.num_elements() == 0 || dy.dim(0) != shape.dim(0) || dy.dim(3) != shape.dim(3)) {
       return errors::InvalidArgument("out_backprop ", dy.shape().ToString(), " does not fit the input's shape ",
                                      shape.ToString());
     }
-    Regions regions{shape.dim(0), shape.dim(1), shape.dim(2), {}, {}, overlapping_};
-    ASSIGN_OR_RETURN(regions.down, ReadSequence(ctx.input(2), "Row", dy.dim(1), shape.dim(1)));
-    ASSIGN_OR_RETURN(regions.across, ReadSequence(ctx.input(3), "Column", dy.dim(2), shape.dim(2)));
     const int64_t depth = shape.dim(3);
     std::vector<int64_t> counts(static_cast<size_t>(dy.num_elements() / depth));
     regions.ForEach([&](int64_t to, int64_t) { ++counts[to]; });

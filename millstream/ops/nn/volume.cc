@@ -2,6 +2,7 @@
 #include "millstream/ops/nn/volume.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace millstream {
 namespace {
@@ -19,6 +20,16 @@ Status Place(bool same, int64_t in, int64_t window, int64_t stride, int64_t* out
   return OkStatus();
 }
 
+// From the first tap of a window to the last; -1 if the size is not known.
+StatusOr<int64_t> Reach(int64_t window, int64_t dilation) {
+  if (window <= 0) return window;
+  int64_t reach = 0;
+  if (__builtin_mul_overflow(window - 1, dilation, &reach) || __builtin_add_overflow(reach, 1, &reach)) {
+    return errors::InvalidArgument("Window too large: ", window, " taps, dilation ", dilation);
+  }
+  return reach;
+}
+
 Status ReadFive(const AttrMap& attrs, const char* name, int64_t* out) {
   std::vector<int64_t> values;
   RETURN_IF_ERROR(attrs.Get(name, &values));
@@ -33,6 +44,7 @@ Status ReadFive(const AttrMap& attrs, const char* name, int64_t* out) {
   for (int d = 0; d < 3; ++d) {
     out[d] = values[d + 1];
     if (out[d] <= 0) return errors::InvalidArgument(name, " must be positive");
+    if (out[d] > std::numeric_limits<int32_t>::max()) return errors::InvalidArgument(name, " too large: ", out[d]);
   }
   return OkStatus();
 }
@@ -48,13 +60,7 @@ Status VolumeAttrs::Read(const AttrMap& attrs, VolumeAttrs* out) {
     return errors::InvalidArgument("Only the NDHWC tensor format is supported on CPU, not ", format);
   }
   if (attrs.Has("ksize")) RETURN_IF_ERROR(ReadFive(attrs, "ksize", out->window));
-  if (attrs.Has("dilations")) {
-    int64_t dilations[3];
-    RETURN_IF_ERROR(ReadFive(attrs, "dilations", dilations));
-    if (dilations[0] != 1 || dilations[1] != 1 || dilations[2] != 1) {
-      return errors::InvalidArgument("CPU implementation of Conv3D currently only supports dilated rates of 1.");
-    }
-  }
+  if (attrs.Has("dilations")) RETURN_IF_ERROR(ReadFive(attrs, "dilations", out->dilations));
   return ReadFive(attrs, "strides", out->strides);
 }
 
@@ -64,7 +70,9 @@ Status MakeVolumeWindow(const VolumeAttrs& attrs, const Dims& in, const int64_t 
     out->in[d] = in[d + 1];
     out->window[d] = window[d];
     out->strides[d] = attrs.strides[d];
-    RETURN_IF_ERROR(Place(attrs.same, in[d + 1], window[d], attrs.strides[d], &out->out[d], &out->before[d]));
+    out->dilations[d] = attrs.dilations[d];
+    ASSIGN_OR_RETURN(const int64_t reach, Reach(window[d], attrs.dilations[d]));
+    RETURN_IF_ERROR(Place(attrs.same, in[d + 1], reach, attrs.strides[d], &out->out[d], &out->before[d]));
   }
   return OkStatus();
 }
@@ -86,16 +94,21 @@ Status VolumeOutputShape(ShapeContext& c, const PartialShape& in, const PartialS
   RETURN_IF_ERROR(c.GetAttr("strides", &strides));
   RETURN_IF_ERROR(c.GetAttr("padding", &padding));
   if (strides.size() != 5) return errors::InvalidArgument("strides must have 5 elements");
+  std::vector<int64_t> dilations(5, 1);
+  if (c.attrs().Has("dilations")) RETURN_IF_ERROR(c.GetAttr("dilations", &dilations));
+  if (dilations.size() != 5) return errors::InvalidArgument("dilations must have 5 elements");
   const int first = channels_first ? 2 : 1;
   PartialShape out = in;
   for (int d = 0; d < 3; ++d) {
     int64_t size = 0, before = 0;
     if (strides[first + d] <= 0) return errors::InvalidArgument("strides must be positive");
-    if (padding == "VALID" && in.dim(first + d) >= 0 && in.dim(first + d) < window.dim(d)) {
-      return errors::InvalidArgument("Negative dimension size caused by subtracting ", window.dim(d), " from ",
+    if (dilations[first + d] <= 0) return errors::InvalidArgument("dilations must be positive");
+    ASSIGN_OR_RETURN(const int64_t reach, Reach(window.dim(d), dilations[first + d]));
+    if (padding == "VALID" && in.dim(first + d) >= 0 && in.dim(first + d) < reach) {
+      return errors::InvalidArgument("Negative dimension size caused by subtracting ", reach, " from ",
                                      in.dim(first + d));
     }
-    RETURN_IF_ERROR(Place(padding == "SAME", in.dim(first + d), window.dim(d), strides[first + d], &size, &before));
+    RETURN_IF_ERROR(Place(padding == "SAME", in.dim(first + d), reach, strides[first + d], &size, &before));
     out.set_dim(first + d, size);
   }
   out.set_dim(channels_first ? 1 : 4, channels);

@@ -13,15 +13,17 @@ namespace millstream {
 struct VolumeAttrs {
   int64_t window[3] = {1, 1, 1};  // of pools
   int64_t strides[3] = {1, 1, 1};
+  int64_t dilations[3] = {1, 1, 1};  // of convolutions
   bool same = false;
 
-  // InvalidArgument or Unimplemented if they are not ours: windows across channels, dilations, channels first.
+  // InvalidArgument or Unimplemented if they are not ours: windows across channels, channels first.
   static Status Read(const AttrMap& attrs, VolumeAttrs* out);
 };
 
 // A window that slides over a volume.
 struct VolumeWindow {
   int64_t in[3], window[3], strides[3], out[3], before[3];
+  int64_t dilations[3] = {1, 1, 1};
 
   int64_t taps() const { return window[0] * window[1] * window[2]; }
   int64_t positions() const { return out[0] * out[1] * out[2]; }
@@ -34,9 +36,9 @@ struct VolumeWindow {
       const int64_t z = p / (out[1] * out[2]) * strides[0] - before[0];
       const int64_t y = p / out[2] % out[1] * strides[1] - before[1], x = p % out[2] * strides[2] - before[2];
       int64_t tap = 0;
-      for (int64_t a = z; a < z + window[0]; ++a) {
-        for (int64_t b = y; b < y + window[1]; ++b) {
-          for (int64_t c = x; c < x + window[2]; ++c, ++tap) {
+      for (int64_t a = z; a < z + window[0] * dilations[0]; a += dilations[0]) {
+        for (int64_t b = y; b < y + window[1] * dilations[1]; b += dilations[1]) {
+          for (int64_t c = x; c < x + window[2] * dilations[2]; c += dilations[2], ++tap) {
             const bool inside = a >= 0 && a < in[0] && b >= 0 && b < in[1] && c >= 0 && c < in[2];
             visit(p, tap, inside ? (a * in[1] + b) * in[2] + c : -1);
           }

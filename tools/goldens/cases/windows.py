@@ -3,6 +3,7 @@
 import numpy as np
 
 from record import op, rng, script, tf
+from tensorflow.python.framework import test_util
 
 I32, F32 = np.int32, np.float32
 NAN = float('nan')
@@ -177,10 +178,29 @@ def refused():
     op('SegmentSum', np.ones([4, 2]), I32(ids), label='ids', error=True)
   op('UnsortedSegmentSum', np.ones([2, 2]), I32([[1, 0], [1, 7]]), I32(2), label='matrix', error=True)
   op('UnsortedSegmentSum', np.array(5.0), I32(7), I32(2), label='scalar', error=True)
+  for rows, columns in (([-10, 1, 2, 3], [1, 2, 3, 4]), ([10, 1, 2, 3], [1, 2, -3, 4])):
+    op('FractionalAvgPoolGrad', np.array([2, 2, 2, 2]), np.arange(12.0).reshape(1, 2, 3, 2), np.array(rows), np.array(columns), label='negative', error=True)
   at, v, shape = np.array([[0, 7], [1, 1]]), np.array([1, 1]), np.array([2, 2])
   op('SetSize', at, v, shape, types=None, label='beyond', validate_indices=False, error=True)
   op('SetSize', at, v, np.array(2), types=None, label='no_shape', error=True)
   op('SparseToSparseSetOperation', at, v, shape, at, v, shape, types=None, label='beyond', set_operation='union', validate_indices=False, error=True)
+
+
+def sums():
+  for equation in ('->...', '...->', '...->...'):
+    op('Einsum', [np.array(3.0)], label='nothing', equation=equation, grad=False, shapes=False)
+  op('Einsum', [values('sum', 2, 3)], label='no_dimensions', equation='ab->...b')
+
+
+def normalized():
+  v = lambda name, *shape: tf.constant(rng('normalized', name).uniform(0.1, 2, shape).round(3), tf.float32)
+  for scale in (True, False):
+    with script('BatchNormWithGlobalNormalization', 'scaled' if scale else 'plain', tolerance=(1e-4, 1e-5)) as s:
+      test_util.set_producer_version(tf.get_default_graph(), 8)  # such graphs only
+      x, m, var, beta, gamma, dy = v('x', 2, 3, 2, 4), v('m', 4), v('v', 4), v('beta', 4), v('gamma', 4), v('dy', 2, 3, 2, 4)
+      kw = dict(variance_epsilon=0.001, scale_after_normalization=scale)
+      y = tf.raw_ops.BatchNormWithGlobalNormalization(t=x, m=m, v=var, beta=beta, gamma=gamma, **kw)
+      s.run([y] + list(tf.raw_ops.BatchNormWithGlobalNormalizationGrad(t=x, m=m, v=var, gamma=gamma, backprop=dy, **kw)))
 
 
 def cases():
@@ -193,3 +213,5 @@ def cases():
   raw()
   infinite()
   refused()
+  normalized()
+  sums()
