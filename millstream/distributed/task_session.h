@@ -9,6 +9,7 @@
 #include "millstream/distributed/task_exchange.h"
 #include "millstream/runtime/local_functions.h"
 #include "millstream/runtime/session_options.h"
+#include "millstream/runtime/usual_time.h"
 
 namespace millstream {
 
@@ -25,9 +26,7 @@ struct TaskPart {
   EdgeLinks links;                      // where its edges go
   std::vector<std::string> from_tasks;  // whom it receives from
   std::shared_ptr<class TaskSession> session;
-  // How long a run keeps its thread, on average.
-  static constexpr int64_t kUnknown = INT64_MAX;
-  std::atomic<int64_t> usual_nanos{kUnknown};
+  UsualTime usual_time;  // for which a run keeps its thread
 };
 
 // The state that one session of a master has at one task: stateful kernels, functions, and with isolation its own

@@ -195,7 +195,7 @@ void Worker::Begin(const StepPtr& step, std::shared_ptr<TaskPart> part, PartRun 
   const bool registered =
       step->cancellation.Register([raw] { raw->exchange.Fail(raw->cancellation.status()); }, &token);
   if (!registered) step->exchange.Fail(step->cancellation.status());
-  if (may_block || step->part->usual_nanos.load(std::memory_order_relaxed) < kShortRunNanos) return Execute(step);
+  if (may_block || step->part->usual_time.IsBelow(kShortRunNanos)) return Execute(step);
   pool_->Schedule(ThreadPool::Task{[](void* object, int64_t worker) {
                                      std::unique_ptr<StepPtr> step(static_cast<StepPtr*>(object));
                                      reinterpret_cast<Worker*>(worker)->Execute(*step);
@@ -205,14 +205,11 @@ void Worker::Begin(const StepPtr& step, std::shared_ptr<TaskPart> part, PartRun 
 
 void Worker::Execute(const StepPtr& step) {
   const std::shared_ptr<TaskPart> part = step->part;
-  const auto start = std::chrono::steady_clock::now();
+  RunWatch watch(part->usual_time);
   RunPlanAsync(part->plan, step->context, step->run.args, &step->rets,
                [this, step](Status status) { End(step, std::move(status)); });
   // Answering is not part of the run: what an answer takes, it takes on any thread.
-  const auto end = std::min(std::chrono::steady_clock::now(), step->ended.load(std::memory_order_relaxed));
-  const int64_t nanos = std::chrono::nanoseconds(end - start).count();
-  const int64_t usual = part->usual_nanos.load(std::memory_order_relaxed);
-  part->usual_nanos.store(usual == TaskPart::kUnknown ? nanos : usual + (nanos - usual) / 8, std::memory_order_relaxed);
+  watch.Stop(&part->usual_time, step->ended.load(std::memory_order_relaxed));
 }
 
 void Worker::End(const StepPtr& step, Status status) {

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <chrono>
-
 #include "millstream/runtime/executor.h"
 #include "millstream/runtime/invoke.h"
 #include "millstream/runtime/run_state.h"
@@ -155,7 +153,7 @@ class DynamicRun {
     Ready ready;
     FinishCall(call, &ready);
     if (step_.pool == nullptr || step_.pool->num_workers() == 0) return Drain(&ready);
-    if (GoOnHere::allowed() && plan_->usual_go_on_nanos.load(std::memory_order_relaxed) < kShortGoOnNanos) {
+    if (GoOnHere::allowed() && plan_->usual_go_on.IsBelow(kShortGoOnNanos)) {
       return GoOn([&ready](DynamicRun* self) { self->Drain(&ready); });
     }
     int32_t node;
@@ -170,12 +168,9 @@ class DynamicRun {
   template <typename Work>
   void GoOn(Work work) {
     const std::shared_ptr<const Plan> plan = plan_;
-    const auto start = std::chrono::steady_clock::now();
+    RunWatch watch(plan->usual_go_on);
     work(this);
-    const int64_t nanos = std::chrono::nanoseconds(std::chrono::steady_clock::now() - start).count();
-    const int64_t usual = plan->usual_go_on_nanos.load(std::memory_order_relaxed);
-    plan->usual_go_on_nanos.store(usual == Plan::kUnknown ? nanos : usual + (nanos - usual) / 8,
-                                  std::memory_order_relaxed);
+    watch.Stop(&plan->usual_go_on);
   }
 
   void Complete(int32_t id, Entry* const* in, Status status, Ready* ready) {

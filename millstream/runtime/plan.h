@@ -11,6 +11,7 @@
 #include "millstream/base/mutex.h"
 #include "millstream/framework/kernel.h"
 #include "millstream/graph/graph.h"
+#include "millstream/runtime/usual_time.h"
 
 namespace millstream {
 
@@ -125,9 +126,8 @@ class Plan {
   std::shared_ptr<const Graph> graph;
   std::vector<std::shared_ptr<Kernel>> kernels;
 
-  // How long a step that had to wait keeps its thread when it goes on, on average.
-  static constexpr int64_t kUnknown = INT64_MAX;
-  mutable std::atomic<int64_t> usual_go_on_nanos{kUnknown};
+  // How long a step that had to wait keeps its thread when it goes on.
+  mutable UsualTime usual_go_on;
 
   // Step states, reused so that a step allocates nothing.
   std::unique_ptr<RunState> TakeState() const;
