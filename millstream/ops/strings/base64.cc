@@ -38,6 +38,7 @@ Status DecodeBase64Cpu(KernelContext& ctx) {
   ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, in.shape()));
   for (int64_t i = 0; i < in.num_elements(); ++i) {
     const std::string& s = in.data<std::string>()[i];
+    if (s.size() % 4 == 1) return errors::InvalidArgument("Base64 string length cannot be 1 modulo 4.");
     if (!IsWebSafe(s) || !absl::WebSafeBase64Unescape(s, &out->data<std::string>()[i])) {
       return errors::InvalidArgument("Invalid character found in base64.");
     }

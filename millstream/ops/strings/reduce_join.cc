@@ -93,13 +93,14 @@ class UnsortedSegmentJoin : public Kernel {
     for (int d = ids_tensor.rank(); d < in.rank(); ++d) dims.push_back(in.dim(d));
     ASSIGN_OR_RETURN(const Shape shape, MakeShape(dims));
     for (const int64_t id : ids) {
-      if (id >= segments) return errors::InvalidArgument("segment_ids must be less than num_segments");
+      if (id < 0 || id >= segments) {
+        return errors::InvalidArgument("segment_ids must be non-negative and less than num_segments");
+      }
     }
     ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
     const int64_t row = shape.Product(1, shape.rank());
     std::vector<bool> begun(static_cast<size_t>(segments), false);
     for (size_t i = 0; i < ids.size(); ++i) {
-      if (ids[i] < 0) continue;
       for (int64_t j = 0; j < row; ++j) {
         std::string& text = out->data<std::string>()[ids[i] * row + j];
         if (begun[ids[i]]) text += separator_;

@@ -52,7 +52,7 @@ class Printer {
 
   void Element(int64_t i) {
     if (t_.dtype() == DType::kString) {
-      absl::StrAppend(&text_, "\"", absl::CEscape(t_.data<std::string>()[i]), "\"");
+      absl::StrAppend(&text_, "\"", absl::Utf8SafeCEscape(t_.data<std::string>()[i]), "\"");
     } else if (t_.dtype() == DType::kFloat) {
       Number(t_.data<float>()[i], 6, 9, [](const char* s) { return std::strtof(s, nullptr); });
     } else if (t_.dtype() == DType::kDouble) {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "absl/strings/str_cat.h"
 #include "millstream/framework/op.h"
 #include "millstream/ops/array/axes.h"
 #include "millstream/ops/math/broadcast.h"
@@ -29,6 +30,9 @@ class Substr : public Kernel {
     RETURN_IF_ERROR(ReadInts(pos, &positions));
     RETURN_IF_ERROR(ReadInts(len, &lengths));
     ASSIGN_OR_RETURN(const Shape shape, BroadcastShapes(in.shape(), pos.shape()));
+    if (pos.rank() > 0 && !(in.shape() == pos.shape()) && shape.rank() > 2) {
+      return errors::Unimplemented("Substr broadcast not implemented for ", shape.rank(), " dimensions");
+    }
     ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
     if (shape.num_elements() == 0) return OkStatus();
     const BroadcastMap in_map(in.shape(), shape), pos_map(pos.shape(), shape);
@@ -43,7 +47,8 @@ class Substr : public Kernel {
   Status Cut(absl::string_view s, int64_t pos, int64_t len, int64_t i, std::string* out) const {
     const int64_t size = characters_ ? Utf8Length(s) : static_cast<int64_t>(s.size());
     if (pos > size || pos < -size) {
-      return errors::InvalidArgument("pos ", pos, " out of range for string b'", s, "' at index ", i);
+      const std::string text = characters_ ? "" : absl::StrCat(" b'", s, "'");
+      return errors::InvalidArgument("pos ", pos, " out of range for string", text, " at index ", i);
     }
     const int64_t begin = pos < 0 ? pos + size : pos;
     const int64_t n = std::min(std::max<int64_t>(len, 0), size - begin);

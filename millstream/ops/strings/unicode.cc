@@ -1,86 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "absl/strings/ascii.h"
 #include "millstream/ops/array/axes.h"
 #include "millstream/ops/strings/string_map.h"
-#include "millstream/ops/strings/utf8.h"
+#include "millstream/ops/strings/text_encoding.h"
 #include "millstream/tensor/dispatch.h"
 
 namespace millstream {
 namespace {
-
-enum class Encoding { kUtf8, kUtf16Be, kUtf16Le, kUtf32Be, kAscii, kLatin1 };
-
-StatusOr<Encoding> EncodingFromName(const std::string& name) {
-  const std::string upper = absl::AsciiStrToUpper(name);
-  if (upper == "UTF-8" || upper == "UTF8") return Encoding::kUtf8;
-  if (upper == "UTF-16-BE" || upper == "UTF-16BE" || upper == "UTF-16") return Encoding::kUtf16Be;
-  if (upper == "UTF-16-LE" || upper == "UTF-16LE") return Encoding::kUtf16Le;
-  if (upper == "UTF-32-BE" || upper == "UTF-32BE" || upper == "UTF-32") return Encoding::kUtf32Be;
-  if (upper == "US-ASCII" || upper == "ASCII") return Encoding::kAscii;
-  if (upper == "ISO-8859-1" || upper == "LATIN1" || upper == "LATIN-1") return Encoding::kLatin1;
-  return errors::InvalidArgument("Could not create converter for input encoding: ", name);
-}
-
-bool IsSurrogate(int32_t c) { return c >= 0xd800 && c <= 0xdfff; }
-
-// The next character, -1 for what is none. REQUIRES: *at < s.size().
-int32_t ReadCharacter(Encoding encoding, absl::string_view s, size_t* at) {
-  const auto unit = [&](size_t bytes, bool big) {
-    uint32_t value = 0;
-    for (size_t i = 0; i < bytes; ++i) {
-      value |= static_cast<uint32_t>(static_cast<unsigned char>(s[*at + i])) << 8 * (big ? bytes - 1 - i : i);
-    }
-    *at += bytes;
-    return value;
-  };
-  const auto left = [&] { return s.size() - *at; };
-  switch (encoding) {
-    case Encoding::kUtf8:
-      return ReadUtf8(s, at);
-    case Encoding::kAscii:
-    case Encoding::kLatin1: {
-      const uint32_t c = unit(1, true);
-      return encoding == Encoding::kAscii && c > 0x7f ? -1 : static_cast<int32_t>(c);
-    }
-    case Encoding::kUtf32Be: {
-      if (left() < 4) break;
-      const uint32_t c = unit(4, true);
-      return c > 0x10ffff || IsSurrogate(static_cast<int32_t>(c)) ? -1 : static_cast<int32_t>(c);
-    }
-    default: {
-      const bool big = encoding == Encoding::kUtf16Be;
-      if (left() < 2) break;
-      const uint32_t c = unit(2, big);
-      if (!IsSurrogate(static_cast<int32_t>(c))) return static_cast<int32_t>(c);
-      if (c >= 0xdc00 || left() < 2) return -1;
-      const uint32_t low = unit(2, big);
-      if (low < 0xdc00 || low > 0xdfff) {
-        *at -= 2;
-        return -1;
-      }
-      return static_cast<int32_t>(0x10000 + ((c - 0xd800) << 10) + (low - 0xdc00));
-    }
-  }
-  *at = s.size();
-  return -1;
-}
-
-void WriteCharacter(Encoding encoding, int32_t c, std::string* out) {
-  const auto put = [out](uint32_t value, int bytes) {
-    for (int i = bytes - 1; i >= 0; --i) out->push_back(static_cast<char>(value >> 8 * i));
-  };
-  if (encoding == Encoding::kUtf8) {
-    AppendUtf8(c, out);
-  } else if (encoding == Encoding::kUtf32Be) {
-    put(static_cast<uint32_t>(c), 4);
-  } else if (c < 0x10000) {
-    put(static_cast<uint32_t>(c), 2);
-  } else {
-    const auto rest = static_cast<uint32_t>(c) - 0x10000;
-    put(0xd800 | rest >> 10, 2);
-    put(0xdc00 | (rest & 0x3ff), 2);
-  }
-}
 
 // What to do with bytes that are no character.
 struct ErrorPolicy {
@@ -102,43 +27,41 @@ struct ErrorPolicy {
   // Calls emit(character) for what stands for c; InvalidArgument if nothing may.
   template <typename Emit>
   Status Pass(int32_t c, Emit emit) const {
-    if (c >= 0) {
-      emit(replace_control && c <= 0x1f ? replacement : c);
-    } else if (kind == Kind::kStrict) {
+    const bool control = replace_control && c >= 0 && c <= 0x1f;
+    if (c >= 0 && !control) {
+      emit(c);
+    } else if (kind == Kind::kStrict && !control) {
       return errors::InvalidArgument("Invalid formatting on input string");
-    } else if (kind == Kind::kReplace) {
+    } else if (kind != Kind::kIgnore) {
       emit(replacement);
     }
     return OkStatus();
   }
 };
 
-class UnicodeKernel : public Kernel {
+class UnicodeReaderKernel : public Kernel {
  public:
-  explicit UnicodeKernel(KernelInit& init, const char* attr) : policy_(init) {
-    auto encoding = EncodingFromName(init.Attr<std::string>(attr));
-    if (encoding.ok())
-      encoding_ = *encoding;
-    else
-      init.Fail(encoding.status());
+  explicit UnicodeReaderKernel(KernelInit& init) : policy_(init), encoding_(init.Attr<std::string>("input_encoding")) {
+    init.Check(TextReader::Open(encoding_).status());
   }
 
  protected:
   const ErrorPolicy policy_;
-  Encoding encoding_ = Encoding::kUtf8;
+  const std::string encoding_;
 };
 
-class UnicodeDecode : public UnicodeKernel {
+class UnicodeDecode : public UnicodeReaderKernel {
  public:
-  explicit UnicodeDecode(KernelInit& init) : UnicodeKernel(init, "input_encoding") {}
+  using UnicodeReaderKernel::UnicodeReaderKernel;
 
   Status Compute(KernelContext& ctx) override {
     std::vector<int32_t> characters;
     std::vector<int64_t> splits{0}, starts;
+    ASSIGN_OR_RETURN(TextReader reader, TextReader::Open(encoding_));
     for (const std::string& s : ctx.input(0).flat<std::string>()) {
-      for (size_t at = 0; at < s.size();) {
-        const auto start = static_cast<int64_t>(at);
-        RETURN_IF_ERROR(policy_.Pass(ReadCharacter(encoding_, s, &at), [&](int32_t c) {
+      for (reader.Begin(s); !reader.done();) {
+        const auto start = static_cast<int64_t>(reader.at());
+        RETURN_IF_ERROR(policy_.Pass(reader.Next(), [&](int32_t c) {
           characters.push_back(c);
           starts.push_back(start);
         }));
@@ -155,37 +78,32 @@ class UnicodeDecode : public UnicodeKernel {
   }
 };
 
-class UnicodeTranscode : public UnicodeKernel {
+class UnicodeTranscode : public UnicodeReaderKernel {
  public:
-  explicit UnicodeTranscode(KernelInit& init) : UnicodeKernel(init, "input_encoding") {
-    auto encoding = EncodingFromName(init.Attr<std::string>("output_encoding"));
-    if (encoding.ok())
-      output_ = *encoding;
-    else
-      init.Fail(encoding.status());
-  }
+  explicit UnicodeTranscode(KernelInit& init)
+      : UnicodeReaderKernel(init), output_(EncodingFromName(init.Attr<std::string>("output_encoding"))) {}
 
   Status Compute(KernelContext& ctx) override {
     const Tensor& in = ctx.input(0);
     ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, in.shape()));
+    ASSIGN_OR_RETURN(TextReader reader, TextReader::Open(encoding_));
     for (int64_t i = 0; i < in.num_elements(); ++i) {
-      const std::string& s = in.data<std::string>()[i];
       std::string& text = out->data<std::string>()[i];
-      for (size_t at = 0; at < s.size();) {
-        RETURN_IF_ERROR(
-            policy_.Pass(ReadCharacter(encoding_, s, &at), [&](int32_t c) { WriteCharacter(output_, c, &text); }));
+      for (reader.Begin(in.data<std::string>()[i]); !reader.done();) {
+        RETURN_IF_ERROR(policy_.Pass(reader.Next(), [&](int32_t c) { WriteCharacter(output_, c, &text); }));
       }
     }
     return OkStatus();
   }
 
  private:
-  Encoding output_ = Encoding::kUtf8;
+  const Encoding output_;
 };
 
-class UnicodeEncode : public UnicodeKernel {
+class UnicodeEncode : public Kernel {
  public:
-  explicit UnicodeEncode(KernelInit& init) : UnicodeKernel(init, "output_encoding") {}
+  explicit UnicodeEncode(KernelInit& init)
+      : policy_(init), encoding_(EncodingFromName(init.Attr<std::string>("output_encoding"))) {}
 
   Status Compute(KernelContext& ctx) override {
     const auto characters = ctx.input(0).flat<int32_t>();
@@ -211,6 +129,10 @@ class UnicodeEncode : public UnicodeKernel {
     }
     return OkStatus();
   }
+
+ private:
+  const ErrorPolicy policy_;
+  const Encoding encoding_;
 };
 
 Status UnicodeDecodeShape(ShapeContext& c) {
