@@ -7,6 +7,25 @@
 namespace millstream {
 namespace {
 
+std::string Place(const Tensor& indices, int64_t i) {
+  Dims at;
+  if (!ReadInts(indices.SliceRows(i, i + 1), &at).ok()) return "";
+  return absl::StrCat("indices[", i, "] = [", absl::StrJoin(at, ","), "]");
+}
+
+// The error for the first row of indices that does not lie in the shape.
+Status OutOfBounds(const Tensor& indices, const Shape& shape) {
+  Dims at;
+  RETURN_IF_ERROR(ReadInts(indices, &at));
+  const auto depth = static_cast<size_t>(shape.rank());
+  for (size_t i = 0; i < at.size(); ++i) {
+    if (at[i] >= 0 && at[i] < shape.dim(static_cast<int>(i % depth))) continue;
+    return errors::InvalidArgument(Place(indices, static_cast<int64_t>(i / depth)),
+                                   " is out of bounds: need 0 <= index < [", absl::StrJoin(shape.dims(), ","), "]");
+  }
+  return errors::InvalidArgument("Indices are not valid (out of bounds).  Shape: ", shape.ToString());
+}
+
 class SparseToDenseKernel : public Kernel {
  public:
   explicit SparseToDenseKernel(KernelInit& init) : validate_(init.Attr<bool>("validate_indices")) {}
@@ -34,14 +53,17 @@ class SparseToDenseKernel : public Kernel {
     }
     if (fill.rank() != 0) return errors::InvalidArgument("default_value should be a scalar.");
     ASSIGN_OR_RETURN(Tensor offsets, ctx.AllocateTemp(DType::kInt64, Shape({n})));
-    RETURN_IF_ERROR(
-        ResolveNdIndices(indices.Reshaped(Shape({n, depth})), shape, BadIndex::kError, offsets.flat<int64_t>()));
+    const Tensor rows = indices.Reshaped(Shape({n, depth}));
+    if (!ResolveNdIndices(rows, shape, BadIndex::kError, offsets.flat<int64_t>()).ok()) {
+      return validate_ ? OutOfBounds(rows, shape)
+                       : errors::InvalidArgument("Indices are not valid (out of bounds).  Shape: ", shape.ToString());
+    }
     const int64_t* offset = offsets.data<int64_t>();
     for (int64_t i = 1; validate_ && i < n; ++i) {
-      if (offset[i] <= offset[i - 1]) {
-        return errors::InvalidArgument("indices[", i, "] is ",
-                                       offset[i] == offset[i - 1] ? "repeated" : "out of order");
-      }
+      if (offset[i] > offset[i - 1]) continue;
+      return errors::InvalidArgument(Place(rows, i), offset[i] == offset[i - 1]
+                                                         ? " is repeated"
+                                                         : " is out of order. Many sparse ops require sorted indices.");
     }
     ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
     const bool one = values.rank() == 0;

@@ -111,12 +111,17 @@ class LoadAndRemapMatrix final : public Kernel {
 
   Status Compute(KernelContext& ctx) override {
     const Tensor &row_map = ctx.input(2), &col_map = ctx.input(3);
-    if (row_map.rank() != 1 || row_map.dim(0) != rows_) {
+    for (const Tensor* map : {&row_map, &col_map}) {
+      if (map->rank() == 1) continue;
+      return errors::InvalidArgument(map == &row_map ? "row_remapping" : "col_remapping", " tensor must be 1-D, got ",
+                                     map->shape().ToString());
+    }
+    if (row_map.dim(0) != rows_) {
       return errors::InvalidArgument("Size of row_remapping is ", row_map.num_elements(),
                                      " instead of being equal to num_rows=", rows_);
     }
     const bool remap_cols = col_map.num_elements() > 0;
-    if (col_map.rank() != 1 || (remap_cols && col_map.dim(0) != cols_)) {
+    if (remap_cols && col_map.dim(0) != cols_) {
       return errors::InvalidArgument("Provided col_remapping, but its size is ", col_map.num_elements(),
                                      " instead of being equal to num_cols=", cols_);
     }

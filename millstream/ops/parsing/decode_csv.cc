@@ -124,9 +124,12 @@ class DecodeCsv final : public Kernel {
     for (int64_t i = 0; i < records.num_elements(); ++i) {
       std::vector<std::string> fields;
       RETURN_IF_ERROR(splitter.Split(records.data<std::string>()[i], &fields));
-      const size_t wanted = columns_.empty() ? out.size() : static_cast<size_t>(columns_.back()) + 1;
-      if (columns_.empty() ? fields.size() != wanted : fields.size() < wanted) {
-        return errors::InvalidArgument("Expect ", wanted, " fields but have ", fields.size(), " in record ", i);
+      const auto have = columns_.empty() ? static_cast<int64_t>(fields.size())
+                                         : std::count_if(columns_.begin(), columns_.end(), [&](int64_t c) {
+                                             return c < static_cast<int64_t>(fields.size());
+                                           });
+      if (have != static_cast<int64_t>(out.size())) {
+        return errors::InvalidArgument("Expect ", out.size(), " fields but have ", have, " in record ", i);
       }
       for (size_t f = 0; f < out.size(); ++f) {
         const std::string& text = fields[columns_.empty() ? f : static_cast<size_t>(columns_[f])];

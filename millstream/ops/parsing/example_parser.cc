@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "absl/strings/str_cat.h"
 #include "millstream/ops/data/dataset.h"
 #include "millstream/ops/parsing/feature_values.h"
 #include "millstream/proto/example.pb.h"
@@ -47,9 +48,7 @@ class Parser {
       }
       const int64_t n = CountOf(*feature);
       if (IsVariable(f) ? n % std::max<int64_t>(row, 1) != 0 : n != row) {
-        return errors::InvalidArgument("Name: ", NameOf(i), ", Key: ", f.key, ", Index: ", i, ".  Number of ",
-                                       DTypeName(f.type), " values != expected.  values size: ", n,
-                                       " but output shape: ", f.shape.ToString());
+        return WrongNumber(f, i, n, row);
       }
       longest = std::max(longest, n);
     }
@@ -106,6 +105,24 @@ class Parser {
   };
 
   std::string NameOf(size_t i) const { return i < names_.size() && !names_[i].empty() ? names_[i] : "<unknown>"; }
+
+  // Of a dense feature with n values in example i, which should have `row` or a multiple of that.
+  Status WrongNumber(const DenseFeature& f, size_t i, int64_t n, int64_t row) const {
+    if (single_ && IsVariable(f)) {
+      return errors::InvalidArgument("Error while parsing feature with key ", f.key,
+                                     ": number of elements should be divisible by ", row, ", found ", n, " instead");
+    }
+    const std::string place =
+        single_ ? absl::StrCat("Key: ", f.key, ".  ", n > row ? "Can't parse serialized Example: " : "")
+                : absl::StrCat("Name: ", NameOf(i), ", Key: ", f.key, ", Index: ", i, ".  ");
+    const std::string type = f.type == DType::kString ? "bytes" : DTypeName(f.type);
+    if (IsVariable(f)) {
+      return errors::InvalidArgument(place, "Number of ", type, " values is not a multiple of stride length. Saw ", n,
+                                     " values but output shape is: ", f.shape.ToString());
+    }
+    return errors::InvalidArgument(place, "Number of ", type, " values != expected.  Values size: ", n,
+                                   " but output shape: ", f.shape.ToString());
+  }
 
   // Null if the example has none. InvalidArgument if it is of another type.
   StatusOr<const proto::Feature*> Find(size_t i, const std::string& key, DType type) const {

@@ -72,15 +72,22 @@ class SequenceBatch {
   // Shorter sequences are filled up with zeros and empty strings.
   Status Dense(const DenseList& f, Tensor* values, Tensor* lengths) const {
     const int64_t width = f.shape.num_elements();
-    std::vector<int64_t> counts(examples_.size());
+    std::vector<int64_t> counts(examples_.size()), totals(examples_.size());
     Status status;
     RETURN_IF_ERROR(ForEachStep(f.key, f.type, [&](size_t e, int t, const proto::Feature& feature) {
       ++counts[e];
+      totals[e] += CountOf(feature);
       if (CountOf(feature) == width || !status.ok()) return;
       status = errors::InvalidArgument("Name: ", NameOf(e), ", Key: ", f.key, ", Index: ", t,
                                        ".  Number of values != expected.  values size: ", CountOf(feature),
                                        " but output shape: ", f.shape.ToString());
     }));
+    const int64_t most = totals.empty() ? 0 : *std::max_element(totals.begin(), totals.end());
+    if (most % std::max<int64_t>(width, 1) != 0) {
+      return errors::InvalidArgument(
+          "Feature list '", f.key, "' has an unexpected number of values.  Total values size: ", most,
+          " is not consistent with output shape: ", PartialShape({-1}).Concatenate(PartialShape(f.shape)).ToString());
+    }
     RETURN_IF_ERROR(status);
     for (size_t e = 0; e < examples_.size(); ++e) {
       if (f.may_be_missing || Find(e, f.key) != nullptr) continue;

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millstream/ops/reader/reader.h"
 
+#include "absl/strings/escaping.h"
+#include "millstream/proto/reader_base.pb.h"
+
 namespace millstream {
 
 void Reader::Read(Ref<Queue> queue, int64_t wanted, Queue::Waiter waiter, Done done) {
@@ -99,6 +102,45 @@ Status Reader::Reset() {
   if (!requests_.empty()) return errors::FailedPrecondition("Cannot reset ", name_, " while it reads");
   next_ = nullptr;
   produced_ = started_ = completed_ = 0;
+  return OkStatus();
+}
+
+Status Reader::CheckState(const char* what) {
+  if (!one_record_) return errors::Unimplemented("Reader ", what);
+  if (!requests_.empty()) return errors::FailedPrecondition(what, " of ", name_, " while it reads");
+  return OkStatus();
+}
+
+StatusOr<std::string> Reader::SerializeState() {
+  MutexLock lock(mu_);
+  RETURN_IF_ERROR(CheckState("SerializeState"));
+  proto::ReaderBaseState state;
+  state.set_work_started(started_);
+  state.set_work_finished(completed_);
+  state.set_num_records_produced(produced_);
+  state.set_current_work(unit_);
+  return state.SerializeAsString();
+}
+
+Status Reader::RestoreState(const std::string& serialized) {
+  MutexLock lock(mu_);
+  RETURN_IF_ERROR(CheckState("RestoreState"));
+  proto::ReaderBaseState state;
+  if (!state.ParseFromString(serialized)) {
+    return errors::InvalidArgument("Could not parse state for ", name_, ": ", absl::CEscape(serialized));
+  }
+  if (state.work_started() < 0 || state.work_finished() < 0 || state.num_records_produced() < 0) {
+    return errors::InvalidArgument("Unexpected negative value when restoring in ", name_, ": ", state.DebugString());
+  }
+  if (state.work_started() > state.work_finished()) {
+    return errors::InvalidArgument("Inconsistent work started vs. finished when restoring in ", name_, ": ",
+                                   state.DebugString());
+  }
+  next_ = nullptr;
+  started_ = state.work_started();
+  completed_ = state.work_finished();
+  produced_ = state.num_records_produced();
+  unit_ = state.current_work();
   return OkStatus();
 }
 

@@ -35,6 +35,10 @@ class Reader final : public Resource {
   int64_t units_completed();
   // FailedPrecondition while a read is under way.
   Status Reset();
+  // A ReaderBaseState, from which RestoreState() goes on. Unimplemented for units of several records, as in TensorFlow;
+  // FailedPrecondition while a read is under way.
+  StatusOr<std::string> SerializeState();
+  Status RestoreState(const std::string& state);
 
  private:
   struct Request {
@@ -44,6 +48,7 @@ class Reader final : public Resource {
     Queue::Waiter waiter;
     Done done;
   };
+  Status CheckState(const char* what) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // Goes on with the first request until it has an answer or needs a unit.
   void Work();
   // True if the first request needs another unit.

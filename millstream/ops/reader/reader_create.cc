@@ -10,6 +10,7 @@ namespace {
 
 // How each kind of reader opens a unit. Constructed from the attributes.
 struct TfRecord {
+  static constexpr char kKind[] = "TFRecordReader";
   static constexpr bool kOneRecord = false;
   explicit TfRecord(KernelInit& init) {
     StatusOr<Compression> named = CompressionFromName(init.Attr<std::string>("compression_type"));
@@ -30,6 +31,7 @@ struct TfRecord {
 };
 
 struct TextLine {
+  static constexpr char kKind[] = "TextLineReader";
   static constexpr bool kOneRecord = false;
   explicit TextLine(KernelInit& init) : skip_lines(init.Attr<int64_t>("skip_header_lines")) {
     if (skip_lines < 0) init.Fail(errors::InvalidArgument("skip_header_lines must be >= 0 not ", skip_lines));
@@ -50,6 +52,7 @@ struct TextLine {
 
 // One record: all of the file.
 struct WholeFile {
+  static constexpr char kKind[] = "WholeFileReader";
   static constexpr bool kOneRecord = true;
   explicit WholeFile(KernelInit&) {}
   StatusOr<NextRecord> operator()(const std::string& unit) const {
@@ -64,6 +67,7 @@ struct WholeFile {
 
 // One record: the unit itself.
 struct Identity {
+  static constexpr char kKind[] = "IdentityReader";
   static constexpr bool kOneRecord = true;
   explicit Identity(KernelInit&) {}
   StatusOr<NextRecord> operator()(const std::string& unit) const {
@@ -75,6 +79,7 @@ struct Identity {
 };
 
 struct FixedLength {
+  static constexpr char kKind[] = "FixedLengthRecordReader";
   static constexpr bool kOneRecord = false;
   explicit FixedLength(KernelInit& init)
       : header(init.Attr<int64_t>("header_bytes")),
@@ -123,13 +128,16 @@ template <typename Open, bool kRef>
 class ReaderHandle final : public Kernel {
  public:
   explicit ReaderHandle(KernelInit& init)
-      : container_(init.Attr<std::string>("container")), name_(init.Attr<std::string>("shared_name")), open_(init) {
+      : container_(init.Attr<std::string>("container")),
+        name_(init.Attr<std::string>("shared_name")),
+        title_(absl::StrCat(Open::kKind, " '", init.node_name(), "'")),
+        open_(init) {
     if (name_.empty()) name_ = init.node_name();
   }
   Status Compute(KernelContext& ctx) override {
     ASSIGN_OR_RETURN(Ref<Reader> reader,
                      ctx.resources()->LookupOrCreate<Reader>(container_, name_, [&]() -> StatusOr<Ref<Reader>> {
-                       return MakeRef<Reader>(name_, OpenUnit(open_), Open::kOneRecord);
+                       return MakeRef<Reader>(title_, OpenUnit(open_), Open::kOneRecord);
                      }));
     if (kRef)
       ctx.set_output_ref(0, MakeStringHandle(container_, name_));
@@ -141,6 +149,7 @@ class ReaderHandle final : public Kernel {
  private:
   const std::string container_;
   std::string name_;
+  const std::string title_;
   const Open open_;
 };
 

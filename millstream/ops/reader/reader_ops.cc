@@ -73,6 +73,27 @@ Status ResetCpu(KernelContext& ctx) {
   return reader->Reset();
 }
 
+Status SerializeStateCpu(KernelContext& ctx) {
+  ASSIGN_OR_RETURN(Ref<Reader> reader, HandleInput<Reader>(ctx, 0));
+  ASSIGN_OR_RETURN(std::string state, reader->SerializeState());
+  ctx.set_output(0, Tensor::Scalar(std::move(state)));
+  return OkStatus();
+}
+
+Status RestoreStateCpu(KernelContext& ctx) {
+  ASSIGN_OR_RETURN(Ref<Reader> reader, HandleInput<Reader>(ctx, 0));
+  const Tensor& state = ctx.input(1);
+  if (state.rank() != 0) {
+    return errors::InvalidArgument("Reader state must be scalar, but had shape: ", state.shape().ToString());
+  }
+  return reader->RestoreState(state.scalar<std::string>());
+}
+
+Status RestoreShape(ShapeContext& c) {
+  PartialShape unused;
+  return ShapeContext::WithRank(c.input(1), 0, &unused);
+}
+
 Status UpToShape(ShapeContext& c) {
   c.set_output(0, PartialShape({-1}));
   c.set_output(1, PartialShape({-1}));
@@ -95,6 +116,10 @@ READER_OP("ReaderNumRecordsProduced", , , .Output("records_produced: int64"), Sc
           "How many records a reader has given.");
 READER_OP("ReaderNumWorkUnitsCompleted", , , .Output("units_completed: int64"), ScalarShape, (NumUnitsCpu),
           "How many work units a reader has finished.");
+READER_OP("ReaderSerializeState", , , .Output("state: string"), ScalarShape, (SerializeStateCpu),
+          "What a reader needs to know to go on later.");
+READER_OP("ReaderRestoreState", , , .Input("state: string"), RestoreShape, (RestoreStateCpu),
+          "Puts a reader into a state that ReaderSerializeState gave.");
 READER_OP("ReaderReset", , , , NoOutputs, (ResetCpu), "Puts a reader back to its beginning.");
 #undef QUEUE1
 #undef QUEUE2

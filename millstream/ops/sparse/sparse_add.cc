@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <complex>
 
+#include "absl/strings/str_join.h"
 #include "millstream/graph/gradient.h"
 #include "millstream/ops/array/blob.h"
 #include "millstream/ops/sparse/sparse_input.h"
@@ -22,9 +23,14 @@ void Merge(const SparseInput& a, const SparseInput& b, Visit visit) {
 }
 
 Status CheckPair(const SparseInput& a, const SparseInput& b) {
-  if (a.shape != b.shape) {
-    return errors::InvalidArgument("Operands do not have the same ranks or shapes: ", a.rank(), " and ", b.rank(),
-                                   " dimensions");
+  if (a.rank() != b.rank()) {
+    return errors::InvalidArgument("Operands do not have the same ranks; got shapes: [", absl::StrJoin(a.shape, " "),
+                                   "] and [", absl::StrJoin(b.shape, " "), "]");
+  }
+  for (int d = 0; d < a.rank(); ++d) {
+    if (a.shape[d] == b.shape[d]) continue;
+    return errors::InvalidArgument("Operands' shapes do not match: got ", a.shape[d], " and ", b.shape[d],
+                                   " for dimension ", d);
   }
   return OkStatus();
 }
@@ -104,8 +110,13 @@ class SparseExtreme : public Kernel {
   explicit SparseExtreme(KernelInit&) {}
 
   Status Compute(KernelContext& ctx) override {
+    RETURN_IF_ERROR(CheckSparse(ctx, 0));
+    RETURN_IF_ERROR(CheckSparse(ctx, 3));
     ASSIGN_OR_RETURN(const SparseInput a, ReadSparse(ctx, 0));
     ASSIGN_OR_RETURN(const SparseInput b, ReadSparse(ctx, 3));
+    RETURN_IF_ERROR(CheckBounds(a));
+    RETURN_IF_ERROR(CheckBounds(b));
+    if (a.rank() == 0) return errors::InvalidArgument("Tensors must not be empty");
     RETURN_IF_ERROR(CheckPair(a, b));
     const T *x = a.values.data<T>(), *y = b.values.data<T>();
     std::vector<int64_t> entries;
@@ -127,6 +138,25 @@ using SparseMaximum = SparseExtreme<T, true>;
 template <typename T>
 using SparseMinimum = SparseExtreme<T, false>;
 
+Status CheckOperands(const Tensor& indices, const Tensor& values, const Dims& shape, const Tensor& dense) {
+  const auto rank = static_cast<int64_t>(shape.size());
+  if (values.dim(0) != indices.dim(0)) {
+    return errors::InvalidArgument("Dimensions ", indices.dim(0), " and ", values.dim(0), " are not compatible");
+  }
+  if (rank != indices.dim(1)) {
+    return errors::InvalidArgument("Dimensions ", indices.dim(1), " and ", rank, " are not compatible");
+  }
+  if (rank != dense.rank()) {
+    return errors::InvalidArgument("Two operands have different ranks; received: ", rank, " and ", dense.rank());
+  }
+  for (int d = 0; d < dense.rank(); ++d) {
+    if (shape[d] == dense.dim(d)) continue;
+    return errors::InvalidArgument("Dimension ", d, " does not equal (no broadcasting is supported): sparse side ",
+                                   shape[d], " vs dense side ", dense.dim(d));
+  }
+  return OkStatus();
+}
+
 template <typename T>
 class SparseTensorDenseAdd : public Kernel {
  public:
@@ -139,14 +169,12 @@ class SparseTensorDenseAdd : public Kernel {
                                      indices.shape().ToString());
     }
     if (values.rank() != 1 || ctx.input(2).rank() != 1) {
-      return errors::InvalidArgument("Inputs a_values and a_shape should be vectors");
+      return errors::InvalidArgument("Inputs a_values and a_shape should be vectors but received shapes: ",
+                                     values.shape().ToString(), " and ", ctx.input(2).shape().ToString());
     }
     Dims shape;
     RETURN_IF_ERROR(ReadInts(ctx.input(2), &shape));
-    bool fits = values.dim(0) == indices.dim(0) && indices.dim(1) == dense.rank() &&
-                static_cast<int>(shape.size()) == dense.rank();
-    for (int d = 0; fits && d < dense.rank(); ++d) fits = shape[d] == dense.dim(d);
-    if (!fits) return errors::InvalidArgument("Dimensions of the sparse and the dense operand do not match");
+    RETURN_IF_ERROR(CheckOperands(indices, values, shape, dense));
     Dims places;
     RETURN_IF_ERROR(ReadInts(indices, &places));
     ASSIGN_OR_RETURN(Tensor * out, ctx.ForwardOrAllocate({3}, 0, dense.shape()));

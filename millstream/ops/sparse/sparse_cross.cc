@@ -3,26 +3,14 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/str_join.h"
 #include "millstream/framework/op.h"
+#include "millstream/ops/sparse/cross_columns.h"
 #include "millstream/ops/strings/fingerprint.h"
 
-// Crosses of features: for each row, every way to take one value of each column, as one string or one hash.
 namespace millstream {
 namespace {
 
-// One input: its values, and where those of each row begin.
-struct Column {
-  const Tensor* values;
-  bool dense;
-  std::vector<int64_t> starts;  // one more than there are rows
-
-  int64_t Count(int64_t row) const { return starts[row + 1] - starts[row]; }
-  bool strings() const { return values->dtype() == DType::kString; }
-  const std::string& text(int64_t at) const { return values->data<std::string>()[at]; }
-  int64_t number(int64_t at) const { return values->data<int64_t>()[at]; }
-  std::string AsText(int64_t at) const { return strings() ? text(at) : absl::StrCat(number(at)); }
-};
+using Column = CrossColumn;
 
 StatusOr<Column> SparseColumn(const Tensor& indices, const Tensor& values, const Tensor& shape, int64_t rows, int at) {
   if (indices.rank() != 2) {
@@ -40,7 +28,11 @@ StatusOr<Column> SparseColumn(const Tensor& indices, const Tensor& values, const
     return errors::InvalidArgument("Expected size of values to be ", indices.dim(0), " got ", values.dim(0),
                                    " at position ", at);
   }
-  if (shape.rank() != 1 || shape.dim(0) != 2) {
+  if (shape.rank() != 1) {
+    return errors::InvalidArgument("Input shapes should be a vector but received shape ", shape.shape().ToString(),
+                                   " at position ", at);
+  }
+  if (shape.dim(0) != 2) {
     return errors::InvalidArgument("shape should imply a 2D tensor, but got ", shape.shape().ToString(),
                                    " at position ", at);
   }
@@ -119,15 +111,9 @@ class CrossInputs {
 // Fills the three outputs; `cross` makes a value of the places of one value in each column.
 template <typename T, typename Cross>
 Status CrossRows(KernelContext& ctx, const std::vector<Column>& columns, int64_t rows, Cross cross) {
-  std::vector<int64_t> counts(static_cast<size_t>(rows), columns.empty() ? 0 : 1);
   int64_t total = 0, most = 0;
-  for (int64_t r = 0; r < rows; ++r) {
-    for (const Column& c : columns) {
-      if (__builtin_mul_overflow(counts[r], c.Count(r), &counts[r])) return errors::InvalidArgument("Too many crosses");
-    }
-    most = std::max(most, counts[r]);
-    if (__builtin_add_overflow(total, counts[r], &total)) return errors::InvalidArgument("Too many crosses");
-  }
+  ASSIGN_OR_RETURN(const std::vector<int64_t> counts, CountCrosses(columns, rows, &total));
+  for (const int64_t n : counts) most = std::max(most, n);
   ASSIGN_OR_RETURN(Tensor * indices, ctx.AllocateOutput(0, Shape({total, 2})));
   ASSIGN_OR_RETURN(Tensor * values, ctx.AllocateOutput(1, Shape({total})));
   ASSIGN_OR_RETURN(Tensor * shape, ctx.AllocateOutput(2, Shape({2})));
@@ -135,31 +121,12 @@ Status CrossRows(KernelContext& ctx, const std::vector<Column>& columns, int64_t
   shape->data<int64_t>()[1] = most;
   int64_t* at = indices->data<int64_t>();
   T* to = values->data<T>();
-  std::vector<int64_t> places(columns.size());
-  for (int64_t r = 0; r < rows; ++r) {
-    for (int64_t n = 0; n < counts[r]; ++n) {
-      int64_t rest = n;  // the last column moves fastest
-      for (size_t c = columns.size(); c-- > 0; rest /= columns[c].Count(r)) {
-        places[c] = columns[c].starts[r] + rest % columns[c].Count(r);
-      }
-      *at++ = r;
-      *at++ = n;
-      *to++ = cross(places);
-    }
-  }
+  VisitCrosses(columns, counts, [&](int64_t r, int64_t n, const std::vector<int64_t>& places) {
+    *at++ = r;
+    *at++ = n;
+    *to++ = cross(places);
+  });
   return OkStatus();
-}
-
-std::string Joined(const std::vector<Column>& columns, const std::vector<int64_t>& places,
-                   absl::string_view separator) {
-  std::vector<std::string> parts;
-  for (size_t c = 0; c < columns.size(); ++c) parts.push_back(columns[c].AsText(places[c]));
-  return absl::StrJoin(parts, separator);
-}
-
-int64_t Bucket(uint64_t hash, int64_t buckets) {
-  return static_cast<int64_t>(hash %
-                              static_cast<uint64_t>(buckets > 0 ? buckets : std::numeric_limits<int64_t>::max()));
 }
 
 class SparseCross final : public Kernel {
@@ -178,17 +145,10 @@ class SparseCross final : public Kernel {
     ASSIGN_OR_RETURN(const std::vector<Column> columns, inputs_.Read(ctx, &rows));
     if (!hashed_) {
       return CrossRows<std::string>(ctx, columns, rows,
-                                    [&](const auto& places) { return Joined(columns, places, "_X_"); });
+                                    [&](const auto& places) { return JoinedCross(columns, places, "_X_"); });
     }
-    return CrossRows<int64_t>(ctx, columns, rows, [&](const std::vector<int64_t>& places) {
-      uint64_t hash = key_;
-      for (size_t c = 0; c < columns.size(); ++c) {
-        const uint64_t one = columns[c].strings() ? Fingerprint64(columns[c].text(places[c]))
-                                                  : static_cast<uint64_t>(columns[c].number(places[c]));
-        hash = FingerprintCat64(hash, one);
-      }
-      return Bucket(hash, buckets_);
-    });
+    return CrossRows<int64_t>(ctx, columns, rows,
+                              [&](const auto& places) { return HashedCross(columns, places, key_, buckets_); });
   }
 
  private:
@@ -209,7 +169,7 @@ class SparseCrossV2 final : public Kernel {
     int64_t rows = 0;
     ASSIGN_OR_RETURN(const std::vector<Column> columns, inputs_.Read(ctx, &rows));
     return CrossRows<std::string>(ctx, columns, rows, [&](const auto& places) {
-      return Joined(columns, places, separator.scalar<std::string>());
+      return JoinedCross(columns, places, separator.scalar<std::string>());
     });
   }
 
@@ -241,7 +201,7 @@ class SparseCrossHashed final : public Kernel {
         const uint64_t one = HashOf(columns[c], places[c], strong.scalar<bool>(), key);
         hash = c == 0 ? one : FingerprintCat64(hash, one);
       }
-      return Bucket(hash, buckets.scalar<int64_t>());
+      return CrossBucket(hash, buckets.scalar<int64_t>());
     });
   }
 

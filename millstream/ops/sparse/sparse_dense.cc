@@ -52,10 +52,12 @@ class SparseTensorDenseMatMul : public Kernel {
     for (int64_t e = 0; e < values.dim(0); ++e) {
       const int64_t r = at[2 * e + (adjoint_a_ ? 1 : 0)], k = at[2 * e + (adjoint_a_ ? 0 : 1)];
       if (k < 0 || k >= inner) {
-        return errors::InvalidArgument("k (", k, ") from index[", e, ",1] out of bounds (>=", inner, ")");
+        return errors::InvalidArgument("k (", k, ") from index[", e, ",", adjoint_a_ ? 0 : 1,
+                                       "] out of bounds (>=", inner, ")");
       }
       if (r < 0 || r >= rows) {
-        return errors::InvalidArgument("m (", r, ") from index[", e, ",0] out of bounds (>=", rows, ")");
+        return errors::InvalidArgument("m (", r, ") from index[", e, ",", adjoint_a_ ? 1 : 0,
+                                       "] out of bounds (>=", rows, ")");
       }
       const W v = static_cast<W>(adjoint_a_ ? Conjugate(values.data<T>()[e]) : values.data<T>()[e]);
       const T* from = b.data<T>() + (adjoint_b_ ? k : k * cols);

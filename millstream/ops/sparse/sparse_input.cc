@@ -36,6 +36,26 @@ StatusOr<SparseInput> ReadSparse(const KernelContext& ctx, int i) {
   return MakeSparse(ctx.input(i), ctx.input(i + 1), ctx.input(i + 2));
 }
 
+Status CheckSparse(const KernelContext& ctx, int i) {
+  const Tensor &indices = ctx.input(i), &values = ctx.input(i + 1), &shape = ctx.input(i + 2);
+  const auto check_rank = [](const char* what, const Tensor& t, int rank) {
+    if (t.rank() == rank) return OkStatus();
+    return errors::InvalidArgument("Sparse ", what, " must be rank ", rank, " but is rank ", t.rank());
+  };
+  RETURN_IF_ERROR(check_rank("indices", indices, 2));
+  RETURN_IF_ERROR(check_rank("values", values, 1));
+  RETURN_IF_ERROR(check_rank("shape", shape, 1));
+  if (indices.dim(0) != values.dim(0)) {
+    return errors::InvalidArgument("Number of elements in indices (", indices.dim(0), ") and values (", values.dim(0),
+                                   ") do not match");
+  }
+  if (indices.dim(1) != shape.dim(0)) {
+    return errors::InvalidArgument("Index rank (", indices.dim(1), ") and shape rank (", shape.dim(0),
+                                   ") do not match");
+  }
+  return OkStatus();
+}
+
 namespace {
 std::string Place(const int64_t* at, int rank) { return absl::StrJoin(at, at + rank, ","); }
 }  // namespace

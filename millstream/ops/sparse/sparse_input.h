@@ -28,6 +28,10 @@ StatusOr<SparseInput> ReadSparse(const KernelContext& ctx, int i);
 // From three tensors that need not be next to each other.
 StatusOr<SparseInput> MakeSparse(const Tensor& indices, const Tensor& values, const Tensor& shape);
 
+// InvalidArgument if the shapes of the three do not fit each other; worded as TensorFlow's ops that check the whole of
+// a sparse tensor do, other than ReadSparse().
+Status CheckSparse(const KernelContext& ctx, int i);
+
 // InvalidArgument unless every index is inside of the shape.
 Status CheckBounds(const SparseInput& s);
 // InvalidArgument unless they are also in the order of rows, without repetitions.

@@ -99,7 +99,7 @@ class TakeManySparse : public MapKernel {
                                        "].values.dtype() == ", DTypeName(parts[i].values.dtype()));
       }
     }
-    return JoinRows(ctx, parts, numbers.shape());
+    return JoinRows(ctx, parts, numbers.shape(), "rank", 1);
   }
 };
 

@@ -40,7 +40,8 @@ Status SplitRows(const KernelContext& ctx, std::vector<SparseParts>* rows) {
   return OkStatus();
 }
 
-Status JoinRows(KernelContext& ctx, const std::vector<SparseParts>& parts, const Shape& outer) {
+Status JoinRows(KernelContext& ctx, const std::vector<SparseParts>& parts, const Shape& outer, const char* what,
+                int added) {
   Dims shape(outer.dims().begin(), outer.dims().end());
   const size_t lead = shape.size();
   int64_t total = 0;
@@ -48,9 +49,9 @@ Status JoinRows(KernelContext& ctx, const std::vector<SparseParts>& parts, const
     ASSIGN_OR_RETURN(const SparseInput s, MakeSparse(parts[i].indices, parts[i].values, parts[i].shape));
     if (i == 0) shape.resize(lead + s.shape.size(), 0);
     if (shape.size() != lead + s.shape.size()) {
-      return errors::InvalidArgument("Inconsistent rank across SparseTensors: rank prior to SparseTensor[", i,
-                                     "] was: ", shape.size() - lead, " but rank of SparseTensor[", i,
-                                     "] is: ", s.rank());
+      return errors::InvalidArgument("Inconsistent ", what, " across SparseTensors: rank prior to SparseTensor[", i,
+                                     "] was: ", shape.size() - lead + added, " but rank of SparseTensor[", i,
+                                     "] is: ", s.rank() + added);
     }
     for (size_t d = 0; d < s.shape.size(); ++d) shape[lead + d] = std::max(shape[lead + d], s.shape[d]);
     total += s.size();

@@ -17,8 +17,10 @@ struct SparseParts {
 Status SplitRows(const KernelContext& ctx, std::vector<SparseParts>* rows);
 
 // Sparse tensors of one rank as outputs 0, 1, 2: stacked along new first dimensions `outer`, whose product is their
-// number. Other sizes become the largest.
-Status JoinRows(KernelContext& ctx, const std::vector<SparseParts>& parts, const Shape& outer);
+// number. Other sizes become the largest. TensorFlow's ops call different ranks an inconsistent `what`, and count
+// `added` dimensions more.
+Status JoinRows(KernelContext& ctx, const std::vector<SparseParts>& parts, const Shape& outer, const char* what,
+                int added);
 
 }  // namespace millstream
 

@@ -7,6 +7,7 @@ namespace millstream {
 namespace {
 
 Status SparseReorderCpu(KernelContext& ctx) {
+  RETURN_IF_ERROR(CheckSparse(ctx, 0));
   ASSIGN_OR_RETURN(const SparseInput s, ReadSparse(ctx, 0));
   const std::vector<int64_t> order = OrderOf(s);
   std::vector<int64_t> entries;

@@ -33,13 +33,17 @@ StatusOr<Tensor> Unpack(const Tensor& from, int64_t at, DType dtype) {
   } else {
     proto::TensorProto message;
     if (!message.ParseFromString(from.data<std::string>()[at])) {
-      return errors::InvalidArgument("Could not parse serialized_sparse[", at, "]");
+      return errors::InvalidArgument("Could not parse serialized proto");
     }
     ASSIGN_OR_RETURN(t, TensorFromProto(message));
   }
   if (t.dtype() == dtype) return t;
-  return errors::InvalidArgument("Requested SparseTensor of type ", DTypeName(dtype), " but serialized_sparse[", at,
-                                 "] is of type ", DTypeName(t.dtype()));
+  return errors::InvalidArgument("Requested SparseTensor of type ", DTypeName(dtype), " but SparseTensor[", at / 3,
+                                 "].",
+                                 at % 3 == 0   ? "indices"
+                                 : at % 3 == 1 ? "values"
+                                               : "shape",
+                                 ".dtype() == ", DTypeName(t.dtype()));
 }
 
 Status SerializeSparseCpu(KernelContext& ctx) {
@@ -87,7 +91,7 @@ Status Deserialize(KernelContext& ctx, bool many) {
     ctx.set_output(2, parts[0].shape);
     return OkStatus();
   }
-  return JoinRows(ctx, parts, Shape(in.shape().dims().first(in.rank() - 1)));
+  return JoinRows(ctx, parts, Shape(in.shape().dims().first(in.rank() - 1)), "shape", 0);
 }
 Status DeserializeCpu(KernelContext& ctx) { return Deserialize(ctx, false); }
 Status DeserializeManyCpu(KernelContext& ctx) { return Deserialize(ctx, true); }

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <limits>
+
 #include "millstream/graph/gradient.h"
 #include "millstream/ops/array/blob.h"
 #include "millstream/ops/sparse/sparse_input.h"
@@ -28,23 +30,30 @@ Status Write(KernelContext& ctx, int i, int stride, const Picked& p, const Dims&
 }
 
 Status SparseSliceCpu(KernelContext& ctx) {
+  RETURN_IF_ERROR(CheckSparse(ctx, 0));
   ASSIGN_OR_RETURN(const SparseInput s, ReadSparse(ctx, 0));
   Dims start, size, shape;
   RETURN_IF_ERROR(ReadIntVector(ctx.input(3), "Input start", &start));
   RETURN_IF_ERROR(ReadIntVector(ctx.input(4), "Input size", &size));
-  if (start.size() != s.shape.size() || size.size() != s.shape.size()) {
-    return errors::InvalidArgument("Expected start and size to be vectors of length ", s.rank(), " but got lengths ",
-                                   start.size(), " and ", size.size());
+  for (const Dims* part : {&start, &size}) {
+    if (part->size() == s.shape.size()) continue;
+    return errors::InvalidArgument("Expected ", part == &start ? "start" : "size", " to be a vector of length ",
+                                   s.rank(), " but got length ", part->size());
   }
   for (int d = 0; d < s.rank(); ++d) {
-    if (start[d] < 0 || size[d] < 0) return errors::InvalidArgument("start and size must not be negative");
-    shape.push_back(std::min(std::max<int64_t>(s.shape[d] - start[d], 0), size[d]));
+    if (size[d] < 0) return errors::InvalidArgument("Expected a non-negative size, got ", size[d]);
+    int64_t rest = 0;  // what lies behind the start, which may lie before the tensor
+    if (__builtin_sub_overflow(s.shape[d], start[d], &rest)) rest = std::numeric_limits<int64_t>::max();
+    shape.push_back(std::min(std::max<int64_t>(rest, 0), size[d]));
   }
   Picked p;
   for (int64_t i = 0; i < s.size(); ++i) {
     const int64_t* at = s.at(i);
     bool inside = true;
-    for (int d = 0; d < s.rank(); ++d) inside &= at[d] >= start[d] && at[d] - start[d] < shape[d];
+    for (int d = 0; d < s.rank(); ++d) {
+      const auto behind = static_cast<uint64_t>(at[d]) - static_cast<uint64_t>(start[d]);
+      inside &= at[d] >= start[d] && behind < static_cast<uint64_t>(shape[d]);
+    }
     if (!inside) continue;
     for (int d = 0; d < s.rank(); ++d) p.entries.push_back(at[d] - start[d]);
     p.from.push_back(i);
@@ -55,12 +64,15 @@ Status SparseSliceCpu(KernelContext& ctx) {
 // Splits one dimension as evenly as possible; the first parts are larger by one.
 Status SparseSplitCpu(KernelContext& ctx) {
   int64_t dim = 0;
-  if (ctx.input(0).rank() != 0) return errors::InvalidArgument("split_dim must be a scalar");
+  if (ctx.input(0).rank() != 0) {
+    return errors::InvalidArgument("Input axis should be a scalar but received shape ",
+                                   ctx.input(0).shape().ToString());
+  }
   RETURN_IF_ERROR(ReadIntScalar(ctx.input(0), "split_dim", &dim));
+  RETURN_IF_ERROR(CheckSparse(ctx, 1));
   ASSIGN_OR_RETURN(const SparseInput s, ReadSparse(ctx, 1));
   if (dim < -s.rank() || dim >= s.rank()) {
-    return errors::InvalidArgument("Input split_dim should be between rank -", s.rank(), " and ", s.rank() - 1,
-                                   ", got ", dim);
+    return errors::InvalidArgument("Input axis should be in range [", -s.rank(), ", ", s.rank(), "), got ", dim);
   }
   if (dim < 0) dim += s.rank();
   const int parts = ctx.num_outputs() / 3;
