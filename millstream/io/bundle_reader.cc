@@ -10,6 +10,7 @@
 #include "millstream/io/crc32c.h"
 #include "millstream/io/slice_copy.h"
 #include "millstream/proto/tensor_bundle.pb.h"
+#include "millstream/tensor/encoded_variant.h"
 
 namespace millstream {
 
@@ -49,6 +50,28 @@ Status DecodeStrings(const std::string& bytes, uint32_t expected_crc, Tensor* te
     tensor->data<std::string>()[i].assign(rest.data(), lengths[i]);
     crc = ExtendCrc32c(crc, rest.data(), lengths[i]);
     rest.remove_prefix(lengths[i]);
+  }
+  if (MaskCrc(crc) != expected_crc) return errors::DataLoss("checksum does not match");
+  return OkStatus();
+}
+
+// Each variant between its length and a checksum of all so far.
+Status DecodeVariants(const std::string& bytes, uint32_t expected_crc, Tensor* tensor) {
+  absl::string_view rest = bytes;
+  uint32_t crc = 0;
+  for (int64_t i = 0; i < tensor->num_elements(); ++i) {
+    uint64_t length = 0;
+    if (!ConsumeVarint(&rest, &length) || rest.size() < 4 || length > rest.size() - 4) {
+      return errors::DataLoss("variants are cut short");
+    }
+    char fixed[8];
+    for (int b = 0; b < 8; ++b) fixed[b] = static_cast<char>(length >> (8 * b));
+    crc = ExtendCrc32c(ExtendCrc32c(crc, fixed, sizeof(fixed)), rest.data(), length);
+    ASSIGN_OR_RETURN(tensor->data<Variant>()[i], ParseVariant(rest.substr(0, length)));
+    rest.remove_prefix(length);
+    if (Fixed32(rest.data()) != MaskCrc(crc)) return errors::DataLoss("checksum of a variant does not match");
+    crc = ExtendCrc32c(crc, rest.data(), 4);
+    rest.remove_prefix(4);
   }
   if (MaskCrc(crc) != expected_crc) return errors::DataLoss("checksum does not match");
   return OkStatus();
@@ -131,20 +154,21 @@ StatusOr<Tensor> BundleReader::ReadEntry(const std::string& key, const Entry& en
   if (offset < 0 || size < 0 || offset > file->size() || size > file->size() - offset) {
     return errors::DataLoss("'", key, "' lies outside of ", file->path());
   }
-  const bool strings = entry.dtype == DType::kString;
+  const bool strings = entry.dtype == DType::kString, variants = entry.dtype == DType::kVariant;
   const int64_t n = entry.shape.num_elements();
-  // Each string takes at least one byte of the file, so the count is bounded by its size.
-  if (strings ? n > size
-              : (!IsPlainBytes(entry.dtype) || n > size || n * static_cast<int64_t>(DTypeSize(entry.dtype)) != size)) {
+  // Each string and variant takes at least one byte of the file, so the count is bounded by its size.
+  if (strings || variants
+          ? n > size
+          : (!IsPlainBytes(entry.dtype) || n > size || n * static_cast<int64_t>(DTypeSize(entry.dtype)) != size)) {
     return errors::DataLoss("'", key, "' of ", file->path(), " has ", size, " bytes, which does not fit shape ",
                             entry.shape.ToString());
   }
   ASSIGN_OR_RETURN(Tensor tensor, Tensor::Make(entry.dtype, entry.shape));
   Status status;
-  if (strings) {
+  if (strings || variants) {
     std::string bytes(static_cast<size_t>(size), '\0');
     RETURN_IF_ERROR(file->Read(offset, bytes.size(), bytes.data()));
-    status = DecodeStrings(bytes, entry.proto.crc32c(), &tensor);
+    status = (strings ? DecodeStrings : DecodeVariants)(bytes, entry.proto.crc32c(), &tensor);
   } else {
     char* const to = static_cast<char*>(tensor.raw());
     ASSIGN_OR_RETURN(const uint32_t crc, MoveAndSum(to, static_cast<size_t>(size), pool_, [&](size_t at, size_t n) {
@@ -157,6 +181,7 @@ StatusOr<Tensor> BundleReader::ReadEntry(const std::string& key, const Entry& en
 }
 
 StatusOr<Tensor> BundleReader::Assemble(const std::string& name, const Entry& entry, const TensorSlice& wanted) const {
+  if (entry.dtype == DType::kVariant) return errors::DataLoss("'", name, "' is made of slices, but holds variants");
   ASSIGN_OR_RETURN(const Shape shape, wanted.ShapeIn(entry.shape));
   ASSIGN_OR_RETURN(Tensor whole, Tensor::Make(entry.dtype, shape));
   int64_t covered = 0;
@@ -189,6 +214,10 @@ StatusOr<Tensor> BundleReader::ReadSlice(const std::string& name, const Shape& f
                                    " does not match the shape stored in checkpoint: ", entry->shape.ToString());
   }
   if (entry->proto.slices_size() > 0) return Assemble(name, *entry, slice);
+  if (entry->dtype == DType::kVariant && !slice.IsFull()) {
+    return errors::Unimplemented("Cannot restore a slice of variants, '", name, "'");
+  }
+  if (entry->dtype == DType::kVariant) return ReadEntry(name, *entry);
   ASSIGN_OR_RETURN(const Tensor whole, ReadEntry(name, *entry));
   ASSIGN_OR_RETURN(const Shape shape, slice.ShapeIn(full_shape));
   ASSIGN_OR_RETURN(Tensor part, Tensor::Make(entry->dtype, shape));

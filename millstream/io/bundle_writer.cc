@@ -5,6 +5,7 @@
 
 #include <atomic>
 
+#include "absl/strings/str_cat.h"
 #include "millstream/base/file.h"
 #include "millstream/base/varint.h"
 #include "millstream/io/chunked_sum.h"
@@ -12,6 +13,7 @@
 #include "millstream/io/slice_copy.h"
 #include "millstream/io/table.h"
 #include "millstream/proto/tensor_bundle.pb.h"
+#include "millstream/tensor/encoded_variant.h"
 
 namespace millstream {
 
@@ -112,10 +114,35 @@ Status BundleWriter::WriteStrings(const Tensor& tensor, Entry* entry) {
   return OkStatus();
 }
 
+// Each with its length before it and the checksum so far behind it.
+Status BundleWriter::WriteVariants(const std::vector<std::string>& variants, Entry* entry) {
+  uint32_t crc = 0;
+  std::string bytes;
+  for (const std::string& v : variants) {
+    AppendVarint(v.size(), &bytes);
+    const std::string fixed = Fixed32(static_cast<uint32_t>(v.size())) + Fixed32(0);
+    crc = ExtendCrc32c(ExtendCrc32c(crc, fixed.data(), fixed.size()), v.data(), v.size());
+    const std::string sum = Fixed32(MaskCrc(crc));
+    crc = ExtendCrc32c(crc, sum.data(), sum.size());
+    absl::StrAppend(&bytes, v, sum);
+  }
+  RETURN_IF_ERROR(Append(bytes));
+  entry->proto.set_size(static_cast<int64_t>(bytes.size()));
+  entry->proto.set_crc32c(MaskCrc(crc));
+  return OkStatus();
+}
+
 Status BundleWriter::Add(const std::string& name, const Tensor& tensor) {
   if (data_ == nullptr) return errors::FailedPrecondition("The checkpoint ", prefix_, " is finished");
   if (name.empty()) return errors::InvalidArgument("A saved tensor needs a name");
-  if (tensor.dtype() != DType::kString && !IsPlainBytes(tensor.dtype())) {
+  std::vector<std::string> variants;
+  if (tensor.dtype() == DType::kVariant) {
+    for (const Variant& v : tensor.flat<Variant>()) {
+      StatusOr<std::string> bytes = SerializeVariant(v);
+      if (!bytes.ok()) return WithContext(bytes.status(), absl::StrCat("Cannot save '", name, "'"));
+      variants.push_back(*std::move(bytes));
+    }
+  } else if (tensor.dtype() != DType::kString && !IsPlainBytes(tensor.dtype())) {
     return errors::InvalidArgument("Cannot save '", name, "': type ", DTypeName(tensor.dtype()));
   }
   auto [it, inserted] = entries_.emplace(name, nullptr);
@@ -126,6 +153,7 @@ Status BundleWriter::Add(const std::string& name, const Tensor& tensor) {
   SetShape(tensor.shape(), entry.proto.mutable_shape());
   entry.proto.set_offset(offset_);
   if (tensor.dtype() == DType::kString) return WriteStrings(tensor, &entry);
+  if (tensor.dtype() == DType::kVariant) return WriteVariants(variants, &entry);
   return WriteBytes({static_cast<const char*>(tensor.raw()), tensor.ByteSize()}, &entry);
 }
 
@@ -137,6 +165,7 @@ Status BundleWriter::AddSlice(const std::string& name, const Shape& full_shape, 
                                    expected.ToString());
   }
   if (slice.IsFull()) return Add(name, tensor);
+  if (tensor.dtype() == DType::kVariant) return errors::Unimplemented("Cannot save a slice of variants, '", name, "'");
   std::unique_ptr<Entry>& whole = entries_[name];
   if (whole == nullptr) {
     whole = std::make_unique<Entry>();

@@ -37,6 +37,7 @@ class BundleWriter {
   Status Flush();
   Status WriteBytes(absl::string_view bytes, Entry* entry);
   Status WriteStrings(const Tensor& tensor, Entry* entry);
+  Status WriteVariants(const std::vector<std::string>& variants, Entry* entry);
 
   const std::string prefix_;
   const std::string aside_;  // the data file until it is whole

@@ -93,7 +93,7 @@ class OneShotIterator final : public AsyncKernel {
       return errors::InvalidArgument("The `dataset_factory` function must return a single scalar of dtype DT_VARIANT.");
     }
     ASSIGN_OR_RETURN(Ref<IteratorResource> iterator, name_.FindOrMake(ctx, signature_));
-    return iterator->SetDataset(*rets[0].scalar<Variant>().get<Dataset>(), ctx.step());
+    return iterator->SetDataset(Ref<Dataset>::Share(rets[0].scalar<Variant>().get<Dataset>()), ctx.step());
   }
 
   // A failure is not kept: the next step tries again.
@@ -123,7 +123,7 @@ class OneShotIterator final : public AsyncKernel {
 Status MakeIteratorCpu(KernelContext& ctx) {
   ASSIGN_OR_RETURN(Ref<Dataset> dataset, DatasetInput(ctx, 0));
   ASSIGN_OR_RETURN(Ref<IteratorResource> iterator, ctx.ResourceInput<IteratorResource>(1));
-  return iterator->SetDataset(*dataset, ctx.step());
+  return iterator->SetDataset(std::move(dataset), ctx.step());
 }
 
 class IteratorGetNext final : public AsyncKernel {

@@ -43,27 +43,75 @@ IteratorResource::~IteratorResource() {
   if (thread.joinable()) thread.join();
 }
 
-Status IteratorResource::SetDataset(const Dataset& dataset, const StepContext& step) {
-  RETURN_IF_ERROR(CheckSignature(signature_, dataset.types(), dataset.shapes()));
+StatusOr<std::shared_ptr<IteratorResource::Walk>> IteratorResource::MakeWalk(Ref<Dataset> dataset,
+                                                                             const StepContext& step) {
   auto walk = std::make_shared<Walk>();
   walk->owner.resources = step.resources;
   walk->owner.functions = step.functions;
   walk->owner.pool = step.pool;
   walk->owner.cancellation = &walk->cancellation;
-  {
-    MutexLock lock(walk->mu);
-    ASSIGN_OR_RETURN(walk->iterator, dataset.MakeIterator(walk->owner));
-  }
+  walk->dataset = std::move(dataset);
+  MutexLock lock(walk->mu);
+  ASSIGN_OR_RETURN(walk->iterator, walk->dataset->MakeIterator(walk->owner));
+  return walk;
+}
+
+Status IteratorResource::SetDataset(Ref<Dataset> dataset, const StepContext& step) {
+  RETURN_IF_ERROR(CheckSignature(signature_, dataset->types(), dataset->shapes()));
+  ASSIGN_OR_RETURN(std::shared_ptr<Walk> walk, MakeWalk(std::move(dataset), step));
   MutexLock lock(mu_);
   std::swap(walk_, walk);
+  return OkStatus();
+}
+
+StatusOr<std::shared_ptr<IteratorResource::Walk>> IteratorResource::CurrentWalk() {
+  MutexLock lock(mu_);
+  if (walk_ == nullptr) return errors::FailedPrecondition("The iterator has not been initialized.");
+  return walk_;
+}
+
+StatusOr<int64_t> IteratorResource::Position() {
+  ASSIGN_OR_RETURN(const std::shared_ptr<Walk> walk, CurrentWalk());
+  return walk->calls + walk->to_skip;
+}
+
+Status IteratorResource::Restore(int64_t position, const StepContext& step) {
+  ASSIGN_OR_RETURN(std::shared_ptr<Walk> walk, CurrentWalk());
+  if (walk->calls == 0 && walk->to_skip == 0) {
+    walk->to_skip = position;
+    return OkStatus();
+  }
+  ASSIGN_OR_RETURN(walk, MakeWalk(walk->dataset, step));
+  walk->to_skip = position;
+  MutexLock lock(mu_);
+  std::swap(walk_, walk);
+  return OkStatus();
+}
+
+// An element that failed then may fail again.
+Status IteratorResource::Skip(Walk& walk, const StepContext& step) {
+  while (walk.to_skip > 0) {
+    RETURN_IF_ERROR(CheckCancelled(step));
+    Element element;
+    bool end = false;
+    const Status status = walk.iterator->GetNext(step, &element, &end);
+    if (!status.ok()) RETURN_IF_ERROR(CheckCancelled(step));
+    ++walk.calls;
+    --walk.to_skip;
+    if (status.ok() && end) {
+      walk.calls += walk.to_skip.exchange(0);
+    }
+  }
   return OkStatus();
 }
 
 Status IteratorResource::Serve(Request& request) {
   KernelContext& ctx = *request.ctx;
   RETURN_IF_ERROR(CheckCancelled(ctx.step()));
+  RETURN_IF_ERROR(Skip(*request.walk, ctx.step()));
   Element element;
   bool end = false;
+  ++request.walk->calls;
   RETURN_IF_ERROR(request.walk->iterator->GetNext(ctx.step(), &element, &end));
   if (request.as_optional) return OutputOptional(ctx, end ? Element() : std::move(element));
   if (end) return errors::OutOfRange("End of sequence");
@@ -105,7 +153,7 @@ void IteratorResource::Ask(KernelContext& ctx, bool as_optional, AsyncKernel::Do
 bool IteratorResource::TryServeHere(Request& request) {
   Walk& walk = *request.walk;
   if (!walk.mu.TryLock()) return false;
-  const bool ready = walk.iterator->Ready();
+  const bool ready = walk.to_skip == 0 && walk.iterator->Ready();
   const Status status = ready ? Serve(request) : OkStatus();
   walk.mu.Unlock();
   if (ready) request.done(status);

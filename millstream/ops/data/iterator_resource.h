@@ -2,6 +2,7 @@
 #ifndef MILLSTREAM_OPS_DATA_ITERATOR_RESOURCE_H_
 #define MILLSTREAM_OPS_DATA_ITERATOR_RESOURCE_H_
 
+#include <atomic>
 #include <list>
 #include <memory>
 #include <thread>
@@ -23,7 +24,12 @@ class IteratorResource final : public Resource {
   std::string DebugString() const override { return "Iterator"; }
 
   // Starts anew with `dataset`. Functions and background work use what `step` has, apart from its cancellation.
-  Status SetDataset(const Dataset& dataset, const StepContext& step);
+  Status SetDataset(Ref<Dataset> dataset, const StepContext& step);
+  // How often an element has been asked for. FailedPrecondition before there is a dataset.
+  StatusOr<int64_t> Position();
+  // Goes to where Position() was `position`: elements before it are made again and left out, when the next one is asked
+  // for. An iterator that has given something already starts anew. FailedPrecondition before there is a dataset.
+  Status Restore(int64_t position, const StepContext& step);
   // Sets the outputs of `ctx` to the components of the next element. OutOfRange at the end.
   void GetNext(KernelContext& ctx, AsyncKernel::Done done) { Ask(ctx, false, std::move(done)); }
   // The same as one output, an optional: without a value at the end.
@@ -37,6 +43,9 @@ class IteratorResource final : public Resource {
     StepContext owner;
     Mutex mu;
     IteratorPtr iterator ABSL_GUARDED_BY(mu);
+    Ref<Dataset> dataset;
+    std::atomic<int64_t> calls{0};    // of GetNext(), whatever came of them
+    std::atomic<int64_t> to_skip{0};  // calls to make before the next request is served
   };
   struct Request {
     std::shared_ptr<Walk> walk;
@@ -47,6 +56,9 @@ class IteratorResource final : public Resource {
   };
   using Requests = std::list<std::shared_ptr<Request>>;
 
+  static StatusOr<std::shared_ptr<Walk>> MakeWalk(Ref<Dataset> dataset, const StepContext& step);
+  StatusOr<std::shared_ptr<Walk>> CurrentWalk();
+  static Status Skip(Walk& walk, const StepContext& step) ABSL_EXCLUSIVE_LOCKS_REQUIRED(walk.mu);
   void Ask(KernelContext& ctx, bool as_optional, AsyncKernel::Done done);
   static Status Serve(Request& request) ABSL_EXCLUSIVE_LOCKS_REQUIRED(request.walk->mu);
   bool TryServeHere(Request& request) ABSL_NO_THREAD_SAFETY_ANALYSIS;

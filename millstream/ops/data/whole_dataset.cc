@@ -114,6 +114,40 @@ class DatasetToSingleElement final : public AsyncKernel {
   const OutputSignature signature_;
 };
 
+// One element, counted from the front: those before it are made as well.
+class GetElementAtIndex final : public AsyncKernel {
+ public:
+  explicit GetElementAtIndex(KernelInit& init) : signature_(init) {}
+  void ComputeAsync(KernelContext& ctx, Done done) override {
+    WalkInBackground(ctx, std::move(done), [this, &ctx](const StepContext& owner) { return Take(ctx, owner); });
+  }
+
+ private:
+  Status Take(KernelContext& ctx, const StepContext& owner) const {
+    ASSIGN_OR_RETURN(Ref<Dataset> input, DatasetInput(ctx, 0));
+    ASSIGN_OR_RETURN(const int64_t index, ScalarInput<int64_t>(ctx, 1, "index"));
+    const int64_t n = input->Cardinality();
+    if (n < 0) {
+      return errors::FailedPrecondition("The dataset has ", n == kInfiniteCardinality ? "infinite" : "unknown",
+                                        " cardinality, which does not support random access.");
+    }
+    const Status out_of_range = errors::OutOfRange("Index out of range [0, ", n, "):", index);
+    if (index < 0 || index >= n) return out_of_range;
+    ASSIGN_OR_RETURN(const IteratorPtr iterator, input->MakeIterator(owner));
+    Element element;
+    for (int64_t i = 0; i <= index; ++i) {
+      RETURN_IF_ERROR(CheckCancelled(owner));
+      bool end = false;
+      element.clear();
+      RETURN_IF_ERROR(iterator->GetNext(owner, &element, &end));
+      if (end) return out_of_range;
+    }
+    return OutputElement(ctx, signature_, std::move(element));
+  }
+
+  const OutputSignature signature_;
+};
+
 Status CardinalityCpu(KernelContext& ctx) {
   ASSIGN_OR_RETURN(Ref<Dataset> input, DatasetInput(ctx, 0));
   ctx.set_output(0, Tensor::Scalar(input->Cardinality()));
@@ -136,6 +170,16 @@ OP("ReduceDataset")
     .Shape(ElementShapes)
     .Cpu<ReduceDataset>()
     .Doc("What a function makes of a state and all elements of a dataset, one after the other.");
+
+OP("GetElementAtIndex")
+    .Input("dataset: variant")
+    .Input("index: int64")
+    .Output("components: output_types")
+    .Attr("output_types: list(type) >= 1")
+    .Attr("output_shapes: list(shape) >= 1")
+    .Shape(ElementShapes)
+    .Cpu<GetElementAtIndex>()
+    .Doc("One element of a dataset whose size is known. OutOfRange where there is none.");
 
 OP("DatasetToSingleElement")
     .Input("dataset: variant")
