@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "absl/strings/str_join.h"
 #include "millstream/ops/array/axes.h"
 #include "millstream/ops/array/blob.h"
 #include "millstream/ops/array/nd_index.h"

@@ -83,7 +83,8 @@ class BatchDataset final : public DerivedDataset {
   const bool drop_remainder_;
 };
 
-template <bool kV2>
+// `drop_input`: the input that says whether to drop a smaller batch at the end; 0 if there is none.
+template <int drop_input>
 class MakeBatchDataset final : public Kernel {
  public:
   explicit MakeBatchDataset(KernelInit& init) : signature_(init) {}
@@ -92,8 +93,8 @@ class MakeBatchDataset final : public Kernel {
     ASSIGN_OR_RETURN(const int64_t size, ScalarInput<int64_t>(ctx, 1, "batch_size"));
     if (size <= 0) return errors::InvalidArgument("Batch size must be greater than zero.");
     bool drop_remainder = false;
-    if constexpr (kV2) {
-      ASSIGN_OR_RETURN(drop_remainder, ScalarInput<bool>(ctx, 2, "drop_remainder"));
+    if constexpr (drop_input > 0) {
+      ASSIGN_OR_RETURN(drop_remainder, ScalarInput<bool>(ctx, drop_input, "drop_remainder"));
     }
     OutputDataset(ctx, MakeRef<BatchDataset>(std::move(input), size, drop_remainder, signature_));
     return OkStatus();
@@ -111,7 +112,7 @@ OP("BatchDataset")
     .Attr("output_shapes: list(shape) >= 1")
     .Attr("metadata: string = ''")
     .Shape(ScalarShape)
-    .Cpu<MakeBatchDataset<false>>()
+    .Cpu<MakeBatchDataset<0>>()
     .Doc("A dataset of batches; the last one may be smaller.");
 OP("BatchDatasetV2")
     .Input("input_dataset: variant")
@@ -123,8 +124,22 @@ OP("BatchDatasetV2")
     .Attr("output_shapes: list(shape) >= 1")
     .Attr("metadata: string = ''")
     .Shape(ScalarShape)
-    .Cpu<MakeBatchDataset<true>>()
+    .Cpu<MakeBatchDataset<2>>()
     .Doc("A dataset of batches; a smaller one at the end is kept or dropped.");
+OP("ParallelBatchDataset")
+    .Input("input_dataset: variant")
+    .Input("batch_size: int64")
+    .Input("num_parallel_calls: int64")
+    .Input("drop_remainder: bool")
+    .Output("handle: variant")
+    .Attr("parallel_copy: bool = false")
+    .Attr("output_types: list(type) >= 1")
+    .Attr("output_shapes: list(shape) >= 1")
+    .Attr("deterministic: string = 'default'")
+    .Attr("metadata: string = ''")
+    .Shape(ScalarShape)
+    .Cpu<MakeBatchDataset<3>>()
+    .Doc("A dataset of batches, as BatchDatasetV2; they are made one after the other.");
 
 }  // namespace
 }  // namespace millstream

@@ -8,9 +8,9 @@
 
 namespace millstream {
 
-// The array behind input 0. InvalidArgument if it does not hold elements of
-// `dtype`.
-StatusOr<Ref<TensorArray>> TensorArrayInput(const KernelContext& ctx, DType dtype);
+// The array behind input 0. InvalidArgument, with what the op does, if it does not hold elements of `dtype`.
+StatusOr<Ref<TensorArray>> TensorArrayInput(const KernelContext& ctx, DType dtype, const char* does = "requested");
+inline constexpr char kWrites[] = "is trying to write";
 
 // Handle and flow of the array that collects gradients of the array `handle`;
 // one for each call of gradients. The new array is made before whatever uses

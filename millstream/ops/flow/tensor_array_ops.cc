@@ -8,10 +8,10 @@
 
 namespace millstream {
 
-StatusOr<Ref<TensorArray>> TensorArrayInput(const KernelContext& ctx, DType dtype) {
+StatusOr<Ref<TensorArray>> TensorArrayInput(const KernelContext& ctx, DType dtype, const char* does) {
   ASSIGN_OR_RETURN(Ref<TensorArray> array, ctx.ResourceInput<TensorArray>(0));
   if (array->dtype() != dtype) {
-    return errors::InvalidArgument("TensorArray dtype is ", DTypeName(array->dtype()), " but Op requested dtype ",
+    return errors::InvalidArgument("TensorArray dtype is ", DTypeName(array->dtype()), " but Op ", does, " dtype ",
                                    DTypeName(dtype), ".");
   }
   return array;
@@ -111,7 +111,7 @@ class TensorArrayGrad final : public Kernel {
 };
 
 Status WriteCpu(KernelContext& ctx) {
-  ASSIGN_OR_RETURN(Ref<TensorArray> array, TensorArrayInput(ctx, ctx.input(2).dtype()));
+  ASSIGN_OR_RETURN(Ref<TensorArray> array, TensorArrayInput(ctx, ctx.input(2).dtype(), kWrites));
   ASSIGN_OR_RETURN(const int32_t index, ScalarIndex(ctx, 1));
   RETURN_IF_ERROR(array->Write(index, ctx.TakeInput(2)));
   ctx.set_output(0, ctx.TakeInput(3));

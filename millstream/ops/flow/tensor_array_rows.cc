@@ -123,7 +123,7 @@ class Concat final : public Kernel {
 
 // Elements are views of the value: nothing is copied.
 Status ScatterCpu(KernelContext& ctx) {
-  ASSIGN_OR_RETURN(Ref<TensorArray> array, TensorArrayInput(ctx, ctx.input(2).dtype()));
+  ASSIGN_OR_RETURN(Ref<TensorArray> array, TensorArrayInput(ctx, ctx.input(2).dtype(), kWrites));
   const Tensor &indices = ctx.input(1), &value = ctx.input(2);
   if (indices.rank() != 1)
     return errors::InvalidArgument("Expected indices to be a vector, but received shape: ", indices.shape().ToString());
@@ -146,7 +146,7 @@ Status ScatterCpu(KernelContext& ctx) {
 }
 
 Status SplitCpu(KernelContext& ctx) {
-  ASSIGN_OR_RETURN(Ref<TensorArray> array, TensorArrayInput(ctx, ctx.input(1).dtype()));
+  ASSIGN_OR_RETURN(Ref<TensorArray> array, TensorArrayInput(ctx, ctx.input(1).dtype(), kWrites));
   const Tensor &value = ctx.input(1), &lengths = ctx.input(2);
   if (lengths.rank() != 1)
     return errors::InvalidArgument("Expected lengths to be a vector, received shape: ", lengths.shape().ToString());

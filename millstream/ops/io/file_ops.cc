@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <glob.h>
-
 #include <algorithm>
 
 #include "millstream/base/file.h"
 #include "millstream/base/file_root.h"
 #include "millstream/framework/op.h"
+#include "millstream/ops/io/match_files.h"
 
 namespace millstream {
 namespace {
@@ -39,16 +38,7 @@ Status MatchingFilesCpu(KernelContext& ctx) {
     return errors::InvalidArgument("Input patterns tensor must be scalar or vector, but had shape: ",
                                    patterns.shape().ToString());
   std::vector<std::string> found;
-  for (const std::string& pattern : patterns.flat<std::string>()) {
-    RETURN_IF_ERROR(CheckPatternAccess(pattern));
-    glob_t result{};
-    const int rc = glob(pattern.c_str(), GLOB_NOSORT, nullptr, &result);
-    for (size_t i = 0; rc == 0 && i < result.gl_pathc; ++i) {
-      if (CheckFileAccess(result.gl_pathv[i]).ok()) found.emplace_back(result.gl_pathv[i]);
-    }
-    globfree(&result);
-    if (rc == GLOB_NOSPACE) return errors::ResourceExhausted("no memory to match ", pattern);
-  }
+  for (const std::string& pattern : patterns.flat<std::string>()) RETURN_IF_ERROR(MatchFiles(pattern, &found));
   std::sort(found.begin(), found.end());
   ctx.set_output(0, Tensor::Vector(found));
   return OkStatus();

@@ -244,6 +244,68 @@ def iterators():
     for _ in range(3):
       s.run(following)
     s.run(following, error=True)
+  for op_name in ('SerializeIterator', 'DeserializeIterator'):
+    with script(op_name, 'numbers') as s:
+      a, b = Iterator(numbers(6), name='a'), Iterator(numbers(6), name='b')
+      save = apply('SerializeIterator', resource_handle=a.handle)[0]
+      restore = apply('DeserializeIterator', resource_handle=b.handle, serialized=save).op
+      again = apply('DeserializeIterator', resource_handle=a.handle, serialized=save).op
+      s.run(targets=save.op, error=True)
+      s.run(targets=a.init)
+      s.run(targets=restore, error=True)
+      s.run(a.next)
+      s.run(a.next)
+      s.run(targets=b.init)
+      s.run(targets=restore)
+      s.run(b.next)
+      s.run(b.next)
+      s.run(a.next)
+      s.run(targets=again)
+      s.run(a.next)
+      s.run(targets=restore)
+      s.run(b.next)
+      s.run(targets=b.init)
+      s.run(b.next)
+      for _ in range(2):
+        s.run(a.next)
+      s.run(a.next, error=True)
+      s.run(targets=restore)
+      s.run(b.next, error=True)
+  for rate in (0.0, 0.4, 1.0):
+    with script('SamplingDataset', str(rate)) as s:
+      it = Iterator(dataset('SamplingDataset', numbers(30), rate=tf.constant(rate, F), seed=tf.constant(3, tf.int64), seed2=tf.constant(7, tf.int64)))
+      s.run(targets=it.init)
+      for _ in range(int(rate * 20)):
+        s.run(it.next)
+      if rate in (0.0, 1.0):
+        it.drain(s, int(rate * 30))
+  for drop in (True, False):
+    with script('ParallelBatchDataset', 'drop' if drop else 'keep') as s:
+      d = dataset('ParallelBatchDataset', numbers(7), shapes=([None],), batch_size=tf.constant(3, tf.int64), num_parallel_calls=tf.constant(2, tf.int64),
+                  drop_remainder=tf.constant(drop))
+      Iterator(d, shapes=([None],)).drain(s, 2 if drop else 3)
+  with script('ParallelBatchDataset', 'errors') as s:
+    d = dataset('ParallelBatchDataset', numbers(7), shapes=([None],), batch_size=tf.constant(0, tf.int64), num_parallel_calls=tf.constant(2, tf.int64),
+                drop_remainder=tf.constant(False))
+    s.run(targets=Iterator(d, shapes=([None],)).init, error=True)
+  with script('MatchingFilesDataset', 'patterns') as s:
+    for name in ('b.txt', 'a.txt', 'c.py'):
+      s.file(name, b'')
+    patterns = tf.placeholder(STR, [None])
+    it = Iterator(apply('MatchingFilesDataset', patterns=patterns)[0], (STR,))
+    folder = TEMP_DIR + '/'
+    it.drain(s, 2, {patterns: np.array([folder + '*.txt'], object)})
+    it.drain(s, 3, {patterns: np.array([folder + '*.py', folder + '?.txt'], object)})
+    s.run(targets=it.init, feeds={patterns: np.array([folder + '*.cc'], object)})
+    s.run(it.next, error=True)
+  with script('GetElementAtIndex', 'numbers') as s:
+    index = tf.placeholder(tf.int64, [])
+    at = apply('GetElementAtIndex', dataset=dataset('TakeDataset', numbers(6), count=tf.constant(4, tf.int64)), index=index,
+               output_types=[I], output_shapes=[SCALAR])[0]
+    for i in (0, 3, 1):
+      s.run(at, {index: i})
+    for i in (4, -1):
+      s.run(at, {index: i}, error=True)
   with script('MakeIterator', 'wrong_types') as s:
     d = numbers(3)
     handle = apply('IteratorV2', shared_name='x', container='', output_types=[F], output_shapes=[SCALAR])[0]

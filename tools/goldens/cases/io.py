@@ -130,6 +130,32 @@ def readers():
     s.run([produced, completed])
     s.run(read.outputs, error=True)
 
+  for kind in ('IdentityReaderV2', 'WholeFileReaderV2'):
+    with script('ReaderSerializeStateV2', kind) as s:
+      names = [s.file('%d.txt' % i, b'%d' % i) for i in range(3)]
+      reader, q = apply(kind)[0], apply('FIFOQueueV2', component_types=[tf.string], shapes=[()], capacity=10)[0]
+      files, state = tf.placeholder(tf.string, [None]), tf.placeholder(tf.string)
+      fill = apply('QueueEnqueueManyV2', handle=q, components=[files]).op
+      read = apply('ReaderReadV2', reader_handle=reader, queue_handle=q)[1]
+      counts = [apply('ReaderNumRecordsProducedV2', reader_handle=reader)[0], apply('ReaderNumWorkUnitsCompletedV2', reader_handle=reader)[0]]
+      restore = apply('ReaderRestoreStateV2', reader_handle=reader, state=state).op
+      s.run(targets=fill, feeds={files: np.array(names, object)})
+      s.run(apply('ReaderSerializeStateV2', reader_handle=reader)[0])
+      s.run(read)
+      s.run(read)
+      s.run(counts)
+      s.run(targets=restore, feeds={state: np.array(b'\x08\x05\x10\x05\x18\x04', object)})
+      s.run(counts)
+      s.run(read)
+      s.run(counts)
+      for bad in (b'\x01\x10', b'\x08\x05\x10\x04', b'\x08' + b'\xff' * 9 + b'\x01'):
+        s.run(targets=restore, feeds={state: np.array(bad, object)}, error=True)
+      s.run(targets=restore, feeds={state: np.array([b'', b''], object)}, error=True)
+  with script('ReaderSerializeStateV2', 'records') as s:
+    reader = apply('TFRecordReaderV2')[0]
+    s.run(apply('ReaderSerializeStateV2', reader_handle=reader)[0], error=True)
+    s.run(targets=apply('ReaderRestoreStateV2', reader_handle=reader, state=tf.constant('')).op, error=True)
+
   records = [b'one', b'', b'three' * 20, b'4', b'five', b'six']
   for label, kind, pack in (('plain', '', lambda d: d), ('gzip', 'GZIP', gzipped), ('zlib', 'ZLIB', zlib.compress)):
     with script('TFRecordReaderV2', label) as s:
@@ -246,6 +272,12 @@ def other_readers():
     s.run(counts)
 
   for version in ('', 'V2'):
+    with script('ReaderSerializeState' + version, 'whole') as s:
+      reader = apply('WholeFileReader' + version)[0]
+      state = apply('ReaderSerializeState' + version, reader_handle=reader)[0]
+      s.run(state)
+      s.run(targets=apply('ReaderRestoreState' + version, reader_handle=reader, state=tf.constant(b'\x08\x05\x10\x05\x18\x04')).op)
+      s.run(state)
     with script('WholeFileReader' + version, 'files') as s:
       names = [s.file('a', b'first\nfile'), s.file('b', b''), s.file('c', b'\x00\xff')]
       reading(s, apply('WholeFileReader' + version)[0], names, 3, version)

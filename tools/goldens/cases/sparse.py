@@ -17,6 +17,7 @@ def moved():
   op('SparseReorder', INDICES[[1, 0, 1]], VALUES[:3], SHAPE, label='repeated')
   op('SparseReorder', np.zeros([0, 2], I64), np.zeros([0]), SHAPE, label='empty')
   op('SparseReorder', INDICES[:2], VALUES, SHAPE, label='lengths', error=True)
+  op('SparseReorder', INDICES, VALUES, SHAPE[:1], label='ranks', error=True)
   for shape in ([5, 4], [2, -1], [20], [1, 4, 5], [-1, 2, 5]):
     op('SparseReshape', INDICES, SHAPE, I64(shape), types=None, label='shapes')
   op('SparseReshape', INDICES, SHAPE, I64([3, 7]), types=None, label='size', error=True)
@@ -24,6 +25,11 @@ def moved():
   op('SparseReshape', INDICES, SHAPE, I64([-2, 10]), types=None, label='negative', error=True)
   for start, size in (([0, 1], [3, 2]), ([2, 0], [9, 9]), ([1, 0], [1, 5])):
     op('SparseSlice', INDICES, VALUES, SHAPE, I64(start), I64(size), types=('float', 'string'), label='blocks', fd=False)
+  for start, size in (([-1, 0], [2, 5]), ([-1, -1], [3, 3]), ([-5, 0], [2, 5]), ([2**62, -1], [2**62, 2**62]), ([-3, 0], [20, 20]), ([5, 0], [1, 1]),
+                      ([-2, -2], [2**62, 2**63 - 1])):
+    op('SparseSlice', INDICES, VALUES, SHAPE, I64(start), I64(size), types=('float',), label='outside', fd=False, grad=False)
+  op('SparseSlice', INDICES, VALUES, SHAPE, I64([0, 0]), I64([-1, 2]), label='negative_size', error=True)
+  op('SparseSlice', INDICES[:2], VALUES, SHAPE, I64([0, 0]), I64([1, 2]), label='lengths', error=True)
   op('SparseSlice', INDICES, VALUES, SHAPE, I64([0]), I64([1]), label='rank', error=True)
   op('SparseSliceGrad', np.array([1.0, 2]), INDICES, I64([0, 1]), I64([[0, 0], [2, 1]]), types=('float', 'int32'), grad=False)
   for dim in (0, 1, -1):

@@ -30,6 +30,11 @@ def pieces():
   op('Substr', S('abc'), I32(4), I32(1), types=None, label='beyond', error=True)
   op('Substr', S('abc'), I32(-4), I32(1), types=None, label='before', error=True)
   op('Substr', S('abc', 'abc'), I32([0, 1]), I32([1]), types=None, label='shapes', error=True)
+  for shape in ([1, 1, 1], [2, 1, 3]):
+    x = np.full(shape, b'abcdef', object)
+    op('Substr', x, I32(1), I32(2), types=None, label='volume')
+    op('Substr', x, np.full(shape, 1, I32), np.full(shape, 2, I32), types=None, label='volumes')
+    op('Substr', x, I32([1, 2, 3]), I32([1, 1, 1]), types=None, label='broadcast_volume', error=True)
   x = S('a', 'b', 'c', 'd', 'e', 'f').reshape(2, 3)
   for axes in (0, 1, -1, [0, 1], [1, 0], [], [-2]):
     op('ReduceJoin', x, np.array(axes, I32), types=None, label='axes', const=(1,))
@@ -39,6 +44,7 @@ def pieces():
   op('UnsortedSegmentJoin', x, I32([1, 1]), I32(3), types=None, const=(2,), separator=':')
   op('UnsortedSegmentJoin', x, I64([[1, 0, 1], [0, 0, 0]]), I64(2), types=None, label='matrix', separator=',')
   op('UnsortedSegmentJoin', x, I32([1, 3]), I32(3), types=None, label='out_of_range', error=True)
+  op('UnsortedSegmentJoin', x, I32([1, -1]), I32(3), types=None, label='negative', error=True)
 
 
 def changed():
@@ -59,7 +65,7 @@ def changed():
   op('EncodeBase64', raw, types=None)
   op('EncodeBase64', raw, types=None, label='pad', pad=True)
   op('DecodeBase64', S('', 'YQ', 'YQ==', 'YWI', 'YWJj', '_-8='), types=None)
-  for text in ('Y', 'YQ=', 'Y+==', 'Y WJ', 'YQ==YQ=='):
+  for text in ('Y', 'YQ=', 'Y+==', 'Y WJ', 'YQ==YQ==', 'YWJjY', 'YWJj='):
     op('DecodeBase64', S(text), types=None, label='bad', error=True)
 
 
@@ -78,6 +84,7 @@ def printed():
   for n in (-1, 1, 2):
     op('StringFormat', [np.arange(10, dtype=I32), x], types=None, label='ends', template='first {} and {}', placeholder='{}', summarize=n)
   op('StringFormat', [np.float32([1 / 3, 0.1, 1e10, 1e-7, 123456789])], types=None, label='digits', template='%s', summarize=-1)
+  op('StringFormat', [UNICODE], types=None, label='unicode', template='ä%s', summarize=-1)
   op('StringFormat', [I32(4)], types=None, label='scalar', template='%s')
   op('StringFormat', [np.zeros([0], I32)], types=None, label='empty', template='%s')
 
@@ -113,6 +120,20 @@ def characters():
   op('UnicodeEncode', I32([97, -1, 98]), I32([0, 3]), types=None, label='ignore', output_encoding='UTF-8', errors='ignore')
   op('UnicodeEncode', I32([97, -1]), I32([0, 2]), types=None, label='strict', output_encoding='UTF-8', errors='strict', error=True)
   op('UnicodeEncode', I32([97, 98]), I32([0, 1]), types=None, label='splits', output_encoding='UTF-8', error=True)
+  op('UnicodeTranscode', S(b'\x00\xffa\x1f'), types=None, label='control', input_encoding='UTF-8', output_encoding='UTF-8', errors='ignore',
+     replace_control_characters=True)
+  marked = S(b'\xfe\xff\x00*', b'\xff\xfe*\x00', b'\x00<\xfe\xff\x00>', b'\xff\xfe<\x00\xff\xfe>\x00', b'\xfe\xff', b'')
+  for encoding in ('UTF-16', 'UTF-16-BE', 'UTF-16-LE'):
+    op('UnicodeTranscode', marked, types=None, label='mark_' + encoding, input_encoding=encoding, output_encoding='UTF-8')
+    op('UnicodeDecodeWithOffsets', marked, types=None, label='mark_' + encoding, input_encoding=encoding)
+  for encoding, python, words in (('SHIFT-JIS', 'shift_jis', '技グa'), ('shift_jis', 'shift_jis', '技\\'), ('gb18030', 'gb18030', '术a'), ('big5', 'big5', '術a'),
+                                  ('euc-kr', 'euc_kr', '한민'), ('koi8-r', 'koi8_r', 'Привет'), ('windows-1252', 'cp1252', '“é”')):
+    op('UnicodeTranscode', S(words.encode(python), b''), types=None, label=encoding, input_encoding=encoding, output_encoding='UTF-8')
+    op('UnicodeDecodeWithOffsets', S(words.encode(python)), types=None, label=encoding, input_encoding=encoding)
+  op('UnicodeTranscode', S('a'), types=None, label='no_encoding', input_encoding='nonsense', output_encoding='UTF-8', error=True)
+  scripts = np.concatenate([np.arange(0, 0x3100), np.arange(0x3100, 0x110000, 37), [-1, -100, 0x10ffff, 0x110000, 0xffffff]]).astype(I32)
+  op('UnicodeScript', scripts, types=None)
+  op('UnicodeScript', I32([[97, 0x411], [0x82b8, 44]]), types=None, label='matrix')
   op('UnicodeTranscode', UNICODE, types=None, label='strict', input_encoding='UTF-8', output_encoding='UTF-8', errors='strict', error=True)
 
 

@@ -432,6 +432,60 @@ def variables():
     s.run(v.read_value())
 
 
+def clusters():
+  points = rng('clusters').normal(size=[40, 3]).astype(np.float32) * 10
+  centers = points[[3, 17, 5, 30, 22]] + np.float32(0.25)
+  for k in (0, 1, 3, 9):
+    op('NearestNeighbors', points, centers, np.int64(k), types=None, label='k')
+  op('NearestNeighbors', points, centers[:, :2], np.int64(1), types=None, label='widths', error=True)
+  op('NearestNeighbors', points[0], centers, np.int64(1), types=None, label='vector', error=True)
+  distances = np.float32([0, 3, 1, 8, 0.5, 2, 9, 4])
+  for seed in range(6):
+    op('KMC2ChainInitialization', distances, np.int64(seed), types=None, label='seeds')
+    for retries in (0, 2, -1):
+      op('KmeansPlusPlusInitialization', points, np.int64(4), np.int64(seed), np.int64(retries), types=None, label='retries')
+  op('KMC2ChainInitialization', distances[:0], np.int64(1), types=None, label='empty', error=True)
+  for n in (0, 41):
+    op('KmeansPlusPlusInitialization', points, np.int64(n), np.int64(1), np.int64(1), types=None, label='samples', error=True)
+
+
+def ragged_crosses():
+  for label, hashed, splits in (('text', False, tf.int64), ('hashes', True, tf.int32)):
+    with script('RaggedCross', label) as s:
+      strings, numbers = tf.constant(['a', 'b', 'c']), tf.constant([10, 20, 30, 40], tf.int64)
+      dense = tf.constant([['x', 'y'], ['z', 'w'], ['u', 'v']])
+      out = apply('RaggedCross', ragged_values=[strings, numbers], ragged_row_splits=[tf.constant([0, 2, 2, 3], splits), tf.constant([0, 1, 3, 4], splits)],
+                  sparse_indices=[tf.constant([[0, 0], [2, 0], [2, 1]], tf.int64)], sparse_values=[tf.constant(['s', 't', 'r'])],
+                  sparse_shape=[tf.constant([3, 2], tf.int64)], dense_inputs=[dense], input_order='RSDR', hashed_output=hashed, num_buckets=100 if hashed else 0,
+                  hash_key=956888297470, out_values_type=tf.int64 if hashed else tf.string, out_row_splits_type=splits)
+      s.run(out.outputs)
+  with script('RaggedCross', 'errors') as s:
+    splits, column = tf.placeholder(tf.int64, [None]), tf.placeholder(tf.string)
+    out = apply('RaggedCross', ragged_values=[tf.constant(['a', 'b', 'c'])], ragged_row_splits=[splits], sparse_indices=[], sparse_values=[], sparse_shape=[], dense_inputs=[column],
+                input_order='RD', hashed_output=False, num_buckets=0, hash_key=1, out_values_type=tf.string, out_row_splits_type=tf.int64)
+    good = np.array([['x'], ['y']], object)
+    s.run(out.outputs, {splits: np.int64([0, 1, 3]), column: good})
+    for bad in ([], [1, 3], [0, 2, 1], [0, 2], [0, 1, 2, 3]):
+      s.run(out.outputs, {splits: np.int64(bad), column: good}, error=True)
+    s.run(out.outputs, {splits: np.int64([0, 1, 3]), column: np.array(['x', 'y'], object)}, error=True)
+
+
+def stubs():
+  with script('StubResourceHandleOp', 'make') as s:
+    a, b = [apply('StubResourceHandleOp', container='c', shared_name=name)[0] for name in 'ab']
+    made = [apply('ResourceInitializedOp', resource=h)[0] for h in (a, b)]
+    create, use = apply('ResourceCreateOp', resource=a).op, apply('ResourceUsingOp', resource=a).op
+    s.run(made)
+    s.run(targets=use, error=True)
+    s.run(targets=create)
+    s.run(made)
+    s.run(targets=use)
+    s.run(targets=create, error=True)
+  for names in (['CPU', 'GPU'], ['GPU', 'CPU'], ['TPU'], []):
+    with script('DeviceIndex', '_'.join(names) or 'none') as s:
+      s.run(apply('DeviceIndex', device_names=names)[0])
+
+
 def cases():
   bincounts()
   data_formats()
@@ -453,3 +507,6 @@ def cases():
   sequences()
   dense_tables()
   variables()
+  clusters()
+  ragged_crosses()
+  stubs()

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef MILLSTREAM_OPS_IO_MATCH_FILES_H_
+#define MILLSTREAM_OPS_IO_MATCH_FILES_H_
+
+#include <string>
+#include <vector>
+
+#include "millstream/base/status.h"
+
+namespace millstream {
+
+// Adds the names that a shell pattern matches and that the program may read, sorted. PermissionDenied if the pattern
+// lies outside of what may be read.
+Status MatchFiles(const std::string& pattern, std::vector<std::string>* found);
+
+}  // namespace millstream
+
+#endif  // MILLSTREAM_OPS_IO_MATCH_FILES_H_
