@@ -33,6 +33,15 @@ Status PreventGradientGrad(GradContext& g) {
   return errors::NotFound("Gradient explicitly disabled. Reason: ", g.Attr<std::string>("message"));
 }
 
+OP("_EagerConst")
+    .Input("input: T")
+    .Output("output: T")
+    .Attr("T: type")
+    .Shape(UnchangedShape)
+    .Gradient(IdentityGrad)
+    .Cpu(IdentityCpu)
+    .Doc("Its input: what stands for a constant in functions that TensorFlow traces.");
+
 OP("Identity")
     .Input("input: T")
     .Output("output: T")

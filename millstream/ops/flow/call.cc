@@ -54,7 +54,15 @@ class SymbolicGradient final : public AsyncKernel {
  public:
   explicit SymbolicGradient(KernelInit& init)
       : function_(NameAttrList{"SymbolicGradient", {{"f", AttrValue(init.Attr<NameAttrList>("f"))}}}) {}
-  void ComputeAsync(KernelContext& ctx, Done done) override { CallFunction(ctx, function_, 0, std::move(done)); }
+  void ComputeAsync(KernelContext& ctx, Done done) override {
+    const StatusOr<std::shared_ptr<CompiledFunction>> gradient =
+        function_.Get(ctx, static_cast<size_t>(ctx.num_inputs()), CalledFunction::kAnyNumber);
+    if (gradient.ok() && static_cast<int>((*gradient)->ret_types().size()) != ctx.num_outputs()) {
+      return done(errors::InvalidArgument("SymGrad expects to return ", ctx.num_outputs(), " tensor(s), but get ",
+                                          (*gradient)->ret_types().size(), " tensor(s) instead."));
+    }
+    CallFunction(ctx, function_, 0, std::move(done));
+  }
 
  private:
   CalledFunction function_;

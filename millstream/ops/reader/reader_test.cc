@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <set>
+
+#include "absl/strings/str_cat.h"
 #include "millstream/base/file.h"
 #include "millstream/graph/scope.h"
+#include "millstream/io/record_writer.h"
 #include "millstream/runtime/session.h"
 
 namespace millstream {
@@ -41,6 +45,38 @@ TEST(ReaderTest, LinesOfFilesFromAQueue) {
   EXPECT_TRUE(absl::IsOutOfRange(session->Run({}, {"read:1"}, {}, &out)));
   ASSERT_TRUE(session->Run({}, {"units"}, {}, &out).ok());
   EXPECT_EQ(out[0].scalar<int64_t>(), 3);
+}
+
+TEST(ReaderTest, RecordInputGivesEachRecordOnceInEachEpoch) {
+  const std::string prefix = ::testing::TempDir() + "/record_input.";
+  for (int file = 0; file < 3; ++file) {
+    auto writer = RecordWriter::Create(absl::StrCat(prefix, file));
+    ASSERT_TRUE(writer.ok()) << writer.status();
+    for (int i = 0; i < 4; ++i) ASSERT_TRUE((*writer)->Write(absl::StrCat(file, "-", i)).ok());
+    ASSERT_TRUE((*writer)->Close().ok());
+  }
+  Scope s = Scope::Root();
+  s.WithOpName("records").Add("RecordInput", {},
+                              {{"file_pattern", prefix + "*"},
+                               {"batch_size", int64_t{6}},
+                               {"file_buffer_size", int64_t{5}},
+                               {"file_shuffle_shift_ratio", 0.5f}});
+  s.WithOpName("none").Add("RecordInput", {}, {{"file_pattern", prefix + "absent*"}});
+  s.WithOpName("bad").Add("RecordInput", {}, {{"file_pattern", prefix + "*"}, {"batch_size", int64_t{-1}}});
+  ASSERT_TRUE(s.ok()) << s.status();
+  auto session = *NewSession();
+  ASSERT_TRUE(session->Extend(*s.graph()).ok());
+  std::vector<Tensor> out;
+  for (int epoch = 0; epoch < 3; ++epoch) {
+    std::set<std::string> seen;
+    for (int batch = 0; batch < 2; ++batch) {
+      ASSERT_TRUE(session->Run({}, {"records"}, {}, &out).ok());
+      for (const std::string& record : out[0].flat<std::string>()) EXPECT_TRUE(seen.insert(record).second) << record;
+    }
+    EXPECT_EQ(seen.size(), 12u);
+  }
+  EXPECT_TRUE(absl::IsNotFound(session->Run({}, {"none"}, {}, &out)));
+  EXPECT_TRUE(absl::IsInvalidArgument(session->Run({}, {"bad"}, {}, &out)));
 }
 
 }  // namespace

@@ -271,6 +271,8 @@ def other_readers():
     s.run(targets=apply('ReaderReset' + version, reader_handle=reader).op)
     s.run(counts)
 
+  with script('RecordInput', 'no_files') as s:
+    s.run(apply('RecordInput', file_pattern='/absent/*')[0], error=True)
   for version in ('', 'V2'):
     with script('ReaderSerializeState' + version, 'whole') as s:
       reader = apply('WholeFileReader' + version)[0]

@@ -481,6 +481,7 @@ def stubs():
     s.run(made)
     s.run(targets=use)
     s.run(targets=create, error=True)
+  op('_EagerConst', np.arange(6.0).reshape(2, 3), types=('float', 'int32', 'string'), grad=False)
   for names in (['CPU', 'GPU'], ['GPU', 'CPU'], ['TPU'], []):
     with script('DeviceIndex', '_'.join(names) or 'none') as s:
       s.run(apply('DeviceIndex', device_names=names)[0])
