@@ -50,13 +50,11 @@ class RecordInput final : public Kernel {
  private:
   // Takes records up to the size of the buffer, and at least one; a new epoch begins when the one before is used up.
   Status Fill(KernelContext& ctx) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    bool any = !buffer_.empty();
     while (static_cast<int64_t>(buffer_.size()) < buffer_size_) {
       if (ctx.cancellation() != nullptr && ctx.cancellation()->IsCancelled()) return ctx.cancellation()->status();
       if (reader_ == nullptr && next_file_ == files_.size()) {
         if (!buffer_.empty()) return OkStatus();
-        if (epoch_ > 0 && !any) return errors::OutOfRange("No records in the files that match '", pattern_, "'");
-        any = false;
+        if (epoch_ > 0 && !any_) return errors::OutOfRange("No records in the files that match '", pattern_, "'");
         RETURN_IF_ERROR(BeginEpoch());
       }
       if (reader_ == nullptr) {
@@ -68,7 +66,7 @@ class RecordInput final : public Kernel {
       const Status status = reader_->Read(&record);
       if (status.ok()) {
         buffer_.push_back(std::move(record));
-        any = true;
+        any_ = true;
         continue;
       }
       reader_ = nullptr;
@@ -80,6 +78,7 @@ class RecordInput final : public Kernel {
   Status BeginEpoch() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     files_.clear();
     next_file_ = 0;
+    any_ = false;
     RETURN_IF_ERROR(MatchFiles(pattern_, &files_));
     if (files_.empty()) return errors::NotFound("No files matched '", pattern_, "'");
     math::PhiloxSampler order(math::Philox(static_cast<uint64_t>(seed_), static_cast<uint64_t>(epoch_)));
@@ -102,6 +101,7 @@ class RecordInput final : public Kernel {
   size_t next_file_ ABSL_GUARDED_BY(mu_) = 0;
   std::unique_ptr<RecordReader> reader_ ABSL_GUARDED_BY(mu_);
   int64_t epoch_ ABSL_GUARDED_BY(mu_) = 0;
+  bool any_ ABSL_GUARDED_BY(mu_) = false;  // record in this epoch
 };
 
 OP("RecordInput")

@@ -19,8 +19,9 @@ std::string LibraryName(const std::string& name) {
 
 // Slashes in names are instructions to the library.
 bool IsPlainName(const std::string& name) {
-  return !name.empty() && std::all_of(name.begin(), name.end(),
-                                      [](char c) { return absl::ascii_isalnum(c) || c == '-' || c == '_' || c == '.'; });
+  return !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
+    return absl::ascii_isalnum(c) || c == '-' || c == '_' || c == '.';
+  });
 }
 
 }  // namespace
@@ -94,7 +95,12 @@ void TextReader::CloseConverter::operator()(Converter* c) const { delete c; }
 StatusOr<TextReader> TextReader::Open(const std::string& encoding) {
   TextReader reader(EncodingFromName(encoding));
   if (reader.encoding_ == Encoding::kOther) {
-    if (IsPlainName(encoding)) reader.converter_.reset(new Converter(LibraryName(encoding)));
+    std::string name = LibraryName(encoding);
+    if (IsPlainName(encoding)) reader.converter_.reset(new Converter(name));
+    if (reader.converter_ != nullptr && !reader.converter_->ok()) {
+      std::replace(name.begin(), name.end(), '_', '-');
+      reader.converter_.reset(new Converter(name));
+    }
     if (reader.converter_ == nullptr || !reader.converter_->ok()) {
       return errors::InvalidArgument("Could not create converter for input encoding: ", encoding);
     }

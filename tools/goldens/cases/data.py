@@ -272,7 +272,7 @@ def iterators():
       s.run(targets=restore)
       s.run(b.next, error=True)
   for rate in (0.0, 0.4, 1.0):
-    with script('SamplingDataset', str(rate)) as s:
+    with script('SamplingDataset', 'rate_%d' % (10 * rate)) as s:
       it = Iterator(dataset('SamplingDataset', numbers(30), rate=tf.constant(rate, F), seed=tf.constant(3, tf.int64), seed2=tf.constant(7, tf.int64)))
       s.run(targets=it.init)
       for _ in range(int(rate * 20)):

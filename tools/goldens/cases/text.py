@@ -122,14 +122,15 @@ def characters():
   op('UnicodeEncode', I32([97, 98]), I32([0, 1]), types=None, label='splits', output_encoding='UTF-8', error=True)
   op('UnicodeTranscode', S(b'\x00\xffa\x1f'), types=None, label='control', input_encoding='UTF-8', output_encoding='UTF-8', errors='ignore',
      replace_control_characters=True)
-  marked = S(b'\xfe\xff\x00*', b'\xff\xfe*\x00', b'\x00<\xfe\xff\x00>', b'\xff\xfe<\x00\xff\xfe>\x00', b'\xfe\xff', b'')
+  marked = S(b'\xfe\xff\x00*', b'\xff\xfe*\x00', b'\x00<\xfe\xff\x00>', b'\xff\xfe<\x00\xff\xfe>\x00')
   for encoding in ('UTF-16', 'UTF-16-BE', 'UTF-16-LE'):
-    op('UnicodeTranscode', marked, types=None, label='mark_' + encoding, input_encoding=encoding, output_encoding='UTF-8')
-    op('UnicodeDecodeWithOffsets', marked, types=None, label='mark_' + encoding, input_encoding=encoding)
+    for text in marked:  # one at a time: TensorFlow's converter keeps its state from string to string
+      op('UnicodeTranscode', S(text), types=None, label='mark_' + encoding.replace('-', '_'), input_encoding=encoding, output_encoding='UTF-8')
+      op('UnicodeDecodeWithOffsets', S(text), types=None, label='mark_' + encoding.replace('-', '_'), input_encoding=encoding)
   for encoding, python, words in (('SHIFT-JIS', 'shift_jis', '技グa'), ('shift_jis', 'shift_jis', '技\\'), ('gb18030', 'gb18030', '术a'), ('big5', 'big5', '術a'),
-                                  ('euc-kr', 'euc_kr', '한민'), ('koi8-r', 'koi8_r', 'Привет'), ('windows-1252', 'cp1252', '“é”')):
-    op('UnicodeTranscode', S(words.encode(python), b''), types=None, label=encoding, input_encoding=encoding, output_encoding='UTF-8')
-    op('UnicodeDecodeWithOffsets', S(words.encode(python)), types=None, label=encoding, input_encoding=encoding)
+                                  ('euc-kr', 'euc_kr', '한민'), ('euc_kr', 'euc_kr', '한민'), ('koi8-r', 'koi8_r', 'Привет'), ('windows-1252', 'cp1252', '“é”')):
+    op('UnicodeTranscode', S(words.encode(python), b''), types=None, label=encoding.replace('-', '_'), input_encoding=encoding, output_encoding='UTF-8')
+    op('UnicodeDecodeWithOffsets', S(words.encode(python)), types=None, label=encoding.replace('-', '_'), input_encoding=encoding)
   op('UnicodeTranscode', S('a'), types=None, label='no_encoding', input_encoding='nonsense', output_encoding='UTF-8', error=True)
   scripts = np.concatenate([np.arange(0, 0x3100), np.arange(0x3100, 0x110000, 37), [-1, -100, 0x10ffff, 0x110000, 0xffffff]]).astype(I32)
   op('UnicodeScript', scripts, types=None)

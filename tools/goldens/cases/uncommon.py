@@ -436,7 +436,7 @@ def clusters():
   points = rng('clusters').normal(size=[40, 3]).astype(np.float32) * 10
   centers = points[[3, 17, 5, 30, 22]] + np.float32(0.25)
   for k in (0, 1, 3, 9):
-    op('NearestNeighbors', points, centers, np.int64(k), types=None, label='k')
+    op('NearestNeighbors', points, centers, np.int64(k), types=None, label='k', tolerance=(1e-3, 1e-3))
   op('NearestNeighbors', points, centers[:, :2], np.int64(1), types=None, label='widths', error=True)
   op('NearestNeighbors', points[0], centers, np.int64(1), types=None, label='vector', error=True)
   distances = np.float32([0, 3, 1, 8, 0.5, 2, 9, 4])
