@@ -116,20 +116,51 @@ Initializer Scaled(double scale, VarianceScaling::Mode mode, VarianceScaling::Di
 using Mode = VarianceScaling::Mode;
 using Distribution = VarianceScaling::Distribution;
 
+// Values of `shape` with the variance of a variable of `whole`.
+Output ScaledValues(const Scope& s, DType dtype, const Shape& shape, const Shape& whole,
+                    const VarianceScaling& options) {
+  if (options.scale <= 0) s.Fail(errors::InvalidArgument("`scale` must be positive: ", options.scale));
+  if (!CheckFloating(s, dtype)) return {};
+  const double variance = options.scale / Fan(whole, options.mode);
+  switch (options.distribution) {
+    case Distribution::kTruncatedNormal:
+      // A normal distribution cut at two deviations has this deviation.
+      return TruncatedNormalInitializer(0, std::sqrt(variance) / .87962566103423978, options.seed)(s, dtype, shape);
+    case Distribution::kNormal:
+      return RandomNormalInitializer(0, std::sqrt(variance), options.seed)(s, dtype, shape);
+    case Distribution::kUniform:
+      break;
+  }
+  const double limit = std::sqrt(3 * variance);
+  return Uniform(s, dtype, shape, -limit, limit, options.seed);
+}
+
 }  // namespace
 
 Initializer ZerosInitializer() { return FilledInitializer("zeros", 0); }
 Initializer OnesInitializer() { return FilledInitializer("ones", 1); }
 Initializer ConstantInitializer(double value) { return FilledInitializer("Const", value); }
 
+Initializer InitializerOfPart(const Initializer& initializer, const VariablePart& part) {
+  if (initializer.of_part == nullptr) return initializer;
+  return [initializer, part](const Scope& s, DType dtype, const Shape&) { return initializer.of_part(s, dtype, part); };
+}
+
 Initializer ValueInitializer(Tensor value) {
-  return [value = std::move(value)](const Scope& s, DType dtype, const Shape& shape) {
+  const auto checked = [value = std::move(value)](const Scope& s, DType dtype, const Shape& shape) {
     if (value.dtype() == dtype && value.shape() == shape) return s.WithOpName("initial_value").Const(value);
     s.Fail(errors::InvalidArgument("A variable of ", DTypeName(dtype), " ", shape.ToString(),
                                    " cannot begin with a value of ", DTypeName(value.dtype()), " ",
                                    value.shape().ToString()));
     return Output();
   };
+  Initializer initializer = checked;
+  initializer.of_part = [checked](const Scope& s, DType dtype, const VariablePart& part) {
+    const Output whole = checked(s, dtype, part.full_shape);
+    const std::vector<int64_t> size(part.shape.dims().begin(), part.shape.dims().end());
+    return s.Op("Slice", {whole, s.Const(Tensor::Vector(part.offset)), s.Const(Tensor::Vector(size))});
+  };
+  return initializer;
 }
 
 Initializer RandomUniformInitializer(double low, double high, Seed seed) {
@@ -149,22 +180,13 @@ Initializer TruncatedNormalInitializer(double mean, double deviation, Seed seed)
 }
 
 Initializer VarianceScalingInitializer(const VarianceScaling& options) {
-  return [options](const Scope& s, DType dtype, const Shape& shape) {
-    if (options.scale <= 0) s.Fail(errors::InvalidArgument("`scale` must be positive: ", options.scale));
-    if (!CheckFloating(s, dtype)) return Output();
-    const double variance = options.scale / Fan(shape, options.mode);
-    switch (options.distribution) {
-      case Distribution::kTruncatedNormal:
-        // A normal distribution cut at two deviations has this deviation.
-        return TruncatedNormalInitializer(0, std::sqrt(variance) / .87962566103423978, options.seed)(s, dtype, shape);
-      case Distribution::kNormal:
-        return RandomNormalInitializer(0, std::sqrt(variance), options.seed)(s, dtype, shape);
-      case Distribution::kUniform:
-        break;
-    }
-    const double limit = std::sqrt(3 * variance);
-    return Uniform(s, dtype, shape, -limit, limit, options.seed);
+  Initializer initializer = [options](const Scope& s, DType dtype, const Shape& shape) {
+    return ScaledValues(s, dtype, shape, shape, options);
   };
+  initializer.of_part = [options](const Scope& s, DType dtype, const VariablePart& part) {
+    return ScaledValues(s, dtype, part.shape, part.full_shape, options);
+  };
+  return initializer;
 }
 
 Initializer OrthogonalInitializer(double gain, Seed seed) {

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <optional>
+#include <vector>
 
 #include "millstream/graph/scope.h"
 
@@ -12,7 +13,20 @@ namespace millstream {
 // The first value of a variable of that shape: nodes in the scope that it is given. They have the names that
 // TensorFlow's initializers give them. Without a seed random values differ from run to run; with one they are those
 // that TensorFlow draws for the same seed.
-using Initializer = std::function<Output(const Scope&, DType, const Shape&)>;
+//
+// For a part of a partitioned variable it may have a function of its own, where the part alone does not tell enough: a
+// variance that depends on the whole shape, say, or values that are a slice.
+struct VariablePart {
+  Shape full_shape;
+  std::vector<int64_t> offset;
+  Shape shape;
+};
+struct Initializer : std::function<Output(const Scope&, DType, const Shape&)> {
+  using function::function;
+  std::function<Output(const Scope&, DType, const VariablePart&)> of_part = nullptr;  // none: as for a whole variable
+};
+// The same for one part.
+Initializer InitializerOfPart(const Initializer& initializer, const VariablePart& part);
 using Seed = std::optional<int64_t>;
 
 Initializer ZerosInitializer();  // of any type; strings are empty

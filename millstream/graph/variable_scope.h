@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "millstream/graph/initializers.h"
+#include "millstream/graph/partitioners.h"
 #include "millstream/graph/scope.h"
 
 namespace millstream {
@@ -21,6 +22,11 @@ struct GraphVariable {
   explicit operator bool() const { return static_cast<bool>(handle); }
 };
 
+// What a variable's value costs, as a scalar; an empty Output if nothing.
+using Regularizer = std::function<Output(const Scope&, Output)>;
+// The value nearest to the given one that is allowed: updates of optimizers end with it.
+using Constraint = std::function<Output(const Scope&, Output)>;
+
 struct VariableOptions {
   DType dtype = DType::kFloat;
   Initializer initializer = nullptr;  // none: the scope's, else Glorot for floating types and zeros for others
@@ -28,14 +34,36 @@ struct VariableOptions {
   bool resource = false;  // VarHandleOp rather than VariableV2
   std::vector<std::string> collections = {
       "variables"};  // besides "trainable_variables"; {"local_variables"} for the task's own
+  // Those of the scope if none. What the regularizer gives goes to the collection "regularization_losses".
+  Regularizer regularizer = nullptr;
+  Constraint constraint = nullptr;
+  Partitioner partitioner = nullptr;  // for GetPartitioned() and GetValue()
 };
+
+// A variable in parts, each a variable of its own, that together are a whole one. Checkpoints hold it whole: programs
+// that split it otherwise, or not at all, restore it.
+struct PartitionedVariable {
+  std::string name;
+  Shape shape;
+  std::vector<GraphVariable> parts;  // "<name>/part_0", ...
+  Output value;                      // all of them together
+  explicit operator bool() const { return !parts.empty(); }
+};
+
+// With custom getters: how the variable of this whole name is got, and what a scope does instead.
+using VariableGetter =
+    std::function<GraphVariable(const std::string& name, const Shape& shape, const VariableOptions& options)>;
+using CustomGetter = std::function<GraphVariable(const VariableGetter& getter, const std::string& name,
+                                                 const Shape& shape, const VariableOptions& options)>;
+// A regularizer that costs nothing, for a variable of a scope that has one.
+inline Output NoRegularizer(const Scope&, Output) { return {}; }
 
 // Where a node goes: a full or partial device name. The node's device() is what was asked for it so far.
 using DeviceFunction = std::function<std::string(const Node&)>;
 
 // A variable named exactly so, whatever the scope's prefix, and outside of its loops and branches: nodes "a/w",
 // "a/w/Assign", "a/w/read", "a/w/Initializer/...". InvalidArgument if a node has the name. `place` (optional) is asked
-// where it goes; else it goes to the scope's device. Adds it to the collections.
+// where it goes; else it goes to the scope's device. Adds it to the collections. It is whole, whatever the partitioner.
 GraphVariable MakeVariable(const Scope& scope, const std::string& name, const Shape& shape,
                            const VariableOptions& options = {}, const DeviceFunction& place = nullptr);
 
@@ -50,10 +78,17 @@ class VariableScope {
   explicit VariableScope(const Scope& scope);
 
   // The scope `name` within this one. Reuse passes on to scopes within, where kNo cannot undo kYes. Its ops go to a
-  // name scope of the same name, made unique.
+  // name scope of the same name, made unique. Within it EnterNew() begins anew, so that layers find theirs again.
   VariableScope Enter(absl::string_view name, Reuse reuse = Reuse::kInherit) const;
   // The default for variables of this scope and those within.
   VariableScope WithInitializer(Initializer initializer) const;
+  VariableScope WithRegularizer(Regularizer regularizer) const;
+  VariableScope WithConstraint(Constraint constraint) const;
+  // Null: variables are whole again.
+  VariableScope WithPartitioner(Partitioner partitioner) const;
+  // Get() of this scope and those within asks `getter`, which may ask the getter that it is given: that of the scope
+  // around this one.
+  VariableScope WithCustomGetter(CustomGetter getter) const;
   // Ops and variables go to that device; inner parts win.
   VariableScope WithDevice(absl::string_view device) const;
   // Only ops do; variables stay where they were to go.
@@ -61,6 +96,8 @@ class VariableScope {
   // Variables of this scope and those within go where `place` says, which sees the device that was asked for. Ops do
   // not change.
   VariableScope WithDeviceFunction(DeviceFunction place) const;
+  // Ops go to `scope`: into a loop or a branch of this scope, say. Variables stay where they were to go.
+  VariableScope WithScope(const Scope& scope) const;
   // The scope `base` within this one, or `base`_1, ...: the first that was not entered yet.
   VariableScope EnterNew(absl::string_view base) const;
   // The scope without prefix that this one came from, with the same devices and defaults.
@@ -71,10 +108,23 @@ class VariableScope {
 
   // InvalidArgument: it is there and the scope does not reuse; it is not there and the scope must; it has another shape
   // or type. Adds a new one to its collections.
+  // With a partitioner, its own or the scope's, a variable that is not a scalar is not got so: InvalidArgument.
   GraphVariable Get(absl::string_view name, const Shape& shape, const VariableOptions& options = {}) const;
+  // In as many parts as the partitioner says: InvalidArgument if there is none, or if it does not fit. Parts are placed
+  // and initialized as variables of their own; custom getters are asked for each.
+  PartitionedVariable GetPartitioned(absl::string_view name, const Shape& shape,
+                                     const VariableOptions& options = {}) const;
+  // The value of either, as partitioners want it: for layers.
+  Output GetValue(absl::string_view name, const Shape& shape, const VariableOptions& options = {}) const;
 
  private:
   struct Store;
+  // With what the scope gives for what they lack.
+  VariableOptions Complete(const VariableOptions& options) const;
+  GraphVariable GetNamed(const std::string& name, const Shape& shape, const VariableOptions& options) const;
+  // Found or made, without getters.
+  GraphVariable GetPlain(const std::string& name, const Shape& shape, const VariableOptions& options) const;
+  PartitionedVariable MakeParts(const std::string& name, const Shape& shape, const VariableOptions& options) const;
   GraphVariable Found(const std::string& name, const GraphVariable& variable, const Shape& shape, DType dtype) const;
 
   Scope scope_;
@@ -83,6 +133,10 @@ class VariableScope {
   std::string name_;
   Reuse reuse_ = Reuse::kNo;
   Initializer initializer_;
+  Regularizer regularizer_;
+  Constraint constraint_;
+  Partitioner partitioner_;
+  CustomGetter getter_;
   DeviceFunction place_;
 };
 

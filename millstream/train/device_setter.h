@@ -42,6 +42,11 @@ DeviceFunction ReplicaDeviceSetter(const ReplicaDeviceOptions& options);
 // scope's status, if a device is malformed.
 VariableScope WithReplicaDevices(const Scope& scope, const ReplicaDeviceOptions& options);
 
+// tf.device(function): every node that `build` adds goes where `place` says, which sees the device that was asked for
+// it. Nodes beside others go where those go. Variables of a scope with a function of its own would be placed twice: use
+// a plain VariableScope in `build`.
+void WithDeviceFunction(const Scope& scope, const DeviceFunction& place, const std::function<void()>& build);
+
 }  // namespace millstream
 
 #endif  // MILLSTREAM_TRAIN_DEVICE_SETTER_H_

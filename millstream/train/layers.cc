@@ -7,23 +7,35 @@
 namespace millstream::layers {
 namespace {
 
-VariableScope EnterLayer(const VariableScope& variables, const Options& options, const char* base) {
-  return options.name.empty() ? variables.EnterNew(base) : variables.Enter(options.name);
-}
-
 Output Variable(const VariableScope& v, const char* name, const Shape& shape, DType dtype,
-                const Initializer& initializer) {
+                const Initializer& initializer, const Regularizer& regularizer, const Constraint& constraint) {
   VariableOptions options;
   options.dtype = dtype;
   options.initializer = initializer;
-  return v.Get(name, shape, options).value;
+  options.regularizer = regularizer;
+  options.constraint = constraint;
+  return v.GetValue(name, shape, options);
+}
+
+Output Kernel(const VariableScope& v, const Shape& shape, DType dtype, const Options& options) {
+  return Variable(v, "kernel", shape, dtype, options.kernel_initializer, options.kernel_regularizer,
+                  options.kernel_constraint);
+}
+
+Output Pool(const Scope& scope, const char* name, const char* type, Output x, int64_t window, int64_t stride,
+            absl::string_view padding) {
+  return scope.NameScope(name).Op(type, {x},
+                                  {{"ksize", std::vector<int64_t>{1, window, window, 1}},
+                                   {"strides", std::vector<int64_t>{1, stride, stride, 1}},
+                                   {"padding", padding}});
 }
 
 Output BiasAndActivation(const VariableScope& v, Output y, int64_t units, const Options& options) {
   const Scope& s = v.scope();
   if (options.use_bias && s.ok()) {
     const Initializer initializer = options.bias_initializer != nullptr ? options.bias_initializer : ZerosInitializer();
-    y = s.Op("BiasAdd", {y, Variable(v, "bias", Shape({units}), y.dtype(), initializer)});
+    y = s.Op("BiasAdd", {y, Variable(v, "bias", Shape({units}), y.dtype(), initializer, options.bias_regularizer,
+                                     options.bias_constraint)});
   }
   return options.activation == nullptr ? y : options.activation(s, y);
 }
@@ -41,31 +53,34 @@ bool AreClassNumbers(Output labels) { return labels.dtype() == DType::kInt32 || 
 
 }  // namespace
 
+VariableScope EnterLayer(const VariableScope& variables, const std::string& name, const char* base) {
+  return name.empty() ? variables.EnterNew(base) : variables.Enter(name);
+}
+
 Output Relu(const Scope& scope, Output x) { return scope.Op("Relu", {x}); }
 Output Sigmoid(const Scope& scope, Output x) { return scope.Op("Sigmoid", {x}); }
 Output Tanh(const Scope& scope, Output x) { return scope.Op("Tanh", {x}); }
 
 Output Dense(const VariableScope& variables, Output x, int64_t units, const Options& options) {
   if (!variables.scope().ok()) return {};
-  const VariableScope v = EnterLayer(variables, options, "dense");
+  const VariableScope v = EnterLayer(variables, options.name, "dense");
   const Scope& s = v.scope();
   const int64_t inputs = LastDim(s, x, 2, "dense");
   if (units <= 0) s.Fail(errors::InvalidArgument("A dense layer of ", units, " units"));
   if (!s.ok()) return {};
-  const Output kernel = Variable(v, "kernel", Shape({inputs, units}), x.dtype(), options.kernel_initializer);
+  const Output kernel = Kernel(v, Shape({inputs, units}), x.dtype(), options);
   return BiasAndActivation(v, s.Op("MatMul", {x, kernel}), units, options);
 }
 
 Output Conv2D(const VariableScope& variables, Output x, int64_t filters, int64_t window, const Conv2DOptions& options) {
   if (!variables.scope().ok()) return {};
-  const VariableScope v = EnterLayer(variables, options, "conv2d");
+  const VariableScope v = EnterLayer(variables, options.name, "conv2d");
   const Scope& s = v.scope();
   const int64_t channels = LastDim(s, x, 4, "conv2d");
   if (filters <= 0 || window <= 0)
     s.Fail(errors::InvalidArgument("A conv2d layer of ", filters, " filters of size ", window));
   if (!s.ok()) return {};
-  const Output kernel =
-      Variable(v, "kernel", Shape({window, window, channels, filters}), x.dtype(), options.kernel_initializer);
+  const Output kernel = Kernel(v, Shape({window, window, channels, filters}), x.dtype(), options);
   const Output y =
       s.Op("Conv2D", {x, kernel},
            {{"strides", std::vector<int64_t>{1, options.stride, options.stride, 1}}, {"padding", options.padding}});
@@ -73,11 +88,11 @@ Output Conv2D(const VariableScope& variables, Output x, int64_t filters, int64_t
 }
 
 Output MaxPool(const Scope& scope, Output x, int64_t window, int64_t stride, absl::string_view padding) {
-  return scope.NameScope("max_pooling2d")
-      .Op("MaxPool", {x},
-          {{"ksize", std::vector<int64_t>{1, window, window, 1}},
-           {"strides", std::vector<int64_t>{1, stride, stride, 1}},
-           {"padding", padding}});
+  return Pool(scope, "max_pooling2d", "MaxPool", x, window, stride, padding);
+}
+
+Output AveragePool(const Scope& scope, Output x, int64_t window, int64_t stride, absl::string_view padding) {
+  return Pool(scope, "average_pooling2d", "AvgPool", x, window, stride, padding);
 }
 
 Output Flatten(const Scope& scope, Output x) {

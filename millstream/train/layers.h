@@ -23,7 +23,14 @@ struct Options {
   bool use_bias = true;
   Initializer kernel_initializer = nullptr;  // none: the scope's, else Glorot's
   Initializer bias_initializer = nullptr;    // none: zeros
+  Regularizer kernel_regularizer = nullptr;  // none: the scope's
+  Regularizer bias_regularizer = nullptr;
+  Constraint kernel_constraint = nullptr;
+  Constraint bias_constraint = nullptr;
 };
+
+// The scope of a layer of that name; without name of the first of "<base>", "<base>_1", ... that is new.
+VariableScope EnterLayer(const VariableScope& variables, const std::string& name, const char* base);
 
 // activation(x * kernel + bias) for a matrix x. InvalidArgument unless the number of its columns is known.
 Output Dense(const VariableScope& variables, Output x, int64_t units, const Options& options = {});
@@ -36,6 +43,7 @@ struct Conv2DOptions : Options {
 Output Conv2D(const VariableScope& variables, Output x, int64_t filters, int64_t window,
               const Conv2DOptions& options = {});
 Output MaxPool(const Scope& scope, Output x, int64_t window, int64_t stride, absl::string_view padding = "VALID");
+Output AveragePool(const Scope& scope, Output x, int64_t window, int64_t stride, absl::string_view padding = "VALID");
 
 // [batch, ...] as [batch, size].
 Output Flatten(const Scope& scope, Output x);
@@ -43,6 +51,8 @@ Output Flatten(const Scope& scope, Output x);
 // scalar; the second form always trains.
 Output Dropout(const Scope& scope, Output x, double rate, Output training, Seed seed = {});
 Output Dropout(const Scope& scope, Output x, double rate, Seed seed = {});
+
+// Batch normalization: batch_normalization.h. Losses and metrics with weights and collections: losses.h, metrics.h.
 
 // The mean over the batch of the cross entropy between softmax(logits) and labels: [batch, classes] of the same
 // floating type, or [batch] of integers, which are class numbers.

@@ -3,6 +3,9 @@
 
 #include <algorithm>
 
+#include "millstream/graph/save_slice.h"
+#include "millstream/train/regularizers.h"
+
 namespace millstream {
 namespace {
 
@@ -127,8 +130,13 @@ Node* Optimizer::ApplyGradients(const Scope& scope, const std::vector<GradientAn
 Node* Optimizer::ApplyOne(const Scope& scope, const GradientAndVariable& g) {
   const GraphVariable& v = g.variable;
   const Scope s = scope.NameScope(absl::StrCat("update_", v.handle.node->name())).ColocateWith(v.handle.node);
-  if (g.gradient.IsSparse()) return ApplySparseDuplicates(s, g.gradient.values, g.gradient.indices, v);
-  return ApplyDense(s, g.gradient.dense, v);
+  if (!g.gradient.IsSparse()) return ApplyConstraint(s, v, ApplyDense(s, g.gradient.dense, v));
+  if (HasConstraint(v)) {
+    s.Fail(
+        errors::FailedPrecondition("Cannot use a constraint function on a sparse variable: ", v.handle.node->name()));
+    return nullptr;
+  }
+  return ApplySparseDuplicates(s, g.gradient.values, g.gradient.indices, v);
 }
 
 Node* Optimizer::Count(const Scope& scope, const GraphVariable& global_step, const std::vector<Node*>& updates) {
@@ -219,8 +227,14 @@ GraphVariable MakeSlotVariable(const Scope& scope, const GraphVariable& v, const
   options.trainable = false;
   options.resource = IsResource(v);
   const Scope root = scope.NameScope("").ColocateWith(v.handle.node);
-  return MakeVariable(root, root.UniqueName(absl::StrCat(v.handle.node->name(), "/", name)), v.shape.ToShape(),
-                      options);
+  const std::string full = root.UniqueName(absl::StrCat(v.handle.node->name(), "/", name));
+  const GraphVariable slot = MakeVariable(root, full, v.shape.ToShape(), options);
+  // The slot of a slice is the same slice of what would be the whole variable's slot.
+  if (std::optional<SaveSlice> slice = SaveSliceOf(*v.handle.node); slice.has_value() && slot) {
+    absl::StrAppend(&slice->full_name, full.substr(v.handle.node->name().size()));
+    SetSaveSlice(slot.handle.node, *slice);
+  }
+  return slot;
 }
 
 }  // namespace millstream

@@ -11,10 +11,10 @@
 #include "millstream/base/file.h"
 #include "millstream/base/logging.h"
 #include "millstream/base/random.h"
-#include "millstream/graph/export.h"
+#include "millstream/graph/save_slice.h"
 #include "millstream/proto/meta_graph.pb.h"
-#include "millstream/proto/variable.pb.h"
 #include "millstream/train/checkpoint_management.h"
+#include "millstream/train/meta_graph.h"
 #include "millstream/train/saver_nodes.h"
 #include "millstream/train/variables.h"
 
@@ -42,44 +42,6 @@ Status SortAndCheck(std::vector<Saveable>& variables) {
   return OkStatus();
 }
 
-// Adds no nodes, as FindVariable() might: a session may be running the graph.
-std::string VariableMessage(const Scope& scope, const Output& handle, bool trainable) {
-  const bool resource = handle.dtype() == DType::kResource;
-  const Graph& graph = *scope.graph();
-  const std::string& name = handle.node->name();
-  const Node* read = graph.Find(name + (resource ? "/Read/ReadVariableOp" : "/read"));
-  const Node* initializer = graph.Find(name + "/Assign");
-  proto::VariableDef def;
-  def.set_variable_name(handle.name());
-  def.set_snapshot_name(read != nullptr ? read->name() + ":0" : handle.name());
-  if (initializer != nullptr && initializer->num_inputs() == 2) {
-    def.set_initializer_name(initializer->name());
-    def.set_initial_value_name(initializer->input(1).name());
-  }
-  def.set_is_resource(resource);
-  def.set_trainable(trainable);
-  return def.SerializeAsString();
-}
-
-// What programs look for in a meta graph: its variables, and which of them is the step.
-std::map<std::string, CollectionValues> CollectionsOf(const Scope& scope) {
-  const std::vector<Output>& trainable = scope.Collection(graph_keys::kTrainableVariables);
-  std::map<std::string, CollectionValues> collections;
-  for (const char* key : {graph_keys::kGlobalVariables, graph_keys::kLocalVariables, graph_keys::kTrainableVariables,
-                          graph_keys::kMovingAverageVariables, graph_keys::kGlobalStep}) {
-    for (const Output& handle : scope.Collection(key)) {
-      const bool trains = std::find(trainable.begin(), trainable.end(), handle) != trainable.end();
-      collections[key].bytes.push_back(VariableMessage(scope, handle, trains));
-    }
-  }
-  for (const char* key : {graph_keys::kSummaries, graph_keys::kLosses, graph_keys::kTrainOp, graph_keys::kUpdateOps}) {
-    for (const Output& value : scope.Collection(key)) {
-      collections[key].names.push_back(value.node->num_outputs() == 0 ? value.node->name() : value.name());
-    }
-  }
-  return collections;
-}
-
 Status ExplainRestore(const Status& status) {
   const char* what = absl::IsNotFound(status) ? "a Variable name or other graph key that is missing from the checkpoint"
                      : absl::IsInvalidArgument(status)
@@ -100,7 +62,13 @@ StatusOr<std::shared_ptr<Saver>> Saver::Make(const Scope& scope, SaverOptions op
   std::vector<Saveable> variables = std::move(options.variables);
   options.variables.clear();
   if (variables.empty()) {
-    for (const Output& v : scope.Collection(graph_keys::kGlobalVariables)) variables.push_back({v.node->name(), v, ""});
+    for (const Output& v : scope.Collection(graph_keys::kGlobalVariables)) variables.push_back({"", v, ""});
+  }
+  for (Saveable& v : variables) {
+    if (!v.variable) continue;
+    const std::optional<SaveSlice> slice = SaveSliceOf(*v.variable.node);
+    if (slice.has_value() && v.slice_spec.empty()) v.slice_spec = slice->Spec();
+    if (v.name.empty()) v.name = slice.has_value() ? slice->full_name : v.variable.node->name();
   }
   if (variables.empty() && !options.allow_empty) return errors::InvalidArgument("No variables to save");
   RETURN_IF_ERROR(SortAndCheck(variables));
@@ -279,20 +247,44 @@ void Saver::RecoverLastCheckpoints(const std::vector<std::string>& paths) {
 
 StatusOr<std::string> Saver::ExportMetaGraph() const {
   proto::MetaGraphDef def;
-  RETURN_IF_ERROR(millstream::ExportMetaGraph(*scope_.graph(), CollectionsOf(scope_), {}, &def));
-  if (!way_.save_tensor.empty()) {
-    proto::SaverDef* saver = def.mutable_saver_def();
-    saver->set_filename_tensor_name(filename_tensor_);
-    saver->set_save_tensor_name(way_.save_tensor);
-    saver->set_restore_op_name(way_.restore_op);
-    saver->set_max_to_keep(options_.max_to_keep);
-    saver->set_sharded(options_.sharded);
-    saver->set_keep_checkpoint_every_n_hours(static_cast<float>(options_.keep_checkpoint_every_n_hours));
-    saver->set_version(proto::SaverDef::V2);
-  }
+  RETURN_IF_ERROR(millstream::ExportMetaGraph(scope_, this, {}, &def));
   std::string bytes;
   if (!def.SerializeToString(&bytes)) return errors::InvalidArgument("The graph is too large for a message");
   return bytes;
+}
+
+void Saver::ToProto(proto::SaverDef* def) const {
+  def->Clear();
+  if (way_.save_tensor.empty()) return;
+  def->set_filename_tensor_name(filename_tensor_);
+  def->set_save_tensor_name(way_.save_tensor);
+  def->set_restore_op_name(way_.restore_op);
+  def->set_max_to_keep(options_.max_to_keep);
+  def->set_sharded(options_.sharded);
+  def->set_keep_checkpoint_every_n_hours(static_cast<float>(options_.keep_checkpoint_every_n_hours));
+  def->set_version(proto::SaverDef::V2);
+}
+
+StatusOr<std::shared_ptr<Saver>> Saver::FromProto(const Scope& scope, const proto::SaverDef& def) {
+  RETURN_IF_ERROR(scope.status());
+  const Graph& graph = *scope.graph();
+  RETURN_IF_ERROR(graph.FindOutput(def.filename_tensor_name()).status());
+  RETURN_IF_ERROR(graph.FindOutput(def.save_tensor_name()).status());
+  if (graph.Find(def.restore_op_name()) == nullptr) {
+    return errors::NotFound("The saver's node ", def.restore_op_name(), " is not in the graph");
+  }
+  SaverOptions options;
+  options.max_to_keep = def.max_to_keep();
+  options.sharded = def.sharded();
+  if (def.keep_checkpoint_every_n_hours() > 0) {
+    options.keep_checkpoint_every_n_hours = def.keep_checkpoint_every_n_hours();
+  }
+  std::shared_ptr<Saver> saver(new Saver(scope, std::move(options)));
+  saver->filename_tensor_ = def.filename_tensor_name();
+  saver->way_ = {def.save_tensor_name(), def.restore_op_name(), ""};
+  MutexLock lock(saver->mu_);
+  saver->next_kept_time_ = Now() + saver->options_.keep_checkpoint_every_n_hours * 3600;
+  return saver;
 }
 
 }  // namespace millstream

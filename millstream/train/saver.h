@@ -16,18 +16,22 @@
 namespace millstream {
 
 class MonitoredSession;
+namespace proto {
+class SaverDef;
+}  // namespace proto
 struct SaverNodes;  // saver_nodes.h
 
 // A variable and its place in checkpoints. Slices of a partitioned variable share the name and have a spec "10 4
-// 0,5:-", as TensorFlow writes it: the whole shape, then start and length of each dimension.
+// 0,5:-", as TensorFlow writes it: the whole shape, then start and length of each dimension. Parts of a
+// PartitionedVariable, and their slots, need none given.
 struct Saveable {
-  std::string name;
-  Output variable;  // its handle: a reference or a resource
+  std::string name;  // "": the variable's own, which for a part is the whole's
+  Output variable;   // its handle: a reference or a resource
   std::string slice_spec;
 };
 
 struct SaverOptions {
-  std::vector<Saveable> variables;  // none: the collection "variables", by the names of their nodes
+  std::vector<Saveable> variables;  // none: the collection "variables", by their names (parts: by the whole's)
   bool reshape = false;             // a checkpoint may have another shape with as many elements
   bool sharded = false;  // each task writes its own variables, if all see the folder; else the chief writes all
   int max_to_keep = 5;   // 0: all
@@ -83,6 +87,11 @@ class Saver {
   // The graph with its variables, other collections and this saver, as tf.train.import_meta_graph() reads it:
   // serialized MetaGraphDef.
   StatusOr<std::string> ExportMetaGraph() const;
+
+  // What meta graphs hold of a saver: the names of its nodes and what it keeps. Empty without variables.
+  void ToProto(proto::SaverDef* def) const;
+  // Over nodes that are there: a saver that this program or another one made. NotFound if one is missing.
+  static StatusOr<std::shared_ptr<Saver>> FromProto(const Scope& scope, const proto::SaverDef& def);
 
  private:
   struct Kept {

@@ -7,7 +7,9 @@
 #include "millstream/base/file.h"
 #include "millstream/proto/meta_graph.pb.h"
 #include "millstream/train/checkpoint_management.h"
+#include "millstream/train/momentum.h"
 #include "millstream/train/testing/small_model.h"
+#include "millstream/train/testing/steps.h"
 #include "millstream/train/variables.h"
 
 namespace millstream {
@@ -210,6 +212,44 @@ TEST_F(SaverTest, StateFiles) {
   EXPECT_EQ(UpdateCheckpointState(folder_.path(), state).code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_EQ(MetaGraphFilename("a/m-00001-of-00002"), "a/m.meta");
   EXPECT_EQ(MetaGraphFilename("a/m-12"), "a/m-12.meta");
+}
+
+// Written by parts, with their slots; read by other parts, and whole.
+TEST_F(SaverTest, KnowsPartitionedVariables) {
+  std::string path;
+  const auto build = [](const Scope& s, int64_t parts) {
+    VariableOptions options;
+    options.initializer = ValueInitializer(Tensor::Of<float>(Shape({5, 2}), {0, 1, 2, 3, 4, 5, 6, 7, 8, 9}));
+    if (parts > 0) options.partitioner = FixedSizePartitioner(parts);
+    const Output w = VariableScope(s).GetValue("w", Shape({5, 2}), options);
+    MomentumOptimizer(0.5, 0.9).Minimize(s, s.Op("Sum", {w, s.Constant({0, 1})}));
+    return w;
+  };
+  {
+    const Scope s = Scope::Root();
+    const Output w = build(s, 2);
+    const auto saver = Saver::Make(s);
+    ASSERT_TRUE(saver.ok()) << saver.status();
+    const auto session = SessionOf(s, GlobalVariablesInitializer(s));
+    RunStep(*session, {}, {s.Collection("train_op")[0].node});
+    EXPECT_EQ(FloatsOf(*session, w)[9], 8.5f);
+    const StatusOr<std::string> saved = (*saver)->Save(*session, folder_ / "model");
+    ASSERT_TRUE(saved.ok()) << saved.status();
+    path = *saved;
+  }
+  for (const int64_t parts : {0, 1, 3}) {
+    SCOPED_TRACE(parts);
+    const Scope s = Scope::Root();
+    const Output w = build(s, parts);
+    const auto saver = Saver::Make(s);
+    ASSERT_TRUE(saver.ok()) << saver.status();
+    const auto session = SessionOf(s);
+    const Status restored = (*saver)->Restore(*session, path);
+    ASSERT_TRUE(restored.ok()) << restored;
+    EXPECT_EQ(FloatsOf(*session, w), (std::vector<float>{-0.5, 0.5, 1.5, 2.5, 3.5, 4.5, 5.5, 6.5, 7.5, 8.5}));
+    RunStep(*session, {}, {s.Collection("train_op")[0].node});
+    EXPECT_FLOAT_EQ(FloatsOf(*session, w)[9], 8.5f - 0.5f * 1.9f);  // the momentum was there
+  }
 }
 
 }  // namespace

@@ -19,6 +19,9 @@ inline constexpr char kGlobalStep[] = "global_step";
 inline constexpr char kTrainOp[] = "train_op";
 inline constexpr char kUpdateOps[] = "update_ops";
 inline constexpr char kLosses[] = "losses";
+inline constexpr char kRegularizationLosses[] = "regularization_losses";
+inline constexpr char kModelVariables[] = "model_variables";
+inline constexpr char kMetricVariables[] = "metric_variables";
 inline constexpr char kSummaries[] = "summaries";
 }  // namespace graph_keys
 
