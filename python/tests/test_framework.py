@@ -232,3 +232,21 @@ def test_constants_without_elements():
         assert sess.run(tf.ones([2, 0], tf.int32)).dtype == "int32"
         with pytest.raises(ValueError):
             tf.constant([1, 2], shape=[0])
+
+
+@pytest.mark.parametrize("given,wanted", [([None, 3], [2, 2]), ([2, None], [3, 5]), ([2, 3], [4]), ([4, None, 2], [12, 3])])
+def test_reshape_to_an_impossible_shape(given, wanted):
+    with tf.Graph().as_default(), pytest.raises(ValueError, match="Cannot reshape"):
+        tf.reshape(tf.placeholder(tf.float32, given), wanted)
+
+
+def test_static_shapes_that_are_checked():
+    with tf.Graph().as_default():
+        assert tf.reshape(tf.placeholder(tf.float32, [None, 3]), [2, 3]).shape.as_list() == [2, 3]
+        assert tf.reshape(tf.placeholder(tf.float32, [None, None]), [5]).shape.as_list() == [5]
+        with pytest.raises(ValueError, match="Negative dimension size caused by subtracting 6 from 5"):
+            tf.nn.conv2d(tf.zeros([1, 5, 5, 1]), tf.zeros([6, 6, 1, 1]), [1, 1, 1, 1], "VALID")
+        with pytest.raises(ValueError, match="Negative dimension size caused by subtracting 5 from 3"):
+            tf.nn.max_pool(tf.placeholder(tf.float32, [1, 3, 3, 1]), [1, 5, 5, 1], [1, 1, 1, 1], "VALID")
+        with pytest.raises(ValueError, match="Fill dimensions must be >= 0"):
+            tf.fill([2, -1], 0)

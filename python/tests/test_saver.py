@@ -137,3 +137,15 @@ def test_one_missing_folder_is_made(tmp_path):
         assert tf.train.latest_checkpoint(str(tmp_path / "a")) == path
         with pytest.raises(ValueError, match="Parent directory of .* doesn't exist, can't save"):
             tf.train.Saver().save(sess, str(tmp_path / "b" / "c" / "m"))
+
+
+def test_missing_folders_are_an_error_at_a_server_too(tmp_path):
+    server = tf.train.Server.create_local_server()
+    with tf.Graph().as_default(), tf.Session(server.target) as sess:
+        tf.Variable(1.0)
+        sess.run(tf.global_variables_initializer())
+        saver = tf.train.Saver()
+        with pytest.raises(ValueError, match="Parent directory of .* doesn't exist, can't save"):
+            saver.save(sess, str(tmp_path / "a" / "b" / "model"))
+        assert saver.save(sess, str(tmp_path / "a" / "model"))
+    server.stop()

@@ -217,3 +217,17 @@ def test_tensors_that_stay_in_the_session():
             handle.eval()
         with pytest.raises(TypeError, match="`data` must be of type Tensor"):
             tf.get_session_handle(3)
+
+
+def test_partition_graphs():
+    with tf.Graph().as_default(), tf.Session() as sess:
+        x = tf.placeholder(tf.float32, [], name="x")
+        y = tf.add(x, 1.0, name="y")
+        tf.square(y, name="not_needed")
+        metadata = tf.RunMetadata()
+        options = tf.RunOptions(output_partition_graphs=True)
+        assert sess.run(tf.multiply(y, 2.0, name="z"), {x: 3.0}, options=options, run_metadata=metadata) == 8.0
+        part, = metadata.partition_graphs
+        assert sorted(n.name for n in part.node) == ["_arg_x_0_0", "_retval_z_0_0", "y", "y/y", "z", "z/y"]
+        assert {n.device for n in part.node} == {"/job:localhost/replica:0/task:0/device:CPU:0"}
+        assert next(n for n in part.node if n.name == "y").input[0] == "_arg_x_0_0"

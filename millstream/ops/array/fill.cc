@@ -25,6 +25,10 @@ Status FillCpu(KernelContext& ctx) {
 Status FillShape(ShapeContext& c) {
   PartialShape value;
   RETURN_IF_ERROR(ShapeContext::WithRank(c.input(1), 0, &value));
+  std::vector<int64_t> sizes;
+  if (c.ConstantInts(0, &sizes) && std::any_of(sizes.begin(), sizes.end(), [](int64_t s) { return s < 0; })) {
+    return errors::InvalidArgument("Fill dimensions must be >= 0");
+  }
   ASSIGN_OR_RETURN(PartialShape out, c.ConstantAsShape(0));
   c.set_output(0, std::move(out));
   return OkStatus();

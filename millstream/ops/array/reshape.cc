@@ -67,6 +67,23 @@ Status ReshapeCpu(KernelContext& ctx) {
   return OutputReshaped(ctx, shape);
 }
 
+// An input with one unknown size must be able to have as many elements as the output.
+Status CheckOneUnknown(const PartialShape& in, const PartialShape& out) {
+  if (!in.rank_known()) return OkStatus();
+  int64_t known = 1;
+  int unknowns = 0;
+  for (const int64_t size : in.dims()) {
+    if (size < 0) {
+      ++unknowns;
+    } else if (__builtin_mul_overflow(known, size, &known)) {
+      return OkStatus();
+    }
+  }
+  if (unknowns != 1 || known <= 0 || out.num_elements() % known == 0) return OkStatus();
+  return errors::InvalidArgument("Cannot reshape a tensor of shape ", in.ToString(), " to shape ", out.ToString(), " (",
+                                 out.num_elements(), " elements): it has a multiple of ", known);
+}
+
 Status ReshapeShape(ShapeContext& c) {
   ASSIGN_OR_RETURN(PartialShape out, c.ConstantAsShape(1));
   int64_t total = c.input(0).num_elements();
@@ -84,6 +101,8 @@ Status ReshapeShape(ShapeContext& c) {
       return errors::InvalidArgument("Cannot reshape a tensor with ", total, " elements to shape ", out.ToString());
     }
     if (unknowns == 1 && known > 0) out.set_dim(unknown, total / known);
+  } else if (out.rank_known() && out.num_elements() >= 0) {
+    RETURN_IF_ERROR(CheckOneUnknown(c.input(0), out));
   }
   c.set_output(0, std::move(out));
   return OkStatus();

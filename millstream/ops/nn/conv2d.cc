@@ -11,8 +11,10 @@ namespace {
 // Output shape from those of input and filter, in the order of the data format.
 StatusOr<PartialShape> ConvolvedShape(const WindowAttrs& a, const PartialShape& input, const PartialShape& filter,
                                       int64_t channels) {
-  ASSIGN_OR_RETURN(const int64_t height, OutputSize(a, a.height_axis(), input.dim(a.height_axis()), filter.dim(0)));
-  ASSIGN_OR_RETURN(const int64_t width, OutputSize(a, a.width_axis(), input.dim(a.width_axis()), filter.dim(1)));
+  ASSIGN_OR_RETURN(const int64_t height,
+                   OutputSizeIfItFits(a, a.height_axis(), input.dim(a.height_axis()), filter.dim(0)));
+  ASSIGN_OR_RETURN(const int64_t width,
+                   OutputSizeIfItFits(a, a.width_axis(), input.dim(a.width_axis()), filter.dim(1)));
   PartialShape out = PartialShape::UnknownOfRank(4);
   out.set_dim(0, input.dim(0));
   out.set_dim(a.height_axis(), height);

@@ -177,7 +177,7 @@ Status ConvNdShape(ShapeContext& c) {
   const int first = a.channels_first ? 2 : 1, channels = a.channels_first ? 1 : spatial + 1;
   PartialShape out = input;
   for (int d = 0; d < spatial; ++d) {
-    ASSIGN_OR_RETURN(const int64_t size, OutputSize(a, first + d, input.dim(more + first + d), filter.dim(d)));
+    ASSIGN_OR_RETURN(const int64_t size, OutputSizeIfItFits(a, first + d, input.dim(more + first + d), filter.dim(d)));
     out.set_dim(more + first + d, size);
   }
   const int64_t depth = input.dim(more + channels), filter_depth = filter.dim(spatial);

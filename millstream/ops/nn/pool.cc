@@ -21,7 +21,7 @@ Status PooledShape(ShapeContext& c, const WindowAttrs& a) {
   PartialShape out = input;
   for (int axis = 1; axis < 4; ++axis) {
     // Explicit padding is for height and width only.
-    ASSIGN_OR_RETURN(const int64_t size, OutputSize(a, axis, input.dim(axis), a.window[axis]));
+    ASSIGN_OR_RETURN(const int64_t size, OutputSizeIfItFits(a, axis, input.dim(axis), a.window[axis]));
     out.set_dim(axis, size);
   }
   c.set_output(0, std::move(out));

@@ -149,6 +149,15 @@ StatusOr<int64_t> OutputSize(const WindowAttrs& a, int axis, int64_t input, int6
   return p.output;
 }
 
+StatusOr<int64_t> OutputSizeIfItFits(const WindowAttrs& a, int axis, int64_t input, int64_t window) {
+  const int64_t dilation = a.dilations.empty() ? 1 : a.dilations[axis];
+  const int64_t padded = input + a.pad_before(axis) + a.pad_after(axis), wanted = (window - 1) * dilation + 1;
+  if (a.padding != Padding::kSame && input >= 0 && window > 0 && padded < wanted) {
+    return errors::InvalidArgument("Negative dimension size caused by subtracting ", wanted, " from ", padded);
+  }
+  return OutputSize(a, axis, input, window);
+}
+
 StatusOr<math::ConvShape> MakeConvShape(const WindowAttrs& a, const Shape& input, const Shape& filter, bool depthwise) {
   RETURN_IF_ERROR(CheckRank("input", input));
   RETURN_IF_ERROR(CheckRank("filter", filter));

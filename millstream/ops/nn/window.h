@@ -45,6 +45,9 @@ struct Placement {
 StatusOr<Placement> PlaceWindow(const WindowAttrs& attrs, int axis, int64_t input, int64_t window);
 // The number of positions; -1 if that depends on a size that is not known (-1).
 StatusOr<int64_t> OutputSize(const WindowAttrs& attrs, int axis, int64_t input, int64_t window);
+// The same, but InvalidArgument for a window that is larger than what it slides over. Shape functions of convolutions
+// and pools refuse it; their kernels take it for no position at all.
+StatusOr<int64_t> OutputSizeIfItFits(const WindowAttrs& attrs, int axis, int64_t input, int64_t window);
 
 // The sizes of a convolution of NHWC images by an HWIO filter. Input, output and channels may turn out empty, which
 // routines of millstream/math do not take: look at the number of elements of the tensors first. `depthwise` filters are

@@ -164,6 +164,10 @@ class BaseSession:
             raise self._explained(error) from None
         if run_metadata is not None and metadata is not None:
             run_metadata.ParseFromString(metadata)
+        if run_metadata is not None and not self._target and options is not None and options.output_partition_graphs:
+            from millstream.client import partition_graph
+            partition_graph.add_to(run_metadata, self._graph, [f.name for f in signature.feeds], signature.fetches.names,
+                                   signature.fetches.targets)
         return signature.fetches.build(outputs, values)
 
     def _explained(self, error):

@@ -45,8 +45,11 @@ class RunConfig:
             save_checkpoints_steps = None
         if save_checkpoints_steps is not None and save_checkpoints_secs is not None:
             raise ValueError("`save_checkpoints_steps` and `save_checkpoints_secs` cannot be both set.")
-        if train_distribute is not None or eval_distribute is not None or experimental_distribute is not None:
-            raise ValueError("Distribution strategies are not supported; use parameter servers (TF_CONFIG).")
+        for strategy in (train_distribute, eval_distribute):
+            if strategy is not None and getattr(strategy, "num_replicas_in_sync", None) != 1:
+                raise ValueError("Distribution strategies of one replica only; use parameter servers (TF_CONFIG) for more.")
+        if experimental_distribute is not None:
+            raise ValueError("`experimental_distribute` is not supported; use parameter servers (TF_CONFIG).")
         self._read_cluster(json.loads(os.environ.get("TF_CONFIG") or "{}"))
         self.model_dir = model_dir if model_dir is not None else self._tf_config.get("model_dir")
         self.tf_random_seed, self.save_summary_steps = tf_random_seed, save_summary_steps
@@ -54,7 +57,7 @@ class RunConfig:
         self._session_config = session_config
         self.keep_checkpoint_max, self.keep_checkpoint_every_n_hours = keep_checkpoint_max, keep_checkpoint_every_n_hours
         self.log_step_count_steps, self.device_fn, self.protocol = log_step_count_steps, device_fn, protocol
-        self.train_distribute = self.eval_distribute = self.experimental_distribute = None
+        self.train_distribute, self.eval_distribute, self.experimental_distribute = train_distribute, eval_distribute, None
         self.experimental_max_worker_delay_secs = experimental_max_worker_delay_secs
         self.session_creation_timeout_secs = session_creation_timeout_secs
         self.checkpoint_save_graph_def = checkpoint_save_graph_def

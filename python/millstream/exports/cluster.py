@@ -1,4 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 EXPORTS = {
     "millstream.training.server_lib": "train.ClusterSpec train.Server distribute.Server=Server",
+    "millstream.training.distribute": """
+        distribute.Strategy distribute.StrategyExtended distribute.OneDeviceStrategy distribute.MirroredStrategy distribute.ReduceOp
+        distribute.InputContext distribute.ReplicaContext distribute.get_strategy distribute.has_strategy
+        distribute.get_replica_context distribute.in_cross_replica_context distribute.get_loss_reduction
+        distribute.experimental.ParameterServerStrategy=ParameterServerStrategy
+        distribute.experimental.MultiWorkerMirroredStrategy=CollectiveAllReduceStrategy
+        contrib.distribute.MirroredStrategy contrib.distribute.OneDeviceStrategy contrib.distribute.ParameterServerStrategy
+        contrib.distribute.CollectiveAllReduceStrategy""",
 }

@@ -36,4 +36,31 @@ EXPORTS = {
         quantize quantize_v2 dequantize quantization.quantize=quantize quantization.dequantize=dequantize
         quantization.quantize_and_dequantize=quantize_and_dequantize quantize_and_dequantize
         quantization.quantize_and_dequantize_v2=quantize_and_dequantize""",
+    "millstream.framework.tape": "GradientTape contrib.eager.GradientTape",
+    "millstream.framework.def_function": "function contrib.eager.defun=function",
+    "millstream.ops.module": "Module",
+    "millstream.ops.critical_section": "CriticalSection contrib.framework.CriticalSection",
+    "millstream.ops.dense_hash_table": """
+        lookup.experimental.DenseHashTable contrib.lookup.MutableDenseHashTable""",
+    "millstream.ops.shape_checks": "debugging.assert_shapes",
+    "millstream.framework.tensor_shape": "compat.dimension_value compat.dimension_at_index",
+    "millstream.platform.device_config": _in(["config.", "config.experimental."], """
+        list_physical_devices list_logical_devices get_visible_devices set_visible_devices""") + " " + _in(["config."], """
+        PhysicalDevice LogicalDevice LogicalDeviceConfiguration get_logical_device_configuration set_logical_device_configuration
+        get_soft_device_placement set_soft_device_placement functions_run_eagerly run_functions_eagerly
+        threading.get_intra_op_parallelism_threads=get_intra_op_parallelism_threads
+        threading.set_intra_op_parallelism_threads=set_intra_op_parallelism_threads
+        threading.get_inter_op_parallelism_threads=get_inter_op_parallelism_threads
+        threading.set_inter_op_parallelism_threads=set_inter_op_parallelism_threads
+        optimizer.get_jit=get_jit optimizer.set_jit=set_jit optimizer.get_experimental_options=get_experimental_options
+        optimizer.set_experimental_options=set_experimental_options""") + " " + _in(["config.experimental."], """
+        get_memory_growth set_memory_growth VirtualDeviceConfiguration=LogicalDeviceConfiguration
+        set_virtual_device_configuration=set_logical_device_configuration
+        get_virtual_device_configuration=get_logical_device_configuration"""),
+    "millstream.ops.ctc_v2": _in(["nn."], """
+        ctc_loss_v2 ctc_beam_search_decoder_v2 ctc_unique_labels conv_transpose scale_regularization_loss compute_average_loss"""),
+    "millstream.ops.linear_operators_more": _in(["linalg."], """
+        LinearOperatorAdjoint LinearOperatorBlockDiag LinearOperatorCirculant LinearOperatorComposition LinearOperatorHouseholder
+        LinearOperatorInversion LinearOperatorKronecker LinearOperatorLowRankUpdate LinearOperatorPermutation LinearOperatorToeplitz
+        LinearOperatorTridiag LinearOperatorZeros"""),
 }

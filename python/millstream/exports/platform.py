@@ -18,11 +18,13 @@ EXPORTS = {
         compat.as_bytes compat.as_text compat.as_str compat.as_str_any compat.path_to_str compat.integral_types
         compat.real_types compat.complex_types compat.bytes_or_text_types compat.forward_compatible disable_v2_behavior
         disable_eager_execution disable_v2_tensorshape disable_tensor_equality
-        disable_control_flow_v2 enable_eager_execution enable_v2_behavior
+        disable_control_flow_v2 enable_control_flow_v2 control_flow_v2_enabled enable_v2_tensorshape
+        executing_eagerly_outside_functions is_symbolic_tensor enable_eager_execution enable_v2_behavior
         compat.forward_compatibility_horizon=forward_compatible""",
     "millstream.platform.version": """
         GIT_VERSION COMPILER_VERSION GRAPH_DEF_VERSION GRAPH_DEF_VERSION_MIN_CONSUMER GRAPH_DEF_VERSION_MIN_PRODUCER
         CXX11_ABI_FLAG MONOLITHIC_BUILD version.VERSION version.GIT_VERSION version.COMPILER_VERSION version.GRAPH_DEF_VERSION
+        version.GRAPH_DEF_VERSION_MIN_CONSUMER version.GRAPH_DEF_VERSION_MIN_PRODUCER
         sysconfig.get_include sysconfig.get_lib sysconfig.get_compile_flags sysconfig.get_link_flags
         sysconfig.CXX11_ABI_FLAG sysconfig.MONOLITHIC_BUILD""",
     "millstream.framework.random_seed": "set_random_seed get_seed random.set_random_seed random.get_seed",

@@ -11,16 +11,94 @@ class LinearOperator:
     def __init__(self, dtype, graph_parents=None, is_non_singular=None, is_self_adjoint=None, is_positive_definite=None, is_square=None,
                  name=None, parameters=None):
         self.dtype, self.name = dtypes.as_dtype(dtype), name or type(self).__name__
-        self.is_non_singular, self.is_self_adjoint = is_non_singular, is_self_adjoint
-        self.is_positive_definite, self.is_square = is_positive_definite, is_square
+        if is_positive_definite and is_non_singular is None:
+            is_non_singular = True
+        self.is_non_singular, self.is_self_adjoint, self.is_positive_definite = is_non_singular, is_self_adjoint, is_positive_definite
+        self._is_square = True if is_square is None and (is_non_singular or is_self_adjoint or is_positive_definite) else is_square
 
     shape = property(lambda self: self.to_dense().shape)
+
+    @property
+    def is_square(self):
+        if self._is_square is None and self.shape.rank is not None and None not in self.shape.as_list()[-2:]:
+            return self.shape.as_list()[-1] == self.shape.as_list()[-2]
+        return self._is_square
+
+    batch_shape = property(lambda self: self.shape[:-2])
+    range_dimension = property(lambda self: self.shape[-2])
+    domain_dimension = property(lambda self: self.shape[-1])
+    tensor_rank = property(lambda self: self.shape.rank)
+    graph_parents = property(lambda self: [])
+    H = property(lambda self: self.adjoint())
 
     def shape_tensor(self, name="shape_tensor"):
         return array_ops.shape(self.to_dense())
 
+    def batch_shape_tensor(self, name="batch_shape_tensor"):
+        return self.shape_tensor()[:-2]
+
+    def domain_dimension_tensor(self, name="domain_dimension_tensor"):
+        return self.shape_tensor()[-1]
+
+    def range_dimension_tensor(self, name="range_dimension_tensor"):
+        return self.shape_tensor()[-2]
+
+    def tensor_rank_tensor(self, name="tensor_rank_tensor"):
+        return array_ops.size(self.shape_tensor())
+
+    def adjoint(self, name="adjoint"):
+        from millstream.ops import linear_operators_more
+        return linear_operators_more.LinearOperatorAdjoint(self)
+
+    def inverse(self, name="inverse"):
+        from millstream.ops import linear_operators_more
+        if self.is_square is False:
+            raise ValueError("Cannot take the Inverse: This operator represents a non square matrix.")
+        if self.is_non_singular is False:
+            raise ValueError("Cannot take the Inverse: This operator represents a singular matrix.")
+        return linear_operators_more.LinearOperatorInversion(self)
+
+    def cholesky(self, name="cholesky"):
+        if not self.is_positive_definite or not self.is_self_adjoint:
+            raise ValueError("Cannot take the Cholesky decomposition: Not a positive definite self adjoint matrix.")
+        return LinearOperatorLowerTriangular(plain_ops.cholesky(self.to_dense()), is_non_singular=True, is_self_adjoint=False)
+
+    def add_to_tensor(self, x, name="add_to_tensor"):
+        return self.to_dense() + ops.convert_to_tensor(x, dtype=self.dtype)
+
+    def solvevec(self, rhs, adjoint=False, name="solve"):
+        return array_ops.squeeze(self.solve(array_ops.expand_dims(ops.convert_to_tensor(rhs, self.dtype), -1), adjoint=adjoint), [-1])
+
+    def eigvals(self, name="eigvals"):
+        if not self.is_self_adjoint:
+            raise NotImplementedError("Only self-adjoint matrices are supported.")
+        return linalg_ops.self_adjoint_eigvals(self.to_dense())
+
+    def cond(self, name="cond"):
+        values = linalg_ops.svd(self.to_dense(), compute_uv=False)
+        return reduce_ops.reduce_max(values, -1) / reduce_ops.reduce_min(values, -1)
+
+    def assert_non_singular(self, name="assert_non_singular"):
+        from millstream.ops import check_ops
+        return check_ops.assert_positive(gen_ops.abs(self.determinant()), message="Singular matrix encountered")
+
+    def assert_positive_definite(self, name="assert_positive_definite"):
+        from millstream.ops import check_ops
+        return check_ops.assert_positive(linalg_ops.self_adjoint_eigvals(self.to_dense()), message="Matrix was not positive definite.")
+
+    def assert_self_adjoint(self, name="assert_self_adjoint"):
+        from millstream.ops import check_ops
+        dense = self.to_dense()
+        return check_ops.assert_equal(dense, linalg_ops.adjoint(dense), message="Matrix was not equal to its adjoint.")
+
     def matmul(self, x, adjoint=False, adjoint_arg=False, name="matmul"):
-        return linalg_ops.matmul(self.to_dense(), x, adjoint_a=adjoint, adjoint_b=adjoint_arg)
+        if isinstance(x, LinearOperator):
+            from millstream.ops import linear_operators_more
+            left, right = (self.adjoint() if adjoint else self), (x.adjoint() if adjoint_arg else x)
+            return linear_operators_more.LinearOperatorComposition([left, right])
+        return linalg_ops.matmul(self.to_dense(), ops.convert_to_tensor(x, self.dtype), adjoint_a=adjoint, adjoint_b=adjoint_arg)
+
+    __matmul__ = matmul
 
     def matvec(self, x, adjoint=False, name="matvec"):
         return array_ops.squeeze(self.matmul(array_ops.expand_dims(ops.convert_to_tensor(x, self.dtype), -1), adjoint=adjoint), [-1])
@@ -78,6 +156,8 @@ class LinearOperatorDiag(LinearOperator):
     def __init__(self, diag, is_non_singular=None, is_self_adjoint=None, is_positive_definite=None, is_square=None,
                  name="LinearOperatorDiag"):
         self._diag = ops.convert_to_tensor(diag, name="diag")
+        if is_self_adjoint is None and not self._diag.dtype.is_complex:
+            is_self_adjoint = True
         super().__init__(self._diag.dtype, None, is_non_singular, is_self_adjoint, is_positive_definite, True, name)
 
     diag = property(lambda self: self._diag)

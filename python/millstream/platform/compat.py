@@ -42,6 +42,20 @@ def disable_v2_behavior():
     """Nothing to switch off."""
 
 
+def executing_eagerly_outside_functions():
+    """No: there are graphs only."""
+    return False
+
+
+control_flow_v2_enabled = executing_eagerly_outside_functions
+
+
+def is_symbolic_tensor(tensor):
+    from millstream.framework.tensor import Tensor
+    return isinstance(tensor, Tensor)
+
+
+enable_control_flow_v2 = disable_v2_behavior  # loops and branches are the same to programs, however they are built
 disable_eager_execution = disable_v2_tensorshape = disable_v2_behavior
 disable_tensor_equality = disable_control_flow_v2 = enable_v2_tensorshape = disable_v2_behavior
 

@@ -118,7 +118,7 @@ class Saver:
         folder = os.path.dirname(save_path)
         if self._is_empty:
             return None
-        if not sess._target and not os.path.isdir(os.path.dirname(os.path.abspath(folder))):  # one folder is made, not several
+        if not os.path.isdir(os.path.dirname(os.path.abspath(folder))):  # one folder is made, not several
             raise ValueError(f"Parent directory of {save_path} doesn't exist, can't save.")
         try:
             path = sess.run(self._save_name(sess, folder or ".", kept), {self.saver_def.filename_tensor_name: path})

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tf.GradientTape in graphs: gradients of what was made while the tape ran."""
+from millstream.framework import gradients, ops
+
+
+def _key(source):
+    return id(source)
+
+
+class GradientTape:
+    """gradient(target, sources) of nodes that were made inside its `with`, by watched tensors and trainable variables."""
+
+    def __init__(self, persistent=False, watch_accessed_variables=True):
+        self._persistent, self._variables = persistent, watch_accessed_variables
+        self._watched, self._spans, self._used, self._start = {}, [], False, None
+
+    def __enter__(self):
+        self._enter()
+        return self
+
+    def _enter(self):
+        self._graph = ops.get_default_graph()
+        self._start = self._graph._core.id_limit()
+
+    def _leave(self):
+        self._spans.append((self._start, self._graph._core.id_limit()))
+        self._start = None
+
+    def __exit__(self, kind, value, traceback):
+        if self._start is not None:
+            self._leave()
+
+    def watch(self, tensor):
+        from millstream.ops import nest
+        for each in nest.flatten(tensor):
+            self._watched[_key(each)] = each
+
+    def watched_variables(self):
+        from millstream.ops import variables
+        trainable = ops.get_collection(ops.GraphKeys.TRAINABLE_VARIABLES) if self._variables else []
+        return tuple(trainable) + tuple(v for v in self._watched.values() if isinstance(v, variables.Variable))
+
+    def reset(self):
+        self._watched, self._spans = {}, []
+        if self._start is not None:
+            self._enter()
+
+    def stop_recording(self):
+        """A `with` whose nodes are not seen by the tape."""
+        import contextlib
+
+        @contextlib.contextmanager
+        def paused():
+            self._leave()
+            try:
+                yield
+            finally:
+                self._enter()
+        return paused()
+
+    def _sees(self, source):
+        from millstream.ops import variables
+        if _key(source) in self._watched:
+            return True
+        if isinstance(source, variables.Variable):
+            return self._variables and source.trainable
+        spans = self._spans + ([(self._start, float("inf"))] if self._start is not None else [])
+        return any(low <= source.op._id < high for low, high in spans)
+
+    def _use(self):
+        if self._used and not self._persistent:
+            raise RuntimeError("A non-persistent GradientTape can only be used to compute one set of gradients (or jacobians)")
+        self._used = True
+
+    def gradient(self, target, sources, output_gradients=None, unconnected_gradients=gradients.UnconnectedGradients.NONE):
+        """Gradients in the structure of `sources`; None where there is none."""
+        from millstream.ops import nest
+        self._use()
+        flat = nest.flatten(sources)
+        known = [s for s in flat if self._sees(s)]
+        grad_ys = None if output_gradients is None else nest.flatten(output_gradients)
+        found = dict(zip(map(_key, known), gradients.gradients(
+            nest.flatten(target), known, grad_ys=grad_ys, unconnected_gradients=unconnected_gradients))) if known else {}
+        result = [found.get(_key(s)) for s in flat]
+        return nest.pack_sequence_as(sources, result) if nest.is_nested(sources) else result[0]
+
+    def jacobian(self, target, sources, unconnected_gradients=gradients.UnconnectedGradients.NONE, parallel_iterations=None,
+                 experimental_use_pfor=True):
+        """Of each element of the target: gradients with the target's shape in front."""
+        from millstream.ops import array_ops, nest
+        self._use()
+        flat = nest.flatten(sources)
+        elements = array_ops.reshape(target, [-1])
+        number = elements.shape.as_list()[0]
+        if number is None:
+            raise NotImplementedError("GradientTape.jacobian() of a target whose shape is not known")
+        rows = [gradients.gradients(elements[i], flat, unconnected_gradients=unconnected_gradients) for i in range(number)]
+        out = []
+        for i, source in enumerate(flat):
+            parts = [row[i] for row in rows]
+            if all(p is None for p in parts):
+                out.append(None)
+                continue
+            stacked = array_ops.stack([array_ops.zeros_like(source) if p is None else ops.convert_to_tensor(p) for p in parts])
+            out.append(array_ops.reshape(stacked, array_ops.concat([array_ops.shape(target), array_ops.shape(source)], 0)))
+            out[-1].set_shape(target.shape.concatenate(source.shape))
+        return nest.pack_sequence_as(sources, out) if nest.is_nested(sources) else out[0]
+
+    def batch_jacobian(self, target, source, unconnected_gradients=gradients.UnconnectedGradients.NONE, parallel_iterations=None,
+                       experimental_use_pfor=True):
+        """Of a target and a source whose rows belong together."""
+        from millstream.ops import array_ops
+        self._use()
+        rows, columns = array_ops.shape(target)[0], target.shape.num_elements() // target.shape.as_list()[0] if \
+            target.shape.is_fully_defined() else target.shape[1:].num_elements()
+        flat = array_ops.reshape(target, array_ops.stack([rows, columns]))
+        parts = [gradients.gradients(flat[:, i], source, unconnected_gradients=unconnected_gradients)[0] for i in range(columns)]
+        if any(p is None for p in parts):
+            return None
+        stacked = array_ops.stack(parts, axis=1)
+        return array_ops.reshape(stacked, array_ops.concat([array_ops.shape(target), array_ops.shape(source)[1:]], 0))
