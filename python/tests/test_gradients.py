@@ -79,3 +79,19 @@ def test_devices_of_gradient_ops():
         z = x * 2
     grad = tf.gradients(z, x, colocate_gradients_with_ops=True)[0]
     assert grad.device == "/job:ps"
+
+
+def test_gradients_of_loops_wait_for_what_follows_them():
+    """Control dependencies on something that needs the loop: its gradient, which changes the loop, must not wait for itself."""
+    x = tf.constant([[[1.0], [2.0]]])
+    outputs, _ = tf.nn.dynamic_rnn(tf.nn.rnn_cell.BasicRNNCell(2), x, dtype=tf.float32)
+    y = tf.layers.batch_normalization(outputs, training=True)
+    updates = tf.get_collection(tf.GraphKeys.UPDATE_OPS)
+    with tf.control_dependencies(updates):
+        train = tf.train.GradientDescentOptimizer(0.1).minimize(tf.reduce_sum(tf.square(y - 1)))
+    mean = [v for v in tf.global_variables() if "moving_mean" in v.name][0]
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        before = sess.run(mean)
+        sess.run(train)
+        assert (sess.run(mean) != before).all()

@@ -96,13 +96,43 @@ def _sources(xs):
     return out
 
 
+def _producers(graph, op):
+    return [pair[0] for pair in graph._core.inputs(op._id)] + list(graph._core.control_inputs(op._id))
+
+
+def _in_loops(graph, ops):
+    """Ids of new nodes inside of loops, and of those that loops which were there before need: neither can wait for what comes
+    after the loops."""
+    new = {op._id: op for op in ops}
+    entries = ("Enter", "RefEnter")
+    if not any(op.type in entries for op in ops):
+        return set()
+    depth, older, again = {}, set(), []
+    for op in graph.get_operations():
+        step = 1 if op.type in entries else -1 if op.type in ("Exit", "RefExit") else 0
+        depth[op._id] = max((depth.get(i, 0) for i in _producers(graph, op)), default=0) + step
+        if step == 1 and op._id not in new:
+            older.add(op.get_attr("frame_name"))
+        elif step == 1 and op.get_attr("frame_name") in older:
+            again.append(op._id)
+    inside, needed = {i for i in new if depth[i] > 0}, [i for e in again for i in _producers(graph, new[e])]
+    while needed:
+        i = needed.pop()
+        if i in new and i not in inside:
+            inside.add(i)
+            needed.extend(_producers(graph, new[i]))
+    return inside
+
+
 def _add_outer_dependencies(graph, ops):
     """Nodes that C++ has made wait for what the program's control_dependencies() say, as if made one by one."""
     if not graph._state.control or graph._context_starts:
         return
+    inside = _in_loops(graph, ops)
     for op in ops:
-        for control in graph._control_for([pair[0] for pair in graph._core.inputs(op._id)]):
-            graph._core.add_control_input(op._id, control)
+        if op._id not in inside:
+            for control in graph._control_for(_producers(graph, op)):
+                graph._core.add_control_input(op._id, control)
         for scope in graph._state.control:
             scope.seen.add(op._id)
 
