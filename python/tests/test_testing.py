@@ -18,6 +18,9 @@ class Case(tf.test.TestCase):
             with self.assertRaisesOpError("p"):
                 tf.placeholder(tf.float32, name="p").eval()
         self.assertTrue(self.get_temp_dir())
+        made = self.create_tempfile("a/b.txt", content="text")
+        self.assertEqual(made.read_text(), "text")
+        self.assertTrue(self.create_tempdir("c").create_file(content=b"x").full_path)
 
 
 def test_case():

@@ -302,7 +302,9 @@ class Dataset(MoreSteps):
         return result
 
     def with_options(self, options):
-        return self
+        out = Dataset(self._spec, self._make)
+        out._options = self.options().merge(options)
+        return out
 
     # Iterators.
 

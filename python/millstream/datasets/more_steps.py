@@ -114,7 +114,7 @@ class MoreSteps:
 
     def options(self):
         from millstream.datasets import options
-        return options.Options()
+        return self.__dict__.get("_options") or options.Options()
 
 
 def from_sparse_tensor_slices(value):

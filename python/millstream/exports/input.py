@@ -6,7 +6,7 @@ _TRANSFORMATIONS = """
 EXPORTS = {
     "millstream.ops.sequence_parsing": """
         parse_single_sequence_example io.parse_single_sequence_example serialize_tensor io.serialize_tensor parse_tensor
-        io.parse_tensor""",
+        io.parse_tensor io.parse_sequence_example""",
     "millstream.datasets.transformations": " ".join(
         f"{space}.{n}" for space in ("data.experimental", "contrib.data") for n in _TRANSFORMATIONS.split()) + """
         contrib.data.batch_and_drop_remainder contrib.data.padded_batch_and_drop_remainder""",
@@ -49,7 +49,10 @@ EXPORTS = {
     "millstream.datasets.dataset_ops": """
         data.Dataset data.experimental.AUTOTUNE=AUTOTUNE data.AUTOTUNE=AUTOTUNE
         contrib.data.Dataset=Dataset""",
-    "millstream.datasets.options": "data.Options data.get_output_types data.get_output_shapes data.get_output_classes",
+    "millstream.datasets.options": """
+        data.Options data.get_output_types data.get_output_shapes data.get_output_classes data.ThreadingOptions
+        data.experimental.AutoShardPolicy data.experimental.ExternalStatePolicy data.experimental.OptimizationOptions
+        data.experimental.ThreadingOptions data.experimental.DistributeOptions data.experimental.AutotuneOptions""",
     "millstream.datasets.file_datasets": """
         data.TFRecordDataset data.TextLineDataset data.FixedLengthRecordDataset contrib.data.TFRecordDataset=TFRecordDataset
         contrib.data.TextLineDataset=TextLineDataset contrib.data.FixedLengthRecordDataset=FixedLengthRecordDataset""",

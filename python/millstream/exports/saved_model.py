@@ -5,6 +5,8 @@ EXPORTS = {
         saved_model.builder.SavedModelBuilder saved_model.contains_saved_model saved_model.maybe_saved_model_directory
         saved_model.loader.maybe_saved_model_directory""",
     "millstream.savedmodel.signatures": """
+        saved_model.is_valid_signature saved_model.signature_def_utils.is_valid_signature saved_model.main_op_with_restore
+        saved_model.main_op.main_op=main_op saved_model.main_op.main_op_with_restore
         saved_model.build_tensor_info saved_model.utils.build_tensor_info saved_model.build_signature_def
         saved_model.signature_def_utils.build_signature_def saved_model.predict_signature_def
         saved_model.signature_def_utils.predict_signature_def saved_model.classification_signature_def

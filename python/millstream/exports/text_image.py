@@ -53,7 +53,7 @@ EXPORTS = {
         random_saturation
         rgb_to_grayscale grayscale_to_rgb rgb_to_hsv hsv_to_rgb total_variation psnr"""),
 }
-EXPORTS["millstream.ops.image_quality_ops"] = _in("image", "decode_image decode_bmp decode_gif is_jpeg sobel_edges ssim") + \
+EXPORTS["millstream.ops.image_quality_ops"] = _in("image", "decode_image decode_bmp decode_gif is_jpeg sobel_edges ssim ssim_multiscale") + \
     " " + _in("io", "decode_image decode_bmp decode_gif is_jpeg")
 EXPORTS["millstream.ops.image_ops"] += " " + _in("io", "decode_png decode_jpeg encode_png encode_jpeg")
 EXPORTS["millstream.ops.sparse_ops"] += " " + _in("io", "serialize_sparse serialize_many_sparse deserialize_many_sparse")
@@ -61,3 +61,4 @@ EXPORTS["millstream.ops.sparse_ops"] += " sparse.cross=sparse_cross sparse.cross
 EXPORTS["millstream.ops.string_ops"] += " io.decode_json_example=decode_json_example dtypes.as_string=as_string"
 EXPORTS["millstream.ops.image_color_ops"] += " " + _in("image", """
     rgb_to_yiq yiq_to_rgb rgb_to_yuv yuv_to_rgb image_gradients""")
+EXPORTS["millstream.ops.sparse_ops"] += " sparse.bincount=sparse_bincount"

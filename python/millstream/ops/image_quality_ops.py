@@ -73,3 +73,29 @@ def ssim(img1, img2, max_val, filter_size=11, filter_sigma=1.5, k1=0.01, k2=0.03
                                                     dtypes.float32) if not ops.convert_to_tensor(img1).dtype.is_floating else max_val
         values, _ = _per_channel(_as_float(img1), _as_float(img2), scale, filter_size, filter_sigma, k1, k2)
         return reduce_ops.reduce_mean(values, [-1])
+
+
+def ssim_multiscale(img1, img2, max_val, power_factors=(0.0448, 0.2856, 0.3001, 0.2363, 0.1333), filter_size=11, filter_sigma=1.5, k1=0.01,
+                    k2=0.03):
+    """Structural similarity at several sizes, each half of the one before; images are [batch, height, width, channels]."""
+    with ops.name_scope(None, "MS-SSIM", [img1, img2]):
+        one = ops.convert_to_tensor(img1)
+        scale = max_val if one.dtype.is_floating else image_color_ops.convert_image_dtype(ops.convert_to_tensor(
+            max_val, dtype=one.dtype), dtypes.float32)
+        pair, parts = [_as_float(img1), _as_float(img2)], []
+        for level in range(len(power_factors)):
+            if level:
+                pair = [_halved(x) for x in pair]
+            values, structure = _per_channel(*pair, scale, filter_size, filter_sigma, k1, k2)
+            parts.append(gen_ops.relu(structure if level + 1 < len(power_factors) else values))
+        powers = ops.convert_to_tensor(list(power_factors), dtype=parts[0].dtype)
+        return reduce_ops.reduce_mean(reduce_ops.reduce_prod(gen_ops.pow(array_ops.stack(parts, axis=-1), powers), [-1]), [-1])
+
+
+def _halved(images):
+    """Averages of squares of 2 x 2 pixels; an odd last row or column counts twice."""
+    odd = gen_ops.floor_mod(array_ops.shape(images)[1:3], 2)
+    pads = array_ops.pad(array_ops.reshape(odd, [2, 1]), [[1, 1], [1, 0]])
+    padded = array_ops.pad(images, pads, mode="SYMMETRIC")
+    padded.set_shape([images.shape.as_list()[0], None, None, images.shape.as_list()[-1]])
+    return gen_ops.avg_pool(padded, ksize=[1, 2, 2, 1], strides=[1, 2, 2, 1], padding="VALID")

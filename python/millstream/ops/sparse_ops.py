@@ -310,3 +310,24 @@ def sparse_cross(inputs, name=None, separator=None):
 def sparse_cross_hashed(inputs, num_buckets=0, hash_key=None, name=None):
     """The same as hashes, below `num_buckets` if that is not 0."""
     return _cross(inputs, True, num_buckets, hash_key, name)
+
+
+def sparse_bincount(values, weights=None, axis=0, minlength=None, maxlength=None, binary_output=False, name=None):
+    """How often each number is there, of all or (axis=-1) of each row: a SparseTensor."""
+    with ops.name_scope(name, "count"):
+        is_sparse = isinstance(values, SparseTensor)
+        numbers = values.values if is_sparse else ops.convert_to_tensor(values)
+        given = weights.values if isinstance(weights, SparseTensor) else weights
+        if axis not in (0, -1):
+            raise ValueError(f"Unsupported value for argument axis={axis}. Only 0 and -1 are currently supported.")
+        if axis == 0:
+            numbers = gen_ops.reshape(numbers, [-1])
+            given = None if given is None else gen_ops.reshape(given, [-1])
+        given = ops.convert_to_tensor([] if given is None else given, dtype=None if given is not None else dtypes.int32)
+        attrs = dict(minlength=-1 if minlength is None else minlength, maxlength=-1 if maxlength is None else maxlength,
+                     binary_output=binary_output)
+        if is_sparse and axis == -1:
+            parts = gen_ops.sparse_count_sparse_output(values.indices, numbers, values.dense_shape, given, **attrs)
+        else:
+            parts = gen_ops.dense_count_sparse_output(numbers, given, **attrs)
+        return SparseTensor(*parts)

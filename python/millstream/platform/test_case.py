@@ -86,6 +86,22 @@ class TestCase(test_asserts.Asserts, unittest.TestCase):
             self._cached_session = None
         super().tearDown()
 
+    def create_tempdir(self, name=None, cleanup=None):
+        """A new folder for this test; its full_path, or os.fspath() of it."""
+        from millstream.platform import temp_files
+        return temp_files.make_folder(self.get_temp_dir(), name)
+
+    def create_tempfile(self, file_path=None, content=None, mode="w", encoding="utf8", errors="strict", cleanup=None):
+        """A new file for this test, with that content; its full_path, read_text() and write_text()."""
+        from millstream.platform import temp_files
+        return temp_files.make_file(self.get_temp_dir(), file_path, content, mode, encoding)
+
+    def enter_context(self, manager):
+        """Enters a `with` that ends with the test."""
+        value = manager.__enter__()
+        self.addCleanup(manager.__exit__, None, None, None)
+        return value
+
     def get_temp_dir(self):
         if self._temp is None:
             name = re.sub(r"\W", "_", self.id())

@@ -61,3 +61,33 @@ def regression_signature_def(examples, predictions):
         raise ValueError(f"Regression output must be floats: {predictions}")
     return build_signature_def({constants.REGRESS_INPUTS: build_tensor_info(examples)},
                                {constants.REGRESS_OUTPUTS: build_tensor_info(predictions)}, constants.REGRESS_METHOD_NAME)
+
+
+def is_valid_signature(signature_def):
+    """Whether a server of models can serve it: one of the three methods, with the inputs and outputs that it asks for."""
+    if signature_def is None:
+        return False
+    method, inputs, outputs = signature_def.method_name, signature_def.inputs, signature_def.outputs
+    if method == constants.PREDICT_METHOD_NAME:
+        return bool(inputs) and bool(outputs)
+    if method not in (constants.CLASSIFY_METHOD_NAME, constants.REGRESS_METHOD_NAME):
+        return False
+    if set(inputs) != {"inputs"} or inputs["inputs"].dtype != int(dtypes.string):
+        return False
+    if method == constants.REGRESS_METHOD_NAME:
+        return set(outputs) == {"outputs"} and outputs["outputs"].dtype == int(dtypes.float32)
+    kinds = {"classes": int(dtypes.string), "scores": int(dtypes.float32)}
+    return bool(outputs) and all(kinds.get(key) == info.dtype for key, info in outputs.items())
+
+
+def main_op():
+    """What a loaded model runs first: all initializers."""
+    from millstream.ops import control_flow_group, lookup_ops, variable_collections
+    return control_flow_group.group(variable_collections.global_variables_initializer(),
+                                    variable_collections.local_variables_initializer(), lookup_ops.tables_initializer())
+
+
+def main_op_with_restore(restore_op_name):
+    from millstream.ops import control_flow_group
+    with ops.control_dependencies([main_op()]):
+        return control_flow_group.group(ops.get_default_graph().get_operation_by_name(restore_op_name))
