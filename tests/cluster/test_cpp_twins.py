@@ -51,6 +51,7 @@ with tf.Session() as sess:
         for _ in range(steps):
             sess.run(train, {**everything, training: True})
         saver.save(sess, folder + "/model.ckpt", step)
+        tf.saved_model.simple_save(sess, export_dir + "_py", {"sequences": sequences}, {"probability": probability})
         sess.run(tf.local_variables_initializer())
         print("accuracy = %.6f, loss = %.6f" % tuple(sess.run([accuracy, loss], everything)))
 with tf.Session(graph=tf.Graph()) as sess:
@@ -98,5 +99,6 @@ def test_each_goes_on_from_the_others_checkpoint(run_cpp, tmp_path):
     assert re.search(r"served = ([\d.]+)", text)[1] == f"{first[0]:.6f}"
     (again,) = _numbers(run_cpp(f"--folder={folder}", "--train_steps=0"))
     assert again == pytest.approx(trained, abs=1e-4)
+    assert f"served = {trained[0]:.6f}" in run_cpp(f"--serve={model}_py")
     (further,) = _numbers(run_cpp(f"--folder={folder}", "--train_steps=340"))
     assert further != again
