@@ -163,3 +163,16 @@ def test_wrong_arguments():
     with pytest.raises(ValueError, match="disconnected"):
         a, b = tf.keras.Input((2,)), tf.keras.Input((2,))
         tf.keras.Model(a, layers.Dense(1)(b))
+
+
+def test_layer_normalization():
+    with tf.Graph().as_default(), tf.Session() as sess:
+        x = np.random.RandomState(0).rand(2, 3, 4).astype(np.float32)
+        layer = tf.keras.layers.LayerNormalization(axis=[1, 2], epsilon=0.1)
+        y = layer(tf.constant(x))
+        sess.run(tf.global_variables_initializer())
+        expected = (x - x.mean((1, 2), keepdims=True)) / np.sqrt(x.var((1, 2), keepdims=True) + 0.1)
+        np.testing.assert_allclose(sess.run(y), expected, rtol=1e-5)
+        assert [w.shape.as_list() for w in layer.weights] == [[3, 4], [3, 4]]
+        with pytest.raises(ValueError):
+            tf.keras.layers.LayerNormalization()(tf.placeholder(tf.float32, [2, None]))

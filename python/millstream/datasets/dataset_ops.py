@@ -69,6 +69,9 @@ class Dataset(MoreSteps):
 
     @staticmethod
     def from_tensor_slices(tensors):
+        if any(hasattr(leaf, "nested_row_splits") for leaf in structure.flatten(tensors)):
+            from millstream.datasets import ragged_slices
+            return ragged_slices.from_tensor_slices(tensors)
         return _from_values(tensors, True)
 
     @staticmethod
@@ -192,9 +195,10 @@ class Dataset(MoreSteps):
         if any(s.sparse for s in leaves):
             raise TypeError("Batching of padded sparse tensors is not currently supported")
         if padded_shapes is None:
-            shapes = [s.shape for s in leaves]
+            given = [s.shape for s in leaves]
         else:
-            shapes = [tensor_shape.TensorShape(s) for s in _flatten_shapes(self._spec, padded_shapes)]
+            given = _flatten_shapes(self._spec, padded_shapes)
+        shapes = [_static(g) for g in given]
         if padding_values is None:
             pads = [b"" if s.dtype == dtypes.string else 0 for s in leaves]
         else:
@@ -205,7 +209,8 @@ class Dataset(MoreSteps):
         out = Dataset(spec, None)
 
         def make():
-            sizes = [ops.convert_to_tensor([-1 if d is None else d for d in p.as_list()], dtype=dtypes.int64) for p in shapes]
+            sizes = [_int64(g) if isinstance(g, ops.Tensor) else ops.convert_to_tensor(
+                [-1 if d is None else d for d in p.as_list()], dtype=dtypes.int64) for g, p in zip(given, shapes)]
             values = [ops.convert_to_tensor(v, dtype=s.dtype) for v, s in zip(pads, leaves)]
             return gen_ops.padded_batch_dataset_v2(self._make(), _int64(batch_size), sizes, values,
                                                    ops.convert_to_tensor(drop_remainder),
@@ -313,6 +318,11 @@ class Dataset(MoreSteps):
 
     def make_initializable_iterator(self, shared_name=None):
         return iterator_ops.make_initializable_iterator(self, shared_name)
+
+
+def _static(shape):
+    """What is known of a shape that a program gives, which may be a tensor of sizes."""
+    return tensor_util.constant_value_as_shape(shape) if isinstance(shape, ops.Tensor) else tensor_shape.TensorShape(shape)
 
 
 def _common(a, b):

@@ -6,6 +6,7 @@ from millstream import gen_ops
 from millstream.datasets import structure
 from millstream.datasets.dataset_ops import Dataset, _inside, _Spec
 from millstream.framework import dtypes, function, ops
+from millstream.framework.tensor_shape import TensorShape
 
 
 def shuffle_and_repeat(buffer_size, count=None, seed=None):
@@ -123,6 +124,17 @@ def group_by_window(key_func, reduce_func, window_size=None, window_size_func=No
     return apply
 
 
+def _filled(spec, shapes, size):
+    """Shapes with `size` in place of what is not known: tensors, in the structure of `spec`."""
+    from millstream.datasets.dataset_ops import _flatten_shapes
+    from millstream.ops import array_ops
+    leaves = []
+    for shape in _flatten_shapes(spec, shapes):
+        dims = TensorShape(shape).as_list()
+        leaves.append(array_ops.stack([size if d is None else np.int64(d) for d in dims]) if None in dims else TensorShape(shape))
+    return structure.pack_like(spec, leaves)
+
+
 def bucket_by_sequence_length(element_length_func, bucket_boundaries, bucket_batch_sizes, padded_shapes=None,
                               padding_values=None, pad_to_bucket_boundary=False, no_padding=False, drop_remainder=False):
     """Batches of elements of similar length: those of a batch lie between the same boundaries."""
@@ -145,7 +157,12 @@ def bucket_by_sequence_length(element_length_func, bucket_boundaries, bucket_bat
                 return window.batch(size, drop_remainder)
             shapes = padded_shapes if padded_shapes is not None else dataset.output_shapes
             if pad_to_bucket_boundary:
-                raise NotImplementedError("bucket_by_sequence_length(pad_to_bucket_boundary=True)")
+                from millstream.ops import check_ops
+                check = check_ops.assert_less(bucket, np.int64(len(sizes) - 1), message="When pad_to_bucket_boundary=True, elements must "
+                                              "have length < max(bucket_boundaries).")
+                with ops.control_dependencies([check]):
+                    longest = index_ops.gather(ops.convert_to_tensor(np.array(bucket_boundaries, np.int64)), bucket) - 1
+                shapes = _filled(dataset._spec, shapes, longest)
             return window.padded_batch(size, shapes, padding_values, drop_remainder)
 
         return dataset.apply(group_by_window(key, batch, window_size_func=lambda b: index_ops.gather(

@@ -21,6 +21,7 @@ EXPORTS = {
         ReLU LeakyReLU ELU Softmax PReLU GaussianNoise GaussianDropout Embedding GlobalMaxPool1D GlobalMaxPooling1D GlobalMaxPool2D
         GlobalMaxPooling2D GlobalMaxPool3D GlobalMaxPooling3D GlobalAvgPool1D GlobalAveragePooling1D GlobalAvgPool2D
         GlobalAveragePooling2D GlobalAvgPool3D GlobalAveragePooling3D DenseFeatures"""),
+    "millstream.keras_v1.norm_layers": "keras.layers.LayerNormalization=LayerNormalization",
     "millstream.keras_v1.shape_layers": _in("keras.layers", """
         Reshape Permute RepeatVector Lambda Masking ActivityRegularization ZeroPadding1D ZeroPadding2D Cropping1D Cropping2D UpSampling1D
         UpSampling2D Add Subtract Multiply Average Maximum Minimum Concatenate Dot add subtract multiply average maximum minimum

@@ -52,6 +52,13 @@ class EagerGraph(Graph):
         self._seen = 0
         self._running = None
 
+    def _constants(self, arrays):
+        """Tensors of values that need not be computed."""
+        tensors = [ops.convert_to_tensor(a) for a in arrays]
+        self._values.update(zip(tensors, arrays))
+        self._seen = len(self.get_operations())
+        return tensors
+
     def _value_of(self, tensor):
         if tensor not in self._values:
             self._run_new_nodes()
@@ -93,7 +100,7 @@ class Call:
             self._last[0]._close()
         graph = EagerGraph()
         with graph.as_default():
-            inputs = [ops.convert_to_tensor(a) for a in arrays]
+            inputs = graph._constants(arrays)
             results = self._function(*inputs)
             results = [] if results is None else list(results) if isinstance(results, (list, tuple)) else [results]
             if len(results) != len(self._types):
