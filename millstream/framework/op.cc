@@ -88,8 +88,12 @@ StatusOr<const KernelDef*> FindKernel(const OpEntry& op, absl::string_view devic
   for (const KernelDef& kernel : op.kernels) {
     if (kernel.device_type == device_type && Fits(kernel, attrs)) return &kernel;
   }
-  return errors::NotFound("No registered '", op.def.name, "' OpKernel for '", device_type,
-                          "' devices compatible with node {{node ", node_name, "}}. Registered:\n", Describe(op));
+  const auto spell = [](std::string* out, const AttrMap::Entry& attr) {
+    absl::StrAppend(out, attr.first, "=", attr.second.ToString());
+  };
+  return errors::InvalidArgument("No OpKernel was registered to support Op '", op.def.name, "' used by {{node ",
+                                 node_name, "}} with these attrs: [", absl::StrJoin(attrs, ", ", spell),
+                                 "]\nRegistered devices: [", device_type, "]\nRegistered kernels:\n", Describe(op));
 }
 
 OpBuilder::OpBuilder(const char* name) : entry_(&OpRegistry::Global().Add(name)) {

@@ -15,7 +15,15 @@ Shape BatchOf(const Tensor& t) { return Shape(t.shape().dims().first(t.rank() - 
 template <bool broadcasts>
 class BatchMatMulKernel final : public Kernel {
  public:
-  explicit BatchMatMulKernel(KernelInit& init) : adj_x_(init.Attr<bool>("adj_x")), adj_y_(init.Attr<bool>("adj_y")) {}
+  explicit BatchMatMulKernel(KernelInit& init) : adj_x_(init.Attr<bool>("adj_x")), adj_y_(init.Attr<bool>("adj_y")) {
+    const DType x = RemoveRef(init.input_types()[0]), y = RemoveRef(init.input_types()[1]);
+    if (x == y && !init.HasAttr("Tout")) return;
+    const auto out = init.Attr<DType>("Tout");
+    if ((x == y && x == out) || Multiplies(x, y, out)) return;
+    init.Fail(errors::InvalidArgument("No OpKernel was registered to support Op '", init.op().name, "' used by {{node ",
+                                      init.node_name(), "}}: there is no product of ", DTypeName(x), " and ",
+                                      DTypeName(y), " into ", DTypeName(out)));
+  }
 
   Status Compute(KernelContext& ctx) override {
     Tensor x, y;
@@ -63,6 +71,14 @@ class BatchMatMulKernel final : public Kernel {
   }
 
  private:
+  // Whether there is a product of types that are not all the same.
+  static bool Multiplies(DType x, DType y, DType out) {
+    const auto byte = [](DType t) { return t == DType::kInt8 || t == DType::kUint8; };
+    if (out == DType::kInt32) return byte(x) && byte(y);
+    return out == DType::kBfloat16 && (x == out || byte(x)) && (y == out || byte(y)) && x != y &&
+           (x == out || y == out);
+  }
+
   // Input i in the type of the result: V3 also multiplies small integers into larger ones.
   static Status Operand(KernelContext& ctx, int i, Tensor* operand) {
     const Tensor& in = ctx.input(i);

@@ -41,8 +41,8 @@ class EqualKernel final : public BinaryKernel {
         is_error_(init.Attr<bool>("incompatible_shape_error")) {
     const DType dtype = RemoveRef(init.input_types()[0]);
     if (dtype == DType::kResource || dtype == DType::kVariant) {
-      init.Fail(errors::NotFound("No registered '", init.op().name, "' OpKernel for CPU devices compatible with node ",
-                                 init.node_name(), ": T is ", DTypeName(dtype)));
+      init.Fail(errors::InvalidArgument("No OpKernel was registered to support Op '", init.op().name,
+                                        "' used by {{node ", init.node_name(), "}}: T is ", DTypeName(dtype)));
     }
   }
 

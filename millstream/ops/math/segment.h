@@ -2,6 +2,7 @@
 #ifndef MILLSTREAM_OPS_MATH_SEGMENT_H_
 #define MILLSTREAM_OPS_MATH_SEGMENT_H_
 
+#include <span>
 #include <vector>
 
 #include "millstream/framework/op.h"
@@ -15,6 +16,11 @@ enum class SegmentOp { kSum, kMean, kProd, kMax, kMin };
 // REQUIRES: ids are below the number of rows; data has ids.size() rows of the size of those of `out`.
 Status CombineSegments(KernelContext& ctx, SegmentOp op, const Tensor& data, const std::vector<int64_t>& ids,
                        bool zero_where_empty, Tensor* out);
+
+// One more than the last of sorted ids. InvalidArgument if that is negative.
+StatusOr<int64_t> RowsOf(std::span<const int64_t> ids);
+// InvalidArgument unless ids never fall and lie in [0, rows).
+Status CheckSorted(std::span<const int64_t> ids, int64_t rows);
 
 // Integers of any index type.
 std::vector<int64_t> ReadIds(const Tensor& ids);

@@ -17,11 +17,7 @@ std::vector<int64_t> ReadIds(const Tensor& ids) {
   return out;
 }
 
-namespace {
-
-// `rows`: one more than the last id.
-Status CheckSorted(const std::vector<int64_t>& ids, int64_t rows) {
-  if (!ids.empty() && rows <= 0) return errors::InvalidArgument("segment ids must be >= 0");
+Status CheckSorted(std::span<const int64_t> ids, int64_t rows) {
   for (size_t i = 0; i < ids.size(); ++i) {
     if (i + 1 < ids.size() && ids[i] == ids[i + 1]) continue;
     if (i + 1 < ids.size() && ids[i] > ids[i + 1]) return errors::InvalidArgument("segment ids are not increasing");
@@ -31,6 +27,17 @@ Status CheckSorted(const std::vector<int64_t>& ids, int64_t rows) {
   }
   return OkStatus();
 }
+
+StatusOr<int64_t> RowsOf(std::span<const int64_t> ids) {
+  int64_t rows = 0;
+  if (ids.empty()) return rows;
+  if (ids.back() < 0) return errors::InvalidArgument("segment ids must be >= 0");
+  if (__builtin_add_overflow(ids.back(), 1, &rows))
+    return errors::InvalidArgument("segment ids must be < ", ids.back());
+  return rows;
+}
+
+namespace {
 
 // Rows whose ids are equal and adjacent form segments; ids grow.
 template <SegmentOp op>
@@ -47,10 +54,7 @@ class SegmentKernel final : public Kernel {
     }
     const std::vector<int64_t> ids = ReadIds(id_tensor);
     std::vector<int64_t> dims(data.shape().dims().begin(), data.shape().dims().end());
-    dims[0] = ids.empty() ? 0 : ids.back();
-    if (!ids.empty() && __builtin_add_overflow(dims[0], 1, &dims[0])) {
-      return errors::InvalidArgument("segment ids must be < ", ids.back());
-    }
+    ASSIGN_OR_RETURN(dims[0], RowsOf(ids));
     RETURN_IF_ERROR(CheckSorted(ids, dims[0]));
     ASSIGN_OR_RETURN(const Shape shape, Shape::Make(dims));
     ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));

@@ -5,6 +5,7 @@
 #include "millstream/ops/array/axes.h"
 #include "millstream/ops/array/blob.h"
 #include "millstream/ops/math/gradients.h"
+#include "millstream/ops/math/segment.h"
 
 namespace millstream {
 namespace {
@@ -38,23 +39,24 @@ class SparseSegment : public Kernel {
     if (data.rank() < 1) return errors::InvalidArgument("input must be at least rank 1");
     Dims indices, ids, dims(data.shape().dims().begin(), data.shape().dims().end());
     RETURN_IF_ERROR(ReadPairs(ctx, &indices, &ids));
-    for (size_t i = 0; i < ids.size(); ++i) {
-      if (i > 0 && ids[i] < ids[i - 1]) return errors::InvalidArgument("segment ids are not increasing");
-      if (ids[i] < 0) return errors::InvalidArgument("segment ids must be >= 0");
-      if (indices[i] < 0 || indices[i] >= data.dim(0)) {
-        return errors::InvalidArgument("indices[", i, "] == ", indices[i], " out of range [0, ", data.dim(0), ")");
-      }
-    }
-    dims[0] = ids.empty() ? 0 : ids.back() + 1;
-    if (ctx.num_inputs() > 3) {
+    if (ctx.num_inputs() == 3) {
+      ASSIGN_OR_RETURN(dims[0], RowsOf(ids));
+    } else {
       int64_t segments = 0;
       if (ctx.input(3).rank() != 0) return errors::InvalidArgument("num_segments should be a scalar");
       RETURN_IF_ERROR(ReadIntScalar(ctx.input(3), "num_segments", &segments));
       if (segments < 0) return errors::InvalidArgument("segment ids must be >= 0");
-      if (segments < dims[0]) return errors::InvalidArgument("segment ids must be < num_segments");
+      if (!ids.empty() && ids.back() >= segments) {
+        return errors::InvalidArgument("segment ids must be < num_segments");
+      }
       dims[0] = segments;
     }
     ASSIGN_OR_RETURN(const Shape shape, MakeShape(dims));
+    RETURN_IF_ERROR(CheckSorted(ids, dims[0]));
+    for (size_t i = 0; i < ids.size(); ++i) {
+      if (indices[i] >= 0 && indices[i] < data.dim(0)) continue;
+      return errors::InvalidArgument("Bad: indices[", i, "] == ", indices[i], " out of range [0, ", data.dim(0), ")");
+    }
     ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
     FillZero(ctx, out);
     const int64_t row = shape.Product(1, shape.rank());

@@ -176,10 +176,17 @@ def refused():
   op('RaggedBincount', np.array([0, 0, 1]), I32([1]), I32([1, 1]), F32([0, 0, 0]), types=None, label='sizes', error=True)
   for ids in ([0, 1, 2, 0], [0, 0, 0, -1], [0, 0, -1, 0], [-1, 0, 0, 1], [0, 2, 1, 1]):
     op('SegmentSum', np.ones([4, 2]), I32(ids), label='ids', error=True)
+    op('SparseSegmentSum', np.ones([9, 2]), I32([8, 3, 0, 1]), I32(ids), label='ids', error=True)
+    op('SparseSegmentSumWithNumSegments', np.ones([9, 2]), I32([8, 3, 0, 1]), I32(ids), I32(4), label='ids', error=True)
+  op('SparseSegmentSum', np.ones([9, 2]), I32([8, 9]), I32([0, 1]), label='index', error=True)
+  op('SparseSegmentSum', np.ones([9, 4]), np.array([1]), np.array([2**62 - 1]), label='huge', error=True)
+  op('SparseSegmentMeanWithNumSegments', np.ones([9, 2]), I32([8, 1]), I32([0, 2]), I32(2), label='beyond', error=True)
   op('UnsortedSegmentSum', np.ones([2, 2]), I32([[1, 0], [1, 7]]), I32(2), label='matrix', error=True)
   op('UnsortedSegmentSum', np.array(5.0), I32(7), I32(2), label='scalar', error=True)
   for rows, columns in (([-10, 1, 2, 3], [1, 2, 3, 4]), ([10, 1, 2, 3], [1, 2, -3, 4])):
     op('FractionalAvgPoolGrad', np.array([2, 2, 2, 2]), np.arange(12.0).reshape(1, 2, 3, 2), np.array(rows), np.array(columns), label='negative', error=True)
+  one = np.ones([1, 2, 2], np.int8)
+  op('BatchMatMulV3', one, one, types=None, label='no_product', Tout=tf.float32, error=True)
   at, v, shape = np.array([[0, 7], [1, 1]]), np.array([1, 1]), np.array([2, 2])
   op('SetSize', at, v, shape, types=None, label='beyond', validate_indices=False, error=True)
   op('SetSize', at, v, np.array(2), types=None, label='no_shape', error=True)
