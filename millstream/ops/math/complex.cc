@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <complex>
 
 #include "millstream/ops/math/elementwise.h"
 #include "millstream/ops/math/gradients.h"
+#include "millstream/ops/sparse/csr_matrix.h"
+#include "millstream/tensor/dispatch.h"
 
 namespace millstream {
 namespace {
@@ -104,6 +107,28 @@ Status ComplexGrad(GradContext& g) {
   BroadcastGrads(g, g.input(0), g.input(1), Part(g, "Real", dz), Part(g, "Imag", dz));
   return g.status();
 }
+// Of a sparse matrix: its values are conjugated.
+class ConjMatrix final : public Kernel {
+ public:
+  explicit ConjMatrix(KernelInit&) {}
+
+  Status Compute(KernelContext& ctx) override {
+    ASSIGN_OR_RETURN(const CsrMatrix* in, CsrInput(ctx, 0, DType::kInvalid));
+    auto out = MakeRef<CsrMatrix>();
+    out->shape = in->shape;
+    out->row_begins = in->row_begins;
+    out->columns = in->columns;
+    out->values = in->values;
+    if (IsComplex(in->values.dtype())) {
+      ASSIGN_OR_RETURN(out->values, ctx.AllocateTemp(in->values.dtype(), in->values.shape()));
+      DispatchOver(ComplexTypes{}, in->values.dtype(), [&]<typename T>(std::type_identity<T>) {
+        std::ranges::transform(in->values.flat<T>(), out->values.data<T>(), [](T x) { return std::conj(x); });
+      });
+    }
+    return SetCsrOutput(ctx, 0, std::move(out));
+  }
+};
+
 Status ConjGrad(GradContext& g) {
   g.set_dx(0, g.Op("Conj", {g.dy(0)}));
   return g.status();
@@ -172,6 +197,7 @@ OP("Conj")
     .Shape(UnchangedShape)
     .Gradient(ConjGrad)
     .CpuFor<Unary<ConjFn, ComplexTypes>>(ComplexTypes{})
+    .CpuFor<ConjMatrix>(Types<Variant>{})
     .Doc("The complex conjugate of each element.");
 
 }  // namespace

@@ -2,7 +2,7 @@
 """Pools and convolutions at their edges; images that are moved, scaled, cropped and chosen from; what is refused."""
 import numpy as np
 
-from record import op, rng, script, tf
+from record import apply, op, rng, script, tf
 from tensorflow.python.framework import test_util
 
 I32, F32 = np.int32, np.float32
@@ -210,6 +210,14 @@ def normalized():
       s.run([y] + list(tf.raw_ops.BatchNormWithGlobalNormalizationGrad(t=x, m=m, v=var, gamma=gamma, backprop=dy, **kw)))
 
 
+def conjugated():
+  for t in (tf.float32, tf.complex64):
+    with script('Conj', t.name + '_matrix') as s:
+      x = tf.constant([[0, 1 + 2j, 0], [3 - 1j, 0, 4]] if t.is_complex else [[0, 1, 0], [3, 0, 4.0]], t)
+      csr = apply('DenseToCSRSparseMatrix', dense_input=x, indices=tf.where(tf.not_equal(x, tf.zeros_like(x))))[0]
+      s.run(apply('CSRSparseMatrixToDense', sparse_input=apply('Conj', input=csr)[0], type=t)[0])
+
+
 def cases():
   pools()
   convolutions()
@@ -222,3 +230,4 @@ def cases():
   refused()
   normalized()
   sums()
+  conjugated()
