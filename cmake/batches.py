@@ -45,26 +45,26 @@ def without_brackets(text):
     return "".join(kept)
 
 
-def declared_name(statement):
-    """The name that a declaration brings into its namespace, or None (members, macros and operators bring none)."""
+def declared(statement):
+    """(kind, name) of what a declaration brings into its namespace, or None (members, macros and operators bring none)."""
     test = TEST.match(statement)
     if test:
-        return f"{test[2]}_{test[3]}_Test"
+        return "type", f"{test[2]}_{test[3]}_Test"
     statement = without_brackets(ATTRIBUTE.sub("", statement)).strip()
     statement = re.sub(r"^template\s*(requires [^;{]*?)?\s*", "", statement)
     kind = TYPE.match(statement)
     if kind and "(" not in statement.partition("{")[0].replace("alignas(", ""):
-        return kind[1]
+        return "type", kind[1]
     using = re.match(r"using (\w+)\s*=", statement)
     if using:
-        return using[1]
+        return "type", using[1]
     if re.match(r"(using|namespace|static_assert|extern|friend|public|private)\b", statement):
         return None
     declarator = re.match(r"(.*?)\s*(?:\(|\{|=|;|\[)", statement, re.S)
     name = declarator and re.search(r"([\w:~]+)$", declarator[1])
     if not name or "::" in name[1] or name[1] == declarator[1].strip() or "operator" in declarator[1]:
         return None
-    return name[1]
+    return "value", name[1]
 
 
 def declarations(code):
@@ -83,7 +83,8 @@ def declarations(code):
 
 
 class Source:
-    """What a file declares; `private` maps names to the text of an alias, or None where no two declarations may meet."""
+    """What a file declares; `private` maps names to the text of an alias, or None where no two declarations may meet,
+    `public` holds (kind, name)."""
 
     def __init__(self, path):
         text = pathlib.Path(path).read_text(encoding="utf-8")
@@ -96,11 +97,11 @@ class Source:
         code = DIRECTIVE.sub("", STRING.sub('""', COMMENT.sub("", RAW_STRING.sub('""', code))))
         self.private, self.public = {}, set()
         for private, statement in declarations(code):
-            name = declared_name(statement)
-            if name and private:
-                self.private[name] = " ".join(statement.split()) if statement.startswith("using ") else None
-            elif name:
-                self.public.add(name)
+            what = declared(statement)
+            if what and private:
+                self.private[what[1]] = " ".join(statement.split()) if statement.startswith("using ") else None
+            elif what:
+                self.public.add(what)
 
 
 class Project:
@@ -113,7 +114,7 @@ class Project:
         return Source(path) if path.is_file() else None
 
     def seen_by(self, source):
-        """The names that the source and the headers it includes declare for others."""
+        """(kind, name) of all that the source and the headers it includes declare for others."""
         names, stack, seen = set(source.public), list(source.includes), set()
         while stack:
             name = stack.pop()
@@ -125,6 +126,13 @@ class Project:
         return names
 
 
+OTHER = {"type": "value", "value": "type"}
+
+
+def names_of(seen):
+    return {name for _, name in seen}
+
+
 class Batch:
     """Sources of one translation unit."""
 
@@ -134,7 +142,9 @@ class Batch:
     def takes(self, source, seen, limit):
         if self.size + source.size > limit:
             return False
-        if self.seen & source.private.keys() or seen & self.private.keys():
+        if names_of(self.seen) & source.private.keys() or names_of(seen) & self.private.keys():
+            return False
+        if any((OTHER[kind], name) in self.seen for kind, name in seen):  # headers that were never included together
             return False
         return all(text is not None and self.private[name] == text
                    for name, text in source.private.items() if name in self.private)

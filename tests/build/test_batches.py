@@ -99,6 +99,16 @@ def test_a_private_name_keeps_away_from_headers_that_declare_it(tmp_path):
     assert tree.batches() == [["a.cc", "c.cc"]]
 
 
+def test_headers_that_give_a_name_two_meanings_do_not_meet(tmp_path):
+    tree = Tree(tmp_path)
+    tree.add("type.h", "namespace millstream {\nclass Input {\n};\n}  // namespace millstream\n")
+    tree.add("function.h", "namespace millstream {\ntemplate <typename T>\nStatusOr<T> Input(int i) {\n}\n}  // namespace millstream\n")
+    tree.add("a.cc", source(before='#include "type.h"'))
+    tree.add("b.cc", source(before='#include "function.h"'))
+    tree.add("c.cc", source(before='#include "type.h"'))
+    assert tree.batches() == [["a.cc", "c.cc"]]
+
+
 def test_what_would_hold_for_later_sources_too_is_compiled_alone(tmp_path):
     tree = Tree(tmp_path)
     tree.add("a.cc", source("int A();"))
