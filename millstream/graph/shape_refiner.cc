@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_join.h"
 
 namespace millstream {
@@ -21,11 +22,17 @@ bool IsMerge(const Node& n) { return n.Is("Merge") || n.Is("RefMerge"); }
 bool IsNextIteration(const Node& n) { return n.Is("NextIteration") || n.Is("RefNextIteration"); }
 bool IsEnter(const Node& n) { return n.Is("Enter") || n.Is("RefEnter"); }
 
-// "{{node Add}} = AddV2[T=float](x, y)"
+// A type as TensorFlow's messages write it.
+std::string AttrText(const AttrValue& value) {
+  const DType* type = value.get<DType>();
+  return type == nullptr ? value.ToString() : absl::StrCat("DT_", absl::AsciiStrToUpper(DTypeName(*type)));
+}
+
+// "{{node Add}} = AddV2[T=DT_FLOAT](x, y)"
 std::string Describe(const Node& node) {
   std::vector<std::string> attrs, inputs;
   for (const auto& [name, value] : node.attrs()) {
-    if (name[0] != '_') attrs.push_back(absl::StrCat(name, "=", value.ToString()));
+    if (name[0] != '_') attrs.push_back(absl::StrCat(name, "=", AttrText(value)));
   }
   for (const Output& in : node.inputs()) {
     inputs.push_back(in.index == 0 ? in.node->name() : in.name());

@@ -250,3 +250,8 @@ def test_static_shapes_that_are_checked():
             tf.nn.max_pool(tf.placeholder(tf.float32, [1, 3, 3, 1]), [1, 5, 5, 1], [1, 1, 1, 1], "VALID")
         with pytest.raises(ValueError, match="Fill dimensions must be >= 0"):
             tf.fill([2, -1], 0)
+
+
+def test_messages_write_types_as_tensorflow_does():
+    with tf.Graph().as_default(), pytest.raises(ValueError, match=r"= MatMul\[T=DT_FLOAT, .*with input shapes: \[2,3\], \[4,2\]\."):
+        tf.matmul(tf.zeros([2, 3]), tf.zeros([4, 2]))
