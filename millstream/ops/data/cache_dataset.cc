@@ -76,7 +76,7 @@ class FileCacheDataset final : public DerivedDataset {
  private:
   static std::string Key(int64_t element, size_t component, size_t components) {
     const int digits = static_cast<int>(std::to_string(components - 1).size());
-    return absl::StrFormat("%10d_%*d", element, digits, component);
+    return absl::StrFormat("%7d_%*d", element, digits, component);
   }
 
   class Writer final : public DatasetIterator {
