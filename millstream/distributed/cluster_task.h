@@ -17,6 +17,7 @@ struct TaskSessionSpec {
   std::string name;
   proto::ConfigProto config;
   SessionOptions options;  // the same, read
+  std::string task;        // the task's name in the session, if `config` brings a cluster; "": its own
   bool isolate_state = false;
   std::shared_ptr<FunctionLibrary> library;
 };
@@ -24,7 +25,7 @@ struct TaskSessionSpec {
 // Where a cut edge leads.
 struct EdgeTarget {
   uint32_t id = 0;
-  std::string task;
+  std::string task;  // as the session names it
   uint64_t incarnation = 0;
 };
 
@@ -45,8 +46,8 @@ class ClusterTask {
   virtual Status CreateSession(const TaskSessionSpec& spec) = 0;  // may block
   virtual void DeleteSession(const std::string& session) = 0;     // does not wait
   virtual StatusOr<uint32_t> Register(const std::string& session, GraphPart part, const std::vector<EdgeTarget>& sends,
-                                      const std::vector<std::string>& from_tasks) = 0;  // may block
-  virtual void Deregister(const std::string& session, uint32_t part) = 0;               // does not wait
+                                      const std::vector<FromTask>& from) = 0;  // may block
+  virtual void Deregister(const std::string& session, uint32_t part) = 0;      // does not wait
   // `index` is the part's place in the caller's plan. `may_block`: the calling thread has nothing better to do.
   virtual void Run(PartRun run, uint64_t index, bool may_block) = 0;
   virtual void Cancel(uint64_t step, const Status& why) = 0;
@@ -73,7 +74,7 @@ class LocalTask final : public ClusterTask {
   Status CreateSession(const TaskSessionSpec& spec) override;
   void DeleteSession(const std::string& session) override { worker_->DeleteSession(session).IgnoreError(); }
   StatusOr<uint32_t> Register(const std::string& session, GraphPart part, const std::vector<EdgeTarget>& sends,
-                              const std::vector<std::string>& from_tasks) override;
+                              const std::vector<FromTask>& from) override;
   void Deregister(const std::string& session, uint32_t part) override {
     worker_->Deregister(session, part).IgnoreError();
   }

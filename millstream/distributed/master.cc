@@ -3,6 +3,7 @@
 
 #include "absl/strings/str_format.h"
 #include "millstream/base/random.h"
+#include "millstream/distributed/renamed_task.h"
 #include "millstream/framework/device_name.h"
 
 namespace millstream {
@@ -43,21 +44,43 @@ Master::~Master() {
   for (auto& [handle, session] : sessions) session->Close().IgnoreError();
 }
 
-StatusOr<std::vector<std::shared_ptr<ClusterTask>>> Master::FindTasks(const std::vector<std::string>& filters,
-                                                                      Cancellation* cancellation,
-                                                                      std::chrono::steady_clock::time_point deadline) {
-  std::vector<std::string> names;
+StatusOr<Master::Tasks> Master::FindTasks(const std::vector<std::string>& filters, Cancellation* cancellation,
+                                          std::chrono::steady_clock::time_point deadline) {
+  std::vector<Peers::Whom> whom;
   for (const auto& [task, address] : peers_->addresses()) {
     ASSIGN_OR_RETURN(const bool admitted, Admitted(task, filters));
-    if (admitted) names.push_back(task);
+    if (admitted) whom.push_back({task, ""});
   }
-  std::vector<std::shared_ptr<ClusterTask>> tasks = {local_};
-  ASSIGN_OR_RETURN(auto remote, peers_->WaitFor(names, cancellation, deadline));
+  Tasks tasks = {local_};
+  ASSIGN_OR_RETURN(auto remote, peers_->WaitFor(whom, cancellation, deadline));
   tasks.insert(tasks.end(), remote.begin(), remote.end());
   return tasks;
 }
 
-StatusOr<std::shared_ptr<MasterSession>> Master::Open(const proto::ConfigProto& config, Cancellation* cancellation) {
+StatusOr<Master::Tasks> Master::FindRenamed(const SessionCluster& cluster, const std::vector<std::string>& filters,
+                                            Cancellation* cancellation,
+                                            std::chrono::steady_clock::time_point deadline) {
+  std::vector<Peers::Whom> whom;
+  for (const auto& [task, address] : cluster.addresses) {
+    ASSIGN_OR_RETURN(const bool admitted, Admitted(task, filters));
+    if (admitted && task != cluster.task) whom.push_back({task, address});
+  }
+  ASSIGN_OR_RETURN(auto remote, peers_->WaitFor(whom, cancellation, deadline));
+  std::map<uint64_t, std::string> known = {{local_->incarnation(), cluster.task}};
+  Tasks tasks = {std::make_shared<RenamedTask>(cluster.task, local_)};
+  for (size_t i = 0; i < whom.size(); ++i) {
+    const auto [same, added] = known.emplace(remote[i]->incarnation(), whom[i].task);
+    if (!added) {
+      return errors::InvalidArgument("ConfigProto.cluster_def: ", same->second, " and ", whom[i].task,
+                                     " are the same task");
+    }
+    tasks.push_back(std::make_shared<RenamedTask>(whom[i].task, std::move(remote[i])));
+  }
+  return tasks;
+}
+
+StatusOr<std::shared_ptr<MasterSession>> Master::Open(const proto::ConfigProto& config, const std::string& target,
+                                                      Cancellation* cancellation) {
   MasterSessionOptions options;
   options.handle = absl::StrFormat("%016x", RandomNumber());
   options.config = config;
@@ -66,7 +89,12 @@ StatusOr<std::shared_ptr<MasterSession>> Master::Open(const proto::ConfigProto& 
   if (options.session.operation_timeout_ms > 0) {
     deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(options.session.operation_timeout_ms);
   }
-  ASSIGN_OR_RETURN(options.tasks, FindTasks(FiltersOf(config), cancellation, deadline));
+  ASSIGN_OR_RETURN(const SessionCluster cluster, SessionCluster::OfMaster(config, target));
+  if (cluster.renames()) {
+    ASSIGN_OR_RETURN(options.tasks, FindRenamed(cluster, FiltersOf(config), cancellation, deadline));
+  } else {
+    ASSIGN_OR_RETURN(options.tasks, FindTasks(FiltersOf(config), cancellation, deadline));
+  }
   options.timers = &timers_;
   options.traces = &traces_;
   options.reports = reports_;

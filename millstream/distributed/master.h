@@ -21,9 +21,11 @@ class Master {
   // Closes every session.
   ~Master();
 
-  // A session over this task and all others that `config.device_filters` admits. Waits for those to come up, as long as
-  // `config.operation_timeout_in_ms` says (0: for ever, telling who is missing).
-  StatusOr<std::shared_ptr<MasterSession>> Open(const proto::ConfigProto& config, Cancellation* cancellation);
+  // A session over this task and all others that `config.device_filters` admits, of the server's cluster or of the one
+  // that `config` brings; `target`: how the client names this task ("grpc://host:port"). Waits for those to come up, as
+  // long as `config.operation_timeout_in_ms` says (0: for ever, telling who is missing).
+  StatusOr<std::shared_ptr<MasterSession>> Open(const proto::ConfigProto& config, const std::string& target,
+                                                Cancellation* cancellation);
   // Aborted if there is none: closed, or from before a restart.
   StatusOr<std::shared_ptr<MasterSession>> Find(const std::string& handle);
   Status Close(const std::string& handle);
@@ -42,9 +44,12 @@ class Master {
   TimerQueue& timers() { return timers_; }
 
  private:
-  StatusOr<std::vector<std::shared_ptr<ClusterTask>>> FindTasks(const std::vector<std::string>& device_filters,
-                                                                Cancellation* cancellation,
-                                                                std::chrono::steady_clock::time_point deadline);
+  using Tasks = std::vector<std::shared_ptr<ClusterTask>>;
+  StatusOr<Tasks> FindTasks(const std::vector<std::string>& device_filters, Cancellation* cancellation,
+                            std::chrono::steady_clock::time_point deadline);
+  // Those of a cluster that a client brought, under its names.
+  StatusOr<Tasks> FindRenamed(const SessionCluster& cluster, const std::vector<std::string>& device_filters,
+                              Cancellation* cancellation, std::chrono::steady_clock::time_point deadline);
 
   Worker* const worker_;
   Peers* const peers_;

@@ -30,7 +30,8 @@ constexpr TensorDecodeOptions kFeedLimits{.max_bytes = int64_t{64} << 30, .budge
 Status CreateSession(Master* master, RpcCall& call) {
   const auto& request = call.request_as<proto::CreateSessionRequest>();
   auto& response = call.response_as<proto::CreateSessionResponse>();
-  ASSIGN_OR_RETURN(std::shared_ptr<MasterSession> session, master->Open(request.config(), call.cancellation()));
+  ASSIGN_OR_RETURN(std::shared_ptr<MasterSession> session,
+                   master->Open(request.config(), request.target(), call.cancellation()));
   if (Status status = session->Create(request.graph_def()); !status.ok()) {
     master->Close(session->handle()).IgnoreError();
     return status;
@@ -66,13 +67,15 @@ Status ListDevices(Master* master, RpcCall& call) {
   const auto& request = call.request_as<proto::ListDevicesRequest>();
   auto& response = call.response_as<proto::ListDevicesResponse>();
   std::vector<DeviceAttributes> devices;
+  std::string here = master->task();
   if (request.session_handle().empty()) {
     ASSIGN_OR_RETURN(devices, master->ListDevices({}, call.cancellation()));
   } else {
     ASSIGN_OR_RETURN(std::shared_ptr<MasterSession> session, master->Find(request.session_handle()));
     devices = session->ListDevices();
+    here = session->local_task();
   }
-  const std::string here = absl::StrCat(master->task(), "/");
+  here += '/';
   for (const DeviceAttributes& device : devices) {
     const bool local = device.name.compare(0, here.size(), here) == 0;
     DeviceToProto(device, local ? response.add_local_device() : response.add_remote_device());

@@ -45,7 +45,7 @@ Status MasterSession::OpenAt(ClusterTask& task) {
   spec.name = options_.handle;
   spec.config = options_.config;
   spec.options = options_.session;
-  spec.isolate_state = options_.config.isolate_session_state();
+  spec.isolate_state = IsolatesState(options_.config);
   spec.library = graph_.library();
   RETURN_IF_ERROR(task.CreateSession(spec));
   open_at_.insert(task.name());
@@ -78,21 +78,21 @@ StatusOr<MasterSession::PlanPtr> MasterSession::MakePlan(PrunedGraph pruned) {
     RETURN_IF_ERROR(task->CheckAlive());
     RETURN_IF_ERROR(OpenAt(*task));
     std::vector<EdgeTarget> sends;
-    std::vector<std::string> from_tasks;
+    std::vector<FromTask> from;
     for (const CutEdge& edge : cut.edges) {
       if (edge.from == static_cast<int>(i)) {
         sends.push_back({edge.id, tasks[edge.to]->name(), tasks[edge.to]->incarnation()});
       }
-      const std::string& from = tasks[edge.from]->name();
-      if (edge.to == static_cast<int>(i) && std::find(from_tasks.begin(), from_tasks.end(), from) == from_tasks.end()) {
-        from_tasks.push_back(from);
-      }
+      const ClusterTask& sender = *tasks[edge.from];
+      const auto known = [&](const FromTask& task) { return task.incarnation == sender.incarnation(); };
+      if (edge.to == static_cast<int>(i) && std::none_of(from.begin(), from.end(), known))
+        from.push_back({sender.name(), sender.incarnation()});
     }
     Plan::Part part;
     part.task = task;
     part.args = cut.parts[i].arg_numbers;
     part.rets = cut.parts[i].ret_numbers;
-    ASSIGN_OR_RETURN(part.id, task->Register(options_.handle, std::move(cut.parts[i]), sends, from_tasks));
+    ASSIGN_OR_RETURN(part.id, task->Register(options_.handle, std::move(cut.parts[i]), sends, from));
     plan->parts.push_back(std::move(part));
   }
   std::stable_sort(plan->parts.begin(), plan->parts.end(),

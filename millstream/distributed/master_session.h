@@ -39,6 +39,8 @@ class MasterSession final : public Session {
   ~MasterSession() override;
 
   const std::string& handle() const { return options_.handle; }
+  // The name that the master's own task has in this session.
+  const std::string& local_task() const { return options_.tasks.front()->name(); }
   bool builds_cost_model() const { return options_.config.graph_options().build_cost_model() > 0; }
   SessionGraph& graph() { return graph_; }
 

@@ -51,19 +51,33 @@ Peers::~Peers() {
   }
 }
 
-StatusOr<std::shared_ptr<RemoteTask>> Peers::Connect(const std::string& task, milliseconds deadline) {
-  auto address = options_.addresses.find(task);
-  if (address == options_.addresses.end()) return errors::NotFound("The cluster has no task ", task);
+StatusOr<std::string> Peers::AddressOf(const Whom& whom) const {
+  if (whom.renamed()) return whom.address;
+  auto address = options_.addresses.find(whom.task);
+  if (address == options_.addresses.end()) return errors::NotFound("The cluster has no task ", whom.task);
+  return address->second;
+}
+
+StatusOr<std::shared_ptr<RemoteTask>> Peers::Connect(const Whom& whom, milliseconds deadline) {
+  ASSIGN_OR_RETURN(const std::string address, AddressOf(whom));
+  const std::string& key = whom.renamed() ? whom.address : whom.task;
   std::shared_ptr<Entry> entry;
   {
     MutexLock lock(mu_);
-    std::shared_ptr<Entry>& slot = entries_[task];
+    std::shared_ptr<Entry>& slot = entries_[key];
     if (slot == nullptr) slot = std::make_shared<Entry>();
     entry = slot;
   }
   MutexLock lock(entry->mu);
   if (entry->task != nullptr && entry->task->alive()) return entry->task;
-  ASSIGN_OR_RETURN(entry->task, Dial(task, address->second, *entry, deadline));
+  StatusOr<std::shared_ptr<RemoteTask>> dialed = Dial(whom, address, *entry, deadline);
+  if (!dialed.ok()) {
+    // Clients may name any number of places where nobody is.
+    MutexLock entries_lock(mu_);
+    if (whom.renamed()) entries_.erase(key);
+    return dialed;
+  }
+  entry->task = *std::move(dialed);
   Forget();
   return entry->task;
 }
@@ -78,36 +92,44 @@ void Peers::Forget() {
   kept_.erase(std::remove(kept_.begin(), kept_.end(), nullptr), kept_.end());
 }
 
-Status Peers::Hello(const std::string& task, RpcChannel& channel, bool want_endpoint, steady_clock::time_point deadline,
+Status Peers::Hello(const Whom& whom, RpcChannel& channel, bool want_endpoint, steady_clock::time_point deadline,
                     proto::HelloResponse* response) const {
   proto::HelloRequest request;
   request.set_protocol(kProtocolVersion);
   request.set_job_id(options_.job_id);
-  request.set_task(task);
   request.set_want_endpoint(want_endpoint);
-  request.set_from_task(worker_->task());
-  request.set_from_incarnation(worker_->incarnation());
+  // A server that a session has renamed is asked by no task of its own cluster, whatever that server is called.
+  if (!whom.renamed()) {
+    request.set_task(whom.task);
+    request.set_from_task(worker_->task());
+    request.set_from_incarnation(worker_->incarnation());
+  }
   RpcCallOptions call;
   call.deadline = deadline;
   const Status status = channel.Call(TaskMethod("Hello"), request, response, call);
-  if (!status.ok()) return WithContext(status, absl::StrCat(task, " at ", channel.address()));
-  if (!IsPsTask(task)) return OkStatus();
+  if (!status.ok()) return WithContext(status, absl::StrCat(whom.task, " at ", channel.address()));
+  if (whom.renamed() && response->incarnation() == worker_->incarnation()) {
+    return errors::InvalidArgument("ConfigProto.cluster_def: ", whom.task, " at ", channel.address(),
+                                   " is the master itself; give it the address of the session's target");
+  }
+  if (whom.renamed() || !IsPsTask(whom.task)) return OkStatus();
   if (options_.on_ps_answer != nullptr) options_.on_ps_answer(response->job_done());
   if (!response->job_done()) return OkStatus();
-  return errors::FailedPrecondition(task, " at ", channel.address(), " says that the job is done: ", worker_->task(),
+  return errors::FailedPrecondition(whom.task, " at ", channel.address(),
+                                    " says that the job is done: ", worker_->task(),
                                     " came when its training had ended");
 }
 
-StatusOr<std::shared_ptr<RemoteTask>> Peers::Dial(const std::string& task, const std::string& address, Entry& entry,
+StatusOr<std::shared_ptr<RemoteTask>> Peers::Dial(const Whom& whom, const std::string& address, Entry& entry,
                                                   milliseconds deadline) {
   const auto end = steady_clock::now() + deadline;
   if (entry.channel == nullptr) {
     ASSIGN_OR_RETURN(entry.channel, RpcChannel::Connect(address, options_.channel));
   }
   proto::HelloResponse response;
-  RETURN_IF_ERROR(Hello(task, *entry.channel, /*want_endpoint=*/true, end, &response));
+  RETURN_IF_ERROR(Hello(whom, *entry.channel, /*want_endpoint=*/true, end, &response));
   RemoteTask::Options options;
-  options.name = task;
+  options.name = whom.renamed() ? response.task() : whom.task;
   options.address = address;
   options.incarnation = response.incarnation();
   for (const auto& device : response.device()) options.devices.push_back(DeviceFromProto(device));
@@ -118,7 +140,7 @@ StatusOr<std::shared_ptr<RemoteTask>> Peers::Dial(const std::string& task, const
   options.own_task = worker_->task();
   options.own_incarnation = worker_->incarnation();
   auto remote = std::make_shared<RemoteTask>(std::move(options), worker_);
-  const LinkEndpoint endpoint = EndpointFromProto(response.endpoint(), task, response.incarnation());
+  const LinkEndpoint endpoint = EndpointFromProto(response.endpoint(), remote->name(), response.incarnation());
   const auto left = std::max(milliseconds(1), std::chrono::duration_cast<milliseconds>(end - steady_clock::now()));
   {
     MutexLock lock(mu_);
@@ -155,19 +177,19 @@ Status Peers::AskWhoHasLeft(const std::vector<std::shared_ptr<RemoteTask>>& task
   for (const auto& task : tasks) {
     if (task == nullptr || !task->alive() || !IsPsTask(task->name())) continue;
     proto::HelloResponse response;
-    const Status status =
-        Hello(task->name(), *task->channel(), /*want_endpoint=*/false, steady_clock::now() + kAskPatience, &response);
+    const Status status = Hello({task->name(), ""}, *task->channel(), /*want_endpoint=*/false,
+                                steady_clock::now() + kAskPatience, &response);
     if (absl::IsFailedPrecondition(status)) return status;
     if (status.ok()) left->insert(response.left().begin(), response.left().end());
   }
   return OkStatus();
 }
 
-Status Peers::Look(const std::vector<std::string>& tasks, steady_clock::time_point deadline, Found* found) {
+Status Peers::Look(const std::vector<Whom>& tasks, steady_clock::time_point deadline, Found* found) {
   found->missing.clear();
   for (size_t i = 0; i < tasks.size(); ++i) {
     std::shared_ptr<RemoteTask>& slot = found->tasks[i];
-    if (found->left.contains(tasks[i]) || (slot != nullptr && slot->alive())) continue;
+    if (found->left.contains(tasks[i].task) || (slot != nullptr && slot->alive())) continue;
     slot = nullptr;
     StatusOr<std::shared_ptr<RemoteTask>> task = Connect(tasks[i], std::min(options_.deadline, TimeUntil(deadline)));
     if (task.ok()) {
@@ -180,13 +202,19 @@ Status Peers::Look(const std::vector<std::string>& tasks, steady_clock::time_poi
     found->cause = task.status();
   }
   if (found->missing.empty()) return OkStatus();
-  RETURN_IF_ERROR(AskWhoHasLeft(found->tasks, &found->left));
-  std::erase_if(found->missing, [&](const std::string& task) { return found->left.contains(task); });
-  for (std::string& task : found->missing) absl::StrAppend(&task, " at ", options_.addresses.at(task));
+  // All tasks of a session have been renamed, or none.
+  if (!found->missing.front().renamed()) RETURN_IF_ERROR(AskWhoHasLeft(found->tasks, &found->left));
+  std::erase_if(found->missing, [&](const Whom& whom) { return found->left.contains(whom.task); });
   return OkStatus();
 }
 
-StatusOr<std::vector<std::shared_ptr<RemoteTask>>> Peers::WaitFor(const std::vector<std::string>& tasks,
+std::string Peers::Missing(const Found& found) const {
+  std::vector<std::string> list;
+  for (const Whom& whom : found.missing) list.push_back(absl::StrCat(whom.task, " at ", AddressOf(whom).value_or("?")));
+  return absl::StrJoin(list, ", ");
+}
+
+StatusOr<std::vector<std::shared_ptr<RemoteTask>>> Peers::WaitFor(const std::vector<Whom>& tasks,
                                                                   Cancellation* cancellation,
                                                                   steady_clock::time_point deadline) {
   const auto begin = steady_clock::now();
@@ -201,12 +229,12 @@ StatusOr<std::vector<std::shared_ptr<RemoteTask>>> Peers::WaitFor(const std::vec
     const double waited = std::chrono::duration<double>(now - begin).count();
     if (cancellation != nullptr && cancellation->IsCancelled()) return cancellation->status();
     if (now >= deadline) {
-      return errors::DeadlineExceeded("Waited ", static_cast<int>(waited * 10) / 10.0, " s for ",
-                                      absl::StrJoin(found.missing, ", "), ": ", found.cause.message());
+      return errors::DeadlineExceeded("Waited ", static_cast<int>(waited * 10) / 10.0, " s for ", Missing(found), ": ",
+                                      found.cause.message());
     }
     if (now >= tell) {
       LogWarning(absl::StrCat(worker_->task(), ": a session waits since ", static_cast<int>(waited), " s for ",
-                              absl::StrJoin(found.missing, ", "), " (", found.cause.message(), ")"));
+                              Missing(found), " (", found.cause.message(), ")"));
       tell = now + kTellEvery;
     }
     std::this_thread::sleep_for(std::min<steady_clock::duration>(pause, deadline - now));
@@ -220,10 +248,10 @@ StatusOr<std::vector<std::shared_ptr<RemoteTask>>> Peers::WaitFor(const std::vec
   return std::move(found.tasks);
 }
 
-StatusOr<std::shared_ptr<PeerLink>> Peers::LinkTo(const std::string& task, uint64_t incarnation) {
-  ASSIGN_OR_RETURN(std::shared_ptr<RemoteTask> remote, Connect(task, options_.deadline));
+StatusOr<std::shared_ptr<PeerLink>> Peers::LinkTo(const Whom& whom, uint64_t incarnation) {
+  ASSIGN_OR_RETURN(std::shared_ptr<RemoteTask> remote, Connect(whom, options_.deadline));
   if (incarnation != 0 && remote->incarnation() != incarnation) {
-    return errors::Aborted(task, " was restarted since the session began");
+    return errors::Aborted(whom.task, " was restarted since the session began");
   }
   return remote->link();
 }

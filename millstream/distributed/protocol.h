@@ -8,7 +8,7 @@ namespace millstream {
 
 // What tasks say to each other. Outside of steps: calls of /millstream.TaskService (proto/task.proto). Inside: frames
 // over links, whose fields mean this. Values are encoded as in wire_tensor.h.
-inline constexpr int kProtocolVersion = 1;
+inline constexpr int kProtocolVersion = 2;
 
 enum FrameKind : uint32_t {
   // Master to task. A large feed comes before its kRunPart, in a frame of its own.

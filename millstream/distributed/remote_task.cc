@@ -85,6 +85,7 @@ Status RemoteTask::CreateSession(const TaskSessionSpec& spec) {
   request.set_incarnation(incarnation());
   request.set_isolate_state(spec.isolate_state);
   *request.mutable_config() = spec.config;
+  request.set_task(spec.task);
   proto::CreateTaskSessionResponse response;
   return Call("CreateSession", request, &response);
 }
@@ -96,8 +97,7 @@ void RemoteTask::DeleteSession(const std::string& session) {
 }
 
 StatusOr<uint32_t> RemoteTask::Register(const std::string& session, GraphPart part,
-                                        const std::vector<EdgeTarget>& sends,
-                                        const std::vector<std::string>& from_tasks) {
+                                        const std::vector<EdgeTarget>& sends, const std::vector<FromTask>& from) {
   proto::RegisterPartRequest request;
   request.set_session(session);
   RETURN_IF_ERROR(PartToProto(part, &request));
@@ -107,7 +107,10 @@ StatusOr<uint32_t> RemoteTask::Register(const std::string& session, GraphPart pa
     message->set_to_task(edge.task);
     message->set_to_incarnation(edge.incarnation);
   }
-  for (const std::string& task : from_tasks) request.add_from_task(task);
+  for (const FromTask& task : from) {
+    request.add_from_task(task.name);
+    request.add_from_incarnation(task.incarnation);
+  }
   proto::RegisterPartResponse response;
   RETURN_IF_ERROR(Call("RegisterPart", request, &response));
   return response.part();

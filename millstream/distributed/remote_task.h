@@ -49,7 +49,7 @@ class RemoteTask final : public ClusterTask, public FrameHandler {
   Status CreateSession(const TaskSessionSpec& spec) override;
   void DeleteSession(const std::string& session) override;
   StatusOr<uint32_t> Register(const std::string& session, GraphPart part, const std::vector<EdgeTarget>& sends,
-                              const std::vector<std::string>& from_tasks) override;
+                              const std::vector<FromTask>& from) override;
   void Deregister(const std::string& session, uint32_t part) override;
   void Run(PartRun run, uint64_t index, bool may_block) override;
   void Cancel(uint64_t step, const Status& why) override;

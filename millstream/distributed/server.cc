@@ -194,8 +194,10 @@ Status Server::MakeWorker() {
     ASSIGN_OR_RETURN(worker.session, SessionOptions::FromProto(*options_.default_session_config));
   }
   worker.tasks_on_host = TasksOnHost(options_, host_);
-  worker_ = std::make_unique<Worker>(
-      worker, [this](const std::string& task, uint64_t incarnation) { return peers_->LinkTo(task, incarnation); });
+  worker_ = std::make_unique<Worker>(worker,
+                                     [this](const std::string& task, const std::string& address, uint64_t incarnation) {
+                                       return peers_->LinkTo({task, address}, incarnation);
+                                     });
   accepted_ = std::make_unique<AcceptedLinks>(worker_.get(), &reports_);
   return OkStatus();
 }
@@ -294,7 +296,7 @@ void Server::TellLate() {
 }
 
 StatusOr<std::unique_ptr<Session>> Server::NewSession(const proto::ConfigProto& config) {
-  ASSIGN_OR_RETURN(std::shared_ptr<MasterSession> session, master_->Open(config, nullptr));
+  ASSIGN_OR_RETURN(std::shared_ptr<MasterSession> session, master_->Open(config, target(), nullptr));
   return std::unique_ptr<Session>(std::make_unique<InProcessSession>(master_.get(), std::move(session)));
 }
 

@@ -81,7 +81,7 @@ class Services {
     options.status = &status_;
     methods_ = MasterServiceMethods(&master_);
     for (RpcMethod& method : TaskServiceMethods(options)) methods_.push_back(std::move(method));
-    worker_.CreateSession(kTaskSession, {}, true, nullptr, link_->peer(), 1).IgnoreError();
+    worker_.CreateSession(kTaskSession, {}, {}, true, nullptr, link_->peer(), 1).IgnoreError();
     for (uint64_t step = 1; step <= kSteps; ++step) BeginAtOtherTask(step);
   }
 
@@ -173,13 +173,17 @@ class Services {
       return testing::IsHarmless(extend->graph_def());
     if (auto* create = dynamic_cast<proto::CreateSessionRequest*>(request)) {
       create->mutable_config()->set_operation_timeout_in_ms(kShort);
+      // The master may be asked what it calls itself, but not to look for others.
+      auto* cluster = create->mutable_config()->mutable_cluster_def();
+      if (cluster->job_size() > 1 || (cluster->job_size() == 1 && cluster->job(0).tasks_size() > 1)) cluster->Clear();
       return testing::IsHarmless(create->graph_def());
     }
     return true;
   }
 
   const std::shared_ptr<SilentLink> link_ = std::make_shared<SilentLink>();
-  Worker worker_{MakeOptions(), [this](const std::string& task, uint64_t) -> StatusOr<std::shared_ptr<PeerLink>> {
+  Worker worker_{MakeOptions(),
+                 [this](const std::string& task, const std::string&, uint64_t) -> StatusOr<std::shared_ptr<PeerLink>> {
                    if (task == link_->peer()) return link_;
                    return errors::Unavailable("no task ", task);
                  }};

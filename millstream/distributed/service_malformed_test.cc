@@ -48,7 +48,8 @@ class ServiceTest : public ::testing::Test {
   static constexpr char kGraph[] = R"(graph_def { versions { producer: 2474 }
     node { name: "p" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } } }
     node { name: "c" op: "Neg" input: "p" attr { key: "T" value { type: DT_FLOAT } } } })";
-  Worker worker_{MakeOptions(), [](const std::string& task, uint64_t) -> StatusOr<std::shared_ptr<PeerLink>> {
+  Worker worker_{MakeOptions(),
+                 [](const std::string& task, const std::string&, uint64_t) -> StatusOr<std::shared_ptr<PeerLink>> {
                    return errors::Unavailable("no task ", task);
                  }};
   Peers peers_{PeersOptions(), &worker_, nullptr};
@@ -72,6 +73,14 @@ TEST_F(ServiceTest, EveryBadRequestGetsItsError) {
       {"CreateSession", "graph_def { node { name: 'x' op: 'NoOp' device: 'nonsense' } }", StatusCode::kInvalidArgument},
       {"CreateSession", "config { device_filters: '///' }", StatusCode::kOk},  // nobody to filter
       {"CreateSession", "config { intra_op_parallelism_threads: -2 }", StatusCode::kInvalidArgument},
+      {"CreateSession",
+       "target: 'grpc://a:1' config { cluster_def { job { name: 'w' tasks { key: 0 value: 'a:1' } } } }",
+       StatusCode::kOk},
+      {"CreateSession",
+       "target: 'grpc://a:1' config { cluster_def { job { name: 'w' tasks { key: 0 value: 'b:1' } } } }",
+       StatusCode::kInvalidArgument},
+      {"CreateSession", "target: 'x' config { cluster_def { job { name: 'w' tasks { key: -1 value: 'x' } } } }",
+       StatusCode::kInvalidArgument},
       {"ExtendSession", "session_handle: 'unknown'", StatusCode::kAborted},
       {"ExtendSession", "session_handle: '<S>' current_graph_version: 99", StatusCode::kAborted},
       {"RunStep", "session_handle: 'unknown' fetch: 'c:0'", StatusCode::kAborted},
@@ -97,6 +106,8 @@ TEST_F(ServiceTest, EveryBadRequestGetsItsError) {
        StatusCode::kResourceExhausted},
       {"RunStep", "session_handle: '<S>' fetch: 'c:0' partial_run_handle: 'unknown'", StatusCode::kInvalidArgument},
       {"PartialRunSetup", "session_handle: 'unknown'", StatusCode::kAborted},
+      {"PartialRunSetup", "session_handle: '<S>' feed: 'p:0'", StatusCode::kInvalidArgument},
+      {"RunStep", "session_handle: '<S>'", StatusCode::kInvalidArgument},
       {"PartialRunSetup", "session_handle: '<S>' fetch: 'nowhere'", StatusCode::kNotFound},
       {"CloseSession", "session_handle: 'unknown'", StatusCode::kAborted},
       {"ListDevices", "session_handle: 'unknown'", StatusCode::kAborted},

@@ -58,8 +58,9 @@ Status CreateSession(Worker* worker, const proto::CreateTaskSessionRequest& requ
     return errors::Aborted(worker->task(), " was restarted since the session began");
   }
   ASSIGN_OR_RETURN(SessionOptions options, SessionOptions::FromProto(request.config()));
-  return worker->CreateSession(request.session(), options, request.isolate_state(), nullptr, request.master_task(),
-                               request.master_incarnation());
+  ASSIGN_OR_RETURN(SessionCluster cluster, SessionCluster::Of(request.config(), request.task()));
+  return worker->CreateSession(request.session(), options, std::move(cluster), request.isolate_state(), nullptr,
+                               request.master_task(), request.master_incarnation());
 }
 
 template <typename Request, typename Response>

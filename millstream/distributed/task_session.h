@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "millstream/distributed/session_cluster.h"
 #include "millstream/distributed/task_exchange.h"
 #include "millstream/runtime/local_functions.h"
 #include "millstream/runtime/session_options.h"
@@ -20,11 +21,17 @@ struct TaskDevices {
   ResourceManager* resources = nullptr;  // of the task: variables that outlive sessions
 };
 
+// A task that a part receives from.
+struct FromTask {
+  std::string name;  // as the session has it
+  uint64_t incarnation = 0;
+};
+
 // A part of a signature, compiled here.
 struct TaskPart {
   std::shared_ptr<const Plan> plan;
-  EdgeLinks links;                      // where its edges go
-  std::vector<std::string> from_tasks;  // whom it receives from
+  EdgeLinks links;  // where its edges go
+  std::vector<FromTask> from;
   std::shared_ptr<class TaskSession> session;
   UsualTime usual_time;  // for which a run keeps its thread
 };
@@ -33,13 +40,16 @@ struct TaskPart {
 // resources. Thread-safe.
 class TaskSession {
  public:
-  TaskSession(std::string name, const TaskDevices& devices, const SessionOptions& options, bool isolate_state,
-              std::shared_ptr<FunctionLibrary> library);
+  // With a cluster of its own, the session has devices of its own, named after that.
+  TaskSession(std::string name, const TaskDevices& devices, const SessionOptions& options, SessionCluster cluster,
+              bool isolate_state, std::shared_ptr<FunctionLibrary> library);
   ~TaskSession();
 
   const std::string& name() const { return name_; }
   const std::shared_ptr<FunctionLibrary>& library() const { return library_; }
   const SessionOptions& options() const { return options_; }
+  const SessionCluster& cluster() const { return cluster_; }
+  std::vector<DeviceAttributes> devices() const;
   // What a step of this session starts from.
   StepContext NewStep();
   // Rewrites and compiles a placed part.
@@ -52,7 +62,9 @@ class TaskSession {
   Status Prepare(PrunedGraph* part);
 
   const std::string name_;
-  const TaskDevices devices_;
+  const SessionCluster cluster_;
+  std::vector<std::unique_ptr<Device>> renamed_;
+  TaskDevices devices_;
   const SessionOptions options_;
   const std::shared_ptr<FunctionLibrary> library_;
   std::unique_ptr<ResourceManager> owned_;  // with isolation

@@ -57,11 +57,12 @@ std::vector<DeviceAttributes> Worker::devices() const {
 
 // Sessions and parts.
 
-Status Worker::CreateSession(const std::string& name, const SessionOptions& options, bool isolate_state,
-                             std::shared_ptr<FunctionLibrary> library, const std::string& master_task,
-                             uint64_t master_incarnation) {
+Status Worker::CreateSession(const std::string& name, const SessionOptions& options, SessionCluster cluster,
+                             bool isolate_state, std::shared_ptr<FunctionLibrary> library,
+                             const std::string& master_task, uint64_t master_incarnation) {
   if (library == nullptr) library = std::make_shared<FunctionLibrary>();
-  auto session = std::make_shared<TaskSession>(name, shared_, options, isolate_state, std::move(library));
+  auto session =
+      std::make_shared<TaskSession>(name, shared_, options, std::move(cluster), isolate_state, std::move(library));
   MutexLock lock(sessions_mu_);
   if (!sessions_.try_emplace(name, SessionEntry{std::move(session), master_task, master_incarnation}).second) {
     return errors::AlreadyExists("Session ", name, " exists already at ", options_.task);
@@ -105,28 +106,39 @@ uint32_t Worker::AddPart(std::shared_ptr<TaskPart> part) {
   return next_part_++;
 }
 
+StatusOr<std::shared_ptr<PeerLink>> Worker::LinkTo(const std::string& session, const std::string& task,
+                                                   uint64_t incarnation) {
+  ASSIGN_OR_RETURN(const std::shared_ptr<TaskSession> known, FindSession(session));
+  ASSIGN_OR_RETURN(const std::string address, known->cluster().AddressOf(task));
+  return connect_(task, address, incarnation);
+}
+
 StatusOr<uint32_t> Worker::Register(const std::string& session, PrunedGraph graph, EdgeLinks links,
-                                    std::vector<std::string> from_tasks) {
+                                    std::vector<FromTask> from) {
   auto part = std::make_shared<TaskPart>();
   ASSIGN_OR_RETURN(part->session, FindSession(session));
   ASSIGN_OR_RETURN(part->plan, part->session->CompilePart(std::move(graph)));
   part->links = std::move(links);
-  part->from_tasks = std::move(from_tasks);
+  part->from = std::move(from);
   return AddPart(std::move(part));
 }
 
 StatusOr<uint32_t> Worker::Register(const proto::RegisterPartRequest& request) {
   ASSIGN_OR_RETURN(std::shared_ptr<TaskSession> session, FindSession(request.session()));
-  ASSIGN_OR_RETURN(PrunedGraph graph, PartFromProto(request, devices(), session->library()));
+  ASSIGN_OR_RETURN(PrunedGraph graph, PartFromProto(request, session->devices(), session->library()));
   EdgeLinks links;
   constexpr uint32_t kMaxEdges = 1 << 22;
   for (const auto& edge : request.send()) {
     if (edge.id() >= kMaxEdges) return errors::InvalidArgument("Edge ", edge.id(), " is out of range");
     if (edge.id() >= links.size()) links.resize(edge.id() + 1);
-    ASSIGN_OR_RETURN(links[edge.id()], LinkTo(edge.to_task(), edge.to_incarnation()));
+    ASSIGN_OR_RETURN(links[edge.id()], LinkTo(request.session(), edge.to_task(), edge.to_incarnation()));
   }
-  return Register(request.session(), std::move(graph), std::move(links),
-                  std::vector<std::string>(request.from_task().begin(), request.from_task().end()));
+  if (request.from_task_size() != request.from_incarnation_size())
+    return errors::InvalidArgument("Tasks that a part receives from have a name and an incarnation each");
+  std::vector<FromTask> from;
+  for (int i = 0; i < request.from_task_size(); ++i)
+    from.push_back({request.from_task(i), request.from_incarnation(i)});
+  return Register(request.session(), std::move(graph), std::move(links), std::move(from));
 }
 
 Status Worker::Deregister(const std::string& session, uint32_t part) {

@@ -47,9 +47,10 @@ struct WorkerOptions {
 // and the parts they registered, and runs those. Thread-safe.
 class Worker {
  public:
-  // The link to another task, dialed if there is none yet. May block, up to the protocol's deadline. Aborted if that
-  // task is another incarnation (0: any).
-  using Connect = std::function<StatusOr<std::shared_ptr<PeerLink>>(const std::string& task, uint64_t incarnation)>;
+  // The link to another task, dialed if there is none yet; `address`: where it is, "" if it is in the server's own
+  // cluster. May block, up to the protocol's deadline. Aborted if that task is another incarnation (0: any).
+  using Connect = std::function<StatusOr<std::shared_ptr<PeerLink>>(const std::string& task, const std::string& address,
+                                                                    uint64_t incarnation)>;
 
   Worker(const WorkerOptions& options, Connect connect);
   // REQUIRES: no link delivers to it any more. Cancels what runs and waits for it.
@@ -60,20 +61,18 @@ class Worker {
   std::vector<DeviceAttributes> devices() const;
   ThreadPool* pool() { return pool_.get(); }
 
-  // Sessions. `owner` is the link of the master, null for one in this process: when it closes, its sessions go.
-  Status CreateSession(const std::string& name, const SessionOptions& options, bool isolate_state,
-                       std::shared_ptr<FunctionLibrary> library, const std::string& master_task,
+  // Sessions. `master_task` is "" for a master in this process; when the link of another one closes, its sessions go.
+  Status CreateSession(const std::string& name, const SessionOptions& options, SessionCluster cluster,
+                       bool isolate_state, std::shared_ptr<FunctionLibrary> library, const std::string& master_task,
                        uint64_t master_incarnation);
   Status DeleteSession(const std::string& name);
   // Parts. Aborted if the session is not known (any more).
   StatusOr<uint32_t> Register(const std::string& session, PrunedGraph graph, EdgeLinks links,
-                              std::vector<std::string> from_tasks);
+                              std::vector<FromTask> from);
   StatusOr<uint32_t> Register(const proto::RegisterPartRequest& request);
   Status Deregister(const std::string& session, uint32_t part);
-  // The link that edges to `task` use.
-  StatusOr<std::shared_ptr<PeerLink>> LinkTo(const std::string& task, uint64_t incarnation) {
-    return connect_(task, incarnation);
-  }
+  // The link that edges of a session to `task` use.
+  StatusOr<std::shared_ptr<PeerLink>> LinkTo(const std::string& session, const std::string& task, uint64_t incarnation);
 
   // Runs a part; small ones on the calling thread if `may_block`, everything else on the pool.
   void Run(PartRun run, bool may_block);

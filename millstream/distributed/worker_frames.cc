@@ -30,6 +30,7 @@ void Worker::Receive(PeerLink& link, Frame frame) {
                                                       ? "Step was cancelled by an explicit call to `Session::Close()`."
                                                       : frame.body));
     case kTaken: {
+      GoOnHere short_steps;
       if (StepPtr step = FindStep(frame.step, false); step != nullptr) step->exchange.Taken(frame.edge, frame.tag);
       return;
     }
@@ -177,20 +178,22 @@ void Worker::RunPartFrame(PeerLink& link, Frame frame) {
 
 void Worker::LinkClosed(PeerLink& link, const Status& why) {
   // Steps that this peer began are nobody's any more; those that need it will not end by themselves.
-  std::vector<StepPtr> lost;
+  std::vector<std::pair<StepPtr, Status>> lost;
   {
     MutexLock lock(steps_mu_);
     for (const auto& [id, step] : steps_) {
       if (!step->begun.load() || step->part == nullptr) continue;
-      const auto& from = step->part->from_tasks;
+      const auto& from = step->part->from;
+      const auto sender = std::find_if(
+          from.begin(), from.end(), [&](const FromTask& task) { return task.incarnation == link.peer_incarnation(); });
       const bool sends = std::any_of(step->part->links.begin(), step->part->links.end(),
                                      [&](const auto& l) { return l.get() == &link; });
-      if (step->origin.load() == &link || sends || std::find(from.begin(), from.end(), link.peer()) != from.end()) {
-        lost.push_back(step);
-      }
+      if (step->origin.load() != &link && !sends && sender == from.end()) continue;
+      const bool renamed = sender != from.end() && sender->name != link.peer();
+      lost.emplace_back(step, renamed ? WithContext(why, sender->name) : why);
     }
   }
-  for (const StepPtr& step : lost) step->cancellation.StartCancel(why);
+  for (const auto& [step, reason] : lost) step->cancellation.StartCancel(reason);
   // Sessions of a master that is gone.
   std::vector<std::string> orphans;
   {

@@ -6,8 +6,6 @@
 namespace millstream::internal {
 namespace {
 
-constexpr int64_t kShortGoOnNanos = 20'000;  // as long as waking a thread
-
 // One step of a plan without control flow, driven by pending counts. Deletes itself when the step is over.
 //
 // `active_` counts loops of Process() that are running or queued, and async kernels that have not called back; the step
@@ -59,7 +57,9 @@ class DynamicRun {
 
   static void GoOnTask(void* run, int64_t node) {
     const auto first = static_cast<int32_t>(node);
-    static_cast<DynamicRun*>(run)->GoOn([&first](DynamicRun* self) { self->Process(std::span(&first, 1)); });
+    auto* const self = static_cast<DynamicRun*>(run);
+    const GoOnTimer timer(self->plan_);
+    self->Process(std::span(&first, 1));
   }
 
   // Runs the nodes of `first` and whatever becomes ready. REQUIRES: counted in active_.
@@ -153,8 +153,9 @@ class DynamicRun {
     Ready ready;
     FinishCall(call, &ready);
     if (step_.pool == nullptr || step_.pool->num_workers() == 0) return Drain(&ready);
-    if (GoOnHere::allowed() && plan_->usual_go_on.IsBelow(kShortGoOnNanos)) {
-      return GoOn([&ready](DynamicRun* self) { self->Drain(&ready); });
+    if (GoesOnHere(*plan_)) {
+      const GoOnTimer timer(plan_);
+      return Drain(&ready);
     }
     int32_t node;
     while (ready.Pop(&node)) {
@@ -162,15 +163,6 @@ class DynamicRun {
       step_.pool->Schedule(ThreadPool::Task{&GoOnTask, this, node});
     }
     Leave();
-  }
-
-  // Does `work`, which may be the end of this run, and remembers how long it took.
-  template <typename Work>
-  void GoOn(Work work) {
-    const std::shared_ptr<const Plan> plan = plan_;
-    RunWatch watch(plan->usual_go_on);
-    work(this);
-    watch.Stop(&plan->usual_go_on);
   }
 
   void Complete(int32_t id, Entry* const* in, Status status, Ready* ready) {

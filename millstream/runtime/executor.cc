@@ -8,7 +8,16 @@
 namespace millstream {
 
 thread_local int GoOnHere::depth_ = 0;
+
+namespace {
+
+constexpr int64_t kShortGoOnNanos = 20'000;  // as long as waking a thread
+
+}  // namespace
+
 namespace internal {
+
+bool GoesOnHere(const Plan& plan) { return GoOnHere::allowed() && plan.usual_go_on.IsBelow(kShortGoOnNanos); }
 
 Status CheckArgs(const Plan& plan, std::span<const Tensor> args) {
   if (args.size() != plan.arg_slots.size()) {
@@ -144,6 +153,8 @@ Status RunSerial(const Plan& plan, const StepContext& step, std::span<const Tens
 
 void RunPlanAsync(std::shared_ptr<const Plan> plan, const StepContext& step, std::span<const Tensor> args,
                   std::vector<Tensor>* rets, std::function<void(Status)> done) {
+  if (step.stats != nullptr) [[unlikely]]
+    step.stats->AddConstants(*plan);
   if (plan->control_flow) return internal::RunFrames(std::move(plan), step, args, rets, std::move(done));
   if (plan->serial) return done(RunSerial(*plan, step, args, rets));
   internal::RunDynamic(std::move(plan), step, args, rets, std::move(done));
@@ -151,7 +162,11 @@ void RunPlanAsync(std::shared_ptr<const Plan> plan, const StepContext& step, std
 
 Status RunPlan(const std::shared_ptr<const Plan>& plan, const StepContext& step, std::span<const Tensor> args,
                std::vector<Tensor>* rets) {
-  if (plan->serial) return RunSerial(*plan, step, args, rets);
+  if (plan->serial) {
+    if (step.stats != nullptr) [[unlikely]]
+      step.stats->AddConstants(*plan);
+    return RunSerial(*plan, step, args, rets);
+  }
   struct {
     Notification event;
     Status status;

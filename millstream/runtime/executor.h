@@ -40,6 +40,23 @@ class GoOnHere {
 
 namespace internal {
 
+// Times how long a step that had waited keeps its thread when it goes on, for GoesOnHere(). Keeps the plan: the step
+// may end meanwhile.
+class GoOnTimer {
+ public:
+  explicit GoOnTimer(std::shared_ptr<const Plan> plan) : plan_(std::move(plan)), watch_(plan_->usual_go_on) {}
+  ~GoOnTimer() { watch_.Stop(&plan_->usual_go_on); }
+  GoOnTimer(const GoOnTimer&) = delete;
+  GoOnTimer& operator=(const GoOnTimer&) = delete;
+
+ private:
+  const std::shared_ptr<const Plan> plan_;
+  RunWatch watch_;
+};
+
+// True if a step that waited should go on on this thread: that is allowed, and usually shorter than waking another.
+bool GoesOnHere(const Plan& plan);
+
 // Checks number and types of `args`.
 Status CheckArgs(const Plan& plan, std::span<const Tensor> args);
 // Puts arguments into their slots.

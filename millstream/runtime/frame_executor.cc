@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <chrono>
 #include <memory>
 #include <optional>
 
@@ -8,6 +9,11 @@
 
 namespace millstream::internal {
 namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// A thread that brings values has more to do than the rest of a loop.
+constexpr auto kLongestGoOnHere = std::chrono::microseconds(200);
 
 struct Frame;
 
@@ -72,6 +78,7 @@ struct Item {
 struct Ready {
   std::vector<Item> now;
   std::vector<Item> late;
+  bool empty() const { return now.empty() && late.empty(); }
   bool Pop(Item* item) {
     std::vector<Item>& from = now.empty() ? late : now;
     if (from.empty()) return false;
@@ -118,6 +125,7 @@ class FrameRun {
   struct ItemTask {
     FrameRun* run;
     Item item;
+    bool goes_on;  // after a wait
   };
 
   const PlanNode& NodeOf(const Item& item) const { return plan_->nodes[item.node]; }
@@ -127,10 +135,15 @@ class FrameRun {
     return node.num_outputs == 0 ? nullptr : Slot(it, node.outputs);
   }
 
-  // Runs ready items until there are none. REQUIRES: this loop is counted in active_.
-  void Drain(Ready* ready) {
+  // Runs ready items until there are none; from `until` on, other threads do. REQUIRES: this loop is counted in
+  // active_.
+  void Drain(Ready* ready, Clock::time_point until = Clock::time_point::max()) {
     Item item;
     while (ready->Pop(&item)) {
+      if (until != Clock::time_point::max() && Clock::now() > until) {
+        Dispatch(item, /*goes_on=*/true);
+        continue;
+      }
       if (aborted_.load(std::memory_order_relaxed)) continue;
       if (Status going = CheckGoing(step_); !going.ok()) {
         Abort(std::move(going));
@@ -138,7 +151,7 @@ class FrameRun {
       }
       if (ready->now.size() > 0 && NodeOf(item).expensive && !item.dead && step_.pool != nullptr &&
           step_.pool->num_workers() > 0) {
-        Dispatch(item);
+        Dispatch(item, /*goes_on=*/false);
         continue;
       }
       Run(item, ready);
@@ -146,15 +159,17 @@ class FrameRun {
     Leave();
   }
 
-  void Dispatch(const Item& item) {
+  void Dispatch(const Item& item, bool goes_on) {
     active_.fetch_add(1, std::memory_order_relaxed);
     step_.pool->Schedule(ThreadPool::Task{[](void* object, int64_t) {
                                             std::unique_ptr<ItemTask> task(static_cast<ItemTask*>(object));
+                                            std::optional<GoOnTimer> timer;
+                                            if (task->goes_on) timer.emplace(task->run->plan_);
                                             Ready ready;
                                             ready.now.push_back(task->item);
                                             task->run->Drain(&ready);
                                           },
-                                          new ItemTask{this, item}, 0});
+                                          new ItemTask{this, item, goes_on}, 0});
   }
 
   void Gather(const Item& item, Entry** in) {
@@ -250,13 +265,19 @@ class FrameRun {
     Finish(call->id, call->inputs.data(), std::move(call->status), ready);
   }
 
-  // On the thread that called back; what became ready runs on the pool, so that the caller returns at once.
+  // On the thread that called back; what became ready runs on the pool, so that the caller returns at once, or here,
+  // where that is allowed and usually short.
   void GoOnAfter(Invocation* call) {
     Ready ready;
     FinishCall(call, &ready);
+    if (ready.empty()) return Leave();
     if (step_.pool == nullptr || step_.pool->num_workers() == 0) return Drain(&ready);
+    if (GoesOnHere(*plan_)) {
+      const GoOnTimer timer(plan_);
+      return Drain(&ready, Clock::now() + kLongestGoOnHere);
+    }
     Item item;
-    while (ready.Pop(&item)) Dispatch(item);
+    while (ready.Pop(&item)) Dispatch(item, /*goes_on=*/true);
     Leave();
   }
 

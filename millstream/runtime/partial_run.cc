@@ -128,6 +128,7 @@ Status PartialStep::Run(const Session::Feeds& feeds, const std::vector<std::stri
     const size_t i = IndexOf(fetches_, name);
     if (i == fetches_.size())
       return errors::InvalidArgument("The fetch ", name, " was not specified in partial_run_setup.");
+    if (fetched_[i]) return errors::InvalidArgument("The fetch ", name, " has already been fetched.");
     for (size_t f = 0; f < given.size(); ++f) {
       if (needs_[i][f] && !given[f]) {
         return errors::InvalidArgument("Fetch ", name, " can't be computed from the feeds that have been fed so far.");

@@ -32,7 +32,8 @@ class PartialStep {
   // The same for a step that someone else runs: `launch` begins it with this exchange and sees to it that End() is
   // called.
   void Start(const std::function<void(Ref<PartialExchange>)>& launch);
-  // One part. InvalidArgument for names that were not declared or were fed before, or a fetch that needs more feeds.
+  // One part. InvalidArgument for names that were not declared or were fed or fetched before, or a fetch that needs
+  // more feeds.
   // `*finished` is set when every fetch was fetched: the step is over then.
   Status Run(const Session::Feeds& feeds, const std::vector<std::string>& fetches, std::vector<Tensor>* outputs,
              bool* finished);

@@ -4,14 +4,23 @@
 #include "millstream/base/logging.h"
 #include "millstream/graph/import.h"
 #include "millstream/graph/placement.h"
+#include "millstream/proto/config.pb.h"
 #include "millstream/proto/function.pb.h"
 #include "millstream/proto/graph.pb.h"
 
 namespace millstream {
+namespace {
+
+void LogPlacement(const Node& node) {
+  LogInfo(absl::StrCat(node.name(), ": (", node.type(), "): ", node.assigned_device()));
+}
+
+}  // namespace
 
 SessionGraph::SessionGraph(const SessionOptions& options, std::vector<DeviceAttributes> devices,
                            std::string default_device)
     : options_(options),
+      place_pruned_(options.config != nullptr && options.config->graph_options().place_pruned_graph()),
       devices_(std::move(devices)),
       default_device_(std::move(default_device)),
       library_(std::make_shared<FunctionLibrary>()),
@@ -90,21 +99,37 @@ Status SessionGraph::Extend(const Graph& graph) {
   return Place(first);
 }
 
-// What cannot be placed is taken out again: the session goes on without it.
-Status SessionGraph::Place(int first_node) {
+Status SessionGraph::PlaceAll(Graph* graph) const {
   PlacementOptions placement;
   placement.allow_soft_placement = options_.allow_soft_placement;
   placement.default_device = default_device_;
-  Status placed = PlaceGraph(devices_, placement, graph_.get());
-  if (!placed.ok()) {
-    graph_->RemoveNodesFrom(first_node);
-    return placed;
+  return PlaceGraph(devices_, placement, graph);
+}
+
+// What cannot be placed is taken out again: the session goes on without it.
+Status SessionGraph::Place(int first_node) {
+  if (!place_pruned_) {
+    Status placed = PlaceAll(graph_.get());
+    if (!placed.ok()) {
+      graph_->RemoveNodesFrom(first_node);
+      return placed;
+    }
   }
   ++version_;
-  if (!options_.log_device_placement) return OkStatus();
-  for (int id = first_node; id < graph_->id_limit(); ++id) {
-    const Node& node = *graph_->nodes()[id];
-    LogInfo(absl::StrCat(node.name(), ": (", node.type(), "): ", node.assigned_device()));
+  if (!options_.log_device_placement || place_pruned_) return OkStatus();
+  for (int id = first_node; id < graph_->id_limit(); ++id) LogPlacement(*graph_->nodes()[id]);
+  return OkStatus();
+}
+
+Status SessionGraph::PlacePruned(PrunedGraph* pruned) const {
+  // What is fed does not run: where it wishes to be is no reason to fail.
+  for (Node* arg : pruned->args) arg->set_device("");
+  RETURN_IF_ERROR(PlaceAll(pruned->graph.get()));
+  for (const auto& node : pruned->graph->nodes()) {
+    if (node == nullptr) continue;
+    if (options_.log_device_placement) LogPlacement(*node);
+    Node* const original = node->op().def.stateful ? graph_->Find(node->name()) : nullptr;
+    if (original != nullptr) original->set_assigned_device(node->assigned_device());
   }
   return OkStatus();
 }
@@ -112,6 +137,8 @@ Status SessionGraph::Place(int first_node) {
 StatusOr<PrunedGraph> SessionGraph::PruneFor(const std::vector<std::string>& feeds,
                                              const std::vector<std::string>& fetches,
                                              const std::vector<std::string>& targets) const {
+  if (fetches.empty() && targets.empty())
+    return errors::InvalidArgument("Must specify at least one target to fetch or execute.");
   MutexLock lock(mu_);
   std::vector<Output> feed_outputs, fetch_outputs;
   std::vector<Node*> target_nodes;
@@ -130,7 +157,9 @@ StatusOr<PrunedGraph> SessionGraph::PruneFor(const std::vector<std::string>& fee
     if (node == nullptr) return errors::NotFound("PruneForTargets: Some target nodes not found: ", name);
     target_nodes.push_back(node);
   }
-  return Prune(*graph_, feed_outputs, fetch_outputs, target_nodes);
+  ASSIGN_OR_RETURN(PrunedGraph pruned, Prune(*graph_, feed_outputs, fetch_outputs, target_nodes));
+  if (place_pruned_) RETURN_IF_ERROR(PlacePruned(&pruned));
+  return pruned;
 }
 
 }  // namespace millstream

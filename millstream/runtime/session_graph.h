@@ -19,7 +19,8 @@ namespace proto {
 class GraphDef;
 }  // namespace proto
 
-// The graph of a session: it only grows, every node is placed when it comes, and signatures cut their part out of it.
+// The graph of a session: it only grows, every node is placed when it comes (with GraphOptions.place_pruned_graph: when
+// it is first part of a signature, and only stateful ones stay there), and signatures cut their part out of it.
 // Thread-safe.
 class SessionGraph {
  public:
@@ -40,15 +41,18 @@ class SessionGraph {
   // graph meanwhile.
   void VisitNodes(const std::function<bool(const Node&)>& visit) const;
 
-  // The part of the graph that a signature names. InvalidArgument, NotFound.
+  // The part of the graph that a signature names, placed. InvalidArgument, NotFound.
   StatusOr<PrunedGraph> PruneFor(const std::vector<std::string>& feeds, const std::vector<std::string>& fetches,
                                  const std::vector<std::string>& targets) const;
 
  private:
   Status Add(const proto::GraphDef& graph) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   Status Place(int first_node) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  Status PlacePruned(PrunedGraph* pruned) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  Status PlaceAll(Graph* graph) const;
 
   const SessionOptions options_;
+  const bool place_pruned_;
   const std::vector<DeviceAttributes> devices_;
   const std::string default_device_;
   const std::shared_ptr<FunctionLibrary> library_;

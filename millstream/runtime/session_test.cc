@@ -119,13 +119,48 @@ TEST(SessionTest, RunsAStepInParts) {
   EXPECT_EQ(out[0].scalar<float>(), 3);
   EXPECT_EQ(session->PartialRun(*handle, {{"a:0", Tensor::Scalar(2.f)}}, {}, &out).code(),
             absl::StatusCode::kInvalidArgument);
+  // A second time is refused; the step goes on.
+  ran = session->PartialRun(*handle, {}, {"sum:0"}, &out);
+  EXPECT_EQ(ran, errors::InvalidArgument("The fetch sum:0 has already been fetched."));
+  out.assign(1, Tensor::Scalar(3.f));
   ran = session->PartialRun(*handle, {{"b:0", Tensor::Scalar(out[0].scalar<float>() * 4)}}, {"product:0"}, &out);
   ASSERT_TRUE(ran.ok()) << ran;
   EXPECT_EQ(out[0].scalar<float>(), 36);
   // Over: the handle is gone.
   EXPECT_EQ(session->PartialRun(*handle, {}, {"sum:0"}, &out).code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(session->PartialRunSetup({"a:0"}, {}, {}).status(),
+            errors::InvalidArgument("Must specify at least one target to fetch or execute."));
+  EXPECT_EQ(session->Run({}, {}, {}, &out).code(), absl::StatusCode::kInvalidArgument);
   // One that is never finished ends with the session.
   ASSERT_TRUE(session->PartialRunSetup({"a:0"}, {"sum:0"}, {}).ok());
+}
+
+TEST(SessionTest, PlacesOnlyWhatRunsIfAskedTo) {
+  Scope s = Scope::Root();
+  Output a = Placeholder(s.WithDevice("/device:GPU:7"), "a");
+  s.WithDevice("/job:nobody/task:3").WithOpName("bad").Op("Neg", {a});
+  s.WithOpName("good").Op("Square", {a});
+  Output v = s.WithDevice("/cpu:1").WithOpName("v").Op("VariableV2", {},
+                                                       {{"shape", PartialShape(Shape())}, {"dtype", DType::kFloat}});
+  s.WithOpName("init").Op("Assign", {v, s.Const(4.f)});
+  proto::ConfigProto config;
+  (*config.mutable_device_count())["CPU"] = 2;
+  auto strict = NewSession(SessionOptions::FromProto(config).value()).value();
+  EXPECT_EQ(strict->Extend(*s.graph()).code(), absl::StatusCode::kInvalidArgument);
+  config.mutable_graph_options()->set_place_pruned_graph(true);
+  auto session = NewSession(SessionOptions::FromProto(config).value()).value();
+  ASSERT_TRUE(session->Extend(*s.graph()).ok());
+  std::vector<Tensor> out;
+  Status status = session->Run({{"a:0", Tensor::Scalar(3.f)}}, {"good:0"}, {}, &out);
+  ASSERT_TRUE(status.ok()) << status;
+  EXPECT_EQ(out[0].scalar<float>(), 9.f);
+  status = session->Run({{"a:0", Tensor::Scalar(3.f)}}, {"bad:0"}, {}, &out);
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_NE(status.message().find("Cannot assign a device for operation bad"), absl::string_view::npos) << status;
+  // A variable is at one place, whichever signature it is part of.
+  ASSERT_TRUE(session->Run({}, {}, {"init"}, nullptr).ok());
+  ASSERT_TRUE(session->Run({}, {"v:0"}, {}, &out).ok());
+  EXPECT_EQ(out[0].scalar<float>(), 4.f);
 }
 
 TEST(SessionTest, DeadlinesAndCloseEndWaits) {

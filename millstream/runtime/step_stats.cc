@@ -17,12 +17,22 @@ int64_t ScopedNodeTrace::NowNanos() {
 }
 
 void ScopedNodeTrace::Finish() {
-  stats_->Add({node_.node, node_.device, start_ns_, NowNanos(), static_cast<uint32_t>(syscall(SYS_gettid))});
+  stats_->Add({node_.node, node_.device->name(), start_ns_, NowNanos(), static_cast<uint32_t>(syscall(SYS_gettid))});
 }
 
 void StepStatsCollector::Add(const Record& record) {
   MutexLock lock(mu_);
   records_.push_back(record);
+}
+
+void StepStatsCollector::AddConstants(const Plan& plan) {
+  const int64_t now = ScopedNodeTrace::NowNanos();
+  const auto thread = static_cast<uint32_t>(syscall(SYS_gettid));
+  MutexLock lock(mu_);
+  for (const auto& node : plan.graph->nodes()) {
+    if (node != nullptr && node->Is("Const") && node->control_inputs().empty())
+      records_.push_back({node.get(), node->assigned_device(), now, now, thread});
+  }
 }
 
 void StepStatsCollector::Export(proto::StepStats* stats) const {
@@ -31,10 +41,10 @@ void StepStatsCollector::Export(proto::StepStats* stats) const {
   std::sort(sorted.begin(), sorted.end(), [](const Record& a, const Record& b) { return a.start_ns < b.start_ns; });
   std::map<std::string, proto::DeviceStepStats*> devices;
   for (const Record& r : sorted) {
-    proto::DeviceStepStats*& device = devices[r.device->name()];
+    proto::DeviceStepStats*& device = devices[std::string(r.device)];
     if (device == nullptr) {
       device = stats->add_dev_stats();
-      device->set_device(r.device->name());
+      device->set_device(std::string(r.device));
     }
     proto::NodeExecStats* node = device->add_node_stats();
     node->set_node_name(r.node->name());

@@ -20,13 +20,15 @@ class StepStatsCollector {
  public:
   struct Record {
     const Node* node;
-    const Device* device;
-    int64_t start_ns;  // since the epoch
+    absl::string_view device;  // its name, as long as the device or the node lives
+    int64_t start_ns;          // since the epoch
     int64_t end_ns;
     uint32_t thread;
   };
 
   void Add(const Record& record);
+  // Constants are there before the step and take no time; TensorFlow runs them.
+  void AddConstants(const Plan& plan);
   // Grouped by device, in order of time.
   void Export(proto::StepStats* stats) const;
 

@@ -231,3 +231,19 @@ def test_partition_graphs():
         assert sorted(n.name for n in part.node) == ["_arg_x_0_0", "_retval_z_0_0", "y", "y/y", "z", "z/y"]
         assert {n.device for n in part.node} == {"/job:localhost/replica:0/task:0/device:CPU:0"}
         assert next(n for n in part.node if n.name == "y").input[0] == "_arg_x_0_0"
+
+
+def test_interactive_sessions_place_only_what_runs():
+    good = tf.constant(1.0) + 1.0
+    with tf.device("/job:nobody/task:3"):
+        bad = tf.constant(2.0) + 1.0
+    session = tf.InteractiveSession()
+    try:
+        assert good.eval() == 2.0
+        with pytest.raises(tf.errors.InvalidArgumentError, match="Cannot assign a device for operation"):
+            bad.eval()
+        assert (good * 2.0).eval() == 4.0
+    finally:
+        session.close()
+    with tf.Session() as strict, pytest.raises(tf.errors.InvalidArgumentError):
+        strict.run(good)

@@ -125,6 +125,48 @@ class ClientTest(unittest.TestCase):
             self.assertEqual(session.partial_run(handle, first, {a: 1, b: 2}), 3)
             self.assertEqual(session.partial_run(handle, second, {c: 7}), 21)
 
+            handle = session.partial_run_setup([first, second], [a, b, c])
+            session.partial_run(handle, first, {a: 1, b: 2})
+            with self.assertRaisesRegex(tf.errors.InvalidArgumentError, "has already been fetched"):
+                session.partial_run(handle, first)
+            self.assertEqual(session.partial_run(handle, second, {c: 1}), 3)
+            with self.assertRaisesRegex(tf.errors.InvalidArgumentError, "at least one target to fetch"):
+                session.partial_run_setup([], [a])
+
+    def test_session_with_a_cluster_of_its_own(self):
+        def config(**jobs):
+            return tf.ConfigProto(cluster_def=tf.train.ClusterSpec(jobs).as_cluster_def(), operation_timeout_in_ms=60_000)
+
+        workers = self.cluster.spec["worker"]
+        whole = config(first=workers[:1], second=workers[1:])
+        with tf.device("/job:second/task:0"):
+            v = tf.get_variable("v", initializer=np.float32([1, 2]))
+        with tf.device("/job:first/task:0"):
+            total = tf.reduce_sum(v)
+        with tf.Session(self.cluster.target("worker"), config=whole) as session, \
+                tf.Session(self.cluster.target("worker"), config=whole) as other:
+            self.assertEqual([d.name for d in session.list_devices()],
+                             ["/job:first/replica:0/task:0/device:CPU:0", "/job:second/replica:0/task:0/device:CPU:0"])
+            session.run(v.initializer)
+            metadata = tf.RunMetadata()
+            options = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)
+            self.assertEqual(session.run(total, options=options, run_metadata=metadata), 3)
+            self.assertTrue(all(d.device.startswith(("/job:first", "/job:second")) for d in metadata.step_stats.dev_stats))
+            with self.assertRaises(tf.errors.FailedPreconditionError):
+                other.run(total)  # its variables are its own
+        with self.assertRaisesRegex(tf.errors.InvalidArgumentError, "is none of its tasks"):
+            tf.Session(self.cluster.target("worker"), config=config(second=workers[1:])).run(total)
+
+    def test_tensors_stay_in_the_session(self):
+        with tf.device(PS):
+            handle = tf.get_session_handle(tf.constant(3.0) + 1.0)
+        with self.session() as session:
+            handle = session.run(handle)
+            self.assertEqual(handle.eval(), 4)
+            holder, value = tf.get_session_tensor(handle.handle, tf.float32)
+            self.assertEqual(session.run(value * 10.0, {holder: handle.handle}), 40)
+            handle.delete()
+
     def test_loop_over_tasks(self):
         def body(i, total):
             with tf.device(PS):

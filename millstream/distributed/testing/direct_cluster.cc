@@ -17,10 +17,10 @@ class DirectCluster::Link final : public PeerLink {
   Link(const std::string& peer, uint64_t incarnation, FrameHandler* handler)
       : PeerLink(peer, incarnation), handler_(handler) {}
 
-  static std::pair<std::shared_ptr<Link>, std::shared_ptr<Link>> Pair(const std::string& a, FrameHandler* a_handler,
-                                                                      const std::string& b, FrameHandler* b_handler) {
-    auto at_a = std::make_shared<Link>(b, 1, a_handler);
-    auto at_b = std::make_shared<Link>(a, 1, b_handler);
+  static std::pair<std::shared_ptr<Link>, std::shared_ptr<Link>> Pair(const Worker& a, FrameHandler* a_handler,
+                                                                      const Worker& b, FrameHandler* b_handler) {
+    auto at_a = std::make_shared<Link>(b.task(), b.incarnation(), a_handler);
+    auto at_b = std::make_shared<Link>(a.task(), a.incarnation(), b_handler);
     at_a->other_ = at_b;
     at_b->other_ = at_a;
     for (const auto& link : {at_a, at_b}) link->thread_ = std::thread([link] { link->Main(); });
@@ -130,10 +130,11 @@ DirectCluster::DirectCluster(const std::vector<std::string>& tasks) {
     node->task = tasks[i];
     WorkerOptions options;
     options.task = tasks[i];
-    options.incarnation = 1;
+    options.incarnation = i + 1;
     options.session.intra_op_threads = 2;
     node->worker = std::make_unique<Worker>(
-        options, [this, i, tasks](const std::string& task, uint64_t) -> StatusOr<std::shared_ptr<PeerLink>> {
+        options,
+        [this, i, tasks](const std::string& task, const std::string&, uint64_t) -> StatusOr<std::shared_ptr<PeerLink>> {
           for (size_t to = 0; to < tasks.size(); ++to) {
             if (tasks[to] == task) return Connect(i, to)->link();
           }
@@ -163,13 +164,13 @@ std::shared_ptr<RemoteTask> DirectCluster::Connect(size_t from, size_t to) {
   RemoteTask::Options options;
   options.name = b.task;
   options.address = "direct";
-  options.incarnation = 1;
+  options.incarnation = b.worker->incarnation();
   options.devices = b.worker->devices();
   options.channel = std::make_shared<Channel>(&b);
   options.own_task = a.task;
-  options.own_incarnation = 1;
+  options.own_incarnation = a.worker->incarnation();
   task = std::make_shared<RemoteTask>(std::move(options), a.worker.get());
-  auto [at_a, at_b] = Link::Pair(a.task, task.get(), b.task, b.accepted.get());
+  auto [at_a, at_b] = Link::Pair(*a.worker, task.get(), *b.worker, b.accepted.get());
   task->set_link(at_a);
   a.links.push_back(at_a);
   a.links.push_back(at_b);

@@ -294,7 +294,10 @@ class InteractiveSession(BaseSession):
     """A session that is the default from the start until it is closed."""
 
     def __init__(self, target="", graph=None, config=None):
-        super().__init__(target, graph, config)
+        from millstream.proto import config_pb2
+        merged = config_pb2.ConfigProto.FromString(_serialized_config(config))
+        merged.graph_options.place_pruned_graph = True  # a node that was a mistake must not end the work
+        super().__init__(target, graph, merged)
         self._explicit_graph = graph
         self._default_graph = None
         if graph is not None:
