@@ -78,7 +78,32 @@ using MaxPool3D = Pool3D<T, false>;
 template <typename T>
 using AvgPool3D = Pool3D<T, true>;
 
-// To the first voxel of each window that is the maximum.
+// Calls visit(input element, output element) for the first voxel of each window that is the maximum.
+template <typename T, typename Visit>
+void ForEachMaximum(const VolumeWindow& v, const Tensor& in, const Tensor& out, Visit visit) {
+  const int64_t channels = in.dim(4);
+  std::vector<bool> done(static_cast<size_t>(channels));
+  for (int64_t b = 0; out.num_elements() > 0 && b < in.dim(0); ++b) {
+    const int64_t volume = b * v.size() * channels, result = b * v.positions() * channels;
+    v.ForEachTap([&](int64_t position, int64_t tap, int64_t place) {
+      if (tap == 0) std::fill(done.begin(), done.end(), false);
+      if (place < 0) return;
+      for (int64_t c = 0; c < channels; ++c) {
+        const int64_t i = volume + place * channels + c, o = result + position * channels + c;
+        if (done[c] || static_cast<float>(in.data<T>()[i]) != static_cast<float>(out.data<T>()[o])) continue;
+        visit(i, o);
+        done[c] = true;
+      }
+    });
+  }
+}
+
+Status CheckShape(const char* name, const Tensor& t, const Shape& shape) {
+  if (t.shape() == shape) return OkStatus();
+  return errors::InvalidArgument("Expected ", name, " shape to be ", shape.ToString(), ", but got ",
+                                 t.shape().ToString());
+}
+
 template <typename T>
 class MaxPool3DGrad final : public PoolKernel {
  public:
@@ -91,29 +116,31 @@ class MaxPool3DGrad final : public PoolKernel {
     VolumeWindow v;
     Shape shape;
     RETURN_IF_ERROR(Window(DimsOf(in), &v, &shape));
-    for (const auto& [t, name] : {std::pair(&out, "orig_output"), std::pair(&dy, "grad")}) {
-      if (t->shape() == shape) continue;
-      return errors::InvalidArgument("Expected ", name, " shape to be ", shape.ToString(), ", but got ",
-                                     t->shape().ToString());
-    }
+    RETURN_IF_ERROR(CheckShape("orig_output", out, shape));
+    RETURN_IF_ERROR(CheckShape("grad", dy, shape));
     ASSIGN_OR_RETURN(Tensor * dx, ctx.AllocateOutput(0, in.shape()));
     std::vector<float> sums(static_cast<size_t>(in.num_elements()), 0);
-    const int64_t channels = in.dim(4);
-    std::vector<bool> done(static_cast<size_t>(channels));
-    for (int64_t b = 0; shape.num_elements() > 0 && b < in.dim(0); ++b) {
-      const int64_t volume = b * v.size() * channels, result = b * v.positions() * channels;
-      v.ForEachTap([&](int64_t position, int64_t tap, int64_t place) {
-        if (tap == 0) std::fill(done.begin(), done.end(), false);
-        if (place < 0) return;
-        for (int64_t c = 0; c < channels; ++c) {
-          const int64_t i = volume + place * channels + c, o = result + position * channels + c;
-          if (done[c] || static_cast<float>(in.data<T>()[i]) != static_cast<float>(out.data<T>()[o])) continue;
-          sums[i] += static_cast<float>(dy.data<T>()[o]);
-          done[c] = true;
-        }
-      });
-    }
+    ForEachMaximum<T>(v, in, out, [&](int64_t i, int64_t o) { sums[i] += static_cast<float>(dy.data<T>()[o]); });
     std::copy(sums.begin(), sums.end(), dx->data<T>());
+    return OkStatus();
+  }
+};
+
+// The gradient of that: of each window, the gradient at its first maximum.
+template <typename T>
+class MaxPool3DGradGrad final : public PoolKernel {
+ public:
+  using PoolKernel::PoolKernel;
+  Status Compute(KernelContext& ctx) override {
+    const Tensor &in = ctx.input(0), &out = ctx.input(1), &grad = ctx.input(2);
+    VolumeWindow v;
+    Shape shape;
+    RETURN_IF_ERROR(Window(DimsOf(in), &v, &shape));
+    RETURN_IF_ERROR(CheckShape("orig_output", out, shape));
+    RETURN_IF_ERROR(CheckShape("grad", grad, in.shape()));
+    ASSIGN_OR_RETURN(Tensor * result, ctx.AllocateOutput(0, shape));
+    std::fill_n(result->data<T>(), result->num_elements(), T(0));
+    ForEachMaximum<T>(v, in, out, [&](int64_t i, int64_t o) { result->data<T>()[o] = grad.data<T>()[i]; });
     return OkStatus();
   }
 };
@@ -168,6 +195,11 @@ Status PoolShape(ShapeContext& c) {
   return VolumeOutputShape(c, in, PartialShape({window[at], window[at + 1], window[at + 2]}), in.dim(first ? 1 : 4),
                            first);
 }
+Status GradGradShape(ShapeContext& c) {
+  RETURN_IF_ERROR(PoolShape(c));
+  RETURN_IF_ERROR(c.input(2).MergeWith(c.input(0)).status());
+  return c.input(1).MergeWith(c.output(0)).status();
+}
 Status AvgGradShape(ShapeContext& c) {
   ASSIGN_OR_RETURN(PartialShape out, c.ConstantAsShape(0));
   RETURN_IF_ERROR(ShapeContext::WithRank(out, 5, &out));
@@ -186,6 +218,15 @@ Status MaxGrad(GradContext& g) {
   g.set_dx(0, Make(g, "MaxPool3DGrad", {g.input(0), g.output(0), g.dy(0)}));
   return g.status();
 }
+// Where the maxima are does not change with small changes of the volumes: only the gradient input gets a gradient.
+Status SecondGrad(GradContext& g, const char* op) {
+  g.set_dx(0, ZerosFor(g.scope(), g.input(0)));
+  g.set_dx(1, ZerosFor(g.scope(), g.input(1)));
+  g.set_dx(2, Make(g, op, {g.input(0), g.input(1), g.dy(0)}));
+  return g.status();
+}
+Status MaxGradGrad(GradContext& g) { return SecondGrad(g, "MaxPool3DGradGrad"); }
+Status MaxGradGradGrad(GradContext& g) { return SecondGrad(g, "MaxPool3DGrad"); }
 Status AvgGrad(GradContext& g) {
   g.set_dx(0, Make(g, "AvgPool3DGrad", {ShapeOf(g, g.input(0)), g.dy(0)}));
   return g.status();
@@ -216,8 +257,19 @@ OP("MaxPool3DGrad")
     .Output("output: T") WINDOW.Attr("T: {half, bfloat16, float} = DT_FLOAT")
     .Attr("TInput: {half, bfloat16, float} = DT_FLOAT")
     .Shape(UnchangedShape)
+    .Gradient(MaxGradGrad)
     .Cpu<MaxPool3DGrad>(PoolTypes{})
     .Doc("The gradient of MaxPool3D.");
+
+OP("MaxPool3DGradGrad")
+    .Input("orig_input: T")
+    .Input("orig_output: T")
+    .Input("grad: T")
+    .Output("output: T") WINDOW.Attr("T: realnumbertype")
+    .Shape(GradGradShape)
+    .Gradient(MaxGradGradGrad)
+    .Cpu<MaxPool3DGradGrad>(PoolTypes{})
+    .Doc("The gradient of MaxPool3DGrad: of each window, the gradient at its first maximum.");
 
 OP("AvgPool3D")
     .Input("input: T")

@@ -38,6 +38,11 @@ def pools():
   op('MaxPoolGrad', holes, top, dy, label='nan', grad=False, **POOL)
   overlapping = dict(POOL, strides=[1, 1, 1, 1])
   op('MaxPoolGrad', np.full([1, 4, 4, 1], NAN), np.full([1, 3, 3, 1], NAN), np.arange(9.0).reshape(1, 3, 3, 1), label='only_nan', grad=False, **overlapping)
+  v, w = values('volume', 1, 4, 4, 4, 2), values('volume dy', 1, 4, 4, 4, 2)
+  cube = dict(ksize=[1, 2, 2, 2, 1], strides=[1, 2, 2, 2, 1], padding='VALID')
+  most = v.reshape(1, 2, 2, 2, 2, 2, 2, 2).max(axis=(2, 4, 6))
+  op('MaxPool3DGradGrad', v, most, w, label='cubes', fd=False, **cube)
+  op('MaxPool3DGradGrad', v, most, most, label='shape', error=True, **cube)
   v = values('volume', 1, 2, 2, 2, 1)
   for t in (tf.bfloat16,):
     op('MaxPool3DGrad', v.astype(t.as_numpy_dtype), v.astype(t.as_numpy_dtype), F32(v), types=None, label='types', error=True,
