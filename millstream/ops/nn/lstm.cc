@@ -31,6 +31,9 @@ class LstmInputs {
     const int64_t n = cell_.cell;
     RETURN_IF_ERROR(Expect(1, Shape({cell_.batch, n}), "cs_prev"));
     RETURN_IF_ERROR(Expect(2, Shape({cell_.batch, n}), "h_prev"));
+    if (!sequence && (cell_.batch == 0 || n == 0)) {
+      return errors::InvalidArgument("cs_prev_tensor is empty, has shape: (", cell_.batch, ",", n, ").");
+    }
     if (n > (int64_t{1} << 40)) return errors::InvalidArgument("cell is too large");
     RETURN_IF_ERROR(Expect(3, Shape({cell_.input + n, 4 * n}), "w"));
     for (int i = 4; i < 7; ++i) RETURN_IF_ERROR(Expect(i, Shape({n}), kNames[i]));

@@ -192,6 +192,8 @@ def refused():
     op('FractionalAvgPoolGrad', np.array([2, 2, 2, 2]), np.arange(12.0).reshape(1, 2, 3, 2), np.array(rows), np.array(columns), label='negative', error=True)
   one = np.ones([1, 2, 2], np.int8)
   op('BatchMatMulV3', one, one, types=None, label='no_product', Tout=tf.float32, error=True)
+  half = lambda *shape: np.zeros(shape, np.float16)
+  op('LSTMBlockCell', half(2, 16), half(2, 0), half(2, 0), half(16, 0), half(0), half(0), half(0), half(0), types=None, label='nothing', error=True)
   at, v, shape = np.array([[0, 7], [1, 1]]), np.array([1, 1]), np.array([2, 2])
   op('SetSize', at, v, shape, types=None, label='beyond', validate_indices=False, error=True)
   op('SetSize', at, v, np.array(2), types=None, label='no_shape', error=True)
