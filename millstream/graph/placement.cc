@@ -107,6 +107,22 @@ class Placer {
     return OkStatus();
   }
 
+  // A call on a device that is known before the graph runs is made there, if the device exists: values travel to it and
+  // back as between any two nodes.
+  DeviceName AtTarget(const Node& call, const DeviceName& wish) const {
+    const Node& from = *call.input(0).node;
+    const AttrValue* value = from.Is("Const") ? from.attrs().Find("value") : nullptr;
+    const auto* target = value == nullptr ? nullptr : value->get<Tensor>();
+    if (target == nullptr || target->dtype() != DType::kString || target->rank() != 0) return wish;
+    StatusOr<DeviceName> named = DeviceName::Parse(target->scalar<std::string>());
+    if (!named.ok()) return wish;
+    DeviceName there = *std::move(named);
+    there.FillFrom(wish);
+    const bool exists = std::any_of(candidates_.begin(), candidates_.end(),
+                                    [&](const Candidate& c) { return there.Matches(c.parsed); });
+    return exists ? there : wish;
+  }
+
   Status AddToGroup(Node* node, Group* group) {
     if (!node->assigned_device().empty()) {
       group->placed = node->assigned_device();
@@ -114,6 +130,7 @@ class Placer {
     }
     StatusOr<DeviceName> wish = DeviceName::Parse(node->device());
     if (!wish.ok()) return AtNode(*node, wish.status());
+    if (node->Is("RemoteCall")) wish = AtTarget(*node, *wish);
     DeviceName merged = group->wish;
     const Status fits = merged.MergeWith(*wish, options_.allow_soft_placement);
     // Who uses a variable goes where the variable is, whatever it wishes itself.

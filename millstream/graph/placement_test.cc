@@ -44,6 +44,23 @@ TEST(PlacementTest, FollowsTheUserAndTheDefault) {
   EXPECT_EQ(b->assigned_device(), "/job:worker/replica:0/task:0/device:CPU:0");
 }
 
+TEST(PlacementTest, CallsGoToTheDeviceThatAConstantNames) {
+  Scope s = Scope::Root();
+  const auto call = [&](const std::string& target) {
+    return s.WithDevice("/job:worker/task:0")
+        .Add("RemoteCall", {s.Const(Tensor::Scalar<std::string>(target)), s.Const(1.f)},
+             {{"f", NameAttrList{"f", {}}}, {"Tout", AttrValue::DTypes{DType::kFloat}}});
+  };
+  Node* there = call("/job:ps/replica:0/task:1/cpu:0");
+  Node* absent = call("/job:ps/replica:0/task:9/cpu:0");
+  Node* here = call("/cpu:0");
+  ASSERT_TRUE(s.ok()) << s.status();
+  ASSERT_TRUE(PlaceGraph(Cluster(), {}, s.graph().get()).ok());
+  EXPECT_EQ(there->assigned_device(), "/job:ps/replica:0/task:1/device:CPU:0");
+  EXPECT_EQ(absent->assigned_device(), "/job:worker/replica:0/task:0/device:CPU:0");
+  EXPECT_EQ(here->assigned_device(), "/job:worker/replica:0/task:0/device:CPU:0");
+}
+
 TEST(PlacementTest, KeepsColocatedNodesTogether) {
   Scope s = Scope::Root();
   Node* a = s.WithDevice("/job:ps/task:1").Const(1.f).node;

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "millstream/proto/tensor_slice.pb.h"
-#include "millstream/tensor/dispatch.h"
 
 namespace millstream {
 
@@ -62,10 +61,13 @@ int64_t CopyOverlap(const Shape& full, const TensorSlice& from_slice, const Tens
       from_index = from_index * from.dim(d) + at[d] - from_start[d];
       to_index = to_index * to->dim(d) + at[d] - to_start[d];
     }
-    DispatchType(from.dtype(), [&](auto tag) {
-      using T = typename decltype(tag)::type;
-      std::copy_n(static_cast<const T*>(from.raw()) + from_index, count[last], static_cast<T*>(to->raw()) + to_index);
-    });
+    if (from.dtype() == DType::kString) {
+      std::copy_n(from.data<std::string>() + from_index, count[last], to->data<std::string>() + to_index);
+    } else {
+      const auto size = static_cast<int64_t>(DTypeSize(from.dtype()));
+      std::copy_n(static_cast<const char*>(from.raw()) + from_index * size, count[last] * size,
+                  static_cast<char*>(to->raw()) + to_index * size);
+    }
     for (int d = last - 1; d >= 0 && ++at[d] == begin[d] + count[d]; --d) at[d] = begin[d];
   }
   return total;

@@ -6,7 +6,8 @@
 namespace millstream {
 namespace {
 
-// Calls a function on a device that is named at run time. That device must be of the task that the node is on.
+// Calls a function on a device that is named at run time, which must be the one that the node is on: placement puts the
+// node there if the name is a constant.
 class RemoteCall final : public AsyncKernel {
  public:
   explicit RemoteCall(KernelInit& init) : function_(init.Attr<NameAttrList>("f")) {}
@@ -38,7 +39,7 @@ OP("RemoteCall")
     .Stateful()
     .Shape(UnknownShape)
     .Cpu<RemoteCall>()
-    .Doc("Calls a function on a device of the same task.");
+    .Doc("Calls a function on another device, named by a constant, or on its own.");
 
 }  // namespace
 }  // namespace millstream

@@ -22,6 +22,9 @@ class TableOp final : public Kernel {
     options_.kind = kind;
     options_.key_dtype = init.Attr<DType>("key_dtype");
     options_.value_dtype = init.Attr<DType>("value_dtype");
+    if (options_.key_dtype == DType::kInt32 && options_.value_dtype == DType::kInt64) {
+      init.Fail(errors::NotFound("There are no tables from int32 to int64; use keys of type int64"));
+    }
     if (init.HasAttr("value_shape")) {
       const auto shape = init.Attr<PartialShape>("value_shape");
       if (!shape.IsFullyDefined())
