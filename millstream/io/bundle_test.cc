@@ -10,6 +10,7 @@
 #include "millstream/io/bundle_writer.h"
 #include "millstream/io/crc32c.h"
 #include "millstream/io/delete_file.h"
+#include "millstream/tensor/encoded_variant.h"
 
 namespace millstream {
 namespace {
@@ -75,6 +76,49 @@ TEST_F(BundleTest, ReadsBackWhatWasWritten) {
   EXPECT_EQ((*reader)->Read("none")->shape(), Shape({0, 3}));
   EXPECT_EQ((*reader)->Read("zz").status().code(), absl::StatusCode::kNotFound);
   EXPECT_EQ(BundleReader::Open(prefix + "x").status().code(), absl::StatusCode::kNotFound);
+}
+
+TEST_F(BundleTest, TakesSlicesOfSmallTypes) {
+  const std::string prefix = Prefix("small");
+  auto writer = BundleWriter::Create(prefix);
+  ASSERT_TRUE(writer.ok());
+  auto tensor = Tensor::Make(DType::kInt4, Shape({2, 3}));
+  ASSERT_TRUE(tensor.ok());
+  for (int i = 0; i < 6; ++i) static_cast<char*>(tensor->raw())[i] = static_cast<char>(i);
+  ASSERT_TRUE((*writer)->Add("x", *tensor).ok());
+  ASSERT_TRUE((*writer)->Finish().ok());
+  auto reader = BundleReader::Open(prefix);
+  ASSERT_TRUE(reader.ok());
+  TensorSlice column;
+  column.extents = {{0, -1}, {1, 1}};
+  auto part = (*reader)->ReadSlice("x", Shape({2, 3}), column);
+  ASSERT_TRUE(part.ok()) << part.status();
+  ASSERT_EQ(part->shape(), Shape({2, 1}));
+  EXPECT_EQ(static_cast<const char*>(part->raw())[0], 1);
+  EXPECT_EQ(static_cast<const char*>(part->raw())[1], 4);
+}
+
+TEST_F(BundleTest, KeepsEncodedVariants) {
+  const std::string prefix = Prefix("variants");
+  auto writer = BundleWriter::Create(prefix);
+  ASSERT_TRUE(writer.ok());
+  auto tensor = Tensor::Make(DType::kVariant, Shape({2}));
+  ASSERT_TRUE(tensor.ok());
+  tensor->data<Variant>()[1] = Variant(MakeRef<EncodedVariant>("kind", std::string("by\0tes", 6)));
+  ASSERT_TRUE((*writer)->Add("v", *tensor).ok());
+  ASSERT_TRUE((*writer)->Finish().ok());
+  auto reader = BundleReader::Open(prefix);
+  ASSERT_TRUE(reader.ok());
+  auto read = (*reader)->Read("v");
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_TRUE(read->data<Variant>()[0].empty());
+  const auto* value = read->data<Variant>()[1].get<EncodedVariant>();
+  ASSERT_NE(value, nullptr);
+  EXPECT_EQ(value->type_name(), "kind");
+  EXPECT_EQ(value->metadata(), std::string("by\0tes", 6));
+  TensorSlice half;
+  half.extents = {{0, 1}};
+  EXPECT_TRUE(absl::IsUnimplemented((*reader)->ReadSlice("v", Shape({2}), half).status()));
 }
 
 TEST_F(BundleTest, PutsSlicesTogetherAndTakesThemApart) {

@@ -197,7 +197,7 @@ StatusOr<std::vector<Tensor>> TensorArray::ReadForConcat() {
   MutexLock lock(mu_);
   RETURN_IF_ERROR(CheckOpen());
   const int64_t size = static_cast<int64_t>(elements_.size());
-  if (!options_.is_gradient) marked_size_ = size;
+  if (!options_.is_gradient && !marked_) marked_size_ = size;
   std::vector<Tensor> values(options_.is_gradient ? std::min(marked_size_, size) : size);
   for (size_t i = 0; i < values.size(); ++i) {
     ASSIGN_OR_RETURN(values[i], ReadLocked(static_cast<int64_t>(i)));
@@ -223,7 +223,9 @@ PartialShape TensorArray::element_shape() {
 
 void TensorArray::set_marked_size(int64_t size) {
   MutexLock lock(mu_);
-  if (!options_.is_gradient) marked_size_ = size;
+  if (options_.is_gradient) return;
+  marked_size_ = size;
+  marked_ = true;
 }
 
 void TensorArray::Close() {

@@ -84,6 +84,7 @@ class TensorArray final : public Resource {
   bool closed_ ABSL_GUARDED_BY(mu_) = false;
   bool frozen_ ABSL_GUARDED_BY(mu_) = false;  // has gradients: does not grow
   int64_t marked_size_ ABSL_GUARDED_BY(mu_) = 0;
+  bool marked_ ABSL_GUARDED_BY(mu_) = false;  // by a write of the whole; then reads of the whole do not count
   std::vector<Element> elements_ ABSL_GUARDED_BY(mu_);
   PartialShape element_shape_ ABSL_GUARDED_BY(mu_);
 };

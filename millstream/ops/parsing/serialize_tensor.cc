@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "absl/strings/escaping.h"
 #include "millstream/framework/op.h"
 #include "millstream/proto/tensor.pb.h"
 #include "millstream/tensor/tensor_proto.h"
@@ -21,8 +22,8 @@ Status ParseTensorCpu(KernelContext& ctx) {
   }
   proto::TensorProto message;
   if (!message.ParseFromString(in.scalar<std::string>())) {
-    return errors::InvalidArgument("Could not parse `serialized` as TensorProto, length: ",
-                                   in.scalar<std::string>().size());
+    return errors::InvalidArgument("Could not parse `serialized` as TensorProto, base64: ",
+                                   absl::Base64Escape(in.scalar<std::string>().substr(0, 1000)));
   }
   ASSIGN_OR_RETURN(Tensor tensor, TensorFromProto(message));
   if (tensor.dtype() != ctx.output_dtype(0)) {

@@ -6,7 +6,6 @@ import zlib
 
 import numpy as np
 from tensorflow.core.example import example_pb2
-from tensorflow.python.framework import dtypes as tf_dtypes
 
 from cases.state import c
 from record import TEMP_DIR, apply, script, tf
@@ -72,16 +71,6 @@ def checkpoints():
     s.run(restore, ask('x', '2 3 5,1:-'), error=True)
     wrong = apply('RestoreV2', prefix=prefix, tensor_names=names, shape_and_slices=slices, dtypes=[tf.int32])[0]
     s.run(wrong, ask('x'), error=True)
-  with script('RestoreV2', 'small_types') as s:
-    prefix, small = tf.placeholder(tf.string, []), [tf_dtypes.int4, tf_dtypes.uint4, tf.bool, tf.half]
-    names = tf.constant([t.name for t in small])
-    value = tf.constant([[1, 2, 3], [2, 3, 4]])
-    save = apply('SaveV2', prefix=prefix, tensor_names=names, shape_and_slices=tf.constant([''] * len(small)),
-                 tensors=[tf.cast(tf.cast(value, tf.float32), t) if t.is_floating else tf.cast(value, t) for t in small]).op
-    restore = apply('RestoreV2', prefix=prefix, tensor_names=names, shape_and_slices=tf.constant(['2 3 -:1,1'] * len(small)), dtypes=small)
-    feeds = {prefix: np.array(TEMP_DIR + '/small', object)}
-    s.run(targets=save, feeds=feeds)
-    s.run([tf.cast(tf.cast(t, tf.float32), tf.int32) if t.dtype.is_floating else tf.cast(t, tf.int32) for t in restore.outputs], feeds)
   with script('SaveV2', 'slices') as s:
     prefix = tf.placeholder(tf.string, [])
     save = apply('SaveV2', prefix=prefix, tensor_names=tf.constant(['x', 'x']),
@@ -282,6 +271,13 @@ def other_readers():
     s.run(targets=apply('ReaderReset' + version, reader_handle=reader).op)
     s.run(counts)
 
+  with script('DecodeJSONExample', 'examples') as s:
+    text = tf.placeholder(tf.string)
+    out = apply('DecodeJSONExample', json_examples=text)[0]
+    s.run(out, {text: np.array([['{}', '{"features": {"feature": {"a": {"int64List": {"value": [1, "2"]}}}}}']], object)})
+    s.run(out, {text: np.array('{"features": {"feature": {"b": {"bytesList": {"value": ["YWI="]}}}}}', object)})
+    for bad in ('{]', '[1]', '{"nothing": 1}'):
+      s.run(out, {text: np.array(bad, object)}, error=True)
   with script('RecordInput', 'no_files') as s:
     s.run(apply('RecordInput', file_pattern='/absent/*')[0], error=True)
   for version in ('', 'V2'):
