@@ -2,6 +2,7 @@
 #include "millstream/distributed/master_service.h"
 
 #include "millstream/distributed/device_proto.h"
+#include "millstream/distributed/long_call.h"
 #include "millstream/proto/master.pb.h"
 #include "millstream/tensor/tensor_proto.h"
 
@@ -169,6 +170,7 @@ void RunStep(Master* master, RpcCall& call) {
   if (Status status = FeedsOf(request, &feeds); !status.ok()) return FinishStep(call, std::move(status));
   if (!request.partial_run_handle().empty()) {
     std::vector<Tensor> outputs;
+    ExpectLongCall();
     Status status = (*session)->PartialRun(request.partial_run_handle(), feeds, NamesOf(request.fetch()), &outputs);
     return AnswerStep(call, std::move(status), outputs);
   }
@@ -185,7 +187,10 @@ void RunStep(Master* master, RpcCall& call) {
 template <typename Request, typename Response>
 RpcMethod Answered(absl::string_view name, Master* master, Status (*run)(Master*, RpcCall&)) {
   return {MasterMethod(name), &Request::default_instance(), &Response::default_instance(),
-          [master, run](RpcCall& call) { call.Finish(run(master, call)); }};
+          [master, run](RpcCall& call) {
+            ExpectLongCall();
+            call.Finish(run(master, call));
+          }};
 }
 
 template <typename Request, typename Response>

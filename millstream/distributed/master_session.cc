@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "millstream/base/notification.h"
+#include "millstream/distributed/long_call.h"
 #include "millstream/distributed/master_step.h"
 #include "millstream/graph/export.h"
 
@@ -110,6 +111,7 @@ StatusOr<MasterSession::PlanPtr> MasterSession::FindPlan(const Feeds& feeds, con
     auto it = plans_.find(key);
     if (it != plans_.end()) return it->second;
   }
+  ExpectLongCall();
   const std::string kept = key;  // making a plan may use this thread for other sessions
   std::vector<std::string> feed_names;
   for (const auto& feed : feeds) feed_names.push_back(feed.first);

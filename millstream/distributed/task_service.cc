@@ -7,6 +7,7 @@
 #include "millstream/base/version.h"
 #include "millstream/distributed/device_proto.h"
 #include "millstream/distributed/job_roll.h"
+#include "millstream/distributed/long_call.h"
 #include "millstream/distributed/protocol.h"
 #include "millstream/distributed/status/task_status.h"
 #include "millstream/proto/task.pb.h"
@@ -67,6 +68,7 @@ template <typename Request, typename Response>
 RpcMethod Method(absl::string_view name, std::function<Status(const Request&, Response*)> run) {
   return {TaskMethod(name), &Request::default_instance(), &Response::default_instance(),
           [run = std::move(run)](RpcCall& call) {
+            ExpectLongCall();
             call.Finish(run(call.request_as<Request>(), &call.response_as<Response>()));
           }};
 }

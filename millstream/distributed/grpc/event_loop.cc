@@ -7,13 +7,17 @@
 #include <algorithm>
 
 #include "millstream/distributed/grpc/core.h"
+#include "millstream/distributed/long_call.h"
 
 namespace millstream {
 namespace {
 
-constexpr auto kWatchInterval = std::chrono::milliseconds(2);
+constexpr auto kWatchSoon = std::chrono::milliseconds(2);
+constexpr auto kWatchInterval = std::chrono::milliseconds(20);
 constexpr auto kTickInterval = std::chrono::milliseconds(250);
 constexpr int kMaxSkips = 64;
+
+thread_local EventLoop* reading = nullptr;  // the loop whose events this thread runs, or ran last
 
 grpc_completion_queue* MakeQueue() {
   InitGrpc();
@@ -21,6 +25,10 @@ grpc_completion_queue* MakeQueue() {
 }
 
 }  // namespace
+
+void ExpectLongCall() {
+  if (reading != nullptr) reading->Watch();
+}
 
 EventLoop::EventLoop(std::chrono::microseconds spin, bool held) : spin_(spin), held_(held), queue_(MakeQueue()) {
   MutexLock lock(mu_);
@@ -60,6 +68,7 @@ void EventLoop::ThreadMain() {
     MutexLock lock(mu_);
     ended_ = true;
     wake_.NotifyAll();
+    spare_wake_.NotifyAll();
     return;
   }
 }
@@ -67,35 +76,51 @@ void EventLoop::ThreadMain() {
 bool EventLoop::AwaitTurn() {
   MutexLock lock(mu_);
   if (!has_reader_) return has_reader_ = true;
-  ++waiting_;
+  ++spares_;
+  while (has_watcher_ && !ended_) spare_wake_.Wait(mu_);
+  --spares_;
+  if (ended_) return false;
+  has_watcher_ = true;
+  const bool reads = WatchReader();
+  has_watcher_ = false;
+  // Somebody has to watch the new reader in its turn.
+  if (reads && spares_ > 0) spare_wake_.NotifyOne();
+  if (reads && spares_ == 0 && static_cast<int>(threads_.size()) < kMaxThreads && !stopping_) StartThread();
+  return reads;
+}
+
+// True: the reader is stuck, and this thread has taken its place.
+bool EventLoop::WatchReader() {
   uint64_t seen = turn_.load();
   while (!ended_) {
-    // Only one of those who wait watches; the others are there for when it has to read.
-    wake_.WaitUntil(mu_, std::chrono::steady_clock::now() + (waiting_ > 1 ? 10 * kWatchInterval : kWatchInterval));
+    const bool soon = watch_soon_.exchange(false);
+    wake_.WaitUntil(mu_, std::chrono::steady_clock::now() + (soon ? kWatchSoon : kWatchInterval));
     if (ended_) break;
     const uint64_t now = turn_.load();
-    if (now != seen) {
+    if (now != seen || watch_soon_.load()) {
       seen = now;
       continue;
     }
     if ((now & 1) != 0) {
-      if (!turn_.compare_exchange_strong(seen, now + 1)) continue;
-      --waiting_;
-      // Somebody has to watch the new reader in its turn.
-      if (waiting_ == 0 && static_cast<int>(threads_.size()) < kMaxThreads && !stopping_) StartThread();
-      wake_.NotifyAll();
-      return true;
+      if (turn_.compare_exchange_strong(seen, now + 1)) return true;
+      continue;
     }
     // Nothing happens: sleep until something does. The reader looks at the flag after it has set its turn.
     watcher_asleep_.store(true);
     while (turn_.load() == seen && watcher_asleep_.load() && !ended_) wake_.Wait(mu_);
     watcher_asleep_.store(false);
   }
-  --waiting_;
   return false;
 }
 
+void EventLoop::Watch() {
+  if (watch_soon_.exchange(true)) return;
+  MutexLock lock(mu_);
+  wake_.NotifyAll();
+}
+
 bool EventLoop::Read() {
+  reading = this;
   while (true) {
     const grpc_event event = Next();
     if (event.type == GRPC_QUEUE_SHUTDOWN) return false;
