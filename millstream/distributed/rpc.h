@@ -58,7 +58,7 @@ struct RpcMethod {
   const google::protobuf::Message* request;  // prototypes
   const google::protobuf::Message* response;
   // Runs on the thread that reads the network, and may finish the call at once (which is fastest) or later, from
-  // elsewhere. While it takes longer than a few milliseconds another thread reads in its place.
+  // elsewhere. While it takes longer than some tens of milliseconds (less: long_call.h) another thread reads for it.
   std::function<void(RpcCall& call)> run;
 };
 
