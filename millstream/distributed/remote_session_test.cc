@@ -7,6 +7,7 @@
 #include <future>
 #include <thread>
 
+#include "millstream/base/mutex.h"
 #include "millstream/graph/export.h"
 #include "millstream/graph/scope.h"
 #include "millstream/proto/master.pb.h"
@@ -43,13 +44,24 @@ class StandInMaster {
   int port() const { return server_->port(); }
   std::string target() const { return absl::StrCat("grpc://127.0.0.1:", port()); }
 
-  proto::CreateSessionRequest created;
-  proto::ExtendSessionRequest extended;
-  proto::RunStepRequest ran;
-  proto::ResetRequest reset;
-  int closes = 0;
+  // What it was asked last.
+  proto::CreateSessionRequest created() { return Locked(created_); }
+  proto::ExtendSessionRequest extended() { return Locked(extended_); }
+  proto::RunStepRequest ran() { return Locked(ran_); }
+  proto::ResetRequest reset() { return Locked(reset_); }
+  int closes() { return Locked(closes_); }
 
  private:
+  template <typename T>
+  T Locked(const T& value) {
+    MutexLock lock(mu_);
+    return value;
+  }
+  template <typename T>
+  void Keep(const T& value, T* kept) {
+    MutexLock lock(mu_);
+    *kept = value;
+  }
   template <typename Request, typename Response>
   RpcMethod Method(const std::string& name, Status (StandInMaster::*run)(const Request&, Response*)) {
     return {"/tensorflow.MasterService/" + name, &Request::default_instance(), &Response::default_instance(),
@@ -58,18 +70,18 @@ class StandInMaster {
             }};
   }
   Status Create(const proto::CreateSessionRequest& request, proto::CreateSessionResponse* response) {
-    created = request;
+    Keep(request, &created_);
     session_ = NewSession().value();
     response->set_session_handle("s1");
     return session_->Create(request.graph_def());
   }
   Status Extend(const proto::ExtendSessionRequest& request, proto::ExtendSessionResponse* response) {
-    extended = request;
+    Keep(request, &extended_);
     response->set_new_graph_version(request.current_graph_version() + 1);
     return session_->Extend(request.graph_def());
   }
   Status RunStep(const proto::RunStepRequest& request, proto::RunStepResponse* response) {
-    ran = request;
+    Keep(request, &ran_);
     if (session_ == nullptr) return errors::Aborted("Session ", request.session_handle(), " is not found.");
     Session::Feeds feeds;
     for (const auto& feed : request.feed()) feeds.emplace_back(feed.name(), TensorFromProto(feed.tensor()).value());
@@ -121,15 +133,22 @@ class StandInMaster {
     return OkStatus();
   }
   Status Reset(const proto::ResetRequest& request, proto::ResetResponse*) {
-    reset = request;
+    Keep(request, &reset_);
     return OkStatus();
   }
   Status Close(const proto::CloseSessionRequest&, proto::CloseSessionResponse*) {
-    ++closes;
+    MutexLock lock(mu_);
+    ++closes_;
     return OkStatus();
   }
 
   std::unique_ptr<Session> session_;
+  Mutex mu_;
+  proto::CreateSessionRequest created_ ABSL_GUARDED_BY(mu_);
+  proto::ExtendSessionRequest extended_ ABSL_GUARDED_BY(mu_);
+  proto::RunStepRequest ran_ ABSL_GUARDED_BY(mu_);
+  proto::ResetRequest reset_ ABSL_GUARDED_BY(mu_);
+  int closes_ ABSL_GUARDED_BY(mu_) = 0;
   std::unique_ptr<RpcServer> server_;
 };
 
@@ -166,11 +185,11 @@ TEST(RemoteSessionTest, RunsSteps) {
       EXPECT_EQ(*values[1].data<float>(), -2 * i);
       EXPECT_EQ(*values[2].data<float>(), -i);
     }
-    EXPECT_TRUE(master.ran.store_errors_in_response_body());
+    EXPECT_TRUE(master.ran().store_errors_in_response_body());
     EXPECT_EQ(session->Run({}, {"neg:0"}, {}, &values).code(), absl::StatusCode::kInvalidArgument);
     EXPECT_TRUE(absl::IsNotFound(session->Run({}, {"nope:0"}, {}, &values)));
   }
-  EXPECT_EQ(master.closes, 1);
+  EXPECT_EQ(master.closes(), 1);
 }
 
 TEST(RemoteSessionTest, SendsOnlyWhatIsNew) {
@@ -178,14 +197,14 @@ TEST(RemoteSessionTest, SendsOnlyWhatIsNew) {
   SmallGraph g;
   std::unique_ptr<Session> session = Connect(master);
   ASSERT_EQ(session->Extend(*g.s.graph()), OkStatus());
-  EXPECT_EQ(master.created.graph_def().node_size(), 3);
-  EXPECT_GT(master.created.graph_def().versions().producer(), 0);
+  EXPECT_EQ(master.created().graph_def().node_size(), 3);
+  EXPECT_GT(master.created().graph_def().versions().producer(), 0);
   g.s.WithOpName("back").Op("Neg", {g.twice});
   ASSERT_EQ(session->Extend(*g.s.graph()), OkStatus());
-  ASSERT_EQ(master.extended.graph_def().node_size(), 1);
-  EXPECT_EQ(master.extended.graph_def().node(0).name(), "back");
+  ASSERT_EQ(master.extended().graph_def().node_size(), 1);
+  EXPECT_EQ(master.extended().graph_def().node(0).name(), "back");
   ASSERT_EQ(session->Extend(*g.s.graph()), OkStatus());
-  EXPECT_EQ(master.extended.current_graph_version(), 0);
+  EXPECT_EQ(master.extended().current_graph_version(), 0);
   std::vector<Tensor> values;
   ASSERT_EQ(session->Run({{"p:0", F(3)}}, {"back:0"}, {}, &values), OkStatus());
   EXPECT_EQ(*values[0].data<float>(), 6);
@@ -255,7 +274,7 @@ TEST(RemoteSessionTest, ResetNamesContainers) {
   SessionOptions options;
   options.target = master.target();
   EXPECT_EQ(ResetRemote(options, {"a", "b"}), OkStatus());
-  EXPECT_EQ(master.reset.container_size(), 2);
+  EXPECT_EQ(master.reset().container_size(), 2);
 }
 
 TEST(RemoteSessionTest, BadTargets) {

@@ -346,33 +346,37 @@ TEST(PartitionTest, AProgramsOwnArgumentIsANodeLikeOthers) {
   EXPECT_EQ(cut->edges.size(), 1u);  // fails when it is compiled: nobody gives it a value
 }
 
-TEST(PartitionTest, IsLinear) {
+// Cuts a program of so many nodes that lie on eight tasks. Returns the processor's time that this took, in seconds.
+double SecondsToCut(int num_nodes) {
   Scope s = Scope::Root();
   Graph& graph = *s.graph();
   const OpEntry* add = *OpRegistry::Global().Lookup("AddV2");
   Outputs values = {s.Const(1.f), s.Const(2.f)};
-  for (int i = 0; i < 100'000; ++i) {
+  for (int i = 0; i < num_nodes; ++i) {
     Graph::NodeSpec spec;
     spec.name = absl::StrCat("n", i);
     spec.op = add;
     spec.attrs.Set("T", DType::kFloat);
     spec.inputs = {values[values.size() - 1], values[values.size() * 7 / 8]};
     if (i % 10 == 9) spec.control_inputs = {values[values.size() / 2].node};
-    auto node = graph.AddNode(std::move(spec));
-    ASSERT_TRUE(node.ok()) << node.status();
-    values.emplace_back(*node);
+    values.emplace_back(*graph.AddNode(std::move(spec)));
   }
   int task = 0;
   for (const auto& node : graph.nodes()) node->set_assigned_device(Device(task++ / 4 % 8));
   auto pruned = Prune(graph, {}, {values.back()}, {});
-  ASSERT_TRUE(pruned.ok());
+  EXPECT_TRUE(pruned.ok());
   const std::clock_t begin = std::clock();  // of this process: others may be busy
   auto cut = PartitionByTask(*std::move(pruned));
   const double seconds = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
-  ASSERT_TRUE(cut.ok()) << cut.status();
+  EXPECT_TRUE(cut.ok()) << cut.status();
   EXPECT_EQ(cut->parts.size(), 8u);
-  EXPECT_LT(seconds, 5) << "0.6 s without sanitizers";
-  EXPECT_GT(cut->edges.size(), 50'000u);
+  EXPECT_GT(cut->edges.size(), static_cast<size_t>(num_nodes) / 2);
+  return seconds;
+}
+
+TEST(PartitionTest, IsLinear) {
+  const double few = SecondsToCut(10'000), many = SecondsToCut(100'000);
+  EXPECT_LT(many, 40 * few) << "ten times the nodes: 10 where it is linear, 100 where it is quadratic";
 }
 
 }  // namespace

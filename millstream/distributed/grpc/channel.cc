@@ -7,7 +7,6 @@
 #include <mutex>
 
 #include "absl/strings/match.h"
-#include "millstream/base/logging.h"
 #include "millstream/distributed/grpc/core.h"
 #include "millstream/distributed/known_host.h"
 
@@ -59,8 +58,7 @@ class ClientCall {
         cancellation_registered_ = false;
       }
     }
-    const grpc_call_error error = grpc_call_start_batch(call_.get(), ops, 6, tag, nullptr);
-    MS_CHECK(error == GRPC_CALL_OK);
+    StartBatch(call_.get(), ops, tag);
     grpc_byte_buffer_destroy(request);
   }
 

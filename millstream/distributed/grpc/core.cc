@@ -10,6 +10,8 @@
 #include "absl/synchronization/mutex.h"
 #include "google/protobuf/io/zero_copy_stream.h"
 #include "millstream/base/file.h"
+#include "millstream/base/logging.h"
+#include "millstream/distributed/grpc/hand_over.h"
 
 namespace millstream {
 namespace {
@@ -106,6 +108,11 @@ void GrpcArgs::Add(const char* key, std::string value) {
 const grpc_channel_args* GrpcArgs::get() {
   all_ = {args_.size(), args_.data()};
   return &all_;
+}
+
+void StartBatch(grpc_call* call, std::span<const grpc_op> ops, const void* tag) {
+  const grpc_call_error error = grpc_call_start_batch(call, ops.data(), ops.size(), HandToGrpc(tag), nullptr);
+  MS_CHECK(error == GRPC_CALL_OK);
 }
 
 StatusOr<grpc_byte_buffer*> SerializeToBuffer(const google::protobuf::Message& message) {

@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <deque>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,9 @@ class GrpcArgs {
   std::vector<grpc_arg> args_;
   grpc_channel_args all_;
 };
+
+// Starts operations of a call, whose tag the call's queue brings when they are done.
+void StartBatch(grpc_call* call, std::span<const grpc_op> ops, const void* tag);
 
 // A byte buffer with `message` in it, in one piece; the caller destroys it. InvalidArgument beyond protobuf's 2 GB.
 StatusOr<grpc_byte_buffer*> SerializeToBuffer(const google::protobuf::Message& message);

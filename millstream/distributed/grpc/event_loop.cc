@@ -133,7 +133,7 @@ bool EventLoop::Read() {
       watcher_asleep_.store(false);
       wake_.NotifyAll();
     }
-    const auto* tag = static_cast<const GrpcTag*>(event.tag);
+    const auto* tag = static_cast<const GrpcTag*>(TakeFromGrpc(event.tag));
     tag->run(tag->object, event.success != 0);
     uint64_t expected = mine;
     if (!turn_.compare_exchange_strong(expected, mine + 1)) return true;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "millstream/base/mutex.h"
+#include "millstream/distributed/grpc/hand_over.h"
 
 namespace millstream {
 
@@ -21,7 +22,7 @@ struct GrpcTag {
   void* object;
 };
 
-// A completion queue and the threads that serve it. Tags are pointers to GrpcTag.
+// A completion queue and the threads that serve it. Tags are pointers to GrpcTag, given by HandToGrpc().
 //
 // One thread reads the queue and runs what is done right there: handing it to another thread would cost a wake-up, and
 // two readers disturb each other (58 against 86 us for an empty call). A second thread looks from time to time whether

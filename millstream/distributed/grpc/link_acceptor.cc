@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "absl/strings/numbers.h"
-#include "millstream/base/logging.h"
 #include "millstream/base/notification.h"
 #include "millstream/distributed/grpc/channel.h"
 #include "millstream/distributed/grpc/core.h"
@@ -54,8 +53,7 @@ void RefuseCall(GrpcServer* server, grpc_call* call, const Status& why) {
   ops[1].data.send_status_from_server.status_details = &details;
   ops[2].op = GRPC_OP_RECV_CLOSE_ON_SERVER;
   ops[2].data.recv_close_on_server.cancelled = &refusal->cancelled;
-  const grpc_call_error error = grpc_call_start_batch(call, ops, 3, &refusal->tag, nullptr);
-  MS_CHECK(error == GRPC_CALL_OK);
+  StartBatch(call, ops, &refusal->tag);
   grpc_slice_unref(details);
 }
 
@@ -67,7 +65,7 @@ LinkAcceptor::LinkAcceptor(GrpcServer* server, GrpcLinkService service)
 void LinkAcceptor::Request() {
   grpc_metadata_array_init(&metadata_);
   grpc_server_request_registered_call(server_->server(), registered_, &call_, &deadline_, &metadata_, nullptr,
-                                      server_->queue(), server_->queue(), &arrived_);
+                                      server_->queue(), server_->queue(), HandToGrpc(&arrived_));
 }
 
 void LinkAcceptor::OnArrived(void* self, bool ok) {

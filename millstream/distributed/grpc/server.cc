@@ -78,7 +78,7 @@ class GrpcServer::UnknownCall {
     grpc_call_details_init(&details_);
     grpc_metadata_array_init(&metadata_);
     grpc_server_request_call(server_->server(), &call_, &details_, &metadata_, server_->queue(), server_->queue(),
-                             &arrived_);
+                             HandToGrpc(&arrived_));
   }
 
  private:
@@ -202,7 +202,7 @@ void GrpcServer::Shutdown() {
   }
   GrpcTag tag = {[](void* server, bool) { static_cast<GrpcServer*>(server)->Leave(); }, this};
   if (server_ != nullptr) {
-    grpc_server_shutdown_and_notify(server_, loop_.queue(), &tag);
+    grpc_server_shutdown_and_notify(server_, loop_.queue(), HandToGrpc(&tag));
     grpc_server_cancel_all_calls(server_);
     AwaitCalls();
   }

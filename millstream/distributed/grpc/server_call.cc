@@ -5,7 +5,6 @@
 #include <grpc/support/time.h>
 
 #include "absl/strings/match.h"
-#include "millstream/base/logging.h"
 #include "millstream/distributed/grpc/core.h"
 #include "millstream/distributed/grpc/server.h"
 
@@ -86,7 +85,7 @@ void ServerCall::Request() {
   method_->waiting.fetch_add(1, std::memory_order_relaxed);
   // Fails only when the server is ending; the slot then stays unused.
   grpc_server_request_registered_call(server_->server(), method_->registered(), &call_, &deadline_, &metadata_,
-                                      &payload_, server_->queue(), server_->queue(), const_cast<GrpcTag*>(&arrived_));
+                                      &payload_, server_->queue(), server_->queue(), HandToGrpc(&arrived_));
 }
 
 void ServerCall::OnArrived(void* self, bool ok) {
@@ -176,8 +175,7 @@ void ServerCall::SendAnswer(const Status& status, grpc_byte_buffer* message, boo
     ops[count++].data.recv_close_on_server.cancelled = &was_cancelled_;
   }
   const GrpcTag& tag = await_close ? answered_and_closed_ : answered_;
-  const grpc_call_error error = grpc_call_start_batch(call_, ops, count, const_cast<GrpcTag*>(&tag), nullptr);
-  MS_CHECK(error == GRPC_CALL_OK);
+  StartBatch(call_, std::span(ops).first(count), &tag);
   grpc_slice_unref(details);
   grpc_byte_buffer_destroy(message);
 }
@@ -186,8 +184,7 @@ void ServerCall::AwaitClose() {
   grpc_op op = {};
   op.op = GRPC_OP_RECV_CLOSE_ON_SERVER;
   op.data.recv_close_on_server.cancelled = &was_cancelled_;
-  const grpc_call_error error = grpc_call_start_batch(call_, &op, 1, const_cast<GrpcTag*>(&closed_), nullptr);
-  MS_CHECK(error == GRPC_CALL_OK);
+  StartBatch(call_, std::span(&op, 1), &closed_);
 }
 
 void ServerCall::OnAnswered(void* self, bool) { static_cast<ServerCall*>(self)->Done(1); }

@@ -8,7 +8,6 @@
 
 #include "absl/container/inlined_vector.h"
 #include "absl/strings/numbers.h"
-#include "millstream/base/logging.h"
 #include "millstream/distributed/grpc/core.h"
 #include "millstream/distributed/grpc/link_metadata.h"
 #include "millstream/distributed/link/io_loop.h"
@@ -27,7 +26,8 @@ int64_t Nanos(std::chrono::milliseconds t) { return std::chrono::nanoseconds(t).
 // A slice of a tensor's memory, which it keeps.
 grpc_slice SliceOf(const Tensor& tensor, const void* data, size_t bytes) {
   return grpc_slice_new_with_user_data(
-      const_cast<void*>(data), bytes, [](void* held) { delete static_cast<Tensor*>(held); }, new Tensor(tensor));
+      const_cast<void*>(data), bytes, [](void* held) { delete static_cast<Tensor*>(TakeFromGrpc(held)); },
+      HandToGrpc(new Tensor(tensor)));
 }
 
 }  // namespace
@@ -122,8 +122,7 @@ void StreamLink::Batch(std::span<const grpc_op> ops, GrpcTag* tag) {
     MutexLock lock(mu_);
     ++batches_;
   }
-  const grpc_call_error error = grpc_call_start_batch(call_, ops.data(), ops.size(), tag, nullptr);
-  MS_CHECK(error == GRPC_CALL_OK);
+  StartBatch(call_, ops, tag);
 }
 
 void StreamLink::AwaitEnd() {
