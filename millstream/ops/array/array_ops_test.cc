@@ -114,9 +114,10 @@ TEST(SparseToDenseTest, PutsValues) {
   EXPECT_EQ(dense(Tensor::Of<int32_t>({2, 2}, {0, 1, 1, 0}), {2, 2}, Tensor::Vector<float>({5, 6})),
             "[2,2] [[-1 5] [6 -1]]");
   EXPECT_EQ(dense(Ints({1, 3}), {4}, Tensor::Scalar(7.0f)), "[4] [-1 7 -1 7]");
-  EXPECT_EQ(dense(Ints({3, 1}), {4}, Tensor::Scalar(7.0f)), "indices[1] is out of order");
-  EXPECT_EQ(dense(Ints({1, 1}), {4}, Tensor::Scalar(7.0f)), "indices[1] is repeated");
-  EXPECT_EQ(dense(Ints({1, 4}), {4}, Tensor::Scalar(7.0f)), "indices[1] = [4] does not index into shape [4]");
+  EXPECT_EQ(dense(Ints({3, 1}), {4}, Tensor::Scalar(7.0f)),
+            "indices[1] = [1] is out of order. Many sparse ops require sorted indices.");
+  EXPECT_EQ(dense(Ints({1, 1}), {4}, Tensor::Scalar(7.0f)), "indices[1] = [1] is repeated");
+  EXPECT_EQ(dense(Ints({1, 4}), {4}, Tensor::Scalar(7.0f)), "indices[1] = [4] is out of bounds: need 0 <= index < [4]");
 }
 
 TEST(StridedSliceAssignTest, WritesAndBroadcastsIntoAVariable) {

@@ -5,6 +5,7 @@
 #include <map>
 #include <thread>
 
+#include "absl/strings/match.h"
 #include "millstream/ops/state/testing/op_runner.h"
 
 namespace millstream {
@@ -193,7 +194,7 @@ void Check(const Case& c, const std::string& name, float tolerance) {
   if (*c.flipped != 0) attrs.push_back({c.flipped, !*op->def.FindAttr(c.flipped)->default_value.get<bool>()});
   OpRunner::Env env;
   OpRunner runner(env, name, attrs);
-  if (absl::IsNotFound(runner.status())) return;  // not for this type
+  if (absl::StartsWith(runner.status().message(), "No OpKernel was registered")) return;  // not for this type
   std::vector<Ref<Variable>> variables;
   const auto out = runner.Run(InputsOf<T>(op->def, &variables));
   ASSERT_TRUE(out.ok()) << out.status();
