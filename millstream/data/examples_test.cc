@@ -18,9 +18,9 @@
 namespace millstream {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
-class ExamplesTest : public testing::Test {
+class ExamplesTest : public ::testing::Test {
  protected:
   ExamplesTest() : folder_(std::filesystem::temp_directory_path() / absl::StrCat("examples_test.", getpid())) {
     std::filesystem::create_directories(folder_);

@@ -12,7 +12,7 @@ namespace millstream {
 namespace {
 
 std::string WriteFile(const std::string& bytes) {
-  const std::string path = testing::TempDir() + "/idx_test_file";
+  const std::string path = ::testing::TempDir() + "/idx_test_file";
   std::ofstream(path, std::ios::binary) << bytes;
   return path;
 }

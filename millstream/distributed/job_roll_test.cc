@@ -9,8 +9,8 @@
 namespace millstream {
 namespace {
 
-using testing::ElementsAre;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 using Clock = std::chrono::steady_clock;
 
 Clock::time_point Soon() { return Clock::now() + std::chrono::hours(1); }

@@ -156,7 +156,7 @@ constexpr char kFunctions[] = R"pb(
     ret { key: "y" value: "call:output:0" }
   })pb";
 
-class FunctionGradientsTest : public testing::Test {
+class FunctionGradientsTest : public ::testing::Test {
  protected:
   FunctionGradientsTest() {
     proto::FunctionDefLibrary functions;

@@ -39,14 +39,15 @@ Moments MomentsOf(const Tensor& t) {
 }
 
 TEST(InitializersTest, Constants) {
-  EXPECT_THAT(First(ZerosInitializer(), Shape({2})).flat<float>(), testing::ElementsAre(0, 0));
-  EXPECT_THAT(First(OnesInitializer(), Shape({2}), DType::kInt64).flat<int64_t>(), testing::ElementsAre(1, 1));
+  EXPECT_THAT(First(ZerosInitializer(), Shape({2})).flat<float>(), ::testing::ElementsAre(0, 0));
+  EXPECT_THAT(First(OnesInitializer(), Shape({2}), DType::kInt64).flat<int64_t>(), ::testing::ElementsAre(1, 1));
   EXPECT_THAT(First(ConstantInitializer(-2.5), Shape({1, 2}), DType::kDouble).flat<double>(),
-              testing::ElementsAre(-2.5, -2.5));
-  EXPECT_THAT(First(ConstantInitializer(3), Shape({40, 50})).flat<float>(), testing::Each(3));  // a Fill
-  EXPECT_THAT(First(ZerosInitializer(), Shape({2}), DType::kString).flat<std::string>(), testing::ElementsAre("", ""));
+              ::testing::ElementsAre(-2.5, -2.5));
+  EXPECT_THAT(First(ConstantInitializer(3), Shape({40, 50})).flat<float>(), ::testing::Each(3));  // a Fill
+  EXPECT_THAT(First(ZerosInitializer(), Shape({2}), DType::kString).flat<std::string>(),
+              ::testing::ElementsAre("", ""));
   EXPECT_THAT(First(ValueInitializer(Tensor::Vector<float>({1, 2})), Shape({2})).flat<float>(),
-              testing::ElementsAre(1, 2));
+              ::testing::ElementsAre(1, 2));
 }
 
 TEST(InitializersTest, Distributions) {
@@ -101,9 +102,9 @@ TEST(InitializersTest, OrthogonalColumnsOrRows) {
 TEST(InitializersTest, SeedsAreTensorFlows) {
   const Tensor drawn = First(RandomUniformInitializer(-1, 1, 5), Shape({3}));
   EXPECT_THAT(drawn.flat<float>(),
-              testing::ElementsAreArray(First(RandomUniformInitializer(-1, 1, 5), Shape({3})).flat<float>()));
-  EXPECT_THAT(drawn.flat<float>(), testing::Pointwise(testing::FloatNear(1e-6f),
-                                                      std::vector<float>{-0.22337747f, 0.32736564f, -0.61617851f}));
+              ::testing::ElementsAreArray(First(RandomUniformInitializer(-1, 1, 5), Shape({3})).flat<float>()));
+  EXPECT_THAT(drawn.flat<float>(), ::testing::Pointwise(::testing::FloatNear(1e-6f),
+                                                        std::vector<float>{-0.22337747f, 0.32736564f, -0.61617851f}));
 }
 
 TEST(InitializersTest, Refuse) {

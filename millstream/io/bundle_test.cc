@@ -15,10 +15,10 @@
 namespace millstream {
 namespace {
 
-class BundleTest : public testing::Test {
+class BundleTest : public ::testing::Test {
  protected:
   BundleTest()
-      : folder_(testing::TempDir() + "/bundle_" + testing::UnitTest::GetInstance()->current_test_info()->name()) {
+      : folder_(::testing::TempDir() + "/bundle_" + ::testing::UnitTest::GetInstance()->current_test_info()->name()) {
     std::filesystem::remove_all(folder_);
   }
   ~BundleTest() override { std::filesystem::remove_all(folder_); }

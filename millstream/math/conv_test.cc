@@ -103,7 +103,7 @@ void CheckGradients(const ConvShape& s, double tolerance, ThreadPool* pool) {
   ExpectNear(actual, expected, tolerance);
 }
 
-class ConvTest : public testing::TestWithParam<simd::Isa> {
+class ConvTest : public ::testing::TestWithParam<simd::Isa> {
  protected:
   void SetUp() override {
     if (GetParam() > simd::BestIsa()) GTEST_SKIP() << "not on this machine";
@@ -123,7 +123,7 @@ TEST_P(ConvTest, MatchesPlainLoops) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Isas, ConvTest, testing::Values(simd::Isa::kSse2, simd::Isa::kAvx2, simd::Isa::kAvx512));
+INSTANTIATE_TEST_SUITE_P(Isas, ConvTest, ::testing::Values(simd::Isa::kSse2, simd::Isa::kAvx2, simd::Isa::kAvx512));
 
 TEST(ConvThreadsTest, MatchesPlainLoops) {
   ThreadPool pool(3);

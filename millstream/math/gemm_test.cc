@@ -89,7 +89,7 @@ class Problem {
   std::vector<T> a_, b_, c_, bias_;
 };
 
-class GemmTest : public testing::TestWithParam<simd::Isa> {
+class GemmTest : public ::testing::TestWithParam<simd::Isa> {
  protected:
   void SetUp() override {
     if (GetParam() > simd::BestIsa()) GTEST_SKIP() << "not on this machine";
@@ -134,7 +134,7 @@ TEST_P(GemmTest, LongSumsAndWideOutputs) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Isas, GemmTest, testing::Values(simd::Isa::kSse2, simd::Isa::kAvx2, simd::Isa::kAvx512));
+INSTANTIATE_TEST_SUITE_P(Isas, GemmTest, ::testing::Values(simd::Isa::kSse2, simd::Isa::kAvx2, simd::Isa::kAvx512));
 
 TEST(GemmThreadsTest, MatchesNaive) {
   ThreadPool pool(3);
@@ -192,7 +192,7 @@ TEST(GemmGenericTest, Integers) {
   GemmArgs<int32_t> args;
   args.m = 2, args.n = 2, args.k = 3, args.a = a, args.b = b, args.c = c, args.accumulate = true;
   GemmGeneric(args, nullptr);
-  EXPECT_THAT(c, testing::ElementsAre(18, 17, 27, 26));
+  EXPECT_THAT(c, ::testing::ElementsAre(18, 17, 27, 26));
 }
 
 TEST(GemmGenericTest, ComplexAdjoint) {

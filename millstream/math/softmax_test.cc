@@ -97,7 +97,7 @@ TEST(SoftmaxTest, MatchesNaiveLoops) {
     simd::ScopedIsa forced(isa);
     for (RowShape s : kShapes) {
       for (ThreadPool* p : {static_cast<ThreadPool*>(nullptr), &pool}) {
-        SCOPED_TRACE(testing::Message() << s.rows << "x" << s.classes);
+        SCOPED_TRACE(::testing::Message() << s.rows << "x" << s.classes);
         ExpectAllCorrect<float>(s, p, 1.5e-6);
         ExpectAllCorrect<double>(s, p, 1e-13);
         ExpectAllCorrect<BFloat16>(s, p, 1e-2);

@@ -49,7 +49,7 @@ void ExpectAccurate(Function function, Reference reference, double tolerance, fl
     for (size_t i = 0; i < x.size(); ++i) {
       if (std::fabs(x[i]) > largest) continue;
       ExpectNear(y[i], reference(static_cast<double>(x[i])), tolerance, x[i]);
-      if (testing::Test::HasFatalFailure()) return;
+      if (::testing::Test::HasFatalFailure()) return;
     }
   }
 }

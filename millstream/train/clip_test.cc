@@ -13,8 +13,8 @@
 namespace millstream {
 namespace {
 
-using testing::ElementsAre;
-using testing::FloatEq;
+using ::testing::ElementsAre;
+using ::testing::FloatEq;
 
 Output Vec(const Scope& s, std::initializer_list<float> values) { return s.Const(Tensor::Vector<float>(values)); }
 Grad Rows(const Scope& s, std::initializer_list<float> values) {

@@ -42,10 +42,10 @@ TEST(DelayCompensatedTest, DenseStepsFollowTheFormula) {
     for (const int worker : {0, 1, 1, 0, 1, 0, 0}) {
       RunStep(*session, {}, {train[worker]});
       for (size_t i = 0; i < 2; ++i) reference.Step(worker, i, reference.w[i]);
-      EXPECT_THAT(FloatsOf(*session, w.value), testing::Pointwise(testing::FloatNear(1e-6f), reference.w));
+      EXPECT_THAT(FloatsOf(*session, w.value), ::testing::Pointwise(::testing::FloatNear(1e-6f), reference.w));
       const GraphVariable shadow = workers[worker].Slot(w, absl::StrCat("shadow_", worker));
       EXPECT_THAT(FloatsOf(*session, shadow.value),
-                  testing::Pointwise(testing::FloatNear(1e-6f), reference.shadows[worker]));
+                  ::testing::Pointwise(::testing::FloatNear(1e-6f), reference.shadows[worker]));
     }
   }
 }
@@ -71,7 +71,7 @@ TEST(DelayCompensatedTest, SparseStepsFollowTheFormula) {
       RunStep(*session, {}, {train[worker]});
       reference.Step(worker, 0, reference.w[0]);
       reference.Step(worker, 2, 2 * reference.w[2]);
-      EXPECT_THAT(FloatsOf(*session, w.value), testing::Pointwise(testing::FloatNear(1e-5f), reference.w));
+      EXPECT_THAT(FloatsOf(*session, w.value), ::testing::Pointwise(::testing::FloatNear(1e-5f), reference.w));
     }
   }
 }

@@ -9,7 +9,7 @@
 namespace millstream {
 namespace {
 
-using testing::ElementsAre;
+using ::testing::ElementsAre;
 
 // The devices of variables of these sizes, made one after the other.
 std::vector<std::string> Devices(const ReplicaDeviceOptions& options) {
@@ -71,14 +71,14 @@ TEST(GlobalStepTest, IsFoundAndMadeOnce) {
   EXPECT_THAT(s.Collection("variables"), ElementsAre(step.handle));
   EXPECT_TRUE(s.ok()) << s.status();
   CreateGlobalStep(v);
-  EXPECT_THAT(std::string(s.status().message()), testing::HasSubstr("already exists"));
+  EXPECT_THAT(std::string(s.status().message()), ::testing::HasSubstr("already exists"));
 }
 
 TEST(GlobalStepTest, MustBeAScalarNumber) {
   Scope s = Scope::Root();
   VariableScope(s).Get("global_step", Shape({2}));
   GetGlobalStep(s);
-  EXPECT_THAT(std::string(s.status().message()), testing::HasSubstr("not scalar"));
+  EXPECT_THAT(std::string(s.status().message()), ::testing::HasSubstr("not scalar"));
   Scope floating = Scope::Root();
   VariableScope(floating).Get("global_step", Shape(), {.initializer = ZerosInitializer()});
   EXPECT_TRUE(GetGlobalStep(floating));

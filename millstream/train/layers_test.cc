@@ -13,7 +13,7 @@
 namespace millstream::layers {
 namespace {
 
-using testing::ElementsAre;
+using ::testing::ElementsAre;
 
 std::vector<std::string> VariableNames(const Scope& s) {
   std::vector<std::string> names;

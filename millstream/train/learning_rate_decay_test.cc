@@ -34,7 +34,7 @@ TEST(LearningRateDecayTest, IsTensorFlows) {
       values.push_back(rate.scalar<float>());
   }
   const auto expected = OptimizerGoldens()["decay"].get<std::vector<double>>();
-  EXPECT_THAT(values, testing::Pointwise(testing::DoubleNear(1e-6), expected));
+  EXPECT_THAT(values, ::testing::Pointwise(::testing::DoubleNear(1e-6), expected));
   EXPECT_EQ(rates[0].node->name(), "ExponentialDecay");
 }
 
@@ -60,10 +60,10 @@ TEST(LearningRateDecayTest, TakesTensors) {
 TEST(LearningRateDecayTest, RefusesWhatDoesNotFit) {
   Scope s = Scope::Root();
   PiecewiseConstant(s, s.Const<int32_t>(1), {5}, {1.0});
-  EXPECT_THAT(std::string(s.status().message()), testing::HasSubstr("boundaries"));
+  EXPECT_THAT(std::string(s.status().message()), ::testing::HasSubstr("boundaries"));
   Scope t = Scope::Root();
   CosineDecay(t, 0.1, Output(), 10);
-  EXPECT_THAT(std::string(t.status().message()), testing::HasSubstr("global step"));
+  EXPECT_THAT(std::string(t.status().message()), ::testing::HasSubstr("global step"));
 }
 
 }  // namespace

@@ -32,11 +32,11 @@ TEST(MovingAveragesTest, AreTensorFlows) {
       }
     }
     const auto& golden = OptimizerGoldens()["ema"];
-    EXPECT_THAT(values, testing::Pointwise(testing::FloatNear(1e-5f), golden["values"].get<std::vector<float>>()));
+    EXPECT_THAT(values, ::testing::Pointwise(::testing::FloatNear(1e-5f), golden["values"].get<std::vector<float>>()));
     std::vector<std::string> names, restore;
     for (const Output& variable : s.Collection("variables")) names.push_back(variable.node->name());
     for (const auto& [name, handle] : ema.VariablesToRestore(s)) restore.push_back(name);
-    EXPECT_THAT(names, testing::UnorderedElementsAreArray(golden["variables"].get<std::vector<std::string>>()));
+    EXPECT_THAT(names, ::testing::UnorderedElementsAreArray(golden["variables"].get<std::vector<std::string>>()));
     EXPECT_EQ(restore, golden["restore"].get<std::vector<std::string>>());
     EXPECT_EQ(ema.VariablesToRestore(s).at("v/ExponentialMovingAverage"), v.handle);
   }

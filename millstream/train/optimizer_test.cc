@@ -77,9 +77,9 @@ std::vector<OptimizerCase> Cases() {
   };
 }
 
-class TrajectoryTest : public testing::TestWithParam<std::tuple<OptimizerCase, bool>> {};
-INSTANTIATE_TEST_SUITE_P(Optimizers, TrajectoryTest, testing::Combine(testing::ValuesIn(Cases()), testing::Bool()),
-                         [](const auto& test) {
+class TrajectoryTest : public ::testing::TestWithParam<std::tuple<OptimizerCase, bool>> {};
+INSTANTIATE_TEST_SUITE_P(Optimizers, TrajectoryTest,
+                         ::testing::Combine(::testing::ValuesIn(Cases()), ::testing::Bool()), [](const auto& test) {
                            return std::string(std::get<0>(test.param).golden) +
                                   (std::get<1>(test.param) ? "_resource" : "_ref");
                          });
@@ -122,8 +122,8 @@ TEST_P(TrajectoryTest, IsTensorFlows) {
     EXPECT_NEAR(Sum(ValueOf(*session, v.value)), sum.get<double>(), 1e-4 + 1e-4 * std::abs(sum.get<double>())) << name;
   }
   for (const Output& v : s.Collection("variables")) names.push_back(v.node->name());
-  EXPECT_THAT(names, testing::UnorderedElementsAreArray(expected_names));
-  EXPECT_THAT(optimizer->Variables(), testing::SizeIs(names.size() - 3));
+  EXPECT_THAT(names, ::testing::UnorderedElementsAreArray(expected_names));
+  EXPECT_THAT(optimizer->Variables(), ::testing::SizeIs(names.size() - 3));
 }
 
 TEST(OptimizerTest, NamesOfNodesAreTensorFlows) {
@@ -140,7 +140,7 @@ TEST(OptimizerTest, NamesOfNodesAreTensorFlows) {
                            "GradientDescent/update", "GradientDescent/value", "layer/w/Initializer/ones"}) {
     EXPECT_NE(s.graph()->Find(name), nullptr) << name;
   }
-  EXPECT_THAT(s.Collection("train_op"), testing::ElementsAre(Output(train)));
+  EXPECT_THAT(s.Collection("train_op"), ::testing::ElementsAre(Output(train)));
   EXPECT_EQ(s.Collection("trainable_variables").size(), 1u);
 }
 
@@ -199,7 +199,7 @@ TEST(OptimizerTest, RefusesWhatMakesNoSense) {
     EXPECT_EQ(s.status().code(), absl::StatusCode::kInvalidArgument) << s.status();
     return std::string(s.status().message());
   };
-  using testing::HasSubstr;
+  using ::testing::HasSubstr;
   EXPECT_THAT(error([](const Scope& s, Optimizer& o, const auto&) { o.Minimize(s, s.Const(1.0f)); }),
               HasSubstr("No gradients provided"));
   EXPECT_THAT(error([](const Scope& s, Optimizer& o, const auto&) { o.Minimize(s, s.Const<int32_t>(1)); }),

@@ -16,8 +16,8 @@
 namespace millstream {
 namespace {
 
-using testing::FloatNear;
-using testing::Pointwise;
+using ::testing::FloatNear;
+using ::testing::Pointwise;
 
 // A job of several workers in one graph and session: variables, accumulators and queues are shared by their names, as
 // they are between processes. Worker i computes the gradient i + 1 for each element of "w", and for row i of "e".
@@ -197,7 +197,7 @@ TEST(SyncReplicasTest, HookSaysWhatIsNotInitialized) {
   SyncJob job(1, {.replicas_to_aggregate = 1});
   const Status status = job.hooks[0]->AfterCreateSession(*job.session, job.coordinator);
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(std::string(status.message()), testing::HasSubstr("w, e, global_step"));
+  EXPECT_THAT(std::string(status.message()), ::testing::HasSubstr("w, e, global_step"));
 }
 
 TEST(SyncReplicasTest, NamesAreTensorFlows) {
@@ -216,7 +216,7 @@ TEST(SyncReplicasTest, NamesAreTensorFlows) {
     EXPECT_NE(s.graph()->Find(name), nullptr) << name;
   }
   EXPECT_EQ(optimizer.Slot(w, "momentum").handle.node->name(), "w/Momentum");
-  EXPECT_THAT(optimizer.SlotNames(), testing::ElementsAre("momentum"));
+  EXPECT_THAT(optimizer.SlotNames(), ::testing::ElementsAre("momentum"));
   EXPECT_EQ(s.Collection("local_variables").size(), 1u);
   EXPECT_TRUE(tokens->Is("QueueEnqueueManyV2"));
   EXPECT_TRUE(optimizer.InitTokensOp(s, 0)->Is("NoOp"));
@@ -232,11 +232,12 @@ TEST(SyncReplicasTest, RefusesWhatMakesNoSense) {
     EXPECT_EQ(s.status().code(), absl::StatusCode::kInvalidArgument);
     return std::string(s.status().message());
   };
-  EXPECT_THAT(error({}, false), testing::HasSubstr("Global step is required"));
-  EXPECT_THAT(error({.replicas_to_aggregate = 0}, true), testing::HasSubstr("must be positive"));
-  EXPECT_THAT(error({.replicas_to_aggregate = 3, .total_num_replicas = 2}, true), testing::HasSubstr("Too few tokens"));
+  EXPECT_THAT(error({}, false), ::testing::HasSubstr("Global step is required"));
+  EXPECT_THAT(error({.replicas_to_aggregate = 0}, true), ::testing::HasSubstr("must be positive"));
+  EXPECT_THAT(error({.replicas_to_aggregate = 3, .total_num_replicas = 2}, true),
+              ::testing::HasSubstr("Too few tokens"));
   EXPECT_THAT(error({.variable_averages = std::make_shared<ExponentialMovingAverage>(0.9)}, true),
-              testing::HasSubstr("variables_to_average"));
+              ::testing::HasSubstr("variables_to_average"));
 }
 
 }  // namespace

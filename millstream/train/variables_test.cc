@@ -9,7 +9,7 @@
 namespace millstream {
 namespace {
 
-using testing::ElementsAre;
+using ::testing::ElementsAre;
 
 TEST(VariablesTest, AreFoundByTheirHandles) {
   Scope s = Scope::Root();

@@ -3,6 +3,7 @@
 
 import collections
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -150,3 +151,13 @@ def test_a_source_whose_new_name_is_taken_moves(tmp_path):
     assert tree.batches() == [["a.cc", "b.cc", "c.cc"]]
     tree.add("b.cc", source("double Fa();"))
     assert tree.batches() == [["a.cc", "c.cc"]]
+
+
+def test_googletest_is_named_in_full():
+    """`testing::` alone means millstream::testing wherever another source of the batch declares that."""
+    root = SCRIPT.parents[1]
+    declared = re.compile(r"namespace millstream::testing \{(.*)^\}  // namespace millstream::testing", re.M | re.S)
+    ours = "".join(text for path in root.glob("millstream/**/*.h") for text in declared.findall(path.read_text()))
+    for path in root.glob("millstream/**/*_test.cc"):
+        for name in re.findall(r"(?<![:\w])testing::(\w+)", path.read_text()):
+            assert re.search(rf"\b{name}\b", ours), f"{path}: say ::testing::{name}"

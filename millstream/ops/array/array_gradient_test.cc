@@ -8,7 +8,7 @@ namespace millstream {
 namespace {
 
 // A placeholder of doubles and distinct values for it.
-class ArrayGradientTest : public testing::Test {
+class ArrayGradientTest : public ::testing::Test {
  protected:
   Output Input(const Shape& shape) {
     const Output x = scope_.Op("Placeholder", {}, {{"dtype", DType::kDouble}, {"shape", shape}});

@@ -24,8 +24,8 @@ void ExpectTransposed(const Tensor& in, const Tensor& out, const std::vector<int
 }
 
 template <typename T>
-class TransposeTest : public testing::Test {};
-using CopiedTypes = testing::Types<int8_t, int16_t, int32_t, int64_t, std::complex<double>>;
+class TransposeTest : public ::testing::Test {};
+using CopiedTypes = ::testing::Types<int8_t, int16_t, int32_t, int64_t, std::complex<double>>;
 TYPED_TEST_SUITE(TransposeTest, CopiedTypes);
 
 TYPED_TEST(TransposeTest, MovesEveryElementToItsPlace) {

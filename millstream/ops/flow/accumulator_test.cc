@@ -13,7 +13,7 @@ namespace {
 
 std::vector<float> Floats(const Tensor& t) { return {t.flat<float>().begin(), t.flat<float>().end()}; }
 
-class AccumulatorTest : public testing::TestWithParam<std::string> {
+class AccumulatorTest : public ::testing::TestWithParam<std::string> {
  protected:
   static std::string Prefix() { return GetParam(); }
   Edge Make(const char* reduction = "MEAN", DType dtype = DType::kFloat) {
@@ -113,7 +113,7 @@ TEST_P(AccumulatorTest, ManyWorkers) {
   for (std::thread& t : threads) t.join();
 }
 
-INSTANTIATE_TEST_SUITE_P(Handles, AccumulatorTest, testing::Values("", "Resource"));
+INSTANTIATE_TEST_SUITE_P(Handles, AccumulatorTest, ::testing::Values("", "Resource"));
 
 TEST(SparseAccumulatorTest, RowsAreAveragedByTheirOwnCounts) {
   OpRunner::Env env;

@@ -46,7 +46,7 @@ class FakeFunctions final : public FunctionRunner {
   int calls_ = 0;
 };
 
-class FunctionCallTest : public testing::Test {
+class FunctionCallTest : public ::testing::Test {
  protected:
   FunctionCallTest() {
     env_.functions = &functions_;

@@ -38,7 +38,7 @@ class Pending {
   std::shared_ptr<State> state_ = std::make_shared<State>();
 };
 
-class QueueTest : public testing::Test {
+class QueueTest : public ::testing::Test {
  protected:
   Edge Make(const std::string& op, Attributes attrs, std::vector<DType> types = {DType::kInt32}) {
     attrs.push_back({"component_types", std::move(types)});

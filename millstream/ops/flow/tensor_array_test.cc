@@ -8,7 +8,7 @@ namespace {
 
 std::vector<float> Floats(const Tensor& t) { return {t.flat<float>().begin(), t.flat<float>().end()}; }
 
-class TensorArrayTest : public testing::Test {
+class TensorArrayTest : public ::testing::Test {
  protected:
   using Attributes = std::vector<std::pair<std::string, AttrValue>>;
 

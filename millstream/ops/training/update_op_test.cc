@@ -224,7 +224,7 @@ TEST(UpdateOpTest, AgreesWithTensorFlow) {
   }
 }
 
-class MomentumTest : public testing::Test {
+class MomentumTest : public ::testing::Test {
  protected:
   static Ref<Variable> Make(const char* name, Tensor value) {
     auto v = MakeRef<Variable>(DType::kFloat, PartialShape(), name);
