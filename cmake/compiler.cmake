@@ -53,7 +53,7 @@ endif()
 # compiled several at a time (MILLSTREAM_BATCHES, cmake/batches.cmake). Not with a warm cache: what was compiled so is of
 # no use to another work tree, and a change of one file compiles its neighbours too.
 set(MILLSTREAM_PRECOMPILE AUTO CACHE STRING "Keep parsed headers: ON, OFF, or AUTO (if the compiler cache is empty)")
-set(MILLSTREAM_BATCHES OFF CACHE STRING "Compile several sources at a time: ON, OFF, or AUTO (if the compiler cache is empty)")
+set(MILLSTREAM_BATCHES AUTO CACHE STRING "Compile several sources at a time: ON, OFF, or AUTO (if the compiler cache is empty)")
 set(cold OFF)
 if(NOT MILLSTREAM_SANITIZE)
   set(cached_files 0)
