@@ -10,7 +10,20 @@ def _all(operators, hint):
     return True if all(getattr(o, hint) for o in operators) else None
 
 
-class LinearOperatorComposition(LinearOperator):
+class _ProductOfDeterminants(LinearOperator):
+    """Of `operators` whose determinants multiply."""
+
+    def determinant(self, name="det"):
+        result = self.operators[0].determinant()
+        for operator in self.operators[1:]:
+            result = result * operator.determinant()
+        return result
+
+    def log_abs_determinant(self, name="log_abs_det"):
+        return math_ops.add_n([o.log_abs_determinant() for o in self.operators])
+
+
+class LinearOperatorComposition(_ProductOfDeterminants):
     """The product of operators."""
 
     def __init__(self, operators, is_non_singular=None, is_self_adjoint=None, is_positive_definite=None, is_square=None, name=None):
@@ -41,15 +54,6 @@ class LinearOperatorComposition(LinearOperator):
         for operator in reversed(self.operators) if adjoint else self.operators:
             result = operator.solve(result, adjoint=adjoint)
         return result
-
-    def determinant(self, name="det"):
-        result = self.operators[0].determinant()
-        for operator in self.operators[1:]:
-            result = result * operator.determinant()
-        return result
-
-    def log_abs_determinant(self, name="log_abs_det"):
-        return math_ops.add_n([o.log_abs_determinant() for o in self.operators])
 
 
 class LinearOperatorAdjoint(LinearOperator):
@@ -105,7 +109,7 @@ class LinearOperatorInversion(LinearOperator):
         return self.operator
 
 
-class LinearOperatorBlockDiag(LinearOperator):
+class LinearOperatorBlockDiag(_ProductOfDeterminants):
     """Operators along a diagonal."""
 
     def __init__(self, operators, is_non_singular=None, is_self_adjoint=None, is_positive_definite=None, is_square=True, name=None):
@@ -129,15 +133,6 @@ class LinearOperatorBlockDiag(LinearOperator):
         if None not in number:
             dense.set_shape(blocks[0].shape[:-2].concatenate([sum(number), sum(number)]))
         return dense
-
-    def determinant(self, name="det"):
-        result = self.operators[0].determinant()
-        for operator in self.operators[1:]:
-            result = result * operator.determinant()
-        return result
-
-    def log_abs_determinant(self, name="log_abs_det"):
-        return math_ops.add_n([o.log_abs_determinant() for o in self.operators])
 
 
 class LinearOperatorKronecker(LinearOperator):
