@@ -292,6 +292,7 @@ GOLDEN_FAMILY(sections);
 GOLDEN_FAMILY(uncommon);
 GOLDEN_FAMILY(windows);
 GOLDEN_FAMILY(rare);
+GOLDEN_FAMILY(differences);
 
 TEST(GoldenCoverageTest, EveryFamilyRuns) {
   for (const GoldenCase& c : AllGoldenCases()) {
@@ -332,6 +333,66 @@ TEST(GoldenCoverageTest, EveryOpHasCases) {
   }
   for (const OpEntry* op : OpRegistry::Global().Sorted()) {
     EXPECT_TRUE(covered.count(op->def.name) > 0 || WithoutCases().count(op->def.name) > 0) << op->def.name;
+  }
+}
+
+// Ops whose gradient is no derivative, or that a case cannot hold, with the reason.
+const std::set<std::string>& WithoutDifferences() {
+  static const auto* ops = new std::set<std::string>{
+      "ArgMax",
+      "ArgMin",
+      "Ceil",
+      "Floor",
+      "FloorDiv",
+      "Rint",
+      "Round",
+      "TruncateDiv",  // steps: there is none
+      "FakeQuantWithMinMaxArgs",
+      "FakeQuantWithMinMaxVars",
+      "FakeQuantWithMinMaxVarsPerChannel",
+      "QuantizeAndDequantizeV2",
+      "QuantizeAndDequantizeV3",
+      "QuantizeAndDequantizeV4",  // pass through the steps of rounding
+      "RandomGamma",
+      "StatelessRandomGammaV2",
+      "StatelessRandomGammaV3",  // of the distribution, not of the algorithm that draws
+      "BlockLSTMV2",             // TensorFlow's takes the gates in the order of BlockLSTM
+      "PreventGradient",         // an error
+      "ReadVariableOp",
+      "ResourceGather",
+      "ResourceGatherNd",  // at handles: ops/state/variable_gradient_test
+      "RefEnter",
+      "RefExit",
+      "RefMerge",
+      "RefNextIteration",
+      "RefSwitch",  // the functions of the ops without Ref
+      "BatchNormWithGlobalNormalization",
+      "TopK",
+      "_EagerConst",  // TensorFlow 2.21 refuses them: tests beside the ops
+  };
+  return *ops;
+}
+
+// Whether the case has a gradient of a real input that GoldenGradients compares with differences.
+bool ComparesDifferences(const GoldenCase& c) {
+  if (c.HasOption("no_finite_differences")) return false;
+  for (const GoldenCase::Step& step : c.Steps("gradient_steps")) {
+    for (const auto& named : step.expected.tensor()) {
+      if (named.tensor().dtype() == proto::DT_FLOAT || named.tensor().dtype() == proto::DT_DOUBLE) return true;
+    }
+  }
+  return false;
+}
+
+TEST(GoldenCoverageTest, EveryGradientIsComparedWithDifferences) {
+  std::set<std::string> compared;
+  for (const GoldenCase& c : AllGoldenCases()) {
+    if (!ComparesDifferences(c)) continue;
+    compared.insert(c.meta.meta_info_def().tags().begin(), c.meta.meta_info_def().tags().end());
+  }
+  for (const OpEntry* op : OpRegistry::Global().Sorted()) {
+    if (op->grad == nullptr) continue;
+    EXPECT_TRUE(compared.contains(op->def.name) || WithoutDifferences().contains(op->def.name)) << op->def.name;
   }
 }
 

@@ -18,6 +18,10 @@ StatusOr<std::vector<Tensor>> Evaluate(const Scope& scope, const FedValues& feed
 // values, which must be double. Returns the gradients.
 std::vector<Grad> CheckGradients(const Scope& scope, Output y, const FedValues& xs, double tolerance = 1e-6);
 
+// The same with the gradient taken at at[i], the handle of a variable that holds the value fed as xs[i].
+std::vector<Grad> CheckGradientsAt(const Scope& scope, Output y, const std::vector<Output>& at, const FedValues& xs,
+                                   double tolerance = 1e-6);
+
 }  // namespace millstream
 
 #endif  // MILLSTREAM_GRAPH_TESTING_GRADIENT_CHECK_H_

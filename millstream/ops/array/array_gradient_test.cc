@@ -69,6 +69,10 @@ TEST_F(ArrayGradientTest, DepthAndSpace) {
 
 TEST_F(ArrayGradientTest, TopK) { Check(scope_.Op("TopKV2", {Input({2, 5}), scope_.Const(3)})); }
 
+TEST_F(ArrayGradientTest, TopKOfOldGraphs) { Check(scope_.Op("TopK", {Input({2, 5})}, {{"k", 3}})); }
+
+TEST_F(ArrayGradientTest, EagerConst) { Check(scope_.Op("_EagerConst", {Input({3})})); }
+
 TEST_F(ArrayGradientTest, SparseToDense) {
   const Output indices = Ints({2, 2}, {0, 1, 1, 0});
   Check(scope_.Op("SparseToDense", {indices, Ints({2}, {2, 3}), Input({2}), Input({})}));
