@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "millstream/framework/device_name.h"
+#include "millstream/graph/passes/lower_control_flow.h"
 
 namespace millstream {
 namespace {
@@ -78,6 +79,7 @@ class Placer {
     for (const auto& node : graph_.nodes()) {
       if (node == nullptr) continue;
       RETURN_IF_ERROR(JoinColocated(*node));
+      if (options_.lowers_control_flow && IsLoweredControlFlow(*node)) continue;
       ASSIGN_OR_RETURN(const std::vector<DType> declared, node->InputTypes());
       for (int i = 0; i < node->num_inputs(); ++i) {
         const Output& in = node->input(i);

@@ -13,6 +13,8 @@ struct PlacementOptions {
   bool allow_soft_placement = false;
   // Where nodes go that say nothing; a full name out of `devices`. "": the first device.
   std::string default_device{};
+  // What LowerControlFlow() takes apart later need not be where the handles are that it takes.
+  bool lowers_control_flow = false;
 };
 
 // Gives every node without an assigned device a full device name out of `devices`:

@@ -1,70 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include <set>
-
 #include "millstream/graph/control_flow_builders.h"
 #include "millstream/graph/function_library.h"
-#include "millstream/proto/config.pb.h"
-#include "millstream/proto/function.pb.h"
-#include "millstream/runtime/session.h"
+#include "millstream/runtime/testing/function_text.h"
 
 namespace millstream {
 namespace {
 
-struct NodeText {
-  std::string name, op;
-  std::vector<std::string> inputs;
-};
-
-// A function of floats; an argument or result whose name begins with "h" is a resource.
-proto::FunctionDef Function(const std::string& name, const std::vector<std::string>& args,
-                            const std::vector<NodeText>& nodes, const std::string& result) {
-  proto::FunctionDef def;
-  def.mutable_signature()->set_name(name);
-  for (const std::string& arg : args) {
-    auto* a = def.mutable_signature()->add_input_arg();
-    a->set_name(arg);
-    a->set_type(arg[0] == 'h' ? proto::DT_RESOURCE : proto::DT_FLOAT);
-  }
-  for (const NodeText& node : nodes) {
-    auto* n = def.add_node_def();
-    n->set_name(node.name);
-    n->set_op(node.op);
-    for (const std::string& in : node.inputs) n->add_input(in);
-    if (node.op == "Const") {
-      (*n->mutable_attr())["dtype"].set_type(proto::DT_FLOAT);
-      auto* value = (*n->mutable_attr())["value"].mutable_tensor();
-      value->set_dtype(proto::DT_FLOAT);
-      value->mutable_tensor_shape();
-      value->add_float_val(7);
-    } else if (node.op == "AssignAddVariableOp" || node.op == "ReadVariableOp") {
-      (*n->mutable_attr())["dtype"].set_type(proto::DT_FLOAT);
-    } else if (node.op == "Mul" || node.op == "Neg") {
-      (*n->mutable_attr())["T"].set_type(proto::DT_FLOAT);
-    }
-  }
-  auto* out = def.mutable_signature()->add_output_arg();
-  out->set_name("y");
-  out->set_type(proto::DT_FLOAT);
-  (*def.mutable_ret())["y"] = result;
-  return def;
-}
+using Result = GraphResult;
 
 std::shared_ptr<FunctionLibrary> Library() {
   auto library = std::make_shared<FunctionLibrary>();
-  proto::FunctionDef fixed = Function("fixed", {"x"}, {{"n", "Neg", {"x"}}}, "n:y:0");
+  proto::FunctionDef fixed = MakeFunction("fixed", {"x"}, {{"n", "Neg", {"x"}}}, "n:y:0");
   (*fixed.mutable_attr())["_noinline"].set_b(true);
   for (const proto::FunctionDef& def :
-       {fixed, Function("square", {"x"}, {{"m", "Mul", {"x", "x"}}}, "m:z:0"),
-        Function("fourth", {"x"}, {{"a", "square", {"x"}}, {"b", "square", {"a:y:0"}}}, "b:y:0"),
-        Function("same", {"x"}, {}, "x"), Function("seven", {}, {{"c", "Const", {}}}, "c:output:0"),
-        Function("seven_of", {"x"}, {{"c", "Const", {}}}, "c:output:0"),
-        Function("forever", {"x"}, {{"again", "forever", {"x"}}}, "again:y:0"),
+       {fixed, MakeFunction("square", {"x"}, {{"m", "Mul", {"x", "x"}}}, "m:z:0"),
+        MakeFunction("fourth", {"x"}, {{"a", "square", {"x"}}, {"b", "square", {"a:y:0"}}}, "b:y:0"),
+        MakeFunction("same", {"x"}, {}, "x"), MakeFunction("seven", {}, {{"c", "Const", {}}}, "c:output:0"),
+        MakeFunction("seven_of", {"x"}, {{"c", "Const", {}}}, "c:output:0"),
+        MakeFunction("forever", {"x"}, {{"again", "forever", {"x"}}}, "again:y:0"),
         // Adds after the argument was made, although nothing else says so; gives back the argument.
-        Function("bump", {"h", "x"}, {{"one", "Const", {}}, {"add", "AssignAddVariableOp", {"h", "one:output:0"}}},
-                 "x"),
-        Function("bump_twice", {"h", "x"}, {{"a", "bump", {"h", "x"}}, {"b", "bump", {"h", "a:y:0"}}}, "b:y:0")}) {
+        MakeFunction("bump", {"h", "x"}, {{"one", "Const", {}}, {"add", "AssignAddVariableOp", {"h", "one:output:0"}}},
+                     "x"),
+        MakeFunction("bump_twice", {"h", "x"}, {{"a", "bump", {"h", "x"}}, {"b", "bump", {"h", "a:y:0"}}}, "b:y:0")}) {
     EXPECT_TRUE(library->Add(def).ok()) << def.signature().name();
   }
   return library;
@@ -82,31 +41,11 @@ Output Placeholder(const Scope& s, const char* name, DType type = DType::kFloat)
   return s.WithOpName(name).Op("Placeholder", {}, {{"dtype", type}});
 }
 
-struct Result {
-  Status status;
-  std::vector<float> values;
-  std::set<std::string> ran;  // names of nodes
-};
-
 Result RunGraph(const Scope& s, bool inlining, const Session::Feeds& feeds, const std::vector<std::string>& fetches,
                 const std::vector<std::string>& first = {}) {
-  EXPECT_TRUE(s.ok()) << s.status();
   SessionOptions options;
   options.rewrite.function_inlining = inlining;
-  auto session = NewSession(options);
-  EXPECT_TRUE((*session)->Extend(*s.graph()).ok());
-  for (const std::string& target : first) EXPECT_TRUE((*session)->Run({}, {}, {target}, nullptr).ok());
-  Result result;
-  std::vector<Tensor> out;
-  proto::RunMetadata metadata;
-  RunOptions run;
-  run.full_trace = true;
-  result.status = (*session)->Run(run, feeds, fetches, {}, &out, &metadata);
-  for (const Tensor& t : out) result.values.push_back(result.status.ok() ? t.scalar<float>() : 0);
-  for (const auto& device : metadata.step_stats().dev_stats()) {
-    for (const auto& node : device.node_stats()) result.ran.insert(node.node_name());
-  }
-  return result;
+  return RunInSession(s, options, feeds, fetches, first);
 }
 
 TEST(InliningTest, PutsBodiesInPlace) {

@@ -3,6 +3,7 @@
 
 #include "millstream/base/logging.h"
 #include "millstream/graph/import.h"
+#include "millstream/graph/passes/lower_control_flow.h"
 #include "millstream/graph/placement.h"
 #include "millstream/proto/config.pb.h"
 #include "millstream/proto/function.pb.h"
@@ -13,6 +14,11 @@ namespace {
 
 void LogPlacement(const Node& node) {
   LogInfo(absl::StrCat(node.name(), ": (", node.type(), "): ", node.assigned_device()));
+}
+
+// As with TensorFlow's executors.
+bool LowersControlFlow(const SessionOptions& options) {
+  return options.config == nullptr || options.config->experimental().executor_type() != "SINGLE_THREADED_EXECUTOR";
 }
 
 }  // namespace
@@ -103,6 +109,7 @@ Status SessionGraph::PlaceAll(Graph* graph) const {
   PlacementOptions placement;
   placement.allow_soft_placement = options_.allow_soft_placement;
   placement.default_device = default_device_;
+  placement.lowers_control_flow = LowersControlFlow(options_);
   return PlaceGraph(devices_, placement, graph);
 }
 
@@ -158,7 +165,15 @@ StatusOr<PrunedGraph> SessionGraph::PruneFor(const std::vector<std::string>& fee
     target_nodes.push_back(node);
   }
   ASSIGN_OR_RETURN(PrunedGraph pruned, Prune(*graph_, feed_outputs, fetch_outputs, target_nodes));
-  if (place_pruned_) RETURN_IF_ERROR(PlacePruned(&pruned));
+  bool lowered = false;
+  if (LowersControlFlow(options_)) {
+    ASSIGN_OR_RETURN(lowered, LowerControlFlow(&pruned));
+  }
+  if (place_pruned_) {
+    RETURN_IF_ERROR(PlacePruned(&pruned));
+  } else if (lowered) {
+    RETURN_IF_ERROR(PlaceAll(pruned.graph.get()));
+  }
   return pruned;
 }
 
