@@ -293,6 +293,7 @@ GOLDEN_FAMILY(uncommon);
 GOLDEN_FAMILY(windows);
 GOLDEN_FAMILY(rare);
 GOLDEN_FAMILY(differences);
+GOLDEN_FAMILY(conversions);
 
 TEST(GoldenCoverageTest, EveryFamilyRuns) {
   for (const GoldenCase& c : AllGoldenCases()) {

@@ -2,6 +2,7 @@
 #ifndef MILLSTREAM_TENSOR_ENCODED_VARIANT_H_
 #define MILLSTREAM_TENSOR_ENCODED_VARIANT_H_
 
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -21,6 +22,15 @@ class EncodedVariant final : public VariantValue {
  private:
   const std::string type_, metadata_;
 };
+
+// One number as a variant ("int", "float", "double" or "bool", and its bytes): what TensorFlow knows by itself how to
+// add and to show. Empty if this is not one, or has too few or too many bytes.
+std::optional<double> NumberOf(const Variant& variant);
+// The sum; InvalidArgument unless both are numbers of one type.
+StatusOr<Variant> AddNumberVariants(const Variant& a, const Variant& b);
+StatusOr<Variant> ZeroLikeNumber(const Variant& number);
+// For people to read.
+std::string ShowVariant(const Variant& variant);
 
 // As a serialized VariantTensorDataProto. Unimplemented for variants that hold anything but an EncodedVariant.
 StatusOr<std::string> SerializeVariant(const Variant& variant);

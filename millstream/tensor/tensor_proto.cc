@@ -7,6 +7,7 @@
 
 #include "millstream/base/varint.h"
 #include "millstream/proto/tensor.pb.h"
+#include "millstream/tensor/encoded_variant.h"
 
 namespace millstream {
 namespace {
@@ -304,13 +305,27 @@ StatusOr<Tensor> DecodeHandles(const Shape& shape, const TensorProto& proto, con
   return tensor;
 }
 
+// Numbers are all that goes through messages.
+StatusOr<Variant> DecodeVariant(const proto::VariantTensorDataProto& from) {
+  if (from.type_name().empty()) return Variant();
+  Variant variant(MakeRef<EncodedVariant>(from.type_name(), from.metadata()));
+  if (from.tensors_size() > 0 || !NumberOf(variant))
+    return errors::Unimplemented("variants of type '", from.type_name(), "' cannot be sent");
+  return variant;
+}
+
 StatusOr<Tensor> DecodeVariants(const Shape& shape, const TensorProto& proto, const TensorDecodeOptions& options) {
   if (proto.variant_val_size() > shape.num_elements()) return TooManyValues(proto.variant_val_size(), shape);
-  for (const auto& v : proto.variant_val()) {
-    if (!v.type_name().empty()) return errors::Unimplemented("variants of type '", v.type_name(), "' cannot be sent");
-  }
   RETURN_IF_ERROR(Charge(shape.num_elements(), sizeof(Variant), 0, options));
-  return Tensor::Make(DType::kVariant, shape);
+  ASSIGN_OR_RETURN(Tensor tensor, Tensor::Make(DType::kVariant, shape));
+  for (int i = 0; i < proto.variant_val_size(); ++i) {
+    ASSIGN_OR_RETURN(tensor.data<Variant>()[i], DecodeVariant(proto.variant_val(i)));
+  }
+  if (const int64_t given = proto.variant_val_size(); given > 0) {
+    for (int64_t i = given; i < tensor.num_elements(); ++i)
+      tensor.data<Variant>()[i] = tensor.data<Variant>()[given - 1];
+  }
+  return tensor;
 }
 
 Status EncodeStrings(const Tensor& tensor, TensorProto* proto) {
@@ -336,8 +351,11 @@ void EncodeHandles(const Tensor& tensor, TensorProto* proto) {
 
 Status EncodeVariants(const Tensor& tensor, TensorProto* proto) {
   for (const Variant& v : tensor.flat<Variant>()) {
-    if (!v.empty()) return errors::Unimplemented("Variants of type '", v.type_name(), "' cannot be sent");
-    proto->add_variant_val();
+    auto* to = proto->add_variant_val();
+    if (v.empty()) continue;
+    if (!NumberOf(v)) return errors::Unimplemented("Variants of type '", v.type_name(), "' cannot be sent");
+    to->set_type_name(v.type_name());
+    to->set_metadata(v.get<EncodedVariant>()->metadata());
   }
   return OkStatus();
 }

@@ -4,6 +4,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_format.h"
 #include "millstream/tensor/dispatch.h"
+#include "millstream/tensor/encoded_variant.h"
 
 namespace millstream {
 namespace {
@@ -24,7 +25,7 @@ std::string Element(const T& value) {
   else if constexpr (std::is_same_v<T, ResourceHandle>)
     return absl::StrCat("<", value.type_name, " ", value.name, ">");
   else if constexpr (std::is_same_v<T, Variant>)
-    return absl::StrCat("<", value.type_name(), ">");
+    return NumberOf(value) ? ShowVariant(value) : absl::StrCat("<", value.type_name(), ">");
   else if constexpr (kIsComplex<T>)
     return absl::StrCat("(", Shortest(value.real()), ",", Shortest(value.imag()), ")");
   else if constexpr (kIsFloat16<T>)

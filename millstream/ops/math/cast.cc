@@ -18,6 +18,34 @@ DType RealOf(DType t) {
   return t == DType::kComplex128 ? DType::kDouble : t;
 }
 
+// What holds the bits of a quantized number.
+DType StorageOf(DType t) {
+  switch (t) {
+    case DType::kQint8:
+      return DType::kInt8;
+    case DType::kQuint8:
+      return DType::kUint8;
+    case DType::kQint16:
+      return DType::kInt16;
+    case DType::kQuint16:
+      return DType::kUint16;
+    case DType::kQint32:
+      return DType::kInt32;
+    default:
+      return t;
+  }
+}
+
+template <int kSize>
+void CopyElements(const void* x, void* y, int64_t n) {
+  std::memcpy(y, x, static_cast<size_t>(n) * kSize);
+}
+
+CastLoop CopyLoop(DType t) {
+  const size_t size = DTypeSize(t);
+  return size == 1 ? CopyElements<1> : size == 2 ? CopyElements<2> : CopyElements<4>;
+}
+
 bool IsNarrow(DType t) { return t == DType::kHalf || t == DType::kBfloat16; }
 
 // The type that the loop reads or writes in place of `t`.
@@ -48,11 +76,15 @@ void AddZeroImaginary(const void* from, void* to, int64_t n) {
 
 CastPlan CastPlan::Make(DType from, DType to, bool truncate) {
   CastPlan plan;
-  plan.from_ = from;
-  plan.to_ = to;
   plan.copy_ = from == to;
   plan.truncate_ = truncate;
-  if (plan.copy_ || !IsPlainBytes(from) || !IsPlainBytes(to) || IsQuantized(from) || IsQuantized(to)) return plan;
+  from = plan.from_ = StorageOf(from);
+  to = plan.to_ = StorageOf(to);
+  if (plan.copy_ || !IsPlainBytes(from) || !IsPlainBytes(to)) return plan;
+  if (from == to) {  // only one of them is quantized
+    plan.loop_ = CopyLoop(from);
+    return plan;
+  }
   // Between complex types both parts are cast alike.
   plan.both_parts_ = IsComplex(from) && IsComplex(to);
   plan.loop_ = SelectCastLoop(LoopType(from), to == DType::kBool ? DType::kBool : LoopType(to));

@@ -3,6 +3,7 @@
 
 #include "millstream/framework/op.h"
 #include "millstream/tensor/dispatch.h"
+#include "millstream/tensor/encoded_variant.h"
 
 namespace millstream {
 namespace {
@@ -72,7 +73,7 @@ class AsString final : public Kernel {
     if constexpr (std::is_same_v<T, std::string>) {
       return format_ == "%s" ? v : Format(format_, v.c_str());
     } else if constexpr (std::is_same_v<T, Variant>) {
-      return v.type_name();
+      return ShowVariant(v);
     } else if constexpr (std::is_same_v<T, bool>) {
       return v ? "true" : "false";
     } else if constexpr (kIsComplex<T>) {

@@ -8,6 +8,7 @@
 #include "millstream/ops/tensor_list/tensor_list.h"
 #include "millstream/ops/tensor_list/tensor_map.h"
 #include "millstream/tensor/dispatch.h"
+#include "millstream/tensor/encoded_variant.h"
 
 namespace millstream {
 
@@ -92,7 +93,7 @@ StatusOr<Variant> AddMaps(const TensorMap& a, const TensorMap& b) {
 StatusOr<Variant> ZerosLikeVariant(const Variant& value) {
   if (value.get<TensorMap>() != nullptr) return Variant(MakeRef<TensorMap>());
   const auto* of = value.get<TensorsVariant>();
-  if (of == nullptr) return errors::InvalidArgument("No zeros for a variant of type '", value.type_name(), "'");
+  if (of == nullptr) return ZeroLikeNumber(value);
   ASSIGN_OR_RETURN(Ref<TensorsVariant> zeros, EmptySum(*of, *of));
   zeros->depth = of->depth;
   for (size_t i = 0; i < of->tensors.size(); ++i) {
@@ -108,9 +109,7 @@ StatusOr<Variant> AddVariants(const Variant& a, const Variant& b) {
   const auto *map_a = a.get<TensorMap>(), *map_b = b.get<TensorMap>();
   if (map_a != nullptr && map_b != nullptr) return AddMaps(*map_a, *map_b);
   const auto *x = a.get<TensorsVariant>(), *y = b.get<TensorsVariant>();
-  if (x == nullptr || y == nullptr) {
-    return errors::InvalidArgument("No sum of variants of types '", a.type_name(), "' and '", b.type_name(), "'");
-  }
+  if (x == nullptr || y == nullptr) return AddNumberVariants(a, b);
   ASSIGN_OR_RETURN(Ref<TensorsVariant> sum, EmptySum(*x, *y));
   if (x->tensors.size() != y->tensors.size()) {
     return errors::InvalidArgument("Trying to add two lists of tensors with different lengths. One is ",

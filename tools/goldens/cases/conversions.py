@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Casts of quantized types, and numbers in variants."""
+import numpy as np
+from tensorflow.core.framework import tensor_pb2, tensor_shape_pb2
+
+from record import apply, script, tf
+
+STORAGE = {tf.qint8: tf.int8, tf.quint8: tf.uint8, tf.qint16: tf.int16, tf.quint16: tf.uint16, tf.qint32: tf.int32}
+
+
+def casts():
+  for t, storage in STORAGE.items():
+    low, high = np.iinfo(storage.as_numpy_dtype).min, np.iinfo(storage.as_numpy_dtype).max
+    codes = np.array([low, 0, 1, 77, high], storage.as_numpy_dtype)
+    with script('Cast', t.name) as s:
+      x = tf.bitcast(tf.constant(codes), t)
+      s.run([tf.cast(x, to) for to in (tf.int8, tf.uint8, tf.int16, tf.int32, tf.int64, tf.float32, tf.float64, tf.bool)])
+      for of in (tf.int32, tf.float32, tf.float64, tf.half, tf.bool):
+        y = tf.cast(tf.constant([0, 1, 77], of) if of != tf.bool else tf.constant([True, False]), t)
+        s.run(tf.bitcast(y, storage))
+      s.run([tf.bitcast(tf.cast(x, to), STORAGE[to]) for to in STORAGE])
+
+
+def variants():
+  def number(kind, dtype, *values, shape=()):
+    dims = [tensor_shape_pb2.TensorShapeProto.Dim(size=d) for d in shape]
+    return tf.constant(tensor_pb2.TensorProto(
+        dtype=tf.variant.as_datatype_enum, tensor_shape=tensor_shape_pb2.TensorShapeProto(dim=dims),
+        variant_val=[tensor_pb2.VariantTensorDataProto(type_name=kind, metadata=np.array(v, dtype).tobytes()) for v in values]))
+
+  text = lambda x: apply('AsString', input=x)[0]
+  with script('AsString', 'variants') as s:
+    s.run(text(number('int', np.int32, 17)))
+    s.run(text(number('float', np.float32, 2.5)))
+    s.run(text(number('double', np.float64, -0.25)))
+    s.run(text(number('bool', np.bool_, True)))
+    s.run(text(number('int', np.int32, 3, -4, shape=[2])))
+  with script('AddN', 'variants') as s:
+    s.run(text(apply('AddN', inputs=[number('int', np.int32, v) for v in (1, 2, -10)])[0]))
+    s.run(text(apply('AddN', inputs=[number('float', np.float32, v) for v in (0.5, 2)])[0]))
+    s.run(text(apply('AddN', inputs=[number('int', np.int32, 1), number('float', np.float32, 2)])[0]), error=True)
+  with script('ZerosLike', 'variants') as s:
+    s.run(text(apply('ZerosLike', x=number('int', np.int32, 7))[0]))
+    s.run(text(apply('ZerosLike', x=number('double', np.float64, 7))[0]))
+
+
+def cases():
+  casts()
+  variants()
