@@ -17,7 +17,7 @@ namespace millstream {
 //
 // There are three executors behind these calls: a serial one for plans whose ops are cheap or split themselves over the
 // pool, one with pending counts for plans with ops that wait or run side by side, and one with frames for plans with
-// branches and loops (frame_executor.h).
+// branches and loops (frame_flow.h).
 Status RunPlan(const std::shared_ptr<const Plan>& plan, const StepContext& step, std::span<const Tensor> args,
                std::vector<Tensor>* rets);
 // Never blocks longer than the plan's own kernels do. `step` and `rets` must live until `done` is called.
