@@ -6,207 +6,34 @@ Two kinds of cases:
   script()  any graph and a list of steps in one session
 """
 import contextlib
-import gzip
-import os
 import pathlib
-import re
 import shutil
 import tempfile
-import zlib
 
-os.environ.setdefault('TF_CPP_MIN_LOG_LEVEL', '3')
-os.environ['TF_ENABLE_ONEDNN_OPTS'] = '0'
-os.environ['CUDA_VISIBLE_DEVICES'] = ''
+from checks import record_gradients, record_shapes, set_shape, shape_variant
+from steps import TEMP_DIR, run_step
+from store import STORE
+from tensorflow1 import CONFIG, tf
+from values import apply, convert, cpu_types, differentiable, op_def_registry, rng, type_name
 
 import numpy as np
-import tensorflow.compat.v1 as tf
-from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
-from tensorflow.core.framework import types_pb2
-from tensorflow.core.protobuf import meta_graph_pb2, named_tensor_pb2
-from tensorflow.core.protobuf import rewriter_config_pb2
-from tensorflow.python.framework import kernels, op_def_library, op_def_registry
+from tensorflow.core.protobuf import meta_graph_pb2
 
-tf.disable_v2_behavior()
-tf.disable_control_flow_v2()
-tf.logging.set_verbosity(tf.logging.ERROR)
+# What cases take from here.
+__all__ = ['TEMP_DIR', 'apply', 'convert', 'cpu_types', 'op', 'op_def_registry', 'rng', 'script', 'tf', 'type_name']
 
-TEMP_DIR = '{TMPDIR}'  # stands for the run's own folder in strings fed and fetched
 HELPERS = {'Const', 'Placeholder', 'Identity', 'NoOp', '_Arg', '_Retval'}  # not what a script is about, unless it says so
 
 
-def _run_step_messages():
-  """RunStepRequest and RunStepResponse, which the TensorFlow package leaves out."""
-  file = descriptor_pb2.FileDescriptorProto(
-      name='goldens_run_step.proto', package='goldens', syntax='proto3',
-      dependency=[named_tensor_pb2.DESCRIPTOR.name])
-  field = descriptor_pb2.FieldDescriptorProto
-  named = '.tensorflow.NamedTensorProto'
-  for message, fields in (
-      ('RunStepRequest', [('feed', 2, field.TYPE_MESSAGE, True), ('fetch', 3, field.TYPE_STRING, True),
-                          ('target', 4, field.TYPE_STRING, True)]),
-      ('RunStepResponse', [('tensor', 1, field.TYPE_MESSAGE, True), ('status_code', 3, field.TYPE_INT32, False),
-                           ('status_error_message', 4, field.TYPE_STRING, False)])):
-    m = file.message_type.add(name=message)
-    for name, number, kind, repeated in fields:
-      m.field.add(name=name, number=number, type=kind, type_name=named if kind == field.TYPE_MESSAGE else None,
-                  label=field.LABEL_REPEATED if repeated else field.LABEL_OPTIONAL)
-  pool = descriptor_pool.Default()
-  pool.Add(file)
-  return [message_factory.GetMessageClass(pool.FindMessageTypeByName('goldens.' + m.name)) for m in file.message_type]
-
-
-RunStepRequest, RunStepResponse = _run_step_messages()
-
-_CONFIG = tf.ConfigProto(
-    intra_op_parallelism_threads=2, inter_op_parallelism_threads=2,
-    graph_options=tf.GraphOptions(
-        optimizer_options=tf.OptimizerOptions(opt_level=tf.OptimizerOptions.L0),
-        rewrite_options=rewriter_config_pb2.RewriterConfig(disable_meta_optimizer=True)))
-
-
-class Store:
-  """All cases of a run, by family and file."""
-
-  def __init__(self):
-    self.files = {}
-    self.names = set()
-    self.problems = []  # what could not be recorded as asked
-    self.family = None
-
-  def add(self, case):
-    name = case.meta_info_def.meta_graph_version
-    assert name not in self.names, name
-    self.names.add(name)
-    family, stem = re.match(r'(\w+)/(_?[A-Za-z0-9]+)', name).groups()
-    self.files.setdefault((family, stem), []).append(case)
-
-  def write(self, folder, families):
-    for family in families:
-      shutil.rmtree(folder / family, ignore_errors=True)
-    for (family, stem), cases in sorted(self.files.items()):
-      out = bytearray()
-      for case in cases:
-        data = case.SerializeToString(deterministic=True)
-        out += _varint(len(data)) + data
-      path = folder / family / (stem + '.gz')
-      path.parent.mkdir(parents=True, exist_ok=True)
-      path.write_bytes(gzip.compress(bytes(out), mtime=0))
-
-
-STORE = Store()
-
-
-def _varint(n):
-  out = bytearray()
-  while n >= 0x80:
-    out.append(n & 0x7f | 0x80)
-    n >>= 7
-  out.append(n)
-  return bytes(out)
-
-
-def rng(*key):
-  return np.random.RandomState(zlib.crc32(repr(key).encode()))
-
-
-def type_name(dtype):
-  return types_pb2.DataType.Name(tf.as_dtype(dtype).as_datatype_enum)[3:].lower()
-
-
-def cpu_types(op, attr='T'):
-  """The types for which TensorFlow has a CPU kernel and numpy has values."""
-  found = set()
-  for kernel in kernels.get_registered_kernels_for_op(op).kernel:
-    if kernel.device_type not in ('CPU', 'DEFAULT') or kernel.label:
-      continue
-    for constraint in kernel.constraint:
-      if constraint.name == attr:
-        found.update(constraint.allowed_values.list.type)
-  allowed = next((a for a in op_def_registry.get(op).attr if a.name == attr), None)
-  if not found:
-    found = set(ALL_TYPES)
-  if allowed is not None and allowed.HasField('allowed_values'):
-    found &= set(allowed.allowed_values.list.type)
-  return [tf.as_dtype(t) for t in ALL_TYPES if t in found]
-
-
-# Order of sweeps; the first type of a sweep also carries the checks of static shapes.
-ALL_TYPES = [types_pb2.DT_FLOAT, types_pb2.DT_DOUBLE, types_pb2.DT_HALF, types_pb2.DT_BFLOAT16, types_pb2.DT_INT8,
-             types_pb2.DT_INT16, types_pb2.DT_INT32, types_pb2.DT_INT64, types_pb2.DT_UINT8, types_pb2.DT_UINT16,
-             types_pb2.DT_UINT32, types_pb2.DT_UINT64, types_pb2.DT_COMPLEX64, types_pb2.DT_COMPLEX128,
-             types_pb2.DT_BOOL, types_pb2.DT_STRING]
-
-
-def convert(value, dtype):
-  """`value` as an array of `dtype`, in a way that keeps it interesting for that type."""
-  value = np.asarray(value)
-  dtype = tf.as_dtype(dtype)
-  if value.dtype == object or value.dtype.kind in 'SU':
-    return value.astype(object)
-  if dtype == tf.string:
-    return np.array(['s%g' % v for v in value.ravel()], dtype=object).reshape(value.shape)
-  if dtype == tf.bool:
-    return value > 0
-  if dtype.is_complex and value.dtype.kind != 'c':
-    value = value + 0.5j * np.roll(value, 1)
-  if value.dtype.kind == 'f' and dtype.is_integer:
-    value = np.round(value)
-  if dtype.is_unsigned:
-    value = np.abs(value)
-  return value.astype(dtype.as_numpy_dtype)
-
-
-def tensor_proto(value, dtype):
-  return tf.make_tensor_proto(value, dtype=dtype, shape=np.shape(value))
-
-
-def _portable(value, folder):
-  """Replaces the temporary folder in strings by its placeholder."""
-  if folder is None or np.asarray(value).dtype.kind not in 'OSU':
-    return value
-  flat = [v.encode() if isinstance(v, str) else v for v in np.asarray(value, dtype=object).ravel()]
-  flat = [v.replace(folder.encode(), TEMP_DIR.encode()) for v in flat]
-  out = np.empty(len(flat), dtype=object)
-  out[:] = flat
-  return out.reshape(np.shape(value))
-
-
-def _first_words(message):
-  """The kernel's own message, without the stack of Python around it."""
-  lines = [line for line in message.split('\n') if line]
-  at = next((i for i, line in enumerate(lines) if '[[{{' in line), None)
-  if at is not None and lines[at].lstrip().startswith('[['):
-    at -= 1
-  text = re.split(r' \[\[| Shapes are', lines[at or 0])[0]
-  # Folders and numbers of anonymous resources change from run to run.
-  return re.sub(r"'_\d+_", "'_N_", re.sub(r'/tmp/tmp\w+', TEMP_DIR, text))[:200]
-
-
-def _step(session, case, collection, feeds, fetches, targets=(), expect_error=False, folder=None):
-  """Runs one step and appends it, with its result, to the case."""
-  request, response = RunStepRequest(), RunStepResponse()
-  for tensor, value in feeds.items():
-    request.feed.add(name=tensor.name).tensor.CopyFrom(tensor_proto(_portable(value, folder), tensor.dtype.base_dtype))
-  request.fetch.extend(t.name for t in fetches)
-  request.target.extend(t.name for t in targets)
-  values = None
-  try:
-    values = session.run([list(fetches), list(targets)], feed_dict=feeds, options=tf.RunOptions(timeout_in_ms=20000))[0]
-  except tf.errors.OpError as e:
-    if not expect_error or isinstance(e, tf.errors.DeadlineExceededError):
-      raise
-    response.status_code = e.error_code
-    response.status_error_message = _first_words(e.message)
-  else:
-    if expect_error:
-      raise AssertionError('%s: expected an error' % case.meta_info_def.meta_graph_version)
-    for tensor, value in zip(fetches, values):
-      response.tensor.add(name=tensor.name).tensor.CopyFrom(
-          tensor_proto(_portable(value, folder), tensor.dtype.base_dtype))
-  steps = case.collection_def[collection].bytes_list.value
-  steps.append(request.SerializeToString(deterministic=True))
-  steps.append(response.SerializeToString(deterministic=True))
-  return values
+def _case_name(op, label, dtype):
+  name = '%s/%s' % (STORE.family, op)
+  for part in (label, dtype and type_name(dtype)):
+    name += '_' + part if part else ''
+  n, unique = 1, name
+  while unique in STORE.names:
+    n += 1
+    unique = '%s_%d' % (name, n)
+  return unique
 
 
 def _new_case(name, covers, tolerance, options):
@@ -219,111 +46,6 @@ def _new_case(name, covers, tolerance, options):
   if options:
     case.collection_def['options'].node_list.value.extend(options)
   return case
-
-
-def _set_shape(info, shape):
-  info.tensor_shape.CopyFrom(tf.TensorShape(shape).as_proto())
-
-
-def _shape_variant(case, index, outputs, override, values=None):
-  """Static shapes of `outputs` when the nodes of `override` are placeholders of given shapes; without values, only errors."""
-  graph_def = tf.GraphDef()
-  graph_def.CopyFrom(case.graph_def)
-  signature = meta_graph_pb2.SignatureDef()
-  for node in graph_def.node:
-    if node.name not in override:
-      continue
-    dtype = node.attr['dtype'].type
-    node.op = 'Placeholder'
-    node.attr.clear()
-    node.attr['dtype'].type = dtype
-    node.attr['shape'].shape.CopyFrom(tf.TensorShape(override[node.name]).as_proto())
-    info = signature.inputs[node.name]
-    info.name, info.dtype = node.name, dtype
-    _set_shape(info, override[node.name])
-  with tf.Graph().as_default() as graph:
-    try:
-      tf.import_graph_def(graph_def, name='')
-    except ValueError as e:
-      if values is not None:  # knows too little for TensorFlow
-        return
-      signature.method_name = 'error: ' + str(e)[:120]
-    else:
-      if values is None:
-        return
-      for name, value in zip(outputs, values):
-        tensor = graph.get_tensor_by_name(name)
-        if not tensor.shape.is_compatible_with(np.shape(value)):  # TensorFlow's own mistake
-          continue
-        info = signature.outputs[name]
-        info.name, info.dtype = name, tensor.dtype.base_dtype.as_datatype_enum
-        _set_shape(info, tensor.shape)
-  case.signature_def['shapes/%d' % index].CopyFrom(signature)
-
-
-def _record_shapes(case, outputs, values, placeholders, consts):
-  full = {t.op.name: t.shape.as_list() for t in placeholders}
-  variants = [full, {n: [None] + s[1:] if s else s for n, s in full.items()},
-              {n: [None] * len(s) for n, s in full.items()}, {n: None for n in full}]
-  if consts:
-    variants.append(dict(full, **{t.op.name: t.shape.as_list() for t in consts}))
-  for i, variant in enumerate(variants):
-    _shape_variant(case, i, outputs, variant, values)
-
-
-def _record_gradients(case, session_graph, ys, xs, feeds, dys):
-  signature = case.signature_def['gradient']
-  for y, dy in zip(ys, dys):
-    signature.outputs[dy.op.name].name = y.name
-  try:
-    grads = tf.gradients(ys, xs, grad_ys=dys)
-  except LookupError:
-    signature.method_name = 'missing'
-    for i, x in enumerate(xs):
-      signature.inputs['gradient_%d' % i].name = x.name
-    return
-  fetches = []
-  for i, (x, g) in enumerate(zip(xs, grads)):
-    if g is None:
-      signature.inputs['none_%d' % i].name = x.name
-      continue
-    signature.inputs['gradient_%d' % i].name = x.name
-    fetches.append(tf.identity(tf.convert_to_tensor(g), name='gradient_%d' % i))
-  if fetches:
-    with tf.Session(graph=session_graph, config=_CONFIG) as session:
-      _step(session, case, 'gradient_steps', feeds, fetches)
-
-
-def differentiable(tensor):
-  return tensor.dtype.is_floating or tensor.dtype.is_complex
-
-
-def _python_value(value):
-  kind = value.WhichOneof('value')
-  if kind == 'list':
-    return [v for field in ('s', 'i', 'f', 'b', 'type', 'shape', 'func') for v in getattr(value.list, field)]
-  return tf.TensorShape(value.shape) if kind == 'shape' else getattr(value, kind)
-
-
-class _Applied:
-  """A new node and its outputs."""
-
-  def __init__(self, op):
-    self.op = op
-    self.outputs = op.outputs
-
-  def __getitem__(self, i):
-    return self.outputs[i]
-
-
-def apply(op, name=None, **kwargs):
-  """Adds a node of any op; absent attributes get their defaults."""
-  op_def = op_def_registry.get(op)
-  inferred = {a for arg in op_def.input_arg for a in (arg.type_attr, arg.number_attr, arg.type_list_attr)}
-  for attr in op_def.attr:
-    if attr.HasField('default_value') and attr.name not in kwargs and attr.name not in inferred:
-      kwargs[attr.name] = _python_value(attr.default_value)
-  return _Applied(op_def_library._apply_op_helper(op, name=name, **kwargs)[2])
 
 
 class _OpGraph:
@@ -350,17 +72,6 @@ class _OpGraph:
     self.placeholders.append(tensor)
     self.feeds[tensor] = value
     return tensor
-
-
-def _case_name(op, label, dtype):
-  name = '%s/%s' % (STORE.family, op)
-  for part in (label, dtype and type_name(dtype)):
-    name += '_' + part if part else ''
-  n, unique = 1, name
-  while unique in STORE.names:
-    n += 1
-    unique = '%s_%d' % (name, n)
-  return unique
 
 
 def _convert_inputs(op, inputs, attr, dtype):
@@ -405,9 +116,9 @@ def _record_op(op, inputs, attrs, label, dtype, const, grad, fd, error, unknown,
     outputs = [t for t in g.op.outputs if t.dtype not in (tf.resource, tf.variant)]
     wanted = grad and not error and dtype is not None and tf.as_dtype(dtype) in (tf.float32, tf.float64, tf.complex64)
     xs = [t for t in g.placeholders if differentiable(t)] if wanted else []
-    with tf.Session(graph=graph, config=_CONFIG) as session:
+    with tf.Session(graph=graph, config=CONFIG) as session:
       case.graph_def.CopyFrom(graph.as_graph_def())
-      values = _step(session, case, 'steps', g.feeds, outputs, [] if outputs else [g.op], expect_error=error)
+      values = run_step(session, case, 'steps', g.feeds, outputs, [] if outputs else [g.op], expect_error=error)
     ys = [(t, v) for t, v in zip(outputs, values or []) if differentiable(t)]
     if xs and ys:
       random = rng(name, 'dy')
@@ -416,11 +127,11 @@ def _record_op(op, inputs, attrs, label, dtype, const, grad, fd, error, unknown,
         dys.append(tf.placeholder(t.dtype, None if unknown else v.shape, name='dy%d' % i))
         g.feeds[dys[-1]] = convert(random.uniform(-1, 1, v.shape), t.dtype)
       case.graph_def.CopyFrom(graph.as_graph_def())
-      _record_gradients(case, graph, [t for t, _ in ys], xs, g.feeds, dys)
+      record_gradients(case, graph, [t for t, _ in ys], xs, g.feeds, dys)
     if error:
-      _shape_variant(case, 0, [], {t.op.name: np.shape(g.feeds[t]) for t in g.placeholders})
+      shape_variant(case, 0, [], {t.op.name: np.shape(g.feeds[t]) for t in g.placeholders})
     elif shapes and outputs and not unknown:
-      _record_shapes(case, [t.name for t in outputs], values, g.placeholders, g.consts)
+      record_shapes(case, [t.name for t in outputs], values, g.placeholders, g.consts)
   STORE.add(case)
 
 
@@ -486,18 +197,18 @@ def _record_script(case, op, covers, graph, s):
   finally:
     shutil.rmtree(folder)
   if s.gradient:
-    _record_gradients(case, graph, s.gradient[0], s.gradient[1], s.gradient[2], dys)
+    record_gradients(case, graph, s.gradient[0], s.gradient[1], s.gradient[2], dys)
   for t in s.shapes:
     info = case.signature_def['shapes/0'].outputs[t.name]
     info.name, info.dtype = t.name, t.dtype.base_dtype.as_datatype_enum
-    _set_shape(info, t.shape)
+    set_shape(info, t.shape)
 
 
 def _run_script(case, graph, s, folder):
   for file, data in s.files.items():
     (pathlib.Path(folder) / file).write_bytes(data)
     case.collection_def['files'].bytes_list.value.extend([file.encode(), data])
-  with tf.Session(graph=graph, config=_CONFIG) as session:
+  with tf.Session(graph=graph, config=CONFIG) as session:
     for feeds, fetches, targets, error in s.steps:
       real = {}
       for tensor, value in feeds.items():
@@ -510,4 +221,4 @@ def _run_script(case, graph, s, folder):
           if value.shape == ():
             value = np.asarray(flat[0], dtype=object)
         real[tensor] = value
-      _step(session, case, 'steps', real, fetches, targets, expect_error=error, folder=folder)
+      run_step(session, case, 'steps', real, fetches, targets, expect_error=error, folder=folder)

@@ -3,7 +3,7 @@
 import numpy as np
 from tensorflow.python.framework import function
 
-from cases.data import F, I, SCALAR, STR, Iterator, const, dataset, numbers, slices
+from cases.data.build import F, I, SCALAR, STR, Iterator, const, dataset, numbers, slices
 from record import apply, script, tf
 
 

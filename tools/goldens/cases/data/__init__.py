@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Datasets and iterators."""
+from cases.data import iterators, selections, sources, transformations, whole
+
+
+def cases():
+  sources.sources()
+  transformations.windows()
+  whole.whole()
+  whole.more()
+  transformations.transformations()
+  iterators.iterators()
+  selections.selections()
+  selections.older()
+  sources.files()
