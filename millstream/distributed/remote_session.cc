@@ -10,8 +10,6 @@
 #include "millstream/distributed/cluster_spec.h"
 #include "millstream/distributed/server.h"
 #include "millstream/distributed/server_options.h"
-#include "millstream/graph/export.h"
-#include "millstream/graph/function_library.h"
 #include "millstream/proto/graph.pb.h"
 #include "millstream/proto/master.pb.h"
 #include "millstream/tensor/tensor_proto.h"
@@ -139,7 +137,7 @@ Status RemoteSession::CreateLocked(const proto::GraphDef& graph) {
   RETURN_IF_ERROR(Invoke("/tensorflow.MasterService/CreateSession", request, &response));
   handle_ = response.session_handle();
   graph_version_ = response.graph_version();
-  Remember(graph);
+  sent_.Add(graph);
   return OkStatus();
 }
 
@@ -152,14 +150,8 @@ Status RemoteSession::ExtendLocked(const proto::GraphDef& graph) {
   request.set_current_graph_version(graph_version_);
   RETURN_IF_ERROR(Invoke("/tensorflow.MasterService/ExtendSession", request, &response));
   graph_version_ = response.new_graph_version();
-  Remember(graph);
+  sent_.Add(graph);
   return OkStatus();
-}
-
-void RemoteSession::Remember(const proto::GraphDef& graph) {
-  for (const proto::NodeDef& node : graph.node()) sent_nodes_.insert(node.name());
-  for (const proto::FunctionDef& function : graph.library().function())
-    sent_functions_.insert(function.signature().name());
 }
 
 Status RemoteSession::Create(const proto::GraphDef& graph) {
@@ -175,26 +167,10 @@ Status RemoteSession::Extend(const proto::GraphDef& graph) {
 
 Status RemoteSession::Extend(const Graph& graph) {
   MutexLock lock(graph_mu_);
-  proto::GraphDef fresh;
-  for (const auto& node : graph.nodes()) {
-    if (node == nullptr || sent_nodes_.contains(node->name())) continue;
-    RETURN_IF_ERROR(ExportNode(*node, fresh.add_node()));
-  }
-  if (graph.library() != nullptr) {
-    proto::FunctionDefLibrary library;
-    graph.library()->ToProto(&library);
-    for (proto::FunctionDef& function : *library.mutable_function()) {
-      if (!sent_functions_.contains(function.signature().name()))
-        fresh.mutable_library()->add_function()->Swap(&function);
-    }
-    if (fresh.library().function_size() > 0) *fresh.mutable_library()->mutable_gradient() = library.gradient();
-  }
-  const bool any = fresh.node_size() > 0 || fresh.library().function_size() > 0;
+  ASSIGN_OR_RETURN(const proto::GraphDef rest, sent_.Missing(graph));
+  const bool any = rest.node_size() > 0 || rest.library().function_size() > 0;
   if (!any && !handle_.empty()) return OkStatus();
-  proto::GraphDef empty;
-  RETURN_IF_ERROR(ExportGraph(Graph(), &empty));
-  *fresh.mutable_versions() = empty.versions();
-  return ExtendLocked(fresh);
+  return ExtendLocked(rest);
 }
 
 StatusOr<std::string> RemoteSession::Handle() {

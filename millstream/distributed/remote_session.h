@@ -7,9 +7,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "absl/container/flat_hash_set.h"
 #include "millstream/base/mutex.h"
 #include "millstream/distributed/rpc.h"
+#include "millstream/distributed/sent_graph.h"
 #include "millstream/runtime/session.h"
 
 namespace millstream {
@@ -63,7 +63,6 @@ class RemoteSession final : public Session {
   StatusOr<std::string> Handle();
   Status CreateLocked(const proto::GraphDef& graph) ABSL_EXCLUSIVE_LOCKS_REQUIRED(graph_mu_);
   Status ExtendLocked(const proto::GraphDef& graph) ABSL_EXCLUSIVE_LOCKS_REQUIRED(graph_mu_);
-  void Remember(const proto::GraphDef& graph) ABSL_EXCLUSIVE_LOCKS_REQUIRED(graph_mu_);
   Status RunStep(StepMessages& step, const RunOptions& options, const Feeds& feeds,
                  const std::vector<std::string>& fetches, std::vector<Tensor>* outputs, proto::RunMetadata* metadata);
   std::unique_ptr<StepMessages> TakeMessages();
@@ -75,8 +74,7 @@ class RemoteSession final : public Session {
   Mutex graph_mu_;
   std::string handle_ ABSL_GUARDED_BY(graph_mu_);  // "": the master has no session yet
   int64_t graph_version_ ABSL_GUARDED_BY(graph_mu_) = 0;
-  absl::flat_hash_set<std::string> sent_nodes_ ABSL_GUARDED_BY(graph_mu_);
-  absl::flat_hash_set<std::string> sent_functions_ ABSL_GUARDED_BY(graph_mu_);
+  SentGraph sent_ ABSL_GUARDED_BY(graph_mu_);
 
   Mutex mu_;
   CondVar calls_ended_;

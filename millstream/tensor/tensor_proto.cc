@@ -8,157 +8,19 @@
 #include "millstream/base/varint.h"
 #include "millstream/proto/tensor.pb.h"
 #include "millstream/tensor/encoded_variant.h"
+#include "millstream/tensor/proto_values.h"
 
 namespace millstream {
 namespace {
 
+using internal::NumSmallIntegers;
+using internal::ReadableValues;
+using internal::WithProtoValues;
+using internal::WritableValues;
 using proto::TensorProto;
 
 // Protobuf refuses to write or read messages of 2 GiB; leave room for the fields around the bytes.
 constexpr size_t kMaxContentBytes = (size_t{1} << 31) - (1 << 16);
-
-// A view of the values of one repeated field: how many elements they make, and how to read one.
-template <typename T, typename Field>
-struct Values {
-  using Element = T;
-  Field& field;
-  int64_t size() const { return field.size(); }
-  T get(int64_t i) const { return static_cast<T>(field.Get(static_cast<int>(i))); }
-  void add(const T& v) { field.Add(v); }
-};
-
-// Complex numbers are two entries each.
-template <typename T, typename Field>
-struct ComplexValues {
-  using Element = std::complex<T>;
-  Field& field;
-  int64_t size() const { return field.size() / 2; }
-  Element get(int64_t i) const { return {field.Get(static_cast<int>(2 * i)), field.Get(static_cast<int>(2 * i + 1))}; }
-  void add(const Element& v) {
-    field.Add(v.real());
-    field.Add(v.imag());
-  }
-};
-
-template <typename T, typename Field>
-Values<T, Field> ValuesOf(Field& field) {
-  return {field};
-}
-
-// How many integers a type of fewer bits than a byte has; 0: another type.
-int NumSmallIntegers(DType t) {
-  if (t == DType::kInt4 || t == DType::kUint4) return 16;
-  return t == DType::kInt2 || t == DType::kUint2 ? 4 : 0;
-}
-
-// Integers of fewer bits than a byte: the low ones of each value.
-template <typename Field>
-struct SmallValues {
-  using Element = uint8_t;
-  Field& field;
-  const int limit;  // the number of values
-  const bool is_signed;
-  int64_t size() const { return field.size(); }
-  uint8_t get(int64_t i) const { return static_cast<uint8_t>(field.Get(static_cast<int>(i)) & (limit - 1)); }
-  void add(uint8_t v) {
-    const int low = v & (limit - 1);
-    field.Add(is_signed && low >= limit / 2 ? low - limit : low);
-  }
-};
-template <typename Field>
-SmallValues<Field> SmallValuesOf(Field& field, DType t) {
-  return {field, NumSmallIntegers(t), t == DType::kInt4 || t == DType::kInt2};
-}
-
-// One byte for each element.
-template <typename Bytes>
-struct ByteValues {
-  using Element = uint8_t;
-  Bytes& bytes;
-  int64_t size() const { return static_cast<int64_t>(bytes.size()); }
-  uint8_t get(int64_t i) const { return static_cast<uint8_t>(bytes[static_cast<size_t>(i)]); }
-  void add(uint8_t v) { bytes.push_back(static_cast<char>(v)); }
-};
-template <typename Bytes>
-ByteValues<Bytes> ByteValuesOf(Bytes& bytes) {
-  return {bytes};
-}
-
-// Calls fn with the view of the field in which values of a plain type travel. Access picks const or mutable fields.
-template <typename Access, typename Fn>
-void WithValues(DType dtype, Access p, Fn&& fn) {
-  switch (dtype) {
-    case DType::kFloat:
-      return fn(ValuesOf<float>(p.float_val()));
-    case DType::kDouble:
-      return fn(ValuesOf<double>(p.double_val()));
-    case DType::kInt32:
-    case DType::kQint32:
-      return fn(ValuesOf<int32_t>(p.int_val()));
-    case DType::kInt16:
-    case DType::kQint16:
-      return fn(ValuesOf<int16_t>(p.int_val()));
-    case DType::kUint16:
-    case DType::kQuint16:
-      return fn(ValuesOf<uint16_t>(p.int_val()));
-    case DType::kInt8:
-    case DType::kQint8:
-      return fn(ValuesOf<int8_t>(p.int_val()));
-    case DType::kUint8:
-    case DType::kQuint8:
-      return fn(ValuesOf<uint8_t>(p.int_val()));
-    case DType::kHalf:
-    case DType::kBfloat16:
-      return fn(ValuesOf<uint16_t>(p.half_val()));
-    case DType::kInt64:
-      return fn(ValuesOf<int64_t>(p.int64_val()));
-    case DType::kUint32:
-      return fn(ValuesOf<uint32_t>(p.uint32_val()));
-    case DType::kUint64:
-      return fn(ValuesOf<uint64_t>(p.uint64_val()));
-    case DType::kBool:
-      return fn(ValuesOf<bool>(p.bool_val()));
-    case DType::kInt4:
-    case DType::kUint4:
-    case DType::kInt2:
-    case DType::kUint2:
-      return fn(SmallValuesOf(p.int_val(), dtype));
-    case DType::kComplex64:
-      return fn(ComplexValues<float, std::remove_reference_t<decltype(p.scomplex_val())>>{p.scomplex_val()});
-    case DType::kComplex128:
-      return fn(ComplexValues<double, std::remove_reference_t<decltype(p.dcomplex_val())>>{p.dcomplex_val()});
-    default:  // float8 and its relatives; other types are no numbers
-      if (DTypeSize(dtype) == 1) fn(ByteValuesOf(p.float8_val()));
-  }
-}
-
-#define MILLSTREAM_VALUE_FIELDS(ACCESS) \
-  ACCESS(float_val)                     \
-  ACCESS(double_val)                    \
-  ACCESS(int_val)                       \
-  ACCESS(half_val)                      \
-  ACCESS(int64_val)                     \
-  ACCESS(uint32_val)                    \
-  ACCESS(uint64_val)                    \
-  ACCESS(bool_val)                      \
-  ACCESS(float8_val)                    \
-  ACCESS(scomplex_val)                  \
-  ACCESS(dcomplex_val)
-struct Readable {
-  const TensorProto& p;
-#define MILLSTREAM_READ(field) \
-  const auto& field() const { return p.field(); }
-  MILLSTREAM_VALUE_FIELDS(MILLSTREAM_READ)
-#undef MILLSTREAM_READ
-};
-struct Writable {
-  TensorProto& p;
-#define MILLSTREAM_WRITE(field) \
-  auto& field() const { return *p.mutable_##field(); }
-  MILLSTREAM_VALUE_FIELDS(MILLSTREAM_WRITE)
-#undef MILLSTREAM_WRITE
-};
-#undef MILLSTREAM_VALUE_FIELDS
 
 Status TooManyValues(int64_t given, const Shape& shape) {
   return errors::InvalidArgument("there are ", given, " values for a tensor of shape ", shape.ToString());
@@ -210,7 +72,7 @@ StatusOr<Tensor> DecodePlainValues(DType dtype, const Shape& shape, const Tensor
                                    const TensorDecodeOptions& options) {
   const int64_t n = shape.num_elements();
   int64_t given = 0;
-  WithValues(dtype, Readable{proto}, [&](auto values) { given = values.size(); });
+  WithProtoValues(dtype, ReadableValues{proto}, [&](auto values) { given = values.size(); });
   if (given > n) return TooManyValues(given, shape);
   if ((dtype == DType::kComplex64 && proto.scomplex_val_size() % 2 != 0) ||
       (dtype == DType::kComplex128 && proto.dcomplex_val_size() % 2 != 0)) {
@@ -218,7 +80,7 @@ StatusOr<Tensor> DecodePlainValues(DType dtype, const Shape& shape, const Tensor
   }
   RETURN_IF_ERROR(Charge(n, static_cast<int64_t>(DTypeSize(dtype)), 0, options));
   ASSIGN_OR_RETURN(Tensor tensor, Tensor::Make(dtype, shape));
-  WithValues(dtype, Readable{proto}, [&](auto values) {
+  WithProtoValues(dtype, ReadableValues{proto}, [&](auto values) {
     using T = typename decltype(values)::Element;
     T* out = static_cast<T*>(tensor.raw());
     for (int64_t i = 0; i < given; ++i) out[i] = values.get(i);
@@ -368,7 +230,7 @@ Status EncodePlain(const Tensor& tensor, TensorProto* proto, const TensorEncodeO
     proto->set_tensor_content(tensor.raw(), tensor.ByteSize());
     return OkStatus();
   }
-  WithValues(tensor.dtype(), Writable{*proto}, [&](auto values) {
+  WithProtoValues(tensor.dtype(), WritableValues{*proto}, [&](auto values) {
     using T = typename decltype(values)::Element;
     const T* in = static_cast<const T*>(tensor.raw());
     for (int64_t i = 0; i < tensor.num_elements(); ++i) values.add(in[i]);
