@@ -6,10 +6,9 @@ namespace millstream {
 namespace {
 
 // An image batch with `block` x `block` positions either in space or in depth. All sizes are those of the form with the
-// smaller image: [n, h, w, b, b, c] elements in either layout.
+// smaller image: [n, h, w, b, b, c] elements in either form.
 struct Grid {
   int64_t n, h, w, b, c;
-  bool nchw;
 
   // Adds the axes from the deep form ([n, h, w, b * b * c]) to the wide one ([n, h * b, w * b, c]), or back.
   void AddAxes(bool deep_to_wide, StridedCopy* copy) const {
@@ -17,22 +16,14 @@ struct Grid {
       int64_t size, deep, wide;
     };
     const int64_t d = b * b * c;
-    const Step batch = {n, h * w * d, h * w * d};
-    const Step rows = nchw ? Step{h, w, b * b * w} : Step{h, w * d, b * w * b * c};
-    const Step columns = nchw ? Step{w, 1, b} : Step{w, d, b * c};
-    const Step block_rows = nchw ? Step{b, b * c * h * w, b * w} : Step{b, b * c, w * b * c};
-    const Step block_columns = nchw ? Step{b, c * h * w, 1} : Step{b, c, c};
-    const Step channels = nchw ? Step{c, h * w, h * b * w * b} : Step{c, 1, 1};
+    const Step batch = {n, h * w * d, h * w * d}, rows = {h, w * d, b * w * b * c}, columns = {w, d, b * c};
+    const Step block_rows = {b, b * c, w * b * c}, block_columns = {b, c, c}, channels = {c, 1, 1};
     const auto add = [&](std::initializer_list<Step> steps) {
       for (const Step& s : steps) copy->Add(s.size, deep_to_wide ? s.deep : s.wide, deep_to_wide ? s.wide : s.deep);
     };
     // In the order of the target's memory.
-    if (deep_to_wide && nchw)
-      add({batch, channels, rows, block_rows, columns, block_columns});
-    else if (deep_to_wide)
+    if (deep_to_wide)
       add({batch, rows, block_rows, columns, block_columns, channels});
-    else if (nchw)
-      add({batch, block_rows, block_columns, channels, rows, columns});
     else
       add({batch, rows, columns, block_rows, block_columns, channels});
   }
@@ -68,20 +59,29 @@ Status MoveBlocks(bool deep_to_wide, int64_t block, bool nchw, std::vector<int64
 template <bool deep_to_wide>
 class MoveBlocksKernel : public Kernel {
  public:
-  explicit MoveBlocksKernel(KernelInit& init) { init.Check(ReadBlockAttrs(init.attrs(), &block_, &nchw_)); }
+  explicit MoveBlocksKernel(KernelInit& init) {
+    const std::string format = init.Attr<std::string>("data_format");
+    if (format != "NHWC") {  // as TensorFlow's kernels for this device
+      init.Fail(errors::InvalidArgument("No OpKernel was registered to support Op '", init.op().name,
+                                        "' used by {{node ", init.node_name(), "}} on the CPU: data_format is ",
+                                        format));
+      return;
+    }
+    bool nchw = false;
+    init.Check(ReadBlockAttrs(init.attrs(), &block_, &nchw));
+  }
 
   Status Compute(KernelContext& ctx) override {
     const Tensor& in = ctx.input(0);
     if (in.rank() != 4) return errors::InvalidArgument("Input rank should be 4 instead of ", in.rank());
     std::vector<int64_t> dims(in.shape().dims().begin(), in.shape().dims().end());
-    RETURN_IF_ERROR(MoveBlocks(deep_to_wide, block_, nchw_, &dims));
+    RETURN_IF_ERROR(MoveBlocks(deep_to_wide, block_, /*nchw=*/false, &dims));
     ASSIGN_OR_RETURN(const Shape shape, Shape::Make(dims));
     ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
     if (shape.num_elements() == 0) return OkStatus();
     const Shape& deep = deep_to_wide ? in.shape() : shape;
     const Shape& wide = deep_to_wide ? shape : in.shape();
-    const Grid grid = {deep.dim(0), deep.dim(nchw_ ? 2 : 1), deep.dim(nchw_ ? 3 : 2),
-                       block_,      wide.dim(nchw_ ? 1 : 3), nchw_};
+    const Grid grid = {deep.dim(0), deep.dim(1), deep.dim(2), block_, wide.dim(3)};
     StridedCopy copy;
     grid.AddAxes(deep_to_wide, &copy);
     copy.Run(ctx, in.dtype(), in.raw(), out->raw());
@@ -90,7 +90,6 @@ class MoveBlocksKernel : public Kernel {
 
  private:
   int64_t block_ = 0;
-  bool nchw_ = false;
 };
 
 template <bool deep_to_wide>

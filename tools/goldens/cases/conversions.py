@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Casts of quantized types, and numbers in variants."""
+"""Casts of quantized types, numbers in variants, layouts that the CPU does not have."""
 import numpy as np
 from tensorflow.core.framework import tensor_pb2, tensor_shape_pb2
 
-from record import apply, script, tf
+from record import apply, op, script, tf
 
 STORAGE = {tf.qint8: tf.int8, tf.quint8: tf.uint8, tf.qint16: tf.int16, tf.quint16: tf.uint16, tf.qint32: tf.int32}
 
@@ -44,6 +44,12 @@ def variants():
     s.run(text(apply('ZerosLike', x=number('double', np.float64, 7))[0]))
 
 
+def layouts():
+  for name in ('DepthToSpace', 'SpaceToDepth'):
+    op(name, np.ones([1, 4, 2, 2]), label='NCHW', block_size=2, data_format='NCHW', error=True)
+
+
 def cases():
   casts()
   variants()
+  layouts()
