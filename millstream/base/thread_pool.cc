@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "millstream/base/flush_denormals.h"
 #include "millstream/base/logging.h"
 
 namespace millstream {
@@ -137,6 +138,7 @@ int64_t YieldCore() {
 }  // namespace
 
 void ThreadPool::WorkerMain() {
+  const FlushDenormals flush;
   Task task;
   for (;;) {
     bool found = TryPop(&task);

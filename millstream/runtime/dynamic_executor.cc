@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "millstream/base/flush_denormals.h"
 #include "millstream/runtime/executor.h"
 #include "millstream/runtime/invoke.h"
 #include "millstream/runtime/run_state.h"
@@ -71,6 +72,7 @@ class DynamicRun {
   }
 
   void Drain(Ready* going) {
+    const FlushDenormals flush;
     Ready& ready = *going;
     int32_t node;
     while (ready.Pop(&node)) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millstream/runtime/executor.h"
 
+#include "millstream/base/flush_denormals.h"
 #include "millstream/base/notification.h"
 #include "millstream/runtime/invoke.h"
 #include "millstream/runtime/run_state.h"
@@ -136,6 +137,7 @@ Status RunNodes(const Plan& plan, const StepContext& step, Entry* slots) {
 }
 
 Status RunSerial(const Plan& plan, const StepContext& step, std::span<const Tensor> args, std::vector<Tensor>* rets) {
+  const FlushDenormals flush;
   RETURN_IF_ERROR(internal::CheckArgs(plan, args));
   std::unique_ptr<RunState> state = plan.TakeState();
   internal::PlaceArgs(plan, args, state->slots.get());

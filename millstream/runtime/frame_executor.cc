@@ -3,6 +3,7 @@
 #include <memory>
 #include <optional>
 
+#include "millstream/base/flush_denormals.h"
 #include "millstream/runtime/executor.h"
 #include "millstream/runtime/frame_flow.h"
 #include "millstream/runtime/invoke.h"
@@ -54,6 +55,7 @@ class FrameRun {
   // Runs ready items until there are none; from `until` on, other threads do. REQUIRES: this loop is counted in
   // active_.
   void Drain(ReadyNodes* ready, Clock::time_point until = Clock::time_point::max()) {
+    const FlushDenormals flush;
     ReadyNode item;
     while (ready->Pop(&item)) {
       if (until != Clock::time_point::max() && Clock::now() > until) {

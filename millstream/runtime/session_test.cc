@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <limits>
 #include <thread>
 
 #include "millstream/graph/scope.h"
@@ -56,6 +58,22 @@ TEST(SessionTest, ReadersOfReferencesSeeUpdatesTheyWaitFor) {
     ASSERT_TRUE(session->Run({}, {"late:0"}, {}, &out).ok());
     EXPECT_EQ(out[0].data<float>()[1], 2.f);
   }
+}
+
+// As on TensorFlow's threads; what surrounds the session keeps them.
+TEST(SessionTest, DenormalNumbersAreZero) {
+  Scope s = Scope::Root();
+  s.WithOpName("small").Op("Mul", {Placeholder(s, "p"), s.Const(0.1f)});
+  s.WithOpName("folded").Op("Mul", {s.Const(std::numeric_limits<float>::min()), s.Const(0.1f)});
+  auto session = SessionFor(s);
+  std::vector<Tensor> out;
+  Tensor many = *Tensor::Make(DType::kFloat, Shape({1 << 16}));
+  std::fill_n(many.data<float>(), many.num_elements(), std::numeric_limits<float>::min());
+  ASSERT_TRUE(session->Run({{"p", many}}, {"small:0", "folded:0"}, {}, &out).ok());
+  for (const float x : out[0].flat<float>()) ASSERT_EQ(x, 0.f);
+  EXPECT_EQ(out[1].scalar<float>(), 0.f);
+  volatile float smallest = std::numeric_limits<float>::min();
+  EXPECT_GT(smallest * 0.1f, 0.f);
 }
 
 TEST(SessionTest, NamesWhatIsMissing) {

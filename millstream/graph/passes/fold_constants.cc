@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "millstream/base/flush_denormals.h"
 #include "millstream/framework/cpu_device.h"
 #include "millstream/framework/run_kernel.h"
 #include "millstream/graph/passes/passes.h"
@@ -47,6 +48,7 @@ std::vector<Tensor> Evaluate(const Node& node, const Replacements& folded) {
 }  // namespace
 
 Status FoldConstants(PrunedGraph* part) {
+  const FlushDenormals flush;
   Graph& graph = *part->graph;
   ASSIGN_OR_RETURN(const std::vector<Node*> order, graph.TopologicalOrder());
   ASSIGN_OR_RETURN(const OpEntry* const_op, OpRegistry::Global().Lookup("Const"));

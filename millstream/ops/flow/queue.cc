@@ -202,6 +202,7 @@ bool Queue::TryDequeue(Attempt& attempt) {
     }
     attempt.wanted = total;
   }
+  if (store_->takes_together() && size < attempt.wanted) return false;
   int64_t available = closed_ ? size : size - options_.min_after_dequeue;
   while (available-- > 0 && static_cast<int64_t>(attempt.elements.size()) < attempt.wanted)
     attempt.elements.push_back(store_->Take());

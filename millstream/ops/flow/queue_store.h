@@ -26,6 +26,9 @@ class QueueStore {
   // Undoes the Take()s of an operation that could not finish; `elements` are in
   // the order in which they were taken.
   virtual void PutBack(std::vector<QueueElement> elements) = 0;
+  // True if the elements of a batch must leave together: taken one by one as
+  // they come they would not be in order.
+  virtual bool takes_together() const { return false; }
 };
 
 // First in, first out.
@@ -63,6 +66,7 @@ class PriorityStore final : public QueueStore {
   void Add(QueueElement element) override;
   QueueElement Take() override;
   void PutBack(std::vector<QueueElement> elements) override;
+  bool takes_together() const override { return true; }
 
  private:
   std::map<int64_t, std::deque<QueueElement>> elements_;

@@ -213,6 +213,23 @@ TEST_F(QueueTest, PriorityComesFirst) {
   for (const char* expected : {"a", "c", "d"}) EXPECT_EQ((*take.Run({q}))[1].tensor.scalar<std::string>(), expected);
 }
 
+TEST_F(QueueTest, ABatchByPriorityIsTakenAtOnce) {
+  const Edge q = Make("PriorityQueueV2", {{"shapes", Scalars()}}, {DType::kString});
+  const AttrValue types = std::vector<DType>{DType::kInt64, DType::kString};
+  OpRunner put(env_, "QueueEnqueueV2", {{"Tcomponents", types}}),
+      take(env_, "QueueDequeueManyV2", {{"component_types", types}});
+  StatusOr<std::vector<Edge>> batch = errors::Internal("not run");
+  std::thread taker([&] { batch = take.Run({q, Int(3)}); });
+  for (const char* name : {"c", "a", "b"}) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));  // the taker waits by now
+    ASSERT_TRUE(put.Run({q, Tensor::Scalar<int64_t>(name[0]), Tensor::Scalar<std::string>(name)}).ok());
+  }
+  taker.join();
+  ASSERT_TRUE(batch.ok()) << batch.status();
+  const Tensor& names = (*batch)[1].tensor;
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(names.data<std::string>()[i], std::string(1, static_cast<char>('a' + i)));
+}
+
 TEST_F(QueueTest, ManyThreadsLoseNothing) {
   const Edge q = Make("FIFOQueueV2", {{"shapes", Scalars()}, {"capacity", 3}});
   std::atomic<int64_t> sum{0};
