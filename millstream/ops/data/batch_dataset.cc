@@ -45,8 +45,33 @@ class BatchDataset final : public DerivedDataset {
     ASSIGN_OR_RETURN(IteratorPtr from, input().MakeIterator(owner));
     return std::make_unique<Iterator>(std::move(from), size_, drop_remainder_);
   }
+  Status CheckRandomAccess() const override {
+    if (drop_remainder_) return input().CheckRandomAccess();
+    return errors::FailedPrecondition("Batch does not support global shuffling with `drop_remainder=False`.");
+  }
+  StatusOr<AccessPtr> MakeAccess(const StepContext& owner) const override {
+    ASSIGN_OR_RETURN(AccessPtr from, input().MakeAccess(owner));
+    return MakeAccessBy([from = std::move(from), size = size_, n = input().Cardinality()](
+                            const StepContext& step, int64_t batch, Element* element) {
+      std::vector<Element> elements;
+      for (int64_t i = batch * size; i < std::min(n, batch * size + size); ++i) {
+        RETURN_IF_ERROR(CheckCancelled(step));
+        RETURN_IF_ERROR(from->Get(step, i, &elements.emplace_back()));
+      }
+      return Stack(elements, element);
+    });
+  }
 
  private:
+  // REQUIRES: there is an element.
+  static Status Stack(std::vector<Element>& elements, Element* batch) {
+    for (size_t i = 0; i < elements[0].size(); ++i) {
+      ASSIGN_OR_RETURN(Tensor component, StackComponent(elements, i));
+      batch->push_back(std::move(component));
+    }
+    return OkStatus();
+  }
+
   class Iterator final : public DatasetIterator {
    public:
     Iterator(IteratorPtr input, int64_t size, bool drop)
@@ -65,12 +90,7 @@ class BatchDataset final : public DerivedDataset {
           elements.push_back(std::move(element));
       }
       *end = elements.empty() || (drop_remainder_ && static_cast<int64_t>(elements.size()) < size_);
-      if (*end) return OkStatus();
-      for (size_t i = 0; i < elements[0].size(); ++i) {
-        ASSIGN_OR_RETURN(Tensor component, StackComponent(elements, i));
-        batch->push_back(std::move(component));
-      }
-      return OkStatus();
+      return *end ? OkStatus() : Stack(elements, batch);
     }
 
    private:

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Datasets that are made once and then come from memory or from files.
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_format.h"
 #include "millstream/base/file_root.h"
 #include "millstream/framework/op.h"
@@ -24,12 +25,30 @@ class MemoryCacheDataset final : public DerivedDataset {
     ASSIGN_OR_RETURN(IteratorPtr from, input().MakeIterator(owner));
     return std::make_unique<Writer>(std::move(from), cache_);
   }
+  Status CheckRandomAccess() const override { return input().CheckRandomAccess(); }
+  StatusOr<AccessPtr> MakeAccess(const StepContext& owner) const override {
+    ASSIGN_OR_RETURN(AccessPtr from, input().MakeAccess(owner));
+    return MakeAccessBy([from = std::move(from), cache = cache_](const StepContext& step, int64_t i, Element* element) {
+      {
+        MutexLock lock(cache->mu);
+        if (const auto known = cache->by_index.find(i); known != cache->by_index.end()) {
+          *element = known->second;
+          return OkStatus();
+        }
+      }
+      RETURN_IF_ERROR(from->Get(step, i, element));
+      MutexLock lock(cache->mu);
+      cache->by_index.emplace(i, *element);
+      return OkStatus();
+    });
+  }
 
  private:
   using Elements = MemoryDataset::Elements;
   struct Cache {
     Mutex mu;
-    std::shared_ptr<const Elements> elements ABSL_GUARDED_BY(mu);  // null until they are complete
+    std::shared_ptr<const Elements> elements ABSL_GUARDED_BY(mu);        // null until they are complete
+    absl::flat_hash_map<int64_t, Element> by_index ABSL_GUARDED_BY(mu);  // of those that were asked for one by one
   };
 
   class Writer final : public DatasetIterator {

@@ -79,6 +79,17 @@ void CapturedFunction::Instance::RunAsync(const Element& args, Element* rets, st
     start();
 }
 
+StatusOr<AccessPtr> CapturedFunction::MakeAccess(const Dataset& input, const StepContext& owner) const {
+  ASSIGN_OR_RETURN(Instance function, Instantiate(owner, input.types()));
+  ASSIGN_OR_RETURN(AccessPtr from, input.MakeAccess(owner));
+  return MakeAccessBy(
+      [from = std::move(from), function = std::move(function)](const StepContext& step, int64_t i, Element* element) {
+        Element args;
+        RETURN_IF_ERROR(from->Get(step, i, &args));
+        return function.Run(step, args, element);
+      });
+}
+
 Status EndOrError(const Status& status, bool preserve_cardinality, bool* end) {
   if (!absl::IsOutOfRange(status)) return status;
   if (preserve_cardinality) {

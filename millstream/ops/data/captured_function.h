@@ -37,6 +37,8 @@ class CapturedFunction {
   };
   // InvalidArgument unless it takes elements of `arg_types`, then the captured values.
   StatusOr<Instance> Instantiate(const StepContext& owner, const std::vector<DType>& arg_types) const;
+  // What the function makes of the elements of `input`, by their numbers.
+  StatusOr<AccessPtr> MakeAccess(const Dataset& input, const StepContext& owner) const;
 
  private:
   NameAttrList function_;

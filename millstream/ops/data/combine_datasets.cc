@@ -21,6 +21,18 @@ class ConcatenateDataset final : public Dataset {
     ASSIGN_OR_RETURN(IteratorPtr first, first_->MakeIterator(owner));
     return std::make_unique<Iterator>(std::move(first), second_, owner);
   }
+  Status CheckRandomAccess() const override {
+    RETURN_IF_ERROR(first_->CheckRandomAccess());
+    return second_->CheckRandomAccess();
+  }
+  StatusOr<AccessPtr> MakeAccess(const StepContext& owner) const override {
+    ASSIGN_OR_RETURN(AccessPtr first, first_->MakeAccess(owner));
+    ASSIGN_OR_RETURN(AccessPtr second, second_->MakeAccess(owner));
+    return MakeAccessBy([first = std::move(first), second = std::move(second), n = first_->Cardinality()](
+                            const StepContext& step, int64_t i, Element* element) {
+      return i < n ? first->Get(step, i, element) : second->Get(step, i - n, element);
+    });
+  }
 
  private:
   class Iterator final : public DatasetIterator {
@@ -70,6 +82,26 @@ class ZipDataset final : public Dataset {
       iterators.push_back(std::move(from));
     }
     return std::make_unique<Iterator>(std::move(iterators));
+  }
+  Status CheckRandomAccess() const override {
+    for (const Ref<Dataset>& input : inputs_) RETURN_IF_ERROR(input->CheckRandomAccess());
+    return OkStatus();
+  }
+  StatusOr<AccessPtr> MakeAccess(const StepContext& owner) const override {
+    std::vector<AccessPtr> inputs;
+    for (const Ref<Dataset>& input : inputs_) {
+      if (input->Cardinality() < 0) return Dataset::MakeAccess(owner);
+      ASSIGN_OR_RETURN(AccessPtr from, input->MakeAccess(owner));
+      inputs.push_back(std::move(from));
+    }
+    return MakeAccessBy([inputs = std::move(inputs)](const StepContext& step, int64_t i, Element* element) {
+      for (const AccessPtr& input : inputs) {
+        Element part;
+        RETURN_IF_ERROR(input->Get(step, i, &part));
+        element->insert(element->end(), part.begin(), part.end());
+      }
+      return OkStatus();
+    });
   }
 
  private:

@@ -8,6 +8,43 @@
 
 namespace millstream {
 
+namespace {
+
+// Goes on from the last element, or from the front for one before it.
+class WalkingAccess final : public ElementAccess {
+ public:
+  WalkingAccess(Ref<const Dataset> dataset, const StepContext& owner) : dataset_(std::move(dataset)), owner_(owner) {}
+  Status Get(const StepContext& step, int64_t index, Element* element) override {
+    if (iterator_ == nullptr || index < next_) {
+      ASSIGN_OR_RETURN(iterator_, dataset_->MakeIterator(owner_));
+      next_ = 0;
+    }
+    for (bool end = false; next_ <= index; ++next_) {
+      RETURN_IF_ERROR(CheckCancelled(step));
+      element->clear();
+      RETURN_IF_ERROR(iterator_->GetNext(step, element, &end));
+      if (end) return errors::OutOfRange("Index out of range [0, ", next_, "):", index);
+    }
+    return OkStatus();
+  }
+
+ private:
+  const Ref<const Dataset> dataset_;
+  const StepContext& owner_;
+  IteratorPtr iterator_;
+  int64_t next_ = 0;
+};
+
+}  // namespace
+
+Status Dataset::CheckRandomAccess() const {
+  return errors::FailedPrecondition("an upstream dataset does not support random access.");
+}
+
+StatusOr<AccessPtr> Dataset::MakeAccess(const StepContext& owner) const {
+  return std::make_unique<WalkingAccess>(Ref<const Dataset>::Share(this), owner);
+}
+
 OutputSignature::OutputSignature(KernelInit& init)
     : types(init.Attr<std::vector<DType>>("output_types")),
       shapes(init.Attr<std::vector<PartialShape>>("output_shapes")) {

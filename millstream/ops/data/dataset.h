@@ -26,6 +26,17 @@ class DatasetIterator {
 
 using IteratorPtr = std::unique_ptr<DatasetIterator>;
 
+// Elements of a dataset by their number. Used by one thread at a time.
+class ElementAccess {
+ public:
+  virtual ~ElementAccess() = default;
+  // Element `index`. REQUIRES: 0 <= index < the cardinality of the dataset. May wait; gives up when `step` is
+  // cancelled.
+  virtual Status Get(const StepContext& step, int64_t index, Element* element) = 0;
+};
+
+using AccessPtr = std::unique_ptr<ElementAccess>;
+
 // What Dataset::Cardinality() says where there is no number.
 inline constexpr int64_t kInfiniteCardinality = -1;
 inline constexpr int64_t kUnknownCardinality = -2;
@@ -47,6 +58,12 @@ class Dataset : public VariantValue {
   // the iterator. It outlives the iterator.
   virtual StatusOr<IteratorPtr> MakeIterator(const StepContext& owner) const = 0;
 
+  // OK if elements may be asked for in any order at the price of one each; FailedPrecondition with a reason otherwise.
+  virtual Status CheckRandomAccess() const;
+  // Elements by number. Unless the dataset has a better way, those before an element are made as well. `owner` is as
+  // for MakeIterator(). REQUIRES: the cardinality is known and finite.
+  virtual StatusOr<AccessPtr> MakeAccess(const StepContext& owner) const;
+
  private:
   const std::vector<DType> types_;
   const std::vector<PartialShape> shapes_;
@@ -65,6 +82,21 @@ class DerivedDataset : public Dataset {
  private:
   const Ref<Dataset> input_;
 };
+
+// Elements that a callable makes: Status(const StepContext&, int64_t index, Element*).
+template <typename F>
+class AccessBy final : public ElementAccess {
+ public:
+  explicit AccessBy(F get) : get_(std::move(get)) {}
+  Status Get(const StepContext& step, int64_t index, Element* element) override { return get_(step, index, element); }
+
+ private:
+  F get_;
+};
+template <typename F>
+AccessPtr MakeAccessBy(F get) {
+  return std::make_unique<AccessBy<F>>(std::move(get));
+}
 
 // How many batches `n` elements (or kInfiniteCardinality, kUnknownCardinality) make.
 inline int64_t BatchCount(int64_t n, int64_t size, bool drop_remainder) {

@@ -71,16 +71,17 @@ StatusOr<Compression> CompressionInput(const KernelContext& ctx, int i) {
   return CompressionFromName(name);
 }
 
-Status CheckBufferSize(const KernelContext& ctx, int i) {
+// With `or_default`, -1 stands for a size that the reader chooses.
+Status CheckBufferSize(const KernelContext& ctx, int i, bool or_default = false) {
   ASSIGN_OR_RETURN(const int64_t bytes, ScalarInput<int64_t>(ctx, i, "buffer_size"));
-  if (bytes < 0) return errors::InvalidArgument("`buffer_size` must be >= 0 (0 == no buffering)");
-  return OkStatus();
+  if (bytes >= 0 || (or_default && bytes == -1)) return OkStatus();
+  return errors::InvalidArgument("`buffer_size` must be >= 0 (0 == no buffering)");
 }
 
 Status TfRecordCpu(KernelContext& ctx) {
   ASSIGN_OR_RETURN(std::vector<std::string> paths, FileNames(ctx));
   ASSIGN_OR_RETURN(const Compression compression, CompressionInput(ctx, 1));
-  RETURN_IF_ERROR(CheckBufferSize(ctx, 2));
+  RETURN_IF_ERROR(CheckBufferSize(ctx, 2, true));
   OutputDataset(ctx,
                 MakeRef<FileDataset>(std::move(paths), [compression](const std::string& path) -> StatusOr<NextString> {
                   ASSIGN_OR_RETURN(std::shared_ptr<RecordReader> reader, RecordReader::Open(path, compression));
@@ -131,9 +132,12 @@ struct FixedLength {
     return error || (size >= around && (size - around) % static_cast<std::uintmax_t>(record) == 0);
   }
   Status TooShort(const std::string& path) const {
-    return errors::InvalidArgument(
-        "Excluding the header (", header, " bytes) and footer (", footer, " bytes), input file \"", path,
-        "\" has body length which is not an exact multiple of the record length (", record, " bytes).");
+    std::error_code error;
+    const std::uintmax_t size = std::filesystem::file_size(path, error);
+    const std::string body = error ? "" : absl::StrCat(" ", static_cast<int64_t>(size) - header - footer, " bytes,");
+    return errors::InvalidArgument("Excluding the header (", header, " bytes) and footer (", footer,
+                                   " bytes), input file \"", path, "\" has body length", body,
+                                   " which is not an exact multiple of the record length (", record, " bytes).");
   }
 };
 

@@ -99,7 +99,9 @@ class InterleaveDataset final : public DerivedDataset {
   const int64_t cycle_, block_;
 };
 
-// After the captured values come cycle_length, block_length and what parallel versions add.
+// After the captured values come cycle_length, block_length and what parallel versions add. Legacy ones have no number
+// of calls, but sizes of buffers at the end.
+template <bool kLegacy>
 class MakeInterleave final : public Kernel {
  public:
   explicit MakeInterleave(KernelInit& init)
@@ -112,7 +114,7 @@ class MakeInterleave final : public Kernel {
     ASSIGN_OR_RETURN(CapturedFunction function, CapturedFunction::FromInputs(ctx, function_, 1, 1 + captured_));
     ASSIGN_OR_RETURN(int64_t cycle, ScalarInput<int64_t>(ctx, 1 + captured_, "cycle_length"));
     ASSIGN_OR_RETURN(const int64_t block, ScalarInput<int64_t>(ctx, 2 + captured_, "block_length"));
-    const bool parallel = ctx.num_inputs() > 3 + captured_;
+    const bool parallel = !kLegacy && ctx.num_inputs() > 3 + captured_;
     if (parallel && cycle == -1) cycle = std::max<int64_t>(std::thread::hardware_concurrency(), 1);
     if (cycle <= 0) return errors::InvalidArgument("`cycle_length` must be > 0");
     if (block <= 0) return errors::InvalidArgument("`block_length` must be > 0");
@@ -121,12 +123,21 @@ class MakeInterleave final : public Kernel {
       ASSIGN_OR_RETURN(const int64_t calls, ScalarInput<int64_t>(ctx, ctx.num_inputs() - 1, "num_parallel_calls"));
       if (calls != -1 && calls <= 0) return errors::InvalidArgument("num_parallel_calls must be greater than zero.");
     }
+    if (kLegacy) RETURN_IF_ERROR(CheckBuffers(ctx));
     OutputDataset(ctx, MakeRef<InterleaveDataset>(std::move(input), std::move(function), cycle, block, signature_));
     return OkStatus();
   }
 
  private:
   static constexpr int64_t kMaxCycle = 1 << 20;
+  static Status CheckBuffers(KernelContext& ctx) {
+    const int last = ctx.num_inputs() - 1;
+    ASSIGN_OR_RETURN(const int64_t output, ScalarInput<int64_t>(ctx, last - 1, "buffer_output_elements"));
+    ASSIGN_OR_RETURN(const int64_t input, ScalarInput<int64_t>(ctx, last, "prefetch_input_elements"));
+    if (output <= 0 && output != -1) return errors::InvalidArgument("`buffer_output_elements` must be > 0");
+    if (input < 0 && input != -1) return errors::InvalidArgument("`prefetch_input_elements` must be >= 0");
+    return OkStatus();
+  }
   const NameAttrList function_;
   const int captured_;
   const OutputSignature signature_;
@@ -139,7 +150,8 @@ class MakeInterleave final : public Kernel {
       .Input("other_arguments: Targuments") \
       .Input("cycle_length: int64")         \
       .Input("block_length: int64")
-#define END .Attr("metadata: string = ''").Shape(ScalarShape).Cpu<MakeInterleave>()
+#define END .Attr("metadata: string = ''").Shape(ScalarShape).Cpu<MakeInterleave<false>>()
+#define LEGACY_END .Attr("metadata: string = ''").Shape(ScalarShape).Cpu<MakeInterleave<true>>()
 
 OP("InterleaveDataset")
 CYCLE.Output("handle: variant")
@@ -161,6 +173,18 @@ CYCLE.Input("buffer_output_elements: int64")
     .Output("handle: variant")
     .Attr("f: func")
     .Attr("deterministic: string = 'default'") SIGNATURE END.Doc("As InterleaveDataset.");
+OP("ParallelInterleaveDataset")
+CYCLE.Input("sloppy: bool")
+    .Input("buffer_output_elements: int64")
+    .Input("prefetch_input_elements: int64")
+    .Output("handle: variant")
+    .Attr("f: func") SIGNATURE LEGACY_END.Doc("As InterleaveDataset.");
+OP("LegacyParallelInterleaveDatasetV2")
+CYCLE.Input("buffer_output_elements: int64")
+    .Input("prefetch_input_elements: int64")
+    .Output("handle: variant")
+    .Attr("f: func")
+    .Attr("deterministic: string = 'default'") SIGNATURE LEGACY_END.Doc("As InterleaveDataset.");
 
 }  // namespace
 }  // namespace millstream

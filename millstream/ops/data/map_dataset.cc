@@ -19,6 +19,10 @@ class MapDataset final : public DerivedDataset {
     ASSIGN_OR_RETURN(IteratorPtr from, input().MakeIterator(owner));
     return std::make_unique<Iterator>(std::move(from), std::move(function), preserve_cardinality_);
   }
+  Status CheckRandomAccess() const override { return input().CheckRandomAccess(); }
+  StatusOr<AccessPtr> MakeAccess(const StepContext& owner) const override {
+    return function_.MakeAccess(input(), owner);
+  }
 
  private:
   class Iterator final : public DatasetIterator {

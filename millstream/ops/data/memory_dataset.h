@@ -20,6 +20,13 @@ class MemoryDataset final : public Dataset {
   StatusOr<IteratorPtr> MakeIterator(const StepContext&) const override {
     return std::make_unique<Iterator>(elements_);
   }
+  Status CheckRandomAccess() const override { return OkStatus(); }
+  StatusOr<AccessPtr> MakeAccess(const StepContext&) const override {
+    return MakeAccessBy([elements = elements_](const StepContext&, int64_t i, Element* element) {
+      *element = (*elements)[static_cast<size_t>(i)];
+      return OkStatus();
+    });
+  }
 
   class Iterator final : public DatasetIterator {
    public:

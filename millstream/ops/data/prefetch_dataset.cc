@@ -23,6 +23,8 @@ class PrefetchDataset final : public DerivedDataset {
     RETURN_IF_ERROR(iterator->Open(input()));
     return iterator;
   }
+  Status CheckRandomAccess() const override { return input().CheckRandomAccess(); }
+  StatusOr<AccessPtr> MakeAccess(const StepContext& owner) const override { return input().MakeAccess(owner); }
 
  private:
   class Iterator final : public DatasetIterator {

@@ -21,8 +21,26 @@ class RangeDataset final : public Dataset {
   StatusOr<IteratorPtr> MakeIterator(const StepContext&) const override {
     return std::make_unique<Iterator>(start_, stop_, step_, types()[0]);
   }
+  Status CheckRandomAccess() const override { return OkStatus(); }
+  StatusOr<AccessPtr> MakeAccess(const StepContext&) const override {
+    return MakeAccessBy(
+        [start = start_, by = step_, type = types()[0]](const StepContext&, int64_t i, Element* element) {
+          const uint64_t value = static_cast<uint64_t>(start) + static_cast<uint64_t>(i) * static_cast<uint64_t>(by);
+          return Append(static_cast<int64_t>(value), type, element);
+        });
+  }
 
  private:
+  static Status Append(int64_t number, DType dtype, Element* element) {
+    ASSIGN_OR_RETURN(Tensor value, Tensor::Make(dtype, Shape()));
+    DispatchOver(RealTypes{}, dtype, [&](auto type) {
+      using T = typename decltype(type)::type;
+      value.data<T>()[0] = static_cast<T>(Compute<T>(number));
+    });
+    element->push_back(std::move(value));
+    return OkStatus();
+  }
+
   class Iterator final : public DatasetIterator {
    public:
     Iterator(int64_t next, int64_t stop, int64_t step, DType type)
@@ -31,12 +49,7 @@ class RangeDataset final : public Dataset {
     Status GetNext(const StepContext&, Element* element, bool* end) override {
       *end = ended_ || (step_ > 0 ? next_ >= stop_ : next_ <= stop_);
       if (*end) return OkStatus();
-      ASSIGN_OR_RETURN(Tensor value, Tensor::Make(type_, Shape()));
-      DispatchOver(RealTypes{}, type_, [&](auto type) {
-        using T = typename decltype(type)::type;
-        value.data<T>()[0] = static_cast<T>(Compute<T>(next_));
-      });
-      element->push_back(std::move(value));
+      RETURN_IF_ERROR(Append(next_, type_, element));
       ended_ = __builtin_add_overflow(next_, step_, &next_);
       return OkStatus();
     }

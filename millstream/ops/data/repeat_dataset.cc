@@ -22,6 +22,19 @@ class RepeatDataset final : public DerivedDataset {
   StatusOr<IteratorPtr> MakeIterator(const StepContext& owner) const override {
     return std::make_unique<Iterator>(Ref<Dataset>::Share(const_cast<RepeatDataset*>(this)), owner, count_);
   }
+  Status CheckRandomAccess() const override {
+    if (count_ <= 0) {
+      return errors::FailedPrecondition("`repeat(", count_, ")` does not support random access of tf.data datasets.");
+    }
+    return input().CheckRandomAccess();
+  }
+  StatusOr<AccessPtr> MakeAccess(const StepContext& owner) const override {
+    ASSIGN_OR_RETURN(AccessPtr from, input().MakeAccess(owner));
+    return MakeAccessBy(
+        [from = std::move(from), n = input().Cardinality()](const StepContext& step, int64_t i, Element* element) {
+          return from->Get(step, i % n, element);
+        });
+  }
 
  private:
   class Iterator final : public DatasetIterator {
@@ -70,6 +83,14 @@ class RangeOfDataset final : public DerivedDataset {
   StatusOr<IteratorPtr> MakeIterator(const StepContext& owner) const override {
     ASSIGN_OR_RETURN(IteratorPtr from, input().MakeIterator(owner));
     return std::make_unique<Iterator>(std::move(from), skip_, take_);
+  }
+  Status CheckRandomAccess() const override { return input().CheckRandomAccess(); }
+  StatusOr<AccessPtr> MakeAccess(const StepContext& owner) const override {
+    if (input().Cardinality() < 0) return Dataset::MakeAccess(owner);  // the first of an endless one
+    ASSIGN_OR_RETURN(AccessPtr from, input().MakeAccess(owner));
+    return MakeAccessBy([from = std::move(from), skip = skip_](const StepContext& step, int64_t i, Element* element) {
+      return from->Get(step, skip + i, element);
+    });
   }
 
  private:

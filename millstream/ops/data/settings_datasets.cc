@@ -37,8 +37,27 @@ class AssertCardinalityDataset final : public DerivedDataset {
     ASSIGN_OR_RETURN(IteratorPtr from, input().MakeIterator(owner));
     return std::make_unique<Iterator>(std::move(from), count_);
   }
+  Status CheckRandomAccess() const override { return input().CheckRandomAccess(); }
+  StatusOr<AccessPtr> MakeAccess(const StepContext& owner) const override {
+    const int64_t there = input().Cardinality();
+    if (there < 0) return Dataset::MakeAccess(owner);
+    ASSIGN_OR_RETURN(AccessPtr from, input().MakeAccess(owner));
+    return MakeAccessBy(
+        [from = std::move(from), there, count = count_](const StepContext& step, int64_t i, Element* element) {
+          return i < there ? from->Get(step, i, element) : TooFew(count, there);
+        });
+  }
 
  private:
+  static std::string Elements(int64_t n) {
+    if (n == kInfiniteCardinality) return "an infinite number of elements";
+    return absl::StrCat(n, n == 1 ? " element" : " elements");
+  }
+  static Status TooFew(int64_t wanted, int64_t seen) {
+    return errors::FailedPrecondition("Input dataset was expected to contain ", Elements(wanted),
+                                      " but contained only ", Elements(seen), ".");
+  }
+
   class Iterator final : public DatasetIterator {
    public:
     Iterator(IteratorPtr input, int64_t count) : input_(std::move(input)), count_(count) {}
@@ -46,10 +65,7 @@ class AssertCardinalityDataset final : public DerivedDataset {
     Status GetNext(const StepContext& step, Element* element, bool* end) override {
       RETURN_IF_ERROR(input_->GetNext(step, element, end));
       if (!*end) ++seen_;
-      if (*end && seen_ != count_) {
-        return errors::FailedPrecondition("Input dataset was expected to contain ", Elements(count_),
-                                          " but contained only ", Elements(seen_), ".");
-      }
+      if (*end && seen_ != count_) return TooFew(count_, seen_);
       if (count_ != kInfiniteCardinality && seen_ > count_) {
         return errors::FailedPrecondition("Input dataset was expected to contain ", Elements(count_),
                                           " but contained at least ", Elements(seen_), ".");
@@ -58,10 +74,6 @@ class AssertCardinalityDataset final : public DerivedDataset {
     }
 
    private:
-    static std::string Elements(int64_t n) {
-      if (n == kInfiniteCardinality) return "an infinite number of elements";
-      return absl::StrCat(n, n == 1 ? " element" : " elements");
-    }
     const IteratorPtr input_;
     const int64_t count_;
     int64_t seen_ = 0;
@@ -126,6 +138,7 @@ SETTING("OptionsDataset", NONE, SameDatasetCpu, .Attr("serialized_options: strin
 SETTING("ModelDataset", NONE, SameDatasetCpu,
         .Attr("algorithm: int = 0").Attr("cpu_budget: int = 0").Attr("ram_budget: int = 0"), "The same dataset.");
 SETTING("FinalizeDataset", NONE, SameDatasetCpu, .Attr("has_captured_ref: bool = false"), "The same dataset.");
+SETTING("RewriteDataset", .Input("rewrite_name: string"), SameDatasetCpu, NONE, "The same dataset.");
 SETTING("NonSerializableDataset", NONE, SameDatasetCpu, NONE, "The same dataset.");
 SETTING("OptimizeDataset", .Input("optimizations: string"), SameDatasetCpu,
         .Attr("optimization_configs: list(string) = []"), "The same dataset.");

@@ -1,47 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <deque>
-#include <random>
 
 #include "millstream/framework/op.h"
-#include "millstream/math/philox.h"
-#include "millstream/ops/data/dataset.h"
+#include "millstream/ops/data/seed_source.h"
 #include "millstream/ops/flow/handle.h"
 
 namespace millstream {
 namespace {
-
-struct Seeds {
-  uint64_t seed = 0;
-  uint64_t seed2 = 0;
-};
-
-// Gives every iterator its seeds: always the same, or the next of a sequence. Thread-safe.
-class SeedSource {
- public:
-  SeedSource(Seeds seeds, bool fixed) : seeds_(seeds), fixed_(fixed), sampler_(math::Philox(seeds.seed, seeds.seed2)) {}
-  Seeds Next() {
-    if (fixed_) return seeds_;
-    MutexLock lock(mu_);
-    Seeds next;
-    next.seed = sampler_.Next();
-    next.seed2 = sampler_.Next();
-    return next;
-  }
-
- private:
-  const Seeds seeds_;
-  const bool fixed_;
-  Mutex mu_;
-  math::PhiloxSampler sampler_ ABSL_GUARDED_BY(mu_);
-};
-
-// A source of seeds that outlives datasets: its owner is the handle.
-class SeedGenerator final : public Resource {
- public:
-  explicit SeedGenerator(std::shared_ptr<SeedSource> source) : source(std::move(source)) {}
-  std::string DebugString() const override { return "SeedGenerator"; }
-  const std::shared_ptr<SeedSource> source;
-};
 
 // Takes each element at random from the next `buffer_size` of the input.
 class ShuffleDataset final : public DerivedDataset {
@@ -169,21 +134,6 @@ class RandomDataset final : public Dataset {
   };
   const std::shared_ptr<SeedSource> source_;
 };
-
-Seeds OrRandom(int64_t seed, int64_t seed2) {
-  if (seed != 0 || seed2 != 0) return {static_cast<uint64_t>(seed), static_cast<uint64_t>(seed2)};
-  std::random_device entropy;
-  auto draw = [&] { return uint64_t{entropy()} << 32 | entropy(); };
-  return {draw(), draw()};
-}
-
-// The source behind input i, a seed generator; null if the handle has none.
-std::shared_ptr<SeedSource> GivenSource(const KernelContext& ctx, int i) {
-  if (ctx.num_inputs() <= i || ctx.input(i).dtype() != DType::kResource || ctx.input(i).num_elements() != 1)
-    return nullptr;
-  const auto* given = dynamic_cast<const SeedGenerator*>(ctx.input(i).data<ResourceHandle>()[0].resource.get());
-  return given == nullptr ? nullptr : given->source;
-}
 
 class MakeRandomDataset final : public Kernel {
  public:

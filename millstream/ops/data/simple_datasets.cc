@@ -22,6 +22,14 @@ class ShardDataset final : public DerivedDataset {
     ASSIGN_OR_RETURN(IteratorPtr from, input().MakeIterator(owner));
     return std::make_unique<Iterator>(std::move(from), shards_, index_, needed_);
   }
+  Status CheckRandomAccess() const override { return input().CheckRandomAccess(); }
+  StatusOr<AccessPtr> MakeAccess(const StepContext& owner) const override {
+    ASSIGN_OR_RETURN(AccessPtr from, input().MakeAccess(owner));
+    return MakeAccessBy([from = std::move(from), shards = shards_, index = index_](const StepContext& step, int64_t i,
+                                                                                   Element* element) {
+      return from->Get(step, i * shards + index, element);
+    });
+  }
 
  private:
   class Iterator final : public DatasetIterator {

@@ -27,6 +27,7 @@ class TensorDataset final : public Dataset {
   StatusOr<IteratorPtr> MakeIterator(const StepContext&) const override {
     return std::make_unique<Iterator>(components_);
   }
+  Status CheckRandomAccess() const override { return OkStatus(); }
 
  private:
   class Iterator final : public DatasetIterator {
@@ -57,21 +58,29 @@ class SliceDataset final : public Dataset {
   StatusOr<IteratorPtr> MakeIterator(const StepContext&) const override {
     return std::make_unique<Iterator>(components_);
   }
+  Status CheckRandomAccess() const override { return OkStatus(); }
+  StatusOr<AccessPtr> MakeAccess(const StepContext&) const override {
+    return MakeAccessBy([components = components_](const StepContext&, int64_t i, Element* element) {
+      return AppendRows(components, i, element);
+    });
+  }
 
  private:
+  static Status AppendRows(const Element& components, int64_t i, Element* element) {
+    for (const Tensor& t : components) {
+      ASSIGN_OR_RETURN(Tensor row, CopyRow(t, i));
+      element->push_back(std::move(row));
+    }
+    return OkStatus();
+  }
+
   class Iterator final : public DatasetIterator {
    public:
     explicit Iterator(Element components) : components_(std::move(components)) {}
     bool Ready() override { return true; }
     Status GetNext(const StepContext&, Element* element, bool* end) override {
       *end = next_ >= components_[0].dim(0);
-      if (*end) return OkStatus();
-      for (const Tensor& t : components_) {
-        ASSIGN_OR_RETURN(Tensor row, CopyRow(t, next_));
-        element->push_back(std::move(row));
-      }
-      ++next_;
-      return OkStatus();
+      return *end ? OkStatus() : AppendRows(components_, next_++, element);
     }
 
    private:

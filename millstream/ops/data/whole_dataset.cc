@@ -1,34 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ops that walk through a dataset themselves, without an iterator that steps share.
-#include <thread>
-
 #include "millstream/framework/op.h"
 #include "millstream/ops/data/captured_function.h"
+#include "millstream/ops/data/walk.h"
 
 namespace millstream {
 namespace {
-
-// Runs body(owner) on a thread of its own, since it may wait; iterators of `owner` must end within it.
-void WalkInBackground(KernelContext& ctx, AsyncKernel::Done done, std::function<Status(const StepContext&)> body) {
-  std::thread([&ctx, done = std::move(done), body = std::move(body)]() mutable {
-    Cancellation own;
-    Cancellation::Token token = -1;
-    Cancellation* const parent = ctx.cancellation();
-    Status status;
-    if (parent != nullptr && !parent->Register([&own] { own.StartCancel(); }, &token)) {
-      status = parent->status();
-    } else {
-      StepContext owner = ctx.step();
-      owner.cancellation = &own;
-      status = body(owner);
-      if (parent != nullptr) parent->Deregister(token);
-    }
-    body = nullptr;
-    ThreadPool* const pool = ctx.step().pool;
-    if (pool == nullptr) return done(status);
-    pool->Schedule([done = std::move(done), status] { done(status); });
-  }).detach();
-}
 
 Status OutputElement(KernelContext& ctx, const OutputSignature& signature, Element element) {
   std::vector<DType> types;
@@ -114,7 +91,7 @@ class DatasetToSingleElement final : public AsyncKernel {
   const OutputSignature signature_;
 };
 
-// One element, counted from the front: those before it are made as well.
+// One element, counted from the front.
 class GetElementAtIndex final : public AsyncKernel {
  public:
   explicit GetElementAtIndex(KernelInit& init) : signature_(init) {}
@@ -131,17 +108,10 @@ class GetElementAtIndex final : public AsyncKernel {
       return errors::FailedPrecondition("The dataset has ", n == kInfiniteCardinality ? "infinite" : "unknown",
                                         " cardinality, which does not support random access.");
     }
-    const Status out_of_range = errors::OutOfRange("Index out of range [0, ", n, "):", index);
-    if (index < 0 || index >= n) return out_of_range;
-    ASSIGN_OR_RETURN(const IteratorPtr iterator, input->MakeIterator(owner));
+    if (index < 0 || index >= n) return errors::OutOfRange("Index out of range [0, ", n, "):", index);
+    ASSIGN_OR_RETURN(const AccessPtr access, input->MakeAccess(owner));
     Element element;
-    for (int64_t i = 0; i <= index; ++i) {
-      RETURN_IF_ERROR(CheckCancelled(owner));
-      bool end = false;
-      element.clear();
-      RETURN_IF_ERROR(iterator->GetNext(owner, &element, &end));
-      if (end) return out_of_range;
-    }
+    RETURN_IF_ERROR(access->Get(owner, index, &element));
     return OutputElement(ctx, signature_, std::move(element));
   }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
-#include "absl/strings/numbers.h"
 #include "millstream/framework/op.h"
+#include "millstream/ops/parsing/csv_fields.h"
 
 namespace millstream {
 namespace {
@@ -54,42 +54,6 @@ class FieldSplitter {
   const char delimiter_;
   const bool quotes_;
 };
-
-bool SetField(const std::string& text, int64_t i, Tensor* out) {
-  switch (out->dtype()) {
-    case DType::kInt32:
-      return absl::SimpleAtoi(text, &out->data<int32_t>()[i]);
-    case DType::kInt64:
-      return absl::SimpleAtoi(text, &out->data<int64_t>()[i]);
-    case DType::kFloat:
-      return absl::SimpleAtof(text, &out->data<float>()[i]);
-    case DType::kDouble:
-      return absl::SimpleAtod(text, &out->data<double>()[i]);
-    default:
-      out->data<std::string>()[i] = text;
-      return true;
-  }
-}
-
-void SetDefault(const Tensor& value, int64_t i, Tensor* out) {
-  switch (out->dtype()) {
-    case DType::kInt32:
-      out->data<int32_t>()[i] = value.data<int32_t>()[0];
-      break;
-    case DType::kInt64:
-      out->data<int64_t>()[i] = value.data<int64_t>()[0];
-      break;
-    case DType::kFloat:
-      out->data<float>()[i] = value.data<float>()[0];
-      break;
-    case DType::kDouble:
-      out->data<double>()[i] = value.data<double>()[0];
-      break;
-    default:
-      out->data<std::string>()[i] = value.data<std::string>()[0];
-      break;
-  }
-}
 
 class DecodeCsv final : public Kernel {
  public:
@@ -144,10 +108,10 @@ class DecodeCsv final : public Kernel {
     if (text.empty() || text == na_value_) {
       if (value.num_elements() != 1)
         return errors::InvalidArgument("Field ", field, " is required but missing in record ", i, "!");
-      SetDefault(value, i, out);
+      SetCsvDefault(value, i, out);
       return OkStatus();
     }
-    if (SetField(text, i, out)) return OkStatus();
+    if (SetCsvField(text, i, out)) return OkStatus();
     return errors::InvalidArgument("Field ", field, " in record ", i, " is not a valid ", DTypeName(out->dtype()), ": ",
                                    text);
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "millstream/ops/random/index_shuffle.h"
+
 #include <algorithm>
-#include <array>
 #include <bit>
 
 #include "millstream/framework/op.h"
@@ -41,8 +42,9 @@ class Simon {
   std::vector<uint64_t> keys_;
 };
 
-// Where `index` goes in a permutation of [0, highest]: encrypted until it is in range.
-uint64_t Shuffled(uint64_t index, const std::array<uint32_t, 3>& key, uint64_t highest, int rounds) {
+}  // namespace
+
+uint64_t ShuffledIndex(uint64_t index, const std::array<uint32_t, 3>& key, uint64_t highest, int rounds) {
   if (highest == 0) return 0;
   const int bits = highest == 1 ? 0 : 64 - std::countl_zero(highest - 1);
   const Simon cipher(std::max(bits + bits % 2, 16), key, rounds);
@@ -51,6 +53,8 @@ uint64_t Shuffled(uint64_t index, const std::array<uint32_t, 3>& key, uint64_t h
   } while (index > highest);
   return index;
 }
+
+namespace {
 
 using ShuffleTypes = Types<int32_t, int64_t, uint32_t, uint64_t>;
 
@@ -103,7 +107,7 @@ class RandomIndexShuffle final : public Kernel {
         for (int k = 0; k < 3; ++k) key[k] = static_cast<uint32_t>(from[k]);
       });
       out->data<T>()[i] =
-          static_cast<T>(Shuffled(static_cast<uint64_t>(at), key, static_cast<uint64_t>(limit), rounds_));
+          static_cast<T>(ShuffledIndex(static_cast<uint64_t>(at), key, static_cast<uint64_t>(limit), rounds_));
     }
     return OkStatus();
   }

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef MILLSTREAM_OPS_DATA_SAVED_DATASET_H_
+#define MILLSTREAM_OPS_DATA_SAVED_DATASET_H_
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "millstream/io/record_writer.h"
+#include "millstream/ops/data/dataset.h"
+
+// Datasets in folders, as TensorFlow lays them out. PATH/snapshot.metadata says which run is the valid one;
+// PATH/RUN/SHARD.shard/00000000.snapshot is a TFRecord file of the components of its elements, as messages of tensors.
+namespace millstream {
+
+struct SavedMetadata {
+  std::string run;
+  int64_t version = 2;
+  std::vector<DType> types;
+  int64_t elements = 0;
+  bool finalized = false;
+};
+
+// NotFound if there is none, DataLoss if it is malformed.
+StatusOr<SavedMetadata> ReadSavedMetadata(const std::string& path);
+Status WriteSavedMetadata(const std::string& path, const SavedMetadata& metadata);
+
+// Writes the elements of one run. Not thread-safe.
+class SavedRunWriter {
+ public:
+  // Makes a run's folder below `path`, with metadata that say it is not complete.
+  static StatusOr<std::unique_ptr<SavedRunWriter>> Create(const std::string& path, Compression compression,
+                                                          std::vector<DType> types);
+  Status Write(int64_t shard, const Element& element);
+  // Elements can be read once this is OK.
+  Status Finish();
+
+ private:
+  SavedRunWriter(std::string path, Compression compression) : path_(std::move(path)), compression_(compression) {}
+  StatusOr<RecordWriter*> Shard(int64_t shard);
+
+  const std::string path_;
+  const Compression compression_;
+  SavedMetadata metadata_;
+  std::map<int64_t, std::unique_ptr<RecordWriter>> shards_;
+};
+
+// A dataset of datasets, one for each shard of a run, in order.
+StatusOr<Ref<Dataset>> OpenSavedShards(const std::string& path, const SavedMetadata& metadata, Compression compression,
+                                       const OutputSignature& signature);
+
+}  // namespace millstream
+
+#endif  // MILLSTREAM_OPS_DATA_SAVED_DATASET_H_

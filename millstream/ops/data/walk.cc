@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "millstream/ops/data/walk.h"
+
+#include <thread>
+
+namespace millstream {
+
+void WalkInBackground(KernelContext& ctx, AsyncKernel::Done done, std::function<Status(const StepContext&)> body) {
+  std::thread([&ctx, done = std::move(done), body = std::move(body)]() mutable {
+    Cancellation own;
+    Cancellation::Token token = -1;
+    Cancellation* const parent = ctx.cancellation();
+    Status status;
+    if (parent != nullptr && !parent->Register([&own] { own.StartCancel(); }, &token)) {
+      status = parent->status();
+    } else {
+      StepContext owner = ctx.step();
+      owner.cancellation = &own;
+      status = body(owner);
+      if (parent != nullptr) parent->Deregister(token);
+    }
+    body = nullptr;
+    ThreadPool* const pool = ctx.step().pool;
+    if (pool == nullptr) return done(status);
+    pool->Schedule([done = std::move(done), status] { done(status); });
+  }).detach();
+}
+
+}  // namespace millstream

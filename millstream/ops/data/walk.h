@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef MILLSTREAM_OPS_DATA_WALK_H_
+#define MILLSTREAM_OPS_DATA_WALK_H_
+
+#include <functional>
+
+#include "millstream/ops/data/dataset.h"
+
+namespace millstream {
+
+// Runs body(owner) on a thread of its own, since it may wait; iterators of `owner` must end within it.
+void WalkInBackground(KernelContext& ctx, AsyncKernel::Done done, std::function<Status(const StepContext&)> body);
+
+}  // namespace millstream
+
+#endif  // MILLSTREAM_OPS_DATA_WALK_H_
