@@ -21,6 +21,7 @@ constexpr DType kTypes[] = {DType::kFloat,  DType::kInt32,  DType::kInt64,    DT
                             DType::kUint16, DType::kUint32, DType::kUint64,   DType::kComplex128};
 constexpr int kMaxDepth = 3;
 constexpr size_t kMaxInputs = 24;
+constexpr int64_t kMaxElements = 8192;
 
 // y = x, y = x + x, x < 3 and a constant.
 constexpr char kFunctions[] = R"(
@@ -256,7 +257,11 @@ std::vector<int64_t> RandomProgram::AnyDims() {
   if (kind == 1) return {static_cast<int64_t>(common_.size())};
   if (kind < 6 && !common_.empty()) return common_;
   std::vector<int64_t> dims(static_cast<size_t>(c_.Below(5)));
-  for (int64_t& d : dims) d = c_.Below(8) == 7 ? c_.Below(40) : c_.Below(5);
+  int64_t room = kMaxElements;  // a thousand matrices of 39 x 39 take some ops minutes
+  for (int64_t& d : dims) {
+    d = std::min<int64_t>(c_.Below(8) == 7 ? c_.Below(40) : c_.Below(5), room);
+    room /= std::max<int64_t>(d, 1);
+  }
   if (common_.empty()) common_ = dims;
   return dims;
 }
