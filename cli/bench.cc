@@ -67,7 +67,7 @@ void AddBenchCommand(CLI::App& app, int* status) {
   bench->add_option("--bytes", options->bytes, "step, transfer: size of the largest tensor, e.g. 100M (default)")
       ->transform(CLI::AsSizeValue(/*kb_is_1000=*/true))
       ->check(CLI::Range(uint64_t{1}, uint64_t{1} << 40));
-  bench->add_option("--transport", options->transport, "step, transfer: shm or tcp; step: grpc (default: all)")
+  bench->add_option("--transport", options->transport, "step, transfer: shm or tcp, for step also grpc (default: all)")
       ->check(CLI::IsMember({"shm", "tcp", "grpc"}));
   bench->callback([options, suite, status] {
     const Status result = *suite == "executor"   ? BenchExecutor(*options)

@@ -2,6 +2,7 @@
 #include <chrono>
 
 #include "cli/bench.h"
+#include "millstream/graph/control_flow_builders.h"
 #include "millstream/graph/scope.h"
 #include "millstream/runtime/session.h"
 
@@ -20,7 +21,7 @@ StatusOr<std::unique_ptr<Session>> SessionFor(const Scope& scope, const BenchOpt
   return session;
 }
 
-// Nanoseconds per op of a graph with kOps of them.
+// Microseconds per op of a graph with kOps of them.
 Status Measure(const std::string& name, const Scope& scope, const Session::Feeds& feeds, const std::string& target,
                const BenchOptions& options) {
   if (name.find(options.filter) == std::string::npos) return OkStatus();
@@ -54,6 +55,25 @@ Status Parallel(const BenchOptions& options) {
   return Measure("executor/parallel_1000_adds", s, {{"x:0", Tensor::Scalar(0.0f)}}, "end", options);
 }
 
+// kOps iterations of a loop with three variables.
+Status Loop(const BenchOptions& options) {
+  Scope s = Scope::Root();
+  Output x = s.WithOpName("x").Op("Placeholder", {}, {{"dtype", DType::kFloat}, {"shape", PartialShape(Shape())}});
+  const std::vector<Output> last = WhileLoop(
+      s,
+      [](const Scope& in, const std::vector<Output>& v) {
+        return in.Op("Less", {v[0], in.Const(kOps)});
+      },
+      [&](const Scope& in, const std::vector<Output>& v) {
+        return std::vector<Output>{in.Op("AddV2", {v[0], in.Const(1)}), in.Op("AddV2", {v[1], v[2]}),
+                                   in.Op("Mul", {v[2], x})};
+      },
+      {s.Const(0), s.Const(0.0f), s.Const(1.0f)});
+  RETURN_IF_ERROR(s.status());
+  s.WithOpName("end").Add("Identity", {last[1]});
+  return Measure("executor/loop_1000_iterations", s, {{"x:0", Tensor::Scalar(1.0f)}}, "end", options);
+}
+
 // Seconds to compile a plan of many nodes.
 Status CompileTime(const BenchOptions& options) {
   constexpr int kNodes = 100000;
@@ -76,6 +96,7 @@ Status CompileTime(const BenchOptions& options) {
 Status BenchExecutor(const BenchOptions& options) {
   RETURN_IF_ERROR(Chain(options));
   RETURN_IF_ERROR(Parallel(options));
+  RETURN_IF_ERROR(Loop(options));
   return CompileTime(options);
 }
 

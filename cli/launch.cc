@@ -135,7 +135,8 @@ void AddLaunchCommand(CLI::App& app, int* status) {
                       "millstream on the hosts (default: the path of this one)");
   command->add_option("--remote_folder", flags->ssh.folder,
                       "folder to start in on the hosts (default: the current one)");
-  command->add_option("program", flags->words, "-- and the program with its arguments")->expected(0, 1000000);
+  command->add_option("program", flags->words, "-- and the program with its arguments")
+      ->expected(0, CLI::detail::expected_max_vector_size);
   command->footer(
       "Each task gets --ps_hosts, --worker_hosts, --job_name and --task_index, TF_CONFIG, and the job's token in the "
       "file that\n"

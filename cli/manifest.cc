@@ -73,7 +73,8 @@ void AddManifestCommand(CLI::App& app, int* status) {
                     "append no --ps_hosts, --worker_hosts, --job_name and --task_index: TF_CONFIG says it all");
   command->add_flag("--insecure", options.job.insecure,
                     "without a job token: everybody may connect who can reach the pods");
-  command->add_option("program", flags->words, "-- and the program with its arguments")->expected(0, 1000000);
+  command->add_option("program", flags->words, "-- and the program with its arguments")
+      ->expected(0, CLI::detail::expected_max_vector_size);
   command->footer(
       "Every apply of a new manifest has a new token: delete the old job first. With --kind tfjob the image needs "
       "millstream itself,\n"
