@@ -69,6 +69,12 @@ std::optional<double> NumberOf(const Variant& variant) {
   return number;
 }
 
+bool MayTravel(const Variant& variant) {
+  constexpr absl::string_view kOurs = "millstream::";
+  const auto* encoded = variant.get<EncodedVariant>();
+  return encoded != nullptr && (encoded->type_name().substr(0, kOurs.size()) == kOurs || NumberOf(variant));
+}
+
 StatusOr<Variant> AddNumberVariants(const Variant& a, const Variant& b) {
   Variant sum;
   WithNumber(a, [&](auto x) {

@@ -167,11 +167,10 @@ StatusOr<Tensor> DecodeHandles(const Shape& shape, const TensorProto& proto, con
   return tensor;
 }
 
-// Numbers are all that goes through messages.
 StatusOr<Variant> DecodeVariant(const proto::VariantTensorDataProto& from) {
   if (from.type_name().empty()) return Variant();
   Variant variant(MakeRef<EncodedVariant>(from.type_name(), from.metadata()));
-  if (from.tensors_size() > 0 || !NumberOf(variant))
+  if (from.tensors_size() > 0 || !MayTravel(variant))
     return errors::Unimplemented("variants of type '", from.type_name(), "' cannot be sent");
   return variant;
 }
@@ -215,7 +214,7 @@ Status EncodeVariants(const Tensor& tensor, TensorProto* proto) {
   for (const Variant& v : tensor.flat<Variant>()) {
     auto* to = proto->add_variant_val();
     if (v.empty()) continue;
-    if (!NumberOf(v)) return errors::Unimplemented("Variants of type '", v.type_name(), "' cannot be sent");
+    if (!MayTravel(v)) return errors::Unimplemented("Variants of type '", v.type_name(), "' cannot be sent");
     to->set_type_name(v.type_name());
     to->set_metadata(v.get<EncodedVariant>()->metadata());
   }

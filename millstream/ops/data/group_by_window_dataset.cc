@@ -30,6 +30,9 @@ class GroupByWindowDataset final : public DerivedDataset {
       : DerivedDataset(std::move(input), std::move(signature.types), std::move(signature.shapes)),
         functions_(std::move(functions)) {}
 
+  int64_t Cardinality() const override {
+    return input().Cardinality() == kInfiniteCardinality ? kInfiniteCardinality : kUnknownCardinality;
+  }
   StatusOr<IteratorPtr> MakeIterator(const StepContext& owner) const override {
     auto iterator = std::make_unique<Iterator>(owner, input().types(), input().shapes());
     ASSIGN_OR_RETURN(iterator->key, functions_.key.Instantiate(owner, input().types()));

@@ -92,6 +92,73 @@ def shuffles():
     s.run(targets=Iterator(shuffled(numbers(0))).init, error=True)
 
 
+def anonymous():
+  for op, outputs in (('AnonymousIterator', 1), ('AnonymousIteratorV2', 2), ('AnonymousIteratorV3', 1)):
+    with script(op, 'step') as s:
+      made = apply(op, output_types=[I], output_shapes=[SCALAR]).outputs
+      with tf.control_dependencies([apply('MakeIterator', dataset=numbers(3), iterator=made[0]).op]):
+        first = apply('IteratorGetNext', iterator=made[0], output_types=[I], output_shapes=[SCALAR])[0]
+      with tf.control_dependencies([first]):
+        second = apply('IteratorGetNext', iterator=made[0], output_types=[I], output_shapes=[SCALAR])[0]
+      fetches = [first, second]
+      if outputs == 2:
+        with tf.control_dependencies([second]):
+          gone = apply('DeleteIterator', handle=made[0], deleter=made[1]).op
+        with tf.control_dependencies([gone]):
+          fetches = [first, tf.identity(second)]
+      for _ in range(2):  # each step has its own
+        s.run(fetches)
+
+
+def states():
+  with script('DeserializeIterator', 'as_string') as s:
+    it = Iterator(numbers(5))
+    state = apply('SerializeIterator', resource_handle=it.handle)[0]
+    # How much there is of a state is nobody's business; that a string of it leads back is.
+    text = apply('SerializeTensor', tensor=state)[0]
+    kept = tf.Variable('', dtype=STR, use_resource=False, collections=[])
+    back = apply('DeserializeIterator', resource_handle=it.handle, serialized=apply('ParseTensor', serialized=kept, out_type=V)[0]).op
+    s.run(targets=it.init)
+    for _ in range(2):
+      s.run(it.next)
+    s.run(targets=tf.assign(kept, text).op)
+    for _ in range(3):
+      s.run(it.next)
+    s.run(targets=it.init)
+    s.run(targets=back)
+    for _ in range(3):
+      s.run(it.next)
+    s.run(it.next, error=True)
+
+
+def endless():
+  with script('GroupByWindowDataset', 'endless') as s:
+    @function.Defun(I, func_name='WindowKey')
+    def key(x):
+      return x
+    @function.Defun(I, V, func_name='Window')
+    def window(k, d):
+      return d
+    @function.Defun(I, func_name='WindowSize')
+    def size(k):
+      return tf.constant(2, I)
+    for count in (-1, 2):
+      source = dataset('RepeatDataset', numbers(2), count=const(count))
+      d = dataset('GroupByWindowDataset', source, key_func_other_arguments=[], reduce_func_other_arguments=[], window_size_func_other_arguments=[],
+                  key_func=key, reduce_func=window, window_size_func=size)
+      s.run(apply('DatasetCardinality', input_dataset=d)[0])
+
+
+def shuffled_rows():
+  for label, value in (('vector', np.arange(10)), ('rows', np.arange(12).reshape(6, 2)), ('one', np.arange(1)), ('strings', np.array(list('abcde'), object))):
+    with script('StatelessShuffle', label) as s:
+      key = tf.constant(np.array([12345678901234567890], np.uint64))
+      counter = tf.constant(np.array([7, 9], np.uint64))
+      for alg in (1, 3):
+        s.run(apply('StatelessShuffle', value=tf.constant(value), key=key, counter=counter, alg=tf.constant(alg))[0])
+      s.run(apply('StatelessShuffle', value=tf.constant(value), key=key, counter=counter, alg=tf.constant(99))[0], error=True)
+
+
 def given():
   with script('ListDataset', 'one') as s:
     d = apply('ListDataset', tensors=[const(3), const(1), const(2)], output_types=[I], output_shapes=[SCALAR])[0]
@@ -293,6 +360,10 @@ def interleaved():
 def cases():
   by_number()
   shuffles()
+  anonymous()
+  states()
+  endless()
+  shuffled_rows()
   given()
   tables()
   examples()
