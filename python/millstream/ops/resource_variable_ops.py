@@ -13,22 +13,12 @@ class ResourceVariable(variables.Variable):
                  name=None, variable_def=None, dtype=None, expected_shape=None, import_scope=None, constraint=None,
                  synchronization=None, aggregation=None, shape=None, distribute_strategy=None):
         del expected_shape, distribute_strategy
-        graph = ops.get_default_graph()
-        if variable_def is not None:
-            if initial_value is not None:
-                raise ValueError("variable_def and initial_value are mutually exclusive.")
-            self._from_proto(variable_def, import_scope, graph)
-            return
-        dtype = variables.check_initial(initial_value, dtype)
-        from_function = callable(initial_value)
-        if constraint is not None and not callable(constraint):
-            raise ValueError("The `constraint` argument must be a callable.")
-        self._set_common(graph, True if trainable is None else bool(trainable), constraint, synchronization, aggregation,
-                         from_function)
-        with ops.init_scope():
-            with ops.name_scope(name, "Variable", [] if from_function else [initial_value]) as scope:
-                self._make(graph, scope, initial_value, from_function, dtype, validate_shape, shape, caching_device)
-        self._add_to_collections(collections)
+
+        def make(graph, scope, from_function, dtype):
+            self._make(graph, scope, initial_value, from_function, dtype, validate_shape, shape, caching_device)
+
+        self._build(make, initial_value, variable_def, import_scope, dtype, name, trainable, constraint, synchronization,
+                    aggregation, collections)
 
     def _make(self, graph, scope, initial_value, from_function, dtype, validate_shape, shape, caching_device):
         handle_name = ops.name_from_scope_name(scope)

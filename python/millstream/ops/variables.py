@@ -142,6 +142,26 @@ class Variable(metaclass=_VariableMeta):
                                                  var_offset=[int(d) for d in self.var_offset],
                                                  var_shape=[int(d) for d in self.var_shape])
 
+    def _build(self, make, initial_value, variable_def, import_scope, dtype, name, trainable, constraint, synchronization,
+               aggregation, collections):
+        """What both kinds of variables do when they are made; `make(graph, scope, from_function, dtype)` adds their nodes."""
+        graph = ops.get_default_graph()
+        if variable_def is not None:
+            if initial_value is not None:
+                raise ValueError("variable_def and initial_value are mutually exclusive.")
+            self._from_proto(variable_def, import_scope, graph)
+            return
+        dtype = check_initial(initial_value, dtype)
+        from_function = callable(initial_value)
+        if constraint is not None and not callable(constraint):
+            raise ValueError("The `constraint` argument must be a callable.")
+        self._set_common(graph, True if trainable is None else bool(trainable), constraint, synchronization, aggregation,
+                         from_function)
+        with ops.init_scope():
+            with ops.name_scope(name, "Variable", [] if from_function else [initial_value]) as scope:
+                make(graph, scope, from_function, dtype)
+        self._add_to_collections(collections)
+
     def _set_common(self, graph, trainable, constraint, synchronization, aggregation, from_function):
         self._graph_object = graph
         self._trainable = trainable
