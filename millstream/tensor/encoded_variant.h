@@ -26,8 +26,8 @@ class EncodedVariant final : public VariantValue {
 // One number as a variant ("int", "float", "double" or "bool", and its bytes): what TensorFlow knows by itself how to
 // add and to show. Empty if this is not one, or has too few or too many bytes.
 std::optional<double> NumberOf(const Variant& variant);
-// True if the variant is one that goes through messages: a number, or a value of ours that is all bytes, such as the
-// state of an iterator.
+// True if the variant goes through messages as it is, without a codec: a number, or a value of ours that is all bytes,
+// such as the state of an iterator.
 bool MayTravel(const Variant& variant);
 // The sum; InvalidArgument unless both are numbers of one type.
 StatusOr<Variant> AddNumberVariants(const Variant& a, const Variant& b);

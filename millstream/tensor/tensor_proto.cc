@@ -9,6 +9,7 @@
 #include "millstream/proto/tensor.pb.h"
 #include "millstream/tensor/encoded_variant.h"
 #include "millstream/tensor/proto_values.h"
+#include "millstream/tensor/variant_codec.h"
 
 namespace millstream {
 namespace {
@@ -167,25 +168,65 @@ StatusOr<Tensor> DecodeHandles(const Shape& shape, const TensorProto& proto, con
   return tensor;
 }
 
-StatusOr<Variant> DecodeVariant(const proto::VariantTensorDataProto& from) {
+StatusOr<Variant> DecodeVariant(const proto::VariantTensorDataProto& from, const TensorDecodeOptions& options) {
   if (from.type_name().empty()) return Variant();
-  Variant variant(MakeRef<EncodedVariant>(from.type_name(), from.metadata()));
-  if (from.tensors_size() > 0 || !MayTravel(variant))
-    return errors::Unimplemented("variants of type '", from.type_name(), "' cannot be sent");
-  return variant;
+  if (Variant whole(MakeRef<EncodedVariant>(from.type_name(), from.metadata())); MayTravel(whole)) return whole;
+  const VariantCodec* codec = FindVariantCodec(from.type_name());
+  if (codec == nullptr) return errors::Unimplemented("variants of type '", from.type_name(), "' cannot be sent");
+  constexpr int64_t kTensorBytes = sizeof(Tensor) + 64;  // one without elements
+  RETURN_IF_ERROR(Charge(from.tensors_size(), kTensorBytes, static_cast<int64_t>(from.metadata().size()), options));
+  VariantParts parts;
+  parts.metadata = from.metadata();
+  for (const TensorProto& t : from.tensors()) {
+    ASSIGN_OR_RETURN(Tensor tensor, TensorFromProto(t, options));
+    parts.tensors.push_back(std::move(tensor));
+  }
+  return codec->decode(std::move(parts));
+}
+
+// Variants hold tensors that hold variants; bytes in bytes are not seen by protobuf's own limit.
+class VariantDepth {
+ public:
+  VariantDepth() { ++depth_; }
+  ~VariantDepth() { --depth_; }
+  VariantDepth(const VariantDepth&) = delete;
+  VariantDepth& operator=(const VariantDepth&) = delete;
+  bool too_deep() const { return depth_ > 64; }
+
+ private:
+  inline static thread_local int depth_ = 0;
+};
+
+// One message after the other, as TensorFlow serializes them, or in fields.
+Status DecodeVariantsInto(const TensorProto& proto, const TensorDecodeOptions& options, Tensor* tensor) {
+  Variant* out = tensor->data<Variant>();
+  if (!proto.tensor_content().empty()) {
+    ASSIGN_OR_RETURN(const Tensor parts, DecodeStringContent(tensor->shape(), proto.tensor_content(), options));
+    for (const std::string& bytes : parts.flat<std::string>()) {
+      proto::VariantTensorDataProto message;
+      if (!message.ParseFromString(bytes)) return errors::InvalidArgument("tensor_content does not hold variants");
+      ASSIGN_OR_RETURN(*out++, DecodeVariant(message, options));
+    }
+    return OkStatus();
+  }
+  const int given = proto.variant_val_size();
+  for (int i = 0; i < given; ++i) {
+    ASSIGN_OR_RETURN(out[i], DecodeVariant(proto.variant_val(i), options));
+  }
+  if (given > 0) std::fill(out + given, out + tensor->num_elements(), out[given - 1]);
+  return OkStatus();
 }
 
 StatusOr<Tensor> DecodeVariants(const Shape& shape, const TensorProto& proto, const TensorDecodeOptions& options) {
   if (proto.variant_val_size() > shape.num_elements()) return TooManyValues(proto.variant_val_size(), shape);
-  RETURN_IF_ERROR(Charge(shape.num_elements(), sizeof(Variant), 0, options));
+  const VariantDepth depth;
+  if (depth.too_deep()) return errors::InvalidArgument("too many variants in each other");
+  int64_t common = options.max_bytes;  // what they hold counts, too
+  TensorDecodeOptions inner = options;
+  if (inner.budget == nullptr) inner.budget = &common;
+  RETURN_IF_ERROR(Charge(shape.num_elements(), sizeof(Variant), 0, inner));
   ASSIGN_OR_RETURN(Tensor tensor, Tensor::Make(DType::kVariant, shape));
-  for (int i = 0; i < proto.variant_val_size(); ++i) {
-    ASSIGN_OR_RETURN(tensor.data<Variant>()[i], DecodeVariant(proto.variant_val(i)));
-  }
-  if (const int64_t given = proto.variant_val_size(); given > 0) {
-    for (int64_t i = given; i < tensor.num_elements(); ++i)
-      tensor.data<Variant>()[i] = tensor.data<Variant>()[given - 1];
-  }
+  RETURN_IF_ERROR(DecodeVariantsInto(proto, inner, &tensor));
   return tensor;
 }
 
@@ -210,14 +251,26 @@ void EncodeHandles(const Tensor& tensor, TensorProto* proto) {
   }
 }
 
-Status EncodeVariants(const Tensor& tensor, TensorProto* proto) {
-  for (const Variant& v : tensor.flat<Variant>()) {
-    auto* to = proto->add_variant_val();
-    if (v.empty()) continue;
-    if (!MayTravel(v)) return errors::Unimplemented("Variants of type '", v.type_name(), "' cannot be sent");
-    to->set_type_name(v.type_name());
+Status EncodeVariant(const Variant& v, proto::VariantTensorDataProto* to) {
+  if (v.empty()) return OkStatus();
+  to->set_type_name(v.type_name());
+  if (MayTravel(v)) {
     to->set_metadata(v.get<EncodedVariant>()->metadata());
+    return OkStatus();
   }
+  const VariantCodec* codec = FindVariantCodec(v.type_name());
+  if (codec == nullptr) return errors::Unimplemented("Variants of type '", v.type_name(), "' cannot be sent");
+  VariantParts parts;
+  RETURN_IF_ERROR(codec->encode(*v.get<VariantValue>(), &parts));
+  to->set_metadata(std::move(parts.metadata));
+  for (const Tensor& t : parts.tensors) RETURN_IF_ERROR(TensorToProto(t, to->add_tensors()));
+  return OkStatus();
+}
+
+Status EncodeVariants(const Tensor& tensor, TensorProto* proto) {
+  for (const Variant& v : tensor.flat<Variant>()) RETURN_IF_ERROR(EncodeVariant(v, proto->add_variant_val()));
+  if (proto->ByteSizeLong() > kMaxContentBytes)
+    return errors::InvalidArgument("Variants of ", proto->ByteSizeLong(), " bytes are too large for a message");
   return OkStatus();
 }
 

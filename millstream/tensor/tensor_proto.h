@@ -33,11 +33,11 @@ struct TensorEncodeOptions {
 DType DTypeFromProto(int number);
 
 // InvalidArgument: unknown or reference type; bad shape; content or values that do not fit it. ResourceExhausted: too
-// large. Unimplemented: variants other than numbers. No values at all means zeros (or empty strings), fewer values
+// large. Unimplemented: variants without a codec. No values at all means zeros (or empty strings), fewer values
 // than elements repeat the last one. `version_number` is ignored.
 StatusOr<Tensor> TensorFromProto(const proto::TensorProto& proto, const TensorDecodeOptions& options = {});
 // Replaces what `proto` holds. InvalidArgument for a tensor without type, or of 2 GiB and more, which no message can
-// carry; Unimplemented for variants other than numbers.
+// carry; Unimplemented for variants without a codec.
 Status TensorToProto(const Tensor& tensor, proto::TensorProto* proto, const TensorEncodeOptions& options = {});
 
 // InvalidArgument if anything is unknown, negative or overflows.

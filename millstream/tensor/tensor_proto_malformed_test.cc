@@ -116,7 +116,10 @@ const Malformed kMalformed[] = {
      kBad},
     {"StringContentForMany", "dtype: DT_STRING" VEC(4611686018427387904) "tensor_content: 'a'", kBad},
     // Variants.
-    {"VariantOfUnknownType", "dtype: DT_VARIANT variant_val { type_name: 'tensorflow::TensorList' }", kUnsupported},
+    {"VariantOfUnknownType", "dtype: DT_VARIANT variant_val { type_name: 'nobody::Knows' }", kUnsupported},
+    {"VariantWithoutParts", "dtype: DT_VARIANT variant_val { type_name: 'tensorflow::TensorList' }", kBad},
+    {"VariantContent", "dtype: DT_VARIANT tensor_content: '\\x05abc'", kBad},
+    {"VariantContentThatIsNone", "dtype: DT_VARIANT tensor_content: '\\x03abc'", kBad},
 };
 
 class TensorProtoMalformedTest : public ::testing::TestWithParam<Malformed> {};

@@ -4,6 +4,7 @@
 #include "millstream/framework/op.h"
 #include "millstream/ops/tensor_list/variant_math.h"
 #include "millstream/proto/composite_tensor_variant.pb.h"
+#include "millstream/tensor/variant_codec.h"
 
 // Values that are made of several tensors, packed into one variant.
 namespace millstream {
@@ -26,10 +27,34 @@ class CompositeTensor final : public TensorsVariant {
   std::string type_name() const override { return "CompositeTensorVariant"; }
   Ref<TensorsVariant> EmptyLike() const override { return MakeRef<CompositeTensor>(spec_); }
   int kind() const { return spec_.type_spec_proto().type_spec_class(); }
+  const Spec& spec() const { return spec_; }
 
  private:
   const Spec spec_;
 };
+
+Status EncodeComposite(const VariantValue& value, VariantParts* parts) {
+  const auto* composite = dynamic_cast<const CompositeTensor*>(&value);
+  if (composite == nullptr || !composite->spec().SerializeToString(&parts->metadata))
+    return errors::InvalidArgument("Malformed variant of type ", value.type_name());
+  parts->tensors = composite->tensors;
+  return OkStatus();
+}
+
+StatusOr<Variant> DecodeComposite(VariantParts parts) {
+  Spec spec;
+  if (!spec.ParseFromString(parts.metadata))
+    return errors::InvalidArgument("Malformed variant of type CompositeTensorVariant");
+  Ref<CompositeTensor> value = MakeRef<CompositeTensor>(std::move(spec));
+  for (Tensor& t : parts.tensors) {
+    RETURN_IF_ERROR(NoteDepth(value.get(), t));
+    value->tensors.push_back(std::move(t));
+  }
+  return Variant(std::move(value));
+}
+
+[[maybe_unused]] const bool composite_codec_added =
+    AddVariantCodec("CompositeTensorVariant", {EncodeComposite, DecodeComposite});
 
 class FromComponents final : public Kernel {
  public:

@@ -138,8 +138,8 @@ Status SplitCpu(KernelContext& ctx) {
   for (const int64_t length : lengths.flat<int64_t>()) {
     if (length < 0) return errors::InvalidArgument("Invalid value in lengths: ", length);
     if (length > t.dim(0) - at) {
-      return errors::InvalidArgument("Attempting to slice ", length, " rows at ", at, " from tensor with length ",
-                                     t.dim(0));
+      return errors::InvalidArgument("Attempting to slice [", at, ", ", at + static_cast<uint64_t>(length),
+                                     "] from tensor with length ", t.dim(0));
     }
     list->tensors.push_back(t.SliceRows(at, at + length));
     RETURN_IF_ERROR(CheckElement(list.get(), list->tensors.back()));

@@ -127,15 +127,15 @@ Status ScatterRows(const Tensor& t, const Tensor& indices, absl::string_view op,
 Status ScatterCpu(KernelContext& ctx) {
   const Tensor& t = ctx.input(0);
   ASSIGN_OR_RETURN(PartialShape element, ShapeInput(ctx, 2));
-  RETURN_IF_ERROR(CheckRows(t, element));
-  Ref<TensorList> list = MakeRef<TensorList>(t.dtype(), std::move(element));
   int64_t size = -1;
   if (ctx.num_inputs() > 3) {
     ASSIGN_OR_RETURN(size, IntInput(ctx, 3, "num_elements"));
     if (size < -1) return errors::InvalidArgument("TensorListScatter expects num_elements >= -1, found: ", size);
     RETURN_IF_ERROR(CheckListSize(std::max<int64_t>(size, 0), "num_elements"));
-    list->tensors.resize(static_cast<size_t>(std::max<int64_t>(size, 0)));
   }
+  RETURN_IF_ERROR(CheckRows(t, element));
+  Ref<TensorList> list = MakeRef<TensorList>(t.dtype(), std::move(element));
+  list->tensors.resize(static_cast<size_t>(std::max<int64_t>(size, 0)));
   RETURN_IF_ERROR(ScatterRows(t, ctx.input(1), "TensorListScatter", list.get()));
   if (size >= 0 && static_cast<int64_t>(list->tensors.size()) > size) {
     return errors::InvalidArgument("TensorListScatter: Trying to scatter at index ", list->tensors.size() - 1,

@@ -70,8 +70,12 @@ StatusOr<Ref<TensorsVariant>> EmptySum(const TensorsVariant& x, const TensorsVar
     return errors::InvalidArgument("Trying to add two lists of tensors of different dtypes. One is ",
                                    DTypeName(a->element_dtype), " and the other is ", DTypeName(b->element_dtype));
   }
-  ASSIGN_OR_RETURN(PartialShape shape, a->element_shape.MergeWith(b->element_shape));
-  return Ref<TensorsVariant>(MakeRef<TensorList>(a->element_dtype, std::move(shape)));
+  StatusOr<PartialShape> shape = a->element_shape.MergeWith(b->element_shape);
+  if (!shape.ok()) {
+    return errors::InvalidArgument("Trying to add two lists of tensors with incompatible element shapes. One is ",
+                                   a->element_shape.ToString(), " and the other is ", b->element_shape.ToString());
+  }
+  return Ref<TensorsVariant>(MakeRef<TensorList>(a->element_dtype, *std::move(shape)));
 }
 
 // All keys of both; values of keys that both have are added.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Casts of quantized types, numbers in variants, layouts that the CPU does not have."""
+"""Casts of quantized types, numbers in variants, layouts that the CPU does not have, variants in messages."""
 import numpy as np
 from tensorflow.core.framework import tensor_pb2, tensor_shape_pb2
 
@@ -49,7 +49,43 @@ def layouts():
     op(name, np.ones([1, 4, 2, 2]), label='NCHW', block_size=2, data_format='NCHW', error=True)
 
 
+def serialized(value):
+  with tf.Session(graph=value.graph) as session:
+    return session.run(apply('SerializeTensor', tensor=value)[0])
+
+
+def messages():
+  with tf.Graph().as_default():
+    shape = tf.constant([-1], tf.int32)
+    items = apply('TensorListReserve', element_shape=shape, num_elements=4, element_dtype=tf.float32)[0]
+    items = apply('TensorListSetItem', input_handle=items, index=1, item=tf.constant([1.5, 2]))[0]
+    items = apply('TensorListSetItem', input_handle=items, index=2, item=tf.constant([3.0]))[0]
+    kept = serialized(items)
+  take = lambda handle, i: apply('TensorListGetItem', input_handle=handle, index=i, element_shape=[-1], element_dtype=tf.float32)[0]
+  with script('ParseTensor', 'list') as s:
+    bytes_in = tf.placeholder(tf.string, [])
+    parsed = apply('ParseTensor', serialized=bytes_in, out_type=tf.variant)[0]
+    s.run([apply('TensorListLength', input_handle=parsed)[0], take(parsed, 1), take(parsed, 2)], {bytes_in: kept})
+    again = apply('ParseTensor', serialized=apply('SerializeTensor', tensor=parsed)[0], out_type=tf.variant)[0]
+    s.run([apply('TensorListLength', input_handle=again)[0], take(again, 1), take(again, 2)], {bytes_in: kept})
+  with script('SerializeTensor', 'lists_in_lists') as s:
+    inner = apply('TensorListFromTensor', tensor=tf.constant([[1.0, 2], [3, 4]]), element_shape=tf.constant([2]))[0]
+    outer = apply('EmptyTensorList', element_shape=tf.constant([], tf.int32), max_num_elements=5, element_dtype=tf.variant)[0]
+    outer = apply('TensorListPushBack', input_handle=outer, tensor=inner)[0]
+    back = apply('ParseTensor', serialized=apply('SerializeTensor', tensor=outer)[0], out_type=tf.variant)[0]
+    first = apply('TensorListGetItem', input_handle=back, index=0, element_shape=tf.constant([], tf.int32), element_dtype=tf.variant)[0]
+    s.run(apply('TensorListStack', input_handle=first, element_shape=[-1], element_dtype=tf.float32)[0])
+  with script('SerializeTensor', 'ragged') as s:
+    x = apply('RaggedTensorToVariant', rt_nested_splits=[tf.constant([0, 2, 3], tf.int64)], rt_dense_values=tf.constant([5, 6, 7]),
+              batched_input=False)[0]
+    back = apply('ParseTensor', serialized=apply('SerializeTensor', tensor=x)[0], out_type=tf.variant)[0]
+    out = apply('RaggedTensorFromVariant', encoded_ragged=back, input_ragged_rank=1, output_ragged_rank=1, Tvalues=tf.int32,
+                Tsplits=tf.int64)
+    s.run([out[0], out[1]])
+
+
 def cases():
   casts()
   variants()
   layouts()
+  messages()
