@@ -199,6 +199,8 @@ class MatrixSetDiagBand final : public BandKernel {
     const Tensor &in = ctx.input(0), &lines = ctx.input(1);
     Band band = band_;
     RETURN_IF_ERROR(ReadMatrixBand(in, ctx.input(2), &band));
+    if (lines.rank() < 1)
+      return errors::InvalidArgument("diagonal must be at least 1-dim, received shape: ", lines.shape().ToString());
     ASSIGN_OR_RETURN(const Shape expected, MakeShape(LinesShape(in, band)));
     if (band.count() > 1 && lines.rank() < in.rank() - 1) {
       return errors::InvalidArgument(
