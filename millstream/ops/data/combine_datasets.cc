@@ -116,14 +116,20 @@ class ZipDataset final : public Dataset {
     }
     Status GetNext(const StepContext& step, Element* element, bool* end) override {
       *end = inputs_.empty();
+      Status status;
+      // All go on, also after an error or the end of one: so they stay in step, and caches of one size are completed.
       for (const IteratorPtr& input : inputs_) {
         Element part;
-        RETURN_IF_ERROR(input->GetNext(step, &part, end));
-        if (*end) break;
+        bool over = false;
+        const Status next = input->GetNext(step, &part, &over);
+        if (*end || !status.ok()) continue;
+        status = next;
+        *end = next.ok() && over;
         element->insert(element->end(), part.begin(), part.end());
       }
+      if (*end || !status.ok()) element->clear();
       if (*end) inputs_.clear();
-      return OkStatus();
+      return status;
     }
 
    private:

@@ -18,6 +18,8 @@ struct Seeds {
 class SeedSource {
  public:
   SeedSource(Seeds seeds, bool fixed) : seeds_(seeds), fixed_(fixed), sampler_(math::Philox(seeds.seed, seeds.seed2)) {}
+  // What it began with.
+  const Seeds& First() const { return seeds_; }
   Seeds Next() {
     if (fixed_) return seeds_;
     MutexLock lock(mu_);

@@ -2,6 +2,7 @@
 #include <deque>
 
 #include "millstream/framework/op.h"
+#include "millstream/math/random.h"
 #include "millstream/ops/data/seed_source.h"
 #include "millstream/ops/flow/handle.h"
 
@@ -19,6 +20,18 @@ class ShuffleDataset final : public DerivedDataset {
     const Seeds seeds = source_->Next();
     ASSIGN_OR_RETURN(IteratorPtr from, input().MakeIterator(owner));
     return std::make_unique<Iterator>(std::move(from), buffer_size_, seeds);
+  }
+  // One order for whoever asks by number, whatever the size of the buffer.
+  StatusOr<AccessPtr> MakeAccess(const StepContext& owner) const override {
+    const int64_t n = Cardinality();
+    if (n > UINT32_MAX) return errors::InvalidArgument("Cannot shuffle ", n, " elements by their numbers");
+    ASSIGN_OR_RETURN(AccessPtr from, input().MakeAccess(owner));
+    ASSIGN_OR_RETURN(Tensor order, Tensor::Make(DType::kInt64, Shape({n})));
+    const Seeds seeds = source_->First();
+    math::FillPermutation(math::Philox(seeds.seed, seeds.seed2), order.data<int64_t>(), n);
+    return MakeAccessBy([from = std::move(from), order](const StepContext& step, int64_t i, Element* element) {
+      return from->Get(step, order.data<int64_t>()[i], element);
+    });
   }
 
  private:

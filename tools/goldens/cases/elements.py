@@ -131,6 +131,23 @@ def states():
     s.run(it.next, error=True)
 
 
+def in_step():
+  with script('ZipDataset', 'after_errors') as s:
+    @function.Defun(I, func_name='FailsAtOne')
+    def fails(x):
+      return tf.reshape(x, [tf.where(tf.equal(x, 1), tf.constant(9, I), tf.constant(1, I))])[0]
+    bad = dataset('MapDataset', numbers(4), other_arguments=[], f=fails)
+    types, shapes = (I, I), (SCALAR, SCALAR)
+    d = apply('ZipDataset', input_datasets=[bad, numbers(4)], output_types=list(types), output_shapes=list(shapes))[0]
+    it = Iterator(d, types, shapes)
+    s.run(targets=it.init)
+    s.run(it.next)
+    s.run(it.next, error=True)
+    for _ in range(2):
+      s.run(it.next)
+    s.run(it.next, error=True)
+
+
 def endless():
   with script('GroupByWindowDataset', 'endless') as s:
     @function.Defun(I, func_name='WindowKey')
@@ -362,6 +379,7 @@ def cases():
   shuffles()
   anonymous()
   states()
+  in_step()
   endless()
   shuffled_rows()
   given()
