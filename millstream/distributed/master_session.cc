@@ -5,15 +5,54 @@
 #include <mutex>
 #include <thread>
 
-#include "millstream/base/notification.h"
 #include "millstream/distributed/long_call.h"
 #include "millstream/distributed/master_step.h"
 #include "millstream/graph/export.h"
+#include "millstream/runtime/executor.h"
 
 namespace millstream {
 namespace {
 
 constexpr auto kLookForEnd = std::chrono::microseconds(60);
+// Waits that usually take longer than this, being woken included, are not worth looking for, except now and then to see
+// whether that has changed: looking ends sooner than being woken. Very long ones count as no more than kLongWait, or
+// one would hide many short ones.
+constexpr int64_t kWorthLooking = std::chrono::nanoseconds(kLookForEnd).count() + 2 * GoOnHere::kWakeUpNanos;
+constexpr int64_t kLongWait = 2 * kWorthLooking;
+constexpr uint32_t kLookAnyway = 8;
+
+// Where a caller waits for the end of its step. The step keeps it alive, so that it is told without a lock that the
+// caller, once awake, would have to wait for; callers keep theirs for their next step.
+class StepEnd {
+ public:
+  void Begin(std::vector<Tensor>* outputs) {
+    outputs_ = outputs;
+    state_.store(State::kRunning, std::memory_order_relaxed);
+  }
+  void Tell(Status status, std::vector<Tensor> values) {
+    status_ = std::move(status);
+    if (outputs_ != nullptr) *outputs_ = std::move(values);
+    if (state_.exchange(State::kEnded, std::memory_order_acq_rel) != State::kBlocked) return;
+    { MutexLock lock(mu_); }  // the caller has seen the end or waits by now
+    changed_.NotifyOne();
+  }
+  bool ended() const { return state_.load(std::memory_order_acquire) == State::kEnded; }
+  void Wait() {
+    State running = State::kRunning;
+    if (!state_.compare_exchange_strong(running, State::kBlocked, std::memory_order_acq_rel)) return;
+    MutexLock lock(mu_);
+    while (!ended()) changed_.Wait(mu_);
+  }
+  Status TakeStatus() { return std::move(status_); }
+
+ private:
+  enum class State { kRunning, kBlocked, kEnded };
+  std::atomic<State> state_{State::kRunning};
+  std::vector<Tensor>* outputs_ = nullptr;
+  Status status_;
+  Mutex mu_;
+  CondVar changed_;
+};
 
 std::vector<DeviceAttributes> DevicesOf(const std::vector<std::shared_ptr<ClusterTask>>& tasks) {
   std::vector<DeviceAttributes> devices;
@@ -156,24 +195,26 @@ void MasterSession::Start(PlanPtr plan, const RunOptions& options, std::vector<T
 
 Status MasterSession::RunAndWait(PlanPtr plan, const RunOptions& options, std::vector<Tensor> args,
                                  std::vector<Tensor>* outputs, proto::RunMetadata* metadata) {
-  struct {
-    std::atomic<bool> seen{false};
-    Notification event;
-    Status status;
-  } finished;
-  Start(std::move(plan), options, std::move(args), metadata, /*may_block=*/true, nullptr,
-        [&finished, outputs](Status status, std::vector<Tensor> values) {
-          finished.status = std::move(status);
-          if (outputs != nullptr) *outputs = std::move(values);
-          finished.seen.store(true, std::memory_order_release);
-          finished.event.Notify();
-        });
-  // Being woken costs as much as a short step: look for its end for a while first, giving way to whoever works on it.
-  const auto patience = std::chrono::steady_clock::now() + kLookForEnd;
-  while (!finished.seen.load(std::memory_order_acquire) && std::chrono::steady_clock::now() < patience)
-    std::this_thread::yield();
-  finished.event.Wait();
-  return finished.status;
+  thread_local std::shared_ptr<StepEnd> kept;
+  const std::shared_ptr<StepEnd> end = kept != nullptr ? std::move(kept) : std::make_shared<StepEnd>();
+  end->Begin(outputs);
+  Start(plan, options, std::move(args), metadata, /*may_block=*/true, nullptr,
+        [end](Status status, std::vector<Tensor> values) { end->Tell(std::move(status), std::move(values)); });
+  if (!end->ended()) {
+    // Being woken costs as much as a short step: look for the end of one for a while first, giving way to whoever works
+    // on it.
+    using Clock = std::chrono::steady_clock;
+    const Clock::time_point begin = Clock::now();
+    thread_local uint32_t waits = 0;
+    if (plan->usual_wait.IsBelow(kWorthLooking) || ++waits % kLookAnyway == 0) {
+      while (!end->ended() && Clock::now() < begin + kLookForEnd) std::this_thread::yield();
+    }
+    end->Wait();
+    plan->usual_wait.Took(std::min<int64_t>(std::chrono::nanoseconds(Clock::now() - begin).count(), kLongWait));
+  }
+  Status status = end->TakeStatus();
+  kept = end;
+  return status;
 }
 
 namespace {

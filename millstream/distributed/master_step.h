@@ -9,6 +9,7 @@
 #include "millstream/distributed/master_session.h"
 #include "millstream/proto/cost_graph.pb.h"
 #include "millstream/proto/step_stats.pb.h"
+#include "millstream/runtime/usual_time.h"
 
 namespace millstream {
 
@@ -34,6 +35,7 @@ struct MasterSession::Plan {
   std::vector<std::pair<size_t, std::shared_ptr<FetchedScalar>>>
       scalars;                            // numbers among the fetches that people may watch
   mutable std::atomic<int64_t> steps{0};  // counted where costs are wanted
+  mutable UsualTime usual_wait;           // of callers, once this task has done its part
 };
 
 // One running step. Keeps itself alive until every part has answered.

@@ -16,8 +16,6 @@ namespace millstream {
 namespace {
 
 constexpr size_t kRememberedSteps = 4096;
-// Parts that took less than this before run on the thread that brings them: waking another costs more.
-constexpr int64_t kShortRunNanos = 20'000;
 
 // The threads of links and of the master's clients do not compute: all threads are workers here.
 std::unique_ptr<ThreadPool> MakePool(const WorkerOptions& options) {
@@ -207,7 +205,14 @@ void Worker::Begin(const StepPtr& step, std::shared_ptr<TaskPart> part, PartRun 
   const bool registered =
       step->cancellation.Register([raw] { raw->exchange.Fail(raw->cancellation.status()); }, &token);
   if (!registered) step->exchange.Fail(step->cancellation.status());
-  if (may_block || step->part->usual_time.IsBelow(kShortRunNanos)) return Execute(step);
+  if (may_block) return Execute(step);
+  const Plan& plan = *step->part->plan;
+  // Only the dynamic executor keeps ops that may wait away from this thread.
+  const int64_t limit = plan.serial || plan.control_flow ? GoOnHere::kWakeUpNanos : ShortRunNanos(options_);
+  if (step->part->usual_time.IsBelow(limit)) {
+    const GoOnHere lent(limit);
+    return Execute(step);
+  }
   pool_->Schedule(ThreadPool::Task{[](void* object, int64_t worker) {
                                      std::unique_ptr<StepPtr> step(static_cast<StepPtr*>(object));
                                      reinterpret_cast<Worker*>(worker)->Execute(*step);

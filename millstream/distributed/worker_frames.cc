@@ -30,7 +30,7 @@ void Worker::Receive(PeerLink& link, Frame frame) {
                                                       ? "Step was cancelled by an explicit call to `Session::Close()`."
                                                       : frame.body));
     case kTaken: {
-      GoOnHere short_steps;
+      GoOnHere short_steps(ShortRunNanos(options_));
       if (StepPtr step = FindStep(frame.step, false); step != nullptr) step->exchange.Taken(frame.edge, frame.tag);
       return;
     }
@@ -54,7 +54,7 @@ void Worker::Receive(PeerLink& link, Frame frame) {
     return;
   }
   {
-    GoOnHere short_steps;
+    GoOnHere short_steps(ShortRunNanos(options_));
     step->exchange.Deliver(frame.edge, frame.tag, std::move(value), dead,
                            frame.kind == kLoopValue ? link.shared_from_this() : nullptr);
   }

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "absl/strings/match.h"
 #include "millstream/base/flush_denormals.h"
 #include "millstream/runtime/executor.h"
 #include "millstream/runtime/invoke.h"
@@ -6,6 +9,16 @@
 
 namespace millstream::internal {
 namespace {
+
+// Runs code of the user's, calls a function, which may do so, or is long for what it does outside (files): nobody knows
+// what that waits for.
+bool MayWait(const PlanNode& plan_node) {
+  const Node& node = *plan_node.node;
+  const OpDef& def = node.op().def;
+  return (plan_node.expensive && node.IsStateful()) || absl::StrContains(def.name, "PyFunc") ||
+         std::any_of(def.attrs.begin(), def.attrs.end(),
+                     [](const AttrDef& attr) { return absl::StrContains(attr.type, "func"); });
+}
 
 // One step of a plan without control flow, driven by pending counts. Deletes itself when the step is over.
 //
@@ -86,11 +99,20 @@ class DynamicRun {
     Leave();
   }
 
+  // A thread that lends itself for longer than a wake-up takes keeps what it has, since there is no core for another,
+  // but not what might wait for something that only this thread can bring.
+  bool HandsOver(const PlanNode& node, bool others_are_ready) const {
+    if (step_.pool == nullptr) return false;
+    if (GoOnHere::limit() > GoOnHere::kWakeUpNanos) [[unlikely]]
+      return MayWait(node);
+    return node.expensive && others_are_ready;
+  }
+
   void Push(int32_t id, Ready* ready) {
     const PlanNode& node = plan_->nodes[id];
     if (node.update) {
       ready->late.push_back(id);
-    } else if (node.expensive && !ready->now.empty() && step_.pool != nullptr) {
+    } else if (HandsOver(node, !ready->now.empty())) {
       active_.fetch_add(1, std::memory_order_relaxed);
       step_.pool->Schedule(ThreadPool::Task{&ProcessTask, this, id});
     } else {

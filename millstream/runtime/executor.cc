@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millstream/runtime/executor.h"
 
+#include <algorithm>
+
 #include "millstream/base/flush_denormals.h"
 #include "millstream/base/notification.h"
 #include "millstream/runtime/invoke.h"
@@ -8,17 +10,14 @@
 
 namespace millstream {
 
-thread_local int GoOnHere::depth_ = 0;
-
-namespace {
-
-constexpr int64_t kShortGoOnNanos = 20'000;  // as long as waking a thread
-
-}  // namespace
+thread_local int64_t GoOnHere::limit_ = 0;
 
 namespace internal {
 
-bool GoesOnHere(const Plan& plan) { return GoOnHere::allowed() && plan.usual_go_on.IsBelow(kShortGoOnNanos); }
+bool GoesOnHere(const Plan& plan) {
+  const int64_t limit = GoOnHere::limit();
+  return plan.usual_go_on.IsBelow(plan.control_flow ? std::min(limit, GoOnHere::kWakeUpNanos) : limit);
+}
 
 Status CheckArgs(const Plan& plan, std::span<const Tensor> args) {
   if (args.size() != plan.arg_slots.size()) {

@@ -24,18 +24,23 @@ Status RunPlan(const std::shared_ptr<const Plan>& plan, const StepContext& step,
 void RunPlanAsync(std::shared_ptr<const Plan> plan, const StepContext& step, std::span<const Tensor> args,
                   std::vector<Tensor>* rets, std::function<void(Status)> done);
 
-// While one lives, a step that waited may go on where its wait ended, on this thread, if what it does then is usually
-// short: waking another thread takes longer. For threads that bring values from elsewhere and hold no lock.
+// While one lives, a step that waited may go on where its wait ended, on this thread, if what it does then usually
+// takes less than `limit_nanos`: waking another thread takes longer, or there is no core for it. For threads that bring
+// values from elsewhere and hold no lock.
 class GoOnHere {
  public:
-  GoOnHere() { ++depth_; }
-  ~GoOnHere() { --depth_; }
+  explicit GoOnHere(int64_t limit_nanos) : outer_(limit_) { limit_ = limit_nanos; }
+  ~GoOnHere() { limit_ = outer_; }
   GoOnHere(const GoOnHere&) = delete;
   GoOnHere& operator=(const GoOnHere&) = delete;
-  static bool allowed() { return depth_ > 0; }
+  // 0: not allowed.
+  static int64_t limit() { return limit_; }
+
+  static constexpr int64_t kWakeUpNanos = 20'000;  // about what waking a thread takes
 
  private:
-  static thread_local int depth_;
+  static thread_local int64_t limit_;
+  const int64_t outer_;
 };
 
 namespace internal {
@@ -54,7 +59,8 @@ class GoOnTimer {
   RunWatch watch_;
 };
 
-// True if a step that waited should go on on this thread: that is allowed, and usually shorter than waking another.
+// True if a step that waited should go on on this thread: that is allowed, and usually short enough. Loops and branches
+// must be shorter than waking another thread, whatever the limit.
 bool GoesOnHere(const Plan& plan);
 
 // Checks number and types of `args`.

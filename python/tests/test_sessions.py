@@ -223,6 +223,22 @@ def test_checkpoints_are_written_while_training_goes_on(tmp_path, monkeypatch):
         assert os.path.exists(path + ".meta")
 
 
+def test_a_hook_that_finds_its_saver_itself_saves_in_the_background(tmp_path, monkeypatch):
+    from millstream.training import background_save
+    started = []
+    start = background_save.Pending.start
+    monkeypatch.setattr(background_save.Pending, "start", lambda self, save: (started.append(1), start(self, save)))
+    train = _counting_model(8)
+    with tf.train.MonitoredSession(hooks=[tf.train.CheckpointSaverHook(str(tmp_path), save_steps=5)]) as sess:
+        for _ in range(12):
+            sess.run(train)
+    assert len(started) == 2
+    kept = tf.train.get_checkpoint_state(str(tmp_path)).all_model_checkpoint_paths
+    assert [int(path.rpartition("-")[2]) for path in kept] == [0, 5, 10, 12]
+    for path in kept:
+        assert set(tf.train.load_variable(path, "v0")) == {int(path.rpartition("-")[2])}
+
+
 def test_a_save_that_fails_in_the_background_is_told(tmp_path):
     train = _counting_model(8)
     folder = tmp_path / "ckpt"

@@ -17,6 +17,16 @@ def _die_with_parent():
     ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
 
 
+def _stands_still(pid):
+    def state(thread):
+        with open(f"/proc/{pid}/task/{thread}/stat") as f:
+            return f.read().rpartition(")")[2].split()[0]
+    try:
+        return all(state(thread) == "T" for thread in os.listdir(f"/proc/{pid}/task"))
+    except FileNotFoundError:  # a thread has ended meanwhile
+        return False
+
+
 class Cluster:
     """Tasks like {"ps": 1, "worker": 2}, started and stopped by name: cluster.kill("ps", 0)."""
 
@@ -64,7 +74,12 @@ class Cluster:
         return f"http://127.0.0.1:{self.status_ports[job, task]}/"
 
     def signal(self, job, task, number):
-        self.processes[job, task].send_signal(number)
+        process = self.processes[job, task]
+        process.send_signal(number)
+        deadline = time.time() + 60
+        while number == signal.SIGSTOP and not _stands_still(process.pid):  # threads still answer for a moment
+            assert time.time() < deadline, f"{job} {task} does not stop"
+            time.sleep(0.001)
 
     def kill(self, job, task):
         process = self.processes.pop((job, task))

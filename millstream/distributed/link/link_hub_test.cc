@@ -94,6 +94,17 @@ TEST_P(LinkTest, HandlersMaySendFromTheIoThread) {
   EXPECT_TRUE(IsPattern(frames[499].payload));
 }
 
+TEST_P(LinkTest, WakesAPeerThatBlocksBeforeEveryFrame) {
+  LinkOptions options = OptionsFor(GetParam());
+  options.spin = 0us;
+  LinkedPair pair(options);
+  pair.far.on_frame = [](PeerLink& link, Frame frame) { link.Send(std::move(frame)); };
+  for (uint64_t i = 0; i < 600; ++i) {
+    pair.near_link->Send(MakeFrame(i));
+    ASSERT_EQ(pair.near.WaitForFrames(i + 1).size(), i + 1);
+  }
+}
+
 TEST_P(LinkTest, CloseLetsWhatWasQueuedThrough) {
   LinkedPair pair(OptionsFor(GetParam()));
   for (uint64_t i = 0; i < 20; ++i) {

@@ -14,6 +14,8 @@ namespace {
 // in the caches.
 constexpr size_t kChunk = size_t{64} << 10;
 constexpr size_t kTurnBytes = size_t{256} << 10;  // read or written in one turn of the loop
+// The socket tells of every bell, read or not; they are read before there are so many that the peer could find it full.
+constexpr int kBellsUnread = 32;
 
 }  // namespace
 
@@ -46,10 +48,14 @@ void ShmLink::Ring() {
 }
 
 bool ShmLink::OnEvents(uint32_t events) {
-  char bells[256];
-  const ssize_t n = ::recv(socket(), bells, sizeof(bells), MSG_DONTWAIT);
-  const bool broken = n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR);
-  if (broken || ((events & (EPOLLHUP | EPOLLERR | EPOLLRDHUP)) != 0 && n <= 0)) PeerGone();
+  if ((events & (EPOLLHUP | EPOLLERR | EPOLLRDHUP)) != 0) {
+    PeerGone();
+  } else if (++bells_unread_ == kBellsUnread) {
+    bells_unread_ = 0;
+    char bells[256];
+    const ssize_t n = ::recv(socket(), bells, sizeof(bells), MSG_DONTWAIT);
+    if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) PeerGone();
+  }
   return false;  // what the bell was for is in memory
 }
 

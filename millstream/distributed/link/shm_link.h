@@ -32,6 +32,7 @@ class ShmLink final : public WireLink {
   ShmSegment segment_;
   RingWriter writer_;  // of the owner of the writing side
   RingReader reader_;  // of the I/O thread
+  int bells_unread_ = 0;
 };
 
 }  // namespace millstream

@@ -46,7 +46,8 @@ WireLink::WireLink(LinkParts parts, UniqueFd socket, bool polled)
 
 void WireLink::Start(const std::string& greeting) {
   set_->Add(self());
-  Status status = loop_->Add(self(), socket_.get(), EPOLLIN | EPOLLRDHUP, polled_);
+  // A polled link looks at its memory; its socket only needs to tell that something is new there.
+  Status status = loop_->Add(self(), socket_.get(), EPOLLIN | EPOLLRDHUP | (polled_ ? EPOLLET : 0u), polled_);
   if (status.ok() && !greeting.empty() &&
       ::send(socket_.get(), greeting.data(), greeting.size(), MSG_DONTWAIT | MSG_NOSIGNAL) !=
           static_cast<ssize_t>(greeting.size())) {

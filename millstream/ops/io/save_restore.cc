@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cstdio>
+#include <thread>
 
 #include "millstream/base/file_root.h"
 #include "millstream/framework/op.h"
@@ -42,10 +44,10 @@ StatusOr<Request> ReadRequest(const KernelContext& ctx, int expected) {
   return request;
 }
 
-Status SaveV2(KernelContext& ctx) {
+Status Save(const KernelContext& ctx, ThreadPool* pool) {
   constexpr int kFixedInputs = 3;
   ASSIGN_OR_RETURN(const Request request, ReadRequest(ctx, ctx.num_inputs() - kFixedInputs));
-  ASSIGN_OR_RETURN(std::unique_ptr<BundleWriter> writer, BundleWriter::Create(request.prefix, ctx.pool()));
+  ASSIGN_OR_RETURN(std::unique_ptr<BundleWriter> writer, BundleWriter::Create(request.prefix, pool));
   for (size_t i = 0; i < request.names.size(); ++i) {
     const Tensor& tensor = ctx.input(kFixedInputs + static_cast<int>(i));
     if (request.slices[i].empty()) {
@@ -59,6 +61,28 @@ Status SaveV2(KernelContext& ctx) {
   }
   return writer->Finish();
 }
+
+// With the attribute _background, steps that run meanwhile come first: a thread of low priority writes, and the pool is
+// left to them.
+class SaveV2 final : public Kernel {
+ public:
+  explicit SaveV2(KernelInit& init) : background_(init.HasAttr("_background")) {}
+
+  Status Compute(KernelContext& ctx) override {
+    if (!background_) return Save(ctx, ctx.pool());
+    Status status;
+    std::thread writer([&] {
+      constexpr int kNicer = 10;
+      setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + kNicer);  // of this thread; at worst it stays
+      status = Save(ctx, nullptr);
+    });
+    writer.join();
+    return status;
+  }
+
+ private:
+  const bool background_;
+};
 
 StatusOr<Tensor> RestoreOne(const BundleReader& reader, const std::string& name, const std::string& spec,
                             DType wanted) {
@@ -168,7 +192,7 @@ OP("SaveV2")
     .Stateful()
     .Shape(SaveShape)
     .NotDifferentiable()
-    .Cpu(SaveV2)
+    .Cpu<SaveV2>()
     .Expensive()
     .Doc("Writes tensors to a V2 checkpoint; the old one stays whole until the new one is.");
 

@@ -5,12 +5,23 @@ Values that are kept share the variables' memory until the next update of each, 
 docs/adr/0013-saving-in-the-background.md.
 """
 import threading
+import weakref
 
 from millstream import gen_ops
 from millstream.framework import ops
 from millstream.ops import control_flow_group
 
 SCOPE = "background"
+_graphs = weakref.WeakSet()
+
+
+def expect(graph):
+    """Says that a hook will save in the background with whatever saver `graph` gets."""
+    _graphs.add(graph)
+
+
+def is_expected(graph):
+    return graph in _graphs
 
 
 class Nodes:
@@ -28,7 +39,7 @@ class Nodes:
 
 def add_nodes(builder, filename, per_device, sharded, with_detour):
     """Adds to a saver's graph what keeps values on their tasks, and what saves the values that are kept."""
-    with ops.name_scope(SCOPE) as scope, ops.device(None):
+    with ops.name_scope(SCOPE) as scope, ops.device(None), ops.get_default_graph()._attr_scope({"_background": True}):
         keeps, kept, sizes = [], [], []
         for i, (device, saveables) in enumerate(per_device):
             with ops.device(device):

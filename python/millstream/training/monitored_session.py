@@ -4,8 +4,8 @@ import os
 
 from millstream.framework import errors, ops
 from millstream.ops import control_flow_group, variable_collections
-from millstream.training import (basic_session_run_hooks, coordinator, finished_job, monitored_layers, queue_runner_impl,
-                                 saver as saver_lib, session_manager)
+from millstream.training import (background_save, basic_session_run_hooks, coordinator, finished_job, monitored_layers,
+                                 queue_runner_impl, saver as saver_lib, session_manager)
 from millstream.training.monitored_layers import _CoordinatedSession, _HookedSession, _RecoverableSession
 
 USE_DEFAULT = object()
@@ -63,9 +63,11 @@ class Scaffold:
         if self._saver is None:
             self._saver = saver_lib.get_or_create_saver()
         self._saver.build()
-        if self._saves_in_background and isinstance(self._saver, saver_lib.Saver):
+        graph = ops.get_default_graph()
+        in_background = self._saves_in_background or background_save.is_expected(graph)
+        if in_background and isinstance(self._saver, saver_lib.Saver):
             self._saver._add_background_nodes()
-        ops.get_default_graph().finalize()
+        graph.finalize()
         _log().info("Graph was finalized.")
         return self
 

@@ -61,6 +61,8 @@ class CheckpointSaverHook(session_run_hook.SessionRunHook):
             self._scaffold._saves_in_background = True  # when it has its saver
         elif self._in_background and self._saver is not None and hasattr(self._saver, "_add_background_nodes"):
             self._saver._add_background_nodes()
+        elif self._in_background and self._saver is None:
+            background_save.expect(ops.get_default_graph())  # of whoever makes the session's saver
         for listener in self._listeners:
             listener.begin()
 
