@@ -194,6 +194,16 @@ class FrameRun {
     Leave();
   }
 
+  // What nobody takes must not keep others from writing into the value (a list in a loop that grows).
+  void DropUnused(const ReadyNode& item, const PlanNode& node) {
+    Entry* outputs = Outputs(item, node);
+    for (int i = 0; i < node.num_outputs; ++i) {
+      if (plan_->slot_uses[node.outputs + i] > 0) continue;
+      outputs[i].tensor.Reset();
+      outputs[i].ref = nullptr;
+    }
+  }
+
   // After a node ran (or was found dead): checks, releases inputs, tells consumers.
   void Finish(const ReadyNode& item, Entry* const* in, Status status, ReadyNodes* ready) {
     const PlanNode& node = NodeOf(item);
@@ -203,6 +213,7 @@ class FrameRun {
       KeepFetchedValues(node, Outputs(item, node));
     }
     if (in != nullptr) {
+      DropUnused(item, node);
       for (int i = 0; i < node.num_inputs; ++i) {
         if (plan_->inputs[node.inputs + i] >= 0) ReleaseInput(in[i]);
       }

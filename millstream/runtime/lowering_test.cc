@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include "millstream/framework/op.h"
 #include "millstream/graph/control_flow_builders.h"
 #include "millstream/graph/function_library.h"
 #include "millstream/proto/config.pb.h"
@@ -248,7 +249,39 @@ TEST(LoweringTest, NestedInAWhile) {
   EXPECT_TRUE(r.ran.contains("while/body/if/switch_pred"));
 }
 
-// The same for references: TensorFlow hands a variable's own memory into loops and branches.
+OP("LoweringTestIsExclusive")
+    .Input("x: float")
+    .Output("y: float")
+    .Shape(UnchangedShape)
+    .Cpu([](KernelContext& ctx) {
+      ctx.set_output(0, Tensor::Scalar<float>(ctx.InputIsExclusive(0) ? 1 : 0));
+      return OkStatus();
+    })
+    .Doc("Whether its kernel may write into x.");
+
+// In a loop, too, a value is held by nobody whose result nobody takes: lists that grow would be copied each time.
+TEST(LoopReadsTest, UnusedResultsHoldNothing) {
+  Scope s = LoweringRoot();
+  const std::vector<Output> loop = WhileLoop(
+      s,
+      [&](const Scope& b, const std::vector<Output>& x) {
+        return b.Op("Less", {x[0], b.Const(9.f)});
+      },
+      [&](const Scope& b, const std::vector<Output>& x) {
+        const Output first = b.Op("Identity", {x[1]});
+        const Output exclusive = b.WithControlDependencies({first.node}).Op("LoweringTestIsExclusive", {x[1]});
+        return std::vector<Output>{b.Op("Add", {x[0], b.Const(1.f)}), exclusive};
+      },
+      {s.Const(0.f), s.Op("Neg", {Fed(s, "p")})});
+  ASSERT_TRUE(s.ok()) << s.status();
+  s.WithOpName("z").Op("Identity", {loop[1]});
+  SessionOptions options;
+  options.rewrite = RewriteOptions::None();
+  const Result r = RunInSession(s, options, {{"p", Tensor::Scalar(2.f)}}, {"z"});
+  EXPECT_EQ(r.values, std::vector<float>{1}) << r.status;
+}
+
+// References: TensorFlow hands a variable's own memory into loops and branches.
 TEST(LoopReadsTest, ReadersOfReferencesInLoopsSeeUpdates) {
   Scope s = LoweringRoot();
   Output v = s.WithOpName("v").Op("VariableV2", {}, {{"dtype", DType::kFloat}, {"shape", PartialShape(Shape())}});
