@@ -142,22 +142,12 @@ StatusOr<MasterSession::PlanPtr> MasterSession::MakePlan(PrunedGraph pruned) {
 
 StatusOr<MasterSession::PlanPtr> MasterSession::FindPlan(const Feeds& feeds, const std::vector<std::string>& fetches,
                                                          const std::vector<std::string>& targets) {
-  thread_local std::string key;
-  key.clear();
-  AppendSignatureKey(feeds, fetches, targets, &key);
-  {
-    std::shared_lock lock(plans_mu_);
-    auto it = plans_.find(key);
-    if (it != plans_.end()) return it->second;
-  }
-  ExpectLongCall();
-  const std::string kept = key;  // making a plan may use this thread for other sessions
-  std::vector<std::string> feed_names;
-  for (const auto& feed : feeds) feed_names.push_back(feed.first);
-  ASSIGN_OR_RETURN(PrunedGraph pruned, graph_.PruneFor(feed_names, fetches, targets));
-  ASSIGN_OR_RETURN(PlanPtr plan, MakePlan(std::move(pruned)));
-  std::unique_lock lock(plans_mu_);
-  return plans_.emplace(kept, std::move(plan)).first->second;
+  return plans_.FindOrMake(feeds, fetches, targets,
+                           [&](const std::vector<std::string>& feed_names) -> StatusOr<PlanPtr> {
+                             ExpectLongCall();
+                             ASSIGN_OR_RETURN(PrunedGraph pruned, graph_.PruneFor(feed_names, fetches, targets));
+                             return MakePlan(std::move(pruned));
+                           });
 }
 
 Status MasterSession::FillPartitionGraphs(const Feeds& feeds, const std::vector<std::string>& fetches,
@@ -252,19 +242,15 @@ StatusOr<Session::CallableHandle> MasterSession::MakeCallable(const std::vector<
                                                               const std::vector<std::string>& targets) {
   ASSIGN_OR_RETURN(PrunedGraph pruned, graph_.PruneFor(feeds, fetches, targets));
   ASSIGN_OR_RETURN(PlanPtr plan, MakePlan(std::move(pruned)));
-  std::unique_lock lock(plans_mu_);
-  callables_.emplace(next_callable_, std::move(plan));
-  return next_callable_++;
+  return plans_.AddCallable(std::move(plan));
 }
 
 StatusOr<MasterSession::PlanPtr> MasterSession::FindCallable(CallableHandle handle, size_t num_feeds) const {
-  std::shared_lock lock(plans_mu_);
-  auto it = callables_.find(handle);
-  if (it == callables_.end()) return errors::InvalidArgument("No such callable handle: ", handle);
-  const size_t expected = it->second->arg_types.size();
+  ASSIGN_OR_RETURN(PlanPtr plan, plans_.FindCallable(handle));
+  const size_t expected = plan->arg_types.size();
   if (num_feeds != expected)
     return errors::InvalidArgument("Expected ", expected, " feed tensors, but got ", num_feeds);
-  return it->second;
+  return plan;
 }
 
 void MasterSession::RunCallableAsync(CallableHandle handle, std::vector<Tensor> feeds, const RunOptions& options,
@@ -280,15 +266,7 @@ Status MasterSession::RunCallable(CallableHandle handle, const std::vector<Tenso
   return RunAndWait(std::move(plan), options, feeds, outputs, metadata);
 }
 
-Status MasterSession::ReleaseCallable(CallableHandle handle) {
-  PlanPtr dropped;  // deregistered outside the lock
-  std::unique_lock lock(plans_mu_);
-  auto it = callables_.find(handle);
-  if (it == callables_.end()) return errors::InvalidArgument("No such callable handle: ", handle);
-  dropped = std::move(it->second);
-  callables_.erase(it);
-  return OkStatus();
-}
+Status MasterSession::ReleaseCallable(CallableHandle handle) { return plans_.ReleaseCallable(handle); }
 
 // Partial runs: what is fed and fetched in parts meets the caller in this process, whatever task the rest runs on.
 
@@ -337,13 +315,7 @@ Status MasterSession::Close() {
     life_->open = false;
     while (life_->cancelling > 0) life_->calm.Wait(life_->mu);
   }
-  {
-    std::unordered_map<std::string, PlanPtr> plans;
-    std::unordered_map<CallableHandle, PlanPtr> callables;
-    std::unique_lock lock(plans_mu_);
-    plans.swap(plans_);
-    callables.swap(callables_);
-  }
+  plans_.Clear();
   MutexLock lock(open_mu_);
   for (const std::string& task : open_at_) tasks_.at(task)->DeleteSession(options_.handle);
   open_at_.clear();

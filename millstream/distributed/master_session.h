@@ -3,7 +3,6 @@
 #define MILLSTREAM_DISTRIBUTED_MASTER_SESSION_H_
 
 #include <memory>
-#include <shared_mutex>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -16,6 +15,7 @@
 #include "millstream/runtime/partial_run.h"
 #include "millstream/runtime/session.h"
 #include "millstream/runtime/session_graph.h"
+#include "millstream/runtime/session_plans.h"
 
 namespace millstream {
 
@@ -103,10 +103,7 @@ class MasterSession final : public Session {
   const std::unordered_map<std::string, std::shared_ptr<ClusterTask>> tasks_;  // by name
   SessionGraph graph_;
 
-  mutable std::shared_mutex plans_mu_;
-  std::unordered_map<std::string, PlanPtr> plans_;
-  std::unordered_map<CallableHandle, PlanPtr> callables_;
-  CallableHandle next_callable_ = 0;
+  SessionPlans<PlanPtr> plans_;
 
   const std::shared_ptr<Life> life_ = std::make_shared<Life>();
 

@@ -105,19 +105,9 @@ StatusOr<LocalSession::PlanPtr> LocalSession::MakePlan(const std::vector<std::st
 
 StatusOr<LocalSession::PlanPtr> LocalSession::FindPlan(const Feeds& feeds, const std::vector<std::string>& fetches,
                                                        const std::vector<std::string>& targets) {
-  thread_local std::string key;
-  key.clear();
-  AppendSignatureKey(feeds, fetches, targets, &key);
-  {
-    std::shared_lock lock(plans_mu_);
-    auto it = plans_.find(key);
-    if (it != plans_.end()) return it->second;
-  }
-  std::vector<std::string> feed_names;
-  for (const auto& feed : feeds) feed_names.push_back(feed.first);
-  ASSIGN_OR_RETURN(PlanPtr plan, MakePlan(feed_names, fetches, targets));
-  std::unique_lock lock(plans_mu_);
-  return plans_.emplace(key, std::move(plan)).first->second;
+  return plans_.FindOrMake(feeds, fetches, targets, [&](const std::vector<std::string>& feed_names) {
+    return MakePlan(feed_names, fetches, targets);
+  });
 }
 
 Status LocalSession::Run(const RunOptions& options, const Feeds& feeds, const std::vector<std::string>& fetches,
@@ -169,28 +159,16 @@ StatusOr<Session::CallableHandle> LocalSession::MakeCallable(const std::vector<s
                                                              const std::vector<std::string>& fetches,
                                                              const std::vector<std::string>& targets) {
   ASSIGN_OR_RETURN(PlanPtr plan, MakePlan(feeds, fetches, targets));
-  std::unique_lock lock(plans_mu_);
-  callables_.emplace(next_callable_, std::move(plan));
-  return next_callable_++;
+  return plans_.AddCallable(std::move(plan));
 }
 
 Status LocalSession::RunCallable(CallableHandle handle, const std::vector<Tensor>& feeds, std::vector<Tensor>* outputs,
                                  const RunOptions& options, proto::RunMetadata* metadata) {
-  PlanPtr plan;
-  {
-    std::shared_lock lock(plans_mu_);
-    auto it = callables_.find(handle);
-    if (it == callables_.end()) return errors::InvalidArgument("No such callable handle: ", handle);
-    plan = it->second;
-  }
+  ASSIGN_OR_RETURN(PlanPtr plan, plans_.FindCallable(handle));
   return RunPlanStep(plan, options, feeds, outputs, metadata);
 }
 
-Status LocalSession::ReleaseCallable(CallableHandle handle) {
-  std::unique_lock lock(plans_mu_);
-  if (callables_.erase(handle) == 0) return errors::InvalidArgument("No such callable handle: ", handle);
-  return OkStatus();
-}
+Status LocalSession::ReleaseCallable(CallableHandle handle) { return plans_.ReleaseCallable(handle); }
 
 StatusOr<std::string> LocalSession::PartialRunSetup(const std::vector<std::string>& feeds,
                                                     const std::vector<std::string>& fetches,

@@ -3,15 +3,14 @@
 #define MILLSTREAM_RUNTIME_LOCAL_SESSION_H_
 
 #include <memory>
-#include <shared_mutex>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "millstream/runtime/local_functions.h"
 #include "millstream/runtime/partial_run.h"
 #include "millstream/runtime/session.h"
 #include "millstream/runtime/session_graph.h"
+#include "millstream/runtime/session_plans.h"
 
 namespace millstream {
 
@@ -66,10 +65,7 @@ class LocalSession final : public Session {
 
   std::unique_ptr<SessionGraph> graph_;
 
-  mutable std::shared_mutex plans_mu_;
-  std::unordered_map<std::string, PlanPtr> plans_;
-  std::unordered_map<CallableHandle, PlanPtr> callables_;
-  CallableHandle next_callable_ = 0;
+  SessionPlans<PlanPtr> plans_;
 
   PartialSteps partial_;
 

@@ -62,23 +62,6 @@ class SessionGraph {
   int64_t version_ ABSL_GUARDED_BY(mu_) = 0;
 };
 
-// One key for a signature; names hold no control characters, so it is unambiguous.
-template <typename Feeds>
-void AppendSignatureKey(const Feeds& feeds, const std::vector<std::string>& fetches,
-                        const std::vector<std::string>& targets, std::string* key) {
-  for (const auto& feed : feeds) {
-    if constexpr (std::is_same_v<std::decay_t<decltype(feed)>, std::string>)
-      key->append(feed);
-    else
-      key->append(feed.first);
-    key->push_back('\n');
-  }
-  key->push_back('\1');
-  for (const std::string& name : fetches) key->append(name).push_back('\n');
-  key->push_back('\2');
-  for (const std::string& name : targets) key->append(name).push_back('\n');
-}
-
 }  // namespace millstream
 
 #endif  // MILLSTREAM_RUNTIME_SESSION_GRAPH_H_

@@ -6,6 +6,21 @@
 
 namespace millstream {
 
+Status TakeElements(const StepContext& step, int64_t size, bool drop_remainder, IteratorPtr* input,
+                    std::vector<Element>* elements, bool* end) {
+  while (*input != nullptr && static_cast<int64_t>(elements->size()) < size) {
+    RETURN_IF_ERROR(CheckCancelled(step));
+    Element element;
+    RETURN_IF_ERROR((*input)->GetNext(step, &element, end));
+    if (*end)
+      input->reset();
+    else
+      elements->push_back(std::move(element));
+  }
+  *end = elements->empty() || (drop_remainder && static_cast<int64_t>(elements->size()) < size);
+  return OkStatus();
+}
+
 StatusOr<Tensor> StackComponent(std::vector<Element>& elements, size_t component) {
   const Tensor& first = elements[0][component];
   std::vector<int64_t> dims = {static_cast<int64_t>(elements.size())};
@@ -80,16 +95,7 @@ class BatchDataset final : public DerivedDataset {
     bool Ready() override { return size_ == 1 && input_ != nullptr && input_->Ready(); }
     Status GetNext(const StepContext& step, Element* batch, bool* end) override {
       std::vector<Element> elements;
-      while (input_ != nullptr && static_cast<int64_t>(elements.size()) < size_) {
-        RETURN_IF_ERROR(CheckCancelled(step));
-        Element element;
-        RETURN_IF_ERROR(input_->GetNext(step, &element, end));
-        if (*end)
-          input_.reset();
-        else
-          elements.push_back(std::move(element));
-      }
-      *end = elements.empty() || (drop_remainder_ && static_cast<int64_t>(elements.size()) < size_);
+      RETURN_IF_ERROR(TakeElements(step, size_, drop_remainder_, &input_, &elements, end));
       return *end ? OkStatus() : Stack(elements, batch);
     }
 

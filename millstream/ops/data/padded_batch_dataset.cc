@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millstream/framework/op.h"
 #include "millstream/ops/array/axes.h"
-#include "millstream/ops/data/dataset.h"
+#include "millstream/ops/data/batch.h"
 
 namespace millstream {
 namespace {
@@ -82,16 +82,7 @@ class PaddedBatchDataset final : public DerivedDataset {
         : input_(std::move(input)), dataset_(Ref<const PaddedBatchDataset>::Share(&dataset)) {}
     Status GetNext(const StepContext& step, Element* batch, bool* end) override {
       std::vector<Element> elements;
-      while (input_ != nullptr && static_cast<int64_t>(elements.size()) < dataset_->size_) {
-        RETURN_IF_ERROR(CheckCancelled(step));
-        Element element;
-        RETURN_IF_ERROR(input_->GetNext(step, &element, end));
-        if (*end)
-          input_.reset();
-        else
-          elements.push_back(std::move(element));
-      }
-      *end = elements.empty() || (dataset_->drop_remainder_ && static_cast<int64_t>(elements.size()) < dataset_->size_);
+      RETURN_IF_ERROR(TakeElements(step, dataset_->size_, dataset_->drop_remainder_, &input_, &elements, end));
       if (*end) return OkStatus();
       for (size_t i = 0; i < elements[0].size(); ++i) {
         ASSIGN_OR_RETURN(Tensor component, StackPadded(elements, i, dataset_->padding_));

@@ -2,24 +2,15 @@
 #include "absl/strings/match.h"
 #include "millstream/framework/op.h"
 #include "millstream/ops/flow/accumulator.h"
-#include "millstream/ops/flow/handle.h"
+#include "millstream/ops/flow/named_resource.h"
 
 namespace millstream {
 namespace {
 
-// Finds or makes the accumulator, and keeps its handle until the container is
-// reset. Without a shared name it belongs to this kernel alone.
 class AccumulatorOp final : public Kernel {
  public:
-  explicit AccumulatorOp(KernelInit& init)
-      : resources_(init.resources()),
-        string_handle_(!absl::StartsWith(init.op().name, "Resource")),
-        container_(init.Attr<std::string>("container")),
-        name_(init.Attr<std::string>("shared_name")),
-        private_(name_.empty()) {
-    if (container_.empty()) container_ = resources_->default_container();
-    if (private_) name_ = absl::StrCat(resources_->UniqueName(""), "_", init.node_name());
-    options_.name = name_;
+  explicit AccumulatorOp(KernelInit& init) : accumulator_(init, "N10tensorflow26ConditionalAccumulatorBaseE") {
+    options_.name = accumulator_.name();
     if (init.device() != nullptr) options_.device = init.device()->name();
     options_.dtype = init.Attr<DType>("dtype");
     options_.shape = init.Attr<PartialShape>("shape");
@@ -27,50 +18,27 @@ class AccumulatorOp final : public Kernel {
     options_.sparse = absl::StrContains(init.op().name, "Sparse");
   }
 
-  ~AccumulatorOp() override {
-    if (private_) (void)resources_->Delete<Accumulator>(container_, name_);
-  }
-
   Status Compute(KernelContext& ctx) override {
-    MutexLock lock(mu_);
-    if (!accumulator_ || !accumulator_->alive()) RETURN_IF_ERROR(Find(ctx));
-    if (string_handle_)
-      ctx.set_output_ref(0, strings_);
-    else
-      ctx.set_output(0, handle_);
-    return OkStatus();
+    return accumulator_.Output(
+        ctx, [this] { return MakeRef<Accumulator>(options_); },
+        [this](const Accumulator& found) { return CheckShared(found.options()); });
   }
 
  private:
-  Status Find(KernelContext& ctx) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    ASSIGN_OR_RETURN(Ref<Accumulator> found, ctx.resources()->LookupOrCreate<Accumulator>(
-                                                 container_, name_, [this]() -> StatusOr<Ref<Accumulator>> {
-                                                   return MakeRef<Accumulator>(options_);
-                                                 }));
-    const Accumulator::Options& o = found->options();
+  Status CheckShared(const Accumulator::Options& o) const {
     if (o.dtype != options_.dtype || o.sparse != options_.sparse || o.mean != options_.mean ||
         !(o.shape == options_.shape)) {
-      return errors::InvalidArgument(
-          "Shared conditional accumulator '", name_, "' is ", o.sparse ? "sparse, " : "dense, ", DTypeName(o.dtype),
-          o.shape.ToString(), o.mean ? ", MEAN" : ", SUM", "; requested was ", options_.sparse ? "sparse, " : "dense, ",
-          DTypeName(options_.dtype), options_.shape.ToString(), options_.mean ? ", MEAN" : ", SUM");
+      return errors::InvalidArgument("Shared conditional accumulator '", options_.name, "' is ",
+                                     o.sparse ? "sparse, " : "dense, ", DTypeName(o.dtype), o.shape.ToString(),
+                                     o.mean ? ", MEAN" : ", SUM", "; requested was ",
+                                     options_.sparse ? "sparse, " : "dense, ", DTypeName(options_.dtype),
+                                     options_.shape.ToString(), options_.mean ? ", MEAN" : ", SUM");
     }
-    accumulator_ = std::move(found);
-    strings_ = MakeStringHandle(container_, name_);
-    handle_ = MakeHandle(*ctx.device(), container_, name_, "N10tensorflow26ConditionalAccumulatorBaseE", accumulator_);
     return OkStatus();
   }
 
-  ResourceManager* const resources_;
-  const bool string_handle_;
-  std::string container_;
-  std::string name_;
-  const bool private_;
   Accumulator::Options options_;
-  Mutex mu_;
-  Ref<Accumulator> accumulator_ ABSL_GUARDED_BY(mu_);
-  Ref<Variable> strings_ ABSL_GUARDED_BY(mu_);
-  Tensor handle_ ABSL_GUARDED_BY(mu_);
+  NamedResource<Accumulator> accumulator_;
 };
 
 Status CheckScalar(const Tensor& t, const char* what) {
@@ -150,11 +118,6 @@ Status SetGlobalStepCpu(KernelContext& ctx) {
   ASSIGN_OR_RETURN(Ref<Accumulator> accumulator, HandleInput<Accumulator>(ctx, 0));
   RETURN_IF_ERROR(CheckScalar(ctx.input(1), "new_global_step"));
   accumulator->SetGlobalStep(ctx.input(1).scalar<int64_t>());
-  return OkStatus();
-}
-
-Status StringHandleShape(ShapeContext& c) {
-  c.set_output(0, PartialShape({2}));
   return OkStatus();
 }
 

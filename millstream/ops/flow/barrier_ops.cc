@@ -1,36 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "absl/strings/str_join.h"
 #include "millstream/framework/op.h"
 #include "millstream/ops/flow/barrier.h"
-#include "millstream/ops/flow/handle.h"
+#include "millstream/ops/flow/named_resource.h"
 #include "millstream/ops/flow/queue_batch.h"
 
 namespace millstream {
 namespace {
 
-std::string TypeNames(const std::vector<DType>& types) {
-  return absl::StrJoin(types, ", ", [](std::string* out, DType t) { out->append(DTypeName(t)); });
-}
-
-std::string ShapeNames(const std::vector<PartialShape>& shapes) {
-  return absl::StrCat(
-      "[", absl::StrJoin(shapes, ",", [](std::string* out, const PartialShape& s) { out->append(s.ToString()); }), "]");
-}
-
 Queue::Waiter WaiterOf(KernelContext& ctx) { return {ctx.cancellation(), ctx.step().pool}; }
 
-// Finds or makes the barrier. One without a shared name belongs to this kernel alone.
 class BarrierOp final : public Kernel {
  public:
   explicit BarrierOp(KernelInit& init)
-      : resources_(init.resources()),
-        types_(init.Attr<std::vector<DType>>("component_types")),
+      : types_(init.Attr<std::vector<DType>>("component_types")),
         shapes_(init.Attr<std::vector<PartialShape>>("shapes")),
-        container_(init.Attr<std::string>("container")),
-        name_(init.Attr<std::string>("shared_name")),
-        private_(name_.empty()) {
-    if (container_.empty()) container_ = resources_->default_container();
-    if (private_) name_ = absl::StrCat(resources_->UniqueName(""), "_", init.node_name());
+        barrier_(init, "N10tensorflow7barrier7BarrierE") {
     if (shapes_.size() != types_.size()) {
       init.Fail(errors::InvalidArgument("All of the component shapes must be specified"));
     }
@@ -40,47 +24,30 @@ class BarrierOp final : public Kernel {
                                   "queue to enforce a limited capacity."));
     }
   }
-  ~BarrierOp() override {
-    if (private_) (void)resources_->Delete<Barrier>(container_, name_);
-  }
-
   Status Compute(KernelContext& ctx) override {
-    MutexLock lock(mu_);
-    if (!barrier_ || !barrier_->alive()) {
-      ASSIGN_OR_RETURN(Ref<Barrier> found,
-                       ctx.resources()->LookupOrCreate<Barrier>(container_, name_, [this]() -> StatusOr<Ref<Barrier>> {
-                         return MakeRef<Barrier>(name_, types_, shapes_);
-                       }));
-      RETURN_IF_ERROR(CheckShared(*found));
-      barrier_ = std::move(found);
-      handle_ = MakeStringHandle(container_, name_);
-    }
-    ctx.set_output_ref(0, handle_);
-    return OkStatus();
+    return barrier_.Output(
+        ctx, [this] { return MakeRef<Barrier>(barrier_.name(), types_, shapes_); },
+        [this](const Barrier& found) { return CheckShared(found); });
   }
 
  private:
   Status CheckShared(const Barrier& found) const {
     if (found.types() != types_) {
-      return errors::InvalidArgument("Shared barrier '", name_, "' has component types ", TypeNames(found.types()),
-                                     " but requested component types were ", TypeNames(types_));
+      return errors::InvalidArgument("Shared barrier '", barrier_.name(), "' has component types ",
+                                     TypeNames(found.types()), " but requested component types were ",
+                                     TypeNames(types_));
     }
     if (found.shapes() != shapes_) {
-      return errors::InvalidArgument("Shared barrier '", name_, "' has component shapes ", ShapeNames(found.shapes()),
-                                     " but requested component shapes were ", ShapeNames(shapes_));
+      return errors::InvalidArgument("Shared barrier '", barrier_.name(), "' has component shapes ",
+                                     ShapeNames(found.shapes()), " but requested component shapes were ",
+                                     ShapeNames(shapes_));
     }
     return OkStatus();
   }
 
-  ResourceManager* const resources_;
   const std::vector<DType> types_;
   const std::vector<PartialShape> shapes_;
-  std::string container_;
-  std::string name_;
-  const bool private_;
-  Mutex mu_;
-  Ref<Barrier> barrier_ ABSL_GUARDED_BY(mu_);
-  Ref<Variable> handle_ ABSL_GUARDED_BY(mu_);
+  NamedResource<Barrier> barrier_;
 };
 
 class InsertMany final : public AsyncKernel {
@@ -190,11 +157,6 @@ Status IncompleteSizeCpu(KernelContext& ctx) {
   return OkStatus();
 }
 
-Status HandleShape(ShapeContext& c) {
-  c.set_output(0, PartialShape({2}));
-  return OkStatus();
-}
-
 Status InsertShape(ShapeContext& c) {
   PartialShape keys, values;
   RETURN_IF_ERROR(ShapeContext::WithRank(c.input(1), 1, &keys));
@@ -211,7 +173,7 @@ OP("Barrier")
     .Attr("container: string = ''")
     .Attr("shared_name: string = ''")
     .Stateful()
-    .Shape(HandleShape)
+    .Shape(StringHandleShape)
     .Cpu<BarrierOp>()
     .Doc("Collects the components of tuples that come separately, under keys.");
 

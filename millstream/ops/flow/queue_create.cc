@@ -1,37 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "absl/strings/match.h"
-#include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "millstream/framework/op.h"
-#include "millstream/ops/flow/handle.h"
+#include "millstream/ops/flow/named_resource.h"
 #include "millstream/ops/flow/queue.h"
 
 namespace millstream {
 namespace {
 
-std::string TypeNames(const std::vector<DType>& types) {
-  return absl::StrJoin(types, ", ", [](std::string* out, DType t) { out->append(DTypeName(t)); });
-}
-
-std::string ShapeNames(const std::vector<PartialShape>& shapes) {
-  return absl::StrCat(
-      "[", absl::StrJoin(shapes, ",", [](std::string* out, const PartialShape& s) { out->append(s.ToString()); }), "]");
-}
-
-// Finds or makes the queue, and keeps its handle until the container is reset.
-// A queue without a shared name belongs to this kernel alone.
 class QueueOp final : public Kernel {
  public:
-  explicit QueueOp(KernelInit& init)
-      : resources_(init.resources()),
-        string_handle_(!absl::EndsWith(init.op().name, "V2")),
-        container_(init.Attr<std::string>("container")),
-        name_(init.Attr<std::string>("shared_name")),
-        private_(name_.empty()) {
-    if (container_.empty()) container_ = resources_->default_container();
-    if (private_) name_ = absl::StrCat(resources_->UniqueName(""), "_", init.node_name());
+  explicit QueueOp(KernelInit& init) : queue_(init, "N10tensorflow14QueueInterfaceE") {
     options_.kind = std::string(absl::StripSuffix(init.op().name, "V2"));
-    options_.name = name_;
+    options_.name = queue_.name();
     if (init.device() != nullptr) options_.device = init.device()->name();
     options_.types = init.Attr<std::vector<DType>>("component_types");
     options_.shapes = init.Attr<std::vector<PartialShape>>("shapes");
@@ -49,18 +29,10 @@ class QueueOp final : public Kernel {
     init.Check(CheckOptions());
   }
 
-  ~QueueOp() override {
-    if (private_) (void)resources_->Delete<Queue>(container_, name_);
-  }
-
   Status Compute(KernelContext& ctx) override {
-    MutexLock lock(mu_);
-    if (!queue_ || !queue_->alive()) RETURN_IF_ERROR(Find(ctx));
-    if (string_handle_)
-      ctx.set_output_ref(0, strings_);
-    else
-      ctx.set_output(0, handle_);
-    return OkStatus();
+    return queue_.Output(
+        ctx, [this] { return MakeRef<Queue>(options_, MakeStore()); },
+        [this](const Queue& found) { return CheckShared(found.options()); });
   }
 
  private:
@@ -87,20 +59,6 @@ class QueueOp final : public Kernel {
     return OkStatus();
   }
 
-  Status Find(KernelContext& ctx) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    ASSIGN_OR_RETURN(queue_,
-                     ctx.resources()->LookupOrCreate<Queue>(container_, name_, [this]() -> StatusOr<Ref<Queue>> {
-                       return MakeRef<Queue>(options_, MakeStore());
-                     }));
-    if (Status status = CheckShared(queue_->options()); !status.ok()) {
-      queue_ = nullptr;
-      return status;
-    }
-    strings_ = MakeStringHandle(container_, name_);
-    handle_ = MakeHandle(*ctx.device(), container_, name_, "N10tensorflow14QueueInterfaceE", queue_);
-    return OkStatus();
-  }
-
   std::unique_ptr<QueueStore> MakeStore() const {
     if (options_.kind == "RandomShuffleQueue") return std::make_unique<ShuffleStore>(options_.seed, options_.seed2);
     if (options_.kind == "PriorityQueue") return std::make_unique<PriorityStore>();
@@ -110,45 +68,35 @@ class QueueOp final : public Kernel {
   Status CheckShared(const Queue::Options& found) const {
     if (found.kind != options_.kind) return errors::InvalidArgument("Expected ", options_.kind, ", found ", found.kind);
     if (found.capacity != options_.capacity) {
-      return errors::InvalidArgument("Shared queue '", name_, "' has capacity ", found.capacity,
+      return errors::InvalidArgument("Shared queue '", options_.name, "' has capacity ", found.capacity,
                                      " but requested capacity was ", options_.capacity);
     }
     if (found.min_after_dequeue != options_.min_after_dequeue) {
-      return errors::InvalidArgument("Shared queue '", name_, "' has min_after_dequeue ", found.min_after_dequeue,
-                                     " but requested min_after_dequeue was ", options_.min_after_dequeue, ".");
+      return errors::InvalidArgument("Shared queue '", options_.name, "' has min_after_dequeue ",
+                                     found.min_after_dequeue, " but requested min_after_dequeue was ",
+                                     options_.min_after_dequeue, ".");
     }
     const bool seeded = options_.seed != 0 || options_.seed2 != 0;
     if (seeded && (found.seed != options_.seed || found.seed2 != options_.seed2)) {
-      return errors::InvalidArgument("Shared queue '", name_, "' has random seeds (", found.seed, ", ", found.seed2,
-                                     ") but requested seeds are (", options_.seed, ", ", options_.seed2, ").");
+      return errors::InvalidArgument("Shared queue '", options_.name, "' has random seeds (", found.seed, ", ",
+                                     found.seed2, ") but requested seeds are (", options_.seed, ", ", options_.seed2,
+                                     ").");
     }
     if (found.types != options_.types) {
-      return errors::InvalidArgument("Shared queue '", name_, "' has component types ", TypeNames(found.types),
+      return errors::InvalidArgument("Shared queue '", options_.name, "' has component types ", TypeNames(found.types),
                                      " but requested component types were ", TypeNames(options_.types));
     }
     if (found.shapes != options_.shapes) {
-      return errors::InvalidArgument("Shared queue '", name_, "' has component shapes ", ShapeNames(found.shapes),
-                                     " but requested component shapes were ", ShapeNames(options_.shapes));
+      return errors::InvalidArgument("Shared queue '", options_.name, "' has component shapes ",
+                                     ShapeNames(found.shapes), " but requested component shapes were ",
+                                     ShapeNames(options_.shapes));
     }
     return OkStatus();
   }
 
-  ResourceManager* const resources_;
-  const bool string_handle_;
-  std::string container_;
-  std::string name_;
-  const bool private_;
   Queue::Options options_;
-  Mutex mu_;
-  Ref<Queue> queue_ ABSL_GUARDED_BY(mu_);
-  Ref<Variable> strings_ ABSL_GUARDED_BY(mu_);
-  Tensor handle_ ABSL_GUARDED_BY(mu_);
+  NamedResource<Queue> queue_;
 };
-
-Status StringHandleShape(ShapeContext& c) {
-  c.set_output(0, PartialShape({2}));
-  return OkStatus();
-}
 
 #define QUEUE_NAMES .Attr("container: string = ''").Attr("shared_name: string = ''").Stateful()
 #define QUEUE_OPS(Name, attrs, doc)                                                                      \

@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "absl/strings/match.h"
-#include "absl/strings/str_join.h"
 #include "millstream/framework/op.h"
-#include "millstream/ops/flow/handle.h"
+#include "millstream/ops/flow/named_resource.h"
 #include "millstream/ops/flow/queue.h"
 #include "millstream/ops/flow/queue_batch.h"
 
 namespace millstream {
 namespace {
-
-std::string TypeNames(const std::vector<DType>& types) {
-  return absl::StrJoin(types, ", ", [](std::string* out, DType t) { out->append(DTypeName(t)); });
-}
 
 Queue::Waiter WaiterOf(KernelContext& ctx) { return {ctx.cancellation(), ctx.step().pool}; }
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <optional>
+
 #include "absl/strings/match.h"
 #include "millstream/framework/op.h"
-#include "millstream/ops/flow/handle.h"
+#include "millstream/ops/flow/named_resource.h"
 #include "millstream/ops/lookup/table.h"
 
 namespace millstream {
@@ -9,16 +11,15 @@ namespace {
 
 using Kind = LookupTable::Kind;
 
+constexpr char kTableTypeName[] = "tensorflow::lookup::LookupInterface";
+
 using KeyTypes = Types<int32_t, int64_t, std::string>;
 
-// Finds or makes the table. One without a name belongs to this kernel alone; an anonymous one to its handle.
+// An anonymous table belongs to its handle.
 template <Kind kind>
 class TableOp final : public Kernel {
  public:
-  explicit TableOp(KernelInit& init)
-      : resources_(init.resources()),
-        string_handle_(init.output_types()[0] != DType::kResource),
-        anonymous_(absl::StartsWith(init.op().name, "Anonymous")) {
+  explicit TableOp(KernelInit& init) {
     options_.kind = kind;
     options_.key_dtype = init.Attr<DType>("key_dtype");
     options_.value_dtype = init.Attr<DType>("value_dtype");
@@ -40,43 +41,19 @@ class TableOp final : public Kernel {
       options_.buckets = init.Attr<int64_t>("initial_num_buckets");
       options_.max_load = init.Attr<float>("max_load_factor");
     }
-    if (anonymous_) return;
-    container_ = init.Attr<std::string>("container");
-    name_ = init.Attr<std::string>("shared_name");
-    if (container_.empty()) container_ = resources_->default_container();
-    if (name_.empty() && init.Attr<bool>("use_node_name_sharing")) name_ = init.node_name();
-    private_ = name_.empty();
-    if (private_) name_ = absl::StrCat(resources_->UniqueName(""), "_", init.node_name());
-  }
-
-  ~TableOp() override {
-    if (private_) (void)resources_->Delete<LookupTable>(container_, name_);
+    if (!absl::StartsWith(init.op().name, "Anonymous")) table_.emplace(init, kTableTypeName);
   }
 
   Status Compute(KernelContext& ctx) override {
-    if (anonymous_) {
-      ASSIGN_OR_RETURN(Ref<LookupTable> table, Make(ctx));
-      ctx.set_output(
-          0, MakeHandle(*ctx.device(), ctx.resources()->default_container(), ctx.resources()->UniqueName("table"),
-                        "tensorflow::lookup::LookupInterface", std::move(table)));
+    if (!table_.has_value()) {
+      ASSIGN_OR_RETURN(Ref<LookupTable> table, Make(ctx, ""));
+      ctx.set_output(0, MakeHandle(*ctx.device(), ctx.resources()->default_container(),
+                                   ctx.resources()->UniqueName("table"), kTableTypeName, std::move(table)));
       return OkStatus();
     }
-    MutexLock lock(mu_);
-    if (!table_ || !table_->alive()) {
-      ASSIGN_OR_RETURN(table_, ctx.resources()->LookupOrCreate<LookupTable>(
-                                   container_, name_, [&]() -> StatusOr<Ref<LookupTable>> { return Make(ctx); }));
-      if (Status status = table_->CheckTypes(options_.key_dtype, options_.value_dtype); !status.ok()) {
-        table_ = nullptr;
-        return status;
-      }
-      strings_ = MakeStringHandle(container_, name_);
-      handle_ = MakeHandle(*ctx.device(), container_, name_, "tensorflow::lookup::LookupInterface", table_);
-    }
-    if (string_handle_)
-      ctx.set_output_ref(0, strings_);
-    else
-      ctx.set_output(0, handle_);
-    return OkStatus();
+    return table_->Output(
+        ctx, [&] { return Make(ctx, table_->name()); },
+        [this](const LookupTable& found) { return found.CheckTypes(options_.key_dtype, options_.value_dtype); });
   }
 
  private:
@@ -91,7 +68,7 @@ class TableOp final : public Kernel {
     }
   }
 
-  StatusOr<Ref<LookupTable>> Make(KernelContext& ctx) const {
+  StatusOr<Ref<LookupTable>> Make(KernelContext& ctx, const std::string& name) const {
     LookupTable::Options options = options_;
     if (kind == Kind::kDense) {
       options.empty_key = ctx.input(0);
@@ -114,24 +91,12 @@ class TableOp final : public Kernel {
         }
       }
     }
-    return MakeRef<LookupTable>(std::move(options), name_);
+    return MakeRef<LookupTable>(std::move(options), name);
   }
 
-  ResourceManager* const resources_;
-  const bool string_handle_, anonymous_;
   LookupTable::Options options_;
-  std::string container_, name_;
-  bool private_ = false;
-  Mutex mu_;
-  Ref<LookupTable> table_ ABSL_GUARDED_BY(mu_);
-  Ref<Variable> strings_ ABSL_GUARDED_BY(mu_);
-  Tensor handle_ ABSL_GUARDED_BY(mu_);
+  std::optional<NamedResource<LookupTable>> table_;  // none if it is anonymous
 };
-
-Status StringHandleShape(ShapeContext& c) {
-  c.set_output(0, PartialShape({2}));
-  return OkStatus();
-}
 
 #define NAMES \
   .Attr("container: string = ''").Attr("shared_name: string = ''").Attr("use_node_name_sharing: bool = false")
