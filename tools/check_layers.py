@@ -35,7 +35,7 @@ MAY_ALSO_INCLUDE = {
 OUTER_FOLDERS = ["cli", "python", "bench", "examples", "tests"]  # may include everything
 
 # Ops that name one of these must ask CheckFileAccess or CheckPatternAccess first (base/file_root.h).
-OPENS_FILES = re.compile(r"\b(ReadFile|WriteFileAtomically|fopen|glob|RenameFile|DeleteFile|MakeFolders|(RandomAccessFile|WritableFile|InputStream"
+OPENS_FILES = re.compile(r"\b(ReadFile|WriteFileAtomically|fopen|glob|GlobFiles|RenameFile|DeleteFile|MakeFolders|(RandomAccessFile|WritableFile|InputStream"
                          r"|RecordReader|RecordWriter|Bundle(Reader|Writer)|SliceFileReader|EventWriter)::[A-Z]\w*|SliceFileWriter \w+)\(")
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*["<]([^">]+)[">]')

@@ -11,13 +11,16 @@
 #include <cstring>
 #include <filesystem>
 
+#include "millstream/base/local_path.h"
+
 namespace millstream {
 namespace {
 
 constexpr size_t kBufferBytes = 64 << 10;
 
 StatusOr<int> OpenFile(const std::string& path, int flags) {
-  const int fd = open(path.c_str(), flags | O_CLOEXEC, 0644);
+  ASSIGN_OR_RETURN(const std::string local, LocalPath(path));
+  const int fd = open(local.c_str(), flags | O_CLOEXEC, 0644);
   if (fd < 0) return ErrnoStatus(errno, path);
   return fd;
 }
@@ -173,7 +176,9 @@ Status WriteFileAtomically(const std::string& path, absl::string_view bytes) {
 }
 
 Status RenameFile(const std::string& from, const std::string& to) {
-  if (rename(from.c_str(), to.c_str()) != 0) return ErrnoStatus(errno, absl::StrCat(from, " -> ", to));
+  ASSIGN_OR_RETURN(const std::string source, LocalPath(from));
+  ASSIGN_OR_RETURN(const std::string target, LocalPath(to));
+  if (rename(source.c_str(), target.c_str()) != 0) return ErrnoStatus(errno, absl::StrCat(from, " -> ", to));
   return OkStatus();
 }
 
@@ -187,15 +192,20 @@ Status SyncFolderOf(const std::string& path) {
 }
 
 Status DeleteFile(const std::string& path) {
-  if (unlink(path.c_str()) != 0) return ErrnoStatus(errno, path);
+  ASSIGN_OR_RETURN(const std::string local, LocalPath(path));
+  if (unlink(local.c_str()) != 0) return ErrnoStatus(errno, path);
   return OkStatus();
 }
 
-bool FileExists(const std::string& path) { return access(path.c_str(), F_OK) == 0; }
+bool FileExists(const std::string& path) {
+  const StatusOr<std::string> local = LocalPath(path);
+  return local.ok() && access(local->c_str(), F_OK) == 0;
+}
 
 Status MakeFolders(const std::string& folder) {
+  ASSIGN_OR_RETURN(const std::string local, LocalPath(folder));
   std::error_code error;
-  std::filesystem::create_directories(folder, error);
+  std::filesystem::create_directories(local, error);
   if (error) return ErrnoStatus(error.value(), folder);
   return OkStatus();
 }
@@ -203,7 +213,8 @@ Status MakeFolders(const std::string& folder) {
 std::string FolderOf(const std::string& path) {
   const size_t slash = path.rfind('/');
   if (slash == std::string::npos) return "";
-  return slash == 0 ? "/" : path.substr(0, slash);
+  const StatusOr<absl::string_view> prefix = LocalPrefix(path);
+  return path.substr(0, slash == (prefix.ok() ? prefix->size() : 0) ? slash + 1 : slash);
 }
 
 }  // namespace millstream

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "absl/strings/str_join.h"
+#include "millstream/base/local_path.h"
 #include "millstream/base/mutex.h"
 
 namespace millstream {
@@ -60,7 +61,8 @@ Status CheckFileAccess(const std::string& path) {
   // The system would see the path up to a zero byte only.
   std::error_code error =
       path.find('\0') == std::string::npos ? std::error_code() : std::make_error_code(std::errc::invalid_argument);
-  const fs::path absolute = error ? fs::path() : fs::absolute(path, error);
+  ASSIGN_OR_RETURN(const std::string local, LocalPath(path));
+  const fs::path absolute = error ? fs::path() : fs::absolute(local, error);
   const fs::path resolved = error ? absolute : fs::weakly_canonical(absolute, error);
   for (const fs::path& folder : *folders) {
     if (!error && IsBelow(resolved, folder)) return OkStatus();
@@ -72,12 +74,13 @@ Status CheckFileAccess(const std::string& path) {
 }
 
 Status CheckPatternAccess(const std::string& pattern) {
-  const size_t wildcard = pattern.find_first_of("*?[\\");
+  ASSIGN_OR_RETURN(const std::string local, LocalPath(pattern));
+  const size_t wildcard = local.find_first_of("*?[\\");
   if (wildcard == std::string::npos) return CheckFileAccess(pattern);
-  if (Roots::Global().confined && pattern.find("..", wildcard) != std::string::npos) {
+  if (Roots::Global().confined && local.find("..", wildcard) != std::string::npos) {
     return errors::PermissionDenied("with --file_root, '..' may not follow a wildcard: ", pattern);
   }
-  const std::string folder = fs::path(pattern.substr(0, wildcard)).parent_path().string();
+  const std::string folder = fs::path(local.substr(0, wildcard)).parent_path().string();
   return CheckFileAccess(folder.empty() ? "." : folder);
 }
 

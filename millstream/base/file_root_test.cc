@@ -34,6 +34,10 @@ TEST_F(FileRootTest, OnlyBelowTheFolders) {
     EXPECT_TRUE(absl::IsPermissionDenied(CheckFileAccess(folder_ + path))) << path;
   }
   EXPECT_TRUE(absl::IsPermissionDenied(CheckFileAccess("")));
+  EXPECT_TRUE(CheckFileAccess("file://" + folder_ + "/in/a").ok());
+  EXPECT_TRUE(absl::IsPermissionDenied(CheckFileAccess("file:///etc/passwd")));
+  EXPECT_TRUE(absl::IsPermissionDenied(CheckPatternAccess("file:///*")));
+  EXPECT_TRUE(absl::IsPermissionDenied(CheckPatternAccess("file://" + folder_ + "/*")));
   EXPECT_TRUE(absl::IsPermissionDenied(CheckFileAccess(std::string("/etc/passwd\0/../..", 18) + folder_ + "/in/a")));
   EXPECT_THAT(CheckFileAccess("/etc/passwd").message(), ::testing::HasSubstr("--file_root"));
 }

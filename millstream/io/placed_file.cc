@@ -7,11 +7,13 @@
 #include <cerrno>
 
 #include "millstream/base/file.h"
+#include "millstream/base/local_path.h"
 
 namespace millstream {
 
 StatusOr<std::unique_ptr<PlacedFile>> PlacedFile::Create(const std::string& path) {
-  const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  ASSIGN_OR_RETURN(const std::string local, LocalPath(path));
+  const int fd = open(local.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   if (fd < 0) return ErrnoStatus(errno, path);
   return std::unique_ptr<PlacedFile>(new PlacedFile(path, fd));
 }

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millstream/io/slice_file.h"
 
-#include <glob.h>
-
 #include <algorithm>
 #include <limits>
 
 #include "millstream/base/file.h"
+#include "millstream/io/glob_files.h"
 #include "millstream/io/slice_copy.h"
 #include "millstream/proto/saved_tensor_slice.pb.h"
 #include "millstream/tensor/tensor_proto.h"
@@ -27,14 +26,6 @@ constexpr size_t kMaxMessageBytes = size_t{1} << 31;
 
 Status TooLarge(size_t bytes) {
   return errors::InvalidArgument("Tensor slice is too large to serialize (conservative estimate: ", bytes, " bytes)");
-}
-
-std::vector<std::string> MatchingPaths(const std::string& pattern) {
-  std::vector<std::string> paths;
-  glob_t found = {};
-  if (glob(pattern.c_str(), 0, nullptr, &found) == 0) paths.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
-  globfree(&found);
-  return paths;
 }
 
 }  // namespace
@@ -91,7 +82,7 @@ Status SliceFileWriter::Finish() {
 
 StatusOr<std::unique_ptr<SliceFileReader>> SliceFileReader::Open(const std::string& pattern) {
   std::unique_ptr<SliceFileReader> reader(new SliceFileReader(pattern));
-  const std::vector<std::string> paths = MatchingPaths(pattern);
+  ASSIGN_OR_RETURN(const std::vector<std::string> paths, GlobFiles(pattern));
   if (paths.empty()) {
     return errors::NotFound("Unsuccessful TensorSliceReader constructor: Failed to find any matching files for ",
                             pattern);

@@ -11,6 +11,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "millstream/base/file.h"
+#include "millstream/base/local_path.h"
 #include "millstream/base/logging.h"
 #include "millstream/io/delete_file.h"
 #include "millstream/proto/checkpoint_state.pb.h"
@@ -101,7 +102,8 @@ bool CheckpointExists(const std::string& prefix) { return FileExists(prefix + ".
 StatusOr<double> CheckpointTime(const std::string& prefix) {
   struct stat info = {};
   const std::string path = prefix + ".index";
-  if (::stat(path.c_str(), &info) != 0) return ErrnoStatus(errno, path);
+  ASSIGN_OR_RETURN(const std::string local, LocalPath(path));
+  if (::stat(local.c_str(), &info) != 0) return ErrnoStatus(errno, path);
   return static_cast<double>(info.st_mtim.tv_sec) + 1e-9 * static_cast<double>(info.st_mtim.tv_nsec);
 }
 
@@ -122,8 +124,9 @@ std::string MetaGraphFilename(const std::string& prefix, const std::string& suff
 Status RemoveCheckpoint(const std::string& prefix, const std::string& meta_graph_suffix) {
   RETURN_IF_ERROR(DeleteIfThere(MetaGraphFilename(prefix, meta_graph_suffix)));
   RETURN_IF_ERROR(DeleteIfThere(prefix + ".index"));
-  const std::string folder = FolderOf(prefix);
-  const std::string name = fs::path(prefix).filename().string();
+  ASSIGN_OR_RETURN(const std::string local, LocalPath(prefix));
+  const std::string folder = FolderOf(local);
+  const std::string name = fs::path(local).filename().string();
   std::error_code error;
   std::vector<std::string> files;
   for (fs::directory_iterator it(folder.empty() ? "." : folder, error), end; !error && it != end; it.increment(error)) {

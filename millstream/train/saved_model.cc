@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "millstream/base/file.h"
+#include "millstream/base/local_path.h"
 #include "millstream/proto/meta_graph.pb.h"
 #include "millstream/proto/saved_model.pb.h"
 #include "millstream/train/meta_graph.h"
@@ -81,8 +82,9 @@ SavedModelBuilder::SavedModelBuilder(std::string export_dir)
 SavedModelBuilder::~SavedModelBuilder() = default;
 
 StatusOr<std::unique_ptr<SavedModelBuilder>> SavedModelBuilder::Make(const std::string& export_dir) {
+  ASSIGN_OR_RETURN(const std::string local, LocalPath(export_dir));
   std::error_code error;
-  if (std::filesystem::exists(export_dir, error) && !std::filesystem::is_empty(export_dir, error)) {
+  if (std::filesystem::exists(local, error) && !std::filesystem::is_empty(local, error)) {
     return errors::AlreadyExists("Export directory ", export_dir,
                                  " already exists, and isn't empty. Please choose a different export directory, or "
                                  "delete all the contents of the specified directory.");

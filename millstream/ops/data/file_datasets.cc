@@ -2,6 +2,7 @@
 #include <filesystem>
 
 #include "millstream/base/file_root.h"
+#include "millstream/base/local_path.h"
 #include "millstream/framework/op.h"
 #include "millstream/io/record_reader.h"
 #include "millstream/ops/data/dataset.h"
@@ -126,8 +127,10 @@ struct FixedLength {
     });
   }
   bool SizeFits(const std::string& path) const {
+    const StatusOr<std::string> local = LocalPath(path);
+    if (!local.ok()) return true;  // opening it says so
     std::error_code error;
-    const std::uintmax_t size = std::filesystem::file_size(path, error);
+    const std::uintmax_t size = std::filesystem::file_size(*local, error);
     const std::uintmax_t around = static_cast<std::uintmax_t>(header) + static_cast<std::uintmax_t>(footer);
     return error || (size >= around && (size - around) % static_cast<std::uintmax_t>(record) == 0);
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <filesystem>
 
+#include "millstream/base/local_path.h"
 #include "millstream/framework/op.h"
 #include "millstream/ops/data/dataset.h"
 #include "millstream/ops/io/match_files.h"
@@ -29,7 +30,8 @@ class MatchingFilesDataset final : public Dataset {
         RETURN_IF_ERROR(MatchFiles(patterns_[pattern_++], &names_));
         std::erase_if(names_, [](const std::string& name) {
           std::error_code ignored;
-          return std::filesystem::is_directory(name, ignored);
+          const StatusOr<std::string> path = LocalPath(name);
+          return path.ok() && std::filesystem::is_directory(*path, ignored);
         });
         matched_ |= !names_.empty();
       }

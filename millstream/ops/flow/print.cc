@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "absl/strings/strip.h"
+#include "millstream/base/file.h"
 #include "millstream/base/file_root.h"
 #include "millstream/framework/op.h"
 #include "millstream/graph/gradient.h"
@@ -80,11 +81,11 @@ class PrintV2 final : public Kernel {
  private:
   Status Append(const std::string& text) const {
     RETURN_IF_ERROR(CheckFileAccess(path_));
-    std::FILE* file = std::fopen(path_.c_str(), "a");
-    if (file == nullptr) return errors::InvalidArgument("Cannot open ", path_, " to print to");
-    const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
-    if (std::fclose(file) != 0 || !written) return errors::DataLoss("Cannot write to ", path_);
-    return OkStatus();
+    const StatusOr<std::unique_ptr<WritableFile>> file = WritableFile::Append(path_);
+    if (!file.ok()) return errors::InvalidArgument("Cannot open ", path_, " to print to");
+    Status written = (*file)->Write(text);
+    if (written.ok()) written = (*file)->Close();
+    return written.ok() ? written : errors::DataLoss("Cannot write to ", path_);
   }
 
   const std::string stream_;

@@ -8,6 +8,7 @@ import os
 from millstream.framework import dtypes, log, ops
 from millstream.ops import init_ops
 from millstream.ops import variable_scope as vs
+from millstream.platform.local_files import local_path
 from millstream.training import basic_session_run_hooks, session_run_hook, training_util
 
 
@@ -15,7 +16,7 @@ def read_eval_metrics(eval_dir):
     """{step: {metric: value}} of the event files of a folder, by step."""
     from millstream.events import writer
     found = {}
-    for path in sorted(glob.glob(os.path.join(eval_dir, "*tfevents*"))):
+    for path in sorted(glob.glob(os.path.join(local_path(eval_dir), "*tfevents*"))):
         for event in writer.summary_iterator(path):
             values = {v.tag: v.simple_value for v in event.summary.value if v.HasField("simple_value")}
             if values:

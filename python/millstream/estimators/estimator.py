@@ -15,6 +15,7 @@ from millstream.events import summary_ops, writer_cache
 from millstream.framework import log, ops, random_seed
 from millstream.ops import metrics as metrics_lib
 from millstream.ops import control_flow_ops
+from millstream.platform.local_files import local_path
 from millstream.training import (basic_session_run_hooks, checkpoint_management, checkpoint_utils, device_setter, monitored_session,
                                  saver as saver_lib, saver_hooks, session_run_hook, training_util)
 
@@ -230,7 +231,7 @@ class Estimator:
                 raise ValueError("There should be a CheckpointSaverHook to use saving_listeners. Please set one of the "
                                  "RunConfig.save_checkpoints_steps or RunConfig.save_checkpoints_secs.")
             return []
-        os.makedirs(self.model_dir, exist_ok=True)
+        os.makedirs(local_path(self.model_dir), exist_ok=True)
         return [saver_hooks.CheckpointSaverHook(self.model_dir, save_secs=secs, save_steps=steps, scaffold=scaffold, listeners=listeners,
                                                 save_graph_def=self._config.checkpoint_save_graph_def)]
 
@@ -365,7 +366,7 @@ class Estimator:
                                                      assets_collection=ops.get_collection(ops.GraphKeys.ASSET_FILEPATHS))
                 builder.save(as_text)
         _copy_extra_assets(aside, assets_extra)
-        os.rename(aside, folder)
+        os.rename(local_path(aside), local_path(folder))
         return folder.encode()
 
 
@@ -373,8 +374,8 @@ def _timestamped(base):
     """A folder below `base` that is not there yet, named by the time in seconds."""
     while True:
         folder = os.path.join(os.fspath(base) if not isinstance(base, bytes) else base.decode(), str(int(time.time())))
-        if not os.path.exists(folder):
-            os.makedirs(os.path.dirname(folder), exist_ok=True)
+        if not os.path.exists(local_path(folder)):
+            os.makedirs(os.path.dirname(local_path(folder)), exist_ok=True)
             return folder
         time.sleep(0.1)
 
@@ -383,5 +384,5 @@ def _copy_extra_assets(folder, assets):
     import shutil
     for name, source in (assets or {}).items():
         target = os.path.join(folder, "assets.extra", name)
-        os.makedirs(os.path.dirname(target), exist_ok=True)
-        shutil.copyfile(source, target)
+        os.makedirs(os.path.dirname(local_path(target)), exist_ok=True)
+        shutil.copyfile(local_path(source), local_path(target))

@@ -3,6 +3,8 @@
 import os
 import shutil
 
+from millstream.platform.local_files import local_path
+
 
 class Exporter:
     @property
@@ -38,8 +40,8 @@ class LatestExporter(_SavedModelExporter):
     def export(self, estimator, export_path, checkpoint_path, eval_result, is_the_final_export):
         saved = self._save(estimator, export_path, checkpoint_path)
         if self._keep is not None:
-            for old in sorted(n for n in os.listdir(export_path) if n.isdigit())[:-self._keep]:
-                shutil.rmtree(os.path.join(export_path, old), ignore_errors=True)
+            for old in sorted(n for n in os.listdir(local_path(export_path)) if n.isdigit())[:-self._keep]:
+                shutil.rmtree(os.path.join(local_path(export_path), old), ignore_errors=True)
         return saved
 
 

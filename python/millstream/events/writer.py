@@ -9,6 +9,7 @@ import time
 import weakref
 
 from millstream import _core
+from millstream.platform.local_files import local_path
 
 _FLUSH, _CLOSE = object(), object()
 _open = weakref.WeakSet()
@@ -41,7 +42,7 @@ class _EventFile(threading.Thread):
             now = time.time()
             self.path = os.path.join(self._logdir, f"events.out.tfevents.{int(now):010d}.{socket.gethostname()}{self._suffix}")
             taken = 0
-            while os.path.exists(self.path):
+            while os.path.exists(local_path(self.path)):
                 taken += 1
                 self.path = os.path.join(self._logdir, f"events.out.tfevents.{int(now):010d}.{socket.gethostname()}."
                                          f"{os.getpid()}.{taken}{self._suffix}")
@@ -98,7 +99,7 @@ class FileWriter:
         if logdir is None or logdir == "":
             raise ValueError("A folder to log to is needed")
         self._logdir = os.fspath(logdir)
-        os.makedirs(self._logdir, exist_ok=True)
+        os.makedirs(local_path(self._logdir), exist_ok=True)
         self._settings = (self._logdir, max_queue, flush_secs, filename_suffix)
         self._file, self._closed = _EventFile(*self._settings), False
         self._seen_tags, self._session_run_tags = set(), {}

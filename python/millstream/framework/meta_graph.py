@@ -6,6 +6,7 @@ from millstream import _core
 from millstream.framework import importer, scopes
 from millstream.framework.operation import Operation
 from millstream.framework.tensor import Tensor
+from millstream.platform.local_files import local_path
 
 _proto_functions = {}  # collection -> (message type, to_proto, from_proto)
 
@@ -177,7 +178,8 @@ def export_scoped_meta_graph(filename=None, graph_def=None, graph=None, export_s
 
 
 def write_message(filename, message, as_text=False):
-    folder = os.path.dirname(filename)
+    path = local_path(filename)
+    folder = os.path.dirname(path)
     if folder:
         os.makedirs(folder, exist_ok=True)
     if as_text:
@@ -185,19 +187,19 @@ def write_message(filename, message, as_text=False):
         data = text_format.MessageToString(message).encode()
     else:
         data = message.SerializeToString()
-    aside = f"{filename}.tmp{os.getpid()}"
+    aside = f"{path}.tmp{os.getpid()}"
     with open(aside, "wb") as f:
         f.write(data)
-    os.replace(aside, filename)
+    os.replace(aside, path)
     return filename
 
 
 def read_meta_graph_file(filename):
     from google.protobuf import text_format
     from millstream.proto import meta_graph_pb2
-    if not os.path.isfile(filename):
+    if not os.path.isfile(local_path(filename)):
         raise IOError(f"File {filename} does not exist.")
-    with open(filename, "rb") as f:
+    with open(local_path(filename), "rb") as f:
         data = f.read()
     meta_graph_def = meta_graph_pb2.MetaGraphDef()
     try:

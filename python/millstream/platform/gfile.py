@@ -6,12 +6,7 @@ import os
 import shutil
 
 from millstream.framework import errors
-
-
-def _text(path):
-    path = os.fspath(path)
-    path = path.decode() if isinstance(path, bytes) else path
-    return path[len("file://"):] if path.startswith("file://") else path
+from millstream.platform.local_files import local_path, split_uri
 
 
 @contextlib.contextmanager
@@ -34,7 +29,7 @@ class GFile:
     def __init__(self, name, mode="r"):
         if mode not in ("r", "w", "a", "r+", "w+", "a+", "rb", "wb", "ab", "rb+", "wb+", "ab+", "r+b", "w+b", "a+b"):
             raise errors.InvalidArgumentError(None, None, f"mode is not supported: {mode}")
-        self._name = _text(name)
+        self._name = os.fsdecode(name)
         self._mode = mode
         self._file = None
 
@@ -50,12 +45,12 @@ class GFile:
         if self._file is None:
             with _errors():
                 text = {} if "b" in self._mode else {"encoding": "utf-8", "newline": ""}
-                self._file = open(self._name, self._mode, **text)  # pylint: disable=consider-using-with
+                self._file = open(local_path(self._name), self._mode, **text)  # pylint: disable=consider-using-with
         return self._file
 
     def size(self):
         with _errors():
-            return os.stat(self._name).st_size
+            return os.stat(local_path(self._name)).st_size
 
     def write(self, file_content):
         file = self._open()
@@ -114,40 +109,43 @@ Open = FastGFile = GFile
 
 
 def Exists(filename):
-    return os.path.exists(_text(filename))
+    return os.path.exists(local_path(filename))
 
 
 def IsDirectory(dirname):
-    return os.path.isdir(_text(dirname))
+    return os.path.isdir(local_path(dirname))
 
 
 def ListDirectory(dirname):
     with _errors():
-        return sorted(os.listdir(_text(dirname)))
+        return sorted(os.listdir(local_path(dirname)))
 
 
 def Glob(filename):
     patterns = filename if isinstance(filename, (list, tuple)) else [filename]
-    return [p for pattern in patterns for p in sorted(_glob.glob(_text(pattern)))]
+    found = []
+    for prefix, pattern in map(split_uri, patterns):
+        found += [prefix + name for name in sorted(_glob.glob(pattern))]
+    return found
 
 
 def MkDir(dirname):
     with _errors():
-        os.mkdir(_text(dirname))
+        os.mkdir(local_path(dirname))
 
 
 def MakeDirs(dirname):
     with _errors():
-        os.makedirs(_text(dirname), exist_ok=True)
+        os.makedirs(local_path(dirname), exist_ok=True)
 
 
 def Remove(filename):
     with _errors():
-        os.remove(_text(filename))
+        os.remove(local_path(filename))
 
 
 def DeleteRecursively(dirname):
-    path = _text(dirname)
+    path = local_path(dirname)
     with _errors():
         if os.path.isdir(path):
             shutil.rmtree(path)
@@ -159,14 +157,14 @@ def Copy(oldpath, newpath, overwrite=False):
     if not overwrite and Exists(newpath):
         raise errors.AlreadyExistsError(None, None, "file already exists")
     with _errors():
-        shutil.copyfile(_text(oldpath), _text(newpath))
+        shutil.copyfile(local_path(oldpath), local_path(newpath))
 
 
 def Rename(oldname, newname, overwrite=False):
     if not overwrite and Exists(newname):
         raise errors.AlreadyExistsError(None, None, "file already exists")
     with _errors():
-        os.replace(_text(oldname), _text(newname))
+        os.replace(local_path(oldname), local_path(newname))
 
 
 class _Stat:
@@ -178,12 +176,13 @@ class _Stat:
 
 def Stat(filename):
     with _errors():
-        return _Stat(os.stat(_text(filename)), IsDirectory(filename))
+        return _Stat(os.stat(local_path(filename)), IsDirectory(filename))
 
 
 def Walk(top, in_order=True):
-    for folder, folders, files in os.walk(_text(top), topdown=in_order):
-        yield folder, sorted(folders), sorted(files)
+    prefix, path = split_uri(top)
+    for folder, folders, files in os.walk(path, topdown=in_order):
+        yield prefix + folder, sorted(folders), sorted(files)
 
 
 # tf.io.gfile: the same functions with other names of arguments.

@@ -4,6 +4,7 @@ import os
 import shutil
 
 from millstream.framework import ops
+from millstream.platform.local_files import local_path
 from millstream.savedmodel import constants, signatures
 from millstream.training import checkpoint_management, saver as saver_lib
 
@@ -14,10 +15,10 @@ class SavedModelBuilder:
     def __init__(self, export_dir):
         from millstream.proto import saved_model_pb2
         export_dir = os.fsdecode(export_dir)
-        if os.path.isdir(export_dir) and os.listdir(export_dir):
+        if os.path.isdir(local_path(export_dir)) and os.listdir(local_path(export_dir)):
             raise AssertionError(f"Export directory {export_dir} already exists, and isn't empty. Please choose a different export "
                                  "directory, or delete all the contents of the specified directory.")
-        os.makedirs(export_dir, exist_ok=True)
+        os.makedirs(local_path(export_dir), exist_ok=True)
         self._export_dir = export_dir
         self._saved_model = saved_model_pb2.SavedModel(saved_model_schema_version=constants.SAVED_MODEL_SCHEMA_VERSION)
         self._has_saved_variables = False
@@ -45,8 +46,8 @@ class SavedModelBuilder:
             path = tensor_util.constant_value(tensor)
             path = (path.item() if hasattr(path, "item") else path)
             path = path.decode() if isinstance(path, bytes) else str(path)
-            os.makedirs(folder, exist_ok=True)
-            shutil.copyfile(path, os.path.join(folder, os.path.basename(path)))
+            os.makedirs(local_path(folder), exist_ok=True)
+            shutil.copyfile(local_path(path), os.path.join(local_path(folder), os.path.basename(path)))
             entry = meta.asset_file_def.add(filename=os.path.basename(path))
             entry.tensor_info.name = tensor.name
 
@@ -58,7 +59,7 @@ class SavedModelBuilder:
         with sess.graph.as_default():
             saver = saver or self._saver()
             folder = os.path.join(self._export_dir, constants.VARIABLES_DIRECTORY)
-            os.makedirs(folder, exist_ok=True)
+            os.makedirs(local_path(folder), exist_ok=True)
             saver.save(sess, os.path.join(folder, constants.VARIABLES_FILENAME), write_meta_graph=False, write_state=False)
             self._add(sess, tags, signature_def_map, assets_collection, main_op if main_op is not None else legacy_init_op,
                       clear_devices, strip_default_attrs, saver)
@@ -104,18 +105,18 @@ def parse_saved_model(export_dir):
     export_dir = os.fsdecode(export_dir)
     binary = os.path.join(export_dir, constants.SAVED_MODEL_FILENAME_PB)
     text = os.path.join(export_dir, constants.SAVED_MODEL_FILENAME_PBTXT)
-    if os.path.exists(binary):
-        with open(binary, "rb") as f:
+    if os.path.exists(local_path(binary)):
+        with open(local_path(binary), "rb") as f:
             return saved_model_pb2.SavedModel.FromString(f.read())
-    if os.path.exists(text):
-        with open(text, encoding="utf-8") as f:
+    if os.path.exists(local_path(text)):
+        with open(local_path(text), encoding="utf-8") as f:
             return text_format.Merge(f.read(), saved_model_pb2.SavedModel())
     raise IOError(f"SavedModel file does not exist at: {export_dir}{os.sep}{{{constants.SAVED_MODEL_FILENAME_PBTXT}|"
                   f"{constants.SAVED_MODEL_FILENAME_PB}}}")
 
 
 def maybe_saved_model_directory(export_dir):
-    return any(os.path.exists(os.path.join(os.fsdecode(export_dir), name))
+    return any(os.path.exists(os.path.join(local_path(export_dir), name))
                for name in (constants.SAVED_MODEL_FILENAME_PB, constants.SAVED_MODEL_FILENAME_PBTXT))
 
 

@@ -6,6 +6,7 @@ import time
 import numpy as np
 
 from millstream.framework import ops
+from millstream.platform.local_files import local_path
 from millstream.training import saver_hooks, session_run_hook, training_util
 from millstream.training.session_run_hook import SessionRunArgs
 
@@ -320,10 +321,10 @@ class ProfilerHook(session_run_hook.SessionRunHook):
             from millstream.training import timeline
             trace = timeline.Timeline(run_values.run_metadata.step_stats)
             folder = os.path.dirname(self._output_file)
-            os.makedirs(folder or ".", exist_ok=True)
+            os.makedirs(local_path(folder) or ".", exist_ok=True)
             from millstream.events import writer_cache
             writer_cache.FileWriterCache.get(folder).add_run_metadata(run_values.run_metadata, f"step_{step}")
-            with open(self._output_file.format(step), "w", encoding="utf-8") as f:
+            with open(local_path(self._output_file.format(step)), "w", encoding="utf-8") as f:
                 f.write(trace.generate_chrome_trace_format(self._show_dataflow, self._show_memory))
         self._next_step = step + 1
 

@@ -7,6 +7,7 @@ import time
 
 from millstream import _core
 from millstream.framework import errors
+from millstream.platform.local_files import local_path
 
 _STATE_FILE = "checkpoint"
 
@@ -37,6 +38,7 @@ def generate_checkpoint_state_proto(save_dir, model_checkpoint_path, all_model_c
 
 def write_atomically(path, text):
     """Written aside, synced, renamed: a reader sees the old file or the new one."""
+    path = local_path(path)
     temporary = f"{path}.tmp{os.getpid():x}{time.time_ns():x}"
     data = text if isinstance(text, bytes) else text.encode()
     with open(temporary, "wb") as f:
@@ -104,7 +106,7 @@ def get_checkpoint_state(checkpoint_dir, latest_filename=None):
         checkpoint_dir = checkpoint_dir.decode()
     path = _state_path(os.fspath(checkpoint_dir), latest_filename)
     try:
-        with open(path, encoding="utf-8") as f:
+        with open(local_path(path), encoding="utf-8") as f:
             text = f.read()
     except OSError:
         return None
@@ -128,9 +130,7 @@ def get_checkpoint_state(checkpoint_dir, latest_filename=None):
 
 
 def checkpoint_exists(checkpoint_prefix):
-    if isinstance(checkpoint_prefix, bytes):
-        checkpoint_prefix = checkpoint_prefix.decode()
-    prefix = os.fspath(checkpoint_prefix)
+    prefix = local_path(checkpoint_prefix)
     return os.path.exists(prefix + ".index") or bool(glob.glob(glob.escape(prefix))) and os.path.isfile(prefix)
 
 
@@ -148,7 +148,7 @@ def latest_checkpoint(checkpoint_dir, latest_filename=None):
 
 def get_checkpoint_mtimes(checkpoint_prefixes):
     times = []
-    for prefix in checkpoint_prefixes:
+    for prefix in map(local_path, checkpoint_prefixes):
         for path in (prefix + ".index", prefix):
             if os.path.exists(path):
                 times.append(os.path.getmtime(path))
@@ -166,7 +166,7 @@ def remove_checkpoint(checkpoint_prefix, checkpoint_format_version=2, meta_graph
     """Deletes the files of a checkpoint: first the index, so that what is left is not taken for a whole one."""
     _remove_if_exists(meta_graph_filename(checkpoint_prefix, meta_graph_suffix))
     _remove_if_exists(checkpoint_prefix + ".index")
-    for path in glob.glob(glob.escape(checkpoint_prefix) + ".data-?????-of-?????"):
+    for path in glob.glob(glob.escape(local_path(checkpoint_prefix)) + ".data-?????-of-?????"):
         _remove_if_exists(path)
 
 

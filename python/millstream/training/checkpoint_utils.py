@@ -4,6 +4,7 @@ import os
 
 from millstream import _core
 from millstream.framework import dtypes, errors
+from millstream.platform.local_files import local_path
 
 
 class CheckpointReader:
@@ -49,7 +50,7 @@ def NewCheckpointReader(filepattern):
 def _checkpoint_filename(ckpt_dir_or_file):
     from millstream.training import checkpoint_management
     path = os.fspath(ckpt_dir_or_file)
-    if os.path.isdir(path):
+    if os.path.isdir(local_path(path)):
         found = checkpoint_management.latest_checkpoint(path)
         if found is None:
             raise ValueError(f"Couldn't find 'checkpoint' file or checkpoints in given directory {path}")

@@ -4,12 +4,13 @@ from millstream import gen_ops
 from millstream.client import session
 from millstream.framework import dtypes, graph_util, importer
 from millstream.framework.graph import Graph
+from millstream.platform.local_files import local_path
 from millstream.training import checkpoint_management, checkpoint_utils, saver
 
 
 def _parsed(path, message, binary):
     from google.protobuf import text_format
-    with open(path, "rb") as f:
+    with open(local_path(path), "rb") as f:
         text = f.read()
     if binary:
         message.ParseFromString(text)
@@ -49,7 +50,7 @@ def freeze_graph_with_def_protos(input_graph_def, input_saver_def, input_checkpo
         frozen = graph_util.convert_variables_to_constants(sess, source, _names(output_node_names),
                                                            _names(variable_names_whitelist), _names(variable_names_blacklist))
     if output_graph:
-        with open(output_graph, "wb") as f:
+        with open(local_path(output_graph), "wb") as f:
             f.write(frozen.SerializeToString())
     return frozen
 

@@ -4,6 +4,7 @@ import os
 
 from millstream.framework import errors, ops
 from millstream.ops import control_flow_group, variable_collections
+from millstream.platform.local_files import local_path
 from millstream.training import (background_save, basic_session_run_hooks, coordinator, finished_job, monitored_layers,
                                  queue_runner_impl, saver as saver_lib, session_manager)
 from millstream.training.monitored_layers import _CoordinatedSession, _HookedSession, _RecoverableSession
@@ -298,7 +299,7 @@ def MonitoredTrainingSession(master="", is_chief=True, checkpoint_dir=None, scaf
                     scaffold=scaffold, save_steps=save_summaries_steps, save_secs=save_summaries_secs, output_dir=summary_dir))
         if checkpoint_dir:
             if (save_checkpoint_secs and save_checkpoint_secs > 0) or (save_checkpoint_steps and save_checkpoint_steps > 0):
-                os.makedirs(checkpoint_dir, exist_ok=True)
+                os.makedirs(local_path(checkpoint_dir), exist_ok=True)
                 all_hooks.append(basic_session_run_hooks.CheckpointSaverHook(
                     checkpoint_dir, save_steps=save_checkpoint_steps, save_secs=save_checkpoint_secs, scaffold=scaffold,
                     save_graph_def=save_graph_def))

@@ -5,6 +5,7 @@ import time
 
 from millstream.framework import dtypes, errors, ops
 from millstream.ops import variables
+from millstream.platform.local_files import local_path
 from millstream.training import checkpoint_management, checkpoint_utils, saveable, saver as saver_lib, trackable
 
 
@@ -56,7 +57,7 @@ class Checkpoint(trackable.AutoTrackable):
                 self._saver, self._saved = saver_lib.Saver(names, max_to_keep=0), (session.graph, text)
         folder = os.path.dirname(os.fspath(file_prefix))
         if folder:
-            os.makedirs(folder, exist_ok=True)
+            os.makedirs(local_path(folder), exist_ok=True)
         return self._saver.save(session, file_prefix, write_meta_graph=False, write_state=False)
 
     def save(self, file_prefix, session=None):

@@ -6,6 +6,7 @@ import time
 
 from millstream.framework import errors, meta_graph, ops
 from millstream.ops import variable_collections
+from millstream.platform.local_files import local_path
 from millstream.training import checkpoint_management, shared_disk, training_util
 from millstream.training.saver_builder import BaseSaverBuilder, BulkSaverBuilder  # noqa: F401
 
@@ -118,12 +119,12 @@ class Saver:
         folder = os.path.dirname(save_path)
         if self._is_empty:
             return None
-        if not os.path.isdir(os.path.dirname(os.path.abspath(folder))):  # one folder is made, not several
+        if not os.path.isdir(os.path.dirname(os.path.abspath(local_path(folder)))):  # one folder is made, not several
             raise ValueError(f"Parent directory of {save_path} doesn't exist, can't save.")
         try:
             path = sess.run(self._save_name(sess, folder or ".", kept), {self.saver_def.filename_tensor_name: path})
         except (errors.FailedPreconditionError, errors.NotFoundError):
-            if folder and not os.path.isdir(folder):
+            if folder and not os.path.isdir(local_path(folder)):
                 raise ValueError(f"Parent directory of {save_path} doesn't exist, can't save.") from None
             raise
         path = path.decode() if isinstance(path, bytes) else str(path)
@@ -156,7 +157,7 @@ class Saver:
         by_chief = self._background.through_chief if kept else detour.save
         if self._through_chief:
             return by_chief
-        key = sess.sess_str, os.path.abspath(folder)
+        key = sess.sess_str, os.path.abspath(local_path(folder))
         if key not in self._shared_folders:
             shared = self._shared_folders[key] = shared_disk.sees_folder(sess, self.saver_def, detour, folder)
             if not shared:
@@ -169,7 +170,7 @@ class Saver:
         if not detour:
             return self.saver_def.restore_op_name
         index = save_path + ".index"
-        if self._through_chief or os.path.exists(index) and not shared_disk.sees_file(sess, self.saver_def, detour, index):
+        if self._through_chief or os.path.exists(local_path(index)) and not shared_disk.sees_file(sess, self.saver_def, detour, index):
             return detour.restore
         return self.saver_def.restore_op_name
 

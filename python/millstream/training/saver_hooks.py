@@ -3,6 +3,7 @@
 import os
 
 from millstream.framework import ops
+from millstream.platform.local_files import local_path
 from millstream.training import background_save, session_run_hook, training_util
 from millstream.training.session_run_hook import SessionRunArgs
 
@@ -52,7 +53,7 @@ class CheckpointSaverHook(session_run_hook.SessionRunHook):
 
     def begin(self):
         from millstream.events import writer_cache
-        os.makedirs(self._checkpoint_dir, exist_ok=True)
+        os.makedirs(local_path(self._checkpoint_dir), exist_ok=True)
         self._summary_writer = writer_cache.FileWriterCache.get(self._checkpoint_dir)
         self._global_step_tensor = training_util.get_global_step()
         if self._global_step_tensor is None:

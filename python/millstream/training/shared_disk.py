@@ -8,6 +8,7 @@ import os
 import uuid
 
 from millstream.framework import errors
+from millstream.platform.local_files import local_path
 
 SCOPE = "through_chief"
 
@@ -32,7 +33,7 @@ def detour_of(graph, saver_def):
 
 def sees_file(sess, saver_def, detour, path):
     """Whether all tasks read the same in the file `path` as this process."""
-    with open(path, "rb") as f:
+    with open(local_path(path), "rb") as f:
         here = f.read()
     try:
         there = sess.run(detour.probe, {saver_def.filename_tensor_name: path})
@@ -43,6 +44,7 @@ def sees_file(sess, saver_def, detour, path):
 
 def sees_folder(sess, saver_def, detour, folder):
     """The same for files that will be written to `folder`."""
+    folder = local_path(folder)
     path = os.path.join(folder, f".probe{uuid.uuid4().hex}")
     try:
         os.makedirs(folder, exist_ok=True)

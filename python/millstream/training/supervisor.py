@@ -6,6 +6,7 @@ import time
 
 from millstream.framework import ops
 from millstream.ops import control_flow_group, variable_collections
+from millstream.platform.local_files import local_path
 from millstream.training import coordinator, queue_runner_impl, saver as saver_lib, session_manager as session_manager_mod
 from millstream.training import finished_job, sync_end, training_util
 
@@ -48,7 +49,7 @@ class Supervisor:
         self._logdir = os.fspath(logdir) if logdir else None
         self._save_summaries_secs = self._save_model_secs = self._save_path = self._summary_writer = None
         if is_chief and self._logdir:
-            os.makedirs(self._logdir, exist_ok=True)
+            os.makedirs(local_path(self._logdir), exist_ok=True)
             self._save_summaries_secs, self._save_model_secs = save_summaries_secs, save_model_secs
             self._save_path = os.path.join(self._logdir, checkpoint_basename)
             if summary_writer is default:
