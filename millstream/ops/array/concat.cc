@@ -2,6 +2,7 @@
 #include "millstream/ops/array/axes.h"
 #include "millstream/ops/array/shape_of.h"
 #include "millstream/ops/array/side_by_side.h"
+#include "millstream/ops/nn/quantized.h"
 
 namespace millstream {
 namespace {
@@ -18,6 +19,13 @@ class ConcatKernel : public Kernel {
   }
 
   Status Compute(KernelContext& ctx) override {
+    return Join(ctx, [&](int i) -> const Tensor& { return ctx.input(first_ + i); });
+  }
+
+ protected:
+  // part(i) is what to join in place of value i, of the same shape.
+  template <typename Part>
+  Status Join(KernelContext& ctx, Part part) {
     const Shape& shape0 = ctx.input(first_).shape();
     int axis = 0;
     RETURN_IF_ERROR(ReadConcatAxis(ctx.input(axis_input_), shape0.rank(), &axis));
@@ -25,7 +33,7 @@ class ConcatKernel : public Kernel {
     Dims dims(shape0.dims().begin(), shape0.dims().end());
     dims[axis] = 0;
     for (int i = 0; i < n_; ++i) {
-      const Tensor& in = ctx.input(first_ + i);
+      const Tensor& in = part(i);
       RETURN_IF_ERROR(CheckShape(shape0, in.shape(), axis, i));
       dims[axis] += in.dim(axis);
       const int64_t width = in.shape().Product(axis, in.rank());
@@ -36,6 +44,9 @@ class ConcatKernel : public Kernel {
     if (shape.num_elements() > 0) JoinColumns(ctx, out->dtype(), blocks, shape.Product(0, axis), out->raw());
     return OkStatus();
   }
+
+  int first_ = 0;
+  int n_ = 0;
 
  private:
   static Status ReadConcatAxis(const Tensor& t, int rank, int* axis) {
@@ -64,9 +75,53 @@ class ConcatKernel : public Kernel {
     return OkStatus();
   }
 
-  int first_ = 0;
-  int n_ = 0;
   int axis_input_ = 0;
+};
+
+// Values, their lower bounds and their upper bounds: the values are brought to the range that holds all of theirs.
+template <typename T>
+class QuantizedConcat final : public ConcatKernel {
+ public:
+  explicit QuantizedConcat(KernelInit& init) : ConcatKernel(init) {}
+
+  Status Compute(KernelContext& ctx) override {
+    using Code = std::conditional_t<sizeof(T) == 1, uint8_t, int32_t>;
+    float low = 0, high = std::numeric_limits<float>::lowest();
+    for (int i = 0; i < n_; ++i) {
+      RETURN_IF_ERROR(CheckBound(ctx, i, n_, "input_mins"));
+      RETURN_IF_ERROR(CheckBound(ctx, i, 2 * n_, "input_maxes"));
+      low = std::min(low, Low(ctx, i));
+      high = std::max(high, High(ctx, i));
+    }
+    if (std::is_signed_v<Code>) {  // symmetric about zero
+      high = std::max(std::fabs(low), std::fabs(high));
+      low = -high;
+    }
+    std::vector<Tensor> parts;
+    const FloatQuantizedRange<Code> to(low, high);
+    for (int i = 0; i < n_; ++i) {
+      parts.push_back(ctx.input(first_ + i));
+      if (Low(ctx, i) == low && High(ctx, i) == high) continue;
+      const Tensor in = parts.back();
+      ASSIGN_OR_RETURN(parts.back(), ctx.AllocateTemp(in.dtype(), in.shape()));
+      const FloatQuantizedRange<Code> from(Low(ctx, i), High(ctx, i));
+      for (int64_t k = 0; k < in.num_elements(); ++k) {
+        Integers<Code>(&parts.back())[k] = to.FromFloat(from.ToFloat(Integers<Code>(in)[k]));
+      }
+    }
+    RETURN_IF_ERROR(Join(ctx, [&](int i) -> const Tensor& { return parts[static_cast<size_t>(i)]; }));
+    return OutputRange(ctx, 1, low, high);
+  }
+
+ private:
+  Status CheckBound(const KernelContext& ctx, int i, int offset, const char* name) const {
+    const int64_t found = ctx.input(first_ + offset + i).num_elements();
+    if (found == 1) return OkStatus();
+    return errors::InvalidArgument(name, " each tensor's num elements must be 1, given num elements ", found,
+                                   " in index ", i);
+  }
+  float Low(const KernelContext& ctx, int i) const { return ctx.input(first_ + n_ + i).data<float>()[0]; }
+  float High(const KernelContext& ctx, int i) const { return ctx.input(first_ + 2 * n_ + i).data<float>()[0]; }
 };
 
 Status ConcatShapes(ShapeContext& c, int first, int n, int axis_input) {
@@ -104,6 +159,11 @@ Status ConcatShapes(ShapeContext& c, int first, int n, int axis_input) {
 }
 
 Status ConcatShape(ShapeContext& c) { return ConcatShapes(c, 1, c.num_inputs() - 1, 0); }
+Status QuantizedConcatShape(ShapeContext& c) {
+  const int n = (c.num_inputs() - 1) / 3;
+  RETURN_IF_ERROR(ConcatShapes(c, 1, n, 0));
+  return ScalarRanges(c, 1 + n, 2 * n);
+}
 Status ConcatV2Shape(ShapeContext& c) { return ConcatShapes(c, 0, c.num_inputs() - 1, c.num_inputs() - 1); }
 
 // Each input's part of dy: by one split where the sizes along the axis are known, by slices at computed offsets if not.
@@ -217,6 +277,22 @@ OP("ConcatV2")
     .Cpu<ConcatKernel>()
     .HostMemory("axis")
     .Doc("Joins tensors along one dimension.");
+
+OP("QuantizedConcat")
+    .Input("concat_dim: int32")
+    .Input("values: N * T")
+    .Input("input_mins: N * float")
+    .Input("input_maxes: N * float")
+    .Output("output: T")
+    .Output("output_min: float")
+    .Output("output_max: float")
+    .Attr("N: int >= 2")
+    .Attr("T: type")
+    .Shape(QuantizedConcatShape)
+    .NotDifferentiable()
+    .Cpu<QuantizedConcat>(Types<Quint8, Qint32>{})
+    .HostMemory("concat_dim")
+    .Doc("Joins quantized tensors along a dimension, in a range that holds those of all.");
 
 OP("ConcatOffset")
     .Input("concat_dim: int32")

@@ -3,6 +3,7 @@
 
 #include "millstream/ops/array/axes.h"
 #include "millstream/ops/array/shape_of.h"
+#include "millstream/ops/nn/quantized.h"
 
 namespace millstream {
 namespace {
@@ -187,6 +188,24 @@ Status SqueezeShape(ShapeContext& c) {
   return OkStatus();
 }
 
+class QuantizedReshape final : public Kernel {
+ public:
+  explicit QuantizedReshape(KernelInit&) {}
+  Status Compute(KernelContext& ctx) override {
+    for (const int i : {2, 3}) {
+      const Shape& shape = ctx.input(i).shape();
+      if (shape.rank() <= 1 && shape.num_elements() == 1) continue;
+      return errors::InvalidArgument(i == 2 ? "input_min" : "input_max", " must be a scalar or a vector of 1 element");
+    }
+    RETURN_IF_ERROR(ReshapeCpu(ctx));
+    return OutputRange(ctx, 1, ctx.input(2).data<float>()[0], ctx.input(3).data<float>()[0]);
+  }
+};
+Status QuantizedReshapeShape(ShapeContext& c) {
+  RETURN_IF_ERROR(ReshapeShape(c));
+  return ScalarRanges(c, 2, 2);
+}
+
 Status ReshapeGrad(GradContext& g) {
   g.set_dx(0, g.Op("Reshape", {g.dy(0), ShapeOf(g, g.input(0))}));
   return OkStatus();
@@ -236,6 +255,22 @@ OP("Reshape")
     .Cpu(ReshapeCpu)
     .HostMemory("shape")
     .Doc("The same elements in another shape; one size may be -1.");
+
+OP("QuantizedReshape")
+    .Input("tensor: T")
+    .Input("shape: Tshape")
+    .Input("input_min: float")
+    .Input("input_max: float")
+    .Output("output: T")
+    .Output("output_min: float")
+    .Output("output_max: float")
+    .Attr("T: type")
+    .Attr("Tshape: {int32, int64} = DT_INT32")
+    .Shape(QuantizedReshapeShape)
+    .NotDifferentiable()
+    .CpuFor<QuantizedReshape>(Types<Quint8, Qint32>{})
+    .HostMemory("shape")
+    .Doc("The same quantized elements in another shape.");
 
 OP("ExpandDims")
     .Input("input: T")

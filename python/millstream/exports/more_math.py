@@ -27,7 +27,7 @@ EXPORTS = {
         bytes_split ngrams unicode_decode unicode_decode_with_offsets unicode_encode unicode_split unicode_split_with_offsets"""),
     "millstream.ops.special_ops": _in(["math.", "math.special."], "bessel_i0 bessel_i0e bessel_i1 bessel_i1e") + " " + _in(
         ["math.special."], """bessel_j0 bessel_j1 bessel_k0 bessel_k0e bessel_k1 bessel_k1e bessel_y0 bessel_y1 dawsn expint fresnel_cos
-        fresnel_sin spence""") + " math.erfcinv=erfcinv " + _in(["random."], """
+        fresnel_sin spence""") + " math.erfcinv=erfcinv math.sobol_sample=sobol_sample " + _in(["random."], """
         stateless_binomial stateless_categorical stateless_gamma stateless_multinomial stateless_poisson""") +
         " " + _in(["nn."], "fractional_max_pool fractional_avg_pool collapse_repeated") + """
         fingerprint extract_volume_patches decode_compressed io.decode_compressed=decode_compressed
@@ -35,7 +35,8 @@ EXPORTS = {
     "millstream.ops.quantize_ops": _in(["", "quantization."], _FAKE_QUANT) + """
         quantize quantize_v2 dequantize quantization.quantize=quantize quantization.dequantize=dequantize
         quantization.quantize_and_dequantize=quantize_and_dequantize quantize_and_dequantize
-        quantization.quantize_and_dequantize_v2=quantize_and_dequantize""",
+        quantization.quantize_and_dequantize_v2=quantize_and_dequantize quantized_concat quantization.quantized_concat=quantized_concat """ +
+        _in(["nn."], "quantized_avg_pool quantized_conv2d quantized_max_pool quantized_relu_x"),
     "millstream.framework.tape": "GradientTape contrib.eager.GradientTape",
     "millstream.framework.def_function": "function contrib.eager.defun=function",
     "millstream.ops.module": "Module",

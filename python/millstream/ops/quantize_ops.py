@@ -53,3 +53,25 @@ def quantize_and_dequantize(input, input_min, input_max, signed_input=True, num_
     return gen_ops.quantize_and_dequantize_v2(input, input_min, input_max, signed_input=signed_input, num_bits=num_bits,
                                               range_given=range_given, round_mode=round_mode, narrow_range=narrow_range,
                                               axis=-1 if axis is None else axis, name=name)
+
+
+def quantized_concat(concat_dim, values, input_mins, input_maxes, name=None):
+    return gen_ops.quantized_concat(concat_dim, values, input_mins, input_maxes, name=name)
+
+
+def quantized_avg_pool(input, min_input, max_input, ksize, strides, padding, name=None):  # pylint: disable=redefined-builtin
+    return gen_ops.quantized_avg_pool(input, min_input, max_input, ksize=ksize, strides=strides, padding=padding, name=name)
+
+
+def quantized_max_pool(input, min_input, max_input, ksize, strides, padding, name=None):  # pylint: disable=redefined-builtin
+    return gen_ops.quantized_max_pool(input, min_input, max_input, ksize=ksize, strides=strides, padding=padding, name=name)
+
+
+def quantized_conv2d(input, filter, min_input, max_input, min_filter, max_filter, strides, padding, out_type=dtypes.qint32,  # pylint: disable=redefined-builtin
+                     dilations=[1, 1, 1, 1], name=None):  # pylint: disable=dangerous-default-value
+    return gen_ops.quantized_conv2d(input, filter, min_input, max_input, min_filter, max_filter, strides=strides, padding=padding,
+                                    out_type=out_type, dilations=dilations, name=name)
+
+
+def quantized_relu_x(features, max_value, min_features, max_features, out_type=dtypes.quint8, name=None):
+    return gen_ops.quantized_relu_x(features, max_value, min_features, max_features, out_type=out_type, name=name)

@@ -102,3 +102,9 @@ def tensor_scatter_nd_max(tensor, indices, updates, name=None):
 
 def tensor_scatter_nd_min(tensor, indices, updates, name=None):
     return gen_ops.tensor_scatter_min(tensor, indices, updates, name=name)
+
+
+def sobol_sample(dim, num_results, skip=0, dtype=dtypes.float32, name=None):
+    """Points of the Sobol sequence: [num_results, dim] numbers between 0 and 1."""
+    with ops.name_scope(name, "sobol", [dim, num_results, skip]):
+        return gen_ops.sobol_sample(dim, num_results, skip, dtype=dtype)

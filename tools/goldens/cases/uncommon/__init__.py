@@ -11,6 +11,7 @@ def cases():
   layers.dilations()
   layers.quantized()
   numbers.samplers()
+  numbers.sobol()
   numbers.distributions()
   layers.beams()
   resources.reshapes()

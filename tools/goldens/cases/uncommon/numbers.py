@@ -6,6 +6,18 @@ from cases.uncommon.common import I32, I64
 from record import apply, op, rng, script, tf
 
 
+def sobol():
+  for dim, count, skip in ((1, 9, 0), (2, 4, 0), (5, 31, 7), (40, 6, 1000), (700, 3, 12345), (1111, 2, 0), (3, 5, 2**29)):
+    with script('SobolSample', '%d_%d_%d' % (dim, count, skip)) as s:
+      for dtype in (tf.float32, tf.float64):
+        y = apply('SobolSample', dim=dim, num_results=count, skip=skip, dtype=dtype)[0]
+        s.run(y)
+        s.static_shapes(y)
+  for label, args in (('dim', (0, 1, 0)), ('count', (1, 0, 0)), ('skip', (1, 1, -1)), ('far', (1, 2, 2**31 - 2)), ('many', (10, 2**30, 0)), ('high', (21300, 1, 0))):
+    op('SobolSample', *[I32(v) for v in args], types=None, label=label, error=True)
+  op('SobolSample', I32([1]), I32(1), I32(0), types=None, label='vector', error=True)
+
+
 def samplers():
   true = I64([[0, 1], [5, 9], [3, 3]])
   for name, more in (('LearnedUnigramCandidateSampler', {}), ('ThreadUnsafeUnigramCandidateSampler', {}),
