@@ -4,6 +4,21 @@
 #include <vector>
 
 namespace millstream {
+namespace {
+
+// An entry of this type without a resource marks a container that exists: one that has held something since it was
+// cleared.
+struct ContainerMark {};
+
+template <typename Map>
+Status NotThere(const Map& resources, const typename Map::key_type& key, absl::string_view looking_for = "") {
+  if (resources.count({key.container, typeid(ContainerMark), ""}) == 0) {
+    return errors::NotFound("Container ", key.container, " does not exist.", looking_for);
+  }
+  return errors::NotFound("Resource ", key.container, "/", key.name, " does not exist.");
+}
+
+}  // namespace
 
 ResourceManager::Key ResourceManager::MakeKey(const std::string& container, std::type_index type,
                                               const std::string& name) const {
@@ -14,6 +29,7 @@ Status ResourceManager::DoCreate(const std::string& container, std::type_index t
                                  Ref<Resource> resource) {
   MutexLock lock(mu_);
   Key key = MakeKey(container, type, name);
+  resources_.try_emplace(Key{key.container, typeid(ContainerMark), ""});
   if (!resources_.emplace(key, std::move(resource)).second) {
     return errors::AlreadyExists("Resource ", key.container, "/", name, " already exists");
   }
@@ -26,7 +42,7 @@ StatusOr<Ref<Resource>> ResourceManager::DoLookup(const std::string& container, 
   const Key key = MakeKey(container, type, name);
   auto it = resources_.find(key);
   if (it == resources_.end()) {
-    return errors::NotFound("Resource ", key.container, "/", name, " does not exist.");
+    return NotThere(resources_, key, absl::StrCat(" (Could not find resource: ", key.container, "/", name, ")"));
   }
   return it->second;
 }
@@ -39,6 +55,7 @@ StatusOr<Ref<Resource>> ResourceManager::DoLookupOrCreate(const std::string& con
   auto it = resources_.find(key);
   if (it != resources_.end()) return it->second;
   ASSIGN_OR_RETURN(Ref<Resource> made, make());
+  resources_.try_emplace(Key{key.container, typeid(ContainerMark), ""});
   resources_.emplace(std::move(key), made);
   return made;
 }
@@ -48,9 +65,7 @@ Status ResourceManager::DoDelete(const std::string& container, std::type_index t
   MutexLock lock(mu_);
   const Key key = MakeKey(container, type, name);
   auto it = resources_.find(key);
-  if (it == resources_.end()) {
-    return errors::NotFound("Resource ", key.container, "/", name, " does not exist.");
-  }
+  if (it == resources_.end()) return NotThere(resources_, key);
   removed = std::move(it->second);
   removed->MarkDead();
   resources_.erase(it);
@@ -62,7 +77,7 @@ Status ResourceManager::DeleteAnyType(const std::string& container, const std::s
   MutexLock lock(mu_);
   const std::string& where = container.empty() ? default_container_ : container;
   for (auto it = resources_.begin(); it != resources_.end();) {
-    if (it->first.container != where || it->first.name != name) {
+    if (it->first.container != where || it->first.name != name || !it->second) {
       ++it;
       continue;
     }
@@ -70,8 +85,7 @@ Status ResourceManager::DeleteAnyType(const std::string& container, const std::s
     removed.push_back(std::move(it->second));
     it = resources_.erase(it);
   }
-  if (removed.empty()) return errors::NotFound("Resource ", where, "/", name, " does not exist.");
-  return OkStatus();
+  return removed.empty() ? NotThere(resources_, Key{where, typeid(void), name}) : OkStatus();
 }
 
 void ResourceManager::ClearContainer(const std::string& container) {
@@ -83,7 +97,7 @@ void ResourceManager::ClearContainer(const std::string& container) {
       ++it;
       continue;
     }
-    it->second->MarkDead();
+    if (it->second) it->second->MarkDead();
     removed.push_back(std::move(it->second));
     it = resources_.erase(it);
   }
@@ -93,7 +107,9 @@ void ResourceManager::ClearAll() {
   std::map<Key, Ref<Resource>> removed;
   MutexLock lock(mu_);
   removed.swap(resources_);
-  for (auto& [key, resource] : removed) resource->MarkDead();
+  for (auto& [key, resource] : removed) {
+    if (resource) resource->MarkDead();
+  }
 }
 
 std::string ResourceManager::UniqueName(const std::string& prefix) {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "millstream/framework/no_kernel.h"
 #include "millstream/graph/gradient.h"
 #include "millstream/ops/array/strided_copy.h"
 
@@ -62,9 +63,7 @@ class MoveBlocksKernel : public Kernel {
   explicit MoveBlocksKernel(KernelInit& init) {
     const std::string format = init.Attr<std::string>("data_format");
     if (format != "NHWC") {  // as TensorFlow's kernels for this device
-      init.Fail(errors::InvalidArgument("No OpKernel was registered to support Op '", init.op().name,
-                                        "' used by {{node ", init.node_name(), "}} on the CPU: data_format is ",
-                                        format));
+      init.Fail(NoKernel(init, "data_format is ", format));
       return;
     }
     bool nchw = false;

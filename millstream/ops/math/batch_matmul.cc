@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <vector>
 
+#include "millstream/framework/no_kernel.h"
 #include "millstream/ops/math/broadcast.h"
 #include "millstream/ops/math/cast.h"
 #include "millstream/ops/math/gradients.h"
@@ -20,9 +21,7 @@ class BatchMatMulKernel final : public Kernel {
     if (x == y && !init.HasAttr("Tout")) return;
     const auto out = init.Attr<DType>("Tout");
     if ((x == y && x == out) || Multiplies(x, y, out)) return;
-    init.Fail(errors::InvalidArgument("No OpKernel was registered to support Op '", init.op().name, "' used by {{node ",
-                                      init.node_name(), "}}: there is no product of ", DTypeName(x), " and ",
-                                      DTypeName(y), " into ", DTypeName(out)));
+    init.Fail(NoKernel(init, "there is no product of ", DTypeName(x), " and ", DTypeName(y), " into ", DTypeName(out)));
   }
 
   Status Compute(KernelContext& ctx) override {

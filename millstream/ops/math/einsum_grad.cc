@@ -102,14 +102,18 @@ Status EinsumGrad(GradContext& g) {
   const GradMath m(g);
   ASSIGN_OR_RETURN(const EinsumEquation equation,
                    EinsumEquation::Parse(g.Attr<std::string>("equation"), g.node().num_inputs()));
-  const std::vector<Subscripts>& in = equation.inputs();
   const Subscripts& out = equation.output();
+  const bool dots = EinsumEquation::HasEllipsis(out);
+  std::vector<Subscripts> in = equation.inputs();
+  for (Subscripts& s : in) {
+    // Without one in the result, an ellipsis stands for no dimensions.
+    if (!dots) s.erase(std::remove(s.begin(), s.end(), EinsumEquation::kEllipsis), s.end());
+  }
   g.dy(0);
   if (in.size() == 1) {
     g.set_dx(0, GradFor(g, g.input(0), in[0], {}, {}, out));
     return g.status();
   }
-  const bool dots = EinsumEquation::HasEllipsis(out);
   std::vector<Subscripts> full = in;
   for (Subscripts& s : full) {
     if (dots && !EinsumEquation::HasEllipsis(s)) s.insert(s.begin(), EinsumEquation::kEllipsis);

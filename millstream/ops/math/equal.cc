@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 
+#include "millstream/framework/no_kernel.h"
 #include "millstream/ops/math/elementwise.h"
 
 namespace millstream {
@@ -41,8 +42,7 @@ class EqualKernel final : public BinaryKernel {
         is_error_(init.Attr<bool>("incompatible_shape_error")) {
     const DType dtype = RemoveRef(init.input_types()[0]);
     if (dtype == DType::kResource || dtype == DType::kVariant) {
-      init.Fail(errors::InvalidArgument("No OpKernel was registered to support Op '", init.op().name,
-                                        "' used by {{node ", init.node_name(), "}}: T is ", DTypeName(dtype)));
+      init.Fail(NoKernel(init, "T is ", DTypeName(dtype)));
     }
   }
 

@@ -52,6 +52,8 @@ struct IntPowFn {
   }
 };
 
+using WideTypes = Join<Types<float, double>, ComplexTypes>;
+
 struct XlogyFn {
   static constexpr double kCost = 1.5;
   static constexpr bool kLibmDouble = true;
@@ -72,6 +74,16 @@ struct Xlog1pyFn {
       return x == T(0) ? T(0) : x * std::log(T(1) + y);
     else
       return x == T(0) ? T(0) : x * math::Log1p(y);
+  }
+};
+// Of 16-bit floats the logarithm is rounded as well as the product.
+template <typename Narrow, bool plus_one>
+struct NarrowXlogFn {
+  static constexpr double kCost = 2.5;
+  static constexpr bool kLibm = true;
+  float operator()(float x, float y) const {
+    const Narrow log(plus_one ? std::log1p(y) : std::log(y));
+    return x == 0 ? 0 : x * static_cast<float>(log);
   }
 };
 struct XdivyFn {
@@ -139,7 +151,9 @@ OP("Xlogy")
     .Attr("T: {half, bfloat16, float, double, complex64, complex128}")
     .Shape(BroadcastBinaryShape)
     .Gradient(XlogyGrad)
-    .CpuFor<Binary<XlogyFn, FloatComplexTypes>>(FloatComplexTypes{})
+    .CpuFor<Binary<XlogyFn, WideTypes>>(WideTypes{})
+    .CpuFor<Binary<NarrowXlogFn<Half, false>, Types<Half>>>(Types<Half>{})
+    .CpuFor<Binary<NarrowXlogFn<BFloat16, false>, Types<BFloat16>>>(Types<BFloat16>{})
     .Doc("x * log(y), and 0 where x is 0.");
 
 OP("Xlog1py")
@@ -149,7 +163,9 @@ OP("Xlog1py")
     .Attr("T: {half, bfloat16, float, double, complex64, complex128}")
     .Shape(BroadcastBinaryShape)
     .Gradient(Xlog1pyGrad)
-    .CpuFor<Binary<Xlog1pyFn, FloatComplexTypes>>(FloatComplexTypes{})
+    .CpuFor<Binary<Xlog1pyFn, WideTypes>>(WideTypes{})
+    .CpuFor<Binary<NarrowXlogFn<Half, true>, Types<Half>>>(Types<Half>{})
+    .CpuFor<Binary<NarrowXlogFn<BFloat16, true>, Types<BFloat16>>>(Types<BFloat16>{})
     .Doc("x * log(1 + y), and 0 where x is 0.");
 
 OP("Xdivy")

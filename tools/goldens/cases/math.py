@@ -2,7 +2,7 @@
 """Element-wise maths, reductions, matrix products, segments, comparisons, ranges."""
 import numpy as np
 
-from record import op, rng
+from record import apply, op, rng, script, tf
 
 NAN, INF = np.nan, np.inf
 SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 1e-20, 1e20, INF, -INF, NAN]
@@ -116,6 +116,12 @@ def binary():
   op('Pow', np.array([2, 3]), np.array([2, -1]), types=('int32', 'int64'), label='negative', error=True)
   op('Xlogy', np.array([0.5, 2, 1.5]), np.array([3.0, 0.5, 2]), types=('float', 'double'), label='smooth')
   op('Xlogy', np.array([0.0]), np.array([2.0]), label='zero', fd=False)
+  for name in ('Xlogy', 'Xlog1py', 'Xdivy'):
+    r = rng('rounded', name)
+    x, y = r.uniform(0.1, 9, 200), r.uniform(0.01, 40, 200)
+    for dtype in (tf.float16, tf.bfloat16):
+      with script(name, 'bits_' + dtype.name) as s:
+        s.run(tf.bitcast(apply(name, x=tf.constant(x, dtype), y=tf.constant(y, dtype))[0], tf.int16))
   op('Polygamma', np.array([[1.0, 2], [3, 4]]), np.array([0.75, 2.5]), types='all', tolerance=LOOSE['Zeta'], fd=False)
   op('Zeta', np.array([[1.5, 2], [3, 4.5]]), np.array([1.0, 2.5]), types='all', tolerance=LOOSE['Zeta'], grad=False)
   op('Zeta', np.array([2.0, 3]), np.array([1.5, 2.5]), types=('float', 'double'), label='grad', tolerance=LOOSE['Zeta'],

@@ -202,7 +202,9 @@ def refused():
 
 def sums():
   for equation in ('->...', '...->', '...->...'):
-    op('Einsum', [np.array(3.0)], label='nothing', equation=equation, grad=False, shapes=False)
+    op('Einsum', [np.array(3.0)], label='nothing', equation=equation, shapes=False)
+  op('Einsum', [values('sum', 2)], label='nothing_in_dots', equation='i...->i', shapes=False)
+  op('Einsum', [values('sum', 2)], label='nothing_summed', equation='i...->', shapes=False)
   op('Einsum', [values('sum', 2, 3)], label='no_dimensions', equation='ab->...b')
 
 

@@ -155,6 +155,7 @@ def spaces():
     op(name, y, types=[t for t in ALL if t not in ('string',)], block_size=2)
     op(name, y[:, :3, :1, :3], label='not_divisible', block_size=2, error=True)
     op(name, y[0], label='rank3', block_size=2, error=True)
+    op(name, y, label='channels_first', block_size=2, data_format='NCHW', error=True)
   op('Diag', np.array([1.0, 2, 3]), types='all')
   op('Diag', np.array([[1.0, 2], [3, 4]]), label='matrix')
   op('DiagPart', np.arange(9.0).reshape(3, 3), types='all')
