@@ -2,6 +2,8 @@
 """Barriers and staging areas, with and without keys; checkpoints of version 1."""
 import numpy as np
 
+from tensorflow.python.framework import function
+
 from record import apply, script, tf
 
 I32, I64 = np.int32, np.int64
@@ -178,7 +180,47 @@ def checkpoints():
     s.run(apply('ShardedFilespec', basename='a/b', num_shards=12)[0])
 
 
+def batches():
+  """One step at a time: steps that meet are in millstream/ops/flow/batch_ops_test.cc."""
+  limits = dict(num_batch_threads=1, batch_timeout_micros=1000)
+  for label, rows, allowed in (('full', 4, []), ('padded', 2, [1, 3, 4]), ('partly', 3, [])):
+    with script('Batch', label) as s:
+      x = tf.placeholder(tf.float32, [rows, 2])
+      y = tf.placeholder(tf.int64, [rows])
+      out = apply('Batch', in_tensors=[x, y], max_batch_size=4, allowed_batch_sizes=allowed, grad_timeout_micros=10**7, **limits)
+      back = apply('Unbatch', batched_tensor=out[0] * 2.0, batch_index=out[2], id=out[3], timeout_micros=10**7)[0]
+      feeds = {x: np.arange(2.0 * rows).reshape([rows, 2]), y: np.arange(rows)}
+      s.run([out[0], out[1], out[2][:, 1:], back], feeds)
+      s.static_shapes(out[0], out[1], out[2], out[3], back)
+    with script('BatchFunction', label) as s:
+
+      @function.Defun(tf.float32, tf.float32, func_name='twice_' + label)
+      def twice(x, captured):
+        return x * 2.0 + captured, tf.reduce_sum(x, [1])
+
+      x = tf.placeholder(tf.float32, [rows, 2])
+      out = apply('BatchFunction', in_tensors=[x], captured_tensors=[tf.constant(0.5)], f=twice, Tout=[tf.float32, tf.float32], max_batch_size=4,
+                  allowed_batch_sizes=allowed, **limits)
+      s.run(list(out.outputs), {x: np.arange(2.0 * rows).reshape([rows, 2])})
+  with script('UnbatchGrad', 'alone') as s:
+    index, none = tf.constant(I64([[7, 0, 2]])), tf.constant(np.zeros([0, 3], np.int64))
+    s.run(apply('UnbatchGrad', original_input=tf.constant([1.0, 2, 3]), batch_index=index, grad=tf.constant([4.0, 5]), id=I64(7))[0])
+    s.run(apply('UnbatchGrad', original_input=tf.zeros([0]), batch_index=none, grad=tf.constant([4.0, 5]), id=I64(8))[0])
+    s.run(apply('UnbatchGrad', original_input=tf.constant([1.0]), batch_index=none, grad=tf.constant([4.0]), id=I64(9))[0], error=True)
+    s.run(apply('UnbatchGrad', original_input=tf.constant([1.0]), batch_index=index, grad=tf.constant([4.0]), id=tf.placeholder_with_default(I64([9]), None))[0],
+          error=True)
+  with script('Batch', 'errors') as s:
+    options = dict(max_batch_size=2, grad_timeout_micros=0, **limits)
+    later = lambda v: tf.placeholder_with_default(tf.constant(v), None)
+    s.run(apply('Batch', in_tensors=[later([1]), later([1, 2])], **options)[0], error=True)
+    s.run(apply('Batch', in_tensors=[later([1, 2, 3])], **options)[0], error=True)
+    s.run(apply('Batch', in_tensors=[later(1)], **options)[0], error=True)
+    s.run(apply('Batch', in_tensors=[later([1])], **dict(options, allowed_batch_sizes=[1]))[0], error=True)
+    s.run(apply('Unbatch', batched_tensor=later([1.0]), batch_index=later(I64([[1, 0, 1]])), id=later(I64([1])), timeout_micros=1000)[0], error=True)
+
+
 def cases():
+  batches()
   barriers()
   staging()
   map_staging('Map')
