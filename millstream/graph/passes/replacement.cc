@@ -41,6 +41,9 @@ bool IsPure(const Node& node) {
       node.Is("_Arg") || node.Is("_Retval") || node.Is("Placeholder") || node.Is("NoOp")) {
     return false;
   }
+  // What is shared by name has state, also where TensorFlow does not say so (Batch).
+  for (const AttrDef& attr : node.op().def.attrs)
+    if (attr.name == "shared_name") return false;
   for (const ArgDef& arg : node.op().def.inputs)
     if (arg.is_ref) return false;
   for (const ArgDef& arg : node.op().def.outputs)
