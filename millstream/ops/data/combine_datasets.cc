@@ -45,6 +45,7 @@ class ConcatenateDataset final : public Dataset {
       while (current_ != nullptr) {
         RETURN_IF_ERROR(current_->GetNext(step, element, end));
         if (!*end) return OkStatus();
+        element->clear();
         current_.reset();
         if (!second_) return OkStatus();
         const Ref<Dataset> next = std::move(second_);

@@ -50,6 +50,7 @@ class InterleaveDataset final : public DerivedDataset {
         bool over = false;
         RETURN_IF_ERROR(current->GetNext(step, element, &over));
         if (over) {
+          element->clear();
           current.reset();
           Advance();
           continue;

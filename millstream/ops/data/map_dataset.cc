@@ -109,6 +109,7 @@ class FlatMapDataset final : public DerivedDataset {
         if (inner_ != nullptr) {
           RETURN_IF_ERROR(inner_->GetNext(step, element, end));
           if (!*end) return OkStatus();
+          element->clear();
           inner_.reset();
         }
         Element args, made;

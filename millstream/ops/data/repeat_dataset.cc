@@ -52,6 +52,7 @@ class RepeatDataset final : public DerivedDataset {
         }
         RETURN_IF_ERROR(inner_->GetNext(step, element, end));
         if (!*end) return OkStatus();
+        element->clear();
         inner_.reset();
         ++round_;
         if (fresh && count_ < 0) return OkStatus();  // nothing for ever

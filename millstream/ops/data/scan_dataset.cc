@@ -34,7 +34,10 @@ class TakeWhileDataset final : public DerivedDataset {
         return errors::InvalidArgument("`predicate` must returns a scalar bool tensor.");
       }
       *end = !answer[0].scalar<bool>();
-      if (*end) input_.reset();
+      if (*end) {
+        element->clear();
+        input_.reset();
+      }
       return OkStatus();
     }
 

@@ -41,6 +41,15 @@ Status SparseReorderGrad(GradContext& g) {
   return g.status();
 }
 
+// How far apart neighbours of each dimension are; at least 1.
+Dims PlaceStrides(const Dims& dims) {
+  Dims strides(dims.size(), 1);
+  for (size_t d = dims.size(); d-- > 1;) {
+    if (__builtin_mul_overflow(strides[d], std::max<int64_t>(dims[d], 1), &strides[d - 1])) strides[d - 1] = INT64_MAX;
+  }
+  return strides;
+}
+
 // The places of entries in another shape of as many elements, one size of which may be -1.
 Status SparseReshapeCpu(KernelContext& ctx) {
   const Tensor& indices = ctx.input(0);
@@ -82,18 +91,15 @@ Status SparseReshapeCpu(KernelContext& ctx) {
   }
   const int64_t n = indices.dim(0);
   ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, Shape({n, new_shape.rank()})));
+  const Dims in_strides = PlaceStrides(from), out_strides = PlaceStrides(to);
   const int64_t* in = indices.data<int64_t>();
   int64_t* row = out->data<int64_t>();
+  // Nobody looks whether an index lies within the shape: one that does not goes to where its place is counted to.
   for (int64_t i = 0; i < n; ++i, in += from.size(), row += to.size()) {
-    int64_t place = 0;
-    for (size_t d = 0; d < from.size(); ++d) {
-      if (in[d] < 0 || in[d] >= from[d]) {
-        return errors::InvalidArgument("input_indices[", i, "] is outside of the input shape");
-      }
-      place = place * from[d] + in[d];
-    }
-    for (size_t d = to.size(); d-- > 0; place /= std::max<int64_t>(to[d], 1))
-      row[d] = place % std::max<int64_t>(to[d], 1);
+    uint64_t sum = 0;
+    for (size_t d = 0; d < from.size(); ++d) sum += static_cast<uint64_t>(in[d]) * static_cast<uint64_t>(in_strides[d]);
+    auto place = static_cast<int64_t>(sum);
+    for (size_t d = 0; d < to.size(); place %= out_strides[d++]) row[d] = place / out_strides[d];
   }
   ASSIGN_OR_RETURN(Tensor * sizes, ctx.AllocateOutput(1, Shape({new_shape.rank()})));
   std::copy(to.begin(), to.end(), sizes->data<int64_t>());

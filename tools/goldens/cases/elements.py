@@ -148,6 +148,18 @@ def in_step():
     s.run(it.next, error=True)
 
 
+def repeated_ends():
+  def start():
+    @function.Defun(I, func_name='BelowTwo')
+    def below(x):
+      return tf.less(x, tf.constant(2, I))
+    return dataset('TakeWhileDataset', numbers(4), other_arguments=[], predicate=below)
+  with script('TakeWhileDataset', 'repeated') as s:
+    Iterator(dataset('RepeatDataset', start(), count=const(2))).drain(s, 4)
+  with script('TakeWhileDataset', 'concatenated') as s:
+    Iterator(dataset('ConcatenateDataset', start(), another_dataset=start())).drain(s, 4)
+
+
 def endless():
   with script('GroupByWindowDataset', 'endless') as s:
     @function.Defun(I, func_name='WindowKey')
@@ -380,6 +392,7 @@ def cases():
   anonymous()
   states()
   in_step()
+  repeated_ends()
   endless()
   shuffled_rows()
   given()
