@@ -58,7 +58,7 @@ StatusOr<std::unique_ptr<Session>> MakeSession(const SessionOptions& options) {
   return server->NewSession(config);
 }
 
-[[maybe_unused]] const bool registered = [] {
+[[maybe_unused]] const bool kRemoteSessionsRegistered = [] {
   RegisterSessionFactory("grpc", MakeSession);
   return true;
 }();
@@ -110,7 +110,7 @@ Status RemoteSession::AwaitServer(const RpcCallOptions& options) {
   while (true) {
     RpcCallOptions slice = options;
     slice.deadline = std::min(options.deadline, Clock::now() + kSayInterval);
-    const Status status = channel_->AwaitServer(slice);
+    Status status = channel_->AwaitServer(slice);
     if (!absl::IsDeadlineExceeded(status) || Clock::now() >= options.deadline) return status;
     const auto waited = std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - start).count();
     LogWarning(absl::StrCat("still waiting for the server ", options_.target, " to be started (for ", waited, " s)"));
@@ -200,7 +200,7 @@ Status RemoteSession::Run(const RunOptions& options, const Feeds& feeds, const s
                           proto::RunMetadata* metadata) {
   std::unique_ptr<StepMessages> step = TakeMessages();
   for (const std::string& name : targets) step->request.add_target(name);
-  const Status status = RunStep(*step, options, feeds, fetches, outputs, metadata);
+  Status status = RunStep(*step, options, feeds, fetches, outputs, metadata);
   GiveBackMessages(std::move(step));
   return status;
 }
@@ -209,7 +209,7 @@ Status RemoteSession::PartialRun(const std::string& handle, const Feeds& feeds, 
                                  std::vector<Tensor>* outputs) {
   std::unique_ptr<StepMessages> step = TakeMessages();
   step->request.set_partial_run_handle(handle);
-  const Status status = RunStep(*step, RunOptions(), feeds, fetches, outputs, nullptr);
+  Status status = RunStep(*step, RunOptions(), feeds, fetches, outputs, nullptr);
   GiveBackMessages(std::move(step));
   return status;
 }
