@@ -79,7 +79,8 @@ class Placer {
     for (const auto& node : graph_.nodes()) {
       if (node == nullptr) continue;
       RETURN_IF_ERROR(JoinColocated(*node));
-      if (options_.lowers_control_flow && IsLoweredControlFlow(*node)) continue;
+      const bool loop = node->Is("While") || node->Is("StatelessWhile");  // stays in one piece
+      if (options_.lowers_control_flow && !loop && IsLoweredControlFlow(*node)) continue;
       ASSIGN_OR_RETURN(const std::vector<DType> declared, node->InputTypes());
       for (int i = 0; i < node->num_inputs(); ++i) {
         const Output& in = node->input(i);

@@ -13,7 +13,7 @@ struct PlacementOptions {
   bool allow_soft_placement = false;
   // Where nodes go that say nothing; a full name out of `devices`. "": the first device.
   std::string default_device{};
-  // What LowerControlFlow() takes apart later need not be where the handles are that it takes.
+  // Conditionals that LowerControlFlow() takes apart later need not be where the handles are that they take.
   bool lowers_control_flow = false;
 };
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "millstream/framework/device_name.h"
 #include "millstream/graph/control_flow.h"
 #include "millstream/graph/passes/body_copy.h"
 #include "millstream/graph/passes/replacement.h"
@@ -31,12 +32,13 @@ class ControlFlowLowering {
   StatusOr<bool> Run() {
     if (graph_.library() == nullptr) return false;
     limit_ = graph_.num_nodes() + kMaxNodesAdded;
-    for (const auto& node : graph_.nodes()) Note(node.get(), 0);
+    for (const auto& node : graph_.nodes()) Note(node.get(), 0, false);
     while (!waiting_.empty()) {
       const Item item = waiting_.back();
       waiting_.pop_back();
       node_ = item.node;
       depth_ = item.depth;
+      in_loop_ = item.in_loop;
       RETURN_IF_ERROR(IsWhile(*node_) ? LowerLoop() : LowerBranches());
     }
     if (lowered_.empty()) return false;
@@ -50,10 +52,31 @@ class ControlFlowLowering {
   struct Item {
     Node* node;
     int depth;
+    bool in_loop;  // that was lowered
   };
 
-  void Note(Node* node, int depth) {
-    if (node != nullptr && depth < kMaxDepth && IsLoweredControlFlow(*node)) waiting_.push_back({node, depth});
+  void Note(Node* node, int depth, bool in_loop) {
+    if (node != nullptr && depth < kMaxDepth && IsLoweredControlFlow(*node)) waiting_.push_back({node, depth, in_loop});
+  }
+
+  static absl::string_view PlaceOf(const Node& node) {
+    return node.assigned_device().empty() ? node.device() : node.assigned_device();
+  }
+
+  // True if everything in `bodies` will be where the node is: loops of functions are not cut between devices.
+  bool StaysHere(const std::vector<FunctionBody>& bodies) const {
+    for (const Output& in : node_->inputs()) {
+      if (in.dtype() == DType::kResource && (depth_ > 0 || PlaceOf(*in.node) != PlaceOf(*node_))) return false;
+    }
+    const StatusOr<DeviceName> here = DeviceName::Parse(PlaceOf(*node_));
+    for (const FunctionBody& body : bodies) {
+      for (const auto& node : body.graph->nodes()) {
+        if (node == nullptr || node->device().empty()) continue;
+        const StatusOr<DeviceName> wanted = DeviceName::Parse(node->device());
+        if (!wanted.ok() || !here.ok() || !wanted->Matches(*here)) return false;
+      }
+    }
+    return true;
   }
 
   // What the new nodes that take constants wait for: a constant does not tell in which iteration of the loops around
@@ -110,7 +133,7 @@ class ControlFlowLowering {
                   body);
     RETURN_IF_ERROR(copy.Run(args));
     RETURN_IF_ERROR(copy.Finish(/*waited_for=*/true));
-    for (Node* twin : copy.twins()) Note(twin, depth_ + 1);
+    for (Node* twin : copy.twins()) Note(twin, depth_ + 1, in_loop_ || IsWhile(*node_));
     return Part{copy.results(), copy.exit()};
   }
 
@@ -162,7 +185,7 @@ class ControlFlowLowering {
   // Every input goes through a Switch into the branches, every result out of them through a Merge.
   Status LowerBranches() {
     const std::optional<std::vector<FunctionBody>> bodies = BranchBodies();
-    if (!bodies || TooLarge(*bodies)) return OkStatus();
+    if (!bodies || TooLarge(*bodies) || (in_loop_ && !StaysHere(*bodies))) return OkStatus();
     const size_t n = bodies->size();
     Output choice = replaced_.Resolve(node_->input(0));
     if (IsIf(*node_)) {
@@ -275,7 +298,7 @@ class ControlFlowLowering {
 
   Status LowerLoop() {
     const std::optional<std::vector<FunctionBody>> bodies = LoopBodies();
-    if (!bodies || TooLarge(*bodies)) return OkStatus();
+    if (!bodies || TooLarge(*bodies) || !StaysHere(*bodies)) return OkStatus();
     const FunctionBody& body = (*bodies)[1];
     const int n = node_->num_inputs();
     int invariants = 0;
@@ -310,6 +333,7 @@ class ControlFlowLowering {
   std::vector<Item> waiting_;
   Node* node_ = nullptr;  // the one that is being lowered
   int depth_ = 0;
+  bool in_loop_ = false;
   std::vector<Node*> lowered_;
   Replacements replaced_;
 };
