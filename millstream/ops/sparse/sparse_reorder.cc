@@ -89,6 +89,11 @@ Status SparseReshapeCpu(KernelContext& ctx) {
     return errors::InvalidArgument("Input to reshape is a tensor with ", old_shape.num_elements(),
                                    " dense values, but the requested shape has ", new_shape.num_elements());
   }
+  if (new_shape == old_shape) {  // indices stay as they are, whatever they say
+    ctx.set_output(0, indices);
+    ctx.set_output(1, ctx.input(1));
+    return OkStatus();
+  }
   const int64_t n = indices.dim(0);
   ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, Shape({n, new_shape.rank()})));
   const Dims in_strides = PlaceStrides(from), out_strides = PlaceStrides(to);

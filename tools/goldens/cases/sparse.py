@@ -21,6 +21,7 @@ def moved():
   for shape in ([5, 4], [2, -1], [20], [1, 4, 5], [-1, 2, 5]):
     op('SparseReshape', INDICES, SHAPE, I64(shape), types=None, label='shapes')
   op('SparseReshape', I64([[0, 1], [1, 7], [3, 0]]), I64([2, 5]), I64([5, 2]), types=None, label='outside')
+  op('SparseReshape', I64([[0, 1], [1, 7], [3, 0]]), I64([2, 5]), I64([2, -1]), types=None, label='same')
   op('SparseReshape', INDICES, SHAPE, I64([3, 7]), types=None, label='size', error=True)
   op('SparseReshape', INDICES, SHAPE, I64([-1, -1]), types=None, label='two', error=True)
   op('SparseReshape', INDICES, SHAPE, I64([-2, 10]), types=None, label='negative', error=True)
