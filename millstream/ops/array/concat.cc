@@ -120,8 +120,8 @@ class QuantizedConcat final : public ConcatKernel {
     return errors::InvalidArgument(name, " each tensor's num elements must be 1, given num elements ", found,
                                    " in index ", i);
   }
-  float Low(const KernelContext& ctx, int i) const { return ctx.input(first_ + n_ + i).data<float>()[0]; }
-  float High(const KernelContext& ctx, int i) const { return ctx.input(first_ + 2 * n_ + i).data<float>()[0]; }
+  float Low(const KernelContext& ctx, int i) const { return ctx.input(first_ + n_ + i).template data<float>()[0]; }
+  float High(const KernelContext& ctx, int i) const { return ctx.input(first_ + 2 * n_ + i).template data<float>()[0]; }
 };
 
 Status ConcatShapes(ShapeContext& c, int first, int n, int axis_input) {
