@@ -58,7 +58,8 @@ struct Channels {
   static StatusOr<Channels> Of(const Shape& shape, int64_t axis) {
     if (axis < -1) return errors::InvalidArgument("Axis must be at least -1. Found ", axis);
     if (axis >= shape.rank()) {
-      return errors::InvalidArgument("Shape must be at least rank ", axis + 1, " but is rank ", shape.rank());
+      return errors::InvalidArgument("Shape must be at least rank ", static_cast<uint64_t>(axis) + 1, " but is rank ",
+                                     shape.rank());
     }
     Channels c;
     if (axis < 0) {
