@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <limits>
+
 #include "millstream/math/simd.h"
 #include "millstream/ops/math/cast.h"
 #include "millstream/tensor/dispatch.h"
@@ -6,13 +8,27 @@
 namespace millstream {
 namespace {
 
-// Small integers by way of int, so that values that do not fit them wrap around.
+template <typename To, typename From>
+MILLSTREAM_ALWAYS_INLINE bool Fits(From x) {
+  constexpr From kEnd = From(2) * static_cast<From>(uint64_t{1} << (std::numeric_limits<To>::digits - 1));
+  return x >= static_cast<From>(std::numeric_limits<To>::min()) && x < kEnd;
+}
+
+// What does not fit becomes the lowest number, as by the processor's own conversions; that of a wider signed type, cut
+// off, where To is small or unsigned.
+template <typename To, typename From>
+MILLSTREAM_ALWAYS_INLINE To Truncate(From x) {
+  using Wide = std::conditional_t<sizeof(To) < 4, int32_t, std::conditional_t<std::is_signed_v<To>, To, int64_t>>;
+  const auto wide = static_cast<To>(Fits<Wide>(x) ? static_cast<Wide>(x) : std::numeric_limits<Wide>::min());
+  return sizeof(To) == sizeof(Wide) && Fits<To>(x) ? static_cast<To>(x) : wide;
+}
+
 template <typename To, typename From>
 MILLSTREAM_ALWAYS_INLINE To Convert(From x) {
-  if constexpr (std::is_same_v<To, bool>)
+  if constexpr (std::is_same_v<To, bool>) {
     return x != From(0);
-  else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To> && sizeof(To) < 4) {
-    return static_cast<To>(static_cast<int32_t>(x));
+  } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
+    return Truncate<To>(x);
   } else {
     return static_cast<To>(x);
   }
