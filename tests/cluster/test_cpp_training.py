@@ -28,6 +28,7 @@ class Job:
 
     def kill(self, job, index):
         process = self.processes.pop((job, index))
+        assert process.poll() is None, "it ended before it could be killed"
         process.kill()
         process.wait()
 
@@ -104,7 +105,7 @@ def test_synchronous(make_job):
 @pytest.mark.parametrize("victim", [("ps", 0), ("worker", 0), ("worker", 1)])
 @pytest.mark.parametrize("flags", [(), ("--sync_replicas",)], ids=["async", "sync"])
 def test_a_task_is_killed_and_started_again(make_job, tmp_path, victim, flags):
-    last = 800 if not flags else 500
+    last = 8000 if not flags else 2000
     job = make_job(f"--train_steps={last}", f"--checkpoint_dir={tmp_path}/checkpoints", "--save_checkpoint_secs=0.3", *flags)
     job.wait_for_step(150)
     job.kill(*victim)
