@@ -17,6 +17,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 
@@ -35,6 +36,7 @@ BARS = {
 }
 FILE_BARS = {"save_gb_per_second": "2", "restore_gb_per_second": "4", "held_up_steps": "at most 1", "usual_step_ms": "",
              "records_per_second": "2 x TensorFlow"}
+PATIENCE = 90  # seconds for the start and the end of a cluster
 
 
 class Runner:
@@ -75,10 +77,13 @@ class Runner:
                   f"--ps_hosts={','.join(hosts[:ps])}", f"--worker_hosts={','.join(hosts[ps:])}"]
         tasks = [("ps", i) for i in range(ps)] + [("worker", 0), ("worker", 1)]
         processes = [self.start(who, "mnist.py", f"--job_name={job}", f"--task_index={i}", *common) for job, i in tasks]
+        watchdog = threading.Timer(PATIENCE + self.args.seconds, lambda: [p.kill() for p in processes])
+        watchdog.start()
         try:
             workers = [self.read(p, until="worker_mib") for p in processes[ps:]]
             peaks = [peak_mib(p.pid) for p in processes[:ps]]
         finally:
+            watchdog.cancel()
             for p in processes:
                 p.kill()
                 p.communicate()
@@ -101,6 +106,16 @@ class Runner:
         if kind == "local":
             return self.local(who, model)
         return self.cluster(who, model, kind == "sync", 2 if "2 ps" in kind else 1)
+
+    def run_until_it_ends(self, who, name, tries=3):
+        """A cluster that failed is tried again: TensorFlow's synchronous workers sometimes wait for a token that nobody gives any more."""
+        for left in reversed(range(tries)):
+            try:
+                return self.run(who, name)
+            except RuntimeError as error:
+                print(f"{name}: {error}", file=sys.stderr, flush=True)
+                if not left:
+                    raise
 
 
 def peak_mib(pid):
@@ -175,7 +190,7 @@ def main():
             for i in range(args.rounds):
                 print(f"{name}, round {i + 1} of {args.rounds}", file=sys.stderr, flush=True)
                 for who, list_ in rounds.items():
-                    list_.append(runner.run(who, name))
+                    list_.append(runner.run_until_it_ends(who, name))
             if args.json:
                 with open(args.json, "a") as f:
                     f.write(json.dumps({"name": name, **rounds}) + "\n")
