@@ -193,6 +193,7 @@ class MakeCsv final : public Kernel {
       .Cpu<MakeCsv>()
 
 OP("CSVDataset") CSV_INPUTS CSV_END.Doc("A dataset of the records of CSV files.");
+OP("ExperimentalCSVDataset") CSV_INPUTS CSV_END.Doc("A dataset of the records of CSV files.");
 OP("CSVDatasetV2")
 CSV_INPUTS.Input("exclude_cols: int64") CSV_END.Doc("A dataset of the records of CSV files; columns may be left out.");
 #undef CSV_INPUTS

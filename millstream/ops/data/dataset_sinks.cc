@@ -101,14 +101,18 @@ class InitializeTableFromDataset final : public AsyncKernel {
   }
 };
 
-OP("DatasetToTFRecord")
-    .Input("input_dataset: variant")
-    .Input("filename: string")
-    .Input("compression_type: string")
-    .Stateful()
-    .Shape(NoOutputs)
-    .Cpu<DatasetToTFRecord>()
-    .Doc("Writes the strings of a dataset as the records of a TFRecord file.");
+#define DATASET_TO_TFRECORD(Name)        \
+  OP(Name)                               \
+      .Input("input_dataset: variant")   \
+      .Input("filename: string")         \
+      .Input("compression_type: string") \
+      .Stateful()                        \
+      .Shape(NoOutputs)                  \
+      .Cpu<DatasetToTFRecord>()          \
+      .Doc("Writes the strings of a dataset as the records of a TFRecord file.")
+DATASET_TO_TFRECORD("DatasetToTFRecord");
+DATASET_TO_TFRECORD("ExperimentalDatasetToTFRecord");
+#undef DATASET_TO_TFRECORD
 OP("InitializeTableFromDataset")
     .Input("table_handle: resource")
     .Input("dataset: variant")

@@ -81,7 +81,7 @@ class DirectedInterleaveDataset final : public Dataset {
 class MakeDirectedInterleave final : public Kernel {
  public:
   explicit MakeDirectedInterleave(KernelInit& init)
-      : signature_(init), stop_(init.Attr<bool>("stop_on_empty_dataset")) {}
+      : signature_(init), stop_(init.HasAttr("stop_on_empty_dataset") && init.Attr<bool>("stop_on_empty_dataset")) {}
   Status Compute(KernelContext& ctx) override {
     ASSIGN_OR_RETURN(Ref<Dataset> selector, DatasetInput(ctx, 0));
     if (selector->types().size() != 1 || selector->types()[0] != DType::kInt64 ||
@@ -107,17 +107,20 @@ class MakeDirectedInterleave final : public Kernel {
   const bool stop_;
 };
 
-OP("DirectedInterleaveDataset")
-    .Input("selector_input_dataset: variant")
-    .Input("data_input_datasets: N * variant")
-    .Output("handle: variant")
-    .Attr("output_types: list(type) >= 1")
-    .Attr("output_shapes: list(shape) >= 1")
-    .Attr("N: int >= 1")
-    .Attr("stop_on_empty_dataset: bool = false")
-    .Shape(ScalarShape)
-    .Cpu<MakeDirectedInterleave>()
-    .Doc("Elements of several datasets, in an order that another dataset gives.");
+#define DIRECTED_INTERLEAVE(Name)                \
+  OP(Name)                                       \
+      .Input("selector_input_dataset: variant")  \
+      .Input("data_input_datasets: N * variant") \
+      .Output("handle: variant")                 \
+      .Attr("output_types: list(type) >= 1")     \
+      .Attr("output_shapes: list(shape) >= 1")   \
+      .Attr("N: int >= 1")                       \
+      .Shape(ScalarShape)                        \
+      .Cpu<MakeDirectedInterleave>()             \
+      .Doc("Elements of several datasets, in an order that another dataset gives.")
+DIRECTED_INTERLEAVE("DirectedInterleaveDataset").Attr("stop_on_empty_dataset: bool = false");
+DIRECTED_INTERLEAVE("ExperimentalDirectedInterleaveDataset");
+#undef DIRECTED_INTERLEAVE
 
 }  // namespace
 }  // namespace millstream

@@ -124,27 +124,31 @@ class MakeGroupByReducer final : public Kernel {
   int begin_[4] = {}, end_[4] = {};
 };
 
-OP("GroupByReducerDataset")
-    .Input("input_dataset: variant")
-    .Input("key_func_other_arguments: Tkey_func_other_arguments")
-    .Input("init_func_other_arguments: Tinit_func_other_arguments")
-    .Input("reduce_func_other_arguments: Treduce_func_other_arguments")
-    .Input("finalize_func_other_arguments: Tfinalize_func_other_arguments")
-    .Output("handle: variant")
-    .Attr("key_func: func")
-    .Attr("init_func: func")
-    .Attr("reduce_func: func")
-    .Attr("finalize_func: func")
-    .Attr("Tkey_func_other_arguments: list(type) >= 0")
-    .Attr("Tinit_func_other_arguments: list(type) >= 0")
-    .Attr("Treduce_func_other_arguments: list(type) >= 0")
-    .Attr("Tfinalize_func_other_arguments: list(type) >= 0")
-    .Attr("output_types: list(type) >= 1")
-    .Attr("output_shapes: list(shape) >= 1")
-    .Stateful()
-    .Shape(ScalarShape)
-    .Cpu<MakeGroupByReducer>()
-    .Doc("One element for each key: what functions make of all elements that have it.");
+#define GROUP_BY_REDUCER(Name)                                                \
+  OP(Name)                                                                    \
+      .Input("input_dataset: variant")                                        \
+      .Input("key_func_other_arguments: Tkey_func_other_arguments")           \
+      .Input("init_func_other_arguments: Tinit_func_other_arguments")         \
+      .Input("reduce_func_other_arguments: Treduce_func_other_arguments")     \
+      .Input("finalize_func_other_arguments: Tfinalize_func_other_arguments") \
+      .Output("handle: variant")                                              \
+      .Attr("key_func: func")                                                 \
+      .Attr("init_func: func")                                                \
+      .Attr("reduce_func: func")                                              \
+      .Attr("finalize_func: func")                                            \
+      .Attr("Tkey_func_other_arguments: list(type) >= 0")                     \
+      .Attr("Tinit_func_other_arguments: list(type) >= 0")                    \
+      .Attr("Treduce_func_other_arguments: list(type) >= 0")                  \
+      .Attr("Tfinalize_func_other_arguments: list(type) >= 0")                \
+      .Attr("output_types: list(type) >= 1")                                  \
+      .Attr("output_shapes: list(shape) >= 1")                                \
+      .Stateful()                                                             \
+      .Shape(ScalarShape)                                                     \
+      .Cpu<MakeGroupByReducer>()                                              \
+      .Doc("One element for each key: what functions make of all elements that have it.")
+GROUP_BY_REDUCER("GroupByReducerDataset");
+GROUP_BY_REDUCER("ExperimentalGroupByReducerDataset");
+#undef GROUP_BY_REDUCER
 
 }  // namespace
 }  // namespace millstream

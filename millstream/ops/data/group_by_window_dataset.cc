@@ -146,24 +146,27 @@ class MakeGroupByWindow final : public Kernel {
   int begin_[3] = {}, end_[3] = {};
 };
 
-OP("GroupByWindowDataset")
-    .Input("input_dataset: variant")
-    .Input("key_func_other_arguments: Tkey_func_other_arguments")
-    .Input("reduce_func_other_arguments: Treduce_func_other_arguments")
-    .Input("window_size_func_other_arguments: Twindow_size_func_other_arguments")
-    .Output("handle: variant")
-    .Attr("key_func: func")
-    .Attr("reduce_func: func")
-    .Attr("window_size_func: func")
-    .Attr("Tkey_func_other_arguments: list(type) >= 0")
-    .Attr("Treduce_func_other_arguments: list(type) >= 0")
-    .Attr("Twindow_size_func_other_arguments: list(type) >= 0")
-    .Attr("output_types: list(type) >= 1")
-    .Attr("output_shapes: list(shape) >= 1")
-    .Attr("metadata: string = ''")
-    .Shape(ScalarShape)
-    .Cpu<MakeGroupByWindow>()
-    .Doc("A dataset of what a function makes of groups of elements with the same key.");
+#define GROUP_BY_WINDOW(Name)                                                       \
+  OP(Name)                                                                          \
+      .Input("input_dataset: variant")                                              \
+      .Input("key_func_other_arguments: Tkey_func_other_arguments")                 \
+      .Input("reduce_func_other_arguments: Treduce_func_other_arguments")           \
+      .Input("window_size_func_other_arguments: Twindow_size_func_other_arguments") \
+      .Output("handle: variant")                                                    \
+      .Attr("key_func: func")                                                       \
+      .Attr("reduce_func: func")                                                    \
+      .Attr("window_size_func: func")                                               \
+      .Attr("Tkey_func_other_arguments: list(type) >= 0")                           \
+      .Attr("Treduce_func_other_arguments: list(type) >= 0")                        \
+      .Attr("Twindow_size_func_other_arguments: list(type) >= 0")                   \
+      .Attr("output_types: list(type) >= 1")                                        \
+      .Attr("output_shapes: list(shape) >= 1")                                      \
+      .Shape(ScalarShape)                                                           \
+      .Cpu<MakeGroupByWindow>()                                                     \
+      .Doc("A dataset of what a function makes of groups of elements with the same key.")
+GROUP_BY_WINDOW("GroupByWindowDataset").Attr("metadata: string = ''");
+GROUP_BY_WINDOW("ExperimentalGroupByWindowDataset");
+#undef GROUP_BY_WINDOW
 
 }  // namespace
 }  // namespace millstream

@@ -152,7 +152,7 @@ class MakeInterleave final : public Kernel {
       .Input("cycle_length: int64")         \
       .Input("block_length: int64")
 #define END .Attr("metadata: string = ''").Shape(ScalarShape).Cpu<MakeInterleave<false>>()
-#define LEGACY_END .Attr("metadata: string = ''").Shape(ScalarShape).Cpu<MakeInterleave<true>>()
+#define LEGACY_END .Shape(ScalarShape).Cpu<MakeInterleave<true>>().Doc("As InterleaveDataset.")
 
 OP("InterleaveDataset")
 CYCLE.Output("handle: variant")
@@ -174,18 +174,22 @@ CYCLE.Input("buffer_output_elements: int64")
     .Output("handle: variant")
     .Attr("f: func")
     .Attr("deterministic: string = 'default'") SIGNATURE END.Doc("As InterleaveDataset.");
-OP("ParallelInterleaveDataset")
-CYCLE.Input("sloppy: bool")
-    .Input("buffer_output_elements: int64")
-    .Input("prefetch_input_elements: int64")
-    .Output("handle: variant")
-    .Attr("f: func") SIGNATURE LEGACY_END.Doc("As InterleaveDataset.");
+#define LEGACY_PARALLEL(Name)                  \
+  OP(Name)                                     \
+  CYCLE.Input("sloppy: bool")                  \
+      .Input("buffer_output_elements: int64")  \
+      .Input("prefetch_input_elements: int64") \
+      .Output("handle: variant")               \
+      .Attr("f: func") SIGNATURE LEGACY_END
+LEGACY_PARALLEL("ParallelInterleaveDataset").Attr("metadata: string = ''");
+LEGACY_PARALLEL("ExperimentalParallelInterleaveDataset");
+#undef LEGACY_PARALLEL
 OP("LegacyParallelInterleaveDatasetV2")
 CYCLE.Input("buffer_output_elements: int64")
     .Input("prefetch_input_elements: int64")
     .Output("handle: variant")
     .Attr("f: func")
-    .Attr("deterministic: string = 'default'") SIGNATURE LEGACY_END.Doc("As InterleaveDataset.");
+    .Attr("deterministic: string = 'default'") SIGNATURE LEGACY_END.Attr("metadata: string = ''");
 
 }  // namespace
 }  // namespace millstream

@@ -230,13 +230,17 @@ OP("IteratorGetNextAsOptional")
     .Shape(ScalarShape)
     .Cpu<IteratorGetNextAsOptional>()
     .Doc("The next element of an iterator as an optional, which has no value at the end.");
-OP("IteratorGetDevice")
-    .Input("resource: resource")
-    .Output("device: string")
-    .Stateful()
-    .Shape(ScalarShape)
-    .Cpu(GetDeviceCpu)
-    .Doc("The device of an iterator.");
+#define GET_DEVICE(Name)           \
+  OP(Name)                         \
+      .Input("resource: resource") \
+      .Output("device: string")    \
+      .Stateful()                  \
+      .Shape(ScalarShape)          \
+      .Cpu(GetDeviceCpu)           \
+      .Doc("The device of an iterator.")
+GET_DEVICE("IteratorGetDevice");
+GET_DEVICE("ExperimentalIteratorGetDevice");
+#undef GET_DEVICE
 
 OP("IteratorToStringHandle")
     .Input("resource_handle: resource")

@@ -147,22 +147,25 @@ class MakeMapAndBatch final : public Kernel {
   const OutputSignature signature_;
 };
 
-OP("MapAndBatchDataset")
-    .Input("input_dataset: variant")
-    .Input("other_arguments: Targuments")
-    .Input("batch_size: int64")
-    .Input("num_parallel_calls: int64")
-    .Input("drop_remainder: bool")
-    .Output("handle: variant")
-    .Attr("f: func")
-    .Attr("Targuments: list(type) >= 0")
-    .Attr("output_types: list(type) >= 1")
-    .Attr("output_shapes: list(shape) >= 1")
-    .Attr("preserve_cardinality: bool = false")
-    .Attr("metadata: string = ''")
-    .Shape(ScalarShape)
-    .Cpu<MakeMapAndBatch>()
-    .Doc("Batches of what a function makes of each element.");
+#define MAP_AND_BATCH(Name)                       \
+  OP(Name)                                        \
+      .Input("input_dataset: variant")            \
+      .Input("other_arguments: Targuments")       \
+      .Input("batch_size: int64")                 \
+      .Input("num_parallel_calls: int64")         \
+      .Input("drop_remainder: bool")              \
+      .Output("handle: variant")                  \
+      .Attr("f: func")                            \
+      .Attr("Targuments: list(type) >= 0")        \
+      .Attr("output_types: list(type) >= 1")      \
+      .Attr("output_shapes: list(shape) >= 1")    \
+      .Attr("preserve_cardinality: bool = false") \
+      .Shape(ScalarShape)                         \
+      .Cpu<MakeMapAndBatch>()                     \
+      .Doc("Batches of what a function makes of each element.")
+MAP_AND_BATCH("MapAndBatchDataset").Attr("metadata: string = ''");
+MAP_AND_BATCH("ExperimentalMapAndBatchDataset");
+#undef MAP_AND_BATCH
 
 }  // namespace
 }  // namespace millstream

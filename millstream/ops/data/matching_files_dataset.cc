@@ -66,12 +66,16 @@ Status MatchingFilesShape(ShapeContext& c) {
   return ScalarShape(c);
 }
 
-OP("MatchingFilesDataset")
-    .Input("patterns: string")
-    .Output("handle: variant")
-    .Shape(MatchingFilesShape)
-    .Cpu(MatchingFilesCpu)
-    .Doc("A dataset of the names of files that match patterns.");
+#define MATCHING_FILES(Name)     \
+  OP(Name)                       \
+      .Input("patterns: string") \
+      .Output("handle: variant") \
+      .Shape(MatchingFilesShape) \
+      .Cpu(MatchingFilesCpu)     \
+      .Doc("A dataset of the names of files that match patterns.")
+MATCHING_FILES("MatchingFilesDataset");
+MATCHING_FILES("ExperimentalMatchingFilesDataset");
+#undef MATCHING_FILES
 
 }  // namespace
 }  // namespace millstream

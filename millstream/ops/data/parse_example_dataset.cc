@@ -94,17 +94,23 @@ class ParseExampleDataset final : public DerivedDataset {
   const std::shared_ptr<const Parser> parser_;
 };
 
+// An attribute that the first version of the op does not have.
+template <typename T>
+std::vector<T> ListOrEmpty(KernelInit& init, const char* attr) {
+  return init.HasAttr(attr) ? init.Attr<std::vector<T>>(attr) : std::vector<T>();
+}
+
 class MakeParseExample final : public Kernel {
  public:
   explicit MakeParseExample(KernelInit& init) : signature_(init) {
     const auto sparse = init.Attr<std::vector<std::string>>("sparse_keys");
     const auto dense = init.Attr<std::vector<std::string>>("dense_keys");
-    const auto ragged = init.Attr<std::vector<std::string>>("ragged_keys");
+    const auto ragged = ListOrEmpty<std::string>(init, "ragged_keys");
     const auto sparse_types = init.Attr<std::vector<DType>>("sparse_types");
     const auto dense_types = init.Attr<std::vector<DType>>("Tdense");
     const auto shapes = init.Attr<std::vector<PartialShape>>("dense_shapes");
-    const auto ragged_types = init.Attr<std::vector<DType>>("ragged_value_types");
-    const auto split_types = init.Attr<std::vector<DType>>("ragged_split_types");
+    const auto ragged_types = ListOrEmpty<DType>(init, "ragged_value_types");
+    const auto split_types = ListOrEmpty<DType>(init, "ragged_split_types");
     if (sparse.size() != sparse_types.size() || dense.size() != dense_types.size() || dense.size() != shapes.size() ||
         ragged.size() != ragged_types.size() || ragged.size() != split_types.size()) {
       init.Fail(errors::InvalidArgument("Keys must be as many as their types and shapes"));
@@ -161,18 +167,17 @@ class MakeParseExample final : public Kernel {
       .Attr("dense_shapes: list(shape) >= 0")                  \
       .Attr("output_types: list(type) >= 1")                   \
       .Attr("output_shapes: list(shape) >= 1")
-#define PARSE_END                                                         \
+#define PARSE_RAGGED                                                      \
   .Attr("ragged_keys: list(string) >= 0 = []")                            \
       .Attr("ragged_value_types: list({float, int64, string}) >= 0 = []") \
-      .Attr("ragged_split_types: list({int32, int64}) >= 0 = []")         \
-      .Shape(ScalarShape)                                                 \
-      .Cpu<MakeParseExample>()
+      .Attr("ragged_split_types: list({int32, int64}) >= 0 = []")
+#define PARSE_END \
+  .Shape(ScalarShape).Cpu<MakeParseExample>().Doc("A dataset of the features of batches of serialized Examples.")
 
-OP("ParseExampleDataset")
-PARSE_BEGIN.Attr("sloppy: bool = false") PARSE_END.Doc("A dataset of the features of batches of serialized Examples.");
-OP("ParseExampleDatasetV2")
-PARSE_BEGIN.Attr("deterministic: string = 'default'") PARSE_END.Doc(
-    "A dataset of the features of batches of serialized Examples.");
+OP("ParseExampleDataset") PARSE_BEGIN.Attr("sloppy: bool = false") PARSE_RAGGED PARSE_END;
+OP("ExperimentalParseExampleDataset") PARSE_BEGIN.Attr("sloppy: bool = false") PARSE_END;
+OP("ParseExampleDatasetV2") PARSE_BEGIN.Attr("deterministic: string = 'default'") PARSE_RAGGED PARSE_END;
+#undef PARSE_RAGGED
 #undef PARSE_BEGIN
 #undef PARSE_END
 

@@ -214,16 +214,20 @@ class MakeRebatch final : public Kernel {
   const OutputSignature signature_;
 };
 
-OP("RebatchDataset")
-    .Input("input_dataset: variant")
-    .Input("num_replicas: int64")
-    .Output("handle: variant")
-    .Attr("output_types: list(type) >= 1")
-    .Attr("output_shapes: list(shape) >= 1")
-    .Attr("use_fallback: bool = true")
-    .Shape(ScalarShape)
-    .Cpu<MakeSplitBatch>()
-    .Doc("Each batch cut into one for each replica.");
+#define REBATCH(Name)                          \
+  OP(Name)                                     \
+      .Input("input_dataset: variant")         \
+      .Input("num_replicas: int64")            \
+      .Output("handle: variant")               \
+      .Attr("output_types: list(type) >= 1")   \
+      .Attr("output_shapes: list(shape) >= 1") \
+      .Attr("use_fallback: bool = true")       \
+      .Shape(ScalarShape)                      \
+      .Cpu<MakeSplitBatch>()                   \
+      .Doc("Each batch cut into one for each replica.")
+REBATCH("RebatchDataset");
+REBATCH("ExperimentalRebatchDataset");
+#undef REBATCH
 
 OP("RebatchDatasetV2")
     .Input("input_dataset: variant")

@@ -150,35 +150,40 @@ class MakeScan final : public Kernel {
   const OutputSignature signature_;
 };
 
-OP("TakeWhileDataset")
-    .Input("input_dataset: variant")
-    .Input("other_arguments: Targuments")
-    .Output("handle: variant")
-    .Attr("predicate: func")
-    .Attr("Targuments: list(type) >= 0")
-    .Attr("output_types: list(type) >= 1")
-    .Attr("output_shapes: list(shape) >= 1")
-    .Attr("metadata: string = ''")
-    .Shape(ScalarShape)
-    .Cpu<MakeTakeWhile>()
-    .Doc("The elements before the first that does not pass a test.");
+#define TAKE_WHILE(Name)                       \
+  OP(Name)                                     \
+      .Input("input_dataset: variant")         \
+      .Input("other_arguments: Targuments")    \
+      .Output("handle: variant")               \
+      .Attr("predicate: func")                 \
+      .Attr("Targuments: list(type) >= 0")     \
+      .Attr("output_types: list(type) >= 1")   \
+      .Attr("output_shapes: list(shape) >= 1") \
+      .Shape(ScalarShape)                      \
+      .Cpu<MakeTakeWhile>()                    \
+      .Doc("The elements before the first that does not pass a test.")
+TAKE_WHILE("TakeWhileDataset").Attr("metadata: string = ''");
+TAKE_WHILE("ExperimentalTakeWhileDataset");
+#undef TAKE_WHILE
 
-OP("ScanDataset")
-    .Input("input_dataset: variant")
-    .Input("initial_state: Tstate")
-    .Input("other_arguments: Targuments")
-    .Output("handle: variant")
-    .Attr("f: func")
-    .Attr("Tstate: list(type) >= 1")
-    .Attr("Targuments: list(type) >= 0")
-    .Attr("output_types: list(type) >= 1")
-    .Attr("output_shapes: list(shape) >= 1")
-    .Attr("preserve_cardinality: bool = false")
-    .Attr("use_default_device: bool = true")
-    .Attr("metadata: string = ''")
-    .Shape(ScalarShape)
-    .Cpu<MakeScan>()
-    .Doc("Elements through a function that carries a state along.");
+#define SCAN(Name)                                \
+  OP(Name)                                        \
+      .Input("input_dataset: variant")            \
+      .Input("initial_state: Tstate")             \
+      .Input("other_arguments: Targuments")       \
+      .Output("handle: variant")                  \
+      .Attr("f: func")                            \
+      .Attr("Tstate: list(type) >= 1")            \
+      .Attr("Targuments: list(type) >= 0")        \
+      .Attr("output_types: list(type) >= 1")      \
+      .Attr("output_shapes: list(shape) >= 1")    \
+      .Attr("preserve_cardinality: bool = false") \
+      .Shape(ScalarShape)                         \
+      .Cpu<MakeScan>()                            \
+      .Doc("Elements through a function that carries a state along.")
+SCAN("ScanDataset").Attr("use_default_device: bool = true").Attr("metadata: string = ''");
+SCAN("ExperimentalScanDataset");
+#undef SCAN
 
 }  // namespace
 }  // namespace millstream

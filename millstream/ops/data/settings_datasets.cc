@@ -140,6 +140,7 @@ SETTING("ModelDataset", NONE, SameDatasetCpu,
 SETTING("FinalizeDataset", NONE, SameDatasetCpu, .Attr("has_captured_ref: bool = false"), "The same dataset.");
 SETTING("RewriteDataset", .Input("rewrite_name: string"), SameDatasetCpu, NONE, "The same dataset.");
 SETTING("NonSerializableDataset", NONE, SameDatasetCpu, NONE, "The same dataset.");
+SETTING("ExperimentalNonSerializableDataset", NONE, SameDatasetCpu, NONE, "The same dataset.");
 SETTING("OptimizeDataset", .Input("optimizations: string"), SameDatasetCpu,
         .Attr("optimization_configs: list(string) = []"), "The same dataset.");
 SETTING("OptimizeDatasetV2",
@@ -149,10 +150,16 @@ SETTING("OptimizeDatasetV2",
         SameDatasetCpu, .Attr("optimization_configs: list(string) = []"), "The same dataset.");
 SETTING("MaxIntraOpParallelismDataset", .Input("max_intra_op_parallelism: int64"), MaxIntraOpParallelismCpu, NONE,
         "The same dataset.");
+SETTING("ExperimentalMaxIntraOpParallelismDataset", .Input("max_intra_op_parallelism: int64"), MaxIntraOpParallelismCpu,
+        NONE, "The same dataset.");
 SETTING("PrivateThreadPoolDataset", .Input("num_threads: int64"), PrivateThreadPoolCpu, NONE, "The same dataset.");
+SETTING("ExperimentalPrivateThreadPoolDataset", .Input("num_threads: int64"), PrivateThreadPoolCpu, NONE,
+        "The same dataset.");
 SETTING("AssertCardinalityDataset", .Input("cardinality: int64"), AssertCardinalityCpu, NONE,
         "The same dataset. FailedPrecondition if it has another number of elements.");
 SETTING("SleepDataset", .Input("sleep_microseconds: int64"), SleepCpu, NONE,
+        "The same dataset, with a pause before each element.");
+SETTING("ExperimentalSleepDataset", .Input("sleep_microseconds: int64"), SleepCpu, NONE,
         "The same dataset, with a pause before each element.");
 #undef NONE
 #undef SETTING

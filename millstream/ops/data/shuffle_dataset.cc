@@ -255,17 +255,20 @@ OP("ShuffleAndRepeatDataset")
     .Shape(ScalarShape)
     .Cpu<MakeShuffleDataset>()
     .Doc("A dataset several times (-1: for ever), each time in another random order.");
-OP("RandomDataset")
-    .Input("seed: int64")
-    .Input("seed2: int64")
-    .Output("handle: variant")
-    .Attr("output_types: list(type) >= 1")
-    .Attr("output_shapes: list(shape) >= 1")
-    .Attr("metadata: string = ''")
-    .Stateful()
-    .Shape(ScalarShape)
-    .Cpu<MakeRandomDataset>()
-    .Doc("Random numbers without end.");
+#define RANDOM_DATASET(Name)                   \
+  OP(Name)                                     \
+      .Input("seed: int64")                    \
+      .Input("seed2: int64")                   \
+      .Output("handle: variant")               \
+      .Attr("output_types: list(type) >= 1")   \
+      .Attr("output_shapes: list(shape) >= 1") \
+      .Stateful()                              \
+      .Shape(ScalarShape)                      \
+      .Cpu<MakeRandomDataset>()                \
+      .Doc("Random numbers without end.")
+RANDOM_DATASET("RandomDataset").Attr("metadata: string = ''");
+RANDOM_DATASET("ExperimentalRandomDataset");
+#undef RANDOM_DATASET
 OP("RandomDatasetV2")
     .Input("seed: int64")
     .Input("seed2: int64")

@@ -241,32 +241,50 @@ Status MakeIgnoreErrors(KernelContext& ctx) {
 }
 
 #define SIGNATURE .Attr("output_types: list(type) >= 1").Attr("output_shapes: list(shape) >= 1")
-#define METADATA .Attr("metadata: string = ''").Shape(ScalarShape)
+#define METADATA .Attr("metadata: string = ''")
 
 OP("ShardDataset")
     .Input("input_dataset: variant")
     .Input("num_shards: int64")
     .Input("index: int64")
     .Output("handle: variant")
-    .Attr("require_non_empty: bool = false") SIGNATURE METADATA.Cpu<MakeShard>()
+    .Attr("require_non_empty: bool = false") SIGNATURE METADATA.Shape(ScalarShape)
+    .Cpu<MakeShard>()
     .Doc("One of every num_shards elements.");
 
-OP("UnbatchDataset")
-    .Input("input_dataset: variant")
-    .Output("handle: variant") SIGNATURE METADATA.Cpu<MakeUnbatch>()
-    .Doc("The rows of each element as elements.");
+#define UNBATCH(Name)                                         \
+  OP(Name)                                                    \
+      .Input("input_dataset: variant")                        \
+      .Output("handle: variant") SIGNATURE.Shape(ScalarShape) \
+      .Cpu<MakeUnbatch>()                                     \
+      .Doc("The rows of each element as elements.")
+UNBATCH("UnbatchDataset") METADATA;
+UNBATCH("ExperimentalUnbatchDataset");
 
-OP("UniqueDataset")
-    .Input("input_dataset: variant")
-    .Output("handle: variant") SIGNATURE METADATA.Cpu(MakeUnique)
-    .Doc("The elements that did not come before.");
+#define UNIQUE(Name)                                          \
+  OP(Name)                                                    \
+      .Input("input_dataset: variant")                        \
+      .Output("handle: variant") SIGNATURE.Shape(ScalarShape) \
+      .Cpu(MakeUnique)                                        \
+      .Doc("The elements that did not come before.")
+UNIQUE("UniqueDataset") METADATA;
+UNIQUE("ExperimentalUniqueDataset");
 
-OP("IgnoreErrorsDataset")
-    .Input("input_dataset: variant")
-    .Output("handle: variant") SIGNATURE.Attr("log_warning: bool = false")
-    .Shape(ScalarShape)
-    .Cpu(MakeIgnoreErrors)
-    .Doc("The elements that can be made; those that fail are left out.");
+#define IGNORE_ERRORS(Name)                                                  \
+  OP(Name)                                                                   \
+      .Input("input_dataset: variant")                                       \
+      .Output("handle: variant") SIGNATURE.Attr("log_warning: bool = false") \
+      .Shape(ScalarShape)                                                    \
+      .Cpu(MakeIgnoreErrors)                                                 \
+      .Doc("The elements that can be made; those that fail are left out.")
+IGNORE_ERRORS("IgnoreErrorsDataset");
+IGNORE_ERRORS("ExperimentalIgnoreErrorsDataset");
+
+#undef IGNORE_ERRORS
+#undef UNIQUE
+#undef UNBATCH
+#undef METADATA
+#undef SIGNATURE
 
 }  // namespace
 }  // namespace millstream

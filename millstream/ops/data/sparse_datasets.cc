@@ -213,16 +213,20 @@ OP("SparseTensorSliceDataset")
     .Cpu(MakeSparseSlices)
     .Doc("The rows of a sparse tensor as a dataset of sparse tensors.");
 
-OP("DenseToSparseBatchDataset")
-    .Input("input_dataset: variant")
-    .Input("batch_size: int64")
-    .Input("row_shape: int64")
-    .Output("handle: variant")
-    .Attr("output_types: list(type) >= 1")
-    .Attr("output_shapes: list(shape) >= 1")
-    .Shape(ScalarShape)
-    .Cpu(MakeSparseBatch)
-    .Doc("Batches of dense elements of differing sizes, as sparse tensors.");
+#define DENSE_TO_SPARSE_BATCH(Name)            \
+  OP(Name)                                     \
+      .Input("input_dataset: variant")         \
+      .Input("batch_size: int64")              \
+      .Input("row_shape: int64")               \
+      .Output("handle: variant")               \
+      .Attr("output_types: list(type) >= 1")   \
+      .Attr("output_shapes: list(shape) >= 1") \
+      .Shape(ScalarShape)                      \
+      .Cpu(MakeSparseBatch)                    \
+      .Doc("Batches of dense elements of differing sizes, as sparse tensors.")
+DENSE_TO_SPARSE_BATCH("DenseToSparseBatchDataset");
+DENSE_TO_SPARSE_BATCH("ExperimentalDenseToSparseBatchDataset");
+#undef DENSE_TO_SPARSE_BATCH
 
 }  // namespace
 }  // namespace millstream

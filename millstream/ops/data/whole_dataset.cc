@@ -162,13 +162,16 @@ OP("DatasetToSingleElement")
     .Cpu<DatasetToSingleElement>()
     .Doc("The only element of a dataset. InvalidArgument if it has none or several.");
 
-OP("DatasetCardinality")
-    .Input("input_dataset: variant")
-    .Output("cardinality: int64")
-    .Attr("cardinality_options: string = ''")
-    .Shape(ScalarShape)
-    .Cpu(CardinalityCpu)
-    .Doc("How many elements a dataset has: -1 without end, -2 if only walking through it would tell.");
+#define DATASET_CARDINALITY(Name)      \
+  OP(Name)                             \
+      .Input("input_dataset: variant") \
+      .Output("cardinality: int64")    \
+      .Shape(ScalarShape)              \
+      .Cpu(CardinalityCpu)             \
+      .Doc("How many elements a dataset has: -1 without end, -2 if only walking through it would tell.")
+DATASET_CARDINALITY("DatasetCardinality").Attr("cardinality_options: string = ''");
+DATASET_CARDINALITY("ExperimentalDatasetCardinality");
+#undef DATASET_CARDINALITY
 
 }  // namespace
 }  // namespace millstream

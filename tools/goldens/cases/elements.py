@@ -209,9 +209,9 @@ def given():
     Iterator(d, (STR,)).drain(s, 2, {files: s.file('a', tfrecord([b'one', b'two']))})
 
 
-def csv(files, defaults, types, header=False, delim=',', quotes=True, na='', select=(), exclude=None, kind='', size=4):
+def csv(files, defaults, types, header=False, delim=',', quotes=True, na='', select=(), exclude=None, kind='', size=4, op=None):
   kw = {} if exclude is None else {'exclude_cols': const(np.array(exclude, np.int64))}
-  return apply('CSVDataset' if exclude is None else 'CSVDatasetV2', filenames=files, compression_type=tf.constant(kind), buffer_size=const(size),
+  return apply(op or ('CSVDataset' if exclude is None else 'CSVDatasetV2'), filenames=files, compression_type=tf.constant(kind), buffer_size=const(size),
                header=tf.constant(header), field_delim=tf.constant(delim), use_quote_delim=tf.constant(quotes), na_value=tf.constant(na),
                select_cols=const(np.array(select, np.int64)), record_defaults=defaults, output_shapes=[SCALAR] * len(types), **kw)[0]
 

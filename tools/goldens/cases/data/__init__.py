@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Datasets and iterators."""
-from cases.data import iterators, selections, sources, transformations, whole
+from cases.data import first_names, iterators, selections, sources, transformations, whole
 
 
 def cases():
@@ -13,3 +13,4 @@ def cases():
   selections.selections()
   selections.older()
   sources.files()
+  first_names.first_names()
