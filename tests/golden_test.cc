@@ -296,6 +296,7 @@ GOLDEN_FAMILY(quantized);
 GOLDEN_FAMILY(rare);
 GOLDEN_FAMILY(differences);
 GOLDEN_FAMILY(conversions);
+GOLDEN_FAMILY(media);
 
 TEST(GoldenCoverageTest, EveryFamilyRuns) {
   for (const GoldenCase& c : AllGoldenCases()) {

@@ -7,14 +7,15 @@
 #include "millstream/ops/math/cast.h"
 
 namespace millstream {
-namespace {
-
-constexpr int kTableSize = 1024;  // positions between pixels that bicubic weights are told apart at
 
 float ScaleOf(const ResizeOptions& o, int64_t in_size, int64_t out_size) {
   return o.align_corners && out_size > 1 ? static_cast<float>(in_size - 1) / static_cast<float>(out_size - 1)
                                          : static_cast<float>(in_size) / static_cast<float>(out_size);
 }
+
+namespace {
+
+constexpr int kTableSize = 1024;  // positions between pixels that bicubic weights are told apart at
 
 int64_t Clamp(int64_t i, int64_t size) { return std::min(std::max<int64_t>(i, 0), size - 1); }
 

@@ -32,7 +32,8 @@ struct ResizeOptions {
   bool half_pixel_centers = false;
 };
 
-// REQUIRES: sizes are positive.
+// Pixels of the input for one of the output, along one axis. REQUIRES (both): sizes are positive.
+float ScaleOf(const ResizeOptions& options, int64_t in_size, int64_t out_size);
 Taps MakeTaps(const ResizeOptions& options, int64_t in_size, int64_t out_size);
 
 // Sizes of a batch of images.

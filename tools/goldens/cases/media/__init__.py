@@ -1,0 +1,7 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pictures and sounds: what mobile graphs and speech models do with them."""
+from cases.media import fused
+
+
+def cases():
+  fused.cases()
