@@ -283,6 +283,7 @@ GOLDEN_FAMILY(sparse);
 GOLDEN_FAMILY(image);
 GOLDEN_FAMILY(linalg);
 GOLDEN_FAMILY(elements);
+GOLDEN_FAMILY(old_names);
 GOLDEN_FAMILY(pipelines);
 GOLDEN_FAMILY(special);
 GOLDEN_FAMILY(layers);

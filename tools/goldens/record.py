@@ -18,6 +18,7 @@ from values import apply, convert, cpu_types, differentiable, op_def_registry, r
 
 import numpy as np
 from tensorflow.core.protobuf import meta_graph_pb2
+from tensorflow.python.framework import test_util
 
 # What cases take from here.
 __all__ = ['TEMP_DIR', 'apply', 'convert', 'cpu_types', 'op', 'op_def_registry', 'rng', 'script', 'tf', 'type_name']
@@ -82,7 +83,7 @@ def _convert_inputs(op, inputs, attr, dtype):
 
 
 def op(op, *inputs, types=('float',), attr='T', label='', const=(), grad=True, fd=True, error=False, unknown=False,
-       tolerance=None, shapes=True, options=(), **attrs):
+       tolerance=None, shapes=True, options=(), producer=None, **attrs):
   """Records one op.
 
   inputs     arrays, or lists of arrays for N * T; those of the swept attribute are converted to each type
@@ -90,6 +91,7 @@ def op(op, *inputs, types=('float',), attr='T', label='', const=(), grad=True, f
   const      positions of inputs that are constants, not placeholders
   grad, fd   whether to record gradients (of floating inputs) and to check them by finite differences
   error      the op must fail; shapes of placeholders are then unknown, so that the kernel sees the inputs
+  producer   the version of the graph, where newer ones may not have the op
   """
   if types == 'all':
     types = cpu_types(op, attr)
@@ -102,16 +104,19 @@ def op(op, *inputs, types=('float',), attr='T', label='', const=(), grad=True, f
       if attr in [a.name for a in op_def.attr] and attr not in [a.type_attr for a in op_def.input_arg]:
         typed[attr] = tf.as_dtype(dtype)
     try:
-      _record_op(op, values, typed, label, dtype, const, grad, fd, error, unknown, tolerance, shapes and first, options)
+      _record_op(op, values, typed, label, dtype, const, grad, fd, error, unknown, tolerance, shapes and first, options,
+                 producer)
     except Exception as e:  # a family is looked at as a whole
       STORE.problems.append('%s %s: %s' % (_case_name(op, label, dtype), type(e).__name__, str(e).split('\n')[0][:200]))
     first = False
 
 
-def _record_op(op, inputs, attrs, label, dtype, const, grad, fd, error, unknown, tolerance, shapes, options):
+def _record_op(op, inputs, attrs, label, dtype, const, grad, fd, error, unknown, tolerance, shapes, options, producer):
   name = _case_name(op, label, dtype)
   case = _new_case(name, [op], tolerance, list(options) + ([] if fd else ['no_finite_differences']))
   with tf.Graph().as_default() as graph:
+    if producer is not None:
+      test_util.set_producer_version(graph, producer)
     g = _OpGraph(op, inputs, attrs, const, unknown or error)
     outputs = [t for t in g.op.outputs if t.dtype not in (tf.resource, tf.variant)]
     wanted = grad and not error and dtype is not None and tf.as_dtype(dtype) in (tf.float32, tf.float64, tf.complex64)

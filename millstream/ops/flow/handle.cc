@@ -21,7 +21,7 @@ Ref<Variable> MakeStringHandle(const std::string& container, const std::string& 
 }
 
 Status StringHandleInput(const KernelContext& ctx, int i, std::string* container, std::string* name) {
-  const Tensor strings = ctx.ref_input(i).Snapshot();
+  const Tensor strings = ctx.input_is_ref(i) ? ctx.ref_input(i).Snapshot() : ctx.input(i);
   if (!strings.IsInitialized() || strings.dtype() != DType::kString || strings.num_elements() != 2) {
     return errors::InvalidArgument("input ", i, " must be a handle of two strings");
   }

@@ -16,14 +16,14 @@ Tensor MakeHandle(const Device& device, std::string container, std::string name,
 // The older form: a reference to the two strings {container, name}.
 Ref<Variable> MakeStringHandle(const std::string& container, const std::string& name);
 
-// {container, name} behind input i, a reference to two strings. InvalidArgument
-// if it is anything else.
+// {container, name} behind input i, two strings or a reference to them.
+// InvalidArgument if it is anything else.
 Status StringHandleInput(const KernelContext& ctx, int i, std::string* container, std::string* name);
 
-// The resource behind input i, a handle of either form. NotFound if it is gone.
+// The resource behind input i, a handle of any form. NotFound if it is gone.
 template <typename T>
 StatusOr<Ref<T>> HandleInput(const KernelContext& ctx, int i) {
-  if (!ctx.input_is_ref(i)) return ctx.ResourceInput<T>(i);
+  if (!ctx.input_is_ref(i) && ctx.input_dtype(i) == DType::kResource) return ctx.ResourceInput<T>(i);
   std::string container, name;
   RETURN_IF_ERROR(StringHandleInput(ctx, i, &container, &name));
   if (ctx.step_resources() != nullptr) {

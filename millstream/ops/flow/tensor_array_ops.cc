@@ -5,11 +5,12 @@
 #include "millstream/framework/op.h"
 #include "millstream/ops/flow/handle.h"
 #include "millstream/ops/flow/tensor_array_input.h"
+#include "millstream/ops/flow/tensor_array_kernels.h"
 
 namespace millstream {
 
 StatusOr<Ref<TensorArray>> TensorArrayInput(const KernelContext& ctx, DType dtype, const char* does) {
-  ASSIGN_OR_RETURN(Ref<TensorArray> array, ctx.ResourceInput<TensorArray>(0));
+  ASSIGN_OR_RETURN(Ref<TensorArray> array, HandleInput<TensorArray>(ctx, 0));
   if (array->dtype() != dtype) {
     return errors::InvalidArgument("TensorArray dtype is ", DTypeName(array->dtype()), " but Op ", does, " dtype ",
                                    DTypeName(dtype), ".");
@@ -48,69 +49,66 @@ StatusOr<int32_t> ScalarIndex(const KernelContext& ctx, int i) {
   return t.scalar<int32_t>();
 }
 
-class TensorArrayOp final : public Kernel {
- public:
-  explicit TensorArrayOp(KernelInit& init) {
-    options_.name = init.Attr<std::string>("tensor_array_name");
-    if (options_.name.empty()) options_.name = init.node_name();
-    options_.dtype = init.Attr<DType>("dtype");
-    options_.element_shape = init.Attr<PartialShape>("element_shape");
-    options_.dynamic_size = init.Attr<bool>("dynamic_size");
-    options_.clear_after_read = init.Attr<bool>("clear_after_read");
-    options_.identical_element_shapes = init.Attr<bool>("identical_element_shapes");
+// Output 0 in the form that the op declares.
+void SetHandle(KernelContext& ctx, const std::string& container, const std::string& name, Ref<TensorArray> array) {
+  if (ctx.output_dtype(0) == DType::kResource) {
+    ctx.set_output(0, MakeHandle(*ctx.device(), container, name, "N10tensorflow11TensorArrayE", std::move(array)));
+  } else if (ctx.op().outputs[0].is_ref) {
+    ctx.set_output_ref(0, MakeStringHandle(container, name));
+  } else {
+    ctx.set_output(0, Tensor::Vector<std::string>({container, name}));
   }
+}
 
-  Status Compute(KernelContext& ctx) override {
-    const Tensor& size = ctx.input(0);
-    if (size.rank() != 0)
-      return errors::InvalidArgument("TensorArray size must be scalar, but had shape: ", size.shape().ToString());
-    if (size.scalar<int32_t>() < 0) return errors::InvalidArgument("Size should be >= 0.");
-    if (size.scalar<int32_t>() > TensorArray::kMaxSize) {
-      return errors::ResourceExhausted("TensorArray of ", size.scalar<int32_t>(), " elements is beyond the limit of ",
-                                       TensorArray::kMaxSize);
-    }
-    ResourceManager& resources = *ctx.step_resources();
-    TensorArray::Options options = options_;
-    options.name = resources.UniqueName(options_.name);
-    Ref<TensorArray> array = MakeRef<TensorArray>(options, size.scalar<int32_t>());
-    RETURN_IF_ERROR(resources.Create<TensorArray>(kContainer, options.name, array));
-    ctx.set_output(
-        0, MakeHandle(*ctx.device(), kContainer, options.name, "N10tensorflow11TensorArrayE", std::move(array)));
-    ctx.set_output(1, Tensor::Scalar<float>(0));
-    return OkStatus();
+}  // namespace
+
+TensorArrayCreate::TensorArrayCreate(KernelInit& init) {
+  options_.name = init.Attr<std::string>("tensor_array_name");
+  if (options_.name.empty()) options_.name = init.node_name();
+  options_.dtype = init.Attr<DType>("dtype");
+  options_.element_shape = init.Attr<PartialShape>("element_shape");
+  options_.dynamic_size = init.Attr<bool>("dynamic_size");
+  options_.clear_after_read = init.Attr<bool>("clear_after_read");
+  options_.identical_element_shapes =
+      init.HasAttr("identical_element_shapes") && init.Attr<bool>("identical_element_shapes");
+}
+
+Status TensorArrayCreate::Compute(KernelContext& ctx) {
+  const Tensor& size = ctx.input(0);
+  if (size.rank() != 0)
+    return errors::InvalidArgument("TensorArray size must be scalar, but had shape: ", size.shape().ToString());
+  if (size.scalar<int32_t>() < 0) return errors::InvalidArgument("Size should be >= 0.");
+  if (size.scalar<int32_t>() > TensorArray::kMaxSize) {
+    return errors::ResourceExhausted("TensorArray of ", size.scalar<int32_t>(), " elements is beyond the limit of ",
+                                     TensorArray::kMaxSize);
   }
+  ResourceManager& resources = *ctx.step_resources();
+  TensorArray::Options options = options_;
+  options.name = resources.UniqueName(options_.name);
+  Ref<TensorArray> array = MakeRef<TensorArray>(options, size.scalar<int32_t>());
+  RETURN_IF_ERROR(resources.Create<TensorArray>(kContainer, options.name, array));
+  SetHandle(ctx, kContainer, options.name, std::move(array));
+  if (ctx.num_outputs() == 2) ctx.set_output(1, Tensor::Scalar<float>(0));
+  return OkStatus();
+}
 
- private:
-  TensorArray::Options options_;
-};
-
-// Every execution for the same array and source gives the same array of
-// gradients.
-class TensorArrayGrad final : public Kernel {
- public:
-  explicit TensorArrayGrad(KernelInit& init) : source_(init.Attr<std::string>("source")) {}
-
-  Status Compute(KernelContext& ctx) override {
-    ASSIGN_OR_RETURN(Ref<TensorArray> forward, ctx.ResourceInput<TensorArray>(0));
-    PartialShape prepend(std::vector<int64_t>{});
-    if (ctx.num_inputs() == 3) {
-      const auto dims = ctx.input(2).flat<int32_t>();
-      ASSIGN_OR_RETURN(prepend, PartialShape::Make(std::vector<int64_t>(dims.begin(), dims.end())));
-    }
-    const std::string name = absl::StrCat(forward->name(), "@", source_);
-    ASSIGN_OR_RETURN(Ref<TensorArray> grads, ctx.step_resources()->LookupOrCreate<TensorArray>(kContainer, name, [&] {
-      return TensorArray::ForGradientsOf(*forward, name, prepend);
-    }));
-    ctx.set_output(0, MakeHandle(*ctx.device(), kContainer, name, "N10tensorflow11TensorArrayE", std::move(grads)));
-    ctx.set_output(1, ctx.TakeInput(1));
-    return OkStatus();
+Status TensorArrayGradient::Compute(KernelContext& ctx) {
+  ASSIGN_OR_RETURN(Ref<TensorArray> forward, HandleInput<TensorArray>(ctx, 0));
+  PartialShape prepend(std::vector<int64_t>{});
+  if (ctx.num_inputs() == 3) {
+    const auto dims = ctx.input(2).flat<int32_t>();
+    ASSIGN_OR_RETURN(prepend, PartialShape::Make(std::vector<int64_t>(dims.begin(), dims.end())));
   }
+  const std::string name = absl::StrCat(forward->name(), "@", source_);
+  ASSIGN_OR_RETURN(Ref<TensorArray> grads, ctx.step_resources()->LookupOrCreate<TensorArray>(kContainer, name, [&] {
+    return TensorArray::ForGradientsOf(*forward, name, prepend);
+  }));
+  SetHandle(ctx, kContainer, name, std::move(grads));
+  if (ctx.num_outputs() == 2) ctx.set_output(1, ctx.TakeInput(1));
+  return OkStatus();
+}
 
- private:
-  const std::string source_;
-};
-
-Status WriteCpu(KernelContext& ctx) {
+Status TensorArrayWriteCpu(KernelContext& ctx) {
   ASSIGN_OR_RETURN(Ref<TensorArray> array, TensorArrayInput(ctx, ctx.input(2).dtype(), kWrites));
   ASSIGN_OR_RETURN(const int32_t index, ScalarIndex(ctx, 1));
   RETURN_IF_ERROR(array->Write(index, ctx.TakeInput(2)));
@@ -118,7 +116,7 @@ Status WriteCpu(KernelContext& ctx) {
   return OkStatus();
 }
 
-Status ReadCpu(KernelContext& ctx) {
+Status TensorArrayReadCpu(KernelContext& ctx) {
   ASSIGN_OR_RETURN(Ref<TensorArray> array, TensorArrayInput(ctx, ctx.output_dtype(0)));
   ASSIGN_OR_RETURN(const int32_t index, ScalarIndex(ctx, 1));
   ASSIGN_OR_RETURN(Tensor value, array->Read(index));
@@ -126,8 +124,8 @@ Status ReadCpu(KernelContext& ctx) {
   return OkStatus();
 }
 
-Status SizeCpu(KernelContext& ctx) {
-  ASSIGN_OR_RETURN(Ref<TensorArray> array, ctx.ResourceInput<TensorArray>(0));
+Status TensorArraySizeCpu(KernelContext& ctx) {
+  ASSIGN_OR_RETURN(Ref<TensorArray> array, HandleInput<TensorArray>(ctx, 0));
   ASSIGN_OR_RETURN(const int64_t size, array->Size());
   ctx.set_output(0, Tensor::Scalar<int32_t>(static_cast<int32_t>(size)));
   return OkStatus();
@@ -135,11 +133,13 @@ Status SizeCpu(KernelContext& ctx) {
 
 // The step keeps the closed array until it ends, so that late readers are told
 // what happened.
-Status CloseCpu(KernelContext& ctx) {
-  ASSIGN_OR_RETURN(Ref<TensorArray> array, ctx.ResourceInput<TensorArray>(0));
+Status TensorArrayCloseCpu(KernelContext& ctx) {
+  ASSIGN_OR_RETURN(Ref<TensorArray> array, HandleInput<TensorArray>(ctx, 0));
   array->Close();
   return OkStatus();
 }
+
+namespace {
 
 Status ArrayShape(ShapeContext& c) {
   bool identical = false;
@@ -190,7 +190,7 @@ OP("TensorArrayV3")
     .Stateful()
     .Shape(ArrayShape)
     .NotDifferentiable()
-    .Cpu<TensorArrayOp>()
+    .Cpu<TensorArrayCreate>()
     .Doc("A new array of tensors, gone with the step.");
 
 OP("TensorArrayGradV3")
@@ -202,7 +202,7 @@ OP("TensorArrayGradV3")
     .Stateful()
     .Shape(GradShape)
     .NotDifferentiable()
-    .Cpu<TensorArrayGrad>()
+    .Cpu<TensorArrayGradient>()
     .Doc("The array that collects the gradients of an array.");
 
 OP("TensorArrayGradWithShape")
@@ -215,7 +215,7 @@ OP("TensorArrayGradWithShape")
     .Stateful()
     .Shape(GradShape)
     .NotDifferentiable()
-    .Cpu<TensorArrayGrad>()
+    .Cpu<TensorArrayGradient>()
     .Doc("TensorArrayGradV3 whose elements have more dimensions in front.");
 
 OP("TensorArrayWriteV3")
@@ -228,7 +228,7 @@ OP("TensorArrayWriteV3")
     .Stateful()
     .Shape(ScalarShape)
     .Gradient(WriteGradient)
-    .Cpu(WriteCpu)
+    .Cpu(TensorArrayWriteCpu)
     .Doc("Puts a tensor into an array.");
 
 OP("TensorArrayReadV3")
@@ -240,7 +240,7 @@ OP("TensorArrayReadV3")
     .Stateful()
     .Shape(ReadShape)
     .Gradient(ReadGradient)
-    .Cpu(ReadCpu)
+    .Cpu(TensorArrayReadCpu)
     .Doc("A tensor of an array.");
 
 OP("TensorArraySizeV3")
@@ -250,7 +250,7 @@ OP("TensorArraySizeV3")
     .Stateful()
     .Shape(ScalarShape)
     .NotDifferentiable()
-    .Cpu(SizeCpu)
+    .Cpu(TensorArraySizeCpu)
     .Doc("The number of elements of an array.");
 
 OP("TensorArrayCloseV3")
@@ -258,7 +258,7 @@ OP("TensorArrayCloseV3")
     .Stateful()
     .Shape(NoOutputs)
     .NotDifferentiable()
-    .Cpu(CloseCpu)
+    .Cpu(TensorArrayCloseCpu)
     .Doc("Drops what is in an array.");
 
 }  // namespace

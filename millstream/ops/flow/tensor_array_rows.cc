@@ -6,146 +6,172 @@
 #include "millstream/framework/op.h"
 #include "millstream/ops/flow/join_tensors.h"
 #include "millstream/ops/flow/tensor_array_input.h"
+#include "millstream/ops/flow/tensor_array_kernels.h"
 
 namespace millstream {
-namespace {
 
-class Gather final : public Kernel {
- public:
-  explicit Gather(KernelInit& init) : element_shape_(init.Attr<PartialShape>("element_shape")) {}
-
-  Status Compute(KernelContext& ctx) override {
-    ASSIGN_OR_RETURN(Ref<TensorArray> array, TensorArrayInput(ctx, ctx.output_dtype(0)));
-    RETURN_IF_ERROR(array->MergeElementShape(element_shape_));
-    const Tensor& indices = ctx.input(1);
-    if (indices.rank() != 1)
-      return errors::InvalidArgument("Expected indices to be a vector, but received shape: ",
-                                     indices.shape().ToString());
-    ASSIGN_OR_RETURN(const std::vector<Tensor> values, array->ReadAll(indices.flat<int32_t>()));
-    std::vector<int64_t> dims = {static_cast<int64_t>(values.size())};
-    if (values.empty()) {
-      ASSIGN_OR_RETURN(const PartialShape element, array->element_shape().MergeWith(element_shape_));
-      if (!element.IsFullyDefined()) {
-        return errors::Unimplemented("TensorArray has size zero, but element shape ", element.ToString(),
-                                     " is not fully defined. Currently only static shapes are supported "
-                                     "when packing "
-                                     "zero-size TensorArrays.");
-      }
-      dims.insert(dims.end(), element.dims().begin(), element.dims().end());
-    } else {
-      dims.insert(dims.end(), values[0].shape().dims().begin(), values[0].shape().dims().end());
-    }
-    for (size_t i = 1; i < values.size(); ++i) {
-      if (values[i].shape() == values[0].shape()) continue;
-      return errors::InvalidArgument(
-          "TensorArray has inconsistent shapes.  Index 0 has shape: ", values[0].shape().ToString(), " but index ", i,
-          " has shape: ", values[i].shape().ToString());
-    }
-    ASSIGN_OR_RETURN(const Shape shape, Shape::Make(dims));
-    ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
-    JoinTensors(ctx, values, out);
-    return OkStatus();
+Status TensorArrayStack::Compute(KernelContext& ctx) {
+  ASSIGN_OR_RETURN(Ref<TensorArray> array, TensorArrayInput(ctx, ctx.output_dtype(0)));
+  RETURN_IF_ERROR(array->MergeElementShape(element_shape_));
+  if (ctx.num_inputs() == 2) {
+    ASSIGN_OR_RETURN(const std::vector<Tensor> all, array->ReadForConcat());
+    return Stack(ctx, all, *array);
   }
-
- private:
-  const PartialShape element_shape_;
-};
-
-class Concat final : public Kernel {
- public:
-  explicit Concat(KernelInit& init) : except0_(init.Attr<PartialShape>("element_shape_except0")) {}
-
-  Status Compute(KernelContext& ctx) override {
-    ASSIGN_OR_RETURN(Ref<TensorArray> array, TensorArrayInput(ctx, ctx.output_dtype(0)));
-    const PartialShape element = except0_.rank_known() ? PartialShape({-1}).Concatenate(except0_) : PartialShape();
-    RETURN_IF_ERROR(array->MergeElementShape(element));
-    ASSIGN_OR_RETURN(const std::vector<Tensor> values, array->ReadForConcat());
-    if (values.empty()) return Empty(ctx, *array);
-    std::vector<int64_t> dims;
-    std::vector<int64_t> lengths;
-    RETURN_IF_ERROR(Measure(values, &dims, &lengths));
-    ASSIGN_OR_RETURN(const Shape shape, Shape::Make(dims));
-    ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
-    JoinTensors(ctx, values, out);
-    ctx.set_output(1, Tensor::Vector(lengths));
-    return OkStatus();
-  }
-
- private:
-  static Status Measure(const std::vector<Tensor>& values, std::vector<int64_t>* dims, std::vector<int64_t>* lengths) {
-    int64_t total = 0;
-    for (size_t i = 0; i < values.size(); ++i) {
-      const Shape& shape = values[i].shape();
-      if (shape.rank() == 0) {
-        return errors::InvalidArgument("Concat saw a scalar shape at index ", i,
-                                       " but requires at least vectors.  Did you mean to call pack?");
-      }
-      if (i == 0) dims->assign(shape.dims().begin(), shape.dims().end());
-      if (shape.rank() != static_cast<int>(dims->size()) ||
-          !std::equal(shape.dims().begin() + 1, shape.dims().end(), dims->begin() + 1)) {
-        return errors::InvalidArgument(
-            "TensorArray has inconsistent shapes.  Index 0 has (excepting "
-            "dimension 0) shape: ",
-            values[0].shape().ToString(), " but index ", i, " has shape: ", shape.ToString());
-      }
-      lengths->push_back(shape.dim(0));
-      if (__builtin_add_overflow(total, shape.dim(0), &total))
-        return errors::InvalidArgument("the concatenation is too large");
-    }
-    (*dims)[0] = total;
-    return OkStatus();
-  }
-
-  Status Empty(KernelContext& ctx, TensorArray& array) const {
-    PartialShape rest = except0_;
-    const PartialShape element = array.element_shape();
-    if (element.rank() > 0 && rest.rank_known()) {
-      ASSIGN_OR_RETURN(rest, rest.MergeWith(element.Slice(1, element.rank())));
-    } else if (element.rank() > 0) {
-      rest = element.Slice(1, element.rank());
-    }
-    if (!rest.IsFullyDefined()) {
-      return errors::Unimplemented("TensorArray has size zero, but element_shape_except0 ", rest.ToString(),
-                                   " is not fully defined. Currently only static shapes are supported "
-                                   "when concatenating "
-                                   "zero-size TensorArrays.");
-    }
-    std::vector<int64_t> dims = {0};
-    dims.insert(dims.end(), rest.dims().begin(), rest.dims().end());
-    ASSIGN_OR_RETURN(const Shape shape, Shape::Make(dims));
-    RETURN_IF_ERROR(ctx.AllocateOutput(0, shape).status());
-    ctx.set_output(1, Tensor(DType::kInt64, Shape({0})));
-    return OkStatus();
-  }
-
-  const PartialShape except0_;
-};
-
-// Elements are views of the value: nothing is copied.
-Status ScatterCpu(KernelContext& ctx) {
-  ASSIGN_OR_RETURN(Ref<TensorArray> array, TensorArrayInput(ctx, ctx.input(2).dtype(), kWrites));
-  const Tensor &indices = ctx.input(1), &value = ctx.input(2);
+  const Tensor& indices = ctx.input(1);
   if (indices.rank() != 1)
     return errors::InvalidArgument("Expected indices to be a vector, but received shape: ", indices.shape().ToString());
-  if (value.rank() < 1)
-    return errors::InvalidArgument("Input value for unpack must be at least a vector but received shape: ",
-                                   value.shape().ToString());
-  if (value.dim(0) != indices.dim(0)) {
-    return errors::InvalidArgument("Expected len(indices) == values.shape[0], but saw: ", indices.dim(0), " vs. ",
-                                   value.dim(0));
+  ASSIGN_OR_RETURN(const std::vector<Tensor> values, array->ReadAll(indices.flat<int32_t>()));
+  return Stack(ctx, values, *array);
+}
+
+Status TensorArrayStack::Stack(KernelContext& ctx, const std::vector<Tensor>& values, TensorArray& array) const {
+  std::vector<int64_t> dims = {static_cast<int64_t>(values.size())};
+  if (values.empty()) {
+    ASSIGN_OR_RETURN(const PartialShape element, array.element_shape().MergeWith(element_shape_));
+    if (!element.IsFullyDefined()) {
+      return errors::Unimplemented("TensorArray has size zero, but element shape ", element.ToString(),
+                                   " is not fully defined. Currently only static shapes are supported "
+                                   "when packing "
+                                   "zero-size TensorArrays.");
+    }
+    dims.insert(dims.end(), element.dims().begin(), element.dims().end());
+  } else {
+    dims.insert(dims.end(), values[0].shape().dims().begin(), values[0].shape().dims().end());
   }
+  for (size_t i = 1; i < values.size(); ++i) {
+    if (values[i].shape() == values[0].shape()) continue;
+    return errors::InvalidArgument(
+        "TensorArray has inconsistent shapes.  Index 0 has shape: ", values[0].shape().ToString(), " but index ", i,
+        " has shape: ", values[i].shape().ToString());
+  }
+  ASSIGN_OR_RETURN(const Shape shape, Shape::Make(dims));
+  ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
+  JoinTensors(ctx, values, out);
+  return OkStatus();
+}
+
+namespace {
+
+// The shape and the rows of the elements, joined.
+Status Measure(const std::vector<Tensor>& values, std::vector<int64_t>* dims, std::vector<int64_t>* lengths) {
+  int64_t total = 0;
+  for (size_t i = 0; i < values.size(); ++i) {
+    const Shape& shape = values[i].shape();
+    if (shape.rank() == 0) {
+      return errors::InvalidArgument("Concat saw a scalar shape at index ", i,
+                                     " but requires at least vectors.  Did you mean to call pack?");
+    }
+    if (i == 0) dims->assign(shape.dims().begin(), shape.dims().end());
+    if (shape.rank() != static_cast<int>(dims->size()) ||
+        !std::equal(shape.dims().begin() + 1, shape.dims().end(), dims->begin() + 1)) {
+      return errors::InvalidArgument(
+          "TensorArray has inconsistent shapes.  Index 0 has (excepting "
+          "dimension 0) shape: ",
+          values[0].shape().ToString(), " but index ", i, " has shape: ", shape.ToString());
+    }
+    lengths->push_back(shape.dim(0));
+    if (__builtin_add_overflow(total, shape.dim(0), &total))
+      return errors::InvalidArgument("the concatenation is too large");
+  }
+  (*dims)[0] = total;
+  return OkStatus();
+}
+
+}  // namespace
+
+Status TensorArrayConcat::Compute(KernelContext& ctx) {
+  ASSIGN_OR_RETURN(Ref<TensorArray> array, TensorArrayInput(ctx, ctx.output_dtype(0)));
+  const PartialShape element = except0_.rank_known() ? PartialShape({-1}).Concatenate(except0_) : PartialShape();
+  RETURN_IF_ERROR(array->MergeElementShape(element));
+  ASSIGN_OR_RETURN(const std::vector<Tensor> values, array->ReadForConcat());
+  if (values.empty()) return Empty(ctx, *array);
+  std::vector<int64_t> dims;
+  std::vector<int64_t> lengths;
+  RETURN_IF_ERROR(Measure(values, &dims, &lengths));
+  ASSIGN_OR_RETURN(const Shape shape, Shape::Make(dims));
+  ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
+  JoinTensors(ctx, values, out);
+  ctx.set_output(1, Tensor::Vector(lengths));
+  return OkStatus();
+}
+
+Status TensorArrayConcat::Empty(KernelContext& ctx, TensorArray& array) const {
+  PartialShape rest = except0_;
+  const PartialShape element = array.element_shape();
+  if (element.rank() > 0 && rest.rank_known()) {
+    ASSIGN_OR_RETURN(rest, rest.MergeWith(element.Slice(1, element.rank())));
+  } else if (element.rank() > 0) {
+    rest = element.Slice(1, element.rank());
+  }
+  if (!rest.IsFullyDefined()) {
+    return errors::Unimplemented("TensorArray has size zero, but element_shape_except0 ", rest.ToString(),
+                                 " is not fully defined. Currently only static shapes are supported "
+                                 "when concatenating "
+                                 "zero-size TensorArrays.");
+  }
+  std::vector<int64_t> dims = {0};
+  dims.insert(dims.end(), rest.dims().begin(), rest.dims().end());
+  ASSIGN_OR_RETURN(const Shape shape, Shape::Make(dims));
+  RETURN_IF_ERROR(ctx.AllocateOutput(0, shape).status());
+  ctx.set_output(1, Tensor(DType::kInt64, Shape({0})));
+  return OkStatus();
+}
+
+namespace {
+
+// Puts the rows of `value` into these elements, or the first ones. They are views of the value: nothing is copied.
+Status WriteRows(TensorArray& array, const Tensor& value, std::span<const int32_t> indices) {
   Shape element = value.shape();
   element.RemoveDim(0);
   std::vector<Tensor> values;
   values.reserve(value.dim(0));
   for (int64_t i = 0; i < value.dim(0); ++i) values.push_back(value.SliceRows(i, i + 1).Reshaped(element));
-  array->set_marked_size(value.dim(0));
-  RETURN_IF_ERROR(array->WriteAll(indices.flat<int32_t>(), std::move(values)));
+  array.set_marked_size(value.dim(0));
+  return array.WriteAll(indices, std::move(values));
+}
+
+Status CheckHasRows(const Tensor& value) {
+  if (value.rank() >= 1) return OkStatus();
+  return errors::InvalidArgument("Input value for unpack must be at least a vector but received shape: ",
+                                 value.shape().ToString());
+}
+
+}  // namespace
+
+Status TensorArrayScatterCpu(KernelContext& ctx) {
+  ASSIGN_OR_RETURN(Ref<TensorArray> array, TensorArrayInput(ctx, ctx.input(2).dtype(), kWrites));
+  const Tensor &indices = ctx.input(1), &value = ctx.input(2);
+  if (indices.rank() != 1)
+    return errors::InvalidArgument("Expected indices to be a vector, but received shape: ", indices.shape().ToString());
+  RETURN_IF_ERROR(CheckHasRows(value));
+  if (value.dim(0) != indices.dim(0)) {
+    return errors::InvalidArgument("Expected len(indices) == values.shape[0], but saw: ", indices.dim(0), " vs. ",
+                                   value.dim(0));
+  }
+  RETURN_IF_ERROR(WriteRows(*array, value, indices.flat<int32_t>()));
   ctx.set_output(0, ctx.TakeInput(3));
   return OkStatus();
 }
 
-Status SplitCpu(KernelContext& ctx) {
+Status TensorArrayUnpackCpu(KernelContext& ctx) {
+  ASSIGN_OR_RETURN(Ref<TensorArray> array, TensorArrayInput(ctx, ctx.input(1).dtype(), kWrites));
+  const Tensor& value = ctx.input(1);
+  RETURN_IF_ERROR(CheckHasRows(value));
+  ASSIGN_OR_RETURN(const int64_t size, array->Size());
+  if (value.dim(0) < size || (value.dim(0) > size && !array->dynamic_size())) {
+    return errors::InvalidArgument("Input value must have first dimension equal to the array size (", value.dim(0),
+                                   " vs. ", size, ")");
+  }
+  if (value.dim(0) > TensorArray::kMaxSize) {
+    return errors::ResourceExhausted("TensorArray of ", value.dim(0), " elements is beyond the limit of ",
+                                     TensorArray::kMaxSize);
+  }
+  RETURN_IF_ERROR(WriteRows(*array, value, {}));
+  ctx.set_output(0, ctx.TakeInput(2));
+  return OkStatus();
+}
+
+Status TensorArraySplitCpu(KernelContext& ctx) {
   ASSIGN_OR_RETURN(Ref<TensorArray> array, TensorArrayInput(ctx, ctx.input(1).dtype(), kWrites));
   const Tensor &value = ctx.input(1), &lengths = ctx.input(2);
   if (lengths.rank() != 1)
@@ -181,6 +207,8 @@ Status SplitCpu(KernelContext& ctx) {
   ctx.set_output(0, ctx.TakeInput(3));
   return OkStatus();
 }
+
+namespace {
 
 Status GatherShape(ShapeContext& c) {
   PartialShape indices, element;
@@ -237,7 +265,7 @@ OP("TensorArrayGatherV3")
     .Stateful()
     .Shape(GatherShape)
     .Gradient(GatherGradient)
-    .Cpu<Gather>()
+    .Cpu<TensorArrayStack>()
     .Doc("Elements of an array, stacked.");
 
 OP("TensorArrayScatterV3")
@@ -250,7 +278,7 @@ OP("TensorArrayScatterV3")
     .Stateful()
     .Shape(ScalarShape)
     .Gradient(ScatterGradient)
-    .Cpu(ScatterCpu)
+    .Cpu(TensorArrayScatterCpu)
     .Doc("Puts the rows of a tensor into an array.");
 
 OP("TensorArrayConcatV3")
@@ -263,7 +291,7 @@ OP("TensorArrayConcatV3")
     .Stateful()
     .Shape(ConcatShape)
     .Gradient(ConcatGradient)
-    .Cpu<Concat>()
+    .Cpu<TensorArrayConcat>()
     .Doc("Elements of an array, joined along their first dimension.");
 
 OP("TensorArraySplitV3")
@@ -276,7 +304,7 @@ OP("TensorArraySplitV3")
     .Stateful()
     .Shape(ScalarShape)
     .Gradient(SplitGradient)
-    .Cpu(SplitCpu)
+    .Cpu(TensorArraySplitCpu)
     .Doc("Puts pieces of a tensor into an array.");
 
 }  // namespace
