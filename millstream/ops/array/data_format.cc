@@ -85,7 +85,8 @@ class DataFormatVecPermute final : public Kernel {
       from = SpatialOnly(from, spatial == 3);
       to = SpatialOnly(to, spatial == 3);
       if (static_cast<int64_t>(from.size()) != spatial) {
-        return errors::InvalidArgument("Format specifier must contain the names of all spatial dimensions");
+        return errors::InvalidArgument("Format specifier must contain ", spatial == 3 ? "D, H" : "H",
+                                       " and W for 2D case");
       }
     }
     ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, in.shape()));
