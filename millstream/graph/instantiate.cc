@@ -169,8 +169,10 @@ class Instantiator {
     for (const std::string& name : def().signature().control_output()) {
       const auto it = def().control_ret().find(name);
       Node* node = it == def().control_ret().end() ? nullptr : body_.graph->Find(it->second);
-      if (node == nullptr) return errors::InvalidArgument("Control output '", name, "' is not found.");
-      body_.control_rets.push_back(node);
+      if (node == nullptr || node->Is("_Retval")) {
+        return errors::InvalidArgument("Control output '", name, "' is not found.");
+      }
+      if (!node->Is("_Arg")) body_.control_rets.push_back(node);  // an argument is there before the body runs
     }
     return OkStatus();
   }

@@ -239,6 +239,42 @@ TEST(LoweringTest, ALoopWithEffects) {
   EXPECT_FALSE(r.ran.contains("while"));
 }
 
+// Effects in a branch of the old kind that is not taken do not end the whole body.
+TEST(LoweringTest, BranchesOfTheOldKindInABody) {
+  const proto::FunctionDef guarded = MakeFunction("guarded", {"h", "x"},
+                                                  {{"c", "Const", {}},
+                                                   {"small", "Less", {"x", "c:output:0"}},
+                                                   {"turn", "Switch", {"x", "small:z:0"}},
+                                                   {"add", "AssignAddVariableOp", {"h", "turn:output_true:0"}},
+                                                   {"n", "Neg", {"turn:output_true:0", "^add"}},
+                                                   {"y", "Merge", {"turn:output_false:0", "n:y:0"}}},
+                                                  "y:output:0");
+  for (const auto& [x, expected, value] : {std::tuple{2.f, -2.f, 3.f}, {9.f, 9.f, 1.f}}) {
+    Scope s = LoweringRoot();
+    ASSERT_TRUE(s.graph()->library()->Add(guarded).ok());
+    Output handle = AddVariable(s);
+    Node* node = AddIf(s, "if", Fed(s, "taken", DType::kBool), "guarded", "leave", {handle, s.Const(x)});
+    s.WithControlDependencies({node}).WithOpName("after").Op("ReadVariableOp", {handle}, {{"dtype", DType::kFloat}});
+    const Result r = RunLowered(s, {{"taken", Tensor::Scalar(true)}}, {"if", "after"}, {"init"});
+    EXPECT_EQ(r.values, (std::vector<float>{expected, value})) << r.status;
+  }
+}
+
+// An argument is there before the body begins: there is nothing to wait for.
+TEST(LoweringTest, AControlOutputThatIsAnArgument) {
+  proto::FunctionDef def = MakeFunction("waits", {"x"}, {{"n", "Neg", {"x"}}}, "n:y:0");
+  def.mutable_signature()->add_control_output("c");
+  (*def.mutable_control_ret())["c"] = "x";
+  Scope s = LoweringRoot();
+  ASSERT_TRUE(s.graph()->library()->Add(def).ok());
+  Node* node = AddIf(s, "if", Fed(s, "taken", DType::kBool), "waits", "same", {s.Const(2.f)});
+  Output call = s.WithOpName("call").Op("StatefulPartitionedCall", {s.Const(3.f)},
+                                        {{"f", Named("waits")}, {"Tout", std::vector<DType>{DType::kFloat}}});
+  s.WithControlDependencies({node, call.node}).WithOpName("after").Op("Identity", {s.Const(5.f)});
+  const Result r = RunLowered(s, {{"taken", Tensor::Scalar(true)}}, {"if", "call", "after"});
+  EXPECT_EQ(r.values, (std::vector<float>{-2, -3, 5})) << r.status;
+}
+
 // Loops and branches in bodies of loops: constants are of no iteration, and what takes them must be.
 TEST(LoweringTest, NestedInAWhile) {
   Scope s = LoweringRoot();

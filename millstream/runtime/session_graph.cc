@@ -105,18 +105,18 @@ Status SessionGraph::Extend(const Graph& graph) {
   return Place(first);
 }
 
-Status SessionGraph::PlaceAll(Graph* graph) const {
+Status SessionGraph::PlaceAll(Graph* graph, bool lowers_control_flow) const {
   PlacementOptions placement;
   placement.allow_soft_placement = options_.allow_soft_placement;
   placement.default_device = default_device_;
-  placement.lowers_control_flow = LowersControlFlow(options_);
+  placement.lowers_control_flow = lowers_control_flow;
   return PlaceGraph(devices_, placement, graph);
 }
 
 // What cannot be placed is taken out again: the session goes on without it.
 Status SessionGraph::Place(int first_node) {
   if (!place_pruned_) {
-    Status placed = PlaceAll(graph_.get());
+    Status placed = PlaceAll(graph_.get(), LowersControlFlow(options_));
     if (!placed.ok()) {
       graph_->RemoveNodesFrom(first_node);
       return placed;
@@ -131,7 +131,7 @@ Status SessionGraph::Place(int first_node) {
 Status SessionGraph::PlacePruned(PrunedGraph* pruned) const {
   // What is fed does not run: where it wishes to be is no reason to fail.
   for (Node* arg : pruned->args) arg->set_device("");
-  RETURN_IF_ERROR(PlaceAll(pruned->graph.get()));
+  RETURN_IF_ERROR(PlaceAll(pruned->graph.get(), LowersControlFlow(options_)));
   for (const auto& node : pruned->graph->nodes()) {
     if (node == nullptr) continue;
     if (options_.log_device_placement) LogPlacement(*node);
@@ -139,6 +139,17 @@ Status SessionGraph::PlacePruned(PrunedGraph* pruned) const {
     if (original != nullptr) original->set_assigned_device(node->assigned_device());
   }
   return OkStatus();
+}
+
+Status SessionGraph::Lower(PrunedGraph* pruned) const {
+  ASSIGN_OR_RETURN(bool changed, LowerControlFlow(pruned));
+  if (changed) RemoveUnused(pruned);
+  for (const auto& node : pruned->graph->nodes()) {
+    if (node == nullptr || !IsLoweredControlFlow(*node)) continue;
+    node->set_assigned_device("");  // stays whole: goes where its variables are, after all
+    changed = true;
+  }
+  return changed ? PlaceAll(pruned->graph.get(), false) : OkStatus();
 }
 
 StatusOr<PrunedGraph> SessionGraph::PruneFor(const std::vector<std::string>& feeds,
@@ -165,15 +176,8 @@ StatusOr<PrunedGraph> SessionGraph::PruneFor(const std::vector<std::string>& fee
     target_nodes.push_back(node);
   }
   ASSIGN_OR_RETURN(PrunedGraph pruned, Prune(*graph_, feed_outputs, fetch_outputs, target_nodes));
-  bool lowered = false;
-  if (LowersControlFlow(options_)) {
-    ASSIGN_OR_RETURN(lowered, LowerControlFlow(&pruned));
-  }
-  if (place_pruned_) {
-    RETURN_IF_ERROR(PlacePruned(&pruned));
-  } else if (lowered) {
-    RETURN_IF_ERROR(PlaceAll(pruned.graph.get()));
-  }
+  if (place_pruned_) RETURN_IF_ERROR(PlacePruned(&pruned));
+  if (LowersControlFlow(options_)) RETURN_IF_ERROR(Lower(&pruned));
   return pruned;
 }
 

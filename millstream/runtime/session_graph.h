@@ -49,7 +49,10 @@ class SessionGraph {
   Status Add(const proto::GraphDef& graph) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   Status Place(int first_node) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   Status PlacePruned(PrunedGraph* pruned) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  Status PlaceAll(Graph* graph) const;
+  // `lowers_control_flow`: conditionals that will be taken apart need not be where their variables are.
+  Status PlaceAll(Graph* graph, bool lowers_control_flow) const;
+  // Takes conditionals and loops apart, and places what is new.
+  Status Lower(PrunedGraph* pruned) const;
 
   const SessionOptions options_;
   const bool place_pruned_;

@@ -57,10 +57,14 @@ std::optional<FunctionBody> FindBodyToCopy(const FunctionLibrary& library, const
   if (found == nullptr || ForbidsInlining(*found)) return std::nullopt;
   StatusOr<FunctionBody> body = library.Instantiate(function);
   if (!body.ok() || body->arg_types != arg_types || body->ret_types != ret_types) return std::nullopt;
+  bool effects = false, turns = false;
   for (const auto& node : body->graph->nodes()) {
     if (node == nullptr || IsBodyMark(*node)) continue;
     if (node->IsStateful() && !StateIsElsewhere(*node)) return std::nullopt;
+    effects |= node->IsStateful();
+    turns |= node->Is("Switch") || node->Is("RefSwitch") || node->Is("Enter") || node->Is("RefEnter");
   }
+  if (effects && turns) return std::nullopt;
   return *std::move(body);
 }
 

@@ -12,8 +12,9 @@
 namespace millstream {
 
 // The body of `function` for these types, if nodes may be put in the place of its calls: not if the function forbids it
-// (_noinline), or has kernels with state of their own, which all its calls share. Nothing either if something is wrong
-// with the function: that is reported when it is called.
+// (_noinline), has kernels with state of their own, which all its calls share, or effects beside branches and loops of
+// the old kind: whoever waits for the body would wait for effects that do not happen. Nothing either if something is
+// wrong with the function: that is reported when it is called.
 std::optional<FunctionBody> FindBodyToCopy(const FunctionLibrary& library, const NameAttrList& function,
                                            const std::vector<DType>& arg_types, const std::vector<DType>& ret_types);
 

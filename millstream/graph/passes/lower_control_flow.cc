@@ -63,7 +63,12 @@ class ControlFlowLowering {
     return node.assigned_device().empty() ? node.device() : node.assigned_device();
   }
 
-  // True if everything in `bodies` will be where the node is: loops of functions are not cut between devices.
+  // Where new nodes are: loops of functions are not cut between devices. "": they will be placed.
+  absl::string_view AssignedDevice() const {
+    return in_loop_ || IsWhile(*node_) ? absl::string_view(node_->assigned_device()) : absl::string_view();
+  }
+
+  // True if everything in `bodies` may be where the node is.
   bool StaysHere(const std::vector<FunctionBody>& bodies) const {
     for (const Output& in : node_->inputs()) {
       if (in.dtype() == DType::kResource && (depth_ > 0 || PlaceOf(*in.node) != PlaceOf(*node_))) return false;
@@ -102,7 +107,9 @@ class ControlFlowLowering {
     spec.inputs = std::move(inputs);
     spec.control_inputs = std::move(control);
     spec.device = node_->device();
-    return graph_.AddNode(std::move(spec));
+    ASSIGN_OR_RETURN(Node * node, graph_.AddNode(std::move(spec)));
+    node->set_assigned_device(AssignedDevice());
+    return node;
   }
 
   StatusOr<Output> AsBool(Output value, absl::string_view name) {
@@ -126,7 +133,7 @@ class ControlFlowLowering {
     BodyCopy copy(&graph_,
                   {.name = absl::StrCat(node_->name(), "/", name),
                    .device = node_->device(),
-                   .assigned_device = "",
+                   .assigned_device = AssignedDevice(),
                    .control_inputs = std::move(after),
                    .branching = true,
                    .results_show_effects = IsWhile(*node_) && !body.control_rets.empty()},

@@ -17,8 +17,9 @@ void SetAttributes(const std::string& op, proto::NodeDef* n) {
     value->add_float_val(7);
   } else if (op == "AssignAddVariableOp" || op == "ReadVariableOp") {
     (*n->mutable_attr())["dtype"].set_type(proto::DT_FLOAT);
-  } else if (op == "Mul" || op == "Neg" || op == "Add" || op == "Less") {
+  } else if (op == "Mul" || op == "Neg" || op == "Add" || op == "Less" || op == "Switch" || op == "Merge") {
     (*n->mutable_attr())["T"].set_type(proto::DT_FLOAT);
+    if (op == "Merge") (*n->mutable_attr())["N"].set_i(2);
   }
 }
 
