@@ -43,19 +43,20 @@ class BatchingKernel : public AsyncKernel {
       task.rows = in.dim(0);
       task.inputs.push_back(in);
     }
+    task.with_rows = task.inputs.size();
     task.id = static_cast<int64_t>(RandomNumber() >> 1);
     return task;
   }
 
   // Parks the call and gives its task to the queue.
-  void Enqueue(KernelContext& ctx, BatchTask task, const BatchQueue::Work& work, Done done) {
+  void Enqueue(KernelContext& ctx, BatchTask task, Done done) {
     const StatusOr<Ref<BatchQueue>> queue = Queue(ctx);
     if (!queue.ok()) return done(queue.status());
     task.call = ParkedCall::Park(ctx, std::move(done), kBatchCancelled,
                                  [queue = *queue](const std::shared_ptr<ParkedCall>& call) { queue->Withdraw(call); });
     const std::shared_ptr<ParkedCall> call = task.call;
     if (call == nullptr) return;
-    const Status added = (*queue)->Add(std::move(task), work);
+    const Status added = (*queue)->Add(std::move(task));
     if (!added.ok() && call->Take()) call->Finish(added);
   }
 
@@ -94,13 +95,13 @@ class Batch final : public BatchingKernel {
   void ComputeAsync(KernelContext& ctx, Done done) override {
     StatusOr<BatchTask> task = TaskOf(ctx, ctx.num_inputs());
     if (!task.ok()) return done(task.status());
-    const auto work = [this](const BatchTasks& tasks, const std::function<void()>& finished) {
+    task->work = [this](const BatchTasks& tasks, const std::function<void()>& finished) {
       for (size_t i = 0; i < tasks.size(); ++i) {
         tasks[i].call->Finish(i + 1 < tasks.size() ? EmitNothing(tasks[i]) : EmitAll(tasks));
       }
       finished();
     };
-    Enqueue(ctx, *std::move(task), work, std::move(done));
+    Enqueue(ctx, *std::move(task), std::move(done));
   }
 
  private:
@@ -148,10 +149,10 @@ class BatchFunction final : public BatchingKernel {
     StatusOr<BatchTask> task = TaskOf(ctx, num_in_);
     if (!task.ok()) return done(task.status());
     for (int i = num_in_; i < ctx.num_inputs(); ++i) task->inputs.push_back(ctx.input(i));
-    const auto work = [this](BatchTasks tasks, std::function<void()> finished) {
+    task->work = [this](BatchTasks tasks, std::function<void()> finished) {
       Run(std::move(tasks), std::move(finished));
     };
-    Enqueue(ctx, *std::move(task), work, std::move(done));
+    Enqueue(ctx, *std::move(task), std::move(done));
   }
 
  private:
@@ -183,7 +184,7 @@ class BatchFunction final : public BatchingKernel {
     run->step.stats = nullptr;
     WatchCancellations(run);
     ctx.step().functions->RunAsync(*run->function, run->step, std::move(args), &run->rets,
-                                   [this, run](Status done) { Finish(*run, std::move(done)); });
+                                   [run](Status done) { Finish(*run, std::move(done)); });
   }
 
   Status Prepare(KernelContext& ctx, FunctionRun& run, std::vector<Tensor>* args) {

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <chrono>
+#include <limits>
+
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "millstream/base/notification.h"
+#include "millstream/ops/flow/batch_queue.h"
 #include "millstream/ops/state/testing/op_runner.h"
 
 namespace millstream {
@@ -13,10 +17,11 @@ using ::testing::HasSubstr;
 constexpr int64_t kMinute = 60'000'000;
 
 std::vector<std::pair<std::string, AttrValue>> BatchAttrs(int64_t max_rows, int64_t timeout_us,
-                                                          std::vector<int64_t> allowed = {}) {
+                                                          std::vector<int64_t> allowed = {},
+                                                          std::vector<DType> types = {DType::kInt32}) {
   return {{"num_batch_threads", AttrValue(int64_t{1})},           {"max_batch_size", AttrValue(max_rows)},
           {"batch_timeout_micros", AttrValue(timeout_us)},        {"grad_timeout_micros", AttrValue(int64_t{0})},
-          {"allowed_batch_sizes", AttrValue(std::move(allowed))}, {"T", AttrValue(std::vector<DType>{DType::kInt32})}};
+          {"allowed_batch_sizes", AttrValue(std::move(allowed))}, {"T", AttrValue(std::move(types))}};
 }
 
 std::vector<int32_t> Ints(const Tensor& t) { return {t.data<int32_t>(), t.data<int32_t>() + t.num_elements()}; }
@@ -80,6 +85,72 @@ TEST_F(BatchOpsTest, RefusesWhatDoesNotFit) {
        std::vector<std::pair<int64_t, std::vector<int64_t>>>{{0, {}}, {4, {2, 2, 4}}, {4, {2, 3}}, {4, {0, 4}}}) {
     EXPECT_TRUE(absl::IsInvalidArgument(OpRunner(env_, "Batch", BatchAttrs(max_rows, 0, allowed)).status()));
   }
+}
+
+// Nodes of different steps meet by the name of a queue, and need not be alike.
+TEST_F(BatchOpsTest, OnlyAlikeCallsShareABatch) {
+  const auto two_rows = Tensor::Vector<int32_t>({1, 2});
+  OpRunner ints(env_, "Batch", BatchAttrs(4, kMinute));
+  OpRunner pairs(env_, "Batch", BatchAttrs(4, kMinute, {}, {DType::kInt32, DType::kInt32}));
+  OpRunner floats(env_, "Batch", BatchAttrs(4, kMinute, {}, {DType::kFloat}));
+  auto attrs = BatchAttrs(4, kMinute);
+  std::erase_if(attrs, [](const auto& attr) { return attr.first == "T" || attr.first == "grad_timeout_micros"; });
+  attrs.emplace_back("f", AttrValue(NameAttrList{"nowhere", {}}));
+  attrs.emplace_back("Tin", AttrValue(std::vector<DType>{DType::kInt32}));
+  attrs.emplace_back("Tcaptured", AttrValue(std::vector<DType>{}));
+  attrs.emplace_back("Tout", AttrValue(std::vector<DType>{DType::kInt32, DType::kInt64, DType::kInt64}));
+  OpRunner function(env_, "BatchFunction", attrs, "Batch");
+  for (const OpRunner* op : {&ints, &pairs, &floats, &function}) ASSERT_TRUE(op->status().ok()) << op->status();
+
+  StartedCall first(ints, {two_rows});
+  EXPECT_TRUE(absl::IsInvalidArgument(StartedCall(pairs, {two_rows, two_rows}).status()));
+  EXPECT_TRUE(absl::IsInvalidArgument(StartedCall(floats, {Tensor::Vector<float>({1, 2})}).status()));
+  EXPECT_TRUE(absl::IsInvalidArgument(StartedCall(function, {two_rows}).status()));
+  EXPECT_FALSE(first.ended.HasBeenNotified());
+  StartedCall second(ints, {two_rows});
+  ASSERT_TRUE(second.status().ok()) << second.status();
+  EXPECT_THAT(Ints(second.output(0)), ElementsAre(1, 2, 1, 2));
+  ASSERT_TRUE(first.status().ok()) << first.status();
+  // With nobody there, any may begin.
+  StartedCall whole(floats, {Tensor::Vector<float>({1, 2, 3, 4})});
+  EXPECT_TRUE(whole.status().ok()) << whole.status();
+}
+
+// A batch outlives the kernel, the threads and the session of the call that it began with.
+TEST_F(BatchOpsTest, WhoBeganABatchMayLeave) {
+  constexpr char kName[] = "Batch/Batch";
+  auto began = std::make_unique<OpRunner::Env>(2);
+  auto batch = std::make_unique<OpRunner>(*began, "Batch", BatchAttrs(4, kMinute));
+  StartedCall first(*batch, {Tensor::Vector<int32_t>({1, 2})});
+  const StatusOr<Ref<BatchQueue>> queue = began->resources.Lookup<BatchQueue>("", kName);
+  ASSERT_TRUE(queue.ok()) << queue.status();
+  ASSERT_TRUE(env_.resources.Create<BatchQueue>("", kName, *queue).ok());
+  OpRunner other(env_, "Batch", BatchAttrs(4, kMinute));
+  StartedCall second(other, {Tensor::Vector<int32_t>({3})});
+  began->cancellation.StartCancel();
+  ASSERT_TRUE(absl::IsCancelled(first.status())) << first.status();
+  batch.reset();
+  began.reset();
+  StartedCall third(other, {Tensor::Vector<int32_t>({4, 5, 6})});
+  ASSERT_TRUE(third.status().ok()) << third.status();
+  EXPECT_THAT(Ints(third.output(0)), ElementsAre(3, 4, 5, 6));
+  EXPECT_EQ(third.output(1).shape(), Shape({2, 3}));
+  EXPECT_TRUE(second.status().ok()) << second.status();
+}
+
+TEST_F(BatchOpsTest, TheLongestTimeoutIsForEver) {
+  constexpr int64_t kForEver = std::numeric_limits<int64_t>::max();
+  const auto soon = std::chrono::steady_clock::now() + std::chrono::milliseconds(50);
+  OpRunner batch(env_, "Batch", BatchAttrs(2, kForEver));
+  OpRunner unbatch(env_, "Unbatch", {{"timeout_micros", AttrValue(kForEver)}, {"T", AttrValue(DType::kInt32)}});
+  StartedCall waits(batch, {Tensor::Vector<int32_t>({1})});
+  StartedCall wants(
+      unbatch, {Tensor(DType::kInt32, Shape({0})), Tensor(DType::kInt64, Shape({0, 3})), Tensor::Scalar<int64_t>(7)});
+  EXPECT_FALSE(waits.ended.WaitUntil(soon));
+  EXPECT_FALSE(wants.ended.WaitUntil(soon));
+  env_.cancellation.StartCancel();
+  EXPECT_TRUE(absl::IsCancelled(waits.status())) << waits.status();
+  EXPECT_TRUE(absl::IsCancelled(wants.status())) << wants.status();
 }
 
 TEST_F(BatchOpsTest, CancelledCallsLeave) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "millstream/framework/op_def.h"
 #include "millstream/ops/array/side_by_side.h"
 
 namespace millstream {
@@ -31,36 +32,60 @@ StatusOr<BatchOptions> BatchOptions::Read(const AttrMap& attrs) {
   return o;
 }
 
-Status BatchQueue::Add(BatchTask task, const Work& work) {
+namespace {
+
+Status CheckAlike(const BatchTask& a, const BatchTask& b) {
+  const auto same_type = [](const Tensor& x, const Tensor& y) { return x.dtype() == y.dtype(); };
+  KernelContext &to_a = a.call->ctx(), &to_b = b.call->ctx();
+  bool alike = to_a.op().name == to_b.op().name && a.with_rows == b.with_rows &&
+               std::equal(a.inputs.begin(), a.inputs.end(), b.inputs.begin(), b.inputs.end(), same_type) &&
+               to_a.num_outputs() == to_b.num_outputs();
+  for (int i = 0; alike && i < to_a.num_outputs(); ++i) alike = to_a.output_dtype(i) == to_b.output_dtype(i);
+  if (alike) return OkStatus();
+  return errors::InvalidArgument("Node ", to_b.node_name(), " cannot share a batching queue with node ",
+                                 to_a.node_name(), ", whose inputs and outputs are not alike: give them different ",
+                                 "values of shared_name or batching_queue");
+}
+
+}  // namespace
+
+TimerQueue::Clock::time_point TimeoutAfter(int64_t micros) {
+  constexpr int64_t kDecades = 1'000'000'000'000'000;
+  return TimerQueue::Clock::now() + std::chrono::microseconds(std::clamp<int64_t>(micros, 0, kDecades));
+}
+
+ThreadPool* BatchQueue::Batch::pool() const {
+  KernelContext& ctx = tasks.back().call->ctx();
+  return ctx.step().pool != nullptr ? ctx.step().pool : ctx.pool();
+}
+
+Status BatchQueue::Add(BatchTask task) {
   if (task.rows > options_.max_rows) {
     return errors::InvalidArgument("Task size ", task.rows, " is larger than maximum input batch size ",
                                    options_.max_rows);
   }
-  {
-    MutexLock lock(mu_);
-    if (open_ != nullptr && open_->rows + task.rows > options_.max_rows) Close();
-    if (open_ == nullptr) {
-      if (static_cast<int64_t>(closed_.size()) >= options_.max_waiting && running_ >= options_.threads) {
-        return errors::Unavailable("The batch scheduling queue to which this task was submitted is full; currently ",
-                                   closed_.size(), " batches enqueued and max_enqueued_batches is ",
-                                   options_.max_waiting);
-      }
-      open_ = std::make_shared<Batch>();
-      open_->work = work;
-      ThreadPool* const pool = task.call->ctx().step().pool;
-      open_->pool = pool != nullptr ? pool : task.call->ctx().pool();
-      const auto when = TimerQueue::Clock::now() + std::chrono::microseconds(std::max<int64_t>(0, options_.timeout_us));
-      const std::weak_ptr<Batch> waiting = open_;
-      open_->timer = timers_.Add(when, [this, waiting] {
-        MutexLock timer_lock(mu_);
-        if (open_ != nullptr && open_ == waiting.lock()) Close();
-      });
+  MutexLock lock(mu_);
+  if (task.call->taken()) return OkStatus();  // cancelled since
+  if (open_ != nullptr && open_->rows + task.rows > options_.max_rows) Close();
+  if (open_ != nullptr) {
+    RETURN_IF_ERROR(CheckAlike(open_->tasks.front(), task));
+  } else {
+    if (static_cast<int64_t>(closed_.size()) >= options_.max_waiting && running_ >= options_.threads) {
+      return errors::Unavailable("The batch scheduling queue to which this task was submitted is full; currently ",
+                                 closed_.size(), " batches enqueued and max_enqueued_batches is ",
+                                 options_.max_waiting);
     }
-    task.queue = Ref<Resource>(Ref<BatchQueue>::Share(this));
-    open_->rows += task.rows;
-    open_->tasks.push_back(std::move(task));
-    if (open_->rows >= options_.max_rows) Close();
+    open_ = std::make_shared<Batch>();
+    const std::weak_ptr<Batch> waiting = open_;
+    open_->timer = timers_.Add(TimeoutAfter(options_.timeout_us), [this, waiting] {
+      MutexLock timer_lock(mu_);
+      if (open_ != nullptr && open_ == waiting.lock()) Close();
+    });
   }
+  task.queue = Ref<Resource>(Ref<BatchQueue>::Share(this));
+  open_->rows += task.rows;
+  open_->tasks.push_back(std::move(task));
+  if (open_->rows >= options_.max_rows) Close();
   return OkStatus();
 }
 
@@ -76,6 +101,7 @@ void BatchQueue::Withdraw(const std::shared_ptr<ParkedCall>& call) {
     }
   };
   for (const std::shared_ptr<Batch>& batch : closed_) take(*batch);
+  std::erase_if(closed_, [](const std::shared_ptr<Batch>& batch) { return batch->tasks.empty(); });
   if (open_ == nullptr) return;
   take(*open_);
   if (!open_->tasks.empty()) return;
@@ -86,7 +112,7 @@ void BatchQueue::Withdraw(const std::shared_ptr<ParkedCall>& call) {
 // The batch goes behind those that are closed; a thread of its steps sees to them.
 void BatchQueue::Close() {
   timers_.Cancel(open_->timer, /*wait=*/false);
-  ThreadPool* const pool = open_->pool;
+  ThreadPool* const pool = open_->pool();
   closed_.push_back(std::move(open_));
   open_ = nullptr;
   pool->Schedule([self = Ref<BatchQueue>::Share(this)] { self->StartBatches(); });
@@ -111,10 +137,11 @@ void BatchQueue::Run(const std::shared_ptr<Batch>& batch) {
   const auto finished = [self = Ref<BatchQueue>::Share(this)] {
     MutexLock lock(self->mu_);
     --self->running_;
-    if (!self->closed_.empty()) self->closed_.front()->pool->Schedule([self] { self->StartBatches(); });
+    if (!self->closed_.empty()) self->closed_.front()->pool()->Schedule([self] { self->StartBatches(); });
   };
   if (batch->tasks.empty()) return finished();
-  batch->work(std::move(batch->tasks), finished);
+  const BatchWork work = std::move(batch->tasks.back().work);
+  work(std::move(batch->tasks), finished);
 }
 
 StatusOr<Tensor> JoinRows(KernelContext& ctx, const std::vector<Tensor>& parts) {

@@ -12,15 +12,21 @@
 
 namespace millstream {
 
+struct BatchTask;
+using BatchTasks = std::vector<BatchTask>;
+// Works on the tasks of a batch, whose calls it has taken and ends, and then calls `finished`.
+using BatchWork = std::function<void(BatchTasks tasks, std::function<void()> finished)>;
+
 // Rows that a call brings to a batch.
 struct BatchTask {
   Ref<Resource> queue;  // as long as it waits there
   std::shared_ptr<ParkedCall> call;
-  std::vector<Tensor> inputs;  // all with `rows` rows
+  std::vector<Tensor> inputs;
+  size_t with_rows = 0;  // the first so many inputs all have `rows` rows
   int64_t rows = 0;
   int64_t id = 0;
+  BatchWork work;  // of the call's kernel, which may be gone after the call
 };
-using BatchTasks = std::vector<BatchTask>;
 
 struct BatchOptions {
   int64_t threads = 1;           // batches that are worked on at once
@@ -33,30 +39,28 @@ struct BatchOptions {
   static StatusOr<BatchOptions> Read(const AttrMap& attrs);
 };
 
-// Collects tasks of different steps to batches. A batch goes to work when it is full or its first task has waited long
-// enough. Thread-safe; nothing blocks.
+// Collects tasks of different steps to batches. A batch goes to work, that of its last task, when it is full or its
+// first task has waited long enough. Sessions share queues by name, maybe by accident: all that a batch needs comes
+// from calls that are still in it. Thread-safe; nothing blocks.
 class BatchQueue final : public Resource {
  public:
-  // Works on the tasks of a batch, whose calls it has taken and ends, and then calls `finished`.
-  using Work = std::function<void(BatchTasks tasks, std::function<void()> finished)>;
-
   explicit BatchQueue(BatchOptions options) : options_(std::move(options)) {}
   std::string DebugString() const override { return "BatchQueue"; }
   const BatchOptions& options() const { return options_; }
 
-  // InvalidArgument for a task larger than a batch; Unavailable if too many batches wait. The call of the task is left
-  // to the caller then.
-  Status Add(BatchTask task, const Work& work);
+  // InvalidArgument for a task larger than a batch, or of another op, or with other inputs or outputs (their number and
+  // types) than the first task of the batch that it would join; Unavailable if too many batches wait. The call of the
+  // task is left to the caller then.
+  Status Add(BatchTask task);
   // Of a call that has been cancelled.
   void Withdraw(const std::shared_ptr<ParkedCall>& call);
 
  private:
   struct Batch {
-    BatchTasks tasks;
+    BatchTasks tasks;  // not empty as long as it is in the queue
     int64_t rows = 0;
-    Work work;
     TimerQueue::Id timer = 0;
-    ThreadPool* pool = nullptr;
+    ThreadPool* pool() const;  // of its last call
   };
   void Close() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void StartBatches();
@@ -69,6 +73,9 @@ class BatchQueue final : public Resource {
   int64_t running_ ABSL_GUARDED_BY(mu_) = 0;
   TimerQueue timers_;  // last: its thread uses what is above
 };
+
+// In so many microseconds; at once if negative. The largest numbers mean for ever, which is decades here.
+TimerQueue::Clock::time_point TimeoutAfter(int64_t micros);
 
 // Tensors one below the other. InvalidArgument unless they are alike but for the number of rows.
 StatusOr<Tensor> JoinRows(KernelContext& ctx, const std::vector<Tensor>& parts);

@@ -34,6 +34,8 @@ class ParkedCall {
 
   // True for one caller, who has to end the call. Until then `ctx` lives.
   bool Take() { return !taken_.exchange(true); }
+  // Where `withdraw` takes a lock, a call that is not taken under that lock lives as long as the lock is held.
+  bool taken() const { return taken_; }
   KernelContext& ctx() { return ctx_; }
   void Finish(Status status) {
     if (ctx_.cancellation() != nullptr) ctx_.cancellation()->TryDeregister(token_);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The rows of a batch back to the steps that they came from, and their gradients the other way.
-#include <chrono>
 #include <map>
 #include <set>
 
@@ -96,7 +95,7 @@ class UnbatchMeeting final : public Resource {
   // What is left of this call waits no longer than the timeout.
   void SetTimers(const std::map<int64_t, Tensor>& tensors, int64_t id, const std::shared_ptr<ParkedCall>& call)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    const auto when = TimerQueue::Clock::now() + std::chrono::microseconds(std::max<int64_t>(0, timeout_us_));
+    const auto when = TimeoutAfter(timeout_us_);
     for (const auto& [key, tensor] : tensors) {
       const auto it = tensors_.find(key);
       if (it == tensors_.end() || it->second.timer != 0) continue;
