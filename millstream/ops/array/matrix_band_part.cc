@@ -62,5 +62,17 @@ OP("MatrixBandPart")
     .HostMemory("num_upper")
     .Doc("Matrices of which only a band around the diagonal is kept.");
 
+OP("BatchMatrixBandPart")
+    .Input("input: T")
+    .Input("num_lower: int64")
+    .Input("num_upper: int64")
+    .Output("band: T")
+    .Attr("T: type")
+    .Shape(UnknownShape)
+    .Cpu(BandPartCpu)
+    .HostMemory("num_lower")
+    .HostMemory("num_upper")
+    .Doc("The old name of MatrixBandPart.");
+
 }  // namespace
 }  // namespace millstream

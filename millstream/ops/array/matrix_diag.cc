@@ -235,5 +235,30 @@ OP("DiagPart")
     .Cpu(DiagPartCpu)
     .Doc("The diagonal of a tensor whose dimensions come in two equal halves.");
 
+OP("BatchMatrixDiag")
+    .Input("diagonal: T")
+    .Output("output: T")
+    .Attr("T: type")
+    .Shape(UnknownShape)
+    .Cpu(MatrixDiagCpu)
+    .Doc("The old name of MatrixDiag.");
+
+OP("BatchMatrixDiagPart")
+    .Input("input: T")
+    .Output("diagonal: T")
+    .Attr("T: type")
+    .Shape(UnknownShape)
+    .Cpu(MatrixDiagPartCpu)
+    .Doc("The old name of MatrixDiagPart.");
+
+OP("BatchMatrixSetDiag")
+    .Input("input: T")
+    .Input("diagonal: T")
+    .Output("output: T")
+    .Attr("T: type")
+    .Shape(UnknownShape)
+    .Cpu(MatrixSetDiagCpu)
+    .Doc("The old name of MatrixSetDiag.");
+
 }  // namespace
 }  // namespace millstream

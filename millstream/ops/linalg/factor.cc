@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Factorizations: Cholesky, LU, QR, singular values, eigenvalues of Hermitian matrices.
+// Factorizations: LU, QR, singular values, eigenvalues of Hermitian matrices.
 #include <algorithm>
 #include <limits>
 
@@ -17,32 +17,6 @@ Shape WithLast(const Tensor& t, std::initializer_list<int64_t> last) {
   std::vector<int64_t> dims(t.shape().dims().begin(), t.shape().dims().end() - 2);
   dims.insert(dims.end(), last.begin(), last.end());
   return Shape(dims);
-}
-
-template <Status (*fn)(KernelContext&)>
-class FunctionKernel : public Kernel {
- public:
-  explicit FunctionKernel(KernelInit&) {}
-  Status Compute(KernelContext& ctx) override { return fn(ctx); }
-};
-
-Status CholeskyCpu(KernelContext& ctx) {
-  const Tensor& in = ctx.input(0);
-  RETURN_IF_ERROR(CheckMatrices(in, true));
-  ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, in.shape()));
-  return ComputeIn(in.dtype(), [&](auto type) -> Status {
-    using S = typename decltype(type)::type;
-    for (int64_t b = 0; in.num_elements() > 0 && b < BatchOfMatrices(in); ++b) {
-      Matrix<S> lower;
-      // TensorFlow says so in its log, and goes on.
-      if (!Cholesky(ReadMatrix<S>(in, b), &lower)) {
-        for (int64_t i = 0; i < lower.rows; ++i)
-          std::fill_n(&lower(i, 0), i + 1, S(std::numeric_limits<double>::quiet_NaN()));
-      }
-      WriteMatrix(lower, out, b);
-    }
-    return OkStatus();
-  });
 }
 
 Status LuCpu(KernelContext& ctx) {
@@ -153,6 +127,41 @@ class SelfAdjointEig : public Kernel {
   const bool vectors_;
 };
 
+// The first row of each result holds the eigenvalues, the others the vectors.
+Status EigInOneCpu(KernelContext& ctx) {
+  const Tensor& in = ctx.input(0);
+  RETURN_IF_ERROR(CheckMatrices(in, true));
+  const int64_t n = in.dim(in.rank() - 1);
+  std::vector<int64_t> dims(in.shape().dims().begin(), in.shape().dims().end());
+  if (n == std::numeric_limits<int64_t>::max()) return errors::InvalidArgument("matrices of ", n, " rows");
+  dims[dims.size() - 2] = n + 1;
+  ASSIGN_OR_RETURN(const Shape shape, Shape::Make(dims));
+  ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
+  return ComputeIn(in.dtype(), [&](auto type) -> Status {
+    using S = typename decltype(type)::type;
+    for (int64_t b = 0; in.num_elements() > 0 && b < BatchOfMatrices(in); ++b) {
+      std::vector<double> values;
+      Matrix<S> vectors, both(n + 1, n);
+      HermitianEigen(ReadMatrix<S>(in, b), &values, &vectors);
+      std::copy(values.begin(), values.end(), both.v.begin());
+      std::copy(vectors.v.begin(), vectors.v.end(), both.v.begin() + n);
+      WriteMatrix(both, out, b);
+    }
+    return OkStatus();
+  });
+}
+
+Status EigInOneShape(ShapeContext& c) {
+  PartialShape in;
+  RETURN_IF_ERROR(SquareMatrices(c, 0, &in));
+  if (!in.rank_known()) return OkStatus();
+  const int64_t n = in.dim(in.rank() - 1);
+  if (n == std::numeric_limits<int64_t>::max()) return errors::InvalidArgument("matrices of ", n, " rows");
+  if (n >= 0) in.set_dim(in.rank() - 2, n + 1);
+  c.set_output(0, std::move(in));
+  return OkStatus();
+}
+
 Status LuShape(ShapeContext& c) {
   PartialShape in;
   RETURN_IF_ERROR(SquareMatrices(c, 0, &in));
@@ -193,18 +202,6 @@ Status SvdShape(ShapeContext& c) {
   }
   return OkStatus();
 }
-Status CholeskyGradient(GradContext& g) {
-  const LinalgGrad m(g);
-  const Output l = g.output(0);
-  const Output inverse = g.Op("MatrixTriangularSolve", {l, m.IdentityLike(l)});
-  Output middle = m.Product(l, g.dy(0), true, false);
-  middle = g.Op("MatrixSetDiag", {middle, m.Mul(g.Op("MatrixDiagPart", {middle}), 0.5)});
-  middle = m.LowerPart(middle);
-  const Output dx = m.Product(m.Product(inverse, middle, true, false), inverse, false, false);
-  g.set_dx(0, m.Mul(m.Add(dx, m.Adjoint(dx)), 0.5));
-  return g.status();
-}
-
 // v (diag(de) + f * (v^H dv)) v^H with f = 1 / (e_j - e_i) off the diagonal; only the lower half was read.
 Status EigGradient(GradContext& g) {
   const LinalgGrad m(g);
@@ -216,16 +213,6 @@ Status EigGradient(GradContext& g) {
   return m.EigGrad(g.output(0), g.output(1), g.dy(0), g.has_dy(1) ? g.dy(1) : Output());
 }
 
-OP("Cholesky")
-    .Input("input: T")
-    .Output("output: T")
-    .Attr("T: {double, float, half, complex64, complex128}")
-    .Shape(SquareShape)
-    .Gradient(CholeskyGradient)
-    .CpuFor<FunctionKernel<CholeskyCpu>>(LinalgTypes{})
-    .Expensive()
-    .Doc("Lower triangular factors of positive definite matrices.");
-
 OP("Lu")
     .Input("input: T")
     .Output("lu: T")
@@ -233,7 +220,7 @@ OP("Lu")
     .Attr("T: {double, float, half, complex64, complex128}")
     .Attr("output_idx_type: {int32, int64} = DT_INT32")
     .Shape(LuShape)
-    .CpuFor<FunctionKernel<LuCpu>>(LinalgTypes{})
+    .CpuFor<LinalgFunction<LuCpu>>(LinalgTypes{})
     .Expensive()
     .Doc("Lower and upper triangular factors of matrices, in one matrix, and the order of rows they are for.");
 
@@ -261,6 +248,19 @@ OP("Svd")
     .Expensive()
     .Doc("Singular values, falling, and vectors of matrices.");
 
+OP("BatchSvd")
+    .Input("input: T")
+    .Output("s: T")
+    .Output("u: T")
+    .Output("v: T")
+    .Attr("compute_uv: bool = true")
+    .Attr("full_matrices: bool = false")
+    .Attr("T: {double, float, complex64, complex128}")
+    .Shape(UnknownShape)
+    .CpuFor<SvdKernel>(LinalgTypes{})
+    .Expensive()
+    .Doc("The old name of Svd.");
+
 OP("SelfAdjointEigV2")
     .Input("input: T")
     .Output("e: T")
@@ -272,6 +272,35 @@ OP("SelfAdjointEigV2")
     .CpuFor<SelfAdjointEig>(LinalgTypes{})
     .Expensive()
     .Doc("Eigenvalues, growing, and eigenvectors of Hermitian matrices.");
+
+OP("BatchSelfAdjointEigV2")
+    .Input("input: T")
+    .Output("e: T")
+    .Output("v: T")
+    .Attr("compute_v: bool = true")
+    .Attr("T: {double, float}")
+    .Shape(UnknownShape)
+    .CpuFor<SelfAdjointEig>(Types<float, double>{})
+    .Expensive()
+    .Doc("The old name of SelfAdjointEigV2.");
+
+OP("SelfAdjointEig")
+    .Input("input: T")
+    .Output("output: T")
+    .Attr("T: {double, float, half}")
+    .Shape(EigInOneShape)
+    .CpuFor<LinalgFunction<EigInOneCpu>>(Types<float, double>{})
+    .Expensive()
+    .Doc("Eigenvalues, growing, in the first row, and below it the eigenvectors of symmetric matrices.");
+
+OP("BatchSelfAdjointEig")
+    .Input("input: T")
+    .Output("output: T")
+    .Attr("T: {double, float}")
+    .Shape(UnknownShape)
+    .CpuFor<LinalgFunction<EigInOneCpu>>(Types<float, double>{})
+    .Expensive()
+    .Doc("Another name of SelfAdjointEig.");
 
 }  // namespace
 }  // namespace millstream

@@ -75,6 +75,18 @@ Matrix<S> LuSolve(const LuFactors<S>& f, const Matrix<S>& b) {
 }
 
 template <typename S>
+void Substitute(const Matrix<S>& m, bool lower, Matrix<S>* x) {
+  for (int64_t step = 0; step < m.rows; ++step) {
+    const int64_t i = lower ? step : m.rows - 1 - step;
+    for (int64_t c = 0; c < x->cols; ++c) {
+      S sum = (*x)(i, c);
+      for (int64_t k = lower ? 0 : i + 1; k < (lower ? i : m.rows); ++k) sum -= m(i, k) * (*x)(k, c);
+      (*x)(i, c) = sum / m(i, i);
+    }
+  }
+}
+
+template <typename S>
 bool Cholesky(const Matrix<S>& a, Matrix<S>* lower) {
   const int64_t n = a.rows;
   Matrix<S>& l = *lower = Matrix<S>(n, n);
@@ -347,6 +359,7 @@ Status EigenShape(ShapeContext& c) {
   template Matrix<S> Multiply(const Matrix<S>&, const Matrix<S>&);                         \
   template LuFactors<S> Lu(Matrix<S>);                                                     \
   template Matrix<S> LuSolve(const LuFactors<S>&, const Matrix<S>&);                       \
+  template void Substitute(const Matrix<S>&, bool, Matrix<S>*);                            \
   template bool Cholesky(const Matrix<S>&, Matrix<S>*);                                    \
   template void Qr(const Matrix<S>&, Matrix<S>*, Matrix<S>*);                              \
   template void HermitianEigen(Matrix<S>, std::vector<double>*, Matrix<S>*);               \

@@ -50,6 +50,10 @@ LuFactors<S> Lu(Matrix<S> a);  // REQUIRES: square
 template <typename S>
 Matrix<S> LuSolve(const LuFactors<S>& f, const Matrix<S>& b);
 
+// x becomes the solution of m y = x for a triangular m, of which one half is read. REQUIRES: m is square.
+template <typename S>
+void Substitute(const Matrix<S>& m, bool lower, Matrix<S>* x);
+
 // The lower factor of a Hermitian matrix, of which the lower half is read. False if it is not positive.
 template <typename S>
 bool Cholesky(const Matrix<S>& a, Matrix<S>* lower);
@@ -84,6 +88,14 @@ template <typename Fn>
 Status ComputeIn(DType dtype, Fn fn) {
   return IsComplex(dtype) ? fn(std::type_identity<Complex>{}) : fn(std::type_identity<double>{});
 }
+
+// A kernel without state, for types that are listed.
+template <Status (*fn)(KernelContext&)>
+class LinalgFunction : public Kernel {
+ public:
+  explicit LinalgFunction(KernelInit&) {}
+  Status Compute(KernelContext& ctx) override { return fn(ctx); }
+};
 
 // For shape functions: *out is input i, square matrices in its last two dimensions.
 Status SquareMatrices(const ShapeContext& c, int i, PartialShape* out);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Inverses, determinants and systems of equations.
+// Systems of equations.
 #include <algorithm>
-#include <cmath>
 
 #include "millstream/ops/linalg/gradients.h"
 #include "millstream/ops/linalg/matrix.h"
@@ -11,75 +10,6 @@ namespace millstream {
 namespace {
 
 using LinalgTypes = Types<float, double, std::complex<float>, std::complex<double>>;
-
-class MatrixInverse : public Kernel {
- public:
-  explicit MatrixInverse(KernelInit& init) : adjoint_(init.Attr<bool>("adjoint")) {}
-
-  Status Compute(KernelContext& ctx) override {
-    const Tensor& in = ctx.input(0);
-    RETURN_IF_ERROR(CheckMatrices(in, true));
-    ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, in.shape()));
-    return ComputeIn(in.dtype(), [&](auto type) -> Status {
-      using S = typename decltype(type)::type;
-      for (int64_t b = 0; in.num_elements() > 0 && b < BatchOfMatrices(in); ++b) {
-        const Matrix<S> a = ReadMatrix<S>(in, b);
-        const LuFactors<S> f = Lu(adjoint_ ? Adjoint(a) : a);
-        if (f.singular) return errors::InvalidArgument("Input is not invertible.");
-        WriteMatrix(LuSolve(f, Matrix<S>::Identity(a.rows)), out, b);
-      }
-      return OkStatus();
-    });
-  }
-
- private:
-  const bool adjoint_;
-};
-
-// The direction of a number that is not zero; an infinite real one has a direction too.
-double Direction(double x) { return std::isnan(x) ? x : std::copysign(1.0, x); }
-Complex Direction(Complex x) { return x / std::abs(x); }
-
-// The determinant as sign * exp(log): products of many numbers leave the range.
-template <typename S>
-void Determinant(const Matrix<S>& a, S* sign, double* log) {
-  const LuFactors<S> f = Lu(a);
-  *sign = S(f.sign);
-  *log = 0;
-  for (int64_t i = 0; i < a.rows; ++i) {
-    const double size = std::abs(f.lu(i, i));
-    *sign = size == 0 ? S() : *sign * Direction(f.lu(i, i));
-    *log += std::log(size);
-  }
-}
-
-template <bool logarithm>
-class MatrixDeterminant : public Kernel {
- public:
-  explicit MatrixDeterminant(KernelInit&) {}
-
-  Status Compute(KernelContext& ctx) override {
-    const Tensor& in = ctx.input(0);
-    RETURN_IF_ERROR(CheckMatrices(in, true));
-    const Shape batch(in.shape().dims().first(in.rank() - 2));
-    ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, batch));
-    Tensor* logs = nullptr;
-    if constexpr (logarithm) {
-      ASSIGN_OR_RETURN(logs, ctx.AllocateOutput(1, batch));
-    }
-    return ComputeIn(in.dtype(), [&](auto type) -> Status {
-      using S = typename decltype(type)::type;
-      for (int64_t b = 0; b < batch.num_elements(); ++b) {
-        S sign;
-        double log = 0;
-        Determinant(ReadMatrix<S>(in, b), &sign, &log);
-        WriteElement(logarithm ? sign : sign * std::exp(log), out, b);
-        if (logarithm) WriteElement(S(log), logs, b);
-      }
-      return OkStatus();
-    });
-  }
-};
 
 // matrix and rhs of a system; the batch dimensions are equal, or broadcast.
 struct System {
@@ -156,18 +86,6 @@ class MatrixTriangularSolve : public Kernel {
   }
 
  private:
-  template <typename S>
-  static void Substitute(const Matrix<S>& m, bool lower, Matrix<S>* x) {
-    for (int64_t step = 0; step < m.rows; ++step) {
-      const int64_t i = lower ? step : m.rows - 1 - step;
-      for (int64_t c = 0; c < x->cols; ++c) {
-        S sum = (*x)(i, c);
-        for (int64_t k = lower ? 0 : i + 1; k < (lower ? i : m.rows); ++k) sum -= m(i, k) * (*x)(k, c);
-        (*x)(i, c) = sum / m(i, i);
-      }
-    }
-  }
-
   const bool lower_, adjoint_;
 };
 
@@ -228,13 +146,6 @@ class MatrixSolveLs : public Kernel {
   const bool fast_;
 };
 
-Status DeterminantShape(ShapeContext& c) {
-  PartialShape in;
-  RETURN_IF_ERROR(SquareMatrices(c, 0, &in));
-  if (!in.rank_known()) return OkStatus();
-  for (int i = 0; i < c.num_outputs(); ++i) c.set_output(i, in.Slice(0, in.rank() - 2));
-  return OkStatus();
-}
 Status SystemShape(ShapeContext& c, bool square, bool broadcast) {
   PartialShape a, b;
   if (square)
@@ -255,25 +166,6 @@ Status SolveShape(ShapeContext& c) { return SystemShape(c, true, false); }
 Status TriangularShape(ShapeContext& c) { return SystemShape(c, true, true); }
 Status LeastSquaresShape(ShapeContext& c) { return SystemShape(c, false, false); }
 
-Status InverseGrad(GradContext& g) {
-  const LinalgGrad m(g);
-  const auto adjoint = g.Attr<bool>("adjoint");
-  const Output y = g.output(0);
-  g.set_dx(0, m.Neg(m.Product(y, m.Product(g.dy(0), y, adjoint, !adjoint), !adjoint, false)));
-  return g.status();
-}
-Status DeterminantGrad(GradContext& g) {
-  const LinalgGrad m(g);
-  const Output inverse = g.Op("MatrixInverse", {g.input(0)}, {{"adjoint", true}});
-  g.set_dx(0, m.Mul(m.AsMatrices(m.Mul(g.dy(0), g.output(0))), inverse));
-  return g.status();
-}
-Status LogDeterminantGrad(GradContext& g) {
-  const LinalgGrad m(g);
-  const Output inverse = g.Op("MatrixInverse", {g.input(0)}, {{"adjoint", true}});
-  g.set_dx(0, m.Mul(m.AsMatrices(g.dy(1)), inverse));
-  return g.status();
-}
 Status SolveGrad(GradContext& g) {
   const LinalgGrad m(g);
   const auto adjoint = g.Attr<bool>("adjoint");
@@ -308,38 +200,6 @@ Status TriangularGrad(GradContext& g) {
   g.set_dx(1, g.Op("Reshape", {g.Op("Sum", {db, Output(axes, 1)}), b_shape}));
   return g.status();
 }
-
-OP("MatrixInverse")
-    .Input("input: T")
-    .Output("output: T")
-    .Attr("adjoint: bool = false")
-    .Attr("T: {double, float, half, complex64, complex128}")
-    .Shape(SquareShape)
-    .Gradient(InverseGrad)
-    .CpuFor<MatrixInverse>(Join<LinalgTypes, Types<Half>>{})
-    .Expensive()
-    .Doc("Inverses of matrices, or of their adjoints.");
-
-OP("MatrixDeterminant")
-    .Input("input: T")
-    .Output("output: T")
-    .Attr("T: {half, float, double, complex64, complex128}")
-    .Shape(DeterminantShape)
-    .Gradient(DeterminantGrad)
-    .CpuFor<MatrixDeterminant<false>>(LinalgTypes{})
-    .Expensive()
-    .Doc("Determinants of matrices.");
-
-OP("LogMatrixDeterminant")
-    .Input("input: T")
-    .Output("sign: T")
-    .Output("log_abs_determinant: T")
-    .Attr("T: {half, float, double, complex64, complex128}")
-    .Shape(DeterminantShape)
-    .Gradient(LogDeterminantGrad)
-    .CpuFor<MatrixDeterminant<true>>(LinalgTypes{})
-    .Expensive()
-    .Doc("Signs of determinants and logarithms of their sizes.");
 
 OP("MatrixSolve")
     .Input("matrix: T")
@@ -378,6 +238,42 @@ OP("MatrixSolveLs")
     .HostMemory("l2_regularizer")
     .Expensive()
     .Doc("The x for which matrix x comes closest to rhs.");
+
+OP("BatchMatrixSolve")
+    .Input("matrix: T")
+    .Input("rhs: T")
+    .Output("output: T")
+    .Attr("adjoint: bool = false")
+    .Attr("T: {double, float}")
+    .Shape(UnknownShape)
+    .CpuFor<MatrixSolve>(Types<float, double>{})
+    .Expensive()
+    .Doc("The old name of MatrixSolve.");
+
+OP("BatchMatrixTriangularSolve")
+    .Input("matrix: T")
+    .Input("rhs: T")
+    .Output("output: T")
+    .Attr("lower: bool = true")
+    .Attr("adjoint: bool = false")
+    .Attr("T: {double, float}")
+    .Shape(UnknownShape)
+    .CpuFor<MatrixTriangularSolve>(Types<float, double>{})
+    .Expensive()
+    .Doc("The old name of MatrixTriangularSolve.");
+
+OP("BatchMatrixSolveLs")
+    .Input("matrix: T")
+    .Input("rhs: T")
+    .Input("l2_regularizer: double")
+    .Output("output: T")
+    .Attr("T: {double, float}")
+    .Attr("fast: bool = true")
+    .Shape(UnknownShape)
+    .CpuFor<MatrixSolveLs>(Types<float, double>{})
+    .HostMemory("l2_regularizer")
+    .Expensive()
+    .Doc("The old name of MatrixSolveLs.");
 
 }  // namespace
 }  // namespace millstream
