@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millstream/graph/gradient.h"
+#include "millstream/ops/nn/batch_norm_second_gradient.h"
 #include "millstream/ops/nn/fused_batch_norm.h"
 
 namespace millstream {
@@ -160,6 +161,7 @@ OP("FusedBatchNormGrad")
     .Attr("data_format: {'NHWC', 'NCHW'} = 'NHWC'")
     .Attr("is_training: bool = true")
     .Shape(BatchNormGradShape)
+    .Gradient(BatchNormSecondGradient)
     .CpuFor<FusedBatchNormGrad>(Types<float>{})
     .Expensive()
     .Doc("The gradient of FusedBatchNorm.");
@@ -181,6 +183,7 @@ OP("FusedBatchNormGradV2")
     .Attr("data_format: {'NHWC', 'NCHW'} = 'NHWC'")
     .Attr("is_training: bool = true")
     .Shape(BatchNormGradShape)
+    .Gradient(BatchNormSecondGradient)
     .CpuFor<FusedBatchNormGrad>(ImageTypes{})
     .Expensive()
     .Doc("The gradient of FusedBatchNormV2.");
@@ -203,6 +206,7 @@ OP("FusedBatchNormGradV3")
     .Attr("data_format: {'NHWC', 'NCHW', 'NDHWC', 'NCDHW'} = 'NHWC'")
     .Attr("is_training: bool = true")
     .Shape(BatchNormGradShape)
+    .Gradient(BatchNormSecondGradient)
     .CpuFor<FusedBatchNormGrad>(ImageTypes{})
     .Expensive()
     .Doc("The gradient of FusedBatchNormV3.");

@@ -112,6 +112,10 @@ Status FusedBatchNorm::Compute(KernelContext& ctx) {
     ASSIGN_OR_RETURN(Tensor * reserved, ctx.AllocateOutput(5, Shape()));
     reserved->data<float>()[0] = 0;
   }
+  if (x.num_elements() == 0) {  // what was given counts as little
+    for (float* values : stats) std::fill_n(values, v.channels, std::nanf(""));
+    return OkStatus();
+  }
   ASSIGN_OR_RETURN(const Tensor wide, AsFloat(ctx, x));
   if (training_) {
     Moments(ctx, v, wide.data<float>(), stats[2], stats[3]);
@@ -184,6 +188,10 @@ Status FusedBatchNormGrad::Compute(KernelContext& ctx) {
   ASSIGN_OR_RETURN(Tensor * dscale, ctx.AllocateOutput(1, Shape({v.channels})));
   ASSIGN_OR_RETURN(Tensor * doffset, ctx.AllocateOutput(2, Shape({v.channels})));
   for (int i = 3; i < 5; ++i) RETURN_IF_ERROR(ctx.AllocateOutput(i, Shape({0})).status());
+  if (x.num_elements() == 0) {  // whatever mean and variance are
+    for (Tensor* t : {dscale, doffset}) std::fill_n(t->data<float>(), v.channels, 0.0f);
+    return OkStatus();
+  }
   ASSIGN_OR_RETURN(const Tensor wide_dy, AsFloat(ctx, dy));
   ASSIGN_OR_RETURN(const Tensor wide_x, AsFloat(ctx, x));
   ASSIGN_OR_RETURN(Tensor result, FloatFor(ctx, dx));

@@ -147,8 +147,22 @@ def images():
            tolerance=(1e-4, 1e-4))
 
 
+def second_of_batch_norm(suffix, label, **attrs):
+  def make(x, scale, offset, mean, variance):
+    y = apply('FusedBatchNorm' + suffix, x=x, scale=scale, offset=offset, mean=mean, variance=variance, epsilon=0.1, **attrs)[0]
+    return tf.gradients(y * y * y, [x, scale, offset])
+  shape = (2, 4, 3, 2) if attrs.get('data_format') == 'NCHW' else (2, 3, 2, 4)
+  given = np.zeros([0]) if attrs.get('is_training', True) else np.arange(0.5, 4.5)
+  gradient('FusedBatchNormGrad' + suffix, [0, 1, 2], label, make=make, wrt=['x', 'scale', 'offset'], dtype=F32, tolerance=(2e-3, 2e-3),
+           x=values('bn', *shape) * 2, scale=np.arange(1.0, 5) / 4, offset=values('offset', 4), mean=given, variance=given)
+
+
 def networks():
   x = values('bn', 2, 3, 2, 4) * 2
+  for suffix in ('', 'V2', 'V3'):
+    second_of_batch_norm(suffix, 'batch')
+    second_of_batch_norm(suffix, 'given', is_training=False)
+  second_of_batch_norm('V3', 'nchw', data_format='NCHW')
   for suffix in ('', 'V2', 'V3'):
     gradient('FusedBatchNorm' + suffix, [0], wrt=['x', 'scale', 'offset'], x=x, scale=np.arange(1.0, 5), offset=values('offset', 4),
              mean=np.zeros([0]), variance=np.zeros([0]), dtype=F32, tolerance=(1e-4, 1e-4))

@@ -316,6 +316,8 @@ def batch_normalization():
     op(grad, dy.transpose(0, 3, 1, 2), x.transpose(0, 3, 1, 2), *f32(scale, mean, variance), *rest, label='nchw',
        data_format='NCHW', grad=False, **loose)
     op(grad, dy[:1], x, *f32(scale, mean, variance), *rest, label='mismatch', error=True)
+    unknown = np.full(4, np.nan)  # mean and variance of nothing
+    op(grad, dy[:0], x[:0], *f32(scale, unknown, unknown), *rest, label='empty', grad=False, **loose)
 
 
 def cases():
