@@ -2,83 +2,15 @@
 #include <algorithm>
 #include <cmath>
 #include <complex>
-#include <numbers>
 
 #include "millstream/ops/math/gradients.h"
+#include "millstream/ops/math/line_transform.h"
 #include "millstream/tensor/dispatch.h"
 
 namespace millstream {
 namespace {
 
 using Complex = std::complex<double>;
-
-// The transform of one line in place, without a factor: radix 2 where it fits, Bluestein's detour over a power of two
-// otherwise.
-class LineTransform {
- public:
-  LineTransform(int64_t n, bool inverse) : n_(n), inverse_(inverse) {
-    size_ = 1;
-    while (size_ < n) size_ *= 2;
-    if (size_ == n) return;
-    size_ = 1;
-    while (size_ < 2 * n - 1) size_ *= 2;
-    chirp_.resize(static_cast<size_t>(n));
-    filter_.assign(static_cast<size_t>(size_), Complex());
-    for (int64_t k = 0; k < n; ++k) {
-      // k^2 mod 2n keeps the angle small.
-      const auto square = static_cast<int64_t>(static_cast<__int128>(k) * k % (2 * n));
-      chirp_[k] = Turn(static_cast<double>(square) / (2.0 * static_cast<double>(n)));
-      filter_[k] = std::conj(chirp_[k]);
-      if (k > 0) filter_[size_ - k] = filter_[k];
-    }
-    Radix2(filter_.data(), size_, false);
-  }
-
-  void Run(Complex* x) const {
-    if (chirp_.empty()) {
-      Radix2(x, n_, inverse_);
-      return;
-    }
-    std::vector<Complex> work(static_cast<size_t>(size_), Complex());
-    for (int64_t k = 0; k < n_; ++k) work[k] = x[k] * chirp_[k];
-    Radix2(work.data(), size_, false);
-    for (int64_t k = 0; k < size_; ++k) work[k] *= filter_[k];
-    Radix2(work.data(), size_, true);
-    const double scale = 1.0 / static_cast<double>(size_);
-    for (int64_t k = 0; k < n_; ++k) x[k] = work[k] * chirp_[k] * scale;
-  }
-
- private:
-  Complex Turn(double part) const {
-    const double angle = (inverse_ ? 2 : -2) * std::numbers::pi * part;
-    return {std::cos(angle), std::sin(angle)};
-  }
-
-  static void Radix2(Complex* x, int64_t n, bool inverse) {
-    for (int64_t i = 1, j = 0; i < n; ++i) {
-      int64_t bit = n >> 1;
-      for (; j & bit; bit >>= 1) j ^= bit;
-      j ^= bit;
-      if (i < j) std::swap(x[i], x[j]);
-    }
-    for (int64_t half = 1; half < n; half *= 2) {
-      const double step = (inverse ? 1 : -1) * std::numbers::pi / static_cast<double>(half);
-      for (int64_t k = 0; k < half; ++k) {
-        const Complex w(std::cos(step * static_cast<double>(k)), std::sin(step * static_cast<double>(k)));
-        for (int64_t i = k; i < n; i += 2 * half) {
-          const Complex odd = x[i + half] * w;
-          x[i + half] = x[i] - odd;
-          x[i] += odd;
-        }
-      }
-    }
-  }
-
-  const int64_t n_;
-  const bool inverse_;
-  int64_t size_ = 0;
-  std::vector<Complex> chirp_, filter_;
-};
 
 // All lines along axis d of a block of those sizes.
 void TransformAxis(std::vector<Complex>* x, std::span<const int64_t> sizes, size_t d, bool inverse) {

@@ -63,29 +63,37 @@ class Histogram {
   double min_ = DBL_MAX, max_ = -DBL_MAX, num_ = 0, sum_ = 0, sum_squares_ = 0;
 };
 
-Status HistogramSummary(KernelContext& ctx) {
-  const Tensor &tag = ctx.input(0), &values = ctx.input(1);
-  if (tag.rank() != 0) return errors::InvalidArgument("tags must be scalar, got ", tag.shape().ToString());
-  const std::string& name = tag.data<std::string>()[0];
+}  // namespace
+
+Status AddHistogram(const std::string& tag, const Tensor& values, absl::string_view who, proto::Summary* summary) {
   Histogram histogram;
   Status status;
-  DispatchOver(RealTypes{}, values.dtype(), [&](auto type) {
+  DispatchOver(Join<RealTypes, Types<bool>>{}, values.dtype(), [&](auto type) {
     using T = typename decltype(type)::type;
     for (const T& v : values.flat<T>()) {
       const auto value = static_cast<double>(v);
       if (std::isnan(value))
-        status = errors::InvalidArgument("Nan in summary histogram for: ", ctx.node_name());
+        status = errors::InvalidArgument("Nan in summary histogram for: ", who);
       else if (std::isinf(value))
-        status = errors::InvalidArgument("Infinity in summary histogram for: ", ctx.node_name());
+        status = errors::InvalidArgument("Infinity in summary histogram for: ", who);
       if (!status.ok()) return;
       histogram.Add(value);
     }
   });
   RETURN_IF_ERROR(status);
-  proto::Summary summary;
-  proto::Summary::Value* value = summary.add_value();
-  value->set_tag(name);
+  proto::Summary::Value* value = summary->add_value();
+  value->set_tag(tag);
   histogram.Write(value->mutable_histo());
+  return OkStatus();
+}
+
+namespace {
+
+Status HistogramSummary(KernelContext& ctx) {
+  const Tensor& tag = ctx.input(0);
+  if (tag.rank() != 0) return errors::InvalidArgument("tags must be scalar, got ", tag.shape().ToString());
+  proto::Summary summary;
+  RETURN_IF_ERROR(AddHistogram(tag.scalar<std::string>(), ctx.input(1), ctx.node_name(), &summary));
   return OutputSummary(ctx, summary);
 }
 

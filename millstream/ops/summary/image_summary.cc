@@ -42,6 +42,58 @@ std::vector<uint8_t> ToBytes(const T* image, int64_t pixels, int depth, const st
   return bytes;
 }
 
+StatusOr<std::string> EncodeImage(const Tensor& images, int64_t i, const std::vector<uint8_t>& bad_color) {
+  const int64_t pixels = images.dim(1) * images.dim(2);
+  const int depth = static_cast<int>(images.dim(3));
+  const int64_t at = i * pixels * depth;
+  std::vector<uint8_t> bytes;
+  switch (images.dtype()) {
+    case DType::kUint8:
+      return EncodePng(images.data<uint8_t>() + at, images.dim(2), images.dim(1), depth);
+    case DType::kHalf:
+      bytes = ToBytes(images.data<Half>() + at, pixels, depth, bad_color);
+      break;
+    case DType::kDouble:
+      bytes = ToBytes(images.data<double>() + at, pixels, depth, bad_color);
+      break;
+    default:
+      bytes = ToBytes(images.data<float>() + at, pixels, depth, bad_color);
+      break;
+  }
+  return EncodePng(bytes.data(), images.dim(2), images.dim(1), depth);
+}
+
+}  // namespace
+
+Status AddImages(const std::string& tag, const Tensor& images, int64_t max_images,
+                 const std::vector<uint8_t>& bad_color, proto::Summary* summary) {
+  const bool known_depth = images.rank() == 4 && (images.dim(3) == 1 || images.dim(3) == 3 || images.dim(3) == 4);
+  if (!known_depth) {
+    return errors::InvalidArgument("Tensor must be 4-D with last dim 1, 3, or 4, not ", images.shape().ToString());
+  }
+  const int64_t height = images.dim(1), width = images.dim(2);
+  if (height <= 0 || width <= 0 || height > INT32_MAX || width > INT32_MAX || height * width >= (int64_t{1} << 29)) {
+    return errors::InvalidArgument("Tensor too large or empty for summary ", images.shape().ToString());
+  }
+  const int depth = static_cast<int>(images.dim(3));
+  if (images.dtype() != DType::kUint8 && static_cast<int>(bad_color.size()) < depth) {
+    return errors::InvalidArgument("expected depth <= bad_color.size, got depth = ", depth,
+                                   ", bad_color.size = ", bad_color.size());
+  }
+  const int64_t count = std::min(max_images, images.dim(0));
+  for (int64_t i = 0; i < count; ++i) {
+    proto::Summary::Value* value = summary->add_value();
+    value->set_tag(max_images > 1 ? absl::StrCat(tag, "/image/", i) : absl::StrCat(tag, "/image"));
+    value->mutable_image()->set_height(static_cast<int32_t>(height));
+    value->mutable_image()->set_width(static_cast<int32_t>(width));
+    value->mutable_image()->set_colorspace(depth);
+    ASSIGN_OR_RETURN(*value->mutable_image()->mutable_encoded_image_string(), EncodeImage(images, i, bad_color));
+  }
+  return OkStatus();
+}
+
+namespace {
+
 class ImageSummary final : public Kernel {
  public:
   explicit ImageSummary(KernelInit& init) : max_images_(init.Attr<int64_t>("max_images")) {
@@ -55,57 +107,14 @@ class ImageSummary final : public Kernel {
   }
 
   Status Compute(KernelContext& ctx) override {
-    const Tensor &tag = ctx.input(0), &images = ctx.input(1);
+    const Tensor& tag = ctx.input(0);
     if (tag.rank() != 0) return errors::InvalidArgument("Tags must be a scalar");
-    const bool known_depth = images.rank() == 4 && (images.dim(3) == 1 || images.dim(3) == 3 || images.dim(3) == 4);
-    if (!known_depth) {
-      return errors::InvalidArgument("Tensor must be 4-D with last dim 1, 3, or 4, not ", images.shape().ToString());
-    }
-    const int64_t height = images.dim(1), width = images.dim(2);
-    if (height <= 0 || width <= 0 || height > INT32_MAX || width > INT32_MAX || height * width >= (int64_t{1} << 29)) {
-      return errors::InvalidArgument("Tensor too large or empty for summary ", images.shape().ToString());
-    }
-    const int depth = static_cast<int>(images.dim(3));
-    if (static_cast<int>(bad_color_.size()) < depth) {
-      return errors::InvalidArgument("expected depth <= bad_color.size, got depth = ", depth,
-                                     ", bad_color.size = ", bad_color_.size());
-    }
     proto::Summary summary;
-    const int64_t count = std::min(max_images_, images.dim(0));
-    for (int64_t i = 0; i < count; ++i) {
-      proto::Summary::Value* value = summary.add_value();
-      const auto& name = tag.scalar<std::string>();
-      value->set_tag(max_images_ > 1 ? absl::StrCat(name, "/image/", i) : absl::StrCat(name, "/image"));
-      value->mutable_image()->set_height(static_cast<int32_t>(height));
-      value->mutable_image()->set_width(static_cast<int32_t>(width));
-      value->mutable_image()->set_colorspace(depth);
-      ASSIGN_OR_RETURN(*value->mutable_image()->mutable_encoded_image_string(), Encode(images, i));
-    }
+    RETURN_IF_ERROR(AddImages(tag.scalar<std::string>(), ctx.input(1), max_images_, bad_color_, &summary));
     return OutputSummary(ctx, summary);
   }
 
  private:
-  StatusOr<std::string> Encode(const Tensor& images, int64_t i) const {
-    const int64_t pixels = images.dim(1) * images.dim(2);
-    const int depth = static_cast<int>(images.dim(3));
-    const int64_t at = i * pixels * depth;
-    std::vector<uint8_t> bytes;
-    switch (images.dtype()) {
-      case DType::kUint8:
-        return EncodePng(images.data<uint8_t>() + at, images.dim(2), images.dim(1), depth);
-      case DType::kHalf:
-        bytes = ToBytes(images.data<Half>() + at, pixels, depth, bad_color_);
-        break;
-      case DType::kDouble:
-        bytes = ToBytes(images.data<double>() + at, pixels, depth, bad_color_);
-        break;
-      default:
-        bytes = ToBytes(images.data<float>() + at, pixels, depth, bad_color_);
-        break;
-    }
-    return EncodePng(bytes.data(), images.dim(2), images.dim(1), depth);
-  }
-
   const int64_t max_images_;
   std::vector<uint8_t> bad_color_;
 };

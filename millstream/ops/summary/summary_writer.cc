@@ -101,21 +101,72 @@ Status WriteRawProtoCpu(KernelContext& ctx) {
   return writer->writer.Write(std::move(event));
 }
 
-Status WriteScalarCpu(KernelContext& ctx) {
+// Writes an event with what `add` puts into its summary, for ops whose inputs begin with writer, step and tag.
+template <typename Add>
+Status WriteValues(KernelContext& ctx, Add add) {
   ASSIGN_OR_RETURN(Ref<SummaryWriter> writer, ctx.ResourceInput<SummaryWriter>(0));
   proto::Event event;
   ASSIGN_OR_RETURN(const int64_t step, StepInput(ctx));
   event.set_step(step);
-  proto::Summary::Value* value = event.mutable_summary()->add_value();
-  ASSIGN_OR_RETURN(*value->mutable_tag(), StringInput(ctx, 2, "tag"));
-  const Tensor& number = ctx.input(3);
-  if (number.num_elements() != 1) return errors::InvalidArgument("value must be a scalar");
-  DispatchOver(RealTypes{}, number.dtype(), [&](auto type) {
-    using T = typename decltype(type)::type;
-    value->set_simple_value(static_cast<float>(number.scalar<T>()));
-  });
+  ASSIGN_OR_RETURN(const std::string tag, StringInput(ctx, 2, "tag"));
+  RETURN_IF_ERROR(add(tag, event.mutable_summary()));
   return writer->writer.Write(std::move(event));
 }
+
+Status WriteScalarCpu(KernelContext& ctx) {
+  const Tensor& number = ctx.input(3);
+  if (number.num_elements() != 1) return errors::InvalidArgument("value must be a scalar");
+  return WriteValues(ctx, [&](const std::string& tag, proto::Summary* summary) {
+    proto::Summary::Value* value = summary->add_value();
+    value->set_tag(tag);
+    DispatchOver(RealTypes{}, number.dtype(), [&](auto type) {
+      using T = typename decltype(type)::type;
+      value->set_simple_value(static_cast<float>(number.scalar<T>()));
+    });
+    return OkStatus();
+  });
+}
+
+Status WriteHistogramCpu(KernelContext& ctx) {
+  return WriteValues(ctx, [&](const std::string& tag, proto::Summary* summary) {
+    return AddHistogram(tag, ctx.input(3), tag, summary);
+  });
+}
+
+class WriteImageSummary final : public Kernel {
+ public:
+  explicit WriteImageSummary(KernelInit& init) : max_images_(init.Attr<int64_t>("max_images")) {
+    if (max_images_ >= int64_t{1} << 31) init.Fail(errors::InvalidArgument("max_images must be < 2^31"));
+  }
+  Status Compute(KernelContext& ctx) override {
+    const Tensor& color = ctx.input(4);
+    if (color.rank() != 1) {
+      return errors::InvalidArgument("bad_color must be a vector, got shape ", color.shape().ToString());
+    }
+    const auto bytes = color.flat<uint8_t>();
+    return WriteValues(ctx, [&](const std::string& tag, proto::Summary* summary) {
+      return AddImages(tag, ctx.input(3), max_images_, std::vector<uint8_t>(bytes.begin(), bytes.end()), summary);
+    });
+  }
+
+ private:
+  const int64_t max_images_;
+};
+
+class WriteAudioSummary final : public Kernel {
+ public:
+  explicit WriteAudioSummary(KernelInit& init) : max_outputs_(init.Attr<int64_t>("max_outputs")) {}
+  Status Compute(KernelContext& ctx) override {
+    const Tensor& rate = ctx.input(4);
+    if (rate.num_elements() != 1) return errors::InvalidArgument("sample_rate must be a scalar");
+    return WriteValues(ctx, [&](const std::string& tag, proto::Summary* summary) {
+      return AddAudio(tag, ctx.input(3), max_outputs_, rate.data<float>()[0], summary);
+    });
+  }
+
+ private:
+  const int64_t max_outputs_;
+};
 
 Status WriteGraphCpu(KernelContext& ctx) {
   ASSIGN_OR_RETURN(Ref<SummaryWriter> writer, ctx.ResourceInput<SummaryWriter>(0));
@@ -146,22 +197,32 @@ OP("SummaryWriter")
     .Doc("A handle for a writer of event files.");
 
 #define WRITER(Name, inputs, kernel, attrs, doc) \
-  OP(Name).Input("writer: resource") inputs attrs.Stateful().Shape(NoOutputs).NotDifferentiable().Cpu(kernel).Doc(doc)
+  OP(Name).Input("writer: resource") inputs attrs.Stateful().Shape(NoOutputs).NotDifferentiable().kernel.Doc(doc)
 #define NONE
 WRITER("CreateSummaryFileWriter",
        .Input("logdir: string").Input("max_queue: int32").Input("flush_millis: int32").Input("filename_suffix: string"),
-       CreateFileWriterCpu, NONE, "Makes the writer of a handle: events go to a new file in a folder.");
-WRITER("FlushSummaryWriter", NONE, FlushCpu, NONE, "Brings what was written to the file.");
-WRITER("CloseSummaryWriter", NONE, CloseCpu, NONE, "Flushes and ends a writer.");
+       Cpu(CreateFileWriterCpu), NONE, "Makes the writer of a handle: events go to a new file in a folder.");
+WRITER("FlushSummaryWriter", NONE, Cpu(FlushCpu), NONE, "Brings what was written to the file.");
+WRITER("CloseSummaryWriter", NONE, Cpu(CloseCpu), NONE, "Flushes and ends a writer.");
 WRITER("WriteSummary", .Input("step: int64").Input("tensor: T").Input("tag: string").Input("summary_metadata: string"),
-       WriteSummaryCpu, .Attr("T: type"), "Writes a tensor as a summary.");
-WRITER("WriteRawProtoSummary", .Input("step: int64").Input("tensor: string"), WriteRawProtoCpu, NONE,
+       Cpu(WriteSummaryCpu), .Attr("T: type"), "Writes a tensor as a summary.");
+WRITER("WriteRawProtoSummary", .Input("step: int64").Input("tensor: string"), Cpu(WriteRawProtoCpu), NONE,
        "Writes serialized summaries.");
-WRITER("WriteScalarSummary", .Input("step: int64").Input("tag: string").Input("value: T"), WriteScalarCpu,
+WRITER("WriteScalarSummary", .Input("step: int64").Input("tag: string").Input("value: T"), Cpu(WriteScalarCpu),
        .Attr("T: realnumbertype"), "Writes a number as a summary.");
-WRITER("WriteGraphSummary", .Input("step: int64").Input("tensor: string"), WriteGraphCpu, NONE,
+WRITER("WriteHistogramSummary", .Input("step: int64").Input("tag: string").Input("values: T"), Cpu(WriteHistogramCpu),
+       .Attr("T: {float, double, int32, uint8, int16, int8, int64, bfloat16, uint16, half, uint32, uint64, bool} = "
+             "DT_FLOAT"),
+       "Writes the distribution of values as a summary.");
+WRITER("WriteImageSummary", .Input("step: int64").Input("tag: string").Input("tensor: T").Input("bad_color: uint8"),
+       Cpu<WriteImageSummary>(), .Attr("max_images: int >= 1 = 3").Attr("T: {uint8, double, float, half} = DT_FLOAT"),
+       "Writes images as a summary with PNG files.");
+WRITER("WriteAudioSummary",
+       .Input("step: int64").Input("tag: string").Input("tensor: float").Input("sample_rate: float"),
+       Cpu<WriteAudioSummary>(), .Attr("max_outputs: int >= 1 = 3"), "Writes sounds as a summary with WAV files.");
+WRITER("WriteGraphSummary", .Input("step: int64").Input("tensor: string"), Cpu(WriteGraphCpu), NONE,
        "Writes a serialized graph.");
-WRITER("ImportEvent", .Input("event: string"), ImportEventCpu, NONE, "Writes a serialized event.");
+WRITER("ImportEvent", .Input("event: string"), Cpu(ImportEventCpu), NONE, "Writes a serialized event.");
 #undef NONE
 #undef WRITER
 

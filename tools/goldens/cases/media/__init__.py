@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Pictures and sounds: what mobile graphs and speech models do with them."""
-from cases.media import fused
+from cases.media import fused, sounds
 
 
 def cases():
   fused.cases()
+  sounds.cases()
