@@ -77,6 +77,26 @@ TEST_F(MasterSessionTest, LargeTensorsAndStringsTravel) {
   EXPECT_EQ(out[1].data<std::string>()[2], "z");
 }
 
+TEST_F(MasterSessionTest, ListsOfAnySizeAreFedAndFetched) {
+  Output x = Placeholder(root_, "x");
+  Output list = Placeholder(root_, "list", DType::kVariant);
+  const Output any = root_.Const(-1);
+  ps0_.WithOpName("made").Op("TensorListFromTensor", {x, any});
+  ps0_.WithOpName("rows").Op("TensorListStack", {list, any}, {{"element_dtype", DType::kFloat}});
+  auto session = SessionFor(root_);
+  for (const int64_t size : {2, 2000}) {
+    Tensor rows(DType::kFloat, Shape({1, size}));
+    for (int64_t i = 0; i < size; ++i) rows.data<float>()[i] = static_cast<float>(i);
+    std::vector<Tensor> made, out;
+    Status status = session->Run({{"x:0", rows}}, {"made:0"}, {}, &made);
+    ASSERT_TRUE(status.ok()) << status;
+    status = session->Run({{"list:0", made[0]}}, {"rows:0"}, {}, &out);
+    ASSERT_TRUE(status.ok()) << status;
+    ASSERT_EQ(out[0].shape(), rows.shape());
+    EXPECT_EQ(out[0].data<float>()[size - 1], static_cast<float>(size - 1));
+  }
+}
+
 TEST_F(MasterSessionTest, SessionsShareVariablesUnlessIsolated) {
   Output v = ps0_.WithOpName("v").Op("VariableV2", {}, {{"dtype", DType::kFloat}, {"shape", PartialShape(Shape())}});
   Output one = root_.Const(1.f);

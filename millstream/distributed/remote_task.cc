@@ -141,17 +141,14 @@ void RemoteTask::Run(PartRun run, uint64_t index, bool) {
   AppendVarint(run.traced ? kRunTraced : 0, &begin.body);
   std::vector<Frame> large;
   for (size_t i = 0; i < run.args.size(); ++i) {
-    Frame* frame = &begin;
-    if (NeedsPayload(run.args[i])) {
-      frame = &large.emplace_back();
-      frame->kind = kFeed;
-      frame->step = run.step;
-      frame->edge = static_cast<uint32_t>(i);
-    } else {
-      AppendVarint(i, &begin.body);
-    }
-    if (Status s = EncodeTensor(&run.args[i], &frame->body, &frame->payload); !s.ok())
+    Frame own;
+    if (Status s = EncodeNumbered(i, run.args[i], &begin.body, &own.body, &own.payload); !s.ok())
       return run.done(std::move(s), nullptr, nullptr);
+    if (!own.payload.IsInitialized()) continue;
+    own.kind = kFeed;
+    own.step = run.step;
+    own.edge = static_cast<uint32_t>(i);
+    large.push_back(std::move(own));
   }
   Status lost;
   {

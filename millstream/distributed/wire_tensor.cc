@@ -98,17 +98,6 @@ bool ConsumeBytes(absl::string_view* body, absl::string_view* bytes) {
   return true;
 }
 
-bool NeedsPayload(const Tensor& tensor) {
-  if (IsPlainBytes(tensor.dtype())) return tensor.ByteSize() > kInlineTensorBytes;
-  if (tensor.dtype() != DType::kString) return tensor.num_elements() > 8;  // handles
-  size_t bytes = 0;
-  for (const std::string& s : tensor.flat<std::string>()) {
-    bytes += s.size() + 10;
-    if (bytes > kInlineTensorBytes / 2) return true;
-  }
-  return false;
-}
-
 Status EncodeTensor(const Tensor* tensor, std::string* body, Tensor* payload) {
   if (tensor == nullptr) {
     body->push_back(static_cast<char>(Kind::kDead));
@@ -123,6 +112,19 @@ Status EncodeTensor(const Tensor* tensor, std::string* body, Tensor* payload) {
   }
   AppendHeader(*tensor, Kind::kInline, body);
   body->append(static_cast<const char*>(tensor->raw()), bytes);
+  return OkStatus();
+}
+
+Status EncodeNumbered(uint64_t number, const Tensor& tensor, std::string* body, std::string* own_body,
+                      Tensor* payload) {
+  const size_t before = body->size();
+  AppendVarint(number, body);
+  const size_t value = body->size();
+  RETURN_IF_ERROR(EncodeTensor(&tensor, body, payload));
+  if (payload->IsInitialized()) {
+    own_body->assign(*body, value);
+    body->resize(before);
+  }
   return OkStatus();
 }
 

@@ -13,11 +13,51 @@ namespace {
 
 constexpr auto kEarlyValuesKept = std::chrono::seconds(60);
 
+// The answer to kRunPart. Small results share its frame, large ones go ahead in frames of their own.
+void SendPartDone(PeerLink& link, uint64_t step, uint64_t index, Status status, const std::vector<Tensor>* rets,
+                  const proto::StepStats* stats) {
+  std::string values;
+  uint32_t number = 0;
+  std::vector<Frame> large;
+  for (size_t i = 0; status.ok() && rets != nullptr && i < rets->size(); ++i) {
+    Frame own;
+    status = EncodeNumbered(i, (*rets)[i], &values, &own.body, &own.payload);
+    if (!own.payload.IsInitialized()) {
+      ++number;
+      continue;
+    }
+    own.kind = kFetch;
+    own.step = step;
+    own.tag = index;
+    own.edge = static_cast<uint32_t>(i);
+    large.push_back(std::move(own));
+  }
+  if (status.ok()) {
+    for (Frame& frame : large) link.Send(std::move(frame));
+  }
+  Frame done;
+  done.kind = kPartDone;
+  done.step = step;
+  done.tag = index;
+  done.edge = static_cast<uint32_t>(status.code());
+  AppendBytes(status.message(), &done.body);
+  AppendBytes(stats != nullptr ? stats->SerializeAsString() : "", &done.body);
+  AppendVarint(status.ok() ? number : 0, &done.body);
+  if (status.ok()) done.body.append(values);
+  link.Send(std::move(done));
+}
+
 }  // namespace
 
-StatusOr<Tensor> Worker::AllocatePayload(PeerLink&, const Frame& frame, uint64_t bytes) {
-  StatusOr<Tensor> tensor = millstream::AllocatePayload(frame.body, bytes, options_.max_tensor_bytes);
-  if (!tensor.ok()) Cancel(frame.step, WithContext(tensor.status(), absl::StrCat("At ", options_.task)));
+StatusOr<Tensor> Worker::AllocatePayload(PeerLink& link, const Frame& frame, uint64_t bytes) {
+  const bool begins = frame.kind == kRunPart;  // large feeds have frames of their own
+  StatusOr<Tensor> tensor = begins ? errors::InvalidArgument("A request to run a part has a payload")
+                                   : millstream::AllocatePayload(frame.body, bytes, options_.max_tensor_bytes);
+  if (tensor.ok()) return tensor;
+  const Status why = WithContext(tensor.status(), absl::StrCat("At ", options_.task));
+  Cancel(frame.step, why);
+  // The frame will not be delivered, and its sender must not wait for the answer.
+  if (begins) SendPartDone(link, frame.step, frame.tag, why, nullptr, nullptr);
   return tensor;
 }
 
@@ -81,48 +121,6 @@ void Worker::DropStaleSteps() {
     it = next;
   }
 }
-
-namespace {
-
-// The answer to kRunPart. Small results share its frame, large ones go ahead in frames of their own.
-void SendPartDone(PeerLink& link, uint64_t step, uint64_t index, Status status, const std::vector<Tensor>* rets,
-                  const proto::StepStats* stats) {
-  std::string values;
-  uint32_t number = 0;
-  std::vector<Frame> large;
-  for (size_t i = 0; status.ok() && rets != nullptr && i < rets->size(); ++i) {
-    const Tensor& value = (*rets)[i];
-    if (!NeedsPayload(value)) {
-      AppendVarint(i, &values);
-      Tensor none;
-      status = EncodeTensor(&value, &values, &none);
-      ++number;
-      continue;
-    }
-    Frame frame;
-    frame.kind = kFetch;
-    frame.step = step;
-    frame.tag = index;
-    frame.edge = static_cast<uint32_t>(i);
-    status = EncodeTensor(&value, &frame.body, &frame.payload);
-    large.push_back(std::move(frame));
-  }
-  if (status.ok()) {
-    for (Frame& frame : large) link.Send(std::move(frame));
-  }
-  Frame done;
-  done.kind = kPartDone;
-  done.step = step;
-  done.tag = index;
-  done.edge = static_cast<uint32_t>(status.code());
-  AppendBytes(status.message(), &done.body);
-  AppendBytes(stats != nullptr ? stats->SerializeAsString() : "", &done.body);
-  AppendVarint(status.ok() ? number : 0, &done.body);
-  if (status.ok()) done.body.append(values);
-  link.Send(std::move(done));
-}
-
-}  // namespace
 
 void Worker::RunPartFrame(PeerLink& link, Frame frame) {
   const std::shared_ptr<PeerLink> reply = link.shared_from_this();
