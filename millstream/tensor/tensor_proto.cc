@@ -170,11 +170,14 @@ StatusOr<Tensor> DecodeHandles(const Shape& shape, const TensorProto& proto, con
 
 StatusOr<Variant> DecodeVariant(const proto::VariantTensorDataProto& from, const TensorDecodeOptions& options) {
   if (from.type_name().empty()) return Variant();
+  const size_t bytes = from.type_name().size() + from.metadata().size();
+  RETURN_IF_ERROR(Charge(1, sizeof(EncodedVariant), static_cast<int64_t>(bytes), options));
   if (Variant whole(MakeRef<EncodedVariant>(from.type_name(), from.metadata())); MayTravel(whole)) return whole;
   const VariantCodec* codec = FindVariantCodec(from.type_name());
   if (codec == nullptr) return errors::Unimplemented("variants of type '", from.type_name(), "' cannot be sent");
   constexpr int64_t kTensorBytes = sizeof(Tensor) + 64;  // one without elements
-  RETURN_IF_ERROR(Charge(from.tensors_size(), kTensorBytes, static_cast<int64_t>(from.metadata().size()), options));
+  const int64_t more = codec->more_bytes != nullptr ? codec->more_bytes(from.metadata()) : 0;
+  RETURN_IF_ERROR(Charge(from.tensors_size(), kTensorBytes, more, options));
   VariantParts parts;
   parts.metadata = from.metadata();
   for (const TensorProto& t : from.tensors()) {

@@ -21,6 +21,9 @@ struct VariantCodec {
   Status (*encode)(const VariantValue& value, VariantParts* parts);
   // Parts are not trusted: InvalidArgument if they are no such variant.
   StatusOr<Variant> (*decode)(VariantParts parts);
+  // What decode() takes in memory for what this metadata says, beyond its own bytes and those of the tensors; asked
+  // before. Null: nothing.
+  int64_t (*more_bytes)(absl::string_view metadata) = nullptr;
 };
 
 // While the program starts. False if there is one of that name.

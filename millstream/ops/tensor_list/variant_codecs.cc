@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include "millstream/base/varint.h"
 #include "millstream/ops/ragged/ragged.h"
 #include "millstream/ops/tensor_list/optional.h"
@@ -38,6 +40,7 @@ Status EncodeList(const VariantValue& value, VariantParts* parts) {
 // Puts the tensors where none is missing.
 Status FillList(const std::vector<uint64_t>& missing, std::vector<Tensor> given, TensorList* list) {
   const size_t total = missing.size() + given.size();
+  list->tensors.reserve(total);
   size_t next_missing = 0, next_given = 0;
   for (size_t i = 0; i < total; ++i) {
     if (next_missing < missing.size() && missing[next_missing] == i) {
@@ -63,6 +66,7 @@ StatusOr<Variant> DecodeList(VariantParts parts) {
     return MalformedVariant(kType);
   }
   std::vector<uint64_t> missing;
+  missing.reserve(std::min<uint64_t>(count, in.size()));  // they take a byte at least
   for (uint64_t i = 0; i < count; ++i) {
     if (!ConsumeVarint(&in, &number) || (i > 0 && number <= missing.back())) return MalformedVariant(kType);
     missing.push_back(number);
@@ -79,6 +83,14 @@ StatusOr<Variant> DecodeList(VariantParts parts) {
   list->max_num_elements = limit == kNoLimit ? -1 : static_cast<int64_t>(limit);
   RETURN_IF_ERROR(FillList(missing, std::move(parts.tensors), list.get()));
   return Variant(std::move(list));
+}
+
+// Missing elements take a few bytes in a message, and a tensor in a list.
+int64_t BytesOfMissing(absl::string_view metadata) {
+  uint64_t count = 0;
+  if (!ConsumeVarint(&metadata, &count)) return 0;
+  const uint64_t at_most = std::min<uint64_t>(count, metadata.size());
+  return static_cast<int64_t>(at_most * (sizeof(Tensor) + sizeof(uint64_t)));
 }
 
 // Takes over all tensors.
@@ -124,7 +136,7 @@ StatusOr<Variant> DecodeRagged(VariantParts parts) {
 }
 
 [[maybe_unused]] const bool variant_codecs_added =
-    AddVariantCodec("tensorflow::TensorList", {EncodeList, DecodeList}) &&
+    AddVariantCodec("tensorflow::TensorList", {EncodeList, DecodeList, BytesOfMissing}) &&
     AddVariantCodec("tensorflow::data::Optional", {EncodeOptional, DecodeOptional}) &&
     AddVariantCodec("RaggedTensorVariant", {EncodeRagged, DecodeRagged});
 

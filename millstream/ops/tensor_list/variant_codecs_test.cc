@@ -66,6 +66,30 @@ TEST(VariantCodecsTest, WhatListsHoldCounts) {
   }
   EXPECT_TRUE(TensorFromProto(message, {.max_bytes = 16 << 20}).ok());
   EXPECT_EQ(TensorFromProto(message, {.max_bytes = 6 << 20}).status().code(), absl::StatusCode::kResourceExhausted);
+
+  constexpr uint64_t kHoles = 100'000;  // take a few bytes each in the message
+  std::vector<uint64_t> numbers = {kHoles};
+  for (uint64_t i = 0; i < kHoles; ++i) numbers.push_back(i);
+  numbers.insert(numbers.end(), {proto::DT_FLOAT, kUnlimited});
+  const proto::TensorProto holes = ListMessage(numbers, 0);
+  EXPECT_LT(holes.ByteSizeLong(), size_t{1} << 20);
+  EXPECT_TRUE(TensorFromProto(holes).ok());
+  EXPECT_EQ(TensorFromProto(holes, {.max_bytes = 1 << 20}).status().code(), absl::StatusCode::kResourceExhausted);
+}
+
+TEST(VariantCodecsTest, WhatNumbersTakeCounts) {
+  constexpr int64_t kNumbers = 20'000;
+  proto::TensorProto message;
+  message.set_dtype(proto::DT_VARIANT);
+  message.mutable_tensor_shape()->add_dim()->set_size(kNumbers);
+  for (int64_t i = 0; i < kNumbers; ++i) {
+    auto* number = message.add_variant_val();
+    number->set_type_name("int");
+    number->set_metadata(std::string(4, '\1'));
+  }
+  EXPECT_LT(message.ByteSizeLong(), size_t{1} << 20);
+  EXPECT_TRUE(TensorFromProto(message).ok());
+  EXPECT_EQ(TensorFromProto(message, {.max_bytes = 1 << 20}).status().code(), absl::StatusCode::kResourceExhausted);
 }
 
 // A list in a list in a list, each as bytes: nobody else counts them.
