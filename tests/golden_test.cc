@@ -298,6 +298,7 @@ GOLDEN_FAMILY(rare);
 GOLDEN_FAMILY(differences);
 GOLDEN_FAMILY(conversions);
 GOLDEN_FAMILY(media);
+GOLDEN_FAMILY(sdca);
 
 TEST(GoldenCoverageTest, EveryFamilyRuns) {
   for (const GoldenCase& c : AllGoldenCases()) {

@@ -104,6 +104,68 @@ uint64_t Longer(const char* s, uint64_t n) {
               factor);
 }
 
+// The 128-bit function is CityHash's, of the same author.
+uint64_t JoinPair(uint64_t u, uint64_t v) { return Join(u, v, 0x9ddfea08eb382d69); }
+
+// Up to 127 bytes, by a chain of multiplications as in Murmur.
+Fingerprint128Value ShortPair(const char* s, uint64_t n, Fingerprint128Value seed) {
+  const auto scramble = [](uint64_t word) { return Mix(word * kFarm1) * kFarm1; };
+  uint64_t a = seed.low, b = seed.high, c = 0, d = 0;
+  if (n <= 16) {
+    a = scramble(a);
+    c = b * kFarm1 + UpTo16(s, n);
+    d = Mix(a + (n >= 8 ? Load64(s) : c));
+  } else {
+    c = JoinPair(Load64(s + n - 8) + kFarm1, a);
+    d = JoinPair(b + n, c + Load64(s + n - 16));
+    a += d;
+    for (const char* const last = s + n - 16; s < last; s += 16) {
+      a = (a ^ scramble(Load64(s))) * kFarm1;
+      b ^= a;
+      c = (c ^ scramble(Load64(s + 8))) * kFarm1;
+      d ^= c;
+    }
+  }
+  a = JoinPair(a, c);
+  b = JoinPair(d, b);
+  return {a ^ b, JoinPair(b, a)};
+}
+
+Fingerprint128Value LongPair(const char* s, uint64_t n, Fingerprint128Value seed) {
+  FarmState f;
+  f.x = seed.low;
+  f.y = seed.high;
+  f.z = n * kFarm1;
+  f.v.first = std::rotr(f.y ^ kFarm1, 49) * kFarm1 + Load64(s);
+  f.v.second = std::rotr(f.v.first, 42) * kFarm1 + Load64(s + 8);
+  f.w.first = std::rotr(f.y + f.z, 35) * kFarm1 + f.x;
+  f.w.second = std::rotr(f.x + Load64(s + 88), 53) * kFarm1;
+  const char* const end = s + n;
+  for (; end - s >= 128; s += 128) {
+    f.Block(s, kFarm1, 1);
+    f.Block(s + 64, kFarm1, 1);
+  }
+  f.x += std::rotr(f.v.first + f.z, 49) * kFarm0;
+  f.y = f.y * kFarm0 + std::rotr(f.w.second, 37);
+  f.z = f.z * kFarm0 + std::rotr(f.w.first, 27);
+  f.w.first *= 9;
+  f.v.first *= kFarm0;
+  // The rest in pieces of 32 bytes from the end; the last piece may reach back into what was hashed already.
+  for (const char* piece = end; piece > s;) {
+    piece -= 32;
+    f.y = std::rotr(f.x + f.y, 42) * kFarm0 + f.v.second;
+    f.w.first += Load64(piece + 16);
+    f.x = f.x * kFarm0 + f.w.first;
+    f.z += f.w.second + Load64(piece);
+    f.w.second += f.v.first;
+    f.v = FarmState::Weak(piece, f.v.first + f.z, f.v.second);
+    f.v.first *= kFarm0;
+  }
+  f.x = JoinPair(f.x, f.v.first);
+  f.y = JoinPair(f.y + f.z, f.w.first);
+  return {JoinPair(f.x + f.v.second, f.w.second) + f.y, JoinPair(f.x + f.w.second, f.y + f.v.second)};
+}
+
 }  // namespace
 
 uint64_t Fingerprint64(absl::string_view s) {
@@ -112,6 +174,15 @@ uint64_t Fingerprint64(absl::string_view s) {
   if (n <= 32) return UpTo32(s.data(), n);
   if (n <= 64) return UpTo64(s.data(), n);
   return Longer(s.data(), n);
+}
+
+Fingerprint128Value Fingerprint128(absl::string_view s) {
+  Fingerprint128Value seed = {kFarm0, kFarm1};
+  if (s.size() >= 16) {
+    seed = {Load64(s.data()), Load64(s.data() + 8) + kFarm0};
+    s.remove_prefix(16);
+  }
+  return s.size() < 128 ? ShortPair(s.data(), s.size(), seed) : LongPair(s.data(), s.size(), seed);
 }
 
 uint64_t FingerprintCat64(uint64_t a, uint64_t b) {

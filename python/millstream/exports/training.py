@@ -8,6 +8,7 @@ EXPORTS = {
     "millstream.training.rmsprop": "train.RMSPropOptimizer",
     "millstream.training.adam": "train.AdamOptimizer",
     "millstream.training.ftrl": "train.FtrlOptimizer",
+    "millstream.training.sdca_ops": "train.sdca_fprint train.sdca_optimizer train.sdca_shrink_l1",
     "millstream.training.delay_compensated_gradient_descent": """
         train.DelayCompensatedGradientDescentOptimizer contrib.opt.DelayCompensatedGradientDescentOptimizer""",
     "millstream.training.sync_replicas_optimizer": """
