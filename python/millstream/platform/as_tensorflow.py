@@ -86,7 +86,7 @@ _PARTS = {
     "layers.convolutional": "millstream.ops.layers_conv", "layers.normalization": "millstream.ops.layers_norm",
     "layers.pooling": "millstream.ops.layers_pool", "layers.utils": "millstream.ops.contrib_utils",
     "ops.rnn": "millstream.ops.rnn", "ops.rnn_cell": "millstream.ops.rnn_cell", "ops.rnn_cell_impl": "millstream.ops.rnn_cell",
-    "ops.nn": "millstream.nn", "ops.losses": "millstream.ops.losses", "ops.losses.losses": "millstream.ops.losses",
+    "ops.gen_audio_ops": "millstream.ops.audio_ops", "ops.nn": "millstream.nn", "ops.losses": "millstream.ops.losses", "ops.losses.losses": "millstream.ops.losses",
     "ops.losses.losses_impl": "millstream.ops.losses", "ops.losses.util": "millstream.ops.losses",
     "ops.metrics": "millstream.metrics", "ops.metrics_impl": "millstream.metrics", "ops.nest": "millstream.ops.nest",
     "ops.distributions": "millstream.distributions",
@@ -236,13 +236,17 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return _public("millstream." + rest)
 
 
+# Modules inside of contrib with names that are public nowhere.
+_CONTRIB_HELPERS = {"utils": ["millstream.ops.contrib_utils"], "audio_ops": ["millstream.ops.audio_ops"]}
+
+
 def _inside_contrib(name, rest):
     """tensorflow.contrib.AREA.python and what is below it: the names of tf.contrib.AREA, or public ones from anywhere."""
     parts = rest.split(".")
     if len(parts) < 3 or parts[0] != "contrib" or parts[2] != "python" or parts[1] == "learn" or \
             _public(f"millstream.contrib.{parts[1]}") is None:
         return None
-    helpers = ["millstream.ops.contrib_utils"] if parts[-1] == "utils" else []
+    helpers = _CONTRIB_HELPERS.get(parts[-1], [])
     return _Part(name, helpers + [f"millstream.contrib.{parts[1]}"]) if len(parts) < 6 else None
 
 
