@@ -114,35 +114,72 @@ Status AdjustSaturationCpu(KernelContext& ctx) {
   });
 }
 
-// Moves each channel away from its mean over the image.
-Status AdjustContrastCpu(KernelContext& ctx) {
-  const Tensor &in = ctx.input(0), &factor = ctx.input(1);
+// Moves each channel away from its mean over the image. `pixels`: of one image; x may be y.
+void MoveFromMeans(const KernelContext& ctx, int64_t images, int64_t pixels, int64_t channels, float factor,
+                   const float* x, float* y) {
+  const int64_t size = pixels * channels;
+  ctx.ParallelFor(images, static_cast<double>(size), [=](int64_t begin, int64_t end) {
+    std::vector<double> mean(static_cast<size_t>(channels));
+    for (int64_t b = begin; b < end; ++b) {
+      const float* from = x + b * size;
+      float* to = y + b * size;
+      std::fill(mean.begin(), mean.end(), 0.0);
+      for (int64_t i = 0; i < size; ++i) mean[i % channels] += from[i];
+      for (double& m : mean) m /= static_cast<double>(pixels);
+      for (int64_t i = 0; i < size; ++i) {
+        const auto m = static_cast<float>(mean[i % channels]);
+        to[i] = (from[i] - m) * factor + m;
+      }
+    }
+  });
+}
+
+// Output 0 gets the images of `x`, which may be its own elements; input 0 says their shape, input 1 the factor.
+void AdjustAll(const KernelContext& ctx, const float* x, Tensor* out) {
+  const Shape& shape = out->shape();
+  if (shape.num_elements() == 0) return;
+  const int64_t channels = shape.dim(shape.rank() - 1);
+  const int64_t pixels = shape.dim(shape.rank() - 3) * shape.dim(shape.rank() - 2);
+  MoveFromMeans(ctx, shape.num_elements() / (pixels * channels), pixels, channels, ctx.input(1).scalar<float>(), x,
+                out->data<float>());
+}
+
+Status CheckContrast(const KernelContext& ctx) {
+  const Tensor& in = ctx.input(0);
   if (in.rank() < 3) return errors::InvalidArgument("input must be at least 3-D, got shape", in.shape().ToString());
-  if (factor.rank() != 0) {
-    return errors::InvalidArgument("contrast_factor must be scalar: ", factor.shape().ToString());
+  for (int i = 1; i < ctx.num_inputs(); ++i) {
+    const Tensor& t = ctx.input(i);
+    if (t.rank() != 0)
+      return errors::InvalidArgument(ctx.op().inputs[i].name, " must be scalar: ", t.shape().ToString());
   }
-  ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, in.shape()));
-  if (in.num_elements() == 0) return OkStatus();
-  const int64_t channels = in.dim(in.rank() - 1);
-  const int64_t pixels = in.dim(in.rank() - 3) * in.dim(in.rank() - 2);
-  const float f = factor.scalar<float>();
-  ctx.ParallelFor(in.num_elements() / (pixels * channels), static_cast<double>(pixels * channels),
-                  [&](int64_t begin, int64_t end) {
-                    std::vector<double> mean(static_cast<size_t>(channels));
-                    for (int64_t b = begin; b < end; ++b) {
-                      const float* x = in.data<float>() + b * pixels * channels;
-                      float* y = out->data<float>() + b * pixels * channels;
-                      std::fill(mean.begin(), mean.end(), 0.0);
-                      for (int64_t i = 0; i < pixels * channels; ++i) mean[i % channels] += x[i];
-                      for (double& m : mean) m /= static_cast<double>(pixels);
-                      for (int64_t i = 0; i < pixels * channels; ++i) {
-                        const auto m = static_cast<float>(mean[i % channels]);
-                        y[i] = (x[i] - m) * f + m;
-                      }
-                    }
-                  });
   return OkStatus();
 }
+
+Status AdjustContrastCpu(KernelContext& ctx) {
+  RETURN_IF_ERROR(CheckContrast(ctx));
+  const Tensor& in = ctx.input(0);
+  ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, in.shape()));
+  AdjustAll(ctx, in.data<float>(), out);
+  return OkStatus();
+}
+
+// The first version takes any numbers and holds the result in a range.
+template <typename T>
+class AdjustContrastInRange final : public Kernel {
+ public:
+  explicit AdjustContrastInRange(KernelInit&) {}
+  Status Compute(KernelContext& ctx) override {
+    RETURN_IF_ERROR(CheckContrast(ctx));
+    const Tensor& in = ctx.input(0);
+    ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, in.shape()));
+    float* y = out->data<float>();
+    std::transform(in.data<T>(), in.data<T>() + in.num_elements(), y, [](T x) { return static_cast<float>(x); });
+    AdjustAll(ctx, y, out);
+    const float low = ctx.input(2).scalar<float>(), high = ctx.input(3).scalar<float>();
+    for (int64_t i = 0; i < in.num_elements(); ++i) y[i] = std::max(std::min(y[i], high), low);
+    return OkStatus();
+  }
+};
 
 Status ColorShape(ShapeContext& c) {
   PartialShape in;
@@ -162,8 +199,8 @@ Status AdjustShape(ShapeContext& c) {
 }
 
 Status ContrastShape(ShapeContext& c) {
-  PartialShape factor;
-  RETURN_IF_ERROR(ShapeContext::WithRank(c.input(1), 0, &factor));
+  PartialShape scalar;
+  for (int i = 1; i < c.num_inputs(); ++i) RETURN_IF_ERROR(ShapeContext::WithRank(c.input(i), 0, &scalar));
   return AdjustShape(c);
 }
 
@@ -210,6 +247,17 @@ OP("AdjustContrastv2")
     .Shape(ContrastShape)
     .CpuFor<FunctionKernel<AdjustContrastCpu>>(Types<float>{})
     .Doc("Images whose channels are moved away from their means.");
+
+OP("AdjustContrast")
+    .Input("images: T")
+    .Input("contrast_factor: float")
+    .Input("min_value: float")
+    .Input("max_value: float")
+    .Output("output: float")
+    .Attr("T: {uint8, int8, int16, int32, int64, float, double}")
+    .Shape(ContrastShape)
+    .Cpu<AdjustContrastInRange>(Types<uint8_t, int8_t, int16_t, int32_t, float, double>{})
+    .Doc("AdjustContrastv2 whose result is held in a range.");
 
 }  // namespace
 }  // namespace millstream

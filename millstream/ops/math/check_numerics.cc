@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <atomic>
 #include <string>
+#include <vector>
 
+#include "absl/strings/str_join.h"
 #include "millstream/graph/gradient.h"
 
 namespace millstream {
 namespace {
+
+enum Kind { kNegativeInfinity = 1, kPositiveInfinity = 2, kNotANumber = 4 };
 
 // The bits of the exponent are all ones in infinities and NaN; NaN has other bits beside them.
 template <typename U>
@@ -19,11 +23,23 @@ void Inspect(const void* data, U exponent, int64_t begin, int64_t end, std::atom
   int kinds = 0;
   for (int64_t i = begin; i < end; ++i) {
     const U m = x[i] & magnitude;
-    if (m >= exponent) kinds |= m == exponent ? 1 : 2;
+    if (m < exponent) continue;
+    kinds |= m > exponent ? kNotANumber : x[i] == m ? kPositiveInfinity : kNegativeInfinity;
   }
   found->fetch_or(kinds);
 }
 
+// "Inf and NaN"; with signs, "-Inf, +Inf, and NaN".
+std::string KindNames(int found, bool signs) {
+  std::vector<std::string> names;
+  if (!signs && (found & (kNegativeInfinity | kPositiveInfinity)) != 0) names.emplace_back("Inf");
+  if (signs && (found & kNegativeInfinity) != 0) names.emplace_back("-Inf");
+  if (signs && (found & kPositiveInfinity) != 0) names.emplace_back("+Inf");
+  if ((found & kNotANumber) != 0) names.emplace_back("NaN");
+  return names.size() == 3 ? absl::StrCat(names[0], ", ", names[1], ", and ", names[2]) : absl::StrJoin(names, " and ");
+}
+
+template <bool kSigns>
 class CheckNumericsKernel final : public Kernel {
  public:
   explicit CheckNumericsKernel(KernelInit& init) : message_(init.Attr<std::string>("message")) {}
@@ -44,8 +60,7 @@ class CheckNumericsKernel final : public Kernel {
       }
     });
     if (found != 0) {
-      const char* what = found == 3 ? "Inf and NaN" : found == 2 ? "NaN" : "Inf";
-      return errors::InvalidArgument(message_, " : Tensor had ", what, " values");
+      return errors::InvalidArgument(message_, " : Tensor had ", KindNames(found, kSigns), " values");
     }
     ctx.set_output(0, ctx.TakeInput(0));
     return OkStatus();
@@ -55,10 +70,11 @@ class CheckNumericsKernel final : public Kernel {
   const std::string message_;
 };
 
+template <bool kSigns>
 Status CheckNumericsGrad(GradContext& g) {
   const std::string message = absl::StrCat("Not a number (NaN) or infinity (Inf) values detected in gradient. ",
                                            g.Attr<std::string>("message"));
-  g.set_dx(0, g.Op("CheckNumerics", {g.dy(0)}, {{"message", message}}));
+  g.set_dx(0, g.Op(kSigns ? "CheckNumericsV2" : "CheckNumerics", {g.dy(0)}, {{"message", message}}));
   return g.status();
 }
 
@@ -69,9 +85,20 @@ OP("CheckNumerics")
     .Attr("message: string")
     .Stateful()
     .Shape(UnchangedShape)
-    .Gradient(CheckNumericsGrad)
-    .CpuFor<CheckNumericsKernel>(FloatTypes{})
+    .Gradient(CheckNumericsGrad<false>)
+    .CpuFor<CheckNumericsKernel<false>>(FloatTypes{})
     .Doc("The input as it is; an error if it has infinities or NaN.");
+
+OP("CheckNumericsV2")
+    .Input("tensor: T")
+    .Output("output: T")
+    .Attr("T: {bfloat16, half, float, double}")
+    .Attr("message: string")
+    .Stateful()
+    .Shape(UnchangedShape)
+    .Gradient(CheckNumericsGrad<true>)
+    .CpuFor<CheckNumericsKernel<true>>(FloatTypes{})
+    .Doc("CheckNumerics whose error tells the signs of infinities.");
 
 }  // namespace
 }  // namespace millstream

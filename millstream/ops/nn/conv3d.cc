@@ -116,10 +116,10 @@ class Conv3D : public Kernel {
   }
 
  private:
-  // The shape of operand i, which is either a tensor or given as sizes.
-  static Status ReadShape(const KernelContext& ctx, bool sizes, int i, Dims* out) {
+  // The shape of operand i. That of the result is given as sizes or, in the first versions, by a tensor like it.
+  static Status ReadShape(const KernelContext& ctx, bool is_result, int i, Dims* out) {
     const Tensor& t = ctx.input(i);
-    if (sizes)
+    if (is_result && IsInteger(t.dtype()))
       RETURN_IF_ERROR(ReadIntVector(t, "sizes", out));
     else
       out->assign(t.shape().dims().begin(), t.shape().dims().end());
@@ -159,6 +159,15 @@ Status BackInputShape(ShapeContext& c) {
 Status BackFilterShape(ShapeContext& c) {
   ASSIGN_OR_RETURN(PartialShape out, c.ConstantAsShape(1));
   RETURN_IF_ERROR(ShapeContext::WithRank(out, 5, &out));
+  c.set_output(0, std::move(out));
+  return OkStatus();
+}
+
+// Input i says the shape.
+template <int i>
+Status LikeInputShape(ShapeContext& c) {
+  PartialShape out;
+  RETURN_IF_ERROR(ShapeContext::WithRank(c.input(i), 5, &out));
   c.set_output(0, std::move(out));
   return OkStatus();
 }
@@ -227,6 +236,34 @@ OP("Conv3DBackpropFilterV2")
     .HostMemory("filter_sizes")
     .Expensive()
     .Doc("The gradient of Conv3D for the filter.");
+
+OP("Conv3DBackpropInput")
+    .Input("input: T")
+    .Input("filter: T")
+    .Input("out_backprop: T")
+    .Output("output: T")
+    .Attr("T: {half, float, double}")
+    .Attr("strides: list(int) >= 5")
+    .Attr("padding: {'SAME', 'VALID'}")
+    .Attr("dilations: list(int) = [1, 1, 1, 1, 1]")
+    .Shape(LikeInputShape<0>)
+    .CpuFor<Conv3D<Direction::kInput>>(Types<Half, float, double>{})
+    .Expensive()
+    .Doc("Conv3DBackpropInputV2 with an input from which only the shape is taken.");
+
+OP("Conv3DBackpropFilter")
+    .Input("input: T")
+    .Input("filter: T")
+    .Input("out_backprop: T")
+    .Output("output: T")
+    .Attr("T: {half, float, double}")
+    .Attr("strides: list(int) >= 5")
+    .Attr("padding: {'SAME', 'VALID'}")
+    .Attr("dilations: list(int) = [1, 1, 1, 1, 1]")
+    .Shape(LikeInputShape<1>)
+    .CpuFor<Conv3D<Direction::kFilter>>(Types<Half, float, double>{})
+    .Expensive()
+    .Doc("Conv3DBackpropFilterV2 with a filter from which only the shape is taken.");
 
 }  // namespace
 }  // namespace millstream

@@ -106,16 +106,22 @@ void QuantizeChannel(const Channels& c, int64_t channel, T low, T high, int64_t 
   each([&](int64_t k) { y[k] = scale.Apply(x[k], o); });
 }
 
-// All versions: the range is inputs 1 and 2, the number of bits an attribute or input 3 (version 3).
+// All versions: the range is inputs 1 and 2 (in the first version attributes), the number of bits an attribute or
+// input 3 (version 3).
 template <typename T>
 class QuantizeAndDequantize final : public Kernel {
  public:
   explicit QuantizeAndDequantize(KernelInit& init) {
     options_.is_signed = init.Attr<bool>("signed_input");
     options_.range_given = init.Attr<bool>("range_given");
-    options_.narrow = init.Attr<bool>("narrow_range");
+    if (init.HasAttr("narrow_range")) options_.narrow = init.Attr<bool>("narrow_range");
     if (init.HasAttr("round_mode")) options_.half_up = init.Attr<std::string>("round_mode") == "HALF_UP";
-    axis_ = init.Attr<int64_t>("axis");
+    if (init.HasAttr("axis")) axis_ = init.Attr<int64_t>("axis");
+    if (init.HasAttr("input_min")) {
+      min_ = static_cast<T>(init.Attr<float>("input_min"));
+      max_ = static_cast<T>(init.Attr<float>("input_max"));
+      if (options_.range_given) init.Check(CheckRange(min_, max_));
+    }
     if (!init.HasAttr("num_bits")) return;
     bits_ = init.Attr<int64_t>("num_bits");
     init.Check(CheckBits(bits_, options_.is_signed));
@@ -133,27 +139,31 @@ class QuantizeAndDequantize final : public Kernel {
       bits = ctx.input(3).scalar<int32_t>();
       RETURN_IF_ERROR(CheckBits(bits, options_.is_signed));
     }
-    const T *low = nullptr, *high = nullptr;
-    if (options_.range_given) {
+    const T *low = &min_, *high = &max_;
+    if (options_.range_given && ctx.num_inputs() > 1) {
       RETURN_IF_ERROR(CheckLimit<T>(ctx.input(1), "input_min", axis_, c.count));
       RETURN_IF_ERROR(CheckLimit<T>(ctx.input(2), "input_max", axis_, c.count));
       low = ctx.input(1).data<T>();
       high = ctx.input(2).data<T>();
-      if (axis_ < 0 && !(*low <= *high)) {
-        return errors::InvalidArgument("Invalid range: input_min ", *low, " > input_max ", *high);
-      }
+      if (axis_ < 0) RETURN_IF_ERROR(CheckRange(*low, *high));
     }
     ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, input.shape()));
     if (input.num_elements() == 0) return OkStatus();
     for (int64_t i = 0; i < c.count; ++i) {
-      QuantizeChannel<T>(c, i, low != nullptr ? low[i] : T(0), high != nullptr ? high[i] : T(0), bits, options_,
-                         input.data<T>(), out->data<T>());
+      const int64_t limit = options_.range_given ? i : 0;
+      QuantizeChannel<T>(c, i, low[limit], high[limit], bits, options_, input.data<T>(), out->data<T>());
     }
     return OkStatus();
   }
 
  private:
+  static Status CheckRange(T low, T high) {
+    if (low <= high) return OkStatus();
+    return errors::InvalidArgument("Invalid range: input_min ", low, " > input_max ", high);
+  }
+
   QuantOptions options_;
+  T min_ = 0, max_ = 0;
   int64_t axis_ = -1;
   int64_t bits_ = 8;
 };
@@ -234,6 +244,18 @@ Status ClippedGradient(GradContext& g) {
       .Attr("narrow_range: bool = false")                           \
       .Attr("axis: int = -1")
 using QuantTypes = Types<float, double>;
+
+OP("QuantizeAndDequantize")
+    .Input("input: T")
+    .Output("output: T")
+    .Attr("signed_input: bool = true")
+    .Attr("num_bits: int = 8")
+    .Attr("range_given: bool = false")
+    .Attr("input_min: float = 0")
+    .Attr("input_max: float = 0") QUANT_TYPES.Shape(UnchangedShape)
+    .Gradient(StraightThrough)
+    .Cpu<QuantizeAndDequantize>(QuantTypes{})
+    .Doc("QuantizeAndDequantizeV2 with the range as attributes.");
 
 OP("QuantizeAndDequantizeV2")
 RANGE_INPUTS.Output("output: T")

@@ -52,9 +52,9 @@ Status ReadFive(const AttrMap& attrs, const char* name, int64_t* out) {
 }  // namespace
 
 Status VolumeAttrs::Read(const AttrMap& attrs, VolumeAttrs* out) {
-  std::string padding, format;
+  std::string padding, format = "NDHWC";
   RETURN_IF_ERROR(attrs.Get("padding", &padding));
-  RETURN_IF_ERROR(attrs.Get("data_format", &format));
+  if (attrs.Has("data_format")) RETURN_IF_ERROR(attrs.Get("data_format", &format));
   out->same = padding == "SAME";
   if (format != "NDHWC") {
     return errors::InvalidArgument("Only the NDHWC tensor format is supported on CPU, not ", format);

@@ -138,6 +138,20 @@ OP("RandomPoissonV2")
     .HostMemory("shape")
     .Doc("Samples of Poisson distributions with the given rates, for each a block of the given shape.");
 
+OP("RandomPoisson")
+    .Input("shape: S")
+    .Input("rate: dtype")
+    .Output("output: dtype")
+    .Attr("seed: int = 0")
+    .Attr("seed2: int = 0")
+    .Attr("S: {int32, int64}")
+    .Attr("dtype: {half, float, double}")
+    .Stateful()
+    .Shape(SamplesShape)
+    .Cpu<RandomPoisson>()
+    .HostMemory("shape")
+    .Doc("RandomPoissonV2 with samples of the type of the rates.");
+
 OP("StatelessRandomPoisson")
     .Input("shape: T")
     .Input("seed: Tseed")

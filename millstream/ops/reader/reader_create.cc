@@ -90,7 +90,7 @@ struct FixedLength {
     if (record <= 0 || record > INT32_MAX) init.Fail(errors::InvalidArgument("record_bytes must be >= 0 not ", record));
     if (footer < 0) init.Fail(errors::InvalidArgument("footer_bytes must be >= 0 not ", footer));
     if (hop < 0) init.Fail(errors::InvalidArgument("hop_bytes must be >= 0 not ", hop));
-    const auto encoding = init.Attr<std::string>("encoding");
+    const auto encoding = init.HasAttr("encoding") ? init.Attr<std::string>("encoding") : "";
     if (encoding == "ZLIB")
       compression = Compression::kZlib;
     else if (encoding == "GZIP")
@@ -188,6 +188,16 @@ OP("FixedLengthRecordReaderV2")
     .Shape(ScalarShape)
     .NotDifferentiable()
     .Cpu<ReaderHandle<FixedLength, false>>()
+    .Doc("Reads records of one size.");
+OP("FixedLengthRecordReader")
+    .Output("reader_handle: Ref(string)")
+    .Attr("header_bytes: int = 0")
+    .Attr("record_bytes: int")
+    .Attr("footer_bytes: int = 0")
+    .Attr("hop_bytes: int = 0") NAMES.Stateful()
+    .Shape(HandleShape)
+    .NotDifferentiable()
+    .Cpu<ReaderHandle<FixedLength, true>>()
     .Doc("Reads records of one size.");
 #undef READER
 #undef NAMES

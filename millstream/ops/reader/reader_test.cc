@@ -47,6 +47,27 @@ TEST(ReaderTest, LinesOfFilesFromAQueue) {
   EXPECT_EQ(out[0].scalar<int64_t>(), 3);
 }
 
+TEST(ReaderTest, RecordsOfOneSizeByTheFirstVersion) {
+  const std::string file = ::testing::TempDir() + "/reader_fixed";
+  ASSERT_TRUE(WriteFileAtomically(file, "headAABBfoot").ok());
+  Scope s = Scope::Root();
+  Output queue = s.Op("FIFOQueue", {}, {{"component_types", AttrValue::DTypes{DType::kString}}});
+  s.WithOpName("fill").Add("QueueEnqueue", {queue, s.Const<std::string>(file)});
+  Output reader = s.Op("FixedLengthRecordReader", {},
+                       {{"header_bytes", int64_t{4}}, {"record_bytes", int64_t{2}}, {"footer_bytes", int64_t{4}}});
+  s.WithOpName("read").Add("ReaderRead", {reader, queue});
+  ASSERT_TRUE(s.ok()) << s.status();
+  auto session = *NewSession();
+  ASSERT_TRUE(session->Extend(*s.graph()).ok());
+  ASSERT_TRUE(session->Run({}, {}, {"fill"}, nullptr).ok());
+  std::vector<Tensor> out;
+  for (const char* want : {"AA", "BB"}) {
+    const Status status = session->Run({}, {"read:1"}, {}, &out);
+    ASSERT_TRUE(status.ok()) << status;
+    EXPECT_EQ(out[0].scalar<std::string>(), want);
+  }
+}
+
 TEST(ReaderTest, RecordInputGivesEachRecordOnceInEachEpoch) {
   const std::string prefix = ::testing::TempDir() + "/record_input.";
   for (int file = 0; file < 3; ++file) {
