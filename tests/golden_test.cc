@@ -299,6 +299,7 @@ GOLDEN_FAMILY(differences);
 GOLDEN_FAMILY(conversions);
 GOLDEN_FAMILY(media);
 GOLDEN_FAMILY(sdca);
+GOLDEN_FAMILY(uniform);
 
 TEST(GoldenCoverageTest, EveryFamilyRuns) {
   for (const GoldenCase& c : AllGoldenCases()) {
