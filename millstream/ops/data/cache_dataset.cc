@@ -7,15 +7,39 @@
 #include "millstream/io/bundle_reader.h"
 #include "millstream/io/bundle_writer.h"
 #include "millstream/ops/data/memory_dataset.h"
+#include "millstream/ops/flow/handle.h"
 
 namespace millstream {
 namespace {
 
+// What a memory cache holds.
+struct MemoryCache {
+  Mutex mu;
+  std::shared_ptr<const MemoryDataset::Elements> elements ABSL_GUARDED_BY(mu);  // null until they are complete
+  absl::flat_hash_map<int64_t, Element> by_index ABSL_GUARDED_BY(mu);  // of those that were asked for one by one
+  std::vector<DType> types ABSL_GUARDED_BY(mu);  // of its elements; empty before the first dataset
+
+  // InvalidArgument if the cache is used for elements of other types.
+  Status UseFor(const std::vector<DType>& wanted) {
+    MutexLock lock(mu);
+    if (types.empty()) types = wanted;
+    if (types != wanted) return errors::InvalidArgument("The memory cache is that of a dataset of other types");
+    return OkStatus();
+  }
+};
+
+// A cache that outlives datasets: its owner is the handle.
+class MemoryCacheResource final : public Resource {
+ public:
+  std::string DebugString() const override { return "MemoryCache"; }
+  const std::shared_ptr<MemoryCache> cache = std::make_shared<MemoryCache>();
+};
+
 // In memory, after the first whole pass.
 class MemoryCacheDataset final : public DerivedDataset {
  public:
-  explicit MemoryCacheDataset(Ref<Dataset> input)
-      : DerivedDataset(std::move(input)), cache_(std::make_shared<Cache>()) {}
+  MemoryCacheDataset(Ref<Dataset> input, std::shared_ptr<MemoryCache> cache)
+      : DerivedDataset(std::move(input)), cache_(std::move(cache)) {}
   int64_t Cardinality() const override { return input().Cardinality(); }
   StatusOr<IteratorPtr> MakeIterator(const StepContext& owner) const override {
     {
@@ -45,15 +69,11 @@ class MemoryCacheDataset final : public DerivedDataset {
 
  private:
   using Elements = MemoryDataset::Elements;
-  struct Cache {
-    Mutex mu;
-    std::shared_ptr<const Elements> elements ABSL_GUARDED_BY(mu);        // null until they are complete
-    absl::flat_hash_map<int64_t, Element> by_index ABSL_GUARDED_BY(mu);  // of those that were asked for one by one
-  };
 
   class Writer final : public DatasetIterator {
    public:
-    Writer(IteratorPtr input, std::shared_ptr<Cache> cache) : input_(std::move(input)), cache_(std::move(cache)) {}
+    Writer(IteratorPtr input, std::shared_ptr<MemoryCache> cache)
+        : input_(std::move(input)), cache_(std::move(cache)) {}
     Status GetNext(const StepContext& step, Element* element, bool* end) override {
       *end = input_ == nullptr;
       if (*end) return OkStatus();
@@ -70,11 +90,11 @@ class MemoryCacheDataset final : public DerivedDataset {
 
    private:
     IteratorPtr input_;
-    const std::shared_ptr<Cache> cache_;
+    const std::shared_ptr<MemoryCache> cache_;
     Elements elements_;
   };
 
-  const std::shared_ptr<Cache> cache_;
+  const std::shared_ptr<MemoryCache> cache_;
 };
 
 // In a checkpoint of that name, as TensorFlow writes it: tensors are called by the numbers of element and component. It
@@ -155,13 +175,31 @@ Status MakeCache(KernelContext& ctx) {
   ASSIGN_OR_RETURN(Ref<Dataset> input, DatasetInput(ctx, 0));
   ASSIGN_OR_RETURN(std::string file, ScalarInput<std::string>(ctx, 1, "filename"));
   if (file.empty()) {
-    OutputDataset(ctx, MakeRef<MemoryCacheDataset>(std::move(input)));
+    const auto* given = GivenResource<MemoryCacheResource>(ctx, 2);
+    std::shared_ptr<MemoryCache> cache = given != nullptr ? given->cache : std::make_shared<MemoryCache>();
+    RETURN_IF_ERROR(cache->UseFor(input->types()));
+    OutputDataset(ctx, MakeRef<MemoryCacheDataset>(std::move(input), std::move(cache)));
     return OkStatus();
   }
   RETURN_IF_ERROR(CheckFileAccess(file));
   OutputDataset(ctx, MakeRef<FileCacheDataset>(std::move(input), std::move(file)));
   return OkStatus();
 }
+
+Status AnonymousCacheCpu(KernelContext& ctx) {
+  const std::string name = ctx.resources()->UniqueName("MemoryCache");
+  ctx.set_output(
+      0, MakeHandle(*ctx.device(), "", name, "tensorflow::data::MemoryCacheManager", MakeRef<MemoryCacheResource>()));
+  ctx.set_output(1, Tensor::Scalar(Variant()));
+  return OkStatus();
+}
+
+Status DummyCacheCpu(KernelContext& ctx) {
+  ctx.set_output(0, MakeHandle(*ctx.device(), "", "dummy_memory_cache", "tensorflow::data::MemoryCache", nullptr));
+  return OkStatus();
+}
+
+Status DeleteCacheCpu(KernelContext&) { return OkStatus(); }
 
 OP("CacheDataset")
     .Input("input_dataset: variant")
@@ -173,6 +211,38 @@ OP("CacheDataset")
     .Shape(ScalarShape)
     .Cpu(MakeCache)
     .Doc("A dataset that is made once and then comes from memory, or from a file if one is named.");
+OP("CacheDatasetV2")
+    .Input("input_dataset: variant")
+    .Input("filename: string")
+    .Input("cache: resource")
+    .Output("handle: variant")
+    .Attr("output_types: list(type) >= 1")
+    .Attr("output_shapes: list(shape) >= 1")
+    .Attr("metadata: string = ''")
+    .Stateful()
+    .Shape(ScalarShape)
+    .Cpu(MakeCache)
+    .Doc("A dataset that is made once and then comes from a memory cache, or from a file if one is named.");
+OP("AnonymousMemoryCache")
+    .Output("handle: resource")
+    .Output("deleter: variant")
+    .Stateful()
+    .Shape(ScalarShape)
+    .Cpu(AnonymousCacheCpu)
+    .Doc("Memory for the elements of a dataset, gone with its last handle.");
+OP("DummyMemoryCache")
+    .Output("handle: resource")
+    .Stateful()
+    .Shape(ScalarShape)
+    .Cpu(DummyCacheCpu)
+    .Doc("Stands where a memory cache may be given: the dataset has one of its own.");
+OP("DeleteMemoryCache")
+    .Input("handle: resource")
+    .Input("deleter: variant")
+    .Stateful()
+    .Shape(NoOutputs)
+    .Cpu(DeleteCacheCpu)
+    .Doc("Nothing: a memory cache is gone with its last handle.");
 
 }  // namespace
 }  // namespace millstream

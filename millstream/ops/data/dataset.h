@@ -128,6 +128,14 @@ StatusOr<T> ScalarInput(const KernelContext& ctx, int i, absl::string_view name)
   return t.scalar<T>();
 }
 
+// What input i, a handle, points to, if that is a T; null otherwise.
+template <typename T>
+const T* GivenResource(const KernelContext& ctx, int i) {
+  if (ctx.num_inputs() <= i || ctx.input(i).dtype() != DType::kResource || ctx.input(i).num_elements() != 1)
+    return nullptr;
+  return dynamic_cast<const T*>(ctx.input(i).data<ResourceHandle>()[0].resource.get());
+}
+
 // Cancelled once the step is.
 inline Status CheckCancelled(const StepContext& step) {
   return step.cancellation != nullptr && step.cancellation->IsCancelled() ? step.cancellation->status() : OkStatus();

@@ -151,6 +151,49 @@ constexpr char kDivide[] = R"pb(
   ret { key: "y" value: "quotient:z:0" }
 )pb";
 
+// TensorFlow 2.21 fails in these ops, so that nothing can be recorded of them.
+TEST_F(DatasetTest, SeedGeneratorsOfBothNamesGiveTheSameSeeds) {
+  std::vector<int64_t> orders[2];
+  for (const bool newer : {false, true}) {
+    s_ = Scope::Root();
+    std::vector<Output> inputs = {s_.Const<int64_t>(5), s_.Const<int64_t>(6)};
+    if (newer) inputs.push_back(s_.Const(true));
+    Node* generator = s_.Add(newer ? "AnonymousSeedGenerator" : "AnonymousRandomSeedGenerator", inputs);
+    s_.WithOpName("delete").Add("DeleteRandomSeedGenerator", {Output(generator, 0), Output(generator, 1)});
+    Output shuffled = s_.Op("ShuffleDatasetV2", {Range(20), s_.Const<int64_t>(8), Output(generator, 0)},
+                            {{"output_types", kTypes}, {"output_shapes", kShapes}});
+    Iterate(Counted("RepeatDataset", shuffled, 2));
+    ASSERT_TRUE(Start().ok());
+    for (int i = 0; i < 40; ++i) orders[newer].push_back(*Next());
+    EXPECT_TRUE(session_->Run({}, {}, {"delete"}, nullptr).ok());
+  }
+  EXPECT_EQ(orders[0], orders[1]);
+  EXPECT_NE(std::vector<int64_t>(orders[0].begin(), orders[0].begin() + 20),
+            std::vector<int64_t>(orders[0].begin() + 20, orders[0].end()));
+}
+
+TEST_F(DatasetTest, CachesAreForOneType) {
+  const AttrValue strings = AttrValue::DTypes{DType::kString};
+  Node* cache = s_.Add("AnonymousMemoryCache", {});
+  s_.WithOpName("delete").Add("DeleteMemoryCache", {Output(cache, 0), Output(cache, 1)});
+  Output none = s_.Const(std::string());
+  Output numbers = s_.Op("CacheDatasetV2", {Range(2), none, Output(cache, 0)},
+                         {{"output_types", kTypes}, {"output_shapes", kShapes}});
+  Output text =
+      s_.Op("TensorDataset", {s_.Const(std::string("a"))}, {{"Toutput_types", strings}, {"output_shapes", kShapes}});
+  Output texts =
+      s_.Op("CacheDatasetV2", {text, none, Output(cache, 0)}, {{"output_types", strings}, {"output_shapes", kShapes}});
+  s_.WithOpName("both").Add("ZipDataset", {numbers, texts},
+                            {{"output_types", AttrValue::DTypes{DType::kInt64, DType::kString}},
+                             {"output_shapes", AttrValue::Shapes{PartialShape({}), PartialShape({})}},
+                             {"N", int64_t{2}}});
+  Iterate(numbers);
+  ASSERT_TRUE(Start().ok());
+  EXPECT_EQ(*Next(), 0);
+  EXPECT_TRUE(absl::IsInvalidArgument(session_->Run({}, {}, {"both"}, nullptr)));
+  EXPECT_TRUE(session_->Run({}, {}, {"delete"}, nullptr).ok());
+}
+
 class MapTest : public DatasetTest, public ::testing::WithParamInterface<const char*> {
  protected:
   // numerator / x for the elements of `input`.

@@ -10,9 +10,9 @@
 namespace millstream {
 namespace {
 
-// Yields the strings of one file. OutOfRange at the end.
+// Yields the strings of one file, which has that number among the files. OutOfRange at the end.
 using NextString = std::function<Status(std::string*)>;
-using OpenFile = std::function<StatusOr<NextString>(const std::string& path)>;
+using OpenFile = std::function<StatusOr<NextString>(const std::string& path, size_t number)>;
 
 // The strings of several files, one file after the other.
 class FileDataset final : public Dataset {
@@ -35,9 +35,9 @@ class FileDataset final : public Dataset {
         if (!next_) {
           *end = file_ == paths_.size();
           if (*end) return OkStatus();
-          const std::string& path = paths_[file_++];
-          RETURN_IF_ERROR(CheckFileAccess(path));
-          ASSIGN_OR_RETURN(next_, open_(path));
+          const size_t file = file_++;
+          RETURN_IF_ERROR(CheckFileAccess(paths_[file]));
+          ASSIGN_OR_RETURN(next_, open_(paths_[file], file));
         }
         const Status status = next_(&record);
         if (status.ok()) break;
@@ -79,15 +79,31 @@ Status CheckBufferSize(const KernelContext& ctx, int i, bool or_default = false)
   return errors::InvalidArgument("`buffer_size` must be >= 0 (0 == no buffering)");
 }
 
+// Where in each file to begin, in unpacked bytes; the newer op says so.
+StatusOr<std::vector<int64_t>> ByteOffsets(const KernelContext& ctx, size_t files) {
+  if (ctx.num_inputs() < 4) return std::vector<int64_t>(files, 0);
+  const Tensor& t = ctx.input(3);
+  if (t.rank() > 1) return errors::InvalidArgument("`byte_offsets` must be a scalar or a vector.");
+  if (t.rank() != ctx.input(0).rank() || static_cast<size_t>(t.num_elements()) != files)
+    return errors::InvalidArgument("`byte_offsets` must be of same size as `filenames`");
+  return std::vector<int64_t>(t.flat<int64_t>().begin(), t.flat<int64_t>().end());
+}
+
 Status TfRecordCpu(KernelContext& ctx) {
   ASSIGN_OR_RETURN(std::vector<std::string> paths, FileNames(ctx));
   ASSIGN_OR_RETURN(const Compression compression, CompressionInput(ctx, 1));
   RETURN_IF_ERROR(CheckBufferSize(ctx, 2, true));
-  OutputDataset(ctx,
-                MakeRef<FileDataset>(std::move(paths), [compression](const std::string& path) -> StatusOr<NextString> {
-                  ASSIGN_OR_RETURN(std::shared_ptr<RecordReader> reader, RecordReader::Open(path, compression));
-                  return NextString([reader](std::string* record) { return reader->Read(record); });
-                }));
+  ASSIGN_OR_RETURN(std::vector<int64_t> offsets, ByteOffsets(ctx, paths.size()));
+  auto open = [compression, offsets = std::move(offsets)](const std::string& path,
+                                                          size_t number) -> StatusOr<NextString> {
+    ASSIGN_OR_RETURN(std::unique_ptr<InputStream> stream, InputStream::Open(path, compression));
+    // A place behind the end, as a negative one is too, leaves no records.
+    const Status skipped = stream->Skip(static_cast<uint64_t>(offsets[number]));
+    if (!skipped.ok() && !absl::IsOutOfRange(skipped)) return skipped;
+    auto reader = std::make_shared<RecordReader>(std::move(stream));
+    return NextString([reader](std::string* record) { return reader->Read(record); });
+  };
+  OutputDataset(ctx, MakeRef<FileDataset>(std::move(paths), std::move(open)));
   return OkStatus();
 }
 
@@ -95,11 +111,11 @@ Status TextLineCpu(KernelContext& ctx) {
   ASSIGN_OR_RETURN(std::vector<std::string> paths, FileNames(ctx));
   ASSIGN_OR_RETURN(const Compression compression, CompressionInput(ctx, 1));
   RETURN_IF_ERROR(CheckBufferSize(ctx, 2));
-  OutputDataset(ctx,
-                MakeRef<FileDataset>(std::move(paths), [compression](const std::string& path) -> StatusOr<NextString> {
-                  ASSIGN_OR_RETURN(std::shared_ptr<InputStream> stream, InputStream::Open(path, compression));
-                  return NextString([stream](std::string* line) { return stream->ReadLine(line); });
-                }));
+  OutputDataset(ctx, MakeRef<FileDataset>(
+                         std::move(paths), [compression](const std::string& path, size_t) -> StatusOr<NextString> {
+                           ASSIGN_OR_RETURN(std::shared_ptr<InputStream> stream, InputStream::Open(path, compression));
+                           return NextString([stream](std::string* line) { return stream->ReadLine(line); });
+                         }));
   return OkStatus();
 }
 
@@ -159,7 +175,7 @@ Status FixedLengthCpu(KernelContext& ctx) {
   if constexpr (kV2) {
     ASSIGN_OR_RETURN(compression, CompressionInput(ctx, 5));
   }
-  OutputDataset(ctx, MakeRef<FileDataset>(std::move(paths), [format, compression](const std::string& path) {
+  OutputDataset(ctx, MakeRef<FileDataset>(std::move(paths), [format, compression](const std::string& path, size_t) {
                   return format.Open(path, compression);
                 }));
   return OkStatus();
@@ -175,6 +191,17 @@ OP("TFRecordDataset")
     .Shape(ScalarShape)
     .Cpu(TfRecordCpu)
     .Doc("A dataset of the records of TFRecord files.");
+OP("TFRecordDatasetV2")
+    .Input("filenames: string")
+    .Input("compression_type: string")
+    .Input("buffer_size: int64")
+    .Input("byte_offsets: int64")
+    .Output("handle: variant")
+    .Attr("metadata: string = ''")
+    .Stateful()
+    .Shape(ScalarShape)
+    .Cpu(TfRecordCpu)
+    .Doc("A dataset of the records of TFRecord files, from given places on.");
 OP("TextLineDataset")
     .Input("filenames: string")
     .Input("compression_type: string")

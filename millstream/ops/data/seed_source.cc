@@ -13,9 +13,7 @@ Seeds OrRandom(int64_t seed, int64_t seed2) {
 }
 
 std::shared_ptr<SeedSource> GivenSource(const KernelContext& ctx, int i) {
-  if (ctx.num_inputs() <= i || ctx.input(i).dtype() != DType::kResource || ctx.input(i).num_elements() != 1)
-    return nullptr;
-  const auto* given = dynamic_cast<const SeedGenerator*>(ctx.input(i).data<ResourceHandle>()[0].resource.get());
+  const auto* given = GivenResource<SeedGenerator>(ctx, i);
   return given == nullptr ? nullptr : given->source;
 }
 

@@ -165,23 +165,29 @@ class MakeRandomDataset final : public Kernel {
   const bool rerandomize_;
 };
 
-// Inputs: dataset, buffer_size, seed, seed2, and for some ops a seed generator or how often to repeat.
+// Inputs: dataset, buffer_size, then for most ops seed and seed2, for some how often to repeat, and at the end of newer
+// ones a seed generator.
 class MakeShuffleDataset final : public Kernel {
  public:
-  explicit MakeShuffleDataset(KernelInit& init) : reshuffle_(init.Attr<bool>("reshuffle_each_iteration")) {}
+  explicit MakeShuffleDataset(KernelInit& init)
+      : reshuffle_(!init.HasAttr("reshuffle_each_iteration") || init.Attr<bool>("reshuffle_each_iteration")) {}
   Status Compute(KernelContext& ctx) override {
     ASSIGN_OR_RETURN(Ref<Dataset> input, DatasetInput(ctx, 0));
     ASSIGN_OR_RETURN(int64_t buffer_size, ScalarInput<int64_t>(ctx, 1, "buffer_size"));
-    ASSIGN_OR_RETURN(const int64_t seed, ScalarInput<int64_t>(ctx, 2, "seed"));
-    ASSIGN_OR_RETURN(const int64_t seed2, ScalarInput<int64_t>(ctx, 3, "seed2"));
+    int64_t seed = 0, seed2 = 0;
+    if (ctx.num_inputs() > 3) {
+      ASSIGN_OR_RETURN(seed, ScalarInput<int64_t>(ctx, 2, "seed"));
+      ASSIGN_OR_RETURN(seed2, ScalarInput<int64_t>(ctx, 3, "seed2"));
+    }
     if (buffer_size <= 0 && buffer_size != -2)
       return errors::InvalidArgument("buffer_size must be greater than zero or UNKNOWN_CARDINALITY");
     if (buffer_size == -2) buffer_size = INT64_MAX;  // all there is
-    std::shared_ptr<SeedSource> source = GivenSource(ctx, 4);
+    std::shared_ptr<SeedSource> source = GivenSource(ctx, ctx.num_inputs() - 1);
     if (source == nullptr) source = std::make_shared<SeedSource>(OrRandom(seed, seed2), !reshuffle_);
     Ref<ShuffleDataset> shuffled = MakeRef<ShuffleDataset>(std::move(input), buffer_size, std::move(source));
-    if (ctx.num_inputs() == 5 && ctx.input_dtype(4) == DType::kInt64) {
+    if (ctx.num_inputs() > 4 && ctx.input_dtype(4) == DType::kInt64) {
       ASSIGN_OR_RETURN(const int64_t count, ScalarInput<int64_t>(ctx, 4, "count"));
+      if (count <= 0 && count != -1) return errors::InvalidArgument("count must be greater than zero or equal to -1.");
       OutputDataset(ctx, MakeRef<ShuffleAndRepeatDataset>(std::move(shuffled), count));
     } else {
       OutputDataset(ctx, std::move(shuffled));
@@ -202,7 +208,10 @@ Status SeedGeneratorCpu(KernelContext& ctx) {
 Status AnonymousSeedGeneratorCpu(KernelContext& ctx) {
   ASSIGN_OR_RETURN(const int64_t seed, ScalarInput<int64_t>(ctx, 0, "seed"));
   ASSIGN_OR_RETURN(const int64_t seed2, ScalarInput<int64_t>(ctx, 1, "seed2"));
-  ASSIGN_OR_RETURN(const bool reshuffle, ScalarInput<bool>(ctx, 2, "reshuffle"));
+  bool reshuffle = true;
+  if (ctx.num_inputs() > 2) {
+    ASSIGN_OR_RETURN(reshuffle, ScalarInput<bool>(ctx, 2, "reshuffle"));
+  }
   auto generator = MakeRef<SeedGenerator>(std::make_shared<SeedSource>(OrRandom(seed, seed2), !reshuffle));
   const std::string name = ctx.resources()->UniqueName("AnonymousSeedGenerator");
   ctx.set_output(0,
@@ -226,6 +235,18 @@ OP("ShuffleDataset")
     .Shape(ScalarShape)
     .Cpu<MakeShuffleDataset>()
     .Doc("A dataset in random order, as far as a buffer allows.");
+OP("ShuffleDatasetV2")
+    .Input("input_dataset: variant")
+    .Input("buffer_size: int64")
+    .Input("seed_generator: resource")
+    .Output("handle: variant")
+    .Attr("output_types: list(type) >= 1")
+    .Attr("output_shapes: list(shape) >= 1")
+    .Attr("metadata: string = ''")
+    .Stateful()
+    .Shape(ScalarShape)
+    .Cpu<MakeShuffleDataset>()
+    .Doc("A dataset in random order, as far as a buffer allows; a seed generator gives each walk its seeds.");
 OP("ShuffleDatasetV3")
     .Input("input_dataset: variant")
     .Input("buffer_size: int64")
@@ -252,6 +273,22 @@ OP("ShuffleAndRepeatDataset")
     .Attr("output_shapes: list(shape) >= 1")
     .Attr("reshuffle_each_iteration: bool = true")
     .Attr("metadata: string = ''")
+    .Shape(ScalarShape)
+    .Cpu<MakeShuffleDataset>()
+    .Doc("A dataset several times (-1: for ever), each time in another random order.");
+OP("ShuffleAndRepeatDatasetV2")
+    .Input("input_dataset: variant")
+    .Input("buffer_size: int64")
+    .Input("seed: int64")
+    .Input("seed2: int64")
+    .Input("count: int64")
+    .Input("seed_generator: resource")
+    .Output("handle: variant")
+    .Attr("reshuffle_each_iteration: bool = true")
+    .Attr("output_types: list(type) >= 1")
+    .Attr("output_shapes: list(shape) >= 1")
+    .Attr("metadata: string = ''")
+    .Stateful()
     .Shape(ScalarShape)
     .Cpu<MakeShuffleDataset>()
     .Doc("A dataset several times (-1: for ever), each time in another random order.");
@@ -292,13 +329,26 @@ OP("AnonymousSeedGenerator")
     .Shape(ScalarShape)
     .Cpu(AnonymousSeedGeneratorCpu)
     .Doc("A source of seeds for shuffling, gone with its last handle.");
-OP("DeleteSeedGenerator")
-    .Input("handle: resource")
-    .Input("deleter: variant")
+OP("AnonymousRandomSeedGenerator")
+    .Input("seed: int64")
+    .Input("seed2: int64")
+    .Output("handle: resource")
+    .Output("deleter: variant")
     .Stateful()
-    .Shape(NoOutputs)
-    .Cpu(NothingCpu)
-    .Doc("Nothing: a seed generator is gone with its last handle.");
+    .Shape(ScalarShape)
+    .Cpu(AnonymousSeedGeneratorCpu)
+    .Doc("A source of seeds for shuffling, other ones for each walk, gone with its last handle.");
+#define DELETE_GENERATOR(Name)   \
+  OP(Name)                       \
+      .Input("handle: resource") \
+      .Input("deleter: variant") \
+      .Stateful()                \
+      .Shape(NoOutputs)          \
+      .Cpu(NothingCpu)           \
+      .Doc("Nothing: a seed generator is gone with its last handle.")
+DELETE_GENERATOR("DeleteSeedGenerator");
+DELETE_GENERATOR("DeleteRandomSeedGenerator");
+#undef DELETE_GENERATOR
 OP("DummySeedGenerator")
     .Output("handle: resource")
     .Stateful()

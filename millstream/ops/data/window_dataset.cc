@@ -2,6 +2,7 @@
 #include <deque>
 
 #include "millstream/framework/op.h"
+#include "millstream/ops/data/batch.h"
 #include "millstream/ops/data/memory_dataset.h"
 
 namespace millstream {
@@ -10,11 +11,13 @@ namespace {
 struct WindowOptions {
   int64_t size = 0, shift = 0, stride = 0;
   bool drop_remainder = false;
+  bool stacked = false;  // each window is a batch
   // How many elements of the input a window reaches over.
   int64_t reach() const { return (size - 1) * stride + 1; }
 };
 
-// Windows over the input: each element is, for each component, a dataset of those of the elements in the window.
+// Windows over the input: each element is, for each component, a dataset of those of the elements in the window, or a
+// tensor with those as rows.
 class WindowDataset final : public DerivedDataset {
  public:
   WindowDataset(Ref<Dataset> input, WindowOptions options, OutputSignature signature)
@@ -50,13 +53,7 @@ class WindowDataset final : public DerivedDataset {
         buffer_.clear();
         return OkStatus();
       }
-      for (size_t c = 0; c < types_.size(); ++c) {
-        MemoryDataset::Elements parts;
-        for (int64_t i = 0; i < held; i += options_.stride) parts.push_back({buffer_[static_cast<size_t>(i)][c]});
-        Ref<Dataset> window = MakeRef<MemoryDataset>(std::vector<DType>{types_[c]},
-                                                     std::vector<PartialShape>{shapes_[c]}, std::move(parts));
-        element->push_back(Tensor::Scalar(Variant(std::move(window))));
-      }
+      RETURN_IF_ERROR(options_.stacked ? Stack(element) : Wrap(element));
       const int64_t gone = std::min(held, options_.shift);
       buffer_.erase(buffer_.begin(), buffer_.begin() + gone);
       for (int64_t i = gone; i < options_.shift && input_ != nullptr; ++i) {
@@ -67,6 +64,28 @@ class WindowDataset final : public DerivedDataset {
     }
 
    private:
+    Status Wrap(Element* element) const {
+      for (size_t c = 0; c < types_.size(); ++c) {
+        MemoryDataset::Elements parts;
+        for (size_t i = 0; i < buffer_.size(); i += static_cast<size_t>(options_.stride))
+          parts.push_back({buffer_[i][c]});
+        Ref<Dataset> window = MakeRef<MemoryDataset>(std::vector<DType>{types_[c]},
+                                                     std::vector<PartialShape>{shapes_[c]}, std::move(parts));
+        element->push_back(Tensor::Scalar(Variant(std::move(window))));
+      }
+      return OkStatus();
+    }
+
+    Status Stack(Element* element) const {
+      std::vector<Element> rows;
+      for (size_t i = 0; i < buffer_.size(); i += static_cast<size_t>(options_.stride)) rows.push_back(buffer_[i]);
+      for (size_t c = 0; c < types_.size(); ++c) {
+        ASSIGN_OR_RETURN(Tensor component, StackComponent(rows, c));
+        element->push_back(std::move(component));
+      }
+      return OkStatus();
+    }
+
     // Ends the input if it has no more.
     Status Take(const StepContext& step, Element* next) {
       RETURN_IF_ERROR(CheckCancelled(step));
@@ -86,24 +105,29 @@ class WindowDataset final : public DerivedDataset {
   const WindowOptions options_;
 };
 
+// Inputs: dataset, size, shift, stride, and whether to drop what is left at the end unless an attribute says so.
+template <bool kStacked>
 class MakeWindow final : public Kernel {
  public:
-  explicit MakeWindow(KernelInit& init) : signature_(init) {}
+  explicit MakeWindow(KernelInit& init)
+      : signature_(init), drop_remainder_(!init.HasAttr("drop_remainder") || init.Attr<bool>("drop_remainder")) {}
   Status Compute(KernelContext& ctx) override {
     ASSIGN_OR_RETURN(Ref<Dataset> input, DatasetInput(ctx, 0));
-    WindowOptions o;
+    WindowOptions o{.drop_remainder = drop_remainder_, .stacked = kStacked};
     ASSIGN_OR_RETURN(o.size, ScalarInput<int64_t>(ctx, 1, "size"));
     ASSIGN_OR_RETURN(o.shift, ScalarInput<int64_t>(ctx, 2, "shift"));
     ASSIGN_OR_RETURN(o.stride, ScalarInput<int64_t>(ctx, 3, "stride"));
-    ASSIGN_OR_RETURN(o.drop_remainder, ScalarInput<bool>(ctx, 4, "drop_remainder"));
+    if constexpr (!kStacked) {
+      ASSIGN_OR_RETURN(o.drop_remainder, ScalarInput<bool>(ctx, 4, "drop_remainder"));
+    }
     if (o.size <= 0) return errors::InvalidArgument("Window size must be greater than zero.");
     if (o.shift <= 0) return errors::InvalidArgument("Window shift must be greater than zero.");
     if (o.stride <= 0) return errors::InvalidArgument("Window stride must be greater than zero.");
     int64_t reach = 0;
     if (__builtin_mul_overflow(o.size, o.stride, &reach)) return errors::InvalidArgument("The window is too large.");
     if (signature_.types.size() != input->types().size()) {
-      return errors::InvalidArgument("A window has one dataset for each of ", input->types().size(),
-                                     " components, not ", signature_.types.size());
+      return errors::InvalidArgument("A window has one part for each of ", input->types().size(), " components, not ",
+                                     signature_.types.size());
     }
     OutputDataset(ctx, MakeRef<WindowDataset>(std::move(input), o, signature_));
     return OkStatus();
@@ -111,6 +135,7 @@ class MakeWindow final : public Kernel {
 
  private:
   const OutputSignature signature_;
+  const bool drop_remainder_;
 };
 
 OP("WindowDataset")
@@ -124,8 +149,25 @@ OP("WindowDataset")
     .Attr("output_shapes: list(shape) >= 1")
     .Attr("metadata: string = ''")
     .Shape(ScalarShape)
-    .Cpu<MakeWindow>()
+    .Cpu<MakeWindow<false>>()
     .Doc("Windows over a dataset, as datasets.");
+
+#define SLIDING_WINDOW(Name, attrs)                                          \
+  OP(Name)                                                                   \
+      .Input("input_dataset: variant")                                       \
+      .Input("window_size: int64")                                           \
+      .Input("window_shift: int64")                                          \
+      .Input("window_stride: int64")                                         \
+      .Output("handle: variant") attrs.Attr("output_types: list(type) >= 1") \
+      .Attr("output_shapes: list(shape) >= 1")                               \
+      .Shape(ScalarShape)                                                    \
+      .Cpu<MakeWindow<true>>()                                               \
+      .Doc("Windows over a dataset, as batches.")
+#define NONE
+SLIDING_WINDOW("SlidingWindowDataset", .Attr("drop_remainder: bool = true"));
+SLIDING_WINDOW("ExperimentalSlidingWindowDataset", NONE);
+#undef NONE
+#undef SLIDING_WINDOW
 
 }  // namespace
 }  // namespace millstream

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Datasets and iterators."""
-from cases.data import first_names, iterators, selections, sources, transformations, whole
+from cases.data import first_names, iterators, selections, sources, transformations, versions, whole
 
 
 def cases():
@@ -14,3 +14,4 @@ def cases():
   selections.older()
   sources.files()
   first_names.first_names()
+  versions.versions()

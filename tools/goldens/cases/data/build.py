@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What cases of datasets are built of."""
 import numpy as np
+from tensorflow.python.framework import function
 
 from record import apply, tf
 
@@ -23,6 +24,14 @@ def numbers(n):
 
 def dataset(op, source, types=(I,), shapes=(SCALAR,), **kw):
   return apply(op, input_dataset=source, output_types=list(types), output_shapes=list(shapes), **kw)[0]
+
+
+def inside(make, captured=(), types=(I,), shapes=(SCALAR,)):
+  """What make(*captured) gives, made by a function: MakeIterator of TensorFlow 2.21 cannot take every dataset itself."""
+  @function.Defun(I, *[c.dtype for c in captured], func_name='Inside')
+  def f(zero, *args):
+    return make(*args)
+  return dataset('FlatMapDataset', slices([0]), types, shapes, other_arguments=list(captured), f=f)
 
 
 class Iterator:

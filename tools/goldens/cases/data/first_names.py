@@ -137,6 +137,62 @@ def rows():
     Iterator(d, (F,), ([None, 2],)).drain(s, 1)
 
 
+def windows():
+  for op, attrs in (('SlidingWindowDataset', (True, False)), ('ExperimentalSlidingWindowDataset', (None,))):
+    for drop in attrs:
+      with script(op, {True: 'drop', False: 'keep', None: ''}[drop]) as s:
+        args = [tf.placeholder(I, []) for _ in range(3)]
+        kw = {} if drop is None else {'drop_remainder': drop}
+        d = dataset(op, numbers(8), shapes=([None],), window_size=args[0], window_shift=args[1], window_stride=args[2], **kw)
+        it = Iterator(d, shapes=([None],))
+        for size, shift, stride in ((3, 1, 2), (2, 5, 1), (9, 3, 1)):
+          starts = range(0, 8, shift)
+          n = len([k for k in starts if drop is False or k + (size - 1) * stride < 8])
+          it.drain(s, n, dict(zip(args, (size, shift, stride))))
+        for bad in range(3):
+          s.run(targets=it.init, feeds={a: 0 if i == bad else 1 for i, a in enumerate(args)}, error=True)
+
+
+def pools():
+  for first in ('', 'Experimental'):
+    pool = first + 'ThreadPoolHandle'
+    with script(first + 'ThreadPoolDataset') as s:
+      handle = apply(pool, num_threads=2, display_name='pool', shared_name='', container='')[0]
+      Iterator(dataset(first + 'ThreadPoolDataset', numbers(3), thread_pool=handle)).drain(s, 3)
+    with script(pool) as s:
+      s.run(targets=apply(pool, num_threads=2, display_name='pool', shared_name='a', container='').op)
+      for threads in (-1, 65536):
+        s.run(targets=apply(pool, num_threads=threads, display_name='pool', shared_name='b', container='').op, error=True)
+
+
+def reports():
+  for first in ('', 'Experimental'):
+    def aggregator():
+      return apply(first + 'StatsAggregatorHandle', shared_name='', container='')[0]
+    def reported(source, to, tag):
+      return dataset(first + 'SetStatsAggregatorDataset', source, stats_aggregator=to, tag=tf.constant(tag), counter_prefix=tf.constant(''))
+    with script(first + 'BytesProducedStatsDataset', options=('compare_summary',)) as s:
+      to = aggregator()
+      d = dataset(first + 'BytesProducedStatsDataset', numbers(4), tag=tf.constant('bytes'))
+      it = Iterator(reported(dataset('RepeatDataset', d, count=const(2)), to, ''))
+      it.drain(s, 8)
+      s.run(apply(first + 'StatsAggregatorSummary', iterator=to)[0])
+    for op in ('StatsAggregatorSummary', 'StatsAggregatorHandle'):
+      with script(first + op, 'nothing') as s:
+        s.run(apply(first + 'StatsAggregatorSummary', iterator=aggregator())[0])
+    with script(first + 'SetStatsAggregatorDataset', 'tag', options=('compare_summary',)) as s:
+      to = aggregator()
+      d = dataset(first + 'BytesProducedStatsDataset', slices(['a', 'bcd'], STR), (STR,), tag=tf.constant('bytes'))
+      d = dataset(first + 'SetStatsAggregatorDataset', d, (STR,), stats_aggregator=to, tag=tf.constant('all'), counter_prefix=tf.constant('c'))
+      it = Iterator(d, (STR,))
+      s.run(targets=it.init)
+      for _ in range(2):
+        s.run(targets=it.next[0].op)
+      s.run(apply(first + 'StatsAggregatorSummary', iterator=to)[0])
+    with script(first + 'LatencyStatsDataset') as s:
+      Iterator(dataset(first + 'LatencyStatsDataset', numbers(3), tag=tf.constant('latency'))).drain(s, 3)
+
+
 def sources():
   with script('ExperimentalRandomDataset') as s:
     @function.Defun(I, func_name='Random')  # which MakeIterator of TensorFlow 2.21 takes only from a function
@@ -170,4 +226,7 @@ def first_names():
   selections()
   functions()
   rows()
+  windows()
+  pools()
+  reports()
   sources()
