@@ -54,12 +54,22 @@ bool ResolveInput(const Graph& graph, absl::string_view input, std::vector<Outpu
   return true;
 }
 
+// Producers up to this one wrote a shape that nobody knows like that of a scalar.
+constexpr int kLastWithoutUnknownShapes = 21;
+
+void ForgetShapeOfPlaceholder(Node* node) {
+  PartialShape shape;
+  if (node->Is("Placeholder") && node->GetAttr("shape", &shape).ok() && shape.rank() == 0)
+    node->attrs().Set("shape", PartialShape());
+}
+
 Status ImportNodes(const proto::GraphDef& def, const ImportOptions& options, Graph* graph) {
   NodeImporter importer(options, graph, graph->library().get());
   std::vector<Node*> nodes;
   nodes.reserve(static_cast<size_t>(def.node_size()));
   for (const auto& node_def : def.node()) {
     ASSIGN_OR_RETURN(Node * node, importer.Add(node_def));
+    if (def.versions().producer() <= kLastWithoutUnknownShapes) ForgetShapeOfPlaceholder(node);
     nodes.push_back(node);
   }
   for (int i = 0; i < def.node_size(); ++i) {

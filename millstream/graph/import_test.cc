@@ -44,6 +44,24 @@ TEST_F(ImportTest, ConnectsNodesAndFillsInDefaults) {
   EXPECT_FALSE(shape.rank_known());
 }
 
+TEST_F(ImportTest, OldPlaceholdersWithTheShapeOfAScalarTakeAnything) {
+  for (const auto& [producer, known] : {std::pair(21, false), std::pair(22, true)}) {
+    Graph graph;
+    const std::string versions = absl::StrCat("versions { producer: ", producer, " } ");
+    ASSERT_TRUE(ImportGraph(Parse(versions + R"(node { name: "p" op: "Placeholder"
+        attr { key: "dtype" value { type: DT_FLOAT } } attr { key: "shape" value { shape { } } } }
+        node { name: "q" op: "Placeholder"
+        attr { key: "dtype" value { type: DT_FLOAT } } attr { key: "shape" value { shape { dim { size: 2 } } } } })"),
+                            {}, &graph)
+                    .ok());
+    PartialShape shape({1});
+    ASSERT_TRUE(graph.Find("p")->GetAttr("shape", &shape).ok());
+    EXPECT_EQ(shape.rank_known(), known) << producer;
+    ASSERT_TRUE(graph.Find("q")->GetAttr("shape", &shape).ok());
+    EXPECT_EQ(shape.rank(), 1) << producer;
+  }
+}
+
 TEST_F(ImportTest, InputsMayComeLaterInTheMessage) {
   ASSERT_TRUE(Import(R"(
     node { name: "n" op: "Neg" input: "p" input: "^q" attr { key: "T" value { type: DT_INT32 } } }

@@ -294,6 +294,15 @@ def samples():
       s.static_shapes(y)
 
 
+  with script('StatefulStandardNormal', 'float') as s:
+    old_graph(28)
+    handle = apply('VarHandleOp', dtype=tf.int64, shape=[4], shared_name='state')[0]
+    s.run(targets=apply('AssignVariableOp', resource=handle, value=tf.constant([1, 7, 2**62, -5], tf.int64)).op)
+    y = apply('StatefulStandardNormal', resource=handle, shape=tf.constant([3, 5], tf.int64), dtype=tf.float32)[0]
+    s.run(y)
+    s.run(y)
+
+
 def readers():
   def reading(kind, files, **attrs):
     with script(kind, 'reads') as s:
@@ -343,6 +352,33 @@ def values():
     s.run(apply('ImmutableConst', dtype=tf.variant, shape=[2], memory_region_name='/does/not/exist')[0], error=True)
 
 
+def placeholders():
+  """Of producers up to 21: the shape of a scalar says nothing."""
+  for producer in (21, 22):
+    with script('Placeholder', 'producer_%d' % producer, covers=['Placeholder']) as s:
+      old_graph(producer)
+      x = tf.placeholder(tf.float32, [])
+      s.static_shapes(x, x * 2)
+      if producer == 21:
+        s.run(x * 2, {x: [[1.0, 2]]})
+      s.run(x * 2, {x: 3.0})
+  with script('PlaceholderV2') as s:
+    old_graph(22)
+    x = apply('PlaceholderV2', dtype=tf.float32, shape=[2])[0]
+    s.run(x * 2, {x: [1.0, 2]})
+    s.run(x * 2, error=True)
+    s.static_shapes(x)
+
+
+def reduced():
+  """Producers before 21 had axes of any rank."""
+  with script('Sum', 'axes_of_a_matrix') as s:
+    old_graph(20)
+    x = tf.constant(np.arange(24.0).reshape(2, 3, 4), tf.float32)
+    y = apply('Sum', input=x, reduction_indices=tf.constant([[0], [2]]))[0]
+    s.run(y)
+
+
 def cases():
   for version in ('', 'V2'):
     arrays(version)
@@ -358,3 +394,5 @@ def cases():
   samples()
   readers()
   values()
+  placeholders()
+  reduced()
