@@ -298,6 +298,7 @@ GOLDEN_FAMILY(rare);
 GOLDEN_FAMILY(differences);
 GOLDEN_FAMILY(conversions);
 GOLDEN_FAMILY(media);
+GOLDEN_FAMILY(messages);
 GOLDEN_FAMILY(sdca);
 GOLDEN_FAMILY(uniform);
 

@@ -62,3 +62,4 @@ EXPORTS["millstream.ops.string_ops"] += " io.decode_json_example=decode_json_exa
 EXPORTS["millstream.ops.image_color_ops"] += " " + _in("image", """
     rgb_to_yiq yiq_to_rgb rgb_to_yuv yuv_to_rgb image_gradients""")
 EXPORTS["millstream.ops.sparse_ops"] += " sparse.bincount=sparse_bincount"
+EXPORTS["millstream.ops.proto_ops"] = _in("io", "decode_proto encode_proto") + " " + _in("contrib.proto", "decode_proto encode_proto")
