@@ -105,6 +105,8 @@ class Worker {
   void Execute(const StepPtr& step);
   void End(const StepPtr& step, Status status);
   void RunPartFrame(PeerLink& link, Frame frame);
+  // Something for the step was refused and will not come again: it fails, also if it begins only later.
+  void FailStep(uint64_t id, const Status& why);
   void DropStaleSteps();
   StatusOr<std::shared_ptr<TaskSession>> FindSession(const std::string& name);
   uint32_t AddPart(std::shared_ptr<TaskPart> part);

@@ -55,9 +55,12 @@ StatusOr<Tensor> Worker::AllocatePayload(PeerLink& link, const Frame& frame, uin
                                    : millstream::AllocatePayload(frame.body, bytes, options_.max_tensor_bytes);
   if (tensor.ok()) return tensor;
   const Status why = WithContext(tensor.status(), absl::StrCat("At ", options_.task));
-  Cancel(frame.step, why);
-  // The frame will not be delivered, and its sender must not wait for the answer.
-  if (begins) SendPartDone(link, frame.step, frame.tag, why, nullptr, nullptr);
+  if (begins) {  // its sender must not wait for the answer
+    Cancel(frame.step, why);
+    SendPartDone(link, frame.step, frame.tag, why, nullptr, nullptr);
+  } else {
+    FailStep(frame.step, why);
+  }
   return tensor;
 }
 
@@ -87,7 +90,7 @@ void Worker::Receive(PeerLink& link, Frame frame) {
   Tensor value;
   bool dead = false;
   Status status = DecodeTensor(&body, std::move(frame.payload), options_.max_tensor_bytes, &value, &dead);
-  if (!status.ok()) return Cancel(frame.step, WithContext(status, absl::StrCat("From ", link.peer())));
+  if (!status.ok()) return FailStep(frame.step, WithContext(status, absl::StrCat("From ", link.peer())));
   if (frame.kind == kFeed) {
     MutexLock lock(step->feeds_mu);
     if (!step->begun.load()) step->early_feeds.emplace_back(frame.edge, std::move(value));
@@ -100,9 +103,17 @@ void Worker::Receive(PeerLink& link, Frame frame) {
   }
   if (step->begun.load()) return;
   if (step->exchange.waiting_bytes() > options_.max_early_bytes) {
-    Cancel(frame.step, errors::ResourceExhausted("More than ", options_.max_early_bytes,
-                                                 " bytes came for a step that has not begun"));
+    FailStep(frame.step, errors::ResourceExhausted("More than ", options_.max_early_bytes,
+                                                   " bytes came for a step that has not begun"));
   }
+  DropStaleSteps();
+}
+
+void Worker::FailStep(uint64_t id, const Status& why) {
+  StepPtr step = FindStep(id, /*create=*/true);
+  if (step == nullptr) return;
+  step->cancellation.StartCancel(why);
+  step->exchange.Fail(why);
   DropStaleSteps();
 }
 
@@ -159,6 +170,7 @@ void Worker::RunPartFrame(PeerLink& link, Frame frame) {
       status = DecodeTensor(&body, Tensor(), options_.max_tensor_bytes, &value, &dead);
     set(number, std::move(value));
   }
+  if (status.ok() && step->cancellation.IsCancelled()) status = step->cancellation.status();  // FailStep()
   run.done = [reply, step = frame.step, index = frame.tag](Status s, std::vector<Tensor>* rets,
                                                            proto::StepStats* stats) {
     SendPartDone(*reply, step, index, std::move(s), rets, stats);
