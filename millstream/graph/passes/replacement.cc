@@ -44,8 +44,11 @@ bool IsPure(const Node& node) {
   // What is shared by name has state, also where TensorFlow does not say so (Batch).
   for (const AttrDef& attr : node.op().def.attrs)
     if (attr.name == "shared_name") return false;
-  for (const ArgDef& arg : node.op().def.inputs)
+  for (const ArgDef& arg : node.op().def.inputs) {
     if (arg.is_ref) return false;
+    // A name of something with state, also where TensorFlow does not say so (TensorArrayWriteV2).
+    if (arg.type == DType::kString && arg.name == "handle") return false;
+  }
   for (const ArgDef& arg : node.op().def.outputs)
     if (arg.is_ref) return false;
   // Reading a reference is an effect in time: the value may change between two reads.

@@ -30,6 +30,7 @@ StatusOr<Ref<T>> HandleInput(const KernelContext& ctx, int i) {
     auto in_step = ctx.step_resources()->Lookup<T>(container, name);
     if (in_step.ok()) return in_step;
   }
+  if (ctx.resources() == nullptr) return errors::NotFound("Resource ", container, "/", name, " does not exist.");
   return ctx.resources()->Lookup<T>(container, name);
 }
 
