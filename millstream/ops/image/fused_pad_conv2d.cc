@@ -4,6 +4,7 @@
 // gives every image of a batch the result of the first one; here each has its own.)
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "millstream/ops/array/paddings.h"
 #include "millstream/ops/image/taps.h"
@@ -23,23 +24,19 @@ StatusOr<WindowAttrs> ReadFusedAttrs(const AttrMap& attrs) {
   return WindowAttrs::Read(attrs);
 }
 
-// Where the pixels of a resized and mirrored axis lie in the image: between `low` and `high`, `part` of the way.
-struct MirroredAxis {
-  struct Pixel {
-    int64_t low, high;
-    float part;
-  };
-  std::vector<Pixel> pixels;
+// Where a pixel of a resized and mirrored axis lies in the image: between `low` and `high`, `part` of the way.
+struct MirroredPixel {
+  int64_t low, high;
+  float part;
 };
+using MirroredAxis = std::span<const MirroredPixel>;
 
 struct AxisSizes {
   int64_t in, resized, before, padded;
   int64_t skipped;  // pixels at the front of the padded axis that no window covers
 };
 
-MirroredAxis MirrorAxis(const AxisSizes& s, float scale, int offset) {
-  MirroredAxis axis;
-  axis.pixels.reserve(static_cast<size_t>(s.padded - s.skipped));
+void MirrorAxis(const AxisSizes& s, float scale, int offset, MirroredPixel* pixel) {
   for (int64_t i = s.skipped; i < s.padded; ++i) {
     int64_t at = i - s.before;
     if (at < 0)
@@ -49,16 +46,15 @@ MirroredAxis MirrorAxis(const AxisSizes& s, float scale, int offset) {
     const float position = static_cast<float>(at) * scale, below = std::floor(position);
     const int64_t low = std::clamp<int64_t>(static_cast<int64_t>(below), 0, s.in - 1);
     const int64_t high = std::clamp<int64_t>(static_cast<int64_t>(std::ceil(position)), low, s.in - 1);
-    axis.pixels.push_back({low, high, position - below});
+    *pixel++ = {low, high, position - below};
   }
-  return axis;
 }
 
 // One row of the resized and mirrored image from two rows of the image.
 template <typename T>
-void MirrorRow(const T* top, const T* bottom, float y_part, const MirroredAxis& x, int64_t channels, T* to) {
+void MirrorRow(const T* top, const T* bottom, float y_part, MirroredAxis x, int64_t channels, T* to) {
   const T down = static_cast<T>(y_part);
-  for (const MirroredAxis::Pixel& p : x.pixels) {
+  for (const MirroredPixel& p : x) {
     const T right = static_cast<T>(p.part);
     const int64_t a = p.low * channels, b = p.high * channels;
     for (int64_t c = 0; c < channels; ++c) {
@@ -70,14 +66,14 @@ void MirrorRow(const T* top, const T* bottom, float y_part, const MirroredAxis& 
 }
 
 template <typename T>
-void MirrorImages(KernelContext& ctx, const Tensor& images, const MirroredAxis& y, const MirroredAxis& x, Tensor* out) {
+void MirrorImages(KernelContext& ctx, const Tensor& images, MirroredAxis y, MirroredAxis x, Tensor* out) {
   const int64_t channels = images.dim(3), row = images.dim(2) * channels;
-  const auto height = static_cast<int64_t>(y.pixels.size());
-  const int64_t out_row = static_cast<int64_t>(x.pixels.size()) * channels;
+  const auto height = static_cast<int64_t>(y.size());
+  const int64_t out_row = static_cast<int64_t>(x.size()) * channels;
   ctx.ParallelFor(images.dim(0) * height, 2.0 * static_cast<double>(out_row), [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const T* image = images.data<T>() + i / height * images.dim(1) * row;
-      const MirroredAxis::Pixel& p = y.pixels[static_cast<size_t>(i % height)];
+      const MirroredPixel& p = y[static_cast<size_t>(i % height)];
       MirrorRow(image + p.low * row, image + p.high * row, p.part, x, channels, out->data<T>() + i * out_row);
     }
   });
@@ -151,8 +147,13 @@ class FusedPadConv : public Kernel {
     ASSIGN_OR_RETURN(const Shape shape, Shape::Make(dims));
     ASSIGN_OR_RETURN(const Tensor from, AsFloat(ctx, images));
     ASSIGN_OR_RETURN(Tensor to, ctx.AllocateTemp(from.dtype(), shape));
-    const MirroredAxis rows = MirrorAxis(y, ScaleOf(options_, y.in, y.resized), offset_);
-    const MirroredAxis columns = MirrorAxis(x, ScaleOf(options_, x.in, x.resized), offset_);
+    // The sizes are not trusted: the tables are memory like that of tensors.
+    ASSIGN_OR_RETURN(Tensor y_table, AllocateRecords<MirroredPixel>(ctx, s.in_height));
+    ASSIGN_OR_RETURN(Tensor x_table, AllocateRecords<MirroredPixel>(ctx, s.in_width));
+    MirrorAxis(y, ScaleOf(options_, y.in, y.resized), offset_, Records<MirroredPixel>(&y_table));
+    MirrorAxis(x, ScaleOf(options_, x.in, x.resized), offset_, Records<MirroredPixel>(&x_table));
+    const MirroredAxis rows(Records<MirroredPixel>(&y_table), static_cast<size_t>(s.in_height));
+    const MirroredAxis columns(Records<MirroredPixel>(&x_table), static_cast<size_t>(s.in_width));
     if (from.dtype() == DType::kFloat)
       MirrorImages<float>(ctx, from, rows, columns, &to);
     else

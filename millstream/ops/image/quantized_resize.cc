@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
+#include <span>
 
 #include "millstream/framework/op.h"
 #include "millstream/ops/image/taps.h"
@@ -32,19 +34,16 @@ struct PixelPair {
   int64_t whole;  // the same in units of 2^-bits
 };
 
-std::vector<PixelPair> MakePairs(int64_t in_size, int64_t out_size, float scale, bool half_pixel, int64_t step,
-                                 int bits) {
-  std::vector<PixelPair> pairs;
-  pairs.reserve(static_cast<size_t>(out_size));
+void MakePairs(int64_t in_size, int64_t out_size, float scale, bool half_pixel, int64_t step, int bits,
+               PixelPair* pair) {
   for (int64_t i = 0; i < out_size; ++i) {
     const auto x = static_cast<float>(i);
     const float at = half_pixel ? (x + 0.5f) * scale - 0.5f : x * scale, below = std::floor(at);
     const int64_t high = std::clamp<int64_t>(static_cast<int64_t>(std::ceil(at)), 0, in_size - 1);
     const int64_t low = std::clamp<int64_t>(static_cast<int64_t>(below), 0, high);
     const float part = at - below;
-    pairs.push_back({low * step, high * step, part, static_cast<int64_t>(part * static_cast<float>(1 << bits))});
+    *pair++ = {low * step, high * step, part, static_cast<int64_t>(part * static_cast<float>(1 << bits))};
   }
-  return pairs;
 }
 
 template <typename T>
@@ -67,7 +66,7 @@ T Between(T top_left, T top_right, T bottom_left, T bottom_right, const PixelPai
 }
 
 template <typename T>
-void ResizeRow(const T* top, const T* bottom, const std::vector<PixelPair>& xs, const PixelPair& y, int64_t channels,
+void ResizeRow(const T* top, const T* bottom, std::span<const PixelPair> xs, const PixelPair& y, int64_t channels,
                T* to) {
   for (const PixelPair& x : xs) {
     for (int64_t c = 0; c < channels; ++c) {
@@ -94,35 +93,38 @@ class QuantizedResize final : public Kernel {
     ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
     RETURN_IF_ERROR(OutputRange(ctx, 1, low, high));
     if (shape.num_elements() == 0) return OkStatus();
-    if (height == in.height && width == in.width)
+    if (height == in.height && width == in.width) {
       std::memcpy(out->raw(), images.raw(), images.ByteSize());
-    else if (images.dtype() == DType::kFloat)
-      Run<float>(ctx, images, in, out);
-    else if (images.dtype() == DType::kQuint8)
-      Run<uint8_t>(ctx, images, in, out);
-    else
-      Run<int32_t>(ctx, images, in, out);
-    return OkStatus();
+      return OkStatus();
+    }
+    if (images.dtype() == DType::kFloat) return Run<float>(ctx, images, in, out);
+    return images.dtype() == DType::kQuint8 ? Run<uint8_t>(ctx, images, in, out) : Run<int32_t>(ctx, images, in, out);
   }
 
  private:
   template <typename T>
-  void Run(KernelContext& ctx, const Tensor& images, const ImageShape& in, Tensor* out) const {
+  Status Run(KernelContext& ctx, const Tensor& images, const ImageShape& in, Tensor* out) const {
     int bits = 0;
     if constexpr (!std::is_same_v<T, float>) bits = CodeMath<T>::kBits;
     const int64_t height = out->dim(1), width = out->dim(2), row = in.width * in.channels,
                   out_row = width * in.channels;
-    const auto ys = MakePairs(in.height, height, ScaleOf(options_, in.height, height), half_pixel_, row, bits);
-    const auto xs = MakePairs(in.width, width, ScaleOf(options_, in.width, width), half_pixel_, in.channels, bits);
+    // The sizes are not trusted: the tables are memory like that of tensors.
+    ASSIGN_OR_RETURN(Tensor y_table, AllocateRecords<PixelPair>(ctx, height));
+    ASSIGN_OR_RETURN(Tensor x_table, AllocateRecords<PixelPair>(ctx, width));
+    PixelPair *ys = Records<PixelPair>(&y_table), *x_pairs = Records<PixelPair>(&x_table);
+    MakePairs(in.height, height, ScaleOf(options_, in.height, height), half_pixel_, row, bits, ys);
+    MakePairs(in.width, width, ScaleOf(options_, in.width, width), half_pixel_, in.channels, bits, x_pairs);
+    const std::span<const PixelPair> xs(x_pairs, static_cast<size_t>(width));
     const T* from = static_cast<const T*>(images.raw());
     T* to = static_cast<T*>(out->raw());
     ctx.ParallelFor(in.batch * height, 3.0 * static_cast<double>(out_row), [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         const T* image = from + i / height * in.height * row;
-        const PixelPair& y = ys[static_cast<size_t>(i % height)];
+        const PixelPair& y = ys[i % height];
         ResizeRow(image + y.low, image + y.high, xs, y, in.channels, to + i * out_row);
       }
     });
+    return OkStatus();
   }
 
   const bool half_pixel_;

@@ -27,6 +27,7 @@ class Resize : public Kernel {
     ASSIGN_OR_RETURN(const ImageShape in, ReadImages(ctx.input(0), "input"));
     int64_t height = 0, width = 0;
     RETURN_IF_ERROR(ReadImageSize(ctx.input(1), &height, &width));
+    RETURN_IF_ERROR(CheckTapMemory(ctx, height, width));
     const std::vector<int64_t> dims{in.batch, height, width, in.channels};
     ASSIGN_OR_RETURN(const Shape shape, Shape::Make(dims));
     ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
@@ -73,6 +74,7 @@ class ResizeNearest : public Kernel {
     ASSIGN_OR_RETURN(const ImageShape in, ReadImages(images, "input"));
     int64_t height = 0, width = 0;
     RETURN_IF_ERROR(ReadImageSize(ctx.input(1), &height, &width));
+    RETURN_IF_ERROR(CheckTapMemory(ctx, height, width));
     const std::vector<int64_t> dims{in.batch, height, width, in.channels};
     ASSIGN_OR_RETURN(const Shape shape, Shape::Make(dims));
     ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
@@ -109,6 +111,7 @@ class ResizeNearestGrad : public Kernel {
     ASSIGN_OR_RETURN(const ImageShape out, ReadImages(dy, "input"));
     int64_t height = 0, width = 0;
     RETURN_IF_ERROR(ReadImageSize(ctx.input(1), &height, &width));
+    RETURN_IF_ERROR(CheckTapMemory(ctx, height, width));
     const std::vector<int64_t> dims{out.batch, height, width, out.channels};
     ASSIGN_OR_RETURN(const Shape shape, Shape::Make(dims));
     ASSIGN_OR_RETURN(Tensor * dx, ctx.AllocateOutput(0, shape));

@@ -94,6 +94,13 @@ Taps MakeTaps(const ResizeOptions& options, int64_t in_size, int64_t out_size) {
   return taps;
 }
 
+Status CheckTapMemory(KernelContext& ctx, int64_t height, int64_t width) {
+  constexpr int64_t kAlwaysThere = int64_t{1} << 20;
+  if (height + width < kAlwaysThere) return OkStatus();
+  using Room = char[256];  // of an element, with what vectors take as they grow
+  return AllocateRecords<Room>(ctx, height + width).status();
+}
+
 StatusOr<ImageShape> ReadImages(const Tensor& t, const char* what) {
   if (t.rank() != 4) return errors::InvalidArgument(what, " must be 4-dimensional ", t.shape().ToString());
   const ImageShape s{t.dim(0), t.dim(1), t.dim(2), t.dim(3)};

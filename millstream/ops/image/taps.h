@@ -36,6 +36,25 @@ struct ResizeOptions {
 float ScaleOf(const ResizeOptions& options, int64_t in_size, int64_t out_size);
 Taps MakeTaps(const ResizeOptions& options, int64_t in_size, int64_t out_size);
 
+// Room for n plain records; ResourceExhausted if there is none. For tables as long as a size that a graph gives.
+template <typename R>
+StatusOr<Tensor> AllocateRecords(KernelContext& ctx, int64_t n) {
+  static_assert(std::is_trivially_copyable_v<R>);
+  int64_t bytes = 0;
+  if (n < 0 || __builtin_mul_overflow(n, static_cast<int64_t>(sizeof(R)), &bytes)) {
+    return errors::InvalidArgument("Too many records: ", n);
+  }
+  const int64_t dims[] = {bytes};
+  ASSIGN_OR_RETURN(const Shape shape, Shape::Make(dims));
+  return ctx.AllocateTemp(DType::kUint8, shape);
+}
+template <typename R>
+R* Records(Tensor* t) {
+  return static_cast<R*>(t->raw());
+}
+// ResourceExhausted if there is no room for the taps of images of that size.
+Status CheckTapMemory(KernelContext& ctx, int64_t height, int64_t width);
+
 // Sizes of a batch of images.
 struct ImageShape {
   int64_t batch, height, width, channels;
