@@ -166,6 +166,7 @@ class BatchFunction final : public BatchingKernel {
     Cancellation cancellation;
     std::atomic<int> wanted{0};
     std::vector<Cancellation::Token> tokens;
+    int64_t rows = 0;  // of the batch, padding included
     std::vector<Tensor> rets;
   };
 
@@ -196,6 +197,7 @@ class BatchFunction final : public BatchingKernel {
         continue;
       }
       ASSIGN_OR_RETURN(Tensor joined, JoinInput(run.tasks, i));
+      run.rows = joined.dim(0);
       args->push_back(std::move(joined));
     }
     return OkStatus();
@@ -232,13 +234,12 @@ class BatchFunction final : public BatchingKernel {
   }
 
   static Status CheckRows(const FunctionRun& run) {
-    int64_t rows = 0;
-    for (const BatchTask& task : run.tasks) rows += task.rows;
     for (const Tensor& t : run.rets) {
       if (t.rank() == 0) return errors::FailedPrecondition("Batched output tensor has 0 dimensions");
-      if (t.dim(0) >= rows) continue;
+      if (t.dim(0) == run.rows) continue;
       return errors::FailedPrecondition("Batched output tensor's 0th dimension does not equal the sum of the 0th ",
-                                        "dimension sizes of the input tensors");
+                                        "dimension sizes of the input tensors: ", t.dim(0), " vs. ", run.rows,
+                                        " with padding");
     }
     return OkStatus();
   }

@@ -85,6 +85,12 @@ TEST_F(BatchOpsTest, RefusesWhatDoesNotFit) {
        std::vector<std::pair<int64_t, std::vector<int64_t>>>{{0, {}}, {4, {2, 2, 4}}, {4, {2, 3}}, {4, {0, 4}}}) {
     EXPECT_TRUE(absl::IsInvalidArgument(OpRunner(env_, "Batch", BatchAttrs(max_rows, 0, allowed)).status()));
   }
+  EXPECT_EQ(OpRunner(env_, "Batch", BatchAttrs(2, -5)).status().message(),
+            "batch_timeout_micros must be non-negative; was -5");
+  constexpr int64_t kTooLong = int64_t{std::numeric_limits<int32_t>::max()} + 1;
+  EXPECT_THAT(OpRunner(env_, "Batch", BatchAttrs(2, kTooLong)).status().message(), HasSubstr("out of range"));
+  OpRunner unbatch(env_, "Unbatch", {{"timeout_micros", AttrValue(kTooLong)}, {"T", AttrValue(DType::kInt32)}});
+  EXPECT_THAT(unbatch.status().message(), HasSubstr("out of range"));
 }
 
 // Nodes of different steps meet by the name of a queue, and need not be alike.
@@ -138,11 +144,11 @@ TEST_F(BatchOpsTest, WhoBeganABatchMayLeave) {
   EXPECT_TRUE(second.status().ok()) << second.status();
 }
 
-TEST_F(BatchOpsTest, TheLongestTimeoutIsForEver) {
-  constexpr int64_t kForEver = std::numeric_limits<int64_t>::max();
+TEST_F(BatchOpsTest, TheLongestTimeoutIsNotAtOnce) {
+  constexpr int64_t kLongest = std::numeric_limits<int32_t>::max();
   const auto soon = std::chrono::steady_clock::now() + std::chrono::milliseconds(50);
-  OpRunner batch(env_, "Batch", BatchAttrs(2, kForEver));
-  OpRunner unbatch(env_, "Unbatch", {{"timeout_micros", AttrValue(kForEver)}, {"T", AttrValue(DType::kInt32)}});
+  OpRunner batch(env_, "Batch", BatchAttrs(2, kLongest));
+  OpRunner unbatch(env_, "Unbatch", {{"timeout_micros", AttrValue(kLongest)}, {"T", AttrValue(DType::kInt32)}});
   StartedCall waits(batch, {Tensor::Vector<int32_t>({1})});
   StartedCall wants(
       unbatch, {Tensor(DType::kInt32, Shape({0})), Tensor(DType::kInt64, Shape({0, 3})), Tensor::Scalar<int64_t>(7)});

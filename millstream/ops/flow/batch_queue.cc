@@ -18,6 +18,9 @@ StatusOr<BatchOptions> BatchOptions::Read(const AttrMap& attrs) {
   RETURN_IF_ERROR(attrs.Get("allowed_batch_sizes", &o.allowed));
   if (o.threads <= 0) return errors::InvalidArgument("num_batch_threads must be positive; was ", o.threads);
   if (o.max_rows <= 0) return errors::InvalidArgument("max_batch_size must be positive; was ", o.max_rows);
+  if (o.timeout_us < 0) {
+    return errors::InvalidArgument("batch_timeout_micros must be non-negative; was ", o.timeout_us);
+  }
   for (size_t i = 0; i < o.allowed.size(); ++i) {
     if (o.allowed[i] <= (i == 0 ? 0 : o.allowed[i - 1])) {
       return errors::InvalidArgument("allowed_batch_sizes entries must be monotonically increasing");
@@ -49,9 +52,8 @@ Status CheckAlike(const BatchTask& a, const BatchTask& b) {
 
 }  // namespace
 
-TimerQueue::Clock::time_point TimeoutAfter(int64_t micros) {
-  constexpr int64_t kDecades = 1'000'000'000'000'000;
-  return TimerQueue::Clock::now() + std::chrono::microseconds(std::clamp<int64_t>(micros, 0, kDecades));
+TimerQueue::Clock::time_point TimeoutAfter(int32_t micros) {
+  return TimerQueue::Clock::now() + std::chrono::microseconds(std::max(micros, 0));
 }
 
 ThreadPool* BatchQueue::Batch::pool() const {

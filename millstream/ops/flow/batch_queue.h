@@ -29,13 +29,14 @@ struct BatchTask {
 };
 
 struct BatchOptions {
-  int64_t threads = 1;           // batches that are worked on at once
-  int64_t max_rows = 1;          // of a batch
-  int64_t max_waiting = 10;      // batches behind those
-  int64_t timeout_us = 0;        // how long the first task of a batch waits for others
+  int32_t threads = 1;           // batches that are worked on at once
+  int32_t max_rows = 1;          // of a batch
+  int32_t max_waiting = 10;      // batches behind those
+  int32_t timeout_us = 0;        // how long the first task of a batch waits for others
   std::vector<int64_t> allowed;  // numbers of rows that a batch is padded to; empty: any
 
-  // From the attributes of Batch and BatchFunction. InvalidArgument for sizes that do not grow up to the largest batch.
+  // From the attributes of Batch and BatchFunction. InvalidArgument for numbers beyond 32 bits, a negative timeout, and
+  // sizes that do not grow up to the largest batch.
   static StatusOr<BatchOptions> Read(const AttrMap& attrs);
 };
 
@@ -74,8 +75,8 @@ class BatchQueue final : public Resource {
   TimerQueue timers_;  // last: its thread uses what is above
 };
 
-// In so many microseconds; at once if negative. The largest numbers mean for ever, which is decades here.
-TimerQueue::Clock::time_point TimeoutAfter(int64_t micros);
+// In so many microseconds; at once if negative.
+TimerQueue::Clock::time_point TimeoutAfter(int32_t micros);
 
 // Tensors one below the other. InvalidArgument unless they are alike but for the number of rows.
 StatusOr<Tensor> JoinRows(KernelContext& ctx, const std::vector<Tensor>& parts);

@@ -230,6 +230,23 @@ TEST_F(QueueTest, ABatchByPriorityIsTakenAtOnce) {
   for (int i = 0; i < 3; ++i) EXPECT_EQ(names.data<std::string>()[i], std::string(1, static_cast<char>('a' + i)));
 }
 
+// As TensorFlow documents it; 2.21 ends such a call with OutOfRange, and the elements are lost.
+TEST_F(QueueTest, AClosedQueueByPriorityGivesWhatIsLeft) {
+  const Edge q = Make("PriorityQueueV2", {{"shapes", Scalars()}}, {DType::kString});
+  const AttrValue types = std::vector<DType>{DType::kInt64, DType::kString};
+  OpRunner many(env_, "QueueEnqueueManyV2", {{"Tcomponents", types}}),
+      take(env_, "QueueDequeueUpToV2", {{"component_types", types}});
+  ASSERT_TRUE(many.Run({q, Tensor::Vector<int64_t>({3, 1}), Tensor::Vector<std::string>({"c", "a"})}).ok());
+  ASSERT_TRUE(close_.Run({q}).ok());
+  const StatusOr<std::vector<Edge>> rest = take.Run({q, Int(3)});
+  ASSERT_TRUE(rest.ok()) << rest.status();
+  const Tensor& names = (*rest)[1].tensor;
+  ASSERT_EQ(names.shape(), Shape({2}));
+  EXPECT_EQ(names.data<std::string>()[0], "a");
+  EXPECT_EQ(names.data<std::string>()[1], "c");
+  EXPECT_TRUE(absl::IsOutOfRange(take.Run({q, Int(1)}).status()));
+}
+
 TEST_F(QueueTest, ManyThreadsLoseNothing) {
   const Edge q = Make("FIFOQueueV2", {{"shapes", Scalars()}, {"capacity", 3}});
   std::atomic<int64_t> sum{0};

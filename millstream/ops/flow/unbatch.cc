@@ -35,7 +35,7 @@ StatusOr<std::vector<BatchPart>> ReadIndex(const Tensor& index, int64_t rows) {
 // Where tensors and the calls that want them wait for each other. Thread-safe.
 class UnbatchMeeting final : public Resource {
  public:
-  explicit UnbatchMeeting(int64_t timeout_us) : timeout_us_(timeout_us) {}
+  explicit UnbatchMeeting(int32_t timeout_us) : timeout_us_(timeout_us) {}
   std::string DebugString() const override { return "UnbatchMeeting"; }
 
   // Brings tensors; then `call` waits for the one with `id`.
@@ -129,7 +129,7 @@ class UnbatchMeeting final : public Resource {
     });
   }
 
-  const int64_t timeout_us_;
+  const int32_t timeout_us_;
   Mutex mu_;
   std::map<int64_t, Waiting<Tensor>> tensors_ ABSL_GUARDED_BY(mu_);
   std::map<int64_t, Waiting<std::shared_ptr<ParkedCall>>> calls_ ABSL_GUARDED_BY(mu_);
@@ -141,7 +141,7 @@ class Unbatch final : public AsyncKernel {
   explicit Unbatch(KernelInit& init)
       : container_(init.Attr<std::string>("container")),
         name_(init.Attr<std::string>("shared_name")),
-        timeout_us_(init.Attr<int64_t>("timeout_micros")) {
+        timeout_us_(init.Attr<int>("timeout_micros")) {
     if (name_.empty()) name_ = init.node_name();
   }
 
@@ -181,7 +181,7 @@ class Unbatch final : public AsyncKernel {
 
   const std::string container_;
   std::string name_;
-  const int64_t timeout_us_;
+  const int32_t timeout_us_;
 };
 
 // Gradients of the parts of batches, until those of a whole batch are there. Thread-safe.

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "millstream/math/vector_math.h"
+#include "millstream/ops/math/complex_near_zero.h"
 #include "millstream/ops/math/elementwise.h"
 #include "millstream/ops/math/gradients.h"
 
@@ -26,7 +27,7 @@ struct Expm1Fn : VectorFn {
   template <typename T>
   MILLSTREAM_ALWAYS_INLINE T operator()(T x) const {
     if constexpr (kIsComplex<T>)
-      return std::exp(x) - T(1);
+      return ComplexExpm1(x);
     else
       return math::Expm1(x);
   }
@@ -44,7 +45,7 @@ struct Log1pFn : VectorFn {
   template <typename T>
   MILLSTREAM_ALWAYS_INLINE T operator()(T x) const {
     if constexpr (kIsComplex<T>)
-      return std::log(T(1) + x);
+      return ComplexLog1p(x);
     else
       return math::Log1p(x);
   }

@@ -3,6 +3,7 @@
 #include <complex>
 
 #include "millstream/math/vector_math.h"
+#include "millstream/ops/math/complex_near_zero.h"
 #include "millstream/ops/math/elementwise.h"
 #include "millstream/ops/math/gradients.h"
 
@@ -71,7 +72,7 @@ struct Xlog1pyFn {
   template <typename T>
   MILLSTREAM_ALWAYS_INLINE T operator()(T x, T y) const {
     if constexpr (kIsComplex<T>)
-      return x == T(0) ? T(0) : x * std::log(T(1) + y);
+      return x == T(0) ? T(0) : x * ComplexLog1p(y);
     else
       return x == T(0) ? T(0) : x * math::Log1p(y);
   }

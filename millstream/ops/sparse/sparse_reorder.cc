@@ -95,6 +95,10 @@ Status SparseReshapeCpu(KernelContext& ctx) {
     return OkStatus();
   }
   const int64_t n = indices.dim(0);
+  if (n > 0 && old_shape.num_elements() == 0) {
+    return errors::InvalidArgument("Input tensor has ", n, " non zero elements but input shape (", old_shape.ToString(),
+                                   ") or output shape (", new_shape.ToString(), ") is empty");
+  }
   ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, Shape({n, new_shape.rank()})));
   const Dims in_strides = PlaceStrides(from), out_strides = PlaceStrides(to);
   const int64_t* in = indices.data<int64_t>();

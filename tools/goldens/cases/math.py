@@ -116,6 +116,9 @@ def binary():
   op('Pow', np.array([2, 3]), np.array([2, -1]), types=('int32', 'int64'), label='negative', error=True)
   op('Xlogy', np.array([0.5, 2, 1.5]), np.array([3.0, 0.5, 2]), types=('float', 'double'), label='smooth')
   op('Xlogy', np.array([0.0]), np.array([2.0]), label='zero', fd=False)
+  tiny = np.array([1e-7, 1e-7 + 1e-8j, -3e-9])  # TensorFlow loses digits of others in Log1p
+  for name, inputs in (('Log1p', [tiny]), ('Expm1', [tiny]), ('Xlog1py', [np.ones(3), tiny])):
+    op(name, *inputs, types=('complex64', 'complex128'), label='near_zero', grad=False, tolerance=(1e-5, 1e-15))
   for name in ('Xlogy', 'Xlog1py', 'Xdivy'):
     r = rng('rounded', name)
     x, y = r.uniform(0.1, 9, 200), r.uniform(0.01, 40, 200)

@@ -23,6 +23,9 @@ def moved():
   op('SparseReshape', I64([[0, 1], [1, 7], [3, 0]]), I64([2, 5]), I64([5, 2]), types=None, label='outside')
   op('SparseReshape', I64([[0, 1], [1, 7], [3, 0]]), I64([2, 5]), I64([2, -1]), types=None, label='same')
   op('SparseReshape', INDICES, SHAPE, I64([3, 7]), types=None, label='size', error=True)
+  for indices, shape, bad in (([[0, 1]], [0], True), ([[0, 1]], [-1], True), ([[0, 1]], [3, 0, 2], True), ([[0, 1]], [0, 3], False), ([[0, 1]], [-1, 3], False),
+                              (np.zeros([0, 2]), [0], False)):
+    op('SparseReshape', I64(indices), I64([0, 3]), I64(shape), types=None, label='of_nothing', error=bad)
   op('SparseReshape', INDICES, SHAPE, I64([-1, -1]), types=None, label='two', error=True)
   op('SparseReshape', INDICES, SHAPE, I64([-2, 10]), types=None, label='negative', error=True)
   for start, size in (([0, 1], [3, 2]), ([2, 0], [9, 9]), ([1, 0], [1, 5])):

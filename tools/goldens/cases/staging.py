@@ -202,6 +202,17 @@ def batches():
       out = apply('BatchFunction', in_tensors=[x], captured_tensors=[tf.constant(0.5)], f=twice, Tout=[tf.float32, tf.float32], max_batch_size=4,
                   allowed_batch_sizes=allowed, **limits)
       s.run(list(out.outputs), {x: np.arange(2.0 * rows).reshape([rows, 2])})
+  with script('BatchFunction', 'rows') as s:
+    x = tf.placeholder(tf.float32, [None])
+    bodies = (('twice', lambda x: tf.concat([x, x], 0)), ('more', lambda x: tf.concat([x, x[:1]], 0)), ('fewer', lambda x: x[:2]), ('none', lambda x: x[0]))
+    for name, body in bodies:
+      f = function.Defun(tf.float32, func_name='rows_' + name)(body)
+      for allowed in ([], [3, 4]):
+        s.run(apply('BatchFunction', in_tensors=[x], captured_tensors=[], f=f, Tout=[tf.float32], max_batch_size=4, allowed_batch_sizes=allowed, **limits)[0],
+              {x: [1, 2, 3]}, error=True)
+      if name == 'fewer':  # those that were there before padding are not enough
+        s.run(apply('BatchFunction', in_tensors=[x], captured_tensors=[], f=f, Tout=[tf.float32], max_batch_size=4, allowed_batch_sizes=[3, 4], **limits)[0],
+              {x: [1, 2]}, error=True)
   with script('UnbatchGrad', 'alone') as s:
     index, none = tf.constant(I64([[7, 0, 2]])), tf.constant(np.zeros([0, 3], np.int64))
     s.run(apply('UnbatchGrad', original_input=tf.constant([1.0, 2, 3]), batch_index=index, grad=tf.constant([4.0, 5]), id=I64(7))[0])
@@ -216,6 +227,11 @@ def batches():
     s.run(apply('Batch', in_tensors=[later([1, 2, 3])], **options)[0], error=True)
     s.run(apply('Batch', in_tensors=[later(1)], **options)[0], error=True)
     s.run(apply('Batch', in_tensors=[later([1])], **dict(options, allowed_batch_sizes=[1]))[0], error=True)
+    for change in (dict(batch_timeout_micros=-5), dict(batch_timeout_micros=2**31), dict(num_batch_threads=2**31), dict(max_batch_size=2**31),
+                   dict(max_enqueued_batches=2**31)):
+      s.run(apply('Batch', in_tensors=[later([1])], **dict(options, **change))[0], error=True)
+    for timeout, bad in ((2**31, True), (-2**31 - 1, True), (2**31 - 1, False)):
+      s.run(apply('Unbatch', batched_tensor=later([1.0]), batch_index=later(I64([[1, 0, 1]])), id=later(I64(1)), timeout_micros=timeout)[0], error=bad)
     s.run(apply('Unbatch', batched_tensor=later([1.0]), batch_index=later(I64([[1, 0, 1]])), id=later(I64([1])), timeout_micros=1000)[0], error=True)
 
 
