@@ -45,6 +45,9 @@ def test_ops_of_files(uri, tmp_path):
         assert session.run(lines.make_one_shot_iterator().get_next()) == b"line"
         with pytest.raises(tf.errors.NotFoundError, match=uri + "/none; No such file"):
             session.run(tf.read_file(uri + "/none"))
+        records = tf.data.FixedLengthRecordDataset(uri + "/x.txt", 3)
+        with pytest.raises(tf.errors.InvalidArgumentError, match="body length 5 bytes, which is not an exact multiple"):
+            session.run(records.make_one_shot_iterator().get_next())
 
 
 def test_checkpoints(uri, tmp_path):

@@ -66,12 +66,8 @@ class CsvDataset final : public Dataset {
                                               static_cast<uint64_t>(options_->buffer_size));
       if (!options_->header) return OkStatus();
       std::vector<std::string> names;
-      const Status header = records_->Next(&names);
-      if (absl::IsOutOfRange(header)) {
-        records_.reset();
-        return errors::InvalidArgument("Can't read header of file");
-      }
-      return OkStatus();  // whatever it looks like
+      // The next call goes on behind a header that is not as it should be.
+      return records_->Next(&names).ok() ? OkStatus() : errors::InvalidArgument("Can't read header of file");
     }
 
     Status Convert(const std::vector<std::string>& fields, Element* element) const {

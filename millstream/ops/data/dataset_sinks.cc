@@ -92,9 +92,7 @@ class InitializeTableFromDataset final : public AsyncKernel {
       }
       elements.push_back(std::move(element));
     }
-    if (elements.empty()) {
-      return table->Initialize(Tensor(dataset->types()[0], Shape({0})), Tensor(dataset->types()[1], Shape({0})));
-    }
+    if (elements.empty()) return errors::OutOfRange("The dataset that should fill the table has no elements");
     ASSIGN_OR_RETURN(const Tensor keys, StackComponent(elements, 0));
     ASSIGN_OR_RETURN(const Tensor values, StackComponent(elements, 1));
     return table->Initialize(keys, values);

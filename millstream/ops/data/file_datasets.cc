@@ -151,8 +151,9 @@ struct FixedLength {
     return error || (size >= around && (size - around) % static_cast<std::uintmax_t>(record) == 0);
   }
   Status TooShort(const std::string& path) const {
+    const StatusOr<std::string> local = LocalPath(path);
     std::error_code error;
-    const std::uintmax_t size = std::filesystem::file_size(path, error);
+    const std::uintmax_t size = std::filesystem::file_size(local.ok() ? *local : path, error);
     const std::string body = error ? "" : absl::StrCat(" ", static_cast<int64_t>(size) - header - footer, " bytes,");
     return errors::InvalidArgument("Excluding the header (", header, " bytes) and footer (", footer,
                                    " bytes), input file \"", path, "\" has body length", body,

@@ -12,19 +12,6 @@ namespace {
 // What loops are compiled for.
 using LoopTypes = Join<Types<float, double>, IntTypes>;
 
-// Channels joined in groups: images become [1, pixels, channels, 1].
-StatusOr<math::PoolShape> AcrossChannels(const WindowAttrs& a, const Shape& input) {
-  if (input.rank() != 4) {
-    return errors::InvalidArgument("tensor_in must be 4-dimensional: ", input.ToString());
-  }
-  RETURN_IF_ERROR(CheckDepthWindow(a, input.dim(3)));
-  math::PoolShape s;
-  s.in_height = s.out_height = input.Product(0, 3);
-  s.in_width = input.dim(3), s.out_width = input.dim(3) / a.window[3];
-  s.window_width = s.stride_width = a.window[3];
-  return s;
-}
-
 class MaxPool final : public PoolKernel {
  public:
   explicit MaxPool(KernelInit& init) : PoolKernel(init, 1) {}

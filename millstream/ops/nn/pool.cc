@@ -114,6 +114,18 @@ Status CheckDepthWindow(const WindowAttrs& a, int64_t channels) {
   return OkStatus();
 }
 
+StatusOr<math::PoolShape> AcrossChannels(const WindowAttrs& a, const Shape& input) {
+  if (input.rank() != 4) {
+    return errors::InvalidArgument("tensor_in must be 4-dimensional: ", input.ToString());
+  }
+  RETURN_IF_ERROR(CheckDepthWindow(a, input.dim(3)));
+  math::PoolShape s;
+  s.in_height = s.out_height = input.Product(0, 3);
+  s.in_width = input.dim(3), s.out_width = input.dim(3) / a.window[3];
+  s.window_width = s.stride_width = a.window[3];
+  return s;
+}
+
 Status CheckPooled(absl::string_view what, const math::PoolShape& s, const Shape& shape) {
   ASSIGN_OR_RETURN(const Shape expected, OutputShape(s, s.channels));
   if (shape == expected) return OkStatus();

@@ -36,6 +36,10 @@ Status UnchangedImages(ShapeContext& c);
 // Unimplemented unless a window over `channels` channels cuts them into whole groups, one pixel at a time.
 Status CheckDepthWindow(const WindowAttrs& a, int64_t channels);
 
+// Sizes for a pool over groups of channels: images become [1, pixels, channels, 1], and out_width the new number of
+// channels. InvalidArgument unless they are images; Unimplemented for windows that CheckDepthWindow refuses.
+StatusOr<math::PoolShape> AcrossChannels(const WindowAttrs& a, const Shape& input);
+
 // InvalidArgument unless `shape` is what the pool gives.
 Status CheckPooled(absl::string_view what, const math::PoolShape& s, const Shape& shape);
 

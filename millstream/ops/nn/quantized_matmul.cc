@@ -162,12 +162,14 @@ class QuantizedConv2D final : public Kernel {
     }
     return OkStatus();
   }
-  // The pixels that windows touch, zeros around them.
+  // The pixels that windows touch, zeros around them. As in TensorFlow what is around them is bytes where the code of
+  // zero is not negative: of a larger code its low byte.
   static StatusOr<Tensor> Framed(KernelContext& ctx, const ByteOperand& image, const Tensor& input,
                                  const ByteWindows& rows, const ByteWindows& columns) {
     const int64_t channels = input.dim(3);
     ASSIGN_OR_RETURN(const Shape shape, Shape::Make(std::array{input.dim(0), rows.used, columns.used, channels}));
     ASSIGN_OR_RETURN(Tensor framed, ctx.AllocateTemp(DType::kInt32, shape));
+    const int32_t around = image.zero > 255 ? (image.zero & 255) - image.zero : 0;
     const int64_t first = std::max<int64_t>(0, columns.before);
     const int64_t last = std::min(columns.used, columns.before + input.dim(2));
     const auto* from = Integers<uint8_t>(input);
@@ -175,7 +177,7 @@ class QuantizedConv2D final : public Kernel {
                     [&](int64_t begin, int64_t end) {
                       for (int64_t i = begin; i < end; ++i) {
                         int32_t* line = framed.data<int32_t>() + i * columns.used * channels;
-                        std::fill_n(line, columns.used * channels, 0);
+                        std::fill_n(line, columns.used * channels, around);
                         const int64_t row = i % rows.used - rows.before;
                         if (row < 0 || row >= input.dim(1)) continue;
                         const int64_t source = (i / rows.used * input.dim(1) + row) * input.dim(2);

@@ -35,10 +35,19 @@ class QuantizedPool final : public PoolKernel {
 
   Status Compute(KernelContext& ctx) override {
     const Tensor& input = ctx.input(0);
-    ASSIGN_OR_RETURN(const math::PoolShape s, Sizes(ctx, input.shape()));
+    WindowAttrs own;
+    ASSIGN_OR_RETURN(const WindowAttrs* attrs, Attrs(ctx, &own));
+    const bool depth = !average && attrs->window[3] != 1;
+    ASSIGN_OR_RETURN(const math::PoolShape s,
+                     depth ? AcrossChannels(*attrs, input.shape()) : Sizes(ctx, input.shape()));
     ASSIGN_OR_RETURN(const float low, PoolRange(ctx, 1, "min_input"));
     ASSIGN_OR_RETURN(const float high, PoolRange(ctx, 2, "max_input"));
-    ASSIGN_OR_RETURN(const Shape shape, OutputShape(s, s.channels));
+    Shape shape = input.shape();
+    if (depth) {
+      shape.set_dim(3, s.out_width);
+    } else {
+      ASSIGN_OR_RETURN(shape, OutputShape(s, s.channels));
+    }
     ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
     if (out->num_elements() > 0) {
       DispatchQuantized(input.dtype(), [&](auto type) {

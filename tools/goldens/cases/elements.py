@@ -252,6 +252,16 @@ def tables():
     it = Iterator(csv(files, [const(0), tf.constant('')], (I, STR)), (I, STR), (SCALAR, SCALAR))
     s.run(targets=it.init, feeds={files: names(s.file('a', b'1,"2\n'))})
     s.run(it.next, error=True)
+  headers = (('open', b'h,"x\n1,a\n', 0), ('unescaped', b'h,"x"y"\n1,a\n2,b\n', 2), ('swallowed', b'h,"x"y\n1,a\n2,b\n', 0), ('quote', b'h,x"y\n1,a\n', 1), ('empty', b'', 0))
+  for label, content, rows in headers:
+    with script('CSVDataset', 'header_' + label) as s:
+      files = tf.placeholder(STR, [None])
+      it = Iterator(csv(files, [const(0), tf.constant('')], (I, STR), header=True), (I, STR), (SCALAR, SCALAR))
+      s.run(targets=it.init, feeds={files: names(s.file('a', content), s.file('b', b'h,x\n7,c\n'))})
+      s.run(it.next, error=True)
+      for _ in range(rows + 1):
+        s.run(it.next)
+      s.run(it.next, error=True)
   wrong = (dict(size=0), dict(delim=',,'), dict(select=[1, 0]), dict(select=[0, 1, 2]), dict(select=[0, 1], exclude=[0]), dict(exclude=[-1]),
            dict(kind='RAR'))
   with script('CSVDatasetV2', 'errors') as s:
@@ -326,6 +336,11 @@ def sinks():
     d = apply('TensorSliceDataset', components=[const([1, 2]), tf.constant(['a', 'b'])], output_shapes=[SCALAR, SCALAR])[0]
     s.run(targets=apply('InitializeTableFromDataset', table_handle=table, dataset=d).op)
     s.run(apply('LookupTableFindV2', table_handle=table, keys=const([2, 3, 1]), default_value=tf.constant('none'))[0])
+  with script('InitializeTableFromDataset', 'empty') as s:
+    table = apply('HashTableV2', key_dtype=I, value_dtype=STR, shared_name='nothing')[0]
+    d = apply('TensorSliceDataset', components=[const(np.zeros([0])), tf.constant([], STR)], output_shapes=[SCALAR, SCALAR])[0]
+    s.run(targets=apply('InitializeTableFromDataset', table_handle=table, dataset=d).op, error=True)
+    s.run(apply('LookupTableFindV2', table_handle=table, keys=const([2]), default_value=tf.constant('none'))[0], error=True)
 
 
 def saved():

@@ -157,6 +157,10 @@ def products():
           run(s, apply('QuantizedConv2D', input=codes(random_bytes('image', 2, size, size + 1, 3), 'quint8'),
                        filter=codes(random_bytes('filter', window, window, 3, 2), 'quint8'), min_input=low, max_input=high, min_filter=low_filter,
                        max_filter=high_filter, strides=[1, stride, stride, 1], padding=padding))
+  for k, (low, high) in enumerate(((-5.0, -1.0), (2.0, 1.0), (1.0, 2.0), (3.0, 5.0), (-500.0, -1.0), (5.0, 4.9))):  # without a code for zero
+    with script('QuantizedConv2D', 'without_zero%d' % k) as s:
+      run(s, apply('QuantizedConv2D', input=codes(random_bytes('image', 2, 4, 5, 3), 'quint8'), filter=codes(random_bytes('filter', 3, 3, 3, 2), 'quint8'),
+                   min_input=low, max_input=high, min_filter=-1.0, max_filter=3.0, strides=[1, 1, 1, 1], padding='SAME'))
   with script('QuantizedConv2D', 'errors') as s:
     later = lambda *shape: tf.placeholder_with_default(codes(np.zeros(shape), 'quint8'), None)
     ranges = dict(min_input=0.0, max_input=1.0, min_filter=0.0, max_filter=1.0, padding='VALID')
@@ -175,6 +179,15 @@ def pools():
           for window, stride in ((2, 2), (3, 1), (2, 3), (3, 2)):
             x = codes(random_bytes(name, 2, 5, 6, 3) - (128 if kind == 'qint8' else 0), kind)
             run(s, apply(name, input=x, min_input=-1.0, max_input=2.0, ksize=[1, window, window, 1], strides=[1, stride, stride, 1], padding=padding))
+  for kind in ('quint8', 'qint8'):
+    with script('QuantizedMaxPool', 'depth_' + kind) as s:
+      x = codes(random_bytes('depth', 2, 3, 2, 6) - (128 if kind == 'qint8' else 0), kind)
+      for padding in ('SAME', 'VALID'):
+        for depth in (2, 3, 6):
+          run(s, apply('QuantizedMaxPool', input=x, min_input=-1.0, max_input=2.0, ksize=[1, 1, 1, depth], strides=[1, 1, 1, depth], padding=padding))
+      for name, ksize, strides in (('QuantizedMaxPool', [1, 1, 1, 4], [1, 1, 1, 4]), ('QuantizedMaxPool', [1, 1, 1, 2], [1, 1, 1, 1]),
+                                   ('QuantizedMaxPool', [1, 2, 1, 2], [1, 2, 1, 2]), ('QuantizedAvgPool', [1, 1, 1, 2], [1, 1, 1, 2])):
+        s.run(apply(name, input=x, min_input=-1.0, max_input=2.0, ksize=ksize, strides=strides, padding='VALID')[1], error=True)
 
 
 def norms():
