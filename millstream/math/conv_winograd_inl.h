@@ -128,10 +128,15 @@ MILLSTREAM_KERNEL void TransformKernel(const WinogradArgs& args) {
 }
 
 template <class V, int kFilter>
-constexpr WinogradKernels MakeWinograd() {
+constexpr WinogradKernels MakeWinogradOf() {
   return {&TransformKernel<V, Straight<InputMatrix>>, &TransformKernel<V, Straight<OutputMatrix<kFilter>>>,
           &TransformKernel<V, Transposed<OutputMatrix<kFilter>>>, &TransformKernel<V, Straight<FilterMatrix<kFilter>>>,
           &TransformKernel<V, Transposed<FilterMatrix<kFilter>>>};
+}
+
+template <class V>
+constexpr WinogradSizes MakeWinograd() {
+  return {MakeWinogradOf<V, 3>(), MakeWinogradOf<V, 5>()};
 }
 
 }  // namespace

@@ -30,11 +30,14 @@ struct WinogradKernels {
   Transform filter_grad;  // 6 x 6 to filter x filter
 };
 
+// Those of one instruction set, by filter size.
+struct WinogradSizes {
+  WinogradKernels three, five;
+};
+
 // REQUIRES: filter is 3 (tiles of 4 x 4) or 5 (tiles of 2 x 2).
 const WinogradKernels& CurrentWinogradKernels(int64_t filter);
-const WinogradKernels& Sse2Winograd(int64_t filter);
-const WinogradKernels& Avx2Winograd(int64_t filter);
-const WinogradKernels& Avx512Winograd(int64_t filter);
+extern const WinogradSizes kSse2Winograd, kAvx2Winograd, kAvx512Winograd;
 
 }  // namespace millstream::math
 

@@ -8,21 +8,29 @@ namespace millstream::math {
 using simd::ActiveIsa;
 using simd::Isa;
 
+namespace {
+
+template <typename Kernels>
+const Kernels& OfActiveIsa(const Kernels& sse2, const Kernels& avx2, const Kernels& avx512) {
+  if (ActiveIsa() == Isa::kAvx512) return avx512;
+  return ActiveIsa() == Isa::kAvx2 ? avx2 : sse2;
+}
+
+}  // namespace
+
 template <>
 const GemmKernels<float>& CurrentKernels() {
-  if (ActiveIsa() == Isa::kAvx512) return Avx512KernelsFloat();
-  return ActiveIsa() == Isa::kAvx2 ? Avx2KernelsFloat() : Sse2KernelsFloat();
+  return OfActiveIsa(kSse2Float, kAvx2Float, kAvx512Float);
 }
 
 template <>
 const GemmKernels<double>& CurrentKernels() {
-  if (ActiveIsa() == Isa::kAvx512) return Avx512KernelsDouble();
-  return ActiveIsa() == Isa::kAvx2 ? Avx2KernelsDouble() : Sse2KernelsDouble();
+  return OfActiveIsa(kSse2Double, kAvx2Double, kAvx512Double);
 }
 
 const WinogradKernels& CurrentWinogradKernels(int64_t filter) {
-  if (ActiveIsa() == Isa::kAvx512) return Avx512Winograd(filter);
-  return ActiveIsa() == Isa::kAvx2 ? Avx2Winograd(filter) : Sse2Winograd(filter);
+  const WinogradSizes& sizes = OfActiveIsa(kSse2Winograd, kAvx2Winograd, kAvx512Winograd);
+  return filter == 3 ? sizes.three : sizes.five;
 }
 
 }  // namespace millstream::math

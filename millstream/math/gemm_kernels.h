@@ -70,12 +70,8 @@ struct GemmKernels {
 template <typename T>
 const GemmKernels<T>& CurrentKernels();
 
-const GemmKernels<float>& Sse2KernelsFloat();
-const GemmKernels<double>& Sse2KernelsDouble();
-const GemmKernels<float>& Avx2KernelsFloat();
-const GemmKernels<double>& Avx2KernelsDouble();
-const GemmKernels<float>& Avx512KernelsFloat();
-const GemmKernels<double>& Avx512KernelsDouble();
+extern const GemmKernels<float> kSse2Float, kAvx2Float, kAvx512Float;
+extern const GemmKernels<double> kSse2Double, kAvx2Double, kAvx512Double;
 
 }  // namespace millstream::math
 

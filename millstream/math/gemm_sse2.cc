@@ -5,7 +5,8 @@
 
 // SSE2 is part of every x86-64.
 #define MILLSTREAM_TARGET
-#define MILLSTREAM_OP static inline __attribute__((always_inline))
+
+#include "millstream/math/gemm_vector_inl.h"
 
 namespace millstream::math {
 namespace {
@@ -22,10 +23,7 @@ struct Float128 : Sse2Limits {
   using T = float;
   using Reg = __m128;
   static constexpr int kWidth = 4;
-  MILLSTREAM_OP Reg Zero() { return _mm_setzero_ps(); }
-  MILLSTREAM_OP Reg Set(T x) { return _mm_set1_ps(x); }
-  MILLSTREAM_OP Reg Load(const T* p) { return _mm_loadu_ps(p); }
-  MILLSTREAM_OP void Store(T* p, Reg x) { _mm_storeu_ps(p, x); }
+  MILLSTREAM_VECTOR_OPS(_mm, ps)
   MILLSTREAM_OP Reg LoadN(const T* p, int n) {
     return _mm_setr_ps(p[0], n > 1 ? p[1] : 0, n > 2 ? p[2] : 0, n > 3 ? p[3] : 0);
   }
@@ -34,11 +32,7 @@ struct Float128 : Sse2Limits {
     _mm_storeu_ps(lanes, x);
     for (int i = 0; i < n; ++i) p[i] = lanes[i];
   }
-  MILLSTREAM_OP Reg Add(Reg x, Reg y) { return _mm_add_ps(x, y); }
-  MILLSTREAM_OP Reg Mul(Reg x, Reg y) { return _mm_mul_ps(x, y); }
   MILLSTREAM_OP Reg MulAdd(Reg x, Reg y, Reg z) { return _mm_add_ps(_mm_mul_ps(x, y), z); }
-  MILLSTREAM_OP Reg Max(Reg x, Reg y) { return _mm_max_ps(x, y); }
-  MILLSTREAM_OP Reg Min(Reg x, Reg y) { return _mm_min_ps(x, y); }
   template <int kCount>
   MILLSTREAM_OP void SumLanes(const Reg* x, T* sums) {
     for (int j = 0; j < kCount; ++j) {
@@ -52,17 +46,10 @@ struct Double128 : Sse2Limits {
   using T = double;
   using Reg = __m128d;
   static constexpr int kWidth = 2;
-  MILLSTREAM_OP Reg Zero() { return _mm_setzero_pd(); }
-  MILLSTREAM_OP Reg Set(T x) { return _mm_set1_pd(x); }
-  MILLSTREAM_OP Reg Load(const T* p) { return _mm_loadu_pd(p); }
-  MILLSTREAM_OP void Store(T* p, Reg x) { _mm_storeu_pd(p, x); }
+  MILLSTREAM_VECTOR_OPS(_mm, pd)
   MILLSTREAM_OP Reg LoadN(const T* p, int n) { return _mm_setr_pd(p[0], n > 1 ? p[1] : 0); }
   MILLSTREAM_OP void StoreN(T* p, Reg x, int n) { n > 1 ? _mm_storeu_pd(p, x) : _mm_store_sd(p, x); }
-  MILLSTREAM_OP Reg Add(Reg x, Reg y) { return _mm_add_pd(x, y); }
-  MILLSTREAM_OP Reg Mul(Reg x, Reg y) { return _mm_mul_pd(x, y); }
   MILLSTREAM_OP Reg MulAdd(Reg x, Reg y, Reg z) { return _mm_add_pd(_mm_mul_pd(x, y), z); }
-  MILLSTREAM_OP Reg Max(Reg x, Reg y) { return _mm_max_pd(x, y); }
-  MILLSTREAM_OP Reg Min(Reg x, Reg y) { return _mm_min_pd(x, y); }
   template <int kCount>
   MILLSTREAM_OP void SumLanes(const Reg* x, T* sums) {
     for (int j = 0; j < kCount; ++j) sums[j] = _mm_cvtsd_f64(_mm_add_sd(x[j], _mm_unpackhi_pd(x[j], x[j])));
@@ -78,19 +65,8 @@ struct Double128 : Sse2Limits {
 
 namespace millstream::math {
 
-const GemmKernels<float>& Sse2KernelsFloat() {
-  static constexpr GemmKernels<float> kKernels = MakeKernels<Float128>();
-  return kKernels;
-}
-
-const GemmKernels<double>& Sse2KernelsDouble() {
-  static constexpr GemmKernels<double> kKernels = MakeKernels<Double128>();
-  return kKernels;
-}
-
-const WinogradKernels& Sse2Winograd(int64_t filter) {
-  static constexpr WinogradKernels kThree = MakeWinograd<Float128, 3>(), kFive = MakeWinograd<Float128, 5>();
-  return filter == 3 ? kThree : kFive;
-}
+constexpr GemmKernels<float> kSse2Float = MakeKernels<Float128>();
+constexpr GemmKernels<double> kSse2Double = MakeKernels<Double128>();
+constexpr WinogradSizes kSse2Winograd = MakeWinograd<Float128>();
 
 }  // namespace millstream::math
