@@ -10,8 +10,8 @@
 #include <cstring>
 #include <string>
 
-#include "google/protobuf/stubs/logging.h"
 #include "millstream/base/logging.h"
+#include "millstream/base/testing/proto_fuzzer.h"
 #include "millstream/distributed/master.h"
 #include "millstream/distributed/master_service.h"
 #include "millstream/distributed/protocol.h"
@@ -277,13 +277,6 @@ void MutateItem(testing::ProtoMutator* mutator, const std::vector<RpcMethod>& me
 
 }  // namespace
 }  // namespace millstream
-
-extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size);
-
-extern "C" int LLVMFuzzerInitialize(int*, char***) {
-  google::protobuf::SetLogHandler(nullptr);  // it reports every string that is not UTF-8
-  return 0;
-}
 
 extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max_size, unsigned int seed) {
   using namespace millstream;  // NOLINT(google-build-using-namespace)

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bytes -> GraphDef -> Graph: nothing crashes; what is accepted can be sorted, exported and imported again, and every
 // function of it can be instantiated or refused.
-#include "google/protobuf/stubs/logging.h"
 #include "millstream/base/logging.h"
 #include "millstream/graph/export.h"
 #include "millstream/graph/function_library.h"
 #include "millstream/graph/import.h"
-#include "millstream/graph/testing/random_program.h"
+#include "millstream/graph/testing/program_fuzzer.h"
 
 namespace millstream {
 namespace {
@@ -31,21 +30,6 @@ void RoundTrip(const Graph& graph) {
 
 }  // namespace
 }  // namespace millstream
-
-extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size);
-
-extern "C" int LLVMFuzzerInitialize(int*, char***) {
-  google::protobuf::SetLogHandler(nullptr);  // it reports every string that is not UTF-8
-  return 0;
-}
-
-extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max_size, unsigned int seed) {
-  using namespace millstream;  // NOLINT(google-build-using-namespace)
-  testing::ProtoMutator mutator(seed, &testing::ProgramWords());
-  proto::GraphDef def;
-  const auto change = [&](testing::ProtoMutator* m) { return testing::ChangeProgram(m, &def), true; };
-  return testing::MutateMessage(data, size, max_size, &mutator, &def, change, LLVMFuzzerMutate);
-}
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace millstream;  // NOLINT(google-build-using-namespace)

@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "google/protobuf/stubs/logging.h"
+#include "millstream/base/testing/proto_fuzzer.h"
 #include "millstream/framework/cpu_device.h"
 #include "millstream/framework/run_kernel.h"
 #include "millstream/graph/import.h"
@@ -61,11 +61,6 @@ Status RunNode(const proto::GraphDef& def, const std::string& name) {
 
 }  // namespace
 }  // namespace millstream
-
-extern "C" int LLVMFuzzerInitialize(int*, char***) {
-  google::protobuf::SetLogHandler(nullptr);  // it reports every string that is not UTF-8
-  return 0;
-}
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace millstream;  // NOLINT(google-build-using-namespace)

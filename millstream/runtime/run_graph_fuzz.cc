@@ -4,8 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "google/protobuf/stubs/logging.h"
-#include "millstream/graph/testing/random_program.h"
+#include "millstream/graph/testing/program_fuzzer.h"
 #include "millstream/runtime/session.h"
 #include "millstream/tensor/allocator.h"
 
@@ -41,21 +40,6 @@ void RunAll(Session* session, const proto::GraphDef& graph) {
 
 }  // namespace
 }  // namespace millstream
-
-extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size);
-
-extern "C" int LLVMFuzzerInitialize(int*, char***) {
-  google::protobuf::SetLogHandler(nullptr);  // it reports every string that is not UTF-8
-  return 0;
-}
-
-extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max_size, unsigned int seed) {
-  using namespace millstream;  // NOLINT(google-build-using-namespace)
-  testing::ProtoMutator mutator(seed, &testing::ProgramWords());
-  proto::GraphDef graph;
-  const auto change = [&](testing::ProtoMutator* m) { return testing::ChangeProgram(m, &graph), true; };
-  return testing::MutateMessage(data, size, max_size, &mutator, &graph, change, LLVMFuzzerMutate);
-}
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace millstream;  // NOLINT(google-build-using-namespace)

@@ -2,8 +2,8 @@
 // Bytes -> TensorProto -> Tensor -> TensorProto -> Tensor: nothing crashes, and the two tensors are equal.
 #include <cstring>
 
-#include "google/protobuf/stubs/logging.h"
 #include "millstream/base/logging.h"
+#include "millstream/base/testing/proto_fuzzer.h"
 #include "millstream/base/testing/proto_mutator.h"
 #include "millstream/proto/tensor.pb.h"
 #include "millstream/tensor/tensor_proto.h"
@@ -28,13 +28,6 @@ void RoundTrip(const Tensor& tensor, const TensorDecodeOptions& options, int64_t
 
 }  // namespace
 }  // namespace millstream
-
-extern "C" int LLVMFuzzerInitialize(int*, char***) {
-  google::protobuf::SetLogHandler(nullptr);  // it reports every string that is not UTF-8
-  return 0;
-}
-
-extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size);
 
 extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max_size, unsigned int seed) {
   static const std::vector<std::string> kNoWords;
