@@ -4,9 +4,8 @@
 #include <optional>
 
 #include "millstream/base/flush_denormals.h"
-#include "millstream/runtime/executor.h"
 #include "millstream/runtime/frame_flow.h"
-#include "millstream/runtime/invoke.h"
+#include "millstream/runtime/step_run.h"
 
 namespace millstream::internal {
 namespace {
@@ -17,17 +16,10 @@ using Clock = std::chrono::steady_clock;
 constexpr auto kLongestGoOnHere = std::chrono::microseconds(200);
 
 // One step of a plan with branches or loops. Kernels run outside the lock; everything about who is ready is guarded by
-// it. Deletes itself when the step is over.
-class FrameRun {
+// it.
+class FrameRun : public StepRun<FrameRun, ReadyNode> {
  public:
-  FrameRun(std::shared_ptr<const Plan> plan, const StepContext& step, std::span<const Tensor> args,
-           std::vector<Tensor>* rets, std::function<void(Status)> done)
-      : plan_(std::move(plan)),
-        step_(step),
-        args_(args.begin(), args.end()),
-        rets_(rets),
-        done_(std::move(done)),
-        flow_(*plan_) {}
+  using StepRun::StepRun;
 
   void Start() {
     ReadyNodes ready;
@@ -39,9 +31,7 @@ class FrameRun {
   }
 
  private:
-  template <typename Run, typename Id>
-  friend struct millstream::AsyncCall;
-  using Invocation = AsyncCall<FrameRun, ReadyNode>;
+  friend class StepRun<FrameRun, ReadyNode>;
   struct ItemTask {
     FrameRun* run;
     ReadyNode item;
@@ -62,11 +52,7 @@ class FrameRun {
         Dispatch(item, /*goes_on=*/true);
         continue;
       }
-      if (aborted_.load(std::memory_order_relaxed)) continue;
-      if (Status going = CheckGoing(step_); !going.ok()) {
-        Abort(std::move(going));
-        continue;
-      }
+      if (!MayStart()) continue;
       if (ready->now.size() > 0 && NodeOf(item).expensive && !item.dead && step_.pool != nullptr &&
           step_.pool->num_workers() > 0) {
         Dispatch(item, /*goes_on=*/false);
@@ -76,6 +62,14 @@ class FrameRun {
     }
     Leave();
   }
+
+  void DrainHere(ReadyNodes* ready) {
+    if (ready->empty()) return Leave();  // nothing to time
+    const GoOnTimer timer(plan_);
+    Drain(ready, Clock::now() + kLongestGoOnHere);
+  }
+
+  void ScheduleAfterWait(const ReadyNode& item) { Dispatch(item, /*goes_on=*/true); }
 
   void Dispatch(const ReadyNode& item, bool goes_on) {
     active_.fetch_add(1, std::memory_order_relaxed);
@@ -90,29 +84,15 @@ class FrameRun {
                                           new ItemTask{this, item, goes_on}, 0});
   }
 
-  void Gather(const ReadyNode& item, Entry** in) {
-    const PlanNode& node = NodeOf(item);
+  void Gather(const ReadyNode& item, const PlanNode& node, Entry** in) {
     for (int i = 0; i < node.num_inputs; ++i) {
       const int32_t slot = plan_->inputs[node.inputs + i];
       in[i] = slot >= 0 ? Slot(item, slot) : const_cast<Entry*>(&plan_->constants[-1 - slot]);
     }
   }
 
-  KernelContext::Frame MakeFrame(const ReadyNode& item, Entry* const* in, Tensor* derefs) {
-    const PlanNode& node = NodeOf(item);
-    return {&step_,
-            node.device,
-            &node.node->op().def,
-            &node.node->name(),
-            in,
-            derefs,
-            node.num_inputs,
-            Outputs(item, node),
-            plan_->slot_types.data() + node.outputs,
-            node.num_outputs,
-            item.iteration->index,
-            item.iteration->tag,
-            item.dead};
+  KernelContext::Frame MakeFrame(const ReadyNode& item, const PlanNode& node, Entry* const* in, Tensor* derefs) const {
+    return FrameOf(node, in, derefs, Outputs(item, node), item.iteration->index, item.iteration->tag, item.dead);
   }
 
   void PrepareOutputs(const ReadyNode& item, const PlanNode& node, bool dead) {
@@ -127,19 +107,14 @@ class FrameRun {
     const PlanNode& node = NodeOf(item);
     if ((item.dead && node.kind != NodeKind::kSend) || MovesBetweenIterations(node.kind)) {
       if (!MovesBetweenIterations(node.kind)) PrepareOutputs(item, node, /*dead=*/true);
-      return Finish(item, nullptr, OkStatus(), ready);
+      return Complete(item, nullptr, OkStatus(), ready);
     }
     PrepareOutputs(item, node, false);
     if (node.kind == NodeKind::kMerge) {
       Merge(item);
-      return Finish(item, nullptr, OkStatus(), ready);
+      return Complete(item, nullptr, OkStatus(), ready);
     }
-    if (node.async != nullptr) return RunAsync(item, ready);
-    InputPointers pointers(node.num_inputs);
-    Entry** in = pointers.data();
-    Gather(item, in);
-    Status status = InvokeKernel(*plan_, node, step_, in, [&](Tensor* derefs) { return MakeFrame(item, in, derefs); });
-    Finish(item, in, std::move(status), ready);
+    Invoke(item, node, ready);
   }
 
   void Merge(const ReadyNode& item) {
@@ -160,100 +135,26 @@ class FrameRun {
       outputs[1].tensor = Tensor::Scalar<int32_t>(live);
   }
 
-  // What is there already (a value received before it was asked for) is handled here, without a turn through the pool.
-  void RunAsync(const ReadyNode& item, ReadyNodes* ready) {
-    const PlanNode& node = NodeOf(item);
-    auto* call = new Invocation(this, item, node.num_inputs);
-    Gather(item, call->inputs.data());
-    active_.fetch_add(1, std::memory_order_relaxed);
-    if (!call->Start(*plan_, node, step_, [&](Tensor* derefs) { return MakeFrame(item, call->inputs.data(), derefs); }))
-      return;
-    FinishCall(call, ready);
-    active_.fetch_sub(1, std::memory_order_relaxed);  // never the last: this loop counts too
-  }
-
-  void FinishCall(Invocation* call, ReadyNodes* ready) {
-    std::unique_ptr<Invocation> owned(call);
-    call->End();
-    Finish(call->id, call->inputs.data(), std::move(call->status), ready);
-  }
-
-  // On the thread that called back; what became ready runs on the pool, so that the caller returns at once, or here,
-  // where that is allowed and usually short.
-  void GoOnAfter(Invocation* call) {
-    ReadyNodes ready;
-    FinishCall(call, &ready);
-    if (ready.empty()) return Leave();
-    if (step_.pool == nullptr || step_.pool->num_workers() == 0) return Drain(&ready);
-    if (GoesOnHere(*plan_)) {
-      const GoOnTimer timer(plan_);
-      return Drain(&ready, Clock::now() + kLongestGoOnHere);
-    }
-    ReadyNode item;
-    while (ready.Pop(&item)) Dispatch(item, /*goes_on=*/true);
-    Leave();
-  }
-
-  // What nobody takes must not keep others from writing into the value (a list in a loop that grows).
-  void DropUnused(const ReadyNode& item, const PlanNode& node) {
-    Entry* outputs = Outputs(item, node);
-    for (int i = 0; i < node.num_outputs; ++i) {
-      if (plan_->slot_uses[node.outputs + i] > 0) continue;
-      outputs[i].tensor.Reset();
-      outputs[i].ref = nullptr;
-    }
-  }
-
   // After a node ran (or was found dead): checks, releases inputs, tells consumers.
-  void Finish(const ReadyNode& item, Entry* const* in, Status status, ReadyNodes* ready) {
+  void Complete(const ReadyNode& item, Entry* const* in, Status status, ReadyNodes* ready) {
     const PlanNode& node = NodeOf(item);
     if (status.ok() && in != nullptr) status = CheckOutputs(node, Outputs(item, node));
     if (!status.ok()) return Abort(AtNode(status, *node.node));
     if (node.fetched && !item.dead && !MovesBetweenIterations(node.kind)) {
       KeepFetchedValues(node, Outputs(item, node));
     }
-    if (in != nullptr) {
-      DropUnused(item, node);
-      for (int i = 0; i < node.num_inputs; ++i) {
-        if (plan_->inputs[node.inputs + i] >= 0) ReleaseInput(in[i]);
-      }
-    }
+    if (in != nullptr) ReleaseValues(node, in, Outputs(item, node));
     MutexLock lock(mu_);
     flow_.Finish(item, ready);
   }
 
-  void Abort(Status status) {
-    {
-      MutexLock lock(mu_);
-      if (status_.ok()) status_ = status;
-    }
-    aborted_.store(true, std::memory_order_release);
-    if (step_.cancellation != nullptr) step_.cancellation->StartCancel(std::move(status));
+  Status End(Status status) {
+    if (!status.ok()) return status;
+    MutexLock lock(mu_);
+    return TakeResults(*plan_, args_, flow_.root_slots(), rets_);
   }
 
-  void Leave() {
-    if (active_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
-    Status status;
-    {
-      MutexLock lock(mu_);
-      status = status_;
-      if (status.ok()) status = TakeResults(*plan_, args_, flow_.root_slots(), rets_);
-    }
-    auto done = std::move(done_);
-    delete this;
-    done(std::move(status));
-  }
-
-  const std::shared_ptr<const Plan> plan_;
-  const StepContext& step_;
-  const std::vector<Tensor> args_;
-  std::vector<Tensor>* const rets_;
-  std::function<void(Status)> done_;
-  std::atomic<int32_t> active_{1};
-  std::atomic<bool> aborted_{false};
-  Mutex mu_;
-  FrameFlow flow_ ABSL_GUARDED_BY(mu_);
-  Status status_ ABSL_GUARDED_BY(mu_);
+  FrameFlow flow_ ABSL_GUARDED_BY(mu_){*plan_};
 };
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "millstream/runtime/plan.h"
+#include "millstream/runtime/ready_queue.h"
 #include "millstream/runtime/running_frames.h"
 
 namespace millstream::internal {
@@ -18,19 +19,7 @@ struct ReadyNode {
   bool dead;
 };
 
-// Nodes to run: updates wait until nothing else is left, and the newest goes first.
-struct ReadyNodes {
-  std::vector<ReadyNode> now;
-  std::vector<ReadyNode> late;
-  bool empty() const { return now.empty() && late.empty(); }
-  bool Pop(ReadyNode* node) {
-    std::vector<ReadyNode>& from = now.empty() ? late : now;
-    if (from.empty()) return false;
-    *node = from.back();
-    from.pop_back();
-    return true;
-  }
-};
+using ReadyNodes = ReadyQueue<ReadyNode>;
 
 // True for the nodes that have no kernel: they hand their only input to another iteration.
 inline bool MovesBetweenIterations(NodeKind kind) {
