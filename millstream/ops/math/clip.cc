@@ -94,9 +94,7 @@ OP("ClipByValue")
     .Input("clip_value_min: T")
     .Input("clip_value_max: T")
     .Output("output: T")
-    .Attr(
-        "T: {float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, "
-        "bfloat16, qint16, quint16, uint16, complex128, half, uint32, uint64}")
+    .Attr("T: numbertype")
     .Shape(UnchangedShape)
     .Gradient(ClipGrad)
     .Cpu<ClipKernel>(ClipTypes{})

@@ -131,9 +131,7 @@ OP("ApproximateEqual")
     .Input("x: T")
     .Input("y: T")
     .Output("z: bool")
-    .Attr(
-        "T: {float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, "
-        "bfloat16, qint16, quint16, uint16, complex128, half, uint32, uint64}")
+    .Attr("T: numbertype")
     .Attr("tolerance: float = 1e-05")
     .Commutative()
     .Shape(MergeBothShapes)

@@ -65,9 +65,7 @@ OP("Prod")
     .Input("reduction_indices: Tidx")
     .Output("output: T")
     .Attr("keep_dims: bool = false")
-    .Attr(
-        "T: {float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, "
-        "bfloat16, qint16, quint16, uint16, complex128, half, uint32, uint64}")
+    .Attr("T: numbertype")
     .Attr("Tidx: {int32, int64} = DT_INT32")
     .Shape(ReductionShape)
     .Gradient(ProdGrad)

@@ -158,9 +158,7 @@ OP("Cumsum")
     .Output("out: T")
     .Attr("exclusive: bool = false")
     .Attr("reverse: bool = false")
-    .Attr(
-        "T: {float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, "
-        "bfloat16, qint16, quint16, uint16, complex128, half, uint32, uint64}")
+    .Attr("T: numbertype")
     .Attr("Tidx: {int32, int64} = DT_INT32")
     .Shape(UnchangedShape)
     .Gradient(CumsumGrad)
@@ -174,9 +172,7 @@ OP("Cumprod")
     .Output("out: T")
     .Attr("exclusive: bool = false")
     .Attr("reverse: bool = false")
-    .Attr(
-        "T: {float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, "
-        "bfloat16, qint16, quint16, uint16, complex128, half, uint32, uint64}")
+    .Attr("T: numbertype")
     .Attr("Tidx: {int32, int64} = DT_INT32")
     .Shape(UnchangedShape)
     .Gradient(CumprodGrad)

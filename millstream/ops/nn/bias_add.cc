@@ -256,9 +256,7 @@ OP("BiasAdd")
     .Input("value: T")
     .Input("bias: T")
     .Output("output: T")
-    .Attr(
-        "T: {float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, bfloat16, qint16, "
-        "quint16, uint16, complex128, half, uint32, uint64}")
+    .Attr("T: numbertype")
     .Attr("data_format: {'NHWC', 'NCHW'} = 'NHWC'")
     .Shape(BiasAddShape)
     .Gradient(BiasAddGradient)
@@ -269,9 +267,7 @@ OP("BiasAddV1")
     .Input("value: T")
     .Input("bias: T")
     .Output("output: T")
-    .Attr(
-        "T: {float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, bfloat16, qint16, "
-        "quint16, uint16, complex128, half, uint32, uint64}")
+    .Attr("T: numbertype")
     .Shape(BiasAddShape)
     .Gradient(BiasAddV1Gradient)
     .CpuFor<BiasAdd>(NumberTypes{})
@@ -280,9 +276,7 @@ OP("BiasAddV1")
 OP("BiasAddGrad")
     .Input("out_backprop: T")
     .Output("output: T")
-    .Attr(
-        "T: {float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, bfloat16, qint16, "
-        "quint16, uint16, complex128, half, uint32, uint64}")
+    .Attr("T: numbertype")
     .Attr("data_format: {'NHWC', 'NCHW'} = 'NHWC'")
     .Shape(BiasAddGradShape)
     .Gradient(BiasAddGradGradient)
