@@ -60,29 +60,17 @@ Status SignGrad(GradContext& g) {
 
 using AbsTypes = Join<FloatTypes, SignedTypes>;
 
-OP("Abs")
-    .Input("x: T")
-    .Output("y: T")
-    .Attr("T: {bfloat16, half, float, double, int8, int16, int32, int64}")
-    .Shape(UnchangedShape)
+UNARY_OP("Abs", "T: {bfloat16, half, float, double, int8, int16, int32, int64}")
     .Gradient(AbsGrad)
     .CpuFor<Unary<AbsFn, AbsTypes>>(AbsTypes{})
     .Doc("The absolute value of each element.");
 
-OP("Neg")
-    .Input("x: T")
-    .Output("y: T")
-    .Attr("T: {bfloat16, half, float, double, int8, int16, int32, int64, complex64, complex128}")
-    .Shape(UnchangedShape)
+UNARY_OP("Neg", "T: {bfloat16, half, float, double, int8, int16, int32, int64, complex64, complex128}")
     .Gradient(NegGrad)
     .CpuFor<Unary<NegFn, SignedNumberTypes>>(SignedNumberTypes{})
     .Doc("-x.");
 
-OP("Sign")
-    .Input("x: T")
-    .Output("y: T")
-    .Attr("T: {bfloat16, half, float, double, int8, int16, int32, int64, complex64, complex128}")
-    .Shape(UnchangedShape)
+UNARY_OP("Sign", "T: {bfloat16, half, float, double, int8, int16, int32, int64, complex64, complex128}")
     .Gradient(SignGrad)
     .CpuFor<Unary<SignFn, SignedNumberTypes>>(SignedNumberTypes{})
     .Doc("-1, 0 or 1; x / |x| for complex numbers.");

@@ -38,38 +38,23 @@ Status SubGrad(GradContext& g) {
 
 using AddTypes = Join<FloatComplexTypes, Types<uint8_t, int8_t, int16_t, int32_t, int64_t, std::string>>;
 
-OP("Add")
-    .Input("x: T")
-    .Input("y: T")
-    .Output("z: T")
-    .Attr("T: {bfloat16, half, float, double, uint8, int8, int16, int32, int64, complex64, complex128, string}")
-    .Shape(BroadcastBinaryShape)
+BINARY_OP("Add", "T: {bfloat16, half, float, double, uint8, int8, int16, int32, int64, complex64, complex128, string}")
     .Gradient(AddGrad)
     .CpuFor<Binary<AddFn, AddTypes>>(AddTypes{})
     .Doc("x + y, element by element with broadcasting; strings are joined.");
 
-OP("AddV2")
-    .Input("x: T")
-    .Input("y: T")
-    .Output("z: T")
-    .Attr(
-        "T: {bfloat16, half, float, double, uint8, uint16, uint32, uint64, int8, int16, int32, int64, "
-        "complex64, complex128}")
+BINARY_OP("AddV2",
+          "T: {bfloat16, half, float, double, uint8, uint16, uint32, uint64, int8, int16, int32, int64, "
+          "complex64, complex128}")
     .Commutative()
     .Aggregate()
-    .Shape(BroadcastBinaryShape)
     .Gradient(AddGrad)
     .CpuFor<Binary<AddFn, NumberTypes>>(NumberTypes{})
     .Doc("x + y, element by element with broadcasting.");
 
-OP("Sub")
-    .Input("x: T")
-    .Input("y: T")
-    .Output("z: T")
-    .Attr(
-        "T: {bfloat16, half, float, double, uint8, int8, uint16, int16, int32, int64, complex64, "
-        "complex128, uint32, uint64}")
-    .Shape(BroadcastBinaryShape)
+BINARY_OP("Sub",
+          "T: {bfloat16, half, float, double, uint8, int8, uint16, int16, int32, int64, complex64, "
+          "complex128, uint32, uint64}")
     .Gradient(SubGrad)
     .CpuFor<Binary<SubFn, NumberTypes>>(NumberTypes{})
     .Doc("x - y, element by element with broadcasting.");

@@ -128,11 +128,7 @@ Status ExpintGrad(GradContext& g) {
 }
 
 #define SPECIAL(Name, fn, doc)                             \
-  OP(Name)                                                 \
-      .Input("x: T")                                       \
-      .Output("y: T")                                      \
-      .Attr("T: {bfloat16, half, float, double}")          \
-      .Shape(UnchangedShape)                               \
+  UNARY_OP(Name, "T: {bfloat16, half, float, double}")     \
       .Gradient(fn##Grad)                                  \
       .CpuFor<Unary<SlowFn<fn>, FloatTypes>>(FloatTypes{}) \
       .Doc(doc)

@@ -87,10 +87,12 @@ struct PopulationFn {
   }
 };
 
+constexpr char kBitTypes[] = "T: {int8, int16, int32, int64, uint8, uint16, uint32, uint64}";
+
 OP("PopulationCount")
     .Input("x: T")
     .Output("y: uint8")
-    .Attr("T: {int8, int16, int32, int64, uint8, uint16, uint32, uint64}")
+    .Attr(kBitTypes)
     .Shape(UnchangedShape)
     .NotDifferentiable()
     .CpuFor<Unary<PopulationFn, IntTypes>>(IntTypes{})
@@ -104,64 +106,35 @@ OP("LogicalNot")
     .Cpu<Unary<NotFn, BoolTypes>>()
     .Doc("not x.");
 
-OP("BitwiseAnd")
-    .Input("x: T")
-    .Input("y: T")
-    .Output("z: T")
-    .Attr("T: {int8, int16, int32, int64, uint8, uint16, uint32, uint64}")
+BINARY_OP("BitwiseAnd", kBitTypes)
     .Commutative()
-    .Shape(BroadcastBinaryShape)
     .NotDifferentiable()
     .CpuFor<Binary<AndFn, IntTypes>>(IntTypes{})
     .Doc("The bits set in both x and y.");
 
-OP("BitwiseOr")
-    .Input("x: T")
-    .Input("y: T")
-    .Output("z: T")
-    .Attr("T: {int8, int16, int32, int64, uint8, uint16, uint32, uint64}")
+BINARY_OP("BitwiseOr", kBitTypes)
     .Commutative()
-    .Shape(BroadcastBinaryShape)
     .NotDifferentiable()
     .CpuFor<Binary<OrFn, IntTypes>>(IntTypes{})
     .Doc("The bits set in x or y.");
 
-OP("BitwiseXor")
-    .Input("x: T")
-    .Input("y: T")
-    .Output("z: T")
-    .Attr("T: {int8, int16, int32, int64, uint8, uint16, uint32, uint64}")
+BINARY_OP("BitwiseXor", kBitTypes)
     .Commutative()
-    .Shape(BroadcastBinaryShape)
     .NotDifferentiable()
     .CpuFor<Binary<XorFn, IntTypes>>(IntTypes{})
     .Doc("The bits in which x and y differ.");
 
-OP("Invert")
-    .Input("x: T")
-    .Output("y: T")
-    .Attr("T: {int8, int16, int32, int64, uint8, uint16, uint32, uint64}")
-    .Shape(UnchangedShape)
+UNARY_OP("Invert", kBitTypes)
     .NotDifferentiable()
     .CpuFor<Unary<InvertFn, IntTypes>>(IntTypes{})
     .Doc("x with every bit flipped.");
 
-OP("LeftShift")
-    .Input("x: T")
-    .Input("y: T")
-    .Output("z: T")
-    .Attr("T: {int8, int16, int32, int64, uint8, uint16, uint32, uint64}")
-    .Shape(BroadcastBinaryShape)
+BINARY_OP("LeftShift", kBitTypes)
     .NotDifferentiable()
     .CpuFor<Binary<LeftShiftFn, IntTypes>>(IntTypes{})
     .Doc("x shifted to the left by y bits.");
 
-OP("RightShift")
-    .Input("x: T")
-    .Input("y: T")
-    .Output("z: T")
-    .Attr("T: {int8, int16, int32, int64, uint8, uint16, uint32, uint64}")
-    .Shape(BroadcastBinaryShape)
+BINARY_OP("RightShift", kBitTypes)
     .NotDifferentiable()
     .CpuFor<Binary<RightShiftFn, IntTypes>>(IntTypes{})
     .Doc("x shifted to the right by y bits, keeping the sign.");

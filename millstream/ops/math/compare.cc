@@ -29,45 +29,22 @@ struct GreaterEqualFn {
   }
 };
 
-OP("Less")
-    .Input("x: T")
-    .Input("y: T")
-    .Output("z: bool")
-    .Attr("T: realnumbertype")
-    .Shape(BroadcastBinaryShape)
-    .NotDifferentiable()
-    .CpuFor<Binary<LessFn, RealTypes>>(RealTypes{})
-    .Doc("x < y, element by element with broadcasting.");
+#define COMPARISON(Name, Fn, doc)                 \
+  OP(Name)                                        \
+      .Input("x: T")                              \
+      .Input("y: T")                              \
+      .Output("z: bool")                          \
+      .Attr("T: realnumbertype")                  \
+      .Shape(BroadcastBinaryShape)                \
+      .NotDifferentiable()                        \
+      .CpuFor<Binary<Fn, RealTypes>>(RealTypes{}) \
+      .Doc(doc)
 
-OP("LessEqual")
-    .Input("x: T")
-    .Input("y: T")
-    .Output("z: bool")
-    .Attr("T: realnumbertype")
-    .Shape(BroadcastBinaryShape)
-    .NotDifferentiable()
-    .CpuFor<Binary<LessEqualFn, RealTypes>>(RealTypes{})
-    .Doc("x <= y, element by element with broadcasting.");
-
-OP("Greater")
-    .Input("x: T")
-    .Input("y: T")
-    .Output("z: bool")
-    .Attr("T: realnumbertype")
-    .Shape(BroadcastBinaryShape)
-    .NotDifferentiable()
-    .CpuFor<Binary<GreaterFn, RealTypes>>(RealTypes{})
-    .Doc("x > y, element by element with broadcasting.");
-
-OP("GreaterEqual")
-    .Input("x: T")
-    .Input("y: T")
-    .Output("z: bool")
-    .Attr("T: realnumbertype")
-    .Shape(BroadcastBinaryShape)
-    .NotDifferentiable()
-    .CpuFor<Binary<GreaterEqualFn, RealTypes>>(RealTypes{})
-    .Doc("x >= y, element by element with broadcasting.");
+COMPARISON("Less", LessFn, "x < y, element by element with broadcasting.");
+COMPARISON("LessEqual", LessEqualFn, "x <= y, element by element with broadcasting.");
+COMPARISON("Greater", GreaterFn, "x > y, element by element with broadcasting.");
+COMPARISON("GreaterEqual", GreaterEqualFn, "x >= y, element by element with broadcasting.");
+#undef COMPARISON
 
 }  // namespace
 }  // namespace millstream

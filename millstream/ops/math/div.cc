@@ -67,62 +67,33 @@ Status DivNoNanGrad(GradContext& g) { return QuotientGrad(g, "DivNoNan"); }
 // Steps: no gradient, and no error either.
 Status NoGrad(GradContext& g) { return g.status(); }
 
-OP("RealDiv")
-    .Input("x: T")
-    .Input("y: T")
-    .Output("z: T")
-    .Attr(
-        "T: {bfloat16, half, float, double, uint8, int8, uint16, int16, int32, uint32, uint64, int64, "
-        "complex64, complex128}")
-    .Shape(BroadcastBinaryShape)
+constexpr char kQuotientTypes[] =
+    "T: {bfloat16, half, float, double, uint8, int8, uint16, int16, int32, uint32, uint64, int64, "
+    "complex64, complex128}";
+
+BINARY_OP("RealDiv", kQuotientTypes)
     .Gradient(RealDivGrad)
     .CpuFor<Binary<RealDivFn, FloatComplexTypes>>(FloatComplexTypes{})
     .Doc("x / y for floating-point types, element by element with broadcasting.");
 
-OP("Div")
-    .Input("x: T")
-    .Input("y: T")
-    .Output("z: T")
-    .Attr(
-        "T: {bfloat16, half, float, double, uint8, int8, uint16, int16, int32, uint32, uint64, int64, "
-        "complex64, complex128}")
-    .Shape(BroadcastBinaryShape)
+BINARY_OP("Div", kQuotientTypes)
     .Gradient(DivGrad)
     .CpuFor<Binary<RealDivFn, FloatComplexTypes>>(FloatComplexTypes{})
     .CpuFor<Binary<TruncateDivFn, IntTypes>>(IntTypes{})
     .Doc("x / y, element by element with broadcasting; integers are rounded towards zero.");
 
-OP("DivNoNan")
-    .Input("x: T")
-    .Input("y: T")
-    .Output("z: T")
-    .Attr("T: {half, float, bfloat16, double, complex64, complex128}")
-    .Shape(BroadcastBinaryShape)
+BINARY_OP("DivNoNan", "T: {half, float, bfloat16, double, complex64, complex128}")
     .Gradient(DivNoNanGrad)
     .CpuFor<Binary<DivNoNanFn, FloatComplexTypes>>(FloatComplexTypes{})
     .Doc("x / y, and 0 where y is 0.");
 
-OP("TruncateDiv")
-    .Input("x: T")
-    .Input("y: T")
-    .Output("z: T")
-    .Attr(
-        "T: {bfloat16, half, float, double, uint8, int8, uint16, int16, int32, uint32, uint64, int64, "
-        "complex64, complex128}")
-    .Shape(BroadcastBinaryShape)
+BINARY_OP("TruncateDiv", kQuotientTypes)
     .Gradient(NoGrad)
     .CpuFor<Binary<TruncateFn, FloatTypes>>(FloatTypes{})
     .CpuFor<TruncatingBinary<TruncateDivFn, IntTypes>>(IntTypes{})
     .Doc("x / y rounded towards zero.");
 
-OP("FloorDiv")
-    .Input("x: T")
-    .Input("y: T")
-    .Output("z: T")
-    .Attr(
-        "T: {bfloat16, half, float, double, uint8, int8, uint16, int16, int32, uint32, uint64, int64, "
-        "complex64, complex128}")
-    .Shape(BroadcastBinaryShape)
+BINARY_OP("FloorDiv", kQuotientTypes)
     .Gradient(NoGrad)
     .CpuFor<Binary<FloorDivFn, FloatTypes>>(FloatTypes{})
     .CpuFor<Binary<FloorDivIntFn, IntTypes>>(IntTypes{})

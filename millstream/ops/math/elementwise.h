@@ -241,6 +241,13 @@ using FloatComplexTypes = Join<FloatTypes, ComplexTypes>;
 // What most of TensorFlow's unary ops take.
 using SignedNumberTypes = Join<FloatComplexTypes, SignedTypes>;
 
+// Declarations: of y = f(x), of z = f(x, y) with broadcasting, and of the gradient z = f(y, dy) of a unary function.
+// `type` is the attribute of the elements.
+#define UNARY_OP(Name, type) OP(Name).Input("x: T").Output("y: T").Attr(type).Shape(UnchangedShape)
+#define BINARY_OP(Name, type) OP(Name).Input("x: T").Input("y: T").Output("z: T").Attr(type).Shape(BroadcastBinaryShape)
+#define UNARY_GRAD_OP(Name, type) OP(Name).Input("y: T").Input("dy: T").Output("z: T").Attr(type).Shape(UnchangedShape)
+inline constexpr char kFloatOrComplex[] = "T: {bfloat16, half, float, double, complex64, complex128}";
+
 }  // namespace millstream
 
 #endif  // MILLSTREAM_OPS_MATH_ELEMENTWISE_H_

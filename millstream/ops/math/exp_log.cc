@@ -72,38 +72,22 @@ Status Log1pGrad(GradContext& g) {
   return g.status();
 }
 
-OP("Exp")
-    .Input("x: T")
-    .Output("y: T")
-    .Attr("T: {bfloat16, half, float, double, complex64, complex128}")
-    .Shape(UnchangedShape)
+UNARY_OP("Exp", kFloatOrComplex)
     .Gradient(ExpGrad)
     .CpuFor<Unary<ExpFn, FloatComplexTypes>>(FloatComplexTypes{})
     .Doc("e to the power of each element.");
 
-OP("Expm1")
-    .Input("x: T")
-    .Output("y: T")
-    .Attr("T: {bfloat16, half, float, double, complex64, complex128}")
-    .Shape(UnchangedShape)
+UNARY_OP("Expm1", kFloatOrComplex)
     .Gradient(Expm1Grad)
     .CpuFor<Unary<Expm1Fn, FloatComplexTypes>>(FloatComplexTypes{})
     .Doc("exp(x) - 1, exact also near 0.");
 
-OP("Log")
-    .Input("x: T")
-    .Output("y: T")
-    .Attr("T: {bfloat16, half, float, double, complex64, complex128}")
-    .Shape(UnchangedShape)
+UNARY_OP("Log", kFloatOrComplex)
     .Gradient(LogGrad)
     .CpuFor<Unary<LogFn, FloatComplexTypes>>(FloatComplexTypes{})
     .Doc("The natural logarithm of each element.");
 
-OP("Log1p")
-    .Input("x: T")
-    .Output("y: T")
-    .Attr("T: {bfloat16, half, float, double, complex64, complex128}")
-    .Shape(UnchangedShape)
+UNARY_OP("Log1p", kFloatOrComplex)
     .Gradient(Log1pGrad)
     .CpuFor<Unary<Log1pFn, FloatComplexTypes>>(FloatComplexTypes{})
     .Doc("log(1 + x), exact also near 0.");

@@ -68,47 +68,27 @@ Status AtanhGrad(GradContext& g) {
   return g.status();
 }
 
-OP("Sinh")
-    .Input("x: T")
-    .Output("y: T")
-    .Attr("T: {bfloat16, half, float, double, complex64, complex128}")
-    .Shape(UnchangedShape)
+UNARY_OP("Sinh", kFloatOrComplex)
     .Gradient(SinhGrad)
     .CpuFor<Unary<SinhFn, FloatComplexTypes>>(FloatComplexTypes{})
     .Doc("The hyperbolic sine of each element.");
 
-OP("Cosh")
-    .Input("x: T")
-    .Output("y: T")
-    .Attr("T: {bfloat16, half, float, double, complex64, complex128}")
-    .Shape(UnchangedShape)
+UNARY_OP("Cosh", kFloatOrComplex)
     .Gradient(CoshGrad)
     .CpuFor<Unary<CoshFn, FloatComplexTypes>>(FloatComplexTypes{})
     .Doc("The hyperbolic cosine of each element.");
 
-OP("Asinh")
-    .Input("x: T")
-    .Output("y: T")
-    .Attr("T: {bfloat16, half, float, double, complex64, complex128}")
-    .Shape(UnchangedShape)
+UNARY_OP("Asinh", kFloatOrComplex)
     .Gradient(AsinhGrad)
     .CpuFor<Unary<AsinhFn, FloatComplexTypes>>(FloatComplexTypes{})
     .Doc("The inverse hyperbolic sine of each element.");
 
-OP("Acosh")
-    .Input("x: T")
-    .Output("y: T")
-    .Attr("T: {bfloat16, half, float, double, complex64, complex128}")
-    .Shape(UnchangedShape)
+UNARY_OP("Acosh", kFloatOrComplex)
     .Gradient(AcoshGrad)
     .CpuFor<Unary<AcoshFn, FloatComplexTypes>>(FloatComplexTypes{})
     .Doc("The inverse hyperbolic cosine of each element.");
 
-OP("Atanh")
-    .Input("x: T")
-    .Output("y: T")
-    .Attr("T: {bfloat16, half, float, double, complex64, complex128}")
-    .Shape(UnchangedShape)
+UNARY_OP("Atanh", kFloatOrComplex)
     .Gradient(AtanhGrad)
     .CpuFor<Unary<AtanhFn, FloatComplexTypes>>(FloatComplexTypes{})
     .Doc("The inverse hyperbolic tangent of each element.");

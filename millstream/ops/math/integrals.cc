@@ -130,11 +130,7 @@ Status FresnelCosGrad(GradContext& g) { return PhaseGrad(g, "Cos"); }
 Status FresnelSinGrad(GradContext& g) { return PhaseGrad(g, "Sin"); }
 
 #define INTEGRAL(Name, fn, doc)                                                \
-  OP(Name)                                                                     \
-      .Input("x: T")                                                           \
-      .Output("y: T")                                                          \
-      .Attr("T: {bfloat16, half, float, double}")                              \
-      .Shape(UnchangedShape)                                                   \
+  UNARY_OP(Name, "T: {bfloat16, half, float, double}")                         \
       .Gradient(fn##Grad)                                                      \
       .CpuFor<Unary<SlowFn<fn>, Types<float, double>>>(Types<float, double>{}) \
       .Doc(doc)

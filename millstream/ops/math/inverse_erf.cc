@@ -107,20 +107,12 @@ Status NextAfterGrad(GradContext& g) {
 
 using WideTypes = Types<float, double>;
 
-OP("Erfinv")
-    .Input("x: T")
-    .Output("y: T")
-    .Attr("T: {bfloat16, half, float, double}")
-    .Shape(UnchangedShape)
+UNARY_OP("Erfinv", "T: {bfloat16, half, float, double}")
     .Gradient(ErfinvGrad)
     .CpuFor<Unary<ErfinvFn, WideTypes>>(WideTypes{})
     .Doc("The inverse of the error function.");
 
-OP("Ndtri")
-    .Input("x: T")
-    .Output("y: T")
-    .Attr("T: {bfloat16, half, float, double}")
-    .Shape(UnchangedShape)
+UNARY_OP("Ndtri", "T: {bfloat16, half, float, double}")
     .Gradient(NdtriGrad)
     .CpuFor<Unary<NdtriFn, WideTypes>>(WideTypes{})
     .Doc("The value below which a standard normal variable is with probability x.");

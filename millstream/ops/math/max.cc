@@ -16,31 +16,17 @@ Status ExtremeGrad(GradContext& g) {
   return g.status();
 }
 
-OP("Max")
-    .Input("input: T")
-    .Input("reduction_indices: Tidx")
-    .Output("output: T")
-    .Attr("keep_dims: bool = false")
-    .Attr(
-        "T: {float, double, int32, uint8, int16, int8, int64, bfloat16, uint16, half, uint32, uint64, "
-        "qint8, quint8, qint32, qint16, quint16}")
-    .Attr("Tidx: {int32, int64} = DT_INT32")
-    .Shape(ReductionShape)
+constexpr char kOrderedTypes[] =
+    "T: {float, double, int32, uint8, int16, int8, int64, bfloat16, uint16, half, uint32, uint64, "
+    "qint8, quint8, qint32, qint16, quint16}";
+
+REDUCTION("Max", kOrderedTypes)
     .Gradient(ExtremeGrad)
     .CpuFor<ReduceOp<Reduction::kMax>>(RealTypes{})
     .HostMemory("reduction_indices")
     .Doc("The largest element over the given axes.");
 
-OP("Min")
-    .Input("input: T")
-    .Input("reduction_indices: Tidx")
-    .Output("output: T")
-    .Attr("keep_dims: bool = false")
-    .Attr(
-        "T: {float, double, int32, uint8, int16, int8, int64, bfloat16, uint16, half, uint32, uint64, "
-        "qint8, quint8, qint32, qint16, quint16}")
-    .Attr("Tidx: {int32, int64} = DT_INT32")
-    .Shape(ReductionShape)
+REDUCTION("Min", kOrderedTypes)
     .Gradient(ExtremeGrad)
     .CpuFor<ReduceOp<Reduction::kMin>>(RealTypes{})
     .HostMemory("reduction_indices")
@@ -75,14 +61,7 @@ Status EuclideanNormGrad(GradContext& g) {
   return g.status();
 }
 
-OP("EuclideanNorm")
-    .Input("input: T")
-    .Input("reduction_indices: Tidx")
-    .Output("output: T")
-    .Attr("keep_dims: bool = false")
-    .Attr("T: numbertype")
-    .Attr("Tidx: {int32, int64} = DT_INT32")
-    .Shape(ReductionShape)
+REDUCTION("EuclideanNorm", "T: numbertype")
     .Gradient(EuclideanNormGrad)
     .CpuFor<ReduceOp<Reduction::kNorm>>(NumberTypes{})
     .HostMemory("reduction_indices")

@@ -41,22 +41,12 @@ Status ChoiceGrad(GradContext& g, const char* chooses_x) {
 Status MaximumGrad(GradContext& g) { return ChoiceGrad(g, "GreaterEqual"); }
 Status MinimumGrad(GradContext& g) { return ChoiceGrad(g, "LessEqual"); }
 
-OP("Maximum")
-    .Input("x: T")
-    .Input("y: T")
-    .Output("z: T")
-    .Attr("T: {bfloat16, half, float, double, int8, uint8, int16, uint16, int32, uint32, int64, uint64}")
-    .Shape(BroadcastBinaryShape)
+BINARY_OP("Maximum", "T: {bfloat16, half, float, double, int8, uint8, int16, uint16, int32, uint32, int64, uint64}")
     .Gradient(MaximumGrad)
     .CpuFor<Binary<MaximumFn, RealTypes>>(RealTypes{})
     .Doc("The larger of x and y, element by element with broadcasting.");
 
-OP("Minimum")
-    .Input("x: T")
-    .Input("y: T")
-    .Output("z: T")
-    .Attr("T: {bfloat16, half, float, double, int8, uint8, int16, uint16, int32, uint32, int64, uint64}")
-    .Shape(BroadcastBinaryShape)
+BINARY_OP("Minimum", "T: {bfloat16, half, float, double, int8, uint8, int16, uint16, int32, uint32, int64, uint64}")
     .Gradient(MinimumGrad)
     .CpuFor<Binary<MinimumFn, RealTypes>>(RealTypes{})
     .Doc("The smaller of x and y, element by element with broadcasting.");

@@ -50,33 +50,18 @@ Status FloorModGrad(GradContext& g) {
 
 using WideTypes = Types<float, double>;
 
-OP("FloorMod")
-    .Input("x: T")
-    .Input("y: T")
-    .Output("z: T")
-    .Attr("T: {int8, int16, int32, int64, uint8, uint16, uint32, uint64, bfloat16, half, float, double}")
-    .Shape(BroadcastBinaryShape)
+BINARY_OP("FloorMod", "T: {int8, int16, int32, int64, uint8, uint16, uint32, uint64, bfloat16, half, float, double}")
     .Gradient(FloorModGrad)
     .CpuFor<Binary<FloorModFn, FloatTypes>>(FloatTypes{})
     .CpuFor<Binary<FloorModIntFn, IntTypes>>(IntTypes{})
     .Doc("The remainder of x / y with the sign of y.");
 
-OP("TruncateMod")
-    .Input("x: T")
-    .Input("y: T")
-    .Output("z: T")
-    .Attr("T: {int32, int64, bfloat16, half, float, double}")
-    .Shape(BroadcastBinaryShape)
+BINARY_OP("TruncateMod", "T: {int32, int64, bfloat16, half, float, double}")
     .CpuFor<Binary<TruncateModFn, WideTypes>>(WideTypes{})
     .CpuFor<TruncatingBinary<TruncateModIntFn, IndexTypes>>(IndexTypes{})
     .Doc("The remainder of x / y with the sign of x.");
 
-OP("Mod")
-    .Input("x: T")
-    .Input("y: T")
-    .Output("z: T")
-    .Attr("T: {int32, int64, half, half, bfloat16, float, double}")
-    .Shape(BroadcastBinaryShape)
+BINARY_OP("Mod", "T: {int32, int64, half, half, bfloat16, float, double}")
     .CpuFor<Binary<TruncateModFn, WideTypes>>(WideTypes{})
     .CpuFor<Binary<TruncateModIntFn, IndexTypes>>(IndexTypes{})
     .Doc("The remainder of x / y with the sign of x.");

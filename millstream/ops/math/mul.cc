@@ -62,37 +62,22 @@ struct MulNoNanFn {
   }
 };
 
-OP("Mul")
-    .Input("x: T")
-    .Input("y: T")
-    .Output("z: T")
-    .Attr(
-        "T: {bfloat16, half, float, double, uint8, int8, uint16, int16, int32, uint32, uint64, int64, "
-        "complex64, complex128}")
+BINARY_OP("Mul",
+          "T: {bfloat16, half, float, double, uint8, int8, uint16, int16, int32, uint32, uint64, "
+          "int64, complex64, complex128}")
     .Commutative()
-    .Shape(BroadcastBinaryShape)
     .Gradient(MulGrad)
     .CpuFor<Binary<MulFn, NumberTypes>>(NumberTypes{})
     .Doc("x * y, element by element with broadcasting.");
 
-OP("MulNoNan")
-    .Input("x: T")
-    .Input("y: T")
-    .Output("z: T")
-    .Attr("T: {bfloat16, half, float, double, complex64, complex128}")
-    .Shape(BroadcastBinaryShape)
+BINARY_OP("MulNoNan", kFloatOrComplex)
     .Gradient(MulNoNanGrad)
     .CpuFor<Binary<MulNoNanFn, FloatComplexTypes>>(FloatComplexTypes{})
     .Doc("x * y, and 0 where y is 0 even if x is infinite or NaN.");
 
 using SquaredDifferenceTypes = Join<FloatComplexTypes, IndexTypes>;
-OP("SquaredDifference")
-    .Input("x: T")
-    .Input("y: T")
-    .Output("z: T")
-    .Attr("T: {bfloat16, half, float, double, int32, int64, complex64, complex128}")
+BINARY_OP("SquaredDifference", "T: {bfloat16, half, float, double, int32, int64, complex64, complex128}")
     .Commutative()
-    .Shape(BroadcastBinaryShape)
     .Gradient(SquaredDifferenceGrad)
     .CpuFor<Binary<SquaredDifferenceFn, SquaredDifferenceTypes>>(SquaredDifferenceTypes{})
     .Doc("conj(x - y) * (x - y), element by element with broadcasting.");

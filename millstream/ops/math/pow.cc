@@ -134,47 +134,27 @@ Status XdivyGrad(GradContext& g) {
   return g.status();
 }
 
-OP("Pow")
-    .Input("x: T")
-    .Input("y: T")
-    .Output("z: T")
-    .Attr("T: {bfloat16, float, half, double, int8, int16, int32, int64, complex64, complex128}")
-    .Shape(BroadcastBinaryShape)
+BINARY_OP("Pow", "T: {bfloat16, float, half, double, int8, int16, int32, int64, complex64, complex128}")
     .Gradient(PowGrad)
     .CpuFor<Binary<PowFn, FloatComplexTypes>>(FloatComplexTypes{})
     .CpuFor<Binary<IntPowFn, SignedTypes>>(SignedTypes{})
     .Doc("x to the power y, element by element with broadcasting.");
 
-OP("Xlogy")
-    .Input("x: T")
-    .Input("y: T")
-    .Output("z: T")
-    .Attr("T: {half, bfloat16, float, double, complex64, complex128}")
-    .Shape(BroadcastBinaryShape)
+BINARY_OP("Xlogy", "T: {half, bfloat16, float, double, complex64, complex128}")
     .Gradient(XlogyGrad)
     .CpuFor<Binary<XlogyFn, WideTypes>>(WideTypes{})
     .CpuFor<Binary<NarrowXlogFn<Half, false>, Types<Half>>>(Types<Half>{})
     .CpuFor<Binary<NarrowXlogFn<BFloat16, false>, Types<BFloat16>>>(Types<BFloat16>{})
     .Doc("x * log(y), and 0 where x is 0.");
 
-OP("Xlog1py")
-    .Input("x: T")
-    .Input("y: T")
-    .Output("z: T")
-    .Attr("T: {half, bfloat16, float, double, complex64, complex128}")
-    .Shape(BroadcastBinaryShape)
+BINARY_OP("Xlog1py", "T: {half, bfloat16, float, double, complex64, complex128}")
     .Gradient(Xlog1pyGrad)
     .CpuFor<Binary<Xlog1pyFn, WideTypes>>(WideTypes{})
     .CpuFor<Binary<NarrowXlogFn<Half, true>, Types<Half>>>(Types<Half>{})
     .CpuFor<Binary<NarrowXlogFn<BFloat16, true>, Types<BFloat16>>>(Types<BFloat16>{})
     .Doc("x * log(1 + y), and 0 where x is 0.");
 
-OP("Xdivy")
-    .Input("x: T")
-    .Input("y: T")
-    .Output("z: T")
-    .Attr("T: {half, bfloat16, float, double, complex64, complex128}")
-    .Shape(BroadcastBinaryShape)
+BINARY_OP("Xdivy", "T: {half, bfloat16, float, double, complex64, complex128}")
     .Gradient(XdivyGrad)
     .CpuFor<Binary<XdivyFn, FloatComplexTypes>>(FloatComplexTypes{})
     .Doc("x / y, and 0 where x is 0.");

@@ -60,14 +60,7 @@ Status ProdGrad(GradContext& g) {
   return g.status();
 }
 
-OP("Prod")
-    .Input("input: T")
-    .Input("reduction_indices: Tidx")
-    .Output("output: T")
-    .Attr("keep_dims: bool = false")
-    .Attr("T: numbertype")
-    .Attr("Tidx: {int32, int64} = DT_INT32")
-    .Shape(ReductionShape)
+REDUCTION("Prod", "T: numbertype")
     .Gradient(ProdGrad)
     .CpuFor<ReduceOp<Reduction::kProd>>(NumberTypes{})
     .HostMemory("reduction_indices")

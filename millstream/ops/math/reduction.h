@@ -54,6 +54,18 @@ class ReduceOp final : public ReduceKernel {
   explicit ReduceOp(KernelInit& init) : ReduceKernel(init, op) {}
 };
 
+// The declaration of a reduction of elements of the attribute `type`; its kernels keep "reduction_indices" in host
+// memory.
+#define REDUCTION(Name, type)                  \
+  OP(Name)                                     \
+      .Input("input: T")                       \
+      .Input("reduction_indices: Tidx")        \
+      .Output("output: T")                     \
+      .Attr("keep_dims: bool = false")         \
+      .Attr(type)                              \
+      .Attr("Tidx: {int32, int64} = DT_INT32") \
+      .Shape(ReductionShape)
+
 // For gradients of reductions.
 // `y`, of the shape of the output, with the reduced dimensions put back as 1 wherever broadcasting needs them.
 Output WithReducedDims(GradContext& g, Output y);

@@ -52,39 +52,23 @@ struct IsFiniteFn {
 // Steps: no gradient, and no error either.
 Status NoGrad(GradContext& g) { return g.status(); }
 
-OP("Floor")
-    .Input("x: T")
-    .Output("y: T")
-    .Attr("T: {bfloat16, half, float, double}")
-    .Shape(UnchangedShape)
+UNARY_OP("Floor", "T: {bfloat16, half, float, double}")
     .Gradient(NoGrad)
     .CpuFor<Unary<FloorFn, FloatTypes>>(FloatTypes{})
     .Doc("The largest integer not above each element.");
 
-OP("Ceil")
-    .Input("x: T")
-    .Output("y: T")
-    .Attr("T: {bfloat16, half, float, double}")
-    .Shape(UnchangedShape)
+UNARY_OP("Ceil", "T: {bfloat16, half, float, double}")
     .Gradient(NoGrad)
     .CpuFor<Unary<CeilFn, FloatTypes>>(FloatTypes{})
     .Doc("The smallest integer not below each element.");
 
-OP("Rint")
-    .Input("x: T")
-    .Output("y: T")
-    .Attr("T: {bfloat16, half, float, double}")
-    .Shape(UnchangedShape)
+UNARY_OP("Rint", "T: {bfloat16, half, float, double}")
     .Gradient(NoGrad)
     .CpuFor<Unary<RoundFn, Types<float, double>>>(Types<float, double>{})
     .Doc("The nearest integer; halves go to the even one.");
 
 using RoundTypes = Join<FloatTypes, IndexTypes>;
-OP("Round")
-    .Input("x: T")
-    .Output("y: T")
-    .Attr("T: {bfloat16, half, float, double, int8, int16, int32, int64, complex64, complex128}")
-    .Shape(UnchangedShape)
+UNARY_OP("Round", "T: {bfloat16, half, float, double, int8, int16, int32, int64, complex64, complex128}")
     .Gradient(NoGrad)
     .CpuFor<Unary<RoundFn, RoundTypes>>(RoundTypes{})
     .Doc("The nearest integer; halves go to the even one.");

@@ -152,47 +152,35 @@ Status CumulativeLogsumexpGrad(GradContext& g) {
   return g.status();
 }
 
-OP("Cumsum")
-    .Input("x: T")
-    .Input("axis: Tidx")
-    .Output("out: T")
-    .Attr("exclusive: bool = false")
-    .Attr("reverse: bool = false")
-    .Attr("T: numbertype")
-    .Attr("Tidx: {int32, int64} = DT_INT32")
-    .Shape(UnchangedShape)
+#define SCAN(Name, type)                       \
+  OP(Name)                                     \
+      .Input("x: T")                           \
+      .Input("axis: Tidx")                     \
+      .Output("out: T")                        \
+      .Attr("exclusive: bool = false")         \
+      .Attr("reverse: bool = false")           \
+      .Attr(type)                              \
+      .Attr("Tidx: {int32, int64} = DT_INT32") \
+      .Shape(UnchangedShape)
+
+SCAN("Cumsum", "T: numbertype")
     .Gradient(CumsumGrad)
     .CpuFor<ScanKernel<Kind::kSum>>(NumberTypes{})
     .HostMemory("axis")
     .Doc("Running sums along an axis.");
 
-OP("Cumprod")
-    .Input("x: T")
-    .Input("axis: Tidx")
-    .Output("out: T")
-    .Attr("exclusive: bool = false")
-    .Attr("reverse: bool = false")
-    .Attr("T: numbertype")
-    .Attr("Tidx: {int32, int64} = DT_INT32")
-    .Shape(UnchangedShape)
+SCAN("Cumprod", "T: numbertype")
     .Gradient(CumprodGrad)
     .CpuFor<ScanKernel<Kind::kProduct>>(NumberTypes{})
     .HostMemory("axis")
     .Doc("Running products along an axis.");
 
-OP("CumulativeLogsumexp")
-    .Input("x: T")
-    .Input("axis: Tidx")
-    .Output("out: T")
-    .Attr("exclusive: bool = false")
-    .Attr("reverse: bool = false")
-    .Attr("T: {bfloat16, half, float, double}")
-    .Attr("Tidx: {int32, int64} = DT_INT32")
-    .Shape(UnchangedShape)
+SCAN("CumulativeLogsumexp", "T: {bfloat16, half, float, double}")
     .Gradient(CumulativeLogsumexpGrad)
     .CpuFor<ScanKernel<Kind::kLogSumExp>>(FloatTypes{})
     .HostMemory("axis")
     .Doc("Logarithms of the running sums of exponentials along an axis.");
+#undef SCAN
 
 }  // namespace
 }  // namespace millstream

@@ -222,116 +222,77 @@ Status UnsortedSegmentExtremeGrad(GradContext& g) {
   return g.status();
 }
 
-OP("SegmentSum")
-    .Input("data: T")
-    .Input("segment_ids: Tindices")
-    .Output("output: T")
-    .Attr("T: numbertype")
-    .Attr("Tindices: {int32, int64}")
-    .Shape(SegmentShape)
+#define SEGMENTS(Name, type)            \
+  OP(Name)                              \
+      .Input("data: T")                 \
+      .Input("segment_ids: Tindices")   \
+      .Output("output: T")              \
+      .Attr(type)                       \
+      .Attr("Tindices: {int32, int64}") \
+      .Shape(SegmentShape)
+
+SEGMENTS("SegmentSum", "T: numbertype")
     .Gradient(SegmentSumGrad)
     .CpuFor<SegmentKernel<SegmentOp::kSum>>(NumberTypes{})
     .Doc("Sums of the rows of each segment; ids grow.");
 
-OP("SegmentMean")
-    .Input("data: T")
-    .Input("segment_ids: Tindices")
-    .Output("output: T")
-    .Attr("T: numbertype")
-    .Attr("Tindices: {int32, int64}")
-    .Shape(SegmentShape)
+SEGMENTS("SegmentMean", "T: numbertype")
     .Gradient(SegmentMeanGrad)
     .CpuFor<SegmentKernel<SegmentOp::kMean>>(NumberTypes{})
     .Doc("Means of the rows of each segment; ids grow.");
 
-OP("SegmentProd")
-    .Input("data: T")
-    .Input("segment_ids: Tindices")
-    .Output("output: T")
-    .Attr("T: numbertype")
-    .Attr("Tindices: {int32, int64}")
-    .Shape(SegmentShape)
+SEGMENTS("SegmentProd", "T: numbertype")
     .Gradient(SegmentProdGrad)
     .CpuFor<SegmentKernel<SegmentOp::kProd>>(NumberTypes{})
     .Doc("Products of the rows of each segment; ids grow.");
 
-OP("SegmentMax")
-    .Input("data: T")
-    .Input("segment_ids: Tindices")
-    .Output("output: T")
-    .Attr("T: realnumbertype")
-    .Attr("Tindices: {int32, int64}")
-    .Shape(SegmentShape)
+SEGMENTS("SegmentMax", "T: realnumbertype")
     .Gradient(SegmentExtremeGrad)
     .CpuFor<SegmentKernel<SegmentOp::kMax>>(RealTypes{})
     .Doc("Largest values of each segment; ids grow.");
 
-OP("SegmentMin")
-    .Input("data: T")
-    .Input("segment_ids: Tindices")
-    .Output("output: T")
-    .Attr("T: realnumbertype")
-    .Attr("Tindices: {int32, int64}")
-    .Shape(SegmentShape)
+SEGMENTS("SegmentMin", "T: realnumbertype")
     .Gradient(SegmentExtremeGrad)
     .CpuFor<SegmentKernel<SegmentOp::kMin>>(RealTypes{})
     .Doc("Smallest values of each segment; ids grow.");
 
-OP("UnsortedSegmentSum")
-    .Input("data: T")
-    .Input("segment_ids: Tindices")
-    .Input("num_segments: Tnumsegments")
-    .Output("output: T")
-    .Attr("T: numbertype")
-    .Attr("Tindices: {int16, int32, int64}")
-    .Attr("Tnumsegments: {int32, int64} = DT_INT32")
-    .Shape(UnsortedSegmentShape)
+#undef SEGMENTS
+
+#define UNSORTED_SEGMENTS(Name, type, index_type)      \
+  OP(Name)                                             \
+      .Input("data: T")                                \
+      .Input("segment_ids: Tindices")                  \
+      .Input("num_segments: Tnumsegments")             \
+      .Output("output: T")                             \
+      .Attr(type)                                      \
+      .Attr(index_type)                                \
+      .Attr("Tnumsegments: {int32, int64} = DT_INT32") \
+      .Shape(UnsortedSegmentShape)
+
+UNSORTED_SEGMENTS("UnsortedSegmentSum", "T: numbertype", "Tindices: {int16, int32, int64}")
     .Gradient(UnsortedSegmentSumGrad)
     .CpuFor<UnsortedSegmentKernel<SegmentOp::kSum>>(NumberTypes{})
     .HostMemory("num_segments")
     .Doc("Sums of the rows of each segment, in any order; negative ids are left out.");
 
-OP("UnsortedSegmentProd")
-    .Input("data: T")
-    .Input("segment_ids: Tindices")
-    .Input("num_segments: Tnumsegments")
-    .Output("output: T")
-    .Attr("T: numbertype")
-    .Attr("Tindices: {int32, int64}")
-    .Attr("Tnumsegments: {int32, int64} = DT_INT32")
-    .Shape(UnsortedSegmentShape)
+UNSORTED_SEGMENTS("UnsortedSegmentProd", "T: numbertype", "Tindices: {int32, int64}")
     .Gradient(UnsortedSegmentProdGrad)
     .CpuFor<UnsortedSegmentKernel<SegmentOp::kProd>>(NumberTypes{})
     .HostMemory("num_segments")
     .Doc("Products of the rows of each segment, in any order; negative ids are left out.");
 
-OP("UnsortedSegmentMax")
-    .Input("data: T")
-    .Input("segment_ids: Tindices")
-    .Input("num_segments: Tnumsegments")
-    .Output("output: T")
-    .Attr("T: realnumbertype")
-    .Attr("Tindices: {int32, int64}")
-    .Attr("Tnumsegments: {int32, int64} = DT_INT32")
-    .Shape(UnsortedSegmentShape)
+UNSORTED_SEGMENTS("UnsortedSegmentMax", "T: realnumbertype", "Tindices: {int32, int64}")
     .Gradient(UnsortedSegmentExtremeGrad)
     .CpuFor<UnsortedSegmentKernel<SegmentOp::kMax>>(RealTypes{})
     .HostMemory("num_segments")
     .Doc("Largest values of each segment, in any order; negative ids are left out.");
 
-OP("UnsortedSegmentMin")
-    .Input("data: T")
-    .Input("segment_ids: Tindices")
-    .Input("num_segments: Tnumsegments")
-    .Output("output: T")
-    .Attr("T: realnumbertype")
-    .Attr("Tindices: {int32, int64}")
-    .Attr("Tnumsegments: {int32, int64} = DT_INT32")
-    .Shape(UnsortedSegmentShape)
+UNSORTED_SEGMENTS("UnsortedSegmentMin", "T: realnumbertype", "Tindices: {int32, int64}")
     .Gradient(UnsortedSegmentExtremeGrad)
     .CpuFor<UnsortedSegmentKernel<SegmentOp::kMin>>(RealTypes{})
     .HostMemory("num_segments")
     .Doc("Smallest values of each segment, in any order; negative ids are left out.");
+#undef UNSORTED_SEGMENTS
 
 }  // namespace
 }  // namespace millstream

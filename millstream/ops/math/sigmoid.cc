@@ -71,40 +71,22 @@ Status SigmoidGradGrad(GradContext& g) {
   return g.status();
 }
 
-OP("Tanh")
-    .Input("x: T")
-    .Output("y: T")
-    .Attr("T: {bfloat16, half, float, double, complex64, complex128}")
-    .Shape(UnchangedShape)
+UNARY_OP("Tanh", kFloatOrComplex)
     .Gradient(TanhGradient)
     .CpuFor<Unary<TanhFn, FloatComplexTypes>>(FloatComplexTypes{})
     .Doc("The hyperbolic tangent of each element.");
 
-OP("TanhGrad")
-    .Input("y: T")
-    .Input("dy: T")
-    .Output("z: T")
-    .Attr("T: {bfloat16, half, float, double, complex64, complex128}")
-    .Shape(UnchangedShape)
+UNARY_GRAD_OP("TanhGrad", kFloatOrComplex)
     .Gradient(TanhGradGrad)
     .CpuFor<Binary<TanhGradFn, FloatComplexTypes>>(FloatComplexTypes{})
     .Doc("The gradient of y = Tanh(x): dy * (1 - y^2).");
 
-OP("Sigmoid")
-    .Input("x: T")
-    .Output("y: T")
-    .Attr("T: {bfloat16, half, float, double, complex64, complex128}")
-    .Shape(UnchangedShape)
+UNARY_OP("Sigmoid", kFloatOrComplex)
     .Gradient(SigmoidGradient)
     .CpuFor<Unary<SigmoidFn, FloatComplexTypes>>(FloatComplexTypes{})
     .Doc("1 / (1 + exp(-x)).");
 
-OP("SigmoidGrad")
-    .Input("y: T")
-    .Input("dy: T")
-    .Output("z: T")
-    .Attr("T: {bfloat16, half, float, double, complex64, complex128}")
-    .Shape(UnchangedShape)
+UNARY_GRAD_OP("SigmoidGrad", kFloatOrComplex)
     .Gradient(SigmoidGradGrad)
     .CpuFor<Binary<SigmoidGradFn, FloatComplexTypes>>(FloatComplexTypes{})
     .Doc("The gradient of y = Sigmoid(x): dy * y * (1 - y).");

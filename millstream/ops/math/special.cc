@@ -150,38 +150,22 @@ Status PolygammaGrad(GradContext& g) {
 using GammaTypes = Types<Half, float, double>;
 using WideTypes = Types<float, double>;
 
-OP("Erf")
-    .Input("x: T")
-    .Output("y: T")
-    .Attr("T: {bfloat16, half, float, double}")
-    .Shape(UnchangedShape)
+UNARY_OP("Erf", "T: {bfloat16, half, float, double}")
     .Gradient(ErfGrad)
     .CpuFor<Unary<ErfFn, FloatTypes>>(FloatTypes{})
     .Doc("The error function.");
 
-OP("Erfc")
-    .Input("x: T")
-    .Output("y: T")
-    .Attr("T: {bfloat16, half, float, double}")
-    .Shape(UnchangedShape)
+UNARY_OP("Erfc", "T: {bfloat16, half, float, double}")
     .Gradient(ErfcGrad)
     .CpuFor<Unary<ErfcFn, FloatTypes>>(FloatTypes{})
     .Doc("1 - Erf(x), exact also where that is tiny.");
 
-OP("Lgamma")
-    .Input("x: T")
-    .Output("y: T")
-    .Attr("T: {bfloat16, half, float, double}")
-    .Shape(UnchangedShape)
+UNARY_OP("Lgamma", "T: {bfloat16, half, float, double}")
     .Gradient(LgammaGrad)
     .CpuFor<Unary<LgammaFn, GammaTypes>>(GammaTypes{})
     .Doc("The logarithm of the absolute value of the gamma function.");
 
-OP("Digamma")
-    .Input("x: T")
-    .Output("y: T")
-    .Attr("T: {bfloat16, half, float, double}")
-    .Shape(UnchangedShape)
+UNARY_OP("Digamma", "T: {bfloat16, half, float, double}")
     .Gradient(DigammaGrad)
     .CpuFor<Unary<DigammaFn, GammaTypes>>(GammaTypes{})
     .Doc("The derivative of Lgamma.");

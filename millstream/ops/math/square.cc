@@ -113,89 +113,49 @@ Status InverseGradGrad(GradContext& g) {
   return g.status();
 }
 
-OP("Square")
-    .Input("x: T")
-    .Output("y: T")
-    .Attr(
-        "T: {bfloat16, half, float, double, int8, int16, int32, int64, uint8, uint16, uint32, uint64, "
-        "complex64, complex128}")
-    .Shape(UnchangedShape)
+UNARY_OP("Square",
+         "T: {bfloat16, half, float, double, int8, int16, int32, int64, uint8, uint16, uint32, "
+         "uint64, complex64, complex128}")
     .Gradient(SquareGrad)
     .CpuFor<Unary<SquareFn, NumberTypes>>(NumberTypes{})
     .Doc("x * x.");
 
-OP("Sqrt")
-    .Input("x: T")
-    .Output("y: T")
-    .Attr("T: {bfloat16, half, float, double, complex64, complex128}")
-    .Shape(UnchangedShape)
+UNARY_OP("Sqrt", kFloatOrComplex)
     .Gradient(SqrtGradient)
     .CpuFor<Unary<SqrtFn, FloatComplexTypes>>(FloatComplexTypes{})
     .Doc("The square root of each element.");
 
-OP("SqrtGrad")
-    .Input("y: T")
-    .Input("dy: T")
-    .Output("z: T")
-    .Attr("T: {bfloat16, half, float, double, complex64, complex128}")
-    .Shape(UnchangedShape)
+UNARY_GRAD_OP("SqrtGrad", kFloatOrComplex)
     .Gradient(SqrtGradGrad)
     .CpuFor<Binary<SqrtGradFn, FloatComplexTypes>>(FloatComplexTypes{})
     .Doc("The gradient of y = Sqrt(x): dy * 0.5 / y.");
 
-OP("Rsqrt")
-    .Input("x: T")
-    .Output("y: T")
-    .Attr("T: {bfloat16, half, float, double, complex64, complex128}")
-    .Shape(UnchangedShape)
+UNARY_OP("Rsqrt", kFloatOrComplex)
     .Gradient(RsqrtGradient)
     .CpuFor<Unary<RsqrtFn, FloatComplexTypes>>(FloatComplexTypes{})
     .Doc("1 / Sqrt(x).");
 
-OP("RsqrtGrad")
-    .Input("y: T")
-    .Input("dy: T")
-    .Output("z: T")
-    .Attr("T: {bfloat16, half, float, double, complex64, complex128}")
-    .Shape(UnchangedShape)
+UNARY_GRAD_OP("RsqrtGrad", kFloatOrComplex)
     .Gradient(RsqrtGradGrad)
     .CpuFor<Binary<RsqrtGradFn, FloatComplexTypes>>(FloatComplexTypes{})
     .Doc("The gradient of y = Rsqrt(x): dy * -0.5 * y^3.");
 
-OP("Inv")
-    .Input("x: T")
-    .Output("y: T")
-    .Attr("T: {bfloat16, half, float, double, int8, int16, int32, int64, complex64, complex128}")
-    .Shape(UnchangedShape)
+UNARY_OP("Inv", "T: {bfloat16, half, float, double, int8, int16, int32, int64, complex64, complex128}")
     .Gradient(InvGradient)
     .CpuFor<Unary<InverseFn, FloatComplexTypes>>(FloatComplexTypes{})
     .Doc("1 / x; the older name of Reciprocal.");
 
-OP("InvGrad")
-    .Input("y: T")
-    .Input("dy: T")
-    .Output("z: T")
-    .Attr("T: {bfloat16, half, float, double, complex64, complex128}")
-    .Shape(UnchangedShape)
+UNARY_GRAD_OP("InvGrad", kFloatOrComplex)
     .Gradient(InverseGradGrad)
     .CpuFor<Binary<InverseGradFn, FloatComplexTypes>>(FloatComplexTypes{})
     .Doc("The gradient of y = Inv(x): -dy * y^2.");
 
-OP("Reciprocal")
-    .Input("x: T")
-    .Output("y: T")
-    .Attr("T: {bfloat16, half, float, double, int8, int16, int32, int64, complex64, complex128}")
-    .Shape(UnchangedShape)
+UNARY_OP("Reciprocal", "T: {bfloat16, half, float, double, int8, int16, int32, int64, complex64, complex128}")
     .Gradient(ReciprocalGradient)
     .CpuFor<Unary<InverseFn, FloatComplexTypes>>(FloatComplexTypes{})
     .Doc("1 / x.");
 
-OP("ReciprocalGrad")
-    .Input("y: T")
-    .Input("dy: T")
-    .Output("z: T")
-    .Attr("T: {bfloat16, half, float, double, complex64, complex128}")
-    .Shape(UnchangedShape)
+UNARY_GRAD_OP("ReciprocalGrad", kFloatOrComplex)
     .Gradient(InverseGradGrad)
     .CpuFor<Binary<InverseGradFn, FloatComplexTypes>>(FloatComplexTypes{})
     .Doc("The gradient of y = Reciprocal(x): -dy * y^2.");

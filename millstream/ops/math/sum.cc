@@ -34,27 +34,13 @@ Status MeanGrad(GradContext& g) {
   return g.status();
 }
 
-OP("Sum")
-    .Input("input: T")
-    .Input("reduction_indices: Tidx")
-    .Output("output: T")
-    .Attr("keep_dims: bool = false")
-    .Attr("T: numbertype")
-    .Attr("Tidx: {int32, int64} = DT_INT32")
-    .Shape(ReductionShape)
+REDUCTION("Sum", "T: numbertype")
     .Gradient(SumGrad)
     .CpuFor<ReduceOp<Reduction::kSum>>(NumberTypes{})
     .HostMemory("reduction_indices")
     .Doc("The sum of the elements over the given axes.");
 
-OP("Mean")
-    .Input("input: T")
-    .Input("reduction_indices: Tidx")
-    .Output("output: T")
-    .Attr("keep_dims: bool = false")
-    .Attr("T: numbertype")
-    .Attr("Tidx: {int32, int64} = DT_INT32")
-    .Shape(ReductionShape)
+REDUCTION("Mean", "T: numbertype")
     .Gradient(MeanGrad)
     .CpuFor<ReduceOp<Reduction::kMean>>(NumberTypes{})
     .HostMemory("reduction_indices")

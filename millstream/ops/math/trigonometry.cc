@@ -112,56 +112,32 @@ Status Atan2Grad(GradContext& g) {
   return g.status();
 }
 
-OP("Sin")
-    .Input("x: T")
-    .Output("y: T")
-    .Attr("T: {bfloat16, half, float, double, complex64, complex128}")
-    .Shape(UnchangedShape)
+UNARY_OP("Sin", kFloatOrComplex)
     .Gradient(SinGrad)
     .CpuFor<Unary<SinFn, FloatComplexTypes>>(FloatComplexTypes{})
     .Doc("The sine of each element.");
 
-OP("Cos")
-    .Input("x: T")
-    .Output("y: T")
-    .Attr("T: {bfloat16, half, float, double, complex64, complex128}")
-    .Shape(UnchangedShape)
+UNARY_OP("Cos", kFloatOrComplex)
     .Gradient(CosGrad)
     .CpuFor<Unary<CosFn, FloatComplexTypes>>(FloatComplexTypes{})
     .Doc("The cosine of each element.");
 
-OP("Tan")
-    .Input("x: T")
-    .Output("y: T")
-    .Attr("T: {bfloat16, half, float, double, complex64, complex128}")
-    .Shape(UnchangedShape)
+UNARY_OP("Tan", kFloatOrComplex)
     .Gradient(TanGrad)
     .CpuFor<Unary<TanFn, FloatComplexTypes>>(FloatComplexTypes{})
     .Doc("The tangent of each element.");
 
-OP("Asin")
-    .Input("x: T")
-    .Output("y: T")
-    .Attr("T: {bfloat16, half, float, double, complex64, complex128}")
-    .Shape(UnchangedShape)
+UNARY_OP("Asin", kFloatOrComplex)
     .Gradient(AsinGrad)
     .CpuFor<Unary<AsinFn, FloatComplexTypes>>(FloatComplexTypes{})
     .Doc("The inverse sine of each element.");
 
-OP("Acos")
-    .Input("x: T")
-    .Output("y: T")
-    .Attr("T: {bfloat16, half, float, double, complex64, complex128}")
-    .Shape(UnchangedShape)
+UNARY_OP("Acos", kFloatOrComplex)
     .Gradient(AcosGrad)
     .CpuFor<Unary<AcosFn, FloatComplexTypes>>(FloatComplexTypes{})
     .Doc("The inverse cosine of each element.");
 
-OP("Atan")
-    .Input("x: T")
-    .Output("y: T")
-    .Attr("T: {bfloat16, half, float, double, complex64, complex128}")
-    .Shape(UnchangedShape)
+UNARY_OP("Atan", kFloatOrComplex)
     .Gradient(AtanGrad)
     .CpuFor<Unary<AtanFn, FloatComplexTypes>>(FloatComplexTypes{})
     .Doc("The inverse tangent of each element.");
