@@ -11,8 +11,6 @@
 namespace millstream {
 namespace {
 
-using LinalgTypes = Types<float, double, std::complex<float>, std::complex<double>>;
-
 Shape BatchShape(const Tensor& t) { return Shape(t.shape().dims().first(t.rank() - 2)); }
 
 Status CheckSameBatch(const Tensor& a, const Tensor& b) {

@@ -13,17 +13,15 @@ Status CholeskyCpu(KernelContext& ctx) {
   const Tensor& in = ctx.input(0);
   RETURN_IF_ERROR(CheckMatrices(in, true));
   ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, in.shape()));
-  return ComputeIn(in.dtype(), [&](auto type) -> Status {
-    using S = typename decltype(type)::type;
-    for (int64_t b = 0; in.num_elements() > 0 && b < BatchOfMatrices(in); ++b) {
-      Matrix<S> lower;
-      // TensorFlow says so in its log, and goes on.
-      if (!Cholesky(ReadMatrix<S>(in, b), &lower)) {
-        for (int64_t i = 0; i < lower.rows; ++i)
-          std::fill_n(&lower(i, 0), i + 1, S(std::numeric_limits<double>::quiet_NaN()));
-      }
-      WriteMatrix(lower, out, b);
+  if (in.num_elements() == 0) return OkStatus();
+  return ForEachMatrix(in, [&]<typename S>(const Matrix<S>& a, int64_t b) {
+    Matrix<S> lower;
+    // TensorFlow says so in its log, and goes on.
+    if (!Cholesky(a, &lower)) {
+      for (int64_t i = 0; i < lower.rows; ++i)
+        std::fill_n(&lower(i, 0), i + 1, S(std::numeric_limits<double>::quiet_NaN()));
     }
+    WriteMatrix(lower, out, b);
     return OkStatus();
   });
 }

@@ -10,8 +10,6 @@
 namespace millstream {
 namespace {
 
-using LinalgTypes = Types<float, double, std::complex<float>, std::complex<double>>;
-
 // Sizes of a batch of matrices with another last two dimensions, or one.
 Shape WithLast(const Tensor& t, std::initializer_list<int64_t> last) {
   std::vector<int64_t> dims(t.shape().dims().begin(), t.shape().dims().end() - 2);
@@ -25,16 +23,14 @@ Status LuCpu(KernelContext& ctx) {
   const int64_t n = in.dim(in.rank() - 1);
   ASSIGN_OR_RETURN(Tensor * lu, ctx.AllocateOutput(0, in.shape()));
   ASSIGN_OR_RETURN(Tensor * order, ctx.AllocateOutput(1, WithLast(in, {n})));
-  return ComputeIn(in.dtype(), [&](auto type) -> Status {
-    using S = typename decltype(type)::type;
-    for (int64_t b = 0; in.num_elements() > 0 && b < BatchOfMatrices(in); ++b) {
-      const LuFactors<S> f = Lu(ReadMatrix<S>(in, b));
-      if (f.singular) return errors::InvalidArgument("Input is not invertible.");
-      WriteMatrix(f.lu, lu, b);
-      DispatchOver(IndexTypes{}, order->dtype(), [&](auto index) {
-        std::copy(f.order.begin(), f.order.end(), order->data<typename decltype(index)::type>() + b * n);
-      });
-    }
+  if (in.num_elements() == 0) return OkStatus();
+  return ForEachMatrix(in, [&]<typename S>(Matrix<S> a, int64_t b) -> Status {
+    const LuFactors<S> f = Lu(std::move(a));
+    if (f.singular) return errors::InvalidArgument("Input is not invertible.");
+    WriteMatrix(f.lu, lu, b);
+    DispatchOver(IndexTypes{}, order->dtype(), [&](auto index) {
+      std::copy(f.order.begin(), f.order.end(), order->data<typename decltype(index)::type>() + b * n);
+    });
     return OkStatus();
   });
 }
@@ -49,18 +45,15 @@ class QrKernel : public Kernel {
     const int64_t m = in.dim(in.rank() - 2), n = in.dim(in.rank() - 1), k = full_ ? m : std::min(m, n);
     ASSIGN_OR_RETURN(Tensor * q, ctx.AllocateOutput(0, WithLast(in, {m, k})));
     ASSIGN_OR_RETURN(Tensor * r, ctx.AllocateOutput(1, WithLast(in, {k, n})));
-    return ComputeIn(in.dtype(), [&](auto type) -> Status {
-      using S = typename decltype(type)::type;
-      for (int64_t b = 0; b < BatchOfMatrices(in); ++b) {
-        Matrix<S> full_q, full_r, left(m, k), right(k, n);
-        Qr(ReadMatrix<S>(in, b), &full_q, &full_r);
-        for (int64_t i = 0; i < m; ++i) {
-          for (int64_t j = 0; j < k; ++j) left(i, j) = full_q(i, j);
-        }
-        std::copy_n(full_r.v.begin(), k * n, right.v.begin());
-        WriteMatrix(left, q, b);
-        WriteMatrix(right, r, b);
+    return ForEachMatrix(in, [&]<typename S>(const Matrix<S>& a, int64_t b) {
+      Matrix<S> full_q, full_r, left(m, k), right(k, n);
+      Qr(a, &full_q, &full_r);
+      for (int64_t i = 0; i < m; ++i) {
+        for (int64_t j = 0; j < k; ++j) left(i, j) = full_q(i, j);
       }
+      std::copy_n(full_r.v.begin(), k * n, right.v.begin());
+      WriteMatrix(left, q, b);
+      WriteMatrix(right, r, b);
       return OkStatus();
     });
   }
@@ -81,17 +74,14 @@ class SvdKernel : public Kernel {
     ASSIGN_OR_RETURN(Tensor * s, ctx.AllocateOutput(0, WithLast(in, {k})));
     ASSIGN_OR_RETURN(Tensor * u, ctx.AllocateOutput(1, vectors_ ? WithLast(in, {m, full_ ? m : k}) : Shape({0})));
     ASSIGN_OR_RETURN(Tensor * v, ctx.AllocateOutput(2, vectors_ ? WithLast(in, {n, full_ ? n : k}) : Shape({0})));
-    return ComputeIn(in.dtype(), [&](auto type) -> Status {
-      using S = typename decltype(type)::type;
-      for (int64_t b = 0; b < BatchOfMatrices(in); ++b) {
-        std::vector<double> values;
-        Matrix<S> left, right;
-        Svd(ReadMatrix<S>(in, b), full_, &values, &left, &right);
-        for (int64_t i = 0; i < k; ++i) WriteElement(S(values[i]), s, b * k + i);
-        if (!vectors_) continue;
-        WriteMatrix(left, u, b);
-        WriteMatrix(right, v, b);
-      }
+    return ForEachMatrix(in, [&]<typename S>(const Matrix<S>& a, int64_t b) {
+      std::vector<double> values;
+      Matrix<S> left, right;
+      Svd(a, full_, &values, &left, &right);
+      for (int64_t i = 0; i < k; ++i) WriteElement(S(values[i]), s, b * k + i);
+      if (!vectors_) return OkStatus();
+      WriteMatrix(left, u, b);
+      WriteMatrix(right, v, b);
       return OkStatus();
     });
   }
@@ -110,15 +100,13 @@ class SelfAdjointEig : public Kernel {
     const int64_t n = in.dim(in.rank() - 1);
     ASSIGN_OR_RETURN(Tensor * e, ctx.AllocateOutput(0, WithLast(in, {n})));
     ASSIGN_OR_RETURN(Tensor * v, ctx.AllocateOutput(1, vectors_ ? in.shape() : Shape({0})));
-    return ComputeIn(in.dtype(), [&](auto type) -> Status {
-      using S = typename decltype(type)::type;
-      for (int64_t b = 0; in.num_elements() > 0 && b < BatchOfMatrices(in); ++b) {
-        std::vector<double> values;
-        Matrix<S> vectors;
-        HermitianEigen(ReadMatrix<S>(in, b), &values, &vectors);
-        for (int64_t i = 0; i < n; ++i) WriteElement(S(values[i]), e, b * n + i);
-        if (vectors_) WriteMatrix(vectors, v, b);
-      }
+    if (in.num_elements() == 0) return OkStatus();
+    return ForEachMatrix(in, [&]<typename S>(Matrix<S> a, int64_t b) {
+      std::vector<double> values;
+      Matrix<S> vectors;
+      HermitianEigen(std::move(a), &values, &vectors);
+      for (int64_t i = 0; i < n; ++i) WriteElement(S(values[i]), e, b * n + i);
+      if (vectors_) WriteMatrix(vectors, v, b);
       return OkStatus();
     });
   }

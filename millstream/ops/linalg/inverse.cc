@@ -19,14 +19,11 @@ class MatrixInverse : public Kernel {
     const Tensor& in = ctx.input(0);
     RETURN_IF_ERROR(CheckMatrices(in, true));
     ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, in.shape()));
-    return ComputeIn(in.dtype(), [&](auto type) -> Status {
-      using S = typename decltype(type)::type;
-      for (int64_t b = 0; in.num_elements() > 0 && b < BatchOfMatrices(in); ++b) {
-        const Matrix<S> a = ReadMatrix<S>(in, b);
-        const LuFactors<S> f = Lu(adjoint_ ? Adjoint(a) : a);
-        if (f.singular) return errors::InvalidArgument("Input is not invertible.");
-        WriteMatrix(LuSolve(f, Matrix<S>::Identity(a.rows)), out, b);
-      }
+    if (in.num_elements() == 0) return OkStatus();
+    return ForEachMatrix(in, [&]<typename S>(const Matrix<S>& a, int64_t b) -> Status {
+      const LuFactors<S> f = Lu(adjoint_ ? Adjoint(a) : a);
+      if (f.singular) return errors::InvalidArgument("Input is not invertible.");
+      WriteMatrix(LuSolve(f, Matrix<S>::Identity(a.rows)), out, b);
       return OkStatus();
     });
   }
@@ -66,15 +63,12 @@ class MatrixDeterminant : public Kernel {
     if constexpr (logarithm) {
       ASSIGN_OR_RETURN(logs, ctx.AllocateOutput(1, batch));
     }
-    return ComputeIn(in.dtype(), [&](auto type) -> Status {
-      using S = typename decltype(type)::type;
-      for (int64_t b = 0; b < batch.num_elements(); ++b) {
-        S sign;
-        double log = 0;
-        Determinant(ReadMatrix<S>(in, b), &sign, &log);
-        WriteElement(logarithm ? sign : sign * std::exp(log), out, b);
-        if (logarithm) WriteElement(S(log), logs, b);
-      }
+    return ForEachMatrix(in, [&]<typename S>(const Matrix<S>& a, int64_t b) {
+      S sign;
+      double log = 0;
+      Determinant(a, &sign, &log);
+      WriteElement(logarithm ? sign : sign * std::exp(log), out, b);
+      if (logarithm) WriteElement(S(log), logs, b);
       return OkStatus();
     });
   }

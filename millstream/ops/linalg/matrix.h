@@ -28,6 +28,9 @@ struct Matrix {
   const S& operator()(int64_t i, int64_t j) const { return v[i * cols + j]; }
 };
 
+// What most kernels are registered for.
+using LinalgTypes = Types<float, double, std::complex<float>, std::complex<double>>;
+
 using Complex = std::complex<double>;
 inline double Conj(double x) { return x; }
 inline Complex Conj(Complex x) { return std::conj(x); }
@@ -96,6 +99,16 @@ class LinalgFunction : public Kernel {
   explicit LinalgFunction(KernelInit&) {}
   Status Compute(KernelContext& ctx) override { return fn(ctx); }
 };
+
+// Calls fn(matrix, b) for matrix number b of `t`, a Matrix<S> of the type to compute in, until one fails.
+template <typename Fn>
+Status ForEachMatrix(const Tensor& t, Fn fn) {
+  return ComputeIn(t.dtype(), [&](auto type) -> Status {
+    using S = typename decltype(type)::type;
+    for (int64_t b = 0; b < BatchOfMatrices(t); ++b) RETURN_IF_ERROR(fn(ReadMatrix<S>(t, b), b));
+    return OkStatus();
+  });
+}
 
 // For shape functions: *out is input i, square matrices in its last two dimensions.
 Status SquareMatrices(const ShapeContext& c, int i, PartialShape* out);

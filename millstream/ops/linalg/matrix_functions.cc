@@ -91,8 +91,6 @@ class Eig final : public Kernel {
   const bool vectors_;
 };
 
-using LinalgTypes = Types<float, double, std::complex<float>, std::complex<double>>;
-
 OP("MatrixSquareRoot")
     .Input("input: T")
     .Output("output: T")

@@ -9,8 +9,6 @@
 namespace millstream {
 namespace {
 
-using LinalgTypes = Types<float, double, std::complex<float>, std::complex<double>>;
-
 // matrix and rhs of a system; the batch dimensions are equal, or broadcast.
 struct System {
   Shape batch;
