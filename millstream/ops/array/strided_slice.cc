@@ -103,16 +103,6 @@ Status StridedSliceGradShape(ShapeContext& c) {
   return OkStatus();
 }
 
-using NamedMasks = std::vector<std::pair<std::string, AttrValue>>;
-
-NamedMasks CopyMasks(const GradContext& g) {
-  NamedMasks masks;
-  for (const char* name : {"begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_axis_mask"}) {
-    masks.emplace_back(name, g.Attr<int64_t>(name));
-  }
-  return masks;
-}
-
 Status StridedSliceGrad(GradContext& g) {
   Output begin = g.input(1), end = g.input(2), strides = g.input(3);
   // StridedSliceGrad takes no int16.
@@ -121,17 +111,13 @@ Status StridedSliceGrad(GradContext& g) {
   }
   RETURN_IF_ERROR(g.status());
   const Output shape = ShapeOf(g, g.input(0), begin.dtype());
-  Node* node = g.scope().Add("StridedSliceGrad", {shape, begin, end, strides, g.dy(0)}, CopyMasks(g));
-  RETURN_IF_ERROR(g.status());
-  g.set_dx(0, Output(node, 0));
-  return OkStatus();
+  g.set_dx(0, SliceRelative(g, "StridedSliceGrad", {shape, begin, end, strides, g.dy(0)}));
+  return g.status();
 }
 
 Status StridedSliceGradGrad(GradContext& g) {
-  Node* node = g.scope().Add("StridedSlice", {g.dy(0), g.input(1), g.input(2), g.input(3)}, CopyMasks(g));
-  RETURN_IF_ERROR(g.status());
-  g.set_dx(4, Output(node, 0));
-  return OkStatus();
+  g.set_dx(4, SliceRelative(g, "StridedSlice", {g.dy(0), g.input(1), g.input(2), g.input(3)}));
+  return g.status();
 }
 
 OP("StridedSlice")
@@ -141,13 +127,7 @@ OP("StridedSlice")
     .Input("strides: Index")
     .Output("output: T")
     .Attr("T: type")
-    .Attr("Index: {int16, int32, int64}")
-    .Attr("begin_mask: int = 0")
-    .Attr("end_mask: int = 0")
-    .Attr("ellipsis_mask: int = 0")
-    .Attr("new_axis_mask: int = 0")
-    .Attr("shrink_axis_mask: int = 0")
-    .Shape(StridedSliceShape)
+    .Attr("Index: {int16, int32, int64}") SLICE_MASKS.Shape(StridedSliceShape)
     .Gradient(StridedSliceGrad)
     .Cpu<StridedSliceKernel>()
     .HostMemory("begin")
@@ -163,13 +143,7 @@ OP("StridedSliceGrad")
     .Input("dy: T")
     .Output("output: T")
     .Attr("T: type")
-    .Attr("Index: {int32, int64}")
-    .Attr("begin_mask: int = 0")
-    .Attr("end_mask: int = 0")
-    .Attr("ellipsis_mask: int = 0")
-    .Attr("new_axis_mask: int = 0")
-    .Attr("shrink_axis_mask: int = 0")
-    .Shape(StridedSliceGradShape)
+    .Attr("Index: {int32, int64}") SLICE_MASKS.Shape(StridedSliceGradShape)
     .Gradient(StridedSliceGradGrad)
     .Cpu<StridedSliceGradKernel>()
     .HostMemory("shape")

@@ -95,14 +95,9 @@ class TensorStridedSliceUpdateKernel final : public Kernel {
 // What arrives in the slice belongs to the value, summed where that was repeated; the rest to the input.
 Status TensorStridedSliceUpdateGrad(GradContext& g) {
   const Output begin = g.input(1), end = g.input(2), strides = g.input(3), value = g.input(4);
-  const Attrs masks = {{"begin_mask", g.Attr<int64_t>("begin_mask")},
-                       {"end_mask", g.Attr<int64_t>("end_mask")},
-                       {"ellipsis_mask", g.Attr<int64_t>("ellipsis_mask")},
-                       {"new_axis_mask", g.Attr<int64_t>("new_axis_mask")},
-                       {"shrink_axis_mask", g.Attr<int64_t>("shrink_axis_mask")}};
-  const Output slice = g.Op("StridedSlice", {g.dy(0), begin, end, strides}, masks);
+  const Output slice = SliceRelative(g, "StridedSlice", {g.dy(0), begin, end, strides});
   const Output zeros = g.Op("ZerosLike", {slice});
-  g.set_dx(0, g.Op("TensorStridedSliceUpdate", {g.dy(0), begin, end, strides, zeros}, masks));
+  g.set_dx(0, SliceRelative(g, "TensorStridedSliceUpdate", {g.dy(0), begin, end, strides, zeros}));
   const Output shape = g.Op("Shape", {value}), slice_shape = g.Op("Shape", {slice});
   Node* axes = g.Add("BroadcastGradientArgs", {slice_shape, shape});
   if (axes == nullptr) return g.status();
@@ -119,13 +114,7 @@ OP("TensorStridedSliceUpdate")
     .Input("value: T")
     .Output("output: T")
     .Attr("T: type")
-    .Attr("Index: {int32, int64}")
-    .Attr("begin_mask: int = 0")
-    .Attr("end_mask: int = 0")
-    .Attr("ellipsis_mask: int = 0")
-    .Attr("new_axis_mask: int = 0")
-    .Attr("shrink_axis_mask: int = 0")
-    .Shape(UnchangedShape)
+    .Attr("Index: {int32, int64}") SLICE_MASKS.Shape(UnchangedShape)
     .Gradient(TensorStridedSliceUpdateGrad)
     .Cpu<TensorStridedSliceUpdateKernel>()
     .HostMemory("begin")
@@ -141,13 +130,7 @@ OP("StridedSliceAssign")
     .Input("value: T")
     .Output("output_ref: Ref(T)")
     .Attr("T: type")
-    .Attr("Index: {int32, int64}")
-    .Attr("begin_mask: int = 0")
-    .Attr("end_mask: int = 0")
-    .Attr("ellipsis_mask: int = 0")
-    .Attr("new_axis_mask: int = 0")
-    .Attr("shrink_axis_mask: int = 0")
-    .Shape(UnchangedShape)
+    .Attr("Index: {int32, int64}") SLICE_MASKS.Shape(UnchangedShape)
     .Cpu<StridedSliceAssignKernel>()
     .HostMemory("begin")
     .HostMemory("end")
@@ -161,13 +144,7 @@ OP("ResourceStridedSliceAssign")
     .Input("strides: Index")
     .Input("value: T")
     .Attr("T: type")
-    .Attr("Index: {int32, int64}")
-    .Attr("begin_mask: int = 0")
-    .Attr("end_mask: int = 0")
-    .Attr("ellipsis_mask: int = 0")
-    .Attr("new_axis_mask: int = 0")
-    .Attr("shrink_axis_mask: int = 0")
-    .Stateful()
+    .Attr("Index: {int32, int64}") SLICE_MASKS.Stateful()
     .Shape(NoOutputs)
     .Cpu<StridedSliceAssignKernel>()
     .HostMemory("ref")

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "millstream/ops/array/relative.h"
+
 namespace millstream {
 namespace {
 
@@ -57,6 +59,11 @@ Status SliceMasks::Read(const AttrMap& attrs, SliceMasks* masks) {
     return errors::InvalidArgument("Multiple ellipses in slice spec not allowed");
   }
   return OkStatus();
+}
+
+Output SliceRelative(GradContext& g, const char* type, std::vector<Output> inputs) {
+  return Relative(g, type, std::move(inputs),
+                  {"begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_axis_mask"});
 }
 
 Status ResolveSlice(std::span<const int64_t> dims, const Dims* begin, const Dims* end, const Dims& strides,

@@ -3,6 +3,7 @@
 #define MILLSTREAM_OPS_ARRAY_STRIDED_SLICE_SPEC_H_
 
 #include "millstream/framework/attr_value.h"
+#include "millstream/graph/gradient.h"
 #include "millstream/ops/array/axes.h"
 
 namespace millstream {
@@ -17,6 +18,15 @@ struct SliceMasks {
 
   static Status Read(const AttrMap& attrs, SliceMasks* masks);
 };
+// Their declarations.
+#define SLICE_MASKS                   \
+  .Attr("begin_mask: int = 0")        \
+      .Attr("end_mask: int = 0")      \
+      .Attr("ellipsis_mask: int = 0") \
+      .Attr("new_axis_mask: int = 0") \
+      .Attr("shrink_axis_mask: int = 0")
+// A node of the family with the masks of the node whose gradient is sought.
+Output SliceRelative(GradContext& g, const char* type, std::vector<Output> inputs);
 
 // A slice resolved against the shape of a tensor.
 struct SlicePlan {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millstream/ops/array/blob.h"
+#include "millstream/ops/array/relative.h"
 #include "millstream/ops/image/patches_gradient.h"
 
 namespace millstream {
@@ -96,11 +97,7 @@ Status PatchesShape(ShapeContext& c) {
 
 Status PatchesGrad(GradContext& g) {
   return PatchesGradient(g, 2, [&g](Output numbers) {
-    return g.Op("ExtractImagePatches", {numbers},
-                {{"ksizes", g.Attr<std::vector<int64_t>>("ksizes")},
-                 {"strides", g.Attr<std::vector<int64_t>>("strides")},
-                 {"rates", g.Attr<std::vector<int64_t>>("rates")},
-                 {"padding", g.Attr<std::string>("padding")}});
+    return Relative(g, "ExtractImagePatches", {numbers}, {"ksizes", "strides", "rates", "padding"});
   });
 }
 

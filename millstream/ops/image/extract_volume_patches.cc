@@ -3,6 +3,7 @@
 #include <array>
 
 #include "millstream/ops/array/blob.h"
+#include "millstream/ops/array/relative.h"
 #include "millstream/ops/image/patches_gradient.h"
 
 namespace millstream {
@@ -108,10 +109,7 @@ Status PatchesShape(ShapeContext& c) {
 
 Status PatchesGrad(GradContext& g) {
   return PatchesGradient(g, 3, [&g](Output numbers) {
-    return g.Op("ExtractVolumePatches", {numbers},
-                {{"ksizes", g.Attr<std::vector<int64_t>>("ksizes")},
-                 {"strides", g.Attr<std::vector<int64_t>>("strides")},
-                 {"padding", g.Attr<std::string>("padding")}});
+    return Relative(g, "ExtractVolumePatches", {numbers}, {"ksizes", "strides", "padding"});
   });
 }
 

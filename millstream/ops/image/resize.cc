@@ -3,6 +3,7 @@
 
 #include "millstream/graph/gradient.h"
 #include "millstream/ops/array/blob.h"
+#include "millstream/ops/array/relative.h"
 #include "millstream/ops/image/taps.h"
 
 namespace millstream {
@@ -18,6 +19,16 @@ ResizeOptions ReadOptions(KernelInit& init, Interpolation method) {
   return o;
 }
 
+// Output 0: images like those of `in` in the size that input 1 says.
+StatusOr<Tensor*> AllocateResized(KernelContext& ctx, const ImageShape& in) {
+  int64_t height = 0, width = 0;
+  RETURN_IF_ERROR(ReadImageSize(ctx.input(1), &height, &width));
+  RETURN_IF_ERROR(CheckTapMemory(ctx, height, width));
+  const int64_t dims[] = {in.batch, height, width, in.channels};
+  ASSIGN_OR_RETURN(const Shape shape, Shape::Make(dims));
+  return ctx.AllocateOutput(0, shape);
+}
+
 template <Interpolation method>
 class Resize : public Kernel {
  public:
@@ -25,14 +36,9 @@ class Resize : public Kernel {
 
   Status Compute(KernelContext& ctx) override {
     ASSIGN_OR_RETURN(const ImageShape in, ReadImages(ctx.input(0), "input"));
-    int64_t height = 0, width = 0;
-    RETURN_IF_ERROR(ReadImageSize(ctx.input(1), &height, &width));
-    RETURN_IF_ERROR(CheckTapMemory(ctx, height, width));
-    const std::vector<int64_t> dims{in.batch, height, width, in.channels};
-    ASSIGN_OR_RETURN(const Shape shape, Shape::Make(dims));
-    ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
-    if (shape.num_elements() == 0) return OkStatus();
-    const Taps y = MakeTaps(options_, in.height, height), x = MakeTaps(options_, in.width, width);
+    ASSIGN_OR_RETURN(Tensor * out, AllocateResized(ctx, in));
+    if (out->num_elements() == 0) return OkStatus();
+    const Taps y = MakeTaps(options_, in.height, out->dim(1)), x = MakeTaps(options_, in.width, out->dim(2));
     ASSIGN_OR_RETURN(const Tensor from, ImageAsFloat(ctx, ctx.input(0)));
     Resample(ctx, in, y, x, from.data<float>(), out->data<float>());
     return OkStatus();
@@ -72,13 +78,9 @@ class ResizeNearest : public Kernel {
   Status Compute(KernelContext& ctx) override {
     const Tensor& images = ctx.input(0);
     ASSIGN_OR_RETURN(const ImageShape in, ReadImages(images, "input"));
-    int64_t height = 0, width = 0;
-    RETURN_IF_ERROR(ReadImageSize(ctx.input(1), &height, &width));
-    RETURN_IF_ERROR(CheckTapMemory(ctx, height, width));
-    const std::vector<int64_t> dims{in.batch, height, width, in.channels};
-    ASSIGN_OR_RETURN(const Shape shape, Shape::Make(dims));
-    ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
-    if (shape.num_elements() == 0) return OkStatus();
+    ASSIGN_OR_RETURN(Tensor * out, AllocateResized(ctx, in));
+    if (out->num_elements() == 0) return OkStatus();
+    const int64_t height = out->dim(1), width = out->dim(2);
     const Taps y = MakeTaps(options_, in.height, height), x = MakeTaps(options_, in.width, width);
     DispatchBlob(images.dtype(), [&](auto type) {
       using T = typename decltype(type)::type;
@@ -109,15 +111,11 @@ class ResizeNearestGrad : public Kernel {
   Status Compute(KernelContext& ctx) override {
     const Tensor& dy = ctx.input(0);
     ASSIGN_OR_RETURN(const ImageShape out, ReadImages(dy, "input"));
-    int64_t height = 0, width = 0;
-    RETURN_IF_ERROR(ReadImageSize(ctx.input(1), &height, &width));
-    RETURN_IF_ERROR(CheckTapMemory(ctx, height, width));
-    const std::vector<int64_t> dims{out.batch, height, width, out.channels};
-    ASSIGN_OR_RETURN(const Shape shape, Shape::Make(dims));
-    ASSIGN_OR_RETURN(Tensor * dx, ctx.AllocateOutput(0, shape));
+    ASSIGN_OR_RETURN(Tensor * dx, AllocateResized(ctx, out));
+    const int64_t height = dx->dim(1), width = dx->dim(2);
     const Taps y = MakeTaps(options_, height, out.height), x = MakeTaps(options_, width, out.width);
     using W = std::conditional_t<std::is_integral_v<T>, uint64_t, millstream::Compute<T>>;
-    std::vector<W> sums(static_cast<size_t>(shape.num_elements()), W());
+    std::vector<W> sums(static_cast<size_t>(dx->num_elements()), W());
     const T* from = dy.data<T>();
     for (int64_t b = 0; b < out.batch; ++b) {
       for (int64_t i = 0; i < out.height; ++i) {
@@ -140,23 +138,19 @@ Status ResizeGradShape(ShapeContext& c) {
   return OkStatus();
 }
 
-Status SmoothGrad(GradContext& g, const char* op) {
-  g.set_dx(0, g.Op(op, {g.dy(0), g.input(0)},
-                   {{"align_corners", g.Attr<bool>("align_corners")},
-                    {"half_pixel_centers", g.Attr<bool>("half_pixel_centers")}}));
+// `like` says the size of the images that were resized.
+Status ResizeGradient(GradContext& g, const char* op, Output like) {
+  g.set_dx(0, Relative(g, op, {g.dy(0), like}, {"align_corners", "half_pixel_centers"}));
   return g.status();
 }
-Status BilinearGrad(GradContext& g) { return SmoothGrad(g, "ResizeBilinearGrad"); }
-Status BicubicGrad(GradContext& g) { return SmoothGrad(g, "ResizeBicubicGrad"); }
+Status BilinearGrad(GradContext& g) { return ResizeGradient(g, "ResizeBilinearGrad", g.input(0)); }
+Status BicubicGrad(GradContext& g) { return ResizeGradient(g, "ResizeBicubicGrad", g.input(0)); }
 
 Status NearestGrad(GradContext& g) {
   const Scope& s = g.scope();
   const Output size =
       g.Op("StridedSlice", {g.Op("Shape", {g.input(0)}), s.Constant({1}), s.Constant({3}), s.Constant({1})});
-  g.set_dx(0, g.Op("ResizeNearestNeighborGrad", {g.dy(0), size},
-                   {{"align_corners", g.Attr<bool>("align_corners")},
-                    {"half_pixel_centers", g.Attr<bool>("half_pixel_centers")}}));
-  return g.status();
+  return ResizeGradient(g, "ResizeNearestNeighborGrad", size);
 }
 
 using ImageTypes = Types<int8_t, uint8_t, int16_t, uint16_t, int32_t, int64_t, BFloat16, Half, float, double>;

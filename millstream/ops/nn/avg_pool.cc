@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "millstream/ops/array/axes.h"
+#include "millstream/ops/array/relative.h"
 #include "millstream/ops/array/shape_of.h"
 #include "millstream/ops/nn/as_float.h"
 #include "millstream/ops/nn/pool.h"
@@ -67,13 +68,13 @@ Status AvgPoolGradShape(ShapeContext& c) {
 }
 
 Status AvgPoolGradient(GradContext& g) {
-  g.set_dx(0, PoolRelative(g, "AvgPoolGrad", {ShapeOf(g, g.input(0)), g.dy(0)},
-                           {"ksize", "strides", "padding", "data_format"}));
+  g.set_dx(
+      0, Relative(g, "AvgPoolGrad", {ShapeOf(g, g.input(0)), g.dy(0)}, {"ksize", "strides", "padding", "data_format"}));
   return g.status();
 }
 
 Status AvgPoolGradGradient(GradContext& g) {
-  g.set_dx(1, PoolRelative(g, "AvgPool", {g.dy(0)}, {"ksize", "strides", "padding", "data_format"}));
+  g.set_dx(1, Relative(g, "AvgPool", {g.dy(0)}, {"ksize", "strides", "padding", "data_format"}));
   return g.status();
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millstream/ops/nn/conv2d.h"
 
+#include "millstream/ops/array/relative.h"
 #include "millstream/ops/array/shape_of.h"
 #include "millstream/ops/math/fused_ops.h"
 
@@ -8,9 +9,9 @@ namespace millstream {
 
 namespace {
 
-// Output shape from those of input and filter, in the order of the data format.
-StatusOr<PartialShape> ConvolvedShape(const WindowAttrs& a, const PartialShape& input, const PartialShape& filter,
-                                      int64_t channels) {
+// Sets the output shape from those of input and filter, in the order of the data format.
+Status SetConvolvedShape(ShapeContext& c, const WindowAttrs& a, const PartialShape& input, const PartialShape& filter,
+                         int64_t channels) {
   ASSIGN_OR_RETURN(const int64_t height,
                    OutputSizeIfItFits(a, a.height_axis(), input.dim(a.height_axis()), filter.dim(0)));
   ASSIGN_OR_RETURN(const int64_t width,
@@ -20,7 +21,8 @@ StatusOr<PartialShape> ConvolvedShape(const WindowAttrs& a, const PartialShape& 
   out.set_dim(a.height_axis(), height);
   out.set_dim(a.width_axis(), width);
   out.set_dim(a.channel_axis(), channels);
-  return out;
+  c.set_output(0, std::move(out));
+  return OkStatus();
 }
 
 }  // namespace
@@ -42,9 +44,7 @@ Status Conv2DShape(ShapeContext& c) {
                                      groups, ")");
     }
   }
-  ASSIGN_OR_RETURN(PartialShape out, ConvolvedShape(a, input, filter, channels));
-  c.set_output(0, std::move(out));
-  return OkStatus();
+  return SetConvolvedShape(c, a, input, filter, channels);
 }
 
 Status DepthwiseConv2DShape(ShapeContext& c) {
@@ -59,9 +59,7 @@ Status DepthwiseConv2DShape(ShapeContext& c) {
   if (depth >= 0 && multiplier >= 0 && __builtin_mul_overflow(depth, multiplier, &channels)) {
     return errors::InvalidArgument("Depth of output too large: ", depth, " * ", multiplier);
   }
-  ASSIGN_OR_RETURN(PartialShape out, ConvolvedShape(a, input, filter, channels));
-  c.set_output(0, std::move(out));
-  return OkStatus();
+  return SetConvolvedShape(c, a, input, filter, channels);
 }
 
 Status ConvBackpropInputShape(ShapeContext& c) {
@@ -90,8 +88,10 @@ Status ConvBackpropInputShape(ShapeContext& c) {
   return OkStatus();
 }
 
-Status ConvBackpropFilterShape(ShapeContext& c) {
-  ASSIGN_OR_RETURN(PartialShape sizes, c.ConstantAsShape(1));
+Status ConvBackpropFilterShape(ShapeContext& c) { return ConvSizesShape(c, 1); }
+
+Status ConvSizesShape(ShapeContext& c, int i) {
+  ASSIGN_OR_RETURN(PartialShape sizes, c.ConstantAsShape(i));
   RETURN_IF_ERROR(ShapeContext::WithRank(sizes, 4, &sizes));
   c.set_output(0, std::move(sizes));
   return OkStatus();
@@ -99,36 +99,31 @@ Status ConvBackpropFilterShape(ShapeContext& c) {
 
 namespace {
 
-// A node of the family with the attributes of the node whose gradient is sought.
-Output Relative(GradContext& g, const char* type, std::vector<Output> inputs) {
-  std::vector<std::pair<std::string, AttrValue>> attrs;
-  for (const char* name : {"strides", "padding", "explicit_paddings", "data_format", "dilations", "use_cudnn_on_gpu"}) {
-    if (const AttrValue* value = g.node().attrs().Find(name)) attrs.emplace_back(name, *value);
-  }
-  Node* node = g.scope().Add(type, std::move(inputs), std::move(attrs));
-  return node == nullptr ? Output() : Output(node, 0);
+Output ConvRelative(const GradContext& g, const char* type, std::vector<Output> inputs) {
+  return Relative(g, type, std::move(inputs),
+                  {"strides", "padding", "explicit_paddings", "data_format", "dilations", "use_cudnn_on_gpu"});
 }
 
 }  // namespace
 
 Status ConvForwardGradient(GradContext& g, const ConvFamily& family) {
   const Output x = g.input(0), w = g.input(1), dy = g.dy(0);
-  g.set_dx(0, Relative(g, family.backprop_input, {ShapeOf(g, x), w, dy}));
-  g.set_dx(1, Relative(g, family.backprop_filter, {x, ShapeOf(g, w), dy}));
+  g.set_dx(0, ConvRelative(g, family.backprop_input, {ShapeOf(g, x), w, dy}));
+  g.set_dx(1, ConvRelative(g, family.backprop_filter, {x, ShapeOf(g, w), dy}));
   return g.status();
 }
 
 Status ConvBackpropInputGradient(GradContext& g, const ConvFamily& family) {
   const Output w = g.input(1), ddx = g.dy(0);
-  g.set_dx(1, Relative(g, family.backprop_filter, {ddx, ShapeOf(g, w), g.input(2)}));
-  g.set_dx(2, Relative(g, family.forward, {ddx, w}));
+  g.set_dx(1, ConvRelative(g, family.backprop_filter, {ddx, ShapeOf(g, w), g.input(2)}));
+  g.set_dx(2, ConvRelative(g, family.forward, {ddx, w}));
   return g.status();
 }
 
 Status ConvBackpropFilterGradient(GradContext& g, const ConvFamily& family) {
   const Output x = g.input(0), ddw = g.dy(0);
-  g.set_dx(0, Relative(g, family.backprop_input, {ShapeOf(g, x), ddw, g.input(2)}));
-  g.set_dx(2, Relative(g, family.forward, {x, ddw}));
+  g.set_dx(0, ConvRelative(g, family.backprop_input, {ShapeOf(g, x), ddw, g.input(2)}));
+  g.set_dx(2, ConvRelative(g, family.forward, {x, ddw}));
   return g.status();
 }
 
@@ -156,12 +151,7 @@ OP("Conv2D")
     .Output("output: T")
     .Attr("T: {half, bfloat16, float, double, int32}")
     .Attr("strides: list(int)")
-    .Attr("use_cudnn_on_gpu: bool = true")
-    .Attr("padding: {'SAME', 'VALID', 'EXPLICIT'}")
-    .Attr("explicit_paddings: list(int) = []")
-    .Attr("data_format: {'NHWC', 'NCHW'} = 'NHWC'")
-    .Attr("dilations: list(int) = [1, 1, 1, 1]")
-    .Shape(Conv2DShape)
+    .Attr("use_cudnn_on_gpu: bool = true") CONV2D_WINDOW.Shape(Conv2DShape)
     .Gradient(Conv2DGradient)
     .CpuFor<ConvOp<ConvForward, false>>(ConvTypes{})
     .Expensive()
@@ -174,12 +164,7 @@ OP("Conv2DBackpropInput")
     .Output("output: T")
     .Attr("T: {half, bfloat16, float, double, int32}")
     .Attr("strides: list(int)")
-    .Attr("use_cudnn_on_gpu: bool = true")
-    .Attr("padding: {'SAME', 'VALID', 'EXPLICIT'}")
-    .Attr("explicit_paddings: list(int) = []")
-    .Attr("data_format: {'NHWC', 'NCHW'} = 'NHWC'")
-    .Attr("dilations: list(int) = [1, 1, 1, 1]")
-    .Shape(ConvBackpropInputShape)
+    .Attr("use_cudnn_on_gpu: bool = true") CONV2D_WINDOW.Shape(ConvBackpropInputShape)
     .Gradient(InputGradient)
     .CpuFor<ConvOp<ConvBackpropInput, false>>(ConvTypes{})
     .Expensive()
@@ -193,12 +178,7 @@ OP("Conv2DBackpropFilter")
     .Output("output: T")
     .Attr("T: {half, bfloat16, float, double}")
     .Attr("strides: list(int)")
-    .Attr("use_cudnn_on_gpu: bool = true")
-    .Attr("padding: {'SAME', 'VALID', 'EXPLICIT'}")
-    .Attr("explicit_paddings: list(int) = []")
-    .Attr("data_format: {'NHWC', 'NCHW'} = 'NHWC'")
-    .Attr("dilations: list(int) = [1, 1, 1, 1]")
-    .Shape(ConvBackpropFilterShape)
+    .Attr("use_cudnn_on_gpu: bool = true") CONV2D_WINDOW.Shape(ConvBackpropFilterShape)
     .Gradient(FilterGradient)
     .CpuFor<ConvOp<ConvBackpropFilter, false>>(FloatTypes{})
     .Expensive()
@@ -212,12 +192,7 @@ OP("_FusedConv2D")
     .Output("output: T")
     .Attr("T: {half, bfloat16, float, double}")
     .Attr("num_args: int >= 0")
-    .Attr("strides: list(int)")
-    .Attr("padding: {'SAME', 'VALID', 'EXPLICIT'}")
-    .Attr("explicit_paddings: list(int) = []")
-    .Attr("data_format: {'NHWC', 'NCHW'} = 'NHWC'")
-    .Attr("dilations: list(int) = [1, 1, 1, 1]")
-    .Attr("use_cudnn_on_gpu: bool = true")
+    .Attr("strides: list(int)") CONV2D_WINDOW.Attr("use_cudnn_on_gpu: bool = true")
     .Attr("fused_ops: list(string) = []")
     .Attr("epsilon: float = 0.0001")
     .Attr("leakyrelu_alpha: float = 0.2")

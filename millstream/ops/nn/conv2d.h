@@ -66,10 +66,19 @@ class ConvOp final : public K {
   explicit ConvOp(KernelInit& init) : K(init, depthwise) {}
 };
 
+// What the declarations of all ops of these families have.
+#define CONV2D_WINDOW                                 \
+  .Attr("padding: {'SAME', 'VALID', 'EXPLICIT'}")     \
+      .Attr("explicit_paddings: list(int) = []")      \
+      .Attr("data_format: {'NHWC', 'NCHW'} = 'NHWC'") \
+      .Attr("dilations: list(int) = [1, 1, 1, 1]")
+
 Status Conv2DShape(ShapeContext& c);
 Status DepthwiseConv2DShape(ShapeContext& c);
 Status ConvBackpropInputShape(ShapeContext& c);
 Status ConvBackpropFilterShape(ShapeContext& c);
+// The output has the four sizes that input i holds.
+Status ConvSizesShape(ShapeContext& c, int i);
 
 // The gradients of the three ops of a family, whose names are given.
 struct ConvFamily {

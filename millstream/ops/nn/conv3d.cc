@@ -5,6 +5,7 @@
 
 #include "millstream/ops/array/axes.h"
 #include "millstream/ops/array/blob.h"
+#include "millstream/ops/array/relative.h"
 #include "millstream/ops/array/shape_of.h"
 #include "millstream/ops/math/product.h"
 #include "millstream/ops/nn/volume.h"
@@ -173,11 +174,7 @@ Status LikeInputShape(ShapeContext& c) {
 }
 
 Output Make(const GradContext& g, const char* op, std::vector<Output> inputs) {
-  return g.Op(op, std::move(inputs),
-              {{"strides", g.Attr<std::vector<int64_t>>("strides")},
-               {"padding", g.Attr<std::string>("padding")},
-               {"data_format", g.Attr<std::string>("data_format")},
-               {"dilations", g.Attr<std::vector<int64_t>>("dilations")}});
+  return Relative(g, op, std::move(inputs), {"strides", "padding", "data_format", "dilations"});
 }
 Status Conv3DGrad(GradContext& g) {
   const Output x = g.input(0), f = g.input(1), dy = g.dy(0);

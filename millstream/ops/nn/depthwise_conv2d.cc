@@ -10,24 +10,14 @@ Status ForwardGradient(GradContext& g) { return ConvForwardGradient(g, kDepthwis
 Status InputGradient(GradContext& g) { return ConvBackpropInputGradient(g, kDepthwise); }
 Status FilterGradient(GradContext& g) { return ConvBackpropFilterGradient(g, kDepthwise); }
 
-Status BackpropInputShape(ShapeContext& c) {
-  ASSIGN_OR_RETURN(PartialShape sizes, c.ConstantAsShape(0));
-  RETURN_IF_ERROR(ShapeContext::WithRank(sizes, 4, &sizes));
-  c.set_output(0, std::move(sizes));
-  return OkStatus();
-}
+Status BackpropInputShape(ShapeContext& c) { return ConvSizesShape(c, 0); }
 
 OP("DepthwiseConv2dNative")
     .Input("input: T")
     .Input("filter: T")
     .Output("output: T")
     .Attr("T: {half, bfloat16, float, double}")
-    .Attr("strides: list(int)")
-    .Attr("padding: {'SAME', 'VALID', 'EXPLICIT'}")
-    .Attr("explicit_paddings: list(int) = []")
-    .Attr("data_format: {'NHWC', 'NCHW'} = 'NHWC'")
-    .Attr("dilations: list(int) = [1, 1, 1, 1]")
-    .Shape(DepthwiseConv2DShape)
+    .Attr("strides: list(int)") CONV2D_WINDOW.Shape(DepthwiseConv2DShape)
     .Gradient(ForwardGradient)
     .CpuFor<ConvOp<ConvForward, true>>(FloatTypes{})
     .Expensive()
@@ -39,12 +29,7 @@ OP("DepthwiseConv2dNativeBackpropInput")
     .Input("out_backprop: T")
     .Output("output: T")
     .Attr("T: {half, bfloat16, float, double}")
-    .Attr("strides: list(int)")
-    .Attr("padding: {'SAME', 'VALID', 'EXPLICIT'}")
-    .Attr("explicit_paddings: list(int) = []")
-    .Attr("data_format: {'NHWC', 'NCHW'} = 'NHWC'")
-    .Attr("dilations: list(int) = [1, 1, 1, 1]")
-    .Shape(BackpropInputShape)
+    .Attr("strides: list(int)") CONV2D_WINDOW.Shape(BackpropInputShape)
     .Gradient(InputGradient)
     .CpuFor<ConvOp<ConvBackpropInput, true>>(FloatTypes{})
     .Expensive()
@@ -57,12 +42,7 @@ OP("DepthwiseConv2dNativeBackpropFilter")
     .Input("out_backprop: T")
     .Output("output: T")
     .Attr("T: {half, bfloat16, float, double}")
-    .Attr("strides: list(int)")
-    .Attr("padding: {'SAME', 'VALID', 'EXPLICIT'}")
-    .Attr("explicit_paddings: list(int) = []")
-    .Attr("data_format: {'NHWC', 'NCHW'} = 'NHWC'")
-    .Attr("dilations: list(int) = [1, 1, 1, 1]")
-    .Shape(ConvBackpropFilterShape)
+    .Attr("strides: list(int)") CONV2D_WINDOW.Shape(ConvBackpropFilterShape)
     .Gradient(FilterGradient)
     .CpuFor<ConvOp<ConvBackpropFilter, true>>(FloatTypes{})
     .Expensive()

@@ -4,6 +4,7 @@
 
 #include "millstream/framework/op.h"
 #include "millstream/graph/gradient.h"
+#include "millstream/ops/array/relative.h"
 
 namespace millstream {
 namespace {
@@ -171,11 +172,8 @@ Status PerChannelGradShape(ShapeContext& c) {
 }
 
 Status ArgsGrad(GradContext& g) {
-  g.set_dx(0, g.Op("FakeQuantWithMinMaxArgsGradient", {g.dy(0), g.input(0)},
-                   {{"min", g.Attr<float>("min")},
-                    {"max", g.Attr<float>("max")},
-                    {"num_bits", g.Attr<int64_t>("num_bits")},
-                    {"narrow_range", g.Attr<bool>("narrow_range")}}));
+  g.set_dx(0, Relative(g, "FakeQuantWithMinMaxArgsGradient", {g.dy(0), g.input(0)},
+                       {"min", "max", "num_bits", "narrow_range"}));
   return g.status();
 }
 Status VarsGrad(GradContext& g) {

@@ -5,6 +5,7 @@
 
 #include "millstream/framework/op.h"
 #include "millstream/graph/gradient.h"
+#include "millstream/ops/array/relative.h"
 #include "millstream/ops/nn/as_float.h"
 
 namespace millstream {
@@ -135,11 +136,7 @@ Status LrnGradShape(ShapeContext& c) {
 }
 
 Status LrnGradient(GradContext& g) {
-  g.set_dx(0, g.Op("LRNGrad", {g.dy(0), g.input(0), g.output(0)},
-                   {{"depth_radius", g.Attr<int64_t>("depth_radius")},
-                    {"bias", g.Attr<float>("bias")},
-                    {"alpha", g.Attr<float>("alpha")},
-                    {"beta", g.Attr<float>("beta")}}));
+  g.set_dx(0, Relative(g, "LRNGrad", {g.dy(0), g.input(0), g.output(0)}, {"depth_radius", "bias", "alpha", "beta"}));
   return g.status();
 }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "millstream/ops/array/relative.h"
 #include "millstream/ops/nn/as_float.h"
 #include "millstream/ops/nn/pool.h"
 #include "millstream/tensor/dispatch.h"
@@ -93,13 +94,13 @@ Status MaxPoolGradGradV2Shape(ShapeContext& c) {
 }
 
 Status MaxPoolGradient(GradContext& g) {
-  g.set_dx(0, PoolRelative(g, "MaxPoolGrad", {g.input(0), g.output(0), g.dy(0)},
-                           {"ksize", "strides", "padding", "explicit_paddings", "data_format"}));
+  g.set_dx(0, Relative(g, "MaxPoolGrad", {g.input(0), g.output(0), g.dy(0)},
+                       {"ksize", "strides", "padding", "explicit_paddings", "data_format"}));
   return g.status();
 }
 Status MaxPoolV2Gradient(GradContext& g) {
-  g.set_dx(0, PoolRelative(g, "MaxPoolGradV2", {g.input(0), g.output(0), g.dy(0), g.input(1), g.input(2)},
-                           {"padding", "data_format"}));
+  g.set_dx(0, Relative(g, "MaxPoolGradV2", {g.input(0), g.output(0), g.dy(0), g.input(1), g.input(2)},
+                       {"padding", "data_format"}));
   return g.status();
 }
 
@@ -109,7 +110,7 @@ Status SecondGradient(GradContext& g, const char* type) {
   g.set_dx(1, ZerosFor(g.scope(), g.input(1)));
   std::vector<Output> inputs = {g.input(0), g.input(1), g.dy(0)};
   for (int i = 3; i < g.node().num_inputs(); ++i) inputs.push_back(g.input(i));
-  g.set_dx(2, PoolRelative(g, type, std::move(inputs), {"ksize", "strides", "padding", "data_format"}));
+  g.set_dx(2, Relative(g, type, std::move(inputs), {"ksize", "strides", "padding", "data_format"}));
   return g.status();
 }
 Status MaxPoolGradGradient(GradContext& g) { return SecondGradient(g, "MaxPoolGradGrad"); }

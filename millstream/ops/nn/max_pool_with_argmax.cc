@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "millstream/ops/array/relative.h"
 #include "millstream/ops/nn/as_float.h"
 #include "millstream/ops/nn/pool.h"
 #include "millstream/tensor/dispatch.h"
@@ -100,8 +101,8 @@ Status ArgmaxShape(ShapeContext& c) {
 }
 
 Status ArgmaxGradient(GradContext& g) {
-  g.set_dx(0, PoolRelative(g, "MaxPoolGradWithArgmax", {g.input(0), g.dy(0), g.output(1)},
-                           {"ksize", "strides", "padding", "include_batch_in_index"}));
+  g.set_dx(0, Relative(g, "MaxPoolGradWithArgmax", {g.input(0), g.dy(0), g.output(1)},
+                       {"ksize", "strides", "padding", "include_batch_in_index"}));
   return g.status();
 }
 

@@ -43,10 +43,6 @@ StatusOr<math::PoolShape> AcrossChannels(const WindowAttrs& a, const Shape& inpu
 // InvalidArgument unless `shape` is what the pool gives.
 Status CheckPooled(absl::string_view what, const math::PoolShape& s, const Shape& shape);
 
-// A node with the attributes `names` of the node whose gradient is sought.
-Output PoolRelative(GradContext& g, const char* type, std::vector<Output> inputs,
-                    std::initializer_list<const char*> names);
-
 }  // namespace millstream
 
 #endif  // MILLSTREAM_OPS_NN_POOL_H_

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "millstream/graph/gradient.h"
+#include "millstream/ops/array/relative.h"
 #include "millstream/ops/array/shape_of.h"
 #include "millstream/ops/nn/volume.h"
 #include "millstream/tensor/dispatch.h"
@@ -208,11 +209,7 @@ Status AvgGradShape(ShapeContext& c) {
 }
 
 Output Make(const GradContext& g, const char* op, std::vector<Output> inputs) {
-  return g.Op(op, std::move(inputs),
-              {{"ksize", g.Attr<std::vector<int64_t>>("ksize")},
-               {"strides", g.Attr<std::vector<int64_t>>("strides")},
-               {"padding", g.Attr<std::string>("padding")},
-               {"data_format", g.Attr<std::string>("data_format")}});
+  return Relative(g, op, std::move(inputs), {"ksize", "strides", "padding", "data_format"});
 }
 Status MaxGrad(GradContext& g) {
   g.set_dx(0, Make(g, "MaxPool3DGrad", {g.input(0), g.output(0), g.dy(0)}));
