@@ -20,6 +20,11 @@ struct GradientArray {
 };
 GradientArray MakeGradientArray(GradContext& g, Output handle, Output flow);
 
+// The gradient of an op that reads what input 1 says of an array: `write` puts it there. And of one that writes:
+// `read` takes it from there.
+Status ArrayReadGradient(GradContext& g, const char* write);
+Status ArrayWriteGradient(GradContext& g, const char* read);
+
 }  // namespace millstream
 
 #endif  // MILLSTREAM_OPS_FLOW_TENSOR_ARRAY_INPUT_H_

@@ -40,6 +40,19 @@ GradientArray MakeGradientArray(GradContext& g, Output handle, Output flow) {
   return {Output(node, 0), Output(node, 1)};
 }
 
+Status ArrayReadGradient(GradContext& g, const char* write) {
+  const GradientArray array = MakeGradientArray(g, g.input(0), g.input(2));
+  g.set_dx(2, g.Op(write, {array.handle, g.input(1), g.dy(0), array.flow}));
+  return g.status();
+}
+
+Status ArrayWriteGradient(GradContext& g, const char* read) {
+  const GradientArray array = MakeGradientArray(g, g.input(0), g.dy(0));
+  g.set_dx(2, g.Op(read, {array.handle, g.input(1), array.flow}, {{"dtype", g.input(2).dtype()}}));
+  g.set_dx(3, g.dy(0));
+  return g.status();
+}
+
 namespace {
 
 StatusOr<int32_t> ScalarIndex(const KernelContext& ctx, int i) {
@@ -164,18 +177,8 @@ Status ReadShape(ShapeContext& c) {
   return OkStatus();
 }
 
-Status ReadGradient(GradContext& g) {
-  const GradientArray array = MakeGradientArray(g, g.input(0), g.input(2));
-  g.set_dx(2, g.Op("TensorArrayWriteV3", {array.handle, g.input(1), g.dy(0), array.flow}));
-  return g.status();
-}
-
-Status WriteGradient(GradContext& g) {
-  const GradientArray array = MakeGradientArray(g, g.input(0), g.dy(0));
-  g.set_dx(2, g.Op("TensorArrayReadV3", {array.handle, g.input(1), array.flow}, {{"dtype", g.input(2).dtype()}}));
-  g.set_dx(3, g.dy(0));
-  return g.status();
-}
+Status ReadGradient(GradContext& g) { return ArrayReadGradient(g, "TensorArrayWriteV3"); }
+Status WriteGradient(GradContext& g) { return ArrayWriteGradient(g, "TensorArrayReadV3"); }
 
 OP("TensorArrayV3")
     .Input("size: int32")

@@ -229,18 +229,8 @@ Status ConcatShape(ShapeContext& c) {
   return OkStatus();
 }
 
-Status GatherGradient(GradContext& g) {
-  const GradientArray array = MakeGradientArray(g, g.input(0), g.input(2));
-  g.set_dx(2, g.Op("TensorArrayScatterV3", {array.handle, g.input(1), g.dy(0), array.flow}));
-  return g.status();
-}
-
-Status ScatterGradient(GradContext& g) {
-  const GradientArray array = MakeGradientArray(g, g.input(0), g.dy(0));
-  g.set_dx(2, g.Op("TensorArrayGatherV3", {array.handle, g.input(1), array.flow}, {{"dtype", g.input(2).dtype()}}));
-  g.set_dx(3, g.dy(0));
-  return g.status();
-}
+Status GatherGradient(GradContext& g) { return ArrayReadGradient(g, "TensorArrayScatterV3"); }
+Status ScatterGradient(GradContext& g) { return ArrayWriteGradient(g, "TensorArrayGatherV3"); }
 
 Status ConcatGradient(GradContext& g) {
   const GradientArray array = MakeGradientArray(g, g.input(0), g.input(1));

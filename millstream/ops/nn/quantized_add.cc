@@ -170,41 +170,28 @@ Status QuantizedBiasAddShape(ShapeContext& c) {
   return ScalarRanges(c, 2, 4);
 }
 
-OP("QuantizedAdd")
-    .Input("x: T1")
-    .Input("y: T2")
-    .Input("min_x: float")
-    .Input("max_x: float")
-    .Input("min_y: float")
-    .Input("max_y: float")
-    .Output("z: Toutput")
-    .Output("min_z: float")
-    .Output("max_z: float")
-    .Attr("T1: {qint8, quint8, qint32, qint16, quint16}")
-    .Attr("T2: {qint8, quint8, qint32, qint16, quint16}")
-    .Attr("Toutput: {qint8, quint8, qint32, qint16, quint16} = DT_QINT32")
-    .Shape(QuantizedBinaryShape)
-    .NotDifferentiable()
-    .CpuFor<QuantizedBinary<QuantizedAdd>>(Types<Quint8>{}, "T1")
-    .Doc("Sums of quantized numbers, with broadcasting.");
+#define QUANTIZED_BINARY(Name, Op, doc)                                      \
+  OP(Name)                                                                   \
+      .Input("x: T1")                                                        \
+      .Input("y: T2")                                                        \
+      .Input("min_x: float")                                                 \
+      .Input("max_x: float")                                                 \
+      .Input("min_y: float")                                                 \
+      .Input("max_y: float")                                                 \
+      .Output("z: Toutput")                                                  \
+      .Output("min_z: float")                                                \
+      .Output("max_z: float")                                                \
+      .Attr("T1: {qint8, quint8, qint32, qint16, quint16}")                  \
+      .Attr("T2: {qint8, quint8, qint32, qint16, quint16}")                  \
+      .Attr("Toutput: {qint8, quint8, qint32, qint16, quint16} = DT_QINT32") \
+      .Shape(QuantizedBinaryShape)                                           \
+      .NotDifferentiable()                                                   \
+      .CpuFor<QuantizedBinary<Op>>(Types<Quint8>{}, "T1")                    \
+      .Doc(doc)
 
-OP("QuantizedMul")
-    .Input("x: T1")
-    .Input("y: T2")
-    .Input("min_x: float")
-    .Input("max_x: float")
-    .Input("min_y: float")
-    .Input("max_y: float")
-    .Output("z: Toutput")
-    .Output("min_z: float")
-    .Output("max_z: float")
-    .Attr("T1: {qint8, quint8, qint32, qint16, quint16}")
-    .Attr("T2: {qint8, quint8, qint32, qint16, quint16}")
-    .Attr("Toutput: {qint8, quint8, qint32, qint16, quint16} = DT_QINT32")
-    .Shape(QuantizedBinaryShape)
-    .NotDifferentiable()
-    .CpuFor<QuantizedBinary<QuantizedMul>>(Types<Quint8>{}, "T1")
-    .Doc("Products of quantized numbers, with broadcasting.");
+QUANTIZED_BINARY("QuantizedAdd", QuantizedAdd, "Sums of quantized numbers, with broadcasting.");
+QUANTIZED_BINARY("QuantizedMul", QuantizedMul, "Products of quantized numbers, with broadcasting.");
+#undef QUANTIZED_BINARY
 
 OP("QuantizedBiasAdd")
     .Input("input: T1")

@@ -75,37 +75,26 @@ Status QuantizedPoolShape(ShapeContext& c) {
   return ScalarRanges(c, 1, 2);
 }
 
-OP("QuantizedMaxPool")
-    .Input("input: T")
-    .Input("min_input: float")
-    .Input("max_input: float")
-    .Output("output: T")
-    .Output("min_output: float")
-    .Output("max_output: float")
-    .Attr("T: {qint8, quint8, qint32, qint16, quint16}")
-    .Attr("ksize: list(int)")
-    .Attr("strides: list(int)")
-    .Attr("padding: {'SAME', 'VALID'}")
-    .Shape(QuantizedPoolShape)
-    .NotDifferentiable()
-    .CpuFor<QuantizedPool<false>>(Types<Quint8, Qint8>{})
-    .Doc("Maxima in windows of quantized images.");
+#define QUANTIZED_POOL(Name, average, doc)                    \
+  OP(Name)                                                    \
+      .Input("input: T")                                      \
+      .Input("min_input: float")                              \
+      .Input("max_input: float")                              \
+      .Output("output: T")                                    \
+      .Output("min_output: float")                            \
+      .Output("max_output: float")                            \
+      .Attr("T: {qint8, quint8, qint32, qint16, quint16}")    \
+      .Attr("ksize: list(int)")                               \
+      .Attr("strides: list(int)")                             \
+      .Attr("padding: {'SAME', 'VALID'}")                     \
+      .Shape(QuantizedPoolShape)                              \
+      .NotDifferentiable()                                    \
+      .CpuFor<QuantizedPool<average>>(Types<Quint8, Qint8>{}) \
+      .Doc(doc)
 
-OP("QuantizedAvgPool")
-    .Input("input: T")
-    .Input("min_input: float")
-    .Input("max_input: float")
-    .Output("output: T")
-    .Output("min_output: float")
-    .Output("max_output: float")
-    .Attr("T: {qint8, quint8, qint32, qint16, quint16}")
-    .Attr("ksize: list(int)")
-    .Attr("strides: list(int)")
-    .Attr("padding: {'SAME', 'VALID'}")
-    .Shape(QuantizedPoolShape)
-    .NotDifferentiable()
-    .CpuFor<QuantizedPool<true>>(Types<Quint8, Qint8>{})
-    .Doc("Averages in windows of quantized images.");
+QUANTIZED_POOL("QuantizedMaxPool", false, "Maxima in windows of quantized images.");
+QUANTIZED_POOL("QuantizedAvgPool", true, "Averages in windows of quantized images.");
+#undef QUANTIZED_POOL
 
 }  // namespace
 }  // namespace millstream

@@ -35,33 +35,24 @@ Status QuantizedReluShape(ShapeContext& c) {
   return ScalarRanges(c, 1, ranges);
 }
 
-OP("QuantizedRelu")
-    .Input("features: Tinput")
-    .Input("min_features: float")
-    .Input("max_features: float")
-    .Output("activations: out_type")
-    .Output("min_activations: float")
-    .Output("max_activations: float")
-    .Attr("Tinput: {qint8, quint8, qint32, qint16, quint16}")
-    .Attr("out_type: {qint8, quint8, qint32, qint16, quint16} = DT_QUINT8")
-    .Shape(QuantizedReluShape<2>)
-    .NotDifferentiable()
-    .CpuFor<QuantizedRelu<false>>(Types<Qint32, Quint8>{}, "Tinput")
-    .Doc("Quantized numbers, and zero in place of negative ones.");
+#define QUANTIZED_RELU(Name, six, doc)                                        \
+  OP(Name)                                                                    \
+      .Input("features: Tinput")                                              \
+      .Input("min_features: float")                                           \
+      .Input("max_features: float")                                           \
+      .Output("activations: out_type")                                        \
+      .Output("min_activations: float")                                       \
+      .Output("max_activations: float")                                       \
+      .Attr("Tinput: {qint8, quint8, qint32, qint16, quint16}")               \
+      .Attr("out_type: {qint8, quint8, qint32, qint16, quint16} = DT_QUINT8") \
+      .Shape(QuantizedReluShape<2>)                                           \
+      .NotDifferentiable()                                                    \
+      .CpuFor<QuantizedRelu<six>>(Types<Qint32, Quint8>{}, "Tinput")          \
+      .Doc(doc)
 
-OP("QuantizedRelu6")
-    .Input("features: Tinput")
-    .Input("min_features: float")
-    .Input("max_features: float")
-    .Output("activations: out_type")
-    .Output("min_activations: float")
-    .Output("max_activations: float")
-    .Attr("Tinput: {qint8, quint8, qint32, qint16, quint16}")
-    .Attr("out_type: {qint8, quint8, qint32, qint16, quint16} = DT_QUINT8")
-    .Shape(QuantizedReluShape<2>)
-    .NotDifferentiable()
-    .CpuFor<QuantizedRelu<true>>(Types<Qint32, Quint8>{}, "Tinput")
-    .Doc("Quantized numbers between 0 and 6.");
+QUANTIZED_RELU("QuantizedRelu", false, "Quantized numbers, and zero in place of negative ones.");
+QUANTIZED_RELU("QuantizedRelu6", true, "Quantized numbers between 0 and 6.");
+#undef QUANTIZED_RELU
 
 // TensorFlow has no kernel for it.
 OP("QuantizedReluX")

@@ -121,47 +121,27 @@ Status RandomUniformIntShape(ShapeContext& c) {
   return RandomShape(c);
 }
 
-OP("RandomUniform")
-    .Input("shape: T")
-    .Output("output: dtype")
-    .Attr("seed: int = 0")
-    .Attr("seed2: int = 0")
-    .Attr("dtype: {half, bfloat16, float, double}")
-    .Attr("T: {int32, int64}")
-    .Stateful()
-    .Shape(RandomShape)
-    .NotDifferentiable()
-    .CpuFor<RandomUniform>(FloatTypes{}, "dtype")
-    .HostMemory("shape")
-    .Doc("Random numbers, uniform in [0, 1). With both seeds 0 they differ from session to session.");
+#define RANDOM_FLOATS(Name, Kernel, doc)              \
+  OP(Name)                                            \
+      .Input("shape: T")                              \
+      .Output("output: dtype")                        \
+      .Attr("seed: int = 0")                          \
+      .Attr("seed2: int = 0")                         \
+      .Attr("dtype: {half, bfloat16, float, double}") \
+      .Attr("T: {int32, int64}")                      \
+      .Stateful()                                     \
+      .Shape(RandomShape)                             \
+      .NotDifferentiable()                            \
+      .CpuFor<Kernel>(FloatTypes{}, "dtype")          \
+      .HostMemory("shape")                            \
+      .Doc(doc)
 
-OP("RandomStandardNormal")
-    .Input("shape: T")
-    .Output("output: dtype")
-    .Attr("seed: int = 0")
-    .Attr("seed2: int = 0")
-    .Attr("dtype: {half, bfloat16, float, double}")
-    .Attr("T: {int32, int64}")
-    .Stateful()
-    .Shape(RandomShape)
-    .NotDifferentiable()
-    .CpuFor<RandomNormal<false>>(FloatTypes{}, "dtype")
-    .HostMemory("shape")
-    .Doc("Random numbers, normal with mean 0 and deviation 1.");
-
-OP("TruncatedNormal")
-    .Input("shape: T")
-    .Output("output: dtype")
-    .Attr("seed: int = 0")
-    .Attr("seed2: int = 0")
-    .Attr("dtype: {half, bfloat16, float, double}")
-    .Attr("T: {int32, int64}")
-    .Stateful()
-    .Shape(RandomShape)
-    .NotDifferentiable()
-    .CpuFor<RandomNormal<true>>(FloatTypes{}, "dtype")
-    .HostMemory("shape")
-    .Doc("Random numbers, normal with mean 0 and deviation 1; values beyond two deviations are drawn again.");
+RANDOM_FLOATS("RandomUniform", RandomUniform,
+              "Random numbers, uniform in [0, 1). With both seeds 0 they differ from session to session.");
+RANDOM_FLOATS("RandomStandardNormal", RandomNormal<false>, "Random numbers, normal with mean 0 and deviation 1.");
+RANDOM_FLOATS("TruncatedNormal", RandomNormal<true>,
+              "Random numbers, normal with mean 0 and deviation 1; values beyond two deviations are drawn again.");
+#undef RANDOM_FLOATS
 
 OP("RandomUniformInt")
     .Input("shape: T")
