@@ -103,6 +103,15 @@ inline int64_t BatchCount(int64_t n, int64_t size, bool drop_remainder) {
   return n < 0 ? n : n / size + (n % size != 0 && !drop_remainder ? 1 : 0);
 }
 
+// How many `n` elements (or kInfiniteCardinality, kUnknownCardinality) are `count` times; below 0: for ever.
+inline int64_t RepeatedCount(int64_t n, int64_t count) {
+  if (count == 0 || n == 0) return 0;
+  if (count < 0) return kInfiniteCardinality;
+  if (n < 0) return n;
+  int64_t all = 0;
+  return __builtin_mul_overflow(n, count, &all) ? kUnknownCardinality : all;
+}
+
 // The attributes output_types and output_shapes. InvalidArgument unless there are as many of both.
 struct OutputSignature {
   OutputSignature() = default;

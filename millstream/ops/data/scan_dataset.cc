@@ -5,49 +5,6 @@
 namespace millstream {
 namespace {
 
-// The elements before the first that the function says no to.
-class TakeWhileDataset final : public DerivedDataset {
- public:
-  TakeWhileDataset(Ref<Dataset> input, CapturedFunction predicate, OutputSignature signature)
-      : DerivedDataset(std::move(input), std::move(signature.types), std::move(signature.shapes)),
-        predicate_(std::move(predicate)) {}
-
-  StatusOr<IteratorPtr> MakeIterator(const StepContext& owner) const override {
-    ASSIGN_OR_RETURN(CapturedFunction::Instance predicate, predicate_.Instantiate(owner, input().types()));
-    ASSIGN_OR_RETURN(IteratorPtr from, input().MakeIterator(owner));
-    return std::make_unique<Iterator>(std::move(from), std::move(predicate));
-  }
-
- private:
-  class Iterator final : public DatasetIterator {
-   public:
-    Iterator(IteratorPtr input, CapturedFunction::Instance predicate)
-        : input_(std::move(input)), predicate_(std::move(predicate)) {}
-    Status GetNext(const StepContext& step, Element* element, bool* end) override {
-      *end = input_ == nullptr;
-      if (*end) return OkStatus();
-      RETURN_IF_ERROR(input_->GetNext(step, element, end));
-      if (*end) return OkStatus();
-      Element answer;
-      RETURN_IF_ERROR(predicate_.Run(step, *element, &answer));
-      if (answer.size() != 1 || answer[0].dtype() != DType::kBool || answer[0].num_elements() != 1) {
-        return errors::InvalidArgument("`predicate` must returns a scalar bool tensor.");
-      }
-      *end = !answer[0].scalar<bool>();
-      if (*end) {
-        element->clear();
-        input_.reset();
-      }
-      return OkStatus();
-    }
-
-   private:
-    IteratorPtr input_;  // null once it has ended
-    const CapturedFunction::Instance predicate_;
-  };
-  const CapturedFunction predicate_;
-};
-
 // A function from (state, element) to (next state, element).
 class ScanDataset final : public DerivedDataset {
  public:
@@ -113,21 +70,6 @@ class ScanDataset final : public DerivedDataset {
   const bool preserve_cardinality_;
 };
 
-class MakeTakeWhile final : public Kernel {
- public:
-  explicit MakeTakeWhile(KernelInit& init) : function_(init.Attr<NameAttrList>("predicate")), signature_(init) {}
-  Status Compute(KernelContext& ctx) override {
-    ASSIGN_OR_RETURN(Ref<Dataset> input, DatasetInput(ctx, 0));
-    ASSIGN_OR_RETURN(CapturedFunction function, CapturedFunction::FromInputs(ctx, function_, 1, ctx.num_inputs()));
-    OutputDataset(ctx, MakeRef<TakeWhileDataset>(std::move(input), std::move(function), signature_));
-    return OkStatus();
-  }
-
- private:
-  const NameAttrList function_;
-  const OutputSignature signature_;
-};
-
 class MakeScan final : public Kernel {
  public:
   explicit MakeScan(KernelInit& init)
@@ -149,22 +91,6 @@ class MakeScan final : public Kernel {
   const int states_;
   const OutputSignature signature_;
 };
-
-#define TAKE_WHILE(Name)                       \
-  OP(Name)                                     \
-      .Input("input_dataset: variant")         \
-      .Input("other_arguments: Targuments")    \
-      .Output("handle: variant")               \
-      .Attr("predicate: func")                 \
-      .Attr("Targuments: list(type) >= 0")     \
-      .Attr("output_types: list(type) >= 1")   \
-      .Attr("output_shapes: list(shape) >= 1") \
-      .Shape(ScalarShape)                      \
-      .Cpu<MakeTakeWhile>()                    \
-      .Doc("The elements before the first that does not pass a test.")
-TAKE_WHILE("TakeWhileDataset").Attr("metadata: string = ''");
-TAKE_WHILE("ExperimentalTakeWhileDataset");
-#undef TAKE_WHILE
 
 #define SCAN(Name)                                \
   OP(Name)                                        \

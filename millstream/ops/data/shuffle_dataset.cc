@@ -78,14 +78,7 @@ class ShuffleAndRepeatDataset final : public DerivedDataset {
  public:
   ShuffleAndRepeatDataset(Ref<ShuffleDataset> shuffled, int64_t count)
       : DerivedDataset(std::move(shuffled)), count_(count) {}
-  int64_t Cardinality() const override {
-    const int64_t n = input().Cardinality();
-    if (count_ == 0 || n == 0) return 0;
-    if (count_ < 0) return kInfiniteCardinality;
-    int64_t all = 0;
-    if (n < 0) return n;
-    return __builtin_mul_overflow(n, count_, &all) ? kUnknownCardinality : all;
-  }
+  int64_t Cardinality() const override { return RepeatedCount(input().Cardinality(), count_); }
   StatusOr<IteratorPtr> MakeIterator(const StepContext& owner) const override {
     return std::make_unique<Iterator>(Ref<const ShuffleAndRepeatDataset>::Share(this), owner);
   }

@@ -182,42 +182,43 @@ class MakeUnbatch final : public Kernel {
   const OutputSignature signature_;
 };
 
-// Scalars that did not come before.
-class UniqueDataset final : public DerivedDataset {
+// Some of the elements of the input: those that the iterator lets through.
+template <typename Iterator>
+class SiftedDataset final : public DerivedDataset {
  public:
   using DerivedDataset::DerivedDataset;
   StatusOr<IteratorPtr> MakeIterator(const StepContext& owner) const override {
     ASSIGN_OR_RETURN(IteratorPtr from, input().MakeIterator(owner));
     return std::make_unique<Iterator>(std::move(from));
   }
+};
+
+// Scalars that did not come before.
+class UniqueIterator final : public DatasetIterator {
+ public:
+  explicit UniqueIterator(IteratorPtr input) : input_(std::move(input)) {}
+  Status GetNext(const StepContext& step, Element* element, bool* end) override {
+    do {
+      RETURN_IF_ERROR(CheckCancelled(step));
+      element->clear();
+      RETURN_IF_ERROR(input_->GetNext(step, element, end));
+      if (*end) return OkStatus();
+    } while (!seen_.insert(KeyOf((*element)[0])).second);
+    return OkStatus();
+  }
 
  private:
-  class Iterator final : public DatasetIterator {
-   public:
-    explicit Iterator(IteratorPtr input) : input_(std::move(input)) {}
-    Status GetNext(const StepContext& step, Element* element, bool* end) override {
-      do {
-        RETURN_IF_ERROR(CheckCancelled(step));
-        element->clear();
-        RETURN_IF_ERROR(input_->GetNext(step, element, end));
-        if (*end) return OkStatus();
-      } while (!seen_.insert(KeyOf((*element)[0])).second);
-      return OkStatus();
+  static std::string KeyOf(const Tensor& t) {
+    std::string key = t.shape().ToString();
+    if (t.dtype() == DType::kString) {
+      for (const std::string& s : t.flat<std::string>()) absl::StrAppend(&key, s.size(), ":", s);
+    } else {
+      key.append(static_cast<const char*>(t.raw()), t.ByteSize());
     }
-
-   private:
-    static std::string KeyOf(const Tensor& t) {
-      std::string key = t.shape().ToString();
-      if (t.dtype() == DType::kString) {
-        for (const std::string& s : t.flat<std::string>()) absl::StrAppend(&key, s.size(), ":", s);
-      } else {
-        key.append(static_cast<const char*>(t.raw()), t.ByteSize());
-      }
-      return key;
-    }
-    const IteratorPtr input_;
-    std::set<std::string> seen_;
-  };
+    return key;
+  }
+  const IteratorPtr input_;
+  std::set<std::string> seen_;
 };
 
 Status MakeUnique(KernelContext& ctx) {
@@ -231,39 +232,29 @@ Status MakeUnique(KernelContext& ctx) {
         "UniqueDataset only supports inputs with a single `tf.int32`, `tf.int64`, or "
         "`tf.string` component.");
   }
-  OutputDataset(ctx, MakeRef<UniqueDataset>(std::move(input)));
+  OutputDataset(ctx, MakeRef<SiftedDataset<UniqueIterator>>(std::move(input)));
   return OkStatus();
 }
 
 // Elements whose making fails are left out.
-class IgnoreErrorsDataset final : public DerivedDataset {
+class IgnoreErrorsIterator final : public DatasetIterator {
  public:
-  using DerivedDataset::DerivedDataset;
-  StatusOr<IteratorPtr> MakeIterator(const StepContext& owner) const override {
-    ASSIGN_OR_RETURN(IteratorPtr from, input().MakeIterator(owner));
-    return std::make_unique<Iterator>(std::move(from));
+  explicit IgnoreErrorsIterator(IteratorPtr input) : input_(std::move(input)) {}
+  Status GetNext(const StepContext& step, Element* element, bool* end) override {
+    for (;;) {
+      RETURN_IF_ERROR(CheckCancelled(step));
+      element->clear();
+      if (input_->GetNext(step, element, end).ok()) return OkStatus();
+    }
   }
 
  private:
-  class Iterator final : public DatasetIterator {
-   public:
-    explicit Iterator(IteratorPtr input) : input_(std::move(input)) {}
-    Status GetNext(const StepContext& step, Element* element, bool* end) override {
-      for (;;) {
-        RETURN_IF_ERROR(CheckCancelled(step));
-        element->clear();
-        if (input_->GetNext(step, element, end).ok()) return OkStatus();
-      }
-    }
-
-   private:
-    const IteratorPtr input_;
-  };
+  const IteratorPtr input_;
 };
 
 Status MakeIgnoreErrors(KernelContext& ctx) {
   ASSIGN_OR_RETURN(Ref<Dataset> input, DatasetInput(ctx, 0));
-  OutputDataset(ctx, MakeRef<IgnoreErrorsDataset>(std::move(input)));
+  OutputDataset(ctx, MakeRef<SiftedDataset<IgnoreErrorsIterator>>(std::move(input)));
   return OkStatus();
 }
 
