@@ -80,7 +80,7 @@ OP("Cholesky")
     .Attr("T: {double, float, half, complex64, complex128}")
     .Shape(SquareShape)
     .Gradient(CholeskyGradient)
-    .CpuFor<LinalgFunction<CholeskyCpu>>(Types<float, double, std::complex<float>, std::complex<double>>{})
+    .CpuFor<LinalgFunction<CholeskyCpu>>(LinalgTypes{})
     .Expensive()
     .Doc("Lower triangular factors of positive definite matrices.");
 

@@ -125,16 +125,14 @@ Status EigInOneCpu(KernelContext& ctx) {
   dims[dims.size() - 2] = n + 1;
   ASSIGN_OR_RETURN(const Shape shape, Shape::Make(dims));
   ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
-  return ComputeIn(in.dtype(), [&](auto type) -> Status {
-    using S = typename decltype(type)::type;
-    for (int64_t b = 0; in.num_elements() > 0 && b < BatchOfMatrices(in); ++b) {
-      std::vector<double> values;
-      Matrix<S> vectors, both(n + 1, n);
-      HermitianEigen(ReadMatrix<S>(in, b), &values, &vectors);
-      std::copy(values.begin(), values.end(), both.v.begin());
-      std::copy(vectors.v.begin(), vectors.v.end(), both.v.begin() + n);
-      WriteMatrix(both, out, b);
-    }
+  if (in.num_elements() == 0) return OkStatus();
+  return ForEachMatrix(in, [&]<typename S>(Matrix<S> a, int64_t b) {
+    std::vector<double> values;
+    Matrix<S> vectors, both(n + 1, n);
+    HermitianEigen(std::move(a), &values, &vectors);
+    std::copy(values.begin(), values.end(), both.v.begin());
+    std::copy(vectors.v.begin(), vectors.v.end(), both.v.begin() + n);
+    WriteMatrix(both, out, b);
     return OkStatus();
   });
 }

@@ -9,8 +9,6 @@
 namespace millstream {
 namespace {
 
-using InvertibleTypes = Types<float, double, std::complex<float>, std::complex<double>>;
-
 class MatrixInverse : public Kernel {
  public:
   explicit MatrixInverse(KernelInit& init) : adjoint_(init.Attr<bool>("adjoint")) {}
@@ -109,7 +107,7 @@ OP("MatrixInverse")
     .Attr("T: {double, float, half, complex64, complex128}")
     .Shape(SquareShape)
     .Gradient(InverseGrad)
-    .CpuFor<MatrixInverse>(Join<InvertibleTypes, Types<Half>>{})
+    .CpuFor<MatrixInverse>(Join<LinalgTypes, Types<Half>>{})
     .Expensive()
     .Doc("Inverses of matrices, or of their adjoints.");
 
@@ -119,7 +117,7 @@ OP("MatrixDeterminant")
     .Attr("T: {half, float, double, complex64, complex128}")
     .Shape(DeterminantShape)
     .Gradient(DeterminantGrad)
-    .CpuFor<MatrixDeterminant<false>>(InvertibleTypes{})
+    .CpuFor<MatrixDeterminant<false>>(LinalgTypes{})
     .Expensive()
     .Doc("Determinants of matrices.");
 
@@ -130,7 +128,7 @@ OP("LogMatrixDeterminant")
     .Attr("T: {half, float, double, complex64, complex128}")
     .Shape(DeterminantShape)
     .Gradient(LogDeterminantGrad)
-    .CpuFor<MatrixDeterminant<true>>(InvertibleTypes{})
+    .CpuFor<MatrixDeterminant<true>>(LinalgTypes{})
     .Expensive()
     .Doc("Signs of determinants and logarithms of their sizes.");
 
@@ -149,7 +147,7 @@ OP("BatchMatrixDeterminant")
     .Output("output: T")
     .Attr("T: {float, double, complex64, complex128}")
     .Shape(UnknownShape)
-    .CpuFor<MatrixDeterminant<false>>(InvertibleTypes{})
+    .CpuFor<MatrixDeterminant<false>>(LinalgTypes{})
     .Expensive()
     .Doc("The old name of MatrixDeterminant.");
 
