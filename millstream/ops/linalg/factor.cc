@@ -10,11 +10,13 @@
 namespace millstream {
 namespace {
 
-// Sizes of a batch of matrices with another last two dimensions, or one.
-Shape WithLast(const Tensor& t, std::initializer_list<int64_t> last) {
-  std::vector<int64_t> dims(t.shape().dims().begin(), t.shape().dims().end() - 2);
+// An output like the input, but with other last two dimensions, or one.
+StatusOr<Tensor*> AllocateLike(KernelContext& ctx, int output, std::initializer_list<int64_t> last) {
+  const std::span<const int64_t> of_input = ctx.input(0).shape().dims();
+  std::vector<int64_t> dims(of_input.begin(), of_input.end() - 2);
   dims.insert(dims.end(), last.begin(), last.end());
-  return Shape(dims);
+  ASSIGN_OR_RETURN(const Shape shape, Shape::Make(dims));
+  return ctx.AllocateOutput(output, shape);
 }
 
 Status LuCpu(KernelContext& ctx) {
@@ -22,7 +24,7 @@ Status LuCpu(KernelContext& ctx) {
   RETURN_IF_ERROR(CheckMatrices(in, true));
   const int64_t n = in.dim(in.rank() - 1);
   ASSIGN_OR_RETURN(Tensor * lu, ctx.AllocateOutput(0, in.shape()));
-  ASSIGN_OR_RETURN(Tensor * order, ctx.AllocateOutput(1, WithLast(in, {n})));
+  ASSIGN_OR_RETURN(Tensor * order, AllocateLike(ctx, 1, {n}));
   if (in.num_elements() == 0) return OkStatus();
   return ForEachMatrix(in, [&]<typename S>(Matrix<S> a, int64_t b) -> Status {
     const LuFactors<S> f = Lu(std::move(a));
@@ -43,8 +45,9 @@ class QrKernel : public Kernel {
     const Tensor& in = ctx.input(0);
     RETURN_IF_ERROR(CheckMatrices(in, false));
     const int64_t m = in.dim(in.rank() - 2), n = in.dim(in.rank() - 1), k = full_ ? m : std::min(m, n);
-    ASSIGN_OR_RETURN(Tensor * q, ctx.AllocateOutput(0, WithLast(in, {m, k})));
-    ASSIGN_OR_RETURN(Tensor * r, ctx.AllocateOutput(1, WithLast(in, {k, n})));
+    ASSIGN_OR_RETURN(Tensor * q, AllocateLike(ctx, 0, {m, k}));
+    ASSIGN_OR_RETURN(Tensor * r, AllocateLike(ctx, 1, {k, n}));
+    if (q->num_elements() == 0 && r->num_elements() == 0) return OkStatus();  // however many there are
     return ForEachMatrix(in, [&]<typename S>(const Matrix<S>& a, int64_t b) {
       Matrix<S> full_q, full_r, left(m, k), right(k, n);
       Qr(a, &full_q, &full_r);
@@ -71,9 +74,12 @@ class SvdKernel : public Kernel {
     const Tensor& in = ctx.input(0);
     RETURN_IF_ERROR(CheckMatrices(in, false));
     const int64_t m = in.dim(in.rank() - 2), n = in.dim(in.rank() - 1), k = std::min(m, n);
-    ASSIGN_OR_RETURN(Tensor * s, ctx.AllocateOutput(0, WithLast(in, {k})));
-    ASSIGN_OR_RETURN(Tensor * u, ctx.AllocateOutput(1, vectors_ ? WithLast(in, {m, full_ ? m : k}) : Shape({0})));
-    ASSIGN_OR_RETURN(Tensor * v, ctx.AllocateOutput(2, vectors_ ? WithLast(in, {n, full_ ? n : k}) : Shape({0})));
+    ASSIGN_OR_RETURN(Tensor * s, AllocateLike(ctx, 0, {k}));
+    ASSIGN_OR_RETURN(Tensor * u,
+                     vectors_ ? AllocateLike(ctx, 1, {m, full_ ? m : k}) : ctx.AllocateOutput(1, Shape({0})));
+    ASSIGN_OR_RETURN(Tensor * v,
+                     vectors_ ? AllocateLike(ctx, 2, {n, full_ ? n : k}) : ctx.AllocateOutput(2, Shape({0})));
+    if (s->num_elements() == 0 && u->num_elements() == 0 && v->num_elements() == 0) return OkStatus();
     return ForEachMatrix(in, [&]<typename S>(const Matrix<S>& a, int64_t b) {
       std::vector<double> values;
       Matrix<S> left, right;
@@ -98,7 +104,7 @@ class SelfAdjointEig : public Kernel {
     const Tensor& in = ctx.input(0);
     RETURN_IF_ERROR(CheckMatrices(in, true));
     const int64_t n = in.dim(in.rank() - 1);
-    ASSIGN_OR_RETURN(Tensor * e, ctx.AllocateOutput(0, WithLast(in, {n})));
+    ASSIGN_OR_RETURN(Tensor * e, AllocateLike(ctx, 0, {n}));
     ASSIGN_OR_RETURN(Tensor * v, ctx.AllocateOutput(1, vectors_ ? in.shape() : Shape({0})));
     if (in.num_elements() == 0) return OkStatus();
     return ForEachMatrix(in, [&]<typename S>(Matrix<S> a, int64_t b) {

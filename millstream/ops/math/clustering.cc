@@ -155,8 +155,9 @@ Status NearestNeighborsCpu(KernelContext& ctx) {
   if (k < 0) return errors::InvalidArgument("Expected k >= 0, got ", k);
   k = std::min(k, centers.dim(0));
   const int64_t width = points.dim(1), n = centers.dim(0);
-  ASSIGN_OR_RETURN(Tensor * indices, ctx.AllocateOutput(0, Shape({points.dim(0), k})));
-  ASSIGN_OR_RETURN(Tensor * distances, ctx.AllocateOutput(1, Shape({points.dim(0), k})));
+  ASSIGN_OR_RETURN(const Shape shape, Shape::Make({{points.dim(0), k}}));
+  ASSIGN_OR_RETURN(Tensor * indices, ctx.AllocateOutput(0, shape));
+  ASSIGN_OR_RETURN(Tensor * distances, ctx.AllocateOutput(1, shape));
   const double cost = static_cast<double>(n * (width + 4)) + 100;
   ctx.ParallelFor(points.dim(0), cost, [&](int64_t begin, int64_t end) {
     std::vector<Neighbor> found(static_cast<size_t>(n));

@@ -22,6 +22,8 @@ struct GruSizes {
     s.batch = x.dim(0);
     s.input = x.dim(1);
     s.cell = h.dim(1);
+    constexpr int64_t kLargest = int64_t{1} << 30;  // so that products of two can be counted
+    if (std::max({s.batch, s.input, s.cell}) > kLargest) return errors::InvalidArgument("cell is too large");
     const Shape state({s.batch, s.cell});
     const Shape expected[] = {
         x.shape(),           state,          Shape({s.input + s.cell, s.cell * 2}), Shape({s.input + s.cell, s.cell}),

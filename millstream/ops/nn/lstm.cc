@@ -9,6 +9,9 @@
 namespace millstream {
 namespace {
 
+// Sizes beyond it are refused, so that products of two can be counted.
+constexpr int64_t kLargest = int64_t{1} << 30;
+
 // What the ops have in common: inputs as floats, and their sizes checked. The first of them is number `x`; cs_prev,
 // h_prev, w, wci, wcf, wco and b follow.
 class LstmInputs {
@@ -29,12 +32,13 @@ class LstmInputs {
     cell_.input = tensors_[0].dim(sequence ? 2 : 1);
     cell_.cell = tensors_[1].dim(1);
     const int64_t n = cell_.cell;
+    if (std::max({cell_.batch, cell_.input, n}) > kLargest) return errors::InvalidArgument("cell is too large");
+    RETURN_IF_ERROR(Shape::Make({{steps_, cell_.batch, n}}).status());
     RETURN_IF_ERROR(Expect(1, Shape({cell_.batch, n}), "cs_prev"));
     RETURN_IF_ERROR(Expect(2, Shape({cell_.batch, n}), "h_prev"));
     if (!sequence && (cell_.batch == 0 || n == 0)) {
       return errors::InvalidArgument("cs_prev_tensor is empty, has shape: (", cell_.batch, ",", n, ").");
     }
-    if (n > (int64_t{1} << 40)) return errors::InvalidArgument("cell is too large");
     RETURN_IF_ERROR(Expect(3, Shape({cell_.input + n, 4 * n}), "w"));
     for (int i = 4; i < 7; ++i) RETURN_IF_ERROR(Expect(i, Shape({n}), kNames[i]));
     RETURN_IF_ERROR(Expect(7, Shape({4 * n}), "b"));

@@ -27,7 +27,8 @@ Status FingerprintCpu(KernelContext& ctx) {
   }
   if (data.rank() < 1) return errors::InvalidArgument("`data` should have at least one dimension");
   const int64_t rows = data.dim(0), width = rows == 0 ? 0 : data.num_elements() / rows;
-  ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, Shape({rows, kBytes})));
+  ASSIGN_OR_RETURN(const Shape shape, Shape::Make({{rows, kBytes}}));
+  ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
   uint8_t* to = out->data<uint8_t>();
   if (data.dtype() != DType::kString) {
     const auto size = width * static_cast<int64_t>(DTypeSize(data.dtype()));
