@@ -78,27 +78,20 @@ Status CheckNumericsGrad(GradContext& g) {
   return g.status();
 }
 
-OP("CheckNumerics")
-    .Input("tensor: T")
-    .Output("output: T")
-    .Attr("T: {bfloat16, half, float, double}")
-    .Attr("message: string")
-    .Stateful()
-    .Shape(UnchangedShape)
-    .Gradient(CheckNumericsGrad<false>)
-    .CpuFor<CheckNumericsKernel<false>>(FloatTypes{})
-    .Doc("The input as it is; an error if it has infinities or NaN.");
+#define CHECK_NUMERICS(Name, signs, doc)                \
+  OP(Name)                                              \
+      .Input("tensor: T")                               \
+      .Output("output: T")                              \
+      .Attr("T: {bfloat16, half, float, double}")       \
+      .Attr("message: string")                          \
+      .Stateful()                                       \
+      .Shape(UnchangedShape)                            \
+      .Gradient(CheckNumericsGrad<signs>)               \
+      .CpuFor<CheckNumericsKernel<signs>>(FloatTypes{}) \
+      .Doc(doc)
 
-OP("CheckNumericsV2")
-    .Input("tensor: T")
-    .Output("output: T")
-    .Attr("T: {bfloat16, half, float, double}")
-    .Attr("message: string")
-    .Stateful()
-    .Shape(UnchangedShape)
-    .Gradient(CheckNumericsGrad<true>)
-    .CpuFor<CheckNumericsKernel<true>>(FloatTypes{})
-    .Doc("CheckNumerics whose error tells the signs of infinities.");
+CHECK_NUMERICS("CheckNumerics", false, "The input as it is; an error if it has infinities or NaN.");
+CHECK_NUMERICS("CheckNumericsV2", true, "CheckNumerics whose error tells the signs of infinities.");
 
 }  // namespace
 }  // namespace millstream

@@ -234,33 +234,26 @@ OP("Conv3DBackpropFilterV2")
     .Expensive()
     .Doc("The gradient of Conv3D for the filter.");
 
-OP("Conv3DBackpropInput")
-    .Input("input: T")
-    .Input("filter: T")
-    .Input("out_backprop: T")
-    .Output("output: T")
-    .Attr("T: {half, float, double}")
-    .Attr("strides: list(int) >= 5")
-    .Attr("padding: {'SAME', 'VALID'}")
-    .Attr("dilations: list(int) = [1, 1, 1, 1, 1]")
-    .Shape(LikeInputShape<0>)
-    .CpuFor<Conv3D<Direction::kInput>>(Types<Half, float, double>{})
-    .Expensive()
-    .Doc("Conv3DBackpropInputV2 with an input from which only the shape is taken.");
+// The first versions take the tensor itself, of which only the shape counts.
+#define FIRST_CONV3D_BACKPROP(Name, direction, like, doc)                 \
+  OP(Name)                                                                \
+      .Input("input: T")                                                  \
+      .Input("filter: T")                                                 \
+      .Input("out_backprop: T")                                           \
+      .Output("output: T")                                                \
+      .Attr("T: {half, float, double}")                                   \
+      .Attr("strides: list(int) >= 5")                                    \
+      .Attr("padding: {'SAME', 'VALID'}")                                 \
+      .Attr("dilations: list(int) = [1, 1, 1, 1, 1]")                     \
+      .Shape(LikeInputShape<like>)                                        \
+      .CpuFor<Conv3D<Direction::direction>>(Types<Half, float, double>{}) \
+      .Expensive()                                                        \
+      .Doc(doc)
 
-OP("Conv3DBackpropFilter")
-    .Input("input: T")
-    .Input("filter: T")
-    .Input("out_backprop: T")
-    .Output("output: T")
-    .Attr("T: {half, float, double}")
-    .Attr("strides: list(int) >= 5")
-    .Attr("padding: {'SAME', 'VALID'}")
-    .Attr("dilations: list(int) = [1, 1, 1, 1, 1]")
-    .Shape(LikeInputShape<1>)
-    .CpuFor<Conv3D<Direction::kFilter>>(Types<Half, float, double>{})
-    .Expensive()
-    .Doc("Conv3DBackpropFilterV2 with a filter from which only the shape is taken.");
+FIRST_CONV3D_BACKPROP("Conv3DBackpropInput", kInput, 0,
+                      "Conv3DBackpropInputV2 with an input from which only the shape is taken.");
+FIRST_CONV3D_BACKPROP("Conv3DBackpropFilter", kFilter, 1,
+                      "Conv3DBackpropFilterV2 with a filter from which only the shape is taken.");
 
 }  // namespace
 }  // namespace millstream

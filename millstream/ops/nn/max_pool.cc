@@ -19,17 +19,8 @@ class MaxPool final : public PoolKernel {
 
   Status Compute(KernelContext& ctx) override {
     const Tensor& input = ctx.input(0);
-    WindowAttrs own;
-    ASSIGN_OR_RETURN(const WindowAttrs* attrs, Attrs(ctx, &own));
-    const bool depth = attrs->window[3] != 1;
-    ASSIGN_OR_RETURN(const math::PoolShape s,
-                     depth ? AcrossChannels(*attrs, input.shape()) : Sizes(ctx, input.shape()));
-    Shape shape = input.shape();
-    if (depth) {
-      shape.set_dim(3, s.out_width);
-    } else {
-      ASSIGN_OR_RETURN(shape, OutputShape(s, s.channels));
-    }
+    Shape shape;
+    ASSIGN_OR_RETURN(const math::PoolShape s, MaxSizes(ctx, input.shape(), &shape));
     ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
     if (out->num_elements() == 0) return OkStatus();
     ASSIGN_OR_RETURN(const Tensor x, AsFloat(ctx, input));

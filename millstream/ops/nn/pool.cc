@@ -114,15 +114,23 @@ Status CheckDepthWindow(const WindowAttrs& a, int64_t channels) {
   return OkStatus();
 }
 
-StatusOr<math::PoolShape> AcrossChannels(const WindowAttrs& a, const Shape& input) {
-  if (input.rank() != 4) {
-    return errors::InvalidArgument("tensor_in must be 4-dimensional: ", input.ToString());
-  }
-  RETURN_IF_ERROR(CheckDepthWindow(a, input.dim(3)));
+StatusOr<math::PoolShape> PoolKernel::MaxSizes(KernelContext& ctx, const Shape& input, Shape* output) const {
+  WindowAttrs own;
+  ASSIGN_OR_RETURN(const WindowAttrs* attrs, Attrs(ctx, &own));
+  const int64_t group = attrs->window[3];
   math::PoolShape s;
+  if (group == 1) {
+    ASSIGN_OR_RETURN(s, Sizes(ctx, input));
+    ASSIGN_OR_RETURN(*output, OutputShape(s, s.channels));
+    return s;
+  }
+  if (input.rank() != 4) return errors::InvalidArgument("tensor_in must be 4-dimensional: ", input.ToString());
+  RETURN_IF_ERROR(CheckDepthWindow(*attrs, input.dim(3)));
   s.in_height = s.out_height = input.Product(0, 3);
-  s.in_width = input.dim(3), s.out_width = input.dim(3) / a.window[3];
-  s.window_width = s.stride_width = a.window[3];
+  s.in_width = input.dim(3), s.out_width = input.dim(3) / group;
+  s.window_width = s.stride_width = group;
+  *output = input;
+  output->set_dim(3, s.out_width);
   return s;
 }
 

@@ -19,6 +19,10 @@ class PoolKernel : public Kernel {
   // The sizes for an input of that shape. Unimplemented if the window spans channels; strides over them count for
   // nothing.
   StatusOr<math::PoolShape> Sizes(KernelContext& ctx, const Shape& input) const;
+  // The sizes for a pool of maxima, whose window may span channels, and the shape of its output. Over groups of
+  // channels images become [1, pixels, channels, 1], and out_width the new number of channels. InvalidArgument unless
+  // they are images; Unimplemented for windows that CheckDepthWindow refuses.
+  StatusOr<math::PoolShape> MaxSizes(KernelContext& ctx, const Shape& input, Shape* output) const;
 
  private:
   WindowAttrs attrs_;
@@ -35,10 +39,6 @@ Status UnchangedImages(ShapeContext& c);
 
 // Unimplemented unless a window over `channels` channels cuts them into whole groups, one pixel at a time.
 Status CheckDepthWindow(const WindowAttrs& a, int64_t channels);
-
-// Sizes for a pool over groups of channels: images become [1, pixels, channels, 1], and out_width the new number of
-// channels. InvalidArgument unless they are images; Unimplemented for windows that CheckDepthWindow refuses.
-StatusOr<math::PoolShape> AcrossChannels(const WindowAttrs& a, const Shape& input);
 
 // InvalidArgument unless `shape` is what the pool gives.
 Status CheckPooled(absl::string_view what, const math::PoolShape& s, const Shape& shape);

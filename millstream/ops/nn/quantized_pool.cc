@@ -35,17 +35,12 @@ class QuantizedPool final : public PoolKernel {
 
   Status Compute(KernelContext& ctx) override {
     const Tensor& input = ctx.input(0);
-    WindowAttrs own;
-    ASSIGN_OR_RETURN(const WindowAttrs* attrs, Attrs(ctx, &own));
-    const bool depth = !average && attrs->window[3] != 1;
+    Shape shape;
     ASSIGN_OR_RETURN(const math::PoolShape s,
-                     depth ? AcrossChannels(*attrs, input.shape()) : Sizes(ctx, input.shape()));
+                     average ? Sizes(ctx, input.shape()) : MaxSizes(ctx, input.shape(), &shape));
     ASSIGN_OR_RETURN(const float low, PoolRange(ctx, 1, "min_input"));
     ASSIGN_OR_RETURN(const float high, PoolRange(ctx, 2, "max_input"));
-    Shape shape = input.shape();
-    if (depth) {
-      shape.set_dim(3, s.out_width);
-    } else {
+    if (average) {
       ASSIGN_OR_RETURN(shape, OutputShape(s, s.channels));
     }
     ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
