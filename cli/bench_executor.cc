@@ -2,7 +2,7 @@
 #include <chrono>
 
 #include "cli/bench.h"
-#include "millstream/graph/control_flow_builders.h"
+#include "millstream/graph/control_flow/control_flow_builders.h"
 #include "millstream/graph/scope.h"
 #include "millstream/runtime/session.h"
 

@@ -5,7 +5,7 @@
 #include "millstream/data/batches.h"
 #include "millstream/data/mnist.h"
 #include "millstream/runtime/session.h"
-#include "millstream/train/variables.h"
+#include "millstream/train/variables/variables.h"
 
 namespace millstream::cli {
 namespace {

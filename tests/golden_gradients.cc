@@ -6,7 +6,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/strip.h"
-#include "millstream/graph/gradient.h"
+#include "millstream/graph/gradients/gradient.h"
 #include "millstream/tensor/tensor_proto.h"
 #include "tests/golden_compare.h"
 

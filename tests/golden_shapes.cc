@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/golden_shapes.h"
 
-#include "millstream/graph/import.h"
+#include "millstream/graph/import/import.h"
 #include "millstream/graph/shape_refiner.h"
 #include "millstream/tensor/tensor_proto.h"
 

@@ -9,8 +9,8 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_replace.h"
-#include "millstream/graph/import.h"
-#include "millstream/graph/placement.h"
+#include "millstream/graph/import/import.h"
+#include "millstream/graph/placement/placement.h"
 #include "millstream/graph/scope.h"
 #include "millstream/runtime/session.h"
 #include "millstream/runtime/testing/memory_cluster.h"

@@ -11,8 +11,8 @@
 #include <cstdlib>
 #include <new>
 
-#include "millstream/graph/control_flow_builders.h"
-#include "millstream/graph/gradient.h"
+#include "millstream/graph/control_flow/control_flow_builders.h"
+#include "millstream/graph/gradients/gradient.h"
 #include "millstream/graph/scope.h"
 #include "millstream/proto/graph.pb.h"
 #include "millstream/runtime/session.h"

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "millstream/train/basic_hooks.h"
-#include "millstream/train/checkpoint_management.h"
+#include "millstream/train/saving/checkpoint_management.h"
+#include "millstream/train/sessions/basic_hooks.h"
 
 namespace millstream::cli {
 namespace {

@@ -12,8 +12,8 @@
 #include "cli/train/modes/mode.h"
 #include "cli/train/task.h"
 #include "millstream/data/batches.h"
-#include "millstream/train/file_writer.h"
-#include "millstream/train/training_session.h"
+#include "millstream/train/sessions/training_session.h"
+#include "millstream/train/summaries/file_writer.h"
 
 namespace millstream::cli {
 

@@ -7,8 +7,8 @@
 #include "cli/train/trainer.h"
 #include "millstream/data/batches.h"
 #include "millstream/proto/config.pb.h"
-#include "millstream/train/device_setter.h"
-#include "millstream/train/global_step.h"
+#include "millstream/train/variables/device_setter.h"
+#include "millstream/train/variables/global_step.h"
 
 namespace millstream::cli {
 namespace {

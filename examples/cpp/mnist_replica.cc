@@ -16,12 +16,12 @@
 #include "millstream/data/mnist.h"
 #include "millstream/distributed/server.h"
 #include "millstream/millstream.h"
-#include "millstream/train/adam.h"
-#include "millstream/train/basic_hooks.h"
-#include "millstream/train/device_setter.h"
-#include "millstream/train/global_step.h"
-#include "millstream/train/sync_replicas_optimizer.h"
-#include "millstream/train/training_session.h"
+#include "millstream/train/optimizers/adam.h"
+#include "millstream/train/sessions/basic_hooks.h"
+#include "millstream/train/sessions/training_session.h"
+#include "millstream/train/sync_replicas/sync_replicas_optimizer.h"
+#include "millstream/train/variables/device_setter.h"
+#include "millstream/train/variables/global_step.h"
 
 namespace {
 

@@ -10,21 +10,21 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 
-#include "millstream/train/adam.h"
-#include "millstream/train/basic_hooks.h"
-#include "millstream/train/batch_normalization.h"
-#include "millstream/train/checkpoint_management.h"
-#include "millstream/train/embedding.h"
-#include "millstream/train/global_step.h"
-#include "millstream/train/input.h"
-#include "millstream/train/layers.h"
-#include "millstream/train/losses.h"
-#include "millstream/train/metrics.h"
-#include "millstream/train/regularizers.h"
-#include "millstream/train/rnn.h"
-#include "millstream/train/saved_model.h"
-#include "millstream/train/training_session.h"
-#include "millstream/train/variables.h"
+#include "millstream/train/input/input.h"
+#include "millstream/train/layers/batch_normalization.h"
+#include "millstream/train/layers/embedding.h"
+#include "millstream/train/layers/layers.h"
+#include "millstream/train/layers/rnn.h"
+#include "millstream/train/losses/losses.h"
+#include "millstream/train/losses/regularizers.h"
+#include "millstream/train/metrics/metrics.h"
+#include "millstream/train/optimizers/adam.h"
+#include "millstream/train/saving/checkpoint_management.h"
+#include "millstream/train/saving/saved_model.h"
+#include "millstream/train/sessions/basic_hooks.h"
+#include "millstream/train/sessions/training_session.h"
+#include "millstream/train/variables/global_step.h"
+#include "millstream/train/variables/variables.h"
 
 namespace {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "millstream/distributed/worker.h"
-#include "millstream/graph/partition.h"
+#include "millstream/graph/placement/partition.h"
 #include "millstream/proto/config.pb.h"
 
 namespace millstream {

@@ -4,8 +4,8 @@
 
 #include "millstream/distributed/master_session.h"
 #include "millstream/distributed/testing/direct_cluster.h"
-#include "millstream/graph/control_flow_builders.h"
-#include "millstream/graph/function_library.h"
+#include "millstream/graph/control_flow/control_flow_builders.h"
+#include "millstream/graph/functions/function_library.h"
 #include "millstream/proto/config.pb.h"
 #include "millstream/runtime/testing/function_text.h"
 

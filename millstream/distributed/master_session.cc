@@ -7,7 +7,7 @@
 
 #include "millstream/distributed/long_call.h"
 #include "millstream/distributed/master_step.h"
-#include "millstream/graph/export.h"
+#include "millstream/graph/import/export.h"
 #include "millstream/runtime/executor.h"
 
 namespace millstream {

@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "millstream/distributed/testing/direct_cluster.h"
-#include "millstream/graph/control_flow_builders.h"
+#include "millstream/graph/control_flow/control_flow_builders.h"
 #include "millstream/proto/config.pb.h"
 #include "millstream/proto/step_stats.pb.h"
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millstream/distributed/register_part.h"
 
-#include "millstream/graph/export.h"
-#include "millstream/graph/import.h"
-#include "millstream/graph/placement.h"
+#include "millstream/graph/import/export.h"
+#include "millstream/graph/import/import.h"
+#include "millstream/graph/placement/placement.h"
 #include "millstream/proto/task.pb.h"
 
 namespace millstream {

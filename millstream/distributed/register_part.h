@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "millstream/framework/device.h"
-#include "millstream/graph/partition.h"
+#include "millstream/graph/placement/partition.h"
 
 namespace millstream {
 

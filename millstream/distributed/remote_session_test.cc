@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "millstream/base/mutex.h"
-#include "millstream/graph/export.h"
+#include "millstream/graph/import/export.h"
 #include "millstream/graph/scope.h"
 #include "millstream/proto/master.pb.h"
 #include "millstream/tensor/tensor_proto.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millstream/distributed/sent_graph.h"
 
-#include "millstream/graph/export.h"
-#include "millstream/graph/function_library.h"
+#include "millstream/graph/functions/function_library.h"
+#include "millstream/graph/import/export.h"
 #include "millstream/proto/graph.pb.h"
 
 namespace millstream {

@@ -2,7 +2,7 @@
 #include "millstream/distributed/task_session.h"
 
 #include "millstream/framework/cpu_device.h"
-#include "millstream/graph/placement.h"
+#include "millstream/graph/placement/placement.h"
 
 namespace millstream {
 

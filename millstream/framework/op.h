@@ -13,7 +13,7 @@
 
 namespace millstream {
 
-class GradContext;  // millstream/graph/gradient.h
+class GradContext;  // millstream/graph/gradients/gradient.h
 
 using ShapeFn = Status (*)(ShapeContext&);
 using GradFn = Status (*)(GradContext&);

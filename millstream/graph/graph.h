@@ -13,7 +13,7 @@
 
 namespace millstream {
 
-class FunctionLibrary;  // millstream/graph/function_library.h
+class FunctionLibrary;  // millstream/graph/functions/function_library.h
 class Graph;
 class Node;
 

@@ -3,7 +3,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "millstream/graph/control_flow_builders.h"
+#include "millstream/graph/control_flow/control_flow_builders.h"
 
 namespace millstream {
 namespace {

@@ -32,8 +32,8 @@ std::string OpOf(const proto::NodeExecStats& node) {
   return label.substr(begin + 3, end - begin - 3);
 }
 
-// The part that a send and its receive have in common: "x/_send_3" and "x/_recv_3" (graph/partition.h). "" for other
-// nodes.
+// The part that a send and its receive have in common: "x/_send_3" and "x/_recv_3" (graph/placement/partition.h). ""
+// for other nodes.
 std::string TransferOf(absl::string_view name) {
   for (const char* mark : {"/_send_", "/_recv_"}) {
     const size_t at = name.rfind(mark);

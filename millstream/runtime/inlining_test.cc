@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include "millstream/graph/control_flow_builders.h"
-#include "millstream/graph/function_library.h"
+#include "millstream/graph/control_flow/control_flow_builders.h"
+#include "millstream/graph/functions/function_library.h"
 #include "millstream/runtime/testing/function_text.h"
 
 namespace millstream {

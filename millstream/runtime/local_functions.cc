@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "millstream/graph/function_gradients.h"
+#include "millstream/graph/gradients/function_gradients.h"
 #include "millstream/runtime/executor.h"
 
 namespace millstream {

@@ -10,7 +10,7 @@
 
 #include "millstream/base/mutex.h"
 #include "millstream/framework/function_runner.h"
-#include "millstream/graph/function_library.h"
+#include "millstream/graph/functions/function_library.h"
 #include "millstream/runtime/compile.h"
 
 namespace millstream {

@@ -9,7 +9,7 @@
 #include "millstream/base/notification.h"
 #include "millstream/base/random.h"
 #include "millstream/framework/cpu_device.h"
-#include "millstream/graph/placement.h"
+#include "millstream/graph/placement/placement.h"
 #include "millstream/proto/config.pb.h"
 #include "millstream/runtime/executor.h"
 #include "millstream/runtime/step_stats.h"

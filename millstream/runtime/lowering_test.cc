@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "millstream/framework/op.h"
-#include "millstream/graph/control_flow_builders.h"
-#include "millstream/graph/function_library.h"
+#include "millstream/graph/control_flow/control_flow_builders.h"
+#include "millstream/graph/functions/function_library.h"
 #include "millstream/proto/config.pb.h"
 #include "millstream/runtime/testing/function_text.h"
 

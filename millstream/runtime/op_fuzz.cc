@@ -9,7 +9,7 @@
 #include "millstream/base/testing/proto_fuzzer.h"
 #include "millstream/framework/cpu_device.h"
 #include "millstream/framework/run_kernel.h"
-#include "millstream/graph/import.h"
+#include "millstream/graph/import/import.h"
 #include "millstream/graph/testing/random_program.h"
 #include "millstream/runtime/session.h"
 #include "millstream/tensor/allocator.h"

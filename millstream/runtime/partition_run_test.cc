@@ -2,8 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "millstream/graph/control_flow_builders.h"
-#include "millstream/graph/gradient.h"
+#include "millstream/graph/control_flow/control_flow_builders.h"
+#include "millstream/graph/gradients/gradient.h"
 #include "millstream/runtime/testing/memory_cluster.h"
 
 namespace millstream {

@@ -2,9 +2,9 @@
 #include "millstream/runtime/session_graph.h"
 
 #include "millstream/base/logging.h"
-#include "millstream/graph/import.h"
+#include "millstream/graph/import/import.h"
 #include "millstream/graph/passes/lower_control_flow.h"
-#include "millstream/graph/placement.h"
+#include "millstream/graph/placement/placement.h"
 #include "millstream/proto/config.pb.h"
 #include "millstream/proto/function.pb.h"
 #include "millstream/proto/graph.pb.h"

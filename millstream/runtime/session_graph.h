@@ -9,7 +9,7 @@
 
 #include "millstream/base/mutex.h"
 #include "millstream/framework/device.h"
-#include "millstream/graph/function_library.h"
+#include "millstream/graph/functions/function_library.h"
 #include "millstream/graph/prune.h"
 #include "millstream/runtime/session_options.h"
 

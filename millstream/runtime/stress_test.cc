@@ -4,7 +4,7 @@
 
 #include <thread>
 
-#include "millstream/graph/control_flow_builders.h"
+#include "millstream/graph/control_flow/control_flow_builders.h"
 #include "millstream/runtime/session.h"
 
 namespace millstream {

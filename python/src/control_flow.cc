@@ -3,7 +3,7 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 
-#include "millstream/graph/control_flow_builders.h"
+#include "millstream/graph/control_flow/control_flow_builders.h"
 #include "python/src/attrs.h"
 #include "python/src/errors.h"
 #include "python/src/graph.h"

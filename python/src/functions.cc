@@ -2,8 +2,8 @@
 // Functions: graphs of Python callables as definitions in the library of another graph.
 #include <nanobind/stl/string.h>
 
-#include "millstream/graph/export.h"
-#include "millstream/graph/function_library.h"
+#include "millstream/graph/functions/function_library.h"
+#include "millstream/graph/import/export.h"
 #include "millstream/proto/function.pb.h"
 #include "millstream/proto/graph.pb.h"
 #include "python/src/errors.h"

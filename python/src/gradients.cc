@@ -2,8 +2,8 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 
-#include "millstream/graph/gradient.h"
-#include "millstream/graph/gradient_builder.h"
+#include "millstream/graph/gradients/gradient.h"
+#include "millstream/graph/gradients/gradient_builder.h"
 #include "python/src/errors.h"
 #include "python/src/graph.h"
 

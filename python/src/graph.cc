@@ -5,7 +5,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include "millstream/graph/function_library.h"
+#include "millstream/graph/functions/function_library.h"
 #include "python/src/arrays.h"
 #include "python/src/attrs.h"
 #include "python/src/errors.h"

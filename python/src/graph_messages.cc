@@ -8,8 +8,8 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/strip.h"
-#include "millstream/graph/export.h"
-#include "millstream/graph/import.h"
+#include "millstream/graph/import/export.h"
+#include "millstream/graph/import/import.h"
 #include "millstream/proto/graph.pb.h"
 #include "python/src/errors.h"
 #include "python/src/graph.h"

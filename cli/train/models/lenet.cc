@@ -4,7 +4,7 @@
 #include "absl/strings/str_join.h"
 #include "cli/train/models/model.h"
 #include "millstream/millstream.h"
-#include "millstream/train/layers.h"
+#include "millstream/train/layers/layers.h"
 
 namespace millstream::cli {
 namespace {

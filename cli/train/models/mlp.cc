@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/train/models/model.h"
-#include "millstream/train/layers.h"
+#include "millstream/train/layers/layers.h"
 
 namespace millstream::cli {
 namespace {

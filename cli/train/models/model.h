@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "millstream/graph/variable_scope.h"
+#include "millstream/graph/variables/variable_scope.h"
 
 namespace millstream::cli {
 

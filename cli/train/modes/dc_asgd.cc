@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/train/modes/mode.h"
-#include "millstream/train/delay_compensated_gradient_descent.h"
+#include "millstream/train/optimizers/delay_compensated_gradient_descent.h"
 
 namespace millstream::cli {
 namespace {

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "cli/train/options.h"
-#include "millstream/graph/variable_scope.h"
-#include "millstream/train/optimizer.h"
-#include "millstream/train/session_run_hook.h"
+#include "millstream/graph/variables/variable_scope.h"
+#include "millstream/train/optimizers/optimizer.h"
+#include "millstream/train/sessions/session_run_hook.h"
 
 namespace millstream::cli {
 

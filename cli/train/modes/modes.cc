@@ -3,12 +3,12 @@
 
 #include "absl/strings/str_join.h"
 #include "cli/train/modes/mode.h"
-#include "millstream/train/adagrad.h"
-#include "millstream/train/adam.h"
-#include "millstream/train/ftrl.h"
-#include "millstream/train/gradient_descent.h"
-#include "millstream/train/momentum.h"
-#include "millstream/train/rms_prop.h"
+#include "millstream/train/optimizers/adagrad.h"
+#include "millstream/train/optimizers/adam.h"
+#include "millstream/train/optimizers/ftrl.h"
+#include "millstream/train/optimizers/gradient_descent.h"
+#include "millstream/train/optimizers/momentum.h"
+#include "millstream/train/optimizers/rms_prop.h"
 
 namespace millstream::cli {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/train/modes/mode.h"
-#include "millstream/train/sync_replicas_optimizer.h"
+#include "millstream/train/sync_replicas/sync_replicas_optimizer.h"
 
 namespace millstream::cli {
 namespace {

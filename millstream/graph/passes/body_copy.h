@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "millstream/graph/function_library.h"
+#include "millstream/graph/functions/function_library.h"
 #include "millstream/graph/graph.h"
 
 namespace millstream {

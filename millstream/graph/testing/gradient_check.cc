@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "gtest/gtest.h"
-#include "millstream/graph/export.h"
+#include "millstream/graph/import/export.h"
 #include "millstream/proto/graph.pb.h"
 #include "millstream/runtime/session.h"
 

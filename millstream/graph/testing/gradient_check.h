@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "millstream/graph/gradient.h"
+#include "millstream/graph/gradients/gradient.h"
 
 namespace millstream {
 

@@ -5,8 +5,8 @@
 #include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>
 
-#include "millstream/graph/function_library.h"
-#include "millstream/graph/import.h"
+#include "millstream/graph/functions/function_library.h"
+#include "millstream/graph/import/import.h"
 #include "millstream/proto/graph.pb.h"
 
 namespace millstream {

@@ -6,7 +6,7 @@
 
 #include <random>
 
-#include "millstream/graph/import.h"
+#include "millstream/graph/import/import.h"
 
 namespace millstream::testing {
 namespace {

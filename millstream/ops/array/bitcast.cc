@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millstream/framework/op.h"
-#include "millstream/ops/array/axes.h"
+#include "millstream/ops/elements/axes.h"
 
 namespace millstream {
 namespace {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "millstream/ops/array/axes.h"
-#include "millstream/ops/array/shape_of.h"
-#include "millstream/ops/array/side_by_side.h"
-#include "millstream/ops/nn/quantized.h"
+#include "millstream/ops/elements/axes.h"
+#include "millstream/ops/elements/side_by_side.h"
+#include "millstream/ops/gradients/shape_of.h"
+#include "millstream/ops/quantized/quantized.h"
 
 namespace millstream {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millstream/framework/no_kernel.h"
-#include "millstream/graph/gradient.h"
-#include "millstream/ops/array/strided_copy.h"
+#include "millstream/graph/gradients/gradient.h"
+#include "millstream/ops/elements/strided_copy.h"
 
 namespace millstream {
 namespace {

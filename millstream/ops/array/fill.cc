@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "millstream/graph/gradient.h"
-#include "millstream/ops/array/axes.h"
-#include "millstream/ops/array/blob.h"
+#include "millstream/graph/gradients/gradient.h"
+#include "millstream/ops/elements/axes.h"
+#include "millstream/ops/elements/blob.h"
 
 namespace millstream {
 namespace {

@@ -2,7 +2,7 @@
 #ifndef MILLSTREAM_OPS_ARRAY_GATHER_GRAD_H_
 #define MILLSTREAM_OPS_ARRAY_GATHER_GRAD_H_
 
-#include "millstream/graph/gradient.h"
+#include "millstream/graph/gradients/gradient.h"
 
 namespace millstream {
 

@@ -2,7 +2,7 @@
 #ifndef MILLSTREAM_OPS_ARRAY_GATHER_ND_H_
 #define MILLSTREAM_OPS_ARRAY_GATHER_ND_H_
 
-#include "millstream/ops/array/nd_index.h"
+#include "millstream/ops/elements/nd_index.h"
 
 namespace millstream {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millstream/framework/op.h"
-#include "millstream/ops/array/axes.h"
-#include "millstream/ops/array/blob.h"
+#include "millstream/ops/elements/axes.h"
+#include "millstream/ops/elements/blob.h"
 
 namespace millstream {
 namespace {

@@ -2,7 +2,7 @@
 #include <limits>
 
 #include "millstream/framework/op.h"
-#include "millstream/ops/array/distinct.h"
+#include "millstream/ops/elements/distinct.h"
 #include "millstream/tensor/dispatch.h"
 
 namespace millstream {

@@ -2,9 +2,9 @@
 // MatrixDiag, MatrixDiagPart and MatrixSetDiag, V2 and V3: several diagonals at once, as lines of a matrix.
 #include <algorithm>
 
-#include "millstream/graph/gradient.h"
-#include "millstream/ops/array/axes.h"
-#include "millstream/ops/array/blob.h"
+#include "millstream/graph/gradients/gradient.h"
+#include "millstream/ops/elements/axes.h"
+#include "millstream/ops/elements/blob.h"
 
 namespace millstream {
 namespace {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
-#include "millstream/ops/array/axes.h"
-#include "millstream/ops/math/gradients.h"
+#include "millstream/ops/elements/axes.h"
+#include "millstream/ops/gradients/gradients.h"
 #include "millstream/tensor/dispatch.h"
 
 namespace millstream {

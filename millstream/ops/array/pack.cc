@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "millstream/graph/gradient.h"
-#include "millstream/ops/array/axes.h"
-#include "millstream/ops/array/blob.h"
-#include "millstream/ops/array/side_by_side.h"
+#include "millstream/graph/gradients/gradient.h"
+#include "millstream/ops/elements/axes.h"
+#include "millstream/ops/elements/blob.h"
+#include "millstream/ops/elements/side_by_side.h"
 
 namespace millstream {
 namespace {

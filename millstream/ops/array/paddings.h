@@ -3,7 +3,7 @@
 #define MILLSTREAM_OPS_ARRAY_PADDINGS_H_
 
 #include "millstream/framework/shape_context.h"
-#include "millstream/ops/array/axes.h"
+#include "millstream/ops/elements/axes.h"
 
 namespace millstream {
 

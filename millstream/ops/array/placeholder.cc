@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "millstream/graph/gradient.h"
+#include "millstream/graph/gradients/gradient.h"
 
 namespace millstream {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <complex>
 
-#include "millstream/ops/array/blob.h"
-#include "millstream/ops/array/shape_of.h"
+#include "millstream/ops/elements/blob.h"
+#include "millstream/ops/gradients/shape_of.h"
 
 namespace millstream {
 namespace {

@@ -3,7 +3,7 @@
 #define MILLSTREAM_OPS_ARRAY_SCATTER_ND_H_
 
 #include "millstream/framework/shape_context.h"
-#include "millstream/ops/array/nd_index.h"
+#include "millstream/ops/elements/nd_index.h"
 
 namespace millstream {
 

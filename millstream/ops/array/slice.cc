@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "millstream/ops/array/axes.h"
-#include "millstream/ops/array/blob.h"
-#include "millstream/ops/array/shape_of.h"
-#include "millstream/ops/array/strided_copy.h"
+#include "millstream/ops/elements/axes.h"
+#include "millstream/ops/elements/blob.h"
+#include "millstream/ops/elements/strided_copy.h"
+#include "millstream/ops/gradients/shape_of.h"
 
 namespace millstream {
 namespace {

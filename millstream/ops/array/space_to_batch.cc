@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "millstream/graph/gradient.h"
-#include "millstream/ops/array/blob.h"
+#include "millstream/graph/gradients/gradient.h"
 #include "millstream/ops/array/paddings.h"
-#include "millstream/ops/array/strided_copy.h"
+#include "millstream/ops/elements/blob.h"
+#include "millstream/ops/elements/strided_copy.h"
 
 namespace millstream {
 namespace {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "absl/strings/str_join.h"
-#include "millstream/ops/array/axes.h"
-#include "millstream/ops/array/blob.h"
-#include "millstream/ops/array/nd_index.h"
-#include "millstream/ops/array/shape_of.h"
+#include "millstream/ops/elements/axes.h"
+#include "millstream/ops/elements/blob.h"
+#include "millstream/ops/elements/nd_index.h"
+#include "millstream/ops/gradients/shape_of.h"
 
 namespace millstream {
 namespace {

@@ -2,8 +2,8 @@
 #ifndef MILLSTREAM_OPS_ARRAY_STRIDED_SLICE_COPY_H_
 #define MILLSTREAM_OPS_ARRAY_STRIDED_SLICE_COPY_H_
 
-#include "millstream/ops/array/strided_copy.h"
 #include "millstream/ops/array/strided_slice_spec.h"
+#include "millstream/ops/elements/strided_copy.h"
 
 namespace millstream {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "millstream/ops/array/relative.h"
+#include "millstream/ops/gradients/relative.h"
 
 namespace millstream {
 namespace {

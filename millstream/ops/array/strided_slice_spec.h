@@ -3,8 +3,8 @@
 #define MILLSTREAM_OPS_ARRAY_STRIDED_SLICE_SPEC_H_
 
 #include "millstream/framework/attr_value.h"
-#include "millstream/graph/gradient.h"
-#include "millstream/ops/array/axes.h"
+#include "millstream/graph/gradients/gradient.h"
+#include "millstream/ops/elements/axes.h"
 
 namespace millstream {
 

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <numeric>
 
-#include "millstream/ops/array/axes.h"
-#include "millstream/ops/array/shape_of.h"
+#include "millstream/ops/elements/axes.h"
+#include "millstream/ops/gradients/shape_of.h"
 #include "millstream/tensor/dispatch.h"
 
 namespace millstream {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <complex>
 
-#include "millstream/graph/gradient.h"
-#include "millstream/ops/array/axes.h"
-#include "millstream/ops/array/strided_copy.h"
+#include "millstream/graph/gradients/gradient.h"
+#include "millstream/ops/elements/axes.h"
+#include "millstream/ops/elements/strided_copy.h"
 
 namespace millstream {
 namespace {

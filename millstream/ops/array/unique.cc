@@ -2,9 +2,9 @@
 #include <limits>
 
 #include "millstream/framework/op.h"
-#include "millstream/ops/array/axes.h"
-#include "millstream/ops/array/blob.h"
-#include "millstream/ops/array/distinct.h"
+#include "millstream/ops/elements/axes.h"
+#include "millstream/ops/elements/blob.h"
+#include "millstream/ops/elements/distinct.h"
 
 namespace millstream {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "millstream/framework/op.h"
 #include "millstream/framework/shape_context.h"
-#include "millstream/ops/math/line_transform.h"
+#include "millstream/ops/signal/line_transform.h"
 
 namespace millstream {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millstream/framework/op.h"
 #include "millstream/ops/data/iterator_resource.h"
-#include "millstream/ops/flow/handle.h"
+#include "millstream/ops/resources/handle.h"
 
 namespace millstream {
 namespace {

@@ -3,6 +3,7 @@
 
 #include "millstream/framework/op.h"
 #include "millstream/ops/data/batch.h"
+#include "millstream/ops/elements/copy_rows.h"
 
 namespace millstream {
 

@@ -7,7 +7,7 @@
 #include "millstream/io/bundle_reader.h"
 #include "millstream/io/bundle_writer.h"
 #include "millstream/ops/data/memory_dataset.h"
-#include "millstream/ops/flow/handle.h"
+#include "millstream/ops/resources/handle.h"
 
 namespace millstream {
 namespace {

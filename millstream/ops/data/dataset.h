@@ -150,13 +150,6 @@ inline Status CheckCancelled(const StepContext& step) {
   return step.cancellation != nullptr && step.cancellation->IsCancelled() ? step.cancellation->status() : OkStatus();
 }
 
-// Copies `n` elements. REQUIRES: same type; in range.
-void CopyElements(const Tensor& from, int64_t from_offset, int64_t n, Tensor* to, int64_t to_offset);
-// Row `i` of a tensor, in memory of its own.
-StatusOr<Tensor> CopyRow(const Tensor& t, int64_t i);
-// Rows [begin, end). REQUIRES: rank >= 1; in range.
-StatusOr<Tensor> CopyRows(const Tensor& t, int64_t begin, int64_t end);
-
 // The shape function of ops whose outputs are the components of an element, described by the attr output_shapes.
 Status ElementShapes(ShapeContext& c);
 

@@ -5,8 +5,8 @@
 #include "millstream/io/record_writer.h"
 #include "millstream/ops/data/batch.h"
 #include "millstream/ops/data/walk.h"
-#include "millstream/ops/flow/handle.h"
 #include "millstream/ops/lookup/table.h"
+#include "millstream/ops/resources/handle.h"
 
 namespace millstream {
 namespace {

@@ -6,7 +6,7 @@
 #include <chrono>
 #include <thread>
 
-#include "millstream/graph/export.h"
+#include "millstream/graph/import/export.h"
 #include "millstream/graph/scope.h"
 #include "millstream/proto/graph.pb.h"
 #include "millstream/runtime/session.h"

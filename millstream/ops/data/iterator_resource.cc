@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millstream/ops/data/iterator_resource.h"
 
-#include "millstream/ops/tensor_list/optional.h"
+#include "millstream/ops/variants/optional.h"
 
 namespace millstream {
 namespace {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millstream/framework/op.h"
-#include "millstream/ops/array/axes.h"
 #include "millstream/ops/data/batch.h"
+#include "millstream/ops/elements/axes.h"
+#include "millstream/ops/elements/copy_rows.h"
 
 namespace millstream {
 namespace {

@@ -5,7 +5,7 @@
 #include "millstream/ops/data/dataset.h"
 #include "millstream/ops/parsing/example_parser.h"
 #include "millstream/ops/ragged/ragged.h"
-#include "millstream/ops/sparse/tensor_box.h"
+#include "millstream/ops/variants/tensor_box.h"
 
 namespace millstream {
 namespace {

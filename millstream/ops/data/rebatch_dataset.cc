@@ -3,6 +3,7 @@
 
 #include "millstream/framework/op.h"
 #include "millstream/ops/data/dataset.h"
+#include "millstream/ops/elements/copy_rows.h"
 
 namespace millstream {
 namespace {

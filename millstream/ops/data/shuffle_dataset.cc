@@ -4,7 +4,7 @@
 #include "millstream/framework/op.h"
 #include "millstream/math/random.h"
 #include "millstream/ops/data/seed_source.h"
-#include "millstream/ops/flow/handle.h"
+#include "millstream/ops/resources/handle.h"
 
 namespace millstream {
 namespace {

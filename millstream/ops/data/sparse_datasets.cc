@@ -2,7 +2,8 @@
 // Datasets whose elements are sparse tensors: indices, values, shape.
 #include "millstream/framework/op.h"
 #include "millstream/ops/data/dataset.h"
-#include "millstream/ops/sparse/tensor_box.h"
+#include "millstream/ops/elements/copy_rows.h"
+#include "millstream/ops/variants/tensor_box.h"
 
 namespace millstream {
 namespace {

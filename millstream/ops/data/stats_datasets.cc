@@ -6,7 +6,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "millstream/framework/op.h"
 #include "millstream/ops/data/dataset.h"
-#include "millstream/ops/flow/named_resource.h"
+#include "millstream/ops/resources/named_resource.h"
 #include "millstream/ops/summary/histogram.h"
 #include "millstream/ops/summary/summary_output.h"
 #include "millstream/proto/summary.pb.h"

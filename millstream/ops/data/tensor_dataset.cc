@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millstream/framework/op.h"
 #include "millstream/ops/data/dataset.h"
+#include "millstream/ops/elements/copy_rows.h"
 
 namespace millstream {
 namespace {

@@ -3,7 +3,7 @@
 // ops check what they are given, and that is all they change.
 #include "millstream/framework/op.h"
 #include "millstream/ops/data/dataset.h"
-#include "millstream/ops/flow/named_resource.h"
+#include "millstream/ops/resources/named_resource.h"
 
 namespace millstream {
 namespace {

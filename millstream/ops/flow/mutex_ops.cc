@@ -2,7 +2,7 @@
 #include <list>
 
 #include "millstream/framework/op.h"
-#include "millstream/ops/flow/handle.h"
+#include "millstream/ops/resources/handle.h"
 
 // Locks that steps share by name: what critical sections are made of.
 namespace millstream {

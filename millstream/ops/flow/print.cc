@@ -6,7 +6,7 @@
 #include "millstream/base/file.h"
 #include "millstream/base/file_root.h"
 #include "millstream/framework/op.h"
-#include "millstream/graph/gradient.h"
+#include "millstream/graph/gradients/gradient.h"
 #include "millstream/ops/flow/summary.h"
 
 namespace millstream {

@@ -2,7 +2,7 @@
 #include <map>
 
 #include "millstream/framework/op.h"
-#include "millstream/ops/flow/handle.h"
+#include "millstream/ops/resources/handle.h"
 
 namespace millstream {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millstream/framework/op.h"
-#include "millstream/ops/flow/handle.h"
+#include "millstream/ops/resources/handle.h"
 
 // A resource that holds nothing: what programs use to try out how resources are made, found and reported.
 namespace millstream {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millstream/framework/op.h"
-#include "millstream/graph/control_flow_gradients.h"
+#include "millstream/graph/gradients/control_flow_gradients.h"
 
 namespace millstream {
 namespace {

@@ -2,8 +2,8 @@
 #include <cmath>
 #include <cstring>
 
-#include "millstream/graph/gradient.h"
-#include "millstream/ops/array/blob.h"
+#include "millstream/graph/gradients/gradient.h"
+#include "millstream/ops/elements/blob.h"
 #include "millstream/ops/image/taps.h"
 
 namespace millstream {

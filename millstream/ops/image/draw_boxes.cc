@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "millstream/framework/op.h"
-#include "millstream/ops/array/blob.h"
+#include "millstream/ops/elements/blob.h"
 #include "millstream/ops/image/taps.h"
 
 namespace millstream {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "millstream/ops/array/blob.h"
-#include "millstream/ops/array/relative.h"
+#include "millstream/ops/elements/blob.h"
+#include "millstream/ops/gradients/relative.h"
 #include "millstream/ops/image/patches_gradient.h"
 
 namespace millstream {

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <array>
 
-#include "millstream/ops/array/blob.h"
-#include "millstream/ops/array/relative.h"
+#include "millstream/ops/elements/blob.h"
+#include "millstream/ops/gradients/relative.h"
 #include "millstream/ops/image/patches_gradient.h"
 
 namespace millstream {

@@ -7,8 +7,8 @@
 #include <span>
 
 #include "millstream/ops/array/paddings.h"
+#include "millstream/ops/elements/as_float.h"
 #include "millstream/ops/image/taps.h"
-#include "millstream/ops/nn/as_float.h"
 #include "millstream/ops/nn/conv2d.h"
 
 namespace millstream {

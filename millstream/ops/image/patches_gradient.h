@@ -3,7 +3,7 @@
 #define MILLSTREAM_OPS_IMAGE_PATCHES_GRADIENT_H_
 
 #include "absl/functional/function_ref.h"
-#include "millstream/graph/gradient.h"
+#include "millstream/graph/gradients/gradient.h"
 
 namespace millstream {
 

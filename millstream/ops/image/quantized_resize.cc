@@ -7,7 +7,7 @@
 
 #include "millstream/framework/op.h"
 #include "millstream/ops/image/taps.h"
-#include "millstream/ops/nn/quantized.h"
+#include "millstream/ops/quantized/quantized.h"
 
 namespace millstream {
 namespace {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstring>
 
-#include "millstream/graph/gradient.h"
-#include "millstream/ops/array/blob.h"
-#include "millstream/ops/array/relative.h"
+#include "millstream/graph/gradients/gradient.h"
+#include "millstream/ops/elements/blob.h"
+#include "millstream/ops/gradients/relative.h"
 #include "millstream/ops/image/taps.h"
 
 namespace millstream {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "millstream/ops/math/cast.h"
+#include "millstream/ops/elements/cast_plan.h"
 
 namespace millstream {
 

@@ -5,8 +5,8 @@
 #include <limits>
 
 #include "millstream/framework/op.h"
+#include "millstream/ops/elements/broadcast.h"
 #include "millstream/ops/linalg/matrix.h"
-#include "millstream/ops/math/broadcast.h"
 
 namespace millstream {
 namespace {

@@ -2,7 +2,7 @@
 #ifndef MILLSTREAM_OPS_LINALG_GRADIENTS_H_
 #define MILLSTREAM_OPS_LINALG_GRADIENTS_H_
 
-#include "millstream/ops/math/gradients.h"
+#include "millstream/ops/gradients/gradients.h"
 
 namespace millstream {
 

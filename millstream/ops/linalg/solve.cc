@@ -2,9 +2,9 @@
 // Systems of equations.
 #include <algorithm>
 
+#include "millstream/ops/elements/broadcast.h"
 #include "millstream/ops/linalg/gradients.h"
 #include "millstream/ops/linalg/matrix.h"
-#include "millstream/ops/math/broadcast.h"
 
 namespace millstream {
 namespace {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "millstream/ops/array/blob.h"
+#include "millstream/ops/elements/blob.h"
 
 namespace millstream {
 

@@ -3,8 +3,8 @@
 
 #include "absl/strings/match.h"
 #include "millstream/framework/op.h"
-#include "millstream/ops/flow/named_resource.h"
 #include "millstream/ops/lookup/table.h"
+#include "millstream/ops/resources/named_resource.h"
 
 namespace millstream {
 namespace {

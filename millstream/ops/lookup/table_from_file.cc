@@ -4,8 +4,8 @@
 #include "millstream/base/file_root.h"
 #include "millstream/framework/op.h"
 #include "millstream/io/input_stream.h"
-#include "millstream/ops/flow/handle.h"
 #include "millstream/ops/lookup/table.h"
+#include "millstream/ops/resources/handle.h"
 
 namespace millstream {
 namespace {

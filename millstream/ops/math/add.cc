@@ -1,20 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "millstream/ops/math/add.h"
-
-#include "millstream/ops/math/elementwise.h"
-#include "millstream/ops/math/gradients.h"
+#include "millstream/ops/elements/add_loop.h"
+#include "millstream/ops/gradients/gradients.h"
 
 namespace millstream {
 namespace {
-
-struct AddFn {
-  static constexpr bool kModular = true;
-  template <typename T>
-  MILLSTREAM_ALWAYS_INLINE T operator()(T x, T y) const {
-    return static_cast<T>(x + y);
-  }
-  std::string operator()(const std::string& x, const std::string& y) const { return x + y; }
-};
 
 struct SubFn {
   static constexpr bool kModular = true;
@@ -60,9 +49,4 @@ BINARY_OP("Sub",
     .Doc("x - y, element by element with broadcasting.");
 
 }  // namespace
-
-elementwise::LoopInfo<elementwise::BinaryLoop> AddLoop(DType dtype) {
-  return elementwise::SelectBinary<AddFn>(NumberTypes{}, dtype);
-}
-
 }  // namespace millstream

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
-#include "millstream/graph/gradient.h"
-#include "millstream/ops/math/add.h"
-#include "millstream/ops/tensor_list/variant_math.h"
+#include "millstream/graph/gradients/gradient.h"
+#include "millstream/ops/elements/add_loop.h"
+#include "millstream/ops/variants/variant_math.h"
 
 namespace millstream {
 namespace {

@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <limits>
 
-#include "millstream/graph/gradient.h"
+#include "millstream/graph/gradients/gradient.h"
 #include "millstream/math/simd.h"
-#include "millstream/ops/math/cast.h"
+#include "millstream/ops/elements/cast_plan.h"
 #include "millstream/tensor/dispatch.h"
 
 namespace millstream {

@@ -2,10 +2,10 @@
 #include <vector>
 
 #include "millstream/framework/no_kernel.h"
-#include "millstream/ops/math/broadcast.h"
-#include "millstream/ops/math/cast.h"
-#include "millstream/ops/math/gradients.h"
-#include "millstream/ops/math/product.h"
+#include "millstream/ops/elements/broadcast.h"
+#include "millstream/ops/elements/cast_plan.h"
+#include "millstream/ops/elements/product.h"
+#include "millstream/ops/gradients/gradients.h"
 
 namespace millstream {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <bit>
 
-#include "millstream/ops/math/elementwise.h"
+#include "millstream/ops/elements/elementwise.h"
 
 namespace millstream {
 namespace {

@@ -2,8 +2,8 @@
 #include <complex>
 
 #include "millstream/math/simd.h"
-#include "millstream/ops/math/elementwise.h"
-#include "millstream/ops/math/gradients.h"
+#include "millstream/ops/elements/elementwise.h"
+#include "millstream/ops/gradients/gradients.h"
 
 namespace millstream {
 namespace {

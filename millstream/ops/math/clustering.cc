@@ -8,7 +8,7 @@
 #include "millstream/framework/op.h"
 #include "millstream/math/philox.h"
 #include "millstream/math/random.h"
-#include "millstream/ops/array/axes.h"
+#include "millstream/ops/elements/axes.h"
 #include "millstream/ops/random/candidate_sampler.h"
 
 // Steps of k-means: where to begin, and which centers are near.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "millstream/ops/math/elementwise.h"
+#include "millstream/ops/elements/elementwise.h"
 
 namespace millstream {
 namespace {

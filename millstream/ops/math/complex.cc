@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <complex>
 
-#include "millstream/ops/math/elementwise.h"
-#include "millstream/ops/math/gradients.h"
+#include "millstream/ops/elements/elementwise.h"
+#include "millstream/ops/gradients/gradients.h"
 #include "millstream/ops/sparse/csr_matrix.h"
 #include "millstream/tensor/dispatch.h"
 

@@ -3,7 +3,7 @@
 #include <map>
 
 #include "millstream/framework/op.h"
-#include "millstream/ops/math/segment.h"
+#include "millstream/ops/elements/segment.h"
 
 // How often each number comes in each row, without the zeros between them.
 namespace millstream {

@@ -2,11 +2,11 @@
 #include <algorithm>
 #include <map>
 
-#include "millstream/ops/array/axes.h"
-#include "millstream/ops/array/blob.h"
-#include "millstream/ops/array/strided_copy.h"
+#include "millstream/ops/elements/axes.h"
+#include "millstream/ops/elements/blob.h"
+#include "millstream/ops/elements/product.h"
+#include "millstream/ops/elements/strided_copy.h"
 #include "millstream/ops/math/einsum_equation.h"
-#include "millstream/ops/math/product.h"
 
 namespace millstream {
 namespace {

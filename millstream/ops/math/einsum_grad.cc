@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "millstream/ops/gradients/gradients.h"
 #include "millstream/ops/math/einsum_equation.h"
-#include "millstream/ops/math/gradients.h"
 
 namespace millstream {
 

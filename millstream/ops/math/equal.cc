@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "millstream/framework/no_kernel.h"
-#include "millstream/ops/math/elementwise.h"
+#include "millstream/ops/elements/elementwise.h"
 
 namespace millstream {
 namespace {

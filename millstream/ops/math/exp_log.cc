@@ -2,9 +2,9 @@
 #include <cmath>
 
 #include "millstream/math/vector_math.h"
+#include "millstream/ops/elements/elementwise.h"
+#include "millstream/ops/gradients/gradients.h"
 #include "millstream/ops/math/complex_near_zero.h"
-#include "millstream/ops/math/elementwise.h"
-#include "millstream/ops/math/gradients.h"
 
 namespace millstream {
 namespace {

@@ -6,7 +6,7 @@
 #include <limits>
 #include <type_traits>
 
-#include "millstream/ops/math/elementwise.h"
+#include "millstream/ops/elements/elementwise.h"
 
 namespace millstream {
 

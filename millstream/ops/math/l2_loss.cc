@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millstream/math/reduce.h"
-#include "millstream/ops/math/gradients.h"
-#include "millstream/ops/math/narrow.h"
+#include "millstream/ops/elements/narrow.h"
+#include "millstream/ops/gradients/gradients.h"
 
 namespace millstream {
 namespace {

@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "millstream/framework/op.h"
-#include "millstream/ops/tensor_list/variant_math.h"
+#include "millstream/ops/variants/variant_math.h"
 #include "millstream/tensor/dispatch.h"
 
 namespace millstream {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "millstream/ops/elements/product.h"
+#include "millstream/ops/gradients/gradients.h"
 #include "millstream/ops/math/fused_ops.h"
-#include "millstream/ops/math/gradients.h"
-#include "millstream/ops/math/product.h"
 
 namespace millstream {
 

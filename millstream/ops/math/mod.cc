@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 
-#include "millstream/ops/math/elementwise.h"
-#include "millstream/ops/math/gradients.h"
+#include "millstream/ops/elements/elementwise.h"
+#include "millstream/ops/gradients/gradients.h"
 #include "millstream/ops/math/integer_division.h"
 
 namespace millstream {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "millstream/ops/math/elementwise.h"
-#include "millstream/ops/math/gradients.h"
+#include "millstream/ops/elements/elementwise.h"
+#include "millstream/ops/gradients/gradients.h"
 
 namespace millstream {
 namespace {

@@ -3,9 +3,9 @@
 #include <complex>
 
 #include "millstream/math/vector_math.h"
+#include "millstream/ops/elements/elementwise.h"
+#include "millstream/ops/gradients/gradients.h"
 #include "millstream/ops/math/complex_near_zero.h"
-#include "millstream/ops/math/elementwise.h"
-#include "millstream/ops/math/gradients.h"
 
 namespace millstream {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "millstream/ops/math/gradients.h"
+#include "millstream/ops/gradients/gradients.h"
 #include "millstream/ops/math/reduction.h"
 
 namespace millstream {

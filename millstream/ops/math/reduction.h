@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "millstream/framework/op.h"
-#include "millstream/graph/gradient.h"
-#include "millstream/ops/math/cast.h"
+#include "millstream/graph/gradients/gradient.h"
+#include "millstream/ops/elements/cast_plan.h"
 
 namespace millstream {
 

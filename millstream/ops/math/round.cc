@@ -2,8 +2,8 @@
 #include <cmath>
 #include <limits>
 
-#include "millstream/graph/gradient.h"
-#include "millstream/ops/math/elementwise.h"
+#include "millstream/graph/gradients/gradient.h"
+#include "millstream/ops/elements/elementwise.h"
 
 namespace millstream {
 namespace {

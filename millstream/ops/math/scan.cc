@@ -4,7 +4,7 @@
 #include <complex>
 #include <limits>
 
-#include "millstream/ops/math/gradients.h"
+#include "millstream/ops/gradients/gradients.h"
 #include "millstream/tensor/dispatch.h"
 
 namespace millstream {

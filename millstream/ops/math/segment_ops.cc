@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
-#include "millstream/ops/array/nd_index.h"
-#include "millstream/ops/math/gradients.h"
-#include "millstream/ops/math/segment.h"
+#include "millstream/ops/elements/nd_index.h"
+#include "millstream/ops/elements/segment.h"
+#include "millstream/ops/gradients/gradients.h"
 #include "millstream/tensor/dispatch.h"
 
 namespace millstream {

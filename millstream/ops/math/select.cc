@@ -3,8 +3,8 @@
 #include <complex>
 
 #include "millstream/math/simd.h"
-#include "millstream/ops/math/broadcast.h"
-#include "millstream/ops/math/gradients.h"
+#include "millstream/ops/elements/broadcast.h"
+#include "millstream/ops/gradients/gradients.h"
 #include "millstream/tensor/dispatch.h"
 
 namespace millstream {

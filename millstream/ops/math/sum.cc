@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
-#include "millstream/ops/math/gradients.h"
+#include "millstream/ops/gradients/gradients.h"
 #include "millstream/ops/math/reduction.h"
 
 namespace millstream {

@@ -2,8 +2,8 @@
 #include <cmath>
 
 #include "millstream/math/vector_math.h"
-#include "millstream/ops/math/elementwise.h"
-#include "millstream/ops/math/gradients.h"
+#include "millstream/ops/elements/elementwise.h"
+#include "millstream/ops/gradients/gradients.h"
 
 namespace millstream {
 namespace {

@@ -2,8 +2,8 @@
 #ifndef MILLSTREAM_OPS_NN_ACTIVATION_H_
 #define MILLSTREAM_OPS_NN_ACTIVATION_H_
 
-#include "millstream/ops/math/elementwise.h"
-#include "millstream/ops/math/gradients.h"
+#include "millstream/ops/elements/elementwise.h"
+#include "millstream/ops/gradients/gradients.h"
 
 namespace millstream {
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstring>
 
-#include "millstream/ops/array/axes.h"
-#include "millstream/ops/array/relative.h"
-#include "millstream/ops/array/shape_of.h"
-#include "millstream/ops/nn/as_float.h"
+#include "millstream/ops/elements/as_float.h"
+#include "millstream/ops/elements/axes.h"
+#include "millstream/ops/gradients/relative.h"
+#include "millstream/ops/gradients/shape_of.h"
 #include "millstream/ops/nn/pool.h"
 
 namespace millstream {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "millstream/graph/gradient.h"
+#include "millstream/graph/gradients/gradient.h"
 #include "millstream/ops/nn/batch_norm_second_gradient.h"
 #include "millstream/ops/nn/fused_batch_norm.h"
 

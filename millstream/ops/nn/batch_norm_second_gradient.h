@@ -2,7 +2,7 @@
 #ifndef MILLSTREAM_OPS_NN_BATCH_NORM_SECOND_GRADIENT_H_
 #define MILLSTREAM_OPS_NN_BATCH_NORM_SECOND_GRADIENT_H_
 
-#include "millstream/graph/gradient.h"
+#include "millstream/graph/gradients/gradient.h"
 
 namespace millstream {
 

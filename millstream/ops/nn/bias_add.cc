@@ -4,9 +4,9 @@
 
 #include "millstream/framework/op.h"
 #include "millstream/math/reduce.h"
-#include "millstream/ops/array/shape_of.h"
-#include "millstream/ops/math/gradients.h"
-#include "millstream/ops/nn/as_float.h"
+#include "millstream/ops/elements/as_float.h"
+#include "millstream/ops/gradients/gradients.h"
+#include "millstream/ops/gradients/shape_of.h"
 
 namespace millstream {
 namespace {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millstream/ops/nn/conv2d.h"
 
-#include "millstream/ops/array/relative.h"
-#include "millstream/ops/array/shape_of.h"
+#include "millstream/ops/gradients/relative.h"
+#include "millstream/ops/gradients/shape_of.h"
 #include "millstream/ops/math/fused_ops.h"
 
 namespace millstream {

@@ -3,7 +3,7 @@
 #define MILLSTREAM_OPS_NN_CONV2D_H_
 
 #include "millstream/framework/op.h"
-#include "millstream/graph/gradient.h"
+#include "millstream/graph/gradients/gradient.h"
 #include "millstream/ops/nn/window.h"
 
 // The kernels of Conv2D, DepthwiseConv2dNative and their gradients. All take NHWC only; 16-bit floats are computed in

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cstring>
 
-#include "millstream/ops/array/axes.h"
-#include "millstream/ops/array/blob.h"
-#include "millstream/ops/array/relative.h"
-#include "millstream/ops/array/shape_of.h"
-#include "millstream/ops/math/product.h"
+#include "millstream/ops/elements/axes.h"
+#include "millstream/ops/elements/blob.h"
+#include "millstream/ops/elements/product.h"
+#include "millstream/ops/gradients/relative.h"
+#include "millstream/ops/gradients/shape_of.h"
 #include "millstream/ops/nn/volume.h"
 
 namespace millstream {

@@ -2,8 +2,8 @@
 #include <cstring>
 
 #include "millstream/math/conv_generic.h"
-#include "millstream/ops/array/axes.h"
-#include "millstream/ops/nn/as_float.h"
+#include "millstream/ops/elements/as_float.h"
+#include "millstream/ops/elements/axes.h"
 #include "millstream/ops/nn/conv2d.h"
 #include "millstream/ops/nn/depthwise.h"
 

@@ -2,7 +2,7 @@
 // Convolution of images or volumes, which may have several batch dimensions.
 #include <algorithm>
 
-#include "millstream/ops/array/axes.h"
+#include "millstream/ops/elements/axes.h"
 #include "millstream/ops/nn/conv2d.h"
 #include "millstream/ops/nn/volume.h"
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "millstream/ops/math/gradients.h"
+#include "millstream/ops/gradients/gradients.h"
 
 namespace millstream {
 namespace {

@@ -2,7 +2,7 @@
 #include <limits>
 
 #include "millstream/framework/op.h"
-#include "millstream/graph/gradient.h"
+#include "millstream/graph/gradients/gradient.h"
 #include "millstream/ops/nn/window.h"
 
 // Grayscale dilation: the largest sum of a pixel and the weight that lies over it, channel by channel.

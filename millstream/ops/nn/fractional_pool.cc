@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "millstream/framework/op.h"
-#include "millstream/graph/gradient.h"
+#include "millstream/graph/gradients/gradient.h"
 #include "millstream/math/random.h"
 
 // Graham, "Fractional Max-Pooling" (2014): pools over regions whose sizes differ by one and are laid out at random, so

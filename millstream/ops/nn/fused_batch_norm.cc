@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "millstream/math/simd.h"
-#include "millstream/ops/nn/as_float.h"
+#include "millstream/ops/elements/as_float.h"
 
 namespace millstream {
 namespace {

@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "millstream/framework/op.h"
-#include "millstream/ops/array/axes.h"
+#include "millstream/ops/elements/axes.h"
 
 namespace millstream {
 namespace {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millstream/framework/op.h"
 #include "millstream/math/simd.h"
+#include "millstream/ops/elements/as_float.h"
 #include "millstream/ops/nn/activation.h"
-#include "millstream/ops/nn/as_float.h"
 
 namespace millstream {
 namespace {

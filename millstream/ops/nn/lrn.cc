@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "millstream/framework/op.h"
-#include "millstream/graph/gradient.h"
-#include "millstream/ops/array/relative.h"
-#include "millstream/ops/nn/as_float.h"
+#include "millstream/graph/gradients/gradient.h"
+#include "millstream/ops/elements/as_float.h"
+#include "millstream/ops/gradients/relative.h"
 
 namespace millstream {
 namespace {

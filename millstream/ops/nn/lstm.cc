@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
-#include "millstream/graph/gradient.h"
+#include "millstream/graph/gradients/gradient.h"
 #include "millstream/math/gemm.h"
-#include "millstream/ops/nn/as_float.h"
+#include "millstream/ops/elements/as_float.h"
 #include "millstream/ops/nn/lstm_cell.h"
 
 namespace millstream {

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "millstream/ops/array/relative.h"
-#include "millstream/ops/nn/as_float.h"
+#include "millstream/ops/elements/as_float.h"
+#include "millstream/ops/gradients/relative.h"
 #include "millstream/ops/nn/pool.h"
 #include "millstream/tensor/dispatch.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millstream/ops/nn/pool.h"
 
-#include "millstream/ops/array/axes.h"
+#include "millstream/ops/elements/axes.h"
 
 namespace millstream {
 namespace {

@@ -3,7 +3,7 @@
 #define MILLSTREAM_OPS_NN_POOL_H_
 
 #include "millstream/framework/op.h"
-#include "millstream/graph/gradient.h"
+#include "millstream/graph/gradients/gradient.h"
 #include "millstream/ops/nn/window.h"
 
 namespace millstream {

@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <limits>
 
-#include "millstream/graph/gradient.h"
-#include "millstream/ops/array/relative.h"
-#include "millstream/ops/array/shape_of.h"
+#include "millstream/graph/gradients/gradient.h"
+#include "millstream/ops/gradients/relative.h"
+#include "millstream/ops/gradients/shape_of.h"
 #include "millstream/ops/nn/volume.h"
 #include "millstream/tensor/dispatch.h"
 

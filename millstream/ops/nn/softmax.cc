@@ -2,8 +2,8 @@
 #include "millstream/math/softmax.h"
 
 #include "millstream/framework/op.h"
-#include "millstream/ops/math/gradients.h"
-#include "millstream/ops/nn/as_float.h"
+#include "millstream/ops/elements/as_float.h"
+#include "millstream/ops/gradients/gradients.h"
 
 namespace millstream {
 namespace {

@@ -3,9 +3,9 @@
 
 #include "millstream/framework/op.h"
 #include "millstream/math/softmax.h"
-#include "millstream/ops/math/broadcast.h"
-#include "millstream/ops/math/gradients.h"
-#include "millstream/ops/nn/as_float.h"
+#include "millstream/ops/elements/as_float.h"
+#include "millstream/ops/elements/broadcast.h"
+#include "millstream/ops/gradients/gradients.h"
 
 namespace millstream {
 namespace {

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "millstream/ops/data/dataset.h"
+#include "millstream/ops/elements/copy_rows.h"
 #include "millstream/ops/parsing/feature_values.h"
 #include "millstream/proto/example.pb.h"
 

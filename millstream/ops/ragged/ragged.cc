@@ -3,7 +3,7 @@
 
 #include <limits>
 
-#include "millstream/ops/math/segment.h"
+#include "millstream/ops/elements/segment.h"
 
 namespace millstream {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "millstream/framework/kernel.h"
-#include "millstream/ops/tensor_list/variant_math.h"
+#include "millstream/ops/variants/variant_math.h"
 
 namespace millstream {
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millstream/framework/op.h"
-#include "millstream/ops/array/blob.h"
-#include "millstream/ops/array/nd_index.h"
-#include "millstream/ops/math/segment.h"
+#include "millstream/ops/elements/blob.h"
+#include "millstream/ops/elements/nd_index.h"
+#include "millstream/ops/elements/segment.h"
 #include "millstream/ops/ragged/ragged.h"
 
 namespace millstream {

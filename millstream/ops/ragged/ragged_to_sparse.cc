@@ -2,7 +2,7 @@
 #include <array>
 
 #include "millstream/framework/op.h"
-#include "millstream/graph/gradient.h"
+#include "millstream/graph/gradients/gradient.h"
 #include "millstream/ops/ragged/ragged.h"
 
 namespace millstream {

@@ -2,10 +2,10 @@
 #include <algorithm>
 
 #include "millstream/framework/op.h"
-#include "millstream/ops/array/blob.h"
-#include "millstream/ops/math/segment.h"
+#include "millstream/ops/elements/blob.h"
+#include "millstream/ops/elements/segment.h"
 #include "millstream/ops/ragged/ragged.h"
-#include "millstream/ops/tensor_list/tensor_list.h"
+#include "millstream/ops/variants/tensor_list.h"
 
 namespace millstream {
 namespace {

@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "millstream/framework/op.h"
-#include "millstream/ops/data/dataset.h"
-#include "millstream/ops/math/segment.h"
+#include "millstream/ops/elements/copy_rows.h"
+#include "millstream/ops/elements/segment.h"
 #include "millstream/ops/ragged/ragged.h"
 
 // Ragged tensors packed into variants, so that loops and datasets can carry them as one tensor.

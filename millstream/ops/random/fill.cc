@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millstream/ops/random/fill.h"
 
-#include "millstream/ops/nn/as_float.h"
+#include "millstream/ops/elements/as_float.h"
 #include "millstream/tensor/dispatch.h"
 
 namespace millstream {

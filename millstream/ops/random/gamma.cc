@@ -3,7 +3,7 @@
 #include <limits>
 
 #include "millstream/framework/op.h"
-#include "millstream/graph/gradient.h"
+#include "millstream/graph/gradients/gradient.h"
 #include "millstream/ops/random/generator.h"
 
 namespace millstream {

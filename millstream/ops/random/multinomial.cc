@@ -5,8 +5,8 @@
 
 #include "millstream/framework/op.h"
 #include "millstream/math/random.h"
-#include "millstream/ops/array/axes.h"
-#include "millstream/ops/nn/as_float.h"
+#include "millstream/ops/elements/as_float.h"
+#include "millstream/ops/elements/axes.h"
 #include "millstream/ops/random/generator.h"
 
 namespace millstream {

@@ -5,7 +5,7 @@
 #include <initializer_list>
 #include <vector>
 
-#include "millstream/ops/math/broadcast.h"
+#include "millstream/ops/elements/broadcast.h"
 #include "millstream/tensor/tensor.h"
 
 // Parameters of distributions that broadcast against each other.

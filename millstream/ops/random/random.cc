@@ -2,8 +2,8 @@
 #include "millstream/math/random.h"
 
 #include "millstream/framework/op.h"
-#include "millstream/ops/array/axes.h"
-#include "millstream/ops/nn/as_float.h"
+#include "millstream/ops/elements/as_float.h"
+#include "millstream/ops/elements/axes.h"
 
 namespace millstream {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "millstream/ops/flow/queue.h"
+#include "millstream/ops/queues/queue.h"
 
 namespace millstream {
 

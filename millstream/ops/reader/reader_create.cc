@@ -2,8 +2,8 @@
 #include "millstream/base/file_root.h"
 #include "millstream/framework/op.h"
 #include "millstream/io/record_reader.h"
-#include "millstream/ops/flow/handle.h"
 #include "millstream/ops/reader/reader.h"
+#include "millstream/ops/resources/handle.h"
 
 namespace millstream {
 namespace {

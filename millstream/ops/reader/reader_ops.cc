@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millstream/framework/op.h"
 #include "millstream/ops/data/dataset.h"
-#include "millstream/ops/flow/handle.h"
 #include "millstream/ops/reader/reader.h"
+#include "millstream/ops/resources/handle.h"
 
 namespace millstream {
 namespace {

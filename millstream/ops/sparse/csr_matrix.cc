@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "millstream/ops/array/blob.h"
+#include "millstream/ops/elements/blob.h"
 #include "millstream/tensor/dispatch.h"
 
 namespace millstream {

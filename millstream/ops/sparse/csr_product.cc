@@ -2,7 +2,7 @@
 // Products of sparse matrices by rows.
 #include <algorithm>
 
-#include "millstream/ops/array/blob.h"
+#include "millstream/ops/elements/blob.h"
 #include "millstream/ops/sparse/csr_matrix.h"
 #include "millstream/tensor/dispatch.h"
 

@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "millstream/framework/op.h"
-#include "millstream/ops/array/blob.h"
+#include "millstream/ops/elements/blob.h"
 #include "millstream/ops/sparse/sparse_input.h"
 
 namespace millstream {

@@ -2,8 +2,8 @@
 #include <complex>
 
 #include "absl/strings/str_join.h"
-#include "millstream/graph/gradient.h"
-#include "millstream/ops/array/blob.h"
+#include "millstream/graph/gradients/gradient.h"
+#include "millstream/ops/elements/blob.h"
 #include "millstream/ops/sparse/sparse_input.h"
 
 namespace millstream {

@@ -2,8 +2,8 @@
 // Operations of a sparse tensor with a dense one: products of matrices, and element by element.
 #include <complex>
 
-#include "millstream/ops/array/blob.h"
-#include "millstream/ops/math/gradients.h"
+#include "millstream/ops/elements/blob.h"
+#include "millstream/ops/gradients/gradients.h"
 #include "millstream/ops/sparse/sparse_input.h"
 
 namespace millstream {

@@ -6,7 +6,7 @@
 
 #include "millstream/framework/kernel.h"
 #include "millstream/framework/shape_context.h"
-#include "millstream/ops/array/axes.h"
+#include "millstream/ops/elements/axes.h"
 
 namespace millstream {
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "millstream/ops/array/blob.h"
+#include "millstream/ops/elements/blob.h"
 #include "millstream/ops/sparse/sparse_input.h"
 
 namespace millstream {

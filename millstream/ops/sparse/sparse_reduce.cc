@@ -3,9 +3,9 @@
 #include <complex>
 #include <numeric>
 
-#include "millstream/graph/gradient.h"
-#include "millstream/ops/array/blob.h"
-#include "millstream/ops/math/gradients.h"
+#include "millstream/graph/gradients/gradient.h"
+#include "millstream/ops/elements/blob.h"
+#include "millstream/ops/gradients/gradients.h"
 #include "millstream/ops/sparse/sparse_input.h"
 
 namespace millstream {

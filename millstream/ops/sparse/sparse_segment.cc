@@ -2,10 +2,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "millstream/ops/array/axes.h"
-#include "millstream/ops/array/blob.h"
-#include "millstream/ops/math/gradients.h"
-#include "millstream/ops/math/segment.h"
+#include "millstream/ops/elements/axes.h"
+#include "millstream/ops/elements/blob.h"
+#include "millstream/ops/elements/segment.h"
+#include "millstream/ops/gradients/gradients.h"
 
 namespace millstream {
 namespace {

@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include "millstream/framework/op.h"
-#include "millstream/ops/array/blob.h"
+#include "millstream/ops/elements/blob.h"
 #include "millstream/ops/sparse/sparse_input.h"
 #include "millstream/ops/sparse/sparse_parts.h"
-#include "millstream/ops/sparse/tensor_box.h"
+#include "millstream/ops/variants/tensor_box.h"
 #include "millstream/proto/tensor.pb.h"
 #include "millstream/tensor/tensor_proto.h"
 

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "millstream/ops/math/gradients.h"
+#include "millstream/ops/gradients/gradients.h"
 #include "millstream/ops/sparse/sparse_input.h"
 
 namespace millstream {

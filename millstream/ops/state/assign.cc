@@ -3,7 +3,7 @@
 
 #include "millstream/framework/op.h"
 #include "millstream/math/simd.h"
-#include "millstream/ops/state/variable_input.h"
+#include "millstream/ops/resources/variable_input.h"
 
 namespace millstream {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millstream/framework/op.h"
-#include "millstream/ops/state/variable_input.h"
+#include "millstream/ops/resources/variable_input.h"
 
 namespace millstream {
 namespace {

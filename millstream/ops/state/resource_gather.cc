@@ -3,9 +3,9 @@
 #include <cstring>
 
 #include "millstream/framework/op.h"
-#include "millstream/graph/gradient.h"
-#include "millstream/ops/state/row_indices.h"
-#include "millstream/ops/state/variable_input.h"
+#include "millstream/graph/gradients/gradient.h"
+#include "millstream/ops/resources/row_indices.h"
+#include "millstream/ops/resources/variable_input.h"
 #include "millstream/tensor/dispatch.h"
 
 namespace millstream {

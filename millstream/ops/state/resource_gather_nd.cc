@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "millstream/graph/gradient.h"
+#include "millstream/graph/gradients/gradient.h"
 #include "millstream/ops/array/gather_nd.h"
-#include "millstream/ops/state/variable_input.h"
+#include "millstream/ops/resources/variable_input.h"
 
 namespace millstream {
 namespace {

@@ -3,8 +3,8 @@
 #include <cstring>
 
 #include "millstream/framework/op.h"
-#include "millstream/ops/state/row_indices.h"
-#include "millstream/ops/state/variable_input.h"
+#include "millstream/ops/resources/row_indices.h"
+#include "millstream/ops/resources/variable_input.h"
 #include "millstream/tensor/dispatch.h"
 
 namespace millstream {

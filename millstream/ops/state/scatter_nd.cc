@@ -2,7 +2,7 @@
 #include "millstream/ops/array/scatter_nd.h"
 
 #include "millstream/framework/op.h"
-#include "millstream/ops/state/variable_input.h"
+#include "millstream/ops/resources/variable_input.h"
 
 namespace millstream {
 namespace {

@@ -3,7 +3,7 @@
 #include <limits>
 
 #include "millstream/framework/op.h"
-#include "millstream/ops/array/axes.h"
+#include "millstream/ops/elements/axes.h"
 #include "millstream/tensor/dispatch.h"
 
 namespace millstream {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "absl/strings/str_cat.h"
 #include "millstream/framework/op.h"
-#include "millstream/ops/array/axes.h"
-#include "millstream/ops/math/broadcast.h"
+#include "millstream/ops/elements/axes.h"
+#include "millstream/ops/elements/broadcast.h"
 #include "millstream/ops/strings/utf8.h"
 
 namespace millstream {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "millstream/ops/array/axes.h"
+#include "millstream/ops/elements/axes.h"
 #include "millstream/ops/strings/string_map.h"
 #include "millstream/ops/strings/text_encoding.h"
 #include "millstream/tensor/dispatch.h"

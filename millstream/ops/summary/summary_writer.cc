@@ -3,7 +3,7 @@
 #include "millstream/base/file_root.h"
 #include "millstream/framework/op.h"
 #include "millstream/io/event_writer.h"
-#include "millstream/ops/flow/handle.h"
+#include "millstream/ops/resources/handle.h"
 #include "millstream/ops/summary/summary_output.h"
 #include "millstream/proto/event.pb.h"
 #include "millstream/tensor/dispatch.h"

@@ -2,7 +2,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "millstream/framework/op.h"
-#include "millstream/ops/tensor_list/variant_math.h"
+#include "millstream/ops/variants/variant_math.h"
 #include "millstream/proto/composite_tensor_variant.pb.h"
 #include "millstream/tensor/variant_codec.h"
 

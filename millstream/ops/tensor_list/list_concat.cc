@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lists of tensors joined along their first dimension, and tensors cut into lists.
 #include "millstream/framework/op.h"
-#include "millstream/graph/gradient.h"
-#include "millstream/ops/flow/join_tensors.h"
-#include "millstream/ops/tensor_list/tensor_list.h"
+#include "millstream/graph/gradients/gradient.h"
+#include "millstream/ops/resources/join_tensors.h"
+#include "millstream/ops/variants/tensor_list.h"
 
 namespace millstream {
 namespace {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lists of tensors: making them, one element at a time.
 #include "millstream/framework/op.h"
-#include "millstream/graph/gradient.h"
-#include "millstream/ops/tensor_list/tensor_list.h"
+#include "millstream/graph/gradients/gradient.h"
+#include "millstream/ops/variants/tensor_list.h"
 
 namespace millstream {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "millstream/ops/tensor_list/optional.h"
+#include "millstream/ops/variants/optional.h"
 
 #include "millstream/framework/op.h"
 #include "millstream/ops/data/dataset.h"

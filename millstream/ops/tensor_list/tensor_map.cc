@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "millstream/ops/tensor_list/tensor_map.h"
+#include "millstream/ops/variants/tensor_map.h"
 
 #include "absl/strings/str_cat.h"
 #include "millstream/framework/op.h"
-#include "millstream/graph/gradient.h"
-#include "millstream/ops/data/dataset.h"
+#include "millstream/graph/gradients/gradient.h"
+#include "millstream/ops/elements/copy_rows.h"
 
 namespace millstream {
 

@@ -3,8 +3,8 @@
 
 #include "millstream/base/varint.h"
 #include "millstream/ops/ragged/ragged.h"
-#include "millstream/ops/tensor_list/optional.h"
-#include "millstream/ops/tensor_list/tensor_list.h"
+#include "millstream/ops/variants/optional.h"
+#include "millstream/ops/variants/tensor_list.h"
 #include "millstream/proto/tensor_shape.pb.h"
 #include "millstream/tensor/tensor_proto.h"
 #include "millstream/tensor/variant_codec.h"

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "millstream/base/varint.h"
-#include "millstream/ops/tensor_list/tensor_list.h"
+#include "millstream/ops/variants/tensor_list.h"
 #include "millstream/proto/tensor.pb.h"
 #include "millstream/tensor/tensor_proto.h"
 

@@ -4,7 +4,7 @@
 #include <functional>
 
 #include "millstream/framework/op_def.h"
-#include "millstream/ops/state/variable_input.h"
+#include "millstream/ops/resources/variable_input.h"
 
 namespace millstream {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millstream/ops/training/update_op.h"
 
-#include "millstream/ops/state/variable_input.h"
+#include "millstream/ops/resources/variable_input.h"
 
 namespace millstream {
 

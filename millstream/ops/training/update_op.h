@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "millstream/framework/op.h"
-#include "millstream/ops/state/row_indices.h"
+#include "millstream/ops/resources/row_indices.h"
 #include "millstream/ops/training/locked_variables.h"
 
 namespace millstream {

@@ -9,7 +9,7 @@
 
 #include "millstream/base/thread_pool.h"
 #include "millstream/framework/cpu_device.h"
-#include "millstream/graph/partition.h"
+#include "millstream/graph/placement/partition.h"
 #include "millstream/runtime/kernel_cache.h"
 
 namespace millstream {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millstream/runtime/testing/random_graph.h"
 
-#include "millstream/graph/control_flow_builders.h"
+#include "millstream/graph/control_flow/control_flow_builders.h"
 
 namespace millstream {
 

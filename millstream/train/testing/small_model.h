@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "millstream/base/random.h"
-#include "millstream/graph/variable_scope.h"
+#include "millstream/graph/variables/variable_scope.h"
 #include "millstream/runtime/session.h"
-#include "millstream/train/global_step.h"
+#include "millstream/train/variables/global_step.h"
 
 namespace millstream::testing {
 

@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "millstream/graph/variables/variable_scope.h"
+
+#include <map>
+#include <set>
+
+#include "millstream/graph/variables/save_slice.h"
+
+namespace millstream {
+
+struct VariableScope::Store {
+  std::map<std::string, GraphVariable> variables;
+  std::map<std::string, PartitionedVariable> partitioned;
+  std::set<std::string> scopes;  // that were entered
+};
+
+namespace {
+
+std::string Joined(const std::string& outer, absl::string_view name) {
+  return outer.empty() ? std::string(name) : absl::StrCat(outer, "/", name);
+}
+
+}  // namespace
+
+VariableScope::VariableScope(const Scope& scope)
+    : scope_(scope), variables_(scope), store_(std::make_shared<Store>()) {}
+
+VariableScope VariableScope::Enter(absl::string_view name, Reuse reuse) const {
+  VariableScope inner = *this;
+  if (name.empty()) {
+    scope_.Fail(errors::InvalidArgument("A variable scope needs a name"));
+    return inner;
+  }
+  inner.name_ = Joined(name_, name);
+  std::erase_if(store_->scopes, [within = inner.name_ + "/"](const std::string& s) { return s.starts_with(within); });
+  store_->scopes.insert(inner.name_);
+  inner.scope_ = scope_.NameScope(name);
+  if (reuse != Reuse::kInherit && !(reuse_ == Reuse::kYes && reuse == Reuse::kNo)) inner.reuse_ = reuse;
+  return inner;
+}
+
+VariableScope VariableScope::WithInitializer(Initializer initializer) const {
+  VariableScope same = *this;
+  same.initializer_ = std::move(initializer);
+  return same;
+}
+
+VariableScope VariableScope::WithRegularizer(Regularizer regularizer) const {
+  VariableScope same = *this;
+  same.regularizer_ = std::move(regularizer);
+  return same;
+}
+
+VariableScope VariableScope::WithConstraint(Constraint constraint) const {
+  VariableScope same = *this;
+  same.constraint_ = std::move(constraint);
+  return same;
+}
+
+VariableScope VariableScope::WithPartitioner(Partitioner partitioner) const {
+  VariableScope same = *this;
+  same.partitioner_ = std::move(partitioner);
+  return same;
+}
+
+VariableScope VariableScope::WithCustomGetter(CustomGetter getter) const {
+  VariableScope same = *this;
+  if (getter_ == nullptr) {
+    same.getter_ = std::move(getter);
+    return same;
+  }
+  same.getter_ = [inner = std::move(getter), outer = getter_](const VariableGetter& plain, const std::string& name,
+                                                              const Shape& shape, const VariableOptions& options) {
+    const VariableGetter around = [&](const std::string& n, const Shape& s, const VariableOptions& o) {
+      return outer(plain, n, s, o);
+    };
+    return inner(around, name, shape, options);
+  };
+  return same;
+}
+
+VariableScope VariableScope::WithDevice(absl::string_view device) const {
+  VariableScope same = *this;
+  same.scope_ = scope_.WithDevice(device);
+  same.variables_ = variables_.WithDevice(device);
+  return same;
+}
+
+VariableScope VariableScope::WithOpDevice(absl::string_view device) const {
+  VariableScope same = *this;
+  same.scope_ = scope_.WithDevice(device);
+  return same;
+}
+
+VariableScope VariableScope::WithDeviceFunction(DeviceFunction place) const {
+  VariableScope same = *this;
+  same.place_ = std::move(place);
+  return same;
+}
+
+VariableScope VariableScope::WithScope(const Scope& scope) const {
+  VariableScope same = *this;
+  same.scope_ = scope;
+  return same;
+}
+
+VariableScope VariableScope::EnterNew(absl::string_view base) const {
+  std::string name(base);
+  for (int i = 1; store_->scopes.contains(Joined(name_, name)); ++i) name = absl::StrCat(base, "_", i);
+  return Enter(name);
+}
+
+VariableScope VariableScope::AtRoot() const {
+  VariableScope root = *this;
+  root.name_.clear();
+  root.scope_ = scope_.NameScope("");
+  return root;
+}
+
+VariableOptions VariableScope::Complete(const VariableOptions& options) const {
+  VariableOptions own = options;
+  if (own.initializer == nullptr) own.initializer = initializer_;
+  if (own.regularizer == nullptr) own.regularizer = regularizer_;
+  if (own.constraint == nullptr) own.constraint = constraint_;
+  if (own.partitioner == nullptr) own.partitioner = partitioner_;
+  return own;
+}
+
+GraphVariable VariableScope::Get(absl::string_view name, const Shape& shape, const VariableOptions& options) const {
+  if (!scope_.ok()) return {};
+  const VariableOptions own = Complete(options);
+  const std::string full = Joined(name_, name);
+  if (own.partitioner != nullptr && shape.rank() > 0) {
+    scope_.Fail(errors::InvalidArgument("Variable ", full, " is partitioned: GetPartitioned() and GetValue() give it"));
+    return {};
+  }
+  return GetNamed(full, shape, own);
+}
+
+GraphVariable VariableScope::GetNamed(const std::string& name, const Shape& shape,
+                                      const VariableOptions& options) const {
+  if (getter_ == nullptr) return GetPlain(name, shape, options);
+  const VariableGetter plain = [this](const std::string& n, const Shape& s, const VariableOptions& o) {
+    return GetPlain(n, s, o);
+  };
+  return getter_(plain, name, shape, options);
+}
+
+GraphVariable VariableScope::GetPlain(const std::string& name, const Shape& shape,
+                                      const VariableOptions& options) const {
+  if (!scope_.ok()) return {};
+  const auto it = store_->variables.find(name);
+  if (it != store_->variables.end()) {
+    if (reuse_ != Reuse::kNo) return Found(name, it->second, shape, options.dtype);
+    scope_.Fail(errors::InvalidArgument("Variable ", name, " already exists, disallowed. Did you mean to reuse it?"));
+    return {};
+  }
+  if (store_->partitioned.contains(name)) {
+    scope_.Fail(errors::InvalidArgument("No partitioner was provided, but a partitioned version of the variable was ",
+                                        "found: ", name, "/part_0."));
+    return {};
+  }
+  if (reuse_ == Reuse::kYes) {
+    scope_.Fail(errors::InvalidArgument("Variable ", name, " does not exist, and the scope must reuse variables"));
+    return {};
+  }
+  const GraphVariable made = MakeVariable(variables_, name, shape, options, place_);
+  if (!scope_.ok()) return {};
+  store_->variables.emplace(name, made);
+  return made;
+}
+
+PartitionedVariable VariableScope::GetPartitioned(absl::string_view name, const Shape& shape,
+                                                  const VariableOptions& options) const {
+  if (!scope_.ok()) return {};
+  const std::string full = Joined(name_, name);
+  const auto it = store_->partitioned.find(full);
+  if (it != store_->partitioned.end()) {
+    const PartitionedVariable& found = it->second;
+    if (reuse_ == Reuse::kNo) {
+      scope_.Fail(errors::InvalidArgument("Partitioned variable with name ", full,
+                                          " already exists. Did you mean to reuse it?"));
+    } else if (found.shape != shape || found.value.dtype() != options.dtype) {
+      scope_.Fail(errors::InvalidArgument("Trying to share partitioned variable ", full, ", but specified ",
+                                          DTypeName(options.dtype), " ", shape.ToString(), " and found ",
+                                          DTypeName(found.value.dtype()), " ", found.shape.ToString(), "."));
+    }
+    return scope_.ok() ? found : PartitionedVariable();
+  }
+  const PartitionedVariable made = MakeParts(full, shape, Complete(options));
+  if (!scope_.ok()) return {};
+  store_->partitioned.emplace(full, made);
+  return made;
+}
+
+PartitionedVariable VariableScope::MakeParts(const std::string& name, const Shape& shape,
+                                             const VariableOptions& options) const {
+  if (options.partitioner == nullptr) scope_.Fail(errors::InvalidArgument("There is no partitioner for ", name));
+  if (store_->variables.contains(name)) {
+    scope_.Fail(errors::InvalidArgument("A partitioner was provided, but an unpartitioned version of the variable was ",
+                                        "found: ", name, "."));
+  }
+  if (!scope_.ok()) return {};
+  const std::vector<int64_t> partitions = options.partitioner(shape, options.dtype);
+  const StatusOr<std::vector<VariablePart>> parts = PartsOf(shape, partitions);
+  if (!parts.ok()) {
+    scope_.Fail(parts.status());
+    return {};
+  }
+  PartitionedVariable whole{name, shape, {}, {}};
+  std::vector<Output> values;
+  int64_t axis = 0;
+  for (size_t i = 0; i < parts->size(); ++i) {
+    const VariablePart& part = (*parts)[i];
+    VariableOptions own = options;
+    if (own.initializer == nullptr && IsFloating(own.dtype)) own.initializer = GlorotUniformInitializer();
+    own.initializer = InitializerOfPart(own.initializer, part);
+    whole.parts.push_back(GetNamed(absl::StrCat(name, "/part_", i), part.shape, own));
+    if (!scope_.ok() || !whole.parts.back()) return {};
+    const std::vector<int64_t> size(part.shape.dims().begin(), part.shape.dims().end());
+    const std::vector<int64_t> full(shape.dims().begin(), shape.dims().end());
+    SetSaveSlice(whole.parts.back().handle.node, {name, full, part.offset, size});
+    values.push_back(whole.parts.back().value);
+    for (int d = 0; d < shape.rank(); ++d) axis = partitions[d] > 1 ? d : axis;
+  }
+  const Scope root = scope_.WithContext(nullptr).NameScope("");
+  const Scope s = root.NameScope(absl::StrCat(name, "/ConcatPartitions/"));
+  if (values.size() > 1) values.push_back(s.WithOpName("axis").Const(static_cast<int32_t>(axis)));
+  const Output all = values.size() > 1 ? s.WithOpName("concat").Op("ConcatV2", values) : values[0];
+  whole.value = root.WithOpName(name).Op("Identity", {all});
+  return whole;
+}
+
+Output VariableScope::GetValue(absl::string_view name, const Shape& shape, const VariableOptions& options) const {
+  const bool parts = shape.rank() > 0 && (options.partitioner != nullptr || partitioner_ != nullptr);
+  return parts ? GetPartitioned(name, shape, options).value : Get(name, shape, options).value;
+}
+
+GraphVariable VariableScope::Found(const std::string& name, const GraphVariable& variable, const Shape& shape,
+                                   DType dtype) const {
+  if (variable.shape == PartialShape(shape) && variable.value.dtype() == dtype) return variable;
+  scope_.Fail(errors::InvalidArgument("Trying to share variable ", name, ", but specified ", DTypeName(dtype), " ",
+                                      shape.ToString(), " and found ", DTypeName(variable.value.dtype()), " ",
+                                      variable.shape.ToString(), "."));
+  return {};
+}
+
+namespace {
+
+// Nodes beside the variable, in a scope within its own.
+void AddRegularizerAndConstraint(const Scope& beside, const GraphVariable& v, const VariableOptions& options) {
+  if (options.regularizer != nullptr) {
+    const Output loss = options.regularizer(beside.NameScope("Regularizer"), v.value);
+    if (loss && beside.ok()) beside.AddToCollection("regularization_losses", loss);
+  }
+  if (options.constraint != nullptr && beside.ok()) {
+    const Output allowed = options.constraint(beside.NameScope("Constraint"), v.value);
+    if (allowed && beside.ok()) v.handle.node->attrs().Set("_constraint", allowed.name());
+  }
+}
+
+}  // namespace
+
+GraphVariable MakeVariable(const Scope& scope, const std::string& name, const Shape& shape,
+                           const VariableOptions& options, const DeviceFunction& place) {
+  if (!scope.ok()) return {};
+  if (scope.graph()->Find(name) != nullptr) {
+    scope.Fail(errors::InvalidArgument("Variable ", name, " cannot be made: another node has its name"));
+    return {};
+  }
+  Initializer initializer = options.initializer;
+  if (initializer == nullptr) initializer = IsFloating(options.dtype) ? GlorotUniformInitializer() : ZerosInitializer();
+  const Scope root = scope.WithContext(nullptr).NameScope("");
+  const Scope within = root.NameScope(name + "/");
+  GraphVariable v;
+  v.shape = shape;
+  v.handle = root.WithOpName(name + "/")
+                 .Op(options.resource ? "VarHandleOp" : "VariableV2", {},
+                     {{"dtype", options.dtype},
+                      {"shape", PartialShape(shape)},
+                      {"shared_name", options.resource ? name : std::string()}});
+  if (!v.handle) return {};
+  if (place != nullptr) v.handle.node->set_device(place(*v.handle.node));
+  const Scope beside = within.ColocateWith(v.handle.node);
+  const Output first = initializer(beside.NameScope("Initializer"), options.dtype, shape);
+  v.initializer = beside.WithOpName("Assign").Add(options.resource ? "AssignVariableOp" : "Assign", {v.handle, first});
+  v.value = options.resource
+                ? within.WithOpName("Read/ReadVariableOp").Op("ReadVariableOp", {v.handle}, {{"dtype", options.dtype}})
+                : beside.WithOpName("read").Op("Identity", {v.handle});
+  if (!scope.ok()) return {};
+  AddRegularizerAndConstraint(beside, v, options);
+  for (const std::string& collection : options.collections) scope.AddToCollection(collection, v.handle);
+  if (options.trainable) scope.AddToCollection("trainable_variables", v.handle);
+  return v;
+}
+
+}  // namespace millstream

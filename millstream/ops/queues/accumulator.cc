@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "millstream/ops/queues/accumulator.h"
+
+#include <cstring>
+
+#include "millstream/math/simd.h"
+#include "millstream/tensor/dispatch.h"
+
+namespace millstream {
+namespace {
+
+// to += from, and to /= count.
+void Add(const Tensor& from, Tensor* to, ThreadPool* pool) {
+  DispatchOver(FloatTypes{}, to->dtype(), [&](auto type) {
+    using T = typename decltype(type)::type;
+    using W = Compute<T>;
+    const T* x = from.data<T>();
+    T* sum = to->data<T>();
+    simd::ParallelFor<W>(pool, to->num_elements(), 0.4, [=](int64_t i) { sum[i] = T(W(sum[i]) + W(x[i])); });
+  });
+}
+
+void Divide(int64_t count, Tensor* to) {
+  if (count == 1) return;
+  DispatchOver(FloatTypes{}, to->dtype(), [&](auto type) {
+    using T = typename decltype(type)::type;
+    using W = Compute<T>;
+    T* sum = to->data<T>();
+    const W divisor = static_cast<W>(count);
+    simd::ParallelFor<W>(nullptr, to->num_elements(), 0.4, [=](int64_t i) { sum[i] = T(W(sum[i]) / divisor); });
+  });
+}
+
+// The shape of a sparse accumulator is that of the leading dimensions of its
+// gradients: [] fits all of them.
+PartialShape LeadingDims(const PartialShape& shape, int rank) {
+  if (!shape.rank_known() || shape.rank() >= rank) return shape;
+  return shape.Concatenate(PartialShape::UnknownOfRank(rank - shape.rank()));
+}
+
+// Only the accumulator's lock lets anybody write. Steps are the graph's to choose: sums may wrap around.
+void Count(std::atomic<int64_t>* counter, uint64_t n = 1) {
+  const auto before = static_cast<uint64_t>(counter->load(std::memory_order_relaxed));
+  counter->store(static_cast<int64_t>(before + n), std::memory_order_relaxed);
+}
+
+}  // namespace
+
+Accumulator::Accumulator(Options options)
+    : options_(std::move(options)), observed_(std::make_shared<ObservedAccumulator>()) {
+  observed_->name = options_.name;
+  observed_->device = options_.device;
+  Census::Global().Add(observed_);
+}
+
+void Accumulator::Show() {
+  constexpr auto kRelaxed = std::memory_order_relaxed;
+  observed_->pending.store(count_, kRelaxed);
+  observed_->global_step.store(global_step_, kRelaxed);
+  observed_->waiting_to_take.store(static_cast<int64_t>(takes_.size()), kRelaxed);
+}
+
+Status Accumulator::CheckDense(const Tensor& values) const {
+  if (values.dtype() != options_.dtype) {
+    return errors::InvalidArgument("Type mismatch: expected ", DTypeName(options_.dtype), ", got ",
+                                   DTypeName(values.dtype()));
+  }
+  if (!options_.shape.IsCompatibleWith(values.shape())) {
+    return errors::InvalidArgument("Shape mismatch: expected ", options_.shape.ToString(), ", got ",
+                                   values.shape().ToString());
+  }
+  return OkStatus();
+}
+
+Status Accumulator::CheckSparse(const AccumulatedGradient& g) const {
+  if (g.values.dtype() != options_.dtype) {
+    return errors::InvalidArgument("Type mismatch: expected ", DTypeName(options_.dtype), ", got ",
+                                   DTypeName(g.values.dtype()));
+  }
+  if (g.indices.rank() != 1)
+    return errors::InvalidArgument("Input indices should be vector but received shape: ", g.indices.shape().ToString());
+  if (g.values.rank() < 1 || g.values.dim(0) != g.indices.dim(0)) {
+    return errors::InvalidArgument("Expected ", g.indices.dim(0), " non-empty input values, got shape ",
+                                   g.values.shape().ToString(), ".");
+  }
+  PartialShape expected = options_.shape;
+  if (g.dense_shape.IsInitialized()) {
+    const auto dims = g.dense_shape.flat<int64_t>();
+    ASSIGN_OR_RETURN(const PartialShape given, PartialShape::Make(std::vector<int64_t>(dims.begin(), dims.end())));
+    expected = LeadingDims(expected, given.rank());
+    if (!expected.IsCompatibleWith(given)) {
+      return errors::InvalidArgument("Shape mismatch: expected shape ", expected.ToString(), ", got ",
+                                     given.ToString());
+    }
+    ASSIGN_OR_RETURN(expected, expected.MergeWith(given));
+  }
+  int64_t limit = -1;
+  expected = LeadingDims(expected, g.values.rank());
+  if (expected.rank_known()) {
+    if (expected.rank() < 1)
+      return errors::InvalidArgument("A sparse gradient needs a shape of at least one dimension");
+    limit = expected.dim(0);
+    expected.set_dim(0, -1);
+    if (!expected.IsCompatibleWith(g.values.shape())) {
+      return errors::InvalidArgument("Shape mismatch: expected values of shape ", expected.ToString(), ", got ",
+                                     g.values.shape().ToString());
+    }
+  }
+  for (const int64_t index : g.indices.flat<int64_t>()) {
+    if (index < 0 || (limit >= 0 && index >= limit)) {
+      return errors::InvalidArgument("Row ", index, " is outside of a gradient with ", limit, " rows");
+    }
+  }
+  return OkStatus();
+}
+
+Status Accumulator::Apply(int64_t local_step, AccumulatedGradient gradient, ThreadPool* pool) {
+  if (options_.sparse != gradient.indices.IsInitialized()) {
+    return errors::InvalidArgument(options_.sparse ? "A sparse accumulator takes sparse gradients"
+                                                   : "A dense accumulator takes dense gradients");
+  }
+  RETURN_IF_ERROR(options_.sparse ? CheckSparse(gradient) : CheckDense(gradient.values));
+  Attempts finished;
+  {
+    MutexLock lock(mu_);
+    if (local_step < global_step_) {
+      Count(&observed_->dropped);
+      Count(&observed_->steps_late, static_cast<uint64_t>(global_step_) - static_cast<uint64_t>(local_step));
+      return OkStatus();
+    }
+    RETURN_IF_ERROR(options_.sparse ? AddSparse(gradient) : AddDense(std::move(gradient.values), pool));
+    ++count_;
+    Count(&observed_->applied);
+    Flush(&finished);
+  }
+  Report(finished, nullptr);
+  return OkStatus();
+}
+
+Status Accumulator::AddDense(Tensor values, ThreadPool* pool) {
+  if (count_ == 0) {
+    if (values.RefIsOne()) {
+      sum_ = std::move(values);
+      return OkStatus();
+    }
+    ASSIGN_OR_RETURN(sum_, values.Clone());
+    return OkStatus();
+  }
+  if (!(sum_.shape() == values.shape())) {
+    return errors::InvalidArgument("Shape mismatch: expected ", sum_.shape().ToString(), ", got ",
+                                   values.shape().ToString());
+  }
+  Add(values, &sum_, pool);
+  return OkStatus();
+}
+
+Status Accumulator::AddSparse(const AccumulatedGradient& g) {
+  Shape row_shape = g.values.shape();
+  row_shape.RemoveDim(0);
+  if (row_shape_known_ && count_ > 0 && !(row_shape == row_shape_)) {
+    return errors::InvalidArgument("Shape mismatch: expected rows of shape ", row_shape_.ToString(), ", got ",
+                                   row_shape.ToString());
+  }
+  row_shape_ = row_shape;
+  row_shape_known_ = true;
+  std::map<int64_t, Row> added;  // rows that repeat within a gradient count once
+  for (int64_t i = 0; i < g.indices.num_elements(); ++i) {
+    const Tensor values = g.values.SliceRows(i, i + 1).Reshaped(row_shape);
+    Row& row = added[g.indices.data<int64_t>()[i]];
+    if (row.count == 1) {
+      Add(values, &row.values, nullptr);
+      continue;
+    }
+    ASSIGN_OR_RETURN(row.values, values.Clone());
+    row.count = 1;
+  }
+  for (auto& [index, row] : added) {
+    auto [it, is_new] = rows_.try_emplace(index, row);
+    if (is_new) continue;
+    Add(row.values, &it->second.values, nullptr);
+    ++it->second.count;
+  }
+  return OkStatus();
+}
+
+StatusOr<AccumulatedGradient> Accumulator::TakeDense() {
+  AccumulatedGradient taken;
+  taken.values = std::exchange(sum_, Tensor());
+  if (options_.mean) Divide(count_, &taken.values);
+  return taken;
+}
+
+StatusOr<AccumulatedGradient> Accumulator::TakeSparse() {
+  const std::map<int64_t, Row> rows = std::exchange(rows_, {});
+  const int64_t n = static_cast<int64_t>(rows.size());
+  Shape shape = row_shape_;
+  shape.InsertDim(0, n);
+  AccumulatedGradient taken;
+  ASSIGN_OR_RETURN(taken.values, Tensor::Make(options_.dtype, shape));
+  ASSIGN_OR_RETURN(taken.indices, Tensor::Make(DType::kInt64, Shape({n})));
+  int64_t i = 0;
+  for (const auto& [index, row] : rows) {
+    Tensor values = row.values;
+    if (options_.mean) Divide(row.count, &values);
+    std::memcpy(static_cast<char*>(taken.values.raw()) + static_cast<size_t>(i) * values.ByteSize(), values.raw(),
+                values.ByteSize());
+    taken.indices.data<int64_t>()[i++] = index;
+  }
+  std::vector<int64_t> dims = {options_.shape.rank() > 0 ? options_.shape.dim(0) : -1};
+  dims.insert(dims.end(), row_shape_.dims().begin(), row_shape_.dims().end());
+  taken.dense_shape = Tensor::Vector(dims);
+  return taken;
+}
+
+void Accumulator::Flush(Attempts* finished) {
+  while (!takes_.empty() && count_ > 0 && count_ >= takes_.front()->required) {
+    Attempt& attempt = *takes_.front();
+    attempt.result = options_.sparse ? TakeSparse() : TakeDense();
+    attempt.finished = true;
+    count_ = 0;
+    ++global_step_;
+    Count(&observed_->taken);
+    finished->splice(finished->end(), takes_, takes_.begin());
+  }
+  Show();
+}
+
+void Accumulator::Take(int64_t num_required, Cancellation* cancellation, ThreadPool* pool, TakeDone done) {
+  if (num_required <= 0) return done(errors::InvalidArgument("Argument num_required must be positive"));
+  auto attempt = std::make_shared<Attempt>();
+  attempt->required = num_required;
+  attempt->cancellation = cancellation;
+  attempt->pool = pool;
+  attempt->done = std::move(done);
+  Attempts finished;
+  {
+    MutexLock lock(mu_);
+    takes_.push_back(attempt);
+    Flush(&finished);
+    if (!attempt->finished && cancellation != nullptr &&
+        !cancellation->Register([self = Ref<Accumulator>::Share(this), attempt] { self->Cancel(attempt); },
+                                &attempt->token)) {
+      takes_.remove(attempt);
+      attempt->finished = true;
+      attempt->result = cancellation->status();
+      finished.push_back(attempt);
+    }
+  }
+  Report(finished, attempt.get());
+}
+
+void Accumulator::Cancel(const AttemptPtr& attempt) {
+  Attempts finished;
+  {
+    MutexLock lock(mu_);
+    if (attempt->finished) return;
+    takes_.remove(attempt);
+    attempt->finished = true;
+    attempt->token = -1;
+    attempt->result = errors::Cancelled("TakeGrad operation was cancelled");
+    finished.push_back(attempt);
+    Flush(&finished);
+  }
+  Report(finished, nullptr);
+}
+
+void Accumulator::Report(const Attempts& finished, const Attempt* own) {
+  for (const AttemptPtr& a : finished) {
+    if (a->token >= 0) a->cancellation->TryDeregister(a->token);
+    auto call = [a] { a->done(std::move(a->result)); };
+    if (a.get() == own || a->pool == nullptr)
+      call();
+    else
+      a->pool->Schedule(std::function<void()>(std::move(call)));
+  }
+}
+
+void Accumulator::SetGlobalStep(int64_t step) {
+  MutexLock lock(mu_);
+  if (step < global_step_) {
+    LogWarning(absl::StrCat("Accumulator ", options_.name, ": global step set back from ", global_step_, " to ", step));
+  }
+  global_step_ = step;
+  Show();
+}
+
+int64_t Accumulator::NumAccumulated() {
+  MutexLock lock(mu_);
+  return count_;
+}
+
+}  // namespace millstream

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef MILLSTREAM_OPS_QUEUES_ACCUMULATOR_H_
+#define MILLSTREAM_OPS_QUEUES_ACCUMULATOR_H_
+
+#include <functional>
+#include <list>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "millstream/base/cancellation.h"
+#include "millstream/base/thread_pool.h"
+#include "millstream/framework/census.h"
+#include "millstream/tensor/tensor.h"
+
+namespace millstream {
+
+// A gradient, dense (values alone) or as rows of it.
+struct AccumulatedGradient {
+  Tensor values;
+  Tensor indices;      // int64, one for each row of values; uninitialized in dense
+                       // gradients
+  Tensor dense_shape;  // int64; may be uninitialized
+};
+
+// Where the gradients of one variable meet: workers apply theirs, and whoever
+// takes gets the mean (or sum) of all once there are enough of them. Gradients
+// computed from older state than the global step are dropped without an error.
+// Thread-safe; takes never block, but wait in order and go on when somebody
+// applies (see Queue for how `done` is called).
+class Accumulator final : public Resource {
+ public:
+  struct Options {
+    std::string name;
+    std::string device;  // full name of the device it lives on
+    DType dtype = DType::kInvalid;
+    PartialShape shape;
+    bool mean = true;
+    bool sparse = false;
+  };
+  using TakeDone = std::function<void(StatusOr<AccumulatedGradient>)>;
+
+  explicit Accumulator(Options options);
+
+  const Options& options() const { return options_; }
+  std::string DebugString() const override { return absl::StrCat("Accumulator ", options_.name); }
+
+  // InvalidArgument if the gradient cannot be of the accumulator's shape.
+  // Adding uses `pool` (null: this thread alone).
+  Status Apply(int64_t local_step, AccumulatedGradient gradient, ThreadPool* pool);
+  // Once at least `num_required` gradients are there: gives their mean or sum,
+  // starts anew, and moves the global step on.
+  void Take(int64_t num_required, Cancellation* cancellation, ThreadPool* pool, TakeDone done);
+  // Gradients of older steps are dropped from now on.
+  void SetGlobalStep(int64_t step);
+  int64_t NumAccumulated();
+
+ private:
+  struct Attempt {
+    int64_t required = 0;
+    Cancellation* cancellation = nullptr;
+    ThreadPool* pool = nullptr;
+    TakeDone done;
+    Cancellation::Token token = -1;
+    bool finished = false;
+    StatusOr<AccumulatedGradient> result = AccumulatedGradient();
+  };
+  using AttemptPtr = std::shared_ptr<Attempt>;
+  using Attempts = std::list<AttemptPtr>;
+  // A row of a sparse sum, and how many gradients had it.
+  struct Row {
+    Tensor values;
+    int64_t count = 0;
+  };
+
+  Status CheckDense(const Tensor& values) const;
+  Status CheckSparse(const AccumulatedGradient& gradient) const;
+  Status AddDense(Tensor values, ThreadPool* pool) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  Status AddSparse(const AccumulatedGradient& gradient) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  StatusOr<AccumulatedGradient> TakeDense() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  StatusOr<AccumulatedGradient> TakeSparse() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void Flush(Attempts* finished) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void Cancel(const AttemptPtr& attempt);
+  static void Report(const Attempts& finished, const Attempt* own);
+  // Shows what it has come to.
+  void Show() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  const Options options_;
+  const std::shared_ptr<ObservedAccumulator> observed_;
+  Mutex mu_;
+  int64_t count_ ABSL_GUARDED_BY(mu_) = 0;
+  int64_t global_step_ ABSL_GUARDED_BY(mu_) = 0;
+  Tensor sum_ ABSL_GUARDED_BY(mu_);
+  std::map<int64_t, Row> rows_ ABSL_GUARDED_BY(mu_);
+  Shape row_shape_ ABSL_GUARDED_BY(mu_);  // of sparse gradients, once there is one
+  bool row_shape_known_ ABSL_GUARDED_BY(mu_) = false;
+  Attempts takes_ ABSL_GUARDED_BY(mu_);
+};
+
+}  // namespace millstream
+
+#endif  // MILLSTREAM_OPS_QUEUES_ACCUMULATOR_H_

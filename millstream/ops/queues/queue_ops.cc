@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "absl/strings/match.h"
+#include "millstream/framework/op.h"
+#include "millstream/ops/queues/queue.h"
+#include "millstream/ops/queues/queue_batch.h"
+#include "millstream/ops/resources/named_resource.h"
+
+namespace millstream {
+namespace {
+
+Queue::Waiter WaiterOf(KernelContext& ctx) { return {ctx.cancellation(), ctx.step().pool}; }
+
+void RefuseTimeout(KernelInit& init) {
+  if (init.Attr<int64_t>("timeout_ms") != -1) init.Fail(errors::InvalidArgument("Timeout not supported yet."));
+}
+
+// One element, or with `many` the rows of a batch.
+template <bool kMany>
+class Enqueue final : public AsyncKernel {
+ public:
+  explicit Enqueue(KernelInit& init) : types_(init.Attr<std::vector<DType>>("Tcomponents")) { RefuseTimeout(init); }
+
+  void ComputeAsync(KernelContext& ctx, Done done) override {
+    StatusOr<Ref<Queue>> queue = HandleInput<Queue>(ctx, 0);
+    if (!queue.ok()) return done(queue.status());
+    StatusOr<std::vector<QueueElement>> elements = Elements(ctx, **queue);
+    if (!elements.ok()) return done(elements.status());
+    (*queue)->Enqueue(*std::move(elements), WaiterOf(ctx), std::move(done));
+  }
+
+ private:
+  StatusOr<std::vector<QueueElement>> Elements(KernelContext& ctx, const Queue& queue) const {
+    if (types_ != queue.options().types) {
+      return errors::InvalidArgument("Signature mismatch, have: ", TypeNames(types_),
+                                     " expected: ", TypeNames(queue.options().types));
+    }
+    QueueElement tuple;
+    for (int i = 1; i < ctx.num_inputs(); ++i) tuple.push_back(ctx.TakeInput(i));
+    RETURN_IF_ERROR(queue.CheckElement(tuple, kMany));
+    if (kMany) return SplitBatch(tuple);
+    std::vector<QueueElement> one;
+    one.push_back(std::move(tuple));
+    return one;
+  }
+
+  const std::vector<DType> types_;
+};
+
+Status CheckOutputs(const std::vector<DType>& types, const Queue& queue) {
+  if (types == queue.options().types) return OkStatus();
+  return errors::InvalidArgument("Signature mismatch, have: ", TypeNames(types),
+                                 " expected: ", TypeNames(queue.options().types));
+}
+
+class Dequeue final : public AsyncKernel {
+ public:
+  explicit Dequeue(KernelInit& init) : types_(init.Attr<std::vector<DType>>("component_types")) { RefuseTimeout(init); }
+
+  void ComputeAsync(KernelContext& ctx, Done done) override {
+    StatusOr<Ref<Queue>> queue = HandleInput<Queue>(ctx, 0);
+    if (!queue.ok()) return done(queue.status());
+    if (Status status = CheckOutputs(types_, **queue); !status.ok()) return done(status);
+    (*queue)->Dequeue(1, false, WaiterOf(ctx),
+                      [&ctx, done = std::move(done)](StatusOr<std::vector<QueueElement>> taken) {
+                        if (!taken.ok()) return done(taken.status());
+                        QueueElement& element = taken->front();
+                        for (size_t i = 0; i < element.size(); ++i)
+                          ctx.set_output(static_cast<int>(i), std::move(element[i]));
+                        done(OkStatus());
+                      });
+  }
+
+ private:
+  const std::vector<DType> types_;
+};
+
+// A batch of n elements; with kUpTo the last batch of a closed queue may be
+// smaller.
+template <bool kUpTo>
+class DequeueMany final : public AsyncKernel {
+ public:
+  explicit DequeueMany(KernelInit& init) : types_(init.Attr<std::vector<DType>>("component_types")) {
+    RefuseTimeout(init);
+  }
+
+  void ComputeAsync(KernelContext& ctx, Done done) override {
+    StatusOr<Ref<Queue>> found = HandleInput<Queue>(ctx, 0);
+    if (!found.ok()) return done(found.status());
+    Ref<Queue> queue = *std::move(found);
+    if (Status status = Check(ctx, *queue); !status.ok()) return done(status);
+    const int64_t n = ctx.input(1).scalar<int32_t>();
+    if (n == 0) return done(Batch(ctx, *queue, {}));
+    Queue& q = *queue;
+    q.Dequeue(n, kUpTo, WaiterOf(ctx),
+              [&ctx, queue = std::move(queue), done = std::move(done)](StatusOr<std::vector<QueueElement>> taken) {
+                done(taken.ok() ? Batch(ctx, *queue, *taken) : taken.status());
+              });
+  }
+
+ private:
+  Status Check(KernelContext& ctx, const Queue& queue) const {
+    RETURN_IF_ERROR(CheckOutputs(types_, queue));
+    if (queue.options().shapes.size() != types_.size()) {
+      return errors::InvalidArgument(queue.options().kind,
+                                     "'s DequeueMany and DequeueUpTo require the components to have "
+                                     "specified shapes.");
+    }
+    const Tensor& n = ctx.input(1);
+    if (n.rank() != 0) return errors::InvalidArgument("n must be a scalar, got shape ", n.shape().ToString());
+    if (n.scalar<int32_t>() < 0)
+      return errors::InvalidArgument("DequeueManyOp requested ", n.scalar<int32_t>(), " < 0 elements");
+    return OkStatus();
+  }
+
+  static Status Batch(KernelContext& ctx, const Queue& queue, const std::vector<QueueElement>& elements) {
+    for (int i = 0; i < ctx.num_outputs(); ++i) {
+      ASSIGN_OR_RETURN(Tensor batch, MakeBatch(elements, i, queue.options().types[i], queue.options().shapes[i],
+                                               queue.options().pad));
+      ctx.set_output(i, std::move(batch));
+    }
+    return OkStatus();
+  }
+
+  const std::vector<DType> types_;
+};
+
+class QueueClose final : public AsyncKernel {
+ public:
+  explicit QueueClose(KernelInit& init) : cancel_(init.Attr<bool>("cancel_pending_enqueues")) {}
+
+  void ComputeAsync(KernelContext& ctx, Done done) override {
+    StatusOr<Ref<Queue>> queue = HandleInput<Queue>(ctx, 0);
+    if (!queue.ok()) return done(queue.status());
+    (*queue)->Close(cancel_, WaiterOf(ctx), std::move(done));
+  }
+
+ private:
+  const bool cancel_;
+};
+
+Status SizeCpu(KernelContext& ctx) {
+  ASSIGN_OR_RETURN(Ref<Queue> queue, HandleInput<Queue>(ctx, 0));
+  ctx.set_output(0, Tensor::Scalar<int32_t>(static_cast<int32_t>(queue->Size())));
+  return OkStatus();
+}
+
+Status IsClosedCpu(KernelContext& ctx) {
+  ASSIGN_OR_RETURN(Ref<Queue> queue, HandleInput<Queue>(ctx, 0));
+  ctx.set_output(0, Tensor::Scalar(queue->IsClosed()));
+  return OkStatus();
+}
+
+// The batch size, where it is constant and cannot get smaller, is known; the
+// rest is in the queue.
+Status DequeueShape(ShapeContext& c) {
+  int64_t n = 0;
+  if (c.num_inputs() == 2 && c.ConstantInt(1, &n) && n < 0) {
+    return errors::InvalidArgument("Input 'n' must be >= 0, but is ", n);
+  }
+  return OkStatus();
+}
+
+#define ENQUEUE .Input("components: Tcomponents").Attr("Tcomponents: list(type) >= 1").Attr("timeout_ms: int = -1")
+#define DEQUEUE \
+  .Output("components: component_types").Attr("component_types: list(type) >= 1").Attr("timeout_ms: int = -1")
+// Each op with a resource handle, and under its older name with a handle of
+// strings.
+#define QUEUE_OPS(Name, spec, shape, kernel, doc)                                           \
+  OP(Name "V2").Input("handle: resource") spec.Stateful().Shape(shape).Cpu kernel.Doc(doc); \
+  OP(Name).Input("handle: Ref(string)") spec.NotDifferentiable().Shape(shape).Cpu kernel.Doc(doc)
+
+QUEUE_OPS("QueueEnqueue", ENQUEUE, NoOutputs, <Enqueue<false>>(), "Adds an element to a queue, when there is room.");
+QUEUE_OPS("QueueEnqueueMany", ENQUEUE, NoOutputs, <Enqueue<true>>(),
+          "Adds the rows of a batch to a queue, as room appears.");
+QUEUE_OPS("QueueDequeue", DEQUEUE, DequeueShape, <Dequeue>(), "Takes an element from a queue, when there is one.");
+QUEUE_OPS("QueueDequeueMany", .Input("n: int32") DEQUEUE, DequeueShape, <DequeueMany<false>>(),
+          "Takes a batch of n elements from a queue.");
+QUEUE_OPS("QueueDequeueUpTo", .Input("n: int32") DEQUEUE, DequeueShape, <DequeueMany<true>>(),
+          "Takes a batch of n elements from a queue, or what is left once it "
+          "is closed.");
+QUEUE_OPS("QueueClose", .Attr("cancel_pending_enqueues: bool = false"), NoOutputs, <QueueClose>(),
+          "Ends a queue: no more elements come.");
+QUEUE_OPS("QueueSize", .Output("size: int32"), ScalarShape, (SizeCpu), "The number of elements in a queue.");
+QUEUE_OPS("QueueIsClosed", .Output("is_closed: bool"), ScalarShape, (IsClosedCpu), "Whether a queue was closed.");
+#undef QUEUE_OPS
+#undef DEQUEUE
+#undef ENQUEUE
+
+}  // namespace
+}  // namespace millstream

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "millstream/train/optimizers/adagrad_da.h"
+
+namespace millstream {
+
+AdagradDAOptimizer::AdagradDAOptimizer(const Hyperparameter& learning_rate, const GraphVariable& global_step,
+                                       const Options& options)
+    : KernelOptimizer(options.name, options.use_locking,
+                      {.op = "AdagradDA",
+                       .slots = {{"gradient_accumulator", ConstantInitializer(0)},
+                                 {"gradient_squared_accumulator",
+                                  ConstantInitializer(options.initial_gradient_squared_accumulator_value)}},
+                       .numbers = {{"learning_rate", learning_rate},
+                                   {"l1_regularization_strength", options.l1_regularization_strength},
+                                   {"l2_regularization_strength", options.l2_regularization_strength}}}),
+      global_step_(global_step) {
+  RequirePositive("initial_gradient_squared_accumulator_value", options.initial_gradient_squared_accumulator_value);
+  if (!global_step) Refuse(errors::InvalidArgument("AdagradDA needs a global step"));
+}
+
+void AdagradDAOptimizer::AddLastInputs(const Scope& scope, std::vector<Output>* inputs) {
+  const Output step = IsResource(global_step_) ? ReadVariable(scope, global_step_) : global_step_.value;
+  inputs->push_back(scope.Op("AddV2", {CastTo(scope, step, DType::kInt64), scope.Const<int64_t>(1)}));
+}
+
+}  // namespace millstream

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+// Trainings at a cluster: servers of this process, which are stopped and started again on their ports.
+#include "millstream/train/sessions/training_session.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <map>
+#include <thread>
+
+#include "millstream/distributed/link/sockets.h"
+#include "millstream/distributed/server.h"
+#include "millstream/proto/config.pb.h"
+#include "millstream/train/saving/checkpoint_management.h"
+#include "millstream/train/sessions/basic_hooks.h"
+#include "millstream/train/testing/small_model.h"
+
+namespace millstream {
+namespace {
+
+using testing::SmallModel;
+using testing::TemporaryFolder;
+using testing::Train;
+using testing::Value;
+
+class TrainingSessionTest : public ::testing::Test {
+ protected:
+  TrainingSessionTest() {
+    std::vector<UniqueFd> held;  // so that the ports differ
+    const auto address = [&] {
+      int port = 0;
+      held.push_back(std::move(ListenTcp("127.0.0.1", &port)).value());
+      return absl::StrCat("127.0.0.1:", port);
+    };
+    cluster_ = *ClusterSpec::Make({{"ps", {{0, address()}}}, {"worker", {{0, address()}, {1, address()}}}});
+  }
+
+  std::unique_ptr<Server> StartServer(const std::string& job, int task) {
+    ServerOptions options;
+    options.cluster = cluster_;
+    options.job_name = job;
+    options.task_index = task;
+    StatusOr<std::unique_ptr<Server>> server = Server::Start(options);
+    EXPECT_EQ(server.status(), OkStatus());
+    return std::move(server).value();
+  }
+
+  StatusOr<std::unique_ptr<MonitoredSession>> Start(SmallModel& model, Server& server, bool is_chief,
+                                                    int64_t last_step = 1000000, const SessionOptions& config = {}) {
+    TrainingSessionOptions options;
+    options.config = config;
+    options.config.target = server.target();
+    options.is_chief = is_chief;
+    options.checkpoint_dir = folder_.path();
+    options.save_checkpoint_steps = 10;
+    options.hooks = {StopAtStepHook::AtStep(last_step)};
+    return MonitoredTrainingSession(model.scope, options);
+  }
+
+  // The first worker's session, which need not wait for others.
+  static SessionOptions OnlyPs() {
+    proto::ConfigProto config;
+    config.add_device_filters("/job:ps");
+    config.add_device_filters("/job:worker/task:0");
+    return *SessionOptions::FromProto(config);
+  }
+
+  static Status TrainToTheEnd(MonitoredSession& session) {
+    Status status;
+    while (status.ok() && !session.ShouldStop()) status = Train(session);
+    return session.Close(status);
+  }
+
+  ClusterSpec cluster_;
+  TemporaryFolder folder_;
+};
+
+constexpr char kPs[] = "/job:ps/task:0";
+
+TEST_F(TrainingSessionTest, ALostPsIsRestoredAndPsTasksEndWithTheLastWorker) {
+  std::unique_ptr<Server> ps = StartServer("ps", 0);
+  std::vector<std::unique_ptr<Server>> servers;
+  for (int i = 0; i < 2; ++i) servers.push_back(StartServer("worker", i));
+  std::atomic<int64_t> steps = 0;
+  std::vector<Status> ends(2);
+  std::vector<std::thread> workers;
+  for (int i = 0; i < 2; ++i) {
+    workers.emplace_back([&, i] {
+      SmallModel model(kPs);
+      auto session = Start(model, *servers[i], /*is_chief=*/i == 0, 300);
+      ends[i] = session.status();
+      while (ends[i].ok() && !(*session)->ShouldStop()) {
+        ends[i] = Train(**session);
+        ++steps;
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));
+      }
+      if (session.ok()) ends[i] = (*session)->Close(ends[i]);
+      session = absl::CancelledError("");  // the session goes before its server
+      servers[i].reset();
+    });
+  }
+  while (steps < 60) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  ps.reset();
+  ps = StartServer("ps", 0);  // its variables are gone
+  for (std::thread& worker : workers) worker.join();
+  EXPECT_EQ(ends[0], OkStatus());
+  EXPECT_EQ(ends[1], OkStatus());
+  EXPECT_TRUE(ps->job_done());
+  const std::string latest = LatestCheckpoint(folder_.path()).value_or("");
+  EXPECT_TRUE(latest == folder_ / "model.ckpt-300" || latest == folder_ / "model.ckpt-301")
+      << latest;  // two may take the last step
+}
+
+TEST_F(TrainingSessionTest, ARestartedChiefDoesNotSetLiveVariablesBack) {
+  const std::unique_ptr<Server> ps = StartServer("ps", 0);
+  const std::unique_ptr<Server> worker = StartServer("worker", 1);
+  std::unique_ptr<Server> chief = StartServer("worker", 0);
+  SmallModel model(kPs), workers_model(kPs), again(kPs);
+  auto first = std::move(Start(model, *chief, true)).value();
+  auto others = std::move(Start(workers_model, *worker, false)).value();
+  first.reset();  // dies without a last checkpoint: there is one of step 0
+  chief.reset();
+  for (int i = 0; i < 5; ++i) ASSERT_EQ(Train(*others), OkStatus());
+  chief = StartServer("worker", 0);
+  auto second = std::move(Start(again, *chief, true)).value();
+  EXPECT_EQ(Value(*second, "global_step:0"), 5);
+  EXPECT_EQ(Value(*second, "w:0"), 6);
+  EXPECT_EQ(second->Close(), OkStatus());
+  EXPECT_EQ(others->Close(), OkStatus());
+  EXPECT_FALSE(ps->job_done());  // workers are still there
+}
+
+TEST_F(TrainingSessionTest, ShardsAreWrittenByTasksOrByTheChief) {
+  const std::unique_ptr<Server> ps = StartServer("ps", 0), chief = StartServer("worker", 0),
+                                worker = StartServer("worker", 1);
+  SessionOptions config;
+  config.target = chief->target();
+  for (const std::optional<bool> through_chief : {std::optional<bool>(), std::optional<bool>(true)}) {
+    SmallModel model(kPs);
+    SaverOptions options;
+    options.sharded = true;
+    options.through_chief = through_chief;
+    const std::shared_ptr<Saver> saver = *Saver::Make(model.scope, options);
+    const auto scaffold = std::make_shared<Scaffold>();
+    scaffold->saver = saver;
+    ChiefSessionCreator creator(model.scope, scaffold, config);
+    ASSERT_EQ(creator.Finalize(), OkStatus());
+    const std::unique_ptr<Session> session = std::move(creator.CreateSession()).value();
+    ASSERT_EQ(Train(*session), OkStatus());
+    const std::string path = *saver->Save(*session, folder_ / "m");
+    ASSERT_EQ(Train(*session), OkStatus());
+    ASSERT_EQ(saver->Restore(*session, path), OkStatus());
+    EXPECT_EQ(Value(*session, "w:0"), 2);
+    EXPECT_EQ(Value(*session, model.r.value.name()), 6);
+  }
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_.path()), {}),
+            4);  // data, index, meta, checkpoint: no probe
+}
+
+TEST_F(TrainingSessionTest, ALateWorkerEndsWithSuccess) {
+  {
+    const std::unique_ptr<Server> ps = StartServer("ps", 0);
+    std::unique_ptr<Server> chief = StartServer("worker", 0);
+    std::unique_ptr<Server> worker = StartServer("worker", 1);  // a session needs all tasks of its cluster
+    SmallModel model(kPs);
+    auto session = std::move(Start(model, *chief, true, 7)).value();
+    ASSERT_EQ(TrainToTheEnd(*session), OkStatus());
+    session.reset();
+    worker.reset();
+    chief.reset();
+    EXPECT_TRUE(ps->job_done());
+  }
+  const std::unique_ptr<Server> late = StartServer("worker", 1);
+  SmallModel model(kPs);
+  auto session = std::move(Start(model, *late, false, 7)).value();
+  EXPECT_TRUE(session->ShouldStop());
+  EXPECT_EQ(TrainToTheEnd(*session), OkStatus());
+}
+
+// The port of the second worker is not bound yet when the chief ends.
+TEST_F(TrainingSessionTest, APsTellsALateWorkerThatTheJobIsDone) {
+  const std::unique_ptr<Server> ps = StartServer("ps", 0);
+  std::unique_ptr<Server> chief = StartServer("worker", 0);
+  {
+    SmallModel model(kPs);
+    auto session = std::move(Start(model, *chief, true, 7, OnlyPs())).value();
+    ASSERT_EQ(TrainToTheEnd(*session), OkStatus());
+  }
+  chief.reset();
+  EXPECT_TRUE(ps->job_done());
+  EXPECT_FALSE(ps->ended());
+  std::unique_ptr<Server> late = StartServer("worker", 1);
+  {
+    SmallModel model(kPs);
+    auto session = std::move(Start(model, *late, false, 1000)).value();
+    EXPECT_TRUE(session->ShouldStop());
+    EXPECT_EQ(session->Run({}, {}, {"train"}, nullptr).code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_EQ(TrainToTheEnd(*session), OkStatus());
+  }
+  ps->Join();  // it was told
+}
+
+// It answers at its port, but has no session yet, when the chief ends.
+TEST_F(TrainingSessionTest, ASessionDoesWithoutAWorkerThatHasLeft) {
+  const std::unique_ptr<Server> ps = StartServer("ps", 0);
+  std::unique_ptr<Server> chief = StartServer("worker", 0);
+  std::unique_ptr<Server> worker = StartServer("worker", 1);
+  {
+    SmallModel model(kPs);
+    auto session = std::move(Start(model, *chief, true, 7)).value();
+    ASSERT_EQ(TrainToTheEnd(*session), OkStatus());
+  }
+  chief.reset();
+  EXPECT_FALSE(ps->job_done());
+  {
+    SmallModel model(kPs);
+    auto session = std::move(Start(model, *worker, false, 9)).value();
+    EXPECT_FALSE(session->ShouldStop());
+    EXPECT_EQ(TrainToTheEnd(*session), OkStatus());
+  }
+  worker.reset();
+  ps->Join();
+}
+
+}  // namespace
+}  // namespace millstream
