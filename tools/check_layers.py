@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks which folders include which: the table below is the design, and this script keeps it so. Also: ops that open files ask first.
+"""Checks the structure of the tree: which folder includes which (the table below is the design), that no two folders include
+each other, how many files a folder has, that tests are built, and that ops that open files ask first.
 
 Tests and their helpers (testing/) may include everything: running an op needs a session, which is above it.
 """
 
+import collections
 import pathlib
 import re
+import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -32,6 +35,9 @@ MAY_INCLUDE = {
 MAY_ALSO_INCLUDE = {
     "train": ["millstream/runtime/session.h", "millstream/runtime/job_member.h", "millstream/runtime/chrome_trace.h"],
 }
+MAX_FILES = 60  # in one folder, subfolders not counted
+# Recordings, one file for each program: their names are those of the programs.
+MAY_HAVE_MANY_FILES = re.compile(r"/goldens(/|$)")
 OUTER_FOLDERS = ["cli", "python", "bench", "examples", "tests"]  # may include everything
 
 # Ops that name one of these must ask CheckFileAccess or CheckPatternAccess first (base/file_root.h).
@@ -92,6 +98,56 @@ def check_file(path):
     return problems
 
 
+def folder_includes(files):
+    """Which folder of the library includes which other, each with one file that does."""
+    includes = collections.defaultdict(dict)
+    for path in files:
+        relative = path.relative_to(ROOT).as_posix()
+        folder = relative.rpartition("/")[0]
+        if TEST_FILE.search(relative) or folder == "millstream":
+            continue
+        for line in path.read_text().splitlines():
+            match = INCLUDE.match(line)
+            included = match and match[1].rpartition("/")[0]
+            if included and included.startswith("millstream/") and included != folder:
+                includes[folder].setdefault(included, f"{relative} includes {match[1]}")
+    return includes
+
+
+def find_cycles(files):
+    """Folders that include each other, directly or through others: the first way round for each folder."""
+    includes = folder_includes(files)
+
+    def way(start, goal):
+        came_from, queue = {start: None}, collections.deque([start])
+        while queue:
+            folder = queue.popleft()
+            for below in includes.get(folder, {}):
+                if below == goal:
+                    steps = [includes[folder][below]]
+                    while came_from[folder]:
+                        steps.append(includes[came_from[folder]][folder])
+                        folder = came_from[folder]
+                    return steps[::-1]
+                if below not in came_from:
+                    came_from[below] = folder
+                    queue.append(below)
+        return None
+
+    for folder in sorted(includes):
+        steps = way(folder, folder)
+        if steps:
+            yield f"{folder}: include cycle between folders: " + "; ".join(steps)
+
+
+def find_crowded_folders():
+    listed = subprocess.run(["git", "ls-files", "--cached", "--others", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True, check=True)
+    files = [name for name in listed.stdout.splitlines() if (ROOT / name).exists()]
+    for folder, count in sorted(collections.Counter(name.rpartition("/")[0] for name in files).items()):
+        if count > MAX_FILES and not MAY_HAVE_MANY_FILES.search(folder):
+            yield f"{folder}: {count} files in one folder (at most {MAX_FILES}); divide it by purpose"
+
+
 def find_orphan_tests():
     """Tests outside the folders from which CMake takes them would never run."""
     places = tuple(f"millstream/{folder}/" for folder in MAY_INCLUDE) + ("tests/",)
@@ -104,7 +160,8 @@ def find_orphan_tests():
 
 def main():
     files = [path for end in ("h", "cc", "cu") for path in sorted((ROOT / "millstream").rglob(f"*.{end}"))]
-    problems = [problem for path in files for problem in check_file(path)] + list(find_orphan_tests())
+    problems = [problem for path in files for problem in check_file(path)]
+    problems += [*find_orphan_tests(), *find_cycles(files), *find_crowded_folders()]
     print("\n".join(problems + [f"layers: {len(files)} files, {len(problems)} problems"]))
     return 1 if problems else 0
 
