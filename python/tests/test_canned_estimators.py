@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ready-made estimators where scripts/canned_estimators.py does not look: clusters, warm starts, wrong arguments."""
+"""Ready-made estimators where scripts/estimators/canned_estimators.py does not look: clusters, warm starts, wrong arguments."""
 import json
 
 import numpy as np

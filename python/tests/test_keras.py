@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tf.keras where scripts/keras_layers.py does not look: classes of models, data of all kinds, callbacks, files, estimators."""
+"""tf.keras where scripts/models/keras_layers.py does not look: classes of models, data of all kinds, callbacks, files, estimators."""
 import numpy as np
 import pytest
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ragged tensors, where TensorFlow's own scripts (scripts/ragged_tensors.py) do not tell."""
+"""Ragged tensors, where TensorFlow's own scripts (scripts/functions/ragged_tensors.py) do not tell."""
 import pytest
 
 import millstream as tf

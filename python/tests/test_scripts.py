@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs in the style of many authors (scripts/*.py), unchanged, against what real TensorFlow printed for them.
+"""Programs in the style of many authors (scripts/TOPIC/*.py), unchanged, against what real TensorFlow printed for them
+(the .txt beside each).
 
 Recorded by tools/goldens/scripts.py. Texts must be equal; numbers may differ by 2e-4 of their size (or what the script says
 in a line "# tolerance: 1e-3"), plus a hundredth of that, or one unit of the last printed digit.
@@ -45,14 +46,14 @@ def _around(text, match):
     return text[start:match.start()] + ">>>" + text[match.start():match.end() + 60]
 
 
-@pytest.mark.parametrize("name", sorted(p.stem for p in SCRIPTS.glob("*.py")))
+@pytest.mark.parametrize("name", sorted(str(p.relative_to(SCRIPTS).with_suffix("")) for p in SCRIPTS.glob("*/*.py")))
 def test_script(name, tmp_path):
     source = (SCRIPTS / f"{name}.py").read_text()
     tolerance = re.search(r"^# tolerance: (\S+)$", source, re.M)
     result = subprocess.run([sys.executable, "-m", "millstream", str(SCRIPTS / f"{name}.py")], capture_output=True, text=True,
                             cwd=tmp_path, timeout=300, env={**os.environ, "TMPDIR": str(tmp_path)})
     assert result.returncode == 0, result.stdout[-1000:] + result.stderr[-3000:]
-    difference = compare(result.stdout, (SCRIPTS / "goldens" / f"{name}.txt").read_text(),
+    difference = compare(result.stdout, (SCRIPTS / f"{name}.txt").read_text(),
                          float(tolerance.group(1)) if tolerance else 2e-4)
     assert difference is None, difference
 

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Records what real TensorFlow prints for python/tests/scripts/*.py. Usage: tools/goldens/scripts.py [NAME...]
+"""Records what real TensorFlow prints for python/tests/scripts/TOPIC/*.py in the .txt beside each.
+
+Usage: tools/goldens/scripts.py [TOPIC/NAME...]
 
 Needs TensorFlow 2.21 with tf_keras (tf.layers, rnn cells), tf_slim (tf.contrib.slim, tf.contrib.layers) and tensorflow-estimator
 2.15 (tf.estimator). A script sees `tensorflow.compat.v1` as `tensorflow`.
@@ -80,13 +82,12 @@ def record(name):
     if result.returncode:
         print(f"{name}: {result.stderr[-3000:]}", file=sys.stderr)
         return False
-    (SCRIPTS / "goldens" / f"{name}.txt").write_text(result.stdout)
+    (SCRIPTS / f"{name}.txt").write_text(result.stdout)
     return True
 
 
 def main(names):
-    (SCRIPTS / "goldens").mkdir(exist_ok=True)
-    names = names or sorted(p.stem for p in SCRIPTS.glob("*.py"))
+    names = names or sorted(str(p.relative_to(SCRIPTS).with_suffix("")) for p in SCRIPTS.glob("*/*.py"))
     failed = [n for n in names if not record(n)]
     print(f"{len(names) - len(failed)} recorded" + (f"; failed: {', '.join(failed)}" if failed else ""))
     return 1 if failed else 0
