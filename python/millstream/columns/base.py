@@ -13,7 +13,11 @@ import re
 from millstream import gen_ops
 from millstream.framework import dtypes, ops
 from millstream.framework.sparse_tensor import SparseTensor, convert_to_tensor_or_sparse_tensor
-from millstream.ops import array_ops, check_ops, control_flow_ops, index_ops, math_ops, sparse_ops
+from millstream.ops.array import array_ops, index_ops
+from millstream.ops.debugging import check_ops
+from millstream.ops.flow import control_flow_ops
+from millstream.ops.math import math_ops
+from millstream.ops.sparse import sparse_ops
 
 IdWeightPair = collections.namedtuple("IdWeightPair", "id_tensor weight_tensor")
 TensorSequenceLengthPair = collections.namedtuple("TensorSequenceLengthPair", "dense_tensor sequence_length")

@@ -8,7 +8,12 @@ from millstream import gen_ops
 from millstream.columns.base import CategoricalColumn, FeatureColumn, IdWeightPair, check_key, check_string_or_int, to_sparse
 from millstream.framework import dtypes, log
 from millstream.framework.sparse_tensor import SparseTensor, convert_to_tensor_or_sparse_tensor
-from millstream.ops import array_ops, index_ops, lookup_ops, math_ops, parsing_ops, sparse_ops, string_ops
+from millstream.ops.array import array_ops, index_ops
+from millstream.ops.io import parsing_ops
+from millstream.ops.lookup import lookup_ops
+from millstream.ops.math import math_ops
+from millstream.ops.sparse import sparse_ops
+from millstream.ops.strings import string_ops
 from millstream.platform import gfile
 
 

@@ -54,7 +54,7 @@ def crossed_column(columns, hash_bucket_size, combiner="sum", ckpt_to_load_from=
 
 def input_from_feature_columns(columns_to_tensors, feature_columns, weight_collections=None, trainable=True, scope=None,
                                cols_to_outs=None):
-    from millstream.ops import variable_scope as vs
+    from millstream.ops.variables import variable_scope as vs
     with vs.variable_scope(scope, default_name="input_from_feature_columns"):
         return layers.input_layer(columns_to_tensors, feature_columns, weight_collections, trainable,
                                   cols_to_output_tensors=cols_to_outs)
@@ -63,7 +63,7 @@ def input_from_feature_columns(columns_to_tensors, feature_columns, weight_colle
 def weighted_sum_from_feature_columns(columns_to_tensors, feature_columns, num_outputs, weight_collections=None, trainable=True,
                                       scope=None):
     """(sums, {column: variables}, bias)."""
-    from millstream.ops import variable_scope as vs
+    from millstream.ops.variables import variable_scope as vs
     found = {}
     with vs.variable_scope(scope, default_name="weighted_sum_from_feature_columns"):
         sums = layers.linear_model(columns_to_tensors, feature_columns, num_outputs, weight_collections=weight_collections,
@@ -73,5 +73,5 @@ def weighted_sum_from_feature_columns(columns_to_tensors, feature_columns, num_o
 
 
 def parse_feature_columns_from_examples(serialized, feature_columns, name=None, example_names=None):
-    from millstream.ops import parsing_ops
+    from millstream.ops.io import parsing_ops
     return parsing_ops.parse_example(serialized, layers.make_parse_example_spec(feature_columns), name=name)

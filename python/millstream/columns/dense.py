@@ -13,8 +13,13 @@ from millstream.columns.base import (CategoricalColumn, DenseColumn, IdWeightPai
 from millstream.framework import dtypes, ops
 from millstream.framework.sparse_tensor import SparseTensor
 from millstream.framework.tensor_shape import TensorShape
-from millstream.ops import array_ops, embedding_ops, index_ops, init_ops, math_ops, parsing_ops, reduce_ops, sparse_ops
-from millstream.ops import variable_scope as vs
+from millstream.ops.array import array_ops, index_ops
+from millstream.ops.io import parsing_ops
+from millstream.ops.math import math_ops, reduce_ops
+from millstream.ops.nn import embedding_ops
+from millstream.ops.sparse import sparse_ops
+from millstream.ops.variables import init_ops
+from millstream.ops.variables import variable_scope as vs
 
 
 class NumericColumn(DenseColumn, collections.namedtuple("NumericColumn", "key shape default_value dtype normalizer_fn")):

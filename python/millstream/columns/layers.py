@@ -2,8 +2,13 @@
 """What feature columns are for: input_layer, linear_model, and the spec by which Examples are parsed."""
 from millstream.columns.base import CategoricalColumn, DenseColumn, FeatureColumn, Inputs, normalize
 from millstream.framework import dtypes, ops
-from millstream.ops import array_ops, embedding_ops, init_ops, linalg_ops, math_ops, nn_ops, sparse_ops, template
-from millstream.ops import variable_scope as vs
+from millstream.ops.array import array_ops
+from millstream.ops.linalg import linalg_ops
+from millstream.ops.math import math_ops
+from millstream.ops.nn import embedding_ops, nn_ops
+from millstream.ops.sparse import sparse_ops
+from millstream.ops.variables import init_ops, template
+from millstream.ops.variables import variable_scope as vs
 
 
 def _collections(given):

@@ -8,8 +8,11 @@ from millstream.columns.dense import _check_shape
 from millstream.columns.sequence_base import SequenceCategoricalColumn
 from millstream.framework import dtypes, ops
 from millstream.framework.tensor_shape import TensorShape
-from millstream.ops import array_ops, check_ops, parsing_ops, sparse_ops
-from millstream.ops import variable_scope as vs
+from millstream.ops.array import array_ops
+from millstream.ops.debugging import check_ops
+from millstream.ops.io import parsing_ops
+from millstream.ops.sparse import sparse_ops
+from millstream.ops.variables import variable_scope as vs
 
 
 class SequenceNumericColumn(SequenceDenseColumn, collections.namedtuple(

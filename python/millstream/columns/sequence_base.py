@@ -4,7 +4,9 @@ import collections
 
 from millstream.columns.base import CategoricalColumn, IdWeightPair
 from millstream.framework import dtypes
-from millstream.ops import array_ops, math_ops, reduce_ops, sparse_ops
+from millstream.ops.array import array_ops
+from millstream.ops.math import math_ops, reduce_ops
+from millstream.ops.sparse import sparse_ops
 
 
 class SequenceCategoricalColumn(CategoricalColumn, collections.namedtuple("SequenceCategoricalColumn", "categorical_column")):

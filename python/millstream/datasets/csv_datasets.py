@@ -9,7 +9,7 @@ import numpy as np
 from millstream.datasets import file_datasets
 from millstream.datasets.dataset_ops import AUTOTUNE, Dataset
 from millstream.framework import dtypes, ops
-from millstream.ops import parsing_ops
+from millstream.ops.io import parsing_ops
 
 _TYPES = (dtypes.int32, dtypes.int64, dtypes.float32, dtypes.float64, dtypes.string)  # in the order in which they are tried
 
@@ -34,7 +34,7 @@ def CsvDataset(filenames, record_defaults, compression_type=None, buffer_size=No
         columns = parsing_ops.decode_csv(line, [_default(d) for d in record_defaults], field_delim, use_quote_delim,
                                          na_value=na_value, select_cols=select_cols)
         return tuple(columns)
-    from millstream.ops import string_ops
+    from millstream.ops.strings import string_ops
     return lines.filter(lambda line: string_ops.string_length(line) > 0).map(parse)
 
 

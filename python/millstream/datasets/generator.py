@@ -15,7 +15,7 @@ _ids = itertools.count()
 
 def from_generator(generator, output_types, output_shapes=None, args=None):
     from millstream.datasets import dataset_ops, iterator_ops
-    from millstream.ops import script_ops
+    from millstream.ops.functions import script_ops
     if not callable(generator):
         raise TypeError("`generator` must be a Python callable.")
     types = structure.map_structure(dtypes.as_dtype, output_types)

@@ -4,7 +4,12 @@ import math
 
 from millstream import gen_ops
 from millstream.framework import dtypes, ops
-from millstream.ops import array_ops, losses, math_ops, nn_ops, random_ops, reduce_ops, variables
+from millstream.ops.array import array_ops
+from millstream.ops.losses import losses
+from millstream.ops.math import math_ops, reduce_ops
+from millstream.ops.nn import nn_ops
+from millstream.ops.random import random_ops
+from millstream.ops.variables import variables
 
 NUM_CLASSES = 10
 IMAGE_SIZE = 28

@@ -12,7 +12,8 @@ def is_ragged(value):
 
 def from_tensor_slices(values):
     """Rows of a structure of which some leaves are ragged: each row of a ragged leaf is a tensor."""
-    from millstream.ops import index_ops, ragged_ops
+    from millstream.ops.array import index_ops
+    from millstream.ops.ragged import ragged_ops
     leaves = [ragged_ops.convert(v) if is_ragged(v) else ops.convert_to_tensor(v) for v in structure.flatten(values)]
     for leaf in leaves:
         if is_ragged(leaf) and leaf.ragged_rank != 1:

@@ -38,7 +38,7 @@ def choose_from_datasets(datasets, choice_dataset, stop_on_empty_dataset=False):
 
 
 def _pick(logits, seed):
-    from millstream.ops import array_ops
+    from millstream.ops.array import array_ops
     return array_ops.squeeze(gen_ops.stateless_multinomial(logits, 1, seed), [0, 1])
 
 
@@ -68,7 +68,7 @@ def sample_from_datasets(datasets, weights=None, seed=None, stop_on_empty_datase
 
 def _acceptance(initial, target):
     """(how often an element of each class is taken, how often an element is taken without asking for its class)."""
-    from millstream.ops import reduce_ops
+    from millstream.ops.math import reduce_ops
     ratio = target / (initial + np.finfo(np.float32).tiny)
     lowest, highest = reduce_ops.reduce_min(ratio), reduce_ops.reduce_max(ratio)
     return (ratio - lowest) / (highest - lowest), lowest
@@ -77,7 +77,8 @@ def _acceptance(initial, target):
 def _estimated(target, classes):
     """What is known of the classes' shares after each batch of 32 elements: a dataset, one for each of them."""
     from millstream.datasets.transformations import scan
-    from millstream.ops import array_ops, index_ops, math_ops, reduce_ops
+    from millstream.ops.array import array_ops, index_ops
+    from millstream.ops.math import math_ops, reduce_ops
     number = target.shape.as_list()[0]
 
     def update(seen, batch):
@@ -90,7 +91,9 @@ def _estimated(target, classes):
 def rejection_resample(class_func, target_dist, initial_dist=None, seed=None):
     """(class, element) of a dataset, so that classes come as often as `target_dist` says: for Dataset.apply()."""
     def apply(dataset):
-        from millstream.ops import index_ops, math_ops, random_ops
+        from millstream.ops.array import index_ops
+        from millstream.ops.math import math_ops
+        from millstream.ops.random import random_ops
         target = math_ops.cast(ops.convert_to_tensor(target_dist), dtypes.float32)
         if initial_dist is not None:
             initial = math_ops.cast(ops.convert_to_tensor(initial_dist), dtypes.float32)

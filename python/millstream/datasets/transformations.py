@@ -127,7 +127,7 @@ def group_by_window(key_func, reduce_func, window_size=None, window_size_func=No
 def _filled(spec, shapes, size):
     """Shapes with `size` in place of what is not known: tensors, in the structure of `spec`."""
     from millstream.datasets.dataset_ops import _flatten_shapes
-    from millstream.ops import array_ops
+    from millstream.ops.array import array_ops
     leaves = []
     for shape in _flatten_shapes(spec, shapes):
         dims = TensorShape(shape).as_list()
@@ -144,7 +144,8 @@ def bucket_by_sequence_length(element_length_func, bucket_boundaries, bucket_bat
     sizes = np.array(bucket_batch_sizes, np.int64)
 
     def apply(dataset):
-        from millstream.ops import index_ops, math_ops, reduce_ops
+        from millstream.ops.array import index_ops
+        from millstream.ops.math import math_ops, reduce_ops
 
         def key(*element):
             length = gen_ops.cast(ops.convert_to_tensor(element_length_func(*element)), DstT=dtypes.int64)
@@ -157,7 +158,7 @@ def bucket_by_sequence_length(element_length_func, bucket_boundaries, bucket_bat
                 return window.batch(size, drop_remainder)
             shapes = padded_shapes if padded_shapes is not None else dataset.output_shapes
             if pad_to_bucket_boundary:
-                from millstream.ops import check_ops
+                from millstream.ops.debugging import check_ops
                 check = check_ops.assert_less(bucket, np.int64(len(sizes) - 1), message="When pad_to_bucket_boundary=True, elements must "
                                               "have length < max(bucket_boundaries).")
                 with ops.control_dependencies([check]):

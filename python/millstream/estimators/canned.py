@@ -10,9 +10,15 @@ from millstream.estimators.estimator import Estimator
 from millstream.estimators.model_fn import ModeKeys
 from millstream.events import summary_ops
 from millstream.framework import ops
-from millstream.ops import array_ops, control_flow_ops, init_ops, layers_core, layers_norm, losses, nn_ops, reduce_ops, state_ops
-from millstream.ops import partitioned_variables as parts
-from millstream.ops import variable_scope as vs
+from millstream.ops.array import array_ops
+from millstream.ops.flow import control_flow_ops
+from millstream.ops.layers import core as layers_core, norm as layers_norm
+from millstream.ops.losses import losses
+from millstream.ops.math import reduce_ops
+from millstream.ops.nn import nn_ops
+from millstream.ops.variables import init_ops, state_ops
+from millstream.ops.variables import partitioned_variables as parts
+from millstream.ops.variables import variable_scope as vs
 from millstream.training import adagrad, adam, ftrl, gradient_descent, optimizer as optimizer_lib, rmsprop, training_util
 from millstream import gen_ops
 

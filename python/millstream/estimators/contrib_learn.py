@@ -9,7 +9,7 @@ from millstream.columns import contrib as columns
 from millstream.estimators import canned, inputs, run_config
 from millstream.estimators.estimator import Estimator as CoreEstimator
 from millstream.estimators.model_fn import EstimatorSpec, ModeKeys as CoreModeKeys
-from millstream.ops import metrics as metrics_lib
+from millstream.ops.metrics import metrics as metrics_lib
 
 RunConfig = run_config.RunConfig
 

@@ -6,8 +6,8 @@ import operator
 import os
 
 from millstream.framework import dtypes, log, ops
-from millstream.ops import init_ops
-from millstream.ops import variable_scope as vs
+from millstream.ops.variables import init_ops
+from millstream.ops.variables import variable_scope as vs
 from millstream.platform.local_files import local_path
 from millstream.training import basic_session_run_hooks, session_run_hook, training_util
 

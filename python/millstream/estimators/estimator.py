@@ -13,8 +13,8 @@ from millstream.estimators import run_config
 from millstream.estimators.model_fn import EstimatorSpec, ModeKeys, WarmStartSettings
 from millstream.events import summary_ops, writer_cache
 from millstream.framework import log, ops, random_seed
-from millstream.ops import metrics as metrics_lib
-from millstream.ops import control_flow_ops
+from millstream.ops.metrics import metrics as metrics_lib
+from millstream.ops.flow import control_flow_ops
 from millstream.platform.local_files import local_path
 from millstream.training import (basic_session_run_hooks, checkpoint_management, checkpoint_utils, device_setter, monitored_session,
                                  saver as saver_lib, saver_hooks, session_run_hook, training_util)

@@ -3,7 +3,7 @@
 import collections
 
 from millstream.framework import constant_op, dtypes, ops
-from millstream.ops import parsing_ops
+from millstream.ops.io import parsing_ops
 from millstream.savedmodel import signatures
 
 

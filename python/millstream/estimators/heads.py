@@ -10,9 +10,16 @@ from millstream.estimators.model_fn import EstimatorSpec, ModeKeys
 from millstream.events import summary_ops
 from millstream.framework import dtypes, ops
 from millstream.framework.sparse_tensor import SparseTensor, convert_to_tensor_or_sparse_tensor
-from millstream.ops import (array_ops, check_ops, control_flow_ops, lookup_ops, losses, math_ops, metrics,
-                            metrics_thresholds, nn_ops, reduce_ops, string_ops)
-from millstream.ops.weights import broadcast_weights
+from millstream.ops.array import array_ops
+from millstream.ops.debugging import check_ops
+from millstream.ops.flow import control_flow_ops
+from millstream.ops.lookup import lookup_ops
+from millstream.ops.losses import losses
+from millstream.ops.math import math_ops, reduce_ops
+from millstream.ops.metrics import metrics, thresholds as metrics_thresholds
+from millstream.ops.nn import nn_ops
+from millstream.ops.strings import string_ops
+from millstream.ops.losses.weights import broadcast_weights
 from millstream.savedmodel import constants
 from millstream.training import training_util
 

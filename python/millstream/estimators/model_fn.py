@@ -4,7 +4,7 @@ import collections
 
 from millstream.estimators import export
 from millstream.framework import ops
-from millstream.ops import array_ops
+from millstream.ops.array import array_ops
 from millstream.savedmodel import constants
 from millstream.training import monitored_session
 

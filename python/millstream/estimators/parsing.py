@@ -2,7 +2,7 @@
 """What tf.parse_example() has to find for an estimator: features, label, weight."""
 from millstream.columns import dense, layers
 from millstream.framework import dtypes
-from millstream.ops import parsing_ops
+from millstream.ops.io import parsing_ops
 
 
 def _with_label(feature_columns, label_key, label, weight_column):

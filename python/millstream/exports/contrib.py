@@ -11,13 +11,13 @@ def _in(spaces, names):
 
 
 EXPORTS = {
-    "millstream.ops.contrib_metrics": _in(["contrib.metrics", "contrib.slim.metrics"], """
+    "millstream.ops.contrib.metrics": _in(["contrib.metrics", "contrib.slim.metrics"], """
         streaming_mean streaming_accuracy streaming_precision streaming_recall streaming_auc streaming_mean_iou
         streaming_mean_absolute_error streaming_mean_squared_error streaming_root_mean_squared_error
         streaming_mean_cosine_distance streaming_true_positives streaming_true_negatives streaming_false_positives
         streaming_false_negatives streaming_recall_at_k streaming_percentage_less accuracy aggregate_metrics
         aggregate_metric_map"""),
-    "millstream.ops.contrib_more": _in(["contrib.layers", "contrib.slim"], "instance_norm group_norm bias_add") + " " + _in(
+    "millstream.ops.contrib.more": _in(["contrib.layers", "contrib.slim"], "instance_norm group_norm bias_add") + " " + _in(
         ["contrib.layers"], "elu relu6 legacy_fully_connected summarize_tensor summarize_activations") + " " + _in(
         ["contrib.framework", "contrib.slim"], """assign_from_values assign_from_values_fn assign_from_checkpoint
         filter_variables get_unique_variable get_variable_full_name""") + " contrib.framework.zero_initializer=zero_initializer",
@@ -32,7 +32,7 @@ EXPORTS = {
         wait_for_new_checkpoint evaluate_once=slim_evaluate_once""") + " contrib.framework.get_or_create_eval_step=get_or_create_eval_step",
     "millstream.training.checkpoint_utils": _in(["contrib.training", "contrib.slim.evaluation"], "checkpoints_iterator"),
     "millstream.training.bucketing": _in(["contrib.training"], "bucket bucket_by_sequence_length"),
-    "millstream.ops.staging": "contrib.staging.StagingArea",
+    "millstream.ops.queues.staging": "contrib.staging.StagingArea",
     "millstream.training.cluster_resolvers": _in(["contrib.cluster_resolver"], """ClusterResolver SimpleClusterResolver
         TFConfigClusterResolver"""),
     "millstream.estimators.tpu": _in(["contrib.tpu"], """InputPipelineConfig TPUConfig RunConfig TPUEstimatorSpec TPUEstimator
@@ -41,26 +41,26 @@ EXPORTS = {
         AdamWOptimizer MomentumWOptimizer NadamOptimizer LazyAdamOptimizer AdaMaxOptimizer LARSOptimizer MovingAverageOptimizer
         VariableClippingOptimizer clip_gradients_by_global_norm"""),
     "millstream.training.external_optimizer": _in(["contrib.opt"], "ExternalOptimizerInterface ScipyOptimizerInterface"),
-    "millstream.ops.contrib_layers": _in(["contrib.layers", "contrib.slim"], _LAYERS) + " " + _in(
+    "millstream.ops.contrib.layers": _in(["contrib.layers", "contrib.slim"], _LAYERS) + " " + _in(
         ["contrib.layers"], "linear relu embed_sequence separable_convolution2d=separable_conv2d") + " " + _in(
         ["contrib.slim.layers"], _LAYERS),
-    "millstream.ops.contrib_framework": _in(["contrib.layers", "contrib.slim"], _REGULARIZERS) + " " + _in(
+    "millstream.ops.contrib.framework": _in(["contrib.layers", "contrib.slim"], _REGULARIZERS) + " " + _in(
         ["contrib.layers"],
         "sum_regularizer apply_regularization optimize_loss OPTIMIZER_CLS_NAMES summarize_tensors") + " " + _in(
         ["contrib.framework", "contrib.slim"], """variable model_variable local_variable get_variables get_model_variables
         get_local_variables get_trainable_variables get_variables_by_suffix get_variables_by_name get_variables_to_restore
         assign_from_checkpoint_fn""") + " contrib.framework.is_tensor=is_tensor",
-    "millstream.ops.arg_scope_lib": _in(["contrib.framework", "contrib.slim"], """arg_scope add_arg_scope current_arg_scope
+    "millstream.ops.contrib.arg_scope": _in(["contrib.framework", "contrib.slim"], """arg_scope add_arg_scope current_arg_scope
         has_arg_scope arg_scoped_arguments"""),
-    "millstream.ops.losses": _in(["contrib.losses", "contrib.slim.losses"], """
+    "millstream.ops.losses.losses": _in(["contrib.losses", "contrib.slim.losses"], """
         add_loss get_losses get_regularization_losses get_total_loss"""),
-    "millstream.ops.contrib_losses": _in(["contrib.losses", "contrib.slim.losses"], """
+    "millstream.ops.contrib.losses": _in(["contrib.losses", "contrib.slim.losses"], """
         absolute_difference compute_weighted_loss cosine_distance hinge_loss log_loss mean_pairwise_squared_error
         mean_squared_error sigmoid_cross_entropy softmax_cross_entropy sparse_softmax_cross_entropy"""),
-    "millstream.ops.contrib_utils": _in(["contrib.slim.utils", "contrib.layers.utils"], """
+    "millstream.ops.contrib.utils": _in(["contrib.slim.utils", "contrib.layers.utils"], """
         collect_named_outputs append_tensor_alias gather_tensors_aliases get_tensor_aliases convert_collection_to_dict
         constant_value static_cond smart_cond get_variable_collections channel_dimension last_dimension two_element_tuple
         n_positive_integers"""),
-    "millstream.ops.init_ops": _in(["contrib.slim"], "xavier_initializer variance_scaling_initializer"),
+    "millstream.ops.variables.init_ops": _in(["contrib.slim"], "xavier_initializer variance_scaling_initializer"),
 }
 EXPORTS.update({f"millstream.nets.{n}": f"contrib.slim.nets.{n}=" for n in "vgg alexnet resnet_utils resnet_v1 resnet_v2".split()})

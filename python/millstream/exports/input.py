@@ -4,7 +4,7 @@ _TRANSFORMATIONS = """
     copy_to_device ignore_errors Counter scan group_by_window bucket_by_sequence_length"""
 
 EXPORTS = {
-    "millstream.ops.sequence_parsing": """
+    "millstream.ops.io.sequence_parsing": """
         parse_single_sequence_example io.parse_single_sequence_example serialize_tensor io.serialize_tensor parse_tensor
         io.parse_tensor io.parse_sequence_example""",
     "millstream.datasets.transformations": " ".join(
@@ -29,16 +29,16 @@ EXPORTS = {
         train.limit_epochs train.input_producer train.string_input_producer train.range_input_producer
         train.slice_input_producer train.batch train.maybe_batch train.batch_join train.shuffle_batch
         train.maybe_shuffle_batch train.shuffle_batch_join train.maybe_batch_join train.maybe_shuffle_batch_join""",
-    "millstream.ops.io_ops": """
+    "millstream.ops.io.io_ops": """
         ReaderBase WholeFileReader IdentityReader TextLineReader FixedLengthRecordReader TFRecordReader matching_files read_file
         write_file io.read_file=read_file io.write_file=write_file io.matching_files=matching_files
         train.match_filenames_once io.match_filenames_once=match_filenames_once""",
-    "millstream.ops.parsing_ops": """
+    "millstream.ops.io.parsing_ops": """
         FixedLenFeature VarLenFeature SparseFeature FixedLenSequenceFeature parse_example parse_single_example decode_csv
         decode_raw io.FixedLenFeature=FixedLenFeature io.VarLenFeature=VarLenFeature io.parse_example=parse_example
         io.FixedLenSequenceFeature=FixedLenSequenceFeature io.parse_single_example=parse_single_example
         io.decode_csv=decode_csv io.decode_raw=decode_raw io.SparseFeature=SparseFeature""",
-    "millstream.ops.python_io": """
+    "millstream.ops.io.python_io": """
         python_io.TFRecordWriter python_io.tf_record_iterator python_io.TFRecordOptions python_io.TFRecordCompressionType
         io.TFRecordWriter=TFRecordWriter io.TFRecordOptions=TFRecordOptions io.tf_record_iterator=tf_record_iterator
         io.TFRecordCompressionType=TFRecordCompressionType""",

@@ -40,39 +40,39 @@ EXPORTS = {
         bitwise.bitwise_and=bitwise_and bitwise.bitwise_or=bitwise_or bitwise.bitwise_xor=bitwise_xor bitwise.invert=invert
         bitwise.left_shift=left_shift bitwise.right_shift=right_shift
         identity_n inv=inv""",
-    "millstream.ops.math_ops": _both(_MATH, "math") + """
+    "millstream.ops.math.math_ops": _both(_MATH, "math") + """
         cast saturate_cast to_float to_double to_int32 to_int64 to_bfloat16 to_complex64 to_complex128 dtypes.cast=cast
         dtypes.complex=complex dtypes.saturate_cast=saturate_cast range linspace lin_space=linspace math.linspace=linspace
         math.divide_no_nan=div_no_nan math.multiply_no_nan=multiply_no_nan math.cumulative_logsumexp=cumulative_logsumexp
         arg_max arg_min mul=multiply sub=subtract neg=negative complex_abs nn.sigmoid=sigmoid nn.tanh=tanh
         nn.log_sigmoid=log_sigmoid""",
-    "millstream.ops.reduce_ops": _both(_REDUCE, "math") + """
+    "millstream.ops.math.reduce_ops": _both(_REDUCE, "math") + """
         math.reduce_std=reduce_std math.reduce_variance=reduce_variance math.reduce_euclidean_norm=reduce_euclidean_norm
         trace linalg.trace=trace norm linalg.norm=norm histogram_fixed_width histogram_fixed_width_bins
         sparse_segment_sum sparse_segment_mean sparse_segment_sqrt_n sparse.segment_sum=sparse_segment_sum
         sparse.segment_mean=sparse_segment_mean sparse.segment_sqrt_n=sparse_segment_sqrt_n""",
-    "millstream.ops.array_ops": """
+    "millstream.ops.array.array_ops": """
         identity shape shape_n size rank reshape expand_dims squeeze concat stack pack parallel_stack unstack unpack split
         transpose matrix_transpose linalg.transpose=matrix_transpose slice strided_slice zeros ones zeros_like ones_like
         fill eye linalg.eye=eye diag linalg.tensor_diag=diag pad reverse reverse_v2=reverse unique unique_with_counts
         broadcast_static_shape broadcast_dynamic_shape meshgrid manip.reshape=reshape manip.reverse=reverse
         """,
-    "millstream.ops.index_ops": """
+    "millstream.ops.array.index_ops": """
         gather gather_nd batch_gather where where_v2 select=where boolean_mask sparse_mask sparse.mask=sparse_mask one_hot
         sequence_mask reverse_sequence space_to_depth depth_to_space space_to_batch batch_to_space
         required_space_to_batch_paddings repeat roll manip.roll=roll manip.gather_nd=gather_nd searchsorted sort argsort
         nn.space_to_depth=space_to_depth nn.depth_to_space=depth_to_space nn.space_to_batch=space_to_batch
         contrib.framework.sort=sort contrib.framework.argsort=argsort""",
-    "millstream.ops.linalg_ops": """
+    "millstream.ops.linalg.linalg_ops": """
         matmul linalg.matmul=matmul batch_matmul sparse_matmul linalg.matvec=matvec tensordot linalg.tensordot=tensordot
         einsum linalg.einsum=einsum cross linalg.cross=cross matrix_diag linalg.diag=matrix_diag matrix_diag_part
         linalg.diag_part=matrix_diag_part matrix_set_diag linalg.set_diag=matrix_set_diag svd linalg.svd=svd
         self_adjoint_eig linalg.eigh=self_adjoint_eig self_adjoint_eigvals linalg.eigvalsh=self_adjoint_eigvals
         cholesky_solve linalg.cholesky_solve=cholesky_solve matrix_solve_ls linalg.lstsq=matrix_solve_ls
         linalg.logdet=logdet linalg.adjoint=adjoint""",
-    "millstream.ops.clip_ops": """
+    "millstream.ops.math.clip_ops": """
         clip_by_value clip_by_norm clip_by_average_norm clip_by_global_norm global_norm linalg.global_norm=global_norm""",
-    "millstream.ops.check_ops": """
+    "millstream.ops.debugging.check_ops": """
         assert_equal assert_none_equal assert_less assert_less_equal assert_greater assert_greater_equal assert_positive
         assert_negative assert_non_negative assert_non_positive assert_near assert_rank assert_rank_at_least assert_rank_in
         assert_integer assert_type assert_scalar is_numeric_tensor is_non_decreasing is_strictly_increasing
@@ -89,16 +89,16 @@ EXPORTS = {
         math.is_non_decreasing=is_non_decreasing math.is_strictly_increasing=is_strictly_increasing
         contrib.framework.assert_scalar=assert_scalar contrib.framework.assert_same_float_dtype=assert_same_float_dtype
         debugging.is_non_decreasing=is_non_decreasing debugging.is_strictly_increasing=is_strictly_increasing""",
-    "millstream.ops.control_flow_ops": """
+    "millstream.ops.flow.control_flow_ops": """
         cond while_loop group tuple no_op Assert debugging.Assert=Assert contrib.framework.smart_cond=smart_cond
         with_dependencies contrib.framework.with_dependencies=with_dependencies""",
-    "millstream.ops.case_ops": "case switch_case",
-    "millstream.ops.tensor_array_ops": "TensorArray",
-    "millstream.ops.functional_ops": "map_fn foldl foldr scan",
+    "millstream.ops.flow.case_ops": "case switch_case",
+    "millstream.ops.flow.tensor_array_ops": "TensorArray",
+    "millstream.ops.flow.functional_ops": "map_fn foldl foldr scan",
     "millstream.ops.nest": """
         nest.flatten=flatten nest.pack_sequence_as=pack_sequence_as nest.map_structure=map_structure
         nest.assert_same_structure=assert_same_structure nest.is_nested=is_nested contrib.framework.nest=""",
-    "millstream.ops.random_ops": """
+    "millstream.ops.random.random_ops": """
         random_normal random_uniform truncated_normal random_shuffle random_crop multinomial random_gamma random_poisson
         random.normal=random_normal random.uniform=random_uniform random.truncated_normal=truncated_normal
         random.shuffle=random_shuffle random.multinomial=multinomial random.categorical=categorical random.gamma=random_gamma
@@ -108,8 +108,8 @@ EXPORTS = {
         contrib.stateless.stateless_random_uniform=stateless_random_uniform
         contrib.stateless.stateless_random_normal=stateless_random_normal image.random_crop=random_crop""",
 }
-EXPORTS["millstream.ops.session_ops"] = "get_session_handle get_session_tensor delete_session_tensor"
-EXPORTS["millstream.ops.logging_ops"] = "Print print=print_v2"
+EXPORTS["millstream.ops.queues.session_ops"] = "get_session_handle get_session_tensor delete_session_tensor"
+EXPORTS["millstream.ops.debugging.logging_ops"] = "Print print=print_v2"
 EXPORTS["millstream.ops.plain_ops"] = """
     matrix_inverse linalg.inv=matrix_inverse matrix_determinant linalg.det=matrix_determinant
     linalg.slogdet=log_matrix_determinant matrix_solve linalg.solve=matrix_solve matrix_triangular_solve
@@ -121,7 +121,7 @@ EXPORTS["millstream.ops.plain_ops"] = """
     spectral.ifft2d=ifft2d
     signal.fft=fft signal.ifft=ifft signal.fft2d=fft2d signal.ifft2d=ifft2d nn.ctc_loss=ctc_loss
     nn.ctc_greedy_decoder=ctc_greedy_decoder nn.ctc_beam_search_decoder=ctc_beam_search_decoder"""
-EXPORTS["millstream.ops.custom_gradient"] = "custom_gradient grad_pass_through recompute_grad"
+EXPORTS["millstream.ops.functions.custom_gradient"] = "custom_gradient grad_pass_through recompute_grad"
 EXPORTS["millstream.framework.dtypes"] = " ".join(f"dtypes.{n}={n}" for n in """
     QUANTIZED_DTYPES bfloat16 bool complex128 complex64 double float16 float32 float64 half int16 int32 int64 int8 qint16 qint32
     qint8 quint16 quint8 resource string uint16 uint32 uint64 uint8 variant""".split())
@@ -133,16 +133,16 @@ EXPORTS["millstream.gen_ops"] += """
     nn.depthwise_conv2d_native_backprop_filter=depthwise_conv2d_native_backprop_filter
     nn.depthwise_conv2d_backprop_input=depthwise_conv2d_native_backprop_input
     nn.depthwise_conv2d_backprop_filter=depthwise_conv2d_native_backprop_filter guarantee_const=identity"""
-EXPORTS["millstream.ops.array_ops"] += " linalg.matrix_transpose=matrix_transpose"
-EXPORTS["millstream.ops.check_ops"] += " debugging.assert_proper_iterable=assert_proper_iterable"
-EXPORTS["millstream.ops.functional_ops"] += " vectorized_map=map_fn"
-EXPORTS["millstream.ops.math_ops"] += " math.reciprocal_no_nan=reciprocal_no_nan"
-EXPORTS["millstream.ops.linalg_ops"] += " linalg.normalize=normalize"
+EXPORTS["millstream.ops.array.array_ops"] += " linalg.matrix_transpose=matrix_transpose"
+EXPORTS["millstream.ops.debugging.check_ops"] += " debugging.assert_proper_iterable=assert_proper_iterable"
+EXPORTS["millstream.ops.flow.functional_ops"] += " vectorized_map=map_fn"
+EXPORTS["millstream.ops.math.math_ops"] += " math.reciprocal_no_nan=reciprocal_no_nan"
+EXPORTS["millstream.ops.linalg.linalg_ops"] += " linalg.normalize=normalize"
 EXPORTS["millstream.ops.plain_ops"] += """
     fft3d ifft3d math.erfinv=erfinv math.ndtri=ndtri math.nextafter=nextafter timestamp linalg.lu=lu
     strings.unsorted_segment_join=unsorted_segment_join """ + " ".join(
         f"{space}.{n}={n}" for space in ("spectral", "signal")
         for n in "fft3d ifft3d rfft irfft rfft2d irfft2d rfft3d irfft3d".split())
-EXPORTS["millstream.ops.sets_ops"] = """
+EXPORTS["millstream.ops.sparse.sets_ops"] = """
     sets.set_size=set_size sets.set_intersection=set_intersection sets.set_union=set_union sets.set_difference=set_difference
     sets.size=set_size sets.intersection=set_intersection sets.union=set_union sets.difference=set_difference"""

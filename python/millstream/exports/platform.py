@@ -33,6 +33,6 @@ EXPORTS = {
         sysconfig.CXX11_ABI_FLAG sysconfig.MONOLITHIC_BUILD""",
     "millstream.framework.random_seed": "set_random_seed get_seed random.set_random_seed random.get_seed",
     "millstream.framework.importer": "import_graph_def graph_util.import_graph_def=import_graph_def",
-    "millstream.ops.script_ops": "py_func py_function numpy_function",
+    "millstream.ops.functions.script_ops": "py_func py_function numpy_function",
     "millstream.framework.function": "Defun contrib.function.Defun=Defun",
 }

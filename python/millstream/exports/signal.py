@@ -5,9 +5,9 @@ _NAMES = """frame overlap_and_add hann_window hamming_window kaiser_window kaise
     ifftshift""".split()
 
 EXPORTS = {
-    "millstream.ops.signal_ops": " ".join(f"{space}.{n}={n}" for space in ("signal", "contrib.signal") for n in _NAMES) +
+    "millstream.ops.signal.signal_ops": " ".join(f"{space}.{n}={n}" for space in ("signal", "contrib.signal") for n in _NAMES) +
     " spectral.dct=dct spectral.idct=idct",
-    "millstream.ops.audio_ops": "audio.decode_wav=decode_wav audio.encode_wav=encode_wav",
-    "millstream.ops.linear_operators": " ".join(f"linalg.{n}={n}" for n in """LinearOperator LinearOperatorFullMatrix
+    "millstream.ops.signal.audio_ops": "audio.decode_wav=decode_wav audio.encode_wav=encode_wav",
+    "millstream.ops.linalg.linear_operators": " ".join(f"linalg.{n}={n}" for n in """LinearOperator LinearOperatorFullMatrix
         LinearOperatorLowerTriangular LinearOperatorDiag LinearOperatorIdentity LinearOperatorScaledIdentity""".split()),
 }

@@ -5,7 +5,7 @@ EXPORTS = {
         test.Benchmark test.assert_equal_graph_def test.create_local_cluster test.is_built_with_gpu_support test.is_built_with_rocm
         test.is_built_with_xla test.is_cpu_target_available test.benchmark_config""",
     "millstream.platform.device_lib": "test.is_gpu_available test.gpu_device_name",
-    "millstream.ops.gradient_checker": "test.compute_gradient test.compute_gradient_error",
+    "millstream.ops.debugging.gradient_checker": "test.compute_gradient test.compute_gradient_error",
     "unittest.mock": "test.mock=",
     "millstream.framework.graph_util": """
         graph_util.extract_sub_graph graph_util.remove_training_nodes graph_util.convert_variables_to_constants

@@ -25,11 +25,11 @@ EXPORTS = {
     "millstream.training.queue_runner_impl": """
         train.QueueRunner train.add_queue_runner train.start_queue_runners train.queue_runner.QueueRunner
         train.queue_runner.add_queue_runner train.queue_runner.start_queue_runners""",
-    "millstream.ops.data_flow_ops": """
+    "millstream.ops.queues.data_flow_ops": """
         QueueBase FIFOQueue RandomShuffleQueue PaddingFIFOQueue PriorityQueue queue.QueueBase queue.FIFOQueue
         queue.RandomShuffleQueue queue.PaddingFIFOQueue queue.PriorityQueue io.QueueBase io.RandomShuffleQueue io.PaddingFIFOQueue
         io.PriorityQueue""",
-    "millstream.ops.accumulators": "ConditionalAccumulatorBase ConditionalAccumulator SparseConditionalAccumulator sparse.SparseConditionalAccumulator",
+    "millstream.ops.queues.accumulators": "ConditionalAccumulatorBase ConditionalAccumulator SparseConditionalAccumulator sparse.SparseConditionalAccumulator",
     "millstream.training.session_run_hook": """
         train.SessionRunHook train.SessionRunArgs train.SessionRunContext train.SessionRunValues""",
     "millstream.training.object_checkpoint": "train.Checkpoint train.CheckpointManager contrib.checkpoint.CheckpointManager",

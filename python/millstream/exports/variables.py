@@ -1,26 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
 EXPORTS = {
-    "millstream.ops.variables": """
+    "millstream.ops.variables.variables": """
         Variable VariableSynchronization VariableAggregation enable_resource_variables disable_resource_variables
         resource_variables_enabled variable_creator_scope""",
-    "millstream.ops.partitioned_variables": """
+    "millstream.ops.variables.partitioned_variables": """
         PartitionedVariable fixed_size_partitioner variable_axis_size_partitioner min_max_variable_partitioner
         create_partitioned_variables""",
-    "millstream.ops.variable_scope": """
+    "millstream.ops.variables.variable_scope": """
         VariableScope variable_scope variable_op_scope get_variable get_local_variable get_variable_scope AUTO_REUSE
         no_regularizer""",
-    "millstream.ops.template": "make_template",
-    "millstream.ops.resource_variable_ops": "",
-    "millstream.ops.variable_collections": """
+    "millstream.ops.variables.template": "make_template",
+    "millstream.ops.variables.resource_variable_ops": "",
+    "millstream.ops.variables.variable_collections": """
         global_variables local_variables model_variables trainable_variables moving_average_variables all_variables
         variables_initializer global_variables_initializer local_variables_initializer initialize_variables
         initialize_all_variables initialize_local_variables is_variable_initialized assert_variables_initialized
         report_uninitialized_variables initializers.variables=variables_initializer
         initializers.global_variables=global_variables_initializer initializers.local_variables=local_variables_initializer""",
-    "millstream.ops.state_ops": """
+    "millstream.ops.variables.state_ops": """
         assign assign_add assign_sub count_up_to scatter_update scatter_add scatter_sub scatter_mul scatter_div scatter_min
         scatter_max scatter_nd_update scatter_nd_add scatter_nd_sub batch_scatter_update""",
-    "millstream.ops.init_ops": """
+    "millstream.ops.variables.init_ops": """
         zeros_initializer=Zeros ones_initializer=Ones constant_initializer=Constant random_uniform_initializer=RandomUniform
         random_normal_initializer=RandomNormal truncated_normal_initializer=TruncatedNormal
         uniform_unit_scaling_initializer=UniformUnitScaling variance_scaling_initializer=VarianceScaling

@@ -36,7 +36,7 @@ class GradientTape:
             self._watched[_key(each)] = each
 
     def watched_variables(self):
-        from millstream.ops import variables
+        from millstream.ops.variables import variables
         trainable = ops.get_collection(ops.GraphKeys.TRAINABLE_VARIABLES) if self._variables else []
         return tuple(trainable) + tuple(v for v in self._watched.values() if isinstance(v, variables.Variable))
 
@@ -59,7 +59,7 @@ class GradientTape:
         return paused()
 
     def _sees(self, source):
-        from millstream.ops import variables
+        from millstream.ops.variables import variables
         if _key(source) in self._watched:
             return True
         if isinstance(source, variables.Variable):
@@ -87,7 +87,8 @@ class GradientTape:
     def jacobian(self, target, sources, unconnected_gradients=gradients.UnconnectedGradients.NONE, parallel_iterations=None,
                  experimental_use_pfor=True):
         """Of each element of the target: gradients with the target's shape in front."""
-        from millstream.ops import array_ops, nest
+        from millstream.ops import nest
+        from millstream.ops.array import array_ops
         self._use()
         flat = nest.flatten(sources)
         elements = array_ops.reshape(target, [-1])
@@ -109,7 +110,7 @@ class GradientTape:
     def batch_jacobian(self, target, source, unconnected_gradients=gradients.UnconnectedGradients.NONE, parallel_iterations=None,
                        experimental_use_pfor=True):
         """Of a target and a source whose rows belong together."""
-        from millstream.ops import array_ops
+        from millstream.ops.array import array_ops
         self._use()
         rows, columns = array_ops.shape(target)[0], target.shape.num_elements() // target.shape.as_list()[0] if \
             target.shape.is_fully_defined() else target.shape[1:].num_elements()

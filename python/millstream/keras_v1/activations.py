@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """tf.keras.activations."""
 from millstream import gen_ops
-from millstream.ops import clip_ops, math_ops, nn_ops, reduce_ops
+from millstream.ops.math import clip_ops, math_ops, reduce_ops
+from millstream.ops.nn import nn_ops
 
 
 def softmax(x, axis=-1):

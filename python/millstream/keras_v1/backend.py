@@ -10,8 +10,13 @@ from millstream.keras_v1.base_layer import Input, history
 from millstream.keras_v1.state import (clear_session, epsilon, floatx, get_graph, get_session, get_uid, image_data_format,  # noqa: F401
                                        learning_phase, learning_phase_scope, reset_uids, set_epsilon, set_floatx,
                                        set_image_data_format, set_learning_phase, set_session, track)
-from millstream.ops import (array_ops, clip_ops, control_flow_ops, index_ops, init_ops, linalg_ops, math_ops, nn_ops, random_ops,
-                            reduce_ops, state_ops, variables)
+from millstream.ops.array import array_ops, index_ops
+from millstream.ops.flow import control_flow_ops
+from millstream.ops.linalg import linalg_ops
+from millstream.ops.math import clip_ops, math_ops, reduce_ops
+from millstream.ops.nn import nn_ops
+from millstream.ops.random import random_ops
+from millstream.ops.variables import init_ops, state_ops, variables
 
 name_scope, stop_gradient, square, exp, log, sin, cos = (ops.name_scope, gen_ops.stop_gradient, gen_ops.square, gen_ops.exp, gen_ops.log,
                                                          gen_ops.sin, gen_ops.cos)

@@ -8,7 +8,10 @@ import numpy as np
 from millstream.framework import constant_op, dtypes, ops
 from millstream.framework.tensor_shape import TensorShape
 from millstream.keras_v1 import initializers, regularizers, state
-from millstream.ops import array_ops, layers_base, nest, variables
+from millstream.ops import nest
+from millstream.ops.array import array_ops
+from millstream.ops.layers import base as layers_base
+from millstream.ops.variables import variables
 
 Node = collections.namedtuple("Node", "layer inputs args kwargs outputs")
 InputSpec = layers_base.InputSpec
@@ -247,7 +250,7 @@ class InputLayer(Layer):
             if shape is None:
                 raise ValueError("Either `shape`, `batch_shape` or a tensor must be given to an Input.")
             if sparse:
-                from millstream.ops import sparse_ops
+                from millstream.ops.sparse import sparse_ops
                 input_tensor = sparse_ops.sparse_placeholder(self.dtype, list(shape), name=self.name)
             else:
                 input_tensor = constant_op.placeholder(self.dtype, list(shape), name=self.name)

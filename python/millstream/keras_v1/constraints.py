@@ -2,7 +2,7 @@
 """tf.keras.constraints: what becomes of a variable after each update."""
 from millstream import gen_ops
 from millstream.keras_v1 import state
-from millstream.ops import clip_ops, math_ops, reduce_ops
+from millstream.ops.math import clip_ops, math_ops, reduce_ops
 
 
 class Constraint:

@@ -8,8 +8,12 @@ from millstream.framework.tensor_shape import TensorShape
 from millstream.keras_v1 import activations, constraints, initializers, regularizers, state
 from millstream.keras_v1.adapt import adapt
 from millstream.keras_v1.base_layer import InputSpec, Layer
-from millstream.ops import (array_ops, control_flow_ops, embedding_ops, layers_conv, layers_core, layers_norm, layers_pool, math_ops,
-                            nn_conv, nn_ops, random_ops, reduce_ops)
+from millstream.ops.array import array_ops
+from millstream.ops.flow import control_flow_ops
+from millstream.ops.layers import conv as layers_conv, core as layers_core, norm as layers_norm, pool as layers_pool
+from millstream.ops.math import math_ops, reduce_ops
+from millstream.ops.nn import embedding_ops, nn_conv, nn_ops
+from millstream.ops.random import random_ops
 
 _GLOROT = {"kernel_initializer": "glorot_uniform", "bias_initializer": "zeros"}
 Dense = adapt("Dense", layers_core.Dense, **_GLOROT)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """tf.keras.initializers: those of tf.initializers, some with other defaults."""
 from millstream.framework import dtypes
-from millstream.ops import init_ops
-from millstream.ops.init_ops import (Constant, GlorotNormal, GlorotUniform, Identity, Initializer, Ones, Orthogonal,  # noqa: F401
-                                     VarianceScaling, Zeros, he_normal, he_uniform, lecun_normal, lecun_uniform)
+from millstream.ops.variables import init_ops
+from millstream.ops.variables.init_ops import (Constant, GlorotNormal, GlorotUniform, Identity, Initializer, Ones, Orthogonal,  # noqa: F401
+                                               VarianceScaling, Zeros, he_normal, he_uniform, lecun_normal, lecun_uniform)
 
 
 class RandomNormal(init_ops.RandomNormal):

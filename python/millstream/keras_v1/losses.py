@@ -3,7 +3,10 @@
 from millstream import gen_ops
 from millstream.framework import dtypes, ops
 from millstream.keras_v1 import state
-from millstream.ops import array_ops, clip_ops, losses as tf_losses, math_ops, nn_ops, reduce_ops
+from millstream.ops.array import array_ops
+from millstream.ops.losses import losses as tf_losses
+from millstream.ops.math import clip_ops, math_ops, reduce_ops
+from millstream.ops.nn import nn_ops
 
 
 def _pair(y_true, y_pred):

@@ -6,7 +6,9 @@ from millstream.keras_v1 import losses, state
 from millstream.keras_v1.losses import (binary_crossentropy, categorical_crossentropy, hinge, kullback_leibler_divergence,  # noqa: F401
                                         mean_absolute_error, mean_absolute_percentage_error, mean_squared_error,
                                         mean_squared_logarithmic_error, poisson, sparse_categorical_crossentropy, squared_hinge)
-from millstream.ops import array_ops, math_ops, nn_ops, reduce_ops
+from millstream.ops.array import array_ops
+from millstream.ops.math import math_ops, reduce_ops
+from millstream.ops.nn import nn_ops
 
 
 def binary_accuracy(y_true, y_pred, threshold=0.5):

@@ -3,7 +3,8 @@
 from millstream.framework.tensor_shape import TensorShape
 from millstream.keras_v1 import constraints, initializers, regularizers
 from millstream.keras_v1.base_layer import Layer
-from millstream.ops import array_ops, nn_norm
+from millstream.ops.array import array_ops
+from millstream.ops.nn import nn_norm
 
 
 class LayerNormalization(Layer):

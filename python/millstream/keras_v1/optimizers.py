@@ -3,7 +3,9 @@
 from millstream import gen_ops
 from millstream.framework import dtypes, gradients, ops
 from millstream.keras_v1 import state
-from millstream.ops import clip_ops, control_flow_ops, math_ops, state_ops, variables
+from millstream.ops.flow import control_flow_ops
+from millstream.ops.math import clip_ops, math_ops
+from millstream.ops.variables import state_ops, variables
 from millstream.training import adadelta, adam, ftrl, gradient_descent, momentum as momentum_lib, optimizer as optimizer_lib
 
 

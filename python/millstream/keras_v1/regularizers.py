@@ -2,7 +2,7 @@
 """tf.keras.regularizers."""
 from millstream import gen_ops
 from millstream.framework import ops
-from millstream.ops import reduce_ops
+from millstream.ops.math import reduce_ops
 
 
 class Regularizer:

@@ -5,7 +5,11 @@ from millstream.framework.tensor_shape import TensorShape
 from millstream.keras_v1 import state
 from millstream.keras_v1.adapt import meant
 from millstream.keras_v1.base_layer import InputSpec, Layer
-from millstream.ops import array_ops, control_flow_ops, functional_ops, linalg_ops, nest, nn_ops
+from millstream.ops import nest
+from millstream.ops.array import array_ops
+from millstream.ops.flow import control_flow_ops, functional_ops
+from millstream.ops.linalg import linalg_ops
+from millstream.ops.nn import nn_ops
 
 _WEIGHTS = {"kernel_initializer": "glorot_uniform", "recurrent_initializer": "orthogonal", "bias_initializer": "zeros",
             "kernel_regularizer": None, "recurrent_regularizer": None, "bias_regularizer": None, "kernel_constraint": None,

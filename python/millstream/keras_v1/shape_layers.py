@@ -4,7 +4,11 @@ import numpy as np
 
 from millstream import gen_ops
 from millstream.keras_v1.base_layer import InputSpec, Layer
-from millstream.ops import array_ops, layers_conv, linalg_ops, math_ops, nn_ops, reduce_ops
+from millstream.ops.array import array_ops
+from millstream.ops.layers import conv as layers_conv
+from millstream.ops.linalg import linalg_ops
+from millstream.ops.math import math_ops, reduce_ops
+from millstream.ops.nn import nn_ops
 
 
 class Reshape(Layer):
@@ -146,13 +150,13 @@ class UpSampling2D(_Space):
 
     def call(self, inputs):
         if self.interpolation == "bilinear" and self.data_format == "channels_last":
-            from millstream.ops import image_ops
+            from millstream.ops.image import image_ops
             sizes = array_ops.shape(inputs)[1:3] * np.array(self.value, np.int32)
             out = image_ops.resize_bilinear(inputs, sizes)
             known = [None if s is None else s * n for s, n in zip(inputs.shape.as_list()[1:3], self.value)]
             out.set_shape([inputs.shape.as_list()[0], *known, inputs.shape.as_list()[3]])
             return out
-        from millstream.ops import index_ops
+        from millstream.ops.array import index_ops
         for i, times in enumerate(self.value):
             inputs = index_ops.repeat(inputs, times, axis=i + (2 if self.data_format == "channels_first" else 1))
         return inputs

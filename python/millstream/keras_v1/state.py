@@ -109,7 +109,7 @@ def get_session(op_input_list=()):
 
 
 def _initialize(session):
-    from millstream.ops import state_ops
+    from millstream.ops.variables import state_ops
     variables = session.graph.__dict__.get("_keras_variables", [])
     done = session.__dict__.setdefault("_keras_done", set())
     new = [v for v in variables if id(v) not in done]

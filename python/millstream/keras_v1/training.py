@@ -8,7 +8,9 @@ from millstream.framework import constant_op, dtypes, ops
 from millstream.keras_v1 import callbacks as callbacks_lib
 from millstream.keras_v1 import losses, metrics as metrics_lib, optimizers, state
 from millstream.keras_v1.batches import Arrays, as_source
-from millstream.ops import control_flow_ops, math_ops, nest, reduce_ops
+from millstream.ops import nest
+from millstream.ops.flow import control_flow_ops
+from millstream.ops.math import math_ops, reduce_ops
 
 _Ops = collections.namedtuple("_Ops", "targets weights total values train")
 

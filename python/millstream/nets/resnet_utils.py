@@ -4,10 +4,13 @@ import collections
 
 from millstream import gen_ops
 from millstream.framework import ops
-from millstream.ops import array_ops, contrib_framework, contrib_layers as layers, init_ops, reduce_ops
-from millstream.ops import variable_scope as vs
-from millstream.ops.arg_scope_lib import add_arg_scope, arg_scope
-from millstream.ops.contrib_utils import collect_named_outputs, convert_collection_to_dict
+from millstream.ops.array import array_ops
+from millstream.ops.contrib import framework as contrib_framework, layers
+from millstream.ops.math import reduce_ops
+from millstream.ops.variables import init_ops
+from millstream.ops.variables import variable_scope as vs
+from millstream.ops.contrib.arg_scope import add_arg_scope, arg_scope
+from millstream.ops.contrib.utils import collect_named_outputs, convert_collection_to_dict
 
 Block = collections.namedtuple("Block", "scope unit_fn args")
 

@@ -2,10 +2,10 @@
 """tf.contrib.slim.nets.resnet_v2: normalization before each convolution."""
 from millstream import gen_ops
 from millstream.nets import resnet_utils
-from millstream.ops import contrib_layers as layers
-from millstream.ops import variable_scope as vs
-from millstream.ops.arg_scope_lib import add_arg_scope
-from millstream.ops.contrib_utils import collect_named_outputs
+from millstream.ops.contrib import layers
+from millstream.ops.variables import variable_scope as vs
+from millstream.ops.contrib.arg_scope import add_arg_scope
+from millstream.ops.contrib.utils import collect_named_outputs
 
 resnet_arg_scope = resnet_utils.resnet_arg_scope
 

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """tf.contrib.slim.nets.vgg: Simonyan and Zisserman's nets (2014)."""
 from millstream import gen_ops
-from millstream.ops import array_ops, contrib_framework, contrib_layers as layers, init_ops
-from millstream.ops import variable_scope as vs
-from millstream.ops.arg_scope_lib import arg_scope
-from millstream.ops.contrib_utils import convert_collection_to_dict
+from millstream.ops.array import array_ops
+from millstream.ops.contrib import framework as contrib_framework, layers
+from millstream.ops.variables import init_ops
+from millstream.ops.variables import variable_scope as vs
+from millstream.ops.contrib.arg_scope import arg_scope
+from millstream.ops.contrib.utils import convert_collection_to_dict
 
 
 def vgg_arg_scope(weight_decay=0.0005):

@@ -89,7 +89,7 @@ def ctc_loss(labels, inputs=None, sequence_length=None, preprocess_collapse_repe
              ignore_longer_outputs_than_inputs=False, time_major=True, logits=None):
     """Connectionist temporal classification: the loss of each sequence."""
     from millstream.framework import ops
-    from millstream.ops import array_ops
+    from millstream.ops.array import array_ops
     logits = ops.convert_to_tensor(inputs if logits is None else logits, name="logits")
     if not time_major:
         logits = array_ops.transpose(logits, [1, 0, 2])
@@ -118,7 +118,7 @@ def ctc_beam_search_decoder(inputs, sequence_length, beam_width=100, top_paths=1
 def _padded(x, fft_length, rank, inverse):
     """With zeros after the end of axes that are shorter than the transform."""
     from millstream.framework import tensor_util
-    from millstream.ops import array_ops
+    from millstream.ops.array import array_ops
     needed = tensor_util.constant_value(fft_length)
     known = x.shape.as_list() if x.shape.rank is not None else None
     if needed is None or known is None or None in known[-rank:]:
@@ -141,7 +141,7 @@ def _transform(gen_name, rank, inverse=False):
     """A Fourier transform of real numbers over the last axes, which are padded or cut to fft_length."""
     def apply(input_tensor, fft_length=None, name=None):
         from millstream.framework import ops
-        from millstream.ops import array_ops
+        from millstream.ops.array import array_ops
         input_tensor = ops.convert_to_tensor(input_tensor)
         if fft_length is None:
             sizes = array_ops.shape(input_tensor)[-rank:]

@@ -7,10 +7,11 @@ tensorflow.python.a.b              the module that plays that part here, or one 
 input_data                         the MNIST reader of the tutorials, unless the program has its own
 six, absl                          what programs use of them, unless they are installed
 """
+import functools
 import importlib
 import importlib.abc
 import importlib.machinery
-import importlib.util
+import pkgutil
 import sys
 import types
 
@@ -29,7 +30,7 @@ _PARTS = {
     "framework.meta_graph": "millstream.framework.meta_graph", "framework.sparse_tensor": "millstream.framework.sparse_tensor",
     "framework.device": "millstream.framework.device", "framework.indexed_slices": "millstream.framework.indexed_slices",
     "client.session": "millstream.client.session", "ops.gradients": "millstream.framework.gradients",
-    "ops.gradients_impl": "millstream.framework.gradients", "ops.script_ops": "millstream.ops.script_ops",
+    "ops.gradients_impl": "millstream.framework.gradients", "ops.script_ops": "millstream.ops.functions.script_ops",
     "platform.flags": "millstream.platform.flags", "platform.app": "millstream.platform.app",
     "platform.gfile": "millstream.platform.gfile", "platform.tf_logging": "millstream.framework.log",
     "util.compat": "millstream.platform.compat", "lib.io.file_io": "millstream.platform.gfile",
@@ -55,13 +56,13 @@ _PARTS = {
     "training.momentum": "millstream.training.momentum", "training.adagrad": "millstream.training.adagrad",
     "training.rmsprop": "millstream.training.rmsprop", "training.ftrl": "millstream.training.ftrl",
     "training.adadelta": "millstream.training.adadelta", "client.timeline": "millstream.training.timeline",
-    "ops.variables": "millstream.ops.variables", "ops.variable_scope": "millstream.ops.variable_scope",
-    "ops.init_ops": "millstream.ops.init_ops", "ops.state_ops": "millstream.ops.state_ops",
-    "ops.data_flow_ops": "millstream.ops.data_flow_ops",
-    "ops.partitioned_variables": "millstream.ops.partitioned_variables",
-    "ops.resource_variable_ops": "millstream.ops.resource_variable_ops", "ops.io_ops": "millstream.ops.io_ops",
-    "ops.parsing_ops": "millstream.ops.parsing_ops", "ops.template": "millstream.ops.template",
-    "lib.io.tf_record": "millstream.ops.python_io", "lib.io.python_io": "millstream.ops.python_io",
+    "ops.variables": "millstream.ops.variables.variables", "ops.variable_scope": "millstream.ops.variables.variable_scope",
+    "ops.init_ops": "millstream.ops.variables.init_ops", "ops.state_ops": "millstream.ops.variables.state_ops",
+    "ops.data_flow_ops": "millstream.ops.queues.data_flow_ops",
+    "ops.partitioned_variables": "millstream.ops.variables.partitioned_variables",
+    "ops.resource_variable_ops": "millstream.ops.variables.resource_variable_ops", "ops.io_ops": "millstream.ops.io.io_ops",
+    "ops.parsing_ops": "millstream.ops.io.parsing_ops", "ops.template": "millstream.ops.variables.template",
+    "lib.io.tf_record": "millstream.ops.io.python_io", "lib.io.python_io": "millstream.ops.io.python_io",
     "summary.summary": "millstream.events.summary_ops", "summary.writer.writer": "millstream.events.writer",
     "summary.writer.writer_cache": "millstream.events.writer_cache",
     "platform.resource_loader": "millstream.platform.resource_loader",
@@ -73,7 +74,7 @@ _PARTS = {
     "saved_model.signature_constants": "millstream.savedmodel.constants",
     "saved_model.signature_def_utils": "millstream.savedmodel.signatures",
     "saved_model.utils": "millstream.savedmodel.signatures",
-    "layers.utils": "millstream.ops.contrib_utils", "framework.smart_cond": "millstream.ops.control_flow_ops",
+    "layers.utils": "millstream.ops.contrib.utils", "framework.smart_cond": "millstream.ops.flow.control_flow_ops",
     "pywrap_tensorflow": "millstream.training.checkpoint_utils",
     "tools.inspect_checkpoint": "millstream.training.inspect_checkpoint",
     "tools.freeze_graph": "millstream.training.freeze_graph",
@@ -82,17 +83,17 @@ _PARTS = {
     "util.nest": "millstream.ops.nest", "data.util.nest": "millstream.ops.nest",
     "util.deprecation": "millstream.platform.internals", "util.tf_export": "millstream.platform.internals",
     "eager.context": "millstream.platform.internals", "platform.test": "millstream.test",
-    "layers.base": "millstream.ops.layers_base", "layers.core": "millstream.ops.layers_core",
-    "layers.convolutional": "millstream.ops.layers_conv", "layers.normalization": "millstream.ops.layers_norm",
-    "layers.pooling": "millstream.ops.layers_pool", "layers.utils": "millstream.ops.contrib_utils",
-    "ops.rnn": "millstream.ops.rnn", "ops.rnn_cell": "millstream.ops.rnn_cell", "ops.rnn_cell_impl": "millstream.ops.rnn_cell",
-    "ops.gen_audio_ops": "millstream.ops.audio_ops", "ops.nn": "millstream.nn", "ops.losses": "millstream.ops.losses", "ops.losses.losses": "millstream.ops.losses",
-    "ops.losses.losses_impl": "millstream.ops.losses", "ops.losses.util": "millstream.ops.losses",
+    "layers.base": "millstream.ops.layers.base", "layers.core": "millstream.ops.layers.core",
+    "layers.convolutional": "millstream.ops.layers.conv", "layers.normalization": "millstream.ops.layers.norm",
+    "layers.pooling": "millstream.ops.layers.pool", "layers.utils": "millstream.ops.contrib.utils",
+    "ops.rnn": "millstream.ops.rnn.rnn", "ops.rnn_cell": "millstream.ops.rnn.rnn_cell", "ops.rnn_cell_impl": "millstream.ops.rnn.rnn_cell",
+    "ops.gen_audio_ops": "millstream.ops.signal.audio_ops", "ops.nn": "millstream.nn", "ops.losses": "millstream.ops.losses.losses", "ops.losses.losses": "millstream.ops.losses.losses",
+    "ops.losses.losses_impl": "millstream.ops.losses.losses", "ops.losses.util": "millstream.ops.losses.losses",
     "ops.metrics": "millstream.metrics", "ops.metrics_impl": "millstream.metrics", "ops.nest": "millstream.ops.nest",
     "ops.distributions": "millstream.distributions",
-    **{f"ops.distributions.{m}": "millstream.ops.distributions" for m in (
+    **{f"ops.distributions.{m}": "millstream.ops.random.distributions" for m in (
         "bernoulli", "categorical", "distribution", "kullback_leibler", "laplace", "normal", "uniform")},
-    **{f"ops.distributions.{m}": "millstream.ops.distributions_more" for m in (
+    **{f"ops.distributions.{m}": "millstream.ops.random.distributions_more" for m in (
         "beta", "dirichlet", "dirichlet_multinomial", "exponential", "gamma", "multinomial", "student_t")},
     "summary.summary_iterator": "millstream.events.writer", "training.summary_io": "millstream.summary",
     "data.experimental": "millstream.data.experimental",
@@ -115,14 +116,24 @@ def _find(name):
 
 
 def _our_part(path):
-    """Our module for tensorflow.python.<path>: from the table, or the one of the same folder and name."""
+    """Our module for tensorflow.python.<path>: from the table, or the one of the same name in that folder or in a folder of it."""
     if path in _PARTS:
         return _PARTS[path]
     folder, _, last = path.partition(".")
     if folder not in ("ops", "framework", "training") or not last or "." in last:
         return None
-    same = f"millstream.{path}"
-    return same if importlib.util.find_spec(same) is not None else None
+    return _modules_below(f"millstream.{folder}").get(last)
+
+
+@functools.lru_cache(None)
+def _modules_below(package):
+    """{last part of the name: full name} of the modules in a package and in its folders; only the (empty) packages are imported."""
+    path = importlib.import_module(package).__path__
+    found = {}
+    for info in pkgutil.walk_packages(path, package + "."):
+        if not info.ispkg:
+            found.setdefault(info.name.rpartition(".")[2], info.name)
+    return found
 
 
 class _Part(types.ModuleType):
@@ -237,7 +248,7 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 # Modules inside of contrib with names that are public nowhere.
-_CONTRIB_HELPERS = {"utils": ["millstream.ops.contrib_utils"], "audio_ops": ["millstream.ops.audio_ops"]}
+_CONTRIB_HELPERS = {"utils": ["millstream.ops.contrib.utils"], "audio_ops": ["millstream.ops.signal.audio_ops"]}
 
 
 def _inside_contrib(name, rest):

@@ -82,12 +82,14 @@ def is_valid_signature(signature_def):
 
 def main_op():
     """What a loaded model runs first: all initializers."""
-    from millstream.ops import control_flow_group, lookup_ops, variable_collections
+    from millstream.ops.flow import control_flow_group
+    from millstream.ops.lookup import lookup_ops
+    from millstream.ops.variables import variable_collections
     return control_flow_group.group(variable_collections.global_variables_initializer(),
                                     variable_collections.local_variables_initializer(), lookup_ops.tables_initializer())
 
 
 def main_op_with_restore(restore_op_name):
-    from millstream.ops import control_flow_group
+    from millstream.ops.flow import control_flow_group
     with ops.control_dependencies([main_op()]):
         return control_flow_group.group(ops.get_default_graph().get_operation_by_name(restore_op_name))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 from millstream.framework import dtypes, ops
-from millstream.ops import init_ops
+from millstream.ops.variables import init_ops
 from millstream.training import optimizer
 from millstream.training.kernel_optimizer import KernelOptimizer
 

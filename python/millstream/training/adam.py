@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 from millstream import gen_ops
 from millstream.framework import ops
-from millstream.ops import control_flow_group
+from millstream.ops.flow import control_flow_group
 from millstream.training import optimizer
 from millstream.training.kernel_optimizer import KernelOptimizer
 

@@ -9,7 +9,7 @@ import weakref
 
 from millstream import gen_ops
 from millstream.framework import ops
-from millstream.ops import control_flow_group
+from millstream.ops.flow import control_flow_group
 
 SCOPE = "background"
 _graphs = weakref.WeakSet()

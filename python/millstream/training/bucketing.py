@@ -5,7 +5,9 @@ import numpy as np
 from millstream import gen_ops
 from millstream.framework import dtypes, errors, ops
 from millstream.framework.tensor_shape import TensorShape
-from millstream.ops import control_flow_ops, data_flow_ops, math_ops, reduce_ops
+from millstream.ops.flow import control_flow_ops
+from millstream.ops.math import math_ops, reduce_ops
+from millstream.ops.queues import data_flow_ops
 from millstream.training import queue_runner_impl
 
 _ENDS = (errors.OutOfRangeError, errors.CancelledError)

@@ -96,7 +96,7 @@ def checkpoints_iterator(checkpoint_dir, min_interval_secs=0, timeout=None, time
 def init_from_checkpoint(ckpt_dir_or_file, assignment_map):
     """Makes the initializers of variables read the checkpoint: {"name/": "scope/"}, {"name": variable or its name}."""
     from millstream import gen_ops
-    from millstream.ops import variable_collections, variable_scope
+    from millstream.ops.variables import variable_collections, variable_scope
     path = _checkpoint_filename(ckpt_dir_or_file)
     reader = load_checkpoint(path)
     stored = reader.get_variable_to_shape_map()

@@ -4,7 +4,7 @@ import time
 
 from millstream.framework import dtypes, log, ops
 from millstream.events import summary_ops, writer as writer_lib
-from millstream.ops import init_ops, state_ops, variable_scope as vs
+from millstream.ops.variables import init_ops, state_ops, variable_scope as vs
 from millstream.training import (basic_session_run_hooks, checkpoint_management, checkpoint_utils, monitored_session,
                                  saver as saver_lib, session_run_hook, training_util)
 

@@ -2,7 +2,9 @@
 """tf.contrib.opt: decoupled weight decay, variants of Adam, layer-wise rates, averages, clipped variables."""
 from millstream import gen_ops
 from millstream.framework import ops
-from millstream.ops import clip_ops, control_flow_group, state_ops, variable_collections
+from millstream.ops.flow import control_flow_group
+from millstream.ops.math import clip_ops
+from millstream.ops.variables import state_ops, variable_collections
 from millstream.training import adam, momentum, moving_averages, optimizer, saver as saver_lib
 from millstream.training.kernel_optimizer import KernelOptimizer
 
@@ -105,7 +107,7 @@ class LazyAdamOptimizer(adam.AdamOptimizer):
 
 
 def _rows(variable, indices):
-    from millstream.ops import index_ops
+    from millstream.ops.array import index_ops
     return index_ops.gather(variable, indices)
 
 

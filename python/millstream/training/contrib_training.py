@@ -5,8 +5,10 @@ import time
 from millstream.framework import log as logging
 from millstream.framework import ops
 from millstream.framework.indexed_slices import IndexedSlices
-from millstream.ops import clip_ops, control_flow_ops, math_ops, variable_collections
-from millstream.ops import lookup_ops
+from millstream.ops.flow import control_flow_ops
+from millstream.ops.math import clip_ops, math_ops
+from millstream.ops.variables import variable_collections
+from millstream.ops.lookup import lookup_ops
 from millstream.training import optimizer as optimizer_lib
 from millstream.training import training_util
 

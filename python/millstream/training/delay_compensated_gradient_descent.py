@@ -72,7 +72,7 @@ class DelayCompensatedGradientDescentOptimizer(optimizer.Optimizer):
         shadow = self.get_slot(var, f"shadow_{self._worker_index}")
         now = var.sparse_read(indices)
         delta = lr * (grad + factor * grad * grad * (now - shadow.sparse_read(indices)))
-        from millstream.ops import state_ops
+        from millstream.ops.variables import state_ops
         updated = state_ops.scatter_sub(var, indices, delta)
         with ops.control_dependencies([updated]):
             rows = gen_ops.sub(now, delta)

@@ -122,7 +122,7 @@ class Strategy:
         return self.run(fn, () if input_iterator is None else (input_iterator.get_next(),))
 
     def reduce(self, reduce_op, value, axis=None):
-        from millstream.ops import reduce_ops
+        from millstream.ops.math import reduce_ops
         if axis is None:
             return value
         mean = reduce_op in (ReduceOp.MEAN, "MEAN", "mean")

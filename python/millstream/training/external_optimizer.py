@@ -3,7 +3,8 @@
 import numpy as np
 
 from millstream.framework import gradients, log, ops
-from millstream.ops import array_ops, variable_collections
+from millstream.ops.array import array_ops
+from millstream.ops.variables import variable_collections
 
 
 class ExternalOptimizerInterface:

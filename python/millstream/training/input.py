@@ -4,7 +4,9 @@ import numpy as np
 
 from millstream import gen_ops
 from millstream.framework import dtypes, ops, sparse_tensor, tensor_shape
-from millstream.ops import data_flow_ops, sparse_ops, variables
+from millstream.ops.queues import data_flow_ops
+from millstream.ops.sparse import sparse_ops
+from millstream.ops.variables import variables
 from millstream.training import queue_runner_impl
 
 

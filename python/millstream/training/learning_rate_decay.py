@@ -124,7 +124,7 @@ def noisy_linear_cosine_decay(learning_rate, global_step, decay_steps, initial_v
                               num_periods=0.5, alpha=0.0, beta=0.001, name=None):
     with ops.name_scope(name, "NoisyLinearCosineDecay", [learning_rate, global_step]) as scope:
         rate, dtype = _start(learning_rate, global_step, "noisy linear cosine decay")
-        from millstream.ops import init_ops
+        from millstream.ops.variables import init_ops
         steps = _as(decay_steps, dtype)
         step = gen_ops.minimum(_as(global_step, dtype), steps)
         variance = _as(initial_variance, dtype) / gen_ops.pow(1.0 + step, _as(variance_decay, dtype))

@@ -3,7 +3,8 @@
 import os
 
 from millstream.framework import errors, ops
-from millstream.ops import control_flow_group, variable_collections
+from millstream.ops.flow import control_flow_group
+from millstream.ops.variables import variable_collections
 from millstream.platform.local_files import local_path
 from millstream.training import (background_save, basic_session_run_hooks, coordinator, finished_job, monitored_layers,
                                  queue_runner_impl, saver as saver_lib, session_manager)

@@ -2,8 +2,8 @@
 """Exponential moving averages."""
 from millstream import gen_ops
 from millstream.framework import dtypes, ops
-from millstream.ops import (control_flow_group, init_ops, state_ops, variable_collections,
-                            variable_scope, variables)
+from millstream.ops.flow import control_flow_group
+from millstream.ops.variables import init_ops, state_ops, variable_collections, variable_scope, variables
 from millstream.training import slot_creator
 
 _VARIABLE_TYPES = ("Variable", "VariableV2", "VarHandleOp")

@@ -4,7 +4,7 @@ import os
 import time
 
 from millstream.framework import dtypes, errors, ops
-from millstream.ops import variables
+from millstream.ops.variables import variables
 from millstream.platform.local_files import local_path
 from millstream.training import checkpoint_management, checkpoint_utils, saveable, saver as saver_lib, trackable
 

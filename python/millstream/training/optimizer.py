@@ -2,7 +2,8 @@
 """Optimizer: gradients, slots and the train op. Subclasses say what one update of one variable is."""
 from millstream import gen_ops
 from millstream.framework import dtypes, gradients, ops
-from millstream.ops import control_flow_group, resource_variable_ops, state_ops, variable_scope, variables
+from millstream.ops.flow import control_flow_group
+from millstream.ops.variables import resource_variable_ops, state_ops, variable_scope, variables
 from millstream.training import slot_creator
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-from millstream.ops import init_ops
+from millstream.ops.variables import init_ops
 from millstream.training.kernel_optimizer import KernelOptimizer
 
 

@@ -2,7 +2,7 @@
 """What a Saver saves: variables, slices of them, and objects that know how to save themselves."""
 from millstream import gen_ops
 from millstream.framework import ops
-from millstream.ops import resource_variable_ops, variables
+from millstream.ops.variables import resource_variable_ops, variables
 
 
 class SaveSpec:

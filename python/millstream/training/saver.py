@@ -5,7 +5,7 @@ import threading
 import time
 
 from millstream.framework import errors, meta_graph, ops
-from millstream.ops import variable_collections
+from millstream.ops.variables import variable_collections
 from millstream.platform.local_files import local_path
 from millstream.training import checkpoint_management, shared_disk, training_util
 from millstream.training.saver_builder import BaseSaverBuilder, BulkSaverBuilder  # noqa: F401
@@ -312,7 +312,7 @@ def _register_protos():
     if _registered:
         return
     _registered = True
-    from millstream.ops import variables
+    from millstream.ops.variables import variables
     from millstream.proto import queue_runner_pb2, saver_pb2, variable_pb2
     from millstream.training import queue_runner_impl
     to_proto = lambda item, export_scope=None: item.to_proto(export_scope=export_scope)  # noqa: E731

@@ -2,7 +2,7 @@
 """The nodes with which a Saver saves and restores."""
 from millstream import gen_ops
 from millstream.framework import constant_op, device as device_lib, ops
-from millstream.ops import control_flow_group
+from millstream.ops.flow import control_flow_group
 from millstream.training import background_save, saveable as saveable_lib, shared_disk
 
 

@@ -4,7 +4,7 @@ import contextlib
 
 from millstream import gen_ops
 from millstream.framework import ops
-from millstream.ops import init_ops, resource_variable_ops, variable_scope, variables
+from millstream.ops.variables import init_ops, resource_variable_ops, variable_scope, variables
 
 
 def _slot_variable(primary, value, validate_shape, shape, dtype):

@@ -5,7 +5,8 @@ import os
 import time
 
 from millstream.framework import ops
-from millstream.ops import control_flow_group, variable_collections
+from millstream.ops.flow import control_flow_group
+from millstream.ops.variables import variable_collections
 from millstream.platform.local_files import local_path
 from millstream.training import coordinator, queue_runner_impl, saver as saver_lib, session_manager as session_manager_mod
 from millstream.training import finished_job, sync_end, training_util

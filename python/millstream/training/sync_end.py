@@ -7,7 +7,7 @@ import threading
 import time
 
 from millstream.framework import dtypes, errors
-from millstream.ops import data_flow_ops
+from millstream.ops.queues import data_flow_ops
 
 _LOOK_SECS, _FAREWELL_SECS = 2, 10
 _GRACE_SECS = 10.0

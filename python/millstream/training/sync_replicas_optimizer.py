@@ -2,7 +2,9 @@
 """SyncReplicasOptimizer: one update from the mean of any N gradients; stale ones are dropped."""
 from millstream import gen_ops
 from millstream.framework import dtypes, ops
-from millstream.ops import accumulators, control_flow_group, data_flow_ops, state_ops, variable_collections, variables
+from millstream.ops.flow import control_flow_group
+from millstream.ops.queues import accumulators, data_flow_ops
+from millstream.ops.variables import state_ops, variable_collections, variables
 from millstream.training import optimizer, queue_runner_impl, session_run_hook, sync_end
 
 

@@ -2,7 +2,8 @@
 """The objects that tf.train.Checkpoint saves: variables, and what holds them. Each has children by name."""
 import collections
 
-from millstream.ops import layers_base, variables
+from millstream.ops.layers import base as layers_base
+from millstream.ops.variables import variables
 from millstream.training import optimizer as optimizer_lib
 
 # Each variable's value in a checkpoint is called <names on the way to it>/.ATTRIBUTES/VARIABLE_VALUE.

@@ -2,7 +2,7 @@
 """The variable that counts steps."""
 from millstream import gen_ops
 from millstream.framework import dtypes, ops
-from millstream.ops import init_ops, variable_scope
+from millstream.ops.variables import init_ops, variable_scope
 
 _READ = "global_step_read_op_cache"
 

@@ -1,0 +1,284 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tf.contrib.layers and tf.contrib.slim: layers as functions with TF1's contrib names and variables."""
+from millstream import gen_ops
+from millstream.framework import dtypes, ops
+from millstream.ops.array import array_ops
+from millstream.ops.layers import conv as layers_conv, core as layers_core, norm as layers_norm
+from millstream.ops.math import math_ops
+from millstream.ops.nn import nn_conv, nn_ops
+from millstream.ops.variables import init_ops
+from millstream.ops.variables import variable_scope as vs
+from millstream.ops.contrib.arg_scope import add_arg_scope
+from millstream.ops.contrib.utils import collect_named_outputs as _collect
+
+
+def _model_getter(rename=None):
+    """Variables of contrib layers have contrib's names and are in the collection of model variables."""
+    rename = rename or {}
+
+    def getter(getter, name, *args, **kwargs):
+        scope, _, last = name.rpartition("/")
+        if last in rename:
+            name = f"{scope}/{rename[last]}" if scope else rename[last]
+        collections = kwargs.get("collections") or [ops.GraphKeys.GLOBAL_VARIABLES]
+        kwargs["collections"] = list(collections) + [ops.GraphKeys.MODEL_VARIABLES]
+        return getter(name, *args, **kwargs)
+    return getter
+
+
+_NAMES = {"kernel": "weights", "bias": "biases"}
+
+
+def _normalize_and_activate(outputs, normalizer_fn, normalizer_params, activation_fn):
+    if normalizer_fn is not None:
+        outputs = normalizer_fn(outputs, **(normalizer_params or {}))
+    return outputs if activation_fn is None else activation_fn(outputs)
+
+
+@add_arg_scope
+def fully_connected(inputs, num_outputs, activation_fn=gen_ops.relu, normalizer_fn=None, normalizer_params=None,
+                    weights_initializer=init_ops.xavier_initializer(), weights_regularizer=None,
+                    biases_initializer=init_ops.Zeros(), biases_regularizer=None, reuse=None, variables_collections=None,
+                    outputs_collections=None, trainable=True, scope=None):
+    with vs.variable_scope(scope, "fully_connected", [inputs], reuse=reuse, custom_getter=_model_getter(_NAMES)) as sc:
+        inputs = ops.convert_to_tensor(inputs)
+        layer = layers_core.Dense(num_outputs, use_bias=not normalizer_fn and bool(biases_initializer),
+                                  kernel_initializer=weights_initializer, bias_initializer=biases_initializer,
+                                  kernel_regularizer=weights_regularizer, bias_regularizer=biases_regularizer,
+                                  trainable=trainable, name=sc.name, _scope=sc, _reuse=reuse)
+        outputs = layer.apply(inputs)
+        outputs = _normalize_and_activate(outputs, normalizer_fn, normalizer_params, activation_fn)
+        return _collect(outputs_collections, sc.name, outputs)
+
+
+def _format(data_format):
+    return "channels_first" if data_format and data_format.startswith("NC") else "channels_last"
+
+
+@add_arg_scope
+def convolution(inputs, num_outputs, kernel_size, stride=1, padding="SAME", data_format=None, rate=1,
+                activation_fn=gen_ops.relu, normalizer_fn=None, normalizer_params=None,
+                weights_initializer=init_ops.xavier_initializer(), weights_regularizer=None,
+                biases_initializer=init_ops.Zeros(), biases_regularizer=None, reuse=None, variables_collections=None,
+                outputs_collections=None, trainable=True, scope=None):
+    with vs.variable_scope(scope, "Conv", [inputs], reuse=reuse, custom_getter=_model_getter(_NAMES)) as sc:
+        inputs = ops.convert_to_tensor(inputs)
+        cls = {3: layers_conv.Conv1D, 4: layers_conv.Conv2D, 5: layers_conv.Conv3D}[inputs.shape.rank]
+        layer = cls(num_outputs, kernel_size, stride, padding, _format(data_format), rate,
+                    use_bias=not normalizer_fn and bool(biases_initializer), kernel_initializer=weights_initializer,
+                    bias_initializer=biases_initializer, kernel_regularizer=weights_regularizer,
+                    bias_regularizer=biases_regularizer, trainable=trainable, name=sc.name, _scope=sc, _reuse=reuse)
+        outputs = layer.apply(inputs)
+        outputs = _normalize_and_activate(outputs, normalizer_fn, normalizer_params, activation_fn)
+        return _collect(outputs_collections, sc.name, outputs)
+
+
+conv2d = convolution2d = conv1d = conv3d = convolution
+
+
+@add_arg_scope
+def conv2d_transpose(inputs, num_outputs, kernel_size, stride=1, padding="SAME", data_format="NHWC",
+                     activation_fn=gen_ops.relu,
+                     normalizer_fn=None, normalizer_params=None, weights_initializer=init_ops.xavier_initializer(),
+                     weights_regularizer=None, biases_initializer=init_ops.Zeros(), biases_regularizer=None, reuse=None,
+                     variables_collections=None, outputs_collections=None, trainable=True, scope=None):
+    with vs.variable_scope(scope, "Conv2d_transpose", [inputs], reuse=reuse, custom_getter=_model_getter(_NAMES)) as sc:
+        layer = layers_conv.Conv2DTranspose(
+            num_outputs, kernel_size, stride, padding, _format(data_format),
+            use_bias=not normalizer_fn and bool(biases_initializer), kernel_initializer=weights_initializer,
+            bias_initializer=biases_initializer, kernel_regularizer=weights_regularizer, bias_regularizer=biases_regularizer,
+            trainable=trainable, name=sc.name, _scope=sc, _reuse=reuse)
+        outputs = layer.apply(inputs)
+        outputs = _normalize_and_activate(outputs, normalizer_fn, normalizer_params, activation_fn)
+        return _collect(outputs_collections, sc.name, outputs)
+
+
+convolution2d_transpose = conv2d_transpose
+
+
+@add_arg_scope
+def separable_conv2d(inputs, num_outputs, kernel_size, depth_multiplier=1, stride=1, padding="SAME", data_format="NHWC",
+                     rate=1,
+                     activation_fn=gen_ops.relu, normalizer_fn=None, normalizer_params=None,
+                     weights_initializer=init_ops.xavier_initializer(), pointwise_initializer=None, weights_regularizer=None,
+                     biases_initializer=init_ops.Zeros(), biases_regularizer=None, reuse=None, variables_collections=None,
+                     outputs_collections=None, trainable=True, scope=None):
+    names = {"depthwise_kernel": "depthwise_weights", "pointwise_kernel": "pointwise_weights", "bias": "biases"}
+    with vs.variable_scope(scope, "SeparableConv2d", [inputs], reuse=reuse, custom_getter=_model_getter(names)) as sc:
+        layer = layers_conv.SeparableConv2D(
+            num_outputs, kernel_size, stride, padding, _format(data_format), rate, depth_multiplier,
+            use_bias=not normalizer_fn and bool(biases_initializer), depthwise_initializer=weights_initializer,
+            pointwise_initializer=pointwise_initializer or weights_initializer, bias_initializer=biases_initializer,
+            depthwise_regularizer=weights_regularizer, pointwise_regularizer=weights_regularizer,
+            bias_regularizer=biases_regularizer, trainable=trainable, name=sc.name, _scope=sc, _reuse=reuse)
+        outputs = layer.apply(inputs)
+        outputs = _normalize_and_activate(outputs, normalizer_fn, normalizer_params, activation_fn)
+        return _collect(outputs_collections, sc.name, outputs)
+
+
+def _pairs(value):
+    return [value, value] if isinstance(value, int) else list(value)
+
+
+def _pooling(function, default):
+    @add_arg_scope
+    def pool2d(inputs, kernel_size, stride=2, padding="VALID", data_format="NHWC", outputs_collections=None, scope=None):
+        with ops.name_scope(scope, default, [inputs]) as sc:
+            outputs = function(inputs, _pairs(kernel_size), _pairs(stride), padding, data_format=data_format or "NHWC")
+            return _collect(outputs_collections, sc, outputs)
+    return pool2d
+
+
+max_pool2d = _pooling(nn_conv.max_pool, "MaxPool2D")
+avg_pool2d = _pooling(nn_conv.avg_pool, "AvgPool2D")
+max_pool2d._key_op, avg_pool2d._key_op = "contrib_layers.max_pool2d", "contrib_layers.avg_pool2d"
+
+
+@add_arg_scope
+def batch_norm(inputs, decay=0.999, center=True, scale=False, epsilon=0.001, activation_fn=None, param_initializers=None,
+               param_regularizers=None, updates_collections=ops.GraphKeys.UPDATE_OPS, is_training=True, reuse=None,
+               variables_collections=None, outputs_collections=None, trainable=True, batch_weights=None, fused=None,
+               data_format="NHWC", zero_debias_moving_mean=False, scope=None, renorm=False, renorm_clipping=None,
+               renorm_decay=0.99, adjustment=None):
+    """With updates_collections=None the moving averages are updated in place, before the outputs."""
+    given = param_initializers or {}
+    with vs.variable_scope(scope, "BatchNorm", [inputs], reuse=reuse, custom_getter=_model_getter()) as sc:
+        inputs = ops.convert_to_tensor(inputs)
+        shape = inputs.shape if inputs.shape.rank == 2 and fused is not False else None
+        if shape is not None:  # the fused op, whose moving variance is that of a sample: n - 1
+            inputs, data_format = array_ops.reshape(inputs, [-1, 1, 1, shape.as_list()[1]]), "NHWC"
+        layer = layers_norm.BatchNormalization(
+            axis=1 if data_format == "NCHW" else -1, momentum=decay, epsilon=epsilon, center=center, scale=scale,
+            beta_initializer=given.get("beta", init_ops.Zeros()), gamma_initializer=given.get("gamma", init_ops.Ones()),
+            moving_mean_initializer=given.get("moving_mean", init_ops.Zeros()),
+            moving_variance_initializer=given.get("moving_variance", init_ops.Ones()),
+            beta_regularizer=(param_regularizers or {}).get("beta"),
+            gamma_regularizer=(param_regularizers or {}).get("gamma"),
+            trainable=trainable, fused=fused, name=sc.name, _scope=sc, _reuse=reuse)
+        updates = ops.get_collection_ref(ops.GraphKeys.UPDATE_OPS)
+        before = len(updates)
+        outputs = layer.apply(inputs, training=is_training)
+        if shape is not None:
+            outputs = array_ops.reshape(outputs, [-1, shape.as_list()[1]])
+            outputs.set_shape(shape)
+        if updates_collections != ops.GraphKeys.UPDATE_OPS:
+            made = updates[before:]
+            del updates[before:]
+            if updates_collections is None:
+                with ops.control_dependencies(made):
+                    outputs = gen_ops.identity(outputs)
+            else:
+                for update in made:
+                    ops.add_to_collections(updates_collections, update)
+        if activation_fn is not None:
+            outputs = activation_fn(outputs)
+        return _collect(outputs_collections, sc.name, outputs)
+
+
+@add_arg_scope
+def dropout(inputs, keep_prob=0.5, noise_shape=None, is_training=True, outputs_collections=None, scope=None, seed=None):
+    with vs.variable_scope(scope, "Dropout", [inputs]) as sc:
+        layer = layers_core.Dropout(rate=1 - keep_prob, noise_shape=noise_shape, seed=seed, name=sc.name, _scope=sc)
+        return _collect(outputs_collections, sc.name, layer.apply(inputs, training=is_training))
+
+
+@add_arg_scope
+def flatten(inputs, outputs_collections=None, scope=None):
+    with ops.name_scope(scope, "Flatten", [inputs]) as sc:
+        inputs = ops.convert_to_tensor(inputs)
+        return _collect(outputs_collections, sc, layers_core.Flatten().call(inputs))
+
+
+@add_arg_scope
+def layer_norm(inputs, center=True, scale=True, activation_fn=None, reuse=None, variables_collections=None,
+               outputs_collections=None, trainable=True, begin_norm_axis=1, begin_params_axis=-1, scope=None):
+    from millstream.ops.nn import nn_norm
+    with vs.variable_scope(scope, "LayerNorm", [inputs], reuse=reuse, custom_getter=_model_getter()) as sc:
+        inputs = ops.convert_to_tensor(inputs)
+        rank = inputs.shape.rank
+        shape = inputs.shape.as_list()[begin_params_axis % rank:]
+        beta = vs.get_variable("beta", shape, initializer=init_ops.Zeros(), trainable=trainable) if center else None
+        gamma = vs.get_variable("gamma", shape, initializer=init_ops.Ones(), trainable=trainable) if scale else None
+        mean, variance = nn_norm.moments(inputs, list(range(begin_norm_axis % rank, rank)), keep_dims=True)
+        outputs = nn_norm.batch_normalization(inputs, mean, variance, beta, gamma, 1e-12)
+        outputs.set_shape(inputs.shape)
+        return _collect(outputs_collections, sc.name, outputs if activation_fn is None else activation_fn(outputs))
+
+
+@add_arg_scope
+def one_hot_encoding(labels, num_classes, on_value=1.0, off_value=0.0, outputs_collections=None, scope=None):
+    from millstream.ops.array import index_ops
+    with ops.name_scope(scope, "OneHotEncoding", [labels, num_classes]) as sc:
+        labels = ops.convert_to_tensor(labels)
+        if labels.dtype.base_dtype == dtypes.int32:
+            labels = math_ops.cast(labels, dtypes.int64)
+        return _collect(outputs_collections, sc, index_ops.one_hot(labels, num_classes, on_value=on_value,
+                                                                   off_value=off_value))
+
+
+@add_arg_scope
+def softmax(logits, scope=None):
+    with vs.variable_scope(scope, "softmax", [logits]):
+        return nn_ops.softmax(logits)
+
+
+def linear(inputs, num_outputs, **kwargs):
+    return fully_connected(inputs, num_outputs, activation_fn=None, **kwargs)
+
+
+def relu(inputs, num_outputs, **kwargs):
+    return fully_connected(inputs, num_outputs, activation_fn=gen_ops.relu, **kwargs)
+
+
+def embed_sequence(ids, vocab_size=None, embed_dim=None, unique=False, initializer=None, regularizer=None, trainable=True,
+                   scope=None, reuse=None):
+    from millstream.ops.nn import embedding_ops
+    if not (reuse or (vocab_size and embed_dim)):
+        raise ValueError("Must specify vocab size and embedding dimension when not reusing. Got vocab_size="
+                         f"{vocab_size} and embed_dim={embed_dim}")
+    with vs.variable_scope(scope, "EmbedSequence", [ids], reuse=reuse):
+        table = vs.get_variable("embeddings", [vocab_size, embed_dim] if vocab_size else None, initializer=initializer,
+                                regularizer=regularizer, trainable=trainable)
+        return embedding_ops.embedding_lookup(table, ids)
+
+
+def repeat(inputs, repetitions, layer, *args, **kwargs):
+    """Applies a layer several times: scopes name_1, name_2, ..."""
+    scope = kwargs.pop("scope", None)
+    with vs.variable_scope(scope, "Repeat", [inputs]):
+        scope = scope or getattr(layer, "__name__", "repeat")
+        for i in range(repetitions):
+            kwargs["scope"] = f"{scope}_{i + 1}"
+            inputs = layer(inputs, *args, **kwargs)
+        return inputs
+
+
+def stack(inputs, layer, stack_args, **kwargs):
+    """Applies a layer several times with different arguments."""
+    scope = kwargs.pop("scope", None)
+    with vs.variable_scope(scope, "Stack", [inputs]):
+        scope = scope or layer.__name__
+        for i, args in enumerate(stack_args):
+            kwargs["scope"] = f"{scope}_{i + 1}"
+            inputs = layer(inputs, *(args if isinstance(args, (list, tuple)) else [args]), **kwargs)
+        return inputs
+
+
+def unit_norm(inputs, dim, epsilon=1e-7, scope=None):
+    with vs.variable_scope(scope, "UnitNorm", [inputs]):
+        from millstream.ops.math import reduce_ops
+        lengths = gen_ops.sqrt(epsilon + reduce_ops.reduce_sum(gen_ops.square(inputs), dim, keepdims=True))
+        return math_ops.div(inputs, lengths)
+
+
+def maxout(inputs, num_units, axis=-1, scope=None):
+    with ops.name_scope(scope, "MaxOut", [inputs]):
+        from millstream.ops.math import reduce_ops
+        inputs = ops.convert_to_tensor(inputs)
+        shape = inputs.shape.as_list()
+        if shape[axis] % num_units:
+            raise ValueError(f"number of features({shape[axis]}) is not a multiple of num_units({num_units})")
+        shape = [-1 if s is None else s for s in shape]
+        axis = axis % len(shape)
+        grouped = shape[:axis] + [num_units, shape[axis] // num_units] + shape[axis + 1:]
+        return reduce_ops.reduce_max(array_ops.reshape(inputs, grouped), axis + 1)

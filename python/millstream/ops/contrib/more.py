@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tf.contrib.layers and contrib.framework: normalizations, activations, summaries, assignments from values and checkpoints."""
+from millstream import gen_ops
+from millstream.framework import ops
+from millstream.ops.array import array_ops
+from millstream.ops.contrib import framework as contrib_framework
+from millstream.ops.layers import core as layers_core
+from millstream.ops.nn import nn_norm, nn_ops
+from millstream.ops.variables import init_ops, state_ops
+from millstream.ops.variables import variable_scope as vs
+from millstream.ops.contrib.arg_scope import add_arg_scope
+from millstream.ops.contrib.layers import _collect, fully_connected
+
+
+def _scale_and_shift(center, scale, size, dtype, initializers, trainable):
+    given = initializers or {}
+    beta = contrib_framework.model_variable("beta", [size], dtype=dtype, initializer=given.get("beta", init_ops.Zeros()),
+                                            trainable=trainable) if center else None
+    gamma = contrib_framework.model_variable("gamma", [size], dtype=dtype, initializer=given.get("gamma", init_ops.Ones()),
+                                             trainable=trainable) if scale else None
+    return beta, gamma
+
+
+@add_arg_scope
+def instance_norm(inputs, center=True, scale=True, epsilon=1e-6, activation_fn=None, param_initializers=None, reuse=None,
+                  variables_collections=None, outputs_collections=None, trainable=True, data_format="NHWC", scope=None):
+    """Normalizes each image and channel by itself."""
+    inputs = ops.convert_to_tensor(inputs)
+    rank = inputs.shape.rank
+    channel = rank - 1 if data_format == "NHWC" else 1
+    with vs.variable_scope(scope, "InstanceNorm", [inputs], reuse=reuse) as sc:
+        size = inputs.shape.as_list()[channel]
+        beta, gamma = _scale_and_shift(center, scale, size, inputs.dtype.base_dtype, param_initializers, trainable)
+        if channel == 1:
+            shape = [1, size] + [1] * (rank - 2)
+            beta, gamma = (None if v is None else array_ops.reshape(v, shape) for v in (beta, gamma))
+        mean, variance = nn_norm.moments(inputs, [a for a in range(1, rank) if a != channel], keep_dims=True)
+        outputs = nn_norm.batch_normalization(inputs, mean, variance, beta, gamma, epsilon)
+        outputs.set_shape(inputs.shape)
+        return _collect(outputs_collections, sc.name, activation_fn(outputs) if activation_fn else outputs)
+
+
+@add_arg_scope
+def group_norm(inputs, groups=32, channels_axis=-1, reduction_axes=(-3, -2), center=True, scale=True, epsilon=1e-6,
+               activation_fn=None, param_initializers=None, reuse=None, variables_collections=None, outputs_collections=None,
+               trainable=True, scope=None, mean_close_to_zero=False):
+    """Normalizes groups of channels of each image; channels are the last axis."""
+    inputs = ops.convert_to_tensor(inputs)
+    rank, sizes = inputs.shape.rank, inputs.shape.as_list()
+    if channels_axis % rank != rank - 1:
+        raise NotImplementedError("group_norm with channels that are not the last axis")
+    if sizes[-1] % groups:
+        raise ValueError(f"{groups} groups is not commensurate with {sizes[-1]} channels.")
+    with vs.variable_scope(scope, "GroupNorm", [inputs], reuse=reuse) as sc:
+        shape = array_ops.shape(inputs)
+        grouped = array_ops.reshape(inputs, array_ops.concat([shape[:-1], [groups, sizes[-1] // groups]], 0))
+        beta, gamma = _scale_and_shift(center, scale, sizes[-1], inputs.dtype.base_dtype, param_initializers, trainable)
+        mean, variance = nn_norm.moments(grouped, [a % rank for a in reduction_axes] + [rank], keep_dims=True)
+        parts = [None if v is None else array_ops.reshape(v, [groups, sizes[-1] // groups]) for v in (beta, gamma)]
+        outputs = array_ops.reshape(nn_norm.batch_normalization(grouped, mean, variance, *parts, epsilon), shape)
+        outputs.set_shape(inputs.shape)
+        return _collect(outputs_collections, sc.name, activation_fn(outputs) if activation_fn else outputs)
+
+
+@add_arg_scope
+def bias_add(inputs, activation_fn=None, initializer=init_ops.Zeros(), regularizer=None, reuse=None,
+             variables_collections=None, outputs_collections=None, trainable=True, data_format="NHWC", scope=None):
+    with vs.variable_scope(scope, "BiasAdd", [inputs], reuse=reuse) as sc:
+        inputs = ops.convert_to_tensor(inputs)
+        biases = contrib_framework.model_variable(
+            "biases", [inputs.shape.as_list()[1 if data_format == "NCHW" else -1]], dtype=inputs.dtype.base_dtype,
+            initializer=initializer, regularizer=regularizer, trainable=trainable, collections=variables_collections)
+        outputs = nn_ops.bias_add(inputs, biases, data_format=data_format)
+        return _collect(outputs_collections, sc.name, activation_fn(outputs) if activation_fn else outputs)
+
+
+def elu(*args, **kwargs):
+    return fully_connected(*args, activation_fn=gen_ops.elu, **kwargs)
+
+
+def relu6(*args, **kwargs):
+    return fully_connected(*args, activation_fn=nn_ops.relu6, **kwargs)
+
+
+def legacy_fully_connected(x, num_output_units, activation_fn=None, weight_init=init_ops.xavier_initializer(),
+                           bias_init=init_ops.Zeros(), name=None, weight_regularizer=None, bias_regularizer=None):
+    with vs.variable_scope(name, "fully_connected", [x]):
+        return layers_core.dense(x, num_output_units, activation=activation_fn, kernel_initializer=weight_init,
+                                 bias_initializer=bias_init, kernel_regularizer=weight_regularizer,
+                                 bias_regularizer=bias_regularizer)
+
+
+def summarize_tensor(tensor, tag=None):
+    from millstream.events import summary_ops
+    kind = summary_ops.scalar if tensor.shape.rank == 0 else summary_ops.histogram
+    return kind(tag or tensor.op.name, tensor)
+
+
+def summarize_activations(name_filter=None, summarizer=summarize_tensor):
+    return [summarizer(t) for t in ops.get_collection(ops.GraphKeys.ACTIVATIONS, name_filter)]
+
+
+def filter_variables(var_list, include_patterns=None, exclude_patterns=None, reg_search=True):
+    """The variables whose names match one of the first patterns and none of the second."""
+    import re
+    match = re.search if reg_search else re.match
+    kept = [v for v in var_list if include_patterns is None or any(match(p, v.op.name) for p in include_patterns)]
+    return [v for v in kept if not any(match(p, v.op.name) for p in exclude_patterns or ())]
+
+
+def get_unique_variable(var_op_name):
+    found = [v for v in ops.get_collection(ops.GraphKeys.GLOBAL_VARIABLES, var_op_name) if v.op.name == var_op_name]
+    if len(found) != 1:
+        raise ValueError(f"Variable {var_op_name} {'does not uniquely identify a variable' if found else 'not found'}")
+    return found[0]
+
+
+def get_variable_full_name(var):
+    info = getattr(var, "_save_slice_info", None)
+    return info.full_name if info else var.op.name
+
+
+def assign_from_values(var_names_to_values):
+    """(an op that assigns, its feeds) for values by the names of variables."""
+    from millstream.framework import constant_op
+    from millstream.ops.flow import control_flow_ops
+    assigns, feeds = [], {}
+    for name, value in var_names_to_values.items():
+        variable = get_unique_variable(name)
+        placeholder = constant_op.placeholder(variable.dtype.base_dtype, variable.shape, name="placeholder/" + name)
+        assigns.append(state_ops.assign(variable, placeholder))
+        feeds[placeholder] = value.reshape(variable.shape.as_list())
+    return control_flow_ops.group(*assigns), feeds
+
+
+def assign_from_values_fn(var_names_to_values):
+    op, feeds = assign_from_values(var_names_to_values)
+    return lambda session: session.run(op, feeds)
+
+
+def assign_from_checkpoint(model_path, var_list, ignore_missing_vars=False):
+    """(an op that assigns, its feeds) for the values of a checkpoint."""
+    from millstream.training import checkpoint_utils
+    reader = checkpoint_utils.load_checkpoint(model_path)
+    names = var_list if isinstance(var_list, dict) else {get_variable_full_name(v): v for v in var_list}
+    values = {}
+    for name, variable in names.items():
+        if not reader.has_tensor(name):
+            if ignore_missing_vars:
+                continue
+            raise ValueError(f"Checkpoint is missing variable [{name}]")
+        values[variable.op.name] = reader.get_tensor(name)
+    return assign_from_values(values)
+
+
+def zero_initializer(ref, use_locking=True, name="zero_initializer"):
+    return state_ops.assign(ref, array_ops.zeros(ref.shape.as_list(), ref.dtype.base_dtype), name=name)

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tf.layers: batch normalization."""
+from millstream import gen_ops
+from millstream.framework import dtypes, ops
+from millstream.framework.tensor_shape import TensorShape
+from millstream.ops.array import array_ops
+from millstream.ops.flow import control_flow_ops
+from millstream.ops.math import math_ops
+from millstream.ops.nn import nn_norm
+from millstream.ops.variables import init_ops, state_ops
+from millstream.ops.variables import variable_scope as vs
+from millstream.ops.arguments import smart_bool
+from millstream.ops.layers.base import InputSpec, Layer
+
+
+class BatchNormalization(Layer):
+    """Normalizes over all axes but `axis`. While training, the statistics are those of the batch and the updates of the
+    moving
+    ones go to the collection UPDATE_OPS; otherwise the moving ones are used."""
+
+    def __init__(self, axis=-1, momentum=0.99, epsilon=1e-3, center=True, scale=True, beta_initializer=init_ops.Zeros(),
+                 gamma_initializer=init_ops.Ones(), moving_mean_initializer=init_ops.Zeros(),
+                 moving_variance_initializer=init_ops.Ones(), beta_regularizer=None, gamma_regularizer=None,
+                 beta_constraint=None, gamma_constraint=None, renorm=False, renorm_clipping=None, renorm_momentum=0.99,
+                 fused=None, trainable=True, virtual_batch_size=None, adjustment=None, name=None, **kwargs):
+        super().__init__(trainable=trainable, name=name, **kwargs)
+        if renorm or virtual_batch_size is not None or adjustment is not None:
+            raise NotImplementedError("batch_normalization with renorm, virtual_batch_size or adjustment")
+        self.axis, self.momentum, self.epsilon, self.center, self.scale = axis, momentum, epsilon, center, scale
+        self.beta_initializer, self.gamma_initializer = beta_initializer, gamma_initializer
+        self.moving_mean_initializer, self.moving_variance_initializer = moving_mean_initializer, moving_variance_initializer
+        self.beta_regularizer, self.gamma_regularizer = beta_regularizer, gamma_regularizer
+        self.beta_constraint, self.gamma_constraint = beta_constraint, gamma_constraint
+        self.fused = fused
+
+    def build(self, input_shape):
+        shape = TensorShape(input_shape)
+        if shape.rank is None:
+            raise ValueError(f"Input has undefined rank: {shape}")
+        axes = [self.axis] if isinstance(self.axis, int) else list(self.axis)
+        if len(axes) != 1:
+            raise NotImplementedError("batch_normalization over several axes")
+        axis = axes[0] % shape.rank
+        self._axis = axis
+        size = shape.as_list()[axis]
+        if size is None:
+            raise ValueError(f"Input has undefined `axis` dimension. Received input with shape {shape}.")
+        self._use_fused = self.fused is not False and shape.rank == 4 and axis in (1, 3)
+        if self.fused and not self._use_fused:
+            raise ValueError("Batch normalization layers with `fused=True` only support 4D or 5D input tensors.")
+        self.input_spec = InputSpec(ndim=shape.rank, axes={axis: size})
+        dtype = dtypes.float32 if self.dtype in (None, "float16", "bfloat16") else self.dtype
+        self.gamma = self.beta = None
+        if self.scale:
+            self.gamma = self.add_weight("gamma", shape=(size,), dtype=dtype, initializer=self.gamma_initializer,
+                                         regularizer=self.gamma_regularizer, constraint=self.gamma_constraint,
+                                         trainable=True)
+        if self.center:
+            self.beta = self.add_weight("beta", shape=(size,), dtype=dtype, initializer=self.beta_initializer,
+                                        regularizer=self.beta_regularizer, constraint=self.beta_constraint, trainable=True)
+        scope = vs.get_variable_scope()
+        partitioner = scope.partitioner
+        scope.set_partitioner(None)  # the averages are assigned as a whole
+        try:
+            self.moving_mean = self.add_weight("moving_mean", shape=(size,), dtype=dtype, trainable=False,
+                                               initializer=self.moving_mean_initializer)
+            self.moving_variance = self.add_weight("moving_variance", shape=(size,), dtype=dtype, trainable=False,
+                                                   initializer=self.moving_variance_initializer)
+        finally:
+            scope.set_partitioner(partitioner)
+        self.built = True
+
+    def _moving_update(self, variable, value, decay, training):
+        """variable -= (variable - value) * (1 - decay), or nothing when not training."""
+        with ops.name_scope("AssignMovingAvg", values=[value]), ops.colocate_with(variable):
+            rate = ops.convert_to_tensor(1.0 - decay, dtype=variable.dtype.base_dtype, name="decay")
+            known = smart_bool(training)
+            change = (ops.convert_to_tensor(variable) - math_ops.cast(value, variable.dtype.base_dtype)) * rate
+            if known is None:
+                change = control_flow_ops.cond(training, lambda: change, lambda: array_ops.zeros_like(change))
+            return state_ops.assign_sub(variable, change)
+
+    def _fused_call(self, inputs, training):
+        data_format = "NHWC" if self._axis == 3 else "NCHW"
+        size = self.moving_mean.shape.as_list()
+        gamma = array_ops.ones(size) if self.gamma is None else self.gamma
+        beta = array_ops.zeros(size) if self.beta is None else self.beta
+
+        def train():
+            return nn_norm.fused_batch_norm(inputs, gamma, beta, epsilon=self.epsilon, data_format=data_format)
+
+        def infer():
+            return nn_norm.fused_batch_norm(inputs, gamma, beta, mean=self.moving_mean, variance=self.moving_variance,
+                                            epsilon=self.epsilon, is_training=False, data_format=data_format)
+        return control_flow_ops.smart_cond(training, lambda: list(train()), lambda: list(infer()))
+
+    def _plain_call(self, inputs, training):
+        rank = inputs.shape.rank
+        axes = [i for i in range(rank) if i != self._axis]
+        broadcast = [1] * rank
+        broadcast[self._axis] = inputs.shape.as_list()[self._axis]
+
+        def wide(v):
+            return v if v is None or axes == list(range(rank - 1)) else array_ops.reshape(v, broadcast)
+
+        known = smart_bool(training)
+        if known is False:
+            mean, variance = ops.convert_to_tensor(self.moving_mean), ops.convert_to_tensor(self.moving_variance)
+        else:
+            mean, variance = nn_norm.moments(inputs, axes)
+            if known is None:
+                batch_mean, batch_variance = mean, variance
+                mean, variance = control_flow_ops.cond(
+                    training, lambda: [gen_ops.identity(batch_mean), gen_ops.identity(batch_variance)],
+                    lambda: [gen_ops.identity(ops.convert_to_tensor(self.moving_mean)),
+                             gen_ops.identity(ops.convert_to_tensor(self.moving_variance))])
+        offset = None if self.beta is None else wide(math_ops.cast(self.beta, inputs.dtype.base_dtype))
+        scale = None if self.gamma is None else wide(math_ops.cast(self.gamma, inputs.dtype.base_dtype))
+        outputs = nn_norm.batch_normalization(inputs, wide(math_ops.cast(mean, inputs.dtype.base_dtype)),
+                                              wide(math_ops.cast(variance, inputs.dtype.base_dtype)), offset, scale,
+                                              self.epsilon)
+        outputs.set_shape(inputs.shape)
+        return outputs, mean, variance
+
+    def call(self, inputs, training=False):
+        outputs, mean, variance = (self._fused_call if self._use_fused else self._plain_call)(inputs, training)
+        if smart_bool(training) is not False and self.trainable:
+            self.add_update(self._moving_update(self.moving_mean, mean, self.momentum, training))
+            self.add_update(self._moving_update(self.moving_variance, variance, self.momentum, training))
+        return outputs
+
+    def compute_output_shape(self, input_shape):
+        return input_shape
+
+
+def batch_normalization(inputs, axis=-1, momentum=0.99, epsilon=1e-3, center=True, scale=True,
+                        beta_initializer=init_ops.Zeros(), gamma_initializer=init_ops.Ones(),
+                        moving_mean_initializer=init_ops.Zeros(), moving_variance_initializer=init_ops.Ones(),
+                        beta_regularizer=None, gamma_regularizer=None, beta_constraint=None, gamma_constraint=None,
+                        training=False, trainable=True, name=None, reuse=None, renorm=False, renorm_clipping=None,
+                        renorm_momentum=0.99, fused=None, virtual_batch_size=None, adjustment=None):
+    layer = BatchNormalization(
+        axis=axis, momentum=momentum, epsilon=epsilon, center=center, scale=scale, beta_initializer=beta_initializer,
+        gamma_initializer=gamma_initializer, moving_mean_initializer=moving_mean_initializer,
+        moving_variance_initializer=moving_variance_initializer, beta_regularizer=beta_regularizer,
+        gamma_regularizer=gamma_regularizer, beta_constraint=beta_constraint, gamma_constraint=gamma_constraint,
+        renorm=renorm, renorm_clipping=renorm_clipping, renorm_momentum=renorm_momentum, fused=fused, trainable=trainable,
+        virtual_batch_size=virtual_batch_size, adjustment=adjustment, name=name, _reuse=reuse, _scope=name)
+    return layer.apply(inputs, training=training)

@@ -1,0 +1,292 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Recurrent networks over time: tf.nn.dynamic_rnn, tf.nn.static_rnn, tf.nn.bidirectional_*, tf.nn.raw_rnn."""
+from millstream import gen_ops
+from millstream.framework import constant_op, dtypes, ops
+from millstream.framework.tensor_shape import TensorShape
+from millstream.ops import nest
+from millstream.ops.array import array_ops, index_ops
+from millstream.ops.flow import control_flow_ops
+from millstream.ops.math import math_ops, reduce_ops
+from millstream.ops.variables import variable_scope
+from millstream.ops.flow.tensor_array_ops import TensorArray
+
+_NO_STATE = "If there is no initial_state, you must give a dtype."
+
+
+def _like_cell(cell):
+    if not hasattr(cell, "output_size") or not hasattr(cell, "state_size") or not callable(cell):
+        raise TypeError(f"The argument 'cell' ({cell}) is not an RNNCell")
+
+
+def _transpose_batch_time(x):
+    """[batch, time, ...] <-> [time, batch, ...]."""
+    if x.shape.rank is not None and x.shape.rank < 2:
+        raise ValueError(f"Expected input tensor {x} to have rank at least 2, but saw shape: {x.shape}")
+    if x.shape.rank is not None:
+        return array_ops.transpose(x, [1, 0] + list(range(2, x.shape.rank)))
+    return array_ops.transpose(x, array_ops.concat(([1, 0], math_ops.range(2, gen_ops.rank(x))), axis=0))
+
+
+def _batch_size(tensor):
+    known = tensor.shape.as_list()[1] if tensor.shape.rank is not None else None
+    return array_ops.shape(tensor)[1] if known is None else known
+
+
+def _zero_state(cell, batch_size, dtype):
+    if getattr(cell, "get_initial_state", None) is not None:
+        return cell.get_initial_state(inputs=None, batch_size=batch_size, dtype=dtype)
+    return cell.zero_state(batch_size, dtype)
+
+
+def _zeros(size, batch_size, dtype):
+    tail = TensorShape(size).as_list() if not isinstance(size, int) else [size]
+    return array_ops.zeros(array_ops.stack([batch_size] + tail) if isinstance(batch_size,
+                                                                              ops.Tensor) else [batch_size] + tail,
+                           dtype)
+
+
+def _select(done, old, new):
+    """`old` for the sequences that have ended, `new` for the others."""
+    if isinstance(new, TensorArray) or new.shape.rank == 0:
+        return new
+    result = index_ops.where(done, old, new)
+    result.set_shape(new.shape)
+    return result
+
+
+def _keep_ended(time, lengths, longest, shortest, zero_output, state, call):
+    """One step that leaves the state of ended sequences as it is and gives zeros for their outputs."""
+    flat_state, flat_zero = nest.flatten(state), nest.flatten(zero_output)
+
+    def step():
+        output, new_state = call()
+        nest.assert_same_structure(state, new_state)
+        done = gen_ops.greater_equal(time, lengths)
+
+        def mixed():
+            outs = [_select(done, z, o) for z, o in zip(flat_zero, nest.flatten(output))]
+            return outs + [_select(done, s, n) for s, n in zip(flat_state, nest.flatten(new_state))]
+
+        def plain():
+            return nest.flatten(output) + nest.flatten(new_state)
+        return control_flow_ops.cond(gen_ops.less(time, shortest), plain, mixed)
+
+    values = control_flow_ops.cond(gen_ops.greater_equal(time, longest), lambda: flat_zero + flat_state, lambda: step())
+    values = values if isinstance(values, list) else [values]
+    for value, like in zip(values, flat_zero + flat_state):
+        value.set_shape(like.shape)
+    return (nest.pack_sequence_as(zero_output, values[:len(flat_zero)]),
+            nest.pack_sequence_as(state, values[len(flat_zero):]))
+
+
+def dynamic_rnn(cell, inputs, sequence_length=None, initial_state=None, dtype=None, parallel_iterations=None,
+                swap_memory=False, time_major=False, scope=None):
+    """(outputs, state) of a cell over inputs [batch, time, ...], in a loop."""
+    _like_cell(cell)
+    with variable_scope.variable_scope(scope or "rnn"):
+        flat = [ops.convert_to_tensor(x) for x in nest.flatten(inputs)]
+        if not time_major:
+            flat = [_transpose_batch_time(x) for x in flat]
+        if sequence_length is not None:
+            sequence_length = math_ops.cast(sequence_length, dtypes.int32)
+            if sequence_length.shape.rank not in (None, 1):
+                raise ValueError("sequence_length must be a vector of length batch_size, but saw shape: "
+                                 f"{sequence_length.shape}")
+            sequence_length = gen_ops.identity(sequence_length, name="sequence_length")
+        batch_size = _batch_size(flat[0])
+        if initial_state is not None:
+            state = initial_state
+        else:
+            if not dtype:
+                raise ValueError(_NO_STATE)
+            state = _zero_state(cell, batch_size, dtype)
+        if sequence_length is not None:
+            from millstream.ops.debugging import check_ops
+            with ops.control_dependencies([check_ops.Assert(
+                    reduce_ops.reduce_all(gen_ops.equal(array_ops.shape(sequence_length), array_ops.stack([batch_size]))),
+                    [f"Expected shape for Tensor {sequence_length.name} is ", batch_size, " but saw shape: ",
+                     array_ops.shape(sequence_length)])]):
+                sequence_length = gen_ops.identity(sequence_length, name="CheckSeqLen")
+        outputs, final = _dynamic_loop(cell, nest.pack_sequence_as(inputs, flat), state, parallel_iterations or 32,
+                                       swap_memory,
+                                       sequence_length, dtype, batch_size)
+        if not time_major:
+            outputs = nest.map_structure(_transpose_batch_time, outputs)
+        return outputs, final
+
+
+def _dynamic_loop(cell, inputs, state, parallel_iterations, swap_memory, lengths, dtype, batch_size):
+    flat_in = nest.flatten(inputs)
+    steps = flat_in[0].shape.as_list()[0] if flat_in[0].shape.rank is not None else None
+    steps_tensor = array_ops.shape(flat_in[0])[0]
+    flat_state = [s if isinstance(s, TensorArray) else ops.convert_to_tensor(s) for s in nest.flatten(state)]
+    state = nest.pack_sequence_as(state, flat_state)
+    state_dtype = dtype or flat_state[0].dtype.base_dtype
+    sizes = nest.flatten(cell.output_size)
+    out_dtype = dtypes.as_dtype(dtype or state_dtype)
+    zero_output = nest.pack_sequence_as(cell.output_size, [_zeros(s, batch_size, out_dtype) for s in sizes])
+    shortest = longest = None
+    if lengths is not None:
+        shortest, longest = reduce_ops.reduce_min(lengths), reduce_ops.reduce_max(lengths)
+    arrays = [TensorArray(out_dtype, size=steps_tensor, tensor_array_name=f"dynamic_rnn/output_{i}",
+                          element_shape=z.shape) for i, z in enumerate(nest.flatten(zero_output))]
+    sources = [TensorArray(x.dtype.base_dtype, size=steps_tensor, tensor_array_name=f"dynamic_rnn/input_{i}",
+                           element_shape=x.shape[1:]).unstack(x) for i, x in enumerate(flat_in)]
+
+    def body(time, outs, values):
+        reads = [s.read(time) for s in sources]
+        for r, x in zip(reads, flat_in):
+            r.set_shape(x.shape[1:])
+        input_t = nest.pack_sequence_as(inputs, reads)
+        packed = nest.pack_sequence_as(state, values)
+        if lengths is not None:
+            output, new_state = _keep_ended(time, lengths, longest, shortest, zero_output, packed,
+                                            lambda: cell(input_t, packed))
+        else:
+            output, new_state = cell(input_t, packed)
+        nest.assert_same_structure(state, new_state)
+        outs = [a.write(time, o) for a, o in zip(outs, nest.flatten(output))]
+        return time + 1, outs, nest.flatten(new_state)
+
+    time = constant_op.constant(0, name="time")
+    _, outs, values = control_flow_ops.while_loop(
+        lambda time, *_: time < steps_tensor, body, (time, arrays, flat_state), parallel_iterations=parallel_iterations,
+        swap_memory=swap_memory, maximum_iterations=steps if steps is not None else None)
+    results = [a.stack() for a in outs]
+    for r, z in zip(results, nest.flatten(zero_output)):
+        r.set_shape([steps] + (z.shape.as_list() if z.shape.rank is not None else [None] * (r.shape.rank - 1)))
+    return nest.pack_sequence_as(cell.output_size, results), nest.pack_sequence_as(state, values)
+
+
+def static_rnn(cell, inputs, initial_state=None, dtype=None, sequence_length=None, scope=None):
+    """(list of outputs, state) of a cell over a list of inputs."""
+    _like_cell(cell)
+    if not nest.is_nested(inputs):
+        raise TypeError("inputs must be a sequence")
+    if not inputs:
+        raise ValueError("inputs must not be empty")
+    outputs = []
+    with variable_scope.variable_scope(scope or "rnn") as varscope:
+        first = ops.convert_to_tensor(nest.flatten(inputs[0])[0])
+        known = first.shape.as_list()[0] if first.shape.rank is not None else None
+        batch_size = array_ops.shape(first)[0] if known is None else known
+        if initial_state is not None:
+            state = initial_state
+        else:
+            if not dtype:
+                raise ValueError("If no initial_state is provided, dtype must be specified")
+            state = _zero_state(cell, batch_size, dtype)
+        zero_output = None
+        if sequence_length is not None:
+            sequence_length = gen_ops.identity(math_ops.cast(sequence_length, dtypes.int32), name="sequence_length")
+            zero = nest.map_structure(lambda s: _zeros(s, batch_size, first.dtype.base_dtype), cell.output_size)
+            zero_output = zero
+            shortest, longest = reduce_ops.reduce_min(sequence_length), reduce_ops.reduce_max(sequence_length)
+        for time, input_ in enumerate(inputs):
+            if time > 0:
+                varscope.reuse_variables()
+            if sequence_length is not None:
+                output, state = _keep_ended(constant_op.constant(time), sequence_length, longest, shortest, zero_output,
+                                            state,
+                                            lambda input_=input_, state=state: cell(input_, state))
+            else:
+                output, state = cell(input_, state)
+            outputs.append(output)
+        return outputs, state
+
+
+def static_state_saving_rnn(cell, inputs, state_saver, state_name, sequence_length=None, scope=None):
+    names = nest.flatten(state_name)
+    initial = nest.pack_sequence_as(cell.state_size, [state_saver.state(n) for n in names])
+    outputs, state = static_rnn(cell, inputs, initial_state=initial, sequence_length=sequence_length, scope=scope)
+    saves = [state_saver.save_state(n, s) for n, s in zip(names, nest.flatten(state))]
+    with ops.control_dependencies(saves):
+        outputs[-1] = nest.map_structure(gen_ops.identity, outputs[-1])
+    return outputs, state
+
+
+def _reversed(x, lengths, seq_axis, batch_axis):
+    if lengths is not None:
+        return index_ops.reverse_sequence(x, lengths, seq_axis=seq_axis, batch_axis=batch_axis)
+    return array_ops.reverse(x, axis=[seq_axis])
+
+
+def bidirectional_dynamic_rnn(cell_fw, cell_bw, inputs, sequence_length=None, initial_state_fw=None, initial_state_bw=None,
+                              dtype=None, parallel_iterations=None, swap_memory=False, time_major=False, scope=None):
+    _like_cell(cell_fw)
+    _like_cell(cell_bw)
+    time_axis, batch_axis = (0, 1) if time_major else (1, 0)
+    with variable_scope.variable_scope(scope or "bidirectional_rnn"):
+        with variable_scope.variable_scope("fw") as fw_scope:
+            output_fw, state_fw = dynamic_rnn(cell_fw, inputs, sequence_length, initial_state_fw, dtype, parallel_iterations,
+                                              swap_memory, time_major, fw_scope)
+        with variable_scope.variable_scope("bw") as bw_scope:
+            turned = nest.map_structure(lambda x: _reversed(ops.convert_to_tensor(x), sequence_length, time_axis,
+                                                            batch_axis),
+                                        inputs)
+            output, state_bw = dynamic_rnn(cell_bw, turned, sequence_length, initial_state_bw, dtype, parallel_iterations,
+                                           swap_memory, time_major, bw_scope)
+        output_bw = nest.map_structure(lambda x: _reversed(x, sequence_length, time_axis, batch_axis), output)
+    return (output_fw, output_bw), (state_fw, state_bw)
+
+
+def _reverse_list(inputs, lengths):
+    if lengths is None:
+        return list(reversed(inputs))
+    stacked = array_ops.stack(inputs)
+    return array_ops.unstack(index_ops.reverse_sequence(stacked, lengths, seq_axis=0, batch_axis=1))
+
+
+def static_bidirectional_rnn(cell_fw, cell_bw, inputs, initial_state_fw=None, initial_state_bw=None, dtype=None,
+                             sequence_length=None, scope=None):
+    _like_cell(cell_fw)
+    _like_cell(cell_bw)
+    if not nest.is_nested(inputs):
+        raise TypeError("inputs must be a sequence")
+    if not inputs:
+        raise ValueError("inputs must not be empty")
+    with variable_scope.variable_scope(scope or "bidirectional_rnn"):
+        with variable_scope.variable_scope("fw") as fw_scope:
+            output_fw, state_fw = static_rnn(cell_fw, inputs, initial_state_fw, dtype, sequence_length, scope=fw_scope)
+        with variable_scope.variable_scope("bw") as bw_scope:
+            backwards, state_bw = static_rnn(cell_bw, _reverse_list(inputs, sequence_length), initial_state_bw, dtype,
+                                             sequence_length, scope=bw_scope)
+    output_bw = _reverse_list(backwards, sequence_length)
+    outputs = [array_ops.concat([f, b], 1) for f, b in zip(output_fw, output_bw)]
+    return outputs, state_fw, state_bw
+
+
+def raw_rnn(cell, loop_fn, parallel_iterations=None, swap_memory=False, scope=None):
+    """(TensorArray of outputs, state, loop state): loop_fn(time, output, state, loop_state) says what comes next."""
+    _like_cell(cell)
+    with variable_scope.variable_scope(scope or "rnn"):
+        time = constant_op.constant(0, dtypes.int32)
+        finished, next_input, state, emit_like, loop_state = loop_fn(time, None, None, None)
+        loop_state = constant_op.constant(0) if loop_state is None else loop_state
+        flat_input = [ops.convert_to_tensor(x) for x in nest.flatten(next_input)]
+        known = flat_input[0].shape.as_list()[0]
+        batch_size = array_ops.shape(flat_input[0])[0] if known is None else known
+        state = nest.map_structure(ops.convert_to_tensor, state)
+        structure = cell.output_size if emit_like is None else emit_like
+        if emit_like is None:
+            emit_like = nest.map_structure(lambda s: array_ops.zeros([s] if isinstance(s, int) else s,
+                                                                     flat_input[0].dtype.base_dtype), cell.output_size)
+        arrays = [TensorArray(e.dtype.base_dtype, size=0, dynamic_size=True, element_shape=TensorShape([known]).concatenate(
+            e.shape), tensor_array_name=f"rnn_output_{i}") for i, e in enumerate(nest.flatten(emit_like))]
+        zeros = [_zeros(e.shape.as_list(), batch_size, e.dtype.base_dtype) for e in nest.flatten(emit_like)]
+
+        def body(time, done, current, emits, states, loop_state):
+            output, cell_state = cell(nest.pack_sequence_as(next_input, current), nest.pack_sequence_as(state, states))
+            next_done, following, next_state, emit, next_loop = loop_fn(time + 1, output, cell_state, loop_state)
+            next_loop = loop_state if next_loop is None else next_loop
+            emit = nest.flatten(output if emit is None else emit)
+            emit = [_select(done, z, e) for z, e in zip(zeros, emit)]
+            kept = [_select(done, old, new) for old, new in zip(states, nest.flatten(next_state))]
+            emits = [a.write(time, e) for a, e in zip(emits, emit)]
+            return (time + 1, gen_ops.logical_or(next_done, done), nest.flatten(following), emits, kept, next_loop)
+
+        _, _, _, emits, states, loop_state = control_flow_ops.while_loop(
+            lambda time, done, *_: gen_ops.logical_not(reduce_ops.reduce_all(done)), body,
+            (time, finished, flat_input, arrays, nest.flatten(state), loop_state),
+            parallel_iterations=parallel_iterations or 32, swap_memory=swap_memory)
+        return nest.pack_sequence_as(structure, emits), nest.pack_sequence_as(state, states), loop_state

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The variables of a graph: lists of them, their initializers, and checks that they are initialized."""
+from millstream import gen_ops
+from millstream.framework import dtypes, ops
+from millstream.ops.variables import state_ops
+
+
+def _collection(key):
+    def function(scope=None):
+        return ops.get_collection(key, scope)
+    return function
+
+
+global_variables = _collection(ops.GraphKeys.GLOBAL_VARIABLES)
+local_variables = _collection(ops.GraphKeys.LOCAL_VARIABLES)
+model_variables = _collection(ops.GraphKeys.MODEL_VARIABLES)
+trainable_variables = _collection(ops.GraphKeys.TRAINABLE_VARIABLES)
+moving_average_variables = _collection(ops.GraphKeys.MOVING_AVERAGE_VARIABLES)
+
+
+def all_variables():
+    return global_variables()
+
+
+def _all_saveable_objects(scope=None):
+    return (ops.get_collection(ops.GraphKeys.GLOBAL_VARIABLES, scope) +
+            ops.get_collection(ops.GraphKeys.SAVEABLE_OBJECTS, scope))
+
+
+def no_op_group(operations, name):
+    """One node that waits for all of these, with one more for each device, as tf.group() has it."""
+    from millstream.ops.flow import control_flow_group
+    return control_flow_group.group(*operations, name=name)
+
+
+def variables_initializer(var_list, name="init"):
+    if var_list:
+        return no_op_group([v.initializer for v in var_list], name)
+    return gen_ops.no_op(name=name)
+
+
+def initialize_variables(var_list, name="init"):
+    return variables_initializer(var_list, name)
+
+
+def global_variables_initializer():
+    return variables_initializer(global_variables())
+
+
+def initialize_all_variables():
+    return global_variables_initializer()
+
+
+def local_variables_initializer():
+    return variables_initializer(local_variables())
+
+
+def initialize_local_variables():
+    return local_variables_initializer()
+
+
+def is_variable_initialized(variable):
+    return state_ops.is_variable_initialized(variable)
+
+
+def assert_variables_initialized(var_list=None):
+    """Reads them all; running it fails if one is not initialized."""
+    if var_list is None:
+        var_list = global_variables() + local_variables()
+    if not var_list:
+        var_list = [op.outputs[0] for op in ops.get_default_graph().get_operations()
+                    if op.type in ("Variable", "VariableV2", "AutoReloadVariable")]
+    if not var_list:
+        return None
+    ranks = []
+    for var in var_list:
+        with ops.colocate_with(var.op):
+            ranks.append(gen_ops.rank(var))
+    return ranks[0] if len(ranks) == 1 else gen_ops.pack(ranks)
+
+
+def report_uninitialized_variables(var_list=None, name="report_uninitialized_variables"):
+    """A vector of the names of those that are not initialized."""
+    if var_list is None:
+        var_list = global_variables() + local_variables()
+        if not var_list:
+            var_list = [op.outputs[0] for op in ops.get_default_graph().get_operations()
+                        if op.type in ("Variable", "VariableV2", "AutoReloadVariable")]
+    with ops.name_scope(name):
+        initialized = [state_ops.is_variable_initialized(v) for v in var_list]
+        with ops.device("/cpu:0"):
+            if not var_list:
+                from millstream.framework import constant_op
+                return constant_op.constant([], dtype=dtypes.string)
+            mask = gen_ops.logical_not(gen_ops.pack(initialized, name="stack"))
+            names = ops.convert_to_tensor([s.op.name for s in var_list], dtype=dtypes.string)
+        with ops.device("/cpu:0"), ops.name_scope("boolean_mask"):
+            indices = gen_ops.squeeze(gen_ops.where(mask), squeeze_dims=[1])
+            return gen_ops.gather_v2(names, indices, 0)
