@@ -5,7 +5,7 @@ FUZZ_SECONDS ?= 60
 MAKEFLAGS += --no-print-directory
 
 .DEFAULT_GOAL := build
-.PHONY: setup build demo test bench bench-peers interop launchers browser docs-ops format lint asan tsan fuzz wheel deb docs install clean help
+.PHONY: setup build unbatched demo test bench bench-peers interop launchers browser docs-ops format lint asan tsan fuzz wheel deb docs install clean help
 
 setup:  ## install what is missing (Debian packages; asks nothing when all is there)
 	@tools/setup.sh build
@@ -15,6 +15,9 @@ build: setup  ## build everything, optimized and with assertions
 	@$(MAKE) build/dev/build.ninja
 	cmake --build --preset dev
 	@tools/slowest_files.py build/dev
+
+unbatched: setup  ## prepare build/dev for editing: compile every source alone, without precompiled headers
+	cmake --preset dev -DMILLSTREAM_BATCHES=OFF -DMILLSTREAM_PRECOMPILE=OFF
 
 demo:  ## train MNIST on a cluster of 1 ps and 2 workers on this machine; builds only what that needs
 	@tools/setup.sh build

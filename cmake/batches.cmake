@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Several sources in one translation unit, with MILLSTREAM_BATCHES (cmake/compiler.cmake says when). Headers of ours are
+# Several sources in one translation unit, with MILLSTREAM_BATCHES (cmake/compiler.cmake says what for). Headers of ours are
 # then parsed, and their templates instantiated and optimized, once for all of them. batches.py finds sources whose
 # private names do not meet, so that no source has to know of it.
 set(MILLSTREAM_BATCH_BYTES 60000 CACHE STRING "How much source goes into one translation unit")

@@ -48,30 +48,13 @@ if(CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
       CCACHE_SLOPPINESS=include_file_ctime,pch_defines,time_macros ${CCACHE})
 endif()
 
-# Parsing headers and instantiating templates is two thirds of compiling a small file. A warm cache saves all of it. On a
-# new machine headers of others are parsed once per target and kept (MILLSTREAM_PRECOMPILE), and small sources are
-# compiled several at a time (MILLSTREAM_BATCHES, cmake/batches.cmake). Not with a warm cache: what was compiled so is of
-# no use to another work tree, and a change of one file compiles its neighbours too.
-set(MILLSTREAM_PRECOMPILE AUTO CACHE STRING "Keep parsed headers: ON, OFF, or AUTO (if the compiler cache is empty)")
-set(MILLSTREAM_BATCHES AUTO CACHE STRING "Compile several sources at a time: ON, OFF, or AUTO (if the compiler cache is empty)")
-set(cold OFF)
-if(NOT MILLSTREAM_SANITIZE)
-  set(cached_files 0)
-  if(CCACHE)
-    execute_process(COMMAND ${CCACHE} --print-stats OUTPUT_VARIABLE stats ERROR_QUIET)
-    if(stats MATCHES "files_in_cache[ \t]+([0-9]+)")
-      set(cached_files ${CMAKE_MATCH_1})
-    endif()
-  endif()
-  if(cached_files LESS 500)
-    set(cold ON)
-  endif()
-endif()
-foreach(name PRECOMPILE BATCHES)
-  if(MILLSTREAM_${name} STREQUAL "AUTO")
-    set(MILLSTREAM_${name} ${cold} CACHE STRING "" FORCE)  # the first answer stays, or all would be compiled twice
-  endif()
-endforeach()
+# Parsing headers and instantiating templates is two thirds of compiling a small file. A build of everything therefore
+# parses the headers of other libraries once per target (MILLSTREAM_PRECOMPILE) and compiles small sources several at a
+# time (MILLSTREAM_BATCHES, cmake/batches.cmake): half the time on an empty compiler cache. Both are the default, whatever
+# the state of that cache. Turn them off (`make unbatched`) in a tree where single files are edited: a change of one file
+# then compiles that file alone, and several work trees share the compiler cache.
+option(MILLSTREAM_PRECOMPILE "Parse the headers of other libraries once per target" ON)
+option(MILLSTREAM_BATCHES "Compile several sources in one translation unit" ON)
 if(MILLSTREAM_PRECOMPILE AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   add_compile_options(-fpch-preprocess)
 elseif(MILLSTREAM_PRECOMPILE)
