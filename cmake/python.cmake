@@ -49,6 +49,9 @@ __file__ = __path__[0] + '/__init__.py'
 with open(__file__, encoding='utf-8') as _f:
     exec(compile(_f.read(), __file__, 'exec'))
 ")
+# The release, as millstream/base/version.h names it.
+file(CONFIGURE OUTPUT ${MILLSTREAM_PYTHON_DIR}/_version.py @ONLY CONTENT "RELEASE = '@PROJECT_VERSION@'\n")
+install(FILES ${MILLSTREAM_PYTHON_DIR}/_version.py DESTINATION millstream COMPONENT python)
 
 if(SKBUILD)  # what is installed is one folder: the extension, the library beside it, the command line tool in bin/
   set_property(TARGET millstream PROPERTY VERSION)  # archives of packages keep no links: each name would be a copy

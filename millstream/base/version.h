@@ -4,7 +4,7 @@
 
 namespace millstream {
 
-// The one place where the release is named; CMake reads it here.
+// The one place where the release is named: CMake, the Python package and pyproject.toml take it from here.
 inline constexpr char kVersion[] = "0.1.0";
 
 }  // namespace millstream
