@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_join.h"
 #include "millstream/framework/op_spec.h"
+#include "millstream/framework/op_traits.h"
 
 namespace millstream {
 
@@ -96,9 +97,10 @@ StatusOr<const KernelDef*> FindKernel(const OpEntry& op, absl::string_view devic
                                  "]\nRegistered devices: [", device_type, "]\nRegistered kernels:\n", Describe(op));
 }
 
-OpBuilder::OpBuilder(const char* name) : entry_(&OpRegistry::Global().Add(name)) {
+OpBuilder::OpBuilder(const char* name, const char* file) : entry_(&OpRegistry::Global().Add(name)) {
   if (!entry_->def.name.empty()) BadSpec(name, "", errors::AlreadyExists("the op is defined twice"));
   entry_->def.name = name;
+  entry_->file = file;
 }
 
 OpBuilder& OpBuilder::Input(const char* spec) {
@@ -152,6 +154,15 @@ OpBuilder& OpBuilder::AllowsUninitializedInput() {
   entry_->def.allows_uninitialized_input = true;
   return *this;
 }
+OpBuilder& OpBuilder::Trait(OpTrait trait) {
+  entry_->traits |= static_cast<uint32_t>(trait);
+  return *this;
+}
+
+OpBuilder& OpBuilder::Updates() { return Trait(OpTrait::kUpdates); }
+
+OpBuilder& OpBuilder::MayBlock() { return Trait(OpTrait::kMayBlock); }
+
 OpBuilder& OpBuilder::Doc(const char* text) {
   entry_->def.doc = text;
   return *this;

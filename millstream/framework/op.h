@@ -2,6 +2,7 @@
 #ifndef MILLSTREAM_FRAMEWORK_OP_H_
 #define MILLSTREAM_FRAMEWORK_OP_H_
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -29,9 +30,16 @@ struct KernelDef {
   bool async = false;      // may wait: an AsyncKernel
 };
 
+// What the executors, the placer and the rewrites ask of an op beside its signature: op_traits.h has the list.
+enum class OpTrait : uint32_t;
+
 // Everything known of an op. Registered before main(), read-only afterwards.
 struct OpEntry {
+  bool Has(OpTrait trait) const { return (traits & static_cast<uint32_t>(trait)) != 0; }
+
   OpDef def;
+  const char* file = "";  // the source that declares it
+  uint32_t traits = 0;
   ShapeFn shape = nullptr;
   GradFn grad = nullptr;
   bool not_differentiable = false;  // gradients stop here without an error
@@ -65,7 +73,7 @@ StatusOr<const KernelDef*> FindKernel(const OpEntry& op, absl::string_view devic
 // A malformed spec ends the program at start-up with a message: it is a mistake in our source.
 class OpBuilder {
  public:
-  explicit OpBuilder(const char* name);
+  explicit OpBuilder(const char* name, const char* file = __builtin_FILE());
   OpBuilder& Input(const char* spec);
   OpBuilder& Output(const char* spec);
   OpBuilder& Attr(const char* spec);
@@ -77,6 +85,17 @@ class OpBuilder {
   OpBuilder& Aggregate();
   OpBuilder& AllowsUninitializedInput();
   OpBuilder& Doc(const char* text);
+  OpBuilder& Trait(OpTrait trait);
+  // Writes a variable or another resource that other nodes may read in the same step.
+  OpBuilder& Updates();
+  // A kernel that may hold its thread for long: never runs on a thread that others wait for.
+  OpBuilder& MayBlock();
+  // What several ops have in common, as a function: OP("Relu").With(UnaryOp)....
+  template <typename Fragment>
+  OpBuilder& With(const Fragment& fragment) {
+    fragment(*this);
+    return *this;
+  }
 
   // A kernel class with a constructor K(KernelInit&) (report errors through init.Fail()).
   template <typename K>
