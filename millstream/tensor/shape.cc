@@ -39,16 +39,16 @@ Shape::Shape(std::span<const int64_t> dims) {
 
 Shape& Shape::AssignSlow(const Shape& o) {
   if (this == &o) return *this;
-  if (rank_ > kInline) delete[] heap_;
-  Assign(o.dims(), o.num_elements_);
+  if (rank() > kInline) delete[] storage_.on_heap;
+  Assign(o.dims(), o.num_elements());
   return *this;
 }
 
 void Shape::Assign(std::span<const int64_t> dims, int64_t num_elements) {
-  rank_ = static_cast<uint8_t>(dims.size());
-  if (rank_ > kInline) heap_ = new int64_t[rank_];
+  storage_.rank = static_cast<uint8_t>(dims.size());
+  if (rank() > kInline) storage_.on_heap = new int64_t[dims.size()];
   std::copy(dims.begin(), dims.end(), data());
-  num_elements_ = num_elements;
+  storage_.num_elements = num_elements;
 }
 
 StatusOr<Shape> Shape::Make(std::span<const int64_t> dims) {
@@ -67,23 +67,23 @@ StatusOr<Shape> Shape::Make(std::span<const int64_t> dims) {
   return shape;
 }
 
-void Shape::Recount() { MS_CHECK(CheckedProduct(dims(), &num_elements_)); }
+void Shape::Recount() { MS_CHECK(CheckedProduct(dims(), &storage_.num_elements)); }
 
 void Shape::set_dim(int i, int64_t size) {
   data()[i] = size;
   Recount();
 }
 
-void Shape::AddDim(int64_t size) { InsertDim(rank_, size); }
+void Shape::AddDim(int64_t size) { InsertDim(rank(), size); }
 
 void Shape::InsertDim(int at, int64_t size) {
-  std::vector<int64_t> dims(data(), data() + rank_);
+  std::vector<int64_t> dims(data(), data() + rank());
   dims.insert(dims.begin() + at, size);
   *this = Shape(dims);
 }
 
 void Shape::RemoveDim(int at) {
-  std::vector<int64_t> dims(data(), data() + rank_);
+  std::vector<int64_t> dims(data(), data() + rank());
   dims.erase(dims.begin() + at);
   *this = Shape(dims);
 }

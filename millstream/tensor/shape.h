@@ -3,11 +3,11 @@
 #define MILLSTREAM_TENSOR_SHAPE_H_
 
 #include <cstdint>
-#include <cstring>
 #include <initializer_list>
 #include <memory>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "millstream/base/status.h"
@@ -26,46 +26,41 @@ class Shape {
   explicit Shape(std::span<const int64_t> dims);
   explicit Shape(const std::vector<int64_t>& dims) : Shape(std::span<const int64_t>(dims)) {}
   Shape(const Shape& o) {
-    if (o.rank_ > kInline) [[unlikely]]
-      Assign(o.dims(), o.num_elements_);
+    if (o.rank() > kInline) [[unlikely]]
+      Assign(o.dims(), o.num_elements());
     else
-      CopyInline(o);
+      storage_ = o.storage_;
   }
-  Shape(Shape&& o) noexcept {
-    CopyInline(o);
-    o.rank_ = 0;
-    o.num_elements_ = 1;
-  }
+  Shape(Shape&& o) noexcept : storage_(o.storage_) { o.storage_.BecomeScalar(); }
   Shape& operator=(const Shape& o) {
-    if (rank_ > kInline || o.rank_ > kInline) [[unlikely]]
+    if (rank() > kInline || o.rank() > kInline) [[unlikely]]
       return AssignSlow(o);
-    CopyInline(o);
+    storage_ = o.storage_;
     return *this;
   }
   Shape& operator=(Shape&& o) noexcept {
     if (this == &o) return *this;
-    if (rank_ > kInline) [[unlikely]]
-      delete[] heap_;
-    CopyInline(o);
-    o.rank_ = 0;
-    o.num_elements_ = 1;
+    if (rank() > kInline) [[unlikely]]
+      delete[] storage_.on_heap;
+    storage_ = o.storage_;
+    o.storage_.BecomeScalar();
     return *this;
   }
   ~Shape() {
-    if (rank_ > kInline) [[unlikely]]
-      delete[] heap_;
+    if (rank() > kInline) [[unlikely]]
+      delete[] storage_.on_heap;
   }
 
   // InvalidArgument for negative sizes, more than 254 dimensions, or a product that overflows.
   static StatusOr<Shape> Make(std::span<const int64_t> dims);
 
-  int rank() const { return rank_; }
+  int rank() const { return storage_.rank; }
   int64_t dim(int i) const { return data()[i]; }
-  std::span<const int64_t> dims() const { return {data(), static_cast<size_t>(rank_)}; }
-  int64_t num_elements() const { return num_elements_; }
-  bool IsScalar() const { return rank_ == 0; }
-  bool IsVector() const { return rank_ == 1; }
-  bool IsMatrix() const { return rank_ == 2; }
+  std::span<const int64_t> dims() const { return {data(), static_cast<size_t>(rank())}; }
+  int64_t num_elements() const { return storage_.num_elements; }
+  bool IsScalar() const { return rank() == 0; }
+  bool IsVector() const { return rank() == 1; }
+  bool IsMatrix() const { return rank() == 2; }
 
   // Changes one size, or appends one. REQUIRES: the product stays in range (checked; use Make() for untrusted sizes).
   void set_dim(int i, int64_t size);
@@ -77,29 +72,38 @@ class Shape {
 
   std::string ToString() const;  // "[2,3]"
   friend bool operator==(const Shape& a, const Shape& b) {
-    if (a.rank_ != b.rank_ || a.num_elements_ != b.num_elements_) return false;
+    if (a.rank() != b.rank() || a.num_elements() != b.num_elements()) return false;
     const int64_t *x = a.data(), *y = b.data();
-    for (int i = 0; i < a.rank_; ++i)
+    for (int i = 0; i < a.rank(); ++i)
       if (x[i] != y[i]) return false;
     return true;
   }
 
  private:
   static constexpr int kInline = 6;
-  const int64_t* data() const { return rank_ <= kInline ? inline_ : heap_; }
-  int64_t* data() { return rank_ <= kInline ? inline_ : heap_; }
+  const int64_t* data() const { return rank() <= kInline ? storage_.in_place : storage_.on_heap; }
+  int64_t* data() { return rank() <= kInline ? storage_.in_place : storage_.on_heap; }
   void Assign(std::span<const int64_t> dims, int64_t num_elements);
   Shape& AssignSlow(const Shape& o);
-  // All of it as one block: shapes are copied several times for each op of a step.
-  void CopyInline(const Shape& o) { std::memcpy(static_cast<void*>(this), &o, sizeof(Shape)); }
   void Recount();
 
-  union {
-    int64_t inline_[kInline];
-    int64_t* heap_;
+  // Trivially copyable, so that it is copied as one block: shapes are copied several times for each op of a step.
+  struct Storage {
+    union {
+      int64_t in_place[kInline];
+      int64_t* on_heap;  // with more than kInline dimensions
+    };
+    int64_t num_elements = 1;
+    uint8_t rank = 0;
+
+    void BecomeScalar() {
+      rank = 0;
+      num_elements = 1;
+    }
   };
-  int64_t num_elements_ = 1;
-  uint8_t rank_ = 0;
+  static_assert(std::is_trivially_copyable_v<Storage>);
+
+  Storage storage_;
 };
 
 // A shape of which parts may be unknown: the rank, or single sizes (-1).
