@@ -11,7 +11,6 @@ find_library(RE2_LIBRARY re2 REQUIRED)
 find_library(PNG_LIBRARY png REQUIRED)
 find_library(JPEG_LIBRARY jpeg REQUIRED)
 find_package(nlohmann_json REQUIRED CONFIG)
-find_package(spdlog REQUIRED CONFIG)
 if(MILLSTREAM_TESTS OR MILLSTREAM_FUZZ)
   find_package(GTest REQUIRED CONFIG)
 endif()
@@ -32,4 +31,4 @@ target_link_libraries(millstream_public_dependencies INTERFACE
 # Seen in our source files alone.
 add_library(millstream_private_dependencies INTERFACE)
 target_link_libraries(millstream_private_dependencies INTERFACE
-  $<LINK_ONLY:gRPC::grpc> leveldb::leveldb Snappy::snappy ZLIB::ZLIB ${RE2_LIBRARY} ${PNG_LIBRARY} ${JPEG_LIBRARY} nlohmann_json::nlohmann_json spdlog::spdlog)
+  $<LINK_ONLY:gRPC::grpc> leveldb::leveldb Snappy::snappy ZLIB::ZLIB ${RE2_LIBRARY} ${PNG_LIBRARY} ${JPEG_LIBRARY} nlohmann_json::nlohmann_json)
