@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "millstream/distributed/cluster_spec.h"
+#include "millstream/distributed/cluster/cluster_spec.h"
 #include "millstream/distributed/server_options.h"
 
 namespace CLI {

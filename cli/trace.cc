@@ -9,7 +9,7 @@
 #include "absl/strings/strip.h"
 #include "cli/cluster_flags.h"
 #include "cli/commands.h"
-#include "millstream/distributed/rpc.h"
+#include "millstream/distributed/wire/rpc.h"
 #include "millstream/distributed/server_options.h"
 #include "millstream/distributed/task_service.h"
 #include "millstream/proto/config.pb.h"

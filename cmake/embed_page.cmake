@@ -15,8 +15,8 @@ string(REPLACE "@SCRIPT@" "${script}" page "${page}")
 string(REPLACE "\\" "\\\\" page "${page}")
 string(REPLACE "\"" "\\\"" page "${page}")
 string(REPLACE "\n" "\\n\"\n\"" page "${page}")
-file(WRITE ${OUTPUT} "// Made from millstream/distributed/status/page.
-#include \"millstream/distributed/status/page.h\"
+file(WRITE ${OUTPUT} "// Made from millstream/status/page.
+#include \"millstream/status/page.h\"
 
 namespace millstream {
 const char kStatusPage[] = \"${page}\";

@@ -72,9 +72,9 @@ endfunction()
 
 # Sets `out` to a source file that holds the status page, made of the files in its folder.
 function(millstream_status_page out)
-  set(folder ${PROJECT_SOURCE_DIR}/millstream/distributed/status/page)
+  set(folder ${PROJECT_SOURCE_DIR}/millstream/status/page)
   file(GLOB files CONFIGURE_DEPENDS ${folder}/*)
-  set(source ${MILLSTREAM_GEN_DIR}/millstream/distributed/status/page.cc)
+  set(source ${MILLSTREAM_GEN_DIR}/millstream/status/page.cc)
   add_custom_command(
     OUTPUT ${source}
     COMMAND ${CMAKE_COMMAND} -DFOLDER=${folder} -DOUTPUT=${source} -P ${PROJECT_SOURCE_DIR}/cmake/embed_page.cmake
@@ -89,7 +89,7 @@ function(millstream_folder name)
   if(NOT sources)
     return()
   endif()
-  if(name STREQUAL "distributed")
+  if(name STREQUAL "status")
     millstream_status_page(page)
     list(APPEND sources ${page})
   endif()

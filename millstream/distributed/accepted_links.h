@@ -4,8 +4,8 @@
 
 #include <utility>
 
-#include "millstream/distributed/status/task_reports.h"
-#include "millstream/distributed/worker.h"
+#include "millstream/status/task_reports.h"
+#include "millstream/distributed/worker/worker.h"
 
 namespace millstream {
 

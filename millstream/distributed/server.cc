@@ -7,10 +7,10 @@
 #include "millstream/base/file_root.h"
 #include "millstream/base/logging.h"
 #include "millstream/base/random.h"
-#include "millstream/distributed/grpc_link.h"
+#include "millstream/distributed/wire/grpc_link.h"
 #include "millstream/distributed/link/sockets.h"
-#include "millstream/distributed/master_service.h"
-#include "millstream/distributed/status/status_server.h"
+#include "millstream/distributed/master/master_service.h"
+#include "millstream/status/status_server.h"
 #include "millstream/distributed/task_service.h"
 
 namespace millstream {

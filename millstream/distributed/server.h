@@ -12,7 +12,7 @@
 #include "millstream/distributed/job_membership.h"
 #include "millstream/distributed/job_roll.h"
 #include "millstream/distributed/link/link_hub.h"
-#include "millstream/distributed/master.h"
+#include "millstream/distributed/master/master.h"
 #include "millstream/distributed/server_options.h"
 
 namespace millstream {

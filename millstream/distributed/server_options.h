@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "millstream/distributed/cluster_spec.h"
-#include "millstream/distributed/rpc.h"
+#include "millstream/distributed/cluster/cluster_spec.h"
+#include "millstream/distributed/wire/rpc.h"
 
 namespace millstream {
 

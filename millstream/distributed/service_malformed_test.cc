@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "google/protobuf/text_format.h"
-#include "millstream/distributed/master.h"
-#include "millstream/distributed/master_service.h"
+#include "millstream/distributed/master/master.h"
+#include "millstream/distributed/master/master_service.h"
 #include "millstream/distributed/task_service.h"
 #include "millstream/distributed/testing/direct_call.h"
 #include "millstream/proto/master.pb.h"

@@ -5,11 +5,11 @@
 
 #include "google/protobuf/wrappers.pb.h"
 #include "millstream/base/version.h"
-#include "millstream/distributed/device_proto.h"
+#include "millstream/distributed/wire/device_proto.h"
 #include "millstream/distributed/job_roll.h"
-#include "millstream/distributed/long_call.h"
-#include "millstream/distributed/protocol.h"
-#include "millstream/distributed/status/task_status.h"
+#include "millstream/distributed/wire/long_call.h"
+#include "millstream/distributed/wire/protocol.h"
+#include "millstream/status/task_status.h"
 #include "millstream/proto/task.pb.h"
 
 namespace millstream {

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "millstream/distributed/link/link_hub.h"
-#include "millstream/distributed/rpc.h"
-#include "millstream/distributed/trace_requests.h"
-#include "millstream/distributed/worker.h"
+#include "millstream/distributed/wire/rpc.h"
+#include "millstream/distributed/observer/trace_requests.h"
+#include "millstream/distributed/worker/worker.h"
 
 namespace millstream {
 

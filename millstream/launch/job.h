@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "millstream/distributed/cluster_spec.h"
+#include "millstream/distributed/cluster/cluster_spec.h"
 #include "millstream/launch/process_group.h"
 
 namespace millstream::launch {

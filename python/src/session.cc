@@ -7,7 +7,7 @@
 #include <atomic>
 
 #include "millstream/base/cancellation.h"
-#include "millstream/distributed/remote_session.h"
+#include "millstream/distributed/client/remote_session.h"
 #include "millstream/distributed/server.h"
 #include "millstream/proto/config.pb.h"
 #include "python/src/arrays.h"

@@ -12,7 +12,7 @@
 
 #include "millstream/base/mutex.h"
 #include "millstream/distributed/grpc/event_loop.h"
-#include "millstream/distributed/rpc.h"
+#include "millstream/distributed/wire/rpc.h"
 
 namespace millstream {
 

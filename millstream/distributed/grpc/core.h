@@ -13,7 +13,7 @@
 
 #include "google/protobuf/message.h"
 #include "millstream/base/status.h"
-#include "millstream/distributed/rpc.h"
+#include "millstream/distributed/wire/rpc.h"
 
 namespace millstream {
 

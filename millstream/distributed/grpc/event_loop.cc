@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "millstream/distributed/grpc/core.h"
-#include "millstream/distributed/long_call.h"
+#include "millstream/distributed/wire/long_call.h"
 
 namespace millstream {
 namespace {

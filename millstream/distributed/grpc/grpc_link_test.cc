@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "millstream/distributed/grpc_link.h"
+#include "millstream/distributed/wire/grpc_link.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -5,7 +5,7 @@
 #include <grpc/grpc.h>
 
 #include "millstream/distributed/grpc/event_loop.h"
-#include "millstream/distributed/grpc_link.h"
+#include "millstream/distributed/wire/grpc_link.h"
 
 namespace millstream {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "millstream/distributed/rpc.h"
+#include "millstream/distributed/wire/rpc.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

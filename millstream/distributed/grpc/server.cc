@@ -13,7 +13,7 @@
 #include "absl/strings/match.h"
 #include "millstream/base/logging.h"
 #include "millstream/distributed/grpc/core.h"
-#include "millstream/distributed/known_host.h"
+#include "millstream/distributed/link/known_host.h"
 
 namespace millstream {
 namespace {

@@ -11,7 +11,7 @@
 #include "millstream/distributed/grpc/event_loop.h"
 #include "millstream/distributed/grpc/link_acceptor.h"
 #include "millstream/distributed/grpc/server_call.h"
-#include "millstream/distributed/rpc.h"
+#include "millstream/distributed/wire/rpc.h"
 
 namespace millstream {
 

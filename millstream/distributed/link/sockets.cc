@@ -18,7 +18,7 @@
 
 #include "absl/strings/escaping.h"
 #include "millstream/base/logging.h"
-#include "millstream/distributed/known_host.h"
+#include "millstream/distributed/link/known_host.h"
 
 namespace millstream {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "millstream/base/notification.h"
-#include "millstream/distributed/rpc.h"
+#include "millstream/distributed/wire/rpc.h"
 
 namespace millstream::testing {
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "millstream/distributed/master_session.h"
-#include "millstream/distributed/remote_task.h"
+#include "millstream/distributed/master/master_session.h"
+#include "millstream/distributed/master/remote_task.h"
 
 namespace millstream::testing {
 

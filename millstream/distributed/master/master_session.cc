@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "millstream/distributed/master/master_session.h"
+
+#include <algorithm>
+#include <mutex>
+#include <thread>
+
+#include "millstream/distributed/wire/long_call.h"
+#include "millstream/distributed/master/master_step.h"
+#include "millstream/graph/import/export.h"
+#include "millstream/runtime/executor.h"
+
+namespace millstream {
+namespace {
+
+constexpr auto kLookForEnd = std::chrono::microseconds(60);
+// Waits that usually take longer than this, being woken included, are not worth looking for, except now and then to see
+// whether that has changed: looking ends sooner than being woken. Very long ones count as no more than kLongWait, or
+// one would hide many short ones.
+constexpr int64_t kWorthLooking = std::chrono::nanoseconds(kLookForEnd).count() + 2 * GoOnHere::kWakeUpNanos;
+constexpr int64_t kLongWait = 2 * kWorthLooking;
+constexpr uint32_t kLookAnyway = 8;
+
+// Where a caller waits for the end of its step. The step keeps it alive, so that it is told without a lock that the
+// caller, once awake, would have to wait for; callers keep theirs for their next step.
+class StepEnd {
+ public:
+  void Begin(std::vector<Tensor>* outputs) {
+    outputs_ = outputs;
+    state_.store(State::kRunning, std::memory_order_relaxed);
+  }
+  void Tell(Status status, std::vector<Tensor> values) {
+    status_ = std::move(status);
+    if (outputs_ != nullptr) *outputs_ = std::move(values);
+    if (state_.exchange(State::kEnded, std::memory_order_acq_rel) != State::kBlocked) return;
+    { MutexLock lock(mu_); }  // the caller has seen the end or waits by now
+    changed_.NotifyOne();
+  }
+  bool ended() const { return state_.load(std::memory_order_acquire) == State::kEnded; }
+  void Wait() {
+    State running = State::kRunning;
+    if (!state_.compare_exchange_strong(running, State::kBlocked, std::memory_order_acq_rel)) return;
+    MutexLock lock(mu_);
+    while (!ended()) changed_.Wait(mu_);
+  }
+  Status TakeStatus() { return std::move(status_); }
+
+ private:
+  enum class State { kRunning, kBlocked, kEnded };
+  std::atomic<State> state_{State::kRunning};
+  std::vector<Tensor>* outputs_ = nullptr;
+  Status status_;
+  Mutex mu_;
+  CondVar changed_;
+};
+
+std::vector<DeviceAttributes> DevicesOf(const std::vector<std::shared_ptr<ClusterTask>>& tasks) {
+  std::vector<DeviceAttributes> devices;
+  for (const auto& task : tasks) devices.insert(devices.end(), task->devices().begin(), task->devices().end());
+  return devices;
+}
+
+std::unordered_map<std::string, std::shared_ptr<ClusterTask>> ByName(
+    const std::vector<std::shared_ptr<ClusterTask>>& tasks) {
+  std::unordered_map<std::string, std::shared_ptr<ClusterTask>> by_name;
+  for (const auto& task : tasks) by_name.emplace(task->name(), task);
+  return by_name;
+}
+
+}  // namespace
+
+MasterSession::MasterSession(MasterSessionOptions options)
+    : options_(std::move(options)),
+      tasks_(ByName(options_.tasks)),
+      graph_(options_.session, DevicesOf(options_.tasks), options_.tasks.front()->devices().front().name) {}
+
+MasterSession::~MasterSession() { Close().IgnoreError(); }
+
+// Plans.
+
+Status MasterSession::OpenAt(ClusterTask& task) {
+  MutexLock lock(open_mu_);
+  if (open_at_.contains(task.name())) return OkStatus();
+  TaskSessionSpec spec;
+  spec.name = options_.handle;
+  spec.config = options_.config;
+  spec.options = options_.session;
+  spec.isolate_state = IsolatesState(options_.config);
+  spec.library = graph_.library();
+  RETURN_IF_ERROR(task.CreateSession(spec));
+  open_at_.insert(task.name());
+  return OkStatus();
+}
+
+StatusOr<MasterSession::PlanPtr> MasterSession::MakePlan(PrunedGraph pruned) {
+  {
+    MutexLock lock(steps_mu_);
+    RETURN_IF_ERROR(closed_);
+  }
+  auto plan = std::make_shared<Plan>();
+  plan->life = life_;
+  plan->session = options_.handle;
+  plan->num_fetches = pruned.rets.size();
+  for (size_t i = 0; options_.reports != nullptr && i < pruned.rets.size(); ++i) {
+    auto scalar = options_.reports->scalars.Find(pruned.rets[i].name(), pruned.rets[i].dtype());
+    if (scalar != nullptr) plan->scalars.emplace_back(i, std::move(scalar));
+  }
+  for (const Node* arg : pruned.args) plan->arg_types.push_back(arg->output_type(0));
+  ASSIGN_OR_RETURN(PartitionedGraph cut, PartitionByTask(std::move(pruned)));
+  std::vector<ClusterTask*> tasks;  // by part
+  for (const GraphPart& part : cut.parts) {
+    auto found = tasks_.find(part.task);
+    if (found == tasks_.end()) return errors::Internal("No task ", part.task, " in this session");
+    tasks.push_back(found->second.get());
+  }
+  for (size_t i = 0; i < cut.parts.size(); ++i) {
+    const std::shared_ptr<ClusterTask>& task = tasks_.at(tasks[i]->name());
+    RETURN_IF_ERROR(task->CheckAlive());
+    RETURN_IF_ERROR(OpenAt(*task));
+    std::vector<EdgeTarget> sends;
+    std::vector<FromTask> from;
+    for (const CutEdge& edge : cut.edges) {
+      if (edge.from == static_cast<int>(i)) {
+        sends.push_back({edge.id, tasks[edge.to]->name(), tasks[edge.to]->incarnation()});
+      }
+      const ClusterTask& sender = *tasks[edge.from];
+      const auto known = [&](const FromTask& task) { return task.incarnation == sender.incarnation(); };
+      if (edge.to == static_cast<int>(i) && std::none_of(from.begin(), from.end(), known))
+        from.push_back({sender.name(), sender.incarnation()});
+    }
+    Plan::Part part;
+    part.task = task;
+    part.args = cut.parts[i].arg_numbers;
+    part.rets = cut.parts[i].ret_numbers;
+    ASSIGN_OR_RETURN(part.id, task->Register(options_.handle, std::move(cut.parts[i]), sends, from));
+    plan->parts.push_back(std::move(part));
+  }
+  std::stable_sort(plan->parts.begin(), plan->parts.end(),
+                   [](const Plan::Part& a, const Plan::Part& b) { return a.task->is_local() < b.task->is_local(); });
+  return PlanPtr(std::move(plan));
+}
+
+StatusOr<MasterSession::PlanPtr> MasterSession::FindPlan(const Feeds& feeds, const std::vector<std::string>& fetches,
+                                                         const std::vector<std::string>& targets) {
+  return plans_.FindOrMake(feeds, fetches, targets,
+                           [&](const std::vector<std::string>& feed_names) -> StatusOr<PlanPtr> {
+                             ExpectLongCall();
+                             ASSIGN_OR_RETURN(PrunedGraph pruned, graph_.PruneFor(feed_names, fetches, targets));
+                             return MakePlan(std::move(pruned));
+                           });
+}
+
+Status MasterSession::FillPartitionGraphs(const Feeds& feeds, const std::vector<std::string>& fetches,
+                                          const std::vector<std::string>& targets, proto::RunMetadata* metadata) {
+  if (metadata == nullptr) return OkStatus();
+  std::vector<std::string> feed_names;
+  for (const auto& feed : feeds) feed_names.push_back(feed.first);
+  ASSIGN_OR_RETURN(PrunedGraph pruned, graph_.PruneFor(feed_names, fetches, targets));
+  ASSIGN_OR_RETURN(PartitionedGraph cut, PartitionByTask(std::move(pruned)));
+  ExportOptions options;
+  options.assigned_devices = true;
+  for (const GraphPart& part : cut.parts)
+    RETURN_IF_ERROR(ExportGraph(*part.graph.graph, metadata->add_partition_graphs(), options));
+  return OkStatus();
+}
+
+// Steps.
+
+void MasterSession::Start(PlanPtr plan, const RunOptions& options, std::vector<Tensor> args,
+                          proto::RunMetadata* metadata, bool may_block, Ref<PartialExchange> partial, StepDone done) {
+  for (size_t i = 0; i < args.size(); ++i) {
+    if (args[i].dtype() != plan->arg_types[i]) {
+      return done(errors::InvalidArgument("Feed ", i, " has type ", DTypeName(args[i].dtype()), ", expected ",
+                                          DTypeName(plan->arg_types[i])),
+                  {});
+    }
+  }
+  for (const Plan::Part& part : plan->parts) {
+    if (Status alive = part.task->CheckAlive(); !alive.ok()) return done(std::move(alive), {});
+  }
+  const uint64_t id = options_.next_step->fetch_add(1, std::memory_order_relaxed);
+  auto step = std::make_shared<Step>(this, std::move(plan), id, metadata, std::move(done));
+  step->Run(options, std::move(args), may_block, std::move(partial));
+}
+
+Status MasterSession::RunAndWait(PlanPtr plan, const RunOptions& options, std::vector<Tensor> args,
+                                 std::vector<Tensor>* outputs, proto::RunMetadata* metadata) {
+  thread_local std::shared_ptr<StepEnd> kept;
+  const std::shared_ptr<StepEnd> end = kept != nullptr ? std::move(kept) : std::make_shared<StepEnd>();
+  end->Begin(outputs);
+  Start(plan, options, std::move(args), metadata, /*may_block=*/true, nullptr,
+        [end](Status status, std::vector<Tensor> values) { end->Tell(std::move(status), std::move(values)); });
+  if (!end->ended()) {
+    // Being woken costs as much as a short step: look for the end of one for a while first, giving way to whoever works
+    // on it.
+    using Clock = std::chrono::steady_clock;
+    const Clock::time_point begin = Clock::now();
+    thread_local uint32_t waits = 0;
+    if (plan->usual_wait.IsBelow(kWorthLooking) || ++waits % kLookAnyway == 0) {
+      while (!end->ended() && Clock::now() < begin + kLookForEnd) std::this_thread::yield();
+    }
+    end->Wait();
+    plan->usual_wait.Took(std::min<int64_t>(std::chrono::nanoseconds(Clock::now() - begin).count(), kLongWait));
+  }
+  Status status = end->TakeStatus();
+  kept = end;
+  return status;
+}
+
+namespace {
+
+std::vector<Tensor> ValuesOf(const Session::Feeds& feeds) {
+  std::vector<Tensor> values;
+  values.reserve(feeds.size());
+  for (const auto& feed : feeds) values.push_back(feed.second);
+  return values;
+}
+
+}  // namespace
+
+Status MasterSession::Run(const RunOptions& options, const Feeds& feeds, const std::vector<std::string>& fetches,
+                          const std::vector<std::string>& targets, std::vector<Tensor>* outputs,
+                          proto::RunMetadata* metadata) {
+  ASSIGN_OR_RETURN(PlanPtr plan, FindPlan(feeds, fetches, targets));
+  if (options.partition_graphs) RETURN_IF_ERROR(FillPartitionGraphs(feeds, fetches, targets, metadata));
+  return RunAndWait(std::move(plan), options, ValuesOf(feeds), outputs, metadata);
+}
+
+void MasterSession::RunAsync(const RunOptions& options, const Feeds& feeds, const std::vector<std::string>& fetches,
+                             const std::vector<std::string>& targets, proto::RunMetadata* metadata, StepDone done) {
+  StatusOr<PlanPtr> plan = FindPlan(feeds, fetches, targets);
+  if (!plan.ok()) return done(plan.status(), {});
+  if (options.partition_graphs) {
+    if (Status status = FillPartitionGraphs(feeds, fetches, targets, metadata); !status.ok())
+      return done(std::move(status), {});
+  }
+  Start(*std::move(plan), options, ValuesOf(feeds), metadata, /*may_block=*/false, nullptr, std::move(done));
+}
+
+StatusOr<Session::CallableHandle> MasterSession::MakeCallable(const std::vector<std::string>& feeds,
+                                                              const std::vector<std::string>& fetches,
+                                                              const std::vector<std::string>& targets) {
+  ASSIGN_OR_RETURN(PrunedGraph pruned, graph_.PruneFor(feeds, fetches, targets));
+  ASSIGN_OR_RETURN(PlanPtr plan, MakePlan(std::move(pruned)));
+  return plans_.AddCallable(std::move(plan));
+}
+
+StatusOr<MasterSession::PlanPtr> MasterSession::FindCallable(CallableHandle handle, size_t num_feeds) const {
+  ASSIGN_OR_RETURN(PlanPtr plan, plans_.FindCallable(handle));
+  const size_t expected = plan->arg_types.size();
+  if (num_feeds != expected)
+    return errors::InvalidArgument("Expected ", expected, " feed tensors, but got ", num_feeds);
+  return plan;
+}
+
+void MasterSession::RunCallableAsync(CallableHandle handle, std::vector<Tensor> feeds, const RunOptions& options,
+                                     proto::RunMetadata* metadata, StepDone done) {
+  StatusOr<PlanPtr> plan = FindCallable(handle, feeds.size());
+  if (!plan.ok()) return done(plan.status(), {});
+  Start(*std::move(plan), options, std::move(feeds), metadata, /*may_block=*/false, nullptr, std::move(done));
+}
+
+Status MasterSession::RunCallable(CallableHandle handle, const std::vector<Tensor>& feeds, std::vector<Tensor>* outputs,
+                                  const RunOptions& options, proto::RunMetadata* metadata) {
+  ASSIGN_OR_RETURN(PlanPtr plan, FindCallable(handle, feeds.size()));
+  return RunAndWait(std::move(plan), options, feeds, outputs, metadata);
+}
+
+Status MasterSession::ReleaseCallable(CallableHandle handle) { return plans_.ReleaseCallable(handle); }
+
+// Partial runs: what is fed and fetched in parts meets the caller in this process, whatever task the rest runs on.
+
+StatusOr<std::string> MasterSession::PartialRunSetup(const std::vector<std::string>& feeds,
+                                                     const std::vector<std::string>& fetches,
+                                                     const std::vector<std::string>& targets) {
+  ASSIGN_OR_RETURN(PrunedGraph pruned, graph_.PruneFor(feeds, fetches, targets));
+  auto step = std::make_shared<PartialStep>(feeds, fetches, FeedsOfFetches(pruned));
+  RETURN_IF_ERROR(SplitIntoParts(&pruned, options_.tasks.front()->devices().front().name));
+  ASSIGN_OR_RETURN(PlanPtr plan, MakePlan(std::move(pruned)));
+  RunOptions options;
+  options.cancellation = step->cancellation();
+  step->Start([&](Ref<PartialExchange> exchange) {
+    Start(plan, options, {}, nullptr, /*may_block=*/false, exchange,
+          [exchange](Status status, std::vector<Tensor>) { exchange->End(std::move(status)); });
+  });
+  return partial_.Add(std::move(step));
+}
+
+Status MasterSession::PartialRun(const std::string& handle, const Feeds& feeds, const std::vector<std::string>& fetches,
+                                 std::vector<Tensor>* outputs) {
+  return partial_.Run(handle, feeds, fetches, outputs);
+}
+
+// The end.
+
+void MasterSession::Abandon(const Status& why) {
+  std::vector<std::shared_ptr<Step>> running;
+  {
+    MutexLock lock(steps_mu_);
+    if (closed_.ok()) closed_ = why;
+    for (Step* step : steps_) running.push_back(step->shared_from_this());
+  }
+  for (const auto& step : running) step->Cancel(why);
+}
+
+Status MasterSession::Close() {
+  partial_.GiveUp();
+  Abandon(errors::Cancelled("Step was cancelled by an explicit call to `Session::Close()`."));
+  {
+    MutexLock lock(steps_mu_);
+    while (!steps_.empty()) steps_ended_.Wait(steps_mu_);
+  }
+  {
+    MutexLock lock(life_->mu);
+    life_->open = false;
+    while (life_->cancelling > 0) life_->calm.Wait(life_->mu);
+  }
+  plans_.Clear();
+  MutexLock lock(open_mu_);
+  for (const std::string& task : open_at_) tasks_.at(task)->DeleteSession(options_.handle);
+  open_at_.clear();
+  return OkStatus();
+}
+
+}  // namespace millstream

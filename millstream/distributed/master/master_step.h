@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef MILLSTREAM_DISTRIBUTED_MASTER_MASTER_STEP_H_
+#define MILLSTREAM_DISTRIBUTED_MASTER_MASTER_STEP_H_
+
+#include <atomic>
+#include <memory>
+#include <vector>
+
+#include "millstream/distributed/master/master_session.h"
+#include "millstream/proto/cost_graph.pb.h"
+#include "millstream/proto/step_stats.pb.h"
+#include "millstream/runtime/usual_time.h"
+
+namespace millstream {
+
+struct MasterSession::Plan {
+  struct Part {
+    std::shared_ptr<ClusterTask> task;
+    uint32_t id = 0;
+    std::vector<int> args;  // which feeds
+    std::vector<int> rets;  // which fetches
+  };
+  // A step may keep its plan a moment longer than its session and the tasks live. Closing a session drops its parts
+  // anyway.
+  ~Plan() {
+    MutexLock lock(life->mu);
+    if (!life->open) return;
+    for (const Part& part : parts) part.task->Deregister(session, part.id);
+  }
+  std::shared_ptr<Life> life;
+  std::string session;
+  std::vector<Part> parts;  // remote ones first: they begin while this task works
+  std::vector<DType> arg_types;
+  size_t num_fetches = 0;
+  std::vector<std::pair<size_t, std::shared_ptr<FetchedScalar>>>
+      scalars;                            // numbers among the fetches that people may watch
+  mutable std::atomic<int64_t> steps{0};  // counted where costs are wanted
+  mutable UsualTime usual_wait;           // of callers, once this task has done its part
+};
+
+// One running step. Keeps itself alive until every part has answered.
+class MasterSession::Step : public std::enable_shared_from_this<Step> {
+ public:
+  Step(MasterSession* session, PlanPtr plan, uint64_t id, proto::RunMetadata* metadata, StepDone done)
+      : session_(session),
+        plan_(std::move(plan)),
+        id_(id),
+        metadata_(metadata),
+        done_(std::move(done)),
+        outputs_(plan_->num_fetches),
+        left_(plan_->parts.size()),
+        costs_(metadata != nullptr && WantsCosts()) {}
+
+  void Run(const RunOptions& options, std::vector<Tensor> args, bool may_block, Ref<PartialExchange> partial) {
+    auto self = shared_from_this();
+    if (!Enter()) return;
+    keep_stats_ = options.full_trace;
+    if (session_->options_.traces != nullptr) trace_ = session_->options_.traces->Take();
+    WatchCaller(options);
+    if (plan_->parts.empty()) return Leave();
+    for (size_t i = 0; i < plan_->parts.size(); ++i) {
+      const Plan::Part& part = plan_->parts[i];
+      PartRun run;
+      run.step = id_;
+      run.part = part.id;
+      run.traced = (options.full_trace && metadata_ != nullptr) || costs_ || trace_ != nullptr;
+      run.partial = part.task->is_local() ? partial : nullptr;
+      run.args.reserve(part.args.size());
+      for (const int number : part.args) run.args.push_back(args[number]);
+      run.done = [self, i](Status status, std::vector<Tensor>* rets, proto::StepStats* stats) {
+        self->PartDone(i, std::move(status), rets, stats);
+      };
+      part.task->Run(std::move(run), i, may_block);
+    }
+    // An early failure may have overtaken parts that began after it.
+    Status failed;
+    {
+      MutexLock lock(mu_);
+      if (!ended_) failed = status_;
+    }
+    if (!failed.ok()) CancelParts(failed);
+  }
+
+  // Tells every part that has not answered. The first reason is what the caller gets.
+  void Cancel(const Status& why) {
+    {
+      MutexLock lock(mu_);
+      if (!status_.ok() || ended_) return;
+      status_ = why;
+    }
+    CancelParts(why);
+  }
+
+ private:
+  void CancelParts(const Status& why) {
+    Life& life = *plan_->life;
+    {
+      MutexLock lock(life.mu);
+      if (!life.open) return;
+      ++life.cancelling;
+    }
+    for (const Plan::Part& part : plan_->parts) part.task->Cancel(id_, why);
+    MutexLock lock(life.mu);
+    if (--life.cancelling == 0) life.calm.NotifyAll();
+  }
+
+  bool Enter() {
+    Status closed;
+    {
+      MutexLock lock(session_->steps_mu_);
+      closed = session_->closed_;
+      if (closed.ok()) session_->steps_.insert(this);
+    }
+    if (closed.ok()) {
+      if (session_->options_.reports != nullptr) session_->options_.reports->steps.begun.Add();
+      return true;
+    }
+    done_(std::move(closed), {});
+    return false;
+  }
+
+  // A deadline, or somebody who may cancel from outside.
+  void WatchCaller(const RunOptions& options) {
+    const int64_t timeout_ms =
+        options.timeout_ms > 0 ? options.timeout_ms : session_->options_.session.operation_timeout_ms;
+    if (timeout_ms > 0) {
+      timer_ = session_->options_.timers->Add(
+          std::chrono::steady_clock::now() + std::chrono::milliseconds(timeout_ms), [weak = weak_from_this()] {
+            if (auto self = weak.lock()) {
+              self->Cancel(errors::DeadlineExceeded("Timed out waiting for the step to finish"));
+            }
+          });
+    }
+    caller_ = options.cancellation;
+    if (caller_ == nullptr) return;
+    const bool registered = caller_->Register(
+        [weak = weak_from_this(), caller = caller_] {
+          if (auto self = weak.lock()) self->Cancel(caller->status());
+        },
+        &caller_token_);
+    if (registered) return;
+    Cancel(caller_->status());
+    caller_ = nullptr;
+  }
+
+  void PartDone(size_t index, Status status, std::vector<Tensor>* rets, proto::StepStats* stats) {
+    const Plan::Part& part = plan_->parts[index];
+    if (status.ok() && (rets == nullptr ? 0 : rets->size()) < part.rets.size())
+      status = errors::Internal("A result is missing");
+    if (!status.ok()) {
+      if (!part.task->is_local())
+        status = Status(status.code(), absl::StrCat("From ", part.task->name(), ":\n", status.message()));
+      Cancel(status);
+    } else {
+      for (size_t i = 0; i < part.rets.size(); ++i) outputs_[part.rets[i]] = std::move((*rets)[i]);
+    }
+    if (stats != nullptr) {
+      MutexLock lock(mu_);
+      if (metadata_ != nullptr) metadata_->mutable_step_stats()->MergeFrom(*stats);
+      if (trace_ != nullptr) trace_->stats.MergeFrom(*stats);
+    }
+    if (left_.fetch_sub(1, std::memory_order_acq_rel) == 1) Leave();
+  }
+
+  void Leave() {
+    Status status;
+    {
+      MutexLock lock(mu_);
+      ended_ = true;
+      status = status_;
+    }
+    if (timer_ != 0) session_->options_.timers->Cancel(timer_, /*wait=*/false);
+    if (caller_ != nullptr) caller_->TryDeregister(caller_token_);
+    Report(status);
+    if (!status.ok()) outputs_.clear();
+    if (costs_) FillCosts();
+    if (metadata_ != nullptr && !keep_stats_) metadata_->clear_step_stats();
+    if (trace_ != nullptr) trace_->traced.Notify();
+    MasterSession* session = session_;
+    done_(std::move(status), std::move(outputs_));
+    MutexLock lock(session->steps_mu_);
+    session->steps_.erase(this);
+    session->steps_ended_.NotifyAll();
+  }
+
+  void Report(const Status& status) {
+    if (session_->options_.reports == nullptr) return;
+    session_->options_.reports->StepEnded(status);
+    if (!status.ok()) return;
+    for (const auto& [number, scalar] : plan_->scalars) scalar->Set(outputs_[number]);
+  }
+
+  // GraphOptions.build_cost_model: every so many steps of a signature the caller learns what each node took.
+  bool WantsCosts() const {
+    const auto& options = session_->options_.config.graph_options();
+    if (options.build_cost_model() <= 0) return false;
+    const int64_t steps = plan_->steps.fetch_add(1, std::memory_order_relaxed) + 1;
+    return steps > options.build_cost_model_after() &&
+           (steps - options.build_cost_model_after()) % options.build_cost_model() == 0;
+  }
+
+  void FillCosts() {
+    proto::CostGraphDef* costs = metadata_->mutable_cost_graph();
+    for (const auto& device : metadata_->step_stats().dev_stats()) {
+      for (const auto& node : device.node_stats()) {
+        proto::CostGraphDef::Node* cost = costs->add_node();
+        cost->set_id(costs->node_size() - 1);
+        cost->set_name(node.node_name());
+        cost->set_device(device.device());
+        cost->set_compute_time(node.op_end_rel_micros() - node.op_start_rel_micros());
+        cost->set_compute_cost(cost->compute_time());
+      }
+    }
+  }
+
+  MasterSession* const session_;
+  const PlanPtr plan_;
+  const uint64_t id_;
+  proto::RunMetadata* const metadata_;
+  StepDone done_;
+  std::vector<Tensor> outputs_;  // each written by one part
+  std::atomic<size_t> left_;
+  const bool costs_;
+  bool keep_stats_ = false;
+  std::shared_ptr<TraceRequests::Request> trace_;
+  TimerQueue::Id timer_ = 0;
+  Cancellation* caller_ = nullptr;
+  Cancellation::Token caller_token_ = 0;
+  Mutex mu_;
+  Status status_ ABSL_GUARDED_BY(mu_);
+  bool ended_ ABSL_GUARDED_BY(mu_) = false;
+};
+
+}  // namespace millstream
+
+#endif  // MILLSTREAM_DISTRIBUTED_MASTER_MASTER_STEP_H_

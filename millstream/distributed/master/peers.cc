@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "millstream/distributed/master/peers.h"
+
+#include <algorithm>
+#include <thread>
+
+#include "absl/strings/str_join.h"
+#include "millstream/base/logging.h"
+#include "millstream/distributed/wire/device_proto.h"
+#include "millstream/distributed/wire/grpc_link.h"
+#include "millstream/distributed/job_membership.h"
+#include "millstream/distributed/wire/protocol.h"
+#include "millstream/distributed/task_service.h"
+#include "millstream/proto/task.pb.h"
+
+namespace millstream {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+namespace {
+
+constexpr auto kFirstTell = std::chrono::seconds(10);
+constexpr auto kTellEvery = std::chrono::seconds(30);
+constexpr auto kAskPatience = std::chrono::seconds(2);
+
+milliseconds TimeUntil(steady_clock::time_point deadline) {
+  return std::max(milliseconds(1), std::chrono::ceil<milliseconds>(deadline - steady_clock::now()));
+}
+
+}  // namespace
+
+Peers::Peers(PeersOptions options, Worker* worker, LinkHub* hub)
+    : options_(std::move(options)), worker_(worker), hub_(hub) {}
+
+Peers::~Peers() {
+  std::vector<std::shared_ptr<RemoteTask>> tasks;
+  {
+    MutexLock lock(mu_);
+    tasks.swap(kept_);
+  }
+  // The hub has ended its own links; those over gRPC end now, and call their tasks once more.
+  for (const auto& task : tasks) {
+    if (!task->closed() && task->link() != nullptr)
+      task->link()->Close(errors::Unavailable(worker_->task(), " is shutting down"));
+  }
+  const auto patience = steady_clock::now() + std::chrono::seconds(10);
+  for (const auto& task : tasks) {
+    while (!task->closed() && task->link() != nullptr && steady_clock::now() < patience)
+      std::this_thread::sleep_for(milliseconds(1));
+  }
+}
+
+StatusOr<std::string> Peers::AddressOf(const Whom& whom) const {
+  if (whom.renamed()) return whom.address;
+  auto address = options_.addresses.find(whom.task);
+  if (address == options_.addresses.end()) return errors::NotFound("The cluster has no task ", whom.task);
+  return address->second;
+}
+
+StatusOr<std::shared_ptr<RemoteTask>> Peers::Connect(const Whom& whom, milliseconds deadline) {
+  ASSIGN_OR_RETURN(const std::string address, AddressOf(whom));
+  const std::string& key = whom.renamed() ? whom.address : whom.task;
+  std::shared_ptr<Entry> entry;
+  {
+    MutexLock lock(mu_);
+    std::shared_ptr<Entry>& slot = entries_[key];
+    if (slot == nullptr) slot = std::make_shared<Entry>();
+    entry = slot;
+  }
+  MutexLock lock(entry->mu);
+  if (entry->task != nullptr && entry->task->alive()) return entry->task;
+  StatusOr<std::shared_ptr<RemoteTask>> dialed = Dial(whom, address, *entry, deadline);
+  if (!dialed.ok()) {
+    // Clients may name any number of places where nobody is.
+    MutexLock entries_lock(mu_);
+    if (whom.renamed()) entries_.erase(key);
+    return dialed;
+  }
+  entry->task = *std::move(dialed);
+  Forget();
+  return entry->task;
+}
+
+// Drops tasks whose links have ended. Never from within a link's call.
+void Peers::Forget() {
+  std::vector<std::shared_ptr<RemoteTask>> ended;
+  MutexLock lock(mu_);
+  for (auto& task : kept_) {
+    if (task->closed()) ended.push_back(std::move(task));
+  }
+  kept_.erase(std::remove(kept_.begin(), kept_.end(), nullptr), kept_.end());
+}
+
+Status Peers::Hello(const Whom& whom, RpcChannel& channel, bool want_endpoint, steady_clock::time_point deadline,
+                    proto::HelloResponse* response) const {
+  proto::HelloRequest request;
+  request.set_protocol(kProtocolVersion);
+  request.set_job_id(options_.job_id);
+  request.set_want_endpoint(want_endpoint);
+  // A server that a session has renamed is asked by no task of its own cluster, whatever that server is called.
+  if (!whom.renamed()) {
+    request.set_task(whom.task);
+    request.set_from_task(worker_->task());
+    request.set_from_incarnation(worker_->incarnation());
+  }
+  RpcCallOptions call;
+  call.deadline = deadline;
+  const Status status = channel.Call(TaskMethod("Hello"), request, response, call);
+  if (!status.ok()) return WithContext(status, absl::StrCat(whom.task, " at ", channel.address()));
+  if (whom.renamed() && response->incarnation() == worker_->incarnation()) {
+    return errors::InvalidArgument("ConfigProto.cluster_def: ", whom.task, " at ", channel.address(),
+                                   " is the master itself; give it the address of the session's target");
+  }
+  if (whom.renamed() || !IsPsTask(whom.task)) return OkStatus();
+  if (options_.on_ps_answer != nullptr) options_.on_ps_answer(response->job_done());
+  if (!response->job_done()) return OkStatus();
+  return errors::FailedPrecondition(whom.task, " at ", channel.address(),
+                                    " says that the job is done: ", worker_->task(),
+                                    " came when its training had ended");
+}
+
+StatusOr<std::shared_ptr<RemoteTask>> Peers::Dial(const Whom& whom, const std::string& address, Entry& entry,
+                                                  milliseconds deadline) {
+  const auto end = steady_clock::now() + deadline;
+  if (entry.channel == nullptr) {
+    ASSIGN_OR_RETURN(entry.channel, RpcChannel::Connect(address, options_.channel));
+  }
+  proto::HelloResponse response;
+  RETURN_IF_ERROR(Hello(whom, *entry.channel, /*want_endpoint=*/true, end, &response));
+  RemoteTask::Options options;
+  options.name = whom.renamed() ? response.task() : whom.task;
+  options.address = address;
+  options.incarnation = response.incarnation();
+  for (const auto& device : response.device()) options.devices.push_back(DeviceFromProto(device));
+  options.channel = entry.channel;
+  options.deadline = options_.deadline;
+  options.max_tensor_bytes = options_.max_tensor_bytes;
+  options.reports = options_.reports;
+  options.own_task = worker_->task();
+  options.own_incarnation = worker_->incarnation();
+  auto remote = std::make_shared<RemoteTask>(std::move(options), worker_);
+  const LinkEndpoint endpoint = EndpointFromProto(response.endpoint(), remote->name(), response.incarnation());
+  const auto left = std::max(milliseconds(1), std::chrono::duration_cast<milliseconds>(end - steady_clock::now()));
+  {
+    MutexLock lock(mu_);
+    kept_.push_back(remote);
+  }
+  StatusOr<std::shared_ptr<PeerLink>> link = DialLink(endpoint, entry.channel, remote.get(), left);
+  if (!link.ok()) {
+    MutexLock lock(mu_);
+    kept_.erase(std::find(kept_.begin(), kept_.end(), remote));
+    return link.status();
+  }
+  remote->set_link(*std::move(link));
+  return remote;
+}
+
+StatusOr<std::shared_ptr<PeerLink>> Peers::DialLink(const LinkEndpoint& endpoint,
+                                                    const std::shared_ptr<RpcChannel>& channel, FrameHandler* handler,
+                                                    milliseconds deadline) {
+  // A firewall that swallows packets must leave time for the other way.
+  StatusOr<std::shared_ptr<PeerLink>> link =
+      hub_->Dial(endpoint, handler, options_.grpc_links ? deadline / 2 : deadline);
+  if (link.ok() || !options_.grpc_links) return link;
+  if (!absl::IsUnavailable(link.status()) && !absl::IsDeadlineExceeded(link.status())) return link;
+  GrpcLinkHello hello;
+  hello.task = worker_->task();
+  hello.incarnation = worker_->incarnation();
+  hello.peer = endpoint.task;
+  hello.peer_incarnation = endpoint.incarnation;
+  hello.ticket = endpoint.ticket;
+  return DialGrpcLink(channel, hello, handler, deadline / 2, options_.links);
+}
+
+Status Peers::AskWhoHasLeft(const std::vector<std::shared_ptr<RemoteTask>>& tasks, std::set<std::string>* left) const {
+  for (const auto& task : tasks) {
+    if (task == nullptr || !task->alive() || !IsPsTask(task->name())) continue;
+    proto::HelloResponse response;
+    const Status status = Hello({task->name(), ""}, *task->channel(), /*want_endpoint=*/false,
+                                steady_clock::now() + kAskPatience, &response);
+    if (absl::IsFailedPrecondition(status)) return status;
+    if (status.ok()) left->insert(response.left().begin(), response.left().end());
+  }
+  return OkStatus();
+}
+
+Status Peers::Look(const std::vector<Whom>& tasks, steady_clock::time_point deadline, Found* found) {
+  found->missing.clear();
+  for (size_t i = 0; i < tasks.size(); ++i) {
+    std::shared_ptr<RemoteTask>& slot = found->tasks[i];
+    if (found->left.contains(tasks[i].task) || (slot != nullptr && slot->alive())) continue;
+    slot = nullptr;
+    StatusOr<std::shared_ptr<RemoteTask>> task = Connect(tasks[i], std::min(options_.deadline, TimeUntil(deadline)));
+    if (task.ok()) {
+      slot = *std::move(task);
+      continue;
+    }
+    // Somebody else is at that address, or the job is done: waiting does not help.
+    if (!absl::IsUnavailable(task.status()) && !absl::IsDeadlineExceeded(task.status())) return task.status();
+    found->missing.push_back(tasks[i]);
+    found->cause = task.status();
+  }
+  if (found->missing.empty()) return OkStatus();
+  // All tasks of a session have been renamed, or none.
+  if (!found->missing.front().renamed()) RETURN_IF_ERROR(AskWhoHasLeft(found->tasks, &found->left));
+  std::erase_if(found->missing, [&](const Whom& whom) { return found->left.contains(whom.task); });
+  return OkStatus();
+}
+
+std::string Peers::Missing(const Found& found) const {
+  std::vector<std::string> list;
+  for (const Whom& whom : found.missing) list.push_back(absl::StrCat(whom.task, " at ", AddressOf(whom).value_or("?")));
+  return absl::StrJoin(list, ", ");
+}
+
+StatusOr<std::vector<std::shared_ptr<RemoteTask>>> Peers::WaitFor(const std::vector<Whom>& tasks,
+                                                                  Cancellation* cancellation,
+                                                                  steady_clock::time_point deadline) {
+  const auto begin = steady_clock::now();
+  auto tell = begin + kFirstTell;
+  auto pause = milliseconds(20);
+  Found found;
+  found.tasks.resize(tasks.size());
+  for (;;) {
+    RETURN_IF_ERROR(Look(tasks, deadline, &found));
+    if (found.missing.empty()) break;
+    const auto now = steady_clock::now();
+    const double waited = std::chrono::duration<double>(now - begin).count();
+    if (cancellation != nullptr && cancellation->IsCancelled()) return cancellation->status();
+    if (now >= deadline) {
+      return errors::DeadlineExceeded("Waited ", static_cast<int>(waited * 10) / 10.0, " s for ", Missing(found), ": ",
+                                      found.cause.message());
+    }
+    if (now >= tell) {
+      LogWarning(absl::StrCat(worker_->task(), ": a session waits since ", static_cast<int>(waited), " s for ",
+                              Missing(found), " (", found.cause.message(), ")"));
+      tell = now + kTellEvery;
+    }
+    std::this_thread::sleep_for(std::min<steady_clock::duration>(pause, deadline - now));
+    pause = std::min(pause * 2, milliseconds(500));
+  }
+  std::erase(found.tasks, nullptr);
+  if (found.tasks.size() < tasks.size()) {
+    LogInfo(absl::StrCat(worker_->task(), ": a session does without tasks that have left after their training: ",
+                         absl::StrJoin(found.left, ", ")));
+  }
+  return std::move(found.tasks);
+}
+
+StatusOr<std::shared_ptr<PeerLink>> Peers::LinkTo(const Whom& whom, uint64_t incarnation) {
+  ASSIGN_OR_RETURN(std::shared_ptr<RemoteTask> remote, Connect(whom, options_.deadline));
+  if (incarnation != 0 && remote->incarnation() != incarnation) {
+    return errors::Aborted(whom.task, " was restarted since the session began");
+  }
+  return remote->link();
+}
+
+}  // namespace millstream

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef MILLSTREAM_DISTRIBUTED_WIRE_PROTOCOL_H_
+#define MILLSTREAM_DISTRIBUTED_WIRE_PROTOCOL_H_
+
+#include <cstdint>
+
+namespace millstream {
+
+// What tasks say to each other. Outside of steps: calls of /millstream.TaskService (proto/task.proto). Inside: frames
+// over links, whose fields mean this. Values are encoded as in wire_tensor.h.
+inline constexpr int kProtocolVersion = 2;
+
+enum FrameKind : uint32_t {
+  // Master to task. A large feed comes before its kRunPart, in a frame of its own.
+  kFeed = 1,  // step; edge: argument of the part; body, payload: value
+  kRunPart =
+      2,  // step; edge: part; tag: index of the part in the master's plan; body: flags, then (argument, value)...
+  kCancelStep = 3,  // step; body: why
+
+  // Task to master. A large fetch comes before its kPartDone.
+  kFetch = 4,     // step; tag: index of the part; edge: result of the part; body, payload: value
+  kPartDone = 5,  // step; tag: index of the part; edge: status code; body: message, StepStats, then (result, value)...
+
+  // Task to task: edges that were cut.
+  kValue = 6,      // step, edge, tag; body, payload: value
+  kLoopValue = 7,  // the same; the receiver answers kTaken when the value is used
+  kTaken = 8,      // step, edge, tag
+};
+
+// Flags of kRunPart.
+inline constexpr uint64_t kRunTraced = 1;
+
+}  // namespace millstream
+
+#endif  // MILLSTREAM_DISTRIBUTED_WIRE_PROTOCOL_H_

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef MILLSTREAM_DISTRIBUTED_WORKER_TASK_SESSION_H_
+#define MILLSTREAM_DISTRIBUTED_WORKER_TASK_SESSION_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "millstream/distributed/cluster/session_cluster.h"
+#include "millstream/distributed/worker/task_exchange.h"
+#include "millstream/runtime/local_functions.h"
+#include "millstream/runtime/session_options.h"
+#include "millstream/runtime/usual_time.h"
+
+namespace millstream {
+
+// What the sessions of one task share.
+struct TaskDevices {
+  std::vector<Device*> devices;
+  ThreadPool* pool = nullptr;
+  ResourceManager* resources = nullptr;  // of the task: variables that outlive sessions
+};
+
+// A task that a part receives from.
+struct FromTask {
+  std::string name;  // as the session has it
+  uint64_t incarnation = 0;
+};
+
+// A part of a signature, compiled here.
+struct TaskPart {
+  std::shared_ptr<const Plan> plan;
+  EdgeLinks links;  // where its edges go
+  std::vector<FromTask> from;
+  std::shared_ptr<class TaskSession> session;
+  UsualTime usual_time;  // for which a run keeps its thread
+};
+
+// The state that one session of a master has at one task: stateful kernels, functions, and with isolation its own
+// resources. Thread-safe.
+class TaskSession {
+ public:
+  // With a cluster of its own, the session has devices of its own, named after that.
+  TaskSession(std::string name, const TaskDevices& devices, const SessionOptions& options, SessionCluster cluster,
+              bool isolate_state, std::shared_ptr<FunctionLibrary> library);
+  ~TaskSession();
+
+  const std::string& name() const { return name_; }
+  const std::shared_ptr<FunctionLibrary>& library() const { return library_; }
+  const SessionOptions& options() const { return options_; }
+  const SessionCluster& cluster() const { return cluster_; }
+  std::vector<DeviceAttributes> devices() const;
+  // What a step of this session starts from.
+  StepContext NewStep();
+  // Rewrites and compiles a placed part.
+  StatusOr<std::shared_ptr<const Plan>> CompilePart(PrunedGraph part);
+  // True once kernels may have kept a pointer to our functions in a resource of the task (iterators do).
+  bool IsNeededByResources() const { return owned_ == nullptr && !library_->Names().empty(); }
+
+ private:
+  CompileOptions MakeCompileOptions();
+  Status Prepare(PrunedGraph* part);
+
+  const std::string name_;
+  const SessionCluster cluster_;
+  std::vector<std::unique_ptr<Device>> renamed_;
+  TaskDevices devices_;
+  const SessionOptions options_;
+  const std::shared_ptr<FunctionLibrary> library_;
+  std::unique_ptr<ResourceManager> owned_;  // with isolation
+  ResourceManager* const resources_;
+  KernelCache kernels_;
+  std::unique_ptr<LocalFunctions> functions_;
+};
+
+}  // namespace millstream
+
+#endif  // MILLSTREAM_DISTRIBUTED_WORKER_TASK_SESSION_H_

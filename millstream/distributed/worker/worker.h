@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef MILLSTREAM_DISTRIBUTED_WORKER_WORKER_H_
+#define MILLSTREAM_DISTRIBUTED_WORKER_WORKER_H_
+
+#include <atomic>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "millstream/distributed/observer/counters.h"
+#include "millstream/distributed/worker/task_session.h"
+#include "millstream/framework/partial_exchange.h"
+
+namespace millstream {
+
+namespace proto {
+class RegisterPartRequest;
+class StepStats;
+}  // namespace proto
+
+// One task's share of one step.
+struct PartRun {
+  uint64_t step = 0;
+  uint32_t part = 0;
+  std::vector<Tensor> args;
+  bool traced = false;
+  Ref<PartialExchange> partial;  // where a step in parts meets its caller; null otherwise
+  // Called once, on any thread. `rets` and `stats` (null unless traced) may be moved from.
+  std::function<void(Status status, std::vector<Tensor>* rets, proto::StepStats* stats)> done;
+};
+
+struct WorkerOptions {
+  std::string task;  // "/job:ps/replica:0/task:0"
+  uint64_t incarnation = 0;
+  SessionOptions session;  // threads, number of devices
+  int tasks_on_host = 1;   // of the same job: they share the cores, where `session` names no number of threads
+  int64_t max_tensor_bytes = int64_t{64} << 30;  // of one tensor that arrives
+  size_t max_early_bytes = size_t{1} << 30;      // of values for steps that have not begun
+};
+
+// What one task does for masters: holds its devices, its state (variables, queues), the sessions that masters opened
+// and the parts they registered, and runs those. Thread-safe.
+class Worker {
+ public:
+  // The link to another task, dialed if there is none yet; `address`: where it is, "" if it is in the server's own
+  // cluster. May block, up to the protocol's deadline. Aborted if that task is another incarnation (0: any).
+  using Connect = std::function<StatusOr<std::shared_ptr<PeerLink>>(const std::string& task, const std::string& address,
+                                                                    uint64_t incarnation)>;
+
+  Worker(const WorkerOptions& options, Connect connect);
+  // REQUIRES: no link delivers to it any more. Cancels what runs and waits for it.
+  ~Worker();
+
+  const std::string& task() const { return options_.task; }
+  uint64_t incarnation() const { return options_.incarnation; }
+  std::vector<DeviceAttributes> devices() const;
+  ThreadPool* pool() { return pool_.get(); }
+
+  // Sessions. `master_task` is "" for a master in this process; when the link of another one closes, its sessions go.
+  Status CreateSession(const std::string& name, const SessionOptions& options, SessionCluster cluster,
+                       bool isolate_state, std::shared_ptr<FunctionLibrary> library, const std::string& master_task,
+                       uint64_t master_incarnation);
+  Status DeleteSession(const std::string& name);
+  // Parts. Aborted if the session is not known (any more).
+  StatusOr<uint32_t> Register(const std::string& session, PrunedGraph graph, EdgeLinks links,
+                              std::vector<FromTask> from);
+  StatusOr<uint32_t> Register(const proto::RegisterPartRequest& request);
+  Status Deregister(const std::string& session, uint32_t part);
+  // The link that edges of a session to `task` use.
+  StatusOr<std::shared_ptr<PeerLink>> LinkTo(const std::string& session, const std::string& task, uint64_t incarnation);
+
+  // Runs a part; small ones on the calling thread if `may_block`, everything else on the pool.
+  void Run(PartRun run, bool may_block);
+  void Cancel(uint64_t step, const Status& why);
+
+  // Deletes the resources of these containers; all of the default one if there are none.
+  void Reset(const std::vector<std::string>& containers);
+  // Cancels all steps.
+  void CancelAll(const Status& why);
+
+  // Frames that links bring: kFeed, kRunPart, kCancelStep, kValue, kLoopValue, kTaken. Never blocks.
+  StatusOr<Tensor> AllocatePayload(PeerLink& link, const Frame& frame, uint64_t bytes);
+  void Receive(PeerLink& link, Frame frame);
+  void LinkClosed(PeerLink& link, const Status& why);
+
+  size_t num_sessions() const;
+  size_t num_running() const;
+  const PartCounters& counters() const { return counters_; }
+  // The value of the variable global_step, if there is one here that is a number.
+  std::optional<int64_t> GlobalStep() const;
+
+ private:
+  struct Step;
+  using StepPtr = std::shared_ptr<Step>;
+
+  // The step of that number, made if it has not been heard of; null if it has ended already.
+  StepPtr FindStep(uint64_t id, bool create);
+  StatusOr<std::shared_ptr<TaskPart>> FindPart(uint32_t part);
+  void Begin(const StepPtr& step, std::shared_ptr<TaskPart> part, PartRun run, bool may_block);
+  void Execute(const StepPtr& step);
+  void End(const StepPtr& step, Status status);
+  void RunPartFrame(PeerLink& link, Frame frame);
+  // Something for the step was refused and will not come again: it fails, also if it begins only later.
+  void FailStep(uint64_t id, const Status& why);
+  void DropStaleSteps();
+  StatusOr<std::shared_ptr<TaskSession>> FindSession(const std::string& name);
+  uint32_t AddPart(std::shared_ptr<TaskPart> part);
+
+  const WorkerOptions options_;
+  const Connect connect_;
+  std::unique_ptr<ThreadPool> pool_;
+  std::vector<std::unique_ptr<Device>> devices_;
+  ResourceManager resources_;
+  TaskDevices shared_;
+  PartCounters counters_;
+
+  mutable Mutex sessions_mu_;
+  struct SessionEntry {
+    std::shared_ptr<TaskSession> session;
+    std::string master_task;
+    uint64_t master_incarnation = 0;
+  };
+  absl::flat_hash_map<std::string, SessionEntry> sessions_ ABSL_GUARDED_BY(sessions_mu_);
+  // Closed, but iterators among the task's resources still call their functions. Gone with Reset().
+  std::vector<std::shared_ptr<TaskSession>> retired_ ABSL_GUARDED_BY(sessions_mu_);
+  absl::flat_hash_map<uint32_t, std::shared_ptr<TaskPart>> parts_ ABSL_GUARDED_BY(sessions_mu_);
+  uint32_t next_part_ ABSL_GUARDED_BY(sessions_mu_) = 1;
+
+  mutable Mutex steps_mu_;
+  CondVar steps_ended_;
+  absl::flat_hash_map<uint64_t, StepPtr> steps_ ABSL_GUARDED_BY(steps_mu_);
+  // Values that come for these are late and are dropped.
+  std::deque<uint64_t> ended_order_ ABSL_GUARDED_BY(steps_mu_);
+  absl::flat_hash_set<uint64_t> ended_ ABSL_GUARDED_BY(steps_mu_);
+  int running_ ABSL_GUARDED_BY(steps_mu_) = 0;
+};
+
+}  // namespace millstream
+
+#endif  // MILLSTREAM_DISTRIBUTED_WORKER_WORKER_H_

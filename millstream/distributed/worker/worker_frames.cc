@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+// What links bring to a worker, and what it answers.
+#include <algorithm>
+
+#include "millstream/distributed/wire/protocol.h"
+#include "millstream/distributed/wire/wire_tensor.h"
+#include "millstream/distributed/worker/worker_step.h"
+#include "millstream/proto/step_stats.pb.h"
+#include "millstream/runtime/executor.h"
+
+namespace millstream {
+namespace {
+
+constexpr auto kEarlyValuesKept = std::chrono::seconds(60);
+
+// The answer to kRunPart. Small results share its frame, large ones go ahead in frames of their own.
+void SendPartDone(PeerLink& link, uint64_t step, uint64_t index, Status status, const std::vector<Tensor>* rets,
+                  const proto::StepStats* stats) {
+  std::string values;
+  uint32_t number = 0;
+  std::vector<Frame> large;
+  for (size_t i = 0; status.ok() && rets != nullptr && i < rets->size(); ++i) {
+    Frame own;
+    status = EncodeNumbered(i, (*rets)[i], &values, &own.body, &own.payload);
+    if (!own.payload.IsInitialized()) {
+      ++number;
+      continue;
+    }
+    own.kind = kFetch;
+    own.step = step;
+    own.tag = index;
+    own.edge = static_cast<uint32_t>(i);
+    large.push_back(std::move(own));
+  }
+  if (status.ok()) {
+    for (Frame& frame : large) link.Send(std::move(frame));
+  }
+  Frame done;
+  done.kind = kPartDone;
+  done.step = step;
+  done.tag = index;
+  done.edge = static_cast<uint32_t>(status.code());
+  AppendBytes(status.message(), &done.body);
+  AppendBytes(stats != nullptr ? stats->SerializeAsString() : "", &done.body);
+  AppendVarint(status.ok() ? number : 0, &done.body);
+  if (status.ok()) done.body.append(values);
+  link.Send(std::move(done));
+}
+
+}  // namespace
+
+StatusOr<Tensor> Worker::AllocatePayload(PeerLink& link, const Frame& frame, uint64_t bytes) {
+  const bool begins = frame.kind == kRunPart;  // large feeds have frames of their own
+  StatusOr<Tensor> tensor = begins ? errors::InvalidArgument("A request to run a part has a payload")
+                                   : millstream::AllocatePayload(frame.body, bytes, options_.max_tensor_bytes);
+  if (tensor.ok()) return tensor;
+  const Status why = WithContext(tensor.status(), absl::StrCat("At ", options_.task));
+  if (begins) {  // its sender must not wait for the answer
+    Cancel(frame.step, why);
+    SendPartDone(link, frame.step, frame.tag, why, nullptr, nullptr);
+  } else {
+    FailStep(frame.step, why);
+  }
+  return tensor;
+}
+
+void Worker::Receive(PeerLink& link, Frame frame) {
+  switch (frame.kind) {
+    case kRunPart:
+      return RunPartFrame(link, std::move(frame));
+    case kCancelStep:
+      return Cancel(frame.step, errors::Cancelled(frame.body.empty()
+                                                      ? "Step was cancelled by an explicit call to `Session::Close()`."
+                                                      : frame.body));
+    case kTaken: {
+      GoOnHere short_steps(ShortRunNanos(options_));
+      if (StepPtr step = FindStep(frame.step, false); step != nullptr) step->exchange.Taken(frame.edge, frame.tag);
+      return;
+    }
+    case kFeed:
+    case kValue:
+    case kLoopValue:
+      break;
+    default:
+      return;  // of a newer version
+  }
+  StepPtr step = FindStep(frame.step, /*create=*/true);
+  if (step == nullptr) return;
+  absl::string_view body = frame.body;
+  Tensor value;
+  bool dead = false;
+  Status status = DecodeTensor(&body, std::move(frame.payload), options_.max_tensor_bytes, &value, &dead);
+  if (!status.ok()) return FailStep(frame.step, WithContext(status, absl::StrCat("From ", link.peer())));
+  if (frame.kind == kFeed) {
+    MutexLock lock(step->feeds_mu);
+    if (!step->begun.load()) step->early_feeds.emplace_back(frame.edge, std::move(value));
+    return;
+  }
+  {
+    GoOnHere short_steps(ShortRunNanos(options_));
+    step->exchange.Deliver(frame.edge, frame.tag, std::move(value), dead,
+                           frame.kind == kLoopValue ? link.shared_from_this() : nullptr);
+  }
+  if (step->begun.load()) return;
+  if (step->exchange.waiting_bytes() > options_.max_early_bytes) {
+    FailStep(frame.step, errors::ResourceExhausted("More than ", options_.max_early_bytes,
+                                                   " bytes came for a step that has not begun"));
+  }
+  DropStaleSteps();
+}
+
+void Worker::FailStep(uint64_t id, const Status& why) {
+  StepPtr step = FindStep(id, /*create=*/true);
+  if (step == nullptr) return;
+  step->cancellation.StartCancel(why);
+  step->exchange.Fail(why);
+  DropStaleSteps();
+}
+
+// Values for steps that nobody ever began (their master died in between).
+void Worker::DropStaleSteps() {
+  const auto before = std::chrono::steady_clock::now() - kEarlyValuesKept;
+  std::vector<StepPtr> stale;
+  MutexLock lock(steps_mu_);
+  if (steps_.size() < 16) return;
+  for (auto it = steps_.begin(); it != steps_.end();) {
+    auto next = std::next(it);
+    if (!it->second->begun.load() && it->second->first_heard < before) {
+      stale.push_back(std::move(it->second));
+      steps_.erase(it);
+    }
+    it = next;
+  }
+}
+
+void Worker::RunPartFrame(PeerLink& link, Frame frame) {
+  const std::shared_ptr<PeerLink> reply = link.shared_from_this();
+  const auto fail = [&](const Status& status) {
+    SendPartDone(*reply, frame.step, frame.tag, status, nullptr, nullptr);
+  };
+  StatusOr<std::shared_ptr<TaskPart>> part = FindPart(frame.edge);
+  if (!part.ok()) return fail(part.status());
+  StepPtr step = FindStep(frame.step, /*create=*/true);
+  if (step == nullptr || step->begun.exchange(true))
+    return fail(errors::Internal("Step ", frame.step, " was begun twice"));
+  PartRun run;
+  run.step = frame.step;
+  run.part = frame.edge;
+  run.args.resize((*part)->plan->arg_types.size());
+  const auto set = [&](uint64_t number, Tensor value) {
+    if (number < run.args.size()) run.args[number] = std::move(value);
+  };
+  {
+    MutexLock lock(step->feeds_mu);
+    for (auto& [number, value] : step->early_feeds) set(number, std::move(value));
+    step->early_feeds.clear();
+  }
+  absl::string_view body = frame.body;
+  uint64_t flags = 0;
+  Status status =
+      ConsumeVarint(&body, &flags) ? OkStatus() : errors::InvalidArgument("Malformed request to run a part");
+  run.traced = (flags & kRunTraced) != 0;
+  while (status.ok() && !body.empty()) {
+    uint64_t number = 0;
+    Tensor value;
+    bool dead = false;
+    if (!ConsumeVarint(&body, &number))
+      status = errors::InvalidArgument("Malformed feeds");
+    else
+      status = DecodeTensor(&body, Tensor(), options_.max_tensor_bytes, &value, &dead);
+    set(number, std::move(value));
+  }
+  if (status.ok() && step->cancellation.IsCancelled()) status = step->cancellation.status();  // FailStep()
+  run.done = [reply, step = frame.step, index = frame.tag](Status s, std::vector<Tensor>* rets,
+                                                           proto::StepStats* stats) {
+    SendPartDone(*reply, step, index, std::move(s), rets, stats);
+  };
+  step->origin.store(&link);
+  if (!status.ok()) {
+    {
+      MutexLock lock(steps_mu_);
+      steps_.erase(frame.step);
+    }
+    return fail(status);
+  }
+  Begin(step, *std::move(part), std::move(run), /*may_block=*/false);
+}
+
+void Worker::LinkClosed(PeerLink& link, const Status& why) {
+  // Steps that this peer began are nobody's any more; those that need it will not end by themselves.
+  std::vector<std::pair<StepPtr, Status>> lost;
+  {
+    MutexLock lock(steps_mu_);
+    for (const auto& [id, step] : steps_) {
+      if (!step->begun.load() || step->part == nullptr) continue;
+      const auto& from = step->part->from;
+      const auto sender = std::find_if(
+          from.begin(), from.end(), [&](const FromTask& task) { return task.incarnation == link.peer_incarnation(); });
+      const bool sends = std::any_of(step->part->links.begin(), step->part->links.end(),
+                                     [&](const auto& l) { return l.get() == &link; });
+      if (step->origin.load() != &link && !sends && sender == from.end()) continue;
+      const bool renamed = sender != from.end() && sender->name != link.peer();
+      lost.emplace_back(step, renamed ? WithContext(why, sender->name) : why);
+    }
+  }
+  for (const auto& [step, reason] : lost) step->cancellation.StartCancel(reason);
+  // Sessions of a master that is gone.
+  std::vector<std::string> orphans;
+  {
+    MutexLock lock(sessions_mu_);
+    for (const auto& [name, entry] : sessions_) {
+      if (entry.master_task == link.peer() && entry.master_incarnation == link.peer_incarnation())
+        orphans.push_back(name);
+    }
+  }
+  for (const std::string& name : orphans) DeleteSession(name).IgnoreError();
+}
+
+}  // namespace millstream

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include "millstream/distributed/wire/protocol.h"
+#include "millstream/distributed/testing/direct_cluster.h"
+#include "millstream/graph/scope.h"
+
+namespace millstream {
+namespace {
+
+// Keeps what is sent.
+class KeepingLink final : public PeerLink {
+ public:
+  KeepingLink() : PeerLink("/job:local/replica:0/task:1", 1) {}
+  void Send(Frame frame) override { sent.push_back(std::move(frame)); }
+  void Close(Status) override {}
+  const char* transport() const override { return "none"; }
+  int64_t last_heard_ns() const override { return 0; }
+  std::vector<Frame> sent;
+};
+
+WorkerOptions OptionsOfTask0() {
+  WorkerOptions options;
+  options.task = "/job:local/replica:0/task:0";
+  options.incarnation = 7;
+  return options;
+}
+
+// A frame whose payload is refused is never delivered: the answer must come from whoever refuses.
+TEST(WorkerFrames, ARequestWithAPayloadIsAnswered) {
+  Worker worker(OptionsOfTask0(),
+                [](const std::string& task, const std::string&, uint64_t) -> StatusOr<std::shared_ptr<PeerLink>> {
+                  return errors::Unavailable("no task ", task);
+                });
+  const auto link = std::make_shared<KeepingLink>();
+  Frame frame;
+  frame.kind = kRunPart;
+  frame.step = 9;
+  frame.tag = 3;
+  frame.body = std::string(2, '\0');
+  EXPECT_TRUE(absl::IsInvalidArgument(worker.AllocatePayload(*link, frame, 5000).status()));
+  ASSERT_EQ(link->sent.size(), 1u);
+  EXPECT_EQ(link->sent[0].kind, static_cast<uint32_t>(kPartDone));
+  EXPECT_EQ(link->sent[0].step, 9u);
+  EXPECT_EQ(link->sent[0].tag, 3u);
+  EXPECT_EQ(link->sent[0].edge, static_cast<uint32_t>(absl::StatusCode::kInvalidArgument));
+}
+
+// A value that is refused before its step begins will not come again: the step must not wait for it.
+TEST(WorkerFrames, AStepWhoseEarlyValueWasRefusedFails) {
+  constexpr uint64_t kTooLarge = uint64_t{1} << 62;
+  for (const bool large : {true, false}) {
+    millstream::testing::DirectCluster cluster({"/job:worker/replica:0/task:0", "/job:ps/replica:0/task:0"});
+    Scope root = Scope::Root();
+    Output x = root.WithOpName("x").Op("Placeholder", {}, {{"dtype", DType::kFloat}});
+    Output here = root.WithDevice("/job:worker/task:0").Op("Square", {x});
+    root.WithDevice("/job:ps/task:0").WithOpName("there").Op("Neg", {here});
+    auto session = cluster.NewSession();
+    ASSERT_TRUE(session->Extend(*root.graph()).ok());
+    std::vector<Tensor> out;
+    ASSERT_TRUE(session->Run({{"x:0", Tensor::Scalar(3.f)}}, {"there:0"}, {}, &out).ok());
+    const auto link = std::make_shared<KeepingLink>();
+    for (uint64_t step = 1001; step < 1010; ++step) {  // of those to come
+      Frame frame;
+      frame.kind = kValue;
+      frame.step = step;
+      frame.body = "no tensor";
+      if (large) {
+        EXPECT_TRUE(absl::IsResourceExhausted(cluster.worker(1).AllocatePayload(*link, frame, kTooLarge).status()));
+      } else {
+        cluster.worker(1).Receive(*link, frame);
+      }
+    }
+    const Status status = session->Run({{"x:0", Tensor::Scalar(3.f)}}, {"there:0"}, {}, &out);
+    EXPECT_EQ(status.code(), large ? absl::StatusCode::kResourceExhausted : absl::StatusCode::kInvalidArgument)
+        << status;
+  }
+}
+
+}  // namespace
+}  // namespace millstream

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef MILLSTREAM_DISTRIBUTED_WORKER_WORKER_STEP_H_
+#define MILLSTREAM_DISTRIBUTED_WORKER_WORKER_STEP_H_
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "millstream/base/thread_pool.h"
+#include "millstream/distributed/worker/worker.h"
+#include "millstream/runtime/executor.h"
+#include "millstream/runtime/step_stats.h"
+
+namespace millstream {
+
+// Runs that usually take less than this stay on the thread that brings them: waking another costs more. Where there are
+// more tasks than cores, another thread would only take the core from this one or from a neighbour, and longer runs
+// stay too; not very long ones, since links wait meanwhile.
+inline int64_t ShortRunNanos(const WorkerOptions& options) {
+  constexpr int64_t kAmongMany = 500'000;
+  static const int cores = NumCores();
+  return options.tasks_on_host > cores ? kAmongMany : GoOnHere::kWakeUpNanos;
+}
+
+// One step at this task, from the first that is heard of it until its end.
+struct Worker::Step {
+  explicit Step(uint64_t number) : id(number), exchange(number), first_heard(std::chrono::steady_clock::now()) {}
+
+  const uint64_t id;
+  Cancellation cancellation;
+  ResourceManager resources{"step"};
+  TaskExchange exchange;
+  const std::chrono::steady_clock::time_point first_heard;
+  // Feeds too large for their kRunPart, by argument. One link brings them, unless somebody makes up numbers of steps.
+  Mutex feeds_mu;
+  std::vector<std::pair<uint32_t, Tensor>> early_feeds ABSL_GUARDED_BY(feeds_mu);
+  std::atomic<PeerLink*> origin{nullptr};  // whose step it is; null: a master in this process
+
+  // Set by Begin().
+  std::atomic<bool> begun{false};
+  std::shared_ptr<TaskPart> part;
+  PartRun run;
+  StepContext context;
+  std::unique_ptr<StepStatsCollector> stats;
+  std::vector<Tensor> rets;
+  std::atomic<std::chrono::steady_clock::time_point> ended{std::chrono::steady_clock::time_point::max()};
+};
+
+}  // namespace millstream
+
+#endif  // MILLSTREAM_DISTRIBUTED_WORKER_WORKER_STEP_H_

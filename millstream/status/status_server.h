@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef MILLSTREAM_STATUS_STATUS_SERVER_H_
+#define MILLSTREAM_STATUS_STATUS_SERVER_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "millstream/base/cancellation.h"
+#include "millstream/status/cluster_status.h"
+#include "millstream/status/http_server.h"
+
+namespace millstream {
+
+// The status page of a task, its data, and metrics for machines, over HTTP (docs/status.md):
+//   GET /              the page; has no data in it
+//   GET /status.json   the whole cluster (?since=SECONDS: what happened after)     GET /graph.json  (?task=NAME)
+//   GET /metrics       this task, for Prometheus (?cluster=1: all tasks)           GET /healthz, /readyz
+//   POST /trace        (?task=NAME) traces the next step; needs the token that /status.json gives, so that no other
+//   site can ask for it
+// Everything but the page, /healthz and /readyz needs the job token beyond loopback. Thread-safe.
+class StatusServer {
+ public:
+  struct Options {
+    std::string address = "127.0.0.1";  // to bind
+    int port = 0;
+    bool loopback = true;            // only this machine can reach it
+    std::string token;               // must be shown unless `loopback`
+    ClusterStatus::Options cluster;  // `stop` is set by the server
+    std::function<bool()> ready;     // false once the task takes no more work
+  };
+  static StatusOr<std::unique_ptr<StatusServer>> Start(Options options);
+  ~StatusServer() { Stop(); }
+
+  int port() const { return http_->port(); }
+  void Stop();
+
+ private:
+  explicit StatusServer(Options options);
+  HttpResponse Handle(const HttpRequest& request);
+  HttpResponse Route(const HttpRequest& request);
+  HttpResponse Page();
+  HttpResponse StatusJson(const HttpRequest& request);
+  HttpResponse Trace(const HttpRequest& request);
+  // 200, or why this request is refused.
+  int Admit(const HttpRequest& request) const;
+
+  const Options options_;
+  const std::string action_token_;
+  Cancellation stop_;
+  std::unique_ptr<ClusterStatus> cluster_;
+  std::unique_ptr<HttpServer> http_;
+};
+
+}  // namespace millstream
+
+#endif  // MILLSTREAM_STATUS_STATUS_SERVER_H_

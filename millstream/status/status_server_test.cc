@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// The whole way from a server to an HTTP answer, in one process.
+#include "millstream/status/status_server.h"
+
+#include <gtest/gtest.h>
+
+#include "millstream/distributed/link/sockets.h"
+#include "millstream/distributed/server.h"
+#include "millstream/status/json_text.h"
+
+namespace millstream {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+// Head and body of the answer.
+std::string Fetch(int port, const std::string& request) {
+  const auto deadline = steady_clock::now() + milliseconds(20'000);
+  StatusOr<UniqueFd> socket = ConnectTcp("127.0.0.1:" + std::to_string(port), deadline);
+  if (!socket.ok()) return socket.status().ToString();
+  SendAll(socket->get(), request, -1, deadline).IgnoreError();
+  std::string answer;
+  while (true) {
+    StatusOr<std::string> byte = ReceiveExactly(socket->get(), 1, deadline);
+    if (!byte.ok()) return answer;
+    answer += *byte;
+  }
+}
+
+std::string Get(int port, const std::string& path, const std::string& headers = "Host: localhost\r\n") {
+  return Fetch(port, "GET " + path + " HTTP/1.1\r\n" + headers + "\r\n");
+}
+
+std::string Body(const std::string& answer) { return answer.substr(std::min(answer.size(), FindHeadEnd(answer))); }
+std::string Code(const std::string& answer) { return answer.substr(9, 3); }
+
+StatusOr<std::unique_ptr<Server>> StartServer() {
+  ServerOptions options;
+  ASSIGN_OR_RETURN(options.cluster, ClusterSpec::Make({{"local", {{0, "localhost:0"}}}}));
+  options.job_name = "local";
+  options.status_port = 0;
+  return Server::Start(options);
+}
+
+TEST(StatusServerTest, TellsOfItsTask) {
+  StatusOr<std::unique_ptr<Server>> server = StartServer();
+  ASSERT_TRUE(server.ok()) << server.status();
+  const int port = (*server)->status_port();
+  ASSERT_GT(port, 0);
+  EXPECT_EQ((*server)->status_url(), absl::StrCat("http://127.0.0.1:", port, "/"));
+  const Json status = ParseJson(Body(Get(port, "/status.json")));
+  ASSERT_EQ(status["tasks"].size(), 1u);
+  EXPECT_EQ(status["tasks"][0]["health"], "up");
+  EXPECT_EQ(status["tasks"][0]["task"], (*server)->task());
+  EXPECT_EQ(Code(Get(port, "/graph.json")), "404");
+  EXPECT_EQ(Body(Get(port, "/healthz", "")), "ok\n");
+  EXPECT_EQ(Body(Get(port, "/readyz", "")), "ready\n");
+  EXPECT_NE(Body(Get(port, "/metrics")).find("millstream_up"), std::string::npos);
+  (*server)->EndJob("test");
+  EXPECT_EQ(Code(Get(port, "/readyz", "")), "503");
+  EXPECT_EQ(ParseJson(Body(Get(port, "/status.json")))["tasks"][0]["health"], "done");
+}
+
+TEST(StatusServerTest, OnlyByTheNameOfThisMachine) {
+  StatusOr<std::unique_ptr<Server>> server = StartServer();
+  ASSERT_TRUE(server.ok()) << server.status();
+  const int port = (*server)->status_port();
+  for (const char* host : {"localhost", "localhost:80", "127.0.0.1:5", "127.1.2.3", "[::1]", "[::1]:80"}) {
+    EXPECT_EQ(Code(Get(port, "/", absl::StrCat("Host: ", host, "\r\n"))), "200") << host;
+  }
+  for (const char* host : {"", ":", ":80", "example.com", "127.example.com", "localhost.example.com",
+                           "127.0.0.1.example.com", "[", "[]:", "]:1"}) {
+    EXPECT_EQ(Code(Get(port, "/", absl::StrCat("Host: ", host, "\r\n"))), "403") << host;
+    EXPECT_EQ(Code(Get(port, "/status.json", absl::StrCat("Host: ", host, "\r\n"))), "403") << host;
+  }
+  EXPECT_EQ(Code(Get(port, "/", "")), "403");
+}
+
+TEST(StatusServerTest, StopsWhileSomebodyWaitsForATrace) {
+  StatusOr<std::unique_ptr<Server>> server = StartServer();
+  ASSERT_TRUE(server.ok()) << server.status();
+  const int port = (*server)->status_port();
+  const std::string token = ParseJson(Body(Get(port, "/status.json")))["action_token"].get<std::string>();
+  std::thread waiting([&] {
+    Fetch(port, absl::StrCat("POST /trace HTTP/1.1\r\nHost: localhost\r\nX-Millstream-Action: ", token, "\r\n\r\n"));
+  });
+  std::this_thread::sleep_for(milliseconds(100));
+  const auto start = steady_clock::now();
+  (*server)->Stop();
+  EXPECT_LT(steady_clock::now() - start, std::chrono::seconds(8));
+  waiting.join();
+}
+
+TEST(StatusServerTest, BeyondLoopbackOnlyWithAToken) {
+  ServerOptions options;
+  options.cluster = *ClusterSpec::Make({{"local", {{0, "localhost:0"}}}});
+  options.job_name = "local";
+  options.status_port = 0;
+  options.status_address = "0.0.0.0";
+  EXPECT_TRUE(absl::IsInvalidArgument(options.Check()));
+  options.token = "token";
+  EXPECT_TRUE(options.Check().ok());
+}
+
+}  // namespace
+}  // namespace millstream
