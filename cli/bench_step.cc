@@ -7,10 +7,10 @@
 #include <csignal>
 
 #include "cli/bench.h"
-#include "millstream/distributed/server.h"
 #include "millstream/launch/child_process.h"
 #include "millstream/launch/free_ports.h"
 #include "millstream/millstream.h"
+#include "millstream/status/start_server.h"
 
 namespace millstream::cli {
 namespace {
@@ -45,7 +45,7 @@ class Tasks {
       ASSIGN_OR_RETURN(const launch::Child child, launch::StartChild(spec));
       children_.push_back(child);
     }
-    ASSIGN_OR_RETURN(server_, Server::Start(options));
+    ASSIGN_OR_RETURN(server_, StartServer(options));
     return OkStatus();
   }
 

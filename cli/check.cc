@@ -8,9 +8,9 @@
 #include "absl/strings/str_join.h"
 #include "cli/cluster_flags.h"
 #include "cli/commands.h"
+#include "millstream/distributed/task_service.h"
 #include "millstream/distributed/wire/protocol.h"
 #include "millstream/distributed/wire/rpc.h"
-#include "millstream/distributed/task_service.h"
 #include "millstream/proto/task.pb.h"
 
 namespace millstream::cli {

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "millstream/distributed/server.h"
-
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -11,6 +9,7 @@
 #include "cli/commands.h"
 #include "cli/number_checks.h"
 #include "cli/task_signals.h"
+#include "millstream/status/start_server.h"
 #include "millstream/tensor/allocator.h"
 
 namespace millstream::cli {
@@ -51,7 +50,7 @@ void Say(const ServerFlags& flags, const Server& server, const char* event, cons
   line["task"] = server.task();
   if (std::string(event) == "started") {
     line["target"] = server.target();
-    if (server.status_port() >= 0) line["status_url"] = server.status_url();
+    if (!server.status_url().empty()) line["status_url"] = server.status_url();
   }
   line["pid"] = static_cast<int64_t>(getpid());
   if (!why.empty()) line["why"] = why;
@@ -64,10 +63,10 @@ int RunServer(const ServerFlags& flags) {
   if (flags.max_memory_bytes > 0) SetHostMemoryLimit(flags.max_memory_bytes);
   StatusOr<ServerOptions> options = MakeOptions(flags);
   if (!options.ok()) return Fail(options.status());
-  StatusOr<std::unique_ptr<Server>> server = Server::Start(*options);
+  StatusOr<std::unique_ptr<Server>> server = StartServer(*options);
   if (!server.ok()) return Fail(server.status());
   std::printf("Started server with target: %s\n", (*server)->target().c_str());
-  if ((*server)->status_port() >= 0) std::printf("Status page: %s\n", (*server)->status_url().c_str());
+  if (const std::string url = (*server)->status_url(); !url.empty()) std::printf("Status page: %s\n", url.c_str());
   std::fflush(stdout);
   Say(flags, **server, "started", "");
   const std::string why = AwaitEnd(**server, signals);

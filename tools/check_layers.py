@@ -28,6 +28,7 @@ MAY_INCLUDE = {
     "runtime": ["graph"],
     "collective": ["framework"],
     "distributed": ["runtime", "collective"],
+    "status": ["distributed"],
     "train": ["graph", "io"],
     "launch": ["distributed"],
 }

@@ -7,6 +7,7 @@
 
 #include "cli/task_signals.h"
 #include "millstream/proto/config.pb.h"
+#include "millstream/status/start_server.h"
 
 namespace millstream::cli {
 namespace {
@@ -69,7 +70,7 @@ int RunTrainingTask(TrainOptions options) {
   const TaskSignals signals;
   StatusOr<ServerOptions> server_options = MakeServerOptions(options);
   if (!server_options.ok()) return Fail(server_options.status());
-  StatusOr<std::unique_ptr<Server>> server = Server::Start(*server_options);
+  StatusOr<std::unique_ptr<Server>> server = StartServer(*server_options);
   if (!server.ok()) return Fail(server.status());
   options.workers = NumWorkers(server_options->cluster);
   const EventLog log(absl::StrCat(server_options->job_name, ":", server_options->task_index), options.json);

@@ -14,8 +14,8 @@
 #include <cstdio>
 
 #include "millstream/data/mnist.h"
-#include "millstream/distributed/server.h"
 #include "millstream/millstream.h"
+#include "millstream/status/start_server.h"
 #include "millstream/train/optimizers/adam.h"
 #include "millstream/train/sessions/basic_hooks.h"
 #include "millstream/train/sessions/training_session.h"
@@ -186,7 +186,7 @@ Status Run(const Flags& flags) {
   options.job_name = flags.job_name;
   options.task_index = flags.task_index;
   RETURN_IF_ERROR(options.ReadEnvironment());
-  ASSIGN_OR_RETURN(const std::unique_ptr<Server> server, Server::Start(options));
+  ASSIGN_OR_RETURN(const std::unique_ptr<Server> server, StartServer(options));
   if (flags.job_name == "ps") {
     server->Join();
     return OkStatus();

@@ -3,10 +3,9 @@
 
 #include <algorithm>
 
-#include "absl/strings/match.h"
 #include "millstream/base/logging.h"
 #include "millstream/distributed/link/sockets.h"
-#include "millstream/distributed/task_service.h"
+#include "millstream/distributed/wire/task_methods.h"
 #include "millstream/proto/task.pb.h"
 
 namespace millstream {
@@ -36,8 +35,6 @@ void WarnOf(const Status& status, const std::string& address, const char* what) 
 }
 
 }  // namespace
-
-bool IsPsTask(const std::string& task) { return absl::StartsWith(task, absl::StrCat("/job:", kPsJob, "/")); }
 
 JobMembership::JobMembership(const ServerOptions& options)
     : task_(options.task_name()), channel_(options.channel_options()) {

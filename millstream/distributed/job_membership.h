@@ -34,10 +34,6 @@ class JobMembership final : public JobMember {
   std::atomic<bool> ended_well_{false}, job_is_done_{false};
 };
 
-// The job whose tasks hold what workers share.
-inline constexpr char kPsJob[] = "ps";
-bool IsPsTask(const std::string& task);  // "/job:ps/replica:0/task:1"
-
 }  // namespace millstream
 
 #endif  // MILLSTREAM_DISTRIBUTED_JOB_MEMBERSHIP_H_

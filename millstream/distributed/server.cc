@@ -7,11 +7,10 @@
 #include "millstream/base/file_root.h"
 #include "millstream/base/logging.h"
 #include "millstream/base/random.h"
-#include "millstream/distributed/wire/grpc_link.h"
 #include "millstream/distributed/link/sockets.h"
 #include "millstream/distributed/master/master_service.h"
-#include "millstream/status/status_server.h"
 #include "millstream/distributed/task_service.h"
+#include "millstream/distributed/wire/grpc_link.h"
 
 namespace millstream {
 namespace {
@@ -93,11 +92,18 @@ std::vector<std::string> WorkersOf(const ClusterSpec& cluster) {
 
 }  // namespace
 
-Server::Server(const ServerOptions& options) : options_(options), task_(options.task_name()) {}
+Server::Server(const ServerOptions& options, std::unique_ptr<ServerObserver> observer)
+    : options_(options), task_(options.task_name()), observer_(std::move(observer)) {}
 
-StatusOr<std::unique_ptr<Server>> Server::Start(const ServerOptions& options) {
+StatusOr<std::unique_ptr<Server>> Server::Start(const ServerOptions& options,
+                                                std::unique_ptr<ServerObserver> observer) {
   RETURN_IF_ERROR(options.Check());
-  std::unique_ptr<Server> server(new Server(options));
+  if (options.status_port >= 0 && observer == nullptr) {
+    return errors::InvalidArgument(
+        "status_port: only StartServer() of millstream/status/start_server.h starts a server",
+        " that has a status page");
+  }
+  std::unique_ptr<Server> server(new Server(options, std::move(observer)));
   RETURN_IF_ERROR(server->Serve());
   return server;
 }
@@ -129,14 +135,8 @@ Status Server::Serve() {
   membership_ = std::make_shared<JobMembership>(options_);
   if (options_.job_name == kPsJob) roll_ = std::make_unique<JobRoll>(WorkersOf(options_.cluster));
   ConnectPeers(links);
-  master_ = std::make_unique<Master>(worker_.get(), peers_.get(), &reports_);
-  TaskStatus::Parts parts;
-  parts.worker = worker_.get();
-  parts.master = master_.get();
-  parts.reports = &reports_;
-  parts.address = own_address;
-  parts.job_done = [this] { return job_done(); };
-  status_ = std::make_unique<TaskStatus>(std::move(parts));
+  master_ = std::make_unique<Master>(worker_.get(), peers_.get(), observer_.get());
+  AttachObserver(own_address);
 
   RpcServerOptions rpc;
   rpc.address = bind.host;
@@ -151,38 +151,27 @@ Status Server::Serve() {
   }
   ASSIGN_OR_RETURN(rpc_, RpcServer::Start(rpc, Methods()));
   SetJobMember(target(), membership_);
-  RETURN_IF_ERROR(ServeStatus(own));
+  if (observer_ != nullptr) {
+    // A task that was started on port 0 is found where it is.
+    ASSIGN_OR_RETURN(const ClusterSpec cluster, options_.cluster.With(options_.job_name, options_.task_index,
+                                                                      JoinHostPort(own.host, rpc_->port())));
+    RETURN_IF_ERROR(observer_->Serve(cluster));
+  }
   Registry& registry = Registry::Global();
   MutexLock lock(registry.mu);
   registry.servers[target()] = this;
   return OkStatus();
 }
 
-Status Server::ServeStatus(const HostPort& own) {
-  if (options_.status_port < 0) return OkStatus();
-  StatusServer::Options page;
-  page.address = options_.status_address;
-  page.port = options_.status_port;
-  page.loopback = IsLoopbackHost(options_.status_address);
-  page.token = options_.token;
-  // A task that was started on port 0 is found where it is.
-  ASSIGN_OR_RETURN(page.cluster.cluster,
-                   options_.cluster.With(options_.job_name, options_.task_index, JoinHostPort(own.host, rpc_->port())));
-  page.cluster.channel = options_.channel_options();
-  page.cluster.own = status_.get();
-  page.cluster.traces = &master_->traces();
-  page.ready = [this] { return !job_done(); };
-  ASSIGN_OR_RETURN(status_page_, StatusServer::Start(std::move(page)));
-  LogInfo(absl::StrCat(task_, ": status page at ", status_url()));
-  return OkStatus();
-}
-
-int Server::status_port() const { return status_page_ == nullptr ? -1 : status_page_->port(); }
-
-std::string Server::status_url() const {
-  if (status_page_ == nullptr) return "";
-  const bool any = options_.status_address == "0.0.0.0" || options_.status_address == "::";
-  return absl::StrCat("http://", JoinHostPort(any ? host_ : options_.status_address, status_page_->port()), "/");
+void Server::AttachObserver(const std::string& own_address) {
+  if (observer_ == nullptr) return;
+  ObservedServer server;
+  server.options = &options_;
+  server.worker = worker_.get();
+  server.master = master_.get();
+  server.address = own_address;
+  server.job_done = [this] { return job_done(); };
+  observer_->Attach(server);
 }
 
 Status Server::MakeWorker() {
@@ -198,7 +187,7 @@ Status Server::MakeWorker() {
                                      [this](const std::string& task, const std::string& address, uint64_t incarnation) {
                                        return peers_->LinkTo({task, address}, incarnation);
                                      });
-  accepted_ = std::make_unique<AcceptedLinks>(worker_.get(), &reports_);
+  accepted_ = std::make_unique<AcceptedLinks>(worker_.get(), observer_.get());
   return OkStatus();
 }
 
@@ -213,7 +202,7 @@ void Server::ConnectPeers(const LinkOptions& links) {
   peers.deadline = options_.deadline;
   peers.grpc_links = options_.grpc;
   peers.links = links;
-  peers.reports = &reports_;
+  peers.observer = observer_.get();
   peers.on_ps_answer = [membership = membership_](bool job_done) { membership->SetJobIsDone(job_done); };
   peers_ = std::make_unique<Peers>(std::move(peers), worker_.get(), hub_.get());
 }
@@ -223,7 +212,7 @@ std::vector<RpcMethod> Server::Methods() {
   task.worker = worker_.get();
   task.hub = hub_.get();
   task.traces = &master_->traces();
-  task.status = status_.get();
+  task.observer = observer_.get();
   task.job_id = options_.job_id;
   task.roll = roll_.get();
   task.end_job = [this](const std::string& reason, bool tell_late) { EndJob(reason, tell_late); };
@@ -250,7 +239,7 @@ void Server::Stop() {
   stopped_ = true;
   const bool job_done_before = job_done();
   const uint64_t incarnation = worker_ == nullptr ? 0 : worker_->incarnation();
-  if (status_page_ != nullptr) status_page_->Stop();
+  if (observer_ != nullptr) observer_->StopServing();
   if (rpc_ != nullptr) {
     SetJobMember(target(), nullptr);
     {
@@ -263,8 +252,7 @@ void Server::Stop() {
     rpc_->Shutdown();
   }
   if (worker_ != nullptr) worker_->CancelAll(errors::Unavailable(task_, " is shutting down"));
-  status_page_.reset();
-  status_.reset();
+  if (observer_ != nullptr) observer_->Detach();
   master_.reset();
   hub_.reset();
   peers_.reset();

@@ -13,18 +13,19 @@
 #include "millstream/distributed/job_roll.h"
 #include "millstream/distributed/link/link_hub.h"
 #include "millstream/distributed/master/master.h"
+#include "millstream/distributed/server_observer.h"
 #include "millstream/distributed/server_options.h"
 
 namespace millstream {
 
-class StatusServer;
-class TaskStatus;
-
 // One task of a cluster: master and worker service, and the links to other tasks. Thread-safe.
 class Server {
  public:
-  // Binds the port and serves. Errors say in one line what is wrong.
-  static StatusOr<std::unique_ptr<Server>> Start(const ServerOptions& options);
+  // Binds the port and serves. Errors say in one line what is wrong. Most callers want StartServer() of
+  // status/start_server.h, which adds the observer behind the status page; without one nobody sees the task, and
+  // options.status_port is an error.
+  static StatusOr<std::unique_ptr<Server>> Start(const ServerOptions& options,
+                                                 std::unique_ptr<ServerObserver> observer = nullptr);
   // A cluster of one task, /job:local/replica:0/task:0, on a free port of this host.
   static StatusOr<std::unique_ptr<Server>> StartLocal();
   // As Stop().
@@ -52,35 +53,32 @@ class Server {
   // The server of this process with that target; null if there is none.
   static Server* Find(const std::string& target);
 
-  // Of the status page; -1 if there is none.
-  int status_port() const;
-  std::string status_url() const;  // "http://127.0.0.1:6006/"; "" if there is none
+  // Of the status page, "http://127.0.0.1:6006/"; "" if there is none.
+  std::string status_url() const { return observer_ == nullptr ? "" : observer_->url(); }
 
   JobMembership& membership() { return *membership_; }
   Master& master() { return *master_; }
   Worker& worker() { return *worker_; }
 
  private:
-  explicit Server(const ServerOptions& options);
+  Server(const ServerOptions& options, std::unique_ptr<ServerObserver> observer);
   Status Serve();
   Status MakeWorker();
   void ConnectPeers(const LinkOptions& links);
-  Status ServeStatus(const HostPort& own);
+  void AttachObserver(const std::string& own_address);
   std::vector<RpcMethod> Methods();
   void TellLate();
 
   const ServerOptions options_;
   const std::string task_;
-  std::string host_;  // how others name this host
-  TaskReports reports_;
+  std::string host_;                                // how others name this host
+  const std::unique_ptr<ServerObserver> observer_;  // may be null
   std::unique_ptr<Worker> worker_;
   std::unique_ptr<AcceptedLinks> accepted_;
   std::unique_ptr<Peers> peers_;
   std::unique_ptr<LinkHub> hub_;
   std::unique_ptr<Master> master_;
-  std::unique_ptr<TaskStatus> status_;
   std::unique_ptr<RpcServer> rpc_;
-  std::unique_ptr<StatusServer> status_page_;
   Mutex stop_mu_;
   bool stopped_ ABSL_GUARDED_BY(stop_mu_) = false;
   Notification ended_;

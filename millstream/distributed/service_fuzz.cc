@@ -14,15 +14,15 @@
 #include "millstream/base/testing/proto_fuzzer.h"
 #include "millstream/distributed/master/master.h"
 #include "millstream/distributed/master/master_service.h"
-#include "millstream/distributed/wire/protocol.h"
 #include "millstream/distributed/master/remote_task.h"
-#include "millstream/status/task_status.h"
 #include "millstream/distributed/task_service.h"
 #include "millstream/distributed/testing/direct_call.h"
+#include "millstream/distributed/wire/protocol.h"
 #include "millstream/distributed/wire/wire_tensor.h"
 #include "millstream/graph/testing/random_program.h"
 #include "millstream/proto/master.pb.h"
 #include "millstream/proto/task.pb.h"
+#include "millstream/status/server_status.h"
 #include "millstream/tensor/allocator.h"
 #include "millstream/tensor/tensor_proto.h"
 
@@ -78,7 +78,9 @@ class Services {
     TaskServiceOptions options;
     options.worker = &worker_;
     options.traces = &master_.traces();
-    options.status = &status_;
+    options.observer = &status_;
+    status_.Attach(
+        {.options = nullptr, .worker = &worker_, .master = &master_, .address = "nowhere", .job_done = nullptr});
     methods_ = MasterServiceMethods(&master_);
     for (RpcMethod& method : TaskServiceMethods(options)) methods_.push_back(std::move(method));
     worker_.CreateSession(kTaskSession, {}, {}, true, nullptr, link_->peer(), 1).IgnoreError();
@@ -88,6 +90,7 @@ class Services {
   ~Services() {
     remote_->Closed(*link_, errors::Unavailable("the end"));
     MS_CHECK(ended_ == kSteps);
+    status_.Detach();
   }
 
   const std::vector<RpcMethod>& methods() const { return methods_; }
@@ -187,11 +190,9 @@ class Services {
                    if (task == link_->peer()) return link_;
                    return errors::Unavailable("no task ", task);
                  }};
-  TaskReports reports_;
+  ServerStatus status_;
   Peers peers_{PeersOptions(), &worker_, nullptr};
-  Master master_{&worker_, &peers_, &reports_};
-  TaskStatus status_{
-      {.worker = &worker_, .master = &master_, .reports = &reports_, .address = "nowhere", .job_done = nullptr}};
+  Master master_{&worker_, &peers_, &status_};
   std::unique_ptr<RemoteTask> remote_;
   std::vector<RpcMethod> methods_;
   std::atomic<uint64_t> ended_{0};

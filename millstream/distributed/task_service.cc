@@ -5,11 +5,12 @@
 
 #include "google/protobuf/wrappers.pb.h"
 #include "millstream/base/version.h"
-#include "millstream/distributed/wire/device_proto.h"
 #include "millstream/distributed/job_roll.h"
+#include "millstream/distributed/server_observer.h"
+#include "millstream/distributed/wire/device_proto.h"
 #include "millstream/distributed/wire/long_call.h"
 #include "millstream/distributed/wire/protocol.h"
-#include "millstream/status/task_status.h"
+#include "millstream/distributed/wire/task_methods.h"
 #include "millstream/proto/task.pb.h"
 
 namespace millstream {
@@ -43,14 +44,7 @@ Status Hello(const TaskServiceOptions& options, const proto::HelloRequest& reque
   response->set_job_done(done);
   for (const DeviceAttributes& device : worker.devices()) DeviceToProto(device, response->add_device());
   if (!request.want_endpoint() || options.hub == nullptr) return OkStatus();
-  const LinkEndpoint& endpoint = options.hub->endpoint();
-  proto::TaskEndpoint* message = response->mutable_endpoint();
-  message->set_host(endpoint.host);
-  message->set_process(endpoint.process);
-  message->set_hub(endpoint.hub);
-  message->set_shm_address(endpoint.shm_address);
-  message->set_tcp_address(endpoint.tcp_address);
-  message->set_ticket(endpoint.ticket);
+  EndpointToProto(options.hub->endpoint(), response->mutable_endpoint());
   return OkStatus();
 }
 
@@ -74,21 +68,6 @@ RpcMethod Method(absl::string_view name, std::function<Status(const Request&, Re
 }
 
 }  // namespace
-
-std::string TaskMethod(absl::string_view method) { return absl::StrCat("/millstream.TaskService/", method); }
-
-LinkEndpoint EndpointFromProto(const proto::TaskEndpoint& message, const std::string& task, uint64_t incarnation) {
-  LinkEndpoint endpoint;
-  endpoint.task = task;
-  endpoint.incarnation = incarnation;
-  endpoint.host = message.host();
-  endpoint.process = message.process();
-  endpoint.hub = message.hub();
-  endpoint.shm_address = message.shm_address();
-  endpoint.tcp_address = message.tcp_address();
-  endpoint.ticket = message.ticket();
-  return endpoint;
-}
 
 std::vector<RpcMethod> TaskServiceMethods(const TaskServiceOptions& options) {
   Worker* worker = options.worker;
@@ -127,8 +106,8 @@ std::vector<RpcMethod> TaskServiceMethods(const TaskServiceOptions& options) {
       Method<google::protobuf::StringValue, google::protobuf::BytesValue>(
           "Status",
           [options](const auto& request, auto* response) -> Status {
-            if (options.status == nullptr) return errors::Unimplemented("This task does not tell its status");
-            ASSIGN_OR_RETURN(*response->mutable_value(), options.status->Answer(request.value()));
+            if (options.observer == nullptr) return errors::Unimplemented("This task does not report its status");
+            ASSIGN_OR_RETURN(*response->mutable_value(), options.observer->Answer(request.value()));
             return OkStatus();
           }),
       Method<proto::LeaveJobRequest, proto::LeaveJobResponse>("LeaveJob",

@@ -7,29 +7,21 @@
 #include <vector>
 
 #include "millstream/distributed/link/link_hub.h"
-#include "millstream/distributed/wire/rpc.h"
 #include "millstream/distributed/observer/trace_requests.h"
+#include "millstream/distributed/wire/rpc.h"
 #include "millstream/distributed/worker/worker.h"
 
 namespace millstream {
 
 class JobRoll;
-class TaskStatus;
-namespace proto {
-class TaskEndpoint;
-}  // namespace proto
-
-// The path of a method: "/millstream.TaskService/Hello".
-std::string TaskMethod(absl::string_view method);
-
-LinkEndpoint EndpointFromProto(const proto::TaskEndpoint& message, const std::string& task, uint64_t incarnation);
+class ServerObserver;
 
 // What a task answers to other tasks outside of steps (proto/task.proto).
 struct TaskServiceOptions {
   Worker* worker = nullptr;
   LinkHub* hub = nullptr;
-  TraceRequests* traces = nullptr;  // of the task's master; null: none
-  TaskStatus* status = nullptr;     // null: nothing is told
+  TraceRequests* traces = nullptr;     // of the task's master; null: none
+  ServerObserver* observer = nullptr;  // answers questions about the task; null: they are refused
   std::string job_id;
   JobRoll* roll = nullptr;  // of a ps; null: none is kept
   // By the last worker, who lets those know that come late, or by `millstream stop`.

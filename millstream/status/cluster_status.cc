@@ -7,10 +7,10 @@
 
 #include "absl/strings/str_format.h"
 #include "google/protobuf/wrappers.pb.h"
-#include "millstream/status/json_text.h"
-#include "millstream/distributed/task_service.h"
+#include "millstream/distributed/wire/task_methods.h"
 #include "millstream/proto/task.pb.h"
 #include "millstream/runtime/chrome_trace.h"
+#include "millstream/status/json_text.h"
 
 namespace millstream {
 namespace {

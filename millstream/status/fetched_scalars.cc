@@ -8,7 +8,7 @@
 
 namespace millstream {
 
-void FetchedScalar::Set(const Tensor& value) {
+void FetchedScalar::Fetched(const Tensor& value) {
   if (!value.IsInitialized() || value.num_elements() != 1) return;
   double number = 0;
   switch (value.dtype()) {

@@ -10,15 +10,16 @@
 #include <vector>
 
 #include "millstream/base/mutex.h"
+#include "millstream/distributed/observer/task_observer.h"
 #include "millstream/tensor/tensor.h"
 
 namespace millstream {
 
 // The newest value of a number that clients fetch. Writing is two relaxed stores.
-class FetchedScalar {
+class FetchedScalar final : public FetchObserver {
  public:
   // Ignores what is not a single number.
-  void Set(const Tensor& value);
+  void Fetched(const Tensor& value) override;
   double value() const { return value_.load(std::memory_order_relaxed); }
   uint64_t count() const { return count_.load(std::memory_order_relaxed); }
 

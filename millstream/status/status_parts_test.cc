@@ -58,12 +58,9 @@ TEST(StatusPartsTest, ErrorsAreCountedAndBounded) {
 
 TEST(StatusPartsTest, EndsOfInputAreNoErrors) {
   TaskReports reports;
-  reports.StepEnded(OkStatus());
-  reports.StepEnded(errors::OutOfRange("end"));
-  reports.StepEnded(errors::Cancelled("closed"));
-  reports.StepEnded(errors::Internal("broken"));
-  EXPECT_EQ(reports.steps.ended.value(), 4u);
-  EXPECT_EQ(reports.steps.failed.value(), 3u);
+  reports.StepFailed(errors::OutOfRange("end"));
+  reports.StepFailed(errors::Cancelled("closed"));
+  reports.StepFailed(errors::Internal("broken"));
   EXPECT_EQ(reports.errors.List().size(), 1u);
 }
 
@@ -76,14 +73,14 @@ TEST(StatusPartsTest, FetchedNumbers) {
   ASSERT_TRUE(step != nullptr && loss != nullptr);
   EXPECT_EQ(scalars.Find("loss:0", DType::kFloat), loss);
   EXPECT_TRUE(scalars.List().empty());
-  loss->Set(Tensor());
-  loss->Set(Tensor::Vector<float>({1, 2}));
-  loss->Set(Tensor::Scalar<float>(0.5f));
+  loss->Fetched(Tensor());
+  loss->Fetched(Tensor::Vector<float>({1, 2}));
+  loss->Fetched(Tensor::Scalar<float>(0.5f));
   ASSERT_EQ(scalars.List().size(), 1u);
   EXPECT_EQ(scalars.List()[0].value, 0.5);
   EXPECT_EQ(scalars.List()[0].count, 1u);
   for (int i = 0; i < 200; ++i) {
-    if (auto more = scalars.Find("x" + std::to_string(i), DType::kFloat)) more->Set(Tensor::Scalar<float>(1));
+    if (auto more = scalars.Find("x" + std::to_string(i), DType::kFloat)) more->Fetched(Tensor::Scalar<float>(1));
   }
   EXPECT_EQ(scalars.List().size(), FetchedScalars::kMaxNames);  // the step made room: it was never fetched
 }

@@ -4,9 +4,12 @@
 
 #include <gtest/gtest.h>
 
+#include "absl/strings/strip.h"
+#include "google/protobuf/wrappers.pb.h"
 #include "millstream/distributed/link/sockets.h"
-#include "millstream/distributed/server.h"
+#include "millstream/distributed/wire/task_methods.h"
 #include "millstream/status/json_text.h"
+#include "millstream/status/start_server.h"
 
 namespace millstream {
 namespace {
@@ -35,18 +38,25 @@ std::string Get(int port, const std::string& path, const std::string& headers = 
 std::string Body(const std::string& answer) { return answer.substr(std::min(answer.size(), FindHeadEnd(answer))); }
 std::string Code(const std::string& answer) { return answer.substr(9, 3); }
 
-StatusOr<std::unique_ptr<Server>> StartServer() {
+StatusOr<std::unique_ptr<Server>> StartWithPage() {
   ServerOptions options;
   ASSIGN_OR_RETURN(options.cluster, ClusterSpec::Make({{"local", {{0, "localhost:0"}}}}));
   options.job_name = "local";
   options.status_port = 0;
-  return Server::Start(options);
+  return StartServer(options);
+}
+
+// Of the status page; -1 if there is none.
+int PortOf(const Server& server) {
+  const StatusOr<HostPort> place =
+      ParseHostPort(absl::StripSuffix(absl::StripPrefix(server.status_url(), "http://"), "/"));
+  return place.ok() ? place->port : -1;
 }
 
 TEST(StatusServerTest, TellsOfItsTask) {
-  StatusOr<std::unique_ptr<Server>> server = StartServer();
+  StatusOr<std::unique_ptr<Server>> server = StartWithPage();
   ASSERT_TRUE(server.ok()) << server.status();
-  const int port = (*server)->status_port();
+  const int port = PortOf(**server);
   ASSERT_GT(port, 0);
   EXPECT_EQ((*server)->status_url(), absl::StrCat("http://127.0.0.1:", port, "/"));
   const Json status = ParseJson(Body(Get(port, "/status.json")));
@@ -63,9 +73,9 @@ TEST(StatusServerTest, TellsOfItsTask) {
 }
 
 TEST(StatusServerTest, OnlyByTheNameOfThisMachine) {
-  StatusOr<std::unique_ptr<Server>> server = StartServer();
+  StatusOr<std::unique_ptr<Server>> server = StartWithPage();
   ASSERT_TRUE(server.ok()) << server.status();
-  const int port = (*server)->status_port();
+  const int port = PortOf(**server);
   for (const char* host : {"localhost", "localhost:80", "127.0.0.1:5", "127.1.2.3", "[::1]", "[::1]:80"}) {
     EXPECT_EQ(Code(Get(port, "/", absl::StrCat("Host: ", host, "\r\n"))), "200") << host;
   }
@@ -78,9 +88,9 @@ TEST(StatusServerTest, OnlyByTheNameOfThisMachine) {
 }
 
 TEST(StatusServerTest, StopsWhileSomebodyWaitsForATrace) {
-  StatusOr<std::unique_ptr<Server>> server = StartServer();
+  StatusOr<std::unique_ptr<Server>> server = StartWithPage();
   ASSERT_TRUE(server.ok()) << server.status();
-  const int port = (*server)->status_port();
+  const int port = PortOf(**server);
   const std::string token = ParseJson(Body(Get(port, "/status.json")))["action_token"].get<std::string>();
   std::thread waiting([&] {
     Fetch(port, absl::StrCat("POST /trace HTTP/1.1\r\nHost: localhost\r\nX-Millstream-Action: ", token, "\r\n\r\n"));
@@ -90,6 +100,33 @@ TEST(StatusServerTest, StopsWhileSomebodyWaitsForATrace) {
   (*server)->Stop();
   EXPECT_LT(steady_clock::now() - start, std::chrono::seconds(8));
   waiting.join();
+}
+
+// Every server that StartServer() starts answers other tasks, with or without a page of its own.
+TEST(StatusServerTest, WithoutAPageOtherTasksAreAnswered) {
+  ServerOptions options;
+  options.cluster = *ClusterSpec::Make({{"local", {{0, "localhost:0"}}}});
+  options.job_name = "local";
+  StatusOr<std::unique_ptr<Server>> server = StartServer(options);
+  ASSERT_TRUE(server.ok()) << server.status();
+  EXPECT_EQ((*server)->status_url(), "");
+  const auto channel = RpcChannel::Connect(std::string(absl::StripPrefix((*server)->target(), "grpc://")), {});
+  ASSERT_TRUE(channel.ok()) << channel.status();
+  google::protobuf::StringValue request;
+  google::protobuf::BytesValue response;
+  request.set_value("since=0");
+  const Status status = (*channel)->Call(TaskMethod("Status"), request, &response, {});
+  ASSERT_TRUE(status.ok()) << status;
+  EXPECT_EQ(ParseJson(response.value())["task"], (*server)->task());
+}
+
+// A page that was asked for and cannot be there is an error, not a surprise.
+TEST(StatusServerTest, APageNeedsAnObserver) {
+  ServerOptions options;
+  options.cluster = *ClusterSpec::Make({{"local", {{0, "localhost:0"}}}});
+  options.job_name = "local";
+  options.status_port = 0;
+  EXPECT_TRUE(absl::IsInvalidArgument(Server::Start(options).status()));
 }
 
 TEST(StatusServerTest, BeyondLoopbackOnlyWithAToken) {

@@ -9,10 +9,10 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/strip.h"
 #include "millstream/base/version.h"
+#include "millstream/framework/census.h"
 #include "millstream/status/graph_view.h"
 #include "millstream/status/json_text.h"
 #include "millstream/status/process_memory.h"
-#include "millstream/framework/census.h"
 #include "millstream/tensor/allocator.h"
 
 namespace millstream {
@@ -126,7 +126,7 @@ TaskStatus::Point TaskStatus::Look() const {
   Point point;
   point.time = NowSeconds();
   const PartCounters& counters = parts_.worker->counters();
-  point.steps = parts_.reports->steps.ended.value();
+  point.steps = parts_.master->steps().ended.value();
   point.parts = counters.ended.value();
   point.own = counters.own.value();
   point.own_nanos = counters.own_nanos.value();
@@ -256,7 +256,7 @@ void TaskStatus::AppendPast(double since, Json* json) const {
 std::string TaskStatus::Describe(double since) const {
   const Point now = Look();
   const PartCounters& counters = parts_.worker->counters();
-  const StepCounters& steps = parts_.reports->steps;
+  const StepCounters& steps = parts_.master->steps();
   Json json = {{"task", task()},
                {"address", parts_.address},
                {"version", kVersion},

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "millstream/distributed/server.h"
-
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
@@ -10,6 +8,7 @@
 #include <thread>
 
 #include "millstream/proto/tensorflow_server.pb.h"
+#include "millstream/status/start_server.h"
 #include "python/src/errors.h"
 #include "python/src/gil.h"
 #include "python/src/module.h"
@@ -59,7 +58,7 @@ class PyServer {
     StatusOr<std::unique_ptr<Server>> started = errors::Internal("");
     {
       ReleaseGil release;
-      started = Server::Start(options);
+      started = StartServer(options);
     }
     server_ = Check(std::move(started)).release();
   }

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "millstream/base/mutex.h"
-#include "millstream/distributed/wire/rpc.h"
 #include "millstream/distributed/client/sent_graph.h"
+#include "millstream/distributed/wire/rpc.h"
 #include "millstream/runtime/session.h"
 
 namespace millstream {

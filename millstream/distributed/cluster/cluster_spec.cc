@@ -221,6 +221,8 @@ std::string ClusterSpec::ToJson() const {
   return json.dump();
 }
 
+bool IsPsTask(const std::string& task) { return absl::StartsWith(task, absl::StrCat("/job:", kPsJob, "/")); }
+
 StatusOr<TfConfig> TfConfig::FromJson(absl::string_view text) {
   ASSIGN_OR_RETURN(const Json json, ParseObject("TF_CONFIG", text));
   TfConfig config;

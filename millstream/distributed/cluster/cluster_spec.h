@@ -66,6 +66,10 @@ class ClusterSpec {
   std::map<std::string, Tasks> jobs_;
 };
 
+// The job whose tasks hold what workers share.
+inline constexpr char kPsJob[] = "ps";
+bool IsPsTask(const std::string& task);  // "/job:ps/replica:0/task:1"
+
 // The environment variable TF_CONFIG: the cluster, and which task of it this process is.
 struct TfConfig {
   ClusterSpec cluster;

@@ -28,10 +28,10 @@ std::vector<std::string> FiltersOf(const proto::ConfigProto& config) {
 
 }  // namespace
 
-Master::Master(Worker* worker, Peers* peers, TaskReports* reports)
+Master::Master(Worker* worker, Peers* peers, TaskObserver* observer)
     : worker_(worker),
       peers_(peers),
-      reports_(reports),
+      observer_(observer),
       local_(std::make_shared<LocalTask>(worker)),
       next_step_(RandomNumber()) {}
 
@@ -97,7 +97,8 @@ StatusOr<std::shared_ptr<MasterSession>> Master::Open(const proto::ConfigProto& 
   }
   options.timers = &timers_;
   options.traces = &traces_;
-  options.reports = reports_;
+  options.steps = &steps_;
+  options.observer = observer_;
   options.next_step = &next_step_;
   auto session = std::make_shared<MasterSession>(std::move(options));
   MutexLock lock(mu_);

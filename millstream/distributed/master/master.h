@@ -16,8 +16,8 @@ namespace millstream {
 // The sessions that clients have opened at this task. Thread-safe.
 class Master {
  public:
-  // `reports` is borrowed; null: nobody looks.
-  Master(Worker* worker, Peers* peers, TaskReports* reports = nullptr);
+  // `observer` is borrowed; null: nobody looks.
+  Master(Worker* worker, Peers* peers, TaskObserver* observer = nullptr);
   // Closes every session.
   ~Master();
 
@@ -40,6 +40,7 @@ class Master {
   const std::string& task() const { return worker_->task(); }
   size_t num_sessions() const;
   std::vector<std::shared_ptr<MasterSession>> Sessions() const;
+  const StepCounters& steps() const { return steps_; }
   TraceRequests& traces() { return traces_; }
   TimerQueue& timers() { return timers_; }
 
@@ -53,9 +54,10 @@ class Master {
 
   Worker* const worker_;
   Peers* const peers_;
-  TaskReports* const reports_;
+  TaskObserver* const observer_;
   const std::shared_ptr<LocalTask> local_;
   TimerQueue timers_;
+  StepCounters steps_;
   TraceRequests traces_;
   std::atomic<uint64_t> next_step_;
   mutable Mutex mu_;

@@ -5,8 +5,8 @@
 #include <mutex>
 #include <thread>
 
-#include "millstream/distributed/wire/long_call.h"
 #include "millstream/distributed/master/master_step.h"
+#include "millstream/distributed/wire/long_call.h"
 #include "millstream/graph/import/export.h"
 #include "millstream/runtime/executor.h"
 
@@ -101,9 +101,9 @@ StatusOr<MasterSession::PlanPtr> MasterSession::MakePlan(PrunedGraph pruned) {
   plan->life = life_;
   plan->session = options_.handle;
   plan->num_fetches = pruned.rets.size();
-  for (size_t i = 0; options_.reports != nullptr && i < pruned.rets.size(); ++i) {
-    auto scalar = options_.reports->scalars.Find(pruned.rets[i].name(), pruned.rets[i].dtype());
-    if (scalar != nullptr) plan->scalars.emplace_back(i, std::move(scalar));
+  for (size_t i = 0; options_.observer != nullptr && i < pruned.rets.size(); ++i) {
+    auto observer = options_.observer->ObserveFetch(pruned.rets[i].name(), pruned.rets[i].dtype());
+    if (observer != nullptr) plan->observed.emplace_back(i, std::move(observer));
   }
   for (const Node* arg : pruned.args) plan->arg_types.push_back(arg->output_type(0));
   ASSIGN_OR_RETURN(PartitionedGraph cut, PartitionByTask(std::move(pruned)));

@@ -10,7 +10,8 @@
 #include "absl/container/flat_hash_set.h"
 #include "millstream/base/timer_queue.h"
 #include "millstream/distributed/master/cluster_task.h"
-#include "millstream/status/task_reports.h"
+#include "millstream/distributed/observer/counters.h"
+#include "millstream/distributed/observer/task_observer.h"
 #include "millstream/distributed/observer/trace_requests.h"
 #include "millstream/runtime/partial_run.h"
 #include "millstream/runtime/session.h"
@@ -26,7 +27,8 @@ struct MasterSessionOptions {
   std::vector<std::shared_ptr<ClusterTask>> tasks;  // that it may use; the local one first
   TimerQueue* timers = nullptr;
   TraceRequests* traces = nullptr;             // of people who want to see a step; null: nobody
-  TaskReports* reports = nullptr;              // null: nobody looks
+  StepCounters* steps = nullptr;               // null: nobody counts
+  TaskObserver* observer = nullptr;            // null: nobody looks
   std::atomic<uint64_t>* next_step = nullptr;  // numbers no other master uses
 };
 

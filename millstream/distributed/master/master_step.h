@@ -32,10 +32,9 @@ struct MasterSession::Plan {
   std::vector<Part> parts;  // remote ones first: they begin while this task works
   std::vector<DType> arg_types;
   size_t num_fetches = 0;
-  std::vector<std::pair<size_t, std::shared_ptr<FetchedScalar>>>
-      scalars;                            // numbers among the fetches that people may watch
-  mutable std::atomic<int64_t> steps{0};  // counted where costs are wanted
-  mutable UsualTime usual_wait;           // of callers, once this task has done its part
+  std::vector<std::pair<size_t, std::shared_ptr<FetchObserver>>> observed;  // by number of the fetch
+  mutable std::atomic<int64_t> steps{0};                                    // counted where costs are wanted
+  mutable UsualTime usual_wait;  // of callers, once this task has done its part
 };
 
 // One running step. Keeps itself alive until every part has answered.
@@ -112,7 +111,7 @@ class MasterSession::Step : public std::enable_shared_from_this<Step> {
       if (closed.ok()) session_->steps_.insert(this);
     }
     if (closed.ok()) {
-      if (session_->options_.reports != nullptr) session_->options_.reports->steps.begun.Add();
+      if (session_->options_.steps != nullptr) session_->options_.steps->begun.Add();
       return true;
     }
     done_(std::move(closed), {});
@@ -184,10 +183,15 @@ class MasterSession::Step : public std::enable_shared_from_this<Step> {
   }
 
   void Report(const Status& status) {
-    if (session_->options_.reports == nullptr) return;
-    session_->options_.reports->StepEnded(status);
-    if (!status.ok()) return;
-    for (const auto& [number, scalar] : plan_->scalars) scalar->Set(outputs_[number]);
+    if (StepCounters* steps = session_->options_.steps; steps != nullptr) {
+      steps->ended.Add();
+      if (!status.ok()) steps->failed.Add();
+    }
+    if (status.ok()) [[likely]] {
+      for (const auto& [number, observer] : plan_->observed) observer->Fetched(outputs_[number]);
+    } else if (session_->options_.observer != nullptr) {
+      session_->options_.observer->StepFailed(status);
+    }
   }
 
   // GraphOptions.build_cost_model: every so many steps of a signature the caller learns what each node took.

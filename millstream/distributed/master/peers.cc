@@ -6,11 +6,11 @@
 
 #include "absl/strings/str_join.h"
 #include "millstream/base/logging.h"
+#include "millstream/distributed/cluster/cluster_spec.h"
 #include "millstream/distributed/wire/device_proto.h"
 #include "millstream/distributed/wire/grpc_link.h"
-#include "millstream/distributed/job_membership.h"
 #include "millstream/distributed/wire/protocol.h"
-#include "millstream/distributed/task_service.h"
+#include "millstream/distributed/wire/task_methods.h"
 #include "millstream/proto/task.pb.h"
 
 namespace millstream {
@@ -136,7 +136,7 @@ StatusOr<std::shared_ptr<RemoteTask>> Peers::Dial(const Whom& whom, const std::s
   options.channel = entry.channel;
   options.deadline = options_.deadline;
   options.max_tensor_bytes = options_.max_tensor_bytes;
-  options.reports = options_.reports;
+  options.observer = options_.observer;
   options.own_task = worker_->task();
   options.own_incarnation = worker_->incarnation();
   auto remote = std::make_shared<RemoteTask>(std::move(options), worker_);

@@ -26,7 +26,7 @@ struct PeersOptions {
   int64_t max_tensor_bytes = int64_t{64} << 30;
   bool grpc_links = true;                           // where shared memory and TCP do not get through
   LinkOptions links;                                // keep-alive of those
-  TaskReports* reports = nullptr;                   // null: nobody looks
+  TaskObserver* observer = nullptr;                 // null: nobody looks
   std::function<void(bool job_done)> on_ps_answer;  // what a ps says of the job, when it is asked; null: nobody looks
 };
 

@@ -4,9 +4,9 @@
 #include <algorithm>
 
 #include "millstream/distributed/wire/protocol.h"
-#include "millstream/distributed/worker/register_part.h"
-#include "millstream/distributed/task_service.h"
+#include "millstream/distributed/wire/task_methods.h"
 #include "millstream/distributed/wire/wire_tensor.h"
+#include "millstream/distributed/worker/register_part.h"
 #include "millstream/proto/step_stats.pb.h"
 #include "millstream/proto/task.pb.h"
 
@@ -272,7 +272,7 @@ void RemoteTask::Closed(PeerLink& link, const Status& why) {
     pending.swap(pending_);
     alive_.store(false, std::memory_order_release);
   }
-  if (options_.reports != nullptr) options_.reports->LinkClosed(link, why);
+  if (options_.observer != nullptr) options_.observer->LinkClosed(link, why);
   for (auto& [step, call] : pending)
     call.done(errors::Unavailable("The task was lost during the step: ", why.message()), nullptr, nullptr);
   worker_->LinkClosed(link, errors::Unavailable(name(), " at ", options_.address, " was lost: ", why.message()));

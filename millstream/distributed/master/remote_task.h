@@ -10,8 +10,8 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "millstream/distributed/master/cluster_task.h"
+#include "millstream/distributed/observer/task_observer.h"
 #include "millstream/distributed/wire/rpc.h"
-#include "millstream/status/task_reports.h"
 
 namespace millstream {
 
@@ -29,7 +29,7 @@ class RemoteTask final : public ClusterTask, public FrameHandler {
     int64_t max_tensor_bytes = int64_t{64} << 30;
     std::string own_task;  // who we are
     uint64_t own_incarnation = 0;
-    TaskReports* reports = nullptr;  // null: nobody looks
+    TaskObserver* observer = nullptr;  // null: nobody looks
   };
   RemoteTask(Options options, Worker* worker);
   // REQUIRES: the link (if there is one) has ended.
@@ -58,7 +58,7 @@ class RemoteTask final : public ClusterTask, public FrameHandler {
   StatusOr<Tensor> Allocate(PeerLink& link, const Frame& frame, uint64_t bytes) override;
   void Receive(PeerLink& link, Frame frame) override;
   void Opened(PeerLink& link) override {
-    if (options_.reports != nullptr) options_.reports->links.Opened(link);
+    if (options_.observer != nullptr) options_.observer->LinkOpened(link);
   }
   void Closed(PeerLink& link, const Status& why) override;
 

@@ -21,8 +21,8 @@ inline constexpr size_t kInlineTensorBytes = 4096;
 // Appends the value to `body`; `payload` is set for large ones only. A null `tensor` is a dead value.
 Status EncodeTensor(const Tensor* tensor, std::string* body, Tensor* payload);
 
-// Appends the number and the value to `body`, which several share; a large value goes to `*own_body` and `*payload`, for
-// a frame of its own, instead.
+// Appends the number and the value to `body`, which several share; a large value goes to `*own_body` and `*payload`,
+// for a frame of its own, instead.
 Status EncodeNumbered(uint64_t number, const Tensor& tensor, std::string* body, std::string* own_body, Tensor* payload);
 
 // The memory for the payload that the (not trusted) value at the front of `body` announces. InvalidArgument if it does

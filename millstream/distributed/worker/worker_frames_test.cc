@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include "millstream/distributed/wire/protocol.h"
 #include "millstream/distributed/testing/direct_cluster.h"
+#include "millstream/distributed/wire/protocol.h"
 #include "millstream/graph/scope.h"
 
 namespace millstream {

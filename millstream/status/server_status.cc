@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "millstream/status/server_status.h"
+
+#include "millstream/base/logging.h"
+#include "millstream/distributed/link/sockets.h"
+
+namespace millstream {
+
+void ServerStatus::Attach(const ObservedServer& server) {
+  server_ = server;
+  TaskStatus::Parts parts;
+  parts.worker = server.worker;
+  parts.master = server.master;
+  parts.reports = &reports_;
+  parts.address = server.address;
+  parts.job_done = server.job_done;
+  task_ = std::make_unique<TaskStatus>(std::move(parts));
+}
+
+Status ServerStatus::Serve(const ClusterSpec& cluster) {
+  const ServerOptions& options = *server_.options;
+  if (options.status_port < 0) return OkStatus();
+  StatusServer::Options page;
+  page.address = options.status_address;
+  page.port = options.status_port;
+  page.loopback = IsLoopbackHost(options.status_address);
+  page.token = options.token;
+  page.cluster.cluster = cluster;
+  page.cluster.channel = options.channel_options();
+  page.cluster.own = task_.get();
+  page.cluster.traces = &server_.master->traces();
+  page.ready = [job_done = server_.job_done] { return !job_done(); };
+  ASSIGN_OR_RETURN(page_, StatusServer::Start(std::move(page)));
+  LogInfo(absl::StrCat(task_->task(), ": status page at ", url()));
+  return OkStatus();
+}
+
+void ServerStatus::StopServing() {
+  if (page_ != nullptr) page_->Stop();
+}
+
+void ServerStatus::Detach() {
+  page_.reset();
+  task_.reset();
+}
+
+std::string ServerStatus::url() const {
+  if (page_ == nullptr) return "";
+  std::string host = server_.options->status_address;
+  if (host == "0.0.0.0" || host == "::") {
+    // Everywhere: name the host as the cluster does.
+    if (const StatusOr<HostPort> own = ParseHostPort(server_.address); own.ok()) host = own->host;
+  }
+  return absl::StrCat("http://", JoinHostPort(host, page_->port()), "/");
+}
+
+}  // namespace millstream
