@@ -95,11 +95,13 @@ wheel: setup  ## a Python wheel in dist/ that brings the libraries it needs
 	@rm -rf build/wheels dist/millstream-*.whl
 	CXX=$${CXX:-c++} .venv-wheel/bin/pip wheel --verbose --no-deps --no-build-isolation --wheel-dir build/wheels .
 	PATH="$(CURDIR)/.venv-wheel/bin:$$PATH" auditwheel repair --strip --wheel-dir dist build/wheels/millstream-*.whl
+	tools/packaging/notices.py build/wheel --wheel dist/millstream-*.whl
 	tests/packages/wheel.py dist/millstream-*.whl
 
 deb: setup build/release/build.ninja  ## a Debian package in dist/
 	tools/setup.sh deb
 	cmake --build --preset release
+	tools/packaging/notices.py build/release build/release/THIRD_PARTY_NOTICES
 	@rm -f dist/*.deb
 	cd build/release && cpack -G DEB -B ../../dist
 	tests/packages/deb.sh dist/millstream_*.deb
@@ -116,6 +118,7 @@ docs: setup build/dev/build.ninja  ## the documentation as a site, in build/site
 
 install: setup build/release/build.ninja  ## install library, headers and command line tool below PREFIX
 	cmake --build --preset release
+	tools/packaging/notices.py build/release build/release/THIRD_PARTY_NOTICES
 	cmake --install build/release --prefix $(PREFIX)
 
 # Anew once the virtual environment is there: the Python extension is built only then.

@@ -25,6 +25,8 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/data/mnist DESTINATION ${CMAKE_INSTALL_D
 
 install(FILES ${PROJECT_SOURCE_DIR}/CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME copyright)
+# Written by tools/packaging/notices.py when everything is compiled (`make deb`, `make install`), on Debian.
+install(FILES ${PROJECT_BINARY_DIR}/THIRD_PARTY_NOTICES DESTINATION ${CMAKE_INSTALL_DOCDIR} OPTIONAL)
 
 # The manual page and completions are written by the program itself.
 if(TARGET millstream_cli)

@@ -12,6 +12,9 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import zipfile
+
+import notices
 
 WHEEL = os.path.abspath(sys.argv.pop()) if len(sys.argv) > 1 else sys.exit(__doc__)
 MEGABYTE = 1e6
@@ -102,6 +105,14 @@ class Wheel(unittest.TestCase):
     def test_a_cluster(self):
         out = self.run_in_venv("millstream", "launch", "--ps", "1", "--workers", "2", "--", "python", self.script("cluster.py", CLUSTER_PROGRAM))
         self.assertEqual(out.count("reached"), 2, out)
+
+    def test_third_party_notices(self):
+        with zipfile.ZipFile(WHEEL) as wheel:
+            libraries = [os.path.basename(name) for name in wheel.namelist() if ".libs/" in name and ".so" in name]
+            [name] = [name for name in wheel.namelist() if name.endswith(".dist-info/licenses/THIRD_PARTY_NOTICES.txt")]
+            text = wheel.read(name).decode()
+        self.assertGreater(len(libraries), 10)
+        self.assertEqual(list(notices.missing(text, libraries)), [])
 
     def test_type_stubs(self):
         path = self.run_in_venv("python", "-c", "import millstream; print(millstream.__path__[0])").strip()

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 AND Unicode-DFS-2016
 #include <algorithm>
 #include <iterator>
 
@@ -7,7 +7,7 @@
 namespace millstream {
 namespace {
 
-// The property Script of Unicode: from this character on, to the next entry, characters have this script. Scripts are
+// The property Script of Unicode 13.0.0 (unicode_script.notice): from this character on, to the next entry, characters have this script. Scripts are
 // numbered as by ICU (0 is common, 1 inherited, 103 unknown).
 struct Run {
   int32_t first;
