@@ -12,7 +12,6 @@ Sources are formatted by clang-format: what a namespace declares begins in the f
 """
 
 import collections
-import functools
 import pathlib
 import re
 import sys
@@ -107,11 +106,13 @@ class Source:
 class Project:
     def __init__(self, root):
         self.root = root
+        self.headers = {}
 
-    @functools.lru_cache(maxsize=None)
     def header(self, name):
-        path = self.root / name
-        return Source(path) if path.is_file() else None
+        if name not in self.headers:
+            path = self.root / name
+            self.headers[name] = Source(path) if path.is_file() else None
+        return self.headers[name]
 
     def seen_by(self, source):
         """(kind, name) of all that the source and the headers it includes declare for others."""

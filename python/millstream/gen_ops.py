@@ -3,7 +3,7 @@
 from millstream import _core
 from millstream.framework import op_wrappers
 
-_by_name = {}
+_by_name: dict = {}
 
 
 def _table():

@@ -195,7 +195,7 @@ def _call(function, task, failures):
     except SystemExit as e:
         if e.code:
             failures.append(e)
-    except BaseException as e:  # pylint: disable=broad-except
+    except BaseException as e:  # noqa: BLE001  told to the driver
         failures.append(e)
 
 

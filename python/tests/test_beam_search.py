@@ -68,7 +68,7 @@ def test_a_beam_of_one_is_greedy():
 def test_length_penalty():
     plain, _, _ = decode(6)
     longer, _, _ = decode(6, length_penalty_weight=2.0)
-    count = lambda ids: (ids != END).sum()  # noqa: E731
+    count = lambda ids: (ids != END).sum()
     assert count(longer.predicted_ids[:, :, 0]) >= count(plain.predicted_ids[:, :, 0])
     scores = longer.beam_search_decoder_output.scores
     assert scores.shape == (2, STEPS, 6) and (np.diff(scores[:, -1]) <= 1e-6).all()

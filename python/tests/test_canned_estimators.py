@@ -101,7 +101,7 @@ def _regression():
 
 def test_training_ends_when_evaluations_get_no_better(tmp_path):
     estimator = tf.estimator.LinearRegressor([fc.numeric_column("x")], str(tmp_path), optimizer=tf.train.GradientDescentOptimizer(0.0))
-    hooks = lambda: [tf.contrib.estimator.stop_if_no_decrease_hook(estimator, "loss", 20, run_every_secs=None,  # noqa: E731
+    hooks = lambda: [tf.contrib.estimator.stop_if_no_decrease_hook(estimator, "loss", 20, run_every_secs=None,
                                                                    run_every_steps=1)]
     for _ in range(2):  # nothing is learned: the second evaluation, 32 steps later, is as bad
         estimator.train(_regression(), hooks=hooks())

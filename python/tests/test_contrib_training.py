@@ -32,7 +32,7 @@ def test_decoupled_weight_decay(use_resource):
         w = w - 0.01 * w
         velocity = 0.9 * velocity + gradient
         w = w - 0.1 * velocity
-    make = lambda: opt.MomentumWOptimizer(0.01, 0.1, 0.9)  # noqa: E731
+    make = lambda: opt.MomentumWOptimizer(0.01, 0.1, 0.9)
     np.testing.assert_allclose(run(make, use_resource=use_resource), w, rtol=1e-5)
     extended = opt.extend_with_decoupled_weight_decay(tf.train.MomentumOptimizer)
     np.testing.assert_allclose(run(lambda: extended(0.01, 0.1, 0.9), use_resource=use_resource), w, rtol=1e-5)

@@ -140,7 +140,7 @@ def test_layers_in_an_estimator(tmp_path):
         return tf.estimator.EstimatorSpec(mode, loss=loss, train_op=train, eval_metric_ops={
             "accuracy": tf.metrics.accuracy(labels, tf.argmax(logits, 1))})
     estimator = tf.estimator.Estimator(model_fn, str(tmp_path), tf.estimator.RunConfig(tf_random_seed=1))
-    inputs = lambda n: lambda: tf.data.Dataset.from_tensor_slices((X, Y)).repeat(n).batch(32)  # noqa: E731
+    inputs = lambda n: lambda: tf.data.Dataset.from_tensor_slices((X, Y)).repeat(n).batch(32)
     estimator.train(inputs(30))
     assert estimator.evaluate(inputs(1))["accuracy"] > 0.8
     assert "sequential/batch_normalization/moving_mean" in estimator.get_variable_names()

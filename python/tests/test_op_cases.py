@@ -9,7 +9,7 @@ import pytest
 import millstream as tf
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "op_cases"))
-import running  # noqa: E402
+import running
 
 _MODULES = sorted(f[:-5] for f in os.listdir(running.HERE) if f.startswith("cases_") and f.endswith(".json"))
 _CASES = [(m, c) for m in _MODULES for c in running.load_goldens(m)]

@@ -31,7 +31,7 @@ def test_builder_with_init_op_and_text(tmp_path):
     folder = str(tmp_path / "m")
     with tf.Graph().as_default(), tf.Session() as sess:
         v = tf.Variable(1.0, name="v")
-        extra = tf.Variable(0.0, name="extra", collections=[tf.GraphKeys.LOCAL_VARIABLES])
+        tf.Variable(0.0, name="extra", collections=[tf.GraphKeys.LOCAL_VARIABLES])
         init = tf.group(tf.local_variables_initializer(), name="make_ready")
         sess.run(tf.global_variables_initializer())
         builder = tf.saved_model.builder.SavedModelBuilder(folder)

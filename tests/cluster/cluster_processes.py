@@ -10,7 +10,7 @@ import sys
 import time
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../python/tests"))
-from ports import free_ports  # noqa: E402
+from ports import free_ports
 
 
 def _die_with_parent():

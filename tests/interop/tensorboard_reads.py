@@ -18,11 +18,11 @@ import urllib.request
 import zlib
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-import numpy as np  # noqa: E402
-import tensorflow.compat.v1 as tf  # noqa: E402
-from tensorboard.backend.event_processing import event_accumulator  # noqa: E402
+import numpy as np
+import tensorflow.compat.v1 as tf
+from tensorboard.backend.event_processing import event_accumulator
 
-import millstream as ms  # noqa: E402
+import millstream as ms
 
 tf.disable_v2_behavior()
 tf.logging.set_verbosity(tf.logging.ERROR)
@@ -131,7 +131,7 @@ class TensorBoardTest(unittest.TestCase):
                 self.check_pages(server, run)
 
     def check_pages(self, server, run):
-        plugin = lambda name, **arguments: server.get(f"data/plugin/{name}", run=run, **arguments)  # noqa: E731
+        plugin = lambda name, **arguments: server.get(f"data/plugin/{name}", run=run, **arguments)
         scalars = plugin("scalars/scalars", tag="loss")
         self.assertEqual([(step, value) for _, step, value in scalars], [(s, 2.0 * s) for s in range(STEPS)])
         histograms = plugin("histograms/histograms", tag="weights")

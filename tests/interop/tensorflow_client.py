@@ -11,11 +11,11 @@ import threading
 import unittest
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-import numpy as np  # noqa: E402
-import tensorflow.compat.v1 as tf  # noqa: E402
+import numpy as np
+import tensorflow.compat.v1 as tf
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cluster"))
-from cluster_processes import Cluster  # noqa: E402
+from cluster_processes import Cluster
 
 tf.disable_v2_behavior()
 tf.logging.set_verbosity(tf.logging.ERROR)

@@ -49,7 +49,8 @@ Host *
                                 f"StrictModes no\nUsePAM no\nPasswordAuthentication no\nMaxStartups 100\nPidFile {folder}/sshd-{address}.pid\n")
             self.processes.append(subprocess.Popen([*prefix, "/usr/sbin/sshd", "-D", "-e", "-f", str(settings)], stderr=subprocess.DEVNULL))
         for name, (_, prefix) in hosts.items():
-            wait_until(lambda: subprocess.run([*prefix, "ssh", "-F", str(self.config), name, "true"], capture_output=True, check=False).returncode == 0)
+            command = [*prefix, "ssh", "-F", str(self.config), name, "true"]
+            wait_until(lambda command=command: subprocess.run(command, capture_output=True, check=False).returncode == 0)
 
     def stop(self):
         for process in self.processes:

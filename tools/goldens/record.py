@@ -106,7 +106,7 @@ def op(op, *inputs, types=('float',), attr='T', label='', const=(), grad=True, f
     try:
       _record_op(op, values, typed, label, dtype, const, grad, fd, error, unknown, tolerance, shapes and first, options,
                  producer)
-    except Exception as e:  # a family is looked at as a whole
+    except Exception as e:  # noqa: BLE001  a family is looked at as a whole
       STORE.problems.append('%s %s: %s' % (_case_name(op, label, dtype), type(e).__name__, str(e).split('\n')[0][:200]))
     first = False
 
@@ -176,7 +176,7 @@ def script(op, label='', covers=None, tolerance=None, fd=True, options=()):
     try:
       yield s
       _record_script(case, op, covers, graph, s)
-    except Exception as e:
+    except Exception as e:  # noqa: BLE001  likewise
       STORE.problems.append('%s %s: %s' % (name, type(e).__name__, str(e).split('\n')[0][:200]))
       return
   STORE.add(case)

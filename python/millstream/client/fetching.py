@@ -7,13 +7,12 @@ import numpy as np
 
 from millstream._core import OpaqueTensor
 from millstream.client import tensor_handle
-from millstream.framework import dtypes
 from millstream.framework.indexed_slices import IndexedSlices, IndexedSlicesValue
 from millstream.framework.operation import Operation
 from millstream.framework.sparse_tensor import SparseTensor, SparseTensorValue
 from millstream.framework.tensor import Tensor
 
-_expansions = []  # (type, fetch function, feed function): see register_session_run_conversion_functions()
+_expansions: list = []  # (type, fetch function, feed function): see register_session_run_conversion_functions()
 
 
 def register_session_run_conversion_functions(tensor_type, fetch_function, feed_function=None,

@@ -37,7 +37,7 @@ class _Signature:
         self.handle = None
 
 
-_at_clusters = weakref.WeakSet()  # sessions at servers, closed before the servers of this process are stopped
+_at_clusters: weakref.WeakSet = weakref.WeakSet()  # sessions at servers, closed before the servers of this process are stopped
 
 
 def close_sessions_at_clusters():

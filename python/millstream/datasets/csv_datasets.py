@@ -27,7 +27,7 @@ def CsvDataset(filenames, record_defaults, compression_type=None, buffer_size=No
                use_quote_delim=True, na_value="", select_cols=None):
     """The records of files, each a tuple of columns. A record is one line of a file."""
     names = ops.convert_to_tensor(filenames, dtype=dtypes.string)
-    one_file = lambda name: file_datasets.TextLineDataset(name, compression_type, buffer_size).skip(1 if header else 0)  # noqa: E731
+    one_file = lambda name: file_datasets.TextLineDataset(name, compression_type, buffer_size).skip(1 if header else 0)
     lines = one_file(names) if names.shape.rank == 0 else Dataset.from_tensor_slices(names).flat_map(one_file)
 
     def parse(line):

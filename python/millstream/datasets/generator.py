@@ -9,7 +9,7 @@ from millstream.datasets import structure
 from millstream.framework import dtypes, tensor_shape
 
 _lock = threading.Lock()
-_running = {}
+_running: dict = {}
 _ids = itertools.count()
 
 

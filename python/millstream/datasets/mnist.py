@@ -140,7 +140,7 @@ def read_data_sets(train_dir, fake_data=False, one_hot=False, dtype=dtypes.float
     del source_url  # nothing is downloaded
     settings = dict(one_hot=one_hot, dtype=dtype, seed=seed)
     if fake_data:
-        make = lambda: DataSet([], [], fake_data=True, **settings)  # noqa: E731
+        make = lambda: DataSet([], [], fake_data=True, **settings)
         return Datasets(train=make(), validation=make(), test=make())
     images, labels = {}, {}
     for part in ("train", "test"):
@@ -165,6 +165,6 @@ def load_mnist(train_dir="MNIST-data"):
 
 def load_data(path="mnist.npz"):
     """((train images, labels), (test images, labels)) as bytes."""
-    get = lambda part: (extract_images(_find(None, _FILES[part + "_images"])).reshape(-1, 28, 28),  # noqa: E731
+    get = lambda part: (extract_images(_find(None, _FILES[part + "_images"])).reshape(-1, 28, 28),
                         extract_labels(_find(None, _FILES[part + "_labels"])))
     return get("train"), get("test")

@@ -20,7 +20,7 @@ class ExternalStatePolicy(enum.Enum):
 class _Settings:
     """Named settings, None until they are set; others are an AttributeError."""
 
-    _names = ()
+    _names: tuple = ()
 
     def __init__(self):
         for name in self._names:
@@ -34,7 +34,7 @@ class _Settings:
     def __eq__(self, other):
         return type(self) is type(other) and self.__dict__ == other.__dict__
 
-    __hash__ = None
+    __hash__ = None  # type: ignore[assignment]  # can change
 
 
 class OptimizationOptions(_Settings):

@@ -2,6 +2,7 @@
 """tf.contrib.learn: the estimators that came before tf.estimator, with fit() on arrays."""
 import collections
 import inspect
+from typing import Optional
 
 import numpy as np
 
@@ -101,7 +102,7 @@ class _Fitted:
         rows = (r[0] if self._main and isinstance(r, np.ndarray) and r.shape == (1,) else r for r in rows)
         return rows if as_iterable else np.array(list(rows))
 
-    _main = None
+    _main: Optional[str] = None
 
     def get_variable_names(self):
         return self._core.get_variable_names()

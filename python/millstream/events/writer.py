@@ -12,7 +12,7 @@ from millstream import _core
 from millstream.platform.local_files import local_path
 
 _FLUSH, _CLOSE = object(), object()
-_open = weakref.WeakSet()
+_open: weakref.WeakSet = weakref.WeakSet()
 
 
 def _close_all():

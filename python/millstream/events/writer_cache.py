@@ -6,7 +6,7 @@ from millstream.events.writer import FileWriter
 
 
 class FileWriterCache:
-    _cache = {}
+    _cache: dict = {}
     _lock = threading.RLock()
 
     @staticmethod

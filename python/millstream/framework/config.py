@@ -15,7 +15,7 @@ _MODULES = {
     "function": "FunctionDef FunctionDefLibrary", "op_def": "OpDef OpList", "step_stats": "StepStats",
     "checkpoint_state": "CheckpointState", "histogram": "HistogramProto", "device_attributes": "DeviceAttributes",
 }
-_BY_NAME = {}
+_BY_NAME: dict = {}
 for _module, _names in _MODULES.items():
     for _name in _names.split():
         _BY_NAME.setdefault(_name, []).append(_module)

@@ -6,8 +6,8 @@ from millstream.framework import dtypes, scopes
 from millstream.framework.operation import Operation
 from millstream.framework.tensor import Tensor
 
-_functions = {}  # priority -> [(types, function)]
-_cache = {}      # type -> [function]
+_functions: dict = {}  # priority -> [(types, function)]
+_cache: dict = {}      # type -> [function]
 
 
 def register_tensor_conversion_function(base_type, conversion_func, priority=100):

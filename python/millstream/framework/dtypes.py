@@ -143,6 +143,40 @@ _NAMES = {
     25: "float8_e4m3fn", 26: "float8_e4m3fnuz", 27: "float8_e4m3b11fnuz", 28: "float8_e5m2fnuz", 29: "int4", 30: "uint4",
     31: "int2", 32: "uint2", 33: "float4_e2m1fn",
 }
+# The loop below binds these names; type checkers cannot follow it.
+float32: DType
+float64: DType
+int32: DType
+uint8: DType
+int16: DType
+int8: DType
+string: DType
+complex64: DType
+int64: DType
+bool: DType
+qint8: DType
+quint8: DType
+qint32: DType
+bfloat16: DType
+qint16: DType
+quint16: DType
+uint16: DType
+complex128: DType
+float16: DType
+resource: DType
+variant: DType
+uint32: DType
+uint64: DType
+float8_e5m2: DType
+float8_e4m3fn: DType
+float8_e4m3fnuz: DType
+float8_e4m3b11fnuz: DType
+float8_e5m2fnuz: DType
+int4: DType
+uint4: DType
+int2: DType
+uint2: DType
+float4_e2m1fn: DType
 # What NumPy has through the package ml_dtypes.
 _FROM_ML_DTYPES = frozenset({14, *range(24, 34)})
 _NUMPY = {
@@ -203,7 +237,7 @@ def as_dtype(type_value):
         found = _BY_PYTHON.get(type_value)
         if found is not None:
             return found
-    if hasattr(type_value, "dtype") and isinstance(getattr(type_value, "dtype"), DType):
+    if hasattr(type_value, "dtype") and isinstance(type_value.dtype, DType):
         return type_value.dtype
     try:
         numpy_type = np.dtype(type_value)

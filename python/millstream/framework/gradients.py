@@ -17,7 +17,7 @@ class UnconnectedGradients:
     ZERO = "zero"
 
 
-_registry = {}  # op type, or name in gradient_override_map() -> function or None
+_registry: dict = {}  # op type, or name in gradient_override_map() -> function or None
 
 
 def register(op_type, function):

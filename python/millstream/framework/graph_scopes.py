@@ -114,7 +114,7 @@ class GraphScopes:
         for item in control_inputs:
             if not isinstance(item, (Tensor, Operation)) and hasattr(item, "values") and hasattr(item, "indices"):
                 item = item.op
-            element = self.as_graph_element(getattr(item, "_as_graph_element", lambda: item)())
+            element = self.as_graph_element(item._as_graph_element() if hasattr(item, "_as_graph_element") else item)
             op = element.op if isinstance(element, Tensor) else element
             if op not in ops:
                 ops.append(op)

@@ -78,7 +78,7 @@ def _to_tensor(value, dtype=None, name=None, as_ref=False):
     size = value.shape.num_elements()
     if size is not None and size >= 100_000_000:
         warnings.warn(f"Converting sparse IndexedSlices to a dense Tensor with {size} elements. This may consume a large "
-                      "amount of memory.")
+                      "amount of memory.", stacklevel=2)
     from millstream import gen_ops
     return gen_ops.unsorted_segment_sum(value.values, value.indices, value.dense_shape[0], name=name)
 

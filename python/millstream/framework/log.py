@@ -68,7 +68,8 @@ def set_verbosity(v):
     get_logger().setLevel(v)
 
 
-_counts, _times = {}, {}
+_counts: dict = {}
+_times: dict = {}
 
 
 def log_first_n(level, msg, n, *args):

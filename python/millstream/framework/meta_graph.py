@@ -8,7 +8,7 @@ from millstream.framework.operation import Operation
 from millstream.framework.tensor import Tensor
 from millstream.platform.local_files import local_path
 
-_proto_functions = {}  # collection -> (message type, to_proto, from_proto)
+_proto_functions: dict = {}  # collection -> (message type, to_proto, from_proto)
 
 
 def register_proto_function(collection_name, proto_type=None, to_proto=None, from_proto=None):
@@ -205,7 +205,7 @@ def read_meta_graph_file(filename):
     try:
         meta_graph_def.ParseFromString(data)
         return meta_graph_def
-    except Exception:  # pylint: disable=broad-except
+    except Exception:  # noqa: BLE001  the parser's error depends on protobuf's implementation
         try:
             return text_format.Merge(data.decode(), meta_graph_pb2.MetaGraphDef())
         except (text_format.ParseError, UnicodeDecodeError) as error:

@@ -206,7 +206,7 @@ def gradients(loss, variables):  # pylint: disable=redefined-outer-name
 
 
 def switch(condition, then_expression, else_expression):
-    as_function = lambda e: e if callable(e) else lambda: e  # noqa: E731
+    as_function = lambda e: e if callable(e) else lambda: e
     if condition.shape.rank == 0:
         return control_flow_ops.cond(condition, as_function(then_expression), as_function(else_expression))
     then, other = (e() if callable(e) else e for e in (then_expression, else_expression))

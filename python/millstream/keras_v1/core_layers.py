@@ -36,12 +36,12 @@ def _phase(training):
     return state.learning_phase() if training is None else training
 
 
-class BatchNormalization(adapt("BatchNormalization", layers_norm.BatchNormalization)):
+class BatchNormalization(adapt("BatchNormalization", layers_norm.BatchNormalization)):  # type: ignore[misc]  # made by a function
     def call(self, inputs, training=None):
         return super().call(inputs, training=_phase(training))
 
 
-class Dropout(adapt("Dropout", layers_core.Dropout)):
+class Dropout(adapt("Dropout", layers_core.Dropout)):  # type: ignore[misc]
     def __init__(self, rate, noise_shape=None, seed=None, **kwargs):
         super().__init__(rate=rate, noise_shape=noise_shape, seed=seed, **kwargs)
         self.supports_masking = True

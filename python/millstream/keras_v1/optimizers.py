@@ -213,7 +213,7 @@ class TFOptimizer(Optimizer):
         super().__init__(0.0, name=type(optimizer).__name__)
         self.optimizer = self._inner = optimizer
 
-    @property
+    @property  # type: ignore[misc]  # cannot be set
     def lr(self):
         raise NotImplementedError("an optimizer of tf.train keeps its own rate")
 

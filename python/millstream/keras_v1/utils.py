@@ -33,7 +33,7 @@ def get_custom_objects():
     return _custom
 
 
-_custom = {}
+_custom: dict = {}
 
 
 def get_file(fname, origin, untar=False, cache_dir=None, cache_subdir="datasets", **kwargs):

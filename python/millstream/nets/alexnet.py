@@ -43,4 +43,4 @@ def alexnet_v2(inputs, num_classes=1000, is_training=True, dropout_keep_prob=0.5
         return net, end_points
 
 
-alexnet_v2.default_image_size = 224
+alexnet_v2.default_image_size = 224  # type: ignore[attr-defined]  # as slim's networks have it

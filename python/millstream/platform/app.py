@@ -2,7 +2,7 @@
 """tf.app.run()."""
 import sys
 
-from millstream.platform import flags  # noqa: F401  tf.app.flags
+from millstream.platform import flags
 
 
 def run(main=None, argv=None):

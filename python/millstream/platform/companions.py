@@ -46,7 +46,7 @@ def _package(name, **members):
 def _logging():
     from millstream.framework import log
     members = {k: v for k, v in vars(log).items() if not k.startswith("_")}
-    nothing = lambda *args, **kwargs: None  # noqa: E731
+    nothing = lambda *args, **kwargs: None
     return _package("absl.logging", **members, WARNING=log.WARN, exception=log.error, set_stderrthreshold=nothing,
                     use_absl_handler=nothing, get_absl_handler=nothing)
 

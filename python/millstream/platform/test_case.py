@@ -49,7 +49,7 @@ class CheckedThread:
     def _run(self):
         try:
             self._target(*self._args, **self._kwargs)
-        except Exception as e:  # pylint: disable=broad-except
+        except Exception as e:  # noqa: BLE001  told to whoever joins
             self._exception = e
 
     def start(self):

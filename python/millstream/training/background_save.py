@@ -12,7 +12,7 @@ from millstream.framework import ops
 from millstream.ops.flow import control_flow_group
 
 SCOPE = "background"
-_graphs = weakref.WeakSet()
+_graphs: weakref.WeakSet = weakref.WeakSet()
 
 
 def expect(graph):

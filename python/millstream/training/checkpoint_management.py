@@ -74,7 +74,7 @@ def update_checkpoint_state_internal(save_dir, model_checkpoint_path, all_model_
     from google.protobuf import text_format
     path = _state_path(save_dir, latest_filename)
     if save_relative_paths:
-        relative = lambda p: os.path.relpath(p, save_dir) if os.path.isabs(p) == os.path.isabs(save_dir) else p  # noqa: E731
+        relative = lambda p: os.path.relpath(p, save_dir) if os.path.isabs(p) == os.path.isabs(save_dir) else p
         model = relative(model_checkpoint_path)
         proto = generate_checkpoint_state_proto(save_dir, model, [relative(p) for p in all_model_checkpoint_paths or []],
                                                 all_model_checkpoint_timestamps, last_preserved_timestamp) \
@@ -121,7 +121,7 @@ def get_checkpoint_state(checkpoint_dir, latest_filename=None):
         return None
     if not state.model_checkpoint_path:
         raise ValueError(f"Invalid checkpoint state loaded from {path}")
-    absolute = lambda p: p if os.path.isabs(p) else os.path.join(checkpoint_dir, p)  # noqa: E731
+    absolute = lambda p: p if os.path.isabs(p) else os.path.join(checkpoint_dir, p)
     state.model_checkpoint_path = absolute(state.model_checkpoint_path)
     paths = [absolute(p) for p in state.all_model_checkpoint_paths]
     del state.all_model_checkpoint_paths[:]

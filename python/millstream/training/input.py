@@ -150,7 +150,7 @@ def _batch(lists, make_queue, batch_size, num_copies, keep_input, enqueue_many, 
         if not dynamic_pad and any(not s.is_fully_defined() for s in queue_shapes):
             raise ValueError(f"All shapes must be fully defined: {queue_shapes}")
         queue = make_queue([t.dtype.base_dtype for t in tensors[0]], queue_shapes)
-        gated = not (keep_input is True)
+        gated = keep_input is not True
         enqueues = []
         for values in tensors:
             rows = _gate(values, keep_input) if gated and not enqueue_many else values

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Optimizers whose whole update is one op: dense and sparse, of refs and of resources, from one table."""
+from typing import Optional
+
 from millstream import gen_ops
 from millstream.framework import ops
 from millstream.training import optimizer
@@ -9,10 +11,10 @@ class KernelOptimizer(optimizer.Optimizer):
     """`_kernel` is the op's name in snake case without apply_ ("adagrad"); `_slots_of(var)` its slots in order and
     `_numbers` / `_sparse_numbers` the attributes that hold its numbers, before and after the gradient."""
 
-    _kernel = None
-    _before = ()   # numbers before the gradient
-    _after = ()    # numbers after it
-    _after_sparse = None
+    _kernel: Optional[str] = None
+    _before: tuple = ()   # numbers before the gradient
+    _after: tuple = ()    # numbers after it
+    _after_sparse: Optional[tuple] = None
 
     def _slots_of(self, var):
         return []

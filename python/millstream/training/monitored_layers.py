@@ -172,7 +172,7 @@ class _CoordinatedSession(_WrappedSession):
             return self._sess.run(*args, **kwargs)
         except _PREEMPTION_ERRORS:
             raise
-        except Exception:
+        except Exception:  # noqa: BLE001  raised again below
             original = sys.exc_info()
             try:
                 self._coord.raise_requested_exception()
@@ -180,7 +180,7 @@ class _CoordinatedSession(_WrappedSession):
                 raise
             except Exception:  # noqa: BLE001  the first error is the one to tell
                 pass
-            raise original[1].with_traceback(original[2])
+            raise original[1].with_traceback(original[2])  # noqa: B904  it is the same error
 
 
 class _HookedSession(_WrappedSession):
@@ -196,7 +196,7 @@ class _HookedSession(_WrappedSession):
             raise RuntimeError("Run called even after should_stop requested.")
         original = session_run_hook.SessionRunArgs(fetches, feed_dict)
         context = session_run_hook.SessionRunContext(original_args=original, session=self._sess)
-        actual, feeds, options = {"caller": fetches}, dict(feed_dict) if feed_dict else {}, options
+        actual, feeds = {"caller": fetches}, dict(feed_dict) if feed_dict else {}
         for hook in self._hooks:
             request = hook.before_run(context)
             if request is None:

@@ -24,7 +24,7 @@ class Scaffold:
     def __init__(self, init_op=None, init_feed_dict=None, init_fn=None, ready_op=None, ready_for_local_init_op=None,
                  local_init_op=None, summary_op=None, saver=None, copy_from_scaffold=None, local_init_feed_dict=None):
         base = copy_from_scaffold
-        pick = lambda value, name: value if value is not None or base is None else getattr(base, name)  # noqa: E731
+        pick = lambda value, name: value if value is not None or base is None else getattr(base, name)
         self._init_op, self._ready_op = pick(init_op, "init_op"), pick(ready_op, "ready_op")
         self._ready_for_local_init_op = pick(ready_for_local_init_op, "ready_for_local_init_op")
         self._local_init_op, self._summary_op = pick(local_init_op, "local_init_op"), pick(summary_op, "summary_op")

@@ -36,7 +36,7 @@ class QueueRunner:
 
     def _from_proto(self, proto, import_scope):
         graph = ops.get_default_graph()
-        find = lambda name: graph.as_graph_element(ops.prepend_name_scope(name, import_scope))  # noqa: E731
+        find = lambda name: graph.as_graph_element(ops.prepend_name_scope(name, import_scope))
         self._queue = find(proto.queue_name)
         self._enqueue_ops = [find(name) for name in proto.enqueue_op_name]
         self._close_op, self._cancel_op = find(proto.close_op_name), find(proto.cancel_op_name)
@@ -75,7 +75,7 @@ class QueueRunner:
                         except Exception:  # noqa: BLE001  the session may be gone
                             pass
                     return
-        except Exception as e:  # noqa: BLE001  reported to the coordinator or kept
+        except Exception as e:
             if coord:
                 closed = isinstance(e, (errors.CancelledError, RuntimeError)) and getattr(sess, "_closed", False)
                 if not closed and not (coord.should_stop() and isinstance(e, errors.CancelledError)):
@@ -124,7 +124,7 @@ class QueueRunner:
         from millstream.proto import queue_runner_pb2
         if export_scope is not None and not self.queue.name.startswith(export_scope):
             return None
-        strip = lambda x: ops.strip_name_scope(x.name, export_scope)  # noqa: E731
+        strip = lambda x: ops.strip_name_scope(x.name, export_scope)
         return queue_runner_pb2.QueueRunnerDef(
             queue_name=strip(self.queue), enqueue_op_name=[strip(op) for op in self._enqueue_ops],
             close_op_name=strip(self._close_op), cancel_op_name=strip(self._cancel_op),

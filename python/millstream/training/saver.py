@@ -8,7 +8,7 @@ from millstream.framework import errors, meta_graph, ops
 from millstream.ops.variables import variable_collections
 from millstream.platform.local_files import local_path
 from millstream.training import checkpoint_management, shared_disk, training_util
-from millstream.training.saver_builder import BaseSaverBuilder, BulkSaverBuilder  # noqa: F401
+from millstream.training.saver_builder import BaseSaverBuilder, BulkSaverBuilder
 
 _SAVERS = ops.GraphKeys.SAVERS
 
@@ -315,7 +315,7 @@ def _register_protos():
     from millstream.ops.variables import variables
     from millstream.proto import queue_runner_pb2, saver_pb2, variable_pb2
     from millstream.training import queue_runner_impl
-    to_proto = lambda item, export_scope=None: item.to_proto(export_scope=export_scope)  # noqa: E731
+    to_proto = lambda item, export_scope=None: item.to_proto(export_scope=export_scope)
     keys = ops.GraphKeys
     for key in (keys.GLOBAL_VARIABLES, keys.TRAINABLE_VARIABLES, keys.MOVING_AVERAGE_VARIABLES, keys.LOCAL_VARIABLES,
                 keys.MODEL_VARIABLES, keys.GLOBAL_STEP, keys.METRIC_VARIABLES):

@@ -126,7 +126,7 @@ class _Task:
             self.job_name, self.task_index, protocol or "", b"" if config is None else config.SerializeToString())
 
 
-_running = []
+_running: list = []
 _trained = False
 
 

@@ -8,7 +8,7 @@ from millstream.framework import ops
 from millstream.ops.flow import control_flow_group
 from millstream.ops.variables import variable_collections
 from millstream.platform.local_files import local_path
-from millstream.training import coordinator, queue_runner_impl, saver as saver_lib, session_manager as session_manager_mod
+from millstream.training import coordinator, saver as saver_lib, session_manager as session_manager_mod
 from millstream.training import finished_job, sync_end, training_util
 
 
@@ -31,7 +31,7 @@ class Supervisor:
         self._graph = ops.get_default_graph() if graph is None else graph
         with self._graph.as_default():
             keys = ops.GraphKeys
-            make_init = lambda: variable_collections.global_variables_initializer()  # noqa: E731
+            make_init = lambda: variable_collections.global_variables_initializer()
             self._ready_op = self._default(ready_op, default, keys.READY_OP,
                                            variable_collections.report_uninitialized_variables)
             self._ready_for_local_init_op = None if ready_for_local_init_op is default else ready_for_local_init_op

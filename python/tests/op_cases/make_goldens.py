@@ -5,8 +5,8 @@ import os
 import sys
 
 os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
-import running  # noqa: E402
-import tensorflow.compat.v1 as tf  # noqa: E402
+import running
+import tensorflow.compat.v1 as tf
 
 tf.disable_v2_behavior()
 tf.logging.set_verbosity(tf.logging.ERROR)

@@ -54,7 +54,7 @@ def run_case(tf, function):
                     sess.run(op)
                 feeds = getattr(graph, "_golden_feeds", {})
                 results = sess.run(fetches, feeds)
-        except Exception as e:  # pylint: disable=broad-except
+        except Exception as e:  # noqa: BLE001  its class is compared
             return {"error": type(e).__name__, "message": str(e)}
     return {"results": [describe(v) for v in _flat(results) if v is not None], "nodes": nodes}
 

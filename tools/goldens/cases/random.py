@@ -2,7 +2,7 @@
 """Random numbers with given seeds: the same as TensorFlow's, over consecutive runs of one session."""
 import numpy as np
 
-from record import apply, convert, op, script, tf
+from record import apply, convert, script, tf
 
 FLOATS = ('float', 'double', 'half', 'bfloat16')
 

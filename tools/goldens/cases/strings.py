@@ -3,7 +3,7 @@
 import numpy as np
 from tensorflow.core.framework import summary_pb2
 
-from record import convert, op, script, tf
+from record import convert, op, tf
 
 REALS = ('float', 'double', 'half', 'bfloat16', 'int8', 'int16', 'int32', 'int64', 'uint8', 'uint16', 'uint32', 'uint64')
 S = lambda *values: np.array(values, object)

@@ -190,7 +190,7 @@ class _LoopVars:
 
     def tensors(self, values):
         out = []
-        for i, v in enumerate(values):
+        for v in values:
             v = v.flow if isinstance(v, self._arrays.TensorArray) else ops.convert_to_tensor(v)
             out.append(gen_ops.identity(v) if v.dtype._is_ref_dtype else v)
         return out

@@ -8,7 +8,7 @@ import numpy as np
 from millstream import _core, gen_ops
 from millstream.framework import dtypes, ops, scopes
 
-_functions = weakref.WeakValueDictionary()  # by token; the graphs that use them keep them
+_functions: weakref.WeakValueDictionary = weakref.WeakValueDictionary()  # by token; the graphs that use them keep them
 _counter = itertools.count()
 
 

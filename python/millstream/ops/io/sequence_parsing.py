@@ -71,7 +71,7 @@ def parse_sequence_example(serialized, context_features=None, sequence_features=
         raise ValueError("Missing features: either `context_features` or `sequence_features` must be given.")
     context_sparse, context_dense = _split(context_features, FixedLenFeature, "context_features")
     list_sparse, list_dense = _split(sequence_features, FixedLenSequenceFeature, "sequence_features")
-    keys = lambda pairs: ops.convert_to_tensor([k for k, _ in pairs], dtype=dtypes.string)  # noqa: E731
+    keys = lambda pairs: ops.convert_to_tensor([k for k, _ in pairs], dtype=dtypes.string)
     with ops.name_scope(name, "ParseSequenceExample", [serialized]):
         none = ops.convert_to_tensor([], dtype=dtypes.string)
         out = gen_ops.parse_sequence_example_v2(

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """tf.layers: pooling."""
+from typing import Any
+
 from millstream.framework.tensor_shape import TensorShape
 from millstream.ops.nn import nn_conv
 from millstream.ops.layers.base import InputSpec, Layer
@@ -7,7 +9,8 @@ from millstream.ops.layers.conv import normalize_data_format, normalize_padding,
 
 
 class _Pool(Layer):
-    rank, function = 2, None
+    rank = 2
+    function: Any = None
 
     def __init__(self, pool_size, strides, padding="valid", data_format="channels_last", name=None, **kwargs):
         super().__init__(name=name, **kwargs)

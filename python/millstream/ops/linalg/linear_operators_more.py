@@ -64,7 +64,7 @@ class LinearOperatorAdjoint(LinearOperator):
 
     def __init__(self, operator, is_non_singular=None, is_self_adjoint=None, is_positive_definite=None, is_square=None, name=None):
         self.operator = operator
-        hint = lambda given, own: own if given is None else given  # noqa: E731
+        hint = lambda given, own: own if given is None else given
         super().__init__(operator.dtype, None, hint(is_non_singular, operator.is_non_singular), hint(
             is_self_adjoint, operator.is_self_adjoint), hint(is_positive_definite, operator.is_positive_definite), hint(
             is_square, operator.is_square), name or operator.name + "_adjoint")
@@ -117,7 +117,7 @@ class LinearOperatorBlockDiag(_ProductOfDeterminants):
 
     def __init__(self, operators, is_non_singular=None, is_self_adjoint=None, is_positive_definite=None, is_square=True, name=None):
         self.operators = list(operators)
-        first = lambda given, hint: given if given is not None else _all(self.operators, hint)  # noqa: E731
+        first = lambda given, hint: given if given is not None else _all(self.operators, hint)
         super().__init__(self.operators[0].dtype, None, first(is_non_singular, "is_non_singular"), first(
             is_self_adjoint, "is_self_adjoint"), first(is_positive_definite, "is_positive_definite"), is_square,
             name or "_ds_".join(o.name for o in self.operators))
@@ -143,7 +143,7 @@ class LinearOperatorKronecker(LinearOperator):
 
     def __init__(self, operators, is_non_singular=None, is_self_adjoint=None, is_positive_definite=None, is_square=None, name=None):
         self.operators = list(operators)
-        first = lambda given, hint: given if given is not None else _all(self.operators, hint)  # noqa: E731
+        first = lambda given, hint: given if given is not None else _all(self.operators, hint)
         super().__init__(self.operators[0].dtype, None, first(is_non_singular, "is_non_singular"), first(
             is_self_adjoint, "is_self_adjoint"), first(is_positive_definite, "is_positive_definite"), first(is_square, "is_square"),
             name or "_x_".join(o.name for o in self.operators))

@@ -68,9 +68,9 @@ def quantized_max_pool(input, min_input, max_input, ksize, strides, padding, nam
 
 
 def quantized_conv2d(input, filter, min_input, max_input, min_filter, max_filter, strides, padding, out_type=dtypes.qint32,  # pylint: disable=redefined-builtin
-                     dilations=[1, 1, 1, 1], name=None):  # pylint: disable=dangerous-default-value
+                     dilations=(1, 1, 1, 1), name=None):
     return gen_ops.quantized_conv2d(input, filter, min_input, max_input, min_filter, max_filter, strides=strides, padding=padding,
-                                    out_type=out_type, dilations=dilations, name=name)
+                                    out_type=out_type, dilations=list(dilations), name=name)
 
 
 def quantized_relu_x(features, max_value, min_features, max_features, out_type=dtypes.quint8, name=None):

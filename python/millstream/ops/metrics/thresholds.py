@@ -5,7 +5,7 @@ from millstream.framework import dtypes, ops
 from millstream.ops.array import array_ops
 from millstream.ops.math import math_ops, reduce_ops
 from millstream.ops.variables import variable_scope as vs
-from millstream.ops.metrics.base import EPSILON, counts_at_thresholds, publish, safe_ratio
+from millstream.ops.metrics.base import EPSILON, counts_at_thresholds, publish
 
 
 def auc(labels, predictions, weights=None, num_thresholds=200, metrics_collections=None, updates_collections=None,

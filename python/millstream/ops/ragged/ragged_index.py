@@ -37,7 +37,7 @@ def _row(value, at):
 def _row_range(value, part):
     if part.step in (None, 1):
         n = value.nrows()
-        bound = lambda v, default: default if v is None else gen_ops.minimum(gen_ops.maximum(  # noqa: E731
+        bound = lambda v, default: default if v is None else gen_ops.minimum(gen_ops.maximum(
             math_ops.cast(ops.convert_to_tensor(v), n.dtype) + (n if isinstance(v, int) and v < 0 else 0), 0 * n), n)
         begin, end = bound(part.start, 0 * n), bound(part.stop, n)
         end = gen_ops.maximum(begin, end)

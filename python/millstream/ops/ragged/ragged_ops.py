@@ -141,7 +141,7 @@ def map_flat_values(op, *args, **kwargs):
     ragged = [a for a in list(args) + list(kwargs.values()) if isinstance(a, RaggedTensor)]
     if not ragged:
         return op(*args, **kwargs)
-    flat = lambda a: a.flat_values if isinstance(a, RaggedTensor) else a  # noqa: E731
+    flat = lambda a: a.flat_values if isinstance(a, RaggedTensor) else a
     result = op(*map(flat, args), **{k: flat(v) for k, v in kwargs.items()})
     return ragged[0].with_flat_values(result)
 
@@ -258,7 +258,7 @@ def where(condition, x=None, y=None, name=None):
         if x is None:
             return _coordinates(condition)
         like = next(v for v in (condition, x, y) if isinstance(v, RaggedTensor))
-        flat = lambda v: v.flat_values if isinstance(v, RaggedTensor) else broadcast_flat(v, like)  # noqa: E731
+        flat = lambda v: v.flat_values if isinstance(v, RaggedTensor) else broadcast_flat(v, like)
         picked, one, other = condition.flat_values if isinstance(condition, RaggedTensor) else condition, flat(x), flat(y)
         return like.with_flat_values(gen_ops.select_v2(picked, one, other))
 

@@ -18,7 +18,10 @@ class RaggedTensorValue:
     values = property(lambda self: self._values)
     row_splits = property(lambda self: self._row_splits)
     dtype = property(lambda self: self._values.dtype)
-    ragged_rank = property(lambda self: 1 + (self._values.ragged_rank if isinstance(self._values, RaggedTensorValue) else 0))
+
+    @property
+    def ragged_rank(self):
+        return 1 + (self._values.ragged_rank if isinstance(self._values, RaggedTensorValue) else 0)
 
     @property
     def flat_values(self):

@@ -24,7 +24,7 @@ class ReparameterizationType:
 
 FULLY_REPARAMETERIZED = ReparameterizationType("FULLY_REPARAMETERIZED")
 NOT_REPARAMETERIZED = ReparameterizationType("NOT_REPARAMETERIZED")
-_kl = {}
+_kl: dict = {}
 
 
 class Distribution:

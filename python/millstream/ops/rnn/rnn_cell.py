@@ -78,7 +78,7 @@ class LayerRNNCell(RNNCell):
     """A cell whose variables are made in build()."""
 
     def __call__(self, inputs, state, scope=None, *args, **kwargs):
-        return Layer.__call__(self, inputs, state, scope=scope, *args, **kwargs)
+        return Layer.__call__(self, inputs, state, *args, scope=scope, **kwargs)
 
     def _depth(self, inputs_shape):
         shape = TensorShape(inputs_shape)

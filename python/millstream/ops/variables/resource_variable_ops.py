@@ -48,7 +48,7 @@ class ResourceVariable(variables.Variable):
                     self._cached_value = gen_ops.identity(read)
 
     def _from_proto(self, proto, import_scope, graph):
-        find = lambda name: graph.as_graph_element(ops.prepend_name_scope(name, import_scope))  # noqa: E731
+        find = lambda name: graph.as_graph_element(ops.prepend_name_scope(name, import_scope))
         self._handle = find(proto.variable_name)
         if isinstance(self._handle, ops.Operation):
             self._handle = self._handle.outputs[0]

@@ -84,7 +84,7 @@ def _bind(outer, inner):
 
 
 def create_variable(**kwargs):
-    make = lambda **kw: default_variable_creator(None, **kw)  # noqa: E731
+    make = lambda **kw: default_variable_creator(None, **kw)
     for creator in _creators(ops.get_default_graph()):
         make = _bind(creator, make)
     return make(**kwargs)
@@ -282,7 +282,7 @@ class Variable(metaclass=_VariableMeta):
         from millstream.proto import variable_pb2
         if export_scope is not None and not self.name.startswith(export_scope):
             return None
-        strip = lambda t: ops.strip_name_scope(t.name, export_scope)  # noqa: E731
+        strip = lambda t: ops.strip_name_scope(t.name, export_scope)
         proto = variable_pb2.VariableDef(variable_name=ops.strip_name_scope(self._proto_name(), export_scope),
                                          initializer_name=strip(self.initializer), trainable=bool(self.trainable),
                                          snapshot_name=strip(self._snapshot_tensor()), is_resource=self._is_resource,
@@ -296,7 +296,7 @@ class Variable(metaclass=_VariableMeta):
         return proto
 
     def _set_from_proto(self, proto, import_scope, graph):
-        find = lambda name: graph.as_graph_element(ops.prepend_name_scope(name, import_scope))  # noqa: E731
+        find = lambda name: graph.as_graph_element(ops.prepend_name_scope(name, import_scope))
         self._initializer_op = find(proto.initializer_name)
         self._initial_value = find(proto.initial_value_name) if proto.initial_value_name else None
         self._set_common(graph, getattr(proto, "trainable", True), None, VariableSynchronization(proto.synchronization),

@@ -65,9 +65,9 @@ def files():
     d = apply('FixedLengthRecordDatasetV2', filenames=names, header_bytes=const(2), record_bytes=length, footer_bytes=const(1),
               buffer_size=const(0), compression_type=tf.constant(''))[0]
     it = Iterator(d, (STR,))
-    path = np.array([s.file('a', b'hhabcdf')], object)
-    s.run(targets=it.init, feeds={names: path, length: 0}, error=True)
-    for path in (path, np.array([TEMP_DIR + '/absent'], object)):
+    good = np.array([s.file('a', b'hhabcdf')], object)
+    s.run(targets=it.init, feeds={names: good, length: 0}, error=True)
+    for path in (good, np.array([TEMP_DIR + '/absent'], object)):
       s.run(targets=it.init, feeds={names: path, length: 3})
       s.run(it.next, error=True)
   with script('TextLineDataset', 'errors') as s:

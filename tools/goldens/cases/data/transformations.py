@@ -4,7 +4,6 @@ import numpy as np
 from tensorflow.python.framework import function
 
 from cases.data.build import F, I, SCALAR, STR, Iterator, const, dataset, numbers
-from cases.data.whole import more
 from record import apply, script, tf
 
 
