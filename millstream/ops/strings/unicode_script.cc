@@ -7,8 +7,8 @@
 namespace millstream {
 namespace {
 
-// The property Script of Unicode 13.0.0 (unicode_script.notice): from this character on, to the next entry, characters have this script. Scripts are
-// numbered as by ICU (0 is common, 1 inherited, 103 unknown).
+// The property Script of Unicode 13.0.0 (unicode_script.notice): from this character on, to the next entry, characters
+// have this script. Scripts are numbered as by ICU (0 is common, 1 inherited, 103 unknown).
 struct Run {
   int32_t first;
   int16_t script;
