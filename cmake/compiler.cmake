@@ -17,7 +17,7 @@ add_compile_options(-Wall -Wextra -fno-math-errno -fno-trapping-math -fno-semant
                     -ffile-prefix-map=${PROJECT_SOURCE_DIR}=.)
 
 if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
-  add_compile_options(-Wthread-safety)
+  add_compile_options(-Wthread-safety -Werror=thread-safety)
 endif()
 if(MILLSTREAM_SANITIZE)
   add_compile_options(-fsanitize=${MILLSTREAM_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)

@@ -45,17 +45,17 @@ class StandInMaster {
   std::string target() const { return absl::StrCat("grpc://127.0.0.1:", port()); }
 
   // What it was asked last.
-  proto::CreateSessionRequest created() { return Locked(created_); }
-  proto::ExtendSessionRequest extended() { return Locked(extended_); }
-  proto::RunStepRequest ran() { return Locked(ran_); }
-  proto::ResetRequest reset() { return Locked(reset_); }
-  int closes() { return Locked(closes_); }
+  proto::CreateSessionRequest created() { return Locked(&StandInMaster::created_); }
+  proto::ExtendSessionRequest extended() { return Locked(&StandInMaster::extended_); }
+  proto::RunStepRequest ran() { return Locked(&StandInMaster::ran_); }
+  proto::ResetRequest reset() { return Locked(&StandInMaster::reset_); }
+  int closes() { return Locked(&StandInMaster::closes_); }
 
  private:
   template <typename T>
-  T Locked(const T& value) {
+  T Locked(T StandInMaster::*member) {
     MutexLock lock(mu_);
-    return value;
+    return this->*member;
   }
   template <typename T>
   void Keep(const T& value, T* kept) {
