@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -101,7 +102,20 @@ def test_steps_go_on_after_a_failure_and_end_in_one_table(tmp_path, capsys):
 
 def test_steps_that_end_well_and_those_that_take_too_long(tmp_path):
     assert steps.run_all([steps.Step("good", ["true"])], tmp_path) == 0
-    assert steps.run_step(steps.Step("slow", ["sleep", "60"]), tmp_path, timeout=0.1).result.startswith("stopped")
+    slow = steps.Step("slow", "echo $$; sleep 600 & echo $!; wait")  # a child of its own, as make has
+    assert steps.run_step(slow, tmp_path, timeout=2).result == "stopped after 2 s"
+    processes = (tmp_path / "slow.log").read_text().split()
+    deadline = time.monotonic() + 30
+    while any(map(alive, processes)) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert len(processes) == 2 and not any(map(alive, processes))
+
+
+def alive(process):
+    try:
+        return pathlib.Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
 
 
 def test_steps_are_chosen_by_name():

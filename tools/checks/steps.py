@@ -2,7 +2,9 @@
 """Runs named commands one after the other, also after one has failed, and prints one table of how they went."""
 
 import dataclasses
+import os
 import pathlib
+import signal
 import subprocess
 import sys
 import time
@@ -29,16 +31,26 @@ class Outcome:
 def run_step(step, folder, timeout=None):
     log = folder / f"{step.name}.log"
     start = time.monotonic()
-    with open(log, "wb") as out:
-        try:
-            done = subprocess.run(step.command, cwd=ROOT, stdout=out, stderr=subprocess.STDOUT, shell=isinstance(step.command, str), timeout=timeout,
-                                  check=False)
-            result = "ok" if done.returncode == 0 else f"failed ({done.returncode})"
-        except subprocess.TimeoutExpired:
-            result = f"stopped after {timeout:.0f} s"
-        except OSError as error:
-            result = f"failed ({error.strerror}: {error.filename})"
+    try:
+        result = _run(step.command, log, timeout)
+    except OSError as error:
+        result = f"failed ({error.strerror}: {error.filename})"
     return Outcome(step.name, result, time.monotonic() - start, log)
+
+
+def _run(command, log, timeout):
+    with open(log, "wb") as out:
+        process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, shell=isinstance(command, str),
+                                   start_new_session=True)
+        try:
+            status = process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            return f"stopped after {timeout:.0f} s"
+        finally:
+            if process.poll() is None:  # it, and what it has started
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+    return "ok" if status == 0 else f"failed ({status})"
 
 
 def table(outcomes):
