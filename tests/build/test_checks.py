@@ -74,6 +74,14 @@ def test_changed_files_of_a_clone_whose_main_is_the_commit_under_test(repository
     assert changed.files(clone) == ["f2.cc"]
 
 
+def test_without_history_every_file_has_changed(repository, tmp_path):
+    for i in range(3):
+        repository.commit(f"f{i}.cc")
+    clone = tmp_path / "clone"
+    subprocess.run(["git", "clone", "--quiet", "--depth", "1", f"file://{repository.root}", clone], check=True)
+    assert changed.files(clone) == ["f0.cc", "f1.cc", "f2.cc"]
+
+
 def test_changed_files_since_a_base_that_is_given(repository, monkeypatch):
     commits = [repository.commit(f"f{i}.cc") for i in range(3)]
     monkeypatch.setenv("BASE", commits[1])
