@@ -43,7 +43,7 @@ lint-tools:  ## install the tools of the static checks
 format: lint-tools  ## format all C++ sources in place
 	git ls-files --cached --others --exclude-standard -- '*.cc' '*.h' '*.cu' | xargs clang-format -i
 
-generate: build  ## write generated files anew: docs/ops.md, docs/api.md, tests/registered_ops.txt
+generate: build  ## write generated files anew: docs/ops.md, docs/api.md, tables of docs/train.md, tests/registered_ops.txt
 	tools/checks/generated.py --write
 
 install: setup build/release/build.ninja  ## install library, headers and command line tool below PREFIX

@@ -8,7 +8,8 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "cli/commands.h"
+#include "absl/strings/str_cat.h"
+#include "cli/command.h"
 
 namespace millstream::cli {
 namespace {
@@ -51,35 +52,38 @@ double MedianNanos(double seconds, const std::function<void()>& fn) {
   return rounds[kRounds / 2];
 }
 
-void AddBenchCommand(CLI::App& app, int* status) {
-  auto* bench = app.add_subcommand("bench",
-                                   "Measure this machine; prints one JSON object per line (name, value, unit).\n"
-                                   "Example: millstream bench train --threads 2");
+namespace {
+
+Command::Run AddBenchFlags(CLI::App& app) {
   auto options = std::make_shared<BenchOptions>();
   auto suite = std::make_shared<std::string>();
-  bench->add_option("suite", *suite, "what to measure")
-      ->required()
-      ->check(CLI::IsMember({"executor", "session", "step", "train", "transfer"}));
-  bench->add_option("--threads", options->threads, "threads to use (default: all cores)")->check(CLI::Range(0, 1024));
-  bench->add_option("--seconds", options->seconds, "time per measurement (default: 1)")->check(CLI::Range(0.01, 600.0));
-  bench->add_option("--filter", options->filter, "only measurements whose name contains this");
-  bench->add_option("--data_dir", options->data_dir, "folder with MNIST (default: the copy that comes along)");
-  bench->add_option("--bytes", options->bytes, "step, transfer: size of the largest tensor, e.g. 100M (default)")
+  std::string suites = "what to measure";
+  for (const BenchSuite* one : Registry<BenchSuite>::All()) absl::StrAppend(&suites, "\n", one->name, ": ", one->help);
+  app.add_option("suite", *suite, suites)->required()->check(CLI::IsMember(Registry<BenchSuite>::Names()));
+  app.add_option("--threads", options->threads, "threads to use (default: all cores)")->check(CLI::Range(0, 1024));
+  app.add_option("--seconds", options->seconds, "time per measurement (default: 1)")->check(CLI::Range(0.01, 600.0));
+  app.add_option("--filter", options->filter, "only measurements whose name contains this");
+  app.add_option("--data_dir", options->data_dir, "folder with MNIST (default: the copy that comes along)");
+  app.add_option("--bytes", options->bytes, "step, transfer: size of the largest tensor, e.g. 100M (default)")
       ->transform(CLI::AsSizeValue(/*kb_is_1000=*/true))
       ->check(CLI::Range(uint64_t{1}, uint64_t{1} << 40));
-  bench->add_option("--transport", options->transport, "step, transfer: shm or tcp, for step also grpc (default: all)")
+  app.add_option("--transport", options->transport, "step, transfer: shm or tcp, for step also grpc (default: all)")
       ->check(CLI::IsMember({"shm", "tcp", "grpc"}));
-  bench->callback([options, suite, status] {
-    const Status result = *suite == "executor"   ? BenchExecutor(*options)
-                          : *suite == "session"  ? BenchSession(*options)
-                          : *suite == "step"     ? BenchStep(*options)
-                          : *suite == "transfer" ? BenchTransfer(*options)
-                                                 : BenchTrain(*options);
-    if (!result.ok()) {
-      std::fprintf(stderr, "millstream bench: %s\n", result.ToString().c_str());
-      *status = 1;
-    }
-  });
+  return [options, suite] {
+    const StatusOr<const BenchSuite*> chosen = Registry<BenchSuite>::Find(*suite);
+    if (!chosen.ok()) return FailFlags(chosen.status());
+    const Status result = (*chosen)->run(*options);
+    return result.ok() ? 0 : Fail(result);
+  };
 }
 
+const Registration<Command> kBenchCommand({
+    .name = "bench",
+    .group = Command::Group::kTools,
+    .help = "Measure this machine; prints one JSON object per line (name, value, unit).\n"
+            "Example: millstream bench train --threads 2",
+    .add_flags = AddBenchFlags,
+});
+
+}  // namespace
 }  // namespace millstream::cli

@@ -5,7 +5,7 @@
 #include <functional>
 #include <string>
 
-#include "millstream/base/status.h"
+#include "cli/registry.h"
 
 namespace millstream::cli {
 
@@ -24,11 +24,13 @@ void Report(const std::string& name, double value, const std::string& unit);
 // Nanoseconds per call of `fn`, the median of several rounds that together take about `seconds`.
 double MedianNanos(double seconds, const std::function<void()>& fn);
 
-Status BenchExecutor(const BenchOptions& options);
-Status BenchStep(const BenchOptions& options);
-Status BenchSession(const BenchOptions& options);
-Status BenchTrain(const BenchOptions& options);
-Status BenchTransfer(const BenchOptions& options);
+// Measurements that belong together: a file that registers them (cli/registry.h).
+struct BenchSuite {
+  static constexpr char kKind[] = "suite";
+  std::string name = {};
+  std::string help = {};
+  Status (*run)(const BenchOptions& options) = nullptr;
+};
 
 }  // namespace millstream::cli
 

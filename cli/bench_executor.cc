@@ -91,8 +91,6 @@ Status CompileTime(const BenchOptions& options) {
   return OkStatus();
 }
 
-}  // namespace
-
 Status BenchExecutor(const BenchOptions& options) {
   RETURN_IF_ERROR(Chain(options));
   RETURN_IF_ERROR(Parallel(options));
@@ -125,4 +123,12 @@ Status BenchSession(const BenchOptions& options) {
   return status;
 }
 
+const Registration<BenchSuite> kExecutorSuite({.name = "executor",
+                                               .help = "cost of an op in graphs of 1000",
+                                               .run = BenchExecutor});
+const Registration<BenchSuite> kSessionSuite({.name = "session",
+                                              .help = "cost of a call of a local session",
+                                              .run = BenchSession});
+
+}  // namespace
 }  // namespace millstream::cli

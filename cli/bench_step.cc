@@ -141,8 +141,6 @@ StatusOr<double> BenchManyTasks(const BenchOptions& options, const std::string& 
   return us;
 }
 
-}  // namespace
-
 Status BenchStep(const BenchOptions& options) {
   for (const std::string links : {"shm", "tcp", "grpc"}) {
     if (!options.transport.empty() && options.transport != links) continue;
@@ -157,4 +155,9 @@ Status BenchStep(const BenchOptions& options) {
   return OkStatus();
 }
 
+const Registration<BenchSuite> kStepSuite({.name = "step",
+                                           .help = "steps over two and more tasks on this machine",
+                                           .run = BenchStep});
+
+}  // namespace
 }  // namespace millstream::cli

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/bench.h"
 #include "cli/train/models/model.h"
-#include "cli/train/modes/mode.h"
+#include "cli/train/optimizers.h"
 #include "millstream/data/batches.h"
 #include "millstream/data/mnist.h"
 #include "millstream/runtime/session.h"
@@ -10,15 +10,6 @@
 namespace millstream::cli {
 namespace {
 
-struct Case {
-  const char* name;
-  const char* model;
-  std::vector<int64_t> hidden_units;
-  const char* optimizer;
-  double learning_rate;
-  int64_t batch;
-};
-
 struct Trained {
   Scope scope = Scope::Root();
   ModelGraph model;
@@ -26,14 +17,13 @@ struct Trained {
   Node* train = nullptr;
 };
 
-StatusOr<Trained> Build(const Case& c, const ExampleData& data) {
+StatusOr<Trained> Build(const Model& model, const Model::Benchmark& c, const ExampleData& data) {
   Trained t;
-  ASSIGN_OR_RETURN(const Model* const model, FindModel(c.model));
   ModelSpec spec;
   spec.dims = data.dims;
   spec.classes = data.classes;
-  spec.hidden_units = c.hidden_units;
-  ASSIGN_OR_RETURN(t.model, BuildModel(*model, spec, VariableScope(t.scope)));
+  ASSIGN_OR_RETURN(spec.flags, OwnFlagValues::Read(model.flags, c.flags));
+  ASSIGN_OR_RETURN(t.model, BuildModel(model, spec, VariableScope(t.scope)));
   ASSIGN_OR_RETURN(const std::shared_ptr<Optimizer> optimizer, MakeOptimizer(c.optimizer, c.learning_rate));
   t.train = optimizer->Minimize(t.scope, t.model.loss);
   t.init = GlobalVariablesInitializer(t.scope);
@@ -42,10 +32,11 @@ StatusOr<Trained> Build(const Case& c, const ExampleData& data) {
 }
 
 // Steps per second over batches that lie side by side in memory, as every peer gets them.
-Status TrainOne(const Case& c, const ExampleData& data, const Batch& all, const BenchOptions& options) {
-  const std::string metric = absl::StrCat("train/", c.name, "_b", c.batch);
+Status TrainOne(const Model& model, const Model::Benchmark& c, const ExampleData& data, const Batch& all,
+                const BenchOptions& options) {
+  const std::string metric = absl::StrCat("train/", c.name, "_b", c.batch_size);
   if (metric.find(options.filter) == std::string::npos) return OkStatus();
-  ASSIGN_OR_RETURN(const Trained t, Build(c, data));
+  ASSIGN_OR_RETURN(const Trained t, Build(model, c, data));
   SessionOptions session_options;
   session_options.intra_op_threads = options.threads;
   ASSIGN_OR_RETURN(std::unique_ptr<Session> session, NewSession(session_options));
@@ -59,18 +50,16 @@ Status TrainOne(const Case& c, const ExampleData& data, const Batch& all, const 
   int64_t next = 0;
   std::vector<Tensor> args(2);
   const double ns = MedianNanos(options.seconds, [&] {
-    if (next + c.batch > data.train.size()) next = 0;
-    args[0] = all.numbers.SliceRows(next, next + c.batch);
-    args[1] = all.labels.SliceRows(next, next + c.batch);
-    next += c.batch;
+    if (next + c.batch_size > data.train.size()) next = 0;
+    args[0] = all.numbers.SliceRows(next, next + c.batch_size);
+    args[1] = all.labels.SliceRows(next, next + c.batch_size);
+    next += c.batch_size;
     if (status.ok()) status = session->RunCallable(train, args, &out);
   });
   RETURN_IF_ERROR(status);
   Report(metric, 1e9 / ns, "steps/s");
   return OkStatus();
 }
-
-}  // namespace
 
 Status BenchTrain(const BenchOptions& options) {
   std::string folder = options.data_dir;
@@ -81,14 +70,15 @@ Status BenchTrain(const BenchOptions& options) {
   reading.test = false;
   ASSIGN_OR_RETURN(const ExampleData data, ReadExamples(folder, reading));
   const Batch all = TakeBatch(data.train, 0, data.train.size());
-  const std::vector<Case> cases = {
-      {"softmax", "softmax", {}, "sgd", 0.5, 100},
-      {"mlp100", "mlp", {100}, "adam", 0.001, 100},
-      {"mlp500", "mlp", {500, 500}, "adam", 0.001, 32},
-      {"lenet", "lenet", {}, "sgd", 0.05, 64},
-  };
-  for (const Case& c : cases) RETURN_IF_ERROR(TrainOne(c, data, all, options));
+  for (const Model* model : Registry<Model>::All()) {
+    for (const Model::Benchmark& c : model->benchmarks) RETURN_IF_ERROR(TrainOne(*model, c, data, all, options));
+  }
   return OkStatus();
 }
 
+const Registration<BenchSuite> kTrainSuite({.name = "train",
+                                            .help = "training steps of the built-in models",
+                                            .run = BenchTrain});
+
+}  // namespace
 }  // namespace millstream::cli

@@ -283,8 +283,6 @@ Status BenchRound(const BenchOptions& options, const std::string& transport) {
   return status;
 }
 
-}  // namespace
-
 Status BenchTransfer(const BenchOptions& options) {
   for (const std::string transport : {"shm", "tcp"}) {
     if (!options.transport.empty() && options.transport != transport) continue;
@@ -298,4 +296,9 @@ Status BenchTransfer(const BenchOptions& options) {
   return OkStatus();
 }
 
+const Registration<BenchSuite> kTransferSuite({.name = "transfer",
+                                               .help = "tensors between two processes",
+                                               .run = BenchTransfer});
+
+}  // namespace
 }  // namespace millstream::cli

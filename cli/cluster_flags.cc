@@ -2,7 +2,6 @@
 #include "cli/cluster_flags.h"
 
 #include <CLI/CLI.hpp>
-#include <cstdio>
 
 namespace millstream::cli {
 
@@ -57,11 +56,6 @@ StatusOr<ServerOptions> ClusterFlags::ServerFor(const std::string& job_name, int
     return errors::InvalidArgument("which task? Give --job_name and --task_index, or TF_CONFIG");
   options.task_index = task_index >= 0 ? task_index : (job_name.empty() ? config.task : 0);
   return options;
-}
-
-int Fail(const Status& status) {
-  std::fprintf(stderr, "millstream: %s\n", std::string(status.message()).c_str());
-  return 1;
 }
 
 }  // namespace millstream::cli

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "cli/exit_code.h"
 #include "millstream/distributed/cluster/cluster_spec.h"
 #include "millstream/distributed/server_options.h"
 
@@ -27,9 +28,6 @@ struct ClusterFlags {
   // -1).
   StatusOr<ServerOptions> ServerFor(const std::string& job_name, int task_index) const;
 };
-
-// One line to standard error; returns the exit code.
-int Fail(const Status& status);
 
 }  // namespace millstream::cli
 

@@ -4,20 +4,12 @@
 #include <cstdio>
 
 #include "absl/strings/str_split.h"
-#include "cli/cluster_flags.h"
-#include "cli/commands.h"
-#include "millstream/launch/agent.h"
-#include "millstream/launch/free_ports.h"
+#include "cli/command.h"
 #include "millstream/launch/ranks.h"
 #include "millstream/launch/ssh.h"
 
 namespace millstream::cli {
 namespace {
-
-std::vector<std::string>& Program() {
-  static auto* program = new std::vector<std::string>;
-  return *program;
-}
 
 struct LaunchFlags {
   launch::JobOptions job;
@@ -58,8 +50,8 @@ StatusOr<launch::GroupResult> RunJob(LaunchFlags& flags, const launch::GroupOpti
 
 int RunLaunch(LaunchFlags flags) {
   if (!flags.words.empty())
-    return Fail(errors::InvalidArgument("put -- before the program: millstream launch ... -- ", flags.words[0]));
-  flags.job.command = TakenProgram();
+    return FailFlags(errors::InvalidArgument("put -- before the program: millstream launch ... -- ", flags.words[0]));
+  flags.job.command = ProgramArguments();
   flags.job.pass_flags = !flags.no_flags;
   flags.ssh.hosts = absl::StrSplit(flags.hosts, ',', absl::SkipEmpty());
   flags.ssh.ssh = absl::StrSplit(flags.ssh_command, ' ', absl::SkipEmpty());
@@ -68,101 +60,71 @@ int RunLaunch(LaunchFlags flags) {
   launch::GroupOptions group;
   group.grace = Milliseconds(flags.grace);
   const StatusOr<launch::GroupResult> result = RunJob(flags, group);
-  if (!result.ok()) return Fail(result.status());
+  if (!result.ok()) return FailFlags(result.status());
   if (const std::string report = result->Report(); !report.empty())
     std::fprintf(stderr, "millstream: %s\n", report.c_str());
   return result->exit_code();
 }
 
-}  // namespace
-
-int TakeProgram(int argc, char** argv) {
-  const auto end = argv + argc;
-  const bool takes = argc > 1 && (argv[1] == absl::string_view("launch") || argv[1] == absl::string_view("manifest"));
-  const auto mark = takes ? std::find(argv, end, absl::string_view("--")) : end;
-  if (mark != end) Program().assign(mark + 1, end);
-  return static_cast<int>(mark - argv);
-}
-
-const std::vector<std::string>& TakenProgram() { return Program(); }
-
-void AddLaunchCommand(CLI::App& app, int* status) {
-  auto* command =
-      app.add_subcommand("launch",
-                         "Run a TF1 program as a cluster: every task is one process of it.\n"
-                         "Example: millstream launch --ps 2 --workers 2 -- python train.py --batch_size 64");
+Command::Run AddLaunchFlags(CLI::App& app) {
   auto flags = std::make_shared<LaunchFlags>();
-  command->add_option("--ps", flags->job.ps, "tasks of job ps (default: 0)")->check(CLI::Range(0, 2000));
-  auto* workers = command->add_option("--workers", flags->job.workers,
-                                      "tasks of job worker (default: 1; under srun and mpirun what is left)");
+  app.add_option("--ps", flags->job.ps, "tasks of job ps (default: 0)")->check(CLI::Range(0, 2000));
+  auto* workers = app.add_option("--workers", flags->job.workers,
+                                 "tasks of job worker (default: 1; under srun and mpirun what is left)");
   workers->check(CLI::Range(0, 2000));
-  command->add_flag("--chief", flags->job.chief, "a task of job chief besides the workers");
-  command
-      ->add_option("--max_restarts", flags->job.max_restarts,
-                   "how often a task that fails is started again (default: 0)")
+  app.add_flag("--chief", flags->job.chief, "a task of job chief besides the workers");
+  app.add_option("--max_restarts", flags->job.max_restarts, "how often a task that fails is started again (default: 0)")
       ->check(CLI::Range(0, 1000000));
-  command->add_option("--grace", flags->grace, "seconds a task has to end before it is killed (default: 10)")
+  app.add_option("--grace", flags->grace, "seconds a task has to end before it is killed (default: 10)")
       ->check(CLI::Range(0.0, 86400.0));
-  command->add_flag("--no_flags", flags->no_flags,
-                    "append no --ps_hosts, --worker_hosts, --job_name and --task_index: TF_CONFIG says it all");
-  command->add_option("--file_root", flags->job.file_root,
-                      "folders below which graphs may touch files, with ':' between them\n"
-                      "(default: MILLSTREAM_FILE_ROOT, else everywhere here and the current folder on other hosts)");
-  command
-      ->add_option("--status_port", flags->job.status_port,
-                   "port of the status page, at the chief or worker 0; 0: any free one, -1: none\n"
-                   "(default: MILLSTREAM_STATUS_PORT, else none)")
+  app.add_flag("--no_flags", flags->no_flags,
+               "append no --ps_hosts, --worker_hosts, --job_name and --task_index: TF_CONFIG says it all");
+  app.add_option("--file_root", flags->job.file_root,
+                 "folders below which graphs may touch files, with ':' between them\n"
+                 "(default: MILLSTREAM_FILE_ROOT, else everywhere here and the current folder on other hosts)");
+  app.add_option("--status_port", flags->job.status_port,
+                 "port of the status page, at the chief or worker 0; 0: any free one, -1: none\n"
+                 "(default: MILLSTREAM_STATUS_PORT, else none)")
       ->envname("MILLSTREAM_STATUS_PORT")
       ->check(CLI::Range(-1, 65535));
-  command->add_flag("--insecure", flags->job.insecure,
-                    "without a job token: everybody may connect who can reach the tasks");
-  command
-      ->add_option("--in", flags->where,
-                   "where: local, ssh (--hosts), slurm (srun), openmpi (mpirun), tf_config (the one task it names)\n"
-                   "(default: auto: what the environment says, else local)")
+  app.add_flag("--insecure", flags->job.insecure, "without a job token: everybody may connect who can reach the tasks");
+  app.add_option("--in", flags->where,
+                 "where: local, ssh (--hosts), slurm (srun), openmpi (mpirun), tf_config (the one task it names)\n"
+                 "(default: auto: what the environment says, else local)")
       ->check(CLI::IsMember({"auto", "local", "ssh", "slurm", "openmpi", "tf_config"}));
-  command->add_option("--rendezvous", flags->ranks.folder,
-                      "srun, mpirun: folder that all hosts see (default: MILLSTREAM_RENDEZVOUS or ~/.millstream)");
-  command
-      ->add_option("--rendezvous_timeout", flags->rendezvous_timeout,
-                   "seconds all ranks have to come there (default: 120)")
+  app.add_option("--rendezvous", flags->ranks.folder,
+                 "srun, mpirun: folder that all hosts see (default: MILLSTREAM_RENDEZVOUS or ~/.millstream)");
+  app.add_option("--rendezvous_timeout", flags->rendezvous_timeout,
+                 "seconds all ranks have to come there (default: 120)")
       ->check(CLI::Range(0.1, 86400.0));
-  command->add_option("--hosts", flags->hosts, "host,user@host,host=address: run the tasks there, over ssh");
-  command->add_option("--ssh", flags->ssh_command, "the ssh command with its options (default: ssh)");
-  command->add_option("--connect_timeout", flags->connect_timeout, "seconds a host has to answer (default: 15)")
+  app.add_option("--hosts", flags->hosts, "host,user@host,host=address: run the tasks there, over ssh");
+  app.add_option("--ssh", flags->ssh_command, "the ssh command with its options (default: ssh)");
+  app.add_option("--connect_timeout", flags->connect_timeout, "seconds a host has to answer (default: 15)")
       ->check(CLI::Range(0.1, 3600.0));
-  command->add_option("--remote_program", flags->ssh.program,
-                      "millstream on the hosts (default: the path of this one)");
-  command->add_option("--remote_folder", flags->ssh.folder,
-                      "folder to start in on the hosts (default: the current one)");
-  command->add_option("program", flags->words, "-- and the program with its arguments")
+  app.add_option("--remote_program", flags->ssh.program, "millstream on the hosts (default: the path of this one)");
+  app.add_option("--remote_folder", flags->ssh.folder, "folder to start in on the hosts (default: the current one)");
+  app.add_option("program", flags->words, "-- and the program with its arguments")
       ->expected(0, CLI::detail::expected_max_vector_size);
-  command->footer(
+  app.footer(
       "Each task gets --ps_hosts, --worker_hosts, --job_name and --task_index, TF_CONFIG, and the job's token in the "
-      "file that\n"
-      "MILLSTREAM_TOKEN_FILE names. Its lines are printed behind [job:index]. When one fails the others are stopped, "
-      "and the exit\n"
-      "code is that of the first failure. ps tasks are stopped when all others have ended. Ctrl-C is passed on; twice "
-      "kills.");
-  command->callback([flags, workers, status] {
+      "file that MILLSTREAM_TOKEN_FILE names. Its lines are printed behind [job:index]. When one fails, the others are "
+      "stopped, and the exit code is that of the first failure. ps tasks are stopped when all others have ended. "
+      "Ctrl-C "
+      "is passed on; a second Ctrl-C kills.");
+  return [flags, workers] {
     flags->workers_given = workers->count() > 0;
-    *status = RunLaunch(*flags);
-  });
+    return RunLaunch(*flags);
+  };
 }
 
-void AddAgentCommand(CLI::App& app, int* status) {
-  auto* command = app.add_subcommand("agent", "The launcher's other end on a host; started over ssh.")->group("");
-  auto ports = std::make_shared<int>(0);
-  command->add_option("--ports", *ports, "print that many free ports and end")->check(CLI::Range(1, 2000));
-  command->callback([ports, status] {
-    if (*ports == 0) {
-      *status = launch::ServeAgent();
-      return;
-    }
-    const StatusOr<std::vector<int>> found = launch::FindFreePorts(*ports);
-    if (found.ok()) std::printf("%s\n", launch::AnswerPorts(*found).c_str());
-    *status = found.ok() ? 0 : Fail(found.status());
-  });
-}
+const Registration<Command> kLaunchCommand({
+    .name = "launch",
+    .group = Command::Group::kJobs,
+    .help = "Run a TF1 program as a cluster: every task is one process of it.\n"
+            "Example: millstream launch --ps 2 --workers 2 -- python train.py --batch_size 64",
+    .takes_program = true,
+    .add_flags = AddLaunchFlags,
+});
 
+}  // namespace
 }  // namespace millstream::cli

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/cluster_flags.h"
-#include "cli/commands.h"
+#include "cli/command.h"
 #include "cli/number_checks.h"
 #include "cli/task_signals.h"
 #include "millstream/status/start_server.h"
@@ -62,7 +62,7 @@ int RunServer(const ServerFlags& flags) {
   const TaskSignals signals;
   if (flags.max_memory_bytes > 0) SetHostMemoryLimit(flags.max_memory_bytes);
   StatusOr<ServerOptions> options = MakeOptions(flags);
-  if (!options.ok()) return Fail(options.status());
+  if (!options.ok()) return FailFlags(options.status());
   StatusOr<std::unique_ptr<Server>> server = StartServer(*options);
   if (!server.ok()) return Fail(server.status());
   std::printf("Started server with target: %s\n", (*server)->target().c_str());
@@ -75,50 +75,50 @@ int RunServer(const ServerFlags& flags) {
   return 0;
 }
 
-}  // namespace
-
-void AddServerCommand(CLI::App& app, int* status) {
-  auto* command =
-      app.add_subcommand("server",
-                         "Run one task of a cluster until SIGTERM, SIGINT or 'millstream stop'.\n"
-                         "Example: millstream server --ps_hosts=localhost:2222 --worker_hosts=localhost:2223 "
-                         "--job_name=ps --task_index=0");
+Command::Run AddServerFlags(CLI::App& app) {
   auto flags = std::make_shared<ServerFlags>();
-  flags->cluster.AddTo(*command);
-  command->add_option("--job_name", flags->job_name, "job of this task (default: from TF_CONFIG)");
-  command->add_option("--task_index", flags->task_index, "its index in the job (default: 0)")->check(ZeroOrAbove());
-  command->add_option("--port", flags->port, "port to listen on, in place of the one in the cluster; 0: any")
+  flags->cluster.AddTo(app);
+  app.add_option("--job_name", flags->job_name, "job of this task (default: from TF_CONFIG)");
+  app.add_option("--task_index", flags->task_index, "its index in the job (default: 0)")->check(ZeroOrAbove());
+  app.add_option("--port", flags->port, "port to listen on, in place of the one in the cluster; 0: any")
       ->check(CLI::Range(0, 65535));
-  command->add_option("--bind_address", flags->bind_address,
-                      "host to listen on (default: loopback if the task's address is, else all)");
-  command->add_option("--deadline_ms", flags->deadline_ms, "how long a live task may owe an answer (default: 30000)")
+  app.add_option("--bind_address", flags->bind_address,
+                 "host to listen on (default: loopback if the task's address is, else all)");
+  app.add_option("--deadline_ms", flags->deadline_ms, "how long a live task may owe an answer (default: 30000)")
       ->check(AboveZero());
-  command->add_option("--links", flags->links, "links that may be used: shm,tcp,grpc (default: all)");
-  command->add_option("--file_root", flags->file_roots,
-                      "folder below which graphs may touch files; may be repeated (default: MILLSTREAM_FILE_ROOT,\n"
-                      "else everywhere on loopback and the current folder on other addresses)");
-  command->add_option("--max_message_bytes", flags->max_message_bytes, "largest request that is taken (default: 2 GB)")
+  app.add_option("--links", flags->links, "links that may be used: shm,tcp,grpc (default: all)");
+  app.add_option("--file_root", flags->file_roots,
+                 "folder below which graphs may touch files; may be repeated (default: MILLSTREAM_FILE_ROOT,\n"
+                 "else everywhere on loopback and the current folder on other addresses)");
+  app.add_option("--max_message_bytes", flags->max_message_bytes, "largest request that is taken (default: 2 GB)")
       ->check(AboveZero());
-  command
-      ->add_option("--max_memory_bytes", flags->max_memory_bytes,
-                   "what all tensors may take, kept blocks included; more is ResourceExhausted (default: no limit)")
+  app.add_option("--max_memory_bytes", flags->max_memory_bytes,
+                 "what all tensors may take, kept blocks included; more is ResourceExhausted (default: no limit)")
       ->envname("MILLSTREAM_MAX_MEMORY_BYTES")
       ->transform(CLI::AsSizeValue(true))
       ->check(AboveZero());
-  command
-      ->add_option("--max_tensor_bytes", flags->max_tensor_bytes,
-                   "largest tensor that is taken from another task (default: 64 GB)")
+  app.add_option("--max_tensor_bytes", flags->max_tensor_bytes,
+                 "largest tensor that is taken from another task (default: 64 GB)")
       ->check(AboveZero());
-  command
-      ->add_option("--status_port", flags->status_port,
-                   "serve the status page on this port; 0: any (default: MILLSTREAM_STATUS_PORT, else none)")
+  app.add_option("--status_port", flags->status_port,
+                 "serve the status page on this port; 0: any (default: MILLSTREAM_STATUS_PORT, else none)")
       ->check(CLI::Range(0, 65535));
-  command->add_option(
+  app.add_option(
       "--status_address", flags->status_address,
       "host to serve it on (default: 127.0.0.1); others than loopback need the job token and are asked for it");
-  command->add_flag("--insecure", flags->insecure, "let everybody connect who can reach this host");
-  command->add_flag("--status", flags->status_lines, "print what happens as JSON, one object per line");
-  command->callback([flags, status] { *status = RunServer(*flags); });
+  app.add_flag("--insecure", flags->insecure, "let everybody connect who can reach this host");
+  app.add_flag("--status", flags->status_lines, "print what happens as JSON, one object per line");
+  return [flags] { return RunServer(*flags); };
 }
 
+const Registration<Command> kServerCommand({
+    .name = "server",
+    .group = Command::Group::kClusters,
+    .help = "Run one task of a cluster until SIGTERM, SIGINT or 'millstream stop'.\n"
+            "Example: millstream server --ps_hosts=localhost:2222 --worker_hosts=localhost:2223 --job_name=ps "
+            "--task_index=0",
+    .add_flags = AddServerFlags,
+});
+
+}  // namespace
 }  // namespace millstream::cli

@@ -7,11 +7,10 @@
 #include <sstream>
 
 #include "absl/strings/strip.h"
-#include "cli/cluster_flags.h"
-#include "cli/commands.h"
+#include "cli/command.h"
 #include "millstream/distributed/server_options.h"
-#include "millstream/distributed/task_service.h"
 #include "millstream/distributed/wire/rpc.h"
+#include "millstream/distributed/wire/task_methods.h"
 #include "millstream/proto/config.pb.h"
 #include "millstream/proto/task.pb.h"
 #include "millstream/runtime/chrome_trace.h"
@@ -65,24 +64,27 @@ int RunTrace(const TraceFlags& flags) {
   return 0;
 }
 
-}  // namespace
-
-void AddTraceCommand(CLI::App& app, int* status) {
-  auto* command =
-      app.add_subcommand("trace",
-                         "Write a step of a whole cluster as a Chrome trace: the next step that a running server's\n"
-                         "sessions make, or one that was saved.\n"
-                         "Examples: millstream trace grpc://localhost:2223 -o step.json\n"
-                         "          millstream trace run_metadata.pb");
+Command::Run AddTraceFlags(CLI::App& app) {
   auto flags = std::make_shared<TraceFlags>();
-  command
-      ->add_option("from", flags->from,
-                   "grpc://host:port of the server that a client talks to, or a file with RunMetadata")
+  app.add_option("from", flags->from,
+                 "grpc://host:port of the server that a client talks to, or a file with RunMetadata")
       ->required();
-  command->add_option("-o,--output", flags->output, "file to write (default: trace.json)");
-  command->add_option("--timeout", flags->timeout, "seconds to wait for a step (default: 30)")
+  app.add_option("-o,--output", flags->output, "file to write (default: trace.json)");
+  app.add_option("--timeout", flags->timeout, "seconds to wait for a step (default: 30)")
       ->check(CLI::Range(0.01, 3600.0));
-  command->callback([flags, status] { *status = RunTrace(*flags); });
+  return [flags] { return RunTrace(*flags); };
 }
 
+const Registration<Command> kTraceCommand({
+    .name = "trace",
+    .group = Command::Group::kClusters,
+    .help =
+        "Write a step of a whole cluster as a Chrome trace: the next step that a running server's sessions make, or "
+        "one that was saved.\n"
+        "Examples: millstream trace grpc://localhost:2223 -o step.json\n"
+        "          millstream trace run_metadata.pb",
+    .add_flags = AddTraceFlags,
+});
+
+}  // namespace
 }  // namespace millstream::cli

@@ -4,6 +4,7 @@
 #   millstream/<folder>/**.cc             in the library, through one object library per folder
 #   millstream/<folder>/**/testing/*.cc   helpers of tests, linked into every test and fuzzer
 #   millstream/<folder>/**_test.cc        <folder>_test; for ops one per subfolder: ops_<subfolder>_test
+#   cli/**.cc                             the program millstream; cli/**_test.cc: cli_test
 #   tests/golden*.cc                      golden_test: everything against recordings of TensorFlow
 #   tests/*_test.cc                       tests_test
 #   **_bench.cc in bench/                 one program each
@@ -223,17 +224,25 @@ function(millstream_programs_of folder include)
 endfunction()
 
 function(millstream_programs)
-  millstream_glob(sources cli "." "_test\\.cc$")
-  if(sources)
-    add_executable(millstream_cli ${sources})
-    millstream_link(millstream_cli CLI11::CLI11)
-    millstream_precompile(millstream_cli programs ${PROJECT_SOURCE_DIR}/cmake/precompiled.h <CLI/CLI.hpp> <nlohmann/json.hpp>)
-    millstream_batches(millstream_cli)
-    add_dependencies(millstream_cli millstream_op_builders)
-    set_target_properties(millstream_cli PROPERTIES
-      OUTPUT_NAME millstream RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin
-      INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
-    install(TARGETS millstream_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  # Everything but main(), for the program and for its tests.
+  millstream_glob(sources cli "." "_test\\.cc$|/cli/main\\.cc$")
+  add_library(millstream_cli_objects OBJECT ${sources})
+  millstream_link(millstream_cli_objects CLI11::CLI11)
+  millstream_precompile(millstream_cli_objects programs ${PROJECT_SOURCE_DIR}/cmake/precompiled.h <CLI/CLI.hpp> <nlohmann/json.hpp>)
+  millstream_batches(millstream_cli_objects)
+  add_dependencies(millstream_cli_objects millstream_op_builders)
+  add_executable(millstream_cli ${PROJECT_SOURCE_DIR}/cli/main.cc $<TARGET_OBJECTS:millstream_cli_objects>)
+  millstream_link(millstream_cli CLI11::CLI11)
+  set_target_properties(millstream_cli PROPERTIES
+    OUTPUT_NAME millstream RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin
+    INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
+  install(TARGETS millstream_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  if(MILLSTREAM_TESTS)
+    millstream_glob(sources cli "_test\\.cc$" "")
+    millstream_test(cli_test unit "${sources}")
+    target_sources(cli_test PRIVATE $<TARGET_OBJECTS:millstream_cli_objects>)
+    target_link_libraries(cli_test PRIVATE CLI11::CLI11)
+    add_dependencies(cli_test millstream_op_builders)
   endif()
   millstream_programs_of(examples "\\.cc$" CLI11::CLI11)
   millstream_programs_of(bench "_bench\\.cc$" benchmark::benchmark)

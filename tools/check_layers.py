@@ -151,7 +151,7 @@ def find_crowded_folders():
 
 def find_orphan_tests():
     """Tests outside the folders from which CMake takes them would never run."""
-    places = tuple(f"millstream/{folder}/" for folder in MAY_INCLUDE) + ("tests/",)
+    places = tuple(f"millstream/{folder}/" for folder in MAY_INCLUDE) + ("cli/", "tests/")
     for top in ["millstream", *OUTER_FOLDERS]:
         for path in sorted((ROOT / top).rglob("*_test.cc")):
             relative = path.relative_to(ROOT).as_posix()

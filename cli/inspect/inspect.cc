@@ -9,8 +9,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/strip.h"
-#include "cli/cluster_flags.h"
-#include "cli/commands.h"
+#include "cli/command.h"
 #include "google/protobuf/text_format.h"
 #include "millstream/base/file.h"
 #include "millstream/proto/checkpoint_state.pb.h"
@@ -105,27 +104,34 @@ std::string WithThousands(uint64_t number) {
   return digits;
 }
 
-void AddInspectCommand(CLI::App& app, int* status) {
-  auto* command =
-      app.add_subcommand("inspect",
-                         "Say what a file holds: a checkpoint, event file, TFRecord file, GraphDef, MetaGraphDef or\n"
-                         "SavedModel. A folder stands for its latest checkpoint, saved model and event files.\n"
-                         "Examples: millstream inspect /tmp/train\n"
-                         "          millstream inspect model.ckpt-1000 --tensor hidden/kernel\n"
-                         "          millstream inspect model.ckpt-1000.meta --format text\n"
-                         "          millstream inspect events.out.tfevents.1700000000.host --json");
+namespace {
+
+Command::Run AddInspectFlags(CLI::App& app) {
   auto options = std::make_shared<InspectOptions>();
-  command->add_option("path", options->path, "file, checkpoint prefix or folder")->required();
-  command->add_option("--tensor", options->tensor, "checkpoint: print this tensor's values");
-  command->add_option("--format", options->format, "program: print all of it as text or json")
+  app.add_option("path", options->path, "file, checkpoint prefix or folder")->required();
+  app.add_option("--tensor", options->tensor, "checkpoint: print this tensor's values");
+  app.add_option("--format", options->format, "program: print all of it as text or json")
       ->check(CLI::IsMember({"text", "json"}));
-  command->add_option("--limit", options->limit, "values or records to print (default: 1000 values, 3 records)")
+  app.add_option("--limit", options->limit, "values or records to print (default: 1000 values, 3 records)")
       ->check(CLI::Range(1, 1 << 30));
-  command->add_flag("--json", options->json, "print JSON, one object per line");
-  command->callback([options, status] {
+  app.add_flag("--json", options->json, "print JSON, one object per line");
+  return [options] {
     const Status result = Inspect(*options);
-    if (!result.ok()) *status = Fail(result);
-  });
+    return result.ok() ? 0 : Fail(result);
+  };
 }
 
+const Registration<Command> kInspectCommand({
+    .name = "inspect",
+    .group = Command::Group::kFiles,
+    .help = "Say what a file holds: a checkpoint, event file, TFRecord file, GraphDef, MetaGraphDef or SavedModel.\n"
+            "A folder stands for its latest checkpoint, saved model and event files.\n"
+            "Examples: millstream inspect /tmp/train\n"
+            "          millstream inspect model.ckpt-1000 --tensor hidden/kernel\n"
+            "          millstream inspect model.ckpt-1000.meta --format text\n"
+            "          millstream inspect events.out.tfevents.1700000000.host --json",
+    .add_flags = AddInspectFlags,
+});
+
+}  // namespace
 }  // namespace millstream::cli

@@ -4,28 +4,49 @@
 #include <CLI/CLI.hpp>
 #include <ctime>
 #include <filesystem>
+#include <map>
 
-#include "absl/strings/str_join.h"
 #include "cli/number_checks.h"
 #include "cli/train/models/model.h"
 #include "cli/train/modes/mode.h"
+#include "cli/train/optimizers.h"
 #include "millstream/data/mnist.h"
 
 namespace millstream::cli {
 namespace {
 
+// "what to train (default: mlp)", then a line for each.
 template <typename T>
-std::vector<std::string> NamesOf(std::span<const T* const> all) {
-  std::vector<std::string> names;
-  for (const T* one : all) names.push_back(one->name);
-  return names;
+std::string HelpOf(const std::string& what, const T& standard) {
+  std::string help = absl::StrCat(what, " (default: ", standard.name, ")");
+  for (const T* one : Registry<T>::All()) absl::StrAppend(&help, "\n", one->name, ": ", one->help);
+  return help;
 }
 
+// The flags that models and modes have declared, by name; a line of help for each that has one of that name.
+struct DeclaredFlag {
+  std::string help, type;
+};
 template <typename T>
-std::string HelpOf(const char* what, std::span<const T* const> all) {
-  std::string help = what;
-  for (const T* one : all) absl::StrAppend(&help, "\n", one->name, ": ", one->help);
-  return help;
+void Declare(std::map<std::string, DeclaredFlag>* all) {
+  for (const T* owner : Registry<T>::All()) {
+    for (const OwnFlag& flag : owner->flags) {
+      DeclaredFlag& declared = (*all)[flag.name];
+      absl::StrAppend(&declared.help, declared.help.empty() ? "" : "\n", owner->name, ": ", flag.help);
+      if (!flag.default_value.empty()) absl::StrAppend(&declared.help, " (default: ", flag.default_value, ")");
+      if (declared.type.size() < std::string(TypeName(flag.type)).size()) declared.type = TypeName(flag.type);
+    }
+  }
+}
+
+void AddOwnFlags(CLI::App& app, GivenFlags* given) {
+  std::map<std::string, DeclaredFlag> declared;
+  Declare<Model>(&declared);
+  Declare<Mode>(&declared);
+  for (const auto& [name, flag] : declared) {
+    const auto keep = [given, name = name](const std::string& text) { (*given)[name] = text; };
+    app.add_option_function<std::string>("--" + name, keep, flag.help)->type_name(flag.type);
+  }
 }
 
 std::string NewLogdir(const std::string& model) {
@@ -47,10 +68,11 @@ std::string Absolute(const std::string& path) {
 }  // namespace
 
 void TrainOptions::AddTo(CLI::App& app) {
-  app.add_option("--model", model, HelpOf("what to train (default: mlp)", AllModels()))
-      ->check(CLI::IsMember(NamesOf(AllModels())));
-  app.add_option("--mode", mode, HelpOf("how workers work together (default: async)", AllModes()))
-      ->check(CLI::IsMember(NamesOf(AllModes())));
+  app.add_option("--model", model, HelpOf("what to train", DefaultModel()))
+      ->check(CLI::IsMember(Registry<Model>::Names()));
+  app.add_option("--mode", mode, HelpOf("how workers work together", DefaultMode()))
+      ->check(CLI::IsMember(Registry<Mode>::Names()));
+  AddOwnFlags(app, &own);
   app.add_option("--ps", ps, "parameter servers (default: 1)")->check(CLI::Range(1, 64));
   app.add_option("--workers", workers, "workers (default: 2)")->check(CLI::Range(1, 256));
   app.add_option("--batch_size", batch_size, "examples per step of a worker (default: the model's)")
@@ -59,9 +81,6 @@ void TrainOptions::AddTo(CLI::App& app) {
   app.add_option("--optimizer", optimizer, "default: the model's")->check(CLI::IsMember(OptimizerNames()));
   app.add_option("--train_steps", train_steps, "global step to stop at (default: the model's)")
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 50));
-  app.add_option("--hidden_units", hidden_units, "sizes of hidden layers, e.g. 500,500 (default: the model's)")
-      ->delimiter(',')
-      ->check(CLI::Range(1, 1 << 20));
   app.add_option("--data_dir", data_dir,
                  "folder (or file) with IDX files, TFRecords of Example, or CSV (default: the MNIST that comes along)");
   app.add_option(
@@ -76,10 +95,6 @@ void TrainOptions::AddTo(CLI::App& app) {
       ->check(ZeroOrAbove());
   app.add_option("--save_checkpoint_secs", save_checkpoint_secs, "time between checkpoints (default: 600)")
       ->check(AboveZero());
-  app.add_option("--replicas_to_aggregate", replicas_to_aggregate,
-                 "sync: gradients per step (default: one of each worker)")
-      ->check(AboveZero());
-  app.add_option("--dc_lambda", dc_lambda, "dc-asgd: weight of the compensation (default: 0.04)")->check(ZeroOrAbove());
   app.add_option("--max_restarts", max_restarts, "how often a task that dies is started again (default: 0)")
       ->check(ZeroOrAbove());
   app.add_option("--threads", threads, "of each task (default: its share of the cores)")->check(CLI::Range(1, 1024));
@@ -96,30 +111,34 @@ void TrainOptions::AddTo(CLI::App& app) {
   cluster.AddTo(app);
 }
 
-Status TrainOptions::Resolve() {
-  ASSIGN_OR_RETURN(const Model* const m, FindModel(model));
-  ASSIGN_OR_RETURN(const Mode* const how, FindMode(mode));
-  if (how->plain_gradient_descent && !optimizer.empty() && optimizer != "sgd") {
-    return errors::InvalidArgument("--mode ", mode, " is gradient descent itself; it takes no --optimizer ", optimizer);
-  }
-  if (optimizer.empty()) optimizer = how->plain_gradient_descent ? "sgd" : m->optimizer;
-  if (learning_rate == 0) {
-    if (optimizer != m->optimizer && optimizer != "sgd") {
-      return errors::InvalidArgument("--optimizer ", optimizer, " needs a --learning_rate (", model, " comes with ",
-                                     m->optimizer, " at ", m->learning_rate, ")");
-    }
-    learning_rate = optimizer == m->optimizer ? m->learning_rate : m->sgd_learning_rate;
-  }
-  if (batch_size == 0) batch_size = m->batch_size;
-  if (train_steps == 0) train_steps = m->train_steps;
-  if (replicas_to_aggregate > workers && job_name.empty()) {
-    return errors::InvalidArgument("--replicas_to_aggregate ", replicas_to_aggregate, " is more than the ", workers,
-                                   " workers");
-  }
-  if (replicas_to_aggregate > 0 && mode != "sync")
-    return errors::InvalidArgument("--replicas_to_aggregate is for --mode sync");
+Status TrainOptions::Resolve(bool is_task) {
+  if (model.empty()) model = DefaultModel().name;
+  if (mode.empty()) mode = DefaultMode().name;
+  ASSIGN_OR_RETURN(const Model* const chosen, Registry<Model>::Find(model));
+  ASSIGN_OR_RETURN(const Mode* const how, Registry<Mode>::Find(mode));
+  RETURN_IF_ERROR(CheckFlagsAreUsed(*this, is_task));
+  RETURN_IF_ERROR(OwnFlagValues::Read(chosen->flags, own).status());
+  ASSIGN_OR_RETURN(const OwnFlagValues mode_flags, OwnFlagValues::Read(how->flags, own));
+  if (!is_task && how->check != nullptr) RETURN_IF_ERROR(how->check(mode_flags, workers));
+  RETURN_IF_ERROR(ChooseOptimizer(*chosen, *how));
+  if (batch_size == 0) batch_size = chosen->batch_size;
+  if (train_steps == 0) train_steps = chosen->train_steps;
   if (job_name != "ps") RETURN_IF_ERROR(FindData());
   if (!no_logdir) logdir = Absolute(logdir.empty() ? NewLogdir(model) : logdir);
+  return OkStatus();
+}
+
+Status TrainOptions::ChooseOptimizer(const Model& chosen, const Mode& how) {
+  if (how.plain_gradient_descent && !optimizer.empty() && optimizer != "sgd") {
+    return errors::InvalidArgument("--mode ", mode, " is gradient descent itself; it takes no --optimizer ", optimizer);
+  }
+  if (optimizer.empty()) optimizer = how.plain_gradient_descent ? "sgd" : chosen.optimizer;
+  if (learning_rate != 0) return OkStatus();
+  if (optimizer != chosen.optimizer && optimizer != "sgd") {
+    return errors::InvalidArgument("--optimizer ", optimizer, " needs a --learning_rate (", model, " comes with ",
+                                   chosen.optimizer, " at ", chosen.learning_rate, ")");
+  }
+  learning_rate = optimizer == chosen.optimizer ? chosen.learning_rate : chosen.sgd_learning_rate;
   return OkStatus();
 }
 
@@ -143,16 +162,14 @@ std::vector<std::string> TrainOptions::ToArguments() const {
   add("learning_rate", learning_rate);
   add("batch_size", batch_size);
   add("train_steps", train_steps);
-  if (!hidden_units.empty()) add("hidden_units", absl::StrJoin(hidden_units, ","));
+  for (const auto& [flag, text] : own) add(flag.c_str(), text);
   add("data_dir", data_dir);
   if (!label_column.empty()) arguments.insert(arguments.end(), {"--label_column", label_column});
   arguments.insert(arguments.end(),
                    {"--logdir", no_logdir ? "" : logdir});  // CLI11 takes the next flag for the value in "--logdir="
   add("seed", seed);
   add("eval_steps", eval_steps);
-  add("save_checkpoint_secs", save_checkpoint_secs);
-  if (replicas_to_aggregate > 0) add("replicas_to_aggregate", replicas_to_aggregate);
-  add("dc_lambda", dc_lambda);
+  if (!no_logdir) add("save_checkpoint_secs", save_checkpoint_secs);
   if (threads > 0) add("threads", threads);
   add("status_port", status_port.value_or(0));
   return arguments;

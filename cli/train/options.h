@@ -4,10 +4,12 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "cli/cluster_flags.h"
+#include "cli/train/own_flags.h"
 #include "millstream/base/status.h"
 
 namespace CLI {
@@ -16,21 +18,22 @@ class App;
 
 namespace millstream::cli {
 
+struct Mode;
+struct Model;
+
 // The flags of `millstream train`. Zero and "" mean "as the model wants it" until Resolve().
 struct TrainOptions {
-  std::string model = "mlp", mode = "async", optimizer;
+  std::string model, mode, optimizer;
+  GivenFlags own;  // flags that models and modes have declared
   int ps = 1, workers = 2;
   int64_t batch_size = 0, train_steps = 0;
   double learning_rate = 0;
-  std::vector<int64_t> hidden_units;
   std::string data_dir, label_column;
   std::string logdir;
   bool no_logdir = false;  // nothing is written
   int64_t seed = 1;
   int64_t eval_steps = 0;  // between evaluations; 0: at the end only
   double save_checkpoint_secs = 600;
-  int replicas_to_aggregate = 0;  // sync; 0: all workers
-  double dc_lambda = 0.04;        // dc-asgd
   int max_restarts = 0;
   int threads = 0;                 // of each task; 0: its share of the cores
   std::optional<int> status_port;  // of the chief; none: any free one for a whole job, no page for a single task
@@ -41,15 +44,23 @@ struct TrainOptions {
   std::string job_name;
   int task_index = -1;
 
+  std::set<std::string> given;  // names of the flags that were given, without hyphens
+
   void AddTo(CLI::App& app);
-  // Checks that model, mode and numbers go together, and fills in what was not given. InvalidArgument.
-  Status Resolve();
+  // Checks that the flags go together and that each of them is used, and fills in what was not given. `is_task`: one
+  // task of a cluster is meant. InvalidArgument.
+  Status Resolve(bool is_task);
   // Flags that give a task these options. REQUIRES: Resolve() was OK.
   std::vector<std::string> ToArguments() const;
 
  private:
+  Status ChooseOptimizer(const Model& model, const Mode& mode);
   Status FindData();
 };
+
+// A flag that the model, the mode or the way of running has no use for is InvalidArgument: it would be ignored
+// silently otherwise.
+Status CheckFlagsAreUsed(const TrainOptions& options, bool is_task);
 
 }  // namespace millstream::cli
 

@@ -69,7 +69,7 @@ void EventLog::Note(std::string text) const {
 int RunTrainingTask(TrainOptions options) {
   const TaskSignals signals;
   StatusOr<ServerOptions> server_options = MakeServerOptions(options);
-  if (!server_options.ok()) return Fail(server_options.status());
+  if (!server_options.ok()) return FailFlags(server_options.status());
   StatusOr<std::unique_ptr<Server>> server = StartServer(*server_options);
   if (!server.ok()) return Fail(server.status());
   options.workers = NumWorkers(server_options->cluster);

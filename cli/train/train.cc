@@ -2,8 +2,11 @@
 #include <CLI/CLI.hpp>
 #include <cstdlib>
 
-#include "cli/commands.h"
+#include "absl/strings/str_cat.h"
+#include "cli/command.h"
 #include "cli/train/job.h"
+#include "cli/train/models/model.h"
+#include "cli/train/modes/mode.h"
 #include "cli/train/options.h"
 #include "cli/train/task.h"
 
@@ -19,24 +22,36 @@ bool IsTask(const TrainOptions& options) {
 
 int RunTrain(TrainOptions options) {
   const bool task = IsTask(options);
-  if (const Status status = options.Resolve(); !status.ok()) return Fail(status);
+  if (const Status status = options.Resolve(task); !status.ok()) return FailFlags(status);
   return task ? RunTrainingTask(options) : RunTrainingJob(options);
 }
 
-}  // namespace
-
-void AddTrainCommand(CLI::App& app, int* status) {
-  auto* command = app.add_subcommand(
-      "train",
-      "Train a built-in model on this machine: starts parameter servers and workers, shows how it goes.\n"
-      "Examples: millstream train\n"
-      "          millstream train --model lenet --mode sync --workers 4 --logdir /tmp/lenet\n"
-      "          millstream train --model wide-deep --data_dir people.csv --label_column income\n"
-      "With --job_name it is one task of a cluster on several machines:\n"
-      "          millstream train --ps_hosts=a:2222 --worker_hosts=b:2222,c:2222 --job_name=worker --task_index=0");
+Command::Run AddTrainFlags(CLI::App& app) {
   auto options = std::make_shared<TrainOptions>();
-  options->AddTo(*command);
-  command->callback([options, status] { *status = RunTrain(*options); });
+  options->AddTo(app);
+  std::string description = absl::StrCat(app.get_description(), "\nExamples: millstream train");
+  const auto add_example = [&](const std::string& flags) {
+    if (!flags.empty()) absl::StrAppend(&description, "\n          millstream train ", flags);
+  };
+  for (const Model* model : Registry<Model>::All()) add_example(model->example);
+  for (const Mode* mode : Registry<Mode>::All()) add_example(mode->example);
+  add_example("--ps_hosts=a:2222 --worker_hosts=b:2222,c:2222 --job_name=worker --task_index=0");
+  app.description(description);
+  return [options, &app] {
+    for (const CLI::Option* option : app.get_options()) {
+      if (option->count() > 0 && !option->get_lnames().empty()) options->given.insert(option->get_lnames()[0]);
+    }
+    return RunTrain(*options);
+  };
 }
 
+const Registration<Command> kTrainCommand({
+    .name = "train",
+    .group = Command::Group::kJobs,
+    .help = "Train a built-in model on this machine: starts parameter servers and workers, shows how it goes.\n"
+            "With --job_name it is one task of a cluster on several machines.",
+    .add_flags = AddTrainFlags,
+});
+
+}  // namespace
 }  // namespace millstream::cli

@@ -37,14 +37,14 @@ Part PartOf(const ServerOptions& server) {
 }
 
 StatusOr<TrainingGraph> BuildGraph(const TrainOptions& options, const Part& part, const ExampleData& data) {
-  ASSIGN_OR_RETURN(const Model* const model, FindModel(options.model));
-  ASSIGN_OR_RETURN(const Mode* const mode, FindMode(options.mode));
+  ASSIGN_OR_RETURN(const Model* const model, Registry<Model>::Find(options.model));
+  ASSIGN_OR_RETURN(const Mode* const mode, Registry<Mode>::Find(options.mode));
   ModelSpec spec;
   spec.dims = data.dims;
   spec.category_columns = data.category_columns;
   spec.buckets = data.buckets;
   spec.classes = data.classes;
-  spec.hidden_units = options.hidden_units;
+  ASSIGN_OR_RETURN(spec.flags, OwnFlagValues::Read(model->flags, options.own));
   spec.seed = options.seed;
   TrainingGraph graph;
   ReplicaDeviceOptions devices;
@@ -54,8 +54,17 @@ StatusOr<TrainingGraph> BuildGraph(const TrainOptions& options, const Part& part
   const VariableScope variables = WithReplicaDevices(graph.scope, devices);
   const GraphVariable global_step = GetOrCreateGlobalStep(variables);
   ASSIGN_OR_RETURN(graph.model, BuildModel(*model, spec, variables));
-  ASSIGN_OR_RETURN(graph.mode,
-                   mode->build({options, variables.scope(), graph.model.loss, global_step, part.index, part.chief}));
+  ASSIGN_OR_RETURN(const OwnFlagValues mode_flags, OwnFlagValues::Read(mode->flags, options.own));
+  if (mode->check != nullptr) RETURN_IF_ERROR(mode->check(mode_flags, part.count));
+  ASSIGN_OR_RETURN(graph.mode, mode->build({.scope = variables.scope(),
+                                            .loss = graph.model.loss,
+                                            .global_step = global_step,
+                                            .optimizer = options.optimizer,
+                                            .learning_rate = options.learning_rate,
+                                            .flags = mode_flags,
+                                            .num_workers = part.count,
+                                            .worker_index = part.index,
+                                            .is_chief = part.chief}));
   RETURN_IF_ERROR(graph.scope.status());
   // The step's own count, read where it is kept.
   graph.step_after = variables.scope()
@@ -83,10 +92,10 @@ Status CheckData(const TrainOptions& options, const ExampleData& data, const Eve
   event.text = data.what;
   event.examples = data.train.size();
   log.Say(std::move(event));
-  ASSIGN_OR_RETURN(const Model* const model, FindModel(options.model));
+  ASSIGN_OR_RETURN(const Model* const model, Registry<Model>::Find(options.model));
   if (data.category_columns > 0 && !model->uses_categories) {
-    log.Note(absl::StrCat(options.model, " learns from the numbers only; wide-deep also takes the ",
-                          data.category_columns, " columns of categories"));
+    log.Note(absl::StrCat(options.model, " learns from the numbers only; models that also use the ",
+                          data.category_columns, " columns of categories: ", ModelsThatUseCategories()));
   }
   return OkStatus();
 }

@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The commands around a cluster, as a person types them: server, check, stop, trace."""
 import json
+import os
 import subprocess
+import sys
 import threading
+
+import pytest
 
 import millstream as tf
 
@@ -77,9 +81,67 @@ def test_wrong_flags_say_what_is_wrong(program, make_cluster):
         done = _run(program, "server", *args)
         assert done.returncode != 0
         assert words in done.stderr and len(done.stderr.splitlines()) == 1, done.stderr
-    for flag, words in [("--deadline_ms=-3", "'-3' is not a number above 0"), ("--max_memory_bytes=much", "much unit not recognized")]:
-        done = _run(program, "server", "--worker_hosts=localhost:2222", flag)
-        assert done.returncode != 0 and words in done.stderr
+    for flag, words in [("--deadline-ms=-3", "'-3' is not a number above 0"), ("--max_memory_bytes=much", "much unit not recognized")]:
+        done = _run(program, "server", "--worker-hosts=localhost:2222", flag)
+        assert done.returncode == 2 and words in done.stderr
+
+
+COMMANDS = ["train", "launch", "manifest", "server", "check", "stop", "trace", "inspect", "bench", "completion"]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_wrong_usage_has_exit_code_2(program, command):
+    done = _run(program, command, "--no-such-flag")
+    assert done.returncode == 2, done.stderr
+    assert f"millstream {command}: " in done.stderr and "no_such_flag" in done.stderr
+    assert done.stdout == ""
+
+
+@pytest.mark.parametrize(
+    "args, words",
+    [
+        ([], "which command?"),
+        (["foo"], 'unknown command "foo"; there are: '),
+        (["trian"], "unknown command \"trian\", did you mean 'train'?"),
+        (["train", "--workrs", "2"], "unknown flag '--workrs', did you mean '--workers'?"),
+        (["train", "--workers", "0"], "--workers"),
+        (["check"], "which cluster?"),
+        (["stop", "--cluster", "{"], "millstream: "),
+        (["server", "--ps_hosts=localhost:1"], "which task?"),
+        (["launch", "--ps", "1"], "which program?"),
+        (["launch", "python"], "put -- before the program"),
+        (["manifest", "--", "python"], "which image?"),
+        (["bench", "nothing"], "nothing"),
+        (["inspect"], "path is required"),
+        (["trace", "--timeout", "soon", "x"], "soon"),
+    ],
+)
+def test_wrong_usage_says_what_is_wrong(program, args, words):
+    done = _run(program, *args)
+    assert done.returncode == 2, done.stderr
+    assert words in done.stderr and len(done.stderr.splitlines()) == 1, done.stderr
+
+
+def test_failures_that_are_not_wrong_usage_have_exit_code_1(program):
+    for args in [["inspect", "/no/such/file"], ["trace", "/no/such/file"], ["check", "--ps-hosts=localhost:1", "--timeout=0.2"]]:
+        done = _run(program, *args)
+        assert done.returncode == 1, done.stderr
+
+
+def test_python_launchers_have_exit_code_2_for_wrong_usage(tmp_path):
+    for args in [[], ["no_such_script.py"], ["-m"], ["-c"], ["--no-such-flag"]]:
+        done = subprocess.run([sys.executable, "-m", "millstream", *args], capture_output=True, text=True, timeout=60, cwd=tmp_path)
+        assert done.returncode == 2, (args, done.stderr)
+        assert (done.stderr or done.stdout) and "Traceback" not in done.stderr, done.stderr
+
+
+def test_each_thing_is_registered_in_one_file(program):
+    root = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..")
+    done = subprocess.run([sys.executable, f"{root}/tools/check_registrations.py"], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stdout
+    page = subprocess.run([sys.executable, f"{root}/tools/docs/train_page.py", program], capture_output=True, text=True, timeout=60, check=True).stdout
+    with open(f"{root}/docs/train.md", encoding="utf-8") as f:
+        assert f.read() == page, "run `make generate`"
 
 
 def test_completion_and_reference(program):
@@ -88,7 +150,11 @@ def test_completion_and_reference(program):
     done = subprocess.run(["bash", "-c", ask], capture_output=True, text=True, timeout=60)
     assert set(done.stdout.split()) >= {"--job_name", "--job_id"}, done.stderr
     assert "complete -c millstream -n '__fish_seen_subcommand_from server' -l job_name" in _run(program, "completion", "fish").stdout
-    assert _run(program, "completion", "cmd").returncode != 0
+    assert _run(program, "completion", "cmd").returncode == 2
+    for words, values in {("train", "--mode", "s"): {"sync"}, ("train", "--mode", "=", ""): {"async", "dc-asgd", "sync"}, ("completion", "f"): {"fish"}}.items():
+        ask = script + f'\nCOMP_WORDS=(millstream {" ".join(w or chr(39) * 2 for w in words)}) COMP_CWORD={len(words)}; _millstream; echo "${{COMPREPLY[@]}}"'
+        done = subprocess.run(["bash", "-c", ask], capture_output=True, text=True, timeout=60, cwd="/")
+        assert set(done.stdout.split()) == values, done.stderr
     page = _run(program, "reference", "markdown").stdout
     assert "## millstream inspect" in page and "| `--job_name TEXT` |" in page and "reference [" not in page
     assert ".SS millstream inspect" in _run(program, "reference", "man").stdout

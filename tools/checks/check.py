@@ -16,6 +16,7 @@ SOURCES = [
     Step("format", f"{CXX_FILES} | xargs clang-format --dry-run --Werror", "C++ is formatted as .clang-format says"),
     Step("licences", ["tools/checks/licences.py"], "every source begins with its SPDX line"),
     Step("layers", ["tools/check_layers.py"], "folders include only what they may"),
+    Step("registrations", ["tools/check_registrations.py"], "commands, models and modes are each named in one file"),
     Step("docs", ["tools/check_docs.py"], "links lead somewhere, every page is in the contents"),
     Step("shell", f"{SHELL_FILES} | xargs shellcheck", "shellcheck"),
     Step("docker", [".venv-lint/bin/hadolint", "--ignore", "DL3008", "Dockerfile"], "hadolint; versions are the distribution's"),

@@ -24,8 +24,7 @@ StatusOr<ImageSize> SizeOfImages(const std::vector<int64_t>& dims) {
       if (side >= 4 && side * side * channels == dims[0]) return ImageSize{side, side, channels};
     }
   }
-  return errors::InvalidArgument("lenet needs images, but the examples have ", absl::StrJoin(dims, "x"),
-                                 " numbers; train mlp or softmax");
+  return errors::InvalidArgument("lenet needs images, but the examples have ", absl::StrJoin(dims, "x"), " numbers");
 }
 
 // 5x5 convolution, relu, 2x2 max-pooling.
@@ -37,13 +36,10 @@ Output ConvPool(const VariableScope& variables, const char* name, Output x, int6
   return layers::MaxPool(variables.scope(), layers::Conv2D(variables, x, filters, 5, options), 2, 2, "SAME");
 }
 
-StatusOr<Output> Build(const VariableScope& variables, const ModelSpec& spec, const ModelInputs& inputs) {
-  if (spec.classes == 0)
-    return errors::InvalidArgument(
-        "lenet tells classes apart, but the labels are values; train linear, mlp or wide-deep");
+StatusOr<Output> BuildLenet(const VariableScope& variables, const ModelSpec& spec, const ModelInputs& inputs) {
   ASSIGN_OR_RETURN(const ImageSize size, SizeOfImages(spec.dims));
   const Scope& s = variables.scope();
-  const int64_t units = spec.hidden_units.empty() ? 1024 : spec.hidden_units[0];
+  const int64_t units = spec.flags.Integer("hidden_units");
   const auto as_int32 = [](int64_t n) { return static_cast<int32_t>(n); };
   Output x = ops::Reshape(s, inputs.numbers,
                           s.Constant({-1, as_int32(size.height), as_int32(size.width), as_int32(size.channels)}));
@@ -54,19 +50,22 @@ StatusOr<Output> Build(const VariableScope& variables, const ModelSpec& spec, co
   return layers::Dense(variables, x, spec.classes, {.name = "output"});
 }
 
-}  // namespace
-
-extern const Model kLenet = {
+const Registration<Model> kLenetModel({
     .name = "lenet",
-    .help = "LeNet: two convolutions with pooling, 1024 hidden units (MNIST: 98 %)",
-    .loss = Model::Loss::kCrossEntropy,
+    .help = "LeNet: two 5x5 convolutions with pooling, a hidden layer",
+    .mnist_accuracy = "98 %",
+    .example = "--model lenet --workers 4 --logdir /tmp/lenet",
     .optimizer = "adam",
     .learning_rate = 0.001,
     .sgd_learning_rate = 0.05,
     .batch_size = 64,
     .train_steps = 600,
-    .uses_categories = false,
-    .build = Build,
-};
+    .flags = {{.name = "hidden_units", .default_value = "1024", .help = "size of the hidden layer"}},
+    .predicts_values = false,
+    .needs_images = true,
+    .benchmarks = {{.name = "lenet", .optimizer = "sgd", .learning_rate = 0.05, .batch_size = 64}},
+    .build = BuildLenet,
+});
 
+}  // namespace
 }  // namespace millstream::cli

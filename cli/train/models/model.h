@@ -3,10 +3,11 @@
 #define MILLSTREAM_CLI_TRAIN_MODELS_MODEL_H_
 
 #include <cstdint>
-#include <span>
 #include <string>
 #include <vector>
 
+#include "cli/registry.h"
+#include "cli/train/own_flags.h"
 #include "millstream/graph/variables/variable_scope.h"
 
 namespace millstream::cli {
@@ -15,9 +16,9 @@ namespace millstream::cli {
 struct ModelSpec {
   std::vector<int64_t> dims;  // of one example's numbers
   int64_t category_columns = 0;
-  int64_t buckets = 0;                // categories per column
-  int64_t classes = 0;                // 0: values are predicted
-  std::vector<int64_t> hidden_units;  // empty: the model's own
+  int64_t buckets = 0;  // categories per column
+  int64_t classes = 0;  // 0: values are predicted
+  OwnFlagValues flags;  // the model's own
   int64_t seed = 1;
 
   int64_t width() const;                                         // numbers per example
@@ -30,25 +31,43 @@ struct ModelInputs {
   Output labels;      // int32 or float [batch]
 };
 
-// A built-in model: one file with a function that makes [batch, outputs] from the inputs, and a line in models.cc.
+// A built-in model: one file in this folder that registers it (cli/registry.h).
 struct Model {
-  const char* name;
-  const char* help;
-  enum class Loss { kCrossEntropy, kSquared } loss;  // for classes; values always have the squared one
+  static constexpr char kKind[] = "model";
+  enum class Loss { kCrossEntropy, kSquared };
+  struct Benchmark {
+    std::string name = {};
+    GivenFlags flags = {};
+    std::string optimizer = {};
+    double learning_rate = 0;
+    int64_t batch_size = 0;
+  };
+
+  std::string name = {};
+  std::string help = {};            // one line
+  std::string mnist_accuracy = {};  // with these defaults, for the documentation
+  std::string example = {};         // flags of `millstream train` worth showing; "": none
+  bool is_default = false;          // one model is trained where none is named
   // What works well with it if no flag says otherwise.
-  const char* optimizer;
-  double learning_rate;
-  double sgd_learning_rate;  // for plain gradient descent, which some modes need
-  int64_t batch_size;
-  int64_t train_steps;
-  bool uses_categories;
-  // InvalidArgument (or an error in the scope's status) if the data does not suit it.
-  StatusOr<Output> (*build)(const VariableScope& variables, const ModelSpec& spec, const ModelInputs& inputs);
+  std::string optimizer = {};
+  double learning_rate = 0;
+  double sgd_learning_rate = 0;  // for plain gradient descent, which some modes need
+  int64_t batch_size = 0;
+  int64_t train_steps = 0;
+  std::vector<OwnFlag> flags = {};
+  // What it can learn.
+  Loss loss = Loss::kCrossEntropy;  // for classes; values always have the squared one
+  bool uses_categories = false;
+  bool predicts_values = true;
+  bool needs_images = false;  // others take any numbers
+  std::vector<Benchmark> benchmarks = {};
+  // Makes [batch, outputs] from the inputs. InvalidArgument, or an error in the scope's status, if the data does not
+  // suit it.
+  StatusOr<Output> (*build)(const VariableScope& variables, const ModelSpec& spec, const ModelInputs& inputs) = nullptr;
 };
 
-std::span<const Model* const> AllModels();
-// InvalidArgument names those that there are.
-StatusOr<const Model*> FindModel(const std::string& name);
+const Model& DefaultModel();
+std::string ModelsThatUseCategories();  // their names, with commas
 
 // A model with what it is trained on and judged by.
 struct ModelGraph {
@@ -56,6 +75,7 @@ struct ModelGraph {
   Output loss;   // mean over the batch
   Output score;  // the share of right classes; 1 - loss (R2) for values
 };
+// InvalidArgument names models that suit the data where this one does not.
 StatusOr<ModelGraph> BuildModel(const Model& model, const ModelSpec& spec, const VariableScope& variables);
 
 }  // namespace millstream::cli

@@ -5,26 +5,23 @@
 namespace millstream::cli {
 namespace {
 
-StatusOr<Output> Build(const VariableScope& variables, const ModelSpec& spec, const ModelInputs& inputs) {
-  if (spec.classes == 0)
-    return errors::InvalidArgument(
-        "softmax tells classes apart, but the labels are values; train linear, mlp or wide-deep");
+StatusOr<Output> BuildSoftmax(const VariableScope& variables, const ModelSpec& spec, const ModelInputs& inputs) {
   return layers::Dense(variables, inputs.numbers, spec.classes, {.name = "softmax"});
 }
 
-}  // namespace
-
-extern const Model kSoftmax = {
+const Registration<Model> kSoftmaxModel({
     .name = "softmax",
-    .help = "softmax regression: one layer (MNIST: 92 %)",
-    .loss = Model::Loss::kCrossEntropy,
+    .help = "softmax regression: one layer",
+    .mnist_accuracy = "92 %",
     .optimizer = "sgd",
     .learning_rate = 0.5,
     .sgd_learning_rate = 0.5,
     .batch_size = 100,
     .train_steps = 2000,
-    .uses_categories = false,
-    .build = Build,
-};
+    .predicts_values = false,
+    .benchmarks = {{.name = "softmax", .optimizer = "sgd", .learning_rate = 0.5, .batch_size = 100}},
+    .build = BuildSoftmax,
+});
 
+}  // namespace
 }  // namespace millstream::cli

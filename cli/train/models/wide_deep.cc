@@ -73,32 +73,36 @@ Output Deep(const VariableScope& variables, const ModelSpec& spec, const ModelIn
         ops::Reshape(s, Lookup(s, table, TableIds(s, spec, inputs.categories)), s.Constant({-1, flat}));
     x = spec.width() == 0 ? embedded : ops::ConcatV2(s, {x, embedded}, s.Const<int32_t>(1));
   }
-  const std::vector<int64_t> hidden = spec.hidden_units.empty() ? std::vector<int64_t>{100, 50} : spec.hidden_units;
+  const std::vector<int64_t> hidden = spec.flags.Integers("hidden_units");
   for (size_t i = 0; i < hidden.size(); ++i) {
     x = layers::Dense(deep, x, hidden[i], {.name = absl::StrCat("hidden", i + 1), .activation = layers::Relu});
   }
   return layers::Dense(deep, x, spec.outputs(), {.name = "output"});
 }
 
-StatusOr<Output> Build(const VariableScope& variables, const ModelSpec& spec, const ModelInputs& inputs) {
+StatusOr<Output> BuildWideDeep(const VariableScope& variables, const ModelSpec& spec, const ModelInputs& inputs) {
   const Output wide = Wide(variables, spec, inputs);
   const Output deep = Deep(variables, spec, inputs);
   return ops::Add(variables.scope(), wide, deep);
 }
 
-}  // namespace
-
-extern const Model kWideDeep = {
+const Registration<Model> kWideDeepModel({
     .name = "wide-deep",
-    .help = "linear weights of numbers, categories and their pairs, beside embeddings with hidden layers (MNIST: 97 %)",
-    .loss = Model::Loss::kCrossEntropy,
+    .help = "weights of numbers, categories and pairs of categories, beside embeddings with hidden layers",
+    .mnist_accuracy = "97 %",
+    .example = "--model wide-deep --data_dir people.csv --label_column income",
     .optimizer = "adagrad",
     .learning_rate = 0.05,
     .sgd_learning_rate = 0.1,
     .batch_size = 100,
     .train_steps = 3000,
+    .flags = {{.name = "hidden_units",
+               .type = OwnFlag::Type::kPositiveIntegers,
+               .default_value = "100,50",
+               .help = "sizes of the hidden layers of the deep part"}},
     .uses_categories = true,
-    .build = Build,
-};
+    .build = BuildWideDeep,
+});
 
+}  // namespace
 }  // namespace millstream::cli

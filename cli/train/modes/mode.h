@@ -3,11 +3,11 @@
 #define MILLSTREAM_CLI_TRAIN_MODES_MODE_H_
 
 #include <memory>
-#include <span>
 #include <string>
 #include <vector>
 
-#include "cli/train/options.h"
+#include "cli/registry.h"
+#include "cli/train/own_flags.h"
 #include "millstream/graph/variables/variable_scope.h"
 #include "millstream/train/optimizers/optimizer.h"
 #include "millstream/train/sessions/session_run_hook.h"
@@ -16,11 +16,14 @@ namespace millstream::cli {
 
 // What a mode is given: the model's loss in a graph whose variables lie on the ps tasks, and which worker this is.
 struct ModeInputs {
-  const TrainOptions& options;
-  Scope scope;
-  Output loss;
-  GraphVariable global_step;
-  int task_index = 0;
+  Scope scope = Scope::Root();
+  Output loss = {};
+  GraphVariable global_step = {};
+  std::string optimizer = {};
+  double learning_rate = 0;
+  OwnFlagValues flags = {};  // the mode's own
+  int num_workers = 1;
+  int worker_index = 0;
   bool is_chief = false;
 };
 
@@ -31,21 +34,21 @@ struct ModeGraph {
   std::shared_ptr<Optimizer> optimizer;  // kept as long as the session
 };
 
-// How the workers' gradients become updates: one file with a function, and a line in modes.cc.
+// How the workers' gradients become updates: one file in this folder that registers it (cli/registry.h).
 struct Mode {
-  const char* name;
-  const char* help;
-  bool plain_gradient_descent;  // the mode is its own optimizer and takes no other
-  StatusOr<ModeGraph> (*build)(const ModeInputs& inputs);
+  static constexpr char kKind[] = "mode";
+  std::string name = {};
+  std::string help = {};                // one line
+  std::string example = {};             // flags of `millstream train` worth showing; "": none
+  bool is_default = false;              // one mode is used where none is named
+  bool plain_gradient_descent = false;  // the mode is its own optimizer and takes no other
+  std::vector<OwnFlag> flags = {};
+  // InvalidArgument if flags and the number of workers do not go together; null: they always do.
+  Status (*check)(const OwnFlagValues& flags, int num_workers) = nullptr;
+  StatusOr<ModeGraph> (*build)(const ModeInputs& inputs) = nullptr;
 };
 
-std::span<const Mode* const> AllModes();
-// InvalidArgument names those that there are.
-StatusOr<const Mode*> FindMode(const std::string& name);
-
-// sgd, momentum, adagrad, adam, rmsprop, ftrl. InvalidArgument names them.
-StatusOr<std::shared_ptr<Optimizer>> MakeOptimizer(const std::string& name, double learning_rate);
-std::vector<std::string> OptimizerNames();
+const Mode& DefaultMode();
 
 }  // namespace millstream::cli
 

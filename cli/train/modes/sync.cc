@@ -1,20 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/train/modes/mode.h"
+#include "cli/train/optimizers.h"
 #include "millstream/train/sync_replicas/sync_replicas_optimizer.h"
 
 namespace millstream::cli {
 namespace {
 
-StatusOr<ModeGraph> Build(const ModeInputs& in) {
-  const int workers = in.options.workers;
+constexpr char kReplicas[] = "replicas_to_aggregate";
+
+Status CheckSync(const OwnFlagValues& flags, int num_workers) {
+  if (!flags.Has(kReplicas) || flags.Integer(kReplicas) <= num_workers) return OkStatus();
+  return errors::InvalidArgument("--", kReplicas, " ", flags.Integer(kReplicas), " is more than the ", num_workers,
+                                 " workers");
+}
+
+StatusOr<ModeGraph> BuildSync(const ModeInputs& in) {
   SyncReplicasOptimizer::Options options;
-  options.replicas_to_aggregate = in.options.replicas_to_aggregate > 0 ? in.options.replicas_to_aggregate : workers;
-  options.total_num_replicas = workers;
-  if (options.replicas_to_aggregate > workers) {
-    return errors::InvalidArgument("--replicas_to_aggregate ", options.replicas_to_aggregate, " is more than the ",
-                                   workers, " workers");
-  }
-  ASSIGN_OR_RETURN(std::shared_ptr<Optimizer> inner, MakeOptimizer(in.options.optimizer, in.options.learning_rate));
+  options.replicas_to_aggregate =
+      in.flags.Has(kReplicas) ? static_cast<int>(in.flags.Integer(kReplicas)) : in.num_workers;
+  options.total_num_replicas = in.num_workers;
+  ASSIGN_OR_RETURN(std::shared_ptr<Optimizer> inner, MakeOptimizer(in.optimizer, in.learning_rate));
   const auto optimizer = std::make_shared<SyncReplicasOptimizer>(std::move(inner), options);
   ModeGraph graph;
   graph.optimizer = optimizer;
@@ -24,13 +29,16 @@ StatusOr<ModeGraph> Build(const ModeInputs& in) {
   return graph;
 }
 
-}  // namespace
-
-extern const Mode kSync = {
+const Registration<Mode> kSyncMode({
     .name = "sync",
-    .help = "one update from the mean of the workers' gradients (--replicas_to_aggregate)",
-    .plain_gradient_descent = false,
-    .build = Build,
-};
+    .help = "one update from the mean of the workers' gradients",
+    .example = "--mode sync --ps 2 --workers 4",
+    .flags = {{.name = kReplicas,
+               .help = "gradients per update (default: one of each worker); with fewer than workers the others are "
+                       "backups, and late gradients are dropped"}},
+    .check = CheckSync,
+    .build = BuildSync,
+});
 
+}  // namespace
 }  // namespace millstream::cli

@@ -1,18 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <array>
+#include "cli/train/models/model.h"
+
+#include <cstdlib>
 
 #include "absl/strings/str_join.h"
-#include "cli/train/models/model.h"
 #include "millstream/millstream.h"
 #include "millstream/train/layers/layers.h"
 
 namespace millstream::cli {
-
-extern const Model kSoftmax, kMlp, kLenet, kLinear, kWideDeep;
-
 namespace {
-
-constexpr std::array<const Model*, 5> kModels = {&kSoftmax, &kMlp, &kLenet, &kLinear, &kWideDeep};
 
 // The mean over the batch, of sums over an example's outputs: wanted is 1 for the right class and 0 for others.
 Output SquaredLoss(const Scope& s, const ModelSpec& spec, Output outputs, Output labels) {
@@ -24,6 +20,27 @@ Output SquaredLoss(const Scope& s, const ModelSpec& spec, Output outputs, Output
   return ops::Mean(s, errors, s.Constant({0}));
 }
 
+std::string ModelsThat(bool (*can)(const Model&)) {
+  std::vector<std::string> names;
+  for (const Model* model : Registry<Model>::All()) {
+    if (can(*model)) names.push_back(model->name);
+  }
+  return absl::StrJoin(names, ", ");
+}
+
+Status CheckSuits(const Model& model, const ModelSpec& spec) {
+  if (spec.width() == 0 && !model.uses_categories) {
+    return errors::InvalidArgument(model.name,
+                                   " learns from numbers, but the examples have categories only; use --model ",
+                                   ModelsThatUseCategories());
+  }
+  if (spec.classes == 0 && !model.predicts_values) {
+    return errors::InvalidArgument(model.name, " tells classes apart, but the labels are values; use --model ",
+                                   ModelsThat([](const Model& m) { return m.predicts_values; }));
+  }
+  return OkStatus();
+}
+
 }  // namespace
 
 int64_t ModelSpec::width() const {
@@ -32,23 +49,20 @@ int64_t ModelSpec::width() const {
   return width;
 }
 
-std::span<const Model* const> AllModels() { return kModels; }
-
-StatusOr<const Model*> FindModel(const std::string& name) {
-  std::vector<std::string> names;
-  for (const Model* model : kModels) {
-    if (name == model->name) return model;
-    names.push_back(model->name);
+const Model& DefaultModel() {
+  for (const Model* model : Registry<Model>::All()) {
+    if (model->is_default) return *model;
   }
-  return errors::InvalidArgument("There is no model '", name, "' (", absl::StrJoin(names, ", "), ")");
+  std::abort();  // cli/train/registrations_test.cc
+}
+
+std::string ModelsThatUseCategories() {
+  return ModelsThat([](const Model& model) { return model.uses_categories; });
 }
 
 StatusOr<ModelGraph> BuildModel(const Model& model, const ModelSpec& spec, const VariableScope& variables) {
   const Scope& s = variables.scope();
-  if (spec.width() == 0 && !model.uses_categories) {
-    return errors::InvalidArgument(model.name,
-                                   " learns from numbers, but the examples have categories only; train wide-deep");
-  }
+  RETURN_IF_ERROR(CheckSuits(model, spec));
   ModelGraph graph;
   graph.inputs.numbers =
       ops::Placeholder(s.WithOpName("numbers"), DType::kFloat, {.shape = PartialShape({-1, spec.width()})});
@@ -59,7 +73,12 @@ StatusOr<ModelGraph> BuildModel(const Model& model, const ModelSpec& spec, const
   graph.inputs.labels = ops::Placeholder(s.WithOpName("labels"), spec.classes > 0 ? DType::kInt32 : DType::kFloat,
                                          {.shape = PartialShape({-1})});
   const VariableScope seeded = variables.WithInitializer(GlorotUniformInitializer(spec.seed));
-  ASSIGN_OR_RETURN(const Output outputs, model.build(seeded, spec, graph.inputs));
+  const StatusOr<Output> built = model.build(seeded, spec, graph.inputs);
+  if (!built.ok() && model.needs_images) {
+    return errors::InvalidArgument(built.status().message(), "; models that take any numbers: ",
+                                   ModelsThat([](const Model& m) { return !m.needs_images; }));
+  }
+  ASSIGN_OR_RETURN(const Output outputs, built);
   const bool squared = spec.classes == 0 || model.loss == Model::Loss::kSquared;
   // What the status page shows has the names of these nodes.
   graph.loss = ops::Identity(

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/command_line.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_split.h"
+#include "cli/command.h"
+
+namespace millstream::cli {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::internal::CaptureStderr;
+using ::testing::internal::CaptureStdout;
+using ::testing::internal::GetCapturedStderr;
+using ::testing::internal::GetCapturedStdout;
+
+struct Result {
+  int exit_code;
+  std::string out, err;
+};
+
+Result Run(std::vector<std::string> words) {
+  words.insert(words.begin(), "millstream");
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  CaptureStdout();
+  CaptureStderr();
+  Result result{RunCommandLine(static_cast<int>(argv.size()), argv.data()), "", ""};
+  result.out = GetCapturedStdout();
+  result.err = GetCapturedStderr();
+  return result;
+}
+
+TEST(NormalizeFlagTest, HyphensAreUnderscoresInNamesOnly) {
+  EXPECT_EQ(NormalizeFlag("--log-dir=a-b"), "--log_dir=a-b");
+  EXPECT_EQ(NormalizeFlag("--log-dir"), "--log_dir");
+  EXPECT_EQ(NormalizeFlag("a-b"), "a-b");
+  EXPECT_EQ(NormalizeFlag("-o"), "-o");
+  EXPECT_EQ(NormalizeFlag("--"), "--");
+}
+
+TEST(CommandLineTest, UnknownCommandsAreWrongUsage) {
+  Result result = Run({"comletion"});
+  EXPECT_EQ(result.exit_code, kWrongUsage);
+  EXPECT_EQ(result.err, "millstream: unknown command \"comletion\", did you mean 'completion'?\n");
+  result = Run({"xyzzy"});
+  EXPECT_EQ(result.exit_code, kWrongUsage);
+  EXPECT_THAT(result.err, HasSubstr("unknown command \"xyzzy\"; there are: "));
+  EXPECT_THAT(result.err, ::testing::Not(HasSubstr("agent")));  // hidden
+  EXPECT_EQ(Run({}).exit_code, kWrongUsage);
+}
+
+TEST(CommandLineTest, WrongFlagsOfEveryCommandAreWrongUsage) {
+  for (const Command* command : Registry<Command>::All()) {
+    const Result result = Run({command->name, "--no_such_flag"});
+    EXPECT_EQ(result.exit_code, kWrongUsage) << command->name << ": " << result.err;
+    EXPECT_THAT(result.err, HasSubstr("no_such_flag")) << command->name;
+  }
+}
+
+TEST(CommandLineTest, SuggestsAFlag) {
+  const Result result = Run({"completion", "bash", "--hlep"});
+  EXPECT_EQ(result.exit_code, kWrongUsage);
+  EXPECT_THAT(result.err, HasSubstr("unknown flag '--hlep', did you mean '--help'?"));
+}
+
+TEST(CommandLineTest, EveryHelpFitsEightyColumns) {
+  std::vector<std::vector<std::string>> lines = {{"--help"}};
+  for (const Command* command : Registry<Command>::All()) lines.push_back({command->name, "--help"});
+  for (const std::vector<std::string>& words : lines) {
+    const Result result = Run(words);
+    EXPECT_EQ(result.exit_code, 0);
+    bool examples = false;  // stay on one line, to be copied
+    for (const absl::string_view line : absl::StrSplit(result.out, '\n')) {
+      examples = absl::StartsWith(line, "Example") || (examples && absl::StartsWith(line, "   "));
+      if (!examples) EXPECT_LE(line.size(), 80u) << line;
+    }
+  }
+}
+
+TEST(CommandLineTest, HelpSaysExitCodes) {
+  EXPECT_THAT(Run({"--help"}).out, HasSubstr("Exit codes: 0 success; 1 failure; 2 wrong usage"));
+  EXPECT_THAT(Run({"reference", "man"}).out, HasSubstr(".SH EXIT STATUS"));
+  EXPECT_THAT(Run({"reference", "markdown"}).out, HasSubstr("Exit codes"));
+}
+
+}  // namespace
+}  // namespace millstream::cli
