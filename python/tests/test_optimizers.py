@@ -78,7 +78,6 @@ def test_decays():
 
 
 def test_moving_average():
-    pytest.importorskip("millstream.ops.flow.control_flow_ops")
     v = tf.Variable([1.0, 2.0], name="v")
     ema, t = tf.train.ExponentialMovingAverage(0.9), v * 2.0
     apply, ema2 = ema.apply([v]), tf.train.ExponentialMovingAverage(0.8, zero_debias=True, name="E2")

@@ -82,7 +82,6 @@ def test_partitioned():
 
 
 def test_initial_value_from_other_variable():
-    pytest.importorskip("millstream.ops.flow.control_flow_ops")
     a = tf.Variable([2.0, 3.0])
     b = tf.Variable(a * 2.0)
     c = tf.Variable(a.initialized_value() + 1.0)

@@ -70,8 +70,7 @@ class Job:
 @pytest.fixture
 def make_job(program, tmp_path):
     mnist_replica = os.path.join(os.path.dirname(os.path.dirname(program)), "examples", "mnist_replica")
-    if not os.path.exists(mnist_replica):
-        pytest.skip(f"{mnist_replica} has not been built")
+    assert os.path.exists(mnist_replica), f"{mnist_replica} has not been built"
     jobs = []
 
     def make(*flags):

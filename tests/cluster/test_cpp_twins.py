@@ -72,8 +72,7 @@ def _numbers(text):
 @pytest.fixture
 def run_cpp(program):
     path = os.path.join(os.path.dirname(os.path.dirname(program)), "examples", "sequence_classifier")
-    if not os.path.exists(path):
-        pytest.skip(f"{path} has not been built")
+    assert os.path.exists(path), f"{path} has not been built"
 
     def run(*flags):
         done = subprocess.run([path, *flags], capture_output=True, text=True, timeout=300, check=False)

@@ -219,12 +219,16 @@ TEST_F(QueueTest, ABatchByPriorityIsTakenAtOnce) {
   OpRunner put(env_, "QueueEnqueueV2", {{"Tcomponents", types}}),
       take(env_, "QueueDequeueManyV2", {{"component_types", types}});
   StatusOr<std::vector<Edge>> batch = errors::Internal("not run");
-  std::thread taker([&] { batch = take.Run({q, Int(3)}); });
+  Notification taken;
+  take.Start({q, Int(3)}, [&](StatusOr<std::vector<Edge>> result) {  // waits: the queue is empty
+    batch = std::move(result);
+    taken.Notify();
+  });
   for (const char* name : {"c", "a", "b"}) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));  // the taker waits by now
+    EXPECT_FALSE(taken.HasBeenNotified());
     ASSERT_TRUE(put.Run({q, Tensor::Scalar<int64_t>(name[0]), Tensor::Scalar<std::string>(name)}).ok());
   }
-  taker.join();
+  taken.Wait();
   ASSERT_TRUE(batch.ok()) << batch.status();
   const Tensor& names = (*batch)[1].tensor;
   for (int i = 0; i < 3; ++i) EXPECT_EQ(names.data<std::string>()[i], std::string(1, static_cast<char>('a' + i)));

@@ -8,6 +8,7 @@
 
 #include <csignal>
 #include <cstring>
+#include <thread>
 
 namespace millstream::testing {
 namespace {
@@ -130,6 +131,17 @@ bool IsPattern(const Tensor& tensor) {
   bool same = true;
   for (int64_t i = 0; i < tensor.num_elements(); ++i) same &= data[i] == static_cast<unsigned char>(i * 31 + (i >> 16));
   return same;
+}
+
+uint64_t BytesSentOnceStuck(PeerLink& link) {
+  uint64_t sent = link.counters().bytes_sent;
+  for (int unchanged = 0; unchanged < 50;) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    const uint64_t now = link.counters().bytes_sent;
+    unchanged = now == sent && now > 0 ? unchanged + 1 : 0;
+    sent = now;
+  }
+  return sent;
 }
 
 LinkedPair::LinkedPair(const LinkOptions& near_options, const LinkOptions& far_options) {

@@ -76,6 +76,9 @@ Frame MakeFrame(uint64_t step, std::string body = "");
 Tensor Pattern(int64_t bytes);
 bool IsPattern(const Tensor& tensor);
 
+// How much the link has sent once it has stopped sending: a reader that does not read holds it back.
+uint64_t BytesSentOnceStuck(PeerLink& link);
+
 // Two hubs and a link between them; `near` dialed.
 struct LinkedPair {
   explicit LinkedPair(const LinkOptions& options) : LinkedPair(options, options) {}
