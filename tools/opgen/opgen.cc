@@ -3,6 +3,7 @@
 //   opgen builders > ops.h
 //   opgen docs > ops.md
 //   opgen names > tests/registered_ops.txt
+//   opgen sources            # op and file, one pair a line
 #include <cstdio>
 #include <cstring>
 #include <map>
@@ -15,6 +16,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "absl/strings/strip.h"
 #include "millstream/framework/op.h"
 
 namespace millstream {
@@ -189,6 +191,13 @@ void WriteNames() {
   for (const OpEntry* entry : OpRegistry::Global().Sorted()) std::printf("%s\n", entry->def.name.c_str());
 }
 
+// "Add millstream/ops/math/add.cc": where each op is declared.
+void WriteSources() {
+  for (const OpEntry* entry : OpRegistry::Global().Sorted()) {
+    std::printf("%s %s\n", entry->def.name.c_str(), std::string(absl::StripPrefix(entry->file, "./")).c_str());
+  }
+}
+
 }  // namespace
 }  // namespace millstream
 
@@ -199,8 +208,10 @@ int main(int argc, char** argv) {
     millstream::WriteDocs();
   else if (argc == 2 && std::strcmp(argv[1], "names") == 0)
     millstream::WriteNames();
+  else if (argc == 2 && std::strcmp(argv[1], "sources") == 0)
+    millstream::WriteSources();
   else {
-    std::fprintf(stderr, "usage: opgen builders|docs|names\n");
+    std::fprintf(stderr, "usage: opgen builders|docs|names|sources\n");
     return 2;
   }
   return 0;
