@@ -12,7 +12,7 @@ import tempfile
 
 from checks import record_gradients, record_shapes, set_shape, shape_variant
 from steps import TEMP_DIR, run_step
-from store import STORE
+from store import STORE, unique
 from tensorflow1 import CONFIG, tf
 from values import apply, convert, cpu_types, differentiable, op_def_registry, rng, type_name
 
@@ -27,19 +27,14 @@ HELPERS = {'Const', 'Placeholder', 'Identity', 'NoOp', '_Arg', '_Retval'}  # not
 
 
 def _case_name(op, label, dtype):
-  name = '%s/%s' % (STORE.family, op)
+  name = '%s/%s' % (STORE.module, op)
   for part in (label, dtype and type_name(dtype)):
     name += '_' + part if part else ''
-  n, unique = 1, name
-  while unique in STORE.names:
-    n += 1
-    unique = '%s_%d' % (name, n)
-  return unique
+  return unique(name, STORE.names)
 
 
-def _new_case(name, covers, tolerance, options):
+def _new_case(covers, tolerance, options):
   case = meta_graph_pb2.MetaGraphDef()
-  case.meta_info_def.meta_graph_version = name
   case.meta_info_def.tags.extend(covers)
   if tolerance is not None:
     rtol, atol = tolerance if isinstance(tolerance, tuple) else (tolerance, tolerance)
@@ -113,7 +108,7 @@ def op(op, *inputs, types=('float',), attr='T', label='', const=(), grad=True, f
 
 def _record_op(op, inputs, attrs, label, dtype, const, grad, fd, error, unknown, tolerance, shapes, options, producer):
   name = _case_name(op, label, dtype)
-  case = _new_case(name, [op], tolerance, list(options) + ([] if fd else ['no_finite_differences']))
+  case = _new_case([op], tolerance, list(options) + ([] if fd else ['no_finite_differences']))
   with tf.Graph().as_default() as graph:
     if producer is not None:
       test_util.set_producer_version(graph, producer)
@@ -137,7 +132,7 @@ def _record_op(op, inputs, attrs, label, dtype, const, grad, fd, error, unknown,
       shape_variant(case, 0, [], {t.op.name: np.shape(g.feeds[t]) for t in g.placeholders})
     elif shapes and outputs and not unknown:
       record_shapes(case, [t.name for t in outputs], values, g.placeholders, g.consts)
-  STORE.add(case)
+  STORE.add(case, name)
 
 
 class Script:
@@ -170,20 +165,19 @@ class Script:
 def script(op, label='', covers=None, tolerance=None, fd=True, options=()):
   """with script('VariableV2', 'assign') as s: build a graph; s.run(...). `covers`: ops it is about (default: all it has)."""
   name = _case_name(op, label, None)
-  case = _new_case(name, [], tolerance, list(options) + ([] if fd else ['no_finite_differences']))
+  case = _new_case([], tolerance, list(options) + ([] if fd else ['no_finite_differences']))
   with tf.Graph().as_default() as graph:
     s = Script()
     try:
       yield s
-      _record_script(case, op, covers, graph, s)
+      _record_script(case, name, op, covers, graph, s)
     except Exception as e:  # noqa: BLE001  likewise
       STORE.problems.append('%s %s: %s' % (name, type(e).__name__, str(e).split('\n')[0][:200]))
       return
-  STORE.add(case)
+  STORE.add(case, name)
 
 
-def _record_script(case, op, covers, graph, s):
-  name = case.meta_info_def.meta_graph_version
+def _record_script(case, name, op, covers, graph, s):
   dys = []
   if s.gradient:
     random = rng(name, 'dy')

@@ -80,7 +80,7 @@ def run_step(session, case, collection, feeds, fetches, targets=(), expect_error
     response.status_error_message = _first_words(e.message)
   else:
     if expect_error:
-      raise AssertionError('%s: expected an error' % case.meta_info_def.meta_graph_version)
+      raise AssertionError('expected an error')
     for tensor, value in zip(fetches, values):
       response.tensor.add(name=tensor.name).tensor.CopyFrom(
           _tensor_proto(_portable(value, folder), tensor.dtype.base_dtype))

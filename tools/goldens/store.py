@@ -1,46 +1,98 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The recorded cases and their files; tests/goldens/README.md describes these."""
+"""The recorded cases and their files; tests/goldens/README.md describes these.
+
+A case is recorded as MODULE/OP_WHAT, MODULE being the module of tools/goldens/cases that made it. Its file is that of the source that
+declares the op: what is recorded for ops of millstream/ops/math/add.cc is in tests/goldens/math/add.gz, and called math/OP_WHAT there.
+"""
 import gzip
+import pathlib
 import re
 import shutil
+import subprocess
+
+from google.protobuf.internal.decoder import _DecodeVarint32
+from google.protobuf.internal.encoder import _EncodeVarint
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+GOLDENS = ROOT / 'tests' / 'goldens'
+OPGEN = ROOT / 'build' / 'dev' / 'opgen'
+RECORDED_AS = 'recorded_as'  # a collection of the case
+
+
+def op_files():
+  """Maps each op to the place of its golden file below tests/goldens, without the suffix: {'AddV2': 'math/add'}."""
+  if not OPGEN.exists():
+    raise SystemExit('%s is missing: it says which source declares an op; run make first' % OPGEN)
+  lines = subprocess.run([OPGEN, 'sources'], capture_output=True, text=True, check=True).stdout.splitlines()
+  pairs = (line.split() for line in lines)
+  return {op: re.fullmatch(r'millstream/ops/(.*)\.cc', source)[1] for op, source in pairs}
+
+
+def recorded_as(case):
+  return case.collection_def[RECORDED_AS].node_list.value[0]
+
+
+def module_of(case):
+  return recorded_as(case).partition('/')[0]
+
+
+def read_cases(path, message):
+  data, at = gzip.decompress(path.read_bytes()), 0
+  while at < len(data):
+    size, at = _DecodeVarint32(data, at)
+    yield message.FromString(data[at:at + size])
+    at += size
 
 
 class Store:
-  """All cases of a run, by family and file."""
+  """All cases of a run."""
 
   def __init__(self):
-    self.files = {}
+    self.cases = []
     self.names = set()
     self.problems = []  # what could not be recorded as asked
-    self.family = None
+    self.module = None
 
-  def add(self, case):
-    name = case.meta_info_def.meta_graph_version
+  def add(self, case, name):
     assert name not in self.names, name
     self.names.add(name)
-    family, stem = re.match(r'(\w+)/(_?[A-Za-z0-9]+)', name).groups()
-    self.files.setdefault((family, stem), []).append(case)
+    case.collection_def[RECORDED_AS].node_list.value.append(name)
+    self.cases.append(case)
 
-  def write(self, folder, families):
-    for family in families:
-      shutil.rmtree(folder / family, ignore_errors=True)
-    for (family, stem), cases in sorted(self.files.items()):
-      out = bytearray()
-      for case in cases:
-        data = case.SerializeToString(deterministic=True)
-        out += _varint(len(data)) + data
-      path = folder / family / (stem + '.gz')
-      path.parent.mkdir(parents=True, exist_ok=True)
-      path.write_bytes(gzip.compress(bytes(out), mtime=0))
+  def write(self, modules, message):
+    """Replaces what `modules` had recorded before by the cases of this run."""
+    kept = [case for path in sorted(GOLDENS.rglob('*.gz')) for case in read_cases(path, message) if module_of(case) not in modules]
+    files, names, sources = {}, set(), op_files()
+    for case in sorted(kept + self.cases, key=module_of):  # stable: cases of a module stay in their order
+      op, rest = re.fullmatch(r'\w+/(_?[A-Za-z0-9]+)(.*)', recorded_as(case)).groups()
+      place = sources[op]
+      name = unique('%s/%s%s' % (place.partition('/')[0], op, rest), names)
+      names.add(name)
+      case.meta_info_def.meta_graph_version = name
+      files.setdefault(place, []).append(case)
+    for folder in (p for p in GOLDENS.iterdir() if p.is_dir()):
+      shutil.rmtree(folder)
+    for place, cases in files.items():
+      write_cases(GOLDENS / (place + '.gz'), cases)
 
 
-def _varint(n):
+def write_cases(path, cases):
   out = bytearray()
-  while n >= 0x80:
-    out.append(n & 0x7f | 0x80)
-    n >>= 7
-  out.append(n)
-  return bytes(out)
+  for case in cases:
+    data = case.SerializeToString(deterministic=True)
+    _EncodeVarint(out.extend, len(data))
+    out += data
+  path.parent.mkdir(parents=True, exist_ok=True)
+  path.write_bytes(gzip.compress(bytes(out), mtime=0))
+
+
+def unique(name, names):
+  """`name`, with a number behind it if it is among `names`."""
+  n, free = 1, name
+  while free in names:
+    n += 1
+    free = '%s_%d' % (name, n)
+  return free
 
 
 STORE = Store()
