@@ -149,6 +149,15 @@ def find_crowded_folders():
             yield f"{folder}: {count} files in one folder (at most {MAX_FILES}); divide it by purpose"
 
 
+def find_stray_goldens():
+    """Recordings mirror the sources that declare the ops: tests/goldens/math/add.gz is of millstream/ops/math/add.cc."""
+    goldens = ROOT / "tests" / "goldens"
+    for path in sorted(goldens.rglob("*.gz")):
+        source = (ROOT / "millstream" / "ops" / path.relative_to(goldens)).with_suffix(".cc")
+        if not source.exists():
+            yield f"{path.relative_to(ROOT)}: there is no {source.relative_to(ROOT)}"
+
+
 def find_orphan_tests():
     """Tests outside the folders from which CMake takes them would never run."""
     places = tuple(f"millstream/{folder}/" for folder in MAY_INCLUDE) + ("cli/", "tests/")
@@ -162,7 +171,7 @@ def find_orphan_tests():
 def main():
     files = [path for end in ("h", "cc", "cu") for path in sorted((ROOT / "millstream").rglob(f"*.{end}"))]
     problems = [problem for path in files for problem in check_file(path)]
-    problems += [*find_orphan_tests(), *find_cycles(files), *find_crowded_folders()]
+    problems += [*find_orphan_tests(), *find_stray_goldens(), *find_cycles(files), *find_crowded_folders()]
     print("\n".join(problems + [f"layers: {len(files)} files, {len(problems)} problems"]))
     return 1 if problems else 0
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millstream/framework/op_spec.h"
 
+#include <algorithm>
+
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
@@ -172,6 +174,12 @@ Status ParseKind(absl::string_view text, AttrDef* attr) {
   return errors::InvalidArgument("unknown attr type '", text, "'");
 }
 
+bool IsIdentifier(absl::string_view text) {
+  const auto fits = [](char c) { return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_'; };
+  return !text.empty() && !absl::ascii_isdigit(static_cast<unsigned char>(text[0])) &&
+         std::all_of(text.begin(), text.end(), fits);
+}
+
 }  // namespace
 
 StatusOr<ArgDef> ParseArgSpec(absl::string_view spec) {
@@ -181,13 +189,16 @@ StatusOr<ArgDef> ParseArgSpec(absl::string_view spec) {
   arg.name = std::string(name);
   if (absl::ConsumePrefix(&rest, "Ref(")) {
     arg.is_ref = true;
-    rest = Trim(rest.substr(0, rest.size() - 1));
+    if (!absl::ConsumeSuffix(&rest, ")")) return errors::InvalidArgument("expected ')' after 'Ref('");
+    rest = Trim(rest);
   }
   const size_t star = rest.find('*');
   if (star != absl::string_view::npos) {
     arg.number_attr = std::string(Trim(rest.substr(0, star)));
+    if (!IsIdentifier(arg.number_attr)) return errors::InvalidArgument("expected an attribute before '*'");
     rest = Trim(rest.substr(star + 1));
   }
+  if (!IsIdentifier(name) || !IsIdentifier(rest)) return errors::InvalidArgument("expected 'name: type'");
   const DType type = DTypeFromName(rest);
   if (type != DType::kInvalid)
     arg.type = type;

@@ -16,8 +16,11 @@ namespace {
 
 constexpr size_t kAlignment = 64;
 constexpr size_t kMinBlock = 128;
-// Four classes per power of two: at most 25 % of a block is unused.
+// Four classes per power of two: at most 25 % of a block is unused. The smallest ones go up in steps of the alignment,
+// since blocks are carved one behind the other.
 constexpr int kStepsPerDoubling = 4;
+constexpr int kFirstQuarteredLog = 8;
+constexpr int kNumAlignedClasses = 3;  // 128, 192 and 256 bytes
 constexpr int kNumClasses = 160;
 // Blocks up to this size go through the thread's cache.
 constexpr size_t kMaxThreadCached = 64 << 10;
@@ -32,16 +35,17 @@ constexpr bool kBypass = false;
 
 constexpr int ClassOf(size_t bytes) {
   if (bytes <= kMinBlock) return 0;
+  if (bytes <= kMinBlock + 2 * kAlignment) return static_cast<int>((bytes - kMinBlock - 1) / kAlignment) + 1;
   const int log = std::bit_width(bytes - 1) - 1;  // bytes in (2^log, 2^(log+1)]
   const size_t quarter = size_t{1} << (log - 2);
   const auto step = static_cast<int>((bytes - 1 - (size_t{1} << log)) / quarter);
-  return (log - 7) * kStepsPerDoubling + step + 1;
+  return (log - kFirstQuarteredLog) * kStepsPerDoubling + step + kNumAlignedClasses;
 }
 
 constexpr size_t ClassBytes(int c) {
-  if (c == 0) return kMinBlock;
-  const int log = 7 + (c - 1) / kStepsPerDoubling;
-  const int step = (c - 1) % kStepsPerDoubling;
+  if (c < kNumAlignedClasses) return kMinBlock + static_cast<size_t>(c) * kAlignment;
+  const int log = kFirstQuarteredLog + (c - kNumAlignedClasses) / kStepsPerDoubling;
+  const int step = (c - kNumAlignedClasses) % kStepsPerDoubling;
   return (size_t{1} << log) + (static_cast<size_t>(step) + 1) * (size_t{1} << (log - 2));
 }
 

@@ -78,7 +78,7 @@ TEST(AllocatorTest, CountsLargeBlocksInUse) {
 }
 
 TEST(AllocatorTest, BlocksOfAThreadThatEndedAreUsedAgain) {
-  constexpr size_t kSize = 7777;  // a size class that no other test uses
+  constexpr size_t kSize = 7777;
   std::set<void*> freed;
   std::thread([&] {
     std::vector<Block> blocks;
@@ -88,9 +88,12 @@ TEST(AllocatorTest, BlocksOfAThreadThatEndedAreUsedAgain) {
       Deallocate(block);
     }
   }).join();
-  const Block block = Allocate(kSize);
-  EXPECT_TRUE(freed.count(block.data) > 0);
-  Deallocate(block);
+  std::thread([&] {  // has no blocks of its own yet
+    const Block block = Allocate(kSize);
+    EXPECT_TRUE(freed.count(block.data) > 0);
+    Deallocate(block);
+  })
+      .join();
 }
 #endif
 

@@ -16,7 +16,6 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
-#include "absl/strings/strip.h"
 #include "millstream/framework/op.h"
 
 namespace millstream {
@@ -191,10 +190,12 @@ void WriteNames() {
   for (const OpEntry* entry : OpRegistry::Global().Sorted()) std::printf("%s\n", entry->def.name.c_str());
 }
 
-// "Add millstream/ops/math/add.cc": where each op is declared.
+// "Add millstream/ops/math/add.cc": where each op is declared. How the compiler was called decides what stands in
+// front.
 void WriteSources() {
   for (const OpEntry* entry : OpRegistry::Global().Sorted()) {
-    std::printf("%s %s\n", entry->def.name.c_str(), std::string(absl::StripPrefix(entry->file, "./")).c_str());
+    const char* path = std::strstr(entry->file, "millstream/ops/");
+    std::printf("%s %s\n", entry->def.name.c_str(), path == nullptr ? entry->file : path);
   }
 }
 
