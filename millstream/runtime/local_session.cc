@@ -2,14 +2,9 @@
 #include "millstream/runtime/local_session.h"
 
 #include <algorithm>
-#include <mutex>
+#include <array>
 
-#include "absl/strings/numbers.h"
-#include "absl/strings/str_split.h"
-#include "millstream/base/notification.h"
 #include "millstream/base/random.h"
-#include "millstream/framework/cpu_device.h"
-#include "millstream/graph/placement/placement.h"
 #include "millstream/proto/config.pb.h"
 #include "millstream/runtime/executor.h"
 #include "millstream/runtime/step_stats.h"
@@ -20,6 +15,20 @@ namespace {
 int Threads(int asked) { return asked > 0 ? asked : NumCores(); }
 
 }  // namespace
+
+struct LocalSession::Host {
+  explicit Host(const SessionOptions& options)
+      : intra_pool(Threads(options.intra_op_threads)),
+        devices("/job:localhost/replica:0/task:0", options, RandomNumber() >> 1, &intra_pool) {
+    if (options.inter_op_threads > 0 && options.inter_op_threads != options.intra_op_threads)
+      inter_pool = std::make_unique<ThreadPool>(options.inter_op_threads);
+  }
+  ThreadPool* pool() { return inter_pool != nullptr ? inter_pool.get() : &intra_pool; }
+
+  ThreadPool intra_pool;
+  std::unique_ptr<ThreadPool> inter_pool;  // null: the intra-op pool serves both
+  DeviceSet devices;
+};
 
 class LocalSession::RunningStep {
  public:
@@ -47,67 +56,22 @@ class LocalSession::RunningStep {
   Status status_;
 };
 
-LocalSession::LocalSession(const SessionOptions& options)
-    : options_(options),
-      intra_pool_(std::make_unique<ThreadPool>(Threads(options.intra_op_threads))),
-      kernels_(&resources_, nullptr) {
-  if (options.inter_op_threads > 0 && options.inter_op_threads != options.intra_op_threads) {
-    inter_pool_ = std::make_unique<ThreadPool>(options.inter_op_threads);
-  }
-  auto cpus = options.device_count.find("CPU");
-  const int count = cpus == options.device_count.end() ? 1 : std::max(1, cpus->second);
-  devices_ = MakeCpuDevices("/job:localhost/replica:0/task:0", count, RandomNumber() >> 1, intra_pool_.get());
-  graph_ = std::make_unique<SessionGraph>(options_, ListDevices());
-  functions_ = std::make_unique<LocalFunctions>(graph_->library(), MakeCompileOptions(),
-                                                [this](PrunedGraph* p) { return Prepare(p); });
-  kernels_.set_functions(functions_.get());
-}
+LocalSession::LocalSession(const SessionOptions& options) : LocalSession(options, std::make_unique<Host>(options)) {}
+
+LocalSession::LocalSession(const SessionOptions& options, std::unique_ptr<Host> host)
+    : PlannedSession(options, host->devices.attributes()),
+      host_(std::move(host)),
+      runtime_(options, {.devices = &host_->devices,
+                         .pool = host_->pool(),
+                         .resources = &resources_,
+                         .library = graph_.library(),
+                         .inter_op_threads = Threads(options.inter_op_threads)}) {}
 
 LocalSession::~LocalSession() {
   Close().IgnoreError();
   // Iterators have threads that call functions: they end while everything is still there.
   resources_.ClearAll();
-}
-
-CompileOptions LocalSession::MakeCompileOptions() {
-  CompileOptions options;
-  options.kernels = &kernels_;
-  options.find_device = [this](absl::string_view name) { return FindDevice(name); };
-  options.inter_op_threads = Threads(options_.inter_op_threads);
-  return options;
-}
-
-Device* LocalSession::FindDevice(absl::string_view name) const {
-  for (const auto& device : devices_) {
-    if (device->name() == name) return device.get();
-  }
-  return nullptr;
-}
-
-Status LocalSession::Create(const proto::GraphDef& graph) { return graph_->Create(graph); }
-Status LocalSession::Extend(const proto::GraphDef& graph) { return graph_->Extend(graph); }
-Status LocalSession::Extend(const Graph& graph) { return graph_->Extend(graph); }
-
-// What is left to do with a part of the graph before it is compiled.
-Status LocalSession::Prepare(PrunedGraph* pruned) {
-  RETURN_IF_ERROR(
-      PlaceGraph(ListDevices(), {.allow_soft_placement = options_.allow_soft_placement}, pruned->graph.get()));
-  return RewriteGraph(options_.rewrite, pruned);
-}
-
-StatusOr<LocalSession::PlanPtr> LocalSession::MakePlan(const std::vector<std::string>& feeds,
-                                                       const std::vector<std::string>& fetches,
-                                                       const std::vector<std::string>& targets) {
-  ASSIGN_OR_RETURN(PrunedGraph pruned, graph_->PruneFor(feeds, fetches, targets));
-  RETURN_IF_ERROR(Prepare(&pruned));
-  return Compile(std::move(pruned), MakeCompileOptions());
-}
-
-StatusOr<LocalSession::PlanPtr> LocalSession::FindPlan(const Feeds& feeds, const std::vector<std::string>& fetches,
-                                                       const std::vector<std::string>& targets) {
-  return plans_.FindOrMake(feeds, fetches, targets, [&](const std::vector<std::string>& feed_names) {
-    return MakePlan(feed_names, fetches, targets);
-  });
+  plans_.Clear();
 }
 
 Status LocalSession::Run(const RunOptions& options, const Feeds& feeds, const std::vector<std::string>& fetches,
@@ -139,27 +103,17 @@ Status LocalSession::RunPlanStep(const PlanPtr& plan, const RunOptions& options,
   step.step_resources = &step_resources;
   step.cancellation = cancellation;
   step.stats = options.full_trace && metadata != nullptr ? &stats : nullptr;
-  const int64_t timeout_ms = options.timeout_ms > 0 ? options.timeout_ms : options_.operation_timeout_ms;
-  if (timeout_ms > 0) step.deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(timeout_ms);
+  if (const int64_t timeout_ms = TimeoutMs(options); timeout_ms > 0)
+    step.deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(timeout_ms);
   Status status = RunPlan(plan, step, args, outputs);
   if (step.stats != nullptr) stats.Export(metadata->mutable_step_stats());
   return status;
 }
 
 StepContext LocalSession::NewStep() {
-  StepContext step;
+  StepContext step = runtime_.NewStep();
   step.step_id = next_step_.fetch_add(1, std::memory_order_relaxed);
-  step.resources = &resources_;
-  step.functions = functions_.get();
-  step.pool = inter_pool_ != nullptr ? inter_pool_.get() : intra_pool_.get();
   return step;
-}
-
-StatusOr<Session::CallableHandle> LocalSession::MakeCallable(const std::vector<std::string>& feeds,
-                                                             const std::vector<std::string>& fetches,
-                                                             const std::vector<std::string>& targets) {
-  ASSIGN_OR_RETURN(PlanPtr plan, MakePlan(feeds, fetches, targets));
-  return plans_.AddCallable(std::move(plan));
 }
 
 Status LocalSession::RunCallable(CallableHandle handle, const std::vector<Tensor>& feeds, std::vector<Tensor>* outputs,
@@ -168,33 +122,13 @@ Status LocalSession::RunCallable(CallableHandle handle, const std::vector<Tensor
   return RunPlanStep(plan, options, feeds, outputs, metadata);
 }
 
-Status LocalSession::ReleaseCallable(CallableHandle handle) { return plans_.ReleaseCallable(handle); }
-
-StatusOr<std::string> LocalSession::PartialRunSetup(const std::vector<std::string>& feeds,
-                                                    const std::vector<std::string>& fetches,
-                                                    const std::vector<std::string>& targets) {
-  ASSIGN_OR_RETURN(PrunedGraph pruned, graph_->PruneFor(feeds, fetches, targets));
-  auto step = std::make_shared<PartialStep>(feeds, fetches, FeedsOfFetches(pruned));
-  RETURN_IF_ERROR(SplitIntoParts(&pruned));
-  RETURN_IF_ERROR(Prepare(&pruned));
-  ASSIGN_OR_RETURN(PlanPtr plan, Compile(std::move(pruned), MakeCompileOptions()));
+Status LocalSession::StartPartial(PlanPtr plan, PartialStep* step) {
   {
     MutexLock lock(steps_mu_);
     if (closed_) return errors::Cancelled("Session has been closed.");
   }
   step->Start(std::move(plan), NewStep());
-  return partial_.Add(std::move(step));
-}
-
-Status LocalSession::PartialRun(const std::string& handle, const Feeds& feeds, const std::vector<std::string>& fetches,
-                                std::vector<Tensor>* outputs) {
-  return partial_.Run(handle, feeds, fetches, outputs);
-}
-
-std::vector<DeviceAttributes> LocalSession::ListDevices() {
-  std::vector<DeviceAttributes> list;
-  for (const auto& device : devices_) list.push_back(device->attributes());
-  return list;
+  return OkStatus();
 }
 
 Status LocalSession::Close() {

@@ -70,9 +70,9 @@ std::unordered_map<std::string, std::shared_ptr<ClusterTask>> ByName(
 }  // namespace
 
 MasterSession::MasterSession(MasterSessionOptions options)
-    : options_(std::move(options)),
-      tasks_(ByName(options_.tasks)),
-      graph_(options_.session, DevicesOf(options_.tasks), options_.tasks.front()->devices().front().name) {}
+    : PlannedSession(options.session, DevicesOf(options.tasks), options.tasks.front()->devices().front().name),
+      options_(std::move(options)),
+      tasks_(ByName(options_.tasks)) {}
 
 MasterSession::~MasterSession() { Close().IgnoreError(); }
 
@@ -97,8 +97,8 @@ StatusOr<MasterSession::PlanPtr> MasterSession::MakePlan(PrunedGraph pruned) {
     MutexLock lock(steps_mu_);
     RETURN_IF_ERROR(closed_);
   }
-  auto plan = std::make_shared<Plan>();
-  plan->life = life_;
+  auto plan = std::make_shared<MasterPlan>();
+  plan->access = access_;
   plan->session = options_.handle;
   plan->num_fetches = pruned.rets.size();
   for (size_t i = 0; options_.observer != nullptr && i < pruned.rets.size(); ++i) {
@@ -128,27 +128,20 @@ StatusOr<MasterSession::PlanPtr> MasterSession::MakePlan(PrunedGraph pruned) {
       if (edge.to == static_cast<int>(i) && std::none_of(from.begin(), from.end(), known))
         from.push_back({sender.name(), sender.incarnation()});
     }
-    Plan::Part part;
+    MasterPlan::Part part;
     part.task = task;
     part.args = cut.parts[i].arg_numbers;
     part.rets = cut.parts[i].ret_numbers;
     ASSIGN_OR_RETURN(part.id, task->Register(options_.handle, std::move(cut.parts[i]), sends, from));
     plan->parts.push_back(std::move(part));
   }
-  std::stable_sort(plan->parts.begin(), plan->parts.end(),
-                   [](const Plan::Part& a, const Plan::Part& b) { return a.task->is_local() < b.task->is_local(); });
+  std::stable_sort(plan->parts.begin(), plan->parts.end(), [](const MasterPlan::Part& a, const MasterPlan::Part& b) {
+    return a.task->is_local() < b.task->is_local();
+  });
   return PlanPtr(std::move(plan));
 }
 
-StatusOr<MasterSession::PlanPtr> MasterSession::FindPlan(const Feeds& feeds, const std::vector<std::string>& fetches,
-                                                         const std::vector<std::string>& targets) {
-  return plans_.FindOrMake(feeds, fetches, targets,
-                           [&](const std::vector<std::string>& feed_names) -> StatusOr<PlanPtr> {
-                             ExpectLongCall();
-                             ASSIGN_OR_RETURN(PrunedGraph pruned, graph_.PruneFor(feed_names, fetches, targets));
-                             return MakePlan(std::move(pruned));
-                           });
-}
+void MasterSession::OnNewSignature() { ExpectLongCall(); }
 
 Status MasterSession::FillPartitionGraphs(const Feeds& feeds, const std::vector<std::string>& fetches,
                                           const std::vector<std::string>& targets, proto::RunMetadata* metadata) {
@@ -175,7 +168,7 @@ void MasterSession::Start(PlanPtr plan, const RunOptions& options, std::vector<T
                   {});
     }
   }
-  for (const Plan::Part& part : plan->parts) {
+  for (const MasterPlan::Part& part : plan->parts) {
     if (Status alive = part.task->CheckAlive(); !alive.ok()) return done(std::move(alive), {});
   }
   const uint64_t id = options_.next_step->fetch_add(1, std::memory_order_relaxed);
@@ -237,14 +230,6 @@ void MasterSession::RunAsync(const RunOptions& options, const Feeds& feeds, cons
   Start(*std::move(plan), options, ValuesOf(feeds), metadata, /*may_block=*/false, nullptr, std::move(done));
 }
 
-StatusOr<Session::CallableHandle> MasterSession::MakeCallable(const std::vector<std::string>& feeds,
-                                                              const std::vector<std::string>& fetches,
-                                                              const std::vector<std::string>& targets) {
-  ASSIGN_OR_RETURN(PrunedGraph pruned, graph_.PruneFor(feeds, fetches, targets));
-  ASSIGN_OR_RETURN(PlanPtr plan, MakePlan(std::move(pruned)));
-  return plans_.AddCallable(std::move(plan));
-}
-
 StatusOr<MasterSession::PlanPtr> MasterSession::FindCallable(CallableHandle handle, size_t num_feeds) const {
   ASSIGN_OR_RETURN(PlanPtr plan, plans_.FindCallable(handle));
   const size_t expected = plan->arg_types.size();
@@ -266,29 +251,14 @@ Status MasterSession::RunCallable(CallableHandle handle, const std::vector<Tenso
   return RunAndWait(std::move(plan), options, feeds, outputs, metadata);
 }
 
-Status MasterSession::ReleaseCallable(CallableHandle handle) { return plans_.ReleaseCallable(handle); }
-
-// Partial runs: what is fed and fetched in parts meets the caller in this process, whatever task the rest runs on.
-
-StatusOr<std::string> MasterSession::PartialRunSetup(const std::vector<std::string>& feeds,
-                                                     const std::vector<std::string>& fetches,
-                                                     const std::vector<std::string>& targets) {
-  ASSIGN_OR_RETURN(PrunedGraph pruned, graph_.PruneFor(feeds, fetches, targets));
-  auto step = std::make_shared<PartialStep>(feeds, fetches, FeedsOfFetches(pruned));
-  RETURN_IF_ERROR(SplitIntoParts(&pruned, options_.tasks.front()->devices().front().name));
-  ASSIGN_OR_RETURN(PlanPtr plan, MakePlan(std::move(pruned)));
+Status MasterSession::StartPartial(PlanPtr plan, PartialStep* step) {
   RunOptions options;
   options.cancellation = step->cancellation();
   step->Start([&](Ref<PartialExchange> exchange) {
     Start(plan, options, {}, nullptr, /*may_block=*/false, exchange,
           [exchange](Status status, std::vector<Tensor>) { exchange->End(std::move(status)); });
   });
-  return partial_.Add(std::move(step));
-}
-
-Status MasterSession::PartialRun(const std::string& handle, const Feeds& feeds, const std::vector<std::string>& fetches,
-                                 std::vector<Tensor>* outputs) {
-  return partial_.Run(handle, feeds, fetches, outputs);
+  return OkStatus();
 }
 
 // The end.
@@ -311,9 +281,9 @@ Status MasterSession::Close() {
     while (!steps_.empty()) steps_ended_.Wait(steps_mu_);
   }
   {
-    MutexLock lock(life_->mu);
-    life_->open = false;
-    while (life_->cancelling > 0) life_->calm.Wait(life_->mu);
+    MutexLock lock(access_->mu);
+    access_->open = false;
+    while (access_->cancelling > 0) access_->none_cancelling.Wait(access_->mu);
   }
   plans_.Clear();
   MutexLock lock(open_mu_);

@@ -9,14 +9,10 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "millstream/base/timer_queue.h"
-#include "millstream/distributed/master/cluster_task.h"
+#include "millstream/distributed/master/master_plan.h"
 #include "millstream/distributed/observer/counters.h"
-#include "millstream/distributed/observer/task_observer.h"
 #include "millstream/distributed/observer/trace_requests.h"
-#include "millstream/runtime/partial_run.h"
-#include "millstream/runtime/session.h"
-#include "millstream/runtime/session_graph.h"
-#include "millstream/runtime/session_plans.h"
+#include "millstream/runtime/planned_session.h"
 
 namespace millstream {
 
@@ -35,7 +31,7 @@ struct MasterSessionOptions {
 // A session whose graph is spread over tasks: places and cuts the graph, registers the parts, and runs steps on all of
 // them. Once a task that it uses is lost, its calls fail with Unavailable or Aborted; whoever owns it opens another.
 // Thread-safe.
-class MasterSession final : public Session {
+class MasterSession final : public PlannedSession<std::shared_ptr<const MasterPlan>> {
  public:
   explicit MasterSession(MasterSessionOptions options);
   ~MasterSession() override;
@@ -46,23 +42,12 @@ class MasterSession final : public Session {
   bool builds_cost_model() const { return options_.config.graph_options().build_cost_model() > 0; }
   SessionGraph& graph() { return graph_; }
 
-  Status Create(const proto::GraphDef& graph) override { return graph_.Create(graph); }
-  Status Extend(const proto::GraphDef& graph) override { return graph_.Extend(graph); }
-  Status Extend(const Graph& graph) override { return graph_.Extend(graph); }
   using Session::Run;
   Status Run(const RunOptions& options, const Feeds& feeds, const std::vector<std::string>& fetches,
              const std::vector<std::string>& targets, std::vector<Tensor>* outputs,
              proto::RunMetadata* metadata) override;
-  StatusOr<CallableHandle> MakeCallable(const std::vector<std::string>& feeds, const std::vector<std::string>& fetches,
-                                        const std::vector<std::string>& targets) override;
   Status RunCallable(CallableHandle handle, const std::vector<Tensor>& feeds, std::vector<Tensor>* outputs,
                      const RunOptions& options, proto::RunMetadata* metadata) override;
-  Status ReleaseCallable(CallableHandle handle) override;
-  StatusOr<std::string> PartialRunSetup(const std::vector<std::string>& feeds, const std::vector<std::string>& fetches,
-                                        const std::vector<std::string>& targets) override;
-  Status PartialRun(const std::string& handle, const Feeds& feeds, const std::vector<std::string>& fetches,
-                    std::vector<Tensor>* outputs) override;
-  std::vector<DeviceAttributes> ListDevices() override { return graph_.devices(); }
   Status Close() override;
   // Cancels running steps with `why`; later calls fail with it.
   void Abandon(const Status& why);
@@ -75,21 +60,13 @@ class MasterSession final : public Session {
                         proto::RunMetadata* metadata, StepDone done);
 
  private:
-  // Whether the session's tasks may still be asked for something. A deadline may strike when its step has just ended:
-  // Close() waits until nobody is cancelling.
-  struct Life {
-    Mutex mu;
-    CondVar calm;
-    bool open ABSL_GUARDED_BY(mu) = true;
-    int cancelling ABSL_GUARDED_BY(mu) = 0;
-  };
-  struct Plan;  // a signature, registered at its tasks
-  using PlanPtr = std::shared_ptr<const Plan>;
+  using PlanPtr = std::shared_ptr<const MasterPlan>;
   class Step;
 
-  StatusOr<PlanPtr> FindPlan(const Feeds& feeds, const std::vector<std::string>& fetches,
-                             const std::vector<std::string>& targets);
-  StatusOr<PlanPtr> MakePlan(PrunedGraph pruned);
+  StatusOr<PlanPtr> MakePlan(PrunedGraph pruned) override;
+  // What is fed and fetched in parts meets the caller in this process, whatever task the rest runs on.
+  Status StartPartial(PlanPtr plan, PartialStep* step) override;
+  void OnNewSignature() override;
   // InvalidArgument if there is no such callable or it takes another number of feeds.
   StatusOr<PlanPtr> FindCallable(CallableHandle handle, size_t num_feeds) const;
   Status OpenAt(ClusterTask& task);
@@ -103,16 +80,11 @@ class MasterSession final : public Session {
 
   const MasterSessionOptions options_;
   const std::unordered_map<std::string, std::shared_ptr<ClusterTask>> tasks_;  // by name
-  SessionGraph graph_;
 
-  SessionPlans<PlanPtr> plans_;
-
-  const std::shared_ptr<Life> life_ = std::make_shared<Life>();
+  const std::shared_ptr<TaskAccess> access_ = std::make_shared<TaskAccess>();
 
   Mutex open_mu_;
   absl::flat_hash_set<std::string> open_at_ ABSL_GUARDED_BY(open_mu_);  // tasks that know this session
-
-  PartialSteps partial_;
 
   Mutex steps_mu_;
   CondVar steps_ended_;

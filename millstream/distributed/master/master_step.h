@@ -9,33 +9,8 @@
 #include "millstream/distributed/master/master_session.h"
 #include "millstream/proto/cost_graph.pb.h"
 #include "millstream/proto/step_stats.pb.h"
-#include "millstream/runtime/usual_time.h"
 
 namespace millstream {
-
-struct MasterSession::Plan {
-  struct Part {
-    std::shared_ptr<ClusterTask> task;
-    uint32_t id = 0;
-    std::vector<int> args;  // which feeds
-    std::vector<int> rets;  // which fetches
-  };
-  // A step may keep its plan a moment longer than its session and the tasks live. Closing a session drops its parts
-  // anyway.
-  ~Plan() {
-    MutexLock lock(life->mu);
-    if (!life->open) return;
-    for (const Part& part : parts) part.task->Deregister(session, part.id);
-  }
-  std::shared_ptr<Life> life;
-  std::string session;
-  std::vector<Part> parts;  // remote ones first: they begin while this task works
-  std::vector<DType> arg_types;
-  size_t num_fetches = 0;
-  std::vector<std::pair<size_t, std::shared_ptr<FetchObserver>>> observed;  // by number of the fetch
-  mutable std::atomic<int64_t> steps{0};                                    // counted where costs are wanted
-  mutable UsualTime usual_wait;  // of callers, once this task has done its part
-};
 
 // One running step. Keeps itself alive until every part has answered.
 class MasterSession::Step : public std::enable_shared_from_this<Step> {
@@ -58,7 +33,7 @@ class MasterSession::Step : public std::enable_shared_from_this<Step> {
     WatchCaller(options);
     if (plan_->parts.empty()) return Leave();
     for (size_t i = 0; i < plan_->parts.size(); ++i) {
-      const Plan::Part& part = plan_->parts[i];
+      const MasterPlan::Part& part = plan_->parts[i];
       PartRun run;
       run.step = id_;
       run.part = part.id;
@@ -92,15 +67,15 @@ class MasterSession::Step : public std::enable_shared_from_this<Step> {
 
  private:
   void CancelParts(const Status& why) {
-    Life& life = *plan_->life;
+    TaskAccess& access = *plan_->access;
     {
-      MutexLock lock(life.mu);
-      if (!life.open) return;
-      ++life.cancelling;
+      MutexLock lock(access.mu);
+      if (!access.open) return;
+      ++access.cancelling;
     }
-    for (const Plan::Part& part : plan_->parts) part.task->Cancel(id_, why);
-    MutexLock lock(life.mu);
-    if (--life.cancelling == 0) life.calm.NotifyAll();
+    for (const MasterPlan::Part& part : plan_->parts) part.task->Cancel(id_, why);
+    MutexLock lock(access.mu);
+    if (--access.cancelling == 0) access.none_cancelling.NotifyAll();
   }
 
   bool Enter() {
@@ -120,9 +95,7 @@ class MasterSession::Step : public std::enable_shared_from_this<Step> {
 
   // A deadline, or somebody who may cancel from outside.
   void WatchCaller(const RunOptions& options) {
-    const int64_t timeout_ms =
-        options.timeout_ms > 0 ? options.timeout_ms : session_->options_.session.operation_timeout_ms;
-    if (timeout_ms > 0) {
+    if (const int64_t timeout_ms = session_->TimeoutMs(options); timeout_ms > 0) {
       timer_ = session_->options_.timers->Add(
           std::chrono::steady_clock::now() + std::chrono::milliseconds(timeout_ms), [weak = weak_from_this()] {
             if (auto self = weak.lock()) {
@@ -143,7 +116,7 @@ class MasterSession::Step : public std::enable_shared_from_this<Step> {
   }
 
   void PartDone(size_t index, Status status, std::vector<Tensor>* rets, proto::StepStats* stats) {
-    const Plan::Part& part = plan_->parts[index];
+    const MasterPlan::Part& part = plan_->parts[index];
     if (status.ok() && (rets == nullptr ? 0 : rets->size()) < part.rets.size())
       status = errors::Internal("A result is missing");
     if (!status.ok()) {

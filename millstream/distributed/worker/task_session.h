@@ -3,20 +3,20 @@
 #define MILLSTREAM_DISTRIBUTED_WORKER_TASK_SESSION_H_
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "millstream/distributed/cluster/session_cluster.h"
 #include "millstream/distributed/worker/task_exchange.h"
-#include "millstream/runtime/local_functions.h"
-#include "millstream/runtime/session_options.h"
+#include "millstream/runtime/session_runtime.h"
 #include "millstream/runtime/usual_time.h"
 
 namespace millstream {
 
 // What the sessions of one task share.
-struct TaskDevices {
-  std::vector<Device*> devices;
+struct TaskState {
+  const DeviceSet* devices = nullptr;
   ThreadPool* pool = nullptr;
   ResourceManager* resources = nullptr;  // of the task: variables that outlive sessions
 };
@@ -41,36 +41,22 @@ struct TaskPart {
 class TaskSession {
  public:
   // With a cluster of its own, the session has devices of its own, named after that.
-  TaskSession(std::string name, const TaskDevices& devices, const SessionOptions& options, SessionCluster cluster,
+  TaskSession(std::string name, const TaskState& task, const SessionOptions& options, SessionCluster cluster,
               bool isolate_state, std::shared_ptr<FunctionLibrary> library);
   ~TaskSession();
 
   const std::string& name() const { return name_; }
-  const std::shared_ptr<FunctionLibrary>& library() const { return library_; }
-  const SessionOptions& options() const { return options_; }
   const SessionCluster& cluster() const { return cluster_; }
-  std::vector<DeviceAttributes> devices() const;
-  // What a step of this session starts from.
-  StepContext NewStep();
-  // Rewrites and compiles a placed part.
-  StatusOr<std::shared_ptr<const Plan>> CompilePart(PrunedGraph part);
+  SessionRuntime& runtime() { return runtime_; }
   // True once kernels may have kept a pointer to our functions in a resource of the task (iterators do).
-  bool IsNeededByResources() const { return owned_ == nullptr && !library_->Names().empty(); }
+  bool IsNeededByResources() const { return isolated_ == nullptr && !runtime_.library()->Names().empty(); }
 
  private:
-  CompileOptions MakeCompileOptions();
-  Status Prepare(PrunedGraph* part);
-
   const std::string name_;
   const SessionCluster cluster_;
-  std::vector<std::unique_ptr<Device>> renamed_;
-  TaskDevices devices_;
-  const SessionOptions options_;
-  const std::shared_ptr<FunctionLibrary> library_;
-  std::unique_ptr<ResourceManager> owned_;  // with isolation
-  ResourceManager* const resources_;
-  KernelCache kernels_;
-  std::unique_ptr<LocalFunctions> functions_;
+  std::optional<DeviceSet> renamed_;  // with a cluster of its own
+  const std::unique_ptr<ResourceManager> isolated_;
+  SessionRuntime runtime_;
 };
 
 }  // namespace millstream

@@ -5,7 +5,6 @@
 
 #include "millstream/distributed/worker/register_part.h"
 #include "millstream/distributed/worker/worker_step.h"
-#include "millstream/framework/cpu_device.h"
 #include "millstream/framework/variable.h"
 #include "millstream/proto/step_stats.pb.h"
 #include "millstream/proto/task.pb.h"
@@ -27,14 +26,10 @@ std::unique_ptr<ThreadPool> MakePool(const WorkerOptions& options) {
 }  // namespace
 
 Worker::Worker(const WorkerOptions& options, Connect connect)
-    : options_(options), connect_(std::move(connect)), pool_(MakePool(options)) {
-  auto cpus = options.session.device_count.find("CPU");
-  const int count = cpus == options.session.device_count.end() ? 1 : std::max(1, cpus->second);
-  devices_ = MakeCpuDevices(options.task, count, options.incarnation, pool_.get());
-  for (const auto& device : devices_) shared_.devices.push_back(device.get());
-  shared_.pool = pool_.get();
-  shared_.resources = &resources_;
-}
+    : options_(options),
+      connect_(std::move(connect)),
+      pool_(MakePool(options)),
+      devices_(options.task, options.session, options.incarnation, pool_.get()) {}
 
 Worker::~Worker() {
   CancelAll(errors::Unavailable(options_.task, " is shutting down"));
@@ -47,20 +42,15 @@ Worker::~Worker() {
   resources_.ClearAll();
 }
 
-std::vector<DeviceAttributes> Worker::devices() const {
-  std::vector<DeviceAttributes> list;
-  for (const auto& device : devices_) list.push_back(device->attributes());
-  return list;
-}
-
 // Sessions and parts.
 
 Status Worker::CreateSession(const std::string& name, const SessionOptions& options, SessionCluster cluster,
                              bool isolate_state, std::shared_ptr<FunctionLibrary> library,
                              const std::string& master_task, uint64_t master_incarnation) {
   if (library == nullptr) library = std::make_shared<FunctionLibrary>();
+  const TaskState task{&devices_, pool_.get(), &resources_};
   auto session =
-      std::make_shared<TaskSession>(name, shared_, options, std::move(cluster), isolate_state, std::move(library));
+      std::make_shared<TaskSession>(name, task, options, std::move(cluster), isolate_state, std::move(library));
   MutexLock lock(sessions_mu_);
   if (!sessions_.try_emplace(name, SessionEntry{std::move(session), master_task, master_incarnation}).second) {
     return errors::AlreadyExists("Session ", name, " exists already at ", options_.task);
@@ -115,7 +105,7 @@ StatusOr<uint32_t> Worker::Register(const std::string& session, PrunedGraph grap
                                     std::vector<FromTask> from) {
   auto part = std::make_shared<TaskPart>();
   ASSIGN_OR_RETURN(part->session, FindSession(session));
-  ASSIGN_OR_RETURN(part->plan, part->session->CompilePart(std::move(graph)));
+  ASSIGN_OR_RETURN(part->plan, part->session->runtime().CompilePlaced(std::move(graph)));
   part->links = std::move(links);
   part->from = std::move(from);
   return AddPart(std::move(part));
@@ -123,7 +113,8 @@ StatusOr<uint32_t> Worker::Register(const std::string& session, PrunedGraph grap
 
 StatusOr<uint32_t> Worker::Register(const proto::RegisterPartRequest& request) {
   ASSIGN_OR_RETURN(std::shared_ptr<TaskSession> session, FindSession(request.session()));
-  ASSIGN_OR_RETURN(PrunedGraph graph, PartFromProto(request, session->devices(), session->library()));
+  ASSIGN_OR_RETURN(PrunedGraph graph,
+                   PartFromProto(request, session->runtime().devices().attributes(), session->runtime().library()));
   EdgeLinks links;
   constexpr uint32_t kMaxEdges = 1 << 22;
   for (const auto& edge : request.send()) {
@@ -185,7 +176,7 @@ void Worker::Begin(const StepPtr& step, std::shared_ptr<TaskPart> part, PartRun 
   step->part = std::move(part);
   step->run = std::move(run);
   step->exchange.Begin(&step->part->links);
-  step->context = step->part->session->NewStep();
+  step->context = step->part->session->runtime().NewStep();
   step->context.step_id = static_cast<int64_t>(step->id);
   step->context.step_resources = &step->resources;
   step->context.cancellation = &step->cancellation;

@@ -58,7 +58,7 @@ class Worker {
 
   const std::string& task() const { return options_.task; }
   uint64_t incarnation() const { return options_.incarnation; }
-  std::vector<DeviceAttributes> devices() const;
+  std::vector<DeviceAttributes> devices() const { return devices_.attributes(); }
   ThreadPool* pool() { return pool_.get(); }
 
   // Sessions. `master_task` is "" for a master in this process; when the link of another one closes, its sessions go.
@@ -114,9 +114,8 @@ class Worker {
   const WorkerOptions options_;
   const Connect connect_;
   std::unique_ptr<ThreadPool> pool_;
-  std::vector<std::unique_ptr<Device>> devices_;
+  const DeviceSet devices_;
   ResourceManager resources_;
-  TaskDevices shared_;
   PartCounters counters_;
 
   mutable Mutex sessions_mu_;
