@@ -107,6 +107,7 @@ OpBuilder& OpBuilder::Input(const char* spec) {
   auto arg = ParseArgSpec(spec);
   if (!arg.ok()) BadSpec(entry_->def.name, spec, arg.status());
   entry_->def.inputs.push_back(*std::move(arg));
+  ResolveArgs(&entry_->def);
   return *this;
 }
 
@@ -114,12 +115,14 @@ OpBuilder& OpBuilder::Output(const char* spec) {
   auto arg = ParseArgSpec(spec);
   if (!arg.ok()) BadSpec(entry_->def.name, spec, arg.status());
   entry_->def.outputs.push_back(*std::move(arg));
+  ResolveArgs(&entry_->def);
   return *this;
 }
 
 OpBuilder& OpBuilder::Attr(const char* spec) {
   auto attr = ParseAttrSpec(spec);
   if (!attr.ok()) BadSpec(entry_->def.name, spec, attr.status());
+  if (attr->type == "func" || attr->type == "list(func)") MayBlock();  // nobody knows what is called
   entry_->def.attrs.push_back(*std::move(attr));
   // Args may come before the attrs they name: "inputs: Tlist" could not be told from "inputs: T" when it was read.
   ResolveArgs(&entry_->def);

@@ -78,6 +78,7 @@ OP("PyFunc")
     .NotDifferentiable()
     .Cpu<PyFunc>()
     .Expensive()
+    .MayBlock()
     .Doc("Calls a Python function of this process.");
 
 OP("PyFuncStateless")
@@ -89,6 +90,7 @@ OP("PyFuncStateless")
     .NotDifferentiable()
     .Cpu<PyFunc>()
     .Expensive()
+    .MayBlock()
     .Doc("Calls a Python function of this process that has no state.");
 
 OP("EagerPyFunc")
@@ -101,6 +103,7 @@ OP("EagerPyFunc")
     .Stateful()
     .Cpu<PyFunc>()
     .Expensive()
+    .MayBlock()
     .Doc("Calls a Python function of this process that takes tensors with values. Its gradient is defined in Python.");
 
 }  // namespace

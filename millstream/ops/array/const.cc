@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millstream/framework/op.h"
+#include "millstream/framework/op_traits.h"
 
 namespace millstream {
 namespace {
@@ -31,6 +32,7 @@ Status ConstShape(ShapeContext& c) {
 }
 
 OP("Const")
+    .Trait(KindTrait(OpKind::kConst))
     .Output("output: dtype")
     .Attr("value: tensor")
     .Attr("dtype: type")

@@ -102,19 +102,23 @@ class DataFormatVecPermute final : public Kernel {
   const Formats formats_;
 };
 
-#define FORMAT_ATTRS                        \
-  .Input("x: T")                            \
-      .Output("y: T")                       \
-      .Attr("T: {int32, int64} = DT_INT32") \
-      .Attr("src_format: string = 'NHWC'")  \
-      .Attr("dst_format: string = 'NCHW'")  \
-      .Shape(UnchangedShape)
+void FormatAttrs(OpBuilder& op) {
+  op.Input("x: T")
+      .Output("y: T")
+      .Attr("T: {int32, int64} = DT_INT32")
+      .Attr("src_format: string = 'NHWC'")
+      .Attr("dst_format: string = 'NCHW'")
+      .Shape(UnchangedShape);
+}
 
 OP("DataFormatDimMap")
-FORMAT_ATTRS.Cpu<DataFormatDimMap>(IndexTypes{}).Doc("The axes of another data format for axes of one.");
+    .With(FormatAttrs)
+    .Cpu<DataFormatDimMap>(IndexTypes{})
+    .Doc("The axes of another data format for axes of one.");
 
 OP("DataFormatVecPermute")
-FORMAT_ATTRS.Cpu<DataFormatVecPermute>(IndexTypes{})
+    .With(FormatAttrs)
+    .Cpu<DataFormatVecPermute>(IndexTypes{})
     .Doc("Sizes (or pairs of paddings) of one data format in the order of another.");
 
 }  // namespace

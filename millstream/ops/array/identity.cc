@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "millstream/framework/op_traits.h"
 #include "millstream/graph/gradients/gradient.h"
 
 namespace millstream {
@@ -43,6 +44,8 @@ OP("_EagerConst")
     .Doc("Its input: what stands for a constant in functions that TensorFlow traces.");
 
 OP("Identity")
+    .Trait(OpTrait::kPassesInput)
+    .Trait(KindTrait(OpKind::kIdentity))
     .Input("input: T")
     .Output("output: T")
     .Attr("T: type")
@@ -73,6 +76,7 @@ OP("IdentityN")
     .Doc("Its inputs.");
 
 OP("Snapshot")
+    .Trait(OpTrait::kPassesInput)
     .Input("input: T")
     .Output("output: T")
     .Attr("T: type")
@@ -81,6 +85,7 @@ OP("Snapshot")
     .Doc("Its input, as it is at this moment.");
 
 OP("StopGradient")
+    .Trait(OpTrait::kPassesInput)
     .Input("input: T")
     .Output("output: T")
     .Attr("T: type")
@@ -90,6 +95,7 @@ OP("StopGradient")
     .Doc("Its input, taken as a constant by gradients.");
 
 OP("PreventGradient")
+    .Trait(OpTrait::kPassesInput)
     .Input("input: T")
     .Output("output: T")
     .Attr("T: type")
@@ -99,7 +105,7 @@ OP("PreventGradient")
     .Cpu(IdentityCpu)
     .Doc("Its input; asking for its gradient is an error.");
 
-OP("NoOp").Shape(NoOutputs).Cpu(NoOpCpu).Doc("Does nothing; carries control dependencies.");
+OP("NoOp").Trait(KindTrait(OpKind::kNoOp)).Shape(NoOutputs).Cpu(NoOpCpu).Doc("Does nothing; carries control dependencies.");
 
 }  // namespace
 }  // namespace millstream

@@ -318,47 +318,60 @@ Status MatrixSetDiagBandGrad(GradContext& g) {
   return g.status();
 }
 
-#define MATRIX_DIAG(version, align)                                                     \
-  OP("MatrixDiag" version)                                                              \
-      .Input("diagonal: T")                                                             \
-      .Input("k: int32")                                                                \
-      .Input("num_rows: int32")                                                         \
-      .Input("num_cols: int32")                                                         \
-      .Input("padding_value: T")                                                        \
-      .Output("output: T")                                                              \
-      .Attr("T: type") align.Shape(MatrixDiagBandShape)                                 \
-      .Gradient(MatrixDiagBandGrad)                                                     \
-      .CpuFor<MatrixDiagBand>(PodTypes{})                                               \
-      .HostMemory("k")                                                                  \
-      .HostMemory("num_rows")                                                           \
-      .HostMemory("num_cols")                                                           \
-      .HostMemory("padding_value")                                                      \
-      .Doc("Matrices with the given diagonals k[0] ... k[1] and a padding elsewhere."); \
-  OP("MatrixDiagPart" version)                                                          \
-      .Input("input: T")                                                                \
-      .Input("k: int32")                                                                \
-      .Input("padding_value: T")                                                        \
-      .Output("diagonal: T")                                                            \
-      .Attr("T: type") align.Shape(MatrixDiagPartBandShape)                             \
-      .Gradient(MatrixDiagPartBandGrad)                                                 \
-      .CpuFor<MatrixDiagPartBand>(PodTypes{})                                           \
-      .HostMemory("k")                                                                  \
-      .HostMemory("padding_value")                                                      \
-      .Doc("Diagonals k[0] ... k[1] of matrices as lines, padded to the longest.");     \
-  OP("MatrixSetDiag" version)                                                           \
-      .Input("input: T")                                                                \
-      .Input("diagonal: T")                                                             \
-      .Input("k: int32")                                                                \
-      .Output("output: T")                                                              \
-      .Attr("T: type") align.Shape(MatrixSetDiagBandShape)                              \
-      .Gradient(MatrixSetDiagBandGrad)                                                  \
-      .CpuFor<MatrixSetDiagBand>(PodTypes{})                                            \
-      .HostMemory("k")                                                                  \
-      .Doc("Matrices with other diagonals k[0] ... k[1].")
+void AlignAttr(OpBuilder& op) {
+  op.Attr("align: {'LEFT_RIGHT', 'RIGHT_LEFT', 'LEFT_LEFT', 'RIGHT_RIGHT'} = 'RIGHT_LEFT'");
+}
 
-MATRIX_DIAG("V2", );
-MATRIX_DIAG("V3", .Attr("align: {'LEFT_RIGHT', 'RIGHT_LEFT', 'LEFT_LEFT', 'RIGHT_RIGHT'} = 'RIGHT_LEFT'"));
-#undef MATRIX_DIAG
+void MatrixDiagOp(OpBuilder& op) {
+  op.Input("diagonal: T")
+      .Input("k: int32")
+      .Input("num_rows: int32")
+      .Input("num_cols: int32")
+      .Input("padding_value: T")
+      .Output("output: T")
+      .Attr("T: type")
+      .Shape(MatrixDiagBandShape)
+      .Gradient(MatrixDiagBandGrad)
+      .CpuFor<MatrixDiagBand>(PodTypes{})
+      .HostMemory("k")
+      .HostMemory("num_rows")
+      .HostMemory("num_cols")
+      .HostMemory("padding_value")
+      .Doc("Matrices with the given diagonals k[0] ... k[1] and a padding elsewhere.");
+}
+OP("MatrixDiagV2").With(MatrixDiagOp);
+OP("MatrixDiagV3").With(MatrixDiagOp).With(AlignAttr);
+
+void MatrixDiagPartOp(OpBuilder& op) {
+  op.Input("input: T")
+      .Input("k: int32")
+      .Input("padding_value: T")
+      .Output("diagonal: T")
+      .Attr("T: type")
+      .Shape(MatrixDiagPartBandShape)
+      .Gradient(MatrixDiagPartBandGrad)
+      .CpuFor<MatrixDiagPartBand>(PodTypes{})
+      .HostMemory("k")
+      .HostMemory("padding_value")
+      .Doc("Diagonals k[0] ... k[1] of matrices as lines, padded to the longest.");
+}
+OP("MatrixDiagPartV2").With(MatrixDiagPartOp);
+OP("MatrixDiagPartV3").With(MatrixDiagPartOp).With(AlignAttr);
+
+void MatrixSetDiagOp(OpBuilder& op) {
+  op.Input("input: T")
+      .Input("diagonal: T")
+      .Input("k: int32")
+      .Output("output: T")
+      .Attr("T: type")
+      .Shape(MatrixSetDiagBandShape)
+      .Gradient(MatrixSetDiagBandGrad)
+      .CpuFor<MatrixSetDiagBand>(PodTypes{})
+      .HostMemory("k")
+      .Doc("Matrices with other diagonals k[0] ... k[1].");
+}
+OP("MatrixSetDiagV2").With(MatrixSetDiagOp);
+OP("MatrixSetDiagV3").With(MatrixSetDiagOp).With(AlignAttr);
 
 }  // namespace
 }  // namespace millstream

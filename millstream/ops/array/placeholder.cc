@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "millstream/framework/op_traits.h"
 #include "millstream/graph/gradients/gradient.h"
 
 namespace millstream {
@@ -42,6 +43,7 @@ Status IdentityGrad(GradContext& g) {
 }
 
 OP("Placeholder")
+    .Trait(KindTrait(OpKind::kPlaceholder))
     .Output("output: dtype")
     .Attr("dtype: type")
     .Attr("shape: shape = { unknown_rank: true }")
@@ -50,6 +52,7 @@ OP("Placeholder")
     .Doc("A value that must be fed in each step.");
 
 OP("PlaceholderV2")
+    .Trait(KindTrait(OpKind::kPlaceholder))
     .Output("output: dtype")
     .Attr("dtype: type")
     .Attr("shape: shape")

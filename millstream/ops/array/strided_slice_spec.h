@@ -19,12 +19,13 @@ struct SliceMasks {
   static Status Read(const AttrMap& attrs, SliceMasks* masks);
 };
 // Their declarations.
-#define SLICE_MASKS                   \
-  .Attr("begin_mask: int = 0")        \
-      .Attr("end_mask: int = 0")      \
-      .Attr("ellipsis_mask: int = 0") \
-      .Attr("new_axis_mask: int = 0") \
-      .Attr("shrink_axis_mask: int = 0")
+inline void SliceMaskAttrs(OpBuilder& op) {
+  op.Attr("begin_mask: int = 0")
+      .Attr("end_mask: int = 0")
+      .Attr("ellipsis_mask: int = 0")
+      .Attr("new_axis_mask: int = 0")
+      .Attr("shrink_axis_mask: int = 0");
+}
 // A node of the family with the masks of the node whose gradient is sought.
 Output SliceRelative(GradContext& g, const char* type, std::vector<Output> inputs);
 

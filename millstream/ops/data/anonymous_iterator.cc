@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millstream/framework/op.h"
+#include "millstream/ops/data/element_attrs.h"
 #include "millstream/ops/data/iterator_resource.h"
 #include "millstream/ops/resources/handle.h"
 
@@ -35,20 +36,17 @@ Status DeleteIteratorCpu(KernelContext& ctx) {
   return absl::IsNotFound(gone) ? OkStatus() : gone;
 }
 
-#define ANONYMOUS(Name, more)                                                \
-  OP(Name)                                                                   \
-      .Output("handle: resource") more.Attr("output_types: list(type) >= 1") \
-      .Attr("output_shapes: list(shape) >= 1")                               \
-      .Stateful()                                                            \
-      .Shape(ScalarShape)                                                    \
-      .Cpu<AnonymousIterator>()                                              \
-      .Doc("An iterator that belongs to the step.")
-#define NOTHING
-ANONYMOUS("AnonymousIterator", NOTHING);
-ANONYMOUS("AnonymousIteratorV2", .Output("deleter: variant"));
-ANONYMOUS("AnonymousIteratorV3", NOTHING);
-#undef NOTHING
-#undef ANONYMOUS
+void AnonymousIteratorOp(OpBuilder& op) {
+  op.Output("handle: resource")
+      .With(ElementAttrs)
+      .Stateful()
+      .Shape(ScalarShape)
+      .Cpu<AnonymousIterator>()
+      .Doc("An iterator that belongs to the step.");
+}
+OP("AnonymousIterator").With(AnonymousIteratorOp);
+OP("AnonymousIteratorV2").With(AnonymousIteratorOp).Output("deleter: variant");
+OP("AnonymousIteratorV3").With(AnonymousIteratorOp);
 
 OP("DeleteIterator")
     .Input("handle: resource")

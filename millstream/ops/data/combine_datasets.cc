@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millstream/framework/op.h"
 #include "millstream/ops/data/dataset.h"
+#include "millstream/ops/data/element_attrs.h"
 
 namespace millstream {
 namespace {
@@ -176,22 +177,24 @@ class MakeZip final : public Kernel {
   const OutputSignature signature_;
 };
 
-#define ELEMENT .Attr("output_types: list(type) >= 1").Attr("output_shapes: list(shape) >= 1")
 OP("ConcatenateDataset")
     .Input("input_dataset: variant")
     .Input("another_dataset: variant")
-    .Output("handle: variant") ELEMENT.Attr("metadata: string = ''")
+    .Output("handle: variant")
+    .With(ElementAttrs)
+    .Attr("metadata: string = ''")
     .Shape(ScalarShape)
     .Cpu<MakeConcatenate>()
     .Doc("One dataset after another.");
 OP("ZipDataset")
     .Input("input_datasets: N * variant")
-    .Output("handle: variant") ELEMENT.Attr("N: int >= 1")
+    .Output("handle: variant")
+    .With(ElementAttrs)
+    .Attr("N: int >= 1")
     .Attr("metadata: string = ''")
     .Shape(ScalarShape)
     .Cpu<MakeZip>()
     .Doc("A dataset of the elements of several, side by side.");
-#undef ELEMENT
 
 }  // namespace
 }  // namespace millstream

@@ -170,30 +170,33 @@ class MakeCsv final : public Kernel {
   const OutputSignature signature_;
 };
 
-#define CSV_INPUTS                       \
-  .Input("filenames: string")            \
-      .Input("compression_type: string") \
-      .Input("buffer_size: int64")       \
-      .Input("header: bool")             \
-      .Input("field_delim: string")      \
-      .Input("use_quote_delim: bool")    \
-      .Input("na_value: string")         \
-      .Input("select_cols: int64")       \
-      .Input("record_defaults: output_types")
-#define CSV_END                                                               \
-  .Output("handle: variant")                                                  \
-      .Attr("output_types: list({float, double, int32, int64, string}) >= 1") \
-      .Attr("output_shapes: list(shape) >= 1")                                \
-      .Stateful()                                                             \
-      .Shape(ScalarShape)                                                     \
-      .Cpu<MakeCsv>()
+void CsvInputs(OpBuilder& op) {
+  op.Input("filenames: string")
+      .Input("compression_type: string")
+      .Input("buffer_size: int64")
+      .Input("header: bool")
+      .Input("field_delim: string")
+      .Input("use_quote_delim: bool")
+      .Input("na_value: string")
+      .Input("select_cols: int64")
+      .Input("record_defaults: output_types");
+}
+void CsvEnd(OpBuilder& op) {
+  op.Output("handle: variant")
+      .Attr("output_types: list({float, double, int32, int64, string}) >= 1")
+      .Attr("output_shapes: list(shape) >= 1")
+      .Stateful()
+      .Shape(ScalarShape)
+      .Cpu<MakeCsv>();
+}
 
-OP("CSVDataset") CSV_INPUTS CSV_END.Doc("A dataset of the records of CSV files.");
-OP("ExperimentalCSVDataset") CSV_INPUTS CSV_END.Doc("A dataset of the records of CSV files.");
+OP("CSVDataset").With(CsvInputs).With(CsvEnd).Doc("A dataset of the records of CSV files.");
+OP("ExperimentalCSVDataset").With(CsvInputs).With(CsvEnd).Doc("A dataset of the records of CSV files.");
 OP("CSVDatasetV2")
-CSV_INPUTS.Input("exclude_cols: int64") CSV_END.Doc("A dataset of the records of CSV files; columns may be left out.");
-#undef CSV_INPUTS
-#undef CSV_END
+    .With(CsvInputs)
+    .Input("exclude_cols: int64")
+    .With(CsvEnd)
+    .Doc("A dataset of the records of CSV files; columns may be left out.");
 
 }  // namespace
 }  // namespace millstream

@@ -144,52 +144,79 @@ class MakeInterleave final : public Kernel {
   const OutputSignature signature_;
 };
 
-#define SIGNATURE \
-  .Attr("Targuments: list(type) >= 0").Attr("output_types: list(type) >= 1").Attr("output_shapes: list(shape) >= 1")
-#define CYCLE                               \
-  .Input("input_dataset: variant")          \
-      .Input("other_arguments: Targuments") \
-      .Input("cycle_length: int64")         \
-      .Input("block_length: int64")
-#define END .Attr("metadata: string = ''").Shape(ScalarShape).Cpu<MakeInterleave<false>>()
-#define LEGACY_END .Shape(ScalarShape).Cpu<MakeInterleave<true>>().Doc("As InterleaveDataset.")
+void FunctionSignature(OpBuilder& op) {
+  op.Attr("Targuments: list(type) >= 0").Attr("output_types: list(type) >= 1").Attr("output_shapes: list(shape) >= 1");
+}
+void CycleInputs(OpBuilder& op) {
+  op.Input("input_dataset: variant")
+      .Input("other_arguments: Targuments")
+      .Input("cycle_length: int64")
+      .Input("block_length: int64");
+}
+void InterleaveEnd(OpBuilder& op) { op.Attr("metadata: string = ''").Shape(ScalarShape).Cpu<MakeInterleave<false>>(); }
+void LegacyInterleaveEnd(OpBuilder& op) {
+  op.Shape(ScalarShape).Cpu<MakeInterleave<true>>().Doc("As InterleaveDataset.");
+}
 
 OP("InterleaveDataset")
-CYCLE.Output("handle: variant")
-    .Attr("f: func") SIGNATURE END.Doc(
-        "Elements of the datasets that a function makes, taken from several of them in turn.");
-OP("ParallelInterleaveDatasetV2")
-CYCLE.Input("num_parallel_calls: int64")
-    .Output("handle: variant")
-    .Attr("f: func") SIGNATURE.Attr("sloppy: bool = false") END.Doc("As InterleaveDataset.");
-OP("ParallelInterleaveDatasetV3")
-CYCLE.Input("num_parallel_calls: int64")
+    .With(CycleInputs)
     .Output("handle: variant")
     .Attr("f: func")
-    .Attr("deterministic: string = 'default'") SIGNATURE END.Doc("As InterleaveDataset.");
+    .With(FunctionSignature)
+    .With(InterleaveEnd)
+    .Doc("Elements of the datasets that a function makes, taken from several of them in turn.");
+OP("ParallelInterleaveDatasetV2")
+    .With(CycleInputs)
+    .Input("num_parallel_calls: int64")
+    .Output("handle: variant")
+    .Attr("f: func")
+    .With(FunctionSignature)
+    .Attr("sloppy: bool = false")
+    .With(InterleaveEnd)
+    .Doc("As InterleaveDataset.");
+OP("ParallelInterleaveDatasetV3")
+    .With(CycleInputs)
+    .Input("num_parallel_calls: int64")
+    .Output("handle: variant")
+    .Attr("f: func")
+    .Attr("deterministic: string = 'default'")
+    .With(FunctionSignature)
+    .With(InterleaveEnd)
+    .Doc("As InterleaveDataset.");
 OP("ParallelInterleaveDatasetV4")
-CYCLE.Input("buffer_output_elements: int64")
+    .With(CycleInputs)
+    .Input("buffer_output_elements: int64")
     .Input("prefetch_input_elements: int64")
     .Input("num_parallel_calls: int64")
     .Output("handle: variant")
     .Attr("f: func")
-    .Attr("deterministic: string = 'default'") SIGNATURE END.Doc("As InterleaveDataset.");
+    .Attr("deterministic: string = 'default'")
+    .With(FunctionSignature)
+    .With(InterleaveEnd)
+    .Doc("As InterleaveDataset.");
 #define LEGACY_PARALLEL(Name)                  \
   OP(Name)                                     \
-  CYCLE.Input("sloppy: bool")                  \
+      .With(CycleInputs)                       \
+      .Input("sloppy: bool")                   \
       .Input("buffer_output_elements: int64")  \
       .Input("prefetch_input_elements: int64") \
       .Output("handle: variant")               \
-      .Attr("f: func") SIGNATURE LEGACY_END
+      .Attr("f: func")                         \
+      .With(FunctionSignature)                 \
+      .With(LegacyInterleaveEnd)
 LEGACY_PARALLEL("ParallelInterleaveDataset").Attr("metadata: string = ''");
 LEGACY_PARALLEL("ExperimentalParallelInterleaveDataset");
 #undef LEGACY_PARALLEL
 OP("LegacyParallelInterleaveDatasetV2")
-CYCLE.Input("buffer_output_elements: int64")
+    .With(CycleInputs)
+    .Input("buffer_output_elements: int64")
     .Input("prefetch_input_elements: int64")
     .Output("handle: variant")
     .Attr("f: func")
-    .Attr("deterministic: string = 'default'") SIGNATURE LEGACY_END.Attr("metadata: string = ''");
+    .Attr("deterministic: string = 'default'")
+    .With(FunctionSignature)
+    .With(LegacyInterleaveEnd)
+    .Attr("metadata: string = ''");
 
 }  // namespace
 }  // namespace millstream

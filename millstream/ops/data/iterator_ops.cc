@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millstream/framework/op.h"
+#include "millstream/ops/data/element_attrs.h"
 #include "millstream/ops/data/iterator_resource.h"
 #include "millstream/ops/resources/handle.h"
 #include "millstream/proto/resource_handle.pb.h"
@@ -186,21 +187,24 @@ class FromStringHandle final : public Kernel {
   const OutputSignature signature_;
 };
 
-#define ELEMENT .Attr("output_types: list(type) >= 1").Attr("output_shapes: list(shape) >= 1")
-#define ITERATOR(Name)                              \
-  OP(Name)                                          \
-      .Output("handle: resource")                   \
-      .Attr("shared_name: string")                  \
-      .Attr("container: string") ELEMENT.Stateful() \
-      .Shape(ScalarShape)                           \
-      .Cpu<IteratorHandle>()                        \
+#define ITERATOR(Name)             \
+  OP(Name)                         \
+      .Output("handle: resource")  \
+      .Attr("shared_name: string") \
+      .Attr("container: string")   \
+      .With(ElementAttrs)          \
+      .Stateful()                  \
+      .Shape(ScalarShape)          \
+      .Cpu<IteratorHandle>()       \
       .Doc("An iterator that MakeIterator gives a dataset.")
 ITERATOR("IteratorV2");
 ITERATOR("Iterator");
 
 OP("OneShotIterator")
     .Output("handle: resource")
-    .Attr("dataset_factory: func") ELEMENT.Attr("container: string = ''")
+    .Attr("dataset_factory: func")
+    .With(ElementAttrs)
+    .Attr("container: string = ''")
     .Attr("shared_name: string = ''")
     .Stateful()
     .Shape(ScalarShape)
@@ -214,19 +218,23 @@ OP("MakeIterator")
     .Cpu(MakeIteratorCpu)
     .Doc("Starts an iterator anew at the front of a dataset.");
 
-#define GET_NEXT(Name)                                       \
-  OP(Name)                                                   \
-      .Input("iterator: resource")                           \
-      .Output("components: output_types") ELEMENT.Stateful() \
-      .Shape(ElementShapes)                                  \
-      .Cpu<IteratorGetNext>()                                \
+#define GET_NEXT(Name)                    \
+  OP(Name)                                \
+      .Input("iterator: resource")        \
+      .Output("components: output_types") \
+      .With(ElementAttrs)                 \
+      .Stateful()                         \
+      .Shape(ElementShapes)               \
+      .Cpu<IteratorGetNext>()             \
       .Doc("The next element of an iterator. OutOfRange at the end.")
 GET_NEXT("IteratorGetNext");
 GET_NEXT("IteratorGetNextSync");
 
 OP("IteratorGetNextAsOptional")
     .Input("iterator: resource")
-    .Output("optional: variant") ELEMENT.Stateful()
+    .Output("optional: variant")
+    .With(ElementAttrs)
+    .Stateful()
     .Shape(ScalarShape)
     .Cpu<IteratorGetNextAsOptional>()
     .Doc("The next element of an iterator as an optional, which has no value at the end.");
@@ -264,7 +272,6 @@ FROM_STRING("IteratorFromStringHandleV2");
 #undef FROM_STRING
 #undef GET_NEXT
 #undef ITERATOR
-#undef ELEMENT
 
 }  // namespace
 }  // namespace millstream

@@ -155,31 +155,35 @@ class MakeParseExample final : public Kernel {
   ExampleSpec spec_;
 };
 
-#define PARSE_BEGIN                                            \
-  .Input("input_dataset: variant")                             \
-      .Input("num_parallel_calls: int64")                      \
-      .Input("dense_defaults: Tdense")                         \
-      .Output("handle: variant")                               \
-      .Attr("sparse_keys: list(string) >= 0")                  \
-      .Attr("dense_keys: list(string) >= 0")                   \
-      .Attr("sparse_types: list({float, int64, string}) >= 0") \
-      .Attr("Tdense: list({float, int64, string}) >= 0")       \
-      .Attr("dense_shapes: list(shape) >= 0")                  \
-      .Attr("output_types: list(type) >= 1")                   \
-      .Attr("output_shapes: list(shape) >= 1")
-#define PARSE_RAGGED                                                      \
-  .Attr("ragged_keys: list(string) >= 0 = []")                            \
-      .Attr("ragged_value_types: list({float, int64, string}) >= 0 = []") \
-      .Attr("ragged_split_types: list({int32, int64}) >= 0 = []")
-#define PARSE_END \
-  .Shape(ScalarShape).Cpu<MakeParseExample>().Doc("A dataset of the features of batches of serialized Examples.")
+void ParseBegin(OpBuilder& op) {
+  op.Input("input_dataset: variant")
+      .Input("num_parallel_calls: int64")
+      .Input("dense_defaults: Tdense")
+      .Output("handle: variant")
+      .Attr("sparse_keys: list(string) >= 0")
+      .Attr("dense_keys: list(string) >= 0")
+      .Attr("sparse_types: list({float, int64, string}) >= 0")
+      .Attr("Tdense: list({float, int64, string}) >= 0")
+      .Attr("dense_shapes: list(shape) >= 0")
+      .Attr("output_types: list(type) >= 1")
+      .Attr("output_shapes: list(shape) >= 1");
+}
+void ParseRaggedAttrs(OpBuilder& op) {
+  op.Attr("ragged_keys: list(string) >= 0 = []")
+      .Attr("ragged_value_types: list({float, int64, string}) >= 0 = []")
+      .Attr("ragged_split_types: list({int32, int64}) >= 0 = []");
+}
+void ParseEnd(OpBuilder& op) {
+  op.Shape(ScalarShape).Cpu<MakeParseExample>().Doc("A dataset of the features of batches of serialized Examples.");
+}
 
-OP("ParseExampleDataset") PARSE_BEGIN.Attr("sloppy: bool = false") PARSE_RAGGED PARSE_END;
-OP("ExperimentalParseExampleDataset") PARSE_BEGIN.Attr("sloppy: bool = false") PARSE_END;
-OP("ParseExampleDatasetV2") PARSE_BEGIN.Attr("deterministic: string = 'default'") PARSE_RAGGED PARSE_END;
-#undef PARSE_RAGGED
-#undef PARSE_BEGIN
-#undef PARSE_END
+OP("ParseExampleDataset").With(ParseBegin).Attr("sloppy: bool = false").With(ParseRaggedAttrs).With(ParseEnd);
+OP("ExperimentalParseExampleDataset").With(ParseBegin).Attr("sloppy: bool = false").With(ParseEnd);
+OP("ParseExampleDatasetV2")
+    .With(ParseBegin)
+    .Attr("deterministic: string = 'default'")
+    .With(ParseRaggedAttrs)
+    .With(ParseEnd);
 
 }  // namespace
 }  // namespace millstream

@@ -5,6 +5,7 @@
 
 #include "millstream/framework/op.h"
 #include "millstream/ops/data/dataset.h"
+#include "millstream/ops/data/element_attrs.h"
 
 namespace millstream {
 namespace {
@@ -125,44 +126,67 @@ Status SleepCpu(KernelContext& ctx) {
   return OkStatus();
 }
 
-#define SETTING(Name, inputs, kernel, attrs, doc)                                                                   \
-  OP(Name)                                                                                                          \
-      .Input("input_dataset: variant") inputs.Output("handle: variant") attrs.Attr("output_types: list(type) >= 1") \
-      .Attr("output_shapes: list(shape) >= 1")                                                                      \
-      .Shape(ScalarShape)                                                                                           \
-      .Cpu(kernel)                                                                                                  \
-      .Doc(doc)
-#define NONE
-SETTING("OptionsDataset", NONE, SameDatasetCpu, .Attr("serialized_options: string").Attr("metadata: string = ''"),
-        "The same dataset.");
-SETTING("ModelDataset", NONE, SameDatasetCpu,
-        .Attr("algorithm: int = 0").Attr("cpu_budget: int = 0").Attr("ram_budget: int = 0"), "The same dataset.");
-SETTING("FinalizeDataset", NONE, SameDatasetCpu, .Attr("has_captured_ref: bool = false"), "The same dataset.");
-SETTING("RewriteDataset", .Input("rewrite_name: string"), SameDatasetCpu, NONE, "The same dataset.");
-SETTING("NonSerializableDataset", NONE, SameDatasetCpu, NONE, "The same dataset.");
-SETTING("ExperimentalNonSerializableDataset", NONE, SameDatasetCpu, NONE, "The same dataset.");
-SETTING("OptimizeDataset", .Input("optimizations: string"), SameDatasetCpu,
-        .Attr("optimization_configs: list(string) = []"), "The same dataset.");
-SETTING("OptimizeDatasetV2",
-        .Input("optimizations_enabled: string")
-            .Input("optimizations_disabled: string")
-            .Input("optimizations_default: string"),
-        SameDatasetCpu, .Attr("optimization_configs: list(string) = []"), "The same dataset.");
-SETTING("MaxIntraOpParallelismDataset", .Input("max_intra_op_parallelism: int64"), MaxIntraOpParallelismCpu, NONE,
-        "The same dataset.");
-SETTING("ExperimentalMaxIntraOpParallelismDataset", .Input("max_intra_op_parallelism: int64"), MaxIntraOpParallelismCpu,
-        NONE, "The same dataset.");
-SETTING("PrivateThreadPoolDataset", .Input("num_threads: int64"), PrivateThreadPoolCpu, NONE, "The same dataset.");
-SETTING("ExperimentalPrivateThreadPoolDataset", .Input("num_threads: int64"), PrivateThreadPoolCpu, NONE,
-        "The same dataset.");
-SETTING("AssertCardinalityDataset", .Input("cardinality: int64"), AssertCardinalityCpu, NONE,
-        "The same dataset. FailedPrecondition if it has another number of elements.");
-SETTING("SleepDataset", .Input("sleep_microseconds: int64"), SleepCpu, NONE,
-        "The same dataset, with a pause before each element.");
-SETTING("ExperimentalSleepDataset", .Input("sleep_microseconds: int64"), SleepCpu, NONE,
-        "The same dataset, with a pause before each element.");
-#undef NONE
-#undef SETTING
+void SettingArgs(OpBuilder& op) {
+  op.Input("input_dataset: variant").Output("handle: variant").Shape(ScalarShape).Doc("The same dataset.");
+}
+void IgnoredSetting(OpBuilder& op) { op.With(SettingArgs).Cpu(SameDatasetCpu); }
+
+OP("OptionsDataset")
+    .With(IgnoredSetting)
+    .Attr("serialized_options: string")
+    .Attr("metadata: string = ''")
+    .With(ElementAttrs);
+OP("ModelDataset")
+    .With(IgnoredSetting)
+    .Attr("algorithm: int = 0")
+    .Attr("cpu_budget: int = 0")
+    .Attr("ram_budget: int = 0")
+    .With(ElementAttrs);
+OP("FinalizeDataset").With(IgnoredSetting).Attr("has_captured_ref: bool = false").With(ElementAttrs);
+OP("RewriteDataset").With(IgnoredSetting).Input("rewrite_name: string").With(ElementAttrs);
+OP("NonSerializableDataset").With(IgnoredSetting).With(ElementAttrs);
+OP("ExperimentalNonSerializableDataset").With(IgnoredSetting).With(ElementAttrs);
+OP("OptimizeDataset")
+    .With(IgnoredSetting)
+    .Input("optimizations: string")
+    .Attr("optimization_configs: list(string) = []")
+    .With(ElementAttrs);
+OP("OptimizeDatasetV2")
+    .With(IgnoredSetting)
+    .Input("optimizations_enabled: string")
+    .Input("optimizations_disabled: string")
+    .Input("optimizations_default: string")
+    .Attr("optimization_configs: list(string) = []")
+    .With(ElementAttrs);
+
+void MaxIntraOpParallelismOp(OpBuilder& op) {
+  op.With(SettingArgs).Input("max_intra_op_parallelism: int64").With(ElementAttrs).Cpu(MaxIntraOpParallelismCpu);
+}
+OP("MaxIntraOpParallelismDataset").With(MaxIntraOpParallelismOp);
+OP("ExperimentalMaxIntraOpParallelismDataset").With(MaxIntraOpParallelismOp);
+
+void PrivateThreadPoolOp(OpBuilder& op) {
+  op.With(SettingArgs).Input("num_threads: int64").With(ElementAttrs).Cpu(PrivateThreadPoolCpu);
+}
+OP("PrivateThreadPoolDataset").With(PrivateThreadPoolOp);
+OP("ExperimentalPrivateThreadPoolDataset").With(PrivateThreadPoolOp);
+
+OP("AssertCardinalityDataset")
+    .With(SettingArgs)
+    .Input("cardinality: int64")
+    .With(ElementAttrs)
+    .Cpu(AssertCardinalityCpu)
+    .Doc("The same dataset. FailedPrecondition if it has another number of elements.");
+
+void SleepOp(OpBuilder& op) {
+  op.With(SettingArgs)
+      .Input("sleep_microseconds: int64")
+      .With(ElementAttrs)
+      .Cpu(SleepCpu)
+      .Doc("The same dataset, with a pause before each element.");
+}
+OP("SleepDataset").With(SleepOp);
+OP("ExperimentalSleepDataset").With(SleepOp);
 
 }  // namespace
 }  // namespace millstream

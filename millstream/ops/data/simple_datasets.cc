@@ -4,6 +4,7 @@
 
 #include "millstream/framework/op.h"
 #include "millstream/ops/data/dataset.h"
+#include "millstream/ops/data/element_attrs.h"
 #include "millstream/ops/elements/copy_rows.h"
 
 namespace millstream {
@@ -259,54 +260,64 @@ Status MakeIgnoreErrors(KernelContext& ctx) {
   return OkStatus();
 }
 
-#define SIGNATURE .Attr("output_types: list(type) >= 1").Attr("output_shapes: list(shape) >= 1")
-#define METADATA .Attr("metadata: string = ''")
+void MetadataAttr(OpBuilder& op) { op.Attr("metadata: string = ''"); }
 
 OP("ShardDataset")
     .Input("input_dataset: variant")
     .Input("num_shards: int64")
     .Input("index: int64")
     .Output("handle: variant")
-    .Attr("require_non_empty: bool = false") SIGNATURE METADATA.Shape(ScalarShape)
+    .Attr("require_non_empty: bool = false")
+    .With(ElementAttrs)
+    .With(MetadataAttr)
+    .Shape(ScalarShape)
     .Cpu<MakeShard>()
     .Doc("One of every num_shards elements.");
 
-#define AUTO_SHARD(Name)                                               \
-  OP(Name)                                                             \
-      .Input("input_dataset: variant")                                 \
-      .Input("num_workers: int64")                                     \
-      .Input("index: int64")                                           \
-      .Output("handle: variant")                                       \
-      .Attr("auto_shard_policy: int = 0") SIGNATURE.Shape(ScalarShape) \
-      .Cpu<MakeAutoShard>()                                            \
+#define AUTO_SHARD(Name)                  \
+  OP(Name)                                \
+      .Input("input_dataset: variant")    \
+      .Input("num_workers: int64")        \
+      .Input("index: int64")              \
+      .Output("handle: variant")          \
+      .Attr("auto_shard_policy: int = 0") \
+      .With(ElementAttrs)                 \
+      .Shape(ScalarShape)                 \
+      .Cpu<MakeAutoShard>()               \
       .Doc("The part of a dataset that is for one worker, by elements.")
 AUTO_SHARD("AutoShardDataset").Attr("num_replicas: int = 0");
 AUTO_SHARD("ExperimentalAutoShardDataset");
 
-#define UNBATCH(Name)                                         \
-  OP(Name)                                                    \
-      .Input("input_dataset: variant")                        \
-      .Output("handle: variant") SIGNATURE.Shape(ScalarShape) \
-      .Cpu<MakeUnbatch>()                                     \
+#define UNBATCH(Name)                  \
+  OP(Name)                             \
+      .Input("input_dataset: variant") \
+      .Output("handle: variant")       \
+      .With(ElementAttrs)              \
+      .Shape(ScalarShape)              \
+      .Cpu<MakeUnbatch>()              \
       .Doc("The rows of each element as elements.")
-UNBATCH("UnbatchDataset") METADATA;
+UNBATCH("UnbatchDataset").With(MetadataAttr);
 UNBATCH("ExperimentalUnbatchDataset");
 
-#define UNIQUE(Name)                                          \
-  OP(Name)                                                    \
-      .Input("input_dataset: variant")                        \
-      .Output("handle: variant") SIGNATURE.Shape(ScalarShape) \
-      .Cpu(MakeUnique)                                        \
+#define UNIQUE(Name)                   \
+  OP(Name)                             \
+      .Input("input_dataset: variant") \
+      .Output("handle: variant")       \
+      .With(ElementAttrs)              \
+      .Shape(ScalarShape)              \
+      .Cpu(MakeUnique)                 \
       .Doc("The elements that did not come before.")
-UNIQUE("UniqueDataset") METADATA;
+UNIQUE("UniqueDataset").With(MetadataAttr);
 UNIQUE("ExperimentalUniqueDataset");
 
-#define IGNORE_ERRORS(Name)                                                  \
-  OP(Name)                                                                   \
-      .Input("input_dataset: variant")                                       \
-      .Output("handle: variant") SIGNATURE.Attr("log_warning: bool = false") \
-      .Shape(ScalarShape)                                                    \
-      .Cpu(MakeIgnoreErrors)                                                 \
+#define IGNORE_ERRORS(Name)              \
+  OP(Name)                               \
+      .Input("input_dataset: variant")   \
+      .Output("handle: variant")         \
+      .With(ElementAttrs)                \
+      .Attr("log_warning: bool = false") \
+      .Shape(ScalarShape)                \
+      .Cpu(MakeIgnoreErrors)             \
       .Doc("The elements that can be made; those that fail are left out.")
 IGNORE_ERRORS("IgnoreErrorsDataset");
 IGNORE_ERRORS("ExperimentalIgnoreErrorsDataset");
@@ -315,8 +326,6 @@ IGNORE_ERRORS("ExperimentalIgnoreErrorsDataset");
 #undef UNIQUE
 #undef UNBATCH
 #undef AUTO_SHARD
-#undef METADATA
-#undef SIGNATURE
 
 }  // namespace
 }  // namespace millstream

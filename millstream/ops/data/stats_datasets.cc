@@ -6,6 +6,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "millstream/framework/op.h"
 #include "millstream/ops/data/dataset.h"
+#include "millstream/ops/data/element_attrs.h"
 #include "millstream/ops/resources/named_resource.h"
 #include "millstream/ops/summary/histogram.h"
 #include "millstream/ops/summary/summary_output.h"
@@ -208,56 +209,62 @@ Status StatsAggregatorSummaryCpu(KernelContext& ctx) {
   return OutputSummary(ctx, summary);
 }
 
-#define STATS_DATASET(Name, inputs, kernel, doc)                        \
-  OP(Name)                                                              \
-      .Input("input_dataset: variant") inputs.Output("handle: variant") \
-      .Attr("output_types: list(type) >= 1")                            \
-      .Attr("output_shapes: list(shape) >= 1")                          \
-      .Shape(ScalarShape)                                               \
-      .Cpu(kernel)                                                      \
-      .Doc(doc)
-#define TAG .Input("tag: string")
-#define AGGREGATOR .Input("stats_aggregator: resource").Input("tag: string").Input("counter_prefix: string")
-#define LATENCY_DOC "The same dataset; how long each element takes is reported to the stats aggregator above it."
-#define BYTES_DOC "The same dataset; the bytes of each element are reported to the stats aggregator above it."
-#define SET_DOC "The same dataset; what it reports goes to a stats aggregator."
-STATS_DATASET("LatencyStatsDataset", TAG, StatsCpu<Latency>, LATENCY_DOC);
-STATS_DATASET("ExperimentalLatencyStatsDataset", TAG, StatsCpu<Latency>, LATENCY_DOC);
-STATS_DATASET("BytesProducedStatsDataset", TAG, StatsCpu<BytesProduced>, BYTES_DOC);
-STATS_DATASET("ExperimentalBytesProducedStatsDataset", TAG, StatsCpu<BytesProduced>, BYTES_DOC);
-STATS_DATASET("SetStatsAggregatorDataset", AGGREGATOR, SetStatsAggregatorCpu, SET_DOC).Stateful();
-STATS_DATASET("ExperimentalSetStatsAggregatorDataset", AGGREGATOR, SetStatsAggregatorCpu, SET_DOC).Stateful();
-#undef SET_DOC
-#undef BYTES_DOC
-#undef LATENCY_DOC
-#undef AGGREGATOR
-#undef TAG
-#undef STATS_DATASET
+void StatsArgs(OpBuilder& op) {
+  op.Input("input_dataset: variant").Output("handle: variant").With(ElementAttrs).Shape(ScalarShape);
+}
 
-#define STATS_HANDLE(Name)              \
-  OP(Name)                              \
-      .Output("handle: resource")       \
-      .Attr("container: string = ''")   \
-      .Attr("shared_name: string = ''") \
-      .Stateful()                       \
-      .Shape(ScalarShape)               \
-      .Cpu<StatsAggregatorHandle>()     \
-      .Doc("Collects what datasets report.")
-STATS_HANDLE("StatsAggregatorHandle");
-STATS_HANDLE("ExperimentalStatsAggregatorHandle");
-#undef STATS_HANDLE
+void LatencyStatsOp(OpBuilder& op) {
+  op.With(StatsArgs)
+      .Input("tag: string")
+      .Cpu(StatsCpu<Latency>)
+      .Doc("The same dataset; how long each element takes is reported to the stats aggregator above it.");
+}
+OP("LatencyStatsDataset").With(LatencyStatsOp);
+OP("ExperimentalLatencyStatsDataset").With(LatencyStatsOp);
 
-#define STATS_SUMMARY(Name)           \
-  OP(Name)                            \
-      .Input("iterator: resource")    \
-      .Output("summary: string")      \
-      .Stateful()                     \
-      .Shape(ScalarShape)             \
-      .Cpu(StatsAggregatorSummaryCpu) \
-      .Doc("A summary with the histograms that a stats aggregator has.")
-STATS_SUMMARY("StatsAggregatorSummary");
-STATS_SUMMARY("ExperimentalStatsAggregatorSummary");
-#undef STATS_SUMMARY
+void BytesProducedStatsOp(OpBuilder& op) {
+  op.With(StatsArgs)
+      .Input("tag: string")
+      .Cpu(StatsCpu<BytesProduced>)
+      .Doc("The same dataset; the bytes of each element are reported to the stats aggregator above it.");
+}
+OP("BytesProducedStatsDataset").With(BytesProducedStatsOp);
+OP("ExperimentalBytesProducedStatsDataset").With(BytesProducedStatsOp);
+
+void SetStatsAggregatorOp(OpBuilder& op) {
+  op.With(StatsArgs)
+      .Input("stats_aggregator: resource")
+      .Input("tag: string")
+      .Input("counter_prefix: string")
+      .Cpu(SetStatsAggregatorCpu)
+      .Doc("The same dataset; what it reports goes to a stats aggregator.")
+      .Stateful();
+}
+OP("SetStatsAggregatorDataset").With(SetStatsAggregatorOp);
+OP("ExperimentalSetStatsAggregatorDataset").With(SetStatsAggregatorOp);
+
+void StatsHandleOp(OpBuilder& op) {
+  op.Output("handle: resource")
+      .Attr("container: string = ''")
+      .Attr("shared_name: string = ''")
+      .Stateful()
+      .Shape(ScalarShape)
+      .Cpu<StatsAggregatorHandle>()
+      .Doc("Collects what datasets report.");
+}
+OP("StatsAggregatorHandle").With(StatsHandleOp);
+OP("ExperimentalStatsAggregatorHandle").With(StatsHandleOp);
+
+void StatsSummaryOp(OpBuilder& op) {
+  op.Input("iterator: resource")
+      .Output("summary: string")
+      .Stateful()
+      .Shape(ScalarShape)
+      .Cpu(StatsAggregatorSummaryCpu)
+      .Doc("A summary with the histograms that a stats aggregator has.");
+}
+OP("StatsAggregatorSummary").With(StatsSummaryOp);
+OP("ExperimentalStatsAggregatorSummary").With(StatsSummaryOp);
 
 }  // namespace
 }  // namespace millstream

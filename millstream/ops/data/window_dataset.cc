@@ -3,6 +3,7 @@
 
 #include "millstream/framework/op.h"
 #include "millstream/ops/data/batch.h"
+#include "millstream/ops/data/element_attrs.h"
 #include "millstream/ops/data/memory_dataset.h"
 
 namespace millstream {
@@ -152,22 +153,19 @@ OP("WindowDataset")
     .Cpu<MakeWindow<false>>()
     .Doc("Windows over a dataset, as datasets.");
 
-#define SLIDING_WINDOW(Name, attrs)                                          \
-  OP(Name)                                                                   \
-      .Input("input_dataset: variant")                                       \
-      .Input("window_size: int64")                                           \
-      .Input("window_shift: int64")                                          \
-      .Input("window_stride: int64")                                         \
-      .Output("handle: variant") attrs.Attr("output_types: list(type) >= 1") \
-      .Attr("output_shapes: list(shape) >= 1")                               \
-      .Shape(ScalarShape)                                                    \
-      .Cpu<MakeWindow<true>>()                                               \
-      .Doc("Windows over a dataset, as batches.")
-#define NONE
-SLIDING_WINDOW("SlidingWindowDataset", .Attr("drop_remainder: bool = true"));
-SLIDING_WINDOW("ExperimentalSlidingWindowDataset", NONE);
-#undef NONE
-#undef SLIDING_WINDOW
+void SlidingWindowOp(OpBuilder& op) {
+  op.Input("input_dataset: variant")
+      .Input("window_size: int64")
+      .Input("window_shift: int64")
+      .Input("window_stride: int64")
+      .Output("handle: variant")
+      .With(ElementAttrs)
+      .Shape(ScalarShape)
+      .Cpu<MakeWindow<true>>()
+      .Doc("Windows over a dataset, as batches.");
+}
+OP("SlidingWindowDataset").Attr("drop_remainder: bool = true").With(SlidingWindowOp);
+OP("ExperimentalSlidingWindowDataset").With(SlidingWindowOp);
 
 }  // namespace
 }  // namespace millstream

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millstream/framework/op.h"
+#include "millstream/framework/op_traits.h"
 #include "millstream/ops/flow/summary.h"
 
 namespace millstream {
@@ -27,6 +28,7 @@ class Assert final : public Kernel {
 };
 
 OP("Assert")
+    .Trait(OpTrait::kEffectsOnly)
     .Input("condition: bool")
     .Input("data: T")
     .Attr("T: list(type) >= 1")

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millstream/framework/op.h"
+#include "millstream/framework/op_traits.h"
 #include "millstream/graph/gradients/control_flow_gradients.h"
 
 namespace millstream {
@@ -36,6 +37,7 @@ Status EnterShape(ShapeContext& c) {
 }
 
 OP("Enter")
+    .Trait(KindTrait(OpKind::kEnter))
     .Input("data: T")
     .Output("output: T")
     .Attr("T: type")
@@ -48,6 +50,7 @@ OP("Enter")
     .Doc("Brings a value into the frame of a loop.");
 
 OP("RefEnter")
+    .Trait(KindTrait(OpKind::kEnter))
     .Input("data: Ref(T)")
     .Output("output: Ref(T)")
     .Attr("T: type")
@@ -60,6 +63,7 @@ OP("RefEnter")
     .Doc("Enter for references.");
 
 OP("Exit")
+    .Trait(KindTrait(OpKind::kExit))
     .Input("data: T")
     .Output("output: T")
     .Attr("T: type")
@@ -69,6 +73,7 @@ OP("Exit")
     .Doc("Brings a value out of the frame of a loop.");
 
 OP("RefExit")
+    .Trait(KindTrait(OpKind::kExit))
     .Input("data: Ref(T)")
     .Output("output: Ref(T)")
     .Attr("T: type")
@@ -78,6 +83,7 @@ OP("RefExit")
     .Doc("Exit for references.");
 
 OP("NextIteration")
+    .Trait(KindTrait(OpKind::kNextIteration))
     .Input("data: T")
     .Output("output: T")
     .Attr("T: type")
@@ -87,6 +93,7 @@ OP("NextIteration")
     .Doc("Brings a value to the next iteration of a loop.");
 
 OP("RefNextIteration")
+    .Trait(KindTrait(OpKind::kNextIteration))
     .Input("data: Ref(T)")
     .Output("output: Ref(T)")
     .Attr("T: type")
@@ -96,6 +103,7 @@ OP("RefNextIteration")
     .Doc("NextIteration for references.");
 
 OP("LoopCond")
+    .Trait(KindTrait(OpKind::kLoopCond))
     .Input("input: bool")
     .Output("output: bool")
     .Shape(ScalarShape)
@@ -104,6 +112,7 @@ OP("LoopCond")
     .Doc("Whether a loop goes on.");
 
 OP("ControlTrigger")
+    .Trait(KindTrait(OpKind::kControlTrigger))
     .Shape(NoOutputs)
     .Cpu([](KernelContext&) { return OkStatus(); })
     .Doc("Does nothing, but runs even if its control inputs are dead.");

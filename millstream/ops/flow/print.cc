@@ -6,6 +6,7 @@
 #include "millstream/base/file.h"
 #include "millstream/base/file_root.h"
 #include "millstream/framework/op.h"
+#include "millstream/framework/op_traits.h"
 #include "millstream/graph/gradients/gradient.h"
 #include "millstream/ops/flow/summary.h"
 
@@ -94,6 +95,7 @@ class PrintV2 final : public Kernel {
 };
 
 OP("Print")
+    .Trait(OpTrait::kEffectsOnly)
     .Input("input: T")
     .Input("data: U")
     .Output("output: T")
@@ -112,6 +114,7 @@ OP("Print")
     .Doc("Passes its input on and prints the data to standard error.");
 
 OP("PrintV2")
+    .Trait(OpTrait::kEffectsOnly)
     .Input("input: string")
     .Attr("output_stream: string = 'stderr'")
     .Attr("end: string = '\n'")

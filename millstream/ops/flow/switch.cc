@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millstream/framework/op.h"
+#include "millstream/framework/op_traits.h"
 #include "millstream/graph/gradients/control_flow_gradients.h"
 
 namespace millstream {
@@ -110,6 +111,7 @@ Status RefSelectShape(ShapeContext& c) {
 }
 
 OP("Switch")
+    .Trait(KindTrait(OpKind::kSwitch))
     .Input("data: T")
     .Input("pred: bool")
     .Output("output_false: T")
@@ -121,6 +123,7 @@ OP("Switch")
     .Doc("Passes the data to one of two branches; the other one is dead.");
 
 OP("RefSwitch")
+    .Trait(KindTrait(OpKind::kSwitch))
     .Input("data: Ref(T)")
     .Input("pred: bool")
     .Output("output_false: Ref(T)")
@@ -133,6 +136,7 @@ OP("RefSwitch")
     .Doc("Switch for references.");
 
 OP("_SwitchN")
+    .Trait(KindTrait(OpKind::kSwitchN))
     .Input("data: T")
     .Input("output_index: int32")
     .Output("outputs: num_outs * T")
@@ -143,6 +147,7 @@ OP("_SwitchN")
     .Doc("Passes the data to one of several branches; the others are dead.");
 
 OP("Merge")
+    .Trait(KindTrait(OpKind::kMerge))
     .Input("inputs: N * T")
     .Output("output: T")
     .Output("value_index: int32")
@@ -154,6 +159,7 @@ OP("Merge")
     .Doc("The first input that is alive, and its index.");
 
 OP("RefMerge")
+    .Trait(KindTrait(OpKind::kMerge))
     .Input("inputs: Ref(N * T)")
     .Output("output: Ref(T)")
     .Output("value_index: int32")

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millstream/framework/op.h"
+#include "millstream/framework/op_traits.h"
 #include "millstream/framework/step_exchange.h"
 
 namespace millstream {
@@ -82,6 +83,7 @@ Status UnknownShape(ShapeContext&) { return OkStatus(); }
 
 // Attributes as TensorFlow has them, so that programs that name these ops are read; the partitioner uses "_edge" alone.
 OP("_Send")
+    .Trait(KindTrait(OpKind::kSend))
     .Input("tensor: T")
     .Attr("T: type")
     .Attr("tensor_name: string = ''")
@@ -95,6 +97,7 @@ OP("_Send")
     .Doc("Sends a tensor to another task.");
 
 OP("_LoopSend")
+    .Trait(KindTrait(OpKind::kLoopSend))
     .Input("tensor: T")
     .Attr("T: type")
     .Attr("tensor_name: string = ''")
@@ -106,6 +109,7 @@ OP("_LoopSend")
     .Doc("Sends a tensor to another task from inside a loop, and waits until it was taken there.");
 
 OP("_Recv")
+    .Trait(KindTrait(OpKind::kRecv))
     .Output("tensor: tensor_type")
     .Attr("tensor_type: type")
     .Attr("tensor_name: string = ''")

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millstream/framework/op.h"
+#include "millstream/framework/op_traits.h"
 #include "millstream/ops/functions/function_call.h"
 
 namespace millstream {
@@ -80,56 +81,86 @@ Status OutputShapesAttr(ShapeContext& c) {
   return OkStatus();
 }
 
-#define CALL_ATTRS                       \
-  .Input("args: Tin")                    \
-      .Output("output: Tout")            \
-      .Attr("Tin: list(type) >= 0")      \
-      .Attr("Tout: list(type) >= 0")     \
-      .Attr("f: func")                   \
-      .Attr("config: string = ''")       \
-      .Attr("config_proto: string = ''") \
-      .Attr("executor_type: string = ''")
+void CallAttrs(OpBuilder& op) {
+  op.Input("args: Tin")
+      .Output("output: Tout")
+      .Attr("Tin: list(type) >= 0")
+      .Attr("Tout: list(type) >= 0")
+      .Attr("f: func")
+      .Attr("config: string = ''")
+      .Attr("config_proto: string = ''")
+      .Attr("executor_type: string = ''");
+}
 
 OP("PartitionedCall")
-CALL_ATTRS.Shape(UnknownShape).Cpu<Call>().Doc("Calls a function.");
+    .Trait(KindTrait(OpKind::kCall))
+    .With(CallAttrs)
+    .Shape(UnknownShape)
+    .Cpu<Call>()
+    .Doc("Calls a function.");
 
 OP("StatefulPartitionedCall")
-CALL_ATTRS.Stateful().Shape(UnknownShape).Cpu<Call>().Doc("Calls a function that has effects.");
-#undef CALL_ATTRS
+    .Trait(OpTrait::kEffectsOnly)
+    .Trait(KindTrait(OpKind::kCall))
+    .With(CallAttrs)
+    .Stateful()
+    .Shape(UnknownShape)
+    .Cpu<Call>()
+    .Doc("Calls a function that has effects.");
 
-#define IF_ATTRS                     \
-  .Input("cond: Tcond")              \
-      .Input("input: Tin")           \
-      .Output("output: Tout")        \
-      .Attr("Tcond: type")           \
-      .Attr("Tin: list(type) >= 0")  \
-      .Attr("Tout: list(type) >= 0") \
-      .Attr("then_branch: func")     \
-      .Attr("else_branch: func")     \
-      .Attr("output_shapes: list(shape) = []")
+void IfAttrs(OpBuilder& op) {
+  op.Input("cond: Tcond")
+      .Input("input: Tin")
+      .Output("output: Tout")
+      .Attr("Tcond: type")
+      .Attr("Tin: list(type) >= 0")
+      .Attr("Tout: list(type) >= 0")
+      .Attr("then_branch: func")
+      .Attr("else_branch: func")
+      .Attr("output_shapes: list(shape) = []");
+}
 
 OP("If")
-IF_ATTRS.Stateful().Shape(OutputShapesAttr).Cpu<IfOp>().Doc("Calls one of two functions.");
+    .Trait(OpTrait::kEffectsOnly)
+    .Trait(KindTrait(OpKind::kIf))
+    .With(IfAttrs)
+    .Stateful()
+    .Shape(OutputShapesAttr)
+    .Cpu<IfOp>()
+    .Doc("Calls one of two functions.");
 
 OP("StatelessIf")
-IF_ATTRS.Shape(OutputShapesAttr).Cpu<IfOp>().Doc("Calls one of two functions without effects.");
-#undef IF_ATTRS
+    .Trait(KindTrait(OpKind::kIf))
+    .With(IfAttrs)
+    .Shape(OutputShapesAttr)
+    .Cpu<IfOp>()
+    .Doc("Calls one of two functions without effects.");
 
-#define CASE_ATTRS                       \
-  .Input("branch_index: int32")          \
-      .Input("input: Tin")               \
-      .Output("output: Tout")            \
-      .Attr("Tin: list(type) >= 0")      \
-      .Attr("Tout: list(type) >= 0")     \
-      .Attr("branches: list(func) >= 1") \
-      .Attr("output_shapes: list(shape) = []")
+void CaseAttrs(OpBuilder& op) {
+  op.Input("branch_index: int32")
+      .Input("input: Tin")
+      .Output("output: Tout")
+      .Attr("Tin: list(type) >= 0")
+      .Attr("Tout: list(type) >= 0")
+      .Attr("branches: list(func) >= 1")
+      .Attr("output_shapes: list(shape) = []");
+}
 
 OP("Case")
-CASE_ATTRS.Stateful().Shape(OutputShapesAttr).Cpu<CaseOp>().Doc("Calls one of several functions.");
+    .Trait(OpTrait::kEffectsOnly)
+    .Trait(KindTrait(OpKind::kCase))
+    .With(CaseAttrs)
+    .Stateful()
+    .Shape(OutputShapesAttr)
+    .Cpu<CaseOp>()
+    .Doc("Calls one of several functions.");
 
 OP("StatelessCase")
-CASE_ATTRS.Shape(OutputShapesAttr).Cpu<CaseOp>().Doc("Calls one of several functions without effects.");
-#undef CASE_ATTRS
+    .Trait(KindTrait(OpKind::kCase))
+    .With(CaseAttrs)
+    .Shape(OutputShapesAttr)
+    .Cpu<CaseOp>()
+    .Doc("Calls one of several functions without effects.");
 
 OP("SymbolicGradient")
     .Input("input: Tin")

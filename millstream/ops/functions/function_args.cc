@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millstream/framework/op.h"
+#include "millstream/framework/op_traits.h"
 
 namespace millstream {
 namespace {
@@ -24,6 +25,7 @@ Status ArgShape(ShapeContext& ctx) {
 Status NoOutputs(ShapeContext&) { return OkStatus(); }
 
 OP("_Arg")
+    .Trait(KindTrait(OpKind::kArg))
     .Output("output: T")
     .Attr("T: type")
     .Attr("index: int >= 0")
@@ -33,6 +35,7 @@ OP("_Arg")
     .Doc("An argument of the function in whose body it stands.");
 
 OP("_Retval")
+    .Trait(KindTrait(OpKind::kRetval))
     .Input("input: T")
     .Attr("T: type")
     .Attr("index: int >= 0")

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millstream/framework/device_name.h"
 #include "millstream/framework/op.h"
+#include "millstream/framework/op_traits.h"
 #include "millstream/ops/functions/function_call.h"
 
 namespace millstream {
@@ -30,6 +31,7 @@ class RemoteCall final : public AsyncKernel {
 };
 
 OP("RemoteCall")
+    .Trait(KindTrait(OpKind::kRemoteCall))
     .Input("target: string")
     .Input("args: Tin")
     .Output("output: Tout")

@@ -2,6 +2,7 @@
 #include <atomic>
 
 #include "millstream/framework/op.h"
+#include "millstream/framework/op_traits.h"
 #include "millstream/ops/functions/function_call.h"
 
 namespace millstream {
@@ -109,24 +110,31 @@ Status WhileShape(ShapeContext& c) {
   return OkStatus();
 }
 
-#define WHILE_ATTRS                            \
-  .Input("input: T")                           \
-      .Output("output: T")                     \
-      .Attr("T: list(type) >= 0")              \
-      .Attr("cond: func")                      \
-      .Attr("body: func")                      \
-      .Attr("output_shapes: list(shape) = []") \
-      .Attr("parallel_iterations: int = 10")
+void WhileAttrs(OpBuilder& op) {
+  op.Input("input: T")
+      .Output("output: T")
+      .Attr("T: list(type) >= 0")
+      .Attr("cond: func")
+      .Attr("body: func")
+      .Attr("output_shapes: list(shape) = []")
+      .Attr("parallel_iterations: int = 10");
+}
 
 OP("While")
-WHILE_ATTRS.Stateful()
+    .Trait(OpTrait::kEffectsOnly)
+    .Trait(KindTrait(OpKind::kWhile))
+    .With(WhileAttrs)
+    .Stateful()
     .Shape(WhileShape)
     .Cpu<WhileOp>()
     .Doc("Calls a function on its own results while another one says so.");
 
 OP("StatelessWhile")
-WHILE_ATTRS.Shape(WhileShape).Cpu<WhileOp>().Doc("While for functions without effects.");
-#undef WHILE_ATTRS
+    .Trait(KindTrait(OpKind::kWhile))
+    .With(WhileAttrs)
+    .Shape(WhileShape)
+    .Cpu<WhileOp>()
+    .Doc("While for functions without effects.");
 
 }  // namespace
 }  // namespace millstream

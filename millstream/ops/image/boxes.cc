@@ -121,34 +121,46 @@ OP("NonMaxSuppression")
     .Cpu<NonMaxSuppression>()
     .Doc("The boxes of the highest scores that do not overlap much.");
 
-#define THRESHOLDS .Attr("T: {half, float} = DT_FLOAT").Attr("T_threshold: {half, float} = DT_FLOAT")
-#define BOXES .Input("boxes: T").Input("scores: T").Input("max_output_size: int32")
+void ThresholdTypes(OpBuilder& op) {
+  op.Attr("T: {half, float} = DT_FLOAT").Attr("T_threshold: {half, float} = DT_FLOAT");
+}
+void BoxInputs(OpBuilder& op) { op.Input("boxes: T").Input("scores: T").Input("max_output_size: int32"); }
 
 OP("NonMaxSuppressionV2")
-BOXES.Input("iou_threshold: T_threshold")
-    .Output("selected_indices: int32") THRESHOLDS.Shape(SuppressionShape)
+    .With(BoxInputs)
+    .Input("iou_threshold: T_threshold")
+    .Output("selected_indices: int32")
+    .With(ThresholdTypes)
+    .Shape(SuppressionShape)
     .NotDifferentiable()
     .Cpu<NonMaxSuppression>()
     .Doc("As NonMaxSuppression, with a threshold that is computed.");
 
 OP("NonMaxSuppressionV3")
-BOXES.Input("iou_threshold: T_threshold")
+    .With(BoxInputs)
+    .Input("iou_threshold: T_threshold")
     .Input("score_threshold: T_threshold")
-    .Output("selected_indices: int32") THRESHOLDS.Shape(SuppressionShape)
+    .Output("selected_indices: int32")
+    .With(ThresholdTypes)
+    .Shape(SuppressionShape)
     .Cpu<NonMaxSuppression>()
     .Doc("As NonMaxSuppressionV2, of the boxes whose score is above another threshold.");
 
 OP("NonMaxSuppressionV4")
-BOXES.Input("iou_threshold: T_threshold")
+    .With(BoxInputs)
+    .Input("iou_threshold: T_threshold")
     .Input("score_threshold: T_threshold")
     .Output("selected_indices: int32")
-    .Output("valid_outputs: int32") THRESHOLDS.Attr("pad_to_max_output_size: bool = false")
+    .Output("valid_outputs: int32")
+    .With(ThresholdTypes)
+    .Attr("pad_to_max_output_size: bool = false")
     .Shape(SuppressionShape)
     .Cpu<NonMaxSuppression>()
     .Doc("As NonMaxSuppressionV3, padded with zeros to a fixed size if asked.");
 
 OP("NonMaxSuppressionV5")
-BOXES.Input("iou_threshold: T")
+    .With(BoxInputs)
+    .Input("iou_threshold: T")
     .Input("score_threshold: T")
     .Input("soft_nms_sigma: T")
     .Output("selected_indices: int32")

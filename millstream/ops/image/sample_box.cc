@@ -240,22 +240,28 @@ Status SampleBoxShape(ShapeContext& c) {
   return OkStatus();
 }
 
-#define SAMPLE_BOX_SIGNATURE .Input("image_size: T").Input("bounding_boxes: float")
-#define SAMPLE_BOX_RESULTS \
-  .Output("begin: T").Output("size: T").Output("bboxes: float").Attr("T: {uint8, int8, int16, int32, int64}")
-#define SAMPLE_BOX_LIMITS                                   \
-  .Attr("aspect_ratio_range: list(float) = [0.75, 1.33]")   \
-      .Attr("area_range: list(float) = [0.05, 1]")          \
-      .Attr("max_attempts: int = 100")                      \
-      .Attr("use_image_if_no_bounding_boxes: bool = false") \
-      .Shape(SampleBoxShape)
+void SampleBoxInputs(OpBuilder& op) { op.Input("image_size: T").Input("bounding_boxes: float"); }
+void SampleBoxResults(OpBuilder& op) {
+  op.Output("begin: T").Output("size: T").Output("bboxes: float").Attr("T: {uint8, int8, int16, int32, int64}");
+}
+void SampleBoxLimits(OpBuilder& op) {
+  op.Attr("aspect_ratio_range: list(float) = [0.75, 1.33]")
+      .Attr("area_range: list(float) = [0.05, 1]")
+      .Attr("max_attempts: int = 100")
+      .Attr("use_image_if_no_bounding_boxes: bool = false")
+      .Shape(SampleBoxShape);
+}
 
 using SizeTypes = Types<uint8_t, int8_t, int16_t, int32_t, int64_t>;
 
 OP("SampleDistortedBoundingBox")
-SAMPLE_BOX_SIGNATURE SAMPLE_BOX_RESULTS.Attr("seed: int = 0")
+    .With(SampleBoxInputs)
+    .With(SampleBoxResults)
+    .Attr("seed: int = 0")
     .Attr("seed2: int = 0")
-    .Attr("min_object_covered: float = 0.1") SAMPLE_BOX_LIMITS.NotDifferentiable()
+    .Attr("min_object_covered: float = 0.1")
+    .With(SampleBoxLimits)
+    .NotDifferentiable()
     .Stateful()
     .Cpu<SampleBox>(SizeTypes{})
     .Doc(
@@ -263,15 +269,25 @@ SAMPLE_BOX_SIGNATURE SAMPLE_BOX_RESULTS.Attr("seed: int = 0")
         "box.");
 
 OP("SampleDistortedBoundingBoxV2")
-SAMPLE_BOX_SIGNATURE.Input("min_object_covered: float") SAMPLE_BOX_RESULTS.Attr("seed: int = 0")
-    .Attr("seed2: int = 0") SAMPLE_BOX_LIMITS.NotDifferentiable()
+    .With(SampleBoxInputs)
+    .Input("min_object_covered: float")
+    .With(SampleBoxResults)
+    .Attr("seed: int = 0")
+    .Attr("seed2: int = 0")
+    .With(SampleBoxLimits)
+    .NotDifferentiable()
     .Stateful()
     .Cpu<SampleBox>(SizeTypes{})
     .Doc("As SampleDistortedBoundingBox, with a part to cover that is computed.");
 
 OP("StatelessSampleDistortedBoundingBox")
-SAMPLE_BOX_SIGNATURE.Input("min_object_covered: float")
-    .Input("seed: Tseed") SAMPLE_BOX_RESULTS.Attr("Tseed: {int32, int64}") SAMPLE_BOX_LIMITS.NotDifferentiable()
+    .With(SampleBoxInputs)
+    .Input("min_object_covered: float")
+    .Input("seed: Tseed")
+    .With(SampleBoxResults)
+    .Attr("Tseed: {int32, int64}")
+    .With(SampleBoxLimits)
+    .NotDifferentiable()
     .Cpu<StatelessSampleBox>(SizeTypes{})
     .Doc("As SampleDistortedBoundingBoxV2; the same seed gives the same crop.");
 

@@ -59,6 +59,7 @@ OP("ImmutableConst")
     .Shape(ShapeFromAttr)
     .Cpu<ImmutableConstKernel>()
     .Expensive()
+    .MayBlock()
     .Doc("A tensor from the bytes of a file.");
 
 }  // namespace

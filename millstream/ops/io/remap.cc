@@ -226,6 +226,7 @@ OP("GenerateVocabRemapping")
     .NotDifferentiable()
     .Cpu<GenerateVocabRemapping>()
     .Expensive()
+    .MayBlock()
     .Doc("The lines of an old vocabulary file where words of a new one are, -1 for words that are new.");
 
 OP("LoadAndRemapMatrix")
@@ -243,6 +244,7 @@ OP("LoadAndRemapMatrix")
     .NotDifferentiable()
     .Cpu<LoadAndRemapMatrix>()
     .Expensive()
+    .MayBlock()
     .Doc("A matrix of a checkpoint with rows and columns rearranged; new ones take given values.");
 
 }  // namespace

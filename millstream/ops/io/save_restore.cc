@@ -194,6 +194,7 @@ OP("SaveV2")
     .NotDifferentiable()
     .Cpu<SaveV2>()
     .Expensive()
+    .MayBlock()
     .Doc("Writes tensors to a V2 checkpoint; the old one stays whole until the new one is.");
 
 OP("RestoreV2")
@@ -207,6 +208,7 @@ OP("RestoreV2")
     .NotDifferentiable()
     .Cpu(RestoreV2)
     .Expensive()
+    .MayBlock()
     .Doc("Reads tensors, or slices of them, from a V2 checkpoint.");
 
 OP("MergeV2Checkpoints")
@@ -219,6 +221,7 @@ OP("MergeV2Checkpoints")
     .NotDifferentiable()
     .Cpu<MergeV2Checkpoints>()
     .Expensive()
+    .MayBlock()
     .Doc("Joins the checkpoints that several tasks wrote into one.");
 
 OP("ShardedFilename")

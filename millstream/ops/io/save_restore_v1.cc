@@ -95,6 +95,7 @@ OP("Save")
     .NotDifferentiable()
     .Cpu(SaveCpu<false>)
     .Expensive()
+    .MayBlock()
     .Doc("Writes tensors to a checkpoint of version 1.");
 
 OP("SaveSlices")
@@ -108,6 +109,7 @@ OP("SaveSlices")
     .NotDifferentiable()
     .Cpu(SaveCpu<true>)
     .Expensive()
+    .MayBlock()
     .Doc("Writes tensors, or slices of larger ones, to a checkpoint of version 1.");
 
 OP("Restore")
@@ -121,6 +123,7 @@ OP("Restore")
     .NotDifferentiable()
     .Cpu(RestoreCpu)
     .Expensive()
+    .MayBlock()
     .Doc("Reads a tensor from the checkpoints of version 1 that match a pattern.");
 
 OP("RestoreSlice")
@@ -135,6 +138,7 @@ OP("RestoreSlice")
     .NotDifferentiable()
     .Cpu(RestoreCpu)
     .Expensive()
+    .MayBlock()
     .Doc("Reads a slice of a tensor from the checkpoints of version 1 that match a pattern.");
 
 OP("ShardedFilespec")

@@ -98,37 +98,60 @@ class TableOp final : public Kernel {
   std::optional<NamedResource<LookupTable>> table_;  // none if it is anonymous
 };
 
-#define NAMES \
-  .Attr("container: string = ''").Attr("shared_name: string = ''").Attr("use_node_name_sharing: bool = false")
-#define TYPES .Attr("key_dtype: type").Attr("value_dtype: type")
-#define VALUE_SHAPE .Attr("value_shape: shape = {}")
-#define BUCKETS .Attr("initial_num_buckets: int = 131072").Attr("max_load_factor: float = 0.8")
-#define NOTHING
-// Under three names: a handle of strings, a resource handle, and a table that only its handle knows.
-#define TABLE(Name, kind, attrs, input1, input2, doc)                         \
-  OP(Name)                                                                    \
-  input1.Output("table_handle: Ref(string)") NAMES TYPES attrs.Stateful()     \
-      .Shape(StringHandleShape)                                               \
-      .NotDifferentiable()                                                    \
-      .CpuFor<TableOp<Kind::kind>>(KeyTypes{}, "key_dtype")                   \
-      .Doc(doc);                                                              \
-  OP(Name "V2")                                                               \
-  input1 input2.Output("table_handle: resource") NAMES TYPES attrs.Stateful() \
-      .Shape(ScalarShape)                                                     \
-      .NotDifferentiable()                                                    \
-      .CpuFor<TableOp<Kind::kind>>(KeyTypes{}, "key_dtype")                   \
-      .Doc(doc);                                                              \
-  OP("Anonymous" Name)                                                        \
-  input1 input2.Output("table_handle: resource") TYPES attrs.Stateful()       \
-      .Shape(ScalarShape)                                                     \
-      .CpuFor<TableOp<Kind::kind>>(KeyTypes{}, "key_dtype")                   \
-      .Doc(doc)
+void TypeAttrs(OpBuilder& op) { op.Attr("key_dtype: type").Attr("value_dtype: type"); }
+void NamedTableAttrs(OpBuilder& op) {
+  op.Attr("container: string = ''")
+      .Attr("shared_name: string = ''")
+      .Attr("use_node_name_sharing: bool = false")
+      .With(TypeAttrs)
+      .NotDifferentiable();
+}
 
-TABLE("HashTable", kInitializable, NOTHING, NOTHING, NOTHING, "A table that is filled once and then only read.");
-TABLE("MutableHashTable", kMutable, NOTHING, NOTHING, NOTHING, "A table of scalars that can be changed.");
-TABLE("MutableHashTableOfTensors", kMutable, VALUE_SHAPE, NOTHING, NOTHING, "A table of vectors that can be changed.");
-TABLE("MutableDenseHashTable", kDense, VALUE_SHAPE BUCKETS, .Input("empty_key: key_dtype"),
-      .Input("deleted_key: key_dtype"), "A table that can be changed, with keys set aside for its own use.");
+// Each table exists under three names: with a reference to a handle of strings, with a resource handle, and as a table
+// that only its handle knows.
+void MakesReference(OpBuilder& op) {
+  op.Output("table_handle: Ref(string)").With(NamedTableAttrs).Shape(StringHandleShape);
+}
+void MakesHandle(OpBuilder& op) { op.Output("table_handle: resource").With(NamedTableAttrs).Shape(ScalarShape); }
+void MakesAnonymous(OpBuilder& op) { op.Output("table_handle: resource").With(TypeAttrs).Shape(ScalarShape); }
+
+template <Kind kind>
+void TableKernels(OpBuilder& op) {
+  op.Stateful().CpuFor<TableOp<kind>>(KeyTypes{}, "key_dtype");
+}
+
+void HashTableOp(OpBuilder& op) {
+  op.With(TableKernels<Kind::kInitializable>).Doc("A table that is filled once and then only read.");
+}
+OP("HashTable").With(MakesReference).With(HashTableOp);
+OP("HashTableV2").With(MakesHandle).With(HashTableOp);
+OP("AnonymousHashTable").With(MakesAnonymous).With(HashTableOp);
+
+void MutableHashTableOp(OpBuilder& op) {
+  op.With(TableKernels<Kind::kMutable>).Doc("A table of scalars that can be changed.");
+}
+OP("MutableHashTable").With(MakesReference).With(MutableHashTableOp);
+OP("MutableHashTableV2").With(MakesHandle).With(MutableHashTableOp);
+OP("AnonymousMutableHashTable").With(MakesAnonymous).With(MutableHashTableOp);
+
+void MutableHashTableOfTensorsOp(OpBuilder& op) {
+  op.Attr("value_shape: shape = {}").With(TableKernels<Kind::kMutable>).Doc("A table of vectors that can be changed.");
+}
+OP("MutableHashTableOfTensors").With(MakesReference).With(MutableHashTableOfTensorsOp);
+OP("MutableHashTableOfTensorsV2").With(MakesHandle).With(MutableHashTableOfTensorsOp);
+OP("AnonymousMutableHashTableOfTensors").With(MakesAnonymous).With(MutableHashTableOfTensorsOp);
+
+void MutableDenseHashTableOp(OpBuilder& op) {
+  op.Attr("value_shape: shape = {}")
+      .Attr("initial_num_buckets: int = 131072")
+      .Attr("max_load_factor: float = 0.8")
+      .With(TableKernels<Kind::kDense>)
+      .Doc("A table that can be changed, with keys set aside for its own use.");
+}
+void ReservedKeys(OpBuilder& op) { op.Input("empty_key: key_dtype").Input("deleted_key: key_dtype"); }
+OP("MutableDenseHashTable").With(MakesReference).Input("empty_key: key_dtype").With(MutableDenseHashTableOp);
+OP("MutableDenseHashTableV2").With(MakesHandle).With(ReservedKeys).With(MutableDenseHashTableOp);
+OP("AnonymousMutableDenseHashTable").With(MakesAnonymous).With(ReservedKeys).With(MutableDenseHashTableOp);
 
 }  // namespace
 }  // namespace millstream

@@ -143,25 +143,28 @@ Status FromFileShape(ShapeContext& c) {
   return ShapeContext::WithRank(c.input(1), 0, &name);
 }
 
-#define FROM_FILE                         \
-  .Input("filename: string")              \
-      .Attr("key_index: int >= -2")       \
-      .Attr("value_index: int >= -2")     \
-      .Attr("vocab_size: int >= -1 = -1") \
-      .Attr("delimiter: string = '\t'")   \
-      .Attr("offset: int = 0")            \
-      .Shape(FromFileShape)               \
-      .NotDifferentiable()                \
-      .Cpu<InitializeTableFromTextFile>() \
-      .Expensive()
+void FromFileInputs(OpBuilder& op) {
+  op.Input("filename: string")
+      .Attr("key_index: int >= -2")
+      .Attr("value_index: int >= -2")
+      .Attr("vocab_size: int >= -1 = -1")
+      .Attr("delimiter: string = '\t'")
+      .Attr("offset: int = 0")
+      .Shape(FromFileShape)
+      .NotDifferentiable()
+      .Cpu<InitializeTableFromTextFile>()
+      .Expensive();
+}
 
 OP("InitializeTableFromTextFile")
-    .Input("table_handle: Ref(string)") FROM_FILE.Doc(
-        "Fills a table from columns of a text file (old form of the handle).");
+    .Input("table_handle: Ref(string)")
+    .With(FromFileInputs)
+    .Doc("Fills a table from columns of a text file (old form of the handle).");
 OP("InitializeTableFromTextFileV2")
-    .Input("table_handle: resource") FROM_FILE.Stateful()
+    .Input("table_handle: resource")
+    .With(FromFileInputs)
+    .Stateful()
     .Doc("Fills a table from columns of a text file: a column by number, -1 the line's number, -2 the whole line.");
-#undef FROM_FILE
 
 }  // namespace
 }  // namespace millstream

@@ -81,40 +81,75 @@ Status ExportShape(ShapeContext& c) {
   return OkStatus();
 }
 
-// Each op twice: on a handle of strings, and on a resource handle.
-#define ON_BOTH(Name, body, fn, doc)                                                              \
-  OP(Name).Input("table_handle: Ref(string)") body.Cpu(fn).Doc(doc " (old form of the handle)."); \
-  OP(Name "V2").Input("table_handle: resource") body.Stateful().Cpu(fn).Doc(doc ".")
+// Each op exists twice: on a resource handle, and on a reference to a handle of strings.
+void OnHandle(OpBuilder& op) { op.Input("table_handle: resource").Stateful(); }
+void OnReference(OpBuilder& op) { op.Input("table_handle: Ref(string)"); }
 
-ON_BOTH("InitializeTable",
-        .Input("keys: Tkey")
-            .Input("values: Tval")
-            .Attr("Tkey: type")
-            .Attr("Tval: type")
-            .Shape(InitializeShape)
-            .NotDifferentiable(),
-        InitializeCpu, "Fills a table that is filled once");
-ON_BOTH("LookupTableFind",
-        .Input("keys: Tin")
-            .Input("default_value: Tout")
-            .Output("values: Tout")
-            .Attr("Tin: type")
-            .Attr("Tout: type")
-            .Shape(UnknownShape)
-            .NotDifferentiable(),
-        FindCpu, "The values of keys; the default for those that are not there");
-ON_BOTH(
-    "LookupTableInsert",
-    .Input("keys: Tin").Input("values: Tout").Attr("Tin: type").Attr("Tout: type").Shape(NoOutputs).NotDifferentiable(),
-    InsertCpu, "Gives keys new values");
-ON_BOTH("LookupTableSize", .Output("size: int64").Shape(ScalarShape).NotDifferentiable(), SizeCpu,
-        "The number of keys in a table");
-ON_BOTH("LookupTableExport",
-        .Output("keys: Tkeys").Output("values: Tvalues").Attr("Tkeys: type").Attr("Tvalues: type").Shape(ExportShape),
-        ExportCpu, "All keys and values of a table");
-ON_BOTH("LookupTableImport",
-        .Input("keys: Tin").Input("values: Tout").Attr("Tin: type").Attr("Tout: type").Shape(NoOutputs), ImportCpu,
-        "Replaces all keys and values of a table");
+void InitializeOp(OpBuilder& op) {
+  op.Input("keys: Tkey")
+      .Input("values: Tval")
+      .Attr("Tkey: type")
+      .Attr("Tval: type")
+      .Shape(InitializeShape)
+      .NotDifferentiable()
+      .Cpu(InitializeCpu);
+}
+OP("InitializeTable")
+    .With(OnReference)
+    .With(InitializeOp)
+    .Doc("Fills a table that is filled once (old form of the handle).");
+OP("InitializeTableV2").With(OnHandle).With(InitializeOp).Doc("Fills a table that is filled once.");
+
+void FindOp(OpBuilder& op) {
+  op.Input("keys: Tin")
+      .Input("default_value: Tout")
+      .Output("values: Tout")
+      .Attr("Tin: type")
+      .Attr("Tout: type")
+      .Shape(UnknownShape)
+      .NotDifferentiable()
+      .Cpu(FindCpu);
+}
+OP("LookupTableFind")
+    .With(OnReference)
+    .With(FindOp)
+    .Doc("The values of keys; the default for those that are not there (old form of the handle).");
+OP("LookupTableFindV2")
+    .With(OnHandle)
+    .With(FindOp)
+    .Doc("The values of keys; the default for those that are not there.");
+
+void KeysAndValues(OpBuilder& op) {
+  op.Input("keys: Tin").Input("values: Tout").Attr("Tin: type").Attr("Tout: type").Shape(NoOutputs);
+}
+void InsertOp(OpBuilder& op) { op.With(KeysAndValues).NotDifferentiable().Cpu(InsertCpu); }
+OP("LookupTableInsert").With(OnReference).With(InsertOp).Doc("Gives keys new values (old form of the handle).");
+OP("LookupTableInsertV2").With(OnHandle).With(InsertOp).Doc("Gives keys new values.");
+
+void SizeOp(OpBuilder& op) { op.Output("size: int64").Shape(ScalarShape).NotDifferentiable().Cpu(SizeCpu); }
+OP("LookupTableSize").With(OnReference).With(SizeOp).Doc("The number of keys in a table (old form of the handle).");
+OP("LookupTableSizeV2").With(OnHandle).With(SizeOp).Doc("The number of keys in a table.");
+
+void ExportOp(OpBuilder& op) {
+  op.Output("keys: Tkeys")
+      .Output("values: Tvalues")
+      .Attr("Tkeys: type")
+      .Attr("Tvalues: type")
+      .Shape(ExportShape)
+      .Cpu(ExportCpu);
+}
+OP("LookupTableExport")
+    .With(OnReference)
+    .With(ExportOp)
+    .Doc("All keys and values of a table (old form of the handle).");
+OP("LookupTableExportV2").With(OnHandle).With(ExportOp).Doc("All keys and values of a table.");
+
+void ImportOp(OpBuilder& op) { op.With(KeysAndValues).Cpu(ImportCpu); }
+OP("LookupTableImport")
+    .With(OnReference)
+    .With(ImportOp)
+    .Doc("Replaces all keys and values of a table (old form of the handle).");
+OP("LookupTableImportV2").With(OnHandle).With(ImportOp).Doc("Replaces all keys and values of a table.");
 
 OP("LookupTableRemoveV2")
     .Input("table_handle: resource")

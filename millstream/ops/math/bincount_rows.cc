@@ -171,17 +171,20 @@ Status RaggedShape(ShapeContext& c) {
 }
 
 using WeightTypes = Types<int32_t, int64_t, float, double>;
-#define BINCOUNT_ATTRS                          \
-  .Output("output: T")                          \
-      .Attr("Tidx: {int32, int64}")             \
-      .Attr("T: {int32, int64, float, double}") \
-      .Attr("binary_output: bool = false")      \
-      .NotDifferentiable()
+void BincountAttrs(OpBuilder& op) {
+  op.Output("output: T")
+      .Attr("Tidx: {int32, int64}")
+      .Attr("T: {int32, int64, float, double}")
+      .Attr("binary_output: bool = false")
+      .NotDifferentiable();
+}
 
 OP("DenseBincount")
     .Input("input: Tidx")
     .Input("size: Tidx")
-    .Input("weights: T") BINCOUNT_ATTRS.Shape(DenseShape)
+    .Input("weights: T")
+    .With(BincountAttrs)
+    .Shape(DenseShape)
     .Cpu2<DenseBincount>(WeightTypes{}, "T", IndexTypes{}, "Tidx")
     .Doc("Bincount of a vector, or of each row of a matrix; with binary_output whether a value occurs.");
 
@@ -190,7 +193,9 @@ OP("SparseBincount")
     .Input("values: Tidx")
     .Input("dense_shape: int64")
     .Input("size: Tidx")
-    .Input("weights: T") BINCOUNT_ATTRS.Shape(SparseShape)
+    .Input("weights: T")
+    .With(BincountAttrs)
+    .Shape(SparseShape)
     .Cpu2<SparseBincount>(WeightTypes{}, "T", IndexTypes{}, "Tidx")
     .Doc("DenseBincount of the values of a sparse tensor.");
 
@@ -198,7 +203,9 @@ OP("RaggedBincount")
     .Input("splits: int64")
     .Input("values: Tidx")
     .Input("size: Tidx")
-    .Input("weights: T") BINCOUNT_ATTRS.Shape(RaggedShape)
+    .Input("weights: T")
+    .With(BincountAttrs)
+    .Shape(RaggedShape)
     .Cpu2<RaggedBincount>(WeightTypes{}, "T", IndexTypes{}, "Tidx")
     .Doc("Bincount of each row of a ragged matrix.");
 

@@ -187,31 +187,40 @@ Status RaggedShape(ShapeContext& c) {
   return OkStatus();
 }
 
-#define COUNT(builder)                                    \
-  builder.Input("weights: output_type")                   \
-      .Output("output_indices: int64")                    \
-      .Output("output_values: output_type")               \
-      .Output("output_dense_shape: int64")                \
-      .Attr("T: {int32, int64}")                          \
-      .Attr("minlength: int >= -1 = -1")                  \
-      .Attr("maxlength: int >= -1 = -1")                  \
-      .Attr("binary_output: bool")                        \
-      .Attr("output_type: {int32, int64, float, double}") \
-      .NotDifferentiable()
+void CountArgs(OpBuilder& op) {
+  op.Input("weights: output_type")
+      .Output("output_indices: int64")
+      .Output("output_values: output_type")
+      .Output("output_dense_shape: int64")
+      .Attr("T: {int32, int64}")
+      .Attr("minlength: int >= -1 = -1")
+      .Attr("maxlength: int >= -1 = -1")
+      .Attr("binary_output: bool")
+      .Attr("output_type: {int32, int64, float, double}")
+      .NotDifferentiable();
+}
 using CountTypes = Types<int32_t, int64_t, float, double>;
-COUNT(OP("DenseCountSparseOutput").Input("values: T"))
+OP("DenseCountSparseOutput")
+    .Input("values: T")
+    .With(CountArgs)
     .Shape(DenseShape)
     .Cpu<DenseCount>(CountTypes{}, "output_type")
     .Doc("How often each number comes in a vector, or in each row of a matrix, as a sparse tensor.");
-COUNT(OP("SparseCountSparseOutput").Input("indices: int64").Input("values: T").Input("dense_shape: int64"))
+OP("SparseCountSparseOutput")
+    .Input("indices: int64")
+    .Input("values: T")
+    .Input("dense_shape: int64")
+    .With(CountArgs)
     .Shape(SparseShape)
     .Cpu<SparseCount>(CountTypes{}, "output_type")
     .Doc("How often each number comes in each row of a sparse tensor, as a sparse tensor.");
-COUNT(OP("RaggedCountSparseOutput").Input("splits: int64").Input("values: T"))
+OP("RaggedCountSparseOutput")
+    .Input("splits: int64")
+    .Input("values: T")
+    .With(CountArgs)
     .Shape(RaggedShape)
     .Cpu<RaggedCount>(CountTypes{}, "output_type")
     .Doc("How often each number comes in each row of a ragged tensor, as a sparse tensor.");
-#undef COUNT
 
 }  // namespace
 }  // namespace millstream

@@ -142,7 +142,9 @@ Status NormGradient(GradContext& g) {
   return g.status();
 }
 
-#define MOMENTS_ATTRS .Attr("T: numbertype").Attr("variance_epsilon: float").Attr("scale_after_normalization: bool")
+void MomentsAttrs(OpBuilder& op) {
+  op.Attr("T: numbertype").Attr("variance_epsilon: float").Attr("scale_after_normalization: bool");
+}
 
 OP("BatchNormWithGlobalNormalization")
     .Input("t: T")
@@ -150,7 +152,9 @@ OP("BatchNormWithGlobalNormalization")
     .Input("v: T")
     .Input("beta: T")
     .Input("gamma: T")
-    .Output("result: T") MOMENTS_ATTRS.Shape(NormShape)
+    .Output("result: T")
+    .With(MomentsAttrs)
+    .Shape(NormShape)
     .Gradient(NormGradient)
     .Cpu<BatchNormGlobal>(Types<float, double, Half>{})
     .Doc("Normalizes images by given means and variances of their channels.");
@@ -165,7 +169,9 @@ OP("BatchNormWithGlobalNormalizationGrad")
     .Output("dm: T")
     .Output("dv: T")
     .Output("db: T")
-    .Output("dg: T") MOMENTS_ATTRS.Shape(NormGradShape)
+    .Output("dg: T")
+    .With(MomentsAttrs)
+    .Shape(NormGradShape)
     .Cpu<BatchNormGlobalGrad>(Types<float, double, Half>{})
     .Doc("The gradients of BatchNormWithGlobalNormalization.");
 

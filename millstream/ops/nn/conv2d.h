@@ -67,11 +67,12 @@ class ConvOp final : public K {
 };
 
 // What the declarations of all ops of these families have.
-#define CONV2D_WINDOW                                 \
-  .Attr("padding: {'SAME', 'VALID', 'EXPLICIT'}")     \
-      .Attr("explicit_paddings: list(int) = []")      \
-      .Attr("data_format: {'NHWC', 'NCHW'} = 'NHWC'") \
-      .Attr("dilations: list(int) = [1, 1, 1, 1]")
+inline void Conv2DWindowAttrs(OpBuilder& op) {
+  op.Attr("padding: {'SAME', 'VALID', 'EXPLICIT'}")
+      .Attr("explicit_paddings: list(int) = []")
+      .Attr("data_format: {'NHWC', 'NCHW'} = 'NHWC'")
+      .Attr("dilations: list(int) = [1, 1, 1, 1]");
+}
 
 Status Conv2DShape(ShapeContext& c);
 Status DepthwiseConv2DShape(ShapeContext& c);

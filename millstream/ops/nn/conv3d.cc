@@ -195,17 +195,20 @@ Status BackFilterGrad(GradContext& g) {
   return g.status();
 }
 
-#define CONV_ATTRS                                       \
-  .Attr("T: {half, bfloat16, float, double}")            \
-      .Attr("strides: list(int) >= 5")                   \
-      .Attr("padding: {'SAME', 'VALID'}")                \
-      .Attr("data_format: {'NDHWC', 'NCDHW'} = 'NDHWC'") \
-      .Attr("dilations: list(int) = [1, 1, 1, 1, 1]")
+void Conv3DAttrs(OpBuilder& op) {
+  op.Attr("T: {half, bfloat16, float, double}")
+      .Attr("strides: list(int) >= 5")
+      .Attr("padding: {'SAME', 'VALID'}")
+      .Attr("data_format: {'NDHWC', 'NCDHW'} = 'NDHWC'")
+      .Attr("dilations: list(int) = [1, 1, 1, 1, 1]");
+}
 
 OP("Conv3D")
     .Input("input: T")
     .Input("filter: T")
-    .Output("output: T") CONV_ATTRS.Shape(Conv3DShape)
+    .Output("output: T")
+    .With(Conv3DAttrs)
+    .Shape(Conv3DShape)
     .Gradient(Conv3DGrad)
     .CpuFor<Conv3D<Direction::kForward>>(FloatTypes{})
     .Expensive()
@@ -215,7 +218,9 @@ OP("Conv3DBackpropInputV2")
     .Input("input_sizes: Tshape")
     .Input("filter: T")
     .Input("out_backprop: T")
-    .Output("output: T") CONV_ATTRS.Attr("Tshape: {int32, int64} = DT_INT32")
+    .Output("output: T")
+    .With(Conv3DAttrs)
+    .Attr("Tshape: {int32, int64} = DT_INT32")
     .Shape(BackInputShape)
     .Gradient(BackInputGrad)
     .CpuFor<Conv3D<Direction::kInput>>(FloatTypes{})
@@ -227,7 +232,9 @@ OP("Conv3DBackpropFilterV2")
     .Input("input: T")
     .Input("filter_sizes: int32")
     .Input("out_backprop: T")
-    .Output("output: T") CONV_ATTRS.Shape(BackFilterShape)
+    .Output("output: T")
+    .With(Conv3DAttrs)
+    .Shape(BackFilterShape)
     .Gradient(BackFilterGrad)
     .CpuFor<Conv3D<Direction::kFilter>>(FloatTypes{})
     .HostMemory("filter_sizes")

@@ -219,16 +219,19 @@ Status DilationGradient(GradContext& g) {
   return g.status();
 }
 
-#define DILATION_ATTRS                 \
-  .Attr("T: realnumbertype")           \
-      .Attr("strides: list(int) >= 4") \
-      .Attr("rates: list(int) >= 4")   \
-      .Attr("padding: {'SAME', 'VALID'}")
+void DilationAttrs(OpBuilder& op) {
+  op.Attr("T: realnumbertype")
+      .Attr("strides: list(int) >= 4")
+      .Attr("rates: list(int) >= 4")
+      .Attr("padding: {'SAME', 'VALID'}");
+}
 
 OP("Dilation2D")
     .Input("input: T")
     .Input("filter: T")
-    .Output("output: T") DILATION_ATTRS.Shape(DilationShape)
+    .Output("output: T")
+    .With(DilationAttrs)
+    .Shape(DilationShape)
     .Gradient(DilationGradient)
     .Cpu<Dilation2D>(RealTypes{})
     .Expensive()
@@ -238,7 +241,9 @@ OP("Dilation2DBackpropInput")
     .Input("input: T")
     .Input("filter: T")
     .Input("out_backprop: T")
-    .Output("in_backprop: T") DILATION_ATTRS.Shape(UnchangedShape)
+    .Output("in_backprop: T")
+    .With(DilationAttrs)
+    .Shape(UnchangedShape)
     .Cpu<BackpropInput>(RealTypes{})
     .Expensive()
     .Doc("The gradient of Dilation2D in its input.");
@@ -247,7 +252,9 @@ OP("Dilation2DBackpropFilter")
     .Input("input: T")
     .Input("filter: T")
     .Input("out_backprop: T")
-    .Output("filter_backprop: T") DILATION_ATTRS.Shape(FilterShape)
+    .Output("filter_backprop: T")
+    .With(DilationAttrs)
+    .Shape(FilterShape)
     .Cpu<BackpropFilter>(RealTypes{})
     .Expensive()
     .Doc("The gradient of Dilation2D in its filter.");

@@ -317,26 +317,29 @@ Status AvgGradient(GradContext& g) {
 }
 
 using PoolTypes = Types<float, double, int32_t, int64_t>;
-#define POOL_OP                                 \
-  .Input("value: T")                            \
-      .Output("output: T")                      \
-      .Output("row_pooling_sequence: int64")    \
-      .Output("col_pooling_sequence: int64")    \
-      .Attr("pooling_ratio: list(float) >= 4")  \
-      .Attr("pseudo_random: bool = false")      \
-      .Attr("overlapping: bool = false")        \
-      .Attr("deterministic: bool = false")      \
-      .Attr("seed: int = 0")                    \
-      .Attr("seed2: int = 0")                   \
-      .Attr("T: {float, double, int32, int64}") \
-      .Shape(PoolShape)
+void FractionalPoolArgs(OpBuilder& op) {
+  op.Input("value: T")
+      .Output("output: T")
+      .Output("row_pooling_sequence: int64")
+      .Output("col_pooling_sequence: int64")
+      .Attr("pooling_ratio: list(float) >= 4")
+      .Attr("pseudo_random: bool = false")
+      .Attr("overlapping: bool = false")
+      .Attr("deterministic: bool = false")
+      .Attr("seed: int = 0")
+      .Attr("seed2: int = 0")
+      .Attr("T: {float, double, int32, int64}")
+      .Shape(PoolShape);
+}
 
 OP("FractionalMaxPool")
-POOL_OP.Gradient(MaxGradient)
+    .With(FractionalPoolArgs)
+    .Gradient(MaxGradient)
     .Cpu<FractionalMaxPool>(PoolTypes{})
     .Doc("The largest values of regions whose sizes make the output smaller by a factor that need not be whole.");
 OP("FractionalAvgPool")
-POOL_OP.Gradient(AvgGradient)
+    .With(FractionalPoolArgs)
+    .Gradient(AvgGradient)
     .Cpu<FractionalAvgPool>(PoolTypes{})
     .Doc("The averages of regions whose sizes make the output smaller by a factor that need not be whole.");
 

@@ -233,15 +233,18 @@ Status AvgGradGrad(GradContext& g) {
   return g.status();
 }
 
-#define WINDOW                            \
-  .Attr("ksize: list(int) >= 5")          \
-      .Attr("strides: list(int) >= 5")    \
-      .Attr("padding: {'SAME', 'VALID'}") \
-      .Attr("data_format: {'NDHWC', 'NCDHW'} = 'NDHWC'")
+void WindowAttrs(OpBuilder& op) {
+  op.Attr("ksize: list(int) >= 5")
+      .Attr("strides: list(int) >= 5")
+      .Attr("padding: {'SAME', 'VALID'}")
+      .Attr("data_format: {'NDHWC', 'NCDHW'} = 'NDHWC'");
+}
 
 OP("MaxPool3D")
     .Input("input: T")
-    .Output("output: T") WINDOW.Attr("T: {half, bfloat16, float}")
+    .Output("output: T")
+    .With(WindowAttrs)
+    .Attr("T: {half, bfloat16, float}")
     .Shape(PoolShape)
     .Gradient(MaxGrad)
     .Cpu<MaxPool3D>(PoolTypes{})
@@ -251,7 +254,9 @@ OP("MaxPool3DGrad")
     .Input("orig_input: TInput")
     .Input("orig_output: TInput")
     .Input("grad: T")
-    .Output("output: T") WINDOW.Attr("T: {half, bfloat16, float} = DT_FLOAT")
+    .Output("output: T")
+    .With(WindowAttrs)
+    .Attr("T: {half, bfloat16, float} = DT_FLOAT")
     .Attr("TInput: {half, bfloat16, float} = DT_FLOAT")
     .Shape(UnchangedShape)
     .Gradient(MaxGradGrad)
@@ -262,7 +267,9 @@ OP("MaxPool3DGradGrad")
     .Input("orig_input: T")
     .Input("orig_output: T")
     .Input("grad: T")
-    .Output("output: T") WINDOW.Attr("T: realnumbertype")
+    .Output("output: T")
+    .With(WindowAttrs)
+    .Attr("T: realnumbertype")
     .Shape(GradGradShape)
     .Gradient(MaxGradGradGrad)
     .Cpu<MaxPool3DGradGrad>(PoolTypes{})
@@ -270,7 +277,9 @@ OP("MaxPool3DGradGrad")
 
 OP("AvgPool3D")
     .Input("input: T")
-    .Output("output: T") WINDOW.Attr("T: {half, bfloat16, float, double}")
+    .Output("output: T")
+    .With(WindowAttrs)
+    .Attr("T: {half, bfloat16, float, double}")
     .Shape(PoolShape)
     .Gradient(AvgGrad)
     .Cpu<AvgPool3D>(PoolTypes{})
@@ -279,7 +288,9 @@ OP("AvgPool3D")
 OP("AvgPool3DGrad")
     .Input("orig_input_shape: int32")
     .Input("grad: T")
-    .Output("output: T") WINDOW.Attr("T: {half, bfloat16, float, double}")
+    .Output("output: T")
+    .With(WindowAttrs)
+    .Attr("T: {half, bfloat16, float, double}")
     .Shape(AvgGradShape)
     .Gradient(AvgGradGrad)
     .Cpu<AvgPool3DGrad>(PoolTypes{})

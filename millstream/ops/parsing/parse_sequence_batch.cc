@@ -189,22 +189,26 @@ class ParseSequenceExampleV2 final : public Kernel {
   SequenceSpec spec_;
 };
 
-#define CONTEXT_OUTPUTS                                         \
-  .Output("context_sparse_indices: Ncontext_sparse * int64")    \
-      .Output("context_sparse_values: context_sparse_types")    \
-      .Output("context_sparse_shapes: Ncontext_sparse * int64") \
-      .Output("context_dense_values: Tcontext_dense")
-#define LIST_OUTPUTS                                                      \
-  .Output("feature_list_sparse_indices: Nfeature_list_sparse * int64")    \
-      .Output("feature_list_sparse_values: feature_list_sparse_types")    \
-      .Output("feature_list_sparse_shapes: Nfeature_list_sparse * int64") \
-      .Output("feature_list_dense_values: feature_list_dense_types")      \
-      .Output("feature_list_dense_lengths: Nfeature_list_dense * int64")
+void ContextOutputs(OpBuilder& op) {
+  op.Output("context_sparse_indices: Ncontext_sparse * int64")
+      .Output("context_sparse_values: context_sparse_types")
+      .Output("context_sparse_shapes: Ncontext_sparse * int64")
+      .Output("context_dense_values: Tcontext_dense");
+}
+void ListOutputs(OpBuilder& op) {
+  op.Output("feature_list_sparse_indices: Nfeature_list_sparse * int64")
+      .Output("feature_list_sparse_values: feature_list_sparse_types")
+      .Output("feature_list_sparse_shapes: Nfeature_list_sparse * int64")
+      .Output("feature_list_dense_values: feature_list_dense_types")
+      .Output("feature_list_dense_lengths: Nfeature_list_dense * int64");
+}
 
 OP("ParseSequenceExample")
     .Input("serialized: string")
     .Input("debug_name: string")
-    .Input("context_dense_defaults: Tcontext_dense") CONTEXT_OUTPUTS LIST_OUTPUTS
+    .Input("context_dense_defaults: Tcontext_dense")
+    .With(ContextOutputs)
+    .With(ListOutputs)
     .Attr("feature_list_dense_missing_assumed_empty: list(string) >= 0")
     .Attr("context_sparse_keys: list(string) >= 0")
     .Attr("context_dense_keys: list(string) >= 0")
@@ -234,9 +238,11 @@ OP("ParseSequenceExampleV2")
     .Input("feature_list_dense_keys: string")
     .Input("feature_list_ragged_keys: string")
     .Input("feature_list_dense_missing_assumed_empty: bool")
-    .Input("context_dense_defaults: Tcontext_dense") CONTEXT_OUTPUTS
+    .Input("context_dense_defaults: Tcontext_dense")
+    .With(ContextOutputs)
     .Output("context_ragged_values: context_ragged_value_types")
-    .Output("context_ragged_row_splits: context_ragged_split_types") LIST_OUTPUTS
+    .Output("context_ragged_row_splits: context_ragged_split_types")
+    .With(ListOutputs)
     .Output("feature_list_ragged_values: feature_list_ragged_value_types")
     .Output("feature_list_ragged_outer_splits: feature_list_ragged_split_types")
     .Output("feature_list_ragged_inner_splits: feature_list_ragged_split_types")
@@ -256,8 +262,6 @@ OP("ParseSequenceExampleV2")
     .Shape(UnknownShape)
     .Cpu<ParseSequenceExampleV2>()
     .Doc("As ParseSequenceExample, with keys that come as tensors and features that come as ragged tensors.");
-#undef CONTEXT_OUTPUTS
-#undef LIST_OUTPUTS
 
 }  // namespace
 }  // namespace millstream

@@ -184,12 +184,15 @@ Status VarsGrad(GradContext& g) {
   return g.status();
 }
 
-#define BITS .Attr("num_bits: int = 8").Attr("narrow_range: bool = false")
-#define LIMITS .Attr("min: float = -6.0").Attr("max: float = 6.0")
+void BitsAttrs(OpBuilder& op) { op.Attr("num_bits: int = 8").Attr("narrow_range: bool = false"); }
+void LimitAttrs(OpBuilder& op) { op.Attr("min: float = -6.0").Attr("max: float = 6.0"); }
 
 OP("FakeQuantWithMinMaxArgs")
     .Input("inputs: float")
-    .Output("outputs: float") LIMITS BITS.Shape(UnchangedShape)
+    .Output("outputs: float")
+    .With(LimitAttrs)
+    .With(BitsAttrs)
+    .Shape(UnchangedShape)
     .Gradient(ArgsGrad)
     .Cpu<FakeQuant<false, false>>()
     .Doc("Values rounded as if they were stored in few bits, in a given range.");
@@ -197,30 +200,37 @@ OP("FakeQuantWithMinMaxArgs")
 OP("FakeQuantWithMinMaxArgsGradient")
     .Input("gradients: float")
     .Input("inputs: float")
-    .Output("backprops: float") LIMITS BITS.Shape(MergeBothShapes)
+    .Output("backprops: float")
+    .With(LimitAttrs)
+    .With(BitsAttrs)
+    .Shape(MergeBothShapes)
     .NotDifferentiable()
     .Cpu<FakeQuantGrad<false, false>>()
     .Doc("The gradient of FakeQuantWithMinMaxArgs.");
 
-#define VARS(Name, per_channel, shape, grad_shape, doc)         \
-  OP(Name)                                                      \
-      .Input("inputs: float")                                   \
-      .Input("min: float")                                      \
-      .Input("max: float")                                      \
-      .Output("outputs: float") BITS.Shape(shape)               \
-      .Gradient(VarsGrad)                                       \
-      .Cpu<FakeQuant<true, per_channel>>()                      \
-      .Doc(doc);                                                \
-  OP(Name "Gradient")                                           \
-      .Input("gradients: float")                                \
-      .Input("inputs: float")                                   \
-      .Input("min: float")                                      \
-      .Input("max: float")                                      \
-      .Output("backprops_wrt_input: float")                     \
-      .Output("backprop_wrt_min: float")                        \
-      .Output("backprop_wrt_max: float") BITS.Shape(grad_shape) \
-      .NotDifferentiable()                                      \
-      .Cpu<FakeQuantGrad<true, per_channel>>()                  \
+#define VARS(Name, per_channel, shape, grad_shape, doc) \
+  OP(Name)                                              \
+      .Input("inputs: float")                           \
+      .Input("min: float")                              \
+      .Input("max: float")                              \
+      .Output("outputs: float")                         \
+      .With(BitsAttrs)                                  \
+      .Shape(shape)                                     \
+      .Gradient(VarsGrad)                               \
+      .Cpu<FakeQuant<true, per_channel>>()              \
+      .Doc(doc);                                        \
+  OP(Name "Gradient")                                   \
+      .Input("gradients: float")                        \
+      .Input("inputs: float")                           \
+      .Input("min: float")                              \
+      .Input("max: float")                              \
+      .Output("backprops_wrt_input: float")             \
+      .Output("backprop_wrt_min: float")                \
+      .Output("backprop_wrt_max: float")                \
+      .With(BitsAttrs)                                  \
+      .Shape(grad_shape)                                \
+      .NotDifferentiable()                              \
+      .Cpu<FakeQuantGrad<true, per_channel>>()          \
       .Doc("The gradient of " Name ".")
 
 VARS("FakeQuantWithMinMaxVars", false, VarsShape, VarsGradShape,

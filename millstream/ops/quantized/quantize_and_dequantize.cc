@@ -237,12 +237,13 @@ Status ClippedGradient(GradContext& g) {
   return g.status();
 }
 
-#define QUANT_TYPES .Attr("T: {bfloat16, half, float, double}")
-#define RANGE_INPUTS .Input("input: T").Input("input_min: T").Input("input_max: T")
-#define ROUNDING                                                    \
-  .Attr("round_mode: {'HALF_TO_EVEN', 'HALF_UP'} = 'HALF_TO_EVEN'") \
-      .Attr("narrow_range: bool = false")                           \
-      .Attr("axis: int = -1")
+void TypesAttr(OpBuilder& op) { op.Attr("T: {bfloat16, half, float, double}"); }
+void RangeInputs(OpBuilder& op) { op.Input("input: T").Input("input_min: T").Input("input_max: T"); }
+void RoundingAttrs(OpBuilder& op) {
+  op.Attr("round_mode: {'HALF_TO_EVEN', 'HALF_UP'} = 'HALF_TO_EVEN'")
+      .Attr("narrow_range: bool = false")
+      .Attr("axis: int = -1");
+}
 using QuantTypes = Types<float, double>;
 
 OP("QuantizeAndDequantize")
@@ -252,25 +253,34 @@ OP("QuantizeAndDequantize")
     .Attr("num_bits: int = 8")
     .Attr("range_given: bool = false")
     .Attr("input_min: float = 0")
-    .Attr("input_max: float = 0") QUANT_TYPES.Shape(UnchangedShape)
+    .Attr("input_max: float = 0")
+    .With(TypesAttr)
+    .Shape(UnchangedShape)
     .Gradient(StraightThrough)
     .Cpu<QuantizeAndDequantize>(QuantTypes{})
     .Doc("QuantizeAndDequantizeV2 with the range as attributes.");
 
 OP("QuantizeAndDequantizeV2")
-RANGE_INPUTS.Output("output: T")
+    .With(RangeInputs)
+    .Output("output: T")
     .Attr("signed_input: bool = true")
     .Attr("num_bits: int = 8")
-    .Attr("range_given: bool = false") QUANT_TYPES ROUNDING.Shape(QuantShape)
+    .Attr("range_given: bool = false")
+    .With(TypesAttr)
+    .With(RoundingAttrs)
+    .Shape(QuantShape)
     .Gradient(StraightThrough)
     .Cpu<QuantizeAndDequantize>(QuantTypes{})
     .Doc("Rounds values to those that integers of some bits stand for, in a given range or that of the input.");
 
 OP("QuantizeAndDequantizeV3")
-RANGE_INPUTS.Input("num_bits: int32")
+    .With(RangeInputs)
+    .Input("num_bits: int32")
     .Output("output: T")
     .Attr("signed_input: bool = true")
-    .Attr("range_given: bool = true") QUANT_TYPES.Attr("narrow_range: bool = false")
+    .Attr("range_given: bool = true")
+    .With(TypesAttr)
+    .Attr("narrow_range: bool = false")
     .Attr("axis: int = -1")
     .Shape(QuantShape)
     .Gradient(StraightThrough)
@@ -278,10 +288,14 @@ RANGE_INPUTS.Input("num_bits: int32")
     .Doc("QuantizeAndDequantizeV2 with the number of bits as an input.");
 
 OP("QuantizeAndDequantizeV4")
-RANGE_INPUTS.Output("output: T")
+    .With(RangeInputs)
+    .Output("output: T")
     .Attr("signed_input: bool = true")
     .Attr("num_bits: int = 8")
-    .Attr("range_given: bool = false") QUANT_TYPES ROUNDING.Shape(QuantShape)
+    .Attr("range_given: bool = false")
+    .With(TypesAttr)
+    .With(RoundingAttrs)
+    .Shape(QuantShape)
     .Gradient(ClippedGradient)
     .Cpu<QuantizeAndDequantize>(QuantTypes{})
     .Doc("QuantizeAndDequantizeV2 whose gradient is zero outside of the range.");
@@ -293,7 +307,9 @@ OP("QuantizeAndDequantizeV4Grad")
     .Input("input_max: T")
     .Output("input_backprop: T")
     .Output("input_min_backprop: T")
-    .Output("input_max_backprop: T") QUANT_TYPES.Attr("axis: int = -1")
+    .Output("input_max_backprop: T")
+    .With(TypesAttr)
+    .Attr("axis: int = -1")
     .Shape(QuantGradShape)
     .Cpu<QuantizeAndDequantizeGrad>(QuantTypes{})
     .Doc("The gradient of QuantizeAndDequantizeV4.");

@@ -127,29 +127,35 @@ Status SparseTakeShape(ShapeContext& c) {
   return OkStatus();
 }
 
-#define ACCUMULATOR_ATTRS                               \
-  .Attr("dtype: numbertype")                            \
-      .Attr("shape: shape")                             \
-      .Attr("container: string = ''")                   \
-      .Attr("shared_name: string = ''")                 \
-      .Attr("reduction_type: {'MEAN', 'SUM'} = 'MEAN'") \
-      .Stateful()
+void AccumulatorAttrs(OpBuilder& op) {
+  op.Attr("dtype: numbertype")
+      .Attr("shape: shape")
+      .Attr("container: string = ''")
+      .Attr("shared_name: string = ''")
+      .Attr("reduction_type: {'MEAN', 'SUM'} = 'MEAN'")
+      .Stateful();
+}
 
 OP("ConditionalAccumulator")
-    .Output("handle: Ref(string)") ACCUMULATOR_ATTRS.Shape(StringHandleShape)
+    .Output("handle: Ref(string)")
+    .With(AccumulatorAttrs)
+    .Shape(StringHandleShape)
     .CpuFor<AccumulatorOp>(FloatTypes{}, "dtype")
     .Doc("Collects gradients until there are enough of them.");
 
 OP("ResourceConditionalAccumulator")
-    .Output("handle: resource") ACCUMULATOR_ATTRS.Shape(ScalarShape)
+    .Output("handle: resource")
+    .With(AccumulatorAttrs)
+    .Shape(ScalarShape)
     .CpuFor<AccumulatorOp>(FloatTypes{}, "dtype")
     .Doc("ConditionalAccumulator with a resource handle.");
 
 OP("SparseConditionalAccumulator")
-    .Output("handle: Ref(string)") ACCUMULATOR_ATTRS.Shape(StringHandleShape)
+    .Output("handle: Ref(string)")
+    .With(AccumulatorAttrs)
+    .Shape(StringHandleShape)
     .CpuFor<AccumulatorOp>(FloatTypes{}, "dtype")
     .Doc("Collects sparse gradients until there are enough of them.");
-#undef ACCUMULATOR_ATTRS
 
 OP("AccumulatorApplyGradient")
     .Input("handle: Ref(string)")

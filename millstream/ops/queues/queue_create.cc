@@ -98,31 +98,47 @@ class QueueOp final : public Kernel {
   NamedResource<Queue> queue_;
 };
 
-#define QUEUE_NAMES .Attr("container: string = ''").Attr("shared_name: string = ''").Stateful()
-#define QUEUE_OPS(Name, attrs, doc)                                                                      \
-  OP(Name "V2").Output("handle: resource") attrs QUEUE_NAMES.Shape(ScalarShape).Cpu<QueueOp>().Doc(doc); \
-  OP(Name).Output("handle: Ref(string)") attrs QUEUE_NAMES.Shape(StringHandleShape).Cpu<QueueOp>().Doc(doc)
+// Each op exists with a resource handle, and under its older name with a reference to a handle of strings.
+void MakesHandle(OpBuilder& op) { op.Output("handle: resource").Shape(ScalarShape); }
+void MakesReference(OpBuilder& op) { op.Output("handle: Ref(string)").Shape(StringHandleShape); }
 
-QUEUE_OPS("FIFOQueue",
-          .Attr("component_types: list(type) >= 1").Attr("shapes: list(shape) >= 0 = []").Attr("capacity: int = -1"),
-          "A queue: first in, first out.");
-QUEUE_OPS("PaddingFIFOQueue",
-          .Attr("component_types: list(type) >= 1").Attr("shapes: list(shape) >= 0 = []").Attr("capacity: int = -1"),
-          "A queue whose elements may differ in size: batches are padded with "
-          "zeros.");
-QUEUE_OPS("RandomShuffleQueue",
-          .Attr("component_types: list(type) >= 1")
-              .Attr("shapes: list(shape) >= 0 = []")
-              .Attr("capacity: int = -1")
-              .Attr("min_after_dequeue: int = 0")
-              .Attr("seed: int = 0")
-              .Attr("seed2: int = 0"),
-          "A queue that gives its elements in random order.");
-QUEUE_OPS("PriorityQueue",
-          .Attr("component_types: list(type) >= 0 = []").Attr("shapes: list(shape) >= 0").Attr("capacity: int = -1"),
-          "A queue that gives the element with the smallest first component first.");
-#undef QUEUE_OPS
-#undef QUEUE_NAMES
+void QueueEnd(OpBuilder& op) {
+  op.Attr("container: string = ''").Attr("shared_name: string = ''").Stateful().Cpu<QueueOp>();
+}
+void FifoAttrs(OpBuilder& op) {
+  op.Attr("component_types: list(type) >= 1").Attr("shapes: list(shape) >= 0 = []").Attr("capacity: int = -1");
+}
+
+void FifoQueueOp(OpBuilder& op) { op.With(FifoAttrs).With(QueueEnd).Doc("A queue: first in, first out."); }
+OP("FIFOQueueV2").With(MakesHandle).With(FifoQueueOp);
+OP("FIFOQueue").With(MakesReference).With(FifoQueueOp);
+
+void PaddingFifoQueueOp(OpBuilder& op) {
+  op.With(FifoAttrs).With(QueueEnd).Doc("A queue whose elements may differ in size: batches are padded with zeros.");
+}
+OP("PaddingFIFOQueueV2").With(MakesHandle).With(PaddingFifoQueueOp);
+OP("PaddingFIFOQueue").With(MakesReference).With(PaddingFifoQueueOp);
+
+void RandomShuffleQueueOp(OpBuilder& op) {
+  op.With(FifoAttrs)
+      .Attr("min_after_dequeue: int = 0")
+      .Attr("seed: int = 0")
+      .Attr("seed2: int = 0")
+      .With(QueueEnd)
+      .Doc("A queue that gives its elements in random order.");
+}
+OP("RandomShuffleQueueV2").With(MakesHandle).With(RandomShuffleQueueOp);
+OP("RandomShuffleQueue").With(MakesReference).With(RandomShuffleQueueOp);
+
+void PriorityQueueOp(OpBuilder& op) {
+  op.Attr("component_types: list(type) >= 0 = []")
+      .Attr("shapes: list(shape) >= 0")
+      .Attr("capacity: int = -1")
+      .With(QueueEnd)
+      .Doc("A queue that gives the element with the smallest first component first.");
+}
+OP("PriorityQueueV2").With(MakesHandle).With(PriorityQueueOp);
+OP("PriorityQueue").With(MakesReference).With(PriorityQueueOp);
 
 }  // namespace
 }  // namespace millstream

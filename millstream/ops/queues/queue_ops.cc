@@ -160,31 +160,70 @@ Status DequeueShape(ShapeContext& c) {
   return OkStatus();
 }
 
-#define ENQUEUE .Input("components: Tcomponents").Attr("Tcomponents: list(type) >= 1").Attr("timeout_ms: int = -1")
-#define DEQUEUE \
-  .Output("components: component_types").Attr("component_types: list(type) >= 1").Attr("timeout_ms: int = -1")
-// Each op with a resource handle, and under its older name with a handle of
-// strings.
-#define QUEUE_OPS(Name, spec, shape, kernel, doc)                                           \
-  OP(Name "V2").Input("handle: resource") spec.Stateful().Shape(shape).Cpu kernel.Doc(doc); \
-  OP(Name).Input("handle: Ref(string)") spec.NotDifferentiable().Shape(shape).Cpu kernel.Doc(doc)
+// Each op exists with a resource handle, and under its older name with a reference to a handle of strings.
+void OnHandle(OpBuilder& op) { op.Input("handle: resource").Stateful(); }
+void OnReference(OpBuilder& op) { op.Input("handle: Ref(string)").NotDifferentiable(); }
 
-QUEUE_OPS("QueueEnqueue", ENQUEUE, NoOutputs, <Enqueue<false>>(), "Adds an element to a queue, when there is room.");
-QUEUE_OPS("QueueEnqueueMany", ENQUEUE, NoOutputs, <Enqueue<true>>(),
-          "Adds the rows of a batch to a queue, as room appears.");
-QUEUE_OPS("QueueDequeue", DEQUEUE, DequeueShape, <Dequeue>(), "Takes an element from a queue, when there is one.");
-QUEUE_OPS("QueueDequeueMany", .Input("n: int32") DEQUEUE, DequeueShape, <DequeueMany<false>>(),
-          "Takes a batch of n elements from a queue.");
-QUEUE_OPS("QueueDequeueUpTo", .Input("n: int32") DEQUEUE, DequeueShape, <DequeueMany<true>>(),
-          "Takes a batch of n elements from a queue, or what is left once it "
-          "is closed.");
-QUEUE_OPS("QueueClose", .Attr("cancel_pending_enqueues: bool = false"), NoOutputs, <QueueClose>(),
-          "Ends a queue: no more elements come.");
-QUEUE_OPS("QueueSize", .Output("size: int32"), ScalarShape, (SizeCpu), "The number of elements in a queue.");
-QUEUE_OPS("QueueIsClosed", .Output("is_closed: bool"), ScalarShape, (IsClosedCpu), "Whether a queue was closed.");
-#undef QUEUE_OPS
-#undef DEQUEUE
-#undef ENQUEUE
+template <bool many>
+void EnqueueOp(OpBuilder& op) {
+  op.Input("components: Tcomponents")
+      .Attr("Tcomponents: list(type) >= 1")
+      .Attr("timeout_ms: int = -1")
+      .Shape(NoOutputs)
+      .Cpu<Enqueue<many>>()
+      .Doc(many ? "Adds the rows of a batch to a queue, as room appears."
+                : "Adds an element to a queue, when there is room.");
+}
+OP("QueueEnqueueV2").With(OnHandle).With(EnqueueOp<false>);
+OP("QueueEnqueue").With(OnReference).With(EnqueueOp<false>);
+OP("QueueEnqueueManyV2").With(OnHandle).With(EnqueueOp<true>);
+OP("QueueEnqueueMany").With(OnReference).With(EnqueueOp<true>);
+
+void DequeueArgs(OpBuilder& op) {
+  op.Output("components: component_types")
+      .Attr("component_types: list(type) >= 1")
+      .Attr("timeout_ms: int = -1")
+      .Shape(DequeueShape);
+}
+void DequeueOp(OpBuilder& op) {
+  op.With(DequeueArgs).Cpu<Dequeue>().Doc("Takes an element from a queue, when there is one.");
+}
+OP("QueueDequeueV2").With(OnHandle).With(DequeueOp);
+OP("QueueDequeue").With(OnReference).With(DequeueOp);
+
+template <bool up_to>
+void DequeueManyOp(OpBuilder& op) {
+  op.Input("n: int32")
+      .With(DequeueArgs)
+      .Cpu<DequeueMany<up_to>>()
+      .Doc(up_to ? "Takes a batch of n elements from a queue, or what is left once it is closed."
+                 : "Takes a batch of n elements from a queue.");
+}
+OP("QueueDequeueManyV2").With(OnHandle).With(DequeueManyOp<false>);
+OP("QueueDequeueMany").With(OnReference).With(DequeueManyOp<false>);
+OP("QueueDequeueUpToV2").With(OnHandle).With(DequeueManyOp<true>);
+OP("QueueDequeueUpTo").With(OnReference).With(DequeueManyOp<true>);
+
+void CloseOp(OpBuilder& op) {
+  op.Attr("cancel_pending_enqueues: bool = false")
+      .Shape(NoOutputs)
+      .Cpu<QueueClose>()
+      .Doc("Ends a queue: no more elements come.");
+}
+OP("QueueCloseV2").With(OnHandle).With(CloseOp);
+OP("QueueClose").With(OnReference).With(CloseOp);
+
+void SizeOp(OpBuilder& op) {
+  op.Output("size: int32").Shape(ScalarShape).Cpu(SizeCpu).Doc("The number of elements in a queue.");
+}
+OP("QueueSizeV2").With(OnHandle).With(SizeOp);
+OP("QueueSize").With(OnReference).With(SizeOp);
+
+void IsClosedOp(OpBuilder& op) {
+  op.Output("is_closed: bool").Shape(ScalarShape).Cpu(IsClosedCpu).Doc("Whether a queue was closed.");
+}
+OP("QueueIsClosedV2").With(OnHandle).With(IsClosedOp);
+OP("QueueIsClosed").With(OnReference).With(IsClosedOp);
 
 }  // namespace
 }  // namespace millstream

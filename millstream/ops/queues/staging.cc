@@ -218,62 +218,117 @@ class AreaClear final : public Kernel {
   const AreaName area_;
 };
 
-#define LIMITS .Attr("capacity: int >= 0 = 0").Attr("memory_limit: int >= 0 = 0")
-#define TYPES .Attr("dtypes: list(type) >= 1")
-#define ANY_TYPES .Attr("dtypes: list(type)")
-#define NAMES .Attr("container: string = ''").Attr("shared_name: string = ''").Stateful()
+void LimitAttrs(OpBuilder& op) { op.Attr("capacity: int >= 0 = 0").Attr("memory_limit: int >= 0 = 0"); }
+void TypesAttr(OpBuilder& op) { op.Attr("dtypes: list(type) >= 1"); }
+void AnyTypesAttr(OpBuilder& op) { op.Attr("dtypes: list(type)"); }
+void StatefulWithNames(OpBuilder& op) { op.Attr("container: string = ''").Attr("shared_name: string = ''").Stateful(); }
 
-OP("Stage").Input("values: dtypes") LIMITS TYPES NAMES.Shape(NoOutputs).Cpu<Stage>().Doc(
-    "Puts values into a staging area; waits while it is full.");
+OP("Stage")
+    .Input("values: dtypes")
+    .With(LimitAttrs)
+    .With(TypesAttr)
+    .With(StatefulWithNames)
+    .Shape(NoOutputs)
+    .Cpu<Stage>()
+    .Doc("Puts values into a staging area; waits while it is full.");
 OP("Unstage")
-    .Output("values: dtypes") LIMITS TYPES NAMES.Shape(UnknownShape)
+    .Output("values: dtypes")
+    .With(LimitAttrs)
+    .With(TypesAttr)
+    .With(StatefulWithNames)
+    .Shape(UnknownShape)
     .Cpu<Unstage>()
     .Doc("Takes the oldest values out of a staging area; waits while it is empty.");
 OP("StagePeek")
     .Input("index: int32")
-    .Output("values: dtypes") LIMITS TYPES NAMES.Shape(UnknownShape)
+    .Output("values: dtypes")
+    .With(LimitAttrs)
+    .With(TypesAttr)
+    .With(StatefulWithNames)
+    .Shape(UnknownShape)
     .Cpu<StagePeek>()
     .Doc("The values at a place of a staging area, which stay there; waits until there are as many.");
 OP("StageSize")
-    .Output("size: int32") LIMITS ANY_TYPES NAMES.Shape(ScalarShape)
+    .Output("size: int32")
+    .With(LimitAttrs)
+    .With(AnyTypesAttr)
+    .With(StatefulWithNames)
+    .Shape(ScalarShape)
     .Cpu<AreaSize<&StagingArea::size>>()
     .Doc("The number of tuples in a staging area.");
-OP("StageClear") LIMITS ANY_TYPES NAMES.Shape(NoOutputs).Cpu<AreaClear>().Doc("Empties a staging area.");
+OP("StageClear")
+    .With(LimitAttrs)
+    .With(AnyTypesAttr)
+    .With(StatefulWithNames)
+    .Shape(NoOutputs)
+    .Cpu<AreaClear>()
+    .Doc("Empties a staging area.");
 
-#define MAP_OPS(Name)                                                                                            \
-  OP(Name "Stage")                                                                                               \
-      .Input("key: int64")                                                                                       \
-      .Input("indices: int32")                                                                                   \
-      .Input("values: fake_dtypes") LIMITS ANY_TYPES.Attr("fake_dtypes: list(type) >= 1") NAMES.Shape(NoOutputs) \
-      .Cpu<MapStage>()                                                                                           \
-      .Doc("Puts values under a key into a staging area, all at once or some; waits while it is full.");         \
-  OP(Name "Peek")                                                                                                \
-      .Input("key: int64")                                                                                       \
-      .Input("indices: int32")                                                                                   \
-      .Output("values: dtypes") LIMITS TYPES NAMES.Shape(UnknownShape)                                           \
-      .Cpu<MapPeek>()                                                                                            \
-      .Doc("The values under a key of a staging area, which stay there; waits until the key is there.");         \
-  OP(Name "Unstage")                                                                                             \
-      .Input("key: int64")                                                                                       \
-      .Input("indices: int32")                                                                                   \
-      .Output("values: dtypes") LIMITS TYPES NAMES.Shape(UnknownShape)                                           \
-      .Cpu<MapUnstage>()                                                                                         \
-      .Doc("Takes the values under a key out of a staging area; waits until the key is there.");                 \
-  OP(Name "UnstageNoKey")                                                                                        \
-      .Input("indices: int32")                                                                                   \
-      .Output("key: int64")                                                                                      \
-      .Output("values: dtypes") LIMITS TYPES NAMES.Shape(UnknownShape)                                           \
-      .Cpu<MapUnstageNoKey>()                                                                                    \
-      .Doc("Takes the smallest key and its values out of a staging area; waits while it is empty.");             \
-  OP(Name "Size")                                                                                                \
-      .Output("size: int32") LIMITS ANY_TYPES NAMES.Shape(ScalarShape)                                           \
-      .Cpu<AreaSize<&StagingArea::size>>()                                                                       \
-      .Doc("The number of keys whose tuples are whole.");                                                        \
-  OP(Name "IncompleteSize")                                                                                      \
-      .Output("size: int32") LIMITS ANY_TYPES NAMES.Shape(ScalarShape)                                           \
-      .Cpu<AreaSize<&StagingArea::incomplete_size>>()                                                            \
-      .Doc("The number of keys whose tuples lack values.");                                                      \
-  OP(Name "Clear") LIMITS ANY_TYPES NAMES.Shape(NoOutputs).Cpu<AreaClear>().Doc("Empties a staging area with keys.")
+#define MAP_OPS(Name)                                                                                    \
+  OP(Name "Stage")                                                                                       \
+      .Input("key: int64")                                                                               \
+      .Input("indices: int32")                                                                           \
+      .Input("values: fake_dtypes")                                                                      \
+      .With(LimitAttrs)                                                                                  \
+      .With(AnyTypesAttr)                                                                                \
+      .Attr("fake_dtypes: list(type) >= 1")                                                              \
+      .With(StatefulWithNames)                                                                           \
+      .Shape(NoOutputs)                                                                                  \
+      .Cpu<MapStage>()                                                                                   \
+      .Doc("Puts values under a key into a staging area, all at once or some; waits while it is full."); \
+  OP(Name "Peek")                                                                                        \
+      .Input("key: int64")                                                                               \
+      .Input("indices: int32")                                                                           \
+      .Output("values: dtypes")                                                                          \
+      .With(LimitAttrs)                                                                                  \
+      .With(TypesAttr)                                                                                   \
+      .With(StatefulWithNames)                                                                           \
+      .Shape(UnknownShape)                                                                               \
+      .Cpu<MapPeek>()                                                                                    \
+      .Doc("The values under a key of a staging area, which stay there; waits until the key is there."); \
+  OP(Name "Unstage")                                                                                     \
+      .Input("key: int64")                                                                               \
+      .Input("indices: int32")                                                                           \
+      .Output("values: dtypes")                                                                          \
+      .With(LimitAttrs)                                                                                  \
+      .With(TypesAttr)                                                                                   \
+      .With(StatefulWithNames)                                                                           \
+      .Shape(UnknownShape)                                                                               \
+      .Cpu<MapUnstage>()                                                                                 \
+      .Doc("Takes the values under a key out of a staging area; waits until the key is there.");         \
+  OP(Name "UnstageNoKey")                                                                                \
+      .Input("indices: int32")                                                                           \
+      .Output("key: int64")                                                                              \
+      .Output("values: dtypes")                                                                          \
+      .With(LimitAttrs)                                                                                  \
+      .With(TypesAttr)                                                                                   \
+      .With(StatefulWithNames)                                                                           \
+      .Shape(UnknownShape)                                                                               \
+      .Cpu<MapUnstageNoKey>()                                                                            \
+      .Doc("Takes the smallest key and its values out of a staging area; waits while it is empty.");     \
+  OP(Name "Size")                                                                                        \
+      .Output("size: int32")                                                                             \
+      .With(LimitAttrs)                                                                                  \
+      .With(AnyTypesAttr)                                                                                \
+      .With(StatefulWithNames)                                                                           \
+      .Shape(ScalarShape)                                                                                \
+      .Cpu<AreaSize<&StagingArea::size>>()                                                               \
+      .Doc("The number of keys whose tuples are whole.");                                                \
+  OP(Name "IncompleteSize")                                                                              \
+      .Output("size: int32")                                                                             \
+      .With(LimitAttrs)                                                                                  \
+      .With(AnyTypesAttr)                                                                                \
+      .With(StatefulWithNames)                                                                           \
+      .Shape(ScalarShape)                                                                                \
+      .Cpu<AreaSize<&StagingArea::incomplete_size>>()                                                    \
+      .Doc("The number of keys whose tuples lack values.");                                              \
+  OP(Name "Clear")                                                                                       \
+      .With(LimitAttrs)                                                                                  \
+      .With(AnyTypesAttr)                                                                                \
+      .With(StatefulWithNames)                                                                           \
+      .Shape(NoOutputs)                                                                                  \
+      .Cpu<AreaClear>()                                                                                  \
+      .Doc("Empties a staging area with keys.")
 
 MAP_OPS("Map");
 MAP_OPS("OrderedMap");

@@ -146,16 +146,24 @@ Status HitsShape(ShapeContext& c) {
 }
 
 OP("LogUniformCandidateSampler")
-SAMPLER_OUTPUTS.Attr("range_max: int >= 1") SAMPLER_SEEDS.Cpu<CandidateSampler<LogUniformRange>>().Doc(
-    "Class numbers for sampled losses, small ones more often; how often each is to be expected.");
+    .With(SamplerArgs)
+    .Attr("range_max: int >= 1")
+    .With(SamplerSeedAttrs)
+    .Cpu<CandidateSampler<LogUniformRange>>()
+    .Doc("Class numbers for sampled losses, small ones more often; how often each is to be expected.");
 
 OP("UniformCandidateSampler")
-SAMPLER_OUTPUTS.Attr("range_max: int >= 1") SAMPLER_SEEDS.Cpu<CandidateSampler<UniformRange>>().Doc(
-    "Class numbers for sampled losses, all equally often; how often each is to be expected.");
+    .With(SamplerArgs)
+    .Attr("range_max: int >= 1")
+    .With(SamplerSeedAttrs)
+    .Cpu<CandidateSampler<UniformRange>>()
+    .Doc("Class numbers for sampled losses, all equally often; how often each is to be expected.");
 
 OP("AllCandidateSampler")
-SAMPLER_OUTPUTS SAMPLER_SEEDS.Cpu<AllCandidateSampler>().Doc(
-    "All class numbers below num_sampled, each once: for testing sampled losses.");
+    .With(SamplerArgs)
+    .With(SamplerSeedAttrs)
+    .Cpu<AllCandidateSampler>()
+    .Doc("All class numbers below num_sampled, each once: for testing sampled losses.");
 
 OP("ComputeAccidentalHits")
     .Input("true_classes: int64")

@@ -101,15 +101,18 @@ class CandidateSampler final : public Kernel {
 
 Status SamplerShape(ShapeContext& c);
 
-#define SAMPLER_OUTPUTS                        \
-  .Input("true_classes: int64")                \
-      .Output("sampled_candidates: int64")     \
-      .Output("true_expected_count: float")    \
-      .Output("sampled_expected_count: float") \
-      .Attr("num_true: int >= 1")              \
-      .Attr("num_sampled: int >= 1")           \
-      .Attr("unique: bool")
-#define SAMPLER_SEEDS .Attr("seed: int = 0").Attr("seed2: int = 0").Stateful().Shape(SamplerShape).NotDifferentiable()
+inline void SamplerArgs(OpBuilder& op) {
+  op.Input("true_classes: int64")
+      .Output("sampled_candidates: int64")
+      .Output("true_expected_count: float")
+      .Output("sampled_expected_count: float")
+      .Attr("num_true: int >= 1")
+      .Attr("num_sampled: int >= 1")
+      .Attr("unique: bool");
+}
+inline void SamplerSeedAttrs(OpBuilder& op) {
+  op.Attr("seed: int = 0").Attr("seed2: int = 0").Stateful().Shape(SamplerShape).NotDifferentiable();
+}
 
 }  // namespace millstream
 

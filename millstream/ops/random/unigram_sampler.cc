@@ -168,21 +168,30 @@ class FixedRange {
 };
 
 OP("LearnedUnigramCandidateSampler")
-SAMPLER_OUTPUTS.Attr("range_max: int >= 1") SAMPLER_SEEDS.Cpu<CandidateSampler<LearnedRange>>().Doc(
-    "Class numbers for sampled losses, as often as they were true so far.");
+    .With(SamplerArgs)
+    .Attr("range_max: int >= 1")
+    .With(SamplerSeedAttrs)
+    .Cpu<CandidateSampler<LearnedRange>>()
+    .Doc("Class numbers for sampled losses, as often as they were true so far.");
 
 OP("ThreadUnsafeUnigramCandidateSampler")
-SAMPLER_OUTPUTS.Attr("range_max: int >= 1") SAMPLER_SEEDS.Cpu<CandidateSampler<LearnedRange>>().Doc(
-    "LearnedUnigramCandidateSampler under another name.");
+    .With(SamplerArgs)
+    .Attr("range_max: int >= 1")
+    .With(SamplerSeedAttrs)
+    .Cpu<CandidateSampler<LearnedRange>>()
+    .Doc("LearnedUnigramCandidateSampler under another name.");
 
 OP("FixedUnigramCandidateSampler")
-SAMPLER_OUTPUTS.Attr("range_max: int >= 1")
+    .With(SamplerArgs)
+    .Attr("range_max: int >= 1")
     .Attr("vocab_file: string = ''")
     .Attr("distortion: float = 1.0")
     .Attr("num_reserved_ids: int = 0")
     .Attr("num_shards: int >= 1 = 1")
     .Attr("shard: int >= 0 = 0")
-    .Attr("unigrams: list(float) = []") SAMPLER_SEEDS.Cpu<CandidateSampler<FixedRange>>()
+    .Attr("unigrams: list(float) = []")
+    .With(SamplerSeedAttrs)
+    .Cpu<CandidateSampler<FixedRange>>()
     .Doc("Class numbers for sampled losses, with the weights of a list or a file.");
 
 }  // namespace

@@ -153,54 +153,54 @@ class ReaderHandle final : public Kernel {
   const Open open_;
 };
 
-#define NAMES .Attr("container: string = ''").Attr("shared_name: string = ''")
-// Under both names: with a resource handle, and the older one with a handle of strings.
-#define READER(Name, Open, attrs, doc)                       \
-  OP(Name "V2")                                              \
-      .Output("reader_handle: resource") attrs.Stateful()    \
-      .Shape(ScalarShape)                                    \
-      .NotDifferentiable()                                   \
-      .Cpu<ReaderHandle<Open, false>>()                      \
-      .Doc(doc);                                             \
-  OP(Name)                                                   \
-      .Output("reader_handle: Ref(string)") attrs.Stateful() \
-      .Shape(HandleShape)                                    \
-      .NotDifferentiable()                                   \
-      .Cpu<ReaderHandle<Open, true>>()                       \
-      .Doc(doc)
-
+void NameAttrs(OpBuilder& op) { op.Attr("container: string = ''").Attr("shared_name: string = ''"); }
 Status HandleShape(ShapeContext& c) {
   c.set_output(0, PartialShape({2}));
   return OkStatus();
 }
 
-READER("TFRecordReader", TfRecord, NAMES.Attr("compression_type: string = ''"), "Reads the records of TFRecord files.");
-READER("TextLineReader", TextLine, .Attr("skip_header_lines: int = 0") NAMES, "Reads the lines of text files.");
-READER("WholeFileReader", WholeFile, NAMES, "Reads each file as one record.");
-READER("IdentityReader", Identity, NAMES, "Gives each work unit as its record.");
+// Each reader exists with a resource handle, and under its older name with a reference to a handle of strings.
+void MakesHandle(OpBuilder& op) {
+  op.Output("reader_handle: resource").Stateful().Shape(ScalarShape).NotDifferentiable();
+}
+void MakesReference(OpBuilder& op) {
+  op.Output("reader_handle: Ref(string)").Stateful().Shape(HandleShape).NotDifferentiable();
+}
+
+void TfRecordReaderOp(OpBuilder& op) {
+  op.With(NameAttrs).Attr("compression_type: string = ''").Doc("Reads the records of TFRecord files.");
+}
+OP("TFRecordReaderV2").With(MakesHandle).With(TfRecordReaderOp).Cpu<ReaderHandle<TfRecord, false>>();
+OP("TFRecordReader").With(MakesReference).With(TfRecordReaderOp).Cpu<ReaderHandle<TfRecord, true>>();
+
+void TextLineReaderOp(OpBuilder& op) {
+  op.Attr("skip_header_lines: int = 0").With(NameAttrs).Doc("Reads the lines of text files.");
+}
+OP("TextLineReaderV2").With(MakesHandle).With(TextLineReaderOp).Cpu<ReaderHandle<TextLine, false>>();
+OP("TextLineReader").With(MakesReference).With(TextLineReaderOp).Cpu<ReaderHandle<TextLine, true>>();
+
+void WholeFileReaderOp(OpBuilder& op) { op.With(NameAttrs).Doc("Reads each file as one record."); }
+OP("WholeFileReaderV2").With(MakesHandle).With(WholeFileReaderOp).Cpu<ReaderHandle<WholeFile, false>>();
+OP("WholeFileReader").With(MakesReference).With(WholeFileReaderOp).Cpu<ReaderHandle<WholeFile, true>>();
+
+void IdentityReaderOp(OpBuilder& op) { op.With(NameAttrs).Doc("Gives each work unit as its record."); }
+OP("IdentityReaderV2").With(MakesHandle).With(IdentityReaderOp).Cpu<ReaderHandle<Identity, false>>();
+OP("IdentityReader").With(MakesReference).With(IdentityReaderOp).Cpu<ReaderHandle<Identity, true>>();
+
+void FixedLengthReaderOp(OpBuilder& op) {
+  op.Attr("header_bytes: int = 0")
+      .Attr("record_bytes: int")
+      .Attr("footer_bytes: int = 0")
+      .Attr("hop_bytes: int = 0")
+      .With(NameAttrs)
+      .Doc("Reads records of one size.");
+}
 OP("FixedLengthRecordReaderV2")
-    .Output("reader_handle: resource")
-    .Attr("header_bytes: int = 0")
-    .Attr("record_bytes: int")
-    .Attr("footer_bytes: int = 0")
-    .Attr("hop_bytes: int = 0") NAMES.Attr("encoding: string = ''")
-    .Stateful()
-    .Shape(ScalarShape)
-    .NotDifferentiable()
-    .Cpu<ReaderHandle<FixedLength, false>>()
-    .Doc("Reads records of one size.");
-OP("FixedLengthRecordReader")
-    .Output("reader_handle: Ref(string)")
-    .Attr("header_bytes: int = 0")
-    .Attr("record_bytes: int")
-    .Attr("footer_bytes: int = 0")
-    .Attr("hop_bytes: int = 0") NAMES.Stateful()
-    .Shape(HandleShape)
-    .NotDifferentiable()
-    .Cpu<ReaderHandle<FixedLength, true>>()
-    .Doc("Reads records of one size.");
-#undef READER
-#undef NAMES
+    .With(MakesHandle)
+    .With(FixedLengthReaderOp)
+    .Attr("encoding: string = ''")
+    .Cpu<ReaderHandle<FixedLength, false>>();
+OP("FixedLengthRecordReader").With(MakesReference).With(FixedLengthReaderOp).Cpu<ReaderHandle<FixedLength, true>>();
 
 }  // namespace
 }  // namespace millstream

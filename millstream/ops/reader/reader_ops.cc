@@ -100,30 +100,70 @@ Status UpToShape(ShapeContext& c) {
   return OkStatus();
 }
 
-// Each op with a resource handle, and under its older name with a handle of strings.
-#define READER_OP(Name, handle2, handle1, spec, shape, kernel, doc)                                           \
-  OP(Name "V2").Input("reader_handle: resource") handle2 spec.Stateful().Shape(shape).NotDifferentiable().Cpu \
-      kernel.Doc(doc);                                                                                        \
-  OP(Name).Input("reader_handle: Ref(string)") handle1 spec.Shape(shape).NotDifferentiable().Cpu kernel.Doc(doc)
-#define QUEUE2 .Input("queue_handle: resource")
-#define QUEUE1 .Input("queue_handle: Ref(string)")
-READER_OP("ReaderRead", QUEUE2, QUEUE1, .Output("key: string").Output("value: string"), ScalarShape, <ReaderRead>(),
-          "The next record of a reader, which takes its work from a queue.");
-READER_OP("ReaderReadUpTo", QUEUE2, QUEUE1,
-          .Input("num_records: int64").Output("keys: string").Output("values: string"), UpToShape, <ReaderReadUpTo>(),
-          "The next records of a reader, at least one and at most so many.");
-READER_OP("ReaderNumRecordsProduced", , , .Output("records_produced: int64"), ScalarShape, (NumRecordsCpu),
-          "How many records a reader has given.");
-READER_OP("ReaderNumWorkUnitsCompleted", , , .Output("units_completed: int64"), ScalarShape, (NumUnitsCpu),
-          "How many work units a reader has finished.");
-READER_OP("ReaderSerializeState", , , .Output("state: string"), ScalarShape, (SerializeStateCpu),
-          "What a reader needs to know to go on later.");
-READER_OP("ReaderRestoreState", , , .Input("state: string"), RestoreShape, (RestoreStateCpu),
-          "Puts a reader into a state that ReaderSerializeState gave.");
-READER_OP("ReaderReset", , , , NoOutputs, (ResetCpu), "Puts a reader back to its beginning.");
-#undef QUEUE1
-#undef QUEUE2
-#undef READER_OP
+// Each op exists with a resource handle, and under its older name with a reference to a handle of strings.
+void OnHandle(OpBuilder& op) { op.Input("reader_handle: resource").Stateful().NotDifferentiable(); }
+void OnReference(OpBuilder& op) { op.Input("reader_handle: Ref(string)").NotDifferentiable(); }
+
+void ReadOp(OpBuilder& op) {
+  op.Output("key: string")
+      .Output("value: string")
+      .Shape(ScalarShape)
+      .Cpu<ReaderRead>()
+      .Doc("The next record of a reader, which takes its work from a queue.");
+}
+OP("ReaderReadV2").With(OnHandle).Input("queue_handle: resource").With(ReadOp);
+OP("ReaderRead").With(OnReference).Input("queue_handle: Ref(string)").With(ReadOp);
+
+void ReadUpToOp(OpBuilder& op) {
+  op.Input("num_records: int64")
+      .Output("keys: string")
+      .Output("values: string")
+      .Shape(UpToShape)
+      .Cpu<ReaderReadUpTo>()
+      .Doc("The next records of a reader, at least one and at most so many.");
+}
+OP("ReaderReadUpToV2").With(OnHandle).Input("queue_handle: resource").With(ReadUpToOp);
+OP("ReaderReadUpTo").With(OnReference).Input("queue_handle: Ref(string)").With(ReadUpToOp);
+
+void NumRecordsOp(OpBuilder& op) {
+  op.Output("records_produced: int64")
+      .Shape(ScalarShape)
+      .Cpu(NumRecordsCpu)
+      .Doc("How many records a reader has given.");
+}
+OP("ReaderNumRecordsProducedV2").With(OnHandle).With(NumRecordsOp);
+OP("ReaderNumRecordsProduced").With(OnReference).With(NumRecordsOp);
+
+void NumUnitsOp(OpBuilder& op) {
+  op.Output("units_completed: int64")
+      .Shape(ScalarShape)
+      .Cpu(NumUnitsCpu)
+      .Doc("How many work units a reader has finished.");
+}
+OP("ReaderNumWorkUnitsCompletedV2").With(OnHandle).With(NumUnitsOp);
+OP("ReaderNumWorkUnitsCompleted").With(OnReference).With(NumUnitsOp);
+
+void SerializeStateOp(OpBuilder& op) {
+  op.Output("state: string")
+      .Shape(ScalarShape)
+      .Cpu(SerializeStateCpu)
+      .Doc("What a reader needs to know to go on later.");
+}
+OP("ReaderSerializeStateV2").With(OnHandle).With(SerializeStateOp);
+OP("ReaderSerializeState").With(OnReference).With(SerializeStateOp);
+
+void RestoreStateOp(OpBuilder& op) {
+  op.Input("state: string")
+      .Shape(RestoreShape)
+      .Cpu(RestoreStateCpu)
+      .Doc("Puts a reader into a state that ReaderSerializeState gave.");
+}
+OP("ReaderRestoreStateV2").With(OnHandle).With(RestoreStateOp);
+OP("ReaderRestoreState").With(OnReference).With(RestoreStateOp);
+
+void ResetOp(OpBuilder& op) { op.Shape(NoOutputs).Cpu(ResetCpu).Doc("Puts a reader back to its beginning."); }
+OP("ReaderResetV2").With(OnHandle).With(ResetOp);
+OP("ReaderReset").With(OnReference).With(ResetOp);
 
 }  // namespace
 }  // namespace millstream

@@ -117,6 +117,7 @@ OP("RecordInput")
     .Shape(UnknownShape)
     .Cpu<RecordInput>()
     .Expensive()
+    .MayBlock()
     .Doc("Batches of the records of TFRecord files, shuffled, without end.");
 
 }  // namespace

@@ -245,51 +245,64 @@ Status ToRealGrad(GradContext& g) {
   return g.status();
 }
 
-#define COMPLEX_FFT(Name, rank, inverse, doc)                   \
-  OP(Name)                                                      \
-      .Input("input: Tcomplex")                                 \
-      .Output("output: Tcomplex")                               \
-      .Attr("Tcomplex: {complex64, complex128} = DT_COMPLEX64") \
-      .Shape(ComplexShape<rank>)                                \
-      .Gradient(ComplexGrad<rank, inverse>)                     \
-      .Cpu<Fft<rank, Kind::kComplex, inverse>>()                \
-      .Expensive()                                              \
-      .Doc(doc)
-#define REAL_FFT(Name, rank, grad, doc)                                           \
-  OP(Name)                                                                        \
-      .Input("input: Treal")                                                      \
-      .Input("fft_length: int32")                                                 \
-      .Output("output: Tcomplex")                                                 \
-      .Attr("Treal: {float, double} = DT_FLOAT")                                  \
-      .Attr("Tcomplex: {complex64, complex128} = DT_COMPLEX64")                   \
-      .Shape(RealShape<rank, true>) grad.Cpu<Fft<rank, Kind::kFromReal, false>>() \
-      .HostMemory("fft_length")                                                   \
-      .Expensive()                                                                \
-      .Doc(doc)
-#define INVERSE_REAL_FFT(Name, rank, grad, doc)                                 \
-  OP(Name)                                                                      \
-      .Input("input: Tcomplex")                                                 \
-      .Input("fft_length: int32")                                               \
-      .Output("output: Treal")                                                  \
-      .Attr("Treal: {float, double} = DT_FLOAT")                                \
-      .Attr("Tcomplex: {complex64, complex128} = DT_COMPLEX64")                 \
-      .Shape(RealShape<rank, false>) grad.Cpu<Fft<rank, Kind::kToReal, true>>() \
-      .HostMemory("fft_length")                                                 \
-      .Expensive()                                                              \
-      .Doc(doc)
+template <int rank, bool inverse>
+void ComplexFft(OpBuilder& op) {
+  op.Input("input: Tcomplex")
+      .Output("output: Tcomplex")
+      .Attr("Tcomplex: {complex64, complex128} = DT_COMPLEX64")
+      .Cpu<Fft<rank, Kind::kComplex, inverse>>()
+      .Expensive()
+      .Shape(ComplexShape<rank>)
+      .Gradient(ComplexGrad<rank, inverse>);
+}
 
-COMPLEX_FFT("FFT", 1, false, "Fourier's transform over the last dimension.");
-COMPLEX_FFT("IFFT", 1, true, "The inverse of FFT.");
-COMPLEX_FFT("FFT2D", 2, false, "Fourier's transform over the last two dimensions.");
-COMPLEX_FFT("IFFT2D", 2, true, "The inverse of FFT2D.");
-COMPLEX_FFT("FFT3D", 3, false, "Fourier's transform over the last three dimensions.");
-COMPLEX_FFT("IFFT3D", 3, true, "The inverse of FFT3D.");
-REAL_FFT("RFFT", 1, .Gradient(FromRealGrad<1>), "FFT of real numbers: the half of the spectrum that says all.");
-REAL_FFT("RFFT2D", 2, .Gradient(FromRealGrad<2>), "FFT2D of real numbers: the half of the spectrum that says all.");
-REAL_FFT("RFFT3D", 3, , "FFT3D of real numbers: the half of the spectrum that says all.");
-INVERSE_REAL_FFT("IRFFT", 1, .Gradient(ToRealGrad<1>), "The inverse of RFFT.");
-INVERSE_REAL_FFT("IRFFT2D", 2, .Gradient(ToRealGrad<2>), "The inverse of RFFT2D.");
-INVERSE_REAL_FFT("IRFFT3D", 3, , "The inverse of RFFT3D.");
+void RealFftAttrs(OpBuilder& op) {
+  op.Input("fft_length: int32")
+      .Attr("Treal: {float, double} = DT_FLOAT")
+      .Attr("Tcomplex: {complex64, complex128} = DT_COMPLEX64");
+}
+
+template <int rank>
+void RealFft(OpBuilder& op) {
+  op.Input("input: Treal")
+      .Output("output: Tcomplex")
+      .With(RealFftAttrs)
+      .Cpu<Fft<rank, Kind::kFromReal, false>>()
+      .HostMemory("fft_length")
+      .Expensive()
+      .Shape(RealShape<rank, true>);
+}
+
+template <int rank>
+void InverseRealFft(OpBuilder& op) {
+  op.Input("input: Tcomplex")
+      .Output("output: Treal")
+      .With(RealFftAttrs)
+      .Cpu<Fft<rank, Kind::kToReal, true>>()
+      .HostMemory("fft_length")
+      .Expensive()
+      .Shape(RealShape<rank, false>);
+}
+
+OP("FFT").With(ComplexFft<1, false>).Doc("Fourier's transform over the last dimension.");
+OP("IFFT").With(ComplexFft<1, true>).Doc("The inverse of FFT.");
+OP("FFT2D").With(ComplexFft<2, false>).Doc("Fourier's transform over the last two dimensions.");
+OP("IFFT2D").With(ComplexFft<2, true>).Doc("The inverse of FFT2D.");
+OP("FFT3D").With(ComplexFft<3, false>).Doc("Fourier's transform over the last three dimensions.");
+OP("IFFT3D").With(ComplexFft<3, true>).Doc("The inverse of FFT3D.");
+
+OP("RFFT")
+    .With(RealFft<1>)
+    .Gradient(FromRealGrad<1>)
+    .Doc("FFT of real numbers: the half of the spectrum that says all.");
+OP("RFFT2D")
+    .With(RealFft<2>)
+    .Gradient(FromRealGrad<2>)
+    .Doc("FFT2D of real numbers: the half of the spectrum that says all.");
+OP("RFFT3D").With(RealFft<3>).Doc("FFT3D of real numbers: the half of the spectrum that says all.");
+OP("IRFFT").With(InverseRealFft<1>).Gradient(ToRealGrad<1>).Doc("The inverse of RFFT.");
+OP("IRFFT2D").With(InverseRealFft<2>).Gradient(ToRealGrad<2>).Doc("The inverse of RFFT2D.");
+OP("IRFFT3D").With(InverseRealFft<3>).Doc("The inverse of RFFT3D.");
 
 }  // namespace
 }  // namespace millstream

@@ -217,26 +217,44 @@ Status SetOperationShape(ShapeContext& c) {
   return OkStatus();
 }
 
-#define SPARSE_SET(n) .Input("set" n "_indices: int64").Input("set" n "_values: T").Input("set" n "_shape: int64")
-#define SET_OPERATION(Name, inputs, doc)                             \
-  OP(Name)                                                           \
-  inputs.Output("result_indices: int64")                             \
-      .Output("result_values: T")                                    \
-      .Output("result_shape: int64")                                 \
-      .Attr("set_operation: string")                                 \
-      .Attr("validate_indices: bool = true")                         \
-      .Attr("T: {int8, int16, int32, int64, uint8, uint16, string}") \
-      .Shape(SetOperationShape)                                      \
-      .NotDifferentiable()                                           \
-      .Cpu<SetOperation>(SetTypes{})                                 \
-      .Doc(doc)
+auto DenseSet(int number) {
+  return [number](OpBuilder& op) { op.Input(absl::StrCat("set", number, ": T").c_str()); };
+}
 
-SET_OPERATION("DenseToDenseSetOperation", .Input("set1: T").Input("set2: T"),
-              "Union, intersection or difference of the sets in the last dimension of two tensors.");
-SET_OPERATION("DenseToSparseSetOperation", .Input("set1: T") SPARSE_SET("2"),
-              "As DenseToDenseSetOperation, of a dense and a sparse tensor.");
-SET_OPERATION("SparseToSparseSetOperation", SPARSE_SET("1") SPARSE_SET("2"),
-              "As DenseToDenseSetOperation, of two sparse tensors.");
+auto SparseSet(int number) {
+  return [number](OpBuilder& op) {
+    for (const char* part : {"_indices: int64", "_values: T", "_shape: int64"})
+      op.Input(absl::StrCat("set", number, part).c_str());
+  };
+}
+
+void SetOperationOp(OpBuilder& op) {
+  op.Output("result_indices: int64")
+      .Output("result_values: T")
+      .Output("result_shape: int64")
+      .Attr("set_operation: string")
+      .Attr("validate_indices: bool = true")
+      .Attr("T: {int8, int16, int32, int64, uint8, uint16, string}")
+      .Shape(SetOperationShape)
+      .NotDifferentiable()
+      .Cpu<SetOperation>(SetTypes{});
+}
+
+OP("DenseToDenseSetOperation")
+    .With(DenseSet(1))
+    .With(DenseSet(2))
+    .With(SetOperationOp)
+    .Doc("Union, intersection or difference of the sets in the last dimension of two tensors.");
+OP("DenseToSparseSetOperation")
+    .With(DenseSet(1))
+    .With(SparseSet(2))
+    .With(SetOperationOp)
+    .Doc("As DenseToDenseSetOperation, of a dense and a sparse tensor.");
+OP("SparseToSparseSetOperation")
+    .With(SparseSet(1))
+    .With(SparseSet(2))
+    .With(SetOperationOp)
+    .Doc("As DenseToDenseSetOperation, of two sparse tensors.");
 
 OP("SetSize")
     .Input("set_indices: int64")

@@ -222,43 +222,55 @@ Status CrossShape(ShapeContext& c) {
   return OkStatus();
 }
 
-#define CROSS_INPUTS                 \
-  .Input("indices: N * int64")       \
-      .Input("values: sparse_types") \
-      .Input("shapes: N * int64")    \
-      .Input("dense_inputs: dense_types")
-#define CROSS_TYPES .Attr("sparse_types: list({int64, string}) >= 0").Attr("dense_types: list({int64, string}) >= 0")
+void CrossInputs(OpBuilder& op) {
+  op.Input("indices: N * int64")
+      .Input("values: sparse_types")
+      .Input("shapes: N * int64")
+      .Input("dense_inputs: dense_types");
+}
+void CrossTypeAttrs(OpBuilder& op) {
+  op.Attr("sparse_types: list({int64, string}) >= 0").Attr("dense_types: list({int64, string}) >= 0");
+}
 
 OP("SparseCross")
-CROSS_INPUTS.Output("output_indices: int64")
+    .With(CrossInputs)
+    .Output("output_indices: int64")
     .Output("output_values: out_type")
     .Output("output_shape: int64")
     .Attr("N: int >= 0")
     .Attr("hashed_output: bool")
     .Attr("num_buckets: int >= 0")
-    .Attr("hash_key: int") CROSS_TYPES.Attr("out_type: {int64, string}")
+    .Attr("hash_key: int")
+    .With(CrossTypeAttrs)
+    .Attr("out_type: {int64, string}")
     .Attr("internal_type: {int64, string}")
     .Shape(CrossShape)
     .Cpu<SparseCross>()
     .Doc("Crosses of the columns' values, row by row: strings joined by _X_, or their hashes.");
 
 OP("SparseCrossV2")
-CROSS_INPUTS.Input("sep: string")
+    .With(CrossInputs)
+    .Input("sep: string")
     .Output("output_indices: int64")
     .Output("output_values: string")
     .Output("output_shape: int64")
-    .Attr("N: int >= 0") CROSS_TYPES.Shape(CrossShape)
+    .Attr("N: int >= 0")
+    .With(CrossTypeAttrs)
+    .Shape(CrossShape)
     .Cpu<SparseCrossV2>()
     .Doc("Crosses of the columns' values, row by row, joined by a separator.");
 
 OP("SparseCrossHashed")
-CROSS_INPUTS.Input("num_buckets: int64")
+    .With(CrossInputs)
+    .Input("num_buckets: int64")
     .Input("strong_hash: bool")
     .Input("salt: int64")
     .Output("output_indices: int64")
     .Output("output_values: int64")
     .Output("output_shape: int64")
-    .Attr("N: int >= 0") CROSS_TYPES.Shape(CrossShape)
+    .Attr("N: int >= 0")
+    .With(CrossTypeAttrs)
+    .Shape(CrossShape)
     .Cpu<SparseCrossHashed>()
     .Doc("Hashes of the crosses of the columns' values, row by row.");
 

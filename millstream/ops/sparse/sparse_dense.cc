@@ -233,21 +233,29 @@ OP("SparseTensorDenseMatMul")
     .Expensive()
     .Doc("The product of a sparse matrix with a dense one.");
 
-#define CWISE(Name, end, doc)                       \
-  OP("SparseDense" #Name)                           \
-      .Input("sp_indices: int64")                   \
-      .Input("sp_values: T")                        \
-      .Input("sp_shape: int64")                     \
-      .Input("dense: T")                            \
-      .Output("output: T")                          \
-      .Attr("T: numbertype")                        \
-      .Shape(CwiseShape) end.Cpu<Name>(RealTypes{}) \
-      .Doc(doc " the elements of a dense one at their places, which is broadcast.")
+template <template <typename> class K>
+void CwiseOp(OpBuilder& op) {
+  op.Input("sp_indices: int64")
+      .Input("sp_values: T")
+      .Input("sp_shape: int64")
+      .Input("dense: T")
+      .Output("output: T")
+      .Attr("T: numbertype")
+      .Shape(CwiseShape)
+      .Cpu<K>(RealTypes{});
+}
 
-CWISE(CwiseAdd, , "The entries of a sparse tensor plus");
-CWISE(CwiseMul, .Gradient(CwiseMulGrad), "The entries of a sparse tensor times");
-CWISE(CwiseDiv, .Gradient(CwiseDivGrad), "The entries of a sparse tensor divided by");
-#undef CWISE
+OP("SparseDenseCwiseAdd")
+    .With(CwiseOp<CwiseAdd>)
+    .Doc("The entries of a sparse tensor plus the elements of a dense one at their places, which is broadcast.");
+OP("SparseDenseCwiseMul")
+    .With(CwiseOp<CwiseMul>)
+    .Gradient(CwiseMulGrad)
+    .Doc("The entries of a sparse tensor times the elements of a dense one at their places, which is broadcast.");
+OP("SparseDenseCwiseDiv")
+    .With(CwiseOp<CwiseDiv>)
+    .Gradient(CwiseDivGrad)
+    .Doc("The entries of a sparse tensor divided by the elements of a dense one at their places, which is broadcast.");
 
 }  // namespace
 }  // namespace millstream

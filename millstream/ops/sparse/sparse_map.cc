@@ -112,14 +112,16 @@ Status AddManyShape(ShapeContext& c) {
   return OkStatus();
 }
 
-#define NAMES .Attr("container: string = ''").Attr("shared_name: string = ''")
+void NameAttrs(OpBuilder& op) { op.Attr("container: string = ''").Attr("shared_name: string = ''"); }
 
 OP("AddSparseToTensorsMap")
     .Input("sparse_indices: int64")
     .Input("sparse_values: T")
     .Input("sparse_shape: int64")
     .Output("sparse_handle: int64")
-    .Attr("T: type") NAMES.Stateful()
+    .Attr("T: type")
+    .With(NameAttrs)
+    .Stateful()
     .Shape(ScalarShape)
     .Cpu<AddSparse>()
     .Doc("Puts a sparse tensor into a map; its number.");
@@ -129,7 +131,9 @@ OP("AddManySparseToTensorsMap")
     .Input("sparse_values: T")
     .Input("sparse_shape: int64")
     .Output("sparse_handles: int64")
-    .Attr("T: type") NAMES.Stateful()
+    .Attr("T: type")
+    .With(NameAttrs)
+    .Stateful()
     .Shape(AddManyShape)
     .Cpu<AddManySparse>()
     .Doc("Puts the rows of a sparse tensor into a map; their numbers.");
@@ -139,7 +143,9 @@ OP("TakeManySparseFromTensorsMap")
     .Output("sparse_indices: int64")
     .Output("sparse_values: dtype")
     .Output("sparse_shape: int64")
-    .Attr("dtype: type") NAMES.Stateful()
+    .Attr("dtype: type")
+    .With(NameAttrs)
+    .Stateful()
     .Shape(TakeShape)
     .Cpu<TakeManySparse>()
     .Doc("Takes sparse tensors out of a map, as the rows of one.");

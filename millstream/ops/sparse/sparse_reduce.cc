@@ -165,34 +165,43 @@ Status SumGrad(GradContext& g) {
   return g.status();
 }
 
-#define SPARSE_REDUCE(Name, Kernel, type, types, grad, doc)          \
-  OP("SparseReduce" Name)                                            \
-      .Input("input_indices: int64")                                 \
-      .Input("input_values: T")                                      \
-      .Input("input_shape: int64")                                   \
-      .Input("reduction_axes: int32")                                \
-      .Output("output: T")                                           \
-      .Attr("keep_dims: bool = false")                               \
-      .Attr("T: " type)                                              \
-      .Shape(DenseShape) grad.Cpu<Kernel>(types{})                   \
-      .Doc(doc " of a sparse tensor over axes, as a dense tensor."); \
-  OP("SparseReduce" Name "Sparse")                                   \
-      .Input("input_indices: int64")                                 \
-      .Input("input_values: T")                                      \
-      .Input("input_shape: int64")                                   \
-      .Input("reduction_axes: int32")                                \
-      .Output("output_indices: int64")                               \
-      .Output("output_values: T")                                    \
-      .Output("output_shape: int64")                                 \
-      .Attr("keep_dims: bool = false")                               \
-      .Attr("T: " type)                                              \
-      .Shape(EntriesShape)                                           \
-      .Cpu<Kernel>(types{})                                          \
-      .Doc(doc " of a sparse tensor over axes, as a sparse tensor.")
+void ReduceInputs(OpBuilder& op) {
+  op.Input("input_indices: int64")
+      .Input("input_values: T")
+      .Input("input_shape: int64")
+      .Input("reduction_axes: int32")
+      .Attr("keep_dims: bool = false");
+}
+void ReduceToDense(OpBuilder& op) { op.With(ReduceInputs).Output("output: T").Shape(DenseShape); }
+void ReduceToSparse(OpBuilder& op) {
+  op.With(ReduceInputs)
+      .Output("output_indices: int64")
+      .Output("output_values: T")
+      .Output("output_shape: int64")
+      .Shape(EntriesShape);
+}
 
-SPARSE_REDUCE("Sum", SumKernel, "numbertype", NumberTypes, .Gradient(SumGrad), "Sums");
-SPARSE_REDUCE("Max", MaxKernel, "realnumbertype", RealTypes, , "Maxima of the entries");
-#undef SPARSE_REDUCE
+OP("SparseReduceSum")
+    .With(ReduceToDense)
+    .Attr("T: numbertype")
+    .Gradient(SumGrad)
+    .Cpu<SumKernel>(NumberTypes{})
+    .Doc("Sums of a sparse tensor over axes, as a dense tensor.");
+OP("SparseReduceSumSparse")
+    .With(ReduceToSparse)
+    .Attr("T: numbertype")
+    .Cpu<SumKernel>(NumberTypes{})
+    .Doc("Sums of a sparse tensor over axes, as a sparse tensor.");
+OP("SparseReduceMax")
+    .With(ReduceToDense)
+    .Attr("T: realnumbertype")
+    .Cpu<MaxKernel>(RealTypes{})
+    .Doc("Maxima of the entries of a sparse tensor over axes, as a dense tensor.");
+OP("SparseReduceMaxSparse")
+    .With(ReduceToSparse)
+    .Attr("T: realnumbertype")
+    .Cpu<MaxKernel>(RealTypes{})
+    .Doc("Maxima of the entries of a sparse tensor over axes, as a sparse tensor.");
 
 }  // namespace
 }  // namespace millstream

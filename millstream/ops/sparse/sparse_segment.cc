@@ -187,49 +187,61 @@ Status SumGrad(GradContext& g) { return SegmentGrad(g, "Sum"); }
 Status MeanGrad(GradContext& g) { return SegmentGrad(g, "Mean"); }
 Status SqrtNGrad(GradContext& g) { return SegmentGrad(g, "SqrtN"); }
 
-#define INDEX_TYPES .Attr("Tidx: {int32, int64} = DT_INT32")
-#define ID_TYPES .Attr("Tsegmentids: {int32, int64} = DT_INT32")
-#define SPARSE_SEGMENT(Name, type, types, doc)                                           \
-  OP("SparseSegment" #Name)                                                              \
-      .Input("data: T")                                                                  \
-      .Input("indices: Tidx")                                                            \
-      .Input("segment_ids: Tsegmentids")                                                 \
-      .Output("output: T")                                                               \
-      .Attr("T: " type) INDEX_TYPES ID_TYPES.Attr("sparse_gradient: bool = false")       \
-      .Shape(GrowingShape)                                                               \
-      .Gradient(Name##Grad)                                                              \
-      .Cpu<Name##Kernel>(types{})                                                        \
-      .Doc(doc " of rows that are named by number, by segments.");                       \
-  OP("SparseSegment" #Name "WithNumSegments")                                            \
-      .Input("data: T")                                                                  \
-      .Input("indices: Tidx")                                                            \
-      .Input("segment_ids: Tsegmentids")                                                 \
-      .Input("num_segments: Tnumsegments")                                               \
-      .Output("output: T")                                                               \
-      .Attr("T: " type) INDEX_TYPES.Attr("Tnumsegments: {int32, int64} = DT_INT32")      \
-          ID_TYPES.Attr("sparse_gradient: bool = false")                                 \
-      .Shape(GivenShape)                                                                 \
-      .Gradient(Name##Grad)                                                              \
-      .Cpu<Name##Kernel>(types{})                                                        \
-      .Doc(doc " of rows that are named by number, by a given number of segments.");     \
-  OP("SparseSegment" #Name "Grad")                                                       \
-      .Input("grad: T")                                                                  \
-      .Input("indices: Tidx")                                                            \
-      .Input("segment_ids: Tsegmentids")                                                 \
-      .Input("output_dim0: int32")                                                       \
-      .Output("output: T")                                                               \
-      .Attr("T: {bfloat16, half, float, double}") INDEX_TYPES ID_TYPES.Shape(GivenShape) \
-      .Cpu<Name##GradKernel>(FloatTypes{})                                               \
-      .Doc("The gradient of SparseSegment" #Name ".");                                   \
-  OP("SparseSegment" #Name "GradV2")                                                     \
-      .Input("grad: T")                                                                  \
-      .Input("indices: Tidx")                                                            \
-      .Input("segment_ids: Tsegmentids")                                                 \
-      .Input("dense_output_dim0: int32")                                                 \
-      .Output("output: T")                                                               \
-      .Output("sorted_unique_indices: Tidx")                                             \
-      .Attr("T: {bfloat16, half, float, double}") INDEX_TYPES ID_TYPES.Shape(NamedShape) \
-      .Cpu<Name##GradKernel>(FloatTypes{})                                               \
+void IndexTypeAttr(OpBuilder& op) { op.Attr("Tidx: {int32, int64} = DT_INT32"); }
+void IdTypeAttr(OpBuilder& op) { op.Attr("Tsegmentids: {int32, int64} = DT_INT32"); }
+#define SPARSE_SEGMENT(Name, type, types, doc)                                       \
+  OP("SparseSegment" #Name)                                                          \
+      .Input("data: T")                                                              \
+      .Input("indices: Tidx")                                                        \
+      .Input("segment_ids: Tsegmentids")                                             \
+      .Output("output: T")                                                           \
+      .Attr("T: " type)                                                              \
+      .With(IndexTypeAttr)                                                           \
+      .With(IdTypeAttr)                                                              \
+      .Attr("sparse_gradient: bool = false")                                         \
+      .Shape(GrowingShape)                                                           \
+      .Gradient(Name##Grad)                                                          \
+      .Cpu<Name##Kernel>(types{})                                                    \
+      .Doc(doc " of rows that are named by number, by segments.");                   \
+  OP("SparseSegment" #Name "WithNumSegments")                                        \
+      .Input("data: T")                                                              \
+      .Input("indices: Tidx")                                                        \
+      .Input("segment_ids: Tsegmentids")                                             \
+      .Input("num_segments: Tnumsegments")                                           \
+      .Output("output: T")                                                           \
+      .Attr("T: " type)                                                              \
+      .With(IndexTypeAttr)                                                           \
+      .Attr("Tnumsegments: {int32, int64} = DT_INT32")                               \
+      .With(IdTypeAttr)                                                              \
+      .Attr("sparse_gradient: bool = false")                                         \
+      .Shape(GivenShape)                                                             \
+      .Gradient(Name##Grad)                                                          \
+      .Cpu<Name##Kernel>(types{})                                                    \
+      .Doc(doc " of rows that are named by number, by a given number of segments."); \
+  OP("SparseSegment" #Name "Grad")                                                   \
+      .Input("grad: T")                                                              \
+      .Input("indices: Tidx")                                                        \
+      .Input("segment_ids: Tsegmentids")                                             \
+      .Input("output_dim0: int32")                                                   \
+      .Output("output: T")                                                           \
+      .Attr("T: {bfloat16, half, float, double}")                                    \
+      .With(IndexTypeAttr)                                                           \
+      .With(IdTypeAttr)                                                              \
+      .Shape(GivenShape)                                                             \
+      .Cpu<Name##GradKernel>(FloatTypes{})                                           \
+      .Doc("The gradient of SparseSegment" #Name ".");                               \
+  OP("SparseSegment" #Name "GradV2")                                                 \
+      .Input("grad: T")                                                              \
+      .Input("indices: Tidx")                                                        \
+      .Input("segment_ids: Tsegmentids")                                             \
+      .Input("dense_output_dim0: int32")                                             \
+      .Output("output: T")                                                           \
+      .Output("sorted_unique_indices: Tidx")                                         \
+      .Attr("T: {bfloat16, half, float, double}")                                    \
+      .With(IndexTypeAttr)                                                           \
+      .With(IdTypeAttr)                                                              \
+      .Shape(NamedShape)                                                             \
+      .Cpu<Name##GradKernel>(FloatTypes{})                                           \
       .Doc("The gradient of SparseSegment" #Name ", of the rows that it used.")
 
 SPARSE_SEGMENT(Sum, "realnumbertype", RealTypes, "Sums");

@@ -155,6 +155,7 @@ Status AssignVariableShape(ShapeContext& c) {
 }
 
 OP("Assign")
+    .Updates()
     .Input("ref: Ref(T)")
     .Input("value: T")
     .Output("output_ref: Ref(T)")
@@ -168,6 +169,7 @@ OP("Assign")
     .Doc("Gives a variable a value.");
 
 OP("AssignAdd")
+    .Updates()
     .Input("ref: Ref(T)")
     .Input("value: T")
     .Output("output_ref: Ref(T)")
@@ -179,6 +181,7 @@ OP("AssignAdd")
     .Doc("Adds to a variable.");
 
 OP("AssignSub")
+    .Updates()
     .Input("ref: Ref(T)")
     .Input("value: T")
     .Output("output_ref: Ref(T)")
@@ -190,6 +193,7 @@ OP("AssignSub")
     .Doc("Subtracts from a variable.");
 
 OP("AssignVariableOp")
+    .Updates()
     .Input("resource: resource")
     .Input("value: dtype")
     .Attr("dtype: type")
@@ -200,6 +204,7 @@ OP("AssignVariableOp")
     .Doc("Gives the variable behind a handle a value.");
 
 OP("AssignAddVariableOp")
+    .Updates()
     .Input("resource: resource")
     .Input("value: dtype")
     .Attr("dtype: type")
@@ -209,6 +214,7 @@ OP("AssignAddVariableOp")
     .Doc("Adds to the variable behind a handle.");
 
 OP("AssignSubVariableOp")
+    .Updates()
     .Input("resource: resource")
     .Input("value: dtype")
     .Attr("dtype: type")

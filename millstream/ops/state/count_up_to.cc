@@ -28,6 +28,7 @@ class CountUpTo final : public Kernel {
 };
 
 OP("CountUpTo")
+    .Updates()
     .Input("ref: Ref(T)")
     .Output("output: T")
     .Attr("limit: int")
@@ -37,6 +38,7 @@ OP("CountUpTo")
     .Doc("The value before it is counted up; OutOfRange at the limit.");
 
 OP("ResourceCountUpTo")
+    .Updates()
     .Input("resource: resource")
     .Output("output: T")
     .Attr("limit: int")

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millstream/framework/op.h"
+#include "millstream/framework/op_traits.h"
 #include "millstream/graph/gradients/gradient.h"
 #include "millstream/ops/resources/variable_input.h"
 
@@ -136,6 +137,7 @@ Status VariableShapeShape(ShapeContext& c) {
 }
 
 OP("VarHandleOp")
+    .Trait(KindTrait(OpKind::kVariable))
     .Output("resource: resource")
     .Attr("container: string = ''")
     .Attr("shared_name: string = ''")

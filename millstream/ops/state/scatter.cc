@@ -207,6 +207,7 @@ Status ResourceScatterShape(ShapeContext& c) {
 }
 
 OP("ScatterUpdate")
+    .Updates()
     .Input("ref: Ref(T)")
     .Input("indices: Tindices")
     .Input("updates: T")
@@ -219,6 +220,7 @@ OP("ScatterUpdate")
     .Doc("Replaces rows of a variable.");
 
 OP("ResourceScatterUpdate")
+    .Updates()
     .Input("resource: resource")
     .Input("indices: Tindices")
     .Input("updates: dtype")
@@ -231,6 +233,7 @@ OP("ResourceScatterUpdate")
 
 #define SCATTER_OPS(Name, type_spec, types, doc) \
   OP("Scatter" #Name)                            \
+      .Updates()                                 \
       .Input("ref: Ref(T)")                      \
       .Input("indices: Tindices")                \
       .Input("updates: T")                       \
@@ -243,6 +246,7 @@ OP("ResourceScatterUpdate")
       .Cpu<Scatter##Name>(types{})               \
       .Doc(doc " of a variable.");               \
   OP("ResourceScatter" #Name)                    \
+      .Updates()                                 \
       .Input("resource: resource")               \
       .Input("indices: Tindices")                \
       .Input("updates: dtype")                   \

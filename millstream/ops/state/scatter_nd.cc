@@ -50,39 +50,80 @@ Status ResourceScatterNdShape(ShapeContext& c) {
   return CheckNdUpdateShapes(c, variable);
 }
 
-#define SCATTER_ND(Name, Kind, type_spec, types, locking, end, doc)                    \
-  OP("ScatterNd" #Name)                                                                \
-      .Input("ref: Ref(T)")                                                            \
-      .Input("indices: Tindices")                                                      \
-      .Input("updates: T")                                                             \
-      .Output("output_ref: Ref(T)")                                                    \
-      .Attr("T: " type_spec)                                                           \
-      .Attr("Tindices: {int32, int64}")                                                \
-      .Attr("use_locking: bool = " locking)                                            \
-      .Attr("bad_indices_policy: string = ''")                                         \
-      .Shape(ScatterNdRefShape) end.CpuFor<VariableScatterNd<NdUpdate::Kind>>(types{}) \
-      .Doc(doc " of a variable that indices points at.");                              \
-  OP("ResourceScatterNd" #Name)                                                        \
-      .Input("ref: resource")                                                          \
-      .Input("indices: Tindices")                                                      \
-      .Input("updates: T")                                                             \
-      .Attr("T: type")                                                                 \
-      .Attr("Tindices: {int32, int64}")                                                \
-      .Attr("use_locking: bool = true")                                                \
-      .Attr("bad_indices_policy: string = ''")                                         \
-      .Stateful()                                                                      \
-      .Shape(ResourceScatterNdShape)                                                   \
-      .CpuFor<VariableScatterNd<NdUpdate::Kind>>(types{})                              \
-      .Doc(doc " of the variable behind a handle that indices points at.")
+void ScatterNdArgs(OpBuilder& op) {
+  op.Input("ref: Ref(T)").Input("indices: Tindices").Input("updates: T").Output("output_ref: Ref(T)").Updates();
+}
+void ScatterNdAttrs(OpBuilder& op) {
+  op.Attr("Tindices: {int32, int64}")
+      .Attr("use_locking: bool = false")
+      .Attr("bad_indices_policy: string = ''")
+      .Shape(ScatterNdRefShape);
+}
+void ResourceScatterNdOp(OpBuilder& op) {
+  op.Input("ref: resource")
+      .Input("indices: Tindices")
+      .Input("updates: T")
+      .Attr("T: type")
+      .Attr("Tindices: {int32, int64}")
+      .Attr("use_locking: bool = true")
+      .Attr("bad_indices_policy: string = ''")
+      .Updates()
+      .Stateful()
+      .Shape(ResourceScatterNdShape);
+}
+
+// On a variable by reference, for operations that calculate.
+template <NdUpdate kind, typename Elements>
+void ScatterNdOp(OpBuilder& op) {
+  op.With(ScatterNdArgs).Attr("T: numbertype").With(ScatterNdAttrs).CpuFor<VariableScatterNd<kind>>(Elements{});
+}
 
 using AssignTypes = Join<NumberAndBoolTypes, Types<std::string>>;
 
-SCATTER_ND(Update, kAssign, "type", AssignTypes, "true", .NotDifferentiable(), "Replaces the slices");
-SCATTER_ND(Add, kAdd, "numbertype", NumberAndBoolTypes, "false", .NotDifferentiable(), "Adds to the slices");
-SCATTER_ND(Sub, kSub, "numbertype", NumberAndBoolTypes, "false", .NotDifferentiable(), "Subtracts from the slices");
-SCATTER_ND(Min, kMin, "numbertype", RealTypes, "false", , "Lowers the slices");
-SCATTER_ND(Max, kMax, "numbertype", RealTypes, "false", , "Raises the slices");
-#undef SCATTER_ND
+OP("ScatterNdUpdate")
+    .With(ScatterNdArgs)
+    .Attr("T: type")
+    .Attr("Tindices: {int32, int64}")
+    .Attr("use_locking: bool = true")
+    .Attr("bad_indices_policy: string = ''")
+    .Shape(ScatterNdRefShape)
+    .NotDifferentiable()
+    .CpuFor<VariableScatterNd<NdUpdate::kAssign>>(AssignTypes{})
+    .Doc("Replaces the slices of a variable that indices points at.");
+OP("ResourceScatterNdUpdate")
+    .With(ResourceScatterNdOp)
+    .CpuFor<VariableScatterNd<NdUpdate::kAssign>>(AssignTypes{})
+    .Doc("Replaces the slices of the variable behind a handle that indices points at.");
+OP("ScatterNdAdd")
+    .With(ScatterNdOp<NdUpdate::kAdd, NumberAndBoolTypes>)
+    .NotDifferentiable()
+    .Doc("Adds to the slices of a variable that indices points at.");
+OP("ResourceScatterNdAdd")
+    .With(ResourceScatterNdOp)
+    .CpuFor<VariableScatterNd<NdUpdate::kAdd>>(NumberAndBoolTypes{})
+    .Doc("Adds to the slices of the variable behind a handle that indices points at.");
+OP("ScatterNdSub")
+    .With(ScatterNdOp<NdUpdate::kSub, NumberAndBoolTypes>)
+    .NotDifferentiable()
+    .Doc("Subtracts from the slices of a variable that indices points at.");
+OP("ResourceScatterNdSub")
+    .With(ResourceScatterNdOp)
+    .CpuFor<VariableScatterNd<NdUpdate::kSub>>(NumberAndBoolTypes{})
+    .Doc("Subtracts from the slices of the variable behind a handle that indices points at.");
+OP("ScatterNdMin")
+    .With(ScatterNdOp<NdUpdate::kMin, RealTypes>)
+    .Doc("Lowers the slices of a variable that indices points at.");
+OP("ResourceScatterNdMin")
+    .With(ResourceScatterNdOp)
+    .CpuFor<VariableScatterNd<NdUpdate::kMin>>(RealTypes{})
+    .Doc("Lowers the slices of the variable behind a handle that indices points at.");
+OP("ScatterNdMax")
+    .With(ScatterNdOp<NdUpdate::kMax, RealTypes>)
+    .Doc("Raises the slices of a variable that indices points at.");
+OP("ResourceScatterNdMax")
+    .With(ResourceScatterNdOp)
+    .CpuFor<VariableScatterNd<NdUpdate::kMax>>(RealTypes{})
+    .Doc("Raises the slices of the variable behind a handle that indices points at.");
 
 }  // namespace
 }  // namespace millstream

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millstream/framework/op.h"
+#include "millstream/framework/op_traits.h"
 #include "millstream/ops/resources/variable_input.h"
 
 namespace millstream {
@@ -111,6 +112,7 @@ Status IsVariableInitializedCpu(KernelContext& ctx) {
 }
 
 OP("VariableV2")
+    .Trait(KindTrait(OpKind::kVariable))
     .Output("ref: Ref(dtype)")
     .Attr("shape: shape")
     .Attr("dtype: type")
@@ -124,6 +126,7 @@ OP("VariableV2")
         "reference.");
 
 OP("Variable")
+    .Trait(KindTrait(OpKind::kVariable))
     .Output("ref: Ref(dtype)")
     .Attr("shape: shape")
     .Attr("dtype: type")

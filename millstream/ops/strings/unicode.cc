@@ -150,22 +150,22 @@ Status UnicodeEncodeShape(ShapeContext& c) {
   return OkStatus();
 }
 
-#define DECODE(Name, starts)                                              \
-  OP(Name)                                                                \
-      .Input("input: string")                                             \
-      .Output("row_splits: Tsplits")                                      \
-      .Output("char_values: int32") starts.Attr("input_encoding: string") \
-      .Attr("errors: {'strict', 'replace', 'ignore'} = 'replace'")        \
-      .Attr("replacement_char: int = 65533")                              \
-      .Attr("replace_control_characters: bool = false")                   \
-      .Attr("Tsplits: {int32, int64} = DT_INT64")                         \
-      .Shape(UnicodeDecodeShape)                                          \
-      .Cpu<UnicodeDecode>()                                               \
-      .Doc("The characters of strings, as a ragged tensor.")
+void UnicodeDecodeOp(OpBuilder& op) {
+  op.Input("input: string")
+      .Output("row_splits: Tsplits")
+      .Output("char_values: int32")
+      .Attr("input_encoding: string")
+      .Attr("errors: {'strict', 'replace', 'ignore'} = 'replace'")
+      .Attr("replacement_char: int = 65533")
+      .Attr("replace_control_characters: bool = false")
+      .Attr("Tsplits: {int32, int64} = DT_INT64")
+      .Shape(UnicodeDecodeShape)
+      .Cpu<UnicodeDecode>()
+      .Doc("The characters of strings, as a ragged tensor.");
+}
 
-DECODE("UnicodeDecode", );
-DECODE("UnicodeDecodeWithOffsets", .Output("char_to_byte_starts: int64"));
-#undef DECODE
+OP("UnicodeDecode").With(UnicodeDecodeOp);
+OP("UnicodeDecodeWithOffsets").With(UnicodeDecodeOp).Output("char_to_byte_starts: int64");
 
 OP("UnicodeEncode")
     .Input("input_values: int32")

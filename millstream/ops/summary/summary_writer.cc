@@ -196,35 +196,77 @@ OP("SummaryWriter")
     .Cpu<WriterHandle>()
     .Doc("A handle for a writer of event files.");
 
-#define WRITER(Name, inputs, kernel, attrs, doc) \
-  OP(Name).Input("writer: resource") inputs attrs.Stateful().Shape(NoOutputs).NotDifferentiable().kernel.Doc(doc)
-#define NONE
-WRITER("CreateSummaryFileWriter",
-       .Input("logdir: string").Input("max_queue: int32").Input("flush_millis: int32").Input("filename_suffix: string"),
-       Cpu(CreateFileWriterCpu), NONE, "Makes the writer of a handle: events go to a new file in a folder.");
-WRITER("FlushSummaryWriter", NONE, Cpu(FlushCpu), NONE, "Brings what was written to the file.");
-WRITER("CloseSummaryWriter", NONE, Cpu(CloseCpu), NONE, "Flushes and ends a writer.");
-WRITER("WriteSummary", .Input("step: int64").Input("tensor: T").Input("tag: string").Input("summary_metadata: string"),
-       Cpu(WriteSummaryCpu), .Attr("T: type"), "Writes a tensor as a summary.");
-WRITER("WriteRawProtoSummary", .Input("step: int64").Input("tensor: string"), Cpu(WriteRawProtoCpu), NONE,
-       "Writes serialized summaries.");
-WRITER("WriteScalarSummary", .Input("step: int64").Input("tag: string").Input("value: T"), Cpu(WriteScalarCpu),
-       .Attr("T: realnumbertype"), "Writes a number as a summary.");
-WRITER("WriteHistogramSummary", .Input("step: int64").Input("tag: string").Input("values: T"), Cpu(WriteHistogramCpu),
-       .Attr("T: {float, double, int32, uint8, int16, int8, int64, bfloat16, uint16, half, uint32, uint64, bool} = "
-             "DT_FLOAT"),
-       "Writes the distribution of values as a summary.");
-WRITER("WriteImageSummary", .Input("step: int64").Input("tag: string").Input("tensor: T").Input("bad_color: uint8"),
-       Cpu<WriteImageSummary>(), .Attr("max_images: int >= 1 = 3").Attr("T: {uint8, double, float, half} = DT_FLOAT"),
-       "Writes images as a summary with PNG files.");
-WRITER("WriteAudioSummary",
-       .Input("step: int64").Input("tag: string").Input("tensor: float").Input("sample_rate: float"),
-       Cpu<WriteAudioSummary>(), .Attr("max_outputs: int >= 1 = 3"), "Writes sounds as a summary with WAV files.");
-WRITER("WriteGraphSummary", .Input("step: int64").Input("tensor: string"), Cpu(WriteGraphCpu), NONE,
-       "Writes a serialized graph.");
-WRITER("ImportEvent", .Input("event: string"), Cpu(ImportEventCpu), NONE, "Writes a serialized event.");
-#undef NONE
-#undef WRITER
+void WriterOp(OpBuilder& op) { op.Input("writer: resource").Stateful().Shape(NoOutputs).NotDifferentiable(); }
+
+OP("CreateSummaryFileWriter")
+    .With(WriterOp)
+    .Input("logdir: string")
+    .Input("max_queue: int32")
+    .Input("flush_millis: int32")
+    .Input("filename_suffix: string")
+    .Cpu(CreateFileWriterCpu)
+    .Doc("Makes the writer of a handle: events go to a new file in a folder.");
+OP("FlushSummaryWriter").With(WriterOp).Cpu(FlushCpu).Doc("Brings what was written to the file.");
+OP("CloseSummaryWriter").With(WriterOp).Cpu(CloseCpu).Doc("Flushes and ends a writer.");
+OP("WriteSummary")
+    .With(WriterOp)
+    .Input("step: int64")
+    .Input("tensor: T")
+    .Input("tag: string")
+    .Input("summary_metadata: string")
+    .Attr("T: type")
+    .Cpu(WriteSummaryCpu)
+    .Doc("Writes a tensor as a summary.");
+OP("WriteRawProtoSummary")
+    .With(WriterOp)
+    .Input("step: int64")
+    .Input("tensor: string")
+    .Cpu(WriteRawProtoCpu)
+    .Doc("Writes serialized summaries.");
+OP("WriteScalarSummary")
+    .With(WriterOp)
+    .Input("step: int64")
+    .Input("tag: string")
+    .Input("value: T")
+    .Attr("T: realnumbertype")
+    .Cpu(WriteScalarCpu)
+    .Doc("Writes a number as a summary.");
+OP("WriteHistogramSummary")
+    .With(WriterOp)
+    .Input("step: int64")
+    .Input("tag: string")
+    .Input("values: T")
+    .Attr(
+        "T: {float, double, int32, uint8, int16, int8, int64, bfloat16, uint16, half, uint32, uint64, bool} = "
+        "DT_FLOAT")
+    .Cpu(WriteHistogramCpu)
+    .Doc("Writes the distribution of values as a summary.");
+OP("WriteImageSummary")
+    .With(WriterOp)
+    .Input("step: int64")
+    .Input("tag: string")
+    .Input("tensor: T")
+    .Input("bad_color: uint8")
+    .Attr("max_images: int >= 1 = 3")
+    .Attr("T: {uint8, double, float, half} = DT_FLOAT")
+    .Cpu<WriteImageSummary>()
+    .Doc("Writes images as a summary with PNG files.");
+OP("WriteAudioSummary")
+    .With(WriterOp)
+    .Input("step: int64")
+    .Input("tag: string")
+    .Input("tensor: float")
+    .Input("sample_rate: float")
+    .Attr("max_outputs: int >= 1 = 3")
+    .Cpu<WriteAudioSummary>()
+    .Doc("Writes sounds as a summary with WAV files.");
+OP("WriteGraphSummary")
+    .With(WriterOp)
+    .Input("step: int64")
+    .Input("tensor: string")
+    .Cpu(WriteGraphCpu)
+    .Doc("Writes a serialized graph.");
+OP("ImportEvent").With(WriterOp).Input("event: string").Cpu(ImportEventCpu).Doc("Writes a serialized event.");
 
 }  // namespace
 }  // namespace millstream

@@ -300,20 +300,20 @@ OP("TensorListGather")
     .Cpu(GatherCpu)
     .Doc("Some elements of a list as rows of one tensor.");
 
-#define SCATTER(Name, MORE)                                                     \
-  OP(Name)                                                                      \
-      .Input("tensor: element_dtype")                                           \
-      .Input("indices: int32")                                                  \
-      .Input("element_shape: shape_type") MORE.Output("output_handle: variant") \
-      .Attr("element_dtype: type")                                              \
-      .Attr("shape_type: {int32, int64}")                                       \
-      .Shape(ScatterShape)                                                      \
-      .Gradient(ScatterGradient)                                                \
-      .Cpu(ScatterCpu)                                                          \
-      .Doc("A list with the rows of a tensor in given places.")
-SCATTER("TensorListScatter", );
-SCATTER("TensorListScatterV2", .Input("num_elements: int32"));
-#undef SCATTER
+void ScatterOp(OpBuilder& op) {
+  op.Input("tensor: element_dtype")
+      .Input("indices: int32")
+      .Input("element_shape: shape_type")
+      .Output("output_handle: variant")
+      .Attr("element_dtype: type")
+      .Attr("shape_type: {int32, int64}")
+      .Shape(ScatterShape)
+      .Gradient(ScatterGradient)
+      .Cpu(ScatterCpu)
+      .Doc("A list with the rows of a tensor in given places.");
+}
+OP("TensorListScatter").With(ScatterOp);
+OP("TensorListScatterV2").With(ScatterOp).Input("num_elements: int32");
 
 OP("TensorListScatterIntoExistingList")
     .Input("input_handle: variant")

@@ -57,7 +57,7 @@ OpBuilder DefineUpdate(const UpdateSpec& spec, UpdateForm form) {
   op.Attr("use_locking: bool = false");
   for (const std::string& attr : spec.attrs) op.Attr(attr.c_str());
   if (IsResource(form)) op.Stateful();
-  op.Shape(UpdateShape).Doc(spec.doc.c_str());
+  op.Updates().Shape(UpdateShape).Doc(spec.doc.c_str());
   return op;
 }
 

@@ -31,6 +31,7 @@ class SdcaShrinkL1 final : public Kernel {
 };
 
 OP("SdcaShrinkL1")
+    .Updates()
     .Input("weights: Ref(num_features * float)")
     .Attr("num_features: int >= 0")
     .Attr("l1: float")
