@@ -5,26 +5,18 @@
 
 namespace millstream {
 
-bool IsEnter(const Node& n) { return n.IsControlFlow() && (n.Is("Enter") || n.Is("RefEnter")); }
-bool IsExit(const Node& n) { return n.IsControlFlow() && (n.Is("Exit") || n.Is("RefExit")); }
-bool IsMerge(const Node& n) { return n.IsControlFlow() && (n.Is("Merge") || n.Is("RefMerge")); }
-bool IsSwitch(const Node& n) { return n.IsControlFlow() && (n.Is("Switch") || n.Is("RefSwitch")); }
-bool IsNextIteration(const Node& n) { return n.IsControlFlow() && (n.Is("NextIteration") || n.Is("RefNextIteration")); }
-
 bool IsLoopMerge(const Node& n) {
   return IsMerge(n) && std::any_of(n.inputs().begin(), n.inputs().end(), [](const Output& in) {
            return IsNextIteration(*in.node) || (IsEnter(*in.node) && !IsConstantEnter(*in.node));
          });
 }
 
-bool IsLoopSwitch(const Node& n) { return IsSwitch(n) && n.num_inputs() == 2 && n.input(1).node->Is("LoopCond"); }
+bool IsLoopSwitch(const Node& n) { return IsSwitch(n) && n.num_inputs() == 2 && IsA(*n.input(1).node, OpKind::kLoopCond); }
 
 bool IsConstantEnter(const Node& n) {
   bool constant = false;
   return IsEnter(n) && n.GetAttr("is_constant", &constant).ok() && constant;
 }
-
-bool IsFreeConstant(const Node& n) { return n.Is("Const") && n.control_inputs().empty(); }
 
 namespace {
 
@@ -80,7 +72,7 @@ Status ControlFlow::AddNode(Node* node) {
   if (IsExit(*node)) {
     if (frame == nullptr) return errors::InvalidArgument("Node '", node->name(), "' is an Exit outside of any loop");
     frames_of_[node->id()] = const_cast<LoopFrame*>(frame->parent);
-  } else if (node->Is("LoopCond") && frame != nullptr) {
+  } else if (IsA(*node, OpKind::kLoopCond) && frame != nullptr) {
     if (frame->loop_cond != nullptr) {
       return errors::InvalidArgument("Loop '", frame->name, "' has two LoopConds: '", frame->loop_cond->name(),
                                      "' and '", node->name(), "'");
@@ -177,7 +169,7 @@ const BranchGuards::Guard& BranchGuards::Of(const Output& value) {
   if (it != switched_.end()) return it->second;
   Guard guard = OfNode(node);
   Output pred = node.input(1);
-  while (pred.node->Is("Identity")) pred = pred.node->input(0);
+  while (IsA(*pred.node, OpKind::kIdentity)) pred = pred.node->input(0);
   Unite(&guard, {{pred, value.index}});
   return switched_[value] = std::move(guard);
 }

@@ -8,19 +8,13 @@
 #include <utility>
 #include <vector>
 
-#include "millstream/graph/graph.h"
+#include "millstream/graph/node_kind.h"
 
 namespace millstream {
 
-bool IsEnter(const Node& node);  // these five include the Ref twins
-bool IsExit(const Node& node);
-bool IsMerge(const Node& node);
-bool IsSwitch(const Node& node);
-bool IsNextIteration(const Node& node);
 bool IsConstantEnter(const Node& node);
 bool IsLoopMerge(const Node& node);     // of a loop variable, not of branches
-bool IsLoopSwitch(const Node& node);    // into the body or out of the loop
-bool IsFreeConstant(const Node& node);  // a Const that waits for nothing: may be read in any loop
+bool IsLoopSwitch(const Node& node);  // into the body or out of the loop
 
 // One variable of a loop: enter -> merge -> switch -> body -> next -> merge; switch -> exits. `merge_switch` is null
 // and `exits` is empty where the graph has none.

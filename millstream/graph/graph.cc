@@ -7,6 +7,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_join.h"
+#include "millstream/graph/node_kind.h"
 
 namespace millstream {
 
@@ -18,15 +19,7 @@ struct Graph::NameIndex {
 namespace {
 
 bool CallsBranches(const Node& node) {
-  static constexpr absl::string_view kOps[] = {"If", "StatelessIf", "Case", "StatelessCase", "While", "StatelessWhile"};
-  return std::find(std::begin(kOps), std::end(kOps), node.op().def.name) != std::end(kOps);
-}
-
-bool IsControlFlowType(absl::string_view type) {
-  static constexpr absl::string_view kTypes[] = {"Switch",    "Merge",    "Enter",    "Exit",    "NextIteration",
-                                                 "RefSwitch", "RefMerge", "RefEnter", "RefExit", "RefNextIteration",
-                                                 "_SwitchN"};
-  return std::find(std::begin(kTypes), std::end(kTypes), type) != std::end(kTypes);
+  return IsA(node, OpKind::kIf) || IsA(node, OpKind::kCase) || IsA(node, OpKind::kWhile);
 }
 
 std::string ShowTypes(const std::vector<DType>& types) {
@@ -78,7 +71,7 @@ StatusOr<Node*> Graph::AddNode(NodeSpec spec, bool check_inputs) {
   node->inputs_ = std::move(spec.inputs);
   node->control_inputs_ = std::move(spec.control_inputs);
   node->device_ = Intern(spec.device);
-  node->control_flow_ = IsControlFlowType(node->type());
+  node->control_flow_ = IsControlFlow(KindOf(*node));
   if (check_inputs) RETURN_IF_ERROR(CheckInputs(*node));
   Node* raw = node.get();
   names_->nodes.emplace(raw->name_, raw);
@@ -197,12 +190,6 @@ std::vector<std::vector<Graph::Consumer>> Graph::Consumers() const {
   return out;
 }
 
-namespace {
-
-bool IsNextIteration(const Node& n) { return n.Is("NextIteration") || n.Is("RefNextIteration"); }
-
-}  // namespace
-
 StatusOr<std::vector<Node*>> Graph::TopologicalOrder() const {
   std::vector<int> pending(nodes_.size(), 0);
   // Fan-out in one flat array: offsets by id.
@@ -210,7 +197,7 @@ StatusOr<std::vector<Node*>> Graph::TopologicalOrder() const {
   const auto for_edges = [&](auto&& fn) {
     for (const auto& node : nodes_) {
       if (node == nullptr) continue;
-      const bool merge = node->Is("Merge") || node->Is("RefMerge");
+      const bool merge = IsMerge(*node);
       for (const Output& in : node->inputs()) {
         if (in.node != nullptr && !(merge && IsNextIteration(*in.node))) fn(in.node->id(), node->id());
       }

@@ -5,6 +5,7 @@
 
 #include "millstream/framework/cpu_device.h"
 #include "millstream/framework/run_kernel.h"
+#include "millstream/graph/node_kind.h"
 
 namespace millstream {
 namespace {
@@ -15,11 +16,11 @@ bool IsIndexType(DType t) { return t == DType::kInt32 || t == DType::kInt64; }
 
 // Ops that pass input 0 on unchanged wherever their output exists at all.
 bool PassesInput(const Node& node) {
-  if (node.Is("Enter")) {
+  if (IsEnter(node)) {
     bool constant = false;
     return node.GetAttr("is_constant", &constant).ok() && constant;
   }
-  return node.Is("Identity") || node.Is("Switch") || node.Is("StopGradient") || node.Is("PreventGradient");
+  return node.op().Has(OpTrait::kPassesInput) || IsSwitch(node);
 }
 
 // Ops that move elements without reading them: the type attribute and how many leading inputs carry elements (-1: all
@@ -217,7 +218,7 @@ std::vector<PartialValue> EvaluatePartially(const Node& node, const std::vector<
                                             const std::vector<PartialShape>& input_shapes,
                                             const std::vector<PartialShape>& output_shapes) {
   std::vector<PartialValue> out;
-  if (node.Is("Const")) {
+  if (IsA(node, OpKind::kConst)) {
     Tensor value;
     if (node.GetAttr("value", &value).ok()) out.push_back({std::move(value), true});
     return out;

@@ -3,6 +3,8 @@
 
 #include <unordered_map>
 
+#include "millstream/graph/node_kind.h"
+
 namespace millstream {
 namespace {
 
@@ -10,7 +12,7 @@ using FedMap = std::unordered_map<Output, Node*, OutputHash>;
 
 // A placeholder that is fed need not run: who waits for it waits for nothing.
 bool IsFedPlaceholder(Node* node, const FedMap& fed) {
-  return (node->Is("Placeholder") || node->Is("PlaceholderV2")) && fed.contains(Output(node, 0));
+  return IsA(*node, OpKind::kPlaceholder) && fed.contains(Output(node, 0));
 }
 
 // Marks everything that must run. Iterative: graphs are deeper than stacks.

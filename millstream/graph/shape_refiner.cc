@@ -5,6 +5,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_join.h"
+#include "millstream/graph/node_kind.h"
 
 namespace millstream {
 
@@ -17,10 +18,6 @@ struct ShapeRefiner::LoopShape {
 };
 
 namespace {
-
-bool IsMerge(const Node& n) { return n.Is("Merge") || n.Is("RefMerge"); }
-bool IsNextIteration(const Node& n) { return n.Is("NextIteration") || n.Is("RefNextIteration"); }
-bool IsEnter(const Node& n) { return n.Is("Enter") || n.Is("RefEnter"); }
 
 // A type as TensorFlow's messages write it.
 std::string AttrText(const AttrValue& value) {

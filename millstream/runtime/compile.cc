@@ -5,8 +5,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "absl/container/flat_hash_map.h"
-#include "absl/strings/match.h"
+#include "millstream/graph/control_flow.h"
 #include "millstream/runtime/plan_frames.h"
 
 namespace millstream {
@@ -14,54 +13,39 @@ namespace {
 
 constexpr int32_t kConstantUses = 1 << 28;  // never one: a constant is never forwarded
 
-bool IsConstant(const Node& node) { return node.Is("Const") && node.control_inputs().empty(); }
-
-// Writes state that others may read in the same step.
-bool IsUpdate(const Node& node) {
-  if (!node.IsStateful() && !absl::StartsWith(node.type(), "Assign") && !absl::StartsWith(node.type(), "Apply") &&
-      !absl::StartsWith(node.type(), "Scatter") && !absl::StartsWith(node.type(), "SparseApply")) {
-    return false;
+NodeKind ExecutedAs(const Node& node) {
+  switch (KindOf(node)) {
+    case OpKind::kSwitch:
+    case OpKind::kSwitchN:
+      return NodeKind::kSwitch;
+    case OpKind::kMerge:
+      return NodeKind::kMerge;
+    case OpKind::kEnter:
+      return IsConstantEnter(node) ? NodeKind::kConstantEnter : NodeKind::kEnter;
+    case OpKind::kExit:
+      return NodeKind::kExit;
+    case OpKind::kNextIteration:
+      return NodeKind::kNextIteration;
+    case OpKind::kControlTrigger:
+      return NodeKind::kControlTrigger;
+    case OpKind::kSend:
+    case OpKind::kLoopSend:
+      return NodeKind::kSend;
+    case OpKind::kRecv:
+      return NodeKind::kRecv;
+    default:
+      return NodeKind::kOp;
   }
-  for (const ArgDef& arg : node.op().def.inputs) {
-    if (arg.is_ref && node.type() != "IsVariableInitialized") return true;
-  }
-  return absl::StartsWith(node.type(), "ResourceApply") || absl::StartsWith(node.type(), "ResourceSparseApply") ||
-         absl::StartsWith(node.type(), "ResourceScatter") || absl::StartsWith(node.type(), "Assign");
-}
-
-NodeKind KindOf(const Node& node) {
-  static const auto* kinds =
-      new absl::flat_hash_map<std::string, NodeKind>{{"Switch", NodeKind::kSwitch},
-                                                     {"RefSwitch", NodeKind::kSwitch},
-                                                     {"_SwitchN", NodeKind::kSwitch},
-                                                     {"Merge", NodeKind::kMerge},
-                                                     {"RefMerge", NodeKind::kMerge},
-                                                     {"Enter", NodeKind::kEnter},
-                                                     {"RefEnter", NodeKind::kEnter},
-                                                     {"Exit", NodeKind::kExit},
-                                                     {"RefExit", NodeKind::kExit},
-                                                     {"NextIteration", NodeKind::kNextIteration},
-                                                     {"RefNextIteration", NodeKind::kNextIteration}};
-  if (!node.IsControlFlow()) {
-    if (node.Is("ControlTrigger")) return NodeKind::kControlTrigger;
-    if (!node.IsTransfer()) return NodeKind::kOp;
-    return node.IsSend() ? NodeKind::kSend : NodeKind::kRecv;
-  }
-  const NodeKind kind = kinds->at(node.type());
-  bool constant = false;
-  if (kind == NodeKind::kEnter && node.GetAttr("is_constant", &constant).ok() && constant)
-    return NodeKind::kConstantEnter;
-  return kind;
 }
 
 // The other side of the cut may be on a branch not taken.
 bool MayReceiveNothing(const Node& node) {
   bool may_be_dead = false;
-  return node.Is("_Recv") && node.GetAttr("_may_be_dead", &may_be_dead).ok() && may_be_dead;
+  return IsA(node, OpKind::kRecv) && node.GetAttr("_may_be_dead", &may_be_dead).ok() && may_be_dead;
 }
 
 bool IsBackEdge(const Node& from, const Node& to) {
-  return KindOf(to) == NodeKind::kMerge && KindOf(from) == NodeKind::kNextIteration;
+  return IsMerge(to) && IsNextIteration(from);
 }
 
 class Compiler {
@@ -93,12 +77,12 @@ class Compiler {
       plan_->arg_types.push_back(RemoveRef(arg->output_type(0)));
     }
     size_t constants = 0;
-    for (const auto& node : graph_.nodes()) constants += node != nullptr && IsConstant(*node);
+    for (const auto& node : graph_.nodes()) constants += node != nullptr && IsFreeConstant(*node);
     plan_->constants = std::vector<Entry>(constants);
     size_t next = 0;
     for (const auto& node : graph_.nodes()) {
       if (node == nullptr || slot_[node->id()] != kNoSlot) continue;
-      if (IsConstant(*node)) {
+      if (IsFreeConstant(*node)) {
         Entry& e = plan_->constants[next];
         RETURN_IF_ERROR(node->GetAttr("value", &e.tensor));
         e.uses.store(kConstantUses, std::memory_order_relaxed);
@@ -106,7 +90,7 @@ class Compiler {
         continue;
       }
       run_[node->id()] = true;
-      if (node->IsControlFlow() || node->Is("ControlTrigger") || MayReceiveNothing(*node)) plan_->control_flow = true;
+      if (node->IsControlFlow() || IsA(*node, OpKind::kControlTrigger) || MayReceiveNothing(*node)) plan_->control_flow = true;
     }
     return OkStatus();
   }
@@ -143,7 +127,7 @@ class Compiler {
     for_edges([&](int from, int to) { targets[fill[from]++] = to; });
 
     std::vector<int32_t> now, late;
-    const auto push = [&](int id) { (IsUpdate(*graph_.nodes()[id]) ? late : now).push_back(id); };
+    const auto push = [&](int id) { (graph_.nodes()[id]->op().Has(OpTrait::kUpdates) ? late : now).push_back(id); };
     for (int id = graph_.id_limit() - 1; id >= 0; --id)
       if (run_[id] && pending[id] == 0) push(id);
     size_t expected = 0;
@@ -208,8 +192,9 @@ class Compiler {
     plan_->has_async |= def->async;
     plan_->kernels.push_back(std::move(kernel));
     item->expensive = def->expensive;
-    item->kind = KindOf(node);
-    item->update = IsUpdate(node);
+    item->kind = ExecutedAs(node);
+    item->update = node.op().Has(OpTrait::kUpdates);
+    item->may_block = node.op().Has(OpTrait::kMayBlock);
     item->num_inputs = static_cast<uint16_t>(node.num_inputs());
     item->num_outputs = static_cast<uint16_t>(node.num_outputs());
     item->outputs = NewSlots(node);

@@ -1,23 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
-
-#include "absl/strings/match.h"
 #include "millstream/base/flush_denormals.h"
 #include "millstream/runtime/run_state.h"
 #include "millstream/runtime/step_run.h"
 
 namespace millstream::internal {
 namespace {
-
-// Runs code of the user's, calls a function, which may do so, or is long for what it does outside (files): nobody knows
-// what that waits for.
-bool MayWait(const PlanNode& plan_node) {
-  const Node& node = *plan_node.node;
-  const OpDef& def = node.op().def;
-  return (plan_node.expensive && node.IsStateful()) || absl::StrContains(def.name, "PyFunc") ||
-         std::any_of(def.attrs.begin(), def.attrs.end(),
-                     [](const AttrDef& attr) { return absl::StrContains(attr.type, "func"); });
-}
 
 // One step of a plan without control flow. Ready nodes stay on the thread that made them ready, except expensive ones
 // beyond the first.
@@ -82,7 +69,7 @@ class DynamicRun : public StepRun<DynamicRun, int32_t> {
   bool HandsOver(const PlanNode& node, bool others_are_ready) const {
     if (step_.pool == nullptr) return false;
     if (GoOnHere::limit() > GoOnHere::kWakeUpNanos) [[unlikely]]
-      return MayWait(node);
+      return node.may_block;
     return node.expensive && others_are_ready;
   }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "millstream/graph/gradients/function_gradients.h"
+#include "millstream/graph/node_kind.h"
 #include "millstream/runtime/executor.h"
 
 namespace millstream {
@@ -51,7 +52,7 @@ StatusOr<PrunedGraph> PruneBody(const FunctionBody& body) {
   std::vector<Node*> targets = body.args;
   targets.insert(targets.end(), body.control_rets.begin(), body.control_rets.end());
   for (const auto& node : body.graph->nodes()) {
-    if (node != nullptr && node->IsStateful() && !node->Is("_Arg") && !node->Is("_Retval"))
+    if (node != nullptr && node->IsStateful() && !IsArgOrRetval(*node))
       targets.push_back(node.get());
   }
   ASSIGN_OR_RETURN(PrunedGraph pruned, Prune(*body.graph, {}, rets, targets));

@@ -47,7 +47,8 @@ struct PlanNode {
   NodeKind kind = NodeKind::kOp;
   bool expensive = false;
   bool has_ref_inputs = false;  // some input is a reference that the kernel reads as a value
-  bool update = false;          // changes state that others read: runs late, so that it need not copy
+  bool update = false;          // changes a variable that others read: runs late, so that it need not copy
+  bool may_block = false;       // never runs on a borrowed thread
   bool fetched = false;         // some output is a result of the step
   int32_t frame = 0;            // the loop it is in; 0: none
 };

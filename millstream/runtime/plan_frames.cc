@@ -3,6 +3,8 @@
 
 #include <map>
 
+#include "millstream/graph/node_kind.h"
+
 namespace millstream {
 namespace {
 
@@ -100,7 +102,7 @@ class FramePlanner {
     }
     for (const PlanNode& item : plan_.nodes) {
       for (const Output& in : item.node->inputs()) {
-        if (in.node->Is("_Arg") && item.frame != 0) {
+        if (IsA(*in.node, OpKind::kArg) && item.frame != 0) {
           return errors::InvalidArgument("'", in.node->name(), "' is fed into a while loop");
         }
       }

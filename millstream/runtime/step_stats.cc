@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <map>
 
+#include "millstream/graph/node_kind.h"
 #include "millstream/proto/step_stats.pb.h"
 
 namespace millstream {
@@ -30,7 +31,7 @@ void StepStatsCollector::AddConstants(const Plan& plan) {
   const auto thread = static_cast<uint32_t>(syscall(SYS_gettid));
   MutexLock lock(mu_);
   for (const auto& node : plan.graph->nodes()) {
-    if (node != nullptr && node->Is("Const") && node->control_inputs().empty())
+    if (node != nullptr && IsFreeConstant(*node))
       records_.push_back({node.get(), node->assigned_device(), now, now, thread});
   }
 }

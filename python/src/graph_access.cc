@@ -2,6 +2,7 @@
 // Nodes of a graph: attributes, shapes, devices, edges.
 #include <nanobind/stl/string.h>
 
+#include "millstream/graph/node_kind.h"
 #include "python/src/arrays.h"
 #include "python/src/attrs.h"
 #include "python/src/errors.h"
@@ -41,7 +42,7 @@ nb::list ControlInputs(const PyGraph& g, int id) {
 
 nb::object ConstantValue(const PyGraph& g, int id, int index) {
   const Output o = g.output(id, index);
-  if (o.node->Is("Const")) {
+  if (IsA(*o.node, OpKind::kConst)) {
     Tensor value;
     Check(o.node->GetAttr("value", &value));
     return ArrayFromTensor(std::move(value), false);

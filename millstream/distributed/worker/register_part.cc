@@ -3,6 +3,7 @@
 
 #include "millstream/graph/import/export.h"
 #include "millstream/graph/import/import.h"
+#include "millstream/graph/node_kind.h"
 #include "millstream/graph/placement/placement.h"
 #include "millstream/proto/task.pb.h"
 
@@ -15,7 +16,8 @@ Status PartToProto(const GraphPart& part, proto::RegisterPartRequest* request) {
   RETURN_IF_ERROR(ExportGraph(*part.graph.graph, graph, options));
   // Arguments travel as placeholders, which the receiver feeds: a program never contains _Arg.
   for (auto& node : *graph->mutable_node()) {
-    if (node.op() != "_Arg") continue;
+    const Node* const exported = part.graph.graph->Find(node.name());
+    if (exported == nullptr || !IsA(*exported, OpKind::kArg)) continue;
     const auto type = node.attr().at("T");
     node.set_op("Placeholder");
     node.clear_device();  // it may be fed for several tasks

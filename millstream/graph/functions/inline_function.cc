@@ -5,6 +5,7 @@
 
 #include "millstream/graph/control_flow.h"
 #include "millstream/graph/functions/function_library.h"
+#include "millstream/graph/node_kind.h"
 
 namespace millstream {
 namespace {
@@ -26,7 +27,7 @@ class Inliner {
     }
     ASSIGN_OR_RETURN(const std::vector<Node*> order, body_.graph->TopologicalOrder());
     for (const Node* node : order) {
-      if (!args_.contains(node) && !node->Is("_Retval")) RETURN_IF_ERROR(Copy(*node));
+      if (!args_.contains(node) && !IsA(*node, OpKind::kRetval)) RETURN_IF_ERROR(Copy(*node));
     }
     for (const auto& [merge, input] : back_edges_) {
       scope_.graph()->SetInput(nodes_[merge], input, Map(merge->input(input)));

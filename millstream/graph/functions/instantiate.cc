@@ -8,6 +8,7 @@
 #include "millstream/graph/attr_proto.h"
 #include "millstream/graph/functions/function_library.h"
 #include "millstream/graph/functions/node_import.h"
+#include "millstream/graph/node_kind.h"
 #include "millstream/proto/function.pb.h"
 
 namespace millstream {
@@ -169,10 +170,10 @@ class Instantiator {
     for (const std::string& name : def().signature().control_output()) {
       const auto it = def().control_ret().find(name);
       Node* node = it == def().control_ret().end() ? nullptr : body_.graph->Find(it->second);
-      if (node == nullptr || node->Is("_Retval")) {
+      if (node == nullptr || IsA(*node, OpKind::kRetval)) {
         return errors::InvalidArgument("Control output '", name, "' is not found.");
       }
-      if (!node->Is("_Arg")) body_.control_rets.push_back(node);  // an argument is there before the body runs
+      if (!IsA(*node, OpKind::kArg)) body_.control_rets.push_back(node);  // an argument is there before the body runs
     }
     return OkStatus();
   }

@@ -7,6 +7,7 @@
 #include "absl/strings/match.h"
 #include "millstream/framework/intern.h"
 #include "millstream/graph/attr_proto.h"
+#include "millstream/graph/node_kind.h"
 #include "millstream/proto/node_def.pb.h"
 
 namespace millstream {
@@ -39,9 +40,6 @@ Status CheckDeclared(const OpDef& op, const AttrMap& attrs) {
   }
   return OkStatus();
 }
-
-bool IsMerge(const Node& n) { return n.Is("Merge") || n.Is("RefMerge"); }
-bool IsNextIteration(const Node& n) { return n.Is("NextIteration") || n.Is("RefNextIteration"); }
 
 }  // namespace
 
@@ -104,7 +102,7 @@ Status NodeImporter::CheckNode(const Node& node) {
   if (budget_ < 0) {
     return errors::ResourceExhausted("The graph would take more than ", options_.max_graph_bytes, " bytes");
   }
-  if (!node.Is("Const")) return OkStatus();
+  if (!IsA(node, OpKind::kConst)) return OkStatus();
   DType type = DType::kInvalid;
   Tensor value;
   RETURN_IF_ERROR(node.GetAttr("dtype", &type));

@@ -5,6 +5,7 @@
 
 #include "millstream/graph/control_flow/control_flow_builders.h"
 #include "millstream/graph/functions/inline_function.h"
+#include "millstream/graph/node_kind.h"
 #include "millstream/graph/shape_refiner.h"
 
 namespace millstream {
@@ -93,10 +94,16 @@ Status WhileOpGrad(GradContext& g) {
 }
 
 GradFn FunctionCallGradient(const Node& node) {
-  if (node.Is("PartitionedCall") || node.Is("StatefulPartitionedCall")) return PartitionedCallGrad;
-  if (node.Is("If") || node.Is("StatelessIf")) return IfGrad;
-  if (node.Is("While") || node.Is("StatelessWhile")) return WhileOpGrad;
-  return nullptr;
+  switch (KindOf(node)) {
+    case OpKind::kCall:
+      return PartitionedCallGrad;
+    case OpKind::kIf:
+      return IfGrad;
+    case OpKind::kWhile:
+      return WhileOpGrad;
+    default:
+      return nullptr;
+  }
 }
 
 StatusOr<FunctionBody> GradientBody(const FunctionLibrary& library, const NameAttrList& function) {

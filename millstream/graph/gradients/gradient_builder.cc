@@ -5,6 +5,7 @@
 
 #include "absl/strings/strip.h"
 #include "millstream/graph/gradients/function_gradients.h"
+#include "millstream/graph/node_kind.h"
 #include "millstream/graph/shape_refiner.h"
 
 namespace millstream {
@@ -28,7 +29,7 @@ namespace {
 // The node that made the stack behind a handle, or the one that it was popped from.
 const Node* StackBehind(const Node& push_or_pop) {
   const Node* n = push_or_pop.input(0).node;
-  while (n->num_inputs() > 0 && (IsEnter(*n) || IsSwitch(*n) || n->Is("Identity"))) n = n->input(0).node;
+  while (n->num_inputs() > 0 && (IsEnter(*n) || IsSwitch(*n) || IsA(*n, OpKind::kIdentity))) n = n->input(0).node;
   return n;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millstream/graph/gradients/gradient.h"
 #include "millstream/graph/gradients/while_gradient.h"
+#include "millstream/graph/node_kind.h"
 #include "millstream/graph/shape_refiner.h"
 
 namespace millstream {
@@ -144,7 +145,7 @@ Output BackwardLoop::Invariant(Output value) const {
   while (true) {
     if (!forward_->Inside(value)) return Output();
     if (IsConstantEnter(*value.node)) return value.node->input(0);
-    if (!value.node->Is("Identity")) return Output();
+    if (!IsA(*value.node, OpKind::kIdentity)) return Output();
     value = value.node->input(0);
   }
 }

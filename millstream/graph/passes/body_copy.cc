@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "millstream/framework/device_name.h"
+#include "millstream/graph/node_kind.h"
 #include "millstream/proto/function.pb.h"
 
 namespace millstream {
@@ -11,14 +12,10 @@ namespace {
 
 constexpr char kInlinedAttr[] = "_inlined";  // see KernelCache
 
-bool IsPlainConst(const Node& node) { return node.Is("Const") && node.control_inputs().empty(); }
-
 // True if the node's own kernel holds no state: calls of one function share the kernels of its body (a random
 // generator, an iterator), and must go on sharing them.
 bool StateIsElsewhere(const Node& node) {
-  for (const char* type : {"Assert", "Print", "PrintV2", "If", "While", "Case", "StatefulPartitionedCall"}) {
-    if (node.Is(type)) return true;
-  }
+  if (node.op().Has(OpTrait::kEffectsOnly)) return true;
   for (const Output& in : node.inputs()) {
     if (in.dtype() == DType::kResource) return true;
   }
@@ -34,7 +31,7 @@ bool ForbidsInlining(const Function& function) {
 bool HasEffects(const FunctionBody& body) {
   if (!body.control_rets.empty()) return true;
   for (const auto& node : body.graph->nodes()) {
-    if (node != nullptr && !IsBodyMark(*node) && node->IsStateful()) return true;
+    if (node != nullptr && !IsArgOrRetval(*node) && node->IsStateful()) return true;
   }
   return false;
 }
@@ -49,8 +46,6 @@ std::string MergedDevice(absl::string_view own, absl::string_view around) {
 
 }  // namespace
 
-bool IsBodyMark(const Node& node) { return node.Is("_Arg") || node.Is("_Retval"); }
-
 std::optional<FunctionBody> FindBodyToCopy(const FunctionLibrary& library, const NameAttrList& function,
                                            const std::vector<DType>& arg_types, const std::vector<DType>& ret_types) {
   const std::shared_ptr<const Function> found = library.Find(function.name);
@@ -59,10 +54,10 @@ std::optional<FunctionBody> FindBodyToCopy(const FunctionLibrary& library, const
   if (!body.ok() || body->arg_types != arg_types || body->ret_types != ret_types) return std::nullopt;
   bool effects = false, turns = false;
   for (const auto& node : body->graph->nodes()) {
-    if (node == nullptr || IsBodyMark(*node)) continue;
+    if (node == nullptr || IsArgOrRetval(*node)) continue;
     if (node->IsStateful() && !StateIsElsewhere(*node)) return std::nullopt;
     effects |= node->IsStateful();
-    turns |= node->Is("Switch") || node->Is("RefSwitch") || node->Is("Enter") || node->Is("RefEnter");
+    turns |= IsSwitch(*node) || IsEnter(*node);
   }
   if (effects && turns) return std::nullopt;
   return *std::move(body);
@@ -80,10 +75,10 @@ Status BodyCopy::Run(const std::vector<Output>& args) {
   RETURN_IF_ERROR(AddArgs(args));
   if (strict_ || !place_.control_inputs.empty() || (place_.branching && !waits_.empty())) RETURN_IF_ERROR(AddEntry());
   for (const auto& node : body_.graph->nodes()) {
-    if (node != nullptr && !IsBodyMark(*node)) RETURN_IF_ERROR(Copy(*node));
+    if (node != nullptr && !IsArgOrRetval(*node)) RETURN_IF_ERROR(Copy(*node));
   }
   for (const auto& node : body_.graph->nodes()) {
-    if (node != nullptr && !IsBodyMark(*node)) Connect(*node, twins_[node->id()]);
+    if (node != nullptr && !IsArgOrRetval(*node)) Connect(*node, twins_[node->id()]);
   }
   return OkStatus();
 }
@@ -92,7 +87,7 @@ Status BodyCopy::Finish(bool waited_for) {
   for (const Node* ret : body_.rets) results_.push_back(Map(ret->input(0)));
   if (waited_for || strict_) RETURN_IF_ERROR(AddExit());
   for (Output& result : results_) {
-    const bool constant = entry_ != nullptr && IsPlainConst(*result.node);
+    const bool constant = entry_ != nullptr && IsFreeConstant(*result.node);
     if (!strict_ && !(place_.branching && constant)) continue;
     ASSIGN_OR_RETURN(result, Pass("result", result, {strict_ ? exit_ : entry_}));
   }
@@ -100,7 +95,7 @@ Status BodyCopy::Finish(bool waited_for) {
 }
 
 Output BodyCopy::Map(const Output& from) const {
-  if (from.node->Is("_Arg")) return args_[from.node->id()];
+  if (IsA(*from.node, OpKind::kArg)) return args_[from.node->id()];
   return Output(twins_[from.node->id()], from.index);
 }
 
@@ -186,15 +181,15 @@ Status BodyCopy::Copy(const Node& node) {
 void BodyCopy::Connect(const Node& from, Node* to) {
   std::vector<Output> inputs;
   std::vector<Node*> control;
-  bool first = !IsPlainConst(from);  // nothing in the body comes before it
+  bool first = !IsFreeConstant(from);  // nothing in the body comes before it
   for (const Output& in : from.inputs()) {
     inputs.push_back(Map(in));
-    first &= in.node->Is("_Arg") || IsPlainConst(*in.node);
+    first &= IsA(*in.node, OpKind::kArg) || IsFreeConstant(*in.node);
   }
   for (const Node* in : from.control_inputs()) {
-    if (IsBodyMark(*in)) continue;
+    if (IsArgOrRetval(*in)) continue;
     control.push_back(twins_[in->id()]);
-    first &= IsPlainConst(*in);
+    first &= IsFreeConstant(*in);
   }
   if (first && entry_ != nullptr) control.push_back(entry_);
   graph_.SetInputs(to, std::move(inputs));

@@ -18,9 +18,6 @@ namespace millstream {
 std::optional<FunctionBody> FindBodyToCopy(const FunctionLibrary& library, const NameAttrList& function,
                                            const std::vector<DType>& arg_types, const std::vector<DType>& ret_types);
 
-// True for the nodes of a body that stand for its arguments and results.
-bool IsBodyMark(const Node& node);
-
 // Where a body is put.
 struct BodyPlace {
   std::string name;                     // before the names of its nodes

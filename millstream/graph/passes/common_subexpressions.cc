@@ -3,6 +3,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/hash/hash.h"
+#include "millstream/graph/node_kind.h"
 #include "millstream/graph/passes/passes.h"
 #include "millstream/graph/passes/replacement.h"
 
@@ -21,7 +22,7 @@ struct Expression {
 bool MayMerge(const Node& node) {
   if (!IsPure(node) || node.num_outputs() == 0) return false;
   Tensor value;
-  return !node.Is("Const") || (node.GetAttr("value", &value).ok() && value.ByteSize() <= kMaxComparedBytes);
+  return !IsA(node, OpKind::kConst) || (node.GetAttr("value", &value).ok() && value.ByteSize() <= kMaxComparedBytes);
 }
 
 Expression Describe(const Node& node, const Replacements& merged) {

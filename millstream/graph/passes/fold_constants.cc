@@ -2,6 +2,7 @@
 #include "millstream/base/flush_denormals.h"
 #include "millstream/framework/cpu_device.h"
 #include "millstream/framework/run_kernel.h"
+#include "millstream/graph/node_kind.h"
 #include "millstream/graph/passes/passes.h"
 #include "millstream/graph/passes/replacement.h"
 
@@ -11,17 +12,15 @@ namespace {
 // A folded value may not make the plan much larger than the constants it comes from.
 constexpr size_t kMaxFoldedBytes = 1 << 20;
 
-bool IsConst(const Node& node) { return node.Is("Const") && node.control_inputs().empty(); }
-
 bool CanFold(const Node& node, const Replacements& folded) {
-  if (node.Is("Const") || !IsPure(node) || node.num_inputs() == 0 || node.num_outputs() == 0 ||
+  if (IsA(node, OpKind::kConst) || !IsPure(node) || node.num_inputs() == 0 || node.num_outputs() == 0 ||
       !node.control_inputs().empty()) {
     return false;
   }
   for (const DType t : node.output_types())
     if (t == DType::kResource || t == DType::kVariant) return false;
   for (const Output& in : node.inputs())
-    if (!IsConst(*folded.Resolve(in).node)) return false;
+    if (!IsFreeConstant(*folded.Resolve(in).node)) return false;
   return true;
 }
 

@@ -3,6 +3,7 @@
 #include <unordered_set>
 
 #include "millstream/framework/device_name.h"
+#include "millstream/graph/node_kind.h"
 #include "millstream/graph/passes/body_copy.h"
 #include "millstream/graph/passes/passes.h"
 #include "millstream/graph/passes/replacement.h"
@@ -12,8 +13,6 @@ namespace {
 
 constexpr int kMaxDepth = 16;            // a function may call itself
 constexpr int kMaxNodesAdded = 1 << 17;  // functions that call others twice grow fast
-
-bool IsCall(const Node& node) { return node.Is("PartitionedCall") || node.Is("StatefulPartitionedCall"); }
 
 bool FitsDevice(const Node& node, const DeviceName& device) {
   if (node.device().empty()) return true;
@@ -56,7 +55,7 @@ class FunctionInliner {
   void Note(Node* node, int depth) {
     branching_ |= node->IsControlFlow();
     NoteWaits(*node);
-    if (IsCall(*node) && depth < kMaxDepth) calls_.push_back({node, depth});
+    if (IsA(*node, OpKind::kCall) && depth < kMaxDepth) calls_.push_back({node, depth});
   }
 
   void NoteWaits(const Node& node) {
@@ -73,7 +72,7 @@ class FunctionInliner {
     std::optional<FunctionBody> body = FindBodyToCopy(*graph_.library(), name, arg_types, call.output_types());
     if (!body) return std::nullopt;
     for (const auto& node : body->graph->nodes()) {
-      if (node != nullptr && !IsBodyMark(*node) && !FitsDevice(*node, *device)) return std::nullopt;
+      if (node != nullptr && !IsArgOrRetval(*node) && !FitsDevice(*node, *device)) return std::nullopt;
     }
     return body;
   }

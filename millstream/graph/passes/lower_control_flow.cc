@@ -6,6 +6,7 @@
 
 #include "millstream/framework/device_name.h"
 #include "millstream/graph/control_flow.h"
+#include "millstream/graph/node_kind.h"
 #include "millstream/graph/passes/body_copy.h"
 #include "millstream/graph/passes/replacement.h"
 
@@ -15,9 +16,9 @@ namespace {
 constexpr int kMaxDepth = 16;            // a branch may hold its own conditional
 constexpr int kMaxNodesAdded = 1 << 17;  // functions that hold others twice grow fast
 
-bool IsIf(const Node& node) { return node.Is("If") || node.Is("StatelessIf"); }
-bool IsCase(const Node& node) { return node.Is("Case") || node.Is("StatelessCase"); }
-bool IsWhile(const Node& node) { return node.Is("While") || node.Is("StatelessWhile"); }
+bool IsIf(const Node& node) { return IsA(node, OpKind::kIf); }
+bool IsCase(const Node& node) { return IsA(node, OpKind::kCase); }
+bool IsWhile(const Node& node) { return IsA(node, OpKind::kWhile); }
 
 std::vector<DType> InputTypesFrom(const Node& node, size_t first) {
   std::vector<DType> types;

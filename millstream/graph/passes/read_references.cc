@@ -2,6 +2,7 @@
 #include <unordered_map>
 
 #include "millstream/graph/control_flow.h"
+#include "millstream/graph/node_kind.h"
 #include "millstream/graph/passes/passes.h"
 
 namespace millstream {
@@ -36,14 +37,16 @@ class LateReads {
     const Output& in = node.input(input);
     if (in.node->assigned_device() != node.assigned_device()) return {};
     if (auto it = carried_.find(in); it != carried_.end()) return {it->second, {}};
-    if (!in.node->Is("Identity") || in.node->num_inputs() != 1) return {};
+    if (!IsA(*in.node, OpKind::kIdentity) || in.node->num_inputs() != 1) return {};
     const Output& from = in.node->input(0);
     const bool here = from.node->assigned_device() == node.assigned_device();
     if (!here || !IsRef(from.node->output_type(from.index))) return {};
     return {from, in.node->control_inputs()};
   }
 
-  static bool IsCarrier(const Node& node) { return node.Is("Switch") || (node.Is("Enter") && IsConstantEnter(node)); }
+  static bool IsCarrier(const Node& node) {
+    return !IsRefTwin(node) && (IsSwitch(node) || IsConstantEnter(node));
+  }
 
   // Beside what brings such a read into a loop or branch, the same for the reference itself. Where that fails, the
   // value stays what it was when the loop began.
@@ -63,7 +66,7 @@ class LateReads {
   Status AddTwin(Node* of, Read read) {
     Graph::NodeSpec spec;
     spec.name = graph_.UniqueName(absl::StrCat(of->name(), "/reference"));
-    ASSIGN_OR_RETURN(spec.op, OpRegistry::Global().Lookup(of->Is("Enter") ? "RefEnter" : "RefSwitch"));
+    ASSIGN_OR_RETURN(spec.op, OpRegistry::Global().Lookup(IsEnter(*of) ? "RefEnter" : "RefSwitch"));
     spec.attrs = of->attrs();
     spec.inputs = of->inputs();
     spec.inputs[0] = read.variable;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millstream/graph/passes/replacement.h"
 
+#include "millstream/graph/node_kind.h"
+
 namespace millstream {
 
 Output Replacements::Resolve(Output output) const {
@@ -36,11 +38,27 @@ void Replacements::Apply(PrunedGraph* part) const {
   for (Output& ret : part->rets) ret = Resolve(ret);
 }
 
-bool IsPure(const Node& node) {
-  if (node.IsStateful() || node.IsControlFlow() || node.Is("ControlTrigger") || node.Is("LoopCond") ||
-      node.Is("_Arg") || node.Is("_Retval") || node.Is("Placeholder") || node.Is("NoOp")) {
-    return false;
+namespace {
+
+// False for what stands for values from elsewhere, ends a graph or decides what runs.
+bool ComputesValue(OpKind kind) {
+  switch (kind) {
+    case OpKind::kPlaceholder:
+    case OpKind::kNoOp:
+    case OpKind::kArg:
+    case OpKind::kRetval:
+    case OpKind::kLoopCond:
+    case OpKind::kControlTrigger:
+      return false;
+    default:
+      return !IsControlFlow(kind);
   }
+}
+
+}  // namespace
+
+bool IsPure(const Node& node) {
+  if (node.IsStateful() || !ComputesValue(KindOf(node))) return false;
   // What is shared by name has state, also where TensorFlow does not say so (Batch).
   for (const AttrDef& attr : node.op().def.attrs)
     if (attr.name == "shared_name") return false;

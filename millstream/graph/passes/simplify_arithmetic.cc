@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "millstream/graph/node_kind.h"
 #include "millstream/graph/passes/passes.h"
 #include "millstream/graph/passes/replacement.h"
 #include "millstream/tensor/dispatch.h"
@@ -8,7 +9,7 @@ namespace {
 
 // True if `output` is a scalar constant with this value; a scalar does not change the other operand's shape.
 bool IsScalar(const Output& output, double wanted) {
-  if (!output.node->Is("Const")) return false;
+  if (!IsA(*output.node, OpKind::kConst)) return false;
   Tensor value;
   if (!output.node->GetAttr("value", &value).ok() || value.rank() != 0) return false;
   bool equal = false;
@@ -19,8 +20,7 @@ bool IsScalar(const Output& output, double wanted) {
 
 // What the node hands on unchanged; empty if it does something.
 Output PassedOn(const Node& node) {
-  if (node.Is("Identity") || node.Is("StopGradient") || node.Is("PreventGradient") || node.Is("Snapshot"))
-    return node.input(0);
+  if (node.op().Has(OpTrait::kPassesInput)) return node.input(0);
   if (node.Is("AddN") && node.num_inputs() == 1) return node.input(0);
   if (node.Is("Mul")) {
     if (IsScalar(node.input(1), 1)) return node.input(0);
@@ -43,7 +43,7 @@ Status SimplifyArithmetic(PrunedGraph* part) {
     // What comes out of a branch or a loop decides who runs: those edges stay as they are.
     if (!from || from.node->IsControlFlow() || from.node->assigned_device() != node->assigned_device()) continue;
     passed.Replace(Output(node.get()), from);
-    passed.Drop(node.get(), from.node->Is("_Arg") ? nullptr : from.node);
+    passed.Drop(node.get(), IsA(*from.node, OpKind::kArg) ? nullptr : from.node);
   }
   passed.Apply(part);
   // A reshaped reshape needs the last shape only.

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "millstream/graph/node_kind.h"
+
 namespace millstream {
 namespace {
 
@@ -13,7 +15,7 @@ constexpr size_t kMostConditions = 16;
 }  // namespace
 
 bool DeadValues::IsSwitching(const Node& node) {
-  return node.IsControlFlow() && (IsSwitch(node) || node.Is("_SwitchN"));
+  return IsSwitch(node) || IsA(node, OpKind::kSwitchN);
 }
 
 DeadValues::DeadValues(const Graph& graph, const std::vector<Node*>& order, const ControlFlow& flow)
@@ -23,7 +25,7 @@ DeadValues::DeadValues(const Graph& graph, const std::vector<Node*>& order, cons
   guards_.resize(2);
   numbers_[Guard()] = kLive;
   for (Node* node : order) {
-    const Output from = node->Is("Identity") ? node->input(0) : Output(node);
+    const Output from = IsA(*node, OpKind::kIdentity) ? node->input(0) : Output(node);
     original_[node->id()] = from.node != node && from.index == 0 ? original_[from.node->id()] : from;
     guards_of_[node->id()] = OfNode(*node, flow);
   }
@@ -110,7 +112,7 @@ void DeadValues::CheckNext(int guard, const LoopFrame* frame) {
 }
 
 int DeadValues::OfNode(const Node& node, const ControlFlow& flow) {
-  if (node.Is("ControlTrigger")) return kLive;  // runs even then
+  if (IsA(node, OpKind::kControlTrigger)) return kLive;  // runs even then
   if (!node.IsControlFlow()) return OfInputs(node);
   if (IsExit(node)) return OfExit(node, flow);
   if (IsEnter(node)) {

@@ -109,7 +109,6 @@ StatusOr<Node*> GraphCutter::AddControlLoop(const LoopFrame* frame, int part) {
   const auto make = [&](const char* type, const char* name, std::vector<Output> inputs) {
     NewNode node{type, absl::StrCat(cond.name(), "/_control_", name), std::move(inputs), {}, {}, device};
     node.attrs.Set("T", DType::kFloat);
-    if (node.type == absl::string_view("Merge")) node.attrs.Set("N", 2);
     return node;
   };
   ASSIGN_OR_RETURN(Node * nothing, Nothing(part, device));
@@ -118,7 +117,9 @@ StatusOr<Node*> GraphCutter::AddControlLoop(const LoopFrame* frame, int part) {
   enter.attrs.Set("parallel_iterations", frame->parallel_iterations);
   if (frame->parent != nullptr) enter.control_inputs.push_back(loops_[{frame->parent, part}]);
   ASSIGN_OR_RETURN(Node * entered, Add(part, std::move(enter)));
-  ASSIGN_OR_RETURN(Node * merge, Add(part, make("Merge", "merge", {Output(entered), Output(entered)})));
+  NewNode first_or_next = make("Merge", "merge", {Output(entered), Output(entered)});
+  first_or_next.attrs.Set("N", 2);
+  ASSIGN_OR_RETURN(Node * merge, Add(part, std::move(first_or_next)));
   loops_[{frame, part}] = merge;
 
   Output more(twins_[cond.id()].node);

@@ -7,6 +7,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "millstream/framework/device_name.h"
+#include "millstream/graph/node_kind.h"
 #include "millstream/graph/placement/graph_cutter.h"
 
 namespace millstream {
@@ -33,7 +34,9 @@ bool IsSmallConstant(const Node& node) {
 
 // Nodes that run where they are read, once on each task: then a value enters a loop once instead of being sent in each
 // iteration, and both inputs of a loop's Merge are beside it.
-bool FollowsReaders(const Node& node) { return node.Is("Enter") || node.Is("NextIteration") || IsSmallConstant(node); }
+bool FollowsReaders(const Node& node) {
+  return ((IsEnter(node) || IsNextIteration(node)) && !IsRefTwin(node)) || IsSmallConstant(node);
+}
 
 // Somebody who reads it from another task could not do so in the iterations where it has a value.
 bool StaysWithReaders(const Node& node) { return IsNextIteration(node) || (IsEnter(node) && !IsConstantEnter(node)); }
@@ -126,7 +129,7 @@ class Partitioner {
   // A result leaves its loop where it is computed: one message instead of one in each iteration.
   void MoveExits() {
     for (Node* node : order_) {
-      if (!node->Is("Exit") || follows_[node->input(0).node->id()]) continue;
+      if (!IsExit(*node) || IsRefTwin(*node) || follows_[node->input(0).node->id()]) continue;
       task_[node->id()] = task_[node->input(0).node->id()];
       device_[node->id()] = device_[node->input(0).node->id()];
     }
@@ -238,7 +241,7 @@ class Partitioner {
     };
     for (const Placed& p : placed_) {
       mark(FrameOf(*p.of), p.part);
-      if (p.of->Is("RefEnter")) mark(flow_.frame(p.of), p.part);
+      if (IsEnter(*p.of) && IsRefTwin(*p.of)) mark(flow_.frame(p.of), p.part);
     }
     for (const auto& [frame, part] : present) {
       if (parts[frame] > 1 && !IteratesAlone(*frame, part)) RETURN_IF_ERROR(cutter->ControlLoop(frame, part).status());

@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "millstream/framework/device_name.h"
+#include "millstream/graph/node_kind.h"
 #include "millstream/graph/passes/lower_control_flow.h"
 
 namespace millstream {
@@ -79,7 +80,7 @@ class Placer {
     for (const auto& node : graph_.nodes()) {
       if (node == nullptr) continue;
       RETURN_IF_ERROR(JoinColocated(*node));
-      const bool loop = node->Is("While") || node->Is("StatelessWhile");  // stays in one piece
+      const bool loop = IsA(*node, OpKind::kWhile);  // stays in one piece
       if (options_.lowers_control_flow && !loop && IsLoweredControlFlow(*node)) continue;
       ASSIGN_OR_RETURN(const std::vector<DType> declared, node->InputTypes());
       for (int i = 0; i < node->num_inputs(); ++i) {
@@ -114,7 +115,7 @@ class Placer {
   // back as between any two nodes.
   DeviceName AtTarget(const Node& call, const DeviceName& wish) const {
     const Node& from = *call.input(0).node;
-    const AttrValue* value = from.Is("Const") ? from.attrs().Find("value") : nullptr;
+    const AttrValue* value = IsA(from, OpKind::kConst) ? from.attrs().Find("value") : nullptr;
     const auto* target = value == nullptr ? nullptr : value->get<Tensor>();
     if (target == nullptr || target->dtype() != DType::kString || target->rank() != 0) return wish;
     StatusOr<DeviceName> named = DeviceName::Parse(target->scalar<std::string>());
@@ -133,7 +134,7 @@ class Placer {
     }
     StatusOr<DeviceName> wish = DeviceName::Parse(node->device());
     if (!wish.ok()) return AtNode(*node, wish.status());
-    if (node->Is("RemoteCall")) wish = AtTarget(*node, *wish);
+    if (IsA(*node, OpKind::kRemoteCall)) wish = AtTarget(*node, *wish);
     DeviceName merged = group->wish;
     const Status fits = merged.MergeWith(*wish, options_.allow_soft_placement);
     // Who uses a variable goes where the variable is, whatever it wishes itself.

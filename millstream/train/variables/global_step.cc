@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millstream/train/variables/global_step.h"
 
+#include "millstream/graph/node_kind.h"
+
 namespace millstream {
 namespace {
-
-bool IsVariable(const Node& node) { return node.Is("VariableV2") || node.Is("Variable") || node.Is("VarHandleOp"); }
 
 void CheckGlobalStep(const Scope& scope, const GraphVariable& step) {
   const DType dtype = TypeOf(step);
@@ -25,7 +25,7 @@ GraphVariable GetGlobalStep(const Scope& scope) {
     return {};
   }
   Node* node = found.empty() ? scope.graph()->Find(graph_keys::kGlobalStep) : found[0].node;
-  if (node == nullptr || !IsVariable(*node)) return {};
+  if (node == nullptr || !IsA(*node, OpKind::kVariable)) return {};
   GraphVariable step = FindVariable(scope, Output(node));
   if (scope.ok()) CheckGlobalStep(scope, step);
   return step;
