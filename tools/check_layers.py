@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Checks the structure of the tree: which folder includes which (the table below is the design), that no two folders include
-each other, how many files a folder has, that tests are built, and that ops that open files ask first.
+each other, how many files a folder has, that tests are built, that ops that open files ask first, and that nobody compares names of ops
+(check_op_names.py).
 
 Tests and their helpers (testing/) may include everything: running an op needs a session, which is above it.
 """
@@ -11,6 +12,8 @@ import pathlib
 import re
 import subprocess
 import sys
+
+import check_op_names
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
@@ -172,6 +175,7 @@ def main():
     files = [path for end in ("h", "cc", "cu") for path in sorted((ROOT / "millstream").rglob(f"*.{end}"))]
     problems = [problem for path in files for problem in check_file(path)]
     problems += [*find_orphan_tests(), *find_stray_goldens(), *find_cycles(files), *find_crowded_folders()]
+    problems += check_op_names.find_problems(files)
     print("\n".join(problems + [f"layers: {len(files)} files, {len(problems)} problems"]))
     return 1 if problems else 0
 
