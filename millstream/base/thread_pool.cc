@@ -4,31 +4,20 @@
 #include <sched.h>
 
 #include <algorithm>
-#include <chrono>
 
 #include "millstream/base/flush_denormals.h"
 #include "millstream/base/logging.h"
+#include "millstream/base/thread_policy.h"
 
 namespace millstream {
 namespace {
 
 // Below this much work (ns) a second thread costs more than it saves.
 constexpr double kMinRangeCost = 8000;
-// Long enough to bridge the gaps between the ops of one training step and between steps; a blocked wake-up costs 15-25
-// us.
-constexpr int64_t kSpinNanos = 60'000;
-// After this much of it a thread lets others have the core. If they take it for so long, there are more threads than
-// cores, and nobody in this process spins for a while: several tasks on one host would only slow each other down.
-constexpr int64_t kSpinAloneNanos = 10'000, kOthersRanNanos = 15'000, kContendedNanos = 10'000'000;
-std::atomic<int64_t> contended_until{0};
-
-int64_t NowNanos() { return std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1); }
-
-inline void CpuRelax() {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#endif
-}
+// After this much spinning a worker begins to yield.
+constexpr int64_t kSpinAloneNanos = 10'000;
+// Of all pools of this process: several tasks on one host would only slow each other down.
+constinit CoreContention contention(10'000'000);
 
 }  // namespace
 
@@ -124,19 +113,6 @@ void ThreadPool::HelpLoop(void* object, int64_t) {
   loop->pending_helpers.fetch_sub(1, std::memory_order_release);
 }
 
-namespace {
-
-// Gives the core away if somebody wants it; notes it if so. Returns the time.
-int64_t YieldCore() {
-  const int64_t before = NowNanos();
-  sched_yield();
-  const int64_t after = NowNanos();
-  if (after - before > kOthersRanNanos) contended_until.store(after + kContendedNanos, std::memory_order_relaxed);
-  return after;
-}
-
-}  // namespace
-
 void ThreadPool::WorkerMain() {
   const FlushDenormals flush;
   Task task;
@@ -145,9 +121,9 @@ void ThreadPool::WorkerMain() {
     int64_t now = found ? 0 : NowNanos();
     const int64_t start = now;
     for (int i = 1; !found && !stopping_.load(std::memory_order_relaxed); ++i) {
-      if (now - start > kSpinNanos || now < contended_until.load(std::memory_order_relaxed)) break;
-      CpuRelax();
-      if ((i & 31) == 0) now = now - start < kSpinAloneNanos ? NowNanos() : YieldCore();
+      if (now - start > kPoolSpinNanos || !contention.IsOver(now)) break;
+      CpuPause();
+      if ((i & 31) == 0) now = now - start < kSpinAloneNanos ? NowNanos() : contention.Yield();
       found = TryPop(&task);
     }
     if (!found) {
@@ -181,8 +157,8 @@ void ThreadPool::ParallelFor(int64_t total, double cost, absl::FunctionRef<void(
   if (loop.pending_helpers.load(std::memory_order_acquire) == 0) return;
   loop.pending_helpers.fetch_sub(Withdraw(&loop), std::memory_order_relaxed);
   for (int i = 0; loop.pending_helpers.load(std::memory_order_acquire) != 0; ++i) {
-    CpuRelax();
-    if (i > 500 && (i & 31) == 0) YieldCore();
+    CpuPause();
+    if (i > 500 && (i & 31) == 0) contention.Yield();
   }
 }
 

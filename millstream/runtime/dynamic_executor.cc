@@ -28,14 +28,14 @@ class DynamicRun : public StepRun<DynamicRun, int32_t> {
     static_cast<DynamicRun*>(run)->Process(std::span(&first, 1));
   }
 
-  static void GoOnTask(void* run, int64_t node) {
+  static void ContinueTask(void* run, int64_t node) {
     const auto first = static_cast<int32_t>(node);
     auto* const self = static_cast<DynamicRun*>(run);
-    const GoOnTimer timer(self->plan_);
+    const ContinuationTimer timer(self->plan_);
     self->Process(std::span(&first, 1));
   }
 
-  void ScheduleAfterWait(int32_t node) { Schedule(&GoOnTask, node); }
+  void ScheduleAfterWait(int32_t node) { Schedule(&ContinueTask, node); }
 
   void Schedule(void (*task)(void*, int64_t), int32_t node) {
     active_.fetch_add(1, std::memory_order_relaxed);
@@ -60,7 +60,7 @@ class DynamicRun : public StepRun<DynamicRun, int32_t> {
   }
 
   void DrainHere(Ready* ready) {
-    const GoOnTimer timer(plan_);
+    const ContinuationTimer timer(plan_);
     Drain(ready);
   }
 
@@ -68,7 +68,7 @@ class DynamicRun : public StepRun<DynamicRun, int32_t> {
   // but not what might wait for something that only this thread can bring.
   bool HandsOver(const PlanNode& node, bool others_are_ready) const {
     if (step_.pool == nullptr) return false;
-    if (GoOnHere::limit() > GoOnHere::kWakeUpNanos) [[unlikely]]
+    if (ThreadLoan::limit_ns() > kWakeUpNanos) [[unlikely]]
       return node.may_block;
     return node.expensive && others_are_ready;
   }

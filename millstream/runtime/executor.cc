@@ -10,13 +10,11 @@
 
 namespace millstream {
 
-thread_local int64_t GoOnHere::limit_ = 0;
-
 namespace internal {
 
-bool GoesOnHere(const Plan& plan) {
-  const int64_t limit = GoOnHere::limit();
-  return plan.usual_go_on.IsBelow(plan.control_flow ? std::min(limit, GoOnHere::kWakeUpNanos) : limit);
+bool MayContinueHere(const Plan& plan) {
+  const int64_t limit = ThreadLoan::limit_ns();
+  return plan.usual_continuation.IsBelow(plan.control_flow ? std::min(limit, kWakeUpNanos) : limit);
 }
 
 Status CheckArgs(const Plan& plan, std::span<const Tensor> args) {

@@ -24,44 +24,26 @@ Status RunPlan(const std::shared_ptr<const Plan>& plan, const StepContext& step,
 void RunPlanAsync(std::shared_ptr<const Plan> plan, const StepContext& step, std::span<const Tensor> args,
                   std::vector<Tensor>* rets, std::function<void(Status)> done);
 
-// While one lives, a step that waited may go on where its wait ended, on this thread, if what it does then usually
-// takes less than `limit_nanos`: waking another thread takes longer, or there is no core for it. For threads that bring
-// values from elsewhere and hold no lock.
-class GoOnHere {
- public:
-  explicit GoOnHere(int64_t limit_nanos) : outer_(limit_) { limit_ = limit_nanos; }
-  ~GoOnHere() { limit_ = outer_; }
-  GoOnHere(const GoOnHere&) = delete;
-  GoOnHere& operator=(const GoOnHere&) = delete;
-  // 0: not allowed.
-  static int64_t limit() { return limit_; }
-
-  static constexpr int64_t kWakeUpNanos = 20'000;  // about what waking a thread takes
-
- private:
-  static thread_local int64_t limit_;
-  const int64_t outer_;
-};
-
 namespace internal {
 
-// Times how long a step that had waited keeps its thread when it goes on, for GoesOnHere(). Keeps the plan: the step
-// may end meanwhile.
-class GoOnTimer {
+// Times how long a step that had waited keeps its thread when it continues, for MayContinueHere(). Keeps the plan: the
+// step may end meanwhile.
+class ContinuationTimer {
  public:
-  explicit GoOnTimer(std::shared_ptr<const Plan> plan) : plan_(std::move(plan)), watch_(plan_->usual_go_on) {}
-  ~GoOnTimer() { watch_.Stop(&plan_->usual_go_on); }
-  GoOnTimer(const GoOnTimer&) = delete;
-  GoOnTimer& operator=(const GoOnTimer&) = delete;
+  explicit ContinuationTimer(std::shared_ptr<const Plan> plan)
+      : plan_(std::move(plan)), watch_(plan_->usual_continuation) {}
+  ~ContinuationTimer() { watch_.Stop(&plan_->usual_continuation); }
+  ContinuationTimer(const ContinuationTimer&) = delete;
+  ContinuationTimer& operator=(const ContinuationTimer&) = delete;
 
  private:
   const std::shared_ptr<const Plan> plan_;
   RunWatch watch_;
 };
 
-// True if a step that waited should go on on this thread: that is allowed, and usually short enough. Loops and branches
-// must be shorter than waking another thread, whatever the limit.
-bool GoesOnHere(const Plan& plan);
+// True if a step that waited should continue on this thread: the thread is lent, and the rest usually takes no longer
+// than the loan allows. Loops and branches must be shorter than waking another thread, whatever the limit.
+bool MayContinueHere(const Plan& plan);
 
 // Checks number and types of `args`.
 Status CheckArgs(const Plan& plan, std::span<const Tensor> args);

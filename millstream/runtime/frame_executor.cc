@@ -12,9 +12,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// A thread that brings values has more to do than the rest of a loop.
-constexpr auto kLongestGoOnHere = std::chrono::microseconds(200);
-
 // One step of a plan with branches or loops. Kernels run outside the lock; everything about who is ready is guarded by
 // it.
 class FrameRun : public StepRun<FrameRun, ReadyNode> {
@@ -65,8 +62,9 @@ class FrameRun : public StepRun<FrameRun, ReadyNode> {
 
   void DrainHere(ReadyNodes* ready) {
     if (ready->empty()) return Leave();  // nothing to time
-    const GoOnTimer timer(plan_);
-    Drain(ready, Clock::now() + kLongestGoOnHere);
+    const ContinuationTimer timer(plan_);
+    // A thread that brings values has more to do than the rest of a loop.
+    Drain(ready, Clock::now() + std::chrono::nanoseconds(kLongestLoanNanos));
   }
 
   void ScheduleAfterWait(const ReadyNode& item) { Dispatch(item, /*goes_on=*/true); }
@@ -75,7 +73,7 @@ class FrameRun : public StepRun<FrameRun, ReadyNode> {
     active_.fetch_add(1, std::memory_order_relaxed);
     step_.pool->Schedule(ThreadPool::Task{[](void* object, int64_t) {
                                             std::unique_ptr<ItemTask> task(static_cast<ItemTask*>(object));
-                                            std::optional<GoOnTimer> timer;
+                                            std::optional<ContinuationTimer> timer;
                                             if (task->goes_on) timer.emplace(task->run->plan_);
                                             ReadyNodes ready;
                                             ready.now.push_back(task->item);

@@ -84,7 +84,7 @@ struct AsyncCall {
   AsyncCall(Run* r, const Id& i, int num_inputs) : run(r), id(i), inputs(static_cast<size_t>(num_inputs)) {}
 
   // Calls the kernel with `inputs`. True if it has answered already, with `status`: the caller goes on. Otherwise
-  // run->GoOnAfter(this) is called when it has, on whatever thread.
+  // run->ContinueAfter(this) is called when it has, on whatever thread.
   template <typename MakeFrame>
   bool Start(const Plan& plan, const PlanNode& node, const StepContext& step, MakeFrame make_frame) {
     if (node.has_ref_inputs) {
@@ -96,7 +96,7 @@ struct AsyncCall {
     trace.emplace(step.stats, node);
     node.async->ComputeAsync(*ctx, [this](Status answer) {
       status = std::move(answer);
-      if (second.exchange(true, std::memory_order_acq_rel)) run->GoOnAfter(this);
+      if (second.exchange(true, std::memory_order_acq_rel)) run->ContinueAfter(this);
     });
     return second.exchange(true, std::memory_order_acq_rel);
   }

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "millstream/base/mutex.h"
+#include "millstream/base/thread_policy.h"
 #include "millstream/framework/kernel.h"
 #include "millstream/graph/graph.h"
-#include "millstream/runtime/usual_time.h"
 
 namespace millstream {
 
@@ -127,8 +127,8 @@ class Plan {
   std::shared_ptr<const Graph> graph;
   std::vector<std::shared_ptr<Kernel>> kernels;
 
-  // How long a step that had to wait keeps its thread when it goes on.
-  mutable UsualTime usual_go_on;
+  // How long a step that had to wait keeps its thread when it continues.
+  mutable UsualTime usual_continuation;
 
   // Step states, reused so that a step allocates nothing.
   std::unique_ptr<RunState> TakeState() const;

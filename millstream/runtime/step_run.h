@@ -29,8 +29,8 @@ namespace millstream::internal {
 //   KernelContext::Frame MakeFrame(const Item&, const PlanNode&, Entry* const* in, Tensor* derefs) const
 //   void Complete(const Item&, Entry* const* in, Status, Ready*): a kernel has answered; adds who became ready.
 //   void Drain(Ready*): runs what is ready and what becomes so, then calls Leave().
-//   void DrainHere(Ready*): the same after a wait, timed (GoOnTimer), on a thread that has something else to do.
-//   void ScheduleAfterWait(const Item&): counts one more as active that does so for this node on the pool, timed.
+//   void DrainHere(Ready*): the same after a wait, timed (ContinuationTimer), on a thread that has something else to
+//   do. void ScheduleAfterWait(const Item&): counts one more as active that does so for this node on the pool, timed.
 //   Status End(Status): nothing is active any more; takes the results if the step went well.
 template <typename Derived, typename Item>
 class StepRun {
@@ -156,11 +156,11 @@ class StepRun {
 
   // On whatever thread the kernel called back: goes on with what became ready, on the pool where there is one, so that
   // the caller (which may hold a lock of its queue) returns at once; or here, where that is allowed and usually short.
-  void GoOnAfter(Invocation* call) {
+  void ContinueAfter(Invocation* call) {
     Ready ready;
     FinishCall(call, &ready);
     if (step_.pool == nullptr || step_.pool->num_workers() == 0) return self().Drain(&ready);
-    if (GoesOnHere(*plan_)) return self().DrainHere(&ready);
+    if (MayContinueHere(*plan_)) return self().DrainHere(&ready);
     Item item;
     while (ready.Pop(&item)) self().ScheduleAfterWait(item);
     Leave();

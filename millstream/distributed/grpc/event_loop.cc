@@ -2,7 +2,6 @@
 #include "millstream/distributed/grpc/event_loop.h"
 
 #include <grpc/support/time.h>
-#include <sched.h>
 
 #include <algorithm>
 
@@ -15,7 +14,6 @@ namespace {
 constexpr auto kWatchSoon = std::chrono::milliseconds(2);
 constexpr auto kWatchInterval = std::chrono::milliseconds(20);
 constexpr auto kTickInterval = std::chrono::milliseconds(250);
-constexpr int kMaxSkips = 64;
 
 thread_local EventLoop* reading = nullptr;  // the loop whose events this thread runs, or ran last
 
@@ -30,7 +28,8 @@ void ExpectLongCall() {
   if (reading != nullptr) reading->Watch();
 }
 
-EventLoop::EventLoop(std::chrono::microseconds spin, bool held) : spin_(spin), held_(held), queue_(MakeQueue()) {
+EventLoop::EventLoop(std::chrono::microseconds spin, bool held)
+    : held_(held), queue_(MakeQueue()), spin_(std::chrono::nanoseconds(spin).count()) {
   MutexLock lock(mu_);
   StartThread();
   StartThread();
@@ -141,29 +140,29 @@ bool EventLoop::Read() {
 }
 
 grpc_event EventLoop::Next() {
-  using Clock = std::chrono::steady_clock;
-  const gpr_timespec now = gpr_inf_past(GPR_CLOCK_MONOTONIC);
-  grpc_event event = grpc_completion_queue_next(queue_, now, nullptr);
+  const gpr_timespec at_once = gpr_inf_past(GPR_CLOCK_MONOTONIC);
+  grpc_event event = grpc_completion_queue_next(queue_, at_once, nullptr);
   if (event.type != GRPC_QUEUE_TIMEOUT) return event;
-  if (spin_.count() > 0 && spins_to_skip_ == 0) {
-    const auto until = Clock::now() + spin_;
-    do {
-      sched_yield();  // who has work to do goes first
-      event = grpc_completion_queue_next(queue_, now, nullptr);
-      if (event.type != GRPC_QUEUE_TIMEOUT) {
-        fruitless_spins_ = 0;
-        return event;
-      }
-    } while (Clock::now() < until);
-    // Calls that come rarely are not worth it: try again after 1, 2, 4, ... of them.
-    spins_to_skip_ = std::min(1 << std::min(fruitless_spins_++, 6), kMaxSkips);
-  } else if (spins_to_skip_ > 0) {
-    --spins_to_skip_;
+  int64_t now = NowNanos();
+  spin_.Worked(now);
+  while (spin_.ShouldSpin(now)) {
+    now = spin_.contention().Yield();  // who has work to do goes first
+    event = grpc_completion_queue_next(queue_, at_once, nullptr);
+    if (event.type != GRPC_QUEUE_TIMEOUT) return event;
   }
   if (held_) AwaitHold();
+  return Block();
+}
+
+grpc_event EventLoop::Block() {
   const bool ticks = has_ticked_.load(std::memory_order_relaxed);
-  return grpc_completion_queue_next(
-      queue_, ticks ? ToGprTime(Clock::now() + kTickInterval) : gpr_inf_future(GPR_CLOCK_MONOTONIC), nullptr);
+  const auto deadline = std::chrono::steady_clock::now() + kTickInterval;
+  const int64_t begin = NowNanos();
+  const grpc_event event =
+      grpc_completion_queue_next(queue_, ticks ? ToGprTime(deadline) : gpr_inf_future(GPR_CLOCK_MONOTONIC), nullptr);
+  const int64_t now = NowNanos();
+  spin_.Woke(now, now - begin, event.type != GRPC_QUEUE_TIMEOUT);
+  return event;
 }
 
 void EventLoop::Hold() {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "millstream/base/mutex.h"
+#include "millstream/base/thread_policy.h"
 #include "millstream/distributed/grpc/hand_over.h"
 
 namespace millstream {
@@ -31,9 +32,9 @@ struct GrpcTag {
 // call. When all are stuck, another thread is started.
 class EventLoop {
  public:
-  // A reader that has just had an event looks for the next one for `spin` before it blocks. With `held`, the queue is
-  // read only while somebody holds the loop: all queues of a process share one wait for the network, and who waits
-  // there in vain is in the way of the others.
+  // A reader that has just had an event looks for the next one for up to `spin` before it blocks. With `held`, the
+  // queue is read only while somebody holds the loop: all queues of a process share one wait for the network, and who
+  // waits there in vain is in the way of the others.
   explicit EventLoop(std::chrono::microseconds spin, bool held = false);
   ~EventLoop();  // Stop()
 
@@ -65,6 +66,7 @@ class EventLoop {
   // Until another thread took over (true) or the queue is shut down (false).
   bool Read();
   grpc_event Next();
+  grpc_event Block();
   void RunTicks();
   void AwaitHold();
   // Waits until this thread is to read; false: the loop has ended.
@@ -72,7 +74,6 @@ class EventLoop {
   bool WatchReader() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void StartThread() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
-  const std::chrono::microseconds spin_;
   const bool held_;
   grpc_completion_queue* const queue_;
 
@@ -84,8 +85,7 @@ class EventLoop {
   std::atomic<bool> has_ticked_{false};
   std::atomic<int> holds_{0};
   // Of the reader alone.
-  int fruitless_spins_ = 0;
-  int spins_to_skip_ = 0;
+  SpinPolicy spin_;
   std::chrono::steady_clock::time_point next_tick_;
 
   Mutex mu_;

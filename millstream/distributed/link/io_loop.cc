@@ -2,7 +2,6 @@
 #include "millstream/distributed/link/io_loop.h"
 
 #include <pthread.h>
-#include <sched.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 
@@ -22,12 +21,6 @@ constexpr int kTurnsPerCheck = 16;
 constexpr int64_t kBusyTime = 100'000;        // for which a busy descriptor is asked every turn
 constexpr int64_t kTimerPeriod = 10'000'000;  // of a busy loop
 constexpr int64_t kPauseBeforeYield = 3'000;
-
-void CpuPause() {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#endif
-}
 
 Status SystemError(const char* what) { return errors::Unavailable(what, ": ", std::strerror(errno)); }
 
@@ -183,10 +176,7 @@ void IoLoop::RunTimers() {
 void IoLoop::Relax() {
   CpuPause();
   if (spin_.idle_ns(now_) < kPauseBeforeYield) return;
-  const int64_t before = NowNanos();
-  sched_yield();
-  const int64_t after = NowNanos();
-  spin_.Yielded(after, after - before);
+  spin_.contention().Yield();
 }
 
 void IoLoop::Block() {

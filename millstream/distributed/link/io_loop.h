@@ -15,18 +15,12 @@
 
 #include "millstream/base/mutex.h"
 #include "millstream/base/status.h"
-#include "millstream/distributed/link/spin_policy.h"
+#include "millstream/base/thread_policy.h"
 #include "millstream/distributed/link/unique_fd.h"
 
 namespace millstream {
 
 inline constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
-
-// Nanoseconds of the steady clock.
-inline int64_t NowNanos() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
 
 // A thread that serves many members: file descriptors through epoll, memory by looking at it. Each member does a
 // bounded amount of work per turn, so a large transfer does not keep the others waiting. After work it looks around for

@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include "millstream/base/thread_policy.h"
 #include "millstream/distributed/master/cluster_task.h"
 #include "millstream/distributed/observer/task_observer.h"
-#include "millstream/runtime/usual_time.h"
 
 namespace millstream {
 
@@ -45,7 +45,7 @@ struct MasterPlan {
   size_t num_fetches = 0;
   std::vector<std::pair<size_t, std::shared_ptr<FetchObserver>>> observed;  // by number of the fetch
   mutable std::atomic<int64_t> steps{0};                                    // counted where costs are wanted
-  mutable UsualTime usual_wait;  // of callers, once this task has done its part
+  mutable WaitPolicy waits;  // of callers, once this task has done its part
 };
 
 }  // namespace millstream

@@ -13,14 +13,6 @@
 namespace millstream {
 namespace {
 
-constexpr auto kLookForEnd = std::chrono::microseconds(60);
-// Waits that usually take longer than this, being woken included, are not worth looking for, except now and then to see
-// whether that has changed: looking ends sooner than being woken. Very long ones count as no more than kLongWait, or
-// one would hide many short ones.
-constexpr int64_t kWorthLooking = std::chrono::nanoseconds(kLookForEnd).count() + 2 * GoOnHere::kWakeUpNanos;
-constexpr int64_t kLongWait = 2 * kWorthLooking;
-constexpr uint32_t kLookAnyway = 8;
-
 // Where a caller waits for the end of its step. The step keeps it alive, so that it is told without a lock that the
 // caller, once awake, would have to wait for; callers keep theirs for their next step.
 class StepEnd {
@@ -184,16 +176,12 @@ Status MasterSession::RunAndWait(PlanPtr plan, const RunOptions& options, std::v
   Start(plan, options, std::move(args), metadata, /*may_block=*/true, nullptr,
         [end](Status status, std::vector<Tensor> values) { end->Tell(std::move(status), std::move(values)); });
   if (!end->ended()) {
-    // Being woken costs as much as a short step: look for the end of one for a while first, giving way to whoever works
-    // on it.
-    using Clock = std::chrono::steady_clock;
-    const Clock::time_point begin = Clock::now();
-    thread_local uint32_t waits = 0;
-    if (plan->usual_wait.IsBelow(kWorthLooking) || ++waits % kLookAnyway == 0) {
-      while (!end->ended() && Clock::now() < begin + kLookForEnd) std::this_thread::yield();
+    const int64_t begin = NowNanos();
+    if (plan->waits.ShouldLook()) {  // giving way to whoever works on the step
+      while (!end->ended() && NowNanos() < begin + WaitPolicy::kLookNanos) std::this_thread::yield();
     }
     end->Wait();
-    plan->usual_wait.Took(std::min<int64_t>(std::chrono::nanoseconds(Clock::now() - begin).count(), kLongWait));
+    plan->waits.Waited(NowNanos() - begin);
   }
   Status status = end->TakeStatus();
   kept = end;

@@ -10,7 +10,6 @@
 #include "millstream/distributed/cluster/session_cluster.h"
 #include "millstream/distributed/worker/task_exchange.h"
 #include "millstream/runtime/session_runtime.h"
-#include "millstream/runtime/usual_time.h"
 
 namespace millstream {
 

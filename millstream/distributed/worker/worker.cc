@@ -199,9 +199,9 @@ void Worker::Begin(const StepPtr& step, std::shared_ptr<TaskPart> part, PartRun 
   if (may_block) return Execute(step);
   const Plan& plan = *step->part->plan;
   // Only the dynamic executor keeps ops that may wait away from this thread.
-  const int64_t limit = plan.serial || plan.control_flow ? GoOnHere::kWakeUpNanos : ShortRunNanos(options_);
+  const int64_t limit = plan.serial || plan.control_flow ? kWakeUpNanos : ThreadLoan::LimitFor(options_.tasks_on_host);
   if (step->part->usual_time.IsBelow(limit)) {
-    const GoOnHere lent(limit);
+    const ThreadLoan lent(limit);
     return Execute(step);
   }
   pool_->Schedule(ThreadPool::Task{[](void* object, int64_t worker) {

@@ -73,7 +73,7 @@ void Worker::Receive(PeerLink& link, Frame frame) {
                                                       ? "Step was cancelled by an explicit call to `Session::Close()`."
                                                       : frame.body));
     case kTaken: {
-      GoOnHere short_steps(ShortRunNanos(options_));
+      const ThreadLoan lent(ThreadLoan::LimitFor(options_.tasks_on_host));
       if (StepPtr step = FindStep(frame.step, false); step != nullptr) step->exchange.Taken(frame.edge, frame.tag);
       return;
     }
@@ -97,7 +97,7 @@ void Worker::Receive(PeerLink& link, Frame frame) {
     return;
   }
   {
-    GoOnHere short_steps(ShortRunNanos(options_));
+    const ThreadLoan lent(ThreadLoan::LimitFor(options_.tasks_on_host));
     step->exchange.Deliver(frame.edge, frame.tag, std::move(value), dead,
                            frame.kind == kLoopValue ? link.shared_from_this() : nullptr);
   }

@@ -15,15 +15,6 @@
 
 namespace millstream {
 
-// Runs that usually take less than this stay on the thread that brings them: waking another costs more. Where there are
-// more tasks than cores, another thread would only take the core from this one or from a neighbour, and longer runs
-// stay too; not very long ones, since links wait meanwhile.
-inline int64_t ShortRunNanos(const WorkerOptions& options) {
-  constexpr int64_t kAmongMany = 500'000;
-  static const int cores = NumCores();
-  return options.tasks_on_host > cores ? kAmongMany : GoOnHere::kWakeUpNanos;
-}
-
 // One step at this task, from the first that is heard of it until its end.
 struct Worker::Step {
   explicit Step(uint64_t number) : id(number), exchange(number), first_heard(std::chrono::steady_clock::now()) {}
