@@ -93,7 +93,7 @@ std::vector<std::string> WorkersOf(const ClusterSpec& cluster) {
 }  // namespace
 
 Server::Server(const ServerOptions& options, std::unique_ptr<ServerObserver> observer)
-    : options_(options), task_(options.task_name()), observer_(std::move(observer)) {}
+    : options_(options), task_(options.task_name()), observer_(std::move(observer)), router_(observer_.get()) {}
 
 StatusOr<std::unique_ptr<Server>> Server::Start(const ServerOptions& options,
                                                 std::unique_ptr<ServerObserver> observer) {
@@ -130,7 +130,7 @@ Status Server::Serve() {
   links.advertised_address = own.host;
   links.keepalive_timeout = options_.deadline;
   links.keepalive_interval = options_.deadline / 3;
-  const auto accept = [this](const std::string&, uint64_t) -> StatusOr<FrameHandler*> { return accepted_.get(); };
+  const auto accept = [this](const std::string&, uint64_t) -> StatusOr<FrameHandler*> { return &router_; };
   ASSIGN_OR_RETURN(hub_, LinkHub::Start(task_, worker_->incarnation(), links, accept));
   membership_ = std::make_shared<JobMembership>(options_);
   if (options_.job_name == kPsJob) roll_ = std::make_unique<JobRoll>(WorkersOf(options_.cluster));
@@ -187,12 +187,14 @@ Status Server::MakeWorker() {
                                      [this](const std::string& task, const std::string& address, uint64_t incarnation) {
                                        return peers_->LinkTo({task, address}, incarnation);
                                      });
-  accepted_ = std::make_unique<AcceptedLinks>(worker_.get(), observer_.get());
+  router_.Route(Worker::kFrames, worker_.get());
   return OkStatus();
 }
 
 void Server::ConnectPeers(const LinkOptions& links) {
   PeersOptions peers;
+  peers.task = task_;
+  peers.incarnation = worker_->incarnation();
   for (const ClusterSpec::Task& task : options_.cluster.all_tasks()) {
     if (task.name() != task_) peers.addresses[task.name()] = task.address;
   }
@@ -202,9 +204,9 @@ void Server::ConnectPeers(const LinkOptions& links) {
   peers.deadline = options_.deadline;
   peers.grpc_links = options_.grpc;
   peers.links = links;
-  peers.observer = observer_.get();
+  peers.router = &router_;
   peers.on_ps_answer = [membership = membership_](bool job_done) { membership->SetJobIsDone(job_done); };
-  peers_ = std::make_unique<Peers>(std::move(peers), worker_.get(), hub_.get());
+  peers_ = std::make_unique<Peers>(std::move(peers), hub_.get());
 }
 
 std::vector<RpcMethod> Server::Methods() {
@@ -257,7 +259,6 @@ void Server::Stop() {
   hub_.reset();
   peers_.reset();
   worker_.reset();
-  accepted_.reset();
   if (roll_ != nullptr) roll_->Stop();
   if (late_.joinable()) late_.join();
   if (rpc_ != nullptr && !job_done_before) membership_->Leave(incarnation);

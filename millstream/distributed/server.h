@@ -8,7 +8,6 @@
 #include <thread>
 
 #include "millstream/base/notification.h"
-#include "millstream/distributed/accepted_links.h"
 #include "millstream/distributed/job_membership.h"
 #include "millstream/distributed/job_roll.h"
 #include "millstream/distributed/link/link_hub.h"
@@ -74,7 +73,7 @@ class Server {
   std::string host_;                                // how others name this host
   const std::unique_ptr<ServerObserver> observer_;  // may be null
   std::unique_ptr<Worker> worker_;
-  std::unique_ptr<AcceptedLinks> accepted_;
+  FrameRouter router_;  // for the links that others dial; dialed ones copy its table
   std::unique_ptr<Peers> peers_;
   std::unique_ptr<LinkHub> hub_;
   std::unique_ptr<Master> master_;

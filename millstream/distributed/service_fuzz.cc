@@ -68,12 +68,13 @@ class NoChannel final : public RpcChannel {
 class Services {
  public:
   Services() {
+    routes_.Route(Worker::kFrames, &worker_);
     RemoteTask::Options remote;
     remote.name = link_->peer();
     remote.incarnation = 1;
     remote.channel = std::make_shared<NoChannel>();
     remote.max_tensor_bytes = kMaxTensor;
-    remote_ = std::make_unique<RemoteTask>(std::move(remote), &worker_);
+    remote_ = std::make_unique<RemoteTask>(std::move(remote), routes_);
     remote_->set_link(link_);
     TaskServiceOptions options;
     options.worker = &worker_;
@@ -88,7 +89,7 @@ class Services {
   }
 
   ~Services() {
-    remote_->Closed(*link_, errors::Unavailable("the end"));
+    remote_->handler()->Closed(*link_, errors::Unavailable("the end"));
     MS_CHECK(ended_ == kSteps);
     status_.Detach();
   }
@@ -119,13 +120,13 @@ class Services {
     const uint64_t payload = byte(4) | byte(5) << 8;
     frame.body = std::string(bytes.substr(6));
     if (payload > 0) {
-      StatusOr<Tensor> memory = remote_->Allocate(*link_, frame, payload);
+      StatusOr<Tensor> memory = remote_->handler()->Allocate(*link_, frame, payload);
       if (!memory.ok()) return;
       MS_CHECK(memory->ByteSize() == payload);
       std::memset(memory->raw(), byte(3), payload);
       frame.payload = *std::move(memory);
     }
-    remote_->Receive(*link_, std::move(frame));
+    remote_->handler()->Receive(*link_, std::move(frame));
   }
 
  private:
@@ -191,8 +192,9 @@ class Services {
                    return errors::Unavailable("no task ", task);
                  }};
   ServerStatus status_;
-  Peers peers_{PeersOptions(), &worker_, nullptr};
+  Peers peers_{PeersOptions(), nullptr};
   Master master_{&worker_, &peers_, &status_};
+  FrameRouter routes_;
   std::unique_ptr<RemoteTask> remote_;
   std::vector<RpcMethod> methods_;
   std::atomic<uint64_t> ended_{0};

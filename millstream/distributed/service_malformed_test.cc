@@ -52,7 +52,7 @@ class ServiceTest : public ::testing::Test {
                  [](const std::string& task, const std::string&, uint64_t) -> StatusOr<std::shared_ptr<PeerLink>> {
                    return errors::Unavailable("no task ", task);
                  }};
-  Peers peers_{PeersOptions(), &worker_, nullptr};
+  Peers peers_{PeersOptions(), nullptr};
   Master master_{&worker_, &peers_};
   std::vector<RpcMethod> methods_ = MasterServiceMethods(&master_);
   std::string session_;

@@ -13,7 +13,7 @@
 namespace millstream {
 
 // What travels between two tasks: numbers, a few bytes, and at most one block of tensor memory. What they mean is the
-// business of the two ends (distributed/protocol.h, collective/); links only carry them.
+// business of the two ends (distributed/wire/protocol.h, collective/); links only carry them.
 struct Frame {
   uint32_t kind = 0;
   uint32_t edge = 0;

@@ -30,8 +30,7 @@ milliseconds TimeUntil(steady_clock::time_point deadline) {
 
 }  // namespace
 
-Peers::Peers(PeersOptions options, Worker* worker, LinkHub* hub)
-    : options_(std::move(options)), worker_(worker), hub_(hub) {}
+Peers::Peers(PeersOptions options, LinkHub* hub) : options_(std::move(options)), hub_(hub) {}
 
 Peers::~Peers() {
   std::vector<std::shared_ptr<RemoteTask>> tasks;
@@ -42,7 +41,7 @@ Peers::~Peers() {
   // The hub has ended its own links; those over gRPC end now, and call their tasks once more.
   for (const auto& task : tasks) {
     if (!task->closed() && task->link() != nullptr)
-      task->link()->Close(errors::Unavailable(worker_->task(), " is shutting down"));
+      task->link()->Close(errors::Unavailable(options_.task, " is shutting down"));
   }
   const auto patience = steady_clock::now() + std::chrono::seconds(10);
   for (const auto& task : tasks) {
@@ -101,22 +100,21 @@ Status Peers::Hello(const Whom& whom, RpcChannel& channel, bool want_endpoint, s
   // A server that a session has renamed is asked by no task of its own cluster, whatever that server is called.
   if (!whom.renamed()) {
     request.set_task(whom.task);
-    request.set_from_task(worker_->task());
-    request.set_from_incarnation(worker_->incarnation());
+    request.set_from_task(options_.task);
+    request.set_from_incarnation(options_.incarnation);
   }
   RpcCallOptions call;
   call.deadline = deadline;
   const Status status = channel.Call(TaskMethod("Hello"), request, response, call);
   if (!status.ok()) return WithContext(status, absl::StrCat(whom.task, " at ", channel.address()));
-  if (whom.renamed() && response->incarnation() == worker_->incarnation()) {
+  if (whom.renamed() && response->incarnation() == options_.incarnation) {
     return errors::InvalidArgument("ConfigProto.cluster_def: ", whom.task, " at ", channel.address(),
                                    " is the master itself; give it the address of the session's target");
   }
   if (whom.renamed() || !IsPsTask(whom.task)) return OkStatus();
   if (options_.on_ps_answer != nullptr) options_.on_ps_answer(response->job_done());
   if (!response->job_done()) return OkStatus();
-  return errors::FailedPrecondition(whom.task, " at ", channel.address(),
-                                    " says that the job is done: ", worker_->task(),
+  return errors::FailedPrecondition(whom.task, " at ", channel.address(), " says that the job is done: ", options_.task,
                                     " came when its training had ended");
 }
 
@@ -136,17 +134,16 @@ StatusOr<std::shared_ptr<RemoteTask>> Peers::Dial(const Whom& whom, const std::s
   options.channel = entry.channel;
   options.deadline = options_.deadline;
   options.max_tensor_bytes = options_.max_tensor_bytes;
-  options.observer = options_.observer;
-  options.own_task = worker_->task();
-  options.own_incarnation = worker_->incarnation();
-  auto remote = std::make_shared<RemoteTask>(std::move(options), worker_);
+  options.own_task = options_.task;
+  options.own_incarnation = options_.incarnation;
+  auto remote = std::make_shared<RemoteTask>(std::move(options), *options_.router);
   const LinkEndpoint endpoint = EndpointFromProto(response.endpoint(), remote->name(), response.incarnation());
   const auto left = std::max(milliseconds(1), std::chrono::duration_cast<milliseconds>(end - steady_clock::now()));
   {
     MutexLock lock(mu_);
     kept_.push_back(remote);
   }
-  StatusOr<std::shared_ptr<PeerLink>> link = DialLink(endpoint, entry.channel, remote.get(), left);
+  StatusOr<std::shared_ptr<PeerLink>> link = DialLink(endpoint, entry.channel, remote->handler(), left);
   if (!link.ok()) {
     MutexLock lock(mu_);
     kept_.erase(std::find(kept_.begin(), kept_.end(), remote));
@@ -165,8 +162,8 @@ StatusOr<std::shared_ptr<PeerLink>> Peers::DialLink(const LinkEndpoint& endpoint
   if (link.ok() || !options_.grpc_links) return link;
   if (!absl::IsUnavailable(link.status()) && !absl::IsDeadlineExceeded(link.status())) return link;
   GrpcLinkHello hello;
-  hello.task = worker_->task();
-  hello.incarnation = worker_->incarnation();
+  hello.task = options_.task;
+  hello.incarnation = options_.incarnation;
   hello.peer = endpoint.task;
   hello.peer_incarnation = endpoint.incarnation;
   hello.ticket = endpoint.ticket;
@@ -233,7 +230,7 @@ StatusOr<std::vector<std::shared_ptr<RemoteTask>>> Peers::WaitFor(const std::vec
                                       found.cause.message());
     }
     if (now >= tell) {
-      LogWarning(absl::StrCat(worker_->task(), ": a session waits since ", static_cast<int>(waited), " s for ",
+      LogWarning(absl::StrCat(options_.task, ": a session waits since ", static_cast<int>(waited), " s for ",
                               Missing(found), " (", found.cause.message(), ")"));
       tell = now + kTellEvery;
     }
@@ -242,7 +239,7 @@ StatusOr<std::vector<std::shared_ptr<RemoteTask>>> Peers::WaitFor(const std::vec
   }
   std::erase(found.tasks, nullptr);
   if (found.tasks.size() < tasks.size()) {
-    LogInfo(absl::StrCat(worker_->task(), ": a session does without tasks that have left after their training: ",
+    LogInfo(absl::StrCat(options_.task, ": a session does without tasks that have left after their training: ",
                          absl::StrJoin(found.left, ", ")));
   }
   return std::move(found.tasks);

@@ -19,6 +19,8 @@ class HelloResponse;
 }  // namespace proto
 
 struct PeersOptions {
+  std::string task;  // who we are
+  uint64_t incarnation = 0;
   std::map<std::string, std::string> addresses;  // of every other task, by name
   std::string job_id;
   RpcChannelOptions channel;
@@ -26,15 +28,15 @@ struct PeersOptions {
   int64_t max_tensor_bytes = int64_t{64} << 30;
   bool grpc_links = true;                           // where shared memory and TCP do not get through
   LinkOptions links;                                // keep-alive of those
-  TaskObserver* observer = nullptr;                 // null: nobody looks
+  const FrameRouter* router = nullptr;              // who takes the frames that links bring; borrowed
   std::function<void(bool job_done)> on_ps_answer;  // what a ps says of the job, when it is asked; null: nobody looks
 };
 
 // The other tasks of the cluster, connected when somebody first needs them and again after they were lost. Thread-safe.
 class Peers {
  public:
-  // `hub` and `worker` are borrowed. The hub must be gone before this is: its links call the tasks.
-  Peers(PeersOptions options, Worker* worker, LinkHub* hub);
+  // `hub` is borrowed. It must be gone before this is: its links call the tasks.
+  Peers(PeersOptions options, LinkHub* hub);
   ~Peers();
 
   // A task of the server's cluster, or one that a session has given an address and a name that it need not know.
@@ -86,7 +88,6 @@ class Peers {
   void Forget();
 
   const PeersOptions options_;
-  Worker* const worker_;
   LinkHub* const hub_;
   Mutex mu_;
   std::map<std::string, std::shared_ptr<Entry>> entries_ ABSL_GUARDED_BY(mu_);  // by name, or address if renamed

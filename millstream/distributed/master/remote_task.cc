@@ -23,17 +23,16 @@ RpcCallOptions Within(std::chrono::milliseconds deadline) {
 
 }  // namespace
 
-RemoteTask::RemoteTask(Options options, Worker* worker)
-    : ClusterTask(options.name, options.incarnation, options.devices), options_(std::move(options)), worker_(worker) {}
+RemoteTask::RemoteTask(Options options, const FrameRouter& routes)
+    : ClusterTask(options.name, options.incarnation, options.devices),
+      options_(std::move(options)),
+      router_(routes, options_.address) {
+  router_.Route({kFetch, kPartDone}, this);
+}
 
 RemoteTask::~RemoteTask() = default;
 
 void RemoteTask::set_link(std::shared_ptr<PeerLink> link) { link_ = std::move(link); }
-
-bool RemoteTask::closed() const {
-  MutexLock lock(mu_);
-  return closed_;
-}
 
 Status RemoteTask::CheckAlive() {
   if (alive()) [[likely]]
@@ -185,25 +184,18 @@ void RemoteTask::Fail(uint64_t step, const Status& why) {
   pending.done(why, nullptr, nullptr);
 }
 
-StatusOr<Tensor> RemoteTask::Allocate(PeerLink& link, const Frame& frame, uint64_t bytes) {
-  if (frame.kind != kFetch) return worker_->AllocatePayload(link, frame, bytes);
+StatusOr<Tensor> RemoteTask::Allocate(PeerLink& /*link*/, const Frame& frame, uint64_t bytes) {
   StatusOr<Tensor> memory = AllocatePayload(frame.body, bytes, options_.max_tensor_bytes);
   if (!memory.ok()) Fail(frame.step, memory.status());
   return memory;
 }
 
-void RemoteTask::Receive(PeerLink& link, Frame frame) {
-  switch (frame.kind) {
-    case kFetch:
-      return Fetched(std::move(frame));
-    case kPartDone:
-      return Answer(std::move(frame));
-    default:
-      return worker_->Receive(link, std::move(frame));
-  }
+void RemoteTask::Receive(PeerLink& /*link*/, Frame frame) {
+  if (frame.kind == kFetch) return Fetched(frame);
+  Answer(frame);
 }
 
-void RemoteTask::Fetched(Frame frame) {
+void RemoteTask::Fetched(Frame& frame) {
   absl::string_view body = frame.body;
   Tensor value;
   bool dead = false;
@@ -214,7 +206,7 @@ void RemoteTask::Fetched(Frame frame) {
   if (it != pending_.end()) it->second.fetches.emplace_back(frame.edge, std::move(value));
 }
 
-void RemoteTask::Answer(Frame frame) {
+void RemoteTask::Answer(const Frame& frame) {
   Pending pending;
   {
     MutexLock lock(mu_);
@@ -263,19 +255,15 @@ void RemoteTask::Answer(Frame frame) {
   pending.done(OkStatus(), &rets, stats.get());
 }
 
-void RemoteTask::Closed(PeerLink& link, const Status& why) {
+void RemoteTask::LinkLost(PeerLink& /*link*/, const Status& why) {
   absl::flat_hash_map<uint64_t, Pending> pending;
   {
     MutexLock lock(mu_);
-    closed_ = true;
-    lost_ = errors::Unavailable(name(), " at ", options_.address, " was lost: ", why.message());
+    lost_ = why;
     pending.swap(pending_);
     alive_.store(false, std::memory_order_release);
   }
-  if (options_.observer != nullptr) options_.observer->LinkClosed(link, why);
-  for (auto& [step, call] : pending)
-    call.done(errors::Unavailable("The task was lost during the step: ", why.message()), nullptr, nullptr);
-  worker_->LinkClosed(link, errors::Unavailable(name(), " at ", options_.address, " was lost: ", why.message()));
+  for (auto& [step, call] : pending) call.done(why, nullptr, nullptr);
 }
 
 }  // namespace millstream

@@ -10,14 +10,14 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "millstream/distributed/master/cluster_task.h"
-#include "millstream/distributed/observer/task_observer.h"
+#include "millstream/distributed/wire/frame_router.h"
 #include "millstream/distributed/wire/rpc.h"
 
 namespace millstream {
 
-// One incarnation of a task in another process: calls over a channel, steps over a link. It serves the link too:
-// answers to its own steps stay here, everything else goes to the worker of this process.
-class RemoteTask final : public ClusterTask, public FrameHandler {
+// One incarnation of a task in another process, as a caller: calls over a channel, steps over a link, whose answers it
+// takes.
+class RemoteTask final : public ClusterTask, public FrameReceiver {
  public:
   struct Options {
     std::string name;
@@ -29,18 +29,19 @@ class RemoteTask final : public ClusterTask, public FrameHandler {
     int64_t max_tensor_bytes = int64_t{64} << 30;
     std::string own_task;  // who we are
     uint64_t own_incarnation = 0;
-    TaskObserver* observer = nullptr;  // null: nobody looks
   };
-  RemoteTask(Options options, Worker* worker);
+  // `routes` has the receivers of all other frames that the link brings.
+  RemoteTask(Options options, const FrameRouter& routes);
   // REQUIRES: the link (if there is one) has ended.
   ~RemoteTask() override;
 
-  // Once, before the task is used.
+  // Serves the link. Once it is dialed, and before the task is used: set_link().
+  FrameHandler* handler() { return &router_; }
   void set_link(std::shared_ptr<PeerLink> link);
   const std::shared_ptr<PeerLink>& link() const { return link_; }
   const std::shared_ptr<RpcChannel>& channel() const { return options_.channel; }
-  // True once the link has ended: Closed() was or will not be called again.
-  bool closed() const;
+  // True once the link has ended and calls nobody any more.
+  bool closed() const { return router_.links_ended() > 0; }
   // True while steps or sessions may use it.
   bool alive() const { return alive_.load(std::memory_order_acquire); }
 
@@ -57,10 +58,7 @@ class RemoteTask final : public ClusterTask, public FrameHandler {
 
   StatusOr<Tensor> Allocate(PeerLink& link, const Frame& frame, uint64_t bytes) override;
   void Receive(PeerLink& link, Frame frame) override;
-  void Opened(PeerLink& link) override {
-    if (options_.observer != nullptr) options_.observer->LinkOpened(link);
-  }
-  void Closed(PeerLink& link, const Status& why) override;
+  void LinkLost(PeerLink& link, const Status& why) override;
 
  private:
   struct Pending {
@@ -70,18 +68,17 @@ class RemoteTask final : public ClusterTask, public FrameHandler {
   Status Call(const char* method, const google::protobuf::Message& request, google::protobuf::Message* response);
   void CallWithoutWaiting(const char* method, const google::protobuf::Message& request,
                           std::shared_ptr<google::protobuf::Message> response);
-  void Answer(Frame frame);
-  void Fetched(Frame frame);
+  void Answer(const Frame& frame);
+  void Fetched(Frame& frame);
   void Fail(uint64_t step, const Status& why);
 
   const Options options_;
-  Worker* const worker_;
+  FrameRouter router_;
   std::shared_ptr<PeerLink> link_;
   std::atomic<bool> alive_{true};  // until lost_ is set
   mutable Mutex mu_;
   absl::flat_hash_map<uint64_t, Pending> pending_ ABSL_GUARDED_BY(mu_);  // by step
   Status lost_ ABSL_GUARDED_BY(mu_);
-  bool closed_ ABSL_GUARDED_BY(mu_) = false;
   bool restarted_ ABSL_GUARDED_BY(mu_) = false;
   std::chrono::steady_clock::time_point asked_ ABSL_GUARDED_BY(mu_);  // when we last looked for its successor
 };

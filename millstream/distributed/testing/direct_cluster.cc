@@ -5,7 +5,6 @@
 #include <map>
 #include <thread>
 
-#include "millstream/distributed/accepted_links.h"
 #include "millstream/distributed/task_service.h"
 #include "millstream/distributed/testing/direct_call.h"
 
@@ -81,7 +80,7 @@ class DirectCluster::Link final : public PeerLink {
 struct DirectCluster::Node {
   std::string task;
   std::unique_ptr<Worker> worker;
-  std::unique_ptr<AcceptedLinks> accepted;
+  FrameRouter router;
   std::map<size_t, std::shared_ptr<RemoteTask>> peers;
   std::vector<std::shared_ptr<Link>> links;  // both kinds
   std::atomic<bool> dead{false};
@@ -140,7 +139,7 @@ DirectCluster::DirectCluster(const std::vector<std::string>& tasks) {
           }
           return errors::NotFound(task);
         });
-    node->accepted = std::make_unique<AcceptedLinks>(node->worker.get());
+    node->router.Route(Worker::kFrames, node->worker.get());
     nodes_.push_back(std::move(node));
   }
 }
@@ -169,8 +168,8 @@ std::shared_ptr<RemoteTask> DirectCluster::Connect(size_t from, size_t to) {
   options.channel = std::make_shared<Channel>(&b);
   options.own_task = a.task;
   options.own_incarnation = a.worker->incarnation();
-  task = std::make_shared<RemoteTask>(std::move(options), a.worker.get());
-  auto [at_a, at_b] = Link::Pair(*a.worker, task.get(), *b.worker, b.accepted.get());
+  task = std::make_shared<RemoteTask>(std::move(options), a.router);
+  auto [at_a, at_b] = Link::Pair(*a.worker, task->handler(), *b.worker, &b.router);
   task->set_link(at_a);
   a.links.push_back(at_a);
   a.links.push_back(at_b);

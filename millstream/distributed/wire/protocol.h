@@ -10,6 +10,7 @@ namespace millstream {
 // over links, whose fields mean this. Values are encoded as in wire_tensor.h.
 inline constexpr int kProtocolVersion = 2;
 
+// Each kind has one receiver per task (frame_router.h).
 enum FrameKind : uint32_t {
   // Master to task. A large feed comes before its kRunPart, in a frame of its own.
   kFeed = 1,  // step; edge: argument of the part; body, payload: value
@@ -26,6 +27,7 @@ enum FrameKind : uint32_t {
   kLoopValue = 7,  // the same; the receiver answers kTaken when the value is used
   kTaken = 8,      // step, edge, tag
 };
+inline constexpr uint32_t kNumFrameKinds = 64;  // all are below this
 
 // Flags of kRunPart.
 inline constexpr uint64_t kRunTraced = 1;

@@ -13,6 +13,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "millstream/distributed/observer/counters.h"
+#include "millstream/distributed/wire/frame_router.h"
 #include "millstream/distributed/worker/task_session.h"
 #include "millstream/framework/partial_exchange.h"
 
@@ -45,7 +46,7 @@ struct WorkerOptions {
 
 // What one task does for masters: holds its devices, its state (variables, queues), the sessions that masters opened
 // and the parts they registered, and runs those. Thread-safe.
-class Worker {
+class Worker final : public FrameReceiver {
  public:
   // The link to another task, dialed if there is none yet; `address`: where it is, "" if it is in the server's own
   // cluster. May block, up to the protocol's deadline. Aborted if that task is another incarnation (0: any).
@@ -54,7 +55,7 @@ class Worker {
 
   Worker(const WorkerOptions& options, Connect connect);
   // REQUIRES: no link delivers to it any more. Cancels what runs and waits for it.
-  ~Worker();
+  ~Worker() override;
 
   const std::string& task() const { return options_.task; }
   uint64_t incarnation() const { return options_.incarnation; }
@@ -83,10 +84,11 @@ class Worker {
   // Cancels all steps.
   void CancelAll(const Status& why);
 
-  // Frames that links bring: kFeed, kRunPart, kCancelStep, kValue, kLoopValue, kTaken. Never blocks.
-  StatusOr<Tensor> AllocatePayload(PeerLink& link, const Frame& frame, uint64_t bytes);
-  void Receive(PeerLink& link, Frame frame);
-  void LinkClosed(PeerLink& link, const Status& why);
+  // Frames that links bring. Never blocks.
+  static constexpr FrameKind kFrames[] = {kFeed, kRunPart, kCancelStep, kValue, kLoopValue, kTaken};
+  StatusOr<Tensor> Allocate(PeerLink& link, const Frame& frame, uint64_t bytes) override;
+  void Receive(PeerLink& link, Frame frame) override;
+  void LinkLost(PeerLink& link, const Status& why) override;
 
   size_t num_sessions() const;
   size_t num_running() const;
@@ -104,7 +106,7 @@ class Worker {
   void Begin(const StepPtr& step, std::shared_ptr<TaskPart> part, PartRun run, bool may_block);
   void Execute(const StepPtr& step);
   void End(const StepPtr& step, Status status);
-  void RunPartFrame(PeerLink& link, Frame frame);
+  void RunPartFrame(PeerLink& link, const Frame& frame);
   // Something for the step was refused and will not come again: it fails, also if it begins only later.
   void FailStep(uint64_t id, const Status& why);
   void DropStaleSteps();

@@ -49,10 +49,10 @@ void SendPartDone(PeerLink& link, uint64_t step, uint64_t index, Status status, 
 
 }  // namespace
 
-StatusOr<Tensor> Worker::AllocatePayload(PeerLink& link, const Frame& frame, uint64_t bytes) {
+StatusOr<Tensor> Worker::Allocate(PeerLink& link, const Frame& frame, uint64_t bytes) {
   const bool begins = frame.kind == kRunPart;  // large feeds have frames of their own
   StatusOr<Tensor> tensor = begins ? errors::InvalidArgument("A request to run a part has a payload")
-                                   : millstream::AllocatePayload(frame.body, bytes, options_.max_tensor_bytes);
+                                   : AllocatePayload(frame.body, bytes, options_.max_tensor_bytes);
   if (tensor.ok()) return tensor;
   const Status why = WithContext(tensor.status(), absl::StrCat("At ", options_.task));
   if (begins) {  // its sender must not wait for the answer
@@ -67,7 +67,7 @@ StatusOr<Tensor> Worker::AllocatePayload(PeerLink& link, const Frame& frame, uin
 void Worker::Receive(PeerLink& link, Frame frame) {
   switch (frame.kind) {
     case kRunPart:
-      return RunPartFrame(link, std::move(frame));
+      return RunPartFrame(link, frame);
     case kCancelStep:
       return Cancel(frame.step, errors::Cancelled(frame.body.empty()
                                                       ? "Step was cancelled by an explicit call to `Session::Close()`."
@@ -82,7 +82,7 @@ void Worker::Receive(PeerLink& link, Frame frame) {
     case kLoopValue:
       break;
     default:
-      return;  // of a newer version
+      return;  // routed to somebody else
   }
   StepPtr step = FindStep(frame.step, /*create=*/true);
   if (step == nullptr) return;
@@ -133,7 +133,7 @@ void Worker::DropStaleSteps() {
   }
 }
 
-void Worker::RunPartFrame(PeerLink& link, Frame frame) {
+void Worker::RunPartFrame(PeerLink& link, const Frame& frame) {
   const std::shared_ptr<PeerLink> reply = link.shared_from_this();
   const auto fail = [&](const Status& status) {
     SendPartDone(*reply, frame.step, frame.tag, status, nullptr, nullptr);
@@ -186,7 +186,7 @@ void Worker::RunPartFrame(PeerLink& link, Frame frame) {
   Begin(step, *std::move(part), std::move(run), /*may_block=*/false);
 }
 
-void Worker::LinkClosed(PeerLink& link, const Status& why) {
+void Worker::LinkLost(PeerLink& link, const Status& why) {
   // Steps that this peer began are nobody's any more; those that need it will not end by themselves.
   std::vector<std::pair<StepPtr, Status>> lost;
   {

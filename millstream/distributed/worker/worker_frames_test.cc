@@ -38,7 +38,7 @@ TEST(WorkerFrames, ARequestWithAPayloadIsAnswered) {
   frame.step = 9;
   frame.tag = 3;
   frame.body = std::string(2, '\0');
-  EXPECT_TRUE(absl::IsInvalidArgument(worker.AllocatePayload(*link, frame, 5000).status()));
+  EXPECT_TRUE(absl::IsInvalidArgument(worker.Allocate(*link, frame, 5000).status()));
   ASSERT_EQ(link->sent.size(), 1u);
   EXPECT_EQ(link->sent[0].kind, static_cast<uint32_t>(kPartDone));
   EXPECT_EQ(link->sent[0].step, 9u);
@@ -66,7 +66,7 @@ TEST(WorkerFrames, AStepWhoseEarlyValueWasRefusedFails) {
       frame.step = step;
       frame.body = "no tensor";
       if (large) {
-        EXPECT_TRUE(absl::IsResourceExhausted(cluster.worker(1).AllocatePayload(*link, frame, kTooLarge).status()));
+        EXPECT_TRUE(absl::IsResourceExhausted(cluster.worker(1).Allocate(*link, frame, kTooLarge).status()));
       } else {
         cluster.worker(1).Receive(*link, frame);
       }
