@@ -106,7 +106,6 @@ class Client : public FrameHandler {
 
 LinkOptions OptionsFor(const std::string& transport) {
   LinkOptions options;
-  options.inproc = false;
   options.shm = transport == "shm";
   options.tcp = transport == "tcp";
   return options;

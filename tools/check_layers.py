@@ -37,7 +37,7 @@ MAY_INCLUDE = {
 }
 # Single headers beyond the table.
 MAY_ALSO_INCLUDE = {
-    "train": ["millstream/runtime/session.h", "millstream/runtime/job_member.h", "millstream/runtime/chrome_trace.h"],
+    "train": ["millstream/runtime/session.h", "millstream/runtime/job_member.h", "millstream/runtime/local_server.h", "millstream/runtime/chrome_trace.h"],
 }
 MAX_FILES = 60  # in one folder, subfolders not counted
 # Recordings, one file for each program: their names are those of the programs.
@@ -47,6 +47,18 @@ OUTER_FOLDERS = ["cli", "python", "bench", "examples", "tests"]  # may include e
 # Ops that name one of these must ask CheckFileAccess or CheckPatternAccess first (base/file_root.h).
 OPENS_FILES = re.compile(r"\b(ReadFile|WriteFileAtomically|fopen|glob|GlobFiles|RenameFile|DeleteFile|MakeFolders|(RandomAccessFile|WritableFile|InputStream"
                          r"|RecordReader|RecordWriter|Bundle(Reader|Writer)|SliceFileReader|EventWriter)::[A-Z]\w*|SliceFileWriter \w+)\(")
+
+# A test runs many clusters in one process: what a server or session changes belongs to it, not to the process.
+FOLDERS_WITHOUT_SHARED_STATE = ("distributed", "runtime", "status")
+# Variables that are neither constant nor of one thread: static ones (in a function, at file scope or in a class) and
+# those at file scope. A line that declares a function has a parenthesis before any '=' or ';'.
+SHARED_STATE = re.compile(r"^\s*(inline\s+)?static\s+(?!const\b|constexpr\b|thread_local\b)[^()=;]*\w\s*(=|;|\{)"
+                          r"|^(inline\s+)?(std::(atomic|map|unordered_map|set|vector|string|shared_ptr|unique_ptr)|absl::flat_hash_\w+|Mutex|bool|u?int\d*(_t)?"
+                          r"|double)\b[^()=;]*\w\s*(=|;|\{)")
+MAY_SHARE_STATE = {
+    "millstream/distributed/grpc/channel.cc": "the event loop of client channels: a thread, no state of any cluster",
+    "millstream/runtime/session.cc": "session factories, which register themselves before main()",
+}
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*["<]([^">]+)[">]')
 TEST_FILE = re.compile(r"_(test|bench|fuzz)\.(cc|cu)$|(^|/)testing/")
@@ -95,6 +107,8 @@ def check_file(path):
     if folder == "ops" and OPENS_FILES.search(text) and not re.search(r"Check(File|Pattern)Access\(", text):
         problems.append(f"{relative}: opens files without CheckFileAccess: a graph from the network could touch any file")
     for number, line in enumerate(text.splitlines(), 1):
+        if folder in FOLDERS_WITHOUT_SHARED_STATE and relative not in MAY_SHARE_STATE and SHARED_STATE.match(line):
+            problems.append(f"{relative}:{number}: state of the whole process; give it an owner (a server, a session), or list the file in MAY_SHARE_STATE")
         match = INCLUDE.match(line)
         problem = match and problem_of_include(relative, folder, match[1])
         if problem:

@@ -82,8 +82,7 @@ StatusOr<SessionOptions> SessionOptionsFor(const Server& server, const Part& par
   config.add_device_filters("/job:ps");
   config.add_device_filters(part.device);
   ASSIGN_OR_RETURN(SessionOptions options, SessionOptions::FromProto(config));
-  options.target = server.target();
-  return options;
+  return server.WithThisServer(std::move(options));
 }
 
 Status CheckData(const TrainOptions& options, const ExampleData& data, const EventLog& log) {

@@ -163,7 +163,7 @@ Status RunWorker(const Flags& flags, const Server& server, int num_ps, int num_w
     return errors::InvalidArgument("--batch_size is out of range");
   ASSIGN_OR_RETURN(const Model m, BuildModel(flags, num_ps, num_workers));
   TrainingSessionOptions options;
-  options.config.target = server.target();
+  options.config = server.session_options();
   options.is_chief = flags.is_chief();
   options.checkpoint_dir = flags.checkpoint_dir;
   options.save_checkpoint_secs = flags.save_checkpoint_secs;

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millstream/distributed/server.h"
 
-#include <unordered_map>
-
 #include "absl/strings/str_join.h"
 #include "millstream/base/file_root.h"
 #include "millstream/base/logging.h"
@@ -11,19 +9,10 @@
 #include "millstream/distributed/master/master_service.h"
 #include "millstream/distributed/task_service.h"
 #include "millstream/distributed/wire/grpc_link.h"
+#include "millstream/runtime/local_server.h"
 
 namespace millstream {
 namespace {
-
-// Servers of this process, by target.
-struct Registry {
-  Mutex mu;
-  std::unordered_map<std::string, Server*> servers ABSL_GUARDED_BY(mu);
-  static Registry& Global() {
-    static auto* registry = new Registry;
-    return *registry;
-  }
-};
 
 // A session whose master is in this process. Closes it at the master when it goes.
 class InProcessSession final : public Session {
@@ -92,6 +81,34 @@ std::vector<std::string> WorkersOf(const ClusterSpec& cluster) {
 
 }  // namespace
 
+// What session options hold of a server: it may be asked when the server is gone.
+class Server::Local final : public LocalServer {
+ public:
+  Local(Server* server, std::shared_ptr<JobMember> job) : server_(server), job_(std::move(job)) {}
+
+  StatusOr<std::unique_ptr<Session>> NewSession(const SessionOptions& options) override {
+    Server* server = nullptr;
+    {
+      MutexLock lock(mu_);
+      server = server_;
+    }
+    if (server == nullptr) return errors::FailedPrecondition("The server at ", options.target, " has been stopped");
+    proto::ConfigProto config;
+    options.ToProto(&config);
+    return server->NewSession(config);
+  }
+  std::shared_ptr<JobMember> job() const override { return job_; }
+  void Detach() {
+    MutexLock lock(mu_);
+    server_ = nullptr;
+  }
+
+ private:
+  Mutex mu_;
+  Server* server_ ABSL_GUARDED_BY(mu_);
+  const std::shared_ptr<JobMember> job_;
+};
+
 Server::Server(const ServerOptions& options, std::unique_ptr<ServerObserver> observer)
     : options_(options), task_(options.task_name()), observer_(std::move(observer)), router_(observer_.get()) {}
 
@@ -124,6 +141,7 @@ Status Server::Serve() {
   host_ = own.host;
   RETURN_IF_ERROR(MakeWorker());
   LinkOptions links;
+  links.neighbours = options_.neighbours;
   links.shm = options_.shm;
   links.tcp = options_.tcp && !options_.tls.enabled();  // frames over TCP are not encrypted
   links.bind_address = bind.host;
@@ -133,6 +151,7 @@ Status Server::Serve() {
   const auto accept = [this](const std::string&, uint64_t) -> StatusOr<FrameHandler*> { return &router_; };
   ASSIGN_OR_RETURN(hub_, LinkHub::Start(task_, worker_->incarnation(), links, accept));
   membership_ = std::make_shared<JobMembership>(options_);
+  local_ = std::make_shared<Local>(this, membership_);
   if (options_.job_name == kPsJob) roll_ = std::make_unique<JobRoll>(WorkersOf(options_.cluster));
   ConnectPeers(links);
   master_ = std::make_unique<Master>(worker_.get(), peers_.get(), observer_.get());
@@ -150,16 +169,12 @@ Status Server::Serve() {
         GrpcLinkService{worker_->incarnation(), hub_->endpoint().ticket, accept, links});
   }
   ASSIGN_OR_RETURN(rpc_, RpcServer::Start(rpc, Methods()));
-  SetJobMember(target(), membership_);
   if (observer_ != nullptr) {
     // A task that was started on port 0 is found where it is.
     ASSIGN_OR_RETURN(const ClusterSpec cluster, options_.cluster.With(options_.job_name, options_.task_index,
                                                                       JoinHostPort(own.host, rpc_->port())));
     RETURN_IF_ERROR(observer_->Serve(cluster));
   }
-  Registry& registry = Registry::Global();
-  MutexLock lock(registry.mu);
-  registry.servers[target()] = this;
   return OkStatus();
 }
 
@@ -228,11 +243,10 @@ Server::~Server() { Stop(); }
 
 std::string Server::target() const { return absl::StrCat("grpc://", host_, ":", rpc_->port()); }
 
-Server* Server::Find(const std::string& target) {
-  Registry& registry = Registry::Global();
-  MutexLock lock(registry.mu);
-  auto it = registry.servers.find(target);
-  return it == registry.servers.end() ? nullptr : it->second;
+SessionOptions Server::WithThisServer(SessionOptions options) const {
+  options.target = target();
+  options.server = local_;
+  return options;
 }
 
 void Server::Stop() {
@@ -243,12 +257,7 @@ void Server::Stop() {
   const uint64_t incarnation = worker_ == nullptr ? 0 : worker_->incarnation();
   if (observer_ != nullptr) observer_->StopServing();
   if (rpc_ != nullptr) {
-    SetJobMember(target(), nullptr);
-    {
-      Registry& registry = Registry::Global();
-      MutexLock registry_lock(registry.mu);
-      registry.servers.erase(target());
-    }
+    local_->Detach();
     // Steps of clients end first: their calls must be answered before the service can go.
     worker_->CancelAll(errors::Unavailable(task_, " is shutting down"));
     rpc_->Shutdown();

@@ -33,7 +33,11 @@ class Server {
   const std::string& task() const { return task_; }
   const ServerOptions& options() const { return options_; }
   int port() const { return rpc_->port(); }
-  std::string target() const;  // "grpc://localhost:2222"
+  std::string target() const;  // "grpc://localhost:2222": for clients in other processes
+  // For sessions and trainings of this process: the same target, reached without the network. The server must outlive
+  // those sessions.
+  SessionOptions session_options() const { return WithThisServer({}); }
+  SessionOptions WithThisServer(SessionOptions options) const;
 
   // Cancels what runs, ends all links and returns when nothing of it is left. The last worker of a job whose training
   // ended well tells the ps tasks that it is done (runtime/job_member.h).
@@ -49,8 +53,6 @@ class Server {
 
   // A session at this server's master, without the network between. The server must outlive it.
   StatusOr<std::unique_ptr<Session>> NewSession(const proto::ConfigProto& config);
-  // The server of this process with that target; null if there is none.
-  static Server* Find(const std::string& target);
 
   // Of the status page, "http://127.0.0.1:6006/"; "" if there is none.
   std::string status_url() const { return observer_ == nullptr ? "" : observer_->url(); }
@@ -85,6 +87,8 @@ class Server {
   std::thread late_;
   std::unique_ptr<JobRoll> roll_;  // of a ps
   std::shared_ptr<JobMembership> membership_;
+  class Local;
+  std::shared_ptr<Local> local_;  // what session options hold of this server
 };
 
 }  // namespace millstream

@@ -13,6 +13,7 @@
 
 namespace millstream {
 
+class HubRegistry;
 namespace proto {
 class ConfigProto;
 class ServerDef;
@@ -43,6 +44,9 @@ struct ServerOptions {
   std::string job_id;  // tasks of another job are refused; "": none
   // How long a live peer may owe an answer.
   std::chrono::milliseconds deadline{30000};
+  // Servers of one process that are given the same registry (link/hub_registry.h) hand frames to each other directly;
+  // null: they use the links below, as tasks of other processes do.
+  std::shared_ptr<HubRegistry> neighbours;
   // Which links between tasks may be used.
   bool shm = true;
   bool tcp = true;

@@ -12,6 +12,7 @@
 
 #include "absl/strings/string_view.h"
 #include "millstream/base/mutex.h"
+#include "millstream/framework/resource_manager.h"
 
 namespace millstream {
 
@@ -45,21 +46,24 @@ struct ObservedScalar {
   uint64_t count = 0;
 };
 
-// What lives in this process, by device: a process may serve several tasks. Entries go when their owners do.
-// Thread-safe.
-class Census {
+// What lives at one task. Entries go when their owners do. Kernels find it among the resources of their task; where
+// nobody looks, as in sessions without a server, there is none. Thread-safe.
+class Census final : public Resource {
  public:
-  static Census& Global();
+  // Of the task that has these resources (may be null); null if it has none.
+  static Ref<Census> Of(const ResourceManager* resources);
+  // From now on kernels that use `resources` find this one.
+  void AttachTo(ResourceManager* resources);
 
   void Add(const std::shared_ptr<ObservedQueue>& queue);
   void Add(const std::shared_ptr<ObservedAccumulator>& accumulator);
-  // The first kMaxScalars tags of a device are kept, later ones are ignored.
-  void Report(absl::string_view device, absl::string_view tag, double value);
+  // The first kMaxScalars tags are kept, later ones are ignored.
+  void Report(absl::string_view tag, double value);
 
-  // Of the devices whose names begin with `task` ("/job:ps/replica:0/task:0") and a slash.
-  std::vector<std::shared_ptr<const ObservedQueue>> Queues(absl::string_view task);
-  std::vector<std::shared_ptr<const ObservedAccumulator>> Accumulators(absl::string_view task);
-  std::vector<ObservedScalar> Scalars(absl::string_view task) const;
+  std::vector<std::shared_ptr<const ObservedQueue>> Queues();
+  std::vector<std::shared_ptr<const ObservedAccumulator>> Accumulators();
+  std::vector<ObservedScalar> Scalars() const;
+  std::string DebugString() const override { return "Census"; }
 
   static constexpr size_t kMaxScalars = 64;
 
@@ -67,7 +71,7 @@ class Census {
   mutable Mutex mu_;
   std::vector<std::weak_ptr<ObservedQueue>> queues_ ABSL_GUARDED_BY(mu_);
   std::vector<std::weak_ptr<ObservedAccumulator>> accumulators_ ABSL_GUARDED_BY(mu_);
-  std::map<std::string, std::map<std::string, ObservedScalar, std::less<>>, std::less<>> scalars_ ABSL_GUARDED_BY(mu_);
+  std::map<std::string, ObservedScalar, std::less<>> scalars_ ABSL_GUARDED_BY(mu_);  // by tag
 };
 
 }  // namespace millstream

@@ -2,15 +2,10 @@
 #ifndef MILLSTREAM_RUNTIME_JOB_MEMBER_H_
 #define MILLSTREAM_RUNTIME_JOB_MEMBER_H_
 
-#include <functional>
-#include <memory>
-#include <string>
-
 namespace millstream {
 
 // A task of a cluster in this process, as trainings see it: it knows whether the job's parameter servers are there, and
-// is told how training goes, so that they can end when the job is done. Servers offer it; training sessions find it by
-// their target. Thread-safe.
+// is told how training goes, so that they can end when the job is done. Servers offer it (local_server.h). Thread-safe.
 class JobMember {
  public:
   virtual ~JobMember() = default;
@@ -25,11 +20,6 @@ class JobMember {
   virtual void TrainingBegins() = 0;
   virtual void TrainingEnded() = 0;
 };
-
-// The one with that session target; null if this process has none.
-std::shared_ptr<JobMember> FindJobMember(const std::string& target);
-// Takes the place of an earlier one with the same target; null takes it away.
-void SetJobMember(const std::string& target, std::shared_ptr<JobMember> member);
 
 // MILLSTREAM_KEEP_PS=1: ps tasks live on when a job is done, for the next one.
 bool PsTasksAreKept();

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "millstream/base/mutex.h"
+#include "millstream/runtime/local_server.h"
 #include "millstream/runtime/local_session.h"
 
 namespace millstream {
@@ -35,6 +36,7 @@ void RegisterSessionFactory(const std::string& scheme, SessionFactory factory) {
 }
 
 StatusOr<std::unique_ptr<Session>> NewSession(const SessionOptions& options) {
+  if (options.server != nullptr) return options.server->NewSession(options);
   if (options.target.empty() || options.target == "local") {
     return std::unique_ptr<Session>(std::make_unique<LocalSession>(options));
   }

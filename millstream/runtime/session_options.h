@@ -12,6 +12,7 @@
 
 namespace millstream {
 
+class LocalServer;
 namespace proto {
 class ConfigProto;
 }
@@ -20,6 +21,9 @@ class ConfigProto;
 struct SessionOptions {
   // Where the graph runs: "" or "local" for this process, "grpc://host:port" for the cluster that has a server there.
   std::string target;
+  // The server at `target` if it is in this process (Server::session_options()): the session reaches it without the
+  // network. Null: another process has it, or there is none.
+  std::shared_ptr<LocalServer> server;
   int inter_op_threads = 0;  // 0: one for each core
   int intra_op_threads = 0;
   int64_t operation_timeout_ms = 0;  // 0: no limit

@@ -38,9 +38,9 @@ Json MemoryJson() {
           {"tensor_bytes", HostAllocator()->stats().bytes_from_system}};  // in use or kept for the next step
 }
 
-Json QueuesJson(const std::string& task) {
+Json QueuesJson(Census& census) {
   Json list = Json::array();
-  for (const auto& queue : Census::Global().Queues(task)) {
+  for (const auto& queue : census.Queues()) {
     list.push_back({{"name", queue->name},
                     {"kind", queue->kind},
                     {"device", queue->device},
@@ -53,9 +53,9 @@ Json QueuesJson(const std::string& task) {
   return list;
 }
 
-Json AccumulatorsJson(const std::string& task) {
+Json AccumulatorsJson(Census& census) {
   Json list = Json::array();
-  for (const auto& a : Census::Global().Accumulators(task)) {
+  for (const auto& a : census.Accumulators()) {
     const int64_t dropped = a->dropped.load();
     list.push_back(
         {{"name", a->name},
@@ -163,7 +163,7 @@ int64_t TaskStatus::NoteScalars(double time, int64_t global_step) {
   for (const auto& entry : fetched) {
     if (!FetchedScalars::IsGlobalStep(entry.name)) Note(entry.name, false, entry.count, {time, step, entry.value});
   }
-  for (const ObservedScalar& scalar : Census::Global().Scalars(task()))
+  for (const ObservedScalar& scalar : parts_.worker->census().Scalars())
     Note(scalar.tag, true, scalar.count, {time, step, scalar.value});
   return fetched_step_;
 }
@@ -292,8 +292,8 @@ std::string TaskStatus::Describe(double since) const {
     const auto rate = rates.links.find({row.peer, row.transport});
     json["links"].push_back(LinkJson(row, rate == rates.links.end() ? std::pair(0.0, 0.0) : rate->second));
   }
-  json["queues"] = QueuesJson(task());
-  json["accumulators"] = AccumulatorsJson(task());
+  json["queues"] = QueuesJson(parts_.worker->census());
+  json["accumulators"] = AccumulatorsJson(parts_.worker->census());
   json["errors_total"] = parts_.reports->errors.total();
   json["errors"] = ErrorsJson(parts_.reports->errors);
   AppendPast(since, &json);

@@ -5,18 +5,32 @@
 #include <nanobind/stl/vector.h>
 
 #include <chrono>
+#include <map>
 #include <thread>
 
+#include "millstream/distributed/link/hub_registry.h"
 #include "millstream/proto/tensorflow_server.pb.h"
 #include "millstream/status/start_server.h"
 #include "python/src/errors.h"
 #include "python/src/gil.h"
 #include "python/src/module.h"
+#include "python/src/servers.h"
 
 namespace nb = nanobind;
 
 namespace millstream::python {
 namespace {
+
+// What the servers of a Python process share.
+struct Servers {
+  const std::shared_ptr<HubRegistry> neighbours = std::make_shared<HubRegistry>();
+  Mutex mu;
+  std::map<std::string, Server*> by_target ABSL_GUARDED_BY(mu);  // those that run
+  static Servers& OfProcess() {
+    static auto* const servers = new Servers;
+    return *servers;
+  }
+};
 
 ServerOptions OptionsFrom(nb::bytes server_def) {
   proto::ServerDef def;
@@ -54,19 +68,28 @@ nb::bytes MakeServerDef(nb::bytes base, const std::vector<std::tuple<std::string
 class PyServer {
  public:
   explicit PyServer(nb::bytes server_def) {
-    const ServerOptions options = OptionsFrom(server_def);
+    ServerOptions options = OptionsFrom(server_def);
+    options.neighbours = Servers::OfProcess().neighbours;
     StatusOr<std::unique_ptr<Server>> started = errors::Internal("");
     {
       ReleaseGil release;
       started = StartServer(options);
     }
     server_ = Check(std::move(started)).release();
+    MutexLock lock(Servers::OfProcess().mu);
+    Servers::OfProcess().by_target[server_->target()] = server_;
   }
 
   std::string target() const { return server_->target(); }
   bool done() const { return server_->job_done(); }
   void Stop() {
     ReleaseGil release;
+    {
+      Servers& all = Servers::OfProcess();
+      MutexLock lock(all.mu);
+      const auto it = all.by_target.find(server_->target());
+      if (it != all.by_target.end() && it->second == server_) all.by_target.erase(it);
+    }
     server_->Stop();
   }
   // Looks for signals now and then: Ctrl-C ends a server that waits.
@@ -96,6 +119,13 @@ class PyServer {
 };
 
 }  // namespace
+
+Server* FindServer(const std::string& target) {
+  Servers& all = Servers::OfProcess();
+  MutexLock lock(all.mu);
+  const auto it = all.by_target.find(target);
+  return it == all.by_target.end() ? nullptr : it->second;
+}
 
 void BindServer(nb::module_& m) {
   m.def("server_def", &MakeServerDef, nb::arg("base"), nb::arg("tasks"), nb::arg("job_name"), nb::arg("task_index"),

@@ -8,7 +8,6 @@
 
 #include "millstream/base/cancellation.h"
 #include "millstream/distributed/client/remote_session.h"
-#include "millstream/distributed/server.h"
 #include "millstream/proto/config.pb.h"
 #include "python/src/arrays.h"
 #include "python/src/errors.h"
@@ -16,6 +15,7 @@
 #include "python/src/graph.h"
 #include "python/src/interrupt.h"
 #include "python/src/module.h"
+#include "python/src/servers.h"
 
 namespace millstream::python {
 namespace {
@@ -24,7 +24,7 @@ using Names = std::vector<std::string>;
 
 // A target in this process is reached without the network.
 StatusOr<std::unique_ptr<Session>> Connect(const std::string& target, const proto::ConfigProto& config) {
-  if (Server* server = target.empty() ? nullptr : Server::Find(target)) return server->NewSession(config);
+  if (Server* server = target.empty() ? nullptr : FindServer(target)) return server->NewSession(config);
   ASSIGN_OR_RETURN(SessionOptions options, SessionOptions::FromProto(config));
   options.target = target;
   return NewSession(options);

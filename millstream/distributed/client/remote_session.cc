@@ -2,13 +2,11 @@
 #include "millstream/distributed/client/remote_session.h"
 
 #include <algorithm>
-#include <atomic>
 
 #include "absl/strings/strip.h"
 #include "millstream/base/logging.h"
 #include "millstream/base/random.h"
 #include "millstream/distributed/cluster/cluster_spec.h"
-#include "millstream/distributed/server.h"
 #include "millstream/distributed/server_options.h"
 #include "millstream/proto/graph.pb.h"
 #include "millstream/proto/master.pb.h"
@@ -23,13 +21,6 @@ constexpr auto kSayInterval = std::chrono::seconds(30);
 constexpr auto kCloseTimeout = std::chrono::seconds(10);
 constexpr size_t kMaxKeptMessages = 8;
 constexpr size_t kMaxKeptBytes = size_t{16} << 20;
-
-// Unlike those of other clients, so that the server can tell a repeated request.
-int64_t NewRequestId() {
-  static std::atomic<uint64_t> next = RandomNumber();
-  const uint64_t id = next.fetch_add(0x9e3779b97f4a7c15u, std::memory_order_relaxed) & 0x7fffffffffffffff;
-  return id == 0 ? 1 : static_cast<int64_t>(id);
-}
 
 StatusOr<std::shared_ptr<RpcChannel>> ConnectTo(const SessionOptions& options) {
   absl::string_view address = options.target;
@@ -49,17 +40,8 @@ Clock::time_point DeadlineAfter(int64_t timeout_ms) {
                         : Clock::time_point::max();
 }
 
-// A server of this process is asked directly.
-StatusOr<std::unique_ptr<Session>> MakeSession(const SessionOptions& options) {
-  Server* const server = Server::Find(options.target);
-  if (server == nullptr) return RemoteSession::Connect(options);
-  proto::ConfigProto config;
-  options.ToProto(&config);
-  return server->NewSession(config);
-}
-
 [[maybe_unused]] const bool kRemoteSessionsRegistered = [] {
-  RegisterSessionFactory("grpc", MakeSession);
+  RegisterSessionFactory("grpc", RemoteSession::Connect);
   return true;
 }();
 
@@ -101,9 +83,14 @@ StatusOr<std::unique_ptr<Session>> RemoteSession::Connect(const SessionOptions& 
 }
 
 RemoteSession::RemoteSession(const SessionOptions& options, std::shared_ptr<RpcChannel> channel)
-    : options_(options), channel_(std::move(channel)) {}
+    : options_(options), channel_(std::move(channel)), next_request_(RandomNumber()) {}
 
 RemoteSession::~RemoteSession() { Close().IgnoreError(); }
+
+int64_t RemoteSession::NewRequestId() {
+  const uint64_t id = next_request_.fetch_add(0x9e3779b97f4a7c15u, std::memory_order_relaxed) & 0x7fffffffffffffff;
+  return id == 0 ? 1 : static_cast<int64_t>(id);
+}
 
 Status RemoteSession::AwaitServer(const RpcCallOptions& options) {
   const auto start = Clock::now();

@@ -2,6 +2,7 @@
 #ifndef MILLSTREAM_DISTRIBUTED_CLIENT_REMOTE_SESSION_H_
 #define MILLSTREAM_DISTRIBUTED_CLIENT_REMOTE_SESSION_H_
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -65,11 +66,14 @@ class RemoteSession final : public Session {
   Status ExtendLocked(const proto::GraphDef& graph) ABSL_EXCLUSIVE_LOCKS_REQUIRED(graph_mu_);
   Status RunStep(StepMessages& step, const RunOptions& options, const Feeds& feeds,
                  const std::vector<std::string>& fetches, std::vector<Tensor>* outputs, proto::RunMetadata* metadata);
+  // Unlike those of other clients, so that the server can tell a repeated request.
+  int64_t NewRequestId();
   std::unique_ptr<StepMessages> TakeMessages();
   void GiveBackMessages(std::unique_ptr<StepMessages> messages);
 
   const SessionOptions options_;
   const std::shared_ptr<RpcChannel> channel_;
+  std::atomic<uint64_t> next_request_;
 
   Mutex graph_mu_;
   std::string handle_ ABSL_GUARDED_BY(graph_mu_);  // "": the master has no session yet

@@ -124,8 +124,8 @@ StatusOr<std::shared_ptr<PeerLink>> DialPeer(const std::shared_ptr<HubCore>& cor
   if (peer.ticket.size() != kTicketBytes)
     return named(errors::InvalidArgument("a ticket of ", peer.ticket.size(), " bytes"), "");
   const bool same_host = peer.host == self.host;
-  if (core->options.inproc && same_host && peer.process == getpid()) {
-    if (const std::shared_ptr<HubCore> other = HubRegistry::Global().Find(peer.hub)) {
+  if (core->options.neighbours != nullptr && same_host && peer.process == getpid()) {
+    if (const std::shared_ptr<HubCore> other = core->options.neighbours->Find(peer.hub)) {
       StatusOr<std::shared_ptr<PeerLink>> link = DialInproc(core, other, peer, handler, deadline);
       if (!link.ok()) return named(link.status(), "in this process");
       return link;

@@ -10,13 +10,9 @@
 
 namespace millstream {
 
-// The hubs of this process that others of it may link to directly. Thread-safe.
+// Hubs of one process that may link to each other directly: those that were given this registry. Thread-safe.
 class HubRegistry {
  public:
-  static HubRegistry& Global() {
-    static HubRegistry* const registry = new HubRegistry;  // never destroyed: hubs may outlive main()
-    return *registry;
-  }
   void Add(const std::shared_ptr<HubCore>& core) {
     MutexLock lock(mu_);
     hubs_[core->endpoint.hub] = core;

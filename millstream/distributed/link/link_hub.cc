@@ -87,7 +87,7 @@ Status Hub::Open() {
   }
   if (unix_listener) RETURN_IF_ERROR(Listen(std::move(unix_listener), /*shm=*/true));
   if (tcp_listener) RETURN_IF_ERROR(Listen(std::move(tcp_listener), /*shm=*/false));
-  if (core_->options.inproc) HubRegistry::Global().Add(core_);
+  if (core_->options.neighbours != nullptr) core_->options.neighbours->Add(core_);
   return OkStatus();
 }
 
@@ -103,7 +103,7 @@ StatusOr<std::shared_ptr<PeerLink>> Hub::Dial(const LinkEndpoint& peer, FrameHan
 }
 
 Hub::~Hub() {
-  HubRegistry::Global().Remove(core_.get());
+  if (core_->options.neighbours != nullptr) core_->options.neighbours->Remove(core_.get());
   for (const auto& acceptor : acceptors_) {
     core_->loops[0]->Post([acceptor] { acceptor->OnStop(); });
   }

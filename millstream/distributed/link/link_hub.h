@@ -23,13 +23,16 @@ struct LinkEndpoint {
   std::string ticket;       // 16 random bytes that a dialer must show
 };
 
+class HubRegistry;
+
 struct LinkOptions {
   bool shm = true;
   bool tcp = true;
   std::string bind_address = "127.0.0.1";   // of the TCP listener
   std::string advertised_address;           // host that peers dial; "": bind_address
   size_t shm_ring_bytes = size_t{2} << 20;  // each way, per link; a power of two from 64 KB to 1 GB
-  bool inproc = true;                       // tasks of one process hand frames over directly
+  // Hubs of one process that share a registry (hub_registry.h) hand frames over directly; null: this one does not.
+  std::shared_ptr<HubRegistry> neighbours;
   int io_threads = 1;
   std::chrono::microseconds spin{50};  // the longest that an I/O thread looks for work before it blocks
   std::chrono::milliseconds handshake_timeout{10'000};

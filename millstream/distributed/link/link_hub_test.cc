@@ -6,6 +6,7 @@
 
 #include <thread>
 
+#include "millstream/distributed/link/hub_registry.h"
 #include "millstream/distributed/link/testing/link_peers.h"
 
 namespace millstream {
@@ -278,8 +279,9 @@ TEST_P(LinkTest, NobodyThereIsUnavailable) {
 TEST(LinkHubTest, ATransportThatOneSideLacksIsPassedOver) {
   Recorder handler;
   LinkOptions all;
+  all.neighbours = std::make_shared<HubRegistry>();
   LinkOptions no_shm;
-  no_shm.inproc = no_shm.shm = false;
+  no_shm.shm = false;
   auto full = StartHub("/job:ps/replica:0/task:0", all, &handler);
   auto plain = StartHub("/job:worker/replica:0/task:0", no_shm, &handler);
   EXPECT_STREQ((*plain->Dial(full->endpoint(), &handler, 5s))->transport(), "tcp");

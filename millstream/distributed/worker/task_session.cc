@@ -22,7 +22,9 @@ TaskSession::TaskSession(std::string name, const TaskState& task, const SessionO
                          .resources = isolated_ != nullptr ? isolated_.get() : task.resources,
                          .library = std::move(library),
                          .function_placement = SessionRuntime::FunctionPlacement::kWithCaller,
-                         .inter_op_threads = task.pool->parallelism()}) {}
+                         .inter_op_threads = task.pool->parallelism()}) {
+  if (isolated_ != nullptr && task.census != nullptr) task.census->AttachTo(isolated_.get());
+}
 
 // Iterators have threads that call functions: they end while everything is still there.
 TaskSession::~TaskSession() {

@@ -9,6 +9,7 @@
 
 #include "millstream/distributed/cluster/session_cluster.h"
 #include "millstream/distributed/worker/task_exchange.h"
+#include "millstream/framework/census.h"
 #include "millstream/runtime/session_runtime.h"
 
 namespace millstream {
@@ -18,6 +19,7 @@ struct TaskState {
   const DeviceSet* devices = nullptr;
   ThreadPool* pool = nullptr;
   ResourceManager* resources = nullptr;  // of the task: variables that outlive sessions
+  Census* census = nullptr;              // of the task; null: nobody looks
 };
 
 // A task that a part receives from.

@@ -29,7 +29,9 @@ Worker::Worker(const WorkerOptions& options, Connect connect)
     : options_(options),
       connect_(std::move(connect)),
       pool_(MakePool(options)),
-      devices_(options.task, options.session, options.incarnation, pool_.get()) {}
+      devices_(options.task, options.session, options.incarnation, pool_.get()) {
+  census_->AttachTo(&resources_);
+}
 
 Worker::~Worker() {
   CancelAll(errors::Unavailable(options_.task, " is shutting down"));
@@ -48,7 +50,7 @@ Status Worker::CreateSession(const std::string& name, const SessionOptions& opti
                              bool isolate_state, std::shared_ptr<FunctionLibrary> library,
                              const std::string& master_task, uint64_t master_incarnation) {
   if (library == nullptr) library = std::make_shared<FunctionLibrary>();
-  const TaskState task{&devices_, pool_.get(), &resources_};
+  const TaskState task{&devices_, pool_.get(), &resources_, census_.get()};
   auto session =
       std::make_shared<TaskSession>(name, task, options, std::move(cluster), isolate_state, std::move(library));
   MutexLock lock(sessions_mu_);

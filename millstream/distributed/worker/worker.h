@@ -93,6 +93,7 @@ class Worker final : public FrameReceiver {
   size_t num_sessions() const;
   size_t num_running() const;
   const PartCounters& counters() const { return counters_; }
+  Census& census() const { return *census_; }
   // The value of the variable global_step, if there is one here that is a number.
   std::optional<int64_t> GlobalStep() const;
 
@@ -118,6 +119,7 @@ class Worker final : public FrameReceiver {
   std::unique_ptr<ThreadPool> pool_;
   const DeviceSet devices_;
   ResourceManager resources_;
+  const Ref<Census> census_ = MakeRef<Census>();
   PartCounters counters_;
 
   mutable Mutex sessions_mu_;

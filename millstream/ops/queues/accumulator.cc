@@ -50,7 +50,7 @@ Accumulator::Accumulator(Options options)
     : options_(std::move(options)), observed_(std::make_shared<ObservedAccumulator>()) {
   observed_->name = options_.name;
   observed_->device = options_.device;
-  Census::Global().Add(observed_);
+  if (options_.census) options_.census->Add(observed_);
 }
 
 void Accumulator::Show() {

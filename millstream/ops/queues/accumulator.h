@@ -33,6 +33,7 @@ class Accumulator final : public Resource {
   struct Options {
     std::string name;
     std::string device;  // full name of the device it lives on
+    Ref<Census> census;  // where it is listed; null: nowhere
     DType dtype = DType::kInvalid;
     PartialShape shape;
     bool mean = true;

@@ -12,6 +12,7 @@ class AccumulatorOp final : public Kernel {
   explicit AccumulatorOp(KernelInit& init) : accumulator_(init, "N10tensorflow26ConditionalAccumulatorBaseE") {
     options_.name = accumulator_.name();
     if (init.device() != nullptr) options_.device = init.device()->name();
+    options_.census = Census::Of(init.resources());
     options_.dtype = init.Attr<DType>("dtype");
     options_.shape = init.Attr<PartialShape>("shape");
     options_.mean = init.Attr<std::string>("reduction_type") == "MEAN";

@@ -11,7 +11,7 @@ Queue::Queue(Options options, std::unique_ptr<QueueStore> store)
   observed_->name = options_.name;
   observed_->device = options_.device;
   observed_->capacity = options_.capacity;
-  Census::Global().Add(observed_);
+  if (options_.census) options_.census->Add(observed_);
 }
 
 void Queue::Show() {

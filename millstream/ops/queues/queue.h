@@ -28,6 +28,7 @@ class Queue final : public Resource {
     std::string kind;  // "FIFOQueue", as error messages call it
     std::string name;
     std::string device;  // full name of the device it lives on
+    Ref<Census> census;  // where it is listed; null: nowhere
     std::vector<DType> types;
     std::vector<PartialShape> shapes;  // empty: any
     int64_t capacity = -1;             // negative: unbounded

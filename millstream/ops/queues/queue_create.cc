@@ -13,6 +13,7 @@ class QueueOp final : public Kernel {
     options_.kind = std::string(absl::StripSuffix(init.op().name, "V2"));
     options_.name = queue_.name();
     if (init.device() != nullptr) options_.device = init.device()->name();
+    options_.census = Census::Of(init.resources());
     options_.types = init.Attr<std::vector<DType>>("component_types");
     options_.shapes = init.Attr<std::vector<PartialShape>>("shapes");
     options_.capacity = init.Attr<int64_t>("capacity");

@@ -17,6 +17,7 @@ Status ScalarSummary(KernelContext& ctx) {
     return errors::InvalidArgument("tags and values are not the same shape: ", tags.shape().ToString(),
                                    " != ", values.shape().ToString());
   }
+  const Ref<Census> census = Census::Of(ctx.resources());
   proto::Summary summary;
   DispatchOver(RealTypes{}, values.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
@@ -24,7 +25,7 @@ Status ScalarSummary(KernelContext& ctx) {
       proto::Summary::Value* value = summary.add_value();
       value->set_tag(tags.data<std::string>()[i]);
       value->set_simple_value(static_cast<float>(values.data<T>()[i]));
-      Census::Global().Report(ctx.device()->name(), value->tag(), value->simple_value());
+      if (census) census->Report(value->tag(), value->simple_value());
     }
   });
   return OutputSummary(ctx, summary);

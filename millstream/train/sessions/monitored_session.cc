@@ -91,7 +91,7 @@ Status MonitoredSession::Begin() {
   for (const auto& hook : hooks_) RETURN_IF_ERROR(hook->Begin(scope_));
   RETURN_IF_ERROR(creator_->Finalize());
   RETURN_IF_ERROR(scope_.status());
-  job_ = FindJobMember(creator_->target());
+  job_ = creator_->job();
   if (job_ != nullptr) job_->TrainingBegins();
   const Status status = Create();
   return stop_requested_ ? OkStatus() : status;  // a job that is done is no error

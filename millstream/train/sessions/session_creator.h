@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "millstream/runtime/local_server.h"
 #include "millstream/train/sessions/scaffold.h"
 #include "millstream/train/sessions/session_manager.h"
 
@@ -17,8 +18,8 @@ class SessionCreator {
   // Adds what the graph still lacks; called once, after hooks have begun.
   virtual Status Finalize() { return OkStatus(); }
   virtual StatusOr<std::unique_ptr<Session>> CreateSession() = 0;
-  // Where sessions run, as SessionOptions::target.
-  virtual std::string target() const { return ""; }
+  // What this process is in the job whose tasks the sessions use; null: nothing.
+  virtual std::shared_ptr<JobMember> job() const { return nullptr; }
 };
 
 // Initializes the model, or restores it.
@@ -30,7 +31,7 @@ class ChiefSessionCreator final : public SessionCreator {
                       std::string checkpoint_dir = "", std::string checkpoint_path = "");
   Status Finalize() override;
   StatusOr<std::unique_ptr<Session>> CreateSession() override;
-  std::string target() const override { return config_.target; }
+  std::shared_ptr<JobMember> job() const override { return JobOf(config_); }
 
  private:
   const Scope scope_;
@@ -46,7 +47,7 @@ class WorkerSessionCreator final : public SessionCreator {
                        double max_wait_secs = 30 * 60);
   Status Finalize() override;
   StatusOr<std::unique_ptr<Session>> CreateSession() override;
-  std::string target() const override { return config_.target; }
+  std::shared_ptr<JobMember> job() const override { return JobOf(config_); }
 
  private:
   const Scope scope_;

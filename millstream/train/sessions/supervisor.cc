@@ -7,7 +7,7 @@
 #include "millstream/base/file.h"
 #include "millstream/base/logging.h"
 #include "millstream/proto/event.pb.h"
-#include "millstream/runtime/job_member.h"
+#include "millstream/runtime/local_server.h"
 #include "millstream/train/input/queue_runner.h"
 #include "millstream/train/saving/graph_text.h"
 #include "millstream/train/variables/variables.h"
@@ -80,7 +80,7 @@ StatusOr<Session*> Supervisor::PrepareOrWaitForSession(const SessionOptions& con
   CloseSession();
   coordinator_->ClearStop();
   if (writer_ != nullptr) writer_->Reopen();
-  job_ = FindJobMember(config.target);
+  job_ = JobOf(config);
   if (job_ != nullptr) job_->TrainingBegins();
   StatusOr<std::unique_ptr<Session>> session = MakeSession(config, options);
   if (!session.ok() && job_ != nullptr && job_->JobIsDone()) {

@@ -7,7 +7,7 @@
 
 #include "millstream/base/logging.h"
 #include "millstream/io/bundle_reader.h"
-#include "millstream/runtime/job_member.h"
+#include "millstream/runtime/local_server.h"
 #include "millstream/train/saving/checkpoint_management.h"
 #include "millstream/train/sessions/basic_hooks.h"
 #include "millstream/train/sessions/saver_hooks.h"
@@ -77,7 +77,7 @@ bool JobIsOver(const Scope& scope, const TrainingSessionOptions& options) {
     if (stop != nullptr && stop->last_step().has_value())
       last = std::min(last.value_or(*stop->last_step()), *stop->last_step());
   }
-  const std::shared_ptr<JobMember> job = FindJobMember(options.config.target);
+  const std::shared_ptr<JobMember> job = JobOf(options.config);
   if (!last.has_value() || job == nullptr || !job->has_ps() || options.checkpoint_dir.empty()) return false;
   const std::optional<int64_t> step = SavedStep(scope, options.checkpoint_dir);
   if (!step.has_value() || *step < *last) return false;

@@ -49,8 +49,7 @@ class TrainingSessionTest : public ::testing::Test {
   StatusOr<std::unique_ptr<MonitoredSession>> Start(SmallModel& model, Server& server, bool is_chief,
                                                     int64_t last_step = 1000000, const SessionOptions& config = {}) {
     TrainingSessionOptions options;
-    options.config = config;
-    options.config.target = server.target();
+    options.config = server.WithThisServer(config);
     options.is_chief = is_chief;
     options.checkpoint_dir = folder_.path();
     options.save_checkpoint_steps = 10;
@@ -134,8 +133,7 @@ TEST_F(TrainingSessionTest, ARestartedChiefDoesNotSetLiveVariablesBack) {
 TEST_F(TrainingSessionTest, ShardsAreWrittenByTasksOrByTheChief) {
   const std::unique_ptr<Server> ps = StartServer("ps", 0), chief = StartServer("worker", 0),
                                 worker = StartServer("worker", 1);
-  SessionOptions config;
-  config.target = chief->target();
+  const SessionOptions config = chief->session_options();
   for (const std::optional<bool> through_chief : {std::optional<bool>(), std::optional<bool>(true)}) {
     SmallModel model(kPs);
     SaverOptions options;

@@ -10,6 +10,8 @@
 #include <cstring>
 #include <thread>
 
+#include "millstream/distributed/link/hub_registry.h"
+
 namespace millstream::testing {
 namespace {
 
@@ -96,7 +98,8 @@ int Recorder::closes() {
 
 LinkOptions OptionsFor(const std::string& transport) {
   LinkOptions options;
-  options.inproc = transport == "inproc";
+  static const auto* const registry = new std::shared_ptr<HubRegistry>(std::make_shared<HubRegistry>());
+  if (transport == "inproc") options.neighbours = *registry;
   options.shm = transport == "shm";
   options.tcp = transport == "tcp";
   return options;

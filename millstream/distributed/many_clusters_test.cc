@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// Several clusters with the same task names in one process, at the same time: nothing of one is seen in another.
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "millstream/distributed/link/hub_registry.h"
+#include "millstream/distributed/link/sockets.h"
+#include "millstream/distributed/server.h"
+#include "millstream/framework/census.h"
+#include "millstream/graph/scope.h"
+#include "millstream/runtime/local_server.h"
+
+namespace millstream {
+namespace {
+
+constexpr int kClusters = 3;
+constexpr int kSteps = 100;
+
+// One ps and one worker that share a variable, a queue and a summary, under the same names in every cluster.
+class Cluster {
+ public:
+  explicit Cluster(int number) : number_(number) {
+    std::vector<UniqueFd> held;  // so that the ports differ
+    const auto address = [&] {
+      int port = 0;
+      held.push_back(std::move(ListenTcp("127.0.0.1", &port)).value());
+      return absl::StrCat("127.0.0.1:", port);
+    };
+    spec_ = *ClusterSpec::Make({{"ps", {{0, address()}}}, {"worker", {{0, address()}}}});
+    held.clear();
+    // The last one has none: its tasks meet as those of two processes do.
+    if (number < kClusters - 1) neighbours_ = std::make_shared<HubRegistry>();
+    ps = Start("ps");
+    worker = Start("worker");
+    BuildGraph();
+  }
+
+  // Opens the session anew and adds to the variable, step after step.
+  Status Train() {
+    ASSIGN_OR_RETURN(session, NewSession(worker->session_options()));
+    RETURN_IF_ERROR(session->Extend(*root_.graph()));
+    RETURN_IF_ERROR(session->Run({}, {}, {"init"}, nullptr));
+    RETURN_IF_ERROR(session->Run({}, {}, {"enqueue"}, nullptr));
+    for (int i = 0; i < kSteps; ++i) RETURN_IF_ERROR(session->Run({}, {"summary:0"}, {"add"}, &out));
+    return session->Run({}, {"v:0", "size:0"}, {}, &out);
+  }
+
+  std::unique_ptr<Server> ps, worker;
+  std::unique_ptr<Session> session;
+  std::vector<Tensor> out;
+
+ private:
+  std::unique_ptr<Server> Start(const std::string& job) {
+    ServerOptions options;
+    options.cluster = spec_;
+    options.job_name = job;
+    options.neighbours = neighbours_;
+    StatusOr<std::unique_ptr<Server>> server = Server::Start(options);
+    EXPECT_EQ(server.status(), OkStatus());
+    return std::move(server).value();
+  }
+
+  void BuildGraph() {
+    const Scope on_ps = root_.WithDevice("/job:ps"), on_worker = root_.WithDevice("/job:worker");
+    const auto number = static_cast<float>(number_);
+    const Output v =
+        on_ps.WithOpName("v").Op("VariableV2", {}, {{"dtype", DType::kFloat}, {"shape", PartialShape(Shape())}});
+    on_ps.WithOpName("init").Op("Assign", {v, on_ps.Const(1000 * number)});
+    on_ps.WithOpName("add").Op("AssignAdd", {v, on_worker.Op("Neg", {on_worker.Const(-number)})});
+    const Output queue = on_ps.WithOpName("jobs").Op("FIFOQueueV2", {},
+                                                     {{"component_types", std::vector<DType>{DType::kFloat}},
+                                                      {"capacity", int64_t{10} + number_},
+                                                      {"shared_name", std::string("jobs")}});
+    on_ps.WithOpName("enqueue").Op("QueueEnqueueV2", {queue, v}, {{"Tcomponents", std::vector<DType>{DType::kFloat}}});
+    on_ps.WithOpName("size").Op("QueueSizeV2", {queue});
+    on_worker.WithOpName("summary").Op("ScalarSummary",
+                                       {on_worker.Const(std::string("loss")), on_worker.Const(number)});
+    EXPECT_EQ(root_.status(), OkStatus());
+  }
+
+  const int number_;
+  std::shared_ptr<HubRegistry> neighbours_;
+  ClusterSpec spec_;
+  const Scope root_ = Scope::Root();
+};
+
+TEST(ManyClustersTest, WithTheSameNamesDoNotMeet) {
+  std::vector<std::unique_ptr<Cluster>> clusters;
+  for (int i = 0; i < kClusters; ++i) clusters.push_back(std::make_unique<Cluster>(i));
+  std::vector<Status> ends(kClusters);
+  std::vector<std::thread> threads;
+  for (int i = 0; i < kClusters; ++i) threads.emplace_back([&, i] { ends[i] = clusters[i]->Train(); });
+  for (std::thread& thread : threads) thread.join();
+  for (int i = 0; i < kClusters; ++i) {
+    SCOPED_TRACE(i);
+    Cluster& cluster = *clusters[i];
+    ASSERT_EQ(ends[i], OkStatus());
+    EXPECT_EQ(cluster.out[0].scalar<float>(), 1000.f * static_cast<float>(i) + kSteps * static_cast<float>(i));
+    EXPECT_EQ(cluster.out[1].scalar<int32_t>(), 1);
+    const auto queues = cluster.ps->worker().census().Queues();
+    ASSERT_EQ(queues.size(), 1u);
+    EXPECT_EQ(queues[0]->capacity, 10 + i);
+    const auto scalars = cluster.worker->worker().census().Scalars();
+    ASSERT_EQ(scalars.size(), 1u);
+    EXPECT_EQ(scalars[0].value, i);
+    EXPECT_EQ(scalars[0].count, static_cast<uint64_t>(kSteps));
+    EXPECT_EQ(cluster.worker->master().steps().ended.value(), static_cast<uint64_t>(kSteps) + 3);
+  }
+}
+
+TEST(ManyClustersTest, OneEndsAndTheOthersGoOn) {
+  Cluster ending(0), staying(1);
+  ASSERT_EQ(ending.Train(), OkStatus());
+  ASSERT_EQ(staying.Train(), OkStatus());
+  const SessionOptions options = ending.worker->session_options();
+  JobOf(options)->TrainingBegins();
+  JobOf(options)->TrainingEnded();
+  ending.session.reset();
+  ending.worker->Stop();  // the last worker of its job: it tells the ps
+  ending.ps->Join();
+  EXPECT_TRUE(ending.ps->job_done());
+  EXPECT_TRUE(absl::IsFailedPrecondition(NewSession(options).status()));
+  EXPECT_FALSE(staying.ps->job_done());
+  EXPECT_FALSE(staying.worker->job_done());
+  EXPECT_EQ(staying.Train(), OkStatus());
+}
+
+}  // namespace
+}  // namespace millstream

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef MILLSTREAM_RUNTIME_LOCAL_SERVER_H_
+#define MILLSTREAM_RUNTIME_LOCAL_SERVER_H_
+
+#include <memory>
+
+#include "millstream/runtime/job_member.h"
+#include "millstream/runtime/session.h"
+
+namespace millstream {
+
+// A server of this process, as sessions and trainings see it: they are given it with their options
+// (Server::session_options()) and reach it without the network. Thread-safe.
+class LocalServer {
+ public:
+  virtual ~LocalServer() = default;
+  // A session at the server's master. FailedPrecondition once the server was stopped; one that stops later must outlive
+  // the session.
+  virtual StatusOr<std::unique_ptr<Session>> NewSession(const SessionOptions& options) = 0;
+  // The server's task as a member of its job. Lives on when the server is gone.
+  virtual std::shared_ptr<JobMember> job() const = 0;
+};
+
+// Of the server at which a session with these options runs; null if that is not in this process.
+inline std::shared_ptr<JobMember> JobOf(const SessionOptions& options) {
+  return options.server == nullptr ? nullptr : options.server->job();
+}
+
+}  // namespace millstream
+
+#endif  // MILLSTREAM_RUNTIME_LOCAL_SERVER_H_
