@@ -128,3 +128,42 @@ def test_predictors(tmp_path):
         exported({"y": 1})
     with pytest.raises(ValueError, match="Available signatures"):
         tf.contrib.predictor.from_saved_model(folder, signature_def_key="none")
+
+
+def _exported_signatures(estimator, receiver, folder):
+    path = estimator.export_savedmodel(str(folder), receiver)
+    with tf.Session(graph=tf.Graph()) as session:
+        return tf.saved_model.loader.load(session, [tf.saved_model.tag_constants.SERVING], path).signature_def
+
+
+@pytest.mark.parametrize("make", [
+    lambda columns: tf.estimator.LinearClassifier(columns), lambda columns: tf.estimator.DNNClassifier([3], columns, n_classes=3),
+    lambda columns: tf.estimator.LinearRegressor(columns), lambda columns: tf.estimator.BaselineClassifier(),
+    lambda columns: tf.estimator.BaselineRegressor(),
+    lambda columns: tf.estimator.DNNLinearCombinedClassifier(linear_feature_columns=columns, dnn_feature_columns=columns,
+                                                             dnn_hidden_units=[2])])
+@pytest.mark.parametrize("keys", ["x", "xz"])
+def test_exports_with_raw_placeholders_keep_what_they_can_serve(make, keys, tmp_path):
+    columns = [tf.feature_column.numeric_column(k) for k in keys]
+    estimator = make(columns)
+    estimator.train(lambda: tf.data.Dataset.from_tensors(({k: [[1.0], [2.0]] for k in keys}, [[0], [1]])).repeat(2), steps=1)
+    raw = tf.estimator.export.build_raw_serving_input_receiver_fn({k: tf.placeholder(tf.float32, [None, 1]) for k in keys})
+    signatures = _exported_signatures(estimator, raw, tmp_path / "raw")
+    assert list(signatures) == ["predict"] and set(signatures["predict"].inputs) == set(keys)
+    if isinstance(estimator, (tf.estimator.BaselineClassifier, tf.estimator.BaselineRegressor)):
+        return  # they have no columns to parse
+    parsed = tf.estimator.export.build_parsing_serving_input_receiver_fn(tf.feature_column.make_parse_example_spec(columns))
+    assert {"predict", "serving_default"} < set(_exported_signatures(estimator, parsed, tmp_path / "parsed"))
+
+
+def test_alternative_receivers_have_signatures_of_their_own(tmp_path):
+    estimator = tf.estimator.LinearClassifier([tf.feature_column.numeric_column("x")])
+    estimator.train(lambda: tf.data.Dataset.from_tensors(({"x": [[1.0], [2.0]]}, [[0], [1]])), steps=1)
+
+    def receiver():
+        examples = tf.placeholder(tf.string, [None])
+        features = tf.parse_example(examples, {"x": tf.FixedLenFeature([1], tf.float32)})
+        return tf.estimator.export.ServingInputReceiver(features, examples, {"raw": {"x": features["x"]}})
+    signatures = _exported_signatures(estimator, receiver, tmp_path)
+    assert set(signatures) == {"classification", "predict", "serving_default", "regression", "raw:predict"}
+    assert signatures["raw:predict"].inputs["x"].dtype == tf.float32.as_datatype_enum

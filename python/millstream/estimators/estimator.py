@@ -9,7 +9,7 @@ import time
 import numpy as np
 
 from millstream.datasets import dataset_ops
-from millstream.estimators import run_config
+from millstream.estimators import export, run_config
 from millstream.estimators.model_fn import EstimatorSpec, ModeKeys, WarmStartSettings
 from millstream.events import summary_ops, writer_cache
 from millstream.framework import log, ops, random_seed
@@ -118,9 +118,21 @@ class Estimator:
                 cluster=config.cluster_spec)
         return None
 
+    def _strategy(self, mode):
+        """The strategy that says on which device a model is built; in a cluster, _device() does."""
+        if self._config.cluster_spec.as_dict():
+            return None
+        return {ModeKeys.TRAIN: self._config.train_distribute, ModeKeys.EVAL: self._config.eval_distribute}.get(mode)
+
+    def _input_context(self, mode):
+        if self._strategy(mode) is None:
+            return None
+        from millstream.training import distribute
+        return distribute.InputContext()
+
     def _call_input_fn(self, input_fn, mode):
         names = _arguments(input_fn)
-        given = {"mode": mode, "params": self.params, "config": self.config}
+        given = {"mode": mode, "params": self.params, "config": self.config, "input_context": self._input_context(mode)}
         with ops.device("/cpu:0"):
             result = input_fn(**{k: v for k, v in given.items() if k in names})
         if isinstance(result, dataset_ops.Dataset):
@@ -144,7 +156,12 @@ class Estimator:
             raise ValueError("model_fn does not take labels, but input_fn returns labels.")
         given.update({k: v for k, v in (("mode", mode), ("params", self.params), ("config", config)) if k in names})
         log.info("Calling model_fn.")
-        spec = self._model_fn(features=features, **given)
+        strategy = self._strategy(mode)
+        if strategy is None:
+            spec = self._model_fn(features=features, **given)
+        else:
+            with strategy.scope():
+                spec = strategy.extended.call_for_each_replica(self._model_fn, kwargs={"features": features, **given})
         log.info("Done calling model_fn.")
         if not isinstance(spec, EstimatorSpec):
             raise ValueError("model_fn should return an EstimatorSpec.")
@@ -262,7 +279,7 @@ class Estimator:
             final = basic_session_run_hooks.FinalOpsHook(values)
             creator = monitored_session.ChiefSessionCreator(
                 scaffold=spec.scaffold, checkpoint_filename_with_path=path, master=self._config.evaluation_master,
-                config=self._config.session_config if not self._config.cluster_spec.as_dict() else None)
+                config=self._config.session_config)
             with monitored_session.MonitoredSession(creator, hooks + list(spec.evaluation_hooks) + [final]) as session:
                 while not session.should_stop():
                     session.run(update)
@@ -336,13 +353,15 @@ class Estimator:
 
     def export_saved_model(self, export_dir_base, serving_input_receiver_fn, assets_extra=None, as_text=False, checkpoint_path=None,
                            experimental_mode=ModeKeys.PREDICT):
-        return self._export(export_dir_base, serving_input_receiver_fn, assets_extra, as_text, checkpoint_path, experimental_mode)
+        return self._export(export_dir_base, serving_input_receiver_fn, assets_extra, as_text, checkpoint_path, experimental_mode,
+                            strip_default_attrs=True)
 
     def export_savedmodel(self, export_dir_base, serving_input_receiver_fn, assets_extra=None, as_text=False, checkpoint_path=None,
                           strip_default_attrs=False):
-        return self._export(export_dir_base, serving_input_receiver_fn, assets_extra, as_text, checkpoint_path, ModeKeys.PREDICT)
+        return self._export(export_dir_base, serving_input_receiver_fn, assets_extra, as_text, checkpoint_path, ModeKeys.PREDICT,
+                            strip_default_attrs)
 
-    def _export(self, base, receiver_fn, assets_extra, as_text, checkpoint_path, mode):
+    def _export(self, base, receiver_fn, assets_extra, as_text, checkpoint_path, mode, strip_default_attrs):
         from millstream.client import session as session_lib
         from millstream.savedmodel import constants, saved_model
         if receiver_fn is None:
@@ -357,12 +376,13 @@ class Estimator:
             random_seed.set_random_seed(self._config.tf_random_seed)
             receiver = receiver_fn()
             spec = self._call_model_fn(receiver.features, None, ModeKeys.PREDICT, self.config)
-            signatures = {name: output.as_signature_def(receiver.receiver_tensors) for name, output in spec.export_outputs.items()}
+            signatures = export.signature_defs(receiver, spec.export_outputs)
             with session_lib.Session(config=self._config.session_config) as session:
                 (spec.scaffold.saver or saver_lib.Saver(sharded=True)).restore(session, path)
                 main_op = spec.scaffold.local_init_op or monitored_session.Scaffold.default_local_init_op()
                 builder = saved_model.SavedModelBuilder(aside)
                 builder.add_meta_graph_and_variables(session, [constants.SERVING], signatures, main_op=main_op, clear_devices=True,
+                                                     strip_default_attrs=strip_default_attrs,
                                                      assets_collection=ops.get_collection(ops.GraphKeys.ASSET_FILEPATHS))
                 builder.save(as_text)
         _copy_extra_assets(aside, assets_extra)

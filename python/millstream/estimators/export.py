@@ -2,9 +2,9 @@
 """How a model is asked once it is exported: what comes in, what goes out."""
 import collections
 
-from millstream.framework import constant_op, dtypes, ops
+from millstream.framework import constant_op, dtypes, log, ops
 from millstream.ops.io import parsing_ops
-from millstream.savedmodel import signatures
+from millstream.savedmodel import constants, signatures
 
 
 class ExportOutput:
@@ -30,9 +30,7 @@ class ClassificationOutput(ExportOutput):
         self.scores, self.classes = scores, classes
 
     def as_signature_def(self, receiver_tensors):
-        if len(receiver_tensors) != 1:
-            raise ValueError(f"Classification signatures can only accept a single tensor input of type tf.string. Got: {receiver_tensors}")
-        return signatures.classification_signature_def(next(iter(receiver_tensors.values())), self.classes, self.scores)
+        return signatures.classification_signature_def(_serialized_examples("Classification", receiver_tensors), self.classes, self.scores)
 
 
 class RegressionOutput(ExportOutput):
@@ -40,9 +38,45 @@ class RegressionOutput(ExportOutput):
         self.value = value
 
     def as_signature_def(self, receiver_tensors):
-        if len(receiver_tensors) != 1:
-            raise ValueError(f"Regression signatures can only accept a single tensor input of type tf.string. Got: {receiver_tensors}")
-        return signatures.regression_signature_def(next(iter(receiver_tensors.values())), self.value)
+        return signatures.regression_signature_def(_serialized_examples("Regression", receiver_tensors), self.value)
+
+
+def _serialized_examples(kind, receiver_tensors):
+    """The only input of a signature that takes serialized Examples."""
+    given = list(receiver_tensors.values())
+    if len(given) != 1 or given[0].dtype.base_dtype != dtypes.string:
+        raise ValueError(f"{kind} input must be a single string Tensor; got {receiver_tensors}")
+    return given[0]
+
+
+def signature_defs(receiver, export_outputs):
+    """{name: SignatureDef} of every output for the receiver's tensors, and for its alternatives as "alternative:name". Outputs that
+    cannot be asked with those tensors (a classification with raw features) are left out."""
+    made, left_out = {}, {}
+
+    def add(prefix, tensors):
+        tensors = tensors if isinstance(tensors, dict) else {"input": tensors}
+        for key, output in export_outputs.items():
+            name = prefix + (key or "None")
+            try:
+                made[name] = output.as_signature_def(tensors)
+            except ValueError as error:
+                left_out[name] = error
+    add("", receiver.receiver_tensors)
+    for alternative, tensors in (getattr(receiver, "receiver_tensors_alternatives", None) or {}).items():
+        add(f"{alternative or 'None'}:", tensors)
+    _log_signatures(made, left_out)
+    return {name: signature for name, signature in made.items() if signatures.is_valid_signature(signature)}
+
+
+def _log_signatures(made, left_out):
+    log.info("Signatures INCLUDED in export: %s", sorted(made))
+    for name, error in left_out.items():
+        log.info("Signature EXCLUDED from export: %s: %s", name, error)
+    if not made:
+        log.warning("Export includes no signatures!")
+    elif constants.DEFAULT_SERVING_SIGNATURE_DEF_KEY not in made:
+        log.warning("Export includes no default signature!")
 
 
 class ServingInputReceiver(collections.namedtuple("ServingInputReceiver", "features receiver_tensors receiver_tensors_alternatives")):
