@@ -161,14 +161,3 @@ def test_train_and_evaluate_in_a_cluster(tmp_path):
     assert [t.returncode for t in tasks.values()] == [0] * 4, outputs
     assert "'global_step': " in outputs["evaluator"] and "RESULT None" in outputs["worker"]
     assert int(tf.train.load_variable(str(tmp_path / "model"), "global_step")) >= 400
-
-
-def test_strategies_of_one_replica_are_taken():
-    strategy = tf.distribute.MirroredStrategy()
-    assert tf.estimator.RunConfig(train_distribute=strategy).train_distribute is strategy
-    with strategy.scope():
-        assert tf.distribute.get_strategy() is strategy and tf.distribute.has_strategy()
-        assert strategy.run(lambda x: x + 1, args=(2,)) == 3
-    assert not tf.distribute.has_strategy()
-    with pytest.raises(ValueError):
-        tf.distribute.MirroredStrategy(["/gpu:0", "/gpu:1"])

@@ -45,12 +45,10 @@ class RunConfig:
             save_checkpoints_steps = None
         if save_checkpoints_steps is not None and save_checkpoints_secs is not None:
             raise ValueError("`save_checkpoints_steps` and `save_checkpoints_secs` cannot be both set.")
-        for strategy in (train_distribute, eval_distribute):
-            if strategy is not None and getattr(strategy, "num_replicas_in_sync", None) != 1:
-                raise ValueError("Distribution strategies of one replica only; use parameter servers (TF_CONFIG) for more.")
         if experimental_distribute is not None:
-            raise ValueError("`experimental_distribute` is not supported; use parameter servers (TF_CONFIG).")
+            raise NotImplementedError("`experimental_distribute` is not supported; use parameter servers (TF_CONFIG).")
         self._read_cluster(json.loads(os.environ.get("TF_CONFIG") or "{}"))
+        self._check_strategies(train_distribute, eval_distribute)
         self.model_dir = model_dir if model_dir is not None else self._tf_config.get("model_dir")
         self.tf_random_seed, self.save_summary_steps = tf_random_seed, save_summary_steps
         self.save_checkpoints_steps, self.save_checkpoints_secs = save_checkpoints_steps, save_checkpoints_secs
@@ -95,6 +93,12 @@ class RunConfig:
             raise ValueError(f"{self.task_id} is not a valid task_id for task_type {self.task_type} in the cluster_spec:\n{spec}")
         self.master = "grpc://" + addresses[self.task_id]
 
+    def _check_strategies(self, train_distribute, eval_distribute):
+        if train_distribute is not None or eval_distribute is not None:
+            from millstream.training import distribute
+            distribute.check_run_config("train_distribute", train_distribute, self.cluster_spec)
+            distribute.check_run_config("eval_distribute", eval_distribute, self.cluster_spec)
+
     @property
     def session_config(self):
         return self._session_config if self._session_config is not None else _default_session_config(self.task_type, self.task_id)
@@ -110,6 +114,9 @@ class RunConfig:
                 raise ValueError(f"Replacing {name} is not supported. Allowed properties are {list(_REPLACEABLE)}.")
         if kwargs.get("save_checkpoints_steps") is not None and kwargs.get("save_checkpoints_secs") is not None:
             raise ValueError("`save_checkpoints_steps` and `save_checkpoints_secs` cannot be both set.")
+        if kwargs.get("experimental_distribute") is not None:
+            raise NotImplementedError("`experimental_distribute` is not supported; use parameter servers (TF_CONFIG).")
+        self._check_strategies(kwargs.get("train_distribute"), kwargs.get("eval_distribute"))
         new = copy.copy(self)
         if kwargs.get("save_checkpoints_steps") is not None:
             new.save_checkpoints_secs = None

@@ -107,7 +107,8 @@ def train_and_evaluate(estimator, train_spec, eval_spec):
         return _evaluate_continuously(estimator, train_spec, eval_spec)
     if config.task_type not in (TaskType.PS, TaskType.WORKER, TaskType.CHIEF, TaskType.MASTER):
         raise ValueError(f"Task type {config.task_type} is not supported. Supported task types are ['chief', 'worker', 'ps', 'evaluator'].")
-    server = server_lib.Server(config.cluster_spec, job_name=config.task_type, task_index=config.task_id, config=config.session_config)
+    server = server_lib.Server(config.cluster_spec, job_name=config.task_type, task_index=config.task_id,
+                               protocol=config.protocol, config=config.session_config)
     if config.task_type == TaskType.PS:
         server.join()
         return None

@@ -6,7 +6,9 @@ EXPORTS = {
         distribute.InputContext distribute.ReplicaContext distribute.get_strategy distribute.has_strategy
         distribute.get_replica_context distribute.in_cross_replica_context distribute.get_loss_reduction
         distribute.experimental.ParameterServerStrategy=ParameterServerStrategy
-        distribute.experimental.MultiWorkerMirroredStrategy=CollectiveAllReduceStrategy
-        contrib.distribute.MirroredStrategy contrib.distribute.OneDeviceStrategy contrib.distribute.ParameterServerStrategy
-        contrib.distribute.CollectiveAllReduceStrategy""",
+        distribute.experimental.MultiWorkerMirroredStrategy=MultiWorkerMirroredStrategy
+        distribute.experimental.CentralStorageStrategy=CentralStorageStrategy distribute.experimental.TPUStrategy=TPUStrategy
+        contrib.distribute.MirroredStrategy=ContribMirroredStrategy contrib.distribute.OneDeviceStrategy
+        contrib.distribute.ParameterServerStrategy=ContribParameterServerStrategy
+        contrib.distribute.CollectiveAllReduceStrategy contrib.distribute.TPUStrategy""",
 }

@@ -1,13 +1,38 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tf.distribute and tf.contrib.distribute with one replica: a program written for strategies runs on this process's processor.
+"""tf.distribute and tf.contrib.distribute with one replica on one device. What would need several replicas is refused.
 
-Programs of several processes use servers, MonitoredTrainingSession or Estimators, which need no strategy.
+Programs of several processes use servers with MonitoredTrainingSession or Estimators, which need no strategy.
 """
 import contextlib
 import enum
 
 from millstream.framework import ops
 from millstream.framework.stacks import DefaultStack
+from millstream.training import cluster_resolvers
+
+_CPU = "/device:CPU:0"
+_INSTEAD = ("To train with several processes, use parameter servers: tf.train.replica_device_setter() with "
+            "tf.train.MonitoredTrainingSession, and tf.train.SyncReplicasOptimizer for synchronous steps; or a tf.estimator.Estimator "
+            "with TF_CONFIG and no strategy. With one device, use tf.distribute.OneDeviceStrategy.")
+
+
+def _refuse(what):
+    raise NotImplementedError(f"{what} is not supported: there is one replica, on one device. {_INSTEAD}")
+
+
+def _training_tasks(cluster_spec):
+    return sum(len(tasks) for job, tasks in cluster_spec.as_dict().items() if job in ("chief", "master", "worker"))
+
+
+def check_run_config(argument, strategy, cluster_spec):
+    """Refuses a strategy of a RunConfig that would train less than it says."""
+    if strategy is None:
+        return
+    if not isinstance(strategy, Strategy):
+        raise TypeError(f"`{argument}` must be a tf.distribute.Strategy, given: {strategy}")
+    alone = argument == "eval_distribute" or isinstance(strategy, ParameterServerStrategy)  # Estimators use parameter servers anyway
+    if not alone and (_training_tasks(cluster_spec) > 1 or cluster_spec.as_dict().get("ps")):
+        _refuse(f"RunConfig({argument}={type(strategy).__name__}) in a cluster (TF_CONFIG)")
 
 
 class ReduceOp(enum.Enum):
@@ -100,7 +125,7 @@ class StrategyExtended:
 class Strategy:
     """scope(), run(), reduce() and input of one replica."""
 
-    def __init__(self, device="/device:CPU:0"):
+    def __init__(self, device=_CPU):
         self.extended = StrategyExtended(self, device)
 
     num_replicas_in_sync = property(lambda self: 1)
@@ -152,29 +177,97 @@ class Strategy:
 
 
 class OneDeviceStrategy(Strategy):
-    pass
+    def __init__(self, device):
+        super().__init__(device)
 
 
 class MirroredStrategy(Strategy):
-    def __init__(self, devices=None, cross_device_ops=None, num_gpus=None, num_gpus_per_worker=None, cross_tower_ops=None,
-                 auto_shard_dataset=False):
-        devices = list(devices or ["/device:CPU:0"])
+    """One device: the given one, or this process's CPU."""
+
+    def __init__(self, devices=None, cross_device_ops=None):
+        del cross_device_ops  # says how replicas exchange values
+        if devices is None:
+            tasks = _training_tasks(cluster_resolvers.TFConfigClusterResolver().cluster_spec())
+            if tasks > 1:
+                _refuse(f"{type(self).__name__} over the {tasks} training tasks of TF_CONFIG")
+        devices = [devices] if isinstance(devices, str) else list(devices or [_CPU])
         if len(devices) > 1:
-            raise ValueError(f"There is one device, the processor of this process; MirroredStrategy cannot use {devices}. Use servers "
-                             "and replicas of the graph for several.")
+            _refuse(f"{type(self).__name__} over the devices {devices}")
         super().__init__(devices[0])
 
 
-class ParameterServerStrategy(Strategy):
-    """Variables of programs with servers go to ps tasks by tf.train.replica_device_setter; Estimators do it by themselves."""
+class ContribMirroredStrategy(MirroredStrategy):
+    """tf.contrib.distribute.MirroredStrategy, which can also be told a number of GPUs."""
 
-    def __init__(self, num_gpus_per_worker=0, cluster_resolver=None):
+    def __init__(self, devices=None, num_gpus=None, num_gpus_per_worker=None, cross_device_ops=None, auto_shard_dataset=False,
+                 cross_tower_ops=None):
+        del auto_shard_dataset  # of several workers
+        if num_gpus is not None and num_gpus_per_worker is not None:
+            raise ValueError("You cannot specify both `num_gpus` and `num_gpus_per_worker`.")
+        gpus = num_gpus if num_gpus is not None else num_gpus_per_worker
+        if gpus is not None and gpus > 1:
+            _refuse(f"MirroredStrategy over {gpus} GPUs")
+        if devices is None and gpus:
+            devices = ["/device:GPU:0"]
+        super().__init__(devices, cross_device_ops or cross_tower_ops)
+
+
+class ParameterServerStrategy(Strategy):
+    """For RunConfig(train_distribute=...): Estimators place variables on ps tasks by themselves. Without a cluster, one device."""
+
+    def __init__(self, cluster_resolver=None):
+        super().__init__()
+        resolver = cluster_resolver or cluster_resolvers.TFConfigClusterResolver()
+        self._has_cluster = bool(resolver.cluster_spec().as_dict())
+
+    def scope(self):
+        if self._has_cluster:
+            _refuse("ParameterServerStrategy.scope() in a cluster")
+        return super().scope()
+
+    def run(self, fn, args=(), kwargs=None, options=None):
+        if self._has_cluster:
+            _refuse("ParameterServerStrategy.run() in a cluster")
+        return super().run(fn, args, kwargs, options)
+
+    experimental_run_v2 = run
+
+
+class ContribParameterServerStrategy(ParameterServerStrategy):
+    """tf.contrib.distribute.ParameterServerStrategy."""
+
+    def __init__(self, num_gpus_per_worker=0):
+        if num_gpus_per_worker > 1:
+            _refuse(f"ParameterServerStrategy with {num_gpus_per_worker} GPUs in each worker")
         super().__init__()
 
 
 class CollectiveAllReduceStrategy(Strategy):
-    def __init__(self, num_gpus_per_worker=0, cluster_resolver=None):
-        super().__init__()
+    """Refused: replicas that exchange gradients with each other."""
+
+    def __init__(self, num_gpus_per_worker=0, communication=None, cluster_resolver=None):
+        _refuse("CollectiveAllReduceStrategy")
+
+
+class MultiWorkerMirroredStrategy(Strategy):
+    """Refused: replicas that exchange gradients with each other."""
+
+    def __init__(self, communication=None, cluster_resolver=None):
+        _refuse("MultiWorkerMirroredStrategy")
+
+
+class CentralStorageStrategy(Strategy):
+    """Refused: replicas on several GPUs with variables on the CPU."""
+
+    def __init__(self, compute_devices=None, parameter_device=None):
+        _refuse("CentralStorageStrategy")
+
+
+class TPUStrategy(Strategy):
+    """Refused: there are no TPUs."""
+
+    def __init__(self, tpu_cluster_resolver=None, steps_per_run=None, device_assignment=None, **kwargs):
+        _refuse("TPUStrategy")
 
 
 _strategies = DefaultStack()
