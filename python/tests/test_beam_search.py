@@ -121,3 +121,107 @@ def test_attention_with_buckets(feed):
         for _ in range(10):
             session.run(train)
         assert session.run(losses)[1] < first[1]
+
+
+class Countdown(tf.nn.rnn_cell.RNNCell):
+    """Says END when its state, a number of steps, has come down to 0; until then, word 1."""
+
+    state_size = 1
+    output_size = WORDS
+
+    def call(self, inputs, state):
+        word = tf.where(state[:, 0] <= 0, tf.fill(tf.shape(state)[:1], END), tf.fill(tf.shape(state)[:1], 1))
+        return tf.one_hot(word, WORDS, on_value=10.0, off_value=0.0), state - 1
+
+
+def _greedy(steps, **kwargs):
+    helper = tf.contrib.seq2seq.GreedyEmbeddingHelper(tf.eye(WORDS), tf.zeros([len(steps)], tf.int32), END)
+    decoder = tf.contrib.seq2seq.BasicDecoder(Countdown(), helper, tf.constant([[float(s)] for s in steps]))
+    return tf.contrib.seq2seq.dynamic_decode(decoder, **kwargs)
+
+
+@pytest.mark.parametrize("limit", [20, None, "fed"])
+@pytest.mark.parametrize("impute", [False, True])
+def test_decoding_stops_when_all_sequences_have_ended(limit, impute):
+    limit = tf.placeholder_with_default(20, []) if limit == "fed" else limit
+    outputs, state, lengths = _greedy([1, 3], maximum_iterations=limit, impute_finished=impute)
+    with tf.Session() as session:
+        ids, left, lengths = session.run([outputs.sample_id, state, lengths])
+    assert ids.shape == (2, 4) and list(lengths) == [2, 4]
+    assert list(ids[1]) == [1, 1, 1, END]
+    assert left[1, 0] == 3 - 4, "steps that were made"
+
+
+@pytest.mark.parametrize("limit, length", [(3, 3), (1, 1), (0, 0)])
+def test_decoding_stops_at_the_limit(limit, length):
+    outputs, _, lengths = _greedy([9, 1], maximum_iterations=limit)
+    with tf.Session() as session:
+        ids, lengths = session.run([outputs.sample_id, lengths])
+    assert ids.shape == (2, length) and list(lengths) == [length, min(length, 2)]
+
+
+def test_limits_are_scalars():
+    with pytest.raises(ValueError, match="maximum_iterations must be a scalar"):
+        _greedy([1], maximum_iterations=tf.constant([3]))
+
+
+@pytest.mark.parametrize("limit", [20, None])
+def test_beams_stop_when_all_have_ended(limit):
+    state = tf.contrib.seq2seq.tile_batch(tf.constant([[1.0], [2.0]]), 1)
+    decoder = tf.contrib.seq2seq.BeamSearchDecoder(Countdown(), tf.eye(WORDS), tf.constant([0, 0]), END, state, 1)
+    outputs, _, lengths = tf.contrib.seq2seq.dynamic_decode(decoder, maximum_iterations=limit)
+    with tf.Session() as session:
+        ids, lengths = session.run([outputs.predicted_ids, lengths])
+    assert ids[:, :, 0].tolist() == [[1, END, END], [1, 1, END]] and lengths.tolist() == [[2], [3]]
+
+
+@pytest.mark.parametrize("steps", [1, 4])
+def test_training_helpers_end_with_their_inputs(steps):
+    helper = tf.contrib.seq2seq.TrainingHelper(tf.zeros([2, steps, WORDS]), [1, steps])
+    decoder = tf.contrib.seq2seq.BasicDecoder(Countdown(), helper, tf.zeros([2, 1]))
+    outputs, _, _ = tf.contrib.seq2seq.dynamic_decode(decoder, maximum_iterations=10)
+    with tf.Session() as session:
+        assert session.run(outputs.rnn_output).shape == (2, steps, WORDS)
+
+
+class Recording(Table):
+    """Keeps in its state what each step was asked: the last words of all beams, by time."""
+
+    @property
+    def state_size(self):
+        return (1, tf.TensorShape([]), ())
+
+    def call(self, inputs, state):
+        row, time, seen = state
+        last = tf.argmax(inputs, 1, output_type=tf.int32)
+        logits, row = super().call(inputs, row)
+        return logits, (row, time + 1, seen.write(time, tf.stack([last, last * 10], 1)))
+
+
+def _recorded(reorder, width=3):
+    rows = tf.contrib.seq2seq.tile_batch(tf.constant([[0.0], [1.0]]), width)
+    state = (rows, tf.constant(0), tf.TensorArray(tf.int32, 0, dynamic_size=True))
+    decoder = tf.contrib.seq2seq.BeamSearchDecoder(Recording(), tf.eye(WORDS), tf.constant([0, 1]), END, state, width,
+                                                   reorder_tensor_arrays=reorder)
+    outputs, final, _ = tf.contrib.seq2seq.dynamic_decode(decoder, maximum_iterations=STEPS)
+    seen = final.cell_state[2]
+    assert isinstance(seen, tf.TensorArray) != reorder
+    with tf.Session() as session:
+        parents, seen, lengths = session.run([outputs.beam_search_decoder_output.parent_ids, seen if reorder else seen.stack(),
+                                              final.lengths])
+    return parents, seen.reshape(STEPS, 2, width, 2), lengths
+
+
+def test_arrays_in_states_follow_their_beams():
+    """As TensorFlow's do: each step's entry is that of the place which the sequence has after the step."""
+    parents, written, lengths = _recorded(False)
+    _, ordered, _ = _recorded(True)
+    moved = False
+    for row, beam in itertools.product(range(2), range(3)):
+        place = beam
+        for time in reversed(range(int(lengths[row].max()))):
+            expected = place if time < lengths[row, beam] else beam
+            assert ordered[time, row, beam].tolist() == written[time, row, expected].tolist()
+            moved = moved or expected != beam
+            place = parents[row, time, place]
+    assert moved, "beams that change places"

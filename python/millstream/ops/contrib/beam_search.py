@@ -50,6 +50,25 @@ def gather_tree(step_ids, parent_ids, max_sequence_lengths, end_token, name=None
         return result
 
 
+def _gather_array_from_tree(values, parent_ids, lengths):
+    """values[time, batch * beam, ...], stacked as the steps wrote them, with each sequence's steps in one beam. Beams change places
+    at every step: `parent_ids` [time, batch, beam] says from where each came."""
+    times, batch, width = array_ops.unstack(array_ops.shape(parent_ids), num=3)
+    own = gen_ops.tile(array_ops.reshape(math_ops.range(width), [1, 1, -1]), array_ops.stack([times, batch, 1]))
+    longest = math_ops.cast(reduce_ops.reduce_max(lengths, axis=1), dtypes.int32)
+    beams = gather_tree(own, parent_ids, longest, width + 1)
+    inside = array_ops.transpose(index_ops.sequence_mask(lengths, maxlen=times), [2, 0, 1])
+    beams = index_ops.where(inside, beams, own)
+    time_index = gen_ops.tile(array_ops.reshape(math_ops.range(times), [-1, 1, 1]), array_ops.stack([1, batch, width]))
+    batch_index = gen_ops.tile(array_ops.reshape(math_ops.range(batch), [1, -1, 1]), array_ops.stack([times, 1, width]))
+    shape = array_ops.shape(values)
+    apart = array_ops.reshape(values, array_ops.stack([times, batch, width, -1]))
+    ordered = index_ops.gather_nd(apart, array_ops.stack([time_index, batch_index, beams], -1))
+    result = array_ops.reshape(ordered, shape)
+    result.set_shape(values.shape)
+    return result
+
+
 class BeamSearchDecoder(contrib_seq2seq.Decoder):
     """Keeps the `beam_width` likeliest beginnings. `initial_state` has each row that often: see tile_batch()."""
 
@@ -69,7 +88,7 @@ class BeamSearchDecoder(contrib_seq2seq.Decoder):
             raise ValueError("start_tokens must be a vector")
         if self._end_token.shape.rank != 0:
             raise ValueError("end_token must be a scalar")
-        self._penalty = length_penalty_weight
+        self._penalty, self._reorder_arrays = length_penalty_weight, reorder_tensor_arrays
         self._batch_size = array_ops.size(self._start_tokens)
         self._initial_cell_state = nest.map_structure(self._split, initial_state)
         wide = gen_ops.tile(array_ops.expand_dims(self._start_tokens, 1), [1, beam_width])
@@ -177,4 +196,14 @@ class BeamSearchDecoder(contrib_seq2seq.Decoder):
     def finalize(self, outputs, final_state, sequence_lengths):
         longest = math_ops.cast(reduce_ops.reduce_max(final_state.lengths, axis=1), dtypes.int32)
         ids = gather_tree(outputs.predicted_ids, outputs.parent_ids, longest, self._end_token)
+        if self._reorder_arrays:
+            final_state = final_state._replace(cell_state=nest.map_structure(
+                lambda x: self._in_beams(x, outputs.parent_ids, final_state.lengths), final_state.cell_state))
         return FinalBeamSearchDecoderOutput(beam_search_decoder_output=outputs, predicted_ids=ids), final_state
+
+    @staticmethod
+    def _in_beams(x, parent_ids, lengths):
+        """A TensorArray with an entry for each step (alignments) as a tensor [time, batch * beam, ...]; other states as they are."""
+        if not isinstance(x, tensor_array_ops.TensorArray) or not x.element_shape.rank:
+            return x
+        return _gather_array_from_tree(x.stack(), parent_ids, lengths)

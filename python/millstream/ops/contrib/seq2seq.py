@@ -237,7 +237,11 @@ def dynamic_decode(decoder, output_time_major=False, impute_finished=False, maxi
                    swap_memory=False, scope=None):
     """Steps of `decoder` until all sequences have ended: (outputs, final state, lengths)."""
     with vs.variable_scope(scope, "decoder"):
-        limit = None if maximum_iterations is None else ops.convert_to_tensor(maximum_iterations, dtype=dtypes.int32)
+        limit = None
+        if maximum_iterations is not None:
+            limit = ops.convert_to_tensor(maximum_iterations, dtype=dtypes.int32, name="maximum_iterations")
+            if limit.shape.rank != 0:
+                raise ValueError("maximum_iterations must be a scalar")
         finished, inputs, state = decoder.initialize()
         if limit is not None:
             finished = gen_ops.logical_or(finished, gen_ops.greater_equal(0, limit))
@@ -248,16 +252,13 @@ def dynamic_decode(decoder, output_time_major=False, impute_finished=False, maxi
         zeros = nest.map_structure(lambda s, t: array_ops.zeros(array_ops.concat(
             [[batch_size], ops.convert_to_tensor(_sizes(s).as_list(), dtype=dtypes.int32)], 0), t), sizes, types)
         arrays = nest.map_structure(lambda s, t: tensor_array_ops.TensorArray(
-            dtype=t, size=0 if limit is None else limit, dynamic_size=limit is None,
-            element_shape=TensorShape([batch]).concatenate(_sizes(s))), sizes, types)
+            dtype=t, size=0, dynamic_size=True, element_shape=TensorShape([batch]).concatenate(_sizes(s))), sizes, types)
 
         def body(time, arrays, state, inputs, finished, lengths):
             outputs, new_state, next_inputs, ended = decoder.step(time, inputs, state)
             now = ended if decoder.tracks_own_finished else gen_ops.logical_or(ended, finished)
             new_lengths = index_ops.where(gen_ops.logical_not(finished),
                                           array_ops.fill(array_ops.shape(lengths), time + 1), lengths)
-            if limit is not None:
-                now = gen_ops.logical_or(now, gen_ops.greater_equal(time + 1, limit))
             nest.assert_same_structure(state, new_state)
             if impute_finished:
                 outputs = nest.map_structure(lambda o, z: index_ops.where(finished, z, o), outputs, zeros)
@@ -268,7 +269,7 @@ def dynamic_decode(decoder, output_time_major=False, impute_finished=False, maxi
         _, arrays, state, _, _, lengths = control_flow_ops.while_loop(
             lambda time, arrays, state, inputs, finished, lengths: gen_ops.logical_not(reduce_ops.reduce_all(finished)), body,
             (ops.convert_to_tensor(0, dtype=dtypes.int32), arrays, state, inputs, finished, lengths),
-            parallel_iterations=parallel_iterations, swap_memory=swap_memory)
+            parallel_iterations=parallel_iterations, maximum_iterations=limit, swap_memory=swap_memory)
         outputs = nest.map_structure(lambda a: a.stack(), arrays)
         try:
             outputs, state = decoder.finalize(outputs, state, lengths)
