@@ -167,6 +167,58 @@ def test_iterators():
         dataset.make_one_shot_iterator()
 
 
+def elements_of(item):
+    with tf.Session() as session:
+        found = []
+        while True:
+            try:
+                found.append(session.run(item))
+            except tf.errors.OutOfRangeError:
+                return found
+
+
+def test_one_shot_iterators_copy_the_ops_that_they_need():
+    base = tf.range(3)
+    slices = tf.data.Dataset.from_tensor_slices(tf.cast(base, tf.float32) * 2.0).make_one_shot_iterator().get_next()
+    assert elements_of(slices) == [0, 2, 4]
+    offset = tf.reduce_sum(base) + 4
+    mapped = tf.data.Dataset.range(3).map(lambda x: tf.cast(x, tf.int32) + offset).make_one_shot_iterator().get_next()
+    assert elements_of(mapped) == [7, 8, 9]
+    counted = tf.data.Dataset.range(tf.cast(offset, tf.int64)).skip(tf.cast(offset - 2, tf.int64)).batch(
+        tf.cast(base[1] + 1, tf.int64)).make_one_shot_iterator().get_next()
+    assert [list(b) for b in elements_of(counted)] == [[5, 6]]
+
+
+def test_one_shot_iterators_copy_what_nested_functions_capture():
+    outer = tf.range(2) + 5
+    large = tf.constant(np.arange(10000, dtype=np.int64))
+    chosen = tf.cond(tf.reduce_sum(outer) > 3, lambda: outer * 2, lambda: outer)
+
+    def inner(x):
+        return tf.data.Dataset.from_tensor_slices(chosen).map(lambda y: tf.cast(y, tf.int64) + x + large[tf.cast(y, tf.int32)])
+    item = tf.data.Dataset.range(2).flat_map(inner).filter(lambda x: x > tf.cast(outer[0], tf.int64)).make_one_shot_iterator().get_next()
+    assert elements_of(item) == [20, 24, 21, 25]
+
+    @tf.contrib.function.Defun(tf.int64)
+    def double(x):
+        return x * 2
+    called = tf.data.Dataset.from_tensors(double(tf.constant(4, tf.int64))).make_one_shot_iterator().get_next()
+    assert elements_of(called) == [8]
+
+
+def test_one_shot_iterators_refuse_state():
+    def one_shot(value):
+        return tf.data.Dataset.from_tensors(value).make_one_shot_iterator()
+    with pytest.raises(ValueError, match=r"make_initializable_iterator.*Cannot capture a stateful node \(name:v.*by value"):
+        one_shot(tf.get_variable("v", [2]) + 1)
+    with pytest.raises(ValueError, match=r"Cannot capture a stateful node \(name:.*, type:RandomUniform\) by value"):
+        one_shot(tf.random_uniform([2]))
+    with pytest.raises(ValueError, match=r"Cannot capture a placeholder \(name:p, type:Placeholder\) by value"):
+        one_shot(tf.placeholder(tf.float32, [], name="p") * 2)
+    with pytest.raises(ValueError, match="Cannot capture a loop"):
+        one_shot(tf.while_loop(lambda i: i < 3, lambda i: i + 1, [0]))
+
+
 def test_generator():
     def numbers():
         for i in range(4):

@@ -2,7 +2,7 @@
 """tf.data.Iterator."""
 from millstream import gen_ops
 from millstream.datasets import components, structure
-from millstream.framework import dtypes, function, ops, sparse_tensor, tensor_shape
+from millstream.framework import capture_by_value, dtypes, function, ops, sparse_tensor, tensor_shape
 
 
 class Iterator:
@@ -121,12 +121,14 @@ def make_initializable_iterator(dataset, shared_name=None):
 
 
 def make_one_shot_iterator(dataset):
-    """An iterator that needs no initializer; its dataset may not depend on placeholders or variables."""
-    factory = function.build(lambda: dataset._as_variant_tensor(), [], name="_make_dataset")
-    if factory.captured:
-        names = [t.name for t in factory.captured]
-        raise ValueError(f"Cannot capture {names} by value: a one-shot iterator may not depend on placeholders, variables or other "
-                         "state. Use `Dataset.make_initializable_iterator()`.")
+    """An iterator that needs no initializer: the ops that its dataset depends on are copied. They may not be placeholders or stateful."""
+    try:
+        factory = function.build(dataset._as_variant_tensor, [], name="_make_dataset", graph_class=capture_by_value.CopyingFuncGraph)
+    except ValueError as error:
+        if not str(error).startswith("Cannot capture a"):
+            raise
+        raise ValueError("Failed to create a one-shot iterator for a dataset. `Dataset.make_initializable_iterator()` is more general "
+                         f"and may work. Original error: {error}") from error
     factory.add_to_graph()
     types, shapes = dataset.output_types, dataset.output_shapes
     resource = gen_ops.one_shot_iterator(dataset_factory=factory, **_flat(types, shapes, dataset.output_classes))

@@ -80,7 +80,7 @@ class Function:
         graph._sync()
         self.definition = graph._core.to_function_def(self.name, [t._id_pair() for t in graph.inputs],
                                                       [t._id_pair() for t in outputs])
-        self.stateful = any(_is_stateful(op) for op in graph.get_operations())
+        self.stateful = any(is_stateful(op) for op in graph.get_operations())
 
     captured_inputs = property(lambda self: self.captured)
 
@@ -108,14 +108,14 @@ class Function:
         return results[0] if len(results) == 1 else tuple(results)
 
 
-def _is_stateful(op):
+def is_stateful(op):
     from millstream.framework import op_wrappers
     return op_wrappers.op_info(op.type).stateful
 
 
-def build(callable_, arg_types, arg_shapes=None, name=None, gradient=None, flatten=None):
+def build(callable_, arg_types, arg_shapes=None, name=None, gradient=None, flatten=None, graph_class=FuncGraph):
     """The Function of a callable that takes tensors and returns tensors. `flatten` turns what it returns into a list."""
-    graph = FuncGraph(f"{name or getattr(callable_, '__name__', 'function').strip('<>')}_{next(_counter)}")
+    graph = graph_class(f"{name or getattr(callable_, '__name__', 'function').strip('<>')}_{next(_counter)}")
     arg_shapes = arg_shapes or [None] * len(arg_types)
     with graph.as_default():
         inputs = [graph.add_input(t, s, f"arg{i}") for i, (t, s) in enumerate(zip(arg_types, arg_shapes))]
