@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <unordered_set>
+
 #include "millstream/graph/gradients/gradient.h"
 #include "millstream/graph/gradients/while_gradient.h"
 #include "millstream/graph/node_kind.h"
@@ -159,9 +161,32 @@ Output BackwardLoop::Import(Output value) {
   return result;
 }
 
+namespace {
+
+// Whether a tensor that may be differentiated enters the loop on the way to `value`.
+bool DependsOnEntering(const Output& value) {
+  std::unordered_set<const Node*> seen;
+  std::vector<const Node*> todo{value.node};
+  while (!todo.empty()) {
+    const Node* node = todo.back();
+    todo.pop_back();
+    if (!seen.insert(node).second) continue;
+    if (IsEnter(*node)) {
+      if (IsDifferentiable(node->input(0).dtype())) return true;
+      continue;
+    }
+    for (const Output& in : node->inputs()) todo.push_back(in.node);
+  }
+  return false;
+}
+
+}  // namespace
+
 Output BackwardLoop::FromForward(Output value) {
   Tensor constant;
-  if (outside_.shapes().ConstantValue(value, &constant, std::numeric_limits<int64_t>::max())) {
+  // A copy of a constant would hide from second gradients that it depends on what enters the loop.
+  if (outside_.shapes().ConstantValue(value, &constant, std::numeric_limits<int64_t>::max()) &&
+      !DependsOnEntering(value)) {
     return EnterConstant(outside_.Const(std::move(constant)));
   }
   if (const Output same = Invariant(value)) return EnterConstant(same);

@@ -157,6 +157,16 @@ TEST(WhileGradientTest, SecondOrder) {
   CheckSecondOrder(s, r[0], x, Doubles({2}, 0.7));
 }
 
+TEST(WhileGradientTest, SecondOrderOfAConstant) {
+  Scope s = Scope::Root();
+  const Tensor value = Doubles({2}, 0.7);
+  const Output x = s.WithOpName("x").Const(value);
+  Outputs r = Repeat(s, 3, {s.Const(value)}, [&](const Scope& in, const Outputs& v) {
+    return Outputs{in.Op("AddV2", {in.Op("Mul", {v[0], in.Op("Exp", {x})}), in.Op("Square", {x})})};
+  });
+  CheckSecondOrder(s, r[0], x, value);
+}
+
 TEST(WhileGradientTest, SecondOrderThroughBranches) {
   Scope s = Scope::Root();
   Output x = Input(s, {2});
