@@ -95,3 +95,61 @@ def test_gradients_of_loops_wait_for_what_follows_them():
         before = sess.run(mean)
         sess.run(train)
         assert (sess.run(mean) != before).all()
+
+
+@pytest.mark.parametrize("shape", [[3], [None], None, [2, None], []])
+def test_hessians_of_any_shape(shape):
+    x = tf.placeholder(tf.float32, shape)
+    value = {0: np.float32(2), 1: np.array([1, 2, 3], np.float32), 2: np.array([[1, 2], [3, 4]], np.float32)}[
+        1 if shape is None else len(shape)]
+    y = tf.reduce_sum(x ** 3) + tf.reduce_sum(x) ** 2
+    hessian = tf.hessians(y, x)[0]
+    with tf.Session() as session:
+        got = session.run(hessian, {x: value})
+    expected = (np.diag(6 * value.ravel()) + 2).reshape(value.shape + value.shape)
+    np.testing.assert_allclose(got, expected, rtol=1e-5)
+
+
+def test_hessians_of_several():
+    a, b = tf.constant([1.0, 2.0]), tf.get_variable("b", initializer=[3.0, 4.0, 5.0])
+    first, second = tf.hessians(tf.reduce_sum(a) * tf.reduce_prod(b) + tf.reduce_sum(a ** 2), [a, b])
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        np.testing.assert_allclose(session.run(first), 2 * np.eye(2))
+        np.testing.assert_allclose(session.run(second), 3 * np.array([[0, 5, 4], [5, 0, 3], [4, 3, 0]]), rtol=1e-6)
+
+
+def test_jacobians_of_unknown_shape():
+    x = tf.placeholder(tf.float32, [None])
+    m = tf.placeholder(tf.float32, [None, None])
+    with tf.GradientTape(persistent=True) as tape:
+        tape.watch([x, m])
+        y = tf.tensordot(m, x ** 2, 1)
+        rows = m ** 2
+    jacobian, per_row = tape.jacobian(y, x), tape.batch_jacobian(rows, m)
+    with tf.Session() as session:
+        got, batch = session.run([jacobian, per_row], {x: [1, 2], m: [[1, 2], [3, 4], [5, 6]]})
+    np.testing.assert_allclose(got, [[2, 8], [6, 16], [10, 24]])
+    np.testing.assert_allclose(batch, [np.diag(2 * np.array(r)) for r in ([1, 2], [3, 4], [5, 6])])
+
+
+def test_loops_without_back_prop_have_no_gradient():
+    x, limit = tf.constant(2.0), tf.placeholder_with_default(3, [])
+    for maximum in (None, 3, limit):
+        def loop(back_prop, maximum=maximum):
+            return tf.while_loop(lambda i, y: i < 3, lambda i, y: (i + 1, y * x), [0, x], back_prop=back_prop,
+                                 maximum_iterations=maximum)[1]
+        with_gradient, without = loop(True), loop(False)
+        assert tf.gradients(without, x) == [None]
+        both = tf.gradients(with_gradient + without * x, x)[0]
+        with tf.Session() as session:
+            assert session.run(both) == 4 * 2.0 ** 3 + 2.0 ** 4
+    mapped = tf.map_fn(lambda v: v * x, tf.constant([1.0, 2.0]), back_prop=False)
+    assert tf.gradients(mapped, x) == [None]
+
+
+def test_hessians_through_a_loop():
+    x = tf.constant([1.0, 2.0])
+    y = tf.while_loop(lambda i, y: i < 2, lambda i, y: (i + 1, y * tf.reduce_sum(x ** 2)), [0, tf.constant(1.0)])[1]  # (x . x) ** 2
+    with tf.Session() as session:
+        np.testing.assert_allclose(session.run(tf.hessians(y, x)[0]), [[28, 16], [16, 52]], rtol=1e-5)

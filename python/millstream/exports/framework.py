@@ -31,7 +31,8 @@ EXPORTS = {
     "millstream.framework.operators_slice": "newaxis",
     "millstream.framework.sparse_tensor": """
         SparseTensor SparseTensorValue convert_to_tensor_or_sparse_tensor sparse.SparseTensor""",
-    "millstream.framework.gradients": "gradients hessians AggregationMethod UnconnectedGradients",
+    "millstream.framework.gradients": "gradients AggregationMethod UnconnectedGradients",
+    "millstream.framework.jacobians": "hessians",
     "millstream.client.session": "Session InteractiveSession",
     "millstream.client.fetching": "",
     "millstream.raw_ops": "raw_ops=",

@@ -154,7 +154,7 @@ def gradients(ys, xs, grad_ys=None, name="gradients", colocate_gradients_with_op
         x_tensors = _sources(xs)
         seeds = [None if g is None else conversion.internal_convert_to_tensor(g, name=f"grad_ys_{i}")
                  for i, g in enumerate(grad_ys)]
-        stops = [s for s in _sources(_as_list(stop_gradients or []))]
+        stops = _sources(_as_list(stop_gradients or [])) + graph.__dict__.get("_without_gradients", [])  # and loops without back_prop
         graph._sync()
         try:
             found = graph._core.gradients(
@@ -177,17 +177,3 @@ def gradients(ys, xs, grad_ys=None, name="gradients", colocate_gradients_with_op
         results = [gen_ops.zeros_like(conversion.internal_convert_to_tensor(x), name="zeros_like") if r is None else r
                    for r, x in zip(results, xs)]
     return results
-
-
-def hessians(ys, xs, name="hessians", colocate_gradients_with_ops=False, gate_gradients=False, aggregation_method=None):
-    """Second derivatives of each y by each x, which must be vectors."""
-    import millstream as tf
-    kwargs = {"colocate_gradients_with_ops": colocate_gradients_with_ops, "gate_gradients": gate_gradients,
-              "aggregation_method": aggregation_method}
-    out = []
-    with scopes.name_scope(name):
-        for x, grad in zip(_as_list(xs), gradients(ys, xs, **kwargs)):
-            flat = tf.reshape(grad, [-1])
-            rows = [gradients(flat[i], x, **kwargs)[0] for i in range(int(flat.shape[0]))]
-            out.append(tf.reshape(tf.stack(rows), tf.concat([tf.shape(x), tf.shape(x)], 0)))
-    return out

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """tf.GradientTape in graphs: gradients of what was made while the tape ran."""
-from millstream.framework import gradients, ops
+from millstream.framework import gradients, jacobians, ops
 
 
 def _key(source):
@@ -91,32 +91,30 @@ class GradientTape:
         from millstream.ops.array import array_ops
         self._use()
         flat = nest.flatten(sources)
-        elements = array_ops.reshape(target, [-1])
-        number = elements.shape.as_list()[0]
-        if number is None:
-            raise NotImplementedError("GradientTape.jacobian() of a target whose shape is not known")
-        rows = [gradients.gradients(elements[i], flat, unconnected_gradients=unconnected_gradients) for i in range(number)]
+        stacked = jacobians.element_gradients(array_ops.reshape(target, [-1]), flat, parallel_iterations,
+                                              unconnected_gradients=unconnected_gradients)
         out = []
-        for i, source in enumerate(flat):
-            parts = [row[i] for row in rows]
-            if all(p is None for p in parts):
-                out.append(None)
-                continue
-            stacked = array_ops.stack([array_ops.zeros_like(source) if p is None else ops.convert_to_tensor(p) for p in parts])
-            out.append(array_ops.reshape(stacked, array_ops.concat([array_ops.shape(target), array_ops.shape(source)], 0)))
-            out[-1].set_shape(target.shape.concatenate(source.shape))
+        for source, rows in zip(flat, stacked):
+            if rows is not None:
+                rows = array_ops.reshape(rows, array_ops.concat([array_ops.shape(target), array_ops.shape(source)], 0))
+                rows.set_shape(target.shape.concatenate(source.shape))
+            out.append(rows)
         return nest.pack_sequence_as(sources, out) if nest.is_nested(sources) else out[0]
 
     def batch_jacobian(self, target, source, unconnected_gradients=gradients.UnconnectedGradients.NONE, parallel_iterations=None,
                        experimental_use_pfor=True):
         """Of a target and a source whose rows belong together."""
         from millstream.ops.array import array_ops
+        from millstream.ops.math import math_ops, reduce_ops
         self._use()
-        rows, columns = array_ops.shape(target)[0], target.shape.num_elements() // target.shape.as_list()[0] if \
-            target.shape.is_fully_defined() else target.shape[1:].num_elements()
-        flat = array_ops.reshape(target, array_ops.stack([rows, columns]))
-        parts = [gradients.gradients(flat[:, i], source, unconnected_gradients=unconnected_gradients)[0] for i in range(columns)]
-        if any(p is None for p in parts):
+        rows = array_ops.shape(target)[0]
+        flat = array_ops.reshape(target, array_ops.stack([rows, -1]))
+        sums = reduce_ops.reduce_sum(flat, axis=0)  # each row of the source has its own row of the target only
+        stacked = jacobians.element_gradients(sums, [source], parallel_iterations, unconnected_gradients=unconnected_gradients)[0]
+        if stacked is None:
             return None
-        stacked = array_ops.stack(parts, axis=1)
-        return array_ops.reshape(stacked, array_ops.concat([array_ops.shape(target), array_ops.shape(source)[1:]], 0))
+        stacked = array_ops.transpose(stacked, array_ops.concat([[1, 0], math_ops.range(2, array_ops.rank(stacked))], 0))
+        result = array_ops.reshape(stacked, array_ops.concat([array_ops.shape(target), array_ops.shape(source)[1:]], 0))
+        if source.shape.rank is not None:
+            result.set_shape(target.shape.concatenate(source.shape[1:]))
+        return result

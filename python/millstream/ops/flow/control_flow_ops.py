@@ -234,7 +234,7 @@ def while_loop(cond, body, loop_vars, shape_invariants=None, parallel_iterations
     with ops.name_scope(name, "while", loop_vars if isinstance(loop_vars, (list, _TUPLE)) else [loop_vars]) as scope:
         limit = _limit(maximum_iterations)
         if isinstance(limit, ops.Tensor):
-            return _limited(cond, body, loop_vars, limit, shape_invariants, parallel_iterations, swap_memory)
+            return _limited(cond, body, loop_vars, limit, shape_invariants, parallel_iterations, back_prop, swap_memory)
         names = nest.pack_sequence_as(loop_vars, [_named(v, i) for i, v in enumerate(nest.flatten(loop_vars))])
         variables = _LoopVars(names)
         start = variables.tensors(variables.leaves)
@@ -260,6 +260,8 @@ def while_loop(cond, body, loop_vars, shape_invariants=None, parallel_iterations
             bool(swap_memory),
             _invariants(loop_vars, shape_invariants)))
         exits = [graph._output_by_id(p) for p in pairs]
+        if not back_prop:
+            graph.__dict__.setdefault("_without_gradients", []).extend(exits)
         ends = _LoopVars(results[0]).packed(exits) if results else variables.packed(exits)
         if return_same_structure:
             return nest.pack_sequence_as(loop_vars, nest.flatten(ends))
@@ -283,7 +285,7 @@ def _limit(maximum_iterations):
     return int(maximum_iterations)
 
 
-def _limited(cond_fn, body, loop_vars, limit, shape_invariants, parallel_iterations, swap_memory):
+def _limited(cond_fn, body, loop_vars, limit, shape_invariants, parallel_iterations, back_prop, swap_memory):
     single = not isinstance(loop_vars, (list, _TUPLE)) or hasattr(loop_vars, "_fields")
     own = [loop_vars] if single else list(loop_vars)
     counter = constant_op.constant(0, limit.dtype.base_dtype, name="iteration_counter")
@@ -298,7 +300,7 @@ def _limited(cond_fn, body, loop_vars, limit, shape_invariants, parallel_iterati
     if shape_invariants is not None:
         invariants = [TensorShape([])] + ([shape_invariants] if single else list(shape_invariants))
     results = while_loop(lambda i, *args: gen_ops.logical_and(gen_ops.less(i, limit), cond_fn(*args)), next_values,
-                         [counter] + own, invariants, parallel_iterations, True, swap_memory)[1:]
+                         [counter] + own, invariants, parallel_iterations, back_prop, swap_memory)[1:]
     return results[0] if len(results) == 1 else results
 
 
