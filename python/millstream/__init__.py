@@ -5,8 +5,9 @@ Names are found when they are first used: the tables in millstream/exports say w
 """
 from millstream import _lazy
 from millstream._version import RELEASE  # written by the build from millstream/base/version.h
+from millstream.platform.version import VERSION
 
-__version__ = RELEASE
-VERSION = "1.15.0"  # of the interface that programs see
+__version__ = VERSION  # of TensorFlow, whose interface this is: programs compare it with 1.x
+__millstream_version__ = RELEASE
 
 _lazy.install(__name__, globals())

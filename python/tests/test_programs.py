@@ -225,3 +225,21 @@ print(logits(tf.ones([2, mnist.IMAGE_PIXELS])).shape, graph_util.extract_sub_gra
 def test_modules_inside_tensorflow():
     result = run("-c", INNER)
     assert result.returncode == 0 and result.stdout == "(2, 10) extract_sub_graph\n", result.stderr
+
+
+def test_versions_are_those_of_the_interface():
+    """Programs compare them with 1.x."""
+    program = ("print([tf.__version__, tf.VERSION, tf.version.VERSION, tf.compat.v1.__version__], tf.GIT_VERSION, tf.version.GIT_VERSION,"
+               "tf.COMPILER_VERSION == tf.version.COMPILER_VERSION, tf.__version__ in tf.GIT_VERSION)")
+    expected = "['1.15.5', '1.15.5', '1.15.5', '1.15.5'] v1.15.5 v1.15.5 True True\n"
+    assert run("-c", "import tensorflow as tf; " + program).stdout == expected
+    plain = subprocess.run([sys.executable, "-c", "import millstream as tf; " + program], capture_output=True, text=True, check=True)
+    assert plain.stdout == expected
+    assert tuple(int(n) for n in tf.__version__.split(".")) > (1, 15, 0)
+
+
+def test_the_packages_own_version_is_that_of_the_build():
+    import pathlib
+    import re
+    header = pathlib.Path(__file__).resolve().parents[2] / "millstream" / "base" / "version.h"
+    assert tf.__millstream_version__ == re.search(r'kVersion\[\] = "(.*)"', header.read_text()).group(1)

@@ -20,7 +20,7 @@ def test_the_command_line_tool():
 
 
 def test_the_python_package():
-    assert millstream.RELEASE == RELEASE
+    assert millstream.__millstream_version__ == RELEASE
 
 
 def test_the_wheel(tmp_path, monkeypatch):

@@ -6,6 +6,7 @@ from millstream import _core
 from millstream.framework import importer, scopes
 from millstream.framework.operation import Operation
 from millstream.framework.tensor import Tensor
+from millstream.platform import version
 from millstream.platform.local_files import local_path
 
 _proto_functions: dict = {}  # collection -> (message type, to_proto, from_proto)
@@ -111,7 +112,8 @@ def create_meta_graph_def(meta_info_def=None, graph_def=None, saver_def=None, co
     meta_graph_def = meta_graph_pb2.MetaGraphDef()
     if meta_info_def is not None:
         meta_graph_def.meta_info_def.MergeFrom(meta_info_def)
-    meta_graph_def.meta_info_def.tensorflow_version = "1.15.0"
+    meta_graph_def.meta_info_def.tensorflow_version = version.VERSION
+    meta_graph_def.meta_info_def.tensorflow_git_version = version.GIT_VERSION
     meta_graph_def.meta_info_def.stripped_default_attrs = bool(strip_default_attrs)
     if graph_def is None:
         graph_def = graph_pb2.GraphDef.FromString(graph._core.to_graph_def(0, bool(strip_default_attrs)))

@@ -294,7 +294,6 @@ def install():
     _installed = True
     if "tensorflow" in sys.modules and sys.modules["tensorflow"] is not millstream:
         raise RuntimeError("TensorFlow itself has been imported already")
-    millstream.__version__ = millstream.VERSION  # programs compare it with versions of TensorFlow
     sys.modules["tensorflow"] = millstream
     sys.modules["tensorflow.compat.v1"] = millstream
     sys.modules["tensorflow.compat"] = importlib.import_module("millstream.compat")

@@ -49,7 +49,7 @@ def _namespace_stub(space, names, children):
     for child in sorted(children):
         lines.append(f"from {full} import {child} as {child}")
     if not space:
-        lines += ["__version__: str", "VERSION: str"]
+        lines += ["__version__: str", "__millstream_version__: str", "VERSION: str"]
     return "\n".join(lines) + "\n"
 
 

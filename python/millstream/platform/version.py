@@ -2,8 +2,8 @@
 """tf.version and tf.sysconfig: what programs ask about the version of TensorFlow whose interface this is."""
 import os
 
-VERSION = "1.15.0"
-GIT_VERSION = "v1.15.0"
+VERSION = "1.15.5"
+GIT_VERSION = "v1.15.5"
 COMPILER_VERSION = "12"
 GRAPH_DEF_VERSION = 134
 GRAPH_DEF_VERSION_MIN_CONSUMER = 0
