@@ -6,7 +6,7 @@ import threading
 import weakref
 
 from millstream import _core
-from millstream.client import fetching, sharing, tensor_handle
+from millstream.client import default_config, fetching, sharing, tensor_handle
 from millstream.framework import errors, scopes, stacks
 from millstream.framework.graph import Graph
 
@@ -60,6 +60,8 @@ class BaseSession:
             target = ""
         if not isinstance(target, str):
             raise TypeError(f'Argument `target` must be a string, but got "{type(target).__name__}"')
+        if config is None:
+            config = default_config.current()
         self._graph = graph
         self._target = target
         self._config = config

@@ -2,6 +2,7 @@
 """tf.contrib.layers' feature columns: the names and arguments that came before tf.feature_column."""
 from millstream.columns import categorical, dense, layers
 from millstream.framework import dtypes
+from millstream.ops.arguments import unsupported
 
 WHOLE = "features"  # the key of features that are one array without a name
 
@@ -14,20 +15,30 @@ def real_valued_column(column_name, dimension=1, default_value=None, dtype=dtype
     return dense.numeric_column(column_name or WHOLE, (dimension,), default_value, dtype, normalizer)
 
 
+def _only_sums(function, combiner):
+    """Sums are what linear models make of several values; embeddings have a combiner of their own."""
+    unsupported(function, combiner=None if combiner == "sum" else combiner)
+
+
 def sparse_column_with_hash_bucket(column_name, hash_bucket_size, combiner="sum", dtype=dtypes.string, hash_keys=None):
+    _only_sums("sparse_column_with_hash_bucket", combiner)
+    unsupported("sparse_column_with_hash_bucket", hash_keys=hash_keys)
     return categorical.categorical_column_with_hash_bucket(column_name, hash_bucket_size, dtype)
 
 
 def sparse_column_with_keys(column_name, keys, default_value=-1, combiner="sum", dtype=dtypes.string):
+    _only_sums("sparse_column_with_keys", combiner)
     return categorical.categorical_column_with_vocabulary_list(column_name, tuple(keys), dtype, default_value)
 
 
 def sparse_column_with_integerized_feature(column_name, bucket_size, combiner="sum", dtype=dtypes.int64):
+    _only_sums("sparse_column_with_integerized_feature", combiner)
     return categorical.categorical_column_with_identity(column_name, bucket_size)
 
 
 def sparse_column_with_vocabulary_file(column_name, vocabulary_file, num_oov_buckets=0, vocab_size=None, default_value=-1,
                                        combiner="sum", dtype=dtypes.string):
+    _only_sums("sparse_column_with_vocabulary_file", combiner)
     return categorical.categorical_column_with_vocabulary_file(column_name, vocabulary_file, vocab_size, num_oov_buckets,
                                                                None if num_oov_buckets else default_value, dtype)
 
@@ -48,6 +59,8 @@ def embedding_column(sparse_id_column, dimension, combiner="mean", initializer=N
 
 def crossed_column(columns, hash_bucket_size, combiner="sum", ckpt_to_load_from=None, tensor_name_in_ckpt=None, hash_key=None):
     """Columns of hashes are crossed by their features: hashing twice loses more."""
+    _only_sums("crossed_column", combiner)
+    unsupported("crossed_column", ckpt_to_load_from=ckpt_to_load_from, tensor_name_in_ckpt=tensor_name_in_ckpt)
     keys = [c.key if isinstance(c, categorical.HashedCategoricalColumn) else c for c in columns]
     return categorical.crossed_column(keys, hash_bucket_size, hash_key)
 

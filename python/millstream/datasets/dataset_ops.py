@@ -7,6 +7,7 @@ from millstream.datasets import iterator_ops, structure
 from millstream.datasets.components import NestedSpec, Spec as _Spec, carried, spec_of
 from millstream.datasets.more_steps import MoreSteps
 from millstream.framework import constant_op, dtypes, function, ops, sparse_tensor, tensor_shape, tensor_util
+from millstream.ops.arguments import unsupported
 
 AUTOTUNE = -1
 
@@ -174,6 +175,9 @@ class Dataset(MoreSteps):
         def make():
             built.add_to_graph()
             captured = [_inside(t) for t in built.captured]
+            if num_parallel_calls is not None:
+                return gen_ops.parallel_interleave_dataset_v2(self._make(), captured, _int64(length), _int64(block_length),
+                                                              _int64(num_parallel_calls), f=built, **out._flat())
             if length == 1:
                 return gen_ops.flat_map_dataset(self._make(), captured, f=built, **out._flat())
             return gen_ops.interleave_dataset(self._make(), captured, _int64(length), _int64(block_length), f=built,
@@ -307,6 +311,7 @@ class Dataset(MoreSteps):
         return result
 
     def with_options(self, options):
+        unsupported("Options", experimental_stats=options.experimental_stats)
         out = Dataset(self._spec, self._make)
         out._options = self.options().merge(options)
         return out

@@ -3,12 +3,18 @@
 from millstream import gen_ops
 from millstream.datasets.dataset_ops import Dataset, _inside, _int64, _Spec
 from millstream.framework import dtypes, ops
+from millstream.ops.array import array_ops
 
 
 class _FileDataset(Dataset):
-    def __init__(self, filenames, make):
+    def __init__(self, filenames, make, num_parallel_reads):
+        if num_parallel_reads is not None and not isinstance(filenames, Dataset):
+            filenames = Dataset.from_tensor_slices(array_ops.reshape(ops.convert_to_tensor(filenames, dtypes.string), [-1]))
         if isinstance(filenames, Dataset):
-            inner = filenames.flat_map(lambda name: type(self)._one(self, name, make))
+            def one(name):
+                return self._one(name, make)
+            inner = filenames.flat_map(one) if num_parallel_reads is None else filenames.interleave(
+                one, cycle_length=num_parallel_reads, num_parallel_calls=num_parallel_reads)
             super().__init__(inner._spec, inner._make)
         else:
             super().__init__(_Spec(dtypes.string, []), lambda: make(_inside(filenames) if isinstance(filenames, ops.Tensor)
@@ -21,13 +27,13 @@ class _FileDataset(Dataset):
 class TFRecordDataset(_FileDataset):
     def __init__(self, filenames, compression_type=None, buffer_size=None, num_parallel_reads=None):
         super().__init__(filenames, lambda names: gen_ops.tf_record_dataset(
-            names, compression_type or "", _int64(buffer_size, 256 * 1024)))
+            names, compression_type or "", _int64(buffer_size, 256 * 1024)), num_parallel_reads)
 
 
 class TextLineDataset(_FileDataset):
     def __init__(self, filenames, compression_type=None, buffer_size=None, num_parallel_reads=None):
         super().__init__(filenames, lambda names: gen_ops.text_line_dataset(
-            names, compression_type or "", _int64(buffer_size, 256 * 1024)))
+            names, compression_type or "", _int64(buffer_size, 256 * 1024)), num_parallel_reads)
 
 
 class FixedLengthRecordDataset(_FileDataset):
@@ -35,4 +41,4 @@ class FixedLengthRecordDataset(_FileDataset):
                  num_parallel_reads=None):
         super().__init__(filenames, lambda names: gen_ops.fixed_length_record_dataset_v2(
             names, _int64(header_bytes, 0), _int64(record_bytes), _int64(footer_bytes, 0), _int64(buffer_size, 256 * 1024),
-            compression_type or ""))
+            compression_type or ""), num_parallel_reads)

@@ -5,7 +5,7 @@ import numpy as np
 from millstream import gen_ops
 from millstream.datasets import structure
 from millstream.datasets.dataset_ops import Dataset, _inside, _Spec
-from millstream.framework import dtypes, function, ops
+from millstream.framework import device as device_lib, dtypes, function, ops
 from millstream.framework.tensor_shape import TensorShape
 
 
@@ -47,12 +47,21 @@ def padded_batch_and_drop_remainder(batch_size, padded_shapes, padding_values=No
 
 
 def prefetch_to_device(device, buffer_size=None):
-    """Elements are where the session runs; `device` is accepted for programs that name one."""
+    _check_device("prefetch_to_device", device)
     return lambda dataset: dataset.prefetch(buffer_size or 1)
 
 
 def copy_to_device(target_device, source_device="/cpu:0"):
+    _check_device("copy_to_device", target_device)
+    _check_device("copy_to_device", source_device)
     return lambda dataset: dataset.prefetch(1)
+
+
+def _check_device(function, device):
+    """Elements are in the memory of the process that reads them."""
+    kind = device_lib.DeviceSpec.from_string(device).device_type if device else None
+    if kind not in (None, "CPU"):
+        raise NotImplementedError(f"{function}({device!r}): datasets give their elements on CPUs only")
 
 
 def ignore_errors(log_warning=False):

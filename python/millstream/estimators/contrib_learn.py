@@ -10,6 +10,7 @@ from millstream.columns import contrib as columns
 from millstream.estimators import canned, inputs, run_config
 from millstream.estimators.estimator import Estimator as CoreEstimator
 from millstream.estimators.model_fn import EstimatorSpec, ModeKeys as CoreModeKeys
+from millstream.ops.arguments import unsupported
 from millstream.ops.metrics import metrics as metrics_lib
 
 RunConfig = run_config.RunConfig
@@ -69,6 +70,21 @@ def _named_tensors(result):
     return features if labels is None else (features, labels)
 
 
+# Arguments of contrib's estimators that change nothing about what is learned.
+_WITHOUT_EFFECT = ("fix_global_step_increment_bug", "input_layer_min_slice_size", "input_layer_partitioner")
+
+
+def _check_arguments(estimator, arguments):
+    unsupported(type(estimator).__name__, **{k: v for k, v in arguments.items() if k not in _WITHOUT_EFFECT})
+
+
+def _hooks(monitors):
+    for monitor in monitors or ():
+        if not hasattr(monitor, "after_run"):
+            raise NotImplementedError(f"{monitor}: monitors are tf.train.SessionRunHook objects; others are not supported.")
+    return list(monitors or ())
+
+
 class _Fitted:
     """fit(), evaluate() and predict() over an estimator of tf.estimator, which is `_core`."""
 
@@ -77,14 +93,15 @@ class _Fitted:
     params = property(lambda self: self._core.params)
 
     def fit(self, x=None, y=None, input_fn=None, steps=None, batch_size=None, monitors=None, max_steps=None):
-        hooks = [m for m in monitors or () if hasattr(m, "after_run")]
-        self._core.train(_input_fn(x, y, input_fn, batch_size, None, x is not None), hooks=hooks, steps=steps, max_steps=max_steps)
+        self._core.train(_input_fn(x, y, input_fn, batch_size, None, x is not None), hooks=_hooks(monitors), steps=steps,
+                         max_steps=max_steps)
         return self
 
     partial_fit = fit
 
     def evaluate(self, x=None, y=None, input_fn=None, feed_fn=None, batch_size=None, steps=None, metrics=None, name=None,
                  checkpoint_path=None, hooks=None):
+        unsupported("evaluate", feed_fn=feed_fn)
         core = self._core
         if metrics:
             def more(features, labels, predictions):
@@ -142,6 +159,7 @@ class _Regressor(_Fitted):
 class DNNClassifier(_Classifier):
     def __init__(self, hidden_units, feature_columns, model_dir=None, n_classes=2, weight_column_name=None, optimizer=None,
                  activation_fn=canned.gen_ops.relu, dropout=None, config=None, label_keys=None, **kwargs):
+        _check_arguments(self, kwargs)
         self._core = canned.DNNClassifier(hidden_units, feature_columns, model_dir, n_classes, weight_column_name, label_keys,
                                           optimizer or "Adagrad", activation_fn, dropout, config=config)
 
@@ -149,6 +167,7 @@ class DNNClassifier(_Classifier):
 class DNNRegressor(_Regressor):
     def __init__(self, hidden_units, feature_columns, model_dir=None, weight_column_name=None, optimizer=None,
                  activation_fn=canned.gen_ops.relu, dropout=None, config=None, label_dimension=1, **kwargs):
+        _check_arguments(self, kwargs)
         self._core = canned.DNNRegressor(hidden_units, feature_columns, model_dir, label_dimension, weight_column_name,
                                          optimizer or "Adagrad", activation_fn, dropout, config=config)
 
@@ -156,6 +175,7 @@ class DNNRegressor(_Regressor):
 class LinearClassifier(_Classifier):
     def __init__(self, feature_columns, model_dir=None, n_classes=2, weight_column_name=None, optimizer=None, config=None,
                  label_keys=None, **kwargs):
+        _check_arguments(self, kwargs)
         self._core = canned.LinearClassifier(feature_columns, model_dir, n_classes, weight_column_name, label_keys, optimizer or "Ftrl",
                                              config)
 
@@ -163,6 +183,7 @@ class LinearClassifier(_Classifier):
 class LinearRegressor(_Regressor):
     def __init__(self, feature_columns, model_dir=None, weight_column_name=None, optimizer=None, label_dimension=1, config=None,
                  **kwargs):
+        _check_arguments(self, kwargs)
         self._core = canned.LinearRegressor(feature_columns, model_dir, label_dimension, weight_column_name, optimizer or "Ftrl", config)
 
 
@@ -170,6 +191,7 @@ class DNNLinearCombinedClassifier(_Classifier):
     def __init__(self, model_dir=None, n_classes=2, weight_column_name=None, linear_feature_columns=None, linear_optimizer=None,
                  dnn_feature_columns=None, dnn_optimizer=None, dnn_hidden_units=None, dnn_activation_fn=canned.gen_ops.relu,
                  dnn_dropout=None, config=None, label_keys=None, **kwargs):
+        _check_arguments(self, kwargs)
         self._core = canned.DNNLinearCombinedClassifier(
             model_dir, linear_feature_columns, linear_optimizer or "Ftrl", dnn_feature_columns, dnn_optimizer or "Adagrad",
             dnn_hidden_units, dnn_activation_fn, dnn_dropout, n_classes, weight_column_name, label_keys, config=config)
@@ -196,7 +218,8 @@ class Estimator(_Fitted):
             if mode == CoreModeKeys.PREDICT:
                 return EstimatorSpec(mode, predictions=made.predictions)
             return EstimatorSpec(mode, predictions=made.predictions, loss=made.loss, train_op=made.train_op,
-                                 eval_metric_ops=made.eval_metric_ops, training_hooks=made.training_hooks, scaffold=made.scaffold)
+                                 eval_metric_ops=made.eval_metric_ops, training_hooks=made.training_hooks,
+                                 training_chief_hooks=made.training_chief_hooks, scaffold=made.scaffold)
         self._core = CoreEstimator(adapted, model_dir, config)
 
 

@@ -3,6 +3,8 @@
 import os
 import shutil
 
+from millstream.events import writer
+from millstream.platform import gfile
 from millstream.platform.local_files import local_path
 
 
@@ -65,9 +67,21 @@ class BestExporter(LatestExporter):
     def __init__(self, name="best_exporter", serving_input_receiver_fn=None, event_file_pattern=None, compare_fn=_lower_loss,
                  assets_extra=None, as_text=False, exports_to_keep=5):
         super().__init__(name, serving_input_receiver_fn, assets_extra, as_text, exports_to_keep)
-        self._better, self._best = compare_fn, None
+        self._better, self._best, self._event_files, self._model_dir = compare_fn, None, event_file_pattern, None
+
+    def _earlier_best(self, model_dir):
+        """The best result that evaluations of an earlier run have left in event files."""
+        best = None
+        for path in sorted(gfile.Glob(f"{model_dir}/{self._event_files}")):
+            for event in writer.summary_iterator(path):
+                result = {v.tag: v.simple_value for v in event.summary.value if v.HasField("simple_value")}
+                if result and (best is None or self._better(best_eval_result=best, current_eval_result=result)):
+                    best = result
+        return best
 
     def export(self, estimator, export_path, checkpoint_path, eval_result, is_the_final_export):
+        if self._event_files and self._model_dir != estimator.model_dir:
+            self._model_dir, self._best = estimator.model_dir, self._earlier_best(estimator.model_dir)
         if self._best is not None and not self._better(best_eval_result=self._best, current_eval_result=eval_result):
             return None
         self._best = eval_result

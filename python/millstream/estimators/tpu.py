@@ -6,6 +6,8 @@ import inspect
 from millstream.estimators import run_config
 from millstream.estimators.estimator import Estimator
 from millstream.estimators.model_fn import EstimatorSpec, ModeKeys
+from millstream.ops.arguments import unsupported
+from millstream.training import session_run_hook
 
 _NO_TPU = "There are no TPUs here: use_tpu must be False."
 
@@ -18,8 +20,9 @@ class TPUConfig(collections.namedtuple("TPUConfig", (
         "iterations_per_loop num_shards num_cores_per_replica per_host_input_for_training tpu_job_name initial_infeed_sleep_secs "
         "input_partition_dims eval_training_input_configuration"))):
     def __new__(cls, iterations_per_loop=2, num_shards=None, num_cores_per_replica=None, per_host_input_for_training=True,
-                tpu_job_name=None, initial_infeed_sleep_secs=None, input_partition_dims=None, eval_training_input_configuration=None,
-                **kwargs):
+                tpu_job_name=None, initial_infeed_sleep_secs=None, input_partition_dims=None,
+                eval_training_input_configuration=InputPipelineConfig.PER_HOST_V1, experimental_host_call_every_n_steps=1):
+        del experimental_host_call_every_n_steps  # without TPUs it is called in every step
         return super().__new__(cls, iterations_per_loop, num_shards, num_cores_per_replica, per_host_input_for_training, tpu_job_name,
                                initial_infeed_sleep_secs, input_partition_dims, eval_training_input_configuration)
 
@@ -38,6 +41,16 @@ class RunConfig(run_config.RunConfig):
             self.evaluation_master = evaluation_master
 
 
+class _RunBeside(session_run_hook.SessionRunHook):
+    """Runs tensors with every step."""
+
+    def __init__(self, tensors):
+        self._tensors = tensors
+
+    def before_run(self, run_context):
+        return session_run_hook.SessionRunArgs(self._tensors)
+
+
 class TPUEstimatorSpec(collections.namedtuple("TPUEstimatorSpec", (
         "mode predictions loss train_op eval_metrics export_outputs scaffold_fn host_call training_hooks evaluation_hooks "
         "prediction_hooks"))):
@@ -48,24 +61,35 @@ class TPUEstimatorSpec(collections.namedtuple("TPUEstimatorSpec", (
         return super().__new__(cls, mode, predictions, loss, train_op, eval_metrics, export_outputs, scaffold_fn, host_call,
                                training_hooks, evaluation_hooks, prediction_hooks)
 
+    def _hooks(self):
+        """What the model asks to be run on the host: in every step, after it."""
+        if self.host_call is None:
+            return ()
+        function, tensors = self.host_call
+        result = function(**tensors) if isinstance(tensors, dict) else function(*tensors)
+        return (_RunBeside(result),)
+
     def as_estimator_spec(self):
         metrics = None
         if self.eval_metrics is not None and self.mode == ModeKeys.EVAL:
             function, tensors = self.eval_metrics
             metrics = function(**tensors) if isinstance(tensors, dict) else function(*tensors)
-        scaffold = self.scaffold_fn() if self.scaffold_fn is not None else None
+        scaffold, hooks = self.scaffold_fn() if self.scaffold_fn is not None else None, self._hooks()
         return EstimatorSpec(self.mode, predictions=self.predictions, loss=self.loss, train_op=self.train_op, eval_metric_ops=metrics,
-                             export_outputs=self.export_outputs, scaffold=scaffold, training_hooks=self.training_hooks,
-                             evaluation_hooks=self.evaluation_hooks, prediction_hooks=self.prediction_hooks)
+                             export_outputs=self.export_outputs, scaffold=scaffold, training_hooks=(*(self.training_hooks or ()), *hooks),
+                             evaluation_hooks=(*(self.evaluation_hooks or ()), *hooks),
+                             prediction_hooks=(*(self.prediction_hooks or ()), *hooks))
 
 
 class TPUEstimator(Estimator):
     """params["batch_size"] is the batch size of what is being done."""
 
     def __init__(self, model_fn=None, model_dir=None, config=None, params=None, use_tpu=True, train_batch_size=None, eval_batch_size=None,
-                 predict_batch_size=None, batch_axis=None, eval_on_tpu=True, export_to_tpu=True, warm_start_from=None, **kwargs):
+                 predict_batch_size=None, batch_axis=None, eval_on_tpu=True, export_to_tpu=True, warm_start_from=None, embedding_config_spec=None,
+                 export_to_cpu=True, export_saved_model_api_version=None):
         if use_tpu:
             raise ValueError(_NO_TPU)
+        unsupported("TPUEstimator", embedding_config_spec=embedding_config_spec)
         if params is not None and "batch_size" in params:
             raise ValueError("batch_size are reserved keys by TPUEstimator.")
         names = inspect.signature(model_fn).parameters

@@ -46,10 +46,11 @@ EXPORTS = {
         ["contrib.slim.layers"], _LAYERS),
     "millstream.ops.contrib.framework": _in(["contrib.layers", "contrib.slim"], _REGULARIZERS) + " " + _in(
         ["contrib.layers"],
-        "sum_regularizer apply_regularization optimize_loss OPTIMIZER_CLS_NAMES summarize_tensors") + " " + _in(
+        "sum_regularizer apply_regularization summarize_tensors") + " " + _in(
         ["contrib.framework", "contrib.slim"], """variable model_variable local_variable get_variables get_model_variables
         get_local_variables get_trainable_variables get_variables_by_suffix get_variables_by_name get_variables_to_restore
         assign_from_checkpoint_fn""") + " contrib.framework.is_tensor=is_tensor",
+    "millstream.ops.contrib.optimize_loss": _in(["contrib.layers"], "optimize_loss OPTIMIZER_CLS_NAMES OPTIMIZER_SUMMARIES"),
     "millstream.ops.contrib.arg_scope": _in(["contrib.framework", "contrib.slim"], """arg_scope add_arg_scope current_arg_scope
         has_arg_scope arg_scoped_arguments"""),
     "millstream.ops.losses.losses": _in(["contrib.losses", "contrib.slim.losses"], """

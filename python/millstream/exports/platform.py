@@ -22,9 +22,10 @@ EXPORTS = {
         executing_eagerly_outside_functions is_symbolic_tensor enable_eager_execution enable_v2_behavior
         compat.forward_compatibility_horizon=forward_compatible""",
     "millstream.platform.not_here": """
-        load_op_library load_library load_file_system_library debugging.set_log_device_placement debugging.get_log_device_placement
+        load_op_library load_library load_file_system_library
         debugging.enable_traceback_filtering debugging.disable_traceback_filtering debugging.is_traceback_filtering_enabled
         debugging.enable_check_numerics debugging.disable_check_numerics""",
+    "millstream.platform.placement_log": "debugging.set_log_device_placement debugging.get_log_device_placement",
     "millstream.platform.version": """
         GIT_VERSION COMPILER_VERSION GRAPH_DEF_VERSION GRAPH_DEF_VERSION_MIN_CONSUMER GRAPH_DEF_VERSION_MIN_PRODUCER
         CXX11_ABI_FLAG MONOLITHIC_BUILD version.VERSION version.GIT_VERSION version.COMPILER_VERSION version.GRAPH_DEF_VERSION

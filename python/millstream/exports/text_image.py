@@ -36,7 +36,7 @@ EXPORTS = {
         KeyValueTensorInitializer TextFileInitializer TextFileIndex StaticHashTable StaticVocabularyTable HashTable
         experimental.MutableHashTable=MutableHashTable""") + " " + _in("contrib.lookup", """
         KeyValueTensorInitializer TextFileInitializer TextFileIndex TextFileStringTableInitializer TextFileIdTableInitializer
-        HashTable MutableHashTable IdTableWithHashBuckets index_table_from_tensor index_table_from_file
+        HashTable MutableHashTable IdTableWithHashBuckets HasherSpec FastHashSpec StrongHashSpec index_table_from_tensor index_table_from_file
         index_to_string_table_from_tensor index_to_string_table_from_file string_to_index index_to_string
         string_to_index_table_from_tensor=index_table_from_tensor string_to_index_table_from_file=index_table_from_file"""),
     "millstream.ops.image.image_ops": "extract_image_patches " + _in("image", """

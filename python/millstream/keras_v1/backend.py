@@ -10,6 +10,7 @@ from millstream.keras_v1.base_layer import Input, history
 from millstream.keras_v1.state import (clear_session, epsilon, floatx, get_graph, get_session, get_uid, image_data_format,  # noqa: F401
                                        learning_phase, learning_phase_scope, reset_uids, set_epsilon, set_floatx,
                                        set_image_data_format, set_learning_phase, set_session, track)
+from millstream.ops.arguments import unsupported
 from millstream.ops.array import array_ops, index_ops
 from millstream.ops.flow import control_flow_ops
 from millstream.ops.linalg import linalg_ops
@@ -198,7 +199,8 @@ def dropout(x, level, noise_shape=None, seed=None):
 
 
 def bias_add(x, bias, data_format=None):
-    return nn_ops.bias_add(x, bias)
+    first = (data_format or image_data_format()) == "channels_first"
+    return nn_ops.bias_add(x, bias, data_format="NCHW" if first and x.shape.rank > 2 else None)
 
 
 def gradients(loss, variables):  # pylint: disable=redefined-outer-name
@@ -240,11 +242,12 @@ def random_normal_variable(shape, mean, scale, dtype=None, name=None, seed=None)
 
 
 def categorical_crossentropy(target, output, from_logits=False, axis=-1):
+    losses.check_class_axis(output, axis)
     return losses.categorical_crossentropy(target, output, from_logits)
 
 
 def sparse_categorical_crossentropy(target, output, from_logits=False, axis=-1):
-    return losses.sparse_categorical_crossentropy(target, output, from_logits)
+    return losses.sparse_categorical_crossentropy(target, output, from_logits, axis)
 
 
 def binary_crossentropy(target, output, from_logits=False):
@@ -270,4 +273,5 @@ class _Function:
 
 
 def function(inputs, outputs, updates=None, name=None, **kwargs):
+    unsupported("keras.backend.function", **kwargs)
     return _Function(inputs, outputs, updates, name)

@@ -9,6 +9,7 @@ from millstream.framework import constant_op, dtypes, ops
 from millstream.framework.tensor_shape import TensorShape
 from millstream.keras_v1 import initializers, regularizers, state
 from millstream.ops import nest
+from millstream.ops.arguments import unsupported
 from millstream.ops.array import array_ops
 from millstream.ops.layers import base as layers_base
 from millstream.ops.variables import variables
@@ -25,7 +26,7 @@ class Layer(layers_base.Layer):
     """build() makes variables by add_weight(), call() uses them. Layers that are attributes are part of the layer."""
 
     def __init__(self, trainable=True, name=None, dtype=None, dynamic=False, **kwargs):
-        del dynamic
+        unsupported(type(self).__name__, dynamic=dynamic)
         self.__dict__["_sublayers"], self.__dict__["_own_trainable"] = [], True
         shape = kwargs.pop("batch_input_shape", None)
         batch = kwargs.pop("batch_size", None)
@@ -107,7 +108,14 @@ class Layer(layers_base.Layer):
 
     def add_weight(self, name=None, shape=None, dtype=None, initializer=None, regularizer=None, trainable=None, constraint=None,
                    partitioner=None, use_resource=None, synchronization=None, aggregation=None, **kwargs):
-        del partitioner, synchronization, aggregation, kwargs
+        del aggregation  # over replicas; there is one
+        unsupported("add_weight", partitioner=partitioner, getter=kwargs.pop("getter", None), collections=kwargs.pop("collections", None))
+        if set(kwargs) - {"experimental_autocast"}:
+            raise TypeError(f"Unknown keyword argument: {sorted(kwargs)}")
+        if getattr(synchronization, "name", None) == "ON_READ":
+            if trainable:
+                raise ValueError("Synchronization value can be set to VariableSynchronization.ON_READ only for non-trainable variables.")
+            trainable = False
         shape = () if shape is None else tuple(int(s) for s in TensorShape(shape).as_list())
         dtype = dtypes.as_dtype(dtype or self.dtype or state.floatx())
         if initializer is None:

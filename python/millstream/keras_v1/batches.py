@@ -82,7 +82,8 @@ class Generated:
 
     def batches(self, shuffle, steps):
         if self._indexed:
-            items = (self._source[i] for i in range(len(self._source) if steps is None else steps))
+            order = np.random.permutation(len(self._source)) if shuffle else np.arange(len(self._source))
+            items = (self._source[int(i)] for i in (order if steps is None else np.resize(order, steps)))
         else:
             if steps is None:
                 raise ValueError("`steps_per_epoch=None` is only valid for a generator based on the `keras.utils.Sequence` class. Please "

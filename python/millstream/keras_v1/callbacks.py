@@ -7,7 +7,9 @@ import time
 
 import numpy as np
 
+from millstream.framework import log
 from millstream.keras_v1 import state
+from millstream.ops.arguments import unsupported
 
 
 class Callback:
@@ -173,6 +175,9 @@ class ModelCheckpoint(_Watching):
     def __init__(self, filepath, monitor="val_loss", verbose=0, save_best_only=False, save_weights_only=False, mode="auto", period=1,
                  save_freq="epoch", **kwargs):
         super().__init__(monitor, mode)
+        unsupported("ModelCheckpoint", save_freq=None if save_freq == "epoch" else save_freq, **kwargs)
+        if not save_weights_only:
+            log.warning("ModelCheckpoint saves weights only: load them with model.load_weights().")
         self.filepath, self.verbose, self.save_best_only, self.period = filepath, verbose, save_best_only, period
 
     def on_epoch_end(self, epoch, logs=None):
@@ -213,6 +218,9 @@ class LearningRateScheduler(Callback):
 
 class ReduceLROnPlateau(_Watching):
     def __init__(self, monitor="val_loss", factor=0.1, patience=10, verbose=0, mode="auto", min_delta=1e-4, cooldown=0, min_lr=0, **kwargs):
+        min_delta = kwargs.pop("epsilon", min_delta)  # its older name
+        if kwargs:
+            raise TypeError(f"ReduceLROnPlateau: unexpected arguments {sorted(kwargs)}")
         if factor >= 1.0:
             raise ValueError("ReduceLROnPlateau does not support a factor >= 1.0.")
         super().__init__(monitor, mode, min_delta)
@@ -274,6 +282,9 @@ class TensorBoard(Callback):
     def __init__(self, log_dir="./logs", histogram_freq=0, batch_size=32, write_graph=True, write_grads=False, write_images=False,
                  update_freq="epoch", profile_batch=0, **kwargs):
         super().__init__()
+        unsupported("keras.callbacks.TensorBoard", histogram_freq=histogram_freq or None, write_grads=write_grads,
+                    write_images=write_images, update_freq=None if update_freq == "epoch" else update_freq,
+                    profile_batch=profile_batch or None, **{k: v or None for k, v in kwargs.items()})
         self.log_dir, self.write_graph, self._writer = log_dir, write_graph, None
 
     def on_train_begin(self, logs=None):

@@ -88,8 +88,15 @@ def categorical_crossentropy(y_true, y_pred, from_logits=False, label_smoothing=
     return -reduce_ops.reduce_sum(y_true * gen_ops.log(y_pred), axis=-1)
 
 
+def check_class_axis(y_pred, axis):
+    """Classes are the last axis of predictions."""
+    if axis not in (-1, y_pred.shape.rank - 1 if y_pred.shape.rank is not None else -1):
+        raise NotImplementedError(f"Cross entropies over axis {axis} are not supported: classes must be the last axis.")
+
+
 def sparse_categorical_crossentropy(y_true, y_pred, from_logits=False, axis=-1):
     y_pred = ops.convert_to_tensor(y_pred)
+    check_class_axis(y_pred, axis)
     if not from_logits:
         y_pred = y_pred.op.inputs[0] if y_pred.op.type == "Softmax" else gen_ops.log(_limited(y_pred))
     labels = math_ops.cast(y_true, dtypes.int64)

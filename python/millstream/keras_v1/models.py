@@ -120,13 +120,18 @@ class Model(training.Trained, Layer):
         return {v.op.name: v for v in self.weights}
 
     def save_weights(self, filepath, overwrite=True, save_format=None):
-        from millstream.training import saver
+        from millstream.training import checkpoint_management, saver
         _check_format(filepath, save_format)
+        if not overwrite and checkpoint_management.checkpoint_exists(filepath):
+            raise FileExistsError(f"{filepath} exists, and overwrite=False")
         saver.Saver(self._by_name()).save(state.get_session(), filepath, write_meta_graph=False)
 
     def load_weights(self, filepath, by_name=False):
         from millstream.training import saver
         _check_format(filepath, None)
+        if by_name:
+            raise NotImplementedError("Weights may only be loaded based on topology into Models when loading TensorFlow-formatted weights "
+                                      "(got by_name=True to load_weights).")
         with self.weights[0].graph.as_default():
             saver.Saver(self._by_name()).restore(state.get_session(), filepath)
 

@@ -3,6 +3,7 @@
 from millstream import gen_ops
 from millstream.framework import dtypes, gradients, ops
 from millstream.keras_v1 import state
+from millstream.ops.arguments import unsupported
 from millstream.ops.flow import control_flow_ops
 from millstream.ops.math import clip_ops, math_ops
 from millstream.ops.variables import state_ops, variables
@@ -76,6 +77,7 @@ class Optimizer:
         return [self.apply_gradients(zip(self.get_gradients(loss, params), params))]
 
     def minimize(self, loss, var_list, grad_loss=None, name=None):
+        unsupported("minimize", grad_loss=grad_loss)
         params = var_list() if callable(var_list) else var_list
         return self.apply_gradients(zip(self.get_gradients(loss, params), params), name)
 

@@ -9,6 +9,7 @@ from millstream.keras_v1 import callbacks as callbacks_lib
 from millstream.keras_v1 import losses, metrics as metrics_lib, optimizers, state
 from millstream.keras_v1.batches import Arrays, as_source
 from millstream.ops import nest
+from millstream.ops.arguments import unsupported
 from millstream.ops.flow import control_flow_ops
 from millstream.ops.math import math_ops, reduce_ops
 
@@ -39,12 +40,10 @@ class Trained:
 
     def compile(self, optimizer="rmsprop", loss=None, metrics=None, loss_weights=None, sample_weight_mode=None, weighted_metrics=None,
                 target_tensors=None, **kwargs):
-        if target_tensors is not None or sample_weight_mode is not None:
-            raise ValueError("target_tensors and sample_weight_mode are not supported")
+        unsupported("compile", target_tensors=target_tensors, sample_weight_mode=sample_weight_mode,
+                    weighted_metrics=weighted_metrics or None, **kwargs)
         self.__dict__.update(optimizer=optimizers.get(optimizer), loss=loss, _metrics_given=list(metrics or []) if not isinstance(
             metrics, dict) else metrics, _loss_weights=loss_weights, _ops=None, _compiled=True)
-        if weighted_metrics:
-            self._metrics_given = self._metrics_given + list(weighted_metrics)
 
     # The graph.
 
@@ -139,6 +138,7 @@ class Trained:
     def fit(self, x=None, y=None, batch_size=None, epochs=1, verbose=1, callbacks=None, validation_split=0.0, validation_data=None,
             shuffle=True, class_weight=None, sample_weight=None, initial_epoch=0, steps_per_epoch=None, validation_steps=None,
             validation_freq=1, **kwargs):
+        _check_queue_arguments("fit", kwargs)
         source = as_source(x, y, sample_weight, class_weight, batch_size)
         if validation_split and isinstance(source, Arrays):
             source, held = source.split(validation_split)
@@ -179,11 +179,15 @@ class Trained:
         return dict(zip(self.metrics_names, (sums / count).tolist()))
 
     def evaluate(self, x=None, y=None, batch_size=None, verbose=1, sample_weight=None, steps=None, callbacks=None, **kwargs):
+        _check_queue_arguments("evaluate", kwargs)
+        unsupported("evaluate", callbacks=callbacks)
         logs = self._epoch(as_source(x, y, sample_weight, None, batch_size).batches(False, steps), False)
         values = [logs[n] for n in self.metrics_names]
         return values[0] if len(values) == 1 else values
 
     def predict(self, x, batch_size=None, verbose=0, steps=None, callbacks=None, **kwargs):
+        _check_queue_arguments("predict", kwargs)
+        unsupported("predict", callbacks=callbacks)
         parts = [self.predict_on_batch(batch[0]) for batch in as_source(x, None, None, None, batch_size).batches(False, steps)]
         if isinstance(parts[0], list):
             return [np.concatenate([p[i] for p in parts]) for i in range(len(parts[0]))]
@@ -210,17 +214,24 @@ class Trained:
         return values[0] if len(values) == 1 else values
 
     def fit_generator(self, generator, steps_per_epoch=None, epochs=1, verbose=1, callbacks=None, validation_data=None,
-                      validation_steps=None, class_weight=None, max_queue_size=10, workers=1, use_multiprocessing=False, shuffle=True,
-                      initial_epoch=0, **kwargs):
+                      validation_steps=None, validation_freq=1, class_weight=None, max_queue_size=10, workers=1,
+                      use_multiprocessing=False, shuffle=True, initial_epoch=0):
         return self.fit(generator, epochs=epochs, verbose=verbose, callbacks=callbacks, validation_data=validation_data,
-                        steps_per_epoch=steps_per_epoch, validation_steps=validation_steps, class_weight=class_weight,
-                        initial_epoch=initial_epoch)
+                        steps_per_epoch=steps_per_epoch, validation_steps=validation_steps, validation_freq=validation_freq,
+                        class_weight=class_weight, shuffle=shuffle, initial_epoch=initial_epoch)
 
-    def evaluate_generator(self, generator, steps=None, **kwargs):
-        return self.evaluate(generator, steps=steps)
+    def evaluate_generator(self, generator, steps=None, callbacks=None, max_queue_size=10, workers=1, use_multiprocessing=False, verbose=0):
+        return self.evaluate(generator, steps=steps, callbacks=callbacks)
 
-    def predict_generator(self, generator, steps=None, **kwargs):
-        return self.predict(generator, steps=steps)
+    def predict_generator(self, generator, steps=None, callbacks=None, max_queue_size=10, workers=1, use_multiprocessing=False, verbose=0):
+        return self.predict(generator, steps=steps, callbacks=callbacks)
+
+
+def _check_queue_arguments(function, kwargs):
+    """Arguments about threads that fetch batches ahead change nothing about the batches."""
+    unknown = set(kwargs) - {"max_queue_size", "workers", "use_multiprocessing"}
+    if unknown:
+        raise TypeError(f"{function}() got unexpected keyword arguments {sorted(unknown)}")
 
 
 def _tuple(data):

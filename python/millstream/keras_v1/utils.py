@@ -2,6 +2,8 @@
 """tf.keras.utils: arrays of labels, batches by number."""
 import numpy as np
 
+from millstream.ops.arguments import unsupported
+
 
 def to_categorical(y, num_classes=None, dtype="float32"):
     """Numbers of classes as rows of 0 and 1."""
@@ -39,6 +41,7 @@ _custom: dict = {}
 def get_file(fname, origin, untar=False, cache_dir=None, cache_subdir="datasets", **kwargs):
     """The file, if it is in the folder of Keras's files; nothing is fetched from elsewhere."""
     import os
+    unsupported("keras.utils.get_file", untar=untar, **{k: kwargs.pop(k, None) for k in ("md5_hash", "file_hash", "extract")})
     path = os.path.join(cache_dir or os.path.join(os.path.expanduser("~"), ".keras"), cache_subdir, fname)
     if not os.path.exists(path):
         raise FileNotFoundError(f"{path} is not there: put the file of {origin} there")

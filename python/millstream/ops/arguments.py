@@ -49,6 +49,13 @@ def smart_bool(value):
     raise TypeError(f"`pred` must be a Tensor, or a Python bool, or 1 or 0. Found instead: {type(value)}")
 
 
+def unsupported(function, **arguments):
+    """Refuses arguments that are set (to anything but None and False) and that `function` would have to ignore."""
+    for name, value in arguments.items():
+        if value is not None and value is not False:
+            raise NotImplementedError(f"{function}({name}={value!r}) is not supported.")
+
+
 def check_callable(value, name):
     if not callable(value):
         raise TypeError(f"{name} must be callable.")

@@ -105,8 +105,8 @@ def _decoded(result):
 
 
 def ctc_greedy_decoder(inputs, sequence_length, merge_repeated=True, blank_index=None):
-    indices, values, shape, log_probabilities = gen_ops.ctc_greedy_decoder(inputs, sequence_length,
-                                                                           merge_repeated=merge_repeated)
+    indices, values, shape, log_probabilities = gen_ops.ctc_greedy_decoder(
+        inputs, sequence_length, merge_repeated=merge_repeated, blank_index=-1 if blank_index is None else blank_index)
     return _decoded(([indices], [values], [shape], log_probabilities))
 
 

@@ -16,15 +16,6 @@ def load_library(library_location):
 load_file_system_library = load_op_library
 
 
-def set_log_device_placement(enabled):
-    """Sessions say where nodes are placed if ConfigProto.log_device_placement is set; this says it for none."""
-    del enabled
-
-
-def get_log_device_placement():
-    return False
-
-
 def enable_traceback_filtering():
     """Frames of this package are left out of traces of graphs anyway."""
 

@@ -129,9 +129,11 @@ def evaluate_repeatedly(checkpoint_dir, master="", scaffold=None, eval_ops=None,
     return values
 
 
-def _slim_parts(variables_to_restore, initial_op, initial_feed, logdir, summary_op, summary_feed, num_evals, hooks, eval_op):
+def _slim_parts(variables_to_restore, initial_op, initial_feed, logdir, summary_op, summary_feed, num_evals, hooks, eval_op,
+                init_fn=None):
     saver = None if variables_to_restore is None else saver_lib.Saver(variables_to_restore)
-    scaffold = monitored_session.Scaffold(init_op=initial_op, init_feed_dict=initial_feed, saver=saver)
+    init = None if init_fn is None else lambda _, session: init_fn(session)  # slim's takes the session alone
+    scaffold = monitored_session.Scaffold(init_op=initial_op, init_feed_dict=initial_feed, init_fn=init, saver=saver)
     made = [StopAfterNEvalsHook(num_evals)] if eval_op is not None else []
     summary_op = summary_ops.merge_all() if summary_op is _USE_DEFAULT else summary_op
     if summary_op is not None:
@@ -153,6 +155,6 @@ def evaluation_loop(master, checkpoint_dir, logdir, num_evals=1, initial_op=None
                     summary_op_feed_dict=None, variables_to_restore=None, eval_interval_secs=60, max_number_of_evaluations=None,
                     session_config=None, timeout=None, timeout_fn=None, hooks=None):
     scaffold, hooks = _slim_parts(variables_to_restore, initial_op, initial_op_feed_dict, logdir, summary_op, summary_op_feed_dict,
-                                  num_evals, hooks, eval_op)
+                                  num_evals, hooks, eval_op, init_fn)
     return evaluate_repeatedly(checkpoint_dir, master, scaffold, eval_op, eval_op_feed_dict, final_op, final_op_feed_dict,
                                eval_interval_secs, hooks, session_config, max_number_of_evaluations, timeout, timeout_fn)

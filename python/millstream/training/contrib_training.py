@@ -5,6 +5,7 @@ import time
 from millstream.framework import log as logging
 from millstream.framework import ops
 from millstream.framework.indexed_slices import IndexedSlices
+from millstream.ops.arguments import unsupported
 from millstream.ops.flow import control_flow_ops
 from millstream.ops.math import clip_ops, math_ops
 from millstream.ops.variables import variable_collections
@@ -150,6 +151,9 @@ def slim_train(train_op, logdir, train_step_fn=train_step, train_step_kwargs=_DE
     """slim.learning.train: a Supervisor and a loop until `number_of_steps`; the last loss."""
     if train_op is None:
         raise ValueError("train_op cannot be None.")
+    if sync_optimizer is not None and startup_delay_steps > 0:
+        raise ValueError("startup_delay_steps must be zero when sync_optimizer is supplied.")
+    unsupported("slim.learning.train", trace_every_n_steps=trace_every_n_steps)
     graph = graph or ops.get_default_graph()
     with graph.as_default():
         if global_step is None:
@@ -169,6 +173,8 @@ def slim_train(train_op, logdir, train_step_fn=train_step, train_step_kwargs=_DE
             sess = session_wrapper(sess)
         if is_chief and logdir:
             supervisor.start_standard_services(sess)
+        elif not is_chief and startup_delay_steps > 0:
+            _wait_for_step(sess, global_step, min(startup_delay_steps, number_of_steps or startup_delay_steps))
         threads = supervisor.start_queue_runners(sess)
         if is_chief and tokens is not None:
             supervisor.start_queue_runners(sess, runners)
@@ -181,6 +187,13 @@ def slim_train(train_op, logdir, train_step_fn=train_step, train_step_kwargs=_DE
             supervisor.saver.save(sess, supervisor.save_path, global_step=supervisor.global_step)
         supervisor.stop(threads, close_summary_writer=True)
     return total_loss
+
+
+def _wait_for_step(sess, global_step, step):
+    """Other workers begin when the chief has made so many steps."""
+    while int(sess.run(global_step)) < step:
+        logging.info("Waiting for step %d before starting training.", step)
+        time.sleep(1.0)
 
 
 def _slim_defaults(global_step, number_of_steps, log_every_n_steps, train_step_kwargs, saver):

@@ -4,6 +4,7 @@ from millstream import gen_ops
 from millstream.client import session
 from millstream.framework import dtypes, graph_util, importer
 from millstream.framework.graph import Graph
+from millstream.ops.arguments import unsupported
 from millstream.platform.local_files import local_path
 from millstream.training import checkpoint_management, checkpoint_utils, saver
 
@@ -26,8 +27,9 @@ def _names(text):
 def freeze_graph_with_def_protos(input_graph_def, input_saver_def, input_checkpoint, output_node_names, restore_op_name=None,
                                  filename_tensor_name=None, output_graph="", clear_devices=True, initializer_nodes="",
                                  variable_names_whitelist="", variable_names_blacklist="", input_meta_graph_def=None,
-                                 **_kwargs):
+                                 input_saved_model_dir=None, saved_model_tags=None, checkpoint_version=None):
     """The GraphDef of what `output_node_names` (a text, "a,b") need, with the checkpoint's values; written to `output_graph`."""
+    unsupported("freeze_graph", input_saved_model_dir=input_saved_model_dir or None, saved_model_tags=saved_model_tags)
     if not checkpoint_management.checkpoint_exists(input_checkpoint):
         raise ValueError(f"Input checkpoint '{input_checkpoint}' doesn't exist!")
     if not output_node_names:
@@ -72,7 +74,7 @@ def _restore(sess, checkpoint):
 def freeze_graph(input_graph, input_saver, input_binary, input_checkpoint, output_node_names, restore_op_name,
                  filename_tensor_name, output_graph, clear_devices, initializer_nodes, variable_names_whitelist="",
                  variable_names_blacklist="", input_meta_graph=None, input_saved_model_dir=None, saved_model_tags="serve",
-                 **_kwargs):
+                 checkpoint_version=None):
     """As freeze_graph_with_def_protos(), of files."""
     if input_saved_model_dir:
         raise NotImplementedError("freeze_graph() of a SavedModel: load it, then use graph_util.convert_variables_to_constants()")

@@ -58,6 +58,8 @@ class HParams:
     """hparams = HParams(learning_rate=0.1, layers=[64, 32]); hparams.parse("learning_rate=0.3")."""
 
     def __init__(self, hparam_def=None, model_structure=None, **kwargs):
+        if hparam_def is not None:
+            raise NotImplementedError("HParams(hparam_def=...) is not supported: give the values as arguments")
         object.__setattr__(self, "_hparam_types", {})
         object.__setattr__(self, "_model_structure", model_structure)
         for name, value in kwargs.items():

@@ -23,10 +23,10 @@ def limit_epochs(tensor, num_epochs=None, name=None):
             return gen_ops.identity(tensor, name=name)
 
 
-def _fraction_summary(queue, capacity):
+def _fraction_summary(queue, capacity, name=None):
     from millstream.events import summary_ops
     full = gen_ops.cast(queue.size(), DstT=dtypes.float32) * (1. / capacity)
-    summary_ops.scalar(f"fraction_of_{capacity}_full", full)
+    summary_ops.scalar(name or f"fraction_of_{capacity}_full", full)
 
 
 def input_producer(input_tensor, element_shape=None, num_epochs=None, shuffle=True, seed=None, capacity=32, shared_name=None,
@@ -47,7 +47,8 @@ def input_producer(input_tensor, element_shape=None, num_epochs=None, shuffle=Tr
                                         shared_name=shared_name, name=name or "fifo_queue")
         enqueue = queue.enqueue_many([input_tensor])
         queue_runner_impl.add_queue_runner(queue_runner_impl.QueueRunner(queue, [enqueue], cancel_op=cancel_op))
-        _fraction_summary(queue, capacity)
+        if summary_name is not None:
+            _fraction_summary(queue, capacity, summary_name)
         return queue
 
 
@@ -59,13 +60,14 @@ def string_input_producer(string_tensor, num_epochs=None, shuffle=True, seed=Non
         raise ValueError("string_input_producer requires a non-null input tensor")
     with ops.name_scope(name, "input_producer", [string_tensor]) as name:
         tensor = ops.convert_to_tensor(string_tensor, dtype=dtypes.string)
-        return input_producer(tensor, [], num_epochs, shuffle, seed, capacity, shared_name, name=name, cancel_op=cancel_op)
+        return input_producer(tensor, [], num_epochs, shuffle, seed, capacity, shared_name,
+                              f"fraction_of_{capacity}_full", name, cancel_op)
 
 
 def range_input_producer(limit, num_epochs=None, shuffle=True, seed=None, capacity=32, shared_name=None, name=None):
     with ops.name_scope(name, "input_producer", [limit]) as name:
         numbers = gen_ops.range(ops.convert_to_tensor(0), ops.convert_to_tensor(limit), ops.convert_to_tensor(1))
-        return input_producer(numbers, [], num_epochs, shuffle, seed, capacity, shared_name, name=name)
+        return input_producer(numbers, [], num_epochs, shuffle, seed, capacity, shared_name, f"fraction_of_{capacity}_full", name)
 
 
 def slice_input_producer(tensor_list, num_epochs=None, shuffle=True, seed=None, capacity=32, shared_name=None, name=None):

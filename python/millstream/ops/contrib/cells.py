@@ -50,7 +50,7 @@ class LSTMBlockFusedCell:
 
     def __init__(self, num_units, forget_bias=1.0, cell_clip=None, use_peephole=False, reuse=None, dtype=None, name="lstm_fused_cell"):
         self._cell = contrib_rnn.LSTMBlockCell(num_units, forget_bias=forget_bias, cell_clip=cell_clip, use_peephole=use_peephole,
-                                               name=name)
+                                               dtype=dtype, reuse=reuse, name=name)
         self._num_units = num_units
 
     num_units = property(lambda self: self._num_units)

@@ -96,7 +96,7 @@ def model_variable(name, shape=None, dtype=dtypes.float32, initializer=None, reg
 def local_variable(initial_value, validate_shape=True, name="local_variable", use_resource=None):
     from millstream.ops.variables import variables
     return variables.Variable(initial_value, trainable=False, collections=[ops.GraphKeys.LOCAL_VARIABLES],
-                              validate_shape=validate_shape, name=name)
+                              validate_shape=validate_shape, name=name, use_resource=use_resource)
 
 
 def get_variables(scope=None, suffix=None, collection=ops.GraphKeys.GLOBAL_VARIABLES):
@@ -157,50 +157,3 @@ def summarize_tensors(tensors, summarizer=None):
     import importlib
     summary = importlib.import_module("millstream").summary
     return [(summarizer or summary.histogram)(t.op.name, t) for t in tensors]
-
-
-OPTIMIZER_CLS_NAMES = {"Adagrad": "AdagradOptimizer", "Adam": "AdamOptimizer", "Ftrl": "FtrlOptimizer",
-                       "Momentum": "MomentumOptimizer", "RMSProp": "RMSPropOptimizer", "SGD": "GradientDescentOptimizer"}
-
-
-def optimize_loss(loss, global_step, learning_rate, optimizer, gradient_noise_scale=None, gradient_multipliers=None,
-                  clip_gradients=None, learning_rate_decay_fn=None, update_ops=None, variables=None, name=None,
-                  summaries=None,
-                  colocate_gradients_with_ops=False, increment_global_step=True):
-    """An operation that updates variables and returns the loss."""
-    import millstream as tf
-    from millstream.ops.flow import control_flow_ops
-    from millstream.ops.math import clip_ops
-    loss = ops.convert_to_tensor(loss)
-    global_step = tf.train.get_global_step() if global_step is None else global_step
-    with vs.variable_scope(name, "OptimizeLoss", [loss, global_step]):
-        updates = set(ops.get_collection(ops.GraphKeys.UPDATE_OPS) if update_ops is None else update_ops)
-        if updates:
-            loss = control_flow_ops.with_dependencies(list(updates), loss)
-        rate = learning_rate
-        if isinstance(rate, numbers.Real):
-            rate = vs.get_variable("learning_rate", [], trainable=False, initializer=tf.constant_initializer(learning_rate))
-        if learning_rate_decay_fn is not None:
-            rate = learning_rate_decay_fn(rate, global_step)
-        opt = optimizer
-        if isinstance(optimizer, str):
-            if optimizer not in OPTIMIZER_CLS_NAMES:
-                raise ValueError(f"Optimizer name should be one of [{', '.join(OPTIMIZER_CLS_NAMES)}], you provided "
-                                 f"{optimizer}.")
-            kind = getattr(tf.train, OPTIMIZER_CLS_NAMES[optimizer])
-            opt = kind(rate, 0.9) if optimizer == "Momentum" else kind(learning_rate=rate)
-        elif isinstance(optimizer, type):
-            opt = optimizer(learning_rate=rate)
-        elif callable(optimizer) and not hasattr(optimizer, "compute_gradients"):
-            opt = optimizer(rate)
-        variables = tf.trainable_variables() if variables is None else variables
-        grads = opt.compute_gradients(loss, variables, colocate_gradients_with_ops=colocate_gradients_with_ops)
-        if gradient_multipliers is not None:
-            grads = [(g if g is None or v not in gradient_multipliers else g * gradient_multipliers[v], v) for g, v in grads]
-        if isinstance(clip_gradients, numbers.Real):
-            clipped, _ = clip_ops.clip_by_global_norm([g for g, _ in grads], clip_gradients)
-            grads = list(zip(clipped, [v for _, v in grads]))
-        elif callable(clip_gradients):
-            grads = clip_gradients(grads)
-        step = opt.apply_gradients(grads, global_step=global_step if increment_global_step else None, name="train")
-        return control_flow_ops.with_dependencies([step], loss)

@@ -2,6 +2,7 @@
 """tf.contrib.layers and tf.contrib.slim: layers as functions with TF1's contrib names and variables."""
 from millstream import gen_ops
 from millstream.framework import dtypes, ops
+from millstream.ops.arguments import unsupported
 from millstream.ops.array import array_ops
 from millstream.ops.layers import conv as layers_conv, core as layers_core, norm as layers_norm
 from millstream.ops.math import math_ops
@@ -9,11 +10,12 @@ from millstream.ops.nn import nn_conv, nn_ops
 from millstream.ops.variables import init_ops
 from millstream.ops.variables import variable_scope as vs
 from millstream.ops.contrib.arg_scope import add_arg_scope
-from millstream.ops.contrib.utils import collect_named_outputs as _collect
+from millstream.ops.contrib.utils import collect_named_outputs as _collect, get_variable_collections
 
 
-def _model_getter(rename=None):
-    """Variables of contrib layers have contrib's names and are in the collection of model variables."""
+def _model_getter(rename=None, variables_collections=None):
+    """Variables of contrib layers have contrib's names and are in the collection of model variables, and in the given ones: for all
+    variables, or {"weights": [...], "biases": [...]}."""
     rename = rename or {}
 
     def getter(getter, name, *args, **kwargs):
@@ -22,11 +24,19 @@ def _model_getter(rename=None):
             name = f"{scope}/{rename[last]}" if scope else rename[last]
         collections = kwargs.get("collections") or [ops.GraphKeys.GLOBAL_VARIABLES]
         kwargs["collections"] = list(collections) + [ops.GraphKeys.MODEL_VARIABLES]
-        return getter(name, *args, **kwargs)
+        variable = getter(name, *args, **kwargs)
+        last = name.rpartition("/")[2]
+        key = "weights" if last in ("depthwise_weights", "pointwise_weights") else last
+        own = last in (rename.values() or _NORM_NAMES)  # not those of a normalizer inside of the layer
+        for collection in get_variable_collections(variables_collections, key) or () if own else ():
+            if not any(variable is v for v in ops.get_collection_ref(collection)):
+                ops.add_to_collection(collection, variable)
+        return variable
     return getter
 
 
 _NAMES = {"kernel": "weights", "bias": "biases"}
+_NORM_NAMES = ("beta", "gamma", "moving_mean", "moving_variance")
 
 
 def _normalize_and_activate(outputs, normalizer_fn, normalizer_params, activation_fn):
@@ -40,7 +50,7 @@ def fully_connected(inputs, num_outputs, activation_fn=gen_ops.relu, normalizer_
                     weights_initializer=init_ops.xavier_initializer(), weights_regularizer=None,
                     biases_initializer=init_ops.Zeros(), biases_regularizer=None, reuse=None, variables_collections=None,
                     outputs_collections=None, trainable=True, scope=None):
-    with vs.variable_scope(scope, "fully_connected", [inputs], reuse=reuse, custom_getter=_model_getter(_NAMES)) as sc:
+    with vs.variable_scope(scope, "fully_connected", [inputs], reuse=reuse, custom_getter=_model_getter(_NAMES, variables_collections)) as sc:
         inputs = ops.convert_to_tensor(inputs)
         layer = layers_core.Dense(num_outputs, use_bias=not normalizer_fn and bool(biases_initializer),
                                   kernel_initializer=weights_initializer, bias_initializer=biases_initializer,
@@ -61,7 +71,7 @@ def convolution(inputs, num_outputs, kernel_size, stride=1, padding="SAME", data
                 weights_initializer=init_ops.xavier_initializer(), weights_regularizer=None,
                 biases_initializer=init_ops.Zeros(), biases_regularizer=None, reuse=None, variables_collections=None,
                 outputs_collections=None, trainable=True, scope=None):
-    with vs.variable_scope(scope, "Conv", [inputs], reuse=reuse, custom_getter=_model_getter(_NAMES)) as sc:
+    with vs.variable_scope(scope, "Conv", [inputs], reuse=reuse, custom_getter=_model_getter(_NAMES, variables_collections)) as sc:
         inputs = ops.convert_to_tensor(inputs)
         cls = {3: layers_conv.Conv1D, 4: layers_conv.Conv2D, 5: layers_conv.Conv3D}[inputs.shape.rank]
         layer = cls(num_outputs, kernel_size, stride, padding, _format(data_format), rate,
@@ -82,7 +92,7 @@ def conv2d_transpose(inputs, num_outputs, kernel_size, stride=1, padding="SAME",
                      normalizer_fn=None, normalizer_params=None, weights_initializer=init_ops.xavier_initializer(),
                      weights_regularizer=None, biases_initializer=init_ops.Zeros(), biases_regularizer=None, reuse=None,
                      variables_collections=None, outputs_collections=None, trainable=True, scope=None):
-    with vs.variable_scope(scope, "Conv2d_transpose", [inputs], reuse=reuse, custom_getter=_model_getter(_NAMES)) as sc:
+    with vs.variable_scope(scope, "Conv2d_transpose", [inputs], reuse=reuse, custom_getter=_model_getter(_NAMES, variables_collections)) as sc:
         layer = layers_conv.Conv2DTranspose(
             num_outputs, kernel_size, stride, padding, _format(data_format),
             use_bias=not normalizer_fn and bool(biases_initializer), kernel_initializer=weights_initializer,
@@ -104,7 +114,7 @@ def separable_conv2d(inputs, num_outputs, kernel_size, depth_multiplier=1, strid
                      biases_initializer=init_ops.Zeros(), biases_regularizer=None, reuse=None, variables_collections=None,
                      outputs_collections=None, trainable=True, scope=None):
     names = {"depthwise_kernel": "depthwise_weights", "pointwise_kernel": "pointwise_weights", "bias": "biases"}
-    with vs.variable_scope(scope, "SeparableConv2d", [inputs], reuse=reuse, custom_getter=_model_getter(names)) as sc:
+    with vs.variable_scope(scope, "SeparableConv2d", [inputs], reuse=reuse, custom_getter=_model_getter(names, variables_collections)) as sc:
         layer = layers_conv.SeparableConv2D(
             num_outputs, kernel_size, stride, padding, _format(data_format), rate, depth_multiplier,
             use_bias=not normalizer_fn and bool(biases_initializer), depthwise_initializer=weights_initializer,
@@ -141,8 +151,9 @@ def batch_norm(inputs, decay=0.999, center=True, scale=False, epsilon=0.001, act
                data_format="NHWC", zero_debias_moving_mean=False, scope=None, renorm=False, renorm_clipping=None,
                renorm_decay=0.99, adjustment=None):
     """With updates_collections=None the moving averages are updated in place, before the outputs."""
+    unsupported("batch_norm", batch_weights=batch_weights, zero_debias_moving_mean=zero_debias_moving_mean)
     given = param_initializers or {}
-    with vs.variable_scope(scope, "BatchNorm", [inputs], reuse=reuse, custom_getter=_model_getter()) as sc:
+    with vs.variable_scope(scope, "BatchNorm", [inputs], reuse=reuse, custom_getter=_model_getter(None, variables_collections)) as sc:
         inputs = ops.convert_to_tensor(inputs)
         shape = inputs.shape if inputs.shape.rank == 2 and fused is not False else None
         if shape is not None:  # the fused op, whose moving variance is that of a sample: n - 1
@@ -154,7 +165,8 @@ def batch_norm(inputs, decay=0.999, center=True, scale=False, epsilon=0.001, act
             moving_variance_initializer=given.get("moving_variance", init_ops.Ones()),
             beta_regularizer=(param_regularizers or {}).get("beta"),
             gamma_regularizer=(param_regularizers or {}).get("gamma"),
-            trainable=trainable, fused=fused, name=sc.name, _scope=sc, _reuse=reuse)
+            trainable=trainable, fused=fused, renorm=renorm, renorm_clipping=renorm_clipping, renorm_momentum=renorm_decay,
+            adjustment=adjustment, name=sc.name, _scope=sc, _reuse=reuse)
         updates = ops.get_collection_ref(ops.GraphKeys.UPDATE_OPS)
         before = len(updates)
         outputs = layer.apply(inputs, training=is_training)
@@ -193,7 +205,7 @@ def flatten(inputs, outputs_collections=None, scope=None):
 def layer_norm(inputs, center=True, scale=True, activation_fn=None, reuse=None, variables_collections=None,
                outputs_collections=None, trainable=True, begin_norm_axis=1, begin_params_axis=-1, scope=None):
     from millstream.ops.nn import nn_norm
-    with vs.variable_scope(scope, "LayerNorm", [inputs], reuse=reuse, custom_getter=_model_getter()) as sc:
+    with vs.variable_scope(scope, "LayerNorm", [inputs], reuse=reuse, custom_getter=_model_getter(None, variables_collections)) as sc:
         inputs = ops.convert_to_tensor(inputs)
         rank = inputs.shape.rank
         shape = inputs.shape.as_list()[begin_params_axis % rank:]

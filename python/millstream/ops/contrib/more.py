@@ -10,14 +10,15 @@ from millstream.ops.variables import init_ops, state_ops
 from millstream.ops.variables import variable_scope as vs
 from millstream.ops.contrib.arg_scope import add_arg_scope
 from millstream.ops.contrib.layers import _collect, fully_connected
+from millstream.ops.contrib.utils import get_variable_collections
 
 
-def _scale_and_shift(center, scale, size, dtype, initializers, trainable):
+def _scale_and_shift(center, scale, size, dtype, initializers, trainable, collections):
     given = initializers or {}
     beta = contrib_framework.model_variable("beta", [size], dtype=dtype, initializer=given.get("beta", init_ops.Zeros()),
-                                            trainable=trainable) if center else None
+                                            collections=get_variable_collections(collections, "beta"), trainable=trainable) if center else None
     gamma = contrib_framework.model_variable("gamma", [size], dtype=dtype, initializer=given.get("gamma", init_ops.Ones()),
-                                             trainable=trainable) if scale else None
+                                             collections=get_variable_collections(collections, "gamma"), trainable=trainable) if scale else None
     return beta, gamma
 
 
@@ -30,7 +31,8 @@ def instance_norm(inputs, center=True, scale=True, epsilon=1e-6, activation_fn=N
     channel = rank - 1 if data_format == "NHWC" else 1
     with vs.variable_scope(scope, "InstanceNorm", [inputs], reuse=reuse) as sc:
         size = inputs.shape.as_list()[channel]
-        beta, gamma = _scale_and_shift(center, scale, size, inputs.dtype.base_dtype, param_initializers, trainable)
+        beta, gamma = _scale_and_shift(center, scale, size, inputs.dtype.base_dtype, param_initializers, trainable,
+                                       variables_collections)
         if channel == 1:
             shape = [1, size] + [1] * (rank - 2)
             beta, gamma = (None if v is None else array_ops.reshape(v, shape) for v in (beta, gamma))
@@ -54,7 +56,8 @@ def group_norm(inputs, groups=32, channels_axis=-1, reduction_axes=(-3, -2), cen
     with vs.variable_scope(scope, "GroupNorm", [inputs], reuse=reuse) as sc:
         shape = array_ops.shape(inputs)
         grouped = array_ops.reshape(inputs, array_ops.concat([shape[:-1], [groups, sizes[-1] // groups]], 0))
-        beta, gamma = _scale_and_shift(center, scale, sizes[-1], inputs.dtype.base_dtype, param_initializers, trainable)
+        beta, gamma = _scale_and_shift(center, scale, sizes[-1], inputs.dtype.base_dtype, param_initializers, trainable,
+                                       variables_collections)
         mean, variance = nn_norm.moments(grouped, [a % rank for a in reduction_axes] + [rank], keep_dims=True)
         parts = [None if v is None else array_ops.reshape(v, [groups, sizes[-1] // groups]) for v in (beta, gamma)]
         outputs = array_ops.reshape(nn_norm.batch_normalization(grouped, mean, variance, *parts, epsilon), shape)
@@ -69,7 +72,7 @@ def bias_add(inputs, activation_fn=None, initializer=init_ops.Zeros(), regulariz
         inputs = ops.convert_to_tensor(inputs)
         biases = contrib_framework.model_variable(
             "biases", [inputs.shape.as_list()[1 if data_format == "NCHW" else -1]], dtype=inputs.dtype.base_dtype,
-            initializer=initializer, regularizer=regularizer, trainable=trainable, collections=variables_collections)
+            initializer=initializer, regularizer=regularizer, trainable=trainable, collections=get_variable_collections(variables_collections, "biases"))
         outputs = nn_ops.bias_add(inputs, biases, data_format=data_format)
         return _collect(outputs_collections, sc.name, activation_fn(outputs) if activation_fn else outputs)
 

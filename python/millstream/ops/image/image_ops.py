@@ -270,7 +270,9 @@ def non_max_suppression(boxes, scores, max_output_size, iou_threshold=0.5, score
 
 
 def draw_bounding_boxes(images, boxes, name=None, colors=None):
-    return gen_ops.draw_bounding_boxes(images, boxes, name=name)
+    if colors is None:
+        return gen_ops.draw_bounding_boxes(images, boxes, name=name)
+    return gen_ops.draw_bounding_boxes_v2(images, boxes, colors, name=name)
 
 
 def decode_image_of(kind):

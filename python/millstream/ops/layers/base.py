@@ -138,6 +138,12 @@ class Layer:
 
     def add_weight(self, name, shape=None, dtype=None, initializer=None, regularizer=None, trainable=None, constraint=None,
                    use_resource=None, synchronization=None, aggregation=None, partitioner=None, **kwargs):
+        if set(kwargs) - {"experimental_autocast"}:
+            raise TypeError(f"Unknown keyword argument: {sorted(kwargs)}")
+        if getattr(synchronization, "name", None) == "ON_READ":  # a value of each replica's own
+            if trainable:
+                raise ValueError("Synchronization value can be set to VariableSynchronization.ON_READ only for non-trainable variables.")
+            trainable = False
         trainable = True if trainable is None else trainable
         self._set_scope(None)
         before = set(ops.get_collection(ops.GraphKeys.REGULARIZATION_LOSSES)) if regularizer is not None else None

@@ -8,11 +8,12 @@ from millstream import gen_ops
 from millstream.framework import dtypes, ops, tensor_util
 from millstream.ops.array import array_ops
 from millstream.ops.math import math_ops, reduce_ops
-from millstream.ops.arguments import static_size
+from millstream.ops.arguments import static_size, unsupported
 
 
 def matmul(a, b, transpose_a=False, transpose_b=False, adjoint_a=False, adjoint_b=False, a_is_sparse=False,
            b_is_sparse=False, output_type=None, name=None):
+    unsupported("tf.matmul", output_type=output_type)
     with ops.name_scope(name, "MatMul", [a, b]) as name:
         if transpose_a and adjoint_a:
             raise ValueError("Only one of `transpose_a` and `adjoint_a` can be True.")
@@ -235,17 +236,28 @@ def cross(a, b, name=None):
 
 
 def matrix_diag(diagonal, name="diag", k=0, num_rows=-1, num_cols=-1, padding_value=0):
-    if not (np.ndim(k) == 0 and k == 0 and num_rows == -1 and num_cols == -1):
-        raise NotImplementedError("matrix_diag with k, num_rows or num_cols")
-    return gen_ops.matrix_diag(diagonal, name=name)
+    if _is_default(k, 0) and _is_default(num_rows, -1) and _is_default(num_cols, -1) and _is_default(padding_value, 0):
+        return gen_ops.matrix_diag(diagonal, name=name)
+    diagonal = ops.convert_to_tensor(diagonal)
+    return gen_ops.matrix_diag_v2(diagonal, k, num_rows, num_cols, ops.convert_to_tensor(padding_value, dtype=diagonal.dtype.base_dtype),
+                                  name=name)
+
+
+def _is_default(value, default):
+    return not isinstance(value, ops.Tensor) and np.ndim(value) == 0 and value == default
 
 
 def matrix_diag_part(input, name="diag_part", k=0, padding_value=0):  # pylint: disable=redefined-builtin
-    return gen_ops.matrix_diag_part(input, name=name)
+    if _is_default(k, 0) and _is_default(padding_value, 0):
+        return gen_ops.matrix_diag_part(input, name=name)
+    input = ops.convert_to_tensor(input)
+    return gen_ops.matrix_diag_part_v2(input, k, ops.convert_to_tensor(padding_value, dtype=input.dtype.base_dtype), name=name)
 
 
 def matrix_set_diag(input, diagonal, name="set_diag", k=0):  # pylint: disable=redefined-builtin
-    return gen_ops.matrix_set_diag(input, diagonal, name=name)
+    if _is_default(k, 0):
+        return gen_ops.matrix_set_diag(input, diagonal, name=name)
+    return gen_ops.matrix_set_diag_v2(input, diagonal, k, name=name)
 
 
 def svd(tensor, full_matrices=False, compute_uv=True, name=None):

@@ -5,7 +5,7 @@ from millstream.framework import dtypes, ops
 from millstream.ops import plain_ops
 from millstream.ops.array import array_ops
 from millstream.ops.linalg import linalg_ops
-from millstream.ops.math import reduce_ops
+from millstream.ops.math import math_ops, reduce_ops
 
 
 class LinearOperator:
@@ -172,10 +172,13 @@ class LinearOperatorDiag(LinearOperator):
         return self._diag
 
     def matmul(self, x, adjoint=False, adjoint_arg=False, name="matmul"):
-        return array_ops.expand_dims(self._diag, -1) * (linalg_ops.adjoint(x) if adjoint_arg else x)
+        return self._column(adjoint) * (linalg_ops.adjoint(x) if adjoint_arg else x)
 
     def solve(self, rhs, adjoint=False, adjoint_arg=False, name="solve"):
-        return (linalg_ops.adjoint(rhs) if adjoint_arg else rhs) / array_ops.expand_dims(self._diag, -1)
+        return (linalg_ops.adjoint(rhs) if adjoint_arg else rhs) / self._column(adjoint)
+
+    def _column(self, adjoint):
+        return array_ops.expand_dims(math_ops.conj(self._diag) if adjoint else self._diag, -1)
 
     def determinant(self, name="det"):
         return reduce_ops.reduce_prod(self._diag, axis=-1)

@@ -5,6 +5,7 @@ import numpy as np
 from millstream import gen_ops
 from millstream.framework import dtypes, ops
 from millstream.ops import plain_ops
+from millstream.ops.arguments import unsupported
 from millstream.ops.array import array_ops, index_ops
 from millstream.ops.flow import control_flow_ops
 from millstream.ops.linalg import linalg_ops
@@ -153,6 +154,7 @@ def _compact(diagonals, diagonals_format):
 
 def tridiagonal_solve(diagonals, rhs, diagonals_format="compact", transpose_rhs=False, conjugate_rhs=False, name=None,
                       partial_pivoting=True, perturb_singular=False):
+    unsupported("tf.linalg.tridiagonal_solve", perturb_singular=perturb_singular)
     with ops.name_scope(name, "tridiagonal_solve"):
         compact = _compact(diagonals, diagonals_format)
         rhs = ops.convert_to_tensor(rhs, dtype=compact.dtype)

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tables from keys to values: tf.lookup, tf.contrib.lookup, tf.tables_initializer."""
+import collections
 import itertools
+
+import numpy as np
 
 from millstream import gen_ops
 from millstream.framework import constant_op, dtypes, ops, sparse_tensor
@@ -158,6 +161,12 @@ class MutableHashTable(_Table):
             self._handle = gen_ops.mutable_hash_table_v2(**kwargs)
         else:
             self._handle = gen_ops.mutable_hash_table_of_tensors_v2(value_shape=self._default.shape, **kwargs)
+        if checkpoint:
+            self._save_in_checkpoints()
+
+    def _save_in_checkpoints(self):
+        from millstream.ops.lookup import table_saveable
+        ops.add_to_collection(ops.GraphKeys.SAVEABLE_OBJECTS, table_saveable.TableSaveable(self))
 
     def insert(self, keys, values, name=None):
         keys, values = ops.convert_to_tensor(keys, self._key_dtype), ops.convert_to_tensor(values, self._value_dtype)
@@ -168,12 +177,37 @@ class MutableHashTable(_Table):
         return gen_ops.lookup_table_remove_v2(self._handle, keys, name=name or f"{self._name}_lookup_table_remove")
 
 
+HasherSpec = collections.namedtuple("HasherSpec", ["hasher", "key"])
+FastHashSpec = HasherSpec("fasthash", None)
+
+
+class StrongHashSpec(HasherSpec):
+    """Hashes that depend on a secret key: two unsigned numbers."""
+
+    def __new__(cls, key):
+        if len(key) != 2:
+            raise ValueError(f"key must have size 2, got {key}.")
+        if not all(isinstance(part, (int, np.integer)) for part in key):
+            raise TypeError(f"Invalid key {key}. Must be unsigned integer values.")
+        return super().__new__(cls, "stronghash", key)
+
+
 class StaticVocabularyTable:
     """A table of ids, and buckets by hash for keys that it does not have."""
 
-    def __init__(self, initializer, num_oov_buckets, lookup_key_dtype=None, name=None, table=None):
+    def __init__(self, initializer, num_oov_buckets, lookup_key_dtype=None, name=None, table=None, hasher_spec=None):
         self._table = table if table is not None else (None if initializer is None else HashTable(initializer, -1))
-        self._buckets, self._name = num_oov_buckets, name or "string_to_index"
+        self._buckets, self._name, self._hasher = num_oov_buckets, name or "string_to_index", hasher_spec or FastHashSpec
+        if self._hasher.hasher not in ("fasthash", "stronghash"):
+            raise ValueError(f"Unknown hasher {self._hasher.hasher}")
+        if lookup_key_dtype is not None and self._table is not None and (
+                dtypes.as_dtype(lookup_key_dtype).is_integer != self._table.key_dtype.is_integer):
+            raise TypeError(f"Invalid key dtype, expected {self._table.key_dtype}, but got {lookup_key_dtype}.")
+
+    def _bucket(self, text):
+        if self._hasher.hasher == "stronghash":
+            return gen_ops.string_to_hash_bucket_strong(text, num_buckets=self._buckets, key=list(self._hasher.key))
+        return gen_ops.string_to_hash_bucket_fast(text, num_buckets=self._buckets)
 
     initializer = property(lambda self: self._table.initializer if self._table is not None else gen_ops.no_op())
     init = property(lambda self: self.initializer)
@@ -194,11 +228,11 @@ class StaticVocabularyTable:
             own = values if self._table is None or values.dtype.base_dtype == self._table.key_dtype else math_ops.cast(
                 values, self._table.key_dtype)
             if self._table is None:
-                ids = gen_ops.string_to_hash_bucket_fast(text, num_buckets=self._buckets)
+                ids = self._bucket(text)
             else:
                 ids = self._table.lookup(own)
                 if self._buckets > 0:
-                    buckets = gen_ops.string_to_hash_bucket_fast(text, num_buckets=self._buckets) + self._table.size()
+                    buckets = self._bucket(text) + self._table.size()
                     ids = index_ops.where(gen_ops.not_equal(ids, -1), ids, buckets)
         if isinstance(keys, sparse_tensor.SparseTensor):
             return sparse_tensor.SparseTensor(keys.indices, ids, keys.dense_shape)
@@ -207,7 +241,7 @@ class StaticVocabularyTable:
 
 class IdTableWithHashBuckets(StaticVocabularyTable):
     def __init__(self, table, num_oov_buckets, hasher_spec=None, name=None, key_dtype=None):
-        super().__init__(None, num_oov_buckets, name=name, table=table)
+        super().__init__(None, num_oov_buckets, key_dtype, name, table, hasher_spec)
 
 
 def index_table_from_tensor(vocabulary_list=None, num_oov_buckets=0, default_value=-1, hasher_spec=None, dtype=dtypes.string,
@@ -225,7 +259,7 @@ def index_table_from_tensor(vocabulary_list=None, num_oov_buckets=0, default_val
         values = math_ops.range(array_ops.size(keys), dtype=dtypes.int32)
         values = math_ops.cast(values, dtypes.int64)
         table = HashTable(KeyValueTensorInitializer(keys, values), default_value)
-        return IdTableWithHashBuckets(table, num_oov_buckets, name="string_to_index") if num_oov_buckets else table
+        return IdTableWithHashBuckets(table, num_oov_buckets, hasher_spec, "string_to_index") if num_oov_buckets else table
 
 
 def index_table_from_file(vocabulary_file=None, num_oov_buckets=0, vocab_size=None, default_value=-1, hasher_spec=None,
@@ -239,7 +273,7 @@ def index_table_from_file(vocabulary_file=None, num_oov_buckets=0, vocab_size=No
         init = TextFileIdTableInitializer(vocabulary_file, key_column_index, value_column_index, vocab_size, delimiter,
                                           "table_init", key_dtype=key_dtype)
         table = HashTable(init, default_value)
-        return IdTableWithHashBuckets(table, num_oov_buckets, name="string_to_index") if num_oov_buckets else table
+        return IdTableWithHashBuckets(table, num_oov_buckets, hasher_spec, "string_to_index") if num_oov_buckets else table
 
 
 def index_to_string_table_from_tensor(vocabulary_list=None, default_value="UNK", name=None, mapping=None):

@@ -66,7 +66,8 @@ def conv_transpose(input, filters, output_shape, strides, padding="SAME", data_f
     default = {3: "NWC", 4: "NHWC", 5: "NDHWC"}[rank]
     if rank > 3 and isinstance(strides, int):
         strides = [1] + [strides] * (rank - 2) + [1]
-    return function(input, filters, output_shape, strides, padding=padding, data_format=data_format or default, name=name)
+    return function(input, filters, output_shape, strides, padding=padding, data_format=data_format or default,
+                    dilations=dilations, name=name)
 
 
 def scale_regularization_loss(regularization_loss):

@@ -108,11 +108,13 @@ def conv1d_transpose(input, filters, output_shape, strides, padding="SAME", data
     with ops.name_scope(name, "conv1d_transpose", [input, filters, output_shape]) as name:
         axis = 2 if data_format.startswith("NC") else 1
         strides = _sequence(strides, 1, 1 if axis == 2 else 2, "strides")
+        dilations = _sequence(dilations, 1, 1 if axis == 2 else 2, "dilations")
         strides.insert(axis, 1)
+        dilations.insert(axis, 1)
         shape = ops.convert_to_tensor(output_shape)
         shape = array_ops.concat([shape[:axis], [1], shape[axis:]], 0)
         result = gen_ops.conv2d_backprop_input(shape, array_ops.expand_dims(filters, 0), array_ops.expand_dims(input, axis),
-                                               strides=strides, padding=padding,
+                                               strides=strides, padding=padding, dilations=dilations,
                                                data_format="NCHW" if axis == 2 else "NHWC", name=name)
         return array_ops.squeeze(result, [axis])
 
@@ -129,8 +131,9 @@ def conv3d_transpose(value=None, filter=None, output_shape=None, strides=None, p
                      input=None, filters=None, dilations=None):  # pylint: disable=redefined-builtin
     value, filter = renamed("input", input, "value", value), renamed("filters", filters, "filter", filter)
     with ops.name_scope(name, "conv3d_transpose", [value, filter, output_shape]) as name:
+        dilations = _sequence(dilations, 3, 1 if data_format.startswith("NC") else 4, "dilations")
         return gen_ops.conv3d_backprop_input_v2(output_shape, filter, value, strides=list(strides), padding=padding,
-                                                data_format=data_format, name=name)
+                                                data_format=data_format, dilations=dilations, name=name)
 
 
 def atrous_conv2d(value, filters, rate, padding, name=None):
@@ -223,6 +226,8 @@ def avg_pool(value=None, ksize=None, strides=None, padding=None, data_format="NH
 
 def max_pool_with_argmax(input, ksize, strides, padding, data_format="NHWC", Targmax=None, name=None, output_dtype=None,
                          include_batch_in_index=False):  # pylint: disable=redefined-builtin,invalid-name
+    if data_format != "NHWC":
+        raise ValueError(f"`data_format` values other than \"NHWC\" are not supported. Received: data_format={data_format}")
     targmax = renamed("output_dtype", output_dtype, "Targmax", Targmax)
     return gen_ops.max_pool_with_argmax(input, ksize=list(ksize), strides=list(strides), padding=padding,
                                         Targmax=targmax or "int64", include_batch_in_index=include_batch_in_index, name=name)

@@ -4,6 +4,7 @@ import numpy as np
 
 from millstream import gen_ops
 from millstream.framework import constant_op, dtypes, ops, tensor_shape
+from millstream.ops.arguments import unsupported
 from millstream.ops.array import array_ops, index_ops
 from millstream.ops.math import math_ops, reduce_ops
 from millstream.ops.ragged.ragged_tensor import RaggedTensor, RaggedTensorValue, _splits
@@ -208,6 +209,8 @@ def expand_dims(input, axis, name=None):  # pylint: disable=redefined-builtin
 
 def gather(params, indices, validate_indices=None, axis=None, batch_dims=0, name=None):
     """Rows of a ragged tensor, by indices (which may be ragged)."""
+    if not batch_dims:
+        unsupported("tf.gather of ragged tensors", axis=axis or None)
     with ops.name_scope(name, "RaggedGather"):
         indices = convert(indices)
         if batch_dims:

@@ -303,6 +303,13 @@ class _Wrapper(RNNCell):
             return self._cell.zero_state(batch_size, dtype)
 
 
+def _drop_all_but_memories(state):
+    """Which parts of a state may be dropped: not the memory c of LSTMs, nor arrays."""
+    if isinstance(state, LSTMStateTuple):
+        return LSTMStateTuple(c=False, h=True)
+    return not hasattr(state, "flow")
+
+
 class DropoutWrapper(_Wrapper):
     def __init__(self, cell, input_keep_prob=1.0, output_keep_prob=1.0, state_keep_prob=1.0, variational_recurrent=False,
                  input_size=None, dtype=None, seed=None, dropout_state_filter_visitor=None):
@@ -311,7 +318,9 @@ class DropoutWrapper(_Wrapper):
         for what, value in self._keep.items():
             if isinstance(value, (int, float)) and not 0 <= value <= 1:
                 raise ValueError(f"Parameter {what}_keep_prob must be between 0 and 1: {value}")
-        del dropout_state_filter_visitor
+        if dropout_state_filter_visitor is not None and not callable(dropout_state_filter_visitor):
+            raise TypeError("dropout_state_filter_visitor must be callable")
+        self._filter = dropout_state_filter_visitor or _drop_all_but_memories
         self._seed, self._noise = seed, None
         if variational_recurrent:
             if dtype is None:
@@ -358,10 +367,17 @@ class DropoutWrapper(_Wrapper):
     def _state_dropout(self, state):
         if not self._active("state"):
             return state
-        if isinstance(state, LSTMStateTuple):  # the memory c is kept
-            return LSTMStateTuple(state.c, self._dropout([state.h], "state")[0])
-        if isinstance(state, tuple):
-            return tuple(self._state_dropout(s) for s in state)
+        return self._filtered(state, self._filter(state))
+
+    def _filtered(self, state, chosen):
+        """`chosen` is True or False for all of a state, or has the structure of its outer levels."""
+        if nest.is_nested(chosen):
+            parts = [self._filtered(s, c) for s, c in zip(state, chosen)]
+            return type(state)(*parts) if hasattr(state, "_fields") else type(state)(parts)
+        if not chosen:
+            return state
+        if nest.is_nested(state):
+            return self._filtered(state, [self._filter(s) for s in state])
         return self._dropout(state, "state")
 
     def __call__(self, inputs, state, scope=None):

@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tf.debugging.set_log_device_placement: sessions without a ConfigProto of their own say where they place nodes."""
+from millstream.client import default_config
+
+_enabled = False
+
+
+def set_log_device_placement(enabled):
+    global _enabled
+    _enabled = bool(enabled)
+    default_config.change(lambda config: setattr(config, "log_device_placement", bool(enabled)))
+
+
+def get_log_device_placement():
+    return _enabled
