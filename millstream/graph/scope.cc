@@ -5,6 +5,7 @@
 #include <array>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_split.h"
@@ -47,6 +48,11 @@ struct Scope::Shared {
   Status status;
   std::map<std::string, std::vector<Output>> collections;
   absl::flat_hash_map<std::string, int> names;  // in lower case; the number to try next
+};
+
+struct Scope::Dependencies {
+  std::vector<Node*> nodes;
+  absl::flat_hash_set<int> made;  // ids of the nodes that were made in the scope
 };
 
 namespace {
@@ -193,13 +199,21 @@ Scope Scope::WithDevice(absl::string_view device) const {
   return s;
 }
 
+Scope Scope::WithDeviceFunction(DeviceFunction place) const {
+  Scope s = *this;
+  s.placements_.push_back({std::make_shared<DeviceFunction>(std::move(place)), std::move(s.device_)});
+  s.device_.clear();
+  return s;
+}
+
 Scope Scope::WithControlDependencies(std::vector<Node*> nodes) const {
   Scope s = *this;
+  auto dependencies = std::make_shared<Dependencies>();
   for (Node* node : nodes) {
-    if (node != nullptr && std::find(s.control_.begin(), s.control_.end(), node) == s.control_.end()) {
-      s.control_.push_back(node);
-    }
+    auto& all = dependencies->nodes;
+    if (node != nullptr && std::find(all.begin(), all.end(), node) == all.end()) all.push_back(node);
   }
+  if (!dependencies->nodes.empty()) s.control_.push_back(std::move(dependencies));
   return s;
 }
 
@@ -218,8 +232,12 @@ Scope Scope::ColocateWith(Node* node) const {
   }
   std::erase_if(groups, [](const std::string& g) { return !absl::StartsWith(g, "loc:@"); });
   if (groups.empty()) groups.push_back(absl::StrCat("loc:@", node->name()));
-  s.colocate_ = std::move(groups);
-  s.device_ = std::string(node->device());
+  s.colocate_.insert(s.colocate_.end(), groups.begin(), groups.end());
+  std::sort(s.colocate_.begin(), s.colocate_.end());
+  s.colocate_.erase(std::unique(s.colocate_.begin(), s.colocate_.end()), s.colocate_.end());
+  if (!node->device().empty()) s.colocated_device_ = std::string(node->device());
+  s.device_.clear();
+  s.placements_.clear();
   return s;
 }
 
@@ -250,21 +268,48 @@ StatusOr<Node*> Scope::MakeNode(absl::string_view type, std::vector<Output> inpu
   if (!colocate_.empty() && !attrs.Has("_class")) attrs.Set("_class", colocate_);
   spec.attrs = std::move(attrs);
   spec.inputs = std::move(inputs);
-  spec.control_inputs = control_;
+  spec.control_inputs = ControlInputs(spec.inputs);
   // Constants of a loop have values in its last round too, where the body must not run any more.
   if (context_ != nullptr && spec.control_inputs.empty() &&
       std::all_of(spec.inputs.begin(), spec.inputs.end(), [](const Output& in) { return IsConstantEnter(*in.node); })) {
     if (Node* pivot = context_->pivot()) spec.control_inputs.push_back(pivot);
   }
-  spec.device = device_;
+  spec.device = std::string(device());
   const std::string name = spec.name;
   StatusOr<Node*> node = graph.AddNode(std::move(spec));
   if (!node.ok()) return InNode(node.status(), name);
-  if (Status s = shared_->refiner.AddNode(**node); !s.ok()) {
+  Status added = shared_->refiner.AddNode(**node);
+  if (added.ok()) added = Place(*node);
+  if (!added.ok()) {
     graph.RemoveNode(*node);
-    return s;
+    return added;
   }
+  for (const auto& dependencies : control_) dependencies->made.insert((*node)->id());
   return *node;
+}
+
+std::vector<Node*> Scope::ControlInputs(const std::vector<Output>& inputs) const {
+  std::vector<Node*> all;
+  for (const auto& dependencies : control_) {
+    const auto made_here = [&](const Output& in) { return dependencies->made.contains(in.node->id()); };
+    if (std::any_of(inputs.begin(), inputs.end(), made_here)) continue;
+    for (Node* node : dependencies->nodes) {
+      const auto same = [node](const Output& in) { return in.node == node; };
+      if (std::any_of(inputs.begin(), inputs.end(), same)) continue;
+      if (std::find(all.begin(), all.end(), node) == all.end()) all.push_back(node);
+    }
+  }
+  return all;
+}
+
+Status Scope::Place(Node* node) const {
+  if (!colocated_device_.empty()) return OkStatus();
+  for (auto placement = placements_.rbegin(); placement != placements_.rend(); ++placement) {
+    node->set_device((*placement->function)(*node));
+    ASSIGN_OR_RETURN(std::string merged, MergeDevices(placement->outside, node->device()));
+    node->set_device(std::move(merged));
+  }
+  return OkStatus();
 }
 
 Node* Scope::AddWith(absl::string_view type, std::vector<Output> inputs, AttrMap attrs) const {

@@ -2,6 +2,7 @@
 #ifndef MILLSTREAM_GRAPH_SCOPE_H_
 #define MILLSTREAM_GRAPH_SCOPE_H_
 
+#include <functional>
 #include <initializer_list>
 #include <map>
 #include <memory>
@@ -31,6 +32,9 @@ class FlowContext {
   virtual const Scope* Elsewhere(absl::string_view, const std::vector<Output>&) { return nullptr; }
 };
 
+// Where a node goes: a full or partial device name. The node's device() is what was asked for it so far.
+using DeviceFunction = std::function<std::string(const Node&)>;
+
 // Attributes given to Scope::Op: {{"T", DType::kFloat}, {"strides", std::vector<int64_t>{1, 2, 2, 1}}}.
 using Attrs = std::initializer_list<std::pair<const char*, AttrValue>>;
 
@@ -53,15 +57,21 @@ class Scope {
   Scope NameScope(absl::string_view name) const;     // "a/" then "a_1/" ...; "a/" enters it again; "" is the root
   Scope WithOpName(absl::string_view name) const;    // the next op's own name
   Scope WithDevice(absl::string_view device) const;  // inner parts win, missing parts come from outside
+  // tf.device(function): asked for each new node, which has the device of WithDevice() calls within this scope.
+  Scope WithDeviceFunction(DeviceFunction place) const;
+  // New nodes run after `nodes`. One with an input that was made in the same scope (or in one derived from it) waits
+  // through that input and gets no control inputs of its own, as in TensorFlow.
   Scope WithControlDependencies(std::vector<Node*> nodes) const;
   Scope WithNoControlDependencies() const;
+  // New nodes go where `node` is: stronger than devices outside of this scope and, if the node has a device, than those
+  // within. Within a scope that colocates with other nodes, with those too.
   Scope ColocateWith(Node* node) const;
   Scope WithContext(std::shared_ptr<FlowContext> context) const;  // drops control dependencies: they are outside
   const std::shared_ptr<FlowContext>& context() const { return context_; }
   // `value` as nodes of this scope will see it.
   Output Import(Output value) const { return context_ == nullptr || !value ? value : context_->Import(value); }
   const std::string& name_prefix() const { return prefix_; }
-  absl::string_view device() const { return device_; }
+  absl::string_view device() const { return colocated_device_.empty() ? device_ : colocated_device_; }
 
   // Adds a node. Type and count attributes are inferred from the inputs; `attrs` gives the rest. Returns the node,
   // or null after an error.
@@ -94,14 +104,23 @@ class Scope {
 
  private:
   struct Shared;
+  struct Dependencies;  // of one WithControlDependencies()
+  struct Placement {
+    std::shared_ptr<const DeviceFunction> function;  // shared: it may count
+    std::string outside;  // the device asked for outside of it
+  };
   Node* AddWith(absl::string_view type, std::vector<Output> inputs, AttrMap attrs) const;
   StatusOr<Node*> MakeNode(absl::string_view type, std::vector<Output> inputs, AttrMap attrs) const;
+  std::vector<Node*> ControlInputs(const std::vector<Output>& inputs) const;
+  Status Place(Node* node) const;
   std::shared_ptr<Shared> shared_;
   std::string prefix_;
   std::string op_name_;
-  std::string device_;
-  std::vector<Node*> control_;
-  std::vector<std::string> colocate_;
+  std::string device_;  // asked for within the innermost of placements_
+  std::vector<Placement> placements_;
+  std::vector<std::shared_ptr<Dependencies>> control_;
+  std::vector<std::string> colocate_;  // groups, sorted
+  std::string colocated_device_;
   std::shared_ptr<FlowContext> context_;
 };
 

@@ -115,6 +115,49 @@ TEST(ScopeTest, ControlDependenciesAndColocation) {
   EXPECT_THAT(*d->attrs().Find("_class")->get<AttrValue::Strings>(), ElementsAre("loc:@a"));
 }
 
+TEST(ScopeTest, NodesThatWaitThroughTheirInputsGetNoControlInputs) {
+  Scope s = Scope::Root();
+  Node* first = Source(s.WithOpName("first")).node;
+  const Output outside = Source(s);
+  const Scope after = s.WithControlDependencies({first});
+  const Output inside = Source(after);
+  EXPECT_THAT(inside.node->control_inputs(), ElementsAre(first));
+  EXPECT_TRUE(after.NameScope("n").Op("ScopeTestAdd", {inside, outside}).node->control_inputs().empty());
+  EXPECT_THAT(after.Op("ScopeTestAdd", {outside, outside}).node->control_inputs(), ElementsAre(first));
+  // A data input is enough.
+  EXPECT_TRUE(after.Op("ScopeTestAdd", {outside, Output(first)}).node->control_inputs().empty());
+  // Another scope with the same dependencies has made nothing yet.
+  EXPECT_THAT(s.WithControlDependencies({first}).Op("ScopeTestAdd", {inside, inside}).node->control_inputs(),
+              ElementsAre(first));
+  Node* second = Source(s.WithOpName("second")).node;
+  EXPECT_THAT(after.WithControlDependencies({second}).Op("ScopeTestAdd", {inside, inside}).node->control_inputs(),
+              ElementsAre(second));
+}
+
+TEST(ScopeTest, ColocationIsStrongerThanDevices) {
+  Scope s = Scope::Root().WithDevice("/job:worker");
+  Node* a = Source(Scope(s).WithDevice("/job:ps/task:1").WithOpName("a")).node;
+  Node* b = Source(s.WithOpName("b")).node;
+  EXPECT_EQ(Source(s.ColocateWith(a).WithDevice("/job:ps/task:0")).node->device(), "/job:ps/task:1");
+  Node* both = Source(s.ColocateWith(b).ColocateWith(a)).node;
+  EXPECT_EQ(both->device(), "/job:ps/task:1");
+  EXPECT_THAT(*both->attrs().Find("_class")->get<AttrValue::Strings>(), ElementsAre("loc:@a", "loc:@b"));
+}
+
+TEST(ScopeTest, DeviceFunctionsSeeWhatWasAskedFor) {
+  int count = 0;
+  const auto place = [count](const Node& node) mutable {
+    return node.device().empty() ? absl::StrCat("/task:", count++) : std::string(node.device());
+  };
+  Scope s = Scope::Root().WithDevice("/job:ps/device:CPU:0").WithDeviceFunction(place);
+  EXPECT_EQ(Source(s).node->device(), "/job:ps/task:0/device:CPU:0");
+  EXPECT_EQ(Source(s.NameScope("a")).node->device(), "/job:ps/task:1/device:CPU:0");
+  EXPECT_EQ(Source(s.WithDevice("/job:other")).node->device(), "/job:other/device:CPU:0");
+  Node* beside = Source(s.ColocateWith(Source(s).node)).node;
+  EXPECT_EQ(beside->device(), "/job:ps/task:2/device:CPU:0");
+  EXPECT_EQ(Source(s).node->device(), "/job:ps/task:3/device:CPU:0");
+}
+
 TEST(ScopeTest, CollectionsAreShared) {
   Scope s = Scope::Root();
   Output x = Source(s);

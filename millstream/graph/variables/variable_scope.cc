@@ -86,15 +86,12 @@ VariableScope VariableScope::WithDevice(absl::string_view device) const {
   return same;
 }
 
-VariableScope VariableScope::WithOpDevice(absl::string_view device) const {
-  VariableScope same = *this;
-  same.scope_ = scope_.WithDevice(device);
-  return same;
-}
-
 VariableScope VariableScope::WithDeviceFunction(DeviceFunction place) const {
   VariableScope same = *this;
-  same.place_ = std::move(place);
+  const auto shared = std::make_shared<DeviceFunction>(std::move(place));  // one for both: it may count
+  const DeviceFunction ask = [shared](const Node& node) { return (*shared)(node); };
+  same.scope_ = scope_.WithDeviceFunction(ask);
+  same.variables_ = variables_.WithDeviceFunction(ask);
   return same;
 }
 
@@ -164,7 +161,7 @@ GraphVariable VariableScope::GetPlain(const std::string& name, const Shape& shap
     scope_.Fail(errors::InvalidArgument("Variable ", name, " does not exist, and the scope must reuse variables"));
     return {};
   }
-  const GraphVariable made = MakeVariable(variables_, name, shape, options, place_);
+  const GraphVariable made = MakeVariable(variables_, name, shape, options);
   if (!scope_.ok()) return {};
   store_->variables.emplace(name, made);
   return made;
@@ -262,7 +259,7 @@ void AddRegularizerAndConstraint(const Scope& beside, const GraphVariable& v, co
 }  // namespace
 
 GraphVariable MakeVariable(const Scope& scope, const std::string& name, const Shape& shape,
-                           const VariableOptions& options, const DeviceFunction& place) {
+                           const VariableOptions& options) {
   if (!scope.ok()) return {};
   if (scope.graph()->Find(name) != nullptr) {
     scope.Fail(errors::InvalidArgument("Variable ", name, " cannot be made: another node has its name"));
@@ -280,7 +277,6 @@ GraphVariable MakeVariable(const Scope& scope, const std::string& name, const Sh
                       {"shape", PartialShape(shape)},
                       {"shared_name", options.resource ? name : std::string()}});
   if (!v.handle) return {};
-  if (place != nullptr) v.handle.node->set_device(place(*v.handle.node));
   const Scope beside = within.ColocateWith(v.handle.node);
   const Output first = initializer(beside.NameScope("Initializer"), options.dtype, shape);
   v.initializer = beside.WithOpName("Assign").Add(options.resource ? "AssignVariableOp" : "Assign", {v.handle, first});

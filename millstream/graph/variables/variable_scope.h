@@ -58,14 +58,11 @@ using CustomGetter = std::function<GraphVariable(const VariableGetter& getter, c
 // A regularizer that costs nothing, for a variable of a scope that has one.
 inline Output NoRegularizer(const Scope&, Output) { return {}; }
 
-// Where a node goes: a full or partial device name. The node's device() is what was asked for it so far.
-using DeviceFunction = std::function<std::string(const Node&)>;
-
 // A variable named exactly so, whatever the scope's prefix, and outside of its loops and branches: nodes "a/w",
-// "a/w/Assign", "a/w/read", "a/w/Initializer/...". InvalidArgument if a node has the name. `place` (optional) is asked
-// where it goes; else it goes to the scope's device. Adds it to the collections. It is whole, whatever the partitioner.
+// "a/w/Assign", "a/w/read", "a/w/Initializer/...". InvalidArgument if a node has the name. Adds it to the collections. It
+// is whole, whatever the partitioner.
 GraphVariable MakeVariable(const Scope& scope, const std::string& name, const Shape& shape,
-                           const VariableOptions& options = {}, const DeviceFunction& place = nullptr);
+                           const VariableOptions& options = {});
 
 // Names variables and shares them, as tf.variable_scope does: Get("w") within "layer" is the variable "layer/w", which
 // is made the first time and found again where the scope reuses variables. A value; copies, and scopes made from one
@@ -91,10 +88,7 @@ class VariableScope {
   VariableScope WithCustomGetter(CustomGetter getter) const;
   // Ops and variables go to that device; inner parts win.
   VariableScope WithDevice(absl::string_view device) const;
-  // Only ops do; variables stay where they were to go.
-  VariableScope WithOpDevice(absl::string_view device) const;
-  // Variables of this scope and those within go where `place` says, which sees the device that was asked for. Ops do
-  // not change.
+  // Ops and variables go where `place` says, which sees the device that was asked for.
   VariableScope WithDeviceFunction(DeviceFunction place) const;
   // Ops go to `scope`: into a loop or a branch of this scope, say. Variables stay where they were to go.
   VariableScope WithScope(const Scope& scope) const;
@@ -137,7 +131,6 @@ class VariableScope {
   Constraint constraint_;
   Partitioner partitioner_;
   CustomGetter getter_;
-  DeviceFunction place_;
 };
 
 }  // namespace millstream

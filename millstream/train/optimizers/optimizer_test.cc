@@ -168,10 +168,9 @@ TEST(OptimizerTest, GatesGradients) {
 
 TEST(OptimizerTest, UpdatesGoBesideTheirVariables) {
   Scope s = Scope::Root();
-  const VariableScope variables =
-      VariableScope(s)
-          .WithDeviceFunction([next = 0](const Node&) mutable { return absl::StrCat("/job:ps/task:", next++ % 2); })
-          .WithOpDevice("/job:worker/task:3");
+  const VariableScope variables = VariableScope(s).WithDeviceFunction([next = 0](const Node& node) mutable {
+    return node.Is("VariableV2") ? absl::StrCat("/job:ps/task:", next++ % 2) : "/job:worker/task:3";
+  });
   const GraphVariable w = variables.Get("w", Shape({2})), b = variables.Get("b", Shape({2}));
   const GraphVariable step = GetOrCreateGlobalStep(variables);
   const Scope& worker = variables.scope();

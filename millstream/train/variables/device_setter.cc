@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "absl/strings/strip.h"
 #include "millstream/framework/device_name.h"
 
 namespace millstream {
@@ -44,15 +43,6 @@ struct Chooser {
   }
 };
 
-// The first node that this one is to be beside of; null if none.
-const Node* Beside(const Graph& graph, const Node& node) {
-  const AttrValue* groups = node.attrs().Find("_class");
-  const auto* names = groups == nullptr ? nullptr : groups->get<AttrValue::Strings>();
-  if (names == nullptr || names->empty()) return nullptr;
-  absl::string_view name = names->front();
-  return absl::ConsumePrefix(&name, "loc:@") ? graph.Find(name) : nullptr;
-}
-
 }  // namespace
 
 PsStrategy RoundRobinStrategy(int num_tasks) {
@@ -92,21 +82,10 @@ DeviceFunction ReplicaDeviceSetter(const ReplicaDeviceOptions& options) {
 }
 
 VariableScope WithReplicaDevices(const Scope& scope, const ReplicaDeviceOptions& options) {
-  if (StatusOr<DeviceName> ps = DeviceName::Parse(options.ps_device); !ps.ok()) scope.Fail(ps.status());
-  return VariableScope(scope).WithDeviceFunction(ReplicaDeviceSetter(options)).WithOpDevice(options.worker_device);
-}
-
-void WithDeviceFunction(const Scope& scope, const DeviceFunction& place, const std::function<void()>& build) {
-  const Graph& graph = *scope.graph();
-  const int first = graph.id_limit();
-  build();
-  // In the order of their making: what a node is beside of has its place already.
-  for (int id = first; id < graph.id_limit(); ++id) {
-    Node* node = graph.nodes()[static_cast<size_t>(id)].get();
-    if (node == nullptr) continue;
-    const Node* beside = Beside(graph, *node);
-    node->set_device(beside != nullptr && beside != node ? std::string(beside->device()) : place(*node));
+  for (const std::string& device : {options.ps_device, options.worker_device}) {
+    if (StatusOr<DeviceName> name = DeviceName::Parse(device); !name.ok()) scope.Fail(name.status());
   }
+  return VariableScope(scope).WithDeviceFunction(ReplicaDeviceSetter(options));
 }
 
 }  // namespace millstream

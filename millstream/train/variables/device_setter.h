@@ -38,14 +38,9 @@ struct ReplicaDeviceOptions {
 // worker. Malformed devices leave the node's own as it is, so that placement reports them.
 DeviceFunction ReplicaDeviceSetter(const ReplicaDeviceOptions& options);
 
-// A scope whose variables go where ReplicaDeviceSetter() says and whose ops go to the worker. InvalidArgument, in the
-// scope's status, if a device is malformed.
+// tf.device(tf.train.replica_device_setter(...)): a scope whose nodes go where ReplicaDeviceSetter() says.
+// InvalidArgument, in the scope's status, if a device is malformed.
 VariableScope WithReplicaDevices(const Scope& scope, const ReplicaDeviceOptions& options);
-
-// tf.device(function): every node that `build` adds goes where `place` says, which sees the device that was asked for
-// it. Nodes beside others go where those go. Variables of a scope with a function of its own would be placed twice: use
-// a plain VariableScope in `build`.
-void WithDeviceFunction(const Scope& scope, const DeviceFunction& place, const std::function<void()>& build);
 
 }  // namespace millstream
 

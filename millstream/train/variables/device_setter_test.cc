@@ -86,14 +86,14 @@ TEST(GlobalStepTest, MustBeAScalarNumber) {
 }
 
 TEST(DeviceFunctionTest, PlacesAllNodes) {
-  const Scope s = Scope::Root();
-  s.WithOpName("before").Const(1.0f);
-  WithDeviceFunction(s, ReplicaDeviceSetter({.ps_tasks = 2, .worker_device = "/job:worker/task:1"}), [&] {
-    const VariableScope v(s);
-    const GraphVariable a = v.Get("a", Shape({2})), b = v.Get("b", Shape({2}));
-    s.WithOpName("sum").Op("Add", {a.value, b.value});
-    s.WithDevice("/job:other").WithOpName("elsewhere").Const(1.0f);
-  });
+  const Scope root = Scope::Root();
+  root.WithOpName("before").Const(1.0f);
+  const Scope s =
+      root.WithDeviceFunction(ReplicaDeviceSetter({.ps_tasks = 2, .worker_device = "/job:worker/task:1"}));
+  const VariableScope v(s);
+  const GraphVariable a = v.Get("a", Shape({2})), b = v.Get("b", Shape({2}));
+  s.WithOpName("sum").Op("Add", {a.value, b.value});
+  s.WithDevice("/job:other").WithOpName("elsewhere").Const(1.0f);
   ASSERT_TRUE(s.ok()) << s.status();
   const auto device = [&s](const char* name) { return std::string(s.graph()->Find(name)->device()); };
   EXPECT_EQ(device("before"), "");
