@@ -7,6 +7,7 @@
 #   cli/**.cc                             the program millstream; cli/**_test.cc: cli_test
 #   tests/golden*.cc                      golden_test: everything against recordings of TensorFlow
 #   tests/*_test.cc                       tests_test
+#   tests/twins/*.cc                      twin_graphs: graphs that tests/twins compares with Python's
 #   **_bench.cc in bench/                 one program each
 #   millstream/**_fuzz.cc                 one program each, with MILLSTREAM_FUZZ
 
@@ -243,6 +244,15 @@ function(millstream_programs)
     target_sources(cli_test PRIVATE $<TARGET_OBJECTS:millstream_cli_objects>)
     target_link_libraries(cli_test PRIVATE CLI11::CLI11)
     add_dependencies(cli_test millstream_op_builders)
+  endif()
+  if(MILLSTREAM_TESTS)
+    millstream_glob(sources tests/twins "." "")
+    add_executable(twin_graphs ${sources})
+    millstream_link(twin_graphs)
+    target_compile_options(twin_graphs PRIVATE -O0)
+    add_dependencies(twin_graphs millstream_op_builders)
+    millstream_batches(twin_graphs)
+    set_target_properties(twin_graphs PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
   endif()
   millstream_programs_of(examples "\\.cc$" CLI11::CLI11)
   millstream_programs_of(bench "_bench\\.cc$" benchmark::benchmark)

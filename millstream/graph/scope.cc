@@ -199,6 +199,13 @@ Scope Scope::WithDevice(absl::string_view device) const {
   return s;
 }
 
+Scope Scope::WithNoDevice() const {
+  Scope s = *this;
+  s.device_.clear();
+  s.placements_.clear();
+  return s;
+}
+
 Scope Scope::WithDeviceFunction(DeviceFunction place) const {
   Scope s = *this;
   s.placements_.push_back({std::make_shared<DeviceFunction>(std::move(place)), std::move(s.device_)});
@@ -223,21 +230,35 @@ Scope Scope::WithNoControlDependencies() const {
   return s;
 }
 
+void Scope::Colocation::Add(const Node& node) {
+  std::vector<std::string> more;
+  if (const AttrValue* value = node.attrs().Find("_class")) {
+    if (const auto* list = value->get<AttrValue::Strings>()) more = *list;
+  }
+  std::erase_if(more, [](const std::string& g) { return !absl::StartsWith(g, "loc:@"); });
+  if (more.empty()) more.push_back(absl::StrCat("loc:@", node.name()));
+  groups.insert(groups.end(), more.begin(), more.end());
+  std::sort(groups.begin(), groups.end());
+  groups.erase(std::unique(groups.begin(), groups.end()), groups.end());
+  if (!node.device().empty()) device = std::string(node.device());
+}
+
 Scope Scope::ColocateWith(Node* node) const {
   Scope s = *this;
   if (node == nullptr) return s;
-  std::vector<std::string> groups;
-  if (const AttrValue* value = node->attrs().Find("_class")) {
-    if (const auto* list = value->get<AttrValue::Strings>()) groups = *list;
-  }
-  std::erase_if(groups, [](const std::string& g) { return !absl::StartsWith(g, "loc:@"); });
-  if (groups.empty()) groups.push_back(absl::StrCat("loc:@", node->name()));
-  s.colocate_.insert(s.colocate_.end(), groups.begin(), groups.end());
-  std::sort(s.colocate_.begin(), s.colocate_.end());
-  s.colocate_.erase(std::unique(s.colocate_.begin(), s.colocate_.end()), s.colocate_.end());
-  if (!node->device().empty()) s.colocated_device_ = std::string(node->device());
-  s.device_.clear();
-  s.placements_.clear();
+  s.colocation_.Add(*node);
+  return s.WithNoDevice();
+}
+
+Scope Scope::ColocateWithName(absl::string_view name) const {
+  Scope s = *this;
+  if (s.colocation_.groups.empty()) s.colocation_.groups.push_back(absl::StrCat("loc:@", name));
+  return s;
+}
+
+Scope Scope::WithNoColocation() const {
+  Scope s = *this;
+  s.colocation_ = {};
   return s;
 }
 
@@ -265,7 +286,8 @@ StatusOr<Node*> Scope::MakeNode(absl::string_view type, std::vector<Output> inpu
     }
   }
   if (Status s = InferAttrs(spec.op->def, inputs, &attrs); !s.ok()) return InNode(s, spec.name);
-  if (!colocate_.empty() && !attrs.Has("_class")) attrs.Set("_class", colocate_);
+  Colocation colocation = ColocationFor(spec.op->def, inputs);
+  if (!colocation.groups.empty() && !attrs.Has("_class")) attrs.Set("_class", std::move(colocation.groups));
   spec.attrs = std::move(attrs);
   spec.inputs = std::move(inputs);
   spec.control_inputs = ControlInputs(spec.inputs);
@@ -274,12 +296,12 @@ StatusOr<Node*> Scope::MakeNode(absl::string_view type, std::vector<Output> inpu
       std::all_of(spec.inputs.begin(), spec.inputs.end(), [](const Output& in) { return IsConstantEnter(*in.node); })) {
     if (Node* pivot = context_->pivot()) spec.control_inputs.push_back(pivot);
   }
-  spec.device = std::string(device());
+  spec.device = colocation.device.empty() ? device_ : colocation.device;
   const std::string name = spec.name;
   StatusOr<Node*> node = graph.AddNode(std::move(spec));
   if (!node.ok()) return InNode(node.status(), name);
   Status added = shared_->refiner.AddNode(**node);
-  if (added.ok()) added = Place(*node);
+  if (added.ok() && colocation.device.empty()) added = Place(*node);
   if (!added.ok()) {
     graph.RemoveNode(*node);
     return added;
@@ -302,8 +324,16 @@ std::vector<Node*> Scope::ControlInputs(const std::vector<Output>& inputs) const
   return all;
 }
 
+// That of the scope, and of the nodes whose references are taken.
+Scope::Colocation Scope::ColocationFor(const OpDef& op, const std::vector<Output>& inputs) const {
+  Colocation colocation = colocation_;
+  for (size_t i = 0; i < inputs.size() && i < op.inputs.size(); ++i) {
+    if (op.inputs[i].is_ref) colocation.Add(*inputs[i].node);
+  }
+  return colocation;
+}
+
 Status Scope::Place(Node* node) const {
-  if (!colocated_device_.empty()) return OkStatus();
   for (auto placement = placements_.rbegin(); placement != placements_.rend(); ++placement) {
     node->set_device((*placement->function)(*node));
     ASSIGN_OR_RETURN(std::string merged, MergeDevices(placement->outside, node->device()));

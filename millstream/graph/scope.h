@@ -57,6 +57,7 @@ class Scope {
   Scope NameScope(absl::string_view name) const;     // "a/" then "a_1/" ...; "a/" enters it again; "" is the root
   Scope WithOpName(absl::string_view name) const;    // the next op's own name
   Scope WithDevice(absl::string_view device) const;  // inner parts win, missing parts come from outside
+  Scope WithNoDevice() const;                        // forgets devices and device functions outside
   // tf.device(function): asked for each new node, which has the device of WithDevice() calls within this scope.
   Scope WithDeviceFunction(DeviceFunction place) const;
   // New nodes run after `nodes`. One with an input that was made in the same scope (or in one derived from it) waits
@@ -64,14 +65,18 @@ class Scope {
   Scope WithControlDependencies(std::vector<Node*> nodes) const;
   Scope WithNoControlDependencies() const;
   // New nodes go where `node` is: stronger than devices outside of this scope and, if the node has a device, than those
-  // within. Within a scope that colocates with other nodes, with those too.
+  // within. Within a scope that colocates with other nodes, with those too. A node that takes a reference is always
+  // colocated with the node that gives it.
   Scope ColocateWith(Node* node) const;
+  // The same for a node that may not be there yet; within a scope that colocates already, it stays as it was.
+  Scope ColocateWithName(absl::string_view name) const;
+  Scope WithNoColocation() const;
   Scope WithContext(std::shared_ptr<FlowContext> context) const;  // drops control dependencies: they are outside
   const std::shared_ptr<FlowContext>& context() const { return context_; }
   // `value` as nodes of this scope will see it.
   Output Import(Output value) const { return context_ == nullptr || !value ? value : context_->Import(value); }
   const std::string& name_prefix() const { return prefix_; }
-  absl::string_view device() const { return colocated_device_.empty() ? device_ : colocated_device_; }
+  absl::string_view device() const { return colocation_.device.empty() ? device_ : colocation_.device; }
 
   // Adds a node. Type and count attributes are inferred from the inputs; `attrs` gives the rest. Returns the node,
   // or null after an error.
@@ -105,6 +110,11 @@ class Scope {
  private:
   struct Shared;
   struct Dependencies;  // of one WithControlDependencies()
+  struct Colocation {
+    void Add(const Node& node);
+    std::vector<std::string> groups;  // sorted
+    std::string device;               // of the last node that has one
+  };
   struct Placement {
     std::shared_ptr<const DeviceFunction> function;  // shared: it may count
     std::string outside;  // the device asked for outside of it
@@ -112,6 +122,7 @@ class Scope {
   Node* AddWith(absl::string_view type, std::vector<Output> inputs, AttrMap attrs) const;
   StatusOr<Node*> MakeNode(absl::string_view type, std::vector<Output> inputs, AttrMap attrs) const;
   std::vector<Node*> ControlInputs(const std::vector<Output>& inputs) const;
+  Colocation ColocationFor(const OpDef& op, const std::vector<Output>& inputs) const;
   Status Place(Node* node) const;
   std::shared_ptr<Shared> shared_;
   std::string prefix_;
@@ -119,8 +130,7 @@ class Scope {
   std::string device_;  // asked for within the innermost of placements_
   std::vector<Placement> placements_;
   std::vector<std::shared_ptr<Dependencies>> control_;
-  std::vector<std::string> colocate_;  // groups, sorted
-  std::string colocated_device_;
+  Colocation colocation_;
   std::shared_ptr<FlowContext> context_;
 };
 

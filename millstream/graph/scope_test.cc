@@ -17,6 +17,7 @@ OP("ScopeTestSource")
     .Attr("shape: shape = { unknown_rank: true }")
     .Shape(ShapeFromAttr);
 OP("ScopeTestVar").Output("ref: Ref(dtype)").Attr("dtype: type = DT_FLOAT").Shape(ScalarShape);
+OP("ScopeTestChange").Input("ref: Ref(T)").Output("new_ref: Ref(T)").Attr("T: type");
 OP("ScopeTestAdd").Input("x: T").Input("y: T").Output("z: T").Attr("T: numbertype").Shape(BroadcastBinaryShape);
 OP("ScopeTestPack").Input("values: N * T").Input("axis: int32").Output("z: T").Attr("N: int >= 1").Attr("T: type");
 OP("ScopeTestPairs").Input("a: N * T").Input("b: N * int32").Output("z: T").Attr("N: int >= 1").Attr("T: type");
@@ -142,6 +143,25 @@ TEST(ScopeTest, ColocationIsStrongerThanDevices) {
   Node* both = Source(s.ColocateWith(b).ColocateWith(a)).node;
   EXPECT_EQ(both->device(), "/job:ps/task:1");
   EXPECT_THAT(*both->attrs().Find("_class")->get<AttrValue::Strings>(), ElementsAre("loc:@a", "loc:@b"));
+}
+
+TEST(ScopeTest, NodesThatTakeAReferenceAreColocated) {
+  Scope s = Scope::Root().WithDevice("/job:worker");
+  Output v = s.WithDevice("/job:ps").WithOpName("v").Op("ScopeTestVar", {});
+  Node* change = s.Op("ScopeTestChange", {v}).node;
+  EXPECT_EQ(change->device(), "/job:ps");
+  EXPECT_THAT(*change->attrs().Find("_class")->get<AttrValue::Strings>(), ElementsAre("loc:@v"));
+  EXPECT_EQ(s.Op("ScopeTestAdd", {v, v}).node->device(), "/job:worker");
+}
+
+TEST(ScopeTest, ColocatesWithANodeThatIsNotThereYet) {
+  Scope s = Scope::Root().WithDevice("/job:ps");
+  Node* early = Source(s.ColocateWithName("v").WithNoDevice()).node;
+  EXPECT_EQ(early->device(), "");
+  EXPECT_THAT(*early->attrs().Find("_class")->get<AttrValue::Strings>(), ElementsAre("loc:@v"));
+  Node* a = Source(s.WithOpName("a")).node;
+  Node* slot = Source(s.ColocateWith(a).ColocateWithName("v")).node;
+  EXPECT_THAT(*slot->attrs().Find("_class")->get<AttrValue::Strings>(), ElementsAre("loc:@a"));
 }
 
 TEST(ScopeTest, DeviceFunctionsSeeWhatWasAskedFor) {

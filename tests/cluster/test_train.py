@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`millstream train` as a person runs it: models, modes, data, what the terminal shows, signals, and that nothing is left behind."""
+import concurrent.futures
 import contextlib
 import glob
 import gzip
@@ -115,6 +116,51 @@ def test_every_model_in_every_mode(program, small_mnist, model, steps, accuracy,
     _assert_nothing_left(_events(done.stdout))
     if model == "mlp" and mode == "async":
         assert 10 < summary["tasks"]["ps:0"]["memory_mb"] < 60
+
+
+@pytest.fixture(scope="module")
+def tiny_images(tmp_path_factory):
+    """8x8 images of 4 classes that any model tells apart after a few steps: a bright quarter names the class."""
+    folder, rng = tmp_path_factory.mktemp("tiny"), random.Random(1)
+    for name, count in [("train", 600), ("t10k", 100)]:
+        labels = [rng.randrange(4) for _ in range(count)]
+        pixels = bytes(200 + rng.randrange(50) if i // 16 == label else rng.randrange(50) for label in labels for i in range(64))
+        (folder / f"{name}-images-idx3-ubyte").write_bytes(struct.pack(">iiii", 0x803, count, 8, 8) + pixels)
+        (folder / f"{name}-labels-idx1-ubyte").write_bytes(struct.pack(">ii", 0x801, count) + bytes(labels))
+    return folder
+
+
+def _ps_of_variables(logdir):
+    """The tasks that hold the variables, as the meta graph of the last checkpoint has them."""
+    from millstream.proto import meta_graph_pb2
+    with open(tf.train.latest_checkpoint(str(logdir)) + ".meta", "rb") as file:
+        graph = meta_graph_pb2.MetaGraphDef.FromString(file.read()).graph_def
+    return {node.device for node in graph.node if node.op == "VariableV2" and node.device.startswith("/job:ps")}
+
+
+def _train_on(program, folder, logdir, model, mode, ps, workers):
+    """What is wrong with a training of that size; "" if it went well."""
+    small = ["--hidden_units", 8] if model in ("lenet", "mlp", "wide-deep") else []
+    done = _train(program, "--model", model, "--mode", mode, "--ps", ps, "--workers", workers, "--data_dir", folder,
+                  "--train_steps", 60, "--batch_size", 20, "--threads", 1, "--logdir", logdir, *small)
+    size = f"{model} {mode} with {ps} ps and {workers} workers: "
+    if done.returncode != 0:
+        return size + done.stderr
+    summary, tasks = _events(done.stdout)[-1], _ps_of_variables(logdir)
+    if summary["global_step"] < 60 or summary["accuracy"] <= 0.5:  # 0.25 is guessing
+        return size + str(summary)
+    return "" if len(tasks) == ps else f"{size}variables are on {sorted(tasks)}"
+
+
+# Each run is short; two at a time keep two cores busy while tasks start and end.
+@pytest.mark.parametrize("mode", ["async", "sync", "dc-asgd"])
+@pytest.mark.parametrize("model", ["softmax", "linear", "mlp", "lenet", "wide-deep"])
+def test_every_size_of_cluster(program, tiny_images, tmp_path, model, mode):
+    sizes = [(ps, workers) for ps in (1, 2, 3) for workers in (1, 2, 3)]
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        wrong = pool.map(lambda size: _train_on(program, tiny_images, tmp_path / "x".join(map(str, size)), model, mode, *size), sizes)
+        wrong = [words for words in wrong if words]
+    assert not wrong, "\n".join(wrong)
 
 
 def test_files_of_a_training(program, small_mnist, tmp_path):

@@ -244,16 +244,46 @@ GraphVariable VariableScope::Found(const std::string& name, const GraphVariable&
 
 namespace {
 
-// Nodes beside the variable, in a scope within its own.
-void AddRegularizerAndConstraint(const Scope& beside, const GraphVariable& v, const VariableOptions& options) {
-  if (options.regularizer != nullptr) {
-    const Output loss = options.regularizer(beside.NameScope("Regularizer"), v.value);
-    if (loss && beside.ok()) beside.AddToCollection("regularization_losses", loss);
-  }
-  if (options.constraint != nullptr && beside.ok()) {
-    const Output allowed = options.constraint(beside.NameScope("Constraint"), v.value);
-    if (allowed && beside.ok()) v.handle.node->attrs().Set("_constraint", allowed.name());
-  }
+// What the regularizer costs goes to its collection. Its nodes are colocated with the variable.
+void AddRegularizer(const Scope& scope, const GraphVariable& v, const Regularizer& regularizer) {
+  if (regularizer == nullptr || !scope.ok()) return;
+  const Scope beside = scope.ColocateWith(v.handle.node).NameScope(absl::StrCat(v.handle.node->name(), "/Regularizer/"));
+  const Output loss = regularizer(beside, v.value);
+  if (loss && beside.ok()) beside.AddToCollection("regularization_losses", loss);
+}
+
+void AddConstraint(const Scope& scope, const GraphVariable& v, const Constraint& constraint) {
+  if (constraint == nullptr || !scope.ok()) return;
+  const Scope beside = scope.ColocateWith(v.handle.node);
+  const Output allowed = constraint(beside.NameScope("Constraint"), v.value);
+  if (allowed && beside.ok()) v.handle.node->attrs().Set("_constraint", allowed.name());
+}
+
+// The first value, in the scope of the variable's name. Nodes of an initializer name the variable that they are
+// colocated with before it is there, and have no device of their own.
+Output InitialValue(const Scope& own, const std::string& name, const Shape& shape, const VariableOptions& options) {
+  if (options.initial_value) return options.initial_value;
+  if (options.initial_constant.has_value()) return own.WithOpName("initial_value").Const(*options.initial_constant);
+  Initializer initializer = options.initializer;
+  if (initializer == nullptr) initializer = IsFloating(options.dtype) ? GlorotUniformInitializer() : ZerosInitializer();
+  return initializer(own.NameScope("Initializer").ColocateWithName(name).WithNoDevice(), options.dtype, shape);
+}
+
+Output AddVariableNode(const Scope& own, const std::string& name, const Shape& shape, const VariableOptions& options) {
+  const bool from_value = options.initial_value || options.initial_constant.has_value();
+  const Scope s = from_value && !options.resource ? own : own.ColocateWithName(name);
+  return s.WithOpName(name + "/").Op(options.resource ? "VarHandleOp" : "VariableV2", {},
+                                     {{"dtype", options.dtype},
+                                      {"shape", PartialShape(shape)},
+                                      {"shared_name", options.resource ? name : std::string()}});
+}
+
+// The ops that initialize and read a resource: where it is, but not colocated by name.
+void AddResourceOps(const Scope& own, Output first, GraphVariable* v) {
+  own.NameScope("IsInitialized").Op("VarIsInitializedOp", {v->handle});
+  v->initializer = own.WithOpName("Assign").Add("AssignVariableOp", {v->handle, first});
+  const Scope there = own.NameScope("Read").WithDevice(v->handle.node->device());
+  v->value = there.Op("ReadVariableOp", {v->handle}, {{"dtype", first.dtype()}});
 }
 
 }  // namespace
@@ -265,26 +295,22 @@ GraphVariable MakeVariable(const Scope& scope, const std::string& name, const Sh
     scope.Fail(errors::InvalidArgument("Variable ", name, " cannot be made: another node has its name"));
     return {};
   }
-  Initializer initializer = options.initializer;
-  if (initializer == nullptr) initializer = IsFloating(options.dtype) ? GlorotUniformInitializer() : ZerosInitializer();
   const Scope root = scope.WithContext(nullptr).NameScope("");
-  const Scope within = root.NameScope(name + "/");
+  const Scope own = root.NameScope(name + "/");
   GraphVariable v;
   v.shape = shape;
-  v.handle = root.WithOpName(name + "/")
-                 .Op(options.resource ? "VarHandleOp" : "VariableV2", {},
-                     {{"dtype", options.dtype},
-                      {"shape", PartialShape(shape)},
-                      {"shared_name", options.resource ? name : std::string()}});
-  if (!v.handle) return {};
-  const Scope beside = within.ColocateWith(v.handle.node);
-  const Output first = initializer(beside.NameScope("Initializer"), options.dtype, shape);
-  v.initializer = beside.WithOpName("Assign").Add(options.resource ? "AssignVariableOp" : "Assign", {v.handle, first});
-  v.value = options.resource
-                ? within.WithOpName("Read/ReadVariableOp").Op("ReadVariableOp", {v.handle}, {{"dtype", options.dtype}})
-                : beside.WithOpName("read").Op("Identity", {v.handle});
+  const Output first = InitialValue(own, name, shape, options);
+  v.handle = AddVariableNode(own, name, shape, options);
+  if (!first || !v.handle) return {};
+  if (options.resource) {
+    AddResourceOps(own, first, &v);
+  } else {
+    v.initializer = own.WithOpName("Assign").Add("Assign", {v.handle, first});
+    v.value = own.ColocateWith(v.handle.node).WithOpName("read").Op("Identity", {v.handle});
+  }
   if (!scope.ok()) return {};
-  AddRegularizerAndConstraint(beside, v, options);
+  AddRegularizer(root, v, options.regularizer);
+  AddConstraint(own, v, options.constraint);
   for (const std::string& collection : options.collections) scope.AddToCollection(collection, v.handle);
   if (options.trainable) scope.AddToCollection("trainable_variables", v.handle);
   return v;

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,9 @@ using Constraint = std::function<Output(const Scope&, Output)>;
 struct VariableOptions {
   DType dtype = DType::kFloat;
   Initializer initializer = nullptr;  // none: the scope's, else Glorot for floating types and zeros for others
+  // In place of an initializer, as tf.Variable(value): a tensor, or a value that becomes "<name>/initial_value".
+  Output initial_value = {};
+  std::optional<Tensor> initial_constant = {};
   bool trainable = true;
   bool resource = false;  // VarHandleOp rather than VariableV2
   std::vector<std::string> collections = {

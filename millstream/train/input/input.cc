@@ -3,7 +3,8 @@
 
 #include "millstream/graph/shape_refiner.h"
 #include "millstream/train/input/input_queue.h"
-#include "millstream/train/variables/variables.h"
+#include "millstream/train/input/queue_runner.h"
+#include "millstream/train/operators/operators.h"
 
 namespace millstream::input {
 namespace {
@@ -13,7 +14,7 @@ Scope EnterProducer(const Scope& scope, const ProducerOptions& options) {
 }
 
 // In the producer's own scope.
-Output MakeProducer(const Scope& s, Output tensor, const ProducerOptions& options) {
+Output MakeProducer(const Scope& s, Output tensor, const ProducerOptions& options, const std::string& queue_name) {
   if (!s.ok()) return {};
   const PartialShape shape = s.ShapeOf(tensor);
   if (shape.rank() < 1 || !shape.Slice(1, shape.rank()).IsFullyDefined()) {
@@ -32,10 +33,10 @@ Output MakeProducer(const Scope& s, Output tensor, const ProducerOptions& option
   how.shapes = {row};
   how.capacity = options.capacity;
   how.shared_name = options.shared_name;
+  how.name = queue_name;
   const Output queue = MakeInputQueue(s, how);
   if (!s.ok()) return {};
-  Node* enqueue =
-      s.NameScope(queue.node->name() + "/").WithOpName("EnqueueMany").Add("QueueEnqueueManyV2", {queue, tensor});
+  Node* enqueue = s.WithOpName(QueueOpName(queue, "EnqueueMany")).Add("QueueEnqueueManyV2", {queue, tensor});
   RunQueue(s, queue, {enqueue});
   SummarizeFullness(s, queue, 0, options.capacity);
   return s.ok() ? queue : Output();
@@ -52,18 +53,18 @@ Output LimitEpochs(const Scope& scope, Output tensor, std::optional<int64_t> num
   const Scope s = scope.NameScope("limit_epochs");
   VariableOptions options;
   options.dtype = DType::kInt64;
-  options.initializer = ZerosInitializer();
+  options.initial_value = s.Const<int64_t>(0);
   options.trainable = false;
   options.collections = {graph_keys::kLocalVariables};
   const GraphVariable epochs = MakeVariable(s, s.UniqueName("epochs"), Shape(), options);
   if (!s.ok()) return {};
-  Node* counter = s.ColocateWith(epochs.handle.node).Add("CountUpTo", {epochs.handle}, {{"limit", *num_epochs}});
+  Node* counter = s.Add("CountUpTo", {epochs.handle}, {{"limit", *num_epochs}});
   return s.WithControlDependencies({counter}).WithOpName(s.name_prefix()).Op("Identity", {tensor});
 }
 
 Output InputProducer(const Scope& scope, Output tensor, const ProducerOptions& options) {
   if (!tensor) scope.Fail(errors::InvalidArgument("An input producer needs a tensor"));
-  return scope.ok() ? MakeProducer(EnterProducer(scope, options), tensor, options) : Output();
+  return scope.ok() ? MakeProducer(EnterProducer(scope, options), tensor, options, options.name) : Output();
 }
 
 Output StringInputProducer(const Scope& scope, const std::vector<std::string>& strings,
@@ -73,15 +74,15 @@ Output StringInputProducer(const Scope& scope, const std::vector<std::string>& s
   }
   if (!scope.ok()) return {};
   const Scope s = EnterProducer(scope, options);
-  return MakeProducer(s, s.Const(Tensor::Vector(strings)), options);
+  return MakeProducer(s, s.Const(Tensor::Vector(strings)), options, s.name_prefix());
 }
 
 Output RangeInputProducer(const Scope& scope, Output limit, const ProducerOptions& options) {
   if (!limit) scope.Fail(errors::InvalidArgument("An input producer needs a limit"));
   if (!scope.ok()) return {};
   const Scope s = EnterProducer(scope, options);
-  const Output numbers = s.Op("Range", {s.Const<int32_t>(0), CastTo(s, limit, DType::kInt32), s.Const<int32_t>(1)});
-  return MakeProducer(s, numbers, options);
+  return MakeProducer(s, OpNamed(s, "range", "Range", {0, CastTo(s, limit, DType::kInt32), 1}), options,
+                      s.name_prefix());
 }
 
 std::vector<Output> SliceInputProducer(const Scope& scope, const std::vector<Output>& tensors,
@@ -94,24 +95,23 @@ std::vector<Output> SliceInputProducer(const Scope& scope, const std::vector<Out
   }
   if (!scope.ok()) return {};
   const Scope s = EnterProducer(scope, options);
-  const Output rows =
-      s.Op("StridedSlice", {s.Op("Shape", {tensors[0]}), s.Constant({0}), s.Constant({1}), s.Constant({1})},
-           {{"shrink_axis_mask", 1}});
+  const Output rows = operators::At(s, operators::ShapeOf(s, tensors[0]), 0);
   ProducerOptions own = options;
   own.name.clear();
   const Output row = Dequeue(s, RangeInputProducer(s, rows, own), DType::kInt32, PartialShape(Shape()));
   std::vector<Output> slices;
-  for (const Output& tensor : tensors) slices.push_back(s.Op("GatherV2", {tensor, row, s.Const<int32_t>(0)}));
+  for (const Output& tensor : tensors) {
+    slices.push_back(OpNamed(s, "", "GatherV2", {tensor, row, Tensor::Scalar<int32_t>(0)}));
+  }
   return s.ok() ? slices : std::vector<Output>();
 }
 
 Output Dequeue(const Scope& scope, Output queue, DType dtype, const PartialShape& shape) {
   if (!scope.ok()) return {};
-  const Scope s = scope.NameScope(queue.node->name() + "/").ColocateWith(queue.node);
-  const Output value =
-      s.WithOpName("Dequeue").Op("QueueDequeueV2", {queue}, {{"component_types", std::vector<DType>{dtype}}});
-  if (!s.ok()) return {};
-  if (Status merged = s.shapes().MergeShape(value, shape); !merged.ok()) s.Fail(merged);
+  const Output value = scope.WithOpName(QueueOpName(queue, "Dequeue"))
+                           .Op("QueueDequeueV2", {queue}, {{"component_types", std::vector<DType>{dtype}}});
+  if (!scope.ok()) return {};
+  if (Status merged = scope.shapes().MergeShape(value, shape); !merged.ok()) scope.Fail(merged);
   return value;
 }
 

@@ -4,6 +4,7 @@
 #include "millstream/graph/shape_refiner.h"
 #include "millstream/train/input/input.h"
 #include "millstream/train/input/input_queue.h"
+#include "millstream/train/input/queue_runner.h"
 
 namespace millstream::input {
 namespace {
@@ -68,18 +69,17 @@ std::vector<Output> MakeBatch(const Scope& scope, const Lists& lists, int64_t ba
   for (const Output& tensor : lists[0]) how.types.push_back(tensor.dtype());
   const Output queue = MakeInputQueue(s, how);
   if (!s.ok()) return {};
-  const Scope beside = s.NameScope(queue.node->name() + "/");
+  SummarizeFullness(s, queue, how.min_after_dequeue, options.capacity);
   std::vector<Node*> enqueues;
   for (const std::vector<Output>& list : lists) {
     std::vector<Output> inputs = {queue};
     inputs.insert(inputs.end(), list.begin(), list.end());
-    Node* enqueue = beside.WithOpName(options.enqueue_many ? "EnqueueMany" : "Enqueue")
+    Node* enqueue = s.WithOpName(QueueOpName(queue, options.enqueue_many ? "EnqueueMany" : "enqueue"))
                         .Add(options.enqueue_many ? "QueueEnqueueManyV2" : "QueueEnqueueV2", inputs);
     const int64_t threads = lists.size() > 1 ? 1 : std::max<int64_t>(1, options.num_threads);
     enqueues.insert(enqueues.end(), static_cast<size_t>(threads), enqueue);
   }
   RunQueue(s, queue, enqueues);
-  SummarizeFullness(s, queue, how.min_after_dequeue, options.capacity);
   Node* dequeue =
       s.WithOpName(s.name_prefix())
           .Add(options.allow_smaller_final_batch ? "QueueDequeueUpToV2" : "QueueDequeueManyV2",

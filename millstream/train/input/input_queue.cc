@@ -5,7 +5,7 @@
 
 #include "absl/strings/match.h"
 #include "millstream/train/input/queue_runner.h"
-#include "millstream/train/variables/variables.h"
+#include "millstream/train/operators/operators.h"
 
 namespace millstream {
 
@@ -27,10 +27,10 @@ Output MakeInputQueue(const Scope& s, const InputQueue& options) {
     attrs.emplace_back("seed", int64_t{options.seed ? 87654321 : 0});
     attrs.emplace_back("seed2", options.seed.value_or(0));
   }
-  const char* name = shuffles                                    ? "random_shuffle_queue"
+  const char* base = shuffles                                    ? "random_shuffle_queue"
                      : absl::StartsWith(options.type, "Padding") ? "padding_fifo_queue"
                                                                  : "fifo_queue";
-  Node* queue = s.WithOpName(name).Add(options.type, {}, std::move(attrs));
+  Node* queue = s.WithOpName(options.name.empty() ? base : options.name).Add(options.type, {}, std::move(attrs));
   return queue == nullptr ? Output() : Output(queue);
 }
 
@@ -46,16 +46,19 @@ void RunQueue(const Scope& s, Output queue, const std::vector<Node*>& enqueue_op
 
 void SummarizeFullness(const Scope& scope, Output queue, int64_t from, int64_t to) {
   if (!scope.ok()) return;
-  const std::string name = from == 0 ? absl::StrCat("fraction_of_", to, "_full")
-                                     : absl::StrCat("fraction_over_", from, "_of_", to - from, "_full");
+  const bool shuffles = queue.node->Is("RandomShuffleQueueV2");
+  const std::string name = shuffles ? absl::StrCat("fraction_over_", from, "_of_", to - from, "_full")
+                                    : absl::StrCat("fraction_of_", to, "_full");
+  Output size = scope.WithOpName(QueueOpName(queue, "Size")).Op("QueueSizeV2", {queue});
+  if (shuffles) {
+    const Output more = operators::Sub(scope, size, static_cast<int>(from));
+    size = OpNamed(scope, "", "Maximum", {0, more});
+  }
+  const double share = 1.0 / static_cast<double>(std::max<int64_t>(1, to - from));
+  const Output full = operators::Mul(scope, CastTo(scope, size, DType::kFloat), share);
   const Scope s = scope.NameScope(name);
-  Output size = s.Op("QueueSizeV2", {queue});
-  if (from > 0) size = s.Op("Maximum", {s.Op("Sub", {size, s.Const(static_cast<int32_t>(from))}), s.Const<int32_t>(0)});
-  const float share = 1.0f / static_cast<float>(std::max<int64_t>(1, to - from));
-  const Output full = s.Op("Mul", {CastTo(s, size, DType::kFloat), s.Const(share)});
   const std::string tag = s.name_prefix().substr(0, s.name_prefix().size() - 1);
-  const Output tags = s.WithOpName("tags").Const(Tensor::Scalar(tag));
-  const Output summary = s.WithOpName(s.name_prefix()).Op("ScalarSummary", {tags, full});
+  const Output summary = OpNamed(s, s.name_prefix(), "ScalarSummary", {Tensor::Scalar(tag), full});
   if (s.ok()) s.AddToCollection(graph_keys::kSummaries, summary);
 }
 

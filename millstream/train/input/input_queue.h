@@ -19,6 +19,7 @@ struct InputQueue {
   int64_t min_after_dequeue = 0;  // of a RandomShuffleQueueV2
   Seed seed = {};
   std::string shared_name = {};
+  std::string name = {};  // none: the type's, as "fifo_queue"
 };
 // InvalidArgument, in the scope's status, if capacities do not fit.
 Output MakeInputQueue(const Scope& s, const InputQueue& options);

@@ -11,16 +11,18 @@ constexpr char kCollection[] = "queue_runners";
 
 Node* AddClose(const Scope& scope, Output queue, bool cancel) {
   const char* type = queue.dtype() == DType::kResource ? "QueueCloseV2" : "QueueClose";
-  const Scope beside = scope.NameScope("").WithNoControlDependencies().ColocateWith(queue.node);
-  return beside.NameScope(queue.node->name() + "/")
-      .WithOpName("Close")
-      .Add(type, {queue}, {{"cancel_pending_enqueues", cancel}});
+  return scope.WithOpName(QueueOpName(queue, "Close")).Add(type, {queue}, {{"cancel_pending_enqueues", cancel}});
 }
 
 // Each runner has a list of its own too: close, cancel, then the enqueue ops.
 std::string NodesKey(size_t runner) { return absl::StrCat(kCollection, "/", runner); }
 
 }  // namespace
+
+std::string QueueOpName(Output queue, absl::string_view what) {
+  const std::string& name = queue.node->name();
+  return absl::StrCat(name.substr(name.rfind('/') + 1), "_", what);
+}
 
 struct QueueRunner::State {
   explicit State(Ops o) : ops(std::move(o)) {}

@@ -12,6 +12,9 @@
 
 namespace millstream {
 
+// How Python's queues name their ops: "fifo_queue_Close" for the queue "a/fifo_queue".
+std::string QueueOpName(Output queue, absl::string_view what);
+
 // Threads that fill a queue: each of the enqueue ops runs again and again in a thread of its own, until the queue is
 // closed (the op fails with a code of `closed_codes`) or the coordinator stops. When the last of them has ended, the
 // queue is closed. Any other error goes to the coordinator. A cheap value; copies share their state.

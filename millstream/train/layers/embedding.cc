@@ -4,30 +4,30 @@
 #include <algorithm>
 
 #include "millstream/graph/gradients/gradient.h"
-#include "millstream/train/variables/variables.h"
+#include "millstream/train/operators/operators.h"
+#include "millstream/train/optimizers/clip.h"
 
 namespace millstream {
 namespace {
 
 using Strategy = EmbeddingOptions::Strategy;
 
-Output Gather(const Scope& s, const GraphVariable& table, Output ids) {
-  const Scope beside = s.ColocateWith(table.handle.node);
-  if (IsResource(table)) return beside.Op("ResourceGather", {table.handle, ids}, {{"dtype", TypeOf(table)}});
-  return beside.Op("GatherV2", {table.value, ids, beside.Const<int32_t>(0)});
+Output Gather(const Scope& beside, const GraphVariable& table, Output ids, absl::string_view name) {
+  if (!IsResource(table)) return OpNamed(beside, name, "GatherV2", {table, ids, Tensor::Scalar<int32_t>(0)});
+  const Output rows = beside.WithOpName(name.empty() ? "Gather" : name)
+                          .Op("ResourceGather", {table.handle, ids}, {{"dtype", TypeOf(table)}});
+  return beside.Op("Identity", {rows});
 }
 
-// Each row, of rank 1, no longer than `max_norm`.
-Output Clipped(const Scope& scope, Output rows, const std::optional<double>& max_norm) {
-  if (!max_norm.has_value() || !scope.ok()) return rows;
-  const Scope s = scope.NameScope("clip_by_norm");
-  const Output limit = s.Const(ScalarOf(rows.dtype(), *max_norm));
-  const Output squares = s.Op("Sum", {s.Op("Mul", {rows, rows}), s.Constant({-1})}, {{"keep_dims", true}});
-  // The root of 0 has no gradient.
-  const Output positive = s.Op("Greater", {squares, s.Const(ScalarOf(rows.dtype(), 0))});
-  const Output safe = s.Op("SelectV2", {positive, squares, OnesFor(s, squares)});
-  const Output norms = s.Op("SelectV2", {positive, s.Op("Sqrt", {safe}), squares});
-  return s.Op("RealDiv", {s.Op("Mul", {rows, limit}), s.Op("Maximum", {norms, limit})});
+// The rows of one table, each no longer than `max_norm`, where the table is.
+Output LookupInTable(const Scope& s, const GraphVariable& table, Output ids, const EmbeddingOptions& options,
+                     absl::string_view name) {
+  const Scope beside = s.ColocateWith(table.handle.node);
+  const Output rows = Gather(beside, table, ids, name);
+  if (!options.max_norm.has_value() || !s.ok()) return rows;
+  std::vector<int32_t> axes;
+  for (int d = s.ShapeOf(ids).rank(); d < table.shape.rank(); ++d) axes.push_back(d);
+  return ClipByNormAlong(beside, rows, *options.max_norm, &axes);
 }
 
 // Which table has each id, and where there.
@@ -36,22 +36,21 @@ struct Places {
 };
 
 Places PlacesOf(const Scope& s, const std::vector<GraphVariable>& params, Output ids, Strategy strategy) {
-  const auto number = [&](double value) { return s.Const(ScalarOf(ids.dtype(), value)); };
-  const auto count = static_cast<int64_t>(params.size());
+  using namespace operators;  // NOLINT(google-build-using-namespace)
+  const auto count = static_cast<int>(params.size());
   if (strategy == Strategy::kMod) {
-    const Output n = number(static_cast<double>(count));
-    return {s.Op("FloorMod", {ids, n}), s.Op("FloorDiv", {ids, n})};
+    const Output table = FloorMod(s, ids, count);
+    return {table, FloorDiv(s, ids, count)};
   }
   int64_t rows = 0;
   for (const GraphVariable& table : params) rows += table.shape.dim(0);
-  const int64_t each = rows / count, extras = rows % count;
-  const Output longer = number(static_cast<double>(each + 1)),
-               shorter = number(static_cast<double>(std::max<int64_t>(1, each)));
-  const Output num_longer = number(static_cast<double>(extras)), beyond = s.Op("Sub", {ids, num_longer});
-  const Output table = s.Op("Maximum", {s.Op("FloorDiv", {ids, longer}), s.Op("FloorDiv", {beyond, shorter})});
-  const Output row = s.Op("SelectV2", {s.Op("Less", {table, num_longer}), s.Op("FloorMod", {ids, longer}),
-                                       s.Op("FloorMod", {beyond, shorter})});
-  return {table, row};
+  const Output total = s.Const(ScalarOf(ids.dtype(), static_cast<double>(rows)));
+  const Output each = FloorDiv(s, total, count), extras = FloorMod(s, total, count);
+  const Output in_longer = FloorDiv(s, ids, Add(s, each, 1));
+  const Output table = s.Op("Maximum", {in_longer, FloorDiv(s, Sub(s, ids, extras), each)});
+  const Output longer = s.Op("Less", {table, extras});
+  const Output row_in_longer = FloorMod(s, ids, Add(s, each, 1));
+  return {table, s.Op("Select", {longer, row_in_longer, FloorMod(s, Sub(s, ids, extras), each)})};
 }
 
 // InvalidArgument unless there are tables of one row shape.
@@ -77,30 +76,39 @@ std::vector<Output> Partition(const Scope& s, Output data, Output tables, size_t
 
 Output LookupInTables(const Scope& s, const std::vector<GraphVariable>& params, Output ids,
                       const EmbeddingOptions& options) {
-  const Output flat = s.Op("Reshape", {ids, s.Constant({-1})});
+  using namespace operators;  // NOLINT(google-build-using-namespace)
+  const Output flat = OpNamed(s, "", "Reshape", {ids, std::vector<int32_t>{-1}});
+  const Output positions = OpNamed(s, "range", "Range", {0, s.Op("Size", {flat}), 1});
   const Places places = PlacesOf(s, params, flat, options.partition_strategy);
   const Output tables = CastTo(s, places.table, DType::kInt32);
-  const Output positions = s.Op("Range", {s.Const<int32_t>(0), s.Op("Size", {flat}), s.Const<int32_t>(1)});
   const std::vector<Output> rows = Partition(s, places.row, tables, params.size());
   std::vector<Output> inputs = Partition(s, positions, tables, params.size());
   for (size_t i = 0; i < params.size() && s.ok(); ++i) {
-    inputs.push_back(Clipped(s, Gather(s, params[i], rows[i]), options.max_norm));
+    inputs.push_back(LookupInTable(s, params[i], rows[i], options, ""));
   }
-  const Output stitched = s.Op("ParallelDynamicStitch", inputs, {{"N", static_cast<int64_t>(params.size())}});
+  const Output stitched = s.WithOpName(s.name_prefix())
+                              .Op("ParallelDynamicStitch", inputs, {{"N", static_cast<int64_t>(params.size())}});
   std::vector<int32_t> row;
   for (int d = 1; d < params[0].shape.rank(); ++d) row.push_back(static_cast<int32_t>(params[0].shape.dim(d)));
-  const Output shape = s.Op("ConcatV2", {s.Op("Shape", {ids}), s.Const(Tensor::Vector(row)), s.Const<int32_t>(0)});
-  return s.Op("Reshape", {stitched, shape});
+  const Output sizes = ShapeOf(s, ids);
+  return s.Op("Reshape", {stitched, row.empty() ? sizes : Concat(s, {sizes, row})});
 }
 
-// Sums of rows, by segments, over what the combiner divides by.
+// Sums of rows, by segments, over what the combiner divides by. The result is named as the scope is.
 Output Combine(const Scope& s, Output rows, Output weights, Output segments, Combiner combiner) {
-  const Output column = s.Op("ExpandDims", {CastTo(s, weights, rows.dtype()), s.Const<int32_t>(1)});
-  const Output total = s.Op("SegmentSum", {s.Op("Mul", {rows, column}), segments});
-  if (combiner == Combiner::kSum) return total;
-  if (combiner == Combiner::kMean) return s.Op("DivNoNan", {total, s.Op("SegmentSum", {column, segments})});
+  using namespace operators;  // NOLINT(google-build-using-namespace)
+  const Scope last = s.WithOpName(s.name_prefix());
+  const Output inner_rank = Sub(s, s.Op("Rank", {rows}), 1);
+  const Scope fill = s.NameScope("Fill");
+  const Output dims = fill.WithOpName("dims").Op("Pack", {inner_rank});
+  const Output ones = OpNamed(fill, fill.name_prefix(), "Fill", {dims, Tensor::Scalar<int32_t>(1)});
+  const Output sizes = ShapeOf(s, weights);
+  const Output column = s.Op("Reshape", {weights, Concat(s, {sizes, ones})});
+  const Output total = s.Op("SegmentSum", {Mul(s, rows, column), segments});
+  if (combiner == Combiner::kSum) return last.Op("Identity", {total});
+  if (combiner == Combiner::kMean) return last.Op("DivNoNan", {total, s.Op("SegmentSum", {column, segments})});
   const Output squares = s.Op("SegmentSum", {s.Op("Square", {column}), segments});
-  return s.Op("DivNoNan", {total, s.Op("Sqrt", {squares})});
+  return last.Op("DivNoNan", {total, s.Op("Sqrt", {squares})});
 }
 
 }  // namespace
@@ -110,7 +118,7 @@ Output EmbeddingLookup(const Scope& scope, const std::vector<GraphVariable>& par
   if (!scope.ok() || !Check(scope, params, ids)) return {};
   const Scope s = scope.NameScope(options.name.empty() ? "embedding_lookup" : options.name.c_str());
   if (params.size() > 1) return LookupInTables(s, params, ids, options);
-  return s.WithOpName("Identity").Op("Identity", {Clipped(s, Gather(s, params[0], ids), options.max_norm)});
+  return s.Op("Identity", {LookupInTable(s, params[0], ids, options, s.name_prefix())});
 }
 
 Output EmbeddingLookupSparse(const Scope& scope, const std::vector<GraphVariable>& params, const SparseOutput& ids,
@@ -121,8 +129,7 @@ Output EmbeddingLookupSparse(const Scope& scope, const std::vector<GraphVariable
     return {};
   }
   const Scope s = scope.NameScope(options.name.empty() ? "embedding_lookup_sparse" : options.name.c_str());
-  const Output column = s.Op("StridedSlice", {ids.indices, s.Constant({0, 0}), s.Constant({0, 1}), s.Constant({1, 1})},
-                             {{"begin_mask", 1}, {"end_mask", 1}, {"shrink_axis_mask", 2}});
+  const Output column = operators::FirstColumn(s, ids.indices);
   const Output segments = CastTo(s, column, DType::kInt32);
   Node* unique = s.Add("Unique", {ids.values});
   if (unique == nullptr) return {};
@@ -131,12 +138,14 @@ Output EmbeddingLookupSparse(const Scope& scope, const std::vector<GraphVariable
   const Output rows = EmbeddingLookup(s, params, Output(unique, 0), plain);
   const Output index(unique, 1);
   if (weights && s.ok()) {
-    return Combine(s, s.Op("GatherV2", {rows, index, s.Const<int32_t>(0)}), weights, segments, combiner);
+    const Output typed = CastTo(s, weights, rows.dtype());
+    const Output all = OpNamed(s, "", "GatherV2", {rows, index, Tensor::Scalar<int32_t>(0)});
+    return Combine(s, all, typed, segments, combiner);
   }
   const char* type = combiner == Combiner::kMean    ? "SparseSegmentMean"
                      : combiner == Combiner::kSqrtN ? "SparseSegmentSqrtN"
                                                     : "SparseSegmentSum";
-  return s.Op(type, {rows, index, segments});
+  return s.WithOpName(s.name_prefix()).Op(type, {rows, index, segments});
 }
 
 }  // namespace millstream

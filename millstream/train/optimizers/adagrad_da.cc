@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millstream/train/optimizers/adagrad_da.h"
 
+#include "millstream/train/operators/operators.h"
+
 namespace millstream {
 
 AdagradDAOptimizer::AdagradDAOptimizer(const Hyperparameter& learning_rate, const GraphVariable& global_step,
@@ -18,9 +20,16 @@ AdagradDAOptimizer::AdagradDAOptimizer(const Hyperparameter& learning_rate, cons
   if (!global_step) Refuse(errors::InvalidArgument("AdagradDA needs a global step"));
 }
 
+void AdagradDAOptimizer::Prepare(const Scope& scope) {
+  KernelOptimizer::Prepare(scope);
+  if (!scope.ok()) return;
+  const Scope s = scope.ColocateWith(learning_rate().node);
+  const Output step = CastTo(s, UseVariable(s, global_step_), DType::kInt64);
+  step_on_worker_ = operators::Add(s, s.Op("Identity", {step}), 1);
+}
+
 void AdagradDAOptimizer::AddLastInputs(const Scope& scope, std::vector<Output>* inputs) {
-  const Output step = IsResource(global_step_) ? ReadVariable(scope, global_step_) : global_step_.value;
-  inputs->push_back(scope.Op("AddV2", {CastTo(scope, step, DType::kInt64), scope.Const<int64_t>(1)}));
+  inputs->push_back(scope.Op("Identity", {step_on_worker_}));
 }
 
 }  // namespace millstream

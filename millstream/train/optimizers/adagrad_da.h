@@ -22,10 +22,12 @@ class AdagradDAOptimizer : public KernelOptimizer {
   AdagradDAOptimizer(const Hyperparameter& learning_rate, const GraphVariable& global_step, const Options& options);
 
  protected:
+  void Prepare(const Scope& scope) override;
   void AddLastInputs(const Scope& scope, std::vector<Output>* inputs) override;
 
  private:
   const GraphVariable global_step_;
+  Output step_on_worker_;  // fetched once, not once for each variable
 };
 
 }  // namespace millstream

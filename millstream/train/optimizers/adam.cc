@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "millstream/train/operators/operators.h"
+
 namespace millstream {
 
 void AdamOptimizer::CreateSlots(const Scope& scope, const std::vector<GraphVariable>& variables) {
@@ -25,8 +27,7 @@ void AdamOptimizer::Prepare(const Scope& scope) {
 }
 
 Output AdamOptimizer::Power(const Scope& scope, const char* name, const GraphVariable& v) const {
-  const GraphVariable power = NonSlot(name);
-  return CastTo(scope, IsResource(power) ? ReadVariable(scope, power) : power.value, TypeOf(v));
+  return CastTo(scope, UseVariable(scope, NonSlot(name)), TypeOf(v));
 }
 
 Node* AdamOptimizer::ApplyDense(const Scope& scope, Output gradient, const GraphVariable& v) {
@@ -41,29 +42,32 @@ Node* AdamOptimizer::ApplyDense(const Scope& scope, Output gradient, const Graph
 // moment = moment * decay, then rows are added; gives the new moment.
 Output AdamOptimizer::DecayAndAdd(const Scope& scope, const GraphVariable& moment, Output decay, Output indices,
                                   Output rows) const {
-  const Output now = IsResource(moment) ? ReadVariable(scope, moment) : moment.value;
-  const Output decayed = AssignVariable(scope, moment, scope.Op("Mul", {now, decay}), use_locking());
+  const Output decayed = AssignVariable(scope, moment, operators::Mul(scope, moment, decay), use_locking());
+  if (!scope.ok()) return {};
   const Scope after = scope.WithControlDependencies({decayed.node});
   if (!IsResource(moment))
     return after.Op("ScatterAdd", {moment.handle, indices, rows}, {{"use_locking", use_locking()}});
-  return ReadVariable(scope.WithControlDependencies({after.Add("ResourceScatterAdd", {moment.handle, indices, rows})}),
-                      moment);
+  return ReadAfter(after, moment, after.Add("ResourceScatterAdd", {moment.handle, indices, rows}));
 }
 
-Node* AdamOptimizer::ApplySparse(const Scope& scope, Output values, Output indices, const GraphVariable& v) {
+Node* AdamOptimizer::ApplySparse(const Scope& s, Output values, Output indices, const GraphVariable& v) {
+  using namespace operators;  // NOLINT(google-build-using-namespace)
   const DType dtype = TypeOf(v);
-  const Output one = scope.Const(ScalarOf(dtype, 1));
-  const auto op = [&scope](const char* type, Output a, Output b) { return scope.Op(type, {a, b}); };
-  const Output beta1 = CastTo(scope, beta1_, dtype), beta2 = CastTo(scope, beta2_, dtype);
-  const Output unbias2 = scope.Op("Sqrt", {op("Sub", one, Power(scope, "beta2_power", v))});
-  const Output rate =
-      op("RealDiv", op("Mul", CastTo(scope, rate_, dtype), unbias2), op("Sub", one, Power(scope, "beta1_power", v)));
-  const Output m = DecayAndAdd(scope, Slot(v, "m"), beta1, indices, op("Mul", values, op("Sub", one, beta1)));
-  const Output squares = op("Mul", op("Mul", values, values), op("Sub", one, beta2));
-  const Output second = DecayAndAdd(scope, Slot(v, "v"), beta2, indices, squares);
-  const Output divisor = op("AddV2", scope.Op("Sqrt", {second}), CastTo(scope, epsilon_, dtype));
-  const Output update = SubtractFromVariable(scope, v, op("RealDiv", op("Mul", rate, m), divisor), use_locking());
-  return Group(scope, {update.node, m.node, second.node});
+  const Output power1 = Power(s, "beta1_power", v), power2 = Power(s, "beta2_power", v);
+  const Output learning_rate = CastTo(s, rate_, dtype);
+  const Output beta1 = CastTo(s, beta1_, dtype), beta2 = CastTo(s, beta2_, dtype);
+  const Output epsilon = CastTo(s, epsilon_, dtype);
+  const Output unbias2 = s.Op("Sqrt", {Sub(s, 1, power2)});
+  const Output scaled_rate = Mul(s, learning_rate, unbias2);
+  const Output rate = Div(s, scaled_rate, Sub(s, 1, power1));
+  const Output rows = Mul(s, values, Sub(s, 1, beta1));
+  const Output m = DecayAndAdd(s, Slot(v, "m"), beta1, indices, rows);
+  const Output squares = Mul(s, values, values);
+  const Output second = DecayAndAdd(s, Slot(v, "v"), beta2, indices, Mul(s, squares, Sub(s, 1, beta2)));
+  const Output root = s.Op("Sqrt", {second});
+  const Output step = Mul(s, rate, m);
+  const Output update = SubtractFromVariable(s, v, Div(s, step, Add(s, root, epsilon)), use_locking());
+  return Group(s, {update.node, m.node, second.node});
 }
 
 Node* AdamOptimizer::Finish(const Scope& scope, const std::vector<Node*>& updates, absl::string_view name) {
@@ -71,8 +75,7 @@ Node* AdamOptimizer::Finish(const Scope& scope, const std::vector<Node*>& update
   const Scope after = scope.WithControlDependencies(updates).ColocateWith(NonSlot("beta1_power").handle.node);
   for (const auto& [power, beta] : {std::pair("beta1_power", beta1_), std::pair("beta2_power", beta2_)}) {
     const GraphVariable v = NonSlot(power);
-    const Output now = IsResource(v) ? ReadVariable(after, v) : v.value;
-    all.push_back(AssignVariable(after, v, after.Op("Mul", {now, beta}), use_locking()).node);
+    all.push_back(AssignVariable(after, v, operators::Mul(after, v, beta), use_locking()).node);
   }
   return Group(scope, all, name);
 }

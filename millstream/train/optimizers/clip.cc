@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millstream/train/optimizers/clip.h"
 
+#include "millstream/train/operators/operators.h"
+
 namespace millstream {
 namespace {
 
@@ -9,8 +11,9 @@ Grad WithValues(const Grad& t, Output values) {
   return t.IsSparse() ? Grad::Slices(values, t.indices, t.dense_shape) : Grad(values);
 }
 
-Output Number(const Scope& s, const Hyperparameter& number, const char* name, DType dtype) {
-  return CastTo(s, number.ToOutput(s, name), dtype);
+// The limit as an operand of `type`: a number, or a tensor.
+Operand Limit(const Scope& s, const Hyperparameter& number, DType dtype) {
+  return number.is_tensor() ? Operand(CastTo(s, number.ToOutput(s, ""), dtype)) : Operand(number.value());
 }
 
 }  // namespace
@@ -19,19 +22,30 @@ Grad ClipByValue(const Scope& scope, const Grad& t, const Hyperparameter& low, c
   if (t.IsNone() || !scope.ok()) return {};
   const Scope s = scope.NameScope("clip_by_value");
   const Output values = ValuesOf(t);
-  const Output below = s.Op("Minimum", {values, Number(s, high, "Minimum/y", values.dtype())});
-  return WithValues(t, s.WithOpName(s.name_prefix()).Op("Maximum", {below, Number(s, low, "y", values.dtype())}));
+  const Output below = OpNamed(s, "", "Minimum", {values, Limit(s, high, values.dtype())});
+  return WithValues(t, OpNamed(s, s.name_prefix(), "Maximum", {below, Limit(s, low, values.dtype())}));
+}
+
+Output ClipByNormAlong(const Scope& scope, Output values, const Hyperparameter& clip_norm,
+                       const std::vector<int32_t>* axes) {
+  using namespace operators;  // NOLINT(google-build-using-namespace)
+  if (!scope.ok()) return {};
+  const Scope s = scope.NameScope("clip_by_norm");
+  const Output squares = Mul(s, values, values);
+  const Output sum = axes == nullptr ? ReduceAll(s, "Sum", squares, true) : Reduce(s, "Sum", squares, *axes, true);
+  // The root of 0 has no gradient.
+  const Output positive = OpNamed(s, "", "Greater", {sum, 0});
+  const Output safe = s.Op("Select", {positive, sum, OnesLike(s, sum)});
+  const Output norm = s.Op("Select", {positive, s.Op("Sqrt", {safe}), sum});
+  const Operand limit = Limit(s, clip_norm, values.dtype());
+  const Output scaled = Mul(s, values, limit);
+  const Output divisor = OpNamed(s, "", "Maximum", {norm, limit});
+  return s.WithOpName(s.name_prefix()).Op("Identity", {Div(s, scaled, divisor)});
 }
 
 Grad ClipByNorm(const Scope& scope, const Grad& t, const Hyperparameter& clip_norm) {
   if (t.IsNone() || !scope.ok()) return {};
-  const Scope s = scope.NameScope("clip_by_norm");
-  const Output values = ValuesOf(t);
-  // The root of half the sum of squares, which L2Loss gives, twice: no list of axes is needed.
-  const Output squares = s.Op("Mul", {s.Op("L2Loss", {values}), s.Const(ScalarOf(values.dtype(), 2))});
-  const Output limit = Number(s, clip_norm, "clip_norm", values.dtype());
-  const Output norm = s.Op("Maximum", {s.Op("Sqrt", {squares}), limit});
-  return WithValues(t, s.WithOpName(s.name_prefix()).Op("RealDiv", {s.Op("Mul", {values, limit}), norm}));
+  return WithValues(t, ClipByNormAlong(scope, ValuesOf(t), clip_norm, nullptr));
 }
 
 Output GlobalNorm(const Scope& scope, const std::vector<Grad>& ts) {
@@ -43,32 +57,35 @@ Output GlobalNorm(const Scope& scope, const std::vector<Grad>& ts) {
   }
   if (halves.empty() && s.ok()) s.Fail(errors::InvalidArgument("There are no gradients to take the norm of"));
   if (!s.ok()) return {};
-  const Output half = s.Op("Sum", {s.WithOpName("stack").Op("Pack", halves), s.Constant({0})});
-  return s.WithOpName("global_norm").Op("Sqrt", {s.Op("Mul", {half, s.Const(ScalarOf(half.dtype(), 2))})});
+  const Output half = operators::ReduceAll(s, "Sum", s.WithOpName("stack").Op("Pack", halves));
+  const Output two = s.Const(ScalarOf(half.dtype(), 2));
+  return s.WithOpName("global_norm").Op("Sqrt", {operators::Mul(s, half, two)});
 }
 
 std::vector<Grad> ClipByGlobalNorm(const Scope& scope, const std::vector<Grad>& ts, const Hyperparameter& clip_norm,
                                    Output use_norm, Output* norm) {
+  using namespace operators;  // NOLINT(google-build-using-namespace)
   const Output all = use_norm ? use_norm : GlobalNorm(scope, ts);
   if (norm != nullptr) *norm = all;
   if (!scope.ok()) return {};
   const Scope s = scope.NameScope("clip_by_global_norm");
-  const DType dtype = all.dtype();
-  const Output one = s.Const(ScalarOf(dtype, 1)), limit = Number(s, clip_norm, "clip_norm", dtype);
-  const Output smaller = s.Op("Minimum", {s.Op("RealDiv", {one, all}), s.Op("RealDiv", {one, limit})});
+  const Operand limit = Limit(s, clip_norm, all.dtype());
+  const Output inverse = Div(s, 1.0, all), one = s.Const(ScalarOf(all.dtype(), 1));
+  const Output smaller = s.Op("Minimum", {inverse, Div(s, one, limit)});
+  const Output factor = Mul(s, limit, smaller);
   // The difference is 0, or NaN for a norm that is not finite.
-  const Output scale = s.Op("AddV2", {s.Op("Mul", {limit, smaller}), s.Op("Sub", {all, all})});
+  const Output scale = Add(s, factor, Sub(s, all, all));
   std::vector<Grad> clipped;
-  for (size_t i = 0; i < ts.size(); ++i) {
+  for (size_t i = 0; i < ts.size() && s.ok(); ++i) {
     if (ts[i].IsNone()) {
       clipped.emplace_back();
       continue;
     }
     const Output values = ValuesOf(ts[i]);
     const Scope beside = s.ColocateWith(values.node);
-    const Output scaled = beside.Op("Mul", {values, CastTo(beside, scale, values.dtype())});
-    clipped.push_back(
-        WithValues(ts[i], beside.WithOpName(absl::StrCat("clip_by_global_norm_", i)).Op("Identity", {scaled})));
+    const Output scaled = Mul(beside, values, CastTo(beside, scale, values.dtype()));
+    const std::string name = absl::StrCat(s.name_prefix(), "_", i);  // in the scope, as tf.clip_by_global_norm() has it
+    clipped.push_back(WithValues(ts[i], beside.WithOpName(name).Op("Identity", {scaled})));
   }
   return clipped;
 }

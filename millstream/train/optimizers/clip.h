@@ -15,6 +15,9 @@ namespace millstream {
 Grad ClipByValue(const Scope& scope, const Grad& t, const Hyperparameter& low, const Hyperparameter& high);
 // t * clip_norm / max(norm, clip_norm), with the Euclidean norm of all elements.
 Grad ClipByNorm(const Scope& scope, const Grad& t, const Hyperparameter& clip_norm);
+// The same with the norm along some axes (null: all), as for each row of an embedding.
+Output ClipByNormAlong(const Scope& scope, Output values, const Hyperparameter& clip_norm,
+                       const std::vector<int32_t>* axes);
 // The Euclidean norm of all elements of all of them.
 Output GlobalNorm(const Scope& scope, const std::vector<Grad>& ts);
 // All of them by the same factor, so that the norm of all is at most `clip_norm`. `use_norm` (optional) is that norm,

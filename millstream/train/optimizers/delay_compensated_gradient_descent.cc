@@ -1,16 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millstream/train/optimizers/delay_compensated_gradient_descent.h"
 
+#include "millstream/train/operators/operators.h"
+
 namespace millstream {
 namespace {
 
 Output Rows(const Scope& scope, const GraphVariable& v, Output indices) {
-  if (IsResource(v)) return scope.Op("ResourceGather", {v.handle, indices}, {{"dtype", TypeOf(v)}});
-  return scope.Op("GatherV2", {v.handle, indices, scope.Const<int32_t>(0)});
+  if (IsResource(v)) {
+    const Output rows = scope.WithOpName("Gather").Op("ResourceGather", {v.handle, indices}, {{"dtype", TypeOf(v)}});
+    return scope.Op("Identity", {rows});
+  }
+  return OpNamed(scope, "", "GatherV2", {v, indices, Tensor::Scalar<int32_t>(0)});
 }
 
 Node* Scatter(const Scope& scope, const char* op, const GraphVariable& v, Output indices, Output rows) {
-  return scope.Add(absl::StrCat(IsResource(v) ? "Resource" : "", op), {v.handle, indices, rows});
+  if (!IsResource(v)) return scope.Add(op, {v.handle, indices, rows});
+  return ReadAfter(scope, v, scope.Add(absl::StrCat("Resource", op), {v.handle, indices, rows})).node;
 }
 
 }  // namespace
@@ -26,8 +32,7 @@ void DelayCompensatedGradientDescentOptimizer::CreateSlots(const Scope& scope,
   for (int i = 0; i < options_.num_workers && scope.ok(); ++i) {
     for (const GraphVariable& v : variables) {
       const std::string slot = absl::StrCat("shadow_", i);
-      MakeSlot(scope, v, slot, absl::StrCat(name(), "/", slot),
-               [v](const Scope& s, DType, const Shape&) { return InitializedValue(s, v); });
+      MakeSlot(scope, v, slot, absl::StrCat(name(), "/", slot), InitializedValue(scope, v));
     }
   }
 }
@@ -44,16 +49,19 @@ GraphVariable DelayCompensatedGradientDescentOptimizer::Shadow(const GraphVariab
 Output DelayCompensatedGradientDescentOptimizer::Delta(const Scope& scope, Output gradient, Output now,
                                                        Output shadow) const {
   if (!scope.ok()) return {};
-  const auto op = [&scope](const char* type, Output a, Output b) { return scope.Op(type, {a, b}); };
+  using namespace operators;  // NOLINT(google-build-using-namespace)
   const DType dtype = now.dtype();
-  const Output squares = op("Mul", op("Mul", CastTo(scope, lambda_, dtype), gradient), gradient);
-  return op("Mul", CastTo(scope, rate_, dtype), op("AddV2", gradient, op("Mul", squares, op("Sub", now, shadow))));
+  const Output rate = CastTo(scope, rate_, dtype), lambda = CastTo(scope, lambda_, dtype);
+  const Output squares = Mul(scope, Mul(scope, lambda, gradient), gradient);
+  const Output correction = Mul(scope, squares, Sub(scope, now, shadow));
+  return Mul(scope, rate, Add(scope, gradient, correction));
 }
 
 Node* DelayCompensatedGradientDescentOptimizer::ApplyDense(const Scope& scope, Output gradient,
                                                            const GraphVariable& v) {
   const GraphVariable shadow = Shadow(v);
-  const Output delta = Delta(scope, gradient, ReadVariable(scope, v), ReadVariable(scope, shadow));
+  const Output now = ReadVariable(scope, v);
+  const Output delta = Delta(scope, gradient, now, ReadVariable(scope, shadow));
   return AssignVariable(scope, shadow, SubtractFromVariable(scope, v, delta, use_locking()), use_locking()).node;
 }
 

@@ -25,11 +25,12 @@ KernelOptimizer::Kernel FtrlOptimizer::KernelOf(const Hyperparameter& learning_r
                 .numbers = {{"learning_rate", learning_rate},
                             {"l1_regularization_strength", options.l1_regularization_strength},
                             {"l2_regularization_strength", options.l2_regularization_strength},
-                            {"learning_rate_power", options.learning_rate_power}}};
+                            {"l2_shrinkage_regularization_strength", options.l2_shrinkage_regularization_strength},
+                            {"learning_rate_power", options.learning_rate_power}},
+                .number_inputs = {0, 1, 2, 4}};
   if (options.l2_shrinkage_regularization_strength > 0) {
     kernel.op = "FtrlV2";
-    kernel.numbers.insert(kernel.numbers.begin() + 3,
-                          {"l2_shrinkage_regularization_strength", options.l2_shrinkage_regularization_strength});
+    kernel.number_inputs = {0, 1, 2, 3, 4};
   }
   return kernel;
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millstream/train/optimizers/gradient_descent.h"
 
+#include "millstream/train/operators/operators.h"
+
 namespace millstream {
 
 GradientDescentOptimizer::GradientDescentOptimizer(const Hyperparameter& learning_rate, const Options& options)
@@ -13,9 +15,9 @@ Node* GradientDescentOptimizer::ApplySparseDuplicates(const Scope& scope, Output
                                                       const GraphVariable& v) {
   const Output rate = Number(scope, 0, v);
   if (IsResource(v)) {
-    return scope.Add("ResourceScatterAdd", {v.handle, indices, scope.Op("Mul", {scope.Op("Neg", {values}), rate})});
+    return scope.Add("ResourceScatterAdd", {v.handle, indices, operators::Mul(scope, scope.Op("Neg", {values}), rate)});
   }
-  return scope.Add("ScatterSub", {v.handle, indices, scope.Op("Mul", {values, rate})},
+  return scope.Add("ScatterSub", {v.handle, indices, operators::Mul(scope, values, rate)},
                    {{"use_locking", use_locking()}});
 }
 

@@ -8,6 +8,9 @@ KernelOptimizer::KernelOptimizer(std::string name, bool use_locking, Kernel kern
   if (kernel_.slot_inputs.empty()) {
     for (size_t i = 0; i < kernel_.slots.size(); ++i) kernel_.slot_inputs.push_back(i);
   }
+  if (kernel_.number_inputs.empty()) {
+    for (size_t i = 0; i < kernel_.numbers.size(); ++i) kernel_.number_inputs.push_back(i);
+  }
 }
 
 void KernelOptimizer::CreateSlots(const Scope& scope, const std::vector<GraphVariable>& variables) {
@@ -27,11 +30,12 @@ void KernelOptimizer::Prepare(const Scope& scope) {
 Node* KernelOptimizer::Run(const Scope& scope, const GraphVariable& v, const std::vector<Output>& gradient) {
   std::vector<Output> inputs = {v.handle};
   for (size_t i : kernel_.slot_inputs) inputs.push_back(Slot(v, kernel_.slots[i].name).handle);
-  for (size_t i = 0; i < tensors_.size(); ++i) {
+  const size_t count = kernel_.number_inputs.size();
+  for (size_t i = 0; i < count; ++i) {
     if (i == kernel_.numbers_before_gradient) inputs.insert(inputs.end(), gradient.begin(), gradient.end());
-    inputs.push_back(Number(scope, i, v));
+    inputs.push_back(Number(scope, kernel_.number_inputs[i], v));
   }
-  if (kernel_.numbers_before_gradient == tensors_.size()) inputs.insert(inputs.end(), gradient.begin(), gradient.end());
+  if (kernel_.numbers_before_gradient == count) inputs.insert(inputs.end(), gradient.begin(), gradient.end());
   AddLastInputs(scope, &inputs);
   auto attrs = kernel_.attrs;
   attrs.emplace_back("use_locking", use_locking());

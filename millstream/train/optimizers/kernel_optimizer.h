@@ -24,7 +24,8 @@ class KernelOptimizer : public Optimizer {
     std::string op;
     std::vector<SlotSpec> slots = {};                                  // in the order in which they are made
     std::vector<size_t> slot_inputs = {};                              // the op's order; none: the same
-    std::vector<std::pair<std::string, Hyperparameter>> numbers = {};  // in the op's order
+    std::vector<std::pair<std::string, Hyperparameter>> numbers = {};  // in the order in which they are made
+    std::vector<size_t> number_inputs = {};                            // the op's order; none: the same
     size_t numbers_before_gradient = 0;
     std::vector<std::pair<std::string, AttrValue>> attrs = {};  // besides use_locking
   };
@@ -43,6 +44,8 @@ class KernelOptimizer : public Optimizer {
   // Inputs after all numbers.
   virtual void AddLastInputs(const Scope& /*scope*/, std::vector<Output>* /*inputs*/) {}
 
+  // The first number, after Prepare().
+  Output learning_rate() const { return tensors_[0]; }
   // The i-th number in the type of the variable.
   Output Number(const Scope& scope, size_t i, const GraphVariable& v) const {
     return CastTo(scope, tensors_[i], TypeOf(v));

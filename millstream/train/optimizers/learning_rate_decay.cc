@@ -4,48 +4,45 @@
 #include <algorithm>
 #include <cmath>
 
+#include "millstream/train/operators/operators.h"
+
 namespace millstream {
 namespace {
 
-// Arithmetic on scalars of the learning rate's type, within one name scope.
-class Formula {
- public:
-  Formula(const Scope& scope, const char* name, const Hyperparameter& learning_rate, Output step)
-      : s_(scope.NameScope(name)), rate_(learning_rate.ToOutput(s_, "learning_rate")) {
-    if (!step) s_.Fail(errors::InvalidArgument("A learning rate that decays needs the global step: ", name));
-    if (!s_.ok()) return;
-    dtype_ = rate_.dtype();
-    step_ = CastTo(s_, step, dtype_);
+using operators::Add;
+using operators::Div;
+using operators::Mul;
+using operators::Sub;
+
+// What all formulas begin with, within one name scope: numbers of the learning rate's type.
+struct Formula {
+  Formula(const Scope& scope, const char* name, const Hyperparameter& learning_rate, Output global_step)
+      : s(scope.NameScope(name)), rate(learning_rate.ToOutput(s, "learning_rate")), step_(global_step) {
+    if (!global_step) s.Fail(errors::InvalidArgument("A learning rate that decays needs the global step: ", name));
   }
 
-  bool ok() const { return s_.ok(); }
-  Output rate() const { return rate_; }
-  Output step() const { return step_; }
-  Output Number(const Hyperparameter& h) const { return CastTo(s_, h.ToOutput(s_, "Const"), dtype_); }
-  Output Op(const char* type, Output a) const { return s_.Op(type, {a}); }
-  Output Op(const char* type, Output a, Output b) const { return s_.Op(type, {a, b}); }
-  Output Op(const char* type, double a, Output b) const { return s_.Op(type, {Number(a), b}); }
-  Output Op(const char* type, Output a, double b) const { return s_.Op(type, {a, Number(b)}); }
-  Output Choose(Output condition, Output then, Output otherwise) const {
-    return s_.Op("Select", {condition, then, otherwise});
-  }
+  bool ok() const { return s.ok(); }
+  Output Number(const Hyperparameter& h) const { return CastTo(s, h.ToOutput(s, "Const"), rate.dtype()); }
+  Output Step() const { return CastTo(s, step_, rate.dtype()); }
   // The last op of the formula, which is named as the scope is.
-  Output Result(const char* type, Output a, Output b) const { return s_.WithOpName(s_.name_prefix()).Op(type, {a, b}); }
+  Output Result(const char* type, Output a, Output b) const { return s.WithOpName(s.name_prefix()).Op(type, {a, b}); }
 
   // step / decay_steps, rounded down for a staircase.
   Output Periods(const Hyperparameter& decay_steps, bool staircase) const {
-    const Output p = Op("RealDiv", step_, Number(decay_steps));
-    return staircase ? Op("Floor", p) : p;
+    const Output step = Step();
+    const Output p = Div(s, step, Number(decay_steps));
+    return staircase ? s.Op("Floor", {p}) : p;
   }
   // (1 + cos(angle * fraction)) / 2.
   Output Cosine(double angle, Output fraction) const {
-    return Op("Mul", 0.5, Op("AddV2", 1.0, Op("Cos", Op("Mul", angle, fraction))));
+    return Mul(s, 0.5, Add(s, 1.0, s.Op("Cos", {Mul(s, Number(angle), fraction)})));
   }
 
+  const Scope s;
+  const Output rate;
+
  private:
-  Scope s_;
-  Output rate_, step_;
-  DType dtype_ = DType::kFloat;
+  const Output step_;
 };
 
 }  // namespace
@@ -54,23 +51,26 @@ Output ExponentialDecay(const Scope& scope, const Hyperparameter& learning_rate,
                         const Hyperparameter& decay_steps, const Hyperparameter& decay_rate, bool staircase) {
   const Formula f(scope, "ExponentialDecay", learning_rate, step);
   if (!f.ok()) return {};
-  return f.Result("Mul", f.rate(), f.Op("Pow", f.Number(decay_rate), f.Periods(decay_steps, staircase)));
+  const Output periods = f.Periods(decay_steps, staircase);
+  return f.Result("Mul", f.rate, f.s.Op("Pow", {f.Number(decay_rate), periods}));
 }
 
 Output NaturalExpDecay(const Scope& scope, const Hyperparameter& learning_rate, Output step,
                        const Hyperparameter& decay_steps, const Hyperparameter& decay_rate, bool staircase) {
   const Formula f(scope, "NaturalExpDecay", learning_rate, step);
   if (!f.ok()) return {};
-  const Output exponent = f.Op("Mul", f.Op("Neg", f.Number(decay_rate)), f.Periods(decay_steps, staircase));
-  return f.Result("Mul", f.rate(), f.Op("Exp", exponent));
+  const Output periods = f.Periods(decay_steps, staircase);
+  const Output exponent = Mul(f.s, f.s.Op("Neg", {f.Number(decay_rate)}), periods);
+  return f.Result("Mul", f.rate, f.s.Op("Exp", {exponent}));
 }
 
 Output InverseTimeDecay(const Scope& scope, const Hyperparameter& learning_rate, Output step,
                         const Hyperparameter& decay_steps, const Hyperparameter& decay_rate, bool staircase) {
   const Formula f(scope, "InverseTimeDecay", learning_rate, step);
   if (!f.ok()) return {};
-  const Output growth = f.Op("Mul", f.Number(decay_rate), f.Periods(decay_steps, staircase));
-  return f.Result("RealDiv", f.rate(), f.Op("AddV2", 1.0, growth));
+  const Output periods = f.Periods(decay_steps, staircase);
+  const Output one = f.Number(1.0);
+  return f.Result("RealDiv", f.rate, Add(f.s, one, Mul(f.s, f.Number(decay_rate), periods)));
 }
 
 Output PiecewiseConstant(const Scope& scope, Output step, const std::vector<double>& boundaries,
@@ -82,10 +82,12 @@ Output PiecewiseConstant(const Scope& scope, Output step, const std::vector<doub
     scope.Fail(errors::InvalidArgument("A learning rate that decays needs the global step: PiecewiseConstant"));
   if (!scope.ok()) return {};
   const Scope s = scope.NameScope("PiecewiseConstant");
-  Output result = values.back().ToOutput(s, "Const");
+  std::vector<Output> limits, levels;
+  for (double boundary : boundaries) limits.push_back(s.Const(ScalarOf(step.dtype(), boundary)));
+  for (const Hyperparameter& value : values) levels.push_back(value.ToOutput(s, "Const"));
+  Output result = levels.back();
   for (size_t i = boundaries.size(); i-- > 0;) {
-    const Output before = s.Op("LessEqual", {step, s.Const(ScalarOf(step.dtype(), boundaries[i]))});
-    result = s.Op("Select", {before, values[i].ToOutput(s, "Const"), result});
+    result = s.Op("Select", {s.Op("LessEqual", {step, limits[i]}), levels[i], result});
   }
   return s.WithOpName(s.name_prefix()).Op("Identity", {result});
 }
@@ -94,16 +96,17 @@ Output PolynomialDecay(const Scope& scope, const Hyperparameter& learning_rate, 
                        const Hyperparameter& decay_steps, const PolynomialDecayOptions& options) {
   const Formula f(scope, "PolynomialDecay", learning_rate, step);
   if (!f.ok()) return {};
-  Output now = f.step(), steps = f.Number(decay_steps);
-  const Output end = f.Number(options.end_learning_rate);
+  const Scope& s = f.s;
+  const Output end = f.Number(options.end_learning_rate), power = f.Number(options.power);
+  Output now = f.Step(), steps = f.Number(decay_steps);
   if (options.cycle) {
-    const Output turns = f.Choose(f.Op("Equal", now, 0.0), f.Number(1.0), f.Op("Ceil", f.Op("RealDiv", now, steps)));
-    steps = f.Op("Mul", steps, turns);
+    const Output start = s.Op("Equal", {now, f.Number(0)}), once = f.Number(1.0);
+    steps = s.Op("Mul", {steps, s.Op("Select", {start, once, s.Op("Ceil", {Div(s, now, steps)})})});
   } else {
-    now = f.Op("Minimum", now, steps);
+    now = s.Op("Minimum", {now, steps});
   }
-  const Output left = f.Op("Sub", 1.0, f.Op("RealDiv", now, steps));
-  return f.Result("AddV2", f.Op("Mul", f.Op("Sub", f.rate(), end), f.Op("Pow", left, options.power)), end);
+  const Output done = s.Op("Div", {now, steps}), range = Sub(s, f.rate, end);
+  return f.Result("AddV2", s.Op("Mul", {range, s.Op("Pow", {Sub(s, 1, done), power})}), end);
 }
 
 Output CosineDecay(const Scope& scope, const Hyperparameter& learning_rate, Output step,
@@ -111,42 +114,44 @@ Output CosineDecay(const Scope& scope, const Hyperparameter& learning_rate, Outp
   const Formula f(scope, "CosineDecay", learning_rate, step);
   if (!f.ok()) return {};
   const Output steps = f.Number(decay_steps);
-  const Output done = f.Op("RealDiv", f.Op("Minimum", f.step(), steps), steps);
-  const Output factor = f.Op("AddV2", f.Op("Mul", 1 - alpha, f.Cosine(M_PI, done)), alpha);
-  return f.Result("Mul", f.rate(), factor);
+  const Output done = Div(f.s, f.s.Op("Minimum", {f.Step(), steps}), steps);
+  const Output factor = Mul(f.s, 1 - alpha, f.Cosine(M_PI, done));
+  return f.s.Op("Mul", {f.rate, Add(f.s, factor, alpha)});
 }
 
 Output CosineDecayRestarts(const Scope& scope, const Hyperparameter& learning_rate, Output step,
                            const Hyperparameter& first_decay_steps, const CosineRestarts& options) {
   const Formula f(scope, "SGDRDecay", learning_rate, step);
   if (!f.ok()) return {};
-  const Output done = f.Periods(first_decay_steps, false);
-  const double t = options.t_mul;
+  const Scope& s = f.s;
+  const Output done = f.Periods(first_decay_steps, false), t = f.Number(options.t_mul);
   Output turn, fraction;
-  if (t == 1) {
-    turn = f.Op("Floor", done);
-    fraction = f.Op("Sub", done, turn);
+  if (options.t_mul == 1) {
+    turn = s.Op("Floor", {done});
+    fraction = Sub(s, done, turn);
   } else {
     // Period k begins after (1 - t^k) / (1 - t) first periods.
-    turn = f.Op("Floor",
-                f.Op("RealDiv", f.Op("Log", f.Op("Sub", 1.0, f.Op("Mul", done, 1 - t))), f.Op("Log", f.Number(t))));
-    const Output length = f.Op("Pow", t, turn);
-    const Output before = f.Op("RealDiv", f.Op("Sub", 1.0, length), 1 - t);
-    fraction = f.Op("RealDiv", f.Op("Sub", done, before), length);
+    const Output reached = s.Op("Log", {Sub(s, 1.0, Mul(s, done, Sub(s, 1.0, t)))});
+    turn = s.Op("Floor", {Div(s, reached, s.Op("Log", {t}))});
+    const Output sum = Sub(s, 1.0, s.Op("Pow", {t, turn}));
+    const Output before = Div(s, sum, Sub(s, 1.0, t));
+    const Output since = Sub(s, done, before);
+    fraction = Div(s, since, s.Op("Pow", {t, turn}));
   }
-  const Output height = f.Op("Mul", 1 - options.alpha, f.Op("Pow", options.m_mul, turn));
-  return f.Result("Mul", f.rate(), f.Op("AddV2", f.Op("Mul", height, f.Cosine(M_PI, fraction)), options.alpha));
+  const Output height = Mul(s, 1 - options.alpha, s.Op("Pow", {f.Number(options.m_mul), turn}));
+  return f.Result("Mul", f.rate, Add(s, Mul(s, height, f.Cosine(M_PI, fraction)), options.alpha));
 }
 
 Output LinearCosineDecay(const Scope& scope, const Hyperparameter& learning_rate, Output step,
                          const Hyperparameter& decay_steps, const LinearCosine& options) {
   const Formula f(scope, "LinearCosineDecay", learning_rate, step);
   if (!f.ok()) return {};
-  const Output steps = f.Number(decay_steps);
-  const Output now = f.Op("Minimum", f.step(), steps);
-  const Output linear = f.Op("AddV2", options.alpha, f.Op("RealDiv", f.Op("Sub", steps, now), steps));
-  const Output cosine = f.Cosine(2 * M_PI * options.num_periods, f.Op("RealDiv", now, steps));
-  return f.Result("Mul", f.rate(), f.Op("AddV2", f.Op("Mul", linear, cosine), options.beta));
+  const Scope& s = f.s;
+  const Output steps = f.Number(decay_steps), now = s.Op("Minimum", {f.Step(), steps});
+  const Output linear = Div(s, Sub(s, steps, now), steps);
+  const Output angle = f.Number(M_PI * 2.0 * options.num_periods);
+  const Output cosine = Mul(s, 0.5, Add(s, 1.0, s.Op("Cos", {Mul(s, angle, Div(s, now, steps))})));
+  return f.Result("Mul", f.rate, Add(s, Mul(s, Add(s, options.alpha, linear), cosine), options.beta));
 }
 
 Output LinearWarmup(const Scope& scope, const Hyperparameter& learning_rate, Output step, int64_t warmup_steps,
@@ -154,8 +159,8 @@ Output LinearWarmup(const Scope& scope, const Hyperparameter& learning_rate, Out
   const Formula f(scope, "LinearWarmup", learning_rate, step);
   if (!f.ok()) return {};
   const Output steps = f.Number(static_cast<double>(std::max<int64_t>(warmup_steps, 1)));
-  const Output done = f.Op("RealDiv", f.Op("Minimum", f.step(), steps), steps);
-  return f.Result("Mul", f.rate(), f.Op("AddV2", 1.0, f.Op("Mul", done, scale - 1)));
+  const Output done = Div(f.s, f.s.Op("Minimum", {f.Step(), steps}), steps);
+  return f.Result("Mul", f.rate, Add(f.s, 1.0, Mul(f.s, done, Sub(f.s, f.Number(scale), 1.0))));
 }
 
 }  // namespace millstream

@@ -8,49 +8,51 @@
 namespace millstream {
 namespace {
 
-Output ValueOf(const Scope& scope, const GraphVariable& v) { return IsResource(v) ? ReadVariable(scope, v) : v.value; }
-
 GraphVariable MakeCounter(const Scope& scope, const GraphVariable& of, const char* name, const Shape& shape) {
   VariableOptions options;
   options.dtype = TypeOf(of);
   options.initializer = ZerosInitializer();
   options.trainable = false;
   options.resource = IsResource(of);
-  return MakeVariable(scope.ColocateWith(of.handle.node), absl::StrCat(of.handle.node->name(), "/", name), shape,
-                      options);
+  return MakeVariable(scope, absl::StrCat(of.handle.node->name(), "/", name), shape, options);
 }
 
 // What to subtract from `unbiased`, so that it becomes the average of the values so far.
-Output DebiasedDelta(const Scope& s, const GraphVariable& unbiased, Output value, Output rate) {
+Output DebiasedDelta(const Scope& scope, const GraphVariable& unbiased, const Operand& value, Output rate) {
+  using namespace operators;  // NOLINT(google-build-using-namespace)
+  const Scope s = scope.NameScope(unbiased.handle.node->name()).ColocateWith(unbiased.handle.node);
   const GraphVariable biased = MakeCounter(s, unbiased, "biased", unbiased.shape.ToShape());
   const GraphVariable local_step = MakeCounter(s, unbiased, "local_step", Shape());
   if (!s.ok()) return {};
-  const Output one = s.Const(ScalarOf(TypeOf(unbiased), 1));
-  const Output change = s.Op("Mul", {s.Op("Sub", {ValueOf(s, biased), value}), rate});
-  const Output sum = SubtractFromVariable(s, biased, change);
-  const Output steps = AddToVariable(s, local_step, one);
-  const Output weight = s.Op("Sub", {one, s.Op("Pow", {s.Op("Sub", {one, rate}), steps})});
-  return s.Op("Sub", {ValueOf(s, unbiased), s.Op("RealDiv", {sum, weight})});
+  const Output sum = SubtractFromVariable(s, biased, Mul(s, Sub(s, biased, value), rate));
+  const Output steps = IsResource(local_step)
+                           ? AddToVariable(s, local_step, s.Const(ScalarOf(TypeOf(local_step), 1)))
+                           : OpNamed(s, "", "AssignAdd", {local_step.handle, 1}, {{"use_locking", false}});
+  const Output power = s.Op("Pow", {Sub(s, 1.0, rate), steps});
+  const Output correction = Sub(s, 1, power);
+  return Sub(s, unbiased, Div(s, sum, correction));
 }
 
 }  // namespace
 
-Output AssignMovingAverage(const Scope& scope, const GraphVariable& variable, Output value, Output decay,
+Output AssignMovingAverage(const Scope& scope, const GraphVariable& variable, const Operand& value, Output decay,
                            bool zero_debias) {
+  using namespace operators;  // NOLINT(google-build-using-namespace)
   if (!scope.ok()) return {};
   const Scope s = scope.NameScope("AssignMovingAvg").ColocateWith(variable.handle.node);
-  const Output rate = CastTo(s, s.WithOpName("decay").Op("Sub", {s.Const(1.0f), decay}), TypeOf(variable));
-  const Output delta = zero_debias ? DebiasedDelta(s, variable, value, rate)
-                                   : s.Op("Mul", {s.Op("Sub", {ValueOf(s, variable), value}), rate});
-  return SubtractFromVariable(s, variable, delta);
+  const Output rate = CastTo(s, Sub(s, 1.0, decay), TypeOf(variable));
+  const Output delta =
+      zero_debias ? DebiasedDelta(s, variable, value, rate) : Mul(s, Sub(s, variable, value), rate);
+  return SubtractFromVariable(s.WithOpName(s.name_prefix()), variable, delta);
 }
 
 Output ExponentialMovingAverage::Decay(const Scope& s) const {
+  using namespace operators;  // NOLINT(google-build-using-namespace)
   const Output decay = s.WithOpName("decay").Const(static_cast<float>(decay_));
   if (!options_.num_updates) return decay;
-  const Output n = CastTo(s.WithOpName("num_updates"), options_.num_updates, DType::kFloat);
-  const Output early = s.Op("RealDiv", {s.Op("AddV2", {s.Const(1.0f), n}), s.Op("AddV2", {s.Const(10.0f), n})});
-  return s.Op("Minimum", {decay, early});
+  const Output n = s.WithOpName("num_updates").Op("Cast", {options_.num_updates}, {{"DstT", DType::kFloat}});
+  const Output more = Add(s, 1.0, n);
+  return s.Op("Minimum", {decay, Div(s, more, Add(s, 10.0, n))});
 }
 
 void ExponentialMovingAverage::MakeAverage(const Scope& scope, const GraphVariable& of, bool variable) {
@@ -62,11 +64,10 @@ void ExponentialMovingAverage::MakeAverage(const Scope& scope, const GraphVariab
   }
   const Scope outside = scope.WithContext(nullptr);
   if (!variable) {
-    averages_[name] = MakeSlotVariable(outside, of, options_.name, ZerosInitializer());
+    averages_[name] = MakeSlotVariable(outside, of, options_.name, ZerosInitializer(), /*colocate=*/false);
     return;
   }
-  averages_[name] = MakeSlotVariable(outside, of, options_.name,
-                                     [of](const Scope& s, DType, const Shape&) { return InitializedValue(s, of); });
+  averages_[name] = MakeSlotVariable(outside, of, options_.name, InitializedValue(outside, of));
   scope.AddToCollection(graph_keys::kMovingAverageVariables, of.handle);
 }
 
@@ -87,10 +88,10 @@ Node* ExponentialMovingAverage::Apply(const Scope& scope, const std::vector<Grap
   const Scope s = scope.NameScope(options_.name);
   const Output decay = Decay(s);
   std::vector<Node*> updates;
-  for (const GraphVariable& of : all) {
-    if (!scope.ok()) return nullptr;
-    const std::string name = of.handle.node->name();
-    updates.push_back(AssignMovingAverage(s, averages_.at(name), ValueOf(s, of), decay, debiased.contains(name)).node);
+  for (size_t i = 0; i < all.size() && scope.ok(); ++i) {
+    const std::string name = all[i].handle.node->name();
+    const Operand value = i < num_variables ? Operand(all[i]) : Operand(all[i].value);
+    updates.push_back(AssignMovingAverage(s, averages_.at(name), value, decay, debiased.contains(name)).node);
   }
   return scope.ok() ? Group(s, updates, s.name_prefix()) : nullptr;
 }

@@ -6,13 +6,13 @@
 #include <string>
 #include <vector>
 
-#include "millstream/train/variables/variables.h"
+#include "millstream/train/operators/operators.h"
 
 namespace millstream {
 
 // variable -= (1 - decay) * (variable - value). `decay` is a float scalar. With `zero_debias` the average is corrected
 // for its start at zero; it keeps "<variable>/biased" and "<variable>/local_step" for that. Gives the new average.
-Output AssignMovingAverage(const Scope& scope, const GraphVariable& variable, Output value, Output decay,
+Output AssignMovingAverage(const Scope& scope, const GraphVariable& variable, const Operand& value, Output decay,
                            bool zero_debias);
 
 // Shadow variables "<variable>/ExponentialMovingAverage" that follow variables, or scalars and tensors that steps

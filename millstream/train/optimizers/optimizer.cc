@@ -5,26 +5,31 @@
 
 #include "millstream/graph/variables/save_slice.h"
 #include "millstream/train/losses/regularizers.h"
+#include "millstream/train/operators/operators.h"
 
 namespace millstream {
 namespace {
 
-// Each gradient is given out when all are there.
+// tf.tuple(): each gradient is given out when all are there.
 std::vector<Grad> GatedGrads(const Scope& scope, const std::vector<Grad>& grads) {
   const Scope s = scope.NameScope("tuple");
   std::vector<Node*> all;
   for (const Grad& g : grads) {
-    if (g.dense) all.push_back(g.dense.node);
-    if (g.IsSparse()) all.insert(all.end(), {g.values.node, g.indices.node});
+    if (!g.IsNone()) all.push_back(g.IsSparse() ? g.values.node : g.dense.node);
   }
-  const Scope gated = s.WithControlDependencies({Group(s, all)});
-  const auto pass = [&gated](Output value) { return gated.WithOpName("control_dependency").Op("Identity", {value}); };
+  std::sort(all.begin(), all.end(), [](const Node* a, const Node* b) { return a->id() < b->id(); });
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+  Node* gate = Group(s, all);
+  const auto pass = [&](Output value) {
+    return s.ColocateWith(value.node).WithControlDependencies({gate}).WithOpName("control_dependency").Op(
+        "Identity", {value});
+  };
   std::vector<Grad> out;
   for (const Grad& g : grads) {
     if (g.IsNone())
       out.emplace_back();
     else
-      out.push_back(g.IsSparse() ? Grad::Slices(pass(g.values), pass(g.indices), g.dense_shape) : Grad(pass(g.dense)));
+      out.push_back(g.IsSparse() ? Grad::Slices(pass(g.values), g.indices, g.dense_shape) : Grad(pass(g.dense)));
   }
   return out;
 }
@@ -114,7 +119,7 @@ Node* Optimizer::ApplyGradients(const Scope& scope, const std::vector<GradientAn
     if (!v) scope.Fail(errors::InvalidArgument("There is a gradient for an empty variable"));
   }
   if (!scope.ok()) return nullptr;
-  CreateSlots(scope.WithContext(nullptr).NameScope(""), variables);
+  CreateSlots(scope.WithContext(nullptr), variables);
   const Scope s = scope.NameScope(options.name.empty() ? name_ : options.name);
   Prepare(s);
   std::vector<Node*> updates;
@@ -151,10 +156,7 @@ Node* Optimizer::Count(const Scope& scope, const GraphVariable& global_step, con
 Node* Optimizer::ApplySparseDuplicates(const Scope& scope, Output values, Output indices, const GraphVariable& v) {
   Node* unique = scope.Add("Unique", {indices});
   if (unique == nullptr) return nullptr;
-  const Output count =
-      scope.Op("StridedSlice",
-               {scope.Op("Shape", {Output(unique, 0)}), scope.Constant({0}), scope.Constant({1}), scope.Constant({1})},
-               {{"shrink_axis_mask", 1}});
+  const Output count = operators::At(scope, scope.Op("Shape", {Output(unique, 0)}), 0);
   const Output sums = scope.Op("UnsortedSegmentSum", {values, Output(unique, 1), count});
   return ApplySparse(scope, sums, Output(unique, 0), v);
 }
@@ -189,9 +191,9 @@ std::vector<GraphVariable> Optimizer::Variables() const {
 }
 
 GraphVariable Optimizer::MakeSlot(const Scope& scope, const GraphVariable& v, const std::string& slot,
-                                  const std::string& op_name, const Initializer& initializer) {
+                                  const std::string& op_name, const InitialValue& initial) {
   GraphVariable& own = slots_[slot][v.handle.node->name()];
-  if (!own) own = MakeSlotVariable(scope, v, op_name, initializer);
+  if (!own) own = MakeSlotVariable(scope, v, op_name, initial);
   return own;
 }
 
@@ -200,11 +202,10 @@ GraphVariable Optimizer::MakeNonSlot(const Scope& scope, const std::string& name
   GraphVariable& own = non_slots_[name];
   if (own) return own;
   VariableOptions options;
-  options.initializer = ConstantInitializer(initial);
+  options.initial_constant = Tensor::Scalar(static_cast<float>(initial));
   options.trainable = false;
   options.resource = IsResource(beside);
-  const Scope root = scope.NameScope("").ColocateWith(beside.handle.node);
-  own = MakeVariable(root, root.UniqueName(name), Shape(), options);
+  own = MakeVariable(scope.ColocateWith(beside.handle.node), scope.UniqueName(name), Shape(), options);
   return own;
 }
 
@@ -214,7 +215,7 @@ GraphVariable Optimizer::NonSlot(const std::string& name) const {
 }
 
 GraphVariable MakeSlotVariable(const Scope& scope, const GraphVariable& v, const std::string& name,
-                               const Initializer& initializer) {
+                               const InitialValue& initial, bool colocate) {
   if (!scope.ok()) return {};
   if (!v.shape.IsFullyDefined()) {
     scope.Fail(errors::InvalidArgument("Variable ", v.handle.node->name(), " has no full shape, which its slot ", name,
@@ -223,10 +224,11 @@ GraphVariable MakeSlotVariable(const Scope& scope, const GraphVariable& v, const
   }
   VariableOptions options;
   options.dtype = TypeOf(v);
-  options.initializer = initializer;
+  options.initializer = initial.initializer;
+  options.initial_value = initial.value;
   options.trainable = false;
   options.resource = IsResource(v);
-  const Scope root = scope.NameScope("").ColocateWith(v.handle.node);
+  const Scope root = scope.NameScope("").ColocateWith(colocate ? v.handle.node : nullptr);
   const std::string full = root.UniqueName(absl::StrCat(v.handle.node->name(), "/", name));
   const GraphVariable slot = MakeVariable(root, full, v.shape.ToShape(), options);
   // The slot of a slice is the same slice of what would be the whole variable's slot.

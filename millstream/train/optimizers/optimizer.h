@@ -18,6 +18,8 @@ class Hyperparameter {
   Hyperparameter(Output tensor) : tensor_(tensor) {}  // NOLINT(google-explicit-constructor)
   // The scalar; a number becomes a float constant `name` of the scope.
   Output ToOutput(const Scope& scope, absl::string_view name) const;
+  bool is_tensor() const { return static_cast<bool>(tensor_); }
+  double value() const { return value_; }
 
  private:
   double value_ = 0;
@@ -27,6 +29,14 @@ class Hyperparameter {
 struct GradientAndVariable {
   Grad gradient;  // none: the variable is left as it is
   GraphVariable variable;
+};
+
+// How a slot begins: by an initializer, or with a tensor.
+struct InitialValue {
+  InitialValue(Initializer i) : initializer(std::move(i)) {}  // NOLINT(google-explicit-constructor)
+  InitialValue(Output v) : value(v) {}                        // NOLINT(google-explicit-constructor)
+  Initializer initializer;
+  Output value;
 };
 
 // When the first gradient of a step may be used: at once; when all gradients of the same op are there; when all are.
@@ -92,7 +102,7 @@ class Optimizer {
 
   // The slot of `v`, made at first as a variable "<v>/<op_name>" beside it.
   GraphVariable MakeSlot(const Scope& scope, const GraphVariable& v, const std::string& slot,
-                         const std::string& op_name, const Initializer& initializer);
+                         const std::string& op_name, const InitialValue& initial);
   // A scalar of the optimizer that belongs to no variable, made at first beside `beside`.
   GraphVariable MakeNonSlot(const Scope& scope, const std::string& name, double initial, const GraphVariable& beside);
   // An empty one before it was made.
@@ -108,10 +118,10 @@ class Optimizer {
   std::map<std::string, GraphVariable> non_slots_;
 };
 
-// A variable with the name of `v` and then `name` (made unique), on its device: what optimizers and averages keep for
-// it.
+// A variable with the name of `v` and then `name` (made unique), colocated with it unless that is not wanted: what
+// optimizers and averages keep for it.
 GraphVariable MakeSlotVariable(const Scope& scope, const GraphVariable& v, const std::string& name,
-                               const Initializer& initializer);
+                               const InitialValue& initial, bool colocate = true);
 
 }  // namespace millstream
 

@@ -7,7 +7,7 @@
 #include "absl/strings/str_format.h"
 #include "millstream/base/random.h"
 #include "millstream/framework/device_name.h"
-#include "millstream/train/variables/variables.h"
+#include "millstream/train/operators/operators.h"
 
 namespace millstream {
 namespace {
@@ -22,44 +22,47 @@ StatusOr<std::string> CpuOf(absl::string_view device) {
   return name.ToString();
 }
 
-Output NamesOf(const Scope& s, Saveables saveables, absl::string_view op_name, std::string Saveable::*field) {
+Tensor NamesOf(Saveables saveables, std::string Saveable::*field) {
   std::vector<std::string> values;
   for (const Saveable& v : saveables) values.push_back(v.*field);
-  return s.WithOpName(op_name).Const(Tensor::Vector(values));
+  return Tensor::Vector(values);
 }
 
 std::vector<Output> ValuesOf(const Scope& s, Saveables saveables) {
   std::vector<Output> values;
-  for (const Saveable& v : saveables) values.push_back(FindVariable(s, v.variable).value);
+  for (const Saveable& v : saveables) {
+    values.push_back(v.variable.dtype() == DType::kResource ? FindVariable(s, v.variable).value : v.variable);
+  }
   return values;
 }
 
 // Writes these values and gives the file's name.
 Output AddSave(const Scope& s, Output filename, Saveables saveables, const std::vector<Output>& values) {
-  std::vector<Output> inputs = {filename, NamesOf(s, saveables, "SaveV2/tensor_names", &Saveable::name),
-                                NamesOf(s, saveables, "SaveV2/shape_and_slices", &Saveable::slice_spec)};
+  std::vector<Operand> inputs = {filename, NamesOf(saveables, &Saveable::name),
+                                 NamesOf(saveables, &Saveable::slice_spec)};
   inputs.insert(inputs.end(), values.begin(), values.end());
-  Node* save = s.Add("SaveV2", std::move(inputs));
+  Node* save = AddNamed(s, "", "SaveV2", inputs);
   if (save == nullptr) return {};
-  return s.WithControlDependencies({save}).WithOpName("control_dependency").Op("Identity", {filename});
+  const Scope after = s.ColocateWith(filename.node).WithControlDependencies({save});
+  return after.WithOpName("control_dependency").Op("Identity", {filename});
 }
 
 // With `reshape`: of the variable's own shape.
 Output Reshaped(const Scope& s, const Saveable& saveable, Output value) {
   const GraphVariable variable = FindVariable(s, saveable.variable);
   const PartialShape& shape = variable.shape;
-  const Output dims = shape.IsFullyDefined() ? s.Const(Tensor::Vector(shape.dims())) : s.Op("Shape", {variable.value});
-  return s.Op("Reshape", {value, dims});
+  if (!shape.IsFullyDefined()) return s.Op("Reshape", {value, s.Op("Shape", {variable.value})});
+  return OpNamed(s, "", "Reshape", {value, std::vector<int32_t>(shape.dims().begin(), shape.dims().end())});
 }
 
 Node* AddAssign(const Scope& s, const Saveable& saveable, Output value, bool reshape) {
-  const Scope beside = s.ColocateWith(saveable.variable.node);
-  if (reshape) value = Reshaped(beside, saveable, value);
+  if (reshape) value = Reshaped(s, saveable, value);
   if (saveable.variable.dtype() == DType::kResource) {
-    return beside.Add("AssignVariableOp", {saveable.variable, beside.Op("Identity", {value})});
+    const Scope there = s.WithDevice(saveable.variable.node->device());
+    return there.Add("AssignVariableOp", {saveable.variable, there.Op("Identity", {value})});
   }
   const bool check = !reshape && s.ShapeOf(saveable.variable).IsFullyDefined();
-  return beside.Add("Assign", {saveable.variable, value}, {{"validate_shape", check}});
+  return s.Add("Assign", {saveable.variable, value}, {{"validate_shape", check}});
 }
 
 StatusOr<std::vector<Node*>> AddRestore(const Scope& s, Output filename, Saveables saveables,
@@ -68,9 +71,10 @@ StatusOr<std::vector<Node*>> AddRestore(const Scope& s, Output filename, Saveabl
   for (const Saveable& v : saveables) types.push_back(TypeOf(FindVariable(s, v.variable)));
   RETURN_IF_ERROR(s.status());
   const Scope cpu = s.WithDevice("/device:CPU:0");
-  const Output names = NamesOf(cpu, saveables, "RestoreV2/tensor_names", &Saveable::name);
-  const Output slices = NamesOf(cpu, saveables, "RestoreV2/shape_and_slices", &Saveable::slice_spec);
-  Node* restore = cpu.Add("RestoreV2", {filename, names, slices}, {{"dtypes", types}});
+  Node* restore =
+      AddNamed(cpu, "", "RestoreV2",
+               {filename, NamesOf(saveables, &Saveable::name), NamesOf(saveables, &Saveable::slice_spec)},
+               {{"dtypes", types}});
   RETURN_IF_ERROR(s.status());
   std::vector<Node*> assigns;
   for (size_t i = 0; i < saveables.size(); ++i) {
@@ -107,8 +111,7 @@ StatusOr<Output> AddShardedSave(const Scope& s, Output filename, const Shards& s
   for (const auto& [device, saveables] : shards) {
     const Scope here = s.WithDevice(device);
     const size_t index = prefixes.size();
-    const Output number = here.Const(static_cast<int32_t>(index));
-    const Output shard = here.WithOpName("ShardedFilename").Op("ShardedFilename", {temporary, number, count});
+    const Output shard = OpNamed(here, "", "ShardedFilename", {temporary, static_cast<int>(index), count});
     prefixes.push_back(shard);
     saves.push_back(AddSave(here, shard, saveables, kept.empty() ? ValuesOf(here, saveables) : kept[index]).node);
     RETURN_IF_ERROR(s.status());
@@ -118,7 +121,7 @@ StatusOr<Output> AddShardedSave(const Scope& s, Output filename, const Shards& s
   Node* merge =
       after.WithOpName("MergeV2Checkpoints").Add("MergeV2Checkpoints", {packed, filename}, {{"delete_old_dirs", true}});
   RETURN_IF_ERROR(s.status());
-  return last.WithControlDependencies({merge}).WithOpName("Identity").Op("Identity", {filename});
+  return after.WithControlDependencies({merge}).WithOpName("Identity").Op("Identity", {filename});
 }
 
 StatusOr<Node*> AddShardedRestore(const Scope& s, Output filename, const Shards& shards, const SaverOptions& options) {
@@ -141,7 +144,7 @@ StatusOr<bool> AnyOnATask(const Shards& shards) {
 
 Status AddWayThroughChief(const Scope& scope, const std::vector<Saveable>& variables, const Shards& shards,
                           const SaverOptions& options, SaverNodes* nodes) {
-  const Scope s = scope.NameScope("through_chief");
+  const Scope s = scope.NameScope("through_chief").WithNoDevice();
   std::vector<Output> contents;
   for (const auto& [device, saveables] : shards) {
     contents.push_back(s.WithDevice(device).WithOpName("read").Op("ReadFile", {nodes->filename}));

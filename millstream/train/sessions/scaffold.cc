@@ -16,13 +16,13 @@ void AddCollectionTo(const Scope& scope, const char* collection, std::vector<Nod
 Node* MakeInitOp(const Scope& s) {
   std::vector<Node*> nodes = {GlobalVariablesInitializer(s)};
   AddCollectionTo(s, graph_keys::kResourceInitializers, &nodes);
-  return nodes.size() == 1 ? nodes[0] : Group(s, nodes);
+  return Group(s, nodes);
 }
 
 Node* MakeLocalInitOp(const Scope& s) {
-  std::vector<Node*> nodes = {VariablesInitializer(s, s.Collection(graph_keys::kLocalVariables), "init_local")};
+  std::vector<Node*> nodes = {LocalVariablesInitializer(s)};
   AddCollectionTo(s, graph_keys::kTableInitializers, &nodes);
-  return nodes.size() == 1 ? nodes[0] : Group(s, nodes);
+  return Group(s, nodes);
 }
 
 Output MakeReadyOp(const Scope& s) {

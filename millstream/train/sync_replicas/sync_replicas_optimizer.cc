@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "millstream/train/operators/operators.h"
+
 namespace millstream {
 namespace {
 
@@ -34,10 +36,10 @@ Node* Push(const Scope& beside, Output accumulator, const Grad& grad, Output loc
 }
 
 Grad Take(const Scope& beside, Output accumulator, const GradientAndVariable& g, int count) {
-  const Output required = beside.Const<int32_t>(count);
   const DType dtype = TypeOf(g.variable);
-  if (!g.gradient.IsSparse()) return beside.Op("AccumulatorTakeGradient", {accumulator, required}, {{"dtype", dtype}});
-  Node* taken = beside.Add("SparseAccumulatorTakeGradient", {accumulator, required}, {{"dtype", dtype}});
+  if (!g.gradient.IsSparse())
+    return OpNamed(beside, "", "AccumulatorTakeGradient", {accumulator, count}, {{"dtype", dtype}});
+  Node* taken = AddNamed(beside, "", "SparseAccumulatorTakeGradient", {accumulator, count}, {{"dtype", dtype}});
   return taken == nullptr ? Grad() : Grad::Slices(Output(taken, 1), Output(taken, 0), Output(taken, 2));
 }
 
@@ -75,30 +77,22 @@ Node* SyncReplicasOptimizer::ApplyGradients(const Scope& scope, const std::vecto
                                             const ApplyGradientsOptions& options) {
   if (!scope.ok() || !Check(scope, gradients, options)) return nullptr;
   global_step_ = options.global_step;
-  Node* const step_node = global_step_.handle.node;
-  const Scope root = scope.NameScope("");
-  VariableOptions own;
-  own.dtype = TypeOf(global_step_);
-  own.initializer = ZerosInitializer();
-  own.trainable = false;
-  own.collections = {graph_keys::kLocalVariables};
-  const GraphVariable local_step = MakeVariable(root, root.UniqueName("sync_rep_local_step"), Shape(), own);
+  const GraphVariable local_step = MakeLocalStep(scope);
   if (!scope.ok()) return nullptr;
-  local_step_init_op_ =
-      AssignVariable(root.ColocateWith(local_step.handle.node), local_step, ReadVariable(root, global_step_)).node;
-  ready_for_local_init_op_ = ReportUninitializedVariables(root, scope.Collection(graph_keys::kGlobalVariables));
+  local_step_init_op_ = AssignVariable(scope, local_step, UseVariable(scope, global_step_)).node;
+  ready_for_local_init_op_ = ReportUninitializedVariables(scope, scope.Collection(graph_keys::kGlobalVariables));
 
   const Scope s = scope.NameScope(name());
-  const Accumulated accumulated = Accumulate(s, gradients, CastTo(s, local_step.value, DType::kInt64));
-  const Scope chief = root.ColocateWith(step_node);
+  const Accumulated accumulated = Accumulate(s, gradients, local_step);
+  const Scope chief = scope.NameScope("").WithDevice(global_step_.handle.node->device());
   Node* update = optimizer_->ApplyGradients(chief, accumulated.means, {.global_step = global_step_});
   Node* train = HandOutTokens(chief, accumulated.pushes, update, local_step);
   std::vector<Node*> inits = {local_step_init_op_};
   for (const Output& accumulator : accumulated.accumulators) {
     if (!scope.ok()) return nullptr;
-    const Scope beside = s.ColocateWith(accumulator.node);
-    const Output step = CastTo(beside, ReadVariable(chief, global_step_), DType::kInt64);
-    inits.push_back(beside.WithOpName("SetGlobalStep").Add("AccumulatorSetGlobalStep", {accumulator, step}));
+    const Scope there = s.WithDevice(accumulator.node->device());
+    const Output step = CastTo(there, UseVariable(there, global_step_), DType::kInt64);
+    inits.push_back(there.WithOpName("SetGlobalStep").Add("AccumulatorSetGlobalStep", {accumulator, step}));
   }
   chief_init_op_ = Group(s, inits);
   return scope.ok() ? train : nullptr;
@@ -106,7 +100,7 @@ Node* SyncReplicasOptimizer::ApplyGradients(const Scope& scope, const std::vecto
 
 SyncReplicasOptimizer::Accumulated SyncReplicasOptimizer::Accumulate(const Scope& scope,
                                                                      const std::vector<GradientAndVariable>& gradients,
-                                                                     Output local_step) const {
+                                                                     const GraphVariable& local_step) const {
   Accumulated result;
   for (const GradientAndVariable& g : gradients) {
     if (!scope.ok()) break;
@@ -114,18 +108,34 @@ SyncReplicasOptimizer::Accumulated SyncReplicasOptimizer::Accumulate(const Scope
       result.means.push_back(g);
       continue;
     }
-    const Scope beside = scope.ColocateWith(g.variable.handle.node);
-    const Output accumulator = MakeAccumulator(beside, g);
+    const Scope there = scope.WithDevice(g.variable.handle.node->device());
+    const Output accumulator = MakeAccumulator(there, g);
     if (!accumulator) break;
-    result.pushes.push_back(Push(beside, accumulator, g.gradient, local_step));
-    result.means.push_back({Take(beside, accumulator, g, options_.replicas_to_aggregate), g.variable});
+    result.pushes.push_back(Push(there, accumulator, g.gradient, CastTo(there, local_step.value, DType::kInt64)));
+    result.means.push_back({Take(there, accumulator, g, options_.replicas_to_aggregate), g.variable});
     result.accumulators.push_back(accumulator);
   }
   return result;
 }
 
+// The step of this worker, on the worker whatever device functions say of variables.
+GraphVariable SyncReplicasOptimizer::MakeLocalStep(const Scope& scope) const {
+  Node* worker = scope.Add("NoOp", {});
+  VariableOptions own;
+  own.dtype = TypeOf(global_step_);
+  own.initial_constant = ScalarOf(own.dtype, 0);
+  own.trainable = false;
+  own.collections = {graph_keys::kLocalVariables};
+  return MakeVariable(scope.ColocateWith(worker), scope.UniqueName("sync_rep_local_step"), Shape(), own);
+}
+
 Output SyncReplicasOptimizer::Tokens(const Scope& scope, int count) const {
-  return scope.Op("Fill", {scope.Constant({count}), ReadVariable(scope, global_step_)});
+  return OpNamed(scope, "", "Fill", {std::vector<int32_t>{count}, global_step_});
+}
+
+Node* SyncReplicasOptimizer::EnqueueTokens(const Scope& scope, int count) const {
+  const Output tokens = Tokens(scope, count);
+  return scope.WithOpName("sync_token_q_EnqueueMany").Add("QueueEnqueueManyV2", {token_queue_, tokens});
 }
 
 // The op of workers: push, then wait for a token, which is the next local step.
@@ -139,19 +149,15 @@ Node* SyncReplicasOptimizer::HandOutTokens(const Scope& scope, const std::vector
   const Output token = scope.WithControlDependencies(pushes)
                            .WithOpName("sync_token_q_Dequeue")
                            .Op("QueueDequeueV2", {token_queue_}, {{"component_types", std::vector<DType>{dtype}}});
-  Node* train = AssignVariable(scope.ColocateWith(local_step.handle.node), local_step, token).node;
-  const auto enqueue = [this](const Scope& s) {
-    return s.WithOpName("sync_token_q_EnqueueMany")
-        .Add("QueueEnqueueManyV2", {token_queue_, Tokens(s, tokens_per_step_)});
-  };
-  Node* sync = enqueue(scope.WithControlDependencies({update}));
+  Node* train = AssignVariable(scope, local_step, token).node;
+  Node* sync = EnqueueTokens(scope.WithControlDependencies({update}), tokens_per_step_);
   if (options_.variable_averages != nullptr) {
     sync = options_.variable_averages->Apply(scope.WithControlDependencies({sync}), options_.variables_to_average);
   }
-  release_op_ = enqueue(scope);
+  release_op_ = EnqueueTokens(scope, tokens_per_step_);
   const Output ends = MakeQueue(scope, "sync_end_q", -1, DType::kInt32);
-  chief_ends_op_ = scope.WithOpName("sync_end_q_enqueue").Add("QueueEnqueueV2", {ends, scope.Const<int32_t>(1)});
   num_chief_ends_ = scope.WithOpName("sync_end_q_Size").Op("QueueSizeV2", {ends});
+  chief_ends_op_ = AddNamed(scope, "sync_end_q_enqueue", "QueueEnqueueV2", {ends, Tensor::Scalar<int32_t>(1)});
   chief_begins_op_ =
       scope.WithOpName("sync_end_q_DequeueMany")
           .Add("QueueDequeueManyV2", {ends, num_chief_ends_}, {{"component_types", std::vector<DType>{DType::kInt32}}});
@@ -184,9 +190,8 @@ Node* SyncReplicasOptimizer::InitTokensOp(const Scope& scope, int num_tokens) co
                                        " (needed)"));
     return nullptr;
   }
-  const Scope s = scope.NameScope("").ColocateWith(global_step_.handle.node);
-  if (num_tokens <= 0) return s.WithOpName("no_init_tokens").Add("NoOp", {});
-  return s.WithOpName("sync_token_q_EnqueueMany").Add("QueueEnqueueManyV2", {token_queue_, Tokens(s, num_tokens)});
+  if (num_tokens <= 0) return scope.WithOpName("no_init_tokens").Add("NoOp", {});
+  return EnqueueTokens(scope.NameScope("").WithDevice(global_step_.handle.node->device()), num_tokens);
 }
 
 }  // namespace millstream

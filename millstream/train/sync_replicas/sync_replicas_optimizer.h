@@ -82,8 +82,10 @@ class SyncReplicasOptimizer : public Optimizer {
   bool Check(const Scope& scope, const std::vector<GradientAndVariable>& gradients,
              const ApplyGradientsOptions& options) const;
   Accumulated Accumulate(const Scope& scope, const std::vector<GradientAndVariable>& gradients,
-                         Output local_step) const;
+                         const GraphVariable& local_step) const;
+  GraphVariable MakeLocalStep(const Scope& scope) const;
   Output Tokens(const Scope& scope, int count) const;
+  Node* EnqueueTokens(const Scope& scope, int count) const;
   Node* HandOutTokens(const Scope& scope, const std::vector<Node*>& pushes, Node* update,
                       const GraphVariable& local_step);
 

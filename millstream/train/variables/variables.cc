@@ -18,8 +18,7 @@ Node* Companion(const Scope& scope, const Output& handle, absl::string_view suff
 Output Change(const Scope& scope, const GraphVariable& v, Output value, bool use_locking, const char* ref_op,
               const char* resource_op) {
   if (!IsResource(v)) return scope.Op(ref_op, {v.handle, value}, {{"use_locking", use_locking}});
-  Node* change = scope.Add(resource_op, {v.handle, value});
-  return ReadVariable(scope.WithControlDependencies({change}), v);
+  return ReadAfter(scope.WithOpName(""), v, scope.Add(resource_op, {v.handle, value}));
 }
 
 Node* NoOpAfter(const Scope& scope, absl::string_view device, const std::vector<Node*>& nodes) {
@@ -57,8 +56,14 @@ std::vector<GraphVariable> VariablesIn(const Scope& scope, const std::string& co
 }
 
 Output ReadVariable(const Scope& scope, const GraphVariable& v) {
-  if (!IsResource(v)) return scope.WithOpName("read_value").Op("Identity", {v.handle});
-  return scope.Op("ReadVariableOp", {v.handle}, {{"dtype", TypeOf(v)}});
+  if (!IsResource(v)) return scope.WithOpName("read").Op("Identity", {v.handle});
+  return scope.Op("Identity", {scope.NameScope("Read").Op("ReadVariableOp", {v.handle}, {{"dtype", TypeOf(v)}})});
+}
+
+Output UseVariable(const Scope& scope, const GraphVariable& v) {
+  if (!IsResource(v)) return v.value;
+  const Scope there = scope.WithNoColocation().WithNoDevice().WithDevice(v.handle.node->device());
+  return there.Op("ReadVariableOp", {v.handle}, {{"dtype", TypeOf(v)}});
 }
 
 Output InitializedValue(const Scope& scope, const GraphVariable& v) {
@@ -67,8 +72,12 @@ Output InitializedValue(const Scope& scope, const GraphVariable& v) {
   const std::vector<Output> value = Cond(
       scope.WithContext(nullptr), IsVariableInitialized(scope.WithContext(nullptr), v.handle),
       [&](const Scope& s) { return std::vector<Output>{ReadVariable(s, v)}; },
-      [&](const Scope& s) { return std::vector<Output>{s.Op("Identity", {initial})}; });
+      [&](const Scope&) { return std::vector<Output>{initial}; });
   return value.empty() ? Output() : value[0];
+}
+
+Output ReadAfter(const Scope& scope, const GraphVariable& v, Node* change) {
+  return scope.WithControlDependencies({change}).Op("ReadVariableOp", {v.handle}, {{"dtype", TypeOf(v)}});
 }
 
 Output AssignVariable(const Scope& scope, const GraphVariable& v, Output value, bool use_locking) {
@@ -93,9 +102,8 @@ Node* VariablesInitializer(const Scope& scope, const std::vector<Output>& handle
 }
 
 Output IsVariableInitialized(const Scope& scope, Output handle) {
-  const Scope beside = scope.ColocateWith(handle.node);
-  return handle.dtype() == DType::kResource ? beside.Op("VarIsInitializedOp", {handle})
-                                            : beside.Op("IsVariableInitialized", {handle});
+  return handle.dtype() == DType::kResource ? scope.Op("VarIsInitializedOp", {handle})
+                                            : scope.Op("IsVariableInitialized", {handle});
 }
 
 Output ReportUninitializedVariables(const Scope& scope, const std::vector<Output>& handles, absl::string_view name) {
@@ -107,12 +115,14 @@ Output ReportUninitializedVariables(const Scope& scope, const std::vector<Output
     names.push_back(handle.node->name());
   }
   const Scope cpu = s.WithDevice("/device:CPU:0");
-  const Output all = cpu.Const(Tensor::Vector(names));
-  if (handles.empty()) return all;
+  if (handles.empty()) return cpu.Const(Tensor::Vector(names));
   const Output missing = cpu.Op("LogicalNot", {cpu.WithOpName("stack").Op("Pack", initialized)});
+  const Output all = cpu.Const(Tensor::Vector(names));
   const Scope mask = cpu.NameScope("boolean_mask");
   const Output rows = mask.Op("Squeeze", {mask.Op("Where", {missing})}, {{"squeeze_dims", std::vector<int64_t>{1}}});
-  return mask.Op("GatherV2", {all, rows, mask.Const<int32_t>(0)});
+  const Scope gather = mask.NameScope("GatherV2");
+  const Output axis = gather.WithOpName("axis").Const<int32_t>(0);
+  return gather.WithOpName(gather.name_prefix()).Op("GatherV2", {all, rows, axis});
 }
 
 Node* Group(const Scope& scope, const std::vector<Node*>& nodes, absl::string_view name) {

@@ -36,12 +36,15 @@ inline bool IsResource(const GraphVariable& v) { return v.handle.dtype() == DTyp
 // The type of its value, which is not that of a resource's handle.
 inline DType TypeOf(const GraphVariable& v) { return v.value.dtype(); }
 
-// The value when the scope's control dependencies are done. (A resource is read again; a reference always shows what is
-// there.)
+// The value when the scope's control dependencies are done, by new nodes: tf.Variable's read_value().
 Output ReadVariable(const Scope& scope, const GraphVariable& v);
+// The value as an op of this scope uses it: a resource is read by a new node, on its device.
+Output UseVariable(const Scope& scope, const GraphVariable& v);
 // The value if there is one already, else the initial value: for variables that begin as others do, initialized in one
 // step with them.
 Output InitializedValue(const Scope& scope, const GraphVariable& v);
+// The value of a resource after `change`.
+Output ReadAfter(const Scope& scope, const GraphVariable& v, Node* change);
 // Changes it; gives the new value.
 Output AssignVariable(const Scope& scope, const GraphVariable& v, Output value, bool use_locking = true);
 Output AddToVariable(const Scope& scope, const GraphVariable& v, Output delta, bool use_locking = false);

@@ -116,9 +116,6 @@ class Graph(Collections, GraphScopes):
             out.setdefault("_gradient_op_type", self._gradient_override_map[op_type])
         groups = sorted({g for op in self._state.colocation for g in op.colocation_groups()})
         if groups:
-            own = out.get("_class")
-            if isinstance(own, list):
-                groups = sorted(set(groups) | {g if isinstance(g, bytes) else g.encode() for g in own})
             out["_class"] = [g.decode() for g in groups]
         return out
 

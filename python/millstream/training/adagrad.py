@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+from millstream import gen_ops
 from millstream.framework import dtypes, ops
 from millstream.ops.variables import init_ops
 from millstream.training import optimizer
@@ -78,14 +79,15 @@ class AdagradDAOptimizer(KernelOptimizer):
         self._tensor("_learning_rate_tensor", self._learning_rate, "learning_rate")
         self._tensor("_l1_tensor", self._l1, "l1_regularization_strength")
         self._tensor("_l2_tensor", self._l2, "l2_regularization_strength")
+        with ops.colocate_with(self._learning_rate_tensor.op):  # the step is fetched once, not once for each variable
+            self._step_on_worker = gen_ops.identity(self._step_value()) + 1
 
     def _slots_of(self, var):
         return [self.get_slot(var, "gradient_accumulator"), self.get_slot(var, "gradient_squared_accumulator")]
 
     def _run(self, prefix, var, grad, indices):
-        from millstream import gen_ops
-        with ops.device(self._global_step.device):
-            step = gen_ops.add_v2(self._step_value(), ops.convert_to_tensor(1, dtypes.int64))
+        with ops.device(var.device):
+            step = gen_ops.identity(self._step_on_worker)
         gen = getattr(gen_ops, f"{prefix}apply_adagrad_da")
         inputs = optimizer.handles(var, *self._slots_of(var)) + [grad] + ([] if indices is None else [indices])
         inputs += self._numbers(self._after, var) + [step]
@@ -93,6 +95,5 @@ class AdagradDAOptimizer(KernelOptimizer):
         return result.op if isinstance(result, ops.Tensor) else result
 
     def _step_value(self):
-        from millstream import gen_ops
         step = ops.convert_to_tensor(self._global_step)
         return step if step.dtype.base_dtype == dtypes.int64 else gen_ops.cast(step, DstT=dtypes.int64)

@@ -48,14 +48,16 @@ class AdamOptimizer(KernelOptimizer):
         lr, beta1, beta2, epsilon = self._numbers(("_lr_t", "_beta1_t", "_beta2_t", "_epsilon_t"), var)
         rate = lr * gen_ops.sqrt(1 - power2) / (1 - power1)
         m, v = self.get_slot(var, "m"), self.get_slot(var, "v")
-        m_t = m.assign(m * beta1, use_locking=self._use_locking)
-        with ops.control_dependencies([m_t]):
-            m_t = scatter_add(m, indices, grad * (1 - beta1))
-        v_t = v.assign(v * beta2, use_locking=self._use_locking)
-        with ops.control_dependencies([v_t]):
-            v_t = scatter_add(v, indices, (grad * grad) * (1 - beta2))
-        update = var.assign_sub(rate * m_t / (gen_ops.sqrt(v_t) + epsilon), use_locking=self._use_locking)
+        m_t = self._decay_and_add(m, beta1, indices, grad * (1 - beta1), scatter_add)
+        v_t = self._decay_and_add(v, beta2, indices, (grad * grad) * (1 - beta2), scatter_add)
+        root = gen_ops.sqrt(v_t)
+        update = var.assign_sub(rate * m_t / (root + epsilon), use_locking=self._use_locking)
         return control_flow_group.group(update, m_t, v_t)
+
+    def _decay_and_add(self, moment, decay, indices, rows, scatter_add):
+        decayed = moment.assign(moment * decay, use_locking=self._use_locking)
+        with ops.control_dependencies([decayed]):
+            return scatter_add(moment, indices, rows)
 
     def _apply_sparse(self, grad, var):
         return self._sparse(grad.values, var, grad.indices,

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Input through queues: producers of names and slices, and batches."""
-import numpy as np
-
 from millstream import gen_ops
-from millstream.framework import dtypes, ops, sparse_tensor, tensor_shape
+from millstream.framework import constant_op, dtypes, ops, sparse_tensor, tensor_shape
+from millstream.ops.array import array_ops
+from millstream.ops.math import math_ops
 from millstream.ops.queues import data_flow_ops
 from millstream.ops.sparse import sparse_ops
 from millstream.ops.variables import variables
@@ -17,7 +17,8 @@ def limit_epochs(tensor, num_epochs=None, name=None):
     if num_epochs <= 0:
         raise ValueError("num_epochs must be > 0 not %d." % num_epochs)
     with ops.name_scope(name, "limit_epochs", [tensor]) as name:
-        epochs = variables.Variable(np.int64(0), name="epochs", trainable=False, collections=[ops.GraphKeys.LOCAL_VARIABLES])
+        epochs = variables.Variable(constant_op.constant(0, dtypes.int64), name="epochs", trainable=False,
+                                    collections=[ops.GraphKeys.LOCAL_VARIABLES])
         counter = epochs.count_up_to(num_epochs)
         with ops.control_dependencies([counter]):
             return gen_ops.identity(tensor, name=name)
@@ -66,8 +67,7 @@ def string_input_producer(string_tensor, num_epochs=None, shuffle=True, seed=Non
 
 def range_input_producer(limit, num_epochs=None, shuffle=True, seed=None, capacity=32, shared_name=None, name=None):
     with ops.name_scope(name, "input_producer", [limit]) as name:
-        numbers = gen_ops.range(ops.convert_to_tensor(0), ops.convert_to_tensor(limit), ops.convert_to_tensor(1))
-        return input_producer(numbers, [], num_epochs, shuffle, seed, capacity, shared_name, f"fraction_of_{capacity}_full", name)
+        return input_producer(math_ops.range(limit), [], num_epochs, shuffle, seed, capacity, shared_name, f"fraction_of_{capacity}_full", name)
 
 
 def slice_input_producer(tensor_list, num_epochs=None, shuffle=True, seed=None, capacity=32, shared_name=None, name=None):
@@ -76,10 +76,7 @@ def slice_input_producer(tensor_list, num_epochs=None, shuffle=True, seed=None, 
         tensors = [ops.convert_to_tensor(t) for t in tensor_list]
         if not tensors:
             raise ValueError("Expected at least one tensor in slice_input_producer().")
-        size = tensors[0].shape[0].value if tensors[0].shape.rank else None
-        limit = size if size is not None else gen_ops.strided_slice(gen_ops.shape(tensors[0]), [0], [1], [1],
-                                                                    shrink_axis_mask=1)
-        index = range_input_producer(limit, num_epochs, shuffle, seed, capacity, shared_name).dequeue()
+        index = range_input_producer(array_ops.shape(tensors[0])[0], num_epochs, shuffle, seed, capacity, shared_name).dequeue()
         return [gen_ops.gather_v2(t, index, 0) for t in tensors]
 
 

@@ -2,7 +2,8 @@
 """Optimizer: gradients, slots and the train op. Subclasses say what one update of one variable is."""
 from millstream import gen_ops
 from millstream.framework import dtypes, gradients, ops
-from millstream.ops.flow import control_flow_group
+from millstream.ops.array import array_ops
+from millstream.ops.flow import control_flow_group, control_flow_ops
 from millstream.ops.variables import resource_variable_ops, state_ops, variable_scope, variables
 from millstream.training import slot_creator
 
@@ -70,29 +71,11 @@ def _get_processor(v):
 def _deduplicate_indexed_slices(values, indices):
     """Rows with the same index are summed."""
     unique, position = gen_ops.unique(indices)
-    count = gen_ops.strided_slice(gen_ops.shape(unique), [0], [1], [1], shrink_axis_mask=1)
-    return gen_ops.unsorted_segment_sum(values, position, count), unique
+    return gen_ops.unsorted_segment_sum(values, position, array_ops.shape(unique)[0]), unique
 
 
 def _var_key(var):
     return var.op.graph, var.op.name
-
-
-def tuple_of(tensors, name=None):
-    """As tf.tuple(): each is given out when all are there."""
-    with ops.name_scope(name, "tuple", [t for t in tensors if t is not None]) as scope:
-        gating = [t.op for t in tensors if t is not None]
-        with ops.control_dependencies(gating):
-            gate = gen_ops.no_op(name="group_deps")
-        out = []
-        with ops.control_dependencies([gate]):
-            for t in tensors:
-                if isinstance(t, ops.IndexedSlices):
-                    out.append(ops.IndexedSlices(gen_ops.identity(t.values), gen_ops.identity(t.indices), t.dense_shape))
-                else:
-                    out.append(None if t is None else gen_ops.identity(t, name="control_dependency"))
-        del scope
-        return out
 
 
 class Optimizer:
@@ -149,7 +132,7 @@ class Optimizer:
                                     gate_gradients=gate_gradients == Optimizer.GATE_OP,
                                     colocate_gradients_with_ops=colocate_gradients_with_ops)
         if gate_gradients == Optimizer.GATE_GRAPH:
-            grads = tuple_of(grads)
+            grads = control_flow_ops.tuple(grads)
         self._assert_valid_dtypes([v for g, v in zip(grads, var_list) if g is not None and v.dtype != dtypes.resource])
         return list(zip(grads, var_list))
 
@@ -327,4 +310,4 @@ def cast_to(tensor, var):
     return tensor if tensor.dtype.base_dtype == dtype else gen_ops.cast(tensor, DstT=dtype)
 
 
-__all__ = ["Optimizer", "cast_to", "handles", "tuple_of", "variable_scope"]
+__all__ = ["Optimizer", "cast_to", "handles", "variable_scope"]

@@ -48,12 +48,8 @@ class RefSaveable(SaveableObject):
 class ResourceSaveable(SaveableObject):
     def __init__(self, var, slice_spec, name):
         self._variable = var
-        tensor = self._read()
+        tensor = var._graph_element
         super().__init__(var, [SaveSpec(tensor, slice_spec, name, dtype=var.dtype, device=var.device)], name)
-
-    def _read(self):
-        with ops.control_dependencies(None), ops.device(self._variable.device):
-            return gen_ops.identity(self._variable.read_value())
 
     def restore(self, restored_tensors, restored_shapes):
         value = restored_tensors[0]

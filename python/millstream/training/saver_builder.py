@@ -2,7 +2,7 @@
 """The nodes with which a Saver saves and restores."""
 from millstream import gen_ops
 from millstream.framework import constant_op, device as device_lib, ops
-from millstream.ops.flow import control_flow_group
+from millstream.ops.flow import control_flow_group, control_flow_ops
 from millstream.training import background_save, saveable as saveable_lib, shared_disk
 
 
@@ -44,9 +44,7 @@ class BaseSaverBuilder:
 
     def _add_save(self, filename, saveables, tensors=None):
         save = self.save_op(filename, saveables) if tensors is None else self.save_op(filename, saveables, tensors)
-        with ops.control_dependencies([save]):
-            with ops.colocate_with(filename.op) if not filename.device else ops.device(filename.device):
-                return gen_ops.identity(filename, name="control_dependency")
+        return control_flow_ops.with_dependencies([save], filename)
 
     def _add_sharded_save(self, filename, per_device, kept=None):
         """Each task writes its own variables aside; then the parts are joined under the final name."""

@@ -50,8 +50,7 @@ class SyncReplicasOptimizer(optimizer.Optimizer):
         if global_step is None:
             raise ValueError("Global step is required to check staleness")
         self._global_step = global_step
-        anchor = gen_ops.no_op()
-        with ops.device(anchor.device):
+        with ops.colocate_with(gen_ops.no_op()):  # on the worker, where variables would not go by themselves
             self._local_step = variables.Variable(0, trainable=False, collections=[ops.GraphKeys.LOCAL_VARIABLES],
                                                   dtype=global_step.dtype.base_dtype, name="sync_rep_local_step")
         self.local_step_init_op = state_ops.assign(self._local_step, global_step)

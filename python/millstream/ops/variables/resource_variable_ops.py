@@ -113,7 +113,7 @@ class ResourceVariable(variables.Variable):
     def value(self):
         if self._cached_value is not None:
             return self._cached_value
-        with ops.colocate_with(self._handle.op):
+        with ops.colocate_with(None, ignore_existing=True), ops.device(self._handle.device):
             return self._read()
 
     def _ref(self):
