@@ -20,6 +20,9 @@ using Programs = std::vector<Program>;
 // The topics.
 Programs EmbeddingPrograms();
 Programs InputPrograms();
+Programs LayerPrograms();
+Programs LossPrograms();
+Programs MetricPrograms();
 Programs OptimizerPrograms();
 Programs RatePrograms();
 Programs SessionPrograms();

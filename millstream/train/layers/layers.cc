@@ -3,6 +3,7 @@
 
 #include "millstream/graph/control_flow/control_flow_builders.h"
 #include "millstream/graph/gradients/gradient.h"
+#include "millstream/train/operators/operators.h"
 
 namespace millstream::layers {
 namespace {
@@ -103,31 +104,53 @@ Output Flatten(const Scope& scope, Output x) {
     s.Fail(errors::InvalidArgument("Flatten() needs to know all sizes but the first. Found ", shape.ToString()));
     return {};
   }
-  return s.Op("Reshape", {x, s.Const(Tensor::Vector<int32_t>({-1, static_cast<int32_t>(rest.num_elements())}))});
+  const auto batch = static_cast<int32_t>(shape.dim(0));  // -1 if it is not known
+  return OpNamed(s, "", "Reshape", {x, std::vector<int32_t>{batch, static_cast<int32_t>(rest.num_elements())}});
 }
 
-Output Dropout(const Scope& scope, Output x, double rate, Seed seed) {
-  if (!scope.ok()) return {};
+namespace {
+
+// tf.random_uniform() from 0 to 1.
+Output RandomUniform(const Scope& scope, Output sizes, DType dtype, const Seed& seed) {
+  const Scope s = scope.NameScope("random_uniform");
+  const Output min = s.WithOpName("min").Const(ScalarOf(dtype, 0)), max = s.WithOpName("max").Const(ScalarOf(dtype, 1));
+  const Output raw = s.Op("RandomUniform", {sizes},
+                          {{"dtype", dtype}, {"seed", int64_t{seed ? 87654321 : 0}}, {"seed2", seed.value_or(0)}});
+  const Output scaled = operators::Mul(s, raw, operators::Sub(s, max, min));
+  return s.WithOpName(s.name_prefix()).Op("AddV2", {scaled, min});
+}
+
+bool CheckDropout(const Scope& scope, Output x, double rate) {
+  if (!scope.ok()) return false;
   if (!(rate >= 0 && rate < 1) || !IsFloating(x.dtype())) {
     scope.Fail(errors::InvalidArgument("Dropout of ", DTypeName(x.dtype()), " at the rate ", rate,
                                        ": a floating type and a rate in [0, 1) are needed"));
-    return {};
   }
-  if (rate == 0) return x;
+  return scope.ok();
+}
+
+}  // namespace
+
+Output DropElements(const Scope& scope, Output x, double rate, Seed seed) {
+  if (!CheckDropout(scope, x, rate)) return {};
   const Scope s = scope.NameScope("dropout");
+  if (rate == 0) return x;
   const DType dtype = x.dtype();
   const Output scaled = s.Op("Mul", {x, s.Const(ScalarOf(dtype, 1 / (1 - rate)))});
-  const Output noise = s.Op("RandomUniform", {s.Op("Shape", {x})},
-                            {{"dtype", dtype}, {"seed", int64_t{seed ? 87654321 : 0}}, {"seed2", seed.value_or(0)}});
-  const Output keep = s.Op("GreaterEqual", {noise, s.Const(ScalarOf(dtype, rate))});
+  const Output noise = RandomUniform(s, operators::ShapeOf(s, x), dtype, seed);
+  const Output keep = OpNamed(s, "", "GreaterEqual", {noise, rate});
   return s.Op("SelectV2", {keep, scaled, s.Const(ScalarOf(dtype, 0))});
 }
 
+Output Dropout(const Scope& scope, Output x, double rate, Seed seed) {
+  return CheckDropout(scope, x, rate) ? DropElements(scope.NameScope("dropout"), x, rate, seed) : Output();
+}
+
 Output Dropout(const Scope& scope, Output x, double rate, Output training, Seed seed) {
-  if (!scope.ok()) return {};
+  if (!CheckDropout(scope, x, rate)) return {};
   const std::vector<Output> y = Cond(
-      scope, training,
-      [&](const Scope& s) { return std::vector<Output>{Dropout(s, s.Op("Identity", {x}), rate, seed)}; },
+      scope.NameScope("dropout"), training,
+      [&](const Scope& s) { return std::vector<Output>{DropElements(s, x, rate, seed)}; },
       [&](const Scope& s) { return std::vector<Output>{s.Op("Identity", {x})}; });
   return y.empty() ? Output() : y[0];
 }

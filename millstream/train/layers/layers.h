@@ -51,6 +51,8 @@ Output Flatten(const Scope& scope, Output x);
 // scalar; the second form always trains.
 Output Dropout(const Scope& scope, Output x, double rate, Output training, Seed seed = {});
 Output Dropout(const Scope& scope, Output x, double rate, Seed seed = {});
+// The same as a function, tf.nn.dropout(), rather than as a layer with a name scope of its own.
+Output DropElements(const Scope& scope, Output x, double rate, Seed seed = {});
 
 // Batch normalization: batch_normalization.h. Losses and metrics with weights and collections: losses.h, metrics.h.
 

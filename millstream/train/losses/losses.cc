@@ -5,10 +5,12 @@
 #include "millstream/graph/gradients/gradient.h"
 #include "millstream/train/losses/cross_entropy.h"
 #include "millstream/train/losses/weights.h"
-#include "millstream/train/variables/variables.h"
+#include "millstream/train/operators/operators.h"
 
 namespace millstream::losses {
 namespace {
+
+using namespace operators;  // NOLINT(google-build-using-namespace)
 
 // The name scope of a loss, with its operands as floats of one shape.
 struct Operands {
@@ -44,56 +46,68 @@ Operands Enter(const Scope& scope, Output labels, Output predictions, const Opti
   return o;
 }
 
-Output Number(const Scope& s, double value) { return s.Const(static_cast<float>(value)); }
-
-Output NumElements(const Scope& s, Output x) {
-  return CastTo(s, s.WithOpName("num_elements").Op("Size", {x}), x.dtype());
+// tf.add_n(): of one it is that one.
+Output Sum(const Scope& s, const std::vector<Output>& losses, absl::string_view name) {
+  return s.WithOpName(name).Op(losses.size() == 1 ? "Identity" : "AddN", losses);
 }
 
-// How many elements have a weight that is not zero; of each row with `per_row`, which keeps the rank.
-Output NumPresent(const Scope& scope, Output losses, Output weights, Output rows_axes = {}) {
+// As math_ops.cast() of the weights that were given; of 1 if none were.
+Output WeightsOf(const Scope& s, const Options& options) {
+  if (options.weights) return CastTo(s, options.weights, DType::kFloat);
+  return s.WithOpName("Cast/x").Const(1.0f);
+}
+
+// The checks that the weights fit.
+std::vector<Node*> WeightChecks(const Scope& s, Output weights, Output values) {
+  if (!weights) s.WithOpName("weights").Const(1.0f);  // as in Python, where the check makes a tensor of its own
+  return weights ? AssertBroadcastable(s, weights, values) : std::vector<Node*>();
+}
+
+// How many elements have a weight that is not zero; with `per_row` of each row, which keeps the rank.
+Output NumPresent(const Scope& scope, Output losses, Output weights, bool per_row = false) {
   const Scope s = scope.NameScope("num_present");
   Tensor known;
-  if (!rows_axes && s.ShapeOf(weights).rank() == 0 && s.ConstantValue(weights, &known)) {
-    if (known.scalar<float>() == 0) return s.Const(0.0f);
-    return CastTo(s, s.Op("Size", {losses}), losses.dtype());
+  if (!per_row && s.ShapeOf(weights).rank() == 0 && s.ConstantValue(weights, &known)) {
+    const Output count = CastTo(s, SizeOf(s, losses), losses.dtype());
+    return known.scalar<float>() == 0 ? ZerosLike(s, count) : count;
   }
-  const Output zero = s.Const(0.0f);
-  const Output nonzero = CastTo(s, s.Op("NotEqual", {weights, zero}), losses.dtype());
-  const Output present = s.Op("Mul", {nonzero, OnesFor(s, losses)});
-  return rows_axes ? s.Op("Sum", {present, rows_axes}, {{"keep_dims", true}}) : SumAll(s, present);
+  const Output absent = OpNamed(s, "", "Equal", {weights, 0.0});
+  const Output zeros = ZerosLike(s, weights);
+  const Output nonzero = s.Op("Select", {absent, zeros, OnesLike(s, weights)});
+  const Output present = Mul(s, nonzero, OnesLike(s, losses));
+  if (!per_row) return ReduceAll(s, "Sum", present, false, s.name_prefix());
+  const Output axes = Range(s, 1, RankOf(s, present));
+  return s.WithOpName(s.name_prefix()).Op("Sum", {present, axes}, {{"keep_dims", true}});
 }
 
 Output SafeMean(const Scope& s, Output total, Output count) {
-  return s.WithOpName("value").Op("DivNoNan", {total, count});
+  return s.WithOpName("value").Op("DivNoNan", {ReduceAll(s, "Sum", total), count});
 }
 
-Output Reduce(const Scope& s, Output losses, Output weights, Reduction reduction) {
+Output Reduced(const Scope& s, Output losses, Output weights, Reduction reduction) {
+  if (reduction == Reduction::kNone) return losses;
+  const Output sum = ReduceAll(s, "Sum", losses);
   switch (reduction) {
-    case Reduction::kNone:
-      return losses;
-    case Reduction::kSum:
-      return SumAll(s, losses);
     case Reduction::kMean:
-      return SafeMean(s, SumAll(s, losses), SumAll(s, s.Op("Mul", {OnesFor(s, losses), weights})));
+      return SafeMean(s, sum, ReduceAll(s, "Sum", Mul(s, OnesLike(s, losses), weights)));
     case Reduction::kSumOverBatchSize:
-      return SafeMean(s, SumAll(s, losses), NumElements(s, losses));
+      return SafeMean(s, sum, CastTo(s, SizeOf(s, losses, "num_elements"), losses.dtype()));
     case Reduction::kSumByNonzeroWeights:
-      return SafeMean(s, SumAll(s, losses), NumPresent(s, losses, weights));
+      return SafeMean(s, sum, NumPresent(s, losses, weights));
+    default:
+      return sum;
   }
-  return {};
 }
 
 // In the scope `s`, which is the loss's own.
 Output Weighted(const Scope& s, Output losses, const Options& options) {
   if (!s.ok()) return {};
-  const Output weights = CastTo(s, options.weights ? options.weights : s.Const(1.0f), DType::kFloat);
-  const Scope checked = s.WithControlDependencies(AssertBroadcastable(s, weights, losses));
+  const Scope checked = s.WithControlDependencies(WeightChecks(s, options.weights, losses));
   const DType dtype = losses.dtype();
-  Output weighted = CastTo(checked, losses, DType::kFloat);
-  if (options.weights) weighted = checked.Op("Mul", {weighted, weights});
+  const Output values = CastTo(checked, losses, DType::kFloat), weights = WeightsOf(checked, options);
+  const Output weighted = checked.Op("Mul", {values, weights});
   if (!s.ok()) return {};
-  const Output loss = CastTo(checked, Reduce(checked, weighted, weights, options.reduction), dtype);
+  const Output loss = CastTo(checked, Reduced(checked, weighted, weights, options.reduction), dtype);
   AddLoss(s, loss, options.collection);
   return s.ok() ? loss : Output();
 }
@@ -118,54 +132,59 @@ Output MeanSquaredError(const Scope& scope, Output labels, Output predictions, c
 
 Output CosineDistance(const Scope& scope, Output labels, Output predictions, int axis, const Options& options) {
   const auto [s, y, p] = Enter(scope, labels, predictions, options, "cosine_distance_loss");
-  const Output product = s.Op("Sum", {s.Op("Mul", {p, y}), s.Constant({axis})}, {{"keep_dims", true}});
-  return Weighted(s, s.Op("Sub", {Number(s, 1), product}), options);
+  const Output product = Reduce(s, "Sum", s.Op("Mul", {p, y}), std::vector<int32_t>{axis}, true);
+  return Weighted(s, Sub(s, 1, product), options);
 }
 
 Output HingeLoss(const Scope& scope, Output labels, Output logits, const Options& options) {
   const auto [s, y, x] = Enter(scope, labels, logits, options, "hinge_loss", "logits");
-  const Output one = Number(s, 1);
-  const Output sign = s.Op("Sub", {s.Op("Mul", {Number(s, 2), y}), one});
-  return Weighted(s, s.Op("Relu", {s.Op("Sub", {one, s.Op("Mul", {sign, x})})}), options);
+  if (!s.ok()) return {};
+  const Output ones = OnesLike(s, y);
+  const Output sign = s.Op("Sub", {Mul(s, 2, y), ones});
+  return Weighted(s, s.Op("Relu", {s.Op("Sub", {ones, s.Op("Mul", {sign, x})})}), options);
 }
 
 Output HuberLoss(const Scope& scope, Output labels, Output predictions, const Options& options, double delta) {
   const auto [s, y, p] = Enter(scope, labels, predictions, options, "huber_loss");
   const Output error = s.Op("Abs", {s.Op("Sub", {p, y})});
-  const Output limit = Number(s, delta);
+  const Output limit = s.Const(static_cast<float>(delta));
   const Output quadratic = s.Op("Minimum", {error, limit});
   const Output linear = s.Op("Sub", {error, quadratic});
-  const Output square = s.Op("Mul", {Number(s, 0.5), s.Op("Mul", {quadratic, quadratic})});
-  return Weighted(s, s.Op("AddV2", {square, s.Op("Mul", {limit, linear})}), options);
+  const Output half = s.Const(0.5f), square = s.Op("Mul", {quadratic, quadratic});
+  const Output inner = s.Op("Mul", {half, square}), outer = s.Op("Mul", {limit, linear});
+  return Weighted(s, s.WithOpName("Add").Op("AddV2", {inner, outer}), options);
 }
 
 Output LogLoss(const Scope& scope, Output labels, Output predictions, const Options& options, double epsilon) {
   const auto [s, y, p] = Enter(scope, labels, predictions, options, "log_loss");
-  const Output one = Number(s, 1), tiny = Number(s, epsilon);
-  const Output if_true = s.Op("Mul", {y, s.Op("Log", {s.Op("AddV2", {p, tiny})})});
-  const Output other = s.Op("Log", {s.Op("AddV2", {s.Op("Sub", {one, p}), tiny})});
-  const Output if_false = s.Op("Mul", {s.Op("Sub", {one, y}), other});
-  return Weighted(s, s.Op("Sub", {s.Op("Neg", {if_true}), if_false}), options);
+  const Output if_true = s.Op("Neg", {s.Op("Mul", {y, s.Op("Log", {Add(s, p, epsilon)})})});
+  const Output is_false = Sub(s, 1, y);
+  const Output other = s.Op("Log", {Add(s, Sub(s, 1, p), epsilon)});
+  return Weighted(s, Sub(s, if_true, s.Op("Mul", {is_false, other})), options);
 }
 
 Output MeanPairwiseSquaredError(const Scope& scope, Output labels, Output predictions, const Options& options) {
-  const auto [plain, y, p] = Enter(scope, labels, predictions, options, "mean_pairwise_squared_error");
+  if (!Given(scope, labels, predictions, "predictions")) return {};
+  const Scope plain = EnterLoss(scope, options, "mean_pairwise_squared_error");
+  const Output weights = WeightsOf(plain, options);
+  const Output p = CastTo(plain, predictions, DType::kFloat), y = CastTo(plain, labels, DType::kFloat);
+  CheckPair(plain, y, p);
   if (!plain.ok()) return {};
-  const Output weights = CastTo(plain, options.weights ? options.weights : plain.Const(1.0f), DType::kFloat);
   const Scope s = plain.WithControlDependencies(AssertBroadcastable(plain, weights, y));
-  const Output diffs = s.Op("Sub", {p, y}), zero = s.Const(0.0f), two = s.Const(2.0f);
-  const Output axes = s.Op("Range", {s.Const<int32_t>(1), s.Op("Rank", {diffs}), s.Const<int32_t>(1)});
+  const Output diffs = s.Op("Sub", {p, y}), axes = Range(s, 1, RankOf(s, diffs));
   const auto row_sum = [&](Output x) { return s.Op("Sum", {x, axes}, {{"keep_dims", true}}); };
-  const auto over = [&](Output x, Output n) {
-    return s.Op("Mul", {two, s.WithOpName("value").Op("DivNoNan", {x, s.Op("Maximum", {n, zero})})});
+  const auto twice_over = [&](Output x, Output n) {
+    const Output count = OpNamed(s, "", "Maximum", {n, 0});
+    return Mul(s, 2.0, s.WithOpName("value").Op("DivNoNan", {x, count}));
   };
-  const Output present = NumPresent(s, diffs, weights, axes);
-  const Output others = s.Op("Sub", {present, s.Const(1.0f)});
-  const Output squares = over(row_sum(s.Op("Square", {diffs})), others);
-  const Output square_of_sum = over(s.Op("Square", {row_sum(diffs)}), s.Op("Mul", {present, others}));
-  const Output total = SumAll(s, s.Op("Mul", {s.Op("Sub", {squares, square_of_sum}), weights}));
-  const Output any = s.Op("Greater", {SumAll(s, present), zero});
-  const Output loss = s.WithOpName("value").Op("SelectV2", {any, total, zero});
+  const Output squares = row_sum(s.Op("Square", {diffs}));
+  const Output present = NumPresent(s, diffs, weights, /*per_row=*/true);
+  const Output first = twice_over(squares, Sub(s, present, 1));
+  const Output square_of_sum = s.Op("Square", {row_sum(diffs)});
+  const Output second = twice_over(square_of_sum, s.Op("Mul", {present, Sub(s, present, 1)}));
+  const Output total = ReduceAll(s, "Sum", s.Op("Mul", {Sub(s, first, second), weights}));
+  const Output any = OpNamed(s, "", "Greater", {ReduceAll(s, "Sum", present), 0});
+  const Output loss = s.WithOpName("value").Op("Select", {any, total, ZerosLike(s, total)});
   AddLoss(s, loss, options.collection);
   return loss;
 }
@@ -176,10 +195,7 @@ Output SigmoidCrossEntropy(const Scope& scope, Output labels, Output logits, con
   const Scope s = EnterLoss(scope, options, "sigmoid_cross_entropy_loss");
   labels = CastTo(s, labels, logits.dtype());
   CheckPair(s, labels, logits);
-  if (label_smoothing > 0) {
-    labels = s.Op("Mul", {labels, s.Const(ScalarOf(logits.dtype(), 1 - label_smoothing))});
-    labels = s.Op("AddV2", {labels, s.Const(ScalarOf(logits.dtype(), 0.5 * label_smoothing))});
-  }
+  if (label_smoothing > 0) labels = Add(s, Mul(s, labels, 1 - label_smoothing), 0.5 * label_smoothing);
   return Weighted(s, SigmoidCrossEntropyWithLogits(s, labels, logits), options);
 }
 
@@ -190,12 +206,9 @@ Output SoftmaxCrossEntropy(const Scope& scope, Output onehot_labels, Output logi
   Output labels = CastTo(s, onehot_labels, logits.dtype());
   CheckPair(s, labels, logits);
   if (label_smoothing > 0 && s.ok()) {
-    const DType dtype = logits.dtype();
-    const Output sizes = s.Op("Shape", {labels});
-    const Output last = s.Op("StridedSlice", {sizes, s.Constant({-1}), s.Constant({0}), s.Constant({1})},
-                             {{"shrink_axis_mask", 1}, {"end_mask", 1}});
-    const Output share = s.Op("RealDiv", {s.Const(ScalarOf(dtype, label_smoothing)), CastTo(s, last, dtype)});
-    labels = s.Op("AddV2", {s.Op("Mul", {labels, s.Const(ScalarOf(dtype, 1 - label_smoothing))}), share});
+    const Output classes = CastTo(s, Last(s, ShapeOf(s, labels)), logits.dtype());
+    const Output kept = Mul(s, labels, 1.0 - label_smoothing);
+    labels = Add(s, kept, Div(s, label_smoothing, classes));
   }
   labels = s.WithOpName("labels_stop_gradient").Op("StopGradient", {labels});
   return Weighted(s, SoftmaxCrossEntropyWithLogits(s, labels, logits), options);
@@ -231,7 +244,7 @@ std::vector<Output> GetRegularizationLosses(const Scope& scope, absl::string_vie
 
 Output GetRegularizationLoss(const Scope& scope, absl::string_view prefix, absl::string_view name) {
   const std::vector<Output> losses = GetRegularizationLosses(scope, prefix);
-  return losses.empty() ? scope.Const(0.0f) : scope.WithOpName(name).Op("AddN", losses);
+  return losses.empty() ? scope.Const(0.0f) : Sum(scope, losses, name);
 }
 
 Output GetTotalLoss(const Scope& scope, bool add_regularization_losses, absl::string_view name,
@@ -242,7 +255,7 @@ Output GetTotalLoss(const Scope& scope, bool add_regularization_losses, absl::st
     losses.insert(losses.end(), more.begin(), more.end());
   }
   if (losses.empty()) scope.Fail(errors::InvalidArgument("There are no losses to add"));
-  return scope.ok() ? scope.WithOpName(name).Op("AddN", losses) : Output();
+  return scope.ok() ? Sum(scope, losses, name) : Output();
 }
 
 }  // namespace millstream::losses

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millstream/train/losses/weights.h"
 
-#include <numeric>
-
 #include "millstream/graph/control_flow/control_flow_builders.h"
 #include "millstream/graph/gradients/gradient.h"
-#include "millstream/train/variables/variables.h"
+#include "millstream/train/operators/operators.h"
 
 namespace millstream {
 namespace {
@@ -30,13 +28,14 @@ bool MayFit(const Scope& s, const PartialShape& weights, const PartialShape& val
 }
 
 Output SameRankAndSizes(const Scope& s, Output weights, Output values) {
-  const Output w = s.Op("Shape", {weights}), v = s.Op("Shape", {values});
-  const Output same = s.Op("Equal", {s.Op("Rank", {weights}), s.Op("Rank", {values})});
+  const Output w = operators::ShapeOf(s, weights), v = operators::ShapeOf(s, values);
+  const Output rank = s.Op("Rank", {weights}), same = s.Op("Equal", {rank, s.Op("Rank", {values})});
   const std::vector<Output> fits = Cond(
       s, same,
       [&](const Scope& in) {
-        const Output sizes = in.Op("LogicalOr", {in.Op("Equal", {w, in.Const<int32_t>(1)}), in.Op("Equal", {w, v})});
-        return std::vector<Output>{in.Op("All", {sizes, in.Constant({0})})};
+        const Output one = OpNamed(in, "", "Equal", {w, 1});
+        const Output sizes = in.Op("LogicalOr", {one, in.Op("Equal", {w, v})});
+        return std::vector<Output>{operators::ReduceAll(in, "All", sizes)};
       },
       [&](const Scope& in) { return std::vector<Output>{in.Const(Tensor::Scalar(false))}; });
   return fits.empty() ? Output() : fits[0];
@@ -54,14 +53,6 @@ Output SqueezeIf(const Scope& s, Output pred, Output x) {
   return y.empty() ? Output() : y[0];
 }
 
-Output AllAxes(const Scope& s, Output x) {
-  const int rank = s.ShapeOf(x).rank();
-  if (rank < 0) return s.Op("Range", {s.Const<int32_t>(0), s.Op("Rank", {x}), s.Const<int32_t>(1)});
-  std::vector<int32_t> axes(rank);
-  std::iota(axes.begin(), axes.end(), 0);
-  return s.Const(Tensor::Vector(axes));
-}
-
 }  // namespace
 
 std::vector<Node*> AssertBroadcastable(const Scope& scope, Output weights, Output values) {
@@ -71,12 +62,13 @@ std::vector<Node*> AssertBroadcastable(const Scope& scope, Output weights, Outpu
   if (w.rank_known() && v.rank_known()) {
     if (!MayFit(scope, w, v) || (w.IsFullyDefined() && v.IsFullyDefined())) return {};
   }
-  const Scope s = scope.NameScope("assert_broadcastable");
-  const Output scalar = s.Op("Equal", {s.Op("Rank", {weights}), s.Const<int32_t>(0)});
-  const Output fits = s.Op("LogicalOr", {scalar, SameRankAndSizes(s, weights, values)});
+  const Output scalar = OpNamed(scope, "", "Equal", {scope.Op("Rank", {weights}), 0});
+  const Output fits = scope.Op("LogicalOr", {scalar, SameRankAndSizes(scope, weights, values)});
+  const Output w_sizes = operators::ShapeOf(scope, weights), v_sizes = operators::ShapeOf(scope, values);
+  const Scope s = scope.NameScope("Assert");
   const auto text = [&s](const char* words) { return s.Const(Tensor::Scalar(std::string(words))); };
-  Node* check = s.Add("Assert", {fits, text(kMisfit), text("weights.shape="), s.Op("Shape", {weights}),
-                                 text("values.shape="), s.Op("Shape", {values})});
+  Node* check =
+      s.Add("Assert", {fits, text(kMisfit), text("weights.shape="), w_sizes, text("values.shape="), v_sizes});
   return check == nullptr ? std::vector<Node*>() : std::vector<Node*>{check};
 }
 
@@ -87,7 +79,7 @@ Output BroadcastWeights(const Scope& scope, Output weights, Output values) {
   const PartialShape w = s.ShapeOf(weights);
   if (w.IsFullyDefined() && w == s.ShapeOf(values)) return weights;
   const Scope checked = s.WithControlDependencies(AssertBroadcastable(s, weights, values));
-  return checked.WithOpName(s.name_prefix()).Op("Mul", {weights, OnesFor(s, values)});
+  return checked.WithOpName(s.name_prefix()).Op("Mul", {weights, operators::OnesLike(checked, values)});
 }
 
 Output SqueezeLast(const Scope& scope, Output x) {
@@ -104,15 +96,13 @@ void RemoveSqueezableDimensions(const Scope& scope, Output* labels, Output* pred
     if (diff == expected_rank_diff - 1 && MayBeOne(of_labels)) *labels = SqueezeLast(s, *labels);
     return;
   }
-  const Output diff = s.Op("Sub", {s.Op("Rank", {*predictions}), s.Op("Rank", {*labels})});
-  const auto is = [&](int expected) { return s.Op("Equal", {diff, s.Const<int32_t>(expected)}); };
+  const Output rank = s.Op("Rank", {*predictions}), diff = operators::Sub(s, rank, s.Op("Rank", {*labels}));
+  const auto is = [&](int expected) { return OpNamed(s, "", "Equal", {expected, diff}); };
   if (MayBeOne(of_predictions)) *predictions = SqueezeIf(s, is(expected_rank_diff + 1), *predictions);
   if (MayBeOne(of_labels)) *labels = SqueezeIf(s, is(expected_rank_diff - 1), *labels);
 }
 
-Output SumAll(const Scope& scope, Output x) { return scope.ok() ? scope.Op("Sum", {x, AllAxes(scope, x)}) : Output(); }
-Output MeanAll(const Scope& scope, Output x) {
-  return scope.ok() ? scope.Op("Mean", {x, AllAxes(scope, x)}) : Output();
-}
+Output SumAll(const Scope& scope, Output x) { return operators::ReduceAll(scope, "Sum", x); }
+Output MeanAll(const Scope& scope, Output x) { return operators::ReduceAll(scope, "Mean", x); }
 
 }  // namespace millstream

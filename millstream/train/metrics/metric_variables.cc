@@ -2,7 +2,7 @@
 #include "millstream/train/metrics/metric_variables.h"
 
 #include "millstream/train/losses/weights.h"
-#include "millstream/train/variables/variables.h"
+#include "millstream/train/operators/operators.h"
 
 namespace millstream::metrics::internal {
 
@@ -35,7 +35,7 @@ Operands Matched(const Scope& s, Output labels, Output predictions, Output weigh
   }
   if (!weights || w.rank() <= 0 || !p.rank_known()) return {labels, predictions, weights};
   if (w.rank() - p.rank() == 1) weights = SqueezeLast(s, weights);
-  if (p.rank() - w.rank() == 1) weights = s.Op("ExpandDims", {weights, s.Const<int32_t>(-1)});
+  if (p.rank() - w.rank() == 1) weights = OpNamed(s, "", "ExpandDims", {weights, std::vector<int32_t>{-1}});
   return {labels, predictions, weights};
 }
 
@@ -52,16 +52,16 @@ Metric Publish(const Scope& s, Output value, Output update, const Options& optio
 
 AtThresholds::AtThresholds(const Scope& scope, Output y, Output p, Output w, const std::vector<double>& thresholds)
     : s(scope), num_thresholds(static_cast<int64_t>(thresholds.size())) {
-  const Operands o = Matched(s, CastTo(s, y, DType::kBool), CastTo(s, p, DType::kFloat), w);
+  const Output values = CastTo(s, p, DType::kFloat);
+  const Operands o = Matched(s, CastTo(s, y, DType::kBool), values, w);
   if (!s.ok()) return;
-  const std::vector<float> limits(thresholds.begin(), thresholds.end());
-  const Output column = s.Op("ExpandDims", {s.Const(Tensor::Vector(limits)), s.Const<int32_t>(1)});
-  const Output row = s.Constant({1, -1});
-  positive = s.Op("Greater", {s.Op("Reshape", {o.predictions, row}), column});
-  labels = s.Op("Reshape", {o.labels, row});
-  if (o.weights) {
-    weights = s.Op("Reshape", {BroadcastWeights(s, CastTo(s, o.weights, DType::kFloat), o.predictions), row});
-  }
+  Tensor limits(DType::kFloat, Shape({num_thresholds, 1}));
+  for (size_t i = 0; i < thresholds.size(); ++i) limits.flat<float>()[i] = static_cast<float>(thresholds[i]);
+  const Output column = s.Const(std::move(limits));
+  const auto row = [&](Output x) { return OpNamed(s, "", "Reshape", {x, std::vector<int32_t>{1, -1}}); };
+  positive = s.Op("Greater", {row(o.predictions), column});
+  labels = OpNamed(s, "", "Tile", {row(o.labels), std::vector<int32_t>{static_cast<int32_t>(num_thresholds), 1}});
+  if (o.weights) weights = row(BroadcastWeights(s, CastTo(s, o.weights, DType::kFloat), o.predictions));
 }
 
 Metric AtThresholds::Count(bool label, bool prediction) const {
@@ -70,8 +70,8 @@ Metric AtThresholds::Count(bool label, bool prediction) const {
   const Output a = label ? labels : s.Op("LogicalNot", {labels});
   const Output b = prediction ? positive : s.Op("LogicalNot", {positive});
   Output found = CastTo(s, s.Op("LogicalAnd", {a, b}), DType::kFloat);
-  if (weights) found = s.Op("Mul", {found, weights});
-  return Total(s, s.Op("Sum", {found, s.Constant({1})}), name, Shape({num_thresholds}));
+  if (weights) found = operators::Mul(s, found, weights);
+  return Total(s, operators::Reduce(s, "Sum", found, 1), name, Shape({num_thresholds}));
 }
 
 }  // namespace millstream::metrics::internal

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millstream/train/metrics/metrics.h"
 
-#include "millstream/graph/gradients/gradient.h"
 #include "millstream/train/losses/weights.h"
 #include "millstream/train/metrics/metric_variables.h"
-#include "millstream/train/variables/variables.h"
+#include "millstream/train/operators/operators.h"
 
 namespace millstream::metrics {
 namespace {
 
+using namespace operators;  // NOLINT(google-build-using-namespace)
 using internal::EnterMetric;
 using internal::Matched;
 using internal::MetricVariable;
@@ -32,8 +32,8 @@ template <typename Error>
 Metric MeanError(const Scope& scope, Output labels, Output predictions, const Options& options, const char* base,
                  const Error& error) {
   if (!Given(scope, labels, predictions)) return {};
-  const Operands o =
-      Matched(scope, CastTo(scope, labels, DType::kFloat), CastTo(scope, predictions, DType::kFloat), options.weights);
+  const Output p = CastTo(scope, predictions, DType::kFloat);
+  const Operands o = Matched(scope, CastTo(scope, labels, DType::kFloat), p, options.weights);
   if (!scope.ok()) return {};
   Options own = Named(options, base);
   own.weights = o.weights;
@@ -55,7 +55,8 @@ Options Unpublished(Options options) {
 }
 
 Operands AsBools(const Scope& s, Output labels, Output predictions, Output weights) {
-  return Matched(s, CastTo(s, labels, DType::kBool), CastTo(s, predictions, DType::kBool), weights);
+  const Output p = CastTo(s, predictions, DType::kBool);
+  return Matched(s, CastTo(s, labels, DType::kBool), p, weights);
 }
 
 // How often labels and predictions are as wanted.
@@ -69,7 +70,7 @@ Metric Count(const Scope& scope, Output labels, Output predictions, const Option
   const Output b = prediction ? o.predictions : s.Op("LogicalNot", {o.predictions});
   Output found = CastTo(s, s.Op("LogicalAnd", {a, b}), DType::kFloat);
   if (!s.ok()) return {};
-  if (o.weights) found = s.Op("Mul", {found, BroadcastWeights(s, CastTo(s, o.weights, DType::kFloat), found)});
+  if (o.weights) found = Mul(s, found, BroadcastWeights(s, CastTo(s, o.weights, DType::kFloat), found));
   const Metric count = internal::Total(s, SumAll(s, found), "count");
   return Publish(s, count.value, count.update_op, options);
 }
@@ -85,8 +86,8 @@ Metric Ratio(const Scope& scope, Output labels, Output predictions, const Option
   const Metric hits = TruePositives(s, o.labels, o.predictions, plain);
   const Metric rest = other(s, o.labels, o.predictions, plain);
   if (!s.ok()) return {};
-  const Output value = SafeRatio(s, hits.value, s.Op("AddV2", {hits.value, rest.value}), "value");
-  const Output update = SafeRatio(s, hits.update_op, s.Op("AddV2", {hits.update_op, rest.update_op}), "update_op");
+  const Output value = SafeRatio(s, hits.value, Add(s, hits.value, rest.value), "value");
+  const Output update = SafeRatio(s, hits.update_op, Add(s, hits.update_op, rest.update_op), "update_op");
   return Publish(s, value, update, options);
 }
 
@@ -102,16 +103,16 @@ Metric Mean(const Scope& scope, Output values, const Options& options) {
   if (options.weights && s.ok()) {
     const Operands o = Matched(s, {}, values, options.weights);
     const Output weights = s.ok() ? BroadcastWeights(s, CastTo(s, o.weights, DType::kFloat), o.predictions) : Output();
-    values = s.Op("Mul", {o.predictions, weights});
+    values = Mul(s, o.predictions, weights);
     number = SumAll(s, weights);
   } else {
-    number = CastTo(s, s.Op("Size", {values}), DType::kFloat);
+    number = CastTo(s, SizeOf(s, values), DType::kFloat);
   }
   const Output sum = SumAll(s, values);
   if (!s.ok()) return {};
   const Output new_total = AddToVariable(s, total, sum);
   const Output new_count = AddToVariable(s.WithControlDependencies({values.node}), count, number);
-  const Output update = SafeRatio(s, new_total, s.Op("Maximum", {new_count, s.Const(0.0f)}), "update_op");
+  const Output update = SafeRatio(s, new_total, OpNamed(s, "", "Maximum", {new_count, 0}), "update_op");
   return Publish(s, SafeRatio(s, total.value, count.value, "value"), update, options);
 }
 
@@ -127,12 +128,12 @@ Metric MeanTensor(const Scope& scope, Output values, const Options& options) {
   values = CastTo(s, values, DType::kFloat);
   const GraphVariable total = MetricVariable(s, "total_tensor", shape.ToShape());
   const GraphVariable count = MetricVariable(s, "count_tensor", shape.ToShape());
-  Output number = OnesFor(s, values);
+  Output number = OnesLike(s, values);
   if (options.weights) {
     const Operands o = Matched(s, {}, values, options.weights);
     const Output weights = s.ok() ? BroadcastWeights(s, CastTo(s, o.weights, DType::kFloat), values) : Output();
-    values = s.Op("Mul", {values, weights});
-    number = s.Op("Mul", {number, weights});
+    values = Mul(s, values, weights);
+    number = Mul(s, number, weights);
   }
   if (!s.ok()) return {};
   const Output new_total = AddToVariable(s, total, values);
@@ -153,7 +154,7 @@ Metric Accuracy(const Scope& scope, Output labels, Output predictions, const Opt
 
 Metric MeanAbsoluteError(const Scope& scope, Output labels, Output predictions, const Options& options) {
   return MeanError(scope, labels, predictions, options, "mean_absolute_error", [&scope](Output y, Output p) {
-    return scope.Op("Abs", {scope.Op("Sub", {p, y})});
+    return scope.Op("Abs", {Sub(scope, p, y)});
   });
 }
 
@@ -172,22 +173,23 @@ Metric RootMeanSquaredError(const Scope& scope, Output labels, Output prediction
 Metric MeanRelativeError(const Scope& scope, Output labels, Output predictions, Output normalizer,
                          const Options& options) {
   return MeanError(scope, labels, predictions, options, "mean_relative_error", [&](Output y, Output p) {
-    return scope.Op("DivNoNan", {scope.Op("Abs", {scope.Op("Sub", {y, p})}), CastTo(scope, normalizer, DType::kFloat)});
+    const Output divisor = CastTo(scope, normalizer, DType::kFloat);
+    return scope.WithOpName("div_no_nan").Op("DivNoNan", {scope.Op("Abs", {Sub(scope, y, p)}), divisor});
   });
 }
 
 Metric MeanCosineDistance(const Scope& scope, Output labels, Output predictions, int dim, const Options& options) {
   const Metric products =
       MeanError(scope, labels, predictions, Unpublished(options), "mean_cosine_distance", [&](Output y, Output p) {
-        return scope.Op("Sum", {scope.Op("Mul", {p, y}), scope.Constant({dim})}, {{"keep_dims", true}});
+        return Reduce(scope, "Sum", Mul(scope, p, y), std::vector<int32_t>{dim}, true);
       });
-  return Mapped(scope, products, options, [&scope](Output x) { return scope.Op("Sub", {scope.Const(1.0f), x}); });
+  return Mapped(scope, products, options, [&scope](Output x) { return OpNamed(scope, "", "Sub", {1.0, x}); });
 }
 
 Metric PercentageBelow(const Scope& scope, Output values, double threshold, const Options& options) {
   if (!values) scope.Fail(errors::InvalidArgument("A metric needs values"));
   if (!scope.ok()) return {};
-  const Output below = scope.Op("Less", {values, scope.Const(ScalarOf(values.dtype(), threshold))});
+  const Output below = OpNamed(scope, "", "Less", {values, threshold});
   return Mean(scope, CastTo(scope, below, DType::kFloat), Named(options, "percentage_below_threshold"));
 }
 

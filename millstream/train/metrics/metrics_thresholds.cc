@@ -2,11 +2,12 @@
 #include <algorithm>
 
 #include "millstream/train/metrics/metric_variables.h"
-#include "millstream/train/variables/variables.h"
+#include "millstream/train/operators/operators.h"
 
 namespace millstream::metrics {
 namespace {
 
+using namespace operators;  // NOLINT(google-build-using-namespace)
 using internal::AtThresholds;
 using internal::EnterMetric;
 using internal::Publish;
@@ -18,56 +19,54 @@ struct Table {
   Output tp, fn, tn, fp;
 };
 
-Output Plus(const Scope& s, Output a, Output b) { return s.Op("AddV2", {a, b}); }
-Output PlusTiny(const Scope& s, Output a) { return Plus(s, a, s.Const(static_cast<float>(kEpsilon))); }
-
-// Elements but the last; elements but the first.
-Output Head(const Scope& s, Output x) {
-  return s.Op("StridedSlice", {x, s.Constant({0}), s.Constant({-1}), s.Constant({1})}, {{"begin_mask", 1}});
-}
-Output Tail(const Scope& s, Output x) {
-  return s.Op("StridedSlice", {x, s.Constant({1}), s.Constant({0}), s.Constant({1})}, {{"end_mask", 1}});
-}
+// (a + b) + tiny, in Python's order.
+Output PlusTiny(const Scope& s, Output a) { return Add(s, a, kEpsilon); }
 
 // Davis and Goadrich 2006: between two thresholds true positives grow linearly with positives, precision does not.
-Output InterpolatedArea(const Scope& s, const Table& t) {
-  const auto at_least_zero = [&s](Output x) { return s.Op("Maximum", {x, s.Const(0.0f)}); };
-  const Output positives = Plus(s, t.tp, t.fp);
-  const Output before = Head(s, positives), after = Tail(s, positives), tp_after = Tail(s, t.tp);
-  const Output d_tp = s.Op("Sub", {Head(s, t.tp), tp_after});
-  const Output slope = s.WithOpName("prec_slope").Op("DivNoNan", {d_tp, at_least_zero(s.Op("Sub", {before, after}))});
-  const Output intercept = s.Op("Sub", {tp_after, s.Op("Mul", {slope, after})});
-  const auto positive = [&s](Output x) { return s.Op("Greater", {x, s.Const(0.0f)}); };
-  const Output ratio = s.Op("SelectV2", {s.Op("LogicalAnd", {positive(before), positive(after)}),
-                                         s.Op("DivNoNan", {before, at_least_zero(after)}), s.Const(1.0f)});
-  const Output gain = s.Op("Mul", {slope, Plus(s, d_tp, s.Op("Mul", {intercept, s.Op("Log", {ratio})}))});
-  const Output truths = at_least_zero(Plus(s, tp_after, Tail(s, t.fn)));
-  return s.WithOpName("interpolate_pr_auc").Op("Sum", {s.Op("DivNoNan", {gain, truths}), s.Constant({0})});
+Output InterpolatedArea(const Scope& s, const Table& t, const char* name) {
+  const auto at_least_zero = [&s](Output x) { return OpNamed(s, "", "Maximum", {x, 0}); };
+  const auto is_positive = [&s](Output x) { return OpNamed(s, "", "Greater", {x, 0}); };
+  const Output tp_before = AllButLast(s, t.tp), d_tp = Sub(s, tp_before, AllButFirst(s, t.tp));
+  const Output p = Add(s, t.tp, t.fp), p_before = AllButLast(s, p);
+  const Output d_p = at_least_zero(Sub(s, p_before, AllButFirst(s, p)));
+  const Output slope = s.WithOpName("prec_slope").Op("DivNoNan", {d_tp, d_p});
+  const Output tp_after = AllButFirst(s, t.tp);
+  const Output intercept = Sub(s, tp_after, s.Op("Mul", {slope, AllButFirst(s, p)}));
+  const Output before = is_positive(AllButLast(s, p)), after = is_positive(AllButFirst(s, p));
+  const Output both = s.Op("LogicalAnd", {before, after});
+  const Output numerator = AllButLast(s, p), denominator = at_least_zero(AllButFirst(s, p));
+  const Output ratio = s.WithOpName("div_no_nan").Op("DivNoNan", {numerator, denominator});
+  const Output safe_p = s.Op("Select", {both, ratio, OnesLike(s, AllButFirst(s, p))});
+  const Output gain = Mul(s, slope, Add(s, d_tp, Mul(s, intercept, s.Op("Log", {safe_p}))));
+  const Output truths = AllButFirst(s, t.tp), all = at_least_zero(Add(s, truths, AllButFirst(s, t.fn)));
+  const Output areas = s.WithOpName("div_no_nan").Op("DivNoNan", {gain, all});
+  return ReduceAll(s, "Sum", areas, false, name);
 }
 
-Output Area(const Scope& s, const Table& t, const AucOptions& how, const char* name) {
+Output Area(const Scope& s, const Table& t, const AucOptions& how, int32_t num_thresholds, const char* name) {
   if (how.curve == Curve::kPr && how.summation_method == Summation::kCarefulInterpolation) {
-    return InterpolatedArea(s, t);
+    return InterpolatedArea(s, t, name);
   }
-  const Output recall = s.Op("RealDiv", {PlusTiny(s, t.tp), PlusTiny(s, Plus(s, t.tp, t.fn))});
-  Output x = recall, y;
-  if (how.curve == Curve::kRoc) {
-    x = s.Op("RealDiv", {t.fp, PlusTiny(s, Plus(s, t.fp, t.tn))});
-    y = recall;
-  } else {
-    y = s.Op("RealDiv", {PlusTiny(s, t.tp), PlusTiny(s, Plus(s, t.tp, t.fp))});
-  }
-  const Output width = s.Op("Sub", {Head(s, x), Tail(s, x)});
-  const Output left = Head(s, y), right = Tail(s, y);
+  const auto ratio = [&s](Output a, Output b, Output c, bool tiny) {
+    const Output numerator = tiny ? PlusTiny(s, a) : a;
+    return Ratio(s, numerator, PlusTiny(s, Add(s, b, c)), "");
+  };
+  const Output recall = ratio(t.tp, t.tp, t.fn, true);
+  const bool roc = how.curve == Curve::kRoc;
+  const Output other = roc ? ratio(t.fp, t.fp, t.tn, false) : ratio(t.tp, t.tp, t.fp, true);
+  const Output x = roc ? other : recall, y = roc ? recall : other;
+  const auto head = [&](Output v) { return Before(s, v, num_thresholds - 1); };
+  const Output x_head = head(x), width = Sub(s, x_head, AllButFirst(s, x));
+  const Output left = head(y), right = AllButFirst(s, y);
   Output height;
   if (how.summation_method == Summation::kMinoring) {
     height = s.Op("Minimum", {left, right});
   } else if (how.summation_method == Summation::kMajoring) {
     height = s.Op("Maximum", {left, right});
   } else {
-    height = s.Op("RealDiv", {Plus(s, left, right), s.Const(2.0f)});
+    height = Div(s, Add(s, left, right), 2.0);
   }
-  return s.WithOpName(name).Op("Sum", {s.Op("Mul", {width, height}), s.Constant({0})});
+  return ReduceAll(s, "Sum", s.Op("Mul", {width, height}), false, name);
 }
 
 std::vector<double> Thresholds(const AucOptions& how) {
@@ -88,7 +87,7 @@ bool Given(const Scope& scope, Output labels, Output predictions, size_t num_thr
 }
 
 // True positives among themselves and another count, at each threshold.
-Metric Ratio(const Scope& scope, Output labels, Output predictions, const std::vector<double>& thresholds,
+Metric RatioMetric(const Scope& scope, Output labels, Output predictions, const std::vector<double>& thresholds,
              const Options& options, const std::string& base, bool other_label, bool other_prediction) {
   if (!Given(scope, labels, predictions, thresholds.size())) return {};
   const Scope s = EnterMetric(scope, options, absl::StrCat(base, "_at_thresholds").c_str());
@@ -96,10 +95,10 @@ Metric Ratio(const Scope& scope, Output labels, Output predictions, const std::v
   const Metric hits = at.Count(true, true), rest = at.Count(other_label, other_prediction);
   if (!s.ok()) return {};
   const auto ratio = [&](Output tp, Output other, const char* name) {
-    return s.WithOpName(absl::StrCat(base, name)).Op("RealDiv", {tp, Plus(s, PlusTiny(s, tp), other)});
+    return Ratio(s, tp, Add(s, Add(s, kEpsilon, tp), other), absl::StrCat(base, name));
   };
-  return Publish(s, ratio(hits.value, rest.value, "_value"), ratio(hits.update_op, rest.update_op, "_update_op"),
-                 options);
+  const Output value = ratio(hits.value, rest.value, "_value");
+  return Publish(s, value, ratio(hits.update_op, rest.update_op, "_update_op"), options);
 }
 
 }  // namespace
@@ -114,19 +113,20 @@ Metric Auc(const Scope& scope, Output labels, Output predictions, const Options&
   const Metric tp = at.Count(true, true), fn = at.Count(true, false);
   const Metric tn = at.Count(false, false), fp = at.Count(false, true);
   if (!s.ok()) return {};
-  const Output value = Area(s, {tp.value, fn.value, tn.value, fp.value}, how, "value");
-  const Output update = Area(s, {tp.update_op, fn.update_op, tn.update_op, fp.update_op}, how, "update_op");
+  const auto count = static_cast<int32_t>(at.num_thresholds);
+  const Output value = Area(s, {tp.value, fn.value, tn.value, fp.value}, how, count, "value");
+  const Output update = Area(s, {tp.update_op, fn.update_op, tn.update_op, fp.update_op}, how, count, "update_op");
   return Publish(s, value, update, options);
 }
 
 Metric PrecisionAtThresholds(const Scope& scope, Output labels, Output predictions,
                              const std::vector<double>& thresholds, const Options& options) {
-  return Ratio(scope, labels, predictions, thresholds, options, "precision", false, true);
+  return RatioMetric(scope, labels, predictions, thresholds, options, "precision", false, true);
 }
 
 Metric RecallAtThresholds(const Scope& scope, Output labels, Output predictions, const std::vector<double>& thresholds,
                           const Options& options) {
-  return Ratio(scope, labels, predictions, thresholds, options, "recall", true, false);
+  return RatioMetric(scope, labels, predictions, thresholds, options, "recall", true, false);
 }
 
 }  // namespace millstream::metrics

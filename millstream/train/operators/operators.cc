@@ -2,6 +2,7 @@
 #include "millstream/train/operators/operators.h"
 
 #include <algorithm>
+#include <cstring>
 #include <numeric>
 
 #include "millstream/graph/gradients/gradient.h"
@@ -95,6 +96,9 @@ Output Add(const Scope& s, const Operand& a, const Operand& b) { return OpNamed(
 Output Sub(const Scope& s, const Operand& a, const Operand& b) { return OpNamed(s, "sub", "Sub", {a, b}); }
 Output Mul(const Scope& s, const Operand& a, const Operand& b) { return OpNamed(s, "mul", "Mul", {a, b}); }
 Output Div(const Scope& s, const Operand& a, const Operand& b) { return OpNamed(s, "truediv", "RealDiv", {a, b}); }
+Output Ratio(const Scope& s, Output a, Output b, absl::string_view name) {
+  return s.WithOpName(name.empty() ? "div" : name).Op("RealDiv", {a, b});
+}
 Output FloorDiv(const Scope& s, const Operand& a, const Operand& b) {
   return OpNamed(s, "floordiv", "FloorDiv", {a, b});
 }
@@ -116,6 +120,13 @@ Output At(const Scope& s, Output x, int32_t index) {
   return Sliced(s, x, {{index}, {index + 1}, {1}}, {{"shrink_axis_mask", 1}});
 }
 
+Output Before(const Scope& s, Output x, int32_t end) {
+  return Sliced(s, x, {{0}, {end}, {1}}, {{"begin_mask", 1}});
+}
+Output AllButFirst(const Scope& s, Output x) { return Sliced(s, x, {{1}, {0}, {1}}, {{"end_mask", 1}}); }
+Output AllButLast(const Scope& s, Output x) { return Sliced(s, x, {{0}, {-1}, {1}}, {{"begin_mask", 1}}); }
+Output Last(const Scope& s, Output x) { return Sliced(s, x, {{-1}, {0}, {1}}, {{"shrink_axis_mask", 1}}); }
+
 Output FirstColumn(const Scope& s, Output x) {
   return Sliced(s, x, {{0, 0}, {0, 1}, {1, 1}}, {{"begin_mask", 1}, {"end_mask", 1}, {"shrink_axis_mask", 2}});
 }
@@ -136,23 +147,51 @@ Output OnesLike(const Scope& scope, Output x) {
   return s.WithOpName(s.name_prefix()).Op("Fill", {sizes, one});
 }
 
+Output SizeOf(const Scope& s, Output x, absl::string_view name) {
+  const PartialShape shape = s.ShapeOf(x);
+  if (!s.ok() || !shape.IsFullyDefined()) return s.WithOpName(name).Op("Size", {x});
+  return s.WithOpName(name).Const(static_cast<int32_t>(shape.num_elements()));
+}
+
+Output RankOf(const Scope& s, Output x) {
+  const PartialShape shape = s.ShapeOf(x);
+  if (!s.ok() || !shape.rank_known()) return s.Op("Rank", {x});
+  return s.WithOpName("Rank").Const(static_cast<int32_t>(shape.rank()));
+}
+
+Output Range(const Scope& s, const Operand& start, const Operand& limit) {
+  return OpNamed(s, "range", "Range", {start, limit, Tensor::Scalar<int32_t>(1)});
+}
+
+Output ZerosLike(const Scope& scope, Output x) {
+  const PartialShape shape = scope.ShapeOf(x);
+  if (!scope.ok() || !shape.IsFullyDefined()) return scope.WithOpName("zeros_like").Op("ZerosLike", {x});
+  if (shape.num_elements() < 1000) {
+    Tensor zeros(x.dtype(), shape.ToShape());
+    std::memset(zeros.raw(), 0, zeros.ByteSize());
+    return scope.WithOpName("zeros_like").Const(zeros);
+  }
+  const Scope s = scope.NameScope("zeros_like");
+  const Output sizes = s.WithOpName("shape_as_tensor").Const(SizesOf(shape));
+  return s.WithOpName(s.name_prefix()).Op("Fill", {sizes, s.Const(ScalarOf(x.dtype(), 0))});
+}
+
 Output Concat(const Scope& s, const std::vector<Operand>& values) {
   std::vector<Operand> inputs = values;
   inputs.emplace_back(Tensor::Scalar<int32_t>(0));
   return OpNamed(s, "concat", "ConcatV2", inputs);
 }
 
-Output ReduceAll(const Scope& s, const char* type, Output x, bool keep_dims) {
+Output ReduceAll(const Scope& s, const char* type, Output x, bool keep_dims, absl::string_view name) {
   const PartialShape shape = s.ShapeOf(x);
   if (!s.ok()) return {};
-  if (!shape.has_rank()) {
-    const Output rank = s.Op("Rank", {x});
-    const Output axes = OpNamed(s, "range", "Range", {0, rank, 1});
-    return s.Op(type, {x, axes}, {{"keep_dims", keep_dims}});
+  const Scope reduce = s.WithOpName(name);
+  if (!shape.rank_known()) {
+    return reduce.Op(type, {x, Range(s, 0, s.Op("Rank", {x}))}, {{"keep_dims", keep_dims}});
   }
   std::vector<int32_t> axes(static_cast<size_t>(shape.rank()));
   std::iota(axes.begin(), axes.end(), 0);
-  return s.Op(type, {x, s.Const(Tensor::Vector(axes))}, {{"keep_dims", keep_dims}});
+  return reduce.Op(type, {x, s.Const(Tensor::Vector(axes))}, {{"keep_dims", keep_dims}});
 }
 
 Output Reduce(const Scope& s, const char* type, Output x, const Operand& axes, bool keep_dims) {

@@ -54,16 +54,29 @@ Output Pow(const Scope& s, const Operand& a, const Operand& b);       // "pow"
 
 // x[index] along the first axis: "strided_slice".
 Output At(const Scope& s, Output x, int32_t index);
+// tf.div() of floats: "div".
+Output Ratio(const Scope& s, Output a, Output b, absl::string_view name);
+// x[:end], x[1:], x[:-1], x[-1].
+Output Before(const Scope& s, Output x, int32_t end);
+Output AllButFirst(const Scope& s, Output x);
+Output AllButLast(const Scope& s, Output x);
+Output Last(const Scope& s, Output x);
 // x[:, 0]: "strided_slice".
 Output FirstColumn(const Scope& s, Output x);
 // tf.shape(): a constant where the shape is known.
 Output ShapeOf(const Scope& s, Output x);
-// tf.ones_like().
+// tf.size() and tf.rank(): constants where they are known.
+Output SizeOf(const Scope& s, Output x, absl::string_view name = "Size");
+Output RankOf(const Scope& s, Output x);
+// tf.range(start, limit): "range".
+Output Range(const Scope& s, const Operand& start, const Operand& limit);
+// tf.ones_like() and tf.zeros_like().
 Output OnesLike(const Scope& s, Output x);
+Output ZerosLike(const Scope& s, Output x);
 // tf.concat() along axis 0: "concat".
 Output Concat(const Scope& s, const std::vector<Operand>& values);
 // tf.reduce_sum() and reduce_mean() over all axes, which are a constant where the rank is known; and over these axes.
-Output ReduceAll(const Scope& s, const char* type, Output x, bool keep_dims = false);
+Output ReduceAll(const Scope& s, const char* type, Output x, bool keep_dims = false, absl::string_view name = "");
 Output Reduce(const Scope& s, const char* type, Output x, const Operand& axes, bool keep_dims = false);
 }  // namespace operators
 
