@@ -104,7 +104,8 @@ nlohmann::ordered_json DescribeMeta(const proto::MetaGraphDef& meta) {
   object["collections"] = Sorted(collections);
   nlohmann::ordered_json signatures = nlohmann::ordered_json::object();
   for (const auto& [name, signature] : meta.signature_def()) {
-    nlohmann::ordered_json inputs = nlohmann::ordered_json::object(), outputs = inputs;
+    auto inputs = nlohmann::ordered_json::object();
+    auto outputs = nlohmann::ordered_json::object();
     for (const auto& [key, info] : signature.inputs()) inputs[key] = info.name();
     for (const auto& [key, info] : signature.outputs()) outputs[key] = info.name();
     signatures[name] = {

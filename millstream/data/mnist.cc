@@ -27,7 +27,7 @@ std::vector<std::string> DefaultFolders() {
     for (auto up = program.parent_path(); up.has_relative_path(); up = up.parent_path())
       folders.push_back(up / "data/mnist");
   }
-  folders.push_back("data/mnist");
+  folders.emplace_back("data/mnist");
   return folders;
 }
 

@@ -91,6 +91,7 @@ class RecordTable {
     }
     if (!label_.empty() && features.count(label_) > 0) return OkStatus();
     std::vector<std::string> names;
+    names.reserve(features.size());
     for (const auto& [name, feature] : features) names.push_back(name);
     return errors::InvalidArgument(
         label_.empty() ? "which feature is the label" : absl::StrCat("there is no feature '", label_, "'"),

@@ -31,7 +31,8 @@ Status DeleteLargeFile(const std::string& path) {
     close(static_cast<int>(reinterpret_cast<intptr_t>(number)));
     return nullptr;
   };
-  if (large && pthread_create(&closer, nullptr, close_it, reinterpret_cast<void*>(intptr_t{fd})) == 0) {
+  void* const number = reinterpret_cast<void*>(intptr_t{fd});  // NOLINT(performance-no-int-to-ptr): never followed
+  if (large && pthread_create(&closer, nullptr, close_it, number) == 0) {
     pthread_detach(closer);
     return deleted;
   }

@@ -11,6 +11,7 @@ class FakeParamKernel final : public Kernel {
   explicit FakeParamKernel(KernelInit& init) {
     const auto declared = init.Attr<PartialShape>("shape");
     std::vector<int64_t> dims;
+    if (declared.rank_known()) dims.reserve(declared.rank());
     for (int d = 0; d < declared.rank(); ++d) dims.push_back(std::max<int64_t>(declared.dim(d), 0));
     StatusOr<Shape> shape = Shape::Make(dims);
     if (shape.ok())

@@ -18,7 +18,8 @@ class Loop {
        std::vector<Tensor> values, AsyncKernel::Done done)
       : ctx_(ctx), cond_(std::move(cond)), body_(std::move(body)), values_(std::move(values)), done_(std::move(done)) {}
 
-  static void Run(std::shared_ptr<Loop> loop) {
+  // A copy keeps the loop alive.
+  static void Run(std::shared_ptr<Loop> loop) {  // NOLINT(performance-unnecessary-value-param)
     while (loop->Step(loop)) {
     }
   }
