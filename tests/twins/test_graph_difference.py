@@ -5,8 +5,8 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-from graph_difference import difference  # noqa: E402
-from millstream.proto import graph_pb2  # noqa: E402
+from graph_difference import difference
+from millstream.proto import graph_pb2
 
 
 def _graph(change=lambda node: None):
