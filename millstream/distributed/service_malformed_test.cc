@@ -6,6 +6,7 @@
 #include "millstream/distributed/master/master_service.h"
 #include "millstream/distributed/task_service.h"
 #include "millstream/distributed/testing/direct_call.h"
+#include "millstream/distributed/wire/task_methods.h"
 #include "millstream/proto/master.pb.h"
 
 namespace millstream {

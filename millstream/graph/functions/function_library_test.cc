@@ -5,6 +5,7 @@
 #include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>
 
+#include "millstream/graph/import/import.h"
 #include "millstream/graph/testing/malformed.h"
 #include "millstream/proto/function.pb.h"
 #include "millstream/proto/graph.pb.h"
