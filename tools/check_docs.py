@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks the documentation: links and their anchors lead somewhere, every page is in the site's contents, and commands exist with their flags.
+"""Checks the documentation: links and their anchors lead somewhere, every page is in the site's contents, commands exist with their flags, and the walks
+through the source name files that exist, each once.
 
     tools/check_docs.py [build/dev/bin/millstream]      # without the program: all but the commands
 """
@@ -56,6 +57,18 @@ def check_contents():
         yield f"mkdocs.yml: {name} is not there"
 
 
+def check_walks():
+    """docs/internals.md walks through the source: every file that its tables name exists and is passed once."""
+    page = ROOT / "docs" / "internals.md"
+    passed = set()
+    for name in re.findall(r"^\| `([^`]+)` \|", page.read_text(encoding="utf-8"), re.M):
+        if name in passed:
+            yield f"docs/internals.md: {name} is passed twice"
+        elif "NAME" not in name and not (ROOT / name).exists():
+            yield f"docs/internals.md: there is no {name}"
+        passed.add(name)
+
+
 def flags_of(program):
     """{command: its flags}, by the program itself."""
     text = subprocess.run([program, "reference", "markdown"], capture_output=True, text=True, check=True).stdout
@@ -89,7 +102,7 @@ def code_of(text):
 
 def main():
     program = sys.argv[1] if len(sys.argv) > 1 else None
-    problems = list(check_contents())
+    problems = [*check_contents(), *check_walks()]
     commands = flags_of(program) if program else {}
     for path in pages():
         problems += check_links(path)
