@@ -25,7 +25,7 @@ import changed
 import compile_flags
 
 ROOT = changed.ROOT
-BATCH_BYTES = 120_000
+BATCH_BYTES = 250_000
 MOST_CHANGED = 150  # changed sources that are read; the nightly run reads all
 DIAGNOSTIC = re.compile(r"^(\S+?):(\d+):(\d+): (fatal error|error|warning): ")
 NOISE = re.compile(r"^(\d+ warnings? (and \d+ errors? )?generated|\d+ warnings? treated as errors?|Suppressed \d+|Use -header-filter|"
