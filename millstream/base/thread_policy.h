@@ -8,14 +8,14 @@
 
 // How threads wait, and who does the work that a wait was for: the policy of thread pools, links, the gRPC loop,
 // executors and callers of steps. Waking a blocked thread takes about kWakeUpNanos. So
-//   - a thread without work looks around (spins) for a while before it blocks, but only while the core is free and where
+//   - a thread without work spins for a while before it blocks, but only while the core is free and where
 //     work tends to come soon: SpinPolicy, CoreContention, WaitPolicy;
 //   - a thread that brings what a step waited for lends itself to the step, where the rest of the step is usually
 //     short: ThreadLoan, UsualTime.
 namespace millstream {
 
 inline constexpr int64_t kWakeUpNanos = 20'000;
-// How long an idle worker of a thread pool spins: bridges the gaps between the ops of a training step and between steps.
+// How long an idle worker of a thread pool spins: bridges the gaps between ops of a step and between steps.
 inline constexpr int64_t kPoolSpinNanos = 60'000;
 // For how long a step with loops may use a thread that was lent to it.
 inline constexpr int64_t kLongestLoanNanos = 200'000;

@@ -9,7 +9,7 @@ namespace millstream {
 // What executors, placer and rewrites ask of an op; declared where the op is defined (op.h), so that none of them has
 // to know ops by name. A set of bits; the highest eight are the op's kind.
 enum class OpTrait : uint32_t {
-  // Writes a variable that other nodes may read in the same step. Runs after them where the graph leaves the order open,
+  // Writes a variable that other nodes may read in the same step. Runs after them where the graph leaves it open,
   // since an update that finds a reader must copy.
   kUpdates = 1 << 0,
   // Its kernel may hold its thread for long: it runs code of the user, calls a function, or reads or writes files.

@@ -11,7 +11,9 @@ bool IsLoopMerge(const Node& n) {
          });
 }
 
-bool IsLoopSwitch(const Node& n) { return IsSwitch(n) && n.num_inputs() == 2 && IsA(*n.input(1).node, OpKind::kLoopCond); }
+bool IsLoopSwitch(const Node& n) {
+  return IsSwitch(n) && n.num_inputs() == 2 && IsA(*n.input(1).node, OpKind::kLoopCond);
+}
 
 bool IsConstantEnter(const Node& n) {
   bool constant = false;

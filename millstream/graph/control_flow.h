@@ -13,7 +13,7 @@
 namespace millstream {
 
 bool IsConstantEnter(const Node& node);
-bool IsLoopMerge(const Node& node);     // of a loop variable, not of branches
+bool IsLoopMerge(const Node& node);   // of a loop variable, not of branches
 bool IsLoopSwitch(const Node& node);  // into the body or out of the loop
 
 // One variable of a loop: enter -> merge -> switch -> body -> next -> merge; switch -> exits. `merge_switch` is null

@@ -117,7 +117,7 @@ class Scope {
   };
   struct Placement {
     std::shared_ptr<const DeviceFunction> function;  // shared: it may count
-    std::string outside;  // the device asked for outside of it
+    std::string outside;                             // the device asked for outside of it
   };
   Node* AddWith(absl::string_view type, std::vector<Output> inputs, AttrMap attrs) const;
   StatusOr<Node*> MakeNode(absl::string_view type, std::vector<Output> inputs, AttrMap attrs) const;

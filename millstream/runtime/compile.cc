@@ -44,9 +44,7 @@ bool MayReceiveNothing(const Node& node) {
   return IsA(node, OpKind::kRecv) && node.GetAttr("_may_be_dead", &may_be_dead).ok() && may_be_dead;
 }
 
-bool IsBackEdge(const Node& from, const Node& to) {
-  return IsMerge(to) && IsNextIteration(from);
-}
+bool IsBackEdge(const Node& from, const Node& to) { return IsMerge(to) && IsNextIteration(from); }
 
 class Compiler {
  public:
@@ -90,7 +88,8 @@ class Compiler {
         continue;
       }
       run_[node->id()] = true;
-      if (node->IsControlFlow() || IsA(*node, OpKind::kControlTrigger) || MayReceiveNothing(*node)) plan_->control_flow = true;
+      if (node->IsControlFlow() || IsA(*node, OpKind::kControlTrigger) || MayReceiveNothing(*node))
+        plan_->control_flow = true;
     }
     return OkStatus();
   }

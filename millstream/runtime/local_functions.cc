@@ -52,8 +52,7 @@ StatusOr<PrunedGraph> PruneBody(const FunctionBody& body) {
   std::vector<Node*> targets = body.args;
   targets.insert(targets.end(), body.control_rets.begin(), body.control_rets.end());
   for (const auto& node : body.graph->nodes()) {
-    if (node != nullptr && node->IsStateful() && !IsArgOrRetval(*node))
-      targets.push_back(node.get());
+    if (node != nullptr && node->IsStateful() && !IsArgOrRetval(*node)) targets.push_back(node.get());
   }
   ASSIGN_OR_RETURN(PrunedGraph pruned, Prune(*body.graph, {}, rets, targets));
   pruned.args.assign(pruned.targets.begin(), pruned.targets.begin() + static_cast<ptrdiff_t>(body.args.size()));

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "millstream/train/layers/embedding.h"
-
 #include "millstream/millstream.h"
+#include "millstream/train/layers/embedding.h"
 #include "millstream/train/saving/saver.h"
 #include "tests/twins/program.h"
 

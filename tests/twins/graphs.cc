@@ -16,8 +16,9 @@ struct Topic {
   Programs (*programs)();
 };
 constexpr Topic kTopics[] = {
-    {"embeddings", EmbeddingPrograms}, {"input", InputPrograms}, {"layers", LayerPrograms},       {"optimizers", OptimizerPrograms},
-    {"losses", LossPrograms},          {"metrics", MetricPrograms},   {"rates", RatePrograms},       {"sessions", SessionPrograms},
+    {"embeddings", EmbeddingPrograms}, {"input", InputPrograms},      {"layers", LayerPrograms},
+    {"optimizers", OptimizerPrograms}, {"losses", LossPrograms},      {"metrics", MetricPrograms},
+    {"rates", RatePrograms},           {"sessions", SessionPrograms},
 };
 
 Status Write(const Program& program, const std::string& path) {

@@ -42,9 +42,14 @@ void Joined(const Scope& s) {
 
 Programs InputPrograms() {
   return {
-      {"strings", [](const Scope& s) { input::StringInputProducer(s, {"a", "b"}, {.seed = 3}); }},
+      {"strings",
+       [](const Scope& s) {
+         input::StringInputProducer(s, {"a", "b"}, {.seed = 3});
+       }},
       {"strings.in_order",
-       [](const Scope& s) { input::StringInputProducer(s, {"a", "b"}, {.num_epochs = 2, .shuffle = false}); }},
+       [](const Scope& s) {
+         input::StringInputProducer(s, {"a", "b"}, {.num_epochs = 2, .shuffle = false});
+       }},
       {"slices", [](const Scope& s) { Slices(s, {}); }},
       {"slices.epochs", [](const Scope& s) { Slices(s, {.num_epochs = 3}); }},
       {"range",

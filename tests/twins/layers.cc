@@ -46,8 +46,8 @@ void Dropout(const Scope& s) {
 
 void Regularized(const Scope& s) {
   const VariableScope v(s);
-  Output x = layers::Dense(
-      v, Matrix(s), 5, {.kernel_regularizer = L2Regularizer(0.01), .bias_regularizer = L1Regularizer(0.02)});
+  Output x = layers::Dense(v, Matrix(s), 5,
+                           {.kernel_regularizer = L2Regularizer(0.01), .bias_regularizer = L1Regularizer(0.02)});
   x = layers::Dense(v.Enter("other").WithRegularizer(L1L2Regularizer(0.1, 0.2)), x, 3);
   losses::GetRegularizationLoss(s);
   losses::MeanSquaredError(s, operators::ZerosLike(s, x), x);
@@ -78,8 +78,13 @@ void Partitioned(const Scope& s) {
 
 Programs LayerPrograms() {
   return {
-      {"dense", Dense},   {"conv", Conv},           {"dropout", Dropout},         {"regularized", Regularized},
-      {"reused", Reused}, {"on_devices", OnDevices}, {"partitioned", Partitioned},
+      {"dense", Dense},
+      {"conv", Conv},
+      {"dropout", Dropout},
+      {"regularized", Regularized},
+      {"reused", Reused},
+      {"on_devices", OnDevices},
+      {"partitioned", Partitioned},
   };
 }
 

@@ -49,7 +49,8 @@ std::vector<std::pair<std::string, Loss>> Losses() {
   return {
       {"absolute_difference", losses::AbsoluteDifference},
       {"mean_squared_error", losses::MeanSquaredError},
-      {"cosine_distance", [](const Scope& s, Output y, Output p, const Options& o) { losses::CosineDistance(s, y, p, 1, o); }},
+      {"cosine_distance",
+       [](const Scope& s, Output y, Output p, const Options& o) { losses::CosineDistance(s, y, p, 1, o); }},
       {"hinge_loss", losses::HingeLoss},
       {"huber_loss", [](const Scope& s, Output y, Output p, const Options& o) { losses::HuberLoss(s, y, p, o); }},
       {"log_loss", [](const Scope& s, Output y, Output p, const Options& o) { losses::LogLoss(s, y, p, o); }},

@@ -58,9 +58,15 @@ void Auc(const Scope& s, const metrics::AucOptions& how) {
 
 Programs MetricPrograms() {
   return {
-      {"mean", [](const Scope& s) { metrics::Mean(s, Placeholder(s, "values", PartialShape({-1, 3}))); }},
+      {"mean",
+       [](const Scope& s) {
+         metrics::Mean(s, Placeholder(s, "values", PartialShape({-1, 3})));
+       }},
       {"mean.weighted", WeightedMean},
-      {"mean_tensor", [](const Scope& s) { metrics::MeanTensor(s, Placeholder(s, "values", PartialShape({4, 3}))); }},
+      {"mean_tensor",
+       [](const Scope& s) {
+         metrics::MeanTensor(s, Placeholder(s, "values", PartialShape({4, 3})));
+       }},
       With("accuracy", Classes, metrics::Accuracy),
       WithWeights("accuracy.weighted", Classes, metrics::Accuracy,
                   {.metrics_collections = {"values"}, .updates_collections = {"updates"}, .name = "right"}),

@@ -106,11 +106,10 @@ void SyncAverages(const Scope& root) {
   const Scope& s = variables.scope();
   const GraphVariable step = CreateGlobalStep(variables);
   const Output loss = DenseModel(s);
-  SyncReplicasOptimizer optimizer(
-      std::make_shared<AdamOptimizer>(0.1),
-      {.replicas_to_aggregate = 2,
-       .variable_averages = std::make_shared<ExponentialMovingAverage>(0.9),
-       .variables_to_average = VariablesIn(s, graph_keys::kTrainableVariables)});
+  SyncReplicasOptimizer optimizer(std::make_shared<AdamOptimizer>(0.1),
+                                  {.replicas_to_aggregate = 2,
+                                   .variable_averages = std::make_shared<ExponentialMovingAverage>(0.9),
+                                   .variables_to_average = VariablesIn(s, graph_keys::kTrainableVariables)});
   optimizer.Minimize(s, loss, step);
   optimizer.InitTokensOp(s, 4);
 }
@@ -167,8 +166,10 @@ Programs OptimizerPrograms() {
     programs.push_back({name, [make = make](const Scope& s) { Alone(s, make, false); }});
     programs.push_back({name + ".resource", [make = make](const Scope& s) { Alone(s, make, true); }});
     for (int ps = 1; ps <= 3; ++ps) {
-      programs.push_back({absl::StrCat(name, ".async.ps", ps), [make = make, ps](const Scope& s) { Async(s, make, ps); }});
-      programs.push_back({absl::StrCat(name, ".sync.ps", ps), [make = make, ps](const Scope& s) { Sync(s, make, ps); }});
+      programs.push_back(
+          {absl::StrCat(name, ".async.ps", ps), [make = make, ps](const Scope& s) { Async(s, make, ps); }});
+      programs.push_back(
+          {absl::StrCat(name, ".sync.ps", ps), [make = make, ps](const Scope& s) { Sync(s, make, ps); }});
     }
   }
   for (int ps = 1; ps <= 3; ++ps) {

@@ -44,14 +44,17 @@ Clip Each(const std::function<Grad(const Scope&, const Grad&)>& clip) {
 Programs RatePrograms() {
   return {
       Rate("exponential", [](const Scope& s, Output step) { ExponentialDecay(s, 0.1, step, 100, 0.5); }),
-      Rate("exponential.staircase", [](const Scope& s, Output step) { ExponentialDecay(s, 0.1, step, 100, 0.5, true); }),
+      Rate("exponential.staircase",
+           [](const Scope& s, Output step) { ExponentialDecay(s, 0.1, step, 100, 0.5, true); }),
       Rate("natural_exp", [](const Scope& s, Output step) { NaturalExpDecay(s, 0.1, step, 100, 0.5); }),
       Rate("natural_exp.staircase", [](const Scope& s, Output step) { NaturalExpDecay(s, 0.1, step, 100, 0.5, true); }),
       Rate("inverse_time", [](const Scope& s, Output step) { InverseTimeDecay(s, 0.1, step, 100, 0.5); }),
       Rate("inverse_time.staircase",
            [](const Scope& s, Output step) { InverseTimeDecay(s, 0.1, step, 100, 0.5, true); }),
       Rate("piecewise_constant",
-           [](const Scope& s, Output step) { PiecewiseConstant(s, step, {10, 20}, {0.1, 0.01, 0.001}); }),
+           [](const Scope& s, Output step) {
+             PiecewiseConstant(s, step, {10, 20}, {0.1, 0.01, 0.001});
+           }),
       Rate("polynomial", [](const Scope& s, Output step) { PolynomialDecay(s, 0.1, step, 100); }),
       Rate("polynomial.cycle",
            [](const Scope& s, Output step) { PolynomialDecay(s, 0.1, step, 100, {.power = 2, .cycle = true}); }),

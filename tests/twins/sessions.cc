@@ -67,7 +67,8 @@ void Averages(const Scope& s) {
   ExponentialMovingAverage average(0.9);
   average.Apply(s, {made.w, made.r});
   if (!s.ok()) return;
-  MakeSaver(s, {.variables = {{.name = "w_average", .variable = average.Average(made.w.handle).handle, .slice_spec = ""}}});
+  MakeSaver(
+      s, {.variables = {{.name = "w_average", .variable = average.Average(made.w.handle).handle, .slice_spec = ""}}});
 }
 
 void AveragesOfTensors(const Scope& s, bool zero_debias) {

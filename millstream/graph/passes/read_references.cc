@@ -44,9 +44,7 @@ class LateReads {
     return {from, in.node->control_inputs()};
   }
 
-  static bool IsCarrier(const Node& node) {
-    return !IsRefTwin(node) && (IsSwitch(node) || IsConstantEnter(node));
-  }
+  static bool IsCarrier(const Node& node) { return !IsRefTwin(node) && (IsSwitch(node) || IsConstantEnter(node)); }
 
   // Beside what brings such a read into a loop or branch, the same for the reference itself. Where that fails, the
   // value stays what it was when the loop began.

@@ -14,9 +14,7 @@ constexpr size_t kMostConditions = 16;
 
 }  // namespace
 
-bool DeadValues::IsSwitching(const Node& node) {
-  return IsSwitch(node) || IsA(node, OpKind::kSwitchN);
-}
+bool DeadValues::IsSwitching(const Node& node) { return IsSwitch(node) || IsA(node, OpKind::kSwitchN); }
 
 DeadValues::DeadValues(const Graph& graph, const std::vector<Node*>& order, const ControlFlow& flow)
     : guards_of_(static_cast<size_t>(graph.id_limit()), kLive), original_(static_cast<size_t>(graph.id_limit())) {

@@ -247,7 +247,8 @@ namespace {
 // What the regularizer costs goes to its collection. Its nodes are colocated with the variable.
 void AddRegularizer(const Scope& scope, const GraphVariable& v, const Regularizer& regularizer) {
   if (regularizer == nullptr || !scope.ok()) return;
-  const Scope beside = scope.ColocateWith(v.handle.node).NameScope(absl::StrCat(v.handle.node->name(), "/Regularizer/"));
+  const Scope beside =
+      scope.ColocateWith(v.handle.node).NameScope(absl::StrCat(v.handle.node->name(), "/Regularizer/"));
   const Output loss = regularizer(beside, v.value);
   if (loss && beside.ok()) beside.AddToCollection("regularization_losses", loss);
 }
@@ -272,10 +273,11 @@ Output InitialValue(const Scope& own, const std::string& name, const Shape& shap
 Output AddVariableNode(const Scope& own, const std::string& name, const Shape& shape, const VariableOptions& options) {
   const bool from_value = options.initial_value || options.initial_constant.has_value();
   const Scope s = from_value && !options.resource ? own : own.ColocateWithName(name);
-  return s.WithOpName(name + "/").Op(options.resource ? "VarHandleOp" : "VariableV2", {},
-                                     {{"dtype", options.dtype},
-                                      {"shape", PartialShape(shape)},
-                                      {"shared_name", options.resource ? name : std::string()}});
+  return s.WithOpName(name + "/")
+      .Op(options.resource ? "VarHandleOp" : "VariableV2", {},
+          {{"dtype", options.dtype},
+           {"shape", PartialShape(shape)},
+           {"shared_name", options.resource ? name : std::string()}});
 }
 
 // The ops that initialize and read a resource: where it is, but not colocated by name.

@@ -63,8 +63,8 @@ using CustomGetter = std::function<GraphVariable(const VariableGetter& getter, c
 inline Output NoRegularizer(const Scope&, Output) { return {}; }
 
 // A variable named exactly so, whatever the scope's prefix, and outside of its loops and branches: nodes "a/w",
-// "a/w/Assign", "a/w/read", "a/w/Initializer/...". InvalidArgument if a node has the name. Adds it to the collections. It
-// is whole, whatever the partitioner.
+// "a/w/Assign", "a/w/read", "a/w/Initializer/...". InvalidArgument if a node has the name. Adds it to the collections.
+// It is whole, whatever the partitioner.
 GraphVariable MakeVariable(const Scope& scope, const std::string& name, const Shape& shape,
                            const VariableOptions& options = {});
 

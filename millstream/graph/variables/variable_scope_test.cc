@@ -124,10 +124,12 @@ TEST(VariableScopeTest, CustomGettersSeeWholeNames) {
 TEST(PartitionedVariableTest, PartsAreVariables) {
   Scope s = Scope::Root();
   int task = 0;
-  const VariableScope v =
-      VariableScope(s).Enter("a").WithPartitioner(FixedSizePartitioner(3)).WithDeviceFunction([&task](const Node& node) {
-        return node.Is("VariableV2") ? absl::StrCat("/job:ps/task:", task++) : "/job:worker";
-      });
+  const VariableScope v = VariableScope(s)
+                              .Enter("a")
+                              .WithPartitioner(FixedSizePartitioner(3))
+                              .WithDeviceFunction([&task](const Node& node) {
+                                return node.Is("VariableV2") ? absl::StrCat("/job:ps/task:", task++) : "/job:worker";
+                              });
   const PartitionedVariable w = v.GetPartitioned("w", Shape({10, 4}));
   ASSERT_TRUE(s.ok()) << s.status();
   ASSERT_EQ(w.parts.size(), 3u);

@@ -105,7 +105,11 @@ OP("PreventGradient")
     .Cpu(IdentityCpu)
     .Doc("Its input; asking for its gradient is an error.");
 
-OP("NoOp").Trait(KindTrait(OpKind::kNoOp)).Shape(NoOutputs).Cpu(NoOpCpu).Doc("Does nothing; carries control dependencies.");
+OP("NoOp")
+    .Trait(KindTrait(OpKind::kNoOp))
+    .Shape(NoOutputs)
+    .Cpu(NoOpCpu)
+    .Doc("Does nothing; carries control dependencies.");
 
 }  // namespace
 }  // namespace millstream

@@ -86,8 +86,8 @@ Output LookupInTables(const Scope& s, const std::vector<GraphVariable>& params, 
   for (size_t i = 0; i < params.size() && s.ok(); ++i) {
     inputs.push_back(LookupInTable(s, params[i], rows[i], options, ""));
   }
-  const Output stitched = s.WithOpName(s.name_prefix())
-                              .Op("ParallelDynamicStitch", inputs, {{"N", static_cast<int64_t>(params.size())}});
+  const Output stitched =
+      s.WithOpName(s.name_prefix()).Op("ParallelDynamicStitch", inputs, {{"N", static_cast<int64_t>(params.size())}});
   std::vector<int32_t> row;
   for (int d = 1; d < params[0].shape.rank(); ++d) row.push_back(static_cast<int32_t>(params[0].shape.dim(d)));
   const Output sizes = ShapeOf(s, ids);

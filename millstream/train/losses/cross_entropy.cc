@@ -16,8 +16,7 @@ Output Rows(const Scope& s, Output x) {
   const PartialShape shape = s.ShapeOf(x);
   if (!s.ok() || shape.rank() == 2) return x;
   const int64_t classes = shape.rank() > 0 ? shape.dim(shape.rank() - 1) : -1;
-  if (classes >= 0)
-    return OpNamed(s, "", "Reshape", {x, std::vector<int32_t>{-1, static_cast<int32_t>(classes)}});
+  if (classes >= 0) return OpNamed(s, "", "Reshape", {x, std::vector<int32_t>{-1, static_cast<int32_t>(classes)}});
   const Output last = operators::Last(s, operators::ShapeOf(s, x));
   const Scope reshape = s.NameScope("Reshape");
   const Output sizes = reshape.WithOpName("shape").Op("Pack", {reshape.WithOpName("shape/0").Const<int32_t>(-1), last});

@@ -67,8 +67,7 @@ std::vector<Node*> AssertBroadcastable(const Scope& scope, Output weights, Outpu
   const Output w_sizes = operators::ShapeOf(scope, weights), v_sizes = operators::ShapeOf(scope, values);
   const Scope s = scope.NameScope("Assert");
   const auto text = [&s](const char* words) { return s.Const(Tensor::Scalar(std::string(words))); };
-  Node* check =
-      s.Add("Assert", {fits, text(kMisfit), text("weights.shape="), w_sizes, text("values.shape="), v_sizes});
+  Node* check = s.Add("Assert", {fits, text(kMisfit), text("weights.shape="), w_sizes, text("values.shape="), v_sizes});
   return check == nullptr ? std::vector<Node*>() : std::vector<Node*>{check};
 }
 

@@ -153,9 +153,8 @@ Metric Accuracy(const Scope& scope, Output labels, Output predictions, const Opt
 }
 
 Metric MeanAbsoluteError(const Scope& scope, Output labels, Output predictions, const Options& options) {
-  return MeanError(scope, labels, predictions, options, "mean_absolute_error", [&scope](Output y, Output p) {
-    return scope.Op("Abs", {Sub(scope, p, y)});
-  });
+  return MeanError(scope, labels, predictions, options, "mean_absolute_error",
+                   [&scope](Output y, Output p) { return scope.Op("Abs", {Sub(scope, p, y)}); });
 }
 
 Metric MeanSquaredError(const Scope& scope, Output labels, Output predictions, const Options& options) {
@@ -179,10 +178,9 @@ Metric MeanRelativeError(const Scope& scope, Output labels, Output predictions, 
 }
 
 Metric MeanCosineDistance(const Scope& scope, Output labels, Output predictions, int dim, const Options& options) {
-  const Metric products =
-      MeanError(scope, labels, predictions, Unpublished(options), "mean_cosine_distance", [&](Output y, Output p) {
-        return Reduce(scope, "Sum", Mul(scope, p, y), std::vector<int32_t>{dim}, true);
-      });
+  const Metric products = MeanError(
+      scope, labels, predictions, Unpublished(options), "mean_cosine_distance",
+      [&](Output y, Output p) { return Reduce(scope, "Sum", Mul(scope, p, y), std::vector<int32_t>{dim}, true); });
   return Mapped(scope, products, options, [&scope](Output x) { return OpNamed(scope, "", "Sub", {1.0, x}); });
 }
 

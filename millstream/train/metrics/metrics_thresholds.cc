@@ -88,7 +88,7 @@ bool Given(const Scope& scope, Output labels, Output predictions, size_t num_thr
 
 // True positives among themselves and another count, at each threshold.
 Metric RatioMetric(const Scope& scope, Output labels, Output predictions, const std::vector<double>& thresholds,
-             const Options& options, const std::string& base, bool other_label, bool other_prediction) {
+                   const Options& options, const std::string& base, bool other_label, bool other_prediction) {
   if (!Given(scope, labels, predictions, thresholds.size())) return {};
   const Scope s = EnterMetric(scope, options, absl::StrCat(base, "_at_thresholds").c_str());
   const AtThresholds at(s, labels, predictions, options.weights, thresholds);

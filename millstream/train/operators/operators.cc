@@ -120,9 +120,7 @@ Output At(const Scope& s, Output x, int32_t index) {
   return Sliced(s, x, {{index}, {index + 1}, {1}}, {{"shrink_axis_mask", 1}});
 }
 
-Output Before(const Scope& s, Output x, int32_t end) {
-  return Sliced(s, x, {{0}, {end}, {1}}, {{"begin_mask", 1}});
-}
+Output Before(const Scope& s, Output x, int32_t end) { return Sliced(s, x, {{0}, {end}, {1}}, {{"begin_mask", 1}}); }
 Output AllButFirst(const Scope& s, Output x) { return Sliced(s, x, {{1}, {0}, {1}}, {{"end_mask", 1}}); }
 Output AllButLast(const Scope& s, Output x) { return Sliced(s, x, {{0}, {-1}, {1}}, {{"begin_mask", 1}}); }
 Output Last(const Scope& s, Output x) { return Sliced(s, x, {{-1}, {0}, {1}}, {{"shrink_axis_mask", 1}}); }

@@ -14,11 +14,11 @@ namespace millstream {
 // becomes a constant of the type of the node's other inputs.
 class Operand {
  public:
-  Operand(Output output) : output_(output) {}                     // NOLINT(google-explicit-constructor)
-  Operand(GraphVariable variable) : variable_(variable) {}        // NOLINT(google-explicit-constructor)
-  Operand(Tensor value) : value_(std::move(value)) {}             // NOLINT(google-explicit-constructor)
-  Operand(double number) : number_(number) {}                     // NOLINT(google-explicit-constructor)
-  Operand(int number) : number_(number) {}                        // NOLINT(google-explicit-constructor)
+  Operand(Output output) : output_(output) {}                            // NOLINT(google-explicit-constructor)
+  Operand(GraphVariable variable) : variable_(variable) {}               // NOLINT(google-explicit-constructor)
+  Operand(Tensor value) : value_(std::move(value)) {}                    // NOLINT(google-explicit-constructor)
+  Operand(double number) : number_(number) {}                            // NOLINT(google-explicit-constructor)
+  Operand(int number) : number_(number) {}                               // NOLINT(google-explicit-constructor)
   Operand(const std::vector<int32_t>& v) : value_(Tensor::Vector(v)) {}  // NOLINT(google-explicit-constructor)
 
   // A tensor that is there already; empty for those that need a node of their own.
@@ -35,8 +35,8 @@ class Operand {
   double number_ = 0;
 };
 
-// A node as functions of TensorFlow's Python package add it: `name` in the scope, with constants of its inputs and reads
-// of variables in the scope of that name ("name/y"). An empty name is the type's. Null after an error.
+// A node as functions of TensorFlow's Python package add it: `name` in the scope, with constants of its inputs and
+// reads of variables in the scope of that name ("name/y"). An empty name is the type's. Null after an error.
 Node* AddNamed(const Scope& scope, absl::string_view name, absl::string_view type, const std::vector<Operand>& inputs,
                Attrs attrs = {});
 Output OpNamed(const Scope& scope, absl::string_view name, absl::string_view type, const std::vector<Operand>& inputs,

@@ -41,8 +41,7 @@ Output AssignMovingAverage(const Scope& scope, const GraphVariable& variable, co
   if (!scope.ok()) return {};
   const Scope s = scope.NameScope("AssignMovingAvg").ColocateWith(variable.handle.node);
   const Output rate = CastTo(s, Sub(s, 1.0, decay), TypeOf(variable));
-  const Output delta =
-      zero_debias ? DebiasedDelta(s, variable, value, rate) : Mul(s, Sub(s, variable, value), rate);
+  const Output delta = zero_debias ? DebiasedDelta(s, variable, value, rate) : Mul(s, Sub(s, variable, value), rate);
   return SubtractFromVariable(s.WithOpName(s.name_prefix()), variable, delta);
 }
 

@@ -21,8 +21,10 @@ std::vector<Grad> GatedGrads(const Scope& scope, const std::vector<Grad>& grads)
   all.erase(std::unique(all.begin(), all.end()), all.end());
   Node* gate = Group(s, all);
   const auto pass = [&](Output value) {
-    return s.ColocateWith(value.node).WithControlDependencies({gate}).WithOpName("control_dependency").Op(
-        "Identity", {value});
+    return s.ColocateWith(value.node)
+        .WithControlDependencies({gate})
+        .WithOpName("control_dependency")
+        .Op("Identity", {value});
   };
   std::vector<Grad> out;
   for (const Grad& g : grads) {

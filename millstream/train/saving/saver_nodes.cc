@@ -71,10 +71,9 @@ StatusOr<std::vector<Node*>> AddRestore(const Scope& s, Output filename, Saveabl
   for (const Saveable& v : saveables) types.push_back(TypeOf(FindVariable(s, v.variable)));
   RETURN_IF_ERROR(s.status());
   const Scope cpu = s.WithDevice("/device:CPU:0");
-  Node* restore =
-      AddNamed(cpu, "", "RestoreV2",
-               {filename, NamesOf(saveables, &Saveable::name), NamesOf(saveables, &Saveable::slice_spec)},
-               {{"dtypes", types}});
+  Node* restore = AddNamed(cpu, "", "RestoreV2",
+                           {filename, NamesOf(saveables, &Saveable::name), NamesOf(saveables, &Saveable::slice_spec)},
+                           {{"dtypes", types}});
   RETURN_IF_ERROR(s.status());
   std::vector<Node*> assigns;
   for (size_t i = 0; i < saveables.size(); ++i) {

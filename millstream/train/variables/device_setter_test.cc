@@ -88,8 +88,7 @@ TEST(GlobalStepTest, MustBeAScalarNumber) {
 TEST(DeviceFunctionTest, PlacesAllNodes) {
   const Scope root = Scope::Root();
   root.WithOpName("before").Const(1.0f);
-  const Scope s =
-      root.WithDeviceFunction(ReplicaDeviceSetter({.ps_tasks = 2, .worker_device = "/job:worker/task:1"}));
+  const Scope s = root.WithDeviceFunction(ReplicaDeviceSetter({.ps_tasks = 2, .worker_device = "/job:worker/task:1"}));
   const VariableScope v(s);
   const GraphVariable a = v.Get("a", Shape({2})), b = v.Get("b", Shape({2}));
   s.WithOpName("sum").Op("Add", {a.value, b.value});
