@@ -22,7 +22,7 @@ HEAD = """Millstream is licensed under the Apache License 2.0 (file LICENSE, or 
 of others, listed here with their notices. Notices of Debian packages cover their sources as a whole; not every part of them is in this package.
 """
 # Objects of what is installed: not of tests, benchmarks and examples.
-SHIPPED = re.compile(r"^CMakeFiles/(millstream(_\w+)?|nanobind-static)\.dir/")
+SHIPPED = re.compile(r"^CMakeFiles/(millstream(?!_testing)(_\w+)?|nanobind-static)\.dir/")
 LIBRARY_HASH = re.compile(r"-[0-9a-f]{8}(?=\.so)")  # auditwheel's
 
 
