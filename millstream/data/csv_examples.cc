@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <array>
-#include <cmath>
-#include <limits>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
@@ -96,7 +94,7 @@ class CsvReader {
 
 class CsvTable {
  public:
-  explicit CsvTable(const ExampleOptions& options) : options_(options) {}
+  explicit CsvTable(const ExampleOptions& options) : options_(options), cells_(options.missing_values) {}
 
   Status ReadFile(const DataFile& file) {
     table_.has_test_files |= file.test;
@@ -118,11 +116,19 @@ class CsvTable {
         return errors::InvalidArgument(file.path, " line ", reader.line(), ": ", cells.size(), " columns, not ",
                                        names_.size(), " as in the first line");
       }
-      AddRow(cells, file.test);
+      AddRow(cells, file, reader.line());
     }
   }
 
-  ExampleTable Take() { return std::move(table_); }
+  // Once all rows are known: which columns hold numbers, which categories.
+  StatusOr<ExampleTable> Finish() {
+    RETURN_IF_ERROR(CheckLabelCells(table_.label, label_cells_, empty_labels_));
+    for (ExampleColumn& column : table_.columns) {
+      if (column.text) continue;
+      ASSIGN_OR_RETURN(column.text, HoldsTexts(column.name, column.cells));
+    }
+    return std::move(table_);
+  }
 
  private:
   // Looks at the first line of a file: true if it is a header.
@@ -147,6 +153,7 @@ class CsvTable {
       table_.columns.emplace_back();
       table_.columns.back().name = names_[i];
     }
+    RETURN_IF_ERROR(DeclareCategories(path));
     return named;
   }
 
@@ -158,49 +165,65 @@ class CsvTable {
 
   Status ChooseLabel(const std::string& path) {
     label_ = names_.size() - 1;
-    for (size_t i = 0; i < names_.size(); ++i) {
-      if (options_.label.empty() ? IsLabelName(names_[i]) : names_[i] == options_.label) {
-        label_ = i;
-        return OkStatus();
-      }
+    table_.label_from = "the last column; --label_column names another";
+    if (!options_.label.empty()) {
+      ASSIGN_OR_RETURN(label_, FindColumn(options_.label, path));
+      table_.label_from = "--label_column";
+    } else if (const auto named = std::find_if(names_.begin(), names_.end(), IsLabelName); named != names_.end()) {
+      label_ = static_cast<size_t>(named - names_.begin());
+      table_.label_from = "by its name; --label_column names another";
     }
+    table_.label = names_[label_];
+    return OkStatus();
+  }
+
+  // By name, or by number from 0.
+  StatusOr<size_t> FindColumn(const std::string& wanted, const std::string& path) const {
+    const auto named = std::find(names_.begin(), names_.end(), wanted);
+    if (named != names_.end()) return static_cast<size_t>(named - names_.begin());
     size_t index;
-    if (!options_.label.empty() && absl::SimpleAtoi(options_.label, &index) && index < names_.size()) {
-      label_ = index;
-      return OkStatus();
-    }
-    if (options_.label.empty()) return OkStatus();
+    if (absl::SimpleAtoi(wanted, &index) && index < names_.size()) return index;
     std::vector<std::string> some(names_.begin(),
                                   names_.begin() + static_cast<std::ptrdiff_t>(std::min<size_t>(names_.size(), 20)));
-    return errors::InvalidArgument(path, " has no column '", options_.label, "' (", absl::StrJoin(some, ", "),
+    return errors::InvalidArgument(path, " has no column '", wanted, "' (", absl::StrJoin(some, ", "),
                                    names_.size() > some.size() ? ", ..." : "", ")");
   }
 
-  void AddRow(const std::vector<std::string>& cells, bool test) {
-    for (size_t i = 0, c = 0; i < cells.size(); ++i) {
-      if (i != label_) AddCell(cells[i], &table_.columns[c++]);
+  Status DeclareCategories(const std::string& path) {
+    for (const std::string& wanted : options_.category_columns) {
+      ASSIGN_OR_RETURN(const size_t index, FindColumn(wanted, path));
+      if (index == label_) {
+        return errors::InvalidArgument(path, ": column '", wanted, "' is the label (", table_.label_from,
+                                       "); it cannot be one of --category_columns too");
+      }
+      table_.columns[index < label_ ? index : index - 1].text = true;
     }
-    table_.labels.push_back(cells[label_]);
-    table_.test.push_back(test);
+    return OkStatus();
   }
 
-  static void AddCell(const std::string& cell, ExampleColumn* column) {
-    column->hashes.push_back(HashCategory(cell));
-    if (column->text) return;
-    float value = std::numeric_limits<float>::quiet_NaN();
-    const bool missing = cell.empty() || cell == "?" || cell == "NA";
-    if (missing || (absl::SimpleAtof(cell, &value) && std::isfinite(value))) {
-      column->numbers.push_back(value);
-    } else {
-      column->text = true;
-      column->numbers.clear();
+  void AddRow(const std::vector<std::string>& cells, const DataFile& file, int64_t line) {
+    float value;
+    for (size_t i = 0, c = 0; i < cells.size(); ++i) {
+      if (i == label_) continue;
+      ExampleColumn& column = table_.columns[c++];
+      column.hashes.push_back(HashCategory(cells[i]));
+      column.cells.Add(cells_.Read(cells[i], &value), file.path, line, cells[i]);
+      column.numbers.push_back(value);
     }
+    const std::string& label = cells[label_];
+    label_cells_.Add(cells_.Read(label, &value), file.path, line, label);
+    if (cells_.IsCertainlyMissing(label)) empty_labels_.Add(file.path, line, label);
+    table_.labels.push_back(label);
+    table_.test.push_back(file.test);
   }
 
   const ExampleOptions& options_;
+  const CellReader cells_;
   ExampleTable table_;
   std::vector<std::string> names_;  // of all columns, the label's among them
   size_t label_ = 0;
+  CellTally label_cells_;
+  CellTally::Some empty_labels_;
 };
 
 }  // namespace
@@ -209,7 +232,8 @@ StatusOr<ExampleData> ReadCsvExamples(const std::vector<DataFile>& files, const 
   CsvTable table(options);
   for (const DataFile& file : files) RETURN_IF_ERROR(table.ReadFile(file));
   const std::string where = files.size() == 1 ? files[0].path : FolderOf(files[0].path);
-  return AssembleExamples(table.Take(), options, where, KindName(DataFile::Kind::kCsv));
+  ASSIGN_OR_RETURN(ExampleTable finished, table.Finish());
+  return AssembleExamples(std::move(finished), options, where, KindName(DataFile::Kind::kCsv));
 }
 
 }  // namespace millstream

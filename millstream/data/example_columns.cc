@@ -135,7 +135,9 @@ Status AssembleValues(const std::vector<double>& values, const std::vector<bool>
   return OkStatus();
 }
 
-Status AssembleLabels(const ExampleTable& table, const std::string& where, ExampleData* data, ExampleSet* all) {
+// `*names` gets the classes if they are texts.
+Status AssembleLabels(const ExampleTable& table, const std::string& where, ExampleData* data, ExampleSet* all,
+                      std::vector<std::string>* class_names) {
   std::vector<double> values;
   bool classes = true;
   double highest = 0;
@@ -156,6 +158,7 @@ Status AssembleLabels(const ExampleTable& table, const std::string& where, Examp
                                      "', ...), more than ", kMaxClasses, " classes. Is another column the label?");
     }
     for (const std::string& name : names) ids.emplace(name, static_cast<int32_t>(ids.size()));
+    class_names->assign(names.begin(), names.end());
   }
   data->classes = text ? static_cast<int64_t>(ids.size()) : static_cast<int64_t>(highest) + 1;
   ASSIGN_OR_RETURN(all->labels, Tensor::Make(DType::kInt32, Shape({static_cast<int64_t>(table.labels.size())})));
@@ -163,6 +166,37 @@ Status AssembleLabels(const ExampleTable& table, const std::string& where, Examp
     all->labels.data<int32_t>()[i] = text ? ids[table.labels[i]] : static_cast<int32_t>(values[i]);
   }
   return OkStatus();
+}
+
+std::string ListNames(const std::vector<std::string>& names) {
+  constexpr size_t kShown = 20;
+  const size_t shown = std::min(names.size(), kShown);
+  return absl::StrCat(absl::StrJoin(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(shown), ", "),
+                      names.size() > shown ? absl::StrCat(" and ", names.size() - shown, " more") : "");
+}
+
+// What was made of the columns, for people.
+void DescribeColumns(const ExampleTable& table, const std::vector<std::string>& class_names, ExampleData* data) {
+  data->label = table.label;
+  const std::string labels = data->classes == 0    ? "values"
+                             : class_names.empty() ? absl::StrCat("classes 0 to ", data->classes - 1)
+                                                   : absl::StrCat("classes ", ListNames(class_names));
+  data->notes.push_back(absl::StrCat("label: '", table.label, "' (", table.label_from, "), ", labels));
+  for (const ExampleColumn& column : table.columns) {
+    if (column.text) data->categories.push_back(column.name);
+  }
+  if (!data->categories.empty()) data->notes.push_back(absl::StrCat("categories: ", ListNames(data->categories)));
+  for (const ExampleColumn& column : table.columns) {
+    if (column.text || column.pixels) continue;
+    const auto missing =
+        std::count_if(column.numbers.begin(), column.numbers.end(), [](float value) { return std::isnan(value); });
+    if (missing == 0) continue;
+    const CellTally::Some& first = column.cells.missing;
+    data->notes.push_back(
+        absl::StrCat("missing: ", missing, " of ", column.numbers.size(), " values of '", column.name, "'",
+                     first.count > 0 ? absl::StrCat(" (the first: '", first.text, "' in ", first.where, ")") : "",
+                     " are replaced by the mean"));
+  }
 }
 
 }  // namespace
@@ -193,11 +227,13 @@ StatusOr<ExampleData> AssembleExamples(ExampleTable table, const ExampleOptions&
   }
   ExampleData data;
   ExampleSet all;
-  RETURN_IF_ERROR(AssembleLabels(table, where, &data, &all));
+  std::vector<std::string> class_names;
+  RETURN_IF_ERROR(AssembleLabels(table, where, &data, &all, &class_names));
   RETURN_IF_ERROR(AssembleNumbers(table, &data, &all));
   RETURN_IF_ERROR(AssembleCategories(table, options, &data, &all));
   RETURN_IF_ERROR(Split(all, table.test, &data));
   data.what = DescribeExamples(data, data.train.size(), data.test.size(), kind);
+  DescribeColumns(table, class_names, &data);
   return data;
 }
 

@@ -5,24 +5,27 @@
 #include <string>
 #include <vector>
 
+#include "millstream/data/csv_cells.h"
 #include "millstream/data/examples.h"
 
 namespace millstream {
 
 // One column of a table that is being read. A cell is kept as a number and as the hash of its text until the last row
-// has shown which of the two the column is.
+// has shown which of the two the column holds.
 struct ExampleColumn {
   std::string name;
   int64_t width = 1;           // numbers per row
   bool pixels = false;         // numbers are bytes that stand for value / 255
-  bool text = false;           // some cell is not a number
-  std::vector<float> numbers;  // NaN: missing. Empty once `text`
+  bool text = false;           // it holds categories
+  std::vector<float> numbers;  // NaN: missing
   std::vector<uint8_t> bytes;  // instead of numbers if `pixels`
   std::vector<uint32_t> hashes;
+  CellTally cells;  // of CSV
 };
 
 struct ExampleTable {
   std::vector<ExampleColumn> columns;
+  std::string label, label_from;  // the label's name, and why it is that one: "the last column"
   std::vector<std::string> labels;
   std::vector<bool> test;  // the row is for evaluation
   bool has_test_files = false;

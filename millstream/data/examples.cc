@@ -126,7 +126,20 @@ StatusOr<DataFile> SniffFile(const std::string& path) {
   return file;
 }
 
-StatusOr<ExampleData> ReadExamples(const std::string& path, const ExampleOptions& options) {
+namespace {
+
+// An option that the kind of data has no use for would be ignored silently.
+Status CheckOptionsAreUsed(DataFile::Kind kind, const ExampleOptions& options) {
+  const char* unused = nullptr;
+  if (kind == DataFile::Kind::kIdx && !options.label.empty()) unused = "--label_column";
+  if (kind != DataFile::Kind::kCsv && !options.missing_values.empty()) unused = "--missing_values";
+  if (kind != DataFile::Kind::kCsv && !options.category_columns.empty()) unused = "--category_columns";
+  if (unused == nullptr) return OkStatus();
+  return errors::InvalidArgument(unused, " is not used: the data is ", KindName(kind));
+}
+
+// The files that are data, all of one kind.
+StatusOr<std::vector<DataFile>> FindDataFiles(const std::string& path, const ExampleOptions& options) {
   ASSIGN_OR_RETURN(const std::vector<std::string> names, ListFiles(path));
   std::vector<DataFile> files;
   for (const std::string& name : names) {
@@ -139,6 +152,18 @@ StatusOr<ExampleData> ReadExamples(const std::string& path, const ExampleOptions
     files.push_back(std::move(file));
   }
   if (files.empty()) return NothingUsable(path, names);
+  RETURN_IF_ERROR(CheckOptionsAreUsed(files[0].kind, options));
+  return files;
+}
+
+}  // namespace
+
+Status CheckExampleFiles(const std::string& path, const ExampleOptions& options) {
+  return FindDataFiles(path, options).status();
+}
+
+StatusOr<ExampleData> ReadExamples(const std::string& path, const ExampleOptions& options) {
+  ASSIGN_OR_RETURN(const std::vector<DataFile> files, FindDataFiles(path, options));
   switch (files[0].kind) {
     case DataFile::Kind::kIdx:
       return ReadIdxExamples(files, options);

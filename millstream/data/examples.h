@@ -24,14 +24,20 @@ struct ExampleData {
   ExampleSet test;
   std::vector<int64_t> dims;  // of one example's numbers: {28, 28} for an image, {13} for 13 columns
   int64_t category_columns = 0;
-  int64_t buckets = 0;    // ids of each category column
-  int64_t classes = 0;    // 0: labels are values, with mean 0 and variance 1 over the training part
-  std::string what;       // "60000 + 10000 examples of 28x28 numbers, 10 classes (IDX)"
-  int64_t width() const;  // numbers per example
+  int64_t buckets = 0;                  // ids of each category column
+  int64_t classes = 0;                  // 0: labels are values, with mean 0 and variance 1 over the training part
+  std::string what;                     // "60000 + 10000 examples of 28x28 numbers, 10 classes (IDX)"
+  std::string label;                    // the column or feature with the label; "": labels have files of their own
+  std::vector<std::string> categories;  // names of the columns that hold categories
+  std::vector<std::string> notes;       // what a person should know about how the data was understood, a line each
+  int64_t width() const;                // numbers per example
 };
 
 struct ExampleOptions {
-  std::string label;       // column or feature with the label; "": one that is called so, else the last column
+  std::string label = {};  // column or feature with the label; "": one that is called so, else the last column
+  std::vector<std::string> missing_values = {};  // CSV: further texts that stand for a missing value
+  std::vector<std::string> category_columns =
+      {};                  // CSV: columns that hold categories even if all their cells are numbers
   int64_t buckets = 1000;  // texts are hashed to this many categories per column
   bool train = true;       // false: only what evaluation needs; the training part may be empty
   bool test = true;        // false: the other way round
@@ -42,6 +48,9 @@ struct ExampleOptions {
 // tenth example is. docs/train.md says how columns and features are understood. NotFound, InvalidArgument and DataLoss
 // name the file, and the line or record.
 StatusOr<ExampleData> ReadExamples(const std::string& path, const ExampleOptions& options = {});
+// What shows before the files are read: the errors of ReadExamples() if there is no data, or if an option is given that
+// this kind of data has no use for.
+Status CheckExampleFiles(const std::string& path, const ExampleOptions& options);
 
 }  // namespace millstream
 

@@ -6,7 +6,9 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include <cmath>
 #include <filesystem>
+#include <limits>
 #include <set>
 
 #include "millstream/base/file.h"
@@ -120,6 +122,51 @@ TEST_F(ExamplesTest, CsvLabelByNameOrPlaceAndValues) {
   EXPECT_THAT(ErrorOf({.label = "price"}), HasSubstr("no column 'price' (0, 1, 2)"));
 }
 
+TEST_F(ExamplesTest, CsvSaysWhatTheColumnsAre) {
+  std::string rows = "age,city,income,zip\n";
+  for (int i = 0; i < 20; ++i)
+    absl::StrAppend(&rows, i == 3 ? "nan" : absl::StrCat(i), ",", i % 2 ? "Rome" : "Oslo", ",", i % 2 ? "high" : "low",
+                    ",", 1000 + i % 3, "\n");
+  const std::string path = Write("people.csv", rows);
+  StatusOr<ExampleData> data = Read({.label = "income", .category_columns = {"zip"}});
+  ASSERT_TRUE(data.ok()) << data.status();
+  EXPECT_EQ(data->label, "income");
+  EXPECT_THAT(data->categories, ::testing::ElementsAre("city", "zip"));
+  EXPECT_THAT(data->notes,
+              ::testing::ElementsAre("label: 'income' (--label_column), classes high, low", "categories: city, zip",
+                                     "missing: 1 of 20 values of 'age' (the first: 'nan' in " + path +
+                                         " line 5) are replaced by the mean"));
+  data = Read();
+  ASSERT_TRUE(data.ok()) << data.status();
+  EXPECT_THAT(data->notes[0], HasSubstr("label: 'zip' (the last column; --label_column names another), values"));
+  EXPECT_THAT(ErrorOf({.category_columns = {"zip"}}), HasSubstr("'zip' is the label"));
+  EXPECT_THAT(ErrorOf({.category_columns = {"street"}}), HasSubstr("no column 'street'"));
+}
+
+TEST_F(ExamplesTest, CsvOneOddCellDoesNotMakeCategories) {
+  std::string rows = "age,city,label\n";
+  for (int i = 0; i < 20; ++i) absl::StrAppend(&rows, i == 7 ? "old" : "30", ",", i % 2 ? "Rome" : "Oslo", ",1\n");
+  const std::string path = Write("people.csv", rows);
+  EXPECT_THAT(ErrorOf(), HasSubstr(path + " line 9, column 'age': 'old' is not a finite number, but 19 of 20"));
+  const StatusOr<ExampleData> data = Read({.missing_values = {"old"}});
+  ASSERT_TRUE(data.ok()) << data.status();
+  EXPECT_THAT(data->categories, ::testing::ElementsAre("city"));
+}
+
+TEST_F(ExamplesTest, CsvWithoutALabelIsNoClass) {
+  const std::string path = Write("a.csv", "x,label\n1,yes\n2,\n3,no\n4,\n");
+  EXPECT_THAT(ErrorOf(), HasSubstr(path + " line 3: the label (column 'label') is missing (and in 1 more lines)"));
+}
+
+TEST_F(ExamplesTest, OptionsThatTheDataDoesNotUseAreErrors) {
+  Write("pictures", Idx({3, 1, 2}, std::string("\0\xff\1\2\3\4", 6)));
+  Write("answers", Idx({3}, std::string("\2\0\1", 3)));
+  EXPECT_THAT(ErrorOf({.label = "y"}), HasSubstr("--label_column is not used: the data is IDX"));
+  EXPECT_THAT(ErrorOf({.missing_values = {"x"}}), HasSubstr("--missing_values is not used"));
+  EXPECT_TRUE(absl::IsInvalidArgument(CheckExampleFiles(folder_.string(), {.category_columns = {"x"}})));
+  EXPECT_TRUE(CheckExampleFiles(folder_.string(), {}).ok());
+}
+
 TEST_F(ExamplesTest, CsvErrorsNameTheLine) {
   Write("a.csv", "x,y\n1,2\n\n1,2,3\n");
   EXPECT_THAT(ErrorOf(), HasSubstr("a.csv line 4: 3 columns, not 2"));
@@ -150,6 +197,24 @@ TEST_F(ExamplesTest, RecordsOfExamples) {
   EXPECT_EQ(data->what, "9 + 1 examples of 65 numbers and 1 categories, 3 classes (TFRecords)");
   EXPECT_EQ(data->train.numbers.data<float>()[65 * 8], 1.0f);  // extra
   EXPECT_NEAR(data->train.numbers.data<float>()[65 * 8 + 1], 8 / 255.0f, 1e-6);
+}
+
+TEST_F(ExamplesTest, RecordsWithOddNumbersAndLabels) {
+  const std::string image(64, 'x');
+  proto::Example example = MakeExample(1, image, std::numeric_limits<float>::infinity());
+  WriteRecords("a", {MakeExample(1, image, 1), example});
+  EXPECT_THAT(ErrorOf(), HasSubstr("a record 1: feature 'extra' holds an infinite number"));
+  example = MakeExample(1, image, std::nanf(""));
+  WriteRecords("a", {MakeExample(1, image, 1), example});
+  const StatusOr<ExampleData> data = Read();
+  ASSERT_TRUE(data.ok()) << data.status();
+  EXPECT_THAT(data->notes, ::testing::Contains("missing: 1 of 2 values of 'extra' are replaced by the mean"));
+  (*example.mutable_features()->mutable_feature())["label"].mutable_bytes_list()->add_value("");
+  WriteRecords("a", {example});
+  EXPECT_THAT(ErrorOf(), HasSubstr("the label 'label' is empty"));
+  (*example.mutable_features()->mutable_feature())["label"].mutable_float_list()->add_value(std::nanf(""));
+  WriteRecords("a", {example});
+  EXPECT_THAT(ErrorOf(), HasSubstr("the label 'label' is not a finite number"));
 }
 
 TEST_F(ExamplesTest, RecordErrorsNameFileRecordAndFeature) {

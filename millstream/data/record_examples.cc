@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdio>
 #include <map>
 
@@ -89,6 +90,8 @@ class RecordTable {
         if (label_.empty() && features.count(name) > 0) label_ = name;
       }
     }
+    table_.label = label_;
+    table_.label_from = options_.label.empty() ? "by its name; --label_column names another" : "--label_column";
     if (!label_.empty() && features.count(label_) > 0) return OkStatus();
     std::vector<std::string> names;
     names.reserve(features.size());
@@ -167,6 +170,8 @@ class RecordTable {
     if (feature.has_float_list()) {
       const auto& values = feature.float_list().value();
       if (values.size() != column->width) return wrong(values.size());
+      if (std::any_of(values.begin(), values.end(), [](float value) { return std::isinf(value); }))
+        return errors::InvalidArgument("feature '", column->name, "' holds an infinite number");
       column->numbers.insert(column->numbers.end(), values.begin(), values.end());
     } else if (feature.has_int64_list()) {
       const auto& values = feature.int64_list().value();
@@ -190,11 +195,14 @@ class RecordTable {
     if (feature.int64_list().value_size() == 1) {
       *label = absl::StrCat(feature.int64_list().value(0));
     } else if (feature.float_list().value_size() == 1) {
+      if (!std::isfinite(feature.float_list().value(0)))
+        return errors::InvalidArgument("the label '", label_, "' is not a finite number");
       char text[32];
       std::snprintf(text, sizeof(text), "%.9g", static_cast<double>(feature.float_list().value(0)));
       *label = text;
     } else if (feature.bytes_list().value_size() == 1) {
       *label = feature.bytes_list().value(0);
+      if (label->empty()) return errors::InvalidArgument("the label '", label_, "' is empty");
     } else {
       return errors::InvalidArgument("the label '", label_, "' is not one value");
     }
