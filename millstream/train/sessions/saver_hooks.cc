@@ -94,8 +94,8 @@ Status CheckpointSaverHook::Save(Session& session, int64_t step, bool* stop) {
   for (const auto& listener : options_.listeners) RETURN_IF_ERROR(listener->BeforeSave(session, step));
   SaveOptions options;
   options.global_step = step;
-  RETURN_IF_ERROR(saver->Save(session, save_path_, options).status());
-  NoteSaved(step);
+  ASSIGN_OR_RETURN(const std::string path, saver->Save(session, save_path_, options));
+  NoteSaved(path, step);
   for (const auto& listener : options_.listeners) {
     bool wants_stop = false;
     RETURN_IF_ERROR(listener->AfterSave(session, step, &wants_stop));
@@ -117,13 +117,13 @@ Status CheckpointSaverHook::SaveInBackground(Saver& saver, Session& session, int
     SaveOptions options;
     options.global_step = step;
     options.kept = true;
-    const Status status = saver.Save(session, save_path_, options).status();
-    if (status.ok()) NoteSaved(step);
+    const StatusOr<std::string> path = saver.Save(session, save_path_, options);
+    if (path.ok()) NoteSaved(*path, step);
     MutexLock lock(mu_);
     pending_ = false;
-    pending_error_ = status;
+    pending_error_ = path.status();
     saved_.NotifyAll();
-    return status;
+    return path.status();
   });
   return OkStatus();
 }
@@ -134,11 +134,12 @@ Status CheckpointSaverHook::AwaitPending() {
   return std::exchange(pending_error_, OkStatus());
 }
 
-void CheckpointSaverHook::NoteSaved(int64_t step) {
+void CheckpointSaverHook::NoteSaved(const std::string& path, int64_t step) {
   proto::SessionLog log;
   log.set_status(proto::SessionLog::CHECKPOINT);
   log.set_checkpoint_path(save_path_);
   writer_->AddSessionLog(log, step);
+  if (options_.on_saved != nullptr) options_.on_saved(path, step);
 }
 
 Status SummarySaverHook::Begin(const Scope& scope) {

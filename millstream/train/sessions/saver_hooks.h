@@ -2,6 +2,7 @@
 #ifndef MILLSTREAM_TRAIN_SESSIONS_SAVER_HOOKS_H_
 #define MILLSTREAM_TRAIN_SESSIONS_SAVER_HOOKS_H_
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -33,6 +34,9 @@ class CheckpointSaverListener {
 // returns its error. Listeners expect to find the files, so with them training waits.
 class CheckpointSaverHook final : public SessionRunHook {
  public:
+  // Told the path and the step of a checkpoint once its files are there, by the thread that wrote them. Unlike
+  // CheckpointSaverListener it does not make training wait.
+  using SavedListener = std::function<void(const std::string& path, int64_t step)>;
   struct Options {
     std::string checkpoint_dir;
     HookInterval every;
@@ -42,6 +46,7 @@ class CheckpointSaverHook final : public SessionRunHook {
     std::vector<std::shared_ptr<CheckpointSaverListener>> listeners;
     bool save_graph_def = true;
     bool background = true;
+    SavedListener on_saved = nullptr;
   };
   explicit CheckpointSaverHook(Options options);
 
@@ -55,7 +60,7 @@ class CheckpointSaverHook final : public SessionRunHook {
   Status WriteGraph();
   Status Save(Session& session, int64_t step, bool* stop);
   Status SaveInBackground(Saver& saver, Session& session, int64_t step);
-  void NoteSaved(int64_t step);
+  void NoteSaved(const std::string& path, int64_t step);
   Status AwaitPending();
   StatusOr<Saver*> TheSaver() const;
 

@@ -20,12 +20,14 @@ SessionManager ManagerFor(const Scope& scope, const Scaffold& scaffold) {
 }  // namespace
 
 ChiefSessionCreator::ChiefSessionCreator(const Scope& scope, std::shared_ptr<Scaffold> scaffold, SessionOptions config,
-                                         std::string checkpoint_dir, std::string checkpoint_path)
+                                         std::string checkpoint_dir, std::string checkpoint_path,
+                                         SessionManager::RestoreListener on_restore)
     : scope_(scope),
       scaffold_(OrDefault(std::move(scaffold))),
       config_(std::move(config)),
       checkpoint_dir_(std::move(checkpoint_dir)),
-      checkpoint_path_(std::move(checkpoint_path)) {}
+      checkpoint_path_(std::move(checkpoint_path)),
+      on_restore_(std::move(on_restore)) {}
 
 Status ChiefSessionCreator::Finalize() { return scaffold_->Finalize(scope_); }
 
@@ -35,6 +37,7 @@ StatusOr<std::unique_ptr<Session>> ChiefSessionCreator::CreateSession() {
   checkpoint.saver = scaffold_->saver;
   checkpoint.folder = checkpoint_dir_;
   checkpoint.path = checkpoint_path_;
+  checkpoint.on_restore = on_restore_;
   return ManagerFor(scope_, *scaffold_).PrepareSession(config_, init, checkpoint);
 }
 

@@ -28,7 +28,8 @@ class ChiefSessionCreator final : public SessionCreator {
   // The latest checkpoint of `checkpoint_dir`, or the one at `checkpoint_path`; neither: none. `scaffold` null: a
   // default one.
   ChiefSessionCreator(const Scope& scope, std::shared_ptr<Scaffold> scaffold, SessionOptions config,
-                      std::string checkpoint_dir = "", std::string checkpoint_path = "");
+                      std::string checkpoint_dir = "", std::string checkpoint_path = "",
+                      SessionManager::RestoreListener on_restore = nullptr);
   Status Finalize() override;
   StatusOr<std::unique_ptr<Session>> CreateSession() override;
   std::shared_ptr<JobMember> job() const override { return JobOf(config_); }
@@ -38,6 +39,7 @@ class ChiefSessionCreator final : public SessionCreator {
   const std::shared_ptr<Scaffold> scaffold_;
   const SessionOptions config_;
   const std::string checkpoint_dir_, checkpoint_path_;
+  const SessionManager::RestoreListener on_restore_;
 };
 
 // Waits for the chief.

@@ -37,8 +37,8 @@ class Teller {
   Clock::time_point when_;
 };
 
-// The latest checkpoint; an older one if it cannot be read.
-Status RestoreBest(Saver& saver, Session& session, const CheckpointState& state) {
+// The latest checkpoint; an older one if it cannot be read. Returns the path of the one that was restored.
+StatusOr<std::string> RestoreBest(Saver& saver, Session& session, const CheckpointState& state) {
   std::vector<std::string> paths = {state.model_checkpoint_path};
   for (auto it = state.all_model_checkpoint_paths.rbegin(); it != state.all_model_checkpoint_paths.rend(); ++it) {
     if (*it != state.model_checkpoint_path) paths.push_back(*it);
@@ -46,6 +46,7 @@ Status RestoreBest(Saver& saver, Session& session, const CheckpointState& state)
   Status status;
   for (const std::string& path : paths) {
     status = saver.Restore(session, path);
+    if (status.ok()) return path;
     const bool unreadable = absl::IsDataLoss(status) || (absl::IsInvalidArgument(status) && !CheckpointExists(path));
     if (!unreadable) return status;
     LogWarning(absl::StrCat(path, " cannot be restored (", status.message(), ")"));
@@ -98,6 +99,7 @@ StatusOr<bool> SessionManager::Restore(const SessionOptions& config, Session& se
   if (checkpoint.saver == nullptr) return false;
   if (!checkpoint.path.empty()) {
     RETURN_IF_ERROR(checkpoint.saver->Restore(session, checkpoint.path));
+    if (checkpoint.on_restore != nullptr) checkpoint.on_restore(checkpoint.path, /*restored=*/true);
     return true;
   }
   if (checkpoint.folder.empty()) return false;
@@ -109,12 +111,14 @@ StatusOr<bool> SessionManager::Restore(const SessionOptions& config, Session& se
     ASSIGN_OR_RETURN(const Readiness readiness, Ready(asks, session));
     live = readiness.ready;
   }
+  std::string path = state->model_checkpoint_path;
   if (live) {
     LogInfo(absl::StrCat("The variables of ", config.target, " are live: the checkpoint ", state->model_checkpoint_path,
                          " is not restored over them."));
   } else {
-    RETURN_IF_ERROR(RestoreBest(*checkpoint.saver, session, *state));
+    ASSIGN_OR_RETURN(path, RestoreBest(*checkpoint.saver, session, *state));
   }
+  if (checkpoint.on_restore != nullptr) checkpoint.on_restore(path, !live);
   checkpoint.saver->RecoverLastCheckpoints(state->all_model_checkpoint_paths);
   return true;
 }

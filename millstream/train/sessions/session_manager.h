@@ -33,6 +33,8 @@ class SessionManager {
     Session::Feeds feeds;
     std::function<Status(Session&)> fn;
   };
+  // Told which checkpoint was restored, or (`restored` false) left alone because the variables are live.
+  using RestoreListener = std::function<void(const std::string& path, bool restored)>;
   // Which checkpoint to restore: none, the latest of a folder, or the one with that path.
   struct Checkpoint {
     std::shared_ptr<Saver> saver;
@@ -40,6 +42,7 @@ class SessionManager {
     std::string path;
     bool wait = false;  // until the folder has one
     double max_wait_secs = 7200;
+    RestoreListener on_restore = nullptr;
   };
   // Whether a session's model is ready, and if not, why.
   struct Readiness {

@@ -51,6 +51,7 @@ SessionRunHooks ChiefHooks(const TrainingSessionOptions& options) {
     checkpoints.every = *every;
     checkpoints.scaffold = options.scaffold;
     checkpoints.save_graph_def = options.save_graph_def;
+    checkpoints.on_saved = options.on_saved;
     hooks.push_back(std::make_shared<CheckpointSaverHook>(checkpoints));
   }
   return hooks;
@@ -101,7 +102,8 @@ StatusOr<std::unique_ptr<MonitoredSession>> MonitoredTrainingSession(const Scope
   std::unique_ptr<SessionCreator> creator;
   SessionRunHooks hooks;
   if (options.is_chief) {
-    creator = std::make_unique<ChiefSessionCreator>(scope, options.scaffold, options.config, options.checkpoint_dir);
+    creator = std::make_unique<ChiefSessionCreator>(scope, options.scaffold, options.config, options.checkpoint_dir,
+                                                    /*checkpoint_path=*/"", options.on_restore);
     hooks = ChiefHooks(options);
   } else {
     creator = std::make_unique<WorkerSessionCreator>(scope, options.scaffold, options.config, options.max_wait_secs);

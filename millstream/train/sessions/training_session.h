@@ -7,6 +7,7 @@
 #include <string>
 
 #include "millstream/train/sessions/monitored_session.h"
+#include "millstream/train/sessions/saver_hooks.h"
 
 namespace millstream {
 
@@ -28,6 +29,10 @@ struct TrainingSessionOptions {
   double stop_grace_period_secs = 120;
   double max_wait_secs = 7200;
   bool save_graph_def = true;
+  // Of the chief: told of each checkpoint that is saved (by the thread that saves it), and of each that is restored or,
+  // because the variables are live, is not.
+  CheckpointSaverHook::SavedListener on_saved;
+  SessionManager::RestoreListener on_restore;
 };
 
 // A MonitoredSession for training. The chief initializes or restores the model and gets hooks that save checkpoints,

@@ -9,6 +9,7 @@
 #include <map>
 #include <thread>
 
+#include "millstream/base/mutex.h"
 #include "millstream/distributed/link/sockets.h"
 #include "millstream/distributed/server.h"
 #include "millstream/proto/config.pb.h"
@@ -54,6 +55,8 @@ class TrainingSessionTest : public ::testing::Test {
     options.checkpoint_dir = folder_.path();
     options.save_checkpoint_steps = 10;
     options.hooks = {StopAtStepHook::AtStep(last_step)};
+    options.on_saved = [this](const std::string& path, int64_t step) { Note(absl::StrCat("saved ", step), path); };
+    options.on_restore = [this](const std::string& path, bool restored) { Note(restored ? "restored" : "kept", path); };
     return MonitoredTrainingSession(model.scope, options);
   }
 
@@ -71,8 +74,19 @@ class TrainingSessionTest : public ::testing::Test {
     return session.Close(status);
   }
 
+  void Note(const std::string& what, const std::string& path) {
+    MutexLock lock(mu_);
+    checkpoints_.push_back(absl::StrCat(what, " ", path.substr(path.rfind('/') + 1)));
+  }
+  std::vector<std::string> TakeCheckpoints() {
+    MutexLock lock(mu_);
+    return std::exchange(checkpoints_, {});
+  }
+
   ClusterSpec cluster_;
   TemporaryFolder folder_;
+  Mutex mu_;
+  std::vector<std::string> checkpoints_ ABSL_GUARDED_BY(mu_);  // what was saved and restored
 };
 
 constexpr char kPs[] = "/job:ps/task:0";
@@ -122,12 +136,30 @@ TEST_F(TrainingSessionTest, ARestartedChiefDoesNotSetLiveVariablesBack) {
   chief.reset();
   for (int i = 0; i < 5; ++i) ASSERT_EQ(Train(*others), OkStatus());
   chief = StartServer("worker", 0);
+  EXPECT_THAT(TakeCheckpoints(), ::testing::ElementsAre("saved 0 model.ckpt-0"));
   auto second = std::move(Start(again, *chief, true)).value();
+  EXPECT_THAT(TakeCheckpoints(), ::testing::ElementsAre("kept model.ckpt-0", "saved 5 model.ckpt-5"));
   EXPECT_EQ(Value(*second, "global_step:0"), 5);
   EXPECT_EQ(Value(*second, "w:0"), 6);
   EXPECT_EQ(second->Close(), OkStatus());
   EXPECT_EQ(others->Close(), OkStatus());
   EXPECT_FALSE(ps->job_done());  // workers are still there
+}
+
+TEST_F(TrainingSessionTest, SavesAndRestoresAreTold) {
+  {
+    const std::unique_ptr<Server> ps = StartServer("ps", 0), chief = StartServer("worker", 0);
+    SmallModel model(kPs);
+    auto session = std::move(Start(model, *chief, true, 25, OnlyPs())).value();
+    EXPECT_EQ(TrainToTheEnd(*session), OkStatus());
+  }
+  EXPECT_THAT(TakeCheckpoints(), ::testing::ElementsAre("saved 0 model.ckpt-0", "saved 10 model.ckpt-10",
+                                                        "saved 20 model.ckpt-20", "saved 25 model.ckpt-25"));
+  const std::unique_ptr<Server> ps = StartServer("ps", 0), chief = StartServer("worker", 0);
+  SmallModel model(kPs);
+  auto session = std::move(Start(model, *chief, true, 30, OnlyPs())).value();
+  EXPECT_THAT(TakeCheckpoints(), ::testing::ElementsAre("restored model.ckpt-25", "saved 25 model.ckpt-25"));
+  EXPECT_EQ(session->Close(), OkStatus());
 }
 
 TEST_F(TrainingSessionTest, ShardsAreWrittenByTasksOrByTheChief) {
