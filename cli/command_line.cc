@@ -90,8 +90,7 @@ std::string UnexpectedWord(const CLI::App& command) {
 int ParseError(const CLI::App& app, const CLI::ParseError& error) {
   const std::vector<CLI::App*> parsed = app.get_subcommands();
   const CLI::App& command = parsed.empty() ? app : *parsed.back();
-  std::string message;
-  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) message = UnexpectedWord(command);
+  const std::string message = UnexpectedWord(command);  // may be why something else is missing
   return WrongUsage(parsed.empty() ? "" : command.get_name(), message.empty() ? error.what() : message);
 }
 

@@ -22,7 +22,7 @@ struct Result {
   std::string out, err;
 };
 
-Result Run(std::vector<std::string> words) {
+Result Call(std::vector<std::string> words) {
   words.insert(words.begin(), "millstream");
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
@@ -43,26 +43,26 @@ TEST(NormalizeFlagTest, HyphensAreUnderscoresInNamesOnly) {
 }
 
 TEST(CommandLineTest, UnknownCommandsAreWrongUsage) {
-  Result result = Run({"comletion"});
+  Result result = Call({"comletion"});
   EXPECT_EQ(result.exit_code, kWrongUsage);
   EXPECT_EQ(result.err, "millstream: unknown command \"comletion\", did you mean 'completion'?\n");
-  result = Run({"xyzzy"});
+  result = Call({"xyzzy"});
   EXPECT_EQ(result.exit_code, kWrongUsage);
   EXPECT_THAT(result.err, HasSubstr("unknown command \"xyzzy\"; there are: "));
   EXPECT_THAT(result.err, ::testing::Not(HasSubstr("agent")));  // hidden
-  EXPECT_EQ(Run({}).exit_code, kWrongUsage);
+  EXPECT_EQ(Call({}).exit_code, kWrongUsage);
 }
 
 TEST(CommandLineTest, WrongFlagsOfEveryCommandAreWrongUsage) {
   for (const Command* command : Registry<Command>::All()) {
-    const Result result = Run({command->name, "--no_such_flag"});
+    const Result result = Call({command->name, "--no_such_flag"});
     EXPECT_EQ(result.exit_code, kWrongUsage) << command->name << ": " << result.err;
     EXPECT_THAT(result.err, HasSubstr("no_such_flag")) << command->name;
   }
 }
 
 TEST(CommandLineTest, SuggestsAFlag) {
-  const Result result = Run({"completion", "bash", "--hlep"});
+  const Result result = Call({"completion", "bash", "--hlep"});
   EXPECT_EQ(result.exit_code, kWrongUsage);
   EXPECT_THAT(result.err, HasSubstr("unknown flag '--hlep', did you mean '--help'?"));
 }
@@ -71,20 +71,22 @@ TEST(CommandLineTest, EveryHelpFitsEightyColumns) {
   std::vector<std::vector<std::string>> lines = {{"--help"}};
   for (const Command* command : Registry<Command>::All()) lines.push_back({command->name, "--help"});
   for (const std::vector<std::string>& words : lines) {
-    const Result result = Run(words);
+    const Result result = Call(words);
     EXPECT_EQ(result.exit_code, 0);
     bool examples = false;  // stay on one line, to be copied
     for (const absl::string_view line : absl::StrSplit(result.out, '\n')) {
       examples = absl::StartsWith(line, "Example") || (examples && absl::StartsWith(line, "   "));
-      if (!examples) EXPECT_LE(line.size(), 80u) << line;
+      if (!examples) {
+        EXPECT_LE(line.size(), 80u) << line;
+      }
     }
   }
 }
 
 TEST(CommandLineTest, HelpSaysExitCodes) {
-  EXPECT_THAT(Run({"--help"}).out, HasSubstr("Exit codes: 0 success; 1 failure; 2 wrong usage"));
-  EXPECT_THAT(Run({"reference", "man"}).out, HasSubstr(".SH EXIT STATUS"));
-  EXPECT_THAT(Run({"reference", "markdown"}).out, HasSubstr("Exit codes"));
+  EXPECT_THAT(Call({"--help"}).out, HasSubstr("Exit codes: 0 success; 1 failure; 2 wrong usage"));
+  EXPECT_THAT(Call({"reference", "man"}).out, HasSubstr(".SH EXIT STATUS"));
+  EXPECT_THAT(Call({"reference", "markdown"}).out, HasSubstr("Exit codes"));
 }
 
 }  // namespace

@@ -81,7 +81,11 @@ class ProcessGroup::Supervisor {
         Print(is_error ? 2 : 1, absl::StrCat("[", name, "] ", line, "\n"));
       };
     if (!options_.on_note)
-      options_.on_note = [this](absl::string_view note) { Print(2, absl::StrCat("millstream: ", note, "\n")); };
+      options_.on_note = [this](absl::string_view note) {
+        // A terminal has echoed "^C", in the middle of its last line perhaps.
+        const bool new_line = std::exchange(after_echo_, false) && isatty(STDERR_FILENO) == 1;
+        Print(2, absl::StrCat(new_line ? "\n" : "", "millstream: ", note, "\n"));
+      };
     for (ProcessSpec& spec : specs) processes_.emplace_back().spec = std::move(spec);
   }
 
@@ -119,6 +123,7 @@ class ProcessGroup::Supervisor {
   std::optional<Clock::time_point> stop_deadline_;      // set: all have been told to end
   std::optional<Clock::time_point> services_deadline_;  // set: the others have ended well
   Clock::time_point next_tick_ = {};
+  bool after_echo_ = false;  // Ctrl-C was typed, and nothing has been printed since
   LineSplitter control_;
   SignalPipe signals_;
   std::unique_ptr<Guardian> guardian_;
@@ -195,6 +200,7 @@ void ProcessGroup::Supervisor::Await() {
   if (polled[1].revents != 0) ReadControl();
   for (int number : signals_.Take()) {
     if (number == SIGCHLD) continue;
+    if (number == SIGINT) after_echo_ = true;
     options_.on_note(absl::StrCat(stopping() ? "killing all tasks (" : "stopping all tasks (", strsignal(number),
                                   stopping() ? " again)" : "; once more: kill)"));
     Stop(number);

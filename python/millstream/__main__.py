@@ -5,31 +5,49 @@ import runpy
 import sys
 
 
+_USAGE = """usage: python -m millstream script.py [args]
+       python -m millstream -m module [args]
+       python -m millstream -c program [args]
+
+Runs a TensorFlow 1 program unchanged: `import tensorflow` gives millstream.
+Exit codes: the program's own; 2 for wrong usage."""
+
+
 def main():
     args = sys.argv[1:]
-    if not args or args[0] in ("-h", "--help"):
-        print("usage: python -m millstream script.py [args]\n       python -m millstream -m module [args]\n       "
-              "python -m millstream -c program [args]\n\nRuns a TensorFlow 1 program unchanged: `import tensorflow` gives millstream.")
-        return 0 if args else 2
+    if args and args[0] in ("-h", "--help"):
+        print(_USAGE)
+        return 0
+    if not args:
+        print(_USAGE, file=sys.stderr)
+        return 2
+    if args[0] in ("-m", "-c") and len(args) == 1:
+        return _wrong_usage(f"argument expected for the {args[0]} option")
+    if args[0].startswith("-") and args[0] not in ("-m", "-c"):
+        return _wrong_usage(f"unknown option {args[0]}")
     from millstream.platform import as_tensorflow
     as_tensorflow.install()
-    if args[0] == "-m" and len(args) > 1:
+    if args[0] == "-m":
         sys.argv = args[1:]
         sys.path.insert(0, os.getcwd())
         _noting_exit(runpy.run_module, args[1], run_name="__main__", alter_sys=True)
-    elif args[0] == "-c" and len(args) > 1:
+    elif args[0] == "-c":
         sys.argv = ["-c"] + args[2:]
         sys.path[0] = ""
         _noting_exit(exec, compile(args[1], "<string>", "exec"), {"__name__": "__main__"})
     else:
         script = args[0]
         if not os.path.exists(script):
-            print(f"python -m millstream: can't open file '{script}': No such file or directory", file=sys.stderr)
-            return 2
+            return _wrong_usage(f"can't open file '{script}': No such file or directory")
         sys.argv = args
         sys.path[0] = os.path.dirname(os.path.abspath(script))
         _noting_exit(_run_script, script)
     return 0
+
+
+def _wrong_usage(message):
+    print(f"python -m millstream: {message}", file=sys.stderr)
+    return 2
 
 
 def _noting_exit(function, *args, **kwargs):

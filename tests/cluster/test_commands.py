@@ -132,7 +132,8 @@ def test_python_launchers_have_exit_code_2_for_wrong_usage(tmp_path):
     for args in [[], ["no_such_script.py"], ["-m"], ["-c"], ["--no-such-flag"]]:
         done = subprocess.run([sys.executable, "-m", "millstream", *args], capture_output=True, text=True, timeout=60, cwd=tmp_path)
         assert done.returncode == 2, (args, done.stderr)
-        assert (done.stderr or done.stdout) and "Traceback" not in done.stderr, done.stderr
+        assert done.stderr and not done.stdout and "Traceback" not in done.stderr, done.stderr
+        assert not args or args[0] in done.stderr
 
 
 def test_each_thing_is_registered_in_one_file(program):

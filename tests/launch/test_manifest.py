@@ -100,4 +100,4 @@ def test_without_token_and_flags(manifest):
 ])
 def test_wrong_flags(manifest, args, says):
     done = manifest(*args)
-    assert done.returncode != 0 and says in done.stdout + done.stderr
+    assert done.returncode == 2 and says in done.stderr
