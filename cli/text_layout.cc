@@ -17,8 +17,8 @@ bool BeginsCharacter(char c) { return (static_cast<uint8_t>(c) & 0xC0) != 0x80; 
 // Lines that grow by pieces of text.
 class Lines {
  public:
-  Lines(absl::string_view prefix, int columns, int indent)
-      : columns_(columns), indent_(std::clamp(indent, 0, columns - 1)), line_(prefix) {}
+  Lines(absl::string_view prefix, int columns, int indent, LongWords long_words = LongWords::kBreak)
+      : columns_(columns), indent_(std::clamp(indent, 0, columns - 1)), long_words_(long_words), line_(prefix) {}
 
   int Room() const { return columns_ - ColumnsOf(line_); }
   void Append(absl::string_view separator, absl::string_view text) {
@@ -46,7 +46,7 @@ class Lines {
   }
   void Add(absl::string_view separator, absl::string_view text) {
     if (!empty_ && ColumnsOf(separator) + ColumnsOf(text) > Room()) Break();
-    if (ColumnsOf(text) > Room()) return AppendInPieces(text);
+    if (ColumnsOf(text) > Room() && long_words_ == LongWords::kBreak) return AppendInPieces(text);
     Append(separator, text);
   }
   std::vector<std::string> Take() {
@@ -56,6 +56,7 @@ class Lines {
 
  private:
   const int columns_, indent_;
+  const LongWords long_words_;
   std::string line_;
   std::vector<std::string> lines_;
   bool empty_ = true;  // but for the indent
@@ -102,9 +103,10 @@ std::vector<std::string> WrapFields(const std::vector<std::string>& fields, int 
   return lines.Take();
 }
 
-std::vector<std::string> WrapWords(absl::string_view prefix, absl::string_view text, int columns) {
+std::vector<std::string> WrapWords(absl::string_view prefix, absl::string_view text, int columns,
+                                   LongWords long_words) {
   const int indent = ColumnsOf(prefix);
-  Lines lines(prefix, std::max(columns, indent + 2), indent);
+  Lines lines(prefix, std::max(columns, indent + 2), indent, long_words);
   AddWords(text, "", &lines);
   return lines.Take();
 }

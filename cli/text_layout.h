@@ -21,8 +21,11 @@ int ColumnsOf(absl::string_view text);
 // is left out.
 std::vector<std::string> WrapFields(const std::vector<std::string>& fields, int columns, int indent);
 // The words of a text behind `prefix`, with one blank between them; further lines begin with as many blanks as the
-// prefix has columns.
-std::vector<std::string> WrapWords(absl::string_view prefix, absl::string_view text, int columns);
+// prefix has columns. A word that fits into no line is broken, or left whole for the terminal to break, so that it can
+// be copied.
+enum class LongWords { kBreak, kKeep };
+std::vector<std::string> WrapWords(absl::string_view prefix, absl::string_view text, int columns,
+                                   LongWords long_words = LongWords::kBreak);
 
 }  // namespace millstream::cli
 

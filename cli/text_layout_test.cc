@@ -44,5 +44,10 @@ TEST(WrapWordsTest, FurtherLinesBeginUnderTheFirstWord) {
   EXPECT_THAT(WrapWords("  ", "", 10), ElementsAre("  "));
 }
 
+TEST(WrapWordsTest, LongWordsMayStayWhole) {
+  EXPECT_THAT(WrapWords("  ", "see /a/long/path now", 8, LongWords::kKeep),
+              ElementsAre("  see", "  /a/long/path", "  now"));
+}
+
 }  // namespace
 }  // namespace millstream::cli

@@ -26,13 +26,6 @@ StatusOr<launch::JobOptions> MakeJob(const TrainOptions& options) {
   return job;
 }
 
-// A failed task's last lines without its events, which are for programs.
-void DropEvents(launch::GroupResult* result) {
-  for (launch::GroupResult::Failure& failure : result->failures) {
-    std::erase_if(failure.last_lines, [](const std::string& line) { return EventFromJson(line).has_value(); });
-  }
-}
-
 }  // namespace
 
 int RunTrainingJob(TrainOptions options) {
@@ -64,11 +57,12 @@ int RunTrainingJob(TrainOptions options) {
     if (!absl::StartsWith(note, "starting {")) display.Print(absl::StrCat("millstream: ", note));
   };
   group.on_tick = [&] { display.Tick(); };
-  StatusOr<launch::GroupResult> result = launch::RunLocally(*job, std::move(group));
+  const StatusOr<launch::GroupResult> result = launch::RunLocally(*job, std::move(group));
   if (!result.ok()) return Fail(result.status());
-  display.Finish(result->signal != 0);
-  DropEvents(&*result);
-  if (!result->failures.empty()) std::fprintf(stderr, "millstream train: %s\n", result->Report().c_str());
+  // Who failed and why was printed when it happened.
+  display.Finish(!result->failures.empty() ? JobOutcome::kFailed
+                 : result->signal != 0     ? JobOutcome::kInterrupted
+                                           : JobOutcome::kDone);
   return result->exit_code();
 }
 

@@ -6,10 +6,12 @@
 #include <filesystem>
 #include <map>
 
+#include "absl/strings/str_join.h"
 #include "cli/number_checks.h"
 #include "cli/train/models/model.h"
 #include "cli/train/modes/mode.h"
 #include "cli/train/optimizers.h"
+#include "millstream/data/examples.h"
 #include "millstream/data/mnist.h"
 
 namespace millstream::cli {
@@ -86,6 +88,15 @@ void TrainOptions::AddTo(CLI::App& app) {
   app.add_option(
       "--label_column", label_column,
       "column (name or number from 0) or feature with the label (default: found by its name, else the last)");
+  app.add_option("--missing_values", missing_values,
+                 "CSV: texts that stand for a missing value, with commas between them\n"
+                 "(besides empty cells, ?, NA, N/A, NaN, null and None)")
+      ->delimiter(',')
+      ->type_name("TEXT,...");
+  app.add_option("--category_columns", category_columns,
+                 "CSV: columns (names or numbers from 0) that hold categories although their cells are numbers")
+      ->delimiter(',')
+      ->type_name("TEXT,...");
   app.add_option("--logdir", logdir,
                  "checkpoints and event files; training goes on from the last checkpoint there\n"
                  "(default: a new folder below millstream-logs; '': nothing is written)")
@@ -147,8 +158,12 @@ Status TrainOptions::FindData() {
     ASSIGN_OR_RETURN(data_dir, MnistFolder());
   }
   data_dir = Absolute(data_dir);
-  if (std::filesystem::exists(data_dir)) return OkStatus();
-  return errors::NotFound("--data_dir ", data_dir, ": no such file or folder");
+  if (!std::filesystem::exists(data_dir)) return errors::NotFound("--data_dir ", data_dir, ": no such file or folder");
+  ExampleOptions reading;
+  reading.label = label_column;
+  reading.missing_values = missing_values;
+  reading.category_columns = category_columns;
+  return CheckExampleFiles(data_dir, reading);
 }
 
 std::vector<std::string> TrainOptions::ToArguments() const {
@@ -165,6 +180,8 @@ std::vector<std::string> TrainOptions::ToArguments() const {
   for (const auto& [flag, text] : own) add(flag.c_str(), text);
   add("data_dir", data_dir);
   if (!label_column.empty()) arguments.insert(arguments.end(), {"--label_column", label_column});
+  if (!missing_values.empty()) add("missing_values", absl::StrJoin(missing_values, ","));
+  if (!category_columns.empty()) add("category_columns", absl::StrJoin(category_columns, ","));
   arguments.insert(arguments.end(),
                    {"--logdir", no_logdir ? "" : logdir});  // CLI11 takes the next flag for the value in "--logdir="
   add("seed", seed);

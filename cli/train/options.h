@@ -29,6 +29,7 @@ struct TrainOptions {
   int64_t batch_size = 0, train_steps = 0;
   double learning_rate = 0;
   std::string data_dir, label_column;
+  std::vector<std::string> missing_values, category_columns;
   std::string logdir;
   bool no_logdir = false;  // nothing is written
   int64_t seed = 1;

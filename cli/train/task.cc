@@ -46,7 +46,7 @@ int RunWorker(const TrainOptions& options, Server& server, const EventLog& log, 
   const SignalWatch watch(signals, [&] { stop = true; });
   const Status status = RunTrainingWorker(options, server, log, stop);
   server.Stop();
-  return status.ok() ? 0 : Fail(status);
+  return status.ok() ? 0 : log.Fail(status);
 }
 
 }  // namespace
@@ -64,6 +64,15 @@ void EventLog::Note(std::string text) const {
   event.kind = TrainEvent::Kind::kNote;
   event.text = std::move(text);
   Say(std::move(event));
+}
+
+int EventLog::Fail(const Status& status) const {
+  if (!json_) return cli::Fail(status);
+  TrainEvent event;
+  event.kind = TrainEvent::Kind::kError;
+  event.text = std::string(status.message());
+  Say(std::move(event));
+  return kFailed;
 }
 
 int RunTrainingTask(TrainOptions options) {

@@ -19,6 +19,8 @@ class EventLog {
   EventLog(std::string task, bool json) : task_(std::move(task)), json_(json) {}
   void Say(TrainEvent event) const;
   void Note(std::string text) const;
+  // Why the task fails. Returns the exit code.
+  int Fail(const Status& status) const;
 
  private:
   const std::string task_;

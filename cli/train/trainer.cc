@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "millstream/train/saving/checkpoint_management.h"
 #include "millstream/train/sessions/basic_hooks.h"
 
 namespace millstream::cli {
@@ -80,6 +79,19 @@ StatusOr<std::unique_ptr<MonitoredSession>> Trainer::MakeSession(const SessionOp
   session.save_checkpoint_secs = options_.save_checkpoint_secs;
   session.save_summaries_steps = 0;
   session.log_step_count_steps = 0;
+  session.on_saved = [this](const std::string& path, int64_t step) {
+    TrainEvent event;
+    event.kind = TrainEvent::Kind::kSaved;
+    event.path = path;
+    event.global_step = step;
+    log_.Say(std::move(event));
+  };
+  session.on_restore = [this](const std::string& path, bool restored) {
+    TrainEvent event;
+    event.kind = restored ? TrainEvent::Kind::kRestored : TrainEvent::Kind::kKept;
+    event.path = path;
+    log_.Say(std::move(event));
+  };
   session.hooks = {callables_, StopAtStepHook::AtStep(options_.train_steps)};
   session.hooks.insert(session.hooks.end(), graph_.mode.hooks.begin(), graph_.mode.hooks.end());
   return MonitoredTrainingSession(graph_.scope, std::move(session));
@@ -89,31 +101,35 @@ Status Trainer::Run(const SessionOptions& config, Batches& batches) {
   if (chief_ && !options_.no_logdir) {
     ASSIGN_OR_RETURN(events_, FileWriter::Shared(options_.logdir));
     ASSIGN_OR_RETURN(eval_events_, FileWriter::Make(options_.logdir + "/eval"));
-    const std::string checkpoint = LatestCheckpoint(options_.logdir).value_or("");
-    if (!checkpoint.empty()) {
-      TrainEvent event;
-      event.kind = TrainEvent::Kind::kRestored;
-      event.path = checkpoint;
-      log_.Say(std::move(event));
-    }
   }
   ASSIGN_OR_RETURN(const std::unique_ptr<MonitoredSession> session, MakeSession(config));
-  Status status = Train(*session, batches);
+  Status status = FindFirstStep(*session);
+  if (status.ok()) status = Train(*session, batches);
   if (status.ok() && chief_ && !stop_) status = Evaluate(*session);
   status = session->Close(status);
   RETURN_IF_ERROR(status);
-  if (chief_ && !options_.no_logdir) {
-    TrainEvent saved;
-    saved.kind = TrainEvent::Kind::kSaved;
-    saved.path = LatestCheckpoint(options_.logdir).value_or("");
-    saved.global_step = global_step_;
-    if (!saved.path.empty()) log_.Say(std::move(saved));
-  }
   TrainEvent done;
   done.kind = TrainEvent::Kind::kDone;
   done.global_step = global_step_;
   done.local_step = local_step_;
   log_.Say(std::move(done));
+  return OkStatus();
+}
+
+// Where training goes on; a job that was finished before has nothing to train.
+Status Trainer::FindFirstStep(MonitoredSession& session) {
+  if (session.ShouldStop()) return OkStatus();
+  RETURN_IF_ERROR(session.RunStep([this](Session& plain) {
+    const Session::Feeds none;
+    return plain.Run(none, {graph_.step_before.name()}, {}, &fetched_);
+  }));
+  global_step_ = fetched_[0].scalar<int64_t>();
+  if (!chief_ || global_step_ < options_.train_steps) return OkStatus();
+  TrainEvent event;
+  event.kind = TrainEvent::Kind::kNothingToDo;
+  event.global_step = global_step_;
+  event.path = options_.logdir;
+  log_.Say(std::move(event));
   return OkStatus();
 }
 

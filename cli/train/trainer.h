@@ -22,7 +22,8 @@ struct TrainingGraph {
   Scope scope = Scope::Root();
   ModelGraph model;
   ModeGraph mode;
-  Output step_after;  // the global step once this worker's update has been made
+  Output step_before;  // the global step as it is
+  Output step_after;   // the global step once this worker's update has been made
 };
 
 // The steps of one worker. Most of them fetch nothing but the global step and call no hooks: every so many steps,
@@ -42,6 +43,7 @@ class Trainer {
   using Clock = std::chrono::steady_clock;
 
   StatusOr<std::unique_ptr<MonitoredSession>> MakeSession(const SessionOptions& config);
+  Status FindFirstStep(MonitoredSession& session);
   Status Train(MonitoredSession& session, Batches& batches);
   Status PlainStep(MonitoredSession& session);
   Status WatchedStep(MonitoredSession& session);

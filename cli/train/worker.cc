@@ -6,6 +6,7 @@
 #include "cli/train/task.h"
 #include "cli/train/trainer.h"
 #include "millstream/data/batches.h"
+#include "millstream/framework/device_name.h"
 #include "millstream/proto/config.pb.h"
 #include "millstream/train/variables/device_setter.h"
 #include "millstream/train/variables/global_step.h"
@@ -36,26 +37,35 @@ Part PartOf(const ServerOptions& server) {
   return part;
 }
 
-StatusOr<TrainingGraph> BuildGraph(const TrainOptions& options, const Part& part, const ExampleData& data) {
-  ASSIGN_OR_RETURN(const Model* const model, Registry<Model>::Find(options.model));
-  ASSIGN_OR_RETURN(const Mode* const mode, Registry<Mode>::Find(options.mode));
+StatusOr<ModelSpec> SpecFor(const TrainOptions& options, const Model& model, const ExampleData& data) {
   ModelSpec spec;
   spec.dims = data.dims;
   spec.category_columns = data.category_columns;
   spec.buckets = data.buckets;
   spec.classes = data.classes;
-  ASSIGN_OR_RETURN(spec.flags, OwnFlagValues::Read(model->flags, options.own));
+  ASSIGN_OR_RETURN(spec.flags, OwnFlagValues::Read(model.flags, options.own));
   spec.seed = options.seed;
-  TrainingGraph graph;
+  return spec;
+}
+
+VariableScope VariablesOnPs(const Scope& scope, const Part& part) {
   ReplicaDeviceOptions devices;
   devices.ps_tasks = part.ps;
   devices.worker_device = part.device;
   devices.ps_strategy = BalanceByBytes(std::max(part.ps, 1));
-  const VariableScope variables = WithReplicaDevices(graph.scope, devices);
-  const GraphVariable global_step = GetOrCreateGlobalStep(variables);
-  ASSIGN_OR_RETURN(graph.model, BuildModel(*model, spec, variables));
+  return WithReplicaDevices(scope, devices);
+}
+
+StatusOr<TrainingGraph> BuildGraph(const TrainOptions& options, const Part& part, const ExampleData& data) {
+  ASSIGN_OR_RETURN(const Model* const model, Registry<Model>::Find(options.model));
+  ASSIGN_OR_RETURN(const Mode* const mode, Registry<Mode>::Find(options.mode));
+  ASSIGN_OR_RETURN(const ModelSpec spec, SpecFor(options, *model, data));
   ASSIGN_OR_RETURN(const OwnFlagValues mode_flags, OwnFlagValues::Read(mode->flags, options.own));
   if (mode->check != nullptr) RETURN_IF_ERROR(mode->check(mode_flags, part.count));
+  TrainingGraph graph;
+  const VariableScope variables = VariablesOnPs(graph.scope, part);
+  const GraphVariable global_step = GetOrCreateGlobalStep(variables);
+  ASSIGN_OR_RETURN(graph.model, BuildModel(*model, spec, variables));
   ASSIGN_OR_RETURN(graph.mode, mode->build({.scope = variables.scope(),
                                             .loss = graph.model.loss,
                                             .global_step = global_step,
@@ -66,6 +76,7 @@ StatusOr<TrainingGraph> BuildGraph(const TrainOptions& options, const Part& part
                                             .worker_index = part.index,
                                             .is_chief = part.chief}));
   RETURN_IF_ERROR(graph.scope.status());
+  graph.step_before = global_step.value;
   // The step's own count, read where it is kept.
   graph.step_after = variables.scope()
                          .WithOpName("step_after_update")
@@ -90,13 +101,29 @@ Status CheckData(const TrainOptions& options, const ExampleData& data, const Eve
   event.kind = TrainEvent::Kind::kData;
   event.text = data.what;
   event.examples = data.train.size();
+  event.label = data.label;
+  event.categories = data.categories;
   log.Say(std::move(event));
+  for (const std::string& note : data.notes) log.Note(note);
   ASSIGN_OR_RETURN(const Model* const model, Registry<Model>::Find(options.model));
   if (data.category_columns > 0 && !model->uses_categories) {
     log.Note(absl::StrCat(options.model, " learns from the numbers only; models that also use the ",
                           data.category_columns, " columns of categories: ", ModelsThatUseCategories()));
   }
   return OkStatus();
+}
+
+// The bytes of variables, slots of the optimizer among them, on each ps task.
+void SayWhereVariablesAre(const Graph& graph, const EventLog& log) {
+  TrainEvent event;
+  event.kind = TrainEvent::Kind::kVariables;
+  for (const auto& node : graph.nodes()) {
+    if (node == nullptr || (node->type() != "VariableV2" && node->type() != "VarHandleOp")) continue;
+    const StatusOr<DeviceName> device = DeviceName::Parse(node->device());
+    if (!device.ok() || device->job != "ps") continue;
+    event.bytes[absl::StrCat("ps:", device->task.value_or(0))] += static_cast<int64_t>(ByteSizeLoad(*node));
+  }
+  if (!event.bytes.empty()) log.Say(std::move(event));
 }
 
 }  // namespace
@@ -106,12 +133,15 @@ Status RunTrainingWorker(const TrainOptions& options, Server& server, const Even
   const Part part = PartOf(server.options());
   ExampleOptions reading;
   reading.label = options.label_column;
+  reading.missing_values = options.missing_values;
+  reading.category_columns = options.category_columns;
   reading.test = part.chief;
   ASSIGN_OR_RETURN(const ExampleData data, ReadExamples(options.data_dir, reading));
   if (part.chief) RETURN_IF_ERROR(CheckData(options, data, log));
   ASSIGN_OR_RETURN(Batches batches, Batches::Make(data.train, options.batch_size, part.index, part.count,
                                                   static_cast<uint64_t>(options.seed)));
   ASSIGN_OR_RETURN(const TrainingGraph graph, BuildGraph(options, part, data));
+  if (part.chief) SayWhereVariablesAre(*graph.scope.graph(), log);
   ASSIGN_OR_RETURN(const SessionOptions config, SessionOptionsFor(server, part));
   Trainer trainer(options, graph, data, part.chief, log, stop);
   return trainer.Run(config, batches);

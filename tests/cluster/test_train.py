@@ -2,22 +2,29 @@
 """`millstream train` as a person runs it: models, modes, data, what the terminal shows, signals, and that nothing is left behind."""
 import concurrent.futures
 import contextlib
+import fcntl
 import glob
 import gzip
 import json
 import os
 import pty
 import random
+import re
 import signal
 import socket
 import struct
 import subprocess
+import sys
+import termios
 import time
 
 import pytest
 
 import millstream as tf
 from cluster_processes import free_ports
+
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../tools"))
+from terminal_picture import Screen  # noqa: E402
 
 MNIST = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../data/mnist")
 
@@ -183,6 +190,56 @@ def test_files_of_a_training(program, small_mnist, tmp_path):
     assert _summary(again)["global_step"] >= 500
 
 
+@pytest.mark.parametrize("mode", ["async", "sync"])
+def test_a_finished_run_that_is_started_again_says_so(program, small_mnist, tmp_path, mode):
+    flags = ["--data_dir", small_mnist, "--model", "softmax", "--mode", mode, "--train_steps", 50, "--logdir", tmp_path]
+    step = _summary(_train(program, *flags))["global_step"]
+    again = _train(program, *flags)
+    summary = _summary(again)
+    assert summary["nothing_to_do"] and summary["global_step"] == step
+    assert [e["global_step"] for e in _events(again.stdout) if e["event"] == "nothing_to_do"] == [step]
+    assert summary["accuracy"] > 0.3  # evaluated all the same
+    shown = subprocess.run([program, "train", *map(str, flags)], capture_output=True, text=True, timeout=120)
+    assert shown.returncode == 0 and "Nothing to train after" in shown.stdout and "Done" not in shown.stdout
+    assert f"is at step {step} already" in shown.stderr
+
+
+def test_periodic_saves_are_events(program, small_mnist, tmp_path):
+    job = _Job(program, "--data_dir", small_mnist, "--train_steps", 10**9, "--save_checkpoint_secs", 0.2, "--logdir", tmp_path)
+    first = job.until(lambda e: e["event"] == "saved")
+    assert first["global_step"] == 0 and first["path"] == str(tmp_path / "model.ckpt-0")
+    for _ in range(2):
+        saved = job.until(lambda e: e["event"] == "saved")
+        assert saved["path"] == str(tmp_path / f"model.ckpt-{saved['global_step']}") and saved["global_step"] > 0
+    job.process.send_signal(signal.SIGINT)
+    code, err = job.end()
+    assert code == 130, err
+    assert job.events[-1]["checkpoint"] == [e for e in job.events if e["event"] == "saved"][-1]["path"]
+
+
+def test_a_chief_that_comes_back_says_that_it_kept_the_live_variables(program, small_mnist, tmp_path):
+    job = _Job(program, "--data_dir", small_mnist, "--train_steps", 10**9, "--max_restarts", 1, "--logdir", tmp_path)
+    job.until(lambda e: e["event"] == "progress" and e["global_step"] > 100)
+    os.kill(job.pid("worker:0"), signal.SIGKILL)
+    kept = job.until(lambda e: e["event"] in ("restored", "kept_live_variables"))
+    assert kept["event"] == "kept_live_variables" and kept["path"] == str(tmp_path / "model.ckpt-0")
+    job.process.send_signal(signal.SIGINT)
+    code, err = job.end()
+    assert code == 130, err
+
+
+def test_variables_are_balanced_over_ps_by_size(program, small_mnist):
+    done = _train(program, "--model", "mlp", "--hidden_units", "100,100,100", "--ps", 3, "--data_dir", small_mnist, "--train_steps", 20, "--logdir", "")
+    tasks = _summary(done)["tasks"]
+    placed = next(e for e in _events(done.stdout) if e["event"] == "variables")["bytes"]
+    assert placed == {name: tasks[name]["variable_bytes"] for name in ["ps:0", "ps:1", "ps:2"]}
+    # Greedy by size, Adam's two slots beside each variable: the largest one alone on a task, the others share the rest.
+    largest = 3 * 784 * 100 * 4
+    assert max(placed.values()) == largest
+    rest = sorted(placed.values())[:2]
+    assert sum(rest) >= 3 * 2 * 100 * 100 * 4 and rest[1] < 1.2 * rest[0], placed
+
+
 def _write_csv(path, rows, label):
     with open(path, "w") as f:
         f.write("height,weight,colour,shape,answer\n")
@@ -199,6 +256,42 @@ def test_csv_with_categories(program, tmp_path):
     assert _summary(done)["accuracy"] > 0.95
     data = next(e for e in _events(done.stdout) if e["event"] == "data")
     assert data["text"] == "3600 + 400 examples of 2 numbers and 2 categories, 2 classes (CSV)"
+    assert data["label"] == "answer" and data["categories"] == ["colour", "shape"]
+    notes = [e["text"] for e in _events(done.stdout) if e["event"] == "note"]
+    assert "label: 'answer' (the last column; --label_column names another), classes no, yes" in notes
+    assert "categories: colour, shape" in notes
+
+
+def _write_rows(path, odd):
+    rows = [f"{i}.5,{i % 7},{'yes' if i % 2 else 'no'}" for i in range(100)]
+    for number, row in odd.items():
+        rows[number - 2] = row  # by line: the header is the first
+    path.write_text("\n".join(["age,size,label", *rows]) + "\n")
+
+
+def test_odd_cells_of_csv(program, tmp_path):
+    flags = ["--data_dir", tmp_path / "a.csv", "--model", "softmax", "--train_steps", 20, "--logdir", ""]
+    _write_rows(tmp_path / "a.csv", {17: "old,1,yes"})
+    done = _train(program, *flags)
+    assert done.returncode == 1
+    assert "a.csv line 17, column 'age': 'old' is not a finite number, but 99 of 100 cells are" in done.stderr
+    done = _train(program, *flags, "--missing-values", "old,young")
+    assert done.returncode == 0, done.stderr
+    assert any("missing: 1 of 100 values of 'age' (the first: 'old' in " in e.get("text", "") for e in _events(done.stdout))
+    _write_rows(tmp_path / "a.csv", {17: "nan,1,yes"})
+    done = _train(program, *flags)
+    assert _summary(done)["global_step"] >= 20
+    assert next(e for e in _events(done.stdout) if e["event"] == "data")["text"].startswith("90 + 10 examples of 2 numbers, 2 classes")
+    _write_rows(tmp_path / "a.csv", {17: "3,1,"})
+    done = _train(program, *flags)
+    assert done.returncode == 1 and "a.csv line 17: the label (column 'label') is missing" in done.stderr
+
+
+def test_flags_that_the_data_does_not_use(program, small_mnist):
+    for flag in ["--label_column", "--missing_values", "--category_columns"]:
+        done = _train(program, "--data_dir", small_mnist, flag, "x", "--logdir", "")
+        assert done.returncode == 2 and f"{flag} is not used: the data is IDX" in done.stderr
+        assert not _events(done.stdout)
 
 
 def test_csv_with_values(program, tmp_path):
@@ -259,7 +352,8 @@ def test_data_that_cannot_be_used(program, small_mnist, tmp_path):
     (tmp_path / "a.csv").write_text("x,y\n1,2\n3\n")
     done = _train(program, "--data_dir", tmp_path, "--logdir", "")
     assert done.returncode == 1
-    assert "a.csv line 3: 1 columns, not 2" in done.stderr
+    assert done.stderr.count("a.csv line 3: 1 columns, not 2") == 1  # although both workers read it
+    assert sum(e["event"] == "summary" and e["failed"] for e in _events(done.stdout)) == 1
     _assert_nothing_left(_events(done.stdout))
     (tmp_path / "a.csv").write_text("x,y\n1.5,2.5\n3.5,4.5\n5.5,6.5\n")
     done = _train(program, "--data_dir", tmp_path, "--logdir", "", "--model", "lenet")
@@ -269,9 +363,14 @@ def test_data_that_cannot_be_used(program, small_mnist, tmp_path):
 
 
 def test_a_loss_that_explodes_is_said(program, small_mnist):
-    done = _train(program, "--model", "linear", "--learning_rate", 100, "--data_dir", small_mnist, "--logdir", "")
+    flags = ["--model", "linear", "--learning_rate", 100, "--data_dir", small_mnist, "--logdir", ""]
+    done = _train(program, *flags)
     assert done.returncode == 1
     assert "a smaller --learning_rate" in done.stderr
+    shown = subprocess.run([program, "train", *map(str, flags)], capture_output=True, text=True, timeout=120)
+    assert shown.returncode == 1 and "Done after" not in shown.stdout
+    lines = [line for line in shown.stderr.splitlines() if "a smaller --learning_rate" in line]
+    assert len(lines) == len(set(lines)) >= 1, shown.stderr
 
 
 def test_interrupt_once_saves_and_stops(program, small_mnist, tmp_path):
@@ -325,7 +424,8 @@ def test_a_dead_task_is_reported(program, small_mnist):
     os.kill(job.pid("worker:1"), signal.SIGKILL)
     code, err = job.end()
     assert code == 137
-    assert "worker:1 failed first" in err
+    assert "worker:1 failed: " in err
+    assert job.events[-1]["failed"] and not job.events[-1]["interrupted"]
     assert '"event"' not in err
     _assert_nothing_left(job.events)
 
@@ -347,15 +447,13 @@ def test_a_dead_task_is_started_again(program, small_mnist, tmp_path, task):
     _assert_nothing_left(job.events)
 
 
-def _on_terminal(command, columns):
-    """What the command writes to a terminal of that width, and its exit code."""
-    master, slave = pty.openpty()
-    import fcntl
-    import termios
-
-    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
-    process = subprocess.Popen(command, stdin=slave, stdout=slave, stderr=slave, env={**os.environ, "TERM": "xterm", "LC_ALL": "C.UTF-8"})
-    os.close(slave)
+def _on_terminal(command, columns, interrupt_at=None):
+    """What the command writes to a terminal of that width, and its exit code. Ctrl-C is typed once the output has `interrupt_at`."""
+    pid, master = pty.fork()
+    if pid == 0:
+        fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+        os.environ.update(TERM="xterm", LC_ALL="C.UTF-8")
+        os.execv(command[0], command)
     shown = b""
     while True:
         try:
@@ -365,8 +463,11 @@ def _on_terminal(command, columns):
         if not piece:
             break
         shown += piece
+        if interrupt_at and interrupt_at in shown:
+            interrupt_at = None
+            os.write(master, b"\x03")
     os.close(master)
-    return process.wait(), shown.decode()
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), shown.decode()
 
 
 def test_the_picture_on_a_terminal(program, small_mnist, tmp_path):
@@ -374,13 +475,43 @@ def test_the_picture_on_a_terminal(program, small_mnist, tmp_path):
     code, shown = _on_terminal(command, columns=120)
     assert code == 0
     picture = shown.rsplit("\x1b[J", 2)[-2]
-    for words in ["mlp · async · 1 ps + 2 workers", "6000 + 1000 examples of 28x28 numbers, 10 classes (IDX)", "step 60", "100 %", "worker:0", "worker:1", "ps:0"]:
+    for words in ["mlp · async · 1 ps + 2 workers", "6000 + 1000 examples of 28x28 numbers, 10 classes (IDX)", "step 60", "100 %", "worker:0", "worker:1", "ps:0", "of variables"]:
         assert words in picture, picture
     for words in ["steps/s", "examples/s", "loss", "ETA"]:
         assert words in shown
     summary = shown.rsplit("\x1b[J", 1)[-1]
     for words in ["Done after", "accuracy", "the first one", "model.ckpt-", "tensorboard --logdir"]:
         assert words in summary, summary
+
+
+@pytest.mark.parametrize("columns", [40, 80])
+def test_nothing_is_cut_on_a_narrow_terminal(program, small_mnist, columns):
+    command = [program, "train", "--data_dir", str(small_mnist), "--train_steps", "2000", "--logdir", ""]
+    code, shown = _on_terminal(command, columns)
+    assert code == 0, shown
+    pictures = [re.sub(r"\s+", " ", re.sub(r"\x1b\[[0-9]*[AK]", "", picture)) for picture in shown.split("\x1b[J")[:-1]]
+    for words in ["batch 100 · adam 0.002", "10 classes (IDX)", "status page http://", "% cpu"]:
+        assert any(words in picture for picture in pictures), pictures[-1]
+    assert any(re.search(r"step \S+/2,000 \d+ % \S+ steps/s \S+ examples/s loss \S+ accuracy \S+ % ETA \S+", picture) for picture in pictures), pictures[-2:]
+    lines = [re.sub(r"\x1b\[[0-9]*[AJK]", "", line) for line in re.split(r"[\r\n]+", shown)]
+    assert max(map(len, lines)) < columns or columns == 40  # messages above the picture may be longer than 40 columns
+
+
+def test_interrupt_keeps_the_lines_of_a_terminal_whole(program, small_mnist, tmp_path):
+    command = [program, "train", "--data_dir", str(small_mnist), "--train_steps", str(10**9), "--logdir", str(tmp_path / "logs")]
+    code, shown = _on_terminal(command, 100, interrupt_at=b"examples/s")
+    assert code == 130, shown
+    assert "^C" in shown  # the terminal's echo, wherever the cursor was
+    screen = Screen()
+    screen.write(shown)
+    lines = screen.text().splitlines()
+    assert sum("^C" in line for line in lines) <= 1
+    starts = ("millstream train: mlp", "  step ", "  worker:0 ", "  worker:1 ", "  ps:0 ", "  status page ", "Stopped after", "millstream: stopping all tasks")
+    for start in starts:
+        assert sum(line.startswith(start) for line in lines) >= 1, (start, lines)
+    known = (*starts, "  ", "saved ", "variables: ", "^C")
+    for line in lines:
+        assert not line or line.startswith(known), line
 
 
 def test_plain_lines_where_there_is_no_terminal(program, small_mnist):
