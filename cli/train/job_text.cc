@@ -2,6 +2,7 @@
 #include "cli/train/job_text.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -13,7 +14,7 @@ namespace {
 constexpr int kIndent = 4;  // of lines that continue another
 
 std::string Minutes(double seconds) {
-  const auto s = static_cast<int64_t>(seconds + 0.5);
+  const int64_t s = std::llround(seconds);
   return s >= 3600 ? absl::StrFormat("%d:%02d:%02d", s / 3600, s / 60 % 60, s % 60)
                    : absl::StrFormat("%d:%02d", s / 60, s % 60);
 }

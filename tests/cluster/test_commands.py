@@ -145,7 +145,7 @@ def test_each_thing_is_registered_in_one_file(program):
         assert f.read() == page, "run `make generate`"
 
 
-def test_completion_and_reference(program):
+def test_completion_and_reference(program, tmp_path):
     script = _run(program, "completion", "bash").stdout
     ask = script + '\nCOMP_WORDS=(millstream server --job) COMP_CWORD=2; _millstream; echo "${COMPREPLY[@]}"'
     done = subprocess.run(["bash", "-c", ask], capture_output=True, text=True, timeout=60)
@@ -154,7 +154,7 @@ def test_completion_and_reference(program):
     assert _run(program, "completion", "cmd").returncode == 2
     for words, values in {("train", "--mode", "s"): {"sync"}, ("train", "--mode", "=", ""): {"async", "dc-asgd", "sync"}, ("completion", "f"): {"fish"}}.items():
         ask = script + f'\nCOMP_WORDS=(millstream {" ".join(w or chr(39) * 2 for w in words)}) COMP_CWORD={len(words)}; _millstream; echo "${{COMPREPLY[@]}}"'
-        done = subprocess.run(["bash", "-c", ask], capture_output=True, text=True, timeout=60, cwd="/")
+        done = subprocess.run(["bash", "-c", ask], capture_output=True, text=True, timeout=60, cwd=tmp_path)
         assert set(done.stdout.split()) == values, done.stderr
     page = _run(program, "reference", "markdown").stdout
     assert "## millstream inspect" in page and "| `--job_name TEXT` |" in page and "reference [" not in page

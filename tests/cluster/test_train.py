@@ -24,7 +24,7 @@ import millstream as tf
 from cluster_processes import free_ports
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../tools"))
-from terminal_picture import Screen  # noqa: E402
+from terminal_picture import Screen
 
 MNIST = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../data/mnist")
 
