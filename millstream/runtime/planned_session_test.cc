@@ -47,7 +47,7 @@ class FakeSession final : public PlannedSession<FakePlan> {
   void OnNewSignature() override { ++new_signatures; }
 };
 
-class PlannedSessionTest : public testing::Test {
+class PlannedSessionTest : public ::testing::Test {
  protected:
   PlannedSessionTest() {
     const Scope s = Scope::Root();
