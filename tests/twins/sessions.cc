@@ -18,6 +18,20 @@ Variables MakeVariables(const VariableScope& variables) {
   return {w, variables.Get("r", Shape({2}), {.initializer = OnesInitializer(), .resource = true})};
 }
 
+SaverOptions Sharded() {
+  SaverOptions options;
+  options.sharded = true;
+  return options;
+}
+
+SaverOptions Reshaping() {
+  SaverOptions options;
+  options.reshape = true;
+  options.name = "keeper";
+  options.restore_sequentially = true;
+  return options;
+}
+
 void MakeSaver(const Scope& s, SaverOptions options) {
   if (const auto saver = Saver::Make(s, std::move(options)); !saver.ok()) s.Fail(saver.status());
 }
@@ -31,7 +45,7 @@ Program Saved(const std::string& name, const SaverOptions& options) {
 
 void SavedOnPs(const Scope& s, int num_ps) {
   MakeVariables(WithReplicaDevices(s, {.ps_tasks = num_ps}));
-  MakeSaver(s, {.sharded = true});
+  MakeSaver(s, Sharded());
 }
 
 void Finalize(const Scope& s, Scaffold scaffold) {
@@ -67,8 +81,9 @@ void Averages(const Scope& s) {
   ExponentialMovingAverage average(0.9);
   average.Apply(s, {made.w, made.r});
   if (!s.ok()) return;
-  MakeSaver(
-      s, {.variables = {{.name = "w_average", .variable = average.Average(made.w.handle).handle, .slice_spec = ""}}});
+  SaverOptions options;
+  options.variables = {{"w_average", average.Average(made.w.handle).handle, ""}};
+  MakeSaver(s, options);
 }
 
 void AveragesOfTensors(const Scope& s, bool zero_debias) {
@@ -118,12 +133,12 @@ void Initializers(const Scope& s) {
 Programs SessionPrograms() {
   return {
       Saved("saver", {}),
-      Saved("saver.sharded", {.sharded = true}),
-      Saved("saver.reshape", {.reshape = true, .name = "keeper", .restore_sequentially = true}),
+      Saved("saver.sharded", Sharded()),
+      Saved("saver.reshape", Reshaping()),
       {"saver.ps1", [](const Scope& s) { SavedOnPs(s, 1); }},
       {"saver.ps2", [](const Scope& s) { SavedOnPs(s, 2); }},
       {"saver.ps3", [](const Scope& s) { SavedOnPs(s, 3); }},
-      {"scaffold", [](const Scope& s) { Scaffolded(s, 0); }},
+      {"scaffold.ps1", [](const Scope& s) { Scaffolded(s, 1); }},
       {"scaffold.ps2", [](const Scope& s) { Scaffolded(s, 2); }},
       {"monitored_sync.ps1", [](const Scope& s) { MonitoredSync(s, 1); }},
       {"monitored_sync.ps2", [](const Scope& s) { MonitoredSync(s, 2); }},

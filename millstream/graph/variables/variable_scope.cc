@@ -264,10 +264,15 @@ void AddConstraint(const Scope& scope, const GraphVariable& v, const Constraint&
 // colocated with before it is there, and have no device of their own.
 Output InitialValue(const Scope& own, const std::string& name, const Shape& shape, const VariableOptions& options) {
   if (options.initial_value) return options.initial_value;
-  if (options.initial_constant.has_value()) return own.WithOpName("initial_value").Const(*options.initial_constant);
-  Initializer initializer = options.initializer;
-  if (initializer == nullptr) initializer = IsFloating(options.dtype) ? GlorotUniformInitializer() : ZerosInitializer();
-  return initializer(own.NameScope("Initializer").ColocateWithName(name).WithNoDevice(), options.dtype, shape);
+  if (options.initial_constant.has_value() && !options.resource) {
+    return own.WithOpName("initial_value").Const(*options.initial_constant);
+  }
+  const Scope apart = own.NameScope("Initializer").ColocateWithName(name).WithNoDevice();
+  if (options.initial_constant.has_value()) {
+    return apart.WithOpName("initial_value").Const(*options.initial_constant);
+  }
+  if (options.initializer != nullptr) return options.initializer(apart, options.dtype, shape);
+  return (IsFloating(options.dtype) ? GlorotUniformInitializer() : ZerosInitializer())(apart, options.dtype, shape);
 }
 
 Output AddVariableNode(const Scope& own, const std::string& name, const Shape& shape, const VariableOptions& options) {
@@ -280,10 +285,11 @@ Output AddVariableNode(const Scope& own, const std::string& name, const Shape& s
            {"shared_name", options.resource ? name : std::string()}});
 }
 
-// The ops that initialize and read a resource: where it is, but not colocated by name.
+// The ops that initialize and read a resource: on its device, but not colocated with it by name.
 void AddResourceOps(const Scope& own, Output first, GraphVariable* v) {
   own.NameScope("IsInitialized").Op("VarIsInitializedOp", {v->handle});
-  v->initializer = own.WithOpName("Assign").Add("AssignVariableOp", {v->handle, first});
+  const Scope assign = own.WithNoColocation().WithNoDevice().WithDevice(v->handle.node->device());
+  v->initializer = assign.WithOpName("Assign").Add("AssignVariableOp", {v->handle, first});
   const Scope there = own.NameScope("Read").WithDevice(v->handle.node->device());
   v->value = there.Op("ReadVariableOp", {v->handle}, {{"dtype", first.dtype()}});
 }

@@ -111,13 +111,10 @@ Output Flatten(const Scope& scope, Output x) {
 namespace {
 
 // tf.random_uniform() from 0 to 1.
-Output RandomUniform(const Scope& scope, Output sizes, DType dtype, const Seed& seed) {
-  const Scope s = scope.NameScope("random_uniform");
-  const Output min = s.WithOpName("min").Const(ScalarOf(dtype, 0)), max = s.WithOpName("max").Const(ScalarOf(dtype, 1));
-  const Output raw = s.Op("RandomUniform", {sizes},
-                          {{"dtype", dtype}, {"seed", int64_t{seed ? 87654321 : 0}}, {"seed2", seed.value_or(0)}});
-  const Output scaled = operators::Mul(s, raw, operators::Sub(s, max, min));
-  return s.WithOpName(s.name_prefix()).Op("AddV2", {scaled, min});
+Output RandomUniform(const Scope& s, Output sizes, DType dtype, const Seed& seed) {
+  return s.NameScope("random_uniform")
+      .Op("RandomUniform", {sizes},
+          {{"dtype", dtype}, {"seed", int64_t{seed ? 87654321 : 0}}, {"seed2", seed.value_or(0)}});
 }
 
 bool CheckDropout(const Scope& scope, Output x, double rate) {

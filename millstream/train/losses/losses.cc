@@ -54,7 +54,7 @@ Output Sum(const Scope& s, const std::vector<Output>& losses, absl::string_view 
 // As math_ops.cast() of the weights that were given; of 1 if none were.
 Output WeightsOf(const Scope& s, const Options& options) {
   if (options.weights) return CastTo(s, options.weights, DType::kFloat);
-  return s.WithOpName("Cast/x").Const(1.0f);
+  return s.NameScope("Cast").WithOpName("x").Const(1.0f);
 }
 
 // The checks that the weights fit.

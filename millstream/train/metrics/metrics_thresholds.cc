@@ -23,7 +23,7 @@ struct Table {
 Output PlusTiny(const Scope& s, Output a) { return Add(s, a, kEpsilon); }
 
 // Davis and Goadrich 2006: between two thresholds true positives grow linearly with positives, precision does not.
-Output InterpolatedArea(const Scope& s, const Table& t, const char* name) {
+Output InterpolatedArea(const Scope& s, const Table& t) {
   const auto at_least_zero = [&s](Output x) { return OpNamed(s, "", "Maximum", {x, 0}); };
   const auto is_positive = [&s](Output x) { return OpNamed(s, "", "Greater", {x, 0}); };
   const Output tp_before = AllButLast(s, t.tp), d_tp = Sub(s, tp_before, AllButFirst(s, t.tp));
@@ -40,12 +40,12 @@ Output InterpolatedArea(const Scope& s, const Table& t, const char* name) {
   const Output gain = Mul(s, slope, Add(s, d_tp, Mul(s, intercept, s.Op("Log", {safe_p}))));
   const Output truths = AllButFirst(s, t.tp), all = at_least_zero(Add(s, truths, AllButFirst(s, t.fn)));
   const Output areas = s.WithOpName("div_no_nan").Op("DivNoNan", {gain, all});
-  return ReduceAll(s, "Sum", areas, false, name);
+  return ReduceAll(s, "Sum", areas, false, "interpolate_pr_auc");
 }
 
 Output Area(const Scope& s, const Table& t, const AucOptions& how, int32_t num_thresholds, const char* name) {
   if (how.curve == Curve::kPr && how.summation_method == Summation::kCarefulInterpolation) {
-    return InterpolatedArea(s, t, name);
+    return InterpolatedArea(s, t);
   }
   const auto ratio = [&s](Output a, Output b, Output c, bool tiny) {
     const Output numerator = tiny ? PlusTiny(s, a) : a;

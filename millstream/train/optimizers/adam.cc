@@ -47,7 +47,8 @@ Output AdamOptimizer::DecayAndAdd(const Scope& scope, const GraphVariable& momen
   const Scope after = scope.WithControlDependencies({decayed.node});
   if (!IsResource(moment))
     return after.Op("ScatterAdd", {moment.handle, indices, rows}, {{"use_locking", use_locking()}});
-  return ReadAfter(after, moment, after.Add("ResourceScatterAdd", {moment.handle, indices, rows}));
+  Node* added = after.Add("ResourceScatterAdd", {moment.handle, indices, rows});
+  return UseVariable(after.WithControlDependencies({added}), moment);
 }
 
 Node* AdamOptimizer::ApplySparse(const Scope& s, Output values, Output indices, const GraphVariable& v) {

@@ -169,7 +169,8 @@ TEST(OptimizerTest, GatesGradients) {
 TEST(OptimizerTest, UpdatesGoBesideTheirVariables) {
   Scope s = Scope::Root();
   const VariableScope variables = VariableScope(s).WithDeviceFunction([next = 0](const Node& node) mutable {
-    return node.Is("VariableV2") ? absl::StrCat("/job:ps/task:", next++ % 2) : "/job:worker/task:3";
+    if (!node.device().empty()) return std::string(node.device());
+    return node.Is("VariableV2") ? absl::StrCat("/job:ps/task:", next++ % 2) : std::string("/job:worker/task:3");
   });
   const GraphVariable w = variables.Get("w", Shape({2})), b = variables.Get("b", Shape({2}));
   const GraphVariable step = GetOrCreateGlobalStep(variables);
@@ -181,7 +182,7 @@ TEST(OptimizerTest, UpdatesGoBesideTheirVariables) {
   const auto device = [&s](const char* node) { return std::string(s.graph()->Find(node)->device()); };
   EXPECT_EQ(device("w"), "/job:ps/task:0");
   EXPECT_EQ(device("b"), "/job:ps/task:1");
-  EXPECT_EQ(device("w/Initializer/random_uniform"), "/job:ps/task:0");
+  EXPECT_EQ(device("w/Initializer/random_uniform"), "");  // colocated with "w" by name
   EXPECT_EQ(device("w/Adam_1"), "/job:ps/task:0");
   EXPECT_EQ(device("beta2_power"), "/job:ps/task:1");
   EXPECT_EQ(device("Adam/update_b/ApplyAdam"), "/job:ps/task:1");

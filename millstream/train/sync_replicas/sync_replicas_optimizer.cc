@@ -157,7 +157,9 @@ Node* SyncReplicasOptimizer::HandOutTokens(const Scope& scope, const std::vector
   release_op_ = EnqueueTokens(scope, tokens_per_step_);
   const Output ends = MakeQueue(scope, "sync_end_q", -1, DType::kInt32);
   num_chief_ends_ = scope.WithOpName("sync_end_q_Size").Op("QueueSizeV2", {ends});
-  chief_ends_op_ = AddNamed(scope, "sync_end_q_enqueue", "QueueEnqueueV2", {ends, Tensor::Scalar<int32_t>(1)});
+  const Scope enqueue = scope.NameScope("sync_end_q_enqueue");
+  const Output mark = enqueue.WithOpName("component_0").Const<int32_t>(1);
+  chief_ends_op_ = enqueue.WithOpName(enqueue.name_prefix()).Add("QueueEnqueueV2", {ends, mark});
   chief_begins_op_ =
       scope.WithOpName("sync_end_q_DequeueMany")
           .Add("QueueDequeueManyV2", {ends, num_chief_ends_}, {{"component_types", std::vector<DType>{DType::kInt32}}});

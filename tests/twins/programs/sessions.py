@@ -23,7 +23,7 @@ def _saver_on_ps(ps):
     tf.train.Saver(sharded=True)
 
 
-def _scaffold(ps=0):
+def _scaffold(ps):
     with tf.device(tf.train.replica_device_setter(ps_tasks=ps)):
         w, _ = _variables()
         tf.summary.scalar("loss", tf.nn.l2_loss(w))
@@ -51,7 +51,7 @@ def _averages(**kwargs):
 def _averages_of_tensors(**kwargs):
     w, _ = _variables()
     loss = tf.nn.l2_loss(w)
-    tf.train.ExponentialMovingAverage(0.9, **kwargs).apply([loss, w])
+    tf.train.ExponentialMovingAverage(0.9, **kwargs).apply([w, loss])
 
 
 def _averages_with_updates():
@@ -83,7 +83,7 @@ PROGRAMS = {
     "saver.ps1": partial(_saver_on_ps, 1),
     "saver.ps2": partial(_saver_on_ps, 2),
     "saver.ps3": partial(_saver_on_ps, 3),
-    "scaffold": _scaffold,
+    "scaffold.ps1": partial(_scaffold, 1),
     "scaffold.ps2": partial(_scaffold, 2),
     "monitored_sync.ps1": partial(_monitored_sync, 1),
     "monitored_sync.ps2": partial(_monitored_sync, 2),

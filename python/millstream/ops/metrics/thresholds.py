@@ -23,7 +23,7 @@ def auc(labels, predictions, weights=None, num_thresholds=200, metrics_collectio
         thresholds = [0.0 - EPSILON] + thresholds + [1.0 + EPSILON]
         values, updates = counts_at_thresholds(labels, predictions, thresholds, weights)
 
-        def interpolated(tp, fp, fn, name):
+        def interpolated(tp, fp, fn):
             d_tp = tp[:-1] - tp[1:]
             p = tp + fp
             slope = math_ops.div_no_nan(d_tp, gen_ops.maximum(p[:-1] - p[1:], 0), name="prec_slope")
@@ -31,12 +31,12 @@ def auc(labels, predictions, weights=None, num_thresholds=200, metrics_collectio
             safe_p = gen_ops.select(gen_ops.logical_and(p[:-1] > 0, p[1:] > 0),
                                     math_ops.div_no_nan(p[:-1], gen_ops.maximum(p[1:], 0)), array_ops.ones_like(p[1:]))
             return reduce_ops.reduce_sum(math_ops.div_no_nan(
-                slope * (d_tp + intercept * gen_ops.log(safe_p)), gen_ops.maximum(tp[1:] + fn[1:], 0)), name=name)
+                slope * (d_tp + intercept * gen_ops.log(safe_p)), gen_ops.maximum(tp[1:] + fn[1:], 0)), name="interpolate_pr_auc")
 
         def area(tp, fn, tn, fp, name):
             tp, fn, tn, fp = (ops.convert_to_tensor(v) for v in (tp, fn, tn, fp))
             if curve == "PR" and summation_method == "careful_interpolation":
-                return interpolated(tp, fp, fn, name)
+                return interpolated(tp, fp, fn)
             rec = math_ops.div(tp + EPSILON, tp + fn + EPSILON)
             if curve == "ROC":
                 x, y = math_ops.div(fp, fp + tn + EPSILON), rec

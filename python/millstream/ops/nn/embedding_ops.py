@@ -35,7 +35,7 @@ def embedding_lookup(params, ids, partition_strategy="mod", name=None, validate_
                   for i, p in enumerate(params)]
         ids = ops.convert_to_tensor(ids, name="ids")
         if len(params) == 1:
-            with ops.colocate_with(params[0]):
+            with ops.colocate_with(params[0].op):
                 result = _clip(index_ops.gather(params[0], ids, name=name), ids, max_norm)
             return array_ops.identity(result)
         return _partitioned_lookup(params, ids, partition_strategy, max_norm, name)
@@ -69,14 +69,14 @@ def _partitioned_lookup(params, ids, partition_strategy, max_norm, name):
     positions = gen_ops.dynamic_partition(original, assignments, num_partitions=count)
     rows = []
     for p in range(count):
-        with ops.colocate_with(params[p]):
+        with ops.colocate_with(params[p].op):
             rows.append(_clip(index_ops.gather(params[p], gather_ids[p]), gather_ids[p], max_norm))
     result = gen_ops.parallel_dynamic_stitch(positions, rows, name=name)
     element = ops.convert_to_tensor(params[0]).shape[1:] if params[0].get_shape().rank is not None else None
     if element is not None and element.is_fully_defined():
         shape = array_ops.concat([array_ops.shape(ids), element.as_list()], 0) if element.rank else array_ops.shape(ids)
     else:
-        with ops.colocate_with(params[0]):
+        with ops.colocate_with(params[0].op):
             tail = array_ops.shape(ops.convert_to_tensor(params[0]))[1:]
         shape = array_ops.concat([array_ops.shape(ids), tail], 0)
     result = array_ops.reshape(result, shape)

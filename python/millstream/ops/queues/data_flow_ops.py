@@ -118,7 +118,7 @@ class QueueBase:
     def _dequeue_rows(self, gen, n, name, known):
         tensors = gen(self._queue_ref, n, component_types=self._dtypes, name=name)
         from millstream.framework import tensor_util
-        count = tensor_util.constant_value(ops.convert_to_tensor(n)) if known else None
+        count = (tensor_util.constant_value(n) if isinstance(n, ops.Tensor) else n) if known else None
         for tensor, shape in zip(tensors, self._shapes):
             tensor.set_shape(tensor_shape.TensorShape([None if count is None else int(count)]).concatenate(shape))
         return self._result(tensors)

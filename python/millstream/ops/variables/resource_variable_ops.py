@@ -35,7 +35,8 @@ class ResourceVariable(variables.Variable):
         self._initial_value = value
         with ops.name_scope("IsInitialized"):
             self._is_initialized_op = gen_ops.var_is_initialized_op(self._handle)
-        with ops.name_scope("Assign") as assign_scope:
+        with ops.name_scope("Assign") as assign_scope, ops.colocate_with(None, ignore_existing=True), \
+                ops.device(self._handle.device):
             safe = guarded_initial_value(handle_name, value)
             self._initializer_op = gen_ops.assign_variable_op(self._handle, safe, name=assign_scope)
         self._caching_device = caching_device
