@@ -177,6 +177,22 @@ uint4: DType
 int2: DType
 uint2: DType
 float4_e2m1fn: DType
+float16_ref: DType
+float32_ref: DType
+float64_ref: DType
+bfloat16_ref: DType
+complex64_ref: DType
+complex128_ref: DType
+int8_ref: DType
+int16_ref: DType
+int32_ref: DType
+int64_ref: DType
+uint8_ref: DType
+uint16_ref: DType
+uint32_ref: DType
+uint64_ref: DType
+bool_ref: DType
+string_ref: DType
 # What NumPy has through the package ml_dtypes.
 _FROM_ML_DTYPES = frozenset({14, *range(24, 34)})
 _NUMPY = {

@@ -68,29 +68,109 @@ def _remake(code, message):
     return make(code, message)
 
 
-def _define(name, code, doc):
-    def init(self, node_def, op, message, *args):
-        OpError.__init__(self, node_def, op, message, code, *args)
+class CancelledError(OpError):
+    """An operation or a step was cancelled."""
 
-    return type(name, (OpError,), {"__init__": init, "__doc__": doc, "__module__": __name__})
+    def __init__(self, node_def, op, message, *args):
+        super().__init__(node_def, op, message, CANCELLED, *args)
 
 
-CancelledError = _define("CancelledError", CANCELLED, "An operation or a step was cancelled.")
-InvalidArgumentError = _define("InvalidArgumentError", INVALID_ARGUMENT, "An operation got an invalid argument.")
-DeadlineExceededError = _define("DeadlineExceededError", DEADLINE_EXCEEDED, "A deadline passed before the end.")
-NotFoundError = _define("NotFoundError", NOT_FOUND, "Something that was asked for was not found.")
-AlreadyExistsError = _define("AlreadyExistsError", ALREADY_EXISTS, "Something that was to be made is there already.")
-PermissionDeniedError = _define("PermissionDeniedError", PERMISSION_DENIED, "The caller may not do that.")
-UnauthenticatedError = _define("UnauthenticatedError", UNAUTHENTICATED, "The caller is not known.")
-ResourceExhaustedError = _define("ResourceExhaustedError", RESOURCE_EXHAUSTED, "Memory or another resource ran out.")
-FailedPreconditionError = _define("FailedPreconditionError", FAILED_PRECONDITION,
-                                  "The system is not in the state that an operation needs.")
-AbortedError = _define("AbortedError", ABORTED, "An operation was aborted, typically by a concurrent action.")
-OutOfRangeError = _define("OutOfRangeError", OUT_OF_RANGE, "An operation went past the end of its input.")
-UnimplementedError = _define("UnimplementedError", UNIMPLEMENTED, "An operation is not implemented.")
-InternalError = _define("InternalError", INTERNAL, "An invariant of the system was broken.")
-UnavailableError = _define("UnavailableError", UNAVAILABLE, "The runtime cannot be reached now.")
-DataLossError = _define("DataLossError", DATA_LOSS, "Data was lost or is corrupt.")
+class InvalidArgumentError(OpError):
+    """An operation got an invalid argument."""
+
+    def __init__(self, node_def, op, message, *args):
+        super().__init__(node_def, op, message, INVALID_ARGUMENT, *args)
+
+
+class DeadlineExceededError(OpError):
+    """A deadline passed before the end."""
+
+    def __init__(self, node_def, op, message, *args):
+        super().__init__(node_def, op, message, DEADLINE_EXCEEDED, *args)
+
+
+class NotFoundError(OpError):
+    """Something that was asked for was not found."""
+
+    def __init__(self, node_def, op, message, *args):
+        super().__init__(node_def, op, message, NOT_FOUND, *args)
+
+
+class AlreadyExistsError(OpError):
+    """Something that was to be made is there already."""
+
+    def __init__(self, node_def, op, message, *args):
+        super().__init__(node_def, op, message, ALREADY_EXISTS, *args)
+
+
+class PermissionDeniedError(OpError):
+    """The caller may not do that."""
+
+    def __init__(self, node_def, op, message, *args):
+        super().__init__(node_def, op, message, PERMISSION_DENIED, *args)
+
+
+class UnauthenticatedError(OpError):
+    """The caller is not known."""
+
+    def __init__(self, node_def, op, message, *args):
+        super().__init__(node_def, op, message, UNAUTHENTICATED, *args)
+
+
+class ResourceExhaustedError(OpError):
+    """Memory or another resource ran out."""
+
+    def __init__(self, node_def, op, message, *args):
+        super().__init__(node_def, op, message, RESOURCE_EXHAUSTED, *args)
+
+
+class FailedPreconditionError(OpError):
+    """The system is not in the state that an operation needs."""
+
+    def __init__(self, node_def, op, message, *args):
+        super().__init__(node_def, op, message, FAILED_PRECONDITION, *args)
+
+
+class AbortedError(OpError):
+    """An operation was aborted, typically by a concurrent action."""
+
+    def __init__(self, node_def, op, message, *args):
+        super().__init__(node_def, op, message, ABORTED, *args)
+
+
+class OutOfRangeError(OpError):
+    """An operation went past the end of its input."""
+
+    def __init__(self, node_def, op, message, *args):
+        super().__init__(node_def, op, message, OUT_OF_RANGE, *args)
+
+
+class UnimplementedError(OpError):
+    """An operation is not implemented."""
+
+    def __init__(self, node_def, op, message, *args):
+        super().__init__(node_def, op, message, UNIMPLEMENTED, *args)
+
+
+class InternalError(OpError):
+    """An invariant of the system was broken."""
+
+    def __init__(self, node_def, op, message, *args):
+        super().__init__(node_def, op, message, INTERNAL, *args)
+
+
+class UnavailableError(OpError):
+    """The runtime cannot be reached now."""
+
+    def __init__(self, node_def, op, message, *args):
+        super().__init__(node_def, op, message, UNAVAILABLE, *args)
+
+
+class DataLossError(OpError):
+    """Data was lost or is corrupt."""
+
+    def __init__(self, node_def, op, message, *args):
+        super().__init__(node_def, op, message, DATA_LOSS, *args)
 
 
 class UnknownError(OpError):

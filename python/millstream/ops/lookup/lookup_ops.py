@@ -209,7 +209,10 @@ class StaticVocabularyTable:
             return gen_ops.string_to_hash_bucket_strong(text, num_buckets=self._buckets, key=list(self._hasher.key))
         return gen_ops.string_to_hash_bucket_fast(text, num_buckets=self._buckets)
 
-    initializer = property(lambda self: self._table.initializer if self._table is not None else gen_ops.no_op())
+    @property
+    def initializer(self):
+        return self._table.initializer if self._table is not None else gen_ops.no_op()
+
     init = property(lambda self: self.initializer)
     resource_handle = property(lambda self: self._table.resource_handle)
     key_dtype = property(lambda self: self._table.key_dtype)

@@ -1,10 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reductions over axes: tf.reduce_sum, tf.norm, tf.segment_*, ..."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from millstream import gen_ops
 from millstream.framework import constant_op, dtypes, ops, sparse_tensor
 from millstream.ops.arguments import renamed
+
+if TYPE_CHECKING:
+    from typing import Callable
+
+    from millstream.framework.tensor import Tensor
 
 
 def reduction_dims(x, axis):
@@ -31,14 +40,14 @@ def _reduction(gen_name):
     return reduce
 
 
-reduce_sum = _reduction("sum")
-reduce_mean = _reduction("mean")
-reduce_prod = _reduction("prod")
-reduce_max = _reduction("max")
-reduce_min = _reduction("min")
-reduce_all = _reduction("all")
-reduce_any = _reduction("any")
-reduce_euclidean_norm = _reduction("euclidean_norm")
+reduce_sum: Callable[..., Tensor] = _reduction("sum")
+reduce_mean: Callable[..., Tensor] = _reduction("mean")
+reduce_prod: Callable[..., Tensor] = _reduction("prod")
+reduce_max: Callable[..., Tensor] = _reduction("max")
+reduce_min: Callable[..., Tensor] = _reduction("min")
+reduce_all: Callable[..., Tensor] = _reduction("all")
+reduce_any: Callable[..., Tensor] = _reduction("any")
+reduce_euclidean_norm: Callable[..., Tensor] = _reduction("euclidean_norm")
 
 
 def reduce_variance(input_tensor, axis=None, keepdims=False, name=None):

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """tf.metrics: streaming metrics (value, update_op) over local variables."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from millstream import gen_ops
 from millstream.framework import dtypes, ops
 from millstream.ops.array import array_ops
@@ -8,6 +12,11 @@ from millstream.ops.variables import state_ops
 from millstream.ops.variables import variable_scope as vs
 from millstream.ops.metrics.base import (count_condition, matched, metric_variable, publish, safe_ratio, total)
 from millstream.ops.losses.weights import broadcast_weights
+
+if TYPE_CHECKING:
+    from typing import Callable
+
+    from millstream.framework.tensor import Tensor
 
 
 def mean(values, weights=None, metrics_collections=None, updates_collections=None, name=None):
@@ -114,10 +123,10 @@ def _not(x):
     return gen_ops.logical_not(x)
 
 
-true_positives = _count("true_positives", lambda labels, p: gen_ops.logical_and(labels, p))
-false_positives = _count("false_positives", lambda labels, p: gen_ops.logical_and(_not(labels), p))
-true_negatives = _count("true_negatives", lambda labels, p: gen_ops.logical_and(_not(labels), _not(p)))
-false_negatives = _count("false_negatives", lambda labels, p: gen_ops.logical_and(labels, _not(p)))
+true_positives: Callable[..., tuple[Tensor, Tensor]] = _count("true_positives", lambda labels, p: gen_ops.logical_and(labels, p))
+false_positives: Callable[..., tuple[Tensor, Tensor]] = _count("false_positives", lambda labels, p: gen_ops.logical_and(_not(labels), p))
+true_negatives: Callable[..., tuple[Tensor, Tensor]] = _count("true_negatives", lambda labels, p: gen_ops.logical_and(_not(labels), _not(p)))
+false_negatives: Callable[..., tuple[Tensor, Tensor]] = _count("false_negatives", lambda labels, p: gen_ops.logical_and(labels, _not(p)))
 
 
 def _ratio_of_counts(default, other):
@@ -134,8 +143,8 @@ def _ratio_of_counts(default, other):
     return metric
 
 
-precision = _ratio_of_counts("precision", false_positives)
-recall = _ratio_of_counts("recall", false_negatives)
+precision: Callable[..., tuple[Tensor, Tensor]] = _ratio_of_counts("precision", false_positives)
+recall: Callable[..., tuple[Tensor, Tensor]] = _ratio_of_counts("recall", false_negatives)
 
 
 def mean_iou(labels, predictions, num_classes, weights=None, metrics_collections=None, updates_collections=None, name=None):

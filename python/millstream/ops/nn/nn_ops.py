@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Activations, dropout, cross entropies and small layers without variables: tf.nn.relu, tf.nn.softmax, ..."""
+from __future__ import annotations
+
 import numbers
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,6 +15,11 @@ from millstream.ops.math import math_ops, reduce_ops
 from millstream.ops.random import random_ops
 from millstream.ops.arguments import renamed
 
+if TYPE_CHECKING:
+    from typing import Callable
+
+    from millstream.framework.tensor import Tensor
+
 
 def _named_activation(gen_name, scope):
     def apply(features, name=None):
@@ -21,7 +29,7 @@ def _named_activation(gen_name, scope):
     return apply
 
 
-relu6 = _named_activation("relu6", "Relu6")
+relu6: Callable[..., Tensor] = _named_activation("relu6", "Relu6")
 
 
 def leaky_relu(features, alpha=0.2, name=None):

@@ -1,0 +1,7 @@
+# SPDX-License-Identifier: Apache-2.0
+# Written by tools/api/stubs.py. Do not edit.
+from millstream.contrib.learn.python.learn import datasets as datasets
+
+__all__ = [
+    "datasets",
+]
