@@ -123,7 +123,7 @@ std::string ScoreText(double score, bool classes) {
 
 std::string WithCommas(int64_t number) {
   std::string digits = absl::StrCat(number);
-  for (auto i = static_cast<int64_t>(digits.size()) - 3; i > 0; i -= 3) digits.insert(static_cast<size_t>(i), ",");
+  for (auto i = static_cast<int64_t>(digits.size()) - 3; i > 0; i -= 3) digits.insert(static_cast<size_t>(i), 1, ',');
   return digits;
 }
 
