@@ -9,7 +9,7 @@
 namespace millstream {
 namespace {
 
-class CompileTest : public testing::Test {
+class CompileTest : public ::testing::Test {
  protected:
   // A plan that runs all nodes of the graph.
   std::shared_ptr<const Plan> CompileAll(const Scope& scope) {

@@ -14,7 +14,7 @@ using Placement = SessionRuntime::FunctionPlacement;
 
 constexpr char kTask[] = "/job:localhost/replica:0/task:0";
 
-class SessionRuntimeTest : public testing::Test {
+class SessionRuntimeTest : public ::testing::Test {
  protected:
   std::unique_ptr<SessionRuntime> MakeRuntime(Placement placement = Placement::kAsAsked) {
     SessionRuntime::Environment environment;
