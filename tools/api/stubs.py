@@ -5,7 +5,7 @@
 Usage: PYTHONPATH=build/dev/python python tools/api/stubs.py [--check]      (--check writes nothing and fails when a stub is out of date)
 
 One stub for each namespace (tf, tf.nn, tf.train, ...) that re-exports from the modules that define the names (millstream/exports),
-and gen_ops.pyi with the signatures of the ops that are exported as they are.
+and gen_ops.pyi with the signatures of all ops.
 """
 import collections
 import importlib
@@ -72,26 +72,27 @@ def _arguments(info):
 
 
 def _result(info):
-    single = len(info.outputs) == 1 and not info.outputs[0].number_attr and not info.outputs[0].type_list_attr
-    return "Tensor" if single else "Any"
+    if not info.outputs:
+        return "Operation"
+    if len(info.outputs) > 1:
+        return "Any"  # a namedtuple
+    return "list[Tensor]" if info.outputs[0].number_attr or info.outputs[0].type_list_attr else "Tensor"
 
 
-def gen_ops_stub(spaces):
+def gen_ops_stub():
     from millstream import gen_ops
     from millstream.framework import op_wrappers
-    names = {attribute for space in spaces.values() for module, attribute in space.values() if module == "millstream.gen_ops" and attribute}
-    lines = [HEAD.rstrip(), "from typing import Any, Optional", "", "from millstream.framework.ops import Tensor", ""]
-    for name in sorted(names):
-        info = op_wrappers.op_info(gen_ops._table()[name])
-        arguments = "".join(f"\n    {argument}," for argument in _arguments(info))
-        lines.append(f"def {name}({arguments}\n) -> {_result(info)}: ...")
-    lines += ["def __getattr__(name: str) -> Any: ...  # the ops that only the package itself uses", ""]
-    return "\n".join(lines)
+    lines = [HEAD.rstrip(), "from typing import Any, Optional", "", "from millstream.framework.ops import Operation, Tensor", ""]
+    for name, op_type in sorted(gen_ops._table().items()):
+        if name.isidentifier() and not keyword.iskeyword(name):
+            info = op_wrappers.op_info(op_type)
+            lines.append(f"def {name}({', '.join(_arguments(info))}) -> {_result(info)}: ...")
+    return "\n".join(lines) + "\n"
 
 
 def all_stubs():
     spaces = read_exports()
-    stubs = {PACKAGE / "gen_ops.pyi": gen_ops_stub(spaces)}
+    stubs = {PACKAGE / "gen_ops.pyi": gen_ops_stub()}
     for space in list(spaces):
         text, has_children = stub_of(space, spaces)
         stubs[path_of(space, has_children)] = text

@@ -1,14 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tensor: one output of an operation."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from millstream.framework import dtypes, tensor_shape
 from millstream.framework.tensor_shape import TensorShape
+
+if TYPE_CHECKING:
+    from millstream.framework.operator_types import TensorOperators
+else:
+    TensorOperators = object
 
 
 class OperatorNotAllowedInGraphError(TypeError):
     """A Python operation that needs the value of a tensor, which a graph does not have yet."""
 
 
-class Tensor:
+class Tensor(TensorOperators):
     """A symbolic handle to one output of an Operation. Compared by identity; operators build new nodes."""
 
     __array_priority__ = 100  # NumPy arrays leave binary operators to us

@@ -1,8 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Variable: what ref and resource variables have in common, and which of the two `tf.Variable(...)` makes."""
+from __future__ import annotations
+
 import enum
+from typing import TYPE_CHECKING, Any, Optional
 
 from millstream.framework import dtypes, errors, operators, ops, tensor_shape
+
+if TYPE_CHECKING:
+    from millstream.framework.operator_types import TensorOperators
+else:
+    TensorOperators = object
 
 _resource_by_default = False
 
@@ -109,12 +117,20 @@ class _VariableMeta(type):
         return create_variable(**kwargs)
 
 
-class Variable(metaclass=_VariableMeta):
+class Variable(TensorOperators, metaclass=_VariableMeta):
     """State that lives as long as its session's or cluster's containers. `tf.Variable(initial_value, ...)` makes one."""
 
     __array_priority__ = 100
     _save_slice_info = None
     _cached_value = None
+
+    if TYPE_CHECKING:  # _VariableMeta takes these, and chooses the class
+
+        def __init__(self, initial_value: Any = None, trainable: Optional[bool] = None, collections: Any = None,
+                     validate_shape: bool = True, caching_device: Any = None, name: Optional[str] = None, variable_def: Any = None,
+                     dtype: Any = None, expected_shape: Any = None, import_scope: Optional[str] = None, constraint: Any = None,
+                     use_resource: Optional[bool] = None, synchronization: Any = ..., aggregation: Any = ...,
+                     shape: Any = None) -> None: ...
 
     class SaveSliceInfo:
         """Where a variable lies in the whole variable that checkpoints hold."""
