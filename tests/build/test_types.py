@@ -42,6 +42,14 @@ def test_public_names_have_types(tmp_path):
     assert [name for name, shown in types.items() if shown == "Any"] == []
 
 
+def test_results_have_types(tmp_path):
+    tensor = "millstream.framework.tensor.Tensor"
+    types = {"tf.matmul(tf.constant(1.0), [2.0])": tensor, "tf.placeholder(tf.float32, [None, 3]) + 1": tensor, "tf.Variable(1.0) * 2": tensor,
+             "tf.nn.softmax([1.0])": tensor, "tf.losses.mean_squared_error([1.0], [2.0])": tensor, "tf.Session().graph": "millstream.framework.graph.Graph",
+             "tf.data.Dataset.range(3).map(abs)": "millstream.datasets.dataset_ops.Dataset", "tf.constant(1)[0]": tensor}
+    assert revealed(list(types), tmp_path) == types
+
+
 def test_a_name_that_does_not_exist_is_an_error(tmp_path):
     done = check("tf.no_such_name\ntf.nn.no_such_name\n", tmp_path)
     assert done.stdout.count("has no attribute") == 2, done.stdout

@@ -1,14 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """Session: runs parts of a graph."""
+from __future__ import annotations
+
 import collections
 import functools
 import threading
 import weakref
+from typing import TYPE_CHECKING
 
 from millstream import _core
 from millstream.client import default_config, fetching, sharing, tensor_handle
 from millstream.framework import errors, scopes, stacks
 from millstream.framework.graph import Graph
+
+if TYPE_CHECKING:
+    from typing import Any
 
 _MAX_SIGNATURES = 512  # that one session keeps compiled
 
@@ -76,15 +82,15 @@ class BaseSession:
             _at_clusters.add(self)
 
     @property
-    def graph(self):
+    def graph(self) -> Graph:
         return self._graph
 
     @property
-    def graph_def(self):
+    def graph_def(self) -> Any:
         return self._graph.as_graph_def()
 
     @property
-    def sess_str(self):
+    def sess_str(self) -> Any:
         return self._target
 
     def _let_others_go_on(self):
@@ -102,7 +108,7 @@ class BaseSession:
         """Called by the garbage collector: the tensor is deleted by a later step."""
         self._dead_handles.append(handle)
 
-    def close(self):
+    def close(self) -> None:
         if not self._closed:
             self._let_others_go_on()
             if self._dead_handles and self._target:
@@ -111,10 +117,10 @@ class BaseSession:
             self._signatures.clear()
             self._session.close()
 
-    def list_devices(self):
+    def list_devices(self) -> list[Any]:
         return [_DeviceAttributes(*d) for d in self._session.list_devices()]
 
-    def as_default(self):
+    def as_default(self) -> Any:
         return stacks.default_session.get_controller(self)
 
     def _check_open(self):
@@ -134,7 +140,7 @@ class BaseSession:
                 self._session.extend(self._graph._core, not self._target)
                 self._extended = limit
 
-    def run(self, fetches, feed_dict=None, options=None, run_metadata=None):
+    def run(self, fetches: Any, feed_dict: Any = None, options: Any = None, run_metadata: Any = None) -> Any:
         """Runs what `fetches` needs, with the values of `feed_dict` in place of those tensors."""
         self._check_open()
         if self._dead_handles and tensor_handle.too_many(self._dead_handles):
@@ -205,7 +211,7 @@ class BaseSession:
             _, old = self._signatures.popitem(last=False)
             self._session.release_callable(old.handle)
 
-    def make_callable(self, fetches, feed_list=None, accept_options=False):
+    def make_callable(self, fetches: Any, feed_list: Any = None, accept_options: bool = False) -> Any:
         """A function of the values of `feed_list`, in order, that does what run(fetches) does; cheaper."""
         self._check_open()
         if feed_list is not None and not isinstance(feed_list, (list, tuple)):
@@ -234,7 +240,7 @@ class BaseSession:
 
         return run
 
-    def partial_run_setup(self, fetches, feeds=None):
+    def partial_run_setup(self, fetches: Any, feeds: Any = None) -> str:
         """Begins a step that is run in parts; returns its handle."""
         self._check_open()
         feeds = fetching.feeds_of(self._graph, list(feeds or ()))
@@ -247,7 +253,7 @@ class BaseSession:
         self._partial[handle] = {f.name for f in feeds}
         return handle
 
-    def partial_run(self, handle, fetches, feed_dict=None):
+    def partial_run(self, handle: Any, fetches: Any, feed_dict: Any = None) -> Any:
         self._check_open()
         feed_dict = self._flat(feed_dict)
         feeds = fetching.feeds_of(self._graph, list(feed_dict or ()))
@@ -268,7 +274,7 @@ class Session(BaseSession):
         super().__init__(target, graph, config)
         self._contexts = []
 
-    def __enter__(self):
+    def __enter__(self) -> Session:
         graph = self.graph.as_default()
         session = self.as_default()
         graph.__enter__()
@@ -283,7 +289,7 @@ class Session(BaseSession):
         self.close()
 
     @staticmethod
-    def reset(target, containers=None, config=None):
+    def reset(target: str, containers: Any = None, config: Any = None) -> None:
         """Clears the containers of a cluster, or all of its state."""
         if isinstance(target, bytes):
             target = target.decode()
@@ -310,7 +316,7 @@ class InteractiveSession(BaseSession):
         stacks.default_session.enforce_nesting = False
         self._default_session.__enter__()
 
-    def close(self):
+    def close(self) -> None:
         super().close()
         session, self._default_session = self._default_session, None
         if session is not None:

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Columns of ids: hashed, looked up in a vocabulary, as they are, crossed, weighted."""
+from __future__ import annotations
+
 import collections
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,6 +18,11 @@ from millstream.ops.math import math_ops
 from millstream.ops.sparse import sparse_ops
 from millstream.ops.strings import string_ops
 from millstream.platform import gfile
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from millstream.framework.type_aliases import DTypeLike
 
 
 class _KeyColumn(CategoricalColumn):
@@ -156,7 +164,7 @@ class CrossedColumn(CategoricalColumn, collections.namedtuple("CrossedColumn", "
         return sparse_ops.sparse_cross_hashed(tensors, num_buckets=self.hash_bucket_size, hash_key=self.hash_key)
 
 
-def categorical_column_with_hash_bucket(key, hash_bucket_size, dtype=dtypes.string):
+def categorical_column_with_hash_bucket(key: Any, hash_bucket_size: Any, dtype: DTypeLike = dtypes.string) -> Any:
     if hash_bucket_size is None:
         raise ValueError(f"hash_bucket_size must be set. key: {key}")
     if hash_bucket_size < 1:
@@ -174,8 +182,9 @@ def _check_oov(num_oov_buckets, default_given, key):
             raise ValueError(f"Invalid num_oov_buckets {num_oov_buckets} in {key}.")
 
 
-def categorical_column_with_vocabulary_file(key, vocabulary_file, vocabulary_size=None, num_oov_buckets=0, default_value=None,
-                                            dtype=dtypes.string):
+def categorical_column_with_vocabulary_file(key: Any, vocabulary_file: Any, vocabulary_size: Any = None,
+                                            num_oov_buckets: Any = 0, default_value: Any = None,
+                                            dtype: DTypeLike = dtypes.string) -> Any:
     """The line on which a value is; without a size, the file is read at once to count its lines."""
     if not vocabulary_file:
         raise ValueError(f"Missing vocabulary_file in {key}.")
@@ -195,7 +204,8 @@ def categorical_column_with_vocabulary_file(key, vocabulary_file, vocabulary_siz
                                            -1 if default_value is None else default_value)
 
 
-def categorical_column_with_vocabulary_list(key, vocabulary_list, dtype=None, default_value=-1, num_oov_buckets=0):
+def categorical_column_with_vocabulary_list(key: Any, vocabulary_list: Any, dtype: Any = None, default_value: Any = -1,
+                                            num_oov_buckets: Any = 0) -> Any:
     if vocabulary_list is None or len(vocabulary_list) < 1:
         raise ValueError(f"vocabulary_list {vocabulary_list} must be non-empty, column_name: {key}")
     if len(set(vocabulary_list)) != len(vocabulary_list):
@@ -211,7 +221,7 @@ def categorical_column_with_vocabulary_list(key, vocabulary_list, dtype=None, de
     return VocabularyListCategoricalColumn(key, tuple(vocabulary_list), dtype, default_value, num_oov_buckets)
 
 
-def categorical_column_with_identity(key, num_buckets, default_value=None):
+def categorical_column_with_identity(key: Any, num_buckets: Any, default_value: Any = None) -> Any:
     if num_buckets < 1:
         raise ValueError(f"num_buckets {num_buckets} < 1, column_name {key}")
     if default_value is not None and not 0 <= default_value < num_buckets:
@@ -220,13 +230,13 @@ def categorical_column_with_identity(key, num_buckets, default_value=None):
     return IdentityCategoricalColumn(key, num_buckets, default_value)
 
 
-def weighted_categorical_column(categorical_column, weight_feature_key, dtype=dtypes.float32):
+def weighted_categorical_column(categorical_column: Any, weight_feature_key: Any, dtype: Any = dtypes.float32) -> Any:
     if dtype is None or not (dtype.is_integer or dtype.is_floating):
         raise ValueError(f"dtype {dtype} is not convertible to float.")
     return WeightedCategoricalColumn(categorical_column, weight_feature_key, dtype)
 
 
-def crossed_column(keys, hash_bucket_size, hash_key=None):
+def crossed_column(keys: Any, hash_bucket_size: Any, hash_key: Any = None) -> Any:
     """Hashes of all combinations of the values of `keys` (features or columns) in a row."""
     if not hash_bucket_size or hash_bucket_size < 1:
         raise ValueError(f"hash_bucket_size must be > 1. hash_bucket_size: {hash_bucket_size}")

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Columns of numbers: numeric, bucketized, indicator, embedding."""
+from __future__ import annotations
+
 import collections
 import math
 import numbers
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,6 +23,9 @@ from millstream.ops.nn import embedding_ops
 from millstream.ops.sparse import sparse_ops
 from millstream.ops.variables import init_ops
 from millstream.ops.variables import variable_scope as vs
+
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class NumericColumn(DenseColumn, collections.namedtuple("NumericColumn", "key shape default_value dtype normalizer_fn")):
@@ -199,7 +205,8 @@ def _check_default(shape, default_value, dtype, key):
     return as_tuples(np.broadcast_to(values, shape).astype(float if dtype.is_floating else int).tolist())
 
 
-def numeric_column(key, shape=(1,), default_value=None, dtype=dtypes.float32, normalizer_fn=None):
+def numeric_column(key: Any, shape: Any = (1,), default_value: Any = None, dtype: Any = dtypes.float32,
+                   normalizer_fn: Any = None) -> Any:
     shape = _check_shape(shape, key)
     if not (dtype.is_integer or dtype.is_floating):
         raise ValueError(f"dtype must be convertible to float. dtype: {dtype}, key: {key}")
@@ -210,7 +217,7 @@ def numeric_column(key, shape=(1,), default_value=None, dtype=dtypes.float32, no
     return NumericColumn(key, shape, default_value, dtype, normalizer_fn)
 
 
-def bucketized_column(source_column, boundaries):
+def bucketized_column(source_column: Any, boundaries: Any) -> Any:
     if not isinstance(source_column, NumericColumn):
         raise ValueError(f"source_column must be a column generated with numeric_column(). Given: {source_column}")
     if len(source_column.shape) > 1:
@@ -222,7 +229,7 @@ def bucketized_column(source_column, boundaries):
     return BucketizedColumn(source_column, tuple(boundaries))
 
 
-def indicator_column(categorical_column):
+def indicator_column(categorical_column: Any) -> Any:
     if not isinstance(categorical_column, CategoricalColumn):
         raise ValueError(f"Unsupported input type. Input must be a CategoricalColumn. Given: {categorical_column}")
     return IndicatorColumn(categorical_column)
@@ -238,8 +245,9 @@ def _embedding_initializer(dimension, initializer, ckpt_to_load_from, tensor_nam
     return initializer or init_ops.TruncatedNormal(mean=0.0, stddev=1 / math.sqrt(dimension))
 
 
-def embedding_column(categorical_column, dimension, combiner="mean", initializer=None, ckpt_to_load_from=None,
-                     tensor_name_in_ckpt=None, max_norm=None, trainable=True, use_safe_embedding_lookup=True):
+def embedding_column(categorical_column: Any, dimension: Any, combiner: str = "mean", initializer: Any = None,
+                     ckpt_to_load_from: Any = None, tensor_name_in_ckpt: Any = None, max_norm: Any = None,
+                     trainable: Any = True, use_safe_embedding_lookup: bool = True) -> Any:
     initializer = _embedding_initializer(dimension, initializer, ckpt_to_load_from, tensor_name_in_ckpt,
                                          f" Embedding of column_name: {getattr(categorical_column, 'name', categorical_column)}")
     return EmbeddingColumn(categorical_column, dimension, combiner, initializer, ckpt_to_load_from, tensor_name_in_ckpt, max_norm,

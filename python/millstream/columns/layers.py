@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What feature columns are for: input_layer, linear_model, and the spec by which Examples are parsed."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from millstream.columns.base import CategoricalColumn, DenseColumn, FeatureColumn, Inputs, normalize
 from millstream.framework import dtypes, ops
 from millstream.ops.array import array_ops
@@ -9,6 +13,11 @@ from millstream.ops.nn import embedding_ops, nn_ops
 from millstream.ops.sparse import sparse_ops
 from millstream.ops.variables import init_ops, template
 from millstream.ops.variables import variable_scope as vs
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from millstream.framework.type_aliases import TensorLike
 
 
 def _collections(given):
@@ -59,7 +68,8 @@ def _dense_columns(feature_columns):
     return columns
 
 
-def input_layer(features, feature_columns, weight_collections=None, trainable=True, cols_to_vars=None, cols_to_output_tensors=None):
+def input_layer(features: TensorLike, feature_columns: Any, weight_collections: Any = None, trainable: Any = True,
+                cols_to_vars: Any = None, cols_to_output_tensors: Any = None) -> Any:
     """The columns of `features`, in the order of their names, as [batch, width]."""
     columns = _dense_columns(feature_columns)
     with vs.variable_scope(None, default_name="input_layer"):
@@ -70,8 +80,8 @@ def input_layer(features, feature_columns, weight_collections=None, trainable=Tr
 class InputLayer:
     """input_layer() as an object: each call uses the variables of the first."""
 
-    def __init__(self, feature_columns, weight_collections=None, trainable=True, cols_to_vars=None, name="feature_column_input_layer",
-                 create_scope_now=True):
+    def __init__(self, feature_columns: Any, weight_collections: Any = None, trainable: Any = True, cols_to_vars: Any = None,
+                 name: str = "feature_column_input_layer", create_scope_now: bool = True) -> None:
         columns, keys = _dense_columns(feature_columns), _collections(weight_collections)
         self.name = name
         self._template = template.make_template(
@@ -101,7 +111,8 @@ def _two_axes(sparse):
     return array_ops.stack([sparse.dense_shape[0], math_ops.cast(-1, dtypes.int64)])
 
 
-def linear_model(features, feature_columns, units=1, sparse_combiner="sum", weight_collections=None, trainable=True, cols_to_vars=None):
+def linear_model(features: TensorLike, feature_columns: Any, units: Any = 1, sparse_combiner: str = "sum",
+                 weight_collections: Any = None, trainable: Any = True, cols_to_vars: Any = None) -> Any:
     """The sum over the columns of column times weights, plus a bias: [batch, units]."""
     columns = normalize(feature_columns)
     for column in columns:

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Columns over time: tf.feature_column.sequence_*, and the layer that joins them."""
+from __future__ import annotations
+
 import collections
+from typing import TYPE_CHECKING
 
 from millstream.columns import categorical
 from millstream.columns.base import Inputs, SequenceDenseColumn, TensorSequenceLengthPair, check_key, normalize, sequence_length
@@ -13,6 +16,11 @@ from millstream.ops.debugging import check_ops
 from millstream.ops.io import parsing_ops
 from millstream.ops.sparse import sparse_ops
 from millstream.ops.variables import variable_scope as vs
+
+if TYPE_CHECKING:
+    from typing import Any, Optional
+
+    from millstream.framework.type_aliases import DTypeLike, TensorLike
 
 
 class SequenceNumericColumn(SequenceDenseColumn, collections.namedtuple(
@@ -34,26 +42,29 @@ class SequenceNumericColumn(SequenceDenseColumn, collections.namedtuple(
         return TensorSequenceLengthPair(dense, sequence_length(sparse, grouped))
 
 
-def sequence_categorical_column_with_identity(key, num_buckets, default_value=None):
+def sequence_categorical_column_with_identity(key: Any, num_buckets: Any, default_value: Any = None) -> Any:
     return SequenceCategoricalColumn(categorical.categorical_column_with_identity(key, num_buckets, default_value))
 
 
-def sequence_categorical_column_with_hash_bucket(key, hash_bucket_size, dtype=dtypes.string):
+def sequence_categorical_column_with_hash_bucket(key: Any, hash_bucket_size: Any, dtype: DTypeLike = dtypes.string) -> Any:
     return SequenceCategoricalColumn(categorical.categorical_column_with_hash_bucket(key, hash_bucket_size, dtype))
 
 
-def sequence_categorical_column_with_vocabulary_file(key, vocabulary_file, vocabulary_size=None, num_oov_buckets=0, default_value=None,
-                                                     dtype=dtypes.string):
+def sequence_categorical_column_with_vocabulary_file(key: Any, vocabulary_file: Any, vocabulary_size: Any = None,
+                                                     num_oov_buckets: Any = 0, default_value: Any = None,
+                                                     dtype: DTypeLike = dtypes.string) -> Any:
     return SequenceCategoricalColumn(categorical.categorical_column_with_vocabulary_file(
         key, vocabulary_file, vocabulary_size, num_oov_buckets, default_value, dtype))
 
 
-def sequence_categorical_column_with_vocabulary_list(key, vocabulary_list, dtype=None, default_value=-1, num_oov_buckets=0):
+def sequence_categorical_column_with_vocabulary_list(key: Any, vocabulary_list: Any, dtype: Optional[DTypeLike] = None,
+                                                     default_value: Any = -1, num_oov_buckets: Any = 0) -> Any:
     return SequenceCategoricalColumn(categorical.categorical_column_with_vocabulary_list(
         key, vocabulary_list, dtype, default_value, num_oov_buckets))
 
 
-def sequence_numeric_column(key, shape=(1,), default_value=0.0, dtype=dtypes.float32, normalizer_fn=None):
+def sequence_numeric_column(key: Any, shape: Any = (1,), default_value: Any = 0.0, dtype: Any = dtypes.float32,
+                            normalizer_fn: Any = None) -> Any:
     shape = _check_shape(shape, key)
     check_key(key)
     if not (dtype.is_integer or dtype.is_floating):
@@ -63,7 +74,8 @@ def sequence_numeric_column(key, shape=(1,), default_value=0.0, dtype=dtypes.flo
     return SequenceNumericColumn(key, shape, default_value, dtype, normalizer_fn)
 
 
-def sequence_input_layer(features, feature_columns, weight_collections=None, trainable=True):
+def sequence_input_layer(features: TensorLike, feature_columns: Any, weight_collections: Any = None,
+                         trainable: Any = True) -> Any:
     """([batch, time, width], [batch] lengths): the columns, by name, side by side."""
     columns = normalize(feature_columns)
     for column in columns:
@@ -86,7 +98,7 @@ def sequence_input_layer(features, feature_columns, weight_collections=None, tra
             return array_ops.concat(outputs, -1), array_ops.identity(lengths[0])
 
 
-def concatenate_context_input(context_input, sequence_input):
+def concatenate_context_input(context_input: Any, sequence_input: Any) -> Any:
     """[batch, time, d0] and [batch, d1], the second repeated along time, as [batch, time, d0 + d1]."""
     from millstream import gen_ops
     checks = [check_ops.assert_rank(sequence_input, 3, message="sequence_input must have rank 3"),

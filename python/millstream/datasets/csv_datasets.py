@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Datasets of the records of CSV files, and of Examples in TFRecord files, in batches."""
+from __future__ import annotations
+
 import collections
 import csv
 import glob
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -10,6 +13,11 @@ from millstream.datasets import file_datasets
 from millstream.datasets.dataset_ops import AUTOTUNE, Dataset
 from millstream.framework import dtypes, ops
 from millstream.ops.io import parsing_ops
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from millstream.framework.type_aliases import TensorLike
 
 _TYPES = (dtypes.int32, dtypes.int64, dtypes.float32, dtypes.float64, dtypes.string)  # in the order in which they are tried
 
@@ -86,10 +94,12 @@ def _files(pattern):
     return names
 
 
-def make_csv_dataset(file_pattern, batch_size, column_names=None, column_defaults=None, label_name=None, select_columns=None,
-                     field_delim=",", use_quote_delim=True, na_value="", header=True, num_epochs=None, shuffle=True,
-                     shuffle_buffer_size=10000, shuffle_seed=None, prefetch_buffer_size=None, num_parallel_reads=None, sloppy=False,
-                     num_rows_for_inference=100, compression_type=None, ignore_errors=False):
+def make_csv_dataset(file_pattern: Any, batch_size: Any, column_names: Any = None, column_defaults: Any = None,
+                     label_name: Any = None, select_columns: Any = None, field_delim: str = ",", use_quote_delim: bool = True,
+                     na_value: str = "", header: bool = True, num_epochs: Any = None, shuffle: bool = True,
+                     shuffle_buffer_size: Any = 10000, shuffle_seed: Any = None, prefetch_buffer_size: Any = None,
+                     num_parallel_reads: Any = None, sloppy: bool = False, num_rows_for_inference: Any = 100,
+                     compression_type: Any = None, ignore_errors: bool = False) -> Any:
     """Batches of records as dicts of columns, or (dict, label). Names and types that are not given are read off the files."""
     names = _files(file_pattern)
     if column_names is None:
@@ -143,16 +153,18 @@ def _shuffled(dataset, num_epochs, shuffle, buffer_size, seed):
     return dataset if num_epochs == 1 else dataset.repeat(num_epochs)
 
 
-def parse_example_dataset(features, num_parallel_calls=1, deterministic=None):
+def parse_example_dataset(features: TensorLike, num_parallel_calls: Any = 1, deterministic: Any = None) -> Any:
     """Parses batches of serialized Examples: for Dataset.apply()."""
     if features is None:
         raise ValueError("Argument `features` is required, but not specified.")
     return lambda dataset: dataset.map(lambda serialized: parsing_ops.parse_example(serialized, features), num_parallel_calls)
 
 
-def make_batched_features_dataset(file_pattern, batch_size, features, reader=None, label_key=None, reader_args=None, num_epochs=None,
-                                  shuffle=True, shuffle_buffer_size=10000, shuffle_seed=None, prefetch_buffer_size=None,
-                                  reader_num_threads=None, parser_num_threads=None, sloppy_ordering=False, drop_final_batch=False):
+def make_batched_features_dataset(file_pattern: Any, batch_size: Any, features: Any, reader: Any = None, label_key: Any = None,
+                                  reader_args: Any = None, num_epochs: Any = None, shuffle: Any = True,
+                                  shuffle_buffer_size: Any = 10000, shuffle_seed: Any = None, prefetch_buffer_size: Any = None,
+                                  reader_num_threads: Any = None, parser_num_threads: Any = None, sloppy_ordering: Any = False,
+                                  drop_final_batch: Any = False) -> Any:
     """Batches of parsed Examples of TFRecord files, as dicts or (dict, label)."""
     reader = reader or file_datasets.TFRecordDataset
     names = _files(file_pattern)

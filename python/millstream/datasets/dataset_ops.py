@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """tf.data.Dataset. A dataset is a recipe: its nodes are made where an iterator needs them."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from millstream import gen_ops
@@ -8,6 +12,11 @@ from millstream.datasets.components import NestedSpec, Spec as _Spec, carried, s
 from millstream.datasets.more_steps import MoreSteps
 from millstream.framework import constant_op, dtypes, function, ops, sparse_tensor, tensor_shape, tensor_util
 from millstream.ops.arguments import unsupported
+
+if TYPE_CHECKING:
+    from typing import Any, Optional
+
+    from millstream.datasets.iterator_ops import Iterator
 
 AUTOTUNE = -1
 
@@ -32,22 +41,22 @@ def _int64(value, default=None):
 class Dataset(MoreSteps):
     """Elements are tensors, or tuples and dicts of them."""
 
-    def __init__(self, spec, make):
+    def __init__(self, spec: Any, make: Any) -> None:
         self._spec = spec    # a structure of _Spec
         self._make = make    # () -> the variant tensor, in the default graph
 
     # What elements are.
 
     @property
-    def output_types(self):
+    def output_types(self) -> Any:
         return structure.map_structure(lambda s: s.dtype, self._spec)
 
     @property
-    def output_shapes(self):
+    def output_shapes(self) -> Any:
         return structure.map_structure(lambda s: s.shape, self._spec)
 
     @property
-    def output_classes(self):
+    def output_classes(self) -> Any:
         return structure.map_structure(lambda s: s.kind, self._spec)
 
     def _flat(self):
@@ -65,25 +74,25 @@ class Dataset(MoreSteps):
     # Sources.
 
     @staticmethod
-    def from_tensors(tensors):
+    def from_tensors(tensors: Any) -> Dataset:
         return _from_values(tensors, False)
 
     @staticmethod
-    def from_tensor_slices(tensors):
+    def from_tensor_slices(tensors: Any) -> Dataset:
         if any(hasattr(leaf, "nested_row_splits") for leaf in structure.flatten(tensors)):
             from millstream.datasets import ragged_slices
             return ragged_slices.from_tensor_slices(tensors)
         return _from_values(tensors, True)
 
     @staticmethod
-    def range(*args):
+    def range(*args: Any) -> Dataset:
         start, stop, step = {1: lambda a: (0, a[0], 1), 2: lambda a: (a[0], a[1], 1), 3: lambda a: tuple(a)}[len(args)](args)
         spec = _Spec(dtypes.int64, [])
         return Dataset(spec, lambda: gen_ops.range_dataset(_int64(start), _int64(stop), _int64(step),
                                                            output_types=[dtypes.int64], output_shapes=[[]]))
 
     @staticmethod
-    def zip(datasets):
+    def zip(datasets: Any) -> Dataset:
         parts = structure.flatten(datasets)
         if not all(isinstance(d, Dataset) for d in parts):
             raise TypeError(f"The argument to `Dataset.zip()` must be a nested structure of datasets: {datasets}")
@@ -93,7 +102,7 @@ class Dataset(MoreSteps):
         return out
 
     @staticmethod
-    def from_generator(generator, output_types, output_shapes=None, args=None):
+    def from_generator(generator: Any, output_types: Any, output_shapes: Any = None, args: Any = None) -> Dataset:
         from millstream.datasets import generator as generator_lib
         return generator_lib.from_generator(generator, output_types, output_shapes, args)
 
@@ -134,7 +143,7 @@ class Dataset(MoreSteps):
         built = function.build(wrapper, [s.flat_dtype for s in leaves], [s.flat_shape for s in leaves], name=name)
         return built, result
 
-    def map(self, map_func, num_parallel_calls=None, deterministic=None):
+    def map(self, map_func: Any, num_parallel_calls: Any = None, deterministic: Any = None) -> Dataset:
         built, result = self._build(map_func, "Dataset_map")
         if "dataset" in result:
             raise TypeError("map() with a function that returns a dataset; use flat_map() or interleave()")
@@ -157,7 +166,7 @@ class Dataset(MoreSteps):
             raise TypeError("`map_func` must return a `Dataset` object.")
         return built, result["dataset"]._spec
 
-    def flat_map(self, map_func):
+    def flat_map(self, map_func: Any) -> Dataset:
         built, spec = self._of_datasets(map_func, "Dataset_flat_map")
         out = Dataset(spec, None)
 
@@ -167,7 +176,8 @@ class Dataset(MoreSteps):
         out._make = make
         return out
 
-    def interleave(self, map_func, cycle_length=AUTOTUNE, block_length=1, num_parallel_calls=None, deterministic=None):
+    def interleave(self, map_func: Any, cycle_length: Any = AUTOTUNE, block_length: Any = 1, num_parallel_calls: Any = None,
+                   deterministic: Any = None) -> Dataset:
         built, spec = self._of_datasets(map_func, "Dataset_interleave")
         length = 4 if cycle_length is None or cycle_length == AUTOTUNE else cycle_length
         out = Dataset(spec, None)
@@ -185,16 +195,17 @@ class Dataset(MoreSteps):
         out._make = make
         return out
 
-    def filter(self, predicate):
+    def filter(self, predicate: Any) -> Dataset:
         return self._with_predicate(gen_ops.filter_dataset, predicate, "Dataset_filter")
 
-    def batch(self, batch_size, drop_remainder=False):
+    def batch(self, batch_size: Any, drop_remainder: bool = False) -> Any:
         size = batch_size if drop_remainder and not isinstance(batch_size, ops.Tensor) else None
         spec = structure.map_structure(lambda s: s.batched(size), self._spec)
         return self._step(gen_ops.batch_dataset_v2, lambda: _int64(batch_size), lambda: ops.convert_to_tensor(drop_remainder),
                           spec=spec)
 
-    def padded_batch(self, batch_size, padded_shapes=None, padding_values=None, drop_remainder=False):
+    def padded_batch(self, batch_size: Any, padded_shapes: Any = None, padding_values: Any = None,
+                     drop_remainder: bool = False) -> Dataset:
         leaves = structure.flatten(self._spec)
         if any(s.sparse for s in leaves):
             raise TypeError("Batching of padded sparse tensors is not currently supported")
@@ -223,13 +234,13 @@ class Dataset(MoreSteps):
         out._make = make
         return out
 
-    def window(self, size, shift=None, stride=1, drop_remainder=False):
+    def window(self, size: Any, shift: Any = None, stride: Any = 1, drop_remainder: bool = False) -> Dataset:
         """Each element is a dataset of `size` elements, `stride` apart; windows begin `shift` apart (default: size).
         Of a dataset of tuples or dicts, a tuple or dict of datasets."""
         return self._step(gen_ops.window_dataset, lambda: _int64(size), lambda: _int64(shift, size), lambda: _int64(stride),
                           lambda: ops.convert_to_tensor(drop_remainder), spec=structure.map_structure(NestedSpec, self._spec))
 
-    def reduce(self, initial_state, reduce_func):
+    def reduce(self, initial_state: Any, reduce_func: Any) -> Any:
         """What reduce_func(state, element), called with all elements in turn, makes of the state."""
         from millstream.ops import nest
         states = [ops.convert_to_tensor(s) for s in nest.flatten(initial_state)]
@@ -253,29 +264,29 @@ class Dataset(MoreSteps):
                                      output_types=[s.dtype for s in states], output_shapes=grown)
         return nest.pack_sequence_as(initial_state, list(out) if isinstance(out, (list, tuple)) else [out])
 
-    def shuffle(self, buffer_size, seed=None, reshuffle_each_iteration=None):
+    def shuffle(self, buffer_size: Any, seed: Optional[int] = None, reshuffle_each_iteration: Any = None) -> Dataset:
         from millstream.framework import random_seed
         seed1, seed2 = random_seed.get_seed(seed)
         return self._step(gen_ops.shuffle_dataset, lambda: _int64(buffer_size), lambda: _int64(seed1, 0),
                           lambda: _int64(seed2, 0), reshuffle_each_iteration=reshuffle_each_iteration is not False)
 
-    def repeat(self, count=None):
+    def repeat(self, count: Any = None) -> Dataset:
         return self._step(gen_ops.repeat_dataset, lambda: _int64(count, -1))
 
-    def prefetch(self, buffer_size):
+    def prefetch(self, buffer_size: Any) -> Dataset:
         return self._step(gen_ops.prefetch_dataset, lambda: _int64(buffer_size, AUTOTUNE))
 
-    def take(self, count):
+    def take(self, count: Any) -> Dataset:
         return self._step(gen_ops.take_dataset, lambda: _int64(count))
 
-    def skip(self, count):
+    def skip(self, count: Any) -> Dataset:
         return self._step(gen_ops.skip_dataset, lambda: _int64(count))
 
-    def concatenate(self, dataset):
+    def concatenate(self, dataset: Any) -> Dataset:
         spec = _joined_spec(self._spec, dataset._spec)
         return self._step(gen_ops.concatenate_dataset, dataset._make, spec=spec)
 
-    def shard(self, num_shards, index):
+    def shard(self, num_shards: Any, index: Any) -> Dataset:
         """Every num_shards-th element, from `index` on: for one of several workers."""
         if not isinstance(num_shards, ops.Tensor) and num_shards < 1:
             raise ValueError(f"num_shards must be >= 1; got {num_shards}")
@@ -285,7 +296,7 @@ class Dataset(MoreSteps):
             return self
         return self._step(gen_ops.shard_dataset, lambda: _int64(num_shards), lambda: _int64(index))
 
-    def cache(self, filename=""):
+    def cache(self, filename: str = "") -> Any:
         """Elements are kept after the first pass: in memory, or in files if `filename` is given."""
         return self._step(gen_ops.cache_dataset, lambda: ops.convert_to_tensor(filename, dtype=dtypes.string))
 
@@ -301,10 +312,10 @@ class Dataset(MoreSteps):
         out._make = make
         return out
 
-    def take_while(self, predicate):
+    def take_while(self, predicate: Any) -> Any:
         return self._with_predicate(gen_ops.take_while_dataset, predicate, "Dataset_take_while")
 
-    def apply(self, transformation_func):
+    def apply(self, transformation_func: Any) -> Any:
         result = transformation_func(self)
         if not isinstance(result, Dataset):
             raise TypeError("`transformation_func` must return a Dataset.")
@@ -318,10 +329,10 @@ class Dataset(MoreSteps):
 
     # Iterators.
 
-    def make_one_shot_iterator(self):
+    def make_one_shot_iterator(self) -> Iterator:
         return iterator_ops.make_one_shot_iterator(self)
 
-    def make_initializable_iterator(self, shared_name=None):
+    def make_initializable_iterator(self, shared_name: Any = None) -> Iterator:
         return iterator_ops.make_initializable_iterator(self, shared_name)
 
 

@@ -1,13 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """Datasets of the records of files."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from millstream import gen_ops
 from millstream.datasets.dataset_ops import Dataset, _inside, _int64, _Spec
 from millstream.framework import dtypes, ops
 from millstream.ops.array import array_ops
 
+if TYPE_CHECKING:
+    from typing import Any
+
 
 class _FileDataset(Dataset):
-    def __init__(self, filenames, make, num_parallel_reads):
+    def __init__(self, filenames: Any, make: Any, num_parallel_reads: Any) -> None:
         if num_parallel_reads is not None and not isinstance(filenames, Dataset):
             filenames = Dataset.from_tensor_slices(array_ops.reshape(ops.convert_to_tensor(filenames, dtypes.string), [-1]))
         if isinstance(filenames, Dataset):
@@ -25,20 +32,22 @@ class _FileDataset(Dataset):
 
 
 class TFRecordDataset(_FileDataset):
-    def __init__(self, filenames, compression_type=None, buffer_size=None, num_parallel_reads=None):
+    def __init__(self, filenames: Any, compression_type: Any = None, buffer_size: Any = None,
+                 num_parallel_reads: Any = None) -> None:
         super().__init__(filenames, lambda names: gen_ops.tf_record_dataset(
             names, compression_type or "", _int64(buffer_size, 256 * 1024)), num_parallel_reads)
 
 
 class TextLineDataset(_FileDataset):
-    def __init__(self, filenames, compression_type=None, buffer_size=None, num_parallel_reads=None):
+    def __init__(self, filenames: Any, compression_type: Any = None, buffer_size: Any = None,
+                 num_parallel_reads: Any = None) -> None:
         super().__init__(filenames, lambda names: gen_ops.text_line_dataset(
             names, compression_type or "", _int64(buffer_size, 256 * 1024)), num_parallel_reads)
 
 
 class FixedLengthRecordDataset(_FileDataset):
-    def __init__(self, filenames, record_bytes, header_bytes=None, footer_bytes=None, buffer_size=None, compression_type=None,
-                 num_parallel_reads=None):
+    def __init__(self, filenames: Any, record_bytes: Any, header_bytes: Any = None, footer_bytes: Any = None,
+                 buffer_size: Any = None, compression_type: Any = None, num_parallel_reads: Any = None) -> None:
         super().__init__(filenames, lambda names: gen_ops.fixed_length_record_dataset_v2(
             names, _int64(header_bytes, 0), _int64(record_bytes), _int64(footer_bytes, 0), _int64(buffer_size, 256 * 1024),
             compression_type or ""), num_parallel_reads)

@@ -1,14 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """tf.data.Iterator."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from millstream import gen_ops
 from millstream.datasets import components, structure
 from millstream.framework import capture_by_value, dtypes, function, ops, sparse_tensor, tensor_shape
+
+if TYPE_CHECKING:
+    from typing import Any, Optional
+
+    from millstream.framework.operation import Operation
 
 
 class Iterator:
     """Gives the elements of a dataset, one for each step that uses get_next()."""
 
-    def __init__(self, iterator_resource, initializer, output_types, output_shapes, output_classes=None):
+    def __init__(self, iterator_resource: Any, initializer: Any, output_types: Any, output_shapes: Any,
+                 output_classes: Any = None) -> None:
         self._iterator_resource, self._initializer = iterator_resource, initializer
         self._types, self._shapes = output_types, output_shapes
         self._classes = output_classes
@@ -23,21 +33,22 @@ class Iterator:
     output_classes = property(lambda self: self._classes)
 
     @property
-    def element_spec(self):
+    def element_spec(self) -> Any:
         return structure.pack_like(self._types, [s.public() for s in _specs(self._types, self._shapes, self._classes)])
 
-    def get_next_as_optional(self):
+    def get_next_as_optional(self) -> Any:
         from millstream.datasets import optional_ops
         return optional_ops.get_next_as_optional(self)
 
     @property
-    def initializer(self):
+    def initializer(self) -> Operation:
         if self._initializer is None:
             raise ValueError("Iterator does not have an initializer.")
         return self._initializer
 
     @staticmethod
-    def from_structure(output_types, output_shapes=None, shared_name=None, output_classes=None):
+    def from_structure(output_types: Any, output_shapes: Any = None, shared_name: Any = None,
+                       output_classes: Any = None) -> Iterator:
         """An iterator without a dataset yet: make_initializer(dataset) gives it one."""
         types = structure.map_structure(dtypes.as_dtype, output_types)
         shapes = _shapes_like(types, output_shapes)
@@ -45,7 +56,8 @@ class Iterator:
         return Iterator(resource, None, types, shapes, output_classes)
 
     @staticmethod
-    def from_string_handle(string_handle, output_types, output_shapes=None, output_classes=None):
+    def from_string_handle(string_handle: Any, output_types: Any, output_shapes: Any = None,
+                           output_classes: Any = None) -> Iterator:
         """The iterator that a string_handle() names, fed or computed in each step."""
         types = structure.map_structure(dtypes.as_dtype, output_types)
         shapes = _shapes_like(types, output_shapes)
@@ -53,7 +65,7 @@ class Iterator:
                                                           **_flat(types, shapes, output_classes))
         return Iterator(resource, None, types, shapes, output_classes)
 
-    def make_initializer(self, dataset, name=None):
+    def make_initializer(self, dataset: Any, name: Optional[str] = None) -> Operation:
         with ops.name_scope(name, "make_initializer") as name:
             mine, theirs = structure.flatten(self._types), structure.flatten(dataset.output_types)
             if mine != theirs:
@@ -65,7 +77,7 @@ class Iterator:
             with ops.colocate_with(self._iterator_resource.op):
                 return gen_ops.make_iterator(dataset._as_variant_tensor(), self._iterator_resource, name=name)
 
-    def get_next(self, name=None):
+    def get_next(self, name: Optional[str] = None) -> Any:
         self._get_next_calls += 1
         if self._get_next_calls > 32:
             import warnings
@@ -112,7 +124,7 @@ def _shapes_like(types, shapes):
     return convert(types, shapes)
 
 
-def make_initializable_iterator(dataset, shared_name=None):
+def make_initializable_iterator(dataset: Any, shared_name: Any = None) -> Iterator:
     types, shapes = dataset.output_types, dataset.output_shapes
     resource = gen_ops.iterator_v2(container="", shared_name=shared_name or "", **_flat(types, shapes, dataset.output_classes))
     with ops.colocate_with(resource.op):
@@ -120,7 +132,7 @@ def make_initializable_iterator(dataset, shared_name=None):
     return Iterator(resource, initializer, types, shapes, dataset.output_classes)
 
 
-def make_one_shot_iterator(dataset):
+def make_one_shot_iterator(dataset: Any) -> Iterator:
     """An iterator that needs no initializer: the ops that its dataset depends on are copied. They may not be placeholders or stateful."""
     try:
         factory = function.build(dataset._as_variant_tensor, [], name="_make_dataset", graph_class=capture_by_value.CopyingFuncGraph)

@@ -1,13 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """MNIST: read_data_sets() as the tutorials have it. Files of the user's folder come first, then those of the package."""
+from __future__ import annotations
+
 import collections
 import gzip
 import os
 import struct
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from millstream.framework import dtypes, random_seed
+
+if TYPE_CHECKING:
+    from typing import Any
 
 _FILES = {"train_images": "train-images-idx3-ubyte", "train_labels": "train-labels-idx1-ubyte",
           "test_images": "t10k-images-idx3-ubyte", "test_labels": "t10k-labels-idx1-ubyte"}
@@ -159,7 +165,7 @@ def read_data_sets(train_dir, fake_data=False, one_hot=False, dtype=dtypes.float
                     test=DataSet(images["test"], labels["test"], **settings))
 
 
-def load_mnist(train_dir="MNIST-data"):
+def load_mnist(train_dir: str = "MNIST-data") -> Any:
     return read_data_sets(train_dir)
 
 

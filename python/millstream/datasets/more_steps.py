@@ -1,8 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Methods of tf.data.Dataset that other modules do the work of."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from millstream import gen_ops
 from millstream.datasets import components, structure
 from millstream.framework import dtypes, ops, sparse_tensor, tensor_shape
+
+if TYPE_CHECKING:
+    from typing import Any, Optional
+
+    from millstream.framework.type_aliases import DTypeLike
 
 _INT64_MAX = 2**63 - 1
 
@@ -15,44 +24,47 @@ class MoreSteps:
         return structure.map_structure(lambda s: s.public(), self._spec)
 
     @staticmethod
-    def random(seed=None):
+    def random(seed: Optional[int] = None) -> Any:
         from millstream.datasets import selection
         return selection.random(seed)
 
     @staticmethod
-    def counter(start=0, step=1, dtype=dtypes.int64):
+    def counter(start: Any = 0, step: Any = 1, dtype: DTypeLike = dtypes.int64) -> Any:
         from millstream.datasets import transformations
         return transformations.Counter(start, step, dtype)
 
     @staticmethod
-    def choose_from_datasets(datasets, choice_dataset, stop_on_empty_dataset=True):
+    def choose_from_datasets(datasets: Any, choice_dataset: Any, stop_on_empty_dataset: bool = True) -> Any:
         from millstream.datasets import selection
         return selection.choose_from_datasets(datasets, choice_dataset, stop_on_empty_dataset)
 
     @staticmethod
-    def sample_from_datasets(datasets, weights=None, seed=None, stop_on_empty_dataset=False):
+    def sample_from_datasets(datasets: Any, weights: Any = None, seed: Optional[int] = None,
+                             stop_on_empty_dataset: bool = False) -> Any:
         from millstream.datasets import selection
         return selection.sample_from_datasets(datasets, weights, seed, stop_on_empty_dataset)
 
     @staticmethod
-    def from_sparse_tensor_slices(sparse_tensor):  # pylint: disable=redefined-outer-name
+    def from_sparse_tensor_slices(sparse_tensor: Any) -> Any:  # pylint: disable=redefined-outer-name
         """(indices, values, shape) of each row of a sparse tensor."""
         return from_sparse_tensor_slices(sparse_tensor)
 
-    def rejection_resample(self, class_func, target_dist, initial_dist=None, seed=None):
+    def rejection_resample(self, class_func: Any, target_dist: Any, initial_dist: Any = None,
+                           seed: Optional[int] = None) -> Any:
         from millstream.datasets import selection
         return selection.rejection_resample(class_func, target_dist, initial_dist, seed)(self)
 
-    def scan(self, initial_state, scan_func):
+    def scan(self, initial_state: Any, scan_func: Any) -> Any:
         from millstream.datasets import transformations
         return transformations.scan(initial_state, scan_func)(self)
 
-    def group_by_window(self, key_func, reduce_func, window_size=None, window_size_func=None):
+    def group_by_window(self, key_func: Any, reduce_func: Any, window_size: Any = None, window_size_func: Any = None) -> Any:
         from millstream.datasets import transformations
         return transformations.group_by_window(key_func, reduce_func, window_size, window_size_func)(self)
 
-    def bucket_by_sequence_length(self, element_length_func, bucket_boundaries, bucket_batch_sizes, padded_shapes=None,
-                                  padding_values=None, pad_to_bucket_boundary=False, no_padding=False, drop_remainder=False):
+    def bucket_by_sequence_length(self, element_length_func: Any, bucket_boundaries: Any, bucket_batch_sizes: Any,
+                                  padded_shapes: Any = None, padding_values: Any = None, pad_to_bucket_boundary: bool = False,
+                                  no_padding: bool = False, drop_remainder: bool = False) -> Any:
         from millstream.datasets import transformations
         return transformations.bucket_by_sequence_length(
             element_length_func, bucket_boundaries, bucket_batch_sizes, padded_shapes, padding_values, pad_to_bucket_boundary,
@@ -105,14 +117,14 @@ class MoreSteps:
         tensors = tensors if isinstance(tensors, (list, tuple)) else [tensors]
         return structure.pack_like(self._spec, [s.value(t) for s, t in zip(leaves, tensors)])
 
-    def as_numpy_iterator(self):
+    def as_numpy_iterator(self) -> Any:
         raise RuntimeError("as_numpy_iterator() is not supported while tracing functions or in graphs: use an iterator.")
 
     def __iter__(self):
         raise RuntimeError("`tf.data.Dataset` only supports Python-style iteration in eager mode or within tf.function: use "
                            "make_one_shot_iterator().")
 
-    def options(self):
+    def options(self) -> Any:
         from millstream.datasets import options
         return self.__dict__.get("_options") or options.Options()
 
@@ -129,7 +141,7 @@ def from_sparse_tensor_slices(value):
     return Dataset(spec, lambda: gen_ops.sparse_tensor_slice_dataset(*map(_inside, (value.indices, value.values, value.dense_shape))))
 
 
-def group_by_reducer(key_func, reducer):
+def group_by_reducer(key_func: Any, reducer: Any) -> Any:
     """One element for each key: what the reducer makes of all elements with that key. For Dataset.apply()."""
     def apply(dataset):
         from millstream.datasets.dataset_ops import Dataset, _inside
@@ -172,29 +184,29 @@ def group_by_reducer(key_func, reducer):
 class Reducer:
     """init_func(key), reduce_func(state, element) and finalize_func(state) of group_by_reducer()."""
 
-    def __init__(self, init_func, reduce_func, finalize_func):
+    def __init__(self, init_func: Any, reduce_func: Any, finalize_func: Any) -> None:
         self.init_func, self.reduce_func, self.finalize_func = init_func, reduce_func, finalize_func
 
 
-def dense_to_sparse_batch(batch_size, row_shape):
+def dense_to_sparse_batch(batch_size: Any, row_shape: Any) -> Any:
     return lambda dataset: dataset.sparse_batch(batch_size, row_shape)
 
 
-def cardinality(dataset):
+def cardinality(dataset: Any) -> Any:
     return dataset.cardinality()
 
 
-def assert_cardinality(expected_cardinality):
+def assert_cardinality(expected_cardinality: Any) -> Any:
     """Fails at the end of a pass if there were fewer or more elements."""
     return lambda dataset: dataset._step(gen_ops.assert_cardinality_dataset,
                                          lambda: ops.convert_to_tensor(expected_cardinality, dtype=dtypes.int64))
 
 
-def get_single_element(dataset):
+def get_single_element(dataset: Any) -> Any:
     return dataset.get_single_element()
 
 
-def RandomDataset(seed=None):  # pylint: disable=invalid-name
+def RandomDataset(seed: Optional[int] = None) -> Any:  # pylint: disable=invalid-name
     return MoreSteps.random(seed)
 
 

@@ -1,6 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """tf.data.Options, and what elements are, as functions."""
+from __future__ import annotations
+
 import enum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class AutoShardPolicy(enum.IntEnum):
@@ -22,7 +28,7 @@ class _Settings:
 
     _names: tuple = ()
 
-    def __init__(self):
+    def __init__(self) -> None:
         for name in self._names:
             self.__dict__[name] = None
 
@@ -51,7 +57,7 @@ class ThreadingOptions(_Settings):
 class DistributeOptions(_Settings):
     _names = ("auto_shard_policy", "num_devices", "auto_shard")
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__()
         self.auto_shard_policy = AutoShardPolicy.AUTO
 
@@ -68,13 +74,13 @@ class Options(_Settings):
               "autotune", "experimental_distribute", "experimental_optimization", "experimental_threading", "threading",
               "experimental_autotune")
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__()
         self.autotune, self.experimental_distribute = AutotuneOptions(), DistributeOptions()
         self.experimental_optimization, self.threading = OptimizationOptions(), ThreadingOptions()
         self.experimental_threading = self.threading
 
-    def merge(self, options):
+    def merge(self, options: Any) -> Any:
         """These, with what is set in `options` in their place."""
         merged = Options()
         for source in (self, options):
@@ -86,13 +92,13 @@ class Options(_Settings):
         return merged
 
 
-def get_output_types(dataset_or_iterator):
+def get_output_types(dataset_or_iterator: Any) -> Any:
     return dataset_or_iterator.output_types
 
 
-def get_output_shapes(dataset_or_iterator):
+def get_output_shapes(dataset_or_iterator: Any) -> Any:
     return dataset_or_iterator.output_shapes
 
 
-def get_output_classes(dataset_or_iterator):
+def get_output_classes(dataset_or_iterator: Any) -> Any:
     return dataset_or_iterator.output_classes

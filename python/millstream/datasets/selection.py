@@ -1,11 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Datasets whose elements come from others, as a dataset of choices says; resampling of classes."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from millstream import gen_ops
 from millstream.datasets.components import Spec
 from millstream.datasets.dataset_ops import Dataset, _int64, _joined_spec
 from millstream.framework import dtypes, ops, random_seed, tensor_util
+
+if TYPE_CHECKING:
+    from typing import Any, Optional
 
 
 def random(seed=None):
@@ -27,7 +34,7 @@ def _directed(selector, datasets, stop_on_empty_dataset):
     return out
 
 
-def choose_from_datasets(datasets, choice_dataset, stop_on_empty_dataset=False):
+def choose_from_datasets(datasets: Any, choice_dataset: Any, stop_on_empty_dataset: bool = False) -> Any:
     """Elements of `datasets`, each from the one that the next element of `choice_dataset` says."""
     if not datasets:
         raise ValueError("Invalid `datasets`. `datasets` should not be empty.")
@@ -42,7 +49,8 @@ def _pick(logits, seed):
     return array_ops.squeeze(gen_ops.stateless_multinomial(logits, 1, seed), [0, 1])
 
 
-def sample_from_datasets(datasets, weights=None, seed=None, stop_on_empty_dataset=False):
+def sample_from_datasets(datasets: Any, weights: Any = None, seed: Optional[int] = None,
+                         stop_on_empty_dataset: bool = False) -> Any:
     """Elements of `datasets`, each from one drawn by `weights`: a list, a tensor or a dataset of them."""
     datasets = list(datasets)
     if not datasets:
@@ -88,7 +96,7 @@ def _estimated(target, classes):
     return classes.batch(32).apply(scan(np.full([number], 10, np.int64), update)).unbatch()
 
 
-def rejection_resample(class_func, target_dist, initial_dist=None, seed=None):
+def rejection_resample(class_func: Any, target_dist: Any, initial_dist: Any = None, seed: Optional[int] = None) -> Any:
     """(class, element) of a dataset, so that classes come as often as `target_dist` says: for Dataset.apply()."""
     def apply(dataset):
         from millstream.ops.array import index_ops

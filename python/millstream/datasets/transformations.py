@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """tf.data.experimental: functions for Dataset.apply()."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from millstream import gen_ops
@@ -8,50 +12,56 @@ from millstream.datasets.dataset_ops import Dataset, _inside, _Spec
 from millstream.framework import device as device_lib, dtypes, function, ops
 from millstream.framework.tensor_shape import TensorShape
 
+if TYPE_CHECKING:
+    from typing import Any, Optional
 
-def shuffle_and_repeat(buffer_size, count=None, seed=None):
+    from millstream.framework.type_aliases import DTypeLike
+
+
+def shuffle_and_repeat(buffer_size: Any, count: Any = None, seed: Optional[int] = None) -> Any:
     return lambda dataset: dataset.shuffle(buffer_size, seed).repeat(count)
 
 
-def map_and_batch(map_func, batch_size, num_parallel_batches=None, drop_remainder=False, num_parallel_calls=None):
+def map_and_batch(map_func: Any, batch_size: Any, num_parallel_batches: Any = None, drop_remainder: bool = False,
+                  num_parallel_calls: Any = None) -> Any:
     return lambda dataset: dataset.map(map_func, num_parallel_calls).batch(batch_size, drop_remainder)
 
 
-def parallel_interleave(map_func, cycle_length, block_length=1, sloppy=False, buffer_output_elements=None,
-                        prefetch_input_elements=None):
+def parallel_interleave(map_func: Any, cycle_length: Any, block_length: Any = 1, sloppy: bool = False,
+                        buffer_output_elements: Any = None, prefetch_input_elements: Any = None) -> Any:
     return lambda dataset: dataset.interleave(map_func, cycle_length, block_length)
 
 
-def unbatch():
+def unbatch() -> Any:
     return lambda dataset: dataset.unbatch()
 
 
-def unique():
+def unique() -> Any:
     return lambda dataset: dataset.unique()
 
 
-def take_while(predicate):
+def take_while(predicate: Any) -> Any:
     return lambda dataset: dataset.take_while(predicate)
 
 
-def enumerate_dataset(start=0):
+def enumerate_dataset(start: Any = 0) -> Any:
     return lambda dataset: dataset.enumerate(start)
 
 
-def batch_and_drop_remainder(batch_size):
+def batch_and_drop_remainder(batch_size: Any) -> Any:
     return lambda dataset: dataset.batch(batch_size, drop_remainder=True)
 
 
-def padded_batch_and_drop_remainder(batch_size, padded_shapes, padding_values=None):
+def padded_batch_and_drop_remainder(batch_size: Any, padded_shapes: Any, padding_values: Any = None) -> Any:
     return lambda dataset: dataset.padded_batch(batch_size, padded_shapes, padding_values, drop_remainder=True)
 
 
-def prefetch_to_device(device, buffer_size=None):
+def prefetch_to_device(device: Any, buffer_size: Any = None) -> Any:
     _check_device("prefetch_to_device", device)
     return lambda dataset: dataset.prefetch(buffer_size or 1)
 
 
-def copy_to_device(target_device, source_device="/cpu:0"):
+def copy_to_device(target_device: Any, source_device: str = "/cpu:0") -> Any:
     _check_device("copy_to_device", target_device)
     _check_device("copy_to_device", source_device)
     return lambda dataset: dataset.prefetch(1)
@@ -64,18 +74,18 @@ def _check_device(function, device):
         raise NotImplementedError(f"{function}({device!r}): datasets give their elements on CPUs only")
 
 
-def ignore_errors(log_warning=False):
+def ignore_errors(log_warning: bool = False) -> Any:
     """Leaves out the elements whose computation fails."""
     return lambda dataset: dataset._step(gen_ops.ignore_errors_dataset)
 
 
-def Counter(start=0, step=1, dtype=dtypes.int64):
+def Counter(start: Any = 0, step: Any = 1, dtype: DTypeLike = dtypes.int64) -> Any:
     """start, start + step, ...: without end."""
     numbers = Dataset.range(2**62).map(lambda i: start + i * step)
     return numbers if dtypes.as_dtype(dtype) == dtypes.int64 else numbers.map(lambda i: gen_ops.cast(i, DstT=dtype))
 
 
-def scan(initial_state, scan_func):
+def scan(initial_state: Any, scan_func: Any) -> Any:
     """(state, element) -> (state, output) over a dataset."""
 
     def apply(dataset):
@@ -104,7 +114,7 @@ def scan(initial_state, scan_func):
     return apply
 
 
-def group_by_window(key_func, reduce_func, window_size=None, window_size_func=None):
+def group_by_window(key_func: Any, reduce_func: Any, window_size: Any = None, window_size_func: Any = None) -> Any:
     """Consecutive elements with the same key, `window_size` of them at a time, reduced to a dataset."""
     if (window_size is None) == (window_size_func is None):
         raise ValueError("Must pass either window_size or window_size_func.")
@@ -144,8 +154,9 @@ def _filled(spec, shapes, size):
     return structure.pack_like(spec, leaves)
 
 
-def bucket_by_sequence_length(element_length_func, bucket_boundaries, bucket_batch_sizes, padded_shapes=None,
-                              padding_values=None, pad_to_bucket_boundary=False, no_padding=False, drop_remainder=False):
+def bucket_by_sequence_length(element_length_func: Any, bucket_boundaries: Any, bucket_batch_sizes: Any,
+                              padded_shapes: Any = None, padding_values: Any = None, pad_to_bucket_boundary: bool = False,
+                              no_padding: bool = False, drop_remainder: bool = False) -> Any:
     """Batches of elements of similar length: those of a batch lie between the same boundaries."""
     if len(bucket_batch_sizes) != len(bucket_boundaries) + 1:
         raise ValueError("`len(bucket_batch_sizes)` must equal `len(bucket_boundaries) + 1` but `len(bucket_batch_sizes)"

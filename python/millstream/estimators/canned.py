@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Ready-made estimators: linear, deep, both, and the baseline that sees no features."""
+from __future__ import annotations
+
 import inspect
 import math
+from typing import TYPE_CHECKING
 
 from millstream.columns import layers as column_layers
 from millstream.columns.base import Inputs
@@ -21,6 +24,9 @@ from millstream.ops.variables import partitioned_variables as parts
 from millstream.ops.variables import variable_scope as vs
 from millstream.training import adagrad, adam, ftrl, gradient_descent, optimizer as optimizer_lib, rmsprop, training_util
 from millstream import gen_ops
+
+if TYPE_CHECKING:
+    from typing import Any
 
 _OPTIMIZERS = {"Adagrad": adagrad.AdagradOptimizer, "Adam": adam.AdamOptimizer, "Ftrl": ftrl.FtrlOptimizer,
                "RMSProp": rmsprop.RMSPropOptimizer, "SGD": gradient_descent.GradientDescentOptimizer}
@@ -89,7 +95,7 @@ def deep_logits(features, mode, columns, units, hidden_units, activation_fn, dro
 class _Canned(Estimator):
     """An Estimator whose model function is its own method `_model`."""
 
-    def __init__(self, head, model_dir, config, warm_start_from=None):
+    def __init__(self, head: Any, model_dir: Any, config: Any, warm_start_from: Any = None) -> None:
         self._head = head
 
         def model_fn(features, labels, mode, config):
@@ -98,7 +104,8 @@ class _Canned(Estimator):
 
 
 class _Linear(_Canned):
-    def __init__(self, head, feature_columns, model_dir, optimizer, config, partitioner, warm_start_from, sparse_combiner):
+    def __init__(self, head: Any, feature_columns: Any, model_dir: Any, optimizer: Any, config: Any, partitioner: Any,
+                 warm_start_from: Any, sparse_combiner: Any) -> None:
         self._columns, self._optimizer = tuple(feature_columns or ()), optimizer
         self._given_partitioner, self._combiner = partitioner, sparse_combiner
         super().__init__(head, model_dir, config, warm_start_from)
@@ -114,28 +121,30 @@ class _Linear(_Canned):
 
 
 class LinearClassifier(_Linear):
-    def __init__(self, feature_columns, model_dir=None, n_classes=2, weight_column=None, label_vocabulary=None, optimizer="Ftrl",
-                 config=None, partitioner=None, warm_start_from=None, loss_reduction=_SUM, sparse_combiner="sum"):
+    def __init__(self, feature_columns: Any, model_dir: Any = None, n_classes: Any = 2, weight_column: Any = None,
+                 label_vocabulary: Any = None, optimizer: str = "Ftrl", config: Any = None, partitioner: Any = None,
+                 warm_start_from: Any = None, loss_reduction: Any = _SUM, sparse_combiner: str = "sum") -> None:
         head = heads.classification_head(n_classes, weight_column, label_vocabulary, loss_reduction)
         super().__init__(head, feature_columns, model_dir, optimizer, config, partitioner, warm_start_from, sparse_combiner)
 
 
 class LinearRegressor(_Linear):
-    def __init__(self, feature_columns, model_dir=None, label_dimension=1, weight_column=None, optimizer="Ftrl", config=None,
-                 partitioner=None, warm_start_from=None, loss_reduction=_SUM, sparse_combiner="sum"):
+    def __init__(self, feature_columns: Any, model_dir: Any = None, label_dimension: Any = 1, weight_column: Any = None,
+                 optimizer: str = "Ftrl", config: Any = None, partitioner: Any = None, warm_start_from: Any = None,
+                 loss_reduction: Any = _SUM, sparse_combiner: str = "sum") -> None:
         head = heads.RegressionHead(label_dimension, weight_column, loss_reduction)
         super().__init__(head, feature_columns, model_dir, optimizer, config, partitioner, warm_start_from, sparse_combiner)
 
 
 class LinearEstimator(_Linear):
-    def __init__(self, head, feature_columns, model_dir=None, optimizer="Ftrl", config=None, partitioner=None, sparse_combiner="sum",
-                 warm_start_from=None):
+    def __init__(self, head: Any, feature_columns: Any, model_dir: Any = None, optimizer: str = "Ftrl", config: Any = None,
+                 partitioner: Any = None, sparse_combiner: str = "sum", warm_start_from: Any = None) -> None:
         super().__init__(head, feature_columns, model_dir, optimizer, config, partitioner, warm_start_from, sparse_combiner)
 
 
 class _Deep(_Canned):
-    def __init__(self, head, hidden_units, feature_columns, model_dir, optimizer, activation_fn, dropout, input_layer_partitioner, config,
-                 warm_start_from, batch_norm):
+    def __init__(self, head: Any, hidden_units: Any, feature_columns: Any, model_dir: Any, optimizer: Any, activation_fn: Any,
+                 dropout: Any, input_layer_partitioner: Any, config: Any, warm_start_from: Any, batch_norm: Any) -> None:
         self._columns, self._hidden, self._optimizer = tuple(feature_columns or ()), hidden_units, optimizer
         self._activation, self._dropout, self._batch_norm = activation_fn, dropout, batch_norm
         self._input_partitioner = input_layer_partitioner
@@ -151,26 +160,29 @@ class _Deep(_Canned):
 
 
 class DNNClassifier(_Deep):
-    def __init__(self, hidden_units, feature_columns, model_dir=None, n_classes=2, weight_column=None, label_vocabulary=None,
-                 optimizer="Adagrad", activation_fn=gen_ops.relu, dropout=None, input_layer_partitioner=None, config=None,
-                 warm_start_from=None, loss_reduction=_SUM, batch_norm=False):
+    def __init__(self, hidden_units: Any, feature_columns: Any, model_dir: Any = None, n_classes: Any = 2,
+                 weight_column: Any = None, label_vocabulary: Any = None, optimizer: str = "Adagrad",
+                 activation_fn: Any = gen_ops.relu, dropout: Any = None, input_layer_partitioner: Any = None,
+                 config: Any = None, warm_start_from: Any = None, loss_reduction: Any = _SUM, batch_norm: bool = False) -> None:
         head = heads.classification_head(n_classes, weight_column, label_vocabulary, loss_reduction)
         super().__init__(head, hidden_units, feature_columns, model_dir, optimizer, activation_fn, dropout, input_layer_partitioner,
                          config, warm_start_from, batch_norm)
 
 
 class DNNRegressor(_Deep):
-    def __init__(self, hidden_units, feature_columns, model_dir=None, label_dimension=1, weight_column=None, optimizer="Adagrad",
-                 activation_fn=gen_ops.relu, dropout=None, input_layer_partitioner=None, config=None, warm_start_from=None,
-                 loss_reduction=_SUM, batch_norm=False):
+    def __init__(self, hidden_units: Any, feature_columns: Any, model_dir: Any = None, label_dimension: Any = 1,
+                 weight_column: Any = None, optimizer: str = "Adagrad", activation_fn: Any = gen_ops.relu, dropout: Any = None,
+                 input_layer_partitioner: Any = None, config: Any = None, warm_start_from: Any = None,
+                 loss_reduction: Any = _SUM, batch_norm: bool = False) -> None:
         head = heads.RegressionHead(label_dimension, weight_column, loss_reduction)
         super().__init__(head, hidden_units, feature_columns, model_dir, optimizer, activation_fn, dropout, input_layer_partitioner,
                          config, warm_start_from, batch_norm)
 
 
 class DNNEstimator(_Deep):
-    def __init__(self, head, hidden_units, feature_columns, model_dir=None, optimizer="Adagrad", activation_fn=gen_ops.relu,
-                 dropout=None, input_layer_partitioner=None, config=None, warm_start_from=None, batch_norm=False):
+    def __init__(self, head: Any, hidden_units: Any, feature_columns: Any, model_dir: Any = None, optimizer: str = "Adagrad",
+                 activation_fn: Any = gen_ops.relu, dropout: Any = None, input_layer_partitioner: Any = None,
+                 config: Any = None, warm_start_from: Any = None, batch_norm: bool = False) -> None:
         super().__init__(head, hidden_units, feature_columns, model_dir, optimizer, activation_fn, dropout, input_layer_partitioner,
                          config, warm_start_from, batch_norm)
 
@@ -178,7 +190,8 @@ class DNNEstimator(_Deep):
 class _Combined(_Canned):
     """A linear and a deep model whose logits are added; each has an optimizer for its own variables."""
 
-    def __init__(self, head, model_dir, linear, deep, input_layer_partitioner, config, warm_start_from):
+    def __init__(self, head: Any, model_dir: Any, linear: Any, deep: Any, input_layer_partitioner: Any, config: Any,
+                 warm_start_from: Any) -> None:
         self._linear_columns, self._linear_optimizer, self._combiner = linear
         self._deep_columns, self._deep_optimizer, self._hidden, self._activation, self._dropout, self._batch_norm = deep
         self._linear_columns, self._deep_columns = list(self._linear_columns or ()), list(self._deep_columns or ())
@@ -215,10 +228,12 @@ class _Combined(_Canned):
 
 
 class DNNLinearCombinedClassifier(_Combined):
-    def __init__(self, model_dir=None, linear_feature_columns=None, linear_optimizer="Ftrl", dnn_feature_columns=None,
-                 dnn_optimizer="Adagrad", dnn_hidden_units=None, dnn_activation_fn=gen_ops.relu, dnn_dropout=None, n_classes=2,
-                 weight_column=None, label_vocabulary=None, input_layer_partitioner=None, config=None, warm_start_from=None,
-                 loss_reduction=_SUM, batch_norm=False, linear_sparse_combiner="sum"):
+    def __init__(self, model_dir: Any = None, linear_feature_columns: Any = None, linear_optimizer: str = "Ftrl",
+                 dnn_feature_columns: Any = None, dnn_optimizer: str = "Adagrad", dnn_hidden_units: Any = None,
+                 dnn_activation_fn: Any = gen_ops.relu, dnn_dropout: Any = None, n_classes: Any = 2, weight_column: Any = None,
+                 label_vocabulary: Any = None, input_layer_partitioner: Any = None, config: Any = None,
+                 warm_start_from: Any = None, loss_reduction: Any = _SUM, batch_norm: bool = False,
+                 linear_sparse_combiner: str = "sum") -> None:
         super().__init__(heads.classification_head(n_classes, weight_column, label_vocabulary, loss_reduction), model_dir,
                          (linear_feature_columns, linear_optimizer, linear_sparse_combiner),
                          (dnn_feature_columns, dnn_optimizer, dnn_hidden_units, dnn_activation_fn, dnn_dropout, batch_norm),
@@ -226,10 +241,12 @@ class DNNLinearCombinedClassifier(_Combined):
 
 
 class DNNLinearCombinedRegressor(_Combined):
-    def __init__(self, model_dir=None, linear_feature_columns=None, linear_optimizer="Ftrl", dnn_feature_columns=None,
-                 dnn_optimizer="Adagrad", dnn_hidden_units=None, dnn_activation_fn=gen_ops.relu, dnn_dropout=None, label_dimension=1,
-                 weight_column=None, input_layer_partitioner=None, config=None, warm_start_from=None, loss_reduction=_SUM,
-                 batch_norm=False, linear_sparse_combiner="sum"):
+    def __init__(self, model_dir: Any = None, linear_feature_columns: Any = None, linear_optimizer: str = "Ftrl",
+                 dnn_feature_columns: Any = None, dnn_optimizer: str = "Adagrad", dnn_hidden_units: Any = None,
+                 dnn_activation_fn: Any = gen_ops.relu, dnn_dropout: Any = None, label_dimension: Any = 1,
+                 weight_column: Any = None, input_layer_partitioner: Any = None, config: Any = None,
+                 warm_start_from: Any = None, loss_reduction: Any = _SUM, batch_norm: bool = False,
+                 linear_sparse_combiner: str = "sum") -> None:
         super().__init__(heads.RegressionHead(label_dimension, weight_column, loss_reduction), model_dir,
                          (linear_feature_columns, linear_optimizer, linear_sparse_combiner),
                          (dnn_feature_columns, dnn_optimizer, dnn_hidden_units, dnn_activation_fn, dnn_dropout, batch_norm),
@@ -237,9 +254,10 @@ class DNNLinearCombinedRegressor(_Combined):
 
 
 class DNNLinearCombinedEstimator(_Combined):
-    def __init__(self, head, model_dir=None, linear_feature_columns=None, linear_optimizer="Ftrl", dnn_feature_columns=None,
-                 dnn_optimizer="Adagrad", dnn_hidden_units=None, dnn_activation_fn=gen_ops.relu, dnn_dropout=None,
-                 input_layer_partitioner=None, config=None, batch_norm=False, linear_sparse_combiner="sum"):
+    def __init__(self, head: Any, model_dir: Any = None, linear_feature_columns: Any = None, linear_optimizer: str = "Ftrl",
+                 dnn_feature_columns: Any = None, dnn_optimizer: str = "Adagrad", dnn_hidden_units: Any = None,
+                 dnn_activation_fn: Any = gen_ops.relu, dnn_dropout: Any = None, input_layer_partitioner: Any = None,
+                 config: Any = None, batch_norm: bool = False, linear_sparse_combiner: str = "sum") -> None:
         super().__init__(head, model_dir, (linear_feature_columns, linear_optimizer, linear_sparse_combiner),
                          (dnn_feature_columns, dnn_optimizer, dnn_hidden_units, dnn_activation_fn, dnn_dropout, batch_norm),
                          input_layer_partitioner, config, None)
@@ -248,7 +266,7 @@ class DNNLinearCombinedEstimator(_Combined):
 class _Baseline(_Canned):
     """Learns one bias per output."""
 
-    def __init__(self, head, model_dir, weight_column, optimizer, config):
+    def __init__(self, head: Any, model_dir: Any, weight_column: Any, optimizer: Any, config: Any) -> None:
         self._weight_key = getattr(weight_column, "key", weight_column)
         self._optimizer = optimizer
         super().__init__(head, model_dir, config)
@@ -274,18 +292,19 @@ class _Baseline(_Canned):
 
 
 class BaselineClassifier(_Baseline):
-    def __init__(self, model_dir=None, n_classes=2, weight_column=None, label_vocabulary=None, optimizer="Ftrl", config=None,
-                 loss_reduction=_SUM):
+    def __init__(self, model_dir: Any = None, n_classes: Any = 2, weight_column: Any = None, label_vocabulary: Any = None,
+                 optimizer: str = "Ftrl", config: Any = None, loss_reduction: Any = _SUM) -> None:
         super().__init__(heads.classification_head(n_classes, weight_column, label_vocabulary, loss_reduction), model_dir, weight_column,
                          optimizer, config)
 
 
 class BaselineRegressor(_Baseline):
-    def __init__(self, model_dir=None, label_dimension=1, weight_column=None, optimizer="Ftrl", config=None, loss_reduction=_SUM):
+    def __init__(self, model_dir: Any = None, label_dimension: Any = 1, weight_column: Any = None, optimizer: str = "Ftrl",
+                 config: Any = None, loss_reduction: Any = _SUM) -> None:
         super().__init__(heads.RegressionHead(label_dimension, weight_column, loss_reduction), model_dir, weight_column, optimizer, config)
 
 
-def add_metrics(estimator, metric_fn):
+def add_metrics(estimator: Any, metric_fn: Any) -> Any:
     """The same estimator with more metrics: metric_fn of some of features, labels, predictions, config returns a dict."""
     wanted = set(inspect.signature(metric_fn).parameters)
     unknown = wanted - {"features", "labels", "predictions", "config"}

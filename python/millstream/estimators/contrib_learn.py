@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """tf.contrib.learn: the estimators that came before tf.estimator, with fit() on arrays."""
+from __future__ import annotations
+
 import collections
 import inspect
 from typing import Optional
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,6 +15,11 @@ from millstream.estimators.estimator import Estimator as CoreEstimator
 from millstream.estimators.model_fn import EstimatorSpec, ModeKeys as CoreModeKeys
 from millstream.ops.arguments import unsupported
 from millstream.ops.metrics import metrics as metrics_lib
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from millstream.framework.type_aliases import TensorLike
 
 RunConfig = run_config.RunConfig
 
@@ -31,10 +39,10 @@ class ModelFnOps(collections.namedtuple("ModelFnOps", "mode predictions loss tra
 class MetricSpec:
     """A metric of tf.metrics (or contrib.metrics) for evaluate(metrics={name: MetricSpec(...)})."""
 
-    def __init__(self, metric_fn, prediction_key=None, label_key=None, weight_key=None):
+    def __init__(self, metric_fn: Any, prediction_key: Any = None, label_key: Any = None, weight_key: Any = None) -> None:
         self.metric_fn, self.prediction_key, self.label_key, self.weight_key = metric_fn, prediction_key, label_key, weight_key
 
-    def create_metric_ops(self, features, labels, predictions):
+    def create_metric_ops(self, features: Any, labels: Any, predictions: Any) -> Any:
         prediction = predictions[self.prediction_key] if self.prediction_key is not None else predictions
         label = labels[self.label_key] if self.label_key is not None else labels
         names = list(inspect.signature(self.metric_fn).parameters)
@@ -44,7 +52,7 @@ class MetricSpec:
         return self.metric_fn(prediction, label, **given)
 
 
-def infer_real_valued_columns_from_input(x):
+def infer_real_valued_columns_from_input(x: TensorLike) -> Any:
     """One column over all numbers of an array (or of a dict's arrays)."""
     if isinstance(x, dict):
         return [columns.real_valued_column(k, int(np.prod(np.shape(v)[1:])) or 1) for k, v in sorted(x.items())]
@@ -113,7 +121,8 @@ class _Fitted:
     def _predictions(self, x, input_fn, batch_size, keys):
         return self._core.predict(_input_fn(x, None, input_fn, batch_size, 1, False), predict_keys=keys)
 
-    def predict(self, x=None, input_fn=None, batch_size=None, outputs=None, as_iterable=True):
+    def predict(self, x: Any = None, input_fn: Any = None, batch_size: Any = None, outputs: Any = None,
+                as_iterable: bool = True) -> Any:
         rows = self._predictions(x, input_fn, batch_size, outputs)
         rows = (r[self._main] if self._main and isinstance(r, dict) and not outputs else r for r in rows)
         rows = (r[0] if self._main and isinstance(r, np.ndarray) and r.shape == (1,) else r for r in rows)
@@ -141,10 +150,10 @@ def _metric(key, metric, features, labels, predictions):
 class _Classifier(_Fitted):
     _main = "class_ids"
 
-    def predict_classes(self, x=None, input_fn=None, batch_size=None, as_iterable=True):
+    def predict_classes(self, x: Any = None, input_fn: Any = None, batch_size: Any = None, as_iterable: bool = True) -> Any:
         return self.predict(x, input_fn, batch_size, as_iterable=as_iterable)
 
-    def predict_proba(self, x=None, input_fn=None, batch_size=None, as_iterable=True):
+    def predict_proba(self, x: Any = None, input_fn: Any = None, batch_size: Any = None, as_iterable: bool = True) -> Any:
         rows = (r["probabilities"] for r in self._predictions(x, input_fn, batch_size, None))
         return rows if as_iterable else np.array(list(rows))
 
@@ -152,45 +161,48 @@ class _Classifier(_Fitted):
 class _Regressor(_Fitted):
     _main = "predictions"
 
-    def predict_scores(self, x=None, input_fn=None, batch_size=None, as_iterable=True):
+    def predict_scores(self, x: Any = None, input_fn: Any = None, batch_size: Any = None, as_iterable: bool = True) -> Any:
         return self.predict(x, input_fn, batch_size, as_iterable=as_iterable)
 
 
 class DNNClassifier(_Classifier):
-    def __init__(self, hidden_units, feature_columns, model_dir=None, n_classes=2, weight_column_name=None, optimizer=None,
-                 activation_fn=canned.gen_ops.relu, dropout=None, config=None, label_keys=None, **kwargs):
+    def __init__(self, hidden_units: Any, feature_columns: Any, model_dir: Any = None, n_classes: Any = 2,
+                 weight_column_name: Any = None, optimizer: Any = None, activation_fn: Any = canned.gen_ops.relu,
+                 dropout: Any = None, config: Any = None, label_keys: Any = None, **kwargs: Any) -> None:
         _check_arguments(self, kwargs)
         self._core = canned.DNNClassifier(hidden_units, feature_columns, model_dir, n_classes, weight_column_name, label_keys,
                                           optimizer or "Adagrad", activation_fn, dropout, config=config)
 
 
 class DNNRegressor(_Regressor):
-    def __init__(self, hidden_units, feature_columns, model_dir=None, weight_column_name=None, optimizer=None,
-                 activation_fn=canned.gen_ops.relu, dropout=None, config=None, label_dimension=1, **kwargs):
+    def __init__(self, hidden_units: Any, feature_columns: Any, model_dir: Any = None, weight_column_name: Any = None,
+                 optimizer: Any = None, activation_fn: Any = canned.gen_ops.relu, dropout: Any = None, config: Any = None,
+                 label_dimension: Any = 1, **kwargs: Any) -> None:
         _check_arguments(self, kwargs)
         self._core = canned.DNNRegressor(hidden_units, feature_columns, model_dir, label_dimension, weight_column_name,
                                          optimizer or "Adagrad", activation_fn, dropout, config=config)
 
 
 class LinearClassifier(_Classifier):
-    def __init__(self, feature_columns, model_dir=None, n_classes=2, weight_column_name=None, optimizer=None, config=None,
-                 label_keys=None, **kwargs):
+    def __init__(self, feature_columns: Any, model_dir: Any = None, n_classes: Any = 2, weight_column_name: Any = None,
+                 optimizer: Any = None, config: Any = None, label_keys: Any = None, **kwargs: Any) -> None:
         _check_arguments(self, kwargs)
         self._core = canned.LinearClassifier(feature_columns, model_dir, n_classes, weight_column_name, label_keys, optimizer or "Ftrl",
                                              config)
 
 
 class LinearRegressor(_Regressor):
-    def __init__(self, feature_columns, model_dir=None, weight_column_name=None, optimizer=None, label_dimension=1, config=None,
-                 **kwargs):
+    def __init__(self, feature_columns: Any, model_dir: Any = None, weight_column_name: Any = None, optimizer: Any = None,
+                 label_dimension: Any = 1, config: Any = None, **kwargs: Any) -> None:
         _check_arguments(self, kwargs)
         self._core = canned.LinearRegressor(feature_columns, model_dir, label_dimension, weight_column_name, optimizer or "Ftrl", config)
 
 
 class DNNLinearCombinedClassifier(_Classifier):
-    def __init__(self, model_dir=None, n_classes=2, weight_column_name=None, linear_feature_columns=None, linear_optimizer=None,
-                 dnn_feature_columns=None, dnn_optimizer=None, dnn_hidden_units=None, dnn_activation_fn=canned.gen_ops.relu,
-                 dnn_dropout=None, config=None, label_keys=None, **kwargs):
+    def __init__(self, model_dir: Any = None, n_classes: Any = 2, weight_column_name: Any = None,
+                 linear_feature_columns: Any = None, linear_optimizer: Any = None, dnn_feature_columns: Any = None,
+                 dnn_optimizer: Any = None, dnn_hidden_units: Any = None, dnn_activation_fn: Any = canned.gen_ops.relu,
+                 dnn_dropout: Any = None, config: Any = None, label_keys: Any = None, **kwargs: Any) -> None:
         _check_arguments(self, kwargs)
         self._core = canned.DNNLinearCombinedClassifier(
             model_dir, linear_feature_columns, linear_optimizer or "Ftrl", dnn_feature_columns, dnn_optimizer or "Adagrad",
@@ -200,7 +212,8 @@ class DNNLinearCombinedClassifier(_Classifier):
 class Estimator(_Fitted):
     """model_fn(features, labels[, mode, params]) returns ModelFnOps or (predictions, loss, train_op)."""
 
-    def __init__(self, model_fn=None, model_dir=None, config=None, params=None, feature_engineering_fn=None):
+    def __init__(self, model_fn: Any = None, model_dir: Any = None, config: Any = None, params: Any = None,
+                 feature_engineering_fn: Any = None) -> None:
         names = list(inspect.signature(model_fn).parameters)
 
         def adapted(features, labels, mode):
@@ -226,17 +239,19 @@ class Estimator(_Fitted):
 class SKCompat:
     """fit(x, y), predict(x) and score(x, y) as scikit-learn has them."""
 
-    def __init__(self, estimator):
+    def __init__(self, estimator: Any) -> None:
         self._estimator = estimator
 
-    def fit(self, x, y, batch_size=128, steps=None, max_steps=None, monitors=None):
+    def fit(self, x: TensorLike, y: TensorLike, batch_size: Any = 128, steps: Any = None, max_steps: Any = None,
+            monitors: Any = None) -> Any:
         self._estimator.fit(x, y, batch_size=batch_size, steps=steps, max_steps=max_steps, monitors=monitors)
         return self
 
-    def score(self, x, y, batch_size=128, steps=None, metrics=None, name=None):
+    def score(self, x: TensorLike, y: TensorLike, batch_size: Any = 128, steps: Any = None, metrics: Any = None,
+              name: Optional[str] = None) -> Any:
         return self._estimator.evaluate(x, y, batch_size=batch_size, steps=steps, metrics=metrics, name=name or "score")
 
-    def predict(self, x, batch_size=128, outputs=None):
+    def predict(self, x: TensorLike, batch_size: Any = 128, outputs: Any = None) -> Any:
         rows = list(self._estimator._predictions(x, None, batch_size, outputs))
         if rows and isinstance(rows[0], dict):
             return {k: np.array([r[k] for r in rows]) for k in rows[0]}

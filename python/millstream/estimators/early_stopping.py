@@ -1,15 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """tf.contrib.estimator's hooks that end a training when evaluations no longer get better."""
+from __future__ import annotations
+
 import collections
 import glob
 import operator
 import os
+from typing import TYPE_CHECKING
 
 from millstream.framework import dtypes, log, ops
 from millstream.ops.variables import init_ops
 from millstream.ops.variables import variable_scope as vs
 from millstream.platform.local_files import local_path
 from millstream.training import basic_session_run_hooks, session_run_hook, training_util
+
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def read_eval_metrics(eval_dir):
@@ -58,7 +64,7 @@ class _Stop(session_run_hook.SessionRunHook):
                 run_context.request_stop()
 
 
-def make_early_stopping_hook(estimator, should_stop_fn, run_every_secs=60, run_every_steps=None):
+def make_early_stopping_hook(estimator: Any, should_stop_fn: Any, run_every_secs: Any = 60, run_every_steps: Any = None) -> Any:
     if run_every_secs is not None and run_every_steps is not None:
         raise ValueError("Only one of `run_every_secs` and `run_every_steps` must be set.")
     return _Stop(should_stop_fn, estimator.config.is_chief, run_every_secs, run_every_steps)
@@ -86,23 +92,25 @@ def _no_better(better, max_steps):
     return decide
 
 
-def stop_if_no_increase_hook(estimator, metric_name, max_steps_without_increase, eval_dir=None, min_steps=0, run_every_secs=60,
-                             run_every_steps=None):
+def stop_if_no_increase_hook(estimator: Any, metric_name: Any, max_steps_without_increase: Any, eval_dir: Any = None,
+                             min_steps: Any = 0, run_every_secs: Any = 60, run_every_steps: Any = None) -> Any:
     return _from_evaluations(estimator, eval_dir, metric_name, min_steps, _no_better(operator.gt, max_steps_without_increase),
                              run_every_secs, run_every_steps)
 
 
-def stop_if_no_decrease_hook(estimator, metric_name, max_steps_without_decrease, eval_dir=None, min_steps=0, run_every_secs=60,
-                             run_every_steps=None):
+def stop_if_no_decrease_hook(estimator: Any, metric_name: Any, max_steps_without_decrease: Any, eval_dir: Any = None,
+                             min_steps: Any = 0, run_every_secs: Any = 60, run_every_steps: Any = None) -> Any:
     return _from_evaluations(estimator, eval_dir, metric_name, min_steps, _no_better(operator.lt, max_steps_without_decrease),
                              run_every_secs, run_every_steps)
 
 
-def stop_if_higher_hook(estimator, metric_name, threshold, eval_dir=None, min_steps=0, run_every_secs=60, run_every_steps=None):
+def stop_if_higher_hook(estimator: Any, metric_name: Any, threshold: Any, eval_dir: Any = None, min_steps: Any = 0,
+                        run_every_secs: Any = 60, run_every_steps: Any = None) -> Any:
     return _from_evaluations(estimator, eval_dir, metric_name, min_steps, lambda values: any(v > threshold for _, v in values),
                              run_every_secs, run_every_steps)
 
 
-def stop_if_lower_hook(estimator, metric_name, threshold, eval_dir=None, min_steps=0, run_every_secs=60, run_every_steps=None):
+def stop_if_lower_hook(estimator: Any, metric_name: Any, threshold: Any, eval_dir: Any = None, min_steps: Any = 0,
+                       run_every_secs: Any = 60, run_every_steps: Any = None) -> Any:
     return _from_evaluations(estimator, eval_dir, metric_name, min_steps, lambda values: any(v < threshold for _, v in values),
                              run_every_secs, run_every_steps)

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """tf.estimator.Estimator: a model function that is trained, evaluated, asked and exported."""
+from __future__ import annotations
+
 import copy
 import inspect
 import os
 import tempfile
 import time
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,6 +21,11 @@ from millstream.ops.flow import control_flow_ops
 from millstream.platform.local_files import local_path
 from millstream.training import (basic_session_run_hooks, checkpoint_management, checkpoint_utils, device_setter, monitored_session,
                                  saver as saver_lib, saver_hooks, session_run_hook, training_util)
+
+if TYPE_CHECKING:
+    from typing import Any, Optional
+
+    from millstream.estimators.run_config import RunConfig
 
 
 class _StopAfter(session_run_hook.SessionRunHook):
@@ -49,7 +57,8 @@ def _check_hooks(hooks):
 class Estimator:
     """Builds a graph of its own for each call; what was learned is in the checkpoints of `model_dir`."""
 
-    def __init__(self, model_fn, model_dir=None, config=None, params=None, warm_start_from=None):
+    def __init__(self, model_fn: Any, model_dir: Any = None, config: Any = None, params: Any = None,
+                 warm_start_from: Any = None) -> None:
         if model_fn is None:
             raise ValueError("model_fn must be provided to Estimator.")
         names = _arguments(model_fn)
@@ -73,31 +82,31 @@ class Estimator:
         self._model_fn, self._params, self._warm_start_from = model_fn, copy.deepcopy(params or {}), warm_start_from
 
     @property
-    def model_dir(self):
+    def model_dir(self) -> str:
         return self._config.model_dir
 
     @property
-    def config(self):
+    def config(self) -> RunConfig:
         return self._config
 
     @property
-    def params(self):
+    def params(self) -> Any:
         return copy.deepcopy(self._params)
 
     @property
-    def model_fn(self):
+    def model_fn(self) -> Any:
         return lambda features, labels, mode, config: self._call_model_fn(features, labels, mode, config)
 
-    def latest_checkpoint(self):
+    def latest_checkpoint(self) -> Optional[str]:
         return checkpoint_management.latest_checkpoint(self.model_dir)
 
-    def get_variable_names(self):
+    def get_variable_names(self) -> list[str]:
         return [name for name, _ in checkpoint_utils.list_variables(self._trained())]
 
-    def get_variable_value(self, name):
+    def get_variable_value(self, name: str) -> Any:
         return checkpoint_utils.load_variable(self._trained(), name)
 
-    def eval_dir(self, name=None):
+    def eval_dir(self, name: Optional[str] = None) -> str:
         return os.path.join(self.model_dir, "eval" if not name else "eval_" + name)
 
     def _trained(self):
@@ -175,7 +184,8 @@ class Estimator:
 
     # Training.
 
-    def train(self, input_fn, hooks=None, steps=None, max_steps=None, saving_listeners=None):
+    def train(self, input_fn: Any, hooks: Any = None, steps: Any = None, max_steps: Any = None,
+              saving_listeners: Any = None) -> Any:
         if self._config.task_type in (run_config.TaskType.EVALUATOR, run_config.TaskType.PS):
             raise ValueError(f"Train has been called wrong configuration. Please use tf.estimator.train_and_evaluate which calls proper "
                              f"API according to given configuration. Current configuration: {self._config.task_type}.")
@@ -264,7 +274,8 @@ class Estimator:
 
     # Evaluation.
 
-    def evaluate(self, input_fn, steps=None, hooks=None, checkpoint_path=None, name=None):
+    def evaluate(self, input_fn: Any, steps: Any = None, hooks: Any = None, checkpoint_path: Any = None,
+                 name: Optional[str] = None) -> Any:
         if steps is not None and steps <= 0:
             raise ValueError(f"Must specify steps > 0, given: {steps}")
         hooks = _check_hooks(hooks)
@@ -351,13 +362,14 @@ class Estimator:
 
     # Export.
 
-    def export_saved_model(self, export_dir_base, serving_input_receiver_fn, assets_extra=None, as_text=False, checkpoint_path=None,
-                           experimental_mode=ModeKeys.PREDICT):
+    def export_saved_model(self, export_dir_base: Any, serving_input_receiver_fn: Any, assets_extra: Any = None,
+                           as_text: bool = False, checkpoint_path: Any = None,
+                           experimental_mode: Any = ModeKeys.PREDICT) -> bytes:
         return self._export(export_dir_base, serving_input_receiver_fn, assets_extra, as_text, checkpoint_path, experimental_mode,
                             strip_default_attrs=True)
 
-    def export_savedmodel(self, export_dir_base, serving_input_receiver_fn, assets_extra=None, as_text=False, checkpoint_path=None,
-                          strip_default_attrs=False):
+    def export_savedmodel(self, export_dir_base: Any, serving_input_receiver_fn: Any, assets_extra: Any = None,
+                          as_text: bool = False, checkpoint_path: Any = None, strip_default_attrs: bool = False) -> bytes:
         return self._export(export_dir_base, serving_input_receiver_fn, assets_extra, as_text, checkpoint_path, ModeKeys.PREDICT,
                             strip_default_attrs)
 

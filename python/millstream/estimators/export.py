@@ -1,27 +1,35 @@
 # SPDX-License-Identifier: Apache-2.0
 """How a model is asked once it is exported: what comes in, what goes out."""
+from __future__ import annotations
+
 import collections
+from typing import TYPE_CHECKING
 
 from millstream.framework import constant_op, dtypes, log, ops
 from millstream.ops.io import parsing_ops
 from millstream.savedmodel import constants, signatures
 
+if TYPE_CHECKING:
+    from typing import Any
+
+    from millstream.framework.type_aliases import TensorLike
+
 
 class ExportOutput:
-    def as_signature_def(self, receiver_tensors):
+    def as_signature_def(self, receiver_tensors: Any) -> Any:
         raise NotImplementedError
 
 
 class PredictOutput(ExportOutput):
-    def __init__(self, outputs):
+    def __init__(self, outputs: Any) -> None:
         self.outputs = outputs if isinstance(outputs, dict) else {"output": outputs}
 
-    def as_signature_def(self, receiver_tensors):
+    def as_signature_def(self, receiver_tensors: Any) -> Any:
         return signatures.predict_signature_def(receiver_tensors, self.outputs)
 
 
 class ClassificationOutput(ExportOutput):
-    def __init__(self, scores=None, classes=None):
+    def __init__(self, scores: Any = None, classes: Any = None) -> None:
         if scores is None and classes is None:
             raise ValueError("Cannot create a ClassificationOutput with empty arguments. At least one of `scores` and `classes` must "
                              "be defined.")
@@ -29,15 +37,15 @@ class ClassificationOutput(ExportOutput):
             raise ValueError(f"Classification classes must be a string Tensor; got {classes}")
         self.scores, self.classes = scores, classes
 
-    def as_signature_def(self, receiver_tensors):
+    def as_signature_def(self, receiver_tensors: Any) -> Any:
         return signatures.classification_signature_def(_serialized_examples("Classification", receiver_tensors), self.classes, self.scores)
 
 
 class RegressionOutput(ExportOutput):
-    def __init__(self, value):
+    def __init__(self, value: Any) -> None:
         self.value = value
 
-    def as_signature_def(self, receiver_tensors):
+    def as_signature_def(self, receiver_tensors: Any) -> Any:
         return signatures.regression_signature_def(_serialized_examples("Regression", receiver_tensors), self.value)
 
 
@@ -90,7 +98,7 @@ class ServingInputReceiver(collections.namedtuple("ServingInputReceiver", "featu
         return super().__new__(cls, features, receiver_tensors, receiver_tensors_alternatives)
 
 
-def build_raw_serving_input_receiver_fn(features, default_batch_size=None):
+def build_raw_serving_input_receiver_fn(features: TensorLike, default_batch_size: Any = None) -> Any:
     """Placeholders like `features`, fed as they are."""
     def receiver():
         placeholders = {}
@@ -104,7 +112,7 @@ def build_raw_serving_input_receiver_fn(features, default_batch_size=None):
     return receiver
 
 
-def build_parsing_serving_input_receiver_fn(feature_spec, default_batch_size=None):
+def build_parsing_serving_input_receiver_fn(feature_spec: Any, default_batch_size: Any = None) -> Any:
     """Serialized Examples, parsed by `feature_spec`."""
     def receiver():
         examples = constant_op.placeholder(dtype=dtypes.string, shape=[default_batch_size], name="input_example_tensor")

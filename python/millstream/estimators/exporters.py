@@ -1,28 +1,34 @@
 # SPDX-License-Identifier: Apache-2.0
 """What EvalSpec(exporters=...) does after an evaluation."""
+from __future__ import annotations
+
 import os
 import shutil
+from typing import TYPE_CHECKING
 
 from millstream.events import writer
 from millstream.platform import gfile
 from millstream.platform.local_files import local_path
 
+if TYPE_CHECKING:
+    from typing import Any
+
 
 class Exporter:
     @property
-    def name(self):
+    def name(self) -> Any:
         raise NotImplementedError
 
-    def export(self, estimator, export_path, checkpoint_path, eval_result, is_the_final_export):
+    def export(self, estimator: Any, export_path: Any, checkpoint_path: Any, eval_result: Any, is_the_final_export: Any) -> Any:
         raise NotImplementedError
 
 
 class _SavedModelExporter(Exporter):
-    def __init__(self, name, serving_input_receiver_fn, assets_extra=None, as_text=False):
+    def __init__(self, name: str, serving_input_receiver_fn: Any, assets_extra: Any = None, as_text: bool = False) -> None:
         self._name, self._receiver_fn, self._assets, self._as_text = name, serving_input_receiver_fn, assets_extra, as_text
 
     @property
-    def name(self):
+    def name(self) -> Any:
         return self._name
 
     def _save(self, estimator, export_path, checkpoint_path):
@@ -33,13 +39,14 @@ class _SavedModelExporter(Exporter):
 class LatestExporter(_SavedModelExporter):
     """A model after every evaluation; keeps the last few."""
 
-    def __init__(self, name, serving_input_receiver_fn, assets_extra=None, as_text=False, exports_to_keep=5):
+    def __init__(self, name: str, serving_input_receiver_fn: Any, assets_extra: Any = None, as_text: bool = False,
+                 exports_to_keep: Any = 5) -> None:
         super().__init__(name, serving_input_receiver_fn, assets_extra, as_text)
         if exports_to_keep is not None and exports_to_keep <= 0:
             raise ValueError("`exports_to_keep`, if provided, must be a positive number. Got: {}".format(exports_to_keep))
         self._keep = exports_to_keep
 
-    def export(self, estimator, export_path, checkpoint_path, eval_result, is_the_final_export):
+    def export(self, estimator: Any, export_path: Any, checkpoint_path: Any, eval_result: Any, is_the_final_export: Any) -> Any:
         saved = self._save(estimator, export_path, checkpoint_path)
         if self._keep is not None:
             for old in sorted(n for n in os.listdir(local_path(export_path)) if n.isdigit())[:-self._keep]:
@@ -50,7 +57,7 @@ class LatestExporter(_SavedModelExporter):
 class FinalExporter(_SavedModelExporter):
     """One model, after the last evaluation."""
 
-    def export(self, estimator, export_path, checkpoint_path, eval_result, is_the_final_export):
+    def export(self, estimator: Any, export_path: Any, checkpoint_path: Any, eval_result: Any, is_the_final_export: Any) -> Any:
         return self._save(estimator, export_path, checkpoint_path) if is_the_final_export else None
 
 
@@ -64,8 +71,9 @@ def _lower_loss(best_eval_result, current_eval_result):
 class BestExporter(LatestExporter):
     """A model whenever it is better than all before it."""
 
-    def __init__(self, name="best_exporter", serving_input_receiver_fn=None, event_file_pattern=None, compare_fn=_lower_loss,
-                 assets_extra=None, as_text=False, exports_to_keep=5):
+    def __init__(self, name: str = "best_exporter", serving_input_receiver_fn: Any = None, event_file_pattern: Any = None,
+                 compare_fn: Any = _lower_loss, assets_extra: Any = None, as_text: bool = False,
+                 exports_to_keep: Any = 5) -> None:
         super().__init__(name, serving_input_receiver_fn, assets_extra, as_text, exports_to_keep)
         self._better, self._best, self._event_files, self._model_dir = compare_fn, None, event_file_pattern, None
 
@@ -79,7 +87,7 @@ class BestExporter(LatestExporter):
                     best = result
         return best
 
-    def export(self, estimator, export_path, checkpoint_path, eval_result, is_the_final_export):
+    def export(self, estimator: Any, export_path: Any, checkpoint_path: Any, eval_result: Any, is_the_final_export: Any) -> Any:
         if self._event_files and self._model_dir != estimator.model_dir:
             self._model_dir, self._best = estimator.model_dir, self._earlier_best(estimator.model_dir)
         if self._best is not None and not self._better(best_eval_result=self._best, current_eval_result=eval_result):

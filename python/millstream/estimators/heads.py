@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """From logits to a model: predictions, loss, metrics, signatures. The part that ready-made estimators share."""
+from __future__ import annotations
+
 import collections
+from typing import TYPE_CHECKING
 
 from millstream import gen_ops
 from millstream.columns import base as columns
@@ -22,6 +25,9 @@ from millstream.ops.strings import string_ops
 from millstream.ops.losses.weights import broadcast_weights
 from millstream.savedmodel import constants
 from millstream.training import training_util
+
+if TYPE_CHECKING:
+    from typing import Any, Optional
 
 LossSpec = collections.namedtuple("LossSpec", "training_loss unreduced_loss weights processed_labels")
 
@@ -85,14 +91,15 @@ class Head:
     """What a model is asked for and how it is judged. Kinds define logits_dimension, _predictions, _unweighted_loss, _metrics and
     _outputs."""
 
-    def __init__(self, weight_column=None, loss_reduction=losses.Reduction.SUM, loss_fn=None, name=None):
+    def __init__(self, weight_column: Any = None, loss_reduction: Any = losses.Reduction.SUM, loss_fn: Any = None,
+                 name: Optional[str] = None) -> None:
         if loss_reduction not in losses.Reduction.all() or loss_reduction == losses.Reduction.NONE:
             raise ValueError(f"Invalid loss_reduction: {loss_reduction}")
         self._weight_column, self._reduction, self._loss_fn, self._name = weight_column, loss_reduction, loss_fn, name
 
     name = property(lambda self: self._name)
 
-    def key(self, text):
+    def key(self, text: Any) -> Any:
         return f"{text}/{self._name}" if self._name else text
 
     def create_loss(self, features, mode, logits, labels):
@@ -152,8 +159,8 @@ def _train_op(loss, optimizer, train_op_fn):
 class _Classification(Head):
     """What two classes and more have in common."""
 
-    def __init__(self, n_classes, weight_column=None, label_vocabulary=None, loss_reduction=losses.Reduction.SUM, loss_fn=None,
-                 name=None):
+    def __init__(self, n_classes: Any, weight_column: Any = None, label_vocabulary: Any = None,
+                 loss_reduction: Any = losses.Reduction.SUM, loss_fn: Any = None, name: Optional[str] = None) -> None:
         super().__init__(weight_column, loss_reduction, loss_fn, name)
         if label_vocabulary is not None and not isinstance(label_vocabulary, (list, tuple)):
             raise ValueError(f"label_vocabulary should be a list or a tuple. Given type: {type(label_vocabulary)}")
@@ -195,8 +202,8 @@ class _Classification(Head):
 class MultiClassHead(_Classification):
     logits_dimension = property(lambda self: self._classes)
 
-    def __init__(self, n_classes, weight_column=None, label_vocabulary=None, loss_reduction=losses.Reduction.SUM, loss_fn=None,
-                 name=None):
+    def __init__(self, n_classes: Any, weight_column: Any = None, label_vocabulary: Any = None,
+                 loss_reduction: Any = losses.Reduction.SUM, loss_fn: Any = None, name: Optional[str] = None) -> None:
         if n_classes is None:
             raise ValueError("n_classes cannot be None")
         if n_classes <= 2:
@@ -225,8 +232,8 @@ class MultiClassHead(_Classification):
 class BinaryClassHead(_Classification):
     logits_dimension = 1
 
-    def __init__(self, weight_column=None, thresholds=None, label_vocabulary=None, loss_reduction=losses.Reduction.SUM, loss_fn=None,
-                 name=None):
+    def __init__(self, weight_column: Any = None, thresholds: Any = None, label_vocabulary: Any = None,
+                 loss_reduction: Any = losses.Reduction.SUM, loss_fn: Any = None, name: Optional[str] = None) -> None:
         super().__init__(2, weight_column, label_vocabulary, loss_reduction, loss_fn, name)
         self._thresholds = tuple(thresholds or ())
         for threshold in self._thresholds:
@@ -277,8 +284,8 @@ class RegressionHead(Head):
     logits_dimension = property(lambda self: self._dimension)
     per_logit_weights = True
 
-    def __init__(self, label_dimension=1, weight_column=None, loss_reduction=losses.Reduction.SUM, loss_fn=None, inverse_link_fn=None,
-                 name=None):
+    def __init__(self, label_dimension: Any = 1, weight_column: Any = None, loss_reduction: Any = losses.Reduction.SUM,
+                 loss_fn: Any = None, inverse_link_fn: Any = None, name: Optional[str] = None) -> None:
         super().__init__(weight_column, loss_reduction, loss_fn, name)
         if label_dimension < 1:
             raise ValueError(f"Invalid label_dimension {label_dimension}.")
@@ -306,8 +313,8 @@ class RegressionHead(Head):
                 "label/mean": metrics.mean(spec.processed_labels, weights=spec.weights)}
 
 
-def regression_head(weight_column=None, label_dimension=1, loss_reduction=losses.Reduction.SUM, loss_fn=None, inverse_link_fn=None,
-                    name=None):
+def regression_head(weight_column: Any = None, label_dimension: Any = 1, loss_reduction: Any = losses.Reduction.SUM,
+                    loss_fn: Any = None, inverse_link_fn: Any = None, name: Optional[str] = None) -> Any:
     return RegressionHead(label_dimension, weight_column, loss_reduction, loss_fn, inverse_link_fn, name)
 
 

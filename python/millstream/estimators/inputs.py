@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Input functions over arrays in memory."""
+from __future__ import annotations
+
 import collections
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -8,12 +11,18 @@ from millstream.datasets import dataset_ops
 from millstream.framework import dtypes, tensor_shape
 from millstream.ops import nest
 
+if TYPE_CHECKING:
+    from typing import Any
+
+    from millstream.framework.type_aliases import TensorLike
+
 
 def _take(data, rows):
     return nest.map_structure(lambda a: a[rows], data)
 
 
-def numpy_input_fn(x, y=None, batch_size=128, num_epochs=1, shuffle=None, queue_capacity=1000, num_threads=1):
+def numpy_input_fn(x: TensorLike, y: Any = None, batch_size: Any = 128, num_epochs: Any = 1, shuffle: Any = None,
+                   queue_capacity: Any = 1000, num_threads: Any = 1) -> Any:
     """Batches of rows of `x` (an array or a dict of arrays), with those of `y`; ends after `num_epochs` (None: never)."""
     if not isinstance(shuffle, bool):
         raise ValueError(f"shuffle must be provided and explicitly set as boolean (it is recommended to set it as True for training); "
@@ -57,7 +66,8 @@ def numpy_input_fn(x, y=None, batch_size=128, num_epochs=1, shuffle=None, queue_
     return input_fn
 
 
-def pandas_input_fn(x, y=None, batch_size=128, num_epochs=1, shuffle=None, queue_capacity=1000, num_threads=1, target_column="target"):
+def pandas_input_fn(x: Any, y: Any = None, batch_size: Any = 128, num_epochs: Any = 1, shuffle: Any = None,
+                    queue_capacity: Any = 1000, num_threads: Any = 1, target_column: Any = "target") -> Any:
     """The same over the columns of a DataFrame; `y` is a Series or a DataFrame of the same rows."""
     features = {name: x[name].values for name in x.columns}
     if y is None:

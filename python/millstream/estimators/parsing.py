@@ -1,8 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """What tf.parse_example() has to find for an estimator: features, label, weight."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from millstream.columns import dense, layers
 from millstream.framework import dtypes
 from millstream.ops.io import parsing_ops
+
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def _with_label(feature_columns, label_key, label, weight_column):
@@ -23,11 +30,12 @@ def _with_label(feature_columns, label_key, label, weight_column):
     return spec
 
 
-def classifier_parse_example_spec(feature_columns, label_key, label_dtype=dtypes.int64, label_default=None, weight_column=None):
+def classifier_parse_example_spec(feature_columns: Any, label_key: Any, label_dtype: Any = dtypes.int64,
+                                  label_default: Any = None, weight_column: Any = None) -> Any:
     return _with_label(feature_columns, label_key, parsing_ops.FixedLenFeature((1,), label_dtype, label_default), weight_column)
 
 
-def regressor_parse_example_spec(feature_columns, label_key, label_dtype=dtypes.float32, label_default=None, label_dimension=1,
-                                 weight_column=None):
+def regressor_parse_example_spec(feature_columns: Any, label_key: Any, label_dtype: Any = dtypes.float32,
+                                 label_default: Any = None, label_dimension: Any = 1, weight_column: Any = None) -> Any:
     return _with_label(feature_columns, label_key, parsing_ops.FixedLenFeature((label_dimension,), label_dtype, label_default),
                        weight_column)

@@ -1,9 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """tf.contrib.predictor: an exported model, or an estimator, as a function of arrays."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from millstream.client import session as session_lib
 from millstream.estimators.model_fn import ModeKeys
 from millstream.framework import ops
 from millstream.savedmodel import constants, saved_model
+
+if TYPE_CHECKING:
+    from typing import Any, Optional
+
+    from millstream.framework.graph import Graph
 
 
 class Predictor:
@@ -20,8 +29,8 @@ class Predictor:
         return self.session.run(self.fetch_tensors, feed)
 
 
-def from_saved_model(export_dir, signature_def_key=None, signature_def=None, input_names=None, output_names=None, tags=None, graph=None,
-                     config=None):
+def from_saved_model(export_dir: Any, signature_def_key: Any = None, signature_def: Any = None, input_names: Any = None,
+                     output_names: Any = None, tags: Any = None, graph: Optional[Graph] = None, config: Any = None) -> Any:
     """By a signature ("serving_default" unless told otherwise), or by names of tensors."""
     graph = graph or ops.Graph()
     tags = tags.split(",") if isinstance(tags, str) else list(tags or [constants.SERVING])
@@ -40,7 +49,8 @@ def from_saved_model(export_dir, signature_def_key=None, signature_def=None, inp
     return Predictor(session, graph, {k: find(n) for k, n in input_names.items()}, {k: find(n) for k, n in output_names.items()})
 
 
-def from_estimator(estimator, serving_input_receiver_fn, output_key=None, graph=None, config=None):
+def from_estimator(estimator: Any, serving_input_receiver_fn: Any, output_key: Any = None, graph: Optional[Graph] = None,
+                   config: Any = None) -> Any:
     """The newest checkpoint of an estimator."""
     from millstream.training import monitored_session
     graph = graph or ops.Graph()

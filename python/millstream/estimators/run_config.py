@@ -1,10 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """What an Estimator is told about its run: folders, intervals, and its place in a cluster (TF_CONFIG)."""
+from __future__ import annotations
+
 import copy
 import json
 import os
+from typing import TYPE_CHECKING
 
 from millstream.training import server_lib
+
+if TYPE_CHECKING:
+    from typing import Any
+
 
 _DEFAULT_SECS = 600
 _UNSET = object()
@@ -32,11 +39,12 @@ def _default_session_config(task_type, task_id):
 class RunConfig:
     """Settings of an Estimator; those of the cluster come from TF_CONFIG."""
 
-    def __init__(self, model_dir=None, tf_random_seed=None, save_summary_steps=100, save_checkpoints_steps=_UNSET,
-                 save_checkpoints_secs=_UNSET, session_config=None, keep_checkpoint_max=5, keep_checkpoint_every_n_hours=10000,
-                 log_step_count_steps=100, train_distribute=None, device_fn=None, protocol=None, eval_distribute=None,
-                 experimental_distribute=None, experimental_max_worker_delay_secs=None, session_creation_timeout_secs=7200,
-                 checkpoint_save_graph_def=True):
+    def __init__(self, model_dir: Any = None, tf_random_seed: Any = None, save_summary_steps: Any = 100,
+                 save_checkpoints_steps: Any = _UNSET, save_checkpoints_secs: Any = _UNSET, session_config: Any = None,
+                 keep_checkpoint_max: Any = 5, keep_checkpoint_every_n_hours: Any = 10000, log_step_count_steps: Any = 100,
+                 train_distribute: Any = None, device_fn: Any = None, protocol: Any = None, eval_distribute: Any = None,
+                 experimental_distribute: Any = None, experimental_max_worker_delay_secs: Any = None,
+                 session_creation_timeout_secs: Any = 7200, checkpoint_save_graph_def: bool = True) -> None:
         if save_checkpoints_steps is _UNSET and save_checkpoints_secs is _UNSET:
             save_checkpoints_steps, save_checkpoints_secs = None, _DEFAULT_SECS
         elif save_checkpoints_secs is _UNSET:
@@ -100,14 +108,14 @@ class RunConfig:
             distribute.check_run_config("eval_distribute", eval_distribute, self.cluster_spec)
 
     @property
-    def session_config(self):
+    def session_config(self) -> Any:
         return self._session_config if self._session_config is not None else _default_session_config(self.task_type, self.task_id)
 
     @session_config.setter
-    def session_config(self, value):
+    def session_config(self, value: Any) -> None:
         self._session_config = value
 
-    def replace(self, **kwargs):
+    def replace(self, **kwargs: Any) -> RunConfig:
         """The same with other values for some of the properties."""
         for name in kwargs:
             if name not in _REPLACEABLE:

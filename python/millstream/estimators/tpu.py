@@ -1,13 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """tf.contrib.tpu for programs that run without TPUs: TPUEstimator(use_tpu=False) is an Estimator with batch sizes."""
+from __future__ import annotations
+
 import collections
 import inspect
+from typing import TYPE_CHECKING
 
 from millstream.estimators import run_config
 from millstream.estimators.estimator import Estimator
 from millstream.estimators.model_fn import EstimatorSpec, ModeKeys
 from millstream.ops.arguments import unsupported
 from millstream.training import session_run_hook
+
+if TYPE_CHECKING:
+    from typing import Any, Optional
 
 _NO_TPU = "There are no TPUs here: use_tpu must be False."
 
@@ -30,7 +36,8 @@ class TPUConfig(collections.namedtuple("TPUConfig", (
 class RunConfig(run_config.RunConfig):
     """A RunConfig that keeps what only TPUs would use."""
 
-    def __init__(self, tpu_config=None, evaluation_master=None, master=None, cluster=None, **kwargs):
+    def __init__(self, tpu_config: Any = None, evaluation_master: Any = None, master: Optional[str] = None, cluster: Any = None,
+                 **kwargs: Any) -> None:
         if cluster is not None:
             raise ValueError(_NO_TPU)
         super().__init__(**kwargs)
@@ -69,7 +76,7 @@ class TPUEstimatorSpec(collections.namedtuple("TPUEstimatorSpec", (
         result = function(**tensors) if isinstance(tensors, dict) else function(*tensors)
         return (_RunBeside(result),)
 
-    def as_estimator_spec(self):
+    def as_estimator_spec(self) -> Any:
         metrics = None
         if self.eval_metrics is not None and self.mode == ModeKeys.EVAL:
             function, tensors = self.eval_metrics
@@ -84,9 +91,11 @@ class TPUEstimatorSpec(collections.namedtuple("TPUEstimatorSpec", (
 class TPUEstimator(Estimator):
     """params["batch_size"] is the batch size of what is being done."""
 
-    def __init__(self, model_fn=None, model_dir=None, config=None, params=None, use_tpu=True, train_batch_size=None, eval_batch_size=None,
-                 predict_batch_size=None, batch_axis=None, eval_on_tpu=True, export_to_tpu=True, warm_start_from=None, embedding_config_spec=None,
-                 export_to_cpu=True, export_saved_model_api_version=None):
+    def __init__(self, model_fn: Any = None, model_dir: Any = None, config: Any = None, params: Any = None,
+                 use_tpu: bool = True, train_batch_size: Any = None, eval_batch_size: Any = None,
+                 predict_batch_size: Any = None, batch_axis: Any = None, eval_on_tpu: bool = True, export_to_tpu: bool = True,
+                 warm_start_from: Any = None, embedding_config_spec: Any = None, export_to_cpu: bool = True,
+                 export_saved_model_api_version: Any = None) -> None:
         if use_tpu:
             raise ValueError(_NO_TPU)
         unsupported("TPUEstimator", embedding_config_spec=embedding_config_spec)

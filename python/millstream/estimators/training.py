@@ -1,11 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """train_and_evaluate: one program for every task of a cluster (TF_CONFIG), or for one process."""
+from __future__ import annotations
+
 import collections
 import time
+from typing import TYPE_CHECKING
 
 from millstream.estimators.run_config import TaskType
 from millstream.framework import log
 from millstream.training import saver_hooks, server_lib
+
+if TYPE_CHECKING:
+    from typing import Any
 
 _MAX_DELAY_SECS = 60
 _DELAY_PER_WORKER_SECS = 5
@@ -95,7 +101,7 @@ def _train_as_task(estimator, train_spec):
                     saving_listeners=list(train_spec.saving_listeners))
 
 
-def train_and_evaluate(estimator, train_spec, eval_spec):
+def train_and_evaluate(estimator: Any, train_spec: Any, eval_spec: Any) -> Any:
     """Does this task's share; in one process trains and evaluates in turn and returns the last (metrics, exports)."""
     config = estimator.config
     if not config.cluster_spec.as_dict():

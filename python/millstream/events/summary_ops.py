@@ -1,10 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Summary ops: scalars, histograms, images, sounds and texts for TensorBoard."""
+from __future__ import annotations
+
 import contextlib
 import re
+from typing import TYPE_CHECKING
 
 from millstream import gen_ops
 from millstream.framework import dtypes, ops
+
+if TYPE_CHECKING:
+    from typing import Any, Optional
+
+    from millstream.framework.tensor import Tensor
+    from millstream.framework.type_aliases import TensorLike
 
 
 def clean_tag(name):
@@ -34,22 +43,23 @@ def _collect(value, collections, default=(ops.GraphKeys.SUMMARIES,)):
     return value
 
 
-def scalar(name, tensor, collections=None, family=None):
+def scalar(name: str, tensor: TensorLike, collections: Any = None, family: Any = None) -> Tensor:
     with summary_scope(name, family, values=[tensor]) as (tag, scope):
         return _collect(gen_ops.scalar_summary(tag, tensor, name=scope), collections)
 
 
-def histogram(name, values, collections=None, family=None):
+def histogram(name: str, values: Any, collections: Any = None, family: Any = None) -> Tensor:
     with summary_scope(name, family, "HistogramSummary", [values]) as (tag, scope):
         return _collect(gen_ops.histogram_summary(tag, values, name=scope), collections)
 
 
-def image(name, tensor, max_outputs=3, collections=None, family=None):
+def image(name: str, tensor: TensorLike, max_outputs: Any = 3, collections: Any = None, family: Any = None) -> Any:
     with summary_scope(name, family, values=[tensor]) as (tag, scope):
         return _collect(gen_ops.image_summary(tag, tensor, max_images=max_outputs, name=scope), collections)
 
 
-def audio(name, tensor, sample_rate, max_outputs=3, collections=None, family=None):
+def audio(name: str, tensor: TensorLike, sample_rate: Any, max_outputs: Any = 3, collections: Any = None,
+          family: Any = None) -> Any:
     with summary_scope(name, family, values=[tensor]) as (tag, scope):
         rate = ops.convert_to_tensor(sample_rate, dtype=dtypes.float32, name="sample_rate")
         return _collect(gen_ops.audio_summary_v2(tag, tensor, rate, max_outputs=max_outputs, name=scope), collections)
@@ -76,12 +86,12 @@ def text(name, tensor, collections=None):
     return tensor_summary(name, tensor, collections=collections, summary_metadata=metadata)
 
 
-def merge(inputs, collections=None, name=None):
+def merge(inputs: Any, collections: Any = None, name: Optional[str] = None) -> Tensor:
     with ops.name_scope(name, "Merge", inputs):
         return _collect(gen_ops.merge_summary(inputs, name="MergeSummary" if name is None else name), collections, ())
 
 
-def merge_all(key=ops.GraphKeys.SUMMARIES, scope=None, name=None):
+def merge_all(key: Any = ops.GraphKeys.SUMMARIES, scope: Any = None, name: Optional[str] = None) -> Optional[Tensor]:
     """All summaries of the graph in one; None if there are none."""
     found = ops.get_collection(key, scope=scope)
     return merge(found, name=name) if found else None
@@ -90,33 +100,35 @@ def merge_all(key=ops.GraphKeys.SUMMARIES, scope=None, name=None):
 # The names of before TensorFlow 1.0.
 
 
-def scalar_summary(tags, values, collections=None, name=None):
+def scalar_summary(tags: Any, values: Any, collections: Any = None, name: Optional[str] = None) -> Any:
     with ops.name_scope(name, "ScalarSummary", [tags, values]) as scope:
         return _collect(gen_ops.scalar_summary(tags, values, name=scope), collections)
 
 
-def histogram_summary(tag, values, collections=None, name=None):
+def histogram_summary(tag: Any, values: Any, collections: Any = None, name: Optional[str] = None) -> Any:
     with ops.name_scope(name, "HistogramSummary", [tag, values]) as scope:
         return _collect(gen_ops.histogram_summary(tag, values, name=scope), collections)
 
 
-def image_summary(tag, tensor, max_images=3, collections=None, name=None):
+def image_summary(tag: Any, tensor: TensorLike, max_images: Any = 3, collections: Any = None,
+                  name: Optional[str] = None) -> Any:
     with ops.name_scope(name, "ImageSummary", [tag, tensor]) as scope:
         return _collect(gen_ops.image_summary(tag, tensor, max_images=max_images, name=scope), collections)
 
 
-def audio_summary(tag, tensor, sample_rate, max_outputs=3, collections=None, name=None):
+def audio_summary(tag: Any, tensor: TensorLike, sample_rate: Any, max_outputs: Any = 3, collections: Any = None,
+                  name: Optional[str] = None) -> Any:
     with ops.name_scope(name, "AudioSummary", [tag, tensor]) as scope:
         rate = ops.convert_to_tensor(sample_rate, dtype=dtypes.float32, name="sample_rate")
         return _collect(gen_ops.audio_summary_v2(tag, tensor, rate, max_outputs=max_outputs, name=scope), collections)
 
 
-def merge_summary(inputs, collections=None, name=None):
+def merge_summary(inputs: Any, collections: Any = None, name: Optional[str] = None) -> Any:
     with ops.name_scope(name, "MergeSummary", inputs):
         return _collect(gen_ops.merge_summary(inputs, name=name), collections, ())
 
 
-def merge_all_summaries(key=ops.GraphKeys.SUMMARIES):
+def merge_all_summaries(key: Any = ops.GraphKeys.SUMMARIES) -> Any:
     found = ops.get_collection(key)
     return merge_summary(found) if found else None
 

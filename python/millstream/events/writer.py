@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """FileWriter: event files that TensorBoard reads."""
+from __future__ import annotations
+
 import atexit
 import os
 import queue
@@ -7,9 +9,13 @@ import socket
 import threading
 import time
 import weakref
+from typing import TYPE_CHECKING
 
 from millstream import _core
 from millstream.platform.local_files import local_path
+
+if TYPE_CHECKING:
+    from typing import Any
 
 _FLUSH, _CLOSE = object(), object()
 _open: weakref.WeakSet = weakref.WeakSet()
@@ -111,16 +117,16 @@ class FileWriter:
             definition = item.as_graph_def(add_shapes=True) if hasattr(item, "as_graph_def") else item
             self.add_meta_graph(meta_graph.create_meta_graph_def(graph_def=definition))
 
-    def __enter__(self):
+    def __enter__(self) -> Any:
         return self
 
     def __exit__(self, *error):
         self.close()
 
-    def get_logdir(self):
+    def get_logdir(self) -> Any:
         return self._logdir
 
-    def add_event(self, event):
+    def add_event(self, event: Any) -> None:
         if self._closed:
             from millstream.framework import log
             log.warning("Attempting to use a closed FileWriter. The operation will be a noop unless the FileWriter is explicitly "
@@ -178,16 +184,16 @@ class FileWriter:
         tagged = event_pb2.TaggedRunMetadata(tag=tag, run_metadata=run_metadata.SerializeToString())
         self._add(event_pb2.Event(tagged_run_metadata=tagged), global_step)
 
-    def flush(self):
+    def flush(self) -> None:
         if not self._closed:
             self._file.wait_for(_FLUSH)
 
-    def close(self):
+    def close(self) -> None:
         if not self._closed:
             self._closed = True
             self._file.wait_for(_CLOSE)
 
-    def reopen(self):
+    def reopen(self) -> None:
         if self._closed:
             self._file, self._closed = _EventFile(*self._settings), False
 

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """One FileWriter for each folder."""
+from __future__ import annotations
+
 import threading
 
 from millstream.events.writer import FileWriter
@@ -10,7 +12,7 @@ class FileWriterCache:
     _lock = threading.RLock()
 
     @staticmethod
-    def get(logdir):
+    def get(logdir: str) -> FileWriter:
         with FileWriterCache._lock:
             found = FileWriterCache._cache.get(logdir)
             if found is None or found._closed:
@@ -18,7 +20,7 @@ class FileWriterCache:
             return found
 
     @staticmethod
-    def clear():
+    def clear() -> None:
         with FileWriterCache._lock:
             for writer in FileWriterCache._cache.values():
                 writer.close()

@@ -1,10 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Constants, placeholders and packing of lists that hold tensors."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from millstream.framework import conversion, dtypes, scopes, tensor_util
 from millstream.framework.tensor import Tensor
 from millstream.framework.tensor_shape import TensorShape
+
+if TYPE_CHECKING:
+    from typing import Any, Optional
+
+    from millstream.framework.type_aliases import DTypeLike, ShapeLike
 
 
 def _shaped(array, shape, verify_shape):
@@ -27,7 +36,7 @@ def _shaped(array, shape, verify_shape):
     return full.reshape(sizes)
 
 
-def constant(value, dtype=None, shape=None, name="Const", verify_shape=False):
+def constant(value: Any, dtype: Any = None, shape: Any = None, name: str = "Const", verify_shape: Any = False) -> Tensor:
     graph = scopes.get_default_graph()
     array = tensor_util.to_array(value, dtype)
     dtype = dtypes.as_dtype(array.dtype) if dtype is None else dtypes.as_dtype(dtype).base_dtype
@@ -42,14 +51,14 @@ def constant(value, dtype=None, shape=None, name="Const", verify_shape=False):
 constant_v1 = constant
 
 
-def placeholder(dtype, shape=None, name=None):
+def placeholder(dtype: DTypeLike, shape: ShapeLike = None, name: Optional[str] = None) -> Tensor:
     dtype = dtypes.as_dtype(dtype).base_dtype
     attrs = {"dtype": int(dtype), "shape": TensorShape(shape)._to_core()}
     graph = scopes.get_default_graph()
     return graph._create_op_internal("Placeholder", [], name or "Placeholder", attrs).outputs[0]
 
 
-def placeholder_with_default(input, shape, name=None):  # pylint: disable=redefined-builtin
+def placeholder_with_default(input: Any, shape: ShapeLike, name: Optional[str] = None) -> Tensor:  # pylint: disable=redefined-builtin
     from millstream import gen_ops
     return gen_ops.placeholder_with_default(input, TensorShape(shape), name=name)
 

@@ -1,16 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
 """Values of the program as tensors: convert_to_tensor() and the registry behind it."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from millstream.framework import dtypes, scopes
 from millstream.framework.operation import Operation
 from millstream.framework.tensor import Tensor
 
+if TYPE_CHECKING:
+    from typing import Any, Optional
+
+    from millstream.framework.type_aliases import DTypeLike
+
 _functions: dict = {}  # priority -> [(types, function)]
 _cache: dict = {}      # type -> [function]
 
 
-def register_tensor_conversion_function(base_type, conversion_func, priority=100):
+def register_tensor_conversion_function(base_type: Any, conversion_func: Any, priority: Any = 100) -> None:
     """conversion_func(value, dtype, name, as_ref) returns a tensor, or NotImplemented to leave it to the next one."""
     types = base_type if isinstance(base_type, tuple) else (base_type,)
     if not all(isinstance(t, type) for t in types):
@@ -33,7 +42,8 @@ def is_dense_tensor_like(value):
     return isinstance(value, Tensor) or hasattr(value, "_as_graph_element")
 
 
-def convert_to_tensor(value, dtype=None, name=None, preferred_dtype=None, dtype_hint=None):
+def convert_to_tensor(value: Any, dtype: Optional[DTypeLike] = None, name: Optional[str] = None, preferred_dtype: Any = None,
+                      dtype_hint: Any = None) -> Tensor:
     return internal_convert_to_tensor(value, dtype, name, preferred_dtype=preferred_dtype or dtype_hint)
 
 
@@ -90,7 +100,7 @@ def convert_n_to_tensor(values, dtype=None, name=None, preferred_dtype=None, as_
 internal_convert_n_to_tensor = convert_n_to_tensor
 
 
-def convert_to_tensor_or_indexed_slices(value, dtype=None, name=None):
+def convert_to_tensor_or_indexed_slices(value: Any, dtype: Optional[DTypeLike] = None, name: Optional[str] = None) -> Any:
     from millstream.framework.indexed_slices import IndexedSlices
     if isinstance(value, IndexedSlices):
         if dtype is not None and not dtypes.as_dtype(dtype).is_compatible_with(value.dtype):

@@ -1,8 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """tf.function in graphs: a call puts the function's nodes where it is."""
+from __future__ import annotations
+
 import functools
+from typing import TYPE_CHECKING
 
 from millstream.framework import ops
+
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class Function:
@@ -62,9 +68,10 @@ def _no_op():
     return gen_ops.no_op()
 
 
-def function(func=None, input_signature=None, autograph=True, jit_compile=None, reduce_retracing=False, experimental_implements=None,
-             experimental_autograph_options=None, experimental_attributes=None, experimental_relax_shapes=None,
-             experimental_compile=None, experimental_follow_type_hints=None):
+def function(func: Any = None, input_signature: Any = None, autograph: bool = True, jit_compile: Any = None,
+             reduce_retracing: bool = False, experimental_implements: Any = None, experimental_autograph_options: Any = None,
+             experimental_attributes: Any = None, experimental_relax_shapes: Any = None, experimental_compile: Any = None,
+             experimental_follow_type_hints: Any = None) -> Any:
     """A decorator, with or without arguments."""
     if func is None:
         return lambda f: Function(f, input_signature)

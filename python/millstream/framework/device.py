@@ -2,12 +2,21 @@
 """Device names and how they are merged."""
 
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Any
+
+
 class DeviceSpec:
     """The parts of a device name; each may be absent."""
 
     __slots__ = ("job", "replica", "task", "device_type", "device_index")
 
-    def __init__(self, job=None, replica=None, task=None, device_type=None, device_index=None):
+    def __init__(self, job: Any = None, replica: Any = None, task: Any = None, device_type: Any = None,
+                 device_index: Any = None) -> None:
         self.job = None if job is None else str(job)
         self.replica = None if replica is None else int(replica)
         self.task = None if task is None else int(task)
@@ -15,10 +24,10 @@ class DeviceSpec:
         self.device_index = None if device_index is None else int(device_index)
 
     @classmethod
-    def from_string(cls, spec):
+    def from_string(cls, spec: Any) -> DeviceSpec:
         return cls().parse_from_string(spec)
 
-    def parse_from_string(self, spec):
+    def parse_from_string(self, spec: Any) -> DeviceSpec:
         for part in (spec or "").split("/"):
             if not part:
                 continue
@@ -55,7 +64,7 @@ class DeviceSpec:
         else:
             self.device_index = None
 
-    def merge_from(self, dev):
+    def merge_from(self, dev: Any) -> None:
         """Takes the parts that `dev` has."""
         for part in ("job", "replica", "task", "device_type"):
             value = getattr(dev, part)
@@ -64,17 +73,17 @@ class DeviceSpec:
         if dev.device_type is not None or dev.device_index is not None:
             self.device_index = dev.device_index if dev.device_index is not None else self.device_index
 
-    def make_merged_spec(self, dev):
+    def make_merged_spec(self, dev: Any) -> DeviceSpec:
         merged = DeviceSpec(self.job, self.replica, self.task, self.device_type, self.device_index)
         merged.merge_from(dev)
         return merged
 
-    def replace(self, **kwargs):
+    def replace(self, **kwargs: Any) -> DeviceSpec:
         parts = {part: getattr(self, part) for part in self.__slots__}
         parts.update(kwargs)
         return DeviceSpec(**parts)
 
-    def to_string(self):
+    def to_string(self) -> str:
         text = ""
         if self.job is not None:
             text += "/job:" + self.job

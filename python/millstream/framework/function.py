@@ -1,10 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Functions of a graph, made from Python callables: bodies of dataset maps, If and While, and tf's Defun."""
+from __future__ import annotations
+
 import itertools
+from typing import TYPE_CHECKING
 
 from millstream.framework import conversion, dtypes, scopes, tensor_shape
 from millstream.framework.graph import Graph
 from millstream.framework.tensor import Tensor
+
+if TYPE_CHECKING:
+    from typing import Any
 
 _counter = itertools.count()
 
@@ -135,7 +141,7 @@ def build(callable_, arg_types, arg_shapes=None, name=None, gradient=None, flatt
 class Defun:
     """@Defun(tf.float32, tf.float32): the function as one node wherever it is called."""
 
-    def __init__(self, *input_types, **kwargs):
+    def __init__(self, *input_types: Any, **kwargs: Any) -> None:
         self._types = [dtypes.as_dtype(t) for t in input_types]
         self._name = kwargs.pop("func_name", None)
         self._grad = kwargs.pop("grad_func", None)

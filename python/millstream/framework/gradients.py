@@ -1,8 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """tf.gradients() and gradients that are defined in Python. The walk itself is C++."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from millstream.framework import conversion, dtypes, errors, scopes
 from millstream.framework.indexed_slices import IndexedSlices
 from millstream.framework.tensor import Tensor
+
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class AggregationMethod:
@@ -137,8 +144,9 @@ def _add_outer_dependencies(graph, ops):
             scope.seen.add(op._id)
 
 
-def gradients(ys, xs, grad_ys=None, name="gradients", colocate_gradients_with_ops=False, gate_gradients=False,
-              aggregation_method=None, stop_gradients=None, unconnected_gradients=UnconnectedGradients.NONE):
+def gradients(ys: Any, xs: Any, grad_ys: Any = None, name: str = "gradients", colocate_gradients_with_ops: bool = False,
+              gate_gradients: bool = False, aggregation_method: Any = None, stop_gradients: Any = None,
+              unconnected_gradients: Any = UnconnectedGradients.NONE) -> list[Any]:
     """Symbolic derivatives of sum(ys) by each x: a list of tensors, IndexedSlices, or None where ys do not depend on x."""
     single = _as_list(xs)
     ys, xs = _as_list(ys), single

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Graph: nodes, their names, and the scopes that new nodes get their settings from."""
+from __future__ import annotations
+
 import contextlib
 import threading
+from typing import TYPE_CHECKING
 
 from millstream import _core
 from millstream.framework import device as device_lib
@@ -10,6 +13,11 @@ from millstream.framework.collections import Collections
 from millstream.framework.graph_scopes import VALID_OP_NAME, GraphScopes, ThreadState
 from millstream.framework.operation import Operation, _call_site
 from millstream.framework.tensor import Tensor
+
+if TYPE_CHECKING:
+    from typing import Any, Optional
+
+    from millstream.framework.type_aliases import TensorLike
 
 
 class Graph(Collections, GraphScopes):
@@ -72,8 +80,8 @@ class Graph(Collections, GraphScopes):
     def _output_by_id(self, pair):
         return None if pair is None else self._op_by_id(pair[0])._outputs[pair[1]]
 
-    def create_op(self, op_type, inputs, dtypes=None, input_types=None, name=None, attrs=None, op_def=None,
-                  compute_shapes=True, compute_device=True):
+    def create_op(self, op_type: Any, inputs: Any, dtypes: Any = None, input_types: Any = None, name: Optional[str] = None,
+                  attrs: Any = None, op_def: Any = None, compute_shapes: bool = True, compute_device: bool = True) -> Operation:
         """Adds a node. `attrs` holds plain values or AttrValue messages; types and numbers of inputs are inferred."""
         del dtypes, input_types, op_def, compute_shapes
         name = op_type if name is None else name
@@ -171,24 +179,24 @@ class Graph(Collections, GraphScopes):
             self._context_starts.pop()
             self._state.scope, self._state.control = old
 
-    def get_operations(self):
+    def get_operations(self) -> list[Operation]:
         self._sync()
         return [op for op in self._ops if op is not None]
 
     def _get_operations_count(self):
         return self._core.num_nodes()
 
-    def get_operation_by_name(self, name):
+    def get_operation_by_name(self, name: str) -> Operation:
         if not isinstance(name, str):
             raise TypeError(f"Operation names are strings (or similar), not {type(name).__name__}.")
         return self.as_graph_element(name, allow_tensor=False, allow_operation=True)
 
-    def get_tensor_by_name(self, name):
+    def get_tensor_by_name(self, name: str) -> Tensor:
         if not isinstance(name, str):
             raise TypeError(f"Tensor names are strings (or similar), not {type(name).__name__}.")
         return self.as_graph_element(name, allow_tensor=True, allow_operation=False)
 
-    def as_graph_element(self, obj, allow_tensor=True, allow_operation=True):
+    def as_graph_element(self, obj: Any, allow_tensor: bool = True, allow_operation: bool = True) -> Any:
         from millstream.framework import graph_element
         return graph_element.find(self, obj, allow_tensor, allow_operation)
 
@@ -212,7 +220,7 @@ class Graph(Collections, GraphScopes):
         self._consumers = None
 
     @property
-    def version(self):
+    def version(self) -> int:
         return self._core.num_nodes()
 
     @property
@@ -222,18 +230,18 @@ class Graph(Collections, GraphScopes):
     # State of the whole graph.
 
     @property
-    def seed(self):
+    def seed(self) -> Optional[int]:
         return self._seed
 
     @seed.setter
-    def seed(self, seed):
+    def seed(self, seed: Any) -> None:
         self._seed = seed
 
     @property
-    def finalized(self):
+    def finalized(self) -> bool:
         return self._finalized
 
-    def finalize(self):
+    def finalize(self) -> None:
         self._finalized = True
 
     def _unsafe_unfinalize(self):
@@ -244,19 +252,19 @@ class Graph(Collections, GraphScopes):
             raise RuntimeError("Graph is finalized and cannot be modified.")
 
     @property
-    def building_function(self):
+    def building_function(self) -> bool:
         return False
 
-    def is_feedable(self, tensor):
+    def is_feedable(self, tensor: TensorLike) -> bool:
         return tensor not in self._unfeedable
 
-    def prevent_feeding(self, tensor):
+    def prevent_feeding(self, tensor: TensorLike) -> None:
         self._unfeedable.add(tensor)
 
-    def is_fetchable(self, tensor_or_op):
+    def is_fetchable(self, tensor_or_op: Any) -> bool:
         return tensor_or_op not in self._unfetchable
 
-    def prevent_fetching(self, op):
+    def prevent_fetching(self, op: Any) -> None:
         self._unfetchable.add(op)
 
     def as_graph_def(self, from_version=None, add_shapes=False):
@@ -277,5 +285,5 @@ class Graph(Collections, GraphScopes):
         return self.as_graph_def(from_version, add_shapes), self.version
 
     @property
-    def graph_def_versions(self):
+    def graph_def_versions(self) -> Any:
         return self.as_graph_def().versions

@@ -1,13 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """The scopes of a graph: names, devices, control dependencies, colocation, containers, attributes of new nodes."""
+from __future__ import annotations
+
 import contextlib
 import re
 import threading
+from typing import TYPE_CHECKING
 
 from millstream.framework import device as device_lib
 from millstream.framework import stacks
 from millstream.framework.operation import Operation
 from millstream.framework.tensor import Tensor
+
+if TYPE_CHECKING:
+    from typing import Any
 
 VALID_OP_NAME = re.compile(r"^[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*$")
 _VALID_SCOPE_NAME = re.compile(r"^[A-Za-z0-9_.\\/>-]*$")
@@ -36,7 +42,7 @@ class _ControlScope:
 class GraphScopes:
     """What `with graph.something():` does. A part of Graph, which has the state."""
 
-    def as_default(self):
+    def as_default(self) -> Any:
         return stacks.default_graph.get_controller(self)
 
     @contextlib.contextmanager
@@ -139,7 +145,7 @@ class GraphScopes:
     def _current_control_dependencies(self):
         return {op for scope in self._state.control for op in scope.control_inputs}
 
-    def colocate_with(self, op, ignore_existing=False):
+    def colocate_with(self, op: Any, ignore_existing: bool = False) -> Any:
         return self._colocate(op, ignore_existing)
 
     @contextlib.contextmanager
@@ -176,7 +182,7 @@ class GraphScopes:
         finally:
             setattr(self, attribute, old)
 
-    def gradient_override_map(self, op_type_map):
+    def gradient_override_map(self, op_type_map: Any) -> Any:
         """Ops of the given types that are made inside get the gradient that is registered under the given name."""
         if not isinstance(op_type_map, dict) or not all(isinstance(s, str) for kv in op_type_map.items() for s in kv):
             raise TypeError("op_type_map must be a dictionary mapping strings to strings")
@@ -188,5 +194,5 @@ class GraphScopes:
     def _kernel_label_map_scope(self, op_to_kernel_label_map):
         return self._swapped("_kernel_label_map", op_to_kernel_label_map)
 
-    def switch_to_thread_local(self):
+    def switch_to_thread_local(self) -> None:
         """Scopes are per thread already."""

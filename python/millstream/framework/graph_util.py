@@ -1,10 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """tf.graph_util: parts of GraphDefs, and graphs with constants in place of variables."""
+from __future__ import annotations
+
 import re
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from millstream.framework import tensor_util
+
+if TYPE_CHECKING:
+    from typing import Any
 
 _VARIABLES = ("Variable", "VariableV2", "VarHandleOp", "AutoReloadVariable", "ReadVariableOp")
 
@@ -13,7 +19,7 @@ def _node_name(name):
     return name[1:] if name.startswith("^") else name.split(":")[0]
 
 
-def extract_sub_graph(graph_def, dest_nodes):
+def extract_sub_graph(graph_def: Any, dest_nodes: Any) -> Any:
     """The nodes that `dest_nodes` need, in their order."""
     if isinstance(dest_nodes, str):
         raise TypeError("dest_nodes must be a list.")
@@ -35,7 +41,7 @@ def extract_sub_graph(graph_def, dest_nodes):
     return out
 
 
-def remove_training_nodes(input_graph, protected_nodes=None):
+def remove_training_nodes(input_graph: Any, protected_nodes: Any = None) -> Any:
     """The graph without Identity and CheckNumerics nodes that only hand on their input."""
     protected = set(protected_nodes or ())
     handed = {}
@@ -59,8 +65,8 @@ def remove_training_nodes(input_graph, protected_nodes=None):
     return out
 
 
-def convert_variables_to_constants(sess, input_graph_def, output_node_names, variable_names_whitelist=None,
-                                   variable_names_blacklist=None):
+def convert_variables_to_constants(sess: Any, input_graph_def: Any, output_node_names: Any,
+                                   variable_names_whitelist: Any = None, variable_names_blacklist: Any = None) -> Any:
     """The part of a graph that computes the outputs, with the values of its variables in it."""
     graph_def = extract_sub_graph(input_graph_def, output_node_names)
     wanted = {}
@@ -93,17 +99,17 @@ def convert_variables_to_constants(sess, input_graph_def, output_node_names, var
     return out
 
 
-def must_run_on_cpu(node, pin_variables_on_cpu=False):
+def must_run_on_cpu(node: Any, pin_variables_on_cpu: bool = False) -> Any:
     op = node if not hasattr(node, "node_def") else node.node_def
     return pin_variables_on_cpu and op.op in _VARIABLES
 
 
-def tensor_shape_from_node_def_name(graph, input_name):
+def tensor_shape_from_node_def_name(graph: Any, input_name: Any) -> Any:
     name = input_name if ":" in input_name else input_name + ":0"
     return graph.get_tensor_by_name(re.sub(r"^\^", "", name)).get_shape()
 
 
-def write_graph(graph_or_graph_def, logdir, name, as_text=True):
+def write_graph(graph_or_graph_def: Any, logdir: str, name: str, as_text: bool = True) -> str:
     """Writes a graph to a file; returns its path."""
     import os
     from millstream.framework.meta_graph import write_message

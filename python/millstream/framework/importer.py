@@ -1,8 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """tf.import_graph_def()."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from millstream.framework import conversion, errors, scopes
 from millstream.framework.operation import Operation
 from millstream.framework.tensor import Tensor
+
+if TYPE_CHECKING:
+    from typing import Any, Optional
 
 
 def _mapped(input_map):
@@ -32,7 +39,8 @@ def _converted(input_map, scope):
                 for k, v in input_map.items()}
 
 
-def import_graph_def(graph_def, input_map=None, return_elements=None, name=None, op_dict=None, producer_op_list=None):
+def import_graph_def(graph_def: Any, input_map: Any = None, return_elements: Any = None, name: Optional[str] = None,
+                     op_dict: Any = None, producer_op_list: Any = None) -> Optional[list[Tensor]]:
     """Adds the nodes of a GraphDef to the default graph, under a name scope ("import"). Returns the elements asked for."""
     del op_dict, producer_op_list
     if not hasattr(graph_def, "SerializeToString") or not hasattr(graph_def, "node"):

@@ -1,10 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """IndexedSlices: rows of a larger tensor, as gradients of lookups are."""
+from __future__ import annotations
+
 import collections
 import warnings
+from typing import TYPE_CHECKING
 
 from millstream.framework import conversion
 from millstream.framework.tensor_shape import TensorShape
+
+if TYPE_CHECKING:
+    from typing import Any, Optional
+
+    from millstream.framework.dtypes import DType
+    from millstream.framework.tensor import Tensor
 
 IndexedSlicesValue = collections.namedtuple("IndexedSlicesValue", ["values", "indices", "dense_shape"])
 
@@ -12,49 +21,49 @@ IndexedSlicesValue = collections.namedtuple("IndexedSlicesValue", ["values", "in
 class IndexedSlices:
     """values[i] is row indices[i] of a tensor of shape dense_shape (None if not known). Rows may repeat: they add up."""
 
-    def __init__(self, values, indices, dense_shape=None):
+    def __init__(self, values: Any, indices: Any, dense_shape: Any = None) -> None:
         self._values = values
         self._indices = indices
         self._dense_shape = dense_shape
 
     @property
-    def values(self):
+    def values(self) -> Tensor:
         return self._values
 
     @property
-    def indices(self):
+    def indices(self) -> Tensor:
         return self._indices
 
     @property
-    def dense_shape(self):
+    def dense_shape(self) -> Optional[Tensor]:
         return self._dense_shape
 
     @property
-    def shape(self):
+    def shape(self) -> TensorShape:
         from millstream.framework import tensor_util
         return TensorShape(None) if self._dense_shape is None else tensor_util.constant_value_as_shape(self._dense_shape)
 
-    def get_shape(self):
+    def get_shape(self) -> Any:
         return self.shape
 
     @property
-    def name(self):
+    def name(self) -> Any:
         return self._values.name
 
     @property
-    def device(self):
+    def device(self) -> Any:
         return self._values.device
 
     @property
-    def op(self):
+    def op(self) -> Any:
         return self._values.op
 
     @property
-    def dtype(self):
+    def dtype(self) -> DType:
         return self._values.dtype
 
     @property
-    def graph(self):
+    def graph(self) -> Any:
         return self._values.graph
 
     def __str__(self):
@@ -66,7 +75,7 @@ class IndexedSlices:
     def __neg__(self):
         return IndexedSlices(-self._values, self._indices, self._dense_shape)
 
-    def consumers(self):
+    def consumers(self) -> Any:
         return self._values.consumers()
 
 

@@ -1,6 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Derivatives of every element of a tensor: tf.hessians(), and what tf.GradientTape's Jacobians are made of."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from millstream.framework import conversion, dtypes, gradients, scopes
+
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def element_gradients(ys, xs, parallel_iterations=None, **kwargs):
@@ -43,7 +50,8 @@ def _in_a_loop(ys, xs, parallel_iterations, kwargs):
     return [array.stack() if depends else None for array, depends in zip(ends[1:], connected)]
 
 
-def hessians(ys, xs, name="hessians", colocate_gradients_with_ops=False, gate_gradients=False, aggregation_method=None):
+def hessians(ys: Any, xs: Any, name: str = "hessians", colocate_gradients_with_ops: bool = False, gate_gradients: bool = False,
+             aggregation_method: Any = None) -> Any:
     """Second derivatives of sum(ys) by each x: tensors of the shape of x, twice."""
     from millstream.ops.array import array_ops
     kwargs = {"colocate_gradients_with_ops": colocate_gradients_with_ops, "gate_gradients": gate_gradients,

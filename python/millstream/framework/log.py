@@ -1,8 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """tf.logging."""
+from __future__ import annotations
+
 import logging as _logging
 import sys
 import time
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Any
 
 DEBUG, INFO, WARN, ERROR, FATAL = 10, 20, 30, 40, 50
 _LETTERS = {DEBUG: "DEBUG", INFO: "INFO", WARN: "WARNING", ERROR: "ERROR", FATAL: "CRITICAL"}
@@ -10,7 +16,7 @@ _LETTERS = {DEBUG: "DEBUG", INFO: "INFO", WARN: "WARNING", ERROR: "ERROR", FATAL
 _logger = None
 
 
-def get_logger():
+def get_logger() -> Any:
     """The logger "tensorflow", which writes to the standard error output unless the program has set up logging."""
     global _logger
     if _logger is None:
@@ -24,47 +30,47 @@ def get_logger():
     return _logger
 
 
-def log(level, msg, *args, **kwargs):
+def log(level: Any, msg: Any, *args: Any, **kwargs: Any) -> None:
     get_logger().log(level, msg, *args, **kwargs)
 
 
-def debug(msg, *args, **kwargs):
+def debug(msg: Any, *args: Any, **kwargs: Any) -> None:
     get_logger().debug(msg, *args, **kwargs)
 
 
-def info(msg, *args, **kwargs):
+def info(msg: Any, *args: Any, **kwargs: Any) -> None:
     get_logger().info(msg, *args, **kwargs)
 
 
-def warning(msg, *args, **kwargs):
+def warning(msg: Any, *args: Any, **kwargs: Any) -> None:
     get_logger().warning(msg, *args, **kwargs)
 
 
 warn = warning
 
 
-def error(msg, *args, **kwargs):
+def error(msg: Any, *args: Any, **kwargs: Any) -> None:
     get_logger().error(msg, *args, **kwargs)
 
 
-def fatal(msg, *args, **kwargs):
+def fatal(msg: Any, *args: Any, **kwargs: Any) -> None:
     get_logger().fatal(msg, *args, **kwargs)
 
 
-def vlog(level, msg, *args, **kwargs):
+def vlog(level: Any, msg: Any, *args: Any, **kwargs: Any) -> None:
     get_logger().log(level, msg, *args, **kwargs)
 
 
-def flush():
+def flush() -> None:
     for handler in get_logger().handlers:
         handler.flush()
 
 
-def get_verbosity():
+def get_verbosity() -> Any:
     return get_logger().getEffectiveLevel()
 
 
-def set_verbosity(v):
+def set_verbosity(v: Any) -> None:
     get_logger().setLevel(v)
 
 
@@ -72,29 +78,29 @@ _counts: dict = {}
 _times: dict = {}
 
 
-def log_first_n(level, msg, n, *args):
+def log_first_n(level: Any, msg: Any, n: Any, *args: Any) -> None:
     count = _counts[msg] = _counts.get(msg, 0) + 1
     if count <= n:
         log(level, msg, *args)
 
 
-def log_every_n(level, msg, n, *args):
+def log_every_n(level: Any, msg: Any, n: Any, *args: Any) -> None:
     count = _counts[msg] = _counts.get(msg, -1) + 1
     if count % n == 0:
         log(level, msg, *args)
 
 
-def log_if(level, msg, condition, *args):
+def log_if(level: Any, msg: Any, condition: Any, *args: Any) -> None:
     if condition:
         log(level, msg, *args)
 
 
-def log_every_n_seconds(level, msg, n, *args):
+def log_every_n_seconds(level: Any, msg: Any, n: Any, *args: Any) -> None:
     now = time.time()
     if now - _times.get(msg, 0) >= n:
         _times[msg] = now
         log(level, msg, *args)
 
 
-def TaskLevelStatusMessage(msg):
+def TaskLevelStatusMessage(msg: Any) -> None:
     error(msg)

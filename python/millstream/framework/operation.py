@@ -1,13 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """Operation: a node of a graph."""
+from __future__ import annotations
+
 import linecache
 import os
 import sys
+from typing import TYPE_CHECKING
 
 from millstream import _core
 from millstream.framework import dtypes, errors
 from millstream.framework.tensor import _run_operation
 from millstream.framework.tensor_shape import TensorShape
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from millstream.framework.graph import Graph
+    from millstream.framework.tensor import Tensor
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _MAX_FRAMES = 8
@@ -29,7 +38,7 @@ def _call_site():
 class Operation:
     """A node. Made by Graph.create_op() and by what C++ adds; one object for each node."""
 
-    def __init__(self, graph, node_id, name, op_type, output_types, site=None):
+    def __init__(self, graph: Any, node_id: Any, name: str, op_type: Any, output_types: Any, site: Any = None) -> None:
         self._graph = graph
         self._id = node_id
         self._name = name
@@ -38,22 +47,22 @@ class Operation:
         self._site = site
 
     @property
-    def graph(self):
+    def graph(self) -> Graph:
         return self._graph
 
     @property
-    def name(self):
+    def name(self) -> str:
         return self._name
 
     @property
-    def type(self):
+    def type(self) -> str:
         return self._type
 
     @property
-    def outputs(self):
+    def outputs(self) -> list[Tensor]:
         return self._outputs
 
-    def values(self):
+    def values(self) -> Any:
         return tuple(self._outputs)
 
     @property
@@ -61,7 +70,7 @@ class Operation:
         return self._id
 
     @property
-    def inputs(self):
+    def inputs(self) -> Any:
         get = self._graph._output_by_id
         return tuple(get(i) for i in self._graph._core.inputs(self._id))
 
@@ -70,7 +79,7 @@ class Operation:
         return self.inputs
 
     @property
-    def control_inputs(self):
+    def control_inputs(self) -> list[Operation]:
         by_id = self._graph._op_by_id
         return [by_id(i) for i in self._graph._core.control_inputs(self._id)]
 
@@ -83,7 +92,7 @@ class Operation:
         return [t.dtype for t in self.inputs]
 
     @property
-    def device(self):
+    def device(self) -> str:
         return self._graph._core.device(self._id)
 
     def _set_device(self, device):
@@ -106,7 +115,7 @@ class Operation:
         self._graph._core.set_input(self._id, index, tensor._id_pair())
         self._graph._forget_consumers()
 
-    def colocation_groups(self):
+    def colocation_groups(self) -> list[bytes]:
         value = self._graph._core.attr(self._id, "_class")
         if value is not None:
             groups = [g for g in value[1] if g.startswith(b"loc:@")]
@@ -128,7 +137,7 @@ class Operation:
         from millstream.proto import op_def_pb2
         return op_def_pb2.OpDef.FromString(_core.op_def(self._type))
 
-    def get_attr(self, name):
+    def get_attr(self, name: str) -> Any:
         """The value of an attribute as Python has it: DType, TensorShape, number, bytes, message, or a list of those."""
         found = self._graph._core.attr(self._id, name)
         if found is None:
@@ -146,7 +155,7 @@ class Operation:
         self._graph._core.clear_attr(self._id, name)
 
     @property
-    def traceback(self):
+    def traceback(self) -> list[Any]:
         return list(self._site or [])
 
     def _traceback_lines(self):
@@ -158,7 +167,7 @@ class Operation:
                 lines.append("    " + source)
         return lines
 
-    def run(self, feed_dict=None, session=None):
+    def run(self, feed_dict: Any = None, session: Any = None) -> Any:
         _run_operation(self, feed_dict, self._graph, session)
 
     def __str__(self):

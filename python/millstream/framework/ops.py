@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The framework's names in one place, as TF1's framework/ops has them. Loading it makes tensors ready for operators."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from millstream.framework import operators as _operators
 from millstream.framework.conversion import (  # noqa: F401
     convert_n_to_tensor, convert_n_to_tensor_or_indexed_slices, convert_to_tensor, convert_to_tensor_or_indexed_slices,
@@ -16,10 +20,13 @@ from millstream.framework.scopes import (  # noqa: F401
     prepend_name_scope, reset_default_graph, strip_name_scope)
 from millstream.framework.tensor import OperatorNotAllowedInGraphError, Tensor  # noqa: F401
 
+if TYPE_CHECKING:
+    from typing import Any
+
 _operators.set_operators()
 _get_graph_from_inputs = graph_of
 name_scope_v1 = name_scope
 
 
-def executing_eagerly():
+def executing_eagerly() -> Any:
     return False

@@ -1,12 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Seeds of random ops, from the seed of the graph and that of the op."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from millstream.framework import scopes
+
+if TYPE_CHECKING:
+    from typing import Any
 
 DEFAULT_GRAPH_SEED = 87654321
 _MAX_INT32 = 2**31 - 1
 
 
-def get_seed(op_seed):
+def get_seed(op_seed: Any) -> Any:
     """The two seeds that a random op gets; (None, None) if it is to differ in each run."""
     graph = scopes.get_default_graph()
     if graph.seed is not None:
@@ -21,5 +28,5 @@ def get_seed(op_seed):
     return (0, _MAX_INT32) if seeds == (0, 0) else seeds  # (0, 0) means "random" to the kernels
 
 
-def set_random_seed(seed):
+def set_random_seed(seed: int) -> None:
     scopes.get_default_graph().seed = seed

@@ -1,16 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """Functions on the default graph: scopes, devices, dependencies, collections."""
+from __future__ import annotations
+
 import contextlib
+from typing import TYPE_CHECKING
 
 from millstream.framework import stacks
 from millstream.framework.graph import Graph
 from millstream.framework.operation import Operation
 from millstream.framework.tensor import Tensor
 
+if TYPE_CHECKING:
+    from typing import Any, Optional
+
+    from millstream.client.session import Session
+
 _global_graph = None
 
 
-def get_default_graph():
+def get_default_graph() -> Any:
     """The graph of the innermost `with graph.as_default()` of this thread, or the process's own."""
     global _global_graph
     graph = stacks.default_graph.get_default()
@@ -21,7 +29,7 @@ def get_default_graph():
     return _global_graph
 
 
-def reset_default_graph():
+def reset_default_graph() -> None:
     global _global_graph
     if not stacks.default_graph.is_cleared():
         raise AssertionError("Do not use tf.reset_default_graph() to clear nested graphs. If you need a cleared graph, exit "
@@ -33,7 +41,7 @@ def has_default_graph():
     return not stacks.default_graph.is_cleared()
 
 
-def get_default_session():
+def get_default_session() -> Optional[Session]:
     return stacks.default_session.get_default()
 
 
@@ -63,7 +71,8 @@ def graph_of(values, graph=None):
 class name_scope:
     """`with tf.name_scope(name, default_name, values) as scope`: names of nodes made inside begin with `scope`."""
 
-    def __init__(self, name=None, default_name=None, values=None, skip_on_eager=True):
+    def __init__(self, name: Optional[str] = None, default_name: Optional[str] = None, values: Any = None,
+                 skip_on_eager: bool = True) -> None:
         if not (default_name is None or isinstance(default_name, str)):
             raise TypeError(f"`default_name` type ({type(default_name)}) is not a string type. You likely meant to pass "
                             "this into the `values` kwarg.")
@@ -73,7 +82,7 @@ class name_scope:
         self._exits = None
 
     @property
-    def name(self):
+    def name(self) -> Any:
         return self._name
 
     def __enter__(self):
@@ -104,23 +113,23 @@ class name_scope:
 class op_scope(name_scope):
     """The older order of arguments."""
 
-    def __init__(self, values, name, default_name=None):
+    def __init__(self, values: Any, name: str, default_name: Optional[str] = None) -> None:
         super().__init__(name, default_name, values)
 
 
-def device(device_name_or_function):
+def device(device_name_or_function: Any) -> Any:
     return get_default_graph().device(device_name_or_function)
 
 
-def container(container_name):
+def container(container_name: Any) -> Any:
     return get_default_graph().container(container_name)
 
 
-def colocate_with(op, ignore_existing=False):
+def colocate_with(op: Any, ignore_existing: bool = False) -> Any:
     return get_default_graph().colocate_with(op, ignore_existing)
 
 
-def control_dependencies(control_inputs):
+def control_dependencies(control_inputs: Any) -> Any:
     return get_default_graph().control_dependencies(control_inputs)
 
 
@@ -133,19 +142,19 @@ def init_scope():
         yield
 
 
-def add_to_collection(name, value):
+def add_to_collection(name: str, value: Any) -> None:
     get_default_graph().add_to_collection(name, value)
 
 
-def add_to_collections(names, value):
+def add_to_collections(names: Any, value: Any) -> None:
     get_default_graph().add_to_collections(names, value)
 
 
-def get_collection(key, scope=None):
+def get_collection(key: Any, scope: Any = None) -> Any:
     return get_default_graph().get_collection(key, scope)
 
 
-def get_collection_ref(key):
+def get_collection_ref(key: Any) -> Any:
     return get_default_graph().get_collection_ref(key)
 
 
@@ -177,7 +186,7 @@ def name_from_scope_name(name):
     return name[:-1] if name.endswith("/") else name
 
 
-def NotDifferentiable(op_type):
+def NotDifferentiable(op_type: Any) -> None:
     from millstream.framework import gradients
     gradients.register(op_type, None)
 
@@ -189,7 +198,7 @@ class RegisterGradient:
     """A decorator: the function (op, *grads) -> grads is the gradient of ops of this type, or of this name in
     gradient_override_map()."""
 
-    def __init__(self, op_type):
+    def __init__(self, op_type: Any) -> None:
         if not isinstance(op_type, str):
             raise TypeError("op_type must be a string")
         self._op_type = op_type

@@ -1,23 +1,35 @@
 # SPDX-License-Identifier: Apache-2.0
 """SparseTensor: indices, values and a dense shape."""
+from __future__ import annotations
+
 import collections
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from millstream.framework import conversion, dtypes, scopes, tensor_shape, tensor_util
 from millstream.framework.tensor import _eval
 
+if TYPE_CHECKING:
+    from typing import Any, Optional
+
+    from millstream.framework.dtypes import DType
+    from millstream.framework.graph import Graph
+    from millstream.framework.tensor import Tensor
+    from millstream.framework.tensor_shape import TensorShape
+    from millstream.framework.type_aliases import ShapeLike
+
 SparseTensorValue = collections.namedtuple("SparseTensorValue", ["indices", "values", "dense_shape"])
 
 
 class SparseTensor:
     @classmethod
-    def from_value(cls, sparse_tensor_value):
+    def from_value(cls, sparse_tensor_value: Any) -> Any:
         if not isinstance(sparse_tensor_value, (SparseTensor, SparseTensorValue)):
             raise TypeError(f"Neither a SparseTensor nor SparseTensorValue: {sparse_tensor_value}.")
         return cls(sparse_tensor_value.indices, sparse_tensor_value.values, sparse_tensor_value.dense_shape)
 
-    def __init__(self, indices, values, dense_shape):
+    def __init__(self, indices: Any, values: Any, dense_shape: Any) -> None:
         with scopes.name_scope(None, "SparseTensor", [indices, values, dense_shape]):
             self._indices = conversion.convert_to_tensor(indices, name="indices", dtype=dtypes.int64)
             self._values = conversion.internal_convert_to_tensor(values, name="values", as_ref=True)
@@ -28,51 +40,51 @@ class SparseTensor:
         indices_shape[1].assert_is_compatible_with(self._dense_shape.shape[0])
 
     @property
-    def indices(self):
+    def indices(self) -> Tensor:
         return self._indices
 
     @property
-    def values(self):
+    def values(self) -> Tensor:
         return self._values
 
     @property
-    def dense_shape(self):
+    def dense_shape(self) -> Tensor:
         return self._dense_shape
 
     @property
-    def shape(self):
+    def shape(self) -> TensorShape:
         return tensor_util.constant_value_as_shape(self._dense_shape)
 
-    def get_shape(self):
+    def get_shape(self) -> TensorShape:
         return self.shape
 
-    def set_shape(self, shape):
+    def set_shape(self, shape: ShapeLike) -> None:
         self.shape.assert_is_compatible_with(shape)
 
     @property
-    def rank(self):
+    def rank(self) -> Any:
         return self.shape.rank
 
     @property
-    def op(self):
+    def op(self) -> Any:
         return self._values.op
 
     @property
-    def dtype(self):
+    def dtype(self) -> DType:
         return self._values.dtype
 
     @property
-    def graph(self):
+    def graph(self) -> Graph:
         return self._indices.graph
 
-    def with_values(self, new_values):
+    def with_values(self, new_values: Any) -> SparseTensor:
         return SparseTensor(self._indices, new_values, self._dense_shape)
 
-    def consumers(self):
+    def consumers(self) -> Any:
         return sorted(set(self._values.consumers() + self._indices.consumers() + self._dense_shape.consumers()),
                       key=lambda op: op._id)
 
-    def eval(self, feed_dict=None, session=None):
+    def eval(self, feed_dict: Any = None, session: Any = None) -> Any:
         return _eval(self, feed_dict, self.graph, session)
 
     def __str__(self):
@@ -85,7 +97,7 @@ class SparseTensor:
         setattr(SparseTensor, operator, func)
 
 
-def convert_to_tensor_or_sparse_tensor(value, dtype=None, name=None):
+def convert_to_tensor_or_sparse_tensor(value: Any, dtype: Any = None, name: Optional[str] = None) -> Any:
     if dtype is not None:
         dtype = dtypes.as_dtype(dtype)
     if isinstance(value, SparseTensorValue):

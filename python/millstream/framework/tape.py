@@ -1,6 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """tf.GradientTape in graphs: gradients of what was made while the tape ran."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from millstream.framework import gradients, jacobians, ops
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from millstream.framework.type_aliases import TensorLike
 
 
 def _key(source):
@@ -14,7 +23,7 @@ class GradientTape:
         self._persistent, self._variables = persistent, watch_accessed_variables
         self._watched, self._spans, self._used, self._start = {}, [], False, None
 
-    def __enter__(self):
+    def __enter__(self) -> Any:
         self._enter()
         return self
 
@@ -30,22 +39,22 @@ class GradientTape:
         if self._start is not None:
             self._leave()
 
-    def watch(self, tensor):
+    def watch(self, tensor: TensorLike) -> None:
         from millstream.ops import nest
         for each in nest.flatten(tensor):
             self._watched[_key(each)] = each
 
-    def watched_variables(self):
+    def watched_variables(self) -> Any:
         from millstream.ops.variables import variables
         trainable = ops.get_collection(ops.GraphKeys.TRAINABLE_VARIABLES) if self._variables else []
         return tuple(trainable) + tuple(v for v in self._watched.values() if isinstance(v, variables.Variable))
 
-    def reset(self):
+    def reset(self) -> None:
         self._watched, self._spans = {}, []
         if self._start is not None:
             self._enter()
 
-    def stop_recording(self):
+    def stop_recording(self) -> Any:
         """A `with` whose nodes are not seen by the tape."""
         import contextlib
 
@@ -72,7 +81,8 @@ class GradientTape:
             raise RuntimeError("A non-persistent GradientTape can only be used to compute one set of gradients (or jacobians)")
         self._used = True
 
-    def gradient(self, target, sources, output_gradients=None, unconnected_gradients=gradients.UnconnectedGradients.NONE):
+    def gradient(self, target: str, sources: Any, output_gradients: Any = None,
+                 unconnected_gradients: Any = gradients.UnconnectedGradients.NONE) -> Any:
         """Gradients in the structure of `sources`; None where there is none."""
         from millstream.ops import nest
         self._use()
@@ -84,8 +94,8 @@ class GradientTape:
         result = [found.get(_key(s)) for s in flat]
         return nest.pack_sequence_as(sources, result) if nest.is_nested(sources) else result[0]
 
-    def jacobian(self, target, sources, unconnected_gradients=gradients.UnconnectedGradients.NONE, parallel_iterations=None,
-                 experimental_use_pfor=True):
+    def jacobian(self, target: Any, sources: Any, unconnected_gradients: Any = gradients.UnconnectedGradients.NONE,
+                 parallel_iterations: Any = None, experimental_use_pfor: Any = True) -> Any:
         """Of each element of the target: gradients with the target's shape in front."""
         from millstream.ops import nest
         from millstream.ops.array import array_ops
@@ -101,8 +111,8 @@ class GradientTape:
             out.append(rows)
         return nest.pack_sequence_as(sources, out) if nest.is_nested(sources) else out[0]
 
-    def batch_jacobian(self, target, source, unconnected_gradients=gradients.UnconnectedGradients.NONE, parallel_iterations=None,
-                       experimental_use_pfor=True):
+    def batch_jacobian(self, target: Any, source: Any, unconnected_gradients: Any = gradients.UnconnectedGradients.NONE,
+                       parallel_iterations: Any = None, experimental_use_pfor: Any = True) -> Any:
         """Of a target and a source whose rows belong together."""
         from millstream.ops.array import array_ops
         from millstream.ops.math import math_ops, reduce_ops

@@ -1,6 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Static shapes: TensorShape and Dimension with the behaviour of TensorFlow 1."""
+from __future__ import annotations
+
 import operator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Any, Optional
 
 
 class Dimension:
@@ -8,7 +14,7 @@ class Dimension:
 
     __slots__ = ("_value",)
 
-    def __init__(self, value):
+    def __init__(self, value: Any) -> None:
         if value is None:
             self._value = None
             return
@@ -24,7 +30,7 @@ class Dimension:
             raise ValueError(f"Dimension {self._value} must be >= 0")
 
     @property
-    def value(self):
+    def value(self) -> Optional[int]:
         return self._value
 
     def __repr__(self):
@@ -129,15 +135,15 @@ class Dimension:
     def __rmod__(self, other):
         return self._calculate(other, operator.mod, True)
 
-    def is_compatible_with(self, other):
+    def is_compatible_with(self, other: Any) -> bool:
         other = as_dimension(other)
         return self._value is None or other._value is None or self._value == other._value
 
-    def assert_is_compatible_with(self, other):
+    def assert_is_compatible_with(self, other: Any) -> None:
         if not self.is_compatible_with(other):
             raise ValueError(f"Dimensions {self} and {other} are not compatible")
 
-    def merge_with(self, other):
+    def merge_with(self, other: Any) -> Dimension:
         other = as_dimension(other)
         self.assert_is_compatible_with(other)
         return Dimension(other._value if self._value is None else self._value)
@@ -150,12 +156,12 @@ def as_dimension(value):
     return value if isinstance(value, Dimension) else Dimension(value)
 
 
-def dimension_value(dimension):
+def dimension_value(dimension: Any) -> Any:
     """The size as an int or None, from a Dimension or what is one already."""
     return dimension.value if isinstance(dimension, Dimension) else dimension
 
 
-def dimension_at_index(shape, index):
+def dimension_at_index(shape: Any, index: Any) -> Any:
     return Dimension(None) if shape.rank is None else shape.dims[index]
 
 
@@ -164,7 +170,7 @@ class TensorShape:
 
     __slots__ = ("_sizes",)
 
-    def __init__(self, dims):
+    def __init__(self, dims: Any) -> None:
         if dims is None:
             self._sizes = None
         elif isinstance(dims, TensorShape):
@@ -190,15 +196,15 @@ class TensorShape:
         return None if self._sizes is None else [-1 if d is None else d for d in self._sizes]
 
     @property
-    def dims(self):
+    def dims(self) -> Any:
         return None if self._sizes is None else [Dimension(d) for d in self._sizes]
 
     @property
-    def rank(self):
+    def rank(self) -> Optional[int]:
         return None if self._sizes is None else len(self._sizes)
 
     @property
-    def ndims(self):
+    def ndims(self) -> Optional[int]:
         return self.rank
 
     def __len__(self):
@@ -235,34 +241,34 @@ class TensorShape:
             product *= d
         return product
 
-    def is_fully_defined(self):
+    def is_fully_defined(self) -> bool:
         return self._sizes is not None and None not in self._sizes
 
-    def assert_is_fully_defined(self):
+    def assert_is_fully_defined(self) -> None:
         if not self.is_fully_defined():
             raise ValueError(f"Shape {self} is not fully defined")
 
-    def is_compatible_with(self, other):
+    def is_compatible_with(self, other: Any) -> bool:
         other = as_shape(other)
         if self._sizes is None or other._sizes is None:
             return True
         return len(self._sizes) == len(other._sizes) and all(
             a is None or b is None or a == b for a, b in zip(self._sizes, other._sizes))
 
-    def assert_is_compatible_with(self, other):
+    def assert_is_compatible_with(self, other: Any) -> None:
         if not self.is_compatible_with(other):
             raise ValueError(f"Shapes {self} and {other} are incompatible")
 
-    def assert_same_rank(self, other):
+    def assert_same_rank(self, other: Any) -> None:
         other = as_shape(other)
         if self.rank is not None and other.rank is not None and self.rank != other.rank:
             raise ValueError(f"Shapes {self} and {other} must have the same rank")
 
-    def assert_has_rank(self, rank):
+    def assert_has_rank(self, rank: Any) -> None:
         if self.rank not in (None, rank):
             raise ValueError(f"Shape {self} must have rank {rank}")
 
-    def merge_with(self, other):
+    def merge_with(self, other: Any) -> TensorShape:
         other = as_shape(other)
         if self._sizes is None:
             return other
@@ -271,13 +277,13 @@ class TensorShape:
         self.assert_is_compatible_with(other)
         return TensorShape([b if a is None else a for a, b in zip(self._sizes, other._sizes)])
 
-    def most_specific_compatible_shape(self, other):
+    def most_specific_compatible_shape(self, other: Any) -> Any:
         other = as_shape(other)
         if self._sizes is None or other._sizes is None or self.rank != other.rank:
             return unknown_shape()
         return TensorShape([a if a == b else None for a, b in zip(self._sizes, other._sizes)])
 
-    def concatenate(self, other):
+    def concatenate(self, other: Any) -> TensorShape:
         other = as_shape(other)
         if self._sizes is None or other._sizes is None:
             return unknown_shape()
@@ -289,23 +295,23 @@ class TensorShape:
     def __radd__(self, other):
         return as_shape(other).concatenate(self)
 
-    def with_rank(self, rank):
+    def with_rank(self, rank: Any) -> TensorShape:
         return self.merge_with(unknown_shape(rank)) if self.rank in (None, rank) else self._refuse_rank(rank)
 
     def _refuse_rank(self, rank):
         raise ValueError(f"Shape {self} must have rank {rank}")
 
-    def with_rank_at_least(self, rank):
+    def with_rank_at_least(self, rank: Any) -> TensorShape:
         if self.rank is not None and self.rank < rank:
             raise ValueError(f"Shape {self} must have rank at least {rank}")
         return self
 
-    def with_rank_at_most(self, rank):
+    def with_rank_at_most(self, rank: Any) -> Any:
         if self.rank is not None and self.rank > rank:
             raise ValueError(f"Shape {self} must have rank at most {rank}")
         return self
 
-    def as_list(self):
+    def as_list(self) -> Any:
         if self._sizes is None:
             raise ValueError("as_list() is not defined on an unknown TensorShape.")
         return list(self._sizes)

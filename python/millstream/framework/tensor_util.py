@@ -1,10 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Values of the program as NumPy arrays with TensorFlow's types, TensorProtos, and values that are known in a graph."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from millstream.framework import dtypes
 from millstream.framework.tensor import Tensor
 from millstream.framework.tensor_shape import Dimension, TensorShape
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from millstream.framework.type_aliases import TensorLike
 
 _KINDS = {  # what a Python value may be for a dtype
     "float": (float, int, np.floating, np.integer, np.bool_), "int": (int, np.integer, np.bool_),
@@ -134,7 +143,7 @@ _VALUE_FIELDS = {1: "float_val", 2: "double_val", 3: "int_val", 4: "int_val", 5:
                  13: "int_val", 15: "int_val", 16: "int_val", 29: "int_val", 30: "int_val", 31: "int_val", 32: "int_val"}
 
 
-def MakeNdarray(tensor):
+def MakeNdarray(tensor: Any) -> Any:
     """The array that a TensorProto holds."""
     shape = [d.size for d in tensor.tensor_shape.dim]
     count = int(np.prod(shape, dtype=np.int64))
@@ -162,7 +171,7 @@ def MakeNdarray(tensor):
     return full.reshape(shape)
 
 
-def constant_value(tensor, partial=False):
+def constant_value(tensor: TensorLike, partial: bool = False) -> Any:
     """The value of a tensor as an array if it is known before running, else None."""
     if not isinstance(tensor, Tensor):
         if hasattr(tensor, "_as_graph_element"):
@@ -179,7 +188,7 @@ def constant_value_as_shape(tensor):
     return TensorShape._of_core(tensor.graph._core.constant_value_as_shape(tensor.op._id, tensor.value_index))
 
 
-def is_tensor(x):
+def is_tensor(x: TensorLike) -> Any:
     from millstream.framework import sparse_tensor, indexed_slices
     return isinstance(x, (Tensor, sparse_tensor.SparseTensor, indexed_slices.IndexedSlices)) or hasattr(x, "_as_graph_element")
 

@@ -1,6 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """tf.TensorSpec and its kin: what is known of a value without its graph."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from millstream.framework import dtypes, tensor_shape
+
+if TYPE_CHECKING:
+    from typing import Any, Optional
+
+    from millstream.framework.type_aliases import DTypeLike, ShapeLike
 
 
 class TypeSpec:
@@ -30,15 +39,15 @@ class TypeSpec:
 class TensorSpec(TypeSpec):
     """Shape and type of a tensor."""
 
-    def __init__(self, shape, dtype=dtypes.float32, name=None):
+    def __init__(self, shape: ShapeLike, dtype: DTypeLike = dtypes.float32, name: Optional[str] = None) -> None:
         self.shape, self.dtype, self.name = tensor_shape.TensorShape(shape), dtypes.as_dtype(dtype).base_dtype, name
 
     @classmethod
-    def from_tensor(cls, tensor, name=None):
+    def from_tensor(cls, tensor: Any, name: Optional[str] = None) -> Any:
         return cls(tensor.shape, tensor.dtype, name or tensor.op.name)
 
     @classmethod
-    def from_spec(cls, spec, name=None):
+    def from_spec(cls, spec: Any, name: Optional[str] = None) -> Any:
         return cls(spec.shape, spec.dtype, name or getattr(spec, "name", None))
 
     def __repr__(self):
@@ -48,14 +57,15 @@ class TensorSpec(TypeSpec):
 class SparseTensorSpec(TypeSpec):
     """Shape and type of a sparse tensor."""
 
-    def __init__(self, shape=None, dtype=dtypes.float32):
+    def __init__(self, shape: ShapeLike = None, dtype: DTypeLike = dtypes.float32) -> None:
         self.shape, self.dtype = tensor_shape.TensorShape(shape), dtypes.as_dtype(dtype).base_dtype
 
 
 class RaggedTensorSpec(TypeSpec):
     """Shape, type and ragged rank of a ragged tensor."""
 
-    def __init__(self, shape=None, dtype=dtypes.float32, ragged_rank=None, row_splits_dtype=dtypes.int64, flat_values_spec=None):
+    def __init__(self, shape: ShapeLike = None, dtype: DTypeLike = dtypes.float32, ragged_rank: Any = None,
+                 row_splits_dtype: Any = dtypes.int64, flat_values_spec: Any = None) -> None:
         self.shape, self.dtype = tensor_shape.TensorShape(shape), dtypes.as_dtype(dtype).base_dtype
         rank = self.shape.rank
         self.ragged_rank = ragged_rank if ragged_rank is not None else max((rank or 1) - 1, 0)
@@ -71,13 +81,14 @@ class RaggedTensorSpec(TypeSpec):
 class IndexedSlicesSpec(TypeSpec):
     """Shape and types of IndexedSlices."""
 
-    def __init__(self, shape=None, dtype=dtypes.float32, indices_dtype=dtypes.int64, dense_shape_dtype=None, indices_shape=None):
+    def __init__(self, shape: ShapeLike = None, dtype: DTypeLike = dtypes.float32, indices_dtype: Any = dtypes.int64,
+                 dense_shape_dtype: Any = None, indices_shape: Any = None) -> None:
         self.shape, self.dtype = tensor_shape.TensorShape(shape), dtypes.as_dtype(dtype).base_dtype
         self.indices_dtype, self.dense_shape_dtype = dtypes.as_dtype(indices_dtype), dense_shape_dtype
         self.indices_shape = tensor_shape.TensorShape(indices_shape)
 
 
-def type_spec_from_value(value):
+def type_spec_from_value(value: Any) -> Any:
     """The spec of a tensor, sparse tensor, ragged tensor, or of what becomes a tensor."""
     from millstream.framework import ops, sparse_tensor
     if isinstance(value, sparse_tensor.SparseTensor):

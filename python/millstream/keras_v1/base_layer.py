@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """tf.keras.layers.Layer: variables are named by name scopes, calls on Input()s are remembered for Model()."""
+from __future__ import annotations
+
 import collections
 import inspect
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,6 +16,12 @@ from millstream.ops.arguments import unsupported
 from millstream.ops.array import array_ops
 from millstream.ops.layers import base as layers_base
 from millstream.ops.variables import variables
+
+if TYPE_CHECKING:
+    from typing import Any, Optional
+
+    from millstream.framework.tensor import Tensor
+    from millstream.framework.type_aliases import DTypeLike, ShapeLike, TensorLike
 
 Node = collections.namedtuple("Node", "layer inputs args kwargs outputs")
 InputSpec = layers_base.InputSpec
@@ -71,11 +80,11 @@ class Layer(layers_base.Layer):
         return out
 
     @property
-    def trainable_weights(self):
+    def trainable_weights(self) -> Any:
         return list(self._trainable_weights) + self._gather("trainable_weights") if self.trainable else []
 
     @property
-    def non_trainable_weights(self):
+    def non_trainable_weights(self) -> Any:
         own = list(self._non_trainable_weights)
         if not self.trainable:
             own = self._trainable_weights + own
@@ -83,7 +92,7 @@ class Layer(layers_base.Layer):
         return own + self._gather("non_trainable_weights")
 
     @property
-    def weights(self):
+    def weights(self) -> Any:
         return self.trainable_weights + self.non_trainable_weights
 
     variables = property(lambda self: self.weights)
@@ -91,17 +100,17 @@ class Layer(layers_base.Layer):
     non_trainable_variables = property(lambda self: self.non_trainable_weights)
 
     @property
-    def losses(self):
+    def losses(self) -> Any:
         return [loss() if callable(loss) else loss for loss in self._losses] + self._gather("losses")
 
     @property
-    def updates(self):
+    def updates(self) -> list[Tensor]:
         return (list(self._updates) if self.trainable else []) + self._gather("updates")
 
-    def add_loss(self, losses, inputs=None):
+    def add_loss(self, losses: TensorLike, inputs: Any = None) -> None:
         self._losses += list(losses) if isinstance(losses, (list, tuple)) else [losses]
 
-    def add_update(self, updates, inputs=None):
+    def add_update(self, updates: Any, inputs: Any = None) -> None:
         self._updates += list(updates) if isinstance(updates, (list, tuple)) else [updates]
 
     # Variables.
@@ -131,13 +140,13 @@ class Layer(layers_base.Layer):
                 self._losses.append(regularizer(variable))
         return variable
 
-    def add_variable(self, *args, **kwargs):
+    def add_variable(self, *args: Any, **kwargs: Any) -> Any:
         return self.add_weight(*args, **kwargs)
 
-    def get_weights(self):
+    def get_weights(self) -> list[Any]:
         return state.get_session().run(self.weights) if self.weights else []
 
-    def set_weights(self, weights):
+    def set_weights(self, weights: Any) -> None:
         mine = self.weights
         if len(mine) != len(weights):
             raise ValueError(f'You called `set_weights(weights)` on layer "{self.name}" with a  weight list of length {len(weights)}, but '
@@ -158,7 +167,7 @@ class Layer(layers_base.Layer):
             known = self.__dict__["_call_arguments"] = inspect.signature(self.call).parameters
         return name in known
 
-    def compute_mask(self, inputs, mask=None):
+    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
         return mask if self.supports_masking else None
 
     def __call__(self, inputs, *args, **kwargs):
@@ -219,20 +228,20 @@ class Layer(layers_base.Layer):
     input_shape = property(lambda self: _shapes(self.input))
     output_shape = property(lambda self: _shapes(self.output))
 
-    def get_output_at(self, node_index):
+    def get_output_at(self, node_index: Any) -> Any:
         return self._nodes[node_index].outputs
 
-    def get_input_at(self, node_index):
+    def get_input_at(self, node_index: Any) -> Any:
         return self._nodes[node_index].inputs
 
-    def get_config(self):
+    def get_config(self) -> Any:
         config = {"name": self.name, "trainable": self.trainable, "dtype": self.dtype}
         if hasattr(self, "_batch_input_shape"):
             config["batch_input_shape"] = self._batch_input_shape
         return config
 
     @classmethod
-    def from_config(cls, config):
+    def from_config(cls, config: Any) -> Any:
         return cls(**config)
 
 
@@ -248,7 +257,8 @@ def _shapes(tensors):
 class InputLayer(Layer):
     """Where a model begins."""
 
-    def __init__(self, input_shape=None, batch_size=None, dtype=None, input_tensor=None, sparse=False, name=None, **kwargs):
+    def __init__(self, input_shape: ShapeLike = None, batch_size: Any = None, dtype: Optional[DTypeLike] = None,
+                 input_tensor: Any = None, sparse: bool = False, name: Optional[str] = None, **kwargs: Any) -> None:
         shape = kwargs.pop("batch_input_shape", None)
         if shape is None and input_shape is not None:
             shape = (batch_size, *(input_shape if isinstance(input_shape, (list, tuple)) else (input_shape,)))
@@ -270,11 +280,12 @@ class InputLayer(Layer):
         self._nodes.append(node)
         input_tensor._keras_history = node
 
-    def call(self, inputs):
+    def call(self, inputs: Any) -> Any:
         return inputs
 
 
-def Input(shape=None, batch_size=None, name=None, dtype=None, sparse=False, tensor=None, batch_shape=None, **kwargs):
+def Input(shape: ShapeLike = None, batch_size: Any = None, name: Optional[str] = None, dtype: Optional[DTypeLike] = None,
+          sparse: bool = False, tensor: Any = None, batch_shape: Any = None, **kwargs: Any) -> Tensor:
     """A placeholder from which a model can be built."""
     batch_shape = kwargs.pop("batch_input_shape", batch_shape)
     if batch_shape is None and shape is None and tensor is None:

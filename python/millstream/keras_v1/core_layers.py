@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """tf.keras.layers: dense, convolutions, pooling, normalization, embedding, shapes, activations, noise."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from millstream import gen_ops
@@ -14,6 +18,11 @@ from millstream.ops.layers import conv as layers_conv, core as layers_core, norm
 from millstream.ops.math import math_ops, reduce_ops
 from millstream.ops.nn import embedding_ops, nn_conv, nn_ops
 from millstream.ops.random import random_ops
+
+if TYPE_CHECKING:
+    from typing import Any, Optional
+
+    from millstream.framework.type_aliases import ShapeLike
 
 _GLOROT = {"kernel_initializer": "glorot_uniform", "bias_initializer": "zeros"}
 Dense = adapt("Dense", layers_core.Dense, **_GLOROT)
@@ -37,27 +46,27 @@ def _phase(training):
 
 
 class BatchNormalization(adapt("BatchNormalization", layers_norm.BatchNormalization)):  # type: ignore[misc]  # made by a function
-    def call(self, inputs, training=None):
+    def call(self, inputs: Any, training: Any = None) -> Any:
         return super().call(inputs, training=_phase(training))
 
 
 class Dropout(adapt("Dropout", layers_core.Dropout)):  # type: ignore[misc]
-    def __init__(self, rate, noise_shape=None, seed=None, **kwargs):
+    def __init__(self, rate: Any, noise_shape: Any = None, seed: Optional[int] = None, **kwargs: Any) -> None:
         super().__init__(rate=rate, noise_shape=noise_shape, seed=seed, **kwargs)
         self.supports_masking = True
 
-    def call(self, inputs, training=None):
+    def call(self, inputs: Any, training: Any = None) -> Any:
         return super().call(inputs, training=_phase(training))
 
 
 class SpatialDropout2D(Dropout):
     """Drops whole channels."""
 
-    def __init__(self, rate, data_format=None, **kwargs):
+    def __init__(self, rate: Any, data_format: Any = None, **kwargs: Any) -> None:
         super().__init__(rate, **kwargs)
         self.data_format = data_format or state.image_data_format()
 
-    def call(self, inputs, training=None):
+    def call(self, inputs: Any, training: Any = None) -> Any:
         sizes = array_ops.shape(inputs)
         first = self.data_format == "channels_first"
         self.noise_shape = [sizes[0], sizes[1], 1, 1] if first else [sizes[0], 1, 1, sizes[3]]
@@ -78,7 +87,7 @@ class DepthwiseConv2D(Layer):
         self._bias = (initializers.get(bias_initializer), regularizers.get(bias_regularizer), constraints.get(bias_constraint))
         self.input_spec = InputSpec(ndim=4)
 
-    def build(self, input_shape):
+    def build(self, input_shape: ShapeLike) -> None:
         channels = TensorShape(input_shape).as_list()[1 if self.data_format == "channels_first" else -1]
         self.depthwise_kernel = self.add_weight("depthwise_kernel", [*self.kernel_size, channels, self.depth_multiplier],
                                                 initializer=self._kernel[0], regularizer=self._kernel[1], constraint=self._kernel[2])
@@ -87,7 +96,7 @@ class DepthwiseConv2D(Layer):
                                         constraint=self._bias[2])
         self.built = True
 
-    def call(self, inputs):
+    def call(self, inputs: Any) -> Any:
         first = self.data_format == "channels_first"
         out = nn_conv.depthwise_conv2d(inputs, self.depthwise_kernel, [1, 1, *self.strides] if first else [1, *self.strides, 1],
                                        self.padding.upper(), data_format="NCHW" if first else "NHWC")
@@ -97,66 +106,67 @@ class DepthwiseConv2D(Layer):
 
 
 class Activation(Layer):
-    def __init__(self, activation, **kwargs):
+    def __init__(self, activation: Any, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.activation, self.supports_masking = activations.get(activation), True
 
-    def call(self, inputs):
+    def call(self, inputs: Any) -> Any:
         return self.activation(inputs)
 
 
 class _Function(Layer):
     """A layer without variables: `call` is all."""
 
-    def __init__(self, **kwargs):
+    def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.supports_masking = True
 
 
 class ReLU(_Function):
-    def __init__(self, max_value=None, negative_slope=0, threshold=0, **kwargs):
+    def __init__(self, max_value: Any = None, negative_slope: Any = 0, threshold: Any = 0, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.max_value, self.negative_slope, self.threshold = max_value, negative_slope, threshold
 
-    def call(self, inputs):
+    def call(self, inputs: Any) -> Any:
         return activations.relu(inputs, alpha=self.negative_slope, max_value=self.max_value, threshold=self.threshold)
 
 
 class LeakyReLU(_Function):
-    def __init__(self, alpha=0.3, **kwargs):
+    def __init__(self, alpha: Any = 0.3, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.alpha = alpha
 
-    def call(self, inputs):
+    def call(self, inputs: Any) -> Any:
         return nn_ops.leaky_relu(inputs, alpha=self.alpha)
 
 
 class ELU(_Function):
-    def __init__(self, alpha=1.0, **kwargs):
+    def __init__(self, alpha: Any = 1.0, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.alpha = alpha
 
-    def call(self, inputs):
+    def call(self, inputs: Any) -> Any:
         return activations.elu(inputs, self.alpha)
 
 
 class Softmax(_Function):
-    def __init__(self, axis=-1, **kwargs):
+    def __init__(self, axis: Any = -1, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.axis = axis
 
-    def call(self, inputs):
+    def call(self, inputs: Any) -> Any:
         return activations.softmax(inputs, axis=self.axis)
 
 
 class PReLU(Layer):
-    def __init__(self, alpha_initializer="zeros", alpha_regularizer=None, alpha_constraint=None, shared_axes=None, **kwargs):
+    def __init__(self, alpha_initializer: str = "zeros", alpha_regularizer: Any = None, alpha_constraint: Any = None,
+                 shared_axes: Any = None, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self._settings = (initializers.get(alpha_initializer), regularizers.get(alpha_regularizer), constraints.get(alpha_constraint))
         self.shared_axes = [shared_axes] if isinstance(shared_axes, int) else shared_axes
         self.supports_masking = True
 
-    def build(self, input_shape):
+    def build(self, input_shape: ShapeLike) -> None:
         shape = TensorShape(input_shape).as_list()[1:]
         for axis in self.shared_axes or ():
             shape[axis - 1] = 1
@@ -164,27 +174,27 @@ class PReLU(Layer):
                                      constraint=self._settings[2])
         self.built = True
 
-    def call(self, inputs):
+    def call(self, inputs: Any) -> Any:
         return gen_ops.relu(inputs) - self.alpha * gen_ops.relu(-inputs)
 
 
 class GaussianNoise(_Function):
-    def __init__(self, stddev, **kwargs):
+    def __init__(self, stddev: Any, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.stddev = stddev
 
-    def call(self, inputs, training=None):
+    def call(self, inputs: Any, training: Any = None) -> Any:
         return control_flow_ops.smart_cond(
             _phase(training), lambda: inputs + random_ops.random_normal(array_ops.shape(inputs), stddev=self.stddev, dtype=inputs.dtype),
             lambda: array_ops.identity(inputs))
 
 
 class GaussianDropout(_Function):
-    def __init__(self, rate, **kwargs):
+    def __init__(self, rate: Any, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.rate = rate
 
-    def call(self, inputs, training=None):
+    def call(self, inputs: Any, training: Any = None) -> Any:
         if not 0 < self.rate < 1:
             return inputs
         deviation = float(np.sqrt(self.rate / (1.0 - self.rate)))
@@ -196,8 +206,9 @@ class GaussianDropout(_Function):
 class Embedding(Layer):
     """Rows of a table, by their numbers."""
 
-    def __init__(self, input_dim, output_dim, embeddings_initializer="uniform", embeddings_regularizer=None, activity_regularizer=None,
-                 embeddings_constraint=None, mask_zero=False, input_length=None, **kwargs):
+    def __init__(self, input_dim: Any, output_dim: Any, embeddings_initializer: str = "uniform",
+                 embeddings_regularizer: Any = None, activity_regularizer: Any = None, embeddings_constraint: Any = None,
+                 mask_zero: bool = False, input_length: Any = None, **kwargs: Any) -> None:
         if "input_shape" not in kwargs and "batch_input_shape" not in kwargs:
             kwargs["input_shape"] = (input_length,) if input_length is None or isinstance(input_length, int) else tuple(input_length)
         super().__init__(activity_regularizer=activity_regularizer, dtype=kwargs.pop("dtype", state.floatx()), **kwargs)
@@ -205,15 +216,15 @@ class Embedding(Layer):
         self._settings = (initializers.get(embeddings_initializer), regularizers.get(embeddings_regularizer),
                           constraints.get(embeddings_constraint))
 
-    def build(self, input_shape):
+    def build(self, input_shape: ShapeLike) -> None:
         self.embeddings = self.add_weight("embeddings", (self.input_dim, self.output_dim), initializer=self._settings[0],
                                           regularizer=self._settings[1], constraint=self._settings[2])
         self.built = True
 
-    def compute_mask(self, inputs, mask=None):
+    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
         return gen_ops.not_equal(inputs, ops.convert_to_tensor(0, dtype=inputs.dtype)) if self.mask_zero else None
 
-    def call(self, inputs):
+    def call(self, inputs: Any) -> Any:
         if inputs.dtype.base_dtype not in (dtypes.int32, dtypes.int64):
             inputs = math_ops.cast(inputs, dtypes.int32)
         return embedding_ops.embedding_lookup(self.embeddings, inputs)
@@ -247,7 +258,7 @@ GlobalAvgPool3D = GlobalAveragePooling3D = _global("GlobalAveragePooling3D", 3, 
 class DenseFeatures(Layer):
     """tf.feature_column.input_layer() as a layer."""
 
-    def __init__(self, feature_columns, trainable=True, name=None, **kwargs):
+    def __init__(self, feature_columns: Any, trainable: Any = True, name: Optional[str] = None, **kwargs: Any) -> None:
         super().__init__(trainable=trainable, name=name, **kwargs)
         self._columns = feature_columns
         self._layer = None

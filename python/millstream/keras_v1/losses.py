@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """tf.keras.losses: functions of (y_true, y_pred) over the last axis, and classes that reduce them."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from millstream import gen_ops
 from millstream.framework import dtypes, ops
 from millstream.keras_v1 import state
@@ -8,29 +12,34 @@ from millstream.ops.losses import losses as tf_losses
 from millstream.ops.math import clip_ops, math_ops, reduce_ops
 from millstream.ops.nn import nn_ops
 
+if TYPE_CHECKING:
+    from typing import Any, Optional
+
+    from millstream.framework.tensor import Tensor
+
 
 def _pair(y_true, y_pred):
     y_pred = ops.convert_to_tensor(y_pred)
     return math_ops.cast(y_true, y_pred.dtype.base_dtype), y_pred
 
 
-def mean_squared_error(y_true, y_pred):
+def mean_squared_error(y_true: Any, y_pred: Any) -> Any:
     y_true, y_pred = _pair(y_true, y_pred)
     return reduce_ops.reduce_mean(gen_ops.squared_difference(y_pred, y_true), axis=-1)
 
 
-def mean_absolute_error(y_true, y_pred):
+def mean_absolute_error(y_true: Any, y_pred: Any) -> Any:
     y_true, y_pred = _pair(y_true, y_pred)
     return reduce_ops.reduce_mean(gen_ops.abs(y_pred - y_true), axis=-1)
 
 
-def mean_absolute_percentage_error(y_true, y_pred):
+def mean_absolute_percentage_error(y_true: Any, y_pred: Any) -> Any:
     y_true, y_pred = _pair(y_true, y_pred)
     part = gen_ops.abs((y_true - y_pred) / gen_ops.maximum(gen_ops.abs(y_true), state.epsilon()))
     return 100.0 * reduce_ops.reduce_mean(part, axis=-1)
 
 
-def mean_squared_logarithmic_error(y_true, y_pred):
+def mean_squared_logarithmic_error(y_true: Any, y_pred: Any) -> Any:
     y_true, y_pred = _pair(y_true, y_pred)
     a, b = (gen_ops.log(gen_ops.maximum(x, state.epsilon()) + 1.0) for x in (y_pred, y_true))
     return reduce_ops.reduce_mean(gen_ops.squared_difference(a, b), axis=-1)
@@ -42,31 +51,31 @@ def _signs(y_true):
     return gen_ops.select(gen_ops.fill(array_ops.shape(y_true), binary), 2.0 * y_true - 1.0, y_true)
 
 
-def hinge(y_true, y_pred):
+def hinge(y_true: Any, y_pred: Any) -> Any:
     y_true, y_pred = _pair(y_true, y_pred)
     return reduce_ops.reduce_mean(gen_ops.maximum(1.0 - _signs(y_true) * y_pred, 0.0), axis=-1)
 
 
-def squared_hinge(y_true, y_pred):
+def squared_hinge(y_true: Any, y_pred: Any) -> Any:
     y_true, y_pred = _pair(y_true, y_pred)
     return reduce_ops.reduce_mean(gen_ops.square(gen_ops.maximum(1.0 - _signs(y_true) * y_pred, 0.0)), axis=-1)
 
 
-def categorical_hinge(y_true, y_pred):
+def categorical_hinge(y_true: Any, y_pred: Any) -> Any:
     y_true, y_pred = _pair(y_true, y_pred)
     right = reduce_ops.reduce_sum(y_true * y_pred, axis=-1)
     wrong = reduce_ops.reduce_max((1.0 - y_true) * y_pred, axis=-1)
     return gen_ops.maximum(0.0, wrong - right + 1.0)
 
 
-def huber_loss(y_true, y_pred, delta=1.0):
+def huber_loss(y_true: Any, y_pred: Any, delta: Any = 1.0) -> Any:
     y_true, y_pred = _pair(y_true, y_pred)
     error = gen_ops.abs(y_pred - y_true)
     near = gen_ops.minimum(error, delta)
     return 0.5 * near * near + delta * (error - near)
 
 
-def logcosh(y_true, y_pred):
+def logcosh(y_true: Any, y_pred: Any) -> Any:
     y_true, y_pred = _pair(y_true, y_pred)
     x = y_pred - y_true
     return reduce_ops.reduce_mean(x + gen_ops.softplus(-2.0 * x) - 0.6931471805599453, axis=-1)
@@ -76,7 +85,7 @@ def _limited(p):
     return clip_ops.clip_by_value(p, state.epsilon(), 1.0 - state.epsilon())
 
 
-def categorical_crossentropy(y_true, y_pred, from_logits=False, label_smoothing=0):
+def categorical_crossentropy(y_true: Any, y_pred: Any, from_logits: bool = False, label_smoothing: Any = 0) -> Any:
     y_true, y_pred = _pair(y_true, y_pred)
     if label_smoothing:
         y_true = y_true * (1.0 - label_smoothing) + label_smoothing / y_pred.shape.as_list()[-1]
@@ -94,7 +103,7 @@ def check_class_axis(y_pred, axis):
         raise NotImplementedError(f"Cross entropies over axis {axis} are not supported: classes must be the last axis.")
 
 
-def sparse_categorical_crossentropy(y_true, y_pred, from_logits=False, axis=-1):
+def sparse_categorical_crossentropy(y_true: Any, y_pred: Any, from_logits: bool = False, axis: Any = -1) -> Tensor:
     y_pred = ops.convert_to_tensor(y_pred)
     check_class_axis(y_pred, axis)
     if not from_logits:
@@ -105,7 +114,7 @@ def sparse_categorical_crossentropy(y_true, y_pred, from_logits=False, axis=-1):
     return nn_ops.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=y_pred)
 
 
-def binary_crossentropy(y_true, y_pred, from_logits=False, label_smoothing=0):
+def binary_crossentropy(y_true: Any, y_pred: Any, from_logits: bool = False, label_smoothing: Any = 0) -> Any:
     y_true, y_pred = _pair(y_true, y_pred)
     if label_smoothing:
         y_true = y_true * (1.0 - label_smoothing) + 0.5 * label_smoothing
@@ -119,17 +128,17 @@ def binary_crossentropy(y_true, y_pred, from_logits=False, label_smoothing=0):
     return reduce_ops.reduce_mean(each, axis=-1)
 
 
-def kullback_leibler_divergence(y_true, y_pred):
+def kullback_leibler_divergence(y_true: Any, y_pred: Any) -> Any:
     y_true, y_pred = (clip_ops.clip_by_value(x, state.epsilon(), 1) for x in _pair(y_true, y_pred))
     return reduce_ops.reduce_sum(y_true * gen_ops.log(y_true / y_pred), axis=-1)
 
 
-def poisson(y_true, y_pred):
+def poisson(y_true: Any, y_pred: Any) -> Any:
     y_true, y_pred = _pair(y_true, y_pred)
     return reduce_ops.reduce_mean(y_pred - y_true * gen_ops.log(y_pred + state.epsilon()), axis=-1)
 
 
-def cosine_similarity(y_true, y_pred, axis=-1):
+def cosine_similarity(y_true: Any, y_pred: Any, axis: Any = -1) -> Any:
     y_true, y_pred = _pair(y_true, y_pred)
     return -reduce_ops.reduce_sum(nn_ops.l2_normalize(y_true, axis=axis) * nn_ops.l2_normalize(y_pred, axis=axis), axis=axis)
 
@@ -145,7 +154,7 @@ cosine = cosine_proximity = cosine_similarity
 class Loss:
     """A function of losses per sample, reduced with weights."""
 
-    def __init__(self, reduction="auto", name=None):
+    def __init__(self, reduction: Any = "auto", name: Optional[str] = None) -> None:
         self.reduction, self.name = reduction, name
 
     def __call__(self, y_true, y_pred, sample_weight=None):
@@ -187,7 +196,7 @@ KLDivergence, Poisson = _class("KLDivergence", kullback_leibler_divergence), _cl
 LogCosh, CosineSimilarity = _class("LogCosh", logcosh), _class("CosineSimilarity", cosine_similarity, "axis")
 
 
-def get(identifier):
+def get(identifier: Any) -> Any:
     if identifier is None or callable(identifier):
         return identifier
     found = globals().get(str(identifier))

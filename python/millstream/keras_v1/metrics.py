@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """tf.keras.metrics: functions of (y_true, y_pred), one value per sample."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from millstream import gen_ops
 from millstream.framework import dtypes
 from millstream.keras_v1 import losses, state
@@ -10,29 +14,34 @@ from millstream.ops.array import array_ops
 from millstream.ops.math import math_ops, reduce_ops
 from millstream.ops.nn import nn_ops
 
+if TYPE_CHECKING:
+    from typing import Any
 
-def binary_accuracy(y_true, y_pred, threshold=0.5):
+    from millstream.framework.tensor import Tensor
+
+
+def binary_accuracy(y_true: Any, y_pred: Any, threshold: Any = 0.5) -> Any:
     above = math_ops.cast(gen_ops.greater(y_pred, threshold), y_pred.dtype)
     return reduce_ops.reduce_mean(math_ops.cast(gen_ops.equal(math_ops.cast(y_true, y_pred.dtype), above), state.floatx()), axis=-1)
 
 
-def categorical_accuracy(y_true, y_pred):
+def categorical_accuracy(y_true: Any, y_pred: Any) -> Any:
     same = gen_ops.equal(math_ops.argmax(y_true, axis=-1), math_ops.argmax(y_pred, axis=-1))
     return math_ops.cast(same, state.floatx())
 
 
-def sparse_categorical_accuracy(y_true, y_pred):
+def sparse_categorical_accuracy(y_true: Any, y_pred: Any) -> Tensor:
     if y_true.shape.rank is None or y_true.shape.rank == y_pred.shape.rank:
         y_true = array_ops.reshape(y_true, array_ops.shape(y_pred)[:-1])
     same = gen_ops.equal(math_ops.cast(y_true, dtypes.int64), math_ops.argmax(y_pred, axis=-1))
     return math_ops.cast(same, state.floatx())
 
 
-def top_k_categorical_accuracy(y_true, y_pred, k=5):
+def top_k_categorical_accuracy(y_true: Any, y_pred: Any, k: Any = 5) -> Any:
     return math_ops.cast(nn_ops.in_top_k(y_pred, math_ops.argmax(y_true, axis=-1), k), state.floatx())
 
 
-def sparse_top_k_categorical_accuracy(y_true, y_pred, k=5):
+def sparse_top_k_categorical_accuracy(y_true: Any, y_pred: Any, k: Any = 5) -> Any:
     labels = math_ops.cast(array_ops.reshape(y_true, [-1]), dtypes.int32)
     return math_ops.cast(nn_ops.in_top_k(y_pred, labels, k), state.floatx())
 
@@ -75,7 +84,7 @@ CategoricalCrossentropy = _class("CategoricalCrossentropy", categorical_crossent
 SparseCategoricalCrossentropy = _class("SparseCategoricalCrossentropy", sparse_categorical_crossentropy, "sparse_categorical_crossentropy")
 
 
-def get(identifier):
+def get(identifier: Any) -> Any:
     if callable(identifier):
         return identifier
     found = globals().get(str(identifier))

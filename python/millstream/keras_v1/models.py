@@ -1,11 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """tf.keras.Model and Sequential: layers joined by calls; how they are trained is in training.py."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from millstream.framework import ops
 from millstream.keras_v1 import state, training
 from millstream.keras_v1.base_layer import Input, InputLayer, Layer, history
 from millstream.ops import nest
+
+if TYPE_CHECKING:
+    from typing import Any, Optional
+
+    from millstream.framework.type_aliases import TensorLike
 
 
 def _nodes_to(outputs):
@@ -33,7 +42,7 @@ def _nodes_to(outputs):
 class Model(training.Trained, Layer):
     """Model(inputs, outputs) of tensors that began with Input(); or a class with layers as attributes and a call()."""
 
-    def __init__(self, *args, **kwargs):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         inputs = kwargs.pop("inputs", args[0] if args else None)
         outputs = kwargs.pop("outputs", args[1] if len(args) > 1 else None)
         name = kwargs.pop("name", args[2] if len(args) > 2 else None)
@@ -64,7 +73,7 @@ class Model(training.Trained, Layer):
                                           for i, x in enumerate(self.outputs)])
 
     @property
-    def weights(self):
+    def weights(self) -> Any:
         own = list(self._trainable_weights) + list(self._non_trainable_weights)
         return own + self._gather("weights")
 
@@ -81,7 +90,7 @@ class Model(training.Trained, Layer):
             values.update({id(x): y for x, y in zip(nest.flatten(node.outputs), nest.flatten(result))})
         return nest.map_structure(lambda x: values[id(x)], self._structure[1])
 
-    def get_layer(self, name=None, index=None):
+    def get_layer(self, name: Optional[str] = None, index: Any = None) -> Any:
         if index is not None:
             if len(self.layers) <= index:
                 raise ValueError(f"Was asked to retrieve layer at index {index} but model only has {len(self.layers)} layers.")
@@ -93,10 +102,10 @@ class Model(training.Trained, Layer):
                 return layer
         raise ValueError(f"No such layer: {name}")
 
-    def reset_states(self):
+    def reset_states(self) -> None:
         """There are no layers with states between batches."""
 
-    def summary(self, line_length=None, positions=None, print_fn=None):
+    def summary(self, line_length: Any = None, positions: Any = None, print_fn: Any = None) -> None:
         """A table of the layers, their shapes and how many numbers they hold."""
         show, width = print_fn or print, line_length or 65
         show(f'Model: "{self.name}"')
@@ -119,14 +128,14 @@ class Model(training.Trained, Layer):
     def _by_name(self):
         return {v.op.name: v for v in self.weights}
 
-    def save_weights(self, filepath, overwrite=True, save_format=None):
+    def save_weights(self, filepath: Any, overwrite: bool = True, save_format: Any = None) -> None:
         from millstream.training import checkpoint_management, saver
         _check_format(filepath, save_format)
         if not overwrite and checkpoint_management.checkpoint_exists(filepath):
             raise FileExistsError(f"{filepath} exists, and overwrite=False")
         saver.Saver(self._by_name()).save(state.get_session(), filepath, write_meta_graph=False)
 
-    def load_weights(self, filepath, by_name=False):
+    def load_weights(self, filepath: Any, by_name: bool = False) -> None:
         from millstream.training import saver
         _check_format(filepath, None)
         if by_name:
@@ -197,7 +206,7 @@ class Sequential(Model):
             out = nest.flatten(self._order[-1].outputs)[0]
             self.__dict__.update(outputs=[out], _structure=(self.inputs[0], out))
 
-    def build(self, input_shape=None):
+    def build(self, input_shape: Any = None) -> None:
         if self.inputs is None and input_shape is not None and not self.built:
             self._begin(Input(batch_shape=tuple(getattr(input_shape, "as_list", lambda: input_shape)()), name=self.name + "_input"))
         self.built = True
@@ -212,20 +221,20 @@ class Sequential(Model):
             self.built = True
         return super().__call__(inputs, *args, **kwargs)
 
-    def call(self, inputs, training=None, mask=None):  # pylint: disable=redefined-outer-name
+    def call(self, inputs: Any, training: Any = None, mask: Any = None) -> Any:  # pylint: disable=redefined-outer-name
         for layer in self._stack:
             inputs = layer(inputs)
         return inputs
 
-    def predict_classes(self, x, batch_size=32, verbose=0):
+    def predict_classes(self, x: TensorLike, batch_size: Any = 32, verbose: Any = 0) -> Any:
         proba = self.predict(x, batch_size=batch_size, verbose=verbose)
         return proba.argmax(axis=-1) if proba.shape[-1] > 1 else (proba > 0.5).astype("int32")
 
-    def predict_proba(self, x, batch_size=32, verbose=0):
+    def predict_proba(self, x: TensorLike, batch_size: Any = 32, verbose: Any = 0) -> Any:
         return self.predict(x, batch_size=batch_size, verbose=verbose)
 
 
-def clone_model(model, input_tensors=None):
+def clone_model(model: Any, input_tensors: Any = None) -> Any:
     raise NotImplementedError("clone_model is not supported: call the function that made the model again")
 
 

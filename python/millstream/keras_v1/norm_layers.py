@@ -1,18 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
 """tf.keras.layers.LayerNormalization."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from millstream.framework.tensor_shape import TensorShape
 from millstream.keras_v1 import constraints, initializers, regularizers
 from millstream.keras_v1.base_layer import Layer
 from millstream.ops.array import array_ops
 from millstream.ops.nn import nn_norm
 
+if TYPE_CHECKING:
+    from typing import Any, Optional
+
+    from millstream.framework.type_aliases import ShapeLike
+
 
 class LayerNormalization(Layer):
     """Each example by itself: mean 0 and variance 1 along `axis`, then a scale and an offset that are learned."""
 
-    def __init__(self, axis=-1, epsilon=0.001, center=True, scale=True, beta_initializer="zeros", gamma_initializer="ones",
-                 beta_regularizer=None, gamma_regularizer=None, beta_constraint=None, gamma_constraint=None, trainable=True, name=None,
-                 **kwargs):
+    def __init__(self, axis: Any = -1, epsilon: Any = 0.001, center: bool = True, scale: bool = True,
+                 beta_initializer: str = "zeros", gamma_initializer: str = "ones", beta_regularizer: Any = None,
+                 gamma_regularizer: Any = None, beta_constraint: Any = None, gamma_constraint: Any = None,
+                 trainable: Any = True, name: Optional[str] = None, **kwargs: Any) -> None:
         super().__init__(name=name, trainable=trainable, **kwargs)
         self.axis = list(axis) if isinstance(axis, (list, tuple)) else [axis]
         self.epsilon, self.center, self.scale = epsilon, center, scale
@@ -22,7 +32,7 @@ class LayerNormalization(Layer):
                            constraint=constraints.get(gamma_constraint))
         self.supports_masking = True
 
-    def build(self, input_shape):
+    def build(self, input_shape: ShapeLike) -> None:
         sizes = TensorShape(input_shape).as_list()
         self.axis = [a + len(sizes) if a < 0 else a for a in self.axis]
         shape = [sizes[a] for a in self.axis]
@@ -38,7 +48,7 @@ class LayerNormalization(Layer):
             return weight
         return array_ops.reshape(weight, [sizes[i] if i in self.axis else 1 for i in range(rank)])
 
-    def call(self, inputs):
+    def call(self, inputs: Any) -> Any:
         sizes = inputs.shape.as_list()
         mean, variance = nn_norm.moments(inputs, self.axis, keep_dims=True)
         return nn_norm.batch_normalization(inputs, mean, variance, self._spread(self.beta, len(sizes), sizes),

@@ -1,13 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """tf.keras.preprocessing: sequences of the same length, texts as numbers."""
+from __future__ import annotations
+
 import collections
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from millstream.framework.type_aliases import DTypeLike
 
 _FILTERS = '!"#$%&()*+,-./:;<=>?@[\\]^_`{|}~\t\n'
 
 
-def pad_sequences(sequences, maxlen=None, dtype="int32", padding="pre", truncating="pre", value=0.0):
+def pad_sequences(sequences: Any, maxlen: Any = None, dtype: DTypeLike = "int32", padding: Any = "pre", truncating: str = "pre",
+                  value: Any = 0.0) -> Any:
     for text, name in ((padding, "Padding"), (truncating, "Truncating")):
         if text not in ("pre", "post"):
             raise ValueError(f'{name} type "{text}" not understood')
@@ -25,12 +34,12 @@ def pad_sequences(sequences, maxlen=None, dtype="int32", padding="pre", truncati
     return out
 
 
-def text_to_word_sequence(text, filters=_FILTERS, lower=True, split=" "):
+def text_to_word_sequence(text: Any, filters: Any = _FILTERS, lower: bool = True, split: str = " ") -> Any:
     text = text.lower() if lower else text
     return [w for w in text.translate({ord(c): split for c in filters}).split(split) if w]
 
 
-def one_hot(text, n, filters=_FILTERS, lower=True, split=" "):
+def one_hot(text: Any, n: Any, filters: Any = _FILTERS, lower: bool = True, split: str = " ") -> Any:
     return [hash(w) % (n - 1) + 1 for w in text_to_word_sequence(text, filters, lower, split)]
 
 
@@ -49,7 +58,7 @@ class Tokenizer:
             return [w.lower() for w in text] if self.lower else list(text)
         return text_to_word_sequence(text, self.filters, self.lower, self.split)
 
-    def fit_on_texts(self, texts):
+    def fit_on_texts(self, texts: Any) -> None:
         for text in texts:
             self.document_count += 1
             words = self._words(text)
@@ -66,16 +75,16 @@ class Tokenizer:
         number, outside = self.word_index.get(word), self.word_index.get(self.oov_token)
         return outside if number is None or self.num_words and number >= self.num_words else number
 
-    def texts_to_sequences(self, texts):
+    def texts_to_sequences(self, texts: Any) -> Any:
         return [[n for n in map(self._number, self._words(t)) if n is not None] for t in texts]
 
-    def sequences_to_texts(self, sequences):
+    def sequences_to_texts(self, sequences: Any) -> Any:
         return [" ".join(self.index_word[n] for n in s if n in self.index_word) for s in sequences]
 
-    def texts_to_matrix(self, texts, mode="binary"):
+    def texts_to_matrix(self, texts: Any, mode: str = "binary") -> Any:
         return self.sequences_to_matrix(self.texts_to_sequences(texts), mode)
 
-    def sequences_to_matrix(self, sequences, mode="binary"):
+    def sequences_to_matrix(self, sequences: Any, mode: str = "binary") -> Any:
         if mode not in ("binary", "count", "freq"):
             raise ValueError("Unknown vectorization mode:", mode)
         out = np.zeros((len(sequences), self.num_words or len(self.word_index) + 1))

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """tf.keras.layers over time: SimpleRNN, GRU, LSTM, RNN, Bidirectional, TimeDistributed."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from millstream import gen_ops
 from millstream.framework.tensor_shape import TensorShape
 from millstream.keras_v1 import state
@@ -11,6 +15,11 @@ from millstream.ops.flow import control_flow_ops, functional_ops
 from millstream.ops.linalg import linalg_ops
 from millstream.ops.nn import nn_ops
 
+if TYPE_CHECKING:
+    from typing import Any
+
+    from millstream.framework.type_aliases import ShapeLike
+
 _WEIGHTS = {"kernel_initializer": "glorot_uniform", "recurrent_initializer": "orthogonal", "bias_initializer": "zeros",
             "kernel_regularizer": None, "recurrent_regularizer": None, "bias_regularizer": None, "kernel_constraint": None,
             "recurrent_constraint": None, "bias_constraint": None}
@@ -21,7 +30,8 @@ class _Cell(Layer):
 
     gates = 1
 
-    def __init__(self, units, activation="tanh", use_bias=True, dropout=0.0, recurrent_dropout=0.0, **kwargs):
+    def __init__(self, units: Any, activation: Any = "tanh", use_bias: bool = True, dropout: Any = 0.0,
+                 recurrent_dropout: Any = 0.0, **kwargs: Any) -> None:
         settings = {k: meant(k, kwargs.pop(k, default)) for k, default in _WEIGHTS.items()}
         self._recurrent_activation_name = kwargs.pop("recurrent_activation", "hard_sigmoid")
         kwargs.pop("implementation", None)
@@ -59,7 +69,7 @@ class _Cell(Layer):
 
 
 class SimpleRNNCell(_Cell):
-    def call(self, inputs, states):
+    def call(self, inputs: Any, states: Any) -> Any:
         out = self.activation(self._from_inputs(inputs) + linalg_ops.matmul(states[0], self.recurrent_kernel))
         return out, [out]
 
@@ -67,13 +77,13 @@ class SimpleRNNCell(_Cell):
 class GRUCell(_Cell):
     gates = 3
 
-    def __init__(self, units, reset_after=False, **kwargs):
+    def __init__(self, units: Any, reset_after: bool = False, **kwargs: Any) -> None:
         super().__init__(units, **kwargs)
         self.reset_after = reset_after
         if reset_after:
             raise ValueError("reset_after=True is not supported")
 
-    def call(self, inputs, states):
+    def call(self, inputs: Any, states: Any) -> Any:
         h = states[0]
         xz, xr, xh = self._parts(self._from_inputs(inputs))
         rz, rr = array_ops.split(linalg_ops.matmul(h, self.recurrent_kernel[:, :2 * self.units]), 2, axis=1)
@@ -87,7 +97,7 @@ class LSTMCell(_Cell):
     gates = 4
     state_size = property(lambda self: [self.units, self.units])
 
-    def __init__(self, units, unit_forget_bias=True, **kwargs):
+    def __init__(self, units: Any, unit_forget_bias: bool = True, **kwargs: Any) -> None:
         super().__init__(units, **kwargs)
         self.unit_forget_bias = unit_forget_bias
 
@@ -98,7 +108,7 @@ class LSTMCell(_Cell):
         return array_ops.concat([self.bias_initializer((n,), dtype=dtype), array_ops.ones((n,), dtype),
                                  self.bias_initializer((2 * n,), dtype=dtype)], 0)
 
-    def call(self, inputs, states):
+    def call(self, inputs: Any, states: Any) -> Any:
         h, c = states
         i, f, g, o = self._parts(self._from_inputs(inputs) + linalg_ops.matmul(h, self.recurrent_kernel))
         c = self.recurrent_activation(f) * c + self.recurrent_activation(i) * self.activation(g)
@@ -109,7 +119,7 @@ class LSTMCell(_Cell):
 class StackedRNNCells(Layer):
     """Cells one after the other, as one cell."""
 
-    def __init__(self, cells, **kwargs):
+    def __init__(self, cells: Any, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.cells = list(cells)
 
@@ -138,10 +148,10 @@ class RNN(Layer):
         self.time_major, self.unroll, self.zero_output_for_mask = time_major, unroll, False
         self.supports_masking, self.input_spec = True, InputSpec(ndim=3)
 
-    def compute_mask(self, inputs, mask=None):
+    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
         return mask if self.return_sequences and not self.return_state else None
 
-    def build(self, input_shape):
+    def build(self, input_shape: ShapeLike) -> None:
         shape = TensorShape(input_shape[0] if isinstance(input_shape, list) else input_shape).as_list()
         if not self.cell.built and hasattr(self.cell, "gates"):  # its variables are the layer's own by name
             self.cell.build([shape[0], shape[2]])
@@ -154,7 +164,7 @@ class RNN(Layer):
             kwargs["initial_state"] = list(initial_state) if isinstance(initial_state, (list, tuple)) else [initial_state]
         return super().__call__(inputs, **kwargs)
 
-    def call(self, inputs, mask=None, training=None, initial_state=None):
+    def call(self, inputs: Any, mask: Any = None, training: Any = None, initial_state: Any = None) -> Any:
         x = inputs if self.time_major else array_ops.transpose(inputs, [1, 0, 2])
         if self.go_backwards:
             x = array_ops.reverse(x, [0])
@@ -225,11 +235,11 @@ CuDNNGRU, CuDNNLSTM = _layer("CuDNNGRU", GRUCell), _layer("CuDNNLSTM", LSTMCell)
 class TimeDistributed(Layer):
     """A layer on each step."""
 
-    def __init__(self, layer, **kwargs):
+    def __init__(self, layer: Any, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.layer, self.supports_masking = layer, True
 
-    def build(self, input_shape):
+    def build(self, input_shape: ShapeLike) -> None:
         shape = TensorShape(input_shape).as_list()
         if not self.layer.built:  # its variables are the wrapper's by name
             self.layer._dtype = self.layer._dtype or self._dtype
@@ -237,7 +247,7 @@ class TimeDistributed(Layer):
             self.layer.built = True
         self.built = True
 
-    def call(self, inputs, training=None):
+    def call(self, inputs: Any, training: Any = None) -> Any:
         sizes = inputs.shape.as_list()
         lead = array_ops.shape(inputs)[:2]
         flat = array_ops.reshape(inputs, array_ops.concat([[-1], array_ops.shape(inputs)[2:]], 0))
@@ -252,7 +262,7 @@ class TimeDistributed(Layer):
 class Bidirectional(Layer):
     """A layer forwards and its copy backwards."""
 
-    def __init__(self, layer, merge_mode="concat", weights=None, **kwargs):
+    def __init__(self, layer: Any, merge_mode: str = "concat", weights: Any = None, **kwargs: Any) -> None:
         import copy
         if merge_mode not in ("sum", "mul", "ave", "concat", None):
             raise ValueError('Invalid merge mode. Merge mode should be one of {"sum", "mul", "ave", "concat", None}')
@@ -266,10 +276,10 @@ class Bidirectional(Layer):
         other.go_backwards = not layer.go_backwards
         self.forward_layer, self.backward_layer = layer, other
 
-    def compute_mask(self, inputs, mask=None):
+    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
         return self.forward_layer.compute_mask(inputs, mask)
 
-    def call(self, inputs, mask=None, training=None):
+    def call(self, inputs: Any, mask: Any = None, training: Any = None) -> Any:
         forward = self.forward_layer(inputs, mask=mask, training=training)
         backward = self.backward_layer(inputs, mask=mask, training=training)
         states = []

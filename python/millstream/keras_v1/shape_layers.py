@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """tf.keras.layers that move values: reshape, pad, crop, repeat; functions as layers; several inputs as one output."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from millstream import gen_ops
@@ -10,13 +14,18 @@ from millstream.ops.linalg import linalg_ops
 from millstream.ops.math import math_ops, reduce_ops
 from millstream.ops.nn import nn_ops
 
+if TYPE_CHECKING:
+    from typing import Any
+
+    from millstream.framework.type_aliases import ShapeLike
+
 
 class Reshape(Layer):
-    def __init__(self, target_shape, **kwargs):
+    def __init__(self, target_shape: Any, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.target_shape = tuple(target_shape)
 
-    def call(self, inputs):
+    def call(self, inputs: Any) -> Any:
         shape = list(self.target_shape)
         known = inputs.shape.as_list()[1:]
         if -1 in shape and None not in known:
@@ -27,14 +36,14 @@ class Reshape(Layer):
 
 
 class Permute(Layer):
-    def __init__(self, dims, **kwargs):
+    def __init__(self, dims: Any, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.dims = tuple(dims)
         if sorted(dims) != list(range(1, len(dims) + 1)):
             raise ValueError(f"Invalid permutation `dims` for Permute Layer: {dims}. The set of indices in `dims` must be consecutive "
                              "and start from 1.")
 
-    def call(self, inputs):
+    def call(self, inputs: Any) -> Any:
         return array_ops.transpose(inputs, (0, *self.dims))
 
 
@@ -43,18 +52,19 @@ class RepeatVector(Layer):
         super().__init__(**kwargs)
         self.n, self.input_spec = n, InputSpec(ndim=2)
 
-    def call(self, inputs):
+    def call(self, inputs: Any) -> Any:
         return gen_ops.tile(array_ops.expand_dims(inputs, 1), [1, self.n, 1])
 
 
 class Lambda(Layer):
     """A function as a layer; variables that it uses are the program's."""
 
-    def __init__(self, function, output_shape=None, mask=None, arguments=None, **kwargs):
+    def __init__(self, function: Any, output_shape: ShapeLike = None, mask: Any = None, arguments: Any = None,
+                 **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.function, self.arguments, self.mask = function, dict(arguments or {}), mask
 
-    def compute_mask(self, inputs, mask=None):
+    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
         return self.mask(inputs, mask) if callable(self.mask) else self.mask
 
     def call(self, inputs, mask=None, training=None):
@@ -71,20 +81,20 @@ class Lambda(Layer):
 class Masking(Layer):
     """Steps whose values are all `mask_value` are skipped by layers that know of masks."""
 
-    def __init__(self, mask_value=0.0, **kwargs):
+    def __init__(self, mask_value: Any = 0.0, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.mask_value, self.supports_masking = mask_value, True
 
-    def compute_mask(self, inputs, mask=None):
+    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
         return reduce_ops.reduce_any(gen_ops.not_equal(inputs, self.mask_value), axis=-1)
 
-    def call(self, inputs):
+    def call(self, inputs: Any) -> Any:
         there = reduce_ops.reduce_any(gen_ops.not_equal(inputs, self.mask_value), axis=-1, keepdims=True)
         return inputs * math_ops.cast(there, inputs.dtype)
 
 
 class ActivityRegularization(Layer):
-    def __init__(self, l1=0.0, l2=0.0, **kwargs):
+    def __init__(self, l1: Any = 0.0, l2: Any = 0.0, **kwargs: Any) -> None:
         from millstream.keras_v1 import regularizers
         super().__init__(activity_regularizer=regularizers.L1L2(l1=l1, l2=l2), **kwargs)
 
@@ -112,43 +122,43 @@ class _Space(Layer):
 
 
 class ZeroPadding2D(_Space):
-    def __init__(self, padding=(1, 1), data_format=None, **kwargs):
+    def __init__(self, padding: Any = (1, 1), data_format: Any = None, **kwargs: Any) -> None:
         super().__init__(_pairs(padding, self.rank, "padding"), data_format, **kwargs)
 
-    def call(self, inputs):
+    def call(self, inputs: Any) -> Any:
         return array_ops.pad(inputs, self._around(self.value, (0, 0)))
 
 
 class ZeroPadding1D(ZeroPadding2D):
     rank = 1
 
-    def __init__(self, padding=1, **kwargs):
+    def __init__(self, padding: Any = 1, **kwargs: Any) -> None:
         super().__init__(padding, **kwargs)
 
 
 class Cropping2D(_Space):
-    def __init__(self, cropping=((0, 0), (0, 0)), data_format=None, **kwargs):
+    def __init__(self, cropping: Any = ((0, 0), (0, 0)), data_format: Any = None, **kwargs: Any) -> None:
         super().__init__(_pairs(cropping, self.rank, "cropping"), data_format, **kwargs)
 
-    def call(self, inputs):
+    def call(self, inputs: Any) -> Any:
         return inputs[tuple(self._around([slice(a, -b if b else None) for a, b in self.value], slice(None)))]
 
 
 class Cropping1D(Cropping2D):
     rank = 1
 
-    def __init__(self, cropping=(1, 1), **kwargs):
+    def __init__(self, cropping: Any = (1, 1), **kwargs: Any) -> None:
         super().__init__(cropping, **kwargs)
 
 
 class UpSampling2D(_Space):
     """Each value several times along each axis of space."""
 
-    def __init__(self, size=(2, 2), data_format=None, interpolation="nearest", **kwargs):
+    def __init__(self, size: Any = (2, 2), data_format: Any = None, interpolation: str = "nearest", **kwargs: Any) -> None:
         super().__init__(layers_conv.normalize_tuple(size, self.rank, "size"), data_format, **kwargs)
         self.interpolation = interpolation
 
-    def call(self, inputs):
+    def call(self, inputs: Any) -> Any:
         if self.interpolation == "bilinear" and self.data_format == "channels_last":
             from millstream.ops.image import image_ops
             sizes = array_ops.shape(inputs)[1:3] * np.array(self.value, np.int32)
@@ -165,21 +175,21 @@ class UpSampling2D(_Space):
 class UpSampling1D(UpSampling2D):
     rank = 1
 
-    def __init__(self, size=2, **kwargs):
+    def __init__(self, size: Any = 2, **kwargs: Any) -> None:
         super().__init__(size, **kwargs)
 
 
 class _Merge(Layer):
     """Several tensors as one. Those with fewer axes get axes of 1 after the batch."""
 
-    def __init__(self, **kwargs):
+    def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.supports_masking = True
 
-    def compute_mask(self, inputs, mask=None):
+    def compute_mask(self, inputs: Any, mask: Any = None) -> None:
         return None
 
-    def build(self, input_shape):
+    def build(self, input_shape: ShapeLike) -> None:
         if not isinstance(input_shape, (list, tuple)) or len(input_shape) < 2:
             raise ValueError("A merge layer should be called on a list of at least 2 inputs. Got "
                              f"{len(input_shape) if isinstance(input_shape, (list, tuple)) else 1} inputs.")
@@ -235,22 +245,22 @@ class Minimum(_Merge):
 
 
 class Concatenate(_Merge):
-    def __init__(self, axis=-1, **kwargs):
+    def __init__(self, axis: Any = -1, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.axis = axis
 
-    def call(self, inputs):
+    def call(self, inputs: Any) -> Any:
         return array_ops.concat(list(inputs), self.axis)
 
 
 class Dot(_Merge):
     """Products along one axis of each of two inputs."""
 
-    def __init__(self, axes, normalize=False, **kwargs):
+    def __init__(self, axes: Any, normalize: bool = False, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.axes, self.normalize = axes, normalize
 
-    def call(self, inputs):
+    def call(self, inputs: Any) -> Any:
         a, b = inputs
         axes = [self.axes % a.shape.rank, self.axes % b.shape.rank] if isinstance(self.axes, int) else [
             axis % x.shape.rank for axis, x in zip(self.axes, inputs)]
@@ -271,9 +281,9 @@ def _function(cls):
 add, subtract, multiply, average, maximum, minimum = [_function(c) for c in (Add, Subtract, Multiply, Average, Maximum, Minimum)]
 
 
-def concatenate(inputs, axis=-1, **kwargs):
+def concatenate(inputs: Any, axis: Any = -1, **kwargs: Any) -> Any:
     return Concatenate(axis=axis, **kwargs)(inputs)
 
 
-def dot(inputs, axes, normalize=False, **kwargs):
+def dot(inputs: Any, axes: Any, normalize: bool = False, **kwargs: Any) -> Any:
     return Dot(axes, normalize, **kwargs)(inputs)

@@ -3,13 +3,19 @@
 
 A dict counts in the order of its sorted keys. Strings, arrays and tensors are leaves.
 """
+from __future__ import annotations
+
 import collections.abc
+from typing import TYPE_CHECKING
 
 from millstream.framework import sparse_tensor
 from millstream.framework.indexed_slices import IndexedSlices
 
+if TYPE_CHECKING:
+    from typing import Any
 
-def is_nested(value):
+
+def is_nested(value: Any) -> bool:
     return (isinstance(value, (collections.abc.Sequence, collections.abc.Mapping))
             and not isinstance(value, (str, bytes, bytearray)) and not _is_shape(value)) or isinstance(
                 value, collections.abc.MappingView)
@@ -83,7 +89,7 @@ def _rebuild(structure, children):
     return list(children)
 
 
-def pack_sequence_as(structure, flat_sequence, expand_composites=False):
+def pack_sequence_as(structure: Any, flat_sequence: Any, expand_composites: bool = False) -> Any:
     flat = list(flat_sequence)
     if not is_nested(structure) and not (expand_composites and _is_composite(structure)):
         if len(flat) != 1:
@@ -107,7 +113,7 @@ def _pack(structure, values, expand):
     return next(values)
 
 
-def assert_same_structure(nest1, nest2, check_types=True, expand_composites=False):
+def assert_same_structure(nest1: Any, nest2: Any, check_types: bool = True, expand_composites: bool = False) -> None:
     if is_nested(nest1) != is_nested(nest2):
         raise ValueError("The two structures don't have the same nested structure.\n\n"
                          f"First structure: {nest1}\n\nSecond structure: {nest2}")
@@ -135,7 +141,7 @@ def _same_kind(a, b):
             and type(a).__name__ == type(b).__name__ and a._fields == b._fields)
 
 
-def map_structure(func, *structure, **kwargs):
+def map_structure(func: Any, *structure: Any, **kwargs: Any) -> Any:
     check_types = kwargs.pop("check_types", True)
     expand = kwargs.pop("expand_composites", False)
     if not callable(func):

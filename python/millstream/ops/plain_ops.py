@@ -1,92 +1,104 @@
 # SPDX-License-Identifier: Apache-2.0
 """Functions that are one op each, where TF1's function has another name or other arguments than the op."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from millstream import gen_ops
 from millstream.framework import dtypes
 
+if TYPE_CHECKING:
+    from typing import Any, Optional
 
-def matrix_inverse(input, adjoint=False, name=None):  # pylint: disable=redefined-builtin
+    from millstream.framework.tensor import Tensor
+    from millstream.framework.type_aliases import TensorLike
+
+
+def matrix_inverse(input: Any, adjoint: bool = False, name: Optional[str] = None) -> Tensor:  # pylint: disable=redefined-builtin
     return gen_ops.matrix_inverse(input, adjoint=adjoint, name=name)
 
 
-def matrix_determinant(input, name=None):  # pylint: disable=redefined-builtin
+def matrix_determinant(input: Any, name: Optional[str] = None) -> Tensor:  # pylint: disable=redefined-builtin
     return gen_ops.matrix_determinant(input, name=name)
 
 
-def log_matrix_determinant(input, name=None):  # pylint: disable=redefined-builtin
+def log_matrix_determinant(input: Any, name: Optional[str] = None) -> Any:  # pylint: disable=redefined-builtin
     return gen_ops.log_matrix_determinant(input, name=name)
 
 
-def matrix_solve(matrix, rhs, adjoint=False, name=None):
+def matrix_solve(matrix: Any, rhs: Any, adjoint: bool = False, name: Optional[str] = None) -> Tensor:
     return gen_ops.matrix_solve(matrix, rhs, adjoint=adjoint, name=name)
 
 
-def matrix_triangular_solve(matrix, rhs, lower=True, adjoint=False, name=None):
+def matrix_triangular_solve(matrix: Any, rhs: Any, lower: bool = True, adjoint: bool = False,
+                            name: Optional[str] = None) -> Tensor:
     return gen_ops.matrix_triangular_solve(matrix, rhs, lower=lower, adjoint=adjoint, name=name)
 
 
-def cholesky(input, name=None):  # pylint: disable=redefined-builtin
+def cholesky(input: Any, name: Optional[str] = None) -> Tensor:  # pylint: disable=redefined-builtin
     return gen_ops.cholesky(input, name=name)
 
 
-def qr(input, full_matrices=False, name=None):  # pylint: disable=redefined-builtin
+def qr(input: Any, full_matrices: bool = False, name: Optional[str] = None) -> Any:  # pylint: disable=redefined-builtin
     return gen_ops.qr(input, full_matrices=full_matrices, name=name)
 
 
-def setdiff1d(x, y, index_dtype=dtypes.int32, name=None):
+def setdiff1d(x: TensorLike, y: TensorLike, index_dtype: Any = dtypes.int32, name: Optional[str] = None) -> Any:
     """(values of x that are not in y, their positions)."""
     return gen_ops.list_diff(x, y, out_idx=index_dtype, name=name)
 
 
-def listdiff(x, y, out_idx=None, name=None):
+def listdiff(x: TensorLike, y: TensorLike, out_idx: Any = None, name: Optional[str] = None) -> Any:
     return gen_ops.list_diff(x, y, out_idx=out_idx or dtypes.int32, name=name)
 
 
-def tensor_scatter_update(tensor, indices, updates, name=None):
+def tensor_scatter_update(tensor: TensorLike, indices: Any, updates: Any, name: Optional[str] = None) -> Tensor:
     return gen_ops.tensor_scatter_update(tensor, indices, updates, name=name)
 
 
-def tensor_scatter_add(tensor, indices, updates, name=None):
+def tensor_scatter_add(tensor: TensorLike, indices: Any, updates: Any, name: Optional[str] = None) -> Tensor:
     return gen_ops.tensor_scatter_add(tensor, indices, updates, name=name)
 
 
-def tensor_scatter_sub(tensor, indices, updates, name=None):
+def tensor_scatter_sub(tensor: TensorLike, indices: Any, updates: Any, name: Optional[str] = None) -> Any:
     return gen_ops.tensor_scatter_sub(tensor, indices, updates, name=name)
 
 
-def unravel_index(indices, dims, name=None):
+def unravel_index(indices: Any, dims: Any, name: Optional[str] = None) -> Any:
     return gen_ops.unravel_index(indices, dims, name=name)
 
 
-def igamma(a, x, name=None):
+def igamma(a: TensorLike, x: TensorLike, name: Optional[str] = None) -> Any:
     return gen_ops.igamma(a, x, name=name)
 
 
-def igammac(a, x, name=None):
+def igammac(a: TensorLike, x: TensorLike, name: Optional[str] = None) -> Any:
     return gen_ops.igammac(a, x, name=name)
 
 
-def betainc(a, b, x, name=None):
+def betainc(a: TensorLike, b: TensorLike, x: TensorLike, name: Optional[str] = None) -> Any:
     return gen_ops.betainc(a, b, x, name=name)
 
 
-def fft(input, name=None):  # pylint: disable=redefined-builtin
+def fft(input: Any, name: Optional[str] = None) -> Tensor:  # pylint: disable=redefined-builtin
     return gen_ops.fft(input, name=name)
 
 
-def ifft(input, name=None):  # pylint: disable=redefined-builtin
+def ifft(input: Any, name: Optional[str] = None) -> Any:  # pylint: disable=redefined-builtin
     return gen_ops.ifft(input, name=name)
 
 
-def fft2d(input, name=None):  # pylint: disable=redefined-builtin
+def fft2d(input: Any, name: Optional[str] = None) -> Tensor:  # pylint: disable=redefined-builtin
     return gen_ops.fft2d(input, name=name)
 
 
-def ifft2d(input, name=None):  # pylint: disable=redefined-builtin
+def ifft2d(input: Any, name: Optional[str] = None) -> Any:  # pylint: disable=redefined-builtin
     return gen_ops.ifft2d(input, name=name)
 
 
-def ctc_loss(labels, inputs=None, sequence_length=None, preprocess_collapse_repeated=False, ctc_merge_repeated=True,
-             ignore_longer_outputs_than_inputs=False, time_major=True, logits=None):
+def ctc_loss(labels: Any, inputs: Any = None, sequence_length: Any = None, preprocess_collapse_repeated: Any = False,
+             ctc_merge_repeated: Any = True, ignore_longer_outputs_than_inputs: Any = False, time_major: Any = True,
+             logits: Any = None) -> Any:
     """Connectionist temporal classification: the loss of each sequence."""
     from millstream.framework import ops
     from millstream.ops.array import array_ops
@@ -104,13 +116,14 @@ def _decoded(result):
     return [SparseTensor(*parts) for parts in zip(indices, values, shapes)], log_probabilities
 
 
-def ctc_greedy_decoder(inputs, sequence_length, merge_repeated=True, blank_index=None):
+def ctc_greedy_decoder(inputs: Any, sequence_length: Any, merge_repeated: bool = True, blank_index: Any = None) -> Any:
     indices, values, shape, log_probabilities = gen_ops.ctc_greedy_decoder(
         inputs, sequence_length, merge_repeated=merge_repeated, blank_index=-1 if blank_index is None else blank_index)
     return _decoded(([indices], [values], [shape], log_probabilities))
 
 
-def ctc_beam_search_decoder(inputs, sequence_length, beam_width=100, top_paths=1, merge_repeated=True):
+def ctc_beam_search_decoder(inputs: Any, sequence_length: Any, beam_width: Any = 100, top_paths: Any = 1,
+                            merge_repeated: bool = True) -> Any:
     return _decoded(gen_ops.ctc_beam_search_decoder(inputs, sequence_length, beam_width=beam_width, top_paths=top_paths,
                                                     merge_repeated=merge_repeated))
 
@@ -157,11 +170,11 @@ def _transform(gen_name, rank, inverse=False):
     return apply
 
 
-def fft3d(input, name=None):  # pylint: disable=redefined-builtin
+def fft3d(input: Any, name: Optional[str] = None) -> Any:  # pylint: disable=redefined-builtin
     return gen_ops.fft3d(input, name=name)
 
 
-def ifft3d(input, name=None):  # pylint: disable=redefined-builtin
+def ifft3d(input: Any, name: Optional[str] = None) -> Any:  # pylint: disable=redefined-builtin
     return gen_ops.ifft3d(input, name=name)
 
 
@@ -170,25 +183,26 @@ rfft2d, irfft2d = _transform("rfft2d", 2), _transform("irfft2d", 2, inverse=True
 rfft3d, irfft3d = _transform("rfft3d", 3), _transform("irfft3d", 3, inverse=True)
 
 
-def erfinv(x, name=None):
+def erfinv(x: TensorLike, name: Optional[str] = None) -> Tensor:
     return gen_ops.erfinv(x, name=name)
 
 
-def ndtri(x, name=None):
+def ndtri(x: TensorLike, name: Optional[str] = None) -> Tensor:
     return gen_ops.ndtri(x, name=name)
 
 
-def nextafter(x1, x2, name=None):
+def nextafter(x1: Any, x2: Any, name: Optional[str] = None) -> Tensor:
     return gen_ops.next_after(x1, x2, name=name)
 
 
-def timestamp(name=None):
+def timestamp(name: Optional[str] = None) -> Any:
     return gen_ops.timestamp(name=name)
 
 
-def lu(input, output_idx_type=dtypes.int32, name=None):  # pylint: disable=redefined-builtin
+def lu(input: Any, output_idx_type: Any = dtypes.int32, name: Optional[str] = None) -> Any:  # pylint: disable=redefined-builtin
     return gen_ops.lu(input, output_idx_type=output_idx_type, name=name)
 
 
-def unsorted_segment_join(inputs, segment_ids, num_segments, separator="", name=None):
+def unsorted_segment_join(inputs: Any, segment_ids: Any, num_segments: Any, separator: str = "",
+                          name: Optional[str] = None) -> Any:
     return gen_ops.unsorted_segment_join(inputs, segment_ids, num_segments, separator=separator, name=name)

@@ -1,9 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """tf.compat: bytes and text; switches that mean nothing here, because TensorFlow 1's behaviour is the only one."""
+from __future__ import annotations
+
 import numbers
 import os
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from millstream.framework.type_aliases import TensorLike
 
 integral_types = (numbers.Integral, np.integer)
 real_types = (numbers.Real, np.integer, np.floating)
@@ -11,7 +19,7 @@ complex_types = (numbers.Complex, np.number)
 bytes_or_text_types = (bytes, str)
 
 
-def as_bytes(bytes_or_text, encoding="utf-8"):
+def as_bytes(bytes_or_text: Any, encoding: str = "utf-8") -> Any:
     if isinstance(bytes_or_text, str):
         return bytes_or_text.encode(encoding)
     if isinstance(bytes_or_text, (bytes, bytearray)):
@@ -19,7 +27,7 @@ def as_bytes(bytes_or_text, encoding="utf-8"):
     raise TypeError(f"Expected binary or unicode string, got {bytes_or_text!r}")
 
 
-def as_text(bytes_or_text, encoding="utf-8"):
+def as_text(bytes_or_text: Any, encoding: str = "utf-8") -> Any:
     if isinstance(bytes_or_text, str):
         return bytes_or_text
     if isinstance(bytes_or_text, (bytes, bytearray)):
@@ -30,19 +38,19 @@ def as_text(bytes_or_text, encoding="utf-8"):
 as_str = as_text
 
 
-def as_str_any(value):
+def as_str_any(value: Any) -> Any:
     return as_str(value) if isinstance(value, (bytes, bytearray)) else str(value)
 
 
-def path_to_str(path):
+def path_to_str(path: Any) -> Any:
     return as_str_any(os.fspath(path)) if hasattr(path, "__fspath__") else path
 
 
-def disable_v2_behavior():
+def disable_v2_behavior() -> None:
     """Nothing to switch off."""
 
 
-def executing_eagerly_outside_functions():
+def executing_eagerly_outside_functions() -> Any:
     """No: there are graphs only."""
     return False
 
@@ -50,7 +58,7 @@ def executing_eagerly_outside_functions():
 control_flow_v2_enabled = executing_eagerly_outside_functions
 
 
-def is_symbolic_tensor(tensor):
+def is_symbolic_tensor(tensor: TensorLike) -> Any:
     from millstream.framework.tensor import Tensor
     return isinstance(tensor, Tensor)
 
@@ -60,12 +68,12 @@ disable_eager_execution = disable_v2_tensorshape = disable_v2_behavior
 disable_tensor_equality = disable_control_flow_v2 = enable_v2_tensorshape = disable_v2_behavior
 
 
-def enable_eager_execution(*_args, **_kwargs):
+def enable_eager_execution(*_args: Any, **_kwargs: Any) -> Any:
     raise ValueError("There are graphs and sessions only: eager execution is not built in.")
 
 
 enable_v2_behavior = enable_eager_execution
 
 
-def forward_compatible(year, month, day):
+def forward_compatible(year: Any, month: Any, day: Any) -> Any:
     return True

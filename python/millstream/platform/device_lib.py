@@ -2,6 +2,14 @@
 """Devices of this machine."""
 
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Any
+
+
 def list_local_devices(session_config=None):
     from millstream.client import session
     from millstream.framework.graph import Graph
@@ -17,9 +25,9 @@ def list_local_devices(session_config=None):
     return devices
 
 
-def is_gpu_available(cuda_only=False, min_cuda_compute_capability=None):
+def is_gpu_available(cuda_only: bool = False, min_cuda_compute_capability: Any = None) -> Any:
     return any(d.device_type == "GPU" for d in list_local_devices())
 
 
-def gpu_device_name():
+def gpu_device_name() -> Any:
     return next((d.name for d in list_local_devices() if d.device_type == "GPU"), "")

@@ -1,12 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """tf.gfile: files and folders, with TensorFlow's errors."""
+from __future__ import annotations
+
 import contextlib
 import glob as _glob
 import os
 import shutil
+from typing import TYPE_CHECKING
 
 from millstream.framework import errors
 from millstream.platform.local_files import local_path, split_uri
+
+if TYPE_CHECKING:
+    from typing import Any
 
 
 @contextlib.contextmanager
@@ -26,7 +32,7 @@ def _errors():
 class GFile:
     """A file; opened with its first use, read as text unless the mode has a "b"."""
 
-    def __init__(self, name, mode="r"):
+    def __init__(self, name: str, mode: str = "r") -> None:
         if mode not in ("r", "w", "a", "r+", "w+", "a+", "rb", "wb", "ab", "rb+", "wb+", "ab+", "r+b", "w+b", "a+b"):
             raise errors.InvalidArgumentError(None, None, f"mode is not supported: {mode}")
         self._name = os.fsdecode(name)
@@ -34,11 +40,11 @@ class GFile:
         self._file = None
 
     @property
-    def name(self):
+    def name(self) -> Any:
         return self._name
 
     @property
-    def mode(self):
+    def mode(self) -> Any:
         return self._mode
 
     def _open(self):
@@ -48,11 +54,11 @@ class GFile:
                 self._file = open(local_path(self._name), self._mode, **text)  # pylint: disable=consider-using-with
         return self._file
 
-    def size(self):
+    def size(self) -> Any:
         with _errors():
             return os.stat(local_path(self._name)).st_size
 
-    def write(self, file_content):
+    def write(self, file_content: Any) -> None:
         file = self._open()
         if "b" not in self._mode and isinstance(file_content, bytes):
             file_content = file_content.decode()
@@ -61,35 +67,35 @@ class GFile:
         with _errors():
             file.write(file_content)
 
-    def read(self, n=-1):
+    def read(self, n: Any = -1) -> Any:
         with _errors():
             return self._open().read(n)
 
-    def readline(self):
+    def readline(self) -> Any:
         return self._open().readline()
 
-    def readlines(self):
+    def readlines(self) -> Any:
         return self._open().readlines()
 
-    def seek(self, offset=None, whence=0, position=None):
+    def seek(self, offset: Any = None, whence: Any = 0, position: Any = None) -> None:
         self._open().seek(position if offset is None else offset, whence)
 
-    def tell(self):
+    def tell(self) -> Any:
         return self._open().tell()
 
-    def flush(self):
+    def flush(self) -> None:
         if self._file is not None:
             self._file.flush()
 
-    def close(self):
+    def close(self) -> None:
         file, self._file = self._file, None
         if file is not None:
             file.close()
 
-    def seekable(self):
+    def seekable(self) -> Any:
         return True
 
-    def __enter__(self):
+    def __enter__(self) -> Any:
         return self
 
     def __exit__(self, *error):
@@ -108,20 +114,20 @@ class GFile:
 Open = FastGFile = GFile
 
 
-def Exists(filename):
+def Exists(filename: str) -> Any:
     return os.path.exists(local_path(filename))
 
 
-def IsDirectory(dirname):
+def IsDirectory(dirname: Any) -> Any:
     return os.path.isdir(local_path(dirname))
 
 
-def ListDirectory(dirname):
+def ListDirectory(dirname: Any) -> Any:
     with _errors():
         return sorted(os.listdir(local_path(dirname)))
 
 
-def Glob(filename):
+def Glob(filename: str) -> Any:
     patterns = filename if isinstance(filename, (list, tuple)) else [filename]
     found = []
     for prefix, pattern in map(split_uri, patterns):
@@ -129,22 +135,22 @@ def Glob(filename):
     return found
 
 
-def MkDir(dirname):
+def MkDir(dirname: Any) -> None:
     with _errors():
         os.mkdir(local_path(dirname))
 
 
-def MakeDirs(dirname):
+def MakeDirs(dirname: Any) -> None:
     with _errors():
         os.makedirs(local_path(dirname), exist_ok=True)
 
 
-def Remove(filename):
+def Remove(filename: str) -> None:
     with _errors():
         os.remove(local_path(filename))
 
 
-def DeleteRecursively(dirname):
+def DeleteRecursively(dirname: Any) -> None:
     path = local_path(dirname)
     with _errors():
         if os.path.isdir(path):
@@ -153,14 +159,14 @@ def DeleteRecursively(dirname):
             os.remove(path)
 
 
-def Copy(oldpath, newpath, overwrite=False):
+def Copy(oldpath: Any, newpath: Any, overwrite: bool = False) -> None:
     if not overwrite and Exists(newpath):
         raise errors.AlreadyExistsError(None, None, "file already exists")
     with _errors():
         shutil.copyfile(local_path(oldpath), local_path(newpath))
 
 
-def Rename(oldname, newname, overwrite=False):
+def Rename(oldname: Any, newname: Any, overwrite: bool = False) -> None:
     if not overwrite and Exists(newname):
         raise errors.AlreadyExistsError(None, None, "file already exists")
     with _errors():
@@ -174,7 +180,7 @@ class _Stat:
         self.is_directory = is_directory
 
 
-def Stat(filename):
+def Stat(filename: str) -> Any:
     with _errors():
         return _Stat(os.stat(local_path(filename)), IsDirectory(filename))
 
@@ -187,55 +193,55 @@ def Walk(top, in_order=True):
 
 # tf.io.gfile: the same functions with other names of arguments.
 
-def exists(path):
+def exists(path: Any) -> Any:
     return Exists(path)
 
 
-def isdir(path):
+def isdir(path: Any) -> Any:
     return IsDirectory(path)
 
 
-def listdir(path):
+def listdir(path: Any) -> Any:
     return ListDirectory(path)
 
 
-def glob(pattern):
+def glob(pattern: Any) -> Any:
     return Glob(pattern)
 
 
-def mkdir(path):
+def mkdir(path: Any) -> None:
     MkDir(path)
 
 
-def makedirs(path):
+def makedirs(path: Any) -> None:
     MakeDirs(path)
 
 
-def remove(path):
+def remove(path: Any) -> None:
     Remove(path)
 
 
-def rmtree(path):
+def rmtree(path: Any) -> None:
     DeleteRecursively(path)
 
 
-def copy(src, dst, overwrite=False):
+def copy(src: Any, dst: Any, overwrite: bool = False) -> None:
     Copy(src, dst, overwrite)
 
 
-def rename(src, dst, overwrite=False):
+def rename(src: Any, dst: Any, overwrite: bool = False) -> None:
     Rename(src, dst, overwrite)
 
 
-def stat(path):
+def stat(path: Any) -> Any:
     return Stat(path)
 
 
-def walk(top, topdown=True, onerror=None):
+def walk(top: Any, topdown: bool = True, onerror: Any = None) -> Any:
     return Walk(top, topdown)
 
 
-def join(path, *paths):
+def join(path: Any, *paths: Any) -> Any:
     return os.path.join(path, *paths)
 
 

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """tf.test.TestCase."""
+from __future__ import annotations
+
 import contextlib
 import os
 import random
@@ -8,6 +10,7 @@ import shutil
 import tempfile
 import threading
 import unittest
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,10 +20,15 @@ from millstream.framework.graph import Graph
 from millstream.framework.tensor import Tensor
 from millstream.platform import test_asserts
 
+if TYPE_CHECKING:
+    from typing import Any, Optional
+
+    from millstream.framework.type_aliases import TensorLike
+
 _temp_dir = None
 
 
-def get_temp_dir():
+def get_temp_dir() -> Any:
     """A folder for files of tests, gone with the process."""
     global _temp_dir
     if _temp_dir is None:
@@ -67,12 +75,12 @@ class CheckedThread:
 class TestCase(test_asserts.Asserts, unittest.TestCase):
     """Tests with a graph of their own, sessions, and comparisons of arrays."""
 
-    def __init__(self, methodName="runTest"):
+    def __init__(self, methodName: str = "runTest") -> None:
         super().__init__(methodName)
         self._cached_session = None
         self._temp = None
 
-    def setUp(self):
+    def setUp(self) -> None:
         super().setUp()
         random.seed(random_seed.DEFAULT_GRAPH_SEED)
         np.random.seed(random_seed.DEFAULT_GRAPH_SEED)
@@ -80,23 +88,24 @@ class TestCase(test_asserts.Asserts, unittest.TestCase):
         scopes.reset_default_graph()
         scopes.get_default_graph().seed = random_seed.DEFAULT_GRAPH_SEED
 
-    def tearDown(self):
+    def tearDown(self) -> None:
         if self._cached_session is not None:
             self._cached_session.close()
             self._cached_session = None
         super().tearDown()
 
-    def create_tempdir(self, name=None, cleanup=None):
+    def create_tempdir(self, name: Optional[str] = None, cleanup: Any = None) -> Any:
         """A new folder for this test; its full_path, or os.fspath() of it."""
         from millstream.platform import temp_files
         return temp_files.make_folder(self.get_temp_dir(), name)
 
-    def create_tempfile(self, file_path=None, content=None, mode="w", encoding="utf8", errors="strict", cleanup=None):
+    def create_tempfile(self, file_path: Any = None, content: Any = None, mode: str = "w", encoding: str = "utf8",
+                        errors: str = "strict", cleanup: Any = None) -> Any:
         """A new file for this test, with that content; its full_path, read_text() and write_text()."""
         from millstream.platform import temp_files
         return temp_files.make_file(self.get_temp_dir(), file_path, content, mode, encoding)
 
-    def enter_context(self, manager):
+    def enter_context(self, manager: Any) -> Any:
         """Enters a `with` that ends with the test."""
         value = manager.__enter__()
         self.addCleanup(manager.__exit__, None, None, None)
@@ -128,14 +137,14 @@ class TestCase(test_asserts.Asserts, unittest.TestCase):
         with manager(graph, config, use_gpu, force_gpu) as session:
             yield session
 
-    def evaluate(self, tensors):
+    def evaluate(self, tensors: Any) -> Any:
         session = scopes.get_default_session()
         if session is None:
             with self.cached_session() as session:
                 return session.run(tensors)
         return session.run(tensors)
 
-    def checkedThread(self, target, args=None, kwargs=None):
+    def checkedThread(self, target: str, args: Any = None, kwargs: Any = None) -> Any:
         return CheckedThread(self, target, args, kwargs)
 
     # Comparisons.
@@ -148,7 +157,7 @@ class TestCase(test_asserts.Asserts, unittest.TestCase):
     def _array(self, a):
         return np.asarray(self._value(a))
 
-    def assertAllEqual(self, a, b, msg=None):
+    def assertAllEqual(self, a: TensorLike, b: TensorLike, msg: Any = None) -> None:
         a, b = self._array(a), self._array(b)
         self.assertEqual(a.shape, b.shape, f"Shape mismatch: expected {a.shape}, got {b.shape}. {msg or ''}")
         same = a == b
@@ -157,14 +166,14 @@ class TestCase(test_asserts.Asserts, unittest.TestCase):
         if not np.all(same):
             np.testing.assert_array_equal(a, b, err_msg=msg or "")
 
-    def assertNotAllEqual(self, a, b, msg=None):
+    def assertNotAllEqual(self, a: TensorLike, b: TensorLike, msg: Any = None) -> None:
         try:
             self.assertAllEqual(a, b)
         except AssertionError:
             return
         raise AssertionError(f"The two values are equal at all elements. {msg or ''}")
 
-    def assertAllClose(self, a, b, rtol=1e-6, atol=1e-6, msg=None):
+    def assertAllClose(self, a: TensorLike, b: TensorLike, rtol: Any = 1e-6, atol: Any = 1e-6, msg: Any = None) -> None:
         a, b = self._value(a), self._value(b)
         if hasattr(a, "_asdict"):
             a = a._asdict()
@@ -188,8 +197,10 @@ class TestCase(test_asserts.Asserts, unittest.TestCase):
         self.assertEqual(a.shape, b.shape, f"Shape mismatch: expected {a.shape}, got {b.shape}. {msg or ''}")
         np.testing.assert_allclose(b.astype(np.float64) if b.dtype.kind == "V" else b, a, rtol=rtol, atol=atol, err_msg=msg or "")
 
-    def assertAllCloseAccordingToType(self, a, b, rtol=1e-6, atol=1e-6, float_rtol=1e-6, float_atol=1e-6, half_rtol=1e-3,
-                                      half_atol=1e-3, bfloat16_rtol=1e-2, bfloat16_atol=1e-2, msg=None):
+    def assertAllCloseAccordingToType(self, a: TensorLike, b: TensorLike, rtol: Any = 1e-6, atol: Any = 1e-6,
+                                      float_rtol: Any = 1e-6, float_atol: Any = 1e-6, half_rtol: Any = 1e-3,
+                                      half_atol: Any = 1e-3, bfloat16_rtol: Any = 1e-2, bfloat16_atol: Any = 1e-2,
+                                      msg: Any = None) -> None:
         a, b = self._array(a), self._array(b)
         names = {a.dtype.name, b.dtype.name}
         if names & {"float32", "complex64"}:
@@ -200,7 +211,7 @@ class TestCase(test_asserts.Asserts, unittest.TestCase):
             rtol, atol = max(rtol, bfloat16_rtol), max(atol, bfloat16_atol)
         self.assertAllClose(a, b, rtol, atol, msg)
 
-    def assertNotAllClose(self, a, b, **kwargs):
+    def assertNotAllClose(self, a: TensorLike, b: TensorLike, **kwargs: Any) -> None:
         try:
             self.assertAllClose(a, b, **kwargs)
         except AssertionError:
@@ -212,48 +223,49 @@ class TestCase(test_asserts.Asserts, unittest.TestCase):
         if not np.all(fits(a)):
             raise AssertionError(f"{text}: {a}")
 
-    def assertAllGreater(self, a, comparison_target):
+    def assertAllGreater(self, a: TensorLike, comparison_target: Any) -> None:
         self._compare(a, lambda x: x > comparison_target, f"Not all greater than {comparison_target}")
 
-    def assertAllLess(self, a, comparison_target):
+    def assertAllLess(self, a: TensorLike, comparison_target: Any) -> None:
         self._compare(a, lambda x: x < comparison_target, f"Not all less than {comparison_target}")
 
-    def assertAllGreaterEqual(self, a, comparison_target):
+    def assertAllGreaterEqual(self, a: TensorLike, comparison_target: Any) -> None:
         self._compare(a, lambda x: x >= comparison_target, f"Not all at least {comparison_target}")
 
-    def assertAllLessEqual(self, a, comparison_target):
+    def assertAllLessEqual(self, a: TensorLike, comparison_target: Any) -> None:
         self._compare(a, lambda x: x <= comparison_target, f"Not all at most {comparison_target}")
 
-    def assertAllInRange(self, target, lower_bound, upper_bound, open_lower_bound=False, open_upper_bound=False):
+    def assertAllInRange(self, target: str, lower_bound: Any, upper_bound: Any, open_lower_bound: bool = False,
+                         open_upper_bound: bool = False) -> None:
         self._compare(target, lambda x: (x > lower_bound if open_lower_bound else x >= lower_bound) &
                       (x < upper_bound if open_upper_bound else x <= upper_bound),
                       f"Not all in the range {lower_bound} to {upper_bound}")
 
-    def assertAllInSet(self, target, expected_set):
+    def assertAllInSet(self, target: str, expected_set: Any) -> None:
         self.assertTrue(set(self._array(target).ravel().tolist()) <= set(expected_set))
 
-    def assertNear(self, f1, f2, err, msg=None):
+    def assertNear(self, f1: Any, f2: Any, err: Any, msg: Any = None) -> None:
         self.assertTrue(f1 == f2 or abs(f1 - f2) <= err, f"{f1} != {f2} +/- {err} {msg or ''}")
 
-    def assertArrayNear(self, farray1, farray2, err, msg=None):
+    def assertArrayNear(self, farray1: Any, farray2: Any, err: Any, msg: Any = None) -> None:
         self.assertEqual(len(farray1), len(farray2), msg)
         for a, b in zip(farray1, farray2):
             self.assertNear(float(a), float(b), err, msg)
 
-    def assertNDArrayNear(self, ndarray1, ndarray2, err, msg=None):
+    def assertNDArrayNear(self, ndarray1: Any, ndarray2: Any, err: Any, msg: Any = None) -> None:
         self.assertLess(np.linalg.norm(self._array(ndarray1) - self._array(ndarray2)), err, msg)
 
-    def assertShapeEqual(self, np_array, tf_tensor, msg=None):
+    def assertShapeEqual(self, np_array: Any, tf_tensor: Any, msg: Any = None) -> None:
         self.assertAllEqual(np_array.shape, tf_tensor.get_shape().as_list(), msg)
 
-    def assertDeviceEqual(self, device1, device2, msg=None):
+    def assertDeviceEqual(self, device1: Any, device2: Any, msg: Any = None) -> None:
         from millstream.framework.device import canonical_name
         self.assertEqual(canonical_name(device1), canonical_name(device2), msg)
 
-    def assertStartsWith(self, actual, expected_start, msg=None):
+    def assertStartsWith(self, actual: Any, expected_start: Any, msg: Any = None) -> None:
         self.assertTrue(actual.startswith(expected_start), msg or f"{actual!r} does not start with {expected_start!r}")
 
-    def assertProtoEquals(self, expected_message_maybe_ascii, message, msg=None):
+    def assertProtoEquals(self, expected_message_maybe_ascii: Any, message: Any, msg: Any = None) -> None:
         expected = expected_message_maybe_ascii
         if isinstance(expected, (str, bytes)):
             from google.protobuf import text_format
@@ -275,21 +287,21 @@ class TestCase(test_asserts.Asserts, unittest.TestCase):
             return
         self.fail(f"{exception_type.__name__} not raised")
 
-    def assertRaisesOpError(self, expected_err_re_or_predicate):
+    def assertRaisesOpError(self, expected_err_re_or_predicate: Any) -> Any:
         return self.assertRaisesWithPredicateMatch(errors.OpError, expected_err_re_or_predicate)
 
 
-def main(argv=None):
+def main(argv: Any = None) -> Any:
     """Runs the tests of the program."""
     del argv
     return unittest.main()
 
 
-def test_src_dir_path(relative_path):
+def test_src_dir_path(relative_path: Any) -> Any:
     return os.path.join(os.environ.get("TEST_SRCDIR", "."), relative_path)
 
 
-def is_built_with_cuda():
+def is_built_with_cuda() -> Any:
     return False
 
 

@@ -1,16 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """tf.test beside TestCase: clusters in one process, graphs that are alike, benchmarks, what is built in."""
+from __future__ import annotations
+
 import contextlib
 import socket
 import time
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from millstream.framework import log
 from millstream.training import server_lib
 
+if TYPE_CHECKING:
+    from typing import Any, Optional
 
-def create_local_cluster(num_workers, num_ps, protocol="grpc", worker_config=None, ps_config=None):
+
+def create_local_cluster(num_workers: Any, num_ps: Any, protocol: str = "grpc", worker_config: Any = None,
+                         ps_config: Any = None) -> Any:
     """(servers of workers, servers of ps tasks) of one cluster, in this process."""
     with contextlib.ExitStack() as stack:
         sockets = [stack.enter_context(socket.socket()) for _ in range(num_workers + num_ps)]
@@ -24,7 +31,8 @@ def create_local_cluster(num_workers, num_ps, protocol="grpc", worker_config=Non
     return workers, [server_lib.Server(cluster, job_name="ps", protocol=protocol, task_index=i, config=ps_config) for i in range(num_ps)]
 
 
-def assert_equal_graph_def(actual, expected, checkpoint_v2=False, hash_table_shared_name=False):
+def assert_equal_graph_def(actual: Any, expected: Any, checkpoint_v2: bool = False,
+                           hash_table_shared_name: bool = False) -> None:
     """AssertionError unless both GraphDefs have the same nodes, in whatever order."""
     for value in (actual, expected):
         if not hasattr(value, "node"):
@@ -45,12 +53,14 @@ def benchmark_config():
 class Benchmark:
     """Measures ops; what is measured is logged."""
 
-    def report_benchmark(self, iters=None, cpu_time=None, wall_time=None, throughput=None, extras=None, name=None, metrics=None):
+    def report_benchmark(self, iters: Any = None, cpu_time: Any = None, wall_time: Any = None, throughput: Any = None,
+                         extras: Any = None, name: Optional[str] = None, metrics: Any = None) -> None:
         log.info("Benchmark %s: iters=%s wall_time=%s throughput=%s extras=%s", name or type(self).__name__, iters, wall_time, throughput,
                  extras)
 
-    def run_op_benchmark(self, sess, op_or_tensor, feed_dict=None, burn_iters=2, min_iters=10, store_trace=False, store_memory_usage=True,
-                         name=None, extras=None, mbs=0):
+    def run_op_benchmark(self, sess: Any, op_or_tensor: Any, feed_dict: Any = None, burn_iters: Any = 2, min_iters: Any = 10,
+                         store_trace: bool = False, store_memory_usage: bool = True, name: Optional[str] = None,
+                         extras: Any = None, mbs: Any = 0) -> Any:
         times = []
         for i in range(burn_iters + min_iters):
             begun = time.perf_counter()
@@ -64,12 +74,12 @@ class Benchmark:
         return result
 
 
-def is_built_with_gpu_support():
+def is_built_with_gpu_support() -> Any:
     return False
 
 
 is_built_with_rocm = is_built_with_xla = is_built_with_gpu_support
 
 
-def is_cpu_target_available(target):
+def is_cpu_target_available(target: str) -> Any:
     return target in ("x86_64", "aarch64")

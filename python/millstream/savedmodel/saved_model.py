@@ -1,12 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """SavedModels: written and loaded, with TensorFlow's files."""
+from __future__ import annotations
+
 import os
 import shutil
+from typing import TYPE_CHECKING
 
 from millstream.framework import ops
 from millstream.platform.local_files import local_path
 from millstream.savedmodel import constants, signatures
 from millstream.training import checkpoint_management, saver as saver_lib
+
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class SavedModelBuilder:
@@ -51,8 +57,9 @@ class SavedModelBuilder:
             entry = meta.asset_file_def.add(filename=os.path.basename(path))
             entry.tensor_info.name = tensor.name
 
-    def add_meta_graph_and_variables(self, sess, tags, signature_def_map=None, assets_collection=None, legacy_init_op=None,
-                                     clear_devices=False, main_op=None, strip_default_attrs=False, saver=None):
+    def add_meta_graph_and_variables(self, sess: Any, tags: Any, signature_def_map: Any = None, assets_collection: Any = None,
+                                     legacy_init_op: Any = None, clear_devices: bool = False, main_op: Any = None,
+                                     strip_default_attrs: bool = False, saver: Any = None) -> None:
         if self._has_saved_variables:
             raise AssertionError("Graph state including variables and assets has already been saved. Please invoke "
                                  "`add_meta_graph()` instead.")
@@ -65,8 +72,9 @@ class SavedModelBuilder:
                       clear_devices, strip_default_attrs, saver)
         self._has_saved_variables = True
 
-    def add_meta_graph(self, tags, signature_def_map=None, assets_collection=None, legacy_init_op=None, clear_devices=False,
-                       main_op=None, strip_default_attrs=False, saver=None):
+    def add_meta_graph(self, tags: Any, signature_def_map: Any = None, assets_collection: Any = None,
+                       legacy_init_op: Any = None, clear_devices: bool = False, main_op: Any = None,
+                       strip_default_attrs: bool = False, saver: Any = None) -> None:
         if not self._has_saved_variables:
             raise AssertionError("Graph state including variables and assets has not been saved yet. Please invoke "
                                  "`add_meta_graph_and_variables()` first.")
@@ -78,7 +86,7 @@ class SavedModelBuilder:
     def _saver():
         return saver_lib.Saver(sharded=True, write_version=2, allow_empty=True)
 
-    def save(self, as_text=False):
+    def save(self, as_text: bool = False) -> bytes:
         if as_text:
             from google.protobuf import text_format
             path = os.path.join(self._export_dir, constants.SAVED_MODEL_FILENAME_PBTXT)
@@ -89,7 +97,7 @@ class SavedModelBuilder:
         return path.encode()
 
 
-def simple_save(session, export_dir, inputs, outputs, legacy_init_op=None):
+def simple_save(session: Any, export_dir: Any, inputs: Any, outputs: Any, legacy_init_op: Any = None) -> None:
     """A SavedModel for serving with one signature."""
     builder = SavedModelBuilder(export_dir)
     signature = {constants.DEFAULT_SERVING_SIGNATURE_DEF_KEY: signatures.predict_signature_def(inputs, outputs)}
@@ -115,7 +123,7 @@ def parse_saved_model(export_dir):
                   f"{constants.SAVED_MODEL_FILENAME_PB}}}")
 
 
-def maybe_saved_model_directory(export_dir):
+def maybe_saved_model_directory(export_dir: Any) -> bool:
     return any(os.path.exists(os.path.join(local_path(export_dir), name))
                for name in (constants.SAVED_MODEL_FILENAME_PB, constants.SAVED_MODEL_FILENAME_PBTXT))
 
@@ -130,7 +138,7 @@ def _asset_feeds(meta, export_dir, import_scope):
             for a in meta.asset_file_def}
 
 
-def load(sess, tags, export_dir, import_scope=None, **saver_kwargs):
+def load(sess: Any, tags: Any, export_dir: Any, import_scope: Any = None, **saver_kwargs: Any) -> Any:
     """Imports the graph with these tags and restores its variables; returns its MetaGraphDef."""
     export_dir = os.fsdecode(export_dir)
     model = parse_saved_model(export_dir)

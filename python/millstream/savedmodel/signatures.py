@@ -1,7 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Signatures of SavedModels: which tensors go in and come out."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from millstream.framework import dtypes, ops
 from millstream.savedmodel import constants
+
+if TYPE_CHECKING:
+    from typing import Any, Optional
+
+    from millstream.framework.graph import Graph
 
 
 def build_tensor_info(tensor):
@@ -16,7 +25,7 @@ def build_tensor_info(tensor):
     return info
 
 
-def get_tensor_from_tensor_info(tensor_info, graph=None, import_scope=None):
+def get_tensor_from_tensor_info(tensor_info: Any, graph: Optional[Graph] = None, import_scope: Any = None) -> Any:
     graph = graph or ops.get_default_graph()
     return graph.get_tensor_by_name(ops.prepend_name_scope(tensor_info.name, import_scope))
 
@@ -33,14 +42,14 @@ def build_signature_def(inputs=None, outputs=None, method_name=None):
     return signature
 
 
-def predict_signature_def(inputs, outputs):
+def predict_signature_def(inputs: Any, outputs: Any) -> Any:
     if not inputs or not outputs:
         raise ValueError("Prediction inputs and outputs cannot be None or empty.")
     return build_signature_def({k: build_tensor_info(t) for k, t in inputs.items()},
                                {k: build_tensor_info(t) for k, t in outputs.items()}, constants.PREDICT_METHOD_NAME)
 
 
-def classification_signature_def(examples, classes, scores):
+def classification_signature_def(examples: Any, classes: Any, scores: Any) -> Any:
     if examples is None:
         raise ValueError("Classification `examples` cannot be None.")
     outputs = {}
@@ -54,7 +63,7 @@ def classification_signature_def(examples, classes, scores):
                                constants.CLASSIFY_METHOD_NAME)
 
 
-def regression_signature_def(examples, predictions):
+def regression_signature_def(examples: Any, predictions: Any) -> Any:
     if examples is None or predictions is None:
         raise ValueError("Regression `examples` and `predictions` cannot be None.")
     if predictions.dtype.base_dtype != dtypes.float32:
@@ -63,7 +72,7 @@ def regression_signature_def(examples, predictions):
                                {constants.REGRESS_OUTPUTS: build_tensor_info(predictions)}, constants.REGRESS_METHOD_NAME)
 
 
-def is_valid_signature(signature_def):
+def is_valid_signature(signature_def: Any) -> bool:
     """Whether a server of models can serve it: one of the three methods, with the inputs and outputs that it asks for."""
     if signature_def is None:
         return False
@@ -80,7 +89,7 @@ def is_valid_signature(signature_def):
     return bool(outputs) and all(kinds.get(key) == info.dtype for key, info in outputs.items())
 
 
-def main_op():
+def main_op() -> Any:
     """What a loaded model runs first: all initializers."""
     from millstream.ops.flow import control_flow_group
     from millstream.ops.lookup import lookup_ops
@@ -89,7 +98,7 @@ def main_op():
                                     variable_collections.local_variables_initializer(), lookup_ops.tables_initializer())
 
 
-def main_op_with_restore(restore_op_name):
+def main_op_with_restore(restore_op_name: Any) -> Any:
     from millstream.ops.flow import control_flow_group
     with ops.control_dependencies([main_op()]):
         return control_flow_group.group(ops.get_default_graph().get_operation_by_name(restore_op_name))

@@ -1,12 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from millstream.training.kernel_optimizer import KernelOptimizer
+
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class AdadeltaOptimizer(KernelOptimizer):
     _kernel = "adadelta"
     _before = ("_lr_t", "_rho_t", "_epsilon_t")
 
-    def __init__(self, learning_rate=0.001, rho=0.95, epsilon=1e-8, use_locking=False, name="Adadelta"):
+    def __init__(self, learning_rate: Any = 0.001, rho: Any = 0.95, epsilon: Any = 1e-8, use_locking: bool = False,
+                 name: str = "Adadelta") -> None:
         super().__init__(use_locking, name)
         self._lr, self._rho, self._epsilon = learning_rate, rho, epsilon
 

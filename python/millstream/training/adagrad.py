@@ -1,9 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from millstream import gen_ops
 from millstream.framework import dtypes, ops
 from millstream.ops.variables import init_ops
 from millstream.training import optimizer
 from millstream.training.kernel_optimizer import KernelOptimizer
+
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class _WithAccumulator(KernelOptimizer):
@@ -24,7 +31,8 @@ class AdagradOptimizer(_WithAccumulator):
     _kernel = "adagrad"
     _before = ("_learning_rate_tensor",)
 
-    def __init__(self, learning_rate, initial_accumulator_value=0.1, use_locking=False, name="Adagrad"):
+    def __init__(self, learning_rate: Any, initial_accumulator_value: Any = 0.1, use_locking: bool = False,
+                 name: str = "Adagrad") -> None:
         if initial_accumulator_value <= 0.0:
             raise ValueError(f"initial_accumulator_value must be positive: {initial_accumulator_value}")
         super().__init__(use_locking, name)
@@ -38,8 +46,8 @@ class ProximalAdagradOptimizer(_WithAccumulator):
     _kernel = "proximal_adagrad"
     _before = ("_learning_rate_tensor", "_l1_tensor", "_l2_tensor")
 
-    def __init__(self, learning_rate, initial_accumulator_value=0.1, l1_regularization_strength=0.0,
-                 l2_regularization_strength=0.0, use_locking=False, name="ProximalAdagrad"):
+    def __init__(self, learning_rate: Any, initial_accumulator_value: Any = 0.1, l1_regularization_strength: Any = 0.0,
+                 l2_regularization_strength: Any = 0.0, use_locking: bool = False, name: str = "ProximalAdagrad") -> None:
         if initial_accumulator_value <= 0.0:
             raise ValueError(f"initial_accumulator_value must be positive: {initial_accumulator_value}")
         super().__init__(use_locking, name)
@@ -58,8 +66,9 @@ class AdagradDAOptimizer(KernelOptimizer):
     _kernel = "adagrad_da"
     _after = ("_learning_rate_tensor", "_l1_tensor", "_l2_tensor")
 
-    def __init__(self, learning_rate, global_step, initial_gradient_squared_accumulator_value=0.1,
-                 l1_regularization_strength=0.0, l2_regularization_strength=0.0, use_locking=False, name="AdagradDA"):
+    def __init__(self, learning_rate: Any, global_step: Any, initial_gradient_squared_accumulator_value: Any = 0.1,
+                 l1_regularization_strength: Any = 0.0, l2_regularization_strength: Any = 0.0, use_locking: bool = False,
+                 name: str = "AdagradDA") -> None:
         if initial_gradient_squared_accumulator_value <= 0.0:
             raise ValueError("initial_gradient_squared_accumulator_value must be positive: "
                              f"{initial_gradient_squared_accumulator_value}")

@@ -1,13 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from millstream import gen_ops
 from millstream.framework import ops
 from millstream.ops.flow import control_flow_group
 from millstream.training import optimizer
 from millstream.training.kernel_optimizer import KernelOptimizer
 
+if TYPE_CHECKING:
+    from typing import Any
+
 
 class AdamOptimizer(KernelOptimizer):
-    def __init__(self, learning_rate=0.001, beta1=0.9, beta2=0.999, epsilon=1e-8, use_locking=False, name="Adam"):
+    def __init__(self, learning_rate: Any = 0.001, beta1: Any = 0.9, beta2: Any = 0.999, epsilon: Any = 1e-8,
+                 use_locking: bool = False, name: str = "Adam") -> None:
         super().__init__(use_locking, name)
         self._lr, self._beta1, self._beta2, self._epsilon = learning_rate, beta1, beta2, epsilon
 

@@ -1,8 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from millstream.framework import errors
 
+if TYPE_CHECKING:
+    from typing import Any
 
-def basic_train_loop(supervisor, train_step_fn, args=None, kwargs=None, master=""):
+
+def basic_train_loop(supervisor: Any, train_step_fn: Any, args: Any = None, kwargs: Any = None, master: str = "") -> None:
     """Calls train_step_fn(session, *args, **kwargs) until the supervisor stops; goes on after a task was lost."""
     should_retry = True
     while should_retry:

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Hooks that most trainings use."""
+from __future__ import annotations
+
 import os
 import time
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -10,6 +13,9 @@ from millstream.platform.local_files import local_path
 from millstream.training import saver_hooks, session_run_hook, training_util
 from millstream.training.session_run_hook import SessionRunArgs
 
+if TYPE_CHECKING:
+    from typing import Any
+
 
 def _log():
     from millstream.framework import log
@@ -17,23 +23,23 @@ def _log():
 
 
 class _HookTimer:
-    def reset(self):
+    def reset(self) -> Any:
         raise NotImplementedError
 
-    def should_trigger_for_step(self, step):
+    def should_trigger_for_step(self, step: Any) -> Any:
         raise NotImplementedError
 
-    def update_last_triggered_step(self, step):
+    def update_last_triggered_step(self, step: Any) -> Any:
         raise NotImplementedError
 
-    def last_triggered_step(self):
+    def last_triggered_step(self) -> Any:
         raise NotImplementedError
 
 
 class SecondOrStepTimer(_HookTimer):
     """True every so many seconds or steps."""
 
-    def __init__(self, every_secs=None, every_steps=None):
+    def __init__(self, every_secs: Any = None, every_steps: Any = None) -> None:
         if every_secs is None and every_steps is None:
             raise ValueError("Either every_secs or every_steps should be provided.")
         if every_secs is not None and every_steps is not None:
@@ -41,10 +47,10 @@ class SecondOrStepTimer(_HookTimer):
         self._every_secs, self._every_steps = every_secs, every_steps
         self.reset()
 
-    def reset(self):
+    def reset(self) -> None:
         self._last_triggered_step = self._last_triggered_time = None
 
-    def should_trigger_for_step(self, step):
+    def should_trigger_for_step(self, step: Any) -> Any:
         if self._last_triggered_step is None:
             return True
         if self._last_triggered_step == step:
@@ -63,7 +69,7 @@ class SecondOrStepTimer(_HookTimer):
         self._last_triggered_time, self._last_triggered_step = now, step
         return elapsed
 
-    def last_triggered_step(self):
+    def last_triggered_step(self) -> Any:
         return self._last_triggered_step
 
 
@@ -84,7 +90,8 @@ class NeverTriggerTimer(_HookTimer):
 class LoggingTensorHook(session_run_hook.SessionRunHook):
     """Logs tensors every so many local steps or seconds, or at the end."""
 
-    def __init__(self, tensors, every_n_iter=None, every_n_secs=None, at_end=False, formatter=None):
+    def __init__(self, tensors: Any, every_n_iter: Any = None, every_n_secs: Any = None, at_end: bool = False,
+                 formatter: Any = None) -> None:
         only_at_end = at_end and every_n_iter is None and every_n_secs is None
         if not only_at_end and (every_n_iter is None) == (every_n_secs is None):
             raise ValueError("either at_end and/or exactly one of every_n_iter and every_n_secs must be provided.")
@@ -99,7 +106,7 @@ class LoggingTensorHook(session_run_hook.SessionRunHook):
         self._timer = NeverTriggerTimer() if only_at_end else SecondOrStepTimer(every_secs=every_n_secs,
                                                                                 every_steps=every_n_iter)
 
-    def begin(self):
+    def begin(self) -> None:
         self._timer.reset()
         self._iter_count = 0
         self._current_tensors = {tag: _as_graph_element(t) for tag, t in self._tensors.items()}
@@ -119,12 +126,12 @@ class LoggingTensorHook(session_run_hook.SessionRunHook):
         else:
             _log().info("%s", text)
 
-    def after_run(self, run_context, run_values):
+    def after_run(self, run_context: Any, run_values: Any) -> None:
         if self._should_trigger:
             self._log_tensors(run_values.results)
         self._iter_count += 1
 
-    def end(self, session):
+    def end(self, session: Any) -> None:
         if self._log_at_end:
             self._log_tensors(session.run(self._current_tensors))
 
@@ -141,26 +148,26 @@ def _as_graph_element(obj):
 class StopAtStepHook(session_run_hook.SessionRunHook):
     """Stops after `num_steps` more steps, or at `last_step`."""
 
-    def __init__(self, num_steps=None, last_step=None):
+    def __init__(self, num_steps: Any = None, last_step: Any = None) -> None:
         if num_steps is None and last_step is None:
             raise ValueError("One of num_steps or last_step must be specified.")
         if num_steps is not None and last_step is not None:
             raise ValueError("Only one of num_steps or last_step can be specified.")
         self._num_steps, self._last_step = num_steps, last_step
 
-    def begin(self):
+    def begin(self) -> None:
         self._global_step_tensor = training_util.get_global_step()
         if self._global_step_tensor is None:
             raise RuntimeError("Global step should be created to use StopAtStepHook.")
 
-    def after_create_session(self, session, coord):
+    def after_create_session(self, session: Any, coord: Any) -> None:
         if self._last_step is None:
             self._last_step = session.run(self._global_step_tensor) + self._num_steps
 
     def before_run(self, run_context):
         return SessionRunArgs(self._global_step_tensor)
 
-    def after_run(self, run_context, run_values):
+    def after_run(self, run_context: Any, run_values: Any) -> None:
         step = run_values.results + 1
         if step >= self._last_step:
             # What was fetched may be from before the step: look again.
@@ -171,7 +178,8 @@ class StopAtStepHook(session_run_hook.SessionRunHook):
 class StepCounterHook(session_run_hook.SessionRunHook):
     """Logs and summarizes steps per second."""
 
-    def __init__(self, every_n_steps=100, every_n_secs=None, output_dir=None, summary_writer=None):
+    def __init__(self, every_n_steps: Any = 100, every_n_secs: Any = None, output_dir: Any = None,
+                 summary_writer: Any = None) -> None:
         if (every_n_steps is None) == (every_n_secs is None):
             raise ValueError("exactly one of every_n_steps and every_n_secs should be provided.")
         self._timer = SecondOrStepTimer(every_steps=every_n_steps, every_secs=every_n_secs)
@@ -179,7 +187,7 @@ class StepCounterHook(session_run_hook.SessionRunHook):
         self._last_global_step = None
         self._steps_per_run = 1
 
-    def begin(self):
+    def begin(self) -> None:
         from millstream.events import writer_cache
         if self._summary_writer is None and self._output_dir:
             self._summary_writer = writer_cache.FileWriterCache.get(self._output_dir)
@@ -199,7 +207,7 @@ class StepCounterHook(session_run_hook.SessionRunHook):
                 summary_pb2.Summary(value=[summary_pb2.Summary.Value(tag=self._summary_tag, simple_value=rate)]), global_step)
         _log().info("%s: %g", self._summary_tag, rate)
 
-    def after_run(self, run_context, run_values):
+    def after_run(self, run_context: Any, run_values: Any) -> None:
         stale = run_values.results
         if self._timer.should_trigger_for_step(stale + self._steps_per_run):
             step = run_context.session.run(self._global_step_tensor)
@@ -218,13 +226,13 @@ class NanLossDuringTrainingError(RuntimeError):
 class NanTensorHook(session_run_hook.SessionRunHook):
     """Stops or fails when the loss is not a number."""
 
-    def __init__(self, loss_tensor, fail_on_nan_loss=True):
+    def __init__(self, loss_tensor: Any, fail_on_nan_loss: bool = True) -> None:
         self._loss_tensor, self._fail_on_nan_loss = loss_tensor, fail_on_nan_loss
 
     def before_run(self, run_context):
         return SessionRunArgs(self._loss_tensor)
 
-    def after_run(self, run_context, run_values):
+    def after_run(self, run_context: Any, run_values: Any) -> None:
         if np.isnan(run_values.results):
             if self._fail_on_nan_loss:
                 _log().error("Model diverged with loss = NaN.")
@@ -236,16 +244,16 @@ class NanTensorHook(session_run_hook.SessionRunHook):
 class GlobalStepWaiterHook(session_run_hook.SessionRunHook):
     """Holds a worker back until the step has come so far."""
 
-    def __init__(self, wait_until_step):
+    def __init__(self, wait_until_step: Any) -> None:
         self._wait_until_step = wait_until_step
 
-    def begin(self):
+    def begin(self) -> None:
         self._worker_is_started = False
         self._global_step_tensor = training_util.get_global_step()
         if self._global_step_tensor is None:
             raise RuntimeError("Global step should be created to use _GlobalStepWaiterHook.")
 
-    def before_run(self, run_context):
+    def before_run(self, run_context: Any) -> None:
         if self._worker_is_started:
             return None
         if self._wait_until_step <= 0:
@@ -268,14 +276,14 @@ class GlobalStepWaiterHook(session_run_hook.SessionRunHook):
 class FinalOpsHook(session_run_hook.SessionRunHook):
     """Runs ops at the end; `final_ops_values` is what they gave."""
 
-    def __init__(self, final_ops, final_ops_feed_dict=None):
+    def __init__(self, final_ops: Any, final_ops_feed_dict: Any = None) -> None:
         self._final_ops, self._final_ops_feed_dict, self._final_ops_values = final_ops, final_ops_feed_dict, None
 
     @property
-    def final_ops_values(self):
+    def final_ops_values(self) -> Any:
         return self._final_ops_values
 
-    def end(self, session):
+    def end(self, session: Any) -> None:
         if self._final_ops is not None:
             self._final_ops_values = session.run(self._final_ops, feed_dict=self._final_ops_feed_dict)
 
@@ -283,7 +291,7 @@ class FinalOpsHook(session_run_hook.SessionRunHook):
 class FeedFnHook(session_run_hook.SessionRunHook):
     """Feeds what a function gives, each step."""
 
-    def __init__(self, feed_fn):
+    def __init__(self, feed_fn: Any) -> None:
         self.feed_fn = feed_fn
 
     def before_run(self, run_context):
@@ -293,12 +301,13 @@ class FeedFnHook(session_run_hook.SessionRunHook):
 class ProfilerHook(session_run_hook.SessionRunHook):
     """Writes a Chrome trace `timeline-<step>.json`, and the same for TensorBoard, every so many steps or seconds."""
 
-    def __init__(self, save_steps=None, save_secs=None, output_dir="", show_dataflow=True, show_memory=False):
+    def __init__(self, save_steps: Any = None, save_secs: Any = None, output_dir: str = "", show_dataflow: bool = True,
+                 show_memory: bool = False) -> None:
         self._output_file = os.path.join(output_dir, "timeline-{}.json")
         self._timer = SecondOrStepTimer(every_secs=save_secs, every_steps=save_steps)
         self._show_dataflow, self._show_memory = show_dataflow, show_memory
 
-    def begin(self):
+    def begin(self) -> None:
         self._next_step = None
         self._global_step_tensor = training_util.get_global_step()
         if self._global_step_tensor is None:
@@ -310,7 +319,7 @@ class ProfilerHook(session_run_hook.SessionRunHook):
         options = config_pb2.RunOptions(trace_level=config_pb2.RunOptions.FULL_TRACE) if self._request_summary else None
         return SessionRunArgs({"global_step": self._global_step_tensor}, options=options)
 
-    def after_run(self, run_context, run_values):
+    def after_run(self, run_context: Any, run_values: Any) -> None:
         stale = run_values.results["global_step"]
         if self._next_step is None:
             self._timer.update_last_triggered_step(stale)

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """tf.contrib.training.bucket and bucket_by_sequence_length: batches of elements that are alike, by queues."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from millstream import gen_ops
@@ -10,11 +14,16 @@ from millstream.ops.math import math_ops, reduce_ops
 from millstream.ops.queues import data_flow_ops
 from millstream.training import queue_runner_impl
 
+if TYPE_CHECKING:
+    from typing import Any, Optional
+
 _ENDS = (errors.OutOfRangeError, errors.CancelledError)
 
 
-def bucket(tensors, which_bucket, batch_size, num_buckets, num_threads=1, capacity=32, bucket_capacities=None, shapes=None,
-           dynamic_pad=False, allow_smaller_final_batch=False, keep_input=True, shared_name=None, name=None):
+def bucket(tensors: Any, which_bucket: Any, batch_size: Any, num_buckets: Any, num_threads: Any = 1, capacity: Any = 32,
+           bucket_capacities: Any = None, shapes: Any = None, dynamic_pad: bool = False,
+           allow_smaller_final_batch: bool = False, keep_input: bool = True, shared_name: Any = None,
+           name: Optional[str] = None) -> Any:
     """(bucket, batch of elements for which `which_bucket` was the same); elements are lists or dicts of tensors."""
     names = sorted(tensors) if isinstance(tensors, dict) else None
     items = [tensors[n] for n in names] if names else list(tensors)
@@ -64,9 +73,10 @@ def _run(queues, enqueue_ops):
                                                                      queue_closed_exception_types=_ENDS))
 
 
-def bucket_by_sequence_length(input_length, tensors, batch_size, bucket_boundaries, num_threads=1, capacity=32, bucket_capacities=None,
-                              shapes=None, dynamic_pad=False, allow_smaller_final_batch=False, keep_input=True, shared_name=None,
-                              name=None):
+def bucket_by_sequence_length(input_length: Any, tensors: Any, batch_size: Any, bucket_boundaries: Any, num_threads: Any = 1,
+                              capacity: Any = 32, bucket_capacities: Any = None, shapes: Any = None, dynamic_pad: bool = False,
+                              allow_smaller_final_batch: bool = False, keep_input: bool = True, shared_name: Any = None,
+                              name: Optional[str] = None) -> Any:
     """(lengths, batch) of elements whose lengths are between the same boundaries."""
     boundaries = list(bucket_boundaries)
     if not boundaries:

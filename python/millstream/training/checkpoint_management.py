@@ -1,13 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """The file `checkpoint` of a folder, which says what the latest checkpoint is."""
+from __future__ import annotations
+
 import glob
 import os
 import re
 import time
+from typing import TYPE_CHECKING
 
 from millstream import _core
 from millstream.framework import errors
 from millstream.platform.local_files import local_path
+
+if TYPE_CHECKING:
+    from typing import Any, Optional
 
 _STATE_FILE = "checkpoint"
 
@@ -62,8 +68,9 @@ def sync_folder(folder):
         os.close(fd)
 
 
-def update_checkpoint_state(save_dir, model_checkpoint_path, all_model_checkpoint_paths=None, latest_filename=None,
-                            all_model_checkpoint_timestamps=None, last_preserved_timestamp=None):
+def update_checkpoint_state(save_dir: Any, model_checkpoint_path: Any, all_model_checkpoint_paths: Any = None,
+                            latest_filename: Any = None, all_model_checkpoint_timestamps: Any = None,
+                            last_preserved_timestamp: Any = None) -> None:
     update_checkpoint_state_internal(save_dir, model_checkpoint_path, all_model_checkpoint_paths, latest_filename, False,
                                      all_model_checkpoint_timestamps, last_preserved_timestamp)
 
@@ -129,12 +136,12 @@ def get_checkpoint_state(checkpoint_dir, latest_filename=None):
     return state
 
 
-def checkpoint_exists(checkpoint_prefix):
+def checkpoint_exists(checkpoint_prefix: Any) -> bool:
     prefix = local_path(checkpoint_prefix)
     return os.path.exists(prefix + ".index") or bool(glob.glob(glob.escape(prefix))) and os.path.isfile(prefix)
 
 
-def latest_checkpoint(checkpoint_dir, latest_filename=None):
+def latest_checkpoint(checkpoint_dir: str, latest_filename: Any = None) -> Optional[str]:
     """The path that Saver.restore() takes; None if there is no checkpoint."""
     state = get_checkpoint_state(checkpoint_dir, latest_filename)
     if state is None or not state.model_checkpoint_path:
@@ -146,7 +153,7 @@ def latest_checkpoint(checkpoint_dir, latest_filename=None):
     return None
 
 
-def get_checkpoint_mtimes(checkpoint_prefixes):
+def get_checkpoint_mtimes(checkpoint_prefixes: Any) -> list[float]:
     times = []
     for prefix in map(local_path, checkpoint_prefixes):
         for path in (prefix + ".index", prefix):
@@ -162,7 +169,7 @@ def meta_graph_filename(checkpoint_filename, meta_graph_suffix="meta"):
     return f"{base}.{meta_graph_suffix}"
 
 
-def remove_checkpoint(checkpoint_prefix, checkpoint_format_version=2, meta_graph_suffix="meta"):
+def remove_checkpoint(checkpoint_prefix: Any, checkpoint_format_version: Any = 2, meta_graph_suffix: str = "meta") -> None:
     """Deletes the files of a checkpoint: first the index, so that what is left is not taken for a whole one."""
     _remove_if_exists(meta_graph_filename(checkpoint_prefix, meta_graph_suffix))
     _remove_if_exists(checkpoint_prefix + ".index")

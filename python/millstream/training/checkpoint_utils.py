@@ -1,10 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reading checkpoints without a graph, and initializing variables from them."""
+from __future__ import annotations
+
 import os
+from typing import TYPE_CHECKING
 
 from millstream import _core
 from millstream.framework import dtypes, errors
 from millstream.platform.local_files import local_path
+
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class CheckpointReader:
@@ -43,7 +49,7 @@ class CheckpointReader:
         return "".join(lines).encode()
 
 
-def NewCheckpointReader(filepattern):
+def NewCheckpointReader(filepattern: Any) -> CheckpointReader:
     return CheckpointReader(filepattern)
 
 
@@ -58,17 +64,17 @@ def _checkpoint_filename(ckpt_dir_or_file):
     return path
 
 
-def load_checkpoint(ckpt_dir_or_file):
+def load_checkpoint(ckpt_dir_or_file: Any) -> CheckpointReader:
     return NewCheckpointReader(_checkpoint_filename(ckpt_dir_or_file))
 
 
-def load_variable(ckpt_dir_or_file, name):
+def load_variable(ckpt_dir_or_file: Any, name: str) -> Any:
     if name.endswith(":0"):
         name = name[:-2]
     return load_checkpoint(ckpt_dir_or_file).get_tensor(name)
 
 
-def list_variables(ckpt_dir_or_file):
+def list_variables(ckpt_dir_or_file: Any) -> list[Any]:
     """[(name, shape)] by name."""
     return sorted(load_checkpoint(ckpt_dir_or_file).get_variable_to_shape_map().items())
 
@@ -93,7 +99,7 @@ def checkpoints_iterator(checkpoint_dir, min_interval_secs=0, timeout=None, time
         time.sleep(max(0.0, start + min_interval_secs - time.time()))
 
 
-def init_from_checkpoint(ckpt_dir_or_file, assignment_map):
+def init_from_checkpoint(ckpt_dir_or_file: Any, assignment_map: Any) -> None:
     """Makes the initializers of variables read the checkpoint: {"name/": "scope/"}, {"name": variable or its name}."""
     from millstream import gen_ops
     from millstream.ops.variables import variable_collections, variable_scope

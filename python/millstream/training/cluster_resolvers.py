@@ -1,16 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """tf.contrib.cluster_resolver: where a program learns of its cluster."""
+from __future__ import annotations
+
 import json
 import os
+from typing import TYPE_CHECKING
 
 from millstream.training import server_lib
 
+if TYPE_CHECKING:
+    from typing import Any
+
 
 class ClusterResolver:
-    def cluster_spec(self):
+    def cluster_spec(self) -> Any:
         raise NotImplementedError
 
-    def master(self, task_type=None, task_id=None, rpc_layer=None):
+    def master(self, task_type: Any = None, task_id: Any = None, rpc_layer: Any = None) -> Any:
         """grpc://host:port of a task, or ""."""
         task_type = self.task_type if task_type is None else task_type
         task_id = self.task_id if task_id is None else task_id
@@ -22,16 +28,17 @@ class ClusterResolver:
 
 
 class SimpleClusterResolver(ClusterResolver):
-    def __init__(self, cluster_spec, master="", task_type=None, task_id=None, environment="", num_accelerators=0, rpc_layer=None):
+    def __init__(self, cluster_spec: Any, master: str = "", task_type: Any = None, task_id: Any = None, environment: str = "",
+                 num_accelerators: Any = 0, rpc_layer: Any = None) -> None:
         if not isinstance(cluster_spec, server_lib.ClusterSpec):
             raise TypeError("cluster_spec must be a ClusterSpec.")
         self._spec, self._master, self.task_type, self.task_id = cluster_spec, master, task_type, task_id
         self.environment, self.rpc_layer = environment, rpc_layer
 
-    def cluster_spec(self):
+    def cluster_spec(self) -> Any:
         return self._spec
 
-    def master(self, task_type=None, task_id=None, rpc_layer=None):
+    def master(self, task_type: Any = None, task_id: Any = None, rpc_layer: Any = None) -> Any:
         return super().master(task_type, task_id, rpc_layer) if task_type is not None else self._master
 
 
@@ -46,5 +53,5 @@ class TFConfigClusterResolver(ClusterResolver):
         self.task_id = task_id if task_id is not None else None if task.get("index") is None else int(task["index"])
         self.rpc_layer, self.environment = rpc_layer or config.get("rpc_layer"), environment or config.get("environment", "")
 
-    def cluster_spec(self):
+    def cluster_spec(self) -> Any:
         return self._spec

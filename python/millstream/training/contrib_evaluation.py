@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """tf.contrib.training and tf.contrib.slim.evaluation: checkpoints evaluated once, or as they appear."""
+from __future__ import annotations
+
 import time
+from typing import TYPE_CHECKING
 
 from millstream.framework import dtypes, log, ops
 from millstream.events import summary_ops, writer as writer_lib
@@ -8,10 +11,14 @@ from millstream.ops.variables import init_ops, state_ops, variable_scope as vs
 from millstream.training import (basic_session_run_hooks, checkpoint_management, checkpoint_utils, monitored_session,
                                  saver as saver_lib, session_run_hook, training_util)
 
+if TYPE_CHECKING:
+    from typing import Any
+
+
 _USE_DEFAULT = 0
 
 
-def get_or_create_eval_step():
+def get_or_create_eval_step() -> Any:
     """The variable that counts evaluation steps."""
     found = ops.get_collection(ops.GraphKeys.EVAL_STEP)
     if len(found) > 1:
@@ -25,7 +32,7 @@ def get_or_create_eval_step():
 class StopAfterNEvalsHook(session_run_hook.SessionRunHook):
     """Ends after so many evaluation steps; evaluate_once() counts them."""
 
-    def __init__(self, num_evals, log_progress=True):
+    def __init__(self, num_evals: Any, log_progress: bool = True) -> None:
         self._num_evals, self._log, self._step = num_evals, log_progress, None
 
     def _set_evals_completed_tensor(self, updated_eval_step):
@@ -34,7 +41,7 @@ class StopAfterNEvalsHook(session_run_hook.SessionRunHook):
     def before_run(self, run_context):
         return session_run_hook.SessionRunArgs({"evals_completed": self._step})
 
-    def after_run(self, run_context, run_values):
+    def after_run(self, run_context: Any, run_values: Any) -> None:
         done = run_values.results["evals_completed"]
         if self._log:
             log.info("Evaluation [%d]" % done if self._num_evals is None else "Evaluation [%d/%d]" % (done, self._num_evals))
@@ -45,7 +52,7 @@ class StopAfterNEvalsHook(session_run_hook.SessionRunHook):
 class SummaryAtEndHook(session_run_hook.SessionRunHook):
     """Writes summaries when the evaluation has ended."""
 
-    def __init__(self, log_dir=None, summary_writer=None, summary_op=None, feed_dict=None):
+    def __init__(self, log_dir: Any = None, summary_writer: Any = None, summary_op: Any = None, feed_dict: Any = None) -> None:
         if summary_writer is not None and log_dir:
             raise ValueError("log_dir and summary_writer cannot both be provided")
         self._log_dir, self._writer, self._summary_op, self._feed = log_dir, summary_writer, summary_op, feed_dict or {}
@@ -58,7 +65,7 @@ class SummaryAtEndHook(session_run_hook.SessionRunHook):
             self._writer = writer_lib.FileWriter(self._log_dir)
         self._step = training_util.get_or_create_global_step()
 
-    def end(self, session):
+    def end(self, session: Any) -> None:
         if self._writer is None:
             return
         if self._summary_op is not None:
@@ -66,7 +73,8 @@ class SummaryAtEndHook(session_run_hook.SessionRunHook):
         self._writer.flush()
 
 
-def wait_for_new_checkpoint(checkpoint_dir, last_checkpoint=None, seconds_to_sleep=1, timeout=None):
+def wait_for_new_checkpoint(checkpoint_dir: str, last_checkpoint: Any = None, seconds_to_sleep: Any = 1,
+                            timeout: Any = None) -> Any:
     """The newest checkpoint once it is another than `last_checkpoint`; None after `timeout` seconds."""
     log.info("Waiting for new checkpoint at %s", checkpoint_dir)
     deadline = None if timeout is None else time.time() + timeout
@@ -105,8 +113,8 @@ def _evaluate(path, master, scaffold, eval_ops, feed_dict, final_ops, final_feed
     return final.final_ops_values
 
 
-def evaluate_once(checkpoint_path, master="", scaffold=None, eval_ops=None, feed_dict=None, final_ops=None, final_ops_feed_dict=None,
-                  hooks=None, config=None):
+def evaluate_once(checkpoint_path: Any, master: str = "", scaffold: Any = None, eval_ops: Any = None, feed_dict: Any = None,
+                  final_ops: Any = None, final_ops_feed_dict: Any = None, hooks: Any = None, config: Any = None) -> Any:
     """Runs eval_ops until a hook says stop; returns the values of final_ops."""
     hooks = list(hooks or [])
     if eval_ops is not None:
@@ -114,9 +122,10 @@ def evaluate_once(checkpoint_path, master="", scaffold=None, eval_ops=None, feed
     return _evaluate(checkpoint_path, master, scaffold, eval_ops, feed_dict, final_ops, final_ops_feed_dict, hooks, config)
 
 
-def evaluate_repeatedly(checkpoint_dir, master="", scaffold=None, eval_ops=None, feed_dict=None, final_ops=None,
-                        final_ops_feed_dict=None, eval_interval_secs=60, hooks=None, config=None, max_number_of_evaluations=None,
-                        timeout=None, timeout_fn=None):
+def evaluate_repeatedly(checkpoint_dir: str, master: str = "", scaffold: Any = None, eval_ops: Any = None,
+                        feed_dict: Any = None, final_ops: Any = None, final_ops_feed_dict: Any = None,
+                        eval_interval_secs: Any = 60, hooks: Any = None, config: Any = None,
+                        max_number_of_evaluations: Any = None, timeout: Any = None, timeout_fn: Any = None) -> Any:
     """The same for each new checkpoint of a folder; returns the last values."""
     hooks, values, count = list(hooks or []), None, 0
     if eval_ops is not None:
@@ -141,19 +150,23 @@ def _slim_parts(variables_to_restore, initial_op, initial_feed, logdir, summary_
     return scaffold, made + list(hooks or [])
 
 
-def slim_evaluate_once(master, checkpoint_path, logdir, num_evals=1, initial_op=None, initial_op_feed_dict=None, eval_op=None,
-                       eval_op_feed_dict=None, final_op=None, final_op_feed_dict=None, summary_op=_USE_DEFAULT,
-                       summary_op_feed_dict=None, variables_to_restore=None, session_config=None, hooks=None):
+def slim_evaluate_once(master: str, checkpoint_path: Any, logdir: str, num_evals: Any = 1, initial_op: Any = None,
+                       initial_op_feed_dict: Any = None, eval_op: Any = None, eval_op_feed_dict: Any = None,
+                       final_op: Any = None, final_op_feed_dict: Any = None, summary_op: Any = _USE_DEFAULT,
+                       summary_op_feed_dict: Any = None, variables_to_restore: Any = None, session_config: Any = None,
+                       hooks: Any = None) -> Any:
     scaffold, hooks = _slim_parts(variables_to_restore, initial_op, initial_op_feed_dict, logdir, summary_op, summary_op_feed_dict,
                                   num_evals, hooks, eval_op)
     return evaluate_once(checkpoint_path, master, scaffold, eval_op, eval_op_feed_dict, final_op, final_op_feed_dict, hooks,
                          session_config)
 
 
-def evaluation_loop(master, checkpoint_dir, logdir, num_evals=1, initial_op=None, initial_op_feed_dict=None, init_fn=None, eval_op=None,
-                    eval_op_feed_dict=None, final_op=None, final_op_feed_dict=None, summary_op=_USE_DEFAULT,
-                    summary_op_feed_dict=None, variables_to_restore=None, eval_interval_secs=60, max_number_of_evaluations=None,
-                    session_config=None, timeout=None, timeout_fn=None, hooks=None):
+def evaluation_loop(master: str, checkpoint_dir: str, logdir: str, num_evals: Any = 1, initial_op: Any = None,
+                    initial_op_feed_dict: Any = None, init_fn: Any = None, eval_op: Any = None, eval_op_feed_dict: Any = None,
+                    final_op: Any = None, final_op_feed_dict: Any = None, summary_op: Any = _USE_DEFAULT,
+                    summary_op_feed_dict: Any = None, variables_to_restore: Any = None, eval_interval_secs: Any = 60,
+                    max_number_of_evaluations: Any = None, session_config: Any = None, timeout: Any = None,
+                    timeout_fn: Any = None, hooks: Any = None) -> Any:
     scaffold, hooks = _slim_parts(variables_to_restore, initial_op, initial_op_feed_dict, logdir, summary_op, summary_op_feed_dict,
                                   num_evals, hooks, eval_op, init_fn)
     return evaluate_repeatedly(checkpoint_dir, master, scaffold, eval_op, eval_op_feed_dict, final_op, final_op_feed_dict,

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """tf.contrib.opt: decoupled weight decay, variants of Adam, layer-wise rates, averages, clipped variables."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from millstream import gen_ops
 from millstream.framework import ops
 from millstream.ops.flow import control_flow_group
@@ -8,11 +12,17 @@ from millstream.ops.variables import state_ops, variable_collections
 from millstream.training import adam, momentum, moving_averages, optimizer, saver as saver_lib
 from millstream.training.kernel_optimizer import KernelOptimizer
 
+if TYPE_CHECKING:
+    from typing import Any, Optional
+
+    from millstream.framework.operation import Operation
+    from millstream.training.saver import Saver
+
 
 class DecoupledWeightDecayExtension:
     """Beside an optimizer: variables lose `weight_decay` of themselves before each update, apart from the gradient."""
 
-    def __init__(self, weight_decay, **kwargs):
+    def __init__(self, weight_decay: Any, **kwargs: Any) -> None:
         self._decay_var_list, self._weight_decay = None, weight_decay
         super().__init__(**kwargs)
 
@@ -55,7 +65,7 @@ class DecoupledWeightDecayExtension:
             return super()._resource_apply_sparse(grad, var, indices)
 
 
-def extend_with_decoupled_weight_decay(base_optimizer):
+def extend_with_decoupled_weight_decay(base_optimizer: Any) -> Any:
     """A class like `base_optimizer` whose first argument is weight_decay."""
     class OptimizerWithDecoupledWeightDecay(DecoupledWeightDecayExtension, base_optimizer):
         def __init__(self, weight_decay, *args, **kwargs):
@@ -65,7 +75,8 @@ def extend_with_decoupled_weight_decay(base_optimizer):
 
 
 class AdamWOptimizer(DecoupledWeightDecayExtension, adam.AdamOptimizer):
-    def __init__(self, weight_decay, learning_rate=0.001, beta1=0.9, beta2=0.999, epsilon=1e-8, use_locking=False, name="AdamW"):
+    def __init__(self, weight_decay: Any, learning_rate: Any = 0.001, beta1: Any = 0.9, beta2: Any = 0.999, epsilon: Any = 1e-8,
+                 use_locking: bool = False, name: str = "AdamW") -> None:
         super().__init__(weight_decay, learning_rate=learning_rate, beta1=beta1, beta2=beta2, epsilon=epsilon, use_locking=use_locking,
                          name=name)
 
@@ -114,7 +125,8 @@ def _rows(variable, indices):
 class AdaMaxOptimizer(adam.AdamOptimizer):
     """Adam with the largest gradient instead of the root of their squares."""
 
-    def __init__(self, learning_rate=0.001, beta1=0.9, beta2=0.999, epsilon=1e-8, use_locking=False, name="AdaMax"):
+    def __init__(self, learning_rate: Any = 0.001, beta1: Any = 0.9, beta2: Any = 0.999, epsilon: Any = 1e-8,
+                 use_locking: bool = False, name: str = "AdaMax") -> None:
         super().__init__(learning_rate, beta1, beta2, epsilon, use_locking, name)
 
     def _max(self, gen, grad, var):
@@ -184,12 +196,12 @@ class LARSOptimizer(KernelOptimizer):
 class MovingAverageOptimizer(optimizer.Optimizer):
     """Averages of the variables beside another optimizer; swapping_saver() saves them under the variables' names."""
 
-    def __init__(self, opt, average_decay=0.9999, num_updates=None, sequential_update=True):
+    def __init__(self, opt: Any, average_decay: Any = 0.9999, num_updates: Any = None, sequential_update: bool = True) -> None:
         self._optimizer, self._average, self._sequential = opt, moving_averages.ExponentialMovingAverage(
             average_decay, num_updates=num_updates), sequential_update
         self._names = None
 
-    def compute_gradients(self, *args, **kwargs):
+    def compute_gradients(self, *args: Any, **kwargs: Any) -> list[Any]:
         return self._optimizer.compute_gradients(*args, **kwargs)
 
     def apply_gradients(self, grads_and_vars, global_step=None, name=None):
@@ -201,7 +213,7 @@ class MovingAverageOptimizer(optimizer.Optimizer):
         self._names = {v.op.name: self._average.average(v) for v in variables}
         return control_flow_group.group(train, averages, name="train_with_avg")
 
-    def swapping_saver(self, var_list=None, name="swapping_saver", **kwargs):
+    def swapping_saver(self, var_list: Any = None, name: str = "swapping_saver", **kwargs: Any) -> Saver:
         if self._names is None:
             raise RuntimeError("Must call apply_gradients or minimize before creating the swapping_saver")
         variables = variable_collections.global_variables() if var_list is None else var_list
@@ -216,18 +228,18 @@ class MovingAverageOptimizer(optimizer.Optimizer):
 class VariableClippingOptimizer(optimizer.Optimizer):
     """Another optimizer, after which the norms of some variables along some axes are at most `max_norm`."""
 
-    def __init__(self, opt, vars_to_clip_dims, max_norm, use_locking=False, colocate_clip_ops_with_vars=False,
-                 name="VariableClipping"):
+    def __init__(self, opt: Any, vars_to_clip_dims: Any, max_norm: Any, use_locking: bool = False,
+                 colocate_clip_ops_with_vars: bool = False, name: str = "VariableClipping") -> None:
         super().__init__(use_locking, name)
         self._opt, self._dims, self._max_norm = opt, dict(vars_to_clip_dims), max_norm
 
-    def compute_gradients(self, *args, **kwargs):
+    def compute_gradients(self, *args: Any, **kwargs: Any) -> list[Any]:
         return self._opt.compute_gradients(*args, **kwargs)
 
-    def get_slot(self, *args, **kwargs):
+    def get_slot(self, *args: Any, **kwargs: Any) -> Any:
         return self._opt.get_slot(*args, **kwargs)
 
-    def apply_gradients(self, grads_and_vars, global_step=None, name=None):
+    def apply_gradients(self, grads_and_vars: Any, global_step: Any = None, name: Optional[str] = None) -> Operation:
         grads_and_vars = list(grads_and_vars)
         with ops.control_dependencies([self._opt.apply_gradients(grads_and_vars, global_step=global_step)]):
             clips = [state_ops.assign(v, clip_ops.clip_by_norm(ops.convert_to_tensor(v), self._max_norm, self._dims[v]))
@@ -235,7 +247,7 @@ class VariableClippingOptimizer(optimizer.Optimizer):
         return control_flow_group.group(*clips, name=name or self._name)
 
 
-def clip_gradients_by_global_norm(gradients_variables, clip_norm=20.0):
+def clip_gradients_by_global_norm(gradients_variables: Any, clip_norm: Any = 20.0) -> Any:
     gradients, variables = zip(*gradients_variables)
     clipped, norm = clip_ops.clip_by_global_norm(list(gradients), clip_norm)
     del norm

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """tf.contrib.training and tf.contrib.slim.learning: train ops and loops."""
+from __future__ import annotations
+
 import time
+from typing import TYPE_CHECKING
 
 from millstream.framework import log as logging
 from millstream.framework import ops
@@ -13,18 +16,23 @@ from millstream.ops.lookup import lookup_ops
 from millstream.training import optimizer as optimizer_lib
 from millstream.training import training_util
 
+if TYPE_CHECKING:
+    from typing import Any, Optional
+
+    from millstream.framework.graph import Graph
+
 _DEFAULT = 0  # as Supervisor.USE_DEFAULT
 
 
-def clip_gradient_norms(gradients_to_variables, max_norm):
+def clip_gradient_norms(gradients_to_variables: Any, max_norm: Any) -> Any:
     return [(_per_values(lambda g: clip_ops.clip_by_norm(g, max_norm), grad), var) for grad, var in gradients_to_variables]
 
 
-def clip_gradient_norms_fn(max_norm):
+def clip_gradient_norms_fn(max_norm: Any) -> Any:
     return lambda gradients_to_variables: clip_gradient_norms(gradients_to_variables, max_norm)
 
 
-def multiply_gradients(grads_and_vars, gradient_multipliers):
+def multiply_gradients(grads_and_vars: Any, gradient_multipliers: Any) -> Any:
     """Gradients times factors, found by variable or by its op's name."""
     if not isinstance(grads_and_vars, list) or not isinstance(gradient_multipliers, dict) or not gradient_multipliers:
         raise ValueError("`grads_and_vars` must be a list and `gradient_multipliers` a dict that is not empty.")
@@ -48,7 +56,7 @@ def _per_values(function, grad):
     return function(grad)
 
 
-def add_gradients_summaries(grads_and_vars):
+def add_gradients_summaries(grads_and_vars: Any) -> Any:
     """Histograms and norms of the gradients."""
     from millstream.events import summary_ops
     summaries = []
@@ -100,10 +108,11 @@ def create_train_op(total_loss, optimizer, global_step=_DEFAULT, update_ops=None
     return train_op
 
 
-def slim_create_train_op(total_loss, optimizer, global_step=_DEFAULT, update_ops=None, variables_to_train=None,
-                         clip_gradient_norm=0, summarize_gradients=False,
-                         gate_gradients=optimizer_lib.Optimizer.GATE_OP, aggregation_method=None,
-                         colocate_gradients_with_ops=False, gradient_multipliers=None, check_numerics=True):
+def slim_create_train_op(total_loss: Any, optimizer: Any, global_step: Any = _DEFAULT, update_ops: Any = None,
+                         variables_to_train: Any = None, clip_gradient_norm: Any = 0, summarize_gradients: bool = False,
+                         gate_gradients: Any = optimizer_lib.Optimizer.GATE_OP, aggregation_method: Any = None,
+                         colocate_gradients_with_ops: bool = False, gradient_multipliers: Any = None,
+                         check_numerics: bool = True) -> Any:
     def transform(grads):
         if gradient_multipliers:
             with ops.name_scope("multiply_grads"):
@@ -116,8 +125,9 @@ def slim_create_train_op(total_loss, optimizer, global_step=_DEFAULT, update_ops
                            gate_gradients, aggregation_method, colocate_gradients_with_ops, check_numerics)
 
 
-def train(train_op, logdir, master="", is_chief=True, scaffold=None, hooks=None, chief_only_hooks=None,
-          save_checkpoint_secs=600, save_summaries_steps=100, config=None, max_wait_secs=7200, run_metadata=None):
+def train(train_op: Any, logdir: str, master: str = "", is_chief: bool = True, scaffold: Any = None, hooks: Any = None,
+          chief_only_hooks: Any = None, save_checkpoint_secs: Any = 600, save_summaries_steps: Any = 100, config: Any = None,
+          max_wait_secs: Any = 7200, run_metadata: Any = None) -> Any:
     """tf.contrib.training.train: runs `train_op` in a MonitoredTrainingSession until a hook ends it."""
     from millstream.training import monitored_session
     if logdir is None and is_chief and (save_summaries_steps or save_checkpoint_secs):
@@ -132,7 +142,7 @@ def train(train_op, logdir, master="", is_chief=True, scaffold=None, hooks=None,
     return loss
 
 
-def train_step(sess, train_op, global_step, train_step_kwargs):
+def train_step(sess: Any, train_op: Any, global_step: Any, train_step_kwargs: Any) -> Any:
     """One step of slim.learning.train: the loss, and whether to stop."""
     start = time.time()
     total_loss, step = sess.run([train_op, global_step])
@@ -142,12 +152,13 @@ def train_step(sess, train_op, global_step, train_step_kwargs):
     return total_loss, bool(sess.run(should_stop)) if should_stop is not None else False
 
 
-def slim_train(train_op, logdir, train_step_fn=train_step, train_step_kwargs=_DEFAULT, log_every_n_steps=1, graph=None,
-               master="", is_chief=True, global_step=None, number_of_steps=None, init_op=_DEFAULT, init_feed_dict=None,
-               local_init_op=_DEFAULT, init_fn=None, ready_op=_DEFAULT, summary_op=_DEFAULT,
-               save_summaries_secs=600, summary_writer=_DEFAULT, startup_delay_steps=0, saver=None,
-               save_interval_secs=600, sync_optimizer=None, session_config=None, session_wrapper=None, trace_every_n_steps=None,
-               ignore_live_threads=False):
+def slim_train(train_op: Any, logdir: str, train_step_fn: Any = train_step, train_step_kwargs: Any = _DEFAULT,
+               log_every_n_steps: Any = 1, graph: Optional[Graph] = None, master: str = "", is_chief: bool = True,
+               global_step: Any = None, number_of_steps: Any = None, init_op: Any = _DEFAULT, init_feed_dict: Any = None,
+               local_init_op: Any = _DEFAULT, init_fn: Any = None, ready_op: Any = _DEFAULT, summary_op: Any = _DEFAULT,
+               save_summaries_secs: Any = 600, summary_writer: Any = _DEFAULT, startup_delay_steps: Any = 0, saver: Any = None,
+               save_interval_secs: Any = 600, sync_optimizer: Any = None, session_config: Any = None,
+               session_wrapper: Any = None, trace_every_n_steps: Any = None, ignore_live_threads: bool = False) -> Any:
     """slim.learning.train: a Supervisor and a loop until `number_of_steps`; the last loss."""
     if train_op is None:
         raise ValueError("train_op cannot be None.")

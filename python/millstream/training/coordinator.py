@@ -1,11 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Coordinator: threads that end together, and the first error among them."""
+from __future__ import annotations
+
 import contextlib
 import sys
 import threading
 import time
+from typing import TYPE_CHECKING
 
 from millstream.framework import errors
+
+if TYPE_CHECKING:
+    from typing import Any, Optional
 
 
 def _log():
@@ -32,13 +38,13 @@ class Coordinator:
         self._registered_threads = set()
 
     @property
-    def joined(self):
+    def joined(self) -> Any:
         return self._joined
 
     def _is_clean(self, error):
         return isinstance(error, self._clean_stop_exception_types)
 
-    def request_stop(self, ex=None):
+    def request_stop(self, ex: Any = None) -> None:
         """Asks all threads to stop; the first exception that is given is raised by join()."""
         with self._lock:
             info = self._exc_info(ex)
@@ -63,13 +69,13 @@ class Coordinator:
         traceback = sys.exc_info()[2] if sys.exc_info()[1] is ex else ex.__traceback__
         return type(ex), ex, traceback
 
-    def clear_stop(self):
+    def clear_stop(self) -> None:
         with self._lock:
             self._joined = False
             self._exc_info_to_raise = None
             self._stop_event.clear()
 
-    def should_stop(self):
+    def should_stop(self) -> bool:
         return self._stop_event.is_set()
 
     @contextlib.contextmanager
@@ -80,14 +86,14 @@ class Coordinator:
         except Exception as ex:  # noqa: BLE001  it is raised again in join()
             self.request_stop(ex)
 
-    def wait_for_stop(self, timeout=None):
+    def wait_for_stop(self, timeout: Any = None) -> bool:
         return self._stop_event.wait(timeout)
 
-    def register_thread(self, thread):
+    def register_thread(self, thread: Any) -> None:
         with self._lock:
             self._registered_threads.add(thread)
 
-    def join(self, threads=None, stop_grace_period_secs=120, ignore_live_threads=False):
+    def join(self, threads: Any = None, stop_grace_period_secs: Any = 120, ignore_live_threads: bool = False) -> None:
         """Waits for the threads; after a stop, no longer than the grace period."""
         with self._lock:
             threads = set(threads or ()) | self._registered_threads
@@ -114,12 +120,12 @@ class Coordinator:
                 else:
                     raise RuntimeError(f"Coordinator stopped with threads still running: {' '.join(stragglers)}")
 
-    def requested_error(self):
+    def requested_error(self) -> Any:
         """The error that was reported, or None."""
         with self._lock:
             return self._exc_info_to_raise[1] if self._exc_info_to_raise is not None else None
 
-    def raise_requested_exception(self):
+    def raise_requested_exception(self) -> None:
         """Raises the error that was reported, if there is one."""
         with self._lock:
             if self._exc_info_to_raise is not None:
@@ -129,7 +135,8 @@ class Coordinator:
 class LooperThread(threading.Thread):
     """Runs a function every so many seconds until the coordinator stops."""
 
-    def __init__(self, coord, timer_interval_secs, target=None, args=None, kwargs=None):
+    def __init__(self, coord: Any, timer_interval_secs: Any, target: Optional[str] = None, args: Any = None,
+                 kwargs: Any = None) -> None:
         if not isinstance(coord, Coordinator):
             raise ValueError(f"'coord' argument must be a Coordinator: {coord}")
         super().__init__()
@@ -139,12 +146,12 @@ class LooperThread(threading.Thread):
         coord.register_thread(self)
 
     @staticmethod
-    def loop(coord, timer_interval_secs, target, args=None, kwargs=None):
+    def loop(coord: Any, timer_interval_secs: Any, target: str, args: Any = None, kwargs: Any = None) -> Any:
         looper = LooperThread(coord, timer_interval_secs, target, args, kwargs)
         looper.start()
         return looper
 
-    def run(self):
+    def run(self) -> Any:
         with self._coord.stop_on_exception():
             self.start_loop()
             if self._interval is None:
@@ -157,10 +164,10 @@ class LooperThread(threading.Thread):
                     self.run_loop()
             self.stop_loop()
 
-    def start_loop(self):
+    def start_loop(self) -> None:
         pass
 
-    def stop_loop(self):
+    def stop_loop(self) -> None:
         pass
 
     def run_loop(self):

@@ -1,16 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
 """DC-ASGD: asynchronous gradient descent that makes up for the steps others took meanwhile."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from millstream import gen_ops
 from millstream.framework import ops
 from millstream.training import optimizer
+
+if TYPE_CHECKING:
+    from typing import Any, Optional
+
+    from millstream.framework.operation import Operation
 
 
 class DelayCompensatedGradientDescentOptimizer(optimizer.Optimizer):
     """var -= learning_rate * (g + variance_parameter * g * g * (var - shadow)), where the shadow is what the variable was
     when this worker last read it; then the worker's shadow becomes the new value."""
 
-    def __init__(self, learning_rate, variance_parameter, num_workers=1, use_locking=False,
-                 name="DelayCompensatedGradientDescentOptimizer", worker_index=0):
+    def __init__(self, learning_rate: Any, variance_parameter: Any, num_workers: Any = 1, use_locking: bool = False,
+                 name: str = "DelayCompensatedGradientDescentOptimizer", worker_index: Any = 0) -> None:
         num_workers = int(num_workers)
         if num_workers <= 0:
             raise ValueError(f"num_workers must be positive: {num_workers}")
@@ -26,7 +35,8 @@ class DelayCompensatedGradientDescentOptimizer(optimizer.Optimizer):
         return super().minimize(loss, global_step, var_list, gate_gradients, aggregation_method, colocate_gradients_with_ops,
                                 name, grad_loss)
 
-    def apply_gradients(self, grads_and_vars, global_step=None, name=None, worker_index=None):
+    def apply_gradients(self, grads_and_vars: Any, global_step: Any = None, name: Optional[str] = None,
+                        worker_index: Any = None) -> Operation:
         if worker_index is not None:
             self._worker_index = self._checked(worker_index)
         return super().apply_gradients(grads_and_vars, global_step, name)

@@ -1,7 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """replica_device_setter(): variables on ps tasks, the rest on the worker."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from millstream.framework import device as device_lib
 from millstream.framework import dtypes, tensor_shape
+
+if TYPE_CHECKING:
+    from typing import Any
 
 STANDARD_PS_OPS = ("Variable", "VariableV2", "AutoReloadVariable", "MutableHashTable", "MutableHashTableV2",
                    "MutableHashTableOfTensors", "MutableHashTableOfTensorsV2", "MutableDenseHashTable",
@@ -36,7 +43,7 @@ def byte_size_load_fn(op):
 class GreedyLoadBalancingStrategy:
     """Each variable goes to the task that has least so far, by load_fn(op)."""
 
-    def __init__(self, num_tasks, load_fn):
+    def __init__(self, num_tasks: Any, load_fn: Any) -> None:
         self._num_tasks, self._load_fn = num_tasks, load_fn
         self._loads = [0.0] * num_tasks
 
@@ -49,7 +56,7 @@ class GreedyLoadBalancingStrategy:
 class RandomStrategy:
     """A random task, the same for the same name in every process."""
 
-    def __init__(self, num_ps_tasks, seed=0):
+    def __init__(self, num_ps_tasks: Any, seed: int = 0) -> None:
         self._num_tasks, self._seed = num_ps_tasks, seed
 
     def __call__(self, op):
@@ -81,8 +88,8 @@ def _text(device):
     return device.to_string() if hasattr(device, "to_string") else device
 
 
-def replica_device_setter(ps_tasks=0, ps_device="/job:ps", worker_device="/job:worker", merge_devices=True, cluster=None,
-                          ps_ops=None, ps_strategy=None):
+def replica_device_setter(ps_tasks: Any = 0, ps_device: str = "/job:ps", worker_device: str = "/job:worker",
+                          merge_devices: bool = True, cluster: Any = None, ps_ops: Any = None, ps_strategy: Any = None) -> Any:
     """A device function for `with tf.device(...)`. `ps_strategy` is a function op -> task; "bytes" balances by size."""
     if cluster is not None:
         from millstream.training import server_lib

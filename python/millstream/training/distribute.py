@@ -3,12 +3,20 @@
 
 Programs of several processes use servers with MonitoredTrainingSession or Estimators, which need no strategy.
 """
+from __future__ import annotations
+
 import contextlib
 import enum
+from typing import TYPE_CHECKING
 
 from millstream.framework import ops
 from millstream.framework.stacks import DefaultStack
 from millstream.training import cluster_resolvers
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from millstream.framework.type_aliases import TensorLike
 
 _CPU = "/device:CPU:0"
 _INSTEAD = ("To train with several processes, use parameter servers: tf.train.replica_device_setter() with "
@@ -40,18 +48,18 @@ class ReduceOp(enum.Enum):
     MEAN = "MEAN"
 
     @staticmethod
-    def from_variable_aggregation(aggregation):
+    def from_variable_aggregation(aggregation: Any) -> Any:
         return ReduceOp.MEAN if getattr(aggregation, "name", aggregation) == "MEAN" else ReduceOp.SUM
 
 
 class InputContext:
     """Which part of the input a pipeline is for."""
 
-    def __init__(self, num_input_pipelines=1, input_pipeline_id=0, num_replicas_in_sync=1):
+    def __init__(self, num_input_pipelines: Any = 1, input_pipeline_id: Any = 0, num_replicas_in_sync: Any = 1) -> None:
         self.num_input_pipelines, self.input_pipeline_id = num_input_pipelines, input_pipeline_id
         self.num_replicas_in_sync = num_replicas_in_sync
 
-    def get_per_replica_batch_size(self, global_batch_size):
+    def get_per_replica_batch_size(self, global_batch_size: Any) -> Any:
         if global_batch_size % self.num_replicas_in_sync:
             raise ValueError(f"The `global_batch_size` {global_batch_size!r} is not divisible by `num_replicas_in_sync` "
                              f"{self.num_replicas_in_sync!r}")
@@ -76,7 +84,7 @@ class _Iterator:
 class ReplicaContext:
     """Inside of a replica: the only one."""
 
-    def __init__(self, strategy, replica_id_in_sync_group=0):
+    def __init__(self, strategy: Any, replica_id_in_sync_group: Any = 0) -> None:
         self.strategy = strategy
         self._id = replica_id_in_sync_group
 
@@ -84,10 +92,10 @@ class ReplicaContext:
     replica_id_in_sync_group = property(lambda self: ops.convert_to_tensor(self._id))
     devices = property(lambda self: self.strategy.extended.worker_devices)
 
-    def merge_call(self, merge_fn, args=(), kwargs=None):
+    def merge_call(self, merge_fn: Any, args: Any = (), kwargs: Any = None) -> Any:
         return merge_fn(self.strategy, *args, **(kwargs or {}))
 
-    def all_reduce(self, reduce_op, value, options=None):
+    def all_reduce(self, reduce_op: Any, value: Any, options: Any = None) -> Any:
         del reduce_op, options
         return value
 
@@ -95,37 +103,37 @@ class ReplicaContext:
 class StrategyExtended:
     """What libraries ask a strategy for."""
 
-    def __init__(self, strategy, device):
+    def __init__(self, strategy: Any, device: Any) -> None:
         self._strategy, self._device = strategy, device
 
     worker_devices = property(lambda self: (self._device,))
     parameter_devices = property(lambda self: (self._device,))
     experimental_require_static_shapes = False
 
-    def call_for_each_replica(self, fn, args=(), kwargs=None):
+    def call_for_each_replica(self, fn: Any, args: Any = (), kwargs: Any = None) -> Any:
         with ops.device(self._device):
             return fn(*args, **(kwargs or {}))
 
-    def reduce_to(self, reduce_op, value, destinations, options=None):
+    def reduce_to(self, reduce_op: Any, value: Any, destinations: Any, options: Any = None) -> Any:
         return value
 
-    def batch_reduce_to(self, reduce_op, value_destination_pairs, options=None):
+    def batch_reduce_to(self, reduce_op: Any, value_destination_pairs: Any, options: Any = None) -> Any:
         return [value for value, _ in value_destination_pairs]
 
-    def update(self, var, fn, args=(), kwargs=None, group=True):
+    def update(self, var: Any, fn: Any, args: Any = (), kwargs: Any = None, group: bool = True) -> Any:
         return fn(var, *args, **(kwargs or {}))
 
-    def colocate_vars_with(self, colocate_with_variable):
+    def colocate_vars_with(self, colocate_with_variable: Any) -> Any:
         return ops.colocate_with(colocate_with_variable.op)
 
-    def broadcast_to(self, tensor, destinations):
+    def broadcast_to(self, tensor: TensorLike, destinations: Any) -> Any:
         return tensor
 
 
 class Strategy:
     """scope(), run(), reduce() and input of one replica."""
 
-    def __init__(self, device=_CPU):
+    def __init__(self, device: Any = _CPU) -> None:
         self.extended = StrategyExtended(self, device)
 
     num_replicas_in_sync = property(lambda self: 1)
@@ -135,56 +143,56 @@ class Strategy:
         with _strategies.get_controller(self):
             yield self
 
-    def scope(self):
+    def scope(self) -> Any:
         return self._in_scope()
 
-    def run(self, fn, args=(), kwargs=None, options=None):
+    def run(self, fn: Any, args: Any = (), kwargs: Any = None, options: Any = None) -> Any:
         return self.extended.call_for_each_replica(fn, args, kwargs)
 
     experimental_run_v2 = run
 
-    def experimental_run(self, fn, input_iterator=None):
+    def experimental_run(self, fn: Any, input_iterator: Any = None) -> Any:
         return self.run(fn, () if input_iterator is None else (input_iterator.get_next(),))
 
-    def reduce(self, reduce_op, value, axis=None):
+    def reduce(self, reduce_op: Any, value: Any, axis: Any = None) -> Any:
         from millstream.ops.math import reduce_ops
         if axis is None:
             return value
         mean = reduce_op in (ReduceOp.MEAN, "MEAN", "mean")
         return (reduce_ops.reduce_mean if mean else reduce_ops.reduce_sum)(value, axis=axis)
 
-    def experimental_local_results(self, value):
+    def experimental_local_results(self, value: Any) -> Any:
         return (value,)
 
-    def unwrap(self, value):
+    def unwrap(self, value: Any) -> Any:
         return [value]
 
-    def make_dataset_iterator(self, dataset):
+    def make_dataset_iterator(self, dataset: Any) -> Any:
         return _Iterator(dataset)
 
-    def make_input_fn_iterator(self, input_fn, replication_mode=None):
+    def make_input_fn_iterator(self, input_fn: Any, replication_mode: Any = None) -> Any:
         return _Iterator(input_fn(InputContext()))
 
-    def experimental_distribute_dataset(self, dataset, options=None):
+    def experimental_distribute_dataset(self, dataset: Any, options: Any = None) -> Any:
         return dataset
 
-    def experimental_make_numpy_dataset(self, numpy_input, session=None):
+    def experimental_make_numpy_dataset(self, numpy_input: Any, session: Any = None) -> Any:
         from millstream.datasets import dataset_ops
         return dataset_ops.Dataset.from_tensor_slices(numpy_input)
 
-    def update_config_proto(self, config_proto):
+    def update_config_proto(self, config_proto: Any) -> Any:
         return config_proto
 
 
 class OneDeviceStrategy(Strategy):
-    def __init__(self, device):
+    def __init__(self, device: Any) -> None:
         super().__init__(device)
 
 
 class MirroredStrategy(Strategy):
     """One device: the given one, or this process's CPU."""
 
-    def __init__(self, devices=None, cross_device_ops=None):
+    def __init__(self, devices: Any = None, cross_device_ops: Any = None) -> None:
         del cross_device_ops  # says how replicas exchange values
         if devices is None:
             tasks = _training_tasks(cluster_resolvers.TFConfigClusterResolver().cluster_spec())
@@ -199,8 +207,8 @@ class MirroredStrategy(Strategy):
 class ContribMirroredStrategy(MirroredStrategy):
     """tf.contrib.distribute.MirroredStrategy, which can also be told a number of GPUs."""
 
-    def __init__(self, devices=None, num_gpus=None, num_gpus_per_worker=None, cross_device_ops=None, auto_shard_dataset=False,
-                 cross_tower_ops=None):
+    def __init__(self, devices: Any = None, num_gpus: Any = None, num_gpus_per_worker: Any = None, cross_device_ops: Any = None,
+                 auto_shard_dataset: bool = False, cross_tower_ops: Any = None) -> None:
         del auto_shard_dataset  # of several workers
         if num_gpus is not None and num_gpus_per_worker is not None:
             raise ValueError("You cannot specify both `num_gpus` and `num_gpus_per_worker`.")
@@ -215,17 +223,17 @@ class ContribMirroredStrategy(MirroredStrategy):
 class ParameterServerStrategy(Strategy):
     """For RunConfig(train_distribute=...): Estimators place variables on ps tasks by themselves. Without a cluster, one device."""
 
-    def __init__(self, cluster_resolver=None):
+    def __init__(self, cluster_resolver: Any = None) -> None:
         super().__init__()
         resolver = cluster_resolver or cluster_resolvers.TFConfigClusterResolver()
         self._has_cluster = bool(resolver.cluster_spec().as_dict())
 
-    def scope(self):
+    def scope(self) -> Any:
         if self._has_cluster:
             _refuse("ParameterServerStrategy.scope() in a cluster")
         return super().scope()
 
-    def run(self, fn, args=(), kwargs=None, options=None):
+    def run(self, fn: Any, args: Any = (), kwargs: Any = None, options: Any = None) -> Any:
         if self._has_cluster:
             _refuse("ParameterServerStrategy.run() in a cluster")
         return super().run(fn, args, kwargs, options)
@@ -236,7 +244,7 @@ class ParameterServerStrategy(Strategy):
 class ContribParameterServerStrategy(ParameterServerStrategy):
     """tf.contrib.distribute.ParameterServerStrategy."""
 
-    def __init__(self, num_gpus_per_worker=0):
+    def __init__(self, num_gpus_per_worker: Any = 0) -> None:
         if num_gpus_per_worker > 1:
             _refuse(f"ParameterServerStrategy with {num_gpus_per_worker} GPUs in each worker")
         super().__init__()
@@ -245,28 +253,29 @@ class ContribParameterServerStrategy(ParameterServerStrategy):
 class CollectiveAllReduceStrategy(Strategy):
     """Refused: replicas that exchange gradients with each other."""
 
-    def __init__(self, num_gpus_per_worker=0, communication=None, cluster_resolver=None):
+    def __init__(self, num_gpus_per_worker: Any = 0, communication: Any = None, cluster_resolver: Any = None) -> None:
         _refuse("CollectiveAllReduceStrategy")
 
 
 class MultiWorkerMirroredStrategy(Strategy):
     """Refused: replicas that exchange gradients with each other."""
 
-    def __init__(self, communication=None, cluster_resolver=None):
+    def __init__(self, communication: Any = None, cluster_resolver: Any = None) -> None:
         _refuse("MultiWorkerMirroredStrategy")
 
 
 class CentralStorageStrategy(Strategy):
     """Refused: replicas on several GPUs with variables on the CPU."""
 
-    def __init__(self, compute_devices=None, parameter_device=None):
+    def __init__(self, compute_devices: Any = None, parameter_device: Any = None) -> None:
         _refuse("CentralStorageStrategy")
 
 
 class TPUStrategy(Strategy):
     """Refused: there are no TPUs."""
 
-    def __init__(self, tpu_cluster_resolver=None, steps_per_run=None, device_assignment=None, **kwargs):
+    def __init__(self, tpu_cluster_resolver: Any = None, steps_per_run: Any = None, device_assignment: Any = None,
+                 **kwargs: Any) -> None:
         _refuse("TPUStrategy")
 
 
@@ -274,21 +283,21 @@ _strategies = DefaultStack()
 _default = Strategy()
 
 
-def get_strategy():
+def get_strategy() -> Any:
     return _strategies.get_default() or _default
 
 
-def has_strategy():
+def has_strategy() -> Any:
     return _strategies.get_default() is not None
 
 
-def in_cross_replica_context():
+def in_cross_replica_context() -> Any:
     return has_strategy()
 
 
-def get_replica_context():
+def get_replica_context() -> Any:
     return ReplicaContext(get_strategy())
 
 
-def get_loss_reduction():
+def get_loss_reduction() -> Any:
     return ReduceOp.MEAN

@@ -1,16 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """tf.contrib.opt.ScipyOptimizerInterface: a loss that another library makes smaller."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from millstream.framework import gradients, log, ops
 from millstream.ops.array import array_ops
 from millstream.ops.variables import variable_collections
 
+if TYPE_CHECKING:
+    from typing import Any
+
 
 class ExternalOptimizerInterface:
     """All variables as one vector; kinds define _minimize()."""
 
-    def __init__(self, loss, var_list=None, equalities=None, inequalities=None, var_to_bounds=None, **optimizer_kwargs):
+    def __init__(self, loss: Any, var_list: Any = None, equalities: Any = None, inequalities: Any = None,
+                 var_to_bounds: Any = None, **optimizer_kwargs: Any) -> None:
         self._loss = loss
         self._equalities, self._inequalities = list(equalities or []), list(inequalities or [])
         self._vars = variable_collections.trainable_variables() if var_list is None else list(var_list)
@@ -43,7 +51,8 @@ class ExternalOptimizerInterface:
         for v, part in zip(self._vars, self._slices):
             v.load(np.asarray(x[part], v.dtype.base_dtype.as_numpy_dtype).reshape(v.shape.as_list()), session)
 
-    def minimize(self, session=None, feed_dict=None, fetches=None, step_callback=None, loss_callback=None, **run_kwargs):
+    def minimize(self, session: Any = None, feed_dict: Any = None, fetches: Any = None, step_callback: Any = None,
+                 loss_callback: Any = None, **run_kwargs: Any) -> None:
         """Sets the variables to where the loss is small. `loss_callback` gets the fetches at each evaluation."""
         session = session or ops.get_default_session()
         feed_dict, fetches = feed_dict or {}, list(fetches or [])

@@ -1,14 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from millstream.ops.variables import init_ops
 from millstream.training.kernel_optimizer import KernelOptimizer
+
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class FtrlOptimizer(KernelOptimizer):
     """Follow the regularized leader, with the shrinkage form of L2 as an option."""
 
-    def __init__(self, learning_rate, learning_rate_power=-0.5, initial_accumulator_value=0.1, l1_regularization_strength=0.0,
-                 l2_regularization_strength=0.0, use_locking=False, name="Ftrl", accum_name=None, linear_name=None,
-                 l2_shrinkage_regularization_strength=0.0, beta=None):
+    def __init__(self, learning_rate: Any, learning_rate_power: Any = -0.5, initial_accumulator_value: Any = 0.1,
+                 l1_regularization_strength: Any = 0.0, l2_regularization_strength: Any = 0.0, use_locking: bool = False,
+                 name: str = "Ftrl", accum_name: Any = None, linear_name: Any = None,
+                 l2_shrinkage_regularization_strength: Any = 0.0, beta: Any = None) -> None:
         super().__init__(use_locking, name)
         if initial_accumulator_value < 0.0:
             raise ValueError(f"initial_accumulator_value {initial_accumulator_value} needs to be positive or zero")

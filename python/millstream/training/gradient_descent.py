@@ -1,14 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from millstream import gen_ops
 from millstream.framework import ops
 from millstream.training import optimizer
 from millstream.training.kernel_optimizer import KernelOptimizer
 
+if TYPE_CHECKING:
+    from typing import Any
+
 
 class GradientDescentOptimizer(KernelOptimizer):
     """var -= learning_rate * gradient."""
 
-    def __init__(self, learning_rate, use_locking=False, name="GradientDescent"):
+    def __init__(self, learning_rate: Any, use_locking: bool = False, name: str = "GradientDescent") -> None:
         super().__init__(use_locking, name)
         self._learning_rate = learning_rate
         self._learning_rate_tensor = None
@@ -37,8 +44,8 @@ class ProximalGradientDescentOptimizer(KernelOptimizer):
     _kernel = "proximal_gradient_descent"
     _before = ("_learning_rate_tensor", "_l1_tensor", "_l2_tensor")
 
-    def __init__(self, learning_rate, l1_regularization_strength=0.0, l2_regularization_strength=0.0, use_locking=False,
-                 name="ProximalGradientDescent"):
+    def __init__(self, learning_rate: Any, l1_regularization_strength: Any = 0.0, l2_regularization_strength: Any = 0.0,
+                 use_locking: bool = False, name: str = "ProximalGradientDescent") -> None:
         super().__init__(use_locking, name)
         self._learning_rate = learning_rate
         self._l1, self._l2 = l1_regularization_strength, l2_regularization_strength

@@ -1,7 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """tf.contrib.training.HParams: named values of a model, read from text, JSON or a dict."""
+from __future__ import annotations
+
 import json
 import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Any
 
 _ITEM = re.compile(r"\s*(?P<name>[a-zA-Z][\w.]*)(?:\[(?P<index>\d+)\])?\s*=\s*"
                    r"(?:\[(?P<list>[^\]]*)\]|(?P<value>[^,\[]*))\s*(?:,|$)")
@@ -57,7 +63,7 @@ def parse_values(values, type_map, ignore_unknown=False):
 class HParams:
     """hparams = HParams(learning_rate=0.1, layers=[64, 32]); hparams.parse("learning_rate=0.3")."""
 
-    def __init__(self, hparam_def=None, model_structure=None, **kwargs):
+    def __init__(self, hparam_def: Any = None, model_structure: Any = None, **kwargs: Any) -> None:
         if hparam_def is not None:
             raise NotImplementedError("HParams(hparam_def=...) is not supported: give the values as arguments")
         object.__setattr__(self, "_hparam_types", {})
@@ -104,25 +110,25 @@ class HParams:
             self.set_hparam(name, value)
         return self
 
-    def override_from_dict(self, values_dict):
+    def override_from_dict(self, values_dict: Any) -> Any:
         for name, value in values_dict.items():
             self.set_hparam(name, value)
         return self
 
-    def parse_json(self, values_json):
+    def parse_json(self, values_json: Any) -> Any:
         return self.override_from_dict(json.loads(values_json))
 
     def values(self):
         return {n: getattr(self, n) for n in self._hparam_types}
 
-    def to_json(self, indent=None, separators=None, sort_keys=False):
+    def to_json(self, indent: Any = None, separators: Any = None, sort_keys: bool = False) -> Any:
         return json.dumps({n: v for n, v in self.values().items() if not callable(v)}, indent=indent, separators=separators,
                           sort_keys=sort_keys)
 
     def get(self, key, default=None):
         return getattr(self, key) if key in self._hparam_types else default
 
-    def set_model_structure(self, model_structure):
+    def set_model_structure(self, model_structure: Any) -> None:
         object.__setattr__(self, "_model_structure", model_structure)
 
     def get_model_structure(self):

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Input through queues: producers of names and slices, and batches."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from millstream import gen_ops
 from millstream.framework import constant_op, dtypes, ops, sparse_tensor, tensor_shape
 from millstream.ops.array import array_ops
@@ -9,8 +13,14 @@ from millstream.ops.sparse import sparse_ops
 from millstream.ops.variables import variables
 from millstream.training import queue_runner_impl
 
+if TYPE_CHECKING:
+    from typing import Any, Optional
 
-def limit_epochs(tensor, num_epochs=None, name=None):
+    from millstream.framework.tensor import Tensor
+    from millstream.framework.type_aliases import TensorLike
+
+
+def limit_epochs(tensor: Any, num_epochs: Any = None, name: Optional[str] = None) -> Tensor:
     """The tensor, so many times; then OutOfRange."""
     if num_epochs is None:
         return tensor
@@ -30,8 +40,9 @@ def _fraction_summary(queue, capacity, name=None):
     summary_ops.scalar(name or f"fraction_of_{capacity}_full", full)
 
 
-def input_producer(input_tensor, element_shape=None, num_epochs=None, shuffle=True, seed=None, capacity=32, shared_name=None,
-                   summary_name=None, name=None, cancel_op=None):
+def input_producer(input_tensor: TensorLike, element_shape: Any = None, num_epochs: Any = None, shuffle: bool = True,
+                   seed: Optional[int] = None, capacity: Any = 32, shared_name: Any = None, summary_name: Any = None,
+                   name: Optional[str] = None, cancel_op: Any = None) -> Any:
     """A queue with the rows of a tensor, over and over."""
     with ops.name_scope(name, "input_producer", [input_tensor]):
         input_tensor = ops.convert_to_tensor(input_tensor, name="input_tensor")
@@ -53,8 +64,9 @@ def input_producer(input_tensor, element_shape=None, num_epochs=None, shuffle=Tr
         return queue
 
 
-def string_input_producer(string_tensor, num_epochs=None, shuffle=True, seed=None, capacity=32, shared_name=None, name=None,
-                          cancel_op=None):
+def string_input_producer(string_tensor: Any, num_epochs: Any = None, shuffle: bool = True, seed: Optional[int] = None,
+                          capacity: Any = 32, shared_name: Any = None, name: Optional[str] = None,
+                          cancel_op: Any = None) -> Any:
     """A queue of names of files."""
     if not isinstance(string_tensor, ops.Tensor) and not hasattr(string_tensor, "_as_graph_element") and \
             not len(string_tensor):
@@ -65,12 +77,14 @@ def string_input_producer(string_tensor, num_epochs=None, shuffle=True, seed=Non
                               f"fraction_of_{capacity}_full", name, cancel_op)
 
 
-def range_input_producer(limit, num_epochs=None, shuffle=True, seed=None, capacity=32, shared_name=None, name=None):
+def range_input_producer(limit: Any, num_epochs: Any = None, shuffle: bool = True, seed: Optional[int] = None,
+                         capacity: Any = 32, shared_name: Any = None, name: Optional[str] = None) -> Any:
     with ops.name_scope(name, "input_producer", [limit]) as name:
         return input_producer(math_ops.range(limit), [], num_epochs, shuffle, seed, capacity, shared_name, f"fraction_of_{capacity}_full", name)
 
 
-def slice_input_producer(tensor_list, num_epochs=None, shuffle=True, seed=None, capacity=32, shared_name=None, name=None):
+def slice_input_producer(tensor_list: Any, num_epochs: Any = None, shuffle: bool = True, seed: Optional[int] = None,
+                         capacity: Any = 32, shared_name: Any = None, name: Optional[str] = None) -> list[Tensor]:
     """One row of each tensor, the same in all."""
     with ops.name_scope(name, "input_producer", tensor_list):
         tensors = [ops.convert_to_tensor(t) for t in tensor_list]
@@ -181,49 +195,58 @@ def _shuffled(capacity, min_after_dequeue, seed, shared_name):
     return make
 
 
-def batch(tensors, batch_size, num_threads=1, capacity=32, enqueue_many=False, shapes=None, dynamic_pad=False,
-          allow_smaller_final_batch=False, shared_name=None, name=None):
+def batch(tensors: Any, batch_size: Any, num_threads: Any = 1, capacity: Any = 32, enqueue_many: bool = False,
+          shapes: Any = None, dynamic_pad: bool = False, allow_smaller_final_batch: bool = False, shared_name: Any = None,
+          name: Optional[str] = None) -> Any:
     return _batch([tensors], _fifo(capacity, shared_name, dynamic_pad), batch_size, num_threads, True, enqueue_many, shapes,
                   allow_smaller_final_batch, name, "batch", dynamic_pad)
 
 
-def maybe_batch(tensors, keep_input, batch_size, num_threads=1, capacity=32, enqueue_many=False, shapes=None,
-                dynamic_pad=False, allow_smaller_final_batch=False, shared_name=None, name=None):
+def maybe_batch(tensors: Any, keep_input: Any, batch_size: Any, num_threads: Any = 1, capacity: Any = 32,
+                enqueue_many: bool = False, shapes: Any = None, dynamic_pad: bool = False,
+                allow_smaller_final_batch: bool = False, shared_name: Any = None, name: Optional[str] = None) -> Any:
     return _batch([tensors], _fifo(capacity, shared_name, dynamic_pad), batch_size, num_threads, keep_input, enqueue_many,
                   shapes, allow_smaller_final_batch, name, "batch", dynamic_pad)
 
 
-def batch_join(tensors_list, batch_size, capacity=32, enqueue_many=False, shapes=None, dynamic_pad=False,
-               allow_smaller_final_batch=False, shared_name=None, name=None):
+def batch_join(tensors_list: Any, batch_size: Any, capacity: Any = 32, enqueue_many: bool = False, shapes: Any = None,
+               dynamic_pad: bool = False, allow_smaller_final_batch: bool = False, shared_name: Any = None,
+               name: Optional[str] = None) -> Any:
     return _batch(tensors_list, _fifo(capacity, shared_name, dynamic_pad), batch_size, 1, True, enqueue_many, shapes,
                   allow_smaller_final_batch, name, "batch_join", dynamic_pad)
 
 
-def shuffle_batch(tensors, batch_size, capacity, min_after_dequeue, num_threads=1, seed=None, enqueue_many=False, shapes=None,
-                  allow_smaller_final_batch=False, shared_name=None, name=None):
+def shuffle_batch(tensors: Any, batch_size: Any, capacity: Any, min_after_dequeue: Any, num_threads: Any = 1,
+                  seed: Optional[int] = None, enqueue_many: bool = False, shapes: Any = None,
+                  allow_smaller_final_batch: bool = False, shared_name: Any = None, name: Optional[str] = None) -> Any:
     return _batch([tensors], _shuffled(capacity, min_after_dequeue, seed, shared_name), batch_size, num_threads, True,
                   enqueue_many, shapes, allow_smaller_final_batch, name, "shuffle_batch")
 
 
-def maybe_shuffle_batch(tensors, batch_size, capacity, min_after_dequeue, keep_input, num_threads=1, seed=None,
-                        enqueue_many=False, shapes=None, allow_smaller_final_batch=False, shared_name=None, name=None):
+def maybe_shuffle_batch(tensors: Any, batch_size: Any, capacity: Any, min_after_dequeue: Any, keep_input: Any,
+                        num_threads: Any = 1, seed: Optional[int] = None, enqueue_many: bool = False, shapes: Any = None,
+                        allow_smaller_final_batch: bool = False, shared_name: Any = None, name: Optional[str] = None) -> Any:
     return _batch([tensors], _shuffled(capacity, min_after_dequeue, seed, shared_name), batch_size, num_threads, keep_input,
                   enqueue_many, shapes, allow_smaller_final_batch, name, "shuffle_batch")
 
 
-def shuffle_batch_join(tensors_list, batch_size, capacity, min_after_dequeue, seed=None, enqueue_many=False, shapes=None,
-                       allow_smaller_final_batch=False, shared_name=None, name=None):
+def shuffle_batch_join(tensors_list: Any, batch_size: Any, capacity: Any, min_after_dequeue: Any, seed: Optional[int] = None,
+                       enqueue_many: bool = False, shapes: Any = None, allow_smaller_final_batch: bool = False,
+                       shared_name: Any = None, name: Optional[str] = None) -> Any:
     return _batch(tensors_list, _shuffled(capacity, min_after_dequeue, seed, shared_name), batch_size, 1, True, enqueue_many,
                   shapes, allow_smaller_final_batch, name, "shuffle_batch_join")
 
 
-def maybe_batch_join(tensors_list, keep_input, batch_size, capacity=32, enqueue_many=False, shapes=None, dynamic_pad=False,
-                     allow_smaller_final_batch=False, shared_name=None, name=None):
+def maybe_batch_join(tensors_list: Any, keep_input: Any, batch_size: Any, capacity: Any = 32, enqueue_many: bool = False,
+                     shapes: Any = None, dynamic_pad: bool = False, allow_smaller_final_batch: bool = False,
+                     shared_name: Any = None, name: Optional[str] = None) -> Any:
     return _batch(tensors_list, _fifo(capacity, shared_name, dynamic_pad), batch_size, 1, keep_input, enqueue_many, shapes,
                   allow_smaller_final_batch, name, "batch_join", dynamic_pad)
 
 
-def maybe_shuffle_batch_join(tensors_list, batch_size, capacity, min_after_dequeue, keep_input, seed=None, enqueue_many=False,
-                             shapes=None, allow_smaller_final_batch=False, shared_name=None, name=None):
+def maybe_shuffle_batch_join(tensors_list: Any, batch_size: Any, capacity: Any, min_after_dequeue: Any, keep_input: Any,
+                             seed: Optional[int] = None, enqueue_many: bool = False, shapes: Any = None,
+                             allow_smaller_final_batch: bool = False, shared_name: Any = None,
+                             name: Optional[str] = None) -> Any:
     return _batch(tensors_list, _shuffled(capacity, min_after_dequeue, seed, shared_name), batch_size, 1, keep_input,
                   enqueue_many, shapes, allow_smaller_final_batch, name, "shuffle_batch_join")

@@ -1,9 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Learning rates that change with the step."""
+from __future__ import annotations
+
 import math
+from typing import TYPE_CHECKING
 
 from millstream import gen_ops
 from millstream.framework import ops
+
+if TYPE_CHECKING:
+    from typing import Any, Optional
+
+    from millstream.framework.tensor import Tensor
+    from millstream.framework.type_aliases import TensorLike
 
 
 def _start(learning_rate, global_step, name):
@@ -19,7 +28,8 @@ def _as(value, dtype, name=None):
     return value if value.dtype.base_dtype == dtype else gen_ops.cast(value, DstT=dtype)
 
 
-def exponential_decay(learning_rate, global_step, decay_steps, decay_rate, staircase=False, name=None):
+def exponential_decay(learning_rate: Any, global_step: Any, decay_steps: Any, decay_rate: Any, staircase: bool = False,
+                      name: Optional[str] = None) -> Tensor:
     with ops.name_scope(name, "ExponentialDecay", [learning_rate, global_step, decay_steps, decay_rate]) as scope:
         rate, dtype = _start(learning_rate, global_step, "exponential_decay")
         p = _as(global_step, dtype) / _as(decay_steps, dtype)
@@ -28,7 +38,8 @@ def exponential_decay(learning_rate, global_step, decay_steps, decay_rate, stair
         return gen_ops.mul(rate, gen_ops.pow(_as(decay_rate, dtype), p), name=scope)
 
 
-def natural_exp_decay(learning_rate, global_step, decay_steps, decay_rate, staircase=False, name=None):
+def natural_exp_decay(learning_rate: Any, global_step: Any, decay_steps: Any, decay_rate: Any, staircase: bool = False,
+                      name: Optional[str] = None) -> Tensor:
     with ops.name_scope(name, "NaturalExpDecay", [learning_rate, global_step, decay_rate]) as scope:
         rate, dtype = _start(learning_rate, global_step, "natural_exp_decay")
         p = _as(global_step, dtype) / _as(decay_steps, dtype)
@@ -37,7 +48,8 @@ def natural_exp_decay(learning_rate, global_step, decay_steps, decay_rate, stair
         return gen_ops.mul(rate, gen_ops.exp(gen_ops.neg(_as(decay_rate, dtype)) * p), name=scope)
 
 
-def inverse_time_decay(learning_rate, global_step, decay_steps, decay_rate, staircase=False, name=None):
+def inverse_time_decay(learning_rate: Any, global_step: Any, decay_steps: Any, decay_rate: Any, staircase: bool = False,
+                       name: Optional[str] = None) -> Tensor:
     with ops.name_scope(name, "InverseTimeDecay", [learning_rate, global_step, decay_rate]) as scope:
         rate, dtype = _start(learning_rate, global_step, "inverse_time_decay")
         p = _as(global_step, dtype) / _as(decay_steps, dtype)
@@ -46,7 +58,7 @@ def inverse_time_decay(learning_rate, global_step, decay_steps, decay_rate, stai
         return gen_ops.real_div(rate, _as(1, dtype) + _as(decay_rate, dtype) * p, name=scope)
 
 
-def piecewise_constant(x, boundaries, values, name=None):
+def piecewise_constant(x: TensorLike, boundaries: Any, values: Any, name: Optional[str] = None) -> Tensor:
     """values[0] up to and with boundaries[0], then values[1], ..."""
     if len(boundaries) != len(values) - 1:
         raise ValueError("The length of boundaries should be 1 less than the length of values")
@@ -67,7 +79,8 @@ def piecewise_constant(x, boundaries, values, name=None):
 piecewise_constant_decay = piecewise_constant
 
 
-def polynomial_decay(learning_rate, global_step, decay_steps, end_learning_rate=0.0001, power=1.0, cycle=False, name=None):
+def polynomial_decay(learning_rate: Any, global_step: Any, decay_steps: Any, end_learning_rate: Any = 0.0001, power: Any = 1.0,
+                     cycle: bool = False, name: Optional[str] = None) -> Tensor:
     with ops.name_scope(name, "PolynomialDecay",
                         [learning_rate, global_step, decay_steps, end_learning_rate, power]) as scope:
         rate, dtype = _start(learning_rate, global_step, "polynomial_decay")
@@ -86,7 +99,8 @@ def _cosine(fraction, dtype):
     return 0.5 * (1.0 + gen_ops.cos(_as(math.pi, dtype) * fraction))
 
 
-def cosine_decay(learning_rate, global_step, decay_steps, alpha=0.0, name=None):
+def cosine_decay(learning_rate: Any, global_step: Any, decay_steps: Any, alpha: Any = 0.0,
+                 name: Optional[str] = None) -> Tensor:
     with ops.name_scope(name, "CosineDecay", [learning_rate, global_step]):
         rate, dtype = _start(learning_rate, global_step, "cosine decay")
         steps = _as(decay_steps, dtype)
@@ -94,7 +108,8 @@ def cosine_decay(learning_rate, global_step, decay_steps, alpha=0.0, name=None):
         return gen_ops.mul(rate, (1 - alpha) * _cosine(done, dtype) + alpha)
 
 
-def cosine_decay_restarts(learning_rate, global_step, first_decay_steps, t_mul=2.0, m_mul=1.0, alpha=0.0, name=None):
+def cosine_decay_restarts(learning_rate: Any, global_step: Any, first_decay_steps: Any, t_mul: Any = 2.0, m_mul: Any = 1.0,
+                          alpha: Any = 0.0, name: Optional[str] = None) -> Tensor:
     with ops.name_scope(name, "SGDRDecay", [learning_rate, global_step]) as scope:
         rate, dtype = _start(learning_rate, global_step, "cosine decay restarts")
         done = _as(global_step, dtype) / _as(first_decay_steps, dtype)
@@ -110,7 +125,8 @@ def cosine_decay_restarts(learning_rate, global_step, first_decay_steps, t_mul=2
         return gen_ops.mul(rate, (1 - alpha) * factor * _cosine(fraction, dtype) + alpha, name=scope)
 
 
-def linear_cosine_decay(learning_rate, global_step, decay_steps, num_periods=0.5, alpha=0.0, beta=0.001, name=None):
+def linear_cosine_decay(learning_rate: Any, global_step: Any, decay_steps: Any, num_periods: Any = 0.5, alpha: Any = 0.0,
+                        beta: Any = 0.001, name: Optional[str] = None) -> Tensor:
     with ops.name_scope(name, "LinearCosineDecay", [learning_rate, global_step]) as scope:
         rate, dtype = _start(learning_rate, global_step, "linear cosine decay")
         steps = _as(decay_steps, dtype)
@@ -120,8 +136,9 @@ def linear_cosine_decay(learning_rate, global_step, decay_steps, num_periods=0.5
         return gen_ops.mul(rate, (alpha + linear) * cosine + beta, name=scope)
 
 
-def noisy_linear_cosine_decay(learning_rate, global_step, decay_steps, initial_variance=1.0, variance_decay=0.55,
-                              num_periods=0.5, alpha=0.0, beta=0.001, name=None):
+def noisy_linear_cosine_decay(learning_rate: Any, global_step: Any, decay_steps: Any, initial_variance: Any = 1.0,
+                              variance_decay: Any = 0.55, num_periods: Any = 0.5, alpha: Any = 0.0, beta: Any = 0.001,
+                              name: Optional[str] = None) -> Any:
     with ops.name_scope(name, "NoisyLinearCosineDecay", [learning_rate, global_step]) as scope:
         rate, dtype = _start(learning_rate, global_step, "noisy linear cosine decay")
         from millstream.ops.variables import init_ops
@@ -133,7 +150,8 @@ def noisy_linear_cosine_decay(learning_rate, global_step, decay_steps, initial_v
         return gen_ops.mul(rate, (alpha + linear) * cosine + beta, name=scope)
 
 
-def linear_warmup(learning_rate, global_step, warmup_steps, scale=1.0, name=None):
+def linear_warmup(learning_rate: Any, global_step: Any, warmup_steps: Any, scale: Any = 1.0,
+                  name: Optional[str] = None) -> Tensor:
     """For large batches: the rate grows from `learning_rate` to `scale * learning_rate` in `warmup_steps`, then stays.
     With `scale` = number of workers this is the linear scaling rule."""
     with ops.name_scope(name, "LinearWarmup", [learning_rate, global_step]) as scope:

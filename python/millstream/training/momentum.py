@@ -1,5 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from millstream.training.kernel_optimizer import KernelOptimizer
+
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class MomentumOptimizer(KernelOptimizer):
@@ -9,7 +16,8 @@ class MomentumOptimizer(KernelOptimizer):
     _before = ("_learning_rate_tensor",)
     _after = ("_momentum_tensor",)
 
-    def __init__(self, learning_rate, momentum, use_locking=False, name="Momentum", use_nesterov=False):
+    def __init__(self, learning_rate: Any, momentum: Any, use_locking: bool = False, name: str = "Momentum",
+                 use_nesterov: bool = False) -> None:
         super().__init__(use_locking, name)
         self._learning_rate, self._momentum, self._use_nesterov = learning_rate, momentum, use_nesterov
 

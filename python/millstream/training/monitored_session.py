@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """MonitoredSession: a session that initializes, restores, calls hooks and recovers."""
+from __future__ import annotations
+
 import os
+from typing import TYPE_CHECKING
 
 from millstream.framework import errors, ops
 from millstream.ops.flow import control_flow_group
@@ -9,6 +12,13 @@ from millstream.platform.local_files import local_path
 from millstream.training import (background_save, basic_session_run_hooks, coordinator, finished_job, monitored_layers,
                                  queue_runner_impl, saver as saver_lib, session_manager)
 from millstream.training.monitored_layers import _CoordinatedSession, _HookedSession, _RecoverableSession
+
+if TYPE_CHECKING:
+    from typing import Any, Optional, Union
+
+    from millstream.client.session import Session
+    from millstream.framework.operation import Operation
+    from millstream.framework.tensor import Tensor
 
 USE_DEFAULT = object()
 
@@ -21,8 +31,9 @@ def _log():
 class Scaffold:
     """The ops that a session needs beyond the training itself; those that are not given are made by finalize()."""
 
-    def __init__(self, init_op=None, init_feed_dict=None, init_fn=None, ready_op=None, ready_for_local_init_op=None,
-                 local_init_op=None, summary_op=None, saver=None, copy_from_scaffold=None, local_init_feed_dict=None):
+    def __init__(self, init_op: Any = None, init_feed_dict: Any = None, init_fn: Any = None, ready_op: Any = None,
+                 ready_for_local_init_op: Any = None, local_init_op: Any = None, summary_op: Any = None, saver: Any = None,
+                 copy_from_scaffold: Any = None, local_init_feed_dict: Any = None) -> None:
         base = copy_from_scaffold
         pick = lambda value, name: value if value is not None or base is None else getattr(base, name)
         self._init_op, self._ready_op = pick(init_op, "init_op"), pick(ready_op, "ready_op")
@@ -45,7 +56,7 @@ class Scaffold:
     summary_op = property(lambda self: self._summary_op)
     saver = property(lambda self: self._saver)
 
-    def finalize(self):
+    def finalize(self) -> Scaffold:
         keys = ops.GraphKeys
         if self._init_op is None:
             self._init_op = Scaffold.get_or_default("init_op", keys.INIT_OP, lambda: control_flow_group.group(
@@ -74,7 +85,7 @@ class Scaffold:
         return self
 
     @staticmethod
-    def get_or_default(arg_name, collection_key, default_constructor):
+    def get_or_default(arg_name: Any, collection_key: Any, default_constructor: Any) -> Optional[Union[Operation, Tensor]]:
         found = ops.get_collection(collection_key)
         if found:
             if len(found) > 1:
@@ -87,20 +98,21 @@ class Scaffold:
         return op
 
     @staticmethod
-    def default_local_init_op():
+    def default_local_init_op() -> Operation:
         return control_flow_group.group(variable_collections.local_variables_initializer(),
                                         *ops.get_collection(ops.GraphKeys.TABLE_INITIALIZERS))
 
 
 class SessionCreator:
-    def create_session(self):
+    def create_session(self) -> Any:
         raise NotImplementedError
 
 
 class ChiefSessionCreator(SessionCreator):
     """Initializes or restores the model."""
 
-    def __init__(self, scaffold=None, master="", config=None, checkpoint_dir=None, checkpoint_filename_with_path=None):
+    def __init__(self, scaffold: Any = None, master: str = "", config: Any = None, checkpoint_dir: Optional[str] = None,
+                 checkpoint_filename_with_path: Optional[str] = None) -> None:
         self._checkpoint_dir, self._checkpoint_path = checkpoint_dir, checkpoint_filename_with_path
         self._scaffold, self._master, self._config = scaffold or Scaffold(), master, config
         self._session_manager = None
@@ -113,7 +125,7 @@ class ChiefSessionCreator(SessionCreator):
                 ready_for_local_init_op=s.ready_for_local_init_op, graph=ops.get_default_graph())
         return self._session_manager
 
-    def create_session(self):
+    def create_session(self) -> Session:
         self._scaffold.finalize()
         s = self._scaffold
         return self._get_session_manager().prepare_session(
@@ -125,7 +137,7 @@ class ChiefSessionCreator(SessionCreator):
 class WorkerSessionCreator(SessionCreator):
     """Waits for the chief."""
 
-    def __init__(self, scaffold=None, master="", config=None, max_wait_secs=30 * 60):
+    def __init__(self, scaffold: Any = None, master: str = "", config: Any = None, max_wait_secs: Any = 30 * 60) -> None:
         self._scaffold, self._master, self._config, self._max_wait_secs = scaffold or Scaffold(), master, config, max_wait_secs
         self._session_manager = None
 
@@ -181,14 +193,14 @@ class _MonitoredSession:
             self._sess = monitored_layers._FinishedSession(error)
 
     @property
-    def graph(self):
+    def graph(self) -> Any:
         return self._coordinated_creator.tf_sess.graph if self._coordinated_creator.tf_sess else None
 
-    def run(self, fetches, feed_dict=None, options=None, run_metadata=None):
+    def run(self, fetches: Any, feed_dict: Any = None, options: Any = None, run_metadata: Any = None) -> Any:
         self._require_open()
         return self._sess.run(fetches, feed_dict=feed_dict, options=options, run_metadata=run_metadata)
 
-    def run_step_fn(self, step_fn):
+    def run_step_fn(self, step_fn: Any) -> Any:
         """Calls step_fn(step_context), which may use the session without hooks too."""
         import inspect
         if list(inspect.signature(step_fn).parameters) not in (["step_context"], ["self", "step_context"]):
@@ -201,10 +213,10 @@ class _MonitoredSession:
         if self._sess is None:
             raise RuntimeError("Session is already closed.")
 
-    def should_stop(self):
+    def should_stop(self) -> bool:
         return self._sess is None or self._sess.should_stop()
 
-    def close(self):
+    def close(self) -> None:
         self._close_internal()
 
     def _is_closed(self):
@@ -244,20 +256,21 @@ class MonitoredSession(_MonitoredSession):
 
     StepContext = monitored_layers.StepContext
 
-    def __init__(self, session_creator=None, hooks=None, stop_grace_period_secs=120):
+    def __init__(self, session_creator: Any = None, hooks: Any = None, stop_grace_period_secs: Any = 120) -> None:
         super().__init__(session_creator, hooks, should_recover=True, stop_grace_period_secs=stop_grace_period_secs)
 
 
 class SingularMonitoredSession(_MonitoredSession):
     """Does not recover; its plain session can be had."""
 
-    def __init__(self, hooks=None, scaffold=None, master="", config=None, checkpoint_dir=None, stop_grace_period_secs=120,
-                 checkpoint_filename_with_path=None):
+    def __init__(self, hooks: Any = None, scaffold: Any = None, master: str = "", config: Any = None,
+                 checkpoint_dir: Optional[str] = None, stop_grace_period_secs: Any = 120,
+                 checkpoint_filename_with_path: Optional[str] = None) -> None:
         creator = ChiefSessionCreator(scaffold=scaffold, master=master, config=config, checkpoint_dir=checkpoint_dir,
                                       checkpoint_filename_with_path=checkpoint_filename_with_path)
         super().__init__(creator, hooks, should_recover=False, stop_grace_period_secs=stop_grace_period_secs)
 
-    def raw_session(self):
+    def raw_session(self) -> Session:
         return self._tf_sess()
 
 

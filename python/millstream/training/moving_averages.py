@@ -1,10 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Exponential moving averages."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from millstream import gen_ops
 from millstream.framework import dtypes, ops
 from millstream.ops.flow import control_flow_group
 from millstream.ops.variables import init_ops, state_ops, variable_collections, variable_scope, variables
 from millstream.training import slot_creator
+
+if TYPE_CHECKING:
+    from typing import Any
 
 _VARIABLE_TYPES = ("Variable", "VariableV2", "VarHandleOp")
 
@@ -46,7 +53,7 @@ class ExponentialMovingAverage:
         self._averages = {}  # id of a variable or tensor -> (it, its average)
 
     @property
-    def name(self):
+    def name(self) -> Any:
         return self._name
 
     def _make(self, var):
@@ -58,7 +65,7 @@ class ExponentialMovingAverage:
             average = slot_creator.create_zeros_slot(var, self._name, colocate_with_primary=var.op.type in _VARIABLE_TYPES)
             return average, self._zero_debias
 
-    def apply(self, var_list=None):
+    def apply(self, var_list: Any = None) -> Any:
         if var_list is None:
             var_list = variable_collections.trainable_variables()
         corrected = set()
@@ -84,14 +91,14 @@ class ExponentialMovingAverage:
         found = self._averages.get(id(var))
         return None if found is None else found[1]
 
-    def average_name(self, var):
+    def average_name(self, var: Any) -> str:
         """The name that the average has, or would have."""
         found = self._averages.get(id(var))
         if found is not None:
             return found[1].op.name
         return ops.get_default_graph().unique_name(var.op.name + "/" + self._name, mark_as_used=False)
 
-    def variables_to_restore(self, moving_avg_variables=None):
+    def variables_to_restore(self, moving_avg_variables: Any = None) -> Any:
         """For a Saver: variables by the names under which a checkpoint has their averages."""
         if moving_avg_variables is None:
             moving_avg_variables = variable_collections.trainable_variables() + \

@@ -1,12 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """tf.train.Checkpoint: variables saved by the names of the attributes that hold them. Files are TensorFlow's."""
+from __future__ import annotations
+
 import os
 import time
+from typing import TYPE_CHECKING
 
 from millstream.framework import dtypes, errors, ops
 from millstream.ops.variables import variables
 from millstream.platform.local_files import local_path
 from millstream.training import checkpoint_management, checkpoint_utils, saveable, saver as saver_lib, trackable
+
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def _session(session):
@@ -33,7 +39,7 @@ class Checkpoint(trackable.AutoTrackable):
     """Saves the variables below its keyword arguments: variables, optimizers, layers, models, lists and dicts of them, and
     objects of tf.contrib.checkpoint.Checkpointable. write() and read() take a path as it is; save() numbers checkpoints."""
 
-    def __init__(self, **kwargs):
+    def __init__(self, **kwargs: Any) -> None:
         for name, value in kwargs.items():
             if not trackable.is_trackable(value) and not isinstance(value, (list, tuple, dict)):
                 raise ValueError(f"`Checkpoint` was expecting {name} to be a trackable object (an object derived from `Trackable`), "
@@ -60,7 +66,7 @@ class Checkpoint(trackable.AutoTrackable):
             os.makedirs(local_path(folder), exist_ok=True)
         return self._saver.save(session, file_prefix, write_meta_graph=False, write_state=False)
 
-    def save(self, file_prefix, session=None):
+    def save(self, file_prefix: Any, session: Any = None) -> Any:
         """Saves to `file_prefix`-N, with the next N; tf.train.latest_checkpoint() finds it. Returns the path."""
         session = _session(session)
         with session.graph.as_default():
@@ -74,11 +80,11 @@ class Checkpoint(trackable.AutoTrackable):
                                                       save_relative_paths=True)
         return path
 
-    def read(self, save_path):
+    def read(self, save_path: str) -> Any:
         """The status of a restore; its run_restore_ops() or initialize_or_restore() assigns the values."""
         return _Status(self, os.fspath(save_path))
 
-    def restore(self, save_path):
+    def restore(self, save_path: str) -> Any:
         """As read(), of what save() has written; None restores nothing."""
         self._make_counter()
         if save_path is None:
@@ -189,8 +195,9 @@ class _Status(_InitializationOnly):
 class CheckpointManager:
     """Keeps the last `max_to_keep` checkpoints of a folder, and one of every `keep_checkpoint_every_n_hours` beyond them."""
 
-    def __init__(self, checkpoint, directory, max_to_keep, keep_checkpoint_every_n_hours=None, checkpoint_name="ckpt",
-                 step_counter=None, checkpoint_interval=None, init_fn=None, last_checkpoint_step=None):
+    def __init__(self, checkpoint: Any, directory: Any, max_to_keep: Any, keep_checkpoint_every_n_hours: Any = None,
+                 checkpoint_name: str = "ckpt", step_counter: Any = None, checkpoint_interval: Any = None, init_fn: Any = None,
+                 last_checkpoint_step: Any = None) -> None:
         if max_to_keep is not None and max_to_keep <= 0:
             raise ValueError(f"Expected a positive integer or `None` for `max_to_keep`, got {max_to_keep}.")
         if checkpoint_interval is not None and step_counter is None:
@@ -213,7 +220,7 @@ class CheckpointManager:
     checkpoint = property(lambda self: self._checkpoint)
     checkpoint_interval = property(lambda self: self._interval)
 
-    def save(self, checkpoint_number=None, check_interval=True, session=None):
+    def save(self, checkpoint_number: Any = None, check_interval: bool = True, session: Any = None) -> Any:
         """Saves, and removes what is too old. Returns the path; None if the last one is not `checkpoint_interval` steps old."""
         session = _session(session)
         if self._interval is not None:
@@ -244,7 +251,7 @@ class CheckpointManager:
             else:
                 checkpoint_management.remove_checkpoint(path)
 
-    def restore_or_initialize(self):
+    def restore_or_initialize(self) -> Any:
         """Restores the latest checkpoint, or calls init_fn. Returns the checkpoint's path, if there is one."""
         if self._latest is not None:
             self._checkpoint.restore(self._latest).run_restore_ops()

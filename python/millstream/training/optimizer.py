@@ -1,11 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """Optimizer: gradients, slots and the train op. Subclasses say what one update of one variable is."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from millstream import gen_ops
 from millstream.framework import dtypes, gradients, ops
 from millstream.ops.array import array_ops
 from millstream.ops.flow import control_flow_group, control_flow_ops
 from millstream.ops.variables import resource_variable_ops, state_ops, variable_scope, variables
 from millstream.training import slot_creator
+
+if TYPE_CHECKING:
+    from typing import Any, Optional, Union
+
+    from millstream.framework.operation import Operation
+    from millstream.framework.tensor import Tensor
 
 
 class _RefProcessor:
@@ -94,11 +104,12 @@ class Optimizer:
         self._slots = {}
         self._non_slot_dict = {}
 
-    def get_name(self):
+    def get_name(self) -> Any:
         return self._name
 
-    def minimize(self, loss, global_step=None, var_list=None, gate_gradients=GATE_OP, aggregation_method=None,
-                 colocate_gradients_with_ops=False, name=None, grad_loss=None):
+    def minimize(self, loss: Any, global_step: Any = None, var_list: Any = None, gate_gradients: Any = GATE_OP,
+                 aggregation_method: Any = None, colocate_gradients_with_ops: bool = False, name: Optional[str] = None,
+                 grad_loss: Any = None) -> Union[Operation, Tensor]:
         """compute_gradients() and apply_gradients()."""
         grads_and_vars = self.compute_gradients(loss, var_list=var_list, gate_gradients=gate_gradients,
                                                 aggregation_method=aggregation_method,
@@ -108,8 +119,8 @@ class Optimizer:
                              f"between variables {[str(v) for _, v in grads_and_vars]} and loss {loss}.")
         return self.apply_gradients(grads_and_vars, global_step=global_step, name=name)
 
-    def compute_gradients(self, loss, var_list=None, gate_gradients=GATE_OP, aggregation_method=None,
-                          colocate_gradients_with_ops=False, grad_loss=None):
+    def compute_gradients(self, loss: Any, var_list: Any = None, gate_gradients: Any = GATE_OP, aggregation_method: Any = None,
+                          colocate_gradients_with_ops: bool = False, grad_loss: Any = None) -> list[Any]:
         """[(gradient or None, variable)]."""
         if callable(loss):
             loss = loss()
@@ -136,7 +147,7 @@ class Optimizer:
         self._assert_valid_dtypes([v for g, v in zip(grads, var_list) if g is not None and v.dtype != dtypes.resource])
         return list(zip(grads, var_list))
 
-    def apply_gradients(self, grads_and_vars, global_step=None, name=None):
+    def apply_gradients(self, grads_and_vars: Any, global_step: Any = None, name: Optional[str] = None) -> Operation:
         """The train op: an update of each variable, then of the step."""
         grads_and_vars = tuple(grads_and_vars)
         if not grads_and_vars:
@@ -188,13 +199,13 @@ class Optimizer:
 
     # Slots.
 
-    def get_slot(self, var, name):
+    def get_slot(self, var: Any, name: str) -> Any:
         return self._slots.get(name, {}).get(_var_key(var))
 
-    def get_slot_names(self):
+    def get_slot_names(self) -> list[str]:
         return sorted(self._slots)
 
-    def variables(self):
+    def variables(self) -> Any:
         """The optimizer's own variables in the current graph, by name."""
         graph = ops.get_default_graph()
         own = [v for v in self._non_slot_dict.values() if v.graph is graph]

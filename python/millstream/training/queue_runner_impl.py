@@ -1,9 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """QueueRunner: threads that fill a queue."""
+from __future__ import annotations
+
 import threading
 import weakref
+from typing import TYPE_CHECKING
 
 from millstream.framework import errors, ops
+
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class QueueRunner:
@@ -52,7 +58,7 @@ class QueueRunner:
     exceptions_raised = property(lambda self: self._exceptions_raised)
 
     @property
-    def name(self):
+    def name(self) -> str:
         return self._queue.name
 
     def _run(self, sess, enqueue_op, coord=None):
@@ -98,7 +104,7 @@ class QueueRunner:
         except Exception:  # noqa: BLE001  the session may be closed already
             pass
 
-    def create_threads(self, sess, coord=None, daemon=False, start=False):
+    def create_threads(self, sess: Any, coord: Any = None, daemon: bool = False, start: bool = False) -> list[Any]:
         """A thread for each enqueue op and, with a coordinator, one that closes the queue when it stops."""
         with self._lock:
             if self._runs_per_session.get(sess, 0) > 0:
@@ -132,15 +138,16 @@ class QueueRunner:
                                           for t in self._queue_closed_exception_types])
 
     @staticmethod
-    def from_proto(queue_runner_def, import_scope=None):
+    def from_proto(queue_runner_def: Any, import_scope: Any = None) -> Any:
         return QueueRunner(queue_runner_def=queue_runner_def, import_scope=import_scope)
 
 
-def add_queue_runner(qr, collection=ops.GraphKeys.QUEUE_RUNNERS):
+def add_queue_runner(qr: Any, collection: Any = ops.GraphKeys.QUEUE_RUNNERS) -> None:
     ops.add_to_collection(collection, qr)
 
 
-def start_queue_runners(sess=None, coord=None, daemon=True, start=True, collection=ops.GraphKeys.QUEUE_RUNNERS):
+def start_queue_runners(sess: Any = None, coord: Any = None, daemon: bool = True, start: bool = True,
+                        collection: Any = ops.GraphKeys.QUEUE_RUNNERS) -> list[Any]:
     """Starts the threads of all queue runners of the graph; returns them."""
     from millstream.client import session
     if sess is None:

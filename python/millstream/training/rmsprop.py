@@ -1,13 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from millstream.ops.variables import init_ops
 from millstream.training.kernel_optimizer import KernelOptimizer
+
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class RMSPropOptimizer(KernelOptimizer):
     _before = ("_learning_rate_tensor", "_decay_tensor", "_momentum_tensor", "_epsilon_tensor")
 
-    def __init__(self, learning_rate, decay=0.9, momentum=0.0, epsilon=1e-10, use_locking=False, centered=False,
-                 name="RMSProp"):
+    def __init__(self, learning_rate: Any, decay: Any = 0.9, momentum: Any = 0.0, epsilon: Any = 1e-10,
+                 use_locking: bool = False, centered: bool = False, name: str = "RMSProp") -> None:
         super().__init__(use_locking, name)
         self._learning_rate, self._decay, self._momentum, self._epsilon = learning_rate, decay, momentum, epsilon
         self._centered = centered

@@ -1,14 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """Saver: checkpoints of variables."""
+from __future__ import annotations
+
 import os
 import threading
 import time
+from typing import TYPE_CHECKING
 
 from millstream.framework import errors, meta_graph, ops
 from millstream.ops.variables import variable_collections
 from millstream.platform.local_files import local_path
 from millstream.training import checkpoint_management, shared_disk, training_util
 from millstream.training.saver_builder import BaseSaverBuilder, BulkSaverBuilder
+
+if TYPE_CHECKING:
+    from typing import Any, Optional
+
+    from millstream.framework.graph import Graph
 
 _SAVERS = ops.GraphKeys.SAVERS
 
@@ -50,7 +58,7 @@ class Saver:
         if self.saver_def:
             self._check_saver_def()
 
-    def build(self):
+    def build(self) -> None:
         if self._is_built:
             return
         self._is_built = True
@@ -93,8 +101,9 @@ class Saver:
             if not ops.get_default_graph().finalized:
                 self._background = self._builder.build_background(self.saver_def)
 
-    def save(self, sess, save_path, global_step=None, latest_filename=None, meta_graph_suffix="meta", write_meta_graph=True,
-             write_state=True, strip_default_attrs=False, save_debug_info=False, _kept=False):
+    def save(self, sess: Any, save_path: str, global_step: Any = None, latest_filename: Any = None,
+             meta_graph_suffix: str = "meta", write_meta_graph: bool = True, write_state: bool = True,
+             strip_default_attrs: bool = False, save_debug_info: bool = False, _kept: bool = False) -> str:
         """Writes a checkpoint `save_path` or `save_path-global_step`; returns its path."""
         with self._lock:  # a supervisor's thread and the program may save at the same time
             return self._save(sess, save_path, global_step, latest_filename, meta_graph_suffix, write_meta_graph, write_state,
@@ -196,7 +205,7 @@ class Saver:
 
     # Restoring.
 
-    def restore(self, sess, save_path):
+    def restore(self, sess: Any, save_path: str) -> None:
         """Reads the variables; they need not be initialized before."""
         self._require_built("restore")
         if self._is_empty:
@@ -226,23 +235,23 @@ class Saver:
     # What has been saved.
 
     @property
-    def last_checkpoints(self):
+    def last_checkpoints(self) -> list[str]:
         return [path for path, _ in self._last_checkpoints]
 
-    def set_last_checkpoints(self, last_checkpoints):
+    def set_last_checkpoints(self, last_checkpoints: Any) -> None:
         self._last_checkpoints = [(path, float("inf")) for path in last_checkpoints]
 
-    def set_last_checkpoints_with_time(self, last_checkpoints_with_time):
+    def set_last_checkpoints_with_time(self, last_checkpoints_with_time: Any) -> None:
         self._last_checkpoints = list(last_checkpoints_with_time)
 
-    def recover_last_checkpoints(self, checkpoint_paths):
+    def recover_last_checkpoints(self, checkpoint_paths: Any) -> None:
         """After a restart: goes on keeping and deleting what an earlier process has saved."""
         existing = [p for p in checkpoint_paths if checkpoint_management.checkpoint_exists(p)]
         self._last_checkpoints = list(zip(existing, checkpoint_management.get_checkpoint_mtimes(existing)))
 
     # Messages.
 
-    def as_saver_def(self):
+    def as_saver_def(self) -> Any:
         return self.saver_def
 
     def to_proto(self, export_scope=None):
@@ -259,19 +268,21 @@ class Saver:
         return out
 
     @staticmethod
-    def from_proto(saver_def, import_scope=None):
+    def from_proto(saver_def: Any, import_scope: Any = None) -> Any:
         return Saver(saver_def=saver_def, name=import_scope)
 
-    def export_meta_graph(self, filename=None, collection_list=None, as_text=False, export_scope=None, clear_devices=False,
-                          clear_extraneous_savers=False, strip_default_attrs=False, save_debug_info=False):
+    def export_meta_graph(self, filename: Optional[str] = None, collection_list: Any = None, as_text: bool = False,
+                          export_scope: Any = None, clear_devices: bool = False, clear_extraneous_savers: bool = False,
+                          strip_default_attrs: bool = False, save_debug_info: bool = False) -> Any:
         return export_meta_graph(filename, graph_def=None, saver_def=self.saver_def, collection_list=collection_list,
                                  as_text=as_text, export_scope=export_scope, clear_devices=clear_devices,
                                  strip_default_attrs=strip_default_attrs)
 
 
-def export_meta_graph(filename=None, meta_info_def=None, graph_def=None, saver_def=None, collection_list=None, as_text=False,
-                      graph=None, export_scope=None, clear_devices=False, clear_extraneous_savers=False,
-                      strip_default_attrs=False, save_debug_info=False, **kwargs):
+def export_meta_graph(filename: Optional[str] = None, meta_info_def: Any = None, graph_def: Any = None, saver_def: Any = None,
+                      collection_list: Any = None, as_text: bool = False, graph: Optional[Graph] = None,
+                      export_scope: Any = None, clear_devices: bool = False, clear_extraneous_savers: bool = False,
+                      strip_default_attrs: bool = False, save_debug_info: bool = False, **kwargs: Any) -> Any:
     """A MetaGraphDef of the current graph; also in a file, if a name is given."""
     _register_protos()
     message = meta_graph.export_scoped_meta_graph(

@@ -1,11 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Hooks that write checkpoints and summaries."""
+from __future__ import annotations
+
 import os
+from typing import TYPE_CHECKING
 
 from millstream.framework import ops
 from millstream.platform.local_files import local_path
 from millstream.training import background_save, session_run_hook, training_util
 from millstream.training.session_run_hook import SessionRunArgs
+
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def _log():
@@ -21,16 +27,16 @@ def _timer(save_secs, save_steps):
 class CheckpointSaverListener:
     """Told before and after each checkpoint. after_save() may return True to stop the training."""
 
-    def begin(self):
+    def begin(self) -> None:
         pass
 
-    def before_save(self, session, global_step_value):
+    def before_save(self, session: Any, global_step_value: Any) -> None:
         pass
 
-    def after_save(self, session, global_step_value):
+    def after_save(self, session: Any, global_step_value: Any) -> None:
         pass
 
-    def end(self, session, global_step_value):
+    def end(self, session: Any, global_step_value: Any) -> None:
         pass
 
 
@@ -40,8 +46,9 @@ class CheckpointSaverHook(session_run_hook.SessionRunHook):
     With `background`, training goes on while a checkpoint is written: it has the values of its step, the file `checkpoint` names it a
     moment later. Listeners are told when it is there, so with them training waits."""
 
-    def __init__(self, checkpoint_dir, save_secs=None, save_steps=None, saver=None, checkpoint_basename="model.ckpt",
-                 scaffold=None, listeners=None, save_graph_def=True, background=True):
+    def __init__(self, checkpoint_dir: str, save_secs: Any = None, save_steps: Any = None, saver: Any = None,
+                 checkpoint_basename: str = "model.ckpt", scaffold: Any = None, listeners: Any = None,
+                 save_graph_def: bool = True, background: bool = True) -> None:
         _log().info("Create CheckpointSaverHook.")
         if saver is not None and scaffold is not None:
             raise ValueError("You cannot provide both saver and scaffold.")
@@ -51,7 +58,7 @@ class CheckpointSaverHook(session_run_hook.SessionRunHook):
         self._listeners, self._save_graph_def, self._steps_per_run = list(listeners or []), save_graph_def, 1
         self._in_background, self._pending = background and not self._listeners, background_save.Pending()
 
-    def begin(self):
+    def begin(self) -> None:
         from millstream.events import writer_cache
         os.makedirs(local_path(self._checkpoint_dir), exist_ok=True)
         self._summary_writer = writer_cache.FileWriterCache.get(self._checkpoint_dir)
@@ -67,7 +74,7 @@ class CheckpointSaverHook(session_run_hook.SessionRunHook):
         for listener in self._listeners:
             listener.begin()
 
-    def after_create_session(self, session, coord):
+    def after_create_session(self, session: Any, coord: Any) -> None:
         self._pending.forget()
         step = session.run(self._global_step_tensor)
         graph = session.graph
@@ -85,7 +92,7 @@ class CheckpointSaverHook(session_run_hook.SessionRunHook):
     def before_run(self, run_context):
         return SessionRunArgs(self._global_step_tensor)
 
-    def after_run(self, run_context, run_values):
+    def after_run(self, run_context: Any, run_values: Any) -> None:
         self._pending.check()
         stale = run_values.results
         if self._timer.should_trigger_for_step(stale + self._steps_per_run):
@@ -113,7 +120,7 @@ class CheckpointSaverHook(session_run_hook.SessionRunHook):
         self._pending.start(save)
         return True
 
-    def end(self, session):
+    def end(self, session: Any) -> None:
         self._pending.wait()
         last = session.run(self._global_step_tensor)
         if last != self._timer.last_triggered_step():
@@ -159,13 +166,14 @@ class CheckpointSaverHook(session_run_hook.SessionRunHook):
 class SummarySaverHook(session_run_hook.SessionRunHook):
     """Writes summaries every so many steps or seconds."""
 
-    def __init__(self, save_steps=None, save_secs=None, output_dir=None, summary_writer=None, scaffold=None, summary_op=None):
+    def __init__(self, save_steps: Any = None, save_secs: Any = None, output_dir: Any = None, summary_writer: Any = None,
+                 scaffold: Any = None, summary_op: Any = None) -> None:
         if (scaffold is None) == (summary_op is None):
             raise ValueError("Exactly one of scaffold or summary_op must be provided.")
         self._summary_op, self._summary_writer, self._output_dir, self._scaffold = summary_op, summary_writer, output_dir, scaffold
         self._timer = _timer(save_secs, save_steps)
 
-    def begin(self):
+    def begin(self) -> None:
         from millstream.events import writer_cache
         if self._summary_writer is None and self._output_dir:
             self._summary_writer = writer_cache.FileWriterCache.get(self._output_dir)
@@ -205,6 +213,6 @@ class SummarySaverHook(session_run_hook.SessionRunHook):
                 self._summary_writer.add_summary(summary, step)
         self._next_step = step + 1
 
-    def end(self, session=None):
+    def end(self, session: Any = None) -> None:
         if self._summary_writer:
             self._summary_writer.flush()

@@ -1,17 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """tf.train.ClusterSpec and tf.train.Server."""
+from __future__ import annotations
+
 import atexit
 import sys
 import time
+from typing import TYPE_CHECKING
 
 from millstream import _core
 from millstream.training import exit_status
+
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class ClusterSpec:
     """The jobs of a cluster and the addresses of their tasks: {"ps": ["host:port"], "worker": {0: "host:port"}}."""
 
-    def __init__(self, cluster):
+    def __init__(self, cluster: Any) -> None:
         self._jobs = {}
         if isinstance(cluster, dict):
             for job, tasks in cluster.items():
@@ -43,7 +49,7 @@ class ClusterSpec:
         return {i: a.decode() if isinstance(a, bytes) else a for i, a in items.items()}
 
     @property
-    def jobs(self):
+    def jobs(self) -> list[str]:
         return list(self._jobs)
 
     def _tasks(self, job_name):
@@ -52,13 +58,13 @@ class ClusterSpec:
         except KeyError:
             raise ValueError(f"No such job in cluster: {job_name!r}") from None
 
-    def num_tasks(self, job_name):
+    def num_tasks(self, job_name: Any) -> int:
         return len(self._tasks(job_name))
 
-    def task_indices(self, job_name):
+    def task_indices(self, job_name: Any) -> list[int]:
         return sorted(self._tasks(job_name))
 
-    def task_address(self, job_name, task_index):
+    def task_address(self, job_name: Any, task_index: Any) -> str:
         try:
             return self._tasks(job_name)[task_index]
         except KeyError:
@@ -71,7 +77,7 @@ class ClusterSpec:
             addresses[index] = address
         return addresses
 
-    def as_dict(self):
+    def as_dict(self) -> Any:
         """Lists where tasks are numbered without gaps, dicts elsewhere."""
         return {job: [tasks[i] for i in range(len(tasks))] if set(tasks) == set(range(len(tasks))) else dict(tasks)
                 for job, tasks in self._jobs.items()}
@@ -180,14 +186,15 @@ def job_is_done(target):
 class Server:
     """This process as a task of a cluster. Runs in the background from start() on; sessions connect to `target`."""
 
-    def __init__(self, server_or_cluster_def, job_name=None, task_index=None, protocol=None, config=None, start=True):
+    def __init__(self, server_or_cluster_def: Any, job_name: Any = None, task_index: Any = None, protocol: Any = None,
+                 config: Any = None, start: bool = True) -> None:
         self._task = _Task(server_or_cluster_def, job_name, task_index, protocol, config)
         self._server = None
         self._stopped = False
         if start:
             self.start()
 
-    def start(self):
+    def start(self) -> None:
         if self._server is None:
             exit_status.watch()
             self._server = _core.Server(self._task.serialized)
@@ -201,7 +208,7 @@ class Server:
         if self._task.job_name == "ps" and not self._stopped:
             raise SystemExit(0)
 
-    def stop(self):
+    def stop(self) -> None:
         self._stopped = True
         if self._server is not None:
             self._server.stop()
@@ -217,5 +224,5 @@ class Server:
         return self._server.target()
 
     @staticmethod
-    def create_local_server(config=None, start=True):
+    def create_local_server(config: Any = None, start: bool = True) -> Server:
         return Server({"local": ["localhost:0"]}, protocol="grpc", config=config, start=start)

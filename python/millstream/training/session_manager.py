@@ -1,9 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """SessionManager: sessions whose model is initialized, restored or waited for."""
+from __future__ import annotations
+
 import time
+from typing import TYPE_CHECKING
 
 from millstream.framework import errors, ops
 from millstream.training import checkpoint_management, finished_job
+
+if TYPE_CHECKING:
+    from typing import Any, Optional
+
+    from millstream.client.session import Session
+    from millstream.framework.graph import Graph
 
 
 def _log():
@@ -40,8 +49,9 @@ def _ready(op, sess, msg):
 
 
 class SessionManager:
-    def __init__(self, local_init_op=None, ready_op=None, ready_for_local_init_op=None, graph=None, recovery_wait_secs=30,
-                 local_init_run_options=None, local_init_feed_dict=None):
+    def __init__(self, local_init_op: Any = None, ready_op: Any = None, ready_for_local_init_op: Any = None,
+                 graph: Optional[Graph] = None, recovery_wait_secs: Any = 30, local_init_run_options: Any = None,
+                 local_init_feed_dict: Any = None) -> None:
         if ready_for_local_init_op is not None and local_init_op is None:
             raise ValueError("If you pass a ready_for_local_init_op you must also pass a local_init_op , "
                              "ready_for_local_init_op [%s]" % ready_for_local_init_op)
@@ -95,8 +105,10 @@ class SessionManager:
         except errors.OpError:
             return False
 
-    def prepare_session(self, master, init_op=None, saver=None, checkpoint_dir=None, checkpoint_filename_with_path=None,
-                        wait_for_checkpoint=False, max_wait_secs=7200, config=None, init_feed_dict=None, init_fn=None):
+    def prepare_session(self, master: str, init_op: Any = None, saver: Any = None, checkpoint_dir: Optional[str] = None,
+                        checkpoint_filename_with_path: Optional[str] = None, wait_for_checkpoint: bool = False,
+                        max_wait_secs: Any = 7200, config: Any = None, init_feed_dict: Any = None,
+                        init_fn: Any = None) -> Session:
         """A session whose model is ready: restored from a checkpoint, or else initialized."""
         sess, restored = self._restore_checkpoint(master, saver, checkpoint_dir=checkpoint_dir,
                                                   checkpoint_filename_with_path=checkpoint_filename_with_path,
@@ -120,8 +132,9 @@ class SessionManager:
                                f"{message}")
         return sess
 
-    def recover_session(self, master, saver=None, checkpoint_dir=None, checkpoint_filename_with_path=None,
-                        wait_for_checkpoint=False, max_wait_secs=7200, config=None):
+    def recover_session(self, master: str, saver: Any = None, checkpoint_dir: Optional[str] = None,
+                        checkpoint_filename_with_path: Optional[str] = None, wait_for_checkpoint: bool = False,
+                        max_wait_secs: Any = 7200, config: Any = None) -> Any:
         """(session, whether its model is ready without initializing it)."""
         sess, restored = self._restore_checkpoint(master, saver, checkpoint_dir=checkpoint_dir,
                                                   checkpoint_filename_with_path=checkpoint_filename_with_path,
@@ -139,7 +152,7 @@ class SessionManager:
             _log().info("Restored model from %s", checkpoint_dir or checkpoint_filename_with_path)
         return sess, restored
 
-    def wait_for_session(self, master, config=None, max_wait_secs=float("Inf")):
+    def wait_for_session(self, master: str, config: Any = None, max_wait_secs: Any = float("Inf")) -> Any:
         """A session whose model the chief has made ready."""
         self._target = _noted(master)
         deadline = time.monotonic() + (7200 if max_wait_secs is None else max_wait_secs)

@@ -1,24 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a hook of a MonitoredSession can be told."""
+from __future__ import annotations
+
 import collections
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from millstream.client.session import Session
 
 
 class SessionRunHook:
     """Users derive from it. begin() may still change the graph; the others may not."""
 
-    def begin(self):
+    def begin(self) -> None:
         pass
 
-    def after_create_session(self, session, coord):
+    def after_create_session(self, session: Any, coord: Any) -> None:
         pass
 
-    def before_run(self, run_context):
+    def before_run(self, run_context: Any) -> None:
         return None
 
-    def after_run(self, run_context, run_values):
+    def after_run(self, run_context: Any, run_values: Any) -> None:
         pass
 
-    def end(self, session):
+    def end(self, session: Any) -> None:
         pass
 
 
@@ -28,22 +36,22 @@ class SessionRunArgs(collections.namedtuple("SessionRunArgs", ["fetches", "feed_
 
 
 class SessionRunContext:
-    def __init__(self, original_args, session):
+    def __init__(self, original_args: Any, session: Any) -> None:
         self._original_args, self._session, self._stop_requested = original_args, session, False
 
     @property
-    def original_args(self):
+    def original_args(self) -> Any:
         return self._original_args
 
     @property
-    def session(self):
+    def session(self) -> Session:
         return self._session
 
     @property
-    def stop_requested(self):
+    def stop_requested(self) -> bool:
         return self._stop_requested
 
-    def request_stop(self):
+    def request_stop(self) -> None:
         self._stop_requested = True
 
 

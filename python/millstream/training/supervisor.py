@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Supervisor: a session with its services (checkpoints, summaries, step counter), as TF1 programs use it."""
+from __future__ import annotations
+
 import contextlib
 import os
 import time
+from typing import TYPE_CHECKING
 
 from millstream.framework import ops
 from millstream.ops.flow import control_flow_group
@@ -10,6 +13,11 @@ from millstream.ops.variables import variable_collections
 from millstream.platform.local_files import local_path
 from millstream.training import coordinator, saver as saver_lib, session_manager as session_manager_mod
 from millstream.training import finished_job, sync_end, training_util
+
+if TYPE_CHECKING:
+    from typing import Any, Optional
+
+    from millstream.framework.graph import Graph
 
 
 def _log():
@@ -22,11 +30,13 @@ class Supervisor:
 
     USE_DEFAULT = 0
 
-    def __init__(self, graph=None, ready_op=USE_DEFAULT, ready_for_local_init_op=USE_DEFAULT, is_chief=True,
-                 init_op=USE_DEFAULT, init_feed_dict=None, local_init_op=USE_DEFAULT, logdir=None, summary_op=USE_DEFAULT,
-                 saver=USE_DEFAULT, global_step=USE_DEFAULT, save_summaries_secs=120, save_model_secs=600,
-                 recovery_wait_secs=30, stop_grace_secs=120, checkpoint_basename="model.ckpt", session_manager=None,
-                 summary_writer=USE_DEFAULT, init_fn=None, local_init_run_options=None):
+    def __init__(self, graph: Optional[Graph] = None, ready_op: Any = USE_DEFAULT, ready_for_local_init_op: Any = USE_DEFAULT,
+                 is_chief: bool = True, init_op: Any = USE_DEFAULT, init_feed_dict: Any = None,
+                 local_init_op: Any = USE_DEFAULT, logdir: Optional[str] = None, summary_op: Any = USE_DEFAULT,
+                 saver: Any = USE_DEFAULT, global_step: Any = USE_DEFAULT, save_summaries_secs: Any = 120,
+                 save_model_secs: Any = 600, recovery_wait_secs: Any = 30, stop_grace_secs: Any = 120,
+                 checkpoint_basename: str = "model.ckpt", session_manager: Any = None, summary_writer: Any = USE_DEFAULT,
+                 init_fn: Any = None, local_init_run_options: Any = None) -> None:
         default = Supervisor.USE_DEFAULT
         self._graph = ops.get_default_graph() if graph is None else graph
         with self._graph.as_default():
@@ -114,8 +124,8 @@ class Supervisor:
 
     # Sessions.
 
-    def prepare_or_wait_for_session(self, master="", config=None, wait_for_checkpoint=False, max_wait_secs=7200,
-                                    start_standard_services=True):
+    def prepare_or_wait_for_session(self, master: str = "", config: Any = None, wait_for_checkpoint: bool = False,
+                                    max_wait_secs: Any = 7200, start_standard_services: bool = True) -> Any:
         """A session that is ready: the chief makes it so, others wait. If the job was done before this worker came,
         should_stop() is true and steps of the session raise OutOfRangeError."""
         self._coord.clear_stop()
@@ -185,7 +195,7 @@ class Supervisor:
 
     StartStandardServices = start_standard_services
 
-    def start_queue_runners(self, sess, queue_runners=None):
+    def start_queue_runners(self, sess: Any, queue_runners: Any = None) -> Any:
         """Threads of the queue runners: of the graph, or those given."""
         if isinstance(sess, finished_job.FinishedSession):
             return []
@@ -215,7 +225,7 @@ class Supervisor:
 
     # Ending.
 
-    def loop(self, timer_interval_secs, target, args=None, kwargs=None):
+    def loop(self, timer_interval_secs: Any, target: str, args: Any = None, kwargs: Any = None) -> Any:
         """Calls a function every so many seconds in a thread."""
         looper = coordinator.LooperThread(self._coord, timer_interval_secs, target=target, args=args, kwargs=kwargs)
         looper.start()
@@ -223,22 +233,22 @@ class Supervisor:
 
     Loop = loop
 
-    def should_stop(self):
+    def should_stop(self) -> Any:
         return self._coord.should_stop()
 
     ShouldStop = should_stop
 
-    def request_stop(self, ex=None):
+    def request_stop(self, ex: Any = None) -> None:
         self._coord.request_stop(ex)
 
     RequestStop = request_stop
 
-    def stop_on_exception(self):
+    def stop_on_exception(self) -> Any:
         return self._coord.stop_on_exception()
 
     StopOnException = stop_on_exception
 
-    def wait_for_stop(self):
+    def wait_for_stop(self) -> None:
         self._coord.wait_for_stop()
 
     WaitForStop = wait_for_stop
@@ -258,7 +268,7 @@ class Supervisor:
 
     Stop = stop
 
-    def summary_computed(self, sess, summary, global_step=None):
+    def summary_computed(self, sess: Any, summary: Any, global_step: Any = None) -> None:
         """Writes a summary that the program has computed."""
         if not self._summary_writer:
             raise RuntimeError("Writing a summary requires a summary writer.")

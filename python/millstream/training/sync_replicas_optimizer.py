@@ -1,11 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """SyncReplicasOptimizer: one update from the mean of any N gradients; stale ones are dropped."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from millstream import gen_ops
 from millstream.framework import dtypes, ops
 from millstream.ops.flow import control_flow_group
 from millstream.ops.queues import accumulators, data_flow_ops
 from millstream.ops.variables import state_ops, variable_collections, variables
 from millstream.training import optimizer, queue_runner_impl, session_run_hook, sync_end
+
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class SyncReplicasOptimizer(optimizer.Optimizer):
@@ -31,16 +38,16 @@ class SyncReplicasOptimizer(optimizer.Optimizer):
         self._chief_queue_runner = None
         self._accumulator_list = []
 
-    def compute_gradients(self, *args, **kwargs):
+    def compute_gradients(self, *args: Any, **kwargs: Any) -> list[Any]:
         return self._opt.compute_gradients(*args, **kwargs)
 
-    def get_slot(self, *args, **kwargs):
+    def get_slot(self, *args: Any, **kwargs: Any) -> Any:
         return self._opt.get_slot(*args, **kwargs)
 
-    def get_slot_names(self, *args, **kwargs):
+    def get_slot_names(self, *args: Any, **kwargs: Any) -> Any:
         return self._opt.get_slot_names(*args, **kwargs)
 
-    def variables(self):
+    def variables(self) -> Any:
         return self._opt.variables()
 
     def apply_gradients(self, grads_and_vars, global_step=None, name=None):
@@ -134,7 +141,7 @@ class SyncReplicasOptimizer(optimizer.Optimizer):
         with ops.device(self._global_step.device), ops.name_scope(""):
             return self._sync_token_queue.enqueue_many((gen_ops.fill([num_tokens], self._global_step),))
 
-    def make_session_run_hook(self, is_chief, num_tokens=-1):
+    def make_session_run_hook(self, is_chief: Any, num_tokens: Any = -1) -> Any:
         return _SyncReplicasOptimizerHook(self, is_chief, num_tokens)
 
 

@@ -1,18 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
 """The variable that counts steps."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from millstream import gen_ops
 from millstream.framework import dtypes, ops
 from millstream.ops.variables import init_ops, variable_scope
 
+if TYPE_CHECKING:
+    from typing import Any, Optional
+
+    from millstream.framework.graph import Graph
+
 _READ = "global_step_read_op_cache"
 
 
-def global_step(sess, global_step_tensor):
+def global_step(sess: Any, global_step_tensor: Any) -> int:
     """Its value in a session, as an int."""
     return int(sess.run(global_step_tensor))
 
 
-def get_global_step(graph=None):
+def get_global_step(graph: Optional[Graph] = None) -> Any:
     """The graph's step variable (or tensor): the one of the collection, or the node `global_step`; None if there is none."""
     graph = graph or ops.get_default_graph()
     found = graph.get_collection(ops.GraphKeys.GLOBAL_STEP)
@@ -39,7 +48,7 @@ def _variable_of(graph, tensor):
     return tensor
 
 
-def create_global_step(graph=None):
+def create_global_step(graph: Optional[Graph] = None) -> Any:
     graph = graph or ops.get_default_graph()
     if get_global_step(graph) is not None:
         raise ValueError('"global_step" already exists.')
@@ -49,13 +58,13 @@ def create_global_step(graph=None):
             collections=[ops.GraphKeys.GLOBAL_VARIABLES, ops.GraphKeys.GLOBAL_STEP])
 
 
-def get_or_create_global_step(graph=None):
+def get_or_create_global_step(graph: Optional[Graph] = None) -> Any:
     graph = graph or ops.get_default_graph()
     found = get_global_step(graph)
     return create_global_step(graph) if found is None else found
 
 
-def assert_global_step(global_step_tensor):
+def assert_global_step(global_step_tensor: Any) -> None:
     """A scalar of a number type. (TF1 scripts also count in float32, so that is not refused.)"""
     dtype = global_step_tensor.dtype.base_dtype
     if not (dtype.is_integer or dtype.is_floating):

@@ -1,10 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """tf.train.warm_start: variables that begin with values of a checkpoint instead of their initializers."""
+from __future__ import annotations
+
 import collections
 import re
+from typing import TYPE_CHECKING
 
 from millstream.framework import ops
 from millstream.training import checkpoint_utils
+
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class VocabInfo(collections.namedtuple("VocabInfo", (
@@ -54,7 +60,8 @@ def _chosen(vars_to_warm_start):
     return _by_name(vars_to_warm_start)
 
 
-def warm_start(ckpt_to_initialize_from, vars_to_warm_start=".*", var_name_to_vocab_info=None, var_name_to_prev_var_name=None):
+def warm_start(ckpt_to_initialize_from: Any, vars_to_warm_start: str = ".*", var_name_to_vocab_info: Any = None,
+               var_name_to_prev_var_name: Any = None) -> None:
     """Variables chosen by a regular expression, or a list of names, expressions or variables."""
     if var_name_to_vocab_info:
         raise ValueError("Rows of vocabularies that changed are not matched: var_name_to_vocab_info is not supported.")

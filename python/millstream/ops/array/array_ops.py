@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Shapes, constants, joining and splitting: tf.shape, tf.zeros, tf.concat, tf.stack, ..."""
+from __future__ import annotations
+
 import numbers
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -8,6 +11,12 @@ from millstream import gen_ops
 from millstream.framework import constant_op, dtypes, operators_slice, ops, sparse_tensor, tensor_shape
 from millstream.framework.tensor_shape import Dimension, TensorShape
 from millstream.ops.arguments import renamed
+
+if TYPE_CHECKING:
+    from typing import Any, Optional
+
+    from millstream.framework.tensor import Tensor
+    from millstream.framework.type_aliases import DTypeLike, ShapeLike, TensorLike
 
 _SMALL = 1000  # up to here zeros() and ones() are constants
 
@@ -24,7 +33,7 @@ def identity(input, name=None):  # pylint: disable=redefined-builtin
     return gen_ops.identity(input, name=name)
 
 
-def shape(input, name=None, out_type=None, optimize=True):  # pylint: disable=redefined-builtin
+def shape(input: Any, name: Optional[str] = None, out_type: Optional[DTypeLike] = None, optimize: bool = True) -> Tensor:  # pylint: disable=redefined-builtin
     out_type = dtypes.int32 if out_type is None else dtypes.as_dtype(out_type)
     with ops.name_scope(name, "Shape", [input]) as name:
         if isinstance(input, (sparse_tensor.SparseTensor, sparse_tensor.SparseTensorValue)):
@@ -37,11 +46,11 @@ def shape(input, name=None, out_type=None, optimize=True):  # pylint: disable=re
         return gen_ops.shape(input, out_type=out_type, name=name)
 
 
-def shape_n(input, out_type=dtypes.int32, name=None):  # pylint: disable=redefined-builtin
+def shape_n(input: Any, out_type: DTypeLike = dtypes.int32, name: Optional[str] = None) -> list[Tensor]:  # pylint: disable=redefined-builtin
     return gen_ops.shape_n(input, out_type=out_type, name=name)
 
 
-def size(input, name=None, out_type=dtypes.int32):  # pylint: disable=redefined-builtin
+def size(input: Any, name: Optional[str] = None, out_type: DTypeLike = dtypes.int32) -> Tensor:  # pylint: disable=redefined-builtin
     with ops.name_scope(name, "Size", [input]) as name:
         if isinstance(input, (sparse_tensor.SparseTensor, sparse_tensor.SparseTensorValue)):
             from millstream.ops.math import math_ops
@@ -53,7 +62,7 @@ def size(input, name=None, out_type=dtypes.int32):  # pylint: disable=redefined-
         return gen_ops.size(input, out_type=out_type, name=name)
 
 
-def rank(input, name=None):  # pylint: disable=redefined-builtin
+def rank(input: Any, name: Optional[str] = None) -> Tensor:  # pylint: disable=redefined-builtin
     with ops.name_scope(name, "Rank", [input]) as name:
         if isinstance(input, (sparse_tensor.SparseTensor, sparse_tensor.SparseTensorValue)):
             return gen_ops.size(input.dense_shape, name=name)
@@ -63,7 +72,7 @@ def rank(input, name=None):  # pylint: disable=redefined-builtin
         return gen_ops.rank(input, name=name)
 
 
-def reshape(tensor, shape, name=None):  # pylint: disable=redefined-outer-name
+def reshape(tensor: TensorLike, shape: ShapeLike, name: Optional[str] = None) -> Tensor:  # pylint: disable=redefined-outer-name
     if isinstance(shape, (list, tuple)):
         shape = [d.value if isinstance(d, Dimension) else d for d in shape]
         if not shape:
@@ -71,21 +80,21 @@ def reshape(tensor, shape, name=None):  # pylint: disable=redefined-outer-name
     return gen_ops.reshape(tensor, shape, name=name)
 
 
-def expand_dims(input, axis=None, name=None, dim=None):  # pylint: disable=redefined-builtin
+def expand_dims(input: Any, axis: Any = None, name: Optional[str] = None, dim: Any = None) -> Tensor:  # pylint: disable=redefined-builtin
     axis = renamed("axis", axis, "dim", dim)
     if axis is None:
         raise ValueError("Must specify an axis argument to tf.expand_dims()")
     return gen_ops.expand_dims(input, axis, name=name)
 
 
-def squeeze(input, axis=None, name=None, squeeze_dims=None):  # pylint: disable=redefined-builtin
+def squeeze(input: Any, axis: Any = None, name: Optional[str] = None, squeeze_dims: Any = None) -> Tensor:  # pylint: disable=redefined-builtin
     axis = renamed("axis", axis, "squeeze_dims", squeeze_dims)
     if np.isscalar(axis):
         axis = [axis]
     return gen_ops.squeeze(input, squeeze_dims=[] if axis is None else [int(a) for a in axis], name=name)
 
 
-def concat(values, axis, name="concat"):
+def concat(values: Any, axis: Any, name: str = "concat") -> Tensor:
     if not isinstance(values, (list, tuple)):
         values = [values]
     if len(values) == 1:  # the axis is checked as if there were more
@@ -95,7 +104,7 @@ def concat(values, axis, name="concat"):
     return gen_ops.concat_v2(values, axis, name=name)
 
 
-def stack(values, axis=0, name="stack"):
+def stack(values: Any, axis: Any = 0, name: str = "stack") -> Tensor:
     if axis == 0:
         try:  # plain values make one constant
             return ops.convert_to_tensor(values, name=name)
@@ -109,15 +118,15 @@ def stack(values, axis=0, name="stack"):
     return gen_ops.pack(values, axis=axis, name=name)
 
 
-def pack(values, axis=0, name="pack"):
+def pack(values: Any, axis: Any = 0, name: str = "pack") -> Any:
     return stack(values, axis, name)
 
 
-def parallel_stack(values, name="parallel_stack"):
+def parallel_stack(values: Any, name: str = "parallel_stack") -> Tensor:
     return gen_ops.pack([ops.convert_to_tensor(v) for v in values], axis=0, name=name)
 
 
-def unstack(value, num=None, axis=0, name="unstack"):
+def unstack(value: Any, num: Any = None, axis: Any = 0, name: str = "unstack") -> list[Tensor]:
     if num is None:
         value = ops.convert_to_tensor(value)
         known = value.shape
@@ -134,7 +143,7 @@ def unstack(value, num=None, axis=0, name="unstack"):
 unpack = unstack
 
 
-def split(value, num_or_size_splits, axis=0, num=None, name="split"):
+def split(value: Any, num_or_size_splits: Any, axis: Any = 0, num: Any = None, name: str = "split") -> list[Tensor]:
     if isinstance(num_or_size_splits, (numbers.Integral, Dimension)):
         return gen_ops.split(axis, value, num_split=int(num_or_size_splits), name=name)
     sizes = num_or_size_splits
@@ -151,7 +160,7 @@ def split(value, num_or_size_splits, axis=0, num=None, name="split"):
     return gen_ops.split_v(value, size_splits, axis, num_split=num, name=name)
 
 
-def transpose(a, perm=None, name="transpose", conjugate=False):
+def transpose(a: TensorLike, perm: Any = None, name: str = "transpose", conjugate: bool = False) -> Tensor:
     with ops.name_scope(name, "transpose", [a]) as name:
         if not isinstance(a, ops.Tensor):
             a = ops.convert_to_tensor(a, name="a")
@@ -184,12 +193,13 @@ def matrix_transpose(a, name="matrix_transpose", conjugate=False):
         return transpose(a, perm=perm, conjugate=conjugate)
 
 
-def slice(input_, begin, size, name=None):  # pylint: disable=redefined-builtin,redefined-outer-name
+def slice(input_: Any, begin: Any, size: Any, name: Optional[str] = None) -> Tensor:  # pylint: disable=redefined-builtin,redefined-outer-name
     return gen_ops.slice(input_, begin, size, name=name)
 
 
-def strided_slice(input_, begin, end, strides=None, begin_mask=0, end_mask=0, ellipsis_mask=0, new_axis_mask=0,
-                  shrink_axis_mask=0, var=None, name=None):
+def strided_slice(input_: Any, begin: Any, end: Any, strides: Any = None, begin_mask: Any = 0, end_mask: Any = 0,
+                  ellipsis_mask: Any = 0, new_axis_mask: Any = 0, shrink_axis_mask: Any = 0, var: Any = None,
+                  name: Optional[str] = None) -> Tensor:
     if strides is None:
         strides = ones_like(ops.convert_to_tensor(begin))
     masks = {"begin_mask": begin_mask, "end_mask": end_mask, "ellipsis_mask": ellipsis_mask, "new_axis_mask": new_axis_mask,
@@ -227,20 +237,21 @@ def _filled(shape, value, dtype, name):  # pylint: disable=redefined-outer-name
     return gen_ops.fill(shape, constant_op.constant(value, dtype), name=name)
 
 
-def zeros(shape, dtype=dtypes.float32, name=None):  # pylint: disable=redefined-outer-name
+def zeros(shape: ShapeLike, dtype: DTypeLike = dtypes.float32, name: Optional[str] = None) -> Tensor:  # pylint: disable=redefined-outer-name
     dtype = dtypes.as_dtype(dtype).base_dtype
     with ops.name_scope(name, "zeros", [shape]) as name:
         zero = False if dtype == dtypes.bool else "" if dtype == dtypes.string else 0
         return _filled(shape, zero, dtype, name)
 
 
-def ones(shape, dtype=dtypes.float32, name=None):  # pylint: disable=redefined-outer-name
+def ones(shape: ShapeLike, dtype: DTypeLike = dtypes.float32, name: Optional[str] = None) -> Tensor:  # pylint: disable=redefined-outer-name
     dtype = dtypes.as_dtype(dtype).base_dtype
     with ops.name_scope(name, "ones", [shape]) as name:
         return _filled(shape, True if dtype == dtypes.bool else 1, dtype, name)
 
 
-def zeros_like(tensor, dtype=None, name=None, optimize=True):
+def zeros_like(tensor: TensorLike, dtype: Optional[DTypeLike] = None, name: Optional[str] = None,
+               optimize: bool = True) -> Tensor:
     with ops.name_scope(name, "zeros_like", [tensor]) as name:
         tensor = ops.convert_to_tensor(tensor, name="tensor")
         own = tensor.dtype.base_dtype
@@ -252,7 +263,8 @@ def zeros_like(tensor, dtype=None, name=None, optimize=True):
         return gen_ops.zeros_like(tensor, name=name)
 
 
-def ones_like(tensor, dtype=None, name=None, optimize=True):
+def ones_like(tensor: TensorLike, dtype: Optional[DTypeLike] = None, name: Optional[str] = None,
+              optimize: bool = True) -> Tensor:
     with ops.name_scope(name, "ones_like", [tensor]) as name:
         tensor = ops.convert_to_tensor(tensor, name="tensor")
         dtype = tensor.dtype.base_dtype if dtype is None else dtype
@@ -270,13 +282,14 @@ def shape_of(tensor, optimize=True):
         return ops.convert_to_tensor(known)
 
 
-def fill(dims, value, name=None):
+def fill(dims: Any, value: Any, name: Optional[str] = None) -> Tensor:
     if isinstance(dims, TensorShape):
         dims = dims.as_list()
     return gen_ops.fill(dims, value, name=name)
 
 
-def eye(num_rows, num_columns=None, batch_shape=None, dtype=dtypes.float32, name=None):
+def eye(num_rows: Any, num_columns: Any = None, batch_shape: Any = None, dtype: DTypeLike = dtypes.float32,
+        name: Optional[str] = None) -> Tensor:
     with ops.name_scope(name, "eye", [num_rows, num_columns, batch_shape]) as name:
         square = num_columns is None or num_columns is num_rows
         columns = num_rows if num_columns is None else num_columns
@@ -296,11 +309,12 @@ def eye(num_rows, num_columns=None, batch_shape=None, dtype=dtypes.float32, name
         return gen_ops.matrix_set_diag(zeros(concat((batch, [num_rows, columns]), axis=0), dtype=dtype), diag, name=name)
 
 
-def diag(diagonal, name=None):
+def diag(diagonal: Any, name: Optional[str] = None) -> Tensor:
     return gen_ops.diag(diagonal, name=name)
 
 
-def pad(tensor, paddings, mode="CONSTANT", name=None, constant_values=0):
+def pad(tensor: TensorLike, paddings: Any, mode: str = "CONSTANT", name: Optional[str] = None,
+        constant_values: Any = 0) -> Tensor:
     mode = mode.upper()
     if mode == "CONSTANT":
         if not isinstance(constant_values, ops.Tensor) and np.ndim(constant_values) == 0 and constant_values == 0:
@@ -312,21 +326,21 @@ def pad(tensor, paddings, mode="CONSTANT", name=None, constant_values=0):
                      f"`mode` = {mode}")
 
 
-def reverse(tensor, axis, name=None):
+def reverse(tensor: TensorLike, axis: Any, name: Optional[str] = None) -> Tensor:
     if not ops.is_dense_tensor_like(axis) and np.ndim(axis) == 0 and not isinstance(axis, (list, tuple)):
         axis = [axis]
     return gen_ops.reverse_v2(tensor, axis, name=name)
 
 
-def unique(x, out_idx=dtypes.int32, name=None):
+def unique(x: TensorLike, out_idx: Any = dtypes.int32, name: Optional[str] = None) -> Any:
     return gen_ops.unique(x, out_idx=out_idx, name=name)
 
 
-def unique_with_counts(x, out_idx=dtypes.int32, name=None):
+def unique_with_counts(x: TensorLike, out_idx: Any = dtypes.int32, name: Optional[str] = None) -> Any:
     return gen_ops.unique_with_counts(x, out_idx=out_idx, name=name)
 
 
-def broadcast_static_shape(shape_x, shape_y):
+def broadcast_static_shape(shape_x: Any, shape_y: Any) -> Any:
     shape_x, shape_y = tensor_shape.as_shape(shape_x), tensor_shape.as_shape(shape_y)
     if shape_x.rank is None or shape_y.rank is None:
         return tensor_shape.unknown_shape()
@@ -347,11 +361,11 @@ def broadcast_static_shape(shape_x, shape_y):
     return TensorShape(out)
 
 
-def broadcast_dynamic_shape(shape_x, shape_y):
+def broadcast_dynamic_shape(shape_x: Any, shape_y: Any) -> Tensor:
     return gen_ops.broadcast_args(shape_x, shape_y)
 
 
-def meshgrid(*args, **kwargs):
+def meshgrid(*args: Any, **kwargs: Any) -> list[Tensor]:
     """Coordinates of a grid; indexing="xy" (default) or "ij"."""
     indexing = kwargs.pop("indexing", "xy")
     name = kwargs.pop("name", "meshgrid")

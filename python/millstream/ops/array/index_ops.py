@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Choosing elements: tf.gather, tf.where, tf.boolean_mask, tf.one_hot, spaces and batches, ..."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from millstream import gen_ops
@@ -8,8 +12,15 @@ from millstream.ops.array import array_ops
 from millstream.ops.math import math_ops, reduce_ops
 from millstream.ops.arguments import renamed
 
+if TYPE_CHECKING:
+    from typing import Any, Optional
 
-def gather(params, indices, validate_indices=None, name=None, axis=None, batch_dims=0):
+    from millstream.framework.tensor import Tensor
+    from millstream.framework.type_aliases import DTypeLike, ShapeLike, TensorLike
+
+
+def gather(params: Any, indices: Any, validate_indices: Any = None, name: Optional[str] = None, axis: Any = None,
+           batch_dims: Any = 0) -> Tensor:
     if axis is None:
         axis = batch_dims
     if batch_dims:
@@ -46,7 +57,7 @@ def _batch_gather(params, indices, batch_dims, axis, name):
         return gen_ops.gather_v2(flat, indices + array_ops.reshape(starts, sizes), 0)
 
 
-def batch_gather(params, indices, name=None):
+def batch_gather(params: Any, indices: Any, name: Optional[str] = None) -> Tensor:
     with ops.name_scope(name, "BatchGather", [params, indices]):
         indices = ops.convert_to_tensor(indices, name="indices")
         params = ops.convert_to_tensor(params, name="params")
@@ -55,7 +66,7 @@ def batch_gather(params, indices, name=None):
         return gather(params, indices, batch_dims=indices.shape.rank - 1)
 
 
-def gather_nd(params, indices, name=None, batch_dims=0):
+def gather_nd(params: Any, indices: Any, name: Optional[str] = None, batch_dims: Any = 0) -> Tensor:
     if batch_dims:
         params, indices = ops.convert_to_tensor(params), ops.convert_to_tensor(indices)
         with ops.name_scope(name, "GatherNd", [params, indices]):
@@ -75,7 +86,7 @@ def gather_nd(params, indices, name=None, batch_dims=0):
     return gen_ops.gather_nd(params, indices, name=name)
 
 
-def where(condition, x=None, y=None, name=None):
+def where(condition: Any, x: Any = None, y: Any = None, name: Optional[str] = None) -> Tensor:
     if x is None and y is None:
         with ops.name_scope(name, "Where", [condition]) as name:
             return gen_ops.where(ops.convert_to_tensor(condition, dtype=dtypes.bool, preferred_dtype=dtypes.bool,
@@ -86,7 +97,7 @@ def where(condition, x=None, y=None, name=None):
     raise ValueError("x and y must both be non-None or both be None.")
 
 
-def where_v2(condition, x=None, y=None, name=None):
+def where_v2(condition: Any, x: Any = None, y: Any = None, name: Optional[str] = None) -> Any:
     if x is None and y is None:
         return where(condition, name=name)
     if x is None or y is None:
@@ -94,7 +105,7 @@ def where_v2(condition, x=None, y=None, name=None):
     return gen_ops.select_v2(condition, x, y, name=name)
 
 
-def boolean_mask(tensor, mask, name="boolean_mask", axis=None):
+def boolean_mask(tensor: TensorLike, mask: Any, name: str = "boolean_mask", axis: Any = None) -> Tensor:
     with ops.name_scope(name, values=[tensor, mask]):
         tensor = ops.convert_to_tensor(tensor, name="tensor")
         mask = ops.convert_to_tensor(mask, name="mask")
@@ -115,13 +126,14 @@ def boolean_mask(tensor, mask, name="boolean_mask", axis=None):
         return gather(tensor, indices, axis=axis)
 
 
-def sparse_mask(a, mask_indices, name=None):
+def sparse_mask(a: Any, mask_indices: Any, name: Optional[str] = None) -> Any:
     with ops.name_scope(name, "sparse_mask", [a, mask_indices]):
         kept, positions = gen_ops.list_diff(a.indices, mask_indices)
         return ops.IndexedSlices(gather(a.values, positions, name=name), kept, a.dense_shape)
 
 
-def one_hot(indices, depth, on_value=None, off_value=None, axis=None, dtype=None, name=None):
+def one_hot(indices: Any, depth: Any, on_value: Any = None, off_value: Any = None, axis: Any = None, dtype: Any = None,
+            name: Optional[str] = None) -> Tensor:
     with ops.name_scope(name, "one_hot", [indices, depth, on_value, off_value, axis, dtype]) as name:
         on_value = None if on_value is None else ops.convert_to_tensor(on_value, preferred_dtype=dtype)
         off_value = None if off_value is None else ops.convert_to_tensor(off_value, preferred_dtype=dtype)
@@ -135,7 +147,7 @@ def one_hot(indices, depth, on_value=None, off_value=None, axis=None, dtype=None
         return gen_ops.one_hot(indices, depth, on_value, off_value, axis=-1 if axis is None else axis, name=name)
 
 
-def sequence_mask(lengths, maxlen=None, dtype=dtypes.bool, name=None):
+def sequence_mask(lengths: Any, maxlen: Any = None, dtype: DTypeLike = dtypes.bool, name: Optional[str] = None) -> Tensor:
     """mask[..., j] = j < lengths[...]."""
     with ops.name_scope(name, "SequenceMask", [lengths, maxlen]):
         lengths = ops.convert_to_tensor(lengths)
@@ -153,7 +165,8 @@ def sequence_mask(lengths, maxlen=None, dtype=dtypes.bool, name=None):
         return result if dtypes.as_dtype(dtype) == dtypes.bool else math_ops.cast(result, dtype)
 
 
-def reverse_sequence(input, seq_lengths, seq_axis=None, batch_axis=None, name=None, seq_dim=None, batch_dim=None):
+def reverse_sequence(input: Any, seq_lengths: Any, seq_axis: Any = None, batch_axis: Any = None, name: Optional[str] = None,
+                     seq_dim: Any = None, batch_dim: Any = None) -> Tensor:
     # pylint: disable=redefined-builtin
     seq_axis = renamed("seq_axis", seq_axis, "seq_dim", seq_dim)
     batch_axis = renamed("batch_axis", batch_axis, "batch_dim", batch_dim)
@@ -173,27 +186,29 @@ def reverse_sequence(input, seq_lengths, seq_axis=None, batch_axis=None, name=No
         return array_ops.transpose(gather(moved, source, batch_dims=1), [int(i) for i in np.argsort(order)])
 
 
-def space_to_depth(input, block_size, name=None, data_format="NHWC"):  # pylint: disable=redefined-builtin
+def space_to_depth(input: Any, block_size: Any, name: Optional[str] = None, data_format: str = "NHWC") -> Tensor:  # pylint: disable=redefined-builtin
     return gen_ops.space_to_depth(input, block_size=block_size, data_format=data_format, name=name)
 
 
-def depth_to_space(input, block_size, name=None, data_format="NHWC"):  # pylint: disable=redefined-builtin
+def depth_to_space(input: Any, block_size: Any, name: Optional[str] = None, data_format: str = "NHWC") -> Tensor:  # pylint: disable=redefined-builtin
     return gen_ops.depth_to_space(input, block_size=block_size, data_format=data_format, name=name)
 
 
-def space_to_batch(input, paddings, block_size=None, name=None, block_shape=None):  # pylint: disable=redefined-builtin
+def space_to_batch(input: Any, paddings: Any, block_size: Any = None, name: Optional[str] = None,
+                   block_shape: Any = None) -> Tensor:  # pylint: disable=redefined-builtin
     block_size = renamed("block_shape", block_shape, "block_size", block_size)
     shape = np.array([block_size, block_size], np.int64) if np.ndim(block_size) == 0 else block_size
     return gen_ops.space_to_batch_nd(input, shape, paddings, name=name)
 
 
-def batch_to_space(input, crops, block_size=None, name=None, block_shape=None):  # pylint: disable=redefined-builtin
+def batch_to_space(input: Any, crops: Any, block_size: Any = None, name: Optional[str] = None, block_shape: Any = None) -> Any:  # pylint: disable=redefined-builtin
     block_size = renamed("block_shape", block_shape, "block_size", block_size)
     shape = np.array([block_size, block_size], np.int64) if np.ndim(block_size) == 0 else block_size
     return gen_ops.batch_to_space_nd(input, shape, crops, name=name)
 
 
-def required_space_to_batch_paddings(input_shape, block_shape, base_paddings=None, name=None):
+def required_space_to_batch_paddings(input_shape: ShapeLike, block_shape: Any, base_paddings: Any = None,
+                                     name: Optional[str] = None) -> Any:
     """(paddings, crops) that make each size a multiple of the block's."""
     with ops.name_scope(name, "required_space_to_batch_paddings", [input_shape, block_shape]):
         from millstream.ops.arguments import static
@@ -208,7 +223,7 @@ def required_space_to_batch_paddings(input_shape, block_shape, base_paddings=Non
         return constant_op.constant(paddings, name="paddings"), constant_op.constant(crops, name="crops")
 
 
-def repeat(input, repeats, axis=None, name=None):  # pylint: disable=redefined-builtin
+def repeat(input: Any, repeats: Any, axis: Any = None, name: Optional[str] = None) -> Tensor:  # pylint: disable=redefined-builtin
     """Each element along the axis, as often as `repeats` says."""
     with ops.name_scope(name, "Repeat", [input, repeats]):
         data = ops.convert_to_tensor(input)
@@ -226,7 +241,7 @@ def repeat(input, repeats, axis=None, name=None):  # pylint: disable=redefined-b
         return gather(data, rows, axis=axis)
 
 
-def roll(input, shift, axis, name=None):  # pylint: disable=redefined-builtin
+def roll(input: Any, shift: Any, axis: Any, name: Optional[str] = None) -> Tensor:  # pylint: disable=redefined-builtin
     if hasattr(gen_ops, "roll"):
         return gen_ops.roll(input, shift, axis, name=name)
     with ops.name_scope(name, "Roll", [input]):
@@ -238,7 +253,8 @@ def roll(input, shift, axis, name=None):  # pylint: disable=redefined-builtin
         return data
 
 
-def searchsorted(sorted_sequence, values, side="left", out_type=dtypes.int32, name=None):
+def searchsorted(sorted_sequence: Any, values: Any, side: str = "left", out_type: DTypeLike = dtypes.int32,
+                 name: Optional[str] = None) -> Tensor:
     with ops.name_scope(name, "SearchSorted", [sorted_sequence, values]):
         sequence, values = ops.convert_to_tensor(sorted_sequence), ops.convert_to_tensor(values)
         compare = gen_ops.less if side == "left" else gen_ops.less_equal
@@ -248,12 +264,13 @@ def searchsorted(sorted_sequence, values, side="left", out_type=dtypes.int32, na
         return reduce_ops.reduce_sum(math_ops.cast(below, out_type), axis=-1)
 
 
-def sort(values, axis=-1, direction="ASCENDING", name=None):
+def sort(values: Any, axis: Any = -1, direction: str = "ASCENDING", name: Optional[str] = None) -> Tensor:
     with ops.name_scope(name, "sort"):
         return _sorted(values, axis, direction)[0]
 
 
-def argsort(values, axis=-1, direction="ASCENDING", stable=False, name=None):
+def argsort(values: Any, axis: Any = -1, direction: str = "ASCENDING", stable: bool = False,
+            name: Optional[str] = None) -> Tensor:
     with ops.name_scope(name, "argsort"):
         return _sorted(values, axis, direction)[1]
 

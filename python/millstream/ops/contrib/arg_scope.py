@@ -1,9 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """contrib.framework.arg_scope: default arguments of functions inside a `with` statement."""
+from __future__ import annotations
+
 import contextlib
 import functools
+from typing import TYPE_CHECKING
 
 from millstream.framework import ops
+
+if TYPE_CHECKING:
+    from typing import Any
 
 _KEY = "_arg_scope_stack"
 
@@ -12,7 +18,7 @@ def _stack():
     return ops.get_default_graph().__dict__.setdefault(_KEY, [{}])
 
 
-def current_arg_scope():
+def current_arg_scope() -> Any:
     return _stack()[-1]
 
 
@@ -20,7 +26,7 @@ def _key(function):
     return getattr(function, "_key_op", str(function))
 
 
-def has_arg_scope(func):
+def has_arg_scope(func: Any) -> Any:
     return hasattr(func, "_key_op")
 
 
@@ -42,7 +48,7 @@ def add_arg_scope(func):
     return func_with_args
 
 
-def arg_scoped_arguments(func):
+def arg_scoped_arguments(func: Any) -> Any:
     return func.__wrapped__.__code__.co_varnames[:func.__wrapped__.__code__.co_argcount]
 
 

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """tf.contrib.seq2seq: attention over a memory, and the cell that uses it."""
+from __future__ import annotations
+
 import collections
 import math
+from typing import TYPE_CHECKING
 
 from millstream import gen_ops
 from millstream.framework import dtypes, ops
@@ -18,14 +21,19 @@ from millstream.ops.flow import tensor_array_ops
 from millstream.ops.rnn import rnn_cell
 from millstream.ops.variables import variable_scope as vs
 
+if TYPE_CHECKING:
+    from typing import Any, Optional
+
+    from millstream.framework.type_aliases import DTypeLike
+
 
 class AttentionMechanism:
     """Gives alignments (weights over the memory) for a query."""
 
 
 class _BaseAttention(AttentionMechanism):
-    def __init__(self, query_layer, memory, probability_fn, memory_sequence_length=None, memory_layer=None,
-                 check_inner_dims_defined=True, score_mask_value=None):
+    def __init__(self, query_layer: Any, memory: Any, probability_fn: Any, memory_sequence_length: Any = None,
+                 memory_layer: Any = None, check_inner_dims_defined: bool = True, score_mask_value: Any = None) -> None:
         self._query_layer, self._memory_layer = query_layer, memory_layer
         own = memory_layer.dtype if memory_layer is not None else None
         self.dtype = dtypes.as_dtype(own or ops.convert_to_tensor(memory).dtype)
@@ -47,7 +55,7 @@ class _BaseAttention(AttentionMechanism):
     alignments_size = property(lambda self: self._alignments_size)
     state_size = property(lambda self: self._alignments_size)
 
-    def initial_alignments(self, batch_size, dtype):
+    def initial_alignments(self, batch_size: Any, dtype: DTypeLike) -> Any:
         return _zeros(self._alignments_size, batch_size, dtype)
 
     initial_state = initial_alignments
@@ -86,8 +94,9 @@ class LuongAttention(_BaseAttention):
 
     _scope = "luong_attention"
 
-    def __init__(self, num_units, memory, memory_sequence_length=None, scale=False, probability_fn=None, score_mask_value=None,
-                 dtype=None, name="LuongAttention"):
+    def __init__(self, num_units: Any, memory: Any, memory_sequence_length: Any = None, scale: bool = False,
+                 probability_fn: Any = None, score_mask_value: Any = None, dtype: Optional[DTypeLike] = None,
+                 name: str = "LuongAttention") -> None:
         super().__init__(None, memory, probability_fn or nn_ops.softmax, memory_sequence_length,
                          layers_core.Dense(num_units, name="memory_layer", use_bias=False, dtype=dtype or dtypes.float32),
                          score_mask_value=score_mask_value)
@@ -109,8 +118,9 @@ class BahdanauAttention(_BaseAttention):
 
     _scope = "bahdanau_attention"
 
-    def __init__(self, num_units, memory, memory_sequence_length=None, normalize=False, probability_fn=None,
-                 score_mask_value=None, dtype=None, name="BahdanauAttention"):
+    def __init__(self, num_units: Any, memory: Any, memory_sequence_length: Any = None, normalize: bool = False,
+                 probability_fn: Any = None, score_mask_value: Any = None, dtype: Optional[DTypeLike] = None,
+                 name: str = "BahdanauAttention") -> None:
         dtype = dtype or dtypes.float32
         super().__init__(layers_core.Dense(num_units, name="query_layer", use_bias=False, dtype=dtype), memory,
                          probability_fn or nn_ops.softmax, memory_sequence_length,
@@ -132,7 +142,7 @@ class BahdanauAttention(_BaseAttention):
 
 class AttentionWrapperState(collections.namedtuple("AttentionWrapperState", (
         "cell_state", "attention", "time", "alignments", "alignment_history", "attention_state"))):
-    def clone(self, **kwargs):
+    def clone(self, **kwargs: Any) -> Any:
         """This state with other parts: state.clone(cell_state=encoder_state)."""
         return self._replace(**kwargs)
 
@@ -165,11 +175,11 @@ class AttentionWrapper(rnn_cell.RNNCell):
         self._initial_cell_state = initial_cell_state
 
     @property
-    def output_size(self):
+    def output_size(self) -> Any:
         return self._attention_layer_size if self._output_attention else self._cell.output_size
 
     @property
-    def state_size(self):
+    def state_size(self) -> Any:
         return AttentionWrapperState(
             cell_state=self._cell.state_size, time=TensorShape([]), attention=self._attention_layer_size,
             alignments=self._one_or_all([m.alignments_size for m in self._mechanisms]),
@@ -182,7 +192,7 @@ class AttentionWrapper(rnn_cell.RNNCell):
     def _all(self, item):
         return item if self._is_multi else [item]
 
-    def zero_state(self, batch_size, dtype):
+    def zero_state(self, batch_size: Any, dtype: DTypeLike) -> Any:
         with ops.name_scope(type(self).__name__ + "ZeroState", values=[batch_size]):
             cell_state = self._cell.zero_state(batch_size, dtype) if self._initial_cell_state is None else \
                 nest.map_structure(array_ops.identity, self._initial_cell_state)
@@ -195,7 +205,7 @@ class AttentionWrapper(rnn_cell.RNNCell):
                 alignments=self._one_or_all(alignments), attention_state=self._one_or_all(list(alignments)),
                 alignment_history=self._one_or_all(history))
 
-    def call(self, inputs, state):
+    def call(self, inputs: Any, state: Any) -> Any:
         if not isinstance(state, AttentionWrapperState):
             raise TypeError("Expected state to be instance of AttentionWrapperState. Received type %s instead." % type(state))
         cell_output, cell_state = self._cell(self._cell_input_fn(inputs, state.attention), state.cell_state)

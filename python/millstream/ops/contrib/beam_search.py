@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """tf.contrib.seq2seq.BeamSearchDecoder: the likeliest sequences, several at a time."""
+from __future__ import annotations
+
 import collections
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,6 +17,9 @@ from millstream.ops.flow import functional_ops, tensor_array_ops
 from millstream.ops.math import math_ops, reduce_ops
 from millstream.ops.nn import nn_ops
 
+if TYPE_CHECKING:
+    from typing import Any, Optional
+
 BeamSearchDecoderState = collections.namedtuple("BeamSearchDecoderState", "cell_state log_probs finished lengths")
 BeamSearchDecoderOutput = collections.namedtuple("BeamSearchDecoderOutput", "scores predicted_ids parent_ids")
 FinalBeamSearchDecoderOutput = collections.namedtuple("FinalBeamSearchDecoderOutput", "predicted_ids beam_search_decoder_output")
@@ -26,7 +32,7 @@ def _pick(values, beams):
     return index_ops.gather_nd(values, array_ops.stack([batch, beams], axis=-1))
 
 
-def gather_tree(step_ids, parent_ids, max_sequence_lengths, end_token, name=None):
+def gather_tree(step_ids: Any, parent_ids: Any, max_sequence_lengths: Any, end_token: Any, name: Optional[str] = None) -> Any:
     """Whole sequences [time, batch, beam] from each step's ids and the beams that they continue; after the first end, only ends."""
     with ops.name_scope(name, "GatherTree", [step_ids, parent_ids]):
         step_ids = ops.convert_to_tensor(step_ids, name="step_ids")
@@ -74,8 +80,9 @@ class BeamSearchDecoder(contrib_seq2seq.Decoder):
 
     tracks_own_finished = True
 
-    def __init__(self, cell, embedding, start_tokens, end_token, initial_state, beam_width, output_layer=None,
-                 length_penalty_weight=0.0, coverage_penalty_weight=0.0, reorder_tensor_arrays=True):
+    def __init__(self, cell: Any, embedding: Any, start_tokens: Any, end_token: Any, initial_state: Any, beam_width: Any,
+                 output_layer: Any = None, length_penalty_weight: Any = 0.0, coverage_penalty_weight: Any = 0.0,
+                 reorder_tensor_arrays: bool = True) -> None:
         if output_layer is not None and not hasattr(output_layer, "compute_output_shape"):
             raise TypeError(f"output_layer must be a Layer, received: {type(output_layer)}")
         if coverage_penalty_weight:
@@ -116,15 +123,15 @@ class BeamSearchDecoder(contrib_seq2seq.Decoder):
         return out
 
     @property
-    def output_size(self):
+    def output_size(self) -> Any:
         width = TensorShape([self._beam_width])
         return BeamSearchDecoderOutput(width, width, width)
 
     @property
-    def output_dtype(self):
+    def output_dtype(self) -> Any:
         return BeamSearchDecoderOutput(nest.flatten(self._initial_cell_state)[0].dtype, dtypes.int32, dtypes.int32)
 
-    def initialize(self, name=None):
+    def initialize(self, name: Optional[str] = None) -> Any:
         batch = self._start_tokens.shape.as_list()[0]
         finished = gen_ops.fill(array_ops.stack([self._batch_size, self._beam_width]), False)
         finished.set_shape([batch, self._beam_width])
@@ -137,7 +144,7 @@ class BeamSearchDecoder(contrib_seq2seq.Decoder):
         state = BeamSearchDecoderState(self._initial_cell_state, first, finished, lengths)
         return finished, self._start_inputs, state
 
-    def step(self, time, inputs, state, name=None):
+    def step(self, time: Any, inputs: Any, state: Any, name: Optional[str] = None) -> Any:
         with ops.name_scope(name, "BeamSearchDecoderStep"):
             cell_state = nest.map_structure(self._merge, state.cell_state)
             outputs, new_cell_state = self._cell(nest.map_structure(self._merge, inputs), cell_state)
@@ -193,7 +200,7 @@ class BeamSearchDecoder(contrib_seq2seq.Decoder):
             return 1.0
         return gen_ops.pow((5.0 + math_ops.cast(lengths, dtype)) / 6.0, ops.convert_to_tensor(self._penalty, dtype=dtype))
 
-    def finalize(self, outputs, final_state, sequence_lengths):
+    def finalize(self, outputs: Any, final_state: Any, sequence_lengths: Any) -> Any:
         longest = math_ops.cast(reduce_ops.reduce_max(final_state.lengths, axis=1), dtypes.int32)
         ids = gather_tree(outputs.predicted_ids, outputs.parent_ids, longest, self._end_token)
         if self._reorder_arrays:

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """tf.contrib.rnn: a cell found by search, and cells that run over a whole sequence at once."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from millstream import gen_ops
 from millstream.ops.array import array_ops, index_ops
 from millstream.ops.contrib import rnn as contrib_rnn
@@ -10,18 +14,23 @@ from millstream.ops.rnn import rnn, rnn_cell
 from millstream.ops.variables import init_ops
 from millstream.ops.variables import variable_scope as vs
 
+if TYPE_CHECKING:
+    from typing import Any, Optional
+
+    from millstream.framework.type_aliases import DTypeLike
+
 
 class NASCell(rnn_cell.RNNCell):
     """The cell of "Neural Architecture Search with Reinforcement Learning" (2016)."""
 
-    def __init__(self, num_units, num_proj=None, use_bias=False, reuse=None, **kwargs):
+    def __init__(self, num_units: Any, num_proj: Any = None, use_bias: bool = False, reuse: Any = None, **kwargs: Any) -> None:
         super().__init__(_reuse=reuse, **kwargs)
         self._num_units, self._num_proj, self._use_bias = num_units, num_proj, use_bias
 
     output_size = property(lambda self: self._num_proj or self._num_units)
     state_size = property(lambda self: rnn_cell.LSTMStateTuple(self._num_units, self.output_size))
 
-    def call(self, inputs, state):
+    def call(self, inputs: Any, state: Any) -> Any:
         c, m = state
         width = inputs.shape.as_list()[1]
         if width is None:
@@ -48,7 +57,8 @@ class NASCell(rnn_cell.RNNCell):
 class LSTMBlockFusedCell:
     """A LSTMBlockCell over [time, batch, width]."""
 
-    def __init__(self, num_units, forget_bias=1.0, cell_clip=None, use_peephole=False, reuse=None, dtype=None, name="lstm_fused_cell"):
+    def __init__(self, num_units: Any, forget_bias: Any = 1.0, cell_clip: Any = None, use_peephole: bool = False,
+                 reuse: Any = None, dtype: Optional[DTypeLike] = None, name: str = "lstm_fused_cell") -> None:
         self._cell = contrib_rnn.LSTMBlockCell(num_units, forget_bias=forget_bias, cell_clip=cell_clip, use_peephole=use_peephole,
                                                dtype=dtype, reuse=reuse, name=name)
         self._num_units = num_units
@@ -66,7 +76,7 @@ class LSTMBlockFusedCell:
 class FusedRNNCellAdaptor:
     """A cell over a whole sequence, as fused cells are called."""
 
-    def __init__(self, cell, use_dynamic_rnn=False):
+    def __init__(self, cell: Any, use_dynamic_rnn: bool = False) -> None:
         self._cell = cell
 
     def __call__(self, inputs, initial_state=None, dtype=None, sequence_length=None, scope=None):
@@ -77,7 +87,7 @@ class FusedRNNCellAdaptor:
 class TimeReversedFusedRNN:
     """A fused cell from the end to the beginning."""
 
-    def __init__(self, cell):
+    def __init__(self, cell: Any) -> None:
         self._cell = cell
 
     @staticmethod

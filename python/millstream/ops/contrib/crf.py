@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """tf.contrib.crf: linear-chain conditional random fields."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from millstream import gen_ops
@@ -9,8 +13,11 @@ from millstream.ops.flow import functional_ops
 from millstream.ops.math import math_ops, reduce_ops
 from millstream.ops.variables import variable_scope as vs
 
+if TYPE_CHECKING:
+    from typing import Any
 
-def crf_unary_score(tag_indices, sequence_lengths, inputs):
+
+def crf_unary_score(tag_indices: Any, sequence_lengths: Any, inputs: Any) -> Any:
     """The sum of the scores of the tags themselves."""
     shape = array_ops.shape(inputs)
     hot = index_ops.one_hot(tag_indices, shape[2], dtype=inputs.dtype)
@@ -18,7 +25,7 @@ def crf_unary_score(tag_indices, sequence_lengths, inputs):
     return reduce_ops.reduce_sum(reduce_ops.reduce_sum(inputs * hot, 2) * mask, 1)
 
 
-def crf_binary_score(tag_indices, sequence_lengths, transition_params):
+def crf_binary_score(tag_indices: Any, sequence_lengths: Any, transition_params: Any) -> Any:
     """The sum of the scores of passing from each tag to the next."""
     tags = transition_params.shape.as_list()[0]
     flat = tag_indices[:, :-1] * tags + tag_indices[:, 1:]
@@ -27,7 +34,7 @@ def crf_binary_score(tag_indices, sequence_lengths, transition_params):
     return reduce_ops.reduce_sum(scores * mask, 1)
 
 
-def crf_sequence_score(inputs, tag_indices, sequence_lengths, transition_params):
+def crf_sequence_score(inputs: Any, tag_indices: Any, sequence_lengths: Any, transition_params: Any) -> Any:
     transition_params = ops.convert_to_tensor(transition_params)
     tag_indices, sequence_lengths = (math_ops.cast(t, dtypes.int32) for t in (tag_indices, sequence_lengths))
     unary = crf_unary_score(tag_indices, sequence_lengths, inputs)
@@ -46,7 +53,7 @@ def _forward(inputs, sequence_lengths, step):
     return functional_ops.foldl(body, (math_ops.range(1, count), by_time[1:]), initializer=by_time[0])
 
 
-def crf_log_norm(inputs, sequence_lengths, transition_params):
+def crf_log_norm(inputs: Any, sequence_lengths: Any, transition_params: Any) -> Any:
     """The logarithm of the sum over all sequences of tags."""
     lengths = math_ops.cast(sequence_lengths, dtypes.int32)
     transitions = array_ops.expand_dims(ops.convert_to_tensor(transition_params), 0)
@@ -57,7 +64,7 @@ def crf_log_norm(inputs, sequence_lengths, transition_params):
     return index_ops.where(gen_ops.less_equal(lengths, 0), array_ops.zeros_like(norm), norm)
 
 
-def crf_log_likelihood(inputs, tag_indices, sequence_lengths, transition_params=None):
+def crf_log_likelihood(inputs: Any, tag_indices: Any, sequence_lengths: Any, transition_params: Any = None) -> Any:
     """(log likelihood of each sequence, the transition parameters: made if not given)."""
     inputs = ops.convert_to_tensor(inputs)
     if transition_params is None:
@@ -67,7 +74,7 @@ def crf_log_likelihood(inputs, tag_indices, sequence_lengths, transition_params=
     return score - crf_log_norm(inputs, sequence_lengths, transition_params), transition_params
 
 
-def viterbi_decode(score, transition_params):
+def viterbi_decode(score: Any, transition_params: Any) -> Any:
     """NumPy: (the best sequence of tags, its score) for scores [time, tags]."""
     trellis, pointers = np.zeros_like(score), np.zeros_like(score, dtype=np.int32)
     trellis[0] = score[0]
@@ -80,7 +87,7 @@ def viterbi_decode(score, transition_params):
     return best[::-1], np.max(trellis[-1])
 
 
-def crf_decode(potentials, transition_params, sequence_length):
+def crf_decode(potentials: Any, transition_params: Any, sequence_length: Any) -> Any:
     """(best tags [batch, time], their scores [batch])."""
     potentials = ops.convert_to_tensor(potentials)
     lengths = math_ops.cast(sequence_length, dtypes.int32)

@@ -1,12 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """tf.contrib.framework and regularizers of tf.contrib.layers."""
+from __future__ import annotations
+
 import numbers
+from typing import TYPE_CHECKING
 
 from millstream import gen_ops
 from millstream.framework import dtypes, ops
 from millstream.ops.math import math_ops, reduce_ops
 from millstream.ops.variables import variable_scope as vs
 from millstream.ops.contrib.arg_scope import add_arg_scope
+
+if TYPE_CHECKING:
+    from typing import Any, Optional
+
+    from millstream.framework.type_aliases import DTypeLike, ShapeLike, TensorLike
 
 
 def _scale(scale):
@@ -18,7 +26,7 @@ def _scale(scale):
     return scale
 
 
-def l1_regularizer(scale, scope=None):
+def l1_regularizer(scale: Any, scope: Any = None) -> Any:
     if _scale(scale) == 0.0:
         return lambda _: None
 
@@ -29,7 +37,7 @@ def l1_regularizer(scale, scope=None):
     return l1
 
 
-def l2_regularizer(scale, scope=None):
+def l2_regularizer(scale: Any, scope: Any = None) -> Any:
     if _scale(scale) == 0.0:
         return lambda _: None
 
@@ -40,11 +48,11 @@ def l2_regularizer(scale, scope=None):
     return l2
 
 
-def l1_l2_regularizer(scale_l1=1.0, scale_l2=1.0, scope=None):
+def l1_l2_regularizer(scale_l1: Any = 1.0, scale_l2: Any = 1.0, scope: Any = None) -> Any:
     return sum_regularizer([l1_regularizer(scale_l1), l2_regularizer(scale_l2)], scope=scope or "l1_l2_regularizer")
 
 
-def sum_regularizer(regularizer_list, scope=None):
+def sum_regularizer(regularizer_list: Any, scope: Any = None) -> Any:
     regularizers = [r for r in regularizer_list if r is not None]
     if not regularizers:
         return None
@@ -56,7 +64,7 @@ def sum_regularizer(regularizer_list, scope=None):
     return total
 
 
-def apply_regularization(regularizer, weights_list=None):
+def apply_regularization(regularizer: Any, weights_list: Any = None) -> Any:
     """The sum of the regularizer over weights, added to the collection of regularization losses."""
     weights_list = ops.get_collection(ops.GraphKeys.WEIGHTS) if not weights_list else weights_list
     if not weights_list:
@@ -73,8 +81,9 @@ def apply_regularization(regularizer, weights_list=None):
 
 
 @add_arg_scope
-def variable(name, shape=None, dtype=None, initializer=None, regularizer=None, trainable=True, collections=None,
-             caching_device=None, device=None, partitioner=None, custom_getter=None, use_resource=None):
+def variable(name: str, shape: ShapeLike = None, dtype: Optional[DTypeLike] = None, initializer: Any = None,
+             regularizer: Any = None, trainable: Any = True, collections: Any = None, caching_device: Any = None,
+             device: Any = None, partitioner: Any = None, custom_getter: Any = None, use_resource: Any = None) -> Any:
     collections = list(collections) if collections is not None else [ops.GraphKeys.GLOBAL_VARIABLES]
     with ops.device(device or ""):
         return vs.get_variable(name, shape=shape, dtype=dtype, initializer=initializer, regularizer=regularizer,
@@ -84,22 +93,23 @@ def variable(name, shape=None, dtype=None, initializer=None, regularizer=None, t
 
 
 @add_arg_scope
-def model_variable(name, shape=None, dtype=dtypes.float32, initializer=None, regularizer=None, trainable=True,
-                   collections=None,
-                   caching_device=None, device=None, partitioner=None, custom_getter=None, use_resource=None):
+def model_variable(name: str, shape: ShapeLike = None, dtype: DTypeLike = dtypes.float32, initializer: Any = None,
+                   regularizer: Any = None, trainable: Any = True, collections: Any = None, caching_device: Any = None,
+                   device: Any = None, partitioner: Any = None, custom_getter: Any = None, use_resource: Any = None) -> Any:
     collections = list(collections or []) + [ops.GraphKeys.GLOBAL_VARIABLES, ops.GraphKeys.MODEL_VARIABLES]
     return variable(name, shape=shape, dtype=dtype, initializer=initializer, regularizer=regularizer, trainable=trainable,
                     collections=collections, caching_device=caching_device, device=device, partitioner=partitioner,
                     custom_getter=custom_getter, use_resource=use_resource)
 
 
-def local_variable(initial_value, validate_shape=True, name="local_variable", use_resource=None):
+def local_variable(initial_value: Any, validate_shape: bool = True, name: str = "local_variable",
+                   use_resource: Any = None) -> Any:
     from millstream.ops.variables import variables
     return variables.Variable(initial_value, trainable=False, collections=[ops.GraphKeys.LOCAL_VARIABLES],
                               validate_shape=validate_shape, name=name, use_resource=use_resource)
 
 
-def get_variables(scope=None, suffix=None, collection=ops.GraphKeys.GLOBAL_VARIABLES):
+def get_variables(scope: Any = None, suffix: Any = None, collection: Any = ops.GraphKeys.GLOBAL_VARIABLES) -> Any:
     if isinstance(scope, vs.VariableScope):
         scope = scope.name
     if suffix is not None:
@@ -107,33 +117,34 @@ def get_variables(scope=None, suffix=None, collection=ops.GraphKeys.GLOBAL_VARIA
     return ops.get_collection(collection, scope)
 
 
-def get_model_variables(scope=None, suffix=None):
+def get_model_variables(scope: Any = None, suffix: Any = None) -> Any:
     return get_variables(scope, suffix, ops.GraphKeys.MODEL_VARIABLES)
 
 
-def get_local_variables(scope=None, suffix=None):
+def get_local_variables(scope: Any = None, suffix: Any = None) -> Any:
     return get_variables(scope, suffix, ops.GraphKeys.LOCAL_VARIABLES)
 
 
-def get_trainable_variables(scope=None, suffix=None):
+def get_trainable_variables(scope: Any = None, suffix: Any = None) -> Any:
     return get_variables(scope, suffix, ops.GraphKeys.TRAINABLE_VARIABLES)
 
 
-def get_variables_by_suffix(suffix, scope=None):
+def get_variables_by_suffix(suffix: Any, scope: Any = None) -> Any:
     return get_variables(scope=scope, suffix=suffix)
 
 
-def get_variables_by_name(given_name, scope=None):
+def get_variables_by_name(given_name: Any, scope: Any = None) -> Any:
     return get_variables(scope=scope, suffix="/" + given_name)
 
 
-def get_variables_to_restore(include=None, exclude=None):
+def get_variables_to_restore(include: Any = None, exclude: Any = None) -> Any:
     chosen = get_variables() if include is None else [v for s in include for v in get_variables(s)]
     dropped = {id(v) for s in exclude or [] for v in get_variables(s)}
     return [v for v in chosen if id(v) not in dropped]
 
 
-def assign_from_checkpoint_fn(model_path, var_list, ignore_missing_vars=False, reshape_variables=False):
+def assign_from_checkpoint_fn(model_path: Any, var_list: Any, ignore_missing_vars: bool = False,
+                              reshape_variables: bool = False) -> Any:
     """A function of a session that restores variables."""
     import importlib
     saver_lib = importlib.import_module("millstream.training.saver")
@@ -148,12 +159,12 @@ def assign_from_checkpoint_fn(model_path, var_list, ignore_missing_vars=False, r
     return callback
 
 
-def is_tensor(x):
+def is_tensor(x: TensorLike) -> Any:
     from millstream.framework import tensor_util
     return tensor_util.is_tensor(x)
 
 
-def summarize_tensors(tensors, summarizer=None):
+def summarize_tensors(tensors: Any, summarizer: Any = None) -> Any:
     import importlib
     summary = importlib.import_module("millstream").summary
     return [(summarizer or summary.histogram)(t.op.name, t) for t in tensors]

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """tf.contrib.layers and tf.contrib.slim: layers as functions with TF1's contrib names and variables."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from millstream import gen_ops
 from millstream.framework import dtypes, ops
 from millstream.ops.arguments import unsupported
@@ -11,6 +15,11 @@ from millstream.ops.variables import init_ops
 from millstream.ops.variables import variable_scope as vs
 from millstream.ops.contrib.arg_scope import add_arg_scope
 from millstream.ops.contrib.utils import collect_named_outputs as _collect, get_variable_collections
+
+if TYPE_CHECKING:
+    from typing import Any, Optional
+
+    from millstream.framework.type_aliases import TensorLike
 
 
 def _model_getter(rename=None, variables_collections=None):
@@ -46,10 +55,11 @@ def _normalize_and_activate(outputs, normalizer_fn, normalizer_params, activatio
 
 
 @add_arg_scope
-def fully_connected(inputs, num_outputs, activation_fn=gen_ops.relu, normalizer_fn=None, normalizer_params=None,
-                    weights_initializer=init_ops.xavier_initializer(), weights_regularizer=None,
-                    biases_initializer=init_ops.Zeros(), biases_regularizer=None, reuse=None, variables_collections=None,
-                    outputs_collections=None, trainable=True, scope=None):
+def fully_connected(inputs: Any, num_outputs: Any, activation_fn: Any = gen_ops.relu, normalizer_fn: Any = None,
+                    normalizer_params: Any = None, weights_initializer: Any = init_ops.xavier_initializer(),
+                    weights_regularizer: Any = None, biases_initializer: Any = init_ops.Zeros(), biases_regularizer: Any = None,
+                    reuse: Any = None, variables_collections: Any = None, outputs_collections: Any = None,
+                    trainable: Any = True, scope: Any = None) -> Any:
     with vs.variable_scope(scope, "fully_connected", [inputs], reuse=reuse, custom_getter=_model_getter(_NAMES, variables_collections)) as sc:
         inputs = ops.convert_to_tensor(inputs)
         layer = layers_core.Dense(num_outputs, use_bias=not normalizer_fn and bool(biases_initializer),
@@ -66,11 +76,12 @@ def _format(data_format):
 
 
 @add_arg_scope
-def convolution(inputs, num_outputs, kernel_size, stride=1, padding="SAME", data_format=None, rate=1,
-                activation_fn=gen_ops.relu, normalizer_fn=None, normalizer_params=None,
-                weights_initializer=init_ops.xavier_initializer(), weights_regularizer=None,
-                biases_initializer=init_ops.Zeros(), biases_regularizer=None, reuse=None, variables_collections=None,
-                outputs_collections=None, trainable=True, scope=None):
+def convolution(inputs: Any, num_outputs: Any, kernel_size: Any, stride: Any = 1, padding: Any = "SAME",
+                data_format: Any = None, rate: Any = 1, activation_fn: Any = gen_ops.relu, normalizer_fn: Any = None,
+                normalizer_params: Any = None, weights_initializer: Any = init_ops.xavier_initializer(),
+                weights_regularizer: Any = None, biases_initializer: Any = init_ops.Zeros(), biases_regularizer: Any = None,
+                reuse: Any = None, variables_collections: Any = None, outputs_collections: Any = None, trainable: Any = True,
+                scope: Any = None) -> Any:
     with vs.variable_scope(scope, "Conv", [inputs], reuse=reuse, custom_getter=_model_getter(_NAMES, variables_collections)) as sc:
         inputs = ops.convert_to_tensor(inputs)
         cls = {3: layers_conv.Conv1D, 4: layers_conv.Conv2D, 5: layers_conv.Conv3D}[inputs.shape.rank]
@@ -87,11 +98,12 @@ conv2d = convolution2d = conv1d = conv3d = convolution
 
 
 @add_arg_scope
-def conv2d_transpose(inputs, num_outputs, kernel_size, stride=1, padding="SAME", data_format="NHWC",
-                     activation_fn=gen_ops.relu,
-                     normalizer_fn=None, normalizer_params=None, weights_initializer=init_ops.xavier_initializer(),
-                     weights_regularizer=None, biases_initializer=init_ops.Zeros(), biases_regularizer=None, reuse=None,
-                     variables_collections=None, outputs_collections=None, trainable=True, scope=None):
+def conv2d_transpose(inputs: Any, num_outputs: Any, kernel_size: Any, stride: Any = 1, padding: Any = "SAME",
+                     data_format: str = "NHWC", activation_fn: Any = gen_ops.relu, normalizer_fn: Any = None,
+                     normalizer_params: Any = None, weights_initializer: Any = init_ops.xavier_initializer(),
+                     weights_regularizer: Any = None, biases_initializer: Any = init_ops.Zeros(),
+                     biases_regularizer: Any = None, reuse: Any = None, variables_collections: Any = None,
+                     outputs_collections: Any = None, trainable: Any = True, scope: Any = None) -> Any:
     with vs.variable_scope(scope, "Conv2d_transpose", [inputs], reuse=reuse, custom_getter=_model_getter(_NAMES, variables_collections)) as sc:
         layer = layers_conv.Conv2DTranspose(
             num_outputs, kernel_size, stride, padding, _format(data_format),
@@ -107,12 +119,13 @@ convolution2d_transpose = conv2d_transpose
 
 
 @add_arg_scope
-def separable_conv2d(inputs, num_outputs, kernel_size, depth_multiplier=1, stride=1, padding="SAME", data_format="NHWC",
-                     rate=1,
-                     activation_fn=gen_ops.relu, normalizer_fn=None, normalizer_params=None,
-                     weights_initializer=init_ops.xavier_initializer(), pointwise_initializer=None, weights_regularizer=None,
-                     biases_initializer=init_ops.Zeros(), biases_regularizer=None, reuse=None, variables_collections=None,
-                     outputs_collections=None, trainable=True, scope=None):
+def separable_conv2d(inputs: Any, num_outputs: Any, kernel_size: Any, depth_multiplier: Any = 1, stride: Any = 1,
+                     padding: Any = "SAME", data_format: str = "NHWC", rate: Any = 1, activation_fn: Any = gen_ops.relu,
+                     normalizer_fn: Any = None, normalizer_params: Any = None,
+                     weights_initializer: Any = init_ops.xavier_initializer(), pointwise_initializer: Any = None,
+                     weights_regularizer: Any = None, biases_initializer: Any = init_ops.Zeros(),
+                     biases_regularizer: Any = None, reuse: Any = None, variables_collections: Any = None,
+                     outputs_collections: Any = None, trainable: Any = True, scope: Any = None) -> Any:
     names = {"depthwise_kernel": "depthwise_weights", "pointwise_kernel": "pointwise_weights", "bias": "biases"}
     with vs.variable_scope(scope, "SeparableConv2d", [inputs], reuse=reuse, custom_getter=_model_getter(names, variables_collections)) as sc:
         layer = layers_conv.SeparableConv2D(
@@ -145,11 +158,13 @@ max_pool2d._key_op, avg_pool2d._key_op = "contrib_layers.max_pool2d", "contrib_l
 
 
 @add_arg_scope
-def batch_norm(inputs, decay=0.999, center=True, scale=False, epsilon=0.001, activation_fn=None, param_initializers=None,
-               param_regularizers=None, updates_collections=ops.GraphKeys.UPDATE_OPS, is_training=True, reuse=None,
-               variables_collections=None, outputs_collections=None, trainable=True, batch_weights=None, fused=None,
-               data_format="NHWC", zero_debias_moving_mean=False, scope=None, renorm=False, renorm_clipping=None,
-               renorm_decay=0.99, adjustment=None):
+def batch_norm(inputs: Any, decay: Any = 0.999, center: bool = True, scale: bool = False, epsilon: Any = 0.001,
+               activation_fn: Any = None, param_initializers: Any = None, param_regularizers: Any = None,
+               updates_collections: Any = ops.GraphKeys.UPDATE_OPS, is_training: Any = True, reuse: Any = None,
+               variables_collections: Any = None, outputs_collections: Any = None, trainable: Any = True,
+               batch_weights: Any = None, fused: Any = None, data_format: str = "NHWC", zero_debias_moving_mean: bool = False,
+               scope: Any = None, renorm: bool = False, renorm_clipping: Any = None, renorm_decay: Any = 0.99,
+               adjustment: Any = None) -> Any:
     """With updates_collections=None the moving averages are updated in place, before the outputs."""
     unsupported("batch_norm", batch_weights=batch_weights, zero_debias_moving_mean=zero_debias_moving_mean)
     given = param_initializers or {}
@@ -188,22 +203,24 @@ def batch_norm(inputs, decay=0.999, center=True, scale=False, epsilon=0.001, act
 
 
 @add_arg_scope
-def dropout(inputs, keep_prob=0.5, noise_shape=None, is_training=True, outputs_collections=None, scope=None, seed=None):
+def dropout(inputs: Any, keep_prob: Any = 0.5, noise_shape: Any = None, is_training: Any = True,
+            outputs_collections: Any = None, scope: Any = None, seed: Optional[int] = None) -> Any:
     with vs.variable_scope(scope, "Dropout", [inputs]) as sc:
         layer = layers_core.Dropout(rate=1 - keep_prob, noise_shape=noise_shape, seed=seed, name=sc.name, _scope=sc)
         return _collect(outputs_collections, sc.name, layer.apply(inputs, training=is_training))
 
 
 @add_arg_scope
-def flatten(inputs, outputs_collections=None, scope=None):
+def flatten(inputs: Any, outputs_collections: Any = None, scope: Any = None) -> Any:
     with ops.name_scope(scope, "Flatten", [inputs]) as sc:
         inputs = ops.convert_to_tensor(inputs)
         return _collect(outputs_collections, sc, layers_core.Flatten().call(inputs))
 
 
 @add_arg_scope
-def layer_norm(inputs, center=True, scale=True, activation_fn=None, reuse=None, variables_collections=None,
-               outputs_collections=None, trainable=True, begin_norm_axis=1, begin_params_axis=-1, scope=None):
+def layer_norm(inputs: Any, center: bool = True, scale: bool = True, activation_fn: Any = None, reuse: Any = None,
+               variables_collections: Any = None, outputs_collections: Any = None, trainable: Any = True,
+               begin_norm_axis: Any = 1, begin_params_axis: Any = -1, scope: Any = None) -> Any:
     from millstream.ops.nn import nn_norm
     with vs.variable_scope(scope, "LayerNorm", [inputs], reuse=reuse, custom_getter=_model_getter(None, variables_collections)) as sc:
         inputs = ops.convert_to_tensor(inputs)
@@ -218,7 +235,8 @@ def layer_norm(inputs, center=True, scale=True, activation_fn=None, reuse=None, 
 
 
 @add_arg_scope
-def one_hot_encoding(labels, num_classes, on_value=1.0, off_value=0.0, outputs_collections=None, scope=None):
+def one_hot_encoding(labels: TensorLike, num_classes: Any, on_value: Any = 1.0, off_value: Any = 0.0,
+                     outputs_collections: Any = None, scope: Any = None) -> Any:
     from millstream.ops.array import index_ops
     with ops.name_scope(scope, "OneHotEncoding", [labels, num_classes]) as sc:
         labels = ops.convert_to_tensor(labels)
@@ -229,21 +247,21 @@ def one_hot_encoding(labels, num_classes, on_value=1.0, off_value=0.0, outputs_c
 
 
 @add_arg_scope
-def softmax(logits, scope=None):
+def softmax(logits: TensorLike, scope: Any = None) -> Any:
     with vs.variable_scope(scope, "softmax", [logits]):
         return nn_ops.softmax(logits)
 
 
-def linear(inputs, num_outputs, **kwargs):
+def linear(inputs: Any, num_outputs: Any, **kwargs: Any) -> Any:
     return fully_connected(inputs, num_outputs, activation_fn=None, **kwargs)
 
 
-def relu(inputs, num_outputs, **kwargs):
+def relu(inputs: Any, num_outputs: Any, **kwargs: Any) -> Any:
     return fully_connected(inputs, num_outputs, activation_fn=gen_ops.relu, **kwargs)
 
 
-def embed_sequence(ids, vocab_size=None, embed_dim=None, unique=False, initializer=None, regularizer=None, trainable=True,
-                   scope=None, reuse=None):
+def embed_sequence(ids: Any, vocab_size: Any = None, embed_dim: Any = None, unique: bool = False, initializer: Any = None,
+                   regularizer: Any = None, trainable: Any = True, scope: Any = None, reuse: Any = None) -> Any:
     from millstream.ops.nn import embedding_ops
     if not (reuse or (vocab_size and embed_dim)):
         raise ValueError("Must specify vocab size and embedding dimension when not reusing. Got vocab_size="
@@ -254,7 +272,7 @@ def embed_sequence(ids, vocab_size=None, embed_dim=None, unique=False, initializ
         return embedding_ops.embedding_lookup(table, ids)
 
 
-def repeat(inputs, repetitions, layer, *args, **kwargs):
+def repeat(inputs: Any, repetitions: Any, layer: Any, *args: Any, **kwargs: Any) -> Any:
     """Applies a layer several times: scopes name_1, name_2, ..."""
     scope = kwargs.pop("scope", None)
     with vs.variable_scope(scope, "Repeat", [inputs]):
@@ -265,7 +283,7 @@ def repeat(inputs, repetitions, layer, *args, **kwargs):
         return inputs
 
 
-def stack(inputs, layer, stack_args, **kwargs):
+def stack(inputs: Any, layer: Any, stack_args: Any, **kwargs: Any) -> Any:
     """Applies a layer several times with different arguments."""
     scope = kwargs.pop("scope", None)
     with vs.variable_scope(scope, "Stack", [inputs]):
@@ -276,14 +294,14 @@ def stack(inputs, layer, stack_args, **kwargs):
         return inputs
 
 
-def unit_norm(inputs, dim, epsilon=1e-7, scope=None):
+def unit_norm(inputs: Any, dim: Any, epsilon: Any = 1e-7, scope: Any = None) -> Any:
     with vs.variable_scope(scope, "UnitNorm", [inputs]):
         from millstream.ops.math import reduce_ops
         lengths = gen_ops.sqrt(epsilon + reduce_ops.reduce_sum(gen_ops.square(inputs), dim, keepdims=True))
         return math_ops.div(inputs, lengths)
 
 
-def maxout(inputs, num_units, axis=-1, scope=None):
+def maxout(inputs: Any, num_units: Any, axis: Any = -1, scope: Any = None) -> Any:
     with ops.name_scope(scope, "MaxOut", [inputs]):
         from millstream.ops.math import reduce_ops
         inputs = ops.convert_to_tensor(inputs)

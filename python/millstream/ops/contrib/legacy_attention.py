@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """tf.contrib.legacy_seq2seq with attention and with buckets: the translation tutorial's models."""
+from __future__ import annotations
+
 import copy
+from typing import TYPE_CHECKING
 
 from millstream.framework import ops
 from millstream.ops import nest
@@ -12,6 +15,11 @@ from millstream.ops.nn import embedding_ops, nn_conv, nn_ops
 from millstream.ops.rnn import rnn
 from millstream.ops.variables import variable_scope as vs
 from millstream.ops.contrib.rnn import _linear
+
+if TYPE_CHECKING:
+    from typing import Any, Optional
+
+    from millstream.framework.type_aliases import DTypeLike
 
 
 class _Attention:
@@ -45,8 +53,9 @@ class _Attention:
         return out
 
 
-def attention_decoder(decoder_inputs, initial_state, attention_states, cell, output_size=None, num_heads=1, loop_function=None,
-                      dtype=None, scope=None, initial_state_attention=False):
+def attention_decoder(decoder_inputs: Any, initial_state: Any, attention_states: Any, cell: Any, output_size: Any = None,
+                      num_heads: Any = 1, loop_function: Any = None, dtype: Optional[DTypeLike] = None, scope: Any = None,
+                      initial_state_attention: bool = False) -> Any:
     if not decoder_inputs:
         raise ValueError("Must provide at least 1 input to attention decoder.")
     if num_heads < 1:
@@ -81,9 +90,11 @@ def attention_decoder(decoder_inputs, initial_state, attention_states, cell, out
     return outputs, state
 
 
-def embedding_attention_decoder(decoder_inputs, initial_state, attention_states, cell, num_symbols, embedding_size, num_heads=1,
-                                output_size=None, output_projection=None, feed_previous=False, update_embedding_for_previous=True,
-                                dtype=None, scope=None, initial_state_attention=False):
+def embedding_attention_decoder(decoder_inputs: Any, initial_state: Any, attention_states: Any, cell: Any, num_symbols: Any,
+                                embedding_size: Any, num_heads: Any = 1, output_size: Any = None, output_projection: Any = None,
+                                feed_previous: bool = False, update_embedding_for_previous: bool = True,
+                                dtype: Optional[DTypeLike] = None, scope: Any = None,
+                                initial_state_attention: bool = False) -> Any:
     output_size = cell.output_size if output_size is None else output_size
     if output_projection is not None:
         ops.convert_to_tensor(output_projection[1]).shape.assert_is_compatible_with([num_symbols])
@@ -111,8 +122,10 @@ def _either(feed_previous, decode):
     return list(flat[:count]), nest.pack_sequence_as(state, list(flat[count:]))
 
 
-def embedding_attention_seq2seq(encoder_inputs, decoder_inputs, cell, num_encoder_symbols, num_decoder_symbols, embedding_size, num_heads=1,
-                                output_projection=None, feed_previous=False, dtype=None, scope=None, initial_state_attention=False):
+def embedding_attention_seq2seq(encoder_inputs: Any, decoder_inputs: Any, cell: Any, num_encoder_symbols: Any,
+                                num_decoder_symbols: Any, embedding_size: Any, num_heads: Any = 1,
+                                output_projection: Any = None, feed_previous: bool = False, dtype: Optional[DTypeLike] = None,
+                                scope: Any = None, initial_state_attention: bool = False) -> Any:
     """An encoder over ids and a decoder that looks at all of its outputs; `feed_previous` may be a tensor."""
     with vs.variable_scope(scope or "embedding_attention_seq2seq", dtype=dtype) as scope:
         dtype = scope.dtype
@@ -128,8 +141,9 @@ def embedding_attention_seq2seq(encoder_inputs, decoder_inputs, cell, num_encode
             initial_state_attention=initial_state_attention))
 
 
-def embedding_tied_rnn_seq2seq(encoder_inputs, decoder_inputs, cell, num_symbols, embedding_size, num_decoder_symbols=None,
-                               output_projection=None, feed_previous=False, dtype=None, scope=None):
+def embedding_tied_rnn_seq2seq(encoder_inputs: Any, decoder_inputs: Any, cell: Any, num_symbols: Any, embedding_size: Any,
+                               num_decoder_symbols: Any = None, output_projection: Any = None, feed_previous: bool = False,
+                               dtype: Optional[DTypeLike] = None, scope: Any = None) -> Any:
     """One table and one cell for both sides."""
     with vs.variable_scope(scope or "embedding_tied_rnn_seq2seq", dtype=dtype) as scope:
         embedding = vs.get_variable("embedding", [num_symbols, embedding_size], dtype=scope.dtype)
@@ -143,8 +157,9 @@ def embedding_tied_rnn_seq2seq(encoder_inputs, decoder_inputs, cell, num_symbols
         return _either(feed_previous, decode)
 
 
-def one2many_rnn_seq2seq(encoder_inputs, decoder_inputs_dict, enc_cell, dec_cells_dict, num_encoder_symbols, num_decoder_symbols_dict,
-                         embedding_size, feed_previous=False, dtype=None, scope=None):
+def one2many_rnn_seq2seq(encoder_inputs: Any, decoder_inputs_dict: Any, enc_cell: Any, dec_cells_dict: Any,
+                         num_encoder_symbols: Any, num_decoder_symbols_dict: Any, embedding_size: Any,
+                         feed_previous: bool = False, dtype: Optional[DTypeLike] = None, scope: Any = None) -> Any:
     """One encoder, a decoder for each name."""
     outputs, states = {}, {}
     with vs.variable_scope(scope or "one2many_rnn_seq2seq", dtype=dtype) as scope:
@@ -160,8 +175,8 @@ def one2many_rnn_seq2seq(encoder_inputs, decoder_inputs_dict, enc_cell, dec_cell
     return outputs, states
 
 
-def model_with_buckets(encoder_inputs, decoder_inputs, targets, weights, buckets, seq2seq, softmax_loss_function=None,
-                       per_example_loss=False, name=None):
+def model_with_buckets(encoder_inputs: Any, decoder_inputs: Any, targets: Any, weights: Any, buckets: Any, seq2seq: Any,
+                       softmax_loss_function: Any = None, per_example_loss: bool = False, name: Optional[str] = None) -> Any:
     """(outputs, losses) of seq2seq(encoder inputs, decoder inputs) for each pair of lengths, with the same variables."""
     for what, have, axis in (("encoder_inputs", encoder_inputs, 0), ("targets", targets, 1), ("weights", weights, 1)):
         if len(have) < buckets[-1][axis]:

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """tf.contrib.legacy_seq2seq: decoders over lists of tensors, losses over them."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from millstream.framework import dtypes, ops
 from millstream.ops.array import array_ops
 from millstream.ops.contrib import rnn as contrib_rnn
@@ -7,6 +11,11 @@ from millstream.ops.math import math_ops, reduce_ops
 from millstream.ops.nn import embedding_ops, nn_ops
 from millstream.ops.rnn import rnn
 from millstream.ops.variables import variable_scope as vs
+
+if TYPE_CHECKING:
+    from typing import Any, Optional
+
+    from millstream.framework.type_aliases import DTypeLike, TensorLike
 
 
 def _argmax_and_embed(embedding, output_projection=None, update_embedding=True):
@@ -22,7 +31,7 @@ def _argmax_and_embed(embedding, output_projection=None, update_embedding=True):
     return loop
 
 
-def rnn_decoder(decoder_inputs, initial_state, cell, loop_function=None, scope=None):
+def rnn_decoder(decoder_inputs: Any, initial_state: Any, cell: Any, loop_function: Any = None, scope: Any = None) -> Any:
     """The cell over a list of inputs; `loop_function` makes the next input of the last output."""
     with vs.variable_scope(scope or "rnn_decoder"):
         state, outputs, previous = initial_state, [], None
@@ -39,14 +48,16 @@ def rnn_decoder(decoder_inputs, initial_state, cell, loop_function=None, scope=N
     return outputs, state
 
 
-def basic_rnn_seq2seq(encoder_inputs, decoder_inputs, cell, dtype=dtypes.float32, scope=None):
+def basic_rnn_seq2seq(encoder_inputs: Any, decoder_inputs: Any, cell: Any, dtype: DTypeLike = dtypes.float32,
+                      scope: Any = None) -> Any:
     import copy
     with vs.variable_scope(scope or "basic_rnn_seq2seq"):
         _, state = rnn.static_rnn(copy.copy(cell), encoder_inputs, dtype=dtype)
         return rnn_decoder(decoder_inputs, state, cell)
 
 
-def tied_rnn_seq2seq(encoder_inputs, decoder_inputs, cell, loop_function=None, dtype=dtypes.float32, scope=None):
+def tied_rnn_seq2seq(encoder_inputs: Any, decoder_inputs: Any, cell: Any, loop_function: Any = None,
+                     dtype: DTypeLike = dtypes.float32, scope: Any = None) -> Any:
     with vs.variable_scope("combined_tied_rnn_seq2seq"):
         scope = scope or "tied_rnn_seq2seq"
         _, state = rnn.static_rnn(cell, encoder_inputs, dtype=dtype, scope=scope)
@@ -54,8 +65,9 @@ def tied_rnn_seq2seq(encoder_inputs, decoder_inputs, cell, loop_function=None, d
         return rnn_decoder(decoder_inputs, state, cell, loop_function=loop_function, scope=scope)
 
 
-def embedding_rnn_decoder(decoder_inputs, initial_state, cell, num_symbols, embedding_size, output_projection=None,
-                          feed_previous=False, update_embedding_for_previous=True, scope=None):
+def embedding_rnn_decoder(decoder_inputs: Any, initial_state: Any, cell: Any, num_symbols: Any, embedding_size: Any,
+                          output_projection: Any = None, feed_previous: bool = False,
+                          update_embedding_for_previous: bool = True, scope: Any = None) -> Any:
     with vs.variable_scope(scope or "embedding_rnn_decoder"):
         embedding = vs.get_variable("embedding", [num_symbols, embedding_size])
         loop = _argmax_and_embed(embedding, output_projection, update_embedding_for_previous) if feed_previous else None
@@ -63,8 +75,9 @@ def embedding_rnn_decoder(decoder_inputs, initial_state, cell, num_symbols, embe
         return rnn_decoder(inputs, initial_state, cell, loop_function=loop)
 
 
-def embedding_rnn_seq2seq(encoder_inputs, decoder_inputs, cell, num_encoder_symbols, num_decoder_symbols, embedding_size,
-                          output_projection=None, feed_previous=False, dtype=None, scope=None):
+def embedding_rnn_seq2seq(encoder_inputs: Any, decoder_inputs: Any, cell: Any, num_encoder_symbols: Any,
+                          num_decoder_symbols: Any, embedding_size: Any, output_projection: Any = None,
+                          feed_previous: bool = False, dtype: Optional[DTypeLike] = None, scope: Any = None) -> Any:
     """An encoder and a decoder over ids; `feed_previous` must be a Python bool."""
     import copy
     if not isinstance(feed_previous, bool):
@@ -80,7 +93,8 @@ def embedding_rnn_seq2seq(encoder_inputs, decoder_inputs, cell, num_encoder_symb
                                      output_projection=output_projection, feed_previous=feed_previous)
 
 
-def sequence_loss_by_example(logits, targets, weights, average_across_timesteps=True, softmax_loss_function=None, name=None):
+def sequence_loss_by_example(logits: Any, targets: Any, weights: Any, average_across_timesteps: Any = True,
+                             softmax_loss_function: Any = None, name: Optional[str] = None) -> Any:
     """Weighted cross entropies of lists of logits, targets and weights, added up over time."""
     if len(targets) != len(logits) or len(weights) != len(logits):
         raise ValueError("Lengths of logits, weights, and targets must be the same "
@@ -99,8 +113,8 @@ def sequence_loss_by_example(logits, targets, weights, average_across_timesteps=
     return total
 
 
-def sequence_loss(logits, targets, weights, average_across_timesteps=True, average_across_batch=True,
-                  softmax_loss_function=None, name=None):
+def sequence_loss(logits: TensorLike, targets: Any, weights: Any, average_across_timesteps: bool = True,
+                  average_across_batch: bool = True, softmax_loss_function: Any = None, name: Optional[str] = None) -> Any:
     with ops.name_scope(name, "sequence_loss", logits + targets + weights):
         cost = reduce_ops.reduce_sum(sequence_loss_by_example(logits, targets, weights, average_across_timesteps,
                                                               softmax_loss_function))

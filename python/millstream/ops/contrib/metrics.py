@@ -1,10 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """tf.contrib.metrics and slim.metrics: tf.metrics with predictions before labels, under their older names."""
+from __future__ import annotations
+
 import inspect
+from typing import TYPE_CHECKING
 
 from millstream.framework import dtypes
 from millstream.ops.math import math_ops, reduce_ops
 from millstream.ops.metrics import metrics, at_k as metrics_at_k, thresholds as metrics_thresholds
+
+if TYPE_CHECKING:
+    from typing import Any, Optional
+
+    from millstream.framework.type_aliases import TensorLike
 
 
 def _streaming(function):
@@ -36,7 +44,7 @@ streaming_recall_at_k = _streaming(metrics_at_k.recall_at_k)
 streaming_percentage_less = metrics.percentage_below
 
 
-def accuracy(predictions, labels, weights=None, name=None):
+def accuracy(predictions: TensorLike, labels: TensorLike, weights: Any = None, name: Optional[str] = None) -> Any:
     """The share of right predictions in one batch."""
     from millstream import gen_ops
     right = math_ops.cast(gen_ops.equal(predictions, labels), dtypes.float32)
@@ -46,7 +54,7 @@ def accuracy(predictions, labels, weights=None, name=None):
     return reduce_ops.reduce_sum(right * weights) / reduce_ops.reduce_sum(weights)
 
 
-def aggregate_metrics(*value_update_tuples):
+def aggregate_metrics(*value_update_tuples: Any) -> Any:
     """Lists of values and of updates."""
     if not value_update_tuples:
         raise ValueError("Expected at least one value_tensor/update_op pair")
@@ -54,7 +62,7 @@ def aggregate_metrics(*value_update_tuples):
     return list(values), list(updates)
 
 
-def aggregate_metric_map(names_to_tuples):
+def aggregate_metric_map(names_to_tuples: Any) -> Any:
     """{name: (value, update)} as ({name: value}, {name: update})."""
     return ({name: value for name, (value, _) in names_to_tuples.items()},
             {name: update for name, (_, update) in names_to_tuples.items()})

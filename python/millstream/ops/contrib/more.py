@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """tf.contrib.layers and contrib.framework: normalizations, activations, summaries, assignments from values and checkpoints."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from millstream import gen_ops
 from millstream.framework import ops
 from millstream.ops.array import array_ops
@@ -12,6 +16,11 @@ from millstream.ops.contrib.arg_scope import add_arg_scope
 from millstream.ops.contrib.layers import _collect, fully_connected
 from millstream.ops.contrib.utils import get_variable_collections
 
+if TYPE_CHECKING:
+    from typing import Any, Optional
+
+    from millstream.framework.type_aliases import TensorLike
+
 
 def _scale_and_shift(center, scale, size, dtype, initializers, trainable, collections):
     given = initializers or {}
@@ -23,8 +32,9 @@ def _scale_and_shift(center, scale, size, dtype, initializers, trainable, collec
 
 
 @add_arg_scope
-def instance_norm(inputs, center=True, scale=True, epsilon=1e-6, activation_fn=None, param_initializers=None, reuse=None,
-                  variables_collections=None, outputs_collections=None, trainable=True, data_format="NHWC", scope=None):
+def instance_norm(inputs: Any, center: bool = True, scale: bool = True, epsilon: Any = 1e-6, activation_fn: Any = None,
+                  param_initializers: Any = None, reuse: Any = None, variables_collections: Any = None,
+                  outputs_collections: Any = None, trainable: Any = True, data_format: str = "NHWC", scope: Any = None) -> Any:
     """Normalizes each image and channel by itself."""
     inputs = ops.convert_to_tensor(inputs)
     rank = inputs.shape.rank
@@ -66,8 +76,9 @@ def group_norm(inputs, groups=32, channels_axis=-1, reduction_axes=(-3, -2), cen
 
 
 @add_arg_scope
-def bias_add(inputs, activation_fn=None, initializer=init_ops.Zeros(), regularizer=None, reuse=None,
-             variables_collections=None, outputs_collections=None, trainable=True, data_format="NHWC", scope=None):
+def bias_add(inputs: Any, activation_fn: Any = None, initializer: Any = init_ops.Zeros(), regularizer: Any = None,
+             reuse: Any = None, variables_collections: Any = None, outputs_collections: Any = None, trainable: Any = True,
+             data_format: str = "NHWC", scope: Any = None) -> Any:
     with vs.variable_scope(scope, "BiasAdd", [inputs], reuse=reuse) as sc:
         inputs = ops.convert_to_tensor(inputs)
         biases = contrib_framework.model_variable(
@@ -77,33 +88,34 @@ def bias_add(inputs, activation_fn=None, initializer=init_ops.Zeros(), regulariz
         return _collect(outputs_collections, sc.name, activation_fn(outputs) if activation_fn else outputs)
 
 
-def elu(*args, **kwargs):
+def elu(*args: Any, **kwargs: Any) -> Any:
     return fully_connected(*args, activation_fn=gen_ops.elu, **kwargs)
 
 
-def relu6(*args, **kwargs):
+def relu6(*args: Any, **kwargs: Any) -> Any:
     return fully_connected(*args, activation_fn=nn_ops.relu6, **kwargs)
 
 
-def legacy_fully_connected(x, num_output_units, activation_fn=None, weight_init=init_ops.xavier_initializer(),
-                           bias_init=init_ops.Zeros(), name=None, weight_regularizer=None, bias_regularizer=None):
+def legacy_fully_connected(x: TensorLike, num_output_units: Any, activation_fn: Any = None,
+                           weight_init: Any = init_ops.xavier_initializer(), bias_init: Any = init_ops.Zeros(),
+                           name: Optional[str] = None, weight_regularizer: Any = None, bias_regularizer: Any = None) -> Any:
     with vs.variable_scope(name, "fully_connected", [x]):
         return layers_core.dense(x, num_output_units, activation=activation_fn, kernel_initializer=weight_init,
                                  bias_initializer=bias_init, kernel_regularizer=weight_regularizer,
                                  bias_regularizer=bias_regularizer)
 
 
-def summarize_tensor(tensor, tag=None):
+def summarize_tensor(tensor: Any, tag: Any = None) -> Any:
     from millstream.events import summary_ops
     kind = summary_ops.scalar if tensor.shape.rank == 0 else summary_ops.histogram
     return kind(tag or tensor.op.name, tensor)
 
 
-def summarize_activations(name_filter=None, summarizer=summarize_tensor):
+def summarize_activations(name_filter: Any = None, summarizer: Any = summarize_tensor) -> Any:
     return [summarizer(t) for t in ops.get_collection(ops.GraphKeys.ACTIVATIONS, name_filter)]
 
 
-def filter_variables(var_list, include_patterns=None, exclude_patterns=None, reg_search=True):
+def filter_variables(var_list: Any, include_patterns: Any = None, exclude_patterns: Any = None, reg_search: bool = True) -> Any:
     """The variables whose names match one of the first patterns and none of the second."""
     import re
     match = re.search if reg_search else re.match
@@ -111,19 +123,19 @@ def filter_variables(var_list, include_patterns=None, exclude_patterns=None, reg
     return [v for v in kept if not any(match(p, v.op.name) for p in exclude_patterns or ())]
 
 
-def get_unique_variable(var_op_name):
+def get_unique_variable(var_op_name: Any) -> Any:
     found = [v for v in ops.get_collection(ops.GraphKeys.GLOBAL_VARIABLES, var_op_name) if v.op.name == var_op_name]
     if len(found) != 1:
         raise ValueError(f"Variable {var_op_name} {'does not uniquely identify a variable' if found else 'not found'}")
     return found[0]
 
 
-def get_variable_full_name(var):
+def get_variable_full_name(var: Any) -> Any:
     info = getattr(var, "_save_slice_info", None)
     return info.full_name if info else var.op.name
 
 
-def assign_from_values(var_names_to_values):
+def assign_from_values(var_names_to_values: Any) -> Any:
     """(an op that assigns, its feeds) for values by the names of variables."""
     from millstream.framework import constant_op
     from millstream.ops.flow import control_flow_ops
@@ -136,12 +148,12 @@ def assign_from_values(var_names_to_values):
     return control_flow_ops.group(*assigns), feeds
 
 
-def assign_from_values_fn(var_names_to_values):
+def assign_from_values_fn(var_names_to_values: Any) -> Any:
     op, feeds = assign_from_values(var_names_to_values)
     return lambda session: session.run(op, feeds)
 
 
-def assign_from_checkpoint(model_path, var_list, ignore_missing_vars=False):
+def assign_from_checkpoint(model_path: Any, var_list: Any, ignore_missing_vars: bool = False) -> Any:
     """(an op that assigns, its feeds) for the values of a checkpoint."""
     from millstream.training import checkpoint_utils
     reader = checkpoint_utils.load_checkpoint(model_path)
@@ -156,5 +168,5 @@ def assign_from_checkpoint(model_path, var_list, ignore_missing_vars=False):
     return assign_from_values(values)
 
 
-def zero_initializer(ref, use_locking=True, name="zero_initializer"):
+def zero_initializer(ref: Any, use_locking: bool = True, name: str = "zero_initializer") -> Any:
     return state_ops.assign(ref, array_ops.zeros(ref.shape.as_list(), ref.dtype.base_dtype), name=name)

@@ -1,10 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """tf.contrib.layers.optimize_loss."""
+from __future__ import annotations
+
 import numbers
+from typing import TYPE_CHECKING
 
 from millstream.framework import ops
 from millstream.ops.array import array_ops
 from millstream.ops.variables import variable_scope as vs
+
+if TYPE_CHECKING:
+    from typing import Any, Optional
 
 OPTIMIZER_CLS_NAMES = {"Adagrad": "AdagradOptimizer", "Adam": "AdamOptimizer", "Ftrl": "FtrlOptimizer",
                        "Momentum": "MomentumOptimizer", "RMSProp": "RMSPropOptimizer", "SGD": "GradientDescentOptimizer"}
@@ -51,10 +57,10 @@ def _summarize_gradients(grads, summaries):
             tf.summary.scalar(f"gradient_norm/{name}", tf.global_norm([values]))
 
 
-def optimize_loss(loss, global_step, learning_rate, optimizer, gradient_noise_scale=None, gradient_multipliers=None,
-                  clip_gradients=None, learning_rate_decay_fn=None, update_ops=None, variables=None, name=None,
-                  summaries=None,
-                  colocate_gradients_with_ops=False, increment_global_step=True):
+def optimize_loss(loss: Any, global_step: Any, learning_rate: Any, optimizer: Any, gradient_noise_scale: Any = None,
+                  gradient_multipliers: Any = None, clip_gradients: Any = None, learning_rate_decay_fn: Any = None,
+                  update_ops: Any = None, variables: Any = None, name: Optional[str] = None, summaries: Any = None,
+                  colocate_gradients_with_ops: bool = False, increment_global_step: bool = True) -> Any:
     """An operation that updates variables and returns the loss."""
     import millstream as tf
     from millstream.ops.flow import control_flow_ops

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """tf.contrib.rnn: further cells, wrappers and stacks."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from millstream.framework import ops
 from millstream.ops import nest
 from millstream.ops.array import array_ops
@@ -10,6 +14,11 @@ from millstream.ops.rnn import rnn
 from millstream.ops.variables import init_ops
 from millstream.ops.rnn import rnn_cell
 from millstream.ops.variables import variable_scope as vs
+
+if TYPE_CHECKING:
+    from typing import Any, Optional
+
+    from millstream.framework.type_aliases import DTypeLike, TensorLike
 
 
 def _linear(args, output_size, bias, bias_initializer=None, kernel_initializer=None):
@@ -50,7 +59,7 @@ class LayerNormBasicLSTMCell(rnn_cell.RNNCell):
         mean, variance = nn_norm.moments(x, [1], keep_dims=True)
         return nn_norm.batch_normalization(x, mean, variance, beta, gamma, 1e-12)
 
-    def call(self, inputs, state):
+    def call(self, inputs: Any, state: Any) -> Any:
         c, h = state
         x = array_ops.concat([inputs, h], 1)
         weights = vs.get_variable("kernel", [x.shape.as_list()[-1], 4 * self._num_units], x.dtype)
@@ -73,8 +82,8 @@ class LayerNormBasicLSTMCell(rnn_cell.RNNCell):
 class LSTMBlockCell(rnn_cell.LayerRNNCell):
     """BasicLSTMCell with gates in the order i, c, f, o and optional peepholes and clipping."""
 
-    def __init__(self, num_units, forget_bias=1.0, cell_clip=None, use_peephole=False, dtype=None, reuse=None,
-                 name="lstm_cell"):
+    def __init__(self, num_units: Any, forget_bias: Any = 1.0, cell_clip: Any = None, use_peephole: bool = False,
+                 dtype: Optional[DTypeLike] = None, reuse: Any = None, name: str = "lstm_cell") -> None:
         super().__init__(_reuse=reuse, dtype=dtype, name=name)
         self._num_units, self._forget_bias, self._use_peephole = num_units, forget_bias, use_peephole
         self._cell_clip = cell_clip if cell_clip is not None else -1
@@ -82,14 +91,14 @@ class LSTMBlockCell(rnn_cell.LayerRNNCell):
     state_size = property(lambda self: rnn_cell.LSTMStateTuple(self._num_units, self._num_units))
     output_size = property(lambda self: self._num_units)
 
-    def build(self, inputs_shape):
+    def build(self, inputs_shape: Any) -> None:
         self._kernel = self.add_weight("kernel", shape=[self._depth(inputs_shape) + self._num_units, self._num_units * 4])
         self._bias = self.add_weight("bias", shape=[self._num_units * 4], initializer=init_ops.Constant(0.0))
         if self._use_peephole:
             self._w_i, self._w_f, self._w_o = (self.add_weight(f"w_{g}_peephole", shape=[self._num_units]) for g in "ifo")
         self.built = True
 
-    def call(self, inputs, state):
+    def call(self, inputs: Any, state: Any) -> Any:
         c, h = state
         gates = nn_ops.bias_add(linalg_ops.matmul(array_ops.concat([inputs, h], 1), self._kernel), self._bias)
         i, g, f, o = array_ops.split(gates, 4, 1)
@@ -107,7 +116,7 @@ class LSTMBlockCell(rnn_cell.LayerRNNCell):
 class GRUBlockCellV2(rnn_cell.GRUCell):
     """GRUCell under the name of the fused one."""
 
-    def __init__(self, num_units=None, cell_size=None, reuse=None, name="gru_cell"):
+    def __init__(self, num_units: Any = None, cell_size: Any = None, reuse: Any = None, name: str = "gru_cell") -> None:
         super().__init__(num_units if num_units is not None else cell_size, reuse=reuse, name=name)
 
 
@@ -121,7 +130,7 @@ class UGRNNCell(_Sized, rnn_cell.RNNCell):
         super().__init__(_reuse=reuse)
         self._num_units, self._initializer, self._forget_bias, self._activation = num_units, initializer, forget_bias, activation
 
-    def call(self, inputs, state):
+    def call(self, inputs: Any, state: Any) -> Any:
         with vs.variable_scope(vs.get_variable_scope(), initializer=self._initializer):
             gate, value = array_ops.split(_linear([inputs, state], 2 * self._num_units, True), 2, 1)
         gate = math_ops.sigmoid(gate + self._forget_bias)
@@ -132,36 +141,36 @@ class UGRNNCell(_Sized, rnn_cell.RNNCell):
 class _Around(rnn_cell.RNNCell):
     """A cell with something before or after it; its state is the cell's."""
 
-    def __init__(self, cell, reuse=None):
+    def __init__(self, cell: Any, reuse: Any = None) -> None:
         super().__init__(_reuse=reuse)
         self._cell = cell
 
     state_size = property(lambda self: self._cell.state_size)
     output_size = property(lambda self: self._cell.output_size)
 
-    def zero_state(self, batch_size, dtype):
+    def zero_state(self, batch_size: Any, dtype: DTypeLike) -> Any:
         return self._cell.zero_state(batch_size, dtype)
 
 
 class OutputProjectionWrapper(_Around):
-    def __init__(self, cell, output_size, activation=None, reuse=None):
+    def __init__(self, cell: Any, output_size: Any, activation: Any = None, reuse: Any = None) -> None:
         super().__init__(cell, reuse)
         self._size, self._activation = output_size, activation
 
     output_size = property(lambda self: self._size)
 
-    def call(self, inputs, state):
+    def call(self, inputs: Any, state: Any) -> Any:
         output, state = self._cell(inputs, state)
         projected = _linear(output, self._size, True)
         return self._activation(projected) if self._activation else projected, state
 
 
 class InputProjectionWrapper(_Around):
-    def __init__(self, cell, num_proj, activation=None, input_size=None, reuse=None):
+    def __init__(self, cell: Any, num_proj: Any, activation: Any = None, input_size: Any = None, reuse: Any = None) -> None:
         super().__init__(cell, reuse)
         self._num_proj, self._activation = num_proj, activation
 
-    def call(self, inputs, state):
+    def call(self, inputs: Any, state: Any) -> Any:
         projected = _linear(inputs, self._num_proj, True)
         return self._cell(self._activation(projected) if self._activation else projected, state)
 
@@ -169,11 +178,12 @@ class InputProjectionWrapper(_Around):
 class EmbeddingWrapper(_Around):
     """Reads ids: their embeddings go to the cell."""
 
-    def __init__(self, cell, embedding_classes, embedding_size, initializer=None, reuse=None):
+    def __init__(self, cell: Any, embedding_classes: Any, embedding_size: Any, initializer: Any = None,
+                 reuse: Any = None) -> None:
         super().__init__(cell, reuse)
         self._classes, self._size, self._initializer = embedding_classes, embedding_size, initializer
 
-    def call(self, inputs, state):
+    def call(self, inputs: Any, state: Any) -> Any:
         from millstream.ops.nn import embedding_ops
         initializer = self._initializer or vs.get_variable_scope().initializer or init_ops.RandomUniform(
             minval=-(3 ** 0.5), maxval=3 ** 0.5)
@@ -185,7 +195,7 @@ class EmbeddingWrapper(_Around):
 class HighwayWrapper(_Around):
     """A gate carries the input past the cell."""
 
-    def __init__(self, cell, couple_carry_transform_gates=True, carry_bias_init=1.0):
+    def __init__(self, cell: Any, couple_carry_transform_gates: bool = True, carry_bias_init: Any = 1.0) -> None:
         super().__init__(cell)
         self._couple, self._bias = couple_carry_transform_gates, carry_bias_init
 
@@ -195,7 +205,7 @@ class HighwayWrapper(_Around):
         bias = vs.get_variable(name + "_b", [size], x.dtype, init_ops.Constant(sign * self._bias))
         return math_ops.sigmoid(nn_ops.xw_plus_b(x, weight, bias))
 
-    def call(self, inputs, state):
+    def call(self, inputs: Any, state: Any) -> Any:
         outputs, state = self._cell(inputs, state)
         carry = self._gate(inputs, "carry", 1.0)
         transform = 1 - carry if self._couple else self._gate(inputs, "transform", -1.0)
@@ -205,7 +215,8 @@ class HighwayWrapper(_Around):
 class AttentionCellWrapper(rnn_cell.RNNCell):
     """A cell that attends to its own last `attn_length` outputs."""
 
-    def __init__(self, cell, attn_length, attn_size=None, attn_vec_size=None, input_size=None, state_is_tuple=True, reuse=None):
+    def __init__(self, cell: Any, attn_length: Any, attn_size: Any = None, attn_vec_size: Any = None, input_size: Any = None,
+                 state_is_tuple: bool = True, reuse: Any = None) -> None:
         super().__init__(_reuse=reuse)
         if not state_is_tuple:
             raise NotImplementedError("AttentionCellWrapper(state_is_tuple=False)")
@@ -218,7 +229,7 @@ class AttentionCellWrapper(rnn_cell.RNNCell):
     state_size = property(lambda self: (self._cell.state_size, self._size, self._size * self._length))
     output_size = property(lambda self: self._size)
 
-    def call(self, inputs, state):
+    def call(self, inputs: Any, state: Any) -> Any:
         from millstream.ops.math import reduce_ops
         from millstream.ops.nn import nn_conv
         state, attention, memory = state
@@ -248,9 +259,10 @@ def _check_stack(cells_fw, cells_bw):
         raise ValueError("Forward and Backward cells must be lists of the same length, not empty.")
 
 
-def stack_bidirectional_dynamic_rnn(cells_fw, cells_bw, inputs, initial_states_fw=None, initial_states_bw=None, dtype=None,
-                                    sequence_length=None, parallel_iterations=None, time_major=False, scope=None,
-                                    swap_memory=False):
+def stack_bidirectional_dynamic_rnn(cells_fw: Any, cells_bw: Any, inputs: Any, initial_states_fw: Any = None,
+                                    initial_states_bw: Any = None, dtype: Optional[DTypeLike] = None,
+                                    sequence_length: Any = None, parallel_iterations: Any = None, time_major: bool = False,
+                                    scope: Any = None, swap_memory: bool = False) -> Any:
     """Layers of bidirectional networks; each reads both outputs of the one below."""
     _check_stack(cells_fw, cells_bw)
     states_fw, states_bw, layer = [], [], inputs
@@ -267,8 +279,9 @@ def stack_bidirectional_dynamic_rnn(cells_fw, cells_bw, inputs, initial_states_f
     return layer, tuple(states_fw), tuple(states_bw)
 
 
-def stack_bidirectional_rnn(cells_fw, cells_bw, inputs, initial_states_fw=None, initial_states_bw=None, dtype=None,
-                            sequence_length=None, scope=None):
+def stack_bidirectional_rnn(cells_fw: Any, cells_bw: Any, inputs: Any, initial_states_fw: Any = None,
+                            initial_states_bw: Any = None, dtype: Optional[DTypeLike] = None, sequence_length: Any = None,
+                            scope: Any = None) -> Any:
     _check_stack(cells_fw, cells_bw)
     states_fw, states_bw, layer = [], [], inputs
     with vs.variable_scope(scope or "stack_bidirectional_rnn"):
@@ -283,5 +296,5 @@ def stack_bidirectional_rnn(cells_fw, cells_bw, inputs, initial_states_fw=None, 
     return layer, tuple(states_fw), tuple(states_bw)
 
 
-def transpose_batch_time(x):
+def transpose_batch_time(x: TensorLike) -> Any:
     return rnn._transpose_batch_time(ops.convert_to_tensor(x))

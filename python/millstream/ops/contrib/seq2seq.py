@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """tf.contrib.seq2seq: decoders, the helpers that choose their inputs, dynamic_decode, sequence_loss."""
+from __future__ import annotations
+
 import collections
+from typing import TYPE_CHECKING
 
 from millstream import gen_ops
 from millstream.framework import dtypes, ops
@@ -14,6 +17,11 @@ from millstream.ops.random import random_ops
 from millstream.ops.flow import tensor_array_ops
 from millstream.ops.variables import variable_scope as vs
 
+if TYPE_CHECKING:
+    from typing import Any, Optional
+
+    from millstream.framework.type_aliases import TensorLike
+
 
 class Helper:
     """Says what a decoder reads next: initialize(), sample() from its outputs, next_inputs()."""
@@ -24,7 +32,8 @@ class Helper:
 
 
 class CustomHelper(Helper):
-    def __init__(self, initialize_fn, sample_fn, next_inputs_fn, sample_ids_shape=None, sample_ids_dtype=None):
+    def __init__(self, initialize_fn: Any, sample_fn: Any, next_inputs_fn: Any, sample_ids_shape: Any = None,
+                 sample_ids_dtype: Any = None) -> None:
         self._initialize_fn, self._sample_fn, self._next_inputs_fn = initialize_fn, sample_fn, next_inputs_fn
         self._batch_size = None
         self._shape, self._dtype = TensorShape(sample_ids_shape or []), sample_ids_dtype or dtypes.int32
@@ -38,17 +47,17 @@ class CustomHelper(Helper):
             self._batch_size = array_ops.size(finished)
         return finished, inputs
 
-    def sample(self, time, outputs, state, name=None):
+    def sample(self, time: Any, outputs: Any, state: Any, name: Optional[str] = None) -> Any:
         return self._sample_fn(time=time, outputs=outputs, state=state)
 
-    def next_inputs(self, time, outputs, state, sample_ids, name=None):
+    def next_inputs(self, time: Any, outputs: Any, state: Any, sample_ids: Any, name: Optional[str] = None) -> Any:
         return self._next_inputs_fn(time=time, outputs=outputs, state=state, sample_ids=sample_ids)
 
 
 class TrainingHelper(Helper):
     """Reads given inputs, whatever the decoder says."""
 
-    def __init__(self, inputs, sequence_length, time_major=False, name=None):
+    def __init__(self, inputs: Any, sequence_length: Any, time_major: bool = False, name: Optional[str] = None) -> None:
         with ops.name_scope(name, "TrainingHelper", [inputs, sequence_length]):
             inputs = nest.map_structure(ops.convert_to_tensor, inputs)
             if not time_major:
@@ -64,7 +73,7 @@ class TrainingHelper(Helper):
     inputs = property(lambda self: self._inputs)
     sequence_length = property(lambda self: self._sequence_length)
 
-    def initialize(self, name=None):
+    def initialize(self, name: Optional[str] = None) -> Any:
         finished = gen_ops.equal(self._sequence_length, 0)
         return finished, self._inputs_or_zeros(reduce_ops.reduce_all(finished), 0)
 
@@ -72,10 +81,10 @@ class TrainingHelper(Helper):
         return control_flow_ops.cond(all_finished, lambda: self._zero_inputs,
                                      lambda: nest.map_structure(lambda a: a.read(time), self._arrays))
 
-    def sample(self, time, outputs, name=None, **unused):
+    def sample(self, time: Any, outputs: Any, name: Optional[str] = None, **unused: Any) -> Any:
         return math_ops.cast(math_ops.argmax(outputs, axis=-1), dtypes.int32)
 
-    def next_inputs(self, time, outputs, state, name=None, **unused):
+    def next_inputs(self, time: Any, outputs: Any, state: Any, name: Optional[str] = None, **unused: Any) -> Any:
         next_time = time + 1
         finished = gen_ops.greater_equal(next_time, self._sequence_length)
         return finished, self._inputs_or_zeros(reduce_ops.reduce_all(finished), next_time), state
@@ -90,8 +99,8 @@ def _unstacked(x):
 class ScheduledEmbeddingTrainingHelper(TrainingHelper):
     """Reads given inputs or, with a probability, what the decoder has sampled."""
 
-    def __init__(self, inputs, sequence_length, embedding, sampling_probability, time_major=False, seed=None,
-                 scheduling_seed=None, name=None):
+    def __init__(self, inputs: Any, sequence_length: Any, embedding: Any, sampling_probability: Any, time_major: bool = False,
+                 seed: Optional[int] = None, scheduling_seed: Any = None, name: Optional[str] = None) -> None:
         super().__init__(inputs, sequence_length, time_major, name)
         self._embedding_fn = _lookup(embedding)
         self._probability = ops.convert_to_tensor(sampling_probability, name="sampling_probability")
@@ -112,7 +121,7 @@ class ScheduledEmbeddingTrainingHelper(TrainingHelper):
 class GreedyEmbeddingHelper(Helper):
     """Reads the embedding of the likeliest id, until `end_token`."""
 
-    def __init__(self, embedding, start_tokens, end_token):
+    def __init__(self, embedding: Any, start_tokens: Any, end_token: Any) -> None:
         self._embedding_fn = _lookup(embedding)
         self._start_tokens = ops.convert_to_tensor(start_tokens, dtype=dtypes.int32, name="start_tokens")
         self._end_token = ops.convert_to_tensor(end_token, dtype=dtypes.int32, name="end_token")
@@ -121,13 +130,13 @@ class GreedyEmbeddingHelper(Helper):
         self._batch_size = array_ops.size(start_tokens)
         self._start_inputs = self._embedding_fn(self._start_tokens)
 
-    def initialize(self, name=None):
+    def initialize(self, name: Optional[str] = None) -> Any:
         return array_ops.fill([self._batch_size], False), self._start_inputs
 
-    def sample(self, time, outputs, state, name=None):
+    def sample(self, time: Any, outputs: Any, state: Any, name: Optional[str] = None) -> Any:
         return math_ops.cast(math_ops.argmax(outputs, axis=-1), dtypes.int32)
 
-    def next_inputs(self, time, outputs, state, sample_ids, name=None):
+    def next_inputs(self, time: Any, outputs: Any, state: Any, sample_ids: Any, name: Optional[str] = None) -> Any:
         finished = gen_ops.equal(sample_ids, self._end_token)
         inputs = control_flow_ops.cond(reduce_ops.reduce_all(finished), lambda: self._start_inputs,
                                        lambda: self._embedding_fn(sample_ids))
@@ -135,11 +144,12 @@ class GreedyEmbeddingHelper(Helper):
 
 
 class SampleEmbeddingHelper(GreedyEmbeddingHelper):
-    def __init__(self, embedding, start_tokens, end_token, softmax_temperature=None, seed=None):
+    def __init__(self, embedding: Any, start_tokens: Any, end_token: Any, softmax_temperature: Any = None,
+                 seed: Optional[int] = None) -> None:
         super().__init__(embedding, start_tokens, end_token)
         self._temperature, self._seed = softmax_temperature, seed
 
-    def sample(self, time, outputs, state, name=None):
+    def sample(self, time: Any, outputs: Any, state: Any, name: Optional[str] = None) -> Any:
         logits = outputs if self._temperature is None else outputs / self._temperature
         return math_ops.cast(random_ops.multinomial(logits, 1, seed=self._seed)[:, 0], dtypes.int32)
 
@@ -147,7 +157,8 @@ class SampleEmbeddingHelper(GreedyEmbeddingHelper):
 class InferenceHelper(Helper):
     """Reads what `sample_fn` makes of the outputs."""
 
-    def __init__(self, sample_fn, sample_shape, sample_dtype, start_inputs, end_fn, next_inputs_fn=None):
+    def __init__(self, sample_fn: Any, sample_shape: Any, sample_dtype: Any, start_inputs: Any, end_fn: Any,
+                 next_inputs_fn: Any = None) -> None:
         self._sample_fn, self._end_fn, self._next_inputs_fn = sample_fn, end_fn, next_inputs_fn
         self._shape, self._dtype = TensorShape(sample_shape), sample_dtype
         self._start_inputs = ops.convert_to_tensor(start_inputs)
@@ -156,13 +167,13 @@ class InferenceHelper(Helper):
     sample_ids_shape = property(lambda self: self._shape)
     sample_ids_dtype = property(lambda self: self._dtype)
 
-    def initialize(self, name=None):
+    def initialize(self, name: Optional[str] = None) -> Any:
         return array_ops.fill([self._batch_size], False), self._start_inputs
 
-    def sample(self, time, outputs, state, name=None):
+    def sample(self, time: Any, outputs: Any, state: Any, name: Optional[str] = None) -> Any:
         return self._sample_fn(outputs)
 
-    def next_inputs(self, time, outputs, state, sample_ids, name=None):
+    def next_inputs(self, time: Any, outputs: Any, state: Any, sample_ids: Any, name: Optional[str] = None) -> Any:
         inputs = sample_ids if self._next_inputs_fn is None else self._next_inputs_fn(sample_ids)
         return self._end_fn(sample_ids), inputs, state
 
@@ -176,7 +187,7 @@ class Decoder:
 
     tracks_own_finished = False
 
-    def finalize(self, outputs, final_state, sequence_lengths):
+    def finalize(self, outputs: Any, final_state: Any, sequence_lengths: Any) -> Any:
         raise NotImplementedError
 
 
@@ -187,7 +198,7 @@ class BasicDecoderOutput(collections.namedtuple("BasicDecoderOutput", ("rnn_outp
 class BasicDecoder(Decoder):
     """A cell, a helper, and perhaps a layer over the cell's outputs."""
 
-    def __init__(self, cell, helper, initial_state, output_layer=None):
+    def __init__(self, cell: Any, helper: Any, initial_state: Any, output_layer: Any = None) -> None:
         self._cell, self._helper, self._initial_state, self._output_layer = cell, helper, initial_state, output_layer
 
     batch_size = property(lambda self: self._helper.batch_size)
@@ -200,18 +211,18 @@ class BasicDecoder(Decoder):
             TensorShape([None]).concatenate(s if not isinstance(s, int) else [s]))[1:], size)
 
     @property
-    def output_size(self):
+    def output_size(self) -> Any:
         return BasicDecoderOutput(self._rnn_output_size(), self._helper.sample_ids_shape)
 
     @property
-    def output_dtype(self):
+    def output_dtype(self) -> Any:
         dtype = nest.flatten(self._initial_state)[0].dtype
         return BasicDecoderOutput(nest.map_structure(lambda _: dtype, self._rnn_output_size()), self._helper.sample_ids_dtype)
 
-    def initialize(self, name=None):
+    def initialize(self, name: Optional[str] = None) -> Any:
         return self._helper.initialize() + (self._initial_state,)
 
-    def step(self, time, inputs, state, name=None):
+    def step(self, time: Any, inputs: Any, state: Any, name: Optional[str] = None) -> Any:
         with ops.name_scope(name, "BasicDecoderStep", [time]):
             outputs, state = self._cell(inputs, state)
             if self._output_layer is not None:
@@ -233,8 +244,8 @@ def _keep(finished, new, old):
     return index_ops.where(finished, old, new)
 
 
-def dynamic_decode(decoder, output_time_major=False, impute_finished=False, maximum_iterations=None, parallel_iterations=32,
-                   swap_memory=False, scope=None):
+def dynamic_decode(decoder: Any, output_time_major: bool = False, impute_finished: bool = False, maximum_iterations: Any = None,
+                   parallel_iterations: Any = 32, swap_memory: bool = False, scope: Any = None) -> Any:
     """Steps of `decoder` until all sequences have ended: (outputs, final state, lengths)."""
     with vs.variable_scope(scope, "decoder"):
         limit = None
@@ -280,8 +291,9 @@ def dynamic_decode(decoder, output_time_major=False, impute_finished=False, maxi
     return outputs, state, lengths
 
 
-def sequence_loss(logits, targets, weights, average_across_timesteps=True, average_across_batch=True,
-                  sum_over_timesteps=False, sum_over_batch=False, softmax_loss_function=None, name=None):
+def sequence_loss(logits: Any, targets: Any, weights: Any, average_across_timesteps: Any = True,
+                  average_across_batch: Any = True, sum_over_timesteps: Any = False, sum_over_batch: Any = False,
+                  softmax_loss_function: Any = None, name: Optional[str] = None) -> Any:
     """Weighted cross entropy of logits [batch, time, classes] and targets [batch, time]."""
     if len(logits.get_shape()) != 3 or len(targets.get_shape()) != 2 or len(weights.get_shape()) != 2:
         raise ValueError("Logits must be a [batch_size x sequence_length x logits] tensor, targets and weights "
@@ -311,7 +323,7 @@ def sequence_loss(logits, targets, weights, average_across_timesteps=True, avera
     return crossent
 
 
-def hardmax(logits, name=None):
+def hardmax(logits: TensorLike, name: Optional[str] = None) -> Any:
     """One-hot of the largest in each row."""
     with ops.name_scope(name, "Hardmax", [logits]):
         logits = ops.convert_to_tensor(logits, name="logits")
@@ -319,7 +331,7 @@ def hardmax(logits, name=None):
         return index_ops.one_hot(math_ops.argmax(logits, -1), depth, dtype=logits.dtype)
 
 
-def tile_batch(t, multiplier, name=None):
+def tile_batch(t: Any, multiplier: Any, name: Optional[str] = None) -> Any:
     """Each row of the batch `multiplier` times, for beam search."""
 
     def tile(x):

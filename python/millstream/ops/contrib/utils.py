@@ -1,12 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """tf.contrib.slim.utils: what networks of slim use to name their end points and to read shapes."""
+from __future__ import annotations
+
 import collections
+from typing import TYPE_CHECKING
 
 from millstream.framework import ops, tensor_shape, tensor_util
 from millstream.ops.flow.control_flow_ops import smart_cond  # noqa: F401  exported
 
+if TYPE_CHECKING:
+    from typing import Any, Optional
 
-def collect_named_outputs(collections, alias, outputs):  # pylint: disable=redefined-outer-name
+    from millstream.framework.type_aliases import DTypeLike, ShapeLike, TensorLike
+
+
+def collect_named_outputs(collections: Any, alias: Any, outputs: Any) -> Any:  # pylint: disable=redefined-outer-name
     """Adds `outputs` to the collections under a name of its own; gives it back."""
     if collections:
         append_tensor_alias(outputs, alias)
@@ -14,7 +22,7 @@ def collect_named_outputs(collections, alias, outputs):  # pylint: disable=redef
     return outputs
 
 
-def append_tensor_alias(tensor, alias):
+def append_tensor_alias(tensor: Any, alias: Any) -> Any:
     """Gives a tensor one more name; gives it back."""
     alias = alias[:-1] if alias.endswith("/") else alias
     if hasattr(tensor, "aliases"):
@@ -24,18 +32,18 @@ def append_tensor_alias(tensor, alias):
     return tensor
 
 
-def get_tensor_aliases(tensor):
+def get_tensor_aliases(tensor: Any) -> Any:
     """The names that append_tensor_alias() gave; the name of the operation if there are none."""
     if getattr(tensor, "aliases", None):
         return tensor.aliases
     return [tensor.op.name if tensor.name.endswith(":0") else tensor.name]
 
 
-def gather_tensors_aliases(tensors):
+def gather_tensors_aliases(tensors: Any) -> Any:
     return [alias for tensor in tensors for alias in get_tensor_aliases(tensor)]
 
 
-def convert_collection_to_dict(collection, clear_collection=False):
+def convert_collection_to_dict(collection: Any, clear_collection: bool = False) -> Any:
     """{name: tensor} of what is in a collection."""
     result = collections.OrderedDict((alias, tensor) for tensor in ops.get_collection(collection)
                                      for alias in get_tensor_aliases(tensor))
@@ -44,7 +52,7 @@ def convert_collection_to_dict(collection, clear_collection=False):
     return result
 
 
-def constant_value(value_or_tensor_or_var, dtype=None):
+def constant_value(value_or_tensor_or_var: Any, dtype: Optional[DTypeLike] = None) -> Any:
     """The value, if it is known while the graph is built; else None."""
     if value_or_tensor_or_var is None:
         raise ValueError("value_or_tensor_or_var cannot be None")
@@ -55,14 +63,14 @@ def constant_value(value_or_tensor_or_var, dtype=None):
     return tensor_util.constant_value(ops.convert_to_tensor(value_or_tensor_or_var))
 
 
-def static_cond(pred, fn1, fn2):
+def static_cond(pred: TensorLike, fn1: Any, fn2: Any) -> Any:
     """fn1() or fn2(), by a condition that Python knows."""
     if not callable(fn1) or not callable(fn2):
         raise TypeError("fn1 and fn2 must be callable.")
     return fn1() if pred else fn2()
 
 
-def get_variable_collections(variables_collections, name):
+def get_variable_collections(variables_collections: Any, name: str) -> Any:
     return variables_collections.get(name) if isinstance(variables_collections, dict) else variables_collections
 
 
@@ -78,15 +86,15 @@ def _dimension(shape, axis, min_rank):
     return value
 
 
-def last_dimension(shape, min_rank=1):
+def last_dimension(shape: ShapeLike, min_rank: Any = 1) -> Any:
     return _dimension(shape, -1, min_rank)
 
 
-def channel_dimension(shape, data_format, min_rank=1):
+def channel_dimension(shape: ShapeLike, data_format: Any, min_rank: Any = 1) -> Any:
     return _dimension(shape, 1 if data_format == "channels_first" else -1, min_rank)
 
 
-def two_element_tuple(int_or_tuple):
+def two_element_tuple(int_or_tuple: Any) -> Any:
     """(height, width) of a number, of two, or of a shape of two."""
     if isinstance(int_or_tuple, (list, tuple)):
         if len(int_or_tuple) != 2:
@@ -99,7 +107,7 @@ def two_element_tuple(int_or_tuple):
     raise ValueError("Must be an int, a list with 2 elements or a TensorShape of length 2")
 
 
-def n_positive_integers(n, value):
+def n_positive_integers(n: Any, value: Any) -> Any:
     """`value` as a tuple of n positive integers; one number stands for all."""
     values = (value,) * n if isinstance(value, int) else tuple(int(v) for v in value)
     if len(values) == 1:

@@ -2,6 +2,10 @@
 """tf.assert_*: operations that fail if a statement about tensors is false. What is known to be false while the graph is
     built
 raises at once."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from millstream import gen_ops
@@ -9,6 +13,13 @@ from millstream.framework import dtypes, errors, ops, tensor_util
 from millstream.ops.array import array_ops
 from millstream.ops.math import reduce_ops
 from millstream.ops.flow.control_flow_ops import Assert, no_op
+
+if TYPE_CHECKING:
+    from typing import Any, Optional
+
+    from millstream.framework.operation import Operation
+    from millstream.framework.tensor import Tensor
+    from millstream.framework.type_aliases import DTypeLike, ShapeLike, TensorLike
 
 _COMPARE = {"equal": np.equal, "not_equal": np.not_equal, "less": np.less, "less_equal": np.less_equal,
             "greater": np.greater, "greater_equal": np.greater_equal}
@@ -60,7 +71,8 @@ assert_non_negative = _signed("non_negative", assert_less_equal, "Condition x >=
 assert_non_positive = _signed("non_positive", assert_less_equal, "Condition x <= 0 did not hold element-wise:", False)
 
 
-def assert_near(x, y, rtol=None, atol=None, data=None, summarize=None, message=None, name=None):
+def assert_near(x: TensorLike, y: TensorLike, rtol: Any = None, atol: Any = None, data: Any = None, summarize: Any = None,
+                message: Any = None, name: Optional[str] = None) -> Operation:
     with ops.name_scope(name, "assert_near", [x, y, rtol, atol, data]):
         x = ops.convert_to_tensor(x, name="x")
         y = ops.convert_to_tensor(y, name="y", dtype=x.dtype.base_dtype)
@@ -98,7 +110,8 @@ assert_rank = _rank_check("rank", lambda a, b: a == b, lambda a, b: gen_ops.equa
 assert_rank_at_least = _rank_check("rank_at_least", lambda a, b: a >= b, lambda a, b: gen_ops.greater_equal(a, b))
 
 
-def assert_rank_in(x, ranks, data=None, summarize=None, message=None, name=None):
+def assert_rank_in(x: TensorLike, ranks: Any, data: Any = None, summarize: Any = None, message: Any = None,
+                   name: Optional[str] = None) -> Operation:
     with ops.name_scope(name, "assert_rank_in", [x]):
         x = ops.convert_to_tensor(x, name="x")
         if x.shape.rank is not None:
@@ -110,7 +123,7 @@ def assert_rank_in(x, ranks, data=None, summarize=None, message=None, name=None)
         return Assert(fits, data or [message or "", f"Tensor {x.name} must have rank in", list(ranks)], summarize=summarize)
 
 
-def assert_integer(x, message=None, name=None):
+def assert_integer(x: TensorLike, message: Any = None, name: Optional[str] = None) -> Operation:
     with ops.name_scope(name, "assert_integer", [x]):
         x = ops.convert_to_tensor(x, name="x")
         if not x.dtype.is_integer:
@@ -118,7 +131,7 @@ def assert_integer(x, message=None, name=None):
         return no_op("statically_determined_was_integer")
 
 
-def assert_type(tensor, tf_type, message=None, name=None):
+def assert_type(tensor: TensorLike, tf_type: Any, message: Any = None, name: Optional[str] = None) -> Operation:
     with ops.name_scope(name, "assert_type", [tensor]):
         tensor = ops.convert_to_tensor(tensor, name="tensor")
         if tensor.dtype.base_dtype != dtypes.as_dtype(tf_type):
@@ -126,7 +139,7 @@ def assert_type(tensor, tf_type, message=None, name=None):
         return no_op("statically_determined_correct_type")
 
 
-def assert_scalar(tensor, name=None, message=None):
+def assert_scalar(tensor: TensorLike, name: Optional[str] = None, message: Any = None) -> Any:
     with ops.name_scope(name, "assert_scalar", [tensor]) as name:
         tensor = ops.convert_to_tensor(tensor, name=name)
         if tensor.shape.rank != 0:
@@ -134,24 +147,24 @@ def assert_scalar(tensor, name=None, message=None):
         return tensor
 
 
-def is_numeric_tensor(tensor):
+def is_numeric_tensor(tensor: TensorLike) -> Any:
     return isinstance(tensor,
                       ops.Tensor) and (tensor.dtype.is_floating or tensor.dtype.is_integer or tensor.dtype.is_complex)
 
 
-def is_non_decreasing(x, name=None):
+def is_non_decreasing(x: TensorLike, name: Optional[str] = None) -> Tensor:
     with ops.name_scope(name, "is_non_decreasing", [x]):
         flat = array_ops.reshape(ops.convert_to_tensor(x), [-1])
         return reduce_ops.reduce_all(gen_ops.less_equal(flat[:-1], flat[1:]))
 
 
-def is_strictly_increasing(x, name=None):
+def is_strictly_increasing(x: TensorLike, name: Optional[str] = None) -> Tensor:
     with ops.name_scope(name, "is_strictly_increasing", [x]):
         flat = array_ops.reshape(ops.convert_to_tensor(x), [-1])
         return reduce_ops.reduce_all(gen_ops.less(flat[:-1], flat[1:]))
 
 
-def assert_same_float_dtype(tensors=None, dtype=None):
+def assert_same_float_dtype(tensors: Any = None, dtype: Optional[DTypeLike] = None) -> Any:
     """The one floating type of all tensors that are given."""
     found = [t.dtype.base_dtype for t in tensors or [] if t is not None]
     wanted = dtypes.as_dtype(dtype) if dtype is not None else found[0] if found else dtypes.float32
@@ -162,19 +175,20 @@ def assert_same_float_dtype(tensors=None, dtype=None):
     return wanted
 
 
-def assert_proper_iterable(values):
+def assert_proper_iterable(values: Any) -> None:
     if isinstance(values, (ops.Tensor, ops.IndexedSlices, np.ndarray, str, bytes)) or hasattr(values, "dense_shape"):
         raise TypeError(f"Expected argument \"values\" to be a \"proper\" iterable.  Found: {type(values)}")
     if not hasattr(values, "__iter__"):
         raise TypeError(f"Expected argument \"values\" to be iterable.  Found: {type(values)}")
 
 
-def ensure_shape(x, shape, name=None):
+def ensure_shape(x: TensorLike, shape: ShapeLike, name: Optional[str] = None) -> Tensor:
     from millstream.framework.tensor_shape import TensorShape
     return gen_ops.ensure_shape(x, shape=TensorShape(shape), name=name)
 
 
-def verify_tensor_all_finite(t=None, msg=None, name=None, x=None, message=None):
+def verify_tensor_all_finite(t: Any = None, msg: Any = None, name: Optional[str] = None, x: Any = None,
+                             message: Any = None) -> Tensor:
     from millstream.ops.arguments import renamed
     x, message = renamed("x", x, "t", t), renamed("message", message, "msg", msg)
     with ops.name_scope(name, "VerifyFinite", [x]):

@@ -1,8 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """tf.test.compute_gradient(): symbolic gradients against differences of values."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from millstream.framework import gradients, indexed_slices, scopes
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from millstream.framework.type_aliases import TensorLike
 
 
 def _as_vector(value):
@@ -59,7 +68,8 @@ def compute_gradient(x, x_shape, y, y_shape, x_init_value=None, delta=1e-3, init
     return _one(x, x_shape, y, y_shape, x_init_value, delta, feed)
 
 
-def compute_gradient_error(x, x_shape, y, y_shape, x_init_value=None, delta=1e-3, init_targets=None, extra_feed_dict=None):
+def compute_gradient_error(x: TensorLike, x_shape: Any, y: TensorLike, y_shape: Any, x_init_value: Any = None,
+                           delta: Any = 1e-3, init_targets: Any = None, extra_feed_dict: Any = None) -> Any:
     """The largest difference between the two."""
     found = compute_gradient(x, x_shape, y, y_shape, x_init_value, delta, init_targets, extra_feed_dict)
     pairs = found if isinstance(found, list) else [found]

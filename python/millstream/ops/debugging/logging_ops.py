@@ -1,19 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
 """tf.Print and tf.print: values on the standard error output while a graph runs."""
+from __future__ import annotations
+
 import sys
+from typing import TYPE_CHECKING
 
 from millstream import gen_ops
 from millstream.framework import ops
 from millstream.ops import nest
 
+if TYPE_CHECKING:
+    from typing import Any, Optional
 
-def Print(input_, data, message=None, first_n=None, summarize=None, name=None):  # pylint: disable=invalid-name
+    from millstream.framework.tensor import Tensor
+
+
+def Print(input_: Any, data: Any, message: Any = None, first_n: Any = None, summarize: Any = None,
+          name: Optional[str] = None) -> Tensor:  # pylint: disable=invalid-name
     """`input_`, printing the values of `data` when it is computed."""
     return gen_ops.print(input_, data, message=message or "", first_n=-1 if first_n is None else first_n,
                          summarize=3 if summarize is None else summarize, name=name)
 
 
-def print_v2(*inputs, **kwargs):
+def print_v2(*inputs: Any, **kwargs: Any) -> Any:
     """An operation that prints its inputs, separated by blanks."""
     stream = kwargs.pop("output_stream", sys.stderr)
     summarize = kwargs.pop("summarize", 3)

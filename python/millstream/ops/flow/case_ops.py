@@ -1,10 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """tf.case and tf.switch_case: the first branch whose predicate holds."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from millstream import gen_ops
 from millstream.framework import ops
 from millstream.ops.array import array_ops
 from millstream.ops.flow import control_flow_ops
 from millstream.ops.math import math_ops, reduce_ops
+
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def _pairs(pred_fn_pairs, exclusive):
@@ -28,7 +35,7 @@ def _pairs(pred_fn_pairs, exclusive):
     return pairs
 
 
-def case(pred_fn_pairs, default=None, exclusive=False, strict=False, name="case"):
+def case(pred_fn_pairs: Any, default: Any = None, exclusive: bool = False, strict: bool = False, name: str = "case") -> Any:
     pairs = _pairs(pred_fn_pairs, exclusive)
     if default is not None and not callable(default):
         raise TypeError("default must be callable.")
@@ -56,7 +63,7 @@ def case(pred_fn_pairs, default=None, exclusive=False, strict=False, name="case"
             return result()
 
 
-def switch_case(branch_index, branch_fns, default=None, name="switch_case"):
+def switch_case(branch_index: Any, branch_fns: Any, default: Any = None, name: str = "switch_case") -> Any:
     with ops.name_scope(name, "switch_case", [branch_index]):
         index = ops.convert_to_tensor(branch_index, name="branch_index")
         if isinstance(branch_fns, dict):

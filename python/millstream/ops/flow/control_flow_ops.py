@@ -1,16 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
 """Branches, loops and order: tf.cond, tf.while_loop, tf.case, tf.group, tf.tuple, tf.Assert."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from millstream import gen_ops
 from millstream.framework import constant_op, dtypes, ops, tensor_util
 from millstream.framework.tensor_shape import TensorShape
 from millstream.ops import nest
 from millstream.ops.arguments import check_callable, renamed
 
+if TYPE_CHECKING:
+    from typing import Any, Optional
+
+    from millstream.framework.operation import Operation
+    from millstream.framework.type_aliases import TensorLike
+
 _assert = getattr(gen_ops, "assert")
 _TUPLE = type(())  # tuple() is a function here
 
 
-def no_op(name=None):
+def no_op(name: Optional[str] = None) -> Operation:
     return gen_ops.no_op(name=name)
 
 
@@ -57,7 +67,7 @@ def group(*inputs, **kwargs):
             return gen_ops.no_op(name=name)
 
 
-def tuple(tensors, name=None, control_inputs=None):  # pylint: disable=redefined-builtin
+def tuple(tensors: Any, name: Optional[str] = None, control_inputs: Any = None) -> Any:  # pylint: disable=redefined-builtin
     """The tensors, each available only when all of them are."""
     with ops.name_scope(name, "tuple", [t for t in tensors if t is not None]):
         tensors = [t._as_graph_element() if hasattr(t, "_as_graph_element") and not isinstance(t, ops.Tensor) else t
@@ -167,7 +177,8 @@ def _build(graph, errors, build):
         graph._place_new(graph._sync())
 
 
-def smart_cond(pred, true_fn=None, false_fn=None, name=None, fn1=None, fn2=None):
+def smart_cond(pred: TensorLike, true_fn: Any = None, false_fn: Any = None, name: Optional[str] = None, fn1: Any = None,
+               fn2: Any = None) -> Any:
     """cond() that decides while the graph is built where it can."""
     from millstream.ops.arguments import smart_bool
     true_fn, false_fn = renamed("true_fn", true_fn, "fn1", fn1), renamed("false_fn", false_fn, "fn2", fn2)
@@ -332,7 +343,7 @@ def _body_results(result, variables, results):
     return tensors
 
 
-def Assert(condition, data, summarize=None, name=None):  # pylint: disable=invalid-name
+def Assert(condition: Any, data: Any, summarize: Any = None, name: Optional[str] = None) -> Operation:  # pylint: disable=invalid-name
     """An operation that fails with the values of `data` if the condition is false."""
     with ops.name_scope(name, "Assert", [condition] + list(data)):
         condition = ops.convert_to_tensor(condition, name="Const", dtype=dtypes.bool)

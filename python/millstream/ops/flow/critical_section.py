@@ -1,14 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """tf.CriticalSection: functions of which one runs at a time."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from millstream import gen_ops
 from millstream.framework import ops
 from millstream.ops import nest
+
+if TYPE_CHECKING:
+    from typing import Any, Optional
 
 
 class CriticalSection:
     """execute(fn) runs what fn builds while nothing else of this section runs, also of other sessions with the same shared_name."""
 
-    def __init__(self, name=None, shared_name=None, critical_section_def=None, import_scope=None):
+    def __init__(self, name: Optional[str] = None, shared_name: Any = None, critical_section_def: Any = None,
+                 import_scope: Any = None) -> None:
         if critical_section_def is not None:
             raise NotImplementedError("CriticalSection(critical_section_def=)")
         with ops.name_scope(name, "CriticalSection") as scope:
@@ -17,7 +25,7 @@ class CriticalSection:
 
     name = property(lambda self: self._name)
 
-    def execute(self, fn, exclusive_resource_access=True, name=None):
+    def execute(self, fn: Any, exclusive_resource_access: bool = True, name: Optional[str] = None) -> Any:
         with ops.name_scope(name, "critical_section_execute"):
             lock = gen_ops.mutex_lock(self._handle)
             graph = ops.get_default_graph()

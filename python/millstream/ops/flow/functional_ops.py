@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Functions over the first axis: tf.map_fn, tf.foldl, tf.foldr, tf.scan."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from millstream import gen_ops
 from millstream.framework import constant_op, dtypes, ops, sparse_tensor
 from millstream.framework.tensor_shape import TensorShape
@@ -8,6 +12,11 @@ from millstream.ops.array import array_ops
 from millstream.ops.arguments import check_callable, static_size
 from millstream.ops.flow.control_flow_ops import while_loop
 from millstream.ops.flow.tensor_array_ops import TensorArray
+
+if TYPE_CHECKING:
+    from typing import Any, Optional
+
+    from millstream.framework.type_aliases import DTypeLike
 
 
 def _elems(elems):
@@ -37,8 +46,9 @@ def _result_dtypes(dtype, elems, flat):
     return dtype, [dtypes.as_dtype(d) for d in nest.flatten(dtype)]
 
 
-def map_fn(fn, elems, dtype=None, parallel_iterations=None, back_prop=True, swap_memory=False, infer_shape=True, name=None,
-           fn_output_signature=None):
+def map_fn(fn: Any, elems: Any, dtype: Optional[DTypeLike] = None, parallel_iterations: Any = None, back_prop: bool = True,
+           swap_memory: bool = False, infer_shape: bool = True, name: Optional[str] = None,
+           fn_output_signature: Any = None) -> Any:
     """fn of each element of `elems` (or of each tuple of elements), stacked."""
     check_callable(fn, "The provided function is not callable. fn")
     dtype = fn_output_signature if dtype is None else dtype
@@ -95,16 +105,18 @@ def _fold(fn, elems, initializer, parallel_iterations, back_prop, swap_memory, n
         return result
 
 
-def foldl(fn, elems, initializer=None, parallel_iterations=10, back_prop=True, swap_memory=False, name=None):
+def foldl(fn: Any, elems: Any, initializer: Any = None, parallel_iterations: Any = 10, back_prop: bool = True,
+          swap_memory: bool = False, name: Optional[str] = None) -> Any:
     return _fold(fn, elems, initializer, parallel_iterations, back_prop, swap_memory, name, "foldl", False)
 
 
-def foldr(fn, elems, initializer=None, parallel_iterations=10, back_prop=True, swap_memory=False, name=None):
+def foldr(fn: Any, elems: Any, initializer: Any = None, parallel_iterations: Any = 10, back_prop: bool = True,
+          swap_memory: bool = False, name: Optional[str] = None) -> Any:
     return _fold(fn, elems, initializer, parallel_iterations, back_prop, swap_memory, name, "foldr", True)
 
 
-def scan(fn, elems, initializer=None, parallel_iterations=10, back_prop=True, swap_memory=False, infer_shape=True,
-         reverse=False, name=None):
+def scan(fn: Any, elems: Any, initializer: Any = None, parallel_iterations: Any = 10, back_prop: bool = True,
+         swap_memory: bool = False, infer_shape: bool = True, reverse: bool = False, name: Optional[str] = None) -> Any:
     """All the values that a fold goes through, stacked."""
     check_callable(fn, "fn")
     with ops.name_scope(name, "scan", nest.flatten(elems)):

@@ -1,14 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
 """tf.TensorArray: a list of tensors that loops fill and read. Each write gives an array with a new flow, which orders
 the writes and the reads after them."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from millstream import gen_ops
 from millstream.framework import constant_op, dtypes, ops, tensor_util
 from millstream.framework.tensor_shape import TensorShape
 
+if TYPE_CHECKING:
+    from typing import Any, Optional
+
+    from millstream.framework.graph import Graph
+    from millstream.framework.tensor import Tensor
+    from millstream.framework.type_aliases import DTypeLike
+
 
 class TensorArray:
-    def __init__(self, dtype, size=None, dynamic_size=None, clear_after_read=None, tensor_array_name=None, handle=None,
-                 flow=None, infer_shape=True, element_shape=None, colocate_with_first_write_call=True, name=None):
+    def __init__(self, dtype: DTypeLike, size: Any = None, dynamic_size: Any = None, clear_after_read: Any = None,
+                 tensor_array_name: Any = None, handle: Any = None, flow: Any = None, infer_shape: bool = True,
+                 element_shape: Any = None, colocate_with_first_write_call: bool = True, name: Optional[str] = None) -> None:
         if handle is not None and tensor_array_name:
             raise ValueError("Cannot provide both `handle` and `tensor_array_name` arguments at the same time.")
         if handle is not None and size is not None:
@@ -34,27 +46,27 @@ class TensorArray:
                     self._flow = flow
 
     @property
-    def dtype(self):
+    def dtype(self) -> Any:
         return self._dtype
 
     @property
-    def handle(self):
+    def handle(self) -> Any:
         return self._handle
 
     @property
-    def flow(self):
+    def flow(self) -> Tensor:
         return self._flow
 
     @property
-    def dynamic_size(self):
+    def dynamic_size(self) -> Any:
         return self._dynamic_size
 
     @property
-    def element_shape(self):
+    def element_shape(self) -> TensorShape:
         return self._element_shape[0]
 
     @property
-    def graph(self):
+    def graph(self) -> Graph:
         return self._flow.graph
 
     def _next(self, flow):
@@ -79,10 +91,10 @@ class TensorArray:
                             f"{value.dtype.base_dtype.name}.")
         return value
 
-    def identity(self):
+    def identity(self) -> Any:
         return self._next(gen_ops.identity(self._flow))
 
-    def grad(self, source, flow=None, name=None):
+    def grad(self, source: Any, flow: Any = None, name: Optional[str] = None) -> Any:
         flow = self._flow if flow is None else flow
         with ops.name_scope(name, "TensorArrayGrad", [self._handle]), ops.colocate_with(self._handle):
             handle, _ = gen_ops.tensor_array_grad_v3(self._handle, flow, source=source, name=name)
@@ -92,21 +104,21 @@ class TensorArray:
             result._element_shape = self._element_shape
             return result
 
-    def read(self, index, name=None):
+    def read(self, index: Any, name: Optional[str] = None) -> Tensor:
         with ops.colocate_with(self._handle):
             value = gen_ops.tensor_array_read_v3(self._handle, index, self._flow, dtype=self._dtype, name=name)
         if self.element_shape.rank is not None:
             value.set_shape(self.element_shape)
         return value
 
-    def write(self, index, value, name=None):
+    def write(self, index: Any, value: Any, name: Optional[str] = None) -> TensorArray:
         with self._in(name, "TensorArrayWrite", [index, value]):
             value = self._convert(value)
             self._merge(value.shape)
             with ops.colocate_with(self._handle):
                 return self._next(gen_ops.tensor_array_write_v3(self._handle, index, value, self._flow, name=name))
 
-    def size(self, name=None):
+    def size(self, name: Optional[str] = None) -> Tensor:
         if not self._dynamic_size and self._handle.op.type == "TensorArrayV3":
             known = tensor_util.constant_value(self._handle.op.inputs[0])
             if known is not None:
@@ -114,7 +126,7 @@ class TensorArray:
         with ops.colocate_with(self._handle):
             return gen_ops.tensor_array_size_v3(self._handle, self._flow, name=name)
 
-    def stack(self, name=None):
+    def stack(self, name: Optional[str] = None) -> Tensor:
         from millstream.ops.math import math_ops
         with ops.colocate_with(self._handle), self._in(name, "TensorArrayStack", []):
             value = self.gather(math_ops.range(0, self.size()), name=name)
@@ -125,7 +137,7 @@ class TensorArray:
 
     pack = stack
 
-    def gather(self, indices, name=None):
+    def gather(self, indices: Any, name: Optional[str] = None) -> Tensor:
         with ops.colocate_with(self._handle):
             value = gen_ops.tensor_array_gather_v3(self._handle, indices, self._flow, dtype=self._dtype,
                                                    element_shape=self.element_shape, name=name)
@@ -133,7 +145,7 @@ class TensorArray:
             value.set_shape([None] + self.element_shape.as_list())
         return value
 
-    def concat(self, name=None):
+    def concat(self, name: Optional[str] = None) -> Tensor:
         with ops.colocate_with(self._handle):
             shape = self.element_shape
             rest = TensorShape(None) if shape.rank is None else shape[1:]
@@ -143,7 +155,7 @@ class TensorArray:
             value.set_shape([None] + shape.as_list()[1:])
         return value
 
-    def unstack(self, value, name=None):
+    def unstack(self, value: Any, name: Optional[str] = None) -> TensorArray:
         from millstream.ops.array import array_ops
         from millstream.ops.math import math_ops
         with self._in(name, "TensorArrayUnstack", [value]):
@@ -152,7 +164,7 @@ class TensorArray:
 
     unpack = unstack
 
-    def scatter(self, indices, value, name=None):
+    def scatter(self, indices: Any, value: Any, name: Optional[str] = None) -> TensorArray:
         with self._in(name, "TensorArrayScatter", [value, indices]):
             value = self._convert(value)
             if value.shape.rank is not None:
@@ -160,7 +172,7 @@ class TensorArray:
             with ops.colocate_with(self._handle):
                 return self._next(gen_ops.tensor_array_scatter_v3(self._handle, indices, value, self._flow, name=name))
 
-    def split(self, value, lengths, name=None):
+    def split(self, value: Any, lengths: Any, name: Optional[str] = None) -> TensorArray:
         from millstream.ops.math import math_ops
         with self._in(name, "TensorArraySplit", [value, lengths]):
             value = self._convert(value)
@@ -172,10 +184,10 @@ class TensorArray:
             with ops.colocate_with(self._handle):
                 return self._next(gen_ops.tensor_array_split_v3(self._handle, value, lengths, self._flow, name=name))
 
-    def close(self, name=None):
+    def close(self, name: Optional[str] = None) -> Any:
         return gen_ops.tensor_array_close_v3(self._handle, name=name)
 
-    def mark_used(self):
+    def mark_used(self) -> Any:
         return self
 
 

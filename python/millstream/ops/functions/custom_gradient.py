@@ -1,19 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
 """tf.custom_gradient: a function that says what its gradient is."""
+from __future__ import annotations
+
 import contextlib
 import functools
 import inspect
 import itertools
+from typing import TYPE_CHECKING
 
 from millstream import gen_ops
 from millstream.framework import gradients, ops
 from millstream.ops import nest
 from millstream.ops.variables import variable_scope as vs
 
+if TYPE_CHECKING:
+    from typing import Any
+
 _counter = itertools.count()
 
 
-def custom_gradient(f=None):
+def custom_gradient(f: Any = None) -> Any:
     """A decorator for f(*inputs) -> (outputs, grad_fn); grad_fn(*output_grads) gives the gradients of the inputs.
 
     If f uses trainable variables, grad_fn takes an argument `variables` and returns (input_grads, variable_grads).
@@ -27,7 +33,7 @@ def custom_gradient(f=None):
     return decorated
 
 
-def grad_pass_through(f):
+def grad_pass_through(f: Any) -> Any:
     """A decorator for f(x): its gradient is that of the identity."""
     @custom_gradient
     def passing(*args, **kwargs):
@@ -39,7 +45,7 @@ def grad_pass_through(f):
     return functools.wraps(f)(passing)
 
 
-def recompute_grad(f):
+def recompute_grad(f: Any) -> Any:
     """A decorator for f(*inputs): what it computes is not kept for its gradient, but computed again."""
     @custom_gradient
     def recomputing(*args, **kwargs):

@@ -1,12 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """tf.py_func: an op that calls a Python function of this process."""
+from __future__ import annotations
+
 import itertools
 import weakref
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from millstream import _core, gen_ops
 from millstream.framework import dtypes, ops, scopes
+
+if TYPE_CHECKING:
+    from typing import Any, Optional
+
+    from millstream.framework.type_aliases import DTypeLike
 
 _functions: weakref.WeakValueDictionary = weakref.WeakValueDictionary()  # by token; the graphs that use them keep them
 _counter = itertools.count()
@@ -53,7 +61,7 @@ def _register(function):
     return token
 
 
-def py_func(func, inp, Tout, stateful=True, name=None):  # pylint: disable=invalid-name
+def py_func(func: Any, inp: Any, Tout: DTypeLike, stateful: bool = True, name: Optional[str] = None) -> Any:  # pylint: disable=invalid-name
     """Calls func with the values of `inp` as NumPy arrays. `Tout` is a type, or a list of them for several results."""
     types = list(Tout) if isinstance(Tout, (list, tuple)) else [Tout]
     op = gen_ops.py_func if stateful else gen_ops.py_func_stateless
@@ -61,11 +69,11 @@ def py_func(func, inp, Tout, stateful=True, name=None):  # pylint: disable=inval
     return results if isinstance(Tout, (list, tuple)) else results[0]
 
 
-def numpy_function(func, inp, Tout, stateful=True, name=None):  # pylint: disable=invalid-name
+def numpy_function(func: Any, inp: Any, Tout: DTypeLike, stateful: bool = True, name: Optional[str] = None) -> Any:  # pylint: disable=invalid-name
     return py_func(func, inp, Tout, stateful, name)
 
 
-def py_function(func=None, inp=None, Tout=None, name=None):  # pylint: disable=invalid-name
+def py_function(func: Any = None, inp: Any = None, Tout: Optional[DTypeLike] = None, name: Optional[str] = None) -> Any:  # pylint: disable=invalid-name
     """Calls func with tensors that have values: x.numpy() and Python's `if` work on them, and so do ops. Its gradient is that of
     the ops that func called."""
     from millstream.ops.functions import eager_values

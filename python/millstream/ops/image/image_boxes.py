@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """tf.image: boxes, glimpses, parts of JPEG files; tf.contrib.image: turned and moved images."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from millstream import gen_ops
 from millstream.framework import dtypes, ops
 from millstream.ops.array import array_ops
@@ -8,11 +12,18 @@ from millstream.ops.image import image_color_ops
 from millstream.ops.math import math_ops
 from millstream.ops.random import random_ops
 
+if TYPE_CHECKING:
+    from typing import Any, Optional
+
+    from millstream.framework.type_aliases import ShapeLike
+
 _LOWEST = float("-inf")
 
 
-def sample_distorted_bounding_box(image_size, bounding_boxes, seed=None, seed2=None, min_object_covered=0.1, aspect_ratio_range=None,
-                                  area_range=None, max_attempts=None, use_image_if_no_bounding_boxes=None, name=None):
+def sample_distorted_bounding_box(image_size: Any, bounding_boxes: Any, seed: Optional[int] = None, seed2: Any = None,
+                                  min_object_covered: Any = 0.1, aspect_ratio_range: Any = None, area_range: Any = None,
+                                  max_attempts: Any = None, use_image_if_no_bounding_boxes: Any = None,
+                                  name: Optional[str] = None) -> Any:
     """A random part of an image that shows enough of one of the boxes: (begin, size, box), the first two for tf.slice()."""
     with ops.name_scope(name, "sample_distorted_bounding_box"):
         given = dict(aspect_ratio_range=aspect_ratio_range, area_range=area_range, max_attempts=max_attempts,
@@ -22,14 +33,16 @@ def sample_distorted_bounding_box(image_size, bounding_boxes, seed=None, seed2=N
             **{key: value for key, value in given.items() if value is not None})
 
 
-def extract_glimpse(input, size, offsets, centered=True, normalized=True, uniform_noise=True, name=None):  # pylint: disable=redefined-builtin
+def extract_glimpse(input: Any, size: Any, offsets: Any, centered: bool = True, normalized: bool = True,
+                    uniform_noise: bool = True, name: Optional[str] = None) -> Any:  # pylint: disable=redefined-builtin
     """Windows of `size` of images, around `offsets`; noise where they end."""
     return gen_ops.extract_glimpse(input, size, offsets, centered=centered, normalized=normalized, uniform_noise=uniform_noise,
                                    name=name)
 
 
-def non_max_suppression_with_scores(boxes, scores, max_output_size, iou_threshold=0.5, score_threshold=_LOWEST, soft_nms_sigma=0.0,
-                                    name=None):
+def non_max_suppression_with_scores(boxes: Any, scores: Any, max_output_size: Any, iou_threshold: Any = 0.5,
+                                    score_threshold: Any = _LOWEST, soft_nms_sigma: Any = 0.0,
+                                    name: Optional[str] = None) -> Any:
     """(indices of chosen boxes, their scores, which overlaps have lowered)."""
     with ops.name_scope(name, "non_max_suppression_with_scores"):
         indices, chosen, _ = gen_ops.non_max_suppression_v5(boxes, scores, max_output_size, iou_threshold, score_threshold,
@@ -37,8 +50,10 @@ def non_max_suppression_with_scores(boxes, scores, max_output_size, iou_threshol
         return indices, chosen
 
 
-def non_max_suppression_padded(boxes, scores, max_output_size, iou_threshold=0.5, score_threshold=_LOWEST,
-                               pad_to_max_output_size=False, name=None, sorted_input=False, canonicalized_coordinates=False, tile_size=512):
+def non_max_suppression_padded(boxes: Any, scores: Any, max_output_size: Any, iou_threshold: Any = 0.5,
+                               score_threshold: Any = _LOWEST, pad_to_max_output_size: bool = False, name: Optional[str] = None,
+                               sorted_input: bool = False, canonicalized_coordinates: bool = False,
+                               tile_size: Any = 512) -> Any:
     """(indices of chosen boxes, padded with zeros if asked, how many there are)."""
     with ops.name_scope(name, "non_max_suppression_padded"):
         indices, count = gen_ops.non_max_suppression_v4(boxes, scores, max_output_size, iou_threshold, score_threshold,
@@ -46,27 +61,30 @@ def non_max_suppression_padded(boxes, scores, max_output_size, iou_threshold=0.5
         return indices, count
 
 
-def non_max_suppression_overlaps(overlaps, scores, max_output_size, overlap_threshold=0.5, score_threshold=_LOWEST, name=None):
+def non_max_suppression_overlaps(overlaps: Any, scores: Any, max_output_size: Any, overlap_threshold: Any = 0.5,
+                                 score_threshold: Any = _LOWEST, name: Optional[str] = None) -> Any:
     with ops.name_scope(name, "non_max_suppression_overlaps"):
         return gen_ops.non_max_suppression_with_overlaps(overlaps, scores, max_output_size, overlap_threshold, score_threshold)
 
 
-def combined_non_max_suppression(boxes, scores, max_output_size_per_class, max_total_size, iou_threshold=0.5, score_threshold=_LOWEST,
-                                 pad_per_class=False, clip_boxes=True, name=None):
+def combined_non_max_suppression(boxes: Any, scores: Any, max_output_size_per_class: Any, max_total_size: Any,
+                                 iou_threshold: Any = 0.5, score_threshold: Any = _LOWEST, pad_per_class: bool = False,
+                                 clip_boxes: bool = True, name: Optional[str] = None) -> Any:
     """Boxes, scores, classes and numbers of detections of a batch of images, each class for itself."""
     with ops.name_scope(name, "combined_non_max_suppression"):
         return gen_ops.combined_non_max_suppression(boxes, scores, max_output_size_per_class, max_total_size, iou_threshold,
                                                     score_threshold, pad_per_class=pad_per_class, clip_boxes=clip_boxes)
 
 
-def decode_and_crop_jpeg(contents, crop_window, channels=0, ratio=1, fancy_upscaling=True, try_recover_truncated=False,
-                         acceptable_fraction=1, dct_method="", name=None):
+def decode_and_crop_jpeg(contents: Any, crop_window: Any, channels: Any = 0, ratio: Any = 1, fancy_upscaling: bool = True,
+                         try_recover_truncated: bool = False, acceptable_fraction: Any = 1, dct_method: str = "",
+                         name: Optional[str] = None) -> Any:
     return gen_ops.decode_and_crop_jpeg(contents, crop_window, channels=channels, ratio=ratio, fancy_upscaling=fancy_upscaling,
                                         try_recover_truncated=try_recover_truncated, acceptable_fraction=acceptable_fraction,
                                         dct_method=dct_method, name=name)
 
 
-def adjust_jpeg_quality(image, jpeg_quality, dct_method="", name=None):
+def adjust_jpeg_quality(image: Any, jpeg_quality: Any, dct_method: str = "", name: Optional[str] = None) -> Any:
     """The image as a JPEG file of that quality shows it."""
     with ops.name_scope(name, "adjust_jpeg_quality"):
         image = ops.convert_to_tensor(image, name="image")
@@ -77,7 +95,7 @@ def adjust_jpeg_quality(image, jpeg_quality, dct_method="", name=None):
         return image_color_ops.convert_image_dtype(image, original, saturate=True)
 
 
-def random_jpeg_quality(image, min_jpeg_quality, max_jpeg_quality, seed=None):
+def random_jpeg_quality(image: Any, min_jpeg_quality: Any, max_jpeg_quality: Any, seed: Optional[int] = None) -> Any:
     if min_jpeg_quality < 0 or max_jpeg_quality < 0 or min_jpeg_quality > 100 or max_jpeg_quality > 100:
         raise ValueError("jpeg encoding range must be between 0 and 100.")
     if min_jpeg_quality >= max_jpeg_quality:
@@ -89,7 +107,8 @@ def random_jpeg_quality(image, min_jpeg_quality, max_jpeg_quality, seed=None):
 # tf.contrib.image: transforms are rows [a0, a1, a2, b0, b1, b2, c0, c1] that say where an output pixel comes from.
 
 
-def transform(images, transforms, interpolation="NEAREST", output_shape=None, name=None):
+def transform(images: Any, transforms: Any, interpolation: str = "NEAREST", output_shape: ShapeLike = None,
+              name: Optional[str] = None) -> Any:
     """Images of rank 2, 3 or 4, each seen through a projective transform."""
     with ops.name_scope(name, "transform"):
         images = ops.convert_to_tensor(images, name="images")
@@ -107,7 +126,7 @@ def transform(images, transforms, interpolation="NEAREST", output_shape=None, na
         return out[0, :, :, 0] if rank == 2 else out[0] if rank == 3 else out
 
 
-def angles_to_projective_transforms(angles, image_height, image_width, name=None):
+def angles_to_projective_transforms(angles: Any, image_height: Any, image_width: Any, name: Optional[str] = None) -> Any:
     """Transforms that turn images by angles (radians, counterclockwise) around their centers."""
     with ops.name_scope(name, "angles_to_projective_transforms"):
         angles = ops.convert_to_tensor(angles, dtype=dtypes.float32)
@@ -126,12 +145,12 @@ def _turning(images):
     return (shape[0], shape[1]) if images.shape.rank in (2, 3) else (shape[1], shape[2])
 
 
-def rotate(images, angles, interpolation="NEAREST", name=None):
+def rotate(images: Any, angles: Any, interpolation: str = "NEAREST", name: Optional[str] = None) -> Any:
     with ops.name_scope(name, "rotate"):
         return transform(images, angles_to_projective_transforms(angles, *_turning(images)), interpolation)
 
 
-def translations_to_projective_transforms(translations, name=None):
+def translations_to_projective_transforms(translations: Any, name: Optional[str] = None) -> Any:
     with ops.name_scope(name, "translations_to_projective_transforms"):
         translations = ops.convert_to_tensor(translations, dtype=dtypes.float32)
         translations = translations[None] if translations.shape.rank == 1 else translations
@@ -139,13 +158,13 @@ def translations_to_projective_transforms(translations, name=None):
         return array_ops.stack([ones, zeros, -translations[:, 0], zeros, ones, -translations[:, 1], zeros, zeros], axis=1)
 
 
-def translate(images, translations, interpolation="NEAREST", name=None):
+def translate(images: Any, translations: Any, interpolation: str = "NEAREST", name: Optional[str] = None) -> Any:
     """Moves images by (dx, dy)."""
     with ops.name_scope(name, "translate"):
         return transform(images, translations_to_projective_transforms(translations), interpolation)
 
 
-def compose_transforms(*transforms):
+def compose_transforms(*transforms: Any) -> Any:
     """The transform that does the given ones, one after another."""
     with ops.name_scope("compose_transforms"):
         matrices = [_matrices(t) for t in transforms]

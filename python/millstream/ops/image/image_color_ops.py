@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """tf.image: colors."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from millstream import gen_ops
 from millstream.framework import constant_op, dtypes, ops
 from millstream.ops.array import array_ops
@@ -7,8 +11,14 @@ from millstream.ops.linalg import linalg_ops
 from millstream.ops.math import math_ops, reduce_ops
 from millstream.ops.random import random_ops
 
+if TYPE_CHECKING:
+    from typing import Any, Optional
 
-def convert_image_dtype(image, dtype, saturate=False, name=None):
+    from millstream.framework.tensor import Tensor
+    from millstream.framework.type_aliases import DTypeLike, TensorLike
+
+
+def convert_image_dtype(image: Any, dtype: DTypeLike, saturate: bool = False, name: Optional[str] = None) -> Tensor:
     """Floats are in [0, 1], integers in the positive range of their type."""
     image = ops.convert_to_tensor(image, name="image")
     dtype = dtypes.as_dtype(dtype)
@@ -32,7 +42,7 @@ def convert_image_dtype(image, dtype, saturate=False, name=None):
         return math_ops.saturate_cast(scaled, dtype, name=name) if saturate else math_ops.cast(scaled, dtype, name=name)
 
 
-def per_image_standardization(image):
+def per_image_standardization(image: Any) -> Tensor:
     """(x - mean) / max(stddev, 1 / sqrt(number of values)), for each image."""
     with ops.name_scope(None, "per_image_standardization", [image]):
         image = ops.convert_to_tensor(image, name="image")
@@ -54,11 +64,11 @@ def _as_float(image, function, scope):
         return convert_image_dtype(function(image), own, saturate=True, name=name)
 
 
-def adjust_brightness(image, delta):
+def adjust_brightness(image: Any, delta: Any) -> Tensor:
     return _as_float(image, lambda x: math_ops.add(x, math_ops.cast(delta, x.dtype.base_dtype)), "adjust_brightness")
 
 
-def adjust_contrast(images, contrast_factor):
+def adjust_contrast(images: Any, contrast_factor: Any) -> Tensor:
     def apply(x):
         if hasattr(gen_ops, "adjust_contrastv2"):
             return gen_ops.adjust_contrastv2(x, contrast_factor)
@@ -67,25 +77,25 @@ def adjust_contrast(images, contrast_factor):
     return _as_float(images, apply, "adjust_contrast")
 
 
-def adjust_hue(image, delta, name=None):
+def adjust_hue(image: Any, delta: Any, name: Optional[str] = None) -> Tensor:
     return _as_float(image, lambda x: gen_ops.adjust_hue(x, delta), name or "adjust_hue")
 
 
-def adjust_saturation(image, saturation_factor, name=None):
+def adjust_saturation(image: Any, saturation_factor: Any, name: Optional[str] = None) -> Tensor:
     return _as_float(image, lambda x: gen_ops.adjust_saturation(x, saturation_factor), name or "adjust_saturation")
 
 
-def adjust_gamma(image, gamma=1, gain=1):
+def adjust_gamma(image: Any, gamma: Any = 1, gain: Any = 1) -> Tensor:
     return _as_float(image, lambda x: gain * x ** math_ops.cast(gamma, x.dtype.base_dtype), "adjust_gamma")
 
 
-def random_brightness(image, max_delta, seed=None):
+def random_brightness(image: Any, max_delta: Any, seed: Optional[int] = None) -> Tensor:
     if max_delta < 0:
         raise ValueError("max_delta must be non-negative.")
     return adjust_brightness(image, random_ops.random_uniform([], -max_delta, max_delta, seed=seed))
 
 
-def random_contrast(image, lower, upper, seed=None):
+def random_contrast(image: Any, lower: Any, upper: Any, seed: Optional[int] = None) -> Tensor:
     if upper <= lower:
         raise ValueError("upper must be > lower.")
     if lower < 0:
@@ -93,7 +103,7 @@ def random_contrast(image, lower, upper, seed=None):
     return adjust_contrast(image, random_ops.random_uniform([], lower, upper, seed=seed))
 
 
-def random_hue(image, max_delta, seed=None):
+def random_hue(image: Any, max_delta: Any, seed: Optional[int] = None) -> Any:
     if max_delta > 0.5:
         raise ValueError("max_delta must be <= 0.5.")
     if max_delta < 0:
@@ -101,7 +111,7 @@ def random_hue(image, max_delta, seed=None):
     return adjust_hue(image, random_ops.random_uniform([], -max_delta, max_delta, seed=seed))
 
 
-def random_saturation(image, lower, upper, seed=None):
+def random_saturation(image: Any, lower: Any, upper: Any, seed: Optional[int] = None) -> Any:
     if upper <= lower:
         raise ValueError("upper must be > lower.")
     if lower < 0:
@@ -109,7 +119,7 @@ def random_saturation(image, lower, upper, seed=None):
     return adjust_saturation(image, random_ops.random_uniform([], lower, upper, seed=seed))
 
 
-def rgb_to_grayscale(images, name=None):
+def rgb_to_grayscale(images: Any, name: Optional[str] = None) -> Tensor:
     with ops.name_scope(name, "rgb_to_grayscale", [images]) as name:
         images = ops.convert_to_tensor(images, name="images")
         own = images.dtype.base_dtype
@@ -118,22 +128,22 @@ def rgb_to_grayscale(images, name=None):
         return convert_image_dtype(gray, own, name=name)
 
 
-def grayscale_to_rgb(images, name=None):
+def grayscale_to_rgb(images: Any, name: Optional[str] = None) -> Tensor:
     with ops.name_scope(name, "grayscale_to_rgb", [images]) as name:
         images = ops.convert_to_tensor(images, name="images")
         rank = images.shape.rank
         return gen_ops.tile(images, [1] * (rank - 1) + [3], name=name)
 
 
-def rgb_to_hsv(images, name=None):
+def rgb_to_hsv(images: Any, name: Optional[str] = None) -> Tensor:
     return gen_ops.rgb_to_hsv(images, name=name)
 
 
-def hsv_to_rgb(images, name=None):
+def hsv_to_rgb(images: Any, name: Optional[str] = None) -> Tensor:
     return gen_ops.hsv_to_rgb(images, name=name)
 
 
-def total_variation(images, name=None):
+def total_variation(images: Any, name: Optional[str] = None) -> Tensor:
     """Sum of the differences of neighbouring pixels."""
     with ops.name_scope(name, "total_variation"):
         images = ops.convert_to_tensor(images)
@@ -146,7 +156,7 @@ def total_variation(images, name=None):
         return reduce_ops.reduce_sum(math_ops.abs(down), axes) + reduce_ops.reduce_sum(math_ops.abs(right), axes)
 
 
-def psnr(a, b, max_val, name=None):
+def psnr(a: TensorLike, b: TensorLike, max_val: Any, name: Optional[str] = None) -> Tensor:
     """Peak signal-to-noise ratio in decibels."""
     with ops.name_scope(name, "PSNR", [a, b]):
         a, b = ops.convert_to_tensor(a), ops.convert_to_tensor(b)
@@ -172,7 +182,7 @@ rgb_to_yuv = _linear([[0.299, -0.14714119, 0.61497538], [0.587, -0.28886916, -0.
 yuv_to_rgb = _linear([[1, 1, 1], [0, -0.394642334, 2.03206185], [1.13988303, -0.58062185, 0]])
 
 
-def image_gradients(image):
+def image_gradients(image: Any) -> tuple[Tensor, Tensor]:
     """(dy, dx): differences to the next row and column, 0 at the end."""
     image = ops.convert_to_tensor(image)
     if image.shape.rank != 4:

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """tf.image: shapes. Images are [height, width, channels] or batches of them."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from millstream import gen_ops
@@ -9,6 +13,11 @@ from millstream.ops.flow import control_flow_ops
 from millstream.ops.math import math_ops
 from millstream.ops.random import random_ops
 from millstream.ops.arguments import renamed
+
+if TYPE_CHECKING:
+    from typing import Any, Optional
+
+    from millstream.framework.tensor import Tensor
 
 
 class ResizeMethod:
@@ -53,7 +62,8 @@ def _map_single(image, one, many):
     return many(image)
 
 
-def resize_images(images, size, method=ResizeMethod.BILINEAR, align_corners=False, preserve_aspect_ratio=False, name=None):
+def resize_images(images: Any, size: Any, method: Any = ResizeMethod.BILINEAR, align_corners: bool = False,
+                  preserve_aspect_ratio: bool = False, name: Optional[str] = None) -> Tensor:
     with ops.name_scope(name, "resize", [images, size]):
         images, single = _as_batch(images)
         size = ops.convert_to_tensor(size, dtypes.int32, name="size")
@@ -98,16 +108,16 @@ resize_nearest_neighbor = _resizer("resize_nearest_neighbor")
 resize_bicubic = _resizer("resize_bicubic")
 
 
-def resize_area(images, size, align_corners=False, name=None):
+def resize_area(images: Any, size: Any, align_corners: bool = False, name: Optional[str] = None) -> Any:
     return gen_ops.resize_area(images, size, align_corners=align_corners, name=name)
 
 
-def flip_left_right(image):
+def flip_left_right(image: Any) -> Tensor:
     with ops.name_scope(None, "flip_left_right", [image]):
         return _map_single(image, lambda x: array_ops.reverse(x, [1]), lambda x: array_ops.reverse(x, [2]))
 
 
-def flip_up_down(image):
+def flip_up_down(image: Any) -> Tensor:
     with ops.name_scope(None, "flip_up_down", [image]):
         return _map_single(image, lambda x: array_ops.reverse(x, [0]), lambda x: array_ops.reverse(x, [1]))
 
@@ -129,21 +139,21 @@ def _random_flip(image, axis, seed, scope):
         return result
 
 
-def random_flip_left_right(image, seed=None):
+def random_flip_left_right(image: Any, seed: Optional[int] = None) -> Tensor:
     return _random_flip(image, 1, seed, "random_flip_left_right")
 
 
-def random_flip_up_down(image, seed=None):
+def random_flip_up_down(image: Any, seed: Optional[int] = None) -> Tensor:
     return _random_flip(image, 0, seed, "random_flip_up_down")
 
 
-def transpose_image(image):
+def transpose_image(image: Any) -> Tensor:
     with ops.name_scope(None, "transpose", [image]):
         return _map_single(image, lambda x: array_ops.transpose(x, [1, 0, 2]),
                            lambda x: array_ops.transpose(x, [0, 2, 1, 3]))
 
 
-def rot90(image, k=1, name=None):
+def rot90(image: Any, k: Any = 1, name: Optional[str] = None) -> Tensor:
     """Turned counter-clockwise k times by 90 degrees."""
     with ops.name_scope(name, "rot90", [image, k]):
         k = int(k) % 4
@@ -180,7 +190,7 @@ def _require(value, text):
         raise ValueError(text)
 
 
-def crop_to_bounding_box(image, offset_height, offset_width, target_height, target_width):
+def crop_to_bounding_box(image: Any, offset_height: Any, offset_width: Any, target_height: Any, target_width: Any) -> Tensor:
     with ops.name_scope(None, "crop_to_bounding_box", [image]):
         batch, single = _as_batch(image)
         height, width, _ = _sizes(batch)
@@ -197,7 +207,7 @@ def crop_to_bounding_box(image, offset_height, offset_width, target_height, targ
         return _back(cropped, single)
 
 
-def central_crop(image, central_fraction):
+def central_crop(image: Any, central_fraction: Any) -> Tensor:
     with ops.name_scope(None, "central_crop", [image]):
         image = ops.convert_to_tensor(image, name="image")
         if not 0.0 < central_fraction <= 1.0:
@@ -215,7 +225,7 @@ def central_crop(image, central_fraction):
         return crop_to_bounding_box(image, top, left, height - top * 2, width - left * 2)
 
 
-def resize_image_with_crop_or_pad(image, target_height, target_width):
+def resize_image_with_crop_or_pad(image: Any, target_height: Any, target_width: Any) -> Tensor:
     """Cuts or fills with zeros, around the middle."""
     with ops.name_scope(None, "resize_image_with_crop_or_pad", [image]):
         batch, single = _as_batch(image)
@@ -235,7 +245,8 @@ def resize_image_with_crop_or_pad(image, target_height, target_width):
         return _back(result, single)
 
 
-def resize_image_with_pad(image, target_height, target_width, method=ResizeMethod.BILINEAR, align_corners=False):
+def resize_image_with_pad(image: Any, target_height: Any, target_width: Any, method: Any = ResizeMethod.BILINEAR,
+                          align_corners: bool = False) -> Any:
     with ops.name_scope(None, "resize_image_with_pad", [image]):
         batch, single = _as_batch(image)
         resized = resize_images(batch, [target_height, target_width], method, align_corners, preserve_aspect_ratio=True)
@@ -244,32 +255,34 @@ def resize_image_with_pad(image, target_height, target_width, method=ResizeMetho
         return _back(pad_to_bounding_box(resized, top, left, target_height, target_width), single)
 
 
-def crop_and_resize(image, boxes, box_ind=None, crop_size=None, method="bilinear", extrapolation_value=0, name=None,
-                    box_indices=None):
+def crop_and_resize(image: Any, boxes: Any, box_ind: Any = None, crop_size: Any = None, method: str = "bilinear",
+                    extrapolation_value: Any = 0, name: Optional[str] = None, box_indices: Any = None) -> Tensor:
     box_ind = renamed("box_indices", box_indices, "box_ind", box_ind)
     return gen_ops.crop_and_resize(image, boxes, box_ind, crop_size, method=method, extrapolation_value=extrapolation_value,
                                    name=name)
 
 
-def extract_patches(images, sizes, strides, rates, padding, name=None):
+def extract_patches(images: Any, sizes: Any, strides: Any, rates: Any, padding: Any, name: Optional[str] = None) -> Any:
     return extract_image_patches(images, sizes, strides, rates, padding, name)
 
 
-def extract_image_patches(images, ksizes=None, strides=None, rates=None, padding=None, name=None, sizes=None):
+def extract_image_patches(images: Any, ksizes: Any = None, strides: Any = None, rates: Any = None, padding: Any = None,
+                          name: Optional[str] = None, sizes: Any = None) -> Tensor:
     ksizes = renamed("sizes", sizes, "ksizes", ksizes)
     return gen_ops.extract_image_patches(images, ksizes=list(ksizes), strides=list(strides), rates=list(rates),
                                          padding=padding,
                                          name=name)
 
 
-def non_max_suppression(boxes, scores, max_output_size, iou_threshold=0.5, score_threshold=float("-inf"), name=None):
+def non_max_suppression(boxes: Any, scores: Any, max_output_size: Any, iou_threshold: Any = 0.5,
+                        score_threshold: Any = float("-inf"), name: Optional[str] = None) -> Tensor:
     with ops.name_scope(name, "non_max_suppression"):
         return gen_ops.non_max_suppression_v3(boxes, scores, max_output_size,
                                               ops.convert_to_tensor(iou_threshold, dtypes.float32, name="iou_threshold"),
                                               ops.convert_to_tensor(score_threshold, dtypes.float32, name="score_threshold"))
 
 
-def draw_bounding_boxes(images, boxes, name=None, colors=None):
+def draw_bounding_boxes(images: Any, boxes: Any, name: Optional[str] = None, colors: Any = None) -> Any:
     if colors is None:
         return gen_ops.draw_bounding_boxes(images, boxes, name=name)
     return gen_ops.draw_bounding_boxes_v2(images, boxes, colors, name=name)
@@ -284,16 +297,17 @@ def decode_image_of(kind):
 decode_png = decode_image_of("png")
 
 
-def decode_jpeg(contents, channels=0, ratio=1, fancy_upscaling=True, try_recover_truncated=False, acceptable_fraction=1,
-                dct_method="", name=None):
+def decode_jpeg(contents: Any, channels: Any = 0, ratio: Any = 1, fancy_upscaling: bool = True,
+                try_recover_truncated: bool = False, acceptable_fraction: Any = 1, dct_method: str = "",
+                name: Optional[str] = None) -> Any:
     return gen_ops.decode_jpeg(contents, channels=channels, ratio=ratio, fancy_upscaling=fancy_upscaling,
                                try_recover_truncated=try_recover_truncated, acceptable_fraction=acceptable_fraction,
                                dct_method=dct_method, name=name)
 
 
-def encode_png(image, compression=-1, name=None):
+def encode_png(image: Any, compression: Any = -1, name: Optional[str] = None) -> Any:
     return gen_ops.encode_png(image, compression=compression, name=name)
 
 
-def encode_jpeg(image, format="", quality=95, name=None, **kwargs):  # pylint: disable=redefined-builtin
+def encode_jpeg(image: Any, format: str = "", quality: Any = 95, name: Optional[str] = None, **kwargs: Any) -> Any:  # pylint: disable=redefined-builtin
     return gen_ops.encode_jpeg(image, format=format, quality=quality, name=name, **kwargs)

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """tf.image: likeness of images, edges, decoding of any format."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from millstream import gen_ops
@@ -10,26 +14,32 @@ from millstream.ops.math import math_ops, reduce_ops
 from millstream.ops.nn import nn_conv, nn_ops
 from millstream.ops.strings import string_ops
 
+if TYPE_CHECKING:
+    from typing import Any, Optional
 
-def decode_image(contents, channels=None, dtype=dtypes.uint8, name=None, expand_animations=True):
+    from millstream.framework.type_aliases import DTypeLike
+
+
+def decode_image(contents: Any, channels: Any = None, dtype: DTypeLike = dtypes.uint8, name: Optional[str] = None,
+                 expand_animations: bool = True) -> Any:
     """A PNG, JPEG, GIF or BMP image; shape [h, w, c], or [frames, h, w, c] of a GIF."""
     return gen_ops.decode_image(contents, channels=channels or 0, dtype=dtype, expand_animations=expand_animations, name=name)
 
 
-def decode_bmp(contents, channels=0, name=None):
+def decode_bmp(contents: Any, channels: Any = 0, name: Optional[str] = None) -> Any:
     return gen_ops.decode_bmp(contents, channels=channels, name=name)
 
 
-def decode_gif(contents, name=None):
+def decode_gif(contents: Any, name: Optional[str] = None) -> Any:
     return gen_ops.decode_gif(contents, name=name)
 
 
-def is_jpeg(contents, name=None):
+def is_jpeg(contents: Any, name: Optional[str] = None) -> Any:
     with ops.name_scope(name, "is_jpeg"):
         return gen_ops.equal(string_ops.substr(contents, 0, 3), b"\xff\xd8\xff", name=name)
 
 
-def sobel_edges(image):
+def sobel_edges(image: Any) -> Any:
     """Changes along height and width: [batch, h, w, channels, 2]."""
     image = ops.convert_to_tensor(image)
     channels = image.shape.as_list()[-1]
@@ -70,7 +80,8 @@ def _per_channel(a, b, max_val, size, sigma, k1, k2):
     return reduce_ops.reduce_mean(luminance * contrast, [-3, -2]), reduce_ops.reduce_mean(contrast, [-3, -2])
 
 
-def ssim(img1, img2, max_val, filter_size=11, filter_sigma=1.5, k1=0.01, k2=0.03):
+def ssim(img1: Any, img2: Any, max_val: Any, filter_size: Any = 11, filter_sigma: Any = 1.5, k1: Any = 0.01,
+         k2: Any = 0.03) -> Any:
     """Structural similarity of images, averaged over their channels."""
     with ops.name_scope(None, "SSIM", [img1, img2]):
         scale = image_color_ops.convert_image_dtype(ops.convert_to_tensor(max_val, dtype=ops.convert_to_tensor(img1).dtype),

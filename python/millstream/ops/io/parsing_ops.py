@@ -1,9 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Parsing of Example messages, CSV and raw bytes."""
+from __future__ import annotations
+
 import collections
+from typing import TYPE_CHECKING
 
 from millstream import gen_ops
 from millstream.framework import dtypes, ops, sparse_tensor, tensor_shape
+
+if TYPE_CHECKING:
+    from typing import Any, Optional
+
+    from millstream.framework.type_aliases import DTypeLike, TensorLike
 
 
 class VarLenFeature(collections.namedtuple("VarLenFeature", ["dtype"])):
@@ -133,19 +141,21 @@ def _parse_single(serialized, plan):
     return plan.result(outputs, True)
 
 
-def parse_single_example(serialized, features, name=None, example_names=None):
+def parse_single_example(serialized: Any, features: TensorLike, name: Optional[str] = None, example_names: Any = None) -> Any:
     plan = _Plan(features)
     with ops.name_scope(name, "ParseSingleExample", [serialized]):
         return _parse_single(ops.convert_to_tensor(serialized, dtype=dtypes.string, name="serialized"), plan)
 
 
-def decode_csv(records, record_defaults, field_delim=",", use_quote_delim=True, name=None, na_value="", select_cols=None):
+def decode_csv(records: Any, record_defaults: Any, field_delim: str = ",", use_quote_delim: bool = True,
+               name: Optional[str] = None, na_value: str = "", select_cols: Any = None) -> Any:
     if select_cols is not None and any(select_cols[i] >= select_cols[i + 1] for i in range(len(select_cols) - 1)):
         raise ValueError("select_cols is not strictly increasing.")
     return gen_ops.decode_csv(records, record_defaults, field_delim=field_delim, use_quote_delim=use_quote_delim,
                               na_value=na_value, select_cols=select_cols or [], name=name)
 
 
-def decode_raw(input_bytes=None, out_type=None, little_endian=True, name=None, bytes=None):  # pylint: disable=redefined-builtin
+def decode_raw(input_bytes: Any = None, out_type: Optional[DTypeLike] = None, little_endian: bool = True,
+               name: Optional[str] = None, bytes: Any = None) -> Any:  # pylint: disable=redefined-builtin
     return gen_ops.decode_raw(input_bytes if input_bytes is not None else bytes, out_type=out_type, little_endian=little_endian,
                               name=name)

@@ -1,8 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """TFRecord files, read and written by the program itself."""
+from __future__ import annotations
+
 import os
+from typing import TYPE_CHECKING
 
 from millstream import _core
+
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class TFRecordCompressionType:
@@ -14,14 +20,14 @@ class TFRecordCompressionType:
 class TFRecordOptions:
     compression_type_map = {0: "", 1: "ZLIB", 2: "GZIP"}
 
-    def __init__(self, compression_type=None, flush_mode=None, input_buffer_size=None, output_buffer_size=None,
-                 window_bits=None, compression_level=None, compression_method=None, mem_level=None,
-                 compression_strategy=None):
+    def __init__(self, compression_type: Any = None, flush_mode: Any = None, input_buffer_size: Any = None,
+                 output_buffer_size: Any = None, window_bits: Any = None, compression_level: Any = None,
+                 compression_method: Any = None, mem_level: Any = None, compression_strategy: Any = None) -> None:
         self.get_compression_type_string(compression_type)
         self.compression_type = compression_type
 
     @classmethod
-    def get_compression_type_string(cls, options):
+    def get_compression_type_string(cls, options: Any) -> str:
         if not options:
             return ""
         if isinstance(options, TFRecordOptions):
@@ -34,22 +40,22 @@ class TFRecordOptions:
 
 
 class TFRecordWriter:
-    def __init__(self, path, options=None):
+    def __init__(self, path: Any, options: Any = None) -> None:
         self._writer = _core.RecordWriter(os.fspath(path), TFRecordOptions.get_compression_type_string(options))
 
-    def __enter__(self):
+    def __enter__(self) -> TFRecordWriter:
         return self
 
     def __exit__(self, *error):
         self.close()
 
-    def write(self, record):
+    def write(self, record: Any) -> None:
         self._writer.write(record.encode() if isinstance(record, str) else bytes(record))
 
-    def flush(self):
+    def flush(self) -> None:
         self._writer.flush()
 
-    def close(self):
+    def close(self) -> None:
         self._writer.close()
 
 

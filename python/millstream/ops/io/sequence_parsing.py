@@ -1,15 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """tf.parse_single_sequence_example; tensors as strings and back."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from millstream import gen_ops
 from millstream.framework import dtypes, ops, sparse_tensor, tensor_shape
 from millstream.ops.io.parsing_ops import FixedLenFeature, FixedLenSequenceFeature, VarLenFeature
 
+if TYPE_CHECKING:
+    from typing import Any, Optional
 
-def serialize_tensor(tensor, name=None):
+    from millstream.framework.type_aliases import DTypeLike, TensorLike
+
+
+def serialize_tensor(tensor: TensorLike, name: Optional[str] = None) -> Any:
     return gen_ops.serialize_tensor(tensor, name=name)
 
 
-def parse_tensor(serialized, out_type, name=None):
+def parse_tensor(serialized: Any, out_type: DTypeLike, name: Optional[str] = None) -> Any:
     return gen_ops.parse_tensor(serialized, out_type=out_type, name=name)
 
 
@@ -64,7 +73,8 @@ def parse_single_sequence_example(serialized, context_features=None, sequence_fe
                 _results(list_sparse, list_dense, li, lv, ls, ld, [None]))
 
 
-def parse_sequence_example(serialized, context_features=None, sequence_features=None, example_names=None, name=None):
+def parse_sequence_example(serialized: Any, context_features: Any = None, sequence_features: Any = None,
+                           example_names: Any = None, name: Optional[str] = None) -> Any:
     """(context, sequences, lengths): dicts of tensors of a batch of SequenceExamples. Dense sequences are padded; `lengths` says
     how long each is."""
     if not context_features and not sequence_features:

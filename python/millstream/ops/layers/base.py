@@ -1,12 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """tf.layers.Layer: an object that makes its variables when it is first called, in a variable scope of its own."""
+from __future__ import annotations
+
 import contextlib
 import re
+from typing import TYPE_CHECKING
 
 from millstream.framework import dtypes, ops
 from millstream.framework.tensor_shape import TensorShape
 from millstream.ops import nest
 from millstream.ops.variables import variable_scope as vs
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from millstream.framework.type_aliases import ShapeLike, TensorLike
 
 
 def to_snake_case(name):
@@ -18,12 +26,13 @@ def to_snake_case(name):
 class InputSpec:
     """What a layer expects of an input."""
 
-    def __init__(self, dtype=None, shape=None, ndim=None, max_ndim=None, min_ndim=None, axes=None):
+    def __init__(self, dtype: Any = None, shape: Any = None, ndim: Any = None, max_ndim: Any = None, min_ndim: Any = None,
+                 axes: Any = None) -> None:
         self.dtype, self.shape, self.max_ndim, self.min_ndim = dtype, shape, max_ndim, min_ndim
         self.ndim = len(shape) if shape is not None else ndim
         self.axes = axes or {}
 
-    def check(self, x, layer):
+    def check(self, x: Any, layer: Any) -> None:
         rank = x.shape.rank
         if self.ndim is not None and rank is not None and rank != self.ndim:
             raise ValueError(f"Input 0 of layer {layer} is incompatible with the layer: expected ndim={self.ndim}, found "
@@ -76,7 +85,7 @@ class Layer:
     graph = property(lambda self: self._graph)
 
     @property
-    def scope_name(self):
+    def scope_name(self) -> Any:
         if self._scope is None:
             raise ValueError(f"No name available for layer scope because the layer \"{self._name}\" has not been used yet. "
                              f"The "
@@ -84,11 +93,11 @@ class Layer:
         return self._scope.name
 
     @property
-    def trainable_weights(self):
+    def trainable_weights(self) -> Any:
         return list(self._trainable_weights) if self.trainable else []
 
     @property
-    def non_trainable_weights(self):
+    def non_trainable_weights(self) -> Any:
         return list(self._non_trainable_weights) if self.trainable else self._trainable_weights + self._non_trainable_weights
 
     weights = property(lambda self: self._trainable_weights + self._non_trainable_weights)
@@ -106,34 +115,34 @@ class Layer:
             with vs.variable_scope(scope, default_name=self._base_name) as captured:
                 self._scope = captured
 
-    def build(self, input_shape):
+    def build(self, input_shape: ShapeLike) -> None:
         self.built = True
 
-    def call(self, inputs, *args, **kwargs):
+    def call(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
         return inputs
 
-    def compute_output_shape(self, input_shape):
+    def compute_output_shape(self, input_shape: ShapeLike) -> Any:
         raise NotImplementedError
 
-    def count_params(self):
+    def count_params(self) -> int:
         return sum(v.shape.num_elements() for v in self.weights)
 
-    def add_update(self, updates, inputs=None):
+    def add_update(self, updates: Any, inputs: Any = None) -> None:
         updates = updates if isinstance(updates, (list, tuple)) else [updates]
         self._updates += updates
         for update in updates:
             ops.add_to_collection(ops.GraphKeys.UPDATE_OPS, update)
 
-    def add_loss(self, losses, inputs=None):
+    def add_loss(self, losses: TensorLike, inputs: Any = None) -> None:
         losses = losses if isinstance(losses, (list, tuple)) else [losses]
         self._losses += losses
         for loss in losses:
             ops.add_to_collection(ops.GraphKeys.REGULARIZATION_LOSSES, loss)
 
-    def get_updates_for(self, inputs):
+    def get_updates_for(self, inputs: Any) -> Any:
         return self.updates
 
-    def get_losses_for(self, inputs):
+    def get_losses_for(self, inputs: Any) -> Any:
         return self.losses
 
     def add_weight(self, name, shape=None, dtype=None, initializer=None, regularizer=None, trainable=None, constraint=None,

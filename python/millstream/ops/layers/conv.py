@@ -1,10 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """tf.layers: convolutions."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from millstream.framework.tensor_shape import TensorShape
 from millstream.ops.array import array_ops
 from millstream.ops.nn import nn_conv, nn_ops
 from millstream.ops.variables import init_ops
 from millstream.ops.layers.base import InputSpec, Layer
+
+if TYPE_CHECKING:
+    from typing import Any, Optional
+
+    from millstream.framework.type_aliases import ShapeLike
 
 _ZEROS = init_ops.Zeros
 
@@ -94,7 +103,7 @@ class _Conv(Layer):
             self.bias = self.add_weight("bias", shape=(self.filters,), initializer=self.bias_initializer,
                                         regularizer=self.bias_regularizer, constraint=self.bias_constraint, trainable=True)
 
-    def build(self, input_shape):
+    def build(self, input_shape: ShapeLike) -> None:
         self.kernel = self._add_kernel(self.kernel_size + (self._channels(input_shape), self.filters))
         self._add_bias()
         self.built = True
@@ -104,7 +113,7 @@ class _Conv(Layer):
             outputs = nn_ops.bias_add(outputs, self.bias, data_format=op_format(self.data_format, self.rank))
         return outputs if self.activation is None else self.activation(outputs)
 
-    def call(self, inputs):
+    def call(self, inputs: Any) -> Any:
         data_format = op_format(self.data_format, self.rank)
         padding = self.padding.upper()
         if self.rank == 1:
@@ -118,7 +127,7 @@ class _Conv(Layer):
                                           dilation_rate=self.dilation_rate, data_format=data_format)
         return self._finish(outputs)
 
-    def compute_output_shape(self, input_shape):
+    def compute_output_shape(self, input_shape: ShapeLike) -> Any:
         sizes = TensorShape(input_shape).as_list()
         space = sizes[2:] if self.data_format == "channels_first" else sizes[1:-1]
         space = [output_length(s, k, self.padding, t, d)
@@ -134,8 +143,8 @@ class Conv1D(_Conv):
 class Conv2D(_Conv):
     rank = 2
 
-    def __init__(self, filters, kernel_size, strides=(1, 1), padding="valid", data_format="channels_last",
-                 dilation_rate=(1, 1), **kwargs):
+    def __init__(self, filters: Any, kernel_size: Any, strides: Any = (1, 1), padding: Any = "valid",
+                 data_format: str = "channels_last", dilation_rate: Any = (1, 1), **kwargs: Any) -> None:
         super().__init__(filters, kernel_size, strides, padding, data_format, dilation_rate, **kwargs)
 
 
@@ -147,12 +156,12 @@ class Conv2DTranspose(_Conv):
     rank = 2
     _op = staticmethod(nn_conv.conv2d_transpose)
 
-    def build(self, input_shape):
+    def build(self, input_shape: ShapeLike) -> None:
         self.kernel = self._add_kernel(self.kernel_size + (self.filters, self._channels(input_shape)))
         self._add_bias()
         self.built = True
 
-    def call(self, inputs):
+    def call(self, inputs: Any) -> Any:
         first = self.data_format == "channels_first"
         known = inputs.shape.as_list()
         dynamic = array_ops.shape(inputs) if None in known else known
@@ -165,7 +174,7 @@ class Conv2DTranspose(_Conv):
         outputs.set_shape(self.compute_output_shape(inputs.shape))
         return self._finish(outputs)
 
-    def compute_output_shape(self, input_shape):
+    def compute_output_shape(self, input_shape: ShapeLike) -> TensorShape:
         sizes = TensorShape(input_shape).as_list()
         first = self.data_format == "channels_first"
         space = sizes[2:] if first else sizes[1:-1]
@@ -180,8 +189,8 @@ class Conv3DTranspose(Conv2DTranspose):
     rank = 3
     _op = staticmethod(nn_conv.conv3d_transpose)
 
-    def __init__(self, filters, kernel_size, strides=(1, 1, 1), padding="valid", data_format="channels_last", activation=None,
-                 use_bias=True, **kwargs):
+    def __init__(self, filters: Any, kernel_size: Any, strides: Any = (1, 1, 1), padding: Any = "valid",
+                 data_format: str = "channels_last", activation: Any = None, use_bias: bool = True, **kwargs: Any) -> None:
         super().__init__(filters, kernel_size, strides, padding, data_format, activation=activation, use_bias=use_bias, **kwargs)
 
 
@@ -191,11 +200,13 @@ Deconvolution3D = Deconv3D = Conv3DTranspose
 class SeparableConv2D(_Conv):
     rank = 2
 
-    def __init__(self, filters, kernel_size, strides=(1, 1), padding="valid", data_format="channels_last",
-                 dilation_rate=(1, 1), depth_multiplier=1, activation=None, use_bias=True, depthwise_initializer=None,
-                 pointwise_initializer=None, bias_initializer=_ZEROS(), depthwise_regularizer=None,
-                 pointwise_regularizer=None, bias_regularizer=None, activity_regularizer=None, depthwise_constraint=None,
-                 pointwise_constraint=None, bias_constraint=None, trainable=True, name=None, **kwargs):
+    def __init__(self, filters: Any, kernel_size: Any, strides: Any = (1, 1), padding: Any = "valid",
+                 data_format: str = "channels_last", dilation_rate: Any = (1, 1), depth_multiplier: Any = 1,
+                 activation: Any = None, use_bias: bool = True, depthwise_initializer: Any = None,
+                 pointwise_initializer: Any = None, bias_initializer: Any = _ZEROS(), depthwise_regularizer: Any = None,
+                 pointwise_regularizer: Any = None, bias_regularizer: Any = None, activity_regularizer: Any = None,
+                 depthwise_constraint: Any = None, pointwise_constraint: Any = None, bias_constraint: Any = None,
+                 trainable: Any = True, name: Optional[str] = None, **kwargs: Any) -> None:
         super().__init__(filters, kernel_size, strides, padding, data_format, dilation_rate, activation, use_bias,
                          bias_initializer=bias_initializer, bias_regularizer=bias_regularizer,
                          activity_regularizer=activity_regularizer, bias_constraint=bias_constraint, trainable=trainable,
@@ -204,7 +215,7 @@ class SeparableConv2D(_Conv):
         self._depthwise = (depthwise_initializer, depthwise_regularizer, depthwise_constraint)
         self._pointwise = (pointwise_initializer, pointwise_regularizer, pointwise_constraint)
 
-    def build(self, input_shape):
+    def build(self, input_shape: ShapeLike) -> None:
         channels = self._channels(input_shape)
         for name, shape, settings in (
                 ("depthwise_kernel", self.kernel_size + (channels, self.depth_multiplier), self._depthwise),
@@ -226,8 +237,8 @@ class SeparableConv1D(SeparableConv2D):
     """As the one of images, of height 1."""
     rank = 1
 
-    def __init__(self, filters, kernel_size, strides=1, padding="valid", data_format="channels_last", dilation_rate=1,
-                 **kwargs):
+    def __init__(self, filters: Any, kernel_size: Any, strides: Any = 1, padding: Any = "valid",
+                 data_format: str = "channels_last", dilation_rate: Any = 1, **kwargs: Any) -> None:
         super().__init__(filters, kernel_size, strides, padding, data_format, dilation_rate, **kwargs)
 
     def call(self, inputs):

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """tf.layers: dense, dropout, flatten."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from millstream.framework import ops
@@ -10,6 +14,12 @@ from millstream.ops.linalg import linalg_ops
 from millstream.ops.nn import nn_ops
 from millstream.ops.variables import init_ops
 from millstream.ops.layers.base import InputSpec, Layer
+
+if TYPE_CHECKING:
+    from typing import Any, Optional
+
+    from millstream.framework.tensor import Tensor
+    from millstream.framework.type_aliases import ShapeLike
 
 _ZEROS = init_ops.Zeros
 
@@ -40,7 +50,7 @@ class Dense(Layer):
                                         regularizer=self.bias_regularizer, constraint=self.bias_constraint, trainable=True)
         self.built = True
 
-    def call(self, inputs):
+    def call(self, inputs: Any) -> Any:
         rank = inputs.shape.rank
         if rank is not None and rank > 2:
             outputs = linalg_ops.tensordot(inputs, self.kernel, [[rank - 1], [0]])
@@ -51,13 +61,14 @@ class Dense(Layer):
             outputs = nn_ops.bias_add(outputs, self.bias)
         return outputs if self.activation is None else self.activation(outputs)
 
-    def compute_output_shape(self, input_shape):
+    def compute_output_shape(self, input_shape: ShapeLike) -> Any:
         return TensorShape(TensorShape(input_shape).as_list()[:-1] + [self.units])
 
 
-def dense(inputs, units, activation=None, use_bias=True, kernel_initializer=None, bias_initializer=_ZEROS(),
-          kernel_regularizer=None, bias_regularizer=None, activity_regularizer=None, kernel_constraint=None,
-          bias_constraint=None, trainable=True, name=None, reuse=None):
+def dense(inputs: Any, units: Any, activation: Any = None, use_bias: bool = True, kernel_initializer: Any = None,
+          bias_initializer: Any = _ZEROS(), kernel_regularizer: Any = None, bias_regularizer: Any = None,
+          activity_regularizer: Any = None, kernel_constraint: Any = None, bias_constraint: Any = None, trainable: Any = True,
+          name: Optional[str] = None, reuse: Any = None) -> Tensor:
     layer = Dense(units, activation=activation, use_bias=use_bias, kernel_initializer=kernel_initializer,
                   bias_initializer=bias_initializer, kernel_regularizer=kernel_regularizer,
                   bias_regularizer=bias_regularizer,
@@ -67,21 +78,23 @@ def dense(inputs, units, activation=None, use_bias=True, kernel_initializer=None
 
 
 class Dropout(Layer):
-    def __init__(self, rate=0.5, noise_shape=None, seed=None, name=None, **kwargs):
+    def __init__(self, rate: Any = 0.5, noise_shape: Any = None, seed: Optional[int] = None, name: Optional[str] = None,
+                 **kwargs: Any) -> None:
         super().__init__(name=name, **kwargs)
         self.rate, self.noise_shape, self.seed = rate, noise_shape, seed
 
-    def call(self, inputs, training=False):
+    def call(self, inputs: Any, training: Any = False) -> Any:
         inputs = ops.convert_to_tensor(inputs)
         return control_flow_ops.smart_cond(
             training, lambda: nn_ops.dropout(inputs, rate=self.rate, noise_shape=self.noise_shape, seed=self.seed),
             lambda: array_ops.identity(inputs))
 
-    def compute_output_shape(self, input_shape):
+    def compute_output_shape(self, input_shape: ShapeLike) -> Any:
         return input_shape
 
 
-def dropout(inputs, rate=0.5, noise_shape=None, seed=None, training=False, name=None):
+def dropout(inputs: Any, rate: Any = 0.5, noise_shape: Any = None, seed: Optional[int] = None, training: Any = False,
+            name: Optional[str] = None) -> Tensor:
     return Dropout(rate, noise_shape=noise_shape, seed=seed, name=name).apply(inputs, training=training)
 
 
@@ -93,7 +106,7 @@ class Flatten(Layer):
         self.data_format = "channels_last" if data_format is None else data_format
         self.input_spec = InputSpec(min_ndim=1)
 
-    def call(self, inputs):
+    def call(self, inputs: Any) -> Any:
         rank = inputs.shape.rank
         if self.data_format == "channels_first" and rank is not None and rank > 1:
             inputs = array_ops.transpose(inputs, [0] + list(range(2, rank)) + [1])
@@ -107,11 +120,11 @@ class Flatten(Layer):
         outputs.set_shape(self.compute_output_shape(inputs.shape))
         return outputs
 
-    def compute_output_shape(self, input_shape):
+    def compute_output_shape(self, input_shape: ShapeLike) -> TensorShape:
         sizes = TensorShape(input_shape).as_list()
         tail = int(np.prod(sizes[1:])) if all(s is not None for s in sizes[1:]) else None
         return TensorShape([sizes[0], tail])
 
 
-def flatten(inputs, name=None, data_format="channels_last"):
+def flatten(inputs: Any, name: Optional[str] = None, data_format: str = "channels_last") -> Tensor:
     return Flatten(name=name, data_format=data_format).apply(inputs)

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """tf.layers: batch normalization."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from millstream import gen_ops
 from millstream.framework import dtypes, ops
 from millstream.framework.tensor_shape import TensorShape
@@ -12,17 +16,25 @@ from millstream.ops.variables import variable_scope as vs
 from millstream.ops.arguments import smart_bool
 from millstream.ops.layers.base import InputSpec, Layer
 
+if TYPE_CHECKING:
+    from typing import Any, Optional
+
+    from millstream.framework.tensor import Tensor
+    from millstream.framework.type_aliases import ShapeLike
+
 
 class BatchNormalization(Layer):
     """Normalizes over all axes but `axis`. While training, the statistics are those of the batch and the updates of the
     moving
     ones go to the collection UPDATE_OPS; otherwise the moving ones are used."""
 
-    def __init__(self, axis=-1, momentum=0.99, epsilon=1e-3, center=True, scale=True, beta_initializer=init_ops.Zeros(),
-                 gamma_initializer=init_ops.Ones(), moving_mean_initializer=init_ops.Zeros(),
-                 moving_variance_initializer=init_ops.Ones(), beta_regularizer=None, gamma_regularizer=None,
-                 beta_constraint=None, gamma_constraint=None, renorm=False, renorm_clipping=None, renorm_momentum=0.99,
-                 fused=None, trainable=True, virtual_batch_size=None, adjustment=None, name=None, **kwargs):
+    def __init__(self, axis: Any = -1, momentum: Any = 0.99, epsilon: Any = 1e-3, center: bool = True, scale: bool = True,
+                 beta_initializer: Any = init_ops.Zeros(), gamma_initializer: Any = init_ops.Ones(),
+                 moving_mean_initializer: Any = init_ops.Zeros(), moving_variance_initializer: Any = init_ops.Ones(),
+                 beta_regularizer: Any = None, gamma_regularizer: Any = None, beta_constraint: Any = None,
+                 gamma_constraint: Any = None, renorm: bool = False, renorm_clipping: Any = None, renorm_momentum: Any = 0.99,
+                 fused: Any = None, trainable: Any = True, virtual_batch_size: Any = None, adjustment: Any = None,
+                 name: Optional[str] = None, **kwargs: Any) -> None:
         super().__init__(trainable=trainable, name=name, **kwargs)
         if renorm or virtual_batch_size is not None or adjustment is not None:
             raise NotImplementedError("batch_normalization with renorm, virtual_batch_size or adjustment")
@@ -122,23 +134,24 @@ class BatchNormalization(Layer):
         outputs.set_shape(inputs.shape)
         return outputs, mean, variance
 
-    def call(self, inputs, training=False):
+    def call(self, inputs: Any, training: Any = False) -> Any:
         outputs, mean, variance = (self._fused_call if self._use_fused else self._plain_call)(inputs, training)
         if smart_bool(training) is not False and self.trainable:
             self.add_update(self._moving_update(self.moving_mean, mean, self.momentum, training))
             self.add_update(self._moving_update(self.moving_variance, variance, self.momentum, training))
         return outputs
 
-    def compute_output_shape(self, input_shape):
+    def compute_output_shape(self, input_shape: ShapeLike) -> Any:
         return input_shape
 
 
-def batch_normalization(inputs, axis=-1, momentum=0.99, epsilon=1e-3, center=True, scale=True,
-                        beta_initializer=init_ops.Zeros(), gamma_initializer=init_ops.Ones(),
-                        moving_mean_initializer=init_ops.Zeros(), moving_variance_initializer=init_ops.Ones(),
-                        beta_regularizer=None, gamma_regularizer=None, beta_constraint=None, gamma_constraint=None,
-                        training=False, trainable=True, name=None, reuse=None, renorm=False, renorm_clipping=None,
-                        renorm_momentum=0.99, fused=None, virtual_batch_size=None, adjustment=None):
+def batch_normalization(inputs: Any, axis: Any = -1, momentum: Any = 0.99, epsilon: Any = 1e-3, center: bool = True,
+                        scale: bool = True, beta_initializer: Any = init_ops.Zeros(), gamma_initializer: Any = init_ops.Ones(),
+                        moving_mean_initializer: Any = init_ops.Zeros(), moving_variance_initializer: Any = init_ops.Ones(),
+                        beta_regularizer: Any = None, gamma_regularizer: Any = None, beta_constraint: Any = None,
+                        gamma_constraint: Any = None, training: Any = False, trainable: Any = True, name: Optional[str] = None,
+                        reuse: Any = None, renorm: bool = False, renorm_clipping: Any = None, renorm_momentum: Any = 0.99,
+                        fused: Any = None, virtual_batch_size: Any = None, adjustment: Any = None) -> Tensor:
     layer = BatchNormalization(
         axis=axis, momentum=momentum, epsilon=epsilon, center=center, scale=scale, beta_initializer=beta_initializer,
         gamma_initializer=gamma_initializer, moving_mean_initializer=moving_mean_initializer,

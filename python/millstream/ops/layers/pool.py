@@ -1,11 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """tf.layers: pooling."""
+from __future__ import annotations
+
 from typing import Any
+from typing import TYPE_CHECKING
 
 from millstream.framework.tensor_shape import TensorShape
 from millstream.ops.nn import nn_conv
 from millstream.ops.layers.base import InputSpec, Layer
 from millstream.ops.layers.conv import normalize_data_format, normalize_padding, normalize_tuple, op_format, output_length
+
+if TYPE_CHECKING:
+    from millstream.framework.type_aliases import ShapeLike
 
 
 class _Pool(Layer):
@@ -19,11 +25,11 @@ class _Pool(Layer):
         self.padding, self.data_format = normalize_padding(padding), normalize_data_format(data_format)
         self.input_spec = InputSpec(ndim=self.rank + 2)
 
-    def call(self, inputs):
+    def call(self, inputs: Any) -> Any:
         return type(self).function(inputs, list(self.pool_size), list(self.strides), self.padding.upper(),
                                    data_format=op_format(self.data_format, self.rank))
 
-    def compute_output_shape(self, input_shape):
+    def compute_output_shape(self, input_shape: ShapeLike) -> Any:
         sizes = TensorShape(input_shape).as_list()
         first = self.data_format == "channels_first"
         space = [output_length(s, k, self.padding, t)

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Products and decompositions of matrices: tf.matmul, tf.tensordot, tf.einsum, tf.matrix_*, ..."""
+from __future__ import annotations
+
 import re
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -10,9 +13,16 @@ from millstream.ops.array import array_ops
 from millstream.ops.math import math_ops, reduce_ops
 from millstream.ops.arguments import static_size, unsupported
 
+if TYPE_CHECKING:
+    from typing import Any, Optional
 
-def matmul(a, b, transpose_a=False, transpose_b=False, adjoint_a=False, adjoint_b=False, a_is_sparse=False,
-           b_is_sparse=False, output_type=None, name=None):
+    from millstream.framework.tensor import Tensor
+    from millstream.framework.type_aliases import DTypeLike, TensorLike
+
+
+def matmul(a: TensorLike, b: TensorLike, transpose_a: bool = False, transpose_b: bool = False, adjoint_a: bool = False,
+           adjoint_b: bool = False, a_is_sparse: bool = False, b_is_sparse: bool = False,
+           output_type: Optional[DTypeLike] = None, name: Optional[str] = None) -> Tensor:
     unsupported("tf.matmul", output_type=output_type)
     with ops.name_scope(name, "MatMul", [a, b]) as name:
         if transpose_a and adjoint_a:
@@ -35,20 +45,21 @@ def matmul(a, b, transpose_a=False, transpose_b=False, adjoint_a=False, adjoint_
         return gen_ops.mat_mul(a, b, transpose_a=transpose_a, transpose_b=transpose_b, name=name)
 
 
-def batch_matmul(x, y, adj_x=False, adj_y=False, name=None):
+def batch_matmul(x: TensorLike, y: TensorLike, adj_x: bool = False, adj_y: bool = False, name: Optional[str] = None) -> Any:
     return gen_ops.batch_mat_mul_v2(x, y, adj_x=adj_x, adj_y=adj_y, name=name or "MatMul")
 
 
 sparse_matmul = matmul
 
 
-def matvec(a, b, transpose_a=False, adjoint_a=False, a_is_sparse=False, b_is_sparse=False, name=None):
+def matvec(a: TensorLike, b: TensorLike, transpose_a: bool = False, adjoint_a: bool = False, a_is_sparse: bool = False,
+           b_is_sparse: bool = False, name: Optional[str] = None) -> Tensor:
     with ops.name_scope(name, "MatVec", [a, b]):
         product = matmul(a, array_ops.expand_dims(b, axis=-1), transpose_a=transpose_a, adjoint_a=adjoint_a)
         return array_ops.squeeze(product, axis=-1)
 
 
-def tensordot(a, b, axes, name=None):
+def tensordot(a: TensorLike, b: TensorLike, axes: Any, name: Optional[str] = None) -> Tensor:
     """Sum over pairs of axes: an int n (the last n of a, the first n of b) or two lists."""
     with ops.name_scope(name, "Tensordot", [a, b, axes]) as name:
         a, b = ops.convert_to_tensor(a, name="a"), ops.convert_to_tensor(b, name="b")
@@ -227,7 +238,7 @@ def _shape(batch, rows, columns):
     return array_ops.stack(parts) if any(isinstance(p, ops.Tensor) for p in parts) else parts
 
 
-def cross(a, b, name=None):
+def cross(a: TensorLike, b: TensorLike, name: Optional[str] = None) -> Tensor:
     with ops.name_scope(name, "Cross", [a, b]):
         if hasattr(gen_ops, "cross"):
             return gen_ops.cross(a, b)
@@ -235,7 +246,8 @@ def cross(a, b, name=None):
         return array_ops.stack([a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]], axis=-1)
 
 
-def matrix_diag(diagonal, name="diag", k=0, num_rows=-1, num_cols=-1, padding_value=0):
+def matrix_diag(diagonal: Any, name: str = "diag", k: Any = 0, num_rows: Any = -1, num_cols: Any = -1,
+                padding_value: Any = 0) -> Tensor:
     if _is_default(k, 0) and _is_default(num_rows, -1) and _is_default(num_cols, -1) and _is_default(padding_value, 0):
         return gen_ops.matrix_diag(diagonal, name=name)
     diagonal = ops.convert_to_tensor(diagonal)
@@ -247,14 +259,14 @@ def _is_default(value, default):
     return not isinstance(value, ops.Tensor) and np.ndim(value) == 0 and value == default
 
 
-def matrix_diag_part(input, name="diag_part", k=0, padding_value=0):  # pylint: disable=redefined-builtin
+def matrix_diag_part(input: Any, name: str = "diag_part", k: Any = 0, padding_value: Any = 0) -> Tensor:  # pylint: disable=redefined-builtin
     if _is_default(k, 0) and _is_default(padding_value, 0):
         return gen_ops.matrix_diag_part(input, name=name)
     input = ops.convert_to_tensor(input)
     return gen_ops.matrix_diag_part_v2(input, k, ops.convert_to_tensor(padding_value, dtype=input.dtype.base_dtype), name=name)
 
 
-def matrix_set_diag(input, diagonal, name="set_diag", k=0):  # pylint: disable=redefined-builtin
+def matrix_set_diag(input: Any, diagonal: Any, name: str = "set_diag", k: Any = 0) -> Tensor:  # pylint: disable=redefined-builtin
     if _is_default(k, 0):
         return gen_ops.matrix_set_diag(input, diagonal, name=name)
     return gen_ops.matrix_set_diag_v2(input, diagonal, k, name=name)
@@ -265,22 +277,22 @@ def svd(tensor, full_matrices=False, compute_uv=True, name=None):
     return (math_ops.real(s), u, v) if compute_uv else math_ops.real(s)
 
 
-def self_adjoint_eig(tensor, name=None):
+def self_adjoint_eig(tensor: TensorLike, name: Optional[str] = None) -> Any:
     e, v = gen_ops.self_adjoint_eig_v2(tensor, compute_v=True, name=name)
     return e, v
 
 
-def self_adjoint_eigvals(tensor, name=None):
+def self_adjoint_eigvals(tensor: TensorLike, name: Optional[str] = None) -> Tensor:
     return gen_ops.self_adjoint_eig_v2(tensor, compute_v=False, name=name)[0]
 
 
-def cholesky_solve(chol, rhs, name=None):
+def cholesky_solve(chol: Any, rhs: Any, name: Optional[str] = None) -> Tensor:
     with ops.name_scope(name, "cholesky_solve", [chol, rhs]):
         y = gen_ops.matrix_triangular_solve(chol, rhs, adjoint=False, lower=True)
         return gen_ops.matrix_triangular_solve(chol, y, adjoint=True, lower=True)
 
 
-def matrix_solve_ls(matrix, rhs, l2_regularizer=0.0, fast=True, name=None):
+def matrix_solve_ls(matrix: Any, rhs: Any, l2_regularizer: Any = 0.0, fast: bool = True, name: Optional[str] = None) -> Tensor:
     with ops.name_scope(name, "matrix_solve_ls", [matrix, rhs]):
         matrix = ops.convert_to_tensor(matrix)
         gram = matmul(matrix, matrix, adjoint_a=True)
@@ -289,18 +301,19 @@ def matrix_solve_ls(matrix, rhs, l2_regularizer=0.0, fast=True, name=None):
         return gen_ops.matrix_solve(gram, matmul(matrix, rhs, adjoint_a=True))
 
 
-def logdet(matrix, name=None):
+def logdet(matrix: Any, name: Optional[str] = None) -> Tensor:
     with ops.name_scope(name, "logdet", [matrix]):
         chol = gen_ops.cholesky(matrix)
         return 2.0 * reduce_ops.reduce_sum(gen_ops.log(math_ops.real(gen_ops.matrix_diag_part(chol))), axis=[-1])
 
 
-def adjoint(matrix, name=None):
+def adjoint(matrix: Any, name: Optional[str] = None) -> Any:
     with ops.name_scope(name, "adjoint", [matrix]):
         return array_ops.matrix_transpose(ops.convert_to_tensor(matrix, name="matrix"), conjugate=True)
 
 
-def normalize(tensor, ord="euclidean", axis=None, name=None):  # pylint: disable=redefined-builtin
+def normalize(tensor: TensorLike, ord: str = "euclidean", axis: Any = None,
+              name: Optional[str] = None) -> tuple[Tensor, Tensor]:  # pylint: disable=redefined-builtin
     """(tensor / its norm, the norm)."""
     with ops.name_scope(name, "normalize", [tensor]):
         tensor = ops.convert_to_tensor(tensor)

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """tf.linalg: functions of matrices, pseudo-inverses, what an LU decomposition is for, tridiagonal matrices."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from millstream import gen_ops
@@ -10,6 +14,11 @@ from millstream.ops.array import array_ops, index_ops
 from millstream.ops.flow import control_flow_ops
 from millstream.ops.linalg import linalg_ops
 from millstream.ops.math import math_ops, reduce_ops
+
+if TYPE_CHECKING:
+    from typing import Any, Optional
+
+    from millstream.framework.type_aliases import TensorLike
 
 # Numerators of Padé's approximants of exp, by degree, and the largest norm for which a degree is exact in float32 and float64.
 _PADE = {
@@ -34,7 +43,7 @@ def _pade(matrix, degree):
     return linalg_ops.matmul(matrix, odd), even
 
 
-def expm(input, name=None):  # pylint: disable=redefined-builtin
+def expm(input: Any, name: Optional[str] = None) -> Any:  # pylint: disable=redefined-builtin
     """The matrix exponential, by scaling and squaring."""
     with ops.name_scope(name, "matrix_exponential"):
         matrix = ops.convert_to_tensor(input, name="input")
@@ -58,15 +67,15 @@ def expm(input, name=None):  # pylint: disable=redefined-builtin
         return result
 
 
-def logm(input, name=None):  # pylint: disable=redefined-builtin
+def logm(input: Any, name: Optional[str] = None) -> Any:  # pylint: disable=redefined-builtin
     return gen_ops.matrix_logarithm(input, name=name)
 
 
-def sqrtm(input, name=None):  # pylint: disable=redefined-builtin
+def sqrtm(input: Any, name: Optional[str] = None) -> Any:  # pylint: disable=redefined-builtin
     return gen_ops.matrix_square_root(input, name=name)
 
 
-def matrix_rank(a, tol=None, validate_args=False, name=None):
+def matrix_rank(a: TensorLike, tol: Any = None, validate_args: bool = False, name: Optional[str] = None) -> Any:
     """How many singular values are above `tol`."""
     with ops.name_scope(name, "matrix_rank"):
         a = ops.convert_to_tensor(a, name="a")
@@ -78,7 +87,7 @@ def matrix_rank(a, tol=None, validate_args=False, name=None):
         return reduce_ops.reduce_sum(math_ops.cast(s > tol, dtypes.int32), axis=-1)
 
 
-def pinv(a, rcond=None, validate_args=False, name=None):
+def pinv(a: TensorLike, rcond: Any = None, validate_args: bool = False, name: Optional[str] = None) -> Any:
     """The Moore-Penrose pseudo-inverse."""
     with ops.name_scope(name, "pinv"):
         a = ops.convert_to_tensor(a, name="a")
@@ -95,7 +104,7 @@ def pinv(a, rcond=None, validate_args=False, name=None):
 # An LU decomposition is (lower_upper, perm): both triangles in one matrix, and the order of rows.
 
 
-def lu_solve(lower_upper, perm, rhs, validate_args=False, name=None):
+def lu_solve(lower_upper: Any, perm: Any, rhs: Any, validate_args: bool = False, name: Optional[str] = None) -> Any:
     with ops.name_scope(name, "lu_solve"):
         lower_upper, rhs = ops.convert_to_tensor(lower_upper), ops.convert_to_tensor(rhs)
         perm = ops.convert_to_tensor(perm)
@@ -108,14 +117,14 @@ def lu_solve(lower_upper, perm, rhs, validate_args=False, name=None):
         return plain_ops.matrix_triangular_solve(lower_upper, plain_ops.matrix_triangular_solve(lower, permuted), lower=False)
 
 
-def lu_matrix_inverse(lower_upper, perm, validate_args=False, name=None):
+def lu_matrix_inverse(lower_upper: Any, perm: Any, validate_args: bool = False, name: Optional[str] = None) -> Any:
     with ops.name_scope(name, "lu_matrix_inverse"):
         lower_upper = ops.convert_to_tensor(lower_upper)
         identity = linalg_ops.matrix_diag(array_ops.ones(array_ops.shape(lower_upper)[:-1], lower_upper.dtype))
         return lu_solve(lower_upper, perm, identity)
 
 
-def lu_reconstruct(lower_upper, perm, validate_args=False, name=None):
+def lu_reconstruct(lower_upper: Any, perm: Any, validate_args: bool = False, name: Optional[str] = None) -> Any:
     """The matrix whose decomposition it is."""
     with ops.name_scope(name, "lu_reconstruct"):
         lower_upper, perm = ops.convert_to_tensor(lower_upper), ops.convert_to_tensor(perm)
@@ -152,8 +161,9 @@ def _compact(diagonals, diagonals_format):
     return array_ops.stack([padded(upper, True), main, padded(lower, False)], axis=-2)
 
 
-def tridiagonal_solve(diagonals, rhs, diagonals_format="compact", transpose_rhs=False, conjugate_rhs=False, name=None,
-                      partial_pivoting=True, perturb_singular=False):
+def tridiagonal_solve(diagonals: Any, rhs: Any, diagonals_format: str = "compact", transpose_rhs: bool = False,
+                      conjugate_rhs: bool = False, name: Optional[str] = None, partial_pivoting: bool = True,
+                      perturb_singular: bool = False) -> Any:
     unsupported("tf.linalg.tridiagonal_solve", perturb_singular=perturb_singular)
     with ops.name_scope(name, "tridiagonal_solve"):
         compact = _compact(diagonals, diagonals_format)
@@ -169,7 +179,7 @@ def tridiagonal_solve(diagonals, rhs, diagonals_format="compact", transpose_rhs=
         return array_ops.matrix_transpose(out) if transpose_rhs else out
 
 
-def tridiagonal_matmul(diagonals, rhs, diagonals_format="compact", name=None):
+def tridiagonal_matmul(diagonals: Any, rhs: Any, diagonals_format: str = "compact", name: Optional[str] = None) -> Any:
     with ops.name_scope(name, "tridiagonal_matmul"):
         compact = _compact(diagonals, diagonals_format)
         return gen_ops.tridiagonal_mat_mul(compact[..., 0:1, :], compact[..., 1:2, :], compact[..., 2:3, :], rhs)

@@ -1,10 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """tf.lookup.experimental.DenseHashTable."""
+from __future__ import annotations
+
 import itertools
+from typing import TYPE_CHECKING
 
 from millstream import gen_ops
 from millstream.framework import dtypes, ops
 from millstream.ops.lookup import lookup_ops
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from millstream.framework.type_aliases import DTypeLike
 
 _counter = itertools.count()
 
@@ -12,8 +20,9 @@ _counter = itertools.count()
 class DenseHashTable(lookup_ops.MutableHashTable):
     """A mutable table in one block of memory. `empty_key` and `deleted_key` mark places in it, and cannot be keys."""
 
-    def __init__(self, key_dtype, value_dtype, default_value, empty_key, deleted_key, initial_num_buckets=None,
-                 name="MutableDenseHashTable", checkpoint=True, experimental_is_anonymous=False, shared_name=None):
+    def __init__(self, key_dtype: DTypeLike, value_dtype: DTypeLike, default_value: Any, empty_key: Any, deleted_key: Any,
+                 initial_num_buckets: Any = None, name: str = "MutableDenseHashTable", checkpoint: bool = True,
+                 experimental_is_anonymous: bool = False, shared_name: Any = None) -> None:
         lookup_ops._Table.__init__(self, dtypes.as_dtype(key_dtype), dtypes.as_dtype(value_dtype))
         self._default = ops.convert_to_tensor(default_value, dtype=self._value_dtype)
         self._name = name
@@ -29,8 +38,9 @@ class DenseHashTable(lookup_ops.MutableHashTable):
 class MutableDenseHashTable(DenseHashTable):
     """tf.contrib.lookup.MutableDenseHashTable, where deleted_key came later."""
 
-    def __init__(self, key_dtype, value_dtype, default_value, empty_key, deleted_key=None, initial_num_buckets=None, shared_name=None,
-                 name="MutableDenseHashTable", checkpoint=True):
+    def __init__(self, key_dtype: DTypeLike, value_dtype: DTypeLike, default_value: Any, empty_key: Any,
+                 deleted_key: Any = None, initial_num_buckets: Any = None, shared_name: Any = None,
+                 name: str = "MutableDenseHashTable", checkpoint: bool = True) -> None:
         if deleted_key is None:
             empty = ops.convert_to_tensor(empty_key, dtypes.as_dtype(key_dtype))
             deleted_key = gen_ops.string_join([empty, "deleted"]) if empty.dtype == dtypes.string else empty - 1

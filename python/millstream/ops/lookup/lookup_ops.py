@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tables from keys to values: tf.lookup, tf.contrib.lookup, tf.tables_initializer."""
+from __future__ import annotations
+
 import collections
 import itertools
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -9,6 +12,13 @@ from millstream import gen_ops
 from millstream.framework import constant_op, dtypes, ops, sparse_tensor
 from millstream.ops.array import array_ops, index_ops
 from millstream.ops.math import math_ops
+
+if TYPE_CHECKING:
+    from typing import Any, Optional
+
+    from millstream.framework.operation import Operation
+    from millstream.framework.tensor import Tensor
+    from millstream.framework.type_aliases import DTypeLike, TensorLike
 
 _counter = itertools.count()
 
@@ -18,7 +28,7 @@ class TextFileIndex:
     LINE_NUMBER = -1
 
 
-def tables_initializer(name="init_all_tables"):
+def tables_initializer(name: str = "init_all_tables") -> Operation:
     """An operation that fills all tables of the graph."""
     from millstream.ops.flow import control_flow_ops
     initializers = ops.get_collection(ops.GraphKeys.TABLE_INITIALIZERS)
@@ -29,7 +39,8 @@ initialize_all_tables = tables_initializer
 
 
 class KeyValueTensorInitializer:
-    def __init__(self, keys, values, key_dtype=None, value_dtype=None, name=None):
+    def __init__(self, keys: Any, values: Any, key_dtype: Optional[DTypeLike] = None, value_dtype: Optional[DTypeLike] = None,
+                 name: Optional[str] = None) -> None:
         with ops.name_scope(name, "key_value_init", [keys, values]):
             self._keys = ops.convert_to_tensor(keys, dtype=key_dtype, name="keys")
             self._values = ops.convert_to_tensor(values, dtype=value_dtype, name="values")
@@ -37,10 +48,10 @@ class KeyValueTensorInitializer:
                 self._values = math_ops.cast(self._values, value_dtype)
         self.key_dtype, self.value_dtype = self._keys.dtype.base_dtype, self._values.dtype.base_dtype
 
-    def shared_name(self):
+    def shared_name(self) -> None:
         return None
 
-    def initialize(self, table):
+    def initialize(self, table: Any) -> Operation:
         with ops.name_scope("key_value_init"):
             op = gen_ops.initialize_table_v2(table.resource_handle, self._keys, self._values)
         ops.add_to_collection(ops.GraphKeys.TABLE_INITIALIZERS, op)
@@ -50,8 +61,9 @@ class KeyValueTensorInitializer:
 class TextFileInitializer:
     """Keys and values from the lines of a file: columns, whole lines or line numbers."""
 
-    def __init__(self, filename, key_dtype, key_index, value_dtype, value_index, vocab_size=None, delimiter="\t", name=None,
-                 value_index_offset=0):
+    def __init__(self, filename: str, key_dtype: DTypeLike, key_index: Any, value_dtype: DTypeLike, value_index: Any,
+                 vocab_size: Any = None, delimiter: str = "\t", name: Optional[str] = None,
+                 value_index_offset: Any = 0) -> None:
         if not isinstance(filename, ops.Tensor) and not filename:
             raise ValueError("`filename` argument required for tf.lookup.TextFileInitializer")
         self._filename, self._name = filename, name
@@ -59,13 +71,13 @@ class TextFileInitializer:
         self._key_index, self._value_index = key_index, value_index
         self._vocab_size, self._delimiter, self._offset = vocab_size, delimiter, value_index_offset
 
-    def shared_name(self):
+    def shared_name(self) -> Any:
         if isinstance(self._filename, ops.Tensor):
             return None
         size = -1 if self._vocab_size is None else self._vocab_size
         return f"hash_table_{self._filename}_{size}_{self._key_index}_{self._value_index}"
 
-    def initialize(self, table):
+    def initialize(self, table: Any) -> Any:
         with ops.name_scope(self._name, "text_file_init"):
             filename = ops.convert_to_tensor(self._filename, dtypes.string, name="asset_filepath")
             extra = {"offset": self._offset} if self._offset else {}
@@ -78,21 +90,23 @@ class TextFileInitializer:
 
 
 class TextFileStringTableInitializer(TextFileInitializer):
-    def __init__(self, filename, key_column_index=TextFileIndex.LINE_NUMBER, value_column_index=TextFileIndex.WHOLE_LINE,
-                 vocab_size=None, delimiter="\t", name="text_file_string_table_init"):
+    def __init__(self, filename: str, key_column_index: Any = TextFileIndex.LINE_NUMBER,
+                 value_column_index: Any = TextFileIndex.WHOLE_LINE, vocab_size: Any = None, delimiter: str = "\t",
+                 name: str = "text_file_string_table_init") -> None:
         super().__init__(filename, dtypes.int64, key_column_index, dtypes.string, value_column_index, vocab_size, delimiter,
                          name)
 
 
 class TextFileIdTableInitializer(TextFileInitializer):
-    def __init__(self, filename, key_column_index=TextFileIndex.WHOLE_LINE, value_column_index=TextFileIndex.LINE_NUMBER,
-                 vocab_size=None, delimiter="\t", name="text_file_id_table_init", key_dtype=dtypes.string):
+    def __init__(self, filename: str, key_column_index: Any = TextFileIndex.WHOLE_LINE,
+                 value_column_index: Any = TextFileIndex.LINE_NUMBER, vocab_size: Any = None, delimiter: str = "\t",
+                 name: str = "text_file_id_table_init", key_dtype: DTypeLike = dtypes.string) -> None:
         super().__init__(filename, key_dtype, key_column_index, dtypes.int64, value_column_index, vocab_size, delimiter,
                          name)
 
 
 class _Table:
-    def __init__(self, key_dtype, value_dtype):
+    def __init__(self, key_dtype: DTypeLike, value_dtype: DTypeLike) -> None:
         self._key_dtype, self._value_dtype = key_dtype, value_dtype
 
     key_dtype = property(lambda self: self._key_dtype)
@@ -127,7 +141,7 @@ class _Table:
 class StaticHashTable(_Table):
     """A table that its initializer fills, in the collection that tables_initializer() runs."""
 
-    def __init__(self, initializer, default_value, shared_name=None, name=None):
+    def __init__(self, initializer: Any, default_value: Any, shared_name: Any = None, name: Optional[str] = None) -> None:
         super().__init__(initializer.key_dtype, initializer.value_dtype)
         shared = shared_name or initializer.shared_name() or f"hash_table_{next(_counter)}"
         with ops.name_scope(name or "hash_table", "hash_table") as scope:
@@ -144,7 +158,7 @@ class StaticHashTable(_Table):
 
 
 class HashTable(StaticHashTable):
-    def __init__(self, initializer, default_value, shared_name=None, name=None):
+    def __init__(self, initializer: Any, default_value: Any, shared_name: Any = None, name: Optional[str] = None) -> None:
         super().__init__(initializer, default_value, shared_name, name)
 
 
@@ -168,11 +182,11 @@ class MutableHashTable(_Table):
         from millstream.ops.lookup import table_saveable
         ops.add_to_collection(ops.GraphKeys.SAVEABLE_OBJECTS, table_saveable.TableSaveable(self))
 
-    def insert(self, keys, values, name=None):
+    def insert(self, keys: Any, values: Any, name: Optional[str] = None) -> Any:
         keys, values = ops.convert_to_tensor(keys, self._key_dtype), ops.convert_to_tensor(values, self._value_dtype)
         return gen_ops.lookup_table_insert_v2(self._handle, keys, values, name=name or f"{self._name}_lookup_table_insert")
 
-    def remove(self, keys, name=None):
+    def remove(self, keys: Any, name: Optional[str] = None) -> Any:
         keys = ops.convert_to_tensor(keys, self._key_dtype)
         return gen_ops.lookup_table_remove_v2(self._handle, keys, name=name or f"{self._name}_lookup_table_remove")
 
@@ -195,7 +209,8 @@ class StrongHashSpec(HasherSpec):
 class StaticVocabularyTable:
     """A table of ids, and buckets by hash for keys that it does not have."""
 
-    def __init__(self, initializer, num_oov_buckets, lookup_key_dtype=None, name=None, table=None, hasher_spec=None):
+    def __init__(self, initializer: Any, num_oov_buckets: Any, lookup_key_dtype: Any = None, name: Optional[str] = None,
+                 table: Any = None, hasher_spec: Any = None) -> None:
         self._table = table if table is not None else (None if initializer is None else HashTable(initializer, -1))
         self._buckets, self._name, self._hasher = num_oov_buckets, name or "string_to_index", hasher_spec or FastHashSpec
         if self._hasher.hasher not in ("fasthash", "stronghash"):
@@ -210,7 +225,7 @@ class StaticVocabularyTable:
         return gen_ops.string_to_hash_bucket_fast(text, num_buckets=self._buckets)
 
     @property
-    def initializer(self):
+    def initializer(self) -> Any:
         return self._table.initializer if self._table is not None else gen_ops.no_op()
 
     init = property(lambda self: self.initializer)
@@ -219,7 +234,7 @@ class StaticVocabularyTable:
     value_dtype = property(lambda self: dtypes.int64)
     name = property(lambda self: self._name)
 
-    def size(self, name=None):
+    def size(self, name: Optional[str] = None) -> Tensor:
         with ops.name_scope(name, f"{self._name}_Size"):
             known = constant_op.constant(0, dtypes.int64) if self._table is None else self._table.size()
             return known + self._buckets
@@ -243,12 +258,14 @@ class StaticVocabularyTable:
 
 
 class IdTableWithHashBuckets(StaticVocabularyTable):
-    def __init__(self, table, num_oov_buckets, hasher_spec=None, name=None, key_dtype=None):
+    def __init__(self, table: Any, num_oov_buckets: Any, hasher_spec: Any = None, name: Optional[str] = None,
+                 key_dtype: Optional[DTypeLike] = None) -> None:
         super().__init__(None, num_oov_buckets, key_dtype, name, table, hasher_spec)
 
 
-def index_table_from_tensor(vocabulary_list=None, num_oov_buckets=0, default_value=-1, hasher_spec=None, dtype=dtypes.string,
-                            name=None, mapping=None):
+def index_table_from_tensor(vocabulary_list: Any = None, num_oov_buckets: Any = 0, default_value: Any = -1,
+                            hasher_spec: Any = None, dtype: DTypeLike = dtypes.string, name: Optional[str] = None,
+                            mapping: Any = None) -> Any:
     vocabulary_list = mapping if vocabulary_list is None else vocabulary_list
     if vocabulary_list is None:
         raise ValueError("`vocabulary_list` must be specified.")
@@ -265,9 +282,10 @@ def index_table_from_tensor(vocabulary_list=None, num_oov_buckets=0, default_val
         return IdTableWithHashBuckets(table, num_oov_buckets, hasher_spec, "string_to_index") if num_oov_buckets else table
 
 
-def index_table_from_file(vocabulary_file=None, num_oov_buckets=0, vocab_size=None, default_value=-1, hasher_spec=None,
-                          key_dtype=dtypes.string, name=None, key_column_index=TextFileIndex.WHOLE_LINE,
-                          value_column_index=TextFileIndex.LINE_NUMBER, delimiter="\t"):
+def index_table_from_file(vocabulary_file: Any = None, num_oov_buckets: Any = 0, vocab_size: Any = None,
+                          default_value: Any = -1, hasher_spec: Any = None, key_dtype: DTypeLike = dtypes.string,
+                          name: Optional[str] = None, key_column_index: Any = TextFileIndex.WHOLE_LINE,
+                          value_column_index: Any = TextFileIndex.LINE_NUMBER, delimiter: str = "\t") -> Any:
     if vocabulary_file is None or (isinstance(vocabulary_file, str) and not vocabulary_file):
         raise ValueError(f"`vocabulary_file` must be specified and must not be empty. Received: {vocabulary_file}")
     if num_oov_buckets < 0:
@@ -279,7 +297,8 @@ def index_table_from_file(vocabulary_file=None, num_oov_buckets=0, vocab_size=No
         return IdTableWithHashBuckets(table, num_oov_buckets, hasher_spec, "string_to_index") if num_oov_buckets else table
 
 
-def index_to_string_table_from_tensor(vocabulary_list=None, default_value="UNK", name=None, mapping=None):
+def index_to_string_table_from_tensor(vocabulary_list: Any = None, default_value: str = "UNK", name: Optional[str] = None,
+                                      mapping: Any = None) -> Any:
     vocabulary_list = mapping if vocabulary_list is None else vocabulary_list
     if vocabulary_list is None:
         raise ValueError("`vocabulary_list` argument must be specified.")
@@ -289,18 +308,18 @@ def index_to_string_table_from_tensor(vocabulary_list=None, default_value="UNK",
         return HashTable(KeyValueTensorInitializer(keys, values), default_value)
 
 
-def index_to_string_table_from_file(vocabulary_file, vocab_size=None, default_value="UNK", name=None,
-                                    key_column_index=TextFileIndex.LINE_NUMBER, value_column_index=TextFileIndex.WHOLE_LINE,
-                                    delimiter="\t"):
+def index_to_string_table_from_file(vocabulary_file: Any, vocab_size: Any = None, default_value: str = "UNK",
+                                    name: Optional[str] = None, key_column_index: Any = TextFileIndex.LINE_NUMBER,
+                                    value_column_index: Any = TextFileIndex.WHOLE_LINE, delimiter: str = "\t") -> Any:
     with ops.name_scope(name, "index_to_string"):
         init = TextFileStringTableInitializer(vocabulary_file, key_column_index, value_column_index, vocab_size, delimiter,
                                               "table_init")
         return HashTable(init, default_value)
 
 
-def string_to_index(tensor, mapping, default_value=-1, name=None):
+def string_to_index(tensor: TensorLike, mapping: Any, default_value: Any = -1, name: Optional[str] = None) -> Any:
     return index_table_from_tensor(mapping, default_value=default_value, name=name).lookup(tensor)
 
 
-def index_to_string(tensor, mapping, default_value="UNK", name=None):
+def index_to_string(tensor: TensorLike, mapping: Any, default_value: str = "UNK", name: Optional[str] = None) -> Any:
     return index_to_string_table_from_tensor(mapping, default_value, name).lookup(tensor)

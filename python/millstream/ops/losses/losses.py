@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """tf.losses: losses with weights that go to a collection."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from millstream import gen_ops
 from millstream.framework import constant_op, dtypes, ops, tensor_util
 from millstream.ops.array import array_ops, index_ops
@@ -8,6 +12,12 @@ from millstream.ops.nn import nn_ops
 from millstream.ops.arguments import renamed
 from millstream.ops.losses.confusion import remove_squeezable_dimensions
 from millstream.ops.losses.weights import assert_broadcastable
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from millstream.framework.tensor import Tensor
+    from millstream.framework.type_aliases import TensorLike
 
 
 class Reduction:
@@ -19,12 +29,12 @@ class Reduction:
     SUM_OVER_NONZERO_WEIGHTS = SUM_BY_NONZERO_WEIGHTS
 
     @classmethod
-    def all(cls):
+    def all(cls) -> Any:
         return (cls.NONE, cls.SUM, cls.MEAN, cls.SUM_OVER_BATCH_SIZE, cls.SUM_OVER_NONZERO_WEIGHTS,
                 cls.SUM_BY_NONZERO_WEIGHTS)
 
     @classmethod
-    def validate(cls, key):
+    def validate(cls, key: Any) -> None:
         if key not in cls.all():
             raise ValueError(f"Invalid Reduction Key {key}. Key should be one of {cls.all()}.")
 
@@ -53,7 +63,8 @@ def num_present(losses, weights, per_batch=False):
         return reduce_ops.reduce_sum(present, name=scope)
 
 
-def compute_weighted_loss(losses, weights=1.0, scope=None, loss_collection=ops.GraphKeys.LOSSES, reduction=_DEFAULT):
+def compute_weighted_loss(losses: TensorLike, weights: Any = 1.0, scope: Any = None,
+                          loss_collection: Any = ops.GraphKeys.LOSSES, reduction: Any = _DEFAULT) -> Tensor:
     Reduction.validate(reduction)
     with ops.name_scope(scope, "weighted_loss", (losses, weights)):
         ops.get_default_graph()._last_loss_reduction = reduction
@@ -92,8 +103,8 @@ def _pair(labels, predictions):
     return labels, predictions
 
 
-def absolute_difference(labels, predictions, weights=1.0, scope=None, loss_collection=ops.GraphKeys.LOSSES,
-                        reduction=_DEFAULT):
+def absolute_difference(labels: TensorLike, predictions: TensorLike, weights: Any = 1.0, scope: Any = None,
+                        loss_collection: Any = ops.GraphKeys.LOSSES, reduction: Any = _DEFAULT) -> Tensor:
     _checked(labels, predictions)
     with ops.name_scope(scope, "absolute_difference", (predictions, labels, weights)) as scope:
         labels, predictions = _pair(labels, predictions)
@@ -101,8 +112,8 @@ def absolute_difference(labels, predictions, weights=1.0, scope=None, loss_colle
                                      reduction)
 
 
-def cosine_distance(labels, predictions, axis=None, weights=1.0, scope=None, loss_collection=ops.GraphKeys.LOSSES,
-                    reduction=_DEFAULT, dim=None):
+def cosine_distance(labels: TensorLike, predictions: TensorLike, axis: Any = None, weights: Any = 1.0, scope: Any = None,
+                    loss_collection: Any = ops.GraphKeys.LOSSES, reduction: Any = _DEFAULT, dim: Any = None) -> Tensor:
     axis = renamed("axis", axis, "dim", dim)
     if axis is None:
         raise ValueError("You must specify argument `axis`.")
@@ -113,7 +124,8 @@ def cosine_distance(labels, predictions, axis=None, weights=1.0, scope=None, los
         return compute_weighted_loss(losses, weights, scope, loss_collection, reduction)
 
 
-def hinge_loss(labels, logits, weights=1.0, scope=None, loss_collection=ops.GraphKeys.LOSSES, reduction=_DEFAULT):
+def hinge_loss(labels: TensorLike, logits: TensorLike, weights: Any = 1.0, scope: Any = None,
+               loss_collection: Any = ops.GraphKeys.LOSSES, reduction: Any = _DEFAULT) -> Tensor:
     _checked(labels, logits, "logits")
     with ops.name_scope(scope, "hinge_loss", (logits, labels, weights)) as scope:
         labels, logits = _pair(labels, logits)
@@ -123,8 +135,8 @@ def hinge_loss(labels, logits, weights=1.0, scope=None, loss_collection=ops.Grap
         return compute_weighted_loss(losses, weights, scope, loss_collection, reduction)
 
 
-def huber_loss(labels, predictions, weights=1.0, delta=1.0, scope=None, loss_collection=ops.GraphKeys.LOSSES,
-               reduction=_DEFAULT):
+def huber_loss(labels: TensorLike, predictions: TensorLike, weights: Any = 1.0, delta: Any = 1.0, scope: Any = None,
+               loss_collection: Any = ops.GraphKeys.LOSSES, reduction: Any = _DEFAULT) -> Tensor:
     _checked(labels, predictions)
     with ops.name_scope(scope, "huber_loss", (predictions, labels, weights)) as scope:
         labels, predictions = _pair(labels, predictions)
@@ -137,8 +149,8 @@ def huber_loss(labels, predictions, weights=1.0, delta=1.0, scope=None, loss_col
         return compute_weighted_loss(losses, weights, scope, loss_collection, reduction)
 
 
-def log_loss(labels, predictions, weights=1.0, epsilon=1e-7, scope=None, loss_collection=ops.GraphKeys.LOSSES,
-             reduction=_DEFAULT):
+def log_loss(labels: TensorLike, predictions: TensorLike, weights: Any = 1.0, epsilon: Any = 1e-7, scope: Any = None,
+             loss_collection: Any = ops.GraphKeys.LOSSES, reduction: Any = _DEFAULT) -> Tensor:
     _checked(labels, predictions)
     with ops.name_scope(scope, "log_loss", (predictions, labels, weights)) as scope:
         labels, predictions = _pair(labels, predictions)
@@ -147,7 +159,8 @@ def log_loss(labels, predictions, weights=1.0, epsilon=1e-7, scope=None, loss_co
         return compute_weighted_loss(losses, weights, scope, loss_collection, reduction)
 
 
-def mean_pairwise_squared_error(labels, predictions, weights=1.0, scope=None, loss_collection=ops.GraphKeys.LOSSES):
+def mean_pairwise_squared_error(labels: TensorLike, predictions: TensorLike, weights: Any = 1.0, scope: Any = None,
+                                loss_collection: Any = ops.GraphKeys.LOSSES) -> Tensor:
     return pairwise_loss(labels, predictions, weights, scope, loss_collection, lambda present: present - 1)
 
 
@@ -173,8 +186,8 @@ def pairwise_loss(labels, predictions, weights, scope, loss_collection, others):
             return mean
 
 
-def mean_squared_error(labels, predictions, weights=1.0, scope=None, loss_collection=ops.GraphKeys.LOSSES,
-                       reduction=_DEFAULT):
+def mean_squared_error(labels: TensorLike, predictions: TensorLike, weights: Any = 1.0, scope: Any = None,
+                       loss_collection: Any = ops.GraphKeys.LOSSES, reduction: Any = _DEFAULT) -> Tensor:
     _checked(labels, predictions)
     with ops.name_scope(scope, "mean_squared_error", (predictions, labels, weights)) as scope:
         labels, predictions = _pair(labels, predictions)
@@ -182,8 +195,8 @@ def mean_squared_error(labels, predictions, weights=1.0, scope=None, loss_collec
         return compute_weighted_loss(losses, weights, scope, loss_collection, reduction)
 
 
-def sigmoid_cross_entropy(multi_class_labels, logits, weights=1.0, label_smoothing=0, scope=None,
-                          loss_collection=ops.GraphKeys.LOSSES, reduction=_DEFAULT):
+def sigmoid_cross_entropy(multi_class_labels: Any, logits: TensorLike, weights: Any = 1.0, label_smoothing: Any = 0,
+                          scope: Any = None, loss_collection: Any = ops.GraphKeys.LOSSES, reduction: Any = _DEFAULT) -> Tensor:
     _checked(multi_class_labels, logits, "logits")
     with ops.name_scope(scope, "sigmoid_cross_entropy_loss", (logits, multi_class_labels, weights)) as scope:
         logits = ops.convert_to_tensor(logits)
@@ -195,8 +208,8 @@ def sigmoid_cross_entropy(multi_class_labels, logits, weights=1.0, label_smoothi
         return compute_weighted_loss(losses, weights, scope, loss_collection, reduction)
 
 
-def softmax_cross_entropy(onehot_labels, logits, weights=1.0, label_smoothing=0, scope=None,
-                          loss_collection=ops.GraphKeys.LOSSES, reduction=_DEFAULT):
+def softmax_cross_entropy(onehot_labels: Any, logits: TensorLike, weights: Any = 1.0, label_smoothing: Any = 0,
+                          scope: Any = None, loss_collection: Any = ops.GraphKeys.LOSSES, reduction: Any = _DEFAULT) -> Tensor:
     _checked(onehot_labels, logits, "logits")
     with ops.name_scope(scope, "softmax_cross_entropy_loss", (logits, onehot_labels, weights)) as scope:
         logits = ops.convert_to_tensor(logits)
@@ -210,8 +223,8 @@ def softmax_cross_entropy(onehot_labels, logits, weights=1.0, label_smoothing=0,
         return compute_weighted_loss(losses, weights, scope, loss_collection, reduction)
 
 
-def sparse_softmax_cross_entropy(labels, logits, weights=1.0, scope=None, loss_collection=ops.GraphKeys.LOSSES,
-                                 reduction=_DEFAULT):
+def sparse_softmax_cross_entropy(labels: TensorLike, logits: TensorLike, weights: Any = 1.0, scope: Any = None,
+                                 loss_collection: Any = ops.GraphKeys.LOSSES, reduction: Any = _DEFAULT) -> Tensor:
     _checked(labels, logits, "logits")
     with ops.name_scope(scope, "sparse_softmax_cross_entropy_loss", (logits, labels, weights)) as scope:
         labels, logits = remove_squeezable_dimensions(labels, logits, expected_rank_diff=1)
@@ -225,25 +238,25 @@ def sparse_softmax_cross_entropy(labels, logits, weights=1.0, scope=None, loss_c
 # The collection.
 
 
-def add_loss(loss, loss_collection=ops.GraphKeys.LOSSES):
+def add_loss(loss: Any, loss_collection: Any = ops.GraphKeys.LOSSES) -> None:
     if loss_collection:
         ops.add_to_collection(loss_collection, loss)
 
 
-def get_losses(scope=None, loss_collection=ops.GraphKeys.LOSSES):
+def get_losses(scope: Any = None, loss_collection: Any = ops.GraphKeys.LOSSES) -> list[Tensor]:
     return ops.get_collection(loss_collection, scope)
 
 
-def get_regularization_losses(scope=None):
+def get_regularization_losses(scope: Any = None) -> list[Tensor]:
     return ops.get_collection(ops.GraphKeys.REGULARIZATION_LOSSES, scope)
 
 
-def get_regularization_loss(scope=None, name="total_regularization_loss"):
+def get_regularization_loss(scope: Any = None, name: str = "total_regularization_loss") -> Tensor:
     losses = get_regularization_losses(scope)
     return math_ops.add_n(losses, name=name) if losses else constant_op.constant(0.0)
 
 
-def get_total_loss(add_regularization_losses=True, name="total_loss", scope=None):
+def get_total_loss(add_regularization_losses: bool = True, name: str = "total_loss", scope: Any = None) -> Tensor:
     losses = get_losses(scope=scope)
     if add_regularization_losses:
         losses = losses + get_regularization_losses(scope=scope)

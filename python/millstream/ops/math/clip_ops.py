@@ -1,9 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """tf.clip_by_value, tf.clip_by_norm, tf.clip_by_global_norm."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from millstream import gen_ops
 from millstream.framework import constant_op, ops
 from millstream.ops.array import array_ops
 from millstream.ops.math import math_ops, reduce_ops
+
+if TYPE_CHECKING:
+    from typing import Any, Optional
+
+    from millstream.framework.tensor import Tensor
 
 
 def clip_by_value(t, clip_value_min, clip_value_max, name=None):
@@ -27,7 +36,7 @@ def clip_by_norm(t, clip_norm, axes=None, name=None):
         return ops.IndexedSlices(clipped, t.indices, t.dense_shape) if isinstance(t, ops.IndexedSlices) else clipped
 
 
-def clip_by_average_norm(t, clip_norm, name=None):
+def clip_by_average_norm(t: Any, clip_norm: Any, name: Optional[str] = None) -> Tensor:
     with ops.name_scope(name, "clip_by_average_norm", [t, clip_norm]) as name:
         t = ops.convert_to_tensor(t, name="t")
         count = math_ops.cast(array_ops.size(t), "float32")
@@ -42,7 +51,7 @@ def _check_list(t_list, what):
     return list(t_list)
 
 
-def global_norm(t_list, name=None):
+def global_norm(t_list: Any, name: Optional[str] = None) -> Tensor:
     t_list = _check_list(t_list, "t_list")
     with ops.name_scope(name, "global_norm", [t for t in t_list if t is not None]) as name:
         values = [ops.convert_to_tensor(t.values if isinstance(t, ops.IndexedSlices) else t, name=f"t_{i}") if t is not None

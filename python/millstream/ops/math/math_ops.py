@@ -1,10 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """Arithmetic and other functions of elements: tf.add, tf.divide, tf.abs, tf.cast, ..."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from millstream import gen_ops
 from millstream.framework import constant_op, dtypes, operators, ops, sparse_tensor
 from millstream.ops.arguments import is_sparse_like
+
+if TYPE_CHECKING:
+    from typing import Any, Optional, Union
+
+    from millstream.framework.sparse_tensor import SparseTensor
+    from millstream.framework.tensor import Tensor
+    from millstream.framework.type_aliases import DTypeLike, ShapeLike, TensorLike
 
 
 def _pair(x, y):
@@ -12,21 +23,21 @@ def _pair(x, y):
     return x, y if ops.is_dense_tensor_like(y) else ops.convert_to_tensor(y, dtype=x.dtype.base_dtype, name="y")
 
 
-def add(x, y, name=None):
+def add(x: TensorLike, y: TensorLike, name: Optional[str] = None) -> Tensor:
     with ops.name_scope(name, "Add", [x]) as name:
         x, y = _pair(x, y)
         return (gen_ops.add if x.dtype.base_dtype == dtypes.string else gen_ops.add_v2)(x, y, name=name)
 
 
-def subtract(x, y, name=None):
+def subtract(x: TensorLike, y: TensorLike, name: Optional[str] = None) -> Tensor:
     return gen_ops.sub(x, y, name=name)
 
 
-def multiply(x, y, name=None):
+def multiply(x: TensorLike, y: TensorLike, name: Optional[str] = None) -> Tensor:
     return gen_ops.mul(x, y, name=name)
 
 
-def div(x, y, name=None):
+def div(x: TensorLike, y: TensorLike, name: Optional[str] = None) -> Tensor:
     """Division as in Python 2: integers give integers."""
     with ops.name_scope(name, "div", [x, y]) as name:
         x, y = _pair(x, y)
@@ -34,49 +45,49 @@ def div(x, y, name=None):
         return (gen_ops.real_div if real else gen_ops.floor_div)(x, y, name=name)
 
 
-def truediv(x, y, name=None):
+def truediv(x: TensorLike, y: TensorLike, name: Optional[str] = None) -> Tensor:
     with ops.name_scope(name, "truediv", [x, y]) as name:
         x = ops.convert_to_tensor(x, name="x")
         y = ops.convert_to_tensor(y, name="y", preferred_dtype=x.dtype.base_dtype)
         return operators._true_divide(x, y, name)
 
 
-def divide(x, y, name=None):
+def divide(x: TensorLike, y: TensorLike, name: Optional[str] = None) -> Tensor:
     if name is not None:
         return truediv(x, y, name)
     return ops.convert_to_tensor(x) / y
 
 
-def floordiv(x, y, name=None):
+def floordiv(x: TensorLike, y: TensorLike, name: Optional[str] = None) -> Tensor:
     with ops.name_scope(name, "floordiv", [x, y]) as name:
         return gen_ops.floor_div(x, y, name=name)
 
 
-def div_no_nan(x, y, name=None):
+def div_no_nan(x: TensorLike, y: TensorLike, name: Optional[str] = None) -> Tensor:
     with ops.name_scope(name, "div_no_nan", [x, y]) as name:
         x, y = _pair(x, y)
         return gen_ops.div_no_nan(x, y, name=name)
 
 
-def multiply_no_nan(x, y, name=None):
+def multiply_no_nan(x: TensorLike, y: TensorLike, name: Optional[str] = None) -> Any:
     with ops.name_scope(name, "multiply_no_nan", [x, y]) as name:
         x, y = _pair(x, y)
         return gen_ops.mul_no_nan(x, y, name=name)
 
 
-def realdiv(x, y, name=None):
+def realdiv(x: TensorLike, y: TensorLike, name: Optional[str] = None) -> Tensor:
     return gen_ops.real_div(x, y, name=name)
 
 
-def truncatediv(x, y, name=None):
+def truncatediv(x: TensorLike, y: TensorLike, name: Optional[str] = None) -> Tensor:
     return gen_ops.truncate_div(x, y, name=name)
 
 
-def truncatemod(x, y, name=None):
+def truncatemod(x: TensorLike, y: TensorLike, name: Optional[str] = None) -> Tensor:
     return gen_ops.truncate_mod(x, y, name=name)
 
 
-def floormod(x, y, name=None):
+def floormod(x: TensorLike, y: TensorLike, name: Optional[str] = None) -> Tensor:
     return gen_ops.floor_mod(x, y, name=name)
 
 
@@ -92,7 +103,7 @@ def scalar_mul(scalar, x, name=None):
     return gen_ops.mul(scalar, x, name=name)
 
 
-def pow(x, y, name=None):  # pylint: disable=redefined-builtin
+def pow(x: TensorLike, y: TensorLike, name: Optional[str] = None) -> Tensor:  # pylint: disable=redefined-builtin
     with ops.name_scope(name, "Pow", [x]) as name:
         return gen_ops.pow(x, y, name=name)
 
@@ -118,7 +129,7 @@ erf = _map_values("erf", "Erf")
 tanh = _map_values("tanh", "Tanh")
 
 
-def abs(x, name=None):  # pylint: disable=redefined-builtin
+def abs(x: Any, name: Optional[str] = None) -> Union[SparseTensor, Tensor]:  # pylint: disable=redefined-builtin
     with ops.name_scope(name, "Abs", [x]) as name:
         if is_sparse_like(x):
             return x.with_values(gen_ops.abs(x.values, name=name))
@@ -131,24 +142,24 @@ def abs(x, name=None):  # pylint: disable=redefined-builtin
 complex_abs = abs
 
 
-def sigmoid(x, name=None):
+def sigmoid(x: TensorLike, name: Optional[str] = None) -> Tensor:
     with ops.name_scope(name, "Sigmoid", [x]) as name:
         return gen_ops.sigmoid(ops.convert_to_tensor(x, name="x"), name=name)
 
 
-def log_sigmoid(x, name=None):
+def log_sigmoid(x: TensorLike, name: Optional[str] = None) -> Tensor:
     with ops.name_scope(name, "LogSigmoid", [x]) as name:
         x = ops.convert_to_tensor(x, name="x")
         return gen_ops.neg(gen_ops.softplus(-x), name=name)
 
 
-def round(x, name=None):  # pylint: disable=redefined-builtin
+def round(x: TensorLike, name: Optional[str] = None) -> Tensor:  # pylint: disable=redefined-builtin
     """To the nearest integer, halves to the even one."""
     x = ops.convert_to_tensor(x, name="x")
     return x if x.dtype.is_integer else gen_ops.round(x, name=name)
 
 
-def logical_xor(x, y, name="LogicalXor"):
+def logical_xor(x: TensorLike, y: TensorLike, name: str = "LogicalXor") -> Tensor:
     return gen_ops.logical_and(gen_ops.logical_or(x, y), gen_ops.logical_not(gen_ops.logical_and(x, y)), name=name)
 
 
@@ -167,7 +178,7 @@ def cast(x, dtype, name=None):
         return x if x.dtype.base_dtype == base else gen_ops.cast(x, DstT=base, name=name)
 
 
-def saturate_cast(value, dtype, name=None):
+def saturate_cast(value: Any, dtype: DTypeLike, name: Optional[str] = None) -> Tensor:
     """Values outside of the range of `dtype` become its ends."""
     with ops.name_scope(name, "saturate_cast", [value]) as name:
         value = ops.convert_to_tensor(value, name="value")
@@ -198,7 +209,7 @@ to_complex64 = _caster(dtypes.complex64, "ToComplex64")
 to_complex128 = _caster(dtypes.complex128, "ToComplex128")
 
 
-def complex(real, imag, name=None):  # pylint: disable=redefined-builtin,redefined-outer-name
+def complex(real: Any, imag: Any, name: Optional[str] = None) -> Tensor:  # pylint: disable=redefined-builtin,redefined-outer-name
     real, imag = ops.convert_to_tensor(real, name="real"), ops.convert_to_tensor(imag, name="imag")
     with ops.name_scope(name, "Complex", [real, imag]) as name:
         types = real.dtype.base_dtype, imag.dtype.base_dtype
@@ -210,13 +221,13 @@ def complex(real, imag, name=None):  # pylint: disable=redefined-builtin,redefin
         return gen_ops.complex(real, imag, Tout=out, name=name)
 
 
-def real(input, name=None):  # pylint: disable=redefined-builtin
+def real(input: Any, name: Optional[str] = None) -> Tensor:  # pylint: disable=redefined-builtin
     with ops.name_scope(name, "Real", [input]) as name:
         input = ops.convert_to_tensor(input, name="input")
         return gen_ops.real(input, Tout=input.dtype.real_dtype, name=name) if input.dtype.is_complex else input
 
 
-def imag(input, name=None):  # pylint: disable=redefined-builtin
+def imag(input: Any, name: Optional[str] = None) -> Tensor:  # pylint: disable=redefined-builtin
     with ops.name_scope(name, "Imag", [input]) as name:
         input = ops.convert_to_tensor(input, name="input")
         if input.dtype.is_complex:
@@ -224,7 +235,7 @@ def imag(input, name=None):  # pylint: disable=redefined-builtin
         return gen_ops.zeros_like(input)
 
 
-def angle(input, name=None):  # pylint: disable=redefined-builtin
+def angle(input: Any, name: Optional[str] = None) -> Any:  # pylint: disable=redefined-builtin
     with ops.name_scope(name, "Angle", [input]) as name:
         input = ops.convert_to_tensor(input, name="input")
         if input.dtype.is_complex:
@@ -233,7 +244,7 @@ def angle(input, name=None):  # pylint: disable=redefined-builtin
         return gen_ops.select(gen_ops.less(input, 0), zeros + np.pi, zeros)
 
 
-def conj(x, name=None):
+def conj(x: TensorLike, name: Optional[str] = None) -> Tensor:
     if isinstance(x, ops.Tensor) and (x.dtype.is_floating or x.dtype.is_integer):
         return x
     with ops.name_scope(name, "Conj", [x]) as name:
@@ -241,7 +252,7 @@ def conj(x, name=None):
         return gen_ops.conj(x, name=name) if x.dtype.is_complex else x
 
 
-def add_n(inputs, name=None):
+def add_n(inputs: Any, name: Optional[str] = None) -> Tensor:
     """The sum of a list of tensors (or IndexedSlices)."""
     if not inputs or not isinstance(inputs, (list, tuple)):
         raise ValueError("Inputs must be an iterable of at least one Tensor/IndexedSlices with the same dtype and shape.")
@@ -254,7 +265,7 @@ def add_n(inputs, name=None):
     return gen_ops.add_n(inputs, name=name)
 
 
-def accumulate_n(inputs, shape=None, tensor_dtype=None, name=None):
+def accumulate_n(inputs: Any, shape: ShapeLike = None, tensor_dtype: Any = None, name: Optional[str] = None) -> Tensor:
     message = "inputs must be a list of at least one Tensor with the same dtype and shape"
     if not inputs or not isinstance(inputs, (list, tuple)):
         raise ValueError(message)
@@ -272,7 +283,7 @@ def accumulate_n(inputs, shape=None, tensor_dtype=None, name=None):
     return gen_ops.add_n(inputs, name=name)
 
 
-def range(start, limit=None, delta=1, dtype=None, name="range"):  # pylint: disable=redefined-builtin
+def range(start: Any, limit: Any = None, delta: Any = 1, dtype: Optional[DTypeLike] = None, name: str = "range") -> Tensor:  # pylint: disable=redefined-builtin
     if limit is None:
         start, limit = 0, start
     with ops.name_scope(name, "Range", [start, limit, delta]) as name:
@@ -286,46 +297,49 @@ def range(start, limit=None, delta=1, dtype=None, name="range"):  # pylint: disa
         return gen_ops.range(start, limit, delta, name=name)
 
 
-def linspace(start, stop, num, name=None):
+def linspace(start: Any, stop: Any, num: Any, name: Optional[str] = None) -> Tensor:
     return gen_ops.lin_space(start, stop, num, name=name)
 
 
-def cumsum(x, axis=0, exclusive=False, reverse=False, name=None):
+def cumsum(x: TensorLike, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: Optional[str] = None) -> Tensor:
     with ops.name_scope(name, "Cumsum", [x]) as name:
         return gen_ops.cumsum(ops.convert_to_tensor(x, name="x"), axis, exclusive=exclusive, reverse=reverse, name=name)
 
 
-def cumprod(x, axis=0, exclusive=False, reverse=False, name=None):
+def cumprod(x: TensorLike, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: Optional[str] = None) -> Tensor:
     with ops.name_scope(name, "Cumprod", [x]) as name:
         return gen_ops.cumprod(ops.convert_to_tensor(x, name="x"), axis, exclusive=exclusive, reverse=reverse, name=name)
 
 
-def cumulative_logsumexp(x, axis=0, exclusive=False, reverse=False, name=None):
+def cumulative_logsumexp(x: TensorLike, axis: Any = 0, exclusive: bool = False, reverse: bool = False,
+                         name: Optional[str] = None) -> Any:
     with ops.name_scope(name, "CumulativeLogsumexp", [x]) as name:
         return gen_ops.cumulative_logsumexp(x, axis, exclusive=exclusive, reverse=reverse, name=name)
 
 
-def argmax(input, axis=None, name=None, dimension=None, output_type=dtypes.int64):  # pylint: disable=redefined-builtin
+def argmax(input: Any, axis: Any = None, name: Optional[str] = None, dimension: Any = None,
+           output_type: DTypeLike = dtypes.int64) -> Tensor:  # pylint: disable=redefined-builtin
     from millstream.ops.arguments import renamed
     axis = renamed("axis", axis, "dimension", dimension)
     return gen_ops.arg_max(input, 0 if axis is None else axis, output_type=output_type, name=name)
 
 
-def argmin(input, axis=None, name=None, dimension=None, output_type=dtypes.int64):  # pylint: disable=redefined-builtin
+def argmin(input: Any, axis: Any = None, name: Optional[str] = None, dimension: Any = None,
+           output_type: DTypeLike = dtypes.int64) -> Tensor:  # pylint: disable=redefined-builtin
     from millstream.ops.arguments import renamed
     axis = renamed("axis", axis, "dimension", dimension)
     return gen_ops.arg_min(input, 0 if axis is None else axis, output_type=output_type, name=name)
 
 
-def arg_max(input, dimension, output_type=dtypes.int64, name=None):  # pylint: disable=redefined-builtin
+def arg_max(input: Any, dimension: Any, output_type: DTypeLike = dtypes.int64, name: Optional[str] = None) -> Any:  # pylint: disable=redefined-builtin
     return argmax(input, dimension, output_type=output_type, name=name)
 
 
-def arg_min(input, dimension, output_type=dtypes.int64, name=None):  # pylint: disable=redefined-builtin
+def arg_min(input: Any, dimension: Any, output_type: DTypeLike = dtypes.int64, name: Optional[str] = None) -> Any:  # pylint: disable=redefined-builtin
     return argmin(input, dimension, output_type=output_type, name=name)
 
 
-def lbeta(x, name=None):
+def lbeta(x: TensorLike, name: Optional[str] = None) -> Tensor:
     """Logarithm of the multinomial beta function over the last axis."""
     with ops.name_scope(name, "lbeta", [x]):
         from millstream.ops.math.reduce_ops import reduce_sum
@@ -333,7 +347,7 @@ def lbeta(x, name=None):
         return reduce_sum(gen_ops.lgamma(x), [-1]) - gen_ops.lgamma(reduce_sum(x, [-1]))
 
 
-def polyval(coeffs, x, name=None):
+def polyval(coeffs: Any, x: TensorLike, name: Optional[str] = None) -> Tensor:
     """coeffs[0] * x^n + ... + coeffs[n], by Horner's rule."""
     if not isinstance(coeffs, list):
         raise ValueError(f"Argument coeffs must be list type. Received type {type(coeffs)}.")
@@ -348,7 +362,7 @@ def polyval(coeffs, x, name=None):
         return p
 
 
-def reciprocal_no_nan(x, name=None):
+def reciprocal_no_nan(x: TensorLike, name: Optional[str] = None) -> Tensor:
     with ops.name_scope(name, "reciprocal_no_nan", [x]) as name:
         x = ops.convert_to_tensor(x, name="x")
         return gen_ops.div_no_nan(constant_op.constant(1, x.dtype.base_dtype, name="one"), x, name=name)

@@ -1,32 +1,47 @@
 # SPDX-License-Identifier: Apache-2.0
 """tf.quantization: numbers rounded to few bits, and training with them."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from millstream import gen_ops
 from millstream.framework import dtypes, ops
 
+if TYPE_CHECKING:
+    from typing import Any, Optional
 
-def fake_quant_with_min_max_args(inputs, min=-6, max=6, num_bits=8, narrow_range=False, name=None):  # pylint: disable=redefined-builtin
+    from millstream.framework.type_aliases import DTypeLike, TensorLike
+
+
+def fake_quant_with_min_max_args(inputs: Any, min: Any = -6, max: Any = 6, num_bits: Any = 8, narrow_range: bool = False,
+                                 name: Optional[str] = None) -> Any:  # pylint: disable=redefined-builtin
     return gen_ops.fake_quant_with_min_max_args(inputs, min=min, max=max, num_bits=num_bits, narrow_range=narrow_range, name=name)
 
 
-def fake_quant_with_min_max_args_gradient(gradients, inputs, min=-6, max=6, num_bits=8, narrow_range=False, name=None):  # pylint: disable=redefined-builtin
+def fake_quant_with_min_max_args_gradient(gradients: Any, inputs: Any, min: Any = -6, max: Any = 6, num_bits: Any = 8,
+                                          narrow_range: bool = False, name: Optional[str] = None) -> Any:  # pylint: disable=redefined-builtin
     return gen_ops.fake_quant_with_min_max_args_gradient(gradients, inputs, min=min, max=max, num_bits=num_bits,
                                                          narrow_range=narrow_range, name=name)
 
 
-def fake_quant_with_min_max_vars(inputs, min, max, num_bits=8, narrow_range=False, name=None):  # pylint: disable=redefined-builtin
+def fake_quant_with_min_max_vars(inputs: Any, min: Any, max: Any, num_bits: Any = 8, narrow_range: bool = False,
+                                 name: Optional[str] = None) -> Any:  # pylint: disable=redefined-builtin
     return gen_ops.fake_quant_with_min_max_vars(inputs, min, max, num_bits=num_bits, narrow_range=narrow_range, name=name)
 
 
-def fake_quant_with_min_max_vars_gradient(gradients, inputs, min, max, num_bits=8, narrow_range=False, name=None):  # pylint: disable=redefined-builtin
+def fake_quant_with_min_max_vars_gradient(gradients: Any, inputs: Any, min: Any, max: Any, num_bits: Any = 8,
+                                          narrow_range: bool = False, name: Optional[str] = None) -> Any:  # pylint: disable=redefined-builtin
     return gen_ops.fake_quant_with_min_max_vars_gradient(gradients, inputs, min, max, num_bits=num_bits, narrow_range=narrow_range,
                                                          name=name)
 
 
-def fake_quant_with_min_max_vars_per_channel(inputs, min, max, num_bits=8, narrow_range=False, name=None):  # pylint: disable=redefined-builtin
+def fake_quant_with_min_max_vars_per_channel(inputs: Any, min: Any, max: Any, num_bits: Any = 8, narrow_range: bool = False,
+                                             name: Optional[str] = None) -> Any:  # pylint: disable=redefined-builtin
     return gen_ops.fake_quant_with_min_max_vars_per_channel(inputs, min, max, num_bits=num_bits, narrow_range=narrow_range, name=name)
 
 
-def fake_quant_with_min_max_vars_per_channel_gradient(gradients, inputs, min, max, num_bits=8, narrow_range=False, name=None):  # pylint: disable=redefined-builtin
+def fake_quant_with_min_max_vars_per_channel_gradient(gradients: Any, inputs: Any, min: Any, max: Any, num_bits: Any = 8,
+                                                      narrow_range: bool = False, name: Optional[str] = None) -> Any:  # pylint: disable=redefined-builtin
     return gen_ops.fake_quant_with_min_max_vars_per_channel_gradient(gradients, inputs, min, max, num_bits=num_bits,
                                                                      narrow_range=narrow_range, name=name)
 
@@ -42,7 +57,8 @@ def quantize_v2(input, min_range, max_range, T, mode="MIN_COMBINED", name=None, 
     return quantize(input, min_range, max_range, T, mode, round_mode, name, narrow_range, axis, ensure_minimum_range)
 
 
-def dequantize(input, min_range, max_range, mode="MIN_COMBINED", name=None, axis=None, narrow_range=False, dtype=dtypes.float32):  # pylint: disable=redefined-builtin
+def dequantize(input: Any, min_range: Any, max_range: Any, mode: str = "MIN_COMBINED", name: Optional[str] = None,
+               axis: Any = None, narrow_range: bool = False, dtype: DTypeLike = dtypes.float32) -> Any:  # pylint: disable=redefined-builtin
     return gen_ops.dequantize(input, min_range, max_range, mode=mode, name=name, narrow_range=narrow_range,
                               axis=-1 if axis is None else axis, dtype=dtype)
 
@@ -55,15 +71,17 @@ def quantize_and_dequantize(input, input_min, input_max, signed_input=True, num_
                                               axis=-1 if axis is None else axis, name=name)
 
 
-def quantized_concat(concat_dim, values, input_mins, input_maxes, name=None):
+def quantized_concat(concat_dim: Any, values: Any, input_mins: Any, input_maxes: Any, name: Optional[str] = None) -> Any:
     return gen_ops.quantized_concat(concat_dim, values, input_mins, input_maxes, name=name)
 
 
-def quantized_avg_pool(input, min_input, max_input, ksize, strides, padding, name=None):  # pylint: disable=redefined-builtin
+def quantized_avg_pool(input: Any, min_input: Any, max_input: Any, ksize: Any, strides: Any, padding: Any,
+                       name: Optional[str] = None) -> Any:  # pylint: disable=redefined-builtin
     return gen_ops.quantized_avg_pool(input, min_input, max_input, ksize=ksize, strides=strides, padding=padding, name=name)
 
 
-def quantized_max_pool(input, min_input, max_input, ksize, strides, padding, name=None):  # pylint: disable=redefined-builtin
+def quantized_max_pool(input: Any, min_input: Any, max_input: Any, ksize: Any, strides: Any, padding: Any,
+                       name: Optional[str] = None) -> Any:  # pylint: disable=redefined-builtin
     return gen_ops.quantized_max_pool(input, min_input, max_input, ksize=ksize, strides=strides, padding=padding, name=name)
 
 
@@ -73,5 +91,6 @@ def quantized_conv2d(input, filter, min_input, max_input, min_filter, max_filter
                                     out_type=out_type, dilations=list(dilations), name=name)
 
 
-def quantized_relu_x(features, max_value, min_features, max_features, out_type=dtypes.quint8, name=None):
+def quantized_relu_x(features: TensorLike, max_value: Any, min_features: Any, max_features: Any,
+                     out_type: DTypeLike = dtypes.quint8, name: Optional[str] = None) -> Any:
     return gen_ops.quantized_relu_x(features, max_value, min_features, max_features, out_type=out_type, name=name)

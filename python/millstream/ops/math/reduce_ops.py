@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from typing import Callable
 
     from millstream.framework.tensor import Tensor
+    from typing import Any, Optional
+    from millstream.framework.type_aliases import DTypeLike, TensorLike
 
 
 def reduction_dims(x, axis):
@@ -50,7 +52,7 @@ reduce_any: Callable[..., Tensor] = _reduction("any")
 reduce_euclidean_norm: Callable[..., Tensor] = _reduction("euclidean_norm")
 
 
-def reduce_variance(input_tensor, axis=None, keepdims=False, name=None):
+def reduce_variance(input_tensor: TensorLike, axis: Any = None, keepdims: Any = False, name: Optional[str] = None) -> Any:
     with ops.name_scope(name or "reduce_variance"):
         input_tensor = ops.convert_to_tensor(input_tensor)
         mean = reduce_mean(input_tensor, axis=axis, keepdims=True)
@@ -59,13 +61,14 @@ def reduce_variance(input_tensor, axis=None, keepdims=False, name=None):
         return reduce_mean(gen_ops.square(input_tensor - mean), axis=axis, keepdims=keepdims)
 
 
-def reduce_std(input_tensor, axis=None, keepdims=False, name=None):
+def reduce_std(input_tensor: TensorLike, axis: Any = None, keepdims: Any = False, name: Optional[str] = None) -> Any:
     with ops.name_scope(name or "reduce_std"):
         input_tensor = ops.convert_to_tensor(input_tensor)
         return gen_ops.sqrt(reduce_variance(input_tensor, axis=axis, keepdims=keepdims))
 
 
-def reduce_logsumexp(input_tensor, axis=None, keepdims=None, name=None, reduction_indices=None, keep_dims=None):
+def reduce_logsumexp(input_tensor: TensorLike, axis: Any = None, keepdims: Optional[bool] = None, name: Optional[str] = None,
+                     reduction_indices: Any = None, keep_dims: Optional[bool] = None) -> Any:
     axis = renamed("axis", axis, "reduction_indices", reduction_indices)
     keepdims = bool(renamed("keepdims", keepdims, "keep_dims", keep_dims))
     with ops.name_scope(name, "ReduceLogSumExp", [input_tensor]) as name:
@@ -77,8 +80,9 @@ def reduce_logsumexp(input_tensor, axis=None, keepdims=None, name=None, reductio
         return gen_ops.add_v2(result, finite_max, name=name)
 
 
-def count_nonzero(input_tensor=None, axis=None, keepdims=None, dtype=dtypes.int64, name=None, reduction_indices=None,
-                  keep_dims=None, input=None):  # pylint: disable=redefined-builtin
+def count_nonzero(input_tensor: Any = None, axis: Any = None, keepdims: Optional[bool] = None, dtype: DTypeLike = dtypes.int64,
+                  name: Optional[str] = None, reduction_indices: Any = None, keep_dims: Optional[bool] = None,
+                  input: Any = None) -> Any:  # pylint: disable=redefined-builtin
     input_tensor = renamed("input", input, "input_tensor", input_tensor)
     axis = renamed("axis", axis, "reduction_indices", reduction_indices)
     keepdims = bool(renamed("keepdims", keepdims, "keep_dims", keep_dims))
@@ -91,7 +95,7 @@ def count_nonzero(input_tensor=None, axis=None, keepdims=None, dtype=dtypes.int6
         return cast(counts, dtype)
 
 
-def trace(x, name=None):
+def trace(x: TensorLike, name: Optional[str] = None) -> Any:
     with ops.name_scope(name, "Trace", [x]) as name:
         x = ops.convert_to_tensor(x, name="x")
         return reduce_sum(gen_ops.matrix_diag_part(x), [-1], name=name)
@@ -155,7 +159,8 @@ def squared_norm(tensors):
     return gen_ops.add_n([gen_ops.l2_loss(t) for t in tensors]) * 2.0
 
 
-def bincount(arr, weights=None, minlength=None, maxlength=None, dtype=dtypes.int32):
+def bincount(arr: Any, weights: Any = None, minlength: Any = None, maxlength: Any = None,
+             dtype: DTypeLike = dtypes.int32) -> Any:
     with ops.name_scope("bincount"):
         from millstream.ops.math.math_ops import cast
         arr = ops.convert_to_tensor(arr, name="arr", dtype=dtypes.int32)
@@ -179,14 +184,14 @@ def _segment_count(data, segment_ids, num_segments):
     return gen_ops.maximum(gen_ops.reshape(count, shape), 1)
 
 
-def unsorted_segment_mean(data, segment_ids, num_segments, name=None):
+def unsorted_segment_mean(data: Any, segment_ids: Any, num_segments: Any, name: Optional[str] = None) -> Any:
     with ops.name_scope(name, "UnsortedSegmentMean"):
         data, segment_ids = ops.convert_to_tensor(data), ops.convert_to_tensor(segment_ids)
         return gen_ops.unsorted_segment_sum(data, segment_ids,
                                             num_segments) / _segment_count(data, segment_ids, num_segments)
 
 
-def unsorted_segment_sqrt_n(data, segment_ids, num_segments, name=None):
+def unsorted_segment_sqrt_n(data: Any, segment_ids: Any, num_segments: Any, name: Optional[str] = None) -> Any:
     with ops.name_scope(name, "UnsortedSegmentSqrtN"):
         data, segment_ids = ops.convert_to_tensor(data), ops.convert_to_tensor(segment_ids)
         total = gen_ops.unsorted_segment_sum(data, segment_ids, num_segments)
@@ -221,7 +226,8 @@ sparse_segment_mean = _sparse_segment("mean")
 sparse_segment_sqrt_n = _sparse_segment("sqrt_n")
 
 
-def confusion_matrix(labels, predictions, num_classes=None, dtype=dtypes.int32, name=None, weights=None):
+def confusion_matrix(labels: TensorLike, predictions: TensorLike, num_classes: Any = None, dtype: DTypeLike = dtypes.int32,
+                     name: Optional[str] = None, weights: Any = None) -> Any:
     """Row = label, column = prediction."""
     with ops.name_scope(name, "confusion_matrix", (predictions, labels, num_classes, weights)) as name:
         from millstream.ops.array import array_ops
@@ -257,7 +263,8 @@ def confusion_matrix(labels, predictions, num_classes=None, dtype=dtypes.int32, 
         return gen_ops.scatter_nd(indices, values, math_ops.cast(shape, dtypes.int64))
 
 
-def histogram_fixed_width_bins(values, value_range, nbins=100, dtype=dtypes.int32, name=None):
+def histogram_fixed_width_bins(values: Any, value_range: Any, nbins: Any = 100, dtype: DTypeLike = dtypes.int32,
+                               name: Optional[str] = None) -> Any:
     """The bin of each value; values outside of the range go into the bins at its ends."""
     with ops.name_scope(name, "histogram_fixed_width_bins", [values, value_range, nbins]):
         from millstream.ops.math import math_ops
@@ -272,7 +279,8 @@ def histogram_fixed_width_bins(values, value_range, nbins=100, dtype=dtypes.int3
         return gen_ops.reshape(math_ops.cast(bins, dtype), shape)
 
 
-def histogram_fixed_width(values, value_range, nbins=100, dtype=dtypes.int32, name=None):
+def histogram_fixed_width(values: Any, value_range: Any, nbins: Any = 100, dtype: DTypeLike = dtypes.int32,
+                          name: Optional[str] = None) -> Any:
     with ops.name_scope(name, "histogram_fixed_width", [values, value_range, nbins]):
         if hasattr(gen_ops, "histogram_fixed_width"):
             return gen_ops.histogram_fixed_width(values, value_range, nbins, dtype=dtype)

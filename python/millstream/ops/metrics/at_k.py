@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Streaming metrics of the k best predictions. Labels are [..., number of labels], or [...] where there is one."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from millstream import gen_ops
 from millstream.framework import dtypes, ops, sparse_tensor
 from millstream.ops.array import array_ops
@@ -8,6 +12,12 @@ from millstream.ops.sparse import sparse_ops
 from millstream.ops.variables import variable_scope as vs
 from millstream.ops.metrics.base import publish, safe_ratio, total
 from millstream.ops.losses.weights import broadcast_weights
+
+if TYPE_CHECKING:
+    from typing import Any, Optional
+
+    from millstream.framework.tensor import Tensor
+    from millstream.framework.type_aliases import TensorLike
 
 
 def _best(predictions, k):
@@ -54,16 +64,17 @@ def _recall(labels, top, k, class_id, weights, metrics_collections, updates_coll
                   updates_collections)
 
 
-def recall_at_top_k(labels, predictions_idx, k=None, class_id=None, weights=None, metrics_collections=None,
-                    updates_collections=None, name=None):
+def recall_at_top_k(labels: TensorLike, predictions_idx: Any, k: Any = None, class_id: Any = None, weights: Any = None,
+                    metrics_collections: Any = None, updates_collections: Any = None, name: Optional[str] = None) -> Any:
     """How many of the labels are among the classes `predictions_idx`."""
     with vs.variable_scope(name, _name("recall", k, class_id), (predictions_idx, labels, weights)):
         top = math_ops.cast(predictions_idx, dtypes.int64)
         return _recall(labels, top, k, class_id, weights, metrics_collections, updates_collections)
 
 
-def recall_at_k(labels, predictions, k, class_id=None, weights=None, metrics_collections=None, updates_collections=None,
-                name=None):
+def recall_at_k(labels: TensorLike, predictions: TensorLike, k: Any, class_id: Any = None, weights: Any = None,
+                metrics_collections: Any = None, updates_collections: Any = None,
+                name: Optional[str] = None) -> tuple[Tensor, Tensor]:
     """How many of the labels are among the k best predictions."""
     with vs.variable_scope(name, _name("recall", k, class_id), (predictions, labels, weights)):
         return _recall(labels, _best(predictions, k), k, class_id, weights, metrics_collections, updates_collections)
@@ -77,16 +88,17 @@ def _precision(labels, top, k, class_id, weights, metrics_collections, updates_c
                   updates_collections)
 
 
-def precision_at_top_k(labels, predictions_idx, k=None, class_id=None, weights=None, metrics_collections=None,
-                       updates_collections=None, name=None):
+def precision_at_top_k(labels: TensorLike, predictions_idx: Any, k: Any = None, class_id: Any = None, weights: Any = None,
+                       metrics_collections: Any = None, updates_collections: Any = None, name: Optional[str] = None) -> Any:
     """How many of the classes `predictions_idx` are among the labels."""
     with vs.variable_scope(name, _name("precision", k, class_id), (predictions_idx, labels, weights)):
         top = math_ops.cast(predictions_idx, dtypes.int64)
         return _precision(labels, top, k, class_id, weights, metrics_collections, updates_collections)
 
 
-def precision_at_k(labels, predictions, k, class_id=None, weights=None, metrics_collections=None, updates_collections=None,
-                   name=None):
+def precision_at_k(labels: TensorLike, predictions: TensorLike, k: Any, class_id: Any = None, weights: Any = None,
+                   metrics_collections: Any = None, updates_collections: Any = None,
+                   name: Optional[str] = None) -> tuple[Tensor, Tensor]:
     """How many of the k best predictions are among the labels."""
     with vs.variable_scope(name, _name("precision", k, class_id), (predictions, labels, weights)):
         return _precision(labels, _best(predictions, k), k, class_id, weights, metrics_collections, updates_collections)
@@ -101,8 +113,8 @@ def _average_precision(labels, top, k):
     return reduce_ops.reduce_sum(precisions * hit, -1) / relevant
 
 
-def average_precision_at_k(labels, predictions, k, weights=None, metrics_collections=None, updates_collections=None,
-                           name=None):
+def average_precision_at_k(labels: TensorLike, predictions: TensorLike, k: Any, weights: Any = None,
+                           metrics_collections: Any = None, updates_collections: Any = None, name: Optional[str] = None) -> Any:
     """The mean over all rows of their average precision among the k best predictions."""
     if k < 1:
         raise ValueError(f"Invalid k={k}.")

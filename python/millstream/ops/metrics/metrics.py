@@ -17,9 +17,12 @@ if TYPE_CHECKING:
     from typing import Callable
 
     from millstream.framework.tensor import Tensor
+    from typing import Any, Optional
+    from millstream.framework.type_aliases import TensorLike
 
 
-def mean(values, weights=None, metrics_collections=None, updates_collections=None, name=None):
+def mean(values: Any, weights: Any = None, metrics_collections: Any = None, updates_collections: Any = None,
+         name: Optional[str] = None) -> tuple[Tensor, Tensor]:
     with vs.variable_scope(name, "mean", (values, weights)):
         values = math_ops.cast(values, dtypes.float32)
         sum_variable = metric_variable([], dtypes.float32, name="total")
@@ -39,7 +42,8 @@ def mean(values, weights=None, metrics_collections=None, updates_collections=Non
         return publish(value, update, metrics_collections, updates_collections)
 
 
-def accuracy(labels, predictions, weights=None, metrics_collections=None, updates_collections=None, name=None):
+def accuracy(labels: TensorLike, predictions: TensorLike, weights: Any = None, metrics_collections: Any = None,
+             updates_collections: Any = None, name: Optional[str] = None) -> tuple[Tensor, Tensor]:
     predictions, labels, weights = matched(predictions, labels, weights)
     if labels.dtype.base_dtype != predictions.dtype.base_dtype:
         predictions = math_ops.cast(predictions, labels.dtype.base_dtype)
@@ -47,7 +51,8 @@ def accuracy(labels, predictions, weights=None, metrics_collections=None, update
     return mean(is_correct, weights, metrics_collections, updates_collections, name or "accuracy")
 
 
-def mean_tensor(values, weights=None, metrics_collections=None, updates_collections=None, name=None):
+def mean_tensor(values: Any, weights: Any = None, metrics_collections: Any = None, updates_collections: Any = None,
+                name: Optional[str] = None) -> tuple[Tensor, Tensor]:
     with vs.variable_scope(name, "mean", (values, weights)):
         values = math_ops.cast(values, dtypes.float32)
         sums = metric_variable(values.shape, dtypes.float32, name="total_tensor")
@@ -64,28 +69,31 @@ def mean_tensor(values, weights=None, metrics_collections=None, updates_collecti
         return publish(value, safe_ratio(update_total, update_count, "update_op"), metrics_collections, updates_collections)
 
 
-def mean_absolute_error(labels, predictions, weights=None, metrics_collections=None, updates_collections=None, name=None):
+def mean_absolute_error(labels: TensorLike, predictions: TensorLike, weights: Any = None, metrics_collections: Any = None,
+                        updates_collections: Any = None, name: Optional[str] = None) -> tuple[Tensor, Tensor]:
     predictions, labels, weights = matched(math_ops.cast(predictions, dtypes.float32), math_ops.cast(labels, dtypes.float32),
                                            weights)
     return mean(math_ops.abs(predictions - labels), weights, metrics_collections, updates_collections,
                 name or "mean_absolute_error")
 
 
-def mean_squared_error(labels, predictions, weights=None, metrics_collections=None, updates_collections=None, name=None):
+def mean_squared_error(labels: TensorLike, predictions: TensorLike, weights: Any = None, metrics_collections: Any = None,
+                       updates_collections: Any = None, name: Optional[str] = None) -> tuple[Tensor, Tensor]:
     predictions, labels, weights = matched(math_ops.cast(predictions, dtypes.float32), math_ops.cast(labels, dtypes.float32),
                                            weights)
     return mean(gen_ops.squared_difference(labels, predictions), weights, metrics_collections, updates_collections,
                 name or "mean_squared_error")
 
 
-def root_mean_squared_error(labels, predictions, weights=None, metrics_collections=None, updates_collections=None,
-                            name=None):
+def root_mean_squared_error(labels: TensorLike, predictions: TensorLike, weights: Any = None, metrics_collections: Any = None,
+                            updates_collections: Any = None, name: Optional[str] = None) -> tuple[Tensor, Tensor]:
     value, update = mean_squared_error(labels, predictions, weights, None, None, name or "root_mean_squared_error")
     return publish(gen_ops.sqrt(value), gen_ops.sqrt(update), metrics_collections, updates_collections)
 
 
-def mean_relative_error(labels, predictions, normalizer, weights=None, metrics_collections=None, updates_collections=None,
-                        name=None):
+def mean_relative_error(labels: TensorLike, predictions: TensorLike, normalizer: Any, weights: Any = None,
+                        metrics_collections: Any = None, updates_collections: Any = None,
+                        name: Optional[str] = None) -> tuple[Tensor, Tensor]:
     predictions, labels, weights = matched(math_ops.cast(predictions, dtypes.float32), math_ops.cast(labels, dtypes.float32),
                                            weights)
     predictions, normalizer = ops.convert_to_tensor(predictions), math_ops.cast(normalizer, dtypes.float32)
@@ -93,8 +101,9 @@ def mean_relative_error(labels, predictions, normalizer, weights=None, metrics_c
     return mean(errors, weights, metrics_collections, updates_collections, name or "mean_relative_error")
 
 
-def mean_cosine_distance(labels, predictions, dim, weights=None, metrics_collections=None, updates_collections=None,
-                         name=None):
+def mean_cosine_distance(labels: TensorLike, predictions: TensorLike, dim: Any, weights: Any = None,
+                         metrics_collections: Any = None, updates_collections: Any = None,
+                         name: Optional[str] = None) -> tuple[Tensor, Tensor]:
     predictions, labels, weights = matched(math_ops.cast(predictions, dtypes.float32), math_ops.cast(labels, dtypes.float32),
                                            weights)
     products = reduce_ops.reduce_sum(predictions * labels, axis=[dim], keepdims=True)
@@ -102,7 +111,8 @@ def mean_cosine_distance(labels, predictions, dim, weights=None, metrics_collect
     return publish(gen_ops.sub(1.0, value), gen_ops.sub(1.0, update), metrics_collections, updates_collections)
 
 
-def percentage_below(values, threshold, weights=None, metrics_collections=None, updates_collections=None, name=None):
+def percentage_below(values: Any, threshold: Any, weights: Any = None, metrics_collections: Any = None,
+                     updates_collections: Any = None, name: Optional[str] = None) -> tuple[Tensor, Tensor]:
     below = math_ops.cast(gen_ops.less(values, threshold), dtypes.float32)
     return mean(below, weights, metrics_collections, updates_collections, name or "percentage_below_threshold")
 
@@ -147,7 +157,9 @@ precision: Callable[..., tuple[Tensor, Tensor]] = _ratio_of_counts("precision", 
 recall: Callable[..., tuple[Tensor, Tensor]] = _ratio_of_counts("recall", false_negatives)
 
 
-def mean_iou(labels, predictions, num_classes, weights=None, metrics_collections=None, updates_collections=None, name=None):
+def mean_iou(labels: TensorLike, predictions: TensorLike, num_classes: Any, weights: Any = None,
+             metrics_collections: Any = None, updates_collections: Any = None,
+             name: Optional[str] = None) -> tuple[Tensor, Tensor]:
     """Intersection over union, averaged over the classes that occur."""
     with vs.variable_scope(name, "mean_iou", (predictions, labels, weights)):
         matrix, update_matrix = _streaming_confusion(labels, predictions, num_classes, weights)
@@ -164,9 +176,9 @@ def mean_iou(labels, predictions, num_classes, weights=None, metrics_collections
         return publish(compute(matrix, "mean_iou"), update_matrix, metrics_collections, updates_collections)
 
 
-def mean_per_class_accuracy(labels, predictions, num_classes, weights=None, metrics_collections=None,
-                            updates_collections=None,
-                            name=None):
+def mean_per_class_accuracy(labels: TensorLike, predictions: TensorLike, num_classes: Any, weights: Any = None,
+                            metrics_collections: Any = None, updates_collections: Any = None,
+                            name: Optional[str] = None) -> tuple[Tensor, Tensor]:
     with vs.variable_scope(name, "mean_accuracy", (predictions, labels, weights)):
         labels = array_ops.reshape(math_ops.cast(labels, dtypes.int64), [-1])
         predictions = array_ops.reshape(ops.convert_to_tensor(predictions), [-1])

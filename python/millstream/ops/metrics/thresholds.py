@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """tf.metrics over thresholds: auc, precision_at_thresholds, ..."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from millstream import gen_ops
 from millstream.framework import dtypes, ops
 from millstream.ops.array import array_ops
@@ -7,10 +11,16 @@ from millstream.ops.math import math_ops, reduce_ops
 from millstream.ops.variables import variable_scope as vs
 from millstream.ops.metrics.base import EPSILON, counts_at_thresholds, publish
 
+if TYPE_CHECKING:
+    from typing import Any, Optional
 
-def auc(labels, predictions, weights=None, num_thresholds=200, metrics_collections=None, updates_collections=None,
-        curve="ROC",
-        name=None, summation_method="trapezoidal", thresholds=None):
+    from millstream.framework.tensor import Tensor
+    from millstream.framework.type_aliases import TensorLike
+
+
+def auc(labels: TensorLike, predictions: TensorLike, weights: Any = None, num_thresholds: Any = 200,
+        metrics_collections: Any = None, updates_collections: Any = None, curve: str = "ROC", name: Optional[str] = None,
+        summation_method: str = "trapezoidal", thresholds: Any = None) -> tuple[Tensor, Tensor]:
     """Area under the curve "ROC" or "PR", from the counts at equally spaced thresholds."""
     if curve not in ("ROC", "PR"):
         raise ValueError(f"curve must be either ROC or PR, {curve} unknown")

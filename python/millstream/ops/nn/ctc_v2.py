@@ -1,10 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """tf.nn.ctc_loss_v2: CTC with dense labels and a blank of any number; unique labels."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from millstream import gen_ops
 from millstream.framework import dtypes, ops, sparse_tensor
 from millstream.ops import plain_ops
 from millstream.ops.array import array_ops, index_ops
 from millstream.ops.math import math_ops
+
+if TYPE_CHECKING:
+    from typing import Any, Optional
+
+    from millstream.framework.type_aliases import TensorLike
 
 
 def _sparse(labels, lengths):
@@ -14,7 +23,8 @@ def _sparse(labels, lengths):
                                       array_ops.shape(labels, out_type=dtypes.int64))
 
 
-def ctc_loss_v2(labels, logits, label_length, logit_length, logits_time_major=True, unique=None, blank_index=None, name=None):
+def ctc_loss_v2(labels: TensorLike, logits: TensorLike, label_length: Any, logit_length: Any, logits_time_major: bool = True,
+                unique: Any = None, blank_index: Any = None, name: Optional[str] = None) -> Any:
     """The loss of each sequence; `labels` are sparse, or dense with lengths. The blank is class 0, or for sparse labels the last,
     unless blank_index says otherwise."""
     with ops.name_scope(name, "ctc_loss"):
@@ -39,11 +49,11 @@ def ctc_loss_v2(labels, logits, label_length, logit_length, logits_time_major=Tr
         return plain_ops.ctc_loss(labels, logits, logit_length)
 
 
-def ctc_beam_search_decoder_v2(inputs, sequence_length, beam_width=100, top_paths=1):
+def ctc_beam_search_decoder_v2(inputs: Any, sequence_length: Any, beam_width: Any = 100, top_paths: Any = 1) -> Any:
     return plain_ops.ctc_beam_search_decoder(inputs, sequence_length, beam_width=beam_width, top_paths=top_paths, merge_repeated=False)
 
 
-def ctc_unique_labels(labels, name=None):
+def ctc_unique_labels(labels: TensorLike, name: Optional[str] = None) -> Any:
     """(each row's labels without repetitions, padded with zeros; where each label is among them)."""
     from millstream.ops.flow import functional_ops
     with ops.name_scope(name, "ctc_unique_labels"):
@@ -70,13 +80,13 @@ def conv_transpose(input, filters, output_shape, strides, padding="SAME", data_f
                     dilations=dilations, name=name)
 
 
-def scale_regularization_loss(regularization_loss):
+def scale_regularization_loss(regularization_loss: Any) -> Any:
     """For one replica: the sum of it."""
     from millstream.ops.math import reduce_ops
     return reduce_ops.reduce_sum(regularization_loss)
 
 
-def compute_average_loss(per_example_loss, sample_weight=None, global_batch_size=None):
+def compute_average_loss(per_example_loss: Any, sample_weight: Any = None, global_batch_size: Any = None) -> Any:
     """The sum of the losses by the size of the batch."""
     from millstream.ops.math import reduce_ops
     loss = ops.convert_to_tensor(per_example_loss)

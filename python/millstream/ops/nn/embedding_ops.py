@@ -1,9 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Lookups in tables that may be split over several variables."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from millstream import gen_ops
 from millstream.framework import dtypes, ops, sparse_tensor
 from millstream.ops.array import array_ops, index_ops
 from millstream.ops.math import clip_ops, math_ops, reduce_ops
+
+if TYPE_CHECKING:
+    from typing import Any, Optional
+
+    from millstream.framework.tensor import Tensor
 
 
 def _clip(params, ids, max_norm):
@@ -27,7 +36,8 @@ def _tables(params):
     return params
 
 
-def embedding_lookup(params, ids, partition_strategy="mod", name=None, validate_indices=True, max_norm=None):
+def embedding_lookup(params: Any, ids: Any, partition_strategy: str = "mod", name: Optional[str] = None,
+                     validate_indices: bool = True, max_norm: Any = None) -> Tensor:
     """Rows of `params`. With several tables, row i is in table i % n ("mod") or in equal runs ("div")."""
     params = _tables(params)
     with ops.name_scope(name, "embedding_lookup", [ids]) as name:
@@ -85,7 +95,8 @@ def _partitioned_lookup(params, ids, partition_strategy, max_norm, name):
     return result
 
 
-def embedding_lookup_sparse(params, sp_ids, sp_weights, partition_strategy="mod", name=None, combiner=None, max_norm=None):
+def embedding_lookup_sparse(params: Any, sp_ids: Any, sp_weights: Any, partition_strategy: str = "mod",
+                            name: Optional[str] = None, combiner: Any = None, max_norm: Any = None) -> Tensor:
     """For each row of `sp_ids`: the sum, mean or sqrtn of the rows that it names, by their weights."""
     combiner = "mean" if combiner is None else combiner
     if combiner not in ("mean", "sqrtn", "sum"):
@@ -118,8 +129,9 @@ def embedding_lookup_sparse(params, sp_ids, sp_weights, partition_strategy="mod"
         return math_ops.div_no_nan(total, gen_ops.sqrt(gen_ops.segment_sum(gen_ops.square(column), segment_ids)), name=name)
 
 
-def safe_embedding_lookup_sparse(embedding_weights, sparse_ids, sparse_weights=None, combiner="mean", default_id=None,
-                                 name=None, partition_strategy="div", max_norm=None):
+def safe_embedding_lookup_sparse(embedding_weights: Any, sparse_ids: Any, sparse_weights: Any = None, combiner: str = "mean",
+                                 default_id: Any = None, name: Optional[str] = None, partition_strategy: str = "div",
+                                 max_norm: Any = None) -> Any:
     """As embedding_lookup_sparse, with a default (or zeros) for rows that name nothing, and without ids below 0."""
     from millstream.ops.sparse import sparse_ops
     with ops.name_scope(name, "embedding_lookup", [sparse_ids]) as scope:

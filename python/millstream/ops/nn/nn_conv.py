@@ -1,11 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """Convolutions and pooling: tf.nn.conv2d, tf.nn.max_pool, ..."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from millstream import gen_ops
 from millstream.framework import ops, tensor_util
 from millstream.ops.array import array_ops
 from millstream.ops.arguments import renamed
+
+if TYPE_CHECKING:
+    from typing import Any, Optional
+
+    from millstream.framework.tensor import Tensor
+    from millstream.framework.type_aliases import ShapeLike
 
 
 def _sequence(value, n, channel_index, what):
@@ -34,8 +44,8 @@ def _padding(padding):
     return padding, []
 
 
-def conv2d(input, filter=None, strides=None, padding=None, use_cudnn_on_gpu=True, data_format="NHWC", dilations=(1, 1, 1, 1),
-           name=None, filters=None):  # pylint: disable=redefined-builtin
+def conv2d(input: Any, filter: Any = None, strides: Any = None, padding: Any = None, use_cudnn_on_gpu: bool = True,
+           data_format: str = "NHWC", dilations: Any = (1, 1, 1, 1), name: Optional[str] = None, filters: Any = None) -> Tensor:  # pylint: disable=redefined-builtin
     filter = renamed("filter", filter, "filters", filters)
     padding, explicit = _padding(padding)
     data_format = data_format or "NHWC"
@@ -45,8 +55,9 @@ def conv2d(input, filter=None, strides=None, padding=None, use_cudnn_on_gpu=True
                           dilations=_sequence(dilations, 2, channel_index, "dilations"), name=name)
 
 
-def conv2d_backprop_input(input_sizes, filter=None, out_backprop=None, strides=None, padding=None, use_cudnn_on_gpu=True,
-                          data_format="NHWC", dilations=(1, 1, 1, 1), name=None, filters=None):
+def conv2d_backprop_input(input_sizes: Any, filter: Any = None, out_backprop: Any = None, strides: Any = None,
+                          padding: Any = None, use_cudnn_on_gpu: bool = True, data_format: str = "NHWC",
+                          dilations: Any = (1, 1, 1, 1), name: Optional[str] = None, filters: Any = None) -> Any:
     # pylint: disable=redefined-builtin
     filter = renamed("filter", filter, "filters", filters)
     padding, explicit = _padding(padding)
@@ -55,16 +66,18 @@ def conv2d_backprop_input(input_sizes, filter=None, out_backprop=None, strides=N
                                          name=name)
 
 
-def conv2d_backprop_filter(input, filter_sizes, out_backprop, strides, padding, use_cudnn_on_gpu=True, data_format="NHWC",
-                           dilations=(1, 1, 1, 1), name=None):  # pylint: disable=redefined-builtin
+def conv2d_backprop_filter(input: Any, filter_sizes: Any, out_backprop: Any, strides: Any, padding: Any,
+                           use_cudnn_on_gpu: bool = True, data_format: str = "NHWC", dilations: Any = (1, 1, 1, 1),
+                           name: Optional[str] = None) -> Any:  # pylint: disable=redefined-builtin
     padding, explicit = _padding(padding)
     return gen_ops.conv2d_backprop_filter(input, filter_sizes, out_backprop, strides=list(strides), padding=padding,
                                           explicit_paddings=explicit, data_format=data_format, dilations=list(dilations),
                                           name=name)
 
 
-def conv2d_transpose(value=None, filter=None, output_shape=None, strides=None, padding="SAME", data_format="NHWC", name=None,
-                     input=None, filters=None, dilations=None):  # pylint: disable=redefined-builtin
+def conv2d_transpose(value: Any = None, filter: Any = None, output_shape: ShapeLike = None, strides: Any = None,
+                     padding: Any = "SAME", data_format: str = "NHWC", name: Optional[str] = None, input: Any = None,
+                     filters: Any = None, dilations: Any = None) -> Tensor:  # pylint: disable=redefined-builtin
     value, filter = renamed("input", input, "value", value), renamed("filters", filters, "filter", filter)
     data_format = data_format or "NHWC"
     channel_index = 1 if data_format.startswith("NC") else 3
@@ -79,9 +92,8 @@ def conv2d_transpose(value=None, filter=None, output_shape=None, strides=None, p
         return result
 
 
-def conv1d(value=None, filters=None, stride=None, padding=None, use_cudnn_on_gpu=None, data_format=None, name=None,
-           input=None,
-           dilations=None):  # pylint: disable=redefined-builtin
+def conv1d(value: Any = None, filters: Any = None, stride: Any = None, padding: Any = None, use_cudnn_on_gpu: Any = None,
+           data_format: Any = None, name: Optional[str] = None, input: Any = None, dilations: Any = None) -> Tensor:  # pylint: disable=redefined-builtin
     """A convolution along one axis: conv2d of images of height 1."""
     value = renamed("input", input, "value", value)
     with ops.name_scope(name, "conv1d", [value, filters]) as name:
@@ -103,7 +115,8 @@ def conv1d(value=None, filters=None, stride=None, padding=None, use_cudnn_on_gpu
         return array_ops.squeeze(result, [axis])
 
 
-def conv1d_transpose(input, filters, output_shape, strides, padding="SAME", data_format="NWC", dilations=None, name=None):
+def conv1d_transpose(input: Any, filters: Any, output_shape: ShapeLike, strides: Any, padding: Any = "SAME",
+                     data_format: str = "NWC", dilations: Any = None, name: Optional[str] = None) -> Any:
     # pylint: disable=redefined-builtin
     with ops.name_scope(name, "conv1d_transpose", [input, filters, output_shape]) as name:
         axis = 2 if data_format.startswith("NC") else 1
@@ -119,16 +132,16 @@ def conv1d_transpose(input, filters, output_shape, strides, padding="SAME", data
         return array_ops.squeeze(result, [axis])
 
 
-def conv3d(input, filter=None, strides=None, padding=None, data_format="NDHWC", dilations=(1, 1, 1, 1, 1), name=None,
-           filters=None):  # pylint: disable=redefined-builtin
+def conv3d(input: Any, filter: Any = None, strides: Any = None, padding: Any = None, data_format: str = "NDHWC",
+           dilations: Any = (1, 1, 1, 1, 1), name: Optional[str] = None, filters: Any = None) -> Any:  # pylint: disable=redefined-builtin
     filter = renamed("filter", filter, "filters", filters)
     return gen_ops.conv3d(input, filter, strides=list(strides), padding=padding, data_format=data_format,
                           dilations=list(dilations), name=name)
 
 
-def conv3d_transpose(value=None, filter=None, output_shape=None, strides=None, padding="SAME", data_format="NDHWC",
-                     name=None,
-                     input=None, filters=None, dilations=None):  # pylint: disable=redefined-builtin
+def conv3d_transpose(value: Any = None, filter: Any = None, output_shape: ShapeLike = None, strides: Any = None,
+                     padding: Any = "SAME", data_format: str = "NDHWC", name: Optional[str] = None, input: Any = None,
+                     filters: Any = None, dilations: Any = None) -> Any:  # pylint: disable=redefined-builtin
     value, filter = renamed("input", input, "value", value), renamed("filters", filters, "filter", filter)
     with ops.name_scope(name, "conv3d_transpose", [value, filter, output_shape]) as name:
         dilations = _sequence(dilations, 3, 1 if data_format.startswith("NC") else 4, "dilations")
@@ -136,11 +149,12 @@ def conv3d_transpose(value=None, filter=None, output_shape=None, strides=None, p
                                                 data_format=data_format, dilations=dilations, name=name)
 
 
-def atrous_conv2d(value, filters, rate, padding, name=None):
+def atrous_conv2d(value: Any, filters: Any, rate: Any, padding: Any, name: Optional[str] = None) -> Tensor:
     return conv2d(value, filters, [1, 1, 1, 1], padding, dilations=[1, rate, rate, 1], name=name or "convolution")
 
 
-def depthwise_conv2d(input, filter, strides, padding, rate=None, name=None, data_format=None, dilations=None):
+def depthwise_conv2d(input: Any, filter: Any, strides: Any, padding: Any, rate: Any = None, name: Optional[str] = None,
+                     data_format: Any = None, dilations: Any = None) -> Tensor:
     # pylint: disable=redefined-builtin
     rate = renamed("dilations", dilations, "rate", rate)
     with ops.name_scope(name, "depthwise", [input, filter]) as name:
@@ -153,14 +167,15 @@ def depthwise_conv2d(input, filter, strides, padding, rate=None, name=None, data
                                                dilations=dilation, name=name)
 
 
-def depthwise_conv2d_native(input, filter, strides, padding, data_format="NHWC", dilations=(1, 1, 1, 1), name=None):
+def depthwise_conv2d_native(input: Any, filter: Any, strides: Any, padding: Any, data_format: str = "NHWC",
+                            dilations: Any = (1, 1, 1, 1), name: Optional[str] = None) -> Any:
     # pylint: disable=redefined-builtin
     return gen_ops.depthwise_conv2d_native(input, filter, strides=list(strides), padding=padding, data_format=data_format,
                                            dilations=list(dilations), name=name)
 
 
-def separable_conv2d(input, depthwise_filter, pointwise_filter, strides, padding, rate=None, name=None, data_format=None,
-                     dilations=None):  # pylint: disable=redefined-builtin
+def separable_conv2d(input: Any, depthwise_filter: Any, pointwise_filter: Any, strides: Any, padding: Any, rate: Any = None,
+                     name: Optional[str] = None, data_format: Any = None, dilations: Any = None) -> Tensor:  # pylint: disable=redefined-builtin
     rate = renamed("dilations", dilations, "rate", rate)
     with ops.name_scope(name, "separable_conv2d", [input, depthwise_filter, pointwise_filter]) as name:
         input = ops.convert_to_tensor(input, name="tensor_in")
@@ -171,8 +186,8 @@ def separable_conv2d(input, depthwise_filter, pointwise_filter, strides, padding
         return conv2d(depthwise, pointwise_filter, [1, 1, 1, 1], "VALID", data_format=data_format or "NHWC", name=name)
 
 
-def convolution(input, filter, padding, strides=None, dilation_rate=None, name=None, data_format=None, filters=None,
-                dilations=None):  # pylint: disable=redefined-builtin
+def convolution(input: Any, filter: Any, padding: Any, strides: Any = None, dilation_rate: Any = None,
+                name: Optional[str] = None, data_format: Any = None, filters: Any = None, dilations: Any = None) -> Tensor:  # pylint: disable=redefined-builtin
     filter = renamed("filters", filters, "filter", filter)
     dilation_rate = renamed("dilations", dilations, "dilation_rate", dilation_rate)
     with ops.name_scope(name, "convolution", [input, filter]) as name:
@@ -194,7 +209,8 @@ def convolution(input, filter, padding, strides=None, dilation_rate=None, name=N
         raise ValueError(f"`num_spatial_dims` must be 1, 2, or 3. Received: {n}.")
 
 
-def max_pool(value=None, ksize=None, strides=None, padding=None, data_format="NHWC", name=None, input=None):
+def max_pool(value: Any = None, ksize: Any = None, strides: Any = None, padding: Any = None, data_format: str = "NHWC",
+             name: Optional[str] = None, input: Any = None) -> Tensor:
     # pylint: disable=redefined-builtin
     value = renamed("input", input, "value", value)
     with ops.name_scope(name, "MaxPool", [value]) as name:
@@ -209,11 +225,13 @@ def max_pool(value=None, ksize=None, strides=None, padding=None, data_format="NH
                                 **extra)
 
 
-def max_pool2d(input, ksize, strides, padding, data_format="NHWC", name=None):  # pylint: disable=redefined-builtin
+def max_pool2d(input: Any, ksize: Any, strides: Any, padding: Any, data_format: str = "NHWC",
+               name: Optional[str] = None) -> Any:  # pylint: disable=redefined-builtin
     return max_pool(input, ksize, strides, padding, data_format, name)
 
 
-def avg_pool(value=None, ksize=None, strides=None, padding=None, data_format="NHWC", name=None, input=None):
+def avg_pool(value: Any = None, ksize: Any = None, strides: Any = None, padding: Any = None, data_format: str = "NHWC",
+             name: Optional[str] = None, input: Any = None) -> Tensor:
     # pylint: disable=redefined-builtin
     value = renamed("input", input, "value", value)
     with ops.name_scope(name, "AvgPool", [value]) as name:
@@ -224,8 +242,8 @@ def avg_pool(value=None, ksize=None, strides=None, padding=None, data_format="NH
                                 data_format=data_format, name=name)
 
 
-def max_pool_with_argmax(input, ksize, strides, padding, data_format="NHWC", Targmax=None, name=None, output_dtype=None,
-                         include_batch_in_index=False):  # pylint: disable=redefined-builtin,invalid-name
+def max_pool_with_argmax(input: Any, ksize: Any, strides: Any, padding: Any, data_format: str = "NHWC", Targmax: Any = None,
+                         name: Optional[str] = None, output_dtype: Any = None, include_batch_in_index: bool = False) -> Any:  # pylint: disable=redefined-builtin,invalid-name
     if data_format != "NHWC":
         raise ValueError(f"`data_format` values other than \"NHWC\" are not supported. Received: data_format={data_format}")
     targmax = renamed("output_dtype", output_dtype, "Targmax", Targmax)
@@ -264,8 +282,8 @@ max_pool1d = _pool1d(max_pool, "MaxPool1d")
 avg_pool1d = _pool1d(avg_pool, "AvgPool1D")
 
 
-def pool(input, window_shape, pooling_type, padding, dilation_rate=None, strides=None, name=None, data_format=None,
-         dilations=None):  # pylint: disable=redefined-builtin
+def pool(input: Any, window_shape: Any, pooling_type: Any, padding: Any, dilation_rate: Any = None, strides: Any = None,
+         name: Optional[str] = None, data_format: Any = None, dilations: Any = None) -> Tensor:  # pylint: disable=redefined-builtin
     dilation_rate = renamed("dilations", dilations, "dilation_rate", dilation_rate)
     if dilation_rate is not None and any(d != 1 for d in dilation_rate):
         raise NotImplementedError("Pooling with dilation_rate")
@@ -287,7 +305,7 @@ def dilation2d(input, filter=None, strides=None, rates=None, padding=None, name=
                               rates=renamed("dilations", dilations, "rates", rates), padding=padding, name=name)
 
 
-def erosion2d(value, kernel, strides, rates, padding, name=None):
+def erosion2d(value: Any, kernel: Any, strides: Any, rates: Any, padding: Any, name: Optional[str] = None) -> Any:
     """The smallest difference of a pixel of the window and its weight."""
     with ops.name_scope(name, "erosion2d", [value, kernel]) as name:
         mirrored = gen_ops.reverse_v2(kernel, [0, 1])
@@ -295,6 +313,7 @@ def erosion2d(value, kernel, strides, rates, padding, name=None):
                            name=name)
 
 
-def atrous_conv2d_transpose(value, filters, output_shape, rate, padding, name=None):
+def atrous_conv2d_transpose(value: Any, filters: Any, output_shape: ShapeLike, rate: Any, padding: Any,
+                            name: Optional[str] = None) -> Any:
     """The transpose of atrous_conv2d()."""
     return conv2d_transpose(value, filters, output_shape, 1, padding, dilations=rate, name=name or "atrous_conv2d_transpose")

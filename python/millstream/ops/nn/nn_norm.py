@@ -1,13 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """Moments and batch normalization without variables."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from millstream import gen_ops
 from millstream.framework import constant_op, dtypes, ops
 from millstream.ops.array import array_ops
 from millstream.ops.math import math_ops, reduce_ops
 from millstream.ops.arguments import renamed
 
+if TYPE_CHECKING:
+    from typing import Any, Optional
 
-def moments(x, axes, shift=None, name=None, keep_dims=None, keepdims=None):
+    from millstream.framework.tensor import Tensor
+    from millstream.framework.type_aliases import TensorLike
+
+
+def moments(x: TensorLike, axes: Any, shift: Any = None, name: Optional[str] = None, keep_dims: Optional[bool] = None,
+            keepdims: Optional[bool] = None) -> tuple[Tensor, Tensor]:
     """(mean, variance) over the axes."""
     keep = bool(renamed("keepdims", keepdims, "keep_dims", keep_dims))
     with ops.name_scope(name, "moments", [x, axes]):
@@ -25,7 +36,8 @@ def moments(x, axes, shift=None, name=None, keep_dims=None, keepdims=None):
         return mean, variance
 
 
-def weighted_moments(x, axes, frequency_weights, name=None, keep_dims=None, keepdims=None):
+def weighted_moments(x: TensorLike, axes: Any, frequency_weights: Any, name: Optional[str] = None,
+                     keep_dims: Optional[bool] = None, keepdims: Optional[bool] = None) -> tuple[Tensor, Tensor]:
     keep = bool(renamed("keepdims", keepdims, "keep_dims", keep_dims))
     with ops.name_scope(name, "weighted_moments", [x, frequency_weights, axes]):
         x = ops.convert_to_tensor(x, name="x")
@@ -65,7 +77,8 @@ def sufficient_statistics(x, axes, shift=None, keep_dims=None, name=None, keepdi
         return count, m_ss, v_ss, shift
 
 
-def normalize_moments(counts, mean_ss, variance_ss, shift, name=None):
+def normalize_moments(counts: Any, mean_ss: Any, variance_ss: Any, shift: Any,
+                      name: Optional[str] = None) -> tuple[Tensor, Tensor]:
     with ops.name_scope(name, "normalize", [counts, mean_ss, variance_ss, shift]):
         divisor = gen_ops.reciprocal(counts, name="divisor")
         if shift is not None:
@@ -77,7 +90,8 @@ def normalize_moments(counts, mean_ss, variance_ss, shift, name=None):
         return mean, variance
 
 
-def batch_normalization(x, mean, variance, offset, scale, variance_epsilon, name=None):
+def batch_normalization(x: TensorLike, mean: Any, variance: Any, offset: Any, scale: Any, variance_epsilon: Any,
+                        name: Optional[str] = None) -> Tensor:
     with ops.name_scope(name, "batchnorm", [x, mean, variance, scale, offset]):
         x = ops.convert_to_tensor(x)
         inverse = gen_ops.rsqrt(variance + variance_epsilon)
@@ -88,15 +102,17 @@ def batch_normalization(x, mean, variance, offset, scale, variance_epsilon, name
         return scaled + math_ops.cast(shift, x.dtype.base_dtype)
 
 
-def batch_norm_with_global_normalization(t=None, m=None, v=None, beta=None, gamma=None, variance_epsilon=None,
-                                         scale_after_normalization=None, name=None, input=None, mean=None,
-                                         variance=None):  # pylint: disable=redefined-builtin
+def batch_norm_with_global_normalization(t: Any = None, m: Any = None, v: Any = None, beta: Any = None, gamma: Any = None,
+                                         variance_epsilon: Any = None, scale_after_normalization: Any = None,
+                                         name: Optional[str] = None, input: Any = None, mean: Any = None,
+                                         variance: Any = None) -> Any:  # pylint: disable=redefined-builtin
     t, m, v = renamed("input", input, "t", t), renamed("mean", mean, "m", m), renamed("variance", variance, "v", v)
     return batch_normalization(t, m, v, beta, gamma if scale_after_normalization else None, variance_epsilon, name)
 
 
-def fused_batch_norm(x, scale, offset, mean=None, variance=None, epsilon=0.001, data_format="NHWC", is_training=True,
-                     name=None, exponential_avg_factor=1.0):
+def fused_batch_norm(x: TensorLike, scale: Any, offset: Any, mean: Any = None, variance: Any = None, epsilon: Any = 0.001,
+                     data_format: str = "NHWC", is_training: Any = True, name: Optional[str] = None,
+                     exponential_avg_factor: Any = 1.0) -> tuple[Tensor, Tensor, Tensor]:
     """(y, mean, variance); the statistics are those of the batch while training."""
     if is_training and exponential_avg_factor == 1.0 and (mean is not None or variance is not None):
         raise ValueError("Both `mean` and `variance` must be None when `is_training` is True and `exponential_avg_factor` "
@@ -116,6 +132,7 @@ def fused_batch_norm(x, scale, offset, mean=None, variance=None, epsilon=0.001, 
     return result[0], result[1], result[2]
 
 
-def local_response_normalization(input, depth_radius=5, bias=1, alpha=1, beta=0.5, name=None):
+def local_response_normalization(input: Any, depth_radius: Any = 5, bias: Any = 1, alpha: Any = 1, beta: Any = 0.5,
+                                 name: Optional[str] = None) -> Tensor:
     # pylint: disable=redefined-builtin
     return gen_ops.lrn(input, depth_radius=depth_radius, bias=bias, alpha=alpha, beta=beta, name=name)

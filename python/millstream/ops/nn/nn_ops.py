@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from typing import Callable
 
     from millstream.framework.tensor import Tensor
+    from typing import Any, Optional
+    from millstream.framework.type_aliases import TensorLike
 
 
 def _named_activation(gen_name, scope):
@@ -32,7 +34,7 @@ def _named_activation(gen_name, scope):
 relu6: Callable[..., Tensor] = _named_activation("relu6", "Relu6")
 
 
-def leaky_relu(features, alpha=0.2, name=None):
+def leaky_relu(features: TensorLike, alpha: Any = 0.2, name: Optional[str] = None) -> Tensor:
     with ops.name_scope(name, "LeakyRelu", [features, alpha]) as name:
         features = ops.convert_to_tensor(features, name="features")
         if features.dtype.is_integer:
@@ -42,19 +44,19 @@ def leaky_relu(features, alpha=0.2, name=None):
         return gen_ops.maximum(alpha * features, features, name=name)
 
 
-def crelu(features, name=None, axis=-1):
+def crelu(features: TensorLike, name: Optional[str] = None, axis: Any = -1) -> Tensor:
     with ops.name_scope(name, "CRelu", [features]) as name:
         features = ops.convert_to_tensor(features, name="features")
         return gen_ops.relu(array_ops.concat([features, -features], axis, name=name))
 
 
-def swish(features, beta=1.0):
+def swish(features: TensorLike, beta: Any = 1.0) -> Tensor:
     with ops.name_scope("swish"):
         features = ops.convert_to_tensor(features, name="features")
         return features * math_ops.sigmoid(features if beta == 1.0 else beta * features)
 
 
-def gelu(features, approximate=False, name=None):
+def gelu(features: TensorLike, approximate: bool = False, name: Optional[str] = None) -> Any:
     with ops.name_scope(name, "Gelu", [features]):
         features = ops.convert_to_tensor(features, name="features")
         if approximate:
@@ -79,12 +81,12 @@ def _last_axis(gen_name, logits, axis, name):
     return array_ops.transpose(moved, perm, name=name or "transpose")
 
 
-def softmax(logits, axis=None, name=None, dim=None):
+def softmax(logits: TensorLike, axis: Any = None, name: Optional[str] = None, dim: Any = None) -> Tensor:
     axis = renamed("axis", axis, "dim", dim)
     return _last_axis("softmax", logits, -1 if axis is None else axis, name)
 
 
-def log_softmax(logits, axis=None, name=None, dim=None):
+def log_softmax(logits: TensorLike, axis: Any = None, name: Optional[str] = None, dim: Any = None) -> Tensor:
     axis = renamed("axis", axis, "dim", dim)
     return _last_axis("log_softmax", logits, -1 if axis is None else axis, name)
 
@@ -95,7 +97,7 @@ def _both_given(labels, logits):
             raise ValueError(f"Argument `{what}` must not be None.")
 
 
-def sigmoid_cross_entropy_with_logits(labels=None, logits=None, name=None):
+def sigmoid_cross_entropy_with_logits(labels: Any = None, logits: Any = None, name: Optional[str] = None) -> Tensor:
     _both_given(labels, logits)
     with ops.name_scope(name, "logistic_loss", [logits, labels]) as name:
         logits = ops.convert_to_tensor(logits, name="logits")
@@ -128,7 +130,8 @@ def _flattened(x):
     return array_ops.reshape(x, [-1, size if size is not None else array_ops.shape(x)[-1]])
 
 
-def softmax_cross_entropy_with_logits_v2(labels=None, logits=None, axis=None, name=None, dim=None):
+def softmax_cross_entropy_with_logits_v2(labels: Any = None, logits: Any = None, axis: Any = None, name: Optional[str] = None,
+                                         dim: Any = None) -> Tensor:
     axis = renamed("axis", axis, "dim", dim)
     return _softmax_cross_entropy(labels, logits, -1 if axis is None else axis, name)
 
@@ -157,7 +160,8 @@ def _softmax_cross_entropy(labels, logits, axis, name):
         return math_ops.cast(cost, logits.dtype.base_dtype) if half else cost
 
 
-def softmax_cross_entropy_with_logits(labels=None, logits=None, dim=-1, name=None, axis=None):
+def softmax_cross_entropy_with_logits(labels: Any = None, logits: Any = None, dim: Any = -1, name: Optional[str] = None,
+                                      axis: Any = None) -> Tensor:
     """As _v2, but nothing flows back into the labels."""
     dim = axis if axis is not None else dim
     _both_given(labels, logits)
@@ -166,7 +170,7 @@ def softmax_cross_entropy_with_logits(labels=None, logits=None, dim=-1, name=Non
     return _softmax_cross_entropy(labels, logits, dim, name)
 
 
-def sparse_softmax_cross_entropy_with_logits(labels=None, logits=None, name=None):
+def sparse_softmax_cross_entropy_with_logits(labels: Any = None, logits: Any = None, name: Optional[str] = None) -> Tensor:
     _both_given(labels, logits)
     with ops.name_scope(name, "SparseSoftmaxCrossEntropyWithLogits", [labels, logits]):
         labels = ops.convert_to_tensor(labels)
@@ -244,7 +248,7 @@ def _noise_shape(x, noise_shape):
     return sizes
 
 
-def bias_add(value, bias, data_format=None, name=None):
+def bias_add(value: Any, bias: Any, data_format: Any = None, name: Optional[str] = None) -> Tensor:
     with ops.name_scope(name, "BiasAdd", [value, bias]) as name:
         if data_format is not None:
             if data_format.startswith("NC"):
@@ -264,19 +268,19 @@ def _layer_inputs(x, weights, biases):
             ops.convert_to_tensor(biases, name="biases"))
 
 
-def xw_plus_b(x, weights, biases, name=None):
+def xw_plus_b(x: TensorLike, weights: Any, biases: Any, name: Optional[str] = None) -> Tensor:
     with ops.name_scope(name, "xw_plus_b", [x, weights, biases]) as name:
         x, weights, biases = _layer_inputs(x, weights, biases)
         return bias_add(linalg_ops.matmul(x, weights), biases, name=name)
 
 
-def relu_layer(x, weights, biases, name=None):
+def relu_layer(x: TensorLike, weights: Any, biases: Any, name: Optional[str] = None) -> Tensor:
     with ops.name_scope(name, "relu_layer", [x, weights, biases]) as name:
         x, weights, biases = _layer_inputs(x, weights, biases)
         return gen_ops.relu(bias_add(linalg_ops.matmul(x, weights), biases), name=name)
 
 
-def l2_normalize(x, axis=None, epsilon=1e-12, name=None, dim=None):
+def l2_normalize(x: TensorLike, axis: Any = None, epsilon: Any = 1e-12, name: Optional[str] = None, dim: Any = None) -> Tensor:
     axis = renamed("axis", axis, "dim", dim)
     with ops.name_scope(name, "l2_normalize", [x]) as name:
         x = ops.convert_to_tensor(x, name="x")
@@ -285,23 +289,23 @@ def l2_normalize(x, axis=None, epsilon=1e-12, name=None, dim=None):
         return gen_ops.mul(x, inverse, name=name)
 
 
-def zero_fraction(value, name=None):
+def zero_fraction(value: Any, name: Optional[str] = None) -> Tensor:
     with ops.name_scope(name, "zero_fraction", [value]):
         value = ops.convert_to_tensor(value, name="value")
         zero = constant_op.constant(0, value.dtype.base_dtype, name="zero")
         return reduce_ops.reduce_mean(math_ops.cast(gen_ops.equal(value, zero), dtypes.float32))
 
 
-def top_k(input, k=1, sorted=True, name=None):  # pylint: disable=redefined-builtin
+def top_k(input: Any, k: Any = 1, sorted: bool = True, name: Optional[str] = None) -> Any:  # pylint: disable=redefined-builtin
     return gen_ops.top_kv2(input, k, sorted=sorted, name=name)
 
 
-def in_top_k(predictions, targets, k, name=None):
+def in_top_k(predictions: TensorLike, targets: Any, k: Any, name: Optional[str] = None) -> Tensor:
     with ops.name_scope(name, "in_top_k"):
         return gen_ops.in_top_kv2(predictions, targets, k, name=name)
 
 
-def log_poisson_loss(targets, log_input, compute_full_loss=False, name=None):
+def log_poisson_loss(targets: Any, log_input: Any, compute_full_loss: bool = False, name: Optional[str] = None) -> Tensor:
     with ops.name_scope(name, "log_poisson_loss", [log_input, targets]):
         log_input = ops.convert_to_tensor(log_input, name="log_input")
         targets = ops.convert_to_tensor(targets, name="targets")

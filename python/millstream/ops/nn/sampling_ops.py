@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Losses over a sample of the classes: tf.nn.nce_loss, tf.nn.sampled_softmax_loss, and the samplers."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from millstream import gen_ops
 from millstream.framework import dtypes, ops
 from millstream.ops.array import array_ops
@@ -7,6 +11,12 @@ from millstream.ops.linalg import linalg_ops
 from millstream.ops.math import math_ops, reduce_ops
 from millstream.ops.nn import embedding_ops, nn_ops
 from millstream.ops.random import random_ops
+
+if TYPE_CHECKING:
+    from typing import Any, Optional
+
+    from millstream.framework.tensor import Tensor
+    from millstream.framework.type_aliases import TensorLike
 
 
 def _sampler(gen_name):
@@ -22,13 +32,16 @@ log_uniform_candidate_sampler = _sampler("log_uniform_candidate_sampler")
 learned_unigram_candidate_sampler = _sampler("learned_unigram_candidate_sampler")
 
 
-def all_candidate_sampler(true_classes, num_true, num_sampled, unique, seed=None, name=None):
+def all_candidate_sampler(true_classes: Any, num_true: Any, num_sampled: Any, unique: Any, seed: Optional[int] = None,
+                          name: Optional[str] = None) -> Any:
     return gen_ops.all_candidate_sampler(true_classes, num_true=num_true, num_sampled=num_sampled, unique=unique,
                                          **random_ops._seeds(seed), name=name)
 
 
-def fixed_unigram_candidate_sampler(true_classes, num_true, num_sampled, unique, range_max, vocab_file="", distortion=1.0,
-                                    num_reserved_ids=0, num_shards=1, shard=0, unigrams=(), seed=None, name=None):
+def fixed_unigram_candidate_sampler(true_classes: Any, num_true: Any, num_sampled: Any, unique: Any, range_max: Any,
+                                    vocab_file: str = "", distortion: Any = 1.0, num_reserved_ids: Any = 0, num_shards: Any = 1,
+                                    shard: Any = 0, unigrams: Any = (), seed: Optional[int] = None,
+                                    name: Optional[str] = None) -> Any:
     return gen_ops.fixed_unigram_candidate_sampler(
         true_classes, num_true=num_true, num_sampled=num_sampled, unique=unique, range_max=range_max, vocab_file=vocab_file,
         distortion=distortion, num_reserved_ids=num_reserved_ids, num_shards=num_shards, shard=shard,
@@ -36,7 +49,8 @@ def fixed_unigram_candidate_sampler(true_classes, num_true, num_sampled, unique,
         **random_ops._seeds(seed), name=name)
 
 
-def compute_accidental_hits(true_classes, sampled_candidates, num_true, seed=None, name=None):
+def compute_accidental_hits(true_classes: Any, sampled_candidates: Any, num_true: Any, seed: Optional[int] = None,
+                            name: Optional[str] = None) -> Any:
     return gen_ops.compute_accidental_hits(true_classes, sampled_candidates, num_true=num_true, **random_ops._seeds(seed),
                                            name=name)
 
@@ -82,16 +96,19 @@ def _compute_sampled_logits(weights, biases, labels, inputs, num_sampled, num_cl
         return out_logits, out_labels
 
 
-def nce_loss(weights, biases, labels, inputs, num_sampled, num_classes, num_true=1, sampled_values=None,
-             remove_accidental_hits=False, partition_strategy="mod", name="nce_loss"):
+def nce_loss(weights: Any, biases: Any, labels: TensorLike, inputs: Any, num_sampled: Any, num_classes: Any, num_true: Any = 1,
+             sampled_values: Any = None, remove_accidental_hits: bool = False, partition_strategy: str = "mod",
+             name: str = "nce_loss") -> Tensor:
     logits, targets = _compute_sampled_logits(weights, biases, labels, inputs, num_sampled, num_classes, num_true,
                                               sampled_values, True, remove_accidental_hits, partition_strategy, name, None)
     losses = nn_ops.sigmoid_cross_entropy_with_logits(labels=targets, logits=logits, name="sampled_losses")
     return reduce_ops.reduce_sum(losses, 1)
 
 
-def sampled_softmax_loss(weights, biases, labels, inputs, num_sampled, num_classes, num_true=1, sampled_values=None,
-                         remove_accidental_hits=True, partition_strategy="mod", name="sampled_softmax_loss", seed=None):
+def sampled_softmax_loss(weights: Any, biases: Any, labels: TensorLike, inputs: Any, num_sampled: Any, num_classes: Any,
+                         num_true: Any = 1, sampled_values: Any = None, remove_accidental_hits: bool = True,
+                         partition_strategy: str = "mod", name: str = "sampled_softmax_loss",
+                         seed: Optional[int] = None) -> Tensor:
     logits, targets = _compute_sampled_logits(weights, biases, labels, inputs, num_sampled, num_classes, num_true,
                                               sampled_values, True, remove_accidental_hits, partition_strategy, name, seed)
     targets = gen_ops.stop_gradient(targets, name="labels_stop_gradient")

@@ -1,8 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Queues."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from millstream import gen_ops
 from millstream.framework import dtypes as dtypes_lib
 from millstream.framework import ops, tensor_shape
+
+if TYPE_CHECKING:
+    from typing import Any, Optional, Union
+
+    from millstream.framework.operation import Operation
+    from millstream.framework.tensor import Tensor
 
 
 def _as_types(dtypes):
@@ -40,7 +50,7 @@ def _as_names(names, types):
 class QueueBase:
     """What all queues can do. Subclasses make the node."""
 
-    def __init__(self, dtypes, shapes, names, queue_ref):
+    def __init__(self, dtypes: Any, shapes: Any, names: Any, queue_ref: Any) -> None:
         self._dtypes, self._shapes, self._names = dtypes, shapes, names
         if shapes is None:
             self._shapes = [tensor_shape.TensorShape(None) for _ in dtypes]
@@ -48,7 +58,7 @@ class QueueBase:
         self._name = queue_ref.op.name.split("/")[-1]
 
     @staticmethod
-    def from_list(index, queues):
+    def from_list(index: Any, queues: Any) -> Any:
         """The queue at a position that a tensor says."""
         if not queues or not isinstance(queues, list) or not all(isinstance(q, QueueBase) for q in queues):
             raise TypeError("A list of queues expected")
@@ -95,11 +105,11 @@ class QueueBase:
                 own.assert_is_compatible_with(shape)
         return tensors
 
-    def enqueue(self, vals, name=None):
+    def enqueue(self, vals: Any, name: Optional[str] = None) -> Operation:
         with ops.name_scope(name, f"{self._name}_enqueue") as scope:
             return gen_ops.queue_enqueue_v2(self._queue_ref, self._components(vals, False), name=scope)
 
-    def enqueue_many(self, vals, name=None):
+    def enqueue_many(self, vals: Any, name: Optional[str] = None) -> Operation:
         with ops.name_scope(name, f"{self._name}_EnqueueMany") as scope:
             return gen_ops.queue_enqueue_many_v2(self._queue_ref, self._components(vals, True), name=scope)
 
@@ -108,7 +118,7 @@ class QueueBase:
             return dict(zip(self._names, tensors))
         return tensors[0] if len(tensors) == 1 else list(tensors)
 
-    def dequeue(self, name=None):
+    def dequeue(self, name: Optional[str] = None) -> Any:
         name = f"{self._name}_Dequeue" if name is None else name
         tensors = gen_ops.queue_dequeue_v2(self._queue_ref, component_types=self._dtypes, name=name)
         for tensor, shape in zip(tensors, self._shapes):
@@ -123,20 +133,20 @@ class QueueBase:
             tensor.set_shape(tensor_shape.TensorShape([None if count is None else int(count)]).concatenate(shape))
         return self._result(tensors)
 
-    def dequeue_many(self, n, name=None):
+    def dequeue_many(self, n: Any, name: Optional[str] = None) -> Union[Tensor, list[Tensor]]:
         return self._dequeue_rows(gen_ops.queue_dequeue_many_v2, n, name or f"{self._name}_DequeueMany", True)
 
-    def dequeue_up_to(self, n, name=None):
+    def dequeue_up_to(self, n: Any, name: Optional[str] = None) -> Any:
         return self._dequeue_rows(gen_ops.queue_dequeue_up_to_v2, n, name or f"{self._name}_DequeueUpTo", False)
 
-    def close(self, cancel_pending_enqueues=False, name=None):
+    def close(self, cancel_pending_enqueues: bool = False, name: Optional[str] = None) -> Operation:
         return gen_ops.queue_close_v2(self._queue_ref, cancel_pending_enqueues=cancel_pending_enqueues,
                                       name=name or f"{self._name}_Close")
 
-    def is_closed(self, name=None):
+    def is_closed(self, name: Optional[str] = None) -> Any:
         return gen_ops.queue_is_closed_v2(self._queue_ref, name=name or f"{self._name}_Is_Closed")
 
-    def size(self, name=None):
+    def size(self, name: Optional[str] = None) -> Tensor:
         return gen_ops.queue_size_v2(self._queue_ref, name=name or f"{self._name}_Size")
 
     def __repr__(self):
@@ -144,7 +154,8 @@ class QueueBase:
 
 
 class FIFOQueue(QueueBase):
-    def __init__(self, capacity, dtypes, shapes=None, names=None, shared_name=None, name="fifo_queue"):
+    def __init__(self, capacity: Any, dtypes: Any, shapes: Any = None, names: Any = None, shared_name: Any = None,
+                 name: str = "fifo_queue") -> None:
         types = _as_types(dtypes)
         shapes = _as_shapes(shapes, types)
         ref = gen_ops.fifo_queue_v2(component_types=types, shapes=shapes or [], capacity=capacity, shared_name=shared_name or "",
@@ -153,8 +164,8 @@ class FIFOQueue(QueueBase):
 
 
 class RandomShuffleQueue(QueueBase):
-    def __init__(self, capacity, min_after_dequeue, dtypes, shapes=None, names=None, seed=None, shared_name=None,
-                 name="random_shuffle_queue"):
+    def __init__(self, capacity: Any, min_after_dequeue: Any, dtypes: Any, shapes: Any = None, names: Any = None,
+                 seed: Optional[int] = None, shared_name: Any = None, name: str = "random_shuffle_queue") -> None:
         types = _as_types(dtypes)
         shapes = _as_shapes(shapes, types)
         from millstream.framework import random_seed
@@ -170,7 +181,8 @@ class RandomShuffleQueue(QueueBase):
 class PaddingFIFOQueue(QueueBase):
     """Rows of different sizes are padded with zeros by dequeue_many()."""
 
-    def __init__(self, capacity, dtypes, shapes, names=None, shared_name=None, name="padding_fifo_queue"):
+    def __init__(self, capacity: Any, dtypes: Any, shapes: Any, names: Any = None, shared_name: Any = None,
+                 name: str = "padding_fifo_queue") -> None:
         types = _as_types(dtypes)
         shapes = _as_shapes(shapes, types, unknown_dims=True)
         ref = gen_ops.padding_fifo_queue_v2(component_types=types, shapes=shapes, capacity=capacity,
@@ -187,7 +199,8 @@ class PaddingFIFOQueue(QueueBase):
 class PriorityQueue(QueueBase):
     """The first component is an int64 priority; the smallest comes first."""
 
-    def __init__(self, capacity, types, shapes=None, names=None, shared_name=None, name="priority_queue"):
+    def __init__(self, capacity: Any, types: Any, shapes: Any = None, names: Any = None, shared_name: Any = None,
+                 name: str = "priority_queue") -> None:
         types = _as_types(types)
         shapes = _as_shapes(shapes, types)
         ref = gen_ops.priority_queue_v2(component_types=types, shapes=shapes or [], capacity=capacity,

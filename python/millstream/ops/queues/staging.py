@@ -1,14 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """tf.contrib.staging.StagingArea: values put in one step for another."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from millstream import gen_ops
 from millstream.framework import dtypes as dtypes_lib, ops
 from millstream.framework.tensor_shape import TensorShape
+
+if TYPE_CHECKING:
+    from typing import Any, Optional
 
 
 class StagingArea:
     """put() and get() in order; names make elements dicts."""
 
-    def __init__(self, dtypes, shapes=None, names=None, shared_name=None, capacity=0, memory_limit=0):
+    def __init__(self, dtypes: Any, shapes: Any = None, names: Any = None, shared_name: Any = None, capacity: Any = 0,
+                 memory_limit: Any = 0) -> None:
         self._dtypes = [dtypes_lib.as_dtype(d) for d in dtypes]
         self._shapes = [TensorShape(s) for s in shapes] if shapes is not None else [TensorShape(None)] * len(self._dtypes)
         if len(self._shapes) != len(self._dtypes):
@@ -42,7 +50,7 @@ class StagingArea:
             raise ValueError(f"Unexpected number of inputs {len(values)} vs {len(self._dtypes)}")
         return values
 
-    def put(self, values, name=None):
+    def put(self, values: Any, name: Optional[str] = None) -> Any:
         with ops.name_scope(name, f"{self._name}_put"):
             tensors = [ops.convert_to_tensor(v, dtype=d) for v, d in zip(self._flat(values), self._dtypes)]
             for tensor, shape in zip(tensors, self._shapes):
@@ -55,14 +63,14 @@ class StagingArea:
             tensor.set_shape(shape)
         return dict(zip(self._names, tensors)) if self._names else tensors if len(tensors) > 1 else tensors[0]
 
-    def get(self, name=None):
+    def get(self, name: Optional[str] = None) -> Any:
         return self._taken(gen_ops.unstage(dtypes=self._dtypes, name=name or f"{self._name}_get", **self._options()))
 
-    def peek(self, index, name=None):
+    def peek(self, index: Any, name: Optional[str] = None) -> Any:
         return self._taken(gen_ops.stage_peek(index, dtypes=self._dtypes, name=name or f"{self._name}_peek", **self._options()))
 
-    def size(self, name=None):
+    def size(self, name: Optional[str] = None) -> Any:
         return gen_ops.stage_size(dtypes=self._dtypes, name=name or f"{self._name}_size", **self._options())
 
-    def clear(self, name=None):
+    def clear(self, name: Optional[str] = None) -> Any:
         return gen_ops.stage_clear(dtypes=self._dtypes, name=name or f"{self._name}_clear", **self._options())

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """tf.ragged and what other functions do with ragged tensors (ragged_dispatch.py)."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from millstream import gen_ops
@@ -8,6 +12,11 @@ from millstream.ops.arguments import unsupported
 from millstream.ops.array import array_ops, index_ops
 from millstream.ops.math import math_ops, reduce_ops
 from millstream.ops.ragged.ragged_tensor import RaggedTensor, RaggedTensorValue, _splits
+
+if TYPE_CHECKING:
+    from typing import Any, Optional
+
+    from millstream.framework.type_aliases import DTypeLike
 
 
 # Constants and placeholders.
@@ -26,7 +35,8 @@ def _depth(value):
     return 1 + scalars.pop() if scalars else None, 1 + max((lists for _, lists in inner), default=0)
 
 
-def constant_value(pylist, dtype=None, ragged_rank=None, inner_shape=None, row_splits_dtype="int64"):
+def constant_value(pylist: Any, dtype: Optional[DTypeLike] = None, ragged_rank: Any = None, inner_shape: Any = None,
+                   row_splits_dtype: str = "int64") -> Any:
     """A RaggedTensorValue of nested lists."""
     split_type = dtypes.as_dtype(row_splits_dtype).as_numpy_dtype
     scalars, depth = _depth(pylist)
@@ -56,7 +66,8 @@ def constant_value(pylist, dtype=None, ragged_rank=None, inner_shape=None, row_s
     return values
 
 
-def constant(pylist, dtype=None, ragged_rank=None, inner_shape=None, name=None, row_splits_dtype=dtypes.int64):
+def constant(pylist: Any, dtype: Optional[DTypeLike] = None, ragged_rank: Any = None, inner_shape: Any = None,
+             name: Optional[str] = None, row_splits_dtype: Any = dtypes.int64) -> Any:
     """A constant RaggedTensor of nested lists; a tensor if they are not nested."""
     with ops.name_scope(name, "RaggedConstant"):
         value = constant_value(pylist, dtype, ragged_rank, inner_shape, row_splits_dtype)
@@ -120,14 +131,15 @@ def ragged_range(starts, limits=None, deltas=1, dtype=None, name=None, row_split
         return RaggedTensor(values, splits)
 
 
-def row_splits_to_segment_ids(splits, name=None, out_type=None):
+def row_splits_to_segment_ids(splits: Any, name: Optional[str] = None, out_type: Optional[DTypeLike] = None) -> Any:
     with ops.name_scope(name, "RaggedSplitsToSegmentIds"):
         splits = _splits(splits)
         ids = RaggedTensor(array_ops.zeros([splits[-1]]), splits).value_rowids()
         return math_ops.cast(ids, out_type or splits.dtype)
 
 
-def segment_ids_to_row_splits(segment_ids, num_segments=None, out_type=None, name=None):
+def segment_ids_to_row_splits(segment_ids: Any, num_segments: Any = None, out_type: Optional[DTypeLike] = None,
+                              name: Optional[str] = None) -> Any:
     with ops.name_scope(name, "SegmentIdsToRaggedSplits"):
         ids = _splits(segment_ids)
         splits = RaggedTensor.from_value_rowids(ids, ids, num_segments).row_splits
@@ -137,7 +149,7 @@ def segment_ids_to_row_splits(segment_ids, num_segments=None, out_type=None, nam
 # Functions of values.
 
 
-def map_flat_values(op, *args, **kwargs):
+def map_flat_values(op: Any, *args: Any, **kwargs: Any) -> Any:
     """op, called with the flat values of ragged arguments, which must have the same rows."""
     ragged = [a for a in list(args) + list(kwargs.values()) if isinstance(a, RaggedTensor)]
     if not ragged:
@@ -181,7 +193,7 @@ def concat(values, axis, name=None):
         return values[0].with_values(concat([v.values for v in values], axis - 1))
 
 
-def stack(values, axis=0, name=None):
+def stack(values: Any, axis: Any = 0, name: Optional[str] = None) -> Any:
     with ops.name_scope(name, "RaggedStack"):
         values = [convert(v) for v in values]
         if values[0].shape.rank == 0:
@@ -236,7 +248,7 @@ def _batch_gather(params, indices):
     return indices.with_values(gather(params.values, math_ops.cast(indices.values, starts.dtype) + starts))
 
 
-def boolean_mask(data, mask, name=None):
+def boolean_mask(data: Any, mask: Any, name: Optional[str] = None) -> Any:
     """The values where the mask is true, in the rows where they were."""
     with ops.name_scope(name, "RaggedMask"):
         data, mask = convert(data), convert(mask)

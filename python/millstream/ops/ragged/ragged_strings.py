@@ -1,11 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """tf.strings: functions whose results are ragged."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from millstream import gen_ops
 from millstream.framework import dtypes, ops
 from millstream.ops.array import array_ops
 from millstream.ops.math import math_ops
 from millstream.ops.ragged.public_names import RaggedTensor
 from millstream.ops.ragged.ragged_ops import convert
+
+if TYPE_CHECKING:
+    from typing import Any, Optional
 
 
 def _of_strings(input, function):  # pylint: disable=redefined-builtin
@@ -36,7 +43,8 @@ def _decoded(input, input_encoding, errors, replacement_char, replace_control_ch
     return _of_strings(input, decode)
 
 
-def unicode_decode(input, input_encoding, errors="replace", replacement_char=65533, replace_control_characters=False, name=None):  # pylint: disable=redefined-builtin
+def unicode_decode(input: Any, input_encoding: Any, errors: str = "replace", replacement_char: Any = 65533,
+                   replace_control_characters: bool = False, name: Optional[str] = None) -> Any:  # pylint: disable=redefined-builtin
     """Code points of strings."""
     with ops.name_scope(name, "UnicodeDecode"):
         return _decoded(input, input_encoding, errors, replacement_char, replace_control_characters, False)[0]
@@ -64,19 +72,22 @@ def _in_encoding(characters, encoding):
     return ragged_ops.map_flat_values(lambda t: gen_ops.unicode_transcode(t, input_encoding="UTF-8", output_encoding=encoding), characters)
 
 
-def unicode_split(input, input_encoding, errors="replace", replacement_char=65533, name=None):  # pylint: disable=redefined-builtin
+def unicode_split(input: Any, input_encoding: Any, errors: str = "replace", replacement_char: Any = 65533,
+                  name: Optional[str] = None) -> Any:  # pylint: disable=redefined-builtin
     """Characters of strings."""
     with ops.name_scope(name, "UnicodeSplit"):
         return _in_encoding(_characters(_decoded(input, input_encoding, errors, replacement_char, False, False)[0]), input_encoding)
 
 
-def unicode_split_with_offsets(input, input_encoding, errors="replace", replacement_char=65533, name=None):  # pylint: disable=redefined-builtin
+def unicode_split_with_offsets(input: Any, input_encoding: Any, errors: str = "replace", replacement_char: Any = 65533,
+                               name: Optional[str] = None) -> Any:  # pylint: disable=redefined-builtin
     with ops.name_scope(name, "UnicodeSplitWithOffsets"):
         codes, starts = _decoded(input, input_encoding, errors, replacement_char, False, True)
         return _in_encoding(_characters(codes), input_encoding), starts
 
 
-def unicode_encode(input, output_encoding, errors="replace", replacement_char=65533, name=None):  # pylint: disable=redefined-builtin
+def unicode_encode(input: Any, output_encoding: Any, errors: str = "replace", replacement_char: Any = 65533,
+                   name: Optional[str] = None) -> Any:  # pylint: disable=redefined-builtin
     """Strings of code points: the innermost dimension becomes one string."""
     with ops.name_scope(name, "UnicodeEncode"):
         value = convert(input)
@@ -94,7 +105,7 @@ def unicode_encode(input, output_encoding, errors="replace", replacement_char=65
         return array_ops.reshape(encode(flat, math_ops.range(rows + 1) * size[-1]), size[:-1])
 
 
-def bytes_split(input, name=None):  # pylint: disable=redefined-builtin
+def bytes_split(input: Any, name: Optional[str] = None) -> Any:  # pylint: disable=redefined-builtin
     """Bytes of strings."""
     with ops.name_scope(name, "StringsByteSplit"):
         def split(flat):

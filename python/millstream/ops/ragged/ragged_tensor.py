@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """tf.RaggedTensor: rows of different lengths. Values of all rows, one after another, and where each row begins."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from millstream import gen_ops
@@ -8,11 +12,16 @@ from millstream.framework import dtypes, ops, sparse_tensor, tensor_shape, type_
 from millstream.ops.array import array_ops, index_ops
 from millstream.ops.math import math_ops, reduce_ops
 
+if TYPE_CHECKING:
+    from typing import Any, Optional
+
+    from millstream.framework.type_aliases import DTypeLike, TensorLike
+
 
 class RaggedTensorValue:
     """What a session gives for a RaggedTensor, and takes for one: NumPy arrays."""
 
-    def __init__(self, values, row_splits):
+    def __init__(self, values: Any, row_splits: Any) -> None:
         self._values, self._row_splits = values, row_splits
 
     values = property(lambda self: self._values)
@@ -20,24 +29,24 @@ class RaggedTensorValue:
     dtype = property(lambda self: self._values.dtype)
 
     @property
-    def ragged_rank(self):
+    def ragged_rank(self) -> Any:
         return 1 + (self._values.ragged_rank if isinstance(self._values, RaggedTensorValue) else 0)
 
     @property
-    def flat_values(self):
+    def flat_values(self) -> Any:
         return self._values.flat_values if isinstance(self._values, RaggedTensorValue) else self._values
 
     @property
-    def nested_row_splits(self):
+    def nested_row_splits(self) -> Any:
         inner = self._values.nested_row_splits if isinstance(self._values, RaggedTensorValue) else ()
         return (self._row_splits,) + inner
 
     @property
-    def shape(self):
+    def shape(self) -> Any:
         rest = self._values.shape
         return (len(self._row_splits) - 1, None) + tuple(rest[1:])
 
-    def to_list(self):
+    def to_list(self) -> Any:
         rows = self._values.to_list() if isinstance(self._values, RaggedTensorValue) else self._values.tolist()
         return [rows[a:b] for a, b in zip(self._row_splits[:-1], self._row_splits[1:])]
 
@@ -64,37 +73,38 @@ class RaggedTensor:
 
     __tf_wants_reflected__ = True  # Tensor + RaggedTensor is ours
 
-    def __init__(self, values, row_splits):
+    def __init__(self, values: Any, row_splits: Any) -> None:
         self._values, self._row_splits = values, row_splits
 
     # Making one.
 
     @classmethod
-    def from_row_splits(cls, values, row_splits, name=None, validate=True):
+    def from_row_splits(cls, values: Any, row_splits: Any, name: Optional[str] = None, validate: bool = True) -> Any:
         with ops.name_scope(name, "RaggedFromRowSplits"):
             return cls(_values(values), _splits(row_splits))
 
     @classmethod
-    def from_row_lengths(cls, values, row_lengths, name=None, validate=True):
+    def from_row_lengths(cls, values: Any, row_lengths: Any, name: Optional[str] = None, validate: bool = True) -> Any:
         with ops.name_scope(name, "RaggedFromRowLengths"):
             lengths = _splits(row_lengths)
             zero = array_ops.zeros([1], lengths.dtype)
             return cls(_values(values), array_ops.concat([zero, math_ops.cumsum(lengths)], 0))
 
     @classmethod
-    def from_row_starts(cls, values, row_starts, name=None, validate=True):
+    def from_row_starts(cls, values: Any, row_starts: Any, name: Optional[str] = None, validate: bool = True) -> Any:
         with ops.name_scope(name, "RaggedFromRowStarts"):
             values, starts = _values(values), _splits(row_starts)
             return cls(values, array_ops.concat([starts, [_rows(values, starts.dtype)]], 0))
 
     @classmethod
-    def from_row_limits(cls, values, row_limits, name=None, validate=True):
+    def from_row_limits(cls, values: Any, row_limits: Any, name: Optional[str] = None, validate: bool = True) -> Any:
         with ops.name_scope(name, "RaggedFromRowLimits"):
             limits = _splits(row_limits)
             return cls(_values(values), array_ops.concat([array_ops.zeros([1], limits.dtype), limits], 0))
 
     @classmethod
-    def from_value_rowids(cls, values, value_rowids, nrows=None, name=None, validate=True):
+    def from_value_rowids(cls, values: Any, value_rowids: Any, nrows: Any = None, name: Optional[str] = None,
+                          validate: bool = True) -> Any:
         with ops.name_scope(name, "RaggedFromValueRowIds"):
             rowids = _splits(value_rowids)
             if nrows is None:
@@ -104,7 +114,8 @@ class RaggedTensor:
             return cls.from_row_lengths(values, lengths)
 
     @classmethod
-    def from_uniform_row_length(cls, values, uniform_row_length, nrows=None, validate=True, name=None):
+    def from_uniform_row_length(cls, values: Any, uniform_row_length: Any, nrows: Any = None, validate: bool = True,
+                                name: Optional[str] = None) -> Any:
         with ops.name_scope(name, "RaggedFromUniformRowLength"):
             values = _values(values)
             length = math_ops.cast(ops.convert_to_tensor(uniform_row_length), dtypes.int64)
@@ -112,28 +123,31 @@ class RaggedTensor:
             return cls(values, math_ops.range(rows + 1) * length)
 
     @classmethod
-    def from_nested_row_splits(cls, flat_values, nested_row_splits, name=None, validate=True):
+    def from_nested_row_splits(cls, flat_values: Any, nested_row_splits: Any, name: Optional[str] = None,
+                               validate: bool = True) -> Any:
         result = flat_values
         for row_splits in reversed(list(nested_row_splits)):
             result = cls.from_row_splits(result, row_splits, validate=validate)
         return result
 
     @classmethod
-    def from_nested_row_lengths(cls, flat_values, nested_row_lengths, name=None, validate=True):
+    def from_nested_row_lengths(cls, flat_values: Any, nested_row_lengths: Any, name: Optional[str] = None,
+                                validate: bool = True) -> Any:
         result = flat_values
         for lengths in reversed(list(nested_row_lengths)):
             result = cls.from_row_lengths(result, lengths, validate=validate)
         return result
 
     @classmethod
-    def from_tensor(cls, tensor, lengths=None, padding=None, ragged_rank=1, name=None, row_splits_dtype=dtypes.int64):
+    def from_tensor(cls, tensor: TensorLike, lengths: Any = None, padding: Any = None, ragged_rank: Any = 1,
+                    name: Optional[str] = None, row_splits_dtype: Any = dtypes.int64) -> Any:
         """The rows of a tensor: whole, of given lengths, or without padding at their ends."""
         from millstream.ops.ragged import ragged_ops
         with ops.name_scope(name, "RaggedFromTensor"):
             return ragged_ops.from_tensor(ops.convert_to_tensor(tensor), lengths, padding, ragged_rank, dtypes.as_dtype(row_splits_dtype))
 
     @classmethod
-    def from_sparse(cls, st_input, name=None, row_splits_dtype=dtypes.int64):
+    def from_sparse(cls, st_input: Any, name: Optional[str] = None, row_splits_dtype: Any = dtypes.int64) -> Any:
         """Of a sparse matrix whose rows begin at column 0 without gaps."""
         with ops.name_scope(name, "RaggedFromSparse"):
             return cls.from_value_rowids(st_input.values, math_ops.cast(st_input.indices[:, 0], row_splits_dtype),
@@ -150,38 +164,38 @@ class RaggedTensor:
     ragged_rank = property(lambda self: len(self.nested_row_splits))
 
     @property
-    def flat_values(self):
+    def flat_values(self) -> Any:
         return self._values.flat_values if isinstance(self._values, RaggedTensor) else self._values
 
     @property
-    def nested_row_splits(self):
+    def nested_row_splits(self) -> Any:
         return (self._row_splits,) + (self._values.nested_row_splits if isinstance(self._values, RaggedTensor) else ())
 
     @property
-    def shape(self):
+    def shape(self) -> Any:
         rows = self._row_splits.shape.as_list()[0] if self._row_splits.shape.rank else None
         rest = self._values.shape
         if rest.rank is None:
             return tensor_shape.TensorShape(None)
         return tensor_shape.TensorShape([None if rows is None else rows - 1, None]).concatenate(rest[1:])
 
-    def get_shape(self):
+    def get_shape(self) -> Any:
         return self.shape
 
     @property
     def _type_spec(self):
         return type_specs.RaggedTensorSpec(self.shape, self.dtype, self.ragged_rank, self._row_splits.dtype)
 
-    def nrows(self, out_type=None, name=None):
+    def nrows(self, out_type: Optional[DTypeLike] = None, name: Optional[str] = None) -> Any:
         return array_ops.shape(self._row_splits, out_type=out_type or self._row_splits.dtype)[0] - 1
 
-    def row_starts(self, name=None):
+    def row_starts(self, name: Optional[str] = None) -> Any:
         return self._row_splits[:-1]
 
-    def row_limits(self, name=None):
+    def row_limits(self, name: Optional[str] = None) -> Any:
         return self._row_splits[1:]
 
-    def row_lengths(self, axis=1, name=None):
+    def row_lengths(self, axis: Any = 1, name: Optional[str] = None) -> Any:
         """Lengths of rows; along an inner axis a RaggedTensor of them."""
         if axis == 0:
             return self.nrows()
@@ -192,19 +206,19 @@ class RaggedTensor:
         shape = array_ops.shape(self._values, out_type=self._row_splits.dtype)
         return self.with_values(array_ops.ones(shape[:axis - 1], shape.dtype) * shape[axis - 1])
 
-    def nested_row_lengths(self, name=None):
+    def nested_row_lengths(self, name: Optional[str] = None) -> Any:
         inner = self._values.nested_row_lengths() if isinstance(self._values, RaggedTensor) else ()
         return (self.row_lengths(),) + tuple(inner)
 
-    def value_rowids(self, name=None):
+    def value_rowids(self, name: Optional[str] = None) -> Any:
         """The row of each value."""
         return index_ops.repeat(math_ops.range(self.nrows()), self.row_lengths())
 
-    def nested_value_rowids(self, name=None):
+    def nested_value_rowids(self, name: Optional[str] = None) -> Any:
         inner = self._values.nested_value_rowids() if isinstance(self._values, RaggedTensor) else ()
         return (self.value_rowids(),) + tuple(inner)
 
-    def bounding_shape(self, axis=None, name=None, out_type=None):
+    def bounding_shape(self, axis: Any = None, name: Optional[str] = None, out_type: Optional[DTypeLike] = None) -> Any:
         """The size of the smallest tensor that holds all."""
         out_type = out_type or self._row_splits.dtype
         zero = ops.convert_to_tensor([0], dtype=self._row_splits.dtype)
@@ -213,23 +227,23 @@ class RaggedTensor:
         whole = math_ops.cast(array_ops.concat([array_ops.stack([self.nrows()] + longest), inner], 0), out_type)
         return whole if axis is None else index_ops.gather(whole, axis)
 
-    def with_values(self, new_values):
+    def with_values(self, new_values: Any) -> Any:
         return RaggedTensor(_values(new_values), self._row_splits)
 
-    def with_flat_values(self, new_values):
+    def with_flat_values(self, new_values: Any) -> Any:
         if isinstance(self._values, RaggedTensor):
             return self.with_values(self._values.with_flat_values(new_values))
         return self.with_values(new_values)
 
-    def with_row_splits_dtype(self, dtype):
+    def with_row_splits_dtype(self, dtype: DTypeLike) -> Any:
         inner = self._values.with_row_splits_dtype(dtype) if isinstance(self._values, RaggedTensor) else self._values
         return RaggedTensor(inner, math_ops.cast(self._row_splits, dtype))
 
-    def merge_dims(self, outer_axis, inner_axis):
+    def merge_dims(self, outer_axis: Any, inner_axis: Any) -> Any:
         from millstream.ops.ragged import ragged_ops
         return ragged_ops.merge_dims(self, outer_axis, inner_axis)
 
-    def consumers(self):
+    def consumers(self) -> Any:
         return self.flat_values.consumers()
 
     # Other forms.
@@ -253,7 +267,7 @@ class RaggedTensor:
                 out.set_shape(static)
             return out
 
-    def to_sparse(self, name=None):
+    def to_sparse(self, name: Optional[str] = None) -> Any:
         with ops.name_scope(name, "RaggedToSparse"):
             return sparse_tensor.SparseTensor(*gen_ops.ragged_tensor_to_sparse(list(self.nested_row_splits), self.flat_values))
 
@@ -278,7 +292,7 @@ def _rows(values, dtype):
     return math_ops.cast(values.nrows() if isinstance(values, RaggedTensor) else array_ops.shape(values)[0], dtype)
 
 
-def is_ragged(value):
+def is_ragged(value: Any) -> Any:
     return isinstance(value, (RaggedTensor, RaggedTensorValue))
 
 

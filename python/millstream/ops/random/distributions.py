@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """tf.distributions: the distributions that programs of TF1 sample from and score with."""
+from __future__ import annotations
+
 import math
+from typing import TYPE_CHECKING
 
 from millstream import gen_ops
 from millstream.framework import dtypes, ops
@@ -10,12 +13,17 @@ from millstream.ops.math import math_ops, reduce_ops
 from millstream.ops.nn import nn_ops
 from millstream.ops.random import random_ops
 
+if TYPE_CHECKING:
+    from typing import Any, Optional
+
+    from millstream.framework.type_aliases import DTypeLike
+
 
 
 class ReparameterizationType:
     """Whether gradients pass through samples."""
 
-    def __init__(self, rep_type):
+    def __init__(self, rep_type: Any) -> None:
         self._rep_type = rep_type
 
     def __repr__(self):
@@ -33,7 +41,8 @@ class Distribution:
     reparameterization_type = FULLY_REPARAMETERIZED
     _event_rank = 0
 
-    def __init__(self, dtype, batch, name, parameters, validate_args=False, allow_nan_stats=True):
+    def __init__(self, dtype: DTypeLike, batch: Any, name: str, parameters: Any, validate_args: bool = False,
+                 allow_nan_stats: bool = True) -> None:
         with ops.name_scope(name) as scope:
             self._name = scope
         self._dtype, self._batch, self._parameters = dtypes.as_dtype(dtype), batch, parameters
@@ -43,23 +52,23 @@ class Distribution:
     name = property(lambda self: self._name)
     parameters = property(lambda self: self._parameters)
 
-    def batch_shape_tensor(self, name="batch_shape_tensor"):
+    def batch_shape_tensor(self, name: str = "batch_shape_tensor") -> Any:
         shape = array_ops.shape(self._batch)
         return shape[:-1] if self._event_rank else shape
 
     @property
-    def batch_shape(self):
+    def batch_shape(self) -> Any:
         shape = self._batch.shape
         return shape[:-1] if self._event_rank and shape.rank else shape
 
     @property
-    def event_shape(self):
+    def event_shape(self) -> Any:
         return self._batch.shape[-1:] if self._event_rank else TensorShape([])
 
-    def event_shape_tensor(self, name="event_shape_tensor"):
+    def event_shape_tensor(self, name: str = "event_shape_tensor") -> Any:
         return array_ops.shape(self._batch)[-1:] if self._event_rank else ops.convert_to_tensor([], dtype=dtypes.int32)
 
-    def sample(self, sample_shape=(), seed=None, name="sample"):
+    def sample(self, sample_shape: Any = (), seed: Optional[int] = None, name: str = "sample") -> Any:
         with ops.name_scope(self._name), ops.name_scope(name):
             shape = ops.convert_to_tensor(sample_shape, dtype=dtypes.int32)
             known = [sample_shape] if isinstance(sample_shape, int) else (
@@ -83,43 +92,43 @@ class Distribution:
     def _value(self, value):
         return ops.convert_to_tensor(value, dtype=self._dtype if not isinstance(value, ops.Tensor) else None, name="value")
 
-    def log_prob(self, value, name="log_prob"):
+    def log_prob(self, value: Any, name: str = "log_prob") -> Any:
         return self._in_scope(name, lambda: self._log_prob(self._value(value)))
 
-    def prob(self, value, name="prob"):
+    def prob(self, value: Any, name: str = "prob") -> Any:
         return self._in_scope(name, lambda: gen_ops.exp(self._log_prob(self._value(value))))
 
-    def cdf(self, value, name="cdf"):
+    def cdf(self, value: Any, name: str = "cdf") -> Any:
         return self._in_scope(name, lambda: self._cdf(self._value(value)))
 
-    def log_cdf(self, value, name="log_cdf"):
+    def log_cdf(self, value: Any, name: str = "log_cdf") -> Any:
         return self._in_scope(name, lambda: gen_ops.log(self._cdf(self._value(value))))
 
-    def survival_function(self, value, name="survival_function"):
+    def survival_function(self, value: Any, name: str = "survival_function") -> Any:
         return self._in_scope(name, lambda: 1.0 - self._cdf(self._value(value)))
 
-    def entropy(self, name="entropy"):
+    def entropy(self, name: str = "entropy") -> Any:
         return self._in_scope(name, self._entropy)
 
-    def mean(self, name="mean"):
+    def mean(self, name: str = "mean") -> Any:
         return self._in_scope(name, self._mean)
 
-    def mode(self, name="mode"):
+    def mode(self, name: str = "mode") -> Any:
         return self._in_scope(name, self._mode)
 
-    def variance(self, name="variance"):
+    def variance(self, name: str = "variance") -> Any:
         return self._in_scope(name, self._variance)
 
-    def stddev(self, name="stddev"):
+    def stddev(self, name: str = "stddev") -> Any:
         return self._in_scope(name, lambda: math_ops.sqrt(self._variance()))
 
-    def kl_divergence(self, other, name="kl_divergence"):
+    def kl_divergence(self, other: Any, name: str = "kl_divergence") -> Any:
         return kl_divergence(self, other, name=name)
 
-    def cross_entropy(self, other, name="cross_entropy"):
+    def cross_entropy(self, other: Any, name: str = "cross_entropy") -> Any:
         return self.entropy() + kl_divergence(self, other)
 
-    def copy(self, **override_parameters_kwargs):
+    def copy(self, **override_parameters_kwargs: Any) -> Any:
         return type(self)(**{**self._parameters, **override_parameters_kwargs})
 
     def __str__(self):
@@ -133,7 +142,7 @@ class Distribution:
         return random_ops.random_uniform(self._shape_of(n), minval=minval, maxval=1.0, dtype=self._dtype, seed=seed)
 
 
-def RegisterKL(dist_cls_a, dist_cls_b):  # pylint: disable=invalid-name
+def RegisterKL(dist_cls_a: Any, dist_cls_b: Any) -> Any:  # pylint: disable=invalid-name
     """Registers a function (a, b, name) that gives KL(a || b)."""
     def register(function):
         if (dist_cls_a, dist_cls_b) in _kl:
@@ -143,7 +152,7 @@ def RegisterKL(dist_cls_a, dist_cls_b):  # pylint: disable=invalid-name
     return register
 
 
-def kl_divergence(distribution_a, distribution_b, allow_nan_stats=True, name=None):
+def kl_divergence(distribution_a: Any, distribution_b: Any, allow_nan_stats: bool = True, name: Optional[str] = None) -> Any:
     for a in type(distribution_a).__mro__:
         for b in type(distribution_b).__mro__:
             if (a, b) in _kl:
@@ -163,7 +172,8 @@ def _tensors(*values):
 
 
 class Normal(Distribution):
-    def __init__(self, loc, scale, validate_args=False, allow_nan_stats=True, name="Normal"):
+    def __init__(self, loc: Any, scale: Any, validate_args: bool = False, allow_nan_stats: bool = True,
+                 name: str = "Normal") -> None:
         self.loc, self.scale = _tensors(loc, scale)
         super().__init__(self.loc.dtype, self.loc + self.scale * 0, name, dict(loc=loc, scale=scale, name=name), validate_args,
                          allow_nan_stats)
@@ -189,7 +199,7 @@ class Normal(Distribution):
     def _variance(self):
         return math_ops.square(self.scale * array_ops.ones_like(self.loc))
 
-    def quantile(self, value, name="quantile"):
+    def quantile(self, value: Any, name: str = "quantile") -> Any:
         from millstream.ops import plain_ops
         return plain_ops.ndtri(self._value(value)) * self.scale + self.loc
 
@@ -201,12 +211,13 @@ def _kl_normal(a, b, name=None):
 
 
 class Uniform(Distribution):
-    def __init__(self, low=0., high=1., validate_args=False, allow_nan_stats=True, name="Uniform"):
+    def __init__(self, low: Any = 0., high: Any = 1., validate_args: bool = False, allow_nan_stats: bool = True,
+                 name: str = "Uniform") -> None:
         self.low, self.high = _tensors(low, high)
         super().__init__(self.low.dtype, self.low + self.high * 0, name, dict(low=low, high=high, name=name), validate_args,
                          allow_nan_stats)
 
-    def range(self, name="range"):
+    def range(self, name: str = "range") -> Any:
         return self.high - self.low
 
     def _sample_n(self, n, seed):
@@ -247,7 +258,8 @@ class _Logits(Distribution):
 
 
 class Bernoulli(_Logits):
-    def __init__(self, logits=None, probs=None, dtype=dtypes.int32, validate_args=False, allow_nan_stats=True, name="Bernoulli"):
+    def __init__(self, logits: Any = None, probs: Any = None, dtype: DTypeLike = dtypes.int32, validate_args: bool = False,
+                 allow_nan_stats: bool = True, name: str = "Bernoulli") -> None:
         self._both(logits, probs, lambda p: gen_ops.log(p) - gen_ops.log1p(-p), math_ops.sigmoid)
         super().__init__(dtype, self.logits, name, dict(logits=logits, probs=probs, dtype=dtype, name=name), validate_args,
                          allow_nan_stats)
@@ -282,8 +294,8 @@ def _kl_bernoulli(a, b, name=None):
 
 
 class Categorical(_Logits):
-    def __init__(self, logits=None, probs=None, dtype=dtypes.int32, validate_args=False, allow_nan_stats=True,
-                 name="Categorical"):
+    def __init__(self, logits: Any = None, probs: Any = None, dtype: DTypeLike = dtypes.int32, validate_args: bool = False,
+                 allow_nan_stats: bool = True, name: str = "Categorical") -> None:
         self._both(logits, probs, gen_ops.log, nn_ops.softmax)
         super().__init__(dtype, self.logits[..., 0], name, dict(logits=logits, probs=probs, dtype=dtype, name=name),
                          validate_args, allow_nan_stats)
@@ -323,8 +335,8 @@ def _kl_categorical(a, b, name=None):
 class OneHotCategorical(Categorical):
     _event_rank = 1
 
-    def __init__(self, logits=None, probs=None, dtype=dtypes.int32, validate_args=False, allow_nan_stats=True,
-                 name="OneHotCategorical"):
+    def __init__(self, logits: Any = None, probs: Any = None, dtype: DTypeLike = dtypes.int32, validate_args: bool = False,
+                 allow_nan_stats: bool = True, name: str = "OneHotCategorical") -> None:
         super().__init__(logits, probs, dtype, validate_args, allow_nan_stats, name)
         self._batch = self.logits
 
@@ -342,7 +354,8 @@ class OneHotCategorical(Categorical):
 
 
 class Laplace(Distribution):
-    def __init__(self, loc, scale, validate_args=False, allow_nan_stats=True, name="Laplace"):
+    def __init__(self, loc: Any, scale: Any, validate_args: bool = False, allow_nan_stats: bool = True,
+                 name: str = "Laplace") -> None:
         self.loc, self.scale = _tensors(loc, scale)
         super().__init__(self.loc.dtype, self.loc + self.scale * 0, name, dict(loc=loc, scale=scale, name=name), validate_args,
                          allow_nan_stats)
@@ -377,8 +390,8 @@ class MultivariateNormalDiag(Normal):
 
     _event_rank = 1
 
-    def __init__(self, loc=None, scale_diag=None, scale_identity_multiplier=None, validate_args=False, allow_nan_stats=True,
-                 name="MultivariateNormalDiag"):
+    def __init__(self, loc: Any = None, scale_diag: Any = None, scale_identity_multiplier: Any = None,
+                 validate_args: bool = False, allow_nan_stats: bool = True, name: str = "MultivariateNormalDiag") -> None:
         if scale_diag is None:
             scale_diag = array_ops.ones_like(ops.convert_to_tensor(loc))
         if scale_identity_multiplier is not None:

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """tf.distributions of positive numbers, of shares and of counts."""
+from __future__ import annotations
+
 import hashlib
 import math
+from typing import TYPE_CHECKING
 
 from millstream import gen_ops
 from millstream.framework import dtypes, ops
@@ -11,6 +14,9 @@ from millstream.ops.math import math_ops, reduce_ops
 from millstream.ops.nn import nn_ops
 from millstream.ops.random import random_ops
 from millstream.ops.random.distributions import NOT_REPARAMETERIZED, Distribution, RegisterKL, _tensors
+
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def _further_seed(seed, salt):
@@ -31,7 +37,8 @@ def _where_defined(self, defined, value, message):
 
 
 class Gamma(Distribution):
-    def __init__(self, concentration, rate, validate_args=False, allow_nan_stats=True, name="Gamma"):
+    def __init__(self, concentration: Any, rate: Any, validate_args: bool = False, allow_nan_stats: bool = True,
+                 name: str = "Gamma") -> None:
         self.concentration, self.rate = _tensors(concentration, rate)
         super().__init__(self.concentration.dtype, self.concentration + self.rate * 0, name,
                          dict(concentration=concentration, rate=rate, name=name), validate_args, allow_nan_stats)
@@ -74,7 +81,7 @@ def _kl_gamma(a, b, name=None):
 
 
 class Exponential(Gamma):
-    def __init__(self, rate, validate_args=False, allow_nan_stats=True, name="Exponential"):
+    def __init__(self, rate: Any, validate_args: bool = False, allow_nan_stats: bool = True, name: str = "Exponential") -> None:
         rate_tensor, = _tensors(rate)
         super().__init__(array_ops.ones_like(rate_tensor), rate_tensor, validate_args, allow_nan_stats, name)
         self._parameters = dict(rate=rate, name=name)
@@ -85,7 +92,8 @@ class Exponential(Gamma):
 
 
 class Beta(Distribution):
-    def __init__(self, concentration1=None, concentration0=None, validate_args=False, allow_nan_stats=True, name="Beta"):
+    def __init__(self, concentration1: Any = None, concentration0: Any = None, validate_args: bool = False,
+                 allow_nan_stats: bool = True, name: str = "Beta") -> None:
         self.concentration1, self.concentration0 = _tensors(concentration1, concentration0)
         self.total_concentration = self.concentration1 + self.concentration0
         super().__init__(self.concentration1.dtype, self.total_concentration, name,
@@ -135,7 +143,8 @@ def _kl_beta(a, b, name=None):
 
 
 class StudentT(Distribution):
-    def __init__(self, df, loc, scale, validate_args=False, allow_nan_stats=True, name="StudentT"):
+    def __init__(self, df: Any, loc: Any, scale: Any, validate_args: bool = False, allow_nan_stats: bool = True,
+                 name: str = "StudentT") -> None:
         self.df, self.loc, self.scale = _tensors(df, loc, scale)
         super().__init__(self.df.dtype, self.df * 0 + self.loc + self.scale * 0, name, dict(df=df, loc=loc, scale=scale, name=name),
                          validate_args, allow_nan_stats)
@@ -182,7 +191,8 @@ class StudentT(Distribution):
 class Dirichlet(Distribution):
     _event_rank = 1
 
-    def __init__(self, concentration, validate_args=False, allow_nan_stats=True, name="Dirichlet"):
+    def __init__(self, concentration: Any, validate_args: bool = False, allow_nan_stats: bool = True,
+                 name: str = "Dirichlet") -> None:
         self.concentration, = _tensors(concentration)
         self.total_concentration = reduce_ops.reduce_sum(self.concentration, -1)
         super().__init__(self.concentration.dtype, self.concentration, name, dict(concentration=concentration, name=name),
@@ -263,7 +273,8 @@ class Multinomial(_Counts):
 
 
 class DirichletMultinomial(_Counts):
-    def __init__(self, total_count, concentration, validate_args=False, allow_nan_stats=True, name="DirichletMultinomial"):
+    def __init__(self, total_count: Any, concentration: Any, validate_args: bool = False, allow_nan_stats: bool = True,
+                 name: str = "DirichletMultinomial") -> None:
         self.concentration, = _tensors(concentration)
         self.total_count = ops.convert_to_tensor(total_count, dtype=None if isinstance(total_count, ops.Tensor) else
                                                  self.concentration.dtype)

@@ -1,10 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """Random tensors: tf.random_normal, tf.random_uniform, ..."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from millstream import gen_ops
 from millstream.framework import dtypes, ops
 from millstream.framework.tensor_shape import Dimension, TensorShape
+
+if TYPE_CHECKING:
+    from typing import Any, Optional
+
+    from millstream.framework.tensor import Tensor
+    from millstream.framework.type_aliases import DTypeLike, ShapeLike, TensorLike
 
 
 def _seeds(seed):
@@ -25,7 +35,8 @@ def shape_tensor(shape):
     return ops.convert_to_tensor(shape, dtype=dtype, name="shape")
 
 
-def random_normal(shape, mean=0.0, stddev=1.0, dtype=dtypes.float32, seed=None, name=None):
+def random_normal(shape: ShapeLike, mean: Any = 0.0, stddev: Any = 1.0, dtype: DTypeLike = dtypes.float32,
+                  seed: Optional[int] = None, name: Optional[str] = None) -> Tensor:
     with ops.name_scope(name, "random_normal", [shape, mean, stddev]) as name:
         shape = shape_tensor(shape)
         mean = ops.convert_to_tensor(mean, dtype=dtype, name="mean")
@@ -34,7 +45,8 @@ def random_normal(shape, mean=0.0, stddev=1.0, dtype=dtypes.float32, seed=None, 
         return gen_ops.add_v2(values * stddev, mean, name=name)
 
 
-def truncated_normal(shape, mean=0.0, stddev=1.0, dtype=dtypes.float32, seed=None, name=None):
+def truncated_normal(shape: ShapeLike, mean: Any = 0.0, stddev: Any = 1.0, dtype: DTypeLike = dtypes.float32,
+                     seed: Optional[int] = None, name: Optional[str] = None) -> Tensor:
     with ops.name_scope(name, "truncated_normal", [shape, mean, stddev]) as name:
         shape = shape_tensor(shape)
         mean = ops.convert_to_tensor(mean, dtype=dtype, name="mean")
@@ -43,7 +55,8 @@ def truncated_normal(shape, mean=0.0, stddev=1.0, dtype=dtypes.float32, seed=Non
         return gen_ops.add_v2(values * stddev, mean, name=name)
 
 
-def random_uniform(shape, minval=0, maxval=None, dtype=dtypes.float32, seed=None, name=None):
+def random_uniform(shape: ShapeLike, minval: Any = 0, maxval: Any = None, dtype: DTypeLike = dtypes.float32,
+                   seed: Optional[int] = None, name: Optional[str] = None) -> Tensor:
     dtype = dtypes.as_dtype(dtype)
     if dtype not in (dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64, dtypes.int32, dtypes.int64):
         raise ValueError(f"Argument `dtype` got invalid value {dtype!r}.")
@@ -67,11 +80,11 @@ def random_uniform(shape, minval=0, maxval=None, dtype=dtypes.float32, seed=None
         return gen_ops.add_v2(values * (maxval - minval), minval, name=name)
 
 
-def random_shuffle(value, seed=None, name=None):
+def random_shuffle(value: Any, seed: Optional[int] = None, name: Optional[str] = None) -> Tensor:
     return gen_ops.random_shuffle(value, **_seeds(seed), name=name)
 
 
-def random_crop(value, size, seed=None, name=None):
+def random_crop(value: Any, size: Any, seed: Optional[int] = None, name: Optional[str] = None) -> Tensor:
     with ops.name_scope(name, "random_crop", [value, size]) as name:
         from millstream.ops.array import array_ops
         from millstream.ops.debugging import check_ops
@@ -89,12 +102,14 @@ def random_crop(value, size, seed=None, name=None):
         return array_ops.slice(value, offset, size, name=name)
 
 
-def multinomial(logits, num_samples, seed=None, name=None, output_dtype=None):
+def multinomial(logits: TensorLike, num_samples: Any, seed: Optional[int] = None, name: Optional[str] = None,
+                output_dtype: Any = None) -> Tensor:
     with ops.name_scope(name, "multinomial", [logits]):
         return _categorical(logits, num_samples, output_dtype, seed)
 
 
-def categorical(logits, num_samples, dtype=None, seed=None, name=None):
+def categorical(logits: TensorLike, num_samples: Any, dtype: Optional[DTypeLike] = None, seed: Optional[int] = None,
+                name: Optional[str] = None) -> Tensor:
     with ops.name_scope(name, "categorical", [logits]):
         return _categorical(logits, num_samples, dtype, seed)
 
@@ -104,7 +119,8 @@ def _categorical(logits, num_samples, dtype, seed):
     return gen_ops.multinomial(logits, num_samples, output_dtype=dtype or dtypes.int64, **_seeds(seed))
 
 
-def random_gamma(shape, alpha, beta=None, dtype=dtypes.float32, seed=None, name=None):
+def random_gamma(shape: ShapeLike, alpha: Any, beta: Any = None, dtype: DTypeLike = dtypes.float32, seed: Optional[int] = None,
+                 name: Optional[str] = None) -> Any:
     with ops.name_scope(name, "random_gamma", [shape, alpha, beta]):
         from millstream.ops.array import array_ops
         shape = ops.convert_to_tensor(shape, name="shape", dtype=dtypes.int32)
@@ -115,13 +131,15 @@ def random_gamma(shape, alpha, beta=None, dtype=dtypes.float32, seed=None, name=
         return gen_ops.maximum(np.finfo(alpha.dtype.as_numpy_dtype).tiny, drawn / beta)
 
 
-def random_poisson(lam, shape, dtype=dtypes.float32, seed=None, name=None):
+def random_poisson(lam: Any, shape: ShapeLike, dtype: DTypeLike = dtypes.float32, seed: Optional[int] = None,
+                   name: Optional[str] = None) -> Any:
     with ops.name_scope(name, "random_poisson", [lam, shape]):
         shape = ops.convert_to_tensor(shape, name="shape", dtype=dtypes.int32)
         return gen_ops.random_poisson_v2(shape, lam, dtype=dtype, **_seeds(seed))
 
 
-def stateless_random_uniform(shape, seed, minval=0, maxval=None, dtype=dtypes.float32, name=None):
+def stateless_random_uniform(shape: ShapeLike, seed: int, minval: Any = 0, maxval: Any = None,
+                             dtype: DTypeLike = dtypes.float32, name: Optional[str] = None) -> Tensor:
     dtype = dtypes.as_dtype(dtype)
     maxval = 1 if maxval is None else maxval
     with ops.name_scope(name, "stateless_random_uniform", [shape, seed, minval, maxval]) as name:

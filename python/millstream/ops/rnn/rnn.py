@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Recurrent networks over time: tf.nn.dynamic_rnn, tf.nn.static_rnn, tf.nn.bidirectional_*, tf.nn.raw_rnn."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from millstream import gen_ops
 from millstream.framework import constant_op, dtypes, ops
 from millstream.framework.tensor_shape import TensorShape
@@ -9,6 +13,12 @@ from millstream.ops.flow import control_flow_ops
 from millstream.ops.math import math_ops, reduce_ops
 from millstream.ops.variables import variable_scope
 from millstream.ops.flow.tensor_array_ops import TensorArray
+
+if TYPE_CHECKING:
+    from typing import Any, Optional
+
+    from millstream.framework.tensor import Tensor
+    from millstream.framework.type_aliases import DTypeLike
 
 _NO_STATE = "If there is no initial_state, you must give a dtype."
 
@@ -79,8 +89,9 @@ def _keep_ended(time, lengths, longest, shortest, zero_output, state, call):
             nest.pack_sequence_as(state, values[len(flat_zero):]))
 
 
-def dynamic_rnn(cell, inputs, sequence_length=None, initial_state=None, dtype=None, parallel_iterations=None,
-                swap_memory=False, time_major=False, scope=None):
+def dynamic_rnn(cell: Any, inputs: Any, sequence_length: Any = None, initial_state: Any = None,
+                dtype: Optional[DTypeLike] = None, parallel_iterations: Any = None, swap_memory: bool = False,
+                time_major: bool = False, scope: Any = None) -> Any:
     """(outputs, state) of a cell over inputs [batch, time, ...], in a loop."""
     _like_cell(cell)
     with variable_scope.variable_scope(scope or "rnn"):
@@ -158,7 +169,8 @@ def _dynamic_loop(cell, inputs, state, parallel_iterations, swap_memory, lengths
     return nest.pack_sequence_as(cell.output_size, results), nest.pack_sequence_as(state, values)
 
 
-def static_rnn(cell, inputs, initial_state=None, dtype=None, sequence_length=None, scope=None):
+def static_rnn(cell: Any, inputs: Any, initial_state: Any = None, dtype: Optional[DTypeLike] = None,
+               sequence_length: Any = None, scope: Any = None) -> Any:
     """(list of outputs, state) of a cell over a list of inputs."""
     _like_cell(cell)
     if not nest.is_nested(inputs):
@@ -195,7 +207,8 @@ def static_rnn(cell, inputs, initial_state=None, dtype=None, sequence_length=Non
         return outputs, state
 
 
-def static_state_saving_rnn(cell, inputs, state_saver, state_name, sequence_length=None, scope=None):
+def static_state_saving_rnn(cell: Any, inputs: Any, state_saver: Any, state_name: Any, sequence_length: Any = None,
+                            scope: Any = None) -> Any:
     names = nest.flatten(state_name)
     initial = nest.pack_sequence_as(cell.state_size, [state_saver.state(n) for n in names])
     outputs, state = static_rnn(cell, inputs, initial_state=initial, sequence_length=sequence_length, scope=scope)
@@ -211,8 +224,10 @@ def _reversed(x, lengths, seq_axis, batch_axis):
     return array_ops.reverse(x, axis=[seq_axis])
 
 
-def bidirectional_dynamic_rnn(cell_fw, cell_bw, inputs, sequence_length=None, initial_state_fw=None, initial_state_bw=None,
-                              dtype=None, parallel_iterations=None, swap_memory=False, time_major=False, scope=None):
+def bidirectional_dynamic_rnn(cell_fw: Any, cell_bw: Any, inputs: Any, sequence_length: Any = None,
+                              initial_state_fw: Any = None, initial_state_bw: Any = None, dtype: Optional[DTypeLike] = None,
+                              parallel_iterations: Any = None, swap_memory: bool = False, time_major: bool = False,
+                              scope: Any = None) -> Any:
     _like_cell(cell_fw)
     _like_cell(cell_bw)
     time_axis, batch_axis = (0, 1) if time_major else (1, 0)
@@ -237,8 +252,9 @@ def _reverse_list(inputs, lengths):
     return array_ops.unstack(index_ops.reverse_sequence(stacked, lengths, seq_axis=0, batch_axis=1))
 
 
-def static_bidirectional_rnn(cell_fw, cell_bw, inputs, initial_state_fw=None, initial_state_bw=None, dtype=None,
-                             sequence_length=None, scope=None):
+def static_bidirectional_rnn(cell_fw: Any, cell_bw: Any, inputs: Any, initial_state_fw: Any = None,
+                             initial_state_bw: Any = None, dtype: Optional[DTypeLike] = None, sequence_length: Any = None,
+                             scope: Any = None) -> Any:
     _like_cell(cell_fw)
     _like_cell(cell_bw)
     if not nest.is_nested(inputs):
@@ -256,7 +272,8 @@ def static_bidirectional_rnn(cell_fw, cell_bw, inputs, initial_state_fw=None, in
     return outputs, state_fw, state_bw
 
 
-def raw_rnn(cell, loop_fn, parallel_iterations=None, swap_memory=False, scope=None):
+def raw_rnn(cell: Any, loop_fn: Any, parallel_iterations: Any = None, swap_memory: bool = False,
+            scope: Any = None) -> tuple[TensorArray, Tensor, Tensor]:
     """(TensorArray of outputs, state, loop state): loop_fn(time, output, state, loop_state) says what comes next."""
     _like_cell(cell)
     with variable_scope.variable_scope(scope or "rnn"):

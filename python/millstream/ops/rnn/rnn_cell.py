@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """tf.nn.rnn_cell: cells of recurrent networks."""
+from __future__ import annotations
+
 import collections
+from typing import TYPE_CHECKING
 
 from millstream import gen_ops
 from millstream.framework import ops
@@ -14,12 +17,17 @@ from millstream.ops.variables import init_ops
 from millstream.ops.variables import variable_scope as vs
 from millstream.ops.layers.base import InputSpec, Layer
 
+if TYPE_CHECKING:
+    from typing import Any, Optional
+
+    from millstream.framework.type_aliases import DTypeLike
+
 
 class LSTMStateTuple(collections.namedtuple("LSTMStateTuple", ("c", "h"))):
     __slots__ = ()
 
     @property
-    def dtype(self):
+    def dtype(self) -> Any:
         if self.c.dtype != self.h.dtype:
             raise TypeError(f"Inconsistent internal state: {self.c.dtype} vs {self.h.dtype}")
         return self.c.dtype
@@ -39,7 +47,8 @@ def _zero_tensors(state_size, batch_size, dtype):
 class RNNCell(Layer):
     """(output, new_state) = cell(input, state)."""
 
-    def __init__(self, trainable=True, name=None, dtype=None, **kwargs):
+    def __init__(self, trainable: Any = True, name: Optional[str] = None, dtype: Optional[DTypeLike] = None,
+                 **kwargs: Any) -> None:
         super().__init__(trainable=trainable, name=name, dtype=dtype, **kwargs)
 
     def __call__(self, inputs, state, scope=None):
@@ -49,17 +58,18 @@ class RNNCell(Layer):
         return super().__call__(inputs, state)
 
     @property
-    def state_size(self):
+    def state_size(self) -> Any:
         raise NotImplementedError("Abstract method")
 
     @property
-    def output_size(self):
+    def output_size(self) -> Any:
         raise NotImplementedError("Abstract method")
 
-    def build(self, _):
+    def build(self, _: Any) -> None:
         self.built = True
 
-    def get_initial_state(self, inputs=None, batch_size=None, dtype=None):
+    def get_initial_state(self, inputs: Any = None, batch_size: Any = None,
+                          dtype: Optional[DTypeLike] = None) -> Any:
         if inputs is not None:
             inputs = ops.convert_to_tensor(inputs, name="inputs")
             batch_size = array_ops.shape(inputs)[0] if batch_size is None else batch_size
@@ -69,7 +79,7 @@ class RNNCell(Layer):
                              f"{batch_size}, dtype={dtype}")
         return self.zero_state(batch_size, dtype)
 
-    def zero_state(self, batch_size, dtype):
+    def zero_state(self, batch_size: Any, dtype: DTypeLike) -> Any:
         with ops.name_scope(type(self).__name__ + "ZeroState", values=[batch_size]):
             return _zero_tensors(self.state_size, batch_size, dtype)
 
@@ -92,7 +102,8 @@ class LayerRNNCell(RNNCell):
 
 
 class BasicRNNCell(LayerRNNCell):
-    def __init__(self, num_units, activation=None, reuse=None, name=None, dtype=None, **kwargs):
+    def __init__(self, num_units: Any, activation: Any = None, reuse: Any = None, name: Optional[str] = None,
+                 dtype: Optional[DTypeLike] = None, **kwargs: Any) -> None:
         super().__init__(_reuse=reuse, name=name, dtype=dtype, **kwargs)
         self._spec()
         self._num_units = num_units
@@ -101,21 +112,22 @@ class BasicRNNCell(LayerRNNCell):
     state_size = property(lambda self: self._num_units)
     output_size = property(lambda self: self._num_units)
 
-    def build(self, inputs_shape):
+    def build(self, inputs_shape: Any) -> None:
         depth = self._depth(inputs_shape)
         self._kernel = self.add_weight("kernel", shape=[depth + self._num_units, self._num_units])
         self._bias = self.add_weight("bias", shape=[self._num_units], initializer=init_ops.Zeros())
         self.built = True
 
-    def call(self, inputs, state):
+    def call(self, inputs: Any, state: Any) -> Any:
         gates = linalg_ops.matmul(array_ops.concat([inputs, state], 1), self._kernel)
         output = self._activation(nn_ops.bias_add(gates, self._bias))
         return output, output
 
 
 class GRUCell(LayerRNNCell):
-    def __init__(self, num_units, activation=None, reuse=None, kernel_initializer=None, bias_initializer=None, name=None,
-                 dtype=None, **kwargs):
+    def __init__(self, num_units: Any, activation: Any = None, reuse: Any = None, kernel_initializer: Any = None,
+                 bias_initializer: Any = None, name: Optional[str] = None, dtype: Optional[DTypeLike] = None,
+                 **kwargs: Any) -> None:
         super().__init__(_reuse=reuse, name=name, dtype=dtype, **kwargs)
         self._spec()
         self._num_units = num_units
@@ -125,7 +137,7 @@ class GRUCell(LayerRNNCell):
     state_size = property(lambda self: self._num_units)
     output_size = property(lambda self: self._num_units)
 
-    def build(self, inputs_shape):
+    def build(self, inputs_shape: Any) -> None:
         depth, n = self._depth(inputs_shape), self._num_units
         self._gate_kernel = self.add_weight("gates/kernel", shape=[depth + n, 2 * n], initializer=self._kernel_initializer)
         self._gate_bias = self.add_weight("gates/bias", shape=[2 * n],
@@ -136,7 +148,7 @@ class GRUCell(LayerRNNCell):
                                                initializer=self._bias_initializer or init_ops.Zeros())
         self.built = True
 
-    def call(self, inputs, state):
+    def call(self, inputs: Any, state: Any) -> Any:
         gates = nn_ops.bias_add(linalg_ops.matmul(array_ops.concat([inputs, state], 1), self._gate_kernel), self._gate_bias)
         r, u = array_ops.split(math_ops.sigmoid(gates), num_or_size_splits=2, axis=1)
         candidate = linalg_ops.matmul(array_ops.concat([inputs, r * state], 1), self._candidate_kernel)
@@ -146,26 +158,26 @@ class GRUCell(LayerRNNCell):
 
 
 class BasicLSTMCell(LayerRNNCell):
-    def __init__(self, num_units, forget_bias=1.0, state_is_tuple=True, activation=None, reuse=None, name=None, dtype=None,
-                 **kwargs):
+    def __init__(self, num_units: Any, forget_bias: Any = 1.0, state_is_tuple: bool = True, activation: Any = None,
+                 reuse: Any = None, name: Optional[str] = None, dtype: Optional[DTypeLike] = None, **kwargs: Any) -> None:
         super().__init__(_reuse=reuse, name=name, dtype=dtype, **kwargs)
         self._spec()
         self._num_units, self._forget_bias, self._state_is_tuple = num_units, forget_bias, state_is_tuple
         self._activation = activation or math_ops.tanh
 
     @property
-    def state_size(self):
+    def state_size(self) -> Any:
         return LSTMStateTuple(self._num_units, self._num_units) if self._state_is_tuple else 2 * self._num_units
 
     output_size = property(lambda self: self._num_units)
 
-    def build(self, inputs_shape):
+    def build(self, inputs_shape: Any) -> None:
         depth, n = self._depth(inputs_shape), self._num_units
         self._kernel = self.add_weight("kernel", shape=[depth + n, 4 * n])
         self._bias = self.add_weight("bias", shape=[4 * n], initializer=init_ops.Zeros())
         self.built = True
 
-    def call(self, inputs, state):
+    def call(self, inputs: Any, state: Any) -> Any:
         c, h = state if self._state_is_tuple else array_ops.split(state, 2, axis=1)
         gates = nn_ops.bias_add(linalg_ops.matmul(array_ops.concat([inputs, h], 1), self._kernel), self._bias)
         i, j, f, o = array_ops.split(gates, num_or_size_splits=4, axis=1)
@@ -178,9 +190,10 @@ class BasicLSTMCell(LayerRNNCell):
 class LSTMCell(LayerRNNCell):
     """With peepholes, clipping and a projection of the output."""
 
-    def __init__(self, num_units, use_peepholes=False, cell_clip=None, initializer=None, num_proj=None, proj_clip=None,
-                 num_unit_shards=None, num_proj_shards=None, forget_bias=1.0, state_is_tuple=True, activation=None,
-                 reuse=None, name=None, dtype=None, **kwargs):
+    def __init__(self, num_units: Any, use_peepholes: bool = False, cell_clip: Any = None, initializer: Any = None,
+                 num_proj: Any = None, proj_clip: Any = None, num_unit_shards: Any = None, num_proj_shards: Any = None,
+                 forget_bias: Any = 1.0, state_is_tuple: bool = True, activation: Any = None, reuse: Any = None,
+                 name: Optional[str] = None, dtype: Optional[DTypeLike] = None, **kwargs: Any) -> None:
         super().__init__(_reuse=reuse, name=name, dtype=dtype, **kwargs)
         self._spec()
         self._num_units, self._use_peepholes, self._cell_clip = num_units, use_peepholes, cell_clip
@@ -191,12 +204,12 @@ class LSTMCell(LayerRNNCell):
         self._output = num_proj or num_units
 
     @property
-    def state_size(self):
+    def state_size(self) -> Any:
         return LSTMStateTuple(self._num_units, self._output) if self._state_is_tuple else self._num_units + self._output
 
     output_size = property(lambda self: self._output)
 
-    def build(self, inputs_shape):
+    def build(self, inputs_shape: Any) -> None:
         from millstream.ops.variables import partitioned_variables
         depth, n = self._depth(inputs_shape), self._num_units
         split = partitioned_variables.fixed_size_partitioner(self._shards[0]) if self._shards[0] is not None else None
@@ -214,7 +227,7 @@ class LSTMCell(LayerRNNCell):
                                                 partitioner=split)
         self.built = True
 
-    def call(self, inputs, state):
+    def call(self, inputs: Any, state: Any) -> Any:
         if self._state_is_tuple:
             c_prev, m_prev = state
         else:
@@ -240,7 +253,7 @@ class LSTMCell(LayerRNNCell):
 class MultiRNNCell(RNNCell):
     """Cells on top of each other."""
 
-    def __init__(self, cells, state_is_tuple=True):
+    def __init__(self, cells: Any, state_is_tuple: bool = True) -> None:
         super().__init__()
         if not cells:
             raise ValueError("Must specify at least one cell for MultiRNNCell.")
@@ -253,7 +266,7 @@ class MultiRNNCell(RNNCell):
                              f"{[c.state_size for c in cells]}")
 
     @property
-    def state_size(self):
+    def state_size(self) -> Any:
         sizes = tuple(c.state_size for c in self._cells)
         return sizes if self._state_is_tuple else sum(sizes)
 
@@ -268,7 +281,7 @@ class MultiRNNCell(RNNCell):
                 return tuple(c.zero_state(batch_size, dtype) for c in self._cells)
             return super().zero_state(batch_size, dtype)
 
-    def call(self, inputs, state):
+    def call(self, inputs: Any, state: Any) -> Any:
         position, current, states = 0, inputs, []
         for i, cell in enumerate(self._cells):
             with vs.variable_scope(f"cell_{i}"):
@@ -286,7 +299,7 @@ class MultiRNNCell(RNNCell):
 
 
 class _Wrapper(RNNCell):
-    def __init__(self, cell):
+    def __init__(self, cell: Any) -> None:
         super().__init__()
         self._cell = cell
 
@@ -298,7 +311,7 @@ class _Wrapper(RNNCell):
     non_trainable_weights = property(lambda self: self._cell.non_trainable_weights)
     weights = property(lambda self: self._cell.weights)
 
-    def zero_state(self, batch_size, dtype):
+    def zero_state(self, batch_size: Any, dtype: DTypeLike) -> Any:
         with ops.name_scope(type(self).__name__ + "ZeroState", values=[batch_size]):
             return self._cell.zero_state(batch_size, dtype)
 
@@ -311,8 +324,9 @@ def _drop_all_but_memories(state):
 
 
 class DropoutWrapper(_Wrapper):
-    def __init__(self, cell, input_keep_prob=1.0, output_keep_prob=1.0, state_keep_prob=1.0, variational_recurrent=False,
-                 input_size=None, dtype=None, seed=None, dropout_state_filter_visitor=None):
+    def __init__(self, cell: Any, input_keep_prob: Any = 1.0, output_keep_prob: Any = 1.0, state_keep_prob: Any = 1.0,
+                 variational_recurrent: bool = False, input_size: Any = None, dtype: Optional[DTypeLike] = None,
+                 seed: Optional[int] = None, dropout_state_filter_visitor: Any = None) -> None:
         super().__init__(cell)
         self._keep = {"input": input_keep_prob, "state": state_keep_prob, "output": output_keep_prob}
         for what, value in self._keep.items():
@@ -388,7 +402,7 @@ class DropoutWrapper(_Wrapper):
 class ResidualWrapper(_Wrapper):
     """The output plus the input."""
 
-    def __init__(self, cell, residual_fn=None):
+    def __init__(self, cell: Any, residual_fn: Any = None) -> None:
         super().__init__(cell)
         self._residual_fn = residual_fn
 
@@ -401,7 +415,7 @@ class ResidualWrapper(_Wrapper):
 
 
 class DeviceWrapper(_Wrapper):
-    def __init__(self, cell, device):
+    def __init__(self, cell: Any, device: Any) -> None:
         super().__init__(cell)
         self._device = device
 
@@ -409,6 +423,6 @@ class DeviceWrapper(_Wrapper):
         with ops.device(self._device):
             return self._cell(inputs, state, scope=scope)
 
-    def zero_state(self, batch_size, dtype):
+    def zero_state(self, batch_size: Any, dtype: DTypeLike) -> Any:
         with ops.name_scope(type(self).__name__ + "ZeroState", values=[batch_size]), ops.device(self._device):
             return self._cell.zero_state(batch_size, dtype)

@@ -1,14 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """tf.audio, and tf.contrib.framework.python.ops.audio_ops: WAV files, spectrograms and MFCCs."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from millstream import gen_ops
 
+if TYPE_CHECKING:
+    from typing import Any, Optional
 
-def decode_wav(contents, desired_channels=-1, desired_samples=-1, name=None):
+
+def decode_wav(contents: Any, desired_channels: Any = -1, desired_samples: Any = -1, name: Optional[str] = None) -> Any:
     """(audio, sample_rate) of a WAV file with 16-bit samples; audio is [samples, channels] from -1 to 1."""
     return gen_ops.decode_wav(contents, desired_channels=desired_channels, desired_samples=desired_samples, name=name)
 
 
-def encode_wav(audio, sample_rate, name=None):
+def encode_wav(audio: Any, sample_rate: Any, name: Optional[str] = None) -> Any:
     """A WAV file of samples [samples, channels] from -1 to 1."""
     return gen_ops.encode_wav(audio, sample_rate, name=name)
 

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """tf.signal: frames, windows, transforms over short times, cosine transforms, mel frequencies."""
+from __future__ import annotations
+
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,6 +14,11 @@ from millstream.ops.array import array_ops, index_ops
 from millstream.ops.flow import control_flow_ops
 from millstream.ops.math import math_ops, reduce_ops
 
+if TYPE_CHECKING:
+    from typing import Any, Optional
+
+    from millstream.framework.type_aliases import DTypeLike, TensorLike
+
 
 def _number(value, name):
     """(the int if it is known while the graph is built, else None; the tensor)."""
@@ -20,7 +28,8 @@ def _number(value, name):
     return None if known is None else int(known), tensor
 
 
-def frame(signal, frame_length, frame_step, pad_end=False, pad_value=0, axis=-1, name=None):
+def frame(signal: Any, frame_length: Any, frame_step: Any, pad_end: bool = False, pad_value: Any = 0, axis: Any = -1,
+          name: Optional[str] = None) -> Any:
     """Pieces of `frame_length` along an axis, each `frame_step` after the last: the axis becomes [frames, frame_length]."""
     with ops.name_scope(name, "frame", [signal, frame_length, frame_step]):
         signal = ops.convert_to_tensor(signal, name="signal")
@@ -49,7 +58,7 @@ def frame(signal, frame_length, frame_step, pad_end=False, pad_value=0, axis=-1,
         return result
 
 
-def overlap_and_add(signal, frame_step, name=None):
+def overlap_and_add(signal: Any, frame_step: Any, name: Optional[str] = None) -> Any:
     """The opposite of frame(): [..., frames, length] added up where they overlap."""
     with ops.name_scope(name, "overlap_and_add", [signal, frame_step]):
         signal = ops.convert_to_tensor(signal, name="signal")
@@ -87,15 +96,17 @@ def _raised_cosine(name, default, window_length, periodic, dtype, a, b):
         return control_flow_ops.cond(gen_ops.equal(length, 1), lambda: array_ops.ones(array_ops.stack([length]), dtype), lambda: window)
 
 
-def hann_window(window_length, periodic=True, dtype=dtypes.float32, name=None):
+def hann_window(window_length: Any, periodic: bool = True, dtype: DTypeLike = dtypes.float32,
+                name: Optional[str] = None) -> Any:
     return _raised_cosine(name, "hann_window", window_length, periodic, dtype, 0.5, 0.5)
 
 
-def hamming_window(window_length, periodic=True, dtype=dtypes.float32, name=None):
+def hamming_window(window_length: Any, periodic: bool = True, dtype: DTypeLike = dtypes.float32,
+                   name: Optional[str] = None) -> Any:
     return _raised_cosine(name, "hamming_window", window_length, periodic, dtype, 0.54, 0.46)
 
 
-def kaiser_window(window_length, beta=12.0, dtype=dtypes.float32, name=None):
+def kaiser_window(window_length: Any, beta: Any = 12.0, dtype: DTypeLike = dtypes.float32, name: Optional[str] = None) -> Any:
     with ops.name_scope(name, "kaiser_window"):
         known, length = _number(window_length, "window_length")
         if known == 1:
@@ -107,14 +118,15 @@ def kaiser_window(window_length, beta=12.0, dtype=dtypes.float32, name=None):
         return gen_ops.exp(x - beta) * (gen_ops.bessel_i0e(x) / gen_ops.bessel_i0e(beta))
 
 
-def kaiser_bessel_derived_window(window_length, beta=12.0, dtype=dtypes.float32, name=None):
+def kaiser_bessel_derived_window(window_length: Any, beta: Any = 12.0, dtype: DTypeLike = dtypes.float32,
+                                 name: Optional[str] = None) -> Any:
     with ops.name_scope(name, "kaiser_bessel_derived_window"):
         sums = math_ops.cumsum(kaiser_window(window_length // 2 + 1, beta, dtype))
         half = gen_ops.sqrt(sums[:-1] / sums[-1])
         return array_ops.concat([half, half[::-1]], 0)
 
 
-def vorbis_window(window_length, dtype=dtypes.float32, name=None):
+def vorbis_window(window_length: Any, dtype: DTypeLike = dtypes.float32, name: Optional[str] = None) -> Any:
     with ops.name_scope(name, "vorbis_window"):
         _, length = _number(window_length, "window_length")
         angle = math.pi / math_ops.cast(length, dtype) * (math_ops.cast(math_ops.range(length), dtype) + 0.5)
@@ -129,7 +141,8 @@ def _next_power_of_two(length):
     return math_ops.cast(gen_ops.pow(2.0, power), tensor.dtype)
 
 
-def stft(signals, frame_length, frame_step, fft_length=None, window_fn=hann_window, pad_end=False, name=None):
+def stft(signals: Any, frame_length: Any, frame_step: Any, fft_length: Any = None, window_fn: Any = hann_window,
+         pad_end: bool = False, name: Optional[str] = None) -> Any:
     """The spectra of windowed frames: [..., frames, fft_length // 2 + 1], complex."""
     with ops.name_scope(name, "stft", [signals]):
         frames = frame(signals, frame_length, frame_step, pad_end=pad_end)
@@ -138,7 +151,7 @@ def stft(signals, frame_length, frame_step, fft_length=None, window_fn=hann_wind
         return plain_ops.rfft(frames, [_next_power_of_two(frame_length) if fft_length is None else fft_length])
 
 
-def inverse_stft_window_fn(frame_step, forward_window_fn=hann_window, name=None):
+def inverse_stft_window_fn(frame_step: Any, forward_window_fn: Any = hann_window, name: Optional[str] = None) -> Any:
     """The window with which inverse_stft() gives back what stft() was given."""
     def inner(frame_length, dtype):
         with ops.name_scope(name, "inverse_stft_window_fn"):
@@ -151,7 +164,8 @@ def inverse_stft_window_fn(frame_step, forward_window_fn=hann_window, name=None)
     return inner
 
 
-def inverse_stft(stfts, frame_length, frame_step, fft_length=None, window_fn=hann_window, name=None):
+def inverse_stft(stfts: Any, frame_length: Any, frame_step: Any, fft_length: Any = None, window_fn: Any = hann_window,
+                 name: Optional[str] = None) -> Any:
     with ops.name_scope(name, "inverse_stft", [stfts]):
         stfts = ops.convert_to_tensor(stfts, name="stfts")
         size = _next_power_of_two(frame_length) if fft_length is None else fft_length
@@ -218,7 +232,7 @@ def _dct(x, kind, n, norm):
     return out if norm is None else out * (math.sqrt(0.5) * gen_ops.rsqrt(real_size))
 
 
-def dct(input, type=2, n=None, axis=-1, norm=None, name=None):  # pylint: disable=redefined-builtin
+def dct(input: Any, type: Any = 2, n: Any = None, axis: Any = -1, norm: Any = None, name: Optional[str] = None) -> Any:  # pylint: disable=redefined-builtin
     """The discrete cosine transform of the last axis, as SciPy defines its types."""
     with ops.name_scope(name, "dct", [input]):
         x = ops.convert_to_tensor(input)
@@ -226,7 +240,7 @@ def dct(input, type=2, n=None, axis=-1, norm=None, name=None):  # pylint: disabl
         return _dct(x, type, n, norm)
 
 
-def idct(input, type=2, n=None, axis=-1, norm=None, name=None):  # pylint: disable=redefined-builtin
+def idct(input: Any, type: Any = 2, n: Any = None, axis: Any = -1, norm: Any = None, name: Optional[str] = None) -> Any:  # pylint: disable=redefined-builtin
     """Its inverse, but for a factor where norm is None."""
     with ops.name_scope(name, "idct", [input]):
         x = ops.convert_to_tensor(input)
@@ -234,7 +248,8 @@ def idct(input, type=2, n=None, axis=-1, norm=None, name=None):  # pylint: disab
         return _dct(x, {1: 1, 2: 3, 3: 2, 4: 4}[type], n, norm)
 
 
-def mdct(signals, frame_length, window_fn=vorbis_window, pad_end=False, norm=None, name=None):
+def mdct(signals: Any, frame_length: Any, window_fn: Any = vorbis_window, pad_end: bool = False, norm: Any = None,
+         name: Optional[str] = None) -> Any:
     """The modified cosine transform of frames that overlap by half."""
     with ops.name_scope(name, "mdct", [signals]):
         known, length = _number(frame_length, "frame_length")
@@ -247,7 +262,7 @@ def mdct(signals, frame_length, window_fn=vorbis_window, pad_end=False, norm=Non
         return dct(folded, type=4, norm=norm)
 
 
-def inverse_mdct(mdcts, window_fn=vorbis_window, norm=None, name=None):
+def inverse_mdct(mdcts: Any, window_fn: Any = vorbis_window, norm: Any = None, name: Optional[str] = None) -> Any:
     with ops.name_scope(name, "inverse_mdct", [mdcts]):
         mdcts = ops.convert_to_tensor(mdcts, name="mdcts")
         half = mdcts.shape.as_list()[-1]
@@ -262,8 +277,9 @@ def _mel(hertz):
     return 1127.0 * np.log1p(np.asarray(hertz, np.float64) / 700.0)
 
 
-def linear_to_mel_weight_matrix(num_mel_bins=20, num_spectrogram_bins=129, sample_rate=8000, lower_edge_hertz=125.0,
-                                upper_edge_hertz=3800.0, dtype=dtypes.float32, name=None):
+def linear_to_mel_weight_matrix(num_mel_bins: Any = 20, num_spectrogram_bins: Any = 129, sample_rate: Any = 8000,
+                                lower_edge_hertz: Any = 125.0, upper_edge_hertz: Any = 3800.0, dtype: Any = dtypes.float32,
+                                name: Optional[str] = None) -> Any:
     """[num_spectrogram_bins, num_mel_bins]: triangles over the bins of a spectrum, equally wide in mel."""
     with ops.name_scope(name, "linear_to_mel_weight_matrix") as scope:
         if isinstance(sample_rate, ops.Tensor):
@@ -288,7 +304,7 @@ def linear_to_mel_weight_matrix(num_mel_bins=20, num_spectrogram_bins=129, sampl
         return constant_op.constant(np.pad(weights, [[1, 0], [0, 0]]), dtype=dtype, name=ops.name_from_scope_name(scope))
 
 
-def mfccs_from_log_mel_spectrograms(log_mel_spectrograms, name=None):
+def mfccs_from_log_mel_spectrograms(log_mel_spectrograms: Any, name: Optional[str] = None) -> Any:
     with ops.name_scope(name, "mfccs_from_log_mel_spectrograms", [log_mel_spectrograms]):
         x = ops.convert_to_tensor(log_mel_spectrograms)
         count = x.shape.as_list()[-1]
@@ -307,9 +323,9 @@ def _shift(x, axes, way, default, name):
         return index_ops.roll(x, array_ops.stack(shifts), axes)
 
 
-def fftshift(x, axes=None, name=None):
+def fftshift(x: TensorLike, axes: Any = None, name: Optional[str] = None) -> Any:
     return _shift(x, axes, 1, "fftshift", name)
 
 
-def ifftshift(x, axes=None, name=None):
+def ifftshift(x: TensorLike, axes: Any = None, name: Optional[str] = None) -> Any:
     return _shift(x, axes, -1, "ifftshift", name)

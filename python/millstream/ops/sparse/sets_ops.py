@@ -1,10 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """tf.sets: operations on the last axis, each row taken as a set."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from millstream import gen_ops
 from millstream.framework.sparse_tensor import SparseTensor, convert_to_tensor_or_sparse_tensor
 
+if TYPE_CHECKING:
+    from millstream.framework.tensor import Tensor
+    from millstream.framework.type_aliases import TensorLike
 
-def set_size(a, validate_indices=True):
+
+def set_size(a: TensorLike, validate_indices: bool = True) -> Tensor:
     a = convert_to_tensor_or_sparse_tensor(a, name="a")
     if not isinstance(a, SparseTensor):
         raise TypeError(f"Expected `SparseTensor`, got {a}.")
@@ -28,13 +36,13 @@ def _operation(a, b, kind, validate_indices=True):
     return SparseTensor(*parts)
 
 
-def set_intersection(a, b, validate_indices=True):
+def set_intersection(a: TensorLike, b: TensorLike, validate_indices: bool = True) -> SparseTensor:
     return _operation(a, b, "intersection", validate_indices)
 
 
-def set_union(a, b, validate_indices=True):
+def set_union(a: TensorLike, b: TensorLike, validate_indices: bool = True) -> SparseTensor:
     return _operation(a, b, "union", validate_indices)
 
 
-def set_difference(a, b, aminusb=True, validate_indices=True):
+def set_difference(a: TensorLike, b: TensorLike, aminusb: bool = True, validate_indices: bool = True) -> SparseTensor:
     return _operation(a, b, "a-b" if aminusb else "b-a", validate_indices)

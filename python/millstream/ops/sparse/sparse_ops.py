@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Functions of SparseTensors: tf.sparse_tensor_to_dense, tf.sparse_tensor_dense_matmul, tf.sparse.*"""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from millstream import gen_ops
@@ -9,6 +13,12 @@ from millstream.framework.tensor_shape import TensorShape
 from millstream.ops.array import array_ops
 from millstream.ops.math import math_ops
 from millstream.ops.arguments import renamed
+
+if TYPE_CHECKING:
+    from typing import Any, Optional
+
+    from millstream.framework.tensor import Tensor
+    from millstream.framework.type_aliases import DTypeLike, ShapeLike, TensorLike
 
 
 def _convert(sp_input):
@@ -23,7 +33,7 @@ def _parts(sp):
     return sp.indices, sp.values, sp.dense_shape
 
 
-def sparse_placeholder(dtype, shape=None, name=None):
+def sparse_placeholder(dtype: DTypeLike, shape: ShapeLike = None, name: Optional[str] = None) -> SparseTensor:
     """A SparseTensor to be fed with a SparseTensorValue."""
     rank = None
     base = (name + "/") if name is not None else None
@@ -45,7 +55,7 @@ def sparse_placeholder(dtype, shape=None, name=None):
                         dense_shape=dense_shape)
 
 
-def from_dense(tensor, name=None):
+def from_dense(tensor: TensorLike, name: Optional[str] = None) -> SparseTensor:
     with ops.name_scope(name, "dense_to_sparse"):
         tensor = ops.convert_to_tensor(tensor)
         zero = "" if tensor.dtype.base_dtype == dtypes.string else np.zeros((), tensor.dtype.as_numpy_dtype)
@@ -53,12 +63,14 @@ def from_dense(tensor, name=None):
         return SparseTensor(indices, gen_ops.gather_nd(tensor, indices), array_ops.shape(tensor, out_type=dtypes.int64))
 
 
-def sparse_to_dense(sparse_indices, output_shape, sparse_values, default_value=0, validate_indices=True, name=None):
+def sparse_to_dense(sparse_indices: Any, output_shape: ShapeLike, sparse_values: Any, default_value: Any = 0,
+                    validate_indices: bool = True, name: Optional[str] = None) -> Tensor:
     return gen_ops.sparse_to_dense(sparse_indices, output_shape, sparse_values, default_value,
                                    validate_indices=validate_indices, name=name)
 
 
-def sparse_tensor_to_dense(sp_input, default_value=None, validate_indices=True, name=None):
+def sparse_tensor_to_dense(sp_input: Any, default_value: Any = None, validate_indices: bool = True,
+                           name: Optional[str] = None) -> Tensor:
     sp_input = _convert(sp_input)
     if default_value is None:
         default_value = "" if sp_input.dtype.base_dtype == dtypes.string else np.zeros((), sp_input.dtype.as_numpy_dtype)
@@ -68,7 +80,7 @@ def sparse_tensor_to_dense(sp_input, default_value=None, validate_indices=True, 
     return result
 
 
-def sparse_to_indicator(sp_input, vocab_size, name=None):
+def sparse_to_indicator(sp_input: Any, vocab_size: Any, name: Optional[str] = None) -> Tensor:
     sp_input = _convert(sp_input)
     with ops.name_scope(name, "SparseToIndicator", [sp_input]):
         count = array_ops.shape(sp_input.indices)[0]
@@ -78,7 +90,8 @@ def sparse_to_indicator(sp_input, vocab_size, name=None):
         return sparse_tensor_to_dense(merged, default_value=False, validate_indices=False)
 
 
-def sparse_merge(sp_ids, sp_values, vocab_size, name=None, already_sorted=False):
+def sparse_merge(sp_ids: Any, sp_values: Any, vocab_size: Any, name: Optional[str] = None,
+                 already_sorted: bool = False) -> SparseTensor:
     with ops.name_scope(name, "SparseMerge"):
         sp_ids, sp_values = _convert(sp_ids), _convert(sp_values)
         ids = math_ops.cast(sp_ids.values, dtypes.int64)
@@ -94,7 +107,7 @@ def sparse_reorder(sp_input, name=None):
     return SparseTensor(indices, values, array_ops.identity(sp_input.dense_shape))
 
 
-def sparse_reshape(sp_input, shape, name=None):
+def sparse_reshape(sp_input: Any, shape: ShapeLike, name: Optional[str] = None) -> SparseTensor:
     sp_input = _convert(sp_input)
     with ops.name_scope(name, "SparseReshape", [sp_input]) as name:
         shape = math_ops.cast(shape, dtypes.int64)
@@ -102,7 +115,7 @@ def sparse_reshape(sp_input, shape, name=None):
         return SparseTensor(indices, array_ops.identity(sp_input.values), new_shape)
 
 
-def sparse_retain(sp_input, to_retain):
+def sparse_retain(sp_input: Any, to_retain: Any) -> SparseTensor:
     sp_input = _convert(sp_input)
     to_retain = ops.convert_to_tensor(to_retain)
     kept = array_ops.reshape(gen_ops.where(to_retain), [-1])
@@ -110,7 +123,8 @@ def sparse_retain(sp_input, to_retain):
                         array_ops.identity(sp_input.dense_shape))
 
 
-def sparse_concat(axis, sp_inputs, name=None, expand_nonconcat_dim=False, concat_dim=None, expand_nonconcat_dims=None):
+def sparse_concat(axis: Any, sp_inputs: Any, name: Optional[str] = None, expand_nonconcat_dim: bool = False,
+                  concat_dim: Any = None, expand_nonconcat_dims: Any = None) -> SparseTensor:
     axis = renamed("axis", axis, "concat_dim", concat_dim)
     sp_inputs = [_convert(s) for s in sp_inputs]
     if len(sp_inputs) == 1:
@@ -156,7 +170,7 @@ def sparse_slice(sp_input, start, size, name=None):
         return SparseTensor(*gen_ops.sparse_slice(*_parts(sp_input), start, size, name=name))
 
 
-def sparse_transpose(sp_input, perm=None, name=None):
+def sparse_transpose(sp_input: Any, perm: Any = None, name: Optional[str] = None) -> SparseTensor:
     sp_input = _convert(sp_input)
     with ops.name_scope(name, "SparseTranspose", [sp_input]):
         rank = sp_input.indices.shape.as_list()[1]
@@ -166,7 +180,7 @@ def sparse_transpose(sp_input, perm=None, name=None):
         return sparse_reorder(SparseTensor(columns, sp_input.values, shape))
 
 
-def sparse_softmax(sp_input, name=None):
+def sparse_softmax(sp_input: Any, name: Optional[str] = None) -> SparseTensor:
     sp_input = _convert(sp_input)
     with ops.name_scope(name, "SparseSoftmax", [sp_input]):
         return SparseTensor(sp_input.indices, gen_ops.sparse_softmax(*_parts(sp_input)), sp_input.dense_shape)
@@ -223,7 +237,7 @@ def sparse_fill_empty_rows(sp_input, default_value, name=None):
         return SparseTensor(indices, values, sp_input.dense_shape), empty
 
 
-def sparse_reset_shape(sp_input, new_shape=None):
+def sparse_reset_shape(sp_input: Any, new_shape: Any = None) -> SparseTensor:
     """Another dense shape, or the smallest one that holds all values."""
     sp_input = _convert(sp_input)
     indices, values = array_ops.identity(sp_input.indices), array_ops.identity(sp_input.values)
@@ -237,7 +251,7 @@ def sparse_reset_shape(sp_input, new_shape=None):
     return SparseTensor(indices, values, shape)
 
 
-def sparse_expand_dims(sp_input, axis=None, name=None):
+def sparse_expand_dims(sp_input: Any, axis: Any = None, name: Optional[str] = None) -> SparseTensor:
     sp_input = _convert(sp_input)
     rank = sp_input.dense_shape.shape.as_list()[0]
     axis = -1 if axis is None else axis
@@ -252,7 +266,8 @@ def sparse_expand_dims(sp_input, axis=None, name=None):
         return SparseTensor(indices, sp_input.values, shape)
 
 
-def sparse_eye(num_rows, num_columns=None, dtype=dtypes.float32, name=None):
+def sparse_eye(num_rows: Any, num_columns: Any = None, dtype: DTypeLike = dtypes.float32,
+               name: Optional[str] = None) -> SparseTensor:
     with ops.name_scope(name, "eye", [num_rows, num_columns]):
         columns = num_rows if num_columns is None else num_columns
         count = min(num_rows, columns)
@@ -269,7 +284,8 @@ def serialize_many_sparse(sp_input, name=None, out_type=dtypes.string):
     return gen_ops.serialize_many_sparse(*_parts(_convert(sp_input)), out_type=out_type, name=name)
 
 
-def deserialize_many_sparse(serialized_sparse, dtype, rank=None, name=None):
+def deserialize_many_sparse(serialized_sparse: Any, dtype: DTypeLike, rank: Any = None,
+                            name: Optional[str] = None) -> SparseTensor:
     indices, values, shape = gen_ops.deserialize_many_sparse(serialized_sparse, dtype=dtype, name=name)
     indices.set_shape([None, rank])
     shape.set_shape([rank])
@@ -297,7 +313,7 @@ def _cross(inputs, hashed_output, num_buckets, hash_key, name):
         out_type=dtypes.int64 if hashed_output else dtypes.string, internal_type=internal, name=name))
 
 
-def sparse_cross(inputs, name=None, separator=None):
+def sparse_cross(inputs: Any, name: Optional[str] = None, separator: Any = None) -> Any:
     """Every combination of one value of each input in a row, joined by "_X_" or `separator`."""
     if separator is None:
         return _cross(inputs, False, 0, None, name)
@@ -308,12 +324,13 @@ def sparse_cross(inputs, name=None, separator=None):
                                                  values[len(sparse):], separator, name=name))
 
 
-def sparse_cross_hashed(inputs, num_buckets=0, hash_key=None, name=None):
+def sparse_cross_hashed(inputs: Any, num_buckets: Any = 0, hash_key: Any = None, name: Optional[str] = None) -> Any:
     """The same as hashes, below `num_buckets` if that is not 0."""
     return _cross(inputs, True, num_buckets, hash_key, name)
 
 
-def sparse_bincount(values, weights=None, axis=0, minlength=None, maxlength=None, binary_output=False, name=None):
+def sparse_bincount(values: Any, weights: Any = None, axis: Any = 0, minlength: Any = None, maxlength: Any = None,
+                    binary_output: Any = False, name: Optional[str] = None) -> Any:
     """How often each number is there, of all or (axis=-1) of each row: a SparseTensor."""
     with ops.name_scope(name, "count"):
         is_sparse = isinstance(values, SparseTensor)

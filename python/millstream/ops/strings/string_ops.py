@@ -1,10 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """Strings: tf.string_split, tf.regex_replace, tf.strings.*"""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from millstream import gen_ops
 from millstream.framework import dtypes, ops, sparse_tensor
 from millstream.ops.array import array_ops
 from millstream.ops.math import math_ops
 from millstream.ops.arguments import renamed
+
+if TYPE_CHECKING:
+    from typing import Any, Optional
+
+    from millstream.framework.sparse_tensor import SparseTensor
+    from millstream.framework.tensor import Tensor
+    from millstream.framework.type_aliases import DTypeLike
 
 
 def _sparse(parts):
@@ -23,7 +34,8 @@ def _as(result_type, pieces):
     return ragged.RaggedTensor.from_value_rowids(pieces.values, pieces.indices[:, 0], nrows=pieces.dense_shape[0])
 
 
-def string_split(source, sep=None, skip_empty=True, delimiter=None, result_type="SparseTensor", name=None):
+def string_split(source: Any, sep: Any = None, skip_empty: bool = True, delimiter: Any = None,
+                 result_type: str = "SparseTensor", name: Optional[str] = None) -> SparseTensor:
     """The pieces of each string, as rows of a SparseTensor. Every character of `sep` separates."""
     sep = renamed("sep", sep, "delimiter", delimiter)
     sep = " " if sep is None else sep
@@ -35,7 +47,8 @@ def string_split(source, sep=None, skip_empty=True, delimiter=None, result_type=
         return _as(result_type, _sparse(gen_ops.string_split(source, delimiter=sep, skip_empty=skip_empty)))
 
 
-def string_split_v2(input=None, sep=None, maxsplit=-1, result_type="SparseTensor", source=None, name=None):
+def string_split_v2(input: Any = None, sep: Any = None, maxsplit: Any = -1, result_type: str = "SparseTensor",
+                    source: Any = None, name: Optional[str] = None) -> SparseTensor:
     # pylint: disable=redefined-builtin
     """As Python's str.split()."""
     source = renamed("input", input, "source", source)
@@ -47,22 +60,23 @@ def string_split_v2(input=None, sep=None, maxsplit=-1, result_type="SparseTensor
         return _as(result_type, _sparse(gen_ops.string_split_v2(source, sep=sep, maxsplit=maxsplit)))
 
 
-def string_join(inputs, separator="", name=None):
+def string_join(inputs: Any, separator: str = "", name: Optional[str] = None) -> Tensor:
     return gen_ops.string_join(inputs, separator=separator, name=name)
 
 
-def as_string(input, precision=-1, scientific=False, shortest=False, width=-1, fill="", name=None):
+def as_string(input: Any, precision: Any = -1, scientific: bool = False, shortest: bool = False, width: Any = -1,
+              fill: str = "", name: Optional[str] = None) -> Tensor:
     # pylint: disable=redefined-builtin
     return gen_ops.as_string(input, precision=precision, scientific=scientific, shortest=shortest, width=width, fill=fill,
                              name=name)
 
 
-def string_to_number(string_tensor=None, out_type=dtypes.float32, name=None,
-                     input=None):  # pylint: disable=redefined-builtin
+def string_to_number(string_tensor: Any = None, out_type: DTypeLike = dtypes.float32, name: Optional[str] = None,
+                     input: Any = None) -> Tensor:  # pylint: disable=redefined-builtin
     return gen_ops.string_to_number(renamed("input", input, "string_tensor", string_tensor), out_type=out_type, name=name)
 
 
-def substr(input, pos, len, name=None, unit="BYTE"):  # pylint: disable=redefined-builtin
+def substr(input: Any, pos: Any, len: Any, name: Optional[str] = None, unit: str = "BYTE") -> Tensor:  # pylint: disable=redefined-builtin
     return gen_ops.substr(input, pos, len, unit=unit, name=name)
 
 
@@ -79,36 +93,38 @@ def regex_full_match(input, pattern, name=None):  # pylint: disable=redefined-bu
     return gen_ops.regex_full_match(input, pattern, name=name)
 
 
-def string_length(input, name=None, unit="BYTE"):  # pylint: disable=redefined-builtin
+def string_length(input: Any, name: Optional[str] = None, unit: str = "BYTE") -> Tensor:  # pylint: disable=redefined-builtin
     return gen_ops.string_length(input, unit=unit, name=name)
 
 
-def string_strip(input, name=None):  # pylint: disable=redefined-builtin
+def string_strip(input: Any, name: Optional[str] = None) -> Tensor:  # pylint: disable=redefined-builtin
     return gen_ops.string_strip(input, name=name)
 
 
-def string_lower(input, encoding="", name=None):  # pylint: disable=redefined-builtin
+def string_lower(input: Any, encoding: str = "", name: Optional[str] = None) -> Tensor:  # pylint: disable=redefined-builtin
     return gen_ops.string_lower(input, encoding=encoding, name=name)
 
 
-def string_upper(input, encoding="", name=None):  # pylint: disable=redefined-builtin
+def string_upper(input: Any, encoding: str = "", name: Optional[str] = None) -> Tensor:  # pylint: disable=redefined-builtin
     return gen_ops.string_upper(input, encoding=encoding, name=name)
 
 
-def string_to_hash_bucket(string_tensor=None, num_buckets=None, name=None, input=None):  # pylint: disable=redefined-builtin
+def string_to_hash_bucket(string_tensor: Any = None, num_buckets: Any = None, name: Optional[str] = None,
+                          input: Any = None) -> Tensor:  # pylint: disable=redefined-builtin
     return gen_ops.string_to_hash_bucket(renamed("input", input, "string_tensor", string_tensor), num_buckets=num_buckets,
                                          name=name)
 
 
-def string_to_hash_bucket_fast(input, num_buckets, name=None):  # pylint: disable=redefined-builtin
+def string_to_hash_bucket_fast(input: Any, num_buckets: Any, name: Optional[str] = None) -> Tensor:  # pylint: disable=redefined-builtin
     return gen_ops.string_to_hash_bucket_fast(input, num_buckets=num_buckets, name=name)
 
 
-def string_to_hash_bucket_strong(input, num_buckets, key, name=None):  # pylint: disable=redefined-builtin
+def string_to_hash_bucket_strong(input: Any, num_buckets: Any, key: Any, name: Optional[str] = None) -> Tensor:  # pylint: disable=redefined-builtin
     return gen_ops.string_to_hash_bucket_strong(input, num_buckets=num_buckets, key=list(key), name=name)
 
 
-def reduce_join(inputs, axis=None, keep_dims=None, separator="", name=None, reduction_indices=None, keepdims=None):
+def reduce_join(inputs: Any, axis: Any = None, keep_dims: Optional[bool] = None, separator: str = "",
+                name: Optional[str] = None, reduction_indices: Any = None, keepdims: Optional[bool] = None) -> Tensor:
     axis = renamed("axis", axis, "reduction_indices", reduction_indices)
     keep = bool(renamed("keepdims", keepdims, "keep_dims", keep_dims))
     inputs = ops.convert_to_tensor(inputs, dtype=dtypes.string, name="inputs")
@@ -119,7 +135,8 @@ def reduce_join(inputs, axis=None, keep_dims=None, separator="", name=None, redu
                                name=name)
 
 
-def string_format(template, inputs, placeholder="{}", summarize=3, name=None):
+def string_format(template: Any, inputs: Any, placeholder: str = "{}", summarize: Any = 3,
+                  name: Optional[str] = None) -> Tensor:
     inputs = list(inputs) if isinstance(inputs, (list, tuple)) else [inputs]
     if template.count(placeholder) != len(inputs):
         raise ValueError(f"The template expects {template.count(placeholder)} tensors, but the inputs only has "
@@ -129,20 +146,21 @@ def string_format(template, inputs, placeholder="{}", summarize=3, name=None):
                                  summarize=summarize, name=name)
 
 
-def encode_base64(input, pad=False, name=None):  # pylint: disable=redefined-builtin
+def encode_base64(input: Any, pad: bool = False, name: Optional[str] = None) -> Tensor:  # pylint: disable=redefined-builtin
     return gen_ops.encode_base64(input, pad=pad, name=name)
 
 
-def decode_base64(input, name=None):  # pylint: disable=redefined-builtin
+def decode_base64(input: Any, name: Optional[str] = None) -> Tensor:  # pylint: disable=redefined-builtin
     return gen_ops.decode_base64(input, name=name)
 
 
-def decode_json_example(json_examples, name=None):
+def decode_json_example(json_examples: Any, name: Optional[str] = None) -> Any:
     return gen_ops.decode_json_example(json_examples, name=name)
 
 
-def unicode_transcode(input, input_encoding, output_encoding, errors="replace", replacement_char=65533,
-                      replace_control_characters=False, name=None):  # pylint: disable=redefined-builtin
+def unicode_transcode(input: Any, input_encoding: Any, output_encoding: Any, errors: str = "replace",
+                      replacement_char: Any = 65533, replace_control_characters: bool = False,
+                      name: Optional[str] = None) -> Tensor:  # pylint: disable=redefined-builtin
     return gen_ops.unicode_transcode(input, input_encoding=input_encoding, output_encoding=output_encoding, errors=errors,
                                      replacement_char=replacement_char,
                                      replace_control_characters=replace_control_characters, name=name)

@@ -1,11 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Initializers: callables (shape, dtype, partition_info) -> tensor."""
+from __future__ import annotations
+
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from millstream import gen_ops
 from millstream.framework import constant_op, dtypes, ops, tensor_shape
+
+if TYPE_CHECKING:
+    from typing import Any, Optional
+
+    from millstream.framework.type_aliases import DTypeLike
 
 
 def _seeds(seed):
@@ -66,11 +74,11 @@ class Initializer:
     def __call__(self, shape, dtype=None, partition_info=None):
         raise NotImplementedError
 
-    def get_config(self):
+    def get_config(self) -> Any:
         return {}
 
     @classmethod
-    def from_config(cls, config):
+    def from_config(cls, config: Any) -> Any:
         config = dict(config)
         config.pop("dtype", None)
         return cls(**config)
@@ -87,24 +95,24 @@ def _float_dtype(dtype):
 
 
 class Zeros(Initializer):
-    def __init__(self, dtype=dtypes.float32):
+    def __init__(self, dtype: DTypeLike = dtypes.float32) -> None:
         self.dtype = dtypes.as_dtype(dtype)
 
     def __call__(self, shape, dtype=None, partition_info=None):
         return constant_op_zeros(shape, self._dtype_of(dtype), "zeros", 0)
 
-    def get_config(self):
+    def get_config(self) -> Any:
         return {"dtype": self.dtype.name}
 
 
 class Ones(Initializer):
-    def __init__(self, dtype=dtypes.float32):
+    def __init__(self, dtype: DTypeLike = dtypes.float32) -> None:
         self.dtype = dtypes.as_dtype(dtype)
 
     def __call__(self, shape, dtype=None, partition_info=None):
         return constant_op_zeros(shape, self._dtype_of(dtype), "ones", 1)
 
-    def get_config(self):
+    def get_config(self) -> Any:
         return {"dtype": self.dtype.name}
 
 
@@ -124,7 +132,7 @@ def constant_op_zeros(shape, dtype, name, value):
 
 
 class Constant(Initializer):
-    def __init__(self, value=0, dtype=dtypes.float32, verify_shape=False):
+    def __init__(self, value: Any = 0, dtype: DTypeLike = dtypes.float32, verify_shape: bool = False) -> None:
         if not (np.isscalar(value) or isinstance(value, (list, tuple, np.ndarray))):
             raise TypeError(f"Invalid type for initial value: {value} (of type: {type(value).__name__}). Expected Python "
                             "scalar, list or tuple of values, or numpy.ndarray.")
@@ -142,12 +150,13 @@ class Constant(Initializer):
                 return gen_ops.fill(ops.convert_to_tensor(np.array(sizes, np.int32)), scalar, name=scope)
         return constant_op.constant(self.value, dtype=dtype, shape=sizes)
 
-    def get_config(self):
+    def get_config(self) -> Any:
         return {"value": self.value, "dtype": self.dtype.name}
 
 
 class RandomUniform(Initializer):
-    def __init__(self, minval=0, maxval=None, seed=None, dtype=dtypes.float32):
+    def __init__(self, minval: Any = 0, maxval: Any = None, seed: Optional[int] = None,
+                 dtype: DTypeLike = dtypes.float32) -> None:
         self.minval, self.maxval, self.seed, self.dtype = minval, maxval, seed, dtypes.as_dtype(dtype)
 
     def __call__(self, shape, dtype=None, partition_info=None):
@@ -155,20 +164,21 @@ class RandomUniform(Initializer):
         maxval = self.maxval if self.maxval is not None else (1 if dtype.is_floating else dtype.max)
         return random_uniform(_shape_list(shape), self.minval, maxval, dtype, self.seed)
 
-    def get_config(self):
+    def get_config(self) -> Any:
         return {"minval": self.minval, "maxval": self.maxval, "seed": self.seed, "dtype": self.dtype.name}
 
 
 class RandomNormal(Initializer):
     _make = staticmethod(random_normal)
 
-    def __init__(self, mean=0.0, stddev=1.0, seed=None, dtype=dtypes.float32):
+    def __init__(self, mean: Any = 0.0, stddev: Any = 1.0, seed: Optional[int] = None,
+                 dtype: DTypeLike = dtypes.float32) -> None:
         self.mean, self.stddev, self.seed, self.dtype = mean, stddev, seed, _float_dtype(dtype)
 
     def __call__(self, shape, dtype=None, partition_info=None):
         return self._make(_shape_list(shape), self.mean, self.stddev, self._dtype_of(dtype), self.seed)
 
-    def get_config(self):
+    def get_config(self) -> Any:
         return {"mean": self.mean, "stddev": self.stddev, "seed": self.seed, "dtype": self.dtype.name}
 
 
@@ -177,7 +187,7 @@ class TruncatedNormal(RandomNormal):
 
 
 class UniformUnitScaling(Initializer):
-    def __init__(self, factor=1.0, seed=None, dtype=dtypes.float32):
+    def __init__(self, factor: Any = 1.0, seed: Optional[int] = None, dtype: DTypeLike = dtypes.float32) -> None:
         self.factor, self.seed, self.dtype = factor, seed, _float_dtype(dtype)
 
     def __call__(self, shape, dtype=None, partition_info=None):
@@ -188,7 +198,7 @@ class UniformUnitScaling(Initializer):
         limit = math.sqrt(3 / max(size, 1.0)) * self.factor
         return random_uniform(_shape_list(shape), -limit, limit, self._dtype_of(dtype), self.seed)
 
-    def get_config(self):
+    def get_config(self) -> Any:
         return {"factor": self.factor, "seed": self.seed, "dtype": self.dtype.name}
 
 
@@ -204,7 +214,8 @@ def _fans(shape):
 
 
 class VarianceScaling(Initializer):
-    def __init__(self, scale=1.0, mode="fan_in", distribution="truncated_normal", seed=None, dtype=dtypes.float32):
+    def __init__(self, scale: Any = 1.0, mode: str = "fan_in", distribution: str = "truncated_normal",
+                 seed: Optional[int] = None, dtype: DTypeLike = dtypes.float32) -> None:
         if scale <= 0.:
             raise ValueError(f"Argument `scale` must be a positive float. Received: {scale}")
         if mode not in ("fan_in", "fan_out", "fan_avg"):
@@ -230,13 +241,13 @@ class VarianceScaling(Initializer):
         limit = math.sqrt(3.0 * scale)
         return random_uniform(shape, -limit, limit, dtype, self.seed)
 
-    def get_config(self):
+    def get_config(self) -> Any:
         return {"scale": self.scale, "mode": self.mode, "distribution": self.distribution, "seed": self.seed,
                 "dtype": self.dtype.name}
 
 
 class Orthogonal(Initializer):
-    def __init__(self, gain=1.0, seed=None, dtype=dtypes.float32):
+    def __init__(self, gain: Any = 1.0, seed: Optional[int] = None, dtype: DTypeLike = dtypes.float32) -> None:
         self.gain, self.seed, self.dtype = gain, seed, _float_dtype(dtype)
 
     def __call__(self, shape, dtype=None, partition_info=None):
@@ -258,7 +269,7 @@ class Orthogonal(Initializer):
             q = gen_ops.transpose(q, [1, 0])
         return gen_ops.mul(ops.convert_to_tensor(self.gain, dtype), gen_ops.reshape(q, np.array(shape, np.int32)))
 
-    def get_config(self):
+    def get_config(self) -> Any:
         return {"gain": self.gain, "seed": self.seed, "dtype": self.dtype.name}
 
 
@@ -275,7 +286,7 @@ def _gram_schmidt(matrix, flat):
 
 
 class Identity(Initializer):
-    def __init__(self, gain=1.0, dtype=dtypes.float32):
+    def __init__(self, gain: Any = 1.0, dtype: DTypeLike = dtypes.float32) -> None:
         self.gain, self.dtype = gain, _float_dtype(dtype)
 
     def __call__(self, shape, dtype=None, partition_info=None):
@@ -291,39 +302,39 @@ class Identity(Initializer):
             value = value[o[0]:o[0] + s[0], o[1]:o[1] + s[1]]
         return constant_op.constant(self.gain * value, dtype=dtype)
 
-    def get_config(self):
+    def get_config(self) -> Any:
         return {"gain": self.gain, "dtype": self.dtype.name}
 
 
 class GlorotUniform(VarianceScaling):
-    def __init__(self, seed=None, dtype=dtypes.float32):
+    def __init__(self, seed: Optional[int] = None, dtype: DTypeLike = dtypes.float32) -> None:
         super().__init__(scale=1.0, mode="fan_avg", distribution="uniform", seed=seed, dtype=dtype)
 
-    def get_config(self):
+    def get_config(self) -> Any:
         return {"seed": self.seed, "dtype": self.dtype.name}
 
 
 class GlorotNormal(VarianceScaling):
-    def __init__(self, seed=None, dtype=dtypes.float32):
+    def __init__(self, seed: Optional[int] = None, dtype: DTypeLike = dtypes.float32) -> None:
         super().__init__(scale=1.0, mode="fan_avg", distribution="truncated_normal", seed=seed, dtype=dtype)
 
-    def get_config(self):
+    def get_config(self) -> Any:
         return {"seed": self.seed, "dtype": self.dtype.name}
 
 
-def he_normal(seed=None):
+def he_normal(seed: Optional[int] = None) -> Any:
     return VarianceScaling(scale=2., mode="fan_in", distribution="truncated_normal", seed=seed)
 
 
-def he_uniform(seed=None):
+def he_uniform(seed: Optional[int] = None) -> Any:
     return VarianceScaling(scale=2., mode="fan_in", distribution="uniform", seed=seed)
 
 
-def lecun_normal(seed=None):
+def lecun_normal(seed: Optional[int] = None) -> Any:
     return VarianceScaling(scale=1., mode="fan_in", distribution="truncated_normal", seed=seed)
 
 
-def lecun_uniform(seed=None):
+def lecun_uniform(seed: Optional[int] = None) -> Any:
     return VarianceScaling(scale=1., mode="fan_in", distribution="uniform", seed=seed)
 
 
@@ -332,7 +343,8 @@ def xavier_initializer(uniform=True, seed=None, dtype=dtypes.float32):
     return GlorotUniform(seed, dtype) if uniform else VarianceScaling(1.0, "fan_avg", "truncated_normal", seed, dtype)
 
 
-def variance_scaling_initializer(factor=2.0, mode="FAN_IN", uniform=False, seed=None, dtype=dtypes.float32):
+def variance_scaling_initializer(factor: Any = 2.0, mode: str = "FAN_IN", uniform: bool = False, seed: Optional[int] = None,
+                                 dtype: DTypeLike = dtypes.float32) -> Any:
     """contrib.layers.variance_scaling_initializer."""
     return VarianceScaling(factor, mode.lower(), "uniform" if uniform else "truncated_normal", seed, dtype)
 

@@ -1,11 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """tf.Module: an object that knows the variables of its attributes."""
+from __future__ import annotations
+
 import functools
 import re
+from typing import TYPE_CHECKING
 
 from millstream.framework import ops
 from millstream.ops.variables import variables
 from millstream.training.trackable import AutoTrackable
+
+if TYPE_CHECKING:
+    from typing import Any, Optional
 
 
 def _snake(name):
@@ -26,7 +32,7 @@ def _leaves(value):
 class Module(AutoTrackable):
     """Base of models: `variables`, `trainable_variables` and `submodules` are those of attributes, by name, and below them."""
 
-    def __init__(self, name=None):
+    def __init__(self, name: Optional[str] = None) -> None:
         name = name or _snake(type(self).__name__)
         if not re.match(r"^[a-zA-Z_][a-zA-Z0-9_]*$", name):
             raise ValueError(f"{name!r} is not a valid module name. Module names must be valid Python identifiers.")
@@ -37,7 +43,7 @@ class Module(AutoTrackable):
     name = property(lambda self: self._name)
 
     @property
-    def name_scope(self):
+    def name_scope(self) -> Any:
         return ops.name_scope(self._scope_name)
 
     def _walk(self, seen):
@@ -56,23 +62,23 @@ class Module(AutoTrackable):
             yield from module._walk(seen)
 
     @property
-    def variables(self):
+    def variables(self) -> Any:
         return tuple(v for v in self._walk(set()) if isinstance(v, variables.Variable))
 
     @property
-    def trainable_variables(self):
+    def trainable_variables(self) -> Any:
         return tuple(v for v in self.variables if v.trainable)
 
     @property
-    def non_trainable_variables(self):
+    def non_trainable_variables(self) -> Any:
         return tuple(v for v in self.variables if not v.trainable)
 
     @property
-    def submodules(self):
+    def submodules(self) -> Any:
         return tuple(m for m in self._walk({id(self)}) if isinstance(m, Module))
 
     @classmethod
-    def with_name_scope(cls, method):
+    def with_name_scope(cls, method: Any) -> Any:
         @functools.wraps(method)
         def scoped(self, *args, **kwargs):
             with self.name_scope:

@@ -1,10 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """Variables in parts: PartitionedVariable, and the functions that say how many parts."""
+from __future__ import annotations
+
 import itertools
 import math
+from typing import TYPE_CHECKING
 
 from millstream import gen_ops
 from millstream.framework import dtypes, ops, tensor_shape
+
+if TYPE_CHECKING:
+    from typing import Any, Optional
+
+    from millstream.framework.dtypes import DType
+    from millstream.framework.graph import Graph
+    from millstream.framework.tensor import Tensor
+    from millstream.framework.type_aliases import DTypeLike, ShapeLike
 
 
 def call_partitioner(partitioner, shape, dtype):
@@ -38,7 +49,7 @@ def slices(partitions, shape):
 class PartitionedVariable:
     """Several variables that are slices of one along an axis. Converts to their concatenation."""
 
-    def __init__(self, name, shape, dtype, variable_list, partitions):
+    def __init__(self, name: str, shape: ShapeLike, dtype: DTypeLike, variable_list: Any, partitions: Any) -> None:
         if not isinstance(variable_list, (list, tuple)):
             raise TypeError(f"variable_list is not a list or tuple: {variable_list}")
         if not isinstance(partitions, (list, tuple)):
@@ -62,26 +73,26 @@ class PartitionedVariable:
         return self._partitions
 
     @property
-    def name(self):
+    def name(self) -> Any:
         return self._name
 
     @property
-    def dtype(self):
+    def dtype(self) -> DType:
         return self._dtype
 
     @property
-    def shape(self):
+    def shape(self) -> Any:
         return self._shape
 
-    def get_shape(self):
+    def get_shape(self) -> Any:
         return self._shape
 
     @property
-    def op(self):
+    def op(self) -> Any:
         return self.as_tensor().op
 
     @property
-    def graph(self):
+    def graph(self) -> Graph:
         return self._variable_list[0].graph
 
     @property
@@ -102,7 +113,7 @@ class PartitionedVariable:
         with ops.name_scope(None):
             return gen_ops.identity(whole, name=self._name)
 
-    def as_tensor(self):
+    def as_tensor(self) -> Tensor:
         with ops.control_dependencies(None):
             return self._concat()
 
@@ -120,15 +131,15 @@ class PartitionedVariable:
                                      num_split=len(sizes)) if len(sizes) > 1 else [value]
         return [function(v, x, name) for v, x in zip(self._variable_list, values)]
 
-    def assign(self, value, use_locking=False, name=None, read_value=True):
+    def assign(self, value: Any, use_locking: bool = False, name: Optional[str] = None, read_value: bool = True) -> Any:
         results = self._apply(value, name, lambda v, x, n: v.assign(x, use_locking=use_locking, name=n, read_value=read_value))
         return results if not read_value else [r for r in results]
 
-    def assign_add(self, value, use_locking=False, name=None, read_value=True):
+    def assign_add(self, value: Any, use_locking: bool = False, name: Optional[str] = None, read_value: bool = True) -> Any:
         return self._apply(value, name,
                            lambda v, x, n: v.assign_add(x, use_locking=use_locking, name=n, read_value=read_value))
 
-    def assign_sub(self, value, use_locking=False, name=None, read_value=True):
+    def assign_sub(self, value: Any, use_locking: bool = False, name: Optional[str] = None, read_value: bool = True) -> Any:
         return self._apply(value, name,
                            lambda v, x, n: v.assign_sub(x, use_locking=use_locking, name=n, read_value=read_value))
 
@@ -153,7 +164,7 @@ def _to_tensor(value, dtype=None, name=None, as_ref=False):
 ops.register_tensor_conversion_function(PartitionedVariable, _to_tensor)
 
 
-def fixed_size_partitioner(num_shards, axis=0):
+def fixed_size_partitioner(num_shards: Any, axis: Any = 0) -> Any:
     """Always `num_shards` parts along `axis`."""
     def partitioner(shape, **unused):
         parts = [1] * len(shape)
@@ -163,7 +174,8 @@ def fixed_size_partitioner(num_shards, axis=0):
     return partitioner
 
 
-def variable_axis_size_partitioner(max_shard_bytes, axis=0, bytes_per_string_element=16, max_shards=None):
+def variable_axis_size_partitioner(max_shard_bytes: Any, axis: Any = 0, bytes_per_string_element: Any = 16,
+                                   max_shards: Any = None) -> Any:
     """As many parts along `axis` as keep each below `max_shard_bytes`."""
     if max_shard_bytes < 1 or bytes_per_string_element < 1:
         raise ValueError("Both max_shard_bytes and bytes_per_string_element must be positive.")
@@ -184,7 +196,8 @@ def variable_axis_size_partitioner(max_shard_bytes, axis=0, bytes_per_string_ele
     return partitioner
 
 
-def min_max_variable_partitioner(max_partitions=1, axis=0, min_slice_size=256 << 10, bytes_per_string_element=16):
+def min_max_variable_partitioner(max_partitions: Any = 1, axis: Any = 0, min_slice_size: Any = 256 << 10,
+                                 bytes_per_string_element: Any = 16) -> Any:
     """At most `max_partitions`, none smaller than `min_slice_size` bytes."""
     def partitioner(shape, dtype):
         if axis >= len(shape):
@@ -198,8 +211,9 @@ def min_max_variable_partitioner(max_partitions=1, axis=0, min_slice_size=256 <<
     return partitioner
 
 
-def create_partitioned_variables(shape, slicing, initializer, dtype=dtypes.float32, trainable=True, collections=None, name=None,
-                                 reuse=None):
+def create_partitioned_variables(shape: ShapeLike, slicing: Any, initializer: Any, dtype: DTypeLike = dtypes.float32,
+                                 trainable: Any = True, collections: Any = None, name: Optional[str] = None,
+                                 reuse: Any = None) -> Any:
     """The older way: a list of variables."""
     from millstream.ops.variables import variable_scope
     with variable_scope.variable_scope(name, "PartitionedVariable", reuse=reuse):

@@ -1,7 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Functions that change variables: assign, scatter, count."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from millstream import gen_ops
 from millstream.framework import ops, tensor_shape
+
+if TYPE_CHECKING:
+    from typing import Any, Optional
+
+    from millstream.framework.tensor import Tensor
 
 
 def variable_op_v2(shape, dtype, name="Variable", container="", shared_name=""):
@@ -23,20 +32,20 @@ def _ref(ref):
     return ops.internal_convert_to_tensor(ref, as_ref=True)
 
 
-def assign(ref, value, validate_shape=None, use_locking=None, name=None):
+def assign(ref: Any, value: Any, validate_shape: Any = None, use_locking: Any = None, name: Optional[str] = None) -> Tensor:
     if _is_ref(ref):
         return gen_ops.assign(_ref(ref), value, validate_shape=True if validate_shape is None else validate_shape,
                               use_locking=True if use_locking is None else use_locking, name=name)
     return ref.assign(value, name=name)
 
 
-def assign_add(ref, value, use_locking=None, name=None):
+def assign_add(ref: Any, value: Any, use_locking: Any = None, name: Optional[str] = None) -> Tensor:
     if _is_ref(ref):
         return gen_ops.assign_add(_ref(ref), value, use_locking=bool(use_locking), name=name)
     return ref.assign_add(value, name=name)
 
 
-def assign_sub(ref, value, use_locking=None, name=None):
+def assign_sub(ref: Any, value: Any, use_locking: Any = None, name: Optional[str] = None) -> Tensor:
     if _is_ref(ref):
         return gen_ops.assign_sub(_ref(ref), value, use_locking=bool(use_locking), name=name)
     return ref.assign_sub(value, name=name)
@@ -48,7 +57,7 @@ def is_variable_initialized(ref, name=None):
     return ref.is_initialized(name=name)
 
 
-def count_up_to(ref, limit, name=None):
+def count_up_to(ref: Any, limit: Any, name: Optional[str] = None) -> Tensor:
     if _is_ref(ref):
         return gen_ops.count_up_to(_ref(ref), limit=limit, name=name)
     return gen_ops.resource_count_up_to(ref.handle, limit=limit, T=ref.dtype.base_dtype, name=name)
@@ -81,7 +90,7 @@ def _scatter_nd(kind):
 scatter_nd_update, scatter_nd_add, scatter_nd_sub = _scatter_nd("update"), _scatter_nd("add"), _scatter_nd("sub")
 
 
-def batch_scatter_update(ref, indices, updates, use_locking=True, name=None):
+def batch_scatter_update(ref: Any, indices: Any, updates: Any, use_locking: bool = True, name: Optional[str] = None) -> Any:
     """scatter_update for each index of the leading dimensions."""
     with ops.name_scope(name):
         indices = ops.convert_to_tensor(indices, name="indices")

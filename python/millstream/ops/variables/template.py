@@ -1,8 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """make_template(): a function whose variables are made in its first call and shared by the later ones."""
+from __future__ import annotations
+
 import functools
+from typing import TYPE_CHECKING
 
 from millstream.ops.variables import variable_scope
+
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class Template:
@@ -54,7 +60,8 @@ class Template:
         return self._scope.global_variables()
 
 
-def make_template(name_, func_, create_scope_now_=False, unique_name_=None, custom_getter_=None, **kwargs):
+def make_template(name_: Any, func_: Any, create_scope_now_: bool = False, unique_name_: Any = None, custom_getter_: Any = None,
+                  **kwargs: Any) -> Any:
     if kwargs:
         func_ = functools.partial(func_, **kwargs)
     return Template(name_, func_, create_scope_now_, unique_name_, custom_getter_)

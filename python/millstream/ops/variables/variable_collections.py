@@ -1,8 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """The variables of a graph: lists of them, their initializers, and checks that they are initialized."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from millstream import gen_ops
 from millstream.framework import dtypes, ops
 from millstream.ops.variables import state_ops
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from millstream.framework.operation import Operation
+    from millstream.framework.tensor import Tensor
 
 
 def _collection(key):
@@ -18,7 +28,7 @@ trainable_variables = _collection(ops.GraphKeys.TRAINABLE_VARIABLES)
 moving_average_variables = _collection(ops.GraphKeys.MOVING_AVERAGE_VARIABLES)
 
 
-def all_variables():
+def all_variables() -> Any:
     return global_variables()
 
 
@@ -33,37 +43,37 @@ def no_op_group(operations, name):
     return control_flow_group.group(*operations, name=name)
 
 
-def variables_initializer(var_list, name="init"):
+def variables_initializer(var_list: Any, name: str = "init") -> Operation:
     if var_list:
         return no_op_group([v.initializer for v in var_list], name)
     return gen_ops.no_op(name=name)
 
 
-def initialize_variables(var_list, name="init"):
+def initialize_variables(var_list: Any, name: str = "init") -> Any:
     return variables_initializer(var_list, name)
 
 
-def global_variables_initializer():
+def global_variables_initializer() -> Operation:
     return variables_initializer(global_variables())
 
 
-def initialize_all_variables():
+def initialize_all_variables() -> Operation:
     return global_variables_initializer()
 
 
-def local_variables_initializer():
+def local_variables_initializer() -> Operation:
     return variables_initializer(local_variables())
 
 
-def initialize_local_variables():
+def initialize_local_variables() -> Any:
     return local_variables_initializer()
 
 
-def is_variable_initialized(variable):
+def is_variable_initialized(variable: Any) -> Any:
     return state_ops.is_variable_initialized(variable)
 
 
-def assert_variables_initialized(var_list=None):
+def assert_variables_initialized(var_list: Any = None) -> Any:
     """Reads them all; running it fails if one is not initialized."""
     if var_list is None:
         var_list = global_variables() + local_variables()
@@ -79,7 +89,7 @@ def assert_variables_initialized(var_list=None):
     return ranks[0] if len(ranks) == 1 else gen_ops.pack(ranks)
 
 
-def report_uninitialized_variables(var_list=None, name="report_uninitialized_variables"):
+def report_uninitialized_variables(var_list: Any = None, name: str = "report_uninitialized_variables") -> Tensor:
     """A vector of the names of those that are not initialized."""
     if var_list is None:
         var_list = global_variables() + local_variables()

@@ -1,14 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """get_variable() and variable_scope()."""
+from __future__ import annotations
+
 import contextlib
 import copy
 import enum
 import functools
 import threading
+from typing import TYPE_CHECKING
 
 from millstream.framework import dtypes, ops
 from millstream.ops.variables import variables
 from millstream.ops.variables.variable_store import VariableStore
+
+if TYPE_CHECKING:
+    from typing import Any, Optional
+
+    from millstream.framework.type_aliases import DTypeLike, ShapeLike
 
 
 class _ReuseMode(enum.Enum):
@@ -21,8 +29,9 @@ AUTO_REUSE = _ReuseMode.AUTO_REUSE
 class VariableScope:
     """Prefix of names and defaults for get_variable()."""
 
-    def __init__(self, reuse, name="", initializer=None, regularizer=None, caching_device=None, partitioner=None,
-                 custom_getter=None, name_scope="", dtype=dtypes.float32, use_resource=None, constraint=None):
+    def __init__(self, reuse: Any, name: str = "", initializer: Any = None, regularizer: Any = None, caching_device: Any = None,
+                 partitioner: Any = None, custom_getter: Any = None, name_scope: str = "", dtype: DTypeLike = dtypes.float32,
+                 use_resource: Any = None, constraint: Any = None) -> None:
         self._name, self._initializer, self._regularizer, self._reuse = name, initializer, regularizer, reuse
         self._caching_device, self._partitioner, self._custom_getter = caching_device, partitioner, custom_getter
         self._name_scope, self._dtype, self._use_resource, self._constraint = name_scope, dtype, use_resource, constraint
@@ -39,45 +48,47 @@ class VariableScope:
     custom_getter = property(lambda self: self._custom_getter)
     constraint = property(lambda self: self._constraint)
 
-    def reuse_variables(self):
+    def reuse_variables(self) -> None:
         self._reuse = True
 
-    def set_initializer(self, initializer):
+    def set_initializer(self, initializer: Any) -> None:
         self._initializer = initializer
 
-    def set_dtype(self, dtype):
+    def set_dtype(self, dtype: DTypeLike) -> None:
         self._dtype = dtype
 
-    def set_use_resource(self, use_resource):
+    def set_use_resource(self, use_resource: Any) -> None:
         self._use_resource = use_resource
 
-    def set_regularizer(self, regularizer):
+    def set_regularizer(self, regularizer: Any) -> None:
         self._regularizer = regularizer
 
-    def set_caching_device(self, caching_device):
+    def set_caching_device(self, caching_device: Any) -> None:
         self._caching_device = caching_device
 
-    def set_partitioner(self, partitioner):
+    def set_partitioner(self, partitioner: Any) -> None:
         self._partitioner = partitioner
 
-    def set_custom_getter(self, custom_getter):
+    def set_custom_getter(self, custom_getter: Any) -> None:
         self._custom_getter = custom_getter
 
-    def get_collection(self, name):
+    def get_collection(self, name: str) -> Any:
         return ops.get_collection(name, self._name + "/" if self._name else None)
 
-    def trainable_variables(self):
+    def trainable_variables(self) -> Any:
         return self.get_collection(ops.GraphKeys.TRAINABLE_VARIABLES)
 
-    def global_variables(self):
+    def global_variables(self) -> Any:
         return self.get_collection(ops.GraphKeys.GLOBAL_VARIABLES)
 
-    def local_variables(self):
+    def local_variables(self) -> Any:
         return self.get_collection(ops.GraphKeys.LOCAL_VARIABLES)
 
-    def get_variable(self, var_store, name, shape=None, dtype=None, initializer=None, regularizer=None, reuse=None,
-                     trainable=None, collections=None, caching_device=None, partitioner=None, validate_shape=True,
-                     use_resource=None, custom_getter=None, constraint=None, synchronization=None, aggregation=None):
+    def get_variable(self, var_store: Any, name: str, shape: ShapeLike = None, dtype: Optional[DTypeLike] = None,
+                     initializer: Any = None, regularizer: Any = None, reuse: Any = None, trainable: Any = None,
+                     collections: Any = None, caching_device: Any = None, partitioner: Any = None, validate_shape: bool = True,
+                     use_resource: Any = None, custom_getter: Any = None, constraint: Any = None, synchronization: Any = None,
+                     aggregation: Any = None) -> Any:
         regularizer = self._regularizer if regularizer is None else regularizer
         caching_device = self._caching_device if caching_device is None else caching_device
         partitioner = self._partitioner if partitioner is None else partitioner
@@ -137,13 +148,14 @@ def _get_default_variable_store():
     return found
 
 
-def get_variable_scope():
+def get_variable_scope() -> VariableScope:
     return _state().current
 
 
-def get_variable(name, shape=None, dtype=None, initializer=None, regularizer=None, trainable=None, collections=None,
-                 caching_device=None, partitioner=None, validate_shape=True, use_resource=None, custom_getter=None,
-                 constraint=None, synchronization=None, aggregation=None):
+def get_variable(name: str, shape: ShapeLike = None, dtype: Optional[DTypeLike] = None, initializer: Any = None,
+                 regularizer: Any = None, trainable: Any = None, collections: Any = None, caching_device: Any = None,
+                 partitioner: Any = None, validate_shape: bool = True, use_resource: Any = None, custom_getter: Any = None,
+                 constraint: Any = None, synchronization: Any = None, aggregation: Any = None) -> Any:
     """The variable of this name in the current variable scope: a new one, or the existing one where the scope reuses."""
     return get_variable_scope().get_variable(_get_default_variable_store(), name, shape=shape, dtype=dtype,
                                              initializer=initializer, regularizer=regularizer, trainable=trainable,
@@ -153,8 +165,8 @@ def get_variable(name, shape=None, dtype=None, initializer=None, regularizer=Non
                                              synchronization=synchronization, aggregation=aggregation)
 
 
-def get_local_variable(name, shape=None, dtype=None, initializer=None, regularizer=None, trainable=False, collections=None,
-                       **kwargs):
+def get_local_variable(name: str, shape: ShapeLike = None, dtype: Optional[DTypeLike] = None, initializer: Any = None,
+                       regularizer: Any = None, trainable: Any = False, collections: Any = None, **kwargs: Any) -> Any:
     collections = list(collections or []) + [ops.GraphKeys.LOCAL_VARIABLES]
     return get_variable(name, shape=shape, dtype=dtype, initializer=initializer, regularizer=regularizer, trainable=False,
                         collections=collections, **kwargs)
@@ -227,9 +239,10 @@ def _unique_variable_scope(prefix):
 class variable_scope:
     """`with tf.variable_scope(name_or_scope, ...) as scope`: a prefix for variables and a name scope for nodes."""
 
-    def __init__(self, name_or_scope, default_name=None, values=None, initializer=None, regularizer=None, caching_device=None,
-                 partitioner=None, custom_getter=None, reuse=None, dtype=None, use_resource=None, constraint=None,
-                 auxiliary_name_scope=True):
+    def __init__(self, name_or_scope: Any, default_name: Optional[str] = None, values: Any = None, initializer: Any = None,
+                 regularizer: Any = None, caching_device: Any = None, partitioner: Any = None, custom_getter: Any = None,
+                 reuse: Any = None, dtype: Optional[DTypeLike] = None, use_resource: Any = None, constraint: Any = None,
+                 auxiliary_name_scope: bool = True) -> None:
         if default_name is None and name_or_scope is None:
             raise TypeError("If default_name is None then name_or_scope is required")
         if not (reuse is None or reuse is False or reuse is True or reuse is AUTO_REUSE):
@@ -297,11 +310,11 @@ class variable_scope:
         return wrapped
 
 
-def variable_op_scope(values, name_or_scope, default_name=None, **kwargs):
+def variable_op_scope(values: Any, name_or_scope: Any, default_name: Optional[str] = None, **kwargs: Any) -> Any:
     return variable_scope(name_or_scope, default_name, values, **kwargs)
 
 
-def no_regularizer(_):
+def no_regularizer(_: Any) -> None:
     """For a variable in a scope that has a regularizer."""
     return None
 

@@ -15,17 +15,17 @@ else:
 _resource_by_default = False
 
 
-def enable_resource_variables():
+def enable_resource_variables() -> None:
     global _resource_by_default
     _resource_by_default = True
 
 
-def disable_resource_variables():
+def disable_resource_variables() -> None:
     global _resource_by_default
     _resource_by_default = False
 
 
-def resource_variables_enabled():
+def resource_variables_enabled() -> Any:
     return _resource_by_default
 
 
@@ -82,7 +82,7 @@ class _CreatorScope:
         _creators(self._graph).pop()
 
 
-def variable_creator_scope(variable_creator):
+def variable_creator_scope(variable_creator: Any) -> Any:
     """Inside, variables are made by variable_creator(next_creator, **kwargs)."""
     return _CreatorScope(variable_creator)
 
@@ -196,41 +196,41 @@ class Variable(TensorOperators, metaclass=_VariableMeta):
         ops.add_to_collections(collections, self)
 
     @property
-    def graph(self):
+    def graph(self) -> Any:
         return self._graph_object
 
     @property
-    def trainable(self):
+    def trainable(self) -> Any:
         return self._trainable
 
     @property
-    def constraint(self):
+    def constraint(self) -> Any:
         return self._constraint
 
     @property
-    def synchronization(self):
+    def synchronization(self) -> Any:
         return self._synchronization
 
     @property
-    def aggregation(self):
+    def aggregation(self) -> Any:
         return self._aggregation
 
     @property
-    def initializer(self):
+    def initializer(self) -> Any:
         return self._initializer_op
 
     @property
-    def initial_value(self):
+    def initial_value(self) -> Any:
         return self._initial_value
 
     @property
-    def shape(self):
+    def shape(self) -> Any:
         raise NotImplementedError
 
-    def get_shape(self):
+    def get_shape(self) -> Any:
         return self.shape
 
-    def set_shape(self, shape):
+    def set_shape(self, shape: Any) -> Any:
         raise NotImplementedError
 
     @property
@@ -244,7 +244,7 @@ class Variable(TensorOperators, metaclass=_VariableMeta):
     def eval(self, session=None):
         return self._as_graph_element().eval(session=session)
 
-    def load(self, value, session=None):
+    def load(self, value: Any, session: Any = None) -> None:
         """Sets the value in a session, without a new node."""
         session = session or ops.get_default_session()
         if session is None:
@@ -259,7 +259,7 @@ class Variable(TensorOperators, metaclass=_VariableMeta):
             return control_flow_ops.cond(state_ops.is_variable_initialized(self), self.read_value,
                                          lambda: self.initial_value)
 
-    def count_up_to(self, limit):
+    def count_up_to(self, limit: Any) -> Any:
         from millstream.ops.variables import state_ops
         return state_ops.count_up_to(self, limit)
 
@@ -281,13 +281,13 @@ class Variable(TensorOperators, metaclass=_VariableMeta):
     def __ne__(self, other):
         return self is not other
 
-    def ref(self):
+    def ref(self) -> Any:
         return _Reference(self)
 
     experimental_ref = ref
 
     @staticmethod
-    def from_proto(variable_def, import_scope=None):
+    def from_proto(variable_def: Any, import_scope: Any = None) -> Any:
         if variable_def.is_resource:
             from millstream.ops.variables import resource_variable_ops
             return resource_variable_ops.ResourceVariable(variable_def=variable_def, import_scope=import_scope)
