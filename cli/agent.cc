@@ -15,9 +15,9 @@ Command::Run AddAgentFlags(CLI::App& app) {
   app.add_option("--ports", *ports, "print that many free ports and end")->check(CLI::Range(1, 2000));
   return [ports] {
     if (*ports == 0) return launch::ServeAgent();
-    const StatusOr<std::vector<int>> found = launch::FindFreePorts(*ports);
+    const StatusOr<launch::FreePorts> found = launch::FreePorts::Reserve(*ports);
     if (!found.ok()) return Fail(found.status());
-    std::printf("%s\n", launch::AnswerPorts(*found).c_str());
+    std::printf("%s\n", launch::AnswerPorts(found->ports()).c_str());
     return 0;
   };
 }

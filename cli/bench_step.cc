@@ -29,9 +29,9 @@ class Tasks {
   }
 
   Status Start(int count, const std::string& links) {
-    ASSIGN_OR_RETURN(const std::vector<int> ports, launch::FindFreePorts(count));
+    ASSIGN_OR_RETURN(const launch::FreePorts free, launch::FreePorts::Reserve(count));
     ClusterSpec::Tasks tasks;
-    for (int i = 0; i < count; ++i) tasks[i] = absl::StrCat("127.0.0.1:", ports[i]);
+    for (int i = 0; i < count; ++i) tasks[i] = absl::StrCat("127.0.0.1:", free.ports()[i]);
     ServerOptions options;
     ASSIGN_OR_RETURN(options.cluster, ClusterSpec::Make({{"task", tasks}}));
     options.job_name = "task";

@@ -12,17 +12,21 @@
 namespace millstream::launch {
 namespace {
 
-// A test by doing it: the port must be free on every address.
-bool IsFree(int port) {
-  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (fd < 0) return false;
+// A socket that is bound to the port on every address; without one if the port is taken. Binding without SO_REUSEADDR
+// fails where anybody is bound; with it set afterwards, a server that has it may bind, too.
+UniqueFd TryReserve(int port) {
+  UniqueFd fd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (!fd) return fd;
   sockaddr_in address = {};
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = htonl(INADDR_ANY);
   address.sin_port = htons(static_cast<uint16_t>(port));
-  const bool free = bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0;
-  close(fd);
-  return free;
+  const int on = 1;
+  if (bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0 ||
+      setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) != 0) {
+    return UniqueFd();
+  }
+  return fd;
 }
 
 struct Range {
@@ -41,7 +45,7 @@ Range OutgoingPorts() {
 
 }  // namespace
 
-StatusOr<std::vector<int>> FindFreePorts(int count) {
+StatusOr<FreePorts> FreePorts::Reserve(int count) {
   const Range outgoing = OutgoingPorts();
   std::vector<int> candidates;
   for (int port = 10000; port <= 65535; ++port) {
@@ -52,14 +56,17 @@ StatusOr<std::vector<int>> FindFreePorts(int count) {
     for (int port = 1024; port <= 65535; ++port) candidates.push_back(port);
   }
   std::shuffle(candidates.begin(), candidates.end(), std::mt19937(std::random_device()()));
-  std::vector<int> ports;
+  FreePorts free;
   for (int port : candidates) {
-    if (static_cast<int>(ports.size()) == count) break;
-    if (IsFree(port)) ports.push_back(port);
+    if (static_cast<int>(free.ports_.size()) == count) break;
+    UniqueFd reservation = TryReserve(port);
+    if (!reservation) continue;
+    free.ports_.push_back(port);
+    free.reservations_.push_back(std::move(reservation));
   }
-  if (static_cast<int>(ports.size()) < count)
+  if (static_cast<int>(free.ports_.size()) < count)
     return errors::ResourceExhausted("this host has no ", count, " free ports");
-  return ports;
+  return free;
 }
 
 }  // namespace millstream::launch

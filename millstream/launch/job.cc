@@ -125,9 +125,9 @@ StatusOr<std::vector<ProcessSpec>> ProcessesOf(const JobOptions& options, const 
 StatusOr<GroupResult> RunLocally(const JobOptions& options, GroupOptions group) {
   RETURN_IF_ERROR(CheckJob(options));
   const std::vector<JobTask> tasks = TasksOf(options);
-  ASSIGN_OR_RETURN(const std::vector<int> ports, FindFreePorts(static_cast<int>(tasks.size())));
+  ASSIGN_OR_RETURN(const FreePorts free, FreePorts::Reserve(static_cast<int>(tasks.size())));
   std::vector<std::string> addresses;
-  for (int port : ports) addresses.push_back(absl::StrCat("localhost:", port));
+  for (int port : free.ports()) addresses.push_back(absl::StrCat("localhost:", port));
   ASSIGN_OR_RETURN(const ClusterSpec cluster, ClusterOf(options, addresses));
   ASSIGN_OR_RETURN(const std::string token, TokenOf(options));
   ASSIGN_OR_RETURN(std::vector<ProcessSpec> processes, ProcessesOf(options, cluster, tasks, token, NewJobId(), &group));

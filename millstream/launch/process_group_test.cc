@@ -4,6 +4,8 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -189,10 +191,34 @@ TEST(LineSplitterTest, CutsAndFinishes) {
 }
 
 TEST(FreePortsTest, AreDifferent) {
-  StatusOr<std::vector<int>> ports = FindFreePorts(50);
-  ASSERT_TRUE(ports.ok());
-  EXPECT_EQ(std::set<int>(ports->begin(), ports->end()).size(), 50u);
-  EXPECT_FALSE(FindFreePorts(70000).ok());
+  const StatusOr<FreePorts> free = FreePorts::Reserve(50);
+  ASSERT_TRUE(free.ok());
+  EXPECT_EQ(std::set<int>(free->ports().begin(), free->ports().end()).size(), 50u);
+  EXPECT_TRUE(absl::IsResourceExhausted(FreePorts::Reserve(70000).status()));
+}
+
+// Binds `port` as a server does.
+bool CanListen(int port) {
+  const UniqueFd fd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const int on = 1;
+  setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+  sockaddr_in address = {};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  address.sin_port = htons(static_cast<uint16_t>(port));
+  return bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0 && listen(fd.get(), 1) == 0;
+}
+
+// Two jobs that are started at the same time must not choose the same port, though no server listens on it yet.
+TEST(FreePortsTest, AreReservedUntilAServerListens) {
+  const StatusOr<FreePorts> first = FreePorts::Reserve(400);  // unreserved, some of the second would be the same
+  ASSERT_TRUE(first.ok()) << first.status();
+  const StatusOr<FreePorts> second = FreePorts::Reserve(400);
+  ASSERT_TRUE(second.ok()) << second.status();
+  std::set<int> all(first->ports().begin(), first->ports().end());
+  all.insert(second->ports().begin(), second->ports().end());
+  EXPECT_EQ(all.size(), 800u);
+  EXPECT_TRUE(CanListen(first->ports()[0]));
 }
 
 TEST(JobTest, FlagsAndTfConfig) {

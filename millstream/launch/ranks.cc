@@ -172,14 +172,14 @@ StatusOr<GroupResult> RunInRanks(const JobOptions& options, const Ranks& ranks, 
                                  GroupOptions group) {
   RETURN_IF_ERROR(CheckRanks(options, ranks));
   const std::vector<JobTask> tasks = TasksAt(options, ranks.rank, ranks.size);
-  ASSIGN_OR_RETURN(const std::vector<int> ports, FindFreePorts(static_cast<int>(tasks.size())));
+  ASSIGN_OR_RETURN(const FreePorts free, FreePorts::Reserve(static_cast<int>(tasks.size())));
   std::string token;
   if (ranks.rank == 0) {
     ASSIGN_OR_RETURN(token, TokenOf(options));
   }
   ASSIGN_OR_RETURN(Rendezvous rendezvous, Rendezvous::Open(FolderFor(ranks, rank_options), ranks.rank, ranks.size));
   ASSIGN_OR_RETURN(const Rendezvous::Meeting meeting,
-                   rendezvous.Meet(absl::StrCat(ranks.host, " ", absl::StrJoin(ports, " ")), token,
+                   rendezvous.Meet(absl::StrCat(ranks.host, " ", absl::StrJoin(free.ports(), " ")), token,
                                    Clock::now() + rank_options.timeout));
   ASSIGN_OR_RETURN(const std::vector<std::string> addresses, AddressesOf(meeting.texts, TasksOf(options).size()));
   ASSIGN_OR_RETURN(const ClusterSpec cluster, ClusterOf(options, addresses));
