@@ -32,6 +32,8 @@ class _FileDataset(Dataset):
 
 
 class TFRecordDataset(_FileDataset):
+    """The records of TFRecord files."""
+
     def __init__(self, filenames: Any, compression_type: Any = None, buffer_size: Any = None,
                  num_parallel_reads: Any = None) -> None:
         super().__init__(filenames, lambda names: gen_ops.tf_record_dataset(
@@ -39,6 +41,8 @@ class TFRecordDataset(_FileDataset):
 
 
 class TextLineDataset(_FileDataset):
+    """The lines of text files."""
+
     def __init__(self, filenames: Any, compression_type: Any = None, buffer_size: Any = None,
                  num_parallel_reads: Any = None) -> None:
         super().__init__(filenames, lambda names: gen_ops.text_line_dataset(
@@ -46,6 +50,8 @@ class TextLineDataset(_FileDataset):
 
 
 class FixedLengthRecordDataset(_FileDataset):
+    """Records of a fixed number of bytes."""
+
     def __init__(self, filenames: Any, record_bytes: Any, header_bytes: Any = None, footer_bytes: Any = None,
                  buffer_size: Any = None, compression_type: Any = None, num_parallel_reads: Any = None) -> None:
         super().__init__(filenames, lambda names: gen_ops.fixed_length_record_dataset_v2(

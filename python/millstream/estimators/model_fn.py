@@ -10,6 +10,8 @@ from millstream.training import monitored_session
 
 
 class ModeKeys:
+    """The modes in which a model function is called."""
+
     TRAIN, EVAL, PREDICT = "train", "eval", "infer"
 
 

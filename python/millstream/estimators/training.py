@@ -18,6 +18,8 @@ _DELAY_PER_WORKER_SECS = 5
 
 
 class TrainSpec(collections.namedtuple("TrainSpec", "input_fn max_steps hooks saving_listeners")):
+    """What train_and_evaluate trains with: input function, number of steps, hooks."""
+
     def __new__(cls, input_fn, max_steps=None, hooks=None, saving_listeners=None):
         if max_steps is not None and max_steps <= 0:
             raise ValueError(f"Must specify max_steps > 0, given: {max_steps}")
@@ -25,6 +27,8 @@ class TrainSpec(collections.namedtuple("TrainSpec", "input_fn max_steps hooks sa
 
 
 class EvalSpec(collections.namedtuple("EvalSpec", "input_fn steps name hooks exporters start_delay_secs throttle_secs")):
+    """What train_and_evaluate evaluates with, how long and how often."""
+
     def __new__(cls, input_fn, steps=100, name=None, hooks=None, exporters=None, start_delay_secs=120, throttle_secs=600):
         if steps is not None and steps <= 0:
             raise ValueError(f"Must specify steps > 0, given: {steps}")

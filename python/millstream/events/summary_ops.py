@@ -44,22 +44,26 @@ def _collect(value, collections, default=(ops.GraphKeys.SUMMARIES,)):
 
 
 def scalar(name: str, tensor: TensorLike, collections: Any = None, family: Any = None) -> Tensor:
+    """A summary of one number."""
     with summary_scope(name, family, values=[tensor]) as (tag, scope):
         return _collect(gen_ops.scalar_summary(tag, tensor, name=scope), collections)
 
 
 def histogram(name: str, values: Any, collections: Any = None, family: Any = None) -> Tensor:
+    """A summary of the distribution of values."""
     with summary_scope(name, family, "HistogramSummary", [values]) as (tag, scope):
         return _collect(gen_ops.histogram_summary(tag, values, name=scope), collections)
 
 
 def image(name: str, tensor: TensorLike, max_outputs: Any = 3, collections: Any = None, family: Any = None) -> Any:
+    """A summary of up to `max_outputs` images."""
     with summary_scope(name, family, values=[tensor]) as (tag, scope):
         return _collect(gen_ops.image_summary(tag, tensor, max_images=max_outputs, name=scope), collections)
 
 
 def audio(name: str, tensor: TensorLike, sample_rate: Any, max_outputs: Any = 3, collections: Any = None,
           family: Any = None) -> Any:
+    """A summary of up to `max_outputs` sound clips."""
     with summary_scope(name, family, values=[tensor]) as (tag, scope):
         rate = ops.convert_to_tensor(sample_rate, dtype=dtypes.float32, name="sample_rate")
         return _collect(gen_ops.audio_summary_v2(tag, tensor, rate, max_outputs=max_outputs, name=scope), collections)
@@ -78,6 +82,7 @@ def tensor_summary(name, tensor, summary_description=None, collections=None, sum
 
 
 def text(name, tensor, collections=None):
+    """A summary of strings."""
     if tensor.dtype.base_dtype != dtypes.string:
         raise ValueError(f"Expected tensor {tensor.name} to have dtype string, got {tensor.dtype}")
     from millstream.proto import summary_pb2
@@ -87,6 +92,7 @@ def text(name, tensor, collections=None):
 
 
 def merge(inputs: Any, collections: Any = None, name: Optional[str] = None) -> Tensor:
+    """One summary of several."""
     with ops.name_scope(name, "Merge", inputs):
         return _collect(gen_ops.merge_summary(inputs, name="MergeSummary" if name is None else name), collections, ())
 

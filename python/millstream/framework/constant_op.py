@@ -37,6 +37,7 @@ def _shaped(array, shape, verify_shape):
 
 
 def constant(value: Any, dtype: Any = None, shape: Any = None, name: str = "Const", verify_shape: Any = False) -> Tensor:
+    """A tensor with a fixed value; `shape` repeats a single value. Raises TypeError or ValueError if it does not fit."""
     graph = scopes.get_default_graph()
     array = tensor_util.to_array(value, dtype)
     dtype = dtypes.as_dtype(array.dtype) if dtype is None else dtypes.as_dtype(dtype).base_dtype
@@ -52,6 +53,7 @@ constant_v1 = constant
 
 
 def placeholder(dtype: DTypeLike, shape: ShapeLike = None, name: Optional[str] = None) -> Tensor:
+    """A tensor whose value each step must feed. Dimensions of `shape` that are None may have any size."""
     dtype = dtypes.as_dtype(dtype).base_dtype
     attrs = {"dtype": int(dtype), "shape": TensorShape(shape)._to_core()}
     graph = scopes.get_default_graph()
@@ -59,6 +61,7 @@ def placeholder(dtype: DTypeLike, shape: ShapeLike = None, name: Optional[str] =
 
 
 def placeholder_with_default(input: Any, shape: ShapeLike, name: Optional[str] = None) -> Tensor:  # pylint: disable=redefined-builtin
+    """A tensor that may be fed; without a feed it has the value of `input`."""
     from millstream import gen_ops
     return gen_ops.placeholder_with_default(input, TensorShape(shape), name=name)
 

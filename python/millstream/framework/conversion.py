@@ -44,6 +44,7 @@ def is_dense_tensor_like(value):
 
 def convert_to_tensor(value: Any, dtype: Optional[DTypeLike] = None, name: Optional[str] = None, preferred_dtype: Any = None,
                       dtype_hint: Any = None) -> Tensor:
+    """`value` (tensor, variable, array, number or list) as a tensor of `dtype`. Raises TypeError or ValueError."""
     return internal_convert_to_tensor(value, dtype, name, preferred_dtype=preferred_dtype or dtype_hint)
 
 

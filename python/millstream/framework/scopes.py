@@ -30,6 +30,7 @@ def get_default_graph() -> Any:
 
 
 def reset_default_graph() -> None:
+    """Replaces the default graph with a new, empty one. Raises AssertionError inside `with graph.as_default()`."""
     global _global_graph
     if not stacks.default_graph.is_cleared():
         raise AssertionError("Do not use tf.reset_default_graph() to clear nested graphs. If you need a cleared graph, exit "
@@ -42,6 +43,7 @@ def has_default_graph():
 
 
 def get_default_session() -> Optional[Session]:
+    """The innermost session of this thread's `with` statements, or None."""
     return stacks.default_session.get_default()
 
 
@@ -118,6 +120,7 @@ class op_scope(name_scope):
 
 
 def device(device_name_or_function: Any) -> Any:
+    """A context that places new operations on a device, or where a function of the operation says."""
     return get_default_graph().device(device_name_or_function)
 
 
@@ -126,10 +129,12 @@ def container(container_name: Any) -> Any:
 
 
 def colocate_with(op: Any, ignore_existing: bool = False) -> Any:
+    """A context that places new operations where `op` is."""
     return get_default_graph().colocate_with(op, ignore_existing)
 
 
 def control_dependencies(control_inputs: Any) -> Any:
+    """A context whose new operations run only after all of `control_inputs`."""
     return get_default_graph().control_dependencies(control_inputs)
 
 
@@ -143,6 +148,7 @@ def init_scope():
 
 
 def add_to_collection(name: str, value: Any) -> None:
+    """Adds `value` to the collection `name` of the default graph."""
     get_default_graph().add_to_collection(name, value)
 
 
@@ -151,6 +157,7 @@ def add_to_collections(names: Any, value: Any) -> None:
 
 
 def get_collection(key: Any, scope: Any = None) -> Any:
+    """The items of a collection of the default graph; `scope` is a regular expression for the start of their names."""
     return get_default_graph().get_collection(key, scope)
 
 

@@ -10,6 +10,8 @@ if TYPE_CHECKING:
 
 
 class AdadeltaOptimizer(KernelOptimizer):
+    """Adadelta: steps from running means of squared gradients and squared updates."""
+
     _kernel = "adadelta"
     _before = ("_lr_t", "_rho_t", "_epsilon_t")
 

@@ -28,6 +28,8 @@ class _WithAccumulator(KernelOptimizer):
 
 
 class AdagradOptimizer(_WithAccumulator):
+    """Adagrad: divides gradients by the root of the sum of their squares."""
+
     _kernel = "adagrad"
     _before = ("_learning_rate_tensor",)
 

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 
 class AdamOptimizer(KernelOptimizer):
+    """Adam: steps from running means of gradients and of their squares."""
+
     def __init__(self, learning_rate: Any = 0.001, beta1: Any = 0.9, beta2: Any = 0.999, epsilon: Any = 1e-8,
                  use_locking: bool = False, name: str = "Adam") -> None:
         super().__init__(use_locking, name)

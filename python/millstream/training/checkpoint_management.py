@@ -137,6 +137,7 @@ def get_checkpoint_state(checkpoint_dir, latest_filename=None):
 
 
 def checkpoint_exists(checkpoint_prefix: Any) -> bool:
+    """Whether there is a checkpoint with this prefix."""
     prefix = local_path(checkpoint_prefix)
     return os.path.exists(prefix + ".index") or bool(glob.glob(glob.escape(prefix))) and os.path.isfile(prefix)
 

@@ -65,10 +65,12 @@ def _checkpoint_filename(ckpt_dir_or_file):
 
 
 def load_checkpoint(ckpt_dir_or_file: Any) -> CheckpointReader:
+    """A reader of the checkpoint at a path, or of the latest one in a folder."""
     return NewCheckpointReader(_checkpoint_filename(ckpt_dir_or_file))
 
 
 def load_variable(ckpt_dir_or_file: Any, name: str) -> Any:
+    """The value of a variable in a checkpoint, as an array."""
     if name.endswith(":0"):
         name = name[:-2]
     return load_checkpoint(ckpt_dir_or_file).get_tensor(name)

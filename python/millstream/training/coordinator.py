@@ -27,6 +27,8 @@ def _fills_queue(thread):
 
 
 class Coordinator:
+    """Stops threads together: one asks to stop or reports an exception, the others see should_stop(), join() raises it."""
+
     def __init__(self, clean_stop_exception_types=None):
         if clean_stop_exception_types is None:
             clean_stop_exception_types = (errors.OutOfRangeError,)

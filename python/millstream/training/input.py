@@ -198,6 +198,7 @@ def _shuffled(capacity, min_after_dequeue, seed, shared_name):
 def batch(tensors: Any, batch_size: Any, num_threads: Any = 1, capacity: Any = 32, enqueue_many: bool = False,
           shapes: Any = None, dynamic_pad: bool = False, allow_smaller_final_batch: bool = False, shared_name: Any = None,
           name: Optional[str] = None) -> Any:
+    """Batches tensors through a queue that threads fill; see start_queue_runners."""
     return _batch([tensors], _fifo(capacity, shared_name, dynamic_pad), batch_size, num_threads, True, enqueue_many, shapes,
                   allow_smaller_final_batch, name, "batch", dynamic_pad)
 
@@ -219,6 +220,7 @@ def batch_join(tensors_list: Any, batch_size: Any, capacity: Any = 32, enqueue_m
 def shuffle_batch(tensors: Any, batch_size: Any, capacity: Any, min_after_dequeue: Any, num_threads: Any = 1,
                   seed: Optional[int] = None, enqueue_many: bool = False, shapes: Any = None,
                   allow_smaller_final_batch: bool = False, shared_name: Any = None, name: Optional[str] = None) -> Any:
+    """Batches tensors in random order through a queue that keeps at least `min_after_dequeue` elements."""
     return _batch([tensors], _shuffled(capacity, min_after_dequeue, seed, shared_name), batch_size, num_threads, True,
                   enqueue_many, shapes, allow_smaller_final_batch, name, "shuffle_batch")
 

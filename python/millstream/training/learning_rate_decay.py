@@ -30,6 +30,7 @@ def _as(value, dtype, name=None):
 
 def exponential_decay(learning_rate: Any, global_step: Any, decay_steps: Any, decay_rate: Any, staircase: bool = False,
                       name: Optional[str] = None) -> Tensor:
+    """learning_rate * decay_rate ** (global_step / decay_steps); in whole steps with `staircase`."""
     with ops.name_scope(name, "ExponentialDecay", [learning_rate, global_step, decay_steps, decay_rate]) as scope:
         rate, dtype = _start(learning_rate, global_step, "exponential_decay")
         p = _as(global_step, dtype) / _as(decay_steps, dtype)
@@ -40,6 +41,7 @@ def exponential_decay(learning_rate: Any, global_step: Any, decay_steps: Any, de
 
 def natural_exp_decay(learning_rate: Any, global_step: Any, decay_steps: Any, decay_rate: Any, staircase: bool = False,
                       name: Optional[str] = None) -> Tensor:
+    """learning_rate * exp(-decay_rate * global_step / decay_steps)."""
     with ops.name_scope(name, "NaturalExpDecay", [learning_rate, global_step, decay_rate]) as scope:
         rate, dtype = _start(learning_rate, global_step, "natural_exp_decay")
         p = _as(global_step, dtype) / _as(decay_steps, dtype)
@@ -50,6 +52,7 @@ def natural_exp_decay(learning_rate: Any, global_step: Any, decay_steps: Any, de
 
 def inverse_time_decay(learning_rate: Any, global_step: Any, decay_steps: Any, decay_rate: Any, staircase: bool = False,
                        name: Optional[str] = None) -> Tensor:
+    """learning_rate / (1 + decay_rate * global_step / decay_steps)."""
     with ops.name_scope(name, "InverseTimeDecay", [learning_rate, global_step, decay_rate]) as scope:
         rate, dtype = _start(learning_rate, global_step, "inverse_time_decay")
         p = _as(global_step, dtype) / _as(decay_steps, dtype)
@@ -81,6 +84,7 @@ piecewise_constant_decay = piecewise_constant
 
 def polynomial_decay(learning_rate: Any, global_step: Any, decay_steps: Any, end_learning_rate: Any = 0.0001, power: Any = 1.0,
                      cycle: bool = False, name: Optional[str] = None) -> Tensor:
+    """From `learning_rate` to `end_learning_rate` within `decay_steps`, then constant (or again, with `cycle`)."""
     with ops.name_scope(name, "PolynomialDecay",
                         [learning_rate, global_step, decay_steps, end_learning_rate, power]) as scope:
         rate, dtype = _start(learning_rate, global_step, "polynomial_decay")
@@ -101,6 +105,7 @@ def _cosine(fraction, dtype):
 
 def cosine_decay(learning_rate: Any, global_step: Any, decay_steps: Any, alpha: Any = 0.0,
                  name: Optional[str] = None) -> Tensor:
+    """From `learning_rate` to alpha * learning_rate along a cosine within `decay_steps`."""
     with ops.name_scope(name, "CosineDecay", [learning_rate, global_step]):
         rate, dtype = _start(learning_rate, global_step, "cosine decay")
         steps = _as(decay_steps, dtype)

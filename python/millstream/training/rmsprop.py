@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 
 
 class RMSPropOptimizer(KernelOptimizer):
+    """RMSProp: divides gradients by the root of a running mean of their squares."""
+
     _before = ("_learning_rate_tensor", "_decay_tensor", "_momentum_tensor", "_epsilon_tensor")
 
     def __init__(self, learning_rate: Any, decay: Any = 0.9, momentum: Any = 0.0, epsilon: Any = 1e-10,

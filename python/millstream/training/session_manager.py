@@ -49,6 +49,8 @@ def _ready(op, sess, msg):
 
 
 class SessionManager:
+    """Makes sessions whose variables are initialized: from a checkpoint, by an operation, or by waiting for the chief."""
+
     def __init__(self, local_init_op: Any = None, ready_op: Any = None, ready_for_local_init_op: Any = None,
                  graph: Optional[Graph] = None, recovery_wait_secs: Any = 30, local_init_run_options: Any = None,
                  local_init_feed_dict: Any = None) -> None:

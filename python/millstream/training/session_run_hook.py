@@ -31,11 +31,15 @@ class SessionRunHook:
 
 
 class SessionRunArgs(collections.namedtuple("SessionRunArgs", ["fetches", "feed_dict", "options"])):
+    """What a hook adds to a step: fetches, feeds and options."""
+
     def __new__(cls, fetches, feed_dict=None, options=None):
         return super().__new__(cls, fetches, feed_dict, options)
 
 
 class SessionRunContext:
+    """What a hook sees of a step: its session and fetches; request_stop() ends the loop."""
+
     def __init__(self, original_args: Any, session: Any) -> None:
         self._original_args, self._session, self._stop_requested = original_args, session, False
 

@@ -49,6 +49,7 @@ def _variable_of(graph, tensor):
 
 
 def create_global_step(graph: Optional[Graph] = None) -> Any:
+    """Makes the graph's global step. Raises ValueError if there is one."""
     graph = graph or ops.get_default_graph()
     if get_global_step(graph) is not None:
         raise ValueError('"global_step" already exists.')
@@ -59,6 +60,7 @@ def create_global_step(graph: Optional[Graph] = None) -> Any:
 
 
 def get_or_create_global_step(graph: Optional[Graph] = None) -> Any:
+    """The graph's global step, made if there is none."""
     graph = graph or ops.get_default_graph()
     found = get_global_step(graph)
     return create_global_step(graph) if found is None else found

@@ -22,6 +22,7 @@ _SMALL = 1000  # up to here zeros() and ones() are constants
 
 
 def identity(input, name=None):  # pylint: disable=redefined-builtin
+    """A new tensor with the value of `input`."""
     if isinstance(input, sparse_tensor.SparseTensor):
         with ops.name_scope(name, "Identity", [input]):
             return sparse_tensor.SparseTensor(gen_ops.identity(input.indices), gen_ops.identity(input.values),
@@ -34,6 +35,7 @@ def identity(input, name=None):  # pylint: disable=redefined-builtin
 
 
 def shape(input: Any, name: Optional[str] = None, out_type: Optional[DTypeLike] = None, optimize: bool = True) -> Tensor:  # pylint: disable=redefined-builtin
+    """The shape of `input` as a vector of integers."""
     out_type = dtypes.int32 if out_type is None else dtypes.as_dtype(out_type)
     with ops.name_scope(name, "Shape", [input]) as name:
         if isinstance(input, (sparse_tensor.SparseTensor, sparse_tensor.SparseTensorValue)):
@@ -51,6 +53,7 @@ def shape_n(input: Any, out_type: DTypeLike = dtypes.int32, name: Optional[str] 
 
 
 def size(input: Any, name: Optional[str] = None, out_type: DTypeLike = dtypes.int32) -> Tensor:  # pylint: disable=redefined-builtin
+    """The number of elements of `input`."""
     with ops.name_scope(name, "Size", [input]) as name:
         if isinstance(input, (sparse_tensor.SparseTensor, sparse_tensor.SparseTensorValue)):
             from millstream.ops.math import math_ops
@@ -63,6 +66,7 @@ def size(input: Any, name: Optional[str] = None, out_type: DTypeLike = dtypes.in
 
 
 def rank(input: Any, name: Optional[str] = None) -> Tensor:  # pylint: disable=redefined-builtin
+    """The number of dimensions of `input`."""
     with ops.name_scope(name, "Rank", [input]) as name:
         if isinstance(input, (sparse_tensor.SparseTensor, sparse_tensor.SparseTensorValue)):
             return gen_ops.size(input.dense_shape, name=name)
@@ -73,6 +77,7 @@ def rank(input: Any, name: Optional[str] = None) -> Tensor:  # pylint: disable=r
 
 
 def reshape(tensor: TensorLike, shape: ShapeLike, name: Optional[str] = None) -> Tensor:  # pylint: disable=redefined-outer-name
+    """The elements of `tensor`, in the same order, in another shape; -1 stands for what is left."""
     if isinstance(shape, (list, tuple)):
         shape = [d.value if isinstance(d, Dimension) else d for d in shape]
         if not shape:
@@ -81,6 +86,7 @@ def reshape(tensor: TensorLike, shape: ShapeLike, name: Optional[str] = None) ->
 
 
 def expand_dims(input: Any, axis: Any = None, name: Optional[str] = None, dim: Any = None) -> Tensor:  # pylint: disable=redefined-builtin
+    """Inserts a dimension of size 1 at `axis`."""
     axis = renamed("axis", axis, "dim", dim)
     if axis is None:
         raise ValueError("Must specify an axis argument to tf.expand_dims()")
@@ -88,6 +94,7 @@ def expand_dims(input: Any, axis: Any = None, name: Optional[str] = None, dim: A
 
 
 def squeeze(input: Any, axis: Any = None, name: Optional[str] = None, squeeze_dims: Any = None) -> Tensor:  # pylint: disable=redefined-builtin
+    """Removes dimensions of size 1: those of `axis`, or all."""
     axis = renamed("axis", axis, "squeeze_dims", squeeze_dims)
     if np.isscalar(axis):
         axis = [axis]
@@ -95,6 +102,7 @@ def squeeze(input: Any, axis: Any = None, name: Optional[str] = None, squeeze_di
 
 
 def concat(values: Any, axis: Any, name: str = "concat") -> Tensor:
+    """Joins tensors along an existing dimension."""
     if not isinstance(values, (list, tuple)):
         values = [values]
     if len(values) == 1:  # the axis is checked as if there were more
@@ -105,6 +113,7 @@ def concat(values: Any, axis: Any, name: str = "concat") -> Tensor:
 
 
 def stack(values: Any, axis: Any = 0, name: str = "stack") -> Tensor:
+    """Joins tensors of equal shape along a new dimension."""
     if axis == 0:
         try:  # plain values make one constant
             return ops.convert_to_tensor(values, name=name)
@@ -127,6 +136,7 @@ def parallel_stack(values: Any, name: str = "parallel_stack") -> Tensor:
 
 
 def unstack(value: Any, num: Any = None, axis: Any = 0, name: str = "unstack") -> list[Tensor]:
+    """Splits a tensor along `axis` into tensors of one rank less; needs a static size or `num`."""
     if num is None:
         value = ops.convert_to_tensor(value)
         known = value.shape
@@ -144,6 +154,7 @@ unpack = unstack
 
 
 def split(value: Any, num_or_size_splits: Any, axis: Any = 0, num: Any = None, name: str = "split") -> list[Tensor]:
+    """Splits a tensor along `axis` into equal parts, or into parts of the given sizes."""
     if isinstance(num_or_size_splits, (numbers.Integral, Dimension)):
         return gen_ops.split(axis, value, num_split=int(num_or_size_splits), name=name)
     sizes = num_or_size_splits
@@ -161,6 +172,7 @@ def split(value: Any, num_or_size_splits: Any, axis: Any = 0, num: Any = None, n
 
 
 def transpose(a: TensorLike, perm: Any = None, name: str = "transpose", conjugate: bool = False) -> Tensor:
+    """Permutes dimensions; without `perm` their order is reversed."""
     with ops.name_scope(name, "transpose", [a]) as name:
         if not isinstance(a, ops.Tensor):
             a = ops.convert_to_tensor(a, name="a")
@@ -194,12 +206,14 @@ def matrix_transpose(a, name="matrix_transpose", conjugate=False):
 
 
 def slice(input_: Any, begin: Any, size: Any, name: Optional[str] = None) -> Tensor:  # pylint: disable=redefined-builtin,redefined-outer-name
+    """The part of `input_` that starts at `begin` and has `size` elements in each dimension (-1: up to the end)."""
     return gen_ops.slice(input_, begin, size, name=name)
 
 
 def strided_slice(input_: Any, begin: Any, end: Any, strides: Any = None, begin_mask: Any = 0, end_mask: Any = 0,
                   ellipsis_mask: Any = 0, new_axis_mask: Any = 0, shrink_axis_mask: Any = 0, var: Any = None,
                   name: Optional[str] = None) -> Tensor:
+    """The part from `begin` to `end` with steps `strides`, as in Python's slices; masks as in the op StridedSlice."""
     if strides is None:
         strides = ones_like(ops.convert_to_tensor(begin))
     masks = {"begin_mask": begin_mask, "end_mask": end_mask, "ellipsis_mask": ellipsis_mask, "new_axis_mask": new_axis_mask,
@@ -238,6 +252,7 @@ def _filled(shape, value, dtype, name):  # pylint: disable=redefined-outer-name
 
 
 def zeros(shape: ShapeLike, dtype: DTypeLike = dtypes.float32, name: Optional[str] = None) -> Tensor:  # pylint: disable=redefined-outer-name
+    """A tensor of zeros."""
     dtype = dtypes.as_dtype(dtype).base_dtype
     with ops.name_scope(name, "zeros", [shape]) as name:
         zero = False if dtype == dtypes.bool else "" if dtype == dtypes.string else 0
@@ -245,6 +260,7 @@ def zeros(shape: ShapeLike, dtype: DTypeLike = dtypes.float32, name: Optional[st
 
 
 def ones(shape: ShapeLike, dtype: DTypeLike = dtypes.float32, name: Optional[str] = None) -> Tensor:  # pylint: disable=redefined-outer-name
+    """A tensor of ones."""
     dtype = dtypes.as_dtype(dtype).base_dtype
     with ops.name_scope(name, "ones", [shape]) as name:
         return _filled(shape, True if dtype == dtypes.bool else 1, dtype, name)
@@ -252,6 +268,7 @@ def ones(shape: ShapeLike, dtype: DTypeLike = dtypes.float32, name: Optional[str
 
 def zeros_like(tensor: TensorLike, dtype: Optional[DTypeLike] = None, name: Optional[str] = None,
                optimize: bool = True) -> Tensor:
+    """Zeros in the shape of `tensor`."""
     with ops.name_scope(name, "zeros_like", [tensor]) as name:
         tensor = ops.convert_to_tensor(tensor, name="tensor")
         own = tensor.dtype.base_dtype
@@ -265,6 +282,7 @@ def zeros_like(tensor: TensorLike, dtype: Optional[DTypeLike] = None, name: Opti
 
 def ones_like(tensor: TensorLike, dtype: Optional[DTypeLike] = None, name: Optional[str] = None,
               optimize: bool = True) -> Tensor:
+    """Ones in the shape of `tensor`."""
     with ops.name_scope(name, "ones_like", [tensor]) as name:
         tensor = ops.convert_to_tensor(tensor, name="tensor")
         dtype = tensor.dtype.base_dtype if dtype is None else dtype
@@ -283,6 +301,7 @@ def shape_of(tensor, optimize=True):
 
 
 def fill(dims: Any, value: Any, name: Optional[str] = None) -> Tensor:
+    """A tensor of shape `dims` in which every element is `value`."""
     if isinstance(dims, TensorShape):
         dims = dims.as_list()
     return gen_ops.fill(dims, value, name=name)
@@ -290,6 +309,7 @@ def fill(dims: Any, value: Any, name: Optional[str] = None) -> Tensor:
 
 def eye(num_rows: Any, num_columns: Any = None, batch_shape: Any = None, dtype: DTypeLike = dtypes.float32,
         name: Optional[str] = None) -> Tensor:
+    """An identity matrix, or a batch of them."""
     with ops.name_scope(name, "eye", [num_rows, num_columns, batch_shape]) as name:
         square = num_columns is None or num_columns is num_rows
         columns = num_rows if num_columns is None else num_columns
@@ -315,6 +335,7 @@ def diag(diagonal: Any, name: Optional[str] = None) -> Tensor:
 
 def pad(tensor: TensorLike, paddings: Any, mode: str = "CONSTANT", name: Optional[str] = None,
         constant_values: Any = 0) -> Tensor:
+    """Adds elements before and after in each dimension, by constant, reflection or symmetry."""
     mode = mode.upper()
     if mode == "CONSTANT":
         if not isinstance(constant_values, ops.Tensor) and np.ndim(constant_values) == 0 and constant_values == 0:
@@ -327,12 +348,14 @@ def pad(tensor: TensorLike, paddings: Any, mode: str = "CONSTANT", name: Optiona
 
 
 def reverse(tensor: TensorLike, axis: Any, name: Optional[str] = None) -> Tensor:
+    """Reverses the order of elements along the given dimensions."""
     if not ops.is_dense_tensor_like(axis) and np.ndim(axis) == 0 and not isinstance(axis, (list, tuple)):
         axis = [axis]
     return gen_ops.reverse_v2(tensor, axis, name=name)
 
 
 def unique(x: TensorLike, out_idx: Any = dtypes.int32, name: Optional[str] = None) -> Any:
+    """The distinct elements of a vector, and for each element the index of its value among them."""
     return gen_ops.unique(x, out_idx=out_idx, name=name)
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 def gather(params: Any, indices: Any, validate_indices: Any = None, name: Optional[str] = None, axis: Any = None,
            batch_dims: Any = 0) -> Tensor:
+    """Slices of `params` at `indices` along `axis`."""
     if axis is None:
         axis = batch_dims
     if batch_dims:
@@ -67,6 +68,7 @@ def batch_gather(params: Any, indices: Any, name: Optional[str] = None) -> Tenso
 
 
 def gather_nd(params: Any, indices: Any, name: Optional[str] = None, batch_dims: Any = 0) -> Tensor:
+    """Elements or slices of `params`; the last dimension of `indices` holds their coordinates."""
     if batch_dims:
         params, indices = ops.convert_to_tensor(params), ops.convert_to_tensor(indices)
         with ops.name_scope(name, "GatherNd", [params, indices]):
@@ -87,6 +89,7 @@ def gather_nd(params: Any, indices: Any, name: Optional[str] = None, batch_dims:
 
 
 def where(condition: Any, x: Any = None, y: Any = None, name: Optional[str] = None) -> Tensor:
+    """Elements of `x` where `condition` holds, else of `y`; without both, the coordinates of true elements."""
     if x is None and y is None:
         with ops.name_scope(name, "Where", [condition]) as name:
             return gen_ops.where(ops.convert_to_tensor(condition, dtype=dtypes.bool, preferred_dtype=dtypes.bool,
@@ -106,6 +109,7 @@ def where_v2(condition: Any, x: Any = None, y: Any = None, name: Optional[str] =
 
 
 def boolean_mask(tensor: TensorLike, mask: Any, name: str = "boolean_mask", axis: Any = None) -> Tensor:
+    """The elements of `tensor` for which `mask` is true."""
     with ops.name_scope(name, values=[tensor, mask]):
         tensor = ops.convert_to_tensor(tensor, name="tensor")
         mask = ops.convert_to_tensor(mask, name="mask")
@@ -134,6 +138,7 @@ def sparse_mask(a: Any, mask_indices: Any, name: Optional[str] = None) -> Any:
 
 def one_hot(indices: Any, depth: Any, on_value: Any = None, off_value: Any = None, axis: Any = None, dtype: Any = None,
             name: Optional[str] = None) -> Tensor:
+    """Vectors with `on_value` at the given indices and `off_value` elsewhere."""
     with ops.name_scope(name, "one_hot", [indices, depth, on_value, off_value, axis, dtype]) as name:
         on_value = None if on_value is None else ops.convert_to_tensor(on_value, preferred_dtype=dtype)
         off_value = None if off_value is None else ops.convert_to_tensor(off_value, preferred_dtype=dtype)
@@ -265,12 +270,14 @@ def searchsorted(sorted_sequence: Any, values: Any, side: str = "left", out_type
 
 
 def sort(values: Any, axis: Any = -1, direction: str = "ASCENDING", name: Optional[str] = None) -> Tensor:
+    """Sorts along `axis`."""
     with ops.name_scope(name, "sort"):
         return _sorted(values, axis, direction)[0]
 
 
 def argsort(values: Any, axis: Any = -1, direction: str = "ASCENDING", stable: bool = False,
             name: Optional[str] = None) -> Tensor:
+    """The indices that would sort `values` along `axis`."""
     with ops.name_scope(name, "argsort"):
         return _sorted(values, axis, direction)[1]
 

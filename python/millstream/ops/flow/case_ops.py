@@ -36,6 +36,7 @@ def _pairs(pred_fn_pairs, exclusive):
 
 
 def case(pred_fn_pairs: Any, default: Any = None, exclusive: bool = False, strict: bool = False, name: str = "case") -> Any:
+    """The result of the first pair whose predicate is true, else of `default`."""
     pairs = _pairs(pred_fn_pairs, exclusive)
     if default is not None and not callable(default):
         raise TypeError("default must be callable.")

@@ -21,6 +21,7 @@ _TUPLE = type(())  # tuple() is a function here
 
 
 def no_op(name: Optional[str] = None) -> Operation:
+    """An operation that does nothing; useful with control dependencies."""
     return gen_ops.no_op(name=name)
 
 

@@ -69,6 +69,7 @@ def dense(inputs: Any, units: Any, activation: Any = None, use_bias: bool = True
           bias_initializer: Any = _ZEROS(), kernel_regularizer: Any = None, bias_regularizer: Any = None,
           activity_regularizer: Any = None, kernel_constraint: Any = None, bias_constraint: Any = None, trainable: Any = True,
           name: Optional[str] = None, reuse: Any = None) -> Tensor:
+    """A fully connected layer: activation(inputs * kernel + bias)."""
     layer = Dense(units, activation=activation, use_bias=use_bias, kernel_initializer=kernel_initializer,
                   bias_initializer=bias_initializer, kernel_regularizer=kernel_regularizer,
                   bias_regularizer=bias_regularizer,
@@ -95,6 +96,7 @@ class Dropout(Layer):
 
 def dropout(inputs: Any, rate: Any = 0.5, noise_shape: Any = None, seed: Optional[int] = None, training: Any = False,
             name: Optional[str] = None) -> Tensor:
+    """Sets a part `rate` of the elements to zero while training, and scales the others up."""
     return Dropout(rate, noise_shape=noise_shape, seed=seed, name=name).apply(inputs, training=training)
 
 
@@ -127,4 +129,5 @@ class Flatten(Layer):
 
 
 def flatten(inputs: Any, name: Optional[str] = None, data_format: str = "channels_last") -> Tensor:
+    """Makes all dimensions but the first into one."""
     return Flatten(name=name, data_format=data_format).apply(inputs)

@@ -152,6 +152,7 @@ def batch_normalization(inputs: Any, axis: Any = -1, momentum: Any = 0.99, epsil
                         gamma_constraint: Any = None, training: Any = False, trainable: Any = True, name: Optional[str] = None,
                         reuse: Any = None, renorm: bool = False, renorm_clipping: Any = None, renorm_momentum: Any = 0.99,
                         fused: Any = None, virtual_batch_size: Any = None, adjustment: Any = None) -> Tensor:
+    """Normalizes a batch per channel. While training, run the operations of the collection UPDATE_OPS with each step."""
     layer = BatchNormalization(
         axis=axis, momentum=momentum, epsilon=epsilon, center=center, scale=scale, beta_initializer=beta_initializer,
         gamma_initializer=gamma_initializer, moving_mean_initializer=moving_mean_initializer,

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 def matmul(a: TensorLike, b: TensorLike, transpose_a: bool = False, transpose_b: bool = False, adjoint_a: bool = False,
            adjoint_b: bool = False, a_is_sparse: bool = False, b_is_sparse: bool = False,
            output_type: Optional[DTypeLike] = None, name: Optional[str] = None) -> Tensor:
+    """The product of two matrices, or of batches of them."""
     unsupported("tf.matmul", output_type=output_type)
     with ops.name_scope(name, "MatMul", [a, b]) as name:
         if transpose_a and adjoint_a:
@@ -273,6 +274,7 @@ def matrix_set_diag(input: Any, diagonal: Any, name: str = "set_diag", k: Any = 
 
 
 def svd(tensor, full_matrices=False, compute_uv=True, name=None):
+    """Singular values and, unless `compute_uv` is False, singular vectors."""
     s, u, v = gen_ops.svd(tensor, compute_uv=compute_uv, full_matrices=full_matrices, name=name)
     return (math_ops.real(s), u, v) if compute_uv else math_ops.real(s)
 

@@ -65,6 +65,7 @@ def num_present(losses, weights, per_batch=False):
 
 def compute_weighted_loss(losses: TensorLike, weights: Any = 1.0, scope: Any = None,
                           loss_collection: Any = ops.GraphKeys.LOSSES, reduction: Any = _DEFAULT) -> Tensor:
+    """Weighs `losses`, reduces them, and adds the result to the collection of losses."""
     Reduction.validate(reduction)
     with ops.name_scope(scope, "weighted_loss", (losses, weights)):
         ops.get_default_graph()._last_loss_reduction = reduction
@@ -105,6 +106,7 @@ def _pair(labels, predictions):
 
 def absolute_difference(labels: TensorLike, predictions: TensorLike, weights: Any = 1.0, scope: Any = None,
                         loss_collection: Any = ops.GraphKeys.LOSSES, reduction: Any = _DEFAULT) -> Tensor:
+    """The weighted mean (or other reduction) of |labels - predictions|, added to the collection of losses."""
     _checked(labels, predictions)
     with ops.name_scope(scope, "absolute_difference", (predictions, labels, weights)) as scope:
         labels, predictions = _pair(labels, predictions)
@@ -126,6 +128,7 @@ def cosine_distance(labels: TensorLike, predictions: TensorLike, axis: Any = Non
 
 def hinge_loss(labels: TensorLike, logits: TensorLike, weights: Any = 1.0, scope: Any = None,
                loss_collection: Any = ops.GraphKeys.LOSSES, reduction: Any = _DEFAULT) -> Tensor:
+    """Hinge loss for labels 0 and 1."""
     _checked(labels, logits, "logits")
     with ops.name_scope(scope, "hinge_loss", (logits, labels, weights)) as scope:
         labels, logits = _pair(labels, logits)
@@ -137,6 +140,7 @@ def hinge_loss(labels: TensorLike, logits: TensorLike, weights: Any = 1.0, scope
 
 def huber_loss(labels: TensorLike, predictions: TensorLike, weights: Any = 1.0, delta: Any = 1.0, scope: Any = None,
                loss_collection: Any = ops.GraphKeys.LOSSES, reduction: Any = _DEFAULT) -> Tensor:
+    """Squared for errors up to `delta`, linear beyond."""
     _checked(labels, predictions)
     with ops.name_scope(scope, "huber_loss", (predictions, labels, weights)) as scope:
         labels, predictions = _pair(labels, predictions)
@@ -151,6 +155,7 @@ def huber_loss(labels: TensorLike, predictions: TensorLike, weights: Any = 1.0, 
 
 def log_loss(labels: TensorLike, predictions: TensorLike, weights: Any = 1.0, epsilon: Any = 1e-7, scope: Any = None,
              loss_collection: Any = ops.GraphKeys.LOSSES, reduction: Any = _DEFAULT) -> Tensor:
+    """Cross entropy of probabilities between 0 and 1."""
     _checked(labels, predictions)
     with ops.name_scope(scope, "log_loss", (predictions, labels, weights)) as scope:
         labels, predictions = _pair(labels, predictions)
@@ -188,6 +193,7 @@ def pairwise_loss(labels, predictions, weights, scope, loss_collection, others):
 
 def mean_squared_error(labels: TensorLike, predictions: TensorLike, weights: Any = 1.0, scope: Any = None,
                        loss_collection: Any = ops.GraphKeys.LOSSES, reduction: Any = _DEFAULT) -> Tensor:
+    """The weighted mean of squared errors, added to the collection of losses."""
     _checked(labels, predictions)
     with ops.name_scope(scope, "mean_squared_error", (predictions, labels, weights)) as scope:
         labels, predictions = _pair(labels, predictions)
@@ -197,6 +203,7 @@ def mean_squared_error(labels: TensorLike, predictions: TensorLike, weights: Any
 
 def sigmoid_cross_entropy(multi_class_labels: Any, logits: TensorLike, weights: Any = 1.0, label_smoothing: Any = 0,
                           scope: Any = None, loss_collection: Any = ops.GraphKeys.LOSSES, reduction: Any = _DEFAULT) -> Tensor:
+    """Cross entropy of independent labels with the sigmoid of logits."""
     _checked(multi_class_labels, logits, "logits")
     with ops.name_scope(scope, "sigmoid_cross_entropy_loss", (logits, multi_class_labels, weights)) as scope:
         logits = ops.convert_to_tensor(logits)
@@ -210,6 +217,7 @@ def sigmoid_cross_entropy(multi_class_labels: Any, logits: TensorLike, weights: 
 
 def softmax_cross_entropy(onehot_labels: Any, logits: TensorLike, weights: Any = 1.0, label_smoothing: Any = 0,
                           scope: Any = None, loss_collection: Any = ops.GraphKeys.LOSSES, reduction: Any = _DEFAULT) -> Tensor:
+    """Cross entropy of one-hot labels with the softmax of logits."""
     _checked(onehot_labels, logits, "logits")
     with ops.name_scope(scope, "softmax_cross_entropy_loss", (logits, onehot_labels, weights)) as scope:
         logits = ops.convert_to_tensor(logits)
@@ -225,6 +233,7 @@ def softmax_cross_entropy(onehot_labels: Any, logits: TensorLike, weights: Any =
 
 def sparse_softmax_cross_entropy(labels: TensorLike, logits: TensorLike, weights: Any = 1.0, scope: Any = None,
                                  loss_collection: Any = ops.GraphKeys.LOSSES, reduction: Any = _DEFAULT) -> Tensor:
+    """Cross entropy of class numbers with the softmax of logits."""
     _checked(labels, logits, "logits")
     with ops.name_scope(scope, "sparse_softmax_cross_entropy_loss", (logits, labels, weights)) as scope:
         labels, logits = remove_squeezable_dimensions(labels, logits, expected_rank_diff=1)
@@ -239,24 +248,29 @@ def sparse_softmax_cross_entropy(labels: TensorLike, logits: TensorLike, weights
 
 
 def add_loss(loss: Any, loss_collection: Any = ops.GraphKeys.LOSSES) -> None:
+    """Adds a loss to the collection that get_total_loss sums."""
     if loss_collection:
         ops.add_to_collection(loss_collection, loss)
 
 
 def get_losses(scope: Any = None, loss_collection: Any = ops.GraphKeys.LOSSES) -> list[Tensor]:
+    """The losses of the collection, by `scope`."""
     return ops.get_collection(loss_collection, scope)
 
 
 def get_regularization_losses(scope: Any = None) -> list[Tensor]:
+    """The regularization losses of the graph."""
     return ops.get_collection(ops.GraphKeys.REGULARIZATION_LOSSES, scope)
 
 
 def get_regularization_loss(scope: Any = None, name: str = "total_regularization_loss") -> Tensor:
+    """The sum of the regularization losses, zero if there are none."""
     losses = get_regularization_losses(scope)
     return math_ops.add_n(losses, name=name) if losses else constant_op.constant(0.0)
 
 
 def get_total_loss(add_regularization_losses: bool = True, name: str = "total_loss", scope: Any = None) -> Tensor:
+    """The sum of all losses of the collection, with regularization losses unless told otherwise."""
     losses = get_losses(scope=scope)
     if add_regularization_losses:
         losses = losses + get_regularization_losses(scope=scope)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 
 def clip_by_value(t, clip_value_min, clip_value_max, name=None):
+    """Limits elements to the range from `clip_value_min` to `clip_value_max`."""
     with ops.name_scope(name, "clip_by_value", [t, clip_value_min, clip_value_max]) as name:
         values = ops.convert_to_tensor(t.values if isinstance(t, ops.IndexedSlices) else t, name="t")
         low = gen_ops.minimum(values, clip_value_max)
@@ -25,6 +26,7 @@ def clip_by_value(t, clip_value_min, clip_value_max, name=None):
 
 
 def clip_by_norm(t, clip_norm, axes=None, name=None):
+    """Scales a tensor down so that its L2 norm is at most `clip_norm`."""
     with ops.name_scope(name, "clip_by_norm", [t, clip_norm]) as name:
         values = ops.convert_to_tensor(t.values if isinstance(t, ops.IndexedSlices) else t, name="t")
         l2sum = reduce_ops.reduce_sum(values * values, axes, keepdims=True)
@@ -52,6 +54,7 @@ def _check_list(t_list, what):
 
 
 def global_norm(t_list: Any, name: Optional[str] = None) -> Tensor:
+    """The L2 norm of all elements of all tensors together."""
     t_list = _check_list(t_list, "t_list")
     with ops.name_scope(name, "global_norm", [t for t in t_list if t is not None]) as name:
         values = [ops.convert_to_tensor(t.values if isinstance(t, ops.IndexedSlices) else t, name=f"t_{i}") if t is not None
@@ -66,6 +69,7 @@ def global_norm(t_list: Any, name: Optional[str] = None) -> Tensor:
 
 
 def clip_by_global_norm(t_list, clip_norm, use_norm=None, name=None):
+    """Scales all tensors by one factor so that their common norm is at most `clip_norm`; returns them and the norm."""
     t_list = _check_list(t_list, "t_list")
     if use_norm is None:
         use_norm = global_norm(t_list, name)

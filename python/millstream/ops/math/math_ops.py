@@ -24,16 +24,19 @@ def _pair(x, y):
 
 
 def add(x: TensorLike, y: TensorLike, name: Optional[str] = None) -> Tensor:
+    """x + y, element by element."""
     with ops.name_scope(name, "Add", [x]) as name:
         x, y = _pair(x, y)
         return (gen_ops.add if x.dtype.base_dtype == dtypes.string else gen_ops.add_v2)(x, y, name=name)
 
 
 def subtract(x: TensorLike, y: TensorLike, name: Optional[str] = None) -> Tensor:
+    """x - y, element by element."""
     return gen_ops.sub(x, y, name=name)
 
 
 def multiply(x: TensorLike, y: TensorLike, name: Optional[str] = None) -> Tensor:
+    """x * y, element by element."""
     return gen_ops.mul(x, y, name=name)
 
 
@@ -53,6 +56,7 @@ def truediv(x: TensorLike, y: TensorLike, name: Optional[str] = None) -> Tensor:
 
 
 def divide(x: TensorLike, y: TensorLike, name: Optional[str] = None) -> Tensor:
+    """x / y with Python 3's meaning of division."""
     if name is not None:
         return truediv(x, y, name)
     return ops.convert_to_tensor(x) / y
@@ -104,6 +108,7 @@ def scalar_mul(scalar, x, name=None):
 
 
 def pow(x: TensorLike, y: TensorLike, name: Optional[str] = None) -> Tensor:  # pylint: disable=redefined-builtin
+    """x to the power of y, element by element."""
     with ops.name_scope(name, "Pow", [x]) as name:
         return gen_ops.pow(x, y, name=name)
 
@@ -130,6 +135,7 @@ tanh = _map_values("tanh", "Tanh")
 
 
 def abs(x: Any, name: Optional[str] = None) -> Union[SparseTensor, Tensor]:  # pylint: disable=redefined-builtin
+    """The absolute value of each element."""
     with ops.name_scope(name, "Abs", [x]) as name:
         if is_sparse_like(x):
             return x.with_values(gen_ops.abs(x.values, name=name))
@@ -143,6 +149,7 @@ complex_abs = abs
 
 
 def sigmoid(x: TensorLike, name: Optional[str] = None) -> Tensor:
+    """1 / (1 + exp(-x))."""
     with ops.name_scope(name, "Sigmoid", [x]) as name:
         return gen_ops.sigmoid(ops.convert_to_tensor(x, name="x"), name=name)
 
@@ -164,6 +171,7 @@ def logical_xor(x: TensorLike, y: TensorLike, name: str = "LogicalXor") -> Tenso
 
 
 def cast(x, dtype, name=None):
+    """Converts elements to `dtype`; fractions are cut off."""
     base = dtypes.as_dtype(dtype).base_dtype
     if isinstance(x, ops.Tensor) and x.dtype == base:
         return x
@@ -284,6 +292,7 @@ def accumulate_n(inputs: Any, shape: ShapeLike = None, tensor_dtype: Any = None,
 
 
 def range(start: Any, limit: Any = None, delta: Any = 1, dtype: Optional[DTypeLike] = None, name: str = "range") -> Tensor:  # pylint: disable=redefined-builtin
+    """Numbers from `start` up to, without, `limit` in steps of `delta`."""
     if limit is None:
         start, limit = 0, start
     with ops.name_scope(name, "Range", [start, limit, delta]) as name:
@@ -298,15 +307,18 @@ def range(start: Any, limit: Any = None, delta: Any = 1, dtype: Optional[DTypeLi
 
 
 def linspace(start: Any, stop: Any, num: Any, name: Optional[str] = None) -> Tensor:
+    """`num` numbers at equal distances from `start` to `stop`."""
     return gen_ops.lin_space(start, stop, num, name=name)
 
 
 def cumsum(x: TensorLike, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: Optional[str] = None) -> Tensor:
+    """Running sums along `axis`."""
     with ops.name_scope(name, "Cumsum", [x]) as name:
         return gen_ops.cumsum(ops.convert_to_tensor(x, name="x"), axis, exclusive=exclusive, reverse=reverse, name=name)
 
 
 def cumprod(x: TensorLike, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: Optional[str] = None) -> Tensor:
+    """Running products along `axis`."""
     with ops.name_scope(name, "Cumprod", [x]) as name:
         return gen_ops.cumprod(ops.convert_to_tensor(x, name="x"), axis, exclusive=exclusive, reverse=reverse, name=name)
 
@@ -319,6 +331,7 @@ def cumulative_logsumexp(x: TensorLike, axis: Any = 0, exclusive: bool = False, 
 
 def argmax(input: Any, axis: Any = None, name: Optional[str] = None, dimension: Any = None,
            output_type: DTypeLike = dtypes.int64) -> Tensor:  # pylint: disable=redefined-builtin
+    """The index of the largest element along `axis`."""
     from millstream.ops.arguments import renamed
     axis = renamed("axis", axis, "dimension", dimension)
     return gen_ops.arg_max(input, 0 if axis is None else axis, output_type=output_type, name=name)
@@ -326,6 +339,7 @@ def argmax(input: Any, axis: Any = None, name: Optional[str] = None, dimension: 
 
 def argmin(input: Any, axis: Any = None, name: Optional[str] = None, dimension: Any = None,
            output_type: DTypeLike = dtypes.int64) -> Tensor:  # pylint: disable=redefined-builtin
+    """The index of the smallest element along `axis`."""
     from millstream.ops.arguments import renamed
     axis = renamed("axis", axis, "dimension", dimension)
     return gen_ops.arg_min(input, 0 if axis is None else axis, output_type=output_type, name=name)

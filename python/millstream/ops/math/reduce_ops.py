@@ -35,6 +35,7 @@ def reduction_dims(x, axis):
 
 def _reduction(gen_name):
     def reduce(input_tensor, axis=None, keepdims=None, name=None, reduction_indices=None, keep_dims=None):
+        """Reduces the dimensions of `axis`, all if None; with `keepdims` they stay with size 1."""
         axis = renamed("axis", axis, "reduction_indices", reduction_indices)
         keepdims = bool(renamed("keepdims", keepdims, "keep_dims", keep_dims))
         return getattr(gen_ops, gen_name)(input_tensor, reduction_dims(input_tensor, axis), keep_dims=keepdims, name=name)
@@ -53,6 +54,7 @@ reduce_euclidean_norm: Callable[..., Tensor] = _reduction("euclidean_norm")
 
 
 def reduce_variance(input_tensor: TensorLike, axis: Any = None, keepdims: Any = False, name: Optional[str] = None) -> Any:
+    """The variance over `axis`."""
     with ops.name_scope(name or "reduce_variance"):
         input_tensor = ops.convert_to_tensor(input_tensor)
         mean = reduce_mean(input_tensor, axis=axis, keepdims=True)
@@ -62,6 +64,7 @@ def reduce_variance(input_tensor: TensorLike, axis: Any = None, keepdims: Any = 
 
 
 def reduce_std(input_tensor: TensorLike, axis: Any = None, keepdims: Any = False, name: Optional[str] = None) -> Any:
+    """The standard deviation over `axis`."""
     with ops.name_scope(name or "reduce_std"):
         input_tensor = ops.convert_to_tensor(input_tensor)
         return gen_ops.sqrt(reduce_variance(input_tensor, axis=axis, keepdims=keepdims))
@@ -69,6 +72,7 @@ def reduce_std(input_tensor: TensorLike, axis: Any = None, keepdims: Any = False
 
 def reduce_logsumexp(input_tensor: TensorLike, axis: Any = None, keepdims: Optional[bool] = None, name: Optional[str] = None,
                      reduction_indices: Any = None, keep_dims: Optional[bool] = None) -> Any:
+    """log(sum(exp(x))) over `axis`, computed so that it does not overflow."""
     axis = renamed("axis", axis, "reduction_indices", reduction_indices)
     keepdims = bool(renamed("keepdims", keepdims, "keep_dims", keep_dims))
     with ops.name_scope(name, "ReduceLogSumExp", [input_tensor]) as name:
@@ -83,6 +87,7 @@ def reduce_logsumexp(input_tensor: TensorLike, axis: Any = None, keepdims: Optio
 def count_nonzero(input_tensor: Any = None, axis: Any = None, keepdims: Optional[bool] = None, dtype: DTypeLike = dtypes.int64,
                   name: Optional[str] = None, reduction_indices: Any = None, keep_dims: Optional[bool] = None,
                   input: Any = None) -> Any:  # pylint: disable=redefined-builtin
+    """The number of elements that are not zero."""
     input_tensor = renamed("input", input, "input_tensor", input_tensor)
     axis = renamed("axis", axis, "reduction_indices", reduction_indices)
     keepdims = bool(renamed("keepdims", keepdims, "keep_dims", keep_dims))

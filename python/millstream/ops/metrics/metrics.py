@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 def mean(values: Any, weights: Any = None, metrics_collections: Any = None, updates_collections: Any = None,
          name: Optional[str] = None) -> tuple[Tensor, Tensor]:
+    """(value, update_op): the weighted mean of all values so far."""
     with vs.variable_scope(name, "mean", (values, weights)):
         values = math_ops.cast(values, dtypes.float32)
         sum_variable = metric_variable([], dtypes.float32, name="total")
@@ -44,6 +45,7 @@ def mean(values: Any, weights: Any = None, metrics_collections: Any = None, upda
 
 def accuracy(labels: TensorLike, predictions: TensorLike, weights: Any = None, metrics_collections: Any = None,
              updates_collections: Any = None, name: Optional[str] = None) -> tuple[Tensor, Tensor]:
+    """(value, update_op): how often predictions equal labels."""
     predictions, labels, weights = matched(predictions, labels, weights)
     if labels.dtype.base_dtype != predictions.dtype.base_dtype:
         predictions = math_ops.cast(predictions, labels.dtype.base_dtype)
@@ -71,6 +73,7 @@ def mean_tensor(values: Any, weights: Any = None, metrics_collections: Any = Non
 
 def mean_absolute_error(labels: TensorLike, predictions: TensorLike, weights: Any = None, metrics_collections: Any = None,
                         updates_collections: Any = None, name: Optional[str] = None) -> tuple[Tensor, Tensor]:
+    """(value, update_op): the mean of |labels - predictions|."""
     predictions, labels, weights = matched(math_ops.cast(predictions, dtypes.float32), math_ops.cast(labels, dtypes.float32),
                                            weights)
     return mean(math_ops.abs(predictions - labels), weights, metrics_collections, updates_collections,
@@ -79,6 +82,7 @@ def mean_absolute_error(labels: TensorLike, predictions: TensorLike, weights: An
 
 def mean_squared_error(labels: TensorLike, predictions: TensorLike, weights: Any = None, metrics_collections: Any = None,
                        updates_collections: Any = None, name: Optional[str] = None) -> tuple[Tensor, Tensor]:
+    """(value, update_op): the mean of squared errors."""
     predictions, labels, weights = matched(math_ops.cast(predictions, dtypes.float32), math_ops.cast(labels, dtypes.float32),
                                            weights)
     return mean(gen_ops.squared_difference(labels, predictions), weights, metrics_collections, updates_collections,
@@ -87,6 +91,7 @@ def mean_squared_error(labels: TensorLike, predictions: TensorLike, weights: Any
 
 def root_mean_squared_error(labels: TensorLike, predictions: TensorLike, weights: Any = None, metrics_collections: Any = None,
                             updates_collections: Any = None, name: Optional[str] = None) -> tuple[Tensor, Tensor]:
+    """(value, update_op): the root of the mean of squared errors."""
     value, update = mean_squared_error(labels, predictions, weights, None, None, name or "root_mean_squared_error")
     return publish(gen_ops.sqrt(value), gen_ops.sqrt(update), metrics_collections, updates_collections)
 
@@ -119,6 +124,7 @@ def percentage_below(values: Any, threshold: Any, weights: Any = None, metrics_c
 
 def _count(default, condition):
     def metric(labels, predictions, weights=None, metrics_collections=None, updates_collections=None, name=None):
+        """(value, update_op): the number of such elements so far, weighted."""
         with vs.variable_scope(name, default, (predictions, labels, weights)):
             predictions, labels, weights = matched(math_ops.cast(predictions, dtypes.bool),
                                                    math_ops.cast(labels, dtypes.bool),
@@ -141,6 +147,7 @@ false_negatives: Callable[..., tuple[Tensor, Tensor]] = _count("false_negatives"
 
 def _ratio_of_counts(default, other):
     def metric(labels, predictions, weights=None, metrics_collections=None, updates_collections=None, name=None):
+        """(value, update_op): true positives divided by their sum with the other count."""
         with vs.variable_scope(name, default, (predictions, labels, weights)):
             predictions, labels, weights = matched(math_ops.cast(predictions, dtypes.bool),
                                                    math_ops.cast(labels, dtypes.bool),

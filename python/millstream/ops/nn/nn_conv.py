@@ -46,6 +46,7 @@ def _padding(padding):
 
 def conv2d(input: Any, filter: Any = None, strides: Any = None, padding: Any = None, use_cudnn_on_gpu: bool = True,
            data_format: str = "NHWC", dilations: Any = (1, 1, 1, 1), name: Optional[str] = None, filters: Any = None) -> Tensor:  # pylint: disable=redefined-builtin
+    """Convolution of images with `filter` of shape [height, width, in, out]."""
     filter = renamed("filter", filter, "filters", filters)
     padding, explicit = _padding(padding)
     data_format = data_format or "NHWC"
@@ -78,6 +79,7 @@ def conv2d_backprop_filter(input: Any, filter_sizes: Any, out_backprop: Any, str
 def conv2d_transpose(value: Any = None, filter: Any = None, output_shape: ShapeLike = None, strides: Any = None,
                      padding: Any = "SAME", data_format: str = "NHWC", name: Optional[str] = None, input: Any = None,
                      filters: Any = None, dilations: Any = None) -> Tensor:  # pylint: disable=redefined-builtin
+    """The transpose (gradient) of conv2d, as layers that enlarge images use it."""
     value, filter = renamed("input", input, "value", value), renamed("filters", filters, "filter", filter)
     data_format = data_format or "NHWC"
     channel_index = 1 if data_format.startswith("NC") else 3
@@ -134,6 +136,7 @@ def conv1d_transpose(input: Any, filters: Any, output_shape: ShapeLike, strides:
 
 def conv3d(input: Any, filter: Any = None, strides: Any = None, padding: Any = None, data_format: str = "NDHWC",
            dilations: Any = (1, 1, 1, 1, 1), name: Optional[str] = None, filters: Any = None) -> Any:  # pylint: disable=redefined-builtin
+    """Convolution of volumes with a filter of shape [depth, height, width, in, out]."""
     filter = renamed("filter", filter, "filters", filters)
     return gen_ops.conv3d(input, filter, strides=list(strides), padding=padding, data_format=data_format,
                           dilations=list(dilations), name=name)
@@ -155,6 +158,7 @@ def atrous_conv2d(value: Any, filters: Any, rate: Any, padding: Any, name: Optio
 
 def depthwise_conv2d(input: Any, filter: Any, strides: Any, padding: Any, rate: Any = None, name: Optional[str] = None,
                      data_format: Any = None, dilations: Any = None) -> Tensor:
+    """Convolves each channel with filters of its own."""
     # pylint: disable=redefined-builtin
     rate = renamed("dilations", dilations, "rate", rate)
     with ops.name_scope(name, "depthwise", [input, filter]) as name:
@@ -176,6 +180,7 @@ def depthwise_conv2d_native(input: Any, filter: Any, strides: Any, padding: Any,
 
 def separable_conv2d(input: Any, depthwise_filter: Any, pointwise_filter: Any, strides: Any, padding: Any, rate: Any = None,
                      name: Optional[str] = None, data_format: Any = None, dilations: Any = None) -> Tensor:  # pylint: disable=redefined-builtin
+    """A depthwise convolution, then one over channels."""
     rate = renamed("dilations", dilations, "rate", rate)
     with ops.name_scope(name, "separable_conv2d", [input, depthwise_filter, pointwise_filter]) as name:
         input = ops.convert_to_tensor(input, name="tensor_in")
@@ -211,6 +216,7 @@ def convolution(input: Any, filter: Any, padding: Any, strides: Any = None, dila
 
 def max_pool(value: Any = None, ksize: Any = None, strides: Any = None, padding: Any = None, data_format: str = "NHWC",
              name: Optional[str] = None, input: Any = None) -> Tensor:
+    """The largest element of each window."""
     # pylint: disable=redefined-builtin
     value = renamed("input", input, "value", value)
     with ops.name_scope(name, "MaxPool", [value]) as name:
@@ -232,6 +238,7 @@ def max_pool2d(input: Any, ksize: Any, strides: Any, padding: Any, data_format: 
 
 def avg_pool(value: Any = None, ksize: Any = None, strides: Any = None, padding: Any = None, data_format: str = "NHWC",
              name: Optional[str] = None, input: Any = None) -> Tensor:
+    """The mean of each window."""
     # pylint: disable=redefined-builtin
     value = renamed("input", input, "value", value)
     with ops.name_scope(name, "AvgPool", [value]) as name:

@@ -92,6 +92,7 @@ def normalize_moments(counts: Any, mean_ss: Any, variance_ss: Any, shift: Any,
 
 def batch_normalization(x: TensorLike, mean: Any, variance: Any, offset: Any, scale: Any, variance_epsilon: Any,
                         name: Optional[str] = None) -> Tensor:
+    """scale * (x - mean) / sqrt(variance + variance_epsilon) + offset."""
     with ops.name_scope(name, "batchnorm", [x, mean, variance, scale, offset]):
         x = ops.convert_to_tensor(x)
         inverse = gen_ops.rsqrt(variance + variance_epsilon)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 def _named_activation(gen_name, scope):
     def apply(features, name=None):
+        """Applies the activation to each element."""
         with ops.name_scope(name, scope, [features]) as name:
             return getattr(gen_ops, gen_name)(ops.convert_to_tensor(features, name="features"), name=name)
     apply.__name__ = gen_name
@@ -35,6 +36,7 @@ relu6: Callable[..., Tensor] = _named_activation("relu6", "Relu6")
 
 
 def leaky_relu(features: TensorLike, alpha: Any = 0.2, name: Optional[str] = None) -> Tensor:
+    """x where it is positive, else alpha * x."""
     with ops.name_scope(name, "LeakyRelu", [features, alpha]) as name:
         features = ops.convert_to_tensor(features, name="features")
         if features.dtype.is_integer:
@@ -82,11 +84,13 @@ def _last_axis(gen_name, logits, axis, name):
 
 
 def softmax(logits: TensorLike, axis: Any = None, name: Optional[str] = None, dim: Any = None) -> Tensor:
+    """exp(logits) / sum(exp(logits)) along `axis`."""
     axis = renamed("axis", axis, "dim", dim)
     return _last_axis("softmax", logits, -1 if axis is None else axis, name)
 
 
 def log_softmax(logits: TensorLike, axis: Any = None, name: Optional[str] = None, dim: Any = None) -> Tensor:
+    """The logarithm of softmax."""
     axis = renamed("axis", axis, "dim", dim)
     return _last_axis("log_softmax", logits, -1 if axis is None else axis, name)
 
@@ -98,6 +102,7 @@ def _both_given(labels, logits):
 
 
 def sigmoid_cross_entropy_with_logits(labels: Any = None, logits: Any = None, name: Optional[str] = None) -> Tensor:
+    """Cross entropy of each label with the sigmoid of its logit."""
     _both_given(labels, logits)
     with ops.name_scope(name, "logistic_loss", [logits, labels]) as name:
         logits = ops.convert_to_tensor(logits, name="logits")
@@ -132,6 +137,7 @@ def _flattened(x):
 
 def softmax_cross_entropy_with_logits_v2(labels: Any = None, logits: Any = None, axis: Any = None, name: Optional[str] = None,
                                          dim: Any = None) -> Tensor:
+    """Cross entropy of distributions with the softmax of logits; labels get gradients too."""
     axis = renamed("axis", axis, "dim", dim)
     return _softmax_cross_entropy(labels, logits, -1 if axis is None else axis, name)
 
@@ -171,6 +177,7 @@ def softmax_cross_entropy_with_logits(labels: Any = None, logits: Any = None, di
 
 
 def sparse_softmax_cross_entropy_with_logits(labels: Any = None, logits: Any = None, name: Optional[str] = None) -> Tensor:
+    """Cross entropy of class numbers with the softmax of logits."""
     _both_given(labels, logits)
     with ops.name_scope(name, "SparseSoftmaxCrossEntropyWithLogits", [labels, logits]):
         labels = ops.convert_to_tensor(labels)
@@ -249,6 +256,7 @@ def _noise_shape(x, noise_shape):
 
 
 def bias_add(value: Any, bias: Any, data_format: Any = None, name: Optional[str] = None) -> Tensor:
+    """Adds a vector to the channels of `value`."""
     with ops.name_scope(name, "BiasAdd", [value, bias]) as name:
         if data_format is not None:
             if data_format.startswith("NC"):
@@ -281,6 +289,7 @@ def relu_layer(x: TensorLike, weights: Any, biases: Any, name: Optional[str] = N
 
 
 def l2_normalize(x: TensorLike, axis: Any = None, epsilon: Any = 1e-12, name: Optional[str] = None, dim: Any = None) -> Tensor:
+    """Divides by the L2 norm along `axis`."""
     axis = renamed("axis", axis, "dim", dim)
     with ops.name_scope(name, "l2_normalize", [x]) as name:
         x = ops.convert_to_tensor(x, name="x")
@@ -297,10 +306,12 @@ def zero_fraction(value: Any, name: Optional[str] = None) -> Tensor:
 
 
 def top_k(input: Any, k: Any = 1, sorted: bool = True, name: Optional[str] = None) -> Any:  # pylint: disable=redefined-builtin
+    """The `k` largest elements of each row, and their indices."""
     return gen_ops.top_kv2(input, k, sorted=sorted, name=name)
 
 
 def in_top_k(predictions: TensorLike, targets: Any, k: Any, name: Optional[str] = None) -> Tensor:
+    """Whether each target is among the `k` largest predictions."""
     with ops.name_scope(name, "in_top_k"):
         return gen_ops.in_top_kv2(predictions, targets, k, name=name)
 

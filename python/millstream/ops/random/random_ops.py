@@ -37,6 +37,7 @@ def shape_tensor(shape):
 
 def random_normal(shape: ShapeLike, mean: Any = 0.0, stddev: Any = 1.0, dtype: DTypeLike = dtypes.float32,
                   seed: Optional[int] = None, name: Optional[str] = None) -> Tensor:
+    """Numbers from a normal distribution."""
     with ops.name_scope(name, "random_normal", [shape, mean, stddev]) as name:
         shape = shape_tensor(shape)
         mean = ops.convert_to_tensor(mean, dtype=dtype, name="mean")
@@ -47,6 +48,7 @@ def random_normal(shape: ShapeLike, mean: Any = 0.0, stddev: Any = 1.0, dtype: D
 
 def truncated_normal(shape: ShapeLike, mean: Any = 0.0, stddev: Any = 1.0, dtype: DTypeLike = dtypes.float32,
                      seed: Optional[int] = None, name: Optional[str] = None) -> Tensor:
+    """Normally distributed numbers; those beyond two standard deviations are drawn again."""
     with ops.name_scope(name, "truncated_normal", [shape, mean, stddev]) as name:
         shape = shape_tensor(shape)
         mean = ops.convert_to_tensor(mean, dtype=dtype, name="mean")
@@ -57,6 +59,7 @@ def truncated_normal(shape: ShapeLike, mean: Any = 0.0, stddev: Any = 1.0, dtype
 
 def random_uniform(shape: ShapeLike, minval: Any = 0, maxval: Any = None, dtype: DTypeLike = dtypes.float32,
                    seed: Optional[int] = None, name: Optional[str] = None) -> Tensor:
+    """Numbers from `minval` up to, without, `maxval`."""
     dtype = dtypes.as_dtype(dtype)
     if dtype not in (dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64, dtypes.int32, dtypes.int64):
         raise ValueError(f"Argument `dtype` got invalid value {dtype!r}.")
@@ -81,6 +84,7 @@ def random_uniform(shape: ShapeLike, minval: Any = 0, maxval: Any = None, dtype:
 
 
 def random_shuffle(value: Any, seed: Optional[int] = None, name: Optional[str] = None) -> Tensor:
+    """Shuffles along the first dimension."""
     return gen_ops.random_shuffle(value, **_seeds(seed), name=name)
 
 

@@ -33,6 +33,7 @@ def _ref(ref):
 
 
 def assign(ref: Any, value: Any, validate_shape: Any = None, use_locking: Any = None, name: Optional[str] = None) -> Tensor:
+    """Sets a variable to `value`."""
     if _is_ref(ref):
         return gen_ops.assign(_ref(ref), value, validate_shape=True if validate_shape is None else validate_shape,
                               use_locking=True if use_locking is None else use_locking, name=name)
@@ -40,12 +41,14 @@ def assign(ref: Any, value: Any, validate_shape: Any = None, use_locking: Any = 
 
 
 def assign_add(ref: Any, value: Any, use_locking: Any = None, name: Optional[str] = None) -> Tensor:
+    """Adds `value` to a variable."""
     if _is_ref(ref):
         return gen_ops.assign_add(_ref(ref), value, use_locking=bool(use_locking), name=name)
     return ref.assign_add(value, name=name)
 
 
 def assign_sub(ref: Any, value: Any, use_locking: Any = None, name: Optional[str] = None) -> Tensor:
+    """Subtracts `value` from a variable."""
     if _is_ref(ref):
         return gen_ops.assign_sub(_ref(ref), value, use_locking=bool(use_locking), name=name)
     return ref.assign_sub(value, name=name)

@@ -44,6 +44,7 @@ def no_op_group(operations, name):
 
 
 def variables_initializer(var_list: Any, name: str = "init") -> Operation:
+    """An operation that initializes all of `var_list`."""
     if var_list:
         return no_op_group([v.initializer for v in var_list], name)
     return gen_ops.no_op(name=name)
@@ -54,6 +55,7 @@ def initialize_variables(var_list: Any, name: str = "init") -> Any:
 
 
 def global_variables_initializer() -> Operation:
+    """An operation that initializes all global variables of the default graph."""
     return variables_initializer(global_variables())
 
 
@@ -62,6 +64,7 @@ def initialize_all_variables() -> Operation:
 
 
 def local_variables_initializer() -> Operation:
+    """An operation that initializes all local variables of the default graph."""
     return variables_initializer(local_variables())
 
 
@@ -70,6 +73,7 @@ def initialize_local_variables() -> Any:
 
 
 def is_variable_initialized(variable: Any) -> Any:
+    """Whether a variable has a value, as a tensor."""
     return state_ops.is_variable_initialized(variable)
 
 

@@ -149,6 +149,7 @@ def _get_default_variable_store():
 
 
 def get_variable_scope() -> VariableScope:
+    """The current variable scope."""
     return _state().current
 
 
@@ -167,6 +168,7 @@ def get_variable(name: str, shape: ShapeLike = None, dtype: Optional[DTypeLike] 
 
 def get_local_variable(name: str, shape: ShapeLike = None, dtype: Optional[DTypeLike] = None, initializer: Any = None,
                        regularizer: Any = None, trainable: Any = False, collections: Any = None, **kwargs: Any) -> Any:
+    """As get_variable, for a variable that belongs to one worker and is not saved."""
     collections = list(collections or []) + [ops.GraphKeys.LOCAL_VARIABLES]
     return get_variable(name, shape=shape, dtype=dtype, initializer=initializer, regularizer=regularizer, trainable=False,
                         collections=collections, **kwargs)
