@@ -83,6 +83,7 @@ class BaseSession:
 
     @property
     def graph(self) -> Graph:
+        """The graph whose parts this session runs."""
         return self._graph
 
     @property
@@ -109,6 +110,7 @@ class BaseSession:
         self._dead_handles.append(handle)
 
     def close(self) -> None:
+        """Ends the session; later calls of run() raise RuntimeError."""
         if not self._closed:
             self._let_others_go_on()
             if self._dead_handles and self._target:
@@ -118,9 +120,11 @@ class BaseSession:
             self._session.close()
 
     def list_devices(self) -> list[Any]:
+        """The devices that steps of this session may use."""
         return [_DeviceAttributes(*d) for d in self._session.list_devices()]
 
     def as_default(self) -> Any:
+        """A context in which eval() and run() of tensors and operations use this session; it does not close it."""
         return stacks.default_session.get_controller(self)
 
     def _check_open(self):

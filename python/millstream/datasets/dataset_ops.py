@@ -75,10 +75,12 @@ class Dataset(MoreSteps):
 
     @staticmethod
     def from_tensors(tensors: Any) -> Dataset:
+        """A dataset with one element."""
         return _from_values(tensors, False)
 
     @staticmethod
     def from_tensor_slices(tensors: Any) -> Dataset:
+        """A dataset of the slices along the first dimension."""
         if any(hasattr(leaf, "nested_row_splits") for leaf in structure.flatten(tensors)):
             from millstream.datasets import ragged_slices
             return ragged_slices.from_tensor_slices(tensors)
@@ -86,6 +88,7 @@ class Dataset(MoreSteps):
 
     @staticmethod
     def range(*args: Any) -> Dataset:
+        """A dataset of numbers, with the arguments of Python's range."""
         start, stop, step = {1: lambda a: (0, a[0], 1), 2: lambda a: (a[0], a[1], 1), 3: lambda a: tuple(a)}[len(args)](args)
         spec = _Spec(dtypes.int64, [])
         return Dataset(spec, lambda: gen_ops.range_dataset(_int64(start), _int64(stop), _int64(step),
@@ -93,6 +96,7 @@ class Dataset(MoreSteps):
 
     @staticmethod
     def zip(datasets: Any) -> Dataset:
+        """A dataset of tuples of the elements of several datasets."""
         parts = structure.flatten(datasets)
         if not all(isinstance(d, Dataset) for d in parts):
             raise TypeError(f"The argument to `Dataset.zip()` must be a nested structure of datasets: {datasets}")
@@ -103,11 +107,13 @@ class Dataset(MoreSteps):
 
     @staticmethod
     def from_generator(generator: Any, output_types: Any, output_shapes: Any = None, args: Any = None) -> Dataset:
+        """A dataset of what the iterator that `generator` makes yields."""
         from millstream.datasets import generator as generator_lib
         return generator_lib.from_generator(generator, output_types, output_shapes, args)
 
     @staticmethod
     def list_files(file_pattern, shuffle=None, seed=None):
+        """A dataset of the names of files that match a pattern."""
         pattern = file_pattern
         out = Dataset(_Spec(dtypes.string, []), lambda: gen_ops.tensor_slice_dataset(
             [gen_ops.matching_files(_inside(pattern))], Toutput_types=[dtypes.string], output_shapes=[[]]))
@@ -144,6 +150,7 @@ class Dataset(MoreSteps):
         return built, result
 
     def map(self, map_func: Any, num_parallel_calls: Any = None, deterministic: Any = None) -> Dataset:
+        """Applies a function to each element, several at a time with `num_parallel_calls`."""
         built, result = self._build(map_func, "Dataset_map")
         if "dataset" in result:
             raise TypeError("map() with a function that returns a dataset; use flat_map() or interleave()")
@@ -167,6 +174,7 @@ class Dataset(MoreSteps):
         return built, result["dataset"]._spec
 
     def flat_map(self, map_func: Any) -> Dataset:
+        """Joins the datasets that a function makes of the elements."""
         built, spec = self._of_datasets(map_func, "Dataset_flat_map")
         out = Dataset(spec, None)
 
@@ -178,6 +186,7 @@ class Dataset(MoreSteps):
 
     def interleave(self, map_func: Any, cycle_length: Any = AUTOTUNE, block_length: Any = 1, num_parallel_calls: Any = None,
                    deterministic: Any = None) -> Dataset:
+        """As flat_map, but takes `block_length` elements from each of `cycle_length` datasets in turn."""
         built, spec = self._of_datasets(map_func, "Dataset_interleave")
         length = 4 if cycle_length is None or cycle_length == AUTOTUNE else cycle_length
         out = Dataset(spec, None)
@@ -196,9 +205,11 @@ class Dataset(MoreSteps):
         return out
 
     def filter(self, predicate: Any) -> Dataset:
+        """Keeps the elements for which the function is true."""
         return self._with_predicate(gen_ops.filter_dataset, predicate, "Dataset_filter")
 
     def batch(self, batch_size: Any, drop_remainder: bool = False) -> Any:
+        """Stacks consecutive elements; the last batch may be smaller unless `drop_remainder`."""
         size = batch_size if drop_remainder and not isinstance(batch_size, ops.Tensor) else None
         spec = structure.map_structure(lambda s: s.batched(size), self._spec)
         return self._step(gen_ops.batch_dataset_v2, lambda: _int64(batch_size), lambda: ops.convert_to_tensor(drop_remainder),
@@ -206,6 +217,7 @@ class Dataset(MoreSteps):
 
     def padded_batch(self, batch_size: Any, padded_shapes: Any = None, padding_values: Any = None,
                      drop_remainder: bool = False) -> Dataset:
+        """As batch, for elements of unequal shapes, which are padded."""
         leaves = structure.flatten(self._spec)
         if any(s.sparse for s in leaves):
             raise TypeError("Batching of padded sparse tensors is not currently supported")
@@ -265,24 +277,30 @@ class Dataset(MoreSteps):
         return nest.pack_sequence_as(initial_state, list(out) if isinstance(out, (list, tuple)) else [out])
 
     def shuffle(self, buffer_size: Any, seed: Optional[int] = None, reshuffle_each_iteration: Any = None) -> Dataset:
+        """Draws elements at random from a buffer of `buffer_size`."""
         from millstream.framework import random_seed
         seed1, seed2 = random_seed.get_seed(seed)
         return self._step(gen_ops.shuffle_dataset, lambda: _int64(buffer_size), lambda: _int64(seed1, 0),
                           lambda: _int64(seed2, 0), reshuffle_each_iteration=reshuffle_each_iteration is not False)
 
     def repeat(self, count: Any = None) -> Dataset:
+        """Repeats the dataset `count` times, without end if it is None or -1."""
         return self._step(gen_ops.repeat_dataset, lambda: _int64(count, -1))
 
     def prefetch(self, buffer_size: Any) -> Dataset:
+        """Prepares up to `buffer_size` elements ahead of time."""
         return self._step(gen_ops.prefetch_dataset, lambda: _int64(buffer_size, AUTOTUNE))
 
     def take(self, count: Any) -> Dataset:
+        """The first `count` elements."""
         return self._step(gen_ops.take_dataset, lambda: _int64(count))
 
     def skip(self, count: Any) -> Dataset:
+        """All elements but the first `count`."""
         return self._step(gen_ops.skip_dataset, lambda: _int64(count))
 
     def concatenate(self, dataset: Any) -> Dataset:
+        """The elements of this dataset, then those of another."""
         spec = _joined_spec(self._spec, dataset._spec)
         return self._step(gen_ops.concatenate_dataset, dataset._make, spec=spec)
 
@@ -316,6 +334,7 @@ class Dataset(MoreSteps):
         return self._with_predicate(gen_ops.take_while_dataset, predicate, "Dataset_take_while")
 
     def apply(self, transformation_func: Any) -> Any:
+        """Applies a function from dataset to dataset."""
         result = transformation_func(self)
         if not isinstance(result, Dataset):
             raise TypeError("`transformation_func` must return a Dataset.")
@@ -330,9 +349,11 @@ class Dataset(MoreSteps):
     # Iterators.
 
     def make_one_shot_iterator(self) -> Iterator:
+        """An iterator that needs no initialization and runs through the dataset once."""
         return iterator_ops.make_one_shot_iterator(self)
 
     def make_initializable_iterator(self, shared_name: Any = None) -> Iterator:
+        """An iterator whose `initializer` must run before it, and may run again."""
         return iterator_ops.make_initializable_iterator(self, shared_name)
 
 

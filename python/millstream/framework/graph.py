@@ -180,6 +180,7 @@ class Graph(Collections, GraphScopes):
             self._state.scope, self._state.control = old
 
     def get_operations(self) -> list[Operation]:
+        """All operations, in the order in which they were made."""
         self._sync()
         return [op for op in self._ops if op is not None]
 
@@ -187,11 +188,13 @@ class Graph(Collections, GraphScopes):
         return self._core.num_nodes()
 
     def get_operation_by_name(self, name: str) -> Operation:
+        """The operation with this name. Raises KeyError if there is none."""
         if not isinstance(name, str):
             raise TypeError(f"Operation names are strings (or similar), not {type(name).__name__}.")
         return self.as_graph_element(name, allow_tensor=False, allow_operation=True)
 
     def get_tensor_by_name(self, name: str) -> Tensor:
+        """The tensor with a name such as "add:0". Raises KeyError if there is none."""
         if not isinstance(name, str):
             raise TypeError(f"Tensor names are strings (or similar), not {type(name).__name__}.")
         return self.as_graph_element(name, allow_tensor=True, allow_operation=False)
@@ -239,9 +242,11 @@ class Graph(Collections, GraphScopes):
 
     @property
     def finalized(self) -> bool:
+        """Whether the graph is read-only."""
         return self._finalized
 
     def finalize(self) -> None:
+        """Makes the graph read-only: adding an operation raises RuntimeError."""
         self._finalized = True
 
     def _unsafe_unfinalize(self):
@@ -268,6 +273,7 @@ class Graph(Collections, GraphScopes):
         self._unfetchable.add(op)
 
     def as_graph_def(self, from_version=None, add_shapes=False):
+        """The graph as a GraphDef message."""
         from millstream.proto import graph_pb2
         start = 0
         if from_version:

@@ -48,18 +48,22 @@ class Operation:
 
     @property
     def graph(self) -> Graph:
+        """The graph of the operation."""
         return self._graph
 
     @property
     def name(self) -> str:
+        """The full name, with its scopes."""
         return self._name
 
     @property
     def type(self) -> str:
+        """The type of the op, such as "MatMul"."""
         return self._type
 
     @property
     def outputs(self) -> list[Tensor]:
+        """The tensors that the operation computes."""
         return self._outputs
 
     def values(self) -> Any:
@@ -71,6 +75,7 @@ class Operation:
 
     @property
     def inputs(self) -> Any:
+        """The tensors that it reads."""
         get = self._graph._output_by_id
         return tuple(get(i) for i in self._graph._core.inputs(self._id))
 
@@ -80,6 +85,7 @@ class Operation:
 
     @property
     def control_inputs(self) -> list[Operation]:
+        """The operations that must run before it."""
         by_id = self._graph._op_by_id
         return [by_id(i) for i in self._graph._core.control_inputs(self._id)]
 
@@ -93,6 +99,7 @@ class Operation:
 
     @property
     def device(self) -> str:
+        """The device that was asked for, or an empty string."""
         return self._graph._core.device(self._id)
 
     def _set_device(self, device):
@@ -125,6 +132,7 @@ class Operation:
 
     @property
     def node_def(self):
+        """The operation as a NodeDef message."""
         from millstream.proto import node_def_pb2
         return node_def_pb2.NodeDef.FromString(self._graph._core.to_node_def(self._id))
 
@@ -168,6 +176,7 @@ class Operation:
         return lines
 
     def run(self, feed_dict: Any = None, session: Any = None) -> Any:
+        """Runs the operation in `session` or the default session."""
         _run_operation(self, feed_dict, self._graph, session)
 
     def __str__(self):

@@ -30,35 +30,43 @@ class Tensor(TensorOperators):
 
     @property
     def op(self):
+        """The operation whose output this is."""
         return self._op
 
     @property
     def graph(self):
+        """The graph of the tensor."""
         return self._op._graph
 
     @property
     def dtype(self):
+        """The type of the elements."""
         return self._dtype
 
     @property
     def name(self):
+        """The name of the operation, a colon and the number of the output: "add:0"."""
         if self._name_cache is None:
             self._name_cache = f"{self._op._name}:{self._value_index}"
         return self._name_cache
 
     @property
     def value_index(self):
+        """Which output of its operation this is."""
         return self._value_index
 
     @property
     def device(self):
+        """The device that was asked for, or an empty string."""
         return self._op.device
 
     @property
     def shape(self):
+        """The shape as far as it is known while the graph is built."""
         return TensorShape._of_core(self._op._graph._core.shape(self._op._id, self._value_index))
 
     def get_shape(self):
+        """As the property `shape`."""
         return self.shape
 
     @property
@@ -107,6 +115,7 @@ class Tensor(TensorOperators):
         return True
 
     def eval(self, feed_dict=None, session=None):
+        """The value, computed by `session` or the default session."""
         return _eval(self, feed_dict, self.graph, session)
 
     def experimental_ref(self):

@@ -72,12 +72,14 @@ class Coordinator:
         return type(ex), ex, traceback
 
     def clear_stop(self) -> None:
+        """Forgets a request to stop, so that threads can run again."""
         with self._lock:
             self._joined = False
             self._exc_info_to_raise = None
             self._stop_event.clear()
 
     def should_stop(self) -> bool:
+        """Whether a stop was requested."""
         return self._stop_event.is_set()
 
     @contextlib.contextmanager
@@ -89,9 +91,11 @@ class Coordinator:
             self.request_stop(ex)
 
     def wait_for_stop(self, timeout: Any = None) -> bool:
+        """Waits until a stop is requested, at most `timeout` seconds; returns whether it was."""
         return self._stop_event.wait(timeout)
 
     def register_thread(self, thread: Any) -> None:
+        """Adds a thread that join() waits for."""
         with self._lock:
             self._registered_threads.add(thread)
 

@@ -105,6 +105,7 @@ class Optimizer:
         self._non_slot_dict = {}
 
     def get_name(self) -> Any:
+        """The name that scopes and slots have."""
         return self._name
 
     def minimize(self, loss: Any, global_step: Any = None, var_list: Any = None, gate_gradients: Any = GATE_OP,
@@ -200,9 +201,11 @@ class Optimizer:
     # Slots.
 
     def get_slot(self, var: Any, name: str) -> Any:
+        """The variable that the optimizer keeps for `var` under this name, or None."""
         return self._slots.get(name, {}).get(_var_key(var))
 
     def get_slot_names(self) -> list[str]:
+        """The names of the slots."""
         return sorted(self._slots)
 
     def variables(self) -> Any:

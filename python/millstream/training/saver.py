@@ -236,6 +236,7 @@ class Saver:
 
     @property
     def last_checkpoints(self) -> list[str]:
+        """The prefixes of the checkpoints that are kept, oldest first."""
         return [path for path, _ in self._last_checkpoints]
 
     def set_last_checkpoints(self, last_checkpoints: Any) -> None:
@@ -274,6 +275,7 @@ class Saver:
     def export_meta_graph(self, filename: Optional[str] = None, collection_list: Any = None, as_text: bool = False,
                           export_scope: Any = None, clear_devices: bool = False, clear_extraneous_savers: bool = False,
                           strip_default_attrs: bool = False, save_debug_info: bool = False) -> Any:
+        """The graph and its collections as a MetaGraphDef; also written to `filename` if one is given."""
         return export_meta_graph(filename, graph_def=None, saver_def=self.saver_def, collection_list=collection_list,
                                  as_text=as_text, export_scope=export_scope, clear_devices=clear_devices,
                                  strip_default_attrs=strip_default_attrs)

@@ -197,10 +197,12 @@ class Variable(TensorOperators, metaclass=_VariableMeta):
 
     @property
     def graph(self) -> Any:
+        """The graph of the variable."""
         return self._graph_object
 
     @property
     def trainable(self) -> Any:
+        """Whether optimizers change the variable by default."""
         return self._trainable
 
     @property
@@ -217,17 +219,21 @@ class Variable(TensorOperators, metaclass=_VariableMeta):
 
     @property
     def initializer(self) -> Any:
+        """The operation that sets the initial value."""
         return self._initializer_op
 
     @property
     def initial_value(self) -> Any:
+        """The tensor that the initializer assigns."""
         return self._initial_value
 
     @property
     def shape(self) -> Any:
+        """The static shape."""
         raise NotImplementedError
 
     def get_shape(self) -> Any:
+        """As the property `shape`."""
         return self.shape
 
     def set_shape(self, shape: Any) -> Any:
@@ -242,6 +248,7 @@ class Variable(TensorOperators, metaclass=_VariableMeta):
         return True
 
     def eval(self, session=None):
+        """The value, read by `session` or the default session."""
         return self._as_graph_element().eval(session=session)
 
     def load(self, value: Any, session: Any = None) -> None:
