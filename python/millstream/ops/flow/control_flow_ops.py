@@ -43,13 +43,13 @@ def _grouped(device, deps, name=None):
             return gen_ops.no_op(name=name)
 
 
-def group(*inputs, **kwargs):
+def group(*inputs: Any, **kwargs: Any) -> Operation:
     """An operation that is done when all inputs are: one NoOp for each device, and one for all of them."""
     name = kwargs.pop("name", None)
     if kwargs:
         raise ValueError(f"Unknown keyword arguments: {list(kwargs)}")
     with ops.name_scope(name, "group_deps", inputs) as name:
-        by_device = {}
+        by_device: dict[Any, Any] = {}
         for item in nest.flatten(inputs):
             if hasattr(item, "_as_graph_element"):
                 item = item._as_graph_element()
