@@ -18,6 +18,7 @@ import sys
 
 INCLUDE = re.compile(r'^#include "([^"]+)"', re.M)
 MACRO = re.compile(r"^#define (\w+)", re.M)
+USING = re.compile(r"using (?:::)?((?:\w+::)+(\w+));")
 UNDEFINED = re.compile(r"^#undef (\w+)", re.M)
 RAW_STRING = re.compile(r'R"(\w*)\(.*?\)\1"', re.S)
 COMMENT = re.compile(r"//[^\n]*")
@@ -83,7 +84,7 @@ def declarations(code):
 
 class Source:
     """What a file declares; `private` maps names to the text of an alias, or None where no two declarations may meet,
-    `public` holds (kind, name)."""
+    `public` holds (kind, name), `imported` maps the name in each using-declaration to what it names."""
 
     def __init__(self, path):
         text = pathlib.Path(path).read_text(encoding="utf-8")
@@ -94,8 +95,11 @@ class Source:
         self.alone = bool(ALONE.search(text))
         code = re.sub(r"^}  // namespace$", END_OF_PRIVATE, text, flags=re.M)
         code = DIRECTIVE.sub("", STRING.sub('""', COMMENT.sub("", RAW_STRING.sub('""', code))))
-        self.private, self.public = {}, set()
+        self.private, self.public, self.imported = {}, set(), {}
         for private, statement in declarations(code):
+            using = USING.match(statement)
+            if using:
+                self.imported[using[2]] = using[1]
             what = declared(statement)
             if what and private:
                 self.private[what[1]] = " ".join(statement.split()) if statement.startswith("using ") else None
@@ -138,7 +142,7 @@ class Batch:
     """Sources of one translation unit."""
 
     def __init__(self):
-        self.sources, self.size, self.private, self.seen = [], 0, {}, set()
+        self.sources, self.size, self.private, self.imported, self.seen = [], 0, {}, {}, set()
 
     def takes(self, source, seen, limit):
         if self.size + source.size > limit:
@@ -147,6 +151,10 @@ class Batch:
             return False
         if any((OTHER[kind], name) in self.seen for kind, name in seen):  # headers that were never included together
             return False
+        if self.private.keys() & source.imported.keys() or source.private.keys() & self.imported.keys():
+            return False
+        if any(self.imported.get(name, what) != what for name, what in source.imported.items()):
+            return False
         return all(text is not None and self.private[name] == text
                    for name, text in source.private.items() if name in self.private)
 
@@ -154,6 +162,7 @@ class Batch:
         self.sources.append(source)
         self.size += source.size
         self.private.update(source.private)
+        self.imported.update(source.imported)
         self.seen |= seen
 
 

@@ -78,6 +78,19 @@ def test_aliases_that_say_the_same_may_meet(tmp_path):
     assert together(tmp_path, source("using Json = nlohmann::json;"), source("using Json = nlohmann::json;"))
 
 
+def test_a_name_is_imported_from_one_namespace_in_a_batch(tmp_path):
+    for number, (other, meet) in enumerate([
+        ("using losses::Options;", True),
+        ("using ::losses::Options;", True),
+        ("using metrics::Options;", False),
+        ("struct Options {\n};", False),
+    ]):
+        for order in (1, -1):
+            folder = tmp_path / f"{number}{order}"
+            folder.mkdir()
+            assert together(folder, *[source("using losses::Options;"), source(other)][::order]) == meet, other
+
+
 def test_tests_of_one_name_do_not_meet(tmp_path):
     assert not together(tmp_path, source("TEST(Queue, Closes) {\n}"), source("TEST(Queue, Closes) {\n}"))
 

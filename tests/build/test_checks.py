@@ -159,6 +159,35 @@ def test_flags_of_sources_in_a_batch(tmp_path):
     assert compile_flags.by_source(build, tmp_path) == {"a.cc": batch, "b.cc": batch, "c.cc": ()}
 
 
+class Analysis:
+    """A small source tree, and analyze.py's answer about it."""
+
+    def __init__(self, root, monkeypatch):
+        self.root, self.build, self.monkeypatch = root, root / "build", monkeypatch
+        for folder in ("build", "cmake", "millstream"):
+            (root / folder).mkdir()
+        shutil.copy(ROOT / ".clang-tidy", root)
+        shutil.copy(ROOT / "cmake" / "batches.py", root / "cmake")
+        monkeypatch.setattr(analyze, "ROOT", root)
+
+    def add(self, name, text):
+        (self.root / "millstream" / name).write_text(text)
+
+    def run(self, *arguments):
+        entries = [{"directory": str(self.build), "file": str(path), "command": f"c++ -std=c++20 -I{self.root} -c {path}"}
+                   for path in sorted((self.root / "millstream").glob("*.cc"))]
+        (self.build / "compile_commands.json").write_text(json.dumps(entries))
+        self.monkeypatch.setattr(sys, "argv", ["analyze", "--build", str(self.build), *arguments])
+        return analyze.main()
+
+
+@pytest.fixture
+def analysis(tmp_path, monkeypatch):
+    if shutil.which("clang-tidy") is None or shutil.which("clang++") is None:
+        pytest.skip("`make lint-tools` installs clang-tidy")
+    return Analysis(tmp_path, monkeypatch)
+
+
 BROKEN = """// SPDX-License-Identifier: Apache-2.0
 namespace broken {
 class __attribute__((capability("mutex"))) Lock {};
@@ -179,29 +208,37 @@ int BadlyNamed() {
 
 
 @pytest.mark.parametrize("arguments, found", [([], ["thread-safety-analysis", "readability-identifier-naming"]), (["--thread-safety"], ["thread-safety-analysis"])])
-def test_analysis_finds_unguarded_reads_and_names(tmp_path, monkeypatch, capsys, arguments, found):
-    if shutil.which("clang-tidy") is None or shutil.which("clang++") is None:
-        pytest.skip("`make lint-tools` installs clang-tidy")
-    shutil.copy(ROOT / ".clang-tidy", tmp_path)
-    (tmp_path / "cmake").mkdir()
-    shutil.copy(ROOT / "cmake" / "batches.py", tmp_path / "cmake")
-    build = tmp_path / "build"
-    build.mkdir()
-    entries = []
-    for name, text in (("good.cc", "int Fine() { return 1; }\n"), ("broken.cc", BROKEN)):
-        path = tmp_path / "millstream" / name
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(text)
-        entries.append({"directory": str(build), "file": str(path), "command": f"c++ -std=c++20 -c {path}"})
-    (build / "compile_commands.json").write_text(json.dumps(entries))
-    monkeypatch.setattr(analyze, "ROOT", tmp_path)
-    monkeypatch.setattr(sys, "argv", ["analyze", "--all", "--build", str(build), *arguments])
-    assert analyze.main() == 1
+def test_analysis_finds_unguarded_reads_and_names(analysis, capsys, arguments, found):
+    analysis.add("good.cc", "int Fine() { return 1; }\n")
+    analysis.add("broken.cc", BROKEN)
+    assert analysis.run("--all", *arguments) == 1
     out = capsys.readouterr().out
     assert all(name in out for name in found)
     assert out.splitlines()[-1] == f"2 sources in 1 batches: {len(found)} findings"
-    monkeypatch.setattr(sys, "argv", ["analyze", "millstream/good.cc", "--build", str(build), *arguments])
-    assert analyze.main() == 0
+    assert analysis.run("millstream/good.cc", *arguments) == 0
+
+
+@pytest.mark.parametrize("arguments", [[], ["--thread-safety"]])
+def test_names_that_meet_only_in_a_batch_are_no_findings(analysis, capsys, arguments):
+    for name in ("one", "two"):
+        analysis.add(f"{name}.h", f"namespace {name} {{\nstruct Options {{\n}};\n}}  // namespace {name}\n")
+        # Not formatted, so that cmake/batches.py does not see the declaration.
+        analysis.add(f"{name}.cc", f'#include "millstream/{name}.h"\nnamespace all {{\n using {name}::Options;\n}}  // namespace all\n')
+    assert analysis.run("--all", *arguments) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == "2 sources in 1 batches: 0 findings"
+    analysis.add("two.cc", "int Missing() { return missing; }\n")
+    assert analysis.run("--all", *arguments) == 1
+    assert "undeclared identifier 'missing'" in capsys.readouterr().out
+
+
+def test_names_in_generated_headers_do_not_count(analysis):
+    generated = analysis.build / "gen" / "millstream" / "ops.h"
+    generated.parent.mkdir(parents=True)
+    generated.write_text("inline int Add(int Value) { return Value; }\n")
+    analysis.add("user.cc", f'#include "{generated}"\nint Fine() {{ return Add(1); }}\n')
+    assert analysis.run("--all") == 0
+    analysis.add("user.cc", "int Add(int Value) { return Value; }\n")
+    assert analysis.run("--all") == 1
 
 
 def test_a_changed_header_is_read_through_a_source(tmp_path, monkeypatch):
