@@ -8,13 +8,13 @@
     tools/checks/analyze.py --thread-safety --all     # only the thread-safety analysis, which takes a fifth of the time
 
 Needs a configured build tree whose generated headers are built (default: build/dev). Sources are read in batches, as cmake/batches.py makes them: most
-of the time goes into the headers that they share.
+of the time goes into the headers that they share. A batch that does not compile is read again source by source, so that only errors of the sources
+themselves are reported. Findings in generated files do not count.
 """
 
 import argparse
 import concurrent.futures
 import importlib.util
-import json
 import os
 import pathlib
 import re
@@ -28,6 +28,8 @@ ROOT = changed.ROOT
 BATCH_BYTES = 250_000
 MOST_CHANGED = 150  # changed sources that are read; the nightly run reads all
 DIAGNOSTIC = re.compile(r"^(\S+?):(\d+):(\d+): (fatal error|error|warning): ")
+# An error that keeps a file from compiling; findings of clang-tidy and of the thread-safety analysis end with the name of their check.
+COMPILE_ERROR = re.compile(r": (fatal error: |error: (?!.*\[[\w.,-]+\]$)|error: .*\[clang-diagnostic-error\]$)", re.M)
 NOISE = re.compile(r"^(\d+ warnings? (and \d+ errors? )?generated|\d+ warnings? treated as errors?|Suppressed \d+|Use -header-filter|"
                    r"Error while processing|Found compiler error|In file included from)")
 
@@ -68,31 +70,37 @@ def selected_sources(flags, sources):
     return chosen
 
 
+class Unit:
+    """Sources that are read together, in one file that includes them."""
+
+    def __init__(self, path, sources, compiler_flags):
+        self.path, self.sources, self.compiler_flags = path, sources, compiler_flags
+        self.size = sum(source.size for source in sources)
+        lines = (f'#include "{source.path}"\n' + "".join(f"#undef {macro}\n" for macro in sorted(source.macros)) for source in sources)
+        path.write_text("".join(lines), encoding="utf-8")
+
+    def alone(self):
+        """A unit for each of the sources."""
+        return [Unit(self.path.with_name(f"{self.path.stem}_{i}.cc"), [source], self.compiler_flags) for i, source in enumerate(self.sources)]
+
+
 def write_batches(chosen, sources, folder):
-    """Writes one file for each batch of sources with the same flags, and returns [(file, flags)], the largest first."""
+    """Writes one file for each batch of sources with the same flags, and returns the units, the largest first."""
     batches, result = load_batches(), []
     project = batches.Project(ROOT)
     for number, compiler_flags in enumerate(sorted({sources[name] for name in chosen})):
         parsed = [batches.Source(ROOT / name) for name in chosen if sources[name] == compiler_flags]
         groups = [batch.sources for batch in batches.assign(project, [s for s in parsed if not s.alone], {}, BATCH_BYTES).values()]
         for index, group in enumerate([*groups, *([source] for source in parsed if source.alone)]):
-            text = "".join(f'#include "{source.path}"\n' + "".join(f"#undef {macro}\n" for macro in sorted(source.macros)) for source in group)
-            path = folder / f"batch_{number}_{index}.cc"
-            path.write_text(text, encoding="utf-8")
-            result.append((path, compiler_flags, sum(source.size for source in group)))
-    return [(path, compiler_flags) for path, compiler_flags, _ in sorted(result, key=lambda item: -item[2])]
+            result.append(Unit(folder / f"batch_{number}_{index}.cc", group, compiler_flags))
+    return sorted(result, key=lambda unit: -unit.size)
 
 
-def write_commands(batches, folder):
-    warnings = ["-Wthread-safety", "-Wno-unknown-warning-option"]
-    entries = [{"directory": str(ROOT), "file": str(path), "arguments": ["clang++", *flags, *warnings, "-c", str(path)]} for path, flags in batches]
-    (folder / "compile_commands.json").write_text(json.dumps(entries), encoding="utf-8")
-
-
-def command(flags, path, compiler_flags, folder):
+def command(flags, unit):
     if flags.thread_safety:
-        return ["clang++", *compiler_flags, "-fsyntax-only", "-Wno-everything", "-Wthread-safety", "-Werror=thread-safety", str(path)]
-    return ["clang-tidy", "-p", str(folder), "--quiet", "--checks=-bugprone-suspicious-include", str(path)]
+        return ["clang++", *unit.compiler_flags, "-fsyntax-only", "-Wno-everything", "-Wthread-safety", "-Werror=thread-safety", str(unit.path)]
+    warnings = ["-Wthread-safety", "-Wno-unknown-warning-option"]
+    return ["clang-tidy", "--quiet", "--checks=-bugprone-suspicious-include", str(unit.path), "--", *unit.compiler_flags, *warnings]
 
 
 def findings(output):
@@ -110,8 +118,21 @@ def findings(output):
         yield "\n".join(current)
 
 
-def run(arguments):
-    return subprocess.run(arguments, cwd=ROOT, capture_output=True, text=True, check=False)
+def counts(finding, build):
+    """Whether `finding` is one of ours: not in a generated file, unless that does not compile."""
+    return COMPILE_ERROR.search(finding) is not None or not (ROOT / finding.partition(":")[0]).is_relative_to(build)
+
+
+def analyze(flags, unit):
+    """The findings in a unit's sources."""
+    done = subprocess.run(command(flags, unit), cwd=ROOT, capture_output=True, text=True, check=False)
+    output = done.stdout + done.stderr
+    if len(unit.sources) > 1 and COMPILE_ERROR.search(output):
+        return [finding for single in unit.alone() for finding in analyze(flags, single)]
+    found = list(findings(output))
+    if done.returncode != 0 and not found:
+        return [f"{unit.path}: {done.args[0]} failed: {output[-2000:]}"]
+    return [finding for finding in found if counts(finding, flags.build)]
 
 
 def main():
@@ -122,27 +143,22 @@ def main():
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build" / "dev")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     flags = parser.parse_args()
-    sources = compile_flags.by_source(flags.build.resolve(), ROOT)
+    flags.build = flags.build.resolve()
+    sources = compile_flags.by_source(flags.build, ROOT)
     chosen = selected_sources(flags, sources)
-    folder = flags.build.resolve() / "analysis"
+    folder = flags.build / "analysis"
     folder.mkdir(exist_ok=True)
     batches = write_batches(chosen, sources, folder)
-    write_commands(batches, folder)
-    seen, failed = set(), False
+    seen = set()
     with concurrent.futures.ThreadPoolExecutor(flags.jobs) as pool:
-        runs = [pool.submit(run, command(flags, path, compiler_flags, folder)) for path, compiler_flags in batches]
+        runs = [pool.submit(analyze, flags, unit) for unit in batches]
         for done in concurrent.futures.as_completed(runs):
-            result = done.result()
-            found = list(findings(result.stdout + result.stderr))
-            for text in found:
+            for text in done.result():
                 if text not in seen:
                     print(text, flush=True)
                 seen.add(text)
-            if result.returncode != 0 and not found:
-                print(result.stderr[-2000:])
-            failed |= result.returncode != 0
     print(f"{len(chosen)} sources in {len(batches)} batches: {len(seen)} findings")
-    return 1 if failed else 0
+    return 1 if seen else 0
 
 
 if __name__ == "__main__":
