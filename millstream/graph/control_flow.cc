@@ -187,14 +187,14 @@ const BranchGuards::Guard& BranchGuards::OfNode(const Node& node) {
       nodes_[n] = ComputeNode(*n);
       continue;
     }
-    stack.push_back({n, true});
+    stack.emplace_back(n, true);
     if (IsEnter(*n) || IsLoopMerge(*n)) continue;
     if (IsExit(*n)) {
-      if (const Node* enter = EntranceOf(*n)) stack.push_back({enter->input(0).node, false});
+      if (const Node* enter = EntranceOf(*n)) stack.emplace_back(enter->input(0).node, false);
       continue;
     }
-    for (const Output& in : n->inputs()) stack.push_back({in.node, false});
-    for (const Node* in : n->control_inputs()) stack.push_back({in, false});
+    for (const Output& in : n->inputs()) stack.emplace_back(in.node, false);
+    for (const Node* in : n->control_inputs()) stack.emplace_back(in, false);
   }
   return nodes_[&node];
 }

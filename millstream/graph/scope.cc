@@ -213,6 +213,7 @@ Scope Scope::WithDeviceFunction(DeviceFunction place) const {
   return s;
 }
 
+// NOLINTNEXTLINE(performance-unnecessary-value-param): callers pass lists in braces.
 Scope Scope::WithControlDependencies(std::vector<Node*> nodes) const {
   Scope s = *this;
   auto dependencies = std::make_shared<Dependencies>();
@@ -337,7 +338,7 @@ Status Scope::Place(Node* node) const {
   for (auto placement = placements_.rbegin(); placement != placements_.rend(); ++placement) {
     node->set_device((*placement->function)(*node));
     ASSIGN_OR_RETURN(std::string merged, MergeDevices(placement->outside, node->device()));
-    node->set_device(std::move(merged));
+    node->set_device(merged);
   }
   return OkStatus();
 }
@@ -367,6 +368,7 @@ Node* Scope::Add(absl::string_view type, std::vector<Output> inputs, Attrs attrs
 }
 
 Node* Scope::Add(absl::string_view type, std::vector<Output> inputs,
+                 // NOLINTNEXTLINE(performance-unnecessary-value-param): the values are moved out of it.
                  std::vector<std::pair<std::string, AttrValue>> attrs) const {
   AttrMap map;
   for (auto& [name, value] : attrs) map.Set(name, std::move(value));

@@ -68,8 +68,7 @@ class Compiler {
   Status Classify() {
     slot_.assign(static_cast<size_t>(graph_.id_limit()), kNoSlot);
     run_.assign(static_cast<size_t>(graph_.id_limit()), false);
-    for (size_t i = 0; i < pruned_.args.size(); ++i) {
-      const Node* arg = pruned_.args[i];
+    for (const Node* arg : pruned_.args) {
       slot_[arg->id()] = NewSlots(*arg);
       plan_->arg_slots.push_back(slot_[arg->id()]);
       plan_->arg_types.push_back(RemoveRef(arg->output_type(0)));

@@ -30,7 +30,7 @@ Program With(const std::string& name, Inputs (*inputs)(const Scope&), TwoInputs 
           }};
 }
 
-Program WithWeights(const std::string& name, Inputs (*inputs)(const Scope&), TwoInputs metric, Options options) {
+Program WithWeights(const std::string& name, Inputs (*inputs)(const Scope&), TwoInputs metric, const Options& options) {
   return {name, [inputs, metric, options](const Scope& s) {
             const Inputs in = inputs(s);
             Options own = options;

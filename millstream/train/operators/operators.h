@@ -15,7 +15,7 @@ namespace millstream {
 class Operand {
  public:
   Operand(Output output) : output_(output) {}                            // NOLINT(google-explicit-constructor)
-  Operand(GraphVariable variable) : variable_(variable) {}               // NOLINT(google-explicit-constructor)
+  Operand(GraphVariable variable) : variable_(std::move(variable)) {}    // NOLINT(google-explicit-constructor)
   Operand(Tensor value) : value_(std::move(value)) {}                    // NOLINT(google-explicit-constructor)
   Operand(double number) : number_(number) {}                            // NOLINT(google-explicit-constructor)
   Operand(int number) : number_(number) {}                               // NOLINT(google-explicit-constructor)

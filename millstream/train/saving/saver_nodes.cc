@@ -174,7 +174,7 @@ Status AddBackground(const Scope& scope, const Shards& shards, bool sharded, Sav
     RETURN_IF_ERROR(s.status());
     nodes->kept_takes.push_back(take);
     std::vector<Output>& shard = kept.emplace_back();
-    for (int i = 0; i < take->num_outputs(); ++i) shard.push_back(Output(take, i));
+    for (int i = 0; i < take->num_outputs(); ++i) shard.emplace_back(take, i);
     all.insert(all.end(), saveables.begin(), saveables.end());
     all_kept.insert(all_kept.end(), shard.begin(), shard.end());
   }
