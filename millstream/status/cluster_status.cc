@@ -135,6 +135,18 @@ std::string ClusterStatus::Describe(double since) {
   return ToText({{"task", options_.own->task()}, {"time", NowSeconds()}, {"tasks", std::move(tasks)}});
 }
 
+std::string ClusterStatus::DescribeEnd(double since) {
+  options_.own->Sample();  // what the last steps fetched
+  Json tasks = Json::array();
+  for (const auto& peer : peers_) {
+    if (peer->task.name() != options_.own->task()) continue;
+    Json own = Health(*peer, Ask(*peer, absl::StrFormat("since=%.3f", since)));
+    own["health"] = "done";
+    tasks.push_back(std::move(own));
+  }
+  return ToText({{"task", options_.own->task()}, {"time", NowSeconds()}, {"ended", true}, {"tasks", std::move(tasks)}});
+}
+
 StatusOr<ClusterStatus::Peer*> ClusterStatus::Find(const std::string& task) {
   for (const auto& peer : peers_) {
     if (peer->task.name() == task) return peer.get();

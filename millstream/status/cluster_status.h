@@ -32,6 +32,8 @@ class ClusterStatus {
   // "index", "health" ("up", "done", "down": it was up before, "missing": it has not been seen), "error", "restarts",
   // "round_trip_seconds" and an estimate of "staleness".
   std::string Describe(double since);
+  // The last words of a server that stops: the same with "ended": true, and with this task alone, which is "done".
+  std::string DescribeEnd(double since);
   // Only this task, from Describe() or from itself.
   std::string DescribeOwn() const { return options_.own->Describe(1e18); }
   // The graph at that task's master ("": the first task that has one).

@@ -5,6 +5,7 @@
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "absl/strings/str_cat.h"
@@ -80,13 +81,21 @@ void HttpServer::Stop() {
   stopping_.store(true, std::memory_order_release);
   const uint64_t one = 1;
   if (::write(wake_.get(), &one, sizeof(one)) < 0) LogWarning("status page: cannot wake its thread");
-  {
-    MutexLock lock(mu_);
-    for (Connection& connection : connections_) ::shutdown(connection.socket.get(), SHUT_RDWR);
-  }
   acceptor_.join();
   listener_.Close();
+  AwaitAnswers();
   Reap(/*all=*/true);
+}
+
+void HttpServer::AwaitAnswers() {
+  const auto ended = [](const Connection& connection) { return connection.done.load(std::memory_order_acquire); };
+  const auto deadline = Clock::now() + options_.stop_grace;
+  MutexLock lock(mu_);
+  for (Connection& connection : connections_) ::shutdown(connection.socket.get(), SHUT_RD);
+  while (!std::all_of(connections_.begin(), connections_.end(), ended)) {
+    if (!connection_ended_.WaitUntil(mu_, deadline)) break;
+  }
+  for (Connection& connection : connections_) ::shutdown(connection.socket.get(), SHUT_RDWR);
 }
 
 void HttpServer::AcceptLoop() {
@@ -117,7 +126,9 @@ void HttpServer::Accept(UniqueFd socket) {
   connection.thread = std::thread([this, &connection] {
     Serve(connection.socket.get());
     ::shutdown(connection.socket.get(), SHUT_RDWR);
+    MutexLock ended(mu_);
     connection.done.store(true, std::memory_order_release);
+    connection_ended_.NotifyAll();
   });
 }
 

@@ -32,6 +32,7 @@ struct HttpServerOptions {
   int max_connections = 16;                          // more are told 503 and dropped
   std::chrono::milliseconds request_timeout{5'000};  // from the connection until the whole request is there
   std::chrono::milliseconds answer_timeout{10'000};  // for the peer to take the answer
+  std::chrono::milliseconds stop_grace{1'000};       // how long Stop() waits for answers that are being given
 };
 
 // A small HTTP/1.1 server for people who look at a running program. Made to be harmless, not fast: one request a
@@ -48,7 +49,8 @@ class HttpServer {
 
   int port() const { return port_; }
   bool stopping() const { return stopping_.load(std::memory_order_acquire); }
-  // Drops all connections and returns when no handler runs. Not from within a handler.
+  // Takes no more requests, lets running handlers answer within the grace, then drops all connections and returns when
+  // no handler runs. Not from within a handler.
   void Stop();
 
  private:
@@ -61,6 +63,7 @@ class HttpServer {
   void AcceptLoop();
   void Accept(UniqueFd socket);
   void Reap(bool all);
+  void AwaitAnswers();
   void Serve(int socket);
   // The request, or the code to refuse it with; 0: just hang up.
   int ReadRequest(int socket, HttpRequest* request);
@@ -75,6 +78,7 @@ class HttpServer {
   std::thread acceptor_;
   Mutex stop_mu_;
   Mutex mu_;
+  CondVar connection_ended_;
   std::list<Connection> connections_ ABSL_GUARDED_BY(mu_);
 };
 

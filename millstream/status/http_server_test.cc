@@ -20,7 +20,9 @@ class HttpServerTest : public ::testing::Test {
       if (request.path == "/slow") {
         while (!server_->stopping()) std::this_thread::sleep_for(milliseconds(1));
       }
-      return HttpResponse{200, "text/plain", request.method + " " + request.path, {}};
+      const std::string body =
+          request.path == "/huge" ? std::string(64 << 20, 'x') : request.method + " " + request.path;
+      return HttpResponse{200, "text/plain", body, {}};
     });
     ASSERT_TRUE(server.ok()) << server.status();
     server_ = *std::move(server);
@@ -99,14 +101,26 @@ TEST_F(HttpServerTest, SlowPeersAreDroppedAndTooManyRefused) {
   EXPECT_TRUE(Exchange("GET / HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 200 "));
 }
 
-TEST_F(HttpServerTest, StopsWhileRequestsAreOpen) {
+TEST_F(HttpServerTest, RunningHandlersAnswerWhenItStops) {
   Start();
   const UniqueFd silent = Connect(), slow = Connect();
   Send(slow, "GET /slow HTTP/1.1\r\n\r\n");
   while (handled_ == 0) std::this_thread::sleep_for(milliseconds(1));
   server_->Stop();
-  Rest(silent);
-  Rest(slow);
+  EXPECT_EQ(Rest(silent), "");
+  EXPECT_TRUE(Rest(slow).ends_with("\r\n\r\nGET /slow"));
+}
+
+TEST_F(HttpServerTest, StopDoesNotWaitForPeersThatDoNotRead) {
+  HttpServerOptions options;
+  options.stop_grace = milliseconds(50);
+  Start(options);
+  const UniqueFd deaf = Connect();
+  Send(deaf, "GET /huge HTTP/1.1\r\n\r\n");
+  while (handled_ == 0) std::this_thread::sleep_for(milliseconds(1));
+  const auto start = steady_clock::now();
+  server_->Stop();
+  EXPECT_LT(steady_clock::now() - start, options.answer_timeout);
 }
 
 TEST_F(HttpServerTest, APortThatIsTakenIsAnError) {

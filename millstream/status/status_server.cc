@@ -15,6 +15,8 @@ namespace millstream {
 namespace {
 
 constexpr std::chrono::milliseconds kTraceTimeout{10'000};
+constexpr double kMaxHold = 30;  // seconds
+constexpr int kMaxHeld = 8;      // of the 16 connections that there may be
 constexpr char kJson[] = "application/json; charset=utf-8";
 
 HttpResponse Refusal(int code, const std::string& why) { return {code, "text/plain; charset=utf-8", why + "\n", {}}; }
@@ -62,6 +64,7 @@ StatusOr<std::unique_ptr<StatusServer>> StatusServer::Start(Options options) {
 
 void StatusServer::Stop() {
   stop_.StartCancel(errors::Cancelled("the server stops"));
+  stopped_.Notify();
   if (http_ != nullptr) http_->Stop();
 }
 
@@ -122,11 +125,23 @@ HttpResponse StatusServer::Page() {
   return page;
 }
 
+void StatusServer::Hold(double seconds) {
+  if (held_.fetch_add(1) < kMaxHeld) {
+    const auto time = std::chrono::duration<double>(std::min(seconds, kMaxHold));
+    stopped_.WaitUntil(std::chrono::steady_clock::now() + std::chrono::ceil<std::chrono::milliseconds>(time));
+  }
+  held_.fetch_sub(1);
+}
+
 HttpResponse StatusServer::StatusJson(const HttpRequest& request) {
-  double since = 0;
-  const std::string asked = request.parameter("since");
+  double since = 0, wait = 0;
+  const std::string asked = request.parameter("since"), hold = request.parameter("wait");
   if (!asked.empty() && !absl::SimpleAtod(asked, &since)) return Refusal(400, "since: seconds since the epoch");
+  if (!hold.empty() && (!absl::SimpleAtod(hold, &wait) || !(wait >= 0))) return Refusal(400, "wait: seconds");
+  if (wait > 0) Hold(wait);
   std::string text = cluster_->Describe(since);
+  // What was heard of the others while their answers were being cancelled says nothing.
+  if (stop_.IsCancelled()) text = cluster_->DescribeEnd(since);
   // Other sites can send requests here from somebody's browser, but not read the answer.
   text.insert(1, absl::StrCat("\"action_token\":\"", action_token_, "\","));
   return {200, kJson, std::move(text), {}};

@@ -2,11 +2,13 @@
 #ifndef MILLSTREAM_STATUS_STATUS_SERVER_H_
 #define MILLSTREAM_STATUS_STATUS_SERVER_H_
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <string>
 
 #include "millstream/base/cancellation.h"
+#include "millstream/base/notification.h"
 #include "millstream/status/cluster_status.h"
 #include "millstream/status/http_server.h"
 
@@ -14,7 +16,9 @@ namespace millstream {
 
 // The status page of a task, its data, and metrics for machines, over HTTP (docs/status.md):
 //   GET /              the page; has no data in it
-//   GET /status.json   the whole cluster (?since=SECONDS: what happened after)     GET /graph.json  (?task=NAME)
+//   GET /status.json   the whole cluster (?since=SECONDS: what happened after; &wait=SECONDS: answers so much later, or
+//                      as soon as the server stops: then "ended" is true, and only this task is told of)
+//   GET /graph.json    (?task=NAME)
 //   GET /metrics       this task, for Prometheus (?cluster=1: all tasks)           GET /healthz, /readyz
 //   POST /trace        (?task=NAME) traces the next step; needs the token that /status.json gives, so that no other
 //   site can ask for it
@@ -41,6 +45,8 @@ class StatusServer {
   HttpResponse Route(const HttpRequest& request);
   HttpResponse Page();
   HttpResponse StatusJson(const HttpRequest& request);
+  // Waits, but not for so many requests that others find no connection.
+  void Hold(double seconds);
   HttpResponse Trace(const HttpRequest& request);
   // 200, or why this request is refused.
   int Admit(const HttpRequest& request) const;
@@ -48,6 +54,8 @@ class StatusServer {
   const Options options_;
   const std::string action_token_;
   Cancellation stop_;
+  Notification stopped_;
+  std::atomic<int> held_{0};
   std::unique_ptr<ClusterStatus> cluster_;
   std::unique_ptr<HttpServer> http_;
 };

@@ -129,6 +129,40 @@ TEST(StatusServerTest, APageNeedsAnObserver) {
   EXPECT_TRUE(absl::IsInvalidArgument(Server::Start(options).status()));
 }
 
+TEST(StatusServerTest, AHeldRequestIsAnsweredWhenTheServerStops) {
+  StatusOr<std::unique_ptr<Server>> server = StartWithPage();
+  ASSERT_TRUE(server.ok()) << server.status();
+  const int port = PortOf(**server);
+  EXPECT_EQ(Code(Get(port, "/status.json?wait=soon")), "400");
+  EXPECT_EQ(Code(Get(port, "/status.json?wait=-1")), "400");
+  EXPECT_EQ(Code(Get(port, "/status.json?wait=nan")), "400");
+  EXPECT_FALSE(ParseJson(Body(Get(port, "/status.json?wait=0.01"))).contains("ended"));
+  // More than are held: the rest is answered at once, and a connection is left for others.
+  std::vector<std::thread> clients;
+  std::atomic<int> ended{0}, at_once{0};
+  for (int i = 0; i < 10; ++i) {
+    clients.emplace_back([&] {
+      const Json last = ParseJson(Body(Get(port, "/status.json?since=0&wait=30")));
+      if (!last.is_object()) return;
+      if (!last.contains("ended")) {
+        ++at_once;
+        return;
+      }
+      EXPECT_EQ(last["ended"], true);
+      EXPECT_EQ(last["tasks"].size(), 1u);
+      EXPECT_EQ(last["tasks"][0]["health"], "done");
+      EXPECT_FALSE(last["tasks"][0]["history"].empty());
+      ++ended;
+    });
+  }
+  while (at_once < 2) std::this_thread::sleep_for(milliseconds(1));
+  EXPECT_EQ(Body(Get(port, "/healthz", "")), "ok\n");
+  (*server)->Stop();
+  for (std::thread& client : clients) client.join();
+  EXPECT_EQ(at_once, 2);
+  EXPECT_EQ(ended, 8);
+}
+
 TEST(StatusServerTest, BeyondLoopbackOnlyWithAToken) {
   ServerOptions options;
   options.cluster = *ClusterSpec::Make({{"local", {{0, "localhost:0"}}}});
