@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "millstream/framework/evaluation_results.h"
 #include "millstream/train/sessions/basic_hooks.h"
 
 namespace millstream::cli {
@@ -220,6 +221,14 @@ void Trainer::ReportProgress() {
   last_reported_global_ = global_step_;
 }
 
+// The writer of an evaluation's event file tells the status page by itself.
+void Trainer::ReportEvaluation(const std::string& tag, double value) {
+  if (eval_events_ != nullptr)
+    eval_events_->AddScalar(tag, static_cast<float>(value), global_step_);
+  else
+    EvaluationResults::OfProcess().Report({"eval", tag, value, global_step_});
+}
+
 Status Trainer::Evaluate(MonitoredSession& session) {
   const int64_t size = data_.test.size();
   if (size == 0) return OkStatus();
@@ -242,10 +251,8 @@ Status Trainer::Evaluate(MonitoredSession& session) {
   event.loss = loss;
   event.score = score;
   log_.Say(std::move(event));
-  if (eval_events_ != nullptr) {
-    eval_events_->AddScalar("loss", static_cast<float>(loss), global_step_);
-    eval_events_->AddScalar(data_.classes > 0 ? "accuracy" : "r2", static_cast<float>(score), global_step_);
-  }
+  ReportEvaluation("loss", loss);
+  ReportEvaluation(data_.classes > 0 ? "accuracy" : "r2", score);
   return OkStatus();
 }
 

@@ -51,6 +51,7 @@ class Trainer {
   void Report(double loss, double score);
   void ReportProgress();
   Status Evaluate(MonitoredSession& session);
+  void ReportEvaluation(const std::string& tag, double value);
   bool Finished() const { return global_step_ >= options_.train_steps || stop_; }
 
   const TrainOptions& options_;

@@ -36,7 +36,7 @@ class ServerObserver : public TaskObserver {
   // Answer() is not called any more, and nothing of the server may be used once this has returned.
   virtual void Detach() = 0;
 
-  // What other tasks ask (TaskService/Status), between Attach() and Detach().
+  // What other tasks ask, or an evaluator tells (TaskService/Status), between Attach() and Detach().
   virtual StatusOr<std::string> Answer(const std::string& question) = 0;
   // Where people can look, "http://127.0.0.1:6006/"; "" if nowhere.
   virtual std::string url() const = 0;

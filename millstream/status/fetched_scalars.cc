@@ -36,12 +36,12 @@ bool FetchedScalars::IsGlobalStep(absl::string_view name) {
   return name == "global_step" || absl::EndsWith(name, "/global_step");
 }
 
-std::shared_ptr<FetchedScalar> FetchedScalars::Find(const std::string& name, DType dtype) {
+std::shared_ptr<FetchedScalar> FetchedScalars::Find(const std::string& name, DType dtype, bool trains) {
   const bool real = dtype == DType::kFloat || dtype == DType::kDouble;
   const bool step = (dtype == DType::kInt32 || dtype == DType::kInt64) && IsGlobalStep(name);
   if (!real && !step) return nullptr;
   MutexLock lock(mu_);
-  auto found = scalars_.find(name);
+  auto found = scalars_.find({name, trains});
   if (found != scalars_.end()) return found->second;
   if (scalars_.size() >= kMaxNames) {
     // A name that was only asked for (a vector, say) makes room.
@@ -50,14 +50,14 @@ std::shared_ptr<FetchedScalar> FetchedScalars::Find(const std::string& name, DTy
     if (unused == scalars_.end()) return nullptr;
     scalars_.erase(unused);
   }
-  return scalars_.emplace(name, std::make_shared<FetchedScalar>()).first->second;
+  return scalars_.emplace(std::pair(name, trains), std::make_shared<FetchedScalar>()).first->second;
 }
 
 std::vector<FetchedScalars::Entry> FetchedScalars::List() const {
   std::vector<Entry> list;
   MutexLock lock(mu_);
-  for (const auto& [name, scalar] : scalars_) {
-    if (scalar->count() > 0) list.push_back({name, scalar->value(), scalar->count()});
+  for (const auto& [key, scalar] : scalars_) {
+    if (scalar->count() > 0) list.push_back({key.first, key.second, scalar->value(), scalar->count()});
   }
   return list;
 }

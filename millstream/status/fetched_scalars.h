@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "millstream/base/mutex.h"
@@ -28,16 +29,18 @@ class FetchedScalar final : public FetchObserver {
   std::atomic<uint64_t> count_{0};
 };
 
-// Numbers that clients of a task's master fetch in their steps: loss, accuracy, the global step. By name of the tensor.
-// Thread-safe.
+// Numbers that clients of a task's master fetch in their steps: loss, accuracy, the global step. By name of the tensor,
+// and apart for steps that train and for steps that only compute: the same loss may be of training data in the former
+// and of test data in the latter. Thread-safe.
 class FetchedScalars {
  public:
   // Where a signature that fetches `name` of type `dtype` puts it; null if it is of no interest: not a floating point
   // type (the global step excepted), or one name too many.
-  std::shared_ptr<FetchedScalar> Find(const std::string& name, DType dtype);
+  std::shared_ptr<FetchedScalar> Find(const std::string& name, DType dtype, bool trains);
 
   struct Entry {
     std::string name;
+    bool trains = false;
     double value = 0;
     uint64_t count = 0;
   };
@@ -49,7 +52,7 @@ class FetchedScalars {
 
  private:
   mutable Mutex mu_;
-  std::map<std::string, std::shared_ptr<FetchedScalar>> scalars_ ABSL_GUARDED_BY(mu_);
+  std::map<std::pair<std::string, bool>, std::shared_ptr<FetchedScalar>> scalars_ ABSL_GUARDED_BY(mu_);
 };
 
 }  // namespace millstream

@@ -80,7 +80,8 @@ void DeclareAll(Exposition* e) {
              "Gradients that came to an accumulator: applied, or dropped as stale.");
   e->Declare("millstream_gradients_taken_total", "counter", "How often an accumulator's mean was taken.");
   e->Declare("millstream_gradients_pending", "gauge", "Gradients in an accumulator.");
-  e->Declare("millstream_scalar", "gauge", "The newest value of a number that steps fetch or summarize.");
+  e->Declare("millstream_scalar", "gauge",
+             "The newest value of a number that steps fetch or summarize, or that an evaluation found.");
   e->Declare("millstream_errors_total", "counter", "Errors of steps and links.");
 }
 
@@ -122,8 +123,9 @@ void AddResources(const Json& task, const Labels& who, Exposition* e) {
     e->Add("millstream_gradients_pending", labels, MemberOf(accumulator, "pending"));
   }
   for (const Json& scalar : MemberOf(task, "scalars")) {
-    e->Add("millstream_scalar", With(With(who, "name", TextOf(scalar, "name")), "source", TextOf(scalar, "source")),
-           MemberOf(scalar, "value"));
+    Labels labels = With(With(who, "name", TextOf(scalar, "name")), "source", TextOf(scalar, "source"));
+    if (std::string run = TextOf(scalar, "run"); !run.empty()) labels.emplace_back("run", std::move(run));
+    e->Add("millstream_scalar", labels, MemberOf(scalar, "value"));
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include "millstream/base/logging.h"
 #include "millstream/distributed/link/sockets.h"
+#include "millstream/status/evaluation_message.h"
 
 namespace millstream {
 
@@ -15,6 +16,8 @@ void ServerStatus::Attach(const ObservedServer& server) {
   parts.address = server.address;
   parts.job_done = server.job_done;
   task_ = std::make_unique<TaskStatus>(std::move(parts));
+  evaluations_ = EvaluationResults::OfProcess().AddListener(
+      [task = task_.get()](const EvaluationResult& result) { task->AddEvaluation(result); });
 }
 
 Status ServerStatus::Serve(const ClusterSpec& cluster) {
@@ -41,7 +44,15 @@ void ServerStatus::StopServing() {
 
 void ServerStatus::Detach() {
   page_.reset();
+  EvaluationResults::OfProcess().RemoveListener(evaluations_);
   task_.reset();
+}
+
+StatusOr<std::string> ServerStatus::Answer(const std::string& question) {
+  if (!IsEvaluationMessage(question)) return task_->Answer(question);
+  ASSIGN_OR_RETURN(const std::vector<EvaluationResult> results, ParseEvaluationMessage(question));
+  for (const EvaluationResult& result : results) task_->AddEvaluation(result);
+  return "";
 }
 
 std::string ServerStatus::url() const {

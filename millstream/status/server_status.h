@@ -18,21 +18,22 @@ class ServerStatus final : public ServerObserver {
   void LinkOpened(PeerLink& link) override { reports_.links.Opened(link); }
   void LinkClosed(PeerLink& link, const Status& why) override { reports_.LinkClosed(link, why); }
   void StepFailed(const Status& status) override { reports_.StepFailed(status); }
-  std::shared_ptr<FetchObserver> ObserveFetch(const std::string& tensor, DType dtype) override {
-    return reports_.scalars.Find(tensor, dtype);
+  std::shared_ptr<FetchObserver> ObserveFetch(const std::string& tensor, DType dtype, bool trains) override {
+    return reports_.scalars.Find(tensor, dtype, trains);
   }
 
   void Attach(const ObservedServer& server) override;
   Status Serve(const ClusterSpec& cluster) override;
   void StopServing() override;
   void Detach() override;
-  StatusOr<std::string> Answer(const std::string& question) override { return task_->Answer(question); }
+  StatusOr<std::string> Answer(const std::string& question) override;
   std::string url() const override;
 
  private:
   ObservedServer server_;
   TaskReports reports_;
   std::unique_ptr<TaskStatus> task_;
+  int evaluations_ = -1;                // number of the listener; -1: none
   std::unique_ptr<StatusServer> page_;  // null: there is none
 };
 

@@ -66,12 +66,13 @@ TEST(StatusPartsTest, EndsOfInputAreNoErrors) {
 
 TEST(StatusPartsTest, FetchedNumbers) {
   FetchedScalars scalars;
-  EXPECT_EQ(scalars.Find("labels:0", DType::kInt64), nullptr);
-  EXPECT_EQ(scalars.Find("name:0", DType::kString), nullptr);
-  const auto step = scalars.Find("train/global_step:0", DType::kInt64);
-  const auto loss = scalars.Find("loss:0", DType::kFloat);
+  EXPECT_EQ(scalars.Find("labels:0", DType::kInt64, true), nullptr);
+  EXPECT_EQ(scalars.Find("name:0", DType::kString, true), nullptr);
+  const auto step = scalars.Find("train/global_step:0", DType::kInt64, true);
+  const auto loss = scalars.Find("loss:0", DType::kFloat, true);
   ASSERT_TRUE(step != nullptr && loss != nullptr);
-  EXPECT_EQ(scalars.Find("loss:0", DType::kFloat), loss);
+  EXPECT_EQ(scalars.Find("loss:0", DType::kFloat, true), loss);
+  EXPECT_NE(scalars.Find("loss:0", DType::kFloat, false), loss);
   EXPECT_TRUE(scalars.List().empty());
   loss->Fetched(Tensor());
   loss->Fetched(Tensor::Vector<float>({1, 2}));
@@ -79,8 +80,9 @@ TEST(StatusPartsTest, FetchedNumbers) {
   ASSERT_EQ(scalars.List().size(), 1u);
   EXPECT_EQ(scalars.List()[0].value, 0.5);
   EXPECT_EQ(scalars.List()[0].count, 1u);
+  EXPECT_TRUE(scalars.List()[0].trains);
   for (int i = 0; i < 200; ++i) {
-    if (auto more = scalars.Find("x" + std::to_string(i), DType::kFloat)) more->Fetched(Tensor::Scalar<float>(1));
+    if (auto more = scalars.Find("x" + std::to_string(i), DType::kFloat, true)) more->Fetched(Tensor::Scalar<float>(1));
   }
   EXPECT_EQ(scalars.List().size(), FetchedScalars::kMaxNames);  // the step made room: it was never fetched
 }
@@ -103,11 +105,13 @@ TEST(StatusPartsTest, HistoryReachesBackToItsBeginning) {
 TEST(StatusPartsTest, PrometheusText) {
   const std::string text =
       PrometheusText(R"({"task":"/job:a\"\\\n","version":"1","steps":{"ended":3,"failed":0},"scalars":[
-      {"name":"loss","source":"fetch","value":0.25},{"name":"nan","source":"fetch","value":null}],"links":[{"peer":"p","transport":"shm",
+      {"name":"loss","source":"fetch","value":0.25},{"name":"loss","source":"evaluation","run":"eval","value":0.5},
+      {"name":"nan","source":"fetch","value":null}],"links":[{"peer":"p","transport":"shm",
       "bytes_sent":12345678901234}],"accumulators":[{"name":"g","applied":5,"dropped":1}]})");
   for (const char* line : {
            "# TYPE millstream_steps_total counter\nmillstream_steps_total{task=\"/job:a\\\"\\\\\\n\"} 3\n",
            "millstream_scalar{task=\"/job:a\\\"\\\\\\n\",name=\"loss\",source=\"fetch\"} 0.25\n",
+           "name=\"loss\",source=\"evaluation\",run=\"eval\"} 0.5\n",
            "peer=\"p\",transport=\"shm\",direction=\"sent\"} 12345678901234\n",
            "accumulator=\"g\",result=\"dropped\"} 1\n",
            "millstream_up{task=\"/job:a\\\"\\\\\\n\"} 1\n",

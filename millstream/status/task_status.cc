@@ -18,7 +18,6 @@
 namespace millstream {
 namespace {
 
-constexpr size_t kMaxCurves = 64;
 // Over how much of the past rates are taken.
 constexpr double kWindow = 5;
 
@@ -161,24 +160,19 @@ int64_t TaskStatus::NoteScalars(double time, int64_t global_step) {
   }
   const int64_t step = global_step >= 0 ? global_step : fetched_step_;
   for (const auto& entry : fetched) {
-    if (!FetchedScalars::IsGlobalStep(entry.name)) Note(entry.name, false, entry.count, {time, step, entry.value});
+    if (FetchedScalars::IsGlobalStep(entry.name)) continue;
+    const ScalarCurves::Source source = entry.trains ? ScalarCurves::Source::kFetch : ScalarCurves::Source::kRead;
+    curves_.Add({entry.name, source, ""}, entry.count, {time, step, entry.value});
   }
   for (const ObservedScalar& scalar : parts_.worker->census().Scalars())
-    Note(scalar.tag, true, scalar.count, {time, step, scalar.value});
+    curves_.Add({scalar.tag, ScalarCurves::Source::kSummary, ""}, scalar.count, {time, step, scalar.value});
   return fetched_step_;
 }
 
-void TaskStatus::Note(const std::string& name, bool summary, uint64_t count, const Value& value) {
-  auto found = curves_.find(name);
-  if (found == curves_.end()) {
-    if (curves_.size() >= kMaxCurves) return;
-    found = curves_.try_emplace(name).first;
-  }
-  Curve& curve = found->second;
-  if (curve.count == count) return;
-  curve.summary = summary;
-  curve.count = count;
-  curve.values.Add(value);
+void TaskStatus::AddEvaluation(const EvaluationResult& result) {
+  MutexLock lock(mu_);
+  curves_.AddNext({result.tag, ScalarCurves::Source::kEvaluation, result.run},
+                  {NowSeconds(), result.step, result.value});
 }
 
 TaskStatus::Rates TaskStatus::RatesOf() const {
@@ -231,18 +225,7 @@ Json LinkJson(const LinkTable::Row& row, const std::pair<double, double>& rates)
 }  // namespace
 
 void TaskStatus::AppendPast(double since, Json* json) const {
-  Json& scalars = (*json)["scalars"] = Json::array();
-  for (const auto& [name, curve] : curves_) {
-    Json points = Json::array();
-    for (const Value& v : curve.values.points()) {
-      if (v.time > since) points.push_back({v.time, NumberOrNull(v.step), v.value});
-    }
-    scalars.push_back({{"name", name},
-                       {"source", curve.summary ? "summary" : "fetch"},
-                       {"count", curve.count},
-                       {"value", curve.values.points().back().value},
-                       {"points", std::move(points)}});
-  }
+  (*json)["scalars"] = curves_.ToJson(since);
   (*json)["history_columns"] = {"time",           "steps",          "parts",      "bytes_sent",
                                 "bytes_received", "resident_bytes", "global_step"};
   Json& history = (*json)["history"] = Json::array();

@@ -10,7 +10,9 @@
 #include <vector>
 
 #include "millstream/distributed/master/master.h"
+#include "millstream/framework/evaluation_results.h"
 #include "millstream/status/history.h"
+#include "millstream/status/scalar_curves.h"
 #include "millstream/status/task_reports.h"
 
 namespace millstream {
@@ -38,6 +40,9 @@ class TaskStatus {
   // What other tasks ask (RPC TaskService/Status): "since=12.5", or "graph".
   StatusOr<std::string> Answer(const std::string& question) const;
 
+  // A curve of its own for each run and tag.
+  void AddEvaluation(const EvaluationResult& result);
+
   // Looks at the task now. For tests; otherwise time does it.
   void Sample();
 
@@ -51,24 +56,12 @@ class TaskStatus {
     int64_t resident = 0, global_step = -1;
     std::vector<LinkTable::Row> links;  // empty in history_
   };
-  struct Value {
-    double time = 0;
-    int64_t step = -1;
-    double value = 0;
-  };
-  struct Curve {
-    bool summary = false;  // seen by a summary op, not fetched
-    uint64_t count = 0;
-    History<Value> values{512};
-  };
   struct Rates;
 
   Point Look() const;
   void AppendPast(double since, nlohmann::ordered_json* json) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   Rates RatesOf() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   int64_t NoteScalars(double time, int64_t global_step) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void Note(const std::string& name, bool summary, uint64_t count, const Value& value)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Arm();
 
   const Parts parts_;
@@ -80,7 +73,7 @@ class TaskStatus {
   mutable Mutex mu_;
   std::deque<Point> recent_ ABSL_GUARDED_BY(mu_);  // of the last seconds: rates
   History<Point> history_ ABSL_GUARDED_BY(mu_){600};
-  std::map<std::string, Curve> curves_ ABSL_GUARDED_BY(mu_);
+  ScalarCurves curves_ ABSL_GUARDED_BY(mu_);
   int64_t fetched_step_ ABSL_GUARDED_BY(mu_) = -1;
 };
 

@@ -9,7 +9,9 @@
 #include <thread>
 
 #include "millstream/distributed/link/hub_registry.h"
+#include "millstream/framework/evaluation_results.h"
 #include "millstream/proto/tensorflow_server.pb.h"
+#include "millstream/status/evaluation_message.h"
 #include "millstream/status/start_server.h"
 #include "python/src/errors.h"
 #include "python/src/gil.h"
@@ -118,6 +120,20 @@ class PyServer {
   Server* server_ = nullptr;
 };
 
+void SendResults(const std::string& address, const std::string& run,
+                 const std::vector<std::tuple<std::string, double>>& results, int64_t step) {
+  constexpr std::chrono::milliseconds kTimeout{3'000};
+  std::vector<EvaluationResult> all;
+  for (const auto& [tag, value] : results) all.push_back({run, tag, value, step});
+  const RpcChannelOptions channel = Check(ChannelOptionsFromEnvironment());
+  Status status;
+  {
+    ReleaseGil release;
+    status = SendEvaluation(address, channel, kTimeout, all);
+  }
+  Check(status);
+}
+
 }  // namespace
 
 Server* FindServer(const std::string& target) {
@@ -128,6 +144,19 @@ Server* FindServer(const std::string& target) {
 }
 
 void BindServer(nb::module_& m) {
+  m.def(
+      "evaluation_run", [](const std::string& folder) { return EvaluationResults::RunOf(folder); }, nb::arg("folder"),
+      "What an event folder is called if it is one of an evaluation: 'eval' for 'logs/eval'. '' if it is not.");
+  m.def(
+      "report_evaluation",
+      [](const std::string& run, const std::string& tag, double value, int64_t step) {
+        ReleaseGil release;
+        EvaluationResults::OfProcess().Report({run, tag, value, step});
+      },
+      nb::arg("run"), nb::arg("tag"), nb::arg("value"), nb::arg("step"),
+      "A result of an evaluation for the status pages of this process; dropped if there are none.");
+  m.def("send_evaluation", &SendResults, nb::arg("address"), nb::arg("run"), nb::arg("results"), nb::arg("step"),
+        "Tells results, (tag, value) each, to the task at an address, for its status page.");
   m.def("server_def", &MakeServerDef, nb::arg("base"), nb::arg("tasks"), nb::arg("job_name"), nb::arg("task_index"),
         nb::arg("protocol"), nb::arg("config"));
   nb::class_<PyServer>(m, "Server", "A task of a cluster in this process; serves from the start.")

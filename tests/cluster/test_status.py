@@ -2,6 +2,7 @@
 """The status page's data, from a real cluster: what a browser, Prometheus or a script reads."""
 import json
 import re
+import signal
 import socket
 import subprocess
 import threading
@@ -120,6 +121,97 @@ def test_a_training_cluster(make_cluster):
         assert refused(trace, "POST", X_Millstream_Action=found["action_token"], Origin="http://elsewhere.example") == 403
         events = json.loads(get(trace, "POST", X_Millstream_Action=found["action_token"]))["traceEvents"]
         assert {"loss"} <= {e["args"]["name"] for e in events if e["ph"] == "X"} and len({e["pid"] for e in events}) == 2
+
+
+def curves(task):
+    return {(s["name"], s["source"], s.get("run")): s for s in task["scalars"]}
+
+
+@pytest.mark.parametrize("use_resource", [False, True], ids=["reference", "resource"])
+def test_training_and_evaluation_are_different_curves(make_cluster, use_resource):
+    """A loss of training steps, and the same loss of a step that only computes."""
+    cluster = make_cluster(ps=1, worker=1, status_pages=True)
+    x = tf.placeholder(tf.float32, [None], name="x")
+    with tf.device("/job:ps/task:0"):
+        weight = tf.get_variable("weight", initializer=1.0, use_resource=use_resource)
+        step = tf.train.get_or_create_global_step()
+    loss = tf.reduce_mean(tf.square(weight * x), name="loss")
+    train = tf.train.GradientDescentOptimizer(0.01).minimize(loss, global_step=step)
+
+    def both():
+        found = curves(status(cluster)[1][WORKER])
+        return found if {("loss:0", "read", None), ("loss:0", "fetch", None)} <= set(found) else None
+
+    with tf.Session(cluster.target("worker")) as session:
+        session.run(tf.global_variables_initializer())
+        for _ in range(3):
+            session.run([train, loss], {x: [1.0, 1.0]})
+        session.run(loss, {x: [30.0, 30.0]})
+        found = eventually(both) or pytest.fail("no curves")
+    assert found["loss:0", "fetch", None]["value"] <= 1 and found["loss:0", "read", None]["value"] > 100
+
+
+def test_evaluations_written_to_event_files(monkeypatch, capfd, tmp_path):
+    monkeypatch.setenv("MILLSTREAM_STATUS_PORT", "0")
+    server = tf.train.Server.create_local_server()
+    url = re.search(r"status page at (http://127\.0\.0\.1:\d+/)", capfd.readouterr().err)[1]
+    tag = "accuracy <&> \"quoted\""
+    with tf.summary.FileWriter(str(tmp_path / "eval_holdout")) as evaluation, tf.summary.FileWriter(str(tmp_path / "train")) as training:
+        for number, value in ((100, 0.5), (200, 0.75), (300, float("nan"))):
+            evaluation.add_summary(tf.Summary(value=[tf.Summary.Value(tag=tag, simple_value=value)]), number)
+        training.add_summary(tf.Summary(value=[tf.Summary.Value(tag="not_an_evaluation", simple_value=1)]), 1)
+        evaluation.add_session_log(tf.SessionLog(status=tf.SessionLog.START), 1)  # has no summary
+    (task,) = json.loads(get(url + "status.json"))["tasks"]
+    ((key, curve),) = curves(task).items()
+    assert key == (tag, "evaluation", "eval_holdout") and curve["count"] == 3 and curve["value"] is None
+    assert [point[1:] for point in curve["points"]] == [[100, 0.5], [200, 0.75], [300, None]]
+    assert 'source="evaluation",run="eval_holdout"' not in get(url + "metrics")  # NaN is no sample
+    evaluation.reopen()
+    evaluation.add_summary(tf.Summary(value=[tf.Summary.Value(tag=tag, simple_value=0.9)]), 400)
+    evaluation.close()
+    evaluation.add_summary(tf.Summary(value=[tf.Summary.Value(tag=tag, simple_value=0.1)]), 500)  # closed: dropped
+    assert re.search(r'source="evaluation",run="eval_holdout"\} 0\.899', get(url + "metrics"))
+    del server
+
+
+def test_an_evaluator_tells_the_chief(make_cluster, monkeypatch, tmp_path):
+    """The evaluator of train_and_evaluate is no task of the cluster."""
+    def input_fn():
+        return tf.data.Dataset.from_tensor_slices(({"x": [[1.0], [2.0], [3.0]]}, [[2.0], [4.0], [6.0]])).repeat().batch(3)
+
+    def make():
+        return tf.estimator.LinearRegressor([tf.feature_column.numeric_column("x")], model_dir=str(tmp_path))
+
+    make().train(input_fn, max_steps=5)
+    cluster = make_cluster(start=False, ps=1, chief=1, status_pages=True)
+    cluster.start("chief", 0)  # nobody asks the ps
+    address = cluster.target("chief").removeprefix("grpc://")
+    monkeypatch.setenv("TF_CONFIG", json.dumps({"cluster": {"chief": [address], "ps": ["localhost:1"]}, "task": {"type": "evaluator", "index": 0}}))
+    result, _ = tf.estimator.train_and_evaluate(make(), tf.estimator.TrainSpec(input_fn, max_steps=5),
+                                                tf.estimator.EvalSpec(input_fn, steps=2, name="test", start_delay_secs=0))
+    found = curves(status(cluster, "chief")[1]["/job:chief/replica:0/task:0"])
+    assert found["average_loss", "evaluation", "eval_test"]["points"][0][1:] == pytest.approx([5, result["average_loss"]])
+    # Once the chief is gone the evaluator goes on without it.
+    cluster.kill("chief", 0)
+    assert tf.estimator.train_and_evaluate(make(), tf.estimator.TrainSpec(input_fn, max_steps=5),
+                                           tf.estimator.EvalSpec(input_fn, steps=2, start_delay_secs=0))[0]["global_step"] == 5
+
+
+def test_the_last_answer_of_a_server(make_cluster):
+    """A request that is held gets the news that the job has ended, at once."""
+    cluster = make_cluster(ps=1, worker=1, status_pages=True)
+    begun = time.time()
+    with socket.create_connection(("127.0.0.1", cluster.status_ports["worker", 0]), 30) as held:
+        held.sendall(b"GET /status.json?since=0&wait=25 HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        status(cluster)  # others are answered meanwhile
+        cluster.signal("worker", 0, signal.SIGTERM)
+        with held.makefile("rb") as answer:
+            head, _, body = answer.read().partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 200 ") and time.time() - begun < 25
+    last = json.loads(body)
+    assert last["ended"] is True
+    (own,) = last["tasks"]
+    assert own["task"] == WORKER and own["health"] == "done" and own["history"]
 
 
 def _samples(text):

@@ -59,6 +59,22 @@ std::unordered_map<std::string, std::shared_ptr<ClusterTask>> ByName(
   return by_name;
 }
 
+// Takes a reference to numbers (a queue's would be a string), or a resource to which it only writes: an optimizer's
+// update, an assignment.
+bool WritesVariable(const Node& node) {
+  const std::vector<ArgDef>& args = node.op().def.inputs;
+  for (size_t i = 0; i < args.size() && i < node.inputs().size(); ++i) {
+    if (args[i].is_ref && node.inputs()[i].dtype() != DType::kString) return true;
+  }
+  return node.num_outputs() == 0 && !node.inputs().empty() && node.inputs()[0].dtype() == DType::kResource;
+}
+
+// Steps that train do; those that evaluate, or only look, do not.
+bool WritesVariables(const Graph& graph) {
+  const auto writes = [](const std::unique_ptr<Node>& node) { return node != nullptr && WritesVariable(*node); };
+  return std::any_of(graph.nodes().begin(), graph.nodes().end(), writes);
+}
+
 }  // namespace
 
 MasterSession::MasterSession(MasterSessionOptions options)
@@ -93,8 +109,9 @@ StatusOr<MasterSession::PlanPtr> MasterSession::MakePlan(PrunedGraph pruned) {
   plan->access = access_;
   plan->session = options_.handle;
   plan->num_fetches = pruned.rets.size();
+  const bool trains = WritesVariables(*pruned.graph);
   for (size_t i = 0; options_.observer != nullptr && i < pruned.rets.size(); ++i) {
-    auto observer = options_.observer->ObserveFetch(pruned.rets[i].name(), pruned.rets[i].dtype());
+    auto observer = options_.observer->ObserveFetch(pruned.rets[i].name(), pruned.rets[i].dtype(), trains);
     if (observer != nullptr) plan->observed.emplace_back(i, std::move(observer));
   }
   for (const Node* arg : pruned.args) plan->arg_types.push_back(arg->output_type(0));

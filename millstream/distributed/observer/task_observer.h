@@ -30,8 +30,9 @@ class TaskObserver {
   virtual void LinkClosed(PeerLink& link, const Status& why) = 0;
   // A step of the task's master has failed.
   virtual void StepFailed(const Status& status) = 0;
-  // A session has compiled a signature that fetches `tensor`, of type `dtype`. Null: its values are of no interest.
-  virtual std::shared_ptr<FetchObserver> ObserveFetch(const std::string& tensor, DType dtype) = 0;
+  // A session has compiled a signature that fetches `tensor`, of type `dtype`; `trains`: its steps write variables.
+  // Null: its values are of no interest.
+  virtual std::shared_ptr<FetchObserver> ObserveFetch(const std::string& tensor, DType dtype, bool trains) = 0;
 };
 
 }  // namespace millstream

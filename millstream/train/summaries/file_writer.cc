@@ -6,6 +6,7 @@
 #include <map>
 
 #include "millstream/base/logging.h"
+#include "millstream/framework/evaluation_results.h"
 #include "millstream/graph/import/export.h"
 #include "millstream/proto/config.pb.h"
 #include "millstream/proto/event.pb.h"
@@ -37,7 +38,7 @@ struct SharedWriters {
 }  // namespace
 
 FileWriter::FileWriter(std::string folder, FileWriterOptions options)
-    : folder_(std::move(folder)), options_(std::move(options)) {}
+    : folder_(std::move(folder)), evaluation_run_(EvaluationResults::RunOf(folder_)), options_(std::move(options)) {}
 
 StatusOr<std::shared_ptr<FileWriter>> FileWriter::Make(const std::string& folder, FileWriterOptions options) {
   if (folder.empty()) return errors::InvalidArgument("A folder to log to is needed");
@@ -109,6 +110,14 @@ void FileWriter::WriteEvents(EventWriter* writer) {
   }
 }
 
+void FileWriter::ReportScalars(const proto::Event& event) const {
+  if (evaluation_run_.empty()) return;
+  for (const proto::Summary::Value& value : event.summary().value()) {
+    if (!value.has_simple_value()) continue;
+    EvaluationResults::OfProcess().Report({evaluation_run_, value.tag(), value.simple_value(), event.step()});
+  }
+}
+
 void FileWriter::AddEvent(proto::Event event) {
   MutexLock lock(mu_);
   if (closed_) {
@@ -119,6 +128,7 @@ void FileWriter::AddEvent(proto::Event event) {
   }
   while (queue_.size() >= std::max<size_t>(options_.max_queue, 1) && !closed_) changed_.Wait(mu_);
   if (closed_) return;
+  ReportScalars(event);
   queue_.push_back(std::move(event));
   changed_.NotifyAll();
 }

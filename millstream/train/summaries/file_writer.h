@@ -30,7 +30,8 @@ struct FileWriterOptions {
 
 // Writes summaries, graphs and metadata of runs to an event file that TensorBoard reads: tf.summary.FileWriter. A
 // thread writes, so that training does not wait for the disk. What cannot be written is reported once in the log;
-// training goes on without it. Thread-safe.
+// training goes on without it. Scalars for the folder of an evaluation are reported as its results
+// (framework/evaluation_results.h) as well. Thread-safe.
 class FileWriter {
  public:
   using Step = std::optional<int64_t>;
@@ -65,8 +66,10 @@ class FileWriter {
   void Start() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void WriteEvents(EventWriter* writer);
   void Report(const Status& status) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void ReportScalars(const proto::Event& event) const;
 
   const std::string folder_;
+  const std::string evaluation_run_;  // "": the folder is not one of an evaluation
   const FileWriterOptions options_;
   Mutex lifecycle_mu_;  // of Close() and Reopen()
   Mutex mu_;

@@ -54,6 +54,12 @@ def _check_hooks(hooks):
     return hooks
 
 
+def scalar_results(result):
+    """The metrics of an evaluation that are single numbers, as (name, value)."""
+    return [(name, float(value)) for name, value in result.items()
+            if name != ops.GraphKeys.GLOBAL_STEP and np.ndim(value) == 0 and np.issubdtype(np.asarray(value).dtype, np.number)]
+
+
 class Estimator:
     """Builds a graph of its own for each call; what was learned is in the checkpoints of `model_dir`."""
 
@@ -315,9 +321,8 @@ class Estimator:
     def _write_results(folder, result):
         from millstream.proto import summary_pb2
         summary = summary_pb2.Summary()
-        for name, value in result.items():
-            if name != ops.GraphKeys.GLOBAL_STEP and np.ndim(value) == 0 and np.issubdtype(np.asarray(value).dtype, np.number):
-                summary.value.add(tag=name, simple_value=float(value))
+        for name, value in scalar_results(result):
+            summary.value.add(tag=name, simple_value=value)
         writer = writer_cache.FileWriterCache.get(folder)
         writer.add_summary(summary, int(result[ops.GraphKeys.GLOBAL_STEP]))
         writer.flush()

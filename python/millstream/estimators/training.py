@@ -6,8 +6,10 @@ import collections
 import time
 from typing import TYPE_CHECKING
 
+from millstream import _core
+from millstream.estimators.estimator import scalar_results
 from millstream.estimators.run_config import TaskType
-from millstream.framework import log
+from millstream.framework import errors, log
 from millstream.training import saver_hooks, server_lib
 
 if TYPE_CHECKING:
@@ -77,6 +79,20 @@ def _train_locally(estimator, train_spec, eval_spec):
     return listener.result if listener.result is not None else _evaluate(estimator, eval_spec, train_spec.max_steps)
 
 
+def _tell_cluster(estimator, name, metrics):
+    """An evaluator is no task of the cluster: it tells its results to the chief or the first worker, for the status page. Training may have
+    ended by then, so failing to is no error."""
+    cluster = estimator.config.cluster_spec
+    job = next((job for job in (TaskType.CHIEF, TaskType.MASTER, TaskType.WORKER) if job in cluster.jobs), None)
+    if job is None:
+        return
+    try:
+        _core.send_evaluation(cluster.task_address(job, min(cluster.task_indices(job))), _core.evaluation_run(estimator.eval_dir(name)),
+                              scalar_results(metrics), int(metrics["global_step"]))
+    except errors.OpError as error:
+        log.info("The status page does not have the results of this evaluation: %s", error.message)
+
+
 def _evaluate_continuously(estimator, train_spec, eval_spec):
     """An evaluator's life: every new checkpoint once, until the last step is among them."""
     time.sleep(eval_spec.start_delay_secs)
@@ -85,6 +101,7 @@ def _evaluate_continuously(estimator, train_spec, eval_spec):
         begun, path = time.time(), estimator.latest_checkpoint()
         if path is not None and path != seen:
             seen, result = path, _evaluate(estimator, eval_spec, train_spec.max_steps)
+            _tell_cluster(estimator, eval_spec.name, result[0])
             if train_spec.max_steps and result[0]["global_step"] >= train_spec.max_steps:
                 return result
         elif path is None:

@@ -107,6 +107,7 @@ class FileWriter:
         self._logdir = os.fspath(logdir)
         os.makedirs(local_path(self._logdir), exist_ok=True)
         self._settings = (self._logdir, max_queue, flush_secs, filename_suffix)
+        self._evaluation_run = _core.evaluation_run(self._logdir)
         self._file, self._closed = _EventFile(*self._settings), False
         self._seen_tags, self._session_run_tags = set(), {}
         _open.add(self)
@@ -132,7 +133,15 @@ class FileWriter:
             log.warning("Attempting to use a closed FileWriter. The operation will be a noop unless the FileWriter is explicitly "
                         "reopened.")
             return
+        self._report_evaluation(event)
         self._file.put(event)
+
+    def _report_evaluation(self, event):
+        """Scalars for the folder of an evaluation are curves on the status page, too."""
+        if self._evaluation_run and event.HasField("summary"):
+            for value in event.summary.value:
+                if value.WhichOneof("value") == "simple_value":
+                    _core.report_evaluation(self._evaluation_run, value.tag, value.simple_value, event.step)
 
     def _add(self, event, step):
         event.wall_time = time.time()
