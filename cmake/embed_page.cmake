@@ -7,10 +7,12 @@ list(SORT scripts)
 set(script "")
 foreach(name ${scripts})
   file(READ ${name} part)
+  string(REGEX REPLACE "\n *//[^\n]*" "" part "\n${part}")  # lines of comments
   string(APPEND script "${part}")
 endforeach()
 string(REPLACE "@STYLE@" "${style}" page "${page}")
 string(REPLACE "@SCRIPT@" "${script}" page "${page}")
+string(REGEX REPLACE "\n[\n ]+" "\n" page "${page}")  # indentation and empty lines
 # Lines of literals, as compilers allow some 64 KB in one.
 string(REPLACE "\\" "\\\\" page "${page}")
 string(REPLACE "\"" "\\\"" page "${page}")

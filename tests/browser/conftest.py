@@ -4,6 +4,8 @@ import json
 import os
 import subprocess
 import sys
+import threading
+import urllib.request
 
 import pytest
 
@@ -13,6 +15,7 @@ PROGRAM = os.path.abspath(os.environ.get("MILLSTREAM_PROGRAM", os.path.join(HERE
 
 import devtools  # noqa: E402
 from cluster_processes import Cluster  # noqa: E402
+from made_up_server import MadeUpServer  # noqa: E402
 from training import Training  # noqa: E402
 
 
@@ -43,16 +46,47 @@ def larger():
 
 
 @pytest.fixture
-def demo():
-    """The address of the page that `millstream train` says."""
-    command = [PROGRAM, "train", "--json", "--train_steps", "1000000", "--logdir", ""]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-    try:
-        events = (json.loads(line) for line in process.stdout if line.startswith("{"))
-        yield next(event["status_page"] for event in events if "status_page" in event)
-    finally:
+def train():
+    """Starts `millstream train`; the address of its page, as it says it."""
+    processes = []
+
+    def start(*flags):
+        command = [PROGRAM, "train", "--json", "--logdir", "", *flags]
+        processes.append(subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True))
+        events = (json.loads(line) for line in processes[-1].stdout if line.startswith("{"))
+        address = next(event["status_page"] for event in events if "status_page" in event)
+        threading.Thread(target=processes[-1].stdout.read).start()  # or the pipe would be full one day
+        return address
+
+    yield start
+    for process in processes:
         process.terminate()
-        process.communicate()
+        process.wait()
+
+
+@pytest.fixture(scope="session")
+def page_text():
+    """The page as a server gives it."""
+    with Cluster(PROGRAM, status_pages=True, worker=1) as cluster:
+        with urllib.request.urlopen(cluster.status_url("worker")) as answer:
+            return answer.read().decode()
+
+
+@pytest.fixture
+def make_up(browser, page_text):
+    """Opens the page before made-up data: make_up(status, graph=..., width=...) gives the page and the server."""
+    servers = []
+
+    def make(status, graph=None, **kwargs):
+        servers.append(MadeUpServer(page_text, status, graph))
+        page = devtools.Page(browser, **kwargs)
+        page.open(servers[-1].url)
+        page.until("document.body.dataset.ready === 'yes'")
+        return page, servers[-1]
+
+    yield make
+    for server in servers:
+        server.stop()
 
 
 @pytest.fixture

@@ -81,8 +81,22 @@ class Page:
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.call(domain + ".enable")
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=2 if phone else 1, mobile=phone)
-        self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"},
+        self.prefer("dark" if dark else "light")
+
+    def prefer(self, scheme):
+        """What the system says about light and dark; may change while the page is open."""
+        self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme},
                                                           {"name": "prefers-reduced-motion", "value": "reduce"}])
+
+    def press(self, key, code=0):
+        """A key of the keyboard: "Tab", "Enter", "ArrowLeft"."""
+        text = {"Enter": "\r", " ": " "}.get(key)
+        for kind in ("keyDown", "keyUp"):
+            self.call("Input.dispatchKeyEvent", type=kind, key=key, code=key, windowsVirtualKeyCode=code or {"Tab": 9, "Enter": 13}.get(key, 0),
+                      **({"text": text} if text and kind == "keyDown" else {}))
+
+    def texts(self, selector):
+        return self.run(f"[...document.querySelectorAll({selector!r})].map((e) => e.textContent)")
 
     def call(self, method, **params):
         return self.browser.call(method, self.session, **params)

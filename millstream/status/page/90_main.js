@@ -1,76 +1,59 @@
 // SPDX-License-Identifier: Apache-2.0
-// Asks every two seconds while somebody looks.
+// Draws everything after each answer; the buttons.
 
-const kPeriod = 2000;
-let paused = false, lastAnswer = 0;
+const kThemes = ["system", "light", "dark"];
+const dark = matchMedia("(prefers-color-scheme: dark)");
+let theme = kThemes.includes(saved("theme")) ? saved("theme") : "system";
 
-function setTheme(theme) {
-  document.documentElement.dataset.theme = theme;
-  $("theme").textContent = theme === "dark" ? "Light" : "Dark";
+function showTheme() {
+  document.documentElement.dataset.theme = theme === "system" ? (dark.matches ? "dark" : "light") : theme;
+  $("theme-name").textContent = theme;
 }
 
 function fillTaskLists() {
-  const tasks = store.status.tasks.filter((t) => isUp(t) && t.sessions.master > 0);
+  const all = store.status.tasks, tasks = all.filter((t) => t.has && t.sessions.master > 0);
   for (const id of ["graph-task", "trace-task"]) {
-    const select = $(id), names = (tasks.length > 0 ? tasks : store.status.tasks).map((t) => t.task);
+    const select = $(id), names = (tasks.length > 0 ? tasks : all).map((t) => t.task);
     if (select.dataset.names === names.join()) continue;
     const before = select.value;
     select.dataset.names = names.join();
     select.replaceChildren(...names.map((name) => h("option", {value: name}, shortName(name))));
     if (names.includes(before)) select.value = before;
   }
+  for (const id of ["graph-load", "trace-start"]) $(id).disabled = store.ended;
 }
 
 function render() {
   renderTiles();
   renderMap();
-  renderTasks();
+  renderTables();
   renderCurves();
   renderCharts();
-  renderLinks();
-  renderQueues();
-  renderGradients();
   renderErrors();
   fillTaskLists();
   document.body.dataset.ready = "yes";
 }
 
-function showLife() {
-  const age = (Date.now() - lastAnswer) / 1000;
-  const live = $("live");
-  live.textContent = paused ? "paused" : lastAnswer === 0 ? "connecting" : age < 4 ? "live" : `no answer for ${seconds(age)}`;
-  live.className = "live" + (paused || lastAnswer === 0 ? "" : age < 4 ? " on" : " off");
-}
-
-async function refresh() {
-  try {
-    accept(await call("status.json?since=" + store.since));
-    lastAnswer = Date.now();
-    $("problem").hidden = true;
-    render();
-  } catch (error) {
-    $("problem").textContent = error.message;
-    $("problem").hidden = false;
-  }
-}
-
-async function loop() {
-  const selecting = () => String(getSelection()).length > 0;
-  for (;;) {
-    if (!paused && !document.hidden && !selecting()) await refresh();
-    showLife();
-    await new Promise((resolve) => setTimeout(resolve, kPeriod));
-  }
-}
-
-$("pause").addEventListener("click", () => { paused = !paused; $("pause").textContent = paused ? "Resume" : "Pause"; showLife(); });
-$("theme").addEventListener("click", () => {
-  const theme = document.documentElement.dataset.theme === "dark" ? "light" : "dark";
-  setTheme(theme);
-  try { localStorage.setItem("theme", theme); } catch (e) { /* private windows may refuse */ }
+$("pause").addEventListener("click", () => {
+  connection.paused = !connection.paused;
+  $("pause").textContent = connection.paused ? "Resume" : "Pause";
+  showState();
 });
+$("theme").addEventListener("click", () => {
+  theme = kThemes[(kThemes.indexOf(theme) + 1) % 3];
+  save("theme", theme === "system" ? null : theme);
+  showTheme();
+});
+dark.addEventListener("change", showTheme);
 $("graph-load").addEventListener("click", loadGraph);
 $("trace-start").addEventListener("click", startTrace);
+
+// On a phone the page is short: what is looked at less often is closed until it is asked for.
+for (const part of document.querySelectorAll("details.card")) {
+  if (innerWidth < 600) part.open = false;
+  part.addEventListener("toggle", () => { if (part.open && store.status) render(); });
+}
+
 let resizing = 0;
 addEventListener("resize", () => {
   clearTimeout(resizing);
@@ -81,7 +64,5 @@ addEventListener("resize", () => {
   }, 150);
 });
 
-let wanted = null;
-try { wanted = localStorage.getItem("theme"); } catch (e) { /* as above */ }
-setTheme(wanted || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light"));
+showTheme();
 loop();
