@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_join.h"
 #include "cli/command.h"
+#include "cli/job_flags.h"
 #include "cli/task_calls.h"
 #include "millstream/distributed/wire/protocol.h"
 
@@ -15,7 +16,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 struct CheckFlags {
-  ClusterFlags cluster;
+  JobFlags job;
   double timeout = 5;
   bool json = false;
 };
@@ -74,13 +75,12 @@ void PrintText(const TaskAnswer& answer) {
 }
 
 int RunCheck(const CheckFlags& flags) {
-  ServerOptions options;
-  if (const Status status = flags.cluster.Apply(&options); !status.ok()) return FailFlags(status);
-  StatusOr<ClusterSpec> cluster = flags.cluster.Resolve();
-  if (!cluster.ok()) return FailFlags(cluster.status());
+  const StatusOr<JobTarget> target = flags.job.Resolve(/*guess=*/true);
+  if (!target.ok()) return FailFlags(target.status());
   const auto deadline = Clock::now() + std::chrono::milliseconds(static_cast<int64_t>(flags.timeout * 1000));
   int missing = 0;
-  for (const TaskAnswer& answer : AskAllTasks(*cluster, [&](TaskAnswer* a) { Examine(options, deadline, a); })) {
+  const auto ask = [&](TaskAnswer* answer) { Examine(target->access, deadline, answer); };
+  for (const TaskAnswer& answer : AskAllTasks(target->cluster, ask)) {
     if (flags.json)
       PrintJson(answer);
     else
@@ -88,13 +88,13 @@ int RunCheck(const CheckFlags& flags) {
     missing += answer.status.ok() ? 0 : 1;
   }
   if (missing > 0)
-    std::fprintf(stderr, "millstream: %d of %d tasks cannot be reached\n", missing, cluster->num_tasks());
+    std::fprintf(stderr, "millstream: %d of %d tasks cannot be reached\n", missing, target->cluster.num_tasks());
   return missing > 0 ? 1 : 0;
 }
 
 Command::Run AddCheckFlags(CLI::App& app) {
   auto flags = std::make_shared<CheckFlags>();
-  flags->cluster.AddTo(app);
+  flags->job.AddTo(app);
   app.add_option("--timeout", flags->timeout, "seconds to wait for answers (default: 5)")
       ->check(CLI::Range(0.01, 3600.0));
   app.add_flag("--json", flags->json, "one JSON object per line");
@@ -104,8 +104,9 @@ Command::Run AddCheckFlags(CLI::App& app) {
 const Registration<Command> kCheckCommand({
     .name = "check",
     .group = Command::Group::kClusters,
-    .help = "Ask every task of a cluster who it is; fails if one cannot be reached.\n"
-            "Example: millstream check --ps_hosts=localhost:2222 --worker_hosts=localhost:2223",
+    .help = "Ask every task of a job who it is; fails if one cannot be reached.\n"
+            "Examples: millstream check mlp-20261116-105500\n"
+            "          millstream check --ps_hosts=localhost:2222 --worker_hosts=localhost:2223",
     .add_flags = AddCheckFlags,
 });
 

@@ -5,6 +5,25 @@
 
 namespace millstream::cli {
 
+void AccessFlags::AddTo(CLI::App& app) {
+  app.add_option("--token_file", token_file, "file with the job token (default: MILLSTREAM_TOKEN_FILE)");
+  app.add_option("--tls_cert", tls_cert, "PEM file with this task's certificate (default: MILLSTREAM_TLS_CERT)");
+  app.add_option("--tls_key", tls_key, "PEM file with its key (default: MILLSTREAM_TLS_KEY)");
+  app.add_option("--tls_ca", tls_ca,
+                 "PEM file with who signs certificates; others are refused (default: MILLSTREAM_TLS_CA)");
+}
+
+Status AccessFlags::Apply(ServerOptions* options) const {
+  RETURN_IF_ERROR(options->ReadEnvironment());
+  if (!token_file.empty()) {
+    ASSIGN_OR_RETURN(options->token, ReadTokenFile(token_file));
+  }
+  if (!tls_cert.empty()) options->tls.cert = tls_cert;
+  if (!tls_key.empty()) options->tls.key = tls_key;
+  if (!tls_ca.empty()) options->tls.ca = tls_ca;
+  return OkStatus();
+}
+
 void ClusterFlags::AddTo(CLI::App& app) {
   app.add_option("--cluster", cluster,
                  "the cluster as JSON: {\"ps\":[\"host:port\"],\"worker\":[\"host:port\"]} (default: from TF_CONFIG)");
@@ -12,11 +31,7 @@ void ClusterFlags::AddTo(CLI::App& app) {
   app.add_option("--worker_hosts", worker_hosts, "host:port,... of job worker");
   app.add_option("--chief_hosts", chief_hosts, "host:port of job chief");
   app.add_option("--evaluator_hosts", evaluator_hosts, "host:port,... of job evaluator");
-  app.add_option("--token_file", token_file, "file with the job token (default: MILLSTREAM_TOKEN_FILE)");
-  app.add_option("--tls_cert", tls_cert, "PEM file with this task's certificate (default: MILLSTREAM_TLS_CERT)");
-  app.add_option("--tls_key", tls_key, "PEM file with its key (default: MILLSTREAM_TLS_KEY)");
-  app.add_option("--tls_ca", tls_ca,
-                 "PEM file with who signs certificates; others are refused (default: MILLSTREAM_TLS_CA)");
+  AccessFlags::AddTo(app);
   app.add_option("--job_id", job_id, "tasks of another job are refused (default: MILLSTREAM_JOB_ID)");
 }
 
@@ -35,13 +50,7 @@ StatusOr<ClusterSpec> ClusterFlags::Resolve() const {
 }
 
 Status ClusterFlags::Apply(ServerOptions* options) const {
-  RETURN_IF_ERROR(options->ReadEnvironment());
-  if (!token_file.empty()) {
-    ASSIGN_OR_RETURN(options->token, ReadTokenFile(token_file));
-  }
-  if (!tls_cert.empty()) options->tls.cert = tls_cert;
-  if (!tls_key.empty()) options->tls.key = tls_key;
-  if (!tls_ca.empty()) options->tls.ca = tls_ca;
+  RETURN_IF_ERROR(AccessFlags::Apply(options));
   if (!job_id.empty()) options->job_id = job_id;
   return OkStatus();
 }

@@ -14,11 +14,19 @@ class App;
 
 namespace millstream::cli {
 
+// The flags that say how to get in; each has a variable of the environment as its default.
+struct AccessFlags {
+  std::string token_file, tls_cert, tls_key, tls_ca;
+
+  void AddTo(CLI::App& app);
+  // The environment, and what the flags say over it.
+  Status Apply(ServerOptions* options) const;
+};
+
 // The flags that say which cluster is meant: --cluster, or --ps_hosts and its like as in TensorFlow's documents, or
 // TF_CONFIG; and how to get in.
-struct ClusterFlags {
-  std::string cluster, ps_hosts, worker_hosts, chief_hosts, evaluator_hosts;
-  std::string token_file, tls_cert, tls_key, tls_ca, job_id;
+struct ClusterFlags : AccessFlags {
+  std::string cluster, ps_hosts, worker_hosts, chief_hosts, evaluator_hosts, job_id;
 
   void AddTo(CLI::App& app);
   StatusOr<ClusterSpec> Resolve() const;

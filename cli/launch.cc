@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_split.h"
 #include "cli/command.h"
+#include "millstream/launch/job_registration.h"
 #include "millstream/launch/ranks.h"
 #include "millstream/launch/ssh.h"
 
@@ -18,7 +23,7 @@ struct LaunchFlags {
   std::string where = "auto";
   bool workers_given = false;
   double rendezvous_timeout = 120;
-  std::string hosts, ssh_command = "ssh";
+  std::string name, hosts, ssh_command = "ssh";
   std::vector<std::string> words;  // that should have come after --
   bool no_flags = false;
   double grace = 10;
@@ -48,6 +53,32 @@ StatusOr<launch::GroupResult> RunJob(LaunchFlags& flags, const launch::GroupOpti
   return launch::RunInRanks(flags.job, *ranks, flags.ranks, group);
 }
 
+// "train-17" for "python train.py" in process 17.
+std::string DefaultName(const std::vector<std::string>& command) {
+  std::string name = command.empty() ? "job" : std::filesystem::path(command[0]).filename().string();
+  for (const std::string& word : command) {
+    const std::filesystem::path path(word);
+    if (path.extension() != ".py") continue;
+    name = path.stem().string();
+    break;
+  }
+  std::replace_if(
+      name.begin(), name.end(), [](unsigned char c) { return !absl::ascii_isalnum(c) && c != '_'; }, '-');
+  return absl::StrCat(name, "-", getpid());
+}
+
+// So that check, stop and trace find the job by its name. Of ranks, the first one knows the job.
+StatusOr<std::unique_ptr<launch::JobRegistration>> Register(const LaunchFlags& flags) {
+  ASSIGN_OR_RETURN(const std::optional<launch::Ranks> ranks, launch::FindRanks());
+  const bool in_ranks = flags.where != "local" && flags.where != "tf_config" && flags.ssh.hosts.empty();
+  if (in_ranks && ranks.has_value() && ranks->rank != 0) return std::unique_ptr<launch::JobRegistration>();
+  launch::JobRegistration::Options options;
+  options.name = flags.name;
+  options.default_name = DefaultName(flags.job.command);
+  options.job_id = launch::NewJobId();
+  return launch::JobRegistration::Make(options);
+}
+
 int RunLaunch(LaunchFlags flags) {
   if (!flags.words.empty())
     return FailFlags(errors::InvalidArgument("put -- before the program: millstream launch ... -- ", flags.words[0]));
@@ -59,6 +90,9 @@ int RunLaunch(LaunchFlags flags) {
   flags.ranks.timeout = Milliseconds(flags.rendezvous_timeout);
   launch::GroupOptions group;
   group.grace = Milliseconds(flags.grace);
+  StatusOr<std::unique_ptr<launch::JobRegistration>> registration = Register(flags);
+  if (!registration.ok()) return FailFlags(registration.status());
+  flags.job.registration = registration->get();
   const StatusOr<launch::GroupResult> result = RunJob(flags, group);
   if (!result.ok()) return FailFlags(result.status());
   if (const std::string report = result->Report(); !report.empty())
@@ -87,6 +121,10 @@ Command::Run AddLaunchFlags(CLI::App& app) {
                  "(default: MILLSTREAM_STATUS_PORT, else none)")
       ->envname("MILLSTREAM_STATUS_PORT")
       ->check(CLI::Range(-1, 65535));
+  app.add_option("--name", flags->name,
+                 "of the job, for 'millstream check', 'stop' and 'trace' (default: program and process number)");
+  app.add_option("--token_file", flags->job.token_file,
+                 "file with the job token (default: MILLSTREAM_TOKEN_FILE, else a new token is made)");
   app.add_flag("--insecure", flags->job.insecure, "without a job token: everybody may connect who can reach the tasks");
   app.add_option("--in", flags->where,
                  "where: local, ssh (--hosts), slurm (srun), openmpi (mpirun), tf_config (the one task it names)\n"

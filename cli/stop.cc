@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <signal.h>
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <cstdio>
+#include <thread>
 
 #include "cli/command.h"
+#include "cli/job_flags.h"
 #include "cli/task_calls.h"
+#include "millstream/distributed/wire/protocol.h"
 
 namespace millstream::cli {
 namespace {
@@ -12,45 +18,86 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 struct StopFlags {
-  ClusterFlags cluster;
-  double timeout = 5;
+  JobFlags job;
+  double timeout = 5, wait = 20;
   std::string reason = "millstream stop";
 };
 
-int RunStop(const StopFlags& flags) {
-  ServerOptions options;
-  if (const Status status = flags.cluster.Apply(&options); !status.ok()) return FailFlags(status);
-  StatusOr<ClusterSpec> cluster = flags.cluster.Resolve();
-  if (!cluster.ok()) return FailFlags(cluster.status());
-  const auto deadline = Clock::now() + std::chrono::milliseconds(static_cast<int64_t>(flags.timeout * 1000));
-  const auto stop = [&](TaskAnswer* answer) {
-    StatusOr<std::shared_ptr<RpcChannel>> channel =
-        RpcChannel::Connect(answer->task.address, options.channel_options());
-    answer->status = channel.status();
-    if (!channel.ok()) return;
-    proto::EndJobRequest request;
-    proto::EndJobResponse response;
-    request.set_reason(flags.reason);
-    answer->status = CallTask(**channel, "EndJob", request, &response, deadline);
-    if (absl::IsCancelled(answer->status)) answer->status = OkStatus();  // it ended before it could answer
-  };
-  int refused = 0;
-  for (const TaskAnswer& answer : AskAllTasks(*cluster, stop)) {
-    const bool gone = absl::IsUnavailable(answer.status);  // what is not running need not be stopped
-    refused += answer.status.ok() || gone ? 0 : 1;
-    const std::string outcome = answer.status.ok() ? "told to end"
-                                : gone             ? "not running"
-                                                   : std::string(answer.status.message());
-    std::printf("%s at %s: %s\n", answer.task.name().c_str(), answer.task.address.c_str(), outcome.c_str());
+struct Outcome {
+  bool over = true;
+  std::string text;
+};
+
+Clock::time_point In(double seconds) {
+  return Clock::now() + std::chrono::milliseconds(static_cast<int64_t>(seconds * 1000));
+}
+
+// True once nobody answers at the task's address.
+bool AwaitEnd(const ServerOptions& access, const ClusterSpec::Task& task, Clock::time_point deadline) {
+  proto::HelloRequest hello;
+  hello.set_protocol(kProtocolVersion);
+  while (true) {
+    proto::HelloResponse response;
+    if (absl::IsUnavailable(CallTask(task.address, access.channel_options(), "Hello", hello, &response, 1)))
+      return true;
+    if (Clock::now() >= deadline) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }
-  return refused > 0 ? 1 : 0;
+}
+
+Outcome StopTask(const StopFlags& flags, const ServerOptions& access, const ClusterSpec::Task& task) {
+  proto::EndJobRequest request;
+  proto::EndJobResponse response;
+  request.set_reason(flags.reason);
+  const Status told = CallTask(task.address, access.channel_options(), "EndJob", request, &response, flags.timeout);
+  if (absl::IsUnavailable(told)) return {true, "not running"};
+  if (absl::IsDeadlineExceeded(told)) return {false, absl::StrCat("does not answer within ", flags.timeout, " s")};
+  if (!told.ok() && !absl::IsCancelled(told)) return {false, std::string(told.message())};  // it may end as it answers
+  if (flags.wait <= 0) return {true, "told to end"};
+  if (AwaitEnd(access, task, In(flags.wait))) return {true, "ended"};
+  return {false, absl::StrCat("told to end, but still runs after ", flags.wait, " s")};
+}
+
+// A launcher ends what its tasks' servers cannot: programs without one, and those that were stopped or hang.
+bool StopLauncher(const launch::JobRecord& record, double wait) {
+  char host[256] = {};
+  gethostname(host, sizeof(host) - 1);
+  if (record.host != host || kill(static_cast<pid_t>(record.pid), SIGTERM) != 0) return false;
+  std::printf("the process of the job, %d, was sent SIGTERM\n", static_cast<int>(record.pid));
+  const auto deadline = In(wait);
+  while (Clock::now() < deadline) {
+    if (kill(static_cast<pid_t>(record.pid), 0) != 0) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+  return false;
+}
+
+int RunStop(const StopFlags& flags) {
+  const StatusOr<JobTarget> target = flags.job.Resolve(/*guess=*/false);
+  if (!target.ok()) return FailFlags(target.status());
+  bool over = true, any = false;
+  std::vector<Outcome> outcomes(static_cast<size_t>(target->cluster.num_tasks()));
+  const std::vector<ClusterSpec::Task> tasks = target->cluster.all_tasks();
+  std::vector<std::thread> threads;
+  for (size_t i = 0; i < tasks.size(); ++i)
+    threads.emplace_back([&, i] { outcomes[i] = StopTask(flags, target->access, tasks[i]); });
+  for (std::thread& thread : threads) thread.join();
+  for (size_t i = 0; i < tasks.size(); ++i) {
+    std::printf("%s at %s: %s\n", tasks[i].name().c_str(), tasks[i].address.c_str(), outcomes[i].text.c_str());
+    over = over && outcomes[i].over;
+    any = any || outcomes[i].text != "not running";
+  }
+  if (target->record.has_value() && (!over || !any)) return StopLauncher(*target->record, flags.wait) ? 0 : 1;
+  return over ? 0 : 1;
 }
 
 Command::Run AddStopFlags(CLI::App& app) {
   auto flags = std::make_shared<StopFlags>();
-  flags->cluster.AddTo(app);
+  flags->job.AddTo(app);
   app.add_option("--timeout", flags->timeout, "seconds to wait for answers (default: 5)")
       ->check(CLI::Range(0.01, 3600.0));
+  app.add_option("--wait", flags->wait, "seconds the tasks have to end; 0: do not wait (default: 20)")
+      ->check(CLI::Range(0.0, 86400.0));
   app.add_option("--reason", flags->reason, "for the servers' logs");
   return [flags] { return RunStop(*flags); };
 }
@@ -58,8 +105,10 @@ Command::Run AddStopFlags(CLI::App& app) {
 const Registration<Command> kStopCommand({
     .name = "stop",
     .group = Command::Group::kClusters,
-    .help = "End a job: every task's server is told to, and ends.\n"
-            "Example: millstream stop --ps_hosts=localhost:2222 --worker_hosts=localhost:2223",
+    .help = "End a job: every task is told to save and end. Returns when they have.\n"
+            "Examples: millstream stop mlp-20261116-105500\n"
+            "          millstream stop --logdir /tmp/logs\n"
+            "          millstream stop --ps_hosts=localhost:2222 --worker_hosts=localhost:2223",
     .add_flags = AddStopFlags,
 });
 

@@ -33,6 +33,15 @@ Status CallTask(RpcChannel& channel, const char* method, const Request& request,
   return status;
 }
 
+// The same over a connection of its own, with that many seconds for the answer.
+template <typename Request, typename Response>
+Status CallTask(const std::string& address, const RpcChannelOptions& access, const char* method, const Request& request,
+                Response* response, double seconds) {
+  ASSIGN_OR_RETURN(const std::shared_ptr<RpcChannel> channel, RpcChannel::Connect(address, access));
+  const auto time = std::chrono::milliseconds(static_cast<int64_t>(seconds * 1000));
+  return CallTask(*channel, method, request, response, std::chrono::steady_clock::now() + time);
+}
+
 }  // namespace millstream::cli
 
 #endif  // MILLSTREAM_CLI_TASK_CALLS_H_

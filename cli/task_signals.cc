@@ -28,18 +28,18 @@ std::string AwaitEnd(Server& server, const TaskSignals& signals) {
   sigwait(&signals.set(), &signal);
   const bool job_ended = signalled.exchange(true);
   pthread_sigmask(SIG_UNBLOCK, &signals.set(), nullptr);
-  if (!job_ended) server.Stop();
+  if (!job_ended) server.EndJob(strsignal(signal));
   joiner.join();
   return job_ended ? "the job has ended" : strsignal(signal);
 }
 
-SignalWatch::SignalWatch(const TaskSignals& signals, std::function<void()> on_signal)
+SignalWatch::SignalWatch(const TaskSignals& signals, std::function<void(const char* name)> on_signal)
     : thread_([set = signals.set(), on_signal = std::move(on_signal)]() mutable {
         sigaddset(&set, SIGUSR2);
         int signal = 0;
         sigwait(&set, &signal);
         if (signal == SIGUSR2) return;
-        on_signal();
+        on_signal(strsignal(signal));
         sigwait(&set, &signal);
         if (signal != SIGUSR2) _exit(128 + signal);
       }) {}

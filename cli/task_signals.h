@@ -22,13 +22,14 @@ class TaskSignals {
   sigset_t set_;
 };
 
-// Until a signal comes or the job ends; says which. A second signal ends the process at once.
+// Until the job ends, or a signal comes and nobody uses the server any more (Server::EndJob()); says which. A second
+// signal ends the process at once.
 std::string AwaitEnd(Server& server, const TaskSignals& signals);
 
 // Calls a function when a signal comes, while other threads work. A second signal ends the process at once.
 class SignalWatch {
  public:
-  SignalWatch(const TaskSignals& signals, std::function<void()> on_signal);
+  SignalWatch(const TaskSignals& signals, std::function<void(const char* name)> on_signal);
   ~SignalWatch();
   SignalWatch(const SignalWatch&) = delete;
   SignalWatch& operator=(const SignalWatch&) = delete;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/train/job.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
@@ -8,7 +10,9 @@
 
 #include "absl/strings/match.h"
 #include "cli/train/display.h"
+#include "cli/train/task.h"
 #include "millstream/launch/job.h"
+#include "millstream/launch/job_registration.h"
 
 namespace millstream::cli {
 namespace {
@@ -21,9 +25,35 @@ StatusOr<launch::JobOptions> MakeJob(const TrainOptions& options) {
   job.ps = options.ps;
   job.workers = options.workers;
   job.max_restarts = options.max_restarts;
+  job.token_file = options.cluster.token_file;
   job.command = {program.string(), "train", "--json"};
   for (std::string& argument : options.ToArguments()) job.command.push_back(std::move(argument));
   return job;
+}
+
+// The folder of a job that was given none is this job's alone, also if another one begins in the same second.
+Status MakeNewFolder(std::string* folder) {
+  const std::string base = *folder;
+  std::error_code error;
+  std::filesystem::create_directories(std::filesystem::path(base).parent_path(), error);
+  for (int i = 2; !error; ++i) {
+    if (std::filesystem::create_directory(*folder, error)) return OkStatus();
+    *folder = absl::StrCat(base, "-", i);
+  }
+  return errors::Unavailable("cannot make the folder ", *folder, ": ", error.message());
+}
+
+// Takes the log folder, so that no other job writes there, and makes the job known to 'millstream stop' and others.
+StatusOr<std::unique_ptr<launch::JobRegistration>> Register(TrainOptions* options) {
+  launch::JobRegistration::Options job;
+  if (!options->no_logdir) {
+    if (options->new_logdir) RETURN_IF_ERROR(MakeNewFolder(&options->logdir));
+    job.folder = options->logdir;
+    job.default_name = std::filesystem::path(job.folder).filename().string();
+  }
+  if (!launch::IsJobName(job.default_name)) job.default_name = absl::StrCat(options->model, "-", getpid());
+  job.job_id = launch::NewJobId();
+  return launch::JobRegistration::Make(job);
 }
 
 }  // namespace
@@ -33,8 +63,11 @@ int RunTrainingJob(TrainOptions options) {
   if (options.threads == 0) options.threads = std::max(1, cores / options.workers);
   // What tasks tell each other about is not what people want to see here, unless they ask for it.
   setenv("MILLSTREAM_MIN_LOG_LEVEL", "1", /*overwrite=*/0);
+  StatusOr<std::unique_ptr<launch::JobRegistration>> registration = Register(&options);
+  if (!registration.ok()) return Fail(registration.status());
   StatusOr<launch::JobOptions> job = MakeJob(options);
   if (!job.ok()) return Fail(job.status());
+  job->registration = registration->get();
   std::vector<std::string> names;
   for (const launch::JobTask& task : launch::TasksOf(*job)) names.push_back(task.name());
   // Workers first: they are what people look at.
@@ -42,12 +75,14 @@ int RunTrainingJob(TrainOptions options) {
                         [](const std::string& name) { return name.rfind("worker", 0) == 0; });
   Display display(options, Display::ChooseStyle(options), names);
 
+  bool stopped = false;  // by `millstream stop`
   launch::GroupOptions group;
   group.service_grace = std::chrono::milliseconds(0);
   group.tick = std::chrono::milliseconds(100);
   group.on_line = [&](const std::string& name, bool is_error, absl::string_view line) {
     const std::optional<TrainEvent> event = is_error ? std::nullopt : EventFromJson(line);
     if (event) {
+      stopped = stopped || (event->kind == TrainEvent::Kind::kNote && absl::StartsWith(event->text, kToldToStop));
       display.Handle(*event);
     } else {
       display.Print(absl::StrCat("[", name, "] ", line));
@@ -60,9 +95,9 @@ int RunTrainingJob(TrainOptions options) {
   const StatusOr<launch::GroupResult> result = launch::RunLocally(*job, std::move(group));
   if (!result.ok()) return Fail(result.status());
   // Who failed and why was printed when it happened.
-  display.Finish(!result->failures.empty() ? JobOutcome::kFailed
-                 : result->signal != 0     ? JobOutcome::kInterrupted
-                                           : JobOutcome::kDone);
+  display.Finish(!result->failures.empty()        ? JobOutcome::kFailed
+                 : result->signal != 0 || stopped ? JobOutcome::kInterrupted
+                                                  : JobOutcome::kDone);
   return result->exit_code();
 }
 

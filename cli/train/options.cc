@@ -135,6 +135,7 @@ Status TrainOptions::Resolve(bool is_task) {
   if (batch_size == 0) batch_size = chosen->batch_size;
   if (train_steps == 0) train_steps = chosen->train_steps;
   if (job_name != "ps") RETURN_IF_ERROR(FindData());
+  new_logdir = logdir.empty() && !no_logdir;
   if (!no_logdir) logdir = Absolute(logdir.empty() ? NewLogdir(model) : logdir);
   return OkStatus();
 }

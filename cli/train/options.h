@@ -31,7 +31,8 @@ struct TrainOptions {
   std::string data_dir, label_column;
   std::vector<std::string> missing_values, category_columns;
   std::string logdir;
-  bool no_logdir = false;  // nothing is written
+  bool no_logdir = false;   // nothing is written
+  bool new_logdir = false;  // `logdir` was not given, and is not there yet
   int64_t seed = 1;
   int64_t eval_steps = 0;  // between evaluations; 0: at the end only
   double save_checkpoint_secs = 600;

@@ -4,13 +4,19 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <cstdlib>
 
 #include "cli/task_signals.h"
+#include "millstream/launch/job_registration.h"
 #include "millstream/proto/config.pb.h"
 #include "millstream/status/start_server.h"
 
 namespace millstream::cli {
 namespace {
+
+bool IsChief(const ServerOptions& server) {
+  return server.job_name == "chief" || (server.job_name == "worker" && server.task_index == 0);
+}
 
 StatusOr<ServerOptions> MakeServerOptions(const TrainOptions& options) {
   ASSIGN_OR_RETURN(ServerOptions server, options.cluster.ServerFor(options.job_name, options.task_index));
@@ -23,8 +29,7 @@ StatusOr<ServerOptions> MakeServerOptions(const TrainOptions& options) {
     config->set_inter_op_parallelism_threads(options.threads);
     server.default_session_config = std::move(config);
   }
-  const bool chief = server.job_name == "chief" || (server.job_name == "worker" && server.task_index == 0);
-  if (chief && options.status_port) server.status_port = *options.status_port;
+  if (IsChief(server) && options.status_port) server.status_port = *options.status_port;
   RETURN_IF_ERROR(server.Check());
   return server;
 }
@@ -35,6 +40,18 @@ int NumWorkers(const ClusterSpec& cluster) {
   return count;
 }
 
+// Keeps other jobs from the log folder, unless the launcher of this task does.
+StatusOr<std::unique_ptr<launch::HeldRecord>> HoldLogdir(const TrainOptions& options, const ServerOptions& server) {
+  if (options.no_logdir || !IsChief(server)) return std::unique_ptr<launch::HeldRecord>();
+  launch::JobRecord record = launch::NewJobRecord("", options.logdir, server.job_id);
+  record.cluster = server.cluster.ToJson();
+  const char* token_file = std::getenv("MILLSTREAM_TOKEN_FILE");
+  record.token_file = !options.cluster.token_file.empty() ? options.cluster.token_file
+                      : token_file != nullptr             ? token_file
+                                                          : "";
+  return launch::HoldFolder(record);
+}
+
 int RunPs(Server& server, const TaskSignals& signals) {
   AwaitEnd(server, signals);
   server.Stop();
@@ -43,7 +60,11 @@ int RunPs(Server& server, const TaskSignals& signals) {
 
 int RunWorker(const TrainOptions& options, Server& server, const EventLog& log, const TaskSignals& signals) {
   std::atomic<bool> stop{false};
-  const SignalWatch watch(signals, [&] { stop = true; });
+  server.SetOnStop([&](const std::string& reason) {
+    stop = true;
+    log.Note(absl::StrCat(kToldToStop, reason));
+  });
+  const SignalWatch watch(signals, [&](const char* name) { server.RequestStop(name); });
   const Status status = RunTrainingWorker(options, server, log, stop);
   server.Stop();
   return status.ok() ? 0 : log.Fail(status);
@@ -79,6 +100,8 @@ int RunTrainingTask(TrainOptions options) {
   const TaskSignals signals;
   StatusOr<ServerOptions> server_options = MakeServerOptions(options);
   if (!server_options.ok()) return FailFlags(server_options.status());
+  const StatusOr<std::unique_ptr<launch::HeldRecord>> held = HoldLogdir(options, *server_options);
+  if (!held.ok()) return Fail(held.status());
   StatusOr<std::unique_ptr<Server>> server = StartServer(*server_options);
   if (!server.ok()) return Fail(server.status());
   options.workers = NumWorkers(server_options->cluster);

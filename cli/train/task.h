@@ -10,6 +10,9 @@
 
 namespace millstream::cli {
 
+// The note of a worker that ends before its last step because it was told to begins with this.
+inline constexpr char kToldToStop[] = "told to stop: ";
+
 // Runs one task of a training job, a ps or a worker, to its end. Returns the exit code.
 int RunTrainingTask(TrainOptions options);
 

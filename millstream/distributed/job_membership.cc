@@ -3,30 +3,31 @@
 
 #include <algorithm>
 
+#include "absl/strings/strip.h"
 #include "millstream/base/logging.h"
 #include "millstream/distributed/link/sockets.h"
+#include "millstream/distributed/wire/protocol.h"
 #include "millstream/distributed/wire/task_methods.h"
 #include "millstream/proto/task.pb.h"
 
 namespace millstream {
 namespace {
 
-constexpr std::chrono::seconds kPatience{10};
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::seconds kTellPatience{3};  // for all tasks together
+constexpr std::chrono::seconds kAskPatience{1};
 
 bool Answers(const std::string& address) {
-  return ConnectTcp(address, std::chrono::steady_clock::now() + std::chrono::milliseconds(500)).ok();
+  return ConnectTcp(address, Clock::now() + std::chrono::milliseconds(500)).ok();
 }
 
-bool AnyAnswers(const std::vector<std::string>& addresses) {
-  return std::any_of(addresses.begin(), addresses.end(), Answers);
-}
-
-template <typename Response>
-Status Tell(RpcChannel& channel, const char* method, const google::protobuf::Message& request) {
-  Response response;
+Status Call(const std::string& address, const RpcChannelOptions& options, const char* method,
+            const google::protobuf::Message& request, google::protobuf::Message* response, Clock::time_point deadline) {
+  ASSIGN_OR_RETURN(const std::shared_ptr<RpcChannel> channel, RpcChannel::Connect(address, options));
   RpcCallOptions call;
-  call.deadline = std::chrono::steady_clock::now() + kPatience;
-  return channel.Call(TaskMethod(method), request, &response, call);
+  call.deadline = deadline;
+  return channel->Call(TaskMethod(method), request, response, call);
 }
 
 void WarnOf(const Status& status, const std::string& address, const char* what) {
@@ -37,39 +38,86 @@ void WarnOf(const Status& status, const std::string& address, const char* what) 
 }  // namespace
 
 JobMembership::JobMembership(const ServerOptions& options)
-    : task_(options.task_name()), channel_(options.channel_options()) {
-  if (options.job_name == kPsJob) return;
+    : task_(options.task_name()), channel_(options.channel_options()), is_ps_(options.job_name == kPsJob) {
   for (const ClusterSpec::Task& task : options.cluster.all_tasks()) {
-    if (task.job == kPsJob) {
-      ps_.push_back(task.address);
-    } else if (task.name() != task_) {
-      others_.push_back(task.address);
-    }
+    if (task.name() != task_) (task.job == kPsJob ? ps_ : others_).push_back(task);
   }
 }
 
-bool JobMembership::AnyPsAnswers() const { return AnyAnswers(ps_); }
+bool JobMembership::AnyPsAnswers() const {
+  return std::any_of(ps_.begin(), ps_.end(), [](const ClusterSpec::Task& ps) { return Answers(ps.address); });
+}
+
+JobMembership::Others JobMembership::AskOthers() const {
+  Others others;
+  proto::HelloRequest hello;
+  hello.set_protocol(kProtocolVersion);
+  for (const ClusterSpec::Task& task : others_) {
+    proto::HelloResponse response;
+    const Status status = Call(task.address, channel_, "Hello", hello, &response, Clock::now() + kAskPatience);
+    if (absl::IsUnavailable(status)) {
+      others.all_there = false;
+    } else if (status.ok() && response.task() == task.name() && response.serves_only()) {
+      others.serving.push_back({task.name(), task.address, response.incarnation()});
+    } else {
+      others.any_trains = true;
+      break;
+    }
+  }
+  return others;
+}
+
+void JobMembership::TellDone(const Others& others, const std::string& reason) const {
+  const Clock::time_point deadline = Clock::now() + kTellPatience;
+  proto::EndJobRequest end;
+  proto::EndJobResponse ended;
+  end.set_reason(reason);
+  end.set_tell_late(true);
+  for (const ClusterSpec::Task& ps : ps_) {
+    // Those that only serve never say that they leave; a ps need not stay for them.
+    for (const Serving& serving : others.serving) {
+      proto::LeaveJobRequest leave;
+      proto::LeaveJobResponse left;
+      leave.set_task(serving.task);
+      leave.set_incarnation(serving.incarnation);
+      Call(ps.address, channel_, "LeaveJob", leave, &left, deadline).IgnoreError();
+    }
+    WarnOf(Call(ps.address, channel_, "EndJob", end, &ended, deadline), ps.address, "the job is done");
+  }
+  for (const Serving& serving : others.serving) {
+    WarnOf(Call(serving.address, channel_, "EndJob", end, &ended, deadline), serving.address, "the job is done");
+  }
+}
 
 void JobMembership::Leave(uint64_t incarnation) const {
-  if (!ended_well_ || ps_.empty() || PsTasksAreKept()) return;
-  std::vector<std::shared_ptr<RpcChannel>> channels;
+  if (is_ps_ || (!ended_well_ && !client_ended_) || PsTasksAreKept()) return;
+  const Others others = AskOthers();
+  if (!ended_well_ && (others.any_trains || !others.all_there)) return;
+  const Clock::time_point deadline = Clock::now() + kTellPatience;
   proto::LeaveJobRequest leave;
+  proto::LeaveJobResponse left;
   leave.set_task(task_);
   leave.set_incarnation(incarnation);
-  for (const std::string& address : ps_) {
-    StatusOr<std::shared_ptr<RpcChannel>> channel = RpcChannel::Connect(address, channel_);
-    if (!channel.ok()) continue;
-    const Status status = Tell<proto::LeaveJobResponse>(**channel, "LeaveJob", leave);
-    WarnOf(status, address, "this one has left");
-    if (!absl::IsUnavailable(status)) channels.push_back(*std::move(channel));
-  }
-  if (AnyAnswers(others_)) return;
-  proto::EndJobRequest end;
-  end.set_reason(absl::StrCat(task_, " was the last worker"));
-  end.set_tell_late(true);
-  for (const auto& channel : channels) {
-    WarnOf(Tell<proto::EndJobResponse>(*channel, "EndJob", end), channel->address(), "the job is done");
-  }
+  for (const ClusterSpec::Task& ps : ps_)
+    WarnOf(Call(ps.address, channel_, "LeaveJob", leave, &left, deadline), ps.address, "this one has left");
+  if (!others.any_trains) TellDone(others, absl::StrCat(task_, " was the last worker"));
+}
+
+std::optional<std::vector<JobMembership::Serving>> JobMembership::EndForClient() const {
+  if (PsTasksAreKept()) return std::nullopt;
+  const Others others = AskOthers();
+  if (others.any_trains) return std::nullopt;
+  TellDone(others, absl::StrCat("the only client, at ", task_, ", has ended"));
+  return others.serving;
+}
+
+Status LeaveAsClient(const std::string& target) {
+  absl::string_view address = target;
+  if (PsTasksAreKept() || !absl::ConsumePrefix(&address, "grpc://")) return OkStatus();
+  ASSIGN_OR_RETURN(const RpcChannelOptions channel, ChannelOptionsFromEnvironment());
+  const proto::LeaveJobRequest leave;
+  proto::LeaveJobResponse left;
+  return Call(std::string(address), channel, "LeaveJob", leave, &left, Clock::now() + 2 * kTellPatience);
 }
 
 }  // namespace millstream

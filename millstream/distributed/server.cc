@@ -155,6 +155,8 @@ Status Server::Serve() {
   if (options_.job_name == kPsJob) roll_ = std::make_unique<JobRoll>(WorkersOf(options_.cluster));
   ConnectPeers(links);
   master_ = std::make_unique<Master>(worker_.get(), peers_.get(), observer_.get());
+  graceful_stop_ = std::make_unique<GracefulStop>(worker_.get(), peers_.get(), master_.get(), &membership_->stop());
+  if (options_.cluster.num_tasks() > 1) stuck_steps_ = std::make_unique<StuckSteps>(&options_, master_.get());
   AttachObserver(own_address);
 
   RpcServerOptions rpc;
@@ -220,6 +222,7 @@ void Server::ConnectPeers(const LinkOptions& links) {
   peers.grpc_links = options_.grpc;
   peers.links = links;
   peers.router = &router_;
+  peers.stop = &membership_->stop();
   peers.on_ps_answer = [membership = membership_](bool job_done) { membership->SetJobIsDone(job_done); };
   peers_ = std::make_unique<Peers>(std::move(peers), hub_.get());
 }
@@ -234,6 +237,8 @@ std::vector<RpcMethod> Server::Methods() {
   task.roll = roll_.get();
   task.end_job = [this](const std::string& reason, bool tell_late) { EndJob(reason, tell_late); };
   task.job_done = [this] { return job_done(); };
+  task.serves_only = [this] { return joining_ > 0 && master_->num_sessions() == 0; };
+  task.client_left = [this] { ClientLeft(); };
   std::vector<RpcMethod> methods = MasterServiceMethods(master_.get());
   for (RpcMethod& method : TaskServiceMethods(task)) methods.push_back(std::move(method));
   return methods;
@@ -255,6 +260,8 @@ void Server::Stop() {
   stopped_ = true;
   const bool job_done_before = job_done();
   const uint64_t incarnation = worker_ == nullptr ? 0 : worker_->incarnation();
+  if (graceful_stop_ != nullptr) graceful_stop_->End();
+  stuck_steps_.reset();
   if (observer_ != nullptr) observer_->StopServing();
   if (rpc_ != nullptr) {
     local_->Detach();
@@ -274,16 +281,64 @@ void Server::Stop() {
   if (!ended_.HasBeenNotified()) ended_.Notify();
 }
 
-void Server::Join() { ended_.Wait(); }
+void Server::Join() {
+  BeginJoin();
+  ended_.Wait();
+  EndJoin();
+}
 
 void Server::EndJob(const std::string& reason, bool tell_late) {
   LogInfo(absl::StrCat(task_, ": the job ends: ", reason.empty() ? "asked to" : reason));
   const std::vector<std::string> late = roll_ == nullptr ? std::vector<std::string>() : roll_->Close();
-  if (late.empty() || !tell_late) return ended_.Notify();
-  if (ending_.exchange(true)) return;
+  const bool ending = ending_.exchange(true);
+  if (!tell_late) {
+    RequestStop(reason);
+    return graceful_stop_->Drain([this] { ended_.Notify(); });
+  }
+  if (late.empty()) return ended_.Notify();
+  if (ending) return;
   LogInfo(absl::StrCat(task_, ": stays ", options_.deadline.count() / 1000.0, " s at most to tell ",
                        absl::StrJoin(late, ", "), ", who have not left"));
   late_ = std::thread([this] { TellLate(); });
+}
+
+void Server::ClientLeft() {
+  if (joining_ == 0 || master_->num_sessions() > 0) return;
+  const auto serving = membership_->EndForClient();
+  if (!serving.has_value()) return;
+  if (roll_ != nullptr) {
+    for (const JobMembership::Serving& task : *serving) roll_->Leave(task.task, task.incarnation);
+  }
+  EndJob("the only client has ended", /*tell_late=*/true);
+}
+
+void Server::RequestStop(const std::string& reason) {
+  std::function<void(const std::string& reason)> on_stop;
+  {
+    MutexLock lock(on_stop_mu_);
+    if (!stop_reason_.empty()) return;
+    stop_reason_ = reason.empty() ? "asked to" : reason;
+    on_stop = on_stop_;
+  }
+  graceful_stop_->Begin(reason.empty() ? "asked to" : reason);
+  if (on_stop != nullptr) on_stop(reason);
+}
+
+void Server::SetOnStop(std::function<void(const std::string& reason)> on_stop) {
+  std::string reason;
+  {
+    MutexLock lock(on_stop_mu_);
+    on_stop_ = on_stop;
+    reason = stop_reason_;
+  }
+  if (!reason.empty()) on_stop(reason);
+}
+
+void Server::DropSilentPeers() {
+  MutexLock lock(stop_mu_);
+  if (stopped_) return;
+  for (const std::string& task : peers_->DropSilent(std::chrono::seconds(2)))
+    LogWarning(absl::StrCat(task_, ": ", task, " does not answer; its link is closed"));
 }
 
 void Server::TellLate() {
@@ -293,8 +348,8 @@ void Server::TellLate() {
   ended_.Notify();
 }
 
-StatusOr<std::unique_ptr<Session>> Server::NewSession(const proto::ConfigProto& config) {
-  ASSIGN_OR_RETURN(std::shared_ptr<MasterSession> session, master_->Open(config, target(), nullptr));
+StatusOr<std::unique_ptr<Session>> Server::NewSession(const proto::ConfigProto& config, Cancellation* cancellation) {
+  ASSIGN_OR_RETURN(std::shared_ptr<MasterSession> session, master_->Open(config, target(), cancellation));
   return std::unique_ptr<Session>(std::make_unique<InProcessSession>(master_.get(), std::move(session)));
 }
 

@@ -8,12 +8,14 @@
 #include <thread>
 
 #include "millstream/base/notification.h"
+#include "millstream/distributed/graceful_stop.h"
 #include "millstream/distributed/job_membership.h"
 #include "millstream/distributed/job_roll.h"
 #include "millstream/distributed/link/link_hub.h"
 #include "millstream/distributed/master/master.h"
 #include "millstream/distributed/server_observer.h"
 #include "millstream/distributed/server_options.h"
+#include "millstream/distributed/stuck_steps.h"
 
 namespace millstream {
 
@@ -44,15 +46,28 @@ class Server {
   void Stop();
   // Waits until Stop(), or until the job is ended by `millstream stop` or EndJob().
   void Join();
-  // `tell_late`: a ps whose job has workers that have not left stays until they have been told or the protocol's
-  // deadline has passed, and Join() as long.
+  // By the last worker, or the job is to stop (`millstream stop`). The latter is RequestStop(), and Join() returns when
+  // no session uses this task any more, after 8 s at the latest. `tell_late`, by the last worker: a ps whose job has
+  // workers that have not left stays until they have been told or the protocol's deadline has passed, and Join() as
+  // long.
   void EndJob(const std::string& reason, bool tell_late = false);
+  // This task is to stop: waits for other tasks end, trainings save and end, steps that hang are cancelled. The program
+  // then calls Stop().
+  void RequestStop(const std::string& reason);
+  // Called once, by whichever thread, when the task is told to stop; at once if it has been. Set once.
+  void SetOnStop(std::function<void(const std::string& reason)> on_stop);
+  // Links to tasks that do not answer are closed, so that nobody waits for them. Blocks for two seconds at most.
+  void DropSilentPeers();
+  // A program that waits in Join(), or in a loop of its own around ended(), between these.
+  void BeginJoin() { ++joining_; }
+  void EndJoin() { --joining_; }
   bool job_done() const { return ending_ || ended_.HasBeenNotified(); }
   // Join() does not wait.
   bool ended() const { return ended_.HasBeenNotified(); }
 
-  // A session at this server's master, without the network between. The server must outlive it.
-  StatusOr<std::unique_ptr<Session>> NewSession(const proto::ConfigProto& config);
+  // A session at this server's master, without the network between. The server must outlive it. `cancellation` ends the
+  // wait for other tasks.
+  StatusOr<std::unique_ptr<Session>> NewSession(const proto::ConfigProto& config, Cancellation* cancellation = nullptr);
 
   // Of the status page, "http://127.0.0.1:6006/"; "" if there is none.
   std::string status_url() const { return observer_ == nullptr ? "" : observer_->url(); }
@@ -69,6 +84,7 @@ class Server {
   void AttachObserver(const std::string& own_address);
   std::vector<RpcMethod> Methods();
   void TellLate();
+  void ClientLeft();  // whose training here ended well
 
   const ServerOptions options_;
   const std::string task_;
@@ -80,9 +96,15 @@ class Server {
   std::unique_ptr<LinkHub> hub_;
   std::unique_ptr<Master> master_;
   std::unique_ptr<RpcServer> rpc_;
+  std::unique_ptr<GracefulStop> graceful_stop_;
+  std::unique_ptr<StuckSteps> stuck_steps_;
+  Mutex on_stop_mu_;
+  std::function<void(const std::string& reason)> on_stop_ ABSL_GUARDED_BY(on_stop_mu_);
+  std::string stop_reason_ ABSL_GUARDED_BY(on_stop_mu_);
   Mutex stop_mu_;
   bool stopped_ ABSL_GUARDED_BY(stop_mu_) = false;
   Notification ended_;
+  std::atomic<int> joining_{0};
   std::atomic<bool> ending_{false};  // the job is done; those who come late are told so
   std::thread late_;
   std::unique_ptr<JobRoll> roll_;  // of a ps

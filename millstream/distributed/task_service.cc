@@ -42,6 +42,7 @@ Status Hello(const TaskServiceOptions& options, const proto::HelloRequest& reque
     for (std::string& task : options.roll->left()) response->add_left(std::move(task));
   }
   response->set_job_done(done);
+  response->set_serves_only(options.serves_only != nullptr && options.serves_only());
   for (const DeviceAttributes& device : worker.devices()) DeviceToProto(device, response->add_device());
   if (!request.want_endpoint() || options.hub == nullptr) return OkStatus();
   EndpointToProto(options.hub->endpoint(), response->mutable_endpoint());
@@ -110,13 +111,14 @@ std::vector<RpcMethod> TaskServiceMethods(const TaskServiceOptions& options) {
             ASSIGN_OR_RETURN(*response->mutable_value(), options.observer->Answer(request.value()));
             return OkStatus();
           }),
-      Method<proto::LeaveJobRequest, proto::LeaveJobResponse>("LeaveJob",
-                                                              [options](const auto& request, auto*) {
-                                                                if (options.roll != nullptr)
-                                                                  options.roll->Leave(request.task(),
-                                                                                      request.incarnation());
-                                                                return OkStatus();
-                                                              }),
+      Method<proto::LeaveJobRequest, proto::LeaveJobResponse>(
+          "LeaveJob",
+          [options](const auto& request, auto*) {
+            if (request.task().empty() && options.client_left != nullptr) options.client_left();
+            if (!request.task().empty() && options.roll != nullptr)
+              options.roll->Leave(request.task(), request.incarnation());
+            return OkStatus();
+          }),
       Method<proto::EndJobRequest, proto::EndJobResponse>("EndJob",
                                                           [options](const auto& request, auto*) {
                                                             if (options.end_job != nullptr)

@@ -27,6 +27,8 @@ struct TaskServiceOptions {
   // By the last worker, who lets those know that come late, or by `millstream stop`.
   std::function<void(const std::string& reason, bool tell_late)> end_job;
   std::function<bool()> job_done;
+  std::function<bool()> serves_only;  // HelloResponse.serves_only
+  std::function<void()> client_left;  // whose training here ended well
 };
 std::vector<RpcMethod> TaskServiceMethods(const TaskServiceOptions& options);
 

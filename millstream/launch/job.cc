@@ -8,6 +8,7 @@
 #include "millstream/base/random.h"
 #include "millstream/distributed/server_options.h"
 #include "millstream/launch/free_ports.h"
+#include "millstream/launch/job_registration.h"
 #include "millstream/launch/job_token.h"
 
 namespace millstream::launch {
@@ -95,10 +96,15 @@ std::vector<std::pair<std::string, std::string>> JobEnvironment(const JobOptions
   return environment;
 }
 
+std::string JobIdOf(const JobOptions& options) {
+  return options.registration == nullptr ? NewJobId() : options.registration->record().job_id;
+}
+
 std::string NewJobId() { return absl::StrCat(absl::Hex(RandomNumber())); }
 
 StatusOr<std::string> TokenOf(const JobOptions& options) {
   if (options.insecure) return "";
+  if (!options.token_file.empty()) return ReadTokenFile(options.token_file);
   const char* file = std::getenv("MILLSTREAM_TOKEN_FILE");
   if (file != nullptr && *file != 0) return ReadTokenFile(file);
   return MakeToken();
@@ -130,9 +136,11 @@ StatusOr<GroupResult> RunLocally(const JobOptions& options, GroupOptions group) 
   for (int port : free.ports()) addresses.push_back(absl::StrCat("localhost:", port));
   ASSIGN_OR_RETURN(const ClusterSpec cluster, ClusterOf(options, addresses));
   ASSIGN_OR_RETURN(const std::string token, TokenOf(options));
-  ASSIGN_OR_RETURN(std::vector<ProcessSpec> processes, ProcessesOf(options, cluster, tasks, token, NewJobId(), &group));
-  const std::string where =
-      group.scratch_folder.empty() ? "" : absl::StrCat(", token in ", group.scratch_folder, "/token");
+  ASSIGN_OR_RETURN(std::vector<ProcessSpec> processes,
+                   ProcessesOf(options, cluster, tasks, token, JobIdOf(options), &group));
+  const std::string token_path = group.scratch_folder.empty() ? "" : absl::StrCat(group.scratch_folder, "/token");
+  if (options.registration != nullptr) RETURN_IF_ERROR(options.registration->SetTasks(cluster, token_path));
+  const std::string where = token_path.empty() ? "" : absl::StrCat(", token in ", token_path);
   ProcessGroup running(std::move(processes), std::move(group));
   running.Note(absl::StrCat("starting ", cluster.ToJson(), where));
   return running.Run();

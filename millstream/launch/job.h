@@ -10,6 +10,8 @@
 
 namespace millstream::launch {
 
+class JobRegistration;
+
 // A program that is to run as every task of a cluster.
 struct JobOptions {
   int ps = 0;
@@ -20,8 +22,13 @@ struct JobOptions {
   int max_restarts = 0;    // of each task
   bool insecure = false;   // no token: let everybody connect who can reach the tasks
   int status_port = -1;    // of the status page of the chief, or of worker 0; 0: any free one, -1: none
-  std::string file_root;   // where graphs may touch files, for MILLSTREAM_FILE_ROOT; "": as the environment says
+  std::string token_file;  // "": MILLSTREAM_TOKEN_FILE, else a new token is made
+  JobRegistration* registration = nullptr;  // is told where the tasks are; borrowed, null: nobody
+  std::string file_root;  // where graphs may touch files, for MILLSTREAM_FILE_ROOT; "": as the environment says
 };
+
+// The job's id: that of its registration, else a new one.
+std::string JobIdOf(const JobOptions& options);
 
 struct JobTask {
   std::string job;
@@ -48,7 +55,8 @@ std::vector<std::pair<std::string, std::string>> JobEnvironment(const JobOptions
 
 std::string NewJobId();
 
-// The token of the job: the one of the environment (MILLSTREAM_TOKEN_FILE), or a new one; "" for an insecure job.
+// The token of the job: the one of its file or of the environment (MILLSTREAM_TOKEN_FILE), or a new one; "" for an
+// insecure job.
 StatusOr<std::string> TokenOf(const JobOptions& options);
 
 // The processes of some tasks of the job, with the token in a file for all of them (group->scratch_folder).

@@ -113,6 +113,7 @@ class ProcessGroup::Supervisor {
   void OnExit(Process& process);
   void Finish(Process& process);
   void Fail(Process& process, std::string how, int exit_code);
+  void NoteStopped(Process& process);
   void Advance(Process& process, Clock::time_point now);
   void AdvanceGroup(Clock::time_point now);
   bool AllEnded() const { return num_running(false) + num_running(true) == 0; }
@@ -167,6 +168,7 @@ void ProcessGroup::Supervisor::Signal(Process& process, int signal) {
     if (!WriteAll(process.input, absl::StrCat("signal ", signal, "\n"))) kill(-process.pid, signal);
   } else {
     kill(-process.pid, signal);
+    kill(-process.pid, SIGCONT);  // one that was stopped would never see it
   }
 }
 
@@ -279,9 +281,20 @@ void ProcessGroup::Supervisor::Fail(Process& process, std::string how, int exit_
   if (!stopping()) Stop(SIGTERM);
 }
 
+// By SIGSTOP or a debugger: others may wait for it, and people would not know why.
+void ProcessGroup::Supervisor::NoteStopped(Process& process) {
+  siginfo_t info = {};
+  if (waitid(P_PID, static_cast<id_t>(process.pid), &info, WSTOPPED | WCONTINUED | WNOHANG) != 0 || info.si_pid == 0)
+    return;
+  if (info.si_code == CLD_CONTINUED) return options_.on_note(absl::StrCat(process.spec.name, " goes on"));
+  options_.on_note(absl::StrCat(process.spec.name, " was stopped (", strsignal(info.si_status),
+                                "); others may wait for it. 'kill -CONT ", process.pid, "' lets it go on"));
+}
+
 void ProcessGroup::Supervisor::Advance(Process& process, Clock::time_point now) {
   if (process.state == Process::State::kWaiting && now >= process.when) Start(process);
   if (process.state == Process::State::kRunning) {
+    NoteStopped(process);
     siginfo_t info = {};
     if (waitid(P_PID, static_cast<id_t>(process.pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
         info.si_pid == process.pid) {

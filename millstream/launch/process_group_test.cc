@@ -63,6 +63,23 @@ TEST(ProcessGroupTest, TheFirstFailureGivesCodeAndReport) {
   EXPECT_EQ(result.Report(), "b failed first: exit code 7; its last output:\n  | broken");
 }
 
+TEST(ProcessGroupTest, AProcessThatWasStoppedIsReportedAndCanEnd) {
+  Recorder recorder;
+  GroupOptions options = recorder.Options();
+  options.grace = std::chrono::seconds(60);
+  ProcessGroup* running = nullptr;
+  options.on_note = [&](absl::string_view note) {
+    recorder.notes.emplace_back(note);
+    if (absl::StrContains(note, "was stopped")) running->Stop(SIGTERM);
+  };
+  ProcessGroup group({Shell("a", "trap 'echo ends; exit 0' TERM; kill -STOP $$; while :; do sleep 0.05; done")},
+                     options);
+  running = &group;
+  EXPECT_EQ(group.Run().exit_code(), 128 + SIGTERM);
+  EXPECT_THAT(recorder.notes, Contains(HasSubstr("a was stopped (Stopped (signal))")));
+  EXPECT_THAT(recorder.lines, ElementsAre("a: ends"));
+}
+
 TEST(ProcessGroupTest, StartsAgainAsOftenAsAllowed) {
   Recorder recorder;
   ProcessSpec spec = Shell("a", "echo try; exit 3");

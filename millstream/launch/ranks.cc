@@ -13,6 +13,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "millstream/launch/free_ports.h"
+#include "millstream/launch/job_registration.h"
 #include "millstream/launch/rendezvous.h"
 
 namespace millstream::launch {
@@ -185,6 +186,10 @@ StatusOr<GroupResult> RunInRanks(const JobOptions& options, const Ranks& ranks, 
   ASSIGN_OR_RETURN(const ClusterSpec cluster, ClusterOf(options, addresses));
   ASSIGN_OR_RETURN(std::vector<ProcessSpec> processes, ProcessesOf(options, cluster, tasks, meeting.common,
                                                                    absl::StrCat(ranks.system, "-", ranks.job), &group));
+  if (ranks.rank == 0 && options.registration != nullptr) {
+    const std::string token_path = group.scratch_folder.empty() ? "" : absl::StrCat(group.scratch_folder, "/token");
+    RETURN_IF_ERROR(options.registration->SetTasks(cluster, token_path));
+  }
   Watcher watcher(options, ranks, rendezvous);
   ProcessGroup* running = nullptr;
   group.hold_services = true;

@@ -13,6 +13,8 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "millstream/launch/agent.h"
+#include "millstream/launch/job_registration.h"
+#include "millstream/launch/job_token.h"
 
 namespace millstream::launch {
 namespace {
@@ -132,7 +134,16 @@ StatusOr<GroupResult> RunOverSsh(const JobOptions& options, const SshOptions& ss
   }
   ASSIGN_OR_RETURN(const ClusterSpec cluster, ClusterOf(options, addresses));
   ASSIGN_OR_RETURN(const std::string token, TokenOf(options));
-  const auto environment = JobEnvironment(options, NewJobId());
+  const auto environment = JobEnvironment(options, JobIdOf(options));
+  if (options.registration != nullptr) {
+    std::string token_path;
+    if (!token.empty()) {
+      ASSIGN_OR_RETURN(const TokenFile file, WriteTokenFile(token));  // for commands on this host
+      group.scratch_folder = file.folder;
+      token_path = file.path;
+    }
+    RETURN_IF_ERROR(options.registration->SetTasks(cluster, token_path));
+  }
   std::vector<ProcessSpec> processes;
   for (const JobTask& task : tasks) {
     const Host& host = host_of(task);

@@ -2,6 +2,8 @@
 #ifndef MILLSTREAM_RUNTIME_JOB_MEMBER_H_
 #define MILLSTREAM_RUNTIME_JOB_MEMBER_H_
 
+#include "millstream/base/cancellation.h"
+
 namespace millstream {
 
 // A task of a cluster in this process, as trainings see it: it knows whether the job's parameter servers are there, and
@@ -19,6 +21,9 @@ class JobMember {
   // ps tasks that this task has left and, if no other worker is there, that the job is done.
   virtual void TrainingBegins() = 0;
   virtual void TrainingEnded() = 0;
+  // Cancelled when this task is told to stop, by a signal or by `millstream stop`. Trainings then end at the next step,
+  // and save what they have; waits end at once with its status. Lives as long as the member.
+  virtual Cancellation& stop() = 0;
 };
 
 // MILLSTREAM_KEEP_PS=1: ps tasks live on when a job is done, for the next one.

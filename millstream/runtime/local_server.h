@@ -26,6 +26,12 @@ inline std::shared_ptr<JobMember> JobOf(const SessionOptions& options) {
   return options.server == nullptr ? nullptr : options.server->job();
 }
 
+// True if that task was told to stop.
+inline bool IsStopping(const SessionOptions& options) {
+  const std::shared_ptr<JobMember> job = JobOf(options);
+  return job != nullptr && job->stop().IsCancelled();
+}
+
 }  // namespace millstream
 
 #endif  // MILLSTREAM_RUNTIME_LOCAL_SERVER_H_

@@ -168,15 +168,8 @@ StatusOr<std::string> ClusterStatus::Graph(const std::string& task) {
 }
 
 StatusOr<std::string> ClusterStatus::TraceOwn(std::chrono::milliseconds timeout) {
-  const auto deadline = Clock::now() + timeout;
-  const std::shared_ptr<TraceRequests::Request> request = options_.traces->Ask();
-  while (Clock::now() < deadline && !options_.stop->IsCancelled()) {
-    if (request->traced.WaitUntil(std::min(deadline, Clock::now() + std::chrono::milliseconds(100))))
-      return ChromeTrace(request->stats);
-  }
-  options_.traces->Forget(request);
-  return errors::DeadlineExceeded("No step was run at this master within ",
-                                  static_cast<double>(timeout.count()) / 1000.0, " s");
+  ASSIGN_OR_RETURN(const proto::StepStats stats, options_.traces->Next(timeout, options_.stop));
+  return ChromeTrace(stats);
 }
 
 StatusOr<std::string> ClusterStatus::Trace(const std::string& task, std::chrono::milliseconds timeout) {

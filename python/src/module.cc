@@ -17,6 +17,7 @@ NB_MODULE(_core, m) {
   BindGraph(m);
   BindSession(m);
   BindServer(m);
+  BindStopping(m);
   BindPyFunc(m);
   BindFiles(m);
 }

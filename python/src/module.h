@@ -9,6 +9,7 @@ namespace millstream::python {
 void BindRegistry(nanobind::module_& m);
 void BindSession(nanobind::module_& m);
 void BindServer(nanobind::module_& m);
+void BindStopping(nanobind::module_& m);
 void BindPyFunc(nanobind::module_& m);
 void BindFiles(nanobind::module_& m);
 

@@ -4,6 +4,7 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <atomic>
 #include <chrono>
 #include <map>
 #include <thread>
@@ -14,7 +15,9 @@
 #include "millstream/status/evaluation_message.h"
 #include "millstream/status/start_server.h"
 #include "python/src/errors.h"
+#include "python/src/exit_deadline.h"
 #include "python/src/gil.h"
+#include "python/src/interrupt.h"
 #include "python/src/module.h"
 #include "python/src/servers.h"
 
@@ -78,6 +81,8 @@ class PyServer {
       started = StartServer(options);
     }
     server_ = Check(std::move(started)).release();
+    OnStuckStep([server = server_] { server->DropSilentPeers(); });
+    server_->SetOnStop([this](const std::string&) { ToldToStop(); });
     MutexLock lock(Servers::OfProcess().mu);
     Servers::OfProcess().by_target[server_->target()] = server_;
   }
@@ -96,6 +101,7 @@ class PyServer {
   }
   // Looks for signals now and then: Ctrl-C ends a server that waits.
   void Join() {
+    const Joining joining(this);
     while (!server_->ended()) {
       {
         ReleaseGil release;
@@ -111,13 +117,35 @@ class PyServer {
   }
   bool told_job_is_done() const { return server_->membership().JobIsDone(); }
   void TrainingEnded() { server_->membership().TrainingEnded(); }
+  void ClientEnded() { server_->membership().ClientEnded(); }
+  bool told_to_stop() const { return told_to_stop_; }
+  void DropSilentPeers() {
+    ReleaseGil release;
+    server_->DropSilentPeers();
+  }
   void EndJob(const std::string& reason) {
+    ends_itself_ = true;
     ReleaseGil release;
     server_->EndJob(reason);
   }
 
  private:
+  struct Joining {
+    explicit Joining(PyServer* server) : server(server) { ++server->joining_, server->server_->BeginJoin(); }
+    ~Joining() { --server->joining_, server->server_->EndJoin(); }
+    PyServer* const server;
+  };
+  // By `millstream stop`. Who waits in join() sees it there; others are interrupted as by SIGTERM.
+  void ToldToStop() {
+    if (ends_itself_) return;
+    told_to_stop_ = true;
+    if (joining_ == 0 && !InterruptMainThread()) ExitAfter(kExitGrace, 0);
+  }
+
+  static constexpr std::chrono::seconds kExitGrace{8};
   Server* server_ = nullptr;
+  std::atomic<int> joining_{0};
+  std::atomic<bool> told_to_stop_{false}, ends_itself_{false};
 };
 
 void SendResults(const std::string& address, const std::string& run,
@@ -169,7 +197,17 @@ void BindServer(nb::module_& m) {
       .def("any_ps_answers", &PyServer::AnyPsAnswers)
       .def("told_job_is_done", &PyServer::told_job_is_done, "Whether a ps said so when a session was last made.")
       .def("training_ended", &PyServer::TrainingEnded, "With success: stop() tells the ps tasks that this task leaves.")
+      .def("client_ended", &PyServer::ClientEnded, "With success, after steps in plain sessions.")
+      .def("told_to_stop", &PyServer::told_to_stop, "By `millstream stop`.")
+      .def("drop_silent_peers", &PyServer::DropSilentPeers, "Nobody waits any more for tasks that do not answer.")
       .def("end_job", &PyServer::EndJob);
+  m.def(
+      "leave_as_client",
+      [](const std::string& target) {
+        ReleaseGil release;
+        LeaveAsClient(target).IgnoreError();
+      },
+      nb::arg("target"), "A training at another process's server has ended well.");
 }
 
 }  // namespace millstream::python

@@ -23,8 +23,9 @@ namespace {
 using Names = std::vector<std::string>;
 
 // A target in this process is reached without the network.
-StatusOr<std::unique_ptr<Session>> Connect(const std::string& target, const proto::ConfigProto& config) {
-  if (Server* server = target.empty() ? nullptr : FindServer(target)) return server->NewSession(config);
+StatusOr<std::unique_ptr<Session>> Connect(const std::string& target, const proto::ConfigProto& config,
+                                           Cancellation* cancellation) {
+  if (Server* server = target.empty() ? nullptr : FindServer(target)) return server->NewSession(config, cancellation);
   ASSIGN_OR_RETURN(SessionOptions options, SessionOptions::FromProto(config));
   options.target = target;
   return NewSession(options);
@@ -38,10 +39,15 @@ class PySession {
     if (!proto.ParseFromArray(config.c_str(), static_cast<int>(config.size())))
       throw nb::value_error("not a ConfigProto");
     StatusOr<std::unique_ptr<Session>> made = errors::Internal("");
+    Cancellation cancellation;
     {
+      // It may wait for tasks that are not there yet.
+      Interruptible interruptible([&] { cancellation.StartCancel(errors::Cancelled("Interrupted")); });
+      if (PyErr_CheckSignals() != 0) throw nb::python_error();
       ReleaseGil release;
-      made = Connect(target, proto);
+      made = Connect(target, proto, &cancellation);
     }
+    if (!made.ok() && cancellation.IsCancelled() && PyErr_CheckSignals() != 0) throw nb::python_error();
     session_ = Check(std::move(made));
   }
   // The last step may have to wait for Python code that needs the GIL.
@@ -81,6 +87,7 @@ nb::object RunStep(nb::handle options_bytes, Fn fn) {
   Status status;
   {
     Interruptible interruptible(&cancellation);
+    if (PyErr_CheckSignals() != 0) throw nb::python_error();  // one that came just before would not be noticed
     ReleaseGil release;
     status = fn(options, with_metadata ? &metadata : nullptr);
   }
@@ -150,6 +157,7 @@ auto Wait(const std::shared_ptr<Session>& session, Fn fn) {
       interrupted = true;
       session->Close().IgnoreError();
     });
+    if (PyErr_CheckSignals() != 0) throw nb::python_error();
     ReleaseGil release;
     result = fn();
   }

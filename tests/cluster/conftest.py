@@ -39,3 +39,18 @@ def fresh_graph():
     import millstream as tf
 
     tf.reset_default_graph()
+
+
+@pytest.fixture
+def make_tasks(tmp_path):
+    """Tasks of jobs, which end with the test."""
+    from job_processes import Tasks
+    made = []
+
+    def make(command, **jobs):
+        made.append(Tasks(tmp_path, command, **jobs))
+        return made[-1]
+
+    yield make
+    for tasks in made:
+        tasks.close()

@@ -105,7 +105,7 @@ def test_wrong_usage_has_exit_code_2(program, command):
         (["trian"], "unknown command \"trian\", did you mean 'train'?"),
         (["train", "--workrs", "2"], "unknown flag '--workrs', did you mean '--workers'?"),
         (["train", "--workers", "0"], "--workers"),
-        (["check"], "which cluster?"),
+        (["check", "--timeout", "1"], "which job?"),
         (["stop", "--cluster", "{"], "millstream: "),
         (["server", "--ps_hosts=localhost:1"], "which task?"),
         (["launch", "--ps", "1"], "which program?"),

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millstream/distributed/master/master.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_format.h"
 #include "millstream/base/random.h"
 #include "millstream/distributed/master/renamed_task.h"
@@ -159,6 +161,25 @@ std::vector<std::shared_ptr<MasterSession>> Master::Sessions() const {
   MutexLock lock(mu_);
   for (const auto& [handle, session] : sessions_) list.push_back(session);
   return list;
+}
+
+std::vector<uint64_t> Master::RunningSteps() const {
+  std::vector<uint64_t> running;
+  for (const auto& session : Sessions()) {
+    const std::vector<uint64_t> steps = session->RunningSteps();
+    running.insert(running.end(), steps.begin(), steps.end());
+  }
+  return running;
+}
+
+int64_t Master::MostWork() const {
+  int64_t most = 0;
+  for (const auto& session : Sessions()) most = std::max(most, session->MostWork());
+  return most;
+}
+
+void Master::CancelSteps(const std::set<uint64_t>& steps, const Status& why) {
+  for (const auto& session : Sessions()) session->CancelSteps(steps, why);
 }
 
 size_t Master::num_sessions() const {

@@ -41,6 +41,9 @@ class Master {
   size_t num_sessions() const;
   std::vector<std::shared_ptr<MasterSession>> Sessions() const;
   const StepCounters& steps() const { return steps_; }
+  // The steps of all sessions, as those of MasterSession.
+  std::vector<uint64_t> RunningSteps() const;
+  void CancelSteps(const std::set<uint64_t>& steps, const Status& why);
   TraceRequests& traces() { return traces_; }
   TimerQueue& timers() { return timers_; }
 
@@ -51,6 +54,7 @@ class Master {
   // Those of a cluster that a client brought, under its names.
   StatusOr<Tasks> FindRenamed(const SessionCluster& cluster, const std::vector<std::string>& device_filters,
                               Cancellation* cancellation, std::chrono::steady_clock::time_point deadline);
+  int64_t MostWork() const;  // over all sessions
 
   Worker* const worker_;
   Peers* const peers_;
@@ -58,7 +62,7 @@ class Master {
   const std::shared_ptr<LocalTask> local_;
   TimerQueue timers_;
   StepCounters steps_;
-  TraceRequests traces_;
+  TraceRequests traces_{[this] { return MostWork(); }};
   std::atomic<uint64_t> next_step_;
   mutable Mutex mu_;
   std::unordered_map<std::string, std::shared_ptr<MasterSession>> sessions_ ABSL_GUARDED_BY(mu_);

@@ -43,6 +43,8 @@ struct MasterPlan {
   std::vector<Part> parts;  // remote ones first: they begin while this task works
   std::vector<DType> arg_types;
   size_t num_fetches = 0;
+  int64_t num_nodes = 0;
+  mutable std::atomic<int64_t> runs{0};
   std::vector<std::pair<size_t, std::shared_ptr<FetchObserver>>> observed;  // by number of the fetch
   mutable std::atomic<int64_t> steps{0};                                    // counted where costs are wanted
   mutable WaitPolicy waits;  // of callers, once this task has done its part

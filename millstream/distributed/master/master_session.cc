@@ -109,6 +109,7 @@ StatusOr<MasterSession::PlanPtr> MasterSession::MakePlan(PrunedGraph pruned) {
   plan->access = access_;
   plan->session = options_.handle;
   plan->num_fetches = pruned.rets.size();
+  plan->num_nodes = pruned.graph->num_nodes();
   const bool trains = WritesVariables(*pruned.graph);
   for (size_t i = 0; options_.observer != nullptr && i < pruned.rets.size(); ++i) {
     auto observer = options_.observer->ObserveFetch(pruned.rets[i].name(), pruned.rets[i].dtype(), trains);
@@ -147,7 +148,23 @@ StatusOr<MasterSession::PlanPtr> MasterSession::MakePlan(PrunedGraph pruned) {
   std::stable_sort(plan->parts.begin(), plan->parts.end(), [](const MasterPlan::Part& a, const MasterPlan::Part& b) {
     return a.task->is_local() < b.task->is_local();
   });
+  MutexLock lock(made_mu_);
+  std::erase_if(made_, [](const std::weak_ptr<const MasterPlan>& made) { return made.expired(); });
+  made_.push_back(plan);
   return PlanPtr(std::move(plan));
+}
+
+int64_t MasterSession::MostWork() {
+  int64_t most = 0;
+  std::vector<PlanPtr> plans;  // may be the last to hold one: dropped outside the lock
+  MutexLock lock(made_mu_);
+  for (const auto& made : made_) {
+    if (PlanPtr plan = made.lock()) {
+      most = std::max(most, SignatureWork{plan->num_nodes, plan->runs.load(std::memory_order_relaxed)}.total());
+      plans.push_back(std::move(plan));
+    }
+  }
+  return most;
 }
 
 void MasterSession::OnNewSignature() { ExpectLongCall(); }
@@ -274,6 +291,24 @@ void MasterSession::Abandon(const Status& why) {
     MutexLock lock(steps_mu_);
     if (closed_.ok()) closed_ = why;
     for (Step* step : steps_) running.push_back(step->shared_from_this());
+  }
+  for (const auto& step : running) step->Cancel(why);
+}
+
+std::vector<uint64_t> MasterSession::RunningSteps() {
+  std::vector<uint64_t> running;
+  MutexLock lock(steps_mu_);
+  for (const Step* step : steps_) running.push_back(step->id());
+  return running;
+}
+
+void MasterSession::CancelSteps(const std::set<uint64_t>& steps, const Status& why) {
+  std::vector<std::shared_ptr<Step>> running;
+  {
+    MutexLock lock(steps_mu_);
+    for (Step* step : steps_) {
+      if (steps.contains(step->id())) running.push_back(step->shared_from_this());
+    }
   }
   for (const auto& step : running) step->Cancel(why);
 }

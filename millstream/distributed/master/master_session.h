@@ -3,6 +3,7 @@
 #define MILLSTREAM_DISTRIBUTED_MASTER_MASTER_SESSION_H_
 
 #include <memory>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -51,6 +52,11 @@ class MasterSession final : public PlannedSession<std::shared_ptr<const MasterPl
   Status Close() override;
   // Cancels running steps with `why`; later calls fail with it.
   void Abandon(const Status& why);
+  // Numbers of the steps that run; cancels those of them that still do. The session stays usable.
+  std::vector<uint64_t> RunningSteps();
+  // SignatureWork::total() of the signature that has most of it.
+  int64_t MostWork();
+  void CancelSteps(const std::set<uint64_t>& steps, const Status& why);
 
   // A step without a thread that waits for it. `done` is called once, on any thread.
   using StepDone = std::function<void(Status, std::vector<Tensor> outputs)>;
@@ -85,6 +91,9 @@ class MasterSession final : public PlannedSession<std::shared_ptr<const MasterPl
 
   Mutex open_mu_;
   absl::flat_hash_set<std::string> open_at_ ABSL_GUARDED_BY(open_mu_);  // tasks that know this session
+
+  Mutex made_mu_;
+  std::vector<std::weak_ptr<const MasterPlan>> made_ ABSL_GUARDED_BY(made_mu_);
 
   Mutex steps_mu_;
   CondVar steps_ended_;

@@ -29,7 +29,9 @@ class MasterSession::Step : public std::enable_shared_from_this<Step> {
     auto self = shared_from_this();
     if (!Enter()) return;
     keep_stats_ = options.full_trace;
-    if (session_->options_.traces != nullptr) trace_ = session_->options_.traces->Take();
+    const int64_t runs = plan_->runs.fetch_add(1, std::memory_order_relaxed);
+    if (TraceRequests* traces = session_->options_.traces; traces != nullptr && traces->wanted()) [[unlikely]]
+      trace_ = traces->Begin([&] { return SignatureWork{plan_->num_nodes, runs}; });
     WatchCaller(options);
     if (plan_->parts.empty()) return Leave();
     for (size_t i = 0; i < plan_->parts.size(); ++i) {
@@ -54,6 +56,8 @@ class MasterSession::Step : public std::enable_shared_from_this<Step> {
     }
     if (!failed.ok()) CancelParts(failed);
   }
+
+  uint64_t id() const { return id_; }
 
   // Tells every part that has not answered. The first reason is what the caller gets.
   void Cancel(const Status& why) {
@@ -147,7 +151,7 @@ class MasterSession::Step : public std::enable_shared_from_this<Step> {
     if (!status.ok()) outputs_.clear();
     if (costs_) FillCosts();
     if (metadata_ != nullptr && !keep_stats_) metadata_->clear_step_stats();
-    if (trace_ != nullptr) trace_->traced.Notify();
+    if (trace_ != nullptr) TraceRequests::End(*trace_);
     MasterSession* session = session_;
     done_(std::move(status), std::move(outputs_));
     MutexLock lock(session->steps_mu_);
@@ -199,7 +203,7 @@ class MasterSession::Step : public std::enable_shared_from_this<Step> {
   std::atomic<size_t> left_;
   const bool costs_;
   bool keep_stats_ = false;
-  std::shared_ptr<TraceRequests::Request> trace_;
+  std::shared_ptr<TraceRequests::Trace> trace_;
   TimerQueue::Id timer_ = 0;
   Cancellation* caller_ = nullptr;
   Cancellation::Token caller_token_ = 0;

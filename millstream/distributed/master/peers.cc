@@ -28,6 +28,16 @@ milliseconds TimeUntil(steady_clock::time_point deadline) {
   return std::max(milliseconds(1), std::chrono::ceil<milliseconds>(deadline - steady_clock::now()));
 }
 
+// DeadlineExceeded if it does not answer. The question counts as nobody's: it says nothing of this task.
+Status AskIfAlive(const RemoteTask& task, milliseconds patience) {
+  proto::HelloRequest request;
+  proto::HelloResponse response;
+  request.set_protocol(kProtocolVersion);
+  RpcCallOptions call;
+  call.deadline = steady_clock::now() + patience;
+  return task.channel()->Call(TaskMethod("Hello"), request, &response, call);
+}
+
 }  // namespace
 
 Peers::Peers(PeersOptions options, LinkHub* hub) : options_(std::move(options)), hub_(hub) {}
@@ -57,7 +67,8 @@ StatusOr<std::string> Peers::AddressOf(const Whom& whom) const {
   return address->second;
 }
 
-StatusOr<std::shared_ptr<RemoteTask>> Peers::Connect(const Whom& whom, milliseconds deadline) {
+StatusOr<std::shared_ptr<RemoteTask>> Peers::Connect(const Whom& whom, milliseconds deadline,
+                                                     Cancellation* cancellation) {
   ASSIGN_OR_RETURN(const std::string address, AddressOf(whom));
   const std::string& key = whom.renamed() ? whom.address : whom.task;
   std::shared_ptr<Entry> entry;
@@ -69,7 +80,7 @@ StatusOr<std::shared_ptr<RemoteTask>> Peers::Connect(const Whom& whom, milliseco
   }
   MutexLock lock(entry->mu);
   if (entry->task != nullptr && entry->task->alive()) return entry->task;
-  StatusOr<std::shared_ptr<RemoteTask>> dialed = Dial(whom, address, *entry, deadline);
+  StatusOr<std::shared_ptr<RemoteTask>> dialed = Dial(whom, address, *entry, deadline, cancellation);
   if (!dialed.ok()) {
     // Clients may name any number of places where nobody is.
     MutexLock entries_lock(mu_);
@@ -91,7 +102,7 @@ void Peers::Forget() {
   kept_.erase(std::remove(kept_.begin(), kept_.end(), nullptr), kept_.end());
 }
 
-Status Peers::Hello(const Whom& whom, RpcChannel& channel, bool want_endpoint, steady_clock::time_point deadline,
+Status Peers::Hello(const Whom& whom, RpcChannel& channel, bool want_endpoint, const RpcCallOptions& call,
                     proto::HelloResponse* response) const {
   proto::HelloRequest request;
   request.set_protocol(kProtocolVersion);
@@ -103,8 +114,6 @@ Status Peers::Hello(const Whom& whom, RpcChannel& channel, bool want_endpoint, s
     request.set_from_task(options_.task);
     request.set_from_incarnation(options_.incarnation);
   }
-  RpcCallOptions call;
-  call.deadline = deadline;
   const Status status = channel.Call(TaskMethod("Hello"), request, response, call);
   if (!status.ok()) return WithContext(status, absl::StrCat(whom.task, " at ", channel.address()));
   if (whom.renamed() && response->incarnation() == options_.incarnation) {
@@ -119,13 +128,16 @@ Status Peers::Hello(const Whom& whom, RpcChannel& channel, bool want_endpoint, s
 }
 
 StatusOr<std::shared_ptr<RemoteTask>> Peers::Dial(const Whom& whom, const std::string& address, Entry& entry,
-                                                  milliseconds deadline) {
+                                                  milliseconds deadline, Cancellation* cancellation) {
   const auto end = steady_clock::now() + deadline;
   if (entry.channel == nullptr) {
     ASSIGN_OR_RETURN(entry.channel, RpcChannel::Connect(address, options_.channel));
   }
   proto::HelloResponse response;
-  RETURN_IF_ERROR(Hello(whom, *entry.channel, /*want_endpoint=*/true, end, &response));
+  RpcCallOptions call;
+  call.deadline = end;
+  call.cancellation = cancellation;
+  RETURN_IF_ERROR(Hello(whom, *entry.channel, /*want_endpoint=*/true, call, &response));
   RemoteTask::Options options;
   options.name = whom.renamed() ? response.task() : whom.task;
   options.address = address;
@@ -174,24 +186,31 @@ Status Peers::AskWhoHasLeft(const std::vector<std::shared_ptr<RemoteTask>>& task
   for (const auto& task : tasks) {
     if (task == nullptr || !task->alive() || !IsPsTask(task->name())) continue;
     proto::HelloResponse response;
-    const Status status = Hello({task->name(), ""}, *task->channel(), /*want_endpoint=*/false,
-                                steady_clock::now() + kAskPatience, &response);
+    RpcCallOptions call;
+    call.deadline = steady_clock::now() + kAskPatience;
+    const Status status = Hello({task->name(), ""}, *task->channel(), /*want_endpoint=*/false, call, &response);
     if (absl::IsFailedPrecondition(status)) return status;
     if (status.ok()) left->insert(response.left().begin(), response.left().end());
   }
   return OkStatus();
 }
 
-Status Peers::Look(const std::vector<Whom>& tasks, steady_clock::time_point deadline, Found* found) {
+Status Peers::Look(const std::vector<Whom>& tasks, steady_clock::time_point deadline, Cancellation* cancellation,
+                   Found* found) {
   found->missing.clear();
   for (size_t i = 0; i < tasks.size(); ++i) {
     std::shared_ptr<RemoteTask>& slot = found->tasks[i];
     if (found->left.contains(tasks[i].task) || (slot != nullptr && slot->alive())) continue;
     slot = nullptr;
-    StatusOr<std::shared_ptr<RemoteTask>> task = Connect(tasks[i], std::min(options_.deadline, TimeUntil(deadline)));
+    StatusOr<std::shared_ptr<RemoteTask>> task =
+        Connect(tasks[i], std::min(options_.deadline, TimeUntil(deadline)), cancellation);
     if (task.ok()) {
       slot = *std::move(task);
       continue;
+    }
+    if (cancellation != nullptr && cancellation->IsCancelled()) {
+      found->missing.push_back(tasks[i]);
+      return OkStatus();
     }
     // Somebody else is at that address, or the job is done: waiting does not help.
     if (!absl::IsUnavailable(task.status()) && !absl::IsDeadlineExceeded(task.status())) return task.status();
@@ -220,18 +239,23 @@ StatusOr<std::vector<std::shared_ptr<RemoteTask>>> Peers::WaitFor(const std::vec
   Found found;
   found.tasks.resize(tasks.size());
   for (;;) {
-    RETURN_IF_ERROR(Look(tasks, deadline, &found));
+    RETURN_IF_ERROR(Look(tasks, deadline, cancellation != nullptr ? cancellation : options_.stop, &found));
     if (found.missing.empty()) break;
     const auto now = steady_clock::now();
     const double waited = std::chrono::duration<double>(now - begin).count();
-    if (cancellation != nullptr && cancellation->IsCancelled()) return cancellation->status();
+    for (const Cancellation* ended : {cancellation, options_.stop}) {
+      if (ended != nullptr && ended->IsCancelled()) {
+        const Status why = ended->status();
+        return Status(why.code(), absl::StrCat(why.message(), " (while it waited for ", Missing(found), ")"));
+      }
+    }
     if (now >= deadline) {
       return errors::DeadlineExceeded("Waited ", static_cast<int>(waited * 10) / 10.0, " s for ", Missing(found), ": ",
                                       found.cause.message());
     }
     if (now >= tell) {
-      LogWarning(absl::StrCat(options_.task, ": a session waits since ", static_cast<int>(waited), " s for ",
-                              Missing(found), " (", found.cause.message(), ")"));
+      LogWarning(absl::StrCat(options_.task, ": waiting for ", Missing(found), " (", static_cast<int>(waited),
+                              " s): ", found.cause.message()));
       tell = now + kTellEvery;
     }
     std::this_thread::sleep_for(std::min<steady_clock::duration>(pause, deadline - now));
@@ -251,6 +275,29 @@ StatusOr<std::shared_ptr<PeerLink>> Peers::LinkTo(const Whom& whom, uint64_t inc
     return errors::Aborted(whom.task, " was restarted since the session began");
   }
   return remote->link();
+}
+
+std::vector<std::string> Peers::DropSilent(milliseconds patience) {
+  std::vector<std::shared_ptr<RemoteTask>> tasks;
+  {
+    MutexLock lock(mu_);
+    for (const auto& task : kept_) {
+      if (task->alive() && task->link() != nullptr) tasks.push_back(task);
+    }
+  }
+  std::vector<Status> answers(tasks.size());
+  std::vector<std::thread> asking;
+  for (size_t i = 0; i < tasks.size(); ++i) {
+    asking.emplace_back([&task = *tasks[i], &answer = answers[i], patience] { answer = AskIfAlive(task, patience); });
+  }
+  for (std::thread& thread : asking) thread.join();
+  std::vector<std::string> silent;
+  for (size_t i = 0; i < tasks.size(); ++i) {
+    if (!absl::IsDeadlineExceeded(answers[i])) continue;
+    silent.push_back(absl::StrCat(tasks[i]->name(), " at ", tasks[i]->channel()->address()));
+    tasks[i]->link()->Close(errors::Unavailable(silent.back(), " does not answer"));
+  }
+  return silent;
 }
 
 }  // namespace millstream

@@ -29,6 +29,7 @@ struct PeersOptions {
   bool grpc_links = true;                           // where shared memory and TCP do not get through
   LinkOptions links;                                // keep-alive of those
   const FrameRouter* router = nullptr;              // who takes the frames that links bring; borrowed
+  Cancellation* stop = nullptr;                     // ends WaitFor(); null: nobody does
   std::function<void(bool job_done)> on_ps_answer;  // what a ps says of the job, when it is asked; null: nobody looks
 };
 
@@ -46,15 +47,20 @@ class Peers {
     bool renamed() const { return !address.empty(); }
   };
   // The task as it is now, with a link to it. Unavailable or DeadlineExceeded if it does not answer, FailedPrecondition
-  // or PermissionDenied if somebody else does; NotFound if the cluster has no such task. May block up to `deadline`.
-  StatusOr<std::shared_ptr<RemoteTask>> Connect(const Whom& whom, std::chrono::milliseconds deadline);
+  // or PermissionDenied if somebody else does; NotFound if the cluster has no such task. May block up to `deadline`, or
+  // until `cancellation` (optional) is cancelled.
+  StatusOr<std::shared_ptr<RemoteTask>> Connect(const Whom& whom, std::chrono::milliseconds deadline,
+                                                Cancellation* cancellation = nullptr);
   // Waits until all of these are up, and returns them without those of which a ps says that they have left after a
-  // training that ended well. Says who is missing every 30 s. Ends when `cancellation` (optional) is cancelled or at
-  // `deadline`; FailedPrecondition if a ps says that the job is done.
+  // training that ended well. Says who is missing every 30 s. Ends when `cancellation` (optional) or the task's `stop`
+  // is cancelled or at `deadline`; FailedPrecondition if a ps says that the job is done.
   StatusOr<std::vector<std::shared_ptr<RemoteTask>>> WaitFor(const std::vector<Whom>& tasks, Cancellation* cancellation,
                                                              std::chrono::steady_clock::time_point deadline);
   // The link for edges to a task; Aborted if it is not that incarnation (0: any).
   StatusOr<std::shared_ptr<PeerLink>> LinkTo(const Whom& whom, uint64_t incarnation);
+  // Closes the links to tasks that do not answer within `patience`: they were stopped, or hang. Returns their names
+  // with their addresses.
+  std::vector<std::string> DropSilent(std::chrono::milliseconds patience);
 
   const std::map<std::string, std::string>& addresses() const { return options_.addresses; }
 
@@ -67,10 +73,10 @@ class Peers {
   // Where it is. NotFound if the cluster has no such task.
   StatusOr<std::string> AddressOf(const Whom& whom) const;
   StatusOr<std::shared_ptr<RemoteTask>> Dial(const Whom& whom, const std::string& address, Entry& entry,
-                                             std::chrono::milliseconds deadline);
+                                             std::chrono::milliseconds deadline, Cancellation* cancellation);
   // The task's answer. FailedPrecondition if it is a ps of the server's cluster that says that the job is done.
-  Status Hello(const Whom& whom, RpcChannel& channel, bool want_endpoint,
-               std::chrono::steady_clock::time_point deadline, proto::HelloResponse* response) const;
+  Status Hello(const Whom& whom, RpcChannel& channel, bool want_endpoint, const RpcCallOptions& call,
+               proto::HelloResponse* response) const;
   // Where WaitFor() stands.
   struct Found {
     std::vector<std::shared_ptr<RemoteTask>> tasks;  // null: missing, or left
@@ -80,7 +86,8 @@ class Peers {
   };
   std::string Missing(const Found& found) const;  // with their addresses
   // Tries once to connect those that are not there yet.
-  Status Look(const std::vector<Whom>& tasks, std::chrono::steady_clock::time_point deadline, Found* found);
+  Status Look(const std::vector<Whom>& tasks, std::chrono::steady_clock::time_point deadline,
+              Cancellation* cancellation, Found* found);
   Status AskWhoHasLeft(const std::vector<std::shared_ptr<RemoteTask>>& tasks, std::set<std::string>* left) const;
   // By the hub, or through the gRPC port.
   StatusOr<std::shared_ptr<PeerLink>> DialLink(const LinkEndpoint& endpoint, const std::shared_ptr<RpcChannel>& channel,

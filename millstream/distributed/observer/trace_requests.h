@@ -4,8 +4,11 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdint>
+#include <functional>
 #include <memory>
 
+#include "millstream/base/cancellation.h"
 #include "millstream/base/mutex.h"
 #include "millstream/base/notification.h"
 #include "millstream/base/status.h"
@@ -13,53 +16,44 @@
 
 namespace millstream {
 
-// Somebody outside wants to see a step, whoever runs it: the next one that begins is traced for them. Costs a step one
-// load. Thread-safe.
+// How much of a master's work a signature is: a training step has many nodes and is run over and over; initialization
+// and saves are run once in a while, and the read of a global step has few nodes.
+struct SignatureWork {
+  int64_t nodes = 0;
+  int64_t runs = 0;
+  int64_t total() const { return runs < 2 ? 0 : nodes * runs; }  // what was run once tells nothing yet
+};
+
+// Somebody outside wants to see a step of what the task's master mostly does: the next step of a signature that makes
+// up most of the work is traced for them. Where there is none yet, the largest step that comes within some seconds
+// has to do. Costs a step one load while nobody asks. Thread-safe.
 class TraceRequests {
  public:
-  struct Request {
+  // `most_work`: SignatureWork::total() of the signature that has most of it.
+  explicit TraceRequests(std::function<int64_t()> most_work) : most_work_(std::move(most_work)) {}
+
+  // The trace of such a step. DeadlineExceeded if no step begins and ends in that time, Cancelled with `cancellation`
+  // (optional). The newest request takes the place of an older one that no step has begun for.
+  StatusOr<proto::StepStats> Next(std::chrono::milliseconds timeout, Cancellation* cancellation = nullptr);
+
+  struct Request;
+  // The trace of one step in the making.
+  struct Trace {
+    std::shared_ptr<Request> request;
+    int64_t nodes = 0;
+    bool wanted = false;  // it is of the signature that was asked for
     proto::StepStats stats;
-    Notification traced;
   };
-
-  // The trace of the next step. DeadlineExceeded if none begins and ends in that time.
-  StatusOr<proto::StepStats> Next(std::chrono::milliseconds timeout) {
-    const std::shared_ptr<Request> request = Ask();
-    if (request->traced.WaitUntil(std::chrono::steady_clock::now() + timeout)) return std::move(request->stats);
-    Forget(request);
-    return errors::DeadlineExceeded("No step was run at this master within ",
-                                    static_cast<double>(timeout.count()) / 1000.0, " s");
-  }
-
-  // The same for somebody who waits otherwise: its notification comes when the stats are there. Whoever loses patience
-  // calls Forget() and looks at the request no more. The newest request takes the place of an older one that no step
-  // has begun for.
-  std::shared_ptr<Request> Ask() {
-    auto request = std::make_shared<Request>();
-    MutexLock lock(mu_);
-    request_ = request;
-    wanted_.store(true, std::memory_order_release);
-    return request;
-  }
-  void Forget(const std::shared_ptr<Request>& request) {
-    MutexLock lock(mu_);
-    if (request_ == request) Withdraw();
-  }
-
-  // For a step that begins: the request it serves, null if nobody asked.
-  std::shared_ptr<Request> Take() {
-    if (!wanted_.load(std::memory_order_relaxed)) [[likely]]
-      return nullptr;
-    MutexLock lock(mu_);
-    return Withdraw();
-  }
+  // For a step that begins: what to trace it for; null if it need not be traced.
+  std::shared_ptr<Trace> Begin(const std::function<SignatureWork()>& work);
+  bool wanted() const { return wanted_.load(std::memory_order_relaxed); }
+  // The step has ended.
+  static void End(Trace& trace);
 
  private:
-  std::shared_ptr<Request> Withdraw() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    wanted_.store(false, std::memory_order_release);
-    return std::move(request_);
-  }
+  void Forget(const std::shared_ptr<Request>& request);
 
+  const std::function<int64_t()> most_work_;
   std::atomic<bool> wanted_{false};
   Mutex mu_;
   std::shared_ptr<Request> request_ ABSL_GUARDED_BY(mu_);

@@ -2,6 +2,7 @@
 #include "millstream/distributed/worker/worker.h"
 
 #include <algorithm>
+#include <set>
 
 #include "millstream/distributed/worker/register_part.h"
 #include "millstream/distributed/worker/worker_step.h"
@@ -282,6 +283,14 @@ void Worker::Reset(const std::vector<std::string>& containers) {
   std::vector<std::shared_ptr<TaskSession>> retired;
   MutexLock lock(sessions_mu_);
   if (containers.empty()) retired.swap(retired_);
+}
+
+std::vector<std::string> Worker::SessionOwners() const {
+  std::set<std::string> owners;
+  MutexLock lock(sessions_mu_);
+  for (const auto& [name, entry] : sessions_)
+    owners.insert(entry.master_task.empty() ? options_.task : entry.master_task);
+  return {owners.begin(), owners.end()};
 }
 
 size_t Worker::num_sessions() const {

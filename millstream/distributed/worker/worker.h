@@ -91,6 +91,8 @@ class Worker final : public FrameReceiver {
   void LinkLost(PeerLink& link, const Status& why) override;
 
   size_t num_sessions() const;
+  // The tasks whose masters have opened them.
+  std::vector<std::string> SessionOwners() const;
   size_t num_running() const;
   const PartCounters& counters() const { return counters_; }
   Census& census() const { return *census_; }

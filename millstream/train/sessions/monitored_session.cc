@@ -127,7 +127,7 @@ Status MonitoredSession::Create() {
   auto when = std::chrono::steady_clock::now();
   for (auto pause = std::chrono::milliseconds(50);; pause = std::min(pause * 8 / 5, std::chrono::milliseconds(1000))) {
     const Status status = CreateOnce();
-    if (!status.ok() && job_ != nullptr && job_->JobIsDone()) return JobIsDone(status);
+    if (!status.ok() && job_ != nullptr && (job_->JobIsDone() || StopAsked())) return JobIsDone(status);
     if (!options_.recover || !IsLost(status)) return status;
     const auto now = std::chrono::steady_clock::now();
     if (told != status.message() || now - when >= kTellEvery) {
@@ -141,6 +141,8 @@ Status MonitoredSession::Create() {
     std::this_thread::sleep_for(pause);
   }
 }
+
+bool MonitoredSession::StopAsked() const { return job_ != nullptr && job_->stop().IsCancelled(); }
 
 Status MonitoredSession::JobIsDone(const Status& why) {
   LogInfo(absl::StrCat("There is nothing left to do: ", why.message()));
@@ -183,15 +185,18 @@ Status MonitoredSession::WithRecovery(const std::function<Status()>& step) {
     return errors::FailedPrecondition("Run called even after should_stop requested.");
   }
   while (true) {
+    if (StopAsked()) return errors::OutOfRange(job_->stop().status().message());
     Status status = live_ == nullptr ? Create() : OkStatus();
     if (status.ok()) status = OrCoordinatorsError(step());
+    // A step that was cancelled for it is no error: what has been done is saved.
+    if (!status.ok() && StopAsked()) return errors::OutOfRange(status.message());
     if (!options_.recover || !IsLost(status)) return status;
     Lost(status);
   }
 }
 
 bool MonitoredSession::ShouldStop() {
-  if (closed_ || stop_requested_) return true;
+  if (closed_ || stop_requested_ || StopAsked()) return true;
   if (live_ == nullptr) return false;
   const Status error = live_->coordinator->RequestedError();
   if (error.ok()) return live_->coordinator->ShouldStop();
@@ -249,7 +254,8 @@ Status MonitoredSession::Close(Status why) {
   if (ended_well && live_ != nullptr) {
     for (const auto& hook : hooks_) Keep(&status, hook->End(*live_->session));
   }
-  const Status closed = CloseLive();
+  Status closed = CloseLive();
+  if (StopAsked() && absl::IsCancelled(closed)) closed = OkStatus();  // a thread's step that was cancelled for it
   // The threads' error is often what made the last step fail.
   if (status.ok() || absl::IsCancelled(status)) {
     if (!closed.ok()) status = closed;

@@ -29,7 +29,8 @@ using SessionRunHooks = std::vector<std::shared_ptr<SessionRunHook>>;
 // All other errors are returned. One thread at a time.
 //
 // A worker that comes when its job is done, as a ps tells it, has nothing to do: ShouldStop() is true from the start.
-// If that is found out in a step, it returns OutOfRange, as at the end of input.
+// If that is found out in a step, it returns OutOfRange, as at the end of input. So it is when this task is told to
+// stop (runtime/job_member.h): Close() then saves.
 class MonitoredSession {
  public:
   struct Options {
@@ -79,6 +80,7 @@ class MonitoredSession {
   Status CreateOnce();
   Status Create();
   Status JobIsDone(const Status& why);
+  bool StopAsked() const;
   void Lost(const Status& why);
   Status CloseLive();
   Status WithRecovery(const std::function<Status()>& step);

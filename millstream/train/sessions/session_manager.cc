@@ -9,6 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
 #include "millstream/base/logging.h"
+#include "millstream/runtime/local_server.h"
 #include "millstream/train/saving/checkpoint_management.h"
 
 namespace millstream {
@@ -54,12 +55,14 @@ StatusOr<std::string> RestoreBest(Saver& saver, Session& session, const Checkpoi
   return status;
 }
 
-std::optional<CheckpointState> AwaitState(const SessionManager::Checkpoint& checkpoint, double pause_secs) {
+std::optional<CheckpointState> AwaitState(const SessionManager::Checkpoint& checkpoint, double pause_secs,
+                                          const SessionOptions& config) {
   const auto start = Clock::now();
   Teller teller;
   while (true) {
     std::optional<CheckpointState> state = GetCheckpointState(checkpoint.folder);
-    if (state.has_value() || !checkpoint.wait || SecsSince(start) > checkpoint.max_wait_secs) return state;
+    if (state.has_value() || !checkpoint.wait || SecsSince(start) > checkpoint.max_wait_secs || IsStopping(config))
+      return state;
     teller.Tell(absl::StrCat("Waiting for checkpoint to be available in ", checkpoint.folder, "."));
     Sleep(pause_secs);
   }
@@ -103,7 +106,8 @@ StatusOr<bool> SessionManager::Restore(const SessionOptions& config, Session& se
     return true;
   }
   if (checkpoint.folder.empty()) return false;
-  const std::optional<CheckpointState> state = AwaitState(checkpoint, std::min(options_.recovery_wait_secs, 1.0));
+  const std::optional<CheckpointState> state =
+      AwaitState(checkpoint, std::min(options_.recovery_wait_secs, 1.0), config);
   if (!state.has_value()) return false;
   bool live = false;
   const Output& asks = options_.ready_for_local_init_op ? options_.ready_for_local_init_op : options_.ready_op;
@@ -193,6 +197,7 @@ StatusOr<std::unique_ptr<Session>> SessionManager::WaitForSession(const SessionO
       return errors::DeadlineExceeded("Session was not ready after waiting ", max_wait_secs,
                                       " secs. Last reason: ", reason);
     }
+    if (IsStopping(config)) return errors::Cancelled("This task was told to stop before the model was ready.");
     teller.Tell(absl::StrCat("Waiting for model to be ready. ", reason));
     Sleep(std::min({pause, options_.recovery_wait_secs, std::max(0.0, max_wait_secs - SecsSince(start))}));
     pause = std::min(pause * 1.6, 1.0);

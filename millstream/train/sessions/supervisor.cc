@@ -2,6 +2,7 @@
 #include "millstream/train/sessions/supervisor.h"
 
 #include <chrono>
+#include <utility>
 
 #include "absl/strings/str_format.h"
 #include "millstream/base/file.h"
@@ -83,12 +84,13 @@ StatusOr<Session*> Supervisor::PrepareOrWaitForSession(const SessionOptions& con
   job_ = JobOf(config);
   if (job_ != nullptr) job_->TrainingBegins();
   StatusOr<std::unique_ptr<Session>> session = MakeSession(config, options);
-  if (!session.ok() && job_ != nullptr && job_->JobIsDone()) {
+  if (!session.ok() && job_ != nullptr && (job_->JobIsDone() || job_->stop().IsCancelled())) {
     LogInfo(absl::StrCat("There is nothing left to do: ", session.status().message()));
     coordinator_->RequestStop();
     return errors::OutOfRange(session.status().message());
   }
   ASSIGN_OR_RETURN(session_, std::move(session));
+  EndWhenToldToStop();
   if (options_.is_chief) RETURN_IF_ERROR(WriteGraph());
   if (options.start_standard_services) {
     if (options_.is_chief) {
@@ -99,6 +101,13 @@ StatusOr<Session*> Supervisor::PrepareOrWaitForSession(const SessionOptions& con
     StartQueueRunners();
   }
   return session_.get();
+}
+
+// Threads see it at the coordinator, whose stop ends the program's loop.
+void Supervisor::EndWhenToldToStop() {
+  if (job_ == nullptr) return;
+  stop_watched_ = job_->stop().Register([this] { coordinator_->RequestStop(); }, &stop_token_);
+  if (!stop_watched_) coordinator_->RequestStop();
 }
 
 Status Supervisor::ManagedSession(const SessionOptions& config, const std::function<Status(Session&)>& body) {
@@ -189,6 +198,7 @@ Status Supervisor::SaveModel() {
 
 void Supervisor::CloseSession() {
   if (session_ == nullptr) return;
+  if (std::exchange(stop_watched_, false)) job_->stop().Deregister(stop_token_);
   coordinator_->RequestStop();
   session_->Close().IgnoreError();  // steps of threads that hang end with it
   coordinator_ = std::make_unique<Coordinator>();
@@ -198,7 +208,12 @@ void Supervisor::CloseSession() {
 
 Status Supervisor::Stop(bool close_summary_writer) {
   coordinator_->RequestStop();
-  const Status status = coordinator_->Join({options_.stop_grace_secs});
+  Status status = coordinator_->Join({options_.stop_grace_secs});
+  const bool told = job_ != nullptr && job_->stop().IsCancelled();
+  if (told && absl::IsCancelled(status)) status = OkStatus();  // a thread's step that was cancelled for it
+  if (told && session_ != nullptr && !save_path_.empty()) {
+    if (Status saved = SaveModel(); status.ok()) status = std::move(saved);
+  }
   if (close_summary_writer && writer_ != nullptr) {
     writer_->AddSessionLog(SessionLogOf(proto::SessionLog::STOP));
     writer_->Close().IgnoreError();  // it has been reported

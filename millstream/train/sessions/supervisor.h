@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "millstream/base/cancellation.h"
 #include "millstream/train/input/coordinator.h"
 #include "millstream/train/sessions/scaffold.h"
 #include "millstream/train/sessions/session_manager.h"
@@ -86,6 +87,7 @@ class Supervisor {
   Status SaveModel();
   void StartStepCounter(int64_t step);
   void CloseSession();
+  void EndWhenToldToStop();
 
   const Scope scope_;
   SupervisorOptions options_;  // constant after Make()
@@ -94,6 +96,8 @@ class Supervisor {
   std::shared_ptr<FileWriter> writer_;
   bool graph_written_ = false;
   std::shared_ptr<JobMember> job_;
+  bool stop_watched_ = false;
+  Cancellation::Token stop_token_ = 0;
   std::unique_ptr<Session> session_;
   std::unique_ptr<Coordinator> coordinator_ = std::make_unique<Coordinator>();  // its threads use what is above
 };

@@ -85,6 +85,7 @@ bool JobIsOver(const Scope& scope, const TrainingSessionOptions& options) {
   const auto deadline = std::chrono::steady_clock::now() + kNobodyAnswers;
   while (std::chrono::steady_clock::now() < deadline) {
     if (job->AnyPsAnswers()) return false;
+    if (job->stop().IsCancelled()) return true;
     std::this_thread::sleep_for(std::chrono::milliseconds(200));
   }
   LogWarning(absl::StrCat("There is nothing left to do: The job has ended at step ", *step,

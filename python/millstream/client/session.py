@@ -46,6 +46,14 @@ class _Signature:
 _at_clusters: weakref.WeakSet = weakref.WeakSet()  # sessions at servers, closed before the servers of this process are stopped
 
 
+_targets_used = set()
+
+
+def targets_used():
+    """Of sessions that ran steps at a cluster."""
+    return _targets_used
+
+
 def close_sessions_at_clusters():
     for session in list(_at_clusters):
         try:
@@ -80,6 +88,7 @@ class BaseSession:
         self._session = _core.Session(target, _serialized_config(config))
         if target:
             _at_clusters.add(self)
+            _targets_used.add(target)
 
     @property
     def graph(self) -> Graph:

@@ -139,5 +139,6 @@ def train_and_evaluate(estimator: Any, train_spec: Any, eval_spec: Any) -> Any:
     if config.task_type == TaskType.PS:
         server.join()
         return None
+    server_lib.note_training(server.target)  # also if there is nothing to do: ps tasks need not wait for this one
     _train_as_task(estimator, train_spec)
     return None

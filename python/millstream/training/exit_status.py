@@ -38,6 +38,12 @@ def forget():
     _failed = False
 
 
+def was_stopped():
+    """Whether a signal or `millstream stop` ends the program."""
+    from millstream.training import task_stop
+    return task_stop.is_stop(type(getattr(sys, "last_value", None))) or task_stop._stopping
+
+
 def failed():
     """Whether the program ends without success: an exception that nobody caught, or sys.exit() of a status other than 0."""
     return _failed or getattr(sys, "last_value", None) is not None

@@ -10,7 +10,7 @@ from millstream.ops.flow import control_flow_group
 from millstream.ops.variables import variable_collections
 from millstream.platform.local_files import local_path
 from millstream.training import (background_save, basic_session_run_hooks, coordinator, finished_job, monitored_layers,
-                                 queue_runner_impl, saver as saver_lib, session_manager)
+                                 queue_runner_impl, saver as saver_lib, session_manager, task_stop)
 from millstream.training.monitored_layers import _CoordinatedSession, _HookedSession, _RecoverableSession
 
 if TYPE_CHECKING:
@@ -191,6 +191,7 @@ class _MonitoredSession:
                 self._sess = self._coordinated_creator.create_session()
         except finished_job.JobDoneError as error:
             self._sess = monitored_layers._FinishedSession(error)
+        task_stop.add(self)
 
     @property
     def graph(self) -> Any:
@@ -229,9 +230,30 @@ class _MonitoredSession:
         return self
 
     def __exit__(self, exception_type, exception_value, traceback):
+        if task_stop.is_stop(exception_type):
+            self.stop_and_save()
+            return False
         clean = exception_type is not None and issubclass(exception_type, (errors.OutOfRangeError, StopIteration))
         self._close_internal(None if clean else exception_type)
         return clean
+
+    def _save(self):
+        """The program is told to stop: what has been done at a cluster is saved."""
+        session = self._coordinated_creator.tf_sess
+        target = getattr(session, "_target", "")
+        if self._sess is None or not target:
+            return
+        task_stop.finish(target, lambda: [hook.end(session) for hook in self._hooks
+                                                   if getattr(hook, "_ends_when_stopped", False)])
+
+    def stop_and_save(self):
+        if self._sess is None:
+            return
+        self._save()
+        try:
+            self._close_internal(task_stop.TaskStopped)
+        except Exception as error:  # noqa: BLE001  that the program is told to stop matters more
+            _log().info("An error was raised while the session was being closed: %s", error)
 
     def _close_internal(self, exception_type=None):
         try:

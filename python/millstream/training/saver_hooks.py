@@ -46,6 +46,8 @@ class CheckpointSaverHook(session_run_hook.SessionRunHook):
     With `background`, training goes on while a checkpoint is written: it has the values of its step, the file `checkpoint` names it a
     moment later. Listeners are told when it is there, so with them training waits."""
 
+    _ends_when_stopped = True
+
     def __init__(self, checkpoint_dir: str, save_secs: Any = None, save_steps: Any = None, saver: Any = None,
                  checkpoint_basename: str = "model.ckpt", scaffold: Any = None, listeners: Any = None,
                  save_graph_def: bool = True, background: bool = True) -> None:

@@ -8,7 +8,7 @@ import time
 from typing import TYPE_CHECKING
 
 from millstream import _core
-from millstream.training import exit_status
+from millstream.training import exit_status, task_stop
 
 if TYPE_CHECKING:
     from typing import Any
@@ -133,28 +133,38 @@ class _Task:
 
 
 _running: list = []
-_trained = False
+_trained_at: set = set()  # targets
 
 
-def note_training():
-    """This process trains at a cluster."""
-    global _trained
-    _trained = True
+def note_training(target=""):
+    """This process trains at a cluster: at its own server, or at that of `target`."""
+    _trained_at.add(target)
+    exit_status.watch()
     exit_status.forget()
+    task_stop.install()
 
 
 @atexit.register
 def _stop_all():
     """Threads of servers end before the interpreter does. After a training that ended well, a worker's server tells the ps
     tasks that it leaves, and the last one's that they may end."""
+    if exit_status.was_stopped():
+        task_stop.save_all()
     _core.begin_exit()
-    ended_well = _trained and not exit_status.failed()
-    if "millstream.client.session" in sys.modules:
-        sys.modules["millstream.client.session"].close_sessions_at_clusters()
+    ended_well = not exit_status.failed() and not exit_status.was_stopped()
+    sessions = sys.modules.get("millstream.client.session")
+    if sessions is not None:
+        sessions.close_sessions_at_clusters()
         time.sleep(0.05 if _running else 0)  # threads that were in a step come out of it
+    own = {server.target() for server in _running}
     for server in _running:
-        if ended_well:
+        if ended_well and _trained_at:
             server.training_ended()
+        elif ended_well and sessions is not None and server.target() in sessions.targets_used():
+            server.client_ended()
+    for target in _trained_at - own - {""} if ended_well else ():
+        _core.leave_as_client(target)
+    for server in _running:
         server.stop()
 
 
@@ -183,6 +193,18 @@ def job_is_done(target):
     return server is not None and server.told_job_is_done()
 
 
+def told_to_stop():
+    """Whether `millstream stop` has ended the job of a server of this process."""
+    return any(server.told_to_stop() for server in _running)
+
+
+def drop_silent_peers(target):
+    """Nobody in this process waits any more for tasks that do not answer."""
+    server = _find(target)
+    if server is not None:
+        server.drop_silent_peers()
+
+
 class Server:
     """This process as a task of a cluster. Runs in the background from start() on; sessions connect to `target`."""
 
@@ -197,15 +219,22 @@ class Server:
     def start(self) -> None:
         if self._server is None:
             exit_status.watch()
+            task_stop.install()
             self._server = _core.Server(self._task.serialized)
             _running.append(self._server)
 
     def join(self):
-        """Blocks until the server is stopped or its job is done. A ps whose job is done ends its program (SystemExit): many TF1
-        programs have the code of the workers after it, as TensorFlow's join() never returns."""
+        """Blocks until the server is stopped or its job is done. The end of the job ends the program (SystemExit): many TF1
+        programs have the code of the workers after it, as TensorFlow's join() never returns. A signal does so too, once
+        other tasks have saved what they have here, which they get some seconds for."""
         self.start()
-        self._server.join()
-        if self._task.job_name == "ps" and not self._stopped:
+        try:
+            self._server.join()
+        except (KeyboardInterrupt, task_stop.TaskStopped):
+            self._server.end_job("interrupted")
+            self._server.join()
+            raise
+        if not self._stopped:
             raise SystemExit(0)
 
     def stop(self) -> None:

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from millstream.framework.graph import Graph
 
 
+_FIRST_WARNING_SECS, _NEXT_WARNING_SECS = 10, 30
+
+
 def _log():
     from millstream.framework import log
     return log
@@ -23,7 +26,7 @@ def _log():
 def _noted(master):
     if master:
         from millstream.training import server_lib
-        server_lib.note_training()
+        server_lib.note_training(master)
     return master
 
 
@@ -157,8 +160,9 @@ class SessionManager:
     def wait_for_session(self, master: str, config: Any = None, max_wait_secs: Any = float("Inf")) -> Any:
         """A session whose model the chief has made ready."""
         self._target = _noted(master)
-        deadline = time.monotonic() + (7200 if max_wait_secs is None else max_wait_secs)
-        wait, told = 0.02, None
+        begun = time.monotonic()
+        deadline = begun + (7200 if max_wait_secs is None else max_wait_secs)
+        wait, told, warn_at = 0.02, None, begun + _FIRST_WARNING_SECS
         while True:
             sess, message = None, None
             try:
@@ -177,6 +181,9 @@ class SessionManager:
             if message != told:
                 _log().info("Waiting for model to be ready. %s", message)
                 told = message
+            if time.monotonic() > warn_at:
+                _log().warning("Waiting for the chief to make the model ready (%d s): %s", time.monotonic() - begun, message)
+                warn_at = time.monotonic() + _NEXT_WARNING_SECS
             time.sleep(min(wait, self._recovery_wait_secs))
             wait = min(wait * 1.6, 1.0)
 

@@ -12,7 +12,7 @@ from millstream.ops.flow import control_flow_group
 from millstream.ops.variables import variable_collections
 from millstream.platform.local_files import local_path
 from millstream.training import coordinator, saver as saver_lib, session_manager as session_manager_mod
-from millstream.training import finished_job, sync_end, training_util
+from millstream.training import finished_job, sync_end, task_stop, training_util
 
 if TYPE_CHECKING:
     from typing import Any, Optional
@@ -153,6 +153,7 @@ class Supervisor:
             sess = self._session_manager.wait_for_session(master, config=config, max_wait_secs=max_wait_secs)
             sync_end.watch_for_end(sess, self._coord)
         self._session = sess
+        task_stop.add(self)
         if start_standard_services:
             _log().info("Starting queue runners.")
             self.start_queue_runners(sess)
@@ -208,15 +209,23 @@ class Supervisor:
     @contextlib.contextmanager
     def managed_session(self, master="", config=None, start_standard_services=True, close_summary_writer=True):
         """The session of a `with` statement; ends the services, and raises what went wrong in their threads."""
+        stopped = False
         try:
             sess = self.prepare_or_wait_for_session(master=master, config=config,
                                                     start_standard_services=start_standard_services)
             yield sess
+        except (KeyboardInterrupt, task_stop.TaskStopped):
+            stopped = True
+            self.stop_and_save()
+            raise
         except Exception as e:  # noqa: BLE001  raised again by stop()
             self.request_stop(e)
         finally:
             try:
                 self.stop(close_summary_writer=close_summary_writer)
+            except Exception:  # noqa: BLE001
+                if not stopped:
+                    raise
             finally:
                 try:
                     sess.close()
@@ -252,6 +261,21 @@ class Supervisor:
         self._coord.wait_for_stop()
 
     WaitForStop = wait_for_stop
+
+    def stop_and_save(self):
+        """The program is told to stop: the chief saves what has been done at a cluster."""
+        session, self._session = self._session, None
+        if session is None or session._closed or not session._target or not self._is_chief:
+            return
+
+        def save():
+            if self.saver and self._save_path:
+                _log().info("Saving checkpoint to path %s", self._save_path)
+                self.saver.save(session, self._save_path, global_step=self._global_step)
+            sync_end.say_chief_ends(session)
+
+        self._coord.request_stop()
+        task_stop.finish(session._target, save)
 
     def stop(self, threads=None, close_summary_writer=True, ignore_live_threads=False):
         self._coord.request_stop()

@@ -148,6 +148,8 @@ class SyncReplicasOptimizer(optimizer.Optimizer):
 class _SyncReplicasOptimizerHook(session_run_hook.SessionRunHook):
     """Initializes local steps and, on the chief, the tokens and the thread that applies means."""
 
+    _ends_when_stopped = True
+
     def __init__(self, sync_optimizer, is_chief, num_tokens):
         self._sync_optimizer, self._is_chief, self._num_tokens = sync_optimizer, is_chief, num_tokens
 
