@@ -111,7 +111,8 @@ def test_a_ps_that_was_frozen_keeps_nobody(train):
 def test_stop_says_who_does_not_answer(program, train):
     tasks = train(mode="sync")
     tasks.start_all()
-    tasks.wait_for("worker", 0, '"event":"progress"')
+    for index in (0, 1):  # one that has not begun to listen yet would count as not running
+        tasks.wait_for("worker", index, '"event":"progress"')
     tasks.freeze("worker", 1)
     done = _stop(program, tasks)
     assert done.returncode == 1 and "/job:worker/replica:0/task:1 at " in done.stdout and "does not answer" in done.stdout
