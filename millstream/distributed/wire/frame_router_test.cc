@@ -34,7 +34,7 @@ class CountingObserver final : public TaskObserver {
   void LinkOpened(PeerLink&) override { ++opened; }
   void LinkClosed(PeerLink&, const Status& why) override { closed.push_back(why); }
   void StepFailed(const Status&) override {}
-  std::shared_ptr<FetchObserver> ObserveFetch(const std::string&, DType) override { return nullptr; }
+  std::shared_ptr<FetchObserver> ObserveFetch(const std::string&, DType, bool) override { return nullptr; }
 
   int opened = 0;
   std::vector<Status> closed;
