@@ -18,10 +18,10 @@ namespace {
 
 using ::testing::HasSubstr;
 
-class JobRecordTest : public testing::Test {
+class JobRecordTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    std::string folder = testing::TempDir() + "/job_record_XXXXXX";
+    std::string folder = ::testing::TempDir() + "/job_record_XXXXXX";
     ASSERT_NE(mkdtemp(folder.data()), nullptr);
     folder_ = folder;
     setenv("XDG_RUNTIME_DIR", folder.c_str(), 1);
