@@ -62,11 +62,11 @@ Outcome StopTask(const StopFlags& flags, const ServerOptions& access, const Clus
 bool StopLauncher(const launch::JobRecord& record, double wait) {
   char host[256] = {};
   gethostname(host, sizeof(host) - 1);
-  if (record.host != host || kill(static_cast<pid_t>(record.pid), SIGTERM) != 0) return false;
+  if (record.host != host || record.pid <= 0 || kill(static_cast<pid_t>(record.pid), SIGTERM) != 0) return false;
   std::printf("the process of the job, %d, was sent SIGTERM\n", static_cast<int>(record.pid));
   const auto deadline = In(wait);
   while (Clock::now() < deadline) {
-    if (kill(static_cast<pid_t>(record.pid), 0) != 0) return true;
+    if (!launch::FindJob(record.name.empty() ? record.folder : record.name).ok()) return true;
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }
   return false;

@@ -95,9 +95,10 @@ int RunTrainingJob(TrainOptions options) {
   const StatusOr<launch::GroupResult> result = launch::RunLocally(*job, std::move(group));
   if (!result.ok()) return Fail(result.status());
   // Who failed and why was printed when it happened.
-  display.Finish(!result->failures.empty()        ? JobOutcome::kFailed
-                 : result->signal != 0 || stopped ? JobOutcome::kInterrupted
-                                                  : JobOutcome::kDone);
+  const bool interrupted = result->signal != 0 || stopped;
+  display.Finish(!result->failures.empty() ? JobOutcome::kFailed
+                 : interrupted             ? JobOutcome::kInterrupted
+                                           : JobOutcome::kDone);
   return result->exit_code();
 }
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Signals and `millstream stop` end every task of a Python program, wherever it is, and the chief saves first."""
+import re
 import signal
 import subprocess
 import sys
@@ -178,4 +179,4 @@ def test_a_program_with_its_own_handler_is_left_to_it(program, make_tasks):
     tasks.wait_for("worker", 0, "TRAINS")
     tasks.signal("worker", 0, signal.SIGTERM)
     assert tasks.end("worker", 0) == 0
-    assert "OWN HANDLER\nAFTER" in tasks.text("worker", 0).replace("\n\n", "\n") and tasks.saved_step() > 0
+    assert re.search("OWN HANDLER(.|\n)*AFTER", tasks.text("worker", 0)) and tasks.saved_step() > 0
