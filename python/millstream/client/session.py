@@ -46,7 +46,7 @@ class _Signature:
 _at_clusters: weakref.WeakSet = weakref.WeakSet()  # sessions at servers, closed before the servers of this process are stopped
 
 
-_targets_used = set()
+_targets_used: set[str] = set()
 
 
 def targets_used():

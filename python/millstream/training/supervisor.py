@@ -223,7 +223,7 @@ class Supervisor:
         finally:
             try:
                 self.stop(close_summary_writer=close_summary_writer)
-            except Exception:  # noqa: BLE001
+            except Exception:
                 if not stopped:
                     raise
             finally:

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """How a program of a cluster stops when it is told to, by SIGTERM, Ctrl-C or `millstream stop`: an exception ends it wherever it is,
 and its trainings save on the way out."""
+from __future__ import annotations
+
 import os
 import signal
 import threading
 import weakref
+from typing import Any
 
 from millstream import _core
 
@@ -18,7 +21,7 @@ class TaskStopped(SystemExit):
 _STOPS = (KeyboardInterrupt, TaskStopped)
 _installed_in = None   # process
 _stopping = False
-_trainings = weakref.WeakSet()  # that save when the program stops; each has stop_and_save()
+_trainings: weakref.WeakSet[Any] = weakref.WeakSet()  # that save when the program stops; each has stop_and_save()
 
 
 def _log():
