@@ -7,6 +7,7 @@ import time
 from typing import TYPE_CHECKING
 
 from millstream import _core
+from millstream.client import session
 from millstream.estimators.estimator import scalar_results
 from millstream.estimators.run_config import TaskType
 from millstream.framework import errors, log
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 _MAX_DELAY_SECS = 60
 _DELAY_PER_WORKER_SECS = 5
+_PS_START_SECS = 20
 
 
 class TrainSpec(collections.namedtuple("TrainSpec", "input_fn max_steps hooks saving_listeners")):
@@ -141,4 +143,14 @@ def train_and_evaluate(estimator: Any, train_spec: Any, eval_spec: Any) -> Any:
         return None
     server_lib.note_training(server.target)  # also if there is nothing to do: ps tasks need not wait for this one
     _train_as_task(estimator, train_spec)
+    if server.target not in session.targets_used():
+        _wait_for_ps(server.target)
     return None
+
+
+def _wait_for_ps(target):
+    """A task that found nothing to train reports to the ps tasks that it leaves when its program ends. They may start later than it: a ps
+    that nobody reports to would wait for ever."""
+    begin = time.monotonic()
+    while server_lib.has_ps(target) and not server_lib.any_ps_answers(target) and time.monotonic() - begin < _PS_START_SECS:
+        time.sleep(0.2)
