@@ -71,6 +71,24 @@ class Tasks:
         self.signal(job, index, signal.SIGSTOP)
         wait_until(lambda: _stands_still(self.processes[job, index].pid), 60)
 
+    def freeze_so_that_it_is_missed(self, job, index, watched):
+        """Freezes a synchronous worker at a point where the others cannot go on. Frozen while it computes, it has no token, and another
+        worker takes its turns; so it is frozen again until `watched`, which writes as it works, falls silent."""
+        import signal
+        while True:
+            self.freeze(job, index)
+            written = len(self.text(*watched))
+            deadline = time.monotonic() + 5
+            while len(self.text(*watched)) == written and time.monotonic() < deadline:
+                time.sleep(0.05)
+            if len(self.text(*watched)) == written:
+                return
+            self.signal(job, index, signal.SIGCONT)
+            self.wait_until_written(*watched, len(self.text(*watched)) + 1)
+
+    def wait_until_written(self, job, index, length):
+        wait_until(lambda: len(self.text(job, index)) >= length, say=self.everything)
+
     def signal_all(self, number):
         for process in self.processes.values():
             process.send_signal(number)

@@ -84,7 +84,7 @@ def test_a_worker_that_was_frozen_is_named_and_keeps_nobody(train):
     tasks.start_all()
     tasks.wait_for("worker", 1, '"event":"progress"')
     before = tasks.saved_step()
-    tasks.freeze("worker", 1)
+    tasks.freeze_so_that_it_is_missed("worker", 1, watched=("worker", 0))
     tasks.wait_for("worker", 0, r"a step has been running for \d+ s; /job:worker/replica:0/task:1 at \S+ does not answer")
     tasks.signal("worker", 0, signal.SIGTERM)
     assert tasks.end("worker", 0) == 0, tasks.everything()

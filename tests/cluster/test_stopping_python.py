@@ -40,7 +40,7 @@ def work(session):
     global n
     session.run(train)
     n += 1
-    if n == 3:
+    if n == 3 or n % 100 == 0:
         print("TRAINS", flush=True)
 
 
@@ -140,7 +140,7 @@ def test_a_frozen_worker_of_a_sync_job(script, how):
     tasks.start_all()
     for index in (0, 1):
         tasks.wait_for("worker", index, "TRAINS")
-    tasks.freeze("worker", 1)
+    tasks.freeze_so_that_it_is_missed("worker", 1, watched=("worker", 0))
     tasks.wait_for("worker", 0, r"a step has been running for \d+ s; /job:worker/replica:0/task:1 at \S+ does not answer")
     tasks.signal("worker", 0, how)
     assert tasks.end("worker", 0) == STATUS[how], tasks.everything()
