@@ -82,7 +82,7 @@ if(MILLSTREAM_TESTS)
     foreach(folder build cluster launch twins)
       add_test(NAME ${folder} COMMAND ${Python_EXECUTABLE} -m pytest -q -p no:cacheprovider ${PROJECT_SOURCE_DIR}/tests/${folder}
                WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
-      set_tests_properties(${folder} PROPERTIES LABELS integration TIMEOUT 900
+      set_tests_properties(${folder} PROPERTIES LABELS integration TIMEOUT 1800
         ENVIRONMENT "PYTHONPATH=${PROJECT_BINARY_DIR}/python;MILLSTREAM_PROGRAM=$<TARGET_FILE:millstream_cli>")
     endforeach()
     set_property(TEST twins APPEND PROPERTY ENVIRONMENT "MILLSTREAM_TWIN_GRAPHS=$<TARGET_FILE:twin_graphs>")
