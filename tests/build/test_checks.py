@@ -134,7 +134,7 @@ def test_steps_are_chosen_by_name():
 
 def test_pre_commit_has_every_check():
     hooks = set(re.findall(r"\bid: (\w+)", (ROOT / ".pre-commit-config.yaml").read_text()))
-    assert hooks == {step.name for step in check.SOURCES + check.BUILT}
+    assert hooks == {step.name for step in check.SOURCES + check.BUILT + check.BEFORE_PUSH}
 
 
 def test_make_help_lists_every_verb():
