@@ -82,8 +82,9 @@ int RunTrainingJob(TrainOptions options) {
   group.on_line = [&](const std::string& name, bool is_error, absl::string_view line) {
     const std::optional<TrainEvent> event = is_error ? std::nullopt : EventFromJson(line);
     if (event) {
-      stopped = stopped || (event->kind == TrainEvent::Kind::kNote && absl::StartsWith(event->text, kToldToStop));
-      display.Handle(*event);
+      const bool told = event->kind == TrainEvent::Kind::kNote && absl::StartsWith(event->text, kToldToStop);
+      if (!told || !stopped) display.Handle(*event);  // every worker says so: once is enough
+      stopped = stopped || told;
     } else {
       display.Print(absl::StrCat("[", name, "] ", line));
     }

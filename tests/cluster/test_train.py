@@ -16,6 +16,7 @@ import struct
 import subprocess
 import sys
 import termios
+import threading
 import time
 
 import pytest
@@ -389,15 +390,34 @@ def test_interrupt_once_saves_and_stops(program, small_mnist, tmp_path):
     assert restored["path"] == summary["checkpoint"]
 
 
+@contextlib.contextmanager
+def _frozen(pid):
+    """Stops a process again and again, since the launcher continues the stopped ones before it ends them."""
+    done = threading.Event()
+
+    def freeze():
+        while not done.wait(0.001):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGSTOP)
+
+    thread = threading.Thread(target=freeze)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
+
+
 def test_interrupt_twice_kills(program, small_mnist, tmp_path):
     job = _Job(program, "--data_dir", small_mnist, "--train_steps", 10**9, "--logdir", tmp_path)
     job.until(lambda e: e["event"] == "progress")
-    os.kill(job.pid("worker:0"), signal.SIGSTOP)  # one that will not end by itself
-    job.process.send_signal(signal.SIGINT)
-    time.sleep(0.3)
-    assert job.process.poll() is None
-    job.process.send_signal(signal.SIGINT)
-    code, _ = job.end(timeout=20)
+    with _frozen(job.pid("worker:0")):
+        job.process.send_signal(signal.SIGINT)
+        time.sleep(0.3)
+        assert job.process.poll() is None
+        job.process.send_signal(signal.SIGINT)
+        code, _ = job.end(timeout=20)
     assert code != 0
     _assert_nothing_left(job.events)
 
@@ -509,7 +529,7 @@ def test_interrupt_keeps_the_lines_of_a_terminal_whole(program, small_mnist, tmp
     starts = ("millstream train: mlp", "  step ", "  worker:0 ", "  worker:1 ", "  ps:0 ", "  status page ", "Stopped after", "millstream: stopping all tasks")
     for start in starts:
         assert sum(line.startswith(start) for line in lines) >= 1, (start, lines)
-    known = (*starts, "  ", "saved ", "variables: ", "^C")
+    known = (*starts, "  ", "saved ", "variables: ", "told to stop: ", "^C")
     for line in lines:
         assert not line or line.startswith(known), line
 
