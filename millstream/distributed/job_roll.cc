@@ -20,7 +20,7 @@ std::vector<std::string> JobRoll::Missing() const {
   return missing;
 }
 
-StatusOr<bool> JobRoll::Greet(const std::string& task, uint64_t incarnation) {
+StatusOr<bool> JobRoll::CheckIn(const std::string& task, uint64_t incarnation) {
   MutexLock lock(mu_);
   if (!Expected(task)) return closed_;  // somebody who only looks
   const uint64_t before = std::exchange(seen_[task], incarnation);

@@ -24,7 +24,7 @@ class JobRoll {
 
   // A task is there; if it had left, it has been started again. Returns whether the job is done; Unavailable if it is,
   // and this is a task of the next one, which needs ps tasks of its own.
-  StatusOr<bool> Greet(const std::string& task, uint64_t incarnation);
+  StatusOr<bool> CheckIn(const std::string& task, uint64_t incarnation);
   void Leave(const std::string& task, uint64_t incarnation);
   std::vector<std::string> left() const;
 

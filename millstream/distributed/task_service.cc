@@ -38,7 +38,7 @@ Status Hello(const TaskServiceOptions& options, const proto::HelloRequest& reque
   response->set_incarnation(worker.incarnation());
   bool done = options.job_done != nullptr && options.job_done();
   if (options.roll != nullptr) {
-    ASSIGN_OR_RETURN(done, options.roll->Greet(request.from_task(), request.from_incarnation()));
+    ASSIGN_OR_RETURN(done, options.roll->CheckIn(request.from_task(), request.from_incarnation()));
     for (std::string& task : options.roll->left()) response->add_left(std::move(task));
   }
   response->set_job_done(done);

@@ -48,13 +48,13 @@ Master::~Master() {
 
 StatusOr<Master::Tasks> Master::FindTasks(const std::vector<std::string>& filters, Cancellation* cancellation,
                                           std::chrono::steady_clock::time_point deadline) {
-  std::vector<Peers::Whom> whom;
+  std::vector<Peers::PeerTask> peers;
   for (const auto& [task, address] : peers_->addresses()) {
     ASSIGN_OR_RETURN(const bool admitted, Admitted(task, filters));
-    if (admitted) whom.push_back({task, ""});
+    if (admitted) peers.push_back({task, ""});
   }
   Tasks tasks = {local_};
-  ASSIGN_OR_RETURN(auto remote, peers_->WaitFor(whom, cancellation, deadline));
+  ASSIGN_OR_RETURN(auto remote, peers_->WaitFor(peers, cancellation, deadline));
   tasks.insert(tasks.end(), remote.begin(), remote.end());
   return tasks;
 }
@@ -62,21 +62,21 @@ StatusOr<Master::Tasks> Master::FindTasks(const std::vector<std::string>& filter
 StatusOr<Master::Tasks> Master::FindRenamed(const SessionCluster& cluster, const std::vector<std::string>& filters,
                                             Cancellation* cancellation,
                                             std::chrono::steady_clock::time_point deadline) {
-  std::vector<Peers::Whom> whom;
+  std::vector<Peers::PeerTask> peers;
   for (const auto& [task, address] : cluster.addresses) {
     ASSIGN_OR_RETURN(const bool admitted, Admitted(task, filters));
-    if (admitted && task != cluster.task) whom.push_back({task, address});
+    if (admitted && task != cluster.task) peers.push_back({task, address});
   }
-  ASSIGN_OR_RETURN(auto remote, peers_->WaitFor(whom, cancellation, deadline));
+  ASSIGN_OR_RETURN(auto remote, peers_->WaitFor(peers, cancellation, deadline));
   std::map<uint64_t, std::string> known = {{local_->incarnation(), cluster.task}};
   Tasks tasks = {std::make_shared<RenamedTask>(cluster.task, local_)};
-  for (size_t i = 0; i < whom.size(); ++i) {
-    const auto [same, added] = known.emplace(remote[i]->incarnation(), whom[i].task);
+  for (size_t i = 0; i < peers.size(); ++i) {
+    const auto [same, added] = known.emplace(remote[i]->incarnation(), peers[i].task);
     if (!added) {
-      return errors::InvalidArgument("ConfigProto.cluster_def: ", same->second, " and ", whom[i].task,
+      return errors::InvalidArgument("ConfigProto.cluster_def: ", same->second, " and ", peers[i].task,
                                      " are the same task");
     }
-    tasks.push_back(std::make_shared<RenamedTask>(whom[i].task, std::move(remote[i])));
+    tasks.push_back(std::make_shared<RenamedTask>(peers[i].task, std::move(remote[i])));
   }
   return tasks;
 }

@@ -7,6 +7,7 @@
 
 #include "millstream/distributed/master/master_step.h"
 #include "millstream/distributed/wire/long_call.h"
+#include "millstream/framework/op_traits.h"
 #include "millstream/graph/import/export.h"
 #include "millstream/runtime/executor.h"
 
@@ -59,19 +60,11 @@ std::unordered_map<std::string, std::shared_ptr<ClusterTask>> ByName(
   return by_name;
 }
 
-// Takes a reference to numbers (a queue's would be a string), or a resource to which it only writes: an optimizer's
-// update, an assignment.
-bool WritesVariable(const Node& node) {
-  const std::vector<ArgDef>& args = node.op().def.inputs;
-  for (size_t i = 0; i < args.size() && i < node.inputs().size(); ++i) {
-    if (args[i].is_ref && node.inputs()[i].dtype() != DType::kString) return true;
-  }
-  return node.num_outputs() == 0 && !node.inputs().empty() && node.inputs()[0].dtype() == DType::kResource;
-}
-
 // Steps that train do; those that evaluate, or only look, do not.
 bool WritesVariables(const Graph& graph) {
-  const auto writes = [](const std::unique_ptr<Node>& node) { return node != nullptr && WritesVariable(*node); };
+  const auto writes = [](const std::unique_ptr<Node>& node) {
+    return node != nullptr && node->op().Has(OpTrait::kUpdates);
+  };
   return std::any_of(graph.nodes().begin(), graph.nodes().end(), writes);
 }
 

@@ -60,17 +60,17 @@ Peers::~Peers() {
   }
 }
 
-StatusOr<std::string> Peers::AddressOf(const Whom& whom) const {
-  if (whom.renamed()) return whom.address;
-  auto address = options_.addresses.find(whom.task);
-  if (address == options_.addresses.end()) return errors::NotFound("The cluster has no task ", whom.task);
+StatusOr<std::string> Peers::AddressOf(const PeerTask& peer) const {
+  if (peer.renamed()) return peer.address;
+  auto address = options_.addresses.find(peer.task);
+  if (address == options_.addresses.end()) return errors::NotFound("The cluster has no task ", peer.task);
   return address->second;
 }
 
-StatusOr<std::shared_ptr<RemoteTask>> Peers::Connect(const Whom& whom, milliseconds deadline,
+StatusOr<std::shared_ptr<RemoteTask>> Peers::Connect(const PeerTask& peer, milliseconds deadline,
                                                      Cancellation* cancellation) {
-  ASSIGN_OR_RETURN(const std::string address, AddressOf(whom));
-  const std::string& key = whom.renamed() ? whom.address : whom.task;
+  ASSIGN_OR_RETURN(const std::string address, AddressOf(peer));
+  const std::string& key = peer.renamed() ? peer.address : peer.task;
   std::shared_ptr<Entry> entry;
   {
     MutexLock lock(mu_);
@@ -80,11 +80,11 @@ StatusOr<std::shared_ptr<RemoteTask>> Peers::Connect(const Whom& whom, milliseco
   }
   MutexLock lock(entry->mu);
   if (entry->task != nullptr && entry->task->alive()) return entry->task;
-  StatusOr<std::shared_ptr<RemoteTask>> dialed = Dial(whom, address, *entry, deadline, cancellation);
+  StatusOr<std::shared_ptr<RemoteTask>> dialed = Dial(peer, address, *entry, deadline, cancellation);
   if (!dialed.ok()) {
     // Clients may name any number of places where nobody is.
     MutexLock entries_lock(mu_);
-    if (whom.renamed()) entries_.erase(key);
+    if (peer.renamed()) entries_.erase(key);
     return dialed;
   }
   entry->task = *std::move(dialed);
@@ -102,32 +102,32 @@ void Peers::Forget() {
   kept_.erase(std::remove(kept_.begin(), kept_.end(), nullptr), kept_.end());
 }
 
-Status Peers::Hello(const Whom& whom, RpcChannel& channel, bool want_endpoint, const RpcCallOptions& call,
+Status Peers::Hello(const PeerTask& peer, RpcChannel& channel, bool want_endpoint, const RpcCallOptions& call,
                     proto::HelloResponse* response) const {
   proto::HelloRequest request;
   request.set_protocol(kProtocolVersion);
   request.set_job_id(options_.job_id);
   request.set_want_endpoint(want_endpoint);
   // A server that a session has renamed is asked by no task of its own cluster, whatever that server is called.
-  if (!whom.renamed()) {
-    request.set_task(whom.task);
+  if (!peer.renamed()) {
+    request.set_task(peer.task);
     request.set_from_task(options_.task);
     request.set_from_incarnation(options_.incarnation);
   }
   const Status status = channel.Call(TaskMethod("Hello"), request, response, call);
-  if (!status.ok()) return WithContext(status, absl::StrCat(whom.task, " at ", channel.address()));
-  if (whom.renamed() && response->incarnation() == options_.incarnation) {
-    return errors::InvalidArgument("ConfigProto.cluster_def: ", whom.task, " at ", channel.address(),
+  if (!status.ok()) return WithContext(status, absl::StrCat(peer.task, " at ", channel.address()));
+  if (peer.renamed() && response->incarnation() == options_.incarnation) {
+    return errors::InvalidArgument("ConfigProto.cluster_def: ", peer.task, " at ", channel.address(),
                                    " is the master itself; give it the address of the session's target");
   }
-  if (whom.renamed() || !IsPsTask(whom.task)) return OkStatus();
+  if (peer.renamed() || !IsPsTask(peer.task)) return OkStatus();
   if (options_.on_ps_answer != nullptr) options_.on_ps_answer(response->job_done());
   if (!response->job_done()) return OkStatus();
-  return errors::FailedPrecondition(whom.task, " at ", channel.address(), " says that the job is done: ", options_.task,
+  return errors::FailedPrecondition(peer.task, " at ", channel.address(), " says that the job is done: ", options_.task,
                                     " came when its training had ended");
 }
 
-StatusOr<std::shared_ptr<RemoteTask>> Peers::Dial(const Whom& whom, const std::string& address, Entry& entry,
+StatusOr<std::shared_ptr<RemoteTask>> Peers::Dial(const PeerTask& peer, const std::string& address, Entry& entry,
                                                   milliseconds deadline, Cancellation* cancellation) {
   const auto end = steady_clock::now() + deadline;
   if (entry.channel == nullptr) {
@@ -137,9 +137,9 @@ StatusOr<std::shared_ptr<RemoteTask>> Peers::Dial(const Whom& whom, const std::s
   RpcCallOptions call;
   call.deadline = end;
   call.cancellation = cancellation;
-  RETURN_IF_ERROR(Hello(whom, *entry.channel, /*want_endpoint=*/true, call, &response));
+  RETURN_IF_ERROR(Hello(peer, *entry.channel, /*want_endpoint=*/true, call, &response));
   RemoteTask::Options options;
-  options.name = whom.renamed() ? response.task() : whom.task;
+  options.name = peer.renamed() ? response.task() : peer.task;
   options.address = address;
   options.incarnation = response.incarnation();
   for (const auto& device : response.device()) options.devices.push_back(DeviceFromProto(device));
@@ -195,8 +195,8 @@ Status Peers::AskWhoHasLeft(const std::vector<std::shared_ptr<RemoteTask>>& task
   return OkStatus();
 }
 
-Status Peers::Look(const std::vector<Whom>& tasks, steady_clock::time_point deadline, Cancellation* cancellation,
-                   Found* found) {
+Status Peers::TryConnect(const std::vector<PeerTask>& tasks, steady_clock::time_point deadline,
+                         Cancellation* cancellation, Found* found) {
   found->missing.clear();
   for (size_t i = 0; i < tasks.size(); ++i) {
     std::shared_ptr<RemoteTask>& slot = found->tasks[i];
@@ -220,17 +220,18 @@ Status Peers::Look(const std::vector<Whom>& tasks, steady_clock::time_point dead
   if (found->missing.empty()) return OkStatus();
   // All tasks of a session have been renamed, or none.
   if (!found->missing.front().renamed()) RETURN_IF_ERROR(AskWhoHasLeft(found->tasks, &found->left));
-  std::erase_if(found->missing, [&](const Whom& whom) { return found->left.contains(whom.task); });
+  std::erase_if(found->missing, [&](const PeerTask& peer) { return found->left.contains(peer.task); });
   return OkStatus();
 }
 
 std::string Peers::Missing(const Found& found) const {
   std::vector<std::string> list;
-  for (const Whom& whom : found.missing) list.push_back(absl::StrCat(whom.task, " at ", AddressOf(whom).value_or("?")));
+  for (const PeerTask& peer : found.missing)
+    list.push_back(absl::StrCat(peer.task, " at ", AddressOf(peer).value_or("?")));
   return absl::StrJoin(list, ", ");
 }
 
-StatusOr<std::vector<std::shared_ptr<RemoteTask>>> Peers::WaitFor(const std::vector<Whom>& tasks,
+StatusOr<std::vector<std::shared_ptr<RemoteTask>>> Peers::WaitFor(const std::vector<PeerTask>& tasks,
                                                                   Cancellation* cancellation,
                                                                   steady_clock::time_point deadline) {
   const auto begin = steady_clock::now();
@@ -239,7 +240,7 @@ StatusOr<std::vector<std::shared_ptr<RemoteTask>>> Peers::WaitFor(const std::vec
   Found found;
   found.tasks.resize(tasks.size());
   for (;;) {
-    RETURN_IF_ERROR(Look(tasks, deadline, cancellation != nullptr ? cancellation : options_.stop, &found));
+    RETURN_IF_ERROR(TryConnect(tasks, deadline, cancellation != nullptr ? cancellation : options_.stop, &found));
     if (found.missing.empty()) break;
     const auto now = steady_clock::now();
     const double waited = std::chrono::duration<double>(now - begin).count();
@@ -269,10 +270,10 @@ StatusOr<std::vector<std::shared_ptr<RemoteTask>>> Peers::WaitFor(const std::vec
   return std::move(found.tasks);
 }
 
-StatusOr<std::shared_ptr<PeerLink>> Peers::LinkTo(const Whom& whom, uint64_t incarnation) {
-  ASSIGN_OR_RETURN(std::shared_ptr<RemoteTask> remote, Connect(whom, options_.deadline));
+StatusOr<std::shared_ptr<PeerLink>> Peers::LinkTo(const PeerTask& peer, uint64_t incarnation) {
+  ASSIGN_OR_RETURN(std::shared_ptr<RemoteTask> remote, Connect(peer, options_.deadline));
   if (incarnation != 0 && remote->incarnation() != incarnation) {
-    return errors::Aborted(whom.task, " was restarted since the session began");
+    return errors::Aborted(peer.task, " was restarted since the session began");
   }
   return remote->link();
 }

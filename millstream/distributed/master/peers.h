@@ -41,7 +41,7 @@ class Peers {
   ~Peers();
 
   // A task of the server's cluster, or one that a session has given an address and a name that it need not know.
-  struct Whom {
+  struct PeerTask {
     std::string task;
     std::string address;  // "": where the server's cluster has it
     bool renamed() const { return !address.empty(); }
@@ -49,15 +49,16 @@ class Peers {
   // The task as it is now, with a link to it. Unavailable or DeadlineExceeded if it does not answer, FailedPrecondition
   // or PermissionDenied if somebody else does; NotFound if the cluster has no such task. May block up to `deadline`, or
   // until `cancellation` (optional) is cancelled.
-  StatusOr<std::shared_ptr<RemoteTask>> Connect(const Whom& whom, std::chrono::milliseconds deadline,
+  StatusOr<std::shared_ptr<RemoteTask>> Connect(const PeerTask& peer, std::chrono::milliseconds deadline,
                                                 Cancellation* cancellation = nullptr);
   // Waits until all of these are up, and returns them without those of which a ps says that they have left after a
   // training that ended well. Says who is missing every 30 s. Ends when `cancellation` (optional) or the task's `stop`
   // is cancelled or at `deadline`; FailedPrecondition if a ps says that the job is done.
-  StatusOr<std::vector<std::shared_ptr<RemoteTask>>> WaitFor(const std::vector<Whom>& tasks, Cancellation* cancellation,
+  StatusOr<std::vector<std::shared_ptr<RemoteTask>>> WaitFor(const std::vector<PeerTask>& tasks,
+                                                             Cancellation* cancellation,
                                                              std::chrono::steady_clock::time_point deadline);
   // The link for edges to a task; Aborted if it is not that incarnation (0: any).
-  StatusOr<std::shared_ptr<PeerLink>> LinkTo(const Whom& whom, uint64_t incarnation);
+  StatusOr<std::shared_ptr<PeerLink>> LinkTo(const PeerTask& peer, uint64_t incarnation);
   // Closes the links to tasks that do not answer within `patience`: they were stopped, or hang. Returns their names
   // with their addresses.
   std::vector<std::string> DropSilent(std::chrono::milliseconds patience);
@@ -71,23 +72,23 @@ class Peers {
     std::shared_ptr<RemoteTask> task;
   };
   // Where it is. NotFound if the cluster has no such task.
-  StatusOr<std::string> AddressOf(const Whom& whom) const;
-  StatusOr<std::shared_ptr<RemoteTask>> Dial(const Whom& whom, const std::string& address, Entry& entry,
+  StatusOr<std::string> AddressOf(const PeerTask& peer) const;
+  StatusOr<std::shared_ptr<RemoteTask>> Dial(const PeerTask& peer, const std::string& address, Entry& entry,
                                              std::chrono::milliseconds deadline, Cancellation* cancellation);
   // The task's answer. FailedPrecondition if it is a ps of the server's cluster that says that the job is done.
-  Status Hello(const Whom& whom, RpcChannel& channel, bool want_endpoint, const RpcCallOptions& call,
+  Status Hello(const PeerTask& peer, RpcChannel& channel, bool want_endpoint, const RpcCallOptions& call,
                proto::HelloResponse* response) const;
   // Where WaitFor() stands.
   struct Found {
     std::vector<std::shared_ptr<RemoteTask>> tasks;  // null: missing, or left
     std::set<std::string> left;                      // after a training that ended well
-    std::vector<Whom> missing;
+    std::vector<PeerTask> missing;
     Status cause;  // of the last of them
   };
   std::string Missing(const Found& found) const;  // with their addresses
   // Tries once to connect those that are not there yet.
-  Status Look(const std::vector<Whom>& tasks, std::chrono::steady_clock::time_point deadline,
-              Cancellation* cancellation, Found* found);
+  Status TryConnect(const std::vector<PeerTask>& tasks, std::chrono::steady_clock::time_point deadline,
+                    Cancellation* cancellation, Found* found);
   Status AskWhoHasLeft(const std::vector<std::shared_ptr<RemoteTask>>& tasks, std::set<std::string>* left) const;
   // By the hub, or through the gRPC port.
   StatusOr<std::shared_ptr<PeerLink>> DialLink(const LinkEndpoint& endpoint, const std::shared_ptr<RpcChannel>& channel,
