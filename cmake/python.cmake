@@ -79,7 +79,7 @@ if(MILLSTREAM_TESTS)
     ENVIRONMENT "PYTHONPATH=${PROJECT_BINARY_DIR}/python;MILLSTREAM_SOURCE_DIR=${PROJECT_SOURCE_DIR}")
   # Several processes: servers of the command line tool, clients in Python; and scripts of the build.
   if(MILLSTREAM_PROGRAMS)
-    foreach(folder build cluster launch twins)
+    foreach(folder build chaos cluster launch twins)
       add_test(NAME ${folder} COMMAND ${Python_EXECUTABLE} -m pytest -q -p no:cacheprovider ${PROJECT_SOURCE_DIR}/tests/${folder}
                WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
       set_tests_properties(${folder} PROPERTIES LABELS integration TIMEOUT 1800

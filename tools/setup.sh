@@ -60,7 +60,7 @@ install_python() {
 case ${1:-build} in
   build) install_packages $tools $wire $files $program $tests ;;
   python)
-    install_packages python3-dev
+    install_packages python3-dev iproute2 iptables  # the latter two: hosts of tests/chaos and tests/cluster
     # protobuf: the runtimes next to what Debian's protoc 3.21 writes; later ones take it too.
     install_python .venv-python "numpy" "nanobind" "scikit-build-core" "pytest" "ml_dtypes" "protobuf>=4.21,<4.26"
     ;;

@@ -17,6 +17,7 @@ STEPS = [
     Step("asan", ["make", "asan"], "address and undefined-behaviour sanitizers"),
     Step("fuzz", ["make", "fuzz", f"FUZZ_SECONDS={os.environ.get('FUZZ_SECONDS', '600')}"], "every fuzzer"),
     Step("tsan", ["make", "tsan"], "thread sanitizer"),
+    Step("chaos", ["make", "chaos", f"FAULTS={os.environ.get('FAULTS', '300')}"], "faults at random against training jobs"),
     Step("launchers", ["make", "launchers"], "sshd, Slurm, Open MPI, Spark"),
     Step("browser", ["make", "browser"], "the status page in Chromium"),
     Step("bench", ["make", "bench"], "benchmarks of this machine"),

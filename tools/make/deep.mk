@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # What takes long or installs much: real TensorFlow, sanitizers, fuzzers, launchers, a browser, benchmarks; and all of it in one night.
 FUZZ_SECONDS ?= 60
-.PHONY: interop launchers browser asan tsan fuzz bench bench-peers nightly
+FAULTS ?= 100
+.PHONY: chaos interop launchers browser asan tsan fuzz bench bench-peers nightly
 
 interop: setup build/dev/build.ninja  ## what needs a real TensorFlow, in a virtual environment of its own
 	tools/setup.sh interop
@@ -14,6 +15,10 @@ interop: setup build/dev/build.ninja  ## what needs a real TensorFlow, in a virt
 	.venv/bin/python tests/interop/tensorflow_client.py build/dev/bin/millstream
 	MILLSTREAM_LINKS=tcp .venv/bin/python tests/interop/tensorflow_client.py build/dev/bin/millstream
 	MILLSTREAM_LINKS=grpc .venv/bin/python tests/interop/tensorflow_client.py build/dev/bin/millstream
+
+chaos: setup build/dev/build.ninja  ## disturb training jobs at random and check that nothing hangs or is lost (SEED=7 FAULTS=100 CHAOS="--mode sync")
+	cmake --build --preset dev --target millstream_python
+	PYTHONPATH=build/dev/python .venv-python/bin/python tests/chaos/chaos.py $(if $(SEED),--seed $(SEED)) --faults $(FAULTS) $(CHAOS)
 
 launchers: setup build/dev/build.ninja  ## the launcher under a real sshd, Slurm, Open MPI and Spark (installs them)
 	tools/setup.sh launchers
