@@ -7,6 +7,7 @@ find_package(gRPC REQUIRED CONFIG)
 find_package(leveldb REQUIRED CONFIG)
 find_package(Snappy REQUIRED CONFIG)
 find_package(ZLIB REQUIRED)
+find_package(OpenSSL REQUIRED COMPONENTS Crypto)
 find_library(RE2_LIBRARY re2 REQUIRED)
 find_library(PNG_LIBRARY png REQUIRED)
 find_library(JPEG_LIBRARY jpeg REQUIRED)
@@ -31,4 +32,4 @@ target_link_libraries(millstream_public_dependencies INTERFACE
 # Seen in our source files alone.
 add_library(millstream_private_dependencies INTERFACE)
 target_link_libraries(millstream_private_dependencies INTERFACE
-  $<LINK_ONLY:gRPC::grpc> leveldb::leveldb Snappy::snappy ZLIB::ZLIB ${RE2_LIBRARY} ${PNG_LIBRARY} ${JPEG_LIBRARY} nlohmann_json::nlohmann_json)
+  $<LINK_ONLY:gRPC::grpc> leveldb::leveldb Snappy::snappy ZLIB::ZLIB OpenSSL::Crypto ${RE2_LIBRARY} ${PNG_LIBRARY} ${JPEG_LIBRARY} nlohmann_json::nlohmann_json)

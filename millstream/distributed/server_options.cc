@@ -188,6 +188,11 @@ StatusOr<HostPort> ServerOptions::AddressToBind() const {
   return bind;
 }
 
+RpcChannelOptions ServerOptions::channel_options(const std::string& server) const {
+  const bool task = !job_name.empty();
+  return {tls, token, task ? Role::kTask : Role::kClient, task ? task_name() : "", server};
+}
+
 std::vector<std::string> ServerOptions::FileRootsFor(const HostPort& bind) const {
   if (!file_roots.empty() || IsLoopbackHost(bind.host)) return file_roots;
   return {"."};

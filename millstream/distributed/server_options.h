@@ -77,8 +77,9 @@ struct ServerOptions {
   StatusOr<HostPort> AddressToBind() const;
   // The folders that SetFileRoots() is to get; {}: graphs may touch files everywhere.
   std::vector<std::string> FileRootsFor(const HostPort& bind) const;
-  // How to reach the other tasks.
-  RpcChannelOptions channel_options() const { return {tls, token}; }
+  // How to reach `server`, a task of the cluster ("": whichever has the address); as a task, or as a client where this
+  // is none.
+  RpcChannelOptions channel_options(const std::string& server = "") const;
 };
 
 // True if the host can be reached from this machine alone: a loopback number, or a name that stands for nothing else.

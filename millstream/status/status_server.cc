@@ -7,6 +7,7 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
 #include "millstream/distributed/link/sockets.h"
+#include "millstream/distributed/trust/hmac.h"
 #include "millstream/status/json_text.h"
 #include "millstream/status/page.h"
 #include "millstream/status/prometheus.h"

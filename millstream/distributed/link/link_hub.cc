@@ -15,6 +15,7 @@
 #include "millstream/distributed/link/hub_core.h"
 #include "millstream/distributed/link/hub_registry.h"
 #include "millstream/distributed/link/sockets.h"
+#include "millstream/distributed/trust/hmac.h"
 
 namespace millstream {
 namespace {

@@ -5,7 +5,6 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
-#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -19,6 +18,7 @@
 #include "absl/strings/escaping.h"
 #include "millstream/base/logging.h"
 #include "millstream/distributed/link/known_host.h"
+#include "millstream/distributed/trust/hmac.h"
 
 namespace millstream {
 namespace {
@@ -240,13 +240,6 @@ std::string HostId() {
   struct stat network;
   if (boot.empty() || stat("/proc/self/ns/net", &network) != 0) return absl::BytesToHexString(RandomBytes(16));
   return absl::StrCat(boot, "/", network.st_ino);
-}
-
-std::string RandomBytes(size_t size) {
-  std::string bytes(size, '\0');
-  MS_CHECK(size <= 256 &&
-           getrandom(bytes.data(), size, 0) == static_cast<ssize_t>(size));  // cannot fail up to 256 bytes
-  return bytes;
 }
 
 }  // namespace millstream

@@ -40,8 +40,6 @@ Status ReceiveSome(int socket, size_t size, std::string* bytes, std::vector<Uniq
 
 // Equal for processes that see the same abstract sockets and run under the same kernel; never equal if that is unknown.
 std::string HostId();
-// From the system's generator.
-std::string RandomBytes(size_t size);
 
 }  // namespace millstream
 

@@ -11,6 +11,7 @@
 #include "google/protobuf/message.h"
 #include "millstream/base/cancellation.h"
 #include "millstream/base/status.h"
+#include "millstream/distributed/trust/role.h"
 
 namespace millstream {
 
@@ -42,6 +43,7 @@ class RpcCall {
 
   virtual std::string peer() = 0;  // "127.0.0.1:40312"
   virtual bool peer_is_loopback() = 0;
+  virtual Role role() { return Role::kTask; }                     // of the caller: at least the method's
   virtual absl::string_view metadata(absl::string_view key) = 0;  // "" if absent
   // Cancelled when the client has gone, has given up or its deadline has passed, and when the server shuts down. The
   // call still has to be finished.
@@ -60,6 +62,7 @@ struct RpcMethod {
   // Runs on the thread that reads the network, and may finish the call at once (which is fastest) or later, from
   // elsewhere. While it takes longer than some tens of milliseconds (less: long_call.h) another thread reads for it.
   std::function<void(RpcCall& call)> run;
+  Role role = Role::kTask;  // that a caller must have; PermissionDenied for lower ones
 };
 
 struct GrpcLinkService;  // grpc_link.h
@@ -68,8 +71,13 @@ struct RpcServerOptions {
   std::string address = "127.0.0.1";  // to bind: a host name or number, without port
   int port = 0;                       // 0: any free one
   RpcTls tls;
-  std::string token;           // if set, calls without it are refused with Unauthenticated
-  int max_message_bytes = -1;  // received; -1: no limit
+  // Who may call, by the rule of trust/admission.h, decided before a request is read. With a token, a connection that
+  // is not of the same user proves that it knows the token, once (docs/formats/trust.md).
+  std::string token;
+  bool insecure = false;               // without token and mutual TLS: acts for everybody, not only for the same user
+  std::string name;                    // of this task, for the proof
+  std::vector<std::string> addresses;  // by which callers from other hosts may know it: "ps0.example:2222"
+  int max_message_bytes = -1;          // received; -1: no limit
   std::function<Status(RpcCall&)>
       authorize;  // if set, asked before a request is even parsed; must not use its messages
   std::shared_ptr<const GrpcLinkService> links;  // if set, links between tasks are accepted too
@@ -92,7 +100,10 @@ class RpcServer {
 
 struct RpcChannelOptions {
   RpcTls tls;
-  std::string token;
+  std::string token;  // the job's or a role's; with one, a server that cannot prove that it knows it is not called
+  Role role = Role::kClient;  // in which to call
+  std::string name = "";      // who calls: a task of the job; "": a client
+  std::string server = "";    // the task that must answer; "": whichever task has the address
 };
 
 struct RpcCallOptions {
