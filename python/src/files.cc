@@ -4,6 +4,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "millstream/io/bundle_reader.h"
+#include "millstream/io/checkpoint_files.h"
 #include "millstream/io/crc32c.h"
 #include "millstream/io/delete_file.h"
 #include "millstream/io/record_reader.h"
@@ -111,6 +112,24 @@ void BindFiles(nb::module_& m) {
         Check(status);
       },
       nb::arg("path"), "Deletes a file; its memory or disk space is given back a moment later, on another thread.");
+  m.def(
+      "check_checkpoint_files",
+      [](const std::string& prefix) {
+        Status status;
+        {
+          ReleaseGil release;
+          status = CheckCheckpointFiles(prefix);
+        }
+        Check(status);
+      },
+      nb::arg("prefix"), "Raises an error that names the file of a checkpoint which is missing or damaged.");
+  m.def(
+      "find_checkpoints",
+      [](const std::string& folder) {
+        ReleaseGil release;
+        return FindCheckpoints(folder);
+      },
+      nb::arg("folder"), "The prefixes of a folder's checkpoints, the lowest step first.");
   m.def("crc32c", [](nb::bytes data) { return Crc32c(View(data)); });
   m.def("masked_crc32c", [](nb::bytes data) { return MaskCrc(Crc32c(View(data))); });
   nb::class_<PyRecordReader>(m, "RecordReader")

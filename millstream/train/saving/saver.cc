@@ -12,6 +12,7 @@
 #include "millstream/base/logging.h"
 #include "millstream/base/random.h"
 #include "millstream/graph/variables/save_slice.h"
+#include "millstream/io/checkpoint_files.h"
 #include "millstream/proto/meta_graph.pb.h"
 #include "millstream/train/saving/checkpoint_management.h"
 #include "millstream/train/saving/meta_graph.h"
@@ -227,6 +228,10 @@ Status Saver::Restore(Session& session, const std::string& save_path) {
   ASSIGN_OR_RETURN(const Way* way, WayFor(session, save_path + ".index"));
   std::vector<Tensor> none;
   const Status status = session.Run({{filename_tensor_, Tensor::Scalar(save_path)}}, {}, {way->restore_op}, &none);
+  if (absl::IsNotFound(status)) {
+    const Status files = CheckCheckpointFiles(save_path);
+    if (!files.ok()) return errors::NotFound("The checkpoint ", save_path, " is incomplete: ", files.message());
+  }
   return status.ok() ? status : ExplainRestore(status);
 }
 

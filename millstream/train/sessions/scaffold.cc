@@ -71,9 +71,16 @@ Status Scaffold::Finalize(const Scope& scope) {
     ASSIGN_OR_RETURN(ready_op, GetOrMake(s, "ready_op", graph_keys::kReadyOp, [&] { return MakeReadyOp(s); }));
   }
   if (!ready_for_local_init_op) {
-    const auto make = [&] { return ReportUninitializedVariables(s, s.Collection(graph_keys::kGlobalVariables)); };
+    const auto make = [&] {
+      uninitialized_op = ReportUninitializedVariables(s, s.Collection(graph_keys::kGlobalVariables));
+      return uninitialized_op;
+    };
     ASSIGN_OR_RETURN(ready_for_local_init_op,
                      GetOrMake(s, "ready_for_local_init_op", graph_keys::kReadyForLocalInitOp, make));
+  }
+  if (!uninitialized_op) {  // the program's own op may say something else
+    uninitialized_op =
+        ReportUninitializedVariables(s, s.Collection(graph_keys::kGlobalVariables), "report_live_variables");
   }
   if (local_init_op == nullptr) {
     const auto make = [&] { return Output(MakeLocalInitOp(s)); };

@@ -30,6 +30,7 @@ struct Scaffold {
   std::function<Status(Session&)> init_fn;  // after init_op
   Output ready_op;                          // a vector of names of what is not ready: uninitialized variables
   Output ready_for_local_init_op;           // the same of what local_init_op needs: uninitialized global variables
+  Output uninitialized_op;                  // names of global variables without a value; made by Finalize()
   Node* local_init_op = nullptr;            // of every worker: local variables and tables
   Session::Feeds local_init_feeds;
   Output summary_op;                 // all summaries merged; none if the graph has none

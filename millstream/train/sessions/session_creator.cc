@@ -12,6 +12,7 @@ SessionManager ManagerFor(const Scope& scope, const Scaffold& scaffold) {
   SessionManager::Options options;
   options.ready_op = scaffold.ready_op;
   options.ready_for_local_init_op = scaffold.ready_for_local_init_op;
+  options.uninitialized_op = scaffold.uninitialized_op;
   options.local_init_op = scaffold.local_init_op;
   options.local_init_feeds = scaffold.local_init_feeds;
   return SessionManager(scope, options);

@@ -10,7 +10,8 @@
 #include "absl/strings/str_join.h"
 #include "millstream/base/logging.h"
 #include "millstream/runtime/local_server.h"
-#include "millstream/train/saving/checkpoint_management.h"
+#include "millstream/train/saving/checkpoint_search.h"
+#include "millstream/train/variables/variables.h"
 
 namespace millstream {
 namespace {
@@ -38,31 +39,14 @@ class Teller {
   Clock::time_point when_;
 };
 
-// The latest checkpoint; an older one if it cannot be read. Returns the path of the one that was restored.
-StatusOr<std::string> RestoreBest(Saver& saver, Session& session, const CheckpointState& state) {
-  std::vector<std::string> paths = {state.model_checkpoint_path};
-  for (auto it = state.all_model_checkpoint_paths.rbegin(); it != state.all_model_checkpoint_paths.rend(); ++it) {
-    if (*it != state.model_checkpoint_path) paths.push_back(*it);
-  }
-  Status status;
-  for (const std::string& path : paths) {
-    status = saver.Restore(session, path);
-    if (status.ok()) return path;
-    const bool unreadable = absl::IsDataLoss(status) || (absl::IsInvalidArgument(status) && !CheckpointExists(path));
-    if (!unreadable) return status;
-    LogWarning(absl::StrCat(path, " cannot be restored (", status.message(), ")"));
-  }
-  return status;
-}
-
-std::optional<CheckpointState> AwaitState(const SessionManager::Checkpoint& checkpoint, double pause_secs,
-                                          const SessionOptions& config) {
+std::optional<FoundCheckpoints> AwaitCheckpoints(const SessionManager::Checkpoint& checkpoint, double pause_secs,
+                                                 const SessionOptions& config) {
   const auto start = Clock::now();
   Teller teller;
   while (true) {
-    std::optional<CheckpointState> state = GetCheckpointState(checkpoint.folder);
-    if (state.has_value() || !checkpoint.wait || SecsSince(start) > checkpoint.max_wait_secs || IsStopping(config))
-      return state;
+    std::optional<FoundCheckpoints> found = FindCheckpointsToRestore(checkpoint.folder);
+    if (found.has_value() || !checkpoint.wait || SecsSince(start) > checkpoint.max_wait_secs || IsStopping(config))
+      return found;
     teller.Tell(absl::StrCat("Waiting for checkpoint to be available in ", checkpoint.folder, "."));
     Sleep(pause_secs);
   }
@@ -95,36 +79,85 @@ StatusOr<std::unique_ptr<Session>> SessionManager::NewSession(const SessionOptio
   return session;
 }
 
-StatusOr<bool> SessionManager::Restore(const SessionOptions& config, Session& session, const Checkpoint& checkpoint) {
+StatusOr<std::optional<std::vector<Output>>> SessionManager::Uninitialized(const SessionOptions& config,
+                                                                           Session& session) const {
+  const std::vector<Output>& all = scope_.Collection(graph_keys::kGlobalVariables);
+  const Output& op = options_.uninitialized_op          ? options_.uninitialized_op
+                     : options_.ready_for_local_init_op ? options_.ready_for_local_init_op
+                                                        : options_.ready_op;
+  if (config.target.empty() || config.target == "local" || !op || all.empty()) return std::nullopt;
+  std::vector<Tensor> out;
+  const Status status = session.Run({}, {op.name()}, {}, &out);
+  if (absl::IsFailedPrecondition(status) && absl::StrContains(status.message(), "uninitialized")) return std::nullopt;
+  RETURN_IF_ERROR(status);
+  std::vector<Output> missing;
+  if (out[0].num_elements() == 0) return missing;
+  if (out[0].dtype() != DType::kString) return std::nullopt;
+  const auto names = out[0].flat<std::string>();
+  for (const Output& variable : all) {
+    if (std::find(names.begin(), names.end(), variable.node->name()) != names.end()) missing.push_back(variable);
+  }
+  // Names of something else: nobody knows what is live.
+  if (!options_.uninitialized_op && missing.empty()) return std::nullopt;
+  if (missing.size() == all.size()) return std::nullopt;
+  return missing;
+}
+
+StatusOr<SessionManager::Values> SessionManager::FindValues(const SessionOptions& config, Session& session,
+                                                            const Checkpoint& checkpoint) {
   if (!checkpoint.folder.empty() && !checkpoint.path.empty()) {
     return errors::InvalidArgument("Can not provide both a checkpoint's folder and its path.");
   }
-  if (checkpoint.saver == nullptr) return false;
-  if (!checkpoint.path.empty()) {
+  if (checkpoint.saver != nullptr && !checkpoint.path.empty()) {
     RETURN_IF_ERROR(checkpoint.saver->Restore(session, checkpoint.path));
     if (checkpoint.on_restore != nullptr) checkpoint.on_restore(checkpoint.path, /*restored=*/true);
-    return true;
+    return Values{/*present=*/true, {}};
   }
-  if (checkpoint.folder.empty()) return false;
-  const std::optional<CheckpointState> state =
-      AwaitState(checkpoint, std::min(options_.recovery_wait_secs, 1.0), config);
-  if (!state.has_value()) return false;
-  bool live = false;
-  const Output& asks = options_.ready_for_local_init_op ? options_.ready_for_local_init_op : options_.ready_op;
-  if (!config.target.empty() && config.target != "local" && asks) {
-    ASSIGN_OR_RETURN(const Readiness readiness, Ready(asks, session));
-    live = readiness.ready;
+  ASSIGN_OR_RETURN(std::optional<std::vector<Output>> missing, Uninitialized(config, session));
+  const bool live = missing.has_value() && missing->empty();
+  std::optional<FoundCheckpoints> found;
+  std::string path;
+  if (checkpoint.saver != nullptr && !checkpoint.folder.empty()) {
+    found = live ? FindCheckpointsToRestore(checkpoint.folder)
+                 : AwaitCheckpoints(checkpoint, std::min(options_.recovery_wait_secs, 1.0), config);
+    if (found.has_value()) path = found->state.model_checkpoint_path;
   }
-  std::string path = state->model_checkpoint_path;
   if (live) {
-    LogInfo(absl::StrCat("The variables of ", config.target, " are live: the checkpoint ", state->model_checkpoint_path,
-                         " is not restored over them."));
+    LogInfo(absl::StrCat("The variables of ", config.target, " are live: ",
+                         found.has_value() ? absl::StrCat("the checkpoint ", path, " is not restored over them.")
+                                           : "they are not initialized again."));
   } else {
-    ASSIGN_OR_RETURN(path, RestoreBest(*checkpoint.saver, session, *state));
+    if (found.has_value()) {
+      ASSIGN_OR_RETURN(path, RestoreLatestReadable(*checkpoint.saver, session, *found));
+    }
+    if (path.empty()) return Values{/*present=*/false, std::move(missing).value_or(std::vector<Output>())};
   }
   if (checkpoint.on_restore != nullptr) checkpoint.on_restore(path, !live);
-  checkpoint.saver->RecoverLastCheckpoints(state->all_model_checkpoint_paths);
-  return true;
+  if (found.has_value()) checkpoint.saver->RecoverLastCheckpoints(found->state.all_model_checkpoint_paths);
+  return Values{/*present=*/true, {}};
+}
+
+Status SessionManager::Initialize(Session& session, const Init& init, const std::vector<Output>& missing) const {
+  std::vector<Tensor> none;
+  if (!missing.empty()) {
+    std::vector<std::string> names, initializers;
+    for (const Output& variable : missing) {
+      const Node* initializer = FindVariable(scope_, variable).initializer;
+      if (initializer == nullptr)
+        return errors::FailedPrecondition("Variable ", variable.node->name(), " has no initializer");
+      names.push_back(variable.node->name());
+      initializers.push_back(initializer->name());
+    }
+    LogWarning(absl::StrCat(
+        "The variables of some tasks are live and are kept; there is no checkpoint, so only these are initialized",
+        init.fn != nullptr ? ", without init_fn: " : ": ", absl::StrJoin(names, ", ")));
+    return session.Run(init.feeds, {}, initializers, &none);
+  }
+  if (init.op == nullptr && init.fn == nullptr && options_.local_init_op == nullptr) {
+    return errors::FailedPrecondition("Model is not initialized and no init_op or init_fn or local_init_op was given");
+  }
+  if (init.op != nullptr) RETURN_IF_ERROR(session.Run(init.feeds, {}, {init.op->name()}, &none));
+  return init.fn != nullptr ? init.fn(session) : OkStatus();
 }
 
 StatusOr<SessionManager::Readiness> SessionManager::MakeReady(Session& session, int64_t timeout_ms) {
@@ -142,16 +175,8 @@ StatusOr<SessionManager::Readiness> SessionManager::MakeReady(Session& session, 
 StatusOr<std::unique_ptr<Session>> SessionManager::PrepareSession(const SessionOptions& config, const Init& init,
                                                                   const Checkpoint& checkpoint) {
   ASSIGN_OR_RETURN(std::unique_ptr<Session> session, NewSession(config));
-  ASSIGN_OR_RETURN(const bool restored, Restore(config, *session, checkpoint));
-  if (!restored) {
-    if (init.op == nullptr && init.fn == nullptr && options_.local_init_op == nullptr) {
-      return errors::FailedPrecondition(
-          "Model is not initialized and no init_op or init_fn or local_init_op was given");
-    }
-    std::vector<Tensor> none;
-    if (init.op != nullptr) RETURN_IF_ERROR(session->Run(init.feeds, {}, {init.op->name()}, &none));
-    if (init.fn != nullptr) RETURN_IF_ERROR(init.fn(*session));
-  }
+  ASSIGN_OR_RETURN(const Values values, FindValues(config, *session, checkpoint));
+  if (!values.present) RETURN_IF_ERROR(Initialize(*session, init, values.missing));
   ASSIGN_OR_RETURN(const Readiness readiness, MakeReady(*session));
   if (!readiness.ready) {
     return errors::FailedPrecondition("Init operations did not make model ready.  Init op: ",
@@ -164,11 +189,11 @@ StatusOr<SessionManager::Recovered> SessionManager::RecoverSession(const Session
                                                                    const Checkpoint& checkpoint) {
   Recovered recovered;
   ASSIGN_OR_RETURN(recovered.session, NewSession(config));
-  ASSIGN_OR_RETURN(const bool restored, Restore(config, *recovered.session, checkpoint));
+  ASSIGN_OR_RETURN(const Values values, FindValues(config, *recovered.session, checkpoint));
   ASSIGN_OR_RETURN(const Readiness readiness, MakeReady(*recovered.session));
-  recovered.ready = restored && readiness.ready;
+  recovered.ready = values.present && readiness.ready;
   if (!readiness.ready)
-    LogInfo(absl::StrCat(restored ? "Restoring" : "Recovering", " model not ready: ", readiness.reason));
+    LogInfo(absl::StrCat(values.present ? "Restoring" : "Recovering", " model not ready: ", readiness.reason));
   return recovered;
 }
 

@@ -5,8 +5,10 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "millstream/runtime/session.h"
 #include "millstream/train/saving/saver.h"
@@ -16,13 +18,15 @@ namespace millstream {
 // Makes sessions whose model is ready: initialized, restored from a checkpoint, or waited for. As
 // tf.train.SessionManager.
 //
-// What lives is never set back: at a cluster whose variables are all initialized no checkpoint is restored over them,
-// so that a chief may be restarted while others train.
+// Live variables are not reset, so that a chief may be restarted while others train. They are asked for before anybody
+// looks for a checkpoint: at a cluster whose global variables are all initialized, nothing is restored or initialized.
+// If only some are (a ps was restarted), all are restored together; without a checkpoint the others are initialized.
 class SessionManager {
  public:
   struct Options {
     Output ready_op;                 // names of what is not ready; none: everything always is
     Output ready_for_local_init_op;  // the same of what local_init_op needs
+    Output uninitialized_op;         // names of global variables without a value; none: one of the above is asked
     Node* local_init_op = nullptr;
     Session::Feeds local_init_feeds;
     double recovery_wait_secs = 30;  // the longest pause between two looks
@@ -33,9 +37,11 @@ class SessionManager {
     Session::Feeds feeds;
     std::function<Status(Session&)> fn;
   };
-  // Told which checkpoint was restored, or (`restored` false) left alone because the variables are live.
+  // Told which checkpoint was restored, or (`restored` false) left alone because the variables are live; "" if there
+  // was none.
   using RestoreListener = std::function<void(const std::string& path, bool restored)>;
-  // Which checkpoint to restore: none, the latest of a folder, or the one with that path.
+  // Which checkpoint to restore: none, the latest of a folder that can be read, or the one with that path, which is
+  // restored over live variables, too.
   struct Checkpoint {
     std::shared_ptr<Saver> saver;
     std::string folder;
@@ -57,8 +63,8 @@ class SessionManager {
   // Sessions get the scope's graph as it is when they are made.
   SessionManager(const Scope& scope, Options options) : scope_(scope), options_(std::move(options)) {}
 
-  // For the chief: restores or else initializes the model. FailedPrecondition if that does not make it ready. A
-  // checkpoint that cannot be read is passed over for the one before it.
+  // For the chief: restores or else initializes the model, unless it is live. FailedPrecondition if that does not make
+  // it ready. A checkpoint that cannot be read is passed over for the one before it.
   StatusOr<std::unique_ptr<Session>> PrepareSession(const SessionOptions& config, const Init& init,
                                                     const Checkpoint& checkpoint);
   // Restores, but initializes nothing.
@@ -73,7 +79,15 @@ class SessionManager {
 
  private:
   StatusOr<std::unique_ptr<Session>> NewSession(const SessionOptions& config);
-  StatusOr<bool> Restore(const SessionOptions& config, Session& session, const Checkpoint& checkpoint);
+  // Whether the model has values (live or restored); if not, which variables lack one where others are live.
+  struct Values {
+    bool present = false;
+    std::vector<Output> missing;
+  };
+  StatusOr<Values> FindValues(const SessionOptions& config, Session& session, const Checkpoint& checkpoint);
+  // The global variables without a value; nothing if none is live.
+  StatusOr<std::optional<std::vector<Output>>> Uninitialized(const SessionOptions& config, Session& session) const;
+  Status Initialize(Session& session, const Init& init, const std::vector<Output>& missing) const;
   StatusOr<Readiness> MakeReady(Session& session, int64_t timeout_ms = 0);
 
   const Scope scope_;

@@ -64,6 +64,7 @@ StatusOr<std::unique_ptr<Session>> Supervisor::MakeSession(const SessionOptions&
   SessionManager::Options settings;
   settings.ready_op = scaffold.ready_op;
   settings.ready_for_local_init_op = scaffold.ready_for_local_init_op;
+  settings.uninitialized_op = scaffold.uninitialized_op;
   settings.local_init_op = scaffold.local_init_op;
   settings.local_init_feeds = scaffold.local_init_feeds;
   settings.recovery_wait_secs = options_.recovery_wait_secs;

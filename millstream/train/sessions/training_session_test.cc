@@ -166,6 +166,7 @@ TEST_F(TrainingSessionTest, ShardsAreWrittenByTasksOrByTheChief) {
   const std::unique_ptr<Server> ps = StartServer("ps", 0), chief = StartServer("worker", 0),
                                 worker = StartServer("worker", 1);
   const SessionOptions config = chief->session_options();
+  int trained = 0;  // the second chief finds live variables
   for (const std::optional<bool> through_chief : {std::optional<bool>(), std::optional<bool>(true)}) {
     SmallModel model(kPs);
     SaverOptions options;
@@ -181,8 +182,9 @@ TEST_F(TrainingSessionTest, ShardsAreWrittenByTasksOrByTheChief) {
     const std::string path = *saver->Save(*session, folder_ / "m");
     ASSERT_EQ(Train(*session), OkStatus());
     ASSERT_EQ(saver->Restore(*session, path), OkStatus());
-    EXPECT_EQ(Value(*session, "w:0"), 2);
-    EXPECT_EQ(Value(*session, model.r.value.name()), 6);
+    ++trained;
+    EXPECT_EQ(Value(*session, "w:0"), 1 + trained);
+    EXPECT_EQ(Value(*session, model.r.value.name()), 5 + trained);
   }
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_.path()), {}),
             4);  // data, index, meta, checkpoint: no probe

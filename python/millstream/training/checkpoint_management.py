@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from typing import Any, Optional
 
 _STATE_FILE = "checkpoint"
+_warned_folders: set[str] = set()
 
 
 def _state_path(save_dir, latest_filename=None):
@@ -139,19 +140,30 @@ def get_checkpoint_state(checkpoint_dir, latest_filename=None):
 def checkpoint_exists(checkpoint_prefix: Any) -> bool:
     """Whether there is a checkpoint with this prefix."""
     prefix = local_path(checkpoint_prefix)
-    return os.path.exists(prefix + ".index") or bool(glob.glob(glob.escape(prefix))) and os.path.isfile(prefix)
+    return os.path.exists(prefix + ".index") or os.path.isfile(prefix) or any(map(os.path.isfile, glob.glob(prefix)))
 
 
 def latest_checkpoint(checkpoint_dir: str, latest_filename: Any = None) -> Optional[str]:
     """The path that Saver.restore() takes; None if there is no checkpoint."""
     state = get_checkpoint_state(checkpoint_dir, latest_filename)
     if state is None or not state.model_checkpoint_path:
+        _warn_of_unlisted(os.fspath(checkpoint_dir), latest_filename)
         return None
     if checkpoint_exists(state.model_checkpoint_path):
         return state.model_checkpoint_path
     from millstream.framework import log
     log.error("Couldn't match files for checkpoint %s", state.model_checkpoint_path)
     return None
+
+
+def _warn_of_unlisted(folder, latest_filename):
+    """Once for each folder: a program that takes None for an empty folder would start from 0 beside good checkpoints."""
+    found = [] if folder in _warned_folders else _core.find_checkpoints(folder)
+    if found:
+        from millstream.framework import log
+        _warned_folders.add(folder)
+        log.warning("%s is missing or damaged, but the folder has checkpoints, the last of which is %s.",
+                    _state_path(folder, latest_filename), found[-1])
 
 
 def get_checkpoint_mtimes(checkpoint_prefixes: Any) -> list[float]:

@@ -9,7 +9,7 @@ from millstream.framework import errors, ops
 from millstream.ops.flow import control_flow_group
 from millstream.ops.variables import variable_collections
 from millstream.platform.local_files import local_path
-from millstream.training import (background_save, basic_session_run_hooks, coordinator, finished_job, monitored_layers,
+from millstream.training import (background_save, basic_session_run_hooks, coordinator, finished_job, live_variables, monitored_layers,
                                  queue_runner_impl, saver as saver_lib, session_manager, task_stop)
 from millstream.training.monitored_layers import _CoordinatedSession, _HookedSession, _RecoverableSession
 
@@ -77,6 +77,7 @@ class Scaffold:
             self._saver = saver_lib.get_or_create_saver()
         self._saver.build()
         graph = ops.get_default_graph()
+        live_variables.of_graph(graph, (self._ready_for_local_init_op, self._ready_op))
         in_background = self._saves_in_background or background_save.is_expected(graph)
         if in_background and isinstance(self._saver, saver_lib.Saver):
             self._saver._add_background_nodes()

@@ -7,6 +7,7 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
+from millstream import _core
 from millstream.framework import errors, meta_graph, ops
 from millstream.ops.variables import variable_collections
 from millstream.platform.local_files import local_path
@@ -26,6 +27,14 @@ def _check_session(sess, what):
     if not isinstance(sess, session.BaseSession):
         raise TypeError(f"'sess' must be a Session; {sess}. A MonitoredSession cannot {what}: use a CheckpointSaverHook, or the "
                         "session that hooks are given (run_context.session), or SingularMonitoredSession.raw_session().")
+
+
+def _raise_if_incomplete(path, error):
+    """NotFoundError with the name of the file, if one of the checkpoint's files is missing."""
+    try:
+        _core.check_checkpoint_files(path)
+    except errors.OpError as problem:
+        raise errors.NotFoundError(error.node_def, error.op, f"The checkpoint {path} is incomplete: {problem.message}") from None
 
 
 class Saver:
@@ -222,6 +231,7 @@ class Saver:
         try:
             sess.run(self._restore_name(sess, save_path), {self.saver_def.filename_tensor_name: save_path})
         except errors.NotFoundError as error:
+            _raise_if_incomplete(save_path, error)
             raise errors.NotFoundError(error.node_def, error.op, "Restoring from checkpoint failed. This is most likely due to a "
                                        "Variable name or other graph key that is missing from the checkpoint. Please ensure "
                                        "that you have not altered the graph expected based on the checkpoint. Original error:"

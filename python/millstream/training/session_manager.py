@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING
 
 from millstream.framework import errors, ops
-from millstream.training import checkpoint_management, finished_job
+from millstream.training import checkpoint_search, finished_job, live_variables
 
 if TYPE_CHECKING:
     from typing import Any, Optional
@@ -62,70 +62,83 @@ class SessionManager:
                              "ready_for_local_init_op [%s]" % ready_for_local_init_op)
         self._local_init_op, self._ready_op, self._ready_for_local_init_op = local_init_op, ready_op, ready_for_local_init_op
         self._graph = graph or ops.get_default_graph()
+        self._live_variables = live_variables.of_graph(self._graph, (ready_for_local_init_op, ready_op))
         self._recovery_wait_secs = recovery_wait_secs
         self._local_init_feed_dict, self._local_init_run_options = local_init_feed_dict, local_init_run_options
         self._target = None
 
     def _restore_checkpoint(self, master, saver=None, checkpoint_dir=None, checkpoint_filename_with_path=None,
                             wait_for_checkpoint=False, max_wait_secs=7200, config=None):
-        """(session, whether a checkpoint was restored). What lives and is initialized is never overwritten."""
+        """(session, whether its model has values, variables that still need one). Live variables of a cluster are kept: they are
+        asked for before anybody looks for a checkpoint. Only a checkpoint that is named by its path is restored over them."""
         self._target = _noted(master)
         sess = finished_job.new_session(self._target, self._graph, config)
         if checkpoint_dir and checkpoint_filename_with_path:
             raise ValueError("Can not provide both checkpoint_dir and checkpoint_filename_with_path.")
-        if not saver or not (checkpoint_dir or checkpoint_filename_with_path):
-            return sess, False
-        if checkpoint_filename_with_path:
+        if saver and checkpoint_filename_with_path:
             saver.restore(sess, checkpoint_filename_with_path)
-            return sess, True
-        state = self._wait_for_state(checkpoint_dir, wait_for_checkpoint, max_wait_secs, sess)
-        if state is None:
-            return sess, False
-        if master and self._is_live(sess):
-            _log().info("The variables of %s are live: the checkpoint %s is not restored over them.", master,
-                        state.model_checkpoint_path)
+            return sess, True, None
+        missing = self._uninitialized(sess) if master else None
+        live = missing is not None and not missing
+        if not saver or not checkpoint_dir:
+            if live:
+                _log().info("The variables of %s are live: they are not initialized again (tf.Session.reset() clears them).", master)
+            return sess, live, missing
+        if live:
+            state = checkpoint_search.find_state(checkpoint_dir)
+            _log().info("The variables of %s are live: %s (tf.Session.reset() clears them).", master,
+                        f"the checkpoint {state.model_checkpoint_path} is not restored over them" if state
+                        else "they are not initialized again")
         else:
-            _restore_best(saver, sess, state)
-        saver.recover_last_checkpoints(state.all_model_checkpoint_paths)
-        return sess, True
+            state = self._wait_for_state(checkpoint_dir, wait_for_checkpoint, max_wait_secs)
+            if state is None or not checkpoint_search.restore_best(saver, sess, state):
+                return sess, False, missing
+        if state is not None:
+            saver.recover_last_checkpoints(state.all_model_checkpoint_paths)
+        return sess, True, None
 
-    def _wait_for_state(self, checkpoint_dir, wait, max_wait_secs, sess):
+    def _wait_for_state(self, checkpoint_dir, wait, max_wait_secs):
         deadline = time.monotonic() + max_wait_secs
-        state = checkpoint_management.get_checkpoint_state(checkpoint_dir)
-        while not state or not state.model_checkpoint_path:
+        state = checkpoint_search.find_state(checkpoint_dir)
+        while state is None:
             if not wait or time.monotonic() > deadline:
                 return None
             _log().info("Waiting for checkpoint to be available.")
             time.sleep(min(self._recovery_wait_secs, 1.0))
-            state = checkpoint_management.get_checkpoint_state(checkpoint_dir)
+            state = checkpoint_search.find_state(checkpoint_dir)
         return state
 
-    def _is_live(self, sess):
-        """Whether a cluster's variables are all initialized already: a chief that was restarted must not set them back."""
+    def _uninitialized(self, sess):
+        """The global variables of a cluster that have no value; [] if all are live, None if none is."""
+        if self._live_variables.can_ask:
+            return self._live_variables.uninitialized(sess)
         op = self._ready_for_local_init_op if self._ready_for_local_init_op is not None else self._ready_op
-        if op is None:
-            return False
-        try:
-            return _ready(op, sess, "Model not ready")[0]
-        except errors.OpError:
-            return False
+        return [] if op is not None and _ready(op, sess, "Model not ready")[0] else None
+
+    def _initialize(self, sess, init_op, init_feed_dict, init_fn, missing):
+        """Gives values to the model, or only to the variables `missing` where others are live."""
+        if missing:
+            _log().warning("The variables of some tasks are live and are kept; there is no checkpoint, so only these are initialized%s: "
+                           "%s", ", without init_fn" if init_fn else "", ", ".join(v.op.name for v in missing))
+            sess.run([v.initializer for v in missing], feed_dict=init_feed_dict)
+            return
+        if init_op is None and not init_fn and self._local_init_op is None:
+            raise RuntimeError("Model is not initialized and no init_op or init_fn or local_init_op was given")
+        if init_op is not None:
+            sess.run(init_op, feed_dict=init_feed_dict)
+        if init_fn:
+            init_fn(sess)
 
     def prepare_session(self, master: str, init_op: Any = None, saver: Any = None, checkpoint_dir: Optional[str] = None,
                         checkpoint_filename_with_path: Optional[str] = None, wait_for_checkpoint: bool = False,
                         max_wait_secs: Any = 7200, config: Any = None, init_feed_dict: Any = None,
                         init_fn: Any = None) -> Session:
-        """A session whose model is ready: restored from a checkpoint, or else initialized."""
-        sess, restored = self._restore_checkpoint(master, saver, checkpoint_dir=checkpoint_dir,
-                                                  checkpoint_filename_with_path=checkpoint_filename_with_path,
-                                                  wait_for_checkpoint=wait_for_checkpoint, max_wait_secs=max_wait_secs,
-                                                  config=config)
-        if not restored:
-            if init_op is None and not init_fn and self._local_init_op is None:
-                raise RuntimeError("Model is not initialized and no init_op or init_fn or local_init_op was given")
-            if init_op is not None:
-                sess.run(init_op, feed_dict=init_feed_dict)
-            if init_fn:
-                init_fn(sess)
+        """A session whose model is ready: live at a cluster, restored from a checkpoint, or else initialized."""
+        sess, has_values, missing = self._restore_checkpoint(
+            master, saver, checkpoint_dir=checkpoint_dir, checkpoint_filename_with_path=checkpoint_filename_with_path,
+            wait_for_checkpoint=wait_for_checkpoint, max_wait_secs=max_wait_secs, config=config)
+        if not has_values:
+            self._initialize(sess, init_op, init_feed_dict, init_fn, missing)
         ok, message = self._try_run_local_init_op(sess)
         if not ok:
             raise RuntimeError("Init operations did not make model ready for local_init.  Init op: "
@@ -141,10 +154,9 @@ class SessionManager:
                         checkpoint_filename_with_path: Optional[str] = None, wait_for_checkpoint: bool = False,
                         max_wait_secs: Any = 7200, config: Any = None) -> Any:
         """(session, whether its model is ready without initializing it)."""
-        sess, restored = self._restore_checkpoint(master, saver, checkpoint_dir=checkpoint_dir,
-                                                  checkpoint_filename_with_path=checkpoint_filename_with_path,
-                                                  wait_for_checkpoint=wait_for_checkpoint, max_wait_secs=max_wait_secs,
-                                                  config=config)
+        sess, restored, _ = self._restore_checkpoint(
+            master, saver, checkpoint_dir=checkpoint_dir, checkpoint_filename_with_path=checkpoint_filename_with_path,
+            wait_for_checkpoint=wait_for_checkpoint, max_wait_secs=max_wait_secs, config=config)
         ok, message = self._try_run_local_init_op(sess)
         if not ok:
             _log().info("%s model not ready for local init: %s", "Restoring" if restored else "Recovering", message)
@@ -154,7 +166,7 @@ class SessionManager:
             _log().info("%s model not ready: %s", "Restoring" if restored else "Recovering", message)
             return sess, False
         if restored:
-            _log().info("Restored model from %s", checkpoint_dir or checkpoint_filename_with_path)
+            _log().info("Recovered the model of %s", checkpoint_dir or checkpoint_filename_with_path or master)
         return sess, restored
 
     def wait_for_session(self, master: str, config: Any = None, max_wait_secs: Any = float("Inf")) -> Any:
@@ -212,16 +224,3 @@ class SessionManager:
         _log().info("Done running local_init_op.")
         return True, None
 
-
-def _restore_best(saver, sess, state):
-    """The latest checkpoint; an older one if it cannot be read."""
-    paths = [state.model_checkpoint_path] + [p for p in reversed(state.all_model_checkpoint_paths)
-                                             if p != state.model_checkpoint_path]
-    for i, path in enumerate(paths):
-        try:
-            saver.restore(sess, path)
-            return
-        except (ValueError, errors.DataLossError) as error:
-            if i + 1 == len(paths):
-                raise
-            _log().warning("%s cannot be restored (%s); trying the one before it", path, error)
