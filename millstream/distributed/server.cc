@@ -195,6 +195,7 @@ Status Server::MakeWorker() {
   WorkerOptions worker;
   worker.task = task_;
   worker.max_tensor_bytes = options_.max_tensor_bytes;
+  worker.ask_after = options_.deadline / 3;  // as links do
   worker.incarnation = RandomNumber() >> 1;  // clients keep it in an int64
   if (options_.default_session_config != nullptr) {
     ASSIGN_OR_RETURN(worker.session, SessionOptions::FromProto(*options_.default_session_config));

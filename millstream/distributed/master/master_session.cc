@@ -126,10 +126,12 @@ StatusOr<MasterSession::PlanPtr> MasterSession::MakePlan(PrunedGraph pruned) {
       if (edge.from == static_cast<int>(i)) {
         sends.push_back({edge.id, tasks[edge.to]->name(), tasks[edge.to]->incarnation()});
       }
+      if (edge.to != static_cast<int>(i)) continue;
       const ClusterTask& sender = *tasks[edge.from];
-      const auto known = [&](const FromTask& task) { return task.incarnation == sender.incarnation(); };
-      if (edge.to == static_cast<int>(i) && std::none_of(from.begin(), from.end(), known))
-        from.push_back({sender.name(), sender.incarnation()});
+      auto known = std::find_if(from.begin(), from.end(),
+                                [&](const FromTask& task) { return task.incarnation == sender.incarnation(); });
+      if (known == from.end()) known = from.insert(from.end(), {sender.name(), sender.incarnation(), {}});
+      known->edges.push_back(edge.id);
     }
     MasterPlan::Part part;
     part.task = task;

@@ -107,6 +107,11 @@ StatusOr<uint32_t> RemoteTask::Register(const std::string& session, GraphPart pa
     message->set_to_incarnation(edge.incarnation);
   }
   for (const FromTask& task : from) {
+    for (const uint32_t edge : task.edges) {
+      auto* receive = request.add_receive();
+      receive->set_id(edge);
+      receive->set_from(static_cast<uint32_t>(request.from_task_size()));
+    }
     request.add_from_task(task.name);
     request.add_from_incarnation(task.incarnation);
   }

@@ -5,6 +5,7 @@
 #include <map>
 #include <thread>
 
+#include "millstream/base/notification.h"
 #include "millstream/distributed/task_service.h"
 #include "millstream/distributed/testing/direct_call.h"
 
@@ -22,7 +23,10 @@ class DirectCluster::Link final : public PeerLink {
     auto at_b = std::make_shared<Link>(a.task(), a.incarnation(), b_handler);
     at_a->other_ = at_b;
     at_b->other_ = at_a;
-    for (const auto& link : {at_a, at_b}) link->thread_ = std::thread([link] { link->Main(); });
+    for (const auto& link : {at_a, at_b}) {
+      link->handler_->Opened(*link);
+      link->thread_ = std::thread([link] { link->Main(); });
+    }
     return {at_a, at_b};
   }
 
@@ -37,6 +41,17 @@ class DirectCluster::Link final : public PeerLink {
   int64_t last_heard_ns() const override { return 0; }
   void Join() {
     if (thread_.joinable()) thread_.join();
+  }
+  // What comes waits until it is no longer held.
+  void Hold(bool held) {
+    MutexLock lock(mu_);
+    held_ = held;
+    changed_.NotifyAll();
+  }
+  // This end gives up; returns when its handler has been told.
+  void Lose() {
+    End(errors::Unavailable("no sign of life"));
+    told_.Wait();
   }
 
  private:
@@ -57,7 +72,7 @@ class DirectCluster::Link final : public PeerLink {
       Frame frame;
       {
         MutexLock lock(mu_);
-        while (queue_.empty() && !ended_) changed_.Wait(mu_);
+        while ((queue_.empty() || held_) && !ended_) changed_.Wait(mu_);
         if (ended_) break;
         frame = std::move(queue_.front());
         queue_.pop_front();
@@ -65,6 +80,7 @@ class DirectCluster::Link final : public PeerLink {
       handler_->Receive(*this, std::move(frame));
     }
     handler_->Closed(*this, why_);
+    told_.Notify();
   }
 
   FrameHandler* const handler_;
@@ -73,8 +89,10 @@ class DirectCluster::Link final : public PeerLink {
   Mutex mu_;
   CondVar changed_;
   std::deque<Frame> queue_ ABSL_GUARDED_BY(mu_);
+  bool held_ ABSL_GUARDED_BY(mu_) = false;
   bool ended_ ABSL_GUARDED_BY(mu_) = false;
   Status why_;
+  Notification told_;
 };
 
 struct DirectCluster::Node {
@@ -82,7 +100,9 @@ struct DirectCluster::Node {
   std::unique_ptr<Worker> worker;
   FrameRouter router;
   std::map<size_t, std::shared_ptr<RemoteTask>> peers;
-  std::vector<std::shared_ptr<Link>> links;  // both kinds
+  std::map<size_t, std::pair<std::shared_ptr<Link>, std::shared_ptr<Link>>> dialed;  // the ends of each link
+  std::vector<std::shared_ptr<RemoteTask>> lost;                                     // their links still call them
+  std::vector<std::shared_ptr<Link>> links;                                          // both kinds
   std::atomic<bool> dead{false};
   Mutex mu;
 };
@@ -123,7 +143,7 @@ class DirectCluster::Channel final : public RpcChannel {
   std::vector<RpcMethod> methods_;
 };
 
-DirectCluster::DirectCluster(const std::vector<std::string>& tasks) {
+DirectCluster::DirectCluster(const std::vector<std::string>& tasks, std::chrono::milliseconds ask_after) {
   for (size_t i = 0; i < tasks.size(); ++i) {
     auto node = std::make_unique<Node>();
     node->task = tasks[i];
@@ -131,6 +151,7 @@ DirectCluster::DirectCluster(const std::vector<std::string>& tasks) {
     options.task = tasks[i];
     options.incarnation = i + 1;
     options.session.intra_op_threads = 2;
+    options.ask_after = ask_after;
     node->worker = std::make_unique<Worker>(
         options,
         [this, i, tasks](const std::string& task, const std::string&, uint64_t) -> StatusOr<std::shared_ptr<PeerLink>> {
@@ -159,7 +180,8 @@ std::shared_ptr<RemoteTask> DirectCluster::Connect(size_t from, size_t to) {
   Node& b = *nodes_[to];
   MutexLock lock(a.mu);
   std::shared_ptr<RemoteTask>& task = a.peers[to];
-  if (task != nullptr) return task;
+  if (task != nullptr && task->alive()) return task;
+  if (task != nullptr) a.lost.push_back(task);
   RemoteTask::Options options;
   options.name = b.task;
   options.address = "direct";
@@ -173,7 +195,29 @@ std::shared_ptr<RemoteTask> DirectCluster::Connect(size_t from, size_t to) {
   task->set_link(at_a);
   a.links.push_back(at_a);
   a.links.push_back(at_b);
+  a.dialed[to] = {at_a, at_b};
   return task;
+}
+
+std::pair<std::shared_ptr<DirectCluster::Link>, std::shared_ptr<DirectCluster::Link>> DirectCluster::EndsOf(size_t from,
+                                                                                                            size_t to) {
+  Connect(from, to);
+  MutexLock lock(nodes_[from]->mu);
+  return nodes_[from]->dialed[to];
+}
+
+void DirectCluster::Hold(size_t from, size_t to) { EndsOf(from, to).second->Hold(true); }
+
+void DirectCluster::Release(size_t from, size_t to) { EndsOf(from, to).second->Hold(false); }
+
+void DirectCluster::LoseAtDialer(size_t from, size_t to) { EndsOf(from, to).first->Lose(); }
+
+void DirectCluster::LoseAtAcceptor(size_t from, size_t to) { EndsOf(from, to).second->Lose(); }
+
+void DirectCluster::Lose(size_t from, size_t to) {
+  const auto [dialer, acceptor] = EndsOf(from, to);
+  acceptor->Lose();
+  dialer->Lose();
 }
 
 void DirectCluster::Cut(size_t i) {

@@ -15,14 +15,24 @@ namespace millstream::testing {
 // the master is; it uses the others as remote tasks.
 class DirectCluster {
  public:
-  // "/job:worker/replica:0/task:0" and so on.
-  explicit DirectCluster(const std::vector<std::string>& tasks);
+  // "/job:worker/replica:0/task:0" and so on. `ask_after`: as in WorkerOptions.
+  explicit DirectCluster(const std::vector<std::string>& tasks,
+                         std::chrono::milliseconds ask_after = WorkerOptions().ask_after);
   ~DirectCluster();
 
   std::unique_ptr<MasterSession> NewSession(const proto::ConfigProto& config = {});
   Worker& worker(size_t i);
   // Ends every link of a task, as its death would.
   void Cut(size_t i);
+  // A network that fails for a while. From now on frames that `from` sends over the link that it dialed to `to` do not
+  // arrive; Release() delivers them. Dials the link if there is none.
+  void Hold(size_t from, size_t to);
+  void Release(size_t from, size_t to);
+  // Both ends give up the link that `from` dialed; what was held is lost. The next session dials another one.
+  void Lose(size_t from, size_t to);
+  // The same at one end; the other does not notice.
+  void LoseAtDialer(size_t from, size_t to);
+  void LoseAtAcceptor(size_t from, size_t to);
 
  private:
   struct Node;
@@ -30,6 +40,8 @@ class DirectCluster {
   class Link;
 
   std::shared_ptr<RemoteTask> Connect(size_t from, size_t to);
+  // The ends of the link that `from` dialed: its own and the other one.
+  std::pair<std::shared_ptr<Link>, std::shared_ptr<Link>> EndsOf(size_t from, size_t to);
 
   std::vector<std::unique_ptr<Node>> nodes_;
   TimerQueue timers_;

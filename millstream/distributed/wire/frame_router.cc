@@ -31,6 +31,7 @@ void FrameRouter::Receive(PeerLink& link, Frame frame) {
 
 void FrameRouter::Opened(PeerLink& link) {
   if (observer_ != nullptr) observer_->LinkOpened(link);
+  for (FrameReceiver* receiver : receivers_) receiver->LinkOpened(link);
 }
 
 void FrameRouter::Closed(PeerLink& link, const Status& why) {

@@ -23,6 +23,8 @@ class FrameReceiver {
   // As FrameHandler::Allocate().
   virtual StatusOr<Tensor> Allocate(PeerLink& link, const Frame& frame, uint64_t bytes) = 0;
   virtual void Receive(PeerLink& link, Frame frame) = 0;
+  // The first call about a link, dialed or accepted.
+  virtual void LinkOpened(PeerLink& /*link*/) {}
   // A link has ended, whether it brought frames for this receiver or not. `why` is Unavailable and names the peer.
   virtual void LinkLost(PeerLink& link, const Status& why) = 0;
 };

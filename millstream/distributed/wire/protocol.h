@@ -26,6 +26,18 @@ enum FrameKind : uint32_t {
   kValue = 6,      // step, edge, tag; body, payload: value
   kLoopValue = 7,  // the same; the receiver answers kTaken when the value is used
   kTaken = 8,      // step, edge, tag
+
+  // Task to task: a step has waited long for values.
+  kAskStep = 9,     // step: what became of the part that sends the values?
+  kStepState = 10,  // step; edge: StepState
+};
+
+// What the sender of values says of its part of a step.
+enum StepState : uint32_t {
+  kNotBegun = 0,  // it has not been told to run, or no longer remembers
+  kRunning = 1,
+  kSentAll = 2,     // over the link that brings this answer
+  kSentInVain = 3,  // over a link that has ended, or to nobody
 };
 inline constexpr uint32_t kNumFrameKinds = 64;  // all are below this
 

@@ -99,6 +99,7 @@ void TaskExchange::Deliver(uint32_t edge, uint64_t tag, Tensor value, bool dead,
   {
     MutexLock lock(mu_);
     if (!failed_.ok()) return;
+    ++delivered_;
     auto [it, inserted] = slots_.try_emplace(key);
     Slot& slot = it->second;
     if (slot.arrived) return;
@@ -137,6 +138,20 @@ void TaskExchange::Fail(const Status& why) {
 size_t TaskExchange::waiting_bytes() const {
   MutexLock lock(mu_);
   return waiting_bytes_;
+}
+
+std::vector<uint32_t> TaskExchange::AwaitedEdges() const {
+  std::vector<uint32_t> edges;
+  MutexLock lock(mu_);
+  for (const auto& [key, slot] : slots_) {
+    if (slot.received) edges.push_back(key.first);
+  }
+  return edges;
+}
+
+uint64_t TaskExchange::num_delivered() const {
+  MutexLock lock(mu_);
+  return delivered_;
 }
 
 }  // namespace millstream

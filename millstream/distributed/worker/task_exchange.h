@@ -37,6 +37,10 @@ class TaskExchange final : public StepExchange {
 
   // Bytes of values that nobody has asked for.
   size_t waiting_bytes() const;
+  // Edges whose values kernels wait for.
+  std::vector<uint32_t> AwaitedEdges() const;
+  // Changes with every value that comes.
+  uint64_t num_delivered() const;
 
  private:
   using Key = std::pair<uint32_t, uint64_t>;
@@ -56,6 +60,7 @@ class TaskExchange final : public StepExchange {
   absl::flat_hash_map<Key, Slot> slots_ ABSL_GUARDED_BY(mu_);
   absl::flat_hash_map<Key, Sent> sending_ ABSL_GUARDED_BY(mu_);
   size_t waiting_bytes_ ABSL_GUARDED_BY(mu_) = 0;
+  uint64_t delivered_ ABSL_GUARDED_BY(mu_) = 0;
   Status failed_ ABSL_GUARDED_BY(mu_);
 };
 

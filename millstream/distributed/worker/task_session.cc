@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millstream/distributed/worker/task_session.h"
 
+#include <algorithm>
+
 namespace millstream {
 namespace {
 
@@ -10,6 +12,26 @@ std::optional<DeviceSet> RenamedDevices(const SessionCluster& cluster, const Dev
 }
 
 }  // namespace
+
+bool TaskPart::Exchanges(const PeerLink& link) const {
+  const auto receives = [&](const FromTask& task) { return task.incarnation == link.peer_incarnation(); };
+  const auto sends = [&](const std::shared_ptr<PeerLink>& used) { return used.get() == &link; };
+  return std::any_of(from.begin(), from.end(), receives) || std::any_of(links.begin(), links.end(), sends);
+}
+
+void TaskPart::Cut(const Status& why) {
+  MutexLock lock(cut_mu_);
+  if (is_cut_.load(std::memory_order_relaxed)) return;
+  cut_ = why;
+  is_cut_.store(true, std::memory_order_release);
+}
+
+Status TaskPart::CheckWhole() const {
+  if (!is_cut_.load(std::memory_order_acquire)) [[likely]]
+    return OkStatus();
+  MutexLock lock(cut_mu_);
+  return cut_;
+}
 
 TaskSession::TaskSession(std::string name, const TaskState& task, const SessionOptions& options, SessionCluster cluster,
                          bool isolate_state, std::shared_ptr<FunctionLibrary> library)

@@ -2,6 +2,7 @@
 #ifndef MILLSTREAM_DISTRIBUTED_WORKER_TASK_SESSION_H_
 #define MILLSTREAM_DISTRIBUTED_WORKER_TASK_SESSION_H_
 
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <string>
@@ -26,6 +27,7 @@ struct TaskState {
 struct FromTask {
   std::string name;  // as the session has it
   uint64_t incarnation = 0;
+  std::vector<uint32_t> edges;
 };
 
 // A part of a signature, compiled here.
@@ -35,6 +37,19 @@ struct TaskPart {
   std::vector<FromTask> from;
   std::shared_ptr<class TaskSession> session;
   UsualTime usual_time;  // for which a run keeps its thread
+
+  // True if values of its steps travel between this task and that incarnation of another one.
+  bool Exchanges(const PeerLink& link) const;
+  // A link over which they travel has ended. What was on its way is lost, and later values would get lost, too: the
+  // part cannot run any more. The first reason counts.
+  void Cut(const Status& why);
+  // Unavailable once it was cut.
+  Status CheckWhole() const;
+
+ private:
+  std::atomic<bool> is_cut_{false};
+  mutable Mutex cut_mu_;
+  Status cut_ ABSL_GUARDED_BY(cut_mu_);
 };
 
 // The state that one session of a master has at one task: stateful kernels, functions, and with isolation its own

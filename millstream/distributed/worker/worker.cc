@@ -5,6 +5,7 @@
 #include <set>
 
 #include "millstream/distributed/worker/register_part.h"
+#include "millstream/distributed/worker/step_watch.h"
 #include "millstream/distributed/worker/worker_step.h"
 #include "millstream/framework/variable.h"
 #include "millstream/proto/step_stats.pb.h"
@@ -32,9 +33,11 @@ Worker::Worker(const WorkerOptions& options, Connect connect)
       pool_(MakePool(options)),
       devices_(options.task, options.session, options.incarnation, pool_.get()) {
   census_->AttachTo(&resources_);
+  WatchSteps();
 }
 
 Worker::~Worker() {
+  watch_.reset();
   CancelAll(errors::Unavailable(options_.task, " is shutting down"));
   {
     MutexLock lock(steps_mu_);
@@ -129,7 +132,11 @@ StatusOr<uint32_t> Worker::Register(const proto::RegisterPartRequest& request) {
     return errors::InvalidArgument("Tasks that a part receives from have a name and an incarnation each");
   std::vector<FromTask> from;
   for (int i = 0; i < request.from_task_size(); ++i)
-    from.push_back({request.from_task(i), request.from_incarnation(i)});
+    from.push_back({request.from_task(i), request.from_incarnation(i), {}});
+  for (const auto& edge : request.receive()) {
+    if (edge.from() >= from.size()) return errors::InvalidArgument("Edge ", edge.id(), " comes from nowhere");
+    from[edge.from()].edges.push_back(edge.id());
+  }
   return Register(request.session(), std::move(graph), std::move(links), std::move(from));
 }
 
@@ -151,6 +158,7 @@ StatusOr<std::shared_ptr<TaskPart>> Worker::FindPart(uint32_t part) {
   if (it == parts_.end()) {
     return errors::Aborted("Part ", part, " is not known at ", options_.task, ": the task was probably restarted");
   }
+  RETURN_IF_ERROR(it->second->CheckWhole());
   return it->second;
 }
 
@@ -176,7 +184,13 @@ void Worker::Run(PartRun run, bool may_block) {
 
 void Worker::Begin(const StepPtr& step, std::shared_ptr<TaskPart> part, PartRun run, bool may_block) {
   counters_.begun.Add();
-  step->part = std::move(part);
+  {
+    MutexLock lock(steps_mu_);
+    ++running_;
+    step->part = std::move(part);  // from here on LinkLost() sees it
+  }
+  // A link may have been lost since the part was looked up.
+  if (Status whole = step->part->CheckWhole(); !whole.ok()) step->cancellation.StartCancel(whole);
   step->run = std::move(run);
   step->exchange.Begin(&step->part->links);
   step->context = step->part->session->runtime().NewStep();
@@ -188,10 +202,6 @@ void Worker::Begin(const StepPtr& step, std::shared_ptr<TaskPart> part, PartRun 
   if (step->run.traced) {
     step->stats = std::make_unique<StepStatsCollector>();
     step->context.stats = step->stats.get();
-  }
-  {
-    MutexLock lock(steps_mu_);
-    ++running_;
   }
   // Whoever waits for another task must hear of an error here, and the other way round.
   Cancellation::Token token;
@@ -237,7 +247,7 @@ void Worker::End(const StepPtr& step, Status status) {
   {
     MutexLock lock(steps_mu_);
     steps_.erase(step->id);
-    ended_.insert(step->id);
+    ended_.emplace(step->id, step->run.part);
     ended_order_.push_back(step->id);
     if (ended_order_.size() > kRememberedSteps) {
       ended_.erase(ended_order_.front());

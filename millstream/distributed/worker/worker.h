@@ -3,6 +3,7 @@
 #define MILLSTREAM_DISTRIBUTED_WORKER_WORKER_H_
 
 #include <atomic>
+#include <chrono>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -11,7 +12,6 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
 #include "millstream/distributed/observer/counters.h"
 #include "millstream/distributed/wire/frame_router.h"
 #include "millstream/distributed/worker/task_session.h"
@@ -23,6 +23,9 @@ namespace proto {
 class RegisterPartRequest;
 class StepStats;
 }  // namespace proto
+
+class StepWatch;
+struct AwaitedTask;
 
 // One task's share of one step.
 struct PartRun {
@@ -42,6 +45,9 @@ struct WorkerOptions {
   int tasks_on_host = 1;   // of the same job: they share the cores, where `session` names no number of threads
   int64_t max_tensor_bytes = int64_t{64} << 30;  // of one tensor that arrives
   size_t max_early_bytes = size_t{1} << 30;      // of values for steps that have not begun
+  // That a step waits for another task's values before that task is asked what became of them. Four times that without
+  // an answer fail the step.
+  std::chrono::milliseconds ask_after{10'000};
 };
 
 // What one task does for masters: holds its devices, its state (variables, queues), the sessions that masters opened
@@ -85,15 +91,19 @@ class Worker final : public FrameReceiver {
   void CancelAll(const Status& why);
 
   // Frames that links bring. Never blocks.
-  static constexpr FrameKind kFrames[] = {kFeed, kRunPart, kCancelStep, kValue, kLoopValue, kTaken};
+  static constexpr FrameKind kFrames[] = {kFeed,      kRunPart, kCancelStep, kValue,
+                                          kLoopValue, kTaken,   kAskStep,    kStepState};
   StatusOr<Tensor> Allocate(PeerLink& link, const Frame& frame, uint64_t bytes) override;
   void Receive(PeerLink& link, Frame frame) override;
+  void LinkOpened(PeerLink& link) override;
   void LinkLost(PeerLink& link, const Status& why) override;
 
   size_t num_sessions() const;
   // The tasks whose masters have opened them.
   std::vector<std::string> SessionOwners() const;
   size_t num_running() const;
+  // Answers of other tasks to questions about values that steps here wait for.
+  uint64_t questions_answered() const { return questions_answered_.value(); }
   const PartCounters& counters() const { return counters_; }
   Census& census() const { return *census_; }
   // The value of the variable global_step, if there is one here that is a number.
@@ -113,6 +123,16 @@ class Worker final : public FrameReceiver {
   // Something for the step was refused and will not come again: it fails, also if it begins only later.
   void FailStep(uint64_t id, const Status& why);
   void DropStaleSteps();
+  // Of a part here that sends values to `asker`. *over: the link that took them, for kSentAll.
+  StepState StateOf(uint64_t step, const PeerLink& asker, std::shared_ptr<PeerLink>* over) const;
+  StepState StateOfEnded(uint64_t step) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(steps_mu_);
+  void AnswerAboutStep(PeerLink& asker, uint64_t step) const;
+  // `link`'s task has said what it knows of a step whose values are awaited here.
+  void HearAboutStep(const PeerLink& link, uint64_t step, uint32_t state);
+  // What steps that began before `begun_before` wait for.
+  std::vector<AwaitedTask> AwaitedTasks(std::chrono::steady_clock::time_point begun_before) const;
+  std::vector<std::shared_ptr<PeerLink>> LinksWith(uint64_t incarnation) const;
+  void WatchSteps();
   StatusOr<std::shared_ptr<TaskSession>> FindSession(const std::string& name);
   uint32_t AddPart(std::shared_ptr<TaskPart> part);
 
@@ -141,8 +161,13 @@ class Worker final : public FrameReceiver {
   absl::flat_hash_map<uint64_t, StepPtr> steps_ ABSL_GUARDED_BY(steps_mu_);
   // Values that come for these are late and are dropped.
   std::deque<uint64_t> ended_order_ ABSL_GUARDED_BY(steps_mu_);
-  absl::flat_hash_set<uint64_t> ended_ ABSL_GUARDED_BY(steps_mu_);
+  absl::flat_hash_map<uint64_t, uint32_t> ended_ ABSL_GUARDED_BY(steps_mu_);  // with their parts
   int running_ ABSL_GUARDED_BY(steps_mu_) = 0;
+
+  mutable Mutex links_mu_;
+  std::vector<std::weak_ptr<PeerLink>> links_ ABSL_GUARDED_BY(links_mu_);  // open
+  RelaxedCounter questions_answered_;
+  std::unique_ptr<StepWatch> watch_;
 };
 
 }  // namespace millstream

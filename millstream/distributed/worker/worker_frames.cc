@@ -77,6 +77,10 @@ void Worker::Receive(PeerLink& link, Frame frame) {
       if (StepPtr step = FindStep(frame.step, false); step != nullptr) step->exchange.Taken(frame.edge, frame.tag);
       return;
     }
+    case kAskStep:
+      return AnswerAboutStep(link, frame.step);
+    case kStepState:
+      return HearAboutStep(link, frame.step, frame.edge);
     case kFeed:
     case kValue:
     case kLoopValue:
@@ -187,18 +191,30 @@ void Worker::RunPartFrame(PeerLink& link, const Frame& frame) {
 }
 
 void Worker::LinkLost(PeerLink& link, const Status& why) {
+  {
+    MutexLock lock(links_mu_);
+    std::erase_if(links_, [&](const std::weak_ptr<PeerLink>& other) {
+      const std::shared_ptr<PeerLink> open = other.lock();
+      return open == nullptr || open.get() == &link;
+    });
+  }
+  // First the parts, then the steps: a step that is just beginning is found, or finds out itself.
+  {
+    MutexLock lock(sessions_mu_);
+    for (const auto& [number, part] : parts_) {
+      if (part->Exchanges(link)) part->Cut(why);
+    }
+  }
   // Steps that this peer began are nobody's any more; those that need it will not end by themselves.
   std::vector<std::pair<StepPtr, Status>> lost;
   {
     MutexLock lock(steps_mu_);
     for (const auto& [id, step] : steps_) {
-      if (!step->begun.load() || step->part == nullptr) continue;
+      if (step->part == nullptr) continue;
+      if (step->origin.load() != &link && !step->part->Exchanges(link)) continue;
       const auto& from = step->part->from;
       const auto sender = std::find_if(
           from.begin(), from.end(), [&](const FromTask& task) { return task.incarnation == link.peer_incarnation(); });
-      const bool sends = std::any_of(step->part->links.begin(), step->part->links.end(),
-                                     [&](const auto& l) { return l.get() == &link; });
-      if (step->origin.load() != &link && !sends && sender == from.end()) continue;
       const bool renamed = sender != from.end() && sender->name != link.peer();
       lost.emplace_back(step, renamed ? WithContext(why, sender->name) : why);
     }

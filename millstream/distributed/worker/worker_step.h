@@ -31,7 +31,7 @@ struct Worker::Step {
 
   // Set by Begin().
   std::atomic<bool> begun{false};
-  std::shared_ptr<TaskPart> part;
+  std::shared_ptr<TaskPart> part;  // under the lock of the worker's steps
   PartRun run;
   StepContext context;
   std::unique_ptr<StepStatsCollector> stats;
