@@ -29,7 +29,7 @@ MAY_NAME_OPS = {
 DEFINED = re.compile(r'\bOP\("(\w+)"\)')
 LITERAL = re.compile(r'"(\w+)"')
 # A name that follows one of these says which op to make or look up, which is fine.
-MAKES_NODE = re.compile(r'(\b(Op|Add|Raw|Lookup|Find|make|AddExchangeNode|FilledInitializer|WithOpName|set_op)\([^()]*|'
+MAKES_NODE = re.compile(r'(\b(Op|Add|Raw|Lookup|Find|make|AddExchangeNode|FilledInitializer|WithOpName|NameScope|set_op)\([^()]*|'
                         r'\b(NewNode|Strings)\b[^;]*[{(][^;]*|\?\s*|\?\s*"\w+"\s*:\s*|^\s*)$')
 ASKS_NAME = re.compile(r'\bIs\("|(StartsWith|EndsWith|StrContains)\([^,]*(\btype\(\)|\bop\(\)|def\.name)')
 

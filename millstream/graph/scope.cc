@@ -270,6 +270,12 @@ Scope Scope::WithContext(std::shared_ptr<FlowContext> context) const {
   return s;
 }
 
+namespace {
+bool TakesReference(const OpDef& op) {
+  return std::any_of(op.inputs.begin(), op.inputs.end(), [](const ArgDef& arg) { return arg.is_ref; });
+}
+}  // namespace
+
 StatusOr<Node*> Scope::MakeNode(absl::string_view type, std::vector<Output> inputs, AttrMap attrs) const {
   Graph& graph = *shared_->graph;
   const absl::string_view own = op_name_.empty() ? type : absl::string_view(op_name_);
@@ -297,12 +303,14 @@ StatusOr<Node*> Scope::MakeNode(absl::string_view type, std::vector<Output> inpu
       std::all_of(spec.inputs.begin(), spec.inputs.end(), [](const Output& in) { return IsConstantEnter(*in.node); })) {
     if (Node* pivot = context_->pivot()) spec.control_inputs.push_back(pivot);
   }
-  spec.device = colocation.device.empty() ? device_ : colocation.device;
+  // Beside a variable without a device: devices of the scope do not matter, as in TensorFlow.
+  const bool anywhere = colocation.device.empty() && TakesReference(spec.op->def);
+  spec.device = colocation.device.empty() && !anywhere ? device_ : colocation.device;
   const std::string name = spec.name;
   StatusOr<Node*> node = graph.AddNode(std::move(spec));
   if (!node.ok()) return InNode(node.status(), name);
   Status added = shared_->refiner.AddNode(**node);
-  if (added.ok() && colocation.device.empty()) added = Place(*node);
+  if (added.ok() && colocation.device.empty() && !anywhere) added = Place(*node);
   if (!added.ok()) {
     graph.RemoveNode(*node);
     return added;

@@ -41,13 +41,13 @@ nb::list BuildCond(PyGraph& graph, const std::string& prefix, const std::string&
 }
 
 nb::list BuildWhile(PyGraph& graph, const std::string& prefix, const std::string& name, nb::handle cond,
-                    nb::handle body, nb::handle vars, int64_t parallel_iterations, int64_t maximum_iterations,
+                    nb::handle body, nb::handle vars, int64_t parallel_iterations, nb::handle maximum_iterations,
                     bool swap_memory, nb::handle invariants) {
   const Scope scope = graph.scope().NameScope(prefix);
   WhileOptions options;
   options.name = name;
   options.parallel_iterations = parallel_iterations;
-  options.maximum_iterations = maximum_iterations;
+  for (const Output& limit : graph.outputs(maximum_iterations)) options.maximum_iterations = limit;  // none or one
   options.swap_memory = swap_memory;
   for (nb::handle shape : nb::iter(invariants)) options.shape_invariants.push_back(ShapeFromPython(shape));
   const auto call_cond = [&](const Scope& s, const std::vector<Output>& args) {

@@ -126,7 +126,7 @@ def test_cond_and_while(fresh_graph):
     g._sync()
     y = g._output_by_id(made[0])
     made = g._core.while_loop("", "while", pairs(g, lambda i, a: [i < 5]), pairs(g, lambda i, a: [i + 1, a * x]),
-                              [tf.constant(0)._id_pair(), tf.constant(1.0)._id_pair()], 10, -1, False, [])
+                              [tf.constant(0)._id_pair(), tf.constant(1.0)._id_pair()], 10, [], False, [])
     g._sync()
     power = g._output_by_id(made[1])
     grads = tf.gradients([y, power], x)[0]

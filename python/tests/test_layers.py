@@ -241,3 +241,59 @@ def test_embedding_of_partitioned_variable():
     assert all(isinstance(g, tf.IndexedSlices) for g in grads)
     got, rows, _ = _run([div, whole, [tf.convert_to_tensor(g) for g in grads]])
     np.testing.assert_allclose(got, rows[[0, 4, 9]])
+
+
+def _noise_of(tensor):
+    """The random node that a dropped value depends on: its name and its seed."""
+    todo, seen = [tensor.op], set()
+    while todo:
+        op = todo.pop()
+        if op.type == "RandomUniform":
+            return op.name, op.get_attr("seed2")
+        if op not in seen:
+            seen.add(op)
+            todo.extend(i.op for i in op.inputs)
+    return None
+
+
+@pytest.mark.parametrize("variational", [False, True])
+def test_each_state_has_its_own_dropout(fresh_graph, variational):
+    """A state that is not dropped (c of an LSTM) counts, so that the others have the seeds and the noise that TensorFlow gives
+    them."""
+    cells = tf.nn.rnn_cell
+
+    class Echo(cells.RNNCell):
+        state_size = property(lambda self: (cells.LSTMStateTuple(2, 3), 4, cells.LSTMStateTuple(5, 6)))
+        output_size = property(lambda self: 4)
+
+        def call(self, inputs, state):
+            return inputs, state
+
+    cell = cells.DropoutWrapper(Echo(), output_keep_prob=0.5, state_keep_prob=0.5, seed=7,
+                                variational_recurrent=variational, dtype=tf.float32)
+    state = tf.nest.map_structure(lambda n: tf.placeholder(tf.float32, [None, n]), cell.state_size)
+    output, (first, second, third) = cell(tf.placeholder(tf.float32, [None, 4]), state)
+    assert first.c is state[0].c and third.c is state[2].c
+    seeds = [cell._gen_seed("state", i) for i in (1, 2, 4)] + [cell._gen_seed("output", 0)]
+    assert [_noise_of(t)[1] for t in (first.h, second, third.h, output)] == seeds
+    assert [t.shape.as_list() for t in (first.h, second, third.h)] == [[None, 3], [None, 4], [None, 6]]
+
+
+def test_a_part_of_a_state_that_is_left_alone_counts_once(fresh_graph):
+    cells = tf.nn.rnn_cell
+
+    class Echo(cells.RNNCell):
+        state_size = property(lambda self: ((2, 3), 4))
+        output_size = property(lambda self: 4)
+
+        def call(self, inputs, state):
+            return inputs, state
+
+    cell = cells.DropoutWrapper(Echo(), state_keep_prob=0.5, seed=7, variational_recurrent=True, dtype=tf.float32,
+                                dropout_state_filter_visitor=lambda s: not (isinstance(s, tuple) and len(s) == 2
+                                                                            and not isinstance(s[0], tuple)))
+    state = tf.nest.map_structure(lambda n: tf.placeholder(tf.float32, [None, n]), cell.state_size)
+    _, new_state = cell(tf.placeholder(tf.float32, [None, 4]), state)
+    assert new_state[0] == state[0]
+    assert _noise_of(new_state[1])[1] == cell._gen_seed("state", 2)  # its own noise, of its size
+    assert new_state[1].shape.as_list() == [None, 4]

@@ -16,9 +16,16 @@ struct Topic {
   Programs (*programs)();
 };
 constexpr Topic kTopics[] = {
-    {"embeddings", EmbeddingPrograms}, {"input", InputPrograms},      {"layers", LayerPrograms},
-    {"optimizers", OptimizerPrograms}, {"losses", LossPrograms},      {"metrics", MetricPrograms},
-    {"rates", RatePrograms},           {"sessions", SessionPrograms},
+    {"batch_normalization", BatchNormalizationPrograms},
+    {"embeddings", EmbeddingPrograms},
+    {"input", InputPrograms},
+    {"layers", LayerPrograms},
+    {"optimizers", OptimizerPrograms},
+    {"losses", LossPrograms},
+    {"metrics", MetricPrograms},
+    {"rates", RatePrograms},
+    {"sessions", SessionPrograms},
+    {"rnn", RnnPrograms},
 };
 
 Status Write(const Program& program, const std::string& path) {

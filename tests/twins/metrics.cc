@@ -49,6 +49,11 @@ void RelativeError(const Scope& s) {
   metrics::MeanRelativeError(s, in.labels, in.predictions, Placeholder(s, "normalizer", PartialShape({-1, 3})));
 }
 
+void Iou(const Scope& s, Inputs (*inputs)(const Scope&), int64_t num_classes, const Options& options) {
+  const Inputs in = inputs(s);
+  metrics::MeanIou(s, in.labels, in.predictions, num_classes, options);
+}
+
 void Auc(const Scope& s, const metrics::AucOptions& how) {
   const Inputs in = Scores(s);
   metrics::Auc(s, in.labels, in.predictions, {}, how);
@@ -88,6 +93,17 @@ Programs MetricPrograms() {
       With("precision", Bools, metrics::Precision),
       WithWeights("precision.weighted", Bools, metrics::Precision, {}),
       With("recall", Bools, metrics::Recall),
+      {"mean_iou", [](const Scope& s) { Iou(s, Classes, 3, {}); }},
+      {"mean_iou.floats", [](const Scope& s) { Iou(s, Floats, 4, {}); }},
+      {"mean_iou.weighted",
+       [](const Scope& s) {
+         const Inputs in = Classes(s);
+         metrics::MeanIou(s, in.labels, in.predictions, 3,
+                          {.weights = Placeholder(s, "weights", PartialShape({-1})),
+                           .metrics_collections = {"values"},
+                           .updates_collections = {"updates"},
+                           .name = "overlap"});
+       }},
       {"auc", [](const Scope& s) { Auc(s, {.num_thresholds = 5}); }},
       {"auc.pr",
        [](const Scope& s) {

@@ -18,6 +18,7 @@ struct Program {
 using Programs = std::vector<Program>;
 
 // The topics.
+Programs BatchNormalizationPrograms();
 Programs EmbeddingPrograms();
 Programs InputPrograms();
 Programs LayerPrograms();
@@ -25,6 +26,7 @@ Programs LossPrograms();
 Programs MetricPrograms();
 Programs OptimizerPrograms();
 Programs RatePrograms();
+Programs RnnPrograms();
 Programs SessionPrograms();
 
 // A placeholder of that name.

@@ -120,6 +120,7 @@ void Initializers(const Scope& s) {
   for (const auto& [name, initializer] : initializers) {
     variables.Get(name, Shape({4, 3}), {.initializer = initializer});
   }
+  variables.Get("wide", Shape({3, 4}), {.initializer = OrthogonalInitializer(0.5, 9)});
   GlobalVariablesInitializer(s);
   LocalVariablesInitializer(s);
   std::vector<Output> all = s.Collection(graph_keys::kGlobalVariables);

@@ -20,18 +20,6 @@ from graph_difference import difference  # noqa: E402
 from millstream.proto import graph_pb2  # noqa: E402
 
 PROGRAMS = programs.load()
-# Programs whose C++ graph cannot be that of Python, and why. Meant to stay empty.
-_PARTS = "C++ keeps the slice of a part as the attribute _save_slice and concatenates the parts at once, Python when they are used"
-CANNOT_BE_EQUAL = {
-    "embeddings.partitioned.ps1": _PARTS,
-    "embeddings.partitioned.ps2": _PARTS,
-    "embeddings.partitioned.ps3": _PARTS,
-    "embeddings.partitioners": _PARTS,
-    "layers.partitioned": _PARTS,
-    "optimizers.after_updates": "NoOps of gradients wait for the program's control inputs in C++ only",
-    "sessions.initializers": "the constant of the last Reshape of orthogonal_initializer has another name",
-    "sessions.saver.sharded": "Assign nodes of variables without a device are on the CPU in C++",
-}
 
 
 @pytest.fixture(scope="session")
@@ -58,7 +46,4 @@ def test_graphs_are_equal(cpp_graphs, name):
     with tf.Graph().as_default() as graph:
         PROGRAMS[name]()
     found = difference(graphs[name], graph.as_graph_def())
-    if name in CANNOT_BE_EQUAL:
-        assert found, f"{name} is equal now: remove it from CANNOT_BE_EQUAL"
-        return
     assert not found, found

@@ -55,57 +55,80 @@ class WhileBuilder {
       return errors::InvalidArgument("There are ", options_.shape_invariants.size(), " shape_invariants for ",
                                      initial.size(), " variables");
     }
-    const bool limited = options_.maximum_iterations >= 0;
-    if (limited) initial.push_back(outside_.Const<int64_t>(0));
+    if (limited()) RETURN_IF_ERROR(AddCounter(&initial));
     RETURN_IF_ERROR(Open(initial));
-    RETURN_IF_ERROR(AddCondition(cond, limited));
-    std::vector<Output> vars = BodyValues();
+    RETURN_IF_ERROR(AddCondition(cond));
+    std::vector<Output> vars = BodyValues(), next;
     RETURN_IF_ERROR(outside_.status());
-    const Output count = vars.back();
-    if (limited) vars.pop_back();
-    std::vector<Output> next = body(inside_, vars);
-    RETURN_IF_ERROR(outside_.status());
-    for (Output& o : next) o = inside_.Import(o);
-    RETURN_IF_ERROR(outside_.status());
-    RETURN_IF_ERROR(CheckNext(outside_, vars, next));
-    if (limited) next.push_back(inside_.Op("AddV2", {count, inside_.Const<int64_t>(1)}));
-    std::vector<Output> results;
-    for (size_t i = 0; i < next.size(); ++i) {
-      context_->CloseVariable(variables_[i], next[i]);
-      results.push_back(context_->ExitOf(variables_[i]));
+    if (limited()) {
+      next.push_back(CountedUp(vars[0]));
+      vars.erase(vars.begin());
     }
-    if (limited) results.pop_back();
+    const std::vector<Output> body_values = body(inside_, vars);
     RETURN_IF_ERROR(outside_.status());
-    return results;
+    for (const Output& o : body_values) next.push_back(inside_.Import(o));
+    RETURN_IF_ERROR(outside_.status());
+    RETURN_IF_ERROR(CheckNext(outside_, vars, {next.begin() + first(), next.end()}));
+    for (size_t i = 0; i < next.size(); ++i) context_->CloseVariable(variables_[i], next[i]);
+    std::vector<Output> results;
+    for (const NewVariable& v : variables_) results.push_back(context_->ExitOf(v));
+    RETURN_IF_ERROR(outside_.status());
+    return std::vector<Output>(results.begin() + first(), results.end());
   }
 
  private:
+  // With a limit, a counter is the first variable of the loop, as it is in TensorFlow.
+  bool limited() const { return static_cast<bool>(options_.maximum_iterations); }
+  std::ptrdiff_t first() const { return limited() ? 1 : 0; }
+
+  static Tensor Number(DType dtype, int32_t value) {
+    return dtype == DType::kInt64 ? Tensor::Scalar<int64_t>(value) : Tensor::Scalar(value);
+  }
+
+  Status AddCounter(std::vector<Output>* initial) const {
+    const DType dtype = options_.maximum_iterations.dtype();
+    if (dtype != DType::kInt32 && dtype != DType::kInt64) {
+      return errors::InvalidArgument("maximum_iterations is of type ", DTypeName(dtype), ", not int32 or int64");
+    }
+    initial->insert(initial->begin(), outside_.WithOpName("iteration_counter").Const(Number(dtype, 0)));
+    return outside_.status();
+  }
+
+  Output CountedUp(Output counter) const {
+    const Scope s = inside_.NameScope("add");
+    const Output one = s.WithOpName("y").Const(Number(counter.dtype(), 1));
+    return s.WithOpName(s.name_prefix()).Op("AddV2", {counter, one});
+  }
+
   Status Open(const std::vector<Output>& initial) {
     for (size_t i = 0; i < initial.size(); ++i) {
       if (!initial[i]) return errors::InvalidArgument("Loop variable ", i, " has no initial value");
       PartialShape shape = outside_.ShapeOf(initial[i]);
-      if (i < options_.shape_invariants.size()) {
-        if (!AtLeastAsPrecise(shape, options_.shape_invariants[i])) {
-          return errors::InvalidArgument("The shape invariant ", options_.shape_invariants[i].ToString(),
-                                         " of loop variable ", i, " does not fit its initial shape ", shape.ToString());
+      const size_t own = i - static_cast<size_t>(first());  // wraps around for the counter
+      if (own < options_.shape_invariants.size()) {
+        if (!AtLeastAsPrecise(shape, options_.shape_invariants[own])) {
+          return errors::InvalidArgument("The shape invariant ", options_.shape_invariants[own].ToString(),
+                                         " of loop variable ", own, " does not fit its initial shape ",
+                                         shape.ToString());
         }
-        shape = options_.shape_invariants[i];
+        shape = options_.shape_invariants[own];
       }
       variables_.push_back(context_->OpenVariable(initial[i], shape));
     }
     return outside_.status();
   }
 
-  Status AddCondition(const LoopCondFn& cond, bool limited) {
+  Status AddCondition(const LoopCondFn& cond) {
     std::vector<Output> values;
     for (const NewVariable& v : variables_) values.push_back(Output(v.merge));
     context_->set_pivot(values[0].node);
-    const Output count = values.back();
-    if (limited) values.pop_back();
-    Output more = inside_.Import(cond(inside_, values));
-    if (limited) {
-      more = inside_.Op("LogicalAnd", {inside_.Op("Less", {count, inside_.Const(options_.maximum_iterations)}), more});
+    Output in_limit;
+    if (limited()) {
+      in_limit = inside_.Op("Less", {values[0], options_.maximum_iterations});
+      values.erase(values.begin());
     }
+    Output more = inside_.Import(cond(inside_, values));
+    if (limited()) more = inside_.Op("LogicalAnd", {in_limit, more});
     RETURN_IF_ERROR(outside_.status());
     if (!more || more.dtype() != DType::kBool)
       return errors::InvalidArgument("The condition of a loop must return one bool");

@@ -13,7 +13,7 @@ namespace millstream {
 struct WhileOptions {
   std::string name = "while";
   int64_t parallel_iterations = 10;
-  int64_t maximum_iterations = -1;             // -1: no limit
+  Output maximum_iterations = {};              // a scalar of type int32 or int64; none: no limit
   bool swap_memory = false;                    // accepted; values stay where they are
   std::vector<PartialShape> shape_invariants;  // empty: the shapes of the initial values
 };

@@ -55,7 +55,7 @@ TEST(WhileGradientTest, MaximumIterations) {
   Scope s = Scope::Root();
   Output x = Input(s, Shape());
   WhileOptions options;
-  options.maximum_iterations = 3;
+  options.maximum_iterations = s.Const<int32_t>(3);
   Outputs r = WhileLoop(
       s, [](const Scope& in, const Outputs&) { return in.Const(true); },
       [](const Scope& in, const Outputs& v) {

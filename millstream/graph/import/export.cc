@@ -4,6 +4,7 @@
 #include "millstream/graph/attr_proto.h"
 #include "millstream/graph/functions/function_library.h"
 #include "millstream/graph/import/import.h"
+#include "millstream/graph/variables/save_slice.h"
 #include "millstream/proto/graph.pb.h"
 #include "millstream/proto/meta_graph.pb.h"
 
@@ -42,7 +43,7 @@ Status ExportNode(const Node& node, proto::NodeDef* def, const ExportOptions& op
   def->set_device(device.data(), device.size());
   RETURN_IF_ERROR(AddInputs(node, def));
   for (const auto& [name, value] : node.attrs()) {
-    if (options.strip_default_attrs && IsDefault(node, name, value)) continue;
+    if (name == kSaveSliceAttr || (options.strip_default_attrs && IsDefault(node, name, value))) continue;
     if (Status s = AttrToProto(value, &(*def->mutable_attr())[std::string(name)]); !s.ok()) {
       return WithContext(s, absl::StrCat("Node '", node.name(), "': attr '", name, "'"));
     }

@@ -199,9 +199,16 @@ Initializer OrthogonalInitializer(double gain, Seed seed) {
     Node* qr = s.Add("Qr", {RandomNormalInitializer(0, 1, seed)(s, dtype, tall)}, {{"full_matrices", false}});
     if (qr == nullptr) return Output();
     // With the signs of R's diagonal every orthogonal matrix is equally likely.
-    Output q = s.Op("Mul", {Output(qr, 0), s.Op("Sign", {s.Op("MatrixDiagPart", {Output(qr, 1)})})});
-    if (rows < columns) q = s.Op("Transpose", {q, s.Constant({1, 0})});
-    return s.Op("Mul", {s.Const(ScalarOf(dtype, gain)), s.Op("Reshape", {q, Dims(s, shape, "shape")})});
+    const Output signs = s.Op("Sign", {s.Op("DiagPart", {Output(qr, 1)})});
+    Output q = s.WithOpName("mul").Op("Mul", {Output(qr, 0), signs});
+    if (rows < columns) {
+      const Scope transpose = s.NameScope("matrix_transpose").NameScope("transpose");
+      q = Itself(transpose).Op("Transpose", {q, transpose.WithOpName("perm").Constant({1, 0})});
+    }
+    const Scope reshape = s.NameScope("Reshape");
+    q = Itself(reshape).Op("Reshape", {q, Dims(reshape, shape, "shape")});
+    const Scope mul = s.NameScope("mul");
+    return Itself(mul).Op("Mul", {mul.WithOpName("x").Const(ScalarOf(dtype, gain)), q});
   };
 }
 

@@ -6,11 +6,6 @@
 #include "absl/strings/str_split.h"
 
 namespace millstream {
-namespace {
-
-constexpr char kAttr[] = "_save_slice";
-
-}  // namespace
 
 std::string SaveSlice::Spec() const {
   std::vector<std::string> ranges;
@@ -19,12 +14,12 @@ std::string SaveSlice::Spec() const {
 }
 
 void SetSaveSlice(Node* variable, const SaveSlice& slice) {
-  variable->attrs().Set(kAttr, absl::StrCat(slice.full_name, " ", slice.Spec()));
+  variable->attrs().Set(kSaveSliceAttr, absl::StrCat(slice.full_name, " ", slice.Spec()));
 }
 
 std::optional<SaveSlice> SaveSliceOf(const Node& variable) {
   std::string text;
-  if (!variable.GetAttr(kAttr, &text).ok()) return std::nullopt;
+  if (!variable.GetAttr(kSaveSliceAttr, &text).ok()) return std::nullopt;
   const std::vector<std::string> words = absl::StrSplit(text, ' ');
   if (words.size() < 3) return std::nullopt;
   SaveSlice slice;

@@ -11,7 +11,8 @@
 namespace millstream {
 
 // What a variable is a slice of: its place in checkpoints. It is kept with the variable's node, as the attribute
-// "_save_slice".
+// kSaveSliceAttr, which stays in this process: a MetaGraph has it in the VariableDef, a GraphDef has it not.
+inline constexpr char kSaveSliceAttr[] = "_save_slice";
 struct SaveSlice {
   std::string full_name;
   std::vector<int64_t> full_shape, offset, shape;

@@ -177,10 +177,10 @@ PartitionedVariable VariableScope::GetPartitioned(absl::string_view name, const 
     if (reuse_ == Reuse::kNo) {
       scope_.Fail(errors::InvalidArgument("Partitioned variable with name ", full,
                                           " already exists. Did you mean to reuse it?"));
-    } else if (found.shape != shape || found.value.dtype() != options.dtype) {
+    } else if (found.shape != shape || found.parts[0].value.dtype() != options.dtype) {
       scope_.Fail(errors::InvalidArgument("Trying to share partitioned variable ", full, ", but specified ",
                                           DTypeName(options.dtype), " ", shape.ToString(), " and found ",
-                                          DTypeName(found.value.dtype()), " ", found.shape.ToString(), "."));
+                                          DTypeName(found.parts[0].value.dtype()), " ", found.shape.ToString(), "."));
     }
     return scope_.ok() ? found : PartitionedVariable();
   }
@@ -204,9 +204,7 @@ PartitionedVariable VariableScope::MakeParts(const std::string& name, const Shap
     scope_.Fail(parts.status());
     return {};
   }
-  PartitionedVariable whole{name, shape, {}, {}};
-  std::vector<Output> values;
-  int64_t axis = 0;
+  PartitionedVariable whole{name, shape, 0, {}};
   for (size_t i = 0; i < parts->size(); ++i) {
     const VariablePart& part = (*parts)[i];
     VariableOptions own = options;
@@ -217,20 +215,28 @@ PartitionedVariable VariableScope::MakeParts(const std::string& name, const Shap
     const std::vector<int64_t> size(part.shape.dims().begin(), part.shape.dims().end());
     const std::vector<int64_t> full(shape.dims().begin(), shape.dims().end());
     SetSaveSlice(whole.parts.back().handle.node, {name, full, part.offset, size});
-    values.push_back(whole.parts.back().value);
-    for (int d = 0; d < shape.rank(); ++d) axis = partitions[d] > 1 ? d : axis;
+    for (int d = 0; d < shape.rank(); ++d) whole.axis = partitions[static_cast<size_t>(d)] > 1 ? d : whole.axis;
   }
-  const Scope root = scope_.WithContext(nullptr).NameScope("");
-  const Scope s = root.NameScope(absl::StrCat(name, "/ConcatPartitions/"));
-  if (values.size() > 1) values.push_back(s.WithOpName("axis").Const(static_cast<int32_t>(axis)));
-  const Output all = values.size() > 1 ? s.WithOpName("concat").Op("ConcatV2", values) : values[0];
-  whole.value = root.WithOpName(name).Op("Identity", {all});
   return whole;
+}
+
+Output PartitionedVariable::Value(const Scope& scope) const {
+  if (!scope.ok() || parts.empty()) return {};
+  const Scope root = scope.WithContext(nullptr).NameScope("");
+  Output all = parts[0].value;
+  if (parts.size() > 1) {
+    std::vector<Output> values;
+    for (const GraphVariable& part : parts) values.push_back(part.value);
+    const Scope s = root.NameScope(absl::StrCat(name, "/ConcatPartitions/")).NameScope("concat");
+    values.push_back(s.WithOpName("axis").Const(static_cast<int32_t>(axis)));
+    all = s.WithOpName(s.name_prefix()).Op("ConcatV2", values);
+  }
+  return root.WithOpName(name).Op("Identity", {all});
 }
 
 Output VariableScope::GetValue(absl::string_view name, const Shape& shape, const VariableOptions& options) const {
   const bool parts = shape.rank() > 0 && (options.partitioner != nullptr || partitioner_ != nullptr);
-  return parts ? GetPartitioned(name, shape, options).value : Get(name, shape, options).value;
+  return parts ? GetPartitioned(name, shape, options).Value(scope_) : Get(name, shape, options).value;
 }
 
 GraphVariable VariableScope::Found(const std::string& name, const GraphVariable& variable, const Shape& shape,

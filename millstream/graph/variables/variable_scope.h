@@ -49,8 +49,10 @@ struct VariableOptions {
 struct PartitionedVariable {
   std::string name;
   Shape shape;
+  int axis = 0;                      // along which it is split
   std::vector<GraphVariable> parts;  // "<name>/part_0", ...
-  Output value;                      // all of them together
+  // All of them together, by new nodes, outside of loops and branches.
+  Output Value(const Scope& scope) const;
   explicit operator bool() const { return !parts.empty(); }
 };
 

@@ -6,7 +6,7 @@
 #include "millstream/graph/control_flow/control_flow_builders.h"
 #include "millstream/graph/gradients/gradient.h"
 #include "millstream/train/layers/layers.h"
-#include "millstream/train/variables/variables.h"
+#include "millstream/train/operators/operators.h"
 
 namespace millstream::layers {
 namespace {
@@ -20,14 +20,11 @@ struct Norm {
   Output x;
   int axis = 0, rank = 0;
   int64_t size = 0;
+  bool fused = false;
   std::optional<bool> known = {};  // whether it trains
   Output training = {};            // if that is not known
   Output gamma = {}, beta = {};    // or empty
   GraphVariable moving_mean = {}, moving_variance = {};
-};
-
-struct Normalized {
-  Output y, mean, variance;
 };
 
 // InvalidArgument if the layer cannot be over x.
@@ -77,125 +74,185 @@ GraphVariable Average(const Norm& n, const VariableScope& v, const char* name, c
 bool MakeVariables(Norm& n, const VariableScope& v) {
   const BatchNormalizationOptions& o = n.options;
   const Initializer zeros = ZerosInitializer(), ones = OnesInitializer();
+  // The fused kernel needs both, the plain one does without.
+  const auto constant = [&](double value) {
+    Tensor filled(ParameterType(n.x.dtype()), Shape({n.size}));
+    for (float& element : filled.flat<float>()) element = static_cast<float>(value);
+    return n.s.Const(std::move(filled));
+  };
   if (o.scale) {
     n.gamma = Parameter(n, v, "gamma", o.gamma_initializer, ones, o.gamma_regularizer, o.gamma_constraint);
+  } else if (n.fused) {
+    n.gamma = constant(1);
   }
-  if (o.center) n.beta = Parameter(n, v, "beta", o.beta_initializer, zeros, o.beta_regularizer, o.beta_constraint);
+  if (o.center) {
+    n.beta = Parameter(n, v, "beta", o.beta_initializer, zeros, o.beta_regularizer, o.beta_constraint);
+  } else if (n.fused) {
+    n.beta = constant(0);
+  }
   n.moving_mean = Average(n, v, "moving_mean", o.moving_mean_initializer, zeros);
   n.moving_variance = Average(n, v, "moving_variance", o.moving_variance_initializer, ones);
   return n.s.ok();
 }
 
-// What is known now, or a branch.
-Normalized Choose(const Norm& n, const std::function<Normalized(const Scope&)>& train,
-                  const std::function<Normalized(const Scope&)>& infer) {
+using Branch = std::function<std::vector<Output>(const Scope&)>;
+
+// What is known now, or a branch of the graph. Empty after an error.
+std::vector<Output> Choose(const Norm& n, const Branch& train, const Branch& infer) {
   if (n.known.has_value()) return *n.known ? train(n.s) : infer(n.s);
-  const auto list = [](const Normalized& r) { return std::vector<Output>{r.y, r.mean, r.variance}; };
-  const std::vector<Output> out = Cond(
-      n.s, n.training, [&](const Scope& s) { return list(train(s)); }, [&](const Scope& s) { return list(infer(s)); });
-  return out.size() == 3 ? Normalized{out[0], out[1], out[2]} : Normalized();
+  return Cond(n.s, n.training, train, infer);
 }
 
-Normalized Fused(const Norm& n) {
-  const Scope& s = n.s;
-  const Shape vector({n.size});
-  const Output gamma = n.gamma ? n.gamma : OnesInitializer()(s, DType::kFloat, vector);
-  const Output beta = n.beta ? n.beta : ZerosInitializer()(s, DType::kFloat, vector);
-  const auto node = [&](const Scope& in, Output mean, Output variance, bool is_training) {
-    Node* norm = in.Add("FusedBatchNormV3", {n.x, gamma, beta, mean, variance},
-                        {{"epsilon", static_cast<float>(std::max(n.options.epsilon, kLeastEpsilon))},
-                         {"data_format", n.axis == 3 ? "NHWC" : "NCHW"},
-                         {"is_training", is_training}});
-    return norm == nullptr ? Normalized() : Normalized{Output(norm, 0), Output(norm, 1), Output(norm, 2)};
+// average -= (average - value) * (1 - momentum): `decay` makes the factor in a scope.
+Output UpdateAverage(const Scope& scope, const GraphVariable& average, Output value,
+                     const std::function<Output(const Scope&)>& decay) {
+  const Scope s = scope.NameScope("AssignMovingAvg").ColocateWith(average.handle.node);
+  const DType dtype = TypeOf(average);
+  const Output rate = CastTo(s, decay(s), dtype);
+  const Output change = operators::Mul(s, operators::Sub(s, average, CastTo(s, value, dtype)), rate);
+  return SubtractFromVariable(s.WithOpName(s.name_prefix()), average, change);
+}
+
+void AddUpdate(const Norm& n, Output update) {
+  if (n.s.ok()) n.s.AddToCollection(graph_keys::kUpdateOps, update);
+}
+
+bool Updates(const Norm& n) { return n.known.value_or(true) && n.options.trainable; }
+
+Output Fused(const Norm& n) {
+  const auto node = [&](const Scope& in, const std::vector<Operand>& averages, bool is_training) {
+    std::vector<Operand> inputs = {n.x, n.gamma, n.beta};
+    inputs.insert(inputs.end(), averages.begin(), averages.end());
+    Node* norm = AddNamed(in, "", "FusedBatchNormV3", inputs,
+                          {{"epsilon", static_cast<float>(std::max(n.options.epsilon, kLeastEpsilon))},
+                           {"data_format", n.axis == 3 ? "NHWC" : "NCHW"},
+                           {"is_training", is_training}});
+    if (norm == nullptr) return std::vector<Output>();
+    return std::vector<Output>{Output(norm, 0), Output(norm, 1), Output(norm, 2)};
   };
-  return Choose(
-      n,
-      [&](const Scope& in) {
-        const Output none = in.Const(Tensor(DType::kFloat, Shape({0})));
-        return node(in, none, none, true);
-      },
-      [&](const Scope& in) { return node(in, n.moving_mean.value, n.moving_variance.value, false); });
+  const auto train = [&](const Scope& in) {
+    const Tensor none(DType::kFloat, Shape({0}));
+    const Output mean = in.Const(none), variance = in.Const(none);
+    return node(in, {mean, variance}, true);
+  };
+  const auto infer = [&](const Scope& in) { return node(in, {n.moving_mean, n.moving_variance}, false); };
+  const std::vector<Output> norm = Choose(n, train, infer);
+  const auto number = [](const Scope& in, double value) {
+    return std::vector<Output>{in.Const(static_cast<float>(value))};
+  };
+  const std::vector<Output> momentum =
+      n.known.has_value() ? number(n.s, n.options.momentum)
+                          : Cond(
+                                n.s, n.training, [&](const Scope& in) { return number(in, n.options.momentum); },
+                                [&](const Scope& in) { return number(in, 1); });
+  if (!n.s.ok() || !Updates(n)) return n.s.ok() ? norm[0] : Output();
+  const auto decay = [&](const Scope& in) { return operators::Sub(in, 1, momentum[0]); };
+  AddUpdate(n, UpdateAverage(n.s, n.moving_mean, norm[1], decay));
+  AddUpdate(n, UpdateAverage(n.s, n.moving_variance, norm[2], decay));
+  return norm[0];
 }
 
 // A vector of features in the shape that goes with x.
-Output Wide(const Norm& n, Output v) {
-  v = CastTo(n.s, v, n.x.dtype());
-  if (!v || n.axis == n.rank - 1) return v;
-  std::vector<int32_t> sizes(n.rank, 1);
-  sizes[n.axis] = static_cast<int32_t>(n.size);
-  return n.s.Op("Reshape", {v, n.s.Const(Tensor::Vector(sizes))});
+Operand Wide(const Norm& n, const Operand& v) {
+  if (n.axis == n.rank - 1) return v;
+  std::vector<int32_t> sizes(static_cast<size_t>(n.rank), 1);
+  sizes[static_cast<size_t>(n.axis)] = static_cast<int32_t>(n.size);
+  return OpNamed(n.s, "", "Reshape", {v, sizes});
 }
 
-Normalized Moments(const Norm& n, const Scope& scope) {
-  const Scope s = scope.NameScope("moments");
+struct Statistics {
+  Output mean, variance;
+};
+
+// Those of the batch: tf.nn.moments().
+Statistics Moments(const Norm& n) {
+  const Output x = CastTo(n.s, n.x, ParameterType(n.x.dtype()));
+  const Scope s = n.s.NameScope("moments");
   std::vector<int32_t> over;
+  std::vector<int64_t> squeezed;
   for (int i = 0; i < n.rank; ++i) {
-    if (i != n.axis) over.push_back(i);
+    if (i == n.axis) continue;
+    over.push_back(i);
+    squeezed.push_back(i);
   }
-  const Output axes = s.Const(Tensor::Vector(over));
-  const Output x = CastTo(s, n.x, ParameterType(n.x.dtype()));
-  const Output mean = s.WithOpName("mean").Op("Mean", {x, axes}, {{"keep_dims", true}});
+  const auto mean_of = [&](Output values, const char* name) {
+    return OpNamed(s, name, "Mean", {values, over}, {{"keep_dims", true}});
+  };
+  const Output mean = mean_of(x, "mean");
   const Output squares = s.Op("SquaredDifference", {x, s.Op("StopGradient", {mean})});
-  const Output variance = s.WithOpName("variance").Op("Mean", {squares, axes}, {{"keep_dims", true}});
-  const Output flat = s.Const(Tensor::Vector<int32_t>({static_cast<int32_t>(n.size)}));
-  return {{}, s.Op("Reshape", {mean, flat}), s.Op("Reshape", {variance, flat})};
+  const Output variance = mean_of(squares, "variance");
+  const Output flat_mean = s.Op("Squeeze", {mean}, {{"squeeze_dims", squeezed}});
+  return {flat_mean, s.Op("Squeeze", {variance}, {{"squeeze_dims", squeezed}})};
 }
 
-Normalized Plain(const Norm& n) {
-  const auto identity = [](const Scope& in, Output x) { return in.Op("Identity", {x}); };
-  Normalized r;
-  if (n.known.has_value()) {
-    r = *n.known ? Moments(n, n.s) : Normalized{{}, n.moving_mean.value, n.moving_variance.value};
-  } else {
-    r = Choose(
+// Those of the batch while training, which then update the averages.
+Statistics BatchOrMoving(const Norm& n) {
+  if (n.known.has_value() && !*n.known) return {UseVariable(n.s, n.moving_mean), UseVariable(n.s, n.moving_variance)};
+  const Statistics batch = Moments(n);
+  const auto choose = [&n](Output own, const GraphVariable& average) {
+    const std::vector<Output> chosen = Choose(
+        n, [&](const Scope&) { return std::vector<Output>{own}; },
+        [&](const Scope& in) { return std::vector<Output>{UseVariable(in, average)}; });
+    return chosen.empty() ? Output() : chosen[0];
+  };
+  const Output mean = choose(batch.mean, n.moving_mean), variance = choose(batch.variance, n.moving_variance);
+  const auto update = [&n](const GraphVariable& average, Output value) {
+    const auto decay = [&](const Scope& in) {
+      return in.WithOpName("decay").Const(static_cast<float>(1 - n.options.momentum));
+    };
+    const std::vector<Output> done = Choose(
         n,
         [&](const Scope& in) {
-          const Normalized batch = Moments(n, in);
-          return Normalized{identity(in, n.training), batch.mean, batch.variance};
+          const Output updated = UpdateAverage(in, average, value, decay);
+          return std::vector<Output>{n.known.has_value() || IsResource(average) ? updated
+                                                                                : in.Op("Identity", {updated})};
         },
-        [&](const Scope& in) {
-          return Normalized{identity(in, n.training), identity(in, n.moving_mean.value),
-                            identity(in, n.moving_variance.value)};
-        });
+        [&](const Scope& in) { return std::vector<Output>{UseVariable(in, average)}; });
+    if (!done.empty()) AddUpdate(n, done[0]);
+  };
+  if (n.s.ok() && Updates(n)) {
+    update(n.moving_mean, mean);
+    update(n.moving_variance, variance);
   }
-  if (!n.s.ok()) return {};
-  const Scope s = n.s.NameScope("batchnorm");
-  const Output epsilon = s.Const(ScalarOf(n.x.dtype(), n.options.epsilon));
-  Output factor = s.Op("Rsqrt", {s.Op("AddV2", {Wide(n, r.variance), epsilon})});
-  if (n.gamma) factor = s.Op("Mul", {factor, Wide(n, n.gamma)});
-  const Output shift = s.Op("Mul", {Wide(n, r.mean), factor});
-  const Output offset = n.beta ? s.Op("Sub", {Wide(n, n.beta), shift}) : s.Op("Neg", {shift});
-  r.y = s.Op("AddV2", {s.Op("Mul", {n.x, factor}), offset});
-  return r;
+  return {mean, variance};
 }
 
-void UpdateAverage(const Norm& n, const GraphVariable& average, Output value) {
-  const Scope s = n.s.NameScope("AssignMovingAvg").ColocateWith(average.handle.node);
-  const DType dtype = TypeOf(average);
-  Output rate = s.WithOpName("decay").Const(ScalarOf(dtype, 1 - n.options.momentum));
-  if (!n.known.has_value()) rate = s.Op("SelectV2", {n.training, rate, s.Const(ScalarOf(dtype, 0))});
-  const Output now = IsResource(average) ? ReadVariable(s, average) : average.value;
-  const Output change = s.Op("Mul", {s.Op("Sub", {now, CastTo(s, value, dtype)}), rate});
-  const Output update = SubtractFromVariable(s, average, change);
-  if (s.ok()) s.AddToCollection(graph_keys::kUpdateOps, update);
+Output Plain(const Norm& n) {
+  const DType dtype = n.x.dtype();
+  const auto cast = [&](const Operand& v) { return CastTo(n.s, v.ToOutput(n.s, "", dtype), dtype); };
+  std::optional<Operand> scale, offset;
+  if (n.gamma) scale = Wide(n, n.gamma);
+  if (n.beta) offset = Wide(n, n.beta);
+  const Statistics statistics = BatchOrMoving(n);
+  if (!n.s.ok()) return {};
+  const Output own_mean = CastTo(n.s, statistics.mean, dtype), own_variance = CastTo(n.s, statistics.variance, dtype);
+  if (offset.has_value()) offset = cast(*offset);
+  if (scale.has_value()) scale = cast(*scale);
+  const Operand mean = Wide(n, own_mean), variance = Wide(n, own_variance);
+  const Scope s = n.s.NameScope("batchnorm");
+  Output factor = s.Op("Rsqrt", {operators::Add(s, variance, n.options.epsilon)});
+  if (scale.has_value()) factor = operators::Mul(s, factor, *scale);
+  const Output scaled = operators::Mul(s, n.x, factor);
+  if (offset.has_value()) {
+    return operators::Add(s, scaled, operators::Sub(s, *offset, operators::Mul(s, mean, factor)));
+  }
+  const Output negative = OpNamed(s, "Neg", "Neg", {mean});
+  return operators::Add(s, scaled, operators::Mul(s, negative, factor));
 }
 
 Output Build(const VariableScope& variables, Norm n) {
   const VariableScope v = EnterLayer(variables, n.options.name, "batch_normalization");
   n.s = v.scope();
-  if (!ReadShape(n) || !MakeVariables(n, v)) return {};
+  if (!ReadShape(n)) return {};
   const bool fusible = n.rank == 4 && (n.axis == 1 || n.axis == 3) && n.x.dtype() != DType::kDouble;
   if (n.options.fused.value_or(false) && !fusible) {
     n.s.Fail(errors::InvalidArgument("Batch normalization layers with `fused=True` only support 4D input tensors"));
     return {};
   }
-  const Normalized r = n.options.fused.value_or(true) && fusible ? Fused(n) : Plain(n);
-  if (!n.s.ok()) return {};
-  if (n.known.value_or(true) && n.options.trainable) {
-    UpdateAverage(n, n.moving_mean, r.mean);
-    UpdateAverage(n, n.moving_variance, r.variance);
-  }
-  return n.s.ok() ? r.y : Output();
+  n.fused = n.options.fused.value_or(true) && fusible;
+  if (!MakeVariables(n, v)) return {};
+  const Output y = n.fused ? Fused(n) : Plain(n);
+  return n.s.ok() ? y : Output();
 }
 
 }  // namespace

@@ -139,6 +139,17 @@ Output DropElements(const Scope& scope, Output x, double rate, Seed seed) {
   return s.Op("SelectV2", {keep, scaled, s.Const(ScalarOf(dtype, 0))});
 }
 
+Output DropElements(const Scope& scope, Output x, Output rate, Seed seed) {
+  if (!CheckDropout(scope, x, 0)) return {};
+  const Scope s = scope.NameScope("dropout");
+  const DType dtype = x.dtype();
+  const Output one = s.Const(ScalarOf(dtype, 1));
+  const Output scaled = s.Op("RealDiv", {x, s.Op("Sub", {one, CastTo(s, rate, dtype)})});
+  const Output noise = RandomUniform(s, operators::ShapeOf(s, x), dtype, seed);
+  const Output keep = s.Op("GreaterEqual", {noise, rate});
+  return s.Op("SelectV2", {keep, scaled, s.Const(ScalarOf(dtype, 0))});
+}
+
 Output Dropout(const Scope& scope, Output x, double rate, Seed seed) {
   return CheckDropout(scope, x, rate) ? DropElements(scope.NameScope("dropout"), x, rate, seed) : Output();
 }

@@ -53,6 +53,8 @@ Output Dropout(const Scope& scope, Output x, double rate, Output training, Seed 
 Output Dropout(const Scope& scope, Output x, double rate, Seed seed = {});
 // The same as a function, tf.nn.dropout(), rather than as a layer with a name scope of its own.
 Output DropElements(const Scope& scope, Output x, double rate, Seed seed = {});
+// At a rate that each step is fed: a scalar.
+Output DropElements(const Scope& scope, Output x, Output rate, Seed seed = {});
 
 // Batch normalization: batch_normalization.h. Losses and metrics with weights and collections: losses.h, metrics.h.
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "millstream/train/layers/rnn_cell.h"
+#include "millstream/train/layers/rnn_wrappers.h"
 
 namespace millstream::rnn {
 

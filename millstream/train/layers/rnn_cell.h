@@ -16,6 +16,16 @@ namespace millstream::rnn {
 
 using State = std::vector<Output>;
 
+// The number of sequences: known, or a scalar of type int32.
+struct BatchSize {
+  BatchSize(int64_t number) : known(number) {}             // NOLINT(google-explicit-constructor)
+  BatchSize(Output scalar) : known(-1), tensor(scalar) {}  // NOLINT(google-explicit-constructor)
+  int64_t known;
+  Output tensor = {};
+};
+// Zeros [batch, size].
+Output BatchZeros(const Scope& scope, const BatchSize& batch_size, int64_t size, DType dtype);
+
 // One cell makes its variables when it is first called, in the scope that it is called with, and uses them in all other
 // calls; it belongs to one graph. Errors go to the scope's status.
 class Cell {
@@ -38,9 +48,12 @@ class Cell {
   // states.
   Step operator()(const VariableScope& variables, Output x, const State& state);
 
-  State ZeroState(const Scope& scope, Output batch_size, DType dtype) const;
+  // In the name scope "<class name>ZeroState".
+  virtual State ZeroState(const Scope& scope, const BatchSize& batch_size, DType dtype) const;
 
  protected:
+  // Of the class in TensorFlow.
+  virtual const char* class_name() const { return "RNNCell"; }
   // REQUIRES: the number of states fits.
   virtual Step Call(const VariableScope& variables, Output x, const State& state) = 0;
 };
@@ -64,6 +77,7 @@ class LayerCell : public Cell {
   // Makes them, for inputs of so many columns.
   virtual void Build(const VariableScope& variables, int64_t depth, DType dtype) = 0;
   virtual Step Compute(const Scope& s, Output x, const State& state) = 0;
+  // A matrix, or a vector of that many columns if there are 0 rows.
   Output Kernel(const VariableScope& v, const char* name, int64_t rows, int64_t columns, DType dtype) const;
   Output Bias(const VariableScope& v, const char* name, int64_t size, DType dtype, double initial = 0) const;
 
@@ -72,7 +86,7 @@ class LayerCell : public Cell {
 
  private:
   const char* base_;
-  bool built_ = false;
+  std::string name_scope_;  // of the first call; ops of all calls go there
 };
 
 class BasicRnnCell final : public LayerCell {
@@ -82,6 +96,7 @@ class BasicRnnCell final : public LayerCell {
   std::vector<int64_t> state_sizes() const override { return {num_units_}; }
 
  private:
+  const char* class_name() const override { return "BasicRNNCell"; }
   void Build(const VariableScope& variables, int64_t depth, DType dtype) override;
   Step Compute(const Scope& s, Output x, const State& state) override;
   Output kernel_, bias_;
@@ -94,6 +109,7 @@ class GruCell final : public LayerCell {
   std::vector<int64_t> state_sizes() const override { return {num_units_}; }
 
  private:
+  const char* class_name() const override { return "GRUCell"; }
   void Build(const VariableScope& variables, int64_t depth, DType dtype) override;
   Step Compute(const Scope& s, Output x, const State& state) override;
   Output gate_kernel_, gate_bias_, candidate_kernel_, candidate_bias_;
@@ -107,6 +123,7 @@ class BasicLstmCell final : public LayerCell {
   std::vector<bool> state_may_drop() const override { return {false, true}; }
 
  private:
+  const char* class_name() const override { return "BasicLSTMCell"; }
   void Build(const VariableScope& variables, int64_t depth, DType dtype) override;
   Step Compute(const Scope& s, Output x, const State& state) override;
   const double forget_bias_;
@@ -130,51 +147,11 @@ class LstmCell final : public LayerCell {
   int64_t output_size() const override { return lstm_.num_proj > 0 ? lstm_.num_proj : num_units_; }
 
  private:
+  const char* class_name() const override { return "LSTMCell"; }
   void Build(const VariableScope& variables, int64_t depth, DType dtype) override;
   Step Compute(const Scope& s, Output x, const State& state) override;
   const LstmOptions lstm_;
   Output kernel_, bias_, w_f_diag_, w_i_diag_, w_o_diag_, projection_;
-};
-
-// Cells on top of each other. REQUIRES: at least one, none null.
-class MultiRnnCell final : public Cell {
- public:
-  explicit MultiRnnCell(std::vector<std::shared_ptr<Cell>> cells) : cells_(std::move(cells)) {}
-  std::vector<int64_t> state_sizes() const override;
-  std::vector<bool> state_may_drop() const override;
-  int64_t output_size() const override { return cells_.back()->output_size(); }
-
- private:
-  Step Call(const VariableScope& variables, Output x, const State& state) override;
-  const std::vector<std::shared_ptr<Cell>> cells_;
-};
-
-// How likely a value is kept: a number in [0, 1], or a scalar that each step is fed.
-struct KeepProb {
-  KeepProb(double v) : value(v) {}              // NOLINT(google-explicit-constructor)
-  KeepProb(Output t) : value(-1), tensor(t) {}  // NOLINT(google-explicit-constructor)
-  double value;
-  Output tensor = {};
-};
-
-struct DropoutOptions {
-  KeepProb input_keep_prob = 1.0, output_keep_prob = 1.0, state_keep_prob = 1.0;
-  Seed seed = {};
-};
-
-// Dropout before and after a cell. REQUIRES: it is not null.
-class DropoutWrapper final : public Cell {
- public:
-  DropoutWrapper(std::shared_ptr<Cell> cell, DropoutOptions options)
-      : cell_(std::move(cell)), options_(std::move(options)) {}
-  std::vector<int64_t> state_sizes() const override { return cell_->state_sizes(); }
-  std::vector<bool> state_may_drop() const override { return cell_->state_may_drop(); }
-  int64_t output_size() const override { return cell_->output_size(); }
-
- private:
-  Step Call(const VariableScope& variables, Output x, const State& state) override;
-  const std::shared_ptr<Cell> cell_;
-  const DropoutOptions options_;
 };
 
 }  // namespace millstream::rnn

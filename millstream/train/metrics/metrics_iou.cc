@@ -1,40 +1,78 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millstream/train/metrics/metric_variables.h"
-#include "millstream/train/variables/variables.h"
+#include "millstream/train/operators/operators.h"
 
 namespace millstream::metrics {
 namespace {
 
-Output Flat(const Scope& s, Output x) { return s.Op("Reshape", {x, s.Constant({-1})}); }
-Output SumRow(const Scope& s, Output x) { return s.Op("Sum", {x, s.Constant({0})}); }
+Tensor Text(std::string text) { return Tensor::Scalar(std::move(text)); }
 
-// A class that is too large would land in another's cell.
-Node* CheckClasses(const Scope& s, Output classes, int64_t num_classes) {
-  const Output ok = s.Op("LogicalAnd", {s.Op("GreaterEqual", {classes, s.Const<int64_t>(0)}),
-                                        s.Op("Less", {classes, s.Const<int64_t>(num_classes)})});
-  const Output text = s.Const(Tensor::Scalar(absl::StrCat("Classes must be in [0, ", num_classes, ")")));
-  return s.Add("Assert", {s.Op("All", {ok, s.Constant({0})}), text, classes});
+// tf.metrics.mean_iou flattens what has several dimensions.
+Output Flat(const Scope& s, Output x) {
+  const int rank = s.ShapeOf(x).rank();
+  return rank == 0 || rank == 1 ? x : OpNamed(s, "", "Reshape", {x, std::vector<int32_t>{-1}});
 }
 
-// How often (label, prediction) occurs in this step.
-Output ConfusionMatrix(const Scope& s, Output labels, Output predictions, int64_t num_classes, Output weights) {
-  const Output row = Flat(s, CastTo(s, labels, DType::kInt64)), column = Flat(s, CastTo(s, predictions, DType::kInt64));
-  Node* const row_ok = CheckClasses(s, row, num_classes);
-  Node* const column_ok = CheckClasses(s, column, num_classes);
-  const Scope checked = s.WithControlDependencies({row_ok, column_ok});
-  const Output cell = checked.Op("AddV2", {checked.Op("Mul", {row, s.Const<int64_t>(num_classes)}), column});
-  Output counts = s.Op("Fill", {s.Op("Shape", {cell}), s.Const(1.0)});
-  if (weights) counts = s.Op("Mul", {counts, Flat(s, CastTo(s, weights, DType::kDouble))});
-  const Output sums = s.Op("UnsortedSegmentSum", {counts, cell, s.Const<int64_t>(num_classes * num_classes)});
-  return s.Op("Reshape", {sums, s.Const(Tensor::Vector<int64_t>({num_classes, num_classes}))});
+// The values after an Assert of `holds`, a condition of all of them; `data` is reported if it fails.
+Node* AssertAll(const Scope& s, Output holds, const std::vector<Operand>& data) {
+  const Output all = operators::ReduceAll(s, "All", holds);
+  const Scope in = s.NameScope("Assert");
+  std::vector<Output> inputs = {all};
+  for (const Operand& value : data) inputs.push_back(value.ToOutput(in, "Const", DType::kString));
+  return in.Add("Assert", std::move(inputs));
+}
+
+std::string Described(const char* what, Output value) { return absl::StrCat(what, " (", value.name(), ") = "); }
+
+// tf.assert_non_negative().
+Output NonNegative(const Scope& scope, Output x, const char* what) {
+  if (!scope.ok()) return {};
+  const Scope s = scope.NameScope("assert_non_negative").NameScope("assert_less_equal");
+  const Output zero = s.WithOpName("x").Const<int64_t>(0);
+  Node* check = AssertAll(s, s.Op("LessEqual", {zero, x}),
+                          {Text(absl::StrCat("`", what, "` contains negative values.  ")),
+                           Text("Condition x >= 0 did not hold element-wise:"), Text(Described("x", x)), x});
+  return scope.WithControlDependencies({check}).Op("Identity", {x});
+}
+
+// tf.assert_less().
+Output Less(const Scope& scope, Output x, Output limit, const char* what) {
+  if (!scope.ok()) return {};
+  const Scope s = scope.NameScope("assert_less");
+  Node* check =
+      AssertAll(s, s.Op("Less", {x, limit}),
+                {Text(absl::StrCat("`", what, "` out of bound")), Text("Condition x < y did not hold element-wise:"),
+                 Text(Described("x", x)), x, Text(Described("y", limit)), limit});
+  return scope.WithControlDependencies({check}).Op("Identity", {x});
+}
+
+// How often (label, prediction) occurs in this step. Classes out of range fail the step.
+Output ConfusionMatrix(const Scope& scope, Output labels, Output predictions, Output num_classes, Output weights) {
+  const Scope s = scope.NameScope("confusion_matrix");
+  labels = NonNegative(s, labels, "labels");
+  predictions = NonNegative(s, predictions, "predictions");
+  labels = Less(s, labels, num_classes, "labels");
+  predictions = Less(s, predictions, num_classes, "predictions");
+  const Output shape = s.WithOpName("stack").Op("Pack", {num_classes, num_classes});
+  const Output cells = s.WithOpName("stack").Op("Pack", {labels, predictions}, {{"axis", int64_t{1}}});
+  if (!s.ok()) return {};
+  const Output counts =
+      weights ? CastTo(s, weights, DType::kDouble) : operators::OnesLike(s, predictions, DType::kDouble);
+  return s.Op("ScatterNd", {cells, counts, shape});
 }
 
 Output MeanOfClasses(const Scope& s, Output matrix) {
-  const Output m = CastTo(s, matrix, DType::kFloat);
-  const Output both = s.Op("DiagPart", {m});
-  const Output either = s.Op("Sub", {s.Op("AddV2", {SumRow(s, m), s.Op("Sum", {m, s.Constant({1})})}), both});
-  const Output occurs = CastTo(s, s.Op("NotEqual", {either, s.Const(0.0f)}), DType::kFloat);
-  return s.WithOpName("mean_iou").Op("DivNoNan", {SumRow(s, s.Op("DivNoNan", {both, either})), SumRow(s, occurs)});
+  const auto as_float = [&s](Output x) { return CastTo(s, x, DType::kFloat); };
+  const Output rows = as_float(operators::Reduce(s, "Sum", matrix, 0));
+  const Output columns = as_float(operators::Reduce(s, "Sum", matrix, 1));
+  const Output both = as_float(s.Op("DiagPart", {matrix}));
+  const Output either = operators::Sub(s, operators::Add(s, rows, columns), both);
+  const Output occur = operators::ReduceAll(s, "Sum", as_float(OpNamed(s, "", "NotEqual", {either, 0})));
+  const Output positive = OpNamed(s, "", "Greater", {either, 0});
+  const Output divisor = s.Op("Select", {positive, either, operators::OnesLike(s, either)});
+  const Output sum = operators::ReduceAll(s, "Sum", operators::Ratio(s, both, divisor, ""), false, "mean_iou");
+  const Output mean = operators::Div(s, sum, occur);
+  return OpNamed(s, "", "Select", {OpNamed(s, "", "Greater", {occur, 0}), mean, 0});
 }
 
 }  // namespace
@@ -46,11 +84,19 @@ Metric MeanIou(const Scope& scope, Output labels, Output predictions, int64_t nu
   }
   if (!scope.ok()) return {};
   const Scope s = internal::EnterMetric(scope, options, "mean_iou");
-  const Output current = ConfusionMatrix(s, labels, predictions, num_classes, options.weights);
-  const Metric matrix =
-      internal::Total(s, current, "total_confusion_matrix", Shape({num_classes, num_classes}), DType::kDouble);
+  const GraphVariable matrix =
+      internal::MetricVariable(s, "total_confusion_matrix", Shape({num_classes, num_classes}), DType::kDouble);
+  predictions = CastTo(s, predictions, DType::kInt64);
+  labels = CastTo(s, labels, DType::kInt64);
+  const Output classes =
+      OpNamed(s, "Cast", "Cast", {Tensor::Scalar(static_cast<int32_t>(num_classes))}, {{"DstT", DType::kInt64}});
+  predictions = Flat(s, predictions);
+  labels = Flat(s, labels);
+  const Output weights = options.weights ? Flat(s, options.weights) : Output();
+  const Output current = ConfusionMatrix(s, labels, predictions, classes, weights);
   if (!s.ok()) return {};
-  return internal::Publish(s, MeanOfClasses(s, matrix.value), matrix.update_op, options);
+  const Output update = AddToVariable(s, matrix, current);
+  return internal::Publish(s, MeanOfClasses(s, matrix.value), update, options);
 }
 
 }  // namespace millstream::metrics

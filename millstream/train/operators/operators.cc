@@ -135,13 +135,15 @@ Output ShapeOf(const Scope& s, Output x) {
   return s.WithOpName("Shape").Const(SizesOf(shape));
 }
 
-Output OnesLike(const Scope& scope, Output x) {
+Output OnesLike(const Scope& s, Output x) { return s.ok() ? OnesLike(s, x, x.dtype()) : Output(); }
+
+Output OnesLike(const Scope& scope, Output x, DType dtype) {
   const Scope s = scope.NameScope("ones_like");
   const PartialShape shape = s.ShapeOf(x);
   if (!s.ok()) return {};
   const bool known = shape.IsFullyDefined();
   const Output sizes = known ? s.WithOpName("Shape/shape_as_tensor").Const(SizesOf(shape)) : s.Op("Shape", {x});
-  const Output one = s.Const(ScalarOf(x.dtype(), 1));
+  const Output one = s.Const(ScalarOf(dtype, 1));
   return s.WithOpName(s.name_prefix()).Op("Fill", {sizes, one});
 }
 

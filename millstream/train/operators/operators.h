@@ -72,6 +72,7 @@ Output RankOf(const Scope& s, Output x);
 Output Range(const Scope& s, const Operand& start, const Operand& limit);
 // tf.ones_like() and tf.zeros_like().
 Output OnesLike(const Scope& s, Output x);
+Output OnesLike(const Scope& s, Output x, DType dtype);
 Output ZerosLike(const Scope& s, Output x);
 // tf.concat() along axis 0: "concat".
 Output Concat(const Scope& s, const std::vector<Operand>& values);

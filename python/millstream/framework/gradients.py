@@ -138,7 +138,7 @@ def _add_outer_dependencies(graph, ops):
     inside = _in_loops(graph, ops)
     for op in ops:
         if op._id not in inside:
-            for control in graph._control_for(_producers(graph, op)):
+            for control in graph._control_for([pair[0] for pair in graph._core.inputs(op._id)]):
                 graph._core.add_control_input(op._id, control)
         for scope in graph._state.control:
             scope.seen.add(op._id)

@@ -163,8 +163,21 @@ class Graph(Collections, GraphScopes):
     def _place_new(self, ops):
         """Devices of nodes that were added in C++: as if they had been made one by one in the scopes of now."""
         for op in ops:
-            if not op.device and self._core.attr(op._id, "_class") is None:
+            if op.device:
+                continue
+            if self._core.attr(op._id, "_class") is None:
                 self._place(op)
+            else:
+                self._place_beside_others(op)
+
+    def _place_beside_others(self, op):
+        """The device of an operation that C++ colocated with others: that of the first of them that has one."""
+        for group in op.colocation_groups():
+            name = group.decode()[len("loc:@"):]
+            device = "" if name == op.name else self.get_operation_by_name(name).device
+            if device:
+                op._set_device(device)
+                return
 
     @contextlib.contextmanager
     def _inside(self, prefix):

@@ -47,6 +47,11 @@ def _precision_weighted():
     tf.metrics.precision(*_bools(), weights=tf.placeholder(tf.float32, [None], name="weights"))
 
 
+def _weighted_iou():
+    tf.metrics.mean_iou(*_classes(), num_classes=3, weights=tf.placeholder(tf.float32, [None], name="weights"),
+                        metrics_collections=["values"], updates_collections=["updates"], name="overlap")
+
+
 PROGRAMS = {
     "mean": _mean,
     "mean.weighted": _mean_weighted,
@@ -66,6 +71,9 @@ PROGRAMS = {
     "precision": partial(_with, _bools, tf.metrics.precision),
     "precision.weighted": _precision_weighted,
     "recall": partial(_with, _bools, tf.metrics.recall),
+    "mean_iou": partial(_with, _classes, tf.metrics.mean_iou, num_classes=3),
+    "mean_iou.floats": partial(_with, _floats, tf.metrics.mean_iou, num_classes=4),
+    "mean_iou.weighted": _weighted_iou,
     "auc": partial(_with, _scores, tf.metrics.auc, num_thresholds=5),
     "auc.pr": partial(_with, _scores, tf.metrics.auc, num_thresholds=5, curve="PR", summation_method="careful_interpolation"),
     "precision_at_thresholds": partial(_with, _scores, tf.metrics.precision_at_thresholds, thresholds=[0.25, 0.5]),

@@ -71,6 +71,7 @@ def _initializers():
                               ("orthogonal", tf.orthogonal_initializer(seed=7)),
                               ("scaling", tf.variance_scaling_initializer(2.0, "fan_out", "uniform", seed=8))]:
         tf.get_variable(name, [4, 3], initializer=initializer)
+    tf.get_variable("wide", [3, 4], initializer=tf.orthogonal_initializer(0.5, seed=9))
     tf.global_variables_initializer()
     tf.local_variables_initializer()
     tf.report_uninitialized_variables()

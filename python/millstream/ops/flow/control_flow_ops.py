@@ -244,9 +244,7 @@ def while_loop(cond, body, loop_vars, shape_invariants=None, parallel_iterations
     if parallel_iterations < 1:
         raise TypeError("'parallel_iterations' must be a positive integer.")
     with ops.name_scope(name, "while", loop_vars if isinstance(loop_vars, (list, _TUPLE)) else [loop_vars]) as scope:
-        limit = _limit(maximum_iterations)
-        if isinstance(limit, ops.Tensor):
-            return _limited(cond, body, loop_vars, limit, shape_invariants, parallel_iterations, back_prop, swap_memory)
+        limit = None if maximum_iterations is None else _limit(maximum_iterations)
         names = nest.pack_sequence_as(loop_vars, [_named(v, i) for i, v in enumerate(nest.flatten(loop_vars))])
         variables = _LoopVars(names)
         start = variables.tensors(variables.leaves)
@@ -268,8 +266,8 @@ def while_loop(cond, body, loop_vars, shape_invariants=None, parallel_iterations
                 return [t._id_pair() for t in _body_results(body(*args(pairs)), variables, results)]
 
         pairs = _build(graph, errors, lambda: graph._core.while_loop(
-            "", scope, call_cond, call_body, [t._id_pair() for t in start], int(parallel_iterations), limit,
-            bool(swap_memory),
+            "", scope, call_cond, call_body, [t._id_pair() for t in start], int(parallel_iterations),
+            [] if limit is None else [limit._id_pair()], bool(swap_memory),
             _invariants(loop_vars, shape_invariants)))
         exits = [graph._output_by_id(p) for p in pairs]
         if not back_prop:
@@ -287,33 +285,10 @@ def _named(value, i):
 
 
 def _limit(maximum_iterations):
-    if maximum_iterations is None:
-        return -1
-    if isinstance(maximum_iterations, ops.Tensor):
-        if maximum_iterations.shape.rank not in (None, 0):
-            raise ValueError(f"'maximum_iterations' must be a scalar. Received shape: {maximum_iterations.shape}")
-        known = tensor_util.constant_value(maximum_iterations)
-        return maximum_iterations if known is None else int(known)
-    return int(maximum_iterations)
-
-
-def _limited(cond_fn, body, loop_vars, limit, shape_invariants, parallel_iterations, back_prop, swap_memory):
-    single = not isinstance(loop_vars, (list, _TUPLE)) or hasattr(loop_vars, "_fields")
-    own = [loop_vars] if single else list(loop_vars)
-    counter = constant_op.constant(0, limit.dtype.base_dtype, name="iteration_counter")
-
-    def next_values(i, *args):
-        result = body(*args)
-        if not isinstance(result, (list, _TUPLE)) or (single and nest.is_nested(own[0])):
-            result = [result]
-        return [i + 1] + list(result)
-
-    invariants = None
-    if shape_invariants is not None:
-        invariants = [TensorShape([])] + ([shape_invariants] if single else list(shape_invariants))
-    results = while_loop(lambda i, *args: gen_ops.logical_and(gen_ops.less(i, limit), cond_fn(*args)), next_values,
-                         [counter] + own, invariants, parallel_iterations, back_prop, swap_memory)[1:]
-    return results[0] if len(results) == 1 else results
+    limit = ops.convert_to_tensor(maximum_iterations, name="maximum_iterations")
+    if limit.shape.rank not in (None, 0):
+        raise ValueError(f"'maximum_iterations' must be a scalar. Received shape: {limit.shape}")
+    return limit
 
 
 def _body_results(result, variables, results):

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from millstream import gen_ops
-from millstream.framework import dtypes, ops
+from millstream.framework import constant_op, dtypes, ops
 from millstream.framework.tensor_shape import TensorShape
 from millstream.ops.array import array_ops
 from millstream.ops.flow import control_flow_ops
@@ -24,9 +23,8 @@ if TYPE_CHECKING:
 
 
 class BatchNormalization(Layer):
-    """Normalizes over all axes but `axis`. While training, the statistics are those of the batch and the updates of the
-    moving
-    ones go to the collection UPDATE_OPS; otherwise the moving ones are used."""
+    """Normalizes over all axes but `axis`. While training, the statistics are those of the batch, and the updates of the
+    moving ones go to the collection UPDATE_OPS; otherwise the moving ones are used."""
 
     def __init__(self, axis: Any = -1, momentum: Any = 0.99, epsilon: Any = 1e-3, center: bool = True, scale: bool = True,
                  beta_initializer: Any = init_ops.Zeros(), gamma_initializer: Any = init_ops.Ones(),
@@ -63,13 +61,19 @@ class BatchNormalization(Layer):
         self.input_spec = InputSpec(ndim=shape.rank, axes={axis: size})
         dtype = dtypes.float32 if self.dtype in (None, "float16", "bfloat16") else self.dtype
         self.gamma = self.beta = None
+
+        def constant(value):  # for the fused kernel, which needs both
+            return constant_op.constant(value, dtype, shape=[size]) if self._use_fused else None
+
         if self.scale:
             self.gamma = self.add_weight("gamma", shape=(size,), dtype=dtype, initializer=self.gamma_initializer,
                                          regularizer=self.gamma_regularizer, constraint=self.gamma_constraint,
                                          trainable=True)
+        self._gamma_or_ones = constant(1.0) if self.gamma is None else self.gamma
         if self.center:
             self.beta = self.add_weight("beta", shape=(size,), dtype=dtype, initializer=self.beta_initializer,
                                         regularizer=self.beta_regularizer, constraint=self.beta_constraint, trainable=True)
+        self._beta_or_zeros = constant(0.0) if self.beta is None else self.beta
         scope = vs.get_variable_scope()
         partitioner = scope.partitioner
         scope.set_partitioner(None)  # the averages are assigned as a whole
@@ -82,32 +86,40 @@ class BatchNormalization(Layer):
             scope.set_partitioner(partitioner)
         self.built = True
 
-    def _moving_update(self, variable, value, decay, training):
-        """variable -= (variable - value) * (1 - decay), or nothing when not training."""
-        with ops.name_scope("AssignMovingAvg", values=[value]), ops.colocate_with(variable):
-            rate = ops.convert_to_tensor(1.0 - decay, dtype=variable.dtype.base_dtype, name="decay")
-            known = smart_bool(training)
-            change = (ops.convert_to_tensor(variable) - math_ops.cast(value, variable.dtype.base_dtype)) * rate
-            if known is None:
-                change = control_flow_ops.cond(training, lambda: change, lambda: array_ops.zeros_like(change))
-            return state_ops.assign_sub(variable, change)
+    def _assign_moving_average(self, variable, value, momentum):
+        """variable -= (variable - value) * (1 - momentum)."""
+        with ops.name_scope("AssignMovingAvg") as scope, ops.colocate_with(variable):
+            dtype = variable.dtype.base_dtype
+            decay = math_ops.cast(ops.convert_to_tensor(1.0 - momentum, name="decay"), dtype)
+            change = (variable - math_ops.cast(value, dtype)) * decay
+            return state_ops.assign_sub(variable, change, name=scope)
 
     def _fused_call(self, inputs, training):
         data_format = "NHWC" if self._axis == 3 else "NCHW"
-        size = self.moving_mean.shape.as_list()
-        gamma = array_ops.ones(size) if self.gamma is None else self.gamma
-        beta = array_ops.zeros(size) if self.beta is None else self.beta
 
         def train():
-            return nn_norm.fused_batch_norm(inputs, gamma, beta, epsilon=self.epsilon, data_format=data_format)
+            return list(nn_norm.fused_batch_norm(inputs, self._gamma_or_ones, self._beta_or_zeros, epsilon=self.epsilon,
+                                                 data_format=data_format))
 
         def infer():
-            return nn_norm.fused_batch_norm(inputs, gamma, beta, mean=self.moving_mean, variance=self.moving_variance,
-                                            epsilon=self.epsilon, is_training=False, data_format=data_format)
-        return control_flow_ops.smart_cond(training, lambda: list(train()), lambda: list(infer()))
+            return list(nn_norm.fused_batch_norm(inputs, self._gamma_or_ones, self._beta_or_zeros, mean=self.moving_mean,
+                                                 variance=self.moving_variance, epsilon=self.epsilon, is_training=False,
+                                                 data_format=data_format))
+
+        outputs, mean, variance = control_flow_ops.smart_cond(training, train, infer)
+        known = smart_bool(training)
+        if known is None:
+            momentum = control_flow_ops.cond(training, lambda: ops.convert_to_tensor(self.momentum),
+                                             lambda: ops.convert_to_tensor(1.0))
+        else:
+            momentum = ops.convert_to_tensor(self.momentum)
+        if known is not False and self.trainable:
+            self.add_update(self._assign_moving_average(self.moving_mean, mean, momentum))
+            self.add_update(self._assign_moving_average(self.moving_variance, variance, momentum))
+        return outputs
 
     def _plain_call(self, inputs, training):
-        rank = inputs.shape.rank
+        rank, dtype = inputs.shape.rank, inputs.dtype.base_dtype
         axes = [i for i in range(rank) if i != self._axis]
         broadcast = [1] * rank
         broadcast[self._axis] = inputs.shape.as_list()[self._axis]
@@ -115,31 +127,30 @@ class BatchNormalization(Layer):
         def wide(v):
             return v if v is None or axes == list(range(rank - 1)) else array_ops.reshape(v, broadcast)
 
-        known = smart_bool(training)
-        if known is False:
-            mean, variance = ops.convert_to_tensor(self.moving_mean), ops.convert_to_tensor(self.moving_variance)
-        else:
-            mean, variance = nn_norm.moments(inputs, axes)
-            if known is None:
-                batch_mean, batch_variance = mean, variance
-                mean, variance = control_flow_ops.cond(
-                    training, lambda: [gen_ops.identity(batch_mean), gen_ops.identity(batch_variance)],
-                    lambda: [gen_ops.identity(ops.convert_to_tensor(self.moving_mean)),
-                             gen_ops.identity(ops.convert_to_tensor(self.moving_variance))])
-        offset = None if self.beta is None else wide(math_ops.cast(self.beta, inputs.dtype.base_dtype))
-        scale = None if self.gamma is None else wide(math_ops.cast(self.gamma, inputs.dtype.base_dtype))
-        outputs = nn_norm.batch_normalization(inputs, wide(math_ops.cast(mean, inputs.dtype.base_dtype)),
-                                              wide(math_ops.cast(variance, inputs.dtype.base_dtype)), offset, scale,
-                                              self.epsilon)
+        scale, offset = wide(self.gamma), wide(self.beta)
+        mean, variance = self._statistics(inputs, axes, training)
+        mean, variance = math_ops.cast(mean, dtype), math_ops.cast(variance, dtype)
+        offset = None if offset is None else math_ops.cast(offset, dtype)
+        scale = None if scale is None else math_ops.cast(scale, dtype)
+        outputs = nn_norm.batch_normalization(inputs, wide(mean), wide(variance), offset, scale, self.epsilon)
         outputs.set_shape(inputs.shape)
-        return outputs, mean, variance
+        return outputs
+
+    def _statistics(self, inputs, axes, training):
+        """Mean and variance, of the batch while training; updates the averages."""
+        if smart_bool(training) is False:
+            return self.moving_mean, self.moving_variance
+        batch = nn_norm.moments(math_ops.cast(inputs, self.moving_mean.dtype.base_dtype), axes)
+        averages = self.moving_mean, self.moving_variance
+        values = [control_flow_ops.smart_cond(training, lambda b=b: b, lambda a=a: ops.convert_to_tensor(a))
+                  for b, a in zip(batch, averages)]
+        for average, value in zip(averages, values) if self.trainable else ():
+            self.add_update(control_flow_ops.smart_cond(
+                training, lambda a=average, v=value: self._assign_moving_average(a, v, self.momentum), lambda a=average: a))
+        return values
 
     def call(self, inputs: Any, training: Any = False) -> Any:
-        outputs, mean, variance = (self._fused_call if self._use_fused else self._plain_call)(inputs, training)
-        if smart_bool(training) is not False and self.trainable:
-            self.add_update(self._moving_update(self.moving_mean, mean, self.momentum, training))
-            self.add_update(self._moving_update(self.moving_variance, variance, self.momentum, training))
-        return outputs
+        return (self._fused_call if self._use_fused else self._plain_call)(inputs, training)
 
     def compute_output_shape(self, input_shape: ShapeLike) -> Any:
         return input_shape

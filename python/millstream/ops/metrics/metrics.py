@@ -171,16 +171,16 @@ def mean_iou(labels: TensorLike, predictions: TensorLike, num_classes: Any, weig
     with vs.variable_scope(name, "mean_iou", (predictions, labels, weights)):
         matrix, update_matrix = _streaming_confusion(labels, predictions, num_classes, weights)
 
-        def compute(cm, name):
-            cm = math_ops.cast(cm, dtypes.float32)
-            rows, columns = reduce_ops.reduce_sum(cm, 0), reduce_ops.reduce_sum(cm, 1)
-            diagonal = gen_ops.diag_part(cm)
-            union = rows + columns - diagonal
-            valid = reduce_ops.reduce_sum(math_ops.cast(gen_ops.not_equal(union, 0), dtypes.float32))
-            union = gen_ops.select(gen_ops.greater(union, 0), union, array_ops.ones_like(union))
-            ious = diagonal / union
-            return gen_ops.select(gen_ops.greater(valid, 0), reduce_ops.reduce_sum(ious) / valid, 0.0, name=name)
-        return publish(compute(matrix, "mean_iou"), update_matrix, metrics_collections, updates_collections)
+        rows = math_ops.cast(reduce_ops.reduce_sum(matrix, 0), dtypes.float32)
+        columns = math_ops.cast(reduce_ops.reduce_sum(matrix, 1), dtypes.float32)
+        diagonal = math_ops.cast(gen_ops.diag_part(matrix), dtypes.float32)
+        union = rows + columns - diagonal
+        valid = reduce_ops.reduce_sum(math_ops.cast(gen_ops.not_equal(union, 0), dtypes.float32))
+        union = gen_ops.select(gen_ops.greater(union, 0), union, array_ops.ones_like(union))
+        ious = math_ops.div(diagonal, union)
+        mean = reduce_ops.reduce_sum(ious, name="mean_iou") / valid
+        value = gen_ops.select(gen_ops.greater(valid, 0), mean, 0.0)
+        return publish(value, update_matrix, metrics_collections, updates_collections)
 
 
 def mean_per_class_accuracy(labels: TensorLike, predictions: TensorLike, num_classes: Any, weights: Any = None,
@@ -204,9 +204,13 @@ def mean_per_class_accuracy(labels: TensorLike, predictions: TensorLike, num_cla
 
 def _streaming_confusion(labels, predictions, num_classes, weights=None):
     matrix = metric_variable([num_classes, num_classes], dtypes.float64, name="total_confusion_matrix")
-    predictions = array_ops.reshape(math_ops.cast(predictions, dtypes.int64), [-1])
-    labels = array_ops.reshape(math_ops.cast(labels, dtypes.int64), [-1])
-    weights = None if weights is None else array_ops.reshape(weights, [-1])
-    current = reduce_ops.confusion_matrix(labels, predictions, math_ops.cast(num_classes, dtypes.int64), weights=weights,
-                                          dtype=dtypes.float64)
+    predictions, labels = math_ops.cast(predictions, dtypes.int64), math_ops.cast(labels, dtypes.int64)
+    num_classes = math_ops.cast(num_classes, dtypes.int64)
+
+    def flat(x):
+        return x if x is None or x.shape.rank in (0, 1) else array_ops.reshape(x, [-1])
+
+    predictions, labels = flat(predictions), flat(labels)
+    weights = None if weights is None else flat(ops.convert_to_tensor(weights))
+    current = reduce_ops.confusion_matrix(labels, predictions, num_classes, weights=weights, dtype=dtypes.float64)
     return matrix, state_ops.assign_add(matrix, current)

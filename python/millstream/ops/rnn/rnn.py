@@ -13,6 +13,7 @@ from millstream.ops.flow import control_flow_ops
 from millstream.ops.math import math_ops, reduce_ops
 from millstream.ops.variables import variable_scope
 from millstream.ops.flow.tensor_array_ops import TensorArray
+from millstream.ops.rnn.rnn_cell import batch_zeros
 
 if TYPE_CHECKING:
     from typing import Any, Optional
@@ -32,14 +33,19 @@ def _transpose_batch_time(x):
     """[batch, time, ...] <-> [time, batch, ...]."""
     if x.shape.rank is not None and x.shape.rank < 2:
         raise ValueError(f"Expected input tensor {x} to have rank at least 2, but saw shape: {x.shape}")
+    result = array_ops.transpose(x, array_ops.concat(([1, 0], math_ops.range(2, array_ops.rank(x))), axis=0))
     if x.shape.rank is not None:
-        return array_ops.transpose(x, [1, 0] + list(range(2, x.shape.rank)))
-    return array_ops.transpose(x, array_ops.concat(([1, 0], math_ops.range(2, gen_ops.rank(x))), axis=0))
+        sizes = x.shape.as_list()
+        result.set_shape([sizes[1], sizes[0]] + sizes[2:])
+    return result
 
 
-def _batch_size(tensor):
-    known = tensor.shape.as_list()[1] if tensor.shape.rank is not None else None
-    return array_ops.shape(tensor)[1] if known is None else known
+def _batch_size(tensors):
+    """The number of sequences in inputs [time, batch, ...]: a number if one of the shapes tells it, else a tensor."""
+    for tensor in tensors:
+        if tensor.shape.rank is not None and tensor.shape.as_list()[1] is not None:
+            return tensor.shape.as_list()[1]
+    return array_ops.shape(tensors[0])[1]
 
 
 def _zero_state(cell, batch_size, dtype):
@@ -48,45 +54,53 @@ def _zero_state(cell, batch_size, dtype):
     return cell.zero_state(batch_size, dtype)
 
 
-def _zeros(size, batch_size, dtype):
-    tail = TensorShape(size).as_list() if not isinstance(size, int) else [size]
-    return array_ops.zeros(array_ops.stack([batch_size] + tail) if isinstance(batch_size,
-                                                                              ops.Tensor) else [batch_size] + tail,
-                           dtype)
-
-
 def _select(done, old, new):
     """`old` for the sequences that have ended, `new` for the others."""
     if isinstance(new, TensorArray) or new.shape.rank == 0:
         return new
-    result = index_ops.where(done, old, new)
+    with ops.colocate_with(new):
+        result = index_ops.where(done, old, new)
     result.set_shape(new.shape)
     return result
 
 
-def _keep_ended(time, lengths, longest, shortest, zero_output, state, call):
-    """One step that leaves the state of ended sequences as it is and gives zeros for their outputs."""
-    flat_state, flat_zero = nest.flatten(state), nest.flatten(zero_output)
+class _EndedSequences:
+    """Leaves the state of ended sequences as it is, and gives zeros for their outputs."""
 
-    def step():
+    def __init__(self, time, lengths, zero_output, state):
+        self._zero_output, self._state = zero_output, state
+        self._old = nest.flatten(zero_output) + nest.flatten(state)
+        self._ended = gen_ops.greater_equal(time, lengths)
+
+    def _called(self, call):
         output, new_state = call()
-        nest.assert_same_structure(state, new_state)
-        done = gen_ops.greater_equal(time, lengths)
+        nest.assert_same_structure(self._zero_output, output)
+        nest.assert_same_structure(self._state, new_state)
+        return nest.flatten(output) + nest.flatten(new_state)
 
-        def mixed():
-            outs = [_select(done, z, o) for z, o in zip(flat_zero, nest.flatten(output))]
-            return outs + [_select(done, s, n) for s, n in zip(flat_state, nest.flatten(new_state))]
+    def _mixed(self, new):
+        return [_select(self._ended, o, n) for o, n in zip(self._old, new)]
 
-        def plain():
-            return nest.flatten(output) + nest.flatten(new_state)
-        return control_flow_ops.cond(gen_ops.less(time, shortest), plain, mixed)
+    def _packed(self, values):
+        count = len(nest.flatten(self._zero_output))
+        return (nest.pack_sequence_as(self._zero_output, values[:count]),
+                nest.pack_sequence_as(self._state, values[count:]))
 
-    values = control_flow_ops.cond(gen_ops.greater_equal(time, longest), lambda: flat_zero + flat_state, lambda: step())
-    values = values if isinstance(values, list) else [values]
-    for value, like in zip(values, flat_zero + flat_state):
-        value.set_shape(like.shape)
-    return (nest.pack_sequence_as(zero_output, values[:len(flat_zero)]),
-            nest.pack_sequence_as(state, values[len(flat_zero):]))
+    def step(self, call):
+        """Calls the cell, whichever sequences have ended: what a loop over all times does."""
+        return self._packed(self._mixed(self._called(call)))
+
+    def conditional_step(self, call, time, longest, shortest):
+        """Calls the cell only if a sequence goes on, and mixes only if one has ended."""
+        def some():
+            new = self._called(call)
+            return control_flow_ops.cond(gen_ops.less(time, shortest), lambda: new, lambda: self._mixed(new))
+
+        values = control_flow_ops.cond(gen_ops.greater_equal(time, longest), lambda: self._old, some)
+        values = values if isinstance(values, list) else [values]
+        for value, like in zip(values, self._old):
+            value.set_shape(like.shape)
+        return self._packed(values)
 
 
 def dynamic_rnn(cell: Any, inputs: Any, sequence_length: Any = None, initial_state: Any = None,
@@ -104,7 +118,7 @@ def dynamic_rnn(cell: Any, inputs: Any, sequence_length: Any = None, initial_sta
                 raise ValueError("sequence_length must be a vector of length batch_size, but saw shape: "
                                  f"{sequence_length.shape}")
             sequence_length = gen_ops.identity(sequence_length, name="sequence_length")
-        batch_size = _batch_size(flat[0])
+        batch_size = _batch_size(flat)
         if initial_state is not None:
             state = initial_state
         else:
@@ -112,61 +126,68 @@ def dynamic_rnn(cell: Any, inputs: Any, sequence_length: Any = None, initial_sta
                 raise ValueError(_NO_STATE)
             state = _zero_state(cell, batch_size, dtype)
         if sequence_length is not None:
-            from millstream.ops.debugging import check_ops
-            with ops.control_dependencies([check_ops.Assert(
-                    reduce_ops.reduce_all(gen_ops.equal(array_ops.shape(sequence_length), array_ops.stack([batch_size]))),
-                    [f"Expected shape for Tensor {sequence_length.name} is ", batch_size, " but saw shape: ",
-                     array_ops.shape(sequence_length)])]):
+            with ops.control_dependencies([_assert_shape(sequence_length, [batch_size])]):
                 sequence_length = gen_ops.identity(sequence_length, name="CheckSeqLen")
         outputs, final = _dynamic_loop(cell, nest.pack_sequence_as(inputs, flat), state, parallel_iterations or 32,
-                                       swap_memory,
-                                       sequence_length, dtype, batch_size)
+                                       swap_memory, sequence_length, dtype)
         if not time_major:
             outputs = nest.map_structure(_transpose_batch_time, outputs)
         return outputs, final
 
 
-def _dynamic_loop(cell, inputs, state, parallel_iterations, swap_memory, lengths, dtype, batch_size):
-    flat_in = nest.flatten(inputs)
-    steps = flat_in[0].shape.as_list()[0] if flat_in[0].shape.rank is not None else None
-    steps_tensor = array_ops.shape(flat_in[0])[0]
-    flat_state = [s if isinstance(s, TensorArray) else ops.convert_to_tensor(s) for s in nest.flatten(state)]
-    state = nest.pack_sequence_as(state, flat_state)
-    state_dtype = dtype or flat_state[0].dtype.base_dtype
-    sizes = nest.flatten(cell.output_size)
-    out_dtype = dtypes.as_dtype(dtype or state_dtype)
-    zero_output = nest.pack_sequence_as(cell.output_size, [_zeros(s, batch_size, out_dtype) for s in sizes])
-    shortest = longest = None
-    if lengths is not None:
-        shortest, longest = reduce_ops.reduce_min(lengths), reduce_ops.reduce_max(lengths)
-    arrays = [TensorArray(out_dtype, size=steps_tensor, tensor_array_name=f"dynamic_rnn/output_{i}",
-                          element_shape=z.shape) for i, z in enumerate(nest.flatten(zero_output))]
-    sources = [TensorArray(x.dtype.base_dtype, size=steps_tensor, tensor_array_name=f"dynamic_rnn/input_{i}",
-                           element_shape=x.shape[1:]).unstack(x) for i, x in enumerate(flat_in)]
+def _assert_shape(x, shape):
+    from millstream.ops.debugging import check_ops
+    found, wanted = array_ops.shape(x), array_ops.stack(shape)
+    return check_ops.Assert(reduce_ops.reduce_all(gen_ops.equal(found, wanted)),
+                            [f"Expected shape for Tensor {x.name} is ", wanted, " but saw shape: ", found])
 
-    def body(time, outs, values):
+
+def _dynamic_loop(cell, inputs, state, parallel_iterations, swap_memory, lengths, dtype):
+    flat_in = nest.flatten(inputs)
+    steps_tensor = array_ops.shape(flat_in[0])[0]
+    batch_size = _batch_size(flat_in)
+    steps, batch = flat_in[0].shape.as_list()[:2] if flat_in[0].shape.rank is not None else (None, None)
+    state = nest.map_structure(lambda s: s if isinstance(s, TensorArray) else ops.convert_to_tensor(s), state)
+    out_dtype = dtypes.as_dtype(dtype or nest.flatten(state)[0].dtype.base_dtype)
+    sizes = nest.flatten(cell.output_size)
+    zero_output = nest.pack_sequence_as(cell.output_size, [batch_zeros(s, batch_size, out_dtype) for s in sizes])
+    last = steps_tensor
+    if lengths is not None:
+        last = reduce_ops.reduce_max(lengths)
+    time = constant_op.constant(0, name="time")
+    with ops.name_scope("dynamic_rnn") as base:
+        pass
+
+    def array(kind, i, shape, of):
+        return TensorArray(of, size=steps_tensor, tensor_array_name=f"{base}{kind}_{i}", element_shape=shape)
+
+    arrays = tuple(array("output", i, TensorShape([batch]).concatenate(TensorShape(s)), out_dtype)
+                   for i, s in enumerate(sizes))
+    sources = [array("input", i, x.shape[1:], x.dtype.base_dtype) for i, x in enumerate(flat_in)]
+    sources = [source.unstack(x) for source, x in zip(sources, flat_in)]
+
+    def body(time, outs, now):
         reads = [s.read(time) for s in sources]
         for r, x in zip(reads, flat_in):
             r.set_shape(x.shape[1:])
         input_t = nest.pack_sequence_as(inputs, reads)
-        packed = nest.pack_sequence_as(state, values)
         if lengths is not None:
-            output, new_state = _keep_ended(time, lengths, longest, shortest, zero_output, packed,
-                                            lambda: cell(input_t, packed))
+            output, new_state = _EndedSequences(time, lengths, zero_output, now).step(lambda: cell(input_t, now))
         else:
-            output, new_state = cell(input_t, packed)
+            output, new_state = cell(input_t, now)
         nest.assert_same_structure(state, new_state)
-        outs = [a.write(time, o) for a, o in zip(outs, nest.flatten(output))]
-        return time + 1, outs, nest.flatten(new_state)
+        outs = tuple(a.write(time, o) for a, o in zip(outs, nest.flatten(output)))
+        return time + 1, outs, new_state
 
-    time = constant_op.constant(0, name="time")
-    _, outs, values = control_flow_ops.while_loop(
-        lambda time, *_: time < steps_tensor, body, (time, arrays, flat_state), parallel_iterations=parallel_iterations,
-        swap_memory=swap_memory, maximum_iterations=steps if steps is not None else None)
+    # At least one step, if there is an input, so that the arrays know the shapes of their elements.
+    bound = gen_ops.minimum(steps_tensor, gen_ops.maximum(1, last))
+    _, outs, final = control_flow_ops.while_loop(
+        lambda time, *_: time < bound, body, (time, arrays, state), parallel_iterations=parallel_iterations,
+        swap_memory=swap_memory, maximum_iterations=steps_tensor)
     results = [a.stack() for a in outs]
-    for r, z in zip(results, nest.flatten(zero_output)):
-        r.set_shape([steps] + (z.shape.as_list() if z.shape.rank is not None else [None] * (r.shape.rank - 1)))
-    return nest.pack_sequence_as(cell.output_size, results), nest.pack_sequence_as(state, values)
+    for r, s in zip(results, sizes):
+        r.set_shape(TensorShape([steps, batch]).concatenate(TensorShape(s)))
+    return nest.pack_sequence_as(cell.output_size, results), final
 
 
 def static_rnn(cell: Any, inputs: Any, initial_state: Any = None, dtype: Optional[DTypeLike] = None,
@@ -188,19 +209,21 @@ def static_rnn(cell: Any, inputs: Any, initial_state: Any = None, dtype: Optiona
             if not dtype:
                 raise ValueError("If no initial_state is provided, dtype must be specified")
             state = _zero_state(cell, batch_size, dtype)
-        zero_output = None
         if sequence_length is not None:
-            sequence_length = gen_ops.identity(math_ops.cast(sequence_length, dtypes.int32), name="sequence_length")
-            zero = nest.map_structure(lambda s: _zeros(s, batch_size, first.dtype.base_dtype), cell.output_size)
-            zero_output = zero
+            sequence_length = ops.convert_to_tensor(sequence_length, name="sequence_length")
+            if sequence_length.shape.rank not in (None, 1):
+                raise ValueError("sequence_length must be a vector of length batch_size")
+            out_dtype = dtypes.as_dtype(dtype or nest.flatten(state)[0].dtype.base_dtype)
+            zero_output = nest.map_structure(lambda s: batch_zeros(s, batch_size, out_dtype), cell.output_size)
+            sequence_length = math_ops.cast(sequence_length, dtypes.int32)
             shortest, longest = reduce_ops.reduce_min(sequence_length), reduce_ops.reduce_max(sequence_length)
         for time, input_ in enumerate(inputs):
             if time > 0:
                 varscope.reuse_variables()
             if sequence_length is not None:
-                output, state = _keep_ended(constant_op.constant(time), sequence_length, longest, shortest, zero_output,
-                                            state,
-                                            lambda input_=input_, state=state: cell(input_, state))
+                ended = _EndedSequences(time, sequence_length, zero_output, state)
+                output, state = ended.conditional_step(lambda input_=input_, state=state: cell(input_, state), time,
+                                                       longest, shortest)
             else:
                 output, state = cell(input_, state)
             outputs.append(output)
@@ -241,7 +264,7 @@ def bidirectional_dynamic_rnn(cell_fw: Any, cell_bw: Any, inputs: Any, sequence_
                                         inputs)
             output, state_bw = dynamic_rnn(cell_bw, turned, sequence_length, initial_state_bw, dtype, parallel_iterations,
                                            swap_memory, time_major, bw_scope)
-        output_bw = nest.map_structure(lambda x: _reversed(x, sequence_length, time_axis, batch_axis), output)
+    output_bw = nest.map_structure(lambda x: _reversed(x, sequence_length, time_axis, batch_axis), output)
     return (output_fw, output_bw), (state_fw, state_bw)
 
 
@@ -290,7 +313,7 @@ def raw_rnn(cell: Any, loop_fn: Any, parallel_iterations: Any = None, swap_memor
                                                                      flat_input[0].dtype.base_dtype), cell.output_size)
         arrays = [TensorArray(e.dtype.base_dtype, size=0, dynamic_size=True, element_shape=TensorShape([known]).concatenate(
             e.shape), tensor_array_name=f"rnn_output_{i}") for i, e in enumerate(nest.flatten(emit_like))]
-        zeros = [_zeros(e.shape.as_list(), batch_size, e.dtype.base_dtype) for e in nest.flatten(emit_like)]
+        zeros = [batch_zeros(e.shape.as_list(), batch_size, e.dtype.base_dtype) for e in nest.flatten(emit_like)]
 
         def body(time, done, current, emits, states, loop_state):
             output, cell_state = cell(nest.pack_sequence_as(next_input, current), nest.pack_sequence_as(state, states))

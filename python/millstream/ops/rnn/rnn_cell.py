@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import collections
+import itertools
 from typing import TYPE_CHECKING
 
 from millstream import gen_ops
-from millstream.framework import ops
+from millstream.framework import constant_op, dtypes, ops, tensor_util
 from millstream.framework.tensor_shape import TensorShape
 from millstream.ops import nest
 from millstream.ops.array import array_ops
@@ -33,15 +34,15 @@ class LSTMStateTuple(collections.namedtuple("LSTMStateTuple", ("c", "h"))):
         return self.c.dtype
 
 
-def _zero_tensors(state_size, batch_size, dtype):
-    def zeros(size):
-        tail = [size] if isinstance(size, int) else TensorShape(size).as_list()
-        result = array_ops.zeros(array_ops.stack([batch_size] + tail) if isinstance(batch_size, ops.Tensor)
-                                 else [batch_size] + tail, dtype)
-        if isinstance(batch_size, ops.Tensor):
-            result.set_shape([None] + tail)
-        return result
-    return nest.map_structure(zeros, state_size)
+def batch_zeros(size, batch_size, dtype):
+    """Zeros [batch_size] + size; batch_size is a number or a scalar tensor."""
+    tail = [size] if isinstance(size, int) else TensorShape(size).as_list()
+    dynamic = isinstance(batch_size, ops.Tensor)
+    first = array_ops.expand_dims(batch_size, 0) if dynamic else constant_op.constant([batch_size], dtypes.int32)
+    rest = constant_op.constant(tail, dtypes.int32)
+    result = array_ops.zeros(array_ops.concat([first, rest], 0), dtype)
+    result.set_shape([tensor_util.constant_value(batch_size) if dynamic else batch_size] + tail)
+    return result
 
 
 class RNNCell(Layer):
@@ -81,7 +82,7 @@ class RNNCell(Layer):
 
     def zero_state(self, batch_size: Any, dtype: DTypeLike) -> Any:
         with ops.name_scope(type(self).__name__ + "ZeroState", values=[batch_size]):
-            return _zero_tensors(self.state_size, batch_size, dtype)
+            return nest.map_structure(lambda size: batch_zeros(size, batch_size, dtype), self.state_size)
 
 
 class LayerRNNCell(RNNCell):
@@ -178,12 +179,14 @@ class BasicLSTMCell(LayerRNNCell):
         self.built = True
 
     def call(self, inputs: Any, state: Any) -> Any:
-        c, h = state if self._state_is_tuple else array_ops.split(state, 2, axis=1)
+        columns = constant_op.constant(1, dtypes.int32)
+        c, h = state if self._state_is_tuple else array_ops.split(state, 2, axis=columns)
         gates = nn_ops.bias_add(linalg_ops.matmul(array_ops.concat([inputs, h], 1), self._kernel), self._bias)
-        i, j, f, o = array_ops.split(gates, num_or_size_splits=4, axis=1)
-        forget = ops.convert_to_tensor(self._forget_bias, dtype=f.dtype.base_dtype)
-        new_c = math_ops.add(c * math_ops.sigmoid(f + forget), math_ops.sigmoid(i) * self._activation(j))
-        new_h = self._activation(new_c) * math_ops.sigmoid(o)
+        i, j, f, o = array_ops.split(gates, num_or_size_splits=4, axis=columns)
+        forget = constant_op.constant(self._forget_bias, dtype=f.dtype.base_dtype)
+        add, multiply, sigmoid = math_ops.add, math_ops.multiply, math_ops.sigmoid
+        new_c = add(multiply(c, sigmoid(add(f, forget))), multiply(sigmoid(i), self._activation(j)))
+        new_h = multiply(self._activation(new_c), sigmoid(o))
         return new_h, LSTMStateTuple(new_c, new_h) if self._state_is_tuple else array_ops.concat([new_c, new_h], 1)
 
 
@@ -347,7 +350,8 @@ class DropoutWrapper(_Wrapper):
                         raise ValueError("When variational_recurrent=True and input_keep_prob < 1.0 or is unknown, "
                                          "input_size "
                                          "must be provided")
-                    self._noise[what] = [self._draw(what, i, s, dtype) for i, s in enumerate(nest.flatten(size))]
+                    noise = [self._draw(what, i, s, dtype) for i, s in enumerate(nest.flatten(size))]
+                    self._noise[what] = nest.pack_sequence_as(size, noise)
 
     def _active(self, what):
         keep = self._keep[what]
@@ -365,38 +369,45 @@ class DropoutWrapper(_Wrapper):
         salted = f"{self._seed}{salt}_{index}"
         return int(hashlib.md5(salted.encode()).hexdigest()[:8], 16) & 0x7FFFFFFF
 
-    def _dropout(self, values, what):
+    def _dropout(self, value, what, index, noise):
+        """Dropout of the part `index` of the input, state or output: each part has its own seed and noise."""
+        keep = self._keep[what]
+        if self._noise is None:
+            return nn_ops.dropout(value, keep_prob=keep, seed=self._gen_seed(what, index))
+        result = value / keep * gen_ops.floor(ops.convert_to_tensor(keep, dtype=value.dtype.base_dtype) + noise)
+        result.set_shape(value.shape)
+        return result
+
+    def _noise_for(self, what, values):
+        """In the structure of the values; without variational_recurrent there is none."""
+        return values if self._noise is None else self._noise[what]
+
+    def _dropout_all(self, values, what):
         if not self._active(what):
             return values
-        keep = self._keep[what]
-        out = []
-        for i, v in enumerate(nest.flatten(values)):
-            if self._noise is None:
-                out.append(nn_ops.dropout(v, keep_prob=keep, seed=self._gen_seed(what, i)))
-            else:
-                mask = gen_ops.floor(ops.convert_to_tensor(keep, dtype=v.dtype.base_dtype) + self._noise[what][i])
-                out.append(v / keep * mask)
-        return nest.pack_sequence_as(values, out)
+        pairs = zip(nest.flatten(values), nest.flatten(self._noise_for(what, values)))
+        return nest.pack_sequence_as(values, [self._dropout(v, what, i, noise) for i, (v, noise) in enumerate(pairs)])
 
     def _state_dropout(self, state):
         if not self._active("state"):
             return state
-        return self._filtered(state, self._filter(state))
+        return self._filtered(state, self._filter(state), self._noise_for("state", state), itertools.count())
 
-    def _filtered(self, state, chosen):
-        """`chosen` is True or False for all of a state, or has the structure of its outer levels."""
+    def _filtered(self, state, chosen, noise, index):
+        """`chosen` is True or False for all of a state, or has the structure of its outer levels; `index` counts what was
+        chosen or not, as TensorFlow does."""
         if nest.is_nested(chosen):
-            parts = [self._filtered(s, c) for s, c in zip(state, chosen)]
+            parts = [self._filtered(s, c, n, index) for s, c, n in zip(state, chosen, noise)]
             return type(state)(*parts) if hasattr(state, "_fields") else type(state)(parts)
-        if not chosen:
-            return state
-        if nest.is_nested(state):
-            return self._filtered(state, [self._filter(s) for s in state])
-        return self._dropout(state, "state")
+        if chosen and nest.is_nested(state):
+            return self._filtered(state, [self._filter(s) for s in state], noise, index)
+        position = next(index)
+        return self._dropout(state, "state", position, noise) if chosen else state
 
     def __call__(self, inputs, state, scope=None):
-        output, new_state = self._cell(self._dropout(inputs, "input"), state, scope=scope)
-        return self._dropout(output, "output"), self._state_dropout(new_state)
+        output, new_state = self._cell(self._dropout_all(inputs, "input"), state, scope=scope)
+        new_state = self._state_dropout(new_state)
+        return self._dropout_all(output, "output"), new_state
 
 
 class ResidualWrapper(_Wrapper):

@@ -260,29 +260,15 @@ class Orthogonal(Initializer):
         cols = shape[-1]
         flat = (max(rows, cols), min(rows, cols))
         normal = random_normal(flat, 0.0, 1.0, dtype, self.seed)
-        if hasattr(gen_ops, "qr"):
-            q, r = gen_ops.qr(normal, full_matrices=False)
-            q = gen_ops.mul(q, gen_ops.sign(gen_ops.matrix_diag_part(r)))
-        else:
-            q = _gram_schmidt(normal, flat)
+        q, r = gen_ops.qr(normal, full_matrices=False)
+        q = q * gen_ops.sign(gen_ops.diag_part(r))
         if rows < cols:
-            q = gen_ops.transpose(q, [1, 0])
-        return gen_ops.mul(ops.convert_to_tensor(self.gain, dtype), gen_ops.reshape(q, np.array(shape, np.int32)))
+            with ops.name_scope("matrix_transpose"):
+                q = gen_ops.transpose(q, [1, 0], name="transpose")
+        return self.gain * gen_ops.reshape(q, np.array(shape, np.int32))
 
     def get_config(self) -> Any:
         return {"gain": self.gain, "seed": self.seed, "dtype": self.dtype.name}
-
-
-def _gram_schmidt(matrix, flat):
-    """Orthonormal columns, by a function of the program (there is no QR op)."""
-    from millstream.ops.functions import script_ops
-
-    def q_of(a):
-        q, r = np.linalg.qr(a.astype(np.float64))
-        return (q * np.sign(np.diagonal(r))).astype(a.dtype)
-    q = script_ops.py_func(q_of, [matrix], matrix.dtype, stateful=False)
-    q.set_shape(flat)
-    return q
 
 
 class Identity(Initializer):
