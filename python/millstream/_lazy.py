@@ -11,6 +11,7 @@ import pkgutil
 import sys
 import types
 
+from millstream.ops.ragged import dispatched_names
 
 class Namespace(types.ModuleType):
     """tf.nn, tf.train, ...: a module whose attributes are loaded when they are first used."""
@@ -47,7 +48,7 @@ def _load(module_name, module_dict, name):
         raise AttributeError(f"module '{module_name}' has no attribute '{name}'")
     target, attribute = table[name]
     module = importlib.import_module(target)
-    value = getattr(module, attribute) if attribute else module
+    value = dispatched_names.public(module_name, name, getattr(module, attribute)) if attribute else module
     module_dict[name] = value
     return value
 

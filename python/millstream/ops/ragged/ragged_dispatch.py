@@ -1,30 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Public functions that take ragged tensors: tf.add, tf.reduce_sum, tf.concat and so on.
 
-Programs without ragged tensors never load this. install() puts functions that look at their arguments in place of the public
-ones; without a ragged argument they are what they were.
+Programs without ragged tensors never load this. install() gives the public functions (dispatched_names.py) others to call, which
+look at their arguments; without a ragged argument they are what they were.
 """
 import functools
 import inspect
 import sys
 
 from millstream.framework import ops
-from millstream.ops.ragged import ragged_ops, ragged_reduce
+from millstream.ops.ragged import dispatched_names, ragged_ops, ragged_reduce
 from millstream.ops.ragged.ragged_tensor import RaggedTensor, is_ragged
-
-_UNARY = """abs acos acosh asin asinh atan atanh cast ceil conj cos cosh digamma erf erfc exp expm1 floor identity imag is_finite is_inf
-    is_nan lgamma log log1p log_sigmoid logical_not negative real reciprocal rint round rsqrt sigmoid sign sin sinh sqrt square tan tanh
-    zeros_like ones_like stop_gradient check_numerics as_string string_to_number string_to_hash_bucket string_to_hash_bucket_fast
-    string_to_hash_bucket_strong regex_replace substr clip_by_value saturate_cast to_float to_double to_int32 to_int64 one_hot
-    bitcast decode_base64 encode_base64 strings.lower strings.upper strings.length strings.strip strings.regex_full_match
-    strings.regex_replace strings.substr strings.to_number strings.as_string strings.to_hash_bucket strings.to_hash_bucket_fast
-    strings.to_hash_bucket_strong strings.unicode_transcode nn.relu nn.relu6 nn.elu nn.selu nn.sigmoid nn.tanh nn.softplus
-    nn.softsign nn.leaky_relu nn.dropout dtypes.cast bitwise.invert"""
-_BINARY = """add atan2 div div_no_nan divide equal floordiv floormod greater greater_equal less less_equal logical_and logical_or logical_xor
-    maximum minimum mod multiply not_equal pow realdiv squared_difference subtract truediv truncatediv truncatemod
-    bitwise.bitwise_and bitwise.bitwise_or bitwise.bitwise_xor"""
-_REDUCE = "reduce_sum reduce_prod reduce_min reduce_max reduce_mean reduce_all reduce_any"
-
 
 def _elementwise(function):
     """Of the flat values of the first ragged argument."""
@@ -160,16 +146,17 @@ def _operators():
 def install():
     _operators()
     wrappers = dict(_OTHERS)
-    wrappers.update({name: _elementwise for name in _UNARY.split()})
-    wrappers.update({name: _pairwise for name in _BINARY.split()})
-    wrappers.update({name: _reduction(name) for name in _REDUCE.split()})
+    wrappers.update({name: _elementwise for name in dispatched_names.UNARY.split()})
+    wrappers.update({name: _pairwise for name in dispatched_names.BINARY.split()})
+    wrappers.update({name: _reduction(name) for name in dispatched_names.REDUCE.split()})
     for name, wrap in wrappers.items():
         *spaces, last = name.split(".")
-        for space in [".".join(["millstream"] + spaces)] + (["millstream.math", "millstream.manip"] if not spaces else []):
-            module = sys.modules.get(space)
-            function = getattr(module, last, None)
-            if function is not None:
-                module.__dict__[last] = wrap(function)
+        for space in dispatched_names.namespaces(spaces):
+            public = getattr(sys.modules.get(space), last, None)
+            if public is not None:
+                function = public.__wrapped__
+                dispatched_names.replacements[function] = wrap(function)
+
 
 
 install()
