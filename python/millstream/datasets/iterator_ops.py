@@ -125,6 +125,7 @@ def _shapes_like(types, shapes):
 
 
 def make_initializable_iterator(dataset: Any, shared_name: Any = None) -> Iterator:
+    """An iterator over `dataset` that is ready when its `initializer` has run."""
     types, shapes = dataset.output_types, dataset.output_shapes
     resource = gen_ops.iterator_v2(container="", shared_name=shared_name or "", **_flat(types, shapes, dataset.output_classes))
     with ops.colocate_with(resource.op):

@@ -51,6 +51,7 @@ class OptimizationOptions(_Settings):
 
 
 class ThreadingOptions(_Settings):
+    """How many threads a dataset uses."""
     _names = ("max_intra_op_parallelism", "private_threadpool_size")
 
 
@@ -93,12 +94,15 @@ class Options(_Settings):
 
 
 def get_output_types(dataset_or_iterator: Any) -> Any:
+    """The type of each component of a dataset's or an iterator's elements."""
     return dataset_or_iterator.output_types
 
 
 def get_output_shapes(dataset_or_iterator: Any) -> Any:
+    """The shape of each component of a dataset's or an iterator's elements."""
     return dataset_or_iterator.output_shapes
 
 
 def get_output_classes(dataset_or_iterator: Any) -> Any:
+    """The Python class of each component: tf.Tensor, tf.SparseTensor or tf.RaggedTensor."""
     return dataset_or_iterator.output_classes

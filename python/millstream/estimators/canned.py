@@ -121,6 +121,8 @@ class _Linear(_Canned):
 
 
 class LinearClassifier(_Linear):
+    """Classes from weighted sums of feature columns."""
+
     def __init__(self, feature_columns: Any, model_dir: Any = None, n_classes: Any = 2, weight_column: Any = None,
                  label_vocabulary: Any = None, optimizer: str = "Ftrl", config: Any = None, partitioner: Any = None,
                  warm_start_from: Any = None, loss_reduction: Any = _SUM, sparse_combiner: str = "sum") -> None:
@@ -129,6 +131,8 @@ class LinearClassifier(_Linear):
 
 
 class LinearRegressor(_Linear):
+    """Values from weighted sums of feature columns."""
+
     def __init__(self, feature_columns: Any, model_dir: Any = None, label_dimension: Any = 1, weight_column: Any = None,
                  optimizer: str = "Ftrl", config: Any = None, partitioner: Any = None, warm_start_from: Any = None,
                  loss_reduction: Any = _SUM, sparse_combiner: str = "sum") -> None:
@@ -137,6 +141,8 @@ class LinearRegressor(_Linear):
 
 
 class LinearEstimator(_Linear):
+    """Weighted sums of feature columns, with a head."""
+
     def __init__(self, head: Any, feature_columns: Any, model_dir: Any = None, optimizer: str = "Ftrl", config: Any = None,
                  partitioner: Any = None, sparse_combiner: str = "sum", warm_start_from: Any = None) -> None:
         super().__init__(head, feature_columns, model_dir, optimizer, config, partitioner, warm_start_from, sparse_combiner)
@@ -160,6 +166,8 @@ class _Deep(_Canned):
 
 
 class DNNClassifier(_Deep):
+    """Classes from fully connected hidden layers over dense feature columns."""
+
     def __init__(self, hidden_units: Any, feature_columns: Any, model_dir: Any = None, n_classes: Any = 2,
                  weight_column: Any = None, label_vocabulary: Any = None, optimizer: str = "Adagrad",
                  activation_fn: Any = gen_ops.relu, dropout: Any = None, input_layer_partitioner: Any = None,
@@ -170,6 +178,8 @@ class DNNClassifier(_Deep):
 
 
 class DNNRegressor(_Deep):
+    """Values from fully connected hidden layers over dense feature columns."""
+
     def __init__(self, hidden_units: Any, feature_columns: Any, model_dir: Any = None, label_dimension: Any = 1,
                  weight_column: Any = None, optimizer: str = "Adagrad", activation_fn: Any = gen_ops.relu, dropout: Any = None,
                  input_layer_partitioner: Any = None, config: Any = None, warm_start_from: Any = None,
@@ -180,6 +190,8 @@ class DNNRegressor(_Deep):
 
 
 class DNNEstimator(_Deep):
+    """Fully connected hidden layers with the loss, predictions and metrics of a head."""
+
     def __init__(self, head: Any, hidden_units: Any, feature_columns: Any, model_dir: Any = None, optimizer: str = "Adagrad",
                  activation_fn: Any = gen_ops.relu, dropout: Any = None, input_layer_partitioner: Any = None,
                  config: Any = None, warm_start_from: Any = None, batch_norm: bool = False) -> None:
@@ -228,6 +240,8 @@ class _Combined(_Canned):
 
 
 class DNNLinearCombinedClassifier(_Combined):
+    """Classes from a linear model and hidden layers that are trained together (wide and deep)."""
+
     def __init__(self, model_dir: Any = None, linear_feature_columns: Any = None, linear_optimizer: str = "Ftrl",
                  dnn_feature_columns: Any = None, dnn_optimizer: str = "Adagrad", dnn_hidden_units: Any = None,
                  dnn_activation_fn: Any = gen_ops.relu, dnn_dropout: Any = None, n_classes: Any = 2, weight_column: Any = None,
@@ -241,6 +255,8 @@ class DNNLinearCombinedClassifier(_Combined):
 
 
 class DNNLinearCombinedRegressor(_Combined):
+    """Values from a linear model and hidden layers that are trained together."""
+
     def __init__(self, model_dir: Any = None, linear_feature_columns: Any = None, linear_optimizer: str = "Ftrl",
                  dnn_feature_columns: Any = None, dnn_optimizer: str = "Adagrad", dnn_hidden_units: Any = None,
                  dnn_activation_fn: Any = gen_ops.relu, dnn_dropout: Any = None, label_dimension: Any = 1,
@@ -254,6 +270,8 @@ class DNNLinearCombinedRegressor(_Combined):
 
 
 class DNNLinearCombinedEstimator(_Combined):
+    """A linear model and hidden layers that are trained together, with a head."""
+
     def __init__(self, head: Any, model_dir: Any = None, linear_feature_columns: Any = None, linear_optimizer: str = "Ftrl",
                  dnn_feature_columns: Any = None, dnn_optimizer: str = "Adagrad", dnn_hidden_units: Any = None,
                  dnn_activation_fn: Any = gen_ops.relu, dnn_dropout: Any = None, input_layer_partitioner: Any = None,
@@ -292,6 +310,8 @@ class _Baseline(_Canned):
 
 
 class BaselineClassifier(_Baseline):
+    """Predicts the frequency of each class, whatever the features are: what other classifiers must beat."""
+
     def __init__(self, model_dir: Any = None, n_classes: Any = 2, weight_column: Any = None, label_vocabulary: Any = None,
                  optimizer: str = "Ftrl", config: Any = None, loss_reduction: Any = _SUM) -> None:
         super().__init__(heads.classification_head(n_classes, weight_column, label_vocabulary, loss_reduction), model_dir, weight_column,
@@ -299,6 +319,8 @@ class BaselineClassifier(_Baseline):
 
 
 class BaselineRegressor(_Baseline):
+    """Predicts the mean label, whatever the features are: what other regressors must beat."""
+
     def __init__(self, model_dir: Any = None, label_dimension: Any = 1, weight_column: Any = None, optimizer: str = "Ftrl",
                  config: Any = None, loss_reduction: Any = _SUM) -> None:
         super().__init__(heads.RegressionHead(label_dimension, weight_column, loss_reduction), model_dir, weight_column, optimizer, config)

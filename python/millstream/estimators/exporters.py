@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 
 class Exporter:
+    """Writes a model when train_and_evaluate() has evaluated it."""
+
     @property
     def name(self) -> Any:
         raise NotImplementedError

@@ -200,6 +200,7 @@ class _Classification(Head):
 
 
 class MultiClassHead(_Classification):
+    """Loss, predictions and metrics for three classes or more."""
     logits_dimension = property(lambda self: self._classes)
 
     def __init__(self, n_classes: Any, weight_column: Any = None, label_vocabulary: Any = None,
@@ -230,6 +231,7 @@ class MultiClassHead(_Classification):
 
 
 class BinaryClassHead(_Classification):
+    """Loss, predictions and metrics for two classes, from one logit."""
     logits_dimension = 1
 
     def __init__(self, weight_column: Any = None, thresholds: Any = None, label_vocabulary: Any = None,
@@ -281,6 +283,7 @@ class BinaryClassHead(_Classification):
 
 
 class RegressionHead(Head):
+    """Loss, predictions and metrics for values; the loss is the mean squared error."""
     logits_dimension = property(lambda self: self._dimension)
     per_logit_weights = True
 

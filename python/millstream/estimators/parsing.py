@@ -32,10 +32,12 @@ def _with_label(feature_columns, label_key, label, weight_column):
 
 def classifier_parse_example_spec(feature_columns: Any, label_key: Any, label_dtype: Any = dtypes.int64,
                                   label_default: Any = None, weight_column: Any = None) -> Any:
+    """What tf.parse_example() needs to read the features and the label of a classifier."""
     return _with_label(feature_columns, label_key, parsing_ops.FixedLenFeature((1,), label_dtype, label_default), weight_column)
 
 
 def regressor_parse_example_spec(feature_columns: Any, label_key: Any, label_dtype: Any = dtypes.float32,
                                  label_default: Any = None, label_dimension: Any = 1, weight_column: Any = None) -> Any:
+    """What tf.parse_example() needs to read the features and the label of a regressor."""
     return _with_label(feature_columns, label_key, parsing_ops.FixedLenFeature((label_dimension,), label_dtype, label_default),
                        weight_column)

@@ -8,6 +8,7 @@ from millstream.events.writer import FileWriter
 
 
 class FileWriterCache:
+    """One FileWriter per folder, shared by all who ask for it."""
     _cache: dict = {}
     _lock = threading.RLock()
 

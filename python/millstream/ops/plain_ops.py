@@ -117,6 +117,7 @@ def _decoded(result):
 
 
 def ctc_greedy_decoder(inputs: Any, sequence_length: Any, merge_repeated: bool = True, blank_index: Any = None) -> Any:
+    """The label sequences of the best class at each time, without repeats and blanks."""
     indices, values, shape, log_probabilities = gen_ops.ctc_greedy_decoder(
         inputs, sequence_length, merge_repeated=merge_repeated, blank_index=-1 if blank_index is None else blank_index)
     return _decoded(([indices], [values], [shape], log_probabilities))
@@ -124,6 +125,7 @@ def ctc_greedy_decoder(inputs: Any, sequence_length: Any, merge_repeated: bool =
 
 def ctc_beam_search_decoder(inputs: Any, sequence_length: Any, beam_width: Any = 100, top_paths: Any = 1,
                             merge_repeated: bool = True) -> Any:
+    """The likeliest label sequences of CTC logits, by beam search, and their log probabilities."""
     return _decoded(gen_ops.ctc_beam_search_decoder(inputs, sequence_length, beam_width=beam_width, top_paths=top_paths,
                                                     merge_repeated=merge_repeated))
 

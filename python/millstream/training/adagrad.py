@@ -45,6 +45,7 @@ class AdagradOptimizer(_WithAccumulator):
 
 
 class ProximalAdagradOptimizer(_WithAccumulator):
+    """Adagrad with L1 and L2 regularization by proximal steps."""
     _kernel = "proximal_adagrad"
     _before = ("_learning_rate_tensor", "_l1_tensor", "_l2_tensor")
 

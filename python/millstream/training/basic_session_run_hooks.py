@@ -219,6 +219,8 @@ class StepCounterHook(session_run_hook.SessionRunHook):
 
 
 class NanLossDuringTrainingError(RuntimeError):
+    """The loss was NaN."""
+
     def __str__(self):
         return "NaN loss during training."
 

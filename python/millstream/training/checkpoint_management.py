@@ -25,6 +25,7 @@ def _state_path(save_dir, latest_filename=None):
 
 def generate_checkpoint_state_proto(save_dir, model_checkpoint_path, all_model_checkpoint_paths=None,
                                     all_model_checkpoint_timestamps=None, last_preserved_timestamp=None):
+    """A CheckpointState with paths relative to `save_dir` where possible."""
     from millstream.proto import checkpoint_state_pb2
     paths = list(all_model_checkpoint_paths or [])
     if not paths or paths[-1] != model_checkpoint_path:
@@ -72,6 +73,7 @@ def sync_folder(folder):
 def update_checkpoint_state(save_dir: Any, model_checkpoint_path: Any, all_model_checkpoint_paths: Any = None,
                             latest_filename: Any = None, all_model_checkpoint_timestamps: Any = None,
                             last_preserved_timestamp: Any = None) -> None:
+    """Writes the file `checkpoint` of a folder, which names its checkpoints."""
     update_checkpoint_state_internal(save_dir, model_checkpoint_path, all_model_checkpoint_paths, latest_filename, False,
                                      all_model_checkpoint_timestamps, last_preserved_timestamp)
 
@@ -167,6 +169,7 @@ def _warn_of_unlisted(folder, latest_filename):
 
 
 def get_checkpoint_mtimes(checkpoint_prefixes: Any) -> list[float]:
+    """When each of the checkpoints was written, in seconds since the epoch."""
     times = []
     for prefix in map(local_path, checkpoint_prefixes):
         for path in (prefix + ".index", prefix):

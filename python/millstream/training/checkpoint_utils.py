@@ -50,6 +50,7 @@ class CheckpointReader:
 
 
 def NewCheckpointReader(filepattern: Any) -> CheckpointReader:
+    """Reads tensors, and their shapes and types, from a checkpoint."""
     return CheckpointReader(filepattern)
 
 

@@ -41,6 +41,7 @@ class GradientDescentOptimizer(KernelOptimizer):
 
 
 class ProximalGradientDescentOptimizer(KernelOptimizer):
+    """Gradient descent with L1 and L2 regularization by proximal steps."""
     _kernel = "proximal_gradient_descent"
     _before = ("_learning_rate_tensor", "_l1_tensor", "_l2_tensor")
 

@@ -79,6 +79,7 @@ def string_input_producer(string_tensor: Any, num_epochs: Any = None, shuffle: b
 
 def range_input_producer(limit: Any, num_epochs: Any = None, shuffle: bool = True, seed: Optional[int] = None,
                          capacity: Any = 32, shared_name: Any = None, name: Optional[str] = None) -> Any:
+    """A queue of the numbers from 0 to limit - 1."""
     with ops.name_scope(name, "input_producer", [limit]) as name:
         return input_producer(math_ops.range(limit), [], num_epochs, shuffle, seed, capacity, shared_name, f"fraction_of_{capacity}_full", name)
 
@@ -206,6 +207,7 @@ def batch(tensors: Any, batch_size: Any, num_threads: Any = 1, capacity: Any = 3
 def maybe_batch(tensors: Any, keep_input: Any, batch_size: Any, num_threads: Any = 1, capacity: Any = 32,
                 enqueue_many: bool = False, shapes: Any = None, dynamic_pad: bool = False,
                 allow_smaller_final_batch: bool = False, shared_name: Any = None, name: Optional[str] = None) -> Any:
+    """batch(), which drops the examples for which `keep_input` is false."""
     return _batch([tensors], _fifo(capacity, shared_name, dynamic_pad), batch_size, num_threads, keep_input, enqueue_many,
                   shapes, allow_smaller_final_batch, name, "batch", dynamic_pad)
 
@@ -213,6 +215,7 @@ def maybe_batch(tensors: Any, keep_input: Any, batch_size: Any, num_threads: Any
 def batch_join(tensors_list: Any, batch_size: Any, capacity: Any = 32, enqueue_many: bool = False, shapes: Any = None,
                dynamic_pad: bool = False, allow_smaller_final_batch: bool = False, shared_name: Any = None,
                name: Optional[str] = None) -> Any:
+    """Batches examples from several lists of tensors, one thread per list."""
     return _batch(tensors_list, _fifo(capacity, shared_name, dynamic_pad), batch_size, 1, True, enqueue_many, shapes,
                   allow_smaller_final_batch, name, "batch_join", dynamic_pad)
 
@@ -228,6 +231,7 @@ def shuffle_batch(tensors: Any, batch_size: Any, capacity: Any, min_after_dequeu
 def maybe_shuffle_batch(tensors: Any, batch_size: Any, capacity: Any, min_after_dequeue: Any, keep_input: Any,
                         num_threads: Any = 1, seed: Optional[int] = None, enqueue_many: bool = False, shapes: Any = None,
                         allow_smaller_final_batch: bool = False, shared_name: Any = None, name: Optional[str] = None) -> Any:
+    """shuffle_batch(), which drops the examples for which `keep_input` is false."""
     return _batch([tensors], _shuffled(capacity, min_after_dequeue, seed, shared_name), batch_size, num_threads, keep_input,
                   enqueue_many, shapes, allow_smaller_final_batch, name, "shuffle_batch")
 
@@ -235,6 +239,7 @@ def maybe_shuffle_batch(tensors: Any, batch_size: Any, capacity: Any, min_after_
 def shuffle_batch_join(tensors_list: Any, batch_size: Any, capacity: Any, min_after_dequeue: Any, seed: Optional[int] = None,
                        enqueue_many: bool = False, shapes: Any = None, allow_smaller_final_batch: bool = False,
                        shared_name: Any = None, name: Optional[str] = None) -> Any:
+    """Batches shuffled examples from several lists of tensors, one thread per list."""
     return _batch(tensors_list, _shuffled(capacity, min_after_dequeue, seed, shared_name), batch_size, 1, True, enqueue_many,
                   shapes, allow_smaller_final_batch, name, "shuffle_batch_join")
 
@@ -242,6 +247,7 @@ def shuffle_batch_join(tensors_list: Any, batch_size: Any, capacity: Any, min_af
 def maybe_batch_join(tensors_list: Any, keep_input: Any, batch_size: Any, capacity: Any = 32, enqueue_many: bool = False,
                      shapes: Any = None, dynamic_pad: bool = False, allow_smaller_final_batch: bool = False,
                      shared_name: Any = None, name: Optional[str] = None) -> Any:
+    """batch_join(), which drops the examples for which `keep_input` is false."""
     return _batch(tensors_list, _fifo(capacity, shared_name, dynamic_pad), batch_size, 1, keep_input, enqueue_many, shapes,
                   allow_smaller_final_batch, name, "batch_join", dynamic_pad)
 
@@ -250,5 +256,6 @@ def maybe_shuffle_batch_join(tensors_list: Any, batch_size: Any, capacity: Any, 
                              seed: Optional[int] = None, enqueue_many: bool = False, shapes: Any = None,
                              allow_smaller_final_batch: bool = False, shared_name: Any = None,
                              name: Optional[str] = None) -> Any:
+    """shuffle_batch_join(), which drops the examples for which `keep_input` is false."""
     return _batch(tensors_list, _shuffled(capacity, min_after_dequeue, seed, shared_name), batch_size, 1, keep_input,
                   enqueue_many, shapes, allow_smaller_final_batch, name, "shuffle_batch_join")

@@ -115,6 +115,7 @@ def cosine_decay(learning_rate: Any, global_step: Any, decay_steps: Any, alpha: 
 
 def cosine_decay_restarts(learning_rate: Any, global_step: Any, first_decay_steps: Any, t_mul: Any = 2.0, m_mul: Any = 1.0,
                           alpha: Any = 0.0, name: Optional[str] = None) -> Tensor:
+    """Cosine decay that begins anew after periods of growing length."""
     with ops.name_scope(name, "SGDRDecay", [learning_rate, global_step]) as scope:
         rate, dtype = _start(learning_rate, global_step, "cosine decay restarts")
         done = _as(global_step, dtype) / _as(first_decay_steps, dtype)
@@ -132,6 +133,7 @@ def cosine_decay_restarts(learning_rate: Any, global_step: Any, first_decay_step
 
 def linear_cosine_decay(learning_rate: Any, global_step: Any, decay_steps: Any, num_periods: Any = 0.5, alpha: Any = 0.0,
                         beta: Any = 0.001, name: Optional[str] = None) -> Tensor:
+    """A linear decay times a cosine decay."""
     with ops.name_scope(name, "LinearCosineDecay", [learning_rate, global_step]) as scope:
         rate, dtype = _start(learning_rate, global_step, "linear cosine decay")
         steps = _as(decay_steps, dtype)
@@ -144,6 +146,7 @@ def linear_cosine_decay(learning_rate: Any, global_step: Any, decay_steps: Any, 
 def noisy_linear_cosine_decay(learning_rate: Any, global_step: Any, decay_steps: Any, initial_variance: Any = 1.0,
                               variance_decay: Any = 0.55, num_periods: Any = 0.5, alpha: Any = 0.0, beta: Any = 0.001,
                               name: Optional[str] = None) -> Any:
+    """A linear decay with noise times a cosine decay."""
     with ops.name_scope(name, "NoisyLinearCosineDecay", [learning_rate, global_step]) as scope:
         rate, dtype = _start(learning_rate, global_step, "noisy linear cosine decay")
         from millstream.ops.variables import init_ops

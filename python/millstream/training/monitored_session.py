@@ -105,6 +105,8 @@ class Scaffold:
 
 
 class SessionCreator:
+    """Makes the sessions of a MonitoredSession."""
+
     def create_session(self) -> Any:
         raise NotImplementedError
 

@@ -143,6 +143,7 @@ class QueueRunner:
 
 
 def add_queue_runner(qr: Any, collection: Any = ops.GraphKeys.QUEUE_RUNNERS) -> None:
+    """Adds a QueueRunner to a collection of the graph."""
     ops.add_to_collection(collection, qr)
 
 

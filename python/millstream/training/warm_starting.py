@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 class VocabInfo(collections.namedtuple("VocabInfo", (
         "new_vocab new_vocab_size num_oov_buckets old_vocab old_vocab_size backup_initializer axis"))):
+    """The vocabularies of a variable's rows, now and in the checkpoint that it starts from."""
+
     def __new__(cls, new_vocab, new_vocab_size, num_oov_buckets, old_vocab, old_vocab_size=-1, backup_initializer=None, axis=0):
         if axis not in (0, 1):
             raise ValueError("The only supported values for the axis argument are 0 and 1.  Provided axis: {}".format(axis))

@@ -192,15 +192,18 @@ def reverse_sequence(input: Any, seq_lengths: Any, seq_axis: Any = None, batch_a
 
 
 def space_to_depth(input: Any, block_size: Any, name: Optional[str] = None, data_format: str = "NHWC") -> Tensor:  # pylint: disable=redefined-builtin
+    """Moves blocks of pixels into the channels of an image."""
     return gen_ops.space_to_depth(input, block_size=block_size, data_format=data_format, name=name)
 
 
 def depth_to_space(input: Any, block_size: Any, name: Optional[str] = None, data_format: str = "NHWC") -> Tensor:  # pylint: disable=redefined-builtin
+    """Moves values from the channels of an image into blocks of pixels."""
     return gen_ops.depth_to_space(input, block_size=block_size, data_format=data_format, name=name)
 
 
 def space_to_batch(input: Any, paddings: Any, block_size: Any = None, name: Optional[str] = None,
                    block_shape: Any = None) -> Tensor:  # pylint: disable=redefined-builtin
+    """Moves blocks of pixels into the batch, after padding with zeros."""
     block_size = renamed("block_shape", block_shape, "block_size", block_size)
     shape = np.array([block_size, block_size], np.int64) if np.ndim(block_size) == 0 else block_size
     return gen_ops.space_to_batch_nd(input, shape, paddings, name=name)

@@ -54,6 +54,8 @@ class InputSpec:
 
 
 class Layer:
+    """A function with variables: build() makes them from the shape of the first input, call() uses them."""
+
     def __init__(self, trainable=True, name=None, dtype=None, **kwargs):
         self._scope_given = kwargs.pop("_scope", None)
         self._reuse = kwargs.pop("_reuse", None)

@@ -137,10 +137,12 @@ class _Conv(Layer):
 
 
 class Conv1D(_Conv):
+    """Convolution of sequences [batch, steps, channels]."""
     rank = 1
 
 
 class Conv2D(_Conv):
+    """Convolution of images."""
     rank = 2
 
     def __init__(self, filters: Any, kernel_size: Any, strides: Any = (1, 1), padding: Any = "valid",
@@ -149,10 +151,12 @@ class Conv2D(_Conv):
 
 
 class Conv3D(_Conv):
+    """Convolution of volumes."""
     rank = 3
 
 
 class Conv2DTranspose(_Conv):
+    """Transposed convolution of images, which enlarges them."""
     rank = 2
     _op = staticmethod(nn_conv.conv2d_transpose)
 
@@ -186,6 +190,7 @@ Deconvolution2D = Deconv2D = Conv2DTranspose
 
 
 class Conv3DTranspose(Conv2DTranspose):
+    """Transposed convolution of volumes, which enlarges them."""
     rank = 3
     _op = staticmethod(nn_conv.conv3d_transpose)
 
@@ -198,6 +203,7 @@ Deconvolution3D = Deconv3D = Conv3DTranspose
 
 
 class SeparableConv2D(_Conv):
+    """A convolution of each channel alone, followed by one of single pixels that mixes the channels."""
     rank = 2
 
     def __init__(self, filters: Any, kernel_size: Any, strides: Any = (1, 1), padding: Any = "valid",

@@ -79,6 +79,8 @@ def dense(inputs: Any, units: Any, activation: Any = None, use_bias: bool = True
 
 
 class Dropout(Layer):
+    """Sets a fraction of the inputs to 0 while training, and scales the others up."""
+
     def __init__(self, rate: Any = 0.5, noise_shape: Any = None, seed: Optional[int] = None, name: Optional[str] = None,
                  **kwargs: Any) -> None:
         super().__init__(name=name, **kwargs)

@@ -38,26 +38,32 @@ class _Pool(Layer):
 
 
 class MaxPooling1D(_Pool):
+    """Maxima of windows of a sequence."""
     rank, function = 1, staticmethod(nn_conv.max_pool1d)
 
 
 class MaxPooling2D(_Pool):
+    """Maxima of windows of an image."""
     rank, function = 2, staticmethod(nn_conv.max_pool)
 
 
 class MaxPooling3D(_Pool):
+    """Maxima of windows of a volume."""
     rank, function = 3, staticmethod(nn_conv.max_pool3d)
 
 
 class AveragePooling1D(_Pool):
+    """Means of windows of a sequence."""
     rank, function = 1, staticmethod(nn_conv.avg_pool1d)
 
 
 class AveragePooling2D(_Pool):
+    """Means of windows of an image."""
     rank, function = 2, staticmethod(nn_conv.avg_pool)
 
 
 class AveragePooling3D(_Pool):
+    """Means of windows of a volume."""
     rank, function = 3, staticmethod(nn_conv.avg_pool3d)
 
 

@@ -155,6 +155,7 @@ def sigmoid(x: TensorLike, name: Optional[str] = None) -> Tensor:
 
 
 def log_sigmoid(x: TensorLike, name: Optional[str] = None) -> Tensor:
+    """log(1 / (1 + exp(-x))), element by element."""
     with ops.name_scope(name, "LogSigmoid", [x]) as name:
         x = ops.convert_to_tensor(x, name="x")
         return gen_ops.neg(gen_ops.softplus(-x), name=name)

@@ -50,6 +50,7 @@ def ctc_loss_v2(labels: TensorLike, logits: TensorLike, label_length: Any, logit
 
 
 def ctc_beam_search_decoder_v2(inputs: Any, sequence_length: Any, beam_width: Any = 100, top_paths: Any = 1) -> Any:
+    """The likeliest label sequences of CTC logits, by beam search, and their log probabilities."""
     return plain_ops.ctc_beam_search_decoder(inputs, sequence_length, beam_width=beam_width, top_paths=top_paths, merge_repeated=False)
 
 

@@ -59,6 +59,7 @@ def conv2d(input: Any, filter: Any = None, strides: Any = None, padding: Any = N
 def conv2d_backprop_input(input_sizes: Any, filter: Any = None, out_backprop: Any = None, strides: Any = None,
                           padding: Any = None, use_cudnn_on_gpu: bool = True, data_format: str = "NHWC",
                           dilations: Any = (1, 1, 1, 1), name: Optional[str] = None, filters: Any = None) -> Any:
+    """The gradient of conv2d() by its input."""
     # pylint: disable=redefined-builtin
     filter = renamed("filter", filter, "filters", filters)
     padding, explicit = _padding(padding)
@@ -70,6 +71,7 @@ def conv2d_backprop_input(input_sizes: Any, filter: Any = None, out_backprop: An
 def conv2d_backprop_filter(input: Any, filter_sizes: Any, out_backprop: Any, strides: Any, padding: Any,
                            use_cudnn_on_gpu: bool = True, data_format: str = "NHWC", dilations: Any = (1, 1, 1, 1),
                            name: Optional[str] = None) -> Any:  # pylint: disable=redefined-builtin
+    """The gradient of conv2d() by its filter."""
     padding, explicit = _padding(padding)
     return gen_ops.conv2d_backprop_filter(input, filter_sizes, out_backprop, strides=list(strides), padding=padding,
                                           explicit_paddings=explicit, data_format=data_format, dilations=list(dilations),
@@ -119,6 +121,7 @@ def conv1d(value: Any = None, filters: Any = None, stride: Any = None, padding: 
 
 def conv1d_transpose(input: Any, filters: Any, output_shape: ShapeLike, strides: Any, padding: Any = "SAME",
                      data_format: str = "NWC", dilations: Any = None, name: Optional[str] = None) -> Any:
+    """The transpose of conv1d(): maps its outputs' shape to its inputs' shape."""
     # pylint: disable=redefined-builtin
     with ops.name_scope(name, "conv1d_transpose", [input, filters, output_shape]) as name:
         axis = 2 if data_format.startswith("NC") else 1
@@ -145,6 +148,7 @@ def conv3d(input: Any, filter: Any = None, strides: Any = None, padding: Any = N
 def conv3d_transpose(value: Any = None, filter: Any = None, output_shape: ShapeLike = None, strides: Any = None,
                      padding: Any = "SAME", data_format: str = "NDHWC", name: Optional[str] = None, input: Any = None,
                      filters: Any = None, dilations: Any = None) -> Any:  # pylint: disable=redefined-builtin
+    """The transpose of conv3d(): maps its outputs' shape to its inputs' shape."""
     value, filter = renamed("input", input, "value", value), renamed("filters", filters, "filter", filter)
     with ops.name_scope(name, "conv3d_transpose", [value, filter, output_shape]) as name:
         dilations = _sequence(dilations, 3, 1 if data_format.startswith("NC") else 4, "dilations")
@@ -153,6 +157,7 @@ def conv3d_transpose(value: Any = None, filter: Any = None, output_shape: ShapeL
 
 
 def atrous_conv2d(value: Any, filters: Any, rate: Any, padding: Any, name: Optional[str] = None) -> Tensor:
+    """Convolution with `rate - 1` zeros between the elements of the filter."""
     return conv2d(value, filters, [1, 1, 1, 1], padding, dilations=[1, rate, rate, 1], name=name or "convolution")
 
 
@@ -173,6 +178,7 @@ def depthwise_conv2d(input: Any, filter: Any, strides: Any, padding: Any, rate: 
 
 def depthwise_conv2d_native(input: Any, filter: Any, strides: Any, padding: Any, data_format: str = "NHWC",
                             dilations: Any = (1, 1, 1, 1), name: Optional[str] = None) -> Any:
+    """Convolution of each channel with filters of its own."""
     # pylint: disable=redefined-builtin
     return gen_ops.depthwise_conv2d_native(input, filter, strides=list(strides), padding=padding, data_format=data_format,
                                            dilations=list(dilations), name=name)
@@ -193,6 +199,7 @@ def separable_conv2d(input: Any, depthwise_filter: Any, pointwise_filter: Any, s
 
 def convolution(input: Any, filter: Any, padding: Any, strides: Any = None, dilation_rate: Any = None,
                 name: Optional[str] = None, data_format: Any = None, filters: Any = None, dilations: Any = None) -> Tensor:  # pylint: disable=redefined-builtin
+    """Convolution over one to three dimensions, with strides or dilation."""
     filter = renamed("filters", filters, "filter", filter)
     dilation_rate = renamed("dilations", dilations, "dilation_rate", dilation_rate)
     with ops.name_scope(name, "convolution", [input, filter]) as name:
@@ -233,6 +240,7 @@ def max_pool(value: Any = None, ksize: Any = None, strides: Any = None, padding:
 
 def max_pool2d(input: Any, ksize: Any, strides: Any, padding: Any, data_format: str = "NHWC",
                name: Optional[str] = None) -> Any:  # pylint: disable=redefined-builtin
+    """Maxima of windows of images."""
     return max_pool(input, ksize, strides, padding, data_format, name)
 
 
@@ -251,6 +259,7 @@ def avg_pool(value: Any = None, ksize: Any = None, strides: Any = None, padding:
 
 def max_pool_with_argmax(input: Any, ksize: Any, strides: Any, padding: Any, data_format: str = "NHWC", Targmax: Any = None,
                          name: Optional[str] = None, output_dtype: Any = None, include_batch_in_index: bool = False) -> Any:  # pylint: disable=redefined-builtin,invalid-name
+    """Maxima of windows of images, and the flat index of each."""
     if data_format != "NHWC":
         raise ValueError(f"`data_format` values other than \"NHWC\" are not supported. Received: data_format={data_format}")
     targmax = renamed("output_dtype", output_dtype, "Targmax", Targmax)
@@ -291,6 +300,7 @@ avg_pool1d = _pool1d(avg_pool, "AvgPool1D")
 
 def pool(input: Any, window_shape: Any, pooling_type: Any, padding: Any, dilation_rate: Any = None, strides: Any = None,
          name: Optional[str] = None, data_format: Any = None, dilations: Any = None) -> Tensor:  # pylint: disable=redefined-builtin
+    """Means or maxima of windows over one to three dimensions."""
     dilation_rate = renamed("dilations", dilations, "dilation_rate", dilation_rate)
     if dilation_rate is not None and any(d != 1 for d in dilation_rate):
         raise NotImplementedError("Pooling with dilation_rate")

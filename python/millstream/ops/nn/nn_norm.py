@@ -38,6 +38,7 @@ def moments(x: TensorLike, axes: Any, shift: Any = None, name: Optional[str] = N
 
 def weighted_moments(x: TensorLike, axes: Any, frequency_weights: Any, name: Optional[str] = None,
                      keep_dims: Optional[bool] = None, keepdims: Optional[bool] = None) -> tuple[Tensor, Tensor]:
+    """(mean, variance) over the axes, where elements count with their weights."""
     keep = bool(renamed("keepdims", keepdims, "keep_dims", keep_dims))
     with ops.name_scope(name, "weighted_moments", [x, frequency_weights, axes]):
         x = ops.convert_to_tensor(x, name="x")
@@ -79,6 +80,7 @@ def sufficient_statistics(x, axes, shift=None, keep_dims=None, name=None, keepdi
 
 def normalize_moments(counts: Any, mean_ss: Any, variance_ss: Any, shift: Any,
                       name: Optional[str] = None) -> tuple[Tensor, Tensor]:
+    """(mean, variance) from sufficient_statistics()."""
     with ops.name_scope(name, "normalize", [counts, mean_ss, variance_ss, shift]):
         divisor = gen_ops.reciprocal(counts, name="divisor")
         if shift is not None:
@@ -107,6 +109,7 @@ def batch_norm_with_global_normalization(t: Any = None, m: Any = None, v: Any = 
                                          variance_epsilon: Any = None, scale_after_normalization: Any = None,
                                          name: Optional[str] = None, input: Any = None, mean: Any = None,
                                          variance: Any = None) -> Any:  # pylint: disable=redefined-builtin
+    """Batch normalization with given statistics; deprecated, use batch_normalization()."""
     t, m, v = renamed("input", input, "t", t), renamed("mean", mean, "m", m), renamed("variance", variance, "v", v)
     return batch_normalization(t, m, v, beta, gamma if scale_after_normalization else None, variance_epsilon, name)
 
@@ -135,5 +138,6 @@ def fused_batch_norm(x: TensorLike, scale: Any, offset: Any, mean: Any = None, v
 
 def local_response_normalization(input: Any, depth_radius: Any = 5, bias: Any = 1, alpha: Any = 1, beta: Any = 0.5,
                                  name: Optional[str] = None) -> Tensor:
+    """Divides each value by a weighted sum of squares over neighbouring channels."""
     # pylint: disable=redefined-builtin
     return gen_ops.lrn(input, depth_radius=depth_radius, bias=bias, alpha=alpha, beta=beta, name=name)

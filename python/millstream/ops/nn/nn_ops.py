@@ -47,18 +47,21 @@ def leaky_relu(features: TensorLike, alpha: Any = 0.2, name: Optional[str] = Non
 
 
 def crelu(features: TensorLike, name: Optional[str] = None, axis: Any = -1) -> Tensor:
+    """relu(x) and relu(-x), concatenated."""
     with ops.name_scope(name, "CRelu", [features]) as name:
         features = ops.convert_to_tensor(features, name="features")
         return gen_ops.relu(array_ops.concat([features, -features], axis, name=name))
 
 
 def swish(features: TensorLike, beta: Any = 1.0) -> Tensor:
+    """x * sigmoid(x)."""
     with ops.name_scope("swish"):
         features = ops.convert_to_tensor(features, name="features")
         return features * math_ops.sigmoid(features if beta == 1.0 else beta * features)
 
 
 def gelu(features: TensorLike, approximate: bool = False, name: Optional[str] = None) -> Any:
+    """x times the probability that a standard normal variable is less than x."""
     with ops.name_scope(name, "Gelu", [features]):
         features = ops.convert_to_tensor(features, name="features")
         if approximate:
@@ -118,6 +121,7 @@ def sigmoid_cross_entropy_with_logits(labels: Any = None, logits: Any = None, na
 
 
 def weighted_cross_entropy_with_logits(labels=None, logits=None, pos_weight=None, name=None, targets=None):
+    """Sigmoid cross entropy in which positive targets count `pos_weight` times."""
     labels = renamed("labels", labels, "targets", targets)
     with ops.name_scope(name, "logistic_loss", [logits, labels]) as name:
         logits = ops.convert_to_tensor(logits, name="logits")
@@ -277,12 +281,14 @@ def _layer_inputs(x, weights, biases):
 
 
 def xw_plus_b(x: TensorLike, weights: Any, biases: Any, name: Optional[str] = None) -> Tensor:
+    """x * weights + biases, for matrices."""
     with ops.name_scope(name, "xw_plus_b", [x, weights, biases]) as name:
         x, weights, biases = _layer_inputs(x, weights, biases)
         return bias_add(linalg_ops.matmul(x, weights), biases, name=name)
 
 
 def relu_layer(x: TensorLike, weights: Any, biases: Any, name: Optional[str] = None) -> Tensor:
+    """relu(x * weights + biases)."""
     with ops.name_scope(name, "relu_layer", [x, weights, biases]) as name:
         x, weights, biases = _layer_inputs(x, weights, biases)
         return gen_ops.relu(bias_add(linalg_ops.matmul(x, weights), biases), name=name)
@@ -299,6 +305,7 @@ def l2_normalize(x: TensorLike, axis: Any = None, epsilon: Any = 1e-12, name: Op
 
 
 def zero_fraction(value: Any, name: Optional[str] = None) -> Tensor:
+    """The fraction of elements that are 0."""
     with ops.name_scope(name, "zero_fraction", [value]):
         value = ops.convert_to_tensor(value, name="value")
         zero = constant_op.constant(0, value.dtype.base_dtype, name="zero")
@@ -317,6 +324,7 @@ def in_top_k(predictions: TensorLike, targets: Any, k: Any, name: Optional[str] 
 
 
 def log_poisson_loss(targets: Any, log_input: Any, compute_full_loss: bool = False, name: Optional[str] = None) -> Tensor:
+    """The negative log likelihood of counts with Poisson distribution, given the log of its mean."""
     with ops.name_scope(name, "log_poisson_loss", [log_input, targets]):
         log_input = ops.convert_to_tensor(log_input, name="log_input")
         targets = ops.convert_to_tensor(targets, name="targets")

@@ -34,6 +34,7 @@ learned_unigram_candidate_sampler = _sampler("learned_unigram_candidate_sampler"
 
 def all_candidate_sampler(true_classes: Any, num_true: Any, num_sampled: Any, unique: Any, seed: Optional[int] = None,
                           name: Optional[str] = None) -> Any:
+    """Samples every class."""
     return gen_ops.all_candidate_sampler(true_classes, num_true=num_true, num_sampled=num_sampled, unique=unique,
                                          **random_ops._seeds(seed), name=name)
 
@@ -42,6 +43,7 @@ def fixed_unigram_candidate_sampler(true_classes: Any, num_true: Any, num_sample
                                     vocab_file: str = "", distortion: Any = 1.0, num_reserved_ids: Any = 0, num_shards: Any = 1,
                                     shard: Any = 0, unigrams: Any = (), seed: Optional[int] = None,
                                     name: Optional[str] = None) -> Any:
+    """Samples classes by given frequencies."""
     return gen_ops.fixed_unigram_candidate_sampler(
         true_classes, num_true=num_true, num_sampled=num_sampled, unique=unique, range_max=range_max, vocab_file=vocab_file,
         distortion=distortion, num_reserved_ids=num_reserved_ids, num_shards=num_shards, shard=shard,
@@ -51,6 +53,7 @@ def fixed_unigram_candidate_sampler(true_classes: Any, num_true: Any, num_sample
 
 def compute_accidental_hits(true_classes: Any, sampled_candidates: Any, num_true: Any, seed: Optional[int] = None,
                             name: Optional[str] = None) -> Any:
+    """Sampled classes that are among the true ones: (example, sample, a very small weight)."""
     return gen_ops.compute_accidental_hits(true_classes, sampled_candidates, num_true=num_true, **random_ops._seeds(seed),
                                            name=name)
 
@@ -99,6 +102,7 @@ def _compute_sampled_logits(weights, biases, labels, inputs, num_sampled, num_cl
 def nce_loss(weights: Any, biases: Any, labels: TensorLike, inputs: Any, num_sampled: Any, num_classes: Any, num_true: Any = 1,
              sampled_values: Any = None, remove_accidental_hits: bool = False, partition_strategy: str = "mod",
              name: str = "nce_loss") -> Tensor:
+    """Noise-contrastive estimation: the cost of telling true classes from sampled ones."""
     logits, targets = _compute_sampled_logits(weights, biases, labels, inputs, num_sampled, num_classes, num_true,
                                               sampled_values, True, remove_accidental_hits, partition_strategy, name, None)
     losses = nn_ops.sigmoid_cross_entropy_with_logits(labels=targets, logits=logits, name="sampled_losses")
@@ -109,6 +113,7 @@ def sampled_softmax_loss(weights: Any, biases: Any, labels: TensorLike, inputs: 
                          num_true: Any = 1, sampled_values: Any = None, remove_accidental_hits: bool = True,
                          partition_strategy: str = "mod", name: str = "sampled_softmax_loss",
                          seed: Optional[int] = None) -> Tensor:
+    """Softmax cross entropy over the true classes and a sample of the others."""
     logits, targets = _compute_sampled_logits(weights, biases, labels, inputs, num_sampled, num_classes, num_true,
                                               sampled_values, True, remove_accidental_hits, partition_strategy, name, seed)
     targets = gen_ops.stop_gradient(targets, name="labels_stop_gradient")

@@ -232,6 +232,7 @@ def static_rnn(cell: Any, inputs: Any, initial_state: Any = None, dtype: Optiona
 
 def static_state_saving_rnn(cell: Any, inputs: Any, state_saver: Any, state_name: Any, sequence_length: Any = None,
                             scope: Any = None) -> Any:
+    """static_rnn() that begins with a state which `state_saver` keeps, and saves the last one there."""
     names = nest.flatten(state_name)
     initial = nest.pack_sequence_as(cell.state_size, [state_saver.state(n) for n in names])
     outputs, state = static_rnn(cell, inputs, initial_state=initial, sequence_length=sequence_length, scope=scope)
@@ -251,6 +252,7 @@ def bidirectional_dynamic_rnn(cell_fw: Any, cell_bw: Any, inputs: Any, sequence_
                               initial_state_fw: Any = None, initial_state_bw: Any = None, dtype: Optional[DTypeLike] = None,
                               parallel_iterations: Any = None, swap_memory: bool = False, time_major: bool = False,
                               scope: Any = None) -> Any:
+    """((outputs of both), (states of both)) of two cells, one of which sees the inputs backwards, in loops."""
     _like_cell(cell_fw)
     _like_cell(cell_bw)
     time_axis, batch_axis = (0, 1) if time_major else (1, 0)
@@ -278,6 +280,7 @@ def _reverse_list(inputs, lengths):
 def static_bidirectional_rnn(cell_fw: Any, cell_bw: Any, inputs: Any, initial_state_fw: Any = None,
                              initial_state_bw: Any = None, dtype: Optional[DTypeLike] = None, sequence_length: Any = None,
                              scope: Any = None) -> Any:
+    """(outputs, forward state, backward state) of two cells over a list of inputs, one of which sees it backwards."""
     _like_cell(cell_fw)
     _like_cell(cell_bw)
     if not nest.is_nested(inputs):

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 
 class LSTMStateTuple(collections.namedtuple("LSTMStateTuple", ("c", "h"))):
+    """The state of LSTM cells: the memory c and the output h."""
     __slots__ = ()
 
     @property
@@ -103,6 +104,8 @@ class LayerRNNCell(RNNCell):
 
 
 class BasicRNNCell(LayerRNNCell):
+    """output = new state = activation(weights * [input, state] + bias)."""
+
     def __init__(self, num_units: Any, activation: Any = None, reuse: Any = None, name: Optional[str] = None,
                  dtype: Optional[DTypeLike] = None, **kwargs: Any) -> None:
         super().__init__(_reuse=reuse, name=name, dtype=dtype, **kwargs)
@@ -126,6 +129,8 @@ class BasicRNNCell(LayerRNNCell):
 
 
 class GRUCell(LayerRNNCell):
+    """A gated recurrent unit: gates say how much of the state to keep."""
+
     def __init__(self, num_units: Any, activation: Any = None, reuse: Any = None, kernel_initializer: Any = None,
                  bias_initializer: Any = None, name: Optional[str] = None, dtype: Optional[DTypeLike] = None,
                  **kwargs: Any) -> None:
@@ -159,6 +164,8 @@ class GRUCell(LayerRNNCell):
 
 
 class BasicLSTMCell(LayerRNNCell):
+    """A long short-term memory cell without peepholes, clipping and projection."""
+
     def __init__(self, num_units: Any, forget_bias: Any = 1.0, state_is_tuple: bool = True, activation: Any = None,
                  reuse: Any = None, name: Optional[str] = None, dtype: Optional[DTypeLike] = None, **kwargs: Any) -> None:
         super().__init__(_reuse=reuse, name=name, dtype=dtype, **kwargs)
@@ -327,6 +334,8 @@ def _drop_all_but_memories(state):
 
 
 class DropoutWrapper(_Wrapper):
+    """Dropout of a cell's inputs, outputs and states."""
+
     def __init__(self, cell: Any, input_keep_prob: Any = 1.0, output_keep_prob: Any = 1.0, state_keep_prob: Any = 1.0,
                  variational_recurrent: bool = False, input_size: Any = None, dtype: Optional[DTypeLike] = None,
                  seed: Optional[int] = None, dropout_state_filter_visitor: Any = None) -> None:
@@ -426,6 +435,8 @@ class ResidualWrapper(_Wrapper):
 
 
 class DeviceWrapper(_Wrapper):
+    """Runs a cell on a device."""
+
     def __init__(self, cell: Any, device: Any) -> None:
         super().__init__(cell)
         self._device = device

@@ -95,6 +95,8 @@ def _float_dtype(dtype):
 
 
 class Zeros(Initializer):
+    """Zeros."""
+
     def __init__(self, dtype: DTypeLike = dtypes.float32) -> None:
         self.dtype = dtypes.as_dtype(dtype)
 
@@ -106,6 +108,8 @@ class Zeros(Initializer):
 
 
 class Ones(Initializer):
+    """Ones."""
+
     def __init__(self, dtype: DTypeLike = dtypes.float32) -> None:
         self.dtype = dtypes.as_dtype(dtype)
 
@@ -132,6 +136,8 @@ def constant_op_zeros(shape, dtype, name, value):
 
 
 class Constant(Initializer):
+    """A given value."""
+
     def __init__(self, value: Any = 0, dtype: DTypeLike = dtypes.float32, verify_shape: bool = False) -> None:
         if not (np.isscalar(value) or isinstance(value, (list, tuple, np.ndarray))):
             raise TypeError(f"Invalid type for initial value: {value} (of type: {type(value).__name__}). Expected Python "
@@ -155,6 +161,8 @@ class Constant(Initializer):
 
 
 class RandomUniform(Initializer):
+    """Uniformly distributed values."""
+
     def __init__(self, minval: Any = 0, maxval: Any = None, seed: Optional[int] = None,
                  dtype: DTypeLike = dtypes.float32) -> None:
         self.minval, self.maxval, self.seed, self.dtype = minval, maxval, seed, dtypes.as_dtype(dtype)
@@ -169,6 +177,7 @@ class RandomUniform(Initializer):
 
 
 class RandomNormal(Initializer):
+    """Normally distributed values."""
     _make = staticmethod(random_normal)
 
     def __init__(self, mean: Any = 0.0, stddev: Any = 1.0, seed: Optional[int] = None,
@@ -183,10 +192,13 @@ class RandomNormal(Initializer):
 
 
 class TruncatedNormal(RandomNormal):
+    """Normally distributed values within two standard deviations of the mean."""
     _make = staticmethod(truncated_normal)
 
 
 class UniformUnitScaling(Initializer):
+    """Uniformly distributed values that keep the scale of the input's variance."""
+
     def __init__(self, factor: Any = 1.0, seed: Optional[int] = None, dtype: DTypeLike = dtypes.float32) -> None:
         self.factor, self.seed, self.dtype = factor, seed, _float_dtype(dtype)
 
@@ -214,6 +226,8 @@ def _fans(shape):
 
 
 class VarianceScaling(Initializer):
+    """Random values whose variance depends on the number of inputs or outputs."""
+
     def __init__(self, scale: Any = 1.0, mode: str = "fan_in", distribution: str = "truncated_normal",
                  seed: Optional[int] = None, dtype: DTypeLike = dtypes.float32) -> None:
         if scale <= 0.:
@@ -247,6 +261,8 @@ class VarianceScaling(Initializer):
 
 
 class Orthogonal(Initializer):
+    """A random matrix with orthonormal rows or columns, times `gain`."""
+
     def __init__(self, gain: Any = 1.0, seed: Optional[int] = None, dtype: DTypeLike = dtypes.float32) -> None:
         self.gain, self.seed, self.dtype = gain, seed, _float_dtype(dtype)
 
@@ -272,6 +288,8 @@ class Orthogonal(Initializer):
 
 
 class Identity(Initializer):
+    """The identity matrix, times `gain`."""
+
     def __init__(self, gain: Any = 1.0, dtype: DTypeLike = dtypes.float32) -> None:
         self.gain, self.dtype = gain, _float_dtype(dtype)
 
