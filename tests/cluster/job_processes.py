@@ -42,10 +42,10 @@ class Tasks:
                 [*self.command(job, index), *self.flags(job, index)], stdout=log, stderr=subprocess.STDOUT,
                 preexec_fn=_die_with_parent, env={**os.environ, **environment})
 
-    def start_all(self):
+    def start_all(self, **environment):
         for job, hosts in self.hosts.items():
             for index in range(len(hosts)):
-                self.start(job, index)
+                self.start(job, index, **environment)
 
     def _log(self, job, index):
         return self.folder / f"{job}{index}.log"

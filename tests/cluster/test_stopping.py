@@ -57,23 +57,35 @@ def test_a_worker_that_waits_for_the_chief(train):
     assert tasks.end("worker", 1) == 0
 
 
-@pytest.mark.parametrize("how", HOWS)
-@pytest.mark.parametrize("mode,ps", [("async", 1), ("async", 3), ("sync", 1)])
-def test_training(program, train, how, mode, ps):
-    tasks = train(ps=ps, mode=mode)
-    tasks.start_all()
-    for index in (0, 1):
+LINKS = ["shm,tcp,grpc", "tcp", "grpc"]
+
+
+def _jobs():
+    """Both modes with 1 to 3 ps and workers. Ways to stop and links take turns, so that each meets each number of ps, each number of
+    workers and each mode."""
+    for m, mode in enumerate(["async", "sync"]):
+        for ps in range(3):
+            for workers in range(3):
+                yield mode, ps + 1, workers + 1, HOWS[(ps + workers + m) % 3], LINKS[(ps + 2 * workers + m) % 3]
+
+
+@pytest.mark.parametrize("mode,ps,workers,how,links", list(_jobs()))
+def test_training(program, train, mode, ps, workers, how, links):
+    tasks = train(ps=ps, workers=workers, mode=mode)
+    tasks.start_all(MILLSTREAM_LINKS=links)
+    for index in range(workers):
         tasks.wait_for("worker", index, '"event":"progress"')
     _end_all(program, tasks, how)
     assert set(tasks.ends().values()) == {0}, tasks.everything()
     assert tasks.saved_step() > 0, tasks.everything()
 
 
-def test_a_save_is_finished(train):
-    tasks = train(save_checkpoint_secs=0.001)
+@pytest.mark.parametrize("mode,how", [("async", signal.SIGTERM), ("sync", signal.SIGINT), ("sync", "stop")])
+def test_a_save_is_finished(program, train, mode, how):
+    tasks = train(mode=mode, save_checkpoint_secs=0.001)
     tasks.start_all()
     wait_until(lambda: tasks.saved_step() > 0)  # from now on it saves nearly always
-    tasks.signal_all(signal.SIGTERM)
+    _end_all(program, tasks, how)
     assert set(tasks.ends().values()) == {0}, tasks.everything()
     left = [name for name in os.listdir(tasks.checkpoints) if "temp" in name]
     assert not left and os.path.exists(os.path.join(tasks.checkpoints, f"model.ckpt-{tasks.saved_step()}.index"))

@@ -146,12 +146,13 @@ def _ps_of_variables(logdir):
     return {node.device for node in graph.node if node.op == "VariableV2" and node.device.startswith("/job:ps")}
 
 
-def _train_on(program, folder, logdir, model, mode, ps, workers):
+def _train_on(program, folder, logdir, model, mode, ps, workers, links):
     """What is wrong with a training of that size; "" if it went well."""
     small = ["--hidden_units", 8] if model in ("lenet", "mlp", "wide-deep") else []
     done = _train(program, "--model", model, "--mode", mode, "--ps", ps, "--workers", workers, "--data_dir", folder,
-                  "--train_steps", 60, "--batch_size", 20, "--threads", 1, "--logdir", logdir, *small)
-    size = f"{model} {mode} with {ps} ps and {workers} workers: "
+                  "--train_steps", 60, "--batch_size", 20, "--threads", 1, "--logdir", logdir, *small,
+                  env={**os.environ, "MILLSTREAM_LINKS": links})
+    size = f"{model} {mode} with {ps} ps and {workers} workers over {links}: "
     if done.returncode != 0:
         return size + done.stderr
     summary, tasks = _events(done.stdout)[-1], _ps_of_variables(logdir)
@@ -160,11 +161,17 @@ def _train_on(program, folder, logdir, model, mode, ps, workers):
     return "" if len(tasks) == ps else f"{size}variables are on {sorted(tasks)}"
 
 
-# Each run is short; two at a time keep two cores busy while tasks start and end.
-@pytest.mark.parametrize("mode", ["async", "sync", "dc-asgd"])
-@pytest.mark.parametrize("model", ["softmax", "linear", "mlp", "lenet", "wide-deep"])
+LINKS = ["shm,tcp,grpc", "tcp", "grpc"]
+MODES = ["async", "sync", "dc-asgd"]
+MODELS = ["softmax", "linear", "mlp", "lenet", "wide-deep"]
+
+
+# Each run is short; two at a time keep two cores busy while tasks start and end. Links take turns: each meets each size in each mode.
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("model", MODELS)
 def test_every_size_of_cluster(program, tiny_images, tmp_path, model, mode):
-    sizes = [(ps, workers) for ps in (1, 2, 3) for workers in (1, 2, 3)]
+    turn = MODELS.index(model)
+    sizes = [(ps, workers, LINKS[(turn + ps + 2 * workers) % 3]) for ps in (1, 2, 3) for workers in (1, 2, 3)]
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         wrong = pool.map(lambda size: _train_on(program, tiny_images, tmp_path / "x".join(map(str, size)), model, mode, *size), sizes)
         wrong = [words for words in wrong if words]
