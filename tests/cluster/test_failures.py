@@ -13,22 +13,37 @@ PS = "/job:ps/replica:0/task:0"
 
 
 def _waiting_step(session, op):
-    """Runs a step in a thread; join() gives its error."""
+    """Runs a step in a thread, and returns when it has begun; join() gives its error."""
+    with session.graph.as_default():
+        begun = tf.FIFOQueue(1, tf.bool)
+        begins, seen = begun.enqueue(True), begun.dequeue()
 
     class Step(threading.Thread):
         error = None
 
         def run(self):
             try:
-                session.run(op)
+                session.run([op, begins])
             except tf.errors.OpError as e:
                 self.error = e
 
     step = Step(daemon=True)
     step.start()
-    time.sleep(0.5)
+    session.run(seen)
     assert step.is_alive(), step.error
     return step
+
+
+def _until_it_works(call, *errors):
+    """The result of call(), which may fail with these errors for a while."""
+    deadline = time.monotonic() + 30
+    while True:
+        try:
+            return call()
+        except errors:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.02)
 
 
 def _queue_on_ps():
@@ -115,9 +130,8 @@ def test_a_task_that_stands_still_is_given_up_after_the_deadline(make_cluster):
     assert PS in str(caught.value)
     assert 1 < time.time() - begin < 20
     cluster.signal("ps", 0, signal.SIGCONT)
-    time.sleep(0.5)
     with tf.Session(cluster.target("worker")) as fresh:
-        assert fresh.run(v) == 1.0
+        assert _until_it_works(lambda: fresh.run(v), tf.errors.UnavailableError, tf.errors.DeadlineExceededError) == 1.0
 
 
 def test_a_restarted_ps_is_another_one(make_cluster):
@@ -204,18 +218,18 @@ import sys
 import millstream as tf
 with tf.device("/job:ps/task:0"):
     queue = tf.FIFOQueue(10, tf.float32, shared_name="q")
-print("ready", flush=True)
-tf.Session(sys.argv[1]).run(queue.dequeue())
+    begun = tf.FIFOQueue(1, tf.bool, shared_name="begun")
+tf.Session(sys.argv[1]).run([queue.dequeue(), begun.enqueue(True)])
 """
-    child = subprocess.Popen([sys.executable, "-c", code, cluster.target("worker")], stdout=subprocess.PIPE, text=True)
-    assert child.stdout.readline() == "ready\n"
-    time.sleep(1.5)
-    child.kill()
-    child.wait()
-    time.sleep(0.5)
+    child = subprocess.Popen([sys.executable, "-c", code, cluster.target("worker")])
     with tf.device("/job:ps/task:0"):
         queue = tf.FIFOQueue(10, tf.float32, shared_name="q")
+        begun = tf.FIFOQueue(1, tf.bool, shared_name="begun")
     with tf.Session(cluster.target("worker")) as session:
+        assert session.run(begun.dequeue())
+        child.kill()
+        child.wait()
+        time.sleep(0.5)  # the server finds out by itself; one value given too early would be lost with the client
         session.run(queue.enqueue(1.0))
         config = tf.RunOptions(timeout_in_ms=10000)
         assert session.run(queue.dequeue(), options=config) == 1.0
