@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """ConfigProto.cluster_def: servers that know of nobody become the tasks of one session's cluster."""
 import threading
-import time
 
 import numpy as np
 import pytest
@@ -107,12 +106,14 @@ def test_a_task_that_dies_in_a_step_is_named(servers):
         waiting = queue.dequeue()
     with tf.device("/job:worker/task:0"):
         later = waiting + 1.0
+        begun = tf.FIFOQueue(1, [tf.bool])
+        begins, seen = begun.enqueue(True), begun.dequeue()
     with session_at(servers[0], worker=servers[:2]) as session:
         session.run(queue.size())
-        killer = threading.Thread(target=lambda: (time.sleep(0.5), servers.kill(1)))
+        killer = threading.Thread(target=lambda: (session.run(seen), servers.kill(1)))
         killer.start()
         with pytest.raises(tf.errors.UnavailableError, match="/job:worker/replica:0/task:1"):
-            session.run(later)
+            session.run([later, begins])
         killer.join()
         with pytest.raises((tf.errors.UnavailableError, tf.errors.AbortedError), match="/job:worker/replica:0/task:1"):
             session.run(later)
