@@ -11,6 +11,7 @@ find_package(OpenSSL REQUIRED COMPONENTS Crypto)
 find_library(RE2_LIBRARY re2 REQUIRED)
 find_library(PNG_LIBRARY png REQUIRED)
 find_library(JPEG_LIBRARY jpeg REQUIRED)
+find_path(EIGEN_INCLUDE eigen3/Eigen/Dense REQUIRED)  # headers alone; included as <eigen3/...>
 find_package(nlohmann_json REQUIRED CONFIG)
 if(MILLSTREAM_TESTS OR MILLSTREAM_FUZZ)
   find_package(GTest REQUIRED CONFIG)

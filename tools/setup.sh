@@ -20,6 +20,7 @@ tools="g++ make git cmake ninja-build ccache mold python3"
 wire="libprotobuf-dev protobuf-compiler libgrpc++-dev protobuf-compiler-grpc libabsl-dev libssl-dev"
 files="libleveldb-dev libsnappy-dev libre2-dev zlib1g-dev libpng-dev libjpeg62-turbo-dev"
 program="nlohmann-json3-dev libcli11-dev"
+linalg="libeigen3-dev"
 tests="libgtest-dev libgmock-dev libbenchmark-dev"
 
 say() { echo "setup: $*" >&2; }
@@ -58,7 +59,7 @@ install_python() {
 
 # shellcheck disable=SC2086  # lists of words
 case ${1:-build} in
-  build) install_packages $tools $wire $files $program $tests ;;
+  build) install_packages $tools $wire $files $program $linalg $tests ;;
   python)
     install_packages python3-dev iproute2 iptables  # the latter two: hosts of tests/chaos and tests/cluster
     # protobuf: the runtimes next to what Debian's protoc 3.21 writes; later ones take it too.

@@ -9,7 +9,7 @@ import sys
 
 TABLES = ["millstream/ops/random/sobol_numbers.cc", "millstream/ops/strings/unicode_script.cc", "data/mnist/train-images-idx3-ubyte.gz"]
 # Always compiled in, whatever else is.
-HEADERS = ["libabsl-dev", "libprotobuf-dev", "nlohmann-json3-dev", "libcli11-dev"]
+HEADERS = ["libabsl-dev", "libprotobuf-dev", "nlohmann-json3-dev", "libcli11-dev", "libeigen3-dev"]
 LICENCE = re.compile(r"copyright|licen[cs]e|public domain", re.I)
 
 

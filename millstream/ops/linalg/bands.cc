@@ -36,7 +36,7 @@ class TridiagonalMatMul final : public Kernel {
       }
     }
     ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, rhs.shape()));
-    return ComputeIn(rhs.dtype(), [&](auto type) -> Status {
+    return ComputeInDouble(rhs.dtype(), [&](auto type) -> Status {
       using S = typename decltype(type)::type;
       for (int64_t b = 0; rhs.num_elements() > 0 && b < BatchOfMatrices(rhs); ++b) {
         WriteMatrix(Product(ReadMatrix<S>(ctx.input(0), b), ReadMatrix<S>(ctx.input(1), b),
@@ -139,7 +139,7 @@ class TridiagonalSolve final : public Kernel {
                                      " and ", equations, ".");
     }
     ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, rhs.shape()));
-    return ComputeIn(d.dtype(), [&](auto type) -> Status {
+    return ComputeInDouble(d.dtype(), [&](auto type) -> Status {
       using S = typename decltype(type)::type;
       for (int64_t b = 0; rhs.num_elements() > 0 && b < BatchOfMatrices(rhs); ++b) {
         TridiagonalSystem<S> system(ReadMatrix<S>(d, b), ReadMatrix<S>(rhs, b));
@@ -183,7 +183,7 @@ class BandedTriangularSolve final : public Kernel {
     ASSIGN_OR_RETURN(const Shape shape, Shape::Make(dims));
     ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
     const BroadcastMap left(BatchShape(bands), *batch), right(BatchShape(rhs), *batch);
-    return ComputeIn(bands.dtype(), [&](auto type) -> Status {
+    return ComputeInDouble(bands.dtype(), [&](auto type) -> Status {
       using S = typename decltype(type)::type;
       for (int64_t b = 0; b < batch->num_elements(); ++b) {
         Matrix<S> x = ReadMatrix<S>(rhs, right.Offset(b));

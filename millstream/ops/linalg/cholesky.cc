@@ -14,12 +14,11 @@ Status CholeskyCpu(KernelContext& ctx) {
   RETURN_IF_ERROR(CheckMatrices(in, true));
   ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, in.shape()));
   if (in.num_elements() == 0) return OkStatus();
-  return ForEachMatrix(in, [&]<typename S>(const Matrix<S>& a, int64_t b) {
-    Matrix<S> lower;
+  return ForEachMatrix(ctx, 0.4, [&]<typename S>(Matrix<S> lower, int64_t b) {
     // TensorFlow says so in its log, and goes on.
-    if (!Cholesky(a, &lower)) {
+    if (!math::Linalg<S>().cholesky(lower.rows, lower.v.data())) {
       for (int64_t i = 0; i < lower.rows; ++i)
-        std::fill_n(&lower(i, 0), i + 1, S(std::numeric_limits<double>::quiet_NaN()));
+        std::fill_n(&lower(i, 0), i + 1, S(std::numeric_limits<RealPart<S>>::quiet_NaN()));
     }
     WriteMatrix(lower, out, b);
     return OkStatus();
@@ -35,15 +34,15 @@ Matrix<S> LowerHalf(Matrix<S> m) {
 // The gradient at a matrix whose factor is `l`, where `grad` arrives at the factor: with P = l^T grad, of which the
 // lower half counts and the diagonal counts half, it is the symmetric part of l^-T P l^-1.
 template <typename S>
-Matrix<S> FactorGrad(const Matrix<S>& l, const Matrix<S>& grad) {
+Matrix<S> FactorGrad(const Matrix<S>& l, const Matrix<S>& grad, ThreadPool* pool) {
   const Matrix<S> adjoint = Adjoint(l);
   Matrix<S> middle = LowerHalf(Multiply(adjoint, grad));
-  for (int64_t i = 0; i < l.rows; ++i) middle(i, i) *= 0.5;
-  Substitute(adjoint, false, &middle);
+  for (int64_t i = 0; i < l.rows; ++i) middle(i, i) *= S(0.5);
+  Substitute(adjoint, {.lower = false}, &middle, pool);
   Matrix<S> sum = Adjoint(middle);
-  Substitute(adjoint, false, &sum);
+  Substitute(adjoint, {.lower = false}, &sum, pool);
   for (int64_t i = 0; i < l.rows; ++i) {
-    for (int64_t j = 0; j <= i; ++j) sum(i, j) = sum(j, i) = (sum(i, j) + sum(j, i)) * 0.5;
+    for (int64_t j = 0; j <= i; ++j) sum(i, j) = sum(j, i) = (sum(i, j) + sum(j, i)) * S(0.5);
   }
   return sum;
 }
@@ -56,10 +55,11 @@ Status CholeskyGradCpu(KernelContext& ctx) {
                                    grad.shape().ToString());
   }
   ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, l.shape()));
-  for (int64_t b = 0; l.num_elements() > 0 && b < BatchOfMatrices(l); ++b) {
-    WriteMatrix(FactorGrad(LowerHalf(ReadMatrix<double>(l, b)), LowerHalf(ReadMatrix<double>(grad, b))), out, b);
-  }
-  return OkStatus();
+  if (l.num_elements() == 0) return OkStatus();
+  return ForEachMatrix(ctx, 4, [&]<typename S>(Matrix<S> factor, int64_t b) {
+    WriteMatrix(FactorGrad(LowerHalf(std::move(factor)), LowerHalf(ReadMatrix<S>(grad, b)), ctx.pool()), out, b);
+    return OkStatus();
+  });
 }
 
 Status CholeskyGradient(GradContext& g) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "millstream/ops/linalg/factor_gradients.h"
 #include "millstream/ops/linalg/gradients.h"
 #include "millstream/ops/linalg/matrix.h"
 #include "millstream/tensor/dispatch.h"
@@ -26,7 +27,7 @@ Status LuCpu(KernelContext& ctx) {
   ASSIGN_OR_RETURN(Tensor * lu, ctx.AllocateOutput(0, in.shape()));
   ASSIGN_OR_RETURN(Tensor * order, AllocateLike(ctx, 1, {n}));
   if (in.num_elements() == 0) return OkStatus();
-  return ForEachMatrix(in, [&]<typename S>(Matrix<S> a, int64_t b) -> Status {
+  return ForEachMatrix(ctx, 0.7, [&]<typename S>(Matrix<S> a, int64_t b) -> Status {
     const LuFactors<S> f = Lu(std::move(a));
     if (f.singular) return errors::InvalidArgument("Input is not invertible.");
     WriteMatrix(f.lu, lu, b);
@@ -48,13 +49,9 @@ class QrKernel : public Kernel {
     ASSIGN_OR_RETURN(Tensor * q, AllocateLike(ctx, 0, {m, k}));
     ASSIGN_OR_RETURN(Tensor * r, AllocateLike(ctx, 1, {k, n}));
     if (q->num_elements() == 0 && r->num_elements() == 0) return OkStatus();  // however many there are
-    return ForEachMatrix(in, [&]<typename S>(const Matrix<S>& a, int64_t b) {
-      Matrix<S> full_q, full_r, left(m, k), right(k, n);
-      Qr(a, &full_q, &full_r);
-      for (int64_t i = 0; i < m; ++i) {
-        for (int64_t j = 0; j < k; ++j) left(i, j) = full_q(i, j);
-      }
-      std::copy_n(full_r.v.begin(), k * n, right.v.begin());
+    return ForEachMatrix(ctx, 4, [&]<typename S>(const Matrix<S>& a, int64_t b) {
+      Matrix<S> left(m, k), right(k, n);
+      math::Linalg<S>().qr(m, n, k, a.v.data(), left.v.data(), right.v.data());
       WriteMatrix(left, q, b);
       WriteMatrix(right, r, b);
       return OkStatus();
@@ -80,11 +77,15 @@ class SvdKernel : public Kernel {
     ASSIGN_OR_RETURN(Tensor * v,
                      vectors_ ? AllocateLike(ctx, 2, {n, full_ ? n : k}) : ctx.AllocateOutput(2, Shape({0})));
     if (s->num_elements() == 0 && u->num_elements() == 0 && v->num_elements() == 0) return OkStatus();
-    return ForEachMatrix(in, [&]<typename S>(const Matrix<S>& a, int64_t b) {
-      std::vector<double> values;
+    return ForEachMatrix(ctx, 20, [&]<typename S>(const Matrix<S>& a, int64_t b) {
+      std::vector<RealPart<S>> values(static_cast<size_t>(k));
       Matrix<S> left, right;
-      Svd(a, full_, &values, &left, &right);
-      for (int64_t i = 0; i < k; ++i) WriteElement(S(values[i]), s, b * k + i);
+      if (vectors_) {
+        left = Matrix<S>(m, full_ ? m : k);
+        right = Matrix<S>(n, full_ ? n : k);
+      }
+      Decompose(a, &values, &left, &right);
+      WriteElements(values.data(), k, s, b * k);
       if (!vectors_) return OkStatus();
       WriteMatrix(left, u, b);
       WriteMatrix(right, v, b);
@@ -93,8 +94,31 @@ class SvdKernel : public Kernel {
   }
 
  private:
+  template <typename S>
+  void Decompose(const Matrix<S>& a, std::vector<RealPart<S>>* s, Matrix<S>* u, Matrix<S>* v) const {
+    if (s->empty()) {
+      *u = Matrix<S>::Identity(u->rows);
+      *v = Matrix<S>::Identity(v->rows);
+      return;
+    }
+    if (math::Linalg<S>().svd(a.rows, a.cols, a.v.data(), full_, s->data(), vectors_ ? u->v.data() : nullptr,
+                              vectors_ ? v->v.data() : nullptr)) {
+      return;
+    }
+    constexpr auto kNaN = std::numeric_limits<RealPart<S>>::quiet_NaN();  // as the input was not finite
+    std::fill(s->begin(), s->end(), kNaN);
+    std::fill(u->v.begin(), u->v.end(), S(kNaN));
+    std::fill(v->v.begin(), v->v.end(), S(kNaN));
+  }
+
   const bool vectors_, full_;
 };
+
+template <typename S>
+Status HermitianEigen(const Matrix<S>& a, RealPart<S>* values, S* vectors) {
+  if (math::Linalg<S>().hermitian_eigen(a.rows, a.v.data(), values, vectors)) return OkStatus();
+  return errors::InvalidArgument("Self-adjoint eigen decomposition was not successful. The input might not be valid.");
+}
 
 class SelfAdjointEig : public Kernel {
  public:
@@ -107,11 +131,11 @@ class SelfAdjointEig : public Kernel {
     ASSIGN_OR_RETURN(Tensor * e, AllocateLike(ctx, 0, {n}));
     ASSIGN_OR_RETURN(Tensor * v, ctx.AllocateOutput(1, vectors_ ? in.shape() : Shape({0})));
     if (in.num_elements() == 0) return OkStatus();
-    return ForEachMatrix(in, [&]<typename S>(Matrix<S> a, int64_t b) {
-      std::vector<double> values;
-      Matrix<S> vectors;
-      HermitianEigen(std::move(a), &values, &vectors);
-      for (int64_t i = 0; i < n; ++i) WriteElement(S(values[i]), e, b * n + i);
+    return ForEachMatrix(ctx, 9, [&]<typename S>(const Matrix<S>& a, int64_t b) -> Status {
+      std::vector<RealPart<S>> values(static_cast<size_t>(n));
+      Matrix<S> vectors(vectors_ ? n : 0, n);
+      RETURN_IF_ERROR(HermitianEigen(a, values.data(), vectors_ ? vectors.v.data() : nullptr));
+      WriteElements(values.data(), n, e, b * n);
       if (vectors_) WriteMatrix(vectors, v, b);
       return OkStatus();
     });
@@ -132,12 +156,11 @@ Status EigInOneCpu(KernelContext& ctx) {
   ASSIGN_OR_RETURN(const Shape shape, Shape::Make(dims));
   ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
   if (in.num_elements() == 0) return OkStatus();
-  return ForEachMatrix(in, [&]<typename S>(Matrix<S> a, int64_t b) {
-    std::vector<double> values;
-    Matrix<S> vectors, both(n + 1, n);
-    HermitianEigen(std::move(a), &values, &vectors);
+  return ForEachMatrix(ctx, 9, [&]<typename S>(const Matrix<S>& a, int64_t b) -> Status {
+    std::vector<RealPart<S>> values(static_cast<size_t>(n));
+    Matrix<S> both(n + 1, n);
+    RETURN_IF_ERROR(HermitianEigen(a, values.data(), &both(1, 0)));
     std::copy(values.begin(), values.end(), both.v.begin());
-    std::copy(vectors.v.begin(), vectors.v.end(), both.v.begin() + n);
     WriteMatrix(both, out, b);
     return OkStatus();
   });
@@ -223,6 +246,7 @@ OP("Qr")
     .Attr("full_matrices: bool = false")
     .Attr("T: {double, float, half, complex64, complex128}")
     .Shape(QrShape)
+    .Gradient(QrGradient)
     .CpuFor<QrKernel>(Join<LinalgTypes, Types<Half>>{})
     .Expensive()
     .Doc("Orthonormal and upper triangular factors of matrices.");
@@ -236,6 +260,7 @@ OP("Svd")
     .Attr("full_matrices: bool = false")
     .Attr("T: {double, float, half, complex64, complex128}")
     .Shape(SvdShape)
+    .Gradient(SvdGradient)
     .CpuFor<SvdKernel>(LinalgTypes{})
     .Expensive()
     .Doc("Singular values, falling, and vectors of matrices.");

@@ -18,10 +18,10 @@ class MatrixInverse : public Kernel {
     RETURN_IF_ERROR(CheckMatrices(in, true));
     ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, in.shape()));
     if (in.num_elements() == 0) return OkStatus();
-    return ForEachMatrix(in, [&]<typename S>(const Matrix<S>& a, int64_t b) -> Status {
+    return ForEachMatrix(ctx, 2, [&]<typename S>(const Matrix<S>& a, int64_t b) -> Status {
       const LuFactors<S> f = Lu(adjoint_ ? Adjoint(a) : a);
       if (f.singular) return errors::InvalidArgument("Input is not invertible.");
-      WriteMatrix(LuSolve(f, Matrix<S>::Identity(a.rows)), out, b);
+      WriteMatrix(LuSolve(f, Matrix<S>::Identity(a.rows), ctx.pool()), out, b);
       return OkStatus();
     });
   }
@@ -31,16 +31,19 @@ class MatrixInverse : public Kernel {
 };
 
 // The direction of a number that is not zero; an infinite real one has a direction too.
-double Direction(double x) { return std::isnan(x) ? x : std::copysign(1.0, x); }
+template <typename R>
+R Direction(R x) {
+  return std::isnan(x) ? x : std::copysign(R(1), x);
+}
 Complex Direction(Complex x) { return x / std::abs(x); }
 
 // The determinant as sign * exp(log): products of many numbers leave the range.
 template <typename S>
-void Determinant(const Matrix<S>& a, S* sign, double* log) {
-  const LuFactors<S> f = Lu(a);
+void Determinant(Matrix<S> a, S* sign, double* log) {
+  const LuFactors<S> f = Lu(std::move(a));
   *sign = S(f.sign);
   *log = 0;
-  for (int64_t i = 0; i < a.rows; ++i) {
+  for (int64_t i = 0; i < f.lu.rows; ++i) {
     const double size = std::abs(f.lu(i, i));
     *sign = size == 0 ? S() : *sign * Direction(f.lu(i, i));
     *log += std::log(size);
@@ -61,12 +64,13 @@ class MatrixDeterminant : public Kernel {
     if constexpr (logarithm) {
       ASSIGN_OR_RETURN(logs, ctx.AllocateOutput(1, batch));
     }
-    return ForEachMatrix(in, [&]<typename S>(const Matrix<S>& a, int64_t b) {
+    return ForEachMatrix(ctx, 0.7, [&]<typename S>(Matrix<S> a, int64_t b) {
       S sign;
       double log = 0;
-      Determinant(a, &sign, &log);
-      WriteElement(logarithm ? sign : sign * std::exp(log), out, b);
-      if (logarithm) WriteElement(S(log), logs, b);
+      Determinant(std::move(a), &sign, &log);
+      const S value = logarithm ? sign : sign * static_cast<RealPart<S>>(std::exp(log));
+      WriteElements(&value, 1, out, b);
+      if (logarithm) WriteElements(&log, 1, logs, b);
       return OkStatus();
     });
   }

@@ -2,16 +2,19 @@
 #ifndef MILLSTREAM_OPS_LINALG_MATRIX_H_
 #define MILLSTREAM_OPS_LINALG_MATRIX_H_
 
+#include <algorithm>
 #include <complex>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "millstream/framework/kernel.h"
 #include "millstream/framework/shape_context.h"
+#include "millstream/math/linalg/linalg.h"
 
 namespace millstream {
 
-// A dense matrix of doubles or complex doubles: factorizations compute in the widest type, so that one version of each
-// serves all.
+// A dense, row-major matrix of the type that factorizations compute in: float where math::HasFloatLinalg(), double, or
+// complex double.
 template <typename S>
 struct Matrix {
   int64_t rows = 0, cols = 0;
@@ -32,6 +35,9 @@ struct Matrix {
 using LinalgTypes = Types<float, double, std::complex<float>, std::complex<double>>;
 
 using Complex = std::complex<double>;
+template <typename S>
+using RealPart = typename math::RealOf<S>::type;
+inline float Conj(float x) { return x; }
 inline double Conj(double x) { return x; }
 inline Complex Conj(Complex x) { return std::conj(x); }
 
@@ -50,37 +56,21 @@ struct LuFactors {
 };
 template <typename S>
 LuFactors<S> Lu(Matrix<S> a);  // REQUIRES: square
+// Both solve their columns in blocks on `pool`; how many threads it has does not change the result.
 template <typename S>
-Matrix<S> LuSolve(const LuFactors<S>& f, const Matrix<S>& b);
-
-// x becomes the solution of m y = x for a triangular m, of which one half is read. REQUIRES: m is square.
+Matrix<S> LuSolve(const LuFactors<S>& f, const Matrix<S>& b, ThreadPool* pool);
+// x becomes the solution y of m y = x. REQUIRES: m is square.
 template <typename S>
-void Substitute(const Matrix<S>& m, bool lower, Matrix<S>* x);
-
-// The lower factor of a Hermitian matrix, of which the lower half is read. False if it is not positive.
-template <typename S>
-bool Cholesky(const Matrix<S>& a, Matrix<S>* lower);
-
-// Householder's: a = q r; q is square.
-template <typename S>
-void Qr(const Matrix<S>& a, Matrix<S>* q, Matrix<S>* r);
-
-// Jacobi's rotations. Eigenvalues grow; columns of `vectors` belong to them. Reads the lower half.
-template <typename S>
-void HermitianEigen(Matrix<S> a, std::vector<double>* values, Matrix<S>* vectors);
-
-// One-sided rotations: a = u diag(s) v^H, s falls; u and v have min(rows, cols) columns, or are square if `full`.
-template <typename S>
-void Svd(const Matrix<S>& a, bool full, std::vector<double>* s, Matrix<S>* u, Matrix<S>* v);
+void Substitute(const Matrix<S>& m, math::Triangle triangle, Matrix<S>* x, ThreadPool* pool);
 
 // Matrix number b of the last two dimensions of `t`, and back, converted.
 template <typename S>
 Matrix<S> ReadMatrix(const Tensor& t, int64_t b);
 template <typename S>
 void WriteMatrix(const Matrix<S>& m, Tensor* t, int64_t b);
-// One number to the place i of a tensor.
+// n numbers to the elements of a tensor from `begin` on, converted.
 template <typename S>
-void WriteElement(S value, Tensor* t, int64_t i);
+void WriteElements(const S* values, int64_t n, Tensor* t, int64_t begin);
 
 // InvalidArgument unless the last two dimensions are matrices, and square if asked.
 Status CheckMatrices(const Tensor& t, bool square);
@@ -89,8 +79,20 @@ inline int64_t BatchOfMatrices(const Tensor& t) { return t.shape().Product(0, t.
 // Calls fn(std::type_identity<S>) with the type to compute in.
 template <typename Fn>
 Status ComputeIn(DType dtype, Fn fn) {
+  if (IsComplex(dtype)) return fn(std::type_identity<Complex>{});
+  if (dtype != DType::kDouble && math::HasFloatLinalg()) return fn(std::type_identity<float>{});
+  return fn(std::type_identity<double>{});
+}
+
+// The same with double or complex double, for what is compiled for these alone.
+template <typename Fn>
+Status ComputeInDouble(DType dtype, Fn fn) {
   return IsComplex(dtype) ? fn(std::type_identity<Complex>{}) : fn(std::type_identity<double>{});
 }
+
+// Calls fn(b) for 0 <= b < batch, on all threads where that pays, and returns the error of the lowest b that fails.
+// `cost` is that of one call in floating-point operations.
+Status ForEachInBatch(KernelContext& ctx, int64_t batch, double cost, absl::FunctionRef<Status(int64_t)> fn);
 
 // A kernel without state, for types that are listed.
 template <Status (*fn)(KernelContext&)>
@@ -100,13 +102,16 @@ class LinalgFunction : public Kernel {
   Status Compute(KernelContext& ctx) override { return fn(ctx); }
 };
 
-// Calls fn(matrix, b) for matrix number b of `t`, a Matrix<S> of the type to compute in, until one fails.
+// Calls fn(matrix, b) for matrix number b of input 0, a Matrix<S> of the type to compute in, by ForEachInBatch. An
+// element costs about as many operations as the smaller dimension of a matrix, times `factor`.
 template <typename Fn>
-Status ForEachMatrix(const Tensor& t, Fn fn) {
-  return ComputeIn(t.dtype(), [&](auto type) -> Status {
+Status ForEachMatrix(KernelContext& ctx, double factor, Fn fn) {
+  const Tensor& t = ctx.input(0);
+  const auto m = static_cast<double>(t.dim(t.rank() - 2)), n = static_cast<double>(t.dim(t.rank() - 1));
+  return ComputeIn(t.dtype(), [&](auto type) {
     using S = typename decltype(type)::type;
-    for (int64_t b = 0; b < BatchOfMatrices(t); ++b) RETURN_IF_ERROR(fn(ReadMatrix<S>(t, b), b));
-    return OkStatus();
+    return ForEachInBatch(ctx, BatchOfMatrices(t), factor * m * n * std::min(m, n),
+                          [&](int64_t b) -> Status { return fn(ReadMatrix<S>(t, b), b); });
   });
 }
 

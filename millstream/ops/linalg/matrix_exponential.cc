@@ -9,50 +9,30 @@
 namespace millstream {
 namespace {
 
-// The largest sum of sizes in a row.
 template <typename S>
-double RowNorm(const Matrix<S>& a) {
-  double norm = 0;
-  for (int64_t i = 0; i < a.rows; ++i) {
-    double sum = 0;
-    for (int64_t j = 0; j < a.cols; ++j) sum += std::abs(a(i, j));
-    if (!(sum <= norm)) norm = sum;
+Matrix<S> Exponential(const Matrix<S>& a) {
+  Matrix<S> out(a.rows, a.cols);
+  const bool finite = std::all_of(a.v.begin(), a.v.end(), [](const S& x) { return std::isfinite(std::abs(x)); });
+  if (finite) {
+    math::MatrixExponential(a.rows, a.v.data(), out.v.data());
+  } else {
+    std::fill(out.v.begin(), out.v.end(), S(std::numeric_limits<double>::quiet_NaN()));
   }
-  return norm;
-}
-
-// exp(a) = exp(a / 2^k)^(2^k), with k so large that the series ends soon.
-template <typename S>
-Matrix<S> Exponential(Matrix<S> a) {
-  constexpr int kTerms = 20;
-  const double norm = RowNorm(a);
-  if (!std::isfinite(norm)) {
-    std::fill(a.v.begin(), a.v.end(), S(std::numeric_limits<double>::quiet_NaN()));
-    return a;
-  }
-  const int halvings = norm > 0.5 ? std::ilogb(norm) + 2 : 0;
-  for (S& x : a.v) x = x * std::ldexp(1.0, -halvings);
-  // 1 + a (1 + a/2 (1 + a/3 (...)))
-  Matrix<S> sum = Matrix<S>::Identity(a.rows);
-  for (int k = kTerms; k > 0; --k) {
-    sum = Multiply(a, sum);
-    for (S& x : sum.v) x /= k;
-    for (int64_t i = 0; i < a.rows; ++i) sum(i, i) += 1;
-  }
-  for (int i = 0; i < halvings; ++i) sum = Multiply(sum, sum);
-  return sum;
+  return out;
 }
 
 Status MatrixExponentialCpu(KernelContext& ctx) {
   const Tensor& in = ctx.input(0);
   RETURN_IF_ERROR(CheckMatrices(in, true));
   ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, in.shape()));
-  return ComputeIn(in.dtype(), [&](auto type) -> Status {
+  if (in.num_elements() == 0) return OkStatus();
+  const auto n = static_cast<double>(in.dim(in.rank() - 1));
+  return ComputeInDouble(in.dtype(), [&](auto type) {
     using S = typename decltype(type)::type;
-    for (int64_t b = 0; in.num_elements() > 0 && b < BatchOfMatrices(in); ++b) {
+    return ForEachInBatch(ctx, BatchOfMatrices(in), 20 * n * n * n, [&](int64_t b) {
       WriteMatrix(Exponential(ReadMatrix<S>(in, b)), out, b);
-    }
-    return OkStatus();
+      return OkStatus();
+    });
   });
 }
 

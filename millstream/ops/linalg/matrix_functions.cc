@@ -1,20 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions of square matrices by their Schur form: roots, logarithms, eigenvalues of matrices without symmetry.
+// Functions of square matrices without symmetry: roots, logarithms, eigenvalues.
 #include <cmath>
 
 #include "millstream/framework/op.h"
-#include "millstream/ops/linalg/schur.h"
+#include "millstream/ops/linalg/factor_gradients.h"
+#include "millstream/ops/linalg/matrix.h"
 
 namespace millstream {
 namespace {
 
 using CMatrix = Matrix<Complex>;
 
-void WriteAs(const CMatrix& m, Tensor* out, int64_t b) {
-  if (IsComplex(out->dtype())) return WriteMatrix(m, out, b);
-  Matrix<double> real(m.rows, m.cols);
-  for (size_t i = 0; i < m.v.size(); ++i) real.v[i] = m.v[i].real();
-  WriteMatrix(real, out, b);
+constexpr double kSchurCost = 100;
+double Cube(int64_t n) { return static_cast<double>(n) * static_cast<double>(n) * static_cast<double>(n); }
+
+// The iterations that find eigenvalues need finite numbers.
+Status CheckFinite(const CMatrix& a, const char* message) {
+  for (const Complex& x : a.v) {
+    if (!std::isfinite(x.real()) || !std::isfinite(x.imag())) return errors::InvalidArgument(message);
+  }
+  return OkStatus();
 }
 
 CMatrix ReadComplex(const Tensor& t, int64_t b) {
@@ -25,7 +30,7 @@ CMatrix ReadComplex(const Tensor& t, int64_t b) {
   return m;
 }
 
-template <CMatrix (*fn)(const CMatrix&)>
+template <void (*fn)(int64_t, const Complex*, Complex*)>
 class MatrixFunction final : public Kernel {
  public:
   explicit MatrixFunction(KernelInit&) {}
@@ -34,19 +39,18 @@ class MatrixFunction final : public Kernel {
     const Tensor& in = ctx.input(0);
     RETURN_IF_ERROR(CheckMatrices(in, true));
     ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, in.shape()));
-    for (int64_t b = 0; in.num_elements() > 0 && b < BatchOfMatrices(in); ++b) {
-      CMatrix q, t;
-      if (!Schur(ReadComplex(in, b), &q, &t)) {
-        return errors::InvalidArgument("Schur decomposition was not successful. The input might not be valid.");
-      }
-      WriteAs(Multiply(Multiply(q, fn(t)), Adjoint(q)), out, b);
-    }
-    return OkStatus();
+    if (in.num_elements() == 0) return OkStatus();
+    const int64_t n = in.dim(in.rank() - 1);
+    return ForEachInBatch(ctx, BatchOfMatrices(in), kSchurCost * Cube(n), [&](int64_t b) -> Status {
+      const CMatrix a = ReadComplex(in, b);
+      RETURN_IF_ERROR(CheckFinite(a, "Schur decomposition was not successful. The input might not be valid."));
+      CMatrix result(n, n);
+      fn(n, a.v.data(), result.v.data());
+      WriteMatrix(result, out, b);
+      return OkStatus();
+    });
   }
 };
-
-CMatrix SquareRoot(const CMatrix& t) { return TriangularSquareRoot(t); }
-CMatrix Logarithm(const CMatrix& t) { return TriangularLogarithm(t); }
 
 class Eig final : public Kernel {
  public:
@@ -65,29 +69,22 @@ class Eig final : public Kernel {
     const int64_t n = in.dim(in.rank() - 1);
     ASSIGN_OR_RETURN(Tensor * e, ctx.AllocateOutput(0, Shape(in.shape().dims().first(in.rank() - 1))));
     ASSIGN_OR_RETURN(Tensor * v, ctx.AllocateOutput(1, vectors_ ? in.shape() : Shape({0})));
-    for (int64_t b = 0; in.num_elements() > 0 && b < BatchOfMatrices(in); ++b) {
-      CMatrix q, t;
-      if (!Schur(ReadComplex(in, b), &q, &t)) {
-        return errors::InvalidArgument("Eigen decomposition was not successful. The input might not be valid.");
+    if (in.num_elements() == 0) return OkStatus();
+    return ForEachInBatch(ctx, BatchOfMatrices(in), kSchurCost * Cube(n), [&](int64_t b) -> Status {
+      constexpr const char* kFailed = "Eigen decomposition was not successful. The input might not be valid.";
+      const CMatrix a = ReadComplex(in, b);
+      RETURN_IF_ERROR(CheckFinite(a, kFailed));
+      CMatrix values(1, n), vectors(vectors_ ? n : 0, n);
+      if (!math::GeneralEigen(n, a.v.data(), values.v.data(), vectors_ ? vectors.v.data() : nullptr)) {
+        return errors::InvalidArgument(kFailed);
       }
-      for (int64_t i = 0; i < n; ++i) WriteElement(t(i, i), e, b * n + i);
-      if (!vectors_) continue;
-      CMatrix x = Multiply(q, TriangularEigenvectors(t));
-      Normalize(&x);
-      WriteMatrix(x, v, b);
-    }
-    return OkStatus();
+      WriteMatrix(values, e, b);
+      if (vectors_) WriteMatrix(vectors, v, b);
+      return OkStatus();
+    });
   }
 
  private:
-  // Columns get the length one.
-  static void Normalize(CMatrix* x) {
-    for (int64_t j = 0; j < x->cols; ++j) {
-      double sum = 0;
-      for (int64_t i = 0; i < x->rows; ++i) sum += std::norm((*x)(i, j));
-      for (int64_t i = 0; i < x->rows; ++i) (*x)(i, j) /= std::sqrt(sum);
-    }
-  }
   const bool vectors_;
 };
 
@@ -96,7 +93,7 @@ OP("MatrixSquareRoot")
     .Output("output: T")
     .Attr("T: {double, float, half, complex64, complex128}")
     .Shape(SquareShape)
-    .CpuFor<MatrixFunction<SquareRoot>>(LinalgTypes{})
+    .CpuFor<MatrixFunction<math::MatrixSquareRoot>>(LinalgTypes{})
     .Expensive()
     .Doc("Matrices whose products with themselves are the given ones.");
 
@@ -105,7 +102,7 @@ OP("MatrixLogarithm")
     .Output("output: T")
     .Attr("T: {complex64, complex128}")
     .Shape(SquareShape)
-    .CpuFor<MatrixFunction<Logarithm>>(ComplexTypes{})
+    .CpuFor<MatrixFunction<math::MatrixLogarithm>>(ComplexTypes{})
     .Expensive()
     .Doc("Principal logarithms of matrices.");
 
@@ -117,6 +114,7 @@ OP("Eig")
     .Attr("T: {float, double, complex64, complex128}")
     .Attr("Tout: {complex64, complex128}")
     .Shape(EigenShape)
+    .Gradient(GeneralEigGradient)
     .CpuFor<Eig>(LinalgTypes{})
     .Expensive()
     .Doc("Eigenvalues and eigenvectors, of length one, of square matrices.");

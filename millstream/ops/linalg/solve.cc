@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "millstream/ops/elements/broadcast.h"
+#include "millstream/ops/linalg/factor_gradients.h"
 #include "millstream/ops/linalg/gradients.h"
 #include "millstream/ops/linalg/matrix.h"
 
@@ -44,14 +45,11 @@ class MatrixSolve : public Kernel {
     const Tensor &a = ctx.input(0), &b = ctx.input(1);
     ASSIGN_OR_RETURN(const System s, CheckSystem(a, b, true, false));
     ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, s.out));
-    return ComputeIn(a.dtype(), [&](auto type) -> Status {
-      using S = typename decltype(type)::type;
-      for (int64_t i = 0; s.out.num_elements() > 0 && i < s.batch.num_elements(); ++i) {
-        const Matrix<S> m = ReadMatrix<S>(a, i);
-        const LuFactors<S> f = Lu(adjoint_ ? Adjoint(m) : m);
-        if (f.singular) return errors::InvalidArgument("Input matrix is not invertible.");
-        WriteMatrix(LuSolve(f, ReadMatrix<S>(b, i)), out, i);
-      }
+    if (s.out.num_elements() == 0) return OkStatus();
+    return ForEachMatrix(ctx, 2, [&]<typename S>(Matrix<S> m, int64_t i) -> Status {
+      const LuFactors<S> f = Lu(adjoint_ ? Adjoint(m) : std::move(m));
+      if (f.singular) return errors::InvalidArgument("Input matrix is not invertible.");
+      WriteMatrix(LuSolve(f, ReadMatrix<S>(b, i), ctx.pool()), out, i);
       return OkStatus();
     });
   }
@@ -69,17 +67,19 @@ class MatrixTriangularSolve : public Kernel {
     const Tensor &a = ctx.input(0), &b = ctx.input(1);
     ASSIGN_OR_RETURN(const System s, CheckSystem(a, b, true, true));
     ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, s.out));
+    if (s.out.num_elements() == 0) return OkStatus();
     const BroadcastMap a_map(Shape(a.shape().dims().first(a.rank() - 2)), s.batch);
     const BroadcastMap b_map(Shape(b.shape().dims().first(b.rank() - 2)), s.batch);
     return ComputeIn(a.dtype(), [&](auto type) -> Status {
       using S = typename decltype(type)::type;
-      for (int64_t i = 0; s.out.num_elements() > 0 && i < s.batch.num_elements(); ++i) {
-        Matrix<S> m = ReadMatrix<S>(a, a_map.Offset(i)), x = ReadMatrix<S>(b, b_map.Offset(i));
-        if (adjoint_) m = Adjoint(m);
-        Substitute(m, lower_ != adjoint_, &x);
+      const double cost = static_cast<double>(s.out.num_elements() / s.batch.num_elements() * a.dim(a.rank() - 1));
+      return ForEachInBatch(ctx, s.batch.num_elements(), cost, [&](int64_t i) {
+        const Matrix<S> m = ReadMatrix<S>(a, a_map.Offset(i));
+        Matrix<S> x = ReadMatrix<S>(b, b_map.Offset(i));
+        Substitute(m, {.lower = lower_, .adjoint = adjoint_}, &x, ctx.pool());
         WriteMatrix(x, out, i);
-      }
-      return OkStatus();
+        return OkStatus();
+      });
     });
   }
 
@@ -87,29 +87,23 @@ class MatrixTriangularSolve : public Kernel {
   const bool lower_, adjoint_;
 };
 
-// The x of least |a x - b|^2 + l2 |x|^2; the smallest one where there are many.
+// The x of least |a x - b|^2 + l2 |x|^2; the smallest one where there are many. False where the normal equations, which
+// `fast` solves, are not positive definite.
 template <typename S>
-bool LeastSquares(const Matrix<S>& a, const Matrix<S>& b, double l2, bool fast, Matrix<S>* x) {
-  const Matrix<S> adjoint = Adjoint(a);
+bool LeastSquares(const Matrix<S>& a, const Matrix<S>& b, double l2, bool fast, ThreadPool* pool, Matrix<S>* x) {
   if (!fast) {
-    std::vector<double> s;
-    Matrix<S> u, v;
-    Svd(a, false, &s, &u, &v);
-    Matrix<S> y = Multiply(Adjoint(u), b);
-    for (int64_t i = 0; i < y.rows; ++i) {
-      const bool zero = s[i] <= 1e-14 * s[0] * static_cast<double>(std::max(a.rows, a.cols));
-      for (int64_t j = 0; j < y.cols; ++j) y(i, j) = zero ? S() : y(i, j) / s[i];
-    }
-    *x = Multiply(v, y);
+    math::LeastSquares(a.rows, a.cols, b.cols, a.v.data(), b.v.data(), x->v.data());
     return true;
   }
+  const Matrix<S> adjoint = Adjoint(a);
   const bool tall = a.rows >= a.cols;
   Matrix<S> gram = tall ? Multiply(adjoint, a) : Multiply(a, adjoint);
   for (int64_t i = 0; i < gram.rows; ++i) gram(i, i) += S(l2);
-  Matrix<S> lower;
-  if (!Cholesky(gram, &lower)) return false;
-  const LuFactors<S> f = Lu(gram);
-  *x = tall ? LuSolve(f, Multiply(adjoint, b)) : Multiply(adjoint, LuSolve(f, b));
+  if (!math::Linalg<S>().cholesky(gram.rows, gram.v.data())) return false;
+  *x = tall ? Multiply(adjoint, b) : b;
+  Substitute(gram, {}, x, pool);
+  Substitute(gram, {.adjoint = true}, x, pool);
+  if (!tall) *x = Multiply(adjoint, *x);
   return true;
 }
 
@@ -124,19 +118,22 @@ class MatrixSolveLs : public Kernel {
       return errors::InvalidArgument("l2_regularizer must be scalar, got shape ", l2.shape().ToString());
     if (l2.scalar<double>() < 0) return errors::InvalidArgument("l2_regularizer must be >= 0.");
     ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, s.out));
-    return ComputeIn(a.dtype(), [&](auto type) -> Status {
+    if (s.out.num_elements() == 0) return OkStatus();
+    // Normal equations square the condition, so that they want doubles.
+    return ComputeInDouble(a.dtype(), [&](auto type) -> Status {
       using S = typename decltype(type)::type;
-      for (int64_t i = 0; s.out.num_elements() > 0 && i < s.batch.num_elements(); ++i) {
+      const double cost = static_cast<double>(a.num_elements() / s.batch.num_elements() * a.dim(a.rank() - 1));
+      return ForEachInBatch(ctx, s.batch.num_elements(), cost, [&](int64_t i) -> Status {
         Matrix<S> x(s.out.dim(s.out.rank() - 2), s.out.dim(s.out.rank() - 1));
         if (a.dim(a.rank() - 2) > 0 &&
-            !LeastSquares(ReadMatrix<S>(a, i), ReadMatrix<S>(b, i), l2.scalar<double>(), fast_, &x)) {
+            !LeastSquares(ReadMatrix<S>(a, i), ReadMatrix<S>(b, i), l2.scalar<double>(), fast_, ctx.pool(), &x)) {
           return errors::InvalidArgument(
               "Input matrix was rank deficient or ill-conditioned. Try setting fast=False or "
               "provide a larger l2_regularizer > 0.");
         }
         WriteMatrix(x, out, i);
-      }
-      return OkStatus();
+        return OkStatus();
+      });
     });
   }
 
@@ -232,6 +229,7 @@ OP("MatrixSolveLs")
     .Attr("T: {double, float, half, complex64, complex128}")
     .Attr("fast: bool = true")
     .Shape(LeastSquaresShape)
+    .Gradient(LeastSquaresGradient)
     .CpuFor<MatrixSolveLs>(LinalgTypes{})
     .HostMemory("l2_regularizer")
     .Expensive()

@@ -106,7 +106,49 @@ def transformed():
   op('FFT2D', np.ones([3]), types=('complex64',), attr='Tcomplex', label='rank', error=True)
 
 
+def sizes(x):
+  """Squares of absolute values: the same whatever signs or phases vectors have."""
+  return tf.math.real(x * tf.math.conj(x))
+
+
+def gradients_of_factors():
+  for t in ('double', 'complex128'):
+    for m, n in ((4, 3), (3, 4), (3, 3)):
+      value = (square(5, 5, t=t)[:m, :n] * np.array([1, 1.3]).reshape([2, 1, 1])).astype(tf.as_dtype(t).as_numpy_dtype)
+      label = '%s_gradient_%d%d' % (t, m, n)
+      with script('Svd', label, covers=['Svd'], tolerance=(2e-4, 2e-4)) as s:
+        x = tf.placeholder(t, value.shape)
+        values, u, v = apply('Svd', input=x)
+        only = apply('Svd', input=x, compute_uv=False)[0]
+        ys = [tf.math.real(values * only), sizes(u), sizes(v), sizes(tf.matmul(u, v, adjoint_b=True))]
+        s.run(ys, {x: value})
+        s.gradients(ys, [x], {x: value})
+      with script('Qr', label, covers=['Qr'], tolerance=(2e-4, 2e-4)) as s:
+        x = tf.placeholder(t, value.shape)
+        q, r = apply('Qr', input=x)
+        ys = [tf.math.real(q), tf.math.imag(r) + tf.math.real(r) if t == 'complex128' else r]
+        s.run(ys, {x: value})
+        s.gradients(ys, [x], {x: value})
+    with script('Eig', t + '_gradient', covers=['Eig'], tolerance=(2e-4, 2e-4)) as s:
+      value = (square(3, 3, t=t) + np.diag([0, 2, 5])).astype(tf.as_dtype(t).as_numpy_dtype)
+      x = tf.placeholder(t, value.shape)
+      e, v = apply('Eig', input=x, Tout=tf.complex128)
+      only = apply('Eig', input=x, Tout=tf.complex128, compute_v=False)[0]
+      ys = [tf.math.real(e * only), tf.math.imag(e), sizes(v)]
+      s.run(ys, {x: value})
+      s.gradients(ys, [x], {x: value})
+  for m, n in ((5, 3), (3, 5)):
+    for l2 in (0.0, 0.3):
+      with script('MatrixSolveLs', 'gradient_%d%d_%d' % (m, n, l2 * 10), covers=['MatrixSolveLs'], tolerance=(2e-4, 2e-4)) as s:
+        a, b = square(2, 5, 5)[:, :m, :n], square(2, 5, 5)[:, 5 - m:, :2]
+        x, y = tf.placeholder('double', a.shape), tf.placeholder('double', b.shape)
+        z = apply('MatrixSolveLs', matrix=x, rhs=y, l2_regularizer=tf.constant(l2, tf.float64))[0]
+        s.run([z], {x: a, y: b})
+        s.gradients([z], [x, y], {x: a, y: b})
+
+
 def cases():
   factors()
   solved()
+  gradients_of_factors()
   transformed()
