@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cmath>
+#include <complex>
 #include <limits>
 #include <numbers>
 
 #include "millstream/framework/op.h"
 #include "millstream/framework/shape_context.h"
-#include "millstream/ops/signal/line_transform.h"
+#include "millstream/math/fft/fft.h"
 
 namespace millstream {
 namespace {
@@ -47,27 +49,37 @@ class Spectrogram final : public Kernel {
     ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
     if (shape.num_elements() == 0) return OkStatus();
     // From here on the window is no longer than the input.
-    const LineTransform transform(length, false);
+    const math::FftPlan<double> plan(length, /*real=*/true);
     const std::vector<double> hann = Hann();
-    const double cost = 8.0 * static_cast<double>(length) * std::log2(static_cast<double>(length));
-    ctx.ParallelFor(channels * windows, cost, [&](int64_t begin, int64_t end) {
-      std::vector<std::complex<double>> work(static_cast<size_t>(length));
-      for (int64_t i = begin; i < end; ++i) {
-        const float* from = audio.data<float>() + i % windows * stride_ * channels + i / windows;
-        std::fill(work.begin(), work.end(), std::complex<double>());
-        for (int64_t k = 0; k < window_; ++k) work[k] = from[k * channels] * hann[k];
-        transform.Run(work.data());
-        float* to = out->data<float>() + i * frequencies;
-        for (int64_t k = 0; k < frequencies; ++k) {
-          const auto square = static_cast<float>(std::norm(work[k]));
-          to[k] = squared_ ? square : std::sqrt(square);
-        }
-      }
-    });
+    const double cost = 2.0 * static_cast<double>(length) * std::log2(static_cast<double>(length));
+    ctx.ParallelFor(
+        channels * windows, cost,
+        [&](int64_t begin, int64_t end) {
+          std::vector<double> lines(static_cast<size_t>(kWindowsAtATime * length));
+          std::vector<std::complex<double>> spectra(static_cast<size_t>(kWindowsAtATime * frequencies));
+          for (int64_t first = begin; first < end; first += kWindowsAtATime) {
+            const int64_t count = std::min(kWindowsAtATime, end - first);
+            for (int64_t i = 0; i < count; ++i) {
+              const float* from =
+                  audio.data<float>() + (first + i) % windows * stride_ * channels + (first + i) / windows;
+              for (int64_t k = 0; k < window_; ++k) lines[i * length + k] = from[k * channels] * hann[k];
+            }
+            plan.RunFromReal(lines.data(), {.outer_stride = length}, spectra.data(), {.outer_stride = frequencies},
+                             count, nullptr);
+            float* to = out->data<float>() + first * frequencies;
+            for (int64_t k = 0; k < count * frequencies; ++k) {
+              const auto square = static_cast<float>(std::norm(spectra[k]));
+              to[k] = squared_ ? square : std::sqrt(square);
+            }
+          }
+        },
+        kWindowsAtATime);
     return OkStatus();
   }
 
  private:
+  static constexpr int64_t kWindowsAtATime = 8;
+
   std::vector<double> Hann() const {
     std::vector<double> weights(static_cast<size_t>(window_));
     for (int64_t i = 0; i < window_; ++i) {

@@ -1,86 +1,117 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <cmath>
 #include <complex>
+#include <cstring>
 
 #include "millstream/ops/gradients/gradients.h"
-#include "millstream/ops/signal/line_transform.h"
-#include "millstream/tensor/dispatch.h"
+#include "millstream/ops/signal/fft_plans.h"
 
 namespace millstream {
 namespace {
 
-using Complex = std::complex<double>;
-
-// All lines along axis d of a block of those sizes.
-void TransformAxis(std::vector<Complex>* x, std::span<const int64_t> sizes, size_t d, bool inverse) {
-  int64_t outer = 1, inner = 1;
-  for (size_t i = 0; i < d; ++i) outer *= sizes[i];
-  for (size_t i = d + 1; i < sizes.size(); ++i) inner *= sizes[i];
-  const int64_t n = sizes[d];
-  const LineTransform line(n, inverse);
-  std::vector<Complex> work(static_cast<size_t>(n));
-  for (int64_t o = 0; o < outer; ++o) {
-    for (int64_t i = 0; i < inner; ++i) {
-      Complex* at = x->data() + o * n * inner + i;
-      for (int64_t k = 0; k < n; ++k) work[k] = at[k * inner];
-      line.Run(work.data());
-      for (int64_t k = 0; k < n; ++k) at[k * inner] = work[k];
-    }
-  }
-}
-
 enum class Kind { kComplex, kFromReal, kToReal };
 
-Complex ReadAt(const Tensor& t, int64_t i) {
-  switch (t.dtype()) {
-    case DType::kFloat:
-      return t.data<float>()[i];
-    case DType::kDouble:
-      return t.data<double>()[i];
-    case DType::kComplex64:
-      return Complex(t.data<std::complex<float>>()[i]);
-    default:
-      return t.data<Complex>()[i];
+// Copies the corner of each block of `from`, whose last dimensions are `from_sizes`, that has the sizes of a block of
+// `to`.
+template <typename T>
+void CopyCorners(const T* from, std::span<const int64_t> from_sizes, T* to, std::span<const int64_t> to_sizes,
+                 int64_t batch) {
+  if (to_sizes.empty()) {
+    *to = *from;
+    return;
   }
-}
-void WriteAt(Complex v, Tensor* t, int64_t i) {
-  switch (t->dtype()) {
-    case DType::kFloat:
-      t->data<float>()[i] = static_cast<float>(v.real());
-      break;
-    case DType::kDouble:
-      t->data<double>()[i] = v.real();
-      break;
-    case DType::kComplex64:
-      t->data<std::complex<float>>()[i] = std::complex<float>(v);
-      break;
-    default:
-      t->data<Complex>()[i] = v;
+  int64_t from_block = 1, to_block = 1;
+  for (size_t d = 1; d < to_sizes.size(); ++d) {
+    from_block *= from_sizes[d];
+    to_block *= to_sizes[d];
+  }
+  for (int64_t b = 0; b < batch; ++b) {
+    if (to_sizes.size() == 1) {
+      std::copy_n(from + b * from_sizes[0], to_sizes[0], to + b * to_sizes[0]);
+      continue;
+    }
+    CopyCorners(from + b * from_sizes[0] * from_block, from_sizes.subspan(1), to + b * to_sizes[0] * to_block,
+                to_sizes.subspan(1), to_sizes[0]);
   }
 }
 
-// Copies between a block and the same corner of a block of other sizes; what is missing stays zero.
-template <typename Visit>
-void ForCorner(std::span<const int64_t> a, std::span<const int64_t> b, Visit visit) {
-  std::vector<int64_t> at(a.size(), 0);
-  for (;;) {
-    int64_t i = 0, k = 0;
-    for (size_t d = 0; d < a.size(); ++d) {
-      i = i * a[d] + at[d];
-      k = k * b[d] + at[d];
+// Transforms of the last `rank` dimensions: one dimension after the other, each over all lines of all blocks.
+template <typename T>
+class BlockTransform {
+ public:
+  using Complex = std::complex<T>;
+
+  // `full` are the sizes of the (real or complex) block that is transformed.
+  BlockTransform(FftPlans<T>* plans, std::vector<int64_t> full, int64_t batch, bool inverse, ThreadPool* pool)
+      : plans_(plans), full_(std::move(full)), batch_(batch), inverse_(inverse), pool_(pool) {
+    if (inverse) {
+      for (const int64_t n : full_) scale_ /= static_cast<T>(n);
     }
-    visit(i, k);
-    size_t d = a.size();
-    while (d-- > 0 && ++at[d] == std::min(a[d], b[d])) at[d] = 0;
-    if (d == static_cast<size_t>(-1)) return;
   }
-}
+
+  void FromComplex(const Complex* in, Complex* out) const {
+    const int last = static_cast<int>(full_.size()) - 1;
+    Axis(last, in, full_, last == 0 ? scale_ : T(1), out);
+    for (int d = last - 1; d >= 0; --d) Axis(d, out, full_, d == 0 ? scale_ : T(1), out);
+  }
+
+  // `in_line` is the length of a line of `in`, of which the first elements count.
+  void FromReal(const T* in, int64_t in_line, Complex* out) const {
+    const std::vector<int64_t> half = Half();
+    const int last = static_cast<int>(full_.size()) - 1;
+    plans_->Get(full_[last], true)
+        ->RunFromReal(in, {.outer_stride = in_line}, out, {.outer_stride = half[last]}, Lines(last, half), pool_);
+    for (int d = last - 1; d >= 0; --d) Axis(d, out, half, T(1), out);
+  }
+
+  // `work` is what FromReal() gives; it is overwritten if there are several dimensions.
+  void ToReal(Complex* work, int64_t in_line, T* out) const {
+    const std::vector<int64_t> half = Half();
+    const int last = static_cast<int>(full_.size()) - 1;
+    for (int d = 0; d < last; ++d) Axis(d, work, half, T(1), work);
+    plans_->Get(full_[last], true)
+        ->RunToReal(work, {.outer_stride = in_line}, out, {.outer_stride = full_[last]}, Lines(last, half), scale_,
+                    pool_);
+  }
+
+  // Sizes of the block of complex numbers that stands for a real one.
+  std::vector<int64_t> Half() const {
+    std::vector<int64_t> half = full_;
+    half.back() = half.back() / 2 + 1;
+    return half;
+  }
+
+ private:
+  int64_t Lines(int axis, const std::vector<int64_t>& sizes) const {
+    int64_t lines = batch_;
+    for (int d = 0; d < static_cast<int>(sizes.size()); ++d) lines *= d == axis ? 1 : sizes[d];
+    return lines;
+  }
+  void Axis(int d, const Complex* in, const std::vector<int64_t>& sizes, T scale, Complex* out) const {
+    int64_t inner = 1;
+    for (size_t i = static_cast<size_t>(d) + 1; i < sizes.size(); ++i) inner *= sizes[i];
+    const math::FftLines lines{.inner = inner, .inner_stride = 1, .outer_stride = inner * sizes[d], .step = inner};
+    plans_->Get(sizes[d], false)->Run(in, lines, out, lines, Lines(d, sizes), inverse_, scale, pool_);
+  }
+
+  FftPlans<T>* const plans_;
+  const std::vector<int64_t> full_;
+  const int64_t batch_;
+  const bool inverse_;
+  ThreadPool* const pool_;
+  T scale_ = T(1);
+};
 
 template <int rank, Kind kind, bool inverse>
 class Fft : public Kernel {
  public:
-  explicit Fft(KernelInit&) {}
+  explicit Fft(KernelInit& init) {
+    const DType in = init.input_types()[0], out = init.output_types()[0];
+    const bool doubles = in == DType::kDouble || in == DType::kComplex128;
+    if (doubles != (out == DType::kDouble || out == DType::kComplex128)) {
+      init.Fail(errors::InvalidArgument("Wrong types for FFT: in=", DTypeName(in), " out=", DTypeName(out)));
+    }
+  }
 
   Status Compute(KernelContext& ctx) override {
     const Tensor& in = ctx.input(0);
@@ -89,74 +120,75 @@ class Fft : public Kernel {
     }
     const auto in_sizes = in.shape().dims().subspan(in.rank() - rank);
     std::vector<int64_t> full(in_sizes.begin(), in_sizes.end());
-    if (kind != Kind::kComplex) {
-      RETURN_IF_ERROR(ReadLengths(ctx.input(1), &full));
-      for (int d = 0; d < rank; ++d) {
-        const int64_t needed = kind == Kind::kToReal && d == rank - 1 ? full[d] / 2 + 1 : full[d];
-        if (in_sizes[d] < needed && full[d] > 0) {
-          return errors::InvalidArgument("Input dimension ", d, " must have length of at least ", needed,
-                                         " but got: ", in_sizes[d]);
-        }
-      }
-    }
+    if (kind != Kind::kComplex) RETURN_IF_ERROR(ReadLengths(ctx.input(1), in_sizes, &full));
     std::vector<int64_t> dims(in.shape().dims().begin(), in.shape().dims().end() - rank);
-    std::vector<int64_t> out_sizes = full;
-    if (kind == Kind::kFromReal) out_sizes.back() = full.back() == 0 ? 0 : full.back() / 2 + 1;
-    dims.insert(dims.end(), out_sizes.begin(), out_sizes.end());
+    dims.insert(dims.end(), full.begin(), full.end());
+    if (kind == Kind::kFromReal) dims.back() = full.back() == 0 ? 0 : full.back() / 2 + 1;
     ASSIGN_OR_RETURN(const Shape shape, Shape::Make(dims));
-    ASSIGN_OR_RETURN(const Shape block, Shape::Make(full));
+    RETURN_IF_ERROR(Shape::Make(full).status());
     ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
     if (shape.num_elements() == 0 || in.num_elements() == 0) {
-      for (int64_t i = 0; i < shape.num_elements(); ++i) WriteAt(0, out, i);
+      if (out->num_elements() > 0) std::memset(out->raw(), 0, out->ByteSize());
       return OkStatus();
     }
-    const int64_t in_block = in.shape().Product(in.rank() - rank, in.rank());
-    const int64_t batch = in.num_elements() / in_block, out_block = shape.num_elements() / batch;
-    ctx.ParallelFor(batch, 60.0 * static_cast<double>(block.num_elements()), [&](int64_t begin, int64_t end) {
-      for (int64_t b = begin; b < end; ++b) One(in, b * in_block, in_sizes, full, out, b * out_block, out_sizes);
-    });
-    return OkStatus();
+    const DType type = in.dtype();
+    if (type == DType::kFloat || type == DType::kComplex64) return Transform(ctx, in, in_sizes, full, &floats_, out);
+    return Transform(ctx, in, in_sizes, full, &doubles_, out);
   }
 
  private:
-  static Status ReadLengths(const Tensor& lengths, std::vector<int64_t>* full) {
+  static Status ReadLengths(const Tensor& lengths, std::span<const int64_t> in_sizes, std::vector<int64_t>* full) {
     if (lengths.rank() != 1 || lengths.num_elements() != rank) {
       return errors::InvalidArgument("fft_length must have shape [", rank, "]");
     }
     for (int d = 0; d < rank; ++d) {
-      (*full)[d] = lengths.data<int32_t>()[d];
-      if ((*full)[d] < 0) return errors::InvalidArgument("fft_length[", d, "] must >= 0, but got: ", (*full)[d]);
+      const int64_t n = (*full)[d] = lengths.data<int32_t>()[d];
+      if (n < 0) return errors::InvalidArgument("fft_length[", d, "] must >= 0, but got: ", n);
+    }
+    for (int d = 0; d < rank; ++d) {
+      const int64_t n = (*full)[d], needed = kind == Kind::kToReal && d == rank - 1 ? n / 2 + 1 : n;
+      if (in_sizes[d] < needed && n > 0) {
+        return errors::InvalidArgument("Input dimension ", d, " must have length of at least ", needed,
+                                       " but got: ", in_sizes[d]);
+      }
     }
     return OkStatus();
   }
 
-  static void One(const Tensor& in, int64_t from, std::span<const int64_t> in_sizes, const std::vector<int64_t>& full,
-                  Tensor* out, int64_t to, const std::vector<int64_t>& out_sizes) {
-    int64_t n = 1;
-    for (const int64_t d : full) n *= d;
-    std::vector<Complex> x(static_cast<size_t>(n), Complex());
-    std::vector<int64_t> used = full;
-    if (kind == Kind::kToReal) used.back() = full.back() / 2 + 1;
-    ForCorner(in_sizes, full, [&](int64_t i, int64_t k) {
-      if (k % full.back() < used.back()) x[k] = ReadAt(in, from + i);
-    });
-    // Half of the spectrum stands for all of it; the other axes come first, on that half.
-    for (size_t d = 0; d + 1 < full.size(); ++d) TransformAxis(&x, full, d, inverse);
-    if (kind == Kind::kToReal) Mirror(full.back(), &x);
-    TransformAxis(&x, full, full.size() - 1, inverse);
-    const double scale = inverse ? 1.0 / static_cast<double>(n) : 1.0;
-    ForCorner(out_sizes, full, [&](int64_t i, int64_t k) { WriteAt(x[k] * scale, out, to + i); });
+  template <typename T>
+  static Status Transform(KernelContext& ctx, const Tensor& in, std::span<const int64_t> in_sizes,
+                          const std::vector<int64_t>& full, FftPlans<T>* plans, Tensor* out) {
+    using Complex = std::complex<T>;
+    const int64_t batch = in.num_elements() / in.shape().Product(in.rank() - rank, in.rank());
+    const BlockTransform<T> transform(plans, full, batch, inverse, ctx.pool());
+    if constexpr (kind == Kind::kComplex) {
+      transform.FromComplex(in.data<Complex>(), out->data<Complex>());
+      return OkStatus();
+    }
+    using From = std::conditional_t<kind == Kind::kFromReal, T, Complex>;
+    const std::vector<int64_t> used = kind == Kind::kFromReal ? full : transform.Half();
+    const From* from = in.data<From>();
+    int64_t in_line = in_sizes.back();
+    Tensor work;  // lines next to each other; and transforms to real numbers work in place
+    if (rank > 1 && (kind == Kind::kToReal || !std::ranges::equal(used, in_sizes))) {
+      std::vector<int64_t> dims{batch};
+      dims.insert(dims.end(), used.begin(), used.end());
+      ASSIGN_OR_RETURN(const Shape shape, Shape::Make(dims));
+      ASSIGN_OR_RETURN(work, ctx.AllocateTemp(in.dtype(), shape));
+      CopyCorners(from, in_sizes, work.data<From>(), std::span<const int64_t>(used), batch);
+      from = work.data<From>();
+      in_line = used.back();
+    }
+    if constexpr (kind == Kind::kFromReal) {
+      transform.FromReal(from, in_line, out->data<Complex>());
+    } else {
+      transform.ToReal(const_cast<Complex*>(from), in_line, out->data<T>());
+    }
+    return OkStatus();
   }
 
-  // x[n - k] = conj(x[k]) on each line.
-  static void Mirror(int64_t n, std::vector<Complex>* x) {
-    for (size_t line = 0; line < x->size(); line += static_cast<size_t>(n)) {
-      Complex* at = x->data() + line;
-      at[0] = at[0].real();
-      for (int64_t k = 1; k < n - k; ++k) at[n - k] = std::conj(at[k]);
-      if (n % 2 == 0) at[n / 2] = at[n / 2].real();
-    }
-  }
+  FftPlans<float> floats_;
+  FftPlans<double> doubles_;
 };
 
 template <int rank>
