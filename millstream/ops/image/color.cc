@@ -3,67 +3,111 @@
 #include <cmath>
 
 #include "millstream/framework/op.h"
+#include "millstream/math/simd.h"
 
 namespace millstream {
 namespace {
 
+// Three channels. All functions of pixels are without branches, so that loops over them are vectorised.
+template <typename W>
 struct Pixel {
-  double a, b, c;
+  W a, b, c;
 };
 
-Pixel RgbToHsv(Pixel p) {
-  const double high = std::max({p.a, p.b, p.c}), range = high - std::min({p.a, p.b, p.c});
-  const double saturation = high > 0 ? range / high : 0;
-  double hue = 0;
-  if (range > 0) {
-    const double norm = 1 / (6 * range);
-    if (p.a == high)
-      hue = norm * (p.b - p.c);
-    else if (p.b == high)
-      hue = norm * (p.c - p.a) + 2.0 / 6;
-    else
-      hue = norm * (p.a - p.b) + 4.0 / 6;
-    if (hue < 0) hue += 1;
-  }
-  return {hue, saturation, high};
+template <typename W>
+MILLSTREAM_ALWAYS_INLINE W Larger(W x, W y) {
+  return x > y ? x : y;
+}
+template <typename W>
+MILLSTREAM_ALWAYS_INLINE W Smaller(W x, W y) {
+  return x < y ? x : y;
+}
+template <typename W>
+MILLSTREAM_ALWAYS_INLINE W Share(W x) {
+  return Smaller(Larger(x, W(0)), W(1));
+}
+template <typename W>
+MILLSTREAM_ALWAYS_INLINE W Highest(const Pixel<W>& p) {
+  return Larger(p.a, Larger(p.b, p.c));
+}
+template <typename W>
+MILLSTREAM_ALWAYS_INLINE W Lowest(const Pixel<W>& p) {
+  return Smaller(p.a, Smaller(p.b, p.c));
 }
 
-Pixel HsvToRgb(Pixel p) {
-  const double h = p.a * 6;
-  const auto mix = [&](double share) { return ((1 - p.b) + p.b * std::clamp(share, 0.0, 1.0)) * p.c; };
-  return {mix(std::fabs(h - 3) - 1), mix(2 - std::fabs(h - 2)), mix(2 - std::fabs(h - 4))};
+template <typename W>
+MILLSTREAM_ALWAYS_INLINE W HueOf(const Pixel<W>& p, W high, W range) {
+  const W norm = W(1) / (W(6) * (range > W(0) ? range : W(1)));
+  const W red = norm * (p.b - p.c), green = norm * (p.c - p.a) + W(2.0 / 6), blue = norm * (p.a - p.b) + W(4.0 / 6);
+  const W other = p.b == high ? green : blue, hue = p.a == high ? red : other, turned = hue + W(1);
+  const W positive = hue < W(0) ? turned : hue;
+  return range > W(0) ? positive : W(0);
 }
+// What a hue (6 is all around) gives to each channel, from 0 to 1.
+template <typename W>
+MILLSTREAM_ALWAYS_INLINE Pixel<W> SharesOf(W hue) {
+  return {Share(std::abs(hue - W(3)) - W(1)), Share(W(2) - std::abs(hue - W(2))), Share(W(2) - std::abs(hue - W(4)))};
+}
+
+struct RgbToHsv {
+  template <typename W>
+  MILLSTREAM_ALWAYS_INLINE Pixel<W> operator()(const Pixel<W>& p) const {
+    const W high = Highest(p), range = high - Lowest(p), divisor = high > W(0) ? high : W(1);
+    const W saturation = range / divisor;
+    return {HueOf(p, high, range), high > W(0) ? saturation : W(0), high};
+  }
+};
+
+struct HsvToRgb {
+  template <typename W>
+  MILLSTREAM_ALWAYS_INLINE Pixel<W> operator()(const Pixel<W>& p) const {
+    const Pixel<W> s = SharesOf(p.a * W(6));
+    const W least = W(1) - p.b;
+    return {(least + p.b * s.a) * p.c, (least + p.b * s.b) * p.c, (least + p.b * s.c) * p.c};
+  }
+};
 
 // Turns the hue by `delta` (1 is all around), keeping the least and the greatest channel as they are.
-Pixel TurnHue(Pixel p, double delta) {
-  const double high = std::max({p.a, p.b, p.c}), low = std::min({p.a, p.b, p.c}), range = high - low;
-  if (range == 0) return p;
-  double hue = RgbToHsv(p).a + delta;
-  hue = 6 * (hue - std::floor(hue));
-  const auto mix = [&](double share) { return low + range * std::clamp(share, 0.0, 1.0); };
-  return {mix(std::fabs(hue - 3) - 1), mix(2 - std::fabs(hue - 2)), mix(2 - std::fabs(hue - 4))};
-}
+struct TurnHue {
+  float delta;
+  MILLSTREAM_ALWAYS_INLINE Pixel<float> operator()(const Pixel<float>& p) const {
+    const float high = Highest(p), low = Lowest(p), range = high - low;
+    const float turned = HueOf(p, high, range) + delta;
+    const Pixel<float> s = SharesOf(6 * (turned - std::floor(turned)));
+    return {low + range * s.a, low + range * s.b, low + range * s.c};
+  }
+};
+
+struct ScaleSaturation {
+  float scale;
+  MILLSTREAM_ALWAYS_INLINE Pixel<float> operator()(const Pixel<float>& p) const {
+    Pixel<float> hsv = RgbToHsv()(p);
+    hsv.b = Share(hsv.b * scale);
+    return HsvToRgb()(hsv);
+  }
+};
 
 template <typename T, typename Fn>
-Status MapPixels(KernelContext& ctx, double cost, Fn fn) {
+Status MapPixels(KernelContext& ctx, Fn fn) {
+  constexpr double kNanosecondsPerPixel = 3;
   const Tensor& in = ctx.input(0);
   ASSIGN_OR_RETURN(Tensor * out, ctx.ForwardOrAllocate({0}, 0, in.shape()));
   const T* x = in.data<T>();
   T* y = out->data<T>();
   using W = Compute<T>;
-  ctx.ParallelFor(in.num_elements() / 3, cost, [&](int64_t begin, int64_t end) {
-    for (int64_t i = 3 * begin; i < 3 * end; i += 3) {
-      const Pixel p =
-          fn(Pixel{static_cast<double>(W(x[i])), static_cast<double>(W(x[i + 1])), static_cast<double>(W(x[i + 2]))});
-      y[i] = static_cast<T>(static_cast<W>(p.a));
-      y[i + 1] = static_cast<T>(static_cast<W>(p.b));
-      y[i + 2] = static_cast<T>(static_cast<W>(p.c));
-    }
+  ctx.ParallelFor(in.num_elements() / 3, kNanosecondsPerPixel, [=](int64_t begin, int64_t end) {
+    simd::For<W>(begin, end, [=](int64_t i) MILLSTREAM_INLINE_LAMBDA {
+      const Pixel<W> p =
+          fn(Pixel<W>{static_cast<W>(x[3 * i]), static_cast<W>(x[3 * i + 1]), static_cast<W>(x[3 * i + 2])});
+      y[3 * i] = static_cast<T>(p.a);
+      y[3 * i + 1] = static_cast<T>(p.b);
+      y[3 * i + 2] = static_cast<T>(p.c);
+    });
   });
   return OkStatus();
 }
 
-template <typename T, Pixel (*convert)(Pixel)>
+template <typename T, typename Convert>
 class ConvertColor : public Kernel {
  public:
   explicit ConvertColor(KernelInit&) {}
@@ -74,7 +118,7 @@ class ConvertColor : public Kernel {
       return errors::FailedPrecondition("input must have 3 channels but input only has ", in.dim(in.rank() - 1),
                                         " channels.");
     }
-    return MapPixels<T>(ctx, 20, convert);
+    return MapPixels<T>(ctx, Convert());
   }
 };
 template <typename T>
@@ -100,18 +144,12 @@ class FunctionKernel : public Kernel {
 
 Status AdjustHueCpu(KernelContext& ctx) {
   RETURN_IF_ERROR(CheckColor(ctx.input(0), ctx.input(1), "delta"));
-  const double delta = ctx.input(1).scalar<float>();
-  return MapPixels<float>(ctx, 30, [=](Pixel p) { return TurnHue(p, delta); });
+  return MapPixels<float>(ctx, TurnHue{ctx.input(1).scalar<float>()});
 }
 
 Status AdjustSaturationCpu(KernelContext& ctx) {
   RETURN_IF_ERROR(CheckColor(ctx.input(0), ctx.input(1), "scale"));
-  const double scale = ctx.input(1).scalar<float>();
-  return MapPixels<float>(ctx, 30, [=](Pixel p) {
-    Pixel hsv = RgbToHsv(p);
-    hsv.b = std::clamp(hsv.b * scale, 0.0, 1.0);
-    return HsvToRgb(hsv);
-  });
+  return MapPixels<float>(ctx, ScaleSaturation{ctx.input(1).scalar<float>()});
 }
 
 // Moves each channel away from its mean over the image. `pixels`: of one image; x may be y.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cstring>
 
 #include "millstream/graph/gradients/gradient.h"
@@ -62,7 +63,6 @@ class ResizeGrad : public Kernel {
     }
     const Taps y = MakeTaps(options_, in.height, out.height), x = MakeTaps(options_, in.width, out.width);
     ASSIGN_OR_RETURN(Tensor sums, ctx.AllocateTemp(DType::kFloat, ctx.input(1).shape()));
-    FillZero(ctx, &sums);
     ResampleBack(ctx, in, y, x, ctx.input(0).data<float>(), sums.data<float>());
     return SetFromFloat(ctx, 0, std::move(sums));
   }
@@ -114,22 +114,36 @@ class ResizeNearestGrad : public Kernel {
     ASSIGN_OR_RETURN(Tensor * dx, AllocateResized(ctx, out));
     const int64_t height = dx->dim(1), width = dx->dim(2);
     const Taps y = MakeTaps(options_, height, out.height), x = MakeTaps(options_, width, out.width);
-    using W = std::conditional_t<std::is_integral_v<T>, uint64_t, millstream::Compute<T>>;
-    std::vector<W> sums(static_cast<size_t>(dx->num_elements()), W());
-    const T* from = dy.data<T>();
-    for (int64_t b = 0; b < out.batch; ++b) {
-      for (int64_t i = 0; i < out.height; ++i) {
-        for (int64_t j = 0; j < out.width; ++j, from += out.channels) {
-          W* to = sums.data() + ((b * height + y.sources[i]) * width + x.sources[j]) * out.channels;
-          for (int64_t c = 0; c < out.channels; ++c) to[c] += static_cast<W>(from[c]);
+    // Sources grow: the rows of dy that belong to row i of dx lie between bounds[i] and bounds[i + 1].
+    std::vector<int64_t> bounds(static_cast<size_t>(height) + 1, 0);
+    for (const int64_t source : y.sources) ++bounds[source + 1];
+    for (int64_t i = 0; i < height; ++i) bounds[i + 1] += bounds[i];
+    const double cost = static_cast<double>(out.height * out.width * out.channels) / static_cast<double>(height);
+    ctx.ParallelFor(out.batch * height, cost, [&](int64_t begin, int64_t end) {
+      std::vector<Sum> sums(static_cast<size_t>(width * out.channels));
+      for (int64_t i = begin; i < end; ++i) {
+        std::fill(sums.begin(), sums.end(), Sum());
+        for (int64_t k = bounds[i % height]; k < bounds[i % height + 1]; ++k) {
+          AddRow(dy.data<T>() + (i / height * out.height + k) * out.width * out.channels, x, out.channels, sums.data());
         }
+        std::transform(sums.begin(), sums.end(), dx->data<T>() + i * width * out.channels,
+                       [](Sum v) { return static_cast<T>(v); });
       }
-    }
-    std::transform(sums.begin(), sums.end(), dx->data<T>(), [](W v) { return static_cast<T>(v); });
+    });
     return OkStatus();
   }
 
  private:
+  using Sum = std::conditional_t<std::is_integral_v<T>, uint64_t, millstream::Compute<T>>;
+
+  static void AddRow(const T* from, const Taps& x, int64_t channels, Sum* sums) {
+    for (const int64_t source : x.sources) {
+      Sum* to = sums + source * channels;
+      for (int64_t c = 0; c < channels; ++c) to[c] += static_cast<Sum>(from[c]);
+      from += channels;
+    }
+  }
+
   const ResizeOptions options_;
 };
 

@@ -141,7 +141,6 @@ class ScaleAndTranslateGrad final : public Scaling {
     Taps y, x;
     RETURN_IF_ERROR(MakeTaps(ctx, in, out.height, out.width, &y, &x));
     ASSIGN_OR_RETURN(Tensor * dx, ctx.AllocateOutput(0, ctx.input(1).shape()));
-    FillZero(ctx, dx);
     ResampleBack(ctx, in, y, x, ctx.input(0).data<float>(), dx->data<float>());
     return OkStatus();
   }

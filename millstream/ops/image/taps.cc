@@ -120,58 +120,6 @@ Status ReadImageSize(const Tensor& size, int64_t* height, int64_t* width) {
   return errors::InvalidArgument("output dimensions must be positive");
 }
 
-void ApplyTaps(const Taps& y, const Taps& x, int64_t in_width, int64_t channels, const float* from, float* to) {
-  for (int64_t i = 0; i < y.size(); ++i) {
-    for (int64_t j = 0; j < x.size(); ++j, to += channels) {
-      std::fill_n(to, channels, 0.0f);
-      for (int64_t a = y.begins[i]; a < y.begins[i + 1]; ++a) {
-        for (int64_t b = x.begins[j]; b < x.begins[j + 1]; ++b) {
-          const float weight = y.weights[a] * x.weights[b];
-          const float* pixel = from + (y.sources[a] * in_width + x.sources[b]) * channels;
-          for (int64_t c = 0; c < channels; ++c) to[c] += weight * pixel[c];
-        }
-      }
-    }
-  }
-}
-
-void ApplyTapsBack(const Taps& y, const Taps& x, int64_t in_width, int64_t channels, const float* dy, float* dx) {
-  for (int64_t i = 0; i < y.size(); ++i) {
-    for (int64_t j = 0; j < x.size(); ++j, dy += channels) {
-      for (int64_t a = y.begins[i]; a < y.begins[i + 1]; ++a) {
-        for (int64_t b = x.begins[j]; b < x.begins[j + 1]; ++b) {
-          const float weight = y.weights[a] * x.weights[b];
-          float* pixel = dx + (y.sources[a] * in_width + x.sources[b]) * channels;
-          for (int64_t c = 0; c < channels; ++c) pixel[c] += weight * dy[c];
-        }
-      }
-    }
-  }
-}
-
-void Resample(KernelContext& ctx, const ImageShape& in, const Taps& y, const Taps& x, const float* from, float* to) {
-  const int64_t image = in.height * in.width * in.channels, row = x.size() * in.channels;
-  const double cost =
-      static_cast<double>(row * y.weights.size() * x.weights.size()) / static_cast<double>(y.size() * x.size());
-  ctx.ParallelFor(in.batch * y.size(), cost, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      Taps one;
-      for (int64_t k = y.begins[i % y.size()]; k < y.begins[i % y.size() + 1]; ++k) one.Add(y.sources[k], y.weights[k]);
-      one.EndElement();
-      ApplyTaps(one, x, in.width, in.channels, from + i / y.size() * image, to + i * row);
-    }
-  });
-}
-
-void ResampleBack(KernelContext& ctx, const ImageShape& in, const Taps& y, const Taps& x, const float* dy, float* dx) {
-  const int64_t image = in.height * in.width * in.channels, resized = y.size() * x.size() * in.channels;
-  ctx.ParallelFor(in.batch, 8.0 * static_cast<double>(resized), [&](int64_t begin, int64_t end) {
-    for (int64_t b = begin; b < end; ++b) {
-      ApplyTapsBack(y, x, in.width, in.channels, dy + b * resized, dx + b * image);
-    }
-  });
-}
-
 StatusOr<Tensor> ImageAsFloat(KernelContext& ctx, const Tensor& t) {
   if (t.dtype() == DType::kFloat) return t;
   ASSIGN_OR_RETURN(Tensor out, ctx.AllocateTemp(DType::kFloat, t.shape()));

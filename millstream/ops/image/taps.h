@@ -65,12 +65,9 @@ StatusOr<ImageShape> ReadImages(const Tensor& t, const char* what);
 // Two positive sizes. InvalidArgument otherwise.
 Status ReadImageSize(const Tensor& size, int64_t* height, int64_t* width);
 
-// to[y, x] += wy * wx * from[sy, sx] for all taps, or with `back` from[sy, sx] += wy * wx * to[y, x]; one image.
-void ApplyTaps(const Taps& y, const Taps& x, int64_t in_width, int64_t channels, const float* from, float* to);
-void ApplyTapsBack(const Taps& y, const Taps& x, int64_t in_width, int64_t channels, const float* dy, float* dx);
-
-// The same for batches of images, in parallel. `to` is overwritten, `dx` is added to.
+// to[y, x] = sum of wy * wx * from[sy, sx] over all taps, for batches of images, in parallel.
 void Resample(KernelContext& ctx, const ImageShape& in, const Taps& y, const Taps& x, const float* from, float* to);
+// Its gradient: dx[sy, sx] = sum of wy * wx * dy[y, x] over all taps.
 void ResampleBack(KernelContext& ctx, const ImageShape& in, const Taps& y, const Taps& x, const float* dy, float* dx);
 
 // The elements as float, converted if they are of another real type.
