@@ -216,6 +216,57 @@ void DotProduct(const GemmArgs<T>& args) {
   }
 }
 
+// A few rows times a large matrix whose rows are read once, in order, as memory gives them: sums stay in the cache.
+// Reads kTerms rows of B at a time, so that C is loaded and stored as many times less often.
+constexpr int64_t kStreamRows = 4, kStreamBytes = 256 << 10, kStreamColumns = 1024, kTerms = 4;
+
+template <typename T>
+bool Streams(const GemmArgs<T>& args) {
+  return args.m <= kStreamRows && !args.trans_b && args.n >= 64 &&
+         args.n * args.k * static_cast<int64_t>(sizeof(T)) >= kStreamBytes;
+}
+
+template <typename T>
+void AddTerms(const T* a, int64_t a_col, const T* b, int64_t ldb, int64_t depth, int64_t cols, T* sums) {
+  simd::Run<T>([=]() MILLSTREAM_INLINE_LAMBDA {
+    int64_t p = 0;
+    for (; p + kTerms <= depth; p += kTerms) {
+      const T a0 = a[p * a_col], a1 = a[(p + 1) * a_col], a2 = a[(p + 2) * a_col], a3 = a[(p + 3) * a_col];
+      const T *b0 = b + p * ldb, *b1 = b0 + ldb, *b2 = b1 + ldb, *b3 = b2 + ldb;
+      MILLSTREAM_INDEPENDENT_LOOP
+      for (int64_t j = 0; j < cols; ++j) sums[j] += a0 * b0[j] + a1 * b1[j] + a2 * b2[j] + a3 * b3[j];
+    }
+    for (; p < depth; ++p) {
+      const T a0 = a[p * a_col];
+      const T* b0 = b + p * ldb;
+      MILLSTREAM_INDEPENDENT_LOOP
+      for (int64_t j = 0; j < cols; ++j) sums[j] += a0 * b0[j];
+    }
+  });
+}
+
+template <typename T>
+void StreamProduct(const GemmArgs<T>& args) {
+  constexpr int64_t kDepth = 16;  // rows of B that all rows of A meet before the next ones are read
+  const int64_t a_row = args.trans_a ? 1 : args.lda, a_col = args.trans_a ? args.lda : 1;
+  const Epilogue<T> e{args.alpha, args.accumulate, args.bias, args.activation};
+  alignas(64) T sums[kStreamRows * kStreamColumns];
+  for (int64_t j = 0; j < args.n; j += kStreamColumns) {
+    const int64_t cols = std::min(kStreamColumns, args.n - j);
+    std::fill_n(sums, args.m * kStreamColumns, T(0));
+    for (int64_t p = 0; p < args.k; p += kDepth) {
+      for (int64_t i = 0; i < args.m; ++i) {
+        AddTerms(args.a + i * a_row + p * a_col, a_col, args.b + p * args.ldb + j, args.ldb,
+                 std::min(kDepth, args.k - p), cols, sums + i * kStreamColumns);
+      }
+    }
+    for (int64_t i = 0; i < args.m; ++i) {
+      T* c = args.c + i * args.ldc + j;
+      for (int64_t s = 0; s < cols; ++s) c[s] = FinishElement(sums[i * kStreamColumns + s], c[s], j + s, e);
+    }
+  }
+}
+
 }  // namespace
 
 template <typename T>
@@ -237,6 +288,7 @@ GemmPath ChooseGemmPath(const GemmArgs<T>& args) {
 
 template <typename T>
 void GemmBlock(const GemmArgs<T>& args, GemmPath path) {
+  if (Streams(args)) return StreamProduct(args);
   if (path == GemmPath::kDots) return DotProduct(args);
   TiledProduct<T>(args, path == GemmPath::kColumns).Run();
 }

@@ -123,7 +123,8 @@ TEST_P(GemmTest, EpilogueFloat) { CheckAllPaths<float>(true); }
 TEST_P(GemmTest, EpilogueDouble) { CheckAllPaths<double>(true); }
 
 TEST_P(GemmTest, LongSumsAndWideOutputs) {
-  for (const Shape& shape : {Shape{3, 5, 9000}, Shape{17, 3000, 130}, Shape{3000, 17, 130}}) {
+  for (const Shape& shape : {Shape{3, 5, 9000}, Shape{17, 3000, 130}, Shape{3000, 17, 130}, Shape{1, 1030, 130},
+                             Shape{3, 1030, 67}, Shape{4, 70, 1001}}) {
     for (int trans = 0; trans < 4; ++trans) {
       Problem<float> problem(shape, trans & 1, trans & 2);
       problem.UseEpilogue();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <limits>
+#include <type_traits>
 
 #include "millstream/graph/gradients/gradient.h"
 #include "millstream/math/simd.h"
@@ -45,9 +46,49 @@ int64_t FindInRow(const T* x, int64_t n) {
     return all;
   });
   if (best == worst) return FindExtreme<T, max>(x, n, 1);
-  for (int64_t i = 0; i < n; ++i)
-    if (x[i] == best) return i;
-  return 0;
+  int64_t at = simd::Run<T>([=]() MILLSTREAM_INLINE_LAMBDA {
+    int64_t i = 0;
+    for (; i + kLanes <= n; i += kLanes) {
+      int here = 0;
+      for (int j = 0; j < kLanes; ++j) here |= static_cast<int>(x[i + j] == best);
+      if (here != 0) break;
+    }
+    return i;
+  });
+  while (at < n && x[at] != best) ++at;
+  return at;
+}
+
+// Columns [begin, end) of n rows that are `inner` long, side by side.
+template <typename T, bool max>
+void FindInColumns(const T* x, int64_t n, int64_t inner, int64_t begin, int64_t end, int64_t* out) {
+  using Index = std::conditional_t<sizeof(T) == sizeof(int32_t), int32_t, int64_t>;
+  constexpr int64_t kColumns = 64;
+  if (n > std::numeric_limits<int32_t>::max()) {
+    for (int64_t c = begin; c < end; ++c) out[c - begin] = FindExtreme<T, max>(x + c, n, inner);
+    return;
+  }
+  simd::Run<T>([=]() MILLSTREAM_INLINE_LAMBDA {
+    T best[kColumns];
+    Index at[kColumns];
+    for (int64_t c = begin; c < end; c += kColumns) {
+      const int64_t columns = std::min(kColumns, end - c);
+      std::fill_n(best, columns, max ? std::numeric_limits<T>::lowest() : std::numeric_limits<T>::max());
+      std::fill_n(at, columns, Index{0});
+      for (int64_t i = 0; i < n; ++i) {
+        const T* row = x + i * inner + c;
+        const auto index = static_cast<Index>(i);
+        MILLSTREAM_INDEPENDENT_LOOP
+        for (int64_t j = 0; j < columns; ++j) {
+          const T v = row[j], old = best[j];
+          const bool better = max ? v > old : v < old;
+          best[j] = better ? v : old;
+          at[j] = better ? index : at[j];
+        }
+      }
+      for (int64_t j = 0; j < columns; ++j) out[c - begin + j] = at[j];
+    }
+  });
 }
 
 using FindFn = void (*)(const void* in, int64_t n, int64_t inner, int64_t begin, int64_t end, int64_t* out);
@@ -56,9 +97,14 @@ using FindFn = void (*)(const void* in, int64_t n, int64_t inner, int64_t begin,
 template <typename T, bool max>
 void FindAll(const void* in, int64_t n, int64_t inner, int64_t begin, int64_t end, int64_t* out) {
   const T* x = static_cast<const T*>(in);
-  for (int64_t o = begin; o < end; ++o) {
-    out[o] = inner == 1 ? FindInRow<T, max>(x + o * n, n)
-                        : FindExtreme<T, max>(x + o / inner * n * inner + o % inner, n, inner);
+  if (inner == 1) {
+    for (int64_t o = begin; o < end; ++o) out[o] = FindInRow<T, max>(x + o * n, n);
+    return;
+  }
+  for (int64_t o = begin; o < end;) {
+    const int64_t first = o % inner, last = std::min(inner, first + end - o);
+    FindInColumns<T, max>(x + o / inner * n * inner, n, inner, first, last, out + o);
+    o += last - first;
   }
 }
 

@@ -25,16 +25,15 @@ struct DivNoNanFn {
 // Integers only; floats are RealDivFn.
 struct TruncateDivFn : CheckedDivision<TruncateDivFn> {
   template <typename T>
-  static T Apply(T x, T y) {
-    return static_cast<T>(x / y);
+  MILLSTREAM_ALWAYS_INLINE static T Finish(T, T, T q) {
+    return q;
   }
 };
 
 struct FloorDivIntFn : CheckedDivision<FloorDivIntFn> {
   template <typename T>
-  static T Apply(T x, T y) {
-    const T q = static_cast<T>(x / y);
-    return static_cast<T>((x % y != 0) && ((x < 0) != (y < 0)) ? q - 1 : q);
+  MILLSTREAM_ALWAYS_INLINE static T Finish(T x, T y, T q) {
+    return static_cast<T>(q - static_cast<T>(RoundedUp(DivisionRemainder(x, y, q), y)));
   }
 };
 

@@ -10,15 +10,15 @@ namespace {
 
 struct TruncateModIntFn : CheckedDivision<TruncateModIntFn> {
   template <typename T>
-  static T Apply(T x, T y) {
-    return static_cast<T>(x % y);
+  MILLSTREAM_ALWAYS_INLINE static T Finish(T x, T y, T q) {
+    return DivisionRemainder(x, y, q);
   }
 };
 struct FloorModIntFn : CheckedDivision<FloorModIntFn> {
   template <typename T>
-  static T Apply(T x, T y) {
-    const T r = static_cast<T>(x % y);
-    return static_cast<T>(r != 0 && (r < 0) != (y < 0) ? r + y : r);
+  MILLSTREAM_ALWAYS_INLINE static T Finish(T x, T y, T q) {
+    const T r = DivisionRemainder(x, y, q);
+    return static_cast<T>(RoundedUp(r, y) ? r + y : r);
   }
 };
 

@@ -18,10 +18,13 @@ void Choose(const bool* c, const void* tv, const void* ev, void* zv, int64_t n) 
   const auto* t = static_cast<const T*>(tv);
   const auto* e = static_cast<const T*>(ev);
   auto* z = static_cast<T*>(zv);
-  // Floats stand for any type of that size: their loops exist for every instruction set.
-  using Width = std::conditional_t<std::is_same_v<T, uint32_t>, float, T>;
   if constexpr (std::is_integral_v<T>) {
-    simd::For<Width>(0, n, [=](int64_t i) MILLSTREAM_INLINE_LAMBDA { z[i] = c[i] ? t[i] : e[i]; });
+    // By masks: a choice between two loads would become branches. Loops "of float" exist for every instruction set.
+    const auto* mask = reinterpret_cast<const uint8_t*>(c);
+    simd::For<float>(0, n, [=](int64_t i) MILLSTREAM_INLINE_LAMBDA {
+      const T chosen = static_cast<T>(T(0) - static_cast<T>(mask[i]));
+      z[i] = static_cast<T>((t[i] & chosen) | (e[i] & static_cast<T>(~chosen)));
+    });
   } else {
     for (int64_t i = 0; i < n; ++i) z[i] = c[i] ? t[i] : e[i];
   }
