@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Convolutions of volumes, as products of matrices over patches that are copied out.
+// Convolutions of volumes: of floats and doubles as convolutions of their slices, of 16-bit floats as products of
+// matrices over patches that are copied out.
 #include <algorithm>
 #include <cstring>
 
+#include "millstream/math/conv.h"
+#include "millstream/math/simd.h"
 #include "millstream/ops/elements/axes.h"
 #include "millstream/ops/elements/blob.h"
 #include "millstream/ops/elements/product.h"
@@ -50,7 +53,7 @@ Status ConvolveOne(KernelContext& ctx, const VolumeWindow& v, const Operands& o,
   const int64_t cin = o.filter.dim(3), cout = o.filter.dim(4);
   const int64_t positions = v.positions(), patch = v.taps() * cin, volume = v.size() * cin;
   Status status;
-  DispatchOver(FloatTypes{}, result->dtype(), [&](auto type) {
+  DispatchOver(Types<Half, BFloat16>{}, result->dtype(), [&](auto type) {
     using T = typename decltype(type)::type;
     const auto image = [&](const Tensor& t, int64_t n, std::initializer_list<int64_t> dims) {
       return t.Reshaped(Shape({t.num_elements()})).SliceRows(b * n, (b + 1) * n).Reshaped(Shape(dims));
@@ -77,12 +80,87 @@ Status ConvolveOne(KernelContext& ctx, const VolumeWindow& v, const Operands& o,
   return status;
 }
 
+// Volumes as batches of images: for each plane of the filter one convolution of all slices that it meets.
+template <Direction direction, typename T>
+class SliceConvolution {
+ public:
+  SliceConvolution(KernelContext& ctx, const VolumeWindow& v, const Operands& o, Tensor* result)
+      : ctx_(ctx), v_(v), o_(o), result_(result->data<T>()) {
+    shape_.in_height = v.in[1], shape_.in_width = v.in[2], shape_.in_channels = o.filter.dim(3);
+    shape_.out_height = v.out[1], shape_.out_width = v.out[2], shape_.out_channels = o.filter.dim(4);
+    shape_.filter_height = v.window[1], shape_.filter_width = v.window[2];
+    shape_.stride_height = v.strides[1], shape_.stride_width = v.strides[2];
+    shape_.dilation_height = v.dilations[1], shape_.dilation_width = v.dilations[2];
+    shape_.pad_top = v.before[1], shape_.pad_left = v.before[2];
+  }
+
+  // REQUIRES: the result is zero.
+  Status Run() {
+    ASSIGN_OR_RETURN(part_, ctx_.AllocateTemp(kDTypeOf<T>, Shape({PartSize()})));
+    for (int64_t b = 0; b < o_.volumes.dim(0); ++b) {
+      for (int64_t plane = 0; plane < v_.window[0]; ++plane) Plane(b, plane);
+    }
+    return OkStatus();
+  }
+
+ private:
+  int64_t InSlice() const { return v_.in[1] * v_.in[2] * shape_.in_channels; }
+  int64_t OutSlice() const { return v_.out[1] * v_.out[2] * shape_.out_channels; }
+  int64_t FilterPlane() const { return shape_.filter_size(); }
+  int64_t PartSize() const {
+    if (direction == Direction::kFilter) return FilterPlane();
+    return direction == Direction::kForward ? v_.out[0] * OutSlice() : v_.out[0] * InSlice();
+  }
+
+  // What plane number `plane` of the filter adds to the result of volume b.
+  void Plane(int64_t b, int64_t plane) {
+    const int64_t stride = v_.strides[0],
+                  offset = plane * v_.dilations[0] - v_.before[0];  // in = out * stride + offset
+    const int64_t first = offset >= 0 ? 0 : (-offset + stride - 1) / stride;
+    const int64_t end = std::min(v_.out[0], offset >= v_.in[0] ? 0 : (v_.in[0] - 1 - offset) / stride + 1);
+    if (first >= end) return;
+    if (stride == 1) return Slices(b, plane, first + offset, first, end - first);
+    for (int64_t z = first; z < end; ++z) Slices(b, plane, z * stride + offset, z, 1);
+  }
+
+  // The same for `count` slices in a row.
+  void Slices(int64_t b, int64_t plane, int64_t in, int64_t out, int64_t count) {
+    shape_.batch = count;
+    const int64_t in_at = (b * v_.in[0] + in) * InSlice(), out_at = (b * v_.out[0] + out) * OutSlice();
+    const int64_t filter_at = plane * FilterPlane();
+    T* part = part_.template data<T>();
+    if constexpr (direction == Direction::kForward) {
+      math::Conv2D(shape_, o_.volumes.data<T>() + in_at, o_.filter.data<T>() + filter_at, part, {}, ctx_.pool());
+      Add(part, count * OutSlice(), result_ + out_at);
+    } else if constexpr (direction == Direction::kInput) {
+      math::Conv2DBackpropInput(shape_, o_.filter.data<T>() + filter_at, o_.out.data<T>() + out_at, part, ctx_.pool());
+      Add(part, count * InSlice(), result_ + in_at);
+    } else {
+      math::Conv2DBackpropFilter(shape_, o_.volumes.data<T>() + in_at, o_.out.data<T>() + out_at, part, ctx_.pool());
+      Add(part, FilterPlane(), result_ + filter_at);
+    }
+  }
+
+  void Add(const T* part, int64_t n, T* to) {
+    simd::ParallelFor<T>(ctx_.pool(), n, 0.2, [=](int64_t i) MILLSTREAM_INLINE_LAMBDA { to[i] += part[i]; });
+  }
+
+  KernelContext& ctx_;
+  const VolumeWindow& v_;
+  const Operands& o_;
+  T* const result_;
+  math::ConvShape shape_;
+  Tensor part_;
+};
+
 // `result` is one of the operands, and overwritten. REQUIRES: `v` fits the operands.
 template <Direction direction>
 Status ConvolveAll(KernelContext& ctx, const VolumeWindow& v, const Operands& o, Tensor* result) {
   FillZero(ctx, result);
   const int64_t batch = o.volumes.dim(0), patch = v.taps() * o.filter.dim(3);
   if (o.out.num_elements() == 0 || patch == 0 || o.volumes.num_elements() == 0) return OkStatus();
+  if (result->dtype() == DType::kFloat) return SliceConvolution<direction, float>(ctx, v, o, result).Run();
+  if (result->dtype() == DType::kDouble) return SliceConvolution<direction, double>(ctx, v, o, result).Run();
   ASSIGN_OR_RETURN(const Shape rows_shape, MakeShape({v.positions(), patch}));
   ASSIGN_OR_RETURN(Tensor rows, ctx.AllocateTemp(result->dtype(), rows_shape));
   for (int64_t b = 0; b < batch; ++b) RETURN_IF_ERROR(ConvolveOne<direction>(ctx, v, o, b, &rows, result));

@@ -109,6 +109,7 @@ class CtcLoss : public Kernel {
     ASSIGN_OR_RETURN(Tensor * loss, ctx.AllocateOutput(0, lengths.shape()));
     ASSIGN_OR_RETURN(Tensor * gradient, ctx.AllocateOutput(1, inputs.shape()));
     std::fill_n(gradient->data<T>(), gradient->num_elements(), T(0));
+    std::vector<int64_t> used(static_cast<size_t>(batch), 0);  // steps of each sequence
     for (int64_t b = 0; b < batch; ++b) {
       const int64_t n = lengths.data<int32_t>()[b];
       if (n < 0 || n > steps) return errors::InvalidArgument("sequence_length(", b, ") <= ", steps);
@@ -121,9 +122,15 @@ class CtcLoss : public Kernel {
                                        "You can turn this error into a warning by using the "
                                        "flag ignore_longer_outputs_than_inputs");
       }
-      if (n == 0) continue;
-      loss->data<T>()[b] = static_cast<T>(One(inputs, b, n, labels[b], gradient));
+      used[b] = n;
     }
+    const double cost =
+        100.0 * static_cast<double>(steps) * static_cast<double>(ctx.input(2).num_elements() / batch + classes);
+    ctx.ParallelFor(batch, cost, [&](int64_t begin, int64_t end) {
+      for (int64_t b = begin; b < end; ++b) {
+        if (used[b] > 0) loss->data<T>()[b] = static_cast<T>(One(inputs, b, used[b], labels[b], gradient));
+      }
+    });
     return OkStatus();
   }
 

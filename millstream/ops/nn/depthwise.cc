@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "millstream/math/simd.h"
+#include "millstream/ops/nn/depthwise_vectors.h"
 
 namespace millstream {
 namespace {
@@ -54,10 +55,31 @@ double LineCost(const ConvShape& s, int64_t width) {
   return 0.2 * static_cast<double>(width * s.out_channels) * static_cast<double>(s.filter_height * s.filter_width);
 }
 
+// The gradient of the input is a convolution of the output's gradient with the taps in reverse, if strides are one.
+ConvShape Reversed(const ConvShape& s) {
+  ConvShape r = s;
+  r.in_height = s.out_height, r.in_width = s.out_width;
+  r.out_height = s.in_height, r.out_width = s.in_width;
+  r.pad_top = (s.filter_height - 1) * s.dilation_height - s.pad_top;
+  r.pad_left = (s.filter_width - 1) * s.dilation_width - s.pad_left;
+  return r;
+}
+template <typename T>
+std::vector<T> ReversedTaps(const ConvShape& s, const T* filter) {
+  const int64_t taps = s.filter_height * s.filter_width, channels = s.out_channels;
+  std::vector<T> reversed(static_cast<size_t>(taps * channels));
+  for (int64_t k = 0; k < taps; ++k) std::copy_n(filter + (taps - 1 - k) * channels, channels, &reversed[k * channels]);
+  return reversed;
+}
+
 }  // namespace
 
 template <typename T>
 void DepthwiseForward(const ConvShape& s, const T* input, const T* filter, T* output, ThreadPool* pool) {
+  if (s.out_group() == 1) {
+    return ForRange(pool, s.batch * s.out_height, LineCost(s, s.out_width) / 2,
+                    [&](int64_t begin, int64_t end) { DepthwiseLines(s, input, filter, begin, end, output); });
+  }
   ForRange(pool, s.batch * s.out_height, LineCost(s, s.out_width), [&](int64_t begin, int64_t end) {
     simd::Run<T>([=] {
       for (int64_t line = begin; line < end; ++line) {
@@ -84,6 +106,9 @@ void DepthwiseForward(const ConvShape& s, const T* input, const T* filter, T* ou
 
 template <typename T>
 void DepthwiseBackpropInput(const ConvShape& s, const T* filter, const T* out_grad, T* in_grad, ThreadPool* pool) {
+  if (s.out_group() == 1 && s.stride_height == 1 && s.stride_width == 1) {
+    return DepthwiseForward(Reversed(s), out_grad, ReversedTaps(s, filter).data(), in_grad, pool);
+  }
   ForRange(pool, s.batch * s.in_height, LineCost(s, s.in_width), [&](int64_t begin, int64_t end) {
     simd::Run<T>([=] {
       for (int64_t line = begin; line < end; ++line) {
@@ -110,6 +135,18 @@ void DepthwiseBackpropInput(const ConvShape& s, const T* filter, const T* out_gr
 
 template <typename T>
 void DepthwiseBackpropFilter(const ConvShape& s, const T* input, const T* out_grad, T* filter_grad, ThreadPool* pool) {
+  if (s.out_group() == 1) {
+    constexpr int64_t kChannels = 64 / sizeof(T);  // of one task: the widest vector
+    const int64_t blocks = (s.in_channels + kChannels - 1) / kChannels;
+    const double cost = LineCost(s, s.out_width) * static_cast<double>(s.batch * s.out_height) /
+                        static_cast<double>(s.filter_height * blocks);
+    return ForRange(pool, s.filter_height * blocks, cost, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const int64_t first = i % blocks * kChannels, last = std::min(s.in_channels, first + kChannels);
+        DepthwiseFilterLine(s, input, out_grad, i / blocks, first, last, filter_grad);
+      }
+    });
+  }
   const double cost = LineCost(s, s.out_width) * static_cast<double>(s.batch * s.out_height) /
                       static_cast<double>(s.filter_height * s.filter_width);
   ForRange(pool, s.filter_height * s.filter_width, cost, [&](int64_t begin, int64_t end) {

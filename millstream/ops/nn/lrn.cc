@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <cmath>
 #include <vector>
 
 #include "millstream/framework/op.h"
 #include "millstream/graph/gradients/gradient.h"
+#include "millstream/math/simd.h"
+#include "millstream/math/vector_math.h"
 #include "millstream/ops/elements/as_float.h"
 #include "millstream/ops/gradients/relative.h"
 
@@ -26,23 +27,52 @@ struct LrnAttrs {
     if (radius > INT32_MAX) init.Fail(errors::InvalidArgument("depth_radius = ", radius, " larger than int max"));
   }
 
-  // The channels near `c`, of `depth`.
-  int64_t First(int64_t c) const { return std::max<int64_t>(0, c - radius); }
-  int64_t Last(int64_t c, int64_t depth) const { return std::min(depth, c + radius + 1); }
+  // Channels beyond the others of a pixel add nothing.
+  int64_t RadiusWithin(int64_t depth) const { return std::min(radius, depth); }
+};
 
-  // Sets norms[c] for the channels of one pixel. Sums anew for each channel: a running sum would lose precision.
-  void Norms(const float* x, int64_t depth, float* norms) const {
-    for (int64_t c = 0; c < depth; ++c) {
-      float sum = 0;
-      for (int64_t k = First(c), end = Last(c, depth); k < end; ++k) sum += x[k] * x[k];
-      norms[c] = bias + alpha * sum;
+// Sums over windows of channels, for one pixel after the other. The values lie between zeros, so that every window is
+// whole and all channels are summed at once; each sum is made anew, as a running sum would lose precision.
+class Windows {
+ public:
+  Windows(int64_t depth, int64_t radius)
+      : depth_(depth), radius_(radius), padded_(static_cast<size_t>(depth + 2 * radius), 0.0f) {}
+
+  float* values() { return padded_.data() + radius_; }
+  MILLSTREAM_ALWAYS_INLINE static void Sum(const float* values, int64_t depth, int64_t radius, float* sums) {
+    const float* from = values - radius;
+    MILLSTREAM_INDEPENDENT_LOOP
+    for (int64_t c = 0; c < depth; ++c) sums[c] = from[c];
+    for (int64_t k = 1; k <= 2 * radius; ++k) {
+      MILLSTREAM_INDEPENDENT_LOOP
+      for (int64_t c = 0; c < depth; ++c) sums[c] += from[c + k];
     }
   }
+  int64_t depth() const { return depth_; }
+  int64_t radius() const { return radius_; }
+
+ private:
+  const int64_t depth_, radius_;
+  std::vector<float> padded_;
 };
+
+// norms[c] = bias + alpha * (sum of the squares of x near c); `squares` are the values of Windows.
+MILLSTREAM_ALWAYS_INLINE void Norms(const float* x, int64_t depth, int64_t radius, float bias, float alpha,
+                                    float* squares, float* norms) {
+  MILLSTREAM_INDEPENDENT_LOOP
+  for (int64_t c = 0; c < depth; ++c) squares[c] = x[c] * x[c];
+  Windows::Sum(squares, depth, radius, norms);
+  MILLSTREAM_INDEPENDENT_LOOP
+  for (int64_t c = 0; c < depth; ++c) norms[c] = bias + alpha * norms[c];
+}
+
+MILLSTREAM_ALWAYS_INLINE float Power(float x, float exponent) {
+  return exponent == 0.0f ? 1.0f : math::Exp(exponent * math::Log(x));
+}
 
 double CostPerPixel(const LrnAttrs& a, int64_t depth) {
   const auto window = static_cast<double>(std::min(depth, 2 * a.radius + 1));
-  return static_cast<double>(depth) * (20 + 2 * window);
+  return static_cast<double>(depth) * (2 + 0.1 * window);
 }
 
 class Lrn final : public Kernel {
@@ -62,16 +92,29 @@ class Lrn final : public Kernel {
     const float* x = wide.data<float>();
     float* y = result.data<float>();
     ctx.ParallelFor(input.num_elements() / depth, CostPerPixel(attrs_, depth), [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin * depth; i < end * depth; i += depth) {
-        attrs_.Norms(x + i, depth, y + i);
-        for (int64_t c = 0; c < depth; ++c) y[i + c] = x[i + c] * std::pow(y[i + c], -attrs_.beta);
-      }
+      Windows windows(depth, attrs_.RadiusWithin(depth));
+      Pixels(x + begin * depth, end - begin, &windows, y + begin * depth);
     });
     StoreFloat(ctx, result, out);
     return OkStatus();
   }
 
  private:
+  void Pixels(const float* x, int64_t pixels, Windows* windows, float* y) const {
+    const int64_t depth = windows->depth(), radius = windows->radius();
+    const float bias = attrs_.bias, alpha = attrs_.alpha, exponent = -attrs_.beta;
+    float* squares = windows->values();
+    simd::Run<float>([=]() MILLSTREAM_INLINE_LAMBDA {
+      for (int64_t i = 0; i < pixels * depth; i += depth) {
+        const float* from = x + i;
+        float* to = y + i;
+        Norms(from, depth, radius, bias, alpha, squares, to);
+        MILLSTREAM_INDEPENDENT_LOOP
+        for (int64_t c = 0; c < depth; ++c) to[c] = from[c] * Power(to[c], exponent);
+      }
+    });
+  }
+
   const LrnAttrs attrs_;
 };
 
@@ -96,10 +139,8 @@ class LrnGrad final : public Kernel {
     ASSIGN_OR_RETURN(Tensor dx, FloatFor(ctx, out));
     const int64_t depth = grad.dim(3);
     const auto range = [&](int64_t begin, int64_t end) {
-      std::vector<float> norms(depth);
-      for (int64_t i = begin * depth; i < end * depth; i += depth) {
-        Pixel(g.data<float>() + i, x.data<float>() + i, y.data<float>() + i, depth, norms.data(), dx.data<float>() + i);
-      }
+      const int64_t i = begin * depth;
+      Pixels(g.data<float>() + i, x.data<float>() + i, y.data<float>() + i, depth, end - begin, dx.data<float>() + i);
     };
     ctx.ParallelFor(grad.num_elements() / depth, 2 * CostPerPixel(attrs_, depth), range);
     StoreFloat(ctx, dx, out);
@@ -107,14 +148,24 @@ class LrnGrad final : public Kernel {
   }
 
  private:
-  void Pixel(const float* g, const float* x, const float* y, int64_t depth, float* norms, float* dx) const {
-    attrs_.Norms(x, depth, norms);
-    std::fill_n(dx, depth, 0.0f);
-    for (int64_t c = 0; c < depth; ++c) {
-      const float shared = -2.0f * attrs_.alpha * attrs_.beta * y[c] / norms[c] * g[c];
-      for (int64_t k = attrs_.First(c), end = attrs_.Last(c, depth); k < end; ++k) dx[k] += shared * x[k];
-      dx[c] += std::pow(norms[c], -attrs_.beta) * g[c];
-    }
+  void Pixels(const float* g, const float* x, const float* y, int64_t depth, int64_t pixels, float* dx) const {
+    const int64_t radius = attrs_.RadiusWithin(depth);
+    Windows squared(depth, radius), shared(depth, radius);
+    std::vector<float> norms_of_pixel(static_cast<size_t>(depth));
+    float *squares = squared.values(), *shares = shared.values(), *norms = norms_of_pixel.data();
+    const float bias = attrs_.bias, alpha = attrs_.alpha, beta = attrs_.beta, factor = -2.0f * alpha * beta;
+    simd::Run<float>([=]() MILLSTREAM_INLINE_LAMBDA {
+      for (int64_t i = 0; i < pixels * depth; i += depth) {
+        const float *grad = g + i, *image = x + i, *result = y + i;
+        float* to = dx + i;
+        Norms(image, depth, radius, bias, alpha, squares, norms);
+        MILLSTREAM_INDEPENDENT_LOOP
+        for (int64_t c = 0; c < depth; ++c) shares[c] = factor * result[c] / norms[c] * grad[c];
+        Windows::Sum(shares, depth, radius, to);
+        MILLSTREAM_INDEPENDENT_LOOP
+        for (int64_t c = 0; c < depth; ++c) to[c] = to[c] * image[c] + Power(norms[c], -beta) * grad[c];
+      }
+    });
   }
 
   const LrnAttrs attrs_;
