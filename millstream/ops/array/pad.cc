@@ -1,22 +1,59 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "absl/container/inlined_vector.h"
 #include "millstream/ops/array/paddings.h"
 #include "millstream/ops/elements/blob.h"
-#include "millstream/ops/elements/strided_copy.h"
 #include "millstream/ops/gradients/shape_of.h"
 
 namespace millstream {
 namespace {
 
-Status FillWith(const KernelContext& ctx, const Tensor& value, Tensor* out) {
-  if (value.num_elements() != 1) {
-    return errors::InvalidArgument("constant_values must be a scalar. Found: ", value.shape().ToString());
+// Writes a padded tensor row by row, each element once. Dimensions behind the last one that is padded are part of a
+// row.
+template <typename T>
+class PadRows {
+ public:
+  PadRows(const Shape& in, const Shape& out, const Paddings& paddings) {
+    int last = in.rank() - 1;
+    while (last > 0 && in.dim(last) == out.dim(last)) --last;
+    const int64_t unit = out.Product(last + 1, out.rank());
+    before_ = paddings.before[last] * unit;
+    inside_ = in.dim(last) * unit;
+    row_ = out.dim(last) * unit;
+    for (int d = 0; d < last; ++d) axes_.push_back({in.dim(d), out.dim(d), paddings.before[d]});
   }
-  DispatchBlob(out->dtype(), [&](auto type) {
-    using T = typename decltype(type)::type;
-    ParallelFill(ctx, *BlobData<T>(value), out->num_elements(), BlobData<T>(out));
-  });
-  return OkStatus();
-}
+
+  void Run(const KernelContext& ctx, const T* from, const T& value, int64_t elements, T* to) const {
+    const double cost = 5.0 + kCopyCost<T> * static_cast<double>(row_);
+    ctx.ParallelFor(elements / row_, cost, [&](int64_t begin, int64_t end) {
+      for (int64_t r = begin; r < end; ++r) Row(from, value, r, to + r * row_);
+    });
+  }
+
+ private:
+  struct Axis {
+    int64_t in, out, before;
+  };
+  void Row(const T* from, const T& value, int64_t number, T* to) const {
+    int64_t source = 0, step = 1;
+    for (size_t d = axes_.size(); d-- > 0; number /= axes_[d].out) {
+      const int64_t at = number % axes_[d].out - axes_[d].before;
+      if (at < 0 || at >= axes_[d].in) {
+        std::fill_n(to, row_, value);
+        return;
+      }
+      source += at * step;
+      step *= axes_[d].in;
+    }
+    std::fill_n(to, before_, value);
+    CopyRun(from + source * inside_, inside_, to + before_);
+    std::fill(to + before_ + inside_, to + row_, value);
+  }
+
+  absl::InlinedVector<Axis, 8> axes_;
+  int64_t before_ = 0, inside_ = 0, row_ = 0;
+};
 
 // Pad, or PadV2 with the value in input 2.
 Status PadCpu(KernelContext& ctx) {
@@ -28,21 +65,17 @@ Status PadCpu(KernelContext& ctx) {
     ctx.set_output(0, ctx.TakeInput(0));
     return OkStatus();
   }
-  ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
-  if (ctx.num_inputs() > 2)
-    RETURN_IF_ERROR(FillWith(ctx, ctx.input(2), out));
-  else
-    FillZero(ctx, out);
-  if (in.num_elements() == 0) return OkStatus();
-  StridedCopy copy;
-  int64_t from_step = in.num_elements(), to_step = shape.num_elements(), offset = 0;
-  for (int d = 0; d < in.rank(); ++d) {
-    from_step /= in.dim(d);
-    to_step /= shape.dim(d);
-    offset += paddings.before[d] * to_step;
-    copy.Add(in.dim(d), from_step, to_step);
+  const bool given = ctx.num_inputs() > 2;
+  if (given && ctx.input(2).num_elements() != 1) {
+    return errors::InvalidArgument("constant_values must be a scalar. Found: ", ctx.input(2).shape().ToString());
   }
-  copy.Run(ctx, in.dtype(), in.raw(), ElementAt(out, offset));
+  ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
+  if (shape.num_elements() == 0) return OkStatus();
+  DispatchBlob(in.dtype(), [&](auto type) {
+    using T = typename decltype(type)::type;
+    const T value = given ? *BlobData<T>(ctx.input(2)) : T();
+    PadRows<T>(in.shape(), shape, paddings).Run(ctx, BlobData<T>(in), value, shape.num_elements(), BlobData<T>(out));
+  });
   return OkStatus();
 }
 

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <numeric>
+#include <bit>
+#include <limits>
+#include <utility>
+#include <vector>
 
+#include "millstream/math/simd.h"
 #include "millstream/ops/elements/axes.h"
 #include "millstream/ops/gradients/shape_of.h"
 #include "millstream/tensor/dispatch.h"
@@ -11,35 +15,87 @@ namespace {
 
 using TopKIndexTypes = Types<int16_t, int32_t, int64_t>;
 
-// Larger values come first, NaN after all others; equal ones in order of their places.
+// Unsigned keys in the order of the results: larger values come first, NaN after all others.
 template <typename T>
-struct Before {
-  const T* row;
-  bool operator()(int64_t a, int64_t b) const {
-    const Compute<T> x = row[a], y = row[b];
-    if (x > y) return true;
-    if (y > x) return false;
-    if constexpr (!std::is_integral_v<T>) {
-      if ((x != x) != (y != y)) return y != y;
-    }
-    return a < b;
+MILLSTREAM_ALWAYS_INLINE auto KeyOf(T value) {
+  if constexpr (std::is_integral_v<T>) {
+    using U = std::conditional_t<sizeof(T) == sizeof(uint64_t), uint64_t, uint32_t>;
+    constexpr U kSign = std::is_signed_v<T> ? U{1} << (8 * sizeof(U) - 1) : U{0};
+    return static_cast<U>(~(static_cast<U>(static_cast<std::make_signed_t<U>>(value)) ^ kSign));
+  } else {
+    using F = Compute<T>;
+    using U = std::conditional_t<sizeof(F) == sizeof(uint64_t), uint64_t, uint32_t>;
+    constexpr U kSign = U{1} << (8 * sizeof(U) - 1);
+    const F x = static_cast<F>(value);
+    const U bits = x == F(0) ? U{0} : std::bit_cast<U>(x);  // zeros of both signs are equal
+    const U key = (bits & kSign) != 0 ? bits : static_cast<U>(~bits & ~kSign);
+    return x != x ? static_cast<U>(~U{0}) : key;
   }
+}
+
+// An element: its key and its place. Equal keys stay in the order of their places.
+template <typename U>
+struct Item {
+  U key;
+  uint32_t place;
+  bool operator<(const Item& o) const { return key != o.key ? key < o.key : place < o.place; }
 };
 
-// Writes the places of the k first elements of `row` to places[0, k). `places` has room for n.
-template <typename T>
-void SelectFirst(const T* row, int64_t n, int64_t k, int64_t* places) {
-  const Before<T> before{row};
-  if (k == 1) {
-    places[0] = 0;
-    for (int64_t i = 1; i < n; ++i) {
-      if (before(i, places[0])) places[0] = i;
-    }
-    return;
+// Sorts by keys, digit by digit from the lowest. Returns the one of the two arrays that holds the result.
+template <typename U>
+Item<U>* RadixSort(Item<U>* items, Item<U>* other, int64_t n) {
+  constexpr int kBits = 11, kBuckets = 1 << kBits, kDigits = (8 * sizeof(U) + kBits - 1) / kBits;
+  std::vector<uint32_t> counts(static_cast<size_t>(kDigits * kBuckets), 0);
+  for (int64_t i = 0; i < n; ++i) {
+    for (int d = 0; d < kDigits; ++d) ++counts[d * kBuckets + ((items[i].key >> (d * kBits)) & (kBuckets - 1))];
   }
-  std::iota(places, places + n, int64_t{0});
-  std::partial_sort(places, places + k, places + n, before);
+  for (int d = 0; d < kDigits; ++d) {
+    uint32_t* count = &counts[d * kBuckets];
+    const auto digit = [d](const Item<U>& item) { return (item.key >> (d * kBits)) & (kBuckets - 1); };
+    if (count[digit(items[0])] == n) continue;  // all have the same digit here
+    uint32_t begin = 0;
+    for (int b = 0; b < kBuckets; ++b) begin += std::exchange(count[b], begin);
+    for (int64_t i = 0; i < n; ++i) other[count[digit(items[i])]++] = items[i];
+    std::swap(items, other);
+  }
+  return items;
 }
+
+// The first k of the n items come to the front, in order. Returns where they are.
+template <typename U>
+const Item<U>* SortFirst(Item<U>* items, Item<U>* other, int64_t n, int64_t k) {
+  constexpr int64_t kFewItems = 256;  // too few to pay for the counts of a radix sort
+  if (k > n / 4 && n > kFewItems) return RadixSort(items, other, n);
+  if (k < n) std::nth_element(items, items + k, items + n);
+  std::sort(items, items + k);
+  return items;
+}
+
+// The places of the k first elements of rows of n.
+template <typename T>
+class RowSelection {
+ public:
+  RowSelection(int64_t n, int64_t k) : n_(n), k_(k), items_(k == 1 ? 0 : n), other_(k > n / 4 && k > 1 ? n : 0) {}
+
+  // Calls write(i, place) for 0 <= i < k.
+  template <typename Write>
+  void Run(const T* row, Write write) {
+    if (k_ == 1) {
+      int64_t best = 0;
+      for (int64_t i = 1; i < n_; ++i) best = KeyOf(row[i]) < KeyOf(row[best]) ? i : best;
+      return write(0, best);
+    }
+    Key* items = items_.data();
+    for (int64_t i = 0; i < n_; ++i) items[i] = {KeyOf(row[i]), static_cast<uint32_t>(i)};
+    const Key* first = SortFirst(items, other_.data(), n_, k_);
+    for (int64_t i = 0; i < k_; ++i) write(i, int64_t{first[i].place});
+  }
+
+ private:
+  using Key = Item<decltype(KeyOf(T()))>;
+  const int64_t n_, k_;
+  std::vector<Key> items_, other_;
+};
 
 template <typename T>
 class TopKKernel : public Kernel {
@@ -71,18 +127,20 @@ class TopKKernel : public Kernel {
     if (shape.num_elements() == 0) return OkStatus();
     const T* x = in.data<T>();
     T* y = values->data<T>();
-    const double cost = static_cast<double>(n) * (k == 1 ? 1.0 : 3.0);
-    ctx.ParallelFor(shape.num_elements() / k, cost, [&](int64_t begin, int64_t end) {
-      std::vector<int64_t> places(k == 1 ? 1 : n);
-      for (int64_t row = begin; row < end; ++row) {
-        SelectFirst(x + row * n, n, k, places.data());
-        for (int64_t i = 0; i < k; ++i) y[row * k + i] = x[row * n + places[i]];
-        DispatchOver(TopKIndexTypes{}, indices->dtype(), [&](auto type) {
-          using Index = typename decltype(type)::type;
-          Index* to = indices->data<Index>() + row * k;
-          for (int64_t i = 0; i < k; ++i) to[i] = static_cast<Index>(places[i]);
-        });
-      }
+    if (n > std::numeric_limits<uint32_t>::max()) return errors::Unimplemented("TopK of rows of ", n, " elements");
+    const double cost = static_cast<double>(n) * (k == 1 ? 1.0 : 4.0);
+    DispatchOver(TopKIndexTypes{}, indices->dtype(), [&](auto type) {
+      using Index = typename decltype(type)::type;
+      Index* places = indices->data<Index>();
+      ctx.ParallelFor(shape.num_elements() / k, cost, [&](int64_t begin, int64_t end) {
+        RowSelection<T> selection(n, k);
+        for (int64_t row = begin; row < end; ++row) {
+          selection.Run(x + row * n, [&](int64_t i, int64_t place) {
+            y[row * k + i] = x[row * n + place];
+            places[row * k + i] = static_cast<Index>(place);
+          });
+        }
+      });
     });
     return OkStatus();
   }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "millstream/math/simd.h"
 #include "millstream/ops/elements/blob.h"
 
 namespace millstream {
@@ -47,6 +48,11 @@ void CopyAxis(const Axis& axis, const T* from, T* to) {
     CopyRun(from, axis.size, to);
   } else if (axis.to == 1 && axis.from == 0) {
     std::fill_n(to, axis.size, *from);
+  } else if (std::is_trivially_copyable_v<T> && axis.to == 1 && axis.from == -1) {
+    // Steps that the compiler knows become shuffles; loops "of float" exist for every instruction set.
+    simd::For<float>(0, axis.size, [=](int64_t i) MILLSTREAM_INLINE_LAMBDA { to[i] = from[-i]; });
+  } else if (std::is_trivially_copyable_v<T> && axis.to == 1 && axis.from == 2) {
+    simd::For<float>(0, axis.size, [=](int64_t i) MILLSTREAM_INLINE_LAMBDA { to[i] = from[2 * i]; });
   } else {
     for (int64_t i = 0; i < axis.size; ++i) to[i * axis.to] = from[i * axis.from];
   }
@@ -110,7 +116,7 @@ template <typename T>
 void StridedCopy::RunRows(const KernelContext& ctx, const T* from, T* to) const {
   const Axis row = axes_.back();
   const size_t outer = axes_.size() - 1;
-  const double element_cost = row.from == 1 && row.to == 1 ? kCopyCost<T> : std::max(kCopyCost<T>, 1.0);
+  const double element_cost = row.from == 1 && row.to == 1 ? kCopyCost<T> : std::max(kCopyCost<T>, 0.5);
   if (outer == 0) {
     ctx.ParallelFor(
         row.size, element_cost,
