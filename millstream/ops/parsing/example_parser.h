@@ -43,9 +43,9 @@ Status CheckSpec(const ExampleSpec& spec);
 
 // Parses serialized Examples. With `single` there is one, and results have no batch dimension. `names` (empty, or one
 // for each) are for messages. InvalidArgument for what cannot be parsed, a required feature that is absent, a wrong
-// type or size.
+// type or size. Uses the threads of `pool`, if it is not null.
 StatusOr<ParsedExamples> ParseExamples(const ExampleSpec& spec, std::span<const std::string> serialized,
-                                       std::span<const std::string> names, bool single);
+                                       std::span<const std::string> names, bool single, ThreadPool* pool = nullptr);
 
 }  // namespace millstream
 

@@ -76,8 +76,9 @@ class ParseExampleV2 final : public Kernel {
       spec.dense[i].default_value = ctx.input(5 + static_cast<int>(i));
     }
     RETURN_IF_ERROR(CheckSpec(spec));
-    ASSIGN_OR_RETURN(ParsedExamples parsed, ParseExamples(spec, serialized.flat<std::string>(),
-                                                          names.flat<std::string>(), serialized.rank() == 0));
+    ASSIGN_OR_RETURN(ParsedExamples parsed,
+                     ParseExamples(spec, serialized.flat<std::string>(), names.flat<std::string>(),
+                                   serialized.rank() == 0, ctx.pool()));
     SetOutputs(ctx, std::move(parsed));
     return OkStatus();
   }
@@ -107,7 +108,7 @@ class ParseExample final : public Kernel {
     for (DenseFeature& f : spec.dense) f.default_value = ctx.input(next++);
     RETURN_IF_ERROR(CheckSpec(spec));
     ASSIGN_OR_RETURN(ParsedExamples parsed,
-                     ParseExamples(spec, serialized.flat<std::string>(), names.flat<std::string>(), false));
+                     ParseExamples(spec, serialized.flat<std::string>(), names.flat<std::string>(), false, ctx.pool()));
     SetOutputs(ctx, std::move(parsed));
     return OkStatus();
   }

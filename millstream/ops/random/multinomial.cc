@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 #include "millstream/framework/op.h"
 #include "millstream/math/random.h"
+#include "millstream/math/simd.h"
 #include "millstream/ops/elements/as_float.h"
 #include "millstream/ops/elements/axes.h"
 #include "millstream/ops/random/generator.h"
+#include "millstream/tensor/dispatch.h"
 
 namespace millstream {
 namespace {
@@ -17,36 +21,75 @@ double NextDouble(math::PhiloxSampler* sampler) {
   return math::random_internal::ToDouble(high, low);
 }
 
+// e^x for finite x <= 0, to the last bit or two, in a form that loops can be vectorised with; 0 where that is too
+// small.
+MILLSTREAM_ALWAYS_INLINE double ExpOfNegative(double x) {
+  constexpr double kLog2E = 1.4426950408889634, kLn2High = 6.93147180369123816490e-01,
+                   kLn2Low = 1.90821492927058770002e-10, kSmallest = -708.0;
+  constexpr double kRound = 6755399441055744.0;  // 1.5 * 2^52: the low bits of a sum with it are the rounded integer
+  const double at = std::max(x, kSmallest), shifted = at * kLog2E + kRound, n = shifted - kRound;
+  const double r = (at - n * kLn2High) - n * kLn2Low;
+  double sum = 1.0 / 479001600.0;
+  sum = sum * r + 1.0 / 39916800.0;
+  sum = sum * r + 1.0 / 3628800.0;
+  sum = sum * r + 1.0 / 362880.0;
+  sum = sum * r + 1.0 / 40320.0;
+  sum = sum * r + 1.0 / 5040.0;
+  sum = sum * r + 1.0 / 720.0;
+  sum = sum * r + 1.0 / 120.0;
+  sum = sum * r + 1.0 / 24.0;
+  sum = sum * r + 1.0 / 6.0;
+  sum = sum * r + 0.5;
+  sum = sum * r + 1.0;
+  sum = sum * r + 1.0;
+  const uint64_t bits = std::bit_cast<uint64_t>(sum) + (std::bit_cast<uint64_t>(shifted) << 52);
+  return x < kSmallest ? 0.0 : std::bit_cast<double>(bits);
+}
+
 // Sums of the unnormalised probabilities up to each class; logits that are not finite have none. Returns the total.
 template <typename T>
 double Cumulate(const T* logits, int64_t classes, double* sums) {
+  constexpr T kMax = std::numeric_limits<T>::max();
   T largest = std::numeric_limits<T>::lowest();
   for (int64_t c = 0; c < classes; ++c) {
-    if (std::isfinite(logits[c])) largest = std::max(largest, logits[c]);
+    largest = std::abs(logits[c]) <= kMax ? std::max(largest, logits[c]) : largest;
   }
+  simd::For<double>(0, classes, [=](int64_t c) MILLSTREAM_INLINE_LAMBDA {
+    const bool finite = std::abs(logits[c]) <= kMax;
+    const double size = ExpOfNegative(finite ? static_cast<double>(logits[c]) - static_cast<double>(largest) : 0.0);
+    sums[c] = finite ? size : 0.0;
+  });
   double total = 0;
-  for (int64_t c = 0; c < classes; ++c) {
-    if (std::isfinite(logits[c])) total += std::exp(static_cast<double>(logits[c]) - static_cast<double>(largest));
-    sums[c] = total;
-  }
+  for (int64_t c = 0; c < classes; ++c) sums[c] = total += sums[c];
   return total;
 }
 
-template <typename T>
-void Draw(const T* logits, const math::Philox& philox, double* sums, int64_t classes, Tensor* out) {
+// Rows [begin, end) of the samples. Each takes two numbers of the stream, in the order of the whole output.
+template <typename T, typename Index>
+void Draw(const T* logits, int64_t classes, math::Philox philox, int64_t begin, int64_t end, int64_t samples,
+          Index* out) {
+  std::vector<double> sums(static_cast<size_t>(classes));
+  philox.Skip(static_cast<uint64_t>(begin * samples / 2));  // a block has four numbers
   math::PhiloxSampler sampler(philox);
-  const int64_t samples = out->dim(1);
-  for (int64_t b = 0; b < out->dim(0); ++b) {
-    const double total = Cumulate(logits + b * classes, classes, sums);
+  if (begin * samples % 2 != 0) NextDouble(&sampler);
+  for (int64_t b = begin; b < end; ++b) {
+    const double total = Cumulate(logits + b * classes, classes, sums.data());
     for (int64_t i = b * samples; i < (b + 1) * samples; ++i) {
       const double at = NextDouble(&sampler) * total;
-      const int64_t found = std::upper_bound(sums, sums + classes, at) - sums;
-      if (out->dtype() == DType::kInt32)
-        out->data<int32_t>()[i] = static_cast<int32_t>(found);
-      else
-        out->data<int64_t>()[i] = found;
+      out[i] = static_cast<Index>(std::upper_bound(sums.begin(), sums.end(), at) - sums.begin());
     }
   }
+}
+
+template <typename T>
+void DrawAll(KernelContext& ctx, const T* logits, int64_t classes, const math::Philox& philox, Tensor* out) {
+  const int64_t samples = out->dim(1);
+  const double cost = 3.0 * static_cast<double>(classes) + 30.0 * static_cast<double>(samples);
+  ctx.ParallelFor(out->dim(0), cost, [&](int64_t begin, int64_t end) {
+    DispatchOver(IndexTypes{}, out->dtype(), [&](auto type) {
+      Draw(logits, classes, philox, begin, end, samples, out->data<typename decltype(type)::type>());
+    });
+  });
 }
 
 // Reads logits (input 0) and the number of samples (input 1) and draws; `generator` is asked for one that is good for a
@@ -74,11 +117,10 @@ Status Sample(KernelContext& ctx, Generator generator) {
   // A sample takes two numbers.
   ASSIGN_OR_RETURN(const math::Philox philox, generator(batch * ((samples + 3) / 4 * 4) * 2));
   ASSIGN_OR_RETURN(const Tensor wide, AsFloat(ctx, logits));
-  ASSIGN_OR_RETURN(Tensor sums, ctx.AllocateTemp(DType::kDouble, Shape({logits.dim(1)})));
   if (wide.dtype() == DType::kFloat)
-    Draw(wide.data<float>(), philox, sums.data<double>(), logits.dim(1), out);
+    DrawAll(ctx, wide.data<float>(), logits.dim(1), philox, out);
   else
-    Draw(wide.data<double>(), philox, sums.data<double>(), logits.dim(1), out);
+    DrawAll(ctx, wide.data<double>(), logits.dim(1), philox, out);
   return OkStatus();
 }
 

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <atomic>
+
 #include "absl/strings/numbers.h"
 #include "millstream/framework/op.h"
 
@@ -19,11 +21,21 @@ class StringToNumber final : public Kernel {
   Status Compute(KernelContext& ctx) override {
     const Tensor& text = ctx.input(0);
     ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, text.shape()));
-    for (int64_t i = 0; i < text.num_elements(); ++i) {
-      const std::string& s = text.data<std::string>()[i];
-      if (!ParseNumber(s, &out->data<T>()[i])) {
-        return errors::InvalidArgument("StringToNumberOp could not correctly convert string: ", s);
+    constexpr double kNanosecondsPerNumber = 30;
+    const std::string* from = text.data<std::string>();
+    T* to = out->data<T>();
+    std::atomic<int64_t> wrong{text.num_elements()};  // the first string that is no number
+    ctx.ParallelFor(text.num_elements(), kNanosecondsPerNumber, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        if (ParseNumber(from[i], &to[i])) continue;
+        int64_t first = wrong.load();
+        while (i < first && !wrong.compare_exchange_weak(first, i)) {
+        }
+        return;
       }
+    });
+    if (wrong < text.num_elements()) {
+      return errors::InvalidArgument("StringToNumberOp could not correctly convert string: ", from[wrong]);
     }
     return OkStatus();
   }
