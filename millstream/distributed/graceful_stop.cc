@@ -3,6 +3,7 @@
 
 #include "absl/strings/str_join.h"
 #include "millstream/base/logging.h"
+#include "millstream/base/untrusted_log.h"
 
 namespace millstream {
 namespace {
@@ -55,8 +56,9 @@ void GracefulStop::Drain(std::function<void()> idle) {
 
 void GracefulStop::AwaitIdle(const std::function<void()>& idle) {
   if (worker_->num_sessions() > 0) {
-    LogInfo(absl::StrCat(worker_->task(), ": waiting for ", absl::StrJoin(worker_->SessionOwners(), ", "),
-                         " to save and leave (at most ", kDrainGrace.count(), " s)"));
+    LogInfo(absl::StrCat(worker_->task(), ": waiting for ",
+                         EscapeUntrusted(absl::StrJoin(worker_->SessionOwners(), ", ")), " to save and leave (at most ",
+                         kDrainGrace.count(), " s)"));
   }
   const auto deadline = Clock::now() + kDrainGrace;
   while (worker_->num_sessions() > 0 && Clock::now() < deadline) {

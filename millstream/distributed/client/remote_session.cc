@@ -6,6 +6,7 @@
 #include "absl/strings/strip.h"
 #include "millstream/base/logging.h"
 #include "millstream/base/random.h"
+#include "millstream/base/untrusted_log.h"
 #include "millstream/distributed/cluster/cluster_spec.h"
 #include "millstream/distributed/server_options.h"
 #include "millstream/proto/graph.pb.h"
@@ -328,7 +329,8 @@ std::vector<DeviceAttributes> RemoteSession::ListDevices() {
     request.set_session_handle(*handle);
     status = Invoke("/tensorflow.MasterService/ListDevices", request, &response);
   }
-  if (!status.ok()) LogWarning(absl::StrCat("cannot list the devices of ", options_.target, ": ", status.ToString()));
+  if (!status.ok())
+    LogWarning(absl::StrCat("cannot list the devices of ", options_.target, ": ", EscapeUntrusted(status.ToString())));
   std::vector<DeviceAttributes> all;
   for (const auto* devices : {&response.local_device(), &response.remote_device()}) {
     for (const proto::DeviceAttributes& device : *devices) {
