@@ -12,8 +12,8 @@ namespace millstream {
 
 class PendingHandshake;
 
-// A listening socket of a hub. Lives on the hub's first loop. Callers that do not say a proper hello in time are
-// dropped, and so is the oldest of too many.
+// A listening socket of a hub. Lives on the hub's first loop. Callers that do not prove in time who they are are
+// dropped; of too many, the oldest of the source that has most.
 class Acceptor final : public IoLoop::Member, public std::enable_shared_from_this<Acceptor> {
  public:
   Acceptor(std::shared_ptr<HubCore> core, UniqueFd listener, bool shm)
@@ -28,6 +28,8 @@ class Acceptor final : public IoLoop::Member, public std::enable_shared_from_thi
 
  private:
   friend class PendingHandshake;
+  void Take(UniqueFd socket);
+  void MakeRoom();
   void Forget(PendingHandshake* pending);
   IoLoop& loop() const { return *core_->loops[0]; }
 

@@ -9,6 +9,8 @@
 #include "millstream/distributed/link/inproc_link.h"
 #include "millstream/distributed/link/shm_link.h"
 #include "millstream/distributed/link/tcp_link.h"
+#include "millstream/distributed/trust/hmac.h"
+#include "millstream/distributed/trust/token_proof.h"
 
 namespace millstream {
 namespace {
@@ -26,17 +28,32 @@ Status StartOn(const std::shared_ptr<IoLoop>& loop, const std::function<void()>&
   return OkStatus();
 }
 
-// Says hello and waits for the answer.
-Status Introduce(const HubCore& core, const LinkEndpoint& peer, int socket, uint64_t ring_bytes, int memory,
-                 Deadline deadline) {
-  const Hello hello = {core.endpoint.incarnation, ring_bytes, peer.ticket, core.endpoint.task};
-  RETURN_IF_ERROR(SendAll(socket, EncodeHello(hello), memory, deadline));
+// The text of an answer that is OK, from the incarnation that is expected.
+StatusOr<std::string> ReceiveAnswer(const LinkEndpoint& peer, int socket, Deadline deadline) {
   ASSIGN_OR_RETURN(const std::string head, ReceiveExactly(socket, kAnswerBytes, deadline));
   ASSIGN_OR_RETURN(const Answer answer, DecodeAnswer(head));
-  ASSIGN_OR_RETURN(const std::string message, ReceiveExactly(socket, answer.message_bytes, deadline));
-  if (answer.code != absl::StatusCode::kOk) return Status(answer.code, message);
+  ASSIGN_OR_RETURN(std::string text, ReceiveExactly(socket, answer.text_bytes, deadline));
+  if (answer.code != absl::StatusCode::kOk) return Status(answer.code, text);
   if (answer.incarnation != peer.incarnation) return errors::Aborted("another incarnation of the task answers");
-  return OkStatus();
+  return text;
+}
+
+// Proves to the peer that this task knows the link's secret, and that the peer does. The memory goes to a peer that has
+// proven it.
+Status Introduce(const HubCore& core, const LinkEndpoint& peer, int socket, uint64_t ring_bytes, int memory,
+                 Deadline deadline) {
+  ASSIGN_OR_RETURN(const Credential credential,
+                   MakeCredential(LinkSecret(core.options.token, peer.ticket), Role::kTask));
+  ClientProof proof(credential, core.endpoint.task, {peer.task, ""},
+                    LinkPurpose(core.endpoint.incarnation, ring_bytes));
+  ASSIGN_OR_RETURN(const std::string proof_hello, proof.Hello());
+  const LinkHello hello = {core.endpoint.incarnation, ring_bytes, proof_hello};
+  RETURN_IF_ERROR(SendAll(socket, EncodeHello(hello), -1, deadline));
+  ASSIGN_OR_RETURN(const std::string challenge, ReceiveAnswer(peer, socket, deadline));
+  const StatusOr<std::string> answer = proof.AnswerChallenge(challenge);
+  if (!answer.ok()) return errors::PermissionDenied("wrong ticket: ", answer.status().message());
+  RETURN_IF_ERROR(SendAll(socket, *answer, memory, deadline));
+  return ReceiveAnswer(peer, socket, deadline).status();
 }
 
 StatusOr<std::shared_ptr<PeerLink>> DialShm(HubCore& core, const LinkEndpoint& peer, FrameHandler* handler,
@@ -90,7 +107,7 @@ void AcceptInproc(HubCore& core, HubCore& other, LinkParts near, LinkParts far, 
 StatusOr<std::shared_ptr<PeerLink>> DialInproc(const std::shared_ptr<HubCore>& core,
                                                const std::shared_ptr<HubCore>& other, const LinkEndpoint& peer,
                                                FrameHandler* handler, Deadline deadline) {
-  if (!TicketsMatch(peer.ticket, other->endpoint.ticket)) return errors::PermissionDenied("wrong ticket");
+  if (!EqualInConstantTime(peer.ticket, other->endpoint.ticket)) return errors::PermissionDenied("wrong ticket");
   if (peer.incarnation != other->endpoint.incarnation)
     return errors::Aborted("another incarnation of the task answers");
   LinkParts near = core->Parts(peer.task, peer.incarnation, handler);

@@ -4,13 +4,17 @@
 #include <algorithm>
 #include <cstring>
 
+#include "millstream/distributed/trust/hmac.h"
+#include "millstream/distributed/trust/token_proof.h"
+
 namespace millstream {
 namespace {
 
 constexpr absl::string_view kMagic("MSLINK\r\n", 8);
-constexpr uint32_t kVersion = 1;
-constexpr size_t kFixedHello = 8 + 4 + 4 + 8 + 8 + kTicketBytes;
-constexpr size_t kMaxMessage = 1024;
+constexpr uint32_t kVersion = 2;
+constexpr size_t kFixedHello = 8 + 4 + 4 + 8 + 8;
+constexpr size_t kMaxText = 1024;
+static_assert(kMaxText >= kMaxProofMessage);
 
 template <typename T>
 void Append(std::string* out, T value) {
@@ -31,62 +35,61 @@ bool HasMagic(absl::string_view bytes) {
 
 }  // namespace
 
-std::string EncodeHello(const Hello& hello) {
+std::string EncodeHello(const LinkHello& hello) {
   std::string out(kMagic);
   Append(&out, kVersion);
-  Append(&out, static_cast<uint32_t>(hello.task.size()));
+  Append(&out, static_cast<uint32_t>(hello.proof_hello.size()));
   Append(&out, hello.incarnation);
   Append(&out, hello.ring_bytes);
-  out += hello.ticket;
-  out += hello.task;
+  out += hello.proof_hello;
   return out;
 }
 
 StatusOr<size_t> HelloSize(absl::string_view bytes) {
   if (!HasMagic(bytes)) return errors::InvalidArgument("not the beginning of a link");
   if (bytes.size() < kFixedHello) return kFixedHello;
-  const uint32_t name = At<uint32_t>(bytes, 12);
-  if (name > kMaxTaskName) return errors::InvalidArgument("a task name of ", name, " bytes");
-  return kFixedHello + name;
+  const uint32_t size = At<uint32_t>(bytes, 12);
+  if (size > kMaxProofMessage) return errors::InvalidArgument("a hello of ", size, " bytes is too long");
+  return kFixedHello + size;
 }
 
-StatusOr<Hello> DecodeHello(absl::string_view bytes) {
+StatusOr<LinkHello> DecodeHello(absl::string_view bytes) {
   const uint32_t version = At<uint32_t>(bytes, 8);
   if (version != kVersion) {
     return errors::FailedPrecondition("links of version ", version, " are not understood here; this is version ",
                                       kVersion);
   }
-  Hello hello;
+  LinkHello hello;
   hello.incarnation = At<uint64_t>(bytes, 16);
   hello.ring_bytes = At<uint64_t>(bytes, 24);
-  hello.ticket = std::string(bytes.substr(32, kTicketBytes));
-  hello.task = std::string(bytes.substr(kFixedHello));
+  hello.proof_hello = std::string(bytes.substr(kFixedHello));
   return hello;
 }
 
-std::string EncodeAnswer(const Status& status, uint64_t incarnation) {
-  const absl::string_view message = status.message().substr(0, kMaxMessage);
+std::string EncodeAnswer(const Status& status, uint64_t incarnation, absl::string_view challenge) {
+  const absl::string_view text = (status.ok() ? challenge : status.message()).substr(0, kMaxText);
   std::string out(kMagic);
   Append(&out, static_cast<uint32_t>(status.code()));
-  Append(&out, static_cast<uint32_t>(message.size()));
+  Append(&out, static_cast<uint32_t>(text.size()));
   Append(&out, incarnation);
-  out.append(message.data(), message.size());
+  out.append(text.data(), text.size());
   return out;
 }
 
 StatusOr<Answer> DecodeAnswer(absl::string_view bytes) {
-  const uint32_t code = At<uint32_t>(bytes, 8), message = At<uint32_t>(bytes, 12);
-  if (!HasMagic(bytes) || code > static_cast<uint32_t>(absl::StatusCode::kUnauthenticated) || message > kMaxMessage) {
+  const uint32_t code = At<uint32_t>(bytes, 8), text = At<uint32_t>(bytes, 12);
+  if (!HasMagic(bytes) || code > static_cast<uint32_t>(absl::StatusCode::kUnauthenticated) || text > kMaxText) {
     return errors::Unavailable("something else than a Millstream task answers");
   }
-  return Answer{static_cast<absl::StatusCode>(code), message, At<uint64_t>(bytes, 16)};
+  return Answer{static_cast<absl::StatusCode>(code), text, At<uint64_t>(bytes, 16)};
 }
 
-bool TicketsMatch(absl::string_view a, absl::string_view b) {
-  if (a.size() != kTicketBytes || b.size() != kTicketBytes) return false;
-  unsigned char difference = 0;
-  for (size_t i = 0; i < kTicketBytes; ++i) difference |= static_cast<unsigned char>(a[i] ^ b[i]);
-  return difference == 0;
+std::string LinkSecret(absl::string_view job_token, absl::string_view ticket) {
+  return HmacSha256(job_token, absl::StrCat("millstream link ", ticket));
+}
+
+std::string LinkPurpose(uint64_t dialer_incarnation, uint64_t ring_bytes) {
+  return absl::StrCat("link ", dialer_incarnation, " ", ring_bytes);
 }
 
 }  // namespace millstream

@@ -7,11 +7,13 @@
 
 #include <cstring>
 #include <random>
+#include <thread>
 
 #include "millstream/distributed/link/handshake.h"
 #include "millstream/distributed/link/shm_ring.h"
 #include "millstream/distributed/link/sockets.h"
 #include "millstream/distributed/link/testing/link_peers.h"
+#include "millstream/distributed/trust/token_proof.h"
 
 namespace millstream {
 namespace {
@@ -38,17 +40,42 @@ class HostileTest : public ::testing::TestWithParam<const char*> {
     EXPECT_TRUE(socket.ok()) << socket.status();
     return socket.ok() ? *std::move(socket) : UniqueFd();
   }
+  static constexpr uint64_t kIncarnation = 7;
+  // A dialer that knows the ticket.
+  ClientProof Prover(uint64_t ring_bytes) const {
+    return ClientProof(*MakeCredential(LinkSecret("", hub_->endpoint().ticket), Role::kTask),
+                       "/job:worker/replica:0/task:0", {hub_->endpoint().task, ""},
+                       LinkPurpose(kIncarnation, ring_bytes));
+  }
   std::string HelloBytes(uint64_t ring_bytes) const {
-    return EncodeHello({7, ring_bytes, hub_->endpoint().ticket, "/job:worker/replica:0/task:0"});
+    return EncodeHello({kIncarnation, ring_bytes, *Prover(ring_bytes).Hello()});
+  }
+  // The text of the hub's answer.
+  static StatusOr<std::string> ReceiveAnswer(int socket) {
+    ASSIGN_OR_RETURN(const std::string head, ReceiveExactly(socket, kAnswerBytes, Soon()));
+    ASSIGN_OR_RETURN(const Answer answer, DecodeAnswer(head));
+    ASSIGN_OR_RETURN(std::string text, ReceiveExactly(socket, answer.text_bytes, Soon()));
+    if (answer.code != absl::StatusCode::kOk) return Status(answer.code, text);
+    return text;
+  }
+  // Up to the proof, which is returned.
+  StatusOr<std::string> Greet(int socket, uint64_t ring_bytes) {
+    ClientProof prover = Prover(ring_bytes);
+    RETURN_IF_ERROR(SendAll(socket, EncodeHello({kIncarnation, ring_bytes, *prover.Hello()}), -1, Soon()));
+    ASSIGN_OR_RETURN(const std::string challenge, ReceiveAnswer(socket));
+    return prover.AnswerChallenge(challenge);
+  }
+  Status Prove(int socket, uint64_t ring_bytes, int memory) {
+    ASSIGN_OR_RETURN(const std::string proof, Greet(socket, ring_bytes));
+    RETURN_IF_ERROR(SendAll(socket, proof, memory, Soon()));
+    return ReceiveAnswer(socket).status();
   }
   // A connection through the handshake; with rings, the dialer's segment.
   UniqueFd Join(ShmSegment* segment) {
     UniqueFd socket = Connect(), memory;
     const size_t ring_bytes = shm() ? ShmSegment::RingBytes(0) : 0;
     if (shm()) *segment = *ShmSegment::Create(ring_bytes, &memory);
-    EXPECT_TRUE(SendAll(socket.get(), HelloBytes(ring_bytes), memory.get(), Soon()).ok());
-    const auto answer = ReceiveExactly(socket.get(), kAnswerBytes, Soon());
-    EXPECT_TRUE(answer.ok() && DecodeAnswer(*answer)->code == absl::StatusCode::kOk);
+    EXPECT_EQ(Prove(socket.get(), ring_bytes, memory.get()), OkStatus());
     EXPECT_NE(handler_.WaitForLink(), nullptr);
     return socket;
   }
@@ -95,17 +122,96 @@ TEST_P(HostileTest, SilenceAndHalfAHello) {
   ExpectAlive();
 }
 
-TEST_P(HostileTest, WrongTicketVersionAndName) {
-  std::string ticket = HelloBytes(0), version = HelloBytes(0), name = HelloBytes(0);
-  ticket[40] = static_cast<char>(ticket[40] ^ 1);
+TEST_P(HostileTest, WrongVersionSizeAndName) {
+  std::string version = HelloBytes(0), size = HelloBytes(0), name = HelloBytes(0);
   version[8] = 99;
-  name[14] = 1;
-  for (const std::string& bytes : {ticket, version, name}) {
+  size[14] = 1;
+  name.replace(name.find("/job:ps"), 7, "/job:pt");  // another task is meant
+  for (const std::string& bytes : {version, size, name}) {
     const UniqueFd socket = Connect();
     ASSERT_TRUE(SendAll(socket.get(), bytes, -1, Soon()).ok());
     EXPECT_TRUE(HangsUp(socket.get()));
   }
   ExpectAlive();
+}
+
+TEST_P(HostileTest, AWrongProofAndAReplayedHandshake) {
+  const uint64_t ring_bytes = shm() ? ShmSegment::RingBytes(0) : 0;
+  UniqueFd memory;
+  ShmSegment segment;
+  if (shm()) segment = *ShmSegment::Create(ring_bytes, &memory);
+  const UniqueFd wrong = Connect();
+  ASSERT_TRUE(Greet(wrong.get(), ring_bytes).ok());
+  ASSERT_TRUE(SendAll(wrong.get(), std::string(32, 'x'), memory.get(), Soon()).ok());
+  EXPECT_TRUE(absl::IsPermissionDenied(ReceiveAnswer(wrong.get()).status()));
+  EXPECT_TRUE(HangsUp(wrong.get()));
+
+  // What a listener has recorded of a good one.
+  ClientProof prover = Prover(ring_bytes);
+  const std::string hello = EncodeHello({kIncarnation, ring_bytes, *prover.Hello()});
+  const UniqueFd good = Connect();
+  ASSERT_TRUE(SendAll(good.get(), hello, -1, Soon()).ok());
+  const std::string proof = *prover.AnswerChallenge(*ReceiveAnswer(good.get()));
+  ASSERT_TRUE(SendAll(good.get(), proof, memory.get(), Soon()).ok());
+  ASSERT_TRUE(ReceiveAnswer(good.get()).ok());
+  const UniqueFd replay = Connect();
+  ASSERT_TRUE(SendAll(replay.get(), hello, -1, Soon()).ok());
+  ASSERT_TRUE(ReceiveAnswer(replay.get()).ok());
+  ASSERT_TRUE(SendAll(replay.get(), proof, memory.get(), Soon()).ok());
+  EXPECT_TRUE(absl::IsPermissionDenied(ReceiveAnswer(replay.get()).status()));
+  EXPECT_TRUE(HangsUp(replay.get()));
+  ExpectAlive();
+}
+
+TEST_P(HostileTest, TheTicketAloneIsNotEnoughWhereTheJobHasAToken) {
+  Recorder server, client;
+  LinkOptions with_token = OptionsFor(GetParam()), other_token = with_token;
+  with_token.token = "the token";
+  other_token.token = "another token";
+  auto ps = StartHub("/job:ps/replica:0/task:0", with_token, &server);
+  for (const LinkOptions& options : {OptionsFor(GetParam()), other_token}) {
+    auto stranger = StartHub("/job:worker/replica:0/task:0", options, &client);
+    EXPECT_TRUE(absl::IsPermissionDenied(stranger->Dial(ps->endpoint(), &client, 10s).status()));
+  }
+  auto worker = StartHub("/job:worker/replica:0/task:0", with_token, &client);
+  EXPECT_EQ(worker->Dial(ps->endpoint(), &client, 10s).status(), OkStatus());
+}
+
+// Somebody who has taken the address of a task that is gone.
+TEST_P(HostileTest, ASquatterLearnsNothing) {
+  Recorder client;
+  LinkOptions options = OptionsFor(GetParam());
+  options.token = "the token of the job";
+  auto worker = StartHub("/job:worker/replica:0/task:0", options, &client);
+  LinkEndpoint endpoint = hub_->endpoint();
+  int port = 0;
+  StatusOr<UniqueFd> listener = shm() ? ListenUnix(&endpoint.shm_address) : ListenTcp("127.0.0.1", &port);
+  ASSERT_TRUE(listener.ok()) << listener.status();
+  if (!shm()) endpoint.tcp_address = absl::StrCat("127.0.0.1:", port);
+  std::string heard;
+  std::vector<UniqueFd> descriptors;
+  std::thread squatter([&] {
+    pollfd wanted = {listener->get(), POLLIN, 0};
+    if (poll(&wanted, 1, 10000) <= 0) return;
+    const UniqueFd socket(accept4(listener->get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    const std::string challenge =
+        std::string(32, 'n') + std::string("\x18\0/job:ps/replica:0/task:0", 26) + std::string(32, 'p');
+    bool answered = false;
+    wanted.fd = socket.get();
+    while (poll(&wanted, 1, 10000) > 0 && ReceiveSome(socket.get(), 4096, &heard, &descriptors).ok()) {
+      const StatusOr<size_t> size = HelloSize(heard);
+      if (answered || !size.ok() || heard.size() < *size) continue;
+      answered = SendAll(socket.get(), EncodeAnswer(OkStatus(), endpoint.incarnation, challenge), -1, Soon()).ok();
+    }
+  });
+  const Status dialed = worker->Dial(endpoint, &client, 10s).status();
+  squatter.join();
+  EXPECT_TRUE(absl::IsPermissionDenied(dialed)) << dialed;
+  EXPECT_NE(heard, "");
+  EXPECT_EQ(heard.find(options.token), std::string::npos);
+  EXPECT_EQ(heard.find(endpoint.ticket), std::string::npos);
+  EXPECT_EQ(heard.size(), *HelloSize(heard));  // and no proof
+  EXPECT_TRUE(descriptors.empty());            // nor the memory
 }
 
 TEST_P(HostileTest, ACrowdThatSaysNothing) {
@@ -118,16 +224,20 @@ TEST_P(HostileTest, ACrowdThatSaysNothing) {
 TEST_P(HostileTest, ManyDescriptors) {
   if (!shm()) GTEST_SKIP() << "only Unix sockets carry descriptors";
   const UniqueFd socket = Connect();
-  const std::string hello = HelloBytes(ShmSegment::RingBytes(0));
-  for (size_t i = 0; i < hello.size(); ++i) {  // one with every byte
-    if (!SendAll(socket.get(), hello.substr(i, 1), 0, Soon()).ok()) break;
+  const uint64_t ring_bytes = ShmSegment::RingBytes(0);
+  const std::string proof = *Greet(socket.get(), ring_bytes);
+  for (size_t i = 0; i < proof.size(); ++i) {  // one with every byte
+    if (!SendAll(socket.get(), proof.substr(i, 1), 0, Soon()).ok()) break;
   }
   EXPECT_TRUE(HangsUp(socket.get()));
+  const UniqueFd too_early = Connect();
+  ASSERT_TRUE(SendAll(too_early.get(), HelloBytes(ring_bytes), 0, Soon()).ok());
+  EXPECT_TRUE(HangsUp(too_early.get()));
   const UniqueFd without = Connect();
-  ASSERT_TRUE(SendAll(without.get(), hello, -1, Soon()).ok());
+  EXPECT_TRUE(absl::IsInvalidArgument(Prove(without.get(), ring_bytes, -1)));
   EXPECT_TRUE(HangsUp(without.get()));
   const UniqueFd wrong_kind = Connect();
-  ASSERT_TRUE(SendAll(wrong_kind.get(), hello, 0, Soon()).ok());
+  EXPECT_FALSE(Prove(wrong_kind.get(), ring_bytes, 0).ok());
   EXPECT_TRUE(HangsUp(wrong_kind.get()));
   ExpectAlive();
 }
@@ -181,8 +291,7 @@ TEST_P(HostileTest, ImpossibleRingPositions) {
       UniqueFd memory, socket = Connect();
       const size_t ring_bytes = ShmSegment::RingBytes(0);
       auto segment = ShmSegment::Create(ring_bytes, &memory);
-      ASSERT_TRUE(SendAll(socket.get(), HelloBytes(ring_bytes), memory.get(), Soon()).ok());
-      ASSERT_TRUE(ReceiveExactly(socket.get(), kAnswerBytes, Soon()).ok());
+      ASSERT_EQ(Prove(socket.get(), ring_bytes, memory.get()), OkStatus());
       const std::shared_ptr<PeerLink> link = handler_.WaitForLink();
       ASSERT_NE(link, nullptr);
       ASSERT_EQ(pwrite(memory.get(), &value, sizeof(value), static_cast<off_t>(word)),

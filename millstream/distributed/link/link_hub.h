@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "millstream/distributed/trust/admission.h"
 #include "millstream/framework/peer_link.h"
 
 namespace millstream {
@@ -20,7 +21,7 @@ struct LinkEndpoint {
   uint64_t hub = 0;         // which hub of that process
   std::string shm_address;  // abstract Unix socket; "": none
   std::string tcp_address;  // "10.0.0.2:43211"; "": none
-  std::string ticket;       // 16 random bytes that a dialer must show
+  std::string ticket;       // 16 random bytes that a dialer must know
 };
 
 class HubRegistry;
@@ -28,6 +29,10 @@ class HubRegistry;
 struct LinkOptions {
   bool shm = true;
   bool tcp = true;
+  // Both ends of a link must know the other's ticket and this (never sent); "": the job has none.
+  std::string token;
+  // Who may connect at all: without token and certificates, processes of the same user.
+  AdmissionPolicy admission;
   std::string bind_address = "127.0.0.1";   // of the TCP listener
   std::string advertised_address;           // host that peers dial; "": bind_address
   size_t shm_ring_bytes = size_t{2} << 20;  // each way, per link; a power of two from 64 KB to 1 GB

@@ -76,7 +76,7 @@ class ServerProof {
   Status CheckProof(absl::string_view proof);
 
   bool proven() const { return step_ == Step::kProven; }
-  // What the client says of itself, and proved. REQUIRES: proven().
+  // What the client says of itself; believe it once it is proven().
   Role role() const { return role_; }
   const std::string& client_name() const { return client_name_; }
 
