@@ -8,6 +8,7 @@
 #include "cli/command.h"
 #include "cli/job_flags.h"
 #include "cli/task_calls.h"
+#include "millstream/base/untrusted_log.h"
 #include "millstream/distributed/wire/protocol.h"
 
 namespace millstream::cli {
@@ -22,7 +23,8 @@ struct CheckFlags {
 };
 
 void Examine(const ServerOptions& options, Clock::time_point deadline, TaskAnswer* answer) {
-  StatusOr<std::shared_ptr<RpcChannel>> channel = RpcChannel::Connect(answer->task.address, options.channel_options());
+  StatusOr<std::shared_ptr<RpcChannel>> channel =
+      RpcChannel::Connect(answer->task.address, options.channel_options(answer->task.name()));
   answer->status = channel.status();
   if (!channel.ok()) return;
   proto::HelloRequest request;
@@ -66,11 +68,12 @@ void PrintJson(const TaskAnswer& answer) {
 void PrintText(const TaskAnswer& answer) {
   const std::string who = absl::StrCat(answer.task.name(), " at ", answer.task.address);
   if (!answer.status.ok()) {
-    std::printf("%s: NOT reachable: %s\n", who.c_str(), std::string(answer.status.message()).c_str());
+    std::printf("%s: NOT reachable: %s\n", who.c_str(), EscapeUntrusted(answer.status.message()).c_str());
     return;
   }
   std::printf("%s: reachable, version %s, devices %s, round trip %.0f us%s\n", who.c_str(),
-              answer.hello.version().c_str(), absl::StrJoin(DevicesOf(answer.hello), " ").c_str(), answer.round_trip_us,
+              EscapeUntrusted(answer.hello.version()).c_str(),
+              EscapeUntrusted(absl::StrJoin(DevicesOf(answer.hello), " ")).c_str(), answer.round_trip_us,
               answer.hello.job_done() ? ", job done" : "");
 }
 

@@ -10,6 +10,7 @@
 #include "cli/command.h"
 #include "cli/job_flags.h"
 #include "cli/task_calls.h"
+#include "millstream/base/untrusted_log.h"
 #include "millstream/distributed/wire/protocol.h"
 
 namespace millstream::cli {
@@ -38,7 +39,7 @@ bool AwaitEnd(const ServerOptions& access, const ClusterSpec::Task& task, Clock:
   hello.set_protocol(kProtocolVersion);
   while (true) {
     proto::HelloResponse response;
-    if (absl::IsUnavailable(CallTask(task.address, access.channel_options(), "Hello", hello, &response, 1)))
+    if (absl::IsUnavailable(CallTask(task.address, access.channel_options(task.name()), "Hello", hello, &response, 1)))
       return true;
     if (Clock::now() >= deadline) return false;
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
@@ -49,10 +50,12 @@ Outcome StopTask(const StopFlags& flags, const ServerOptions& access, const Clus
   proto::EndJobRequest request;
   proto::EndJobResponse response;
   request.set_reason(flags.reason);
-  const Status told = CallTask(task.address, access.channel_options(), "EndJob", request, &response, flags.timeout);
+  const Status told =
+      CallTask(task.address, access.channel_options(task.name()), "EndJob", request, &response, flags.timeout);
   if (absl::IsUnavailable(told)) return {true, "not running"};
   if (absl::IsDeadlineExceeded(told)) return {false, absl::StrCat("does not answer within ", flags.timeout, " s")};
-  if (!told.ok() && !absl::IsCancelled(told)) return {false, std::string(told.message())};  // it may end as it answers
+  if (!told.ok() && !absl::IsCancelled(told))
+    return {false, EscapeUntrusted(told.message())};  // it may end as it answers
   if (flags.wait <= 0) return {true, "told to end"};
   if (AwaitEnd(access, task, In(flags.wait))) return {true, "ended"};
   return {false, absl::StrCat("told to end, but still runs after ", flags.wait, " s")};

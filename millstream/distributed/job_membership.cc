@@ -5,6 +5,7 @@
 
 #include "absl/strings/strip.h"
 #include "millstream/base/logging.h"
+#include "millstream/base/untrusted_log.h"
 #include "millstream/distributed/link/sockets.h"
 #include "millstream/distributed/wire/protocol.h"
 #include "millstream/distributed/wire/task_methods.h"
@@ -22,9 +23,15 @@ bool Answers(const std::string& address) {
   return ConnectTcp(address, Clock::now() + std::chrono::milliseconds(500)).ok();
 }
 
-Status Call(const std::string& address, const RpcChannelOptions& options, const char* method,
+// `task` is who must answer; "": whichever has the address.
+struct Callee {
+  std::string address, task;
+};
+
+Status Call(const Callee& callee, RpcChannelOptions options, const char* method,
             const google::protobuf::Message& request, google::protobuf::Message* response, Clock::time_point deadline) {
-  ASSIGN_OR_RETURN(const std::shared_ptr<RpcChannel> channel, RpcChannel::Connect(address, options));
+  options.server = callee.task;
+  ASSIGN_OR_RETURN(const std::shared_ptr<RpcChannel> channel, RpcChannel::Connect(callee.address, options));
   RpcCallOptions call;
   call.deadline = deadline;
   return channel->Call(TaskMethod(method), request, response, call);
@@ -32,7 +39,8 @@ Status Call(const std::string& address, const RpcChannelOptions& options, const 
 
 void WarnOf(const Status& status, const std::string& address, const char* what) {
   if (status.ok() || absl::IsUnavailable(status) || absl::IsCancelled(status)) return;  // or it is gone
-  LogWarning(absl::StrCat("The task at ", address, " was not told that ", what, ": ", status.ToString()));
+  LogWarning(
+      absl::StrCat("The task at ", address, " was not told that ", what, ": ", EscapeUntrusted(status.ToString())));
 }
 
 }  // namespace
@@ -54,7 +62,8 @@ JobMembership::Others JobMembership::AskOthers() const {
   hello.set_protocol(kProtocolVersion);
   for (const ClusterSpec::Task& task : others_) {
     proto::HelloResponse response;
-    const Status status = Call(task.address, channel_, "Hello", hello, &response, Clock::now() + kAskPatience);
+    const Status status =
+        Call({task.address, task.name()}, channel_, "Hello", hello, &response, Clock::now() + kAskPatience);
     if (absl::IsUnavailable(status)) {
       others.all_there = false;
     } else if (status.ok() && response.task() == task.name() && response.serves_only()) {
@@ -80,12 +89,13 @@ void JobMembership::TellDone(const Others& others, const std::string& reason) co
       proto::LeaveJobResponse left;
       leave.set_task(serving.task);
       leave.set_incarnation(serving.incarnation);
-      Call(ps.address, channel_, "LeaveJob", leave, &left, deadline).IgnoreError();
+      Call({ps.address, ps.name()}, channel_, "LeaveJob", leave, &left, deadline).IgnoreError();
     }
-    WarnOf(Call(ps.address, channel_, "EndJob", end, &ended, deadline), ps.address, "the job is done");
+    WarnOf(Call({ps.address, ps.name()}, channel_, "EndJob", end, &ended, deadline), ps.address, "the job is done");
   }
   for (const Serving& serving : others.serving) {
-    WarnOf(Call(serving.address, channel_, "EndJob", end, &ended, deadline), serving.address, "the job is done");
+    WarnOf(Call({serving.address, serving.task}, channel_, "EndJob", end, &ended, deadline), serving.address,
+           "the job is done");
   }
 }
 
@@ -99,7 +109,8 @@ void JobMembership::Leave(uint64_t incarnation) const {
   leave.set_task(task_);
   leave.set_incarnation(incarnation);
   for (const ClusterSpec::Task& ps : ps_)
-    WarnOf(Call(ps.address, channel_, "LeaveJob", leave, &left, deadline), ps.address, "this one has left");
+    WarnOf(Call({ps.address, ps.name()}, channel_, "LeaveJob", leave, &left, deadline), ps.address,
+           "this one has left");
   if (!others.any_trains) TellDone(others, absl::StrCat(task_, " was the last worker"));
 }
 
@@ -117,7 +128,7 @@ Status LeaveAsClient(const std::string& target) {
   ASSIGN_OR_RETURN(const RpcChannelOptions channel, ChannelOptionsFromEnvironment());
   const proto::LeaveJobRequest leave;
   proto::LeaveJobResponse left;
-  return Call(std::string(address), channel, "LeaveJob", leave, &left, Clock::now() + 2 * kTellPatience);
+  return Call({std::string(address), ""}, channel, "LeaveJob", leave, &left, Clock::now() + 2 * kTellPatience);
 }
 
 }  // namespace millstream

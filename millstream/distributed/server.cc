@@ -5,6 +5,7 @@
 #include "millstream/base/file_root.h"
 #include "millstream/base/logging.h"
 #include "millstream/base/random.h"
+#include "millstream/base/untrusted_log.h"
 #include "millstream/distributed/link/sockets.h"
 #include "millstream/distributed/master/master_service.h"
 #include "millstream/distributed/task_service.h"
@@ -144,6 +145,8 @@ Status Server::Serve() {
   links.neighbours = options_.neighbours;
   links.shm = options_.shm;
   links.tcp = options_.tcp && !options_.tls.enabled();  // frames over TCP are not encrypted
+  links.token = options_.token;
+  links.admission = options_.admission();
   links.bind_address = bind.host;
   links.advertised_address = own.host;
   links.keepalive_timeout = options_.deadline;
@@ -164,6 +167,10 @@ Status Server::Serve() {
   rpc.port = bind.port;
   rpc.tls = options_.tls;
   rpc.token = options_.token;
+  rpc.insecure = options_.insecure;
+  rpc.name = task_;
+  // A loopback address names another host on each host, so it is no name for callers from elsewhere.
+  if (!IsLoopbackHost(own.host)) rpc.addresses.push_back(own_address);
   // Where protobuf is the limit, gRPC need not look.
   rpc.max_message_bytes = options_.max_message_bytes == INT32_MAX ? -1 : options_.max_message_bytes;
   if (options_.grpc) {
@@ -289,7 +296,7 @@ void Server::Join() {
 }
 
 void Server::EndJob(const std::string& reason, bool tell_late) {
-  LogInfo(absl::StrCat(task_, ": the job ends: ", reason.empty() ? "asked to" : reason));
+  LogInfo(absl::StrCat(task_, ": the job ends: ", reason.empty() ? "asked to" : EscapeUntrusted(reason)));
   const std::vector<std::string> late = roll_ == nullptr ? std::vector<std::string>() : roll_->Close();
   const bool ending = ending_.exchange(true);
   if (!tell_late) {
@@ -299,7 +306,7 @@ void Server::EndJob(const std::string& reason, bool tell_late) {
   if (late.empty()) return ended_.Notify();
   if (ending) return;
   LogInfo(absl::StrCat(task_, ": stays ", options_.deadline.count() / 1000.0, " s at most to tell ",
-                       absl::StrJoin(late, ", "), ", who have not left"));
+                       EscapeUntrusted(absl::StrJoin(late, ", ")), ", who have not left"));
   late_ = std::thread([this] { TellLate(); });
 }
 

@@ -79,6 +79,7 @@ StatusOr<RpcChannelOptions> ChannelOptionsFromEnvironment() {
   if (const std::string file = Env("MILLSTREAM_TOKEN_FILE"); !file.empty()) {
     ASSIGN_OR_RETURN(options.token, ReadTokenFile(file));
   }
+  options.server = Env("MILLSTREAM_SERVER_TASK");
   return options;
 }
 
@@ -155,6 +156,9 @@ Status ServerOptions::Check() const {
     return errors::InvalidArgument("the status page on ", status_address,
                                    ", where others can reach it, needs a job token (MILLSTREAM_TOKEN_FILE)");
   }
+  if (IsRoleToken(token)) {
+    return errors::InvalidArgument("a server needs the job token; MILLSTREAM_TOKEN_FILE names that of a role");
+  }
   if (deadline.count() <= 0) return errors::InvalidArgument("the deadline must be above 0");
   if (max_message_bytes <= 0 || max_tensor_bytes <= 0)
     return errors::InvalidArgument("limits of messages and tensors must be above 0");
@@ -174,8 +178,7 @@ StatusOr<HostPort> ServerOptions::AddressToBind() const {
     bind.host = host;
     return bind;
   }
-  const bool mutual_tls = tls.enabled() && !tls.ca.empty();
-  if (token.empty() && !mutual_tls && !insecure) {
+  if (token.empty() && !admission().mutual_tls && !insecure) {
     return errors::FailedPrecondition(task_name(), " would listen on ", host, ":", bind.port,
                                       ", where others can reach it: set a job token (MILLSTREAM_TOKEN_FILE) or ",
                                       "mutual TLS (MILLSTREAM_TLS_CERT, MILLSTREAM_TLS_KEY, MILLSTREAM_TLS_CA), or let "

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "millstream/distributed/cluster/cluster_spec.h"
+#include "millstream/distributed/trust/admission.h"
 #include "millstream/distributed/wire/rpc.h"
 
 namespace millstream {
@@ -77,6 +78,8 @@ struct ServerOptions {
   StatusOr<HostPort> AddressToBind() const;
   // The folders that SetFileRoots() is to get; {}: graphs may touch files everywhere.
   std::vector<std::string> FileRootsFor(const HostPort& bind) const;
+  // What is asked of those who connect.
+  AdmissionPolicy admission() const { return {!token.empty(), tls.enabled() && !tls.ca.empty(), insecure}; }
   // How to reach `server`, a task of the cluster ("": whichever has the address); as a task, or as a client where this
   // is none.
   RpcChannelOptions channel_options(const std::string& server = "") const;
@@ -86,7 +89,8 @@ struct ServerOptions {
 bool IsLoopbackHost(const std::string& host);
 // The token in a file, without the white space around it. InvalidArgument if there is none.
 StatusOr<std::string> ReadTokenFile(const std::string& path);
-// What a client takes from the same environment: token and TLS.
+// What a client takes from the same environment: token, TLS, and MILLSTREAM_SERVER_TASK, the task that it means where
+// the address that it dials is not the server's own (a tunnel, address translation).
 StatusOr<RpcChannelOptions> ChannelOptionsFromEnvironment();
 
 }  // namespace millstream

@@ -76,6 +76,30 @@ TEST(ServerOptionsTest, FilesAreConfinedBeyondLoopback) {
   EXPECT_THAT(options.FileRootsFor({"0.0.0.0", 1}), ::testing::ElementsAre("/a", "/b"));
 }
 
+TEST(ServerOptionsTest, TasksAndClientsNameThemselves) {
+  ServerOptions options = Options("192.0.2.1:2222");
+  options.token = "t";
+  const RpcChannelOptions task = options.channel_options("/job:ps/replica:0/task:1");
+  EXPECT_EQ(task.role, Role::kTask);
+  EXPECT_EQ(task.name, options.task_name());
+  EXPECT_EQ(task.server, "/job:ps/replica:0/task:1");
+  options.job_name = "";
+  EXPECT_EQ(options.channel_options().role, Role::kClient);
+  EXPECT_EQ(options.channel_options().name, "");
+  setenv("MILLSTREAM_SERVER_TASK", "/job:ps/replica:0/task:0", 1);
+  EXPECT_EQ(ChannelOptionsFromEnvironment()->server, "/job:ps/replica:0/task:0");
+  unsetenv("MILLSTREAM_SERVER_TASK");
+  EXPECT_EQ(ChannelOptionsFromEnvironment()->server, "");
+}
+
+TEST(ServerOptionsTest, AServerNeedsTheJobTokenItself) {
+  ServerOptions options = Options("192.0.2.1:2222");
+  options.token = "the token";
+  EXPECT_EQ(options.Check(), OkStatus());
+  options.token = RoleToken("the token", Role::kClient);
+  EXPECT_TRUE(absl::IsInvalidArgument(options.Check()));
+}
+
 TEST(ServerOptionsTest, Environment) {
   const std::string file = ::testing::TempDir() + "millstream_token";
   ASSERT_TRUE(WriteFileAtomically(file, " secret\n").ok());

@@ -46,7 +46,7 @@ std::string StuckSteps::Silent() const {
   std::vector<std::string> wrong(tasks.size());
   std::vector<std::thread> asking;
   for (size_t i = 0; i < tasks.size(); ++i)
-    asking.emplace_back([&, i] { wrong[i] = WhatIsWrong(tasks[i], server_->channel_options()); });
+    asking.emplace_back([&, i] { wrong[i] = WhatIsWrong(tasks[i], server_->channel_options(tasks[i].name())); });
   for (std::thread& thread : asking) thread.join();
   std::vector<std::string> silent;
   for (size_t i = 0; i < tasks.size(); ++i) {

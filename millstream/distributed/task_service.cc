@@ -16,7 +16,8 @@
 namespace millstream {
 namespace {
 
-Status Hello(const TaskServiceOptions& options, const proto::HelloRequest& request, proto::HelloResponse* response) {
+Status Hello(const TaskServiceOptions& options, const proto::HelloRequest& request, Role caller,
+             proto::HelloResponse* response) {
   const Worker& worker = *options.worker;
   if (request.protocol() != kProtocolVersion) {
     return errors::FailedPrecondition(worker.task(), " speaks version ", kProtocolVersion,
@@ -30,6 +31,10 @@ Status Hello(const TaskServiceOptions& options, const proto::HelloRequest& reque
   if (!request.task().empty() && request.task() != worker.task()) {
     return errors::FailedPrecondition("This is ", worker.task(), ", not ", request.task(),
                                       ": check that all tasks were given the same cluster");
+  }
+  const bool as_task = !request.from_task().empty() || request.want_endpoint();
+  if (as_task && !Includes(caller, Role::kTask)) {
+    return errors::PermissionDenied(worker.task(), " tells only tasks how to link to it");
   }
   response->set_protocol(kProtocolVersion);
   response->set_version(kVersion);
@@ -59,13 +64,23 @@ Status CreateSession(Worker* worker, const proto::CreateTaskSessionRequest& requ
                                request.master_task(), request.master_incarnation());
 }
 
+// `role` is what callers must have at least.
 template <typename Request, typename Response>
-RpcMethod Method(absl::string_view name, std::function<Status(const Request&, Response*)> run) {
+RpcMethod Method(Role role, absl::string_view name, std::function<Status(const Request&, Response*, Role caller)> run) {
   return {TaskMethod(name), &Request::default_instance(), &Response::default_instance(),
           [run = std::move(run)](RpcCall& call) {
             ExpectLongCall();
-            call.Finish(run(call.request_as<Request>(), &call.response_as<Response>()));
-          }};
+            call.Finish(run(call.request_as<Request>(), &call.response_as<Response>(), call.role()));
+          },
+          role};
+}
+
+Status LeaveJob(const TaskServiceOptions& options, const proto::LeaveJobRequest& request, Role caller) {
+  if (request.task().empty() && options.client_left != nullptr) options.client_left();
+  if (request.task().empty() || options.roll == nullptr) return OkStatus();
+  if (!Includes(caller, Role::kTask)) return errors::PermissionDenied("only tasks may say that a task has left");
+  options.roll->Leave(request.task(), request.incarnation());
+  return OkStatus();
 }
 
 }  // namespace
@@ -73,31 +88,35 @@ RpcMethod Method(absl::string_view name, std::function<Status(const Request&, Re
 std::vector<RpcMethod> TaskServiceMethods(const TaskServiceOptions& options) {
   Worker* worker = options.worker;
   return {
-      Method<proto::HelloRequest, proto::HelloResponse>(
-          "Hello", [options](const auto& request, auto* response) { return Hello(options, request, response); }),
+      Method<proto::HelloRequest, proto::HelloResponse>(Role::kClient, "Hello",
+                                                        [options](const auto& request, auto* response, Role caller) {
+                                                          return Hello(options, request, caller, response);
+                                                        }),
       Method<proto::CreateTaskSessionRequest, proto::CreateTaskSessionResponse>(
-          "CreateSession", [worker](const auto& request, auto*) { return CreateSession(worker, request); }),
+          Role::kTask, "CreateSession",
+          [worker](const auto& request, auto*, Role) { return CreateSession(worker, request); }),
       Method<proto::DeleteTaskSessionRequest, proto::DeleteTaskSessionResponse>(
-          "DeleteSession", [worker](const auto& request, auto*) { return worker->DeleteSession(request.session()); }),
+          Role::kTask, "DeleteSession",
+          [worker](const auto& request, auto*, Role) { return worker->DeleteSession(request.session()); }),
       Method<proto::RegisterPartRequest, proto::RegisterPartResponse>(
-          "RegisterPart",
-          [worker](const auto& request, auto* response) -> Status {
+          Role::kTask, "RegisterPart",
+          [worker](const auto& request, auto* response, Role) -> Status {
             ASSIGN_OR_RETURN(const uint32_t part, worker->Register(request));
             response->set_part(part);
             return OkStatus();
           }),
       Method<proto::DeregisterPartRequest, proto::DeregisterPartResponse>(
-          "DeregisterPart",
-          [worker](const auto& request, auto*) { return worker->Deregister(request.session(), request.part()); }),
+          Role::kTask, "DeregisterPart",
+          [worker](const auto& request, auto*, Role) { return worker->Deregister(request.session(), request.part()); }),
       Method<proto::ResetTaskRequest, proto::ResetTaskResponse>(
-          "Reset",
-          [worker](const auto& request, auto*) {
+          Role::kTask, "Reset",
+          [worker](const auto& request, auto*, Role) {
             worker->Reset({request.container().begin(), request.container().end()});
             return OkStatus();
           }),
       Method<proto::TraceRequest, proto::TraceResponse>(
-          "Trace",
-          [options](const auto& request, auto* response) -> Status {
+          Role::kClient, "Trace",
+          [options](const auto& request, auto* response, Role) -> Status {
             if (options.traces == nullptr) return errors::Unimplemented("No master here");
             constexpr int64_t kLongest = 3'600'000;
             const std::chrono::milliseconds timeout(std::clamp<int64_t>(request.timeout_ms(), 1, kLongest));
@@ -105,22 +124,17 @@ std::vector<RpcMethod> TaskServiceMethods(const TaskServiceOptions& options) {
             return OkStatus();
           }),
       Method<google::protobuf::StringValue, google::protobuf::BytesValue>(
-          "Status",
-          [options](const auto& request, auto* response) -> Status {
+          Role::kClient, "Status",
+          [options](const auto& request, auto* response, Role) -> Status {
             if (options.observer == nullptr) return errors::Unimplemented("This task does not report its status");
             ASSIGN_OR_RETURN(*response->mutable_value(), options.observer->Answer(request.value()));
             return OkStatus();
           }),
       Method<proto::LeaveJobRequest, proto::LeaveJobResponse>(
-          "LeaveJob",
-          [options](const auto& request, auto*) {
-            if (request.task().empty() && options.client_left != nullptr) options.client_left();
-            if (!request.task().empty() && options.roll != nullptr)
-              options.roll->Leave(request.task(), request.incarnation());
-            return OkStatus();
-          }),
-      Method<proto::EndJobRequest, proto::EndJobResponse>("EndJob",
-                                                          [options](const auto& request, auto*) {
+          Role::kClient, "LeaveJob",
+          [options](const auto& request, auto*, Role caller) { return LeaveJob(options, request, caller); }),
+      Method<proto::EndJobRequest, proto::EndJobResponse>(Role::kClient, "EndJob",
+                                                          [options](const auto& request, auto*, Role) {
                                                             if (options.end_job != nullptr)
                                                               options.end_job(request.reason(), request.tell_late());
                                                             return OkStatus();

@@ -190,13 +190,14 @@ RpcMethod Answered(absl::string_view name, Master* master, Status (*run)(Master*
           [master, run](RpcCall& call) {
             ExpectLongCall();
             call.Finish(run(master, call));
-          }};
+          },
+          Role::kClient};
 }
 
 template <typename Request, typename Response>
 RpcMethod AnsweredLater(absl::string_view name, Master* master, void (*run)(Master*, RpcCall&)) {
   return {MasterMethod(name), &Request::default_instance(), &Response::default_instance(),
-          [master, run](RpcCall& call) { run(master, call); }};
+          [master, run](RpcCall& call) { run(master, call); }, Role::kClient};
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_join.h"
 #include "millstream/base/logging.h"
+#include "millstream/base/untrusted_log.h"
 #include "millstream/distributed/cluster/cluster_spec.h"
 #include "millstream/distributed/wire/device_proto.h"
 #include "millstream/distributed/wire/grpc_link.h"
@@ -131,7 +132,9 @@ StatusOr<std::shared_ptr<RemoteTask>> Peers::Dial(const PeerTask& peer, const st
                                                   milliseconds deadline, Cancellation* cancellation) {
   const auto end = steady_clock::now() + deadline;
   if (entry.channel == nullptr) {
-    ASSIGN_OR_RETURN(entry.channel, RpcChannel::Connect(address, options_.channel));
+    RpcChannelOptions channel = options_.channel;
+    if (!peer.renamed()) channel.server = peer.task;
+    ASSIGN_OR_RETURN(entry.channel, RpcChannel::Connect(address, channel));
   }
   proto::HelloResponse response;
   RpcCallOptions call;
@@ -212,8 +215,12 @@ Status Peers::TryConnect(const std::vector<PeerTask>& tasks, steady_clock::time_
       found->missing.push_back(tasks[i]);
       return OkStatus();
     }
-    // Somebody else is at that address, or the job is done: waiting does not help.
-    if (!absl::IsUnavailable(task.status()) && !absl::IsDeadlineExceeded(task.status())) return task.status();
+    // Somebody else is at that address, or the job is done: waiting does not help. But a process that does not know the
+    // job token has only taken the address of a task that is missing.
+    const Status& status = task.status();
+    if (!absl::IsUnavailable(status) && !absl::IsDeadlineExceeded(status) && !absl::IsUnauthenticated(status)) {
+      return status;
+    }
     found->missing.push_back(tasks[i]);
     found->cause = task.status();
   }
@@ -256,7 +263,7 @@ StatusOr<std::vector<std::shared_ptr<RemoteTask>>> Peers::WaitFor(const std::vec
     }
     if (now >= tell) {
       LogWarning(absl::StrCat(options_.task, ": waiting for ", Missing(found), " (", static_cast<int>(waited),
-                              " s): ", found.cause.message()));
+                              " s): ", EscapeUntrusted(found.cause.message())));
       tell = now + kTellEvery;
     }
     std::this_thread::sleep_for(std::min<steady_clock::duration>(pause, deadline - now));
@@ -265,7 +272,7 @@ StatusOr<std::vector<std::shared_ptr<RemoteTask>>> Peers::WaitFor(const std::vec
   std::erase(found.tasks, nullptr);
   if (found.tasks.size() < tasks.size()) {
     LogInfo(absl::StrCat(options_.task, ": a session does without tasks that have left after their training: ",
-                         absl::StrJoin(found.left, ", ")));
+                         EscapeUntrusted(absl::StrJoin(found.left, ", "))));
   }
   return std::move(found.tasks);
 }
