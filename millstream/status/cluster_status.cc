@@ -48,7 +48,9 @@ ClusterStatus::ClusterStatus(Options options) : options_(std::move(options)) {
     auto peer = std::make_unique<Peer>();
     peer->task = task;
     if (task.name() != options_.own->task()) {
-      StatusOr<std::shared_ptr<RpcChannel>> channel = RpcChannel::Connect(task.address, options_.channel);
+      RpcChannelOptions access = options_.channel;
+      access.server = task.name();
+      StatusOr<std::shared_ptr<RpcChannel>> channel = RpcChannel::Connect(task.address, access);
       if (channel.ok()) peer->channel = *std::move(channel);
     }
     peers_.push_back(std::move(peer));

@@ -103,6 +103,14 @@ std::string HttpRequest::parameter(absl::string_view name) const {
   return "";
 }
 
+absl::string_view HttpRequest::cookie(absl::string_view name) const {
+  for (absl::string_view part : absl::StrSplit(header("cookie"), ';')) {
+    part = absl::StripAsciiWhitespace(part);
+    if (absl::ConsumePrefix(&part, name) && absl::ConsumePrefix(&part, "=")) return part;
+  }
+  return "";
+}
+
 size_t FindHeadEnd(absl::string_view bytes) {
   const size_t end = bytes.find("\r\n\r\n");
   return end == absl::string_view::npos ? end : end + 4;
@@ -118,14 +126,6 @@ int ParseHttpRequest(absl::string_view head, HttpRequest* request) {
     if (const int code = ParseHeader(lines[i], request); code != 200) return code;
   }
   return 200;
-}
-
-bool EqualSecrets(absl::string_view a, absl::string_view b) {
-  unsigned difference = a.size() == b.size() ? 0 : 1;
-  for (size_t i = 0; i < a.size(); ++i) {
-    difference |= static_cast<unsigned char>(a[i]) ^ static_cast<unsigned char>(b.empty() ? 0 : b[i % b.size()]);
-  }
-  return difference == 0;
 }
 
 }  // namespace millstream

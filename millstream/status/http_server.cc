@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "millstream/base/logging.h"
 #include "millstream/distributed/link/sockets.h"
+#include "millstream/distributed/trust/peer_user.h"
 
 namespace millstream {
 namespace {
@@ -146,12 +147,14 @@ void HttpServer::Reap(bool all) {
 }
 
 void HttpServer::Serve(int socket) {
+  const std::optional<uid_t> user = PeerUser(socket);
   HttpRequest request;
   const int code = ReadRequest(socket, &request);
   if (code == 0 || stopping()) return;
   const bool head_only = request.method == "HEAD";
   if (code != 200)
     return Answer(socket, {code, "text/plain; charset=utf-8", absl::StrCat(Reason(code), "\n"), {}}, false);
+  request.peer_user = user;
   Answer(socket, handler_(request), head_only);
 }
 
@@ -166,7 +169,10 @@ int HttpServer::ReadRequest(int socket, HttpRequest* request) {
         return code;
       wanted = head + request->content_length;
     }
-    if (head != std::string::npos && bytes.size() >= wanted) return 200;  // what else comes is not looked at
+    if (head != std::string::npos && bytes.size() >= wanted) {  // what else comes is not looked at
+      request->body = bytes.substr(head, request->content_length);
+      return 200;
+    }
     if (head == std::string::npos && bytes.size() >= HttpRequest::kMaxHead) return 431;
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
     if (left <= 0 || stopping()) return 0;

@@ -26,8 +26,11 @@ Status ServerStatus::Serve(const ClusterSpec& cluster) {
   StatusServer::Options page;
   page.address = options.status_address;
   page.port = options.status_port;
-  page.loopback = IsLoopbackHost(options.status_address);
-  page.token = options.token;
+  page.access.loopback = IsLoopbackHost(options.status_address);
+  page.access.token = options.token;
+  page.access.insecure = options.insecure;
+  page.access.task = options.task_name();
+  if (const StatusOr<HostPort> own = ParseHostPort(server_.address); own.ok()) page.access.hosts = {own->host};
   page.cluster.cluster = cluster;
   page.cluster.channel = options.channel_options();
   page.cluster.own = task_.get();

@@ -5,8 +5,6 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_replace.h"
-#include "absl/strings/strip.h"
-#include "millstream/distributed/link/sockets.h"
 #include "millstream/distributed/trust/hmac.h"
 #include "millstream/status/json_text.h"
 #include "millstream/status/page.h"
@@ -28,28 +26,19 @@ HttpResponse JsonOr(StatusOr<std::string> text) {
   return {code, kJson, ToText({{"error", std::string(text.status().message())}}), {}};
 }
 
-// A name that can only stand for this machine. Another one in the header of a request to loopback means that a site in
-// somebody's browser has had its own name resolved to 127.0.0.1.
-bool IsLoopbackName(absl::string_view host) {
-  const size_t colon = host.rfind(':');
-  if (colon != absl::string_view::npos && (host[0] != '[' || host[colon - 1] == ']')) host = host.substr(0, colon);
-  const bool number =
-      absl::StartsWith(host, "127.") && host.find_first_not_of("0123456789.") == absl::string_view::npos;
-  return number || host == "localhost" || host == "[::1]";
-}
-
 std::string Secret() { return absl::BytesToHexString(RandomBytes(16)); }
 
 }  // namespace
 
-StatusServer::StatusServer(Options options) : options_(std::move(options)), action_token_(Secret()) {
+StatusServer::StatusServer(Options options)
+    : options_(std::move(options)), action_token_(Secret()), access_(options_.access) {
   ClusterStatus::Options cluster = options_.cluster;
   cluster.stop = &stop_;
   cluster_ = std::make_unique<ClusterStatus>(std::move(cluster));
 }
 
 StatusOr<std::unique_ptr<StatusServer>> StatusServer::Start(Options options) {
-  if (!options.loopback && options.token.empty()) {
+  if (!options.access.loopback && options.access.token.empty()) {
     return errors::FailedPrecondition("the status page beyond loopback needs a job token (MILLSTREAM_TOKEN_FILE)");
   }
   std::unique_ptr<StatusServer> server(new StatusServer(std::move(options)));
@@ -69,14 +58,8 @@ void StatusServer::Stop() {
   if (http_ != nullptr) http_->Stop();
 }
 
-int StatusServer::Admit(const HttpRequest& request) const {
-  if (options_.loopback) return IsLoopbackName(request.header("host")) ? 200 : 403;
-  absl::string_view given = request.header("authorization");
-  return absl::ConsumePrefix(&given, "Bearer ") && EqualSecrets(given, options_.token) ? 200 : 401;
-}
-
 HttpResponse StatusServer::Handle(const HttpRequest& request) {
-  const bool post = request.path == "/trace";
+  const bool post = request.path == "/trace" || absl::StartsWith(request.path, "/trust/");
   if (post ? request.method != "POST" : request.method != "GET" && request.method != "HEAD") {
     HttpResponse refusal = Refusal(405, "not with this method");
     refusal.headers.emplace_back("Allow", post ? "POST" : "GET, HEAD");
@@ -85,26 +68,19 @@ HttpResponse StatusServer::Handle(const HttpRequest& request) {
   if (request.path == "/healthz") return {200, "text/plain", "ok\n", {}};
   if (request.path == "/readyz")
     return options_.ready() ? HttpResponse{200, "text/plain", "ready\n", {}} : Refusal(503, "the job has ended");
-  if (request.path == "/" && !options_.loopback) return Page();
-  switch (Admit(request)) {
-    case 200:
-      return Route(request);
-    case 401: {
-      HttpResponse refusal =
-          Refusal(401, "show the job token: Authorization: Bearer TOKEN, or open the page with #token=TOKEN");
-      refusal.headers.emplace_back("WWW-Authenticate", "Bearer");
-      return refusal;
-    }
-    default:
-      return Refusal(403, "ask for localhost or 127.0.0.1: another name in the address bar is not let in here");
+  if (request.path == "/") {
+    const Status named = access_.CheckHost(request);
+    return named.ok() ? Page() : RefusalOf(named);
   }
+  if (HttpResponse answer; access_.LogIn(request, &answer)) return answer;
+  const StatusOr<Role> role = access_.Admit(request);
+  return role.ok() ? Route(request, *role) : RefusalOf(role.status());
 }
 
-HttpResponse StatusServer::Route(const HttpRequest& request) {
-  if (request.path == "/") return Page();
-  if (request.path == "/status.json") return StatusJson(request);
+HttpResponse StatusServer::Route(const HttpRequest& request, Role role) {
+  if (request.path == "/status.json") return StatusJson(request, role);
   if (request.path == "/graph.json") return JsonOr(cluster_->Graph(request.parameter("task")));
-  if (request.path == "/trace") return Trace(request);
+  if (request.path == "/trace") return Trace(request, role);
   if (request.path == "/metrics") {
     const bool all = request.parameter("cluster") == "1";
     return {200,
@@ -134,7 +110,7 @@ void StatusServer::Hold(double seconds) {
   held_.fetch_sub(1);
 }
 
-HttpResponse StatusServer::StatusJson(const HttpRequest& request) {
+HttpResponse StatusServer::StatusJson(const HttpRequest& request, Role role) {
   double since = 0, wait = 0;
   const std::string asked = request.parameter("since"), hold = request.parameter("wait");
   if (!asked.empty() && !absl::SimpleAtod(asked, &since)) return Refusal(400, "since: seconds since the epoch");
@@ -144,15 +120,16 @@ HttpResponse StatusServer::StatusJson(const HttpRequest& request) {
   // What was heard of the others while their answers were being cancelled says nothing.
   if (stop_.IsCancelled()) text = cluster_->DescribeEnd(since);
   // Other sites can send requests here from somebody's browser, but not read the answer.
-  text.insert(1, absl::StrCat("\"action_token\":\"", action_token_, "\","));
+  if (Includes(role, Role::kClient)) text.insert(1, absl::StrCat("\"action_token\":\"", action_token_, "\","));
   return {200, kJson, std::move(text), {}};
 }
 
-HttpResponse StatusServer::Trace(const HttpRequest& request) {
+HttpResponse StatusServer::Trace(const HttpRequest& request, Role role) {
+  if (!Includes(role, Role::kClient)) return Refusal(403, "observers may look, but not trace");
   const absl::string_view origin = request.header("origin");
   if (!origin.empty() && origin != absl::StrCat("http://", request.header("host")))
     return Refusal(403, "only the page itself may ask for this");
-  if (!EqualSecrets(request.header("x-millstream-action"), action_token_)) {
+  if (!EqualInConstantTime(request.header("x-millstream-action"), action_token_)) {
     return Refusal(403, "send the action_token of /status.json as X-Millstream-Action");
   }
   const std::string task = request.parameter("task");

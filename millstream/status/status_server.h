@@ -11,6 +11,7 @@
 #include "millstream/base/notification.h"
 #include "millstream/status/cluster_status.h"
 #include "millstream/status/http_server.h"
+#include "millstream/status/page_access.h"
 
 namespace millstream {
 
@@ -21,15 +22,16 @@ namespace millstream {
 //   GET /graph.json    (?task=NAME)
 //   GET /metrics       this task, for Prometheus (?cluster=1: all tasks)           GET /healthz, /readyz
 //   POST /trace        (?task=NAME) traces the next step; needs the token that /status.json gives, so that no other
-//   site can ask for it
-// Everything but the page, /healthz and /readyz needs the job token beyond loopback. Thread-safe.
+//   site can ask for it; not for observers
+//   POST /trust/...    logs in (page_access.h)
+// Everything but the page, which has no data in it, logging in, /healthz and /readyz is for those whom PageAccess lets
+// in. Thread-safe.
 class StatusServer {
  public:
   struct Options {
     std::string address = "127.0.0.1";  // to bind
     int port = 0;
-    bool loopback = true;            // only this machine can reach it
-    std::string token;               // must be shown unless `loopback`
+    PageAccess::Options access;
     ClusterStatus::Options cluster;  // `stop` is set by the server
     std::function<bool()> ready;     // false once the task takes no more work
   };
@@ -42,17 +44,16 @@ class StatusServer {
  private:
   explicit StatusServer(Options options);
   HttpResponse Handle(const HttpRequest& request);
-  HttpResponse Route(const HttpRequest& request);
+  HttpResponse Route(const HttpRequest& request, Role role);
   HttpResponse Page();
-  HttpResponse StatusJson(const HttpRequest& request);
+  HttpResponse StatusJson(const HttpRequest& request, Role role);
   // Waits, but not for so many requests that others find no connection.
   void Hold(double seconds);
-  HttpResponse Trace(const HttpRequest& request);
-  // 200, or why this request is refused.
-  int Admit(const HttpRequest& request) const;
+  HttpResponse Trace(const HttpRequest& request, Role role);
 
   const Options options_;
   const std::string action_token_;
+  PageAccess access_;
   Cancellation stop_;
   Notification stopped_;
   std::atomic<int> held_{0};

@@ -15,8 +15,11 @@ def program():
 
 
 class Browser:
-    def __init__(self):
+    def __init__(self, user=None):
+        """`user`: the number of another user to run it as."""
         self.profile = tempfile.mkdtemp(prefix="millstream-browser-")
+        if user is not None:
+            os.chown(self.profile, user, user)
         commands, self._out = os.pipe()
         self._in, answers = os.pipe()
         flags = ["--headless=new", "--remote-debugging-pipe", "--no-first-run", "--disable-gpu", "--hide-scrollbars", "--disable-extensions",
@@ -25,8 +28,10 @@ class Browser:
             flags.append("--no-sandbox")  # the sandbox refuses to run as root
         # The protocol is spoken on descriptors 3 and 4. (dash only knows descriptors of one digit.)
         script = f'exec "$0" "$@" 3<&{commands} 4>&{answers}'
+        another = {} if user is None else {"user": user, "group": user, "extra_groups": [], "cwd": self.profile,
+                                           "env": {**os.environ, "HOME": self.profile}}
         self.process = subprocess.Popen(["bash", "-c", script, program(), *flags, "about:blank"], pass_fds=(commands, answers),
-                                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **another)
         os.close(commands)
         os.close(answers)
         self._buffer, self._next = b"", 0

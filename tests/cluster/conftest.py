@@ -13,6 +13,7 @@ sys.path.insert(0, HERE)
 PROGRAM = os.path.abspath(os.environ.get("MILLSTREAM_PROGRAM", os.path.join(HERE, "../../build/dev/bin/millstream")))
 
 from cluster_processes import Cluster  # noqa: E402
+from strangers import TOKEN  # noqa: E402
 
 
 @pytest.fixture
@@ -54,3 +55,18 @@ def make_tasks(tmp_path):
     yield make
     for tasks in made:
         tasks.close()
+
+
+@pytest.fixture
+def token_file(tmp_path):
+    path = tmp_path / "token"
+    path.write_text(TOKEN + "\n")
+    path.chmod(0o600)
+    return str(path)
+
+
+@pytest.fixture
+def with_token(token_file, monkeypatch):
+    """This process and those it starts know the token."""
+    monkeypatch.setenv("MILLSTREAM_TOKEN_FILE", token_file)
+    return token_file

@@ -4,25 +4,26 @@
 
 const kPeriod = 2, kHiddenPeriod = 20, kEndedPeriod = 10;  // seconds between answers
 const connection = {
-  paused: false, problem: "", abort: null,
+  paused: false, problem: "", abort: null, locked: false,
   last: 0,  // when the last answer came, in milliseconds
   lost: () => connection.problem !== "" && Date.now() - connection.last > 4000,
 };
 
-const secret = (() => {
+// Of an address that ends in #token=...: what follows the # stays in the browser.
+const tokenInAddress = (() => {
   const match = /[#&]token=([^&]+)/.exec(location.hash);
   return match ? decodeURIComponent(match[1]) : "";
 })();
 
 // A refusal of the server, in its own words. Everything else that goes wrong means that there was no answer.
 class Refused extends Error {}
+class Locked extends Refused {}  // until somebody logs in
 
 async function call(path, options) {
-  const headers = Object.assign({}, options && options.headers);
-  if (secret) headers.Authorization = "Bearer " + secret;
-  const response = await fetch(path, Object.assign({}, options, {headers, cache: "no-store"}));
+  const response = await fetch(path, Object.assign({}, options, {cache: "no-store"}));
   const body = await response.text();
   if (response.ok) return JSON.parse(body);
+  if (response.status === 401) throw new Locked(body.trim());
   let why = body.trim();
   try { why = JSON.parse(body).error || why; } catch (e) { /* not JSON: a line of text */ }
   throw new Refused(why || "The server answers with HTTP code " + response.status + ".");
@@ -39,7 +40,8 @@ async function refresh() {
   try {
     answer = await call(`status.json?since=${store.since}&wait=${wait}`, {signal: connection.abort.signal});
   } catch (error) {
-    if (!connection.wake) connection.problem = reason(error);
+    if (error instanceof Locked) connection.locked = true;
+    else if (!connection.wake) connection.problem = reason(error);
   }
   clearTimeout(timer);
   if (answer) {
@@ -52,6 +54,19 @@ async function refresh() {
   connection.drawnLost = lost;
 }
 
+// The token in the address is tried once.
+async function unlock() {
+  const token = login.tried ? "" : tokenInAddress;
+  login.tried = true;
+  if (token) {
+    try { await logIn(token); } catch (error) { console.info(reason(error)); await askForToken(); }
+  } else {
+    await askForToken();
+  }
+  connection.locked = false;
+  connection.wake = true;  // ask at once
+}
+
 const selecting = () => String(getSelection()).length > 0;
 
 async function loop() {
@@ -61,6 +76,7 @@ async function loop() {
     try {
       if (!connection.paused && !selecting()) await refresh();
       showState();
+      if (connection.locked) await unlock();
     } catch (error) {
       console.error(error);  // of the page itself: the next answer may be drawn all the same
     }
@@ -81,6 +97,7 @@ document.addEventListener("visibilitychange", () => {
 // [what the light in the corner says, its class, the sentence below it]
 function stateNow() {
   if (store.ended) return ["ended", "ended", `The job ended at ${clock(store.status.time)}. This is its last state.`];
+  if (connection.locked) return ["locked", "", ""];
   if (connection.paused) return ["paused", "", ""];
   if (connection.last === 0) return connection.problem ? ["no answer", "off", connection.problem] : ["connecting", "", ""];
   if (!connection.lost()) return ["live", "on", ""];
