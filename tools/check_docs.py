@@ -11,7 +11,7 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-MADE = {"docs/cli.md", "docs/benchmarks.md", "docs/security.md"}  # by `make docs`
+MADE = {"docs/cli.md", "docs/benchmarks.md"}  # by `make docs`
 LINK = re.compile(r"(?<!`)!?\[[^\]\n]*\]\(([^)\s]+)\)")
 FENCE = re.compile(r"^(```|~~~).*?^\1", re.M | re.S)
 

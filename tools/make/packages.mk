@@ -23,7 +23,6 @@ docs: setup build/dev/build.ninja  ## the documentation as a site, in build/site
 	cmake --build --preset dev --target millstream_cli
 	build/dev/bin/millstream reference markdown > docs/cli.md
 	cp bench/README.md docs/benchmarks.md
-	cp SECURITY.md docs/security.md
 	tools/check_docs.py build/dev/bin/millstream
 	.venv-docs/bin/zensical build --strict -f mkdocs.yml
 	doxygen tools/docs/Doxyfile
