@@ -109,7 +109,8 @@ function(millstream_folder name)
   if(name STREQUAL "math")  # Eigen's templates: nothing gained by -O3, half of the memory is debug information
     set(eigen_sources ${sources})
     list(FILTER eigen_sources INCLUDE REGEX "/math/linalg/eigen_")
-    set_source_files_properties(${eigen_sources} PROPERTIES COMPILE_OPTIONS "-O2;-g0")
+    # Precompiled headers were made with other options.
+    set_source_files_properties(${eigen_sources} PROPERTIES COMPILE_OPTIONS "-O2;-g0" SKIP_PRECOMPILE_HEADERS ON)
   endif()
   if(NOT name STREQUAL "math")  # few files that include little
     millstream_batches(millstream_${name})
