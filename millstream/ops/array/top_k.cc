@@ -61,13 +61,15 @@ Item<U>* RadixSort(Item<U>* items, Item<U>* other, int64_t n) {
   return items;
 }
 
-// The first k of the n items come to the front, in order. Returns where they are.
+// Whether a radix sort of all items is cheaper than a heap of the first k: it takes the same time for every k, and some
+// for its counts.
+bool SortsAll(int64_t n, int64_t k) { return k > n / 32 && n > 256; }
+
+// The first k of the n items come to the front, in order. Returns where they are. `other` is used if SortsAll().
 template <typename U>
 const Item<U>* SortFirst(Item<U>* items, Item<U>* other, int64_t n, int64_t k) {
-  constexpr int64_t kFewItems = 256;  // too few to pay for the counts of a radix sort
-  if (k > n / 4 && n > kFewItems) return RadixSort(items, other, n);
-  if (k < n) std::nth_element(items, items + k, items + n);
-  std::sort(items, items + k);
+  if (SortsAll(n, k)) return RadixSort(items, other, n);
+  std::partial_sort(items, items + k, items + n);
   return items;
 }
 
@@ -75,7 +77,7 @@ const Item<U>* SortFirst(Item<U>* items, Item<U>* other, int64_t n, int64_t k) {
 template <typename T>
 class RowSelection {
  public:
-  RowSelection(int64_t n, int64_t k) : n_(n), k_(k), items_(k == 1 ? 0 : n), other_(k > n / 4 && k > 1 ? n : 0) {}
+  RowSelection(int64_t n, int64_t k) : n_(n), k_(k), items_(k == 1 ? 0 : n), other_(k > 1 && SortsAll(n, k) ? n : 0) {}
 
   // Calls write(i, place) for 0 <= i < k.
   template <typename Write>

@@ -27,7 +27,7 @@ MILLSTREAM_ALWAYS_INLINE double ExpOfNegative(double x) {
   constexpr double kLog2E = 1.4426950408889634, kLn2High = 6.93147180369123816490e-01,
                    kLn2Low = 1.90821492927058770002e-10, kSmallest = -708.0;
   constexpr double kRound = 6755399441055744.0;  // 1.5 * 2^52: the low bits of a sum with it are the rounded integer
-  const double at = std::max(x, kSmallest), shifted = at * kLog2E + kRound, n = shifted - kRound;
+  const double at = x > kSmallest ? x : kSmallest, shifted = at * kLog2E + kRound, n = shifted - kRound;
   const double r = (at - n * kLn2High) - n * kLn2Low;
   double sum = 1.0 / 479001600.0;
   sum = sum * r + 1.0 / 39916800.0;
@@ -64,6 +64,14 @@ double Cumulate(const T* logits, int64_t classes, double* sums) {
   return total;
 }
 
+// The index of the first of n rising numbers that is greater than `at`; n if none is. Without branches: which way a
+// random number goes cannot be predicted.
+int64_t FirstAbove(const double* sums, int64_t n, double at) {
+  const double* base = sums;
+  for (; n > 1; n -= n / 2) base += base[n / 2 - 1] <= at ? n / 2 : 0;
+  return base - sums + (*base <= at ? 1 : 0);
+}
+
 // Rows [begin, end) of the samples. Each takes two numbers of the stream, in the order of the whole output.
 template <typename T, typename Index>
 void Draw(const T* logits, int64_t classes, math::Philox philox, int64_t begin, int64_t end, int64_t samples,
@@ -76,7 +84,7 @@ void Draw(const T* logits, int64_t classes, math::Philox philox, int64_t begin, 
     const double total = Cumulate(logits + b * classes, classes, sums.data());
     for (int64_t i = b * samples; i < (b + 1) * samples; ++i) {
       const double at = NextDouble(&sampler) * total;
-      out[i] = static_cast<Index>(std::upper_bound(sums.begin(), sums.end(), at) - sums.begin());
+      out[i] = static_cast<Index>(FirstAbove(sums.data(), classes, at));
     }
   }
 }
