@@ -93,7 +93,8 @@ Command::Run AddServerFlags(CLI::App& app) {
   app.add_option("--max_message_bytes", flags->max_message_bytes, "largest request that is taken (default: 2 GB)")
       ->check(AboveZero());
   app.add_option("--max_memory_bytes", flags->max_memory_bytes,
-                 "what all tensors may take, kept blocks included; more is ResourceExhausted (default: no limit)")
+                 "memory that this process may use; more is ResourceExhausted (default: 90 % of what the machine or\n"
+                 "the cgroup has)")
       ->envname("MILLSTREAM_MAX_MEMORY_BYTES")
       ->transform(CLI::AsSizeValue(true))
       ->check(AboveZero());

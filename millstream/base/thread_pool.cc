@@ -4,9 +4,12 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <exception>
 
 #include "millstream/base/flush_denormals.h"
 #include "millstream/base/logging.h"
+#include "millstream/base/memory_budget.h"
+#include "millstream/base/start_thread.h"
 #include "millstream/base/thread_policy.h"
 
 namespace millstream {
@@ -14,6 +17,8 @@ namespace {
 
 // Below this much work (ns) a second thread costs more than it saves.
 constexpr double kMinRangeCost = 8000;
+// A client may ask for any number.
+constexpr int kMaxWorkers = 1024;
 // After this much spinning a worker begins to yield.
 constexpr int64_t kSpinAloneNanos = 10'000;
 // Of all pools of this process: several tasks on one host would only slow each other down.
@@ -33,13 +38,22 @@ struct ThreadPool::Loop {
   int64_t total;
   int64_t block;
   std::atomic<int64_t> next{0};
+  const bool may_fail = AllocationsMayFail::now();
   std::atomic<int> pending_helpers{0};
+  std::atomic<bool> failed{false};
+  std::exception_ptr error{};  // the first; written by who set `failed`
 
   void Work() {
-    for (;;) {
-      const int64_t begin = next.fetch_add(block, std::memory_order_relaxed);
-      if (begin >= total) return;
-      body(begin, std::min(total, begin + block));
+    const AllocationsMayFail as_the_caller(may_fail);
+    try {
+      for (;;) {
+        const int64_t begin = next.fetch_add(block, std::memory_order_relaxed);
+        if (begin >= total) return;
+        body(begin, std::min(total, begin + block));
+      }
+    } catch (...) {  // memory has run out; the caller hears of it when nobody uses the loop any more
+      if (!failed.exchange(true, std::memory_order_relaxed)) error = std::current_exception();
+      next.store(total, std::memory_order_relaxed);
     }
   }
 };
@@ -47,7 +61,12 @@ struct ThreadPool::Loop {
 ThreadPool::ThreadPool(int parallelism, bool always_worker) : parallelism_(std::max(1, parallelism)) {
   ring_.resize(1024);
   const int workers = parallelism_ == 1 && always_worker ? 1 : parallelism_ - 1;
-  for (int i = 0; i < workers; ++i) workers_.emplace_back([this] { WorkerMain(); });
+  // Where the system has no more threads, those that there are do the work, or the callers.
+  for (int i = 0; i < std::min(workers, kMaxWorkers); ++i) {
+    std::thread worker;
+    if (!StartThread([this] { WorkerMain(); }, &worker).ok()) break;
+    workers_.push_back(std::move(worker));
+  }
 }
 
 ThreadPool::~ThreadPool() {
@@ -154,12 +173,15 @@ void ThreadPool::ParallelFor(int64_t total, double cost, absl::FunctionRef<void(
   loop.pending_helpers.store(helpers, std::memory_order_relaxed);
   for (int i = 0; i < helpers; ++i) Schedule(Task{&HelpLoop, &loop, 0});
   loop.Work();
-  if (loop.pending_helpers.load(std::memory_order_acquire) == 0) return;
-  loop.pending_helpers.fetch_sub(Withdraw(&loop), std::memory_order_relaxed);
-  for (int i = 0; loop.pending_helpers.load(std::memory_order_acquire) != 0; ++i) {
-    CpuPause();
-    if (i > 500 && (i & 31) == 0) contention.Yield();
+  if (loop.pending_helpers.load(std::memory_order_acquire) != 0) {
+    loop.pending_helpers.fetch_sub(Withdraw(&loop), std::memory_order_relaxed);
+    for (int i = 0; loop.pending_helpers.load(std::memory_order_acquire) != 0; ++i) {
+      CpuPause();
+      if (i > 500 && (i & 31) == 0) contention.Yield();
+    }
   }
+  if (loop.failed.load(std::memory_order_relaxed)) [[unlikely]]
+    std::rethrow_exception(loop.error);
 }
 
 }  // namespace millstream

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millstream/framework/run_kernel.h"
 
+#include "millstream/base/memory_budget.h"
+
 namespace millstream {
 
 StatusOr<std::vector<Tensor>> RunKernel(const OpEntry& op, AttrMap attrs, std::vector<Tensor> inputs, Device* device,
@@ -37,7 +39,10 @@ StatusOr<std::vector<Tensor>> RunKernel(const OpEntry& op, AttrMap attrs, std::v
   KernelContext ctx(KernelContext::Frame{&step, device, &op.def, &name, pointers.data(), nullptr,
                                          static_cast<int>(in.size()), out.data(), output_types.data(),
                                          static_cast<int>(out.size())});
-  RETURN_IF_ERROR(kernel->Compute(ctx));
+  RETURN_IF_ERROR(CatchOutOfMemory([&] {
+    const AllocationsMayFail may_fail;
+    return kernel->Compute(ctx);
+  }));
   std::vector<Tensor> results;
   for (Entry& e : out) results.push_back(std::move(e.tensor));
   return results;

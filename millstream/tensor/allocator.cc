@@ -6,9 +6,10 @@
 #include <atomic>
 #include <bit>
 #include <cstdlib>
-#include <limits>
+#include <utility>
 #include <vector>
 
+#include "millstream/base/memory_budget.h"
 #include "millstream/base/mutex.h"
 
 namespace millstream {
@@ -145,7 +146,19 @@ class CachingAllocator final : public Allocator {
     return s;
   }
 
-  void set_limit(int64_t bytes) { limit_.store(bytes); }
+  // Gives blocks that nobody uses back to the system: large ones, and small ones where all of a chunk are unused. What
+  // other threads have in their caches stays.
+  void ReleaseCached() {
+    for (int c = 0; c < kNumClasses; ++c) {
+      Central& central = central_[c];
+      MutexLock lock(central.mu);
+      if (c < kNumSmallClasses) {
+        ReleaseChunks(c, &central);
+        continue;
+      }
+      while (central.list.head != nullptr) ToSystem(central.list.Pop(), ClassBytes(c));
+    }
+  }
 
   // Hands `count` blocks of the thread's list back to the shared one.
   void Spill(int c, int count) {
@@ -161,10 +174,61 @@ class CachingAllocator final : public Allocator {
   }
 
  private:
+  // Where small blocks come from: one behind the other, NumInChunk() of them.
+  struct Chunk {
+    char* begin;
+    Chunk* next;
+  };
+
   struct Central {
     Mutex mu;
     FreeList list ABSL_GUARDED_BY(mu);
+    Chunk* chunks ABSL_GUARDED_BY(mu) = nullptr;
   };
+
+  static int NumInChunk(int c) { return static_cast<int>(std::clamp<size_t>(16384 / ClassBytes(c), 1, 16)); }
+
+  void ToSystem(void* block, size_t bytes) {
+    std::free(block);
+    from_system_.fetch_sub(static_cast<int64_t>(bytes));
+  }
+
+  // Every block of the list belongs to one chunk; in the order of addresses both are walked once.
+  void ReleaseChunks(int c, Central* central) ABSL_EXCLUSIVE_LOCKS_REQUIRED(central->mu) {
+    const auto in_chunk = static_cast<size_t>(NumInChunk(c));
+    const size_t chunk_bytes = in_chunk * ClassBytes(c);
+    std::vector<Chunk*> chunks;
+    for (Chunk* chunk = std::exchange(central->chunks, nullptr); chunk != nullptr; chunk = chunk->next)
+      chunks.push_back(chunk);
+    std::sort(chunks.begin(), chunks.end(), [](const Chunk* a, const Chunk* b) { return a->begin < b->begin; });
+    std::vector<char*> blocks(static_cast<size_t>(central->list.size));
+    for (char*& block : blocks) block = static_cast<char*>(central->list.Pop());
+    std::sort(blocks.begin(), blocks.end());
+    auto block = blocks.begin();
+    for (Chunk* chunk : chunks) {
+      const auto first = std::lower_bound(block, blocks.end(), chunk->begin);
+      const auto last = std::lower_bound(first, blocks.end(), chunk->begin + chunk_bytes);
+      for (; block != first; ++block) central->list.Push(*block);  // of a chunk that nobody noted
+      if (static_cast<size_t>(last - first) == in_chunk) {
+        ToSystem(chunk->begin, chunk_bytes);
+        std::free(chunk);
+      } else {
+        for (; block != last; ++block) central->list.Push(*block);
+        chunk->next = std::exchange(central->chunks, chunk);
+      }
+      block = last;
+    }
+    for (; block != blocks.end(); ++block) central->list.Push(*block);
+  }
+
+  void NoteChunk(int c, char* begin) {
+    auto* chunk = static_cast<Chunk*>(std::malloc(sizeof(Chunk)));  // operator new might want blocks released
+    if (chunk == nullptr) return;
+    chunk->begin = begin;
+    Central& central = central_[c];
+    MutexLock lock(central.mu);
+    chunk->next = std::exchange(central.chunks, chunk);
+  }
 
   static ThreadCache& Cache() {
     if (current_cache == nullptr) [[unlikely]]
@@ -180,7 +244,7 @@ class CachingAllocator final : public Allocator {
   bool Refill(int c) {
     ThreadCache& cache = Cache();
     const size_t block_bytes = ClassBytes(c);
-    const int batch = static_cast<int>(std::clamp<size_t>(16384 / block_bytes, 1, 16));
+    const int batch = NumInChunk(c);
     {
       Central& central = central_[c];
       MutexLock lock(central.mu);
@@ -192,16 +256,26 @@ class CachingAllocator final : public Allocator {
     if (cache.lists[c].head != nullptr) return true;
     auto* chunk = static_cast<char*>(FromSystem(block_bytes * batch));
     if (chunk == nullptr) return false;
+    NoteChunk(c, chunk);
     for (int i = batch - 1; i >= 0; --i) cache.lists[c].Push(chunk + i * block_bytes);
     cache.bytes += block_bytes * batch;
     return true;
   }
 
+  // Counts `bytes` if the limit on all tensors and that on the whole process allow them.
+  bool Reserve(int64_t bytes) {
+    if ((from_system_.fetch_add(bytes) + bytes <= MemoryLimit() && MayTakeMemory(bytes)) || BeyondMemoryLimit::now())
+      return true;
+    from_system_.fetch_sub(bytes);
+    return false;
+  }
+
   void* FromSystem(size_t bytes) {
     const auto signed_bytes = static_cast<int64_t>(bytes);
-    if (from_system_.fetch_add(signed_bytes) + signed_bytes > limit_.load()) {
-      from_system_.fetch_sub(signed_bytes);
-      return nullptr;
+    if (!Reserve(signed_bytes)) [[unlikely]] {
+      if (signed_bytes > MemoryLimit()) return nullptr;
+      ReleaseMemory();
+      if (!Reserve(signed_bytes)) return nullptr;
     }
     // Large blocks on huge-page borders: one fault instead of 512.
     const size_t alignment = bytes >= (4u << 20) ? (2u << 20) : kAlignment;
@@ -222,7 +296,6 @@ class CachingAllocator final : public Allocator {
   }
 
   std::array<Central, kNumClasses> central_;
-  std::atomic<int64_t> limit_{std::numeric_limits<int64_t>::max()};
   std::atomic<int64_t> in_use_{0};  // blocks above kMaxThreadCached only: small ones are not counted one by one
   std::atomic<int64_t> peak_{0};
   std::atomic<int64_t> from_system_{0};
@@ -230,7 +303,11 @@ class CachingAllocator final : public Allocator {
 };
 
 CachingAllocator& Instance() {
-  static auto* allocator = new CachingAllocator;
+  static auto* allocator = [] {
+    auto* made = new CachingAllocator;
+    SetMemoryReleaser([] { Instance().ReleaseCached(); });
+    return made;
+  }();
   return *allocator;
 }
 
@@ -243,6 +320,6 @@ ThreadCache::~ThreadCache() {
 }  // namespace
 
 Allocator* HostAllocator() { return &Instance(); }
-void SetHostMemoryLimit(int64_t bytes) { Instance().set_limit(bytes); }
+void SetHostMemoryLimit(int64_t bytes) { SetMemoryLimit(bytes); }
 
 }  // namespace millstream

@@ -3,12 +3,16 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <limits>
 #include <set>
 #include <thread>
 #include <utility>
 #include <vector>
+
+#include "millstream/base/memory_budget.h"
 
 namespace millstream {
 namespace {
@@ -103,13 +107,62 @@ TEST(AllocatorTest, RefusesWhatCannotBeHad) {
 }
 
 TEST(AllocatorTest, LimitIsKept) {
-  SetHostMemoryLimit(HostAllocator()->stats().bytes_from_system + (1 << 20));
+  // The larger of what tensors have and of what the process has counts.
+  SetHostMemoryLimit(std::max(MeasureMemory(), HostAllocator()->stats().bytes_from_system) + (32 << 20));
   EXPECT_EQ(Allocate(size_t{64} << 20).data, nullptr);
+  const Block small = Allocate(size_t{1} << 20);
+  EXPECT_NE(small.data, nullptr);
+  Deallocate(small);
   SetHostMemoryLimit(std::numeric_limits<int64_t>::max());
   const Block block = Allocate(size_t{64} << 20);
   EXPECT_NE(block.data, nullptr);
   Deallocate(block);
 }
+
+#if !defined(__SANITIZE_ADDRESS__)
+// Blocks of one size that nobody uses any more must not stand in the way of another size for ever. Attempts to release
+// them may be some time apart.
+TEST(AllocatorTest, CachedBlocksAreGivenBackAtTheLimit) {
+  for (const size_t size : {size_t{1000}, size_t{50'000}, size_t{100} << 20}) {
+    std::vector<Block> blocks;
+    for (size_t bytes = 0; bytes < (size_t{100} << 20); bytes += size) {
+      blocks.push_back(Allocate(size));
+      std::memset(blocks.back().data, 1, size);
+    }
+    for (const Block& block : blocks) Deallocate(block);  // now they are cached
+    SetHostMemoryLimit(std::max(MeasureMemory(), HostAllocator()->stats().bytes_from_system) + (20 << 20));
+    Block other = Allocate(size_t{60} << 20);
+    for (int i = 0; i < 1000 && other.data == nullptr; ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+      other = Allocate(size_t{60} << 20);
+    }
+    EXPECT_NE(other.data, nullptr) << size;
+    SetHostMemoryLimit(std::numeric_limits<int64_t>::max());
+    if (other.data != nullptr) Deallocate(other);
+  }
+}
+
+// A chunk goes back as a whole or not at all.
+TEST(AllocatorTest, BlocksInUseSurviveARelease) {
+  std::vector<Block> kept, others;
+  for (int i = 0; i < 10'000; ++i) {
+    (i % 7 == 0 ? kept : others).push_back(Allocate(700));
+    if (i % 7 == 0) std::memset(kept.back().data, i % 251, 700);
+  }
+  for (const Block& block : others) Deallocate(block);
+  ReleaseMemory();
+  others.clear();
+  for (int i = 0; i < 10'000; ++i) {
+    others.push_back(Allocate(700));
+    std::memset(others.back().data, 255, 700);
+  }
+  for (size_t i = 0; i < kept.size(); ++i) {
+    for (int k = 0; k < 700; ++k) ASSERT_EQ(static_cast<unsigned char*>(kept[i].data)[k], i * 7 % 251) << i;
+    Deallocate(kept[i]);
+  }
+  for (const Block& block : others) Deallocate(block);
+}
+#endif
 
 TEST(AllocatorTest, ManyThreadsMayExchangeBlocks) {
   std::vector<std::thread> threads;

@@ -4,6 +4,7 @@
 #include <memory>
 #include <new>
 #include <string>
+#include <utility>
 
 #include "millstream/tensor/resource_handle.h"
 #include "millstream/tensor/variant.h"
@@ -36,6 +37,15 @@ void ForObjects(DType dtype, Fn fn) {
   else if (dtype == DType::kVariant)
     fn(static_cast<Variant*>(nullptr));
 }
+
+// Variants hold tensors, which hold variants: a chain of any length is taken apart in a loop, not in calls within
+// calls.
+constexpr int kMaxNestedDestructions = 32;
+struct NestedDestructions {
+  int depth = 0;
+  Buffer* waiting = nullptr;  // linked through data_, which is known without it
+};
+__attribute__((tls_model("initial-exec"))) thread_local constinit NestedDestructions destructions;
 
 }  // namespace
 
@@ -71,14 +81,30 @@ void Buffer::Destroy() {
     delete this;
     return;
   }
-  ForObjects(dtype_, [&](auto* tag) {
-    using T = std::remove_pointer_t<decltype(tag)>;
-    std::destroy_n(static_cast<T*>(data_), bytes_ / sizeof(T));
-  });
-  Allocator* allocator = allocator_;
-  const size_t capacity = capacity_;
-  this->~Buffer();
-  allocator->Deallocate(this, capacity);
+  const auto destroy = [](Buffer* buffer) {
+    ForObjects(buffer->dtype_, [&](auto* tag) {
+      using T = std::remove_pointer_t<decltype(tag)>;
+      std::destroy_n(static_cast<T*>(buffer->data_), buffer->bytes_ / sizeof(T));
+    });
+    Allocator* allocator = buffer->allocator_;
+    const size_t capacity = buffer->capacity_;
+    buffer->~Buffer();
+    allocator->Deallocate(buffer, capacity);
+  };
+  if (dtype_ != DType::kVariant && dtype_ != DType::kResource) return destroy(this);
+  if (destructions.depth == kMaxNestedDestructions) {
+    data_ = std::exchange(destructions.waiting, this);
+    return;
+  }
+  ++destructions.depth;
+  destroy(this);
+  while (destructions.depth == 1 && destructions.waiting != nullptr) {
+    Buffer* const next = destructions.waiting;
+    destructions.waiting = static_cast<Buffer*>(next->data_);
+    next->data_ = reinterpret_cast<char*>(next) + kHeader;
+    destroy(next);
+  }
+  --destructions.depth;
 }
 
 }  // namespace millstream

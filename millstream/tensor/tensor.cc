@@ -10,6 +10,8 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "millstream/base/memory_budget.h"
+#include "millstream/base/start_thread.h"
 #include "millstream/base/thread_pool.h"
 #include "millstream/tensor/dispatch.h"
 
@@ -43,12 +45,16 @@ void CopyBytes(char* to, const char* from, size_t bytes) {
     return;
   }
   const size_t share = (bytes / copiers + 4095) / 4096 * 4096;
-  std::vector<std::thread> others;
+  std::vector<std::thread> others(kMaxCopiers);
+  size_t next = 0;
   for (size_t at = share; at < bytes; at += share) {
-    others.emplace_back([=] { CopyPopulating(to + at, from + at, std::min(share, bytes - at)); });
+    const auto copy = [=] { CopyPopulating(to + at, from + at, std::min(share, bytes - at)); };
+    if (next == others.size() || !StartThread(copy, &others[next++]).ok()) copy();
   }
   CopyPopulating(to, from, share);
-  for (std::thread& other : others) other.join();
+  for (std::thread& other : others) {
+    if (other.joinable()) other.join();
+  }
 }
 
 }  // namespace
@@ -76,9 +82,12 @@ StatusOr<Tensor> Tensor::Make(DType dtype, const Shape& shape, Allocator* alloca
 }
 
 Tensor::Tensor(DType dtype, const Shape& shape) {
-  StatusOr<Tensor> made = Make(dtype, shape);
-  MS_CHECK(made.ok());
-  *this = *std::move(made);
+  MS_CHECK(IsKnown(dtype));
+  if (Allocate(dtype, shape, HostAllocator())) return;
+  // Who cannot answer for it gets what there is beyond the limit.
+  if (AllocationsMayFail::now()) throw std::bad_alloc();
+  const BeyondMemoryLimit beyond;
+  if (!Allocate(dtype, shape, HostAllocator())) throw std::bad_alloc();
 }
 
 Tensor Tensor::Wrap(DType dtype, const Shape& shape, void* data, std::function<void()> release) {

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <limits>
 
+#include "millstream/base/memory_budget.h"
 #include "millstream/base/varint.h"
 #include "millstream/proto/tensor.pb.h"
 #include "millstream/tensor/encoded_variant.h"
@@ -187,6 +188,8 @@ StatusOr<Variant> DecodeVariant(const proto::VariantTensorDataProto& from, const
   return codec->decode(std::move(parts));
 }
 
+constexpr int kMaxVariantDepth = 64;
+
 // Variants hold tensors that hold variants; bytes in bytes are not seen by protobuf's own limit.
 class VariantDepth {
  public:
@@ -194,7 +197,7 @@ class VariantDepth {
   ~VariantDepth() { --depth_; }
   VariantDepth(const VariantDepth&) = delete;
   VariantDepth& operator=(const VariantDepth&) = delete;
-  bool too_deep() const { return depth_ > 64; }
+  bool too_deep() const { return depth_ > kMaxVariantDepth; }
 
  private:
   inline static thread_local int depth_ = 0;
@@ -233,11 +236,18 @@ StatusOr<Tensor> DecodeVariants(const Shape& shape, const TensorProto& proto, co
   return tensor;
 }
 
+// Whether there is memory for a message with `bytes` of a tensor. Small ones are not worth the question.
+Status CheckCopy(size_t bytes) {
+  constexpr size_t kSmall = 1 << 20;
+  return bytes < kSmall ? OkStatus() : CheckMemory(static_cast<int64_t>(bytes));
+}
+
 Status EncodeStrings(const Tensor& tensor, TensorProto* proto) {
   size_t total = 0;
   for (const std::string& s : tensor.flat<std::string>()) total += s.size() + 6;
   if (total > kMaxContentBytes)
     return errors::InvalidArgument("Tensor of ", total, " bytes is too large for a message");
+  RETURN_IF_ERROR(CheckCopy(total));
   proto->mutable_string_val()->Reserve(static_cast<int>(tensor.num_elements()));
   for (const std::string& s : tensor.flat<std::string>()) proto->add_string_val(s);
   return OkStatus();
@@ -254,6 +264,32 @@ void EncodeHandles(const Tensor& tensor, TensorProto* proto) {
   }
 }
 
+// What the variants of one message have taken so far, those within each other included: a tensor may be in many of
+// them, and those in many others.
+class VariantEncoding {
+ public:
+  VariantEncoding() {
+    if (depth_++ == 0) left_ = kMaxContentBytes;
+  }
+  ~VariantEncoding() { --depth_; }
+  VariantEncoding(const VariantEncoding&) = delete;
+  VariantEncoding& operator=(const VariantEncoding&) = delete;
+
+  static Status Charge(const Tensor& tensor) {
+    constexpr int64_t kBytesPerTensor = 64;
+    left_ -= kBytesPerTensor + static_cast<int64_t>(tensor.ByteSize());
+    if (tensor.dtype() == DType::kString) {
+      for (const std::string& s : tensor.flat<std::string>()) left_ -= static_cast<int64_t>(s.size());
+    }
+    if (depth_ > kMaxVariantDepth) return errors::InvalidArgument("Too many variants in each other");
+    return left_ >= 0 ? OkStatus() : errors::InvalidArgument("Variants are too large for a message");
+  }
+
+ private:
+  inline static thread_local int depth_ = 0;
+  inline static thread_local int64_t left_ = 0;
+};
+
 Status EncodeVariant(const Variant& v, proto::VariantTensorDataProto* to) {
   if (v.empty()) return OkStatus();
   to->set_type_name(v.type_name());
@@ -266,11 +302,16 @@ Status EncodeVariant(const Variant& v, proto::VariantTensorDataProto* to) {
   VariantParts parts;
   RETURN_IF_ERROR(codec->encode(*v.get<VariantValue>(), &parts));
   to->set_metadata(std::move(parts.metadata));
-  for (const Tensor& t : parts.tensors) RETURN_IF_ERROR(TensorToProto(t, to->add_tensors()));
+  for (const Tensor& t : parts.tensors) {
+    RETURN_IF_ERROR(VariantEncoding::Charge(t));
+    RETURN_IF_ERROR(TensorToProto(t, to->add_tensors()));
+  }
   return OkStatus();
 }
 
 Status EncodeVariants(const Tensor& tensor, TensorProto* proto) {
+  const VariantEncoding encoding;
+  RETURN_IF_ERROR(VariantEncoding::Charge(tensor));
   for (const Variant& v : tensor.flat<Variant>()) RETURN_IF_ERROR(EncodeVariant(v, proto->add_variant_val()));
   if (proto->ByteSizeLong() > kMaxContentBytes)
     return errors::InvalidArgument("Variants of ", proto->ByteSizeLong(), " bytes are too large for a message");
@@ -281,6 +322,7 @@ Status EncodePlain(const Tensor& tensor, TensorProto* proto, const TensorEncodeO
   if (tensor.ByteSize() > kMaxContentBytes) {
     return errors::InvalidArgument("Tensor of ", tensor.ByteSize(), " bytes is too large for a message");
   }
+  RETURN_IF_ERROR(CheckCopy(tensor.ByteSize()));
   if (tensor.num_elements() > options.max_values) {
     proto->set_tensor_content(tensor.raw(), tensor.ByteSize());
     return OkStatus();
