@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millstream/graph/prune.h"
 
+#include <algorithm>
 #include <unordered_map>
 
+#include "millstream/base/memory_budget.h"
 #include "millstream/graph/node_kind.h"
 
 namespace millstream {
@@ -69,6 +71,8 @@ StatusOr<PrunedGraph> Prune(const Graph& graph, const std::vector<Output>& feeds
   out.graph->set_producer_version(graph.producer_version());
   ASSIGN_OR_RETURN(FedMap fed, AddArgs(feeds, &out));
   const std::vector<bool> needed = Reachable(graph, fed, fetches, targets);
+  constexpr int64_t kBytesPerNode = 1024;  // about what a node of a plan takes
+  RETURN_IF_ERROR(CheckMemory(kBytesPerNode * std::count(needed.begin(), needed.end(), true)));
 
   std::vector<Node*> twin(static_cast<size_t>(graph.id_limit()), nullptr);
   for (const auto& node : graph.nodes()) {

@@ -112,7 +112,7 @@ Status RunNodes(const Plan& plan, const StepContext& step, Entry* slots) {
                        outputs, plan.slot_types.data() + node.outputs, node.num_outputs});
     {
       ScopedNodeTrace trace(step.stats, node);
-      if (Status s = node.kernel->Compute(ctx); !s.ok()) [[unlikely]]
+      if (Status s = ComputeWithinMemory(*node.kernel, ctx); !s.ok()) [[unlikely]]
         return AtNode(s, *node.node);
     }
     if (values != nullptr) derefs.clear();
@@ -152,6 +152,7 @@ Status RunSerial(const Plan& plan, const StepContext& step, std::span<const Tens
 
 void RunPlanAsync(std::shared_ptr<const Plan> plan, const StepContext& step, std::span<const Tensor> args,
                   std::vector<Tensor>* rets, std::function<void(Status)> done) {
+  const AllocationsMayFail never(false);  // a kernel may have called
   if (step.stats != nullptr) [[unlikely]]
     step.stats->AddConstants(*plan);
   if (plan->control_flow) return internal::RunFrames(std::move(plan), step, args, rets, std::move(done));
@@ -161,6 +162,7 @@ void RunPlanAsync(std::shared_ptr<const Plan> plan, const StepContext& step, std
 
 Status RunPlan(const std::shared_ptr<const Plan>& plan, const StepContext& step, std::span<const Tensor> args,
                std::vector<Tensor>* rets) {
+  const AllocationsMayFail never(false);  // a kernel may have called
   if (plan->serial) {
     if (step.stats != nullptr) [[unlikely]]
       step.stats->AddConstants(*plan);

@@ -113,7 +113,7 @@ inline void FrameFlow::PropagateNext(const ReadyNode& next, ReadyNodes* ready) {
   MovingValue value = TakeValue(next);
   if (next.iteration->next != nullptr) return Place(std::move(value), next.iteration->next, ready);
   frame->waiting.push_back(std::move(value));
-  if (frame->in_flight < frame->info->parallel_iterations) BeginIteration(frame, ready);
+  if (frame->in_flight < frame->info->parallel_iterations && !MemoryIsExhausted()) BeginIteration(frame, ready);
 }
 
 inline void FrameFlow::Deliver(const PlanEdge& edge, RunningIteration* it, bool dead, ReadyNodes* ready) {

@@ -18,8 +18,14 @@ Status ReadReferences(const Plan& plan, const PlanNode& node, Entry* const* inpu
 }
 
 Status AtNode(const Status& status, const Node& node) {
-  if (absl::StrContains(status.message(), "{{node ")) return status;  // named where it came from
-  Status named(status.code(), absl::StrCat(status.message(), "\n\t [[{{node ", node.name(), "}}]]"));
+  // An assertion may print gigabytes, and a name may be as long as a program: the error has to travel, and to be read.
+  constexpr size_t kMaxMessage = 256 << 10, kMaxName = 2048;
+  const absl::string_view message = status.message().substr(0, kMaxMessage);
+  if (absl::StrContains(message, "{{node ") && message.size() == status.message().size())
+    return status;  // named where it came from
+  Status named(status.code(),
+               absl::StrCat(message, message.size() < status.message().size() ? "..." : "", "\n\t [[{{node ",
+                            absl::string_view(node.name()).substr(0, kMaxName), "}}]]"));
   status.ForEachPayload([&](absl::string_view url, const absl::Cord& payload) { named.SetPayload(url, payload); });
   return named;
 }

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "millstream/base/memory_budget.h"
 #include "millstream/runtime/plan.h"
 #include "millstream/runtime/step_stats.h"
 
@@ -62,6 +63,14 @@ class InputPointers {
   std::vector<Entry*> many_;
 };
 
+// Calls a kernel that does not wait. Memory beyond the limit is ResourceExhausted, wherever the kernel takes it.
+inline Status ComputeWithinMemory(Kernel& kernel, KernelContext& ctx) {
+  return CatchOutOfMemory([&] {
+    const AllocationsMayFail may_fail;
+    return kernel.Compute(ctx);
+  });
+}
+
 // Runs a kernel that does not wait: reads the references it wants as values, drops them when it has run.
 // `make_frame(derefs)` gives the frame of its context.
 template <typename MakeFrame>
@@ -74,7 +83,7 @@ Status InvokeKernel(const Plan& plan, const PlanNode& node, const StepContext& s
   }
   KernelContext ctx(make_frame(derefs.data()));
   ScopedNodeTrace trace(step.stats, node);
-  return node.kernel->Compute(ctx);
+  return ComputeWithinMemory(*node.kernel, ctx);
 }
 
 // A kernel that may wait, in flight in an executor's run: keeps alive what its context points to. `id` names the node

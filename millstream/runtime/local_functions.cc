@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "millstream/base/memory_budget.h"
 #include "millstream/graph/gradients/function_gradients.h"
 #include "millstream/graph/node_kind.h"
 #include "millstream/runtime/executor.h"
@@ -22,7 +23,10 @@ class LocalFunctions::Instance final : public CompiledFunction {
 
 namespace {
 
-constexpr int kMaxActiveCalls = 50000;
+// What calls that have not returned may hold, in values of their bodies (about 48 bytes each). A call within a call
+// within a call: the depth to which functions may call themselves.
+constexpr int64_t kMaxActiveValues = int64_t{8} << 20;
+constexpr int64_t kValuesPerCall = 150;  // what a call takes beside the values of its body
 constexpr int kMaxCallsOnStack = 32;
 thread_local int calls_on_stack = 0;
 
@@ -73,6 +77,7 @@ StatusOr<FunctionBody> InstantiateBody(const FunctionLibrary& library, const Nam
 }  // namespace
 
 StatusOr<std::shared_ptr<CompiledFunction>> LocalFunctions::Instantiate(const NameAttrList& function) {
+  const AllocationsMayFail never(false);  // a kernel may have called
   const std::string key = InstanceKey(function);
   {
     MutexLock lock(mu_);
@@ -98,15 +103,19 @@ StatusOr<std::shared_ptr<CompiledFunction>> LocalFunctions::Compile(const NameAt
 
 void LocalFunctions::RunAsync(const CompiledFunction& function, const StepContext& step, std::vector<Tensor> args,
                               std::vector<Tensor>* rets, std::function<void(Status)> done) {
+  const AllocationsMayFail never(false);
   const std::shared_ptr<const Plan>& plan = static_cast<const Instance&>(function).plan();
   if (plan->serial) return RunPlanAsync(plan, step, args, rets, std::move(done));  // calls nothing itself
-  if (active_.fetch_add(1, std::memory_order_relaxed) >= kMaxActiveCalls) {
-    active_.fetch_sub(1, std::memory_order_relaxed);
-    return done(
-        errors::ResourceExhausted("More than ", kMaxActiveCalls, " function calls at once: does one call itself?"));
+  const int64_t values = kValuesPerCall + plan->num_slots;
+  if (active_.fetch_add(values, std::memory_order_relaxed) >= kMaxActiveValues || MemoryIsExhausted()) [[unlikely]] {
+    const int64_t held = active_.fetch_sub(values, std::memory_order_relaxed);
+    return done(held >= kMaxActiveValues
+                    ? errors::ResourceExhausted("Function calls that have not returned hold more than ",
+                                                kMaxActiveValues, " values: does a function call itself?")
+                    : MemoryExhausted());
   }
-  auto finish = [this, pool = step.pool, done = std::move(done)](Status status) {
-    active_.fetch_sub(1, std::memory_order_relaxed);
+  auto finish = [this, values, pool = step.pool, done = std::move(done)](Status status) {
+    active_.fetch_sub(values, std::memory_order_relaxed);
     OnStackOrPool(
         pool, [&] { done(std::move(status)); }, [&] { return [done, status] { done(status); }; });
   };

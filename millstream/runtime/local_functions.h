@@ -34,7 +34,7 @@ class LocalFunctions final : public FunctionRunner {
   const std::shared_ptr<FunctionLibrary> library_;
   const CompileOptions compile_;
   const Prepare prepare_;
-  std::atomic<int> active_{0};  // calls that have not returned
+  std::atomic<int64_t> active_{0};  // values that calls hold which have not returned
   Mutex mu_;
   std::unordered_map<std::string, std::shared_ptr<CompiledFunction>> instances_ ABSL_GUARDED_BY(mu_);
 };

@@ -16,6 +16,7 @@ class FramePlanner {
     plan_.frames.resize(1);
     plan_.child_frame.assign(plan_.nodes.size(), -1);
     plan_.node_in_frame.assign(plan_.nodes.size(), 0);
+    RETURN_IF_ERROR(CheckCounts());
     for (size_t i = 0; i < plan_.nodes.size(); ++i) RETURN_IF_ERROR(AssignFrame(static_cast<int32_t>(i)));
     RETURN_IF_ERROR(AssignSlots());
     AddEdges();
@@ -24,6 +25,17 @@ class FramePlanner {
   }
 
  private:
+  // Edges and waits have 16 bits for the number of an input or output, and -1.
+  Status CheckCounts() const {
+    for (const PlanNode& item : plan_.nodes) {
+      if (item.num_inputs <= INT16_MAX && item.num_outputs <= INT16_MAX) continue;
+      return errors::InvalidArgument("{{node ", item.node->name(), "}} has ", item.num_inputs, " inputs and ",
+                                     item.num_outputs, " outputs; with loops or branches, at most ", INT16_MAX,
+                                     " are possible");
+    }
+    return OkStatus();
+  }
+
   int32_t OutFrame(int32_t i) const {
     const PlanNode& node = plan_.nodes[i];
     if (plan_.child_frame[i] >= 0) return plan_.child_frame[i];

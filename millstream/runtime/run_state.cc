@@ -2,6 +2,12 @@
 #include "millstream/runtime/run_state.h"
 
 namespace millstream {
+namespace {
+
+// Of one plan. More steps at once than this are rare, but a function may call itself many thousand times.
+constexpr size_t kMaxFreeStates = 64;
+
+}  // namespace
 
 RunState::RunState(const Plan& plan) : num_slots(plan.control_flow ? 0 : plan.num_slots) {
   slots = std::make_unique<Entry[]>(static_cast<size_t>(num_slots));
@@ -35,7 +41,7 @@ std::unique_ptr<RunState> Plan::TakeState() const {
 
 void Plan::ReturnState(std::unique_ptr<RunState> state) const {
   MutexLock lock(mu_);
-  free_states_.push_back(std::move(state));
+  if (free_states_.size() < kMaxFreeStates) free_states_.push_back(std::move(state));
 }
 
 }  // namespace millstream

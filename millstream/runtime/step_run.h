@@ -157,6 +157,7 @@ class StepRun {
   // On whatever thread the kernel called back: goes on with what became ready, on the pool where there is one, so that
   // the caller (which may hold a lock of its queue) returns at once; or here, where that is allowed and usually short.
   void ContinueAfter(Invocation* call) {
+    const AllocationsMayFail never(false);  // a kernel of another step may have called
     Ready ready;
     FinishCall(call, &ready);
     if (step_.pool == nullptr || step_.pool->num_workers() == 0) return self().Drain(&ready);

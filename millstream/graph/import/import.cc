@@ -5,6 +5,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
+#include "millstream/base/memory_budget.h"
 #include "millstream/graph/functions/function_library.h"
 #include "millstream/graph/functions/node_import.h"
 #include "millstream/proto/graph.pb.h"
@@ -32,7 +33,11 @@ Status CheckVersions(const proto::VersionDef& versions) {
 Status CheckSize(const proto::GraphDef& def, const ImportOptions& options, const Graph& graph) {
   int64_t nodes = int64_t{graph.num_nodes()} + def.node_size();
   for (const auto& f : def.library().function()) nodes += f.node_def_size();
-  if (nodes <= options.max_nodes) return OkStatus();
+  // What a node takes beside its text, in the graph and in plans.
+  constexpr int64_t kBytesPerNode = 1024;
+  if (nodes <= options.max_nodes) {
+    return CheckMemory(static_cast<int64_t>(def.ByteSizeLong()) + kBytesPerNode * def.node_size());
+  }
   return errors::ResourceExhausted("The graph would have ", nodes, " nodes, at most ", options.max_nodes,
                                    " are allowed");
 }

@@ -1,19 +1,46 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millstream/graph/passes/replacement.h"
 
+#include <unordered_set>
+#include <vector>
+
 #include "millstream/graph/node_kind.h"
 
 namespace millstream {
 
-Output Replacements::Resolve(Output output) const {
-  for (auto it = outputs_.find(output); it != outputs_.end(); it = outputs_.find(output)) output = it->second;
-  return output;
+namespace {
+
+// Follows `from` to the end of its chain, and shortens the chain for whoever comes next: a chain may be as long as the
+// graph.
+template <typename Map, typename Key>
+Key Follow(Map& map, const Key& from) {
+  Key end = from;
+  for (auto it = map.find(end); it != map.end(); it = map.find(end)) end = it->second;
+  for (auto it = map.find(from); it != map.end() && !(it->second == end);) {
+    const Key next = it->second;
+    it->second = end;
+    it = map.find(next);
+  }
+  return end;
 }
 
-Node* Replacements::ResolveWait(Node* node) const {
-  for (auto it = dropped_.find(node); node != nullptr && it != dropped_.end(); it = dropped_.find(node))
-    node = it->second;
-  return node;
+}  // namespace
+
+Output Replacements::Resolve(Output output) const { return Follow(outputs_, output); }
+
+Node* Replacements::ResolveWait(Node* node) const { return Follow(dropped_, node); }
+
+void Replacements::ApplyToWaits(Graph* graph, Node* node) const {
+  bool changed = false;
+  for (Node* in : node->control_inputs()) changed |= dropped_.contains(in);
+  if (!changed) return;
+  std::vector<Node*> waits;
+  std::unordered_set<const Node*> seen = {nullptr, node};  // one node may wait for all others: no search in the list
+  for (Node* in : node->control_inputs()) {
+    Node* const to = ResolveWait(in);
+    if (seen.insert(to).second) waits.push_back(to);
+  }
+  graph->SetControlInputs(node, std::move(waits));
 }
 
 void Replacements::Apply(PrunedGraph* part) const {
@@ -25,15 +52,7 @@ void Replacements::Apply(PrunedGraph* part) const {
       const Output to = Resolve(node->input(i));
       if (!(to == node->input(i))) graph.SetInput(node.get(), i, to);
     }
-    bool changed = false;
-    for (Node* in : node->control_inputs()) changed |= dropped_.contains(in);
-    if (!changed) continue;
-    const std::vector<Node*> before = node->control_inputs();
-    graph.SetControlInputs(node.get(), {});
-    for (Node* in : before) {
-      Node* to = ResolveWait(in);
-      if (to != nullptr && to != node.get()) graph.AddControlInput(node.get(), to);
-    }
+    ApplyToWaits(&graph, node.get());
   }
   for (Output& ret : part->rets) ret = Resolve(ret);
 }

@@ -13,7 +13,7 @@ class Replacements {
  public:
   // `node` as a whole goes away; its outputs are replaced one by one with Replace(). Whoever only waited for `node`
   // waits for `waits_for` instead (null: need not wait).
-  void Drop(const Node* node, Node* waits_for) { dropped_[node] = waits_for; }
+  void Drop(Node* node, Node* waits_for) { dropped_[node] = waits_for; }
   void Replace(const Output& from, const Output& to) { outputs_[from] = to; }
   bool empty() const { return outputs_.empty() && dropped_.empty(); }
   // What `output` has become so far.
@@ -22,8 +22,11 @@ class Replacements {
   void Apply(PrunedGraph* part) const;
 
  private:
-  std::unordered_map<Output, Output, OutputHash> outputs_;
-  std::unordered_map<const Node*, Node*> dropped_;
+  void ApplyToWaits(Graph* graph, Node* node) const;
+
+  // Lookups shorten chains.
+  mutable std::unordered_map<Output, Output, OutputHash> outputs_;
+  mutable std::unordered_map<Node*, Node*> dropped_;
 };
 
 // True if a pass may drop or move the node: no state, no control flow, not asked for by name.

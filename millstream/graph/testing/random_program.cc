@@ -23,7 +23,7 @@ constexpr int kMaxDepth = 3;
 constexpr size_t kMaxInputs = 24;
 constexpr int64_t kMaxElements = 8192;
 
-// y = x, y = x + x, x < 3 and a constant.
+// y = x, y = x + x, x < 3, a constant, and one that calls itself twice.
 constexpr char kFunctions[] = R"(
 function {
   signature { name: "same" input_arg { name: "x" type_attr: "T" } output_arg { name: "y" type_attr: "T" } attr { name: "T" type: "type" } }
@@ -48,8 +48,14 @@ function {
              attr { key: "value" value { tensor { dtype: DT_FLOAT tensor_shape {} float_val: 3 } } } }
   ret { key: "y" value: "c:output:0" }
 }
+function {
+  signature { name: "again" input_arg { name: "x" type: DT_FLOAT } output_arg { name: "y" type: DT_FLOAT } }
+  node_def { name: "a" op: "again" input: "x" }
+  node_def { name: "b" op: "again" input: "a:y:0" }
+  ret { key: "y" value: "b:y:0" }
+}
 )";
-constexpr const char* kFunctionNames[] = {"same", "twice", "small", "three"};
+constexpr const char* kFunctionNames[] = {"same", "twice", "small", "three", "again"};
 
 // How much of a name two ops share.
 size_t Alike(const std::string& a, const std::string& b) {
@@ -194,6 +200,34 @@ void RandomProgram::ChangeAttr(proto::NodeDef* node) {
   const AttrDef& def = op->def.attrs[static_cast<size_t>(c_.Below(static_cast<int>(op->def.attrs.size())))];
   proto::AttrValue value;
   if (AttrToProto(Attr(def), &value).ok()) (*node->mutable_attr())[def.name] = value;
+}
+
+void RandomProgram::Repeat(const proto::NodeDef& node, int count) {
+  const OpEntry* op = OpRegistry::Global().Find(node.op());
+  const auto known = [&](const std::string& name) {
+    return std::find_if(values_.begin(), values_.end(), [&](const Value& v) {
+      return v.name == name || v.name == name + ":0" || v.name + ":0" == name;
+    });
+  };
+  const auto made = known(node.name());
+  if (op == nullptr || made == values_.end()) return;
+  const DType type = made->type;
+  std::string last = node.name();
+  const proto::NodeDef first = node;
+  for (int i = 0; i < count; ++i) {
+    proto::NodeDef* next = NewNode(first.op());
+    *next->mutable_attr() = first.attr();
+    bool grows = false;
+    for (const std::string& input : first.input()) {
+      const auto from = known(input);
+      const bool fits = from != values_.end() && TypesCompatible(from->type, type);
+      next->add_input(fits ? last : input);
+      grows |= fits;
+    }
+    if (!grows) return;
+    last = next->name();
+    values_.push_back({absl::StrCat(last, ":0"), type});
+  }
 }
 
 DType RandomProgram::Type(const AttrDef& def) {
@@ -371,7 +405,12 @@ void ChangeProgram(ProtoMutator* mutator, proto::GraphDef* graph) {
   for (uint8_t& byte : bytes) byte = static_cast<uint8_t>(mutator->Next() >> 8);
   Choices choices(bytes.data(), bytes.size());
   RandomProgram program(&choices, graph);
-  switch (mutator->Below(6)) {
+  switch (mutator->Below(7)) {
+    case 6:
+      if (graph->node_size() > 0) {
+        program.Repeat(graph->node(mutator->Below(graph->node_size())), 1 + mutator->Below(12));
+      }
+      return;
     case 0:
       if (graph->library().function_size() == 0) program.AddFunctions();
       return;

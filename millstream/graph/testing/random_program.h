@@ -53,6 +53,9 @@ class RandomProgram {
   }
   // Gives a node another value for an attribute of its op.
   void ChangeAttr(proto::NodeDef* node);
+  // Applies a node to its own result, again and again, in the place of every input of that type: chains, and values
+  // that double.
+  void Repeat(const proto::NodeDef& node, int count);
   // Functions that nodes with attributes of type `func` may name.
   void AddFunctions();
 

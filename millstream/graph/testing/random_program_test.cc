@@ -50,6 +50,27 @@ TEST(RandomProgram, EveryOpIsMade) {
   EXPECT_THAT(missing, ::testing::IsEmpty());
 }
 
+TEST(RandomProgram, RepeatedNodesAreImported) {
+  const std::vector<uint8_t> bytes = Bytes(7);
+  Choices choices(bytes.data(), bytes.size());
+  proto::GraphDef def;
+  RandomProgram program(&choices, &def);
+  const int join = program.AddNode(*OpRegistry::Global().Find("StringJoin"));
+  const int add = program.AddNode(*OpRegistry::Global().Find("AddV2"));
+  for (const int node : {join, add}) {
+    ASSERT_GE(node, 0);
+    const int before = def.node_size();
+    program.Repeat(proto::NodeDef(def.node(node)), 5);
+    if (def.node(node).input_size() == 0) continue;  // a join of nothing
+    ASSERT_EQ(def.node_size(), before + 5);
+    for (int i = before; i < def.node_size(); ++i) {
+      EXPECT_EQ(def.node(i).input(0), i == before ? def.node(node).name() : def.node(i - 1).name());
+    }
+  }
+  Graph graph;
+  EXPECT_TRUE(ImportGraph(def, {}, &graph).ok());
+}
+
 TEST(RandomProgram, NodesUseEachOther) {
   const std::vector<uint8_t> bytes = Bytes(5);
   Choices choices(bytes.data(), bytes.size());
