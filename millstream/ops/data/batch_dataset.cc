@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "millstream/base/memory_budget.h"
 #include "millstream/framework/op.h"
 #include "millstream/ops/data/batch.h"
 #include "millstream/ops/elements/copy_rows.h"
@@ -22,12 +23,14 @@ Status TakeElements(const StepContext& step, int64_t size, bool drop_remainder, 
   return OkStatus();
 }
 
-StatusOr<Tensor> StackComponent(std::vector<Element>& elements, size_t component) {
+namespace {
+
+Status StackRows(std::vector<Element>& elements, size_t component, Tensor* batch) {
   const Tensor& first = elements[0][component];
   std::vector<int64_t> dims = {static_cast<int64_t>(elements.size())};
   dims.insert(dims.end(), first.shape().dims().begin(), first.shape().dims().end());
   ASSIGN_OR_RETURN(const Shape shape, Shape::Make(dims));
-  ASSIGN_OR_RETURN(Tensor batch, Tensor::Make(first.dtype(), shape));
+  ASSIGN_OR_RETURN(*batch, Tensor::Make(first.dtype(), shape));
   for (size_t row = 0; row < elements.size(); ++row) {
     Tensor& t = elements[row][component];
     if (t.shape() != first.shape()) {
@@ -39,11 +42,22 @@ StatusOr<Tensor> StackComponent(std::vector<Element>& elements, size_t component
       return errors::InvalidArgument("Cannot batch tensors with different types in component ", component);
     const int64_t at = static_cast<int64_t>(row) * t.num_elements();
     if (t.dtype() == DType::kString && t.RefIsOne()) {
-      std::move(t.data<std::string>(), t.data<std::string>() + t.num_elements(), batch.data<std::string>() + at);
+      std::move(t.data<std::string>(), t.data<std::string>() + t.num_elements(), batch->data<std::string>() + at);
     } else {
-      CopyElements(t, 0, t.num_elements(), &batch, at);
+      CopyElements(t, 0, t.num_elements(), batch, at);
     }
   }
+  return OkStatus();
+}
+
+}  // namespace
+
+StatusOr<Tensor> StackComponent(std::vector<Element>& elements, size_t component) {
+  Tensor batch;
+  RETURN_IF_ERROR(CatchOutOfMemory([&] {
+    const AllocationsMayFail may_fail;  // one string may be in many elements
+    return StackRows(elements, component, &batch);
+  }));
   return batch;
 }
 
@@ -56,16 +70,16 @@ class BatchDataset final : public DerivedDataset {
         size_(size),
         drop_remainder_(drop_remainder) {}
 
-  int64_t Cardinality() const override { return BatchCount(input().Cardinality(), size_, drop_remainder_); }
-  StatusOr<IteratorPtr> MakeIterator(const StepContext& owner) const override {
+  int64_t CountElements() const override { return BatchCount(input().Cardinality(), size_, drop_remainder_); }
+  StatusOr<IteratorPtr> NewIterator(const StepContext& owner) const override {
     ASSIGN_OR_RETURN(IteratorPtr from, input().MakeIterator(owner));
     return std::make_unique<Iterator>(std::move(from), size_, drop_remainder_);
   }
-  Status CheckRandomAccess() const override {
+  Status FindRandomAccess() const override {
     if (drop_remainder_) return input().CheckRandomAccess();
     return errors::FailedPrecondition("Batch does not support global shuffling with `drop_remainder=False`.");
   }
-  StatusOr<AccessPtr> MakeAccess(const StepContext& owner) const override {
+  StatusOr<AccessPtr> NewAccess(const StepContext& owner) const override {
     ASSIGN_OR_RETURN(AccessPtr from, input().MakeAccess(owner));
     return MakeAccessBy([from = std::move(from), size = size_, n = input().Cardinality()](
                             const StepContext& step, int64_t batch, Element* element) {
@@ -94,7 +108,7 @@ class BatchDataset final : public DerivedDataset {
         : input_(std::move(input)), size_(size), drop_remainder_(drop) {}
     // Ready for one element is not ready for a batch, unless nothing below ever waits: then the first says it for all.
     bool Ready() override { return size_ == 1 && input_ != nullptr && input_->Ready(); }
-    Status GetNext(const StepContext& step, Element* batch, bool* end) override {
+    Status Next(const StepContext& step, Element* batch, bool* end) override {
       std::vector<Element> elements;
       RETURN_IF_ERROR(TakeElements(step, size_, drop_remainder_, &input_, &elements, end));
       return *end ? OkStatus() : Stack(elements, batch);

@@ -40,8 +40,8 @@ class MemoryCacheDataset final : public DerivedDataset {
  public:
   MemoryCacheDataset(Ref<Dataset> input, std::shared_ptr<MemoryCache> cache)
       : DerivedDataset(std::move(input)), cache_(std::move(cache)) {}
-  int64_t Cardinality() const override { return input().Cardinality(); }
-  StatusOr<IteratorPtr> MakeIterator(const StepContext& owner) const override {
+  int64_t CountElements() const override { return input().Cardinality(); }
+  StatusOr<IteratorPtr> NewIterator(const StepContext& owner) const override {
     {
       MutexLock lock(cache_->mu);
       if (cache_->elements != nullptr) return std::make_unique<MemoryDataset::Iterator>(cache_->elements);
@@ -49,8 +49,8 @@ class MemoryCacheDataset final : public DerivedDataset {
     ASSIGN_OR_RETURN(IteratorPtr from, input().MakeIterator(owner));
     return std::make_unique<Writer>(std::move(from), cache_);
   }
-  Status CheckRandomAccess() const override { return input().CheckRandomAccess(); }
-  StatusOr<AccessPtr> MakeAccess(const StepContext& owner) const override {
+  Status FindRandomAccess() const override { return input().CheckRandomAccess(); }
+  StatusOr<AccessPtr> NewAccess(const StepContext& owner) const override {
     ASSIGN_OR_RETURN(AccessPtr from, input().MakeAccess(owner));
     return MakeAccessBy([from = std::move(from), cache = cache_](const StepContext& step, int64_t i, Element* element) {
       {
@@ -74,7 +74,7 @@ class MemoryCacheDataset final : public DerivedDataset {
    public:
     Writer(IteratorPtr input, std::shared_ptr<MemoryCache> cache)
         : input_(std::move(input)), cache_(std::move(cache)) {}
-    Status GetNext(const StepContext& step, Element* element, bool* end) override {
+    Status Next(const StepContext& step, Element* element, bool* end) override {
       *end = input_ == nullptr;
       if (*end) return OkStatus();
       RETURN_IF_ERROR(input_->GetNext(step, element, end));
@@ -102,8 +102,8 @@ class MemoryCacheDataset final : public DerivedDataset {
 class FileCacheDataset final : public DerivedDataset {
  public:
   FileCacheDataset(Ref<Dataset> input, std::string file) : DerivedDataset(std::move(input)), file_(std::move(file)) {}
-  int64_t Cardinality() const override { return input().Cardinality(); }
-  StatusOr<IteratorPtr> MakeIterator(const StepContext& owner) const override {
+  int64_t CountElements() const override { return input().Cardinality(); }
+  StatusOr<IteratorPtr> NewIterator(const StepContext& owner) const override {
     StatusOr<std::unique_ptr<BundleReader>> reader = BundleReader::Open(file_);
     if (reader.ok()) return std::make_unique<Reader>(*std::move(reader), types());
     if (!absl::IsNotFound(reader.status())) return reader.status();
@@ -122,7 +122,7 @@ class FileCacheDataset final : public DerivedDataset {
    public:
     Writer(IteratorPtr input, std::unique_ptr<BundleWriter> writer)
         : input_(std::move(input)), writer_(std::move(writer)) {}
-    Status GetNext(const StepContext& step, Element* element, bool* end) override {
+    Status Next(const StepContext& step, Element* element, bool* end) override {
       *end = input_ == nullptr;
       if (*end) return OkStatus();
       RETURN_IF_ERROR(input_->GetNext(step, element, end));
@@ -147,7 +147,7 @@ class FileCacheDataset final : public DerivedDataset {
    public:
     Reader(std::unique_ptr<BundleReader> reader, std::vector<DType> types)
         : reader_(std::move(reader)), types_(std::move(types)) {}
-    Status GetNext(const StepContext&, Element* element, bool* end) override {
+    Status Next(const StepContext&, Element* element, bool* end) override {
       *end = !reader_->Has(Key(next_, 0, types_.size()));
       if (*end) return OkStatus();
       for (size_t i = 0; i < types_.size(); ++i) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millstream/ops/data/captured_function.h"
 
+#include "millstream/base/memory_budget.h"
+
 namespace millstream {
 
 StatusOr<CapturedFunction> CapturedFunction::FromInputs(KernelContext& ctx, const NameAttrList& function, int begin,
@@ -35,6 +37,7 @@ Element CapturedFunction::Instance::AllArgs(const Element& args) const {
 
 // Each call has a cancellation of its own below the caller's: an error ends the call, not the iterator.
 Status CapturedFunction::Instance::Run(const StepContext& step, const Element& args, Element* rets) const {
+  const AllocationsMayFail never(false);  // `own` must not stay registered
   Cancellation own;
   Cancellation::Token token = -1;
   Cancellation* const parent = step.cancellation;
@@ -49,6 +52,7 @@ Status CapturedFunction::Instance::Run(const StepContext& step, const Element& a
 }
 
 void CapturedFunction::Instance::RunAsync(const Element& args, Element* rets, std::function<void(Status)> done) const {
+  const AllocationsMayFail never(false);  // `done` must be called
   struct Call {
     ResourceManager step_resources{"step"};
     Cancellation cancellation;

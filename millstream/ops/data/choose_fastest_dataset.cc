@@ -15,13 +15,13 @@ class ChooseFastestDataset final : public Dataset {
       : Dataset(std::move(signature.types), std::move(signature.shapes)),
         inputs_(std::move(inputs)),
         experiments_(experiments) {}
-  int64_t Cardinality() const override {
+  int64_t CountElements() const override {
     for (const Ref<Dataset>& input : inputs_) {
       if (const int64_t n = input->Cardinality(); n != kUnknownCardinality) return n;
     }
     return kUnknownCardinality;
   }
-  StatusOr<IteratorPtr> MakeIterator(const StepContext& owner) const override {
+  StatusOr<IteratorPtr> NewIterator(const StepContext& owner) const override {
     std::vector<IteratorPtr> iterators;
     for (const Ref<Dataset>& input : inputs_) {
       ASSIGN_OR_RETURN(IteratorPtr from, input->MakeIterator(owner));
@@ -36,7 +36,7 @@ class ChooseFastestDataset final : public Dataset {
     Iterator(std::vector<IteratorPtr> inputs, int64_t experiments)
         : inputs_(std::move(inputs)), left_(experiments), times_(inputs_.size()) {}
     bool Ready() override { return inputs_.size() == 1 && inputs_[0]->Ready(); }
-    Status GetNext(const StepContext& step, Element* element, bool* end) override {
+    Status Next(const StepContext& step, Element* element, bool* end) override {
       if (inputs_.size() > 1 && left_ <= 0) KeepFastest();
       if (inputs_.size() == 1) return inputs_[0]->GetNext(step, element, end);
       --left_;

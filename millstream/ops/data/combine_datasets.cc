@@ -13,20 +13,20 @@ class ConcatenateDataset final : public Dataset {
       : Dataset(std::move(signature.types), std::move(signature.shapes)),
         first_(std::move(first)),
         second_(std::move(second)) {}
-  int64_t Cardinality() const override {
+  int64_t CountElements() const override {
     const int64_t a = first_->Cardinality(), b = second_->Cardinality();
     if (a == kInfiniteCardinality || b == kInfiniteCardinality) return kInfiniteCardinality;
     return a < 0 || b < 0 ? kUnknownCardinality : a + b;
   }
-  StatusOr<IteratorPtr> MakeIterator(const StepContext& owner) const override {
+  StatusOr<IteratorPtr> NewIterator(const StepContext& owner) const override {
     ASSIGN_OR_RETURN(IteratorPtr first, first_->MakeIterator(owner));
     return std::make_unique<Iterator>(std::move(first), second_, owner);
   }
-  Status CheckRandomAccess() const override {
+  Status FindRandomAccess() const override {
     RETURN_IF_ERROR(first_->CheckRandomAccess());
     return second_->CheckRandomAccess();
   }
-  StatusOr<AccessPtr> MakeAccess(const StepContext& owner) const override {
+  StatusOr<AccessPtr> NewAccess(const StepContext& owner) const override {
     ASSIGN_OR_RETURN(AccessPtr first, first_->MakeAccess(owner));
     ASSIGN_OR_RETURN(AccessPtr second, second_->MakeAccess(owner));
     return MakeAccessBy([first = std::move(first), second = std::move(second), n = first_->Cardinality()](
@@ -41,7 +41,7 @@ class ConcatenateDataset final : public Dataset {
     Iterator(IteratorPtr first, Ref<Dataset> second, const StepContext& owner)
         : current_(std::move(first)), second_(std::move(second)), owner_(owner) {}
     bool Ready() override { return current_ == nullptr || current_->Ready(); }
-    Status GetNext(const StepContext& step, Element* element, bool* end) override {
+    Status Next(const StepContext& step, Element* element, bool* end) override {
       *end = true;
       while (current_ != nullptr) {
         RETURN_IF_ERROR(current_->GetNext(step, element, end));
@@ -68,7 +68,7 @@ class ZipDataset final : public Dataset {
  public:
   ZipDataset(std::vector<Ref<Dataset>> inputs, OutputSignature signature)
       : Dataset(std::move(signature.types), std::move(signature.shapes)), inputs_(std::move(inputs)) {}
-  int64_t Cardinality() const override {
+  int64_t CountElements() const override {
     int64_t least = kInfiniteCardinality;
     for (const Ref<Dataset>& input : inputs_) {
       const int64_t n = input->Cardinality();
@@ -77,7 +77,7 @@ class ZipDataset final : public Dataset {
     }
     return least;
   }
-  StatusOr<IteratorPtr> MakeIterator(const StepContext& owner) const override {
+  StatusOr<IteratorPtr> NewIterator(const StepContext& owner) const override {
     std::vector<IteratorPtr> iterators;
     for (const Ref<Dataset>& input : inputs_) {
       ASSIGN_OR_RETURN(IteratorPtr from, input->MakeIterator(owner));
@@ -85,11 +85,11 @@ class ZipDataset final : public Dataset {
     }
     return std::make_unique<Iterator>(std::move(iterators));
   }
-  Status CheckRandomAccess() const override {
+  Status FindRandomAccess() const override {
     for (const Ref<Dataset>& input : inputs_) RETURN_IF_ERROR(input->CheckRandomAccess());
     return OkStatus();
   }
-  StatusOr<AccessPtr> MakeAccess(const StepContext& owner) const override {
+  StatusOr<AccessPtr> NewAccess(const StepContext& owner) const override {
     std::vector<AccessPtr> inputs;
     for (const Ref<Dataset>& input : inputs_) {
       if (input->Cardinality() < 0) return Dataset::MakeAccess(owner);
@@ -116,7 +116,7 @@ class ZipDataset final : public Dataset {
       }
       return true;
     }
-    Status GetNext(const StepContext& step, Element* element, bool* end) override {
+    Status Next(const StepContext& step, Element* element, bool* end) override {
       *end = inputs_.empty();
       Status status;
       // All go on, also after an error or the end of one: so they stay in step, and caches of one size are completed.

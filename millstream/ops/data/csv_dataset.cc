@@ -33,13 +33,13 @@ class CsvDataset final : public Dataset {
   CsvDataset(CsvOptions options, OutputSignature signature)
       : Dataset(std::move(signature.types), std::move(signature.shapes)),
         options_(std::make_shared<const CsvOptions>(std::move(options))) {}
-  StatusOr<IteratorPtr> MakeIterator(const StepContext&) const override { return std::make_unique<Iterator>(options_); }
+  StatusOr<IteratorPtr> NewIterator(const StepContext&) const override { return std::make_unique<Iterator>(options_); }
 
  private:
   class Iterator final : public DatasetIterator {
    public:
     explicit Iterator(std::shared_ptr<const CsvOptions> options) : options_(std::move(options)) {}
-    Status GetNext(const StepContext& step, Element* element, bool* end) override {
+    Status Next(const StepContext& step, Element* element, bool* end) override {
       std::vector<std::string> fields;
       while (true) {
         RETURN_IF_ERROR(CheckCancelled(step));

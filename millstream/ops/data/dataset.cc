@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millstream/ops/data/dataset.h"
 
+#include <algorithm>
+
+#include "millstream/base/memory_budget.h"
+#include "millstream/base/stack_guard.h"
+
 namespace millstream {
 
 namespace {
@@ -32,11 +37,50 @@ class WalkingAccess final : public ElementAccess {
 
 }  // namespace
 
+Status DatasetIterator::GetNext(const StepContext& step, Element* element, bool* end) {
+  if (StackIsLow()) [[unlikely]]
+    return NestedTooDeeply("iterators of datasets");
+  if (MemoryIsExhausted()) [[unlikely]]
+    return MemoryExhausted();  // many datasets keep what they get
+  const AllocationsMayFail never(false);
+  return Next(step, element, end);
+}
+
+StatusOr<IteratorPtr> Dataset::MakeIterator(const StepContext& owner) const {
+  if (StackIsLow()) return NestedTooDeeply("datasets");
+  RETURN_IF_ERROR(CheckMemory());
+  const AllocationsMayFail never(false);
+  return NewIterator(owner);
+}
+
+int64_t Dataset::Cardinality() const {
+  int64_t known = cardinality_.load(std::memory_order_relaxed);
+  if (known == kNotCounted) {
+    known = CountElements();
+    cardinality_.store(known, std::memory_order_relaxed);
+  }
+  return known;
+}
+
 Status Dataset::CheckRandomAccess() const {
-  return errors::FailedPrecondition("an upstream dataset does not support random access.");
+  if (has_random_access_.load(std::memory_order_relaxed)) return OkStatus();
+  RETURN_IF_ERROR(FindRandomAccess());
+  has_random_access_.store(true, std::memory_order_relaxed);
+  return OkStatus();
 }
 
 StatusOr<AccessPtr> Dataset::MakeAccess(const StepContext& owner) const {
+  if (StackIsLow()) return NestedTooDeeply("datasets");
+  RETURN_IF_ERROR(CheckMemory());
+  const AllocationsMayFail never(false);
+  return NewAccess(owner);
+}
+
+Status Dataset::FindRandomAccess() const {
+  return errors::FailedPrecondition("an upstream dataset does not support random access.");
+}
+
+StatusOr<AccessPtr> Dataset::NewAccess(const StepContext& owner) const {
   return std::make_unique<WalkingAccess>(Ref<const Dataset>::Share(this), owner);
 }
 
@@ -76,10 +120,23 @@ StatusOr<Ref<Dataset>> DatasetInput(const KernelContext& ctx, int i) {
   }
   auto* dataset = t.scalar<Variant>().get<Dataset>();
   if (dataset == nullptr) return errors::InvalidArgument("Tensor must be a Dataset object.");
+  if (dataset->depth() >= kMaxDatasetDepth) {
+    return errors::ResourceExhausted("More than ", kMaxDatasetDepth, " datasets are made from one another");
+  }
   return Ref<Dataset>::Share(dataset);
 }
 
 void OutputDataset(KernelContext& ctx, Ref<Dataset> dataset) {
+  int depth = dataset->depth();
+  for (int i = 0; i < ctx.num_inputs(); ++i) {
+    const Tensor& input = ctx.input(i);
+    if (input.dtype() != DType::kVariant) continue;
+    for (const Variant& variant : input.flat<Variant>()) {
+      const auto* from = variant.get<Dataset>();
+      if (from != nullptr && from != dataset.get()) depth = std::max(depth, from->depth() + 1);
+    }
+  }
+  if (depth != dataset->depth()) dataset->set_depth(depth);
   ctx.set_output(0, Tensor::Scalar(Variant(std::move(dataset))));
 }
 
@@ -95,6 +152,7 @@ Status ElementShapes(ShapeContext& c) {
 }
 
 Status WaitUntilReady(const StepContext& step, Mutex& mu, CondVar& changed, absl::FunctionRef<bool()> ready) {
+  const AllocationsMayFail never(false);  // what is registered must be taken back
   Cancellation::Token token = -1;
   if (step.cancellation != nullptr) {
     const bool registered = step.cancellation->Register(

@@ -2,6 +2,8 @@
 #ifndef MILLSTREAM_OPS_DATA_DATASET_H_
 #define MILLSTREAM_OPS_DATA_DATASET_H_
 
+#include <atomic>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -19,9 +21,13 @@ class DatasetIterator {
  public:
   virtual ~DatasetIterator() = default;
   // The next element, or *end. May wait; gives up when `step` is cancelled. `step` is that of the caller.
-  virtual Status GetNext(const StepContext& step, Element* element, bool* end) = 0;
+  // ResourceExhausted if the process is out of memory, or the iterators that this one calls are nested too deeply.
+  Status GetNext(const StepContext& step, Element* element, bool* end);
   // True if GetNext() would come back at once: it reads no file, calls no function and waits for nobody.
   virtual bool Ready() { return false; }
+
+ protected:
+  virtual Status Next(const StepContext& step, Element* element, bool* end) = 0;
 };
 
 using IteratorPtr = std::unique_ptr<DatasetIterator>;
@@ -52,22 +58,40 @@ class Dataset : public VariantValue {
   std::string type_name() const override { return "tensorflow::DatasetVariantWrapper"; }
 
   // How many elements there are, as far as that is known without making them.
-  virtual int64_t Cardinality() const { return kUnknownCardinality; }
+  int64_t Cardinality() const;
 
   // `owner` is where background work and functions run: resources, functions, pool, and a cancellation that ends with
-  // the iterator. It outlives the iterator.
-  virtual StatusOr<IteratorPtr> MakeIterator(const StepContext& owner) const = 0;
+  // the iterator. It outlives the iterator. ResourceExhausted if datasets are nested too deeply.
+  StatusOr<IteratorPtr> MakeIterator(const StepContext& owner) const;
 
   // OK if elements may be asked for in any order at the price of one each; FailedPrecondition with a reason otherwise.
-  virtual Status CheckRandomAccess() const;
+  Status CheckRandomAccess() const;
   // Elements by number. Unless the dataset has a better way, those before an element are made as well. `owner` is as
   // for MakeIterator(). REQUIRES: the cardinality is known and finite.
-  virtual StatusOr<AccessPtr> MakeAccess(const StepContext& owner) const;
+  StatusOr<AccessPtr> MakeAccess(const StepContext& owner) const;
+
+  // How many datasets are made from one another up to this one; set by OutputDataset().
+  int depth() const { return depth_; }
+  void set_depth(int depth) { depth_ = depth; }
+
+ protected:
+  // What the calls above do; those that only look are asked once of each dataset, since many may be made from one.
+  virtual StatusOr<IteratorPtr> NewIterator(const StepContext& owner) const = 0;
+  virtual StatusOr<AccessPtr> NewAccess(const StepContext& owner) const;
+  virtual int64_t CountElements() const { return kUnknownCardinality; }
+  virtual Status FindRandomAccess() const;
 
  private:
+  static constexpr int64_t kNotCounted = std::numeric_limits<int64_t>::min();
   const std::vector<DType> types_;
   const std::vector<PartialShape> shapes_;
+  int depth_ = 0;
+  mutable std::atomic<int64_t> cardinality_{kNotCounted};
+  mutable std::atomic<bool> has_random_access_{false};  // or it is not known yet
 };
+
+// Datasets call what they are made from: how many elements it has, whether it can be reached in any order.
+inline constexpr int kMaxDatasetDepth = 4096;
 
 // A dataset made from another one, with its types and shapes unless told otherwise.
 class DerivedDataset : public Dataset {
@@ -126,7 +150,7 @@ struct OutputSignature {
 Status CheckSignature(const OutputSignature& wanted, const std::vector<DType>& types,
                       const std::vector<PartialShape>& shapes);
 
-// Kernel inputs and outputs.
+// Kernel inputs and outputs. ResourceExhausted if the dataset is kMaxDatasetDepth deep.
 StatusOr<Ref<Dataset>> DatasetInput(const KernelContext& ctx, int i);
 void OutputDataset(KernelContext& ctx, Ref<Dataset> dataset);
 // A scalar. InvalidArgument, with `name`, if the input has another shape.

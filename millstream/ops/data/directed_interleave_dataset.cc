@@ -15,7 +15,7 @@ class DirectedInterleaveDataset final : public Dataset {
         inputs_(std::move(inputs)),
         stop_(stop) {}
 
-  int64_t Cardinality() const override {
+  int64_t CountElements() const override {
     if (stop_) return kUnknownCardinality;
     int64_t sum = 0;
     for (const Ref<Dataset>& input : inputs_) {
@@ -26,7 +26,7 @@ class DirectedInterleaveDataset final : public Dataset {
     return sum;
   }
 
-  StatusOr<IteratorPtr> MakeIterator(const StepContext& owner) const override {
+  StatusOr<IteratorPtr> NewIterator(const StepContext& owner) const override {
     ASSIGN_OR_RETURN(IteratorPtr selector, selector_->MakeIterator(owner));
     std::vector<IteratorPtr> iterators;
     for (const Ref<Dataset>& input : inputs_) {
@@ -42,7 +42,7 @@ class DirectedInterleaveDataset final : public Dataset {
     Iterator(IteratorPtr selector, std::vector<IteratorPtr> inputs, bool stop)
         : selector_(std::move(selector)), inputs_(std::move(inputs)), open_(inputs_.size()), stop_(stop) {}
 
-    Status GetNext(const StepContext& step, Element* element, bool* end) override {
+    Status Next(const StepContext& step, Element* element, bool* end) override {
       while (selector_ != nullptr) {
         RETURN_IF_ERROR(CheckCancelled(step));
         Element which;

@@ -20,7 +20,7 @@ class FileDataset final : public Dataset {
   FileDataset(std::vector<std::string> paths, OpenFile open)
       : Dataset({DType::kString}, {PartialShape({})}), paths_(std::move(paths)), open_(std::move(open)) {}
 
-  StatusOr<IteratorPtr> MakeIterator(const StepContext&) const override {
+  StatusOr<IteratorPtr> NewIterator(const StepContext&) const override {
     return std::make_unique<Iterator>(paths_, open_);
   }
 
@@ -28,7 +28,7 @@ class FileDataset final : public Dataset {
   class Iterator final : public DatasetIterator {
    public:
     Iterator(std::vector<std::string> paths, OpenFile open) : paths_(std::move(paths)), open_(std::move(open)) {}
-    Status GetNext(const StepContext& step, Element* element, bool* end) override {
+    Status Next(const StepContext& step, Element* element, bool* end) override {
       std::string record;
       while (true) {
         RETURN_IF_ERROR(CheckCancelled(step));

@@ -12,13 +12,13 @@ class GlobalShuffleDataset final : public DerivedDataset {
   GlobalShuffleDataset(Ref<Dataset> input, std::shared_ptr<SeedSource> source)
       : DerivedDataset(std::move(input)), source_(std::move(source)) {}
 
-  int64_t Cardinality() const override { return input().Cardinality(); }
-  StatusOr<IteratorPtr> MakeIterator(const StepContext& owner) const override {
+  int64_t CountElements() const override { return input().Cardinality(); }
+  StatusOr<IteratorPtr> NewIterator(const StepContext& owner) const override {
     ASSIGN_OR_RETURN(AccessPtr shuffled, MakeAccess(owner));
     return std::make_unique<Iterator>(std::move(shuffled), Cardinality());
   }
-  Status CheckRandomAccess() const override { return OkStatus(); }
-  StatusOr<AccessPtr> MakeAccess(const StepContext& owner) const override {
+  Status FindRandomAccess() const override { return OkStatus(); }
+  StatusOr<AccessPtr> NewAccess(const StepContext& owner) const override {
     ASSIGN_OR_RETURN(AccessPtr from, input().MakeAccess(owner));
     const Seeds first = source_->Next(), second = source_->Next();
     const std::array<uint32_t, 3> key = {static_cast<uint32_t>(first.seed), static_cast<uint32_t>(first.seed2),
@@ -35,7 +35,7 @@ class GlobalShuffleDataset final : public DerivedDataset {
   class Iterator final : public DatasetIterator {
    public:
     Iterator(AccessPtr shuffled, int64_t size) : shuffled_(std::move(shuffled)), size_(size) {}
-    Status GetNext(const StepContext& step, Element* element, bool* end) override {
+    Status Next(const StepContext& step, Element* element, bool* end) override {
       *end = next_ == size_;
       return *end ? OkStatus() : shuffled_->Get(step, next_++, element);
     }

@@ -18,7 +18,7 @@ class GroupByReducerDataset final : public DerivedDataset {
       : DerivedDataset(std::move(input), std::move(signature.types), std::move(signature.shapes)),
         functions_(std::move(functions)) {}
 
-  StatusOr<IteratorPtr> MakeIterator(const StepContext& owner) const override {
+  StatusOr<IteratorPtr> NewIterator(const StepContext& owner) const override {
     auto iterator = std::make_unique<Iterator>(owner, functions_, input().types());
     ASSIGN_OR_RETURN(iterator->key, functions_.key.Instantiate(owner, input().types()));
     ASSIGN_OR_RETURN(iterator->init, functions_.init.Instantiate(owner, {DType::kInt64}));
@@ -32,7 +32,7 @@ class GroupByReducerDataset final : public DerivedDataset {
     Iterator(const StepContext& owner, ReducerFunctions functions, std::vector<DType> types)
         : owner_(owner), functions_(std::move(functions)), types_(std::move(types)) {}
 
-    Status GetNext(const StepContext& step, Element* element, bool* end) override {
+    Status Next(const StepContext& step, Element* element, bool* end) override {
       while (input != nullptr) {
         RETURN_IF_ERROR(CheckCancelled(step));
         RETURN_IF_ERROR(Collect(step));

@@ -30,10 +30,10 @@ class GroupByWindowDataset final : public DerivedDataset {
       : DerivedDataset(std::move(input), std::move(signature.types), std::move(signature.shapes)),
         functions_(std::move(functions)) {}
 
-  int64_t Cardinality() const override {
+  int64_t CountElements() const override {
     return input().Cardinality() == kInfiniteCardinality ? kInfiniteCardinality : kUnknownCardinality;
   }
-  StatusOr<IteratorPtr> MakeIterator(const StepContext& owner) const override {
+  StatusOr<IteratorPtr> NewIterator(const StepContext& owner) const override {
     auto iterator = std::make_unique<Iterator>(owner, input().types(), input().shapes());
     ASSIGN_OR_RETURN(iterator->key, functions_.key.Instantiate(owner, input().types()));
     ASSIGN_OR_RETURN(iterator->reduce, functions_.reduce.Instantiate(owner, {DType::kInt64, DType::kVariant}));
@@ -48,7 +48,7 @@ class GroupByWindowDataset final : public DerivedDataset {
     Iterator(const StepContext& owner, std::vector<DType> types, std::vector<PartialShape> shapes)
         : owner_(owner), types_(std::move(types)), shapes_(std::move(shapes)) {}
 
-    Status GetNext(const StepContext& step, Element* element, bool* end) override {
+    Status Next(const StepContext& step, Element* element, bool* end) override {
       while (true) {
         RETURN_IF_ERROR(CheckCancelled(step));
         if (window_ != nullptr) {

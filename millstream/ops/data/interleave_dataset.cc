@@ -17,7 +17,7 @@ class InterleaveDataset final : public DerivedDataset {
         cycle_(cycle),
         block_(block) {}
 
-  StatusOr<IteratorPtr> MakeIterator(const StepContext& owner) const override {
+  StatusOr<IteratorPtr> NewIterator(const StepContext& owner) const override {
     ASSIGN_OR_RETURN(CapturedFunction::Instance function, function_.Instantiate(owner, input().types()));
     ASSIGN_OR_RETURN(IteratorPtr from, input().MakeIterator(owner));
     return std::make_unique<Iterator>(owner, std::move(from), std::move(function), cycle_, block_);
@@ -34,7 +34,7 @@ class InterleaveDataset final : public DerivedDataset {
           block_(block),
           open_(static_cast<size_t>(cycle)) {}
 
-    Status GetNext(const StepContext& step, Element* element, bool* end) override {
+    Status Next(const StepContext& step, Element* element, bool* end) override {
       *end = false;
       size_t idle = 0;  // places in a row without a dataset
       while (input_ != nullptr || idle < open_.size()) {

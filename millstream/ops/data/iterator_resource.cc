@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millstream/ops/data/iterator_resource.h"
 
+#include "millstream/base/start_thread.h"
 #include "millstream/ops/variants/optional.h"
 
 namespace millstream {
@@ -162,17 +163,23 @@ bool IteratorResource::TryServeHere(Request& request) {
 
 void IteratorResource::Enqueue(std::shared_ptr<Request> request) {
   Cancellation* const cancellation = request->ctx->cancellation();
+  Status refused;
   {
     // Under one lock, so that Withdraw() finds whatever it is called for.
     MutexLock lock(mu_);
-    if (cancellation == nullptr || cancellation->Register([this, request] { Withdraw(request); }, &request->token)) {
+    if (!thread_.joinable()) refused = StartThread([this] { ThreadMain(); }, &thread_);
+    if (!refused.ok()) {
+      // Without a thread, nobody would serve it.
+    } else if (cancellation == nullptr ||
+               cancellation->Register([this, request] { Withdraw(request); }, &request->token)) {
       requests_.push_back(std::move(request));
-      if (!thread_.joinable()) thread_ = std::thread([this] { ThreadMain(); });
       changed_.NotifyAll();
       return;
+    } else {
+      refused = cancellation->status();
     }
   }
-  request->done(cancellation->status());
+  request->done(refused);
 }
 
 void IteratorResource::Withdraw(const std::shared_ptr<Request>& request) {

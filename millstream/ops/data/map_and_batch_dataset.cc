@@ -16,10 +16,10 @@ class MapAndBatchDataset final : public DerivedDataset {
         drop_remainder_(drop),
         preserve_cardinality_(signature.preserve_cardinality) {}
 
-  int64_t Cardinality() const override {
+  int64_t CountElements() const override {
     return preserve_cardinality_ ? BatchCount(input().Cardinality(), size_, drop_remainder_) : kUnknownCardinality;
   }
-  StatusOr<IteratorPtr> MakeIterator(const StepContext& owner) const override {
+  StatusOr<IteratorPtr> NewIterator(const StepContext& owner) const override {
     ASSIGN_OR_RETURN(CapturedFunction::Instance function, function_.Instantiate(owner, input().types()));
     ASSIGN_OR_RETURN(IteratorPtr from, input().MakeIterator(owner));
     return std::make_unique<Iterator>(std::move(from), std::move(function), size_, drop_remainder_);
@@ -44,7 +44,7 @@ class MapAndBatchDataset final : public DerivedDataset {
         (void)WaitUntilReady(StepContext(), calls_->mu, calls_->changed, [this] { return Idle(); });
     }
 
-    Status GetNext(const StepContext& step, Element* batch, bool* end) override {
+    Status Next(const StepContext& step, Element* batch, bool* end) override {
       // A step that gave up may have left calls behind.
       if (calls_ != nullptr) RETURN_IF_ERROR(Wait(step));
       std::vector<Element> args;

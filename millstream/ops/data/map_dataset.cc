@@ -13,14 +13,14 @@ class MapDataset final : public DerivedDataset {
         function_(std::move(function)),
         preserve_cardinality_(signature.preserve_cardinality) {}
 
-  int64_t Cardinality() const override { return preserve_cardinality_ ? input().Cardinality() : kUnknownCardinality; }
-  StatusOr<IteratorPtr> MakeIterator(const StepContext& owner) const override {
+  int64_t CountElements() const override { return preserve_cardinality_ ? input().Cardinality() : kUnknownCardinality; }
+  StatusOr<IteratorPtr> NewIterator(const StepContext& owner) const override {
     ASSIGN_OR_RETURN(CapturedFunction::Instance function, function_.Instantiate(owner, input().types()));
     ASSIGN_OR_RETURN(IteratorPtr from, input().MakeIterator(owner));
     return std::make_unique<Iterator>(std::move(from), std::move(function), preserve_cardinality_);
   }
-  Status CheckRandomAccess() const override { return input().CheckRandomAccess(); }
-  StatusOr<AccessPtr> MakeAccess(const StepContext& owner) const override {
+  Status FindRandomAccess() const override { return input().CheckRandomAccess(); }
+  StatusOr<AccessPtr> NewAccess(const StepContext& owner) const override {
     return function_.MakeAccess(input(), owner);
   }
 
@@ -29,7 +29,7 @@ class MapDataset final : public DerivedDataset {
    public:
     Iterator(IteratorPtr input, CapturedFunction::Instance function, bool preserve_cardinality)
         : input_(std::move(input)), function_(std::move(function)), preserve_cardinality_(preserve_cardinality) {}
-    Status GetNext(const StepContext& step, Element* element, bool* end) override {
+    Status Next(const StepContext& step, Element* element, bool* end) override {
       Element args;
       RETURN_IF_ERROR(input_->GetNext(step, &args, end));
       if (*end) return OkStatus();
@@ -74,7 +74,7 @@ class FunctionDataset final : public DerivedDataset {
       : DerivedDataset(std::move(input), std::move(signature.types), std::move(signature.shapes)),
         function_(std::move(function)) {}
 
-  StatusOr<IteratorPtr> MakeIterator(const StepContext& owner) const override {
+  StatusOr<IteratorPtr> NewIterator(const StepContext& owner) const override {
     ASSIGN_OR_RETURN(CapturedFunction::Instance function, function_.Instantiate(owner, input().types()));
     ASSIGN_OR_RETURN(IteratorPtr from, input().MakeIterator(owner));
     return std::make_unique<Iterator>(owner, std::move(from), std::move(function));
@@ -88,7 +88,7 @@ class FunctionDataset final : public DerivedDataset {
 class FilterIterator final : public FunctionIterator {
  public:
   using FunctionIterator::FunctionIterator;
-  Status GetNext(const StepContext& step, Element* element, bool* end) override {
+  Status Next(const StepContext& step, Element* element, bool* end) override {
     while (true) {
       RETURN_IF_ERROR(CheckCancelled(step));
       element->clear();
@@ -104,7 +104,7 @@ class FilterIterator final : public FunctionIterator {
 class TakeWhileIterator final : public FunctionIterator {
  public:
   using FunctionIterator::FunctionIterator;
-  Status GetNext(const StepContext& step, Element* element, bool* end) override {
+  Status Next(const StepContext& step, Element* element, bool* end) override {
     *end = input_ == nullptr;
     if (*end) return OkStatus();
     RETURN_IF_ERROR(input_->GetNext(step, element, end));
@@ -123,7 +123,7 @@ class TakeWhileIterator final : public FunctionIterator {
 class FlatMapIterator final : public FunctionIterator {
  public:
   using FunctionIterator::FunctionIterator;
-  Status GetNext(const StepContext& step, Element* element, bool* end) override {
+  Status Next(const StepContext& step, Element* element, bool* end) override {
     while (true) {
       RETURN_IF_ERROR(CheckCancelled(step));
       if (inner_ != nullptr) {

@@ -14,15 +14,13 @@ class MatchingFilesDataset final : public Dataset {
  public:
   explicit MatchingFilesDataset(std::vector<std::string> patterns)
       : Dataset({DType::kString}, {Shape()}), patterns_(std::move(patterns)) {}
-  StatusOr<IteratorPtr> MakeIterator(const StepContext&) const override {
-    return std::make_unique<Iterator>(patterns_);
-  }
+  StatusOr<IteratorPtr> NewIterator(const StepContext&) const override { return std::make_unique<Iterator>(patterns_); }
 
  private:
   class Iterator final : public DatasetIterator {
    public:
     explicit Iterator(std::vector<std::string> patterns) : patterns_(std::move(patterns)) {}
-    Status GetNext(const StepContext& step, Element* element, bool* end) override {
+    Status Next(const StepContext& step, Element* element, bool* end) override {
       while (at_ == names_.size() && pattern_ < patterns_.size()) {
         RETURN_IF_ERROR(CheckCancelled(step));
         names_.clear();

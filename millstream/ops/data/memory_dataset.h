@@ -16,12 +16,10 @@ class MemoryDataset final : public Dataset {
   MemoryDataset(std::vector<DType> types, std::vector<PartialShape> shapes, Elements elements)
       : Dataset(std::move(types), std::move(shapes)),
         elements_(std::make_shared<const Elements>(std::move(elements))) {}
-  int64_t Cardinality() const override { return static_cast<int64_t>(elements_->size()); }
-  StatusOr<IteratorPtr> MakeIterator(const StepContext&) const override {
-    return std::make_unique<Iterator>(elements_);
-  }
-  Status CheckRandomAccess() const override { return OkStatus(); }
-  StatusOr<AccessPtr> MakeAccess(const StepContext&) const override {
+  int64_t CountElements() const override { return static_cast<int64_t>(elements_->size()); }
+  StatusOr<IteratorPtr> NewIterator(const StepContext&) const override { return std::make_unique<Iterator>(elements_); }
+  Status FindRandomAccess() const override { return OkStatus(); }
+  StatusOr<AccessPtr> NewAccess(const StepContext&) const override {
     return MakeAccessBy([elements = elements_](const StepContext&, int64_t i, Element* element) {
       *element = (*elements)[static_cast<size_t>(i)];
       return OkStatus();
@@ -32,7 +30,7 @@ class MemoryDataset final : public Dataset {
    public:
     explicit Iterator(std::shared_ptr<const Elements> elements) : elements_(std::move(elements)) {}
     bool Ready() override { return true; }
-    Status GetNext(const StepContext&, Element* element, bool* end) override {
+    Status Next(const StepContext&, Element* element, bool* end) override {
       *end = next_ == elements_->size();
       if (!*end) *element = (*elements_)[next_++];
       return OkStatus();

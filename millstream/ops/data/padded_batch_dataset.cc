@@ -70,8 +70,8 @@ class PaddedBatchDataset final : public DerivedDataset {
         drop_remainder_(drop),
         padding_(std::move(padding)) {}
 
-  int64_t Cardinality() const override { return BatchCount(input().Cardinality(), size_, drop_remainder_); }
-  StatusOr<IteratorPtr> MakeIterator(const StepContext& owner) const override {
+  int64_t CountElements() const override { return BatchCount(input().Cardinality(), size_, drop_remainder_); }
+  StatusOr<IteratorPtr> NewIterator(const StepContext& owner) const override {
     ASSIGN_OR_RETURN(IteratorPtr from, input().MakeIterator(owner));
     return std::make_unique<Iterator>(std::move(from), *this);
   }
@@ -81,7 +81,7 @@ class PaddedBatchDataset final : public DerivedDataset {
    public:
     Iterator(IteratorPtr input, const PaddedBatchDataset& dataset)
         : input_(std::move(input)), dataset_(Ref<const PaddedBatchDataset>::Share(&dataset)) {}
-    Status GetNext(const StepContext& step, Element* batch, bool* end) override {
+    Status Next(const StepContext& step, Element* batch, bool* end) override {
       std::vector<Element> elements;
       RETURN_IF_ERROR(TakeElements(step, dataset_->size_, dataset_->drop_remainder_, &input_, &elements, end));
       if (*end) return OkStatus();

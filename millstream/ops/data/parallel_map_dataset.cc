@@ -121,13 +121,13 @@ class ParallelMapDataset final : public ParallelCallsDataset {
       : ParallelCallsDataset(std::move(input), std::move(function), parallel_calls, signature),
         preserve_cardinality_(signature.preserve_cardinality) {}
 
-  int64_t Cardinality() const override { return preserve_cardinality_ ? input().Cardinality() : kUnknownCardinality; }
-  StatusOr<IteratorPtr> MakeIterator(const StepContext& owner) const override {
+  int64_t CountElements() const override { return preserve_cardinality_ ? input().Cardinality() : kUnknownCardinality; }
+  StatusOr<IteratorPtr> NewIterator(const StepContext& owner) const override {
     ASSIGN_OR_RETURN(std::unique_ptr<ParallelCalls> calls, MakeCalls(owner, false));
     return std::make_unique<Iterator>(std::move(calls), preserve_cardinality_);
   }
-  Status CheckRandomAccess() const override { return input().CheckRandomAccess(); }
-  StatusOr<AccessPtr> MakeAccess(const StepContext& owner) const override {
+  Status FindRandomAccess() const override { return input().CheckRandomAccess(); }
+  StatusOr<AccessPtr> NewAccess(const StepContext& owner) const override {
     return function().MakeAccess(input(), owner);
   }
 
@@ -136,7 +136,7 @@ class ParallelMapDataset final : public ParallelCallsDataset {
    public:
     Iterator(std::unique_ptr<ParallelCalls> calls, bool preserve_cardinality)
         : calls_(std::move(calls)), preserve_cardinality_(preserve_cardinality) {}
-    Status GetNext(const StepContext& step, Element* element, bool* end) override {
+    Status Next(const StepContext& step, Element* element, bool* end) override {
       ASSIGN_OR_RETURN(const std::shared_ptr<ParallelCalls::Call> call, calls_->Next(step));
       *end = call == nullptr;
       if (*end) return OkStatus();
@@ -156,7 +156,7 @@ class ParallelMapDataset final : public ParallelCallsDataset {
 class ParallelFilterDataset final : public ParallelCallsDataset {
  public:
   using ParallelCallsDataset::ParallelCallsDataset;
-  StatusOr<IteratorPtr> MakeIterator(const StepContext& owner) const override {
+  StatusOr<IteratorPtr> NewIterator(const StepContext& owner) const override {
     ASSIGN_OR_RETURN(std::unique_ptr<ParallelCalls> calls, MakeCalls(owner, true));
     return std::make_unique<Iterator>(std::move(calls));
   }
@@ -165,7 +165,7 @@ class ParallelFilterDataset final : public ParallelCallsDataset {
   class Iterator final : public DatasetIterator {
    public:
     explicit Iterator(std::unique_ptr<ParallelCalls> calls) : calls_(std::move(calls)) {}
-    Status GetNext(const StepContext& step, Element* element, bool* end) override {
+    Status Next(const StepContext& step, Element* element, bool* end) override {
       while (true) {
         RETURN_IF_ERROR(CheckCancelled(step));
         ASSIGN_OR_RETURN(const std::shared_ptr<ParallelCalls::Call> call, calls_->Next(step));

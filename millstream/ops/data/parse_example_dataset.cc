@@ -18,8 +18,8 @@ class ParseExampleDataset final : public DerivedDataset {
       : DerivedDataset(std::move(input), signature.types, signature.shapes),
         parser_(std::make_shared<const Parser>(std::move(spec), std::move(signature))) {}
 
-  int64_t Cardinality() const override { return input().Cardinality(); }
-  StatusOr<IteratorPtr> MakeIterator(const StepContext& owner) const override {
+  int64_t CountElements() const override { return input().Cardinality(); }
+  StatusOr<IteratorPtr> NewIterator(const StepContext& owner) const override {
     ASSIGN_OR_RETURN(IteratorPtr from, input().MakeIterator(owner));
     return std::make_unique<Iterator>(std::move(from), parser_);
   }
@@ -80,7 +80,7 @@ class ParseExampleDataset final : public DerivedDataset {
    public:
     Iterator(IteratorPtr input, std::shared_ptr<const Parser> parser)
         : input_(std::move(input)), parser_(std::move(parser)) {}
-    Status GetNext(const StepContext& step, Element* element, bool* end) override {
+    Status Next(const StepContext& step, Element* element, bool* end) override {
       Element batch;
       RETURN_IF_ERROR(input_->GetNext(step, &batch, end));
       return *end ? OkStatus() : parser_->Parse(batch, element);

@@ -2,6 +2,7 @@
 #include <deque>
 #include <thread>
 
+#include "millstream/base/start_thread.h"
 #include "millstream/framework/op.h"
 #include "millstream/ops/data/dataset.h"
 
@@ -16,15 +17,15 @@ class PrefetchDataset final : public DerivedDataset {
   PrefetchDataset(Ref<Dataset> input, int64_t buffer_size)
       : DerivedDataset(std::move(input)), buffer_size_(buffer_size) {}
 
-  int64_t Cardinality() const override { return input().Cardinality(); }
-  StatusOr<IteratorPtr> MakeIterator(const StepContext& owner) const override {
+  int64_t CountElements() const override { return input().Cardinality(); }
+  StatusOr<IteratorPtr> NewIterator(const StepContext& owner) const override {
     if (buffer_size_ == 0) return input().MakeIterator(owner);
     auto iterator = std::make_unique<Iterator>(owner, buffer_size_);
     RETURN_IF_ERROR(iterator->Open(input()));
     return iterator;
   }
-  Status CheckRandomAccess() const override { return input().CheckRandomAccess(); }
-  StatusOr<AccessPtr> MakeAccess(const StepContext& owner) const override { return input().MakeAccess(owner); }
+  Status FindRandomAccess() const override { return input().CheckRandomAccess(); }
+  StatusOr<AccessPtr> NewAccess(const StepContext& owner) const override { return input().MakeAccess(owner); }
 
  private:
   class Iterator final : public DatasetIterator {
@@ -57,8 +58,8 @@ class PrefetchDataset final : public DerivedDataset {
       MutexLock lock(mu_);
       return HasAnswer();
     }
-    Status GetNext(const StepContext& step, Element* element, bool* end) override {
-      if (!thread_.joinable()) thread_ = std::thread([this] { ThreadMain(); });
+    Status Next(const StepContext& step, Element* element, bool* end) override {
+      if (!thread_.joinable()) RETURN_IF_ERROR(StartThread([this] { ThreadMain(); }, &thread_));
       RETURN_IF_ERROR(WaitUntilReady(step, mu_, changed_, [this] { return HasAnswer(); }));
       MutexLock lock(mu_);
       *end = results_.empty();

@@ -11,18 +11,18 @@ class RangeDataset final : public Dataset {
   RangeDataset(int64_t start, int64_t stop, int64_t step, OutputSignature signature)
       : Dataset(std::move(signature.types), std::move(signature.shapes)), start_(start), stop_(stop), step_(step) {}
 
-  int64_t Cardinality() const override {
+  int64_t CountElements() const override {
     if (step_ > 0 ? start_ >= stop_ : start_ <= stop_) return 0;
     const uint64_t span = step_ > 0 ? static_cast<uint64_t>(stop_) - static_cast<uint64_t>(start_)
                                     : static_cast<uint64_t>(start_) - static_cast<uint64_t>(stop_);
     const uint64_t each = step_ > 0 ? static_cast<uint64_t>(step_) : uint64_t{0} - static_cast<uint64_t>(step_);
     return static_cast<int64_t>((span - 1) / each) + 1;
   }
-  StatusOr<IteratorPtr> MakeIterator(const StepContext&) const override {
+  StatusOr<IteratorPtr> NewIterator(const StepContext&) const override {
     return std::make_unique<Iterator>(start_, stop_, step_, types()[0]);
   }
-  Status CheckRandomAccess() const override { return OkStatus(); }
-  StatusOr<AccessPtr> MakeAccess(const StepContext&) const override {
+  Status FindRandomAccess() const override { return OkStatus(); }
+  StatusOr<AccessPtr> NewAccess(const StepContext&) const override {
     return MakeAccessBy(
         [start = start_, by = step_, type = types()[0]](const StepContext&, int64_t i, Element* element) {
           const uint64_t value = static_cast<uint64_t>(start) + static_cast<uint64_t>(i) * static_cast<uint64_t>(by);
@@ -46,7 +46,7 @@ class RangeDataset final : public Dataset {
     Iterator(int64_t next, int64_t stop, int64_t step, DType type)
         : next_(next), stop_(stop), step_(step), type_(type) {}
     bool Ready() override { return true; }
-    Status GetNext(const StepContext&, Element* element, bool* end) override {
+    Status Next(const StepContext&, Element* element, bool* end) override {
       *end = ended_ || (step_ > 0 ? next_ >= stop_ : next_ <= stop_);
       if (*end) return OkStatus();
       RETURN_IF_ERROR(Append(next_, type_, element));

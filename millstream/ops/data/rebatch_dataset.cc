@@ -14,7 +14,7 @@ class SplitBatchDataset final : public DerivedDataset {
   SplitBatchDataset(Ref<Dataset> input, int64_t replicas, OutputSignature signature)
       : DerivedDataset(std::move(input), std::move(signature.types), std::move(signature.shapes)),
         replicas_(replicas) {}
-  StatusOr<IteratorPtr> MakeIterator(const StepContext& owner) const override {
+  StatusOr<IteratorPtr> NewIterator(const StepContext& owner) const override {
     ASSIGN_OR_RETURN(IteratorPtr from, input().MakeIterator(owner));
     return std::make_unique<Iterator>(std::move(from), replicas_);
   }
@@ -23,7 +23,7 @@ class SplitBatchDataset final : public DerivedDataset {
   class Iterator final : public DatasetIterator {
    public:
     Iterator(IteratorPtr input, int64_t replicas) : input_(std::move(input)), replicas_(replicas) {}
-    Status GetNext(const StepContext& step, Element* element, bool* end) override {
+    Status Next(const StepContext& step, Element* element, bool* end) override {
       if (next_ == 0) {
         batch_.clear();
         RETURN_IF_ERROR(input_->GetNext(step, &batch_, end));
@@ -63,7 +63,7 @@ class RebatchDataset final : public DerivedDataset {
       : DerivedDataset(std::move(input), std::move(signature.types), std::move(signature.shapes)),
         sizes_(std::move(sizes)),
         drop_(drop) {}
-  StatusOr<IteratorPtr> MakeIterator(const StepContext& owner) const override {
+  StatusOr<IteratorPtr> NewIterator(const StepContext& owner) const override {
     ASSIGN_OR_RETURN(IteratorPtr from, input().MakeIterator(owner));
     return std::make_unique<Iterator>(std::move(from), sizes_, drop_, types(), shapes());
   }
@@ -79,7 +79,7 @@ class RebatchDataset final : public DerivedDataset {
           types_(std::move(types)),
           shapes_(std::move(shapes)) {}
 
-    Status GetNext(const StepContext& step, Element* element, bool* end) override {
+    Status Next(const StepContext& step, Element* element, bool* end) override {
       *end = true;
       if (input_ == nullptr && row_ == rows_) return OkStatus();
       const int64_t wanted = sizes_[at_];

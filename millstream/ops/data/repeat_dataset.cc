@@ -11,17 +11,17 @@ namespace {
 class RepeatDataset final : public DerivedDataset {
  public:
   RepeatDataset(Ref<Dataset> input, int64_t count) : DerivedDataset(std::move(input)), count_(count) {}
-  int64_t Cardinality() const override { return RepeatedCount(input().Cardinality(), count_); }
-  StatusOr<IteratorPtr> MakeIterator(const StepContext& owner) const override {
+  int64_t CountElements() const override { return RepeatedCount(input().Cardinality(), count_); }
+  StatusOr<IteratorPtr> NewIterator(const StepContext& owner) const override {
     return std::make_unique<Iterator>(Ref<Dataset>::Share(const_cast<RepeatDataset*>(this)), owner, count_);
   }
-  Status CheckRandomAccess() const override {
+  Status FindRandomAccess() const override {
     if (count_ <= 0) {
       return errors::FailedPrecondition("`repeat(", count_, ")` does not support random access of tf.data datasets.");
     }
     return input().CheckRandomAccess();
   }
-  StatusOr<AccessPtr> MakeAccess(const StepContext& owner) const override {
+  StatusOr<AccessPtr> NewAccess(const StepContext& owner) const override {
     ASSIGN_OR_RETURN(AccessPtr from, input().MakeAccess(owner));
     return MakeAccessBy(
         [from = std::move(from), n = input().Cardinality()](const StepContext& step, int64_t i, Element* element) {
@@ -35,7 +35,7 @@ class RepeatDataset final : public DerivedDataset {
     Iterator(Ref<Dataset> dataset, const StepContext& owner, int64_t count)
         : dataset_(std::move(dataset)), owner_(owner), count_(count) {}
     bool Ready() override { return inner_ != nullptr && inner_->Ready(); }
-    Status GetNext(const StepContext& step, Element* element, bool* end) override {
+    Status Next(const StepContext& step, Element* element, bool* end) override {
       *end = true;
       while (count_ < 0 || round_ < count_) {
         RETURN_IF_ERROR(CheckCancelled(step));
@@ -68,18 +68,18 @@ class RangeOfDataset final : public DerivedDataset {
  public:
   RangeOfDataset(Ref<Dataset> input, int64_t skip, int64_t take)
       : DerivedDataset(std::move(input)), skip_(skip), take_(take) {}
-  int64_t Cardinality() const override {
+  int64_t CountElements() const override {
     const int64_t n = input().Cardinality();
     if (take_ == 0) return 0;
     if (n == kUnknownCardinality || take_ < 0) return n < 0 ? n : std::max<int64_t>(n - skip_, 0);
     return n == kInfiniteCardinality ? take_ : std::min(n, take_);
   }
-  StatusOr<IteratorPtr> MakeIterator(const StepContext& owner) const override {
+  StatusOr<IteratorPtr> NewIterator(const StepContext& owner) const override {
     ASSIGN_OR_RETURN(IteratorPtr from, input().MakeIterator(owner));
     return std::make_unique<Iterator>(std::move(from), skip_, take_);
   }
-  Status CheckRandomAccess() const override { return input().CheckRandomAccess(); }
-  StatusOr<AccessPtr> MakeAccess(const StepContext& owner) const override {
+  Status FindRandomAccess() const override { return input().CheckRandomAccess(); }
+  StatusOr<AccessPtr> NewAccess(const StepContext& owner) const override {
     if (input().Cardinality() < 0) return Dataset::MakeAccess(owner);  // the first of an endless one
     ASSIGN_OR_RETURN(AccessPtr from, input().MakeAccess(owner));
     return MakeAccessBy([from = std::move(from), skip = skip_](const StepContext& step, int64_t i, Element* element) {
@@ -92,7 +92,7 @@ class RangeOfDataset final : public DerivedDataset {
    public:
     Iterator(IteratorPtr input, int64_t skip, int64_t take) : input_(std::move(input)), skip_(skip), take_(take) {}
     bool Ready() override { return take_ == 0 || (skip_ == 0 && input_->Ready()); }
-    Status GetNext(const StepContext& step, Element* element, bool* end) override {
+    Status Next(const StepContext& step, Element* element, bool* end) override {
       *end = take_ == 0;
       for (; skip_ > 0 && !*end; --skip_) {
         RETURN_IF_ERROR(CheckCancelled(step));

@@ -11,7 +11,7 @@ class SamplingDataset final : public DerivedDataset {
  public:
   SamplingDataset(Ref<Dataset> input, float rate, const math::Philox& philox)
       : DerivedDataset(std::move(input)), rate_(rate), philox_(philox) {}
-  StatusOr<IteratorPtr> MakeIterator(const StepContext& owner) const override {
+  StatusOr<IteratorPtr> NewIterator(const StepContext& owner) const override {
     ASSIGN_OR_RETURN(IteratorPtr from, input().MakeIterator(owner));
     return std::make_unique<Iterator>(std::move(from), rate_, philox_);
   }
@@ -21,7 +21,7 @@ class SamplingDataset final : public DerivedDataset {
    public:
     Iterator(IteratorPtr input, float rate, const math::Philox& philox)
         : input_(std::move(input)), rate_(rate), sampler_(philox) {}
-    Status GetNext(const StepContext& step, Element* element, bool* end) override {
+    Status Next(const StepContext& step, Element* element, bool* end) override {
       while (true) {
         RETURN_IF_ERROR(CheckCancelled(step));
         element->clear();

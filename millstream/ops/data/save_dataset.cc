@@ -96,8 +96,8 @@ class SavingDataset final : public DerivedDataset {
         path_(std::move(path)),
         options_(std::move(options)),
         function_(std::move(function)) {}
-  int64_t Cardinality() const override { return input().Cardinality(); }
-  StatusOr<IteratorPtr> MakeIterator(const StepContext& owner) const override {
+  int64_t CountElements() const override { return input().Cardinality(); }
+  StatusOr<IteratorPtr> NewIterator(const StepContext& owner) const override {
     ASSIGN_OR_RETURN(IteratorPtr from, input().MakeIterator(owner));
     ASSIGN_OR_RETURN(std::unique_ptr<ElementSaver> saver, options_.Start(path_, input(), function_, owner));
     return std::make_unique<Iterator>(std::move(from), std::move(saver));
@@ -108,7 +108,7 @@ class SavingDataset final : public DerivedDataset {
    public:
     Iterator(IteratorPtr input, std::unique_ptr<ElementSaver> saver)
         : input_(std::move(input)), saver_(std::move(saver)) {}
-    Status GetNext(const StepContext& step, Element* element, bool* end) override {
+    Status Next(const StepContext& step, Element* element, bool* end) override {
       RETURN_IF_ERROR(input_->GetNext(step, element, end));
       if (!*end) return saver_->Save(step, *element);
       if (finished_) return OkStatus();
@@ -149,8 +149,8 @@ class LoadDataset final : public Dataset {
         shards_(std::move(shards)),
         elements_(elements),
         reader_(std::move(reader)) {}
-  int64_t Cardinality() const override { return elements_; }
-  StatusOr<IteratorPtr> MakeIterator(const StepContext& owner) const override {
+  int64_t CountElements() const override { return elements_; }
+  StatusOr<IteratorPtr> NewIterator(const StepContext& owner) const override {
     ASSIGN_OR_RETURN(CapturedFunction::Instance reader, reader_.Instantiate(owner, {DType::kVariant}));
     return std::make_unique<Iterator>(shards_, std::move(reader), owner);
   }
@@ -160,7 +160,7 @@ class LoadDataset final : public Dataset {
    public:
     Iterator(Ref<Dataset> shards, CapturedFunction::Instance reader, const StepContext& owner)
         : shards_(std::move(shards)), reader_(std::move(reader)), owner_(owner) {}
-    Status GetNext(const StepContext& step, Element* element, bool* end) override {
+    Status Next(const StepContext& step, Element* element, bool* end) override {
       if (iterator_ == nullptr) RETURN_IF_ERROR(Open(step));
       return iterator_->GetNext(step, element, end);
     }

@@ -70,7 +70,7 @@ class ShardDataset final : public Dataset {
         file_(std::move(file)),
         compression_(compression),
         signature_(std::move(signature)) {}
-  StatusOr<IteratorPtr> MakeIterator(const StepContext&) const override {
+  StatusOr<IteratorPtr> NewIterator(const StepContext&) const override {
     RETURN_IF_ERROR(CheckFileAccess(file_));
     ASSIGN_OR_RETURN(std::unique_ptr<RecordReader> reader, RecordReader::Open(file_, compression_));
     return std::make_unique<Iterator>(std::move(reader), signature_);
@@ -81,7 +81,7 @@ class ShardDataset final : public Dataset {
    public:
     Iterator(std::unique_ptr<RecordReader> reader, OutputSignature signature)
         : reader_(std::move(reader)), signature_(std::move(signature)) {}
-    Status GetNext(const StepContext&, Element* element, bool* end) override {
+    Status Next(const StepContext&, Element* element, bool* end) override {
       std::vector<PartialShape> shapes;
       std::vector<DType> types;
       for (size_t i = 0; i < signature_.types.size(); ++i) {

@@ -14,8 +14,8 @@ class ScanDataset final : public DerivedDataset {
         state_(std::move(state)),
         preserve_cardinality_(signature.preserve_cardinality) {}
 
-  int64_t Cardinality() const override { return preserve_cardinality_ ? input().Cardinality() : kUnknownCardinality; }
-  StatusOr<IteratorPtr> MakeIterator(const StepContext& owner) const override {
+  int64_t CountElements() const override { return preserve_cardinality_ ? input().Cardinality() : kUnknownCardinality; }
+  StatusOr<IteratorPtr> NewIterator(const StepContext& owner) const override {
     std::vector<DType> args;
     for (const Tensor& t : state_) args.push_back(t.dtype());
     args.insert(args.end(), input().types().begin(), input().types().end());
@@ -35,7 +35,7 @@ class ScanDataset final : public DerivedDataset {
           state_(std::move(state)),
           outputs_(outputs),
           preserve_cardinality_(preserve_cardinality) {}
-    Status GetNext(const StepContext& step, Element* element, bool* end) override {
+    Status Next(const StepContext& step, Element* element, bool* end) override {
       Element args = state_, next, rets;
       RETURN_IF_ERROR(input_->GetNext(step, &next, end));
       if (*end) return OkStatus();

@@ -33,13 +33,13 @@ Status PrivateThreadPoolCpu(KernelContext& ctx) {
 class AssertCardinalityDataset final : public DerivedDataset {
  public:
   AssertCardinalityDataset(Ref<Dataset> input, int64_t count) : DerivedDataset(std::move(input)), count_(count) {}
-  int64_t Cardinality() const override { return count_; }
-  StatusOr<IteratorPtr> MakeIterator(const StepContext& owner) const override {
+  int64_t CountElements() const override { return count_; }
+  StatusOr<IteratorPtr> NewIterator(const StepContext& owner) const override {
     ASSIGN_OR_RETURN(IteratorPtr from, input().MakeIterator(owner));
     return std::make_unique<Iterator>(std::move(from), count_);
   }
-  Status CheckRandomAccess() const override { return input().CheckRandomAccess(); }
-  StatusOr<AccessPtr> MakeAccess(const StepContext& owner) const override {
+  Status FindRandomAccess() const override { return input().CheckRandomAccess(); }
+  StatusOr<AccessPtr> NewAccess(const StepContext& owner) const override {
     const int64_t there = input().Cardinality();
     if (there < 0) return Dataset::MakeAccess(owner);
     ASSIGN_OR_RETURN(AccessPtr from, input().MakeAccess(owner));
@@ -63,7 +63,7 @@ class AssertCardinalityDataset final : public DerivedDataset {
    public:
     Iterator(IteratorPtr input, int64_t count) : input_(std::move(input)), count_(count) {}
     bool Ready() override { return input_->Ready(); }
-    Status GetNext(const StepContext& step, Element* element, bool* end) override {
+    Status Next(const StepContext& step, Element* element, bool* end) override {
       RETURN_IF_ERROR(input_->GetNext(step, element, end));
       if (!*end) ++seen_;
       if (*end && seen_ != count_) return TooFew(count_, seen_);
@@ -93,8 +93,8 @@ Status AssertCardinalityCpu(KernelContext& ctx) {
 class SleepDataset final : public DerivedDataset {
  public:
   SleepDataset(Ref<Dataset> input, std::chrono::microseconds pause) : DerivedDataset(std::move(input)), pause_(pause) {}
-  int64_t Cardinality() const override { return input().Cardinality(); }
-  StatusOr<IteratorPtr> MakeIterator(const StepContext& owner) const override {
+  int64_t CountElements() const override { return input().Cardinality(); }
+  StatusOr<IteratorPtr> NewIterator(const StepContext& owner) const override {
     ASSIGN_OR_RETURN(IteratorPtr from, input().MakeIterator(owner));
     return std::make_unique<Iterator>(std::move(from), pause_);
   }
@@ -103,7 +103,7 @@ class SleepDataset final : public DerivedDataset {
   class Iterator final : public DatasetIterator {
    public:
     Iterator(IteratorPtr input, std::chrono::microseconds pause) : input_(std::move(input)), pause_(pause) {}
-    Status GetNext(const StepContext& step, Element* element, bool* end) override {
+    Status Next(const StepContext& step, Element* element, bool* end) override {
       constexpr std::chrono::microseconds kSlice(20'000);  // how soon a cancelled step is let go
       for (auto left = pause_; left.count() > 0; left -= kSlice) {
         RETURN_IF_ERROR(CheckCancelled(step));

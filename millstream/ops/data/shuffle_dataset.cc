@@ -15,14 +15,14 @@ class ShuffleDataset final : public DerivedDataset {
   ShuffleDataset(Ref<Dataset> input, int64_t buffer_size, std::shared_ptr<SeedSource> source)
       : DerivedDataset(std::move(input)), buffer_size_(buffer_size), source_(std::move(source)) {}
 
-  int64_t Cardinality() const override { return input().Cardinality(); }
-  StatusOr<IteratorPtr> MakeIterator(const StepContext& owner) const override {
+  int64_t CountElements() const override { return input().Cardinality(); }
+  StatusOr<IteratorPtr> NewIterator(const StepContext& owner) const override {
     const Seeds seeds = source_->Next();
     ASSIGN_OR_RETURN(IteratorPtr from, input().MakeIterator(owner));
     return std::make_unique<Iterator>(std::move(from), buffer_size_, seeds);
   }
   // One order for whoever asks by number, whatever the size of the buffer.
-  StatusOr<AccessPtr> MakeAccess(const StepContext& owner) const override {
+  StatusOr<AccessPtr> NewAccess(const StepContext& owner) const override {
     const int64_t n = Cardinality();
     if (n > UINT32_MAX) return errors::InvalidArgument("Cannot shuffle ", n, " elements by their numbers");
     ASSIGN_OR_RETURN(AccessPtr from, input().MakeAccess(owner));
@@ -43,7 +43,7 @@ class ShuffleDataset final : public DerivedDataset {
     bool Ready() override {
       return input_ == nullptr || (static_cast<int64_t>(buffer_.size()) + 1 >= buffer_size_ && input_->Ready());
     }
-    Status GetNext(const StepContext& step, Element* element, bool* end) override {
+    Status Next(const StepContext& step, Element* element, bool* end) override {
       while (input_ != nullptr && static_cast<int64_t>(buffer_.size()) < buffer_size_) {
         RETURN_IF_ERROR(CheckCancelled(step));
         Element next;
@@ -78,8 +78,8 @@ class ShuffleAndRepeatDataset final : public DerivedDataset {
  public:
   ShuffleAndRepeatDataset(Ref<ShuffleDataset> shuffled, int64_t count)
       : DerivedDataset(std::move(shuffled)), count_(count) {}
-  int64_t Cardinality() const override { return RepeatedCount(input().Cardinality(), count_); }
-  StatusOr<IteratorPtr> MakeIterator(const StepContext& owner) const override {
+  int64_t CountElements() const override { return RepeatedCount(input().Cardinality(), count_); }
+  StatusOr<IteratorPtr> NewIterator(const StepContext& owner) const override {
     return std::make_unique<Iterator>(Ref<const ShuffleAndRepeatDataset>::Share(this), owner);
   }
 
@@ -88,7 +88,7 @@ class ShuffleAndRepeatDataset final : public DerivedDataset {
    public:
     Iterator(Ref<const ShuffleAndRepeatDataset> dataset, const StepContext& owner)
         : dataset_(std::move(dataset)), owner_(owner) {}
-    Status GetNext(const StepContext& step, Element* element, bool* end) override {
+    Status Next(const StepContext& step, Element* element, bool* end) override {
       *end = true;
       while (dataset_->count_ < 0 || round_ < dataset_->count_) {
         RETURN_IF_ERROR(CheckCancelled(step));
@@ -119,8 +119,8 @@ class RandomDataset final : public Dataset {
  public:
   explicit RandomDataset(std::shared_ptr<SeedSource> source)
       : Dataset({DType::kInt64}, {Shape()}), source_(std::move(source)) {}
-  int64_t Cardinality() const override { return kInfiniteCardinality; }
-  StatusOr<IteratorPtr> MakeIterator(const StepContext&) const override {
+  int64_t CountElements() const override { return kInfiniteCardinality; }
+  StatusOr<IteratorPtr> NewIterator(const StepContext&) const override {
     return std::make_unique<Iterator>(source_->Next());
   }
 
@@ -129,7 +129,7 @@ class RandomDataset final : public Dataset {
    public:
     explicit Iterator(Seeds seeds) : sampler_(math::Philox(seeds.seed, seeds.seed2)) {}
     bool Ready() override { return true; }
-    Status GetNext(const StepContext&, Element* element, bool* end) override {
+    Status Next(const StepContext&, Element* element, bool* end) override {
       *end = false;
       element->push_back(Tensor::Scalar<int64_t>(sampler_.Next()));
       return OkStatus();

@@ -16,16 +16,16 @@ class ShardDataset final : public DerivedDataset {
   ShardDataset(Ref<Dataset> input, int64_t shards, int64_t index, bool needed)
       : DerivedDataset(std::move(input)), shards_(shards), index_(index), needed_(needed) {}
 
-  int64_t Cardinality() const override {
+  int64_t CountElements() const override {
     const int64_t n = input().Cardinality();
     return n < 0 ? n : n / shards_ + (index_ < n % shards_ ? 1 : 0);
   }
-  StatusOr<IteratorPtr> MakeIterator(const StepContext& owner) const override {
+  StatusOr<IteratorPtr> NewIterator(const StepContext& owner) const override {
     ASSIGN_OR_RETURN(IteratorPtr from, input().MakeIterator(owner));
     return std::make_unique<Iterator>(std::move(from), shards_, index_, needed_);
   }
-  Status CheckRandomAccess() const override { return input().CheckRandomAccess(); }
-  StatusOr<AccessPtr> MakeAccess(const StepContext& owner) const override {
+  Status FindRandomAccess() const override { return input().CheckRandomAccess(); }
+  StatusOr<AccessPtr> NewAccess(const StepContext& owner) const override {
     ASSIGN_OR_RETURN(AccessPtr from, input().MakeAccess(owner));
     return MakeAccessBy([from = std::move(from), shards = shards_, index = index_](const StepContext& step, int64_t i,
                                                                                    Element* element) {
@@ -38,7 +38,7 @@ class ShardDataset final : public DerivedDataset {
    public:
     Iterator(IteratorPtr input, int64_t shards, int64_t index, bool needed)
         : input_(std::move(input)), shards_(shards), index_(index), needed_(needed) {}
-    Status GetNext(const StepContext& step, Element* element, bool* end) override {
+    Status Next(const StepContext& step, Element* element, bool* end) override {
       for (;; ++next_) {
         RETURN_IF_ERROR(CheckCancelled(step));
         element->clear();
@@ -120,7 +120,7 @@ class UnbatchDataset final : public DerivedDataset {
  public:
   UnbatchDataset(Ref<Dataset> input, OutputSignature signature)
       : DerivedDataset(std::move(input), std::move(signature.types), std::move(signature.shapes)) {}
-  int64_t Cardinality() const override {
+  int64_t CountElements() const override {
     const int64_t n = input().Cardinality();
     if (n <= 0 || input().shapes().empty()) return n;
     const PartialShape& batch = input().shapes()[0];
@@ -128,7 +128,7 @@ class UnbatchDataset final : public DerivedDataset {
     if (!batch.rank_known() || batch.rank() == 0 || batch.dim(0) < 0) return kUnknownCardinality;
     return __builtin_mul_overflow(n, batch.dim(0), &all) ? kUnknownCardinality : all;
   }
-  StatusOr<IteratorPtr> MakeIterator(const StepContext& owner) const override {
+  StatusOr<IteratorPtr> NewIterator(const StepContext& owner) const override {
     ASSIGN_OR_RETURN(IteratorPtr from, input().MakeIterator(owner));
     return std::make_unique<Iterator>(std::move(from));
   }
@@ -137,7 +137,7 @@ class UnbatchDataset final : public DerivedDataset {
   class Iterator final : public DatasetIterator {
    public:
     explicit Iterator(IteratorPtr input) : input_(std::move(input)) {}
-    Status GetNext(const StepContext& step, Element* element, bool* end) override {
+    Status Next(const StepContext& step, Element* element, bool* end) override {
       *end = false;
       while (row_ == rows_) {
         RETURN_IF_ERROR(CheckCancelled(step));
@@ -189,7 +189,7 @@ template <typename Iterator>
 class SiftedDataset final : public DerivedDataset {
  public:
   using DerivedDataset::DerivedDataset;
-  StatusOr<IteratorPtr> MakeIterator(const StepContext& owner) const override {
+  StatusOr<IteratorPtr> NewIterator(const StepContext& owner) const override {
     ASSIGN_OR_RETURN(IteratorPtr from, input().MakeIterator(owner));
     return std::make_unique<Iterator>(std::move(from));
   }
@@ -199,7 +199,7 @@ class SiftedDataset final : public DerivedDataset {
 class UniqueIterator final : public DatasetIterator {
  public:
   explicit UniqueIterator(IteratorPtr input) : input_(std::move(input)) {}
-  Status GetNext(const StepContext& step, Element* element, bool* end) override {
+  Status Next(const StepContext& step, Element* element, bool* end) override {
     do {
       RETURN_IF_ERROR(CheckCancelled(step));
       element->clear();
@@ -242,7 +242,7 @@ Status MakeUnique(KernelContext& ctx) {
 class IgnoreErrorsIterator final : public DatasetIterator {
  public:
   explicit IgnoreErrorsIterator(IteratorPtr input) : input_(std::move(input)) {}
-  Status GetNext(const StepContext& step, Element* element, bool* end) override {
+  Status Next(const StepContext& step, Element* element, bool* end) override {
     for (;;) {
       RETURN_IF_ERROR(CheckCancelled(step));
       element->clear();

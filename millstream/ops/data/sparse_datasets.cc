@@ -17,8 +17,8 @@ class SparseSliceDataset final : public Dataset {
         indices_(std::move(indices)),
         values_(std::move(values)),
         shape_(std::move(shape)) {}
-  int64_t Cardinality() const override { return shape_.data<int64_t>()[0]; }
-  StatusOr<IteratorPtr> MakeIterator(const StepContext&) const override {
+  int64_t CountElements() const override { return shape_.data<int64_t>()[0]; }
+  StatusOr<IteratorPtr> NewIterator(const StepContext&) const override {
     return std::make_unique<Iterator>(indices_, values_, shape_);
   }
 
@@ -28,7 +28,7 @@ class SparseSliceDataset final : public Dataset {
     Iterator(Tensor indices, Tensor values, Tensor shape)
         : indices_(std::move(indices)), values_(std::move(values)), shape_(std::move(shape)) {}
     bool Ready() override { return true; }
-    Status GetNext(const StepContext&, Element* element, bool* end) override {
+    Status Next(const StepContext&, Element* element, bool* end) override {
       *end = row_ == shape_.data<int64_t>()[0];
       if (*end) return OkStatus();
       const int64_t rank = indices_.dim(1), begin = at_;
@@ -96,11 +96,11 @@ class SparseBatchDataset final : public DerivedDataset {
       : DerivedDataset(std::move(input), {DType::kVariant}, {PartialShape({-1}).Concatenate(PartialShape(row_shape))}),
         size_(size),
         row_shape_(std::move(row_shape)) {}
-  int64_t Cardinality() const override {
+  int64_t CountElements() const override {
     const int64_t n = input().Cardinality();
     return n < 0 ? n : n / size_ + (n % size_ != 0 ? 1 : 0);
   }
-  StatusOr<IteratorPtr> MakeIterator(const StepContext& owner) const override {
+  StatusOr<IteratorPtr> NewIterator(const StepContext& owner) const override {
     ASSIGN_OR_RETURN(IteratorPtr from, input().MakeIterator(owner));
     return std::make_unique<Iterator>(std::move(from), size_, row_shape_, input().types()[0]);
   }
@@ -111,7 +111,7 @@ class SparseBatchDataset final : public DerivedDataset {
     Iterator(IteratorPtr input, int64_t size, std::vector<int64_t> row_shape, DType dtype)
         : input_(std::move(input)), size_(size), row_shape_(std::move(row_shape)), dtype_(dtype) {}
 
-    Status GetNext(const StepContext& step, Element* batch, bool* end) override {
+    Status Next(const StepContext& step, Element* batch, bool* end) override {
       std::vector<Tensor> rows;
       while (input_ != nullptr && static_cast<int64_t>(rows.size()) < size_) {
         RETURN_IF_ERROR(CheckCancelled(step));

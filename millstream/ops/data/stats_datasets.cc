@@ -90,8 +90,8 @@ class SetStatsAggregatorDataset final : public DerivedDataset {
  public:
   SetStatsAggregatorDataset(Ref<Dataset> input, StatsTarget target)
       : DerivedDataset(std::move(input)), target_(std::move(target)) {}
-  int64_t Cardinality() const override { return input().Cardinality(); }
-  StatusOr<IteratorPtr> MakeIterator(const StepContext& owner) const override {
+  int64_t CountElements() const override { return input().Cardinality(); }
+  StatusOr<IteratorPtr> NewIterator(const StepContext& owner) const override {
     auto with_stats = std::make_unique<OwnerWithStats>(owner, target_);
     ASSIGN_OR_RETURN(IteratorPtr from, input().MakeIterator(with_stats->owner()));
     return std::make_unique<Iterator>(std::move(with_stats), std::move(from));
@@ -103,7 +103,7 @@ class SetStatsAggregatorDataset final : public DerivedDataset {
     Iterator(std::unique_ptr<OwnerWithStats> owner, IteratorPtr input)
         : owner_(std::move(owner)), input_(std::move(input)) {}
     bool Ready() override { return input_->Ready(); }
-    Status GetNext(const StepContext& step, Element* element, bool* end) override {
+    Status Next(const StepContext& step, Element* element, bool* end) override {
       return input_->GetNext(step, element, end);
     }
 
@@ -154,8 +154,8 @@ template <typename Measure>
 class StatsDataset final : public DerivedDataset {
  public:
   StatsDataset(Ref<Dataset> input, std::string tag) : DerivedDataset(std::move(input)), tag_(std::move(tag)) {}
-  int64_t Cardinality() const override { return input().Cardinality(); }
-  StatusOr<IteratorPtr> MakeIterator(const StepContext& owner) const override {
+  int64_t CountElements() const override { return input().Cardinality(); }
+  StatusOr<IteratorPtr> NewIterator(const StepContext& owner) const override {
     ASSIGN_OR_RETURN(IteratorPtr from, input().MakeIterator(owner));
     return std::make_unique<Iterator>(std::move(from), OwnerWithStats::TargetOf(owner), tag_);
   }
@@ -166,7 +166,7 @@ class StatsDataset final : public DerivedDataset {
     Iterator(IteratorPtr input, StatsTarget target, std::string tag)
         : input_(std::move(input)), target_(std::move(target)), tag_(std::move(tag)) {}
     bool Ready() override { return input_->Ready(); }
-    Status GetNext(const StepContext& step, Element* element, bool* end) override {
+    Status Next(const StepContext& step, Element* element, bool* end) override {
       const Measure measure;
       RETURN_IF_ERROR(input_->GetNext(step, element, end));
       if (!*end && target_.aggregator) target_.Add(tag_, measure.Of(*element));

@@ -24,18 +24,18 @@ class TensorDataset final : public Dataset {
   TensorDataset(Element components, std::vector<PartialShape> shapes)
       : Dataset(TypesOf(components), std::move(shapes)), components_(std::move(components)) {}
 
-  int64_t Cardinality() const override { return 1; }
-  StatusOr<IteratorPtr> MakeIterator(const StepContext&) const override {
+  int64_t CountElements() const override { return 1; }
+  StatusOr<IteratorPtr> NewIterator(const StepContext&) const override {
     return std::make_unique<Iterator>(components_);
   }
-  Status CheckRandomAccess() const override { return OkStatus(); }
+  Status FindRandomAccess() const override { return OkStatus(); }
 
  private:
   class Iterator final : public DatasetIterator {
    public:
     explicit Iterator(Element components) : components_(std::move(components)) {}
     bool Ready() override { return true; }
-    Status GetNext(const StepContext&, Element* element, bool* end) override {
+    Status Next(const StepContext&, Element* element, bool* end) override {
       *end = given_;
       if (!given_) *element = components_;
       given_ = true;
@@ -55,12 +55,12 @@ class SliceDataset final : public Dataset {
   SliceDataset(Element components, std::vector<PartialShape> shapes)
       : Dataset(TypesOf(components), std::move(shapes)), components_(std::move(components)) {}
 
-  int64_t Cardinality() const override { return components_.empty() ? 0 : components_[0].dim(0); }
-  StatusOr<IteratorPtr> MakeIterator(const StepContext&) const override {
+  int64_t CountElements() const override { return components_.empty() ? 0 : components_[0].dim(0); }
+  StatusOr<IteratorPtr> NewIterator(const StepContext&) const override {
     return std::make_unique<Iterator>(components_);
   }
-  Status CheckRandomAccess() const override { return OkStatus(); }
-  StatusOr<AccessPtr> MakeAccess(const StepContext&) const override {
+  Status FindRandomAccess() const override { return OkStatus(); }
+  StatusOr<AccessPtr> NewAccess(const StepContext&) const override {
     return MakeAccessBy([components = components_](const StepContext&, int64_t i, Element* element) {
       return AppendRows(components, i, element);
     });
@@ -79,7 +79,7 @@ class SliceDataset final : public Dataset {
    public:
     explicit Iterator(Element components) : components_(std::move(components)) {}
     bool Ready() override { return true; }
-    Status GetNext(const StepContext&, Element* element, bool* end) override {
+    Status Next(const StepContext&, Element* element, bool* end) override {
       *end = next_ >= components_[0].dim(0);
       return *end ? OkStatus() : AppendRows(components_, next_++, element);
     }

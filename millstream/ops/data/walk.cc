@@ -3,10 +3,13 @@
 
 #include <thread>
 
+#include "millstream/base/start_thread.h"
+
 namespace millstream {
 
 void WalkInBackground(KernelContext& ctx, AsyncKernel::Done done, std::function<Status(const StepContext&)> body) {
-  std::thread([&ctx, done = std::move(done), body = std::move(body)]() mutable {
+  std::thread thread;
+  const auto walk = [&ctx, done, body = std::move(body)]() mutable {
     Cancellation own;
     Cancellation::Token token = -1;
     Cancellation* const parent = ctx.cancellation();
@@ -23,7 +26,9 @@ void WalkInBackground(KernelContext& ctx, AsyncKernel::Done done, std::function<
     ThreadPool* const pool = ctx.step().pool;
     if (pool == nullptr) return done(status);
     pool->Schedule([done = std::move(done), status] { done(status); });
-  }).detach();
+  };
+  if (Status started = StartThread(walk, &thread); !started.ok()) return done(started);
+  thread.detach();
 }
 
 }  // namespace millstream

@@ -24,14 +24,14 @@ class WindowDataset final : public DerivedDataset {
   WindowDataset(Ref<Dataset> input, WindowOptions options, OutputSignature signature)
       : DerivedDataset(std::move(input), std::move(signature.types), std::move(signature.shapes)), options_(options) {}
 
-  int64_t Cardinality() const override {
+  int64_t CountElements() const override {
     const int64_t n = input().Cardinality();
     if (n < 0) return n;
     const int64_t full = n < options_.reach() ? 0 : (n - options_.reach()) / options_.shift + 1;
     return options_.drop_remainder ? full : n / options_.shift + (n % options_.shift != 0 ? 1 : 0);
   }
 
-  StatusOr<IteratorPtr> MakeIterator(const StepContext& owner) const override {
+  StatusOr<IteratorPtr> NewIterator(const StepContext& owner) const override {
     ASSIGN_OR_RETURN(IteratorPtr from, input().MakeIterator(owner));
     return std::make_unique<Iterator>(std::move(from), options_, input().types(), input().shapes());
   }
@@ -42,7 +42,7 @@ class WindowDataset final : public DerivedDataset {
     Iterator(IteratorPtr input, WindowOptions options, std::vector<DType> types, std::vector<PartialShape> shapes)
         : input_(std::move(input)), options_(options), types_(std::move(types)), shapes_(std::move(shapes)) {}
 
-    Status GetNext(const StepContext& step, Element* element, bool* end) override {
+    Status Next(const StepContext& step, Element* element, bool* end) override {
       while (input_ != nullptr && static_cast<int64_t>(buffer_.size()) < options_.reach()) {
         Element next;
         RETURN_IF_ERROR(Take(step, &next));

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "millstream/base/memory_budget.h"
 #include "millstream/framework/op.h"
 #include "millstream/framework/op_traits.h"
 #include "millstream/framework/step_exchange.h"
@@ -27,6 +28,7 @@ class Send final : public Kernel {
  public:
   explicit Send(KernelInit& init) : edge_(EdgeOf(init)) {}
   Status Compute(KernelContext& ctx) override {
+    const AllocationsMayFail never(false);  // a frame must not end half-way
     ASSIGN_OR_RETURN(StepExchange * exchange, ExchangeOf(ctx));
     return exchange->Send(edge_, ctx.tag(), ValueOf(ctx), ctx.dead());
   }

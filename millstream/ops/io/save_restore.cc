@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "millstream/base/file_root.h"
+#include "millstream/base/start_thread.h"
 #include "millstream/framework/op.h"
 #include "millstream/io/bundle_reader.h"
 #include "millstream/io/bundle_writer.h"
@@ -71,11 +72,13 @@ class SaveV2 final : public Kernel {
   Status Compute(KernelContext& ctx) override {
     if (!background_) return Save(ctx, ctx.pool());
     Status status;
-    std::thread writer([&] {
+    std::thread writer;
+    const auto write = [&] {
       constexpr int kNicer = 10;
       setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + kNicer);  // of this thread; at worst it stays
       status = Save(ctx, nullptr);
-    });
+    };
+    RETURN_IF_ERROR(StartThread(write, &writer));
     writer.join();
     return status;
   }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "millstream/base/memory_budget.h"
 #include "millstream/ops/elements/blob.h"
 
 namespace millstream {
@@ -154,8 +155,18 @@ void LookupTable::GrowBuckets(int64_t more) {
   removed_.assign(removed_.size(), false);
 }
 
+// Before the map doubles, whether there is memory for that; otherwise what the last measurement said.
+Status LookupTable::CheckRoom(size_t more) const {
+  constexpr size_t kBytesPerKey = sizeof(std::pair<std::string, Slot>) + 1;
+  const size_t size = by_number_.size() + by_bytes_.size(), capacity = by_number_.capacity() + by_bytes_.capacity();
+  if ((size + more) / 7 > capacity / 8) return CheckMemory(static_cast<int64_t>(2 * (size + more) * kBytesPerKey));
+  return MemoryIsExhausted() ? MemoryExhausted() : OkStatus();
+}
+
 Status LookupTable::InsertLocked(const Tensor& keys, const Tensor& values) {
+  const AllocationsMayFail never(false);  // a hash map that fails to grow is of no use any more
   const int64_t n = keys.num_elements() / std::max<int64_t>(options_.key_shape.num_elements(), 1);
+  RETURN_IF_ERROR(CheckRoom(static_cast<size_t>(n)));
   RETURN_IF_ERROR(keys_.Reserve(static_cast<int64_t>(used_.size()) + n));
   RETURN_IF_ERROR(values_.Reserve(static_cast<int64_t>(used_.size()) + n));
   for (int64_t i = 0; i < n; ++i) {

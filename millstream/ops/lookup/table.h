@@ -78,6 +78,7 @@ class LookupTable final : public Resource {
   // The slot of row i of `keys`; -1 if it is not there.
   Slot Lookup(const Tensor& keys, int64_t i) const ABSL_SHARED_LOCKS_REQUIRED(mu_);
   Status InsertLocked(const Tensor& keys, const Tensor& values) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  Status CheckRoom(size_t more) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   Slot TakeSlot() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // Doubles the buckets of a kDense table until `more` keys fit; then nothing remembers removed keys.
   void GrowBuckets(int64_t more) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);

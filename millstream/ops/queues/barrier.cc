@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "millstream/base/memory_budget.h"
+
 namespace millstream {
 namespace {
 
@@ -82,6 +84,7 @@ void Barrier::Insert(const Tensor& keys, int component, const Tensor& values, co
     return done(errors::InvalidArgument("Tensors with no elements are not supported ", name_, ": received shape ",
                                         values.shape().ToString()));
   }
+  if (MemoryIsExhausted()) return done(MemoryExhausted());
   std::vector<QueueElement> whole;
   bool last = false;
   const Status status = InsertAll(keys, component, values, &whole, &last);

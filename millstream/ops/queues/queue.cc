@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "millstream/base/memory_budget.h"
+
 namespace millstream {
 
 Queue::Queue(Options options, std::unique_ptr<QueueStore> store)
@@ -54,6 +56,7 @@ Status Queue::CheckElement(const QueueElement& tuple, bool many) const {
 }
 
 void Queue::Enqueue(std::vector<QueueElement> elements, const Waiter& waiter, Done done) {
+  if (MemoryIsExhausted()) return done(MemoryExhausted());
   auto attempt = std::make_shared<Attempt>();
   attempt->kind = Attempt::Kind::kEnqueue;
   attempt->elements = std::move(elements);

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "millstream/base/memory_budget.h"
+
 namespace millstream {
 namespace {
 
@@ -122,6 +124,7 @@ bool StagingArea::Try(Operation& operation, Status* status) {
 bool StagingArea::TryPut(Operation& operation, Status* status) {
   const bool append = operation.kind == Operation::Kind::kAppend;
   if (!append) *status = CheckIndices(operation, operation.width);
+  if (status->ok() && MemoryIsExhausted()) *status = MemoryExhausted();
   const int64_t bytes = BytesOf(operation.values);
   if (status->ok() && limits_.bytes > 0 && bytes > limits_.bytes) {
     *status = errors::ResourceExhausted("Attempted to insert tensors with combined size of '", bytes,

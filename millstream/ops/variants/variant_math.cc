@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "millstream/base/stack_guard.h"
 #include "millstream/ops/elements/add_loop.h"
 #include "millstream/ops/variants/tensor_list.h"
 #include "millstream/ops/variants/tensor_map.h"
@@ -95,6 +96,7 @@ StatusOr<Variant> AddMaps(const TensorMap& a, const TensorMap& b) {
 }  // namespace
 
 StatusOr<Variant> ZerosLikeVariant(const Variant& value) {
+  if (StackIsLow()) return NestedTooDeeply("variants");
   if (value.get<TensorMap>() != nullptr) return Variant(MakeRef<TensorMap>());
   const auto* of = value.get<TensorsVariant>();
   if (of == nullptr) return ZeroLikeNumber(value);
@@ -110,6 +112,7 @@ StatusOr<Variant> ZerosLikeVariant(const Variant& value) {
 }
 
 StatusOr<Variant> AddVariants(const Variant& a, const Variant& b) {
+  if (StackIsLow()) return NestedTooDeeply("variants");
   const auto *map_a = a.get<TensorMap>(), *map_b = b.get<TensorMap>();
   if (map_a != nullptr && map_b != nullptr) return AddMaps(*map_a, *map_b);
   const auto *x = a.get<TensorsVariant>(), *y = b.get<TensorsVariant>();

@@ -7,6 +7,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "millstream/base/memory_budget.h"
 
 namespace millstream::sdca {
 namespace {
@@ -110,6 +111,7 @@ Status Examples::ReadSparse(KernelContext& ctx, const Layout& layout, int group)
 
 Status Examples::FindSlots(const Tensor& example_indices, const Tensor& feature_indices, const Tensor& known,
                            SparseGroup* group) const {
+  const AllocationsMayFail never(false);  // a hash map that fails to grow is broken; these are as large as the inputs
   absl::flat_hash_map<int64_t, int64_t> slot_of;
   slot_of.reserve(static_cast<size_t>(known.num_elements()));
   for (int64_t i = 0; i < known.num_elements(); ++i) slot_of[known.data<int64_t>()[i]] = i;
