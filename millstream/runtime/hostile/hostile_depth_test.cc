@@ -2,10 +2,8 @@
 // Graphs that are deep, wide or tangled: passes and executors must not need a stack or a time that grows with them.
 #include <gtest/gtest.h>
 
-#include "google/protobuf/text_format.h"
 #include "millstream/graph/control_flow/control_flow_builders.h"
 #include "millstream/graph/gradients/gradient.h"
-#include "millstream/proto/graph.pb.h"
 #include "millstream/runtime/testing/hostile_graph.h"
 
 namespace millstream {
@@ -146,25 +144,6 @@ std::string LoopsInLoops(int depth) {
 TEST_P(HostileDepthTest, LoopsInLoops) {
   ExpectSurvives({kOk, kResourceExhausted, kInvalidArgument},
                  [] { return RunText(LoopsInLoops(20'000), "x40000:0", Options()); });
-}
-
-// Attributes in attributes: protobuf's own limit ends that.
-TEST_P(HostileDepthTest, NestedAttributes) {
-  ExpectSurvives({kOk, kInvalidArgument, kResourceExhausted, kNotFound}, [] {
-    proto::GraphDef def;
-    proto::NodeDef* node = def.add_node();
-    node->set_name("n");
-    node->set_op("NoOp");
-    proto::AttrValue* value = &(*node->mutable_attr())["_f"];
-    for (int i = 0; i < 20'000; ++i) {
-      proto::NameAttrList* function = value->mutable_func();
-      function->set_name("f");
-      value = &(*function->mutable_attr())["a"];
-    }
-    ASSIGN_OR_RETURN(std::unique_ptr<Session> session, NewSession(Options()));
-    RETURN_IF_ERROR(session->Create(def));
-    return session->Run({}, {}, {"n"}, nullptr);
-  });
 }
 
 TEST_P(HostileDepthTest, ManyThreadsAskedFor) {
