@@ -18,7 +18,8 @@ namespace {
 
 // The protocol. Each rank writes "rank-R": {id, text}. Rank 0 writes "meeting": {id, ids, texts, common} from all of
 // them, and again whenever one changes, since what it read may be from an earlier run. A rank that finds its own id in
-// it writes "here-R": {meeting}. When all have, rank 0 writes "go": {meeting}. Words are "word-R": {meeting, word}.
+// it writes "here-R": {meeting}. When all have, rank 0 writes "go": {meeting}, and each rank answers with "took-R":
+// {meeting}. Then rank 0 deletes "meeting", whose common word is the job's token. Words are "word-R": {meeting, word}.
 using Json = nlohmann::ordered_json;
 using Clock = std::chrono::steady_clock;
 
@@ -75,6 +76,12 @@ StatusOr<Rendezvous::Meeting> Rendezvous::Meet(const std::string& text, const st
 }
 
 StatusOr<Rendezvous::Meeting> Rendezvous::Gather(const std::string& common, Clock::time_point deadline) {
+  StatusOr<Meeting> meeting = GatherAll(common, deadline);
+  DeleteFile(absl::StrCat(folder_, "/meeting")).IgnoreError();  // whatever happened: it has the token
+  return meeting;
+}
+
+StatusOr<Rendezvous::Meeting> Rendezvous::GatherAll(const std::string& common, Clock::time_point deadline) {
   Meeting meeting;
   meeting.common = common;
   std::vector<std::string> known;
@@ -94,9 +101,7 @@ StatusOr<Rendezvous::Meeting> Rendezvous::Gather(const std::string& common, Cloc
       RETURN_IF_ERROR(Store(absl::StrCat(folder_, "/meeting"),
                             {{"id", meeting_}, {"ids", ids}, {"texts", texts}, {"common", common}}));
     }
-    for (int rank = 1; rank < size_ && missing.empty(); ++rank) {
-      if (TextOf(Load(PathOf("here", rank)), "meeting") != meeting_) silent.push_back(rank);
-    }
+    if (missing.empty()) silent = Silent("here");
     if (missing.empty() && silent.empty()) break;
     if (Clock::now() >= deadline) {
       return errors::DeadlineExceeded("of ", size_, " ranks, these have not come to ", folder_, ": ",
@@ -106,7 +111,22 @@ StatusOr<Rendezvous::Meeting> Rendezvous::Gather(const std::string& common, Cloc
     std::this_thread::sleep_for(kPause);
   }
   RETURN_IF_ERROR(Store(absl::StrCat(folder_, "/go"), {{"meeting", meeting_}}));
+  for (std::vector<int> silent = Silent("took"); !silent.empty(); silent = Silent("took")) {
+    if (Clock::now() >= deadline) {
+      return errors::DeadlineExceeded("of ", size_, " ranks, these have come to ", folder_,
+                                      " and left again: ", absl::StrJoin(silent, ", "));
+    }
+    std::this_thread::sleep_for(kPause);
+  }
   return meeting;
+}
+
+std::vector<int> Rendezvous::Silent(const std::string& name) const {
+  std::vector<int> silent;
+  for (int rank = 1; rank < size_; ++rank) {
+    if (TextOf(Load(PathOf(name, rank)), "meeting") != meeting_) silent.push_back(rank);
+  }
+  return silent;
 }
 
 StatusOr<Rendezvous::Meeting> Rendezvous::AwaitRankZero(Clock::time_point deadline) {
@@ -124,6 +144,7 @@ StatusOr<Rendezvous::Meeting> Rendezvous::AwaitRankZero(Clock::time_point deadli
         Meeting meeting;
         for (const Json& text : json["texts"]) meeting.texts.push_back(text.is_string() ? text.get<std::string>() : "");
         meeting.common = TextOf(json, "common");
+        RETURN_IF_ERROR(Store(PathOf("took", rank_), {{"meeting", meeting_}}));
         return meeting;
       }
     }
@@ -147,7 +168,7 @@ std::map<int, std::string> Rendezvous::Words() const {
 }
 
 void Rendezvous::Remove() {
-  for (const char* name : {"rank", "here", "word"}) {
+  for (const char* name : {"rank", "here", "took", "word"}) {
     for (int rank = 0; rank < size_; ++rank) unlink(PathOf(name, rank).c_str());
   }
   for (const char* name : {"/meeting", "/go"}) unlink(absl::StrCat(folder_, name).c_str());

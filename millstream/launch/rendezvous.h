@@ -20,7 +20,8 @@ class Rendezvous {
   static StatusOr<Rendezvous> Open(const std::string& folder, int rank, int size);
 
   // Hands in one text and returns the texts of all ranks, by rank, and rank 0's word to all (`common`; that of others
-  // is not read). Blocks until all have come; DeadlineExceeded says who has not.
+  // is not read). Blocks until all have come; DeadlineExceeded says who has not. The common word may be secret: when
+  // rank 0 returns, also with an error, it is no longer in the folder.
   struct Meeting {
     std::vector<std::string> texts;
     std::string common;
@@ -38,6 +39,9 @@ class Rendezvous {
   Rendezvous(std::string folder, int rank, int size) : folder_(std::move(folder)), rank_(rank), size_(size) {}
   std::string PathOf(const std::string& name, int rank) const;
   StatusOr<Meeting> Gather(const std::string& common, std::chrono::steady_clock::time_point deadline);
+  StatusOr<Meeting> GatherAll(const std::string& common, std::chrono::steady_clock::time_point deadline);
+  // The ranks but 0 whose file `name` is not of this meeting.
+  std::vector<int> Silent(const std::string& name) const;
   StatusOr<Meeting> AwaitRankZero(std::chrono::steady_clock::time_point deadline);
 
   std::string folder_;

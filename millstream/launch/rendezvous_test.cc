@@ -10,6 +10,8 @@
 #include <filesystem>
 #include <thread>
 
+#include "absl/strings/match.h"
+#include "millstream/base/file.h"
 #include "millstream/launch/agent.h"
 #include "millstream/launch/ranks.h"
 #include "millstream/launch/yaml.h"
@@ -72,6 +74,29 @@ TEST(RendezvousTest, WhatAnEarlierRunHasLeftDoesNoHarm) {
   for (const auto& meeting : MeetAll(second, "new")) EXPECT_THAT(meeting->texts, ElementsAre("new0", "new1", "new2"));
   EXPECT_THAT(second[0].Words(), ElementsAre());
   second[0].Remove();
+}
+
+// Whether a file of the folder has the word in it.
+bool Keeps(const std::string& folder, const std::string& word) {
+  for (const auto& file : std::filesystem::directory_iterator(folder)) {
+    if (absl::StrContains(ReadFile(file.path().string()).value_or(""), word)) return true;
+  }
+  return false;
+}
+
+TEST(RendezvousTest, TheTokenDoesNotStayInTheFolder) {
+  const std::string folder = NewFolder("secret");
+  std::vector<Rendezvous> ranks = OpenAll(folder, 3);
+  for (const auto& meeting : MeetAll(ranks, "token")) EXPECT_EQ(meeting->common, "token");
+  EXPECT_FALSE(Keeps(folder, "\"token\""));
+  // Nor when some have come and one never answers.
+  std::vector<Rendezvous> others = OpenAll(folder, 3);
+  const auto soon = Clock::now() + std::chrono::milliseconds(200);
+  std::thread second([&] { EXPECT_FALSE(others[1].Meet("x", "", soon).ok()); });
+  EXPECT_FALSE(others[0].Meet("x", "token", soon).ok());
+  second.join();
+  EXPECT_FALSE(Keeps(folder, "\"token\""));
+  ranks[0].Remove();
 }
 
 TEST(RendezvousTest, SaysWhoIsMissing) {
