@@ -44,9 +44,16 @@ MAX_FILES = 60  # in one folder, subfolders not counted
 MAY_HAVE_MANY_FILES = re.compile(r"/goldens(/|$)")
 OUTER_FOLDERS = ["cli", "python", "bench", "examples", "tests"]  # may include everything
 
-# Ops that name one of these must ask CheckFileAccess or CheckPatternAccess first (base/file_root.h).
-OPENS_FILES = re.compile(r"\b(ReadFile|WriteFileAtomically|fopen|glob|GlobFiles|RenameFile|DeleteFile|MakeFolders|(RandomAccessFile|WritableFile|InputStream"
+# Ops that name one of these must give names of files to ConfinedPath first (base/file_root.h).
+OPENS_FILES = re.compile(r"\b(ReadFile|WriteFileAtomically|fopen|glob|GlobFiles|RenameFile|LinkFile|DeleteFile|DeleteEmptyFolder|MakeFolders|ListFolder|OpenPath|(RandomAccessFile|WritableFile|InputStream"
                          r"|RecordReader|RecordWriter|Bundle(Reader|Writer)|SliceFileReader|EventWriter)::[A-Z]\w*|SliceFileWriter \w+)\(")
+
+# Names of files reach the operating system through base/open_path.h only.
+NAMES_FILES_ITSELF = re.compile(r"\b(open|fopen|openat|rename|unlink|rmdir|mkdir|link|symlink|stat|lstat|access|truncate|opendir|chmod)\(|std::[io]?fstream\b|filesystem")
+MAY_NAME_FILES = {
+    "millstream/io/checkpoint_files.cc": "looks for checkpoints of the program, not of a graph",
+    "millstream/io/stale_files.cc": "the same",
+}
 
 # A test runs many clusters in one process: what a server or session changes belongs to it, not to the process.
 FOLDERS_WITHOUT_SHARED_STATE = ("distributed", "runtime", "status")
@@ -104,8 +111,10 @@ def check_file(path):
         return []
     problems = []
     text = path.read_text()
-    if folder == "ops" and OPENS_FILES.search(text) and not re.search(r"Check(File|Pattern)Access\(", text):
-        problems.append(f"{relative}: opens files without CheckFileAccess: a graph from the network could touch any file")
+    if folder in ("ops", "io") and NAMES_FILES_ITSELF.search(text) and relative not in MAY_NAME_FILES:
+        problems.append(f"{relative}: gives names of files to the operating system by itself: base/open_path.h confines them to --file_root")
+    if folder == "ops" and OPENS_FILES.search(text) and not re.search(r"\bConfinedPath\(", text):
+        problems.append(f"{relative}: opens files without ConfinedPath: a graph from the network could touch any file")
     for number, line in enumerate(text.splitlines(), 1):
         if folder in FOLDERS_WITHOUT_SHARED_STATE and relative not in MAY_SHARE_STATE and SHARED_STATE.match(line):
             problems.append(f"{relative}:{number}: state of the whole process; give it an owner (a server, a session), or list the file in MAY_SHARE_STATE")

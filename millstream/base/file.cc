@@ -1,34 +1,48 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millstream/base/file.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
-#include <filesystem>
 
 #include "millstream/base/local_path.h"
+#include "millstream/base/open_path.h"
+#include "millstream/base/temporary_file.h"
 
 namespace millstream {
 namespace {
 
 constexpr size_t kBufferBytes = 64 << 10;
 
-StatusOr<int> OpenFile(const std::string& path, int flags) {
-  ASSIGN_OR_RETURN(const std::string local, LocalPath(path));
-  const int fd = open(local.c_str(), flags | O_CLOEXEC, 0644);
-  if (fd < 0) return ErrnoStatus(errno, path);
-  return fd;
+// mkdir() of one folder, which survives a crash; OK if it is there.
+Status MakeFolder(const std::string& folder) {
+  ASSIGN_OR_RETURN(const PathInFolder at, PathInFolder::Make(folder));
+  if (mkdirat(at.fd(), at.name(), 0777) != 0) return errno == EEXIST ? OkStatus() : ErrnoStatus(errno, folder);
+  const Status synced = SyncFolderOf(folder);
+  return absl::IsPermissionDenied(synced) ? OkStatus() : synced;  // of a folder that may be written, not read
+}
+
+Status CheckFolder(const std::string& folder) {
+  ASSIGN_OR_RETURN(const int fd, OpenPath(folder.empty() ? "." : folder, O_PATH | O_DIRECTORY));
+  close(fd);
+  return OkStatus();
+}
+
+std::string WithoutLastSlash(std::string path) {
+  while (path.size() > 1 && path.back() == '/') path.pop_back();
+  return path;
 }
 
 }  // namespace
 
 Status ErrnoStatus(int error, absl::string_view path) {
-  const std::string message = absl::StrCat(path, "; ", std::strerror(error));
+  const std::string message = absl::StrCat(PlainPath(path), "; ", std::strerror(error));
   switch (error) {
     case ENOENT:
     case ENOTDIR:
@@ -58,14 +72,14 @@ Status ErrnoStatus(int error, absl::string_view path) {
 }
 
 StatusOr<std::unique_ptr<RandomAccessFile>> RandomAccessFile::Open(const std::string& path) {
-  ASSIGN_OR_RETURN(const int fd, OpenFile(path, O_RDONLY));
+  ASSIGN_OR_RETURN(const int fd, OpenPath(path, O_RDONLY));
   struct stat info;
   if (fstat(fd, &info) != 0 || S_ISDIR(info.st_mode)) {
     const int error = S_ISDIR(info.st_mode) ? EISDIR : errno;
     close(fd);
     return ErrnoStatus(error, path);
   }
-  return std::unique_ptr<RandomAccessFile>(new RandomAccessFile(path, fd, info.st_size));
+  return std::unique_ptr<RandomAccessFile>(new RandomAccessFile(PlainPathString(path), fd, info.st_size));
 }
 
 RandomAccessFile::~RandomAccessFile() { close(fd_); }
@@ -90,13 +104,13 @@ Status RandomAccessFile::Read(int64_t offset, size_t bytes, void* to) const {
 }
 
 StatusOr<std::unique_ptr<WritableFile>> WritableFile::Create(const std::string& path) {
-  ASSIGN_OR_RETURN(const int fd, OpenFile(path, O_WRONLY | O_CREAT | O_TRUNC));
-  return std::unique_ptr<WritableFile>(new WritableFile(path, fd));
+  ASSIGN_OR_RETURN(const int fd, OpenPath(path, O_WRONLY | O_CREAT | O_TRUNC));
+  return std::unique_ptr<WritableFile>(new WritableFile(PlainPathString(path), fd));
 }
 
 StatusOr<std::unique_ptr<WritableFile>> WritableFile::Append(const std::string& path) {
-  ASSIGN_OR_RETURN(const int fd, OpenFile(path, O_WRONLY | O_CREAT | O_APPEND));
-  return std::unique_ptr<WritableFile>(new WritableFile(path, fd));
+  ASSIGN_OR_RETURN(const int fd, OpenPath(path, O_WRONLY | O_CREAT | O_APPEND));
+  return std::unique_ptr<WritableFile>(new WritableFile(PlainPathString(path), fd));
 }
 
 WritableFile::~WritableFile() { Close().IgnoreError(); }
@@ -160,31 +174,44 @@ StatusOr<std::string> ReadFile(const std::string& path, int64_t max_bytes) {
   }
 }
 
+StatusOr<std::unique_ptr<WritableFile>> WritableFile::CreateTemporary(const std::string& path, std::string* name) {
+  ASSIGN_OR_RETURN(const int fd, OpenTemporary(path, name));
+  return std::unique_ptr<WritableFile>(new WritableFile(PlainPathString(*name), fd));
+}
+
 Status WriteFileAtomically(const std::string& path, absl::string_view bytes) {
-  static std::atomic<int> counter{0};
-  const std::string aside = absl::StrCat(path, ".tmp", getpid(), "_", counter.fetch_add(1));
-  ASSIGN_OR_RETURN(std::unique_ptr<WritableFile> file, WritableFile::Create(aside));
+  std::string aside;
+  ASSIGN_OR_RETURN(const std::unique_ptr<WritableFile> file, WritableFile::CreateTemporary(path, &aside));
   Status status = file->Write(bytes);
   if (status.ok()) status = file->Sync();
-  if (status.ok()) status = file->Close();
   if (status.ok()) status = RenameFile(aside, path);
   if (!status.ok()) {
     DeleteFile(aside).IgnoreError();
     return status;
   }
+  RETURN_IF_ERROR(file->Close());  // only now: the open file's lock says that it is in use
   return SyncFolderOf(path);
 }
 
 Status RenameFile(const std::string& from, const std::string& to) {
-  ASSIGN_OR_RETURN(const std::string source, LocalPath(from));
-  ASSIGN_OR_RETURN(const std::string target, LocalPath(to));
-  if (rename(source.c_str(), target.c_str()) != 0) return ErrnoStatus(errno, absl::StrCat(from, " -> ", to));
+  ASSIGN_OR_RETURN(const PathInFolder source, PathInFolder::Make(from));
+  ASSIGN_OR_RETURN(const PathInFolder target, PathInFolder::Make(to));
+  if (renameat(source.fd(), source.name(), target.fd(), target.name()) != 0)
+    return ErrnoStatus(errno, absl::StrCat(PlainPath(from), " -> ", PlainPath(to)));
+  return OkStatus();
+}
+
+Status LinkFile(const std::string& from, const std::string& to) {
+  ASSIGN_OR_RETURN(const PathInFolder source, PathInFolder::Make(from));
+  ASSIGN_OR_RETURN(const PathInFolder target, PathInFolder::Make(to));
+  if (linkat(source.fd(), source.name(), target.fd(), target.name(), 0) != 0)
+    return ErrnoStatus(errno, absl::StrCat(PlainPath(from), " -> ", PlainPath(to)));
   return OkStatus();
 }
 
 Status SyncFolderOf(const std::string& path) {
   const std::string folder = FolderOf(path);
-  ASSIGN_OR_RETURN(const int fd, OpenFile(folder.empty() ? "." : folder, O_RDONLY | O_DIRECTORY));
+  ASSIGN_OR_RETURN(const int fd, OpenPath(folder.empty() ? "." : folder, O_RDONLY | O_DIRECTORY));
   // Some file systems cannot sync folders; what they promise is theirs to say.
   const int failed = fsync(fd) != 0 && errno != EINVAL && errno != ENOTSUP ? errno : 0;
   close(fd);
@@ -192,22 +219,51 @@ Status SyncFolderOf(const std::string& path) {
 }
 
 Status DeleteFile(const std::string& path) {
-  ASSIGN_OR_RETURN(const std::string local, LocalPath(path));
-  if (unlink(local.c_str()) != 0) return ErrnoStatus(errno, path);
+  ASSIGN_OR_RETURN(const PathInFolder at, PathInFolder::Make(path));
+  if (unlinkat(at.fd(), at.name(), 0) != 0) return ErrnoStatus(errno, path);
+  return OkStatus();
+}
+
+Status DeleteEmptyFolder(const std::string& folder) {
+  ASSIGN_OR_RETURN(const PathInFolder at, PathInFolder::Make(folder));
+  if (unlinkat(at.fd(), at.name(), AT_REMOVEDIR) != 0) return ErrnoStatus(errno, folder);
   return OkStatus();
 }
 
 bool FileExists(const std::string& path) {
-  const StatusOr<std::string> local = LocalPath(path);
-  return local.ok() && access(local->c_str(), F_OK) == 0;
+  const StatusOr<int> fd = OpenPath(path, O_PATH);
+  if (fd.ok()) close(*fd);
+  return fd.ok();
 }
 
 Status MakeFolders(const std::string& folder) {
-  ASSIGN_OR_RETURN(const std::string local, LocalPath(folder));
-  std::error_code error;
-  std::filesystem::create_directories(local, error);
-  if (error) return ErrnoStatus(error.value(), folder);
-  return OkStatus();
+  std::vector<std::string> missing;
+  Status status = CheckFolder(folder);
+  for (std::string at = WithoutLastSlash(folder); absl::IsNotFound(status) && !at.empty();) {
+    missing.push_back(at);
+    at = WithoutLastSlash(FolderOf(at));
+    status = CheckFolder(at);
+  }
+  if (missing.empty()) return status;
+  for (auto it = missing.rbegin(); it != missing.rend(); ++it) RETURN_IF_ERROR(MakeFolder(*it));
+  return CheckFolder(folder);
+}
+
+StatusOr<std::vector<std::string>> ListFolder(const std::string& folder) {
+  ASSIGN_OR_RETURN(const int fd, OpenPath(folder.empty() ? "." : folder, O_RDONLY | O_DIRECTORY));
+  DIR* const open = fdopendir(fd);
+  if (open == nullptr) {
+    const int error = errno;
+    close(fd);
+    return ErrnoStatus(error, folder);
+  }
+  std::vector<std::string> names;
+  while (const dirent* entry = readdir(open)) {
+    const std::string name = entry->d_name;
+    if (name != "." && name != "..") names.push_back(name);
+  }
+  closedir(open);
+  return names;
 }
 
 std::string FolderOf(const std::string& path) {

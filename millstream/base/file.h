@@ -40,6 +40,9 @@ class WritableFile {
  public:
   static StatusOr<std::unique_ptr<WritableFile>> Create(const std::string& path);  // truncates
   static StatusOr<std::unique_ptr<WritableFile>> Append(const std::string& path);
+  // One with a temporary `name` beside `path`, which it gets by RenameFile() when it is complete
+  // (base/temporary_file.h).
+  static StatusOr<std::unique_ptr<WritableFile>> CreateTemporary(const std::string& path, std::string* name);
   ~WritableFile();
   Status Write(absl::string_view bytes);
   Status Flush();  // to the operating system
@@ -60,12 +63,16 @@ StatusOr<std::string> ReadFile(const std::string& path, int64_t max_bytes = int6
 // Writes aside, syncs, renames: readers see the old file or the new one, whole, whatever happens.
 Status WriteFileAtomically(const std::string& path, absl::string_view bytes);
 Status RenameFile(const std::string& from, const std::string& to);
+Status LinkFile(const std::string& from, const std::string& to);  // a second name; there must be no such file
 // Makes what was renamed or created in the folder of `path` survive a crash.
 Status SyncFolderOf(const std::string& path);
 Status DeleteFile(const std::string& path);
 bool FileExists(const std::string& path);
-Status MakeFolders(const std::string& folder);  // with parents
+Status DeleteEmptyFolder(const std::string& folder);
+Status MakeFolders(const std::string& folder);  // with parents; those that are new survive a crash
 std::string FolderOf(const std::string& path);  // "" if none
+// The names in a folder, without "." and "..", in no order; "" is the current one.
+StatusOr<std::vector<std::string>> ListFolder(const std::string& folder);
 
 }  // namespace millstream
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "millstream/base/file_root.h"
 #include "millstream/base/varint.h"
 #include "millstream/io/bundle_writer.h"
 #include "millstream/io/chunked_sum.h"
@@ -86,17 +87,18 @@ StatusOr<std::unique_ptr<BundleReader>> BundleReader::Open(const std::string& pr
   StatusOr<std::string> bytes = ReadFile(prefix + ".index");
   if (absl::IsNotFound(bytes.status())) {
     return errors::NotFound("Unsuccessful TensorSliceReader constructor: Failed to find any matching files for ",
-                            prefix);
+                            PlainPath(prefix));
   }
   RETURN_IF_ERROR(bytes.status());
-  ASSIGN_OR_RETURN(reader->index_, DecodeTable(*bytes, prefix + ".index"));
+  ASSIGN_OR_RETURN(reader->index_, DecodeTable(*bytes, PlainPathString(prefix) + ".index"));
   proto::BundleHeaderProto header;
   auto it = reader->index_.find("");
   if (it == reader->index_.end() || !header.ParseFromString(it->second) || header.num_shards() < 1 ||
       header.num_shards() > 99999) {
-    return errors::DataLoss(prefix, ".index has no valid header");
+    return errors::DataLoss(PlainPath(prefix), ".index has no valid header");
   }
-  if (header.endianness() != proto::BundleHeaderProto::LITTLE) return errors::Unimplemented(prefix, " is big-endian");
+  if (header.endianness() != proto::BundleHeaderProto::LITTLE)
+    return errors::Unimplemented(PlainPath(prefix), " is big-endian");
   reader->num_shards_ = header.num_shards();
   return reader;
 }
@@ -115,15 +117,16 @@ StatusOr<std::unique_ptr<BundleReader::Entry>> BundleReader::Find(const std::str
   if (key.empty() || it == index_.end()) return errors::NotFound("Key ", key, " not found in checkpoint");
   auto entry = std::make_unique<Entry>();
   if (!entry->proto.ParseFromString(it->second))
-    return errors::DataLoss(prefix_, ".index: malformed entry for '", key, "'");
+    return errors::DataLoss(PlainPath(prefix_), ".index: malformed entry for '", key, "'");
   entry->dtype = static_cast<DType>(entry->proto.dtype());
   if (!proto::DataType_IsValid(entry->proto.dtype()) || !IsKnown(entry->dtype)) {
-    return errors::DataLoss(prefix_, ".index: '", key, "' has unknown type ", static_cast<int>(entry->proto.dtype()));
+    return errors::DataLoss(PlainPath(prefix_), ".index: '", key, "' has unknown type ",
+                            static_cast<int>(entry->proto.dtype()));
   }
   std::vector<int64_t> dims;
   for (const auto& d : entry->proto.shape().dim()) dims.push_back(d.size());
   StatusOr<Shape> shape = Shape::Make(dims);
-  if (!shape.ok()) return errors::DataLoss(prefix_, ".index: '", key, "': ", shape.status().message());
+  if (!shape.ok()) return errors::DataLoss(PlainPath(prefix_), ".index: '", key, "': ", shape.status().message());
   entry->shape = *std::move(shape);
   return entry;
 }
@@ -137,7 +140,7 @@ Status BundleReader::Lookup(const std::string& name, DType* dtype, Shape* shape)
 
 StatusOr<std::shared_ptr<RandomAccessFile>> BundleReader::Shard(int shard) const {
   if (shard < 0 || shard >= num_shards_)
-    return errors::DataLoss(prefix_, ".index names shard ", shard, " of ", num_shards_);
+    return errors::DataLoss(PlainPath(prefix_), ".index names shard ", shard, " of ", num_shards_);
   MutexLock lock(mu_);
   std::shared_ptr<RandomAccessFile>& file = shards_[shard];
   if (file == nullptr) {
@@ -167,15 +170,17 @@ StatusOr<Tensor> BundleReader::ReadEntry(const std::string& key, const Entry& en
   Status status;
   if (strings || variants) {
     std::string bytes(static_cast<size_t>(size), '\0');
-    RETURN_IF_ERROR(file->Read(offset, bytes.size(), bytes.data()));
-    status = (strings ? DecodeStrings : DecodeVariants)(bytes, entry.proto.crc32c(), &tensor);
+    status = file->Read(offset, bytes.size(), bytes.data());
+    if (status.ok()) status = (strings ? DecodeStrings : DecodeVariants)(bytes, entry.proto.crc32c(), &tensor);
   } else {
     char* const to = static_cast<char*>(tensor.raw());
-    ASSIGN_OR_RETURN(const uint32_t crc, MoveAndSum(to, static_cast<size_t>(size), pool_, [&](size_t at, size_t n) {
-                       return file->Read(offset + static_cast<int64_t>(at), n, to + at);
-                     }));
-    if (MaskCrc(crc) != entry.proto.crc32c()) status = errors::DataLoss("checksum does not match");
+    const StatusOr<uint32_t> crc = MoveAndSum(to, static_cast<size_t>(size), pool_, [&](size_t at, size_t n) {
+      return file->Read(offset + static_cast<int64_t>(at), n, to + at);
+    });
+    status = crc.status();
+    if (crc.ok() && MaskCrc(*crc) != entry.proto.crc32c()) status = errors::DataLoss("checksum does not match");
   }
+  if (absl::IsOutOfRange(status)) status = errors::DataLoss(status.message());  // cut while it was open
   if (!status.ok()) return WithContext(status, absl::StrCat("'", key, "' of ", file->path()));
   return tensor;
 }

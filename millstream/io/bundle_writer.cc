@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millstream/io/bundle_writer.h"
 
-#include <unistd.h>
-
-#include <atomic>
-
 #include "absl/strings/str_cat.h"
 #include "millstream/base/file.h"
+#include "millstream/base/file_root.h"
 #include "millstream/base/varint.h"
 #include "millstream/io/chunked_sum.h"
 #include "millstream/io/crc32c.h"
+#include "millstream/io/delete_file.h"
 #include "millstream/io/slice_copy.h"
 #include "millstream/io/table.h"
 #include "millstream/proto/tensor_bundle.pb.h"
@@ -35,24 +33,18 @@ void SetShape(const Shape& shape, proto::TensorShapeProto* out) {
   for (const int64_t d : shape.dims()) out->add_dim()->set_size(d);
 }
 
-std::string AsideName(const std::string& path) {
-  static std::atomic<int> counter{0};
-  return absl::StrCat(path, ".tempstate", getpid(), "_", counter.fetch_add(1));
-}
-
 }  // namespace
 
-BundleWriter::BundleWriter(std::string prefix, ThreadPool* pool)
-    : prefix_(std::move(prefix)), aside_(AsideName(BundleDataPath(prefix_, 0, 1))), pool_(pool) {}
+BundleWriter::BundleWriter(std::string prefix, ThreadPool* pool) : prefix_(std::move(prefix)), pool_(pool) {}
 
 BundleWriter::~BundleWriter() {
-  if (data_ != nullptr) DeleteFile(aside_).IgnoreError();  // never finished
+  if (data_ != nullptr) DeleteLargeFile(data_->path()).IgnoreError();  // never finished
 }
 
 StatusOr<std::unique_ptr<BundleWriter>> BundleWriter::Create(const std::string& prefix, ThreadPool* pool) {
   if (!FolderOf(prefix).empty()) RETURN_IF_ERROR(MakeFolders(FolderOf(prefix)));
   std::unique_ptr<BundleWriter> writer(new BundleWriter(prefix, pool));
-  ASSIGN_OR_RETURN(writer->data_, PlacedFile::Create(writer->aside_));
+  ASSIGN_OR_RETURN(writer->data_, PlacedFile::CreateTemporary(BundleDataPath(prefix, 0, 1)));
   return writer;
 }
 
@@ -133,7 +125,7 @@ Status BundleWriter::WriteVariants(const std::vector<std::string>& variants, Ent
 }
 
 Status BundleWriter::Add(const std::string& name, const Tensor& tensor) {
-  if (data_ == nullptr) return errors::FailedPrecondition("The checkpoint ", prefix_, " is finished");
+  if (data_ == nullptr) return errors::FailedPrecondition("The checkpoint ", PlainPath(prefix_), " is finished");
   if (name.empty()) return errors::InvalidArgument("A saved tensor needs a name");
   std::vector<std::string> variants;
   if (tensor.dtype() == DType::kVariant) {
@@ -177,15 +169,14 @@ Status BundleWriter::AddSlice(const std::string& name, const Shape& full_shape, 
 }
 
 Status BundleWriter::Finish() {
-  if (data_ == nullptr) return errors::FailedPrecondition("The checkpoint ", prefix_, " is finished");
+  if (data_ == nullptr) return errors::FailedPrecondition("The checkpoint ", PlainPath(prefix_), " is finished");
   RETURN_IF_ERROR(Flush());
   RETURN_IF_ERROR(data_->Sync());
-  RETURN_IF_ERROR(data_->Close());
   Table table;
   for (const auto& [key, entry] : entries_) table[key] = entry->proto.SerializeAsString();
-  RETURN_IF_ERROR(CommitBundle(prefix_, {aside_}, std::move(table)));
-  data_ = nullptr;
-  return OkStatus();
+  RETURN_IF_ERROR(CommitBundle(prefix_, {data_->path()}, std::move(table)));
+  const std::unique_ptr<PlacedFile> done = std::move(data_);
+  return done->Close();  // only now: the open file's lock says that it is in use
 }
 
 namespace {
@@ -227,14 +218,14 @@ Status MergeBundles(const std::vector<std::string>& prefixes, const std::string&
     StatusOr<std::string> bytes = ReadFile(prefix + ".index");
     if (!bytes.ok() && allow_missing && absl::IsNotFound(bytes.status())) continue;
     if (absl::IsNotFound(bytes.status())) {
-      return errors::InvalidArgument("allow_missing_files was set to false and ", prefix, " did not exist.");
+      return errors::InvalidArgument("allow_missing_files was set to false and ", PlainPath(prefix), " did not exist.");
     }
     RETURN_IF_ERROR(bytes.status());
     Part part{prefix, {}, 0};
-    ASSIGN_OR_RETURN(part.table, DecodeTable(*bytes, prefix + ".index"));
+    ASSIGN_OR_RETURN(part.table, DecodeTable(*bytes, PlainPathString(prefix) + ".index"));
     proto::BundleHeaderProto header;
     if (!header.ParseFromString(part.table[""]) || header.num_shards() < 1 || header.num_shards() > 99999) {
-      return errors::DataLoss(prefix, ".index has a malformed header");
+      return errors::DataLoss(PlainPath(prefix), ".index has a malformed header");
     }
     part.shards = header.num_shards();
     parts.push_back(std::move(part));

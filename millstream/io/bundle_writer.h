@@ -40,7 +40,6 @@ class BundleWriter {
   Status WriteVariants(const std::vector<std::string>& variants, Entry* entry);
 
   const std::string prefix_;
-  const std::string aside_;  // the data file until it is whole
   ThreadPool* const pool_;
   std::unique_ptr<PlacedFile> data_;
   std::string buffer_;  // small pieces that come next in the file

@@ -9,7 +9,7 @@
 #include <cstdint>
 
 #include "millstream/base/file.h"
-#include "millstream/base/local_path.h"
+#include "millstream/base/open_path.h"
 
 namespace millstream {
 namespace {
@@ -20,8 +20,7 @@ constexpr off_t kLarge = 16 << 20;
 
 Status DeleteLargeFile(const std::string& path) {
   // As long as it is open, what it holds stays: closing it is what takes the time.
-  ASSIGN_OR_RETURN(const std::string local, LocalPath(path));
-  const int fd = open(local.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+  const int fd = OpenPath(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW).value_or(-1);
   const Status deleted = DeleteFile(path);
   if (fd < 0) return deleted;
   struct stat info;

@@ -7,15 +7,14 @@
 #include <cerrno>
 
 #include "millstream/base/file.h"
-#include "millstream/base/local_path.h"
+#include "millstream/base/temporary_file.h"
 
 namespace millstream {
 
-StatusOr<std::unique_ptr<PlacedFile>> PlacedFile::Create(const std::string& path) {
-  ASSIGN_OR_RETURN(const std::string local, LocalPath(path));
-  const int fd = open(local.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  if (fd < 0) return ErrnoStatus(errno, path);
-  return std::unique_ptr<PlacedFile>(new PlacedFile(path, fd));
+StatusOr<std::unique_ptr<PlacedFile>> PlacedFile::CreateTemporary(const std::string& path) {
+  std::string name;
+  ASSIGN_OR_RETURN(const int fd, OpenTemporary(path, &name));
+  return std::unique_ptr<PlacedFile>(new PlacedFile(std::move(name), fd));
 }
 
 PlacedFile::~PlacedFile() { Close().IgnoreError(); }

@@ -14,7 +14,8 @@ namespace millstream {
 // Close() are called when all writing is done. Close() reports errors; the destructor cannot.
 class PlacedFile {
  public:
-  static StatusOr<std::unique_ptr<PlacedFile>> Create(const std::string& path);  // truncates
+  // With a temporary name beside `path` (base/temporary_file.h), which is in use until the file is closed.
+  static StatusOr<std::unique_ptr<PlacedFile>> CreateTemporary(const std::string& path);
   ~PlacedFile();
   PlacedFile(const PlacedFile&) = delete;
   PlacedFile& operator=(const PlacedFile&) = delete;
@@ -22,6 +23,7 @@ class PlacedFile {
   Status Write(int64_t offset, absl::string_view bytes) const;
   Status Sync() const;  // to the disk
   Status Close();
+  const std::string& path() const { return path_; }
 
  private:
   PlacedFile(std::string path, int fd) : path_(std::move(path)), fd_(fd) {}

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "millstream/base/file.h"
+#include "millstream/base/file_root.h"
 #include "millstream/io/glob_files.h"
 #include "millstream/io/slice_copy.h"
 #include "millstream/proto/saved_tensor_slice.pb.h"
@@ -81,11 +82,11 @@ Status SliceFileWriter::Finish() {
 }
 
 StatusOr<std::unique_ptr<SliceFileReader>> SliceFileReader::Open(const std::string& pattern) {
-  std::unique_ptr<SliceFileReader> reader(new SliceFileReader(pattern));
+  std::unique_ptr<SliceFileReader> reader(new SliceFileReader(PlainPathString(pattern)));
   ASSIGN_OR_RETURN(const std::vector<std::string> paths, GlobFiles(pattern));
   if (paths.empty()) {
     return errors::NotFound("Unsuccessful TensorSliceReader constructor: Failed to find any matching files for ",
-                            pattern);
+                            PlainPath(pattern));
   }
   for (const std::string& path : paths) RETURN_IF_ERROR(reader->AddFile(path));
   return reader;
@@ -93,27 +94,29 @@ StatusOr<std::unique_ptr<SliceFileReader>> SliceFileReader::Open(const std::stri
 
 Status SliceFileReader::AddFile(const std::string& path) {
   ASSIGN_OR_RETURN(const std::string bytes, ReadFile(path));
-  StatusOr<Table> table = DecodeTable(bytes, path);
-  if (!table.ok()) return errors::DataLoss("Unable to open table file ", path, ": ", table.status().message());
+  StatusOr<Table> table = DecodeTable(bytes, PlainPathString(path));
+  if (!table.ok())
+    return errors::DataLoss("Unable to open table file ", PlainPath(path), ": ", table.status().message());
   proto::SavedTensorSlices message;
   const auto header = table->find("");
   if (header == table->end() || !message.ParseFromString(header->second) || !message.has_meta()) {
-    return errors::DataLoss(path, " has no list of tensors: it is no checkpoint of version 1");
+    return errors::DataLoss(PlainPath(path), " has no list of tensors: it is no checkpoint of version 1");
   }
   files_.push_back(*std::move(table));
   for (const auto& meta : message.meta().tensor()) {
     const DType dtype = DTypeFromProto(meta.type());
     StatusOr<Shape> shape = ShapeFromProto(meta.shape());
     if (!IsKnown(dtype) || !shape.ok())
-      return errors::DataLoss(path, ": '", meta.name(), "' has no valid type and shape");
+      return errors::DataLoss(PlainPath(path), ": '", meta.name(), "' has no valid type and shape");
     Entry& entry = entries_.try_emplace(meta.name(), Entry{dtype, *shape, {}}).first->second;
     if (entry.dtype != dtype || !(entry.shape == *shape)) {
-      return errors::InvalidArgument("Incompatible tensor shapes or types in ", path, " for tensor ", meta.name());
+      return errors::InvalidArgument("Incompatible tensor shapes or types in ", PlainPath(path), " for tensor ",
+                                     meta.name());
     }
     for (const auto& s : meta.slice()) {
       Part part{SliceFromProto(s), files_.size() - 1};
       if (!part.slice.ShapeIn(*shape).ok())
-        return errors::DataLoss(path, ": a slice of '", meta.name(), "' does not fit");
+        return errors::DataLoss(PlainPath(path), ": a slice of '", meta.name(), "' does not fit");
       entry.parts.push_back(std::move(part));
     }
   }

@@ -3,12 +3,14 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include "millstream/base/file.h"
 #include "millstream/io/bundle_reader.h"
 #include "millstream/io/checkpoint_files.h"
 #include "millstream/io/crc32c.h"
 #include "millstream/io/delete_file.h"
 #include "millstream/io/record_reader.h"
 #include "millstream/io/record_writer.h"
+#include "millstream/io/stale_files.h"
 #include "python/src/arrays.h"
 #include "python/src/errors.h"
 #include "python/src/gil.h"
@@ -98,6 +100,26 @@ class PyBundleReader {
   StatusOr<std::unique_ptr<BundleReader>> opened_ = errors::Internal("");
 };
 
+// Does not hold the interpreter up while it looks for stale files and deletes them.
+class PySaveInProgress {
+ public:
+  explicit PySaveInProgress(const std::string& prefix) {
+    ReleaseGil release;
+    save_ = std::make_unique<SaveInProgress>(prefix);
+  }
+  void Succeed() {
+    ReleaseGil release;
+    save_->Succeed();
+  }
+  void Fail() {
+    ReleaseGil release;
+    save_.reset();
+  }
+
+ private:
+  std::unique_ptr<SaveInProgress> save_;
+};
+
 }  // namespace
 
 void BindFiles(nb::module_& m) {
@@ -112,6 +134,32 @@ void BindFiles(nb::module_& m) {
         Check(status);
       },
       nb::arg("path"), "Deletes a file; its memory or disk space is given back a moment later, on another thread.");
+  m.def(
+      "write_file_atomically",
+      [](const std::string& path, nb::bytes data) {
+        Status status;
+        {
+          ReleaseGil release;
+          status = WriteFileAtomically(path, View(data));
+        }
+        Check(status);
+      },
+      nb::arg("path"), nb::arg("data"), "Written aside, synced, renamed: a reader sees the old file or the new one.");
+  m.def(
+      "make_folders",
+      [](const std::string& folder) {
+        Status status;
+        {
+          ReleaseGil release;
+          status = MakeFolders(folder);
+        }
+        Check(status);
+      },
+      nb::arg("folder"), "With parents; new ones are synced.");
+  nb::class_<PySaveInProgress>(m, "SaveInProgress")
+      .def(nb::init<const std::string&>(), nb::arg("prefix"))
+      .def("succeed", &PySaveInProgress::Succeed)
+      .def("fail", &PySaveInProgress::Fail);
   m.def(
       "check_checkpoint_files",
       [](const std::string& prefix) {

@@ -67,7 +67,18 @@ def check(safe):
     number = numbers.pop()
     assert number in (safe, safe + 1), "%d after %d was saved" % (number, safe)
     assert os.path.exists(latest + ".meta")
+    for listed in tf.train.get_checkpoint_state(folder).all_model_checkpoint_paths:
+        reader = tf.train.load_checkpoint(listed)
+        for name in reader.get_variable_to_shape_map():
+            reader.get_tensor(name)
     return number
+
+def check_leftovers(child):
+    """Of the save that was killed, and of none before it: the first save of this process has removed them."""
+    names = os.listdir(folder)
+    of_others = [n for n in names if ".tmp-" in n and "-%d-" % child not in n]
+    without_index = {n.partition(".data-")[0] for n in names if ".data-" in n} - {n[:-6] for n in names if n.endswith(".index")}
+    assert not of_others and len(without_index) <= 1 and len([n for n in names if "_temp_" in n]) <= 1, "leftovers"
 
 rng, seen, save_time = random.Random(seed), 0, 0.03
 for kill in range(kills):
@@ -98,6 +109,7 @@ for kill in range(kills):
     safe = int(lines.split()[-1])
     try:
         number = check(safe)
+        check_leftovers(child)
     except BaseException as error:
         print("kill %d: %s: %s; files: %s" % (kill, type(error).__name__, error, sorted(os.listdir(folder))), flush=True)
         sys.exit(1)

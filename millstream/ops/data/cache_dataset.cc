@@ -181,7 +181,8 @@ Status MakeCache(KernelContext& ctx) {
     OutputDataset(ctx, MakeRef<MemoryCacheDataset>(std::move(input), std::move(cache)));
     return OkStatus();
   }
-  RETURN_IF_ERROR(CheckFileAccess(file));
+  RETURN_IF_ERROR(ConfinedPath(file + ".index").status());
+  ASSIGN_OR_RETURN(file, ConfinedPath(file));
   OutputDataset(ctx, MakeRef<FileCacheDataset>(std::move(input), std::move(file)));
   return OkStatus();
 }

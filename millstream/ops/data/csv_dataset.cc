@@ -60,8 +60,8 @@ class CsvDataset final : public Dataset {
 
    private:
     Status Open(const std::string& path) {
-      RETURN_IF_ERROR(CheckFileAccess(path));
-      ASSIGN_OR_RETURN(std::unique_ptr<InputStream> stream, InputStream::Open(path, options_->compression));
+      ASSIGN_OR_RETURN(const std::string confined, ConfinedPath(path));
+      ASSIGN_OR_RETURN(std::unique_ptr<InputStream> stream, InputStream::Open(confined, options_->compression));
       records_ = std::make_unique<CsvRecords>(std::move(stream), options_->delimiter, options_->quotes,
                                               static_cast<uint64_t>(options_->buffer_size));
       if (!options_->header) return OkStatus();

@@ -32,8 +32,8 @@ class DatasetToTFRecord final : public AsyncKernel {
       return errors::InvalidArgument("ToTFRecordOp currently only supports DT_STRING dataypes, but got ",
                                      DTypeName(input->types()[0]));
     }
-    RETURN_IF_ERROR(CheckFileAccess(path));
-    ASSIGN_OR_RETURN(const std::unique_ptr<RecordWriter> writer, RecordWriter::Create(path, compression));
+    ASSIGN_OR_RETURN(const std::string confined, ConfinedPath(path));
+    ASSIGN_OR_RETURN(const std::unique_ptr<RecordWriter> writer, RecordWriter::Create(confined, compression));
     ASSIGN_OR_RETURN(const IteratorPtr iterator, input->MakeIterator(owner));
     while (true) {
       RETURN_IF_ERROR(CheckCancelled(owner));

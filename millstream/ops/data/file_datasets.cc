@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <filesystem>
 
+#include "millstream/base/file.h"
 #include "millstream/base/file_root.h"
-#include "millstream/base/local_path.h"
 #include "millstream/framework/op.h"
 #include "millstream/io/record_reader.h"
 #include "millstream/ops/data/dataset.h"
@@ -36,8 +35,8 @@ class FileDataset final : public Dataset {
           *end = file_ == paths_.size();
           if (*end) return OkStatus();
           const size_t file = file_++;
-          RETURN_IF_ERROR(CheckFileAccess(paths_[file]));
-          ASSIGN_OR_RETURN(next_, open_(paths_[file], file));
+          ASSIGN_OR_RETURN(const std::string path, ConfinedPath(paths_[file]));
+          ASSIGN_OR_RETURN(next_, open_(path, file));
         }
         const Status status = next_(&record);
         if (status.ok()) break;
@@ -143,20 +142,17 @@ struct FixedLength {
     });
   }
   bool SizeFits(const std::string& path) const {
-    const StatusOr<std::string> local = LocalPath(path);
-    if (!local.ok()) return true;  // opening it says so
-    std::error_code error;
-    const std::uintmax_t size = std::filesystem::file_size(*local, error);
-    const std::uintmax_t around = static_cast<std::uintmax_t>(header) + static_cast<std::uintmax_t>(footer);
-    return error || (size >= around && (size - around) % static_cast<std::uintmax_t>(record) == 0);
+    const StatusOr<std::unique_ptr<RandomAccessFile>> file = RandomAccessFile::Open(path);
+    if (!file.ok()) return true;  // opening it says so
+    const auto size = static_cast<uint64_t>((*file)->size());
+    const uint64_t around = static_cast<uint64_t>(header) + static_cast<uint64_t>(footer);
+    return size >= around && (size - around) % static_cast<uint64_t>(record) == 0;
   }
   Status TooShort(const std::string& path) const {
-    const StatusOr<std::string> local = LocalPath(path);
-    std::error_code error;
-    const std::uintmax_t size = std::filesystem::file_size(local.ok() ? *local : path, error);
-    const std::string body = error ? "" : absl::StrCat(" ", static_cast<int64_t>(size) - header - footer, " bytes,");
+    const StatusOr<std::unique_ptr<RandomAccessFile>> file = RandomAccessFile::Open(path);
+    const std::string body = file.ok() ? absl::StrCat(" ", (*file)->size() - header - footer, " bytes,") : "";
     return errors::InvalidArgument("Excluding the header (", header, " bytes) and footer (", footer,
-                                   " bytes), input file \"", path, "\" has body length", body,
+                                   " bytes), input file \"", PlainPath(path), "\" has body length", body,
                                    " which is not an exact multiple of the record length (", record, " bytes).");
   }
 };

@@ -1,7 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <filesystem>
-
-#include "millstream/base/local_path.h"
 #include "millstream/framework/op.h"
 #include "millstream/ops/data/dataset.h"
 #include "millstream/ops/io/match_files.h"
@@ -26,11 +23,7 @@ class MatchingFilesDataset final : public Dataset {
         names_.clear();
         at_ = 0;
         RETURN_IF_ERROR(MatchFiles(patterns_[pattern_++], &names_));
-        std::erase_if(names_, [](const std::string& name) {
-          std::error_code ignored;
-          const StatusOr<std::string> path = LocalPath(name);
-          return path.ok() && std::filesystem::is_directory(*path, ignored);
-        });
+        std::erase_if(names_, IsFolder);
         matched_ |= !names_.empty();
       }
       *end = at_ == names_.size();

@@ -6,9 +6,9 @@
 
 #include <algorithm>
 #include <chrono>
-#include <filesystem>
 #include <random>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_format.h"
 #include "millstream/base/file.h"
 #include "millstream/base/file_root.h"
@@ -71,8 +71,8 @@ class ShardDataset final : public Dataset {
         compression_(compression),
         signature_(std::move(signature)) {}
   StatusOr<IteratorPtr> NewIterator(const StepContext&) const override {
-    RETURN_IF_ERROR(CheckFileAccess(file_));
-    ASSIGN_OR_RETURN(std::unique_ptr<RecordReader> reader, RecordReader::Open(file_, compression_));
+    ASSIGN_OR_RETURN(const std::string path, ConfinedPath(file_));
+    ASSIGN_OR_RETURN(std::unique_ptr<RecordReader> reader, RecordReader::Open(path, compression_));
     return std::make_unique<Iterator>(std::move(reader), signature_);
   }
 
@@ -113,8 +113,8 @@ class ShardDataset final : public Dataset {
 }  // namespace
 
 StatusOr<SavedMetadata> ReadSavedMetadata(const std::string& path) {
-  RETURN_IF_ERROR(CheckFileAccess(path + kMetadataFile));
-  ASSIGN_OR_RETURN(const std::string bytes, ReadFile(path + kMetadataFile));
+  ASSIGN_OR_RETURN(const std::string file, ConfinedPath(path + kMetadataFile));
+  ASSIGN_OR_RETURN(const std::string bytes, ReadFile(file));
   SavedMetadata metadata;
   Coded in(reinterpret_cast<const uint8_t*>(bytes.data()), static_cast<int>(bytes.size()));
   while (const uint32_t tag = in.ReadTag()) {
@@ -152,13 +152,13 @@ Status WriteSavedMetadata(const std::string& path, const SavedMetadata& metadata
 
 StatusOr<std::unique_ptr<SavedRunWriter>> SavedRunWriter::Create(const std::string& path, Compression compression,
                                                                  std::vector<DType> types) {
-  RETURN_IF_ERROR(CheckFileAccess(path));
-  auto writer = std::unique_ptr<SavedRunWriter>(new SavedRunWriter(path, compression));
+  ASSIGN_OR_RETURN(const std::string confined, ConfinedPath(path));
+  auto writer = std::unique_ptr<SavedRunWriter>(new SavedRunWriter(confined, compression));
   std::random_device entropy;
   writer->metadata_.run = absl::StrCat(uint64_t{entropy()} << 32 | entropy());
   writer->metadata_.types = std::move(types);
-  RETURN_IF_ERROR(MakeFolders(absl::StrCat(path, "/", writer->metadata_.run)));
-  RETURN_IF_ERROR(WriteSavedMetadata(path, writer->metadata_));
+  RETURN_IF_ERROR(MakeFolders(absl::StrCat(confined, "/", writer->metadata_.run)));
+  RETURN_IF_ERROR(WriteSavedMetadata(confined, writer->metadata_));
   return writer;
 }
 
@@ -198,13 +198,12 @@ StatusOr<Ref<Dataset>> OpenSavedShards(const std::string& path, const SavedMetad
     return errors::InvalidArgument("Snapshot reader version: ", metadata.version, " is not supported.");
   }
   const std::string folder = absl::StrCat(path, "/", metadata.run);
-  RETURN_IF_ERROR(CheckFileAccess(folder));
+  ASSIGN_OR_RETURN(const std::string confined, ConfinedPath(folder));
   std::vector<std::string> shards;
-  std::error_code error;
-  for (std::filesystem::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
-    if (it->path().extension() == kShardEnd) shards.push_back(it->path().string());
+  ASSIGN_OR_RETURN(const std::vector<std::string> names, ListFolder(confined));
+  for (const std::string& name : names) {
+    if (absl::EndsWith(name, kShardEnd)) shards.push_back(absl::StrCat(folder, "/", name));
   }
-  if (error) return errors::NotFound("Cannot list ", folder, ": ", error.message());
   std::sort(shards.begin(), shards.end());
   MemoryDataset::Elements elements;
   for (const std::string& shard : shards) {

@@ -81,8 +81,9 @@ class PrintV2 final : public Kernel {
 
  private:
   Status Append(const std::string& text) const {
-    RETURN_IF_ERROR(CheckFileAccess(path_));
-    const StatusOr<std::unique_ptr<WritableFile>> file = WritableFile::Append(path_);
+    ASSIGN_OR_RETURN(const std::string path, ConfinedPath(path_));
+    const StatusOr<std::unique_ptr<WritableFile>> file = WritableFile::Append(path);
+    if (IsConfinedPath(path)) RETURN_IF_ERROR(file.status());
     if (!file.ok()) return errors::InvalidArgument("Cannot open ", path_, " to print to");
     Status written = (*file)->Write(text);
     if (written.ok()) written = (*file)->Close();

@@ -13,8 +13,8 @@ Status ReadFileCpu(KernelContext& ctx) {
   const Tensor& name = ctx.input(0);
   if (name.rank() != 0)
     return errors::InvalidArgument("Input filename tensor must be scalar, but had shape: ", name.shape().ToString());
-  RETURN_IF_ERROR(CheckFileAccess(name.scalar<std::string>()));
-  ASSIGN_OR_RETURN(std::string contents, ReadFile(name.scalar<std::string>()));
+  ASSIGN_OR_RETURN(const std::string path, ConfinedPath(name.scalar<std::string>()));
+  ASSIGN_OR_RETURN(std::string contents, ReadFile(path));
   ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, Shape()));
   out->scalar<std::string>() = std::move(contents);
   return OkStatus();
@@ -26,8 +26,7 @@ Status WriteFileCpu(KernelContext& ctx) {
     return errors::InvalidArgument("Input filename tensor must be scalar, but had shape: ", name.shape().ToString());
   if (contents.rank() != 0)
     return errors::InvalidArgument("Contents tensor must be scalar, but had shape: ", contents.shape().ToString());
-  const auto& path = name.scalar<std::string>();
-  RETURN_IF_ERROR(CheckFileAccess(path));
+  ASSIGN_OR_RETURN(const std::string path, ConfinedPath(name.scalar<std::string>()));
   if (const std::string folder = FolderOf(path); !folder.empty()) RETURN_IF_ERROR(MakeFolders(folder));
   return WriteFileAtomically(path, contents.scalar<std::string>());
 }

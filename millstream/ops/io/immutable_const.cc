@@ -28,8 +28,8 @@ class ImmutableConstKernel final : public Kernel {
   }
 
   Status Compute(KernelContext& ctx) override {
-    RETURN_IF_ERROR(CheckFileAccess(region_));
-    ASSIGN_OR_RETURN(const std::string bytes, ReadFile(region_));
+    ASSIGN_OR_RETURN(const std::string path, ConfinedPath(region_));
+    ASSIGN_OR_RETURN(const std::string bytes, ReadFile(path));
     if (dtype_ == DType::kString)
       return errors::Unimplemented("Sorry, DT_STRING is not currently supported for ImmutableConstOp.");
     const int64_t wanted = shape_.num_elements();

@@ -19,8 +19,8 @@ StatusOr<std::vector<std::string>> ReadVocabulary(const Tensor& input, const cha
   }
   const std::string& path = input.scalar<std::string>();
   if (path.empty()) return errors::InvalidArgument(name, " cannot be empty.");
-  RETURN_IF_ERROR(CheckFileAccess(path));
-  ASSIGN_OR_RETURN(std::string text, ReadFile(path));
+  ASSIGN_OR_RETURN(const std::string confined, ConfinedPath(path));
+  ASSIGN_OR_RETURN(std::string text, ReadFile(confined));
   if (!text.empty() && text.back() == '\n') text.pop_back();
   std::vector<std::string> lines;
   if (!text.empty()) lines = absl::StrSplit(text, '\n');
@@ -147,9 +147,8 @@ class LoadAndRemapMatrix final : public Kernel {
                                      ctx.input(i).shape().ToString());
     }
     const std::string& name = ctx.input(1).data<std::string>()[0];
-    RETURN_IF_ERROR(CheckFileAccess(absl::StrCat(ctx.input(0).data<std::string>()[0], ".index")));
-    ASSIGN_OR_RETURN(const std::unique_ptr<BundleReader> reader,
-                     BundleReader::Open(ctx.input(0).data<std::string>()[0]));
+    ASSIGN_OR_RETURN(const std::string prefix, ConfinedPath(ctx.input(0).data<std::string>()[0]));
+    ASSIGN_OR_RETURN(const std::unique_ptr<BundleReader> reader, BundleReader::Open(prefix));
     DType dtype;
     Shape shape;
     RETURN_IF_ERROR(reader->Lookup(name, &dtype, &shape));

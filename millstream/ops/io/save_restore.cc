@@ -16,7 +16,10 @@ namespace millstream {
 namespace {
 
 // Files of a checkpoint are its prefix and more.
-Status CheckPrefix(const std::string& prefix) { return CheckFileAccess(absl::StrCat(prefix, ".index")); }
+StatusOr<std::string> ConfinedPrefix(const std::string& prefix) {
+  RETURN_IF_ERROR(ConfinedPath(absl::StrCat(prefix, ".index")).status());
+  return ConfinedPath(prefix);
+}
 
 // The three string inputs that SaveV2 and RestoreV2 share.
 struct Request {
@@ -41,7 +44,7 @@ StatusOr<Request> ReadRequest(const KernelContext& ctx, int expected) {
     return errors::InvalidArgument("Got ", request.names.size(), " tensor names and ", request.slices.size(),
                                    " slices but ", expected, " tensors.");
   }
-  RETURN_IF_ERROR(CheckPrefix(request.prefix));
+  ASSIGN_OR_RETURN(request.prefix, ConfinedPrefix(request.prefix));
   return request;
 }
 
@@ -105,9 +108,10 @@ StatusOr<Tensor> RestoreOne(const BundleReader& reader, const std::string& name,
 
 Status RestoreV2(KernelContext& ctx) {
   ASSIGN_OR_RETURN(const Request request, ReadRequest(ctx, ctx.num_outputs()));
-  if (!FileExists(request.prefix + ".index")) {
+  const Status index = RandomAccessFile::Open(request.prefix + ".index").status();
+  if (absl::IsPermissionDenied(index)) return index;
+  if (absl::IsNotFound(index)) {
     // As in TensorFlow, the prefix may also be the name of a checkpoint of version 1.
-    RETURN_IF_ERROR(CheckPatternAccess(request.prefix));
     ASSIGN_OR_RETURN(const std::unique_ptr<SliceFileReader> old, SliceFileReader::Open(request.prefix));
     for (int i = 0; i < ctx.num_outputs(); ++i) {
       ASSIGN_OR_RETURN(Tensor tensor, old->ReadAs(request.names[i], request.slices[i], ctx.output_dtype(i)));
@@ -133,15 +137,17 @@ class MergeV2Checkpoints final : public Kernel {
     if (ctx.input(0).rank() != 1 || ctx.input(1).num_elements() != 1) {
       return errors::InvalidArgument("Input checkpoint_prefixes should be a vector and destination_prefix a scalar");
     }
-    const auto from = ctx.input(0).flat<std::string>();
-    const std::string& to = ctx.input(1).data<std::string>()[0];
-    for (const std::string& prefix : from) RETURN_IF_ERROR(CheckPrefix(prefix));
-    RETURN_IF_ERROR(CheckPrefix(to));
-    RETURN_IF_ERROR(MergeBundles({from.begin(), from.end()}, to, allow_missing_));
+    std::vector<std::string> from;
+    for (const std::string& name : ctx.input(0).flat<std::string>()) {
+      ASSIGN_OR_RETURN(std::string prefix, ConfinedPrefix(name));
+      from.push_back(std::move(prefix));
+    }
+    ASSIGN_OR_RETURN(const std::string to, ConfinedPrefix(ctx.input(1).data<std::string>()[0]));
+    RETURN_IF_ERROR(MergeBundles(from, to, allow_missing_));
     if (delete_old_folders_) {
       // Only folders that are empty now go: what else somebody put there is not ours.
       for (const std::string& prefix : from)
-        if (FolderOf(prefix) != FolderOf(to)) rmdir(FolderOf(prefix).c_str());
+        if (FolderOf(prefix) != FolderOf(to)) DeleteEmptyFolder(FolderOf(prefix)).IgnoreError();
     }
     return OkStatus();
   }

@@ -28,8 +28,8 @@ Status SaveCpu(KernelContext& ctx) {
                                    " inputs as input #1 (which is a string tensor of saved names) contains ",
                                    names.size(), " names, but received ", ctx.num_inputs(), " inputs");
   }
-  RETURN_IF_ERROR(CheckFileAccess(ctx.input(0).data<std::string>()[0]));
-  SliceFileWriter writer(ctx.input(0).data<std::string>()[0]);
+  ASSIGN_OR_RETURN(std::string path, ConfinedPath(ctx.input(0).data<std::string>()[0]));
+  SliceFileWriter writer(std::move(path));
   for (size_t i = 0; i < names.size(); ++i) {
     const Tensor& tensor = ctx.input(kFixedInputs + static_cast<int>(i));
     Shape full = tensor.shape(), part;
@@ -47,9 +47,8 @@ Status RestoreCpu(KernelContext& ctx) {
                                      ctx.input(i).num_elements(), " elements");
     }
   }
-  RETURN_IF_ERROR(CheckPatternAccess(ctx.input(0).data<std::string>()[0]));
-  ASSIGN_OR_RETURN(const std::unique_ptr<SliceFileReader> reader,
-                   SliceFileReader::Open(ctx.input(0).data<std::string>()[0]));
+  ASSIGN_OR_RETURN(const std::string pattern, ConfinedPath(ctx.input(0).data<std::string>()[0]));
+  ASSIGN_OR_RETURN(const std::unique_ptr<SliceFileReader> reader, SliceFileReader::Open(pattern));
   const std::string spec = ctx.num_inputs() == 3 ? ctx.input(2).data<std::string>()[0] : "";
   ASSIGN_OR_RETURN(Tensor tensor, reader->ReadAs(ctx.input(1).data<std::string>()[0], spec, ctx.output_dtype(0)));
   ctx.set_output(0, std::move(tensor));

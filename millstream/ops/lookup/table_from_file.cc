@@ -110,8 +110,8 @@ class InitializeTableFromTextFile final : public Kernel {
 
  private:
   Status Read(const std::string& file, Column* keys, Column* values) const {
-    RETURN_IF_ERROR(CheckFileAccess(file));
-    ASSIGN_OR_RETURN(std::unique_ptr<InputStream> stream, InputStream::Open(file, Compression::kNone));
+    ASSIGN_OR_RETURN(const std::string path, ConfinedPath(file));
+    ASSIGN_OR_RETURN(std::unique_ptr<InputStream> stream, InputStream::Open(path, Compression::kNone));
     std::string text;
     std::vector<std::string> fields;
     const int64_t last = std::max(keys->index(), values->index());

@@ -23,8 +23,8 @@ Status NoSchema(const std::string& source) {
 
 StatusOr<std::string> SchemaBytes(const std::string& source) {
   if (absl::StartsWith(source, kBytesSource)) return std::string(absl::StripPrefix(source, kBytesSource));
-  RETURN_IF_ERROR(CheckFileAccess(source));
-  StatusOr<std::string> bytes = ReadFile(source, kMaxSchemaBytes);
+  ASSIGN_OR_RETURN(const std::string path, ConfinedPath(source));
+  StatusOr<std::string> bytes = ReadFile(path, kMaxSchemaBytes);
   if (!bytes.ok()) return errors::InvalidArgument(NoSchema(source).message(), ": ", bytes.status().message());
   return bytes;
 }

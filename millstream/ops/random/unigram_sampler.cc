@@ -120,8 +120,8 @@ class FixedRange {
   }
   // Lines whose last field, after a comma, is a weight.
   Status Load(const std::string& path, int64_t next_id) {
-    RETURN_IF_ERROR(CheckFileAccess(path));
-    ASSIGN_OR_RETURN(std::string text, ReadFile(path));
+    ASSIGN_OR_RETURN(const std::string confined, ConfinedPath(path));
+    ASSIGN_OR_RETURN(std::string text, ReadFile(confined));
     if (!text.empty() && text.back() == '\n') text.pop_back();
     if (text.empty()) return OkStatus();
     for (const absl::string_view line : absl::StrSplit(text, '\n')) {

@@ -20,8 +20,8 @@ struct TfRecord {
       init.Fail(named.status());
   }
   StatusOr<NextRecord> operator()(const std::string& unit) const {
-    RETURN_IF_ERROR(CheckFileAccess(unit));
-    ASSIGN_OR_RETURN(std::shared_ptr<RecordReader> reader, RecordReader::Open(unit, compression));
+    ASSIGN_OR_RETURN(const std::string path, ConfinedPath(unit));
+    ASSIGN_OR_RETURN(std::shared_ptr<RecordReader> reader, RecordReader::Open(path, compression));
     return NextRecord([reader, unit](std::string* key, std::string* value) {
       *key = absl::StrCat(unit, ":", reader->offset());
       return reader->Read(value);
@@ -37,8 +37,8 @@ struct TextLine {
     if (skip_lines < 0) init.Fail(errors::InvalidArgument("skip_header_lines must be >= 0 not ", skip_lines));
   }
   StatusOr<NextRecord> operator()(const std::string& unit) const {
-    RETURN_IF_ERROR(CheckFileAccess(unit));
-    ASSIGN_OR_RETURN(std::shared_ptr<InputStream> stream, InputStream::Open(unit, Compression::kNone));
+    ASSIGN_OR_RETURN(const std::string path, ConfinedPath(unit));
+    ASSIGN_OR_RETURN(std::shared_ptr<InputStream> stream, InputStream::Open(path, Compression::kNone));
     auto line = std::make_shared<int64_t>(0);
     return NextRecord([stream, unit, line, skip = skip_lines](std::string* key, std::string* value) {
       do RETURN_IF_ERROR(stream->ReadLine(value));
@@ -58,8 +58,8 @@ struct WholeFile {
   StatusOr<NextRecord> operator()(const std::string& unit) const {
     return NextRecord([unit](std::string* key, std::string* value) -> Status {
       *key = unit;
-      RETURN_IF_ERROR(CheckFileAccess(unit));
-      ASSIGN_OR_RETURN(*value, ReadFile(unit));
+      ASSIGN_OR_RETURN(const std::string path, ConfinedPath(unit));
+      ASSIGN_OR_RETURN(*value, ReadFile(path));
       return OkStatus();
     });
   }
@@ -99,8 +99,8 @@ struct FixedLength {
       init.Fail(errors::InvalidArgument("Invalid encoding type: ", encoding));
   }
   StatusOr<NextRecord> operator()(const std::string& unit) const {
-    RETURN_IF_ERROR(CheckFileAccess(unit));
-    ASSIGN_OR_RETURN(std::shared_ptr<InputStream> stream, InputStream::Open(unit, compression));
+    ASSIGN_OR_RETURN(const std::string path, ConfinedPath(unit));
+    ASSIGN_OR_RETURN(std::shared_ptr<InputStream> stream, InputStream::Open(path, compression));
     RETURN_IF_ERROR(stream->Skip(static_cast<uint64_t>(header)));
     auto ahead = std::make_shared<std::string>();  // what was read and not yet left behind
     auto number = std::make_shared<int64_t>(0);

@@ -58,8 +58,7 @@ class RecordInput final : public Kernel {
         RETURN_IF_ERROR(BeginEpoch());
       }
       if (reader_ == nullptr) {
-        const std::string& path = files_[next_file_++];
-        RETURN_IF_ERROR(CheckFileAccess(path));
+        ASSIGN_OR_RETURN(const std::string path, ConfinedPath(files_[next_file_++]));
         ASSIGN_OR_RETURN(reader_, RecordReader::Open(path, compression_));
       }
       std::string record;

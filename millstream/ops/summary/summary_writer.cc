@@ -50,9 +50,10 @@ StatusOr<int64_t> StepInput(const KernelContext& ctx) {
 Status CreateFileWriterCpu(KernelContext& ctx) {
   if (ctx.input(0).num_elements() != 1) return errors::InvalidArgument("writer must be a scalar");
   const ResourceHandle& handle = ctx.input(0).data<ResourceHandle>()[0];
-  ASSIGN_OR_RETURN(const std::string folder, StringInput(ctx, 1, "logdir"));
+  ASSIGN_OR_RETURN(const std::string logdir, StringInput(ctx, 1, "logdir"));
   ASSIGN_OR_RETURN(const std::string suffix, StringInput(ctx, 4, "filename_suffix"));
-  RETURN_IF_ERROR(CheckFileAccess(folder));
+  // The suffix may have slashes, too: the whole name is confined when the file is opened.
+  ASSIGN_OR_RETURN(const std::string folder, ConfinedPath(logdir.empty() ? "." : logdir));
   return ctx.resources()
       ->LookupOrCreate<SummaryWriter>(
           handle.container, handle.name,

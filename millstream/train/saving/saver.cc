@@ -13,6 +13,7 @@
 #include "millstream/base/random.h"
 #include "millstream/graph/variables/save_slice.h"
 #include "millstream/io/checkpoint_files.h"
+#include "millstream/io/stale_files.h"
 #include "millstream/proto/meta_graph.pb.h"
 #include "millstream/train/saving/checkpoint_management.h"
 #include "millstream/train/saving/meta_graph.h"
@@ -167,20 +168,32 @@ StatusOr<const Saver::Way*> Saver::WayToSave(Session& session, const std::string
 
 StatusOr<std::string> Saver::Save(Session& session, const std::string& save_path, const SaveOptions& options) {
   MutexLock save_lock(save_mu_);
-  ASSIGN_OR_RETURN(std::string path, CheckpointName(save_path, options));
+  ASSIGN_OR_RETURN(const std::string path, CheckpointName(save_path, options));
   if (way_.save_tensor.empty()) return std::string();
   if (options.kept && !can_keep_values()) return errors::FailedPrecondition("The saver keeps no values");
-  const std::string folder = FolderOf(save_path);
+  const bool existed = CheckpointExists(path);
+  SaveInProgress in_progress(path);  // deletes what dead processes have left and, after an error, what this one leaves
+  StatusOr<std::string> saved = WriteCheckpoint(session, path, FolderOf(save_path), options);
+  if (saved.ok()) {
+    in_progress.Succeed();
+  } else if (!existed) {  // nobody would delete it later
+    RemoveCheckpoint(path, options.meta_graph_suffix).IgnoreError();
+  }
+  return saved;
+}
+
+StatusOr<std::string> Saver::WriteCheckpoint(Session& session, const std::string& name, const std::string& folder,
+                                             const SaveOptions& options) {
   ASSIGN_OR_RETURN(const Way* way, WayToSave(session, folder));
   std::vector<Tensor> out;
-  const Status saved = session.Run({{filename_tensor_, Tensor::Scalar(path)}},
+  const Status saved = session.Run({{filename_tensor_, Tensor::Scalar(name)}},
                                    {options.kept ? way->save_kept_tensor : way->save_tensor}, {}, &out);
   if (!saved.ok()) {
     const bool may_be_folder = absl::IsFailedPrecondition(saved) || absl::IsNotFound(saved);
     if (!may_be_folder || folder.empty() || FileExists(folder)) return saved;
-    return errors::InvalidArgument("Parent directory of ", save_path, " doesn't exist, can't save.");
+    return errors::InvalidArgument("Parent directory of ", name, " doesn't exist, can't save.");
   }
-  path = out[0].scalar<std::string>();
+  const std::string path = out[0].scalar<std::string>();
   if (options.write_meta_graph) {
     if (const int nodes = scope_.graph()->id_limit(); nodes != meta_graph_nodes_) {
       ASSIGN_OR_RETURN(meta_graph_, ExportMetaGraph());
@@ -188,15 +201,25 @@ StatusOr<std::string> Saver::Save(Session& session, const std::string& save_path
     }
     RETURN_IF_ERROR(WriteFileAtomically(MetaGraphFilename(path, options.meta_graph_suffix), meta_graph_));
   }
-  if (!options.write_state) return path;
-  // Last: before it, the old checkpoint is the latest.
+  if (options.write_state) RETURN_IF_ERROR(WriteState(path, folder, options));
+  return path;
+}
+
+// Last: before it, the old checkpoint is the latest.
+Status Saver::WriteState(const std::string& path, const std::string& folder, const SaveOptions& options) {
   MutexLock lock(mu_);
+  const std::vector<Kept> last = last_checkpoints_, old = to_be_deleted_;
   Record(path);
   CheckpointState state{path, {}};
   for (const Kept& kept : last_checkpoints_) state.all_model_checkpoint_paths.push_back(kept.path);
-  RETURN_IF_ERROR(UpdateCheckpointState(folder, state, options.latest_filename, options_.save_relative_paths));
-  DeleteOld(options.meta_graph_suffix);
-  return path;
+  const Status written = UpdateCheckpointState(folder, state, options.latest_filename, options_.save_relative_paths);
+  if (written.ok()) {
+    DeleteOld(options.meta_graph_suffix);
+  } else {
+    last_checkpoints_ = last;
+    to_be_deleted_ = old;
+  }
+  return written;
 }
 
 void Saver::Record(const std::string& path) {

@@ -108,6 +108,9 @@ class Saver {
   StatusOr<const Way*> WayToSave(Session& session, const std::string& folder) ABSL_EXCLUSIVE_LOCKS_REQUIRED(save_mu_);
   void SetNodes(const SaverNodes& nodes);
   StatusOr<std::string> CheckpointName(const std::string& save_path, const SaveOptions& options) const;
+  StatusOr<std::string> WriteCheckpoint(Session& session, const std::string& name, const std::string& folder,
+                                        const SaveOptions& options) ABSL_EXCLUSIVE_LOCKS_REQUIRED(save_mu_);
+  Status WriteState(const std::string& path, const std::string& folder, const SaveOptions& options);
   void Record(const std::string& path) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void DeleteOld(const std::string& meta_graph_suffix) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from millstream import _core
 from millstream.datasets import dataset_ops
 from millstream.estimators import export, run_config
 from millstream.estimators.model_fn import EstimatorSpec, ModeKeys, WarmStartSettings
@@ -264,7 +265,7 @@ class Estimator:
                 raise ValueError("There should be a CheckpointSaverHook to use saving_listeners. Please set one of the "
                                  "RunConfig.save_checkpoints_steps or RunConfig.save_checkpoints_secs.")
             return []
-        os.makedirs(local_path(self.model_dir), exist_ok=True)
+        _core.make_folders(os.fspath(self.model_dir))
         return [saver_hooks.CheckpointSaverHook(self.model_dir, save_secs=secs, save_steps=steps, scaffold=scaffold, listeners=listeners,
                                                 save_graph_def=self._config.checkpoint_save_graph_def)]
 

@@ -105,7 +105,7 @@ class FileWriter:
         if logdir is None or logdir == "":
             raise ValueError("A folder to log to is needed")
         self._logdir = os.fspath(logdir)
-        os.makedirs(local_path(self._logdir), exist_ok=True)
+        _core.make_folders(os.fspath(self._logdir))
         self._settings = (self._logdir, max_queue, flush_secs, filename_suffix)
         self._evaluation_run = _core.evaluation_run(self._logdir)
         self._file, self._closed = _EventFile(*self._settings), False

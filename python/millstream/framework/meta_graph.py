@@ -180,19 +180,16 @@ def export_scoped_meta_graph(filename=None, graph_def=None, graph=None, export_s
 
 
 def write_message(filename, message, as_text=False):
-    path = local_path(filename)
+    path = os.fspath(filename)
     folder = os.path.dirname(path)
     if folder:
-        os.makedirs(folder, exist_ok=True)
+        _core.make_folders(folder)
     if as_text:
         from google.protobuf import text_format
         data = text_format.MessageToString(message).encode()
     else:
         data = message.SerializeToString()
-    aside = f"{path}.tmp{os.getpid()}"
-    with open(aside, "wb") as f:
-        f.write(data)
-    os.replace(aside, path)
+    _core.write_file_atomically(path, data)
     return filename
 
 

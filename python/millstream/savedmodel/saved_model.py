@@ -6,6 +6,7 @@ import os
 import shutil
 from typing import TYPE_CHECKING
 
+from millstream import _core
 from millstream.framework import ops
 from millstream.platform.local_files import local_path
 from millstream.savedmodel import constants, signatures
@@ -24,7 +25,7 @@ class SavedModelBuilder:
         if os.path.isdir(local_path(export_dir)) and os.listdir(local_path(export_dir)):
             raise AssertionError(f"Export directory {export_dir} already exists, and isn't empty. Please choose a different export "
                                  "directory, or delete all the contents of the specified directory.")
-        os.makedirs(local_path(export_dir), exist_ok=True)
+        _core.make_folders(os.fspath(export_dir))
         self._export_dir = export_dir
         self._saved_model = saved_model_pb2.SavedModel(saved_model_schema_version=constants.SAVED_MODEL_SCHEMA_VERSION)
         self._has_saved_variables = False
@@ -52,7 +53,7 @@ class SavedModelBuilder:
             path = tensor_util.constant_value(tensor)
             path = (path.item() if hasattr(path, "item") else path)
             path = path.decode() if isinstance(path, bytes) else str(path)
-            os.makedirs(local_path(folder), exist_ok=True)
+            _core.make_folders(os.fspath(folder))
             shutil.copyfile(local_path(path), os.path.join(local_path(folder), os.path.basename(path)))
             entry = meta.asset_file_def.add(filename=os.path.basename(path))
             entry.tensor_info.name = tensor.name
@@ -66,7 +67,7 @@ class SavedModelBuilder:
         with sess.graph.as_default():
             saver = saver or self._saver()
             folder = os.path.join(self._export_dir, constants.VARIABLES_DIRECTORY)
-            os.makedirs(local_path(folder), exist_ok=True)
+            _core.make_folders(os.fspath(folder))
             saver.save(sess, os.path.join(folder, constants.VARIABLES_FILENAME), write_meta_graph=False, write_state=False)
             self._add(sess, tags, signature_def_map, assets_collection, main_op if main_op is not None else legacy_init_op,
                       clear_devices, strip_default_attrs, saver)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import glob
 import os
 import re
-import time
 from typing import TYPE_CHECKING
 
 from millstream import _core
@@ -45,29 +44,8 @@ def generate_checkpoint_state_proto(save_dir, model_checkpoint_path, all_model_c
 
 
 def write_atomically(path, text):
-    """Written aside, synced, renamed: a reader sees the old file or the new one."""
-    path = local_path(path)
-    temporary = f"{path}.tmp{os.getpid():x}{time.time_ns():x}"
-    data = text if isinstance(text, bytes) else text.encode()
-    with open(temporary, "wb") as f:
-        f.write(data)
-        f.flush()
-        os.fsync(f.fileno())
-    os.replace(temporary, path)
-    sync_folder(os.path.dirname(path) or ".")
-
-
-def sync_folder(folder):
-    try:
-        fd = os.open(folder, os.O_RDONLY)
-    except OSError:
-        return
-    try:
-        os.fsync(fd)
-    except OSError:
-        pass
-    finally:
-        os.close(fd)
+    """Written aside, synced, renamed: a reader sees the old file or the new one. Errors name the file."""
+    _core.write_file_atomically(os.fspath(path), text if isinstance(text, bytes) else text.encode())
 
 
 def update_checkpoint_state(save_dir: Any, model_checkpoint_path: Any, all_model_checkpoint_paths: Any = None,

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from millstream import _core
 from millstream.framework import errors, ops
 from millstream.ops.flow import control_flow_group
 from millstream.ops.variables import variable_collections
-from millstream.platform.local_files import local_path
 from millstream.training import (background_save, basic_session_run_hooks, coordinator, finished_job, live_variables, monitored_layers,
                                  queue_runner_impl, saver as saver_lib, session_manager, task_stop)
 from millstream.training.monitored_layers import _CoordinatedSession, _HookedSession, _RecoverableSession
@@ -338,7 +338,7 @@ def MonitoredTrainingSession(master="", is_chief=True, checkpoint_dir=None, scaf
                     scaffold=scaffold, save_steps=save_summaries_steps, save_secs=save_summaries_secs, output_dir=summary_dir))
         if checkpoint_dir:
             if (save_checkpoint_secs and save_checkpoint_secs > 0) or (save_checkpoint_steps and save_checkpoint_steps > 0):
-                os.makedirs(local_path(checkpoint_dir), exist_ok=True)
+                _core.make_folders(os.fspath(checkpoint_dir))
                 all_hooks.append(basic_session_run_hooks.CheckpointSaverHook(
                     checkpoint_dir, save_steps=save_checkpoint_steps, save_secs=save_checkpoint_secs, scaffold=scaffold,
                     save_graph_def=save_graph_def))

@@ -6,9 +6,9 @@ import os
 import time
 from typing import TYPE_CHECKING
 
+from millstream import _core
 from millstream.framework import dtypes, errors, ops
 from millstream.ops.variables import variables
-from millstream.platform.local_files import local_path
 from millstream.training import checkpoint_management, checkpoint_utils, saveable, saver as saver_lib, trackable
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class Checkpoint(trackable.AutoTrackable):
                 self._saver, self._saved = saver_lib.Saver(names, max_to_keep=0), (session.graph, text)
         folder = os.path.dirname(os.fspath(file_prefix))
         if folder:
-            os.makedirs(local_path(folder), exist_ok=True)
+            _core.make_folders(os.fspath(folder))
         return self._saver.save(session, file_prefix, write_meta_graph=False, write_state=False)
 
     def save(self, file_prefix: Any, session: Any = None) -> Any:

@@ -2,6 +2,7 @@
 """Saver: checkpoints of variables."""
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 import time
@@ -35,6 +36,13 @@ def _raise_if_incomplete(path, error):
         _core.check_checkpoint_files(path)
     except errors.OpError as problem:
         raise errors.NotFoundError(error.node_def, error.op, f"The checkpoint {path} is incomplete: {problem.message}") from None
+
+
+def _make_folder(folder):
+    try:
+        _core.make_folders(folder)
+    except errors.OpError:
+        pass  # the save says why
 
 
 class Saver:
@@ -139,21 +147,40 @@ class Saver:
             return None
         if not os.path.isdir(os.path.dirname(os.path.abspath(local_path(folder)))):  # one folder is made, not several
             raise ValueError(f"Parent directory of {save_path} doesn't exist, can't save.")
+        if folder:
+            _make_folder(folder)
+        existed, recorded = checkpoint_management.checkpoint_exists(path), (self._last_checkpoints, self._checkpoints_to_be_deleted)
+        self._last_checkpoints, self._checkpoints_to_be_deleted = map(list, recorded)
+        in_progress = _core.SaveInProgress(path)  # deletes what dead processes have left
+        try:
+            path = self._run_save(sess, save_path, folder, path, kept)
+            if write_meta_graph:
+                self._write_meta_graph(sess, checkpoint_management.meta_graph_filename(path, meta_graph_suffix), strip_default_attrs)
+            if write_state:  # last: before it, the old checkpoint is the latest
+                self._record(path)
+                checkpoint_management.update_checkpoint_state_internal(
+                    folder or ".", path, self.last_checkpoints, latest_filename, self._save_relative_paths)
+            in_progress.succeed()
+        except BaseException:
+            self._last_checkpoints, self._checkpoints_to_be_deleted = recorded
+            if not existed:  # nobody would delete it later
+                with contextlib.suppress(OSError):
+                    checkpoint_management.remove_checkpoint(path, self.saver_def.version, meta_graph_suffix)
+            raise
+        finally:
+            in_progress.fail()  # deletes what a failed one leaves; nothing if it has succeeded
+        if write_state:
+            self._delete_old(meta_graph_suffix)
+        return path
+
+    def _run_save(self, sess, save_path, folder, path, kept):
         try:
             path = sess.run(self._save_name(sess, folder or ".", kept), {self.saver_def.filename_tensor_name: path})
         except (errors.FailedPreconditionError, errors.NotFoundError):
             if folder and not os.path.isdir(local_path(folder)):
                 raise ValueError(f"Parent directory of {save_path} doesn't exist, can't save.") from None
             raise
-        path = path.decode() if isinstance(path, bytes) else str(path)
-        if write_meta_graph:
-            self._write_meta_graph(sess, checkpoint_management.meta_graph_filename(path, meta_graph_suffix), strip_default_attrs)
-        if write_state:  # last: before it, the old checkpoint is the latest
-            self._record(path)
-            checkpoint_management.update_checkpoint_state_internal(
-                folder or ".", path, self.last_checkpoints, latest_filename, self._save_relative_paths)
-            self._delete_old(meta_graph_suffix)
-        return path
+        return path.decode() if isinstance(path, bytes) else str(path)
 
     def _write_meta_graph(self, sess, name, strip_default_attrs):
         """A graph that cannot change any more is made into bytes once."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from millstream import _core
 from millstream.framework import ops
-from millstream.platform.local_files import local_path
 from millstream.training import background_save, session_run_hook, training_util
 from millstream.training.session_run_hook import SessionRunArgs
 
@@ -62,7 +62,7 @@ class CheckpointSaverHook(session_run_hook.SessionRunHook):
 
     def begin(self) -> None:
         from millstream.events import writer_cache
-        os.makedirs(local_path(self._checkpoint_dir), exist_ok=True)
+        _core.make_folders(os.fspath(self._checkpoint_dir))
         self._summary_writer = writer_cache.FileWriterCache.get(self._checkpoint_dir)
         self._global_step_tensor = training_util.get_global_step()
         if self._global_step_tensor is None:

@@ -4,6 +4,7 @@
 Beside the nodes by which each task saves its own variables, the builder adds nodes that save and restore all of them on the master's
 task, and one that reads a file on every task: docs/adr/0012-saving-through-the-chief.md.
 """
+import contextlib
 import os
 import uuid
 
@@ -51,6 +52,8 @@ def sees_folder(sess, saver_def, detour, folder):
         with open(path, "wb") as f:
             f.write(uuid.uuid4().bytes)
     except OSError:
+        with contextlib.suppress(OSError):
+            os.remove(path)
         return True  # nobody here can write: the save says why
     try:
         return sees_file(sess, saver_def, detour, path)

@@ -7,10 +7,10 @@ import os
 import time
 from typing import TYPE_CHECKING
 
+from millstream import _core
 from millstream.framework import ops
 from millstream.ops.flow import control_flow_group
 from millstream.ops.variables import variable_collections
-from millstream.platform.local_files import local_path
 from millstream.training import coordinator, saver as saver_lib, session_manager as session_manager_mod
 from millstream.training import finished_job, sync_end, task_stop, training_util
 
@@ -60,7 +60,7 @@ class Supervisor:
         self._logdir = os.fspath(logdir) if logdir else None
         self._save_summaries_secs = self._save_model_secs = self._save_path = self._summary_writer = None
         if is_chief and self._logdir:
-            os.makedirs(local_path(self._logdir), exist_ok=True)
+            _core.make_folders(os.fspath(self._logdir))
             self._save_summaries_secs, self._save_model_secs = save_summaries_secs, save_model_secs
             self._save_path = os.path.join(self._logdir, checkpoint_basename)
             if summary_writer is default:
