@@ -10,7 +10,8 @@ void AccessFlags::AddTo(CLI::App& app) {
   app.add_option("--tls_cert", tls_cert, "PEM file with this task's certificate (default: MILLSTREAM_TLS_CERT)");
   app.add_option("--tls_key", tls_key, "PEM file with its key (default: MILLSTREAM_TLS_KEY)");
   app.add_option("--tls_ca", tls_ca,
-                 "PEM file with who signs certificates; others are refused (default: MILLSTREAM_TLS_CA)");
+                 "PEM file of the certificate authority; certificates that it did not sign are refused (default: "
+                 "MILLSTREAM_TLS_CA)");
 }
 
 Status AccessFlags::Apply(ServerOptions* options) const {

@@ -27,7 +27,7 @@ std::vector<std::string>& Program() {
 
 // In the order of Command::Group.
 const char* Heading(Command::Group group) {
-  constexpr const char* kHeadings[] = {"Run jobs", "Look after clusters", "Look into files", "Tools", ""};
+  constexpr const char* kHeadings[] = {"Run jobs", "Manage clusters", "Look into files", "Tools", ""};
   return kHeadings[static_cast<size_t>(group)];
 }
 

@@ -114,7 +114,7 @@ Command::Run AddLaunchFlags(CLI::App& app) {
   app.add_flag("--no_flags", flags->no_flags,
                "append no --ps_hosts, --worker_hosts, --job_name and --task_index: TF_CONFIG says it all");
   app.add_option("--file_root", flags->job.file_root,
-                 "folders below which graphs may touch files, with ':' between them\n"
+                 "folders in which graphs may read and write files, with ':' between them\n"
                  "(default: MILLSTREAM_FILE_ROOT, else everywhere here and the current folder on other hosts)");
   app.add_option("--status_port", flags->job.status_port,
                  "port of the status page, at the chief or worker 0; 0: any free one, -1: none\n"
@@ -122,7 +122,7 @@ Command::Run AddLaunchFlags(CLI::App& app) {
       ->envname("MILLSTREAM_STATUS_PORT")
       ->check(CLI::Range(-1, 65535));
   app.add_option("--name", flags->name,
-                 "of the job, for 'millstream check', 'stop' and 'trace' (default: program and process number)");
+                 "name of the job, for 'millstream check', 'stop' and 'trace' (default: program and process number)");
   app.add_option("--token_file", flags->job.token_file,
                  "file with the job token (default: MILLSTREAM_TOKEN_FILE, else a new token is made)");
   app.add_flag("--insecure", flags->job.insecure, "without a job token: everybody may connect who can reach the tasks");
@@ -133,7 +133,7 @@ Command::Run AddLaunchFlags(CLI::App& app) {
   app.add_option("--rendezvous", flags->ranks.folder,
                  "srun, mpirun: folder that all hosts see (default: MILLSTREAM_RENDEZVOUS or ~/.millstream)");
   app.add_option("--rendezvous_timeout", flags->rendezvous_timeout,
-                 "seconds all ranks have to come there (default: 120)")
+                 "seconds to wait for all ranks there (default: 120)")
       ->check(CLI::Range(0.1, 86400.0));
   app.add_option("--hosts", flags->hosts, "host,user@host,host=address: run the tasks there, over ssh");
   app.add_option("--ssh", flags->ssh_command, "the ssh command with its options (default: ssh)");

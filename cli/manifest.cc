@@ -58,7 +58,7 @@ Command::Run AddManifestFlags(CLI::App& app) {
   app.add_option("--volume", flags->volume, "claim:/folder: a PersistentVolumeClaim for data and checkpoints");
   app.add_option("--user", options.user, "user and group id of the processes (default: 1000)")->check(AboveZero());
   app.add_option("--file_root", options.job.file_root,
-                 "folders below which graphs may touch files (default: that of --volume)");
+                 "folders in which graphs may read and write files (default: that of --volume)");
   app.add_flag("--no_flags", flags->no_flags,
                "append no --ps_hosts, --worker_hosts, --job_name and --task_index: TF_CONFIG says it all");
   app.add_flag("--insecure", options.job.insecure, "without a job token: everybody may connect who can reach the pods");

@@ -88,7 +88,7 @@ Command::Run AddServerFlags(CLI::App& app) {
       ->check(AboveZero());
   app.add_option("--links", flags->links, "links that may be used: shm,tcp,grpc (default: all)");
   app.add_option("--file_root", flags->file_roots,
-                 "folder below which graphs may touch files; may be repeated (default: MILLSTREAM_FILE_ROOT,\n"
+                 "folder in which graphs may read and write files; may be repeated (default: MILLSTREAM_FILE_ROOT,\n"
                  "else everywhere on loopback and the current folder on other addresses)");
   app.add_option("--max_message_bytes", flags->max_message_bytes, "largest request that is taken (default: 2 GB)")
       ->check(AboveZero());

@@ -101,23 +101,24 @@ void TrainOptions::AddTo(CLI::App& app) {
                  "checkpoints and event files; training goes on from the last checkpoint there\n"
                  "(default: a new folder below millstream-logs; '': nothing is written)")
       ->each([this](const std::string& value) { no_logdir = value.empty(); });
-  app.add_option("--seed", seed, "of first values and of the order of examples (default: 1)");
+  app.add_option("--seed", seed, "seed of the initial values and of the order of examples (default: 1)");
   app.add_option("--eval_steps", eval_steps, "global steps between evaluations (default: only at the end)")
       ->check(ZeroOrAbove());
   app.add_option("--save_checkpoint_secs", save_checkpoint_secs, "time between checkpoints (default: 600)")
       ->check(AboveZero());
   app.add_option("--max_restarts", max_restarts, "how often a task that dies is started again (default: 0)")
       ->check(ZeroOrAbove());
-  app.add_option("--threads", threads, "of each task (default: its share of the cores)")->check(CLI::Range(1, 1024));
-  app.add_option(
-         "--status_port", status_port,
-         "of the chief's status page on this machine; 0: any free one, -1: none (default: 0, for a single task -1)")
+  app.add_option("--threads", threads, "threads of each task (default: its share of the cores)")
+      ->check(CLI::Range(1, 1024));
+  app.add_option("--status_port", status_port,
+                 "port of the chief's status page on this machine; 0: any free one, -1: none (default: 0, for a single "
+                 "task -1)")
       ->envname("MILLSTREAM_STATUS_PORT")
       ->check(CLI::Range(-1, 65535));
   app.add_flag("--json", json, "print what happens as JSON, one object per line");
   app.add_option(
       "--job_name", job_name,
-      "run one task only, ps or worker, of the cluster that --ps_hosts and --worker_hosts (or TF_CONFIG) say");
+      "run one task only, ps or worker, of the cluster that --ps_hosts and --worker_hosts (or TF_CONFIG) describe");
   app.add_option("--task_index", task_index, "its index in the job (default: 0)")->check(ZeroOrAbove());
   cluster.AddTo(app);
 }

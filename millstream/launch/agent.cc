@@ -62,7 +62,7 @@ StatusOr<AgentRequest> AgentRequest::FromLine(absl::string_view line) {
   if (!json.is_object() || !has("name", &Json::is_string) || !has("command", &Json::is_array) ||
       !has("folder", &Json::is_string) || !has("token", &Json::is_string) ||
       !has("grace_ms", &Json::is_number_integer)) {
-    return errors::InvalidArgument("the request is none: is the launcher of another version?");
+    return errors::InvalidArgument("the request cannot be read: does the launcher have another version?");
   }
   AgentRequest request;
   request.process.name = json["name"];
@@ -128,7 +128,7 @@ StatusOr<std::vector<int>> ParsePorts(absl::string_view output) {
     }
     return ports;
   }
-  return errors::NotFound("gives no answer of 'millstream agent'");
+  return errors::NotFound("does not answer as 'millstream agent' would");
 }
 
 }  // namespace millstream::launch

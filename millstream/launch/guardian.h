@@ -8,8 +8,8 @@
 
 namespace millstream::launch {
 
-// A small process that outlives this one by a moment: if this process dies without a word, it kills the process groups
-// it was told of and removes the scratch folder. Not thread-safe.
+// A small process that outlives this one by a moment: if this process dies without cleaning up, it kills the process
+// groups it was told of and removes the scratch folder. Not thread-safe.
 class Guardian {
  public:
   explicit Guardian(const std::string& scratch_folder);  // "": none

@@ -23,14 +23,14 @@ Status CheckJob(const JobOptions& options) {
     return errors::InvalidArgument(
         "which program? Give it after --, e.g. millstream launch --ps 1 --workers 2 -- python train.py");
   }
-  if (options.ps < 0 || options.workers < 0) return errors::InvalidArgument("a job cannot have fewer than 0 tasks");
+  if (options.ps < 0 || options.workers < 0) return errors::InvalidArgument("the number of tasks cannot be negative");
   if (options.workers == 0 && !options.chief)
     return errors::InvalidArgument("a job needs at least one worker (--workers)");
   if (options.ps > kMostTasks || options.workers > kMostTasks || options.ps + options.workers > kMostTasks) {
     return errors::InvalidArgument(options.ps, " ps and ", options.workers, " workers are more than the ", kMostTasks,
                                    " tasks a job may have");
   }
-  if (options.max_restarts < 0) return errors::InvalidArgument("--max_restarts cannot be below 0");
+  if (options.max_restarts < 0) return errors::InvalidArgument("--max_restarts cannot be negative");
   return OkStatus();
 }
 

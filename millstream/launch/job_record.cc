@@ -107,7 +107,7 @@ StatusOr<std::unique_ptr<HeldRecord>> HeldRecord::Hold(const std::string& path, 
     if (error == 0 && !IsSameFile(fd, path)) continue;
     if (error != 0) {
       LogWarning(absl::StrCat(path, " cannot be locked (", std::strerror(error),
-                              "): nobody notices if another job uses the same folder"));
+                              "): another job that uses the same folder will not be noticed"));
     }
     held->path_ = path;
     RETURN_IF_ERROR(held->Write(record));
@@ -134,7 +134,7 @@ StatusOr<JobRecord> ReadHeldRecord(const std::string& path) {
   const bool held = flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
   const std::string text = ReadAll(fd);
   close(fd);
-  if (!held) return errors::NotFound("the job of ", path, " does not run any more");
+  if (!held) return errors::NotFound("the job of ", path, " is no longer running");
   return JobRecord::FromJson(text);
 }
 
@@ -150,7 +150,7 @@ StatusOr<std::string> JobsFolder() {
   if (lstat(folder.c_str(), &info) != 0) return ErrnoStatus(errno, folder);
   // Whoever can write there could name servers that get our token.
   if (!S_ISDIR(info.st_mode) || info.st_uid != getuid() || (info.st_mode & 077) != 0)
-    return errors::PermissionDenied(folder, " is not a folder of yours alone");
+    return errors::PermissionDenied(folder, " must be a folder that only you can access");
   return folder;
 }
 
@@ -172,7 +172,7 @@ StatusOr<JobRecord> FindJob(const std::string& name_or_folder) {
   if (fs::is_directory(name_or_folder, error)) {
     StatusOr<JobRecord> record = ReadHeldRecord(RecordPathIn(name_or_folder));
     if (record.ok()) return record;
-    if (absl::StrContains(name_or_folder, '/')) return errors::NotFound("no job runs that writes to ", name_or_folder);
+    if (absl::StrContains(name_or_folder, '/')) return errors::NotFound("no running job writes to ", name_or_folder);
   }
   std::vector<std::string> names;
   for (JobRecord& job : RunningJobs()) {

@@ -78,7 +78,7 @@ Status JobRegistration::TakeName(const Options& options) {
   }
   const StatusOr<std::string> folder = JobsFolder();
   if (!folder.ok()) {
-    LogWarning(absl::StrCat("the job is not known by name: ", folder.status().message()));
+    LogWarning(absl::StrCat("the job cannot be found by its name: ", folder.status().message()));
     return OkStatus();
   }
   for (int i = 1; i < kMostOfOneName; ++i) {

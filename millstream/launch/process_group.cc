@@ -64,7 +64,7 @@ std::string GroupResult::Report() const {
   if (failures.empty()) return "";
   std::string report = absl::StrCat(failures[0].name, " failed first: ", failures[0].how);
   if (failures[0].last_lines.empty())
-    absl::StrAppend(&report, ", without a word");
+    absl::StrAppend(&report, ", without output");
   else
     absl::StrAppend(&report, "; its last output:");
   for (const std::string& line : failures[0].last_lines) absl::StrAppend(&report, "\n  | ", line);
@@ -204,7 +204,7 @@ void ProcessGroup::Supervisor::Await() {
     if (number == SIGCHLD) continue;
     if (number == SIGINT) after_echo_ = true;
     options_.on_note(absl::StrCat(stopping() ? "killing all tasks (" : "stopping all tasks (", strsignal(number),
-                                  stopping() ? " again)" : "; once more: kill)"));
+                                  stopping() ? " again)" : "; once more kills them)"));
     Stop(number);
   }
 }

@@ -71,7 +71,7 @@ StatusOr<std::vector<std::string>> AddressesOf(const std::vector<std::string>& t
   bool one_host = true;
   for (const std::string& text : texts) {
     words.push_back(absl::StrSplit(text, ' ', absl::SkipEmpty()));
-    if (words.back().empty()) return errors::Internal("a rank has not said its host");
+    if (words.back().empty()) return errors::Internal("a rank did not report its host");
     one_host = one_host && words.back()[0] == words[0][0];
   }
   std::vector<std::string> addresses;

@@ -56,7 +56,8 @@ Status CheckIsPrivate(const std::string& folder) {
 }  // namespace
 
 StatusOr<Rendezvous> Rendezvous::Open(const std::string& folder, int rank, int size) {
-  if (size < 1 || rank < 0 || rank >= size) return errors::InvalidArgument("rank ", rank, " of ", size, " is none");
+  if (size < 1 || rank < 0 || rank >= size)
+    return errors::InvalidArgument("rank ", rank, " is not between 0 and ", size - 1);
   RETURN_IF_ERROR(MakeFolders(FolderOf(folder)));
   if (mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) return ErrnoStatus(errno, folder);
   RETURN_IF_ERROR(CheckIsPrivate(folder));
@@ -104,9 +105,9 @@ StatusOr<Rendezvous::Meeting> Rendezvous::GatherAll(const std::string& common, C
     if (missing.empty()) silent = Silent("here");
     if (missing.empty() && silent.empty()) break;
     if (Clock::now() >= deadline) {
-      return errors::DeadlineExceeded("of ", size_, " ranks, these have not come to ", folder_, ": ",
+      return errors::DeadlineExceeded("of ", size_, " ranks, these did not arrive at ", folder_, ": ",
                                       absl::StrJoin(missing.empty() ? silent : missing, ", "),
-                                      ". Do all hosts see this folder? Another one: --rendezvous");
+                                      ". Is this folder shared by all hosts? Choose another with --rendezvous");
     }
     std::this_thread::sleep_for(kPause);
   }
@@ -151,7 +152,7 @@ StatusOr<Rendezvous::Meeting> Rendezvous::AwaitRankZero(Clock::time_point deadli
     std::this_thread::sleep_for(kPause);
   }
   return errors::DeadlineExceeded("rank ", rank_, " has waited for rank 0 at ", folder_,
-                                  ". Do all hosts see this folder? Another one: --rendezvous");
+                                  ". Is this folder shared by all hosts? Choose another with --rendezvous");
 }
 
 Status Rendezvous::Say(const std::string& word) {

@@ -69,7 +69,7 @@ StatusOr<std::unique_ptr<HttpServer>> HttpServer::Start(const HttpServerOptions&
   server->port_ = options.port;
   ASSIGN_OR_RETURN(server->listener_, ListenTcp(options.address, &server->port_));
   server->wake_ = UniqueFd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  if (!server->wake_) return errors::ResourceExhausted("no descriptor is left");
+  if (!server->wake_) return errors::ResourceExhausted("out of file descriptors");
   server->acceptor_ = std::thread([raw = server.get()] { raw->AcceptLoop(); });
   return server;
 }

@@ -58,13 +58,13 @@ void DeclareAll(Exposition* e) {
   e->Declare("millstream_start_time_seconds", "gauge", "When the server of the task was started, since the epoch.");
   e->Declare("millstream_steps_total", "counter", "Steps that the task's master has ended.");
   e->Declare("millstream_steps_failed_total", "counter",
-             "Those of them that failed, cancelled ones and ends of input too.");
+             "Steps of the task's master that failed, were cancelled or ended at the end of input.");
   e->Declare("millstream_steps_running", "gauge", "Steps that the task's master runs now.");
   e->Declare("millstream_parts_total", "counter", "Parts of steps that the task has run, for any master.");
-  e->Declare("millstream_parts_failed_total", "counter", "Those of them that failed.");
+  e->Declare("millstream_parts_failed_total", "counter", "Parts of steps that failed.");
   e->Declare("millstream_parts_running", "gauge", "Parts of steps that run now.");
   e->Declare("millstream_step_seconds_sum", "counter", "Time that the task's part of its own master's steps took.");
-  e->Declare("millstream_step_seconds_count", "counter", "How many steps that were.");
+  e->Declare("millstream_step_seconds_count", "counter", "Number of steps in millstream_step_seconds_sum.");
   e->Declare("millstream_global_step", "gauge", "The variable global_step, or the newest that was fetched.");
   e->Declare("millstream_staleness_steps", "gauge", "Estimated updates by others while a step of this task runs.");
   e->Declare("millstream_sessions", "gauge", "Open sessions, of the task's master or kept for any master.");
@@ -77,7 +77,7 @@ void DeclareAll(Exposition* e) {
   e->Declare("millstream_queue_capacity", "gauge", "Elements that fit in a queue.");
   e->Declare("millstream_queue_waiting", "gauge", "Operations that wait for a queue.");
   e->Declare("millstream_gradients_total", "counter",
-             "Gradients that came to an accumulator: applied, or dropped as stale.");
+             "Gradients that an accumulator received: applied, or dropped as stale.");
   e->Declare("millstream_gradients_taken_total", "counter", "How often an accumulator's mean was taken.");
   e->Declare("millstream_gradients_pending", "gauge", "Gradients in an accumulator.");
   e->Declare("millstream_scalar", "gauge",

@@ -61,7 +61,7 @@ void StatusServer::Stop() {
 HttpResponse StatusServer::Handle(const HttpRequest& request) {
   const bool post = request.path == "/trace" || absl::StartsWith(request.path, "/trust/");
   if (post ? request.method != "POST" : request.method != "GET" && request.method != "HEAD") {
-    HttpResponse refusal = Refusal(405, "not with this method");
+    HttpResponse refusal = Refusal(405, "method not allowed");
     refusal.headers.emplace_back("Allow", post ? "POST" : "GET, HEAD");
     return refusal;
   }
@@ -88,7 +88,7 @@ HttpResponse StatusServer::Route(const HttpRequest& request, Role role) {
             PrometheusText(all ? cluster_->Describe(1e18) : cluster_->DescribeOwn()),
             {}};
   }
-  return Refusal(404, "there are /, /status.json, /graph.json, /metrics, /healthz, /readyz");
+  return Refusal(404, "not found; try /, /status.json, /graph.json, /metrics, /healthz, /readyz");
 }
 
 HttpResponse StatusServer::Page() {

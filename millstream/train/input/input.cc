@@ -91,7 +91,8 @@ std::vector<Output> SliceInputProducer(const Scope& scope, const std::vector<Out
     scope.Fail(errors::InvalidArgument("Expected at least one tensor in slice_input_producer()."));
   }
   for (const Output& tensor : tensors) {
-    if (!tensor || scope.ShapeOf(tensor).rank() == 0) scope.Fail(errors::InvalidArgument("A slice of a scalar"));
+    if (!tensor || scope.ShapeOf(tensor).rank() == 0)
+      scope.Fail(errors::InvalidArgument("slice_input_producer() needs tensors of rank 1 or more"));
   }
   if (!scope.ok()) return {};
   const Scope s = EnterProducer(scope, options);

@@ -38,7 +38,7 @@ std::vector<PartialShape> Shapes(const Scope& s, const Lists& lists, const Batch
       }
     }
   }
-  if (shapes.size() != lists[0].size()) s.Fail(errors::InvalidArgument("A batch has as many shapes as tensors"));
+  if (shapes.size() != lists[0].size()) s.Fail(errors::InvalidArgument("A batch needs one shape for each tensor"));
   for (const PartialShape& shape : shapes) {
     if (options.dynamic_pad ? !shape.rank_known() : !shape.IsFullyDefined()) {
       s.Fail(errors::InvalidArgument("All shapes must be fully defined: ", shape.ToString()));
@@ -48,13 +48,13 @@ std::vector<PartialShape> Shapes(const Scope& s, const Lists& lists, const Batch
 }
 
 bool Check(const Scope& scope, const Lists& lists, int64_t batch_size) {
-  if (lists.empty() || lists[0].empty()) scope.Fail(errors::InvalidArgument("A batch of no tensors"));
+  if (lists.empty() || lists[0].empty()) scope.Fail(errors::InvalidArgument("A batch needs at least one tensor"));
   if (batch_size <= 0) scope.Fail(errors::InvalidArgument("A batch of ", batch_size, " examples"));
   for (const std::vector<Output>& list : lists) {
     bool fits = list.size() == lists[0].size();
     for (size_t i = 0; fits && i < list.size(); ++i)
       fits = list[i] && lists[0][i] && list[i].dtype() == lists[0][i].dtype();
-    if (!fits) scope.Fail(errors::InvalidArgument("Lists of tensors to batch have the same types"));
+    if (!fits) scope.Fail(errors::InvalidArgument("Lists of tensors to batch must have the same types"));
   }
   return scope.ok();
 }
@@ -103,7 +103,7 @@ InputQueue Fifo(const BatchOptions& options) {
 }
 
 InputQueue Shuffled(const Scope& scope, int64_t min_after_dequeue, const BatchOptions& options, const Seed& seed) {
-  if (options.dynamic_pad) scope.Fail(errors::InvalidArgument("Shuffled batches are not padded"));
+  if (options.dynamic_pad) scope.Fail(errors::InvalidArgument("Shuffled batches cannot be padded"));
   InputQueue how;
   how.type = "RandomShuffleQueueV2";
   how.min_after_dequeue = min_after_dequeue;

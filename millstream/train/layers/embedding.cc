@@ -60,7 +60,8 @@ bool Check(const Scope& scope, const std::vector<GraphVariable>& params, Output 
   for (const GraphVariable& table : params) {
     if (!table || !table.shape.IsFullyDefined() || table.shape.rank() < 1 ||
         table.shape.Slice(1, table.shape.rank()) != params[0].shape.Slice(1, params[0].shape.rank())) {
-      scope.Fail(errors::InvalidArgument("Tables of an embedding have a known shape, and the same but for their rows"));
+      scope.Fail(errors::InvalidArgument(
+          "The tables of an embedding must have known shapes that differ only in the number of rows"));
       return false;
     }
   }

@@ -82,7 +82,7 @@ std::vector<double> Thresholds(const AucOptions& how) {
 
 bool Given(const Scope& scope, Output labels, Output predictions, size_t num_thresholds) {
   if (!labels || !predictions) scope.Fail(errors::InvalidArgument("A metric needs labels and predictions"));
-  if (num_thresholds == 0) scope.Fail(errors::InvalidArgument("A metric over thresholds needs one"));
+  if (num_thresholds == 0) scope.Fail(errors::InvalidArgument("A metric over thresholds needs at least one threshold"));
   return scope.ok();
 }
 

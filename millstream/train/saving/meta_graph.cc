@@ -97,7 +97,8 @@ Status WriteMetaGraph(const Scope& scope, const Saver* saver, const std::string&
   proto::MetaGraphDef def;
   RETURN_IF_ERROR(ExportMetaGraph(scope, saver, options, &def));
   std::string bytes;
-  if (!def.SerializeToString(&bytes)) return errors::InvalidArgument("The graph is too large for a message");
+  if (!def.SerializeToString(&bytes))
+    return errors::InvalidArgument("The graph is larger than a protocol buffer message may be");
   return WriteFileAtomically(path, bytes);
 }
 

@@ -146,7 +146,7 @@ StatusOr<std::string> SavedModelBuilder::Save(bool as_text) {
   std::string bytes;
   const bool written =
       as_text ? google::protobuf::TextFormat::PrintToString(*model_, &bytes) : model_->SerializeToString(&bytes);
-  if (!written) return errors::InvalidArgument("The model is too large for a message");
+  if (!written) return errors::InvalidArgument("The model is larger than a protocol buffer message may be");
   RETURN_IF_ERROR(WriteFileAtomically(path, bytes));
   return path;
 }

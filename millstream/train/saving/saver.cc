@@ -162,7 +162,7 @@ StatusOr<const Saver::Way*> Saver::WayToSave(Session& session, const std::string
   RETURN_IF_ERROR(found.status());
   way = *found;
   if (way == &through_chief_)
-    LogInfo(absl::StrCat("Not all tasks see ", folder, ": checkpoints are written by the chief."));
+    LogInfo(absl::StrCat("Not all tasks can access ", folder, ": checkpoints are written by the chief."));
   return way;
 }
 
@@ -277,7 +277,8 @@ StatusOr<std::string> Saver::ExportMetaGraph() const {
   proto::MetaGraphDef def;
   RETURN_IF_ERROR(millstream::ExportMetaGraph(scope_, this, {}, &def));
   std::string bytes;
-  if (!def.SerializeToString(&bytes)) return errors::InvalidArgument("The graph is too large for a message");
+  if (!def.SerializeToString(&bytes))
+    return errors::InvalidArgument("The graph is larger than a protocol buffer message may be");
   return bytes;
 }
 

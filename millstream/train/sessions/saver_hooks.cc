@@ -49,7 +49,7 @@ Status CheckpointSaverHook::WriteGraph() {
 Status CheckpointSaverHook::AfterCreateSession(Session& session, Coordinator& coordinator) {
   coordinator_ = &coordinator;
   // The coordinator before has waited for its threads. What became of the save does not matter: its session was lost.
-  if (Status lost = AwaitPending(); !lost.ok()) LogInfo(absl::StrCat("A checkpoint was given up: ", lost.ToString()));
+  if (Status lost = AwaitPending(); !lost.ok()) LogInfo(absl::StrCat("A checkpoint was abandoned: ", lost.ToString()));
   ASSIGN_OR_RETURN(const int64_t step, step_.Read(session));
   RETURN_IF_ERROR(WriteGraph());
   bool stop = false;

@@ -11,7 +11,7 @@
 namespace millstream {
 namespace {
 
-// The cluster may be gone; but others wait in vain for a farewell that was not made.
+// The cluster may have ended already, so these steps have deadlines; but without them other workers would wait.
 constexpr int64_t kLookMs = 2'000, kFarewellMs = 10'000;
 constexpr double kWatchSecs = 1;
 constexpr std::chrono::seconds kNewChiefComes{10};
@@ -44,7 +44,7 @@ class EndWatch {
     if (!status.ok())
       return absl::IsDeadlineExceeded(status);  // else the session is over, or says itself what is wrong
     if (!rule_.MustEnd(count[0].scalar<int32_t>(), std::chrono::steady_clock::now())) return true;
-    LogInfo("The chief has ended; so does this worker.");
+    LogInfo("The chief has ended; this worker ends, too.");
     coordinator_.RequestStop();
     std::vector<Tensor> none;
     while (absl::IsDeadlineExceeded(TryStep(session_, {}, {release_}, &none, kFarewellMs))) {
@@ -94,7 +94,7 @@ class SyncReplicasHook : public SessionRunHook {
     return OkStatus();
   }
 
-  // A worker that leaves lets go those that wait for a turn which it would have made possible.
+  // Releases the workers that wait for a token which this one would have helped to produce.
   Status End(Session& session) override {
     std::vector<std::string> farewell = {optimizer_.release_op()->name()};
     if (is_chief_) farewell.push_back(optimizer_.chief_ends_op()->name());
@@ -118,7 +118,7 @@ class SyncReplicasHook : public SessionRunHook {
     auto watch = std::make_shared<EndWatch>(optimizer_, session, coordinator);
     if (!watch->Look()) return;  // at once: a chief that ends from now on is noticed
     if (watch->waits()) {
-      LogInfo(absl::StrCat("The chief had ended before this worker came: waiting ",
+      LogInfo(absl::StrCat("The chief ended before this worker started: waiting ",
                            GraceForNewChief() ? absl::StrCat(kNewChiefComes.count(), " s ") : "", "for a new one."));
     }
     const auto body = [watch] {

@@ -97,4 +97,4 @@ class Pending:
             self.wait()
         except Exception as error:  # noqa: BLE001
             from millstream.framework import log
-            log.info("A checkpoint was given up: %s", error)
+            log.info("A checkpoint was abandoned: %s", error)

@@ -207,7 +207,7 @@ class Saver:
             shared = self._shared_folders[key] = shared_disk.sees_folder(sess, self.saver_def, detour, folder)
             if not shared:
                 from millstream.framework import log
-                log.info("Not all tasks see %s: checkpoints are written by the chief.", folder)
+                log.info("Not all tasks can access %s: checkpoints are written by the chief.", folder)
         return by_tasks if self._shared_folders[key] else by_chief
 
     def _restore_name(self, sess, save_path):

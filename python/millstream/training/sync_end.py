@@ -69,7 +69,7 @@ class EndRule:
         if self._count is None:
             self._count, self._since = count, now
             if count > 0:
-                _log().info("The chief had ended before this worker came: waiting %sfor a new one.",
+                _log().info("The chief ended before this worker started: waiting %sfor a new one.",
                             "" if self._grace_secs is None else f"{self._grace_secs:g} s ")
             return False
         if count > self._count:
@@ -92,7 +92,7 @@ def watch_for_end(session, coord, every_secs=1.0):
             return isinstance(error, errors.DeadlineExceededError)  # else the session is over, or says itself what is wrong
         if not rule.must_end(int(count), time.monotonic()):
             return True
-        _log().info("The chief has ended; so does this worker.")
+        _log().info("The chief has ended; this worker ends, too.")
         coord.request_stop()
         while isinstance(_try(session, ends.release, _FAREWELL_SECS)[1], errors.DeadlineExceededError):
             pass
