@@ -22,9 +22,18 @@ class InProcessSession final : public Session {
       : master_(master), session_(std::move(session)) {}
   ~InProcessSession() override { Close().IgnoreError(); }
 
-  Status Create(const proto::GraphDef& graph) override { return session_->Create(graph); }
-  Status Extend(const proto::GraphDef& graph) override { return session_->Extend(graph); }
-  Status Extend(const Graph& graph) override { return session_->Extend(graph); }
+  Status Create(const proto::GraphDef& graph) override {
+    RETURN_IF_ERROR(session_->AwaitTasksOf(graph, nullptr));
+    return session_->Create(graph);
+  }
+  Status Extend(const proto::GraphDef& graph) override {
+    RETURN_IF_ERROR(session_->AwaitTasksOf(graph, nullptr));
+    return session_->Extend(graph);
+  }
+  Status Extend(const Graph& graph) override {
+    RETURN_IF_ERROR(session_->AwaitTasksOf(graph, nullptr));
+    return session_->Extend(graph);
+  }
   Status Run(const RunOptions& options, const Feeds& feeds, const std::vector<std::string>& fetches,
              const std::vector<std::string>& targets, std::vector<Tensor>* outputs,
              proto::RunMetadata* metadata) override {
@@ -47,7 +56,10 @@ class InProcessSession final : public Session {
                     std::vector<Tensor>* outputs) override {
     return session_->PartialRun(handle, feeds, fetches, outputs);
   }
-  std::vector<DeviceAttributes> ListDevices() override { return session_->ListDevices(); }
+  std::vector<DeviceAttributes> ListDevices() override {
+    session_->LookForAbsentTasks(nullptr);
+    return session_->ListDevices();
+  }
   Status Close() override {
     if (closed_.exchange(true)) return OkStatus();
     return master_->Close(session_->handle());
@@ -157,7 +169,9 @@ Status Server::Serve() {
   local_ = std::make_shared<Local>(this, membership_);
   if (options_.job_name == kPsJob) roll_ = std::make_unique<JobRoll>(WorkersOf(options_.cluster));
   ConnectPeers(links);
-  master_ = std::make_unique<Master>(worker_.get(), peers_.get(), observer_.get());
+  MasterLimits limits;
+  limits.lease = options_.session_lease;
+  master_ = std::make_unique<Master>(worker_.get(), peers_.get(), observer_.get(), limits);
   graceful_stop_ = std::make_unique<GracefulStop>(worker_.get(), peers_.get(), master_.get(), &membership_->stop());
   if (options_.cluster.num_tasks() > 1) stuck_steps_ = std::make_unique<StuckSteps>(&options_, master_.get());
   AttachObserver(own_address);

@@ -121,6 +121,9 @@ Status ServerOptions::ReadEnvironment() {
   int64_t deadline_ms = deadline.count();
   RETURN_IF_ERROR(ReadNumber("MILLSTREAM_DEADLINE_MS", &deadline_ms));
   deadline = std::chrono::milliseconds(deadline_ms);
+  int64_t lease_ms = session_lease.count();
+  RETURN_IF_ERROR(ReadNumber("MILLSTREAM_SESSION_LEASE_MS", &lease_ms));
+  session_lease = std::chrono::milliseconds(lease_ms);
   RETURN_IF_ERROR(ReadNumber("MILLSTREAM_MAX_MESSAGE_BYTES", &max_message_bytes));
   RETURN_IF_ERROR(ReadNumber("MILLSTREAM_MAX_TENSOR_BYTES", &max_tensor_bytes));
   if (const std::string value = Env("MILLSTREAM_STATUS_PORT"); !value.empty()) {

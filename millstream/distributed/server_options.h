@@ -45,6 +45,8 @@ struct ServerOptions {
   std::string job_id;  // tasks of another job are refused; "": none
   // How long a live peer may owe an answer.
   std::chrono::milliseconds deadline{30000};
+  // How long a session stays whose client has no connection any more; as long as it has one, it stays anyway.
+  std::chrono::milliseconds session_lease{600'000};
   // Servers of one process that are given the same registry (link/hub_registry.h) hand frames to each other directly;
   // null: they use the links below, as tasks of other processes do.
   std::shared_ptr<HubRegistry> neighbours;
@@ -66,6 +68,7 @@ struct ServerOptions {
   //   MILLSTREAM_FILE_ROOT   folders, with ':' between them
   //   MILLSTREAM_MAX_MESSAGE_BYTES                             MILLSTREAM_MAX_TENSOR_BYTES
   //   MILLSTREAM_JOB_ID      MILLSTREAM_DEADLINE_MS            MILLSTREAM_LINKS=shm,tcp,grpc
+  //   MILLSTREAM_SESSION_LEASE_MS
   //   MILLSTREAM_STATUS_PORT, MILLSTREAM_STATUS_ADDRESS        the status page
   Status ReadEnvironment();
   // "shm,tcp": these links and no others. InvalidArgument.

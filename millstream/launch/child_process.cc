@@ -139,7 +139,8 @@ StatusOr<Child> StartChild(const ProcessSpec& spec) {
   for (int fd : {child.out, child.err}) fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
   if (spec.remote()) {
     child.in = in.write.Release();
-    WriteAll(child.in, spec.input);
+    fcntl(child.in, F_SETFL, fcntl(child.in, F_GETFL) | O_NONBLOCK);
+    child.unsent = spec.input.substr(static_cast<size_t>(std::max<ssize_t>(0, WriteSome(child.in, spec.input))));
   }
   return child;
 }
@@ -197,6 +198,21 @@ void LineSplitter::Add(absl::string_view bytes, const OnLine& on_line) {
 void LineSplitter::Finish(const OnLine& on_line) {
   if (!partial_.empty()) on_line(partial_);
   partial_.clear();
+}
+
+ssize_t WriteSome(int fd, absl::string_view bytes) {
+  size_t done = 0;
+  while (done < bytes.size()) {
+    const ssize_t written = write(fd, bytes.data() + done, bytes.size() - done);
+    if (written >= 0) {
+      done += static_cast<size_t>(written);
+    } else if (errno == EAGAIN) {
+      break;
+    } else if (errno != EINTR) {
+      return -1;
+    }
+  }
+  return static_cast<ssize_t>(done);
 }
 
 bool WriteAll(int fd, absl::string_view bytes) {

@@ -37,6 +37,7 @@ struct ProcessSpec {
 struct Child {
   pid_t pid = -1;
   int in = -1, out = -1, err = -1;
+  std::string unsent;  // of the spec's input: what the process has not taken yet
 };
 
 // Starts the process in a process group of its own. It is killed if this process dies. NotFound and its like if the
@@ -65,6 +66,8 @@ class LineSplitter {
   std::string partial_;
 };
 
+// Writes as much as `fd`, which does not block, takes now; returns how much that is, -1 if nobody reads it any more.
+ssize_t WriteSome(int fd, absl::string_view bytes);
 // Writes all of it, also where writing blocks. False if nobody reads it any more.
 bool WriteAll(int fd, absl::string_view bytes);
 

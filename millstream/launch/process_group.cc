@@ -47,6 +47,9 @@ struct Process {
   Stream out, err;
   std::deque<std::string> tail = {};
   int restarts = 0;
+  int quick_restarts = 0;  // since it last ran for a good while
+  Clock::time_point started = {};
+  std::string unsent = {};  // for its input, which takes no more now
   int wait_status = 0;
   bool asked_to_end = false;
 
@@ -106,6 +109,7 @@ class ProcessGroup::Supervisor {
     if (!WriteAll(fd, text) && errno == EPIPE && !stopping()) Stop(SIGPIPE);
   }
   void Start(Process& process);
+  bool SendInput(Process& process);
   void Signal(Process& process, int signal);
   void Await();
   bool ReadStream(Process& process, bool is_error);
@@ -158,14 +162,28 @@ void ProcessGroup::Supervisor::Start(Process& process) {
   process.out.fd = child->out;
   process.err.fd = child->err;
   process.tail.clear();
+  process.unsent = std::move(child->unsent);
+  process.started = Clock::now();
   process.state = Process::State::kRunning;
+}
+
+// Never waits for a process that does not read, such as an ssh whose connection hangs.
+// False if it has not taken all.
+bool ProcessGroup::Supervisor::SendInput(Process& process) {
+  const ssize_t sent = WriteSome(process.input, process.unsent);
+  const bool all = sent == static_cast<ssize_t>(process.unsent.size());
+  if (sent < 0) process.unsent.clear();
+  if (sent > 0) process.unsent.erase(0, static_cast<size_t>(sent));
+  return all;
 }
 
 void ProcessGroup::Supervisor::Signal(Process& process, int signal) {
   if (!process.alive()) return;
   process.asked_to_end = true;
   if (process.spec.remote() && signal != SIGKILL) {
-    if (!WriteAll(process.input, absl::StrCat("signal ", signal, "\n"))) kill(-process.pid, signal);
+    absl::StrAppend(&process.unsent, "signal ", signal, "\n");
+    // An agent that cannot be told ends its task when the connection does.
+    if (!SendInput(process)) kill(-process.pid, signal);
   } else {
     kill(-process.pid, signal);
     kill(-process.pid, SIGCONT);  // one that was stopped would never see it
@@ -194,10 +212,12 @@ void ProcessGroup::Supervisor::Await() {
     polled.push_back({process.out.fd, POLLIN, 0});
     polled.push_back({process.err.fd, POLLIN, 0});
   }
+  for (const Process& process : processes_) polled.push_back({process.unsent.empty() ? -1 : process.input, POLLOUT, 0});
   poll(polled.data(), polled.size(), static_cast<int>(std::min<int64_t>(options_.tick.count(), 200)));
   for (size_t i = 0; i < processes_.size(); ++i) {
     if (polled[2 + 2 * i].revents != 0) ReadStream(processes_[i], false);
     if (polled[3 + 2 * i].revents != 0) ReadStream(processes_[i], true);
+    if (polled[2 + 2 * processes_.size() + i].revents != 0) SendInput(processes_[i]);
   }
   if (polled[1].revents != 0) ReadControl();
   for (int number : signals_.Take()) {
@@ -267,8 +287,10 @@ void ProcessGroup::Supervisor::Finish(Process& process) {
     return;
   }
   ++process.restarts;
-  const auto delay = options_.restart_delay * (1 << std::min(process.restarts - 1, 4));
-  options_.on_note(absl::StrCat(process.spec.name, " ended: ", how, "; starting it again (", process.restarts, " of ",
+  if (Clock::now() - process.started >= options_.good_run) process.quick_restarts = 0;
+  const auto delay = options_.restart_delay * (1 << std::min(process.quick_restarts++, 4));
+  options_.on_note(absl::StrCat(process.spec.name, " ended: ", how, "; starting it again in ",
+                                static_cast<double>(delay.count()) / 1000, " s (", process.restarts, " of ",
                                 process.spec.max_restarts, ")"));
   process.state = Process::State::kWaiting;
   process.when = Clock::now() + delay;

@@ -18,8 +18,10 @@ struct GroupOptions {
   std::chrono::milliseconds grace{10000};
   // How long services have to end by themselves once the others have ended well.
   std::chrono::milliseconds service_grace{2000};
-  // Before a process is started again; doubled each time, up to 16 times as long.
+  // Before a process is started again; doubled each time, up to 16 times as long. One that had run for `good_run` is
+  // started again as if it were the first time.
   std::chrono::milliseconds restart_delay{500};
+  std::chrono::milliseconds good_run{60'000};
   // Services are kept, although the others have ended, until ReleaseServices(): the others are elsewhere.
   bool hold_services = false;
   size_t tail_lines = 20;  // of a process that failed, for the report

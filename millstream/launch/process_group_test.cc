@@ -54,6 +54,35 @@ TEST(ProcessGroupTest, PassesLinesOnAndEndsWell) {
   EXPECT_THAT(recorder.lines, UnorderedElementsAre("a: one", "a! two", "b: "));
 }
 
+// The delays before restarts double; after a good run they begin anew.
+TEST(ProcessGroupTest, TheDelayBeforeARestartShrinksAfterAGoodRun) {
+  for (const bool good : {false, true}) {
+    Recorder recorder;
+    GroupOptions options = recorder.Options();
+    options.restart_delay = std::chrono::milliseconds(20);
+    options.good_run = good ? std::chrono::milliseconds(0) : std::chrono::hours(1);
+    ProcessSpec spec = Shell("a", "exit 3");
+    spec.max_restarts = 3;
+    ProcessGroup({spec}, options).Run();
+    ASSERT_GE(recorder.notes.size(), 3u);
+    EXPECT_THAT(recorder.notes[0], HasSubstr("starting it again in 0.02 s (1 of 3)"));
+    EXPECT_THAT(recorder.notes[1], HasSubstr(good ? "in 0.02 s (2 of 3)" : "in 0.04 s (2 of 3)"));
+    EXPECT_THAT(recorder.notes[2], HasSubstr(good ? "in 0.02 s (3 of 3)" : "in 0.08 s (3 of 3)"));
+  }
+}
+
+// As an ssh whose connection hangs: more than a pipe holds, and nobody reads.
+TEST(ProcessGroupTest, AProcessThatDoesNotReadItsInputHoldsUpNobody) {
+  Recorder recorder;
+  ProcessSpec deaf = Shell("deaf", "sleep 100");
+  deaf.host = "elsewhere";
+  deaf.input = std::string(1 << 20, 'x');
+  ProcessGroup group({deaf, Shell("b", "echo here; exit 7")}, recorder.Options());
+  const GroupResult result = group.Run();
+  EXPECT_EQ(result.exit_code(), 7);
+  EXPECT_THAT(recorder.lines, ElementsAre("b: here"));
+}
+
 TEST(ProcessGroupTest, TheFirstFailureGivesCodeAndReport) {
   Recorder recorder;
   ProcessGroup group({Shell("a", "sleep 100"), Shell("b", "echo broken; exit 7")}, recorder.Options());

@@ -27,9 +27,9 @@ SessionGraph::SessionGraph(const SessionOptions& options, std::vector<DeviceAttr
                            std::string default_device)
     : options_(options),
       place_pruned_(options.config != nullptr && options.config->graph_options().place_pruned_graph()),
-      devices_(std::move(devices)),
       default_device_(std::move(default_device)),
       library_(std::make_shared<FunctionLibrary>()),
+      devices_(std::move(devices)),
       graph_(std::make_unique<Graph>(library_)) {}
 
 Status SessionGraph::Create(const proto::GraphDef& graph) {
@@ -60,6 +60,16 @@ void SessionGraph::VisitNodes(const std::function<bool(const Node&)>& visit) con
   for (const auto& node : graph_->nodes()) {
     if (node != nullptr && !visit(*node)) return;
   }
+}
+
+std::vector<DeviceAttributes> SessionGraph::devices() const {
+  MutexLock lock(mu_);
+  return devices_;
+}
+
+void SessionGraph::AddDevices(const std::vector<DeviceAttributes>& devices) {
+  MutexLock lock(mu_);
+  devices_.insert(devices_.end(), devices.begin(), devices.end());
 }
 
 int64_t SessionGraph::version() const {

@@ -28,7 +28,9 @@ class SessionGraph {
   SessionGraph(const SessionOptions& options, std::vector<DeviceAttributes> devices, std::string default_device = "");
 
   const std::shared_ptr<FunctionLibrary>& library() const { return library_; }
-  const std::vector<DeviceAttributes>& devices() const { return devices_; }
+  std::vector<DeviceAttributes> devices() const;
+  // Nodes that come later may be placed there, too.
+  void AddDevices(const std::vector<DeviceAttributes>& devices);
 
   // Sets the graph; AlreadyExists the second time. Extend() adds to it; all or nothing.
   Status Create(const proto::GraphDef& graph);
@@ -50,16 +52,16 @@ class SessionGraph {
   Status Place(int first_node) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   Status PlacePruned(PrunedGraph* pruned) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // `lowers_control_flow`: conditionals that will be taken apart need not be where their variables are.
-  Status PlaceAll(Graph* graph, bool lowers_control_flow) const;
+  Status PlaceAll(Graph* graph, bool lowers_control_flow) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // Takes conditionals and loops apart, and places what is new.
-  Status Lower(PrunedGraph* pruned) const;
+  Status Lower(PrunedGraph* pruned) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   const SessionOptions options_;
   const bool place_pruned_;
-  const std::vector<DeviceAttributes> devices_;
   const std::string default_device_;
   const std::shared_ptr<FunctionLibrary> library_;
   mutable Mutex mu_;
+  std::vector<DeviceAttributes> devices_ ABSL_GUARDED_BY(mu_);
   std::unique_ptr<Graph> graph_ ABSL_GUARDED_BY(mu_);
   bool created_ ABSL_GUARDED_BY(mu_) = false;
   int64_t version_ ABSL_GUARDED_BY(mu_) = 0;

@@ -78,7 +78,7 @@ def test_restarts(launch, tmp_path):
     code = "import sys; f = open(sys.argv[1], 'a+'); f.seek(0); n = len(f.read()); f.write('x'); sys.exit(5 if n < 2 else 0)"
     done = launch("--max_restarts=2", "--no_flags", "--", *_python(code, str(mark)))
     assert done.returncode == 0 and mark.read_text() == "xxx"
-    assert "worker:0 ended: exit code 5; starting it again (2 of 2)" in done.stderr
+    assert "worker:0 ended: exit code 5; starting it again in 1 s (2 of 2)" in done.stderr
     mark.write_text("")
     assert launch("--max_restarts=1", "--no_flags", "--", *_python(code, str(mark))).returncode == 5
 

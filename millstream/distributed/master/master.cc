@@ -4,12 +4,17 @@
 #include <algorithm>
 
 #include "absl/strings/str_format.h"
+#include "millstream/base/logging.h"
 #include "millstream/base/random.h"
+#include "millstream/distributed/cluster/cluster_spec.h"
 #include "millstream/distributed/master/renamed_task.h"
 #include "millstream/framework/device_name.h"
 
 namespace millstream {
 namespace {
+
+constexpr auto kLookAfterClients = std::chrono::seconds(1);
+constexpr auto kAskPatience = std::chrono::seconds(2);
 
 // True if some device of `task` may fit one of the filters; no filters admit everything.
 StatusOr<bool> Admitted(const std::string& task, const std::vector<std::string>& filters) {
@@ -30,14 +35,19 @@ std::vector<std::string> FiltersOf(const proto::ConfigProto& config) {
 
 }  // namespace
 
-Master::Master(Worker* worker, Peers* peers, TaskObserver* observer)
+Master::Master(Worker* worker, Peers* peers, TaskObserver* observer, const MasterLimits& limits)
     : worker_(worker),
       peers_(peers),
       observer_(observer),
+      limits_(limits),
       local_(std::make_shared<LocalTask>(worker)),
-      next_step_(RandomNumber()) {}
+      next_step_(RandomNumber()) {
+  clients_ = std::thread([this] { WatchClients(); });
+}
 
 Master::~Master() {
+  quit_.Notify();
+  clients_.join();
   std::unordered_map<std::string, std::shared_ptr<MasterSession>> sessions;
   {
     MutexLock lock(mu_);
@@ -46,13 +56,55 @@ Master::~Master() {
   for (auto& [handle, session] : sessions) session->Close().IgnoreError();
 }
 
-StatusOr<Master::Tasks> Master::FindTasks(const std::vector<std::string>& filters, Cancellation* cancellation,
-                                          std::chrono::steady_clock::time_point deadline) {
-  std::vector<Peers::PeerTask> peers;
+void Master::WatchClients() {
+  while (!quit_.WaitUntil(std::chrono::steady_clock::now() + kLookAfterClients))
+    LookAfterClients(std::chrono::steady_clock::now());
+}
+
+void Master::LookAfterClients(std::chrono::steady_clock::time_point now) {
+  for (const std::shared_ptr<MasterSession>& session : Sessions()) {
+    const auto gone = session->client().GoneSince(now);
+    if (!gone) continue;
+    session->GiveUpPartialRuns();
+    if (now - *gone < limits_.lease) continue;
+    LogInfo(absl::StrCat(task(), ": session ", session->handle(), " ends: its client has gone"));
+    Close(session->handle()).IgnoreError();
+  }
+}
+
+Status Master::CheckQuota(RpcCall& call) {
+  const uint64_t connection = call.connection_number();
+  const std::vector<std::shared_ptr<MasterSession>> sessions = Sessions();
+  const auto of_client = std::count_if(sessions.begin(), sessions.end(), [&](const auto& session) {
+    return connection != 0 && session->client().Uses(connection);
+  });
+  if (static_cast<size_t>(of_client) >= limits_.sessions_per_connection)
+    return errors::ResourceExhausted("The client at ", call.peer(), " has ", of_client, " sessions open");
+  if (sessions.size() < limits_.sessions) return OkStatus();
+  // Those of clients that have gone make room first.
+  const auto now = std::chrono::steady_clock::now();
+  LookAfterClients(now);
+  for (const std::shared_ptr<MasterSession>& session : sessions) {
+    if (!session->client().GoneSince(now)) continue;
+    Close(session->handle()).IgnoreError();
+    return OkStatus();
+  }
+  return errors::ResourceExhausted(task(), " has ", sessions.size(), " sessions open");
+}
+
+StatusOr<std::vector<std::string>> Master::AdmittedPeers(const std::vector<std::string>& filters) const {
+  std::vector<std::string> names;
   for (const auto& [task, address] : peers_->addresses()) {
     ASSIGN_OR_RETURN(const bool admitted, Admitted(task, filters));
-    if (admitted) peers.push_back({task, ""});
+    if (admitted) names.push_back(task);
   }
+  return names;
+}
+
+StatusOr<Master::Tasks> Master::FindTasks(const std::vector<std::string>& names, Cancellation* cancellation,
+                                          Deadline deadline) {
+  std::vector<Peers::PeerTask> peers;
+  for (const std::string& name : names) peers.push_back({name, ""});
   Tasks tasks = {local_};
   ASSIGN_OR_RETURN(auto remote, peers_->WaitFor(peers, cancellation, deadline));
   tasks.insert(tasks.end(), remote.begin(), remote.end());
@@ -81,6 +133,21 @@ StatusOr<Master::Tasks> Master::FindRenamed(const SessionCluster& cluster, const
   return tasks;
 }
 
+Status Master::ChooseTasks(const proto::ConfigProto& config, Cancellation* cancellation, Deadline deadline,
+                           MasterSessionOptions* options) {
+  ASSIGN_OR_RETURN(const std::vector<std::string> names, AdmittedPeers(FiltersOf(config)));
+  std::vector<std::string> ps;
+  for (const std::string& name : names) (IsPsTask(name) ? ps : options->absent).push_back(name);
+  ASSIGN_OR_RETURN(options->tasks, FindTasks(ps, cancellation, deadline));
+  // A ps knows who has left after a training that ended well: nobody waits for those.
+  options->find_tasks = [this, ps](const std::vector<std::string>& wanted, Cancellation* cancelled, Deadline until) {
+    std::vector<std::string> all = ps;
+    all.insert(all.end(), wanted.begin(), wanted.end());
+    return FindTasks(all, cancelled, until);
+  };
+  return OkStatus();
+}
+
 StatusOr<std::shared_ptr<MasterSession>> Master::Open(const proto::ConfigProto& config, const std::string& target,
                                                       Cancellation* cancellation) {
   MasterSessionOptions options;
@@ -95,7 +162,7 @@ StatusOr<std::shared_ptr<MasterSession>> Master::Open(const proto::ConfigProto& 
   if (cluster.renames()) {
     ASSIGN_OR_RETURN(options.tasks, FindRenamed(cluster, FiltersOf(config), cancellation, deadline));
   } else {
-    ASSIGN_OR_RETURN(options.tasks, FindTasks(FiltersOf(config), cancellation, deadline));
+    RETURN_IF_ERROR(ChooseTasks(config, cancellation, deadline, &options));
   }
   options.timers = &timers_;
   options.traces = &traces_;
@@ -139,7 +206,8 @@ Status Master::Reset(const std::vector<std::string>& containers, const std::vect
     session->Abandon(errors::Aborted("Session ", handle, " was closed by Session.reset()"));
     session->Close().IgnoreError();
   }
-  ASSIGN_OR_RETURN(auto tasks, FindTasks(filters, cancellation, std::chrono::steady_clock::time_point::max()));
+  ASSIGN_OR_RETURN(const std::vector<std::string> names, AdmittedPeers(filters));
+  ASSIGN_OR_RETURN(auto tasks, FindTasks(names, cancellation, Deadline::max()));
   Status first;
   for (const auto& task : tasks) {
     Status status = task->Reset(containers);
@@ -150,9 +218,16 @@ Status Master::Reset(const std::vector<std::string>& containers, const std::vect
 
 StatusOr<std::vector<DeviceAttributes>> Master::ListDevices(const std::vector<std::string>& filters,
                                                             Cancellation* cancellation) {
-  ASSIGN_OR_RETURN(auto tasks, FindTasks(filters, cancellation, std::chrono::steady_clock::time_point::max()));
-  std::vector<DeviceAttributes> devices;
-  for (const auto& task : tasks) devices.insert(devices.end(), task->devices().begin(), task->devices().end());
+  ASSIGN_OR_RETURN(const std::vector<std::string> names, AdmittedPeers(filters));
+  std::vector<DeviceAttributes> devices = local_->devices();
+  for (const std::string& name : names) {
+    const auto found = peers_->Connect({name, ""}, kAskPatience, cancellation);
+    if (!found.ok()) {
+      LogWarning(absl::StrCat(task(), ": devices are listed without those of ", name, ": ", found.status().message()));
+      continue;
+    }
+    devices.insert(devices.end(), (*found)->devices().begin(), (*found)->devices().end());
+  }
   return devices;
 }
 

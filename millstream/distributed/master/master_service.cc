@@ -25,15 +25,28 @@ RunOptions OptionsOf(const proto::RunOptions& message, RpcCall& call) {
   return options;
 }
 
+// The session of a call, whose client lives.
+StatusOr<std::shared_ptr<MasterSession>> FindSession(Master* master, RpcCall& call, const std::string& handle) {
+  ASSIGN_OR_RETURN(std::shared_ptr<MasterSession> session, master->Find(handle));
+  session->client().Called(call);
+  return session;
+}
+
 // A feed may be as large as a message can be.
 constexpr TensorDecodeOptions kFeedLimits{.max_bytes = int64_t{64} << 30, .budget = nullptr};
 
 Status CreateSession(Master* master, RpcCall& call) {
   const auto& request = call.request_as<proto::CreateSessionRequest>();
   auto& response = call.response_as<proto::CreateSessionResponse>();
+  RETURN_IF_ERROR(master->CheckQuota(call));
   ASSIGN_OR_RETURN(std::shared_ptr<MasterSession> session,
                    master->Open(request.config(), request.target(), call.cancellation()));
-  if (Status status = session->Create(request.graph_def()); !status.ok()) {
+  session->client().Called(call);
+  Status status = session->AwaitTasksOf(request.graph_def(), call.cancellation());
+  if (status.ok()) status = session->Create(request.graph_def());
+  // The answer must reach somebody who will close the session.
+  if (status.ok() && call.cancellation()->IsCancelled()) status = call.cancellation()->status();
+  if (!status.ok()) {
     master->Close(session->handle()).IgnoreError();
     return status;
   }
@@ -44,7 +57,8 @@ Status CreateSession(Master* master, RpcCall& call) {
 
 Status ExtendSession(Master* master, RpcCall& call) {
   const auto& request = call.request_as<proto::ExtendSessionRequest>();
-  ASSIGN_OR_RETURN(std::shared_ptr<MasterSession> session, master->Find(request.session_handle()));
+  ASSIGN_OR_RETURN(std::shared_ptr<MasterSession> session, FindSession(master, call, request.session_handle()));
+  RETURN_IF_ERROR(session->AwaitTasksOf(request.graph_def(), call.cancellation()));
   int64_t version = request.current_graph_version();
   RETURN_IF_ERROR(session->graph().ExtendVersion(request.graph_def(), &version));
   call.response_as<proto::ExtendSessionResponse>().set_new_graph_version(version);
@@ -53,7 +67,7 @@ Status ExtendSession(Master* master, RpcCall& call) {
 
 Status PartialRunSetup(Master* master, RpcCall& call) {
   const auto& request = call.request_as<proto::PartialRunSetupRequest>();
-  ASSIGN_OR_RETURN(std::shared_ptr<MasterSession> session, master->Find(request.session_handle()));
+  ASSIGN_OR_RETURN(std::shared_ptr<MasterSession> session, FindSession(master, call, request.session_handle()));
   ASSIGN_OR_RETURN(std::string handle, session->PartialRunSetup(NamesOf(request.feed()), NamesOf(request.fetch()),
                                                                 NamesOf(request.target())));
   call.response_as<proto::PartialRunSetupResponse>().set_partial_run_handle(std::move(handle));
@@ -72,7 +86,8 @@ Status ListDevices(Master* master, RpcCall& call) {
   if (request.session_handle().empty()) {
     ASSIGN_OR_RETURN(devices, master->ListDevices({}, call.cancellation()));
   } else {
-    ASSIGN_OR_RETURN(std::shared_ptr<MasterSession> session, master->Find(request.session_handle()));
+    ASSIGN_OR_RETURN(std::shared_ptr<MasterSession> session, FindSession(master, call, request.session_handle()));
+    session->LookForAbsentTasks(call.cancellation());
     devices = session->ListDevices();
     here = session->local_task();
   }
@@ -91,7 +106,7 @@ Status Reset(Master* master, RpcCall& call) {
 
 Status MakeCallable(Master* master, RpcCall& call) {
   const auto& request = call.request_as<proto::MakeCallableRequest>();
-  ASSIGN_OR_RETURN(std::shared_ptr<MasterSession> session, master->Find(request.session_handle()));
+  ASSIGN_OR_RETURN(std::shared_ptr<MasterSession> session, FindSession(master, call, request.session_handle()));
   const proto::CallableOptions& options = request.options();
   if (options.tensor_connection_size() > 0) return errors::Unimplemented("CallableOptions.tensor_connection");
   ASSIGN_OR_RETURN(const Session::CallableHandle handle,
@@ -102,13 +117,13 @@ Status MakeCallable(Master* master, RpcCall& call) {
 
 Status ReleaseCallable(Master* master, RpcCall& call) {
   const auto& request = call.request_as<proto::ReleaseCallableRequest>();
-  ASSIGN_OR_RETURN(std::shared_ptr<MasterSession> session, master->Find(request.session_handle()));
+  ASSIGN_OR_RETURN(std::shared_ptr<MasterSession> session, FindSession(master, call, request.session_handle()));
   return session->ReleaseCallable(request.handle());
 }
 
 void RunCallable(Master* master, RpcCall& call) {
   const auto& request = call.request_as<proto::RunCallableRequest>();
-  StatusOr<std::shared_ptr<MasterSession>> session = master->Find(request.session_handle());
+  StatusOr<std::shared_ptr<MasterSession>> session = FindSession(master, call, request.session_handle());
   if (!session.ok()) return call.Finish(session.status());
   std::vector<Tensor> feeds;
   for (const proto::TensorProto& feed : request.feed()) {
@@ -164,7 +179,7 @@ Status FeedsOf(const proto::RunStepRequest& request, Session::Feeds* feeds) {
 
 void RunStep(Master* master, RpcCall& call) {
   const auto& request = call.request_as<proto::RunStepRequest>();
-  StatusOr<std::shared_ptr<MasterSession>> session = master->Find(request.session_handle());
+  StatusOr<std::shared_ptr<MasterSession>> session = FindSession(master, call, request.session_handle());
   if (!session.ok()) return FinishStep(call, session.status());
   Session::Feeds feeds;
   if (Status status = FeedsOf(request, &feeds); !status.ok()) return FinishStep(call, std::move(status));

@@ -5,7 +5,9 @@
 #include <mutex>
 #include <thread>
 
+#include "millstream/base/logging.h"
 #include "millstream/distributed/master/master_step.h"
+#include "millstream/distributed/master/named_tasks.h"
 #include "millstream/distributed/wire/long_call.h"
 #include "millstream/framework/op_traits.h"
 #include "millstream/graph/import/export.h"
@@ -53,6 +55,14 @@ std::vector<DeviceAttributes> DevicesOf(const std::vector<std::shared_ptr<Cluste
   return devices;
 }
 
+constexpr auto kLookPatience = std::chrono::seconds(2);
+
+TimerQueue::Clock::time_point DeadlineOf(const SessionOptions& options) {
+  return options.operation_timeout_ms > 0
+             ? TimerQueue::Clock::now() + std::chrono::milliseconds(options.operation_timeout_ms)
+             : TimerQueue::Clock::time_point::max();
+}
+
 std::unordered_map<std::string, std::shared_ptr<ClusterTask>> ByName(
     const std::vector<std::shared_ptr<ClusterTask>>& tasks) {
   std::unordered_map<std::string, std::shared_ptr<ClusterTask>> by_name;
@@ -73,9 +83,55 @@ bool WritesVariables(const Graph& graph) {
 MasterSession::MasterSession(MasterSessionOptions options)
     : PlannedSession(options.session, DevicesOf(options.tasks), options.tasks.front()->devices().front().name),
       options_(std::move(options)),
-      tasks_(ByName(options_.tasks)) {}
+      tasks_(ByName(options_.tasks)),
+      absent_(options_.absent) {}
 
 MasterSession::~MasterSession() { Close().IgnoreError(); }
+
+// Tasks.
+
+std::vector<std::string> MasterSession::Absent() const {
+  MutexLock lock(tasks_mu_);
+  return absent_;
+}
+
+std::shared_ptr<ClusterTask> MasterSession::TaskNamed(const std::string& name) const {
+  MutexLock lock(tasks_mu_);
+  const auto found = tasks_.find(name);
+  return found == tasks_.end() ? nullptr : found->second;
+}
+
+Status MasterSession::AwaitTasks(const std::vector<std::string>& names, Cancellation* cancellation,
+                                 TimerQueue::Clock::time_point deadline) {
+  if (names.empty()) return OkStatus();
+  ASSIGN_OR_RETURN(const auto found, options_.find_tasks(names, cancellation, deadline));
+  for (const std::shared_ptr<ClusterTask>& task : found) {
+    MutexLock lock(tasks_mu_);
+    if (!tasks_.emplace(task->name(), task).second) continue;  // another thread has found it, too
+    graph_.AddDevices(task->devices());
+    std::erase(absent_, task->name());
+  }
+  return OkStatus();
+}
+
+Status MasterSession::AwaitTasksOf(const proto::GraphDef& graph, Cancellation* cancellation) {
+  const std::vector<std::string> absent = Absent();
+  if (absent.empty()) return OkStatus();
+  return AwaitTasks(TasksNamedBy(RequestedDevices(graph), absent), cancellation, DeadlineOf(options_.session));
+}
+
+Status MasterSession::AwaitTasksOf(const Graph& graph, Cancellation* cancellation) {
+  const std::vector<std::string> absent = Absent();
+  if (absent.empty()) return OkStatus();
+  return AwaitTasks(TasksNamedBy(RequestedDevices(graph), absent), cancellation, DeadlineOf(options_.session));
+}
+
+void MasterSession::LookForAbsentTasks(Cancellation* cancellation) {
+  for (const std::string& name : Absent()) {
+    const Status found = AwaitTasks({name}, cancellation, TimerQueue::Clock::now() + kLookPatience);
+    if (!found.ok()) LogWarning(absl::StrCat("devices are listed without those of ", name, ": ", found.message()));
+  }
+}
 
 // Plans.
 
@@ -98,6 +154,14 @@ StatusOr<MasterSession::PlanPtr> MasterSession::MakePlan(PrunedGraph pruned) {
     MutexLock lock(steps_mu_);
     RETURN_IF_ERROR(closed_);
   }
+  {
+    MutexLock lock(made_mu_);
+    std::erase_if(made_, [](const std::weak_ptr<const MasterPlan>& made) { return made.expired(); });
+    if (made_.size() >= options_.max_signatures) {
+      return errors::ResourceExhausted("The session has run ", made_.size(),
+                                       " combinations of feeds and fetches; a new session takes new ones");
+    }
+  }
   auto plan = std::make_shared<MasterPlan>();
   plan->access = access_;
   plan->session = options_.handle;
@@ -110,14 +174,13 @@ StatusOr<MasterSession::PlanPtr> MasterSession::MakePlan(PrunedGraph pruned) {
   }
   for (const Node* arg : pruned.args) plan->arg_types.push_back(arg->output_type(0));
   ASSIGN_OR_RETURN(PartitionedGraph cut, PartitionByTask(std::move(pruned)));
-  std::vector<ClusterTask*> tasks;  // by part
+  std::vector<std::shared_ptr<ClusterTask>> tasks;  // by part
   for (const GraphPart& part : cut.parts) {
-    auto found = tasks_.find(part.task);
-    if (found == tasks_.end()) return errors::Internal("No task ", part.task, " in this session");
-    tasks.push_back(found->second.get());
+    tasks.push_back(TaskNamed(part.task));
+    if (tasks.back() == nullptr) return errors::Internal("No task ", part.task, " in this session");
   }
   for (size_t i = 0; i < cut.parts.size(); ++i) {
-    const std::shared_ptr<ClusterTask>& task = tasks_.at(tasks[i]->name());
+    const std::shared_ptr<ClusterTask>& task = tasks[i];
     RETURN_IF_ERROR(task->CheckAlive());
     RETURN_IF_ERROR(OpenAt(*task));
     std::vector<EdgeTarget> sends;
@@ -144,7 +207,6 @@ StatusOr<MasterSession::PlanPtr> MasterSession::MakePlan(PrunedGraph pruned) {
     return a.task->is_local() < b.task->is_local();
   });
   MutexLock lock(made_mu_);
-  std::erase_if(made_, [](const std::weak_ptr<const MasterPlan>& made) { return made.expired(); });
   made_.push_back(plan);
   return PlanPtr(std::move(plan));
 }
@@ -322,7 +384,7 @@ Status MasterSession::Close() {
   }
   plans_.Clear();
   MutexLock lock(open_mu_);
-  for (const std::string& task : open_at_) tasks_.at(task)->DeleteSession(options_.handle);
+  for (const std::string& task : open_at_) TaskNamed(task)->DeleteSession(options_.handle);
   open_at_.clear();
   return OkStatus();
 }

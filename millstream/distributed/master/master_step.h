@@ -87,6 +87,8 @@ class MasterSession::Step : public std::enable_shared_from_this<Step> {
     {
       MutexLock lock(session_->steps_mu_);
       closed = session_->closed_;
+      if (closed.ok() && session_->steps_.size() >= session_->options_.max_running) [[unlikely]]
+        closed = errors::ResourceExhausted("The session runs ", session_->steps_.size(), " steps at a time already");
       if (closed.ok()) session_->steps_.insert(this);
     }
     if (closed.ok()) {

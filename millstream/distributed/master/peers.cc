@@ -206,7 +206,7 @@ Status Peers::TryConnect(const std::vector<PeerTask>& tasks, steady_clock::time_
     if (found->left.contains(tasks[i].task) || (slot != nullptr && slot->alive())) continue;
     slot = nullptr;
     StatusOr<std::shared_ptr<RemoteTask>> task =
-        Connect(tasks[i], std::min(options_.deadline, TimeUntil(deadline)), cancellation);
+        Connect(tasks[i], std::min<milliseconds>({options_.deadline, kFirstTell, TimeUntil(deadline)}), cancellation);
     if (task.ok()) {
       slot = *std::move(task);
       continue;

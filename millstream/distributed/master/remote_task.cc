@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "millstream/base/logging.h"
+#include "millstream/base/notification.h"
 #include "millstream/distributed/wire/protocol.h"
 #include "millstream/distributed/wire/task_methods.h"
 #include "millstream/distributed/wire/wire_tensor.h"
@@ -60,11 +62,23 @@ Status RemoteTask::CheckAlive() {
 
 Status RemoteTask::Call(const char* method, const google::protobuf::Message& request,
                         google::protobuf::Message* response) {
-  Status status = options_.channel->Call(TaskMethod(method), request, response, Within(options_.deadline));
+  Status status;
+  Notification answered;
+  options_.channel->CallAsync(TaskMethod(method), request, response, Within(options_.deadline), [&](Status answer) {
+    status = std::move(answer);
+    answered.Notify();
+  });
+  const auto patience = options_.deadline / 3;
+  if (!answered.WaitUntil(std::chrono::steady_clock::now() + patience)) {
+    LogWarning(absl::StrCat(options_.own_task, ": waiting for ", name(), " at ", options_.address, " to answer ",
+                            method, " (", std::chrono::duration_cast<std::chrono::seconds>(patience).count(), " s)"));
+    answered.Wait();
+  }
   if (status.ok()) return status;
+  // An outage, not a deadline of the caller's.
   if (absl::IsDeadlineExceeded(status)) {
-    return errors::DeadlineExceeded(name(), " at ", options_.address, " did not answer ", method, " within ",
-                                    options_.deadline.count() / 1000.0, " s");
+    return errors::Unavailable(name(), " at ", options_.address, " did not answer ", method, " within ",
+                               options_.deadline.count() / 1000.0, " s");
   }
   return Status(status.code(), absl::StrCat("From ", name(), ":\n", status.message()));
 }

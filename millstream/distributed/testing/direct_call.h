@@ -13,13 +13,20 @@ namespace millstream::testing {
 // A call of a service's method without a network.
 class DirectCall final : public RpcCall {
  public:
-  explicit DirectCall(const RpcMethod& method) : request_(method.request->New()), response_(method.response->New()) {}
+  // A connection that a call comes over; it ends with its last copy.
+  struct Connection {
+    uint64_t number = 0;
+  };
+  explicit DirectCall(const RpcMethod& method, std::shared_ptr<const Connection> connection = nullptr)
+      : request_(method.request->New()), response_(method.response->New()), connection_(std::move(connection)) {}
 
   google::protobuf::Message& request() override { return *request_; }
   google::protobuf::Message& response() override { return *response_; }
   std::string peer() override { return "direct"; }
   bool peer_is_loopback() override { return true; }
   absl::string_view metadata(absl::string_view) override { return ""; }
+  uint64_t connection_number() override { return connection_ == nullptr ? 0 : connection_->number; }
+  std::weak_ptr<const void> connection() override { return connection_; }
   Cancellation* cancellation() override { return &cancellation_; }
   void Finish(Status status) override {
     status_ = std::move(status);
@@ -35,6 +42,7 @@ class DirectCall final : public RpcCall {
  private:
   const std::unique_ptr<google::protobuf::Message> request_;
   const std::unique_ptr<google::protobuf::Message> response_;
+  const std::shared_ptr<const Connection> connection_;
   Cancellation cancellation_;
   Notification finished_;
   Status status_;

@@ -45,6 +45,10 @@ class RpcCall {
   virtual bool peer_is_loopback() = 0;
   virtual Role role() { return Role::kTask; }                     // of the caller: at least the method's
   virtual absl::string_view metadata(absl::string_view key) = 0;  // "" if absent
+  // The connection that brought the call: a number that no other connection has (0: the transport cannot tell), and
+  // something that lives as long as it does.
+  virtual uint64_t connection_number() { return 0; }
+  virtual std::weak_ptr<const void> connection() { return {}; }
   // Cancelled when the client has gone, has given up or its deadline has passed, and when the server shuts down. The
   // call still has to be finished.
   virtual Cancellation* cancellation() = 0;

@@ -169,6 +169,7 @@ Worker::StepPtr Worker::FindStep(uint64_t id, bool create) {
   auto it = steps_.find(id);
   if (it != steps_.end()) return it->second;
   if (!create || ended_.contains(id)) return nullptr;
+  if (steps_.size() >= options_.max_early_steps + static_cast<size_t>(running_)) return nullptr;
   return steps_.emplace(id, std::make_shared<Step>(id)).first->second;
 }
 
@@ -311,6 +312,12 @@ size_t Worker::num_sessions() const {
 size_t Worker::num_running() const {
   MutexLock lock(steps_mu_);
   return static_cast<size_t>(running_);
+}
+
+size_t Worker::num_waiting() const {
+  MutexLock lock(steps_mu_);
+  return static_cast<size_t>(
+      std::count_if(steps_.begin(), steps_.end(), [](const auto& entry) { return !entry.second->begun.load(); }));
 }
 
 std::optional<int64_t> Worker::GlobalStep() const {

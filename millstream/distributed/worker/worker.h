@@ -44,7 +44,8 @@ struct WorkerOptions {
   SessionOptions session;  // threads, number of devices
   int tasks_on_host = 1;   // of the same job: they share the cores, where `session` names no number of threads
   int64_t max_tensor_bytes = int64_t{64} << 30;  // of one tensor that arrives
-  size_t max_early_bytes = size_t{1} << 30;      // of values for steps that have not begun
+  size_t max_early_bytes = size_t{1} << 30;      // of feeds and values for a step that has not begun
+  size_t max_early_steps = 4096;                 // that have not begun; what comes for more is dropped
   // That a step waits for another task's values before that task is asked what became of them. Four times that without
   // an answer fail the step.
   std::chrono::milliseconds ask_after{10'000};
@@ -102,6 +103,7 @@ class Worker final : public FrameReceiver {
   // The tasks whose masters have opened them.
   std::vector<std::string> SessionOwners() const;
   size_t num_running() const;
+  size_t num_waiting() const;  // steps that have not begun
   // Answers of other tasks to questions about values that steps here wait for.
   uint64_t questions_answered() const { return questions_answered_.value(); }
   const PartCounters& counters() const { return counters_; }
@@ -122,6 +124,7 @@ class Worker final : public FrameReceiver {
   void RunPartFrame(PeerLink& link, const Frame& frame);
   // Something for the step was refused and will not come again: it fails, also if it begins only later.
   void FailStep(uint64_t id, const Status& why);
+  void KeepFeed(Step& step, uint32_t argument, Tensor value);
   void DropStaleSteps();
   // Of a part here that sends values to `asker`. *over: the link that took them, for kSentAll.
   StepState StateOf(uint64_t step, const PeerLink& asker, std::shared_ptr<PeerLink>* over) const;

@@ -11,7 +11,7 @@
 namespace millstream {
 namespace {
 
-constexpr auto kEarlyValuesKept = std::chrono::seconds(60);
+constexpr int kEarlyValuesKept = 6;  // in times of WorkerOptions::ask_after
 
 // The answer to kRunPart. Small results share its frame, large ones go ahead in frames of their own.
 void SendPartDone(PeerLink& link, uint64_t step, uint64_t index, Status status, const std::vector<Tensor>* rets,
@@ -96,8 +96,7 @@ void Worker::Receive(PeerLink& link, Frame frame) {
   Status status = DecodeTensor(&body, std::move(frame.payload), options_.max_tensor_bytes, &value, &dead);
   if (!status.ok()) return FailStep(frame.step, WithContext(status, absl::StrCat("From ", link.peer())));
   if (frame.kind == kFeed) {
-    MutexLock lock(step->feeds_mu);
-    if (!step->begun.load()) step->early_feeds.emplace_back(frame.edge, std::move(value));
+    KeepFeed(*step, frame.edge, std::move(value));
     return;
   }
   {
@@ -110,7 +109,21 @@ void Worker::Receive(PeerLink& link, Frame frame) {
     FailStep(frame.step, errors::ResourceExhausted("More than ", options_.max_early_bytes,
                                                    " bytes came for a step that has not begun"));
   }
-  DropStaleSteps();
+}
+
+void Worker::KeepFeed(Step& step, uint32_t argument, Tensor value) {
+  {
+    MutexLock lock(step.feeds_mu);
+    if (step.begun.load()) return;
+    step.early_feed_bytes += value.ByteSize();
+    if (step.early_feed_bytes <= options_.max_early_bytes) {
+      step.early_feeds.emplace_back(argument, std::move(value));
+      return;
+    }
+    step.early_feeds.clear();
+  }
+  FailStep(step.id, errors::ResourceExhausted("More than ", options_.max_early_bytes,
+                                              " bytes were fed to a step that has not begun"));
 }
 
 void Worker::FailStep(uint64_t id, const Status& why) {
@@ -118,15 +131,13 @@ void Worker::FailStep(uint64_t id, const Status& why) {
   if (step == nullptr) return;
   step->cancellation.StartCancel(why);
   step->exchange.Fail(why);
-  DropStaleSteps();
 }
 
-// Values for steps that nobody ever began (their master died in between).
+// Feeds and values for steps that nobody ever began (their master died in between).
 void Worker::DropStaleSteps() {
-  const auto before = std::chrono::steady_clock::now() - kEarlyValuesKept;
-  std::vector<StepPtr> stale;
+  const auto before = std::chrono::steady_clock::now() - kEarlyValuesKept * options_.ask_after;
+  std::vector<StepPtr> stale;  // dropped outside the lock
   MutexLock lock(steps_mu_);
-  if (steps_.size() < 16) return;
   for (auto it = steps_.begin(); it != steps_.end();) {
     auto next = std::next(it);
     if (!it->second->begun.load() && it->second->first_heard < before) {

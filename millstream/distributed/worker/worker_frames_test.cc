@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <thread>
+
 #include "millstream/distributed/testing/direct_cluster.h"
 #include "millstream/distributed/wire/protocol.h"
+#include "millstream/distributed/wire/wire_tensor.h"
 #include "millstream/graph/scope.h"
 
 namespace millstream {
@@ -74,6 +77,34 @@ TEST(WorkerFrames, AStepWhoseEarlyValueWasRefusedFails) {
     const Status status = session->Run({{"x:0", Tensor::Scalar(3.f)}}, {"there:0"}, {}, &out);
     EXPECT_EQ(status.code(), large ? absl::StatusCode::kResourceExhausted : absl::StatusCode::kInvalidArgument)
         << status;
+  }
+}
+
+// Feeds and values for steps that never begin.
+TEST(WorkerFrames, WhatComesForStepsThatNeverBeginIsDropped) {
+  for (const FrameKind kind : {kFeed, kValue, kLoopValue}) {
+    WorkerOptions options = OptionsOfTask0();
+    options.ask_after = std::chrono::milliseconds(100);
+    options.max_early_steps = 10;
+    options.max_early_bytes = 1000;
+    Worker worker(options, [](const std::string&, const std::string&, uint64_t) -> StatusOr<std::shared_ptr<PeerLink>> {
+      return errors::Unavailable("");
+    });
+    const auto link = std::make_shared<KeepingLink>();
+    Frame frame;
+    frame.kind = kind;
+    for (uint64_t step = 1; step <= 100; ++step) {
+      const Tensor value = Tensor::Scalar(1.f);
+      frame.step = step;
+      frame.body.clear();
+      ASSERT_TRUE(EncodeTensor(&value, &frame.body, &frame.payload).ok());
+      worker.Receive(*link, frame);
+      EXPECT_LE(worker.num_waiting(), 10u);
+      if (step == 1) {
+        EXPECT_EQ(worker.num_waiting(), 1u);
+      }
+    }
+    while (worker.num_waiting() > 0) std::this_thread::yield();
   }
 }
 

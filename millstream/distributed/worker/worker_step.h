@@ -27,6 +27,7 @@ struct Worker::Step {
   // Feeds too large for their kRunPart, by argument. One link brings them, unless somebody makes up numbers of steps.
   Mutex feeds_mu;
   std::vector<std::pair<uint32_t, Tensor>> early_feeds ABSL_GUARDED_BY(feeds_mu);
+  size_t early_feed_bytes ABSL_GUARDED_BY(feeds_mu) = 0;
   std::atomic<PeerLink*> origin{nullptr};  // whose step it is; null: a master in this process
 
   // Set by Begin().
