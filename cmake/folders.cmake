@@ -2,6 +2,7 @@
 # Targets from folders. Sources and tests are globbed: adding a file needs no edit here.
 #
 #   millstream/<folder>/**.cc             in the library, through one object library per folder
+#   millstream/devices/<device>/*.cc      libmillstream_<device>.so, a plug-in
 #   millstream/<folder>/**/testing/*.cc   helpers of tests, linked into every test and fuzzer
 #   millstream/<folder>/**_test.cc        <folder>_test; for ops one per subfolder: ops_<subfolder>_test
 #   cli/**.cc                             the program millstream; cli/**_test.cc: cli_test
@@ -136,6 +137,16 @@ function(millstream_library)
   add_dependencies(millstream millstream_generated)
 endfunction()
 
+# A device of its own library, loaded at run time where MILLSTREAM_DEVICE_PLUGINS names it.
+function(millstream_plugin name)
+  if(NOT BUILD_SHARED_LIBS)  # a plug-in and the program must share one registry of ops
+    return()
+  endif()
+  millstream_glob(sources millstream/devices/${name} "." "${not_in_library}")
+  add_library(millstream_${name} MODULE ${sources})
+  millstream_link(millstream_${name})
+endfunction()
+
 # C++ builders, written by a program that asks the op registry.
 function(millstream_builders)
   add_executable(opgen ${PROJECT_SOURCE_DIR}/tools/opgen/opgen.cc)
@@ -209,6 +220,13 @@ function(millstream_tests)
   endforeach()
   millstream_glob(sources tests "/tests/golden[^/]*\\.cc$" "")
   millstream_test(golden_test conformance "${sources}")
+  if(TARGET millstream_shadow)
+    # The same on a device whose memory the host cannot touch.
+    add_test(NAME golden_on_shadow_device COMMAND golden_test --gtest_filter=*GoldenValues*:*GoldenGradients* --gtest_brief=1
+             WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+    set_tests_properties(golden_on_shadow_device PROPERTIES LABELS conformance TIMEOUT 1800 ENVIRONMENT
+      "MILLSTREAM_SOURCE_DIR=${PROJECT_SOURCE_DIR};MILLSTREAM_DEVICE_PLUGINS=$<TARGET_FILE:millstream_shadow>")
+  endif()
   millstream_glob(sources tests "_test\\.cc$" "/tests/consumer/|/tests/golden")
   millstream_test(tests_test integration "${sources}")
 

@@ -72,11 +72,21 @@ endif()
 install(TARGETS millstream_python LIBRARY DESTINATION millstream COMPONENT python)
 install(DIRECTORY ${MILLSTREAM_PYTHON_DIR}/proto DESTINATION millstream COMPONENT python FILES_MATCHING PATTERN "*.py")
 
+set(MILLSTREAM_TESTS_ON_DEVICES behaviour gradients input keras layers optimizers saver session sessions variables)
 if(MILLSTREAM_TESTS)
   add_test(NAME python COMMAND ${Python_EXECUTABLE} -m pytest -q ${PROJECT_SOURCE_DIR}/python/tests
            WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
   set_tests_properties(python PROPERTIES LABELS python TIMEOUT 900
     ENVIRONMENT "PYTHONPATH=${PROJECT_BINARY_DIR}/python;MILLSTREAM_SOURCE_DIR=${PROJECT_SOURCE_DIR}")
+  if(TARGET millstream_shadow)
+    # Programs on a device whose memory the host cannot touch.
+    list(TRANSFORM MILLSTREAM_TESTS_ON_DEVICES PREPEND ${PROJECT_SOURCE_DIR}/python/tests/test_ OUTPUT_VARIABLE files)
+    list(TRANSFORM files APPEND .py)
+    add_test(NAME python_on_shadow_device COMMAND ${Python_EXECUTABLE} -m pytest -q -p no:cacheprovider ${files}
+             WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+    set_tests_properties(python_on_shadow_device PROPERTIES LABELS python TIMEOUT 900 ENVIRONMENT
+      "PYTHONPATH=${PROJECT_BINARY_DIR}/python;MILLSTREAM_SOURCE_DIR=${PROJECT_SOURCE_DIR};MILLSTREAM_DEVICE_PLUGINS=$<TARGET_FILE:millstream_shadow>")
+  endif()
   # Several processes: servers of the command line tool, clients in Python; and scripts of the build.
   if(MILLSTREAM_PROGRAMS)
     foreach(folder build chaos cluster launch twins)
@@ -85,6 +95,9 @@ if(MILLSTREAM_TESTS)
       set_tests_properties(${folder} PROPERTIES LABELS integration TIMEOUT 1800
         ENVIRONMENT "PYTHONPATH=${PROJECT_BINARY_DIR}/python;MILLSTREAM_PROGRAM=$<TARGET_FILE:millstream_cli>")
     endforeach()
+    if(TARGET millstream_shadow)
+      set_property(TEST cluster APPEND PROPERTY ENVIRONMENT "MILLSTREAM_SHADOW_PLUGIN=$<TARGET_FILE:millstream_shadow>")
+    endif()
     set_property(TEST twins APPEND PROPERTY ENVIRONMENT "MILLSTREAM_TWIN_GRAPHS=$<TARGET_FILE:twin_graphs>")
   endif()
 endif()

@@ -17,7 +17,9 @@ const std::set<std::string>& WithoutCases() {
       "_Retval",
       "_Send",
       "_LoopSend",
-      "_Recv",  // put in by the runtime, never by users
+      "_Recv",
+      "_CopyToDevice",
+      "_CopyToHost",  // put in by the runtime, never by users
       "_FusedConv2D",
       "_FusedMatMul",  // put in by our graph passes
       "_PartialFeed",

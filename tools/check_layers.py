@@ -29,6 +29,7 @@ MAY_INCLUDE = {
     "data": ["io", "math"],
     "ops": ["graph", "data", "math"],
     "runtime": ["graph"],
+    "devices": ["framework"],
     "collective": ["framework"],
     "distributed": ["runtime", "collective"],
     "status": ["distributed"],
@@ -64,6 +65,7 @@ SHARED_STATE = re.compile(r"^\s*(inline\s+)?static\s+(?!const\b|constexpr\b|thre
                           r"|double)\b[^()=;]*\w\s*(=|;|\{)")
 MAY_SHARE_STATE = {
     "millstream/distributed/grpc/channel.cc": "the event loop of client channels: a thread, no state of any cluster",
+    "millstream/runtime/device_plugins.cc": "plug-ins are loaded once into the process",
     "millstream/runtime/session.cc": "session factories, which register themselves before main()",
 }
 

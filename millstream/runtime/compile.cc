@@ -5,7 +5,9 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "millstream/framework/accelerator.h"
 #include "millstream/graph/control_flow.h"
+#include "millstream/graph/placement/device_copies.h"
 #include "millstream/runtime/plan_frames.h"
 
 namespace millstream {
@@ -82,6 +84,7 @@ class Compiler {
       if (IsFreeConstant(*node)) {
         Entry& e = plan_->constants[next];
         RETURN_IF_ERROR(node->GetAttr("value", &e.tensor));
+        if (node->attrs().Has(kDeviceConstantAttr)) RETURN_IF_ERROR(MoveToDevice(*node, &e.tensor));
         e.uses.store(kConstantUses, std::memory_order_relaxed);
         slot_[node->id()] = -1 - static_cast<int32_t>(next++);
         continue;
@@ -90,6 +93,16 @@ class Compiler {
       if (node->IsControlFlow() || IsA(*node, OpKind::kControlTrigger) || MayReceiveNothing(*node))
         plan_->control_flow = true;
     }
+    return OkStatus();
+  }
+
+  Status MoveToDevice(const Node& node, Tensor* value) {
+    Device* const device = options_.find_device(node.assigned_device());
+    Accelerator* const accelerator = device == nullptr ? nullptr : AsAccelerator(device);
+    if (accelerator == nullptr) return OkStatus();
+    const Tensor from = *value;
+    ASSIGN_OR_RETURN(*value, accelerator->AllocateTensor(from.dtype(), from.shape()));
+    accelerator->CopyFromHost(from, value, [from](const Status&) {});
     return OkStatus();
   }
 
@@ -298,6 +311,7 @@ class Compiler {
 }  // namespace
 
 StatusOr<std::shared_ptr<const Plan>> Compile(PrunedGraph pruned, const CompileOptions& options) {
+  if (options.has_accelerators) RETURN_IF_ERROR(AddDeviceCopies(options.find_device, &pruned));
   return Compiler(std::move(pruned), options).Run();
 }
 

@@ -16,8 +16,9 @@ struct CompileOptions {
   KernelCache* kernels = nullptr;
   // The device behind a full name; null if unknown.
   std::function<Device*(absl::string_view name)> find_device;
-  std::string owner;         // see KernelCache::Get
-  int inter_op_threads = 1;  // 1: independent ops run one after the other
+  bool has_accelerators = false;  // some devices have memory of their own: values are copied between them
+  std::string owner;              // see KernelCache::Get
+  int inter_op_threads = 1;       // 1: independent ops run one after the other
 };
 
 // Turns a pruned, placed and optimized graph into a plan: every node of it runs. Linear in nodes and edges. Takes the

@@ -3,7 +3,12 @@
 
 #include <algorithm>
 
+#include "millstream/base/logging.h"
+#include "millstream/base/notification.h"
+#include "millstream/framework/accelerator.h"
 #include "millstream/framework/cpu_device.h"
+#include "millstream/framework/device_factory.h"
+#include "millstream/runtime/device_plugins.h"
 
 namespace millstream {
 namespace {
@@ -13,14 +18,62 @@ int NumCpuDevices(const SessionOptions& options) {
   return asked == options.device_count.end() ? 1 : std::max(1, asked->second);
 }
 
+// The same numbers of devices again.
+SessionOptions CountsOf(const DeviceSet& devices) {
+  SessionOptions options;
+  for (const DeviceAttributes& device : devices.attributes()) ++options.device_count[device.type];
+  return options;
+}
+
+std::vector<std::unique_ptr<Device>> MakeDevices(const std::string& task, const SessionOptions& options,
+                                                 uint64_t incarnation, ThreadPool* pool) {
+  std::vector<std::unique_ptr<Device>> devices = MakeCpuDevices(task, NumCpuDevices(options), incarnation, pool);
+  LoadDevicePlugins();
+  for (const DeviceFactory& factory : DeviceFactories()) {
+    DeviceRequest request{.task = task, .incarnation = incarnation + devices.size(), .pool = pool};
+    if (const auto asked = options.device_count.find(factory.type); asked != options.device_count.end()) {
+      request.max_devices = asked->second;
+    }
+    StatusOr<std::vector<std::unique_ptr<Device>>> made = factory.make(request);
+    if (!made.ok()) {
+      LogWarning(absl::StrCat("no ", factory.type, " devices: ", made.status().message()));
+      continue;
+    }
+    std::move(made->begin(), made->end(), std::back_inserter(devices));
+  }
+  return devices;
+}
+
 }  // namespace
 
 DeviceSet::DeviceSet(const std::string& task, const SessionOptions& options, uint64_t incarnation, ThreadPool* pool)
-    : devices_(MakeCpuDevices(task, NumCpuDevices(options), incarnation, pool)) {}
+    : devices_(MakeDevices(task, options, incarnation, pool)) {}
 
 DeviceSet::DeviceSet(const std::string& task, const DeviceSet& other)
-    : devices_(MakeCpuDevices(task, static_cast<int>(other.size()), other.devices_.front()->attributes().incarnation,
-                              other.devices_.front()->pool())) {}
+    : devices_(MakeDevices(task, CountsOf(other), other.devices_.front()->attributes().incarnation,
+                           other.devices_.front()->pool())) {}
+
+bool DeviceSet::has_accelerators() const {
+  return std::any_of(devices_.begin(), devices_.end(), [](const auto& device) { return !device->IsHostMemory(); });
+}
+
+StatusOr<Tensor> DeviceSet::ToHost(const Tensor& value) const {
+  for (const auto& device : devices_) {
+    Accelerator* const accelerator = AsAccelerator(device.get());
+    if (accelerator == nullptr || !accelerator->Holds(value)) continue;
+    ASSIGN_OR_RETURN(Tensor copy, Tensor::Make(value.dtype(), value.shape()));
+    Notification copied;
+    Status status;
+    accelerator->CopyToHost(value, &copy, [&](const Status& answer) {
+      status = answer;
+      copied.Notify();
+    });
+    copied.Wait();
+    RETURN_IF_ERROR(status);
+    return copy;
+  }
+  return value;
+}
 
 Device* DeviceSet::Find(absl::string_view name) const {
   for (const auto& device : devices_) {

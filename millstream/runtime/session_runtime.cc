@@ -20,6 +20,7 @@ CompileOptions SessionRuntime::MakeCompileOptions() {
   CompileOptions options;
   options.kernels = &kernels_;
   options.find_device = [this](absl::string_view name) { return environment_.devices->Find(name); };
+  options.has_accelerators = environment_.devices->has_accelerators();
   options.inter_op_threads = environment_.inter_op_threads;
   return options;
 }

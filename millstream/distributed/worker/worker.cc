@@ -325,8 +325,11 @@ std::optional<int64_t> Worker::GlobalStep() const {
   if (!variable.ok()) return std::nullopt;
   // Under its lock, not as a snapshot: the next update would have to copy that.
   MutexLock lock((*variable)->mu());
-  const Tensor& value = (*variable)->tensor();
-  if (!value.IsInitialized() || value.num_elements() != 1) return std::nullopt;
+  const Tensor& stored = (*variable)->tensor();
+  if (!stored.IsInitialized() || stored.num_elements() != 1) return std::nullopt;
+  const StatusOr<Tensor> on_host = devices_.ToHost(stored);
+  if (!on_host.ok()) return std::nullopt;
+  const Tensor& value = *on_host;
   if (value.dtype() == DType::kInt64) return value.data<int64_t>()[0];
   if (value.dtype() == DType::kInt32) return value.data<int32_t>()[0];
   return std::nullopt;

@@ -40,6 +40,12 @@ class Placer {
       candidates_.push_back({device.name, device.type, std::move(parsed)});
     }
     if (candidates_.empty()) return errors::InvalidArgument("No devices are available");
+    default_task_ = candidates_.front().parsed;
+    if (!options_.default_device.empty()) {
+      ASSIGN_OR_RETURN(default_task_, DeviceName::Parse(options_.default_device));
+    }
+    default_task_.type.reset();
+    default_task_.index.reset();
     const auto placed = [](const auto& node) { return node == nullptr || !node->assigned_device().empty(); };
     if (std::all_of(graph_.nodes().begin(), graph_.nodes().end(), placed)) return OkStatus();
     RETURN_IF_ERROR(JoinNodes());
@@ -146,18 +152,25 @@ class Placer {
 
   bool HasKernels(const Group& group, const std::string& type) const {
     return std::all_of(group.nodes.begin(), group.nodes.end(), [&](const Node* node) {
-      return std::any_of(node->op().kernels.begin(), node->op().kernels.end(),
-                         [&](const KernelDef& k) { return k.device_type == type; }) ||
-             node->op().kernels.empty();  // an op without any kernel fails when it is run, as in TensorFlow
+      if (node->op().kernels.empty()) return true;  // fails when it is run, as in TensorFlow
+      const bool any = std::any_of(node->op().kernels.begin(), node->op().kernels.end(),
+                                   [&](const KernelDef& k) { return k.device_type == type; });
+      // The CPU is where everything ends: a node whose types it cannot take fails when it is run, too.
+      return any && (type == "CPU" || FindKernel(node->op(), type, node->attrs(), node->name()).ok());
     });
+  }
+
+  // The task of the default device comes first; in a task, devices with memory of their own; then the default device.
+  int Rank(const Candidate& c) const {
+    const bool near = default_task_.Matches(c.parsed);
+    return (near ? 4 : 0) + (c.type != "CPU" ? 2 : 0) + (c.name == options_.default_device ? 1 : 0);
   }
 
   const Candidate* Choose(const Group& group, const DeviceName& wish) const {
     const Candidate* best = nullptr;
     for (const Candidate& c : candidates_) {
-      if (!wish.Matches(c.parsed) || !HasKernels(group, c.type)) continue;
-      if (c.name == options_.default_device) return &c;
-      if (best == nullptr) best = &c;
+      if (best != nullptr && Rank(c) <= Rank(*best)) continue;
+      if (wish.Matches(c.parsed) && HasKernels(group, c.type)) best = &c;
     }
     return best;
   }
@@ -202,6 +215,7 @@ class Placer {
   const PlacementOptions& options_;
   Graph& graph_;
   std::vector<Candidate> candidates_;
+  DeviceName default_task_;                                               // of the default device
   std::vector<int> parent_;                                               // union-find over node ids
   std::vector<bool> follows_ = std::vector<bool>(parent_.size(), false);  // by node id: takes a handle or a reference
   absl::flat_hash_map<std::string, int> absent_;
