@@ -71,6 +71,7 @@ int RunServer(const ServerFlags& flags) {
   Say(flags, **server, "started", "");
   const std::string why = AwaitEnd(**server, signals);
   Say(flags, **server, "stopped", why);
+  const EndLimit limit(std::chrono::seconds(10));
   (*server)->Stop();
   return 0;
 }

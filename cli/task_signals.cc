@@ -6,6 +6,8 @@
 #include <atomic>
 #include <cstring>
 
+#include "millstream/base/logging.h"
+
 namespace millstream::cli {
 
 TaskSignals::TaskSignals() {
@@ -43,6 +45,18 @@ SignalWatch::SignalWatch(const TaskSignals& signals, std::function<void(const ch
         sigwait(&set, &signal);
         if (signal != SIGUSR2) _exit(128 + signal);
       }) {}
+
+EndLimit::EndLimit(std::chrono::seconds limit)
+    : thread_([this, limit] {
+        if (ended_.WaitUntil(std::chrono::steady_clock::now() + limit)) return;
+        LogError(absl::StrCat("still not ended ", limit.count(), " s after it was told to: the process ends now"));
+        _exit(1);
+      }) {}
+
+EndLimit::~EndLimit() {
+  ended_.Notify();
+  thread_.join();
+}
 
 SignalWatch::~SignalWatch() {
   pthread_kill(thread_.native_handle(), SIGUSR2);

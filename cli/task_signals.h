@@ -2,11 +2,13 @@
 #ifndef MILLSTREAM_CLI_TASK_SIGNALS_H_
 #define MILLSTREAM_CLI_TASK_SIGNALS_H_
 
+#include <chrono>
 #include <csignal>
 #include <functional>
 #include <string>
 #include <thread>
 
+#include "millstream/base/notification.h"
 #include "millstream/distributed/server.h"
 
 namespace millstream::cli {
@@ -35,6 +37,19 @@ class SignalWatch {
   SignalWatch& operator=(const SignalWatch&) = delete;
 
  private:
+  std::thread thread_;
+};
+
+// While one lives, the process has that long to end: a call that cannot be cancelled must not keep it.
+class EndLimit {
+ public:
+  explicit EndLimit(std::chrono::seconds limit);
+  ~EndLimit();
+  EndLimit(const EndLimit&) = delete;
+  EndLimit& operator=(const EndLimit&) = delete;
+
+ private:
+  Notification ended_;
   std::thread thread_;
 };
 

@@ -3,11 +3,11 @@
 find_package(Threads REQUIRED)
 find_package(absl REQUIRED CONFIG)
 find_package(Protobuf REQUIRED)
-find_package(gRPC REQUIRED CONFIG)
+find_package(OpenSSL 3 REQUIRED)
+find_library(NGHTTP2_LIBRARY nghttp2 REQUIRED)
 find_package(leveldb REQUIRED CONFIG)
 find_package(Snappy REQUIRED CONFIG)
 find_package(ZLIB REQUIRED)
-find_package(OpenSSL REQUIRED COMPONENTS Crypto)
 find_library(RE2_LIBRARY re2 REQUIRED)
 find_library(PNG_LIBRARY png REQUIRED)
 find_library(JPEG_LIBRARY jpeg REQUIRED)
@@ -33,4 +33,4 @@ target_link_libraries(millstream_public_dependencies INTERFACE
 # Seen in our source files alone.
 add_library(millstream_private_dependencies INTERFACE)
 target_link_libraries(millstream_private_dependencies INTERFACE
-  $<LINK_ONLY:gRPC::grpc> leveldb::leveldb Snappy::snappy ZLIB::ZLIB OpenSSL::Crypto ${RE2_LIBRARY} ${PNG_LIBRARY} ${JPEG_LIBRARY} nlohmann_json::nlohmann_json)
+  OpenSSL::SSL OpenSSL::Crypto ${NGHTTP2_LIBRARY} leveldb::leveldb Snappy::snappy ZLIB::ZLIB ${RE2_LIBRARY} ${PNG_LIBRARY} ${JPEG_LIBRARY} nlohmann_json::nlohmann_json)

@@ -64,7 +64,7 @@ SHARED_STATE = re.compile(r"^\s*(inline\s+)?static\s+(?!const\b|constexpr\b|thre
                           r"|^(inline\s+)?(std::(atomic|map|unordered_map|set|vector|string|shared_ptr|unique_ptr)|absl::flat_hash_\w+|Mutex|bool|u?int\d*(_t)?"
                           r"|double)\b[^()=;]*\w\s*(=|;|\{)")
 MAY_SHARE_STATE = {
-    "millstream/distributed/grpc/channel.cc": "the event loop of client channels: a thread, no state of any cluster",
+    "millstream/distributed/grpc/channel.cc": "the threads of client channels, no state of any cluster",
     "millstream/runtime/device_plugins.cc": "plug-ins are loaded once into the process",
     "millstream/runtime/session.cc": "session factories, which register themselves before main()",
 }
@@ -86,8 +86,8 @@ def reachable(folder):
 
 def problem_of_include(path, folder, header):
     """Why the file `path` of `folder` may not include `header`, or None."""
-    if header.startswith(("grpc/", "grpcpp/")) and not path.startswith("millstream/distributed/grpc/"):
-        return "only millstream/distributed/grpc/ includes gRPC"
+    if header.startswith("nghttp2/") and not path.startswith("millstream/distributed/grpc/"):
+        return "only millstream/distributed/grpc/ includes nghttp2"
     if folder == "framework" and path.endswith(".h") and header.endswith(".pb.h"):
         return "framework headers are free of generated messages, so that op files compile fast"
     if not header.startswith("millstream/"):

@@ -17,7 +17,7 @@ set -eu
 cd "$(dirname "$0")/.."
 
 tools="g++ make git cmake ninja-build ccache mold python3"
-wire="libprotobuf-dev protobuf-compiler libgrpc++-dev protobuf-compiler-grpc libabsl-dev libssl-dev"
+wire="libprotobuf-dev protobuf-compiler libabsl-dev libnghttp2-dev libssl-dev"
 files="libleveldb-dev libsnappy-dev libre2-dev zlib1g-dev libpng-dev libjpeg62-turbo-dev"
 program="nlohmann-json3-dev libcli11-dev"
 linalg="libeigen3-dev"

@@ -8,8 +8,8 @@
 #include "millstream/distributed/job_roll.h"
 #include "millstream/distributed/server_observer.h"
 #include "millstream/distributed/wire/device_proto.h"
-#include "millstream/distributed/wire/long_call.h"
 #include "millstream/distributed/wire/protocol.h"
+#include "millstream/distributed/wire/run_elsewhere.h"
 #include "millstream/distributed/wire/task_methods.h"
 #include "millstream/proto/task.pb.h"
 
@@ -69,10 +69,30 @@ template <typename Request, typename Response>
 RpcMethod Method(Role role, absl::string_view name, std::function<Status(const Request&, Response*, Role caller)> run) {
   return {TaskMethod(name), &Request::default_instance(), &Response::default_instance(),
           [run = std::move(run)](RpcCall& call) {
-            ExpectLongCall();
-            call.Finish(run(call.request_as<Request>(), &call.response_as<Response>(), call.role()));
+            RunElsewhere(call, CallWait::kShort, [&run, &call] {
+              call.Finish(run(call.request_as<Request>(), &call.response_as<Response>(), call.role()));
+            });
           },
           role};
+}
+
+// Waits for a step that is worth a trace.
+Status Trace(const TaskServiceOptions& options, RpcCall& call) {
+  if (options.traces == nullptr) return errors::Unimplemented("No master here");
+  constexpr int64_t kLongest = 3'600'000;
+  const std::chrono::milliseconds timeout(
+      std::clamp<int64_t>(call.request_as<proto::TraceRequest>().timeout_ms(), 1, kLongest));
+  ASSIGN_OR_RETURN(*call.response_as<proto::TraceResponse>().mutable_step_stats(),
+                   options.traces->Next(timeout, call.cancellation()));
+  return OkStatus();
+}
+
+RpcMethod TraceMethod(const TaskServiceOptions& options) {
+  return {TaskMethod("Trace"), &proto::TraceRequest::default_instance(), &proto::TraceResponse::default_instance(),
+          [options](RpcCall& call) {
+            RunElsewhere(call, CallWait::kLong, [&options, &call] { call.Finish(Trace(options, call)); });
+          },
+          Role::kClient};
 }
 
 Status LeaveJob(const TaskServiceOptions& options, const proto::LeaveJobRequest& request, Role caller) {
@@ -114,15 +134,7 @@ std::vector<RpcMethod> TaskServiceMethods(const TaskServiceOptions& options) {
             worker->Reset({request.container().begin(), request.container().end()});
             return OkStatus();
           }),
-      Method<proto::TraceRequest, proto::TraceResponse>(
-          Role::kClient, "Trace",
-          [options](const auto& request, auto* response, Role) -> Status {
-            if (options.traces == nullptr) return errors::Unimplemented("No master here");
-            constexpr int64_t kLongest = 3'600'000;
-            const std::chrono::milliseconds timeout(std::clamp<int64_t>(request.timeout_ms(), 1, kLongest));
-            ASSIGN_OR_RETURN(*response->mutable_step_stats(), options.traces->Next(timeout));
-            return OkStatus();
-          }),
+      TraceMethod(options),
       Method<google::protobuf::StringValue, google::protobuf::BytesValue>(
           Role::kClient, "Status",
           [options](const auto& request, auto* response, Role) -> Status {

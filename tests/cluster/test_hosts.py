@@ -72,7 +72,9 @@ def test_two_hosts_with_a_token(program, hosts, tmp_path):
         client = ["ip", "netns", "exec", hosts[1], sys.executable, "-c", SCRIPT, "grpc://10.77.3.2:2222"]
         done = subprocess.run(client, env=trusted, capture_output=True, text=True, timeout=60)
         assert done.stdout.split() == ["200000.0", "2"], done.stderr
-        stranger = subprocess.run(client, env=plain, capture_output=True, text=True, timeout=60)
+        # Of another host: processes of the same user on the server's own host need no token.
+        elsewhere = [hosts[0] if word == hosts[1] else word for word in client]
+        stranger = subprocess.run(elsewhere, env=plain, capture_output=True, text=True, timeout=60)
         assert stranger.returncode != 0 and "Unauthenticated" in stranger.stderr, stranger.stderr
     finally:
         for server in servers:

@@ -17,7 +17,7 @@ for file in share/man/man1/millstream.1 share/doc/millstream/copyright share/mil
   [ -s "$scratch/root/usr/$file" ] || { echo "usr/$file is missing"; exit 1; }
 done
 "$(dirname "$0")/notices.py" "$scratch/root/usr/share/doc/millstream/THIRD_PARTY_NOTICES"
-dpkg-deb -f "$1" Depends | grep -q libgrpc || { echo "the package names no dependencies"; exit 1; }
+dpkg-deb -f "$1" Depends | grep -q libnghttp2 || { echo "the package names no dependencies"; exit 1; }
 
 cd "$scratch"
 env -i PATH=/usr/bin:/bin HOME="$scratch" "$program" --version

@@ -12,6 +12,7 @@ interop: setup build/dev/build.ninja  ## what needs a real TensorFlow, in a virt
 	.venv/bin/python tests/interop/cpp_training.py build/dev/examples/mnist_replica
 	PYTHONPATH=build/dev/python .venv/bin/python tests/interop/files.py
 	PYTHONPATH=build/dev/python .venv/bin/python tests/interop/tensorboard_reads.py
+	.venv/bin/python tests/interop/grpcio_peers.py build/dev/bin/millstream
 	.venv/bin/python tests/interop/tensorflow_client.py build/dev/bin/millstream
 	MILLSTREAM_LINKS=tcp .venv/bin/python tests/interop/tensorflow_client.py build/dev/bin/millstream
 	MILLSTREAM_LINKS=grpc .venv/bin/python tests/interop/tensorflow_client.py build/dev/bin/millstream

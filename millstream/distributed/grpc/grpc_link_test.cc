@@ -6,6 +6,7 @@
 
 #include <thread>
 
+#include "millstream/distributed/grpc/server.h"
 #include "millstream/distributed/link/testing/link_peers.h"
 
 namespace millstream {
@@ -33,8 +34,15 @@ struct Pair {
     RpcServerOptions server_options;
     server_options.links = service;
     server_options.token = token;
-    server = RpcServer::Start(server_options, {}).value();
-    channel = RpcChannel::Connect(absl::StrCat("127.0.0.1:", server->port()), {.tls = {}, .token = token}).value();
+    ServerLimits limits;
+    limits.trusts_same_user = token.empty();
+    auto grpc = std::make_unique<GrpcServer>(server_options, limits);
+    EXPECT_EQ(grpc->Start({}), OkStatus());
+    server = std::move(grpc);
+    RpcChannelOptions channel_options;
+    channel_options.token = token;
+    channel_options.role = Role::kTask;
+    channel = RpcChannel::Connect(absl::StrCat("127.0.0.1:", server->port()), channel_options).value();
     hello = {"/job:worker/replica:0/task:0", 5, "/job:ps/replica:0/task:0", 7, ticket};
     this->options = options;
   }

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millstream/distributed/grpc/link_acceptor.h"
 
-#include <utility>
-
+#include "absl/strings/escaping.h"
 #include "absl/strings/numbers.h"
-#include "millstream/base/notification.h"
-#include "millstream/distributed/grpc/channel.h"
-#include "millstream/distributed/grpc/core.h"
-#include "millstream/distributed/grpc/link_metadata.h"
+#include "millstream/distributed/grpc/link_headers.h"
+#include "millstream/distributed/grpc/protocol.h"
 #include "millstream/distributed/grpc/server.h"
 #include "millstream/distributed/grpc/stream_link.h"
 #include "millstream/distributed/link/handshake.h"
@@ -15,122 +12,65 @@
 namespace millstream {
 namespace {
 
-struct Refusal {
-  GrpcServer* server;
-  grpc_call* call;
-  int cancelled = 0;
-  GrpcTag tag = {OnSent, this};
-
-  static void OnSent(void* self, bool) {
-    const std::unique_ptr<Refusal> refusal(static_cast<Refusal*>(self));
-    grpc_call_unref(refusal->call);
-    refusal->server->Leave();
-  }
+struct Dialer {
+  std::string task;
+  uint64_t incarnation = 0;
 };
 
-grpc_metadata Entry(const char* key, absl::string_view value) {
-  grpc_metadata entry = {};
-  entry.key = grpc_slice_from_static_string(key);
-  entry.value = grpc_slice_from_copied_buffer(value.data(), value.size());
-  return entry;
+StatusOr<Dialer> CheckDialer(const GrpcLinkService& service, ServerCall& call) {
+  std::string ticket;
+  if (!service.ticket.empty() &&
+      (!absl::Base64Unescape(call.metadata(kTicketKey), &ticket) || !SameSecret(ticket, service.ticket))) {
+    return errors::PermissionDenied("wrong ticket: this task has been restarted, or belongs to another job");
+  }
+  Dialer dialer;
+  dialer.task = std::string(call.metadata(kTaskKey));
+  if (dialer.task.empty() || dialer.task.size() > kMaxTaskName ||
+      !absl::SimpleAtoi(call.metadata(kIncarnationKey), &dialer.incarnation)) {
+    return errors::InvalidArgument("who dials a link must say which task it is");
+  }
+  if (call.connection().certificate().has_value())
+    RETURN_IF_ERROR(CheckTaskName(*call.connection().certificate(), dialer.task));
+  return dialer;
 }
 
-// Frees what Entry() made, once gRPC has taken its own references.
-void Free(std::vector<grpc_metadata>& entries) {
-  for (grpc_metadata& entry : entries) grpc_slice_unref(entry.value);
+// Not with the connection's lock held: the handlers are asked.
+void TakeLink(GrpcServer* server, const std::shared_ptr<ServerConnection>& connection,
+              const std::shared_ptr<ServerCall>& call, const Dialer& dialer) {
+  const GrpcLinkService& service = *server->links();
+  const StatusOr<FrameHandler*> handler = service.accept(dialer.task, dialer.incarnation);
+  if (!handler.ok()) {
+    connection->With([&](Http2Session&) { call->Refuse(handler.status()); });
+    connection->CallEnds();
+    return server->Leave();
+  }
+  auto link = std::make_shared<StreamLink>(StreamLink::Parts{
+      dialer.task, dialer.incarnation, connection->peer(), connection, *handler, service.options, [server, connection] {
+        connection->CallEnds();
+        server->Leave();
+      }});
+  server->ticker().Add(link);
+  const std::string incarnation = absl::StrCat(service.incarnation);
+  link->Accept([&](std::shared_ptr<Http2Stream> stream, Http2Session& session) {
+    Http2Stream& attached = *stream;
+    if (!call->HandOver(std::move(stream))) return false;
+    const HttpHeader headers[] = {
+        {":status", "200"}, {"content-type", kGrpcContentType}, {kIncarnationKey, incarnation, true}};
+    session.Respond(attached, headers, /*with_data=*/true);
+    return true;
+  });
 }
 
 }  // namespace
 
-void RefuseCall(GrpcServer* server, grpc_call* call, const Status& why) {
-  auto* refusal = new Refusal{server, call};
-  const absl::string_view text = why.message().substr(0, kMaxStatusMessage);
-  grpc_slice details = grpc_slice_from_copied_buffer(text.data(), text.size());
-  grpc_op ops[3] = {};
-  ops[0].op = GRPC_OP_SEND_INITIAL_METADATA;
-  ops[1].op = GRPC_OP_SEND_STATUS_FROM_SERVER;
-  ops[1].data.send_status_from_server.status = ToGrpcCode(why.code());
-  ops[1].data.send_status_from_server.status_details = &details;
-  ops[2].op = GRPC_OP_RECV_CLOSE_ON_SERVER;
-  ops[2].data.recv_close_on_server.cancelled = &refusal->cancelled;
-  StartBatch(call, ops, &refusal->tag);
-  grpc_slice_unref(details);
-}
-
-LinkAcceptor::LinkAcceptor(GrpcServer* server, GrpcLinkService service)
-    : server_(server),
-      service_(std::move(service)),
-      registered_(grpc_server_register_method(server->server(), kGrpcLinkPath, nullptr, GRPC_SRM_PAYLOAD_NONE, 0)) {}
-
-void LinkAcceptor::Request() {
-  grpc_metadata_array_init(&metadata_);
-  grpc_server_request_registered_call(server_->server(), registered_, &call_, &deadline_, &metadata_, nullptr,
-                                      server_->queue(), server_->queue(), HandToGrpc(&arrived_));
-}
-
-void LinkAcceptor::OnArrived(void* self, bool ok) {
-  auto* acceptor = static_cast<LinkAcceptor*>(self);
-  if (!ok) return grpc_metadata_array_destroy(&acceptor->metadata_);  // the server shuts down
-  acceptor->server_->Enter();
-  grpc_call* const call = acceptor->call_;
-  const Status status = acceptor->Take();
-  grpc_metadata_array_destroy(&acceptor->metadata_);
-  acceptor->Request();
-  if (!status.ok()) RefuseCall(acceptor->server_, call, status);
-}
-
-// After an error the call is still to be ended.
-Status LinkAcceptor::Take() {
-  RETURN_IF_ERROR(server_->CheckToken(FindMetadata(metadata_, kRpcTokenKey)));
-  if (!service_.ticket.empty() && !SameSecret(FindMetadata(metadata_, kTicketKey), service_.ticket)) {
-    return errors::PermissionDenied("wrong ticket: this task has been restarted, or belongs to another job");
-  }
-  const std::string task(FindMetadata(metadata_, kTaskKey));
-  uint64_t incarnation = 0;
-  if (task.empty() || task.size() > kMaxTaskName ||
-      !absl::SimpleAtoi(FindMetadata(metadata_, kIncarnationKey), &incarnation)) {
-    return errors::InvalidArgument("who dials a link must say which task it is");
-  }
-  ASSIGN_OR_RETURN(FrameHandler* const handler, service_.accept(task, incarnation));
-  GrpcServer* const server = server_;
-  auto link = std::make_shared<StreamLink>(StreamLink::Parts{task, incarnation, PeerOf(call_), call_, server->loop(),
-                                                             handler, service_.options, [server] { server->Leave(); }});
-  std::vector<grpc_metadata> answer = {Entry(kIncarnationKey, absl::StrCat(service_.incarnation))};
-  link->Accept(answer);
-  Free(answer);
+Status AcceptLink(GrpcServer& server, ServerConnection& connection, ServerCall& call) {
+  ASSIGN_OR_RETURN(Dialer dialer, CheckDialer(*server.links(), call));
+  if (!server.Enter()) return errors::Unavailable("the server is shutting down");
+  connection.CallOpens();
+  connection.Defer([server = &server, call = call.shared_from_this(),
+                    connection = std::static_pointer_cast<ServerConnection>(connection.shared_from_this()),
+                    dialer = std::move(dialer)] { TakeLink(server, connection, call, dialer); });
   return OkStatus();
-}
-
-StatusOr<std::shared_ptr<PeerLink>> DialGrpcLink(const std::shared_ptr<RpcChannel>& channel, const GrpcLinkHello& hello,
-                                                 FrameHandler* handler, std::chrono::milliseconds deadline,
-                                                 const LinkOptions& options) {
-  struct Outcome {
-    Notification known;
-    Status status;
-  };
-  auto& dialed = static_cast<GrpcChannel&>(*channel);
-  auto outcome = std::make_shared<Outcome>();
-  auto link = std::make_shared<StreamLink>(StreamLink::Parts{
-      hello.peer, hello.peer_incarnation, channel->address(), dialed.StartCall(kGrpcLinkPath, ClientLoop().queue(), {}),
-      &ClientLoop(), handler, options, [channel] { ClientLoop().Unhold(); }});
-  ClientLoop().Hold();
-  std::vector<grpc_metadata> entries = {Entry(kTaskKey, hello.task),
-                                        Entry(kIncarnationKey, absl::StrCat(hello.incarnation)),
-                                        Entry(kTicketKey, hello.ticket)};
-  std::vector<grpc_metadata> all = entries;
-  if (dialed.num_metadata() > 0) all.push_back(*dialed.metadata());
-  link->Dial(all, [outcome](Status status) {
-    outcome->status = std::move(status);
-    outcome->known.Notify();
-  });
-  Free(entries);
-  if (!outcome->known.WaitUntil(std::chrono::steady_clock::now() + deadline)) {
-    link->Close(errors::DeadlineExceeded(hello.peer, " at ", channel->address(), " (grpc): no answer within ",
-                                         deadline.count(), " ms"));
-    outcome->known.Wait();
-  }
-  RETURN_IF_ERROR(outcome->status);
-  return link;
 }
 
 }  // namespace millstream

@@ -10,7 +10,9 @@
 #include <future>
 #include <thread>
 
+#include "absl/strings/match.h"
 #include "millstream/base/notification.h"
+#include "millstream/distributed/grpc/server.h"
 #include "millstream/proto/master.pb.h"
 
 namespace millstream {
@@ -25,7 +27,8 @@ using ::testing::HasSubstr;
 constexpr char kPath[] = "/tensorflow.MasterService/RunStep";
 
 RpcMethod Method(std::function<void(RpcCall&)> run, const std::string& path = kPath) {
-  return {path, &RunStepRequest::default_instance(), &RunStepResponse::default_instance(), std::move(run)};
+  return {path, &RunStepRequest::default_instance(), &RunStepResponse::default_instance(), std::move(run),
+          Role::kClient};
 }
 
 void Echo(RpcCall& call) {
@@ -68,11 +71,93 @@ TEST(RpcTest, ReusedMessagesAreEmpty) {
   EXPECT_EQ(*CallEcho(*channel, ""), "");
 }
 
-TEST(RpcTest, MessageOfManyMegabytes) {
+TEST(RpcTest, MessagesOfAllSizes) {
   auto server = StartServer({Method(Echo)});
   auto channel = Dial(*server);
-  const std::string large(40 << 20, 'x');
-  EXPECT_EQ(*CallEcho(*channel, large), large);
+  for (const size_t size : {0, 1, 100, 4090, 4096, 16379, 16384, 65535, 65536, 131072, 1 << 20, 40 << 20}) {
+    const std::string text(size, 'x');
+    const StatusOr<std::string> answer = CallEcho(*channel, text);
+    ASSERT_TRUE(answer.ok()) << size << ": " << answer.status();
+    EXPECT_TRUE(*answer == text) << size;
+  }
+}
+
+TEST(RpcTest, ThreadsShareAChannel) {
+  auto server = StartServer({Method(Echo)});
+  auto channel = Dial(*server);
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 200; ++i) {
+        const std::string text(static_cast<size_t>(i % 20 == 0 ? 300000 : i), static_cast<char>('a' + t));
+        if (i % 3 != 0) {
+          EXPECT_TRUE(*CallEcho(*channel, text) == text);
+          continue;
+        }
+        RunStepRequest request;
+        RunStepResponse response;
+        request.set_session_handle(text);
+        std::promise<Status> done;
+        channel->CallAsync(kPath, request, &response, {}, [&](Status s) { done.set_value(s); });
+        EXPECT_EQ(done.get_future().get(), OkStatus());
+        EXPECT_TRUE(response.status_error_message() == text);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST(RpcTest, ErrorsOfAnyBytes) {
+  const std::string text = "50 % of \xc3\xa4\n\x01 lost";
+  auto server = StartServer({Method([&](RpcCall& call) { call.Finish(errors::DataLoss(text)); })});
+  EXPECT_EQ(CallEcho(*Dial(*server), "").status(), errors::DataLoss(text));
+}
+
+TEST(RpcTest, RestartedServerIsFoundAgain) {
+  auto first = StartServer({Method(Echo)});
+  RpcServerOptions options;
+  options.port = first->port();
+  auto channel = Dial(*first);
+  EXPECT_EQ(*CallEcho(*channel, "a"), "a");
+  first.reset();
+  auto second = StartServer({Method(Echo)}, options);
+  EXPECT_EQ(*CallEcho(*channel, "b", {.wait_for_ready = true}), "b");
+  EXPECT_TRUE(channel->connected());
+}
+
+TEST(RpcTest, AwaitServerEndsAtDeadlineAndByCancellation) {
+  auto server = StartServer({Method(Echo)});
+  auto channel = Dial(*server);
+  EXPECT_EQ(channel->AwaitServer({.deadline = steady_clock::now() + std::chrono::seconds(20)}), OkStatus());
+  const std::string address = channel->address();
+  server.reset();
+  auto nobody = RpcChannel::Connect(address).value();
+  const Status late = nobody->AwaitServer({.deadline = steady_clock::now() + milliseconds(50)});
+  EXPECT_TRUE(absl::IsDeadlineExceeded(late)) << late;
+  EXPECT_THAT(std::string(late.message()), HasSubstr(address));
+  Cancellation cancellation;
+  cancellation.StartCancel(errors::Cancelled("enough"));
+  EXPECT_EQ(nobody->AwaitServer({.cancellation = &cancellation}), errors::Cancelled("enough"));
+}
+
+TEST(RpcTest, AsynchronousCallsEndWithoutServer) {
+  auto server = StartServer({Method(Echo)});
+  auto channel = Dial(*server);
+  server.reset();
+  RunStepRequest request;
+  RunStepResponse response;
+  const auto call = [&](const RpcCallOptions& options) {
+    std::promise<Status> done;
+    channel->CallAsync(kPath, request, &response, options, [&](Status s) { done.set_value(s); });
+    return done.get_future().get();
+  };
+  EXPECT_TRUE(absl::IsUnavailable(call({})));
+  EXPECT_TRUE(
+      absl::IsDeadlineExceeded(call({.deadline = steady_clock::now() + milliseconds(200), .wait_for_ready = true})));
+  Cancellation cancellation;
+  std::thread canceller([&] { cancellation.StartCancel(errors::Cancelled("enough")); });
+  EXPECT_EQ(call({.cancellation = &cancellation, .wait_for_ready = true}), errors::Cancelled("enough"));
+  canceller.join();
 }
 
 TEST(RpcTest, KeepsCodeAndMessage) {
@@ -128,20 +213,26 @@ TEST(RpcTest, ManyCallsWaitAtOnce) {
 }
 
 TEST(RpcTest, BlockedHandlersDoNotStopOthers) {
-  Notification go;
-  auto server = StartServer({Method([&](RpcCall& call) {
-                               go.Wait();
-                               Echo(call);
-                             }),
-                             Method(Echo, "/other/Echo")});
-  auto channel = Dial(*server);
-  std::vector<std::thread> blocked;
-  for (int i = 0; i < 6; ++i) blocked.emplace_back([&] { EXPECT_EQ(*CallEcho(*channel, "b"), "b"); });
-  RunStepRequest request;
-  RunStepResponse response;
-  for (int i = 0; i < 20; ++i) EXPECT_EQ(channel->Call("/other/Echo", request, &response), OkStatus());
-  go.Notify();
-  for (std::thread& thread : blocked) thread.join();
+  for (const bool elsewhere : {false, true}) {
+    Notification go;
+    auto server = StartServer({Method([&](RpcCall& call) {
+                                 const auto work = [&go, &call] {
+                                   go.Wait();
+                                   Echo(call);
+                                 };
+                                 if (elsewhere) return RunElsewhere(call, CallWait::kLong, work);
+                                 work();
+                               }),
+                               Method(Echo, "/other/Echo")});
+    auto channel = Dial(*server);
+    std::vector<std::thread> blocked;
+    for (int i = 0; i < 6; ++i) blocked.emplace_back([&] { EXPECT_EQ(*CallEcho(*channel, "b"), "b"); });
+    RunStepRequest request;
+    RunStepResponse response;
+    for (int i = 0; i < 20; ++i) EXPECT_EQ(channel->Call("/other/Echo", request, &response), OkStatus());
+    go.Notify();
+    for (std::thread& thread : blocked) thread.join();
+  }
 }
 
 TEST(RpcTest, UnknownMethodIsUnimplemented) {
@@ -232,6 +323,20 @@ TEST(RpcTest, WaitsForServerToCome) {
   EXPECT_EQ(*answer.get(), "up");
 }
 
+TEST(RpcTest, ListensAtBothFamilies) {
+  for (const char* host : {"::1", "[::1]", "0.0.0.0", "localhost"}) {
+    RpcServerOptions options;
+    options.address = host;
+    StatusOr<std::unique_ptr<RpcServer>> server = RpcServer::Start(options, {Method(Echo)});
+    if (!server.ok() && absl::StrContains(host, "::1")) GTEST_SKIP() << "no IPv6 here";
+    ASSERT_TRUE(server.ok()) << host << ": " << server.status();
+    const std::string name = absl::StrContains(host, "::1") ? "[::1]" : "localhost";
+    auto channel = RpcChannel::Connect(absl::StrCat(name, ":", (*server)->port())).value();
+    const StatusOr<std::string> answer = CallEcho(*channel, "a");
+    EXPECT_TRUE(answer.ok()) << host << ": " << answer.status();
+  }
+}
+
 TEST(RpcTest, PortIsNotShared) {
   auto server = StartServer({Method(Echo)});
   RpcServerOptions options;
@@ -255,14 +360,45 @@ TEST(RpcTest, BadAddressesAreRefused) {
   EXPECT_TRUE(absl::IsInvalidArgument(RpcServer::Start({}, {Method(Echo), Method(Echo)}).status()));
 }
 
-TEST(RpcTest, TokenIsRequired) {
+TEST(RpcTest, TokenIsProven) {
+  RpcServerOptions options;
+  options.token = "secret";
+  options.name = "/job:ps/replica:0/task:0";
+  ServerLimits limits;
+  limits.trusts_same_user = false;
+  GrpcServer server(options, limits);
+  RpcMethod for_tasks = Method(Echo, "/for/Tasks");
+  for_tasks.role = Role::kTask;
+  ASSERT_EQ(server.Start({Method(Echo), for_tasks}), OkStatus());
+  RpcChannelOptions channel;
+  EXPECT_EQ(CallEcho(*Dial(server), "a").status().code(), absl::StatusCode::kUnauthenticated);
+  channel.token = "wrong!";
+  EXPECT_EQ(CallEcho(*Dial(server, channel), "a").status().code(), absl::StatusCode::kUnauthenticated);
+  channel.token = "secret";
+  auto client = Dial(server, channel);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(*CallEcho(*client, "a"), "a");
+  RunStepRequest request;
+  RunStepResponse response;
+  EXPECT_TRUE(absl::IsPermissionDenied(client->Call("/for/Tasks", request, &response)));
+  channel.role = Role::kTask;
+  channel.server = "/job:ps/replica:0/task:0";
+  EXPECT_EQ(Dial(server, channel)->Call("/for/Tasks", request, &response), OkStatus());
+  channel.server = "/job:ps/replica:0/task:1";  // another task has taken the address
+  EXPECT_FALSE(Dial(server, channel)->Call("/for/Tasks", request, &response).ok());
+}
+
+TEST(RpcTest, ServerWithoutTheTokenIsNotCalled) {
+  auto server = StartServer({Method(Echo)});
+  RpcChannelOptions channel;
+  channel.token = "secret";
+  EXPECT_EQ(CallEcho(*Dial(*server, channel), "a").status().code(), absl::StatusCode::kUnauthenticated);
+}
+
+TEST(RpcTest, SameUserNeedsNoToken) {
   RpcServerOptions options;
   options.token = "secret";
   auto server = StartServer({Method(Echo)}, options);
-  EXPECT_EQ(CallEcho(*Dial(*server), "a").status().code(), absl::StatusCode::kUnauthenticated);
-  EXPECT_EQ(CallEcho(*Dial(*server, {.tls = {}, .token = "wrong!"}), "a").status().code(),
-            absl::StatusCode::kUnauthenticated);
-  EXPECT_EQ(*CallEcho(*Dial(*server, {.tls = {}, .token = "secret"}), "a"), "a");
+  EXPECT_EQ(*CallEcho(*Dial(*server), "a"), "a");
 }
 
 TEST(RpcTest, AuthorizeSeesPeerAndRefuses) {
@@ -298,10 +434,21 @@ TEST(RpcTest, MutualTls) {
   auto server = StartServer({Method(Echo)}, options);
   RpcTls tls = options.tls;
   tls.server_name = "localhost";
-  EXPECT_EQ(*CallEcho(*Dial(*server, {.tls = tls, .token = ""}), "sealed"), "sealed");
+  RpcChannelOptions channel;
+  channel.tls = tls;
+  EXPECT_EQ(*CallEcho(*Dial(*server, channel), "sealed"), "sealed");
+  const std::string large(5 << 20, 'x');
+  EXPECT_TRUE(*CallEcho(*Dial(*server, channel), large) == large);
   EXPECT_TRUE(absl::IsUnavailable(CallEcho(*Dial(*server), "open").status()));
-  tls.cert = tls.key = "";  // nothing to show
-  EXPECT_TRUE(absl::IsUnavailable(CallEcho(*Dial(*server, {.tls = tls, .token = ""}), "nobody").status()));
+  channel.tls.server_name = "elsewhere";
+  EXPECT_TRUE(absl::IsUnavailable(CallEcho(*Dial(*server, channel), "other name").status()));
+  channel.tls = tls;
+  channel.tls.cert = channel.tls.key = "";  // nothing to show
+  EXPECT_TRUE(absl::IsUnavailable(CallEcho(*Dial(*server, channel), "nobody").status()));
+  // New certificates are used without a restart, for new connections.
+  ASSERT_TRUE(MakeCertificates(folder));
+  channel.tls = tls;
+  EXPECT_EQ(*CallEcho(*Dial(*server, channel), "renewed"), "renewed");
   options.tls.key = folder + "/missing.pem";
   EXPECT_TRUE(absl::IsNotFound(RpcServer::Start(options, {}).status()));
   std::filesystem::remove_all(folder);

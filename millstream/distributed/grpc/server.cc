@@ -1,104 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millstream/distributed/grpc/server.h"
 
-#include <grpc/grpc_security.h>
-#include <netdb.h>
-#include <sys/socket.h>
+#include <sys/epoll.h>
 #include <unistd.h>
 
-#include <cerrno>
-#include <cstring>
-#include <set>
+#include <algorithm>
+#include <limits>
 
 #include "absl/strings/match.h"
 #include "millstream/base/logging.h"
-#include "millstream/distributed/grpc/core.h"
-#include "millstream/distributed/link/known_host.h"
+#include "millstream/distributed/grpc/protocol.h"
+#include "millstream/distributed/grpc/trust_service.h"
 
 namespace millstream {
 namespace {
 
-Status CannotStart(absl::string_view address, absl::string_view why) {
-  return absl::UnknownError(absl::StrCat("Could not start gRPC server: ", address, ": ", why));
-}
+using Clock = std::chrono::steady_clock;
 
-std::string JoinAddress(const std::string& host, int port) {
-  return host.find(':') != std::string::npos && host.front() != '[' ? absl::StrCat("[", host, "]:", port)
-                                                                    : absl::StrCat(KnownHost(host), ":", port);
-}
+constexpr int kBusyThreads = 64;
+constexpr uint64_t kDescriptorsForOthers = 256;
+constexpr auto kCallGrace = std::chrono::seconds(10);
+constexpr auto kFlushGrace = std::chrono::seconds(1);
+constexpr int64_t kWarnInterval = 10'000'000'000;
 
-// gRPC says neither which of the addresses it could not bind nor why, so they are tried before.
-Status TryBind(const addrinfo& address, const std::string& text) {
-  const int fd = socket(address.ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (fd < 0) return OkStatus();  // this host does not have that family; gRPC passes it over too
-  const int on = 1;
-  setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-  if (address.ai_family == AF_INET6) setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on));
-  int error = bind(fd, address.ai_addr, address.ai_addrlen) == 0 ? 0 : errno;
-  if (error == 0 && listen(fd, 1) != 0) error = errno;
-  close(fd);
-  return error == 0 ? OkStatus() : CannotStart(text, std::strerror(error));
-}
-
-Status CheckAddress(const std::string& host, int port) {
-  const std::string text = JoinAddress(host, port);
-  if (port < 0 || port > 65535) return errors::InvalidArgument("port ", port, " is out of range (0 to 65535)");
-  if (host.empty()) return errors::InvalidArgument("the address to bind is empty");
-  const bool bracketed = host.size() > 2 && host.front() == '[' && host.back() == ']';
-  const std::string bare = bracketed ? host.substr(1, host.size() - 2) : KnownHost(host);
-  addrinfo hints = {};
-  hints.ai_socktype = SOCK_STREAM;
-  hints.ai_flags = AI_PASSIVE;
-  addrinfo* found = nullptr;
-  const int error = getaddrinfo(bare.c_str(), std::to_string(port).c_str(), &hints, &found);
-  if (error != 0) return errors::InvalidArgument("cannot bind ", text, ": ", gai_strerror(error));
-  Status status;
-  bool bound = false;
-  for (const addrinfo* at = found; at != nullptr; at = at->ai_next) {
-    const Status tried = TryBind(*at, text);
-    if (tried.ok())
-      bound = true;
-    else if (status.ok() || absl::StrContains(tried.message(), std::strerror(EADDRINUSE)))
-      status = tried;
-  }
-  freeaddrinfo(found);
-  // A name may have addresses that this host does not (localhost's ::1): one that works is enough, unless a port is
-  // taken.
-  return bound && !absl::StrContains(status.message(), std::strerror(EADDRINUSE)) ? OkStatus() : status;
+uint64_t RequestBytes(const ServerLimits& limits) {
+  if (limits.max_request_bytes > 0) return limits.max_request_bytes;
+  return static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE)) / 2;
 }
 
 }  // namespace
-
-// Answers what no method answers.
-class GrpcServer::UnknownCall {
- public:
-  explicit UnknownCall(GrpcServer* server) : server_(server) {}
-
-  void Request() {
-    grpc_call_details_init(&details_);
-    grpc_metadata_array_init(&metadata_);
-    grpc_server_request_call(server_->server(), &call_, &details_, &metadata_, server_->queue(), server_->queue(),
-                             HandToGrpc(&arrived_));
-  }
-
- private:
-  static void OnArrived(void* self, bool ok) {
-    auto* unknown = static_cast<UnknownCall*>(self);
-    grpc_call_details_destroy(&unknown->details_);
-    grpc_metadata_array_destroy(&unknown->metadata_);
-    if (!ok) return;  // the server shuts down
-    unknown->server_->Enter();
-    grpc_call* const call = unknown->call_;
-    unknown->Request();
-    RefuseCall(unknown->server_, call, errors::Unimplemented("no such method"));
-  }
-
-  GrpcServer* const server_;
-  GrpcTag arrived_ = {OnArrived, this};
-  grpc_call* call_ = nullptr;
-  grpc_call_details details_;
-  grpc_metadata_array metadata_;
-};
 
 StatusOr<std::unique_ptr<RpcServer>> RpcServer::Start(const RpcServerOptions& options, std::vector<RpcMethod> methods) {
   auto server = std::make_unique<GrpcServer>(options);
@@ -106,75 +36,142 @@ StatusOr<std::unique_ptr<RpcServer>> RpcServer::Start(const RpcServerOptions& op
   return std::unique_ptr<RpcServer>(std::move(server));
 }
 
-GrpcServer::GrpcServer(const RpcServerOptions& options) : options_(options), loop_(options.spin) {}
+GrpcServer::GrpcServer(const RpcServerOptions& options, const ServerLimits& limits)
+    : options_(options),
+      limits_(limits),
+      quota_(RequestBytes(limits_)),
+      waiting_(limits_.waiting_calls, limits_.waiting_calls_per_connection),
+      busy_(kBusyThreads, kBusyThreads / 2),
+      loop_(options.spin) {}
 
 GrpcServer::~GrpcServer() { Shutdown(); }
 
 Status GrpcServer::Start(std::vector<RpcMethod> methods) {
-  RETURN_IF_ERROR(CheckAddress(options_.address, options_.port));
-  GrpcArgs args;
-  args.Add(GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH, options_.max_message_bytes);
-  args.Add(GRPC_ARG_MAX_SEND_MESSAGE_LENGTH, -1);
-  args.Add(GRPC_ARG_ALLOW_REUSEPORT, 0);
-  args.Add(GRPC_ARG_MINIMAL_STACK, options_.max_message_bytes < 0 ? 1 : 0);  // the size check is not in the minimal one
-  args.Add(GRPC_ARG_ENABLE_DEADLINE_CHECKS, 1);
-  args.Add(GRPC_ARG_ENABLE_PER_MESSAGE_DECOMPRESSION, 1);
-  args.Add(GRPC_ARG_ENABLE_CHANNELZ, 0);
-  args.Add(GRPC_ARG_HTTP2_MAX_PING_STRIKES, 0);
-  args.Add(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 1000);
-  args.Add(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
-  server_ = grpc_server_create(args.get(), nullptr);
-  grpc_server_register_completion_queue(server_, loop_.queue(), nullptr);
+  const uint64_t descriptors = RaiseDescriptorLimit();
+  const uint64_t usable =
+      descriptors > 2 * kDescriptorsForOthers ? descriptors - kDescriptorsForOthers : descriptors / 2;
+  max_connections_ = static_cast<int>(std::min<uint64_t>(static_cast<uint64_t>(limits_.max_connections), usable));
   RETURN_IF_ERROR(Register(std::move(methods)));
-  if (options_.links != nullptr) acceptor_ = std::make_unique<LinkAcceptor>(this, *options_.links);
-  RETURN_IF_ERROR(Bind());
-  grpc_server_start(server_);
-  if (acceptor_ != nullptr) acceptor_->Request();
-  unknown_ = std::make_unique<UnknownCall>(this);
-  unknown_->Request();
-  for (const auto& method : methods_) {
-    for (int i = 0; i < kServerSlots; ++i) AddSlot(method.get());
+  if (asks_for_token()) RETURN_IF_ERROR(Register(TrustMethods()));
+  if (options_.tls.enabled()) {
+    ASSIGN_OR_RETURN(tls_, TlsContext::Load(options_.tls, TlsContext::Side::kServer));
+  }
+  port_ = options_.port;
+  ASSIGN_OR_RETURN(std::vector<UniqueFd> sockets, ListenAtAll(options_.address, &port_));
+  for (UniqueFd& socket : sockets) {
+    auto listener = std::make_shared<Listener>(
+        std::move(socket), [this](UniqueFd fd, PeerAddress peer) { Accept(std::move(fd), std::move(peer)); });
+    const uint64_t id = loop_.Add(listener, listener->fd(), EPOLLIN);
+    listeners_.emplace_back(std::move(listener), id);
   }
   return OkStatus();
 }
 
 Status GrpcServer::Register(std::vector<RpcMethod> methods) {
-  std::set<std::string> paths;
   for (RpcMethod& method : methods) {
-    if (!absl::StartsWith(method.path, "/") || !paths.insert(method.path).second) {
-      return errors::InvalidArgument("method '", method.path, "' is named twice, or no path");
+    const std::string path = method.path;
+    if (!absl::StartsWith(path, "/") ||
+        !methods_.emplace(path, std::make_unique<ServerMethod>(std::move(method))).second) {
+      return errors::InvalidArgument("method '", path, "' is named twice, or no path");
     }
-    void* registered = grpc_server_register_method(server_, method.path.c_str(), nullptr,
-                                                   GRPC_SRM_PAYLOAD_READ_INITIAL_BYTE_BUFFER, 0);
-    methods_.push_back(std::make_unique<ServerMethod>(std::move(method), registered));
   }
   return OkStatus();
 }
 
-Status GrpcServer::Bind() {
-  ASSIGN_OR_RETURN(grpc_server_credentials* const credentials, MakeServerCredentials(options_.tls));
-  const std::string address = JoinAddress(options_.address, options_.port);
-  port_ = grpc_server_add_http2_port(server_, address.c_str(), credentials);
-  grpc_server_credentials_release(credentials);
-  if (port_ <= 0) return CannotStart(address, "cannot listen there");
-  return OkStatus();
+ServerMethod* GrpcServer::FindMethod(absl::string_view path) {
+  const auto it = methods_.find(path);
+  return it == methods_.end() ? nullptr : it->second.get();
 }
 
-Status GrpcServer::CheckToken(absl::string_view token) const {
-  if (options_.token.empty() || SameSecret(token, options_.token)) return OkStatus();
+uint64_t GrpcServer::max_message_bytes() const {
+  return options_.max_message_bytes < 0 ? std::numeric_limits<int32_t>::max()
+                                        : static_cast<uint64_t>(options_.max_message_bytes);
+}
+
+StatusOr<Role> GrpcServer::Admit(const Caller& caller) const {
+  const bool mutual_tls = options_.tls.enabled() && !options_.tls.ca.empty();
+  StatusOr<Role> role = millstream::Admit({asks_for_token(), mutual_tls, options_.insecure}, caller);
+  if (role.ok() || !asks_for_token() || !absl::IsUnauthenticated(role.status())) return role;
   return absl::UnauthenticatedError(
       "the job token is missing or wrong: MILLSTREAM_TOKEN_FILE must name the same token as the server's");
 }
 
-void GrpcServer::AddSlot(ServerMethod* method) {
-  ServerCall* call = method->TakeFree();
-  if (call == nullptr) {
-    MutexLock lock(mu_);
-    if (shut_down_) return;
-    slots_.push_back(std::make_unique<ServerCall>(this, method));
-    call = slots_.back().get();
+void GrpcServer::Accept(UniqueFd socket, PeerAddress peer) {
+  if (!MakeRoom(peer.host)) return;
+  std::unique_ptr<Transport> transport;
+  if (tls_ == nullptr) {
+    transport = MakePlainTransport(std::move(socket));
+  } else if (StatusOr<std::unique_ptr<Transport>> wrapped = tls_->Wrap(std::move(socket), ""); wrapped.ok()) {
+    transport = *std::move(wrapped);
+  } else {
+    return LogWarning(absl::StrCat("a connection from ", peer.text, " is refused: ", wrapped.status().message()));
   }
-  call->Request();
+  Take(std::move(transport), std::move(peer));
+}
+
+std::shared_ptr<ServerConnection> GrpcServer::Take(std::unique_ptr<Transport> transport, PeerAddress peer) {
+  ConnectionLimits limits = limits_.connection;
+  limits.stream_window = limits.connection_window = kUntrustedWindow;  // until it is let in
+  auto connection = std::make_shared<ServerConnection>(this, std::move(transport), limits, std::move(peer));
+  {
+    MutexLock lock(mu_);
+    if (shut_down_) return nullptr;
+    connections_[connection.get()] = connection;
+    ++by_host_[connection->address().host];
+  }
+  ticker_.Add(connection);
+  connection->Start();
+  return connection;
+}
+
+bool GrpcServer::MakeRoom(const std::string& host) {
+  std::shared_ptr<ServerConnection> victim;
+  {
+    MutexLock lock(mu_);
+    const auto it = by_host_.find(host);
+    const bool many_of_host = it != by_host_.end() && it->second >= limits_.max_connections_per_peer;
+    if (!many_of_host && static_cast<int>(connections_.size()) < max_connections_) return true;
+    // Those that have never made a call go first, then those that have made none for the longest time.
+    for (const auto& [key, connection] : connections_) {
+      if (!connection->is_idle() || (many_of_host && connection->address().host != host)) continue;
+      const auto rank = [](const ServerConnection& c) { return std::pair(!c.is_unused(), c.last_active_ns()); };
+      if (victim == nullptr || rank(*connection) < rank(*victim)) victim = connection;
+    }
+    const int64_t now = NowNanos();
+    if (warned_at_ == 0 || now - warned_at_ > kWarnInterval) {
+      warned_at_ = now;
+      LogWarning(absl::StrCat("port ", port_, " has ", connections_.size(), " connections (", host, ": ",
+                              it == by_host_.end() ? 0 : it->second, "): idle ones are closed"));
+    }
+  }
+  if (victim == nullptr) return false;
+  victim->Close(errors::ResourceExhausted("there are too many connections"));
+  return true;
+}
+
+void GrpcServer::Forget(ServerConnection* connection) {
+  std::shared_ptr<ServerConnection> dropped;
+  MutexLock lock(mu_);
+  const auto it = connections_.find(connection);
+  if (it == connections_.end()) return;
+  dropped = std::move(it->second);
+  connections_.erase(it);
+  const auto host = by_host_.find(connection->address().host);
+  if (host != by_host_.end() && --host->second == 0) by_host_.erase(host);
+}
+
+std::vector<std::shared_ptr<ServerConnection>> GrpcServer::Connections() {
+  std::vector<std::shared_ptr<ServerConnection>> all;
+  MutexLock lock(mu_);
+  for (const auto& [key, connection] : connections_) all.push_back(connection);
+  return all;
+}
+
+bool GrpcServer::Enter() {
+  active_.fetch_add(1, std::memory_order_acq_rel);
+  if (!ending_.load()) return true;
+  Leave();
+  return false;
 }
 
 void GrpcServer::Leave() {
@@ -184,14 +181,20 @@ void GrpcServer::Leave() {
   calls_ended_.NotifyAll();
 }
 
-// gRPC's own notice comes earlier, while answers to calls that it has cancelled are still to be given.
 void GrpcServer::AwaitCalls() {
-  using Clock = std::chrono::steady_clock;
   MutexLock lock(mu_);
-  for (auto warn_at = Clock::now() + std::chrono::seconds(30); !all_left_;) {
+  for (auto warn_at = Clock::now() + kCallGrace; !all_left_;) {
     if (calls_ended_.WaitUntil(mu_, warn_at) || Clock::now() < warn_at) continue;
-    LogWarning(absl::StrCat("server on port ", port_, " waits for calls that are still being answered"));
-    warn_at += std::chrono::seconds(30);
+    LogWarning(absl::StrCat("server on port ", port_, ": waiting for ", active_.load(),
+                            " calls that do not end though they are cancelled"));
+    warn_at += kCallGrace;
+  }
+}
+
+void GrpcServer::AwaitFlushed() {
+  const auto deadline = Clock::now() + kFlushGrace;
+  for (const std::shared_ptr<ServerConnection>& connection : Connections()) {
+    while (!connection->flushed() && Clock::now() < deadline) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
 }
 
@@ -200,15 +203,26 @@ void GrpcServer::Shutdown() {
     MutexLock lock(mu_);
     if (std::exchange(shut_down_, true)) return;
   }
-  GrpcTag tag = {[](void* server, bool) { static_cast<GrpcServer*>(server)->Leave(); }, this};
-  if (server_ != nullptr) {
-    grpc_server_shutdown_and_notify(server_, loop_.queue(), HandToGrpc(&tag));
-    grpc_server_cancel_all_calls(server_);
-    AwaitCalls();
+  for (const auto& [listener, id] : listeners_) {
+    loop_.Remove(id, listener->fd());
+    listener->Close();
   }
+  ending_.store(true);
+  const Status why = errors::Unavailable("the server is shutting down");
+  for (const std::shared_ptr<ServerConnection>& connection : Connections()) {
+    connection->With([&](Http2Session& session) {
+      session.Goaway();
+      session.Stop(why);
+    });
+  }
+  Leave();
+  AwaitCalls();
+  AwaitFlushed();
+  ticker_.Stop();
+  for (const std::shared_ptr<ServerConnection>& connection : Connections()) connection->Close(why);
+  waiting_.Stop();
+  busy_.Stop();
   loop_.Stop();
-  if (server_ != nullptr) grpc_server_destroy(server_);
-  server_ = nullptr;
 }
 
 }  // namespace millstream

@@ -1,214 +1,243 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millstream/distributed/grpc/server_call.h"
 
-#include <grpc/support/alloc.h>
-#include <grpc/support/time.h>
+#include <array>
+#include <limits>
 
 #include "absl/strings/match.h"
-#include "millstream/distributed/grpc/core.h"
+#include "millstream/distributed/grpc/link_acceptor.h"
 #include "millstream/distributed/grpc/server.h"
+#include "millstream/distributed/grpc/server_connection.h"
+#include "millstream/distributed/grpc/trust_service.h"
 
 namespace millstream {
 namespace {
 
-std::string PeerUri(grpc_call* call) {
-  char* text = grpc_call_get_peer(call);
-  std::string uri = text != nullptr ? text : "";
-  gpr_free(text);
-  return uri;
-}
+constexpr HttpHeader kOkTrailers[] = {{"grpc-status", "0"}};
 
 }  // namespace
 
-std::string PeerOf(grpc_call* call) { return PeerText(PeerUri(call)); }
+ServerCall::ServerCall(GrpcServer* server, std::shared_ptr<ServerConnection> connection)
+    : server_(server), connection_(std::move(connection)) {}
 
-std::string PeerText(absl::string_view uri) {
-  std::string text(uri.substr(uri.find(':') + 1));
-  for (size_t at; (at = text.find("%5B")) != std::string::npos;) text.replace(at, 3, "[");
-  for (size_t at; (at = text.find("%5D")) != std::string::npos;) text.replace(at, 3, "]");
-  return text;
-}
+ServerCall::~ServerCall() = default;
 
-bool IsLoopbackPeer(absl::string_view uri) {
-  const std::string address = PeerText(uri);
-  return absl::StartsWith(uri, "unix:") || (absl::StartsWith(uri, "ipv4:") && absl::StartsWith(address, "127.")) ||
-         (absl::StartsWith(uri, "ipv6:") &&
-          (absl::StartsWith(address, "[::1]:") || absl::StartsWith(address, "[::ffff:127.")));
-}
-
-ServerMethod::Messages ServerMethod::Take() {
-  {
-    MutexLock lock(mu_);
-    if (!kept_.empty()) {
-      Messages messages = std::move(kept_.back());
-      kept_.pop_back();
-      return messages;
-    }
-  }
-  return {std::unique_ptr<google::protobuf::Message>(method_.request->New()),
-          std::unique_ptr<google::protobuf::Message>(method_.response->New())};
-}
-
-void ServerMethod::GiveBack(Messages messages, size_t bytes) {
-  if (bytes > kMaxKeptBytes) return;
-  messages.request->Clear();
-  messages.response->Clear();
-  MutexLock lock(mu_);
-  if (kept_.size() < kMaxKept) kept_.push_back(std::move(messages));
-}
-
-ServerCall* ServerMethod::TakeFree() {
-  MutexLock lock(mu_);
-  if (free_.empty()) return nullptr;
-  ServerCall* call = free_.back();
-  free_.pop_back();
-  return call;
-}
-
-void ServerMethod::PutFree(ServerCall* call) {
-  MutexLock lock(mu_);
-  free_.push_back(call);
-}
-
-thread_local ServerCall::Frame* ServerCall::frame_ = nullptr;
-
-ServerCall::ServerCall(GrpcServer* server, ServerMethod* method)
-    : server_(server),
-      method_(method),
-      arrived_{OnArrived, this},
-      answered_{OnAnswered, this},
-      closed_{OnClosed, this},
-      answered_and_closed_{OnAnsweredAndClosed, this} {}
-
-void ServerCall::Request() {
-  grpc_metadata_array_init(&metadata_);
-  method_->waiting.fetch_add(1, std::memory_order_relaxed);
-  // Fails only when the server is ending; the slot then stays unused.
-  grpc_server_request_registered_call(server_->server(), method_->registered(), &call_, &deadline_, &metadata_,
-                                      &payload_, server_->queue(), server_->queue(), HandToGrpc(&arrived_));
-}
-
-void ServerCall::OnArrived(void* self, bool ok) {
-  auto* call = static_cast<ServerCall*>(self);
-  const int waiting = call->method_->waiting.fetch_sub(1, std::memory_order_relaxed) - 1;
-  if (!ok) {  // the server shuts down
-    grpc_metadata_array_destroy(&call->metadata_);
-    return;
-  }
-  call->server_->Enter();
-  // The handler may take its time: calls behind it find another slot.
-  if (waiting < kServerSlots - 1) call->server_->AddSlot(call->method_);
-  call->Run();
-}
-
-void ServerCall::Run() {
-  ends_left_.store(2, std::memory_order_relaxed);
-  messages_ = method_->Take();
-  cancellation_.emplace();
-  Frame frame = {this, false};
-  frame_ = &frame;
-  if (Status status = Prepare(); status.ok()) {
-    method_->method().run(*this);
-  } else {
-    Finish(status);
-  }
-  frame_ = nullptr;
-  // Answered right here, the slot may be in use again. Answered elsewhere, it waits for its second end.
-  if (!frame.answered) AwaitClose();
-}
-
-Status ServerCall::Prepare() {
-  const RpcServerOptions& options = server_->options();
-  if (!options.token.empty()) RETURN_IF_ERROR(server_->CheckToken(metadata(kRpcTokenKey)));
-  if (options.authorize != nullptr) RETURN_IF_ERROR(options.authorize(*this));
-  bytes_ = payload_ == nullptr ? 0 : grpc_byte_buffer_length(payload_);
-  if (!ParseFromBuffer(payload_, messages_.request.get())) return errors::Internal("Unable to parse request");
-  grpc_byte_buffer_destroy(payload_);  // the memory serves the next request
-  payload_ = nullptr;
-  return OkStatus();
-}
-
-std::string ServerCall::peer() { return PeerText(PeerUri(call_)); }
-
-bool ServerCall::peer_is_loopback() { return IsLoopbackPeer(PeerUri(call_)); }
+std::string ServerCall::peer() { return connection_->peer(); }
+bool ServerCall::peer_is_loopback() { return connection_->is_loopback(); }
 
 absl::string_view ServerCall::metadata(absl::string_view key) {
-  for (size_t i = 0; i < metadata_.count; ++i) {
-    if (ViewOf(metadata_.metadata[i].key) == key) return ViewOf(metadata_.metadata[i].value);
+  const absl::string_view all = metadata_;
+  size_t begin = 0;
+  for (const Metadata& entry : entries_) {
+    if (all.substr(begin, entry.name_end - begin) == key)
+      return all.substr(entry.name_end, entry.value_end - entry.name_end);
+    begin = entry.value_end;
   }
   return "";
 }
 
+void ServerCall::OnHeader(absl::string_view name, absl::string_view value) {
+  if (has_headers_) return;  // trailers of a client say nothing to us
+  metadata_.append(name.data(), name.size());
+  const auto name_end = static_cast<uint32_t>(metadata_.size());
+  metadata_.append(value.data(), value.size());
+  entries_.push_back({name_end, static_cast<uint32_t>(metadata_.size())});
+}
+
+void ServerCall::OnHeadersComplete(bool too_large) {
+  if (has_headers_) return;
+  has_headers_ = true;
+  connection_->HeadersAreComplete();
+  if (too_large) return Refuse(errors::ResourceExhausted("the headers of the call are too large"));
+  if (const Status status = Admit(); !status.ok() && !over_ && !refused_) Refuse(status);
+}
+
+// Others get an answer that they understand.
+bool ServerCall::IsGrpc() {
+  const bool post = metadata(":method") == "POST";
+  if (post && absl::StartsWith(metadata("content-type"), kGrpcContentType)) return true;
+  const HttpHeader headers[] = {{":status", post ? "415" : "405"}};
+  refused_ = true;
+  connection_->session().Respond(*this, headers, /*with_data=*/false);
+  return false;
+}
+
+Status ServerCall::Admit() {
+  if (!IsGrpc()) return OkStatus();
+  path_ = std::string(metadata(":path"));
+  const bool proves = IsTrustMethod(path_) && server_->asks_for_token();
+  if (!proves) {
+    ASSIGN_OR_RETURN(role_, connection_->role());
+  }
+  const absl::string_view encoding = metadata("grpc-encoding");
+  if (!encoding.empty() && encoding != "identity")
+    return errors::Unimplemented("compressed requests are not supported (grpc-encoding: ", Printable(encoding), ")");
+  const bool links = server_->links() != nullptr && path_ == kGrpcLinkPath;
+  method_ = links ? nullptr : server_->FindMethod(path_);
+  if (method_ == nullptr && !links) return errors::Unimplemented("no such method");
+  const Role needed = links ? Role::kTask : method_->method().role;
+  if (!proves && !Includes(role_, needed)) {
+    return errors::PermissionDenied("this is for the role '", RoleName(needed), "'; the caller has '", RoleName(role_),
+                                    "'");
+  }
+  if (links) return AcceptLink(*server_, *connection_, *this);
+  message_.emplace(proves ? kMaxTrustRequest : server_->max_message_bytes(), server_->quota());
+  opened_ = !proves;  // strangers do not keep a connection that somebody else could use
+  if (opened_) connection_->CallOpens();
+  connection_->RequestBegins();
+  StartDeadline();
+  return OkStatus();
+}
+
+void ServerCall::StartDeadline() {
+  const absl::string_view text = metadata("grpc-timeout");
+  if (text.empty()) return;
+  const std::optional<std::chrono::nanoseconds> timeout = ParseTimeout(text);
+  constexpr std::chrono::nanoseconds kLongest = std::chrono::hours(24 * 365);
+  if (!timeout.has_value() || *timeout > kLongest) return;
+  std::weak_ptr<ServerCall> weak = weak_from_this();
+  deadline_ = server_->timers().Add(
+      std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::steady_clock::duration>(*timeout),
+      [weak] {
+        if (const std::shared_ptr<ServerCall> call = weak.lock()) {
+          call->connection_->loop()->Post([call] {
+            if (!call->finished_.load()) call->cancellation_.StartCancel(errors::DeadlineExceeded("Deadline Exceeded"));
+          });
+        }
+      });
+}
+
+void ServerCall::OnData(const char* data, size_t size) {
+  connection_->session().Consume(id(), size);
+  if (refused_ || over_ || !message_.has_value()) return;
+  connection_->RequestGoesOn();
+  if (const Status status = message_->Append(data, size); !status.ok()) Refuse(status);
+}
+
+void ServerCall::OnEnd() {
+  ended_ = true;
+  if (refused_ || over_ || !message_.has_value()) return;
+  connection_->RequestEnds();
+  if (!message_->complete()) return Refuse(errors::Internal("the request has no whole message"));
+  if (!server_->Enter()) return Refuse(errors::Unavailable("the server is shutting down"));
+  entered_ = true;
+  self_ = shared_from_this();
+  connection_->Defer([self = self_] { self->Run(); });
+}
+
+void ServerCall::Refuse(const Status& why) {
+  if (refused_) return;
+  if (message_.has_value() && !ended_) connection_->RequestEnds();
+  refused_ = true;
+  message_.reset();
+  Answer(why, {});
+}
+
+bool ServerCall::HandOver(std::shared_ptr<Http2Stream> other) {
+  if (over_ || refused_) return false;
+  over_ = true;
+  connection_->session().Replace(*this, std::move(other));
+  return true;
+}
+
+void ServerCall::Run() {
+  messages_ = method_->Take();
+  if (Status status = Prepare(); !status.ok()) return Finish(std::move(status));
+  method_->method().run(*this);
+}
+
+Status ServerCall::Prepare() {
+  if (cancellation_.IsCancelled()) return cancellation_.status();
+  const RpcServerOptions& options = server_->options();
+  if (options.authorize != nullptr) RETURN_IF_ERROR(options.authorize(*this));
+  request_bytes_ = message_->size();
+  const bool parsed = message_->Parse(messages_.request.get());
+  message_->Release();  // the memory serves the next request
+  return parsed ? OkStatus() : errors::Internal("Unable to parse request");
+}
+
+void ServerCall::RunElsewhere(CallWait wait, std::function<void()> work) {
+  server_->threads(wait).Run(connection_.get(), [this, work = std::move(work)] {
+    if (cancellation_.IsCancelled()) return Finish(cancellation_.status());
+    work();
+  });
+}
+
 void ServerCall::Finish(Status status) {
-  grpc_byte_buffer* message = nullptr;
+  const std::shared_ptr<ServerCall> self = std::move(self_);
+  finished_.store(true);
+  // A call that was cancelled because its time was over says so, as clients expect.
+  if (absl::IsCancelled(status) && absl::IsDeadlineExceeded(cancellation_.status())) status = cancellation_.status();
+  OutgoingMessage message;
   if (status.ok()) {
-    StatusOr<grpc_byte_buffer*> serialized = SerializeToBuffer(*messages_.response);
+    StatusOr<OutgoingMessage> serialized = SerializeMessage(*messages_.response);
     if (serialized.ok())
-      message = *serialized;
+      message = *std::move(serialized);
     else
       status = serialized.status();
   }
-  const size_t bytes = std::max(bytes_, message == nullptr ? 0 : grpc_byte_buffer_length(message));
-  const bool in_handler = frame_ != nullptr && frame_->call == this;
-  if (in_handler) frame_->answered = true;
-  ServerMethod::Messages messages = std::move(messages_);
+  if (deadline_ != 0) server_->timers().Cancel(deadline_, /*wait=*/false);
   ServerMethod* const method = method_;
-  SendAnswer(status, message, in_handler);
+  ServerMethod::Messages messages = std::move(messages_);
+  const size_t bytes = std::max(request_bytes_, message.size);
+  connection_->With([&](Http2Session&) {
+    if (!over_) Answer(status, std::move(message));
+  });
   method->GiveBack(std::move(messages), bytes);
+  server_->Leave();
 }
 
-void ServerCall::SendAnswer(const Status& status, grpc_byte_buffer* message, bool await_close) {
-  grpc_op ops[4] = {};
-  size_t count = 0;
-  ops[count++].op = GRPC_OP_SEND_INITIAL_METADATA;
-  if (message != nullptr) {
-    ops[count].op = GRPC_OP_SEND_MESSAGE;
-    ops[count++].data.send_message.send_message = message;
+void ServerCall::Answer(const Status& status, OutgoingMessage message) {
+  Http2Session& session = connection_->session();
+  if (status.ok()) {
+    static constexpr HttpHeader kHeaders[] = {{":status", "200"}, {"content-type", kGrpcContentType}};
+    answer_ = std::move(message);
+    return session.Respond(*this, kHeaders, /*with_data=*/true);
   }
-  const absl::string_view text = status.message().substr(0, kMaxStatusMessage);
-  grpc_slice details = grpc_slice_from_copied_buffer(text.data(), text.size());
-  ops[count].op = GRPC_OP_SEND_STATUS_FROM_SERVER;
-  ops[count].data.send_status_from_server.status = ToGrpcCode(status.code());
-  ops[count++].data.send_status_from_server.status_details = status.ok() ? nullptr : &details;
-  if (await_close) {
-    ops[count].op = GRPC_OP_RECV_CLOSE_ON_SERVER;
-    ops[count++].data.recv_close_on_server.cancelled = &was_cancelled_;
-  }
-  const GrpcTag& tag = await_close ? answered_and_closed_ : answered_;
-  StartBatch(call_, std::span(ops).first(count), &tag);
-  grpc_slice_unref(details);
-  grpc_byte_buffer_destroy(message);
+  const std::string code = absl::StrCat(static_cast<int>(status.code()));
+  const std::string text = PercentEncode(status.message().substr(0, kMaxStatusMessage));
+  const HttpHeader headers[] = {{":status", "200"},
+                                {"content-type", kGrpcContentType},
+                                {"grpc-status", code},
+                                {"grpc-message", text, true},
+                                {"grpc-accept-encoding", "identity"}};
+  session.Respond(*this, std::span(headers, absl::IsUnimplemented(status) ? 5 : 4), /*with_data=*/false);
 }
 
-void ServerCall::AwaitClose() {
-  grpc_op op = {};
-  op.op = GRPC_OP_RECV_CLOSE_ON_SERVER;
-  op.data.recv_close_on_server.cancelled = &was_cancelled_;
-  StartBatch(call_, std::span(&op, 1), &closed_);
+size_t ServerCall::Pending(size_t max, bool* last) {
+  const size_t left = answer_.size - sent_;
+  *last = left <= max;
+  return std::min(left, max);
 }
 
-void ServerCall::OnAnswered(void* self, bool) { static_cast<ServerCall*>(self)->Done(1); }
-
-void ServerCall::OnClosed(void* self, bool) {
-  auto* call = static_cast<ServerCall*>(self);
-  if (call->was_cancelled_ != 0) call->cancellation_->StartCancel(errors::Cancelled("the client has gone or given up"));
-  call->Done(1);
+void ServerCall::TakePending(size_t bytes, OutQueue* out) {
+  out->AppendHeld(answer_.bytes, answer_.bytes.get() + sent_, bytes);
+  sent_ += bytes;
 }
 
-void ServerCall::OnAnsweredAndClosed(void* self, bool) { static_cast<ServerCall*>(self)->Done(2); }
+std::span<const HttpHeader> ServerCall::trailers() { return kOkTrailers; }
 
-void ServerCall::Done(int ends) {
-  if (ends_left_.fetch_sub(ends, std::memory_order_acq_rel) != ends) return;
-  grpc_call* const call = std::exchange(call_, nullptr);
-  grpc_byte_buffer_destroy(std::exchange(payload_, nullptr));
-  grpc_metadata_array_destroy(&metadata_);
-  GrpcServer* const server = server_;
-  if (method_->waiting.load(std::memory_order_relaxed) < kServerSlots)
-    Request();
-  else
-    method_->PutFree(this);
-  grpc_call_unref(call);
-  server->Leave();
+void ServerCall::CancelLater(const Status& why) {
+  connection_->Defer([self = shared_from_this(), why] { self->cancellation_.StartCancel(why); });
+}
+
+void ServerCall::OnClosed(uint32_t /*error*/) {
+  over_ = true;
+  if (opened_) connection_->CallEnds();
+  if (message_.has_value() && !ended_ && !refused_) connection_->RequestEnds();
+  if (entered_ && !finished_.load()) CancelLater(errors::Cancelled("the client has gone or given up"));
+  answer_ = {};
+}
+
+void ServerCall::OnLost(const Status& why) {
+  over_ = true;
+  if (opened_) connection_->CallEnds();
+  if (entered_ && !finished_.load()) CancelLater(errors::Cancelled("the client has gone: ", why.message()));
+  answer_ = {};
+}
+
+void ServerCall::OnStop(const Status& why) {
+  if (entered_ && !finished_.load()) CancelLater(why);
 }
 
 }  // namespace millstream

@@ -2,115 +2,99 @@
 #ifndef MILLSTREAM_DISTRIBUTED_GRPC_SERVER_CALL_H_
 #define MILLSTREAM_DISTRIBUTED_GRPC_SERVER_CALL_H_
 
-#include <grpc/grpc.h>
-
 #include <atomic>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "millstream/base/mutex.h"
-#include "millstream/distributed/grpc/event_loop.h"
-#include "millstream/distributed/wire/rpc.h"
+#include "absl/container/inlined_vector.h"
+#include "millstream/base/timer_queue.h"
+#include "millstream/distributed/grpc/http2_session.h"
+#include "millstream/distributed/grpc/message.h"
+#include "millstream/distributed/grpc/server_method.h"
+#include "millstream/distributed/wire/run_elsewhere.h"
 
 namespace millstream {
 
 class GrpcServer;
-class ServerCall;
+class ServerConnection;
 
-// Slots that wait for calls of a method.
-inline constexpr int kServerSlots = 4;
-
-// A method of a running server, and the messages that its calls use again and again. Thread-safe.
-class ServerMethod {
+// One request at a server: its headers, which decide whether it is let in before any of its body is kept, its message,
+// the handler's run and the answer. It lives as long as the stream is open and until it is finished.
+class ServerCall final : public RpcCall,
+                         public CallWithThreads,
+                         public Http2Stream,
+                         public std::enable_shared_from_this<ServerCall> {
  public:
-  struct Messages {
-    std::unique_ptr<google::protobuf::Message> request, response;
-  };
-
-  ServerMethod(RpcMethod method, void* registered) : method_(std::move(method)), registered_(registered) {}
-
-  const RpcMethod& method() const { return method_; }
-  void* registered() const { return registered_; }
-  Messages Take();
-  // `bytes` is what they held: larger ones are not kept.
-  void GiveBack(Messages messages, size_t bytes);
-
-  std::atomic<int> waiting{0};  // slots in gRPC's hands
-  // Slots that are not; null if there are none.
-  ServerCall* TakeFree();
-  void PutFree(ServerCall* call);
-
- private:
-  static constexpr size_t kMaxKept = 8;
-  static constexpr size_t kMaxKeptBytes = size_t{16} << 20;
-
-  const RpcMethod method_;
-  void* const registered_;
-  Mutex mu_;
-  std::vector<Messages> kept_ ABSL_GUARDED_BY(mu_);  // the last ones used are used first: they are in the cache
-  std::vector<ServerCall*> free_ ABSL_GUARDED_BY(mu_);
-};
-
-// A slot for one call of one method, used for one call after the other. It is in gRPC's hands until a call arrives,
-// then runs the handler, and is free again when both the answer is out and gRPC has said how the call ended.
-class ServerCall final : public RpcCall {
- public:
-  ServerCall(GrpcServer* server, ServerMethod* method);
-
-  // Hands the slot to gRPC, for the next call.
-  void Request();
+  ServerCall(GrpcServer* server, std::shared_ptr<ServerConnection> connection);
+  ~ServerCall() override;
 
   google::protobuf::Message& request() override { return *messages_.request; }
   google::protobuf::Message& response() override { return *messages_.response; }
   std::string peer() override;
   bool peer_is_loopback() override;
+  Role role() override { return role_; }
   absl::string_view metadata(absl::string_view key) override;
-  Cancellation* cancellation() override { return &*cancellation_; }
+  Cancellation* cancellation() override { return &cancellation_; }
+  void RunElsewhere(CallWait wait, std::function<void()> work) override;
   void Finish(Status status) override;
 
+  // Ends it with an error, before the handler has been called. With the connection's lock held.
+  void Refuse(const Status& why);
+  // Gives the stream to `other`; false if it is over. With the connection's lock held.
+  bool HandOver(std::shared_ptr<Http2Stream> other);
+  ServerConnection& connection() { return *connection_; }
+
+  void OnHeader(absl::string_view name, absl::string_view value) override;
+  void OnHeadersComplete(bool too_large) override;
+  void OnData(const char* data, size_t size) override;
+  void OnEnd() override;
+  void OnClosed(uint32_t error) override;
+  void OnLost(const Status& why) override;
+  void OnStop(const Status& why) override;
+  size_t Pending(size_t max, bool* last) override;
+  void TakePending(size_t bytes, OutQueue* out) override;
+  std::span<const HttpHeader> trailers() override;
+
  private:
-  static void OnArrived(void* self, bool ok);
-  static void OnAnswered(void* self, bool ok);
-  static void OnClosed(void* self, bool ok);
-  static void OnAnsweredAndClosed(void* self, bool ok);
-
-  // On the stack of a thread while it runs a handler.
-  struct Frame {
-    ServerCall* call;
-    bool answered;
-  };
-  static thread_local Frame* frame_;
-
+  // Whether the headers let the call in. The answer may have been given already.
+  Status Admit();
+  bool IsGrpc();
+  void StartDeadline();
   void Run();
-  // Checks who calls, and parses the request.
   Status Prepare();
-  void SendAnswer(const Status& status, grpc_byte_buffer* message, bool await_close);
-  void AwaitClose();
-  // `ends` of the two ends (answer out, call closed) are reached; after both, the slot is free.
-  void Done(int ends);
+  void CancelLater(const Status& why);
+  void Answer(const Status& status, OutgoingMessage message);
+
+  struct Metadata {
+    uint32_t name_end, value_end;  // in metadata_
+  };
 
   GrpcServer* const server_;
-  ServerMethod* const method_;
-  const GrpcTag arrived_, answered_, closed_, answered_and_closed_;
+  const std::shared_ptr<ServerConnection> connection_;
+  Cancellation cancellation_;
 
-  grpc_call* call_ = nullptr;
-  gpr_timespec deadline_;
-  grpc_metadata_array metadata_;
-  grpc_byte_buffer* payload_ = nullptr;
-  size_t bytes_ = 0;
-  int was_cancelled_ = 0;
+  // Of the connection's lock, until the handler runs.
+  std::string metadata_;  // names and values, one after the other
+  absl::InlinedVector<Metadata, 16> entries_;
+  std::string path_;
+  Role role_ = Role::kObserver;
+  ServerMethod* method_ = nullptr;
+  std::optional<IncomingMessage> message_;
+  bool has_headers_ = false, refused_ = false, ended_ = false, over_ = false, entered_ = false, opened_ = false;
+  TimerQueue::Id deadline_ = 0;
+
+  // Of whoever answers.
   ServerMethod::Messages messages_;
-  std::optional<Cancellation> cancellation_;
-  std::atomic<int> ends_left_{0};
-};
+  size_t request_bytes_ = 0;
+  std::shared_ptr<ServerCall> self_;  // from the handler's begin to Finish()
+  std::atomic<bool> finished_{false};
 
-// The address at the other end of a call: "1.2.3.4:5".
-std::string PeerOf(grpc_call* call);
-// The same from gRPC's "ipv4:1.2.3.4:5".
-std::string PeerText(absl::string_view uri);
-bool IsLoopbackPeer(absl::string_view uri);
+  // Of the connection's lock: the answer.
+  OutgoingMessage answer_;
+  size_t sent_ = 0;
+};
 
 }  // namespace millstream
 

@@ -1,182 +1,132 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millstream/distributed/grpc/stream_link.h"
 
-#include <grpc/byte_buffer.h>
-#include <grpc/byte_buffer_reader.h>
-
 #include <utility>
-
-#include "absl/container/inlined_vector.h"
-#include "absl/strings/numbers.h"
-#include "millstream/distributed/grpc/core.h"
-#include "millstream/distributed/grpc/link_metadata.h"
-#include "millstream/distributed/link/io_loop.h"
 
 namespace millstream {
 namespace {
 
-// Of one message. 100 MB pass at 3.2 GB/s this way, at 2 with 32 KB (too many messages) and 2.2 with 256 KB (fresh
-// memory for each).
-constexpr size_t kMessageBytes = size_t{64} << 10;
-// Below, a copy is cheaper than a slice that holds the tensor.
-constexpr size_t kCopyBytes = 4096;
+// Of one message: with its prefix it fills a frame of HTTP/2.
+constexpr size_t kMessageBytes = (size_t{64} << 10) - kMessagePrefixBytes;
 
 int64_t Nanos(std::chrono::milliseconds t) { return std::chrono::nanoseconds(t).count(); }
-
-// A slice of a tensor's memory, which it keeps.
-grpc_slice SliceOf(const Tensor& tensor, const void* data, size_t bytes) {
-  return grpc_slice_new_with_user_data(
-      const_cast<void*>(data), bytes, [](void* held) { delete static_cast<Tensor*>(TakeFromGrpc(held)); },
-      HandToGrpc(new Tensor(tensor)));
-}
+// Zero is never; a quarter keeps sums with it in range.
+int64_t NanosOrNever(std::chrono::milliseconds t) { return t.count() > 0 ? Nanos(t) : INT64_MAX / 4; }
 
 }  // namespace
 
 StreamLink::StreamLink(Parts parts)
     : PeerLink(std::move(parts.peer), parts.incarnation),
       address_(std::move(parts.address)),
-      loop_(parts.loop),
+      connection_(std::move(parts.connection)),
       handler_(parts.handler),
-      options_(parts.options),
-      liveness_(Nanos(options_.keepalive_interval), Nanos(options_.keepalive_timeout), NowNanos()),
+      options_(std::move(parts.options)),
+      liveness_(NanosOrNever(options_.keepalive_interval), NanosOrNever(options_.keepalive_timeout), NowNanos()),
       last_heard_(NowNanos()),
-      details_(grpc_empty_slice()),
-      call_(parts.call),
-      released_(std::move(parts.released)) {
-  grpc_metadata_array_init(&initial_);
-  grpc_metadata_array_init(&trailing_);
-}
+      released_(std::move(parts.released)) {}
 
-StreamLink::~StreamLink() {
-  grpc_metadata_array_destroy(&initial_);
-  grpc_metadata_array_destroy(&trailing_);
-  grpc_slice_unref(details_);
-}
-
-void StreamLink::Accept(std::vector<grpc_metadata> answer) {
+void StreamLink::Accept(const std::function<bool(std::shared_ptr<Http2Stream>, Http2Session&)>& attach) {
   {
     MutexLock lock(mu_);
-    self_ = shared_from_this();
-    opened_ = reading_ = true;
+    opened_ = true;
+    active_ = true;  // the session asks once it has answered
   }
-  loop_->AddTicked(std::static_pointer_cast<StreamLink>(shared_from_this()));
   handler_->Opened(*this);
-  grpc_op op = {};
-  op.op = GRPC_OP_SEND_INITIAL_METADATA;
-  op.data.send_initial_metadata.count = answer.size();
-  op.data.send_initial_metadata.metadata = answer.data();
-  Batch({&op, 1}, &greeted_);
-  AwaitEnd();
-  StartRead();
+  bool attached = false;
+  connection_->With([&](Http2Session& session) { attached = attach(stream(), session); });
+  if (!attached) connection_->Locked([&] { Over(errors::Unavailable("the connection is lost")); });
 }
 
-void StreamLink::Dial(std::vector<grpc_metadata> hello, std::function<void(Status)> done) {
+void StreamLink::Dial(std::span<const HttpHeader> headers, std::function<void(Status)> done) {
   dialed_ = true;
   {
     MutexLock lock(mu_);
-    self_ = shared_from_this();
     dial_done_ = std::move(done);
-    ++batches_;  // nothing ends before all is started
+    active_ = true;
   }
-  AwaitEnd();
-  grpc_op ops[2] = {};
-  ops[0].op = GRPC_OP_SEND_INITIAL_METADATA;
-  ops[0].data.send_initial_metadata.count = hello.size();
-  ops[0].data.send_initial_metadata.metadata = hello.data();
-  ops[1].op = GRPC_OP_RECV_INITIAL_METADATA;
-  ops[1].data.recv_initial_metadata.recv_initial_metadata = &initial_;
-  Batch(ops, &greeted_);
-  Settle(1);
+  Status status = errors::Unavailable("the connection is lost");
+  connection_->With([&](Http2Session& session) { status = session.StartStream(stream(), headers); });
+  if (!status.ok()) connection_->Locked([&] { Over(status); });
 }
 
-void StreamLink::OnGreeted(void* self, bool ok) {
-  auto* link = static_cast<StreamLink*>(self);
-  if (!link->dialed_ || !ok) return link->Settle(1);
-  const absl::string_view text = FindMetadata(link->initial_, kIncarnationKey);
-  uint64_t incarnation = 0;
-  if (!absl::SimpleAtoi(text, &incarnation)) return link->Settle(1);  // refused: the end of the call says why
-  if (link->peer_incarnation() != 0 && incarnation != link->peer_incarnation()) {
-    link->Fail(errors::Aborted("it has been restarted since it was asked (incarnation ", incarnation, ", not ",
-                               link->peer_incarnation(), ")"));
-    return link->Settle(1);
+void StreamLink::OnHeader(absl::string_view name, absl::string_view value) {
+  if (dialed_) answer_.Add(name, value);
+}
+
+void StreamLink::OnHeadersComplete(bool /*too_large*/) {
+  if (!dialed_ || !answer_.incarnation().has_value()) return;  // refused: the end of the stream says why
+  connection_->Defer([self = self(), incarnation = *answer_.incarnation()] { self->Greeted(incarnation); });
+}
+
+void StreamLink::Greeted(uint64_t incarnation) {
+  if (peer_incarnation() != 0 && incarnation != peer_incarnation()) {
+    return Fail(errors::Aborted("it has been restarted since it was asked (incarnation ", incarnation, ", not ",
+                                peer_incarnation(), ")"));
   }
   std::function<void(Status)> done;
   {
-    MutexLock lock(link->mu_);
-    if (link->state_ == State::kOpen) {
-      link->opened_ = link->reading_ = true;
-      done = std::exchange(link->dial_done_, nullptr);
-    }
-  }
-  if (done != nullptr) {
-    link->loop_->AddTicked(std::static_pointer_cast<StreamLink>(link->shared_from_this()));
-    link->handler_->Opened(*link);
-    done(OkStatus());
-    link->StartRead();
-  }
-  link->Settle(1);
-}
-
-void StreamLink::Batch(std::span<const grpc_op> ops, GrpcTag* tag) {
-  {
     MutexLock lock(mu_);
-    ++batches_;
+    if (state_ != State::kOpen || dial_done_ == nullptr) return;
+    opened_ = true;
+    done = std::exchange(dial_done_, nullptr);
   }
-  StartBatch(call_, ops, tag);
+  handler_->Opened(*this);
+  done(OkStatus());
 }
 
-void StreamLink::AwaitEnd() {
-  grpc_op op = {};
-  if (dialed_) {
-    op.op = GRPC_OP_RECV_STATUS_ON_CLIENT;
-    op.data.recv_status_on_client.trailing_metadata = &trailing_;
-    op.data.recv_status_on_client.status = &code_;
-    op.data.recv_status_on_client.status_details = &details_;
-  } else {
-    op.op = GRPC_OP_RECV_CLOSE_ON_SERVER;
-    op.data.recv_close_on_server.cancelled = &cancelled_;
+void StreamLink::OnData(const char* data, size_t size) {
+  unconsumed_ += size;
+  if (over_) return;
+  if (inbox_ == Inbox::kIdle) {
+    inbox_ = Inbox::kCollecting;
+    collector_ = std::this_thread::get_id();
+    connection_->Defer([self = self()] { self->DeliverData(); });
   }
-  Batch({&op, 1}, &over_);
+  // The memory of another thread is used again before it can be looked at.
+  const bool stays = inbox_ == Inbox::kCollecting && collector_ == std::this_thread::get_id();
+  const Status status = pieces_.Feed(data, size, [&](std::span<const char> piece) {
+    if (stays)
+      spans_.push_back(piece);
+    else
+      backlog_.append(piece.data(), piece.size());
+  });
+  if (!status.ok()) connection_->Defer([self = self(), status] { self->Fail(status); });
 }
 
-void StreamLink::StartRead() {
-  grpc_op op = {};
-  op.op = GRPC_OP_RECV_MESSAGE;
-  op.data.recv_message.recv_message = &incoming_;
-  Batch({&op, 1}, &read_);
-}
-
-void StreamLink::OnRead(void* self, bool ok) {
-  auto* link = static_cast<StreamLink*>(self);
-  grpc_byte_buffer* const message = std::exchange(link->incoming_, nullptr);
-  bool more = ok && message != nullptr;
-  if (more) {
-    link->last_heard_.store(NowNanos(), std::memory_order_relaxed);
-    grpc_byte_buffer_reader reader;
+void StreamLink::DeliverData() {
+  std::vector<std::span<const char>> spans;
+  std::string copied;
+  connection_->Locked([&] {
+    inbox_ = Inbox::kDelivering;
+    spans.swap(spans_);
+  });
+  for (;;) {
+    last_heard_.store(NowNanos(), std::memory_order_relaxed);
     Status status;
-    if (grpc_byte_buffer_reader_init(&reader, message) != 0) {
-      grpc_slice* slice;
-      while (status.ok() && grpc_byte_buffer_reader_peek(&reader, &slice) != 0) {
-        status = link->decoder_.Consume(ViewOf(*slice).data(), ViewOf(*slice).size());
-      }
-      grpc_byte_buffer_reader_destroy(&reader);
+    for (const std::span<const char>& span : spans) {
+      if (status.ok()) status = decoder_.Consume(span.data(), span.size());
     }
-    if (!status.ok()) link->Fail(status);
-    more = status.ok();
+    if (status.ok() && !copied.empty()) status = decoder_.Consume(copied.data(), copied.size());
+    if (!status.ok()) Fail(status);
+    bool more = false, finish = false;
+    const auto next = [&] {
+      spans.clear();
+      copied.clear();
+      copied.swap(backlog_);
+      more = !copied.empty() && status.ok();
+      if (more) return;
+      spans_.swap(spans);  // keeps its room
+      inbox_ = Inbox::kIdle;
+      finish = over_;
+    };
+    const bool open = connection_->With([&](Http2Session& session) {
+      session.Consume(id(), std::exchange(unconsumed_, 0));
+      next();
+    });
+    if (!open) connection_->Locked(next);
+    if (finish) return Finish();
+    if (!more) return;
   }
-  grpc_byte_buffer_destroy(message);
-  if (more) {
-    link->StartRead();
-  } else {
-    MutexLock lock(link->mu_);
-    link->reading_ = false;
-  }
-  link->Settle(1);
-}
-
-size_t StreamLink::queued_frames() {
-  MutexLock lock(mu_);
-  return queue_.size();
 }
 
 void StreamLink::Send(Frame frame) {
@@ -189,74 +139,81 @@ void StreamLink::Send(Frame frame) {
     if (state_ != State::kOpen) return;
     counters_.frames_sent.fetch_add(1, std::memory_order_relaxed);
     queue_.Push(std::move(frame), 0);
-    if (sending_) return;
-    sending_ = true;
+    if (active_) return;
+    active_ = true;
   }
-  SendNext();
+  Wake();
+}
+
+size_t StreamLink::queued_frames() {
+  MutexLock lock(mu_);
+  return queue_.size();
 }
 
 void StreamLink::Request(bool* what) {
   {
     MutexLock lock(mu_);
     *what = true;
-    if (sending_) return;
-    sending_ = true;
+    if (active_) return;
+    active_ = true;
   }
-  SendNext();
+  Wake();
 }
 
-void StreamLink::SendNext() {
-  grpc_byte_buffer* const message = BuildMessage();
-  if (message == nullptr) return Settle(0);
-  counters_.bytes_sent.fetch_add(grpc_byte_buffer_length(message), std::memory_order_relaxed);
-  grpc_op op = {};
-  op.op = GRPC_OP_SEND_MESSAGE;
-  op.data.send_message.send_message = message;
-  Batch({&op, 1}, &sent_);
-  grpc_byte_buffer_destroy(message);
+void StreamLink::Wake() {
+  connection_->With([&](Http2Session& session) {
+    if (!over_) session.Resume(*this);
+  });
 }
 
-// Null, with the sending side given back, if there is nothing to send.
-grpc_byte_buffer* StreamLink::BuildMessage() {
-  absl::InlinedVector<grpc_slice, 16> slices;
-  std::string small;  // what is copied, since the last slice
-  const auto flush = [&] {
-    if (!small.empty()) slices.push_back(grpc_slice_from_copied_buffer(small.data(), small.size()));
-    small.clear();
-  };
+size_t StreamLink::Pending(size_t max, bool* last) {
+  *last = false;
+  if (staged_.empty() && !BuildMessage()) return 0;
+  return std::min(staged_.size(), max);
+}
+
+void StreamLink::TakePending(size_t bytes, OutQueue* out) {
+  staged_.MoveTo(out, bytes);
+  counters_.bytes_sent.fetch_add(bytes, std::memory_order_relaxed);
+  if (staged_.empty()) messages_sent_.fetch_add(1, std::memory_order_relaxed);
+}
+
+bool StreamLink::BuildMessage() {
+  char* prefix = nullptr;
   size_t bytes = 0;
   while (bytes < kMessageBytes) {
-    if (!out_.active() && !TakeNext(/*give_back=*/bytes == 0)) break;
+    if (!out_.active() && !TakeNext()) break;
+    if (prefix == nullptr) prefix = staged_.AppendRoom(kMessagePrefixBytes);
     iovec parts[3];
     const int count = out_.Gather(parts, kMessageBytes - bytes);
     for (int i = 0; i < count; ++i) {
       const char* data = static_cast<const char*>(parts[i].iov_base);
       const size_t size = parts[i].iov_len;
-      const char* payload =
-          out_payload_.IsInitialized() ? static_cast<const char*>(std::as_const(out_payload_).raw()) : nullptr;
-      const bool of_payload = payload != nullptr && data >= payload && data < payload + out_payload_.ByteSize();
-      if (of_payload && size > kCopyBytes) {
-        flush();
-        slices.push_back(SliceOf(out_payload_, data, size));
-      } else {
-        small.append(data, size);
-      }
+      const char* payload = out_payload_ == nullptr ? nullptr : static_cast<const char*>(out_payload_->raw());
+      if (payload != nullptr && data >= payload && data < payload + out_payload_->ByteSize())
+        staged_.AppendHeld(out_payload_, data, size);
+      else
+        staged_.Append(data, size);
       out_.Advance(size);
       bytes += size;
     }
     if (out_.remaining() == 0) {
       out_.Reset();
-      out_payload_ = Tensor();
+      out_payload_ = nullptr;
     }
   }
-  flush();
-  if (slices.empty()) return nullptr;
-  grpc_byte_buffer* message = grpc_raw_byte_buffer_create(slices.data(), slices.size());
-  for (const grpc_slice& slice : slices) grpc_slice_unref(slice);
-  return message;
+  {
+    MutexLock lock(mu_);
+    mid_frame_ = out_.active();
+  }
+  if (prefix == nullptr) return false;
+  prefix[0] = 0;
+  for (int i = 0; i < 4; ++i) prefix[1 + i] = static_cast<char>(bytes >> (24 - 8 * i));
+  return true;
 }
 
-bool StreamLink::TakeNext(bool give_back) {
+// Makes the next frame the one that is being sent. False if there is none.
+bool StreamLink::TakeNext() {
   MutexLock lock(mu_);
   const bool going = state_ != State::kEnded;
   if (going && wants_pong_) {
@@ -267,30 +224,17 @@ bool StreamLink::TakeNext(bool give_back) {
     out_.StartControl(WireType::kPing, "");
   } else if (going && !queue_.empty()) {
     Frame frame = queue_.Pop();
-    out_payload_ = frame.payload;
+    out_payload_ = frame.payload.IsInitialized() ? std::make_shared<const Tensor>(frame.payload) : nullptr;
     out_.Start(std::move(frame));
+    mid_frame_ = true;
   } else if (wants_bye_) {
     wants_bye_ = false;
     out_.StartControl(WireType::kBye, EncodeByeStatus(why_));
   } else {
-    if (give_back) sending_ = false;
+    active_ = false;
     return false;
   }
   return true;
-}
-
-void StreamLink::OnSent(void* self, bool ok) {
-  auto* link = static_cast<StreamLink*>(self);
-  if (ok) {
-    link->messages_sent_.fetch_add(1, std::memory_order_relaxed);
-    link->SendNext();
-  } else {  // the call is over, which comes by itself
-    link->out_.Reset();
-    link->out_payload_ = Tensor();
-    MutexLock lock(link->mu_);
-    link->sending_ = false;
-  }
-  link->Settle(1);
 }
 
 StatusOr<Tensor> StreamLink::AllocatePayload(const Frame& frame, uint64_t bytes) {
@@ -312,7 +256,7 @@ void StreamLink::Deliver(Frame frame) {
 void StreamLink::Control(WireType type, const std::string& body) {
   if (type == WireType::kPing) return Request(&wants_pong_);
   if (type != WireType::kBye) return;
-  // Who says goodbye waits for the other to end the call, so that what was sent before is read.
+  // Who says goodbye waits for the other to end the stream, so that what was sent before is read.
   const Status why = DecodeByeStatus(body);
   Fail(why.ok() ? errors::Unavailable("it closed the link") : WithContext(why, "it closed the link"));
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // How a link over a gRPC stream ends: closed by either side, broken, or silent.
+#include <nghttp2/nghttp2.h>
+
 #include <utility>
 
 #include "absl/strings/str_format.h"
-#include "millstream/distributed/grpc/core.h"
 #include "millstream/distributed/grpc/stream_link.h"
-#include "millstream/distributed/link/io_loop.h"
 
 namespace millstream {
 namespace {
@@ -22,7 +22,7 @@ void StreamLink::Close(Status why) {
     if (state_ == State::kEnded || (why.ok() && state_ == State::kClosing)) return;
     closing_since_ = NowNanos();
     state_ = why.ok() ? State::kClosing : State::kEnded;
-    cut = !why.ok() && (sending_ || !opened_);  // perhaps amid a frame, where a goodbye cannot go
+    cut = !why.ok() && (mid_frame_ || !opened_);  // amid a frame, where a goodbye cannot go
     if (!why.ok()) std::swap(dropped, queue_);
     why_ = std::move(why);
   }
@@ -45,15 +45,9 @@ void StreamLink::Fail(const Status& why) {
 }
 
 void StreamLink::Cancel() {
-  grpc_call* call;
-  {
-    MutexLock lock(mu_);
-    call = call_;
-    if (call == nullptr) return;
-    grpc_call_ref(call);
-  }
-  grpc_call_cancel(call, nullptr);
-  grpc_call_unref(call);
+  connection_->With([&](Http2Session& session) {
+    if (!over_) session.Reset(*this, NGHTTP2_CANCEL);
+  });
 }
 
 void StreamLink::Tick() {
@@ -67,7 +61,7 @@ void StreamLink::Tick() {
     if (progress != progress_seen_) closing_since_ = closing ? now : 0;
     progress_seen_ = progress;
     // Once all is sent, the peer may still have much of it to read.
-    const bool all_sent = state_ == State::kClosing && queue_.empty() && !wants_bye_ && !sending_;
+    const bool all_sent = state_ == State::kClosing && queue_.empty() && !wants_bye_ && !active_;
     overdue = closing && now - closing_since_ > Nanos(all_sent ? options_.keepalive_timeout : options_.linger);
   }
   if (overdue) return Cancel();
@@ -81,56 +75,57 @@ void StreamLink::Tick() {
   }
 }
 
-void StreamLink::OnOver(void* self, bool) {
-  auto* link = static_cast<StreamLink*>(self);
-  Status why = errors::Unavailable("the connection is lost");
-  if (link->dialed_ && link->code_ != GRPC_STATUS_OK && link->code_ != GRPC_STATUS_CANCELLED) {
-    why = FromGrpcStatus(link->code_, ViewOf(link->details_));
-  }
-  {
-    MutexLock lock(link->mu_);
-    link->call_over_ = true;
-    if (link->state_ == State::kOpen)
-      link->why_ = WithContext(why, absl::StrCat(link->peer(), " at ", link->address_, " (grpc)"));
-    if (link->state_ == State::kOpen) link->state_ = State::kEnded;
-  }
-  link->Settle(1);
+void StreamLink::OnEnd() {
+  // Neither end finishes a stream but by ending it in both directions.
+  if (!over_ && !(dialed_ && !answer_.incarnation().has_value()))
+    connection_->Defer([self = self()] { self->Fail(errors::Unavailable("the connection is lost")); });
 }
 
-void StreamLink::Settle(int batches) {
-  std::shared_ptr<PeerLink> self;
-  std::function<void(Status)> dial_done;
-  std::function<void()> released;
-  grpc_call* call = nullptr;
-  bool finish = false, opened = false;
-  Status why;
+void StreamLink::OnClosed(uint32_t /*error*/) {
+  Over(dialed_ ? answer_.refusal() : errors::Unavailable("the connection is lost"));
+}
+
+void StreamLink::OnLost(const Status& why) { Over(why); }
+
+void StreamLink::OnStop(const Status& why) {
+  connection_->Defer([self = self(), why] { self->Fail(why); });
+}
+
+void StreamLink::Over(const Status& why) {
+  if (over_) return;
+  over_ = true;
   FrameQueue dropped;
   {
     MutexLock lock(mu_);
-    batches_ -= batches;
-    if (call_over_ && !reading_ && !finished_) {
-      finish = finished_ = true;
-      opened = opened_;
-      dial_done = std::exchange(dial_done_, nullptr);
-      why = why_;
-      std::swap(dropped, queue_);
-      ++batches_;  // the call stays until the handler has been told
-      self = self_;
+    if (state_ == State::kOpen) {
+      const Status cause = absl::IsCancelled(why) ? errors::Unavailable("the connection is lost") : why;
+      why_ = WithContext(cause, absl::StrCat(peer(), " at ", address_, " (grpc)"));
+      state_ = State::kEnded;
     }
+    std::swap(dropped, queue_);
   }
-  if (finish) {
-    if (opened) handler_->Closed(*this, why);
-    if (dial_done != nullptr) dial_done(why);
-  }
+  staged_.Clear();
+  out_.Reset();
+  out_payload_ = nullptr;
+  // Whoever delivers ends the link afterwards.
+  if (inbox_ == Inbox::kIdle) connection_->Defer([self = self()] { self->Finish(); });
+}
+
+void StreamLink::Finish() {
+  std::function<void(Status)> dial_done;
+  std::function<void()> released;
+  bool opened;
+  Status why;
   {
     MutexLock lock(mu_);
-    if (finish) --batches_;
-    if (!finished_ || sending_ || batches_ > 0 || call_ == nullptr) return;
-    call = std::exchange(call_, nullptr);
+    if (std::exchange(finished_, true)) return;
+    opened = opened_;
+    why = why_;
+    dial_done = std::exchange(dial_done_, nullptr);
     released = std::exchange(released_, nullptr);
-    self = std::exchange(self_, nullptr);
   }
-  grpc_call_unref(call);
+  if (opened) handler_->Closed(*this, why);
+  if (dial_done != nullptr) dial_done(why);
   if (released != nullptr) released();
 }
 

@@ -2,7 +2,7 @@
 #include "millstream/distributed/master/master_service.h"
 
 #include "millstream/distributed/wire/device_proto.h"
-#include "millstream/distributed/wire/long_call.h"
+#include "millstream/distributed/wire/run_elsewhere.h"
 #include "millstream/proto/master.pb.h"
 #include "millstream/tensor/tensor_proto.h"
 
@@ -184,10 +184,12 @@ void RunStep(Master* master, RpcCall& call) {
   Session::Feeds feeds;
   if (Status status = FeedsOf(request, &feeds); !status.ok()) return FinishStep(call, std::move(status));
   if (!request.partial_run_handle().empty()) {
-    std::vector<Tensor> outputs;
-    ExpectLongCall();
-    Status status = (*session)->PartialRun(request.partial_run_handle(), feeds, NamesOf(request.fetch()), &outputs);
-    return AnswerStep(call, std::move(status), outputs);
+    return RunElsewhere(call, CallWait::kLong, [&call, session = *session, feeds = std::move(feeds)] {
+      const auto& request = call.request_as<proto::RunStepRequest>();
+      std::vector<Tensor> outputs;
+      Status status = session->PartialRun(request.partial_run_handle(), feeds, NamesOf(request.fetch()), &outputs);
+      AnswerStep(call, std::move(status), outputs);
+    });
   }
   const RunOptions options = OptionsOf(request.options(), call);
   // Made where there may be something to say: a message on the heap is not free.
@@ -200,11 +202,11 @@ void RunStep(Master* master, RpcCall& call) {
 }
 
 template <typename Request, typename Response>
-RpcMethod Answered(absl::string_view name, Master* master, Status (*run)(Master*, RpcCall&)) {
+RpcMethod Answered(absl::string_view name, Master* master, Status (*run)(Master*, RpcCall&),
+                   CallWait wait = CallWait::kShort) {
   return {MasterMethod(name), &Request::default_instance(), &Response::default_instance(),
-          [master, run](RpcCall& call) {
-            ExpectLongCall();
-            call.Finish(run(master, call));
+          [master, run, wait](RpcCall& call) {
+            RunElsewhere(call, wait, [master, run, &call] { call.Finish(run(master, call)); });
           },
           Role::kClient};
 }
@@ -221,14 +223,16 @@ std::string MasterMethod(absl::string_view method) { return absl::StrCat("/tenso
 
 std::vector<RpcMethod> MasterServiceMethods(Master* master) {
   return {
-      Answered<proto::CreateSessionRequest, proto::CreateSessionResponse>("CreateSession", master, &CreateSession),
+      Answered<proto::CreateSessionRequest, proto::CreateSessionResponse>("CreateSession", master, &CreateSession,
+                                                                          CallWait::kLong),
       Answered<proto::ExtendSessionRequest, proto::ExtendSessionResponse>("ExtendSession", master, &ExtendSession),
       Answered<proto::PartialRunSetupRequest, proto::PartialRunSetupResponse>("PartialRunSetup", master,
                                                                               &PartialRunSetup),
       AnsweredLater<proto::RunStepRequest, proto::RunStepResponse>("RunStep", master, &RunStep),
       Answered<proto::CloseSessionRequest, proto::CloseSessionResponse>("CloseSession", master, &CloseSession),
-      Answered<proto::ListDevicesRequest, proto::ListDevicesResponse>("ListDevices", master, &ListDevices),
-      Answered<proto::ResetRequest, proto::ResetResponse>("Reset", master, &Reset),
+      Answered<proto::ListDevicesRequest, proto::ListDevicesResponse>("ListDevices", master, &ListDevices,
+                                                                      CallWait::kLong),
+      Answered<proto::ResetRequest, proto::ResetResponse>("Reset", master, &Reset, CallWait::kLong),
       Answered<proto::MakeCallableRequest, proto::MakeCallableResponse>("MakeCallable", master, &MakeCallable),
       AnsweredLater<proto::RunCallableRequest, proto::RunCallableResponse>("RunCallable", master, &RunCallable),
       Answered<proto::ReleaseCallableRequest, proto::ReleaseCallableResponse>("ReleaseCallable", master,
