@@ -30,7 +30,7 @@ MAY_INCLUDE = {
     "ops": ["graph", "data", "math"],
     "runtime": ["graph"],
     "devices": ["framework"],
-    "collective": ["framework"],
+    "collective": ["framework", "math"],
     "distributed": ["runtime", "collective"],
     "status": ["distributed"],
     "train": ["graph", "io"],
