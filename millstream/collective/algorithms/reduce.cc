@@ -9,7 +9,7 @@
 namespace millstream::collective {
 namespace {
 
-using ReducibleTypes = Types<Half, BFloat16, float, double, int32_t, int64_t>;
+using ReducibleTypes = Types<millstream::Half, BFloat16, float, double, int32_t, int64_t>;
 
 // Signed overflow is undefined, so integers are added and multiplied as unsigned ones.
 template <typename T>

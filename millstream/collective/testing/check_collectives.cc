@@ -12,7 +12,7 @@ using namespace collective;
 
 namespace {
 
-using ReducibleTypes = Types<Half, BFloat16, float, double, int32_t, int64_t>;
+using ReducibleTypes = Types<millstream::Half, BFloat16, float, double, int32_t, int64_t>;
 constexpr DType kTypes[] = {DType::kHalf,   DType::kBfloat16, DType::kFloat,
                             DType::kDouble, DType::kInt32,    DType::kInt64};
 constexpr ReduceOp kOps[] = {ReduceOp::kSum, ReduceOp::kMean, ReduceOp::kMin, ReduceOp::kMax, ReduceOp::kProduct};

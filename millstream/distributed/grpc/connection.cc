@@ -45,19 +45,30 @@ void Connection::Start() {
 void Connection::OnReady(uint32_t /*events*/) {
   for (int i = 0; i < kReadsPerTurn; ++i) {
     bool more;
-    WorkList work;
+    WorkList work, handlers;
     {
       MutexLock lock(mu_);
       more = ReadSome();
       Flush();
       AfterRead();
       work.swap(deferred_);
+      handlers.swap(handlers_);
     }
     for (Work& each : work) each();
+    RunHandlers(std::move(handlers));
     if (!more) return;
   }
   // What TLS has decrypted already no descriptor shows.
   loop_->Post([self = shared_from_this()] { self->OnReady(EPOLLIN); });
+}
+
+// The last one right here; the others, if there are any, on the loop, so that none waits behind one that takes long.
+void Connection::RunHandlers(WorkList handlers) {
+  if (handlers.empty()) return;
+  for (size_t i = 0; i + 1 < handlers.size(); ++i) {
+    loop_->Post([each = std::make_shared<Work>(std::move(handlers[i]))] { (*each)(); });
+  }
+  handlers.back()();
 }
 
 bool Connection::ReadSome() {

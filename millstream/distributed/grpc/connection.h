@@ -56,6 +56,8 @@ class Connection : public ReaderLoop::Member,
   }
   // Runs `work` after the lock is released, on a thread of the loop. REQUIRES: within With() or a call of a stream.
   void Defer(Work work) { deferred_.push_back(std::move(work)); }
+  // The same for what may take longer, after all that is deferred and in any order. For calls that have arrived.
+  void DeferHandler(Work work) { handlers_.push_back(std::move(work)); }
 
   // Loses all streams, for this reason.
   void Close(const Status& why);
@@ -71,6 +73,7 @@ class Connection : public ReaderLoop::Member,
 
  protected:
   using WorkList = absl::InlinedVector<Work, 4>;
+  void RunHandlers(WorkList handlers);
 
   // All with the lock held.
   // Reads once and takes what came; true: there may be more.
@@ -93,7 +96,7 @@ class Connection : public ReaderLoop::Member,
   // Guarded by mu_.
   std::unique_ptr<Transport> transport_;
   Http2Session session_;
-  WorkList deferred_;
+  WorkList deferred_, handlers_;
   uint64_t id_ = 0;  // in the loop
   int64_t last_heard_;
   bool closed_ = false, handshaking_ = true, wants_write_ = false;

@@ -29,8 +29,8 @@ StatusOr<Dialer> CheckDialer(const GrpcLinkService& service, ServerCall& call) {
       !absl::SimpleAtoi(call.metadata(kIncarnationKey), &dialer.incarnation)) {
     return errors::InvalidArgument("who dials a link must say which task it is");
   }
-  if (call.connection().certificate().has_value())
-    RETURN_IF_ERROR(CheckTaskName(*call.connection().certificate(), dialer.task));
+  if (call.server_connection().certificate().has_value())
+    RETURN_IF_ERROR(CheckTaskName(*call.server_connection().certificate(), dialer.task));
   return dialer;
 }
 

@@ -86,14 +86,18 @@ void ReaderLoop::Post(std::function<void()> work) {
   [[maybe_unused]] const ssize_t written = ::write(wake_.get(), &one, sizeof(one));
 }
 
-void ReaderLoop::RunPosted() {
-  std::vector<std::function<void()>> work;
-  {
-    MutexLock lock(members_mu_);
-    work.swap(posted_);
-    has_posted_.store(false);
+// One by one: if this thread gets stuck in one of them, whoever takes over goes on with the others.
+void ReaderLoop::RunPosted(uint64_t turn) {
+  while (turn_.load(std::memory_order_relaxed) == turn) {
+    std::function<void()> work;
+    {
+      MutexLock lock(members_mu_);
+      if (posted_.empty()) return has_posted_.store(false);
+      work = std::move(posted_.front());
+      posted_.pop_front();
+    }
+    work();
   }
-  for (const std::function<void()>& each : work) each();
 }
 
 void ReaderLoop::Stop() {
@@ -189,12 +193,13 @@ bool ReaderLoop::Read() {
     const int count = Wait(events, kMaxEvents);
     const uint64_t mine = turn_.load(std::memory_order_relaxed) + 1;
     BeginTurn(mine);
+    if (has_posted_.load(std::memory_order_relaxed)) RunPosted(mine);
     // Whoever takes over finds the rest of the events again.
     for (int i = 0; i < count && turn_.load(std::memory_order_relaxed) == mine; ++i) {
       if (events[i].data.u64 == kWakeId) {
         uint64_t wakes;
         [[maybe_unused]] const ssize_t got = ::read(wake_.get(), &wakes, sizeof(wakes));
-        RunPosted();
+        RunPosted(mine);
       } else if (const std::shared_ptr<Member> member = Find(events[i].data.u64)) {
         member->OnReady(events[i].events);
       }
@@ -208,7 +213,7 @@ bool ReaderLoop::Read() {
 int ReaderLoop::Wait(void* memory, int max) {
   auto* events = static_cast<epoll_event*>(memory);
   int count = epoll_wait(epoll_.get(), events, max, 0);
-  if (count > 0) return count;
+  if (count > 0 || has_posted_.load()) return count;
   int64_t now = NowNanos();
   spin_.Worked(now);
   while (spin_.ShouldSpin(now)) {

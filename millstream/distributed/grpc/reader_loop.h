@@ -5,6 +5,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <thread>
@@ -57,7 +58,7 @@ class ReaderLoop {
   // Until another thread took over (true) or the loop stops (false).
   bool Read();
   int Wait(void* events, int max);
-  void RunPosted();
+  void RunPosted(uint64_t turn);
   std::shared_ptr<Member> Find(uint64_t id);
   void BeginTurn(uint64_t turn);
   // Waits until this thread is to read; false: the loop has ended.
@@ -75,7 +76,7 @@ class ReaderLoop {
   Mutex members_mu_;
   absl::flat_hash_map<uint64_t, std::shared_ptr<Member>> members_ ABSL_GUARDED_BY(members_mu_);
   uint64_t next_id_ ABSL_GUARDED_BY(members_mu_) = 1;
-  std::vector<std::function<void()>> posted_ ABSL_GUARDED_BY(members_mu_);
+  std::deque<std::function<void()>> posted_ ABSL_GUARDED_BY(members_mu_);
 
   Mutex mu_;
   CondVar wake_watcher_, wake_spare_;

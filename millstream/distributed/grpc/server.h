@@ -36,6 +36,7 @@ class GrpcServer final : public RpcServer {
   const ServerLimits& limits() const { return limits_; }
   const GrpcLinkService* links() const { return options_.links.get(); }
   ReaderLoop* loop() { return &loop_; }
+  uint64_t NewConnectionNumber() { return 1 + connections_made_.fetch_add(1, std::memory_order_relaxed); }
   TimerQueue& timers() { return timers_; }
   Ticker& ticker() { return ticker_; }
   MemoryQuota* quota() { return &quota_; }
@@ -66,6 +67,7 @@ class GrpcServer final : public RpcServer {
   const ServerLimits limits_;
   int port_ = 0;
   int max_connections_ = 0;
+  std::atomic<uint64_t> connections_made_{0};
   MemoryQuota quota_;
   std::shared_ptr<TlsContext> tls_;
   absl::flat_hash_map<std::string, std::unique_ptr<ServerMethod>> methods_;

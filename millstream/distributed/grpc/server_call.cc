@@ -23,6 +23,7 @@ ServerCall::ServerCall(GrpcServer* server, std::shared_ptr<ServerConnection> con
 ServerCall::~ServerCall() = default;
 
 std::string ServerCall::peer() { return connection_->peer(); }
+uint64_t ServerCall::connection_number() { return connection_->number(); }
 bool ServerCall::peer_is_loopback() { return connection_->is_loopback(); }
 
 absl::string_view ServerCall::metadata(absl::string_view key) {
@@ -122,7 +123,7 @@ void ServerCall::OnEnd() {
   if (!server_->Enter()) return Refuse(errors::Unavailable("the server is shutting down"));
   entered_ = true;
   self_ = shared_from_this();
-  connection_->Defer([self = self_] { self->Run(); });
+  connection_->DeferHandler([self = self_] { self->Run(); });
 }
 
 void ServerCall::Refuse(const Status& why) {

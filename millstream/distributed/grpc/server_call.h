@@ -39,12 +39,14 @@ class ServerCall final : public RpcCall,
   Cancellation* cancellation() override { return &cancellation_; }
   void RunElsewhere(CallWait wait, std::function<void()> work) override;
   void Finish(Status status) override;
+  uint64_t connection_number() override;
+  std::weak_ptr<const void> connection() override { return connection_; }
 
   // Ends it with an error, before the handler has been called. With the connection's lock held.
   void Refuse(const Status& why);
   // Gives the stream to `other`; false if it is over. With the connection's lock held.
   bool HandOver(std::shared_ptr<Http2Stream> other);
-  ServerConnection& connection() { return *connection_; }
+  ServerConnection& server_connection() { return *connection_; }
 
   void OnHeader(absl::string_view name, absl::string_view value) override;
   void OnHeadersComplete(bool too_large) override;

@@ -17,6 +17,7 @@ ServerConnection::ServerConnection(GrpcServer* server, std::unique_ptr<Transport
                                    const ConnectionLimits& limits, PeerAddress address)
     : Connection(server->loop(), std::move(transport), Http2Session::Side::kServer, limits, address.text),
       server_(server),
+      number_(server->NewConnectionNumber()),
       address_(std::move(address)),
       accepted_at_(NowNanos()),
       last_active_(accepted_at_) {}

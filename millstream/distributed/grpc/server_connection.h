@@ -29,6 +29,8 @@ class ServerConnection final : public Connection {
   ServerConnection(GrpcServer* server, std::unique_ptr<Transport> transport, const ConnectionLimits& limits,
                    PeerAddress address);
 
+  // Which no other connection of the server has.
+  uint64_t number() const { return number_; }
   const PeerAddress& address() const { return address_; }
   bool is_loopback() const { return address_.is_loopback; }
 
@@ -65,6 +67,7 @@ class ServerConnection final : public Connection {
   void CheckTimes(int64_t now) override ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   GrpcServer* const server_;
+  const uint64_t number_;
   const PeerAddress address_;
   const int64_t accepted_at_;
   // Guarded by the lock.

@@ -12,13 +12,13 @@ using google::protobuf::BytesValue;
 
 void Challenge(RpcCall& call) {
   StatusOr<std::string> challenge =
-      static_cast<ServerCall&>(call).connection().AnswerHello(call.request_as<BytesValue>().value());
+      static_cast<ServerCall&>(call).server_connection().AnswerHello(call.request_as<BytesValue>().value());
   if (challenge.ok()) call.response_as<BytesValue>().set_value(*std::move(challenge));
   call.Finish(challenge.status());
 }
 
 void Prove(RpcCall& call) {
-  call.Finish(static_cast<ServerCall&>(call).connection().CheckProof(call.request_as<BytesValue>().value()));
+  call.Finish(static_cast<ServerCall&>(call).server_connection().CheckProof(call.request_as<BytesValue>().value()));
 }
 
 }  // namespace
