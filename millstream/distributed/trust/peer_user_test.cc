@@ -49,7 +49,7 @@ sockaddr_storage Loopback(int family, bool mapped, bool any, uint16_t port, sock
   return storage;
 }
 
-class PeerUserTest : public testing::TestWithParam<Families> {
+class PeerUserTest : public ::testing::TestWithParam<Families> {
  protected:
   void SetUp() override {
     const Families& families = GetParam();
@@ -84,7 +84,7 @@ class PeerUserTest : public testing::TestWithParam<Families> {
   uint16_t port_ = 0;
 };
 
-INSTANTIATE_TEST_SUITE_P(Families, PeerUserTest, testing::ValuesIn(kFamilies),
+INSTANTIATE_TEST_SUITE_P(Families, PeerUserTest, ::testing::ValuesIn(kFamilies),
                          [](const auto& info) { return info.param.name; });
 
 TEST_P(PeerUserTest, FindsTheUserFromBothSources) {
