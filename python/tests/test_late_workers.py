@@ -101,8 +101,7 @@ def test_the_chief_has_left(job, style):
     with socket.create_server(("localhost", job.ports[2])):  # its process is there, and has no session yet
         assert job.work(0, "monitored")[:2] == (0, 5)
     code, steps, err = job.work(1, style)
-    assert (code, steps) == (0, 5), err
-    assert "does without" in err and "/job:worker/replica:0/task:0" in err
+    assert (code, steps) == (0, 5), err  # it needs the ps alone, and does not wait for the chief
     assert job.ps.wait(20) == 0
 
 
