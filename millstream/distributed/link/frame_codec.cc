@@ -5,7 +5,7 @@
 #include <bit>
 #include <cstring>
 
-#include "millstream/distributed/link/stream_copy.h"
+#include "millstream/base/stream_copy.h"
 
 namespace millstream {
 namespace {

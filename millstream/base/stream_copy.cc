@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "millstream/distributed/link/stream_copy.h"
+#include "millstream/base/stream_copy.h"
 
 #include <algorithm>
 #include <cstdint>

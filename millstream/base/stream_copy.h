@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#ifndef MILLSTREAM_DISTRIBUTED_LINK_STREAM_COPY_H_
-#define MILLSTREAM_DISTRIBUTED_LINK_STREAM_COPY_H_
+#ifndef MILLSTREAM_BASE_STREAM_COPY_H_
+#define MILLSTREAM_BASE_STREAM_COPY_H_
 
 #include <cstddef>
 
@@ -12,4 +12,4 @@ void StreamCopy(char* to, const char* from, size_t bytes);
 
 }  // namespace millstream
 
-#endif  // MILLSTREAM_DISTRIBUTED_LINK_STREAM_COPY_H_
+#endif  // MILLSTREAM_BASE_STREAM_COPY_H_
