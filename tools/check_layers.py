@@ -29,7 +29,7 @@ MAY_INCLUDE = {
     "data": ["io", "math"],
     "ops": ["graph", "data", "math"],
     "runtime": ["graph"],
-    "collective": ["framework"],
+    "collective": ["framework", "math"],
     "distributed": ["runtime", "collective"],
     "status": ["distributed"],
     "train": ["graph", "io"],
