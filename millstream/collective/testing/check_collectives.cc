@@ -8,7 +8,9 @@
 
 namespace millstream::testing {
 
-using namespace collective;
+using collective::Group;
+using collective::Offsets;
+using collective::ReduceOp;
 
 namespace {
 

@@ -7,7 +7,10 @@
 
 namespace millstream::testing {
 
-using namespace collective;
+using collective::Group;
+using collective::GroupOptions;
+using collective::Member;
+using collective::ThreadNetwork;
 
 std::vector<Member> MakeMembers(int ranks, const std::vector<std::string>& hosts) {
   std::vector<Member> members;
