@@ -46,11 +46,13 @@ MAY_HAVE_MANY_FILES = re.compile(r"/goldens(/|$)")
 OUTER_FOLDERS = ["cli", "python", "bench", "examples", "tests"]  # may include everything
 
 # Ops that name one of these must give names of files to ConfinedPath first (base/file_root.h).
-OPENS_FILES = re.compile(r"\b(ReadFile|WriteFileAtomically|fopen|glob|GlobFiles|RenameFile|LinkFile|DeleteFile|DeleteEmptyFolder|MakeFolders|ListFolder|OpenPath|(RandomAccessFile|WritableFile|InputStream"
+OPENS_FILES = re.compile(r"\b(ReadFile|WriteFileAtomically|fopen|glob|GlobFiles|RenameFile|LinkFile|DeleteFile|DeleteEmptyFolder|MakeFolders|ListFolder|OpenPath"
+                         r"|(RandomAccessFile|WritableFile|InputStream"
                          r"|RecordReader|RecordWriter|Bundle(Reader|Writer)|SliceFileReader|EventWriter)::[A-Z]\w*|SliceFileWriter \w+)\(")
 
 # Names of files reach the operating system through base/open_path.h only.
-NAMES_FILES_ITSELF = re.compile(r"\b(open|fopen|openat|rename|unlink|rmdir|mkdir|link|symlink|stat|lstat|access|truncate|opendir|chmod)\(|std::[io]?fstream\b|filesystem")
+NAMES_FILES_ITSELF = re.compile(r"\b(open|fopen|openat|rename|unlink|rmdir|mkdir|link|symlink|stat|lstat|access|truncate|opendir|chmod)\("
+                                r"|std::[io]?fstream\b|filesystem")
 MAY_NAME_FILES = {
     "millstream/io/checkpoint_files.cc": "looks for checkpoints of the program, not of a graph",
     "millstream/io/stale_files.cc": "the same",

@@ -50,7 +50,7 @@ def test_full(make_cluster, disk, num_ps, sharded, through_chief):
     target = make_cluster(ps=num_ps, worker=1).target("worker") if num_ps else ""
     folder = disk / "new" / "train"
     folder.mkdir(parents=True)
-    step = _model(num_ps)
+    _model(num_ps)
     saver = tf.train.Saver(sharded=sharded, through_chief=through_chief)
     with tf.Session(target) as session:
         session.run(tf.global_variables_initializer())
@@ -71,7 +71,7 @@ def test_full(make_cluster, disk, num_ps, sharded, through_chief):
 def test_full_in_the_background(make_cluster, disk, num_ps):
     """The checkpoints of a MonitoredTrainingSession."""
     target = make_cluster(ps=num_ps, worker=1).target("worker") if num_ps else ""
-    step = _model(num_ps)
+    _model(num_ps)
     train = step.assign_add(1)
     with pytest.raises(tf.errors.ResourceExhaustedError, match=str(disk / "model.ckpt-")):
         with tf.train.MonitoredTrainingSession(target, checkpoint_dir=str(disk), save_checkpoint_steps=5, save_summaries_steps=None,

@@ -59,7 +59,7 @@ def find_state(folder: Any) -> Optional[State]:
 def restore_best(saver: Any, sess: Any, state: State) -> bool:
     """Restores the latest checkpoint that can be read, with a warning for each that cannot. Where the file `checkpoint` lists them
     and none can be read, raises the error of the last. False: none of those that were found in the folder fits the model."""
-    error = None
+    error: Any = None
     for path in state.newest_first():
         failed = _try_restore(saver, sess, path, () if state.listed else _UNFIT)
         if failed is None:

@@ -44,5 +44,6 @@ def of_graph(graph: Graph, reports: Sequence[Any] = ()) -> LiveVariables:
     found = getattr(graph, "_live_variables", None)
     count = len(graph.get_collection(ops.GraphKeys.GLOBAL_VARIABLES))
     if found is None or len(found._variables) != count or not found.can_ask:
-        found = graph._live_variables = LiveVariables(graph, reports)
+        found = LiveVariables(graph, reports)
+        setattr(graph, "_live_variables", found)  # noqa: B010
     return found

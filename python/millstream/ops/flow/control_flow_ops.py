@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from millstream import gen_ops
-from millstream.framework import constant_op, dtypes, ops, tensor_util
+from millstream.framework import dtypes, ops
 from millstream.framework.tensor_shape import TensorShape
 from millstream.ops import nest
 from millstream.ops.arguments import check_callable, renamed

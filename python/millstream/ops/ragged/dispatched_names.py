@@ -18,8 +18,8 @@ OTHERS = """concat stack expand_dims gather tile where where_v2 boolean_mask siz
     strings.join batch_gather"""
 
 _NAMES = frozenset(" ".join((UNARY, BINARY, REDUCE, OTHERS)).split())
-replacements = {}  # function -> what is called in its place; filled when ragged tensors are first used
-_public = {}  # function -> its public form, which all of its names share
+replacements: dict = {}  # function -> what is called in its place; filled when ragged tensors are first used
+_public: dict = {}  # function -> its public form, which all of its names share
 
 
 def namespaces(path):

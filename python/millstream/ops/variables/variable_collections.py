@@ -111,5 +111,5 @@ def report_uninitialized_variables(var_list: Any = None, name: str = "report_uni
         with ops.device("/cpu:0"), ops.name_scope("boolean_mask"):
             indices = gen_ops.squeeze(gen_ops.where(mask), squeeze_dims=[1])
             report = gen_ops.gather_v2(names, indices, 0)
-    report._reported_variables = {s.op.name for s in var_list}  # for training.live_variables
+    setattr(report, "_reported_variables", {s.op.name for s in var_list})  # noqa: B010 - for training.live_variables
     return report
