@@ -46,8 +46,8 @@ MAY_HAVE_MANY_FILES = re.compile(r"/goldens(/|$)")
 OUTER_FOLDERS = ["cli", "python", "bench", "examples", "tests"]  # may include everything
 
 # Ops that name one of these must give names of files to ConfinedPath first (base/file_root.h).
-OPENS_FILES = re.compile(r"\b(ReadFile|WriteFileAtomically|fopen|glob|GlobFiles|RenameFile|LinkFile|DeleteFile|DeleteEmptyFolder|MakeFolders|ListFolder|OpenPath"
-                         r"|(RandomAccessFile|WritableFile|InputStream"
+OPENS_FILES = re.compile(r"\b(ReadFile|WriteFileAtomically|fopen|glob|GlobFiles|RenameFile|LinkFile|DeleteFile|DeleteEmptyFolder|MakeFolders|ListFolder"
+                         r"|OpenPath|(RandomAccessFile|WritableFile|InputStream"
                          r"|RecordReader|RecordWriter|Bundle(Reader|Writer)|SliceFileReader|EventWriter)::[A-Z]\w*|SliceFileWriter \w+)\(")
 
 # Names of files reach the operating system through base/open_path.h only.

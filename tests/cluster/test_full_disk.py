@@ -71,8 +71,7 @@ def test_full(make_cluster, disk, num_ps, sharded, through_chief):
 def test_full_in_the_background(make_cluster, disk, num_ps):
     """The checkpoints of a MonitoredTrainingSession."""
     target = make_cluster(ps=num_ps, worker=1).target("worker") if num_ps else ""
-    _model(num_ps)
-    train = step.assign_add(1)
+    train = _model(num_ps).assign_add(1)
     with pytest.raises(tf.errors.ResourceExhaustedError, match=str(disk / "model.ckpt-")):
         with tf.train.MonitoredTrainingSession(target, checkpoint_dir=str(disk), save_checkpoint_steps=5, save_summaries_steps=None,
                                                save_summaries_secs=None, log_step_count_steps=None) as session:
