@@ -45,6 +45,7 @@ void ChannelState::Connect() {
     ++attempts_;
     if (connection.ok()) {
       connection_ = *connection;
+      failure_ = errors::Unavailable(*target_.address, ": the connection was lost");  // once it is no more
       backoff_ = std::chrono::milliseconds(0);
       retry_at_ = {};
       waiting.swap(waiting_);
