@@ -25,7 +25,7 @@ demo:  ## train MNIST on a cluster of 1 ps and 2 workers on this machine; builds
 	@rm -rf build/demo
 	build/dev/bin/millstream train --model mlp --ps 1 --workers 2 --logdir build/demo
 
-test: build  ## build, then run all tests
+test: build lint-tools  ## build, then run all tests
 	ctest --preset dev
 
 check: build lint-tools  ## all static checks: format, layers, docs, generated files, shell, Python, clang-tidy (CHECKS="format types": these)

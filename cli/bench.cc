@@ -54,6 +54,51 @@ double MedianNanos(double seconds, const std::function<void()>& fn) {
 
 namespace {
 
+void AddAllReduceFlags(CLI::App& app, BenchOptions& options) {
+  app.add_option("--ranks", options.ranks, "allreduce: number of processes (default: 2)")->check(CLI::Range(1, 256));
+  app.add_option("--sizes", options.sizes, "allreduce: sizes of the array, e.g. 1K,64M (default: 1K to 256M)")
+      ->delimiter(',')
+      ->transform(CLI::AsSizeValue(/*kb_is_1000=*/false))
+      ->check(CLI::Range(uint64_t{4}, uint64_t{1} << 40));
+  app.add_option("--backend", options.backend,
+                 "allreduce: own (default), or mpi or gloo, whose programs are built where their packages are")
+      ->check(CLI::IsMember({"own", "mpi", "gloo"}));
+}
+
+void AddScaleFlags(CLI::App& app, ScaleOptions& scale) {
+  const auto list = [&](const char* flag, std::vector<int>& values, const char* help) {
+    app.add_option(flag, values, help)->delimiter(',')->check(CLI::Range(1, 65536));
+  };
+  const auto number = [&](const char* flag, double& value, double low, double high, const char* help) {
+    app.add_option(flag, value, help)->check(CLI::Range(low, high));
+  };
+  list("--workers", scale.workers, "scaling: numbers of workers (default: 2,4,...,1024)");
+  list("--ps", scale.ps, "scaling: numbers of ps tasks (default: 1,4,16,64)");
+  app.add_option("--workers_per_host", scale.workers_per_host, "scaling: workers that share a host (default: 8)")
+      ->check(CLI::Range(1, 1024));
+  app.add_option("--model_bytes", scale.model_bytes, "scaling: size of the model, e.g. 10M (default)")
+      ->transform(CLI::AsSizeValue(/*kb_is_1000=*/true))
+      ->check(CLI::Range(uint64_t{4}, uint64_t{1} << 32));
+  number("--compute_ms", scale.compute_ms, 0, 1e6, "scaling: time of a worker's step without messages (default: 50)");
+  number("--jitter", scale.jitter, 0, 100, "scaling: how much steps differ, as a share (default: 0.1)");
+  number("--latency_us", scale.latency_us, 0, 1e7, "scaling: delay of a message between hosts (default: 50)");
+  number("--gbit", scale.gbit, 1e-3, 1e4, "scaling: gigabits per second of each host (default: 10)");
+  number("--loss", scale.loss, 0, 0.5, "scaling: share of packets that are lost (default: 0)");
+  number("--straggler_share", scale.straggler_share, 0, 1, "scaling: share of workers that are slow (default: 0)");
+  number("--straggler_factor", scale.straggler_factor, 1, 1000, "scaling: how many times as slow (default: 3)");
+  app.add_option("--staleness", scale.staleness, "scaling: bound of ssp (default: 3)")->check(CLI::Range(0, 10000));
+  app.add_option("--local_steps", scale.local_steps, "scaling: steps between averages of local-sgd (default: 8)")
+      ->check(CLI::Range(1, 10000));
+  app.add_option("--steps", scale.steps, "scaling: steps of each worker (default: 8)")->check(CLI::Range(1, 10000));
+  app.add_option("--seed", scale.seed, "scaling: of compute times and losses (default: 1)");
+  app.add_flag("--calibrate", scale.calibrate, "scaling: measure 2 and 4 processes first, and compare");
+  app.add_option("--rows", scale.rows, "embedding: rows of the table (default: 10M,100M)")
+      ->delimiter(',')
+      ->transform(CLI::AsSizeValue(/*kb_is_1000=*/true))
+      ->check(CLI::Range(uint64_t{2}, uint64_t{1} << 40));
+  app.add_option("--ids", scale.ids, "embedding: ids of a batch (default: 4096)")->check(CLI::Range(1, 1 << 28));
+}
+
 Command::Run AddBenchFlags(CLI::App& app) {
   auto options = std::make_shared<BenchOptions>();
   auto suite = std::make_shared<std::string>();
@@ -67,8 +112,13 @@ Command::Run AddBenchFlags(CLI::App& app) {
   app.add_option("--bytes", options->bytes, "step, transfer: size of the largest tensor, e.g. 100M (default)")
       ->transform(CLI::AsSizeValue(/*kb_is_1000=*/true))
       ->check(CLI::Range(uint64_t{1}, uint64_t{1} << 40));
-  app.add_option("--transport", options->transport, "step, transfer: shm or tcp, for step also grpc (default: all)")
+  app.add_option("--transport", options->transport,
+                 "step, transfer, allreduce: shm or tcp, for step also grpc (default: all)")
       ->check(CLI::IsMember({"shm", "tcp", "grpc"}));
+  AddAllReduceFlags(app, *options);
+  AddScaleFlags(app, options->scale);
+  app.add_flag_callback(
+      "--json", [] {}, "print JSON, which is what all suites do");
   return [options, suite] {
     const StatusOr<const BenchSuite*> chosen = Registry<BenchSuite>::Find(*suite);
     if (!chosen.ok()) return FailFlags(chosen.status());

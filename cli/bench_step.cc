@@ -1,65 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whole steps over several processes of this host: what one costs with an op or a tensor on another task, and how it
 // grows with the number of tasks.
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <csignal>
-
 #include "cli/bench.h"
-#include "millstream/launch/child_process.h"
-#include "millstream/launch/free_ports.h"
+#include "cli/bench_tasks.h"
 #include "millstream/millstream.h"
-#include "millstream/status/start_server.h"
 
 namespace millstream::cli {
 namespace {
-
-// Tasks of job "task": number 0 is this process, the others are children that run `millstream server`.
-class Tasks {
- public:
-  ~Tasks() {
-    server_.reset();
-    for (const launch::Child& child : children_) kill(child.pid, SIGKILL);
-    for (const launch::Child& child : children_) {
-      waitpid(child.pid, nullptr, 0);
-      close(child.out);
-      close(child.err);
-    }
-  }
-
-  Status Start(int count, const std::string& links) {
-    ASSIGN_OR_RETURN(const launch::FreePorts free, launch::FreePorts::Reserve(count));
-    ClusterSpec::Tasks tasks;
-    for (int i = 0; i < count; ++i) tasks[i] = absl::StrCat("127.0.0.1:", free.ports()[i]);
-    ServerOptions options;
-    ASSIGN_OR_RETURN(options.cluster, ClusterSpec::Make({{"task", tasks}}));
-    options.job_name = "task";
-    RETURN_IF_ERROR(options.SetLinks(links));
-    for (int i = 1; i < count; ++i) {
-      launch::ProcessSpec spec;
-      spec.name = absl::StrCat("task:", i);
-      spec.command = {"/proc/self/exe", "server", "--cluster",    options.cluster.ToJson(),
-                      "--job_name",     "task",   "--task_index", absl::StrCat(i),
-                      "--links",        links};
-      ASSIGN_OR_RETURN(const launch::Child child, launch::StartChild(spec));
-      children_.push_back(child);
-    }
-    ASSIGN_OR_RETURN(server_, StartServer(options));
-    return OkStatus();
-  }
-
-  // Waits for the tasks that have not come up yet.
-  StatusOr<std::unique_ptr<Session>> NewSession(const Graph& graph) {
-    ASSIGN_OR_RETURN(std::unique_ptr<Session> session, server_->NewSession({}));
-    RETURN_IF_ERROR(session->Extend(graph));
-    return session;
-  }
-
- private:
-  std::vector<launch::Child> children_;
-  std::unique_ptr<Server> server_;
-};
 
 std::string DeviceOf(int task) { return absl::StrCat("/job:task/task:", task); }
 
@@ -98,8 +45,8 @@ Case AddTransfer(const Scope& root, int from, int to, uint64_t bytes, const std:
 }
 
 Status BenchTwoTasks(const BenchOptions& options, const std::string& links) {
-  Tasks tasks;
-  RETURN_IF_ERROR(tasks.Start(2, links));
+  BenchTasks tasks;
+  RETURN_IF_ERROR(tasks.Start({{"task", 2}}, "task", links));
   Scope root = Scope::Root();
   std::vector<std::string> init;
   std::vector<Case> cases;
@@ -128,8 +75,8 @@ Status BenchTwoTasks(const BenchOptions& options, const std::string& links) {
 
 // A step with one no-op on each of `count` tasks.
 StatusOr<double> BenchManyTasks(const BenchOptions& options, const std::string& links, int count) {
-  Tasks tasks;
-  RETURN_IF_ERROR(tasks.Start(count, links));
+  BenchTasks tasks;
+  RETURN_IF_ERROR(tasks.Start({{"task", count}}, "task", links));
   Scope root = Scope::Root();
   std::vector<Node*> noops;
   for (int i = 0; i < count; ++i) noops.push_back(root.WithDevice(DeviceOf(i)).Add("NoOp", {}));

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/help_formatter.h"
 
+#include <algorithm>
+
 #include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
@@ -11,6 +13,16 @@ namespace {
 
 constexpr int kNames = 26;  // columns of flags and commands, before what they mean
 
+// An example whose lines end with a backslash where they go on, so that it can be copied into a shell.
+std::string WrapExample(absl::string_view line, int columns) {
+  if (ColumnsOf(line) <= columns) return std::string(line);
+  constexpr absl::string_view kBreak = " \\\n    ";
+  constexpr int kBreakColumns = 2 + 4;  // at the end of a line, and at the beginning of the next
+  const size_t command = std::min(line.find("millstream "), line.size());
+  return absl::StrJoin(
+      WrapWords(line.substr(0, command), line.substr(command), columns - kBreakColumns, LongWords::kKeep), kBreak);
+}
+
 // Paragraphs are lines of `text`.
 std::string Wrap(absl::string_view text, int columns) {
   std::string out;
@@ -18,7 +30,7 @@ std::string Wrap(absl::string_view text, int columns) {
   for (const absl::string_view line : absl::StrSplit(text, '\n')) {
     examples |= absl::StartsWith(line, "Example");
     if (examples)
-      absl::StrAppend(&out, line, "\n");
+      absl::StrAppend(&out, WrapExample(line, columns), "\n");
     else
       absl::StrAppend(&out, absl::StrJoin(WrapWords("", line, columns), "\n"), "\n");
   }

@@ -7,8 +7,8 @@
 
 namespace millstream::cli {
 
-// --help in lines that fit the terminal: text breaks between words, under the column where it began. Examples stay on
-// their lines, so that they can be copied.
+// --help in lines that fit the terminal: text breaks between words, under the column where it began. Examples break as
+// a shell understands it, so that they can be copied.
 class HelpFormatter : public CLI::Formatter {
  public:
   explicit HelpFormatter(int columns) : columns_(columns) {}

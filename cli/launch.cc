@@ -7,8 +7,11 @@
 #include <filesystem>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
 #include "cli/command.h"
+#include "millstream/launch/elastic_job.h"
 #include "millstream/launch/job_registration.h"
 #include "millstream/launch/ranks.h"
 #include "millstream/launch/ssh.h"
@@ -20,8 +23,10 @@ struct LaunchFlags {
   launch::JobOptions job;
   launch::SshOptions ssh;
   launch::RankOptions ranks;
+  launch::ElasticOptions elastic;
   std::string where = "auto";
-  bool workers_given = false;
+  std::string workers;  // "4" or "2:8"; "": not given
+  double elastic_timeout = 600;
   double rendezvous_timeout = 120;
   std::string name, hosts, ssh_command = "ssh";
   std::vector<std::string> words;  // that should have come after --
@@ -34,7 +39,36 @@ std::chrono::milliseconds Milliseconds(double seconds) {
   return std::chrono::milliseconds(static_cast<int64_t>(seconds * 1000));
 }
 
+// "4", or "2:8" for a job whose workers come and go.
+Status ReadWorkers(LaunchFlags& flags) {
+  if (flags.workers.empty()) return OkStatus();
+  const std::vector<std::string> numbers = absl::StrSplit(flags.workers, ':');
+  const bool range = numbers.size() == 2;
+  int least = 0;
+  if (numbers.size() > 2 || !absl::SimpleAtoi(numbers[0], &least) || least < 0 ||
+      !absl::SimpleAtoi(numbers.back(), &flags.job.workers) || flags.job.workers < 0) {
+    return errors::InvalidArgument("--workers: '", flags.workers, "' is neither a number nor LEAST:MOST");
+  }
+  if (range && least < 1)
+    return errors::InvalidArgument("--workers ", flags.workers, ": at least one worker is needed");
+  if (range) flags.elastic.min_workers = least;
+  return OkStatus();
+}
+
+bool IsElastic(const LaunchFlags& flags) { return absl::StrContains(flags.workers, ':'); }
+
+StatusOr<launch::GroupResult> RunElastic(LaunchFlags& flags, const launch::GroupOptions& group) {
+  if (!flags.ssh.hosts.empty() || (flags.where != "auto" && flags.where != "local")) {
+    return errors::InvalidArgument("--workers ", flags.workers,
+                                   ": a job whose number of workers changes runs on this machine (--in local)");
+  }
+  flags.elastic.timeout = Milliseconds(flags.elastic_timeout);
+  return launch::RunElastically(flags.job, flags.elastic, group);
+}
+
 StatusOr<launch::GroupResult> RunJob(LaunchFlags& flags, const launch::GroupOptions& group) {
+  if (IsElastic(flags)) return RunElastic(flags, group);
+  if (!flags.elastic.discovery.empty()) return errors::InvalidArgument("--discovery needs --workers LEAST:MOST");
   if (!flags.ssh.hosts.empty()) {
     if (flags.where != "auto" && flags.where != "ssh")
       return errors::InvalidArgument("--hosts does not go with --in ", flags.where);
@@ -49,7 +83,7 @@ StatusOr<launch::GroupResult> RunJob(LaunchFlags& flags, const launch::GroupOpti
                                       flags.where == "slurm" ? "srun" : "mpirun");
   }
   if (!ranks) return launch::RunLocally(flags.job, group);
-  if (!flags.workers_given) flags.job.workers = std::max(0, ranks->size - flags.job.ps - (flags.job.chief ? 1 : 0));
+  if (flags.workers.empty()) flags.job.workers = std::max(0, ranks->size - flags.job.ps - (flags.job.chief ? 1 : 0));
   return launch::RunInRanks(flags.job, *ranks, flags.ranks, group);
 }
 
@@ -82,6 +116,7 @@ StatusOr<std::unique_ptr<launch::JobRegistration>> Register(const LaunchFlags& f
 int RunLaunch(LaunchFlags flags) {
   if (!flags.words.empty())
     return FailFlags(errors::InvalidArgument("put -- before the program: millstream launch ... -- ", flags.words[0]));
+  if (const Status status = ReadWorkers(flags); !status.ok()) return FailFlags(status);
   flags.job.command = ProgramArguments();
   flags.job.pass_flags = !flags.no_flags;
   flags.ssh.hosts = absl::StrSplit(flags.hosts, ',', absl::SkipEmpty());
@@ -103,16 +138,24 @@ int RunLaunch(LaunchFlags flags) {
 Command::Run AddLaunchFlags(CLI::App& app) {
   auto flags = std::make_shared<LaunchFlags>();
   app.add_option("--ps", flags->job.ps, "tasks of job ps (default: 0)")->check(CLI::Range(0, 2000));
-  auto* workers = app.add_option("--workers", flags->job.workers,
-                                 "tasks of job worker (default: 1; under srun and mpirun what is left)");
-  workers->check(CLI::Range(0, 2000));
+  app.add_option("--workers", flags->workers,
+                 "tasks of job worker (default: 1; under srun and mpirun what is left). LEAST:MOST: workers may come\n"
+                 "and go while the program trains (hvd.elastic)");
+  app.add_option(
+      "--discovery", flags->elastic.discovery,
+      "with --workers LEAST:MOST: a command that prints how many may run now, 'localhost:4'; it is run every "
+      "second");
+  app.add_option("--elastic_timeout", flags->elastic_timeout,
+                 "seconds that such a job waits for LEAST workers (default: 600)")
+      ->check(CLI::Range(0.1, 86400.0));
   app.add_flag("--chief", flags->job.chief, "a task of job chief besides the workers");
   app.add_option("--max_restarts", flags->job.max_restarts, "how often a task that fails is started again (default: 0)")
       ->check(CLI::Range(0, 1000000));
   app.add_option("--grace", flags->grace, "seconds a task has to end before it is killed (default: 10)")
       ->check(CLI::Range(0.0, 86400.0));
   app.add_flag("--no_flags", flags->no_flags,
-               "append no --ps_hosts, --worker_hosts, --job_name and --task_index: TF_CONFIG says it all");
+               "pass the cluster in TF_CONFIG only, without --ps_hosts, --worker_hosts, --job_name, --task_index\n"
+               "(so it is anyway if there are workers alone)");
   app.add_option("--file_root", flags->job.file_root,
                  "folders in which graphs may read and write files, with ':' between them\n"
                  "(default: MILLSTREAM_FILE_ROOT, else everywhere here and the current folder on other hosts)");
@@ -149,17 +192,16 @@ Command::Run AddLaunchFlags(CLI::App& app) {
       "stopped, and the exit code is that of the first failure. ps tasks are stopped when all others have ended. "
       "Ctrl-C "
       "is passed on; a second Ctrl-C kills.");
-  return [flags, workers] {
-    flags->workers_given = workers->count() > 0;
-    return RunLaunch(*flags);
-  };
+  return [flags] { return RunLaunch(*flags); };
 }
 
 const Registration<Command> kLaunchCommand({
     .name = "launch",
     .group = Command::Group::kJobs,
     .help = "Run a TF1 program as a cluster: every task is one process of it.\n"
-            "Example: millstream launch --ps 2 --workers 2 -- python train.py --batch_size 64",
+            "Examples: millstream launch --ps 2 --workers 2 -- python train.py --batch_size 64\n"
+            "          millstream launch --workers 4 -- python -m millstream horovod_program.py\n"
+            "          millstream launch --workers 2:8 -- python -m millstream elastic_program.py",
     .takes_program = true,
     .add_flags = AddLaunchFlags,
 });

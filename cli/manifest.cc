@@ -60,7 +60,7 @@ Command::Run AddManifestFlags(CLI::App& app) {
   app.add_option("--file_root", options.job.file_root,
                  "folders in which graphs may read and write files (default: that of --volume)");
   app.add_flag("--no_flags", flags->no_flags,
-               "append no --ps_hosts, --worker_hosts, --job_name and --task_index: TF_CONFIG says it all");
+               "pass the cluster in TF_CONFIG only, without --ps_hosts, --worker_hosts, --job_name, --task_index");
   app.add_flag("--insecure", options.job.insecure, "without a job token: everybody may connect who can reach the pods");
   app.add_option("program", flags->words, "-- and the program with its arguments")
       ->expected(0, CLI::detail::expected_max_vector_size);

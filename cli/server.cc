@@ -9,6 +9,7 @@
 #include "cli/command.h"
 #include "cli/number_checks.h"
 #include "cli/task_signals.h"
+#include "millstream/proto/config.pb.h"
 #include "millstream/status/start_server.h"
 #include "millstream/tensor/allocator.h"
 
@@ -19,12 +20,19 @@ struct ServerFlags {
   ClusterFlags cluster;
   std::string job_name, bind_address, links, status_address;
   std::vector<std::string> file_roots;
-  int task_index = -1;
+  int task_index = -1, cpu_devices = 1;
   int port = -1, status_port = -1;
   int64_t deadline_ms = 0, max_tensor_bytes = 0, max_memory_bytes = 0;
   int max_message_bytes = 0;
   bool insecure = false, status_lines = false;
 };
+
+void SetCpuDevices(int count, ServerOptions* options) {
+  auto config = std::make_shared<proto::ConfigProto>();
+  if (options->default_session_config != nullptr) *config = *options->default_session_config;
+  (*config->mutable_device_count())["CPU"] = count;
+  options->default_session_config = std::move(config);
+}
 
 StatusOr<ServerOptions> MakeOptions(const ServerFlags& flags) {
   ASSIGN_OR_RETURN(ServerOptions options, flags.cluster.ServerFor(flags.job_name, flags.task_index));
@@ -37,6 +45,7 @@ StatusOr<ServerOptions> MakeOptions(const ServerFlags& flags) {
   if (flags.deadline_ms > 0) options.deadline = std::chrono::milliseconds(flags.deadline_ms);
   if (flags.max_message_bytes > 0) options.max_message_bytes = flags.max_message_bytes;
   if (flags.max_tensor_bytes > 0) options.max_tensor_bytes = flags.max_tensor_bytes;
+  if (flags.cpu_devices > 1) SetCpuDevices(flags.cpu_devices, &options);
   if (!flags.links.empty()) RETURN_IF_ERROR(options.SetLinks(flags.links));
   RETURN_IF_ERROR(options.Check());
   return options;
@@ -85,7 +94,9 @@ Command::Run AddServerFlags(CLI::App& app) {
       ->check(CLI::Range(0, 65535));
   app.add_option("--bind_address", flags->bind_address,
                  "host to listen on (default: loopback if the task's address is, else all)");
-  app.add_option("--deadline_ms", flags->deadline_ms, "how long a live task may owe an answer (default: 30000)")
+  app.add_option("--cpu_devices", flags->cpu_devices, "CPU devices that this task has (default: 1)")
+      ->check(CLI::Range(1, 1024));
+  app.add_option("--deadline_ms", flags->deadline_ms, "response timeout of a live task in ms (default: 30000)")
       ->check(AboveZero());
   app.add_option("--links", flags->links, "links that may be used: shm,tcp,grpc (default: all)");
   app.add_option("--file_root", flags->file_roots,
@@ -105,10 +116,9 @@ Command::Run AddServerFlags(CLI::App& app) {
   app.add_option("--status_port", flags->status_port,
                  "serve the status page on this port; 0: any (default: MILLSTREAM_STATUS_PORT, else none)")
       ->check(CLI::Range(0, 65535));
-  app.add_option(
-      "--status_address", flags->status_address,
-      "host to serve it on (default: 127.0.0.1); others than loopback need the job token and are asked for it");
-  app.add_flag("--insecure", flags->insecure, "let everybody connect who can reach this host");
+  app.add_option("--status_address", flags->status_address,
+                 "host to serve it on (default: 127.0.0.1); other addresses than loopback require the job token");
+  app.add_flag("--insecure", flags->insecure, "accept connections from anyone who can reach this host");
   app.add_flag("--status", flags->status_lines, "print what happens as JSON, one object per line");
   return [flags] { return RunServer(*flags); };
 }

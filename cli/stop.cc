@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <signal.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <thread>
 
@@ -56,9 +56,9 @@ Outcome StopTask(const StopFlags& flags, const ServerOptions& access, const Clus
   if (absl::IsDeadlineExceeded(told)) return {false, absl::StrCat("does not answer within ", flags.timeout, " s")};
   if (!told.ok() && !absl::IsCancelled(told))
     return {false, EscapeUntrusted(told.message())};  // it may end as it answers
-  if (flags.wait <= 0) return {true, "told to end"};
+  if (flags.wait <= 0) return {true, "stop requested"};
   if (AwaitEnd(access, task, In(flags.wait))) return {true, "ended"};
-  return {false, absl::StrCat("told to end, but still runs after ", flags.wait, " s")};
+  return {false, absl::StrCat("stop requested, but still running after ", flags.wait, " s")};
 }
 
 // A launcher ends what its tasks' servers cannot: programs without one, and those that were stopped or hang.
@@ -108,7 +108,7 @@ Command::Run AddStopFlags(CLI::App& app) {
 const Registration<Command> kStopCommand({
     .name = "stop",
     .group = Command::Group::kClusters,
-    .help = "End a job: every task is told to save and end. Returns when they have.\n"
+    .help = "End a job: every task saves and ends. Returns when all have.\n"
             "Examples: millstream stop mlp-20261116-105500\n"
             "          millstream stop --logdir /tmp/logs\n"
             "          millstream stop --ps_hosts=localhost:2222 --worker_hosts=localhost:2223",

@@ -49,7 +49,7 @@ SignalWatch::SignalWatch(const TaskSignals& signals, std::function<void(const ch
 EndLimit::EndLimit(std::chrono::seconds limit)
     : thread_([this, limit] {
         if (ended_.WaitUntil(std::chrono::steady_clock::now() + limit)) return;
-        LogError(absl::StrCat("still not ended ", limit.count(), " s after it was told to: the process ends now"));
+        LogError(absl::StrCat("did not exit within ", limit.count(), " s of the stop request: exiting now"));
         _exit(1);
       }) {}
 

@@ -45,26 +45,42 @@ def without_brackets(text):
     return "".join(kept)
 
 
+def outer_parts(statement):
+    """The parts of `statement` between commas that stand outside of brackets."""
+    parts, depth = [""], 0
+    for char in statement:
+        depth += (char in "({[") - (char in ")}]")
+        if char == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += char
+    return parts
+
+
 def declared(statement):
-    """(kind, name) of what a declaration brings into its namespace, or None (members, macros and operators bring none)."""
+    """(kind, name) of each thing that a declaration brings into its namespace (members, macros and operators bring none)."""
     test = TEST.match(statement)
     if test:
-        return "type", f"{test[2]}_{test[3]}_Test"
-    statement = without_brackets(ATTRIBUTE.sub("", statement)).strip()
+        return [("type", f"{test[2]}_{test[3]}_Test")]
+    statement = without_brackets(ATTRIBUTE.sub("", statement).replace("<<", "")).strip()
     statement = re.sub(r"^template\s*(requires [^;{]*?)?\s*", "", statement)
     kind = TYPE.match(statement)
     if kind and "(" not in statement.partition("{")[0].replace("alignas(", ""):
-        return "type", kind[1]
+        return [("type", kind[1])]
     using = re.match(r"using (\w+)\s*=", statement)
     if using:
-        return "type", using[1]
+        return [("type", using[1])]
     if re.match(r"(using|namespace|static_assert|extern|friend|public|private)\b", statement):
-        return None
-    declarator = re.match(r"(.*?)\s*(?:\(|\{|=|;|\[)", statement, re.S)
-    name = declarator and re.search(r"([\w:~]+)$", declarator[1])
-    if not name or "::" in name[1] or name[1] == declarator[1].strip() or "operator" in declarator[1]:
-        return None
-    return "value", name[1]
+        return []
+    # A function has one declarator; variables of one statement follow each other behind commas.
+    names = []
+    for declarator in outer_parts(statement):
+        declarator = re.match(r"(.*?)\s*(?:\(|\{|=|;|\[|$)", declarator, re.S)[1]
+        name = re.search(r"([\w:~]+)$", declarator)
+        if not name or "::" in name[1] or "operator" in declarator or (not names and name[1] == declarator.strip()):
+            break
+        names.append(name[1])
+    return [("value", name) for name in names]
 
 
 def declarations(code):
@@ -100,11 +116,11 @@ class Source:
             using = USING.match(statement)
             if using:
                 self.imported[using[2]] = using[1]
-            what = declared(statement)
-            if what and private:
-                self.private[what[1]] = " ".join(statement.split()) if statement.startswith("using ") else None
-            elif what:
-                self.public.add(what)
+            for kind, name in declared(statement):
+                if private:
+                    self.private[name] = " ".join(statement.split()) if statement.startswith("using ") else None
+                else:
+                    self.public.add((kind, name))
 
 
 class Project:

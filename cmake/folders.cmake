@@ -9,6 +9,7 @@
 #   tests/golden*.cc                      golden_test: everything against recordings of TensorFlow
 #   tests/*_test.cc                       tests_test
 #   tests/twins/*.cc                      twin_graphs: graphs that tests/twins compares with Python's
+#   tests/chaos/threads/*.cc              cluster_chaos: training jobs of threads under faults, in virtual time
 #   **_bench.cc in bench/                 one program each
 #   millstream/**_fuzz.cc                 one program each, with MILLSTREAM_FUZZ
 
@@ -107,11 +108,14 @@ function(millstream_folder name)
   if(name MATCHES "^(math|ops)$" AND NOT MILLSTREAM_SANITIZE)
     target_compile_options(millstream_${name} PRIVATE -O3)
   endif()
-  if(name STREQUAL "math")  # Eigen's templates: nothing gained by -O3, half of the memory is debug information
+  # Eigen's templates: nothing gained by -O3 except vectorised rotations, which GCC 12 leaves out at -O2 because their
+  # columns might overlap (eigenvalues take half of the time with them); half of the memory is debug information.
+  if(name STREQUAL "math")
     set(eigen_sources ${sources})
     list(FILTER eigen_sources INCLUDE REGEX "/math/linalg/eigen_")
     # Precompiled headers were made with other options.
-    set_source_files_properties(${eigen_sources} PROPERTIES COMPILE_OPTIONS "-O2;-g0" SKIP_PRECOMPILE_HEADERS ON)
+    set_source_files_properties(${eigen_sources} PROPERTIES
+      COMPILE_OPTIONS "-O2;-g0;$<$<CXX_COMPILER_ID:GNU>:-fvect-cost-model=dynamic>" SKIP_PRECOMPILE_HEADERS ON)
   endif()
   if(NOT name STREQUAL "math")  # few files that include little
     millstream_batches(millstream_${name})
@@ -209,6 +213,10 @@ function(millstream_tests)
       millstream_test(${folder}_test unit "${sources}")
     endif()
   endforeach()
+  if(TARGET devices_test)  # plug-ins cannot be linked to: what is tested without its device
+    set(cuda ${PROJECT_SOURCE_DIR}/millstream/devices/cuda)
+    target_sources(devices_test PRIVATE ${cuda}/layout.cc ${cuda}/memory_pool.cc)
+  endif()
   # One binary for each family of ops keeps the turn-around short.
   millstream_glob(sources millstream/ops "_test\\.cc$" "millstream/ops/[^/]+/")
   millstream_test(ops_test unit "${sources}")
@@ -227,13 +235,37 @@ function(millstream_tests)
     set_tests_properties(golden_on_shadow_device PROPERTIES LABELS conformance TIMEOUT 1800 ENVIRONMENT
       "MILLSTREAM_SOURCE_DIR=${PROJECT_SOURCE_DIR};MILLSTREAM_DEVICE_PLUGINS=$<TARGET_FILE:millstream_shadow>")
   endif()
+  if(TARGET millstream_cuda)
+    # It can be loaded, and every kernel belongs to an op, once for each type; with or without a GPU.
+    add_test(NAME cuda_plugin_loads COMMAND golden_test --gtest_filter=*GoldenValues*/Relu_* --gtest_brief=1
+             WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+    set_tests_properties(cuda_plugin_loads PROPERTIES LABELS conformance TIMEOUT 300 FAIL_REGULAR_EXPRESSION "cannot load" ENVIRONMENT
+      "MILLSTREAM_SOURCE_DIR=${PROJECT_SOURCE_DIR};MILLSTREAM_DEVICE_PLUGINS=$<TARGET_FILE:millstream_cuda>")
+  endif()
   millstream_glob(sources tests "_test\\.cc$" "/tests/consumer/|/tests/golden")
+  list(APPEND sources ${PROJECT_SOURCE_DIR}/tests/chaos/threads/record.cc)
   millstream_test(tests_test integration "${sources}")
+
+  millstream_chaos()
 
   if(BUILD_SHARED_LIBS)
     add_test(NAME consumer COMMAND ${PROJECT_SOURCE_DIR}/tests/consumer/run.sh ${PROJECT_BINARY_DIR})
     set_tests_properties(consumer PROPERTIES LABELS integration TIMEOUT 300)
   endif()
+endfunction()
+
+# Not with sanitizers: like them, it puts functions of its own in front of the C library's.
+function(millstream_chaos)
+  if(MILLSTREAM_SANITIZE)
+    return()
+  endif()
+  millstream_glob(sources tests/chaos/threads "." "_test\\.cc$")
+  add_executable(cluster_chaos ${sources})
+  millstream_link(cluster_chaos)
+  target_compile_options(cluster_chaos PRIVATE -O0)
+  set_target_properties(cluster_chaos PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+  add_test(NAME cluster_chaos COMMAND cluster_chaos --seed 1 --faults 100 WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+  set_tests_properties(cluster_chaos PROPERTIES LABELS integration TIMEOUT 600)
 endfunction()
 
 # One program per file of `folder` that matches `include`.
@@ -272,14 +304,34 @@ function(millstream_programs)
   if(MILLSTREAM_TESTS)
     millstream_glob(sources tests/twins "." "")
     add_executable(twin_graphs ${sources})
-    millstream_link(twin_graphs)
+    millstream_link(twin_graphs CLI11::CLI11)
     target_compile_options(twin_graphs PRIVATE -O0)
     add_dependencies(twin_graphs millstream_op_builders)
     millstream_batches(twin_graphs)
+    target_sources(twin_graphs PRIVATE $<TARGET_OBJECTS:millstream_cli_objects>)  # the modes of `millstream train`
     set_target_properties(twin_graphs PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
   endif()
   millstream_programs_of(examples "\\.cc$" CLI11::CLI11)
   millstream_programs_of(bench "_bench\\.cc$" benchmark::benchmark)
+  millstream_allreduce_peers()
+endfunction()
+
+# What `millstream bench allreduce --backend` runs beside our own, where the packages are.
+function(millstream_allreduce_peers)
+  find_package(MPI QUIET COMPONENTS CXX)
+  if(MPI_CXX_FOUND)
+    add_executable(allreduce_mpi ${PROJECT_SOURCE_DIR}/bench/peers/allreduce/mpi.cc)
+    target_link_libraries(allreduce_mpi PRIVATE MPI::MPI_CXX)
+    set_target_properties(allreduce_mpi PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
+  endif()
+  find_path(gloo_headers gloo/allreduce_halving_doubling.h)
+  find_library(gloo_library gloo)
+  if(gloo_headers AND gloo_library)
+    add_executable(allreduce_gloo ${PROJECT_SOURCE_DIR}/bench/peers/allreduce/gloo.cc)
+    target_include_directories(allreduce_gloo SYSTEM PRIVATE ${gloo_headers})
+    target_link_libraries(allreduce_gloo PRIVATE ${gloo_library} Threads::Threads)
+    set_target_properties(allreduce_gloo PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
+  endif()
 endfunction()
 
 function(millstream_fuzzers)

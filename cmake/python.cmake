@@ -95,6 +95,9 @@ if(MILLSTREAM_TESTS)
       set_tests_properties(${folder} PROPERTIES LABELS integration TIMEOUT 1800
         ENVIRONMENT "PYTHONPATH=${PROJECT_BINARY_DIR}/python;MILLSTREAM_PROGRAM=$<TARGET_FILE:millstream_cli>")
     endforeach()
+    # The longest first, while the others run beside it: its tests wait for processes more than they compute.
+    set_tests_properties(cluster PROPERTIES TIMEOUT 2700 COST 1000)
+    set_tests_properties(chaos cluster launch PROPERTIES RESOURCE_LOCK clusters)
     if(TARGET millstream_shadow)
       set_property(TEST cluster APPEND PROPERTY ENVIRONMENT "MILLSTREAM_SHADOW_PLUGIN=$<TARGET_FILE:millstream_shadow>")
     endif()

@@ -33,6 +33,7 @@ void ReadFile(const std::filesystem::path& path, std::vector<GoldenCase>* cases)
     const size_t slash = name.find('/');
     c.family = name.substr(0, slash);
     c.name = name.substr(slash + 1);
+    c.file = std::filesystem::relative(path, GoldenFolder()).replace_extension().string();
     cases->push_back(std::move(c));
   }
   MS_CHECK(clean_end);

@@ -19,6 +19,7 @@ struct GoldenCase {
   };
 
   std::string family;  // folder below tests/goldens
+  std::string file;    // "math/add": its file below tests/goldens, without the suffix
   std::string name;    // "AddV2_broadcast_float": the op, then what is special
   proto::MetaGraphDef meta;
 

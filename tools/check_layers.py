@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Checks the structure of the tree: which folder includes which (the table below is the design), that no two folders include
-each other, how many files a folder has, that tests are built, that ops that open files ask first, and that nobody compares names of ops
-(check_op_names.py).
+each other, how many files a folder has, that tests are built, that ops that open files ask first, that no state belongs to the whole process,
+and that nobody compares names of ops (check_op_names.py).
 
 Tests and their helpers (testing/) may include everything: running an op needs a session, which is above it.
 """
@@ -27,9 +27,9 @@ MAY_INCLUDE = {
     "graph": ["framework"],
     "io": ["tensor"],
     "data": ["io", "math"],
-    "ops": ["graph", "data", "math"],
+    "ops": ["graph", "data", "math", "collective"],
     "runtime": ["graph"],
-    "devices": ["framework"],
+    "devices": ["ops"],  # kernels of one op on another device check its inputs alike
     "collective": ["framework", "math"],
     "distributed": ["runtime", "collective"],
     "status": ["distributed"],
@@ -44,6 +44,7 @@ MAX_FILES = 60  # in one folder, subfolders not counted
 # Recordings, one file for each program: their names are those of the programs.
 MAY_HAVE_MANY_FILES = re.compile(r"/goldens(/|$)")
 OUTER_FOLDERS = ["cli", "python", "bench", "examples", "tests"]  # may include everything
+OUR_INCLUDES = ("millstream/", "python/src/", "cli/")
 
 # Ops that name one of these must give names of files to ConfinedPath first (base/file_root.h).
 OPENS_FILES = re.compile(r"\b(ReadFile|WriteFileAtomically|fopen|glob|GlobFiles|RenameFile|LinkFile|DeleteFile|DeleteEmptyFolder|MakeFolders|ListFolder"
@@ -59,16 +60,43 @@ MAY_NAME_FILES = {
 }
 
 # A test runs many clusters in one process: what a server or session changes belongs to it, not to the process.
-FOLDERS_WITHOUT_SHARED_STATE = ("distributed", "runtime", "status")
-# Variables that are neither constant nor of one thread: static ones (in a function, at file scope or in a class) and
-# those at file scope. A line that declares a function has a parenthesis before any '=' or ';'.
-SHARED_STATE = re.compile(r"^\s*(inline\s+)?static\s+(?!const\b|constexpr\b|thread_local\b)[^()=;]*\w\s*(=|;|\{)"
+FOLDERS_WITHOUT_SHARED_STATE = (*(f"millstream/{name}/" for name in ("base", "collective", "distributed", "launch", "runtime", "status")), "python/src/")
+# Variables that are neither constant nor of one thread: static ones (in a function, at file scope or in a class), those at file scope, and
+# pointers to constants that are no constants themselves. A line that declares a function has a parenthesis before any '=' or ';'; one that defines a function
+# may have a static variable after its '{'.
+SHARED_STATE = re.compile(r"^(.*\)\s*(const\s*)?\{\s*)?\s*(inline\s+)?static\s+(?!const\b|constexpr\b|thread_local\b)[^()=;]*\w\s*(=|;|\{)"
+                          r"|^.*\bstatic\s+const\b[^()=;]*\*\s*(?!const\b)\w+\s*="
+                          r"|^(constinit|ABSL_CONST_INIT)\b(?!\s+(const|thread_local)\b)"
                           r"|^(inline\s+)?(std::(atomic|map|unordered_map|set|vector|string|shared_ptr|unique_ptr)|absl::flat_hash_\w+|Mutex|bool|u?int\d*(_t)?"
                           r"|double)\b[^()=;]*\w\s*(=|;|\{)")
 MAY_SHARE_STATE = {
+    "millstream/base/file_root.cc": "the numbers of roots, which names of files carry; each belongs to its server",
+    "millstream/base/memory_budget.cc": "memory is limited for the process as a whole",
+    "millstream/base/start_thread.cc": "threads are limited for the process as a whole",
+    "millstream/base/temporary_file.cc": "a number that makes names unique in the process",
+    "millstream/base/thread_pool.cc": "whether others want the cores, which all pools of the process share",
+    "millstream/base/untrusted_log.cc": "limits the lines of the one log that the process has",
     "millstream/distributed/grpc/channel.cc": "the threads of client channels, no state of any cluster",
+    "millstream/distributed/link/loans.cc": "tensors that were lent and are still read when the last server has gone, as the memory that they are in",
+    "millstream/launch/guardian.cc": "of a process of its own, which is forked for it",
+    "millstream/launch/signal_pipe.cc": "signal handlers belong to the process",
     "millstream/runtime/device_plugins.cc": "plug-ins are loaded once into the process",
+    "millstream/runtime/device_set.cc": "warnings that were given, so that each is given once",
+    "millstream/runtime/job_member.cc": "functions that tell a server of a client's end, which register themselves before main()",
     "millstream/runtime/session.cc": "session factories, which register themselves before main()",
+    "python/src/arrays.cc": "objects of Python that wait for its lock; an interpreter is a process",
+    "python/src/exit_deadline.cc": "how the process ends",
+    "python/src/gil.cc": "Python's lock is the process's",
+    "python/src/interrupt.cc": "signal handlers belong to the process",
+    "python/src/server.cc": "tf.Session(server.target) names a server of the process by a string",
+}
+
+# How long threads look for work before they block is decided in one place.
+SPINS = re.compile(r"\b(CpuPause|sched_yield|_mm_pause|__builtin_ia32_pause|this_thread::yield)\(")
+MAY_SPIN = {
+    "millstream/base/thread_policy.cc": "the policy",
+    "millstream/base/thread_policy.h": "the policy",
+    "millstream/base/thread_pool.cc": "its workers look into a queue of their own",
 }
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*["<]([^">]+)[">]')
@@ -120,8 +148,8 @@ def check_file(path):
     if folder == "ops" and OPENS_FILES.search(text) and not re.search(r"\bConfinedPath\(", text):
         problems.append(f"{relative}: opens files without ConfinedPath: a graph from the network could touch any file")
     for number, line in enumerate(text.splitlines(), 1):
-        if folder in FOLDERS_WITHOUT_SHARED_STATE and relative not in MAY_SHARE_STATE and SHARED_STATE.match(line):
-            problems.append(f"{relative}:{number}: state of the whole process; give it an owner (a server, a session), or list the file in MAY_SHARE_STATE")
+        if SPINS.search(line) and relative not in MAY_SPIN:
+            problems.append(f"{relative}:{number}: spins by itself; use LookFor() or LookWindow of base/thread_policy.h")
         match = INCLUDE.match(line)
         problem = match and problem_of_include(relative, folder, match[1])
         if problem:
@@ -129,8 +157,18 @@ def check_file(path):
     return problems
 
 
+def find_shared_state(files):
+    for path in files:
+        relative = path.relative_to(ROOT).as_posix()
+        if not relative.startswith(FOLDERS_WITHOUT_SHARED_STATE) or relative in MAY_SHARE_STATE or TEST_FILE.search(relative):
+            continue
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            if SHARED_STATE.match(line):
+                yield f"{relative}:{number}: state of the whole process; give it an owner (a server, a session), or list the file in MAY_SHARE_STATE"
+
+
 def folder_includes(files):
-    """Which folder of the library includes which other, each with one file that does."""
+    """Which folder of the library, the command line tool or the Python module includes which other, each with one file that does."""
     includes = collections.defaultdict(dict)
     for path in files:
         relative = path.relative_to(ROOT).as_posix()
@@ -140,7 +178,7 @@ def folder_includes(files):
         for line in path.read_text().splitlines():
             match = INCLUDE.match(line)
             included = match and match[1].rpartition("/")[0]
-            if included and included.startswith("millstream/") and included != folder:
+            if match and match[1].startswith(OUR_INCLUDES) and included != folder:
                 includes[folder].setdefault(included, f"{relative} includes {match[1]}")
     return includes
 
@@ -201,7 +239,8 @@ def find_orphan_tests():
 def main():
     files = [path for end in ("h", "cc", "cu") for path in sorted((ROOT / "millstream").rglob(f"*.{end}"))]
     problems = [problem for path in files for problem in check_file(path)]
-    problems += [*find_orphan_tests(), *find_stray_goldens(), *find_cycles(files), *find_crowded_folders()]
+    outer = [path for folder in ("cli", "python/src") for end in ("h", "cc") for path in sorted((ROOT / folder).rglob(f"*.{end}"))]
+    problems += [*find_orphan_tests(), *find_stray_goldens(), *find_cycles(files + outer), *find_shared_state(files + outer), *find_crowded_folders()]
     problems += check_op_names.find_problems(files)
     print("\n".join(problems + [f"layers: {len(files)} files, {len(problems)} problems"]))
     return 1 if problems else 0

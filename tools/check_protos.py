@@ -4,7 +4,8 @@
 
 Usage: check_protos.py [--protoc PROTOC]      (run by a Python that has TensorFlow)
 
-Our files differ from TensorFlow's in the package alone: names, numbers, types, labels, oneofs, maps, defaults and
+Our files differ from TensorFlow's in the package, and in fields of our own, numbered from 10001 on and named millstream_*:
+names, numbers, types, labels, oneofs, maps, defaults and
 reserved ranges must be equal, because they are on the wire, in checkpoints and in text files. Prints each difference
 and exits with 1 when there is one.
 """
@@ -142,6 +143,8 @@ def describe_message(message, out, scope):
     name = scope + message.name
     out[name] = "map entry" if message.options.map_entry else "message"
     for field in message.field:
+        if field.number > 10000 and field.name.startswith("millstream_"):
+            continue
         out[f"{name}.{field.name}"] = describe_field(field, message.oneof_decl)
     for span in message.reserved_range:
         out[f"{name} reserved {span.start}..{span.end}"] = "reserved"

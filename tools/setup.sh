@@ -21,7 +21,7 @@ wire="libprotobuf-dev protobuf-compiler libabsl-dev libnghttp2-dev libssl-dev"
 files="libleveldb-dev libsnappy-dev libre2-dev zlib1g-dev libpng-dev libjpeg62-turbo-dev"
 program="nlohmann-json3-dev libcli11-dev"
 linalg="libeigen3-dev"
-tests="libgtest-dev libgmock-dev libbenchmark-dev"
+tests="libgtest-dev libgmock-dev libbenchmark-dev openssl"
 
 say() { echo "setup: $*" >&2; }
 

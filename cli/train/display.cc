@@ -34,6 +34,19 @@ void Write(std::FILE* to, const std::string& text) {
   std::fflush(to);
 }
 
+// An error without the numbers of steps: workers that fail for the same reason fail at different steps.
+std::string ReasonOf(absl::string_view error) {
+  constexpr absl::string_view kStep = "step ";
+  std::string reason;
+  while (true) {
+    const size_t at = error.find(kStep);
+    if (at == absl::string_view::npos) return absl::StrCat(reason, error);
+    absl::StrAppend(&reason, error.substr(0, at + kStep.size()));
+    error.remove_prefix(at + kStep.size());
+    while (!error.empty() && absl::ascii_isdigit(static_cast<unsigned char>(error[0]))) error.remove_prefix(1);
+  }
+}
+
 bool IsForPeople(TrainEvent::Kind kind) {
   switch (kind) {
     case TrainEvent::Kind::kVariables:
@@ -83,7 +96,8 @@ void Display::Handle(const TrainEvent& event) {
 }
 
 void Display::PrintError(const TrainEvent& event) {
-  if (errors_.insert(event.text).second) Print(absl::StrCat("millstream train: ", event.task, ": ", event.text));
+  if (errors_.insert(ReasonOf(event.text)).second)
+    Print(absl::StrCat("millstream train: ", event.task, ": ", event.text));
 }
 
 void Display::Print(absl::string_view line) {

@@ -44,7 +44,7 @@ class Display {
   LivePicture picture_;
   Clock::time_point last_shown_, last_usage_;
   int64_t shown_step_ = -1;
-  std::set<std::string> errors_;  // that were printed: several tasks may fail for the same reason
+  std::set<std::string> errors_;  // reasons that were printed: several tasks may fail for the same one
 };
 
 }  // namespace millstream::cli

@@ -148,7 +148,7 @@ std::string EventToText(const TrainEvent& event) {
       return absl::StrCat("kept the live variables of the parameter servers; ", event.path, " was not restored");
     case TrainEvent::Kind::kNothingToDo:
       return absl::StrCat("nothing to train: ", event.path, " is at step ", WithCommas(event.global_step),
-                          " already. Give a larger --train_steps to go on, or another --logdir to start anew");
+                          " already. Give a larger --train_steps to continue, or another --logdir to start over");
     case TrainEvent::Kind::kVariables:
       return VariablesText(event.bytes);
     case TrainEvent::Kind::kProgress:

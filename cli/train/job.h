@@ -6,7 +6,7 @@
 
 namespace millstream::cli {
 
-// Starts the ps tasks and workers of a training job on this machine, shows how it goes and what came of it, and ends
+// Starts the ps tasks and workers of a training job on this machine, shows progress and results, and ends
 // them. Returns the exit code: that of the first task that failed, 130 after Ctrl-C.
 int RunTrainingJob(TrainOptions options);
 

@@ -10,7 +10,7 @@
 #include "cli/number_checks.h"
 #include "cli/train/models/model.h"
 #include "cli/train/modes/mode.h"
-#include "cli/train/optimizers.h"
+#include "cli/train/settings/optimizers.h"
 #include "millstream/data/examples.h"
 #include "millstream/data/mnist.h"
 
@@ -75,7 +75,7 @@ void TrainOptions::AddTo(CLI::App& app) {
   app.add_option("--mode", mode, HelpOf("how workers work together", DefaultMode()))
       ->check(CLI::IsMember(Registry<Mode>::Names()));
   AddOwnFlags(app, &own);
-  app.add_option("--ps", ps, "parameter servers (default: 1)")->check(CLI::Range(1, 64));
+  app.add_option("--ps", ps, "parameter servers (default: 1; 0 for modes without)")->check(CLI::Range(0, 64));
   app.add_option("--workers", workers, "workers (default: 2)")->check(CLI::Range(1, 256));
   app.add_option("--batch_size", batch_size, "examples per step of a worker (default: the model's)")
       ->check(CLI::Range(1, 1 << 20));
@@ -129,6 +129,7 @@ Status TrainOptions::Resolve(bool is_task) {
   ASSIGN_OR_RETURN(const Model* const chosen, Registry<Model>::Find(model));
   ASSIGN_OR_RETURN(const Mode* const how, Registry<Mode>::Find(mode));
   RETURN_IF_ERROR(CheckFlagsAreUsed(*this, is_task));
+  if (!is_task) RETURN_IF_ERROR(ChoosePs(*how));
   RETURN_IF_ERROR(OwnFlagValues::Read(chosen->flags, own).status());
   ASSIGN_OR_RETURN(const OwnFlagValues mode_flags, OwnFlagValues::Read(how->flags, own));
   if (!is_task && how->check != nullptr) RETURN_IF_ERROR(how->check(mode_flags, workers));
@@ -138,6 +139,23 @@ Status TrainOptions::Resolve(bool is_task) {
   if (job_name != "ps") RETURN_IF_ERROR(FindData());
   new_logdir = logdir.empty() && !no_logdir;
   if (!no_logdir) logdir = Absolute(logdir.empty() ? NewLogdir(model) : logdir);
+  return OkStatus();
+}
+
+Status TrainOptions::ChoosePs(const Mode& how) {
+  const bool was_given = given.count("ps") > 0;
+  if (how.own_variables && !was_given) ps = 0;
+  if (how.own_variables && ps > 0) {
+    return errors::InvalidArgument("--mode ", mode, " has no parameter servers; it takes --ps 0 alone");
+  }
+  if (!how.own_variables && ps == 0) {
+    std::vector<std::string> others;
+    for (const Mode* one : Registry<Mode>::All()) {
+      if (one->own_variables) others.push_back(one->name);
+    }
+    return errors::InvalidArgument("--mode ", mode,
+                                   " needs parameter servers; these modes do not: ", absl::StrJoin(others, ", "));
+  }
   return OkStatus();
 }
 

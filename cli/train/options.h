@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "cli/cluster_flags.h"
-#include "cli/train/own_flags.h"
+#include "cli/train/settings/own_flags.h"
 #include "millstream/base/status.h"
 
 namespace CLI {
@@ -56,6 +56,7 @@ struct TrainOptions {
   std::vector<std::string> ToArguments() const;
 
  private:
+  Status ChoosePs(const Mode& mode);
   Status ChooseOptimizer(const Model& model, const Mode& mode);
   Status FindData();
 };

@@ -7,7 +7,7 @@
 #include "cli/command.h"
 #include "cli/train/models/model.h"
 #include "cli/train/modes/mode.h"
-#include "cli/train/optimizers.h"
+#include "cli/train/settings/optimizers.h"
 
 namespace millstream::cli {
 namespace {

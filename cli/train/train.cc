@@ -48,7 +48,7 @@ Command::Run AddTrainFlags(CLI::App& app) {
 const Registration<Command> kTrainCommand({
     .name = "train",
     .group = Command::Group::kJobs,
-    .help = "Train a built-in model on this machine: starts parameter servers and workers, shows how it goes.\n"
+    .help = "Train a built-in model on this machine: starts parameter servers and workers, shows progress.\n"
             "With --job_name it is one task of a cluster on several machines.",
     .add_flags = AddTrainFlags,
 });

@@ -75,8 +75,8 @@ Trainer::~Trainer() = default;
 StatusOr<std::unique_ptr<MonitoredSession>> Trainer::MakeSession(const SessionOptions& config) {
   TrainingSessionOptions session;
   session.config = config;
-  session.is_chief = chief_;
-  session.checkpoint_dir = options_.logdir;
+  session.is_chief = chief_ || graph_.own_variables;
+  if (chief_ || !graph_.own_variables) session.checkpoint_dir = options_.logdir;
   session.save_checkpoint_secs = options_.save_checkpoint_secs;
   session.save_summaries_steps = 0;
   session.log_step_count_steps = 0;
@@ -93,7 +93,9 @@ StatusOr<std::unique_ptr<MonitoredSession>> Trainer::MakeSession(const SessionOp
     event.path = path;
     log_.Say(std::move(event));
   };
-  session.hooks = {callables_, StopAtStepHook::AtStep(options_.train_steps)};
+  session.hooks = {callables_};
+  // Workers of a group end by what the group knows, not by what they find each.
+  if (!graph_.mode.group_step) session.hooks.push_back(StopAtStepHook::AtStep(options_.train_steps));
   session.hooks.insert(session.hooks.end(), graph_.mode.hooks.begin(), graph_.mode.hooks.end());
   return MonitoredTrainingSession(graph_.scope, std::move(session));
 }
@@ -141,13 +143,23 @@ Status Trainer::Train(MonitoredSession& session, Batches& batches) {
     Fill(batches);
     const bool watch = local_step_ < 10 || local_step_ - last_watched_step_ >= watch_every_;
     RETURN_IF_ERROR(watch ? WatchedStep(session) : PlainStep(session));
+    RETURN_IF_ERROR(PeriodicStep(session, false));
     if (chief_ && options_.eval_steps > 0 && global_step_ >= next_eval_ && global_step_ < options_.train_steps) {
       RETURN_IF_ERROR(Evaluate(session));
       next_eval_ = global_step_ + options_.eval_steps;
     }
   }
   if (local_step_ > last_reported_step_) ReportProgress();
-  return OkStatus();
+  return stop_ ? OkStatus() : PeriodicStep(session, true);
+}
+
+Status Trainer::PeriodicStep(MonitoredSession& session, bool last) {
+  const ModeGraph::Periodic& periodic = graph_.mode.periodic;
+  if (periodic.op == nullptr || local_step_ == 0 || last == (global_step_ % periodic.every == 0)) return OkStatus();
+  return session.RunStep([&](Session& plain) {
+    const Session::Feeds none;
+    return plain.Run(none, {}, {periodic.op->name()}, &fetched_);
+  });
 }
 
 void Trainer::Fill(Batches& batches) {

@@ -22,8 +22,9 @@ struct TrainingGraph {
   Scope scope = Scope::Root();
   ModelGraph model;
   ModeGraph mode;
-  Output step_before;  // the global step as it is
-  Output step_after;   // the global step once this worker's update has been made
+  Output step_before;          // the global step as it is
+  Output step_after;           // the global step once this worker's update has been made
+  bool own_variables = false;  // this worker initializes the variables that it uses
 };
 
 // The steps of one worker. Most of them fetch nothing but the global step and call no hooks: every so many steps,
@@ -47,6 +48,8 @@ class Trainer {
   Status Train(MonitoredSession& session, Batches& batches);
   Status PlainStep(MonitoredSession& session);
   Status WatchedStep(MonitoredSession& session);
+  // The mode's own op, where its turn has come. `last`: no step follows.
+  Status PeriodicStep(MonitoredSession& session, bool last);
   void Fill(Batches& batches);
   void Report(double loss, double score);
   void ReportProgress();

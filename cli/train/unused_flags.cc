@@ -13,9 +13,8 @@ namespace {
 // Only a whole job on this machine uses them.
 constexpr std::array kJobFlags = {"ps", "workers", "max_restarts"};
 // Only a single task of a cluster uses them.
-constexpr std::array kTaskFlags = {"task_index",  "cluster",         "ps_hosts",   "worker_hosts",
-                                   "chief_hosts", "evaluator_hosts", "token_file", "tls_cert",
-                                   "tls_key",     "tls_ca",          "job_id"};
+constexpr std::array kTaskFlags = {"task_index",      "cluster",  "ps_hosts", "worker_hosts", "chief_hosts",
+                                   "evaluator_hosts", "tls_cert", "tls_key",  "tls_ca",       "job_id"};
 
 bool Declares(const std::vector<OwnFlag>& flags, const std::string& name) {
   return std::any_of(flags.begin(), flags.end(), [&](const OwnFlag& flag) { return flag.name == name; });

@@ -6,7 +6,9 @@
 #include "cli/train/task.h"
 #include "cli/train/trainer.h"
 #include "millstream/data/batches.h"
+#include "millstream/distributed/link/sockets.h"
 #include "millstream/framework/device_name.h"
+#include "millstream/graph/node_kind.h"
 #include "millstream/proto/config.pb.h"
 #include "millstream/train/variables/device_setter.h"
 #include "millstream/train/variables/global_step.h"
@@ -20,6 +22,7 @@ struct Part {
   int ps = 0;
   bool chief = false;
   std::string device;
+  std::vector<std::string> hosts;  // of the chief and the workers
 };
 
 Part PartOf(const ServerOptions& server) {
@@ -34,6 +37,14 @@ Part PartOf(const ServerOptions& server) {
   part.index = server.job_name == "chief" ? 0 : chiefs + server.task_index;
   part.chief = part.index == 0;
   part.device = absl::StrCat("/job:", server.job_name, "/task:", server.task_index);
+  for (const char* job : {"chief", "worker"}) {
+    const StatusOr<const ClusterSpec::Tasks*> found = server.cluster.tasks(job);
+    if (!found.ok()) continue;
+    for (const auto& [index, address] : **found) {
+      const StatusOr<HostPort> parsed = ParseHostPort(address);
+      part.hosts.push_back(parsed.ok() ? parsed->host : address);
+    }
+  }
   return part;
 }
 
@@ -62,7 +73,11 @@ StatusOr<TrainingGraph> BuildGraph(const TrainOptions& options, const Part& part
   ASSIGN_OR_RETURN(const ModelSpec spec, SpecFor(options, *model, data));
   ASSIGN_OR_RETURN(const OwnFlagValues mode_flags, OwnFlagValues::Read(mode->flags, options.own));
   if (mode->check != nullptr) RETURN_IF_ERROR(mode->check(mode_flags, part.count));
+  if (mode->own_variables && part.ps > 0) {
+    return errors::InvalidArgument("--mode ", options.mode, " has no parameter servers, but the cluster has ", part.ps);
+  }
   TrainingGraph graph;
+  graph.own_variables = mode->own_variables;
   const VariableScope variables = VariablesOnPs(graph.scope, part);
   const GraphVariable global_step = GetOrCreateGlobalStep(variables);
   ASSIGN_OR_RETURN(graph.model, BuildModel(*model, spec, variables));
@@ -74,15 +89,17 @@ StatusOr<TrainingGraph> BuildGraph(const TrainOptions& options, const Part& part
                                             .flags = mode_flags,
                                             .num_workers = part.count,
                                             .worker_index = part.index,
+                                            .worker_hosts = part.hosts,
                                             .is_chief = part.chief}));
   RETURN_IF_ERROR(graph.scope.status());
-  graph.step_before = global_step.value;
+  const GraphVariable& counted = graph.mode.group_step ? graph.mode.group_step : global_step;
+  graph.step_before = counted.value;
   // The step's own count, read where it is kept.
   graph.step_after = variables.scope()
                          .WithOpName("step_after_update")
-                         .ColocateWith(global_step.handle.node)
+                         .ColocateWith(counted.handle.node)
                          .WithControlDependencies({graph.mode.train_op})
-                         .Op("Identity", {global_step.handle});
+                         .Op("Identity", {counted.handle});
   RETURN_IF_ERROR(graph.scope.status());
   return graph;
 }
@@ -118,7 +135,7 @@ void SayWhereVariablesAre(const Graph& graph, const EventLog& log) {
   TrainEvent event;
   event.kind = TrainEvent::Kind::kVariables;
   for (const auto& node : graph.nodes()) {
-    if (node == nullptr || (node->type() != "VariableV2" && node->type() != "VarHandleOp")) continue;
+    if (node == nullptr || !IsA(*node, OpKind::kVariable)) continue;
     const StatusOr<DeviceName> device = DeviceName::Parse(node->device());
     if (!device.ok() || device->job != "ps") continue;
     event.bytes[absl::StrCat("ps:", device->task.value_or(0))] += static_cast<int64_t>(ByteSizeLoad(*node));

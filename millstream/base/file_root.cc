@@ -2,12 +2,13 @@
 #include "millstream/base/file_root.h"
 
 #include <fcntl.h>
+#include <unistd.h>
 
-#include <atomic>
 #include <filesystem>
-#include <memory>
+#include <map>
 
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
@@ -19,29 +20,43 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr absl::string_view kConfined = "confined:";  // before names, which thereby are none for the operating system
+constexpr absl::string_view kConfined = "confined:";  // and a number, before names: they are none for the system then
 
-struct Root {
-  int fd;                  // never closed: ops may still use it when others are set
-  std::string path;        // without links
-  std::string given_path;  // absolute, as it was named
-};
-using RootList = std::vector<Root>;
-
-struct Roots {
-  std::atomic<bool> confined{false};  // so that nobody takes the lock where nothing is confined
+// All roots by their numbers, which names carry.
+struct RootTable {
   Mutex mu;
-  std::shared_ptr<const RootList> list ABSL_GUARDED_BY(mu);
-  static Roots& Global() {
-    static auto* roots = new Roots;
-    return *roots;
+  uint64_t next ABSL_GUARDED_BY(mu) = 1;
+  std::map<uint64_t, std::weak_ptr<const FileRoots>> all ABSL_GUARDED_BY(mu);
+  static RootTable& Global() {
+    static auto* table = new RootTable;
+    return *table;
   }
 };
 
-std::shared_ptr<const RootList> CurrentRoots() {
-  Roots& roots = Roots::Global();
-  MutexLock lock(roots.mu);
-  return roots.list;
+uint64_t NextNumber() {
+  RootTable& table = RootTable::Global();
+  MutexLock lock(table.mu);
+  return table.next++;
+}
+
+// Takes "confined:7:" off `path`. False if there is no such mark.
+bool ConsumeMark(absl::string_view* path, uint64_t* number) {
+  absl::string_view rest = *path;
+  if (!absl::ConsumePrefix(&rest, kConfined)) return false;
+  const size_t end = rest.find(':');
+  if (end == absl::string_view::npos || !absl::SimpleAtoi(rest.substr(0, end), number)) return false;
+  *path = rest.substr(end + 1);
+  return true;
+}
+
+// Null if `path` is not confined, or its roots are gone.
+std::shared_ptr<const FileRoots> RootsNamedBy(absl::string_view path) {
+  uint64_t number = 0;
+  if (!ConsumeMark(&path, &number)) return nullptr;
+  RootTable& table = RootTable::Global();
+  MutexLock lock(table.mu);
+  const auto found = table.all.find(number);
+  return found == table.all.end() ? nullptr : found->second.lock();
 }
 
 // Absolute, without "." and repeated slashes; ".." stays, since what it means depends on links.
@@ -64,17 +79,6 @@ bool IsBelow(absl::string_view path, absl::string_view folder, std::string* rela
   return true;
 }
 
-bool FindIn(const RootList& roots, const std::string& path, RootedPath* found) {
-  for (const Root& root : roots) {
-    if (IsBelow(path, root.path, &found->relative) || IsBelow(path, root.given_path, &found->relative)) {
-      found->root = root.fd;
-      found->root_path = root.path;
-      return true;
-    }
-  }
-  return false;
-}
-
 // Whether ".." leads above the beginning, by the letters alone.
 bool LeadsOut(absl::string_view relative) {
   int depth = 0;
@@ -85,58 +89,110 @@ bool LeadsOut(absl::string_view relative) {
   return false;
 }
 
+Status RootsAreGone(absl::string_view path) {
+  return errors::PermissionDenied("graphs may not touch ", PlainPath(path),
+                                  ": the server that it was confined to has ended");
+}
+
 }  // namespace
 
-Status SetFileRoots(const std::vector<std::string>& folders) {
-  auto list = std::make_shared<RootList>();
-  for (const std::string& folder : folders) {
-    std::error_code error;
-    const fs::path path = fs::canonical(folder, error);
-    const int fd = error ? -1 : open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0) return errors::NotFound("--file_root: there is no folder ", folder);
-    list->push_back({fd, path.string(), Absolute(folder)});
+FileRoots::FileRoots() : number_(NextNumber()) {}
+
+FileRoots::~FileRoots() {
+  {
+    RootTable& table = RootTable::Global();
+    MutexLock lock(table.mu);
+    table.all.erase(number_);
   }
-  Roots& roots = Roots::Global();
-  MutexLock lock(roots.mu);
-  roots.list = std::move(list);
-  roots.confined = true;
+  for (const Root& root : roots_) close(root.fd);
+}
+
+StatusOr<std::shared_ptr<const FileRoots>> FileRoots::Open(const std::vector<std::string>& folders) {
+  const std::shared_ptr<FileRoots> roots(new FileRoots);
+  for (const std::string& folder : folders) RETURN_IF_ERROR(roots->Add(folder));
+  RootTable& table = RootTable::Global();
+  MutexLock lock(table.mu);
+  table.all[roots->number_] = roots;
+  return std::shared_ptr<const FileRoots>(roots);
+}
+
+Status FileRoots::Add(const std::string& folder) {
+  std::error_code error;
+  const fs::path path = fs::canonical(folder, error);
+  const int fd = error ? -1 : open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return errors::NotFound("--file_root: there is no folder ", folder);
+  roots_.push_back({fd, path.string(), Absolute(folder)});
   return OkStatus();
 }
 
-StatusOr<std::string> ConfinedPath(const std::string& name) {
-  if (!Roots::Global().confined) return name;
-  const std::string path = absl::StrCat(kConfined, PlainPath(name));
-  if (name.find('\0') != std::string::npos) return OutsideOfRoots(name);  // the system would see less of it
-  ASSIGN_OR_RETURN(const RootedPath found, FindRoot(path));
-  if (LeadsOut(found.relative)) return OutsideOfRoots(name);
-  return path;
+StatusOr<std::string> FileRoots::Confine(const std::string& name) const {
+  const absl::string_view plain = PlainPath(name);
+  if (name.find('\0') != std::string::npos) return Outside(plain);  // the system would see less of it
+  ASSIGN_OR_RETURN(const RootedPath found, Find(plain));
+  if (LeadsOut(found.relative)) return Outside(plain);
+  return absl::StrCat(kConfined, number_, ":", plain);
 }
 
-absl::string_view PlainPath(absl::string_view path) { return absl::StripPrefix(path, kConfined); }
-bool IsConfinedPath(absl::string_view path) { return absl::StartsWith(path, kConfined); }
-
-Status OutsideOfRoots(absl::string_view path) {
-  const std::shared_ptr<const RootList> roots = CurrentRoots();
-  const auto append = [](std::string* out, const Root& root) { out->append(root.path); };
-  return errors::PermissionDenied("graphs may not touch ", PlainPath(path), " here, only what is below ",
-                                  roots == nullptr ? "" : absl::StrJoin(*roots, ", ", append),
+Status FileRoots::Outside(absl::string_view path) const {
+  const auto name = [](std::string* out, const Root& root) { out->append(root.path); };
+  return errors::PermissionDenied("graphs may not touch ", path, " here, only what is below ",
+                                  absl::StrJoin(roots_, ", ", name),
                                   ". The server's --file_root (MILLSTREAM_FILE_ROOT) names other folders");
 }
 
-StatusOr<RootedPath> FindRoot(absl::string_view path) {
-  const std::shared_ptr<const RootList> roots = CurrentRoots();
-  ASSIGN_OR_RETURN(const std::string local, LocalPath(PlainPath(path)));
+bool FileRoots::FindAbsolute(const std::string& absolute, RootedPath* found) const {
+  for (const Root& root : roots_) {
+    if (IsBelow(absolute, root.path, &found->relative) || IsBelow(absolute, root.given_path, &found->relative)) {
+      found->root = root.fd;
+      found->root_path = root.path;
+      return true;
+    }
+  }
+  return false;
+}
+
+StatusOr<RootedPath> FileRoots::Find(absl::string_view path) const {
+  ASSIGN_OR_RETURN(const std::string local, LocalPath(path));
   const std::string absolute = Absolute(local);
   RootedPath found;
-  if (roots == nullptr) return OutsideOfRoots(path);
-  if (FindIn(*roots, absolute, &found)) return found;
+  if (FindAbsolute(absolute, &found)) return found;
   // The name may lead into a root by links outside of it. That decides which root it is, not what is opened there.
   const size_t wildcard = absolute.find_first_of("*?[\\");
   const size_t end = wildcard == std::string::npos ? absolute.size() : absolute.rfind('/', wildcard);
   std::error_code error;
   const fs::path resolved = fs::weakly_canonical(absolute.substr(0, end), error);
-  if (!error && FindIn(*roots, absl::StrCat(resolved.string(), absolute.substr(end)), &found)) return found;
-  return OutsideOfRoots(path);
+  if (!error && FindAbsolute(absl::StrCat(resolved.string(), absolute.substr(end)), &found)) return found;
+  return Outside(path);
+}
+
+absl::string_view PlainPath(absl::string_view path) {
+  uint64_t number = 0;
+  ConsumeMark(&path, &number);
+  return path;
+}
+
+bool IsConfinedPath(absl::string_view path) {
+  uint64_t number = 0;
+  return ConsumeMark(&path, &number);
+}
+
+StatusOr<std::string> ConfineLike(absl::string_view confined, const std::string& name) {
+  const std::shared_ptr<const FileRoots> roots = RootsNamedBy(confined);
+  if (roots == nullptr) return RootsAreGone(confined);
+  return roots->Confine(name);
+}
+
+Status OutsideOfRoots(absl::string_view path) {
+  const std::shared_ptr<const FileRoots> roots = RootsNamedBy(path);
+  return roots == nullptr ? RootsAreGone(path) : roots->Outside(PlainPath(path));
+}
+
+StatusOr<RootedPath> FindRoot(absl::string_view path) {
+  std::shared_ptr<const FileRoots> roots = RootsNamedBy(path);
+  if (roots == nullptr) return RootsAreGone(path);
+  ASSIGN_OR_RETURN(RootedPath found, roots->Find(PlainPath(path)));
+  found.roots = std::move(roots);
+  return found;
 }
 
 }  // namespace millstream

@@ -32,6 +32,7 @@ constexpr int64_t kQuantum = 1 << 20;
 
 constinit std::atomic<int64_t> limit{0};  // 0: not known yet
 constinit std::atomic<bool> exhausted{false};
+constinit std::atomic<int64_t> shared_memory{0};
 constinit std::atomic<void (*)()> releaser{nullptr};
 
 // What this thread may take before the next measurement.
@@ -165,9 +166,11 @@ int64_t MeasureMemory() {
   std::strtoll(at, &at, 10);  // the address space
   const int64_t resident = std::strtoll(at, &at, 10);
   const int64_t shared = std::strtoll(at, &at, 10);  // files and shared memory
-  return std::max<int64_t>(resident - shared, 0) * page;
+  return std::max<int64_t>(resident - shared, 0) * page + shared_memory.load(std::memory_order_relaxed);
 #endif
 }
+
+void CountSharedMemory(int64_t bytes_more) { shared_memory.fetch_add(bytes_more, std::memory_order_relaxed); }
 
 Status MemoryExhausted() {
   const AllocationsMayFail never(false);

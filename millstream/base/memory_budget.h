@@ -28,6 +28,10 @@ int64_t MemoryLimit();
 // Private resident bytes of this process. A system call or two; 0 where the system does not tell.
 int64_t MeasureMemory();
 
+// Pages that this process shares with others are not private; what it has taken of such memory itself is told here and
+// counts as well.
+void CountSharedMemory(int64_t bytes_more);
+
 // ResourceExhausted if the process uses more than its limit, or would with `bytes` more. Measures.
 Status CheckMemory(int64_t bytes = 0);
 // What the last measurement said. One load: for loops that grow something.

@@ -44,6 +44,22 @@ int64_t CoreContention::Yield() {
   return after;
 }
 
+bool LookWindow::Again() {
+  const int64_t now = end_ == 0 ? 0 : NowNanos();
+  if (now >= end_ || (contention_ != nullptr && !contention_->IsOver(now))) return false;
+  if (contention_ != nullptr)
+    contention_->Yield();
+  else
+    sched_yield();
+  return true;
+}
+
+void SpinPolicy::Relax(int64_t now) {
+  constexpr int64_t kPauseBeforeYield = 3'000;
+  CpuPause();
+  if (now - last_work_ >= kPauseBeforeYield) contention_.Yield();
+}
+
 void SpinPolicy::Woke(int64_t now, int64_t slept_ns, bool work) {
   last_work_ = now;
   if (work && slept_ns < max_ns_) {

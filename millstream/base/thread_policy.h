@@ -9,7 +9,8 @@
 // How threads wait, and who does the work that a wait was for: the policy of thread pools, links, the gRPC loop,
 // executors and callers of steps. Waking a blocked thread takes about kWakeUpNanos. So
 //   - a thread without work spins for a while before it blocks, but only while the core is free and where
-//     work tends to come soon: SpinPolicy, CoreContention, WaitPolicy;
+//     work tends to come soon: SpinPolicy, CoreContention, WaitPolicy, LookWindow (nobody else pauses or yields in a
+//     loop: tools/check_layers.py);
 //   - a thread that brings what a step waited for lends itself to the step, where the rest of the step is usually
 //     short: ThreadLoan, UsualTime.
 namespace millstream {
@@ -51,6 +52,33 @@ class CoreContention {
   std::atomic<int64_t> until_{0};
 };
 
+// The time in which a thread looks for what it waits for before it blocks. Of one thread.
+class LookWindow {
+ public:
+  // `nanos` of zero: blocks at once. `contention` null: yields as long as the window lasts, for threads that wait for
+  // work which others do on this very core.
+  LookWindow(int64_t nanos, CoreContention* contention)
+      : end_(nanos > 0 ? NowNanos() + nanos : 0), contention_(contention) {}
+  // After a look in vain. Lets others have the core and returns true: look again; false: block.
+  bool Again();
+
+ private:
+  const int64_t end_;
+  CoreContention* const contention_;
+};
+
+// Looks up to `looks` times in a row, then yields, while the window lasts. True once `done()`.
+template <typename Done>
+bool LookFor(LookWindow window, int looks, const Done& done) {
+  do {
+    for (int i = 0; i < looks; ++i) {
+      if (done()) return true;
+      CpuPause();
+    }
+  } while (window.Again());
+  return done();
+}
+
 // Decides how long a thread that serves a network or shared memory spins when it has nothing to do. Learns from what
 // came of it: spins while work tends to come within `max_ns`, not otherwise, and not under contention. Of one thread at
 // a time.
@@ -61,7 +89,8 @@ class SpinPolicy {
   void Worked(int64_t now) { last_work_ = now; }
   // True: look again, and then call this again; false: block.
   bool ShouldSpin(int64_t now) const { return now - last_work_ < budget_ns_ && contention_.IsOver(now); }
-  int64_t idle_ns(int64_t now) const { return now - last_work_; }
+  // Between two looks: a pause, and a yield once there has been no work for 3 us.
+  void Relax(int64_t now);
   CoreContention& contention() { return contention_; }
   // A block ended after `slept_ns`, with or without work.
   void Woke(int64_t now, int64_t slept_ns, bool work);

@@ -55,6 +55,39 @@ TEST(UsualTimeTest, WhatOthersDoOnTheCoreDoesNotCount) {
   EXPECT_TRUE(usual.IsBelow(45 * kMilli));
 }
 
+TEST(LookForTest, EndsWhenItIsDone) {
+  CoreContention contention(kMilli);
+  for (CoreContention* const none_or_one : {static_cast<CoreContention*>(nullptr), &contention}) {
+    int looks = 0;
+    EXPECT_TRUE(LookFor(LookWindow(INT64_MAX / 4, nullptr), 4, [&] { return ++looks == 1000; }));
+    EXPECT_EQ(looks, 1000);
+    looks = 0;
+    EXPECT_TRUE(LookFor(LookWindow(1000 * kMilli, none_or_one), 64, [&] { return ++looks == 3; }));
+    EXPECT_EQ(looks, 3);
+  }
+}
+
+TEST(LookForTest, EndsWithItsWindow) {
+  const int64_t begin = NowNanos();
+  EXPECT_FALSE(LookFor(LookWindow(kMilli, nullptr), 4, [] { return false; }));
+  EXPECT_GE(NowNanos() - begin, kMilli);
+}
+
+TEST(LookForTest, LooksOnceMoreAtTheEnd) {
+  int looks = 0;
+  EXPECT_TRUE(LookFor(LookWindow(0, nullptr), 4, [&] { return ++looks == 5; }));
+}
+
+TEST(LookForTest, DoesNotYieldUnderContention) {
+  CoreContention contention(1000 * kMilli);
+  contention.Yielded(NowNanos(), kMilli);  // others ran
+  int looks = 0;
+  const int64_t begin = NowNanos();
+  EXPECT_FALSE(LookFor(LookWindow(60'000 * kMilli, &contention), 4, [&] { return ++looks < 0; }));
+  EXPECT_EQ(looks, 5);
+  EXPECT_LT(NowNanos() - begin, 50'000 * kMilli);
+}
+
 constexpr int64_t kMax = 50'000;
 
 TEST(SpinPolicyTest, SpinsForAWhileAfterWork) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <exception>
 
+#include "millstream/base/core_placement.h"
 #include "millstream/base/flush_denormals.h"
 #include "millstream/base/logging.h"
 #include "millstream/base/memory_budget.h"
@@ -23,6 +24,9 @@ constexpr int kMaxWorkers = 1024;
 constexpr int64_t kSpinAloneNanos = 10'000;
 // Of all pools of this process: several tasks on one host would only slow each other down.
 constinit CoreContention contention(10'000'000);
+// The core of the thread that this worker helped last. A sleeping worker is not woken there: in virtual machines, which
+// pack threads onto few cores, both would share it for as long as the loop runs.
+thread_local int helped_core = -1;
 
 }  // namespace
 
@@ -37,6 +41,7 @@ struct ThreadPool::Loop {
   absl::FunctionRef<void(int64_t, int64_t)> body;
   int64_t total;
   int64_t block;
+  const int core = CurrentCore();  // of the caller
   std::atomic<int64_t> next{0};
   const bool may_fail = AllocationsMayFail::now();
   std::atomic<int> pending_helpers{0};
@@ -128,6 +133,8 @@ int ThreadPool::Withdraw(Loop* loop) {
 
 void ThreadPool::HelpLoop(void* object, int64_t) {
   auto* loop = static_cast<Loop*>(object);
+  helped_core = loop->core;
+  if (CurrentCore() == loop->core) const OffCore leave(loop->core);
   loop->Work();
   loop->pending_helpers.fetch_sub(1, std::memory_order_release);
 }
@@ -146,6 +153,7 @@ void ThreadPool::WorkerMain() {
       found = TryPop(&task);
     }
     if (!found) {
+      const OffCore wake_elsewhere(helped_core);
       MutexLock lock(mu_);
       sleepers_.fetch_add(1, std::memory_order_seq_cst);
       while (head_ == tail_ && !stopping_.load()) wake_.Wait(mu_);

@@ -3,17 +3,20 @@
 
 namespace millstream {
 
-TimerQueue::~TimerQueue() {
+void TimerQueue::Stop() {
+  std::thread thread;
   {
     MutexLock lock(mu_);
     stopping_ = true;
     changed_.NotifyAll();
+    thread.swap(thread_);
   }
-  if (thread_.joinable()) thread_.join();
+  if (thread.joinable()) thread.join();
 }
 
 TimerQueue::Id TimerQueue::Add(Clock::time_point when, std::function<void()> call) {
   MutexLock lock(mu_);
+  if (stopping_) return next_++;
   if (!thread_.joinable()) thread_ = std::thread([this] { Main(); });
   const Id id = next_++;
   const bool first = calls_.empty() || when < calls_.begin()->first.first;

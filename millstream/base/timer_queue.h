@@ -18,8 +18,10 @@ class TimerQueue {
   using Clock = std::chrono::steady_clock;
   using Id = int64_t;
 
-  // Calls that have not begun are dropped.
-  ~TimerQueue();
+  ~TimerQueue() { Stop(); }
+  // Calls that have not begun are dropped, those that are added later too; none is being made when this returns. Not
+  // from within a call.
+  void Stop();
 
   Id Add(Clock::time_point when, std::function<void()> call);
   // True if the call was taken back. Otherwise it has been made or is being made; with `wait` it is over when this

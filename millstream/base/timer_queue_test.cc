@@ -31,6 +31,16 @@ TEST(TimerQueueTest, CallsInTheOrderOfTheirTimes) {
   EXPECT_EQ(order, (std::vector<int>{1, 2, 3}));
 }
 
+TEST(TimerQueueTest, NothingIsCalledAfterStop) {
+  std::atomic<bool> called{false};
+  TimerQueue timers;
+  timers.Add(Clock::now() + hours(1), [&] { called = true; });
+  timers.Stop();
+  timers.Add(Clock::now(), [&] { called = true; });
+  timers.Stop();
+  EXPECT_FALSE(called);
+}
+
 TEST(TimerQueueTest, NeverCallsBeforeItsTime) {
   TimerQueue timers;
   const auto when = Clock::now() + milliseconds(20);

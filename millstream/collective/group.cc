@@ -72,14 +72,18 @@ Channel Group::AllRanks(uint64_t operation, Deadline deadline) {
   return MakeChannel(Iota(size()), operation, kAllPhase, deadline);
 }
 
-Status Group::Run(Collective collective, size_t bytes, const Body& body) {
+Algorithm Group::Choose(Collective collective, size_t bytes, Algorithm wanted) const {
+  if (CanUse(options_.algorithm, collective, topology_)) return options_.algorithm;
+  const Algorithm usual = ChooseAlgorithm(collective, topology_, bytes);
+  return wanted == Algorithm::kAuto || usual == Algorithm::kDirect ? usual : wanted;
+}
+
+Status Group::Run(Collective collective, size_t bytes, const Body& body, Algorithm wanted) {
   RETURN_IF_ERROR(transport_->status());
   const uint64_t operation = ++operation_;
   transport_->Enter(operation);
   const Deadline started = steady_clock::now(), deadline = started + options_.timeout;
-  const Algorithm algorithm = CanUse(options_.algorithm, collective, topology_)
-                                  ? options_.algorithm
-                                  : ChooseAlgorithm(collective, topology_, bytes);
+  const Algorithm algorithm = Choose(collective, bytes, wanted);
   Status status;
   if (operation % kPace == 0 && algorithm != Algorithm::kDirect) {
     Channel pace = MakeChannel(Iota(size()), operation, kPacePhase, deadline);
@@ -119,11 +123,13 @@ std::string Group::Stragglers(absl::string_view what, uint64_t operation, int64_
 
 void Group::Abort(const Status& why) { transport_->Abort(why, /*tell=*/true); }
 
-Status Group::AllReduce(void* data, int64_t count, DType dtype, ReduceOp op) {
+Status Group::AllReduce(void* data, int64_t count, DType dtype, ReduceOp op, SumOrder order) {
   if (!CanReduce(dtype)) return errors::InvalidArgument("All-reduce of type ", DTypeName(dtype));
   const Reduction r = {data, count, dtype, op, size()};
   if (size() == 1) return OkStatus();
-  return Run(Collective::kAllReduce, r.bytes(), [&](Algorithm algorithm, uint64_t operation, Deadline deadline) {
+  // With two ranks there is one order; halving and doubling pairs the same ranks for all elements.
+  const Algorithm wanted = order == SumOrder::kAnyPlace && size() > 2 ? Algorithm::kHalvingDoubling : Algorithm::kAuto;
+  const Body body = [&](Algorithm algorithm, uint64_t operation, Deadline deadline) {
     if (algorithm == Algorithm::kDirect) return DirectAllReduce(*arena_, r, deadline);
     if (algorithm == Algorithm::kTwoLevel) {
       return TwoLevelAllReduce({topology_, rank_, arena_.get(), deadline,
@@ -137,7 +143,8 @@ Status Group::AllReduce(void* data, int64_t count, DType dtype, ReduceOp op) {
     if (algorithm == Algorithm::kTree) return TreeAllReduce(channel, r);
     if (algorithm == Algorithm::kHalvingDoubling) return HalvingDoublingAllReduce(channel, r);
     return RingAllReduce(channel, r);
-  });
+  };
+  return Run(Collective::kAllReduce, r.bytes(), body, wanted);
 }
 
 Status Group::ReduceScatter(void* data, std::span<const int64_t> counts, DType dtype, ReduceOp op) {

@@ -25,10 +25,16 @@ struct Member {
 
 struct GroupOptions {
   std::string name;                           // in messages
-  uint64_t epoch = 0;                         // grows each time that the group is formed anew
+  uint64_t epoch = 0;                         // grows each time that the group is re-formed
   std::chrono::milliseconds timeout{60'000};  // of each collective
   bool shared_memory = true;                  // between members of one host, if the system allows it
   Algorithm algorithm = Algorithm::kAuto;     // where it can be used
+};
+
+// The order in which ranks' elements are added. All orders are the same from run to run for the same array.
+enum class SumOrder : uint8_t {
+  kFastest,
+  kAnyPlace,  // also the same wherever in the array an element is, so that several arrays may be reduced as one
 };
 
 // Ranks that compute together: one object per rank, and nothing global, so that one process may have many. All members
@@ -55,7 +61,7 @@ class Group {
   const Topology& topology() const { return topology_; }
 
   // In place. REQUIRES: CanReduce(dtype), else InvalidArgument.
-  Status AllReduce(void* data, int64_t count, DType dtype, ReduceOp op);
+  Status AllReduce(void* data, int64_t count, DType dtype, ReduceOp op, SumOrder order = SumOrder::kFastest);
   // Reduces an array of sum(counts) elements; part `rank` of it is then complete, the rest holds nothing of use.
   Status ReduceScatter(void* data, std::span<const int64_t> counts, DType dtype, ReduceOp op);
   // `data` has room for the parts of all ranks, `bytes` each; the own one is in its place.
@@ -85,7 +91,9 @@ class Group {
   using Body = std::function<Status(Algorithm algorithm, uint64_t operation, Deadline deadline)>;
   Group(std::vector<Member> members, int rank, std::unique_ptr<Transport> transport, GroupOptions options);
   Status ShareMemory();
-  Status Run(Collective collective, size_t bytes, const Body& body);
+  // `wanted` where neither the options name another algorithm nor memory is shared; kAuto: by size.
+  Status Run(Collective collective, size_t bytes, const Body& body, Algorithm wanted = Algorithm::kAuto);
+  Algorithm Choose(Collective collective, size_t bytes, Algorithm wanted) const;
   Status Fail(absl::string_view what, uint64_t operation, const Status& why, Deadline started);
   // "worker:3 at host:port has not entered all-reduce 1842 for 60 s"
   std::string Stragglers(absl::string_view what, uint64_t operation, int64_t seconds);

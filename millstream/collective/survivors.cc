@@ -19,7 +19,7 @@ constexpr absl::string_view kReady = "ready", kDecided = "decided:";
 constexpr auto kAskEvery = std::chrono::milliseconds(2);
 constexpr auto kAskPatience = std::chrono::milliseconds(500);
 
-bool IsReady(const Transport::RankState& state) { return state.answered && !state.note.empty(); }
+bool IsReady(const Transport::RankState& state) { return state.answered && !state.gone && !state.note.empty(); }
 
 bool AllAreReadyOrGone(const std::vector<Transport::RankState>& states) {
   return std::all_of(states.begin(), states.end(), [](const auto& state) { return state.gone || IsReady(state); });
@@ -70,7 +70,7 @@ StatusOr<std::vector<int>> Group::AgreeOnSurvivors(std::chrono::milliseconds pat
     }
     if (now >= give_up_at) {
       return errors::Unavailable("Group '", options_.name, "': no member of epoch ", epoch(),
-                                 " has decided who goes on, or they go on without ",
+                                 " has decided on the surviving members, or they exclude ",
                                  members_[size_t(rank_)].ToString());
     }
     std::this_thread::sleep_for(kAskEvery);

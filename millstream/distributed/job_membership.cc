@@ -99,10 +99,7 @@ void JobMembership::TellDone(const Others& others, const std::string& reason) co
   }
 }
 
-void JobMembership::Leave(uint64_t incarnation) const {
-  if (is_ps_ || (!ended_well_ && !client_ended_) || PsTasksAreKept()) return;
-  const Others others = AskOthers();
-  if (!ended_well_ && (others.any_trains || !others.all_there)) return;
+void JobMembership::TellLeft(uint64_t incarnation) const {
   const Clock::time_point deadline = Clock::now() + kTellPatience;
   proto::LeaveJobRequest leave;
   proto::LeaveJobResponse left;
@@ -111,13 +108,21 @@ void JobMembership::Leave(uint64_t incarnation) const {
   for (const ClusterSpec::Task& ps : ps_)
     WarnOf(Call({ps.address, ps.name()}, channel_, "LeaveJob", leave, &left, deadline), ps.address,
            "this one has left");
+}
+
+void JobMembership::Leave(uint64_t incarnation) const {
+  if (is_ps_ || (!ended_well_ && !client_ended_) || PsTasksAreKept()) return;
+  const Others others = AskOthers();
+  if (!ended_well_ && (others.any_trains || !others.all_there)) return;
+  TellLeft(incarnation);
   if (!others.any_trains) TellDone(others, absl::StrCat(task_, " was the last worker"));
 }
 
-std::optional<std::vector<JobMembership::Serving>> JobMembership::EndForClient() const {
+std::optional<std::vector<JobMembership::Serving>> JobMembership::EndForClient(uint64_t incarnation) const {
   if (PsTasksAreKept()) return std::nullopt;
   const Others others = AskOthers();
   if (others.any_trains) return std::nullopt;
+  if (!is_ps_) TellLeft(incarnation);  // now: when this task ends, others may have ended before it
   TellDone(others, absl::StrCat("the only client, at ", task_, ", has ended"));
   return others.serving;
 }
@@ -130,5 +135,10 @@ Status LeaveAsClient(const std::string& target) {
   proto::LeaveJobResponse left;
   return Call({std::string(address), ""}, channel, "LeaveJob", leave, &left, Clock::now() + 2 * kTellPatience);
 }
+
+[[maybe_unused]] const bool kLeaveRegistered = [] {
+  RegisterLeaveFunction("grpc", LeaveAsClient);
+  return true;
+}();
 
 }  // namespace millstream

@@ -38,9 +38,9 @@ class JobMembership final : public JobMember {
     std::string task, address;
     uint64_t incarnation = 0;
   };
-  // For a task that only serves, whose client has ended well: tells the others that the job is done, and returns the
-  // workers among them; none if another task trains, or ps tasks are kept.
-  std::optional<std::vector<Serving>> EndForClient() const;
+  // For a task that only serves, whose client has ended well: tells the others that it leaves and that the job is done,
+  // and returns the workers among them; none if another task trains, or ps tasks are kept.
+  std::optional<std::vector<Serving>> EndForClient(uint64_t incarnation) const;
 
  private:
   // The other workers, as they answer.
@@ -51,6 +51,8 @@ class JobMembership final : public JobMember {
   };
   Others AskOthers() const;
   void TellDone(const Others& others, const std::string& reason) const;
+  // Tells the ps tasks that this task makes no more steps.
+  void TellLeft(uint64_t incarnation) const;
 
   const std::string task_;
   const RpcChannelOptions channel_;

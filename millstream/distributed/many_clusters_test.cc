@@ -2,13 +2,16 @@
 // Several clusters with the same task names in one process, at the same time: nothing of one is seen in another.
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <thread>
 
+#include "millstream/base/file.h"
 #include "millstream/distributed/link/hub_registry.h"
 #include "millstream/distributed/link/sockets.h"
 #include "millstream/distributed/server.h"
 #include "millstream/framework/census.h"
 #include "millstream/graph/scope.h"
+#include "millstream/proto/config.pb.h"
 #include "millstream/runtime/local_server.h"
 
 namespace millstream {
@@ -127,6 +130,106 @@ TEST(ManyClustersTest, OneEndsAndTheOthersGoOn) {
   EXPECT_FALSE(staying.ps->job_done());
   EXPECT_FALSE(staying.worker->job_done());
   EXPECT_EQ(staying.Train(), OkStatus());
+}
+
+// Two servers, each with a folder where its graphs may touch files.
+class FileRootsTest : public ::testing::Test {
+ protected:
+  struct Task {
+    std::string folder;
+    std::unique_ptr<Server> server;
+    std::unique_ptr<Session> session;
+    std::unique_ptr<Scope> root = std::make_unique<Scope>(Scope::Root());
+
+    Output Name(const std::string& path) const { return root->Const(path); }
+    Status Run(Output value, std::vector<Tensor>* out) const {
+      RETURN_IF_ERROR(root->status());
+      RETURN_IF_ERROR(session->Extend(*root->graph()));
+      return session->Run({}, {value.node->name() + ":0"}, {}, out);
+    }
+    Status Run(Node* node) const {
+      RETURN_IF_ERROR(root->status());
+      RETURN_IF_ERROR(session->Extend(*root->graph()));
+      return session->Run({}, {}, {node->name()}, nullptr);
+    }
+    Status Write(const std::string& path) const {
+      return Run(root->Add("WriteFile", {Name(path), Name("of " + folder)}));
+    }
+    StatusOr<std::string> Read(const std::string& path) const {
+      std::vector<Tensor> out;
+      RETURN_IF_ERROR(Run(root->Op("ReadFile", {Name(path)}), &out));
+      return out[0].scalar<std::string>();
+    }
+  };
+
+  static Task Start(const std::string& name, bool isolated = false) {
+    Task task;
+    task.folder = ::testing::TempDir() + "/many_clusters_test/" + name;
+    std::filesystem::remove_all(task.folder);
+    std::filesystem::create_directories(task.folder);
+    task.folder = std::filesystem::canonical(task.folder);  // as messages name it
+    ServerOptions options;
+    options.cluster = *ClusterSpec::Make({{"local", {{0, "localhost:0"}}}});
+    options.job_name = "local";
+    options.file_roots = {task.folder};
+    task.server = Server::Start(options).value();
+    SessionOptions session = task.server->session_options();
+    proto::ConfigProto config;
+    config.set_isolate_session_state(isolated);
+    session.config = std::make_shared<const proto::ConfigProto>(config);
+    task.session = NewSession(session).value();
+    return task;
+  }
+};
+
+TEST_F(FileRootsTest, BelongToTheirServer) {
+  for (const bool isolated : {false, true}) {
+    SCOPED_TRACE(isolated);
+    const Task a = Start("a", isolated), b = Start("b", isolated);
+    EXPECT_EQ(a.Write(a.folder + "/file"), OkStatus());
+    EXPECT_EQ(b.Write(b.folder + "/file"), OkStatus());
+    EXPECT_EQ(a.Read(a.folder + "/file").value(), "of " + a.folder);
+    EXPECT_EQ(b.Read(b.folder + "/file").value(), "of " + b.folder);
+    for (const auto& [task, other] : {std::pair(&a, &b), std::pair(&b, &a)}) {
+      const Status read = task->Read(other->folder + "/file").status();
+      EXPECT_TRUE(absl::IsPermissionDenied(read)) << read;
+      EXPECT_NE(read.message().find(task->folder), std::string::npos) << read;
+      EXPECT_TRUE(absl::IsPermissionDenied(task->Write(other->folder + "/new")));
+      EXPECT_FALSE(std::filesystem::exists(other->folder + "/new"));
+    }
+  }
+}
+
+TEST_F(FileRootsTest, OneEndsAndTheOtherStaysConfined) {
+  Task a = Start("a");
+  const Task b = Start("b");
+  ASSERT_EQ(a.Write(a.folder + "/file"), OkStatus());
+  a.session.reset();
+  a.server.reset();
+  EXPECT_EQ(b.Write(b.folder + "/file"), OkStatus());
+  EXPECT_TRUE(absl::IsPermissionDenied(b.Read(a.folder + "/file").status()));
+  for (int number = 0; number < 20; ++number) {  // as names within this process are
+    const std::string forged = absl::StrCat("confined:", number, ":", a.folder, "/file");
+    EXPECT_TRUE(absl::IsPermissionDenied(b.Read(forged).status())) << forged;
+  }
+}
+
+// Ops that destroy resources by their names, and resets of containers, leave them alone.
+TEST_F(FileRootsTest, CannotBeRemovedByAGraph) {
+  const Task a = Start("a");
+  ASSERT_EQ(WriteFileAtomically(a.folder + "/../secret", "x"), OkStatus());
+  for (const char* container : {"_files", "_census", "_collective"}) {
+    for (const char* name : {"_files", "_census", "ops"}) {
+      const Output handle = a.root->Op("VarHandleOp", {},
+                                       {{"container", std::string(container)},
+                                        {"shared_name", std::string(name)},
+                                        {"dtype", DType::kFloat},
+                                        {"shape", PartialShape(Shape())}});
+      a.Run(a.root->Add("DestroyResourceOp", {handle})).IgnoreError();
+    }
+  }
+  a.server->worker().resources().ClearContainer("_files");
+  EXPECT_TRUE(absl::IsPermissionDenied(a.Read(a.folder + "/../secret").status()));
 }
 
 }  // namespace

@@ -2,7 +2,6 @@
 #include "millstream/distributed/server.h"
 
 #include "absl/strings/str_join.h"
-#include "millstream/base/file_root.h"
 #include "millstream/base/logging.h"
 #include "millstream/base/random.h"
 #include "millstream/base/untrusted_log.h"
@@ -10,6 +9,7 @@
 #include "millstream/distributed/master/master_service.h"
 #include "millstream/distributed/task_service.h"
 #include "millstream/distributed/wire/grpc_link.h"
+#include "millstream/framework/graph_files.h"
 #include "millstream/runtime/local_server.h"
 
 namespace millstream {
@@ -149,10 +149,13 @@ Status Server::Serve() {
   ASSIGN_OR_RETURN(const std::string own_address, options_.cluster.address(options_.job_name, options_.task_index));
   ASSIGN_OR_RETURN(const HostPort own, ParseHostPort(own_address));
   ASSIGN_OR_RETURN(const HostPort bind, options_.AddressToBind());
-  if (const std::vector<std::string> roots = options_.FileRootsFor(bind); !roots.empty())
-    RETURN_IF_ERROR(SetFileRoots(roots));
   host_ = own.host;
   RETURN_IF_ERROR(MakeWorker());
+  if (const std::vector<std::string> folders = options_.FileRootsFor(bind); !folders.empty()) {
+    ASSIGN_OR_RETURN(std::shared_ptr<const FileRoots> roots, FileRoots::Open(folders));
+    ConfineGraphs(std::move(roots), &worker_->resources());
+  }
+  RETURN_IF_ERROR(MakeCollectives());
   LinkOptions links;
   links.neighbours = options_.neighbours;
   links.shm = options_.shm;
@@ -230,6 +233,24 @@ Status Server::MakeWorker() {
   return OkStatus();
 }
 
+// Where the collective ops of this task's graphs meet those of other tasks.
+Status Server::MakeCollectives() {
+  TaskOpsOptions ops;
+  ops.task = task_;
+  for (const ClusterSpec::Task& task : options_.cluster.all_tasks()) ops.addresses[task.name()] = task.address;
+  if (options_.default_session_config != nullptr) {
+    ops.leader = options_.default_session_config->experimental().collective_group_leader();
+    if (!ops.leader.empty() && !ops.addresses.contains(ops.leader)) {
+      return errors::InvalidArgument("collective_group_leader: the cluster has no task ", ops.leader);
+    }
+  }
+  ops.connect = [this](const std::string& task) { return peers_->LinkTo({task, ""}, 0); };
+  collectives_ = MakeRef<TaskOps>(std::move(ops));
+  router_.Route(TaskOps::kFrames, collectives_.get());
+  return worker_->resources().Create<collective::OpHub>(collective::OpHub::kContainer, collective::OpHub::kName,
+                                                        Ref<collective::OpHub>(collectives_));
+}
+
 void Server::ConnectPeers(const LinkOptions& links) {
   PeersOptions peers;
   peers.task = task_;
@@ -293,6 +314,7 @@ void Server::Stop() {
   }
   if (worker_ != nullptr) worker_->CancelAll(errors::Unavailable(task_, " is shutting down"));
   if (observer_ != nullptr) observer_->Detach();
+  if (collectives_) collectives_->Stop(errors::Unavailable(task_, " is shutting down"));
   master_.reset();
   hub_.reset();
   peers_.reset();
@@ -326,7 +348,7 @@ void Server::EndJob(const std::string& reason, bool tell_late) {
 
 void Server::ClientLeft() {
   if (joining_ == 0 || master_->num_sessions() > 0) return;
-  const auto serving = membership_->EndForClient();
+  const auto serving = membership_->EndForClient(worker_->incarnation());
   if (!serving.has_value()) return;
   if (roll_ != nullptr) {
     for (const JobMembership::Serving& task : *serving) roll_->Leave(task.task, task.incarnation);

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "millstream/base/notification.h"
+#include "millstream/distributed/collective/task_ops.h"
 #include "millstream/distributed/graceful_stop.h"
 #include "millstream/distributed/job_membership.h"
 #include "millstream/distributed/job_roll.h"
@@ -72,6 +73,9 @@ class Server {
   // Of the status page, "http://127.0.0.1:6006/"; "" if there is none.
   std::string status_url() const { return observer_ == nullptr ? "" : observer_->url(); }
 
+  // Names the task that forms groups of collective ops (TaskOps::SetLeader).
+  Status SetCollectiveLeader(const std::string& task) { return collectives_->SetLeader(task); }
+
   JobMembership& membership() { return *membership_; }
   Master& master() { return *master_; }
   Worker& worker() { return *worker_; }
@@ -80,6 +84,7 @@ class Server {
   Server(const ServerOptions& options, std::unique_ptr<ServerObserver> observer);
   Status Serve();
   Status MakeWorker();
+  Status MakeCollectives();
   void ConnectPeers(const LinkOptions& links);
   void AttachObserver(const std::string& own_address);
   std::vector<RpcMethod> Methods();
@@ -90,6 +95,7 @@ class Server {
   const std::string task_;
   std::string host_;                                // how others name this host
   const std::unique_ptr<ServerObserver> observer_;  // may be null
+  Ref<TaskOps> collectives_;                        // links call it until they have ended
   std::unique_ptr<Worker> worker_;
   FrameRouter router_;  // for the links that others dial; dialed ones copy its table
   std::unique_ptr<Peers> peers_;

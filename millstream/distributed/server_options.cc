@@ -28,7 +28,7 @@ template <typename T>
 Status ReadNumber(const char* name, T* number) {
   const std::string value = Env(name);
   if (value.empty() || (absl::SimpleAtoi(value, number) && *number > 0)) return OkStatus();
-  return errors::InvalidArgument(name, ": '", value, "' is no number above 0");
+  return errors::InvalidArgument(name, ": '", value, "' is not a positive number");
 }
 
 bool IsLoopback(const sockaddr& address) {
@@ -128,7 +128,7 @@ Status ServerOptions::ReadEnvironment() {
   RETURN_IF_ERROR(ReadNumber("MILLSTREAM_MAX_TENSOR_BYTES", &max_tensor_bytes));
   if (const std::string value = Env("MILLSTREAM_STATUS_PORT"); !value.empty()) {
     if (!absl::SimpleAtoi(value, &status_port) || status_port < 0 || status_port > 65535) {
-      return errors::InvalidArgument("MILLSTREAM_STATUS_PORT: '", value, "' is no port (0 to 65535)");
+      return errors::InvalidArgument("MILLSTREAM_STATUS_PORT: '", value, "' is not a port (0 to 65535)");
     }
   }
   if (const std::string value = Env("MILLSTREAM_STATUS_ADDRESS"); !value.empty()) status_address = value;
@@ -146,7 +146,7 @@ Status ServerOptions::SetLinks(absl::string_view list) {
     else if (name == "grpc")
       grpc = true;
     else
-      return errors::InvalidArgument("'", name, "' is no link: there are shm, tcp and grpc");
+      return errors::InvalidArgument("'", name, "' is not a kind of link: use shm, tcp or grpc");
   }
   return OkStatus();
 }

@@ -43,7 +43,7 @@ struct ServerOptions {
   int64_t max_tensor_bytes = int64_t{64} << 30;
 
   std::string job_id;  // tasks of another job are refused; "": none
-  // How long a live peer may owe an answer.
+  // Response timeout of a live peer.
   std::chrono::milliseconds deadline{30000};
   // How long a session stays whose client has no connection any more; as long as it has one, it stays anyway.
   std::chrono::milliseconds session_lease{600'000};
@@ -63,7 +63,7 @@ struct ServerOptions {
   static StatusOr<ServerOptions> FromProto(const proto::ServerDef& def);
   void ToProto(proto::ServerDef* def) const;
   // Takes what the environment sets:
-  //   MILLSTREAM_TOKEN_FILE  file with the job token           MILLSTREAM_INSECURE=1  let everybody connect
+  //   MILLSTREAM_TOKEN_FILE  file with the job token           MILLSTREAM_INSECURE=1  accept anyone
   //   MILLSTREAM_TLS_CERT, MILLSTREAM_TLS_KEY, MILLSTREAM_TLS_CA  PEM files
   //   MILLSTREAM_FILE_ROOT   folders, with ':' between them
   //   MILLSTREAM_MAX_MESSAGE_BYTES                             MILLSTREAM_MAX_TENSOR_BYTES
@@ -79,7 +79,7 @@ struct ServerOptions {
   std::string task_name() const { return TaskName(job_name, task_index); }
   // Where to listen. FailedPrecondition if that would let anybody in who was not asked for. REQUIRES: Check() is OK.
   StatusOr<HostPort> AddressToBind() const;
-  // The folders that SetFileRoots() is to get; {}: graphs may touch files everywhere.
+  // The folders for FileRoots::Open(); {}: graphs may touch files everywhere.
   std::vector<std::string> FileRootsFor(const HostPort& bind) const;
   // What is asked of those who connect.
   AdmissionPolicy admission() const { return {!token.empty(), tls.enabled() && !tls.ca.empty(), insecure}; }

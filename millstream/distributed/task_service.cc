@@ -20,9 +20,8 @@ Status Hello(const TaskServiceOptions& options, const proto::HelloRequest& reque
              proto::HelloResponse* response) {
   const Worker& worker = *options.worker;
   if (request.protocol() != kProtocolVersion) {
-    return errors::FailedPrecondition(worker.task(), " speaks version ", kProtocolVersion,
-                                      " of the protocol between tasks, the caller ", request.protocol(),
-                                      ": run the same release on every task");
+    return errors::FailedPrecondition(worker.task(), " uses protocol version ", kProtocolVersion, ", the caller ",
+                                      request.protocol(), ": run the same release on every task");
   }
   if (!request.job_id().empty() && !options.job_id.empty() && request.job_id() != options.job_id) {
     return errors::PermissionDenied(worker.task(), " belongs to job '", options.job_id, "', the caller to job '",
@@ -60,6 +59,7 @@ Status CreateSession(Worker* worker, const proto::CreateTaskSessionRequest& requ
   }
   ASSIGN_OR_RETURN(SessionOptions options, SessionOptions::FromProto(request.config()));
   ASSIGN_OR_RETURN(SessionCluster cluster, SessionCluster::Of(request.config(), request.task()));
+  cluster.master = request.session_master();
   return worker->CreateSession(request.session(), options, std::move(cluster), request.isolate_state(), nullptr,
                                request.master_task(), request.master_incarnation());
 }

@@ -45,6 +45,11 @@ void Census::Add(const std::shared_ptr<ObservedAccumulator>& accumulator) {
   Append(accumulator, &accumulators_);
 }
 
+void Census::Add(const std::shared_ptr<ObservedClock>& clock) {
+  MutexLock lock(mu_);
+  Append(clock, &clocks_);
+}
+
 void Census::Report(absl::string_view tag, double value) {
   MutexLock lock(mu_);
   auto found = scalars_.find(tag);
@@ -64,6 +69,11 @@ std::vector<std::shared_ptr<const ObservedQueue>> Census::Queues() {
 std::vector<std::shared_ptr<const ObservedAccumulator>> Census::Accumulators() {
   MutexLock lock(mu_);
   return Living(&accumulators_);
+}
+
+std::vector<std::shared_ptr<const ObservedClock>> Census::Clocks() {
+  MutexLock lock(mu_);
+  return Living(&clocks_);
 }
 
 std::vector<ObservedScalar> Census::Scalars() const {

@@ -2,6 +2,8 @@
 #ifndef MILLSTREAM_FRAMEWORK_CENSUS_H_
 #define MILLSTREAM_FRAMEWORK_CENSUS_H_
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <map>
@@ -39,6 +41,24 @@ struct ObservedAccumulator {
   std::atomic<int64_t> waiting_to_take{0};
 };
 
+// The same of a clock that bounds the staleness of workers.
+struct ObservedClock {
+  static constexpr size_t kBuckets = 64;
+  // Only the owner's lock lets anybody call it.
+  void Count(int64_t lead) {
+    std::atomic<int64_t>& bucket = leads[static_cast<size_t>(std::clamp<int64_t>(lead, 0, kBuckets - 1))];
+    bucket.store(bucket.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  }
+
+  std::string name;
+  std::string device;
+  int64_t bound = 0, workers = 0;
+  std::atomic<int64_t> slowest{0};  // steps of the slowest worker
+  std::atomic<int64_t> waiting{0};  // workers that are held back
+  // How many steps began with the worker so many steps ahead of the slowest one; the last counts longer leads, too.
+  std::array<std::atomic<int64_t>, kBuckets> leads{};
+};
+
 // A value that a summary op has seen: the newest, and how many there were.
 struct ObservedScalar {
   std::string tag;
@@ -57,11 +77,13 @@ class Census final : public Resource {
 
   void Add(const std::shared_ptr<ObservedQueue>& queue);
   void Add(const std::shared_ptr<ObservedAccumulator>& accumulator);
+  void Add(const std::shared_ptr<ObservedClock>& clock);
   // The first kMaxScalars tags are kept, later ones are ignored.
   void Report(absl::string_view tag, double value);
 
   std::vector<std::shared_ptr<const ObservedQueue>> Queues();
   std::vector<std::shared_ptr<const ObservedAccumulator>> Accumulators();
+  std::vector<std::shared_ptr<const ObservedClock>> Clocks();
   std::vector<ObservedScalar> Scalars() const;
   std::string DebugString() const override { return "Census"; }
 
@@ -71,6 +93,7 @@ class Census final : public Resource {
   mutable Mutex mu_;
   std::vector<std::weak_ptr<ObservedQueue>> queues_ ABSL_GUARDED_BY(mu_);
   std::vector<std::weak_ptr<ObservedAccumulator>> accumulators_ ABSL_GUARDED_BY(mu_);
+  std::vector<std::weak_ptr<ObservedClock>> clocks_ ABSL_GUARDED_BY(mu_);
   std::map<std::string, ObservedScalar, std::less<>> scalars_ ABSL_GUARDED_BY(mu_);  // by tag
 };
 

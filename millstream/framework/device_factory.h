@@ -11,12 +11,22 @@
 
 namespace millstream {
 
+// What ConfigProto.gpu_options say of accelerators.
+struct AcceleratorOptions {
+  double memory_fraction = 0;   // of each device's memory, for this process; 0: what is there
+  bool allow_growth = false;    // take memory as it is needed, not at once
+  std::string visible_devices;  // "1,0": these, in this order; "": all
+  // For each visible device the memory limits of its virtual devices, in MB; none: one device with all of it.
+  std::vector<std::vector<int64_t>> virtual_memory_mb;
+};
+
 // What a task wants of a factory.
 struct DeviceRequest {
   std::string task;          // "/job:ps/replica:0/task:0"
   uint64_t incarnation = 0;  // of the first device; the others count on
   int max_devices = -1;      // -1: as many as there are
   ThreadPool* pool = nullptr;
+  AcceleratorOptions options = {};
 };
 
 // Makes the devices of one type, beside the CPU. Plug-ins register theirs when they are loaded.

@@ -4,82 +4,10 @@
 #include <algorithm>
 
 #include "millstream/base/logging.h"
+#include "millstream/framework/op_traits.h"
 
 namespace millstream {
 namespace {
-
-constexpr char kAll[] = "*";  // every argument and result
-
-// Ops whose kernels move tensors without looking into them, and what of them is on the host all the same. References
-// have no memory of their own: it is the variable's.
-struct NeutralOp {
-  const char* name;
-  std::vector<std::string> host_memory;
-};
-
-const std::vector<NeutralOp>& NeutralOps() {
-  static const auto* ops = new std::vector<NeutralOp>{
-      {"_CopyToDevice", {"input"}},
-      {"_CopyToHost", {"output"}},
-      {"Const", {"output"}},
-      {"Placeholder", {"output"}},
-      {"NoOp", {}},
-      {"ControlTrigger", {}},
-      {"Identity", {}},
-      {"IdentityN", {}},
-      {"RefIdentity", {}},
-      {"Snapshot", {}},
-      {"StopGradient", {}},
-      {"PreventGradient", {}},
-      {"Switch", {"pred"}},
-      {"RefSwitch", {"pred"}},
-      {"_SwitchN", {"output_index"}},
-      {"RefSelect", {"index"}},
-      {"Merge", {"value_index"}},
-      {"RefMerge", {"value_index"}},
-      {"Enter", {}},
-      {"RefEnter", {}},
-      {"Exit", {}},
-      {"RefExit", {}},
-      {"NextIteration", {}},
-      {"RefNextIteration", {}},
-      {"LoopCond", {kAll}},
-      {"Variable", {}},
-      {"VariableV2", {}},
-      {"VarHandleOp", {}},
-      {"ReadVariableOp", {}},
-      {"VarIsInitializedOp", {kAll}},
-      {"IsVariableInitialized", {"is_initialized"}},
-      {"VariableShape", {kAll}},
-      {"DestroyResourceOp", {}},
-      {"Shape", {"output"}},
-      {"ShapeN", {"output"}},
-      {"Size", {"output"}},
-      {"Rank", {"output"}},
-      {"StackV2", {"max_size"}},
-      {"StackPushV2", {}},
-      {"StackPopV2", {}},
-      {"StackCloseV2", {}},
-      {"_Arg", {kAll}},
-      {"_Retval", {kAll}},
-      {"_PartialFeed", {kAll}},
-      {"_PartialFetch", {kAll}},
-      {"_Send", {kAll}},
-      {"_LoopSend", {kAll}},
-      {"_Recv", {kAll}},
-      {"Assert", {kAll}},
-      {"PartitionedCall", {kAll}},
-      {"StatefulPartitionedCall", {kAll}},
-      {"SymbolicGradient", {kAll}},
-      {"If", {kAll}},
-      {"StatelessIf", {kAll}},
-      {"Case", {kAll}},
-      {"StatelessCase", {kAll}},
-      {"While", {kAll}},
-      {"StatelessWhile", {kAll}},
-  };
-  return *ops;
-}
 
 bool StaysOnHost(DType type) { return type == DType::kString || type == DType::kResource || type == DType::kVariant; }
 
@@ -87,7 +15,7 @@ Status MarkHost(const std::vector<ArgDef>& args, const std::vector<std::string>&
                 std::vector<bool>* host) {
   std::vector<DType> types;
   RETURN_IF_ERROR(ArgTypes(args, attrs, &types));
-  const bool all = std::find(host_memory.begin(), host_memory.end(), kAll) != host_memory.end();
+  const bool all = std::find(host_memory.begin(), host_memory.end(), kAllArgs) != host_memory.end();
   host->assign(types.size(), all);
   for (size_t i = 0; i < types.size(); ++i) {
     if (StaysOnHost(RemoveRef(types[i]))) (*host)[i] = true;
@@ -115,14 +43,13 @@ Status AddDeviceKernel(OpEntry* op, KernelDef kernel) {
 }
 
 void AddNeutralKernels(const std::string& device_type) {
-  for (const NeutralOp& neutral : NeutralOps()) {
-    OpEntry& op = OpRegistry::Global().Add(neutral.name);
-    MS_CHECK(!op.kernels.empty());
+  for (const OpEntry* neutral : OpRegistry::Global().Sorted()) {
+    if (!neutral->Has(OpTrait::kAnyDevice)) continue;
+    OpEntry& op = OpRegistry::Global().Add(neutral->def.name);
     const std::vector<KernelDef> kernels = op.kernels;
     for (KernelDef kernel : kernels) {
       if (kernel.device_type != "CPU") continue;
       kernel.device_type = device_type;
-      kernel.host_memory.insert(kernel.host_memory.end(), neutral.host_memory.begin(), neutral.host_memory.end());
       const Status added = AddDeviceKernel(&op, std::move(kernel));
       MS_CHECK(added.ok());
     }

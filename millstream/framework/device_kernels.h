@@ -12,9 +12,9 @@ namespace millstream {
 // already has one with the same constraints for that type of device.
 Status AddDeviceKernel(OpEntry* op, KernelDef kernel);
 
-// Adds kernels for `device_type` to the ops that never touch the bytes of their tensors: control flow, identities,
-// variables' handles and reads, calls of functions, transfers, constants, copies. They are the CPU's kernels; what must
-// be on the host (predicates, arguments of functions, what is sent) is declared so.
+// Adds kernels for `device_type` to the ops that never touch the elements of their tensors (OpTrait::kAnyDevice):
+// control flow, identities, variables' handles and reads, calls of functions, transfers, constants, copies. They are
+// the CPU's kernels; what must be in host memory (predicates, arguments of functions, what is sent) is declared so.
 void AddNeutralKernels(const std::string& device_type);
 
 // Which single inputs and outputs of a node are in host memory. Strings, handles and variants always are.

@@ -18,7 +18,20 @@ enum class OpTrait : uint32_t {
   kEffectsOnly = 1 << 2,
   // Output 0 is input 0, unchanged.
   kPassesInput = 1 << 3,
+  // Its kernel never touches the elements of tensors, so that of the CPU serves every device. What has to be in host
+  // memory all the same (predicates, shapes, what functions are called with) is declared by HostMemory().
+  kAnyDevice = 1 << 4,
+  // Passes tensors on, perhaps with another shape, or tells their shapes: the kernel touches no elements and does
+  // nothing else.
+  kMetadataOnly = 1 << 5,
+  // Of an op that updates a variable: gives it a new value whatever the old one was.
+  kOverwrites = 1 << 6,
+  // Reads elements of the variable whose handle is an input.
+  kReadsVariable = 1 << 7,
 };
+
+// For OpBuilder::HostMemory(): every argument and result.
+inline constexpr char kAllArgs[] = "*";
 
 // The ops that graphs are made of, whatever is computed: importers, passes, partitioning and executors handle these
 // themselves. Everything else is kPlain. Twins for references (RefSwitch) and without state (StatelessIf) are of the
@@ -35,6 +48,8 @@ enum class OpKind : uint8_t {
   kSend,    // this and the next two: ends of an edge that was cut between tasks
   kLoopSend,
   kRecv,
+  kCopyToDevice,  // this and the next: copies between host memory and a device's
+  kCopyToHost,
   kSwitch,  // from here to kNextIteration: decide which nodes run, and how often
   kSwitchN,
   kMerge,
@@ -43,6 +58,8 @@ enum class OpKind : uint8_t {
   kNextIteration,
   kLoopCond,
   kControlTrigger,
+  kStackPush,  // this and the next: how gradients of loops get values of the loop
+  kStackPop,
   kCall,  // from here on: call functions
   kRemoteCall,
   kIf,

@@ -21,6 +21,8 @@ struct Frame {
   uint64_t tag = 0;
   std::string body;  // at most kMaxBody bytes
   Tensor payload;    // its memory is sent as it is; empty, or of a type that is plain bytes
+  // The peer may hold the payload's memory for as long as it likes. False for memory that the sender needs back.
+  bool may_lend = false;
 
   static constexpr size_t kMaxBody = size_t{64} << 20;
 };
@@ -37,12 +39,18 @@ class FrameHandler {
   // frame is not delivered; the handler knows why. Not called by in-process links, which hand over the sender's tensor
   // itself.
   virtual StatusOr<Tensor> Allocate(PeerLink& link, const Frame& frame, uint64_t bytes) = 0;
+  // The same where the payload lies in memory of the peer, which `memory` (of bytes) keeps and nobody here may write
+  // to: gives a tensor over that memory, or one with a copy of it, as here.
+  virtual StatusOr<Tensor> Borrow(PeerLink& link, const Frame& frame, const Tensor& memory);
   virtual void Receive(PeerLink& link, Frame frame) = 0;
   // The first call about a link, dialed or accepted, before anything is delivered.
   virtual void Opened(PeerLink& /*link*/) {}
   // The link has ended, and nothing more will be delivered; `why` names peer and cause. Called exactly once.
   virtual void Closed(PeerLink& link, const Status& why) = 0;
 };
+
+// `target`, filled with the bytes of `memory` if it is as large; Internal if it is not.
+StatusOr<Tensor> CopyOfPayload(StatusOr<Tensor> target, const Tensor& memory);
 
 // A connection between two tasks, in both directions. Frames keep their order. Thread-safe. Always held by a
 // shared_ptr: who wants to keep a link that a handler was given takes shared_from_this().
@@ -66,6 +74,7 @@ class PeerLink : public std::enable_shared_from_this<PeerLink> {
 
   struct Counters {
     std::atomic<uint64_t> frames_sent{0}, frames_received{0}, bytes_sent{0}, bytes_received{0};
+    std::atomic<uint64_t> payloads_lent{0};  // of the frames sent: the peer reads the payload where it lies
   };
   const Counters& counters() const { return counters_; }
   // Frames that wait for the transport to take them.

@@ -3,12 +3,16 @@
 
 #include <vector>
 
+#include "millstream/framework/permanent_resource.h"
+
 namespace millstream {
 namespace {
 
 // An entry of this type without a resource marks a container that exists: one that has held something since it was
 // cleared.
 struct ContainerMark {};
+
+bool Stays(const Ref<Resource>& resource) { return dynamic_cast<const PermanentResource*>(resource.get()) != nullptr; }
 
 template <typename Map>
 Status NotThere(const Map& resources, const typename Map::key_type& key, absl::string_view looking_for = "") {
@@ -77,7 +81,7 @@ Status ResourceManager::DeleteAnyType(const std::string& container, const std::s
   MutexLock lock(mu_);
   const std::string& where = container.empty() ? default_container_ : container;
   for (auto it = resources_.begin(); it != resources_.end();) {
-    if (it->first.container != where || it->first.name != name || !it->second) {
+    if (it->first.container != where || it->first.name != name || !it->second || Stays(it->second)) {
       ++it;
       continue;
     }
@@ -93,7 +97,7 @@ void ResourceManager::ClearContainer(const std::string& container) {
   MutexLock lock(mu_);
   const std::string& where = container.empty() ? default_container_ : container;
   for (auto it = resources_.begin(); it != resources_.end();) {
-    if (it->first.container != where) {
+    if (it->first.container != where || Stays(it->second)) {
       ++it;
       continue;
     }
@@ -107,8 +111,13 @@ void ResourceManager::ClearAll() {
   std::map<Key, Ref<Resource>> removed;
   MutexLock lock(mu_);
   removed.swap(resources_);
-  for (auto& [key, resource] : removed) {
-    if (resource) resource->MarkDead();
+  for (auto it = removed.begin(); it != removed.end();) {
+    const auto next = std::next(it);
+    if (Stays(it->second))
+      resources_.insert(removed.extract(it));
+    else if (it->second)
+      it->second->MarkDead();
+    it = next;
   }
 }
 

@@ -64,7 +64,7 @@ class ResourceManager {
     std::string container;
     std::type_index type;
     std::string name;
-    friend auto operator<=>(const Key&, const Key&) = default;
+    friend auto operator<=>(const Key&, const Key&) = default;  // NOLINT(modernize-use-nullptr): Clang 14 errs
   };
   Key MakeKey(const std::string& container, std::type_index type, const std::string& name) const;
   Status DoCreate(const std::string& container, std::type_index type, const std::string& name, Ref<Resource> resource);

@@ -2,6 +2,7 @@
 #include "millstream/framework/resource_manager.h"
 
 #include "gtest/gtest.h"
+#include "millstream/framework/permanent_resource.h"
 
 namespace millstream {
 namespace {
@@ -29,6 +30,26 @@ TEST(ResourceManagerTest, SaysWhatIsMissing) {
   EXPECT_EQ(resources.DeleteAnyType("c", "").message(), "Resource c/ does not exist.");
   resources.ClearContainer("c");
   EXPECT_EQ(resources.DeleteAnyType("c", "a").message(), "Container c does not exist.");
+}
+
+struct Fixture final : PermanentResource {
+  std::string DebugString() const override { return "fixture"; }
+};
+
+TEST(ResourceManagerTest, PermanentResourcesStay) {
+  ResourceManager resources;
+  ASSERT_TRUE(resources.Create<Fixture>("c", "a", MakeRef<Fixture>()).ok());
+  ASSERT_TRUE(resources.Create<Thing>("c", "a", MakeRef<Thing>()).ok());
+  const Ref<Thing> thing = resources.Lookup<Thing>("c", "a").value();
+  EXPECT_TRUE(resources.DeleteAnyType("c", "a").ok());  // the other one
+  EXPECT_FALSE(thing->alive());
+  EXPECT_FALSE(resources.DeleteAnyType("c", "a").ok());
+  resources.ClearContainer("c");
+  resources.ClearAll();
+  EXPECT_FALSE(resources.Lookup<Thing>("c", "a").ok());
+  const StatusOr<Ref<Fixture>> found = resources.Lookup<Fixture>("c", "a");
+  ASSERT_TRUE(found.ok()) << found.status();
+  EXPECT_TRUE((*found)->alive());
 }
 
 TEST(ResourceManagerTest, WhatIsClearedIsDead) {

@@ -23,7 +23,10 @@ inline bool IsRefTwin(const Node& node) { return !node.op().def.outputs.empty() 
 inline bool IsFreeConstant(const Node& node) { return IsA(node, OpKind::kConst) && node.control_inputs().empty(); }
 
 // An argument or a result of the function body, or of the fed part of a graph, that it is in.
-inline bool IsArgOrRetval(const Node& node) { return IsA(node, OpKind::kArg) || IsA(node, OpKind::kRetval); }
+inline bool IsArgOrRetval(uint32_t traits) {
+  return KindOf(traits) == OpKind::kArg || KindOf(traits) == OpKind::kRetval;
+}
+inline bool IsArgOrRetval(const Node& node) { return IsArgOrRetval(node.op().traits); }
 
 }  // namespace millstream
 

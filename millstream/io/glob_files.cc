@@ -15,15 +15,18 @@
 namespace millstream {
 namespace {
 
+// The pattern that this thread is looking for: glob() gives its functions nothing but names.
+thread_local absl::string_view current_pattern;
+
 void* OpenFolder(const char* name) {
-  const StatusOr<std::string> path = ConfinedPath(name);
+  const StatusOr<std::string> path = ConfineLike(current_pattern, name);
   const StatusOr<int> fd = path.ok() ? OpenPath(*path, O_RDONLY | O_DIRECTORY) : path.status();
   if (!fd.ok()) errno = EACCES;
   return fd.ok() ? fdopendir(*fd) : nullptr;
 }
 
 int Describe(const char* name, int flags, struct stat* info) {
-  const StatusOr<std::string> path = ConfinedPath(name);
+  const StatusOr<std::string> path = ConfineLike(current_pattern, name);
   const StatusOr<int> fd = path.ok() ? OpenPath(*path, O_PATH | flags) : path.status();
   if (!fd.ok()) {
     errno = ENOENT;
@@ -59,7 +62,9 @@ StatusOr<std::vector<std::string>> GlobFiles(const std::string& pattern) {
   const bool confined = IsConfinedPath(pattern);
   glob_t found = {};
   if (confined) UseConfinedFolders(&found);
+  current_pattern = pattern;
   const int rc = glob(local.c_str(), GLOB_NOSORT | (confined ? GLOB_ALTDIRFUNC : 0), nullptr, &found);
+  current_pattern = {};
   const absl::string_view prefix = absl::string_view(pattern).substr(0, pattern.size() - local.size());
   std::vector<std::string> names;
   for (size_t i = 0; rc == 0 && i < found.gl_pathc; ++i) names.push_back(absl::StrCat(prefix, found.gl_pathv[i]));

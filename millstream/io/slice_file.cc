@@ -100,7 +100,7 @@ Status SliceFileReader::AddFile(const std::string& path) {
   proto::SavedTensorSlices message;
   const auto header = table->find("");
   if (header == table->end() || !message.ParseFromString(header->second) || !message.has_meta()) {
-    return errors::DataLoss(PlainPath(path), " has no list of tensors: it is no checkpoint of version 1");
+    return errors::DataLoss(PlainPath(path), " has no list of tensors: it is not a V1 checkpoint");
   }
   files_.push_back(*std::move(table));
   for (const auto& meta : message.meta().tensor()) {

@@ -130,6 +130,20 @@ void RemoveStaleFiles(const std::string& folder) {
   }
 }
 
+StatusOr<std::string> RetireIndex(const std::string& prefix) {
+  const std::string index = absl::StrCat(prefix, ".index");
+  std::string retired;
+  const StatusOr<std::unique_ptr<WritableFile>> name = WritableFile::CreateTemporary(index, &retired);
+  if (!name.ok()) {  // a full disk: deleting is what helps
+    const Status status = DeleteFile(index);
+    return status.ok() || absl::IsNotFound(status) ? StatusOr<std::string>("") : status;
+  }
+  const Status status = RenameFile(index, retired);
+  if (status.ok()) return retired;
+  DeleteFile(retired).IgnoreError();
+  return absl::IsNotFound(status) ? StatusOr<std::string>("") : status;
+}
+
 SaveInProgress::SaveInProgress(const std::string& prefix) : prefix_(prefix) {
   RemoveStaleFiles(FolderOf(prefix_));
   StatusOr<std::unique_ptr<WritableFile>> marker =

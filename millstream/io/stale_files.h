@@ -15,6 +15,11 @@ namespace millstream {
 // live, on whatever host, are never touched. Errors do not matter: a later call tries again.
 void RemoveStaleFiles(const std::string& folder);
 
+// Begins to delete the checkpoint `prefix`: from now on it has no index. Until the file that is returned is deleted,
+// after the data, RemoveStaleFiles() knows which data files go with it, whoever dies. "" if there is nothing to delete
+// later.
+StatusOr<std::string> RetireIndex(const std::string& prefix);
+
 // A save of the checkpoint `prefix` in the folder, by this process: as long as it lives, nobody deletes the parts that
 // other tasks write for it. Deletes stale files first, and, if the save failed, what it has left.
 class SaveInProgress {

@@ -186,6 +186,35 @@ TEST_F(StaleFilesTest, DataWithoutItsIndexGoes) {
   EXPECT_THAT(Names(), IsEmpty());
 }
 
+// A process is killed while it deletes a checkpoint; another one, of the same folder, stays.
+TEST_F(StaleFilesTest, DeletionsThatWereCutShortAreFinished) {
+  for (const int deleted : {0, 1, 2}) {
+    ASSERT_EQ(Save(Prefix("m-5")), OkStatus());
+    ASSERT_EQ(Save(Prefix("m-6")), OkStatus());
+    InProcess(
+        [&] {
+          const std::string retired = RetireIndex(Prefix("m-5")).value();
+          if (deleted > 0) DeleteFile(Prefix("m-5.data-00000-of-00001")).IgnoreError();
+          if (deleted > 1) DeleteFile(retired).IgnoreError();
+        },
+        /*stays=*/false);
+    EXPECT_FALSE(FileExists(Prefix("m-5.index")));
+    RemoveStaleFiles(folder_);
+    EXPECT_THAT(Names(), ElementsAre("m-6.data-00000-of-00001", "m-6.index")) << deleted;
+  }
+  EXPECT_EQ(RetireIndex(Prefix("m-7")).value(), "");
+  EXPECT_EQ(Names().size(), 2);
+}
+
+// The same name is saved again before anybody has finished the deletion.
+TEST_F(StaleFilesTest, ADeletionThatWasCutShortDoesNotTakeTheNextCheckpointOfThatName) {
+  ASSERT_EQ(Save(Prefix("m-5")), OkStatus());
+  InProcess([&] { RetireIndex(Prefix("m-5")).IgnoreError(); }, /*stays=*/false);
+  ASSERT_EQ(Save(Prefix("m-5")), OkStatus());
+  RemoveStaleFiles(folder_);
+  EXPECT_THAT(Names(), ElementsAre("m-5.data-00000-of-00001", "m-5.index"));
+}
+
 // Whatever is cut off or changed, a reader gets the values or an error that names the file.
 TEST_F(StaleFilesTest, DamageIsNoticedEverywhere) {
   const std::string prefix = Prefix("m-5");

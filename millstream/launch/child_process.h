@@ -24,6 +24,8 @@ struct ProcessSpec {
   int max_restarts = 0;                                          // how often it is started again after a failure
   // A service does not end by itself: it is stopped when all others have ended well.
   bool service = false;
+  // It is started and ended by ProcessGroup::Start() and End(), and the group goes on when it fails.
+  bool optional = false;
   // Set: the command is a connection to an agent on that host (agent.h). `input` is written to its standard input,
   // which stays open; signals follow as lines. Standard input of others is empty.
   std::string host;

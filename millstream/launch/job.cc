@@ -7,7 +7,6 @@
 #include "absl/strings/str_join.h"
 #include "millstream/base/random.h"
 #include "millstream/distributed/server_options.h"
-#include "millstream/launch/free_ports.h"
 #include "millstream/launch/job_registration.h"
 #include "millstream/launch/job_token.h"
 
@@ -55,6 +54,7 @@ std::vector<std::string> TaskFlags(const ClusterSpec& cluster, const JobTask& ta
   std::map<std::string, std::vector<std::string>> hosts;
   for (const ClusterSpec::Task& other : cluster.all_tasks()) hosts[other.job].push_back(other.address);
   std::vector<std::string> flags;
+  if (hosts.size() == 1 && hosts.contains("worker")) return flags;
   for (const auto& [job, addresses] : hosts)
     flags.push_back(absl::StrCat("--", job, "_hosts=", absl::StrJoin(addresses, ",")));
   flags.push_back(absl::StrCat("--job_name=", task.job));
@@ -128,21 +128,26 @@ StatusOr<std::vector<ProcessSpec>> ProcessesOf(const JobOptions& options, const 
   return processes;
 }
 
-StatusOr<GroupResult> RunLocally(const JobOptions& options, GroupOptions group) {
+StatusOr<LocalJob> PrepareLocalJob(const JobOptions& options, GroupOptions* group) {
   RETURN_IF_ERROR(CheckJob(options));
   const std::vector<JobTask> tasks = TasksOf(options);
-  ASSIGN_OR_RETURN(const FreePorts free, FreePorts::Reserve(static_cast<int>(tasks.size())));
+  ASSIGN_OR_RETURN(FreePorts free, FreePorts::Reserve(static_cast<int>(tasks.size())));
   std::vector<std::string> addresses;
   for (int port : free.ports()) addresses.push_back(absl::StrCat("localhost:", port));
   ASSIGN_OR_RETURN(const ClusterSpec cluster, ClusterOf(options, addresses));
   ASSIGN_OR_RETURN(const std::string token, TokenOf(options));
   ASSIGN_OR_RETURN(std::vector<ProcessSpec> processes,
-                   ProcessesOf(options, cluster, tasks, token, JobIdOf(options), &group));
-  const std::string token_path = group.scratch_folder.empty() ? "" : absl::StrCat(group.scratch_folder, "/token");
+                   ProcessesOf(options, cluster, tasks, token, JobIdOf(options), group));
+  const std::string token_path = group->scratch_folder.empty() ? "" : absl::StrCat(group->scratch_folder, "/token");
   if (options.registration != nullptr) RETURN_IF_ERROR(options.registration->SetTasks(cluster, token_path));
   const std::string where = token_path.empty() ? "" : absl::StrCat(", token in ", token_path);
-  ProcessGroup running(std::move(processes), std::move(group));
-  running.Note(absl::StrCat("starting ", cluster.ToJson(), where));
+  return LocalJob{std::move(free), std::move(processes), absl::StrCat("starting ", cluster.ToJson(), where)};
+}
+
+StatusOr<GroupResult> RunLocally(const JobOptions& options, GroupOptions group) {
+  ASSIGN_OR_RETURN(LocalJob job, PrepareLocalJob(options, &group));
+  ProcessGroup running(std::move(job.processes), std::move(group));
+  running.Note(job.starting);
   return running.Run();
 }
 

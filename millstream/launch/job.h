@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "millstream/distributed/cluster/cluster_spec.h"
+#include "millstream/launch/free_ports.h"
 #include "millstream/launch/process_group.h"
 
 namespace millstream::launch {
@@ -20,7 +21,7 @@ struct JobOptions {
   std::vector<std::string> command;  // of each task; flags are appended
   bool pass_flags = true;  // --ps_hosts --worker_hosts --chief_hosts --job_name --task_index; TF_CONFIG is always set
   int max_restarts = 0;    // of each task
-  bool insecure = false;   // no token: let everybody connect who can reach the tasks
+  bool insecure = false;   // no token: accept connections from anyone who can reach the tasks
   int status_port = -1;    // of the status page of the chief, or of worker 0; 0: any free one, -1: none
   std::string token_file;  // "": MILLSTREAM_TOKEN_FILE, else a new token is made
   JobRegistration* registration = nullptr;  // is told where the tasks are; borrowed, null: nobody
@@ -43,7 +44,8 @@ std::vector<JobTask> TasksOf(const JobOptions& options);
 // The cluster whose tasks, in the order of TasksOf(), listen at `addresses` ("host:port").
 StatusOr<ClusterSpec> ClusterOf(const JobOptions& options, const std::vector<std::string>& addresses);
 
-// What TF1 programs take: --ps_hosts=a:1,b:1 --worker_hosts=... --job_name=... --task_index=...
+// What TF1 programs take: --ps_hosts=a:1,b:1 --worker_hosts=... --job_name=... --task_index=... None in a cluster of
+// workers alone: programs that reduce among themselves (Horovod, tf.distribute) do not know these flags.
 std::vector<std::string> TaskFlags(const ClusterSpec& cluster, const JobTask& task);
 std::string TfConfigOf(const ClusterSpec& cluster, const JobTask& task);
 
@@ -63,6 +65,14 @@ StatusOr<std::string> TokenOf(const JobOptions& options);
 StatusOr<std::vector<ProcessSpec>> ProcessesOf(const JobOptions& options, const ClusterSpec& cluster,
                                                const std::vector<JobTask>& tasks, const std::string& token,
                                                const std::string& job_id, GroupOptions* group);
+
+// The job's processes on this machine, at ports of its own choice on loopback.
+struct LocalJob {
+  FreePorts ports;  // reserved until the processes have ended
+  std::vector<ProcessSpec> processes;
+  std::string starting;  // for a note: the cluster, and where the token is
+};
+StatusOr<LocalJob> PrepareLocalJob(const JobOptions& options, GroupOptions* group);
 
 // Runs the job on this machine, at ports of its own choice on loopback; returns when all tasks have ended.
 StatusOr<GroupResult> RunLocally(const JobOptions& options, GroupOptions group);

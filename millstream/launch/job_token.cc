@@ -22,16 +22,21 @@ StatusOr<std::string> MakeToken() {
   return absl::BytesToHexString({bytes.data(), bytes.size()});
 }
 
-StatusOr<TokenFile> WriteTokenFile(const std::string& token) {
+StatusOr<std::string> MakeScratchFolder() {
   // In memory, where there is such a folder; else where temporary files go.
   std::string parent;
   for (const char* name : {"XDG_RUNTIME_DIR", "TMPDIR"}) {
     const char* value = std::getenv(name);
     if (parent.empty() && value != nullptr && access(value, W_OK | X_OK) == 0) parent = value;
   }
+  std::string folder = absl::StrCat(parent.empty() ? "/tmp" : parent, "/millstream-XXXXXX");
+  if (mkdtemp(folder.data()) == nullptr) return ErrnoStatus(errno, folder);
+  return folder;
+}
+
+StatusOr<TokenFile> WriteTokenFile(const std::string& token) {
   TokenFile file;
-  file.folder = absl::StrCat(parent.empty() ? "/tmp" : parent, "/millstream-XXXXXX");
-  if (mkdtemp(file.folder.data()) == nullptr) return ErrnoStatus(errno, file.folder);
+  ASSIGN_OR_RETURN(file.folder, MakeScratchFolder());
   file.path = absl::StrCat(file.folder, "/token");
   const int fd = open(file.path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   const bool written = fd >= 0 && WriteAll(fd, absl::StrCat(token, "\n"));

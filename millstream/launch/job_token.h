@@ -13,6 +13,9 @@ namespace millstream::launch {
 // 32 bytes from the system's random generator, in hexadecimal digits.
 StatusOr<std::string> MakeToken();
 
+// A new folder that this user alone may enter, in memory where there is such a place. Whoever calls removes it.
+StatusOr<std::string> MakeScratchFolder();
+
 // The token in a new folder that this user alone may enter. Whoever calls removes the folder:
 // GroupOptions::scratch_folder.
 struct TokenFile {

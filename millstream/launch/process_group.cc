@@ -38,7 +38,7 @@ struct Stream {
 };
 
 struct Process {
-  enum class State { kWaiting, kRunning, kDraining, kEnded };
+  enum class State { kWaiting, kRunning, kDraining, kEnded };  // optional ones begin as ended
   ProcessSpec spec;
   State state = State::kWaiting;
   Clock::time_point when = {};  // kWaiting: when to start; kDraining: how long to wait
@@ -52,6 +52,7 @@ struct Process {
   std::string unsent = {};  // for its input, which takes no more now
   int wait_status = 0;
   bool asked_to_end = false;
+  std::optional<Clock::time_point> kill_at = {};  // of one that was told to end alone
 
   bool alive() const { return state == State::kRunning || state == State::kDraining; }
 };
@@ -89,13 +90,20 @@ class ProcessGroup::Supervisor {
         const bool new_line = std::exchange(after_echo_, false) && isatty(STDERR_FILENO) == 1;
         Print(2, absl::StrCat(new_line ? "\n" : "", "millstream: ", note, "\n"));
       };
-    for (ProcessSpec& spec : specs) processes_.emplace_back().spec = std::move(spec);
+    for (ProcessSpec& spec : specs) {
+      processes_.emplace_back().spec = std::move(spec);
+      if (processes_.back().spec.optional) processes_.back().state = Process::State::kEnded;
+    }
   }
 
   GroupResult Run();
   void Stop(int signal);
   void Note(absl::string_view note) { options_.on_note(note); }
   void ReleaseServices() { options_.hold_services = false; }
+  void StartByName(const std::string& name);
+  void EndByName(const std::string& name);
+  void FailByName(const std::string& name, const std::string& how, int exit_code);
+  void Hold(bool held) { held_ = held; }
   bool stopping() const { return stop_deadline_.has_value(); }
   int num_running(bool services) const {
     return static_cast<int>(std::count_if(processes_.begin(), processes_.end(), [&](const Process& p) {
@@ -120,7 +128,8 @@ class ProcessGroup::Supervisor {
   void NoteStopped(Process& process);
   void Advance(Process& process, Clock::time_point now);
   void AdvanceGroup(Clock::time_point now);
-  bool AllEnded() const { return num_running(false) + num_running(true) == 0; }
+  bool AllEnded() const { return num_running(false) + num_running(true) == 0 && (!held_ || stopping()); }
+  Process* Find(const std::string& name);
 
   GroupOptions options_;
   std::vector<Process> processes_;
@@ -128,6 +137,7 @@ class ProcessGroup::Supervisor {
   std::optional<Clock::time_point> stop_deadline_;      // set: all have been told to end
   std::optional<Clock::time_point> services_deadline_;  // set: the others have ended well
   Clock::time_point next_tick_ = {};
+  bool held_ = false;
   bool after_echo_ = false;  // Ctrl-C was typed, and nothing has been printed since
   LineSplitter control_;
   SignalPipe signals_;
@@ -137,7 +147,7 @@ class ProcessGroup::Supervisor {
 GroupResult ProcessGroup::Supervisor::Run() {
   guardian_ = std::make_unique<Guardian>(options_.scratch_folder);
   for (Process& process : processes_) {
-    if (!stopping()) Start(process);
+    if (!stopping() && !process.spec.optional) Start(process);
   }
   while (!AllEnded()) {
     Await();
@@ -277,6 +287,12 @@ void ProcessGroup::Supervisor::Finish(Process& process) {
   if (process.input >= 0) close(std::exchange(process.input, -1));
   process.state = Process::State::kEnded;
   const int code = ExitCodeOf(process.wait_status);
+  if (process.spec.optional) {
+    if (!stopping() && options_.on_optional_end) {
+      options_.on_optional_end(process.spec.name, code, DescribeEnd(process.wait_status));
+    }
+    return;
+  }
   if (code == 0 || process.asked_to_end) return;
   // ssh itself ends so when it is the connection that fails.
   const std::string how = process.spec.remote() && code == 255
@@ -303,6 +319,32 @@ void ProcessGroup::Supervisor::Fail(Process& process, std::string how, int exit_
   if (!stopping()) Stop(SIGTERM);
 }
 
+Process* ProcessGroup::Supervisor::Find(const std::string& name) {
+  const auto found =
+      std::find_if(processes_.begin(), processes_.end(), [&](const Process& p) { return p.spec.name == name; });
+  return found == processes_.end() ? nullptr : &*found;
+}
+
+void ProcessGroup::Supervisor::StartByName(const std::string& name) {
+  Process* process = Find(name);
+  if (process == nullptr || process->state != Process::State::kEnded || stopping()) return;
+  process->asked_to_end = false;
+  process->kill_at.reset();
+  Start(*process);
+}
+
+void ProcessGroup::Supervisor::EndByName(const std::string& name) {
+  Process* process = Find(name);
+  if (process == nullptr || !process->alive() || process->kill_at) return;
+  Signal(*process, SIGTERM);
+  process->kill_at = Clock::now() + options_.grace;
+}
+
+void ProcessGroup::Supervisor::FailByName(const std::string& name, const std::string& how, int exit_code) {
+  held_ = false;
+  if (Process* process = Find(name); process != nullptr) Fail(*process, how, exit_code);
+}
+
 // By SIGSTOP or a debugger: others may wait for it, and people would not know why.
 void ProcessGroup::Supervisor::NoteStopped(Process& process) {
   siginfo_t info = {};
@@ -310,11 +352,12 @@ void ProcessGroup::Supervisor::NoteStopped(Process& process) {
     return;
   if (info.si_code == CLD_CONTINUED) return options_.on_note(absl::StrCat(process.spec.name, " goes on"));
   options_.on_note(absl::StrCat(process.spec.name, " was stopped (", strsignal(info.si_status),
-                                "); others may wait for it. 'kill -CONT ", process.pid, "' lets it go on"));
+                                "); others may wait for it. 'kill -CONT ", process.pid, "' resumes it"));
 }
 
 void ProcessGroup::Supervisor::Advance(Process& process, Clock::time_point now) {
   if (process.state == Process::State::kWaiting && now >= process.when) Start(process);
+  if (process.kill_at && process.alive() && now >= *process.kill_at) Signal(process, SIGKILL);
   if (process.state == Process::State::kRunning) {
     NoteStopped(process);
     siginfo_t info = {};
@@ -349,7 +392,7 @@ void ProcessGroup::Supervisor::AdvanceGroup(Clock::time_point now) {
       else if (process.spec.service && !process.asked_to_end && num_running(false) == 0)
         Signal(process, SIGTERM);
     }
-  } else if (!options_.hold_services && num_running(false) == 0) {
+  } else if (!options_.hold_services && !held_ && num_running(false) == 0) {
     if (!services_deadline_) services_deadline_ = now + options_.service_grace;
     if (now < *services_deadline_) return;
     Stop(SIGTERM);
@@ -364,6 +407,12 @@ GroupResult ProcessGroup::Run() { return supervisor_->Run(); }
 void ProcessGroup::Note(absl::string_view note) { supervisor_->Note(note); }
 void ProcessGroup::Stop(int signal) { supervisor_->Stop(signal); }
 void ProcessGroup::ReleaseServices() { supervisor_->ReleaseServices(); }
+void ProcessGroup::Start(const std::string& name) { supervisor_->StartByName(name); }
+void ProcessGroup::End(const std::string& name) { supervisor_->EndByName(name); }
+void ProcessGroup::Fail(const std::string& name, const std::string& how, int exit_code) {
+  supervisor_->FailByName(name, how, exit_code);
+}
+void ProcessGroup::Hold(bool held) { supervisor_->Hold(held); }
 bool ProcessGroup::stopping() const { return supervisor_->stopping(); }
 int ProcessGroup::num_running(bool services) const { return supervisor_->num_running(services); }
 

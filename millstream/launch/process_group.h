@@ -36,6 +36,8 @@ struct GroupOptions {
   std::function<void(absl::string_view note)> on_note;
   std::function<void()> on_tick;  // about every `tick`
   std::chrono::milliseconds tick{200};
+  // An optional process has ended while the group was not being stopped.
+  std::function<void(const std::string& name, int exit_code, const std::string& how)> on_optional_end;
 };
 
 struct GroupResult {
@@ -78,6 +80,13 @@ class ProcessGroup {
   void Stop(int signal);
   // All is done elsewhere: services are stopped as soon as the others have ended well.
   void ReleaseServices();
+  // For optional processes, by callbacks: starts one that does not run; tells one to end, after `grace` by SIGKILL.
+  void Start(const std::string& name);
+  void End(const std::string& name);
+  // The group fails because of this process, with its last output, and the others are stopped.
+  void Fail(const std::string& name, const std::string& how, int exit_code);
+  // While it is held, the group goes on without any running process: the caller is about to start one.
+  void Hold(bool held);
   bool stopping() const;
   int num_running(bool services) const;  // services, or others; those about to be started again count
 

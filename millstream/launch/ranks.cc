@@ -204,6 +204,23 @@ StatusOr<GroupResult> RunInRanks(const JobOptions& options, const Ranks& ranks, 
   return result;
 }
 
+StatusOr<RankAddresses> MeetRanks(const Ranks& ranks, const RankOptions& options) {
+  ASSIGN_OR_RETURN(const FreePorts free, FreePorts::Reserve(1));
+  RankAddresses result;
+  std::string token;
+  if (ranks.rank == 0) {
+    ASSIGN_OR_RETURN(token, TokenOf({}));
+  }
+  ASSIGN_OR_RETURN(Rendezvous rendezvous, Rendezvous::Open(FolderFor(ranks, options), ranks.rank, ranks.size));
+  ASSIGN_OR_RETURN(const Rendezvous::Meeting meeting, rendezvous.Meet(absl::StrCat(ranks.host, " ", free.ports()[0]),
+                                                                      token, Clock::now() + options.timeout));
+  ASSIGN_OR_RETURN(result.addresses, AddressesOf(meeting.texts, static_cast<size_t>(ranks.size)));
+  for (const std::string& text : meeting.texts) result.hosts.push_back(text.substr(0, text.find(' ')));
+  result.token = meeting.common;
+  Leave(rendezvous, ranks.size, /*well=*/true);
+  return result;
+}
+
 StatusOr<GroupResult> RunTfConfig(const JobOptions& options, GroupOptions group) {
   if (options.command.empty()) return CheckJob(options);
   ASSIGN_OR_RETURN(const TfConfig config, TfConfig::FromEnvironment());

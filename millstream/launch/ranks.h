@@ -32,6 +32,18 @@ struct RankOptions {
 StatusOr<GroupResult> RunInRanks(const JobOptions& options, const Ranks& ranks, const RankOptions& rank_options,
                                  GroupOptions group);
 
+// Where the ranks of a program that srun or mpirun starts by itself, without `millstream launch`, listen: one task
+// each.
+struct RankAddresses {
+  std::vector<std::string> hosts;      // by rank
+  std::vector<std::string> addresses;  // "host:port" by rank; loopback if all ranks are on one host
+  std::string token;                   // of the job, the same for all ranks
+};
+
+// Chooses a port for this rank and exchanges addresses with the others in the folder of `options`. Blocks until all
+// ranks have called it; DeadlineExceeded names those that have not.
+StatusOr<RankAddresses> MeetRanks(const Ranks& ranks, const RankOptions& options);
+
 // Runs the one task that TF_CONFIG speaks of, as Kubeflow's operator sets it: the program gets its flags.
 StatusOr<GroupResult> RunTfConfig(const JobOptions& options, GroupOptions group);
 

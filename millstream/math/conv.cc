@@ -107,7 +107,9 @@ void Forward(const ConvShape& s, const T* input, const T* filter, T* output, con
   if constexpr (std::is_same_v<T, float>) {
     if (WinogradFits(s)) return WinogradConv(s, input, filter, output, epilogue, pool);
   }
-  if (ImplicitConvFits(s) && ManyImages(s, pool)) return ImplicitConv(s, input, filter, output, epilogue, pool);
+  if (ImplicitConvFits(s) && ManyImages(s, pool)) {
+    return ImplicitConv(s, input, filter, output, DenseOutput(s), epilogue, pool);
+  }
   const LineBlocks blocks = MakeBlocks<T>(s);
   ForRange(blocks.total, BlockCost(s, blocks.lines), pool, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
@@ -167,6 +169,7 @@ void BackpropInput(const ConvShape& s, const T* filter, const T* out_grad, T* in
     TurnFilter(s, filter, turned);
     return Forward(TurnedShape(s), out_grad, turned, in_grad, ConvEpilogue<T>(), pool);
   }
+  if (PhasedInputGradFits(s) && ManyImages(s, pool)) return PhasedInputGrad(s, filter, out_grad, in_grad, pool);
   const LineBlocks blocks = MakeBlocks<T>(s);
   const int64_t in_size = s.in_height * s.in_width * s.in_channels;
   const int64_t out_size = s.out_height * s.out_width * s.out_channels;

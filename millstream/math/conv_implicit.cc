@@ -87,6 +87,7 @@ template <typename T>
 struct ForwardArgs {
   const T* packed;  // filter
   T* output;        // of this image
+  OutputSteps steps;
   const ConvEpilogue<T>& epilogue;
 };
 
@@ -100,7 +101,7 @@ void ForwardPanel(const ConvShape& s, const Panels<T>& panels, const WideImage<T
   TileArgs<T> tile;
   tile.k = run, tile.a_row = s.stride_width * s.in_channels, tile.a_col = 1, tile.ldb = width;
   tile.a_line = s.dilation_height * image.pitch, tile.b_line = run * width;
-  tile.cols = static_cast<int>(std::min(width, s.out_channels - j)), tile.ldc = s.out_channels, tile.epilogue = &e;
+  tile.cols = static_cast<int>(std::min(width, s.out_channels - j)), tile.ldc = args.steps.pixel, tile.epilogue = &e;
   const int64_t tiles = CeilDiv(s.out_width, panels.kernels.max_rows[panels.vectors]);
   for (int64_t oy = 0; oy < s.out_height; ++oy) {
     const FilterLines lines = LinesInside(s, oy);
@@ -110,7 +111,7 @@ void ForwardPanel(const ConvShape& s, const Panels<T>& panels, const WideImage<T
     for (int64_t t = 0; t < tiles; ++t) {
       const int64_t x = t * s.out_width / tiles, end = (t + 1) * s.out_width / tiles;
       tile.a = image.data + (tile.lines > 0 ? y * image.pitch : 0) + x * tile.a_row;
-      tile.c = args.output + (oy * s.out_width + x) * s.out_channels + j;
+      tile.c = args.output + oy * args.steps.line + x * args.steps.pixel + j;
       panels.Tile(width, end - x)(tile);
     }
   }
@@ -152,9 +153,13 @@ bool ImplicitConvFits(const ConvShape& s) {
          s.filter_width * s.in_channels >= 3;
 }
 
+OutputSteps DenseOutput(const ConvShape& s) {
+  return {s.out_channels, s.out_width * s.out_channels, s.out_height * s.out_width * s.out_channels};
+}
+
 template <typename T>
-void ImplicitConv(const ConvShape& s, const T* input, const T* filter, T* output, const ConvEpilogue<T>& epilogue,
-                  ThreadPool* pool) {
+void ImplicitConv(const ConvShape& s, const T* input, const T* filter, T* output, const OutputSteps& steps,
+                  const ConvEpilogue<T>& epilogue, ThreadPool* pool) {
   const Panels<T> panels(s.out_width);
   const int64_t depth = s.filter_height * s.filter_width * s.in_channels;
   T* packed = ThreadScratchFor<T>(Scratch::kPackB, depth * panels.Padded(s.out_channels));
@@ -164,7 +169,7 @@ void ImplicitConv(const ConvShape& s, const T* input, const T* filter, T* output
   const auto images = [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const WideImage<T> image = Widen(s, input + i * in_size);
-      const ForwardArgs<T> args{packed, output + i * out_size, epilogue};
+      const ForwardArgs<T> args{packed, output + i * steps.image, steps, epilogue};
       for (int64_t j = 0; j < s.out_channels;) {
         const int64_t width = panels.Width(s.out_channels - j);
         ForwardPanel(s, panels, image, args, j, width);
@@ -201,10 +206,10 @@ void ImplicitFilterGrad(const ConvShape& s, const T* input, const T* out_grad, i
   }
 }
 
-template void ImplicitConv(const ConvShape&, const float*, const float*, float*, const ConvEpilogue<float>&,
-                           ThreadPool*);
-template void ImplicitConv(const ConvShape&, const double*, const double*, double*, const ConvEpilogue<double>&,
-                           ThreadPool*);
+template void ImplicitConv(const ConvShape&, const float*, const float*, float*, const OutputSteps&,
+                           const ConvEpilogue<float>&, ThreadPool*);
+template void ImplicitConv(const ConvShape&, const double*, const double*, double*, const OutputSteps&,
+                           const ConvEpilogue<double>&, ThreadPool*);
 template void ImplicitFilterGrad(const ConvShape&, const float*, const float*, int64_t, int64_t, float*);
 template void ImplicitFilterGrad(const ConvShape&, const double*, const double*, int64_t, int64_t, double*);
 

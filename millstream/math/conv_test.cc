@@ -52,6 +52,14 @@ std::vector<ConvShape> Shapes() {
       Shape(5, 6, 16, 3, 16, 1, true),  Shape(2, 11, 8, 4, 8, 3, false),   Shape(1, 3, 2, 5, 2, 1, true),
       Shape(2, 13, 17, 5, 19, 1, true), Shape(2, 13, 17, 3, 33, 1, true),  Shape(1, 30, 8, 7, 4, 2, true),
       Shape(9, 7, 16, 3, 32, 1, true),  Shape(2, 17, 32, 3, 16, 1, false), Shape(3, 14, 16, 5, 16, 1, false)};
+  for (const int64_t stride : {2, 3}) {
+    for (const int64_t filter : {1, 2, 3, 4, 5, 7}) {
+      for (const bool same : {false, true}) shapes.push_back(Shape(3, 21, 9, filter, 10, stride, same));
+    }
+  }
+  ConvShape mixed = Shape(3, 14, 8, 3, 8, 2, true);  // a stride down alone
+  mixed.stride_width = 1, mixed.out_width = mixed.in_width, mixed.pad_left = 1;
+  shapes.push_back(mixed);
   ConvShape grouped = Shape(2, 8, 6, 3, 4, 1, true);
   grouped.groups = 2;
   shapes.push_back(grouped);
@@ -155,7 +163,7 @@ TEST(ConvWinogradTest, ErrorsStaySmall) {
     const auto input = As<float>(Random(s.input_size(), 1)), weights = As<float>(Random(s.filter_size(), 2));
     std::vector<float> winograd(s.output_size()), direct(s.output_size());
     WinogradConv(s, input.data(), weights.data(), winograd.data(), {}, nullptr);
-    ImplicitConv<float>(s, input.data(), weights.data(), direct.data(), {}, nullptr);
+    ImplicitConv<float>(s, input.data(), weights.data(), direct.data(), DenseOutput(s), {}, nullptr);
     EXPECT_LT(WorstError(s, direct), 1e-5);
     EXPECT_LT(WorstError(s, winograd), 5e-5);
   }

@@ -18,6 +18,9 @@ constexpr int64_t kMaxDotDepth = 4096;
 // From this many columns on, packing the left side pays; less if its lines
 // collide in the cache.
 constexpr int64_t kPackLeftColumns = 1024, kPackAliasedColumns = 64;
+// A right side of more bytes than this comes from beyond the second-level cache. Packing reads its rows in order, as
+// prefetchers like it, this many at a time.
+constexpr int64_t kFarBytes = 1 << 20, kPackRows = 8;
 
 int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -53,7 +56,8 @@ class TiledProduct {
     vectors_ = rows_ <= kernels_.max_rows[4] ? 4 : 2;
     panels_ = CeilDiv(rows_, kernels_.max_rows[vectors_]);
     pack_left_ = cols_ >= (Aliases<T>(std::max(left_.row, left_.col)) ? kPackAliasedColumns : kPackLeftColumns);
-    pack_right_ = right_.row != 1 || panels_ > 4 || Aliases<T>(right_.col);
+    const bool far = args.k * cols_ * static_cast<int64_t>(sizeof(T)) > kFarBytes;
+    pack_right_ = right_.row != 1 || panels_ > (far ? 2 : 4) || Aliases<T>(right_.col);
   }
 
   void Run() {
@@ -117,20 +121,30 @@ class TiledProduct {
 
   T* PackRight(int64_t p, int64_t depth, int64_t first_col, int64_t cols) const {
     T* packed = ThreadScratchFor<T>(Scratch::kPackB, depth * CeilDiv(cols, kernels_.width) * kernels_.width);
+    const int64_t step = right_.row == 1 ? kPackRows : depth;
+    for (int64_t row = 0; row < depth; row += step) {
+      PackRows(p + row, std::min(step, depth - row), depth, first_col, cols, packed, row);
+    }
+    return packed;
+  }
+
+  // `rows` rows from p on, which become rows from `to_row` on of panels that have `depth` rows.
+  void PackRows(int64_t p, int64_t rows, int64_t depth, int64_t first_col, int64_t cols, T* packed,
+                int64_t to_row) const {
     for (int64_t j = 0; j < cols;) {
       const int64_t width = PanelWidth(cols - j);
       if (Packs(first_col + j, width)) {
         const T* source = right_.data + (first_col + j) * right_.row + p * right_.col;
+        T* to = packed + j * depth + to_row * width;
         const int64_t used = std::min(width, cols - j);
         if (right_.row == 1) {
-          CopyPanel(source, right_.col, depth, used, packed + j * depth, width, width);
+          CopyPanel(source, right_.col, rows, used, to, width, width);
         } else {
-          TransposePanel(source, right_.row, used, depth, packed + j * depth, width, width);
+          TransposePanel(source, right_.row, used, rows, to, width, width);
         }
       }
       j += width;
     }
-    return packed;
   }
 
   void SetRight(TileArgs<T>* tile, int64_t p, int64_t first_col, int64_t j, int64_t width, const T* packed) const {

@@ -100,6 +100,13 @@ void StoreElements(const T* tile, int64_t ld, int row, int rows, int col, int co
 
 template <typename T>
 void CopyPanel(const T* src, int64_t ld, int64_t rows, int64_t cols, T* dst, int64_t dst_ld, int64_t padded) {
+  constexpr int64_t kBlock = 64 / sizeof(T);  // copied without a call
+  if (cols == padded && cols % kBlock == 0) {
+    for (int64_t i = 0; i < rows; ++i) {
+      for (int64_t j = 0; j < cols; j += kBlock) std::memcpy(dst + i * dst_ld + j, src + i * ld + j, 64);
+    }
+    return;
+  }
   for (int64_t i = 0; i < rows; ++i) {
     std::memcpy(dst + i * dst_ld, src + i * ld, cols * sizeof(T));
     for (int64_t j = cols; j < padded; ++j) dst[i * dst_ld + j] = T(0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "millstream/math/pool.h"
+#include "millstream/math/pool_inl.h"
 
 namespace millstream::math {
 

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "millstream/math/pool.h"
-
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <limits>
 #include <random>
+#include <type_traits>
 #include <vector>
+
+#include "millstream/math/pool_inl.h"
+#include "millstream/math/simd.h"
 
 namespace millstream::math {
 namespace {
@@ -86,6 +90,69 @@ TEST(PoolTest, MatchesNaive) {
     AvgPoolGrad(s, grad.data(), in_grad.data(), &pool);
     ExpectNear(in_grad, naive.avg_grad);
   }
+}
+
+template <typename T>
+std::vector<T> As(const std::vector<float>& values) {
+  return std::vector<T>(values.begin(), values.end());
+}
+
+template <typename T>
+void ExpectAllMatchNaive(const PoolShape& s, ThreadPool* pool) {
+  const auto in = Random(InSize(s), 4), grad = Random(OutSize(s), 5);
+  const Naive naive(s, in, grad);
+  const std::vector<T> x = As<T>(in), dy = As<T>(grad);
+  std::vector<T> out(OutSize(s), 77), in_grad(InSize(s), 77);
+  std::vector<int64_t> argmax(OutSize(s));
+  MaxPoolWithArgmax(s, x.data(), true, out.data(), argmax.data(), pool);
+  EXPECT_EQ(argmax, naive.argmax);
+  EXPECT_EQ(std::vector<float>(out.begin(), out.end()), naive.maximum);
+  std::fill(out.begin(), out.end(), T(77));
+  MaxPool(s, x.data(), out.data(), pool);
+  EXPECT_EQ(std::vector<float>(out.begin(), out.end()), naive.maximum);
+  MaxPoolGrad(s, x.data(), out.data(), dy.data(), in_grad.data(), pool);
+  ExpectNear(std::vector<float>(in_grad.begin(), in_grad.end()), naive.max_grad);
+  std::vector<T> picked(OutSize(s), 77);
+  MaxPoolGradGrad(s, x.data(), out.data(), x.data(), picked.data(), pool);
+  EXPECT_EQ(picked, out);
+  if constexpr (!std::is_integral_v<T>) {
+    AvgPool(s, x.data(), out.data(), pool);
+    ExpectNear(std::vector<float>(out.begin(), out.end()), naive.average);
+    AvgPoolGrad(s, dy.data(), in_grad.data(), pool);
+    ExpectNear(std::vector<float>(in_grad.begin(), in_grad.end()), naive.avg_grad);
+  }
+}
+
+// Channels are done by blocks of several sizes. Windows: overlapping, side by side, with gaps.
+TEST(PoolTest, AnyNumberOfChannelsWithEveryInstructionSet) {
+  ThreadPool pool(2);
+  for (const simd::Isa isa : {simd::Isa::kSse2, simd::Isa::kAvx2, simd::Isa::kAvx512}) {
+    const simd::ScopedIsa scoped(isa);
+    for (const int64_t channels : {1, 2, 3, 4, 5, 7, 8, 15, 16, 17, 20, 31, 39, 64, 65, 83, 130}) {
+      for (const PoolShape& s :
+           {PoolShape{2, 5, 4, channels, 5, 4, 3, 3, 1, 1, 1, 1}, PoolShape{1, 6, 8, channels, 3, 4, 2, 2, 2, 2, 0, 0},
+            PoolShape{1, 7, 8, channels, 3, 3, 1, 2, 3, 3, 0, 0},
+            PoolShape{2, 5, 7, channels, 3, 4, 2, 2, 2, 2, 0, 0}}) {
+        ExpectAllMatchNaive<float>(s, &pool);
+        ExpectAllMatchNaive<double>(s, nullptr);
+        ExpectAllMatchNaive<int32_t>(s, nullptr);
+        ExpectAllMatchNaive<int8_t>(s, nullptr);
+      }
+    }
+  }
+}
+
+// A NaN stays the maximum if it comes first and is never chosen otherwise; the gradient follows it.
+TEST(PoolTest, NotANumber) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const PoolShape s{1, 2, 2, 2, 1, 1, 2, 2, 2, 2, 0, 0};
+  const std::vector<float> in = {nan, 1, 2, nan, 3, 4, 5, 2};
+  std::vector<float> out(2), in_grad(8), grad = {10, 20};
+  MaxPool(s, in.data(), out.data(), nullptr);
+  EXPECT_TRUE(std::isnan(out[0]));
+  EXPECT_EQ(out[1], 4);
+  MaxPoolGrad(s, in.data(), out.data(), grad.data(), in_grad.data(), nullptr);
+  EXPECT_EQ(in_grad, (std::vector<float>{10, 0, 0, 0, 0, 20, 0, 0}));
 }
 
 TEST(PoolTest, OtherTypes) {

@@ -9,6 +9,7 @@
 #include "millstream/graph/control_flow.h"
 #include "millstream/graph/placement/device_copies.h"
 #include "millstream/runtime/plan_frames.h"
+#include "millstream/runtime/recorded_steps.h"
 
 namespace millstream {
 namespace {
@@ -198,6 +199,7 @@ class Compiler {
     ASSIGN_OR_RETURN(const KernelDef* def,
                      FindKernel(node.op(), item->device->attributes().type, node.attrs(), node.name()));
     ASSIGN_OR_RETURN(std::shared_ptr<Kernel> kernel, options_.kernels->Get(node, item->device, *def, options_.owner));
+    if (options_.wrap != nullptr && !def->async) kernel = options_.wrap(node, std::move(kernel));
     item->kernel = kernel.get();
     if (def->async) item->async = static_cast<AsyncKernel*>(kernel.get());
     plan_->has_async |= def->async;
@@ -291,6 +293,12 @@ class Compiler {
   // Ops split themselves over the pool; running them side by side as well pays only with more threads than that uses,
   // or where an op may wait.
   void ChooseExecutor() {
+    if (options_.has_accelerators) {
+      if (auto roles = internal::FindRoles(*plan_)) {
+        plan_->recorded = std::make_unique<RecordedSteps>(*std::move(roles));
+        return;
+      }
+    }
     if (plan_->control_flow || plan_->has_async) return;
     int expensive = 0;
     for (const PlanNode& node : plan_->nodes) expensive += node.expensive;

@@ -19,6 +19,8 @@ struct CompileOptions {
   bool has_accelerators = false;  // some devices have memory of their own: values are copied between them
   std::string owner;              // see KernelCache::Get
   int inter_op_threads = 1;       // 1: independent ops run one after the other
+  // May put another kernel in the place of one that does not wait; null: nobody does.
+  std::function<std::shared_ptr<Kernel>(const Node& node, std::shared_ptr<Kernel> kernel)> wrap;
 };
 
 // Turns a pruned, placed and optimized graph into a plan: every node of it runs. Linear in nodes and edges. Takes the

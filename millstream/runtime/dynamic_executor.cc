@@ -70,7 +70,7 @@ class DynamicRun : public StepRun<DynamicRun, int32_t> {
     if (step_.pool == nullptr) return false;
     if (ThreadLoan::limit_ns() > kWakeUpNanos) [[unlikely]]
       return node.may_block;
-    return node.expensive && others_are_ready;
+    return others_are_ready && SpreadsNodes(node);
   }
 
   void Push(int32_t id, Ready* ready) {

@@ -6,6 +6,7 @@
 #include "millstream/base/flush_denormals.h"
 #include "millstream/base/notification.h"
 #include "millstream/runtime/invoke.h"
+#include "millstream/runtime/recorded_steps.h"
 #include "millstream/runtime/run_state.h"
 
 namespace millstream {
@@ -155,6 +156,7 @@ void RunPlanAsync(std::shared_ptr<const Plan> plan, const StepContext& step, std
   const AllocationsMayFail never(false);  // a kernel may have called
   if (step.stats != nullptr) [[unlikely]]
     step.stats->AddConstants(*plan);
+  if (plan->recorded != nullptr) return done(plan->recorded->Run(*plan, step, args, rets));
   if (plan->control_flow) return internal::RunFrames(std::move(plan), step, args, rets, std::move(done));
   if (plan->serial) return done(RunSerial(*plan, step, args, rets));
   internal::RunDynamic(std::move(plan), step, args, rets, std::move(done));

@@ -15,9 +15,9 @@ namespace millstream {
 // results. The first error stops the step: nothing new starts, what waits is cancelled through step.cancellation, and
 // the call returns (or `done` is called) when everything that was running has ended.
 //
-// There are three executors behind these calls: a serial one for plans whose ops are cheap or split themselves over the
-// pool, one with pending counts for plans with ops that wait or run side by side, and one with frames for plans with
-// branches and loops (frame_flow.h).
+// There are four executors behind these calls: a serial one for plans whose ops are cheap or split themselves over the
+// pool, one with pending counts for plans with ops that wait or run side by side, one with frames for plans with
+// branches and loops (frame_flow.h), and one that records what an accelerator does (recorded_steps.h).
 Status RunPlan(const std::shared_ptr<const Plan>& plan, const StepContext& step, std::span<const Tensor> args,
                std::vector<Tensor>* rets);
 // Never blocks longer than the plan's own kernels do. `step` and `rets` must live until `done` is called.

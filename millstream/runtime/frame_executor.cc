@@ -50,8 +50,7 @@ class FrameRun : public StepRun<FrameRun, ReadyNode> {
         continue;
       }
       if (!MayStart()) continue;
-      if (ready->now.size() > 0 && NodeOf(item).expensive && !item.dead && step_.pool != nullptr &&
-          step_.pool->num_workers() > 0) {
+      if (ready->now.size() > 0 && !item.dead && SpreadsNodes(NodeOf(item))) {
         Dispatch(item, /*goes_on=*/false);
         continue;
       }

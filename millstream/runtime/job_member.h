@@ -2,7 +2,12 @@
 #ifndef MILLSTREAM_RUNTIME_JOB_MEMBER_H_
 #define MILLSTREAM_RUNTIME_JOB_MEMBER_H_
 
+#include <functional>
+#include <memory>
+#include <string>
+
 #include "millstream/base/cancellation.h"
+#include "millstream/base/status.h"
 
 namespace millstream {
 
@@ -28,6 +33,15 @@ class JobMember {
 
 // MILLSTREAM_KEEP_PS=1: ps tasks live on when a job is done, for the next one.
 bool PsTasksAreKept();
+
+// Tells the server at a session target that a client whose training there ended well has gone.
+using LeaveFunction = std::function<Status(const std::string& target)>;
+// For targets "<scheme>://...". Called before main().
+void RegisterLeaveFunction(const std::string& scheme, LeaveFunction leave);
+
+// A client that is no task of the cluster whose server it uses, as a member of the job: when its training has ended
+// well, it tells that server, which ends the job if nobody else trains. Null if nothing is registered for the target.
+std::shared_ptr<JobMember> OutsideClientOf(const std::string& target);
 
 }  // namespace millstream
 

@@ -10,13 +10,14 @@
 
 #include "millstream/base/mutex.h"
 #include "millstream/framework/function_runner.h"
+#include "millstream/framework/held_functions.h"
 #include "millstream/graph/functions/function_library.h"
 #include "millstream/runtime/compile.h"
 
 namespace millstream {
 
 // Runs the functions of a session's library: each instance (name and attributes) is compiled once. Thread-safe.
-class LocalFunctions final : public FunctionRunner {
+class LocalFunctions final : public FunctionRunner, public HeldFunctions {
  public:
   // Prepares a function body for compilation: placement and rewrites.
   using Prepare = std::function<Status(PrunedGraph*)>;

@@ -21,9 +21,10 @@ class LocalServer {
   virtual std::shared_ptr<JobMember> job() const = 0;
 };
 
-// Of the server at which a session with these options runs; null if that is not in this process.
+// This process as a member of the job at whose server a session with these options runs: as its task, if the server is
+// in this process, else as a client from outside. Null for sessions without a server.
 inline std::shared_ptr<JobMember> JobOf(const SessionOptions& options) {
-  return options.server == nullptr ? nullptr : options.server->job();
+  return options.server == nullptr ? OutsideClientOf(options.target) : options.server->job();
 }
 
 // True if that task was told to stop.

@@ -90,7 +90,7 @@ PartialStep::PartialStep(std::vector<std::string> feeds, std::vector<std::string
 
 PartialStep::~PartialStep() {
   if (!started_) return;
-  cancellation_.StartCancel(errors::Cancelled("The partial run was given up"));
+  cancellation_.StartCancel(errors::Cancelled("The partial run was cancelled"));
   exchange_->WaitForEnd().IgnoreError();
 }
 
@@ -114,6 +114,14 @@ void PartialStep::Start(std::shared_ptr<const Plan> plan, StepContext step) {
 
 Status PartialStep::Run(const Session::Feeds& feeds, const std::vector<std::string>& fetches,
                         std::vector<Tensor>* outputs, bool* finished) {
+  if (runs_part_.exchange(true)) return errors::InvalidArgument("Another call of this partial run is in progress.");
+  Status status = RunPart(feeds, fetches, outputs, finished);
+  runs_part_.store(false);
+  return status;
+}
+
+Status PartialStep::RunPart(const Session::Feeds& feeds, const std::vector<std::string>& fetches,
+                            std::vector<Tensor>* outputs, bool* finished) {
   for (const auto& [name, value] : feeds) {
     const size_t i = IndexOf(feeds_, name);
     if (i == feeds_.size())
@@ -157,7 +165,8 @@ std::string PartialSteps::Add(std::shared_ptr<PartialStep> step) {
 }
 
 Status PartialSteps::Run(const std::string& handle, const Session::Feeds& feeds,
-                         const std::vector<std::string>& fetches, std::vector<Tensor>* outputs) {
+                         const std::vector<std::string>& fetches, std::vector<Tensor>* outputs,
+                         Cancellation* cancellation) {
   std::shared_ptr<PartialStep> step;
   {
     MutexLock lock(mu_);
@@ -165,8 +174,13 @@ Status PartialSteps::Run(const std::string& handle, const Session::Feeds& feeds,
     if (it == steps_.end()) return errors::InvalidArgument("Must run 'setup' before performing partial runs!");
     step = it->second;
   }
+  Cancellation::Token token = 0;
+  const auto cancel = [&] { step->cancellation()->StartCancel(cancellation->status()); };
+  const bool registered = cancellation != nullptr && cancellation->Register(cancel, &token);
+  if (cancellation != nullptr && !registered) cancel();
   bool finished = false;
   Status status = step->Run(feeds, fetches, outputs, &finished);
+  if (registered) cancellation->Deregister(token);
   // A refused request leaves the step as it was; an error inside it ends it.
   if (finished || (!status.ok() && !absl::IsInvalidArgument(status))) {
     MutexLock lock(mu_);
@@ -176,9 +190,13 @@ Status PartialSteps::Run(const std::string& handle, const Session::Feeds& feeds,
 }
 
 void PartialSteps::GiveUp() {
-  std::unordered_map<std::string, std::shared_ptr<PartialStep>> given_up;  // ended outside the lock
-  MutexLock lock(mu_);
-  given_up.swap(steps_);
+  std::unordered_map<std::string, std::shared_ptr<PartialStep>> given_up;
+  {
+    MutexLock lock(mu_);
+    given_up.swap(steps_);
+  }
+  for (const auto& [handle, step] : given_up)
+    step->cancellation()->StartCancel(errors::Cancelled("The partial run was given up"));
 }
 
 }  // namespace millstream

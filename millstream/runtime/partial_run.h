@@ -2,6 +2,7 @@
 #ifndef MILLSTREAM_RUNTIME_PARTIAL_RUN_H_
 #define MILLSTREAM_RUNTIME_PARTIAL_RUN_H_
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -21,7 +22,7 @@ Status SplitIntoParts(PrunedGraph* part, absl::string_view device = "");
 // For each result of a pruned part: the arguments it depends on.
 std::vector<std::vector<bool>> FeedsOfFetches(const PrunedGraph& part);
 
-// One step in parts, from PartialRunSetup() to its last fetch. Thread-safe; calls of one step must not overlap.
+// One step in parts, from PartialRunSetup() to its last fetch. Thread-safe.
 class PartialStep {
  public:
   PartialStep(std::vector<std::string> feeds, std::vector<std::string> fetches, std::vector<std::vector<bool>> needs);
@@ -32,18 +33,21 @@ class PartialStep {
   // The same for a step that someone else runs: `launch` begins it with this exchange and sees to it that End() is
   // called.
   void Start(const std::function<void(Ref<PartialExchange>)>& launch);
-  // One part. InvalidArgument for names that were not declared or were fed or fetched before, or a fetch that needs
-  // more feeds.
-  // `*finished` is set when every fetch was fetched: the step is over then.
+  // One part. InvalidArgument for names that were not declared or were fed or fetched before, a fetch that needs more
+  // feeds, and while another part runs. `*finished` is set when every fetch was fetched: the step is over then.
   Status Run(const Session::Feeds& feeds, const std::vector<std::string>& fetches, std::vector<Tensor>* outputs,
              bool* finished);
   Cancellation* cancellation() { return &cancellation_; }
 
  private:
+  Status RunPart(const Session::Feeds& feeds, const std::vector<std::string>& fetches, std::vector<Tensor>* outputs,
+                 bool* finished);
+
   const std::vector<std::string> feeds_;
   const std::vector<std::string> fetches_;
   const std::vector<std::vector<bool>> needs_;
-  std::vector<bool> fetched_;
+  std::atomic<bool> runs_part_{false};
+  std::vector<bool> fetched_;  // of the part that runs
   Cancellation cancellation_;
   ResourceManager resources_{"step"};
   Ref<PartialExchange> exchange_;
@@ -57,10 +61,11 @@ class PartialSteps {
  public:
   // Keeps a step that was started; gives the handle under which it goes on.
   std::string Add(std::shared_ptr<PartialStep> step);
-  // One part of the step behind `handle`, which is dropped when it is over. InvalidArgument if there is none.
+  // One part of the step behind `handle`, which is dropped when it is over. InvalidArgument if there is none. When
+  // `cancellation` (null: nobody's) is cancelled the whole step is.
   Status Run(const std::string& handle, const Session::Feeds& feeds, const std::vector<std::string>& fetches,
-             std::vector<Tensor>* outputs);
-  // Ends all of them.
+             std::vector<Tensor>* outputs, Cancellation* cancellation);
+  // Cancels all of them, also those of which a part runs.
   void GiveUp();
 
  private:

@@ -15,6 +15,7 @@
 
 namespace millstream {
 
+class RecordedSteps;
 class RunState;
 
 // What a node is to the executors; anything but kOp appears only in plans with control flow.
@@ -126,6 +127,9 @@ class Plan {
   // Keep alive what the nodes point to.
   std::shared_ptr<const Graph> graph;
   std::vector<std::shared_ptr<Kernel>> kernels;
+
+  // Set if the device part can be recorded; then it runs all steps.
+  std::unique_ptr<RecordedSteps> recorded;
 
   // How long a step that had to wait keeps its thread when it continues.
   mutable UsualTime usual_continuation;

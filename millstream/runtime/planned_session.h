@@ -44,7 +44,12 @@ class PlannedSession : public Session {
   }
   Status PartialRun(const std::string& handle, const Feeds& feeds, const std::vector<std::string>& fetches,
                     std::vector<Tensor>* outputs) override {
-    return partial_.Run(handle, feeds, fetches, outputs);
+    return PartialRun(handle, feeds, fetches, outputs, nullptr);
+  }
+  // The same; the partial run is given up when `cancellation` (optional) is cancelled.
+  Status PartialRun(const std::string& handle, const Feeds& feeds, const std::vector<std::string>& fetches,
+                    std::vector<Tensor>* outputs, Cancellation* cancellation) {
+    return partial_.Run(handle, feeds, fetches, outputs, cancellation);
   }
 
   std::vector<DeviceAttributes> ListDevices() override { return graph_.devices(); }

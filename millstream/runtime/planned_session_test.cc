@@ -101,7 +101,9 @@ TEST(PlannedSessionOptionsTest, AStepsTimeoutGoesBeforeTheSessions) {
   options.operation_timeout_ms = 50;
   const FakeSession session(options);
   EXPECT_EQ(session.TimeoutMs(RunOptions()), 50);
-  EXPECT_EQ(session.TimeoutMs({.timeout_ms = 20}), 20);
+  RunOptions of_step;
+  of_step.timeout_ms = 20;
+  EXPECT_EQ(session.TimeoutMs(of_step), 20);
 }
 
 }  // namespace

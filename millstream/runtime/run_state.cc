@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millstream/runtime/run_state.h"
 
+#include "millstream/runtime/recorded_steps.h"
+
 namespace millstream {
 namespace {
 

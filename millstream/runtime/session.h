@@ -21,12 +21,21 @@ class GraphDef;
 class RunMetadata;
 }  // namespace proto
 
+// Who asks for a step, and which of its steps it is: whoever repeats a step whose answer was lost gives the same
+// identity again, and updates of variables that were applied are not applied twice (docs/adr/0031). client 0: nobody
+// repeats it.
+struct StepIdentity {
+  uint64_t client = 0;
+  uint64_t number = 0;
+};
+
 // Per-step settings; TensorFlow's RunOptions.
 struct RunOptions {
   int64_t timeout_ms = 0;  // 0: the session's
   bool full_trace = false;
   bool partition_graphs = false;  // RunMetadata.partition_graphs: what runs on each task (sessions at clusters)
   class Cancellation* cancellation = nullptr;  // cancels this step from outside; must outlive it
+  StepIdentity identity;                       // sessions at clusters
 };
 
 // Runs graphs. A session owns a graph that only grows, and the state of its stateful ops. Thread-safe: many threads may

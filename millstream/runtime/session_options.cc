@@ -37,7 +37,7 @@ StatusOr<SessionOptions> SessionOptions::FromProto(const proto::ConfigProto& con
   options.inter_op_threads = config.inter_op_parallelism_threads() == -1 ? 1 : config.inter_op_parallelism_threads();
   options.intra_op_threads = config.intra_op_parallelism_threads() == -1 ? 1 : config.intra_op_parallelism_threads();
   if (options.inter_op_threads > 1024 || options.intra_op_threads > 1024) {
-    return errors::InvalidArgument("more than 1024 threads asked for");
+    return errors::InvalidArgument("a thread pool has at most 1024 threads");
   }
   options.operation_timeout_ms = config.operation_timeout_in_ms();
   options.allow_soft_placement = config.allow_soft_placement();

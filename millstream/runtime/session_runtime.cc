@@ -37,9 +37,12 @@ Status SessionRuntime::PlaceFunction(PrunedGraph* body) const {
   return Place(/*allow_soft_placement=*/true, body);
 }
 
-StatusOr<std::shared_ptr<const Plan>> SessionRuntime::CompilePlaced(PrunedGraph part) {
+StatusOr<std::shared_ptr<const Plan>> SessionRuntime::CompilePlaced(PrunedGraph part,
+                                                                    decltype(CompileOptions::wrap) wrap) {
   RETURN_IF_ERROR(RewriteGraph(options_.rewrite, &part));
-  return Compile(std::move(part), MakeCompileOptions());
+  CompileOptions options = MakeCompileOptions();
+  options.wrap = std::move(wrap);
+  return Compile(std::move(part), options);
 }
 
 StatusOr<std::shared_ptr<const Plan>> SessionRuntime::PlaceAndCompile(PrunedGraph part) {

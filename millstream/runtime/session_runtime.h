@@ -37,9 +37,13 @@ class SessionRuntime {
   const DeviceSet& devices() const { return *environment_.devices; }
   const std::shared_ptr<FunctionLibrary>& library() const { return environment_.library; }
 
-  // Rewrites and compiles a part of a graph. CompilePlaced() requires that every node of it has a device.
-  StatusOr<std::shared_ptr<const Plan>> CompilePlaced(PrunedGraph part);
+  // Rewrites and compiles a part of a graph. CompilePlaced() requires that every node of it has a device; `wrap`: see
+  // CompileOptions.
+  StatusOr<std::shared_ptr<const Plan>> CompilePlaced(PrunedGraph part, decltype(CompileOptions::wrap) wrap = nullptr);
   StatusOr<std::shared_ptr<const Plan>> PlaceAndCompile(PrunedGraph part);
+
+  // True while a resource that outlives the session's steps calls its functions.
+  bool functions_are_held() const { return functions_.is_held(); }
 
   // What every step of this session starts from. The caller adds number, cancellation and resources of the step.
   StepContext NewStep();

@@ -57,6 +57,14 @@ class StepRun {
     return true;
   }
 
+  // True if an expensive node should go to another thread while this one has others to run. With a single worker it
+  // stays, as in serial plans, unless it may block: kernels split themselves over both threads, whereas a worker that
+  // went on with the step would have nobody to help it once the caller has nothing left to do but wait.
+  bool SpreadsNodes(const PlanNode& node) const {
+    return node.expensive && step_.pool != nullptr &&
+           (step_.pool->num_workers() > 1 || (node.may_block && step_.pool->num_workers() > 0));
+  }
+
   // Calls the kernel of a node; Complete() follows, at once or when the kernel has its answer. Inlined, since a call
   // more for each node makes small loops 2 % slower.
   ABSL_ATTRIBUTE_ALWAYS_INLINE void Invoke(const Item& item, const PlanNode& node, Ready* ready) {

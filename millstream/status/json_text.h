@@ -17,7 +17,7 @@ inline Json ParseJson(const std::string& text) { return Json::parse(text, nullpt
 
 // Members of what may not be an object, or not have them: null, "", 0, false.
 inline const Json& MemberOf(const Json& json, const char* key) {
-  static const auto* none = new Json();
+  static const auto* const none = new Json();
   if (!json.is_object()) return *none;
   const auto found = json.find(key);
   return found == json.end() ? *none : *found;

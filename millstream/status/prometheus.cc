@@ -23,11 +23,11 @@ class Exposition {
     families_.push_back({name, type, help, ""});
     by_name_[name] = families_.size() - 1;
   }
-  // REQUIRES: `name` was declared. Ignores what is not a number.
-  void Add(const char* name, const Labels& labels, const Json& value) {
+  // REQUIRES: `name` was declared. Ignores what is not a number. `suffix`: of the samples of a histogram.
+  void Add(const char* name, const Labels& labels, const Json& value, const char* suffix = "") {
     if (!value.is_number()) return;
     std::string& samples = families_[by_name_.at(name)].samples;
-    absl::StrAppend(&samples, name, "{", absl::StrJoin(labels, ",", AppendLabel), "} ");
+    absl::StrAppend(&samples, name, suffix, "{", absl::StrJoin(labels, ",", AppendLabel), "} ");
     absl::StrAppend(&samples, value.dump(), "\n");
   }
   std::string Text() const {
@@ -63,7 +63,8 @@ void DeclareAll(Exposition* e) {
   e->Declare("millstream_parts_total", "counter", "Parts of steps that the task has run, for any master.");
   e->Declare("millstream_parts_failed_total", "counter", "Parts of steps that failed.");
   e->Declare("millstream_parts_running", "gauge", "Parts of steps that run now.");
-  e->Declare("millstream_step_seconds_sum", "counter", "Time that the task's part of its own master's steps took.");
+  e->Declare("millstream_step_seconds_sum", "counter",
+             "Total time of this task's partitions in the steps of its own master.");
   e->Declare("millstream_step_seconds_count", "counter", "Number of steps in millstream_step_seconds_sum.");
   e->Declare("millstream_global_step", "gauge", "The variable global_step, or the newest that was fetched.");
   e->Declare("millstream_staleness_steps", "gauge", "Estimated updates by others while a step of this task runs.");
@@ -80,6 +81,10 @@ void DeclareAll(Exposition* e) {
              "Gradients that an accumulator received: applied, or dropped as stale.");
   e->Declare("millstream_gradients_taken_total", "counter", "How often an accumulator's mean was taken.");
   e->Declare("millstream_gradients_pending", "gauge", "Gradients in an accumulator.");
+  e->Declare("millstream_ssp_staleness", "histogram",
+             "Steps of a clock's workers, by how many steps the worker was ahead of the slowest one.");
+  e->Declare("millstream_ssp_bound", "gauge", "By how many steps a worker may be ahead of the slowest one.");
+  e->Declare("millstream_ssp_waiting", "gauge", "Workers that a clock holds back.");
   e->Declare("millstream_scalar", "gauge",
              "The newest value of a number that steps fetch or summarize, or that an evaluation found.");
   e->Declare("millstream_errors_total", "counter", "Errors of steps and links.");
@@ -106,6 +111,22 @@ Labels With(Labels labels, const char* name, std::string value) {
   return labels;
 }
 
+// Leads of workers as a histogram with one bucket for each number of steps.
+void AddClock(const Json& clock, const Labels& labels, Exposition* e) {
+  int64_t count = 0, sum = 0, steps = 0;
+  for (const Json& bucket : MemberOf(clock, "staleness")) {
+    if (!bucket.is_number_integer()) return;
+    count += bucket.get<int64_t>();
+    sum += steps * bucket.get<int64_t>();
+    e->Add("millstream_ssp_staleness", With(labels, "le", absl::StrCat(steps++)), count, "_bucket");
+  }
+  e->Add("millstream_ssp_staleness", With(labels, "le", "+Inf"), count, "_bucket");
+  e->Add("millstream_ssp_staleness", labels, sum, "_sum");
+  e->Add("millstream_ssp_staleness", labels, count, "_count");
+  e->Add("millstream_ssp_bound", labels, MemberOf(clock, "bound"));
+  e->Add("millstream_ssp_waiting", labels, MemberOf(clock, "waiting"));
+}
+
 void AddResources(const Json& task, const Labels& who, Exposition* e) {
   for (const Json& queue : MemberOf(task, "queues")) {
     const Labels labels = With(who, "queue", TextOf(queue, "name"));
@@ -121,6 +142,9 @@ void AddResources(const Json& task, const Labels& who, Exposition* e) {
     }
     e->Add("millstream_gradients_taken_total", labels, MemberOf(accumulator, "taken"));
     e->Add("millstream_gradients_pending", labels, MemberOf(accumulator, "pending"));
+  }
+  for (const Json& clock : MemberOf(task, "staleness_clocks")) {
+    AddClock(clock, With(who, "clock", TextOf(clock, "name")), e);
   }
   for (const Json& scalar : MemberOf(task, "scalars")) {
     Labels labels = With(With(who, "name", TextOf(scalar, "name")), "source", TextOf(scalar, "source"));

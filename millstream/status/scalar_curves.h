@@ -26,8 +26,8 @@ class ScalarCurves {
   struct Name {
     std::string name;
     Source source;
-    std::string run;  // of an evaluation
-    auto operator<=>(const Name&) const = default;
+    std::string run;                                // of an evaluation
+    auto operator<=>(const Name&) const = default;  // NOLINT(modernize-use-nullptr): Clang 14 errs
   };
   struct Value {
     double time = 0;    // seconds since the epoch

@@ -107,13 +107,20 @@ TEST(StatusPartsTest, PrometheusText) {
       PrometheusText(R"({"task":"/job:a\"\\\n","version":"1","steps":{"ended":3,"failed":0},"scalars":[
       {"name":"loss","source":"fetch","value":0.25},{"name":"loss","source":"evaluation","run":"eval","value":0.5},
       {"name":"nan","source":"fetch","value":null}],"links":[{"peer":"p","transport":"shm",
-      "bytes_sent":12345678901234}],"accumulators":[{"name":"g","applied":5,"dropped":1}]})");
+      "bytes_sent":12345678901234}],"accumulators":[{"name":"g","applied":5,"dropped":1}],
+      "staleness_clocks":[{"name":"ssp","bound":2,"waiting":1,"staleness":[4,2,1]}]})");
   for (const char* line : {
            "# TYPE millstream_steps_total counter\nmillstream_steps_total{task=\"/job:a\\\"\\\\\\n\"} 3\n",
            "millstream_scalar{task=\"/job:a\\\"\\\\\\n\",name=\"loss\",source=\"fetch\"} 0.25\n",
            "name=\"loss\",source=\"evaluation\",run=\"eval\"} 0.5\n",
            "peer=\"p\",transport=\"shm\",direction=\"sent\"} 12345678901234\n",
            "accumulator=\"g\",result=\"dropped\"} 1\n",
+           "# TYPE millstream_ssp_staleness histogram\n",
+           "clock=\"ssp\",le=\"0\"} 4\n",
+           "clock=\"ssp\",le=\"1\"} 6\n",
+           "clock=\"ssp\",le=\"2\"} 7\n",
+           "clock=\"ssp\",le=\"+Inf\"} 7\n",
+           "clock=\"ssp\"} 2\n",
            "millstream_up{task=\"/job:a\\\"\\\\\\n\"} 1\n",
        }) {
     EXPECT_NE(text.find(line), std::string::npos) << line << "\n" << text;

@@ -7,8 +7,10 @@
 #include "absl/strings/strip.h"
 #include "google/protobuf/wrappers.pb.h"
 #include "millstream/distributed/link/sockets.h"
+#include "millstream/distributed/master/master.h"
 #include "millstream/distributed/wire/task_methods.h"
 #include "millstream/status/json_text.h"
+#include "millstream/status/server_status.h"
 #include "millstream/status/start_server.h"
 
 namespace millstream {
@@ -38,11 +40,16 @@ std::string Get(int port, const std::string& path, const std::string& headers = 
 std::string Body(const std::string& answer) { return answer.substr(std::min(answer.size(), FindHeadEnd(answer))); }
 std::string Code(const std::string& answer) { return answer.substr(9, 3); }
 
-StatusOr<std::unique_ptr<Server>> StartWithPage() {
+StatusOr<ServerOptions> OptionsWithPage() {
   ServerOptions options;
   ASSIGN_OR_RETURN(options.cluster, ClusterSpec::Make({{"local", {{0, "localhost:0"}}}}));
   options.job_name = "local";
   options.status_port = 0;
+  return options;
+}
+
+StatusOr<std::unique_ptr<Server>> StartWithPage() {
+  ASSIGN_OR_RETURN(const ServerOptions options, OptionsWithPage());
   return StartServer(options);
 }
 
@@ -87,19 +94,48 @@ TEST(StatusServerTest, OnlyByTheNameOfThisMachine) {
   EXPECT_EQ(Code(Get(port, "/", "")), "403");
 }
 
+// The observer behind the page, which also shows the master that it observes.
+class ObserverWithMaster final : public ServerObserver {
+ public:
+  explicit ObserverWithMaster(Master** master) : master_(master) {}
+
+  void LinkOpened(PeerLink& link) override { status_.LinkOpened(link); }
+  void LinkClosed(PeerLink& link, const Status& why) override { status_.LinkClosed(link, why); }
+  void StepFailed(const Status& status) override { status_.StepFailed(status); }
+  std::shared_ptr<FetchObserver> ObserveFetch(const std::string& tensor, DType dtype, bool trains) override {
+    return status_.ObserveFetch(tensor, dtype, trains);
+  }
+  void Attach(const ObservedServer& server) override {
+    *master_ = server.master;
+    status_.Attach(server);
+  }
+  Status Serve(const ClusterSpec& cluster) override { return status_.Serve(cluster); }
+  void StopServing() override { status_.StopServing(); }
+  void Detach() override { status_.Detach(); }
+  StatusOr<std::string> Answer(const std::string& question) override { return status_.Answer(question); }
+  std::string url() const override { return status_.url(); }
+
+ private:
+  Master** const master_;
+  ServerStatus status_;
+};
+
 TEST(StatusServerTest, StopsWhileSomebodyWaitsForATrace) {
-  StatusOr<std::unique_ptr<Server>> server = StartWithPage();
+  Master* master = nullptr;
+  StatusOr<std::unique_ptr<Server>> server =
+      Server::Start(*OptionsWithPage(), std::make_unique<ObserverWithMaster>(&master));
   ASSERT_TRUE(server.ok()) << server.status();
   const int port = PortOf(**server);
   const std::string token = ParseJson(Body(Get(port, "/status.json")))["action_token"].get<std::string>();
+  std::string answer;
   std::thread waiting([&] {
-    Fetch(port, absl::StrCat("POST /trace HTTP/1.1\r\nHost: localhost\r\nX-Millstream-Action: ", token, "\r\n\r\n"));
+    answer = Fetch(port,
+                   absl::StrCat("POST /trace HTTP/1.1\r\nHost: localhost\r\nX-Millstream-Action: ", token, "\r\n\r\n"));
   });
-  std::this_thread::sleep_for(milliseconds(100));
-  const auto start = steady_clock::now();
+  while (!master->traces().wanted()) std::this_thread::sleep_for(milliseconds(1));
   (*server)->Stop();
-  EXPECT_LT(steady_clock::now() - start, std::chrono::seconds(8));
   waiting.join();
+  EXPECT_EQ(Code(answer), "503") << answer;  // 504 would be the end of its patience
 }
 
 // Every server that StartServer() starts answers other tasks, with or without a page of its own.

@@ -71,6 +71,23 @@ Json AccumulatorsJson(Census& census) {
   return list;
 }
 
+Json ClocksJson(Census& census) {
+  Json list = Json::array();
+  for (const auto& c : census.Clocks()) {
+    Json leads = Json::array();
+    const auto buckets = static_cast<size_t>(std::min<int64_t>(c->bound + 1, ObservedClock::kBuckets));
+    for (size_t i = 0; i < buckets; ++i) leads.push_back(c->leads[i].load());
+    list.push_back({{"name", c->name},
+                    {"device", c->device},
+                    {"bound", c->bound},
+                    {"workers", c->workers},
+                    {"slowest_step", c->slowest.load()},
+                    {"waiting", c->waiting.load()},
+                    {"staleness", std::move(leads)}});
+  }
+  return list;
+}
+
 Json ErrorsJson(const RecentErrors& errors) {
   Json list = Json::array();
   for (const RecentErrors::Entry& e : errors.List()) {
@@ -277,6 +294,7 @@ std::string TaskStatus::Describe(double since) const {
   }
   json["queues"] = QueuesJson(parts_.worker->census());
   json["accumulators"] = AccumulatorsJson(parts_.worker->census());
+  json["staleness_clocks"] = ClocksJson(parts_.worker->census());
   json["errors_total"] = parts_.reports->errors.total();
   json["errors"] = ErrorsJson(parts_.reports->errors);
   AppendPast(since, &json);

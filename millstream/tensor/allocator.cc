@@ -11,6 +11,7 @@
 
 #include "millstream/base/memory_budget.h"
 #include "millstream/base/mutex.h"
+#include "millstream/tensor/shared_region.h"
 
 namespace millstream {
 namespace {
@@ -160,6 +161,11 @@ class CachingAllocator final : public Allocator {
     }
   }
 
+  // In a child of fork(): no other thread runs, and locks that others held stay locked.
+  void ForgetLarge() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+    for (int c = kNumSmallClasses; c < kNumClasses; ++c) central_[c].list = FreeList();
+  }
+
   // Hands `count` blocks of the thread's list back to the shared one.
   void Spill(int c, int count) {
     ThreadCache& cache = Cache();
@@ -189,7 +195,12 @@ class CachingAllocator final : public Allocator {
   static int NumInChunk(int c) { return static_cast<int>(std::clamp<size_t>(16384 / ClassBytes(c), 1, 16)); }
 
   void ToSystem(void* block, size_t bytes) {
-    std::free(block);
+    SharedRegion* const region = SharedRegion::Get();
+    if (region != nullptr && region->Contains(block)) {
+      region->Discard(block, bytes);
+    } else {
+      std::free(block);
+    }
     from_system_.fetch_sub(static_cast<int64_t>(bytes));
   }
 
@@ -270,6 +281,16 @@ class CachingAllocator final : public Allocator {
     return false;
   }
 
+  static void* FreshBlock(size_t bytes) {
+    if (SharedRegion* const region = SharedRegion::Get(); region != nullptr && bytes > kMaxThreadCached) {
+      if (void* const block = region->Take(bytes); block != nullptr) return block;
+    }
+    // Large blocks on huge-page borders: one fault instead of 512.
+    const size_t alignment = bytes >= (4u << 20) ? (2u << 20) : kAlignment;
+    void* block = nullptr;
+    return posix_memalign(&block, alignment, (bytes + alignment - 1) / alignment * alignment) == 0 ? block : nullptr;
+  }
+
   void* FromSystem(size_t bytes) {
     const auto signed_bytes = static_cast<int64_t>(bytes);
     if (!Reserve(signed_bytes)) [[unlikely]] {
@@ -277,10 +298,8 @@ class CachingAllocator final : public Allocator {
       ReleaseMemory();
       if (!Reserve(signed_bytes)) return nullptr;
     }
-    // Large blocks on huge-page borders: one fault instead of 512.
-    const size_t alignment = bytes >= (4u << 20) ? (2u << 20) : kAlignment;
-    void* block = nullptr;
-    if (posix_memalign(&block, alignment, (bytes + alignment - 1) / alignment * alignment) != 0) {
+    void* block = FreshBlock(bytes);
+    if (block == nullptr) {
       from_system_.fetch_sub(signed_bytes);
       return nullptr;
     }
@@ -320,6 +339,7 @@ ThreadCache::~ThreadCache() {
 }  // namespace
 
 Allocator* HostAllocator() { return &Instance(); }
+void ForgetLargeCachedBlocks() { Instance().ForgetLarge(); }
 void SetHostMemoryLimit(int64_t bytes) { SetMemoryLimit(bytes); }
 
 }  // namespace millstream

@@ -28,6 +28,10 @@ class Allocator {
 // 2 us per 4 KB. Small blocks go through a cache of the calling thread, without a lock. Never destroyed.
 Allocator* HostAllocator();
 
+// For a child made by fork(), which does not have the shared region (shared_region.h): unused large blocks are not used
+// any more.
+void ForgetLargeCachedBlocks();
+
 // Allocations above this many bytes fail (ResourceExhausted to the user). Default: no limit of ours.
 void SetHostMemoryLimit(int64_t bytes);
 

@@ -75,6 +75,12 @@ Buffer* Buffer::Wrap(void* data, size_t bytes, std::function<void()> release) {
   return buffer;
 }
 
+Buffer* Buffer::WrapReadOnly(const void* data, size_t bytes, std::function<void()> release) {
+  Buffer* const buffer = Wrap(const_cast<void*>(data), bytes, std::move(release));
+  buffer->read_only_ = true;
+  return buffer;
+}
+
 void Buffer::Destroy() {
   if (allocator_ == nullptr) {
     if (release_) release_();

@@ -20,6 +20,11 @@ class Buffer final : public RefCounted {
   // Memory of someone else; `release` runs when the last tensor is gone.
   static Buffer* Wrap(void* data, size_t bytes, std::function<void()> release);
 
+  // Memory of someone else that nobody here may write to.
+  static Buffer* WrapReadOnly(const void* data, size_t bytes, std::function<void()> release);
+
+  // True for the only holder of memory that may be written.
+  bool IsExclusive() const { return RefIsOne() && !read_only_; }
   void* data() const { return data_; }
   size_t bytes() const { return bytes_; }
 
@@ -33,6 +38,7 @@ class Buffer final : public RefCounted {
   Allocator* allocator_ = nullptr;  // null: wrapped memory
   size_t capacity_ = 0;
   DType dtype_ = DType::kInvalid;
+  bool read_only_ = false;
   std::function<void()> release_;
 };
 

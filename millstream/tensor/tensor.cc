@@ -90,14 +90,17 @@ Tensor::Tensor(DType dtype, const Shape& shape) {
   if (!Allocate(dtype, shape, HostAllocator())) throw std::bad_alloc();
 }
 
+Tensor::Tensor(DType dtype, const Shape& shape, Ref<Buffer> buffer)
+    : buffer_(std::move(buffer)), data_(buffer_->data()), shape_(shape), dtype_(dtype) {}
+
 Tensor Tensor::Wrap(DType dtype, const Shape& shape, void* data, std::function<void()> release) {
-  Tensor t;
-  t.buffer_ = Ref<Buffer>::Adopt(
-      Buffer::Wrap(data, DTypeSize(dtype) * static_cast<size_t>(shape.num_elements()), std::move(release)));
-  t.data_ = data;
-  t.shape_ = shape;
-  t.dtype_ = dtype;
-  return t;
+  const size_t bytes = DTypeSize(dtype) * static_cast<size_t>(shape.num_elements());
+  return Tensor(dtype, shape, Ref<Buffer>::Adopt(Buffer::Wrap(data, bytes, std::move(release))));
+}
+
+Tensor Tensor::WrapReadOnly(DType dtype, const Shape& shape, const void* data, std::function<void()> release) {
+  const size_t bytes = DTypeSize(dtype) * static_cast<size_t>(shape.num_elements());
+  return Tensor(dtype, shape, Ref<Buffer>::Adopt(Buffer::WrapReadOnly(data, bytes, std::move(release))));
 }
 
 size_t Tensor::ByteSize() const {

@@ -38,6 +38,9 @@ class Tensor {
   // A view of `bytes` of someone else's memory. REQUIRES: plain type; the sizes match.
   static Tensor Wrap(DType dtype, const Shape& shape, void* data, std::function<void()> release);
 
+  // The same of memory that nobody here may write to: RefIsOne() is false for it.
+  static Tensor WrapReadOnly(DType dtype, const Shape& shape, const void* data, std::function<void()> release);
+
   template <typename T>
   static Tensor Scalar(const T& value);
   static Tensor Scalar(const char* value) { return Scalar(std::string(value)); }
@@ -91,7 +94,8 @@ class Tensor {
   void* raw() { return data_; }
   const void* raw() const { return data_; }
 
-  bool RefIsOne() const { return buffer_ && buffer_->RefIsOne(); }
+  // Never for memory that may not be written.
+  bool RefIsOne() const { return buffer_ && buffer_->IsExclusive(); }
   bool SharesBufferWith(const Tensor& o) const { return buffer_.get() == o.buffer_.get(); }
 
   // Views of the same buffer.
@@ -111,6 +115,8 @@ class Tensor {
   void* data_ = nullptr;
   Shape shape_;
   DType dtype_ = DType::kInvalid;
+
+  Tensor(DType dtype, const Shape& shape, Ref<Buffer> buffer);  // plain type
 };
 
 template <typename T>

@@ -8,6 +8,7 @@
 #include <iterator>
 
 #include "millstream/base/mutex.h"
+#include "millstream/tensor/shared_region.h"
 #include "python/src/errors.h"
 
 namespace nb = nanobind;
@@ -255,7 +256,9 @@ nb::object ArrayFromTensor(Tensor tensor, bool scalars) {
   PyArray_Descr* descr = DescrOf(dtype);
   constexpr size_t kSmall = 512;
   const size_t bytes = tensor.ByteSize();
-  if (bytes <= kSmall || !tensor.RefIsOne()) {
+  // NumPy arrays survive fork(), the shared region does not.
+  const SharedRegion* const region = SharedRegion::Get();
+  if (bytes <= kSmall || !tensor.RefIsOne() || (region != nullptr && region->Contains(tensor.raw()))) {
     array = Steal(PyArray_NewFromDescr(&PyArray_Type, descr, tensor.rank(), dims, nullptr, nullptr, 0, nullptr));
     std::memcpy(PyArray_DATA(reinterpret_cast<PyArrayObject*>(array.ptr())), tensor.raw(), bytes);
   } else {

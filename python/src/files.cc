@@ -135,6 +135,17 @@ void BindFiles(nb::module_& m) {
       },
       nb::arg("path"), "Deletes a file; its memory or disk space is given back a moment later, on another thread.");
   m.def(
+      "retire_index",
+      [](const std::string& prefix) {
+        StatusOr<std::string> retired = errors::Internal("");
+        {
+          ReleaseGil release;
+          retired = RetireIndex(prefix);
+        }
+        return Check(std::move(retired));
+      },
+      nb::arg("prefix"), "Begins to delete a checkpoint; returns the file to delete last, or ''.");
+  m.def(
       "write_file_atomically",
       [](const std::string& path, nb::bytes data) {
         Status status;

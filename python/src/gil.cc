@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "python/src/gil.h"
 
-#include <stdlib.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <thread>
 
 namespace nb = nanobind;
@@ -21,6 +21,8 @@ std::atomic<int> busy{0};
 // Threads that are in C++ without the GIL.
 std::atomic<int> outside{0};
 
+unsigned long main_thread_ident = 0;  // set when the module is imported
+
 // Runs after Python and before the destructors of static objects, which steps of other threads may still use.
 void LeaveAtOnce(int status, void*) {
   if (outside.load() == 0) return;
@@ -34,11 +36,7 @@ void LeaveAtOnce(int status, void*) {
 
 }  // namespace
 
-bool IsMainThread() {
-  static const unsigned long main_thread =
-      nb::cast<unsigned long>(nb::module_::import_("threading").attr("main_thread")().attr("ident"));
-  return PyThread_get_thread_ident() == main_thread;
-}
+bool IsMainThread() { return PyThread_get_thread_ident() == main_thread_ident; }
 
 ReleaseGil::ReleaseGil() : state_(PyEval_SaveThread()) { outside.fetch_add(1); }
 
@@ -70,7 +68,6 @@ AcquireGil::~AcquireGil() {
 }
 
 void BeginExit() {
-  IsMainThread();
   if (exiting.exchange(true)) return;
   // Those that have asked already get the GIL now; Python functions that steps call get a moment to end.
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(2);
@@ -81,7 +78,7 @@ void BeginExit() {
 }
 
 void BindExit(nb::module_& m) {
-  IsMainThread();  // looked up while that is safe
+  main_thread_ident = nb::cast<unsigned long>(nb::module_::import_("threading").attr("main_thread")().attr("ident"));
   on_exit(LeaveAtOnce, nullptr);
   m.def("begin_exit", &BeginExit, "Threads that run steps stop where they are: the interpreter is about to end.");
   nb::module_::import_("atexit").attr("register")(m.attr("begin_exit"));

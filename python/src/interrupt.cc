@@ -3,12 +3,12 @@
 
 #include <nanobind/nanobind.h>
 #include <pthread.h>
-#include <signal.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <array>
 #include <chrono>
+#include <csignal>
 #include <thread>
 #include <vector>
 
@@ -165,7 +165,7 @@ bool InterruptMainThread() {
   if (wake_fd < 0 || sigaction(SIGTERM, nullptr, &handler) != 0) return false;
   if ((handler.sa_flags & SA_SIGINFO) == 0 && (handler.sa_handler == SIG_DFL || handler.sa_handler == SIG_IGN))
     return false;
-  return pthread_kill(main_thread, SIGTERM) == 0;
+  return pthread_kill(main_thread, SIGTERM) == 0;  // NOLINT(bugprone-bad-signal-to-kill-thread): it has a handler
 }
 
 }  // namespace millstream::python

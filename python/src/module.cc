@@ -20,4 +20,5 @@ NB_MODULE(_core, m) {
   BindStopping(m);
   BindPyFunc(m);
   BindFiles(m);
+  BindRanks(m);
 }

@@ -12,6 +12,7 @@ void BindServer(nanobind::module_& m);
 void BindStopping(nanobind::module_& m);
 void BindPyFunc(nanobind::module_& m);
 void BindFiles(nanobind::module_& m);
+void BindRanks(nanobind::module_& m);
 
 }  // namespace millstream::python
 

@@ -123,6 +123,7 @@ class PyServer {
     ReleaseGil release;
     server_->DropSilentPeers();
   }
+  void SetCollectiveLeader(const std::string& task) { Check(server_->SetCollectiveLeader(task)); }
   void EndJob(const std::string& reason) {
     ends_itself_ = true;
     ReleaseGil release;
@@ -200,6 +201,8 @@ void BindServer(nb::module_& m) {
       .def("client_ended", &PyServer::ClientEnded, "With success, after steps in plain sessions.")
       .def("told_to_stop", &PyServer::told_to_stop, "By `millstream stop`.")
       .def("drop_silent_peers", &PyServer::DropSilentPeers, "Nobody waits any more for tasks that do not answer.")
+      .def("set_collective_leader", &PyServer::SetCollectiveLeader, nb::arg("task"),
+           "The task that forms groups of collective ops from now on.")
       .def("end_job", &PyServer::EndJob);
   m.def(
       "leave_as_client",

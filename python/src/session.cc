@@ -70,8 +70,9 @@ class PySession {
 
 // Calls fn(options, metadata) without the GIL. Returns the serialized metadata where `options` were given.
 template <typename Fn>
-nb::object RunStep(nb::handle options_bytes, Fn fn) {
+nb::object RunStep(nb::handle options_bytes, Fn fn, StepIdentity identity = {}) {
   RunOptions options;
+  options.identity = identity;
   Cancellation cancellation;
   options.cancellation = &cancellation;
   proto::RunMetadata metadata;
@@ -137,13 +138,15 @@ nb::tuple Run(const PySession& s, const Names& feed_names, nb::handle arrays, nb
   return nb::make_tuple(Arrays(&outputs), metadata);
 }
 
-nb::tuple RunCallable(const PySession& s, int64_t handle, nb::handle arrays, nb::handle types, nb::handle options) {
+nb::tuple RunCallable(const PySession& s, int64_t handle, nb::handle arrays, nb::handle types, nb::handle options,
+                      uint64_t client, uint64_t number) {
   const std::shared_ptr<Session> session = s.session();
   std::vector<Tensor> feeds = Tensors(arrays, types);
   std::vector<Tensor> outputs;
-  nb::object metadata = RunStep(options, [&](const RunOptions& o, proto::RunMetadata* m) {
-    return session->RunCallable(handle, feeds, &outputs, o, m);
-  });
+  nb::object metadata = RunStep(
+      options,
+      [&](const RunOptions& o, proto::RunMetadata* m) { return session->RunCallable(handle, feeds, &outputs, o, m); },
+      {client, number});
   return nb::make_tuple(Arrays(&outputs), metadata);
 }
 
@@ -231,7 +234,7 @@ void BindSession(nb::module_& m) {
            nb::arg("targets"), nb::arg("options").none())
       .def("make_callable", &MakeCallable)
       .def("run_callable", &RunCallable, nb::arg("handle"), nb::arg("feeds"), nb::arg("types"),
-           nb::arg("options").none())
+           nb::arg("options").none(), nb::arg("client") = 0, nb::arg("number") = 0)
       .def("release_callable", [](const PySession& s, int64_t handle) { Check(s.session()->ReleaseCallable(handle)); })
       .def("partial_run_setup", &PartialRunSetup)
       .def("partial_run", &PartialRun)

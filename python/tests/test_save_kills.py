@@ -77,8 +77,8 @@ def check_leftovers(child):
     """Of the save that was killed, and of none before it: the first save of this process has removed them."""
     names = os.listdir(folder)
     of_others = [n for n in names if ".tmp-" in n and "-%d-" % child not in n]
-    # A process that is killed while it deletes an old checkpoint leaves its data file: docs/roadmap.md.
-    assert not of_others and len([n for n in names if "_temp_" in n]) <= 1, "leftovers"
+    without_index = {n.partition(".data-")[0] for n in names if ".data-" in n} - {n[:-6] for n in names if n.endswith(".index")}
+    assert not of_others and len(without_index) <= 1 and len([n for n in names if "_temp_" in n]) <= 1, "leftovers"
 
 rng, seen, save_time = random.Random(seed), 0, 0.03
 for kill in range(kills):

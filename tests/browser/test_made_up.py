@@ -350,6 +350,7 @@ def test_names_from_strangers_are_text(make_up):
     worker["scalars"] = [made_up.scalar(HOSTILE, [1.0, 2.0], "evaluation", run=HOSTILE)]
     worker["queues"] = [{"name": HOSTILE, "size": 1, "capacity": 2, "waiting_to_enqueue": 0, "waiting_to_dequeue": 0, "closed": False}]
     worker["accumulators"] = [{"name": HOSTILE, "applied": 1, "dropped": 0, "pending": 0, "mean_steps_late": 0}]
+    worker["staleness_clocks"] = [{"name": HOSTILE, "bound": 2, "workers": 2, "slowest_step": 7, "waiting": 1, "staleness": [3, HOSTILE, 1]}]
     worker["errors"] = [{"time": made_up.NOW, "where": HOSTILE, "code": HOSTILE, "message": HOSTILE, "count": 1}]
     worker["links"][0]["transport"] = HOSTILE
     worker["address"] = worker["job"] = HOSTILE
@@ -370,7 +371,7 @@ def test_answers_of_other_versions(make_up):
     keep = ("task", "job", "index", "address", "health", "health_since", "error", "restarts")
     status["tasks"][1] = {k: v for k, v in status["tasks"][1].items() if k in keep}
     status["tasks"][2] |= {"steps": "many", "links": 7, "queues": [None, 3], "errors": {"a": 1}, "scalars": [{"name": 5, "points": "x"}, 1, None],
-                           "history": [1, None, [2]], "memory": None, "accumulators": [[]]}
+                           "history": [1, None, [2]], "memory": None, "accumulators": [[]], "staleness_clocks": [7, {"staleness": "x"}]}
     page, _ = make_up(status)
     assert len(page.texts("#tasks tbody tr")) == 3 and page.run(TILES)["tasks up"] == "3 of 3"
     no_complaints(page)

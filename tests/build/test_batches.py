@@ -70,6 +70,22 @@ def test_a_private_name_is_in_a_batch_once(tmp_path):
         assert not together(folder, source(declaration), source("bool F(int x) { return x > 1; }")), declaration
 
 
+def test_every_declarator_of_a_statement_is_a_name(tmp_path):
+    for number, declaration in enumerate([
+        "constexpr int64_t kFirst = 1, F = 2;",
+        "constexpr size_t kFirst = 1 << 20, F = Larger(1, 2), kLast{3};",
+        "const char kFirst[] = {1, 2}, F[] = {3};",
+        "std::atomic<int> first, F;",
+    ]):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        assert not together(folder, source(declaration), source("bool F(int x) { return x > 1; }")), declaration
+
+
+def test_arguments_and_parameters_are_no_declarators(tmp_path):
+    assert together(tmp_path, source("constexpr int kA = Larger(1, F);"), source("std::map<int, F> G(int x, int F);"), source("int F() { return 1; }"))
+
+
 def test_static_names_are_private(tmp_path):
     assert not together(tmp_path, source(public="static int F() { return 1; }"), source("int F() { return 1; }"))
 

@@ -123,7 +123,7 @@ class Chaos:
     def _check_end(self, before):
         self.unanswered = 0
         for (job, index), log in self.tasks.logs.items():
-            found, unanswered = invariants.check_worker(log.read(), self.tasks.ps_lost)
+            found, unanswered = invariants.check_worker(log.read(), self.tasks.ps_lost, monitored=self.mode != "plain")
             self.unanswered += unanswered
             for text in found[:5]:
                 self._violation(f"{job}:{index}: {text}")

@@ -46,7 +46,7 @@ class WorkerLog:
 class Tasks:
     """Tasks by name, such as ("ps", 0). Started, killed and started again as a supervisor would do it."""
 
-    def __init__(self, hosts, folder, mode, num_ps, num_workers, links="", size=1000):
+    def __init__(self, hosts, folder, mode, num_ps, num_workers, links="", size=1000, pause=0.01):
         self.hosts, self.folder, self.mode = hosts, folder, mode
         self.names = [("ps", i) for i in range(num_ps)] + [("worker", i) for i in range(num_workers)]
         self.host_of = {name: i % hosts.count for i, name in enumerate(self.names)}
@@ -55,7 +55,7 @@ class Tasks:
         self.checkpoints = os.path.join(folder, "checkpoints") if mode != "plain" else ""
         logs = [os.path.join(folder, f"worker{i}.jsonl") for i in range(num_workers)]
         config = {"cluster": {job: [self.address[n] for n in self.names if n[0] == job] for job in ("ps", "worker")},
-                  "mode": mode, "checkpoints": self.checkpoints, "logs": logs, "pause": 0.01, "size": size}
+                  "mode": mode, "checkpoints": self.checkpoints, "logs": logs, "pause": pause, "size": size}
         self._config = os.path.join(folder, "config.json")
         with open(self._config, "w", encoding="utf-8") as f:
             json.dump(config, f)

@@ -7,6 +7,7 @@ import sys
 import faults
 import invariants
 import pytest
+import soak
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -46,6 +47,19 @@ def test_a_step_in_flight_may_have_been_applied_once():
     assert invariants.check_worker([*GOOD, _event("created", 4, 3, [3, 2]), _event("step", 5, 4, [4, 3])], []) == ([], 1)
 
 
+def test_a_monitored_session_applies_a_repeated_step_once():
+    events = [_event("started", 0, 0, []), *GOOD, _event("created", 4, 3, [3, 2])]
+    assert invariants.check_worker([*events, _event("step", 5, 3, [3, 3])], [], monitored=True) == ([], 1)
+    assert invariants.check_worker([*events, _event("created", 5, 3, [3, 3]), _event("step", 6, 3, [3, 3])], [], monitored=True) == ([], 2)
+    found, _ = invariants.check_worker([*events, _event("step", 5, 4, [4, 3])], [], monitored=True)
+    assert "an answered step added [2, 1]" in found[0]
+    # Another process does not know of the step that its forerunner had in flight.
+    again = [*events[:-1], _event("started", 4, 0, []), _event("created", 5, 3, [3, 2])]
+    assert invariants.check_worker([*again, _event("step", 6, 4, [4, 3])], [], monitored=True) == ([], 1)
+    # A restore sets everything back; the step is applied again.
+    assert invariants.check_worker([*events, _event("created", 9, 1, [1, 1]), _event("step", 10, 2, [2, 2])], [7], monitored=True) == ([], 1)
+
+
 def test_growth_is_noticed():
     before = {"threads": 10, "descriptors": 20, "rss_kb": 50000}
     assert not invariants.check_usage(("ps", 0), before, before)
@@ -64,3 +78,22 @@ def test_short_run(mode, ps, tmp_path):
                "--only", only, "--folder", str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=900, check=False)
     assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-3000:]
+
+
+def _samples(kilobytes, threads=20):
+    return [{"rss_kb": kb, "threads": threads, "descriptors": 30} for kb in kilobytes]
+
+
+def test_a_soak_notices_what_grows():
+    steady = [50_000 + i * 100 for i in range(25)] + [52_500 + i % 3 for i in range(75)]  # it grows while it warms up only
+    assert soak.growth(_samples(steady))[2] == []
+    assert soak.growth(_samples([50_000 + i * 20 for i in range(100)]))[2] == ["rss_kb"]
+    assert soak.growth(_samples(steady[:90], 20) + _samples(steady[90:], 23))[2] == ["threads"]
+
+
+def test_a_short_soak(tmp_path):
+    """That the program works; a minute is too short to tell 1 % of memory."""
+    command = [sys.executable, os.path.join(HERE, "soak.py"), "--minutes", "0.2", "--sessions", "20", "--folder", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert "ended" not in done.stdout and "no steps" not in done.stdout, done.stdout + done.stderr
+    assert "worker:1: rss_kb" in done.stdout, done.stdout + done.stderr

@@ -120,6 +120,7 @@ def main():
         server.join()
         return
     log = Log(config["logs"][index])
+    log.write("started")
     (_plain_worker if config["mode"] == "plain" else _worker)(config, index, server, log)
 
 

@@ -12,13 +12,40 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 PROGRAM = os.path.abspath(os.environ.get("MILLSTREAM_PROGRAM", os.path.join(HERE, "../../build/dev/bin/millstream")))
 
+import certificates as certificate_files  # noqa: E402
 from cluster_processes import Cluster  # noqa: E402
+from mnist_files import write_small  # noqa: E402
 from strangers import TOKEN  # noqa: E402
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def program():
     return PROGRAM
+
+
+@pytest.fixture(scope="session")
+def small_mnist(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("mnist")
+    write_small(folder)
+    return folder
+
+
+@pytest.fixture
+def certificates(tmp_path):
+    """Variables that name certificates for this test's tasks."""
+    return certificate_files.make(tmp_path)
+
+
+@pytest.fixture(scope="session")
+def links(tmp_path_factory):
+    """Variables that make tasks use one kind of link: shm, tcp, grpc, or tls, which is gRPC with certificates."""
+    made = {}
+
+    def variables(kind):
+        if kind == "tls" and not made:
+            made.update(certificate_files.make(tmp_path_factory.mktemp("certificates")))
+        return {"MILLSTREAM_LINKS": "grpc", **made} if kind == "tls" else {"MILLSTREAM_LINKS": kind}
+    return variables
 
 
 @pytest.fixture

@@ -8,8 +8,9 @@ import time
 
 from cluster_processes import _die_with_parent, _stands_still, free_ports
 
-# Longer than any task may take to end, and shorter than what would be for ever.
-END_SECS = 40
+# What a task may take to end: seconds, and longer where it must first give up on a peer that is frozen.
+END_SECS = 15
+FROZEN_END_SECS = 40
 
 
 def wait_until(what, seconds=120, say=lambda: "waited in vain"):
@@ -24,7 +25,7 @@ class Tasks:
 
     def __init__(self, folder, command, **jobs):
         ports = iter(free_ports(sum(jobs.values())))
-        self.folder, self.command, self.processes = folder, command, {}
+        self.folder, self.command, self.processes, self.some_are_frozen = folder, command, {}, False
         self.hosts = {job: [f"localhost:{next(ports)}" for _ in range(count)] for job, count in jobs.items()}
         self.checkpoints = str(folder / "checkpoints")
 
@@ -70,6 +71,7 @@ class Tasks:
         import signal
         self.signal(job, index, signal.SIGSTOP)
         wait_until(lambda: _stands_still(self.processes[job, index].pid), 60)
+        self.some_are_frozen = True
 
     def freeze_so_that_it_is_missed(self, job, index, watched):
         """Freezes a synchronous worker at a point where the others cannot go on. Frozen while it computes, it has no token, and another
@@ -93,10 +95,10 @@ class Tasks:
         for process in self.processes.values():
             process.send_signal(number)
 
-    def end(self, job, index, seconds=END_SECS):
+    def end(self, job, index):
         """Its exit status."""
         try:
-            return self.processes[job, index].wait(seconds)
+            return self.processes[job, index].wait(FROZEN_END_SECS if self.some_are_frozen else END_SECS)
         except subprocess.TimeoutExpired:
             raise AssertionError(f"{job} {index} did not end\n{self.everything()}") from None
 

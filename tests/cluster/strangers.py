@@ -82,8 +82,12 @@ class Listener:
 
     def wait(self, size=24):
         """Until somebody has said so much."""
+        self.wait_for(lambda heard: len(heard) >= size)
+
+    def wait_for(self, enough):
+        """Until what one caller has said is enough."""
         deadline = time.monotonic() + 60
-        while not any(len(heard) >= size for heard in self.heard):
+        while not any(enough(bytes(heard)) for heard in self.heard):
             assert time.monotonic() < deadline, "nobody came"
             time.sleep(0.02)
 
@@ -131,6 +135,57 @@ class Relay(Listener):
 def speak_http2(connection):
     """Enough of a server for a client to begin: its settings, and the acknowledgement of the client's."""
     connection.sendall(b"\0\0\0\4\0\0\0\0\0" + b"\0\0\0\4\1\0\0\0\0")
+
+
+def has_http2_request(heard):
+    """Whether a client has sent a whole request: its preface, then frames up to one that ends a stream."""
+    at = len(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
+    while at + 9 <= len(heard):
+        size, kind, frame_flags = int.from_bytes(heard[at:at + 3], "big"), heard[at + 3], heard[at + 4]
+        at += 9 + size
+        if at <= len(heard) and kind in (0, 1) and frame_flags & 1:  # DATA or HEADERS with END_STREAM
+            return True
+    return False
+
+
+def _read(connection, size):
+    data = b""
+    while len(data) < size:
+        piece = connection.recv(size - len(data))
+        if not piece:
+            raise OSError("closed")
+        data += piece
+    return data
+
+
+class NotFound:
+    """An HTTP server that has nothing, for Listener: 404 for every request. Version 1 does not even understand the question."""
+
+    def __init__(self, version):
+        self._serve, self.requests = {1: self._version1, 2: self._version2}[version], 0
+
+    def __call__(self, connection):
+        try:
+            _read(connection, 24)  # the client's preface
+            self._serve(connection)
+        except OSError:
+            pass
+
+    def _version1(self, connection):
+        self.requests += 1
+        connection.sendall(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+        connection.shutdown(socket.SHUT_WR)
+
+    def _version2(self, connection):
+        connection.sendall(b"\0\0\0\4\0\0\0\0\0")
+        while True:
+            head = _read(connection, 9)
+            _read(connection, int.from_bytes(head[:3], "big"))
+            if head[3] == 4 and not head[4] & 1:  # settings: acknowledged
+                connection.sendall(b"\0\0\0\4\1\0\0\0\0")
+            if head[3] == 1:  # headers of a request: ":status: 404" is entry 13 of HPACK's table
+                self.requests += 1
+                connection.sendall(b"\0\0\1\1\5" + head[5:] + b"\x8d")
 
 
 def secrets():

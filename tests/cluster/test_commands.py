@@ -2,6 +2,7 @@
 """The commands around a cluster, as a person types them: server, check, stop, trace."""
 import json
 import os
+import pathlib
 import subprocess
 import sys
 import threading
@@ -9,6 +10,10 @@ import threading
 import pytest
 
 import millstream as tf
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / "tools"))
+import check_registrations  # noqa: E402
 
 
 def _run(program, *args):
@@ -86,10 +91,19 @@ def test_wrong_flags_say_what_is_wrong(program, make_cluster):
         assert done.returncode == 2 and words in done.stderr
 
 
-COMMANDS = ["train", "launch", "manifest", "server", "check", "stop", "trace", "inspect", "bench", "completion"]
+def _registered_commands():
+    """All commands, also those that the help does not list, as their sources register them."""
+    files = {path: path.read_text(encoding="utf-8") for path in (ROOT / "cli").rglob("*.cc") if not path.stem.endswith("_test")}
+    return sorted(name for kind, name, _ in check_registrations.registrations(files) if kind == "Command")
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+def test_the_sources_register_the_commands_that_the_program_lists(program):
+    listed = _run(program, "no-such-command").stderr.partition("there are: ")[2].strip().split(", ")
+    assert set(_registered_commands()) - set(listed) == {"agent", "reference"}  # used by other parts of the project, not by people
+    assert set(listed) <= set(_registered_commands())
+
+
+@pytest.mark.parametrize("command", _registered_commands())
 def test_wrong_usage_has_exit_code_2(program, command):
     done = _run(program, command, "--no-such-flag")
     assert done.returncode == 2, done.stderr
@@ -152,7 +166,8 @@ def test_completion_and_reference(program, tmp_path):
     assert set(done.stdout.split()) >= {"--job_name", "--job_id"}, done.stderr
     assert "complete -c millstream -n '__fish_seen_subcommand_from server' -l job_name" in _run(program, "completion", "fish").stdout
     assert _run(program, "completion", "cmd").returncode == 2
-    for words, values in {("train", "--mode", "s"): {"sync"}, ("train", "--mode", "=", ""): {"async", "dc-asgd", "sync"}, ("completion", "f"): {"fish"}}.items():
+    for words, values in {("train", "--mode", "s"): {"ssp", "sync"}, ("completion", "f"): {"fish"},
+                          ("train", "--mode", "=", ""): {"allreduce", "async", "dc-asgd", "hierarchical", "local-sgd", "ssp", "sync"}}.items():
         ask = script + f'\nCOMP_WORDS=(millstream {" ".join(w or chr(39) * 2 for w in words)}) COMP_CWORD={len(words)}; _millstream; echo "${{COMPREPLY[@]}}"'
         done = subprocess.run(["bash", "-c", ask], capture_output=True, text=True, timeout=60, cwd=tmp_path)
         assert set(done.stdout.split()) == values, done.stderr

@@ -6,6 +6,7 @@ import threading
 import time
 
 import pytest
+import strangers
 
 import millstream as tf
 
@@ -63,9 +64,11 @@ def test_a_peer_that_is_missing_is_named(make_cluster):
     # Whoever waits without a deadline is served as soon as the task is there.
     session = tf.Session(cluster.target("worker"))
     result = []
+    waited_for = strangers.Listener(cluster.spec["ps"][0])  # sees who looks for the ps
     thread = threading.Thread(target=lambda: result.append(session.run(tf.constant(5))), daemon=True)
     thread.start()
-    time.sleep(1)
+    waited_for.wait(1)
+    waited_for.close()
     assert not result
     cluster.start("ps", 0)
     thread.join(20)
@@ -233,3 +236,28 @@ tf.Session(sys.argv[1]).run([queue.dequeue(), begun.enqueue(True)])
         session.run(queue.enqueue(1.0))
         config = tf.RunOptions(timeout_in_ms=10000)
         assert session.run(queue.dequeue(), options=config) == 1.0
+
+
+@pytest.mark.parametrize("http", [1, 2])
+def test_another_server_at_the_address_of_a_ps_is_an_outage(make_cluster, http):
+    """It answers 404 for some seconds while the ps is away: training waits and goes on."""
+    cluster = make_cluster(ps=1, worker=1)
+    with tf.device("/job:ps/task:0"):
+        count = tf.get_variable("count", [], tf.int64, tf.zeros_initializer())
+        step = tf.assign_add(count, 1, use_locking=True)
+    with tf.train.MonitoredSession(tf.train.ChiefSessionCreator(master=cluster.target("worker"))) as session:
+        assert session.run(step) == 1
+        cluster.kill("ps", 0)
+        not_found = strangers.NotFound(http)
+        stranger = strangers.Listener(cluster.spec["ps"][0], answer=not_found)
+        values = []
+        training = threading.Thread(target=lambda: values.append(session.run(step)), daemon=True)
+        training.start()
+        deadline = time.monotonic() + 60
+        while not_found.requests < 3:  # asked again and again
+            assert time.monotonic() < deadline and training.is_alive(), values
+            time.sleep(0.01)
+        stranger.close()
+        cluster.start("ps", 0)
+        training.join(60)
+        assert values == [1]  # there was no checkpoint

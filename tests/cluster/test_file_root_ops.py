@@ -264,7 +264,7 @@ def _contents(folder):
 
 def _attacks(inside, outside, name):
     return [str(outside / name), f"{inside}/../out/{name}", str(inside / "linked" / name), f"file://{outside}/{name}",
-            f"{inside}/linked/../out/{name}", os.path.relpath(outside / name), f"confined:{outside}/{name}",
+            f"{inside}/linked/../out/{name}", os.path.relpath(outside / name), f"confined:{outside}/{name}", f"confined:1:{outside}/{name}",
             f"/proc/self/root{outside}/{name}"]
 
 

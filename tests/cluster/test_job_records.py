@@ -114,6 +114,8 @@ def test_trace_and_stop_of_a_launched_script(program, start, tmp_path, style):
     for line in job.stdout:
         if "begins" in line:
             break
+    done = _run(program, "check", name)
+    assert done.returncode == 0 and done.stdout.count(": reachable") == 2, done.stdout + done.stderr
     out = tmp_path / "trace.json"
     done = _run(program, "trace", name, "-o", str(out))
     assert done.returncode == 0, done.stderr

@@ -115,3 +115,50 @@ def test_steps_go_on_after_an_outage(make_network, links, directions):
     stop.set()
     thread.join(60)
     assert not thread.is_alive()
+
+
+class _Counting:
+    """A MonitoredSession that adds 1 to a counter on each ps in every step."""
+
+    def __init__(self, network, resource):
+        self.counters = []
+        for task in range(2):
+            with tf.device(f"/job:ps/task:{task}"):
+                self.counters.append(tf.get_variable(f"count_{task}", [], tf.int64, tf.zeros_initializer(), use_resource=resource))
+        self._step = tf.group(*[tf.assign_add(c, 1).op if resource else tf.assign_add(c, 1, use_locking=True).op for c in self.counters])
+        self._session = tf.train.MonitoredSession(tf.train.ChiefSessionCreator(master=network.cluster.target("worker")))
+        self.answered, self.values, self._stop = 0, None, threading.Event()
+        self._thread = threading.Thread(target=self._train, daemon=True)
+        self._thread.start()
+
+    def _train(self):
+        while not self._stop.is_set():
+            self._session.run(self._step)
+            self.answered += 1
+        self.values = [int(v) for v in self._session.run(self.counters)]
+        self._session.close()
+
+    def end(self):
+        self._stop.set()
+        self._thread.join(60)
+        assert not self._thread.is_alive()
+        return self.values
+
+
+@pytest.mark.parametrize("links", ["tcp", "grpc"])
+@pytest.mark.parametrize("resource", [False, True], ids=["references", "resources"])
+@pytest.mark.parametrize("directions", [[TO_TASK], [FROM_TASK], [TO_TASK, FROM_TASK]], ids=lambda d: "+".join(d))
+def test_a_step_in_flight_is_applied_once(make_network, links, resource, directions):
+    """Outages that end links while both ps tasks live: the client repeats its step, which one of them may have applied."""
+    network = make_network(links, deadline_ms=500)
+    counting = _Counting(network, resource)
+    for _ in range(3):
+        before = counting.answered
+        deadline = time.monotonic() + 60
+        while counting.answered < before + 20:
+            assert time.monotonic() < deadline, "no step since the last outage"
+            time.sleep(0.001)
+        network.relay.drop(*directions)
+        time.sleep(1.5)  # how long the network fails
+        network.relay.heal()
+    assert counting.end() == [counting.answered] * 2

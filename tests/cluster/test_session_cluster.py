@@ -68,6 +68,22 @@ def test_sessions_have_their_own_variables_and_clusters(servers):
         again.run(v)
 
 
+@pytest.mark.parametrize("ran", [False, True])
+def test_a_master_that_takes_the_name_of_another_ends_its_sessions(servers, ran):
+    with tf.device("/job:worker/task:0"):
+        two = tf.constant(1.0) + 1.0
+    with session_at(servers[0], master=[servers[0]], worker=[servers[2]]) as old, \
+            session_at(servers[0], other=[servers[0]], worker=[servers[2]]) as other:
+        old.list_devices()  # the servers know the session from here on
+        assert not ran or old.run(two) == 2.0
+        assert other.run(two) == 2.0
+        with session_at(servers[1], master=[servers[1]], worker=[servers[2]]) as new:
+            assert new.run(two) == 2.0
+            with pytest.raises(tf.errors.AbortedError, match="is not known" if ran else "Session handle is not found"):
+                old.run(two)
+            assert new.run(two) == 2.0 and other.run(two) == 2.0
+
+
 def test_a_loop_over_the_tasks_and_steps_in_parts(servers):
     def body(i, total):
         with tf.device("/job:b/task:0"):

@@ -297,6 +297,24 @@ def test_queues_and_dropped_gradients(make_cluster):
     assert status(cluster)[1][WORKER]["queues"] == []
 
 
+def test_staleness_of_workers(make_cluster):
+    cluster = make_cluster(ps=1, worker=1, status_pages=True)
+    with tf.device("/job:ps/task:0"):
+        step = tf.train.create_global_step()
+        v = tf.get_variable("v", [], initializer=tf.zeros_initializer())
+        trains = [tf.train.StaleSynchronousOptimizer(tf.train.GradientDescentOptimizer(1.0), 3, 2, i).minimize(-v, step) for i in range(2)]
+    with tf.Session(cluster.target("worker")) as session:
+        session.run(tf.global_variables_initializer())
+        for worker in (0, 0, 0, 1, 1, 0):
+            session.run(trains[worker])
+        ps = status(cluster)[1][PS]
+        metrics = get(cluster.status_url("ps") + "metrics")
+    (clock,) = ps["staleness_clocks"]
+    assert (clock["bound"], clock["workers"], clock["waiting"], clock["slowest_step"]) == (3, 2, 0, 2)
+    assert clock["staleness"] == [2, 1, 2, 1]  # worker 0 was 1, 2, 3 and at the end 2 steps ahead, worker 1 never
+    assert re.search(r'millstream_ssp_staleness_bucket{.*le="1"} 3\n', metrics) and re.search(r"millstream_ssp_staleness_count{.*} 6\n", metrics)
+
+
 def test_only_this_machine_and_only_by_its_name(make_cluster):
     cluster = make_cluster(ps=1, status_pages=True)
     url = cluster.status_url("ps")

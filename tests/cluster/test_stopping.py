@@ -6,7 +6,7 @@ import signal
 import subprocess
 
 import pytest
-from job_processes import END_SECS, wait_until
+from job_processes import FROZEN_END_SECS, wait_until
 
 
 def _stop(program, tasks, **kwargs):
@@ -27,7 +27,8 @@ def train(program, make_tasks):
     def make(ps=1, workers=2, mode="async", **flags):
         command = [program, "train", "--json", f"--mode={mode}", "--train_steps=1000000000", "--threads=1", "--batch_size=16",
                    "--hidden_units=16", *[f"--{name}={value}" for name, value in flags.items()]]
-        tasks = make_tasks(lambda job, index: [*command, "--logdir", tasks.checkpoints], ps=ps, worker=workers)
+        jobs = {"ps": ps, "worker": workers} if ps else {"worker": workers}
+        tasks = make_tasks(lambda job, index: [*command, "--logdir", tasks.checkpoints], **jobs)
         return tasks
     return make
 
@@ -42,10 +43,10 @@ def test_workers_that_wait_for_a_ps(program, train, how, ps):
     for index in (0, 1):
         tasks.start("worker", index)
         tasks.wait_for("worker", index, '"event":"started"')
-    tasks.wait_for("worker", 0, '"event":"data"')
+    tasks.wait_for("worker", 0, '"event":"variables"')  # the graph is built; what follows needs the ps
     _end_all(program, tasks, how)
     assert set(tasks.ends().values()) == {0}, tasks.everything()
-    assert "waited for /job:ps/replica:0/task:0 at " in tasks.text("worker", 0) or tasks.saved_step() == -1
+    assert "waited for /job:ps/replica:0/task:0 at " in tasks.text("worker", 0), tasks.everything()
 
 
 def test_a_worker_that_waits_for_the_chief(train):
@@ -61,12 +62,15 @@ LINKS = ["shm,tcp,grpc", "tcp", "grpc"]
 
 
 def _jobs():
-    """Both modes with 1 to 3 ps and workers. Ways to stop and links take turns, so that each meets each number of ps, each number of
-    workers and each mode."""
-    for m, mode in enumerate(["async", "sync"]):
+    """All modes with 1 to 3 ps (none where the workers have the variables) and 1 to 3 workers. Ways to stop and links take turns, so that each
+    meets each number of ps, each number of workers and each mode."""
+    for m, mode in enumerate(["async", "sync", "dc-asgd"]):
         for ps in range(3):
             for workers in range(3):
                 yield mode, ps + 1, workers + 1, HOWS[(ps + workers + m) % 3], LINKS[(ps + 2 * workers + m) % 3]
+    for workers in range(3):
+        for h, how in enumerate(HOWS):
+            yield "allreduce", 0, workers + 1, how, LINKS[(workers + h) % 3]
 
 
 @pytest.mark.parametrize("mode,ps,workers,how,links", list(_jobs()))
@@ -97,7 +101,7 @@ def test_a_worker_that_was_frozen_is_named_and_keeps_nobody(train):
     tasks.wait_for("worker", 1, '"event":"progress"')
     before = tasks.saved_step()
     tasks.freeze_so_that_it_is_missed("worker", 1, watched=("worker", 0))
-    tasks.wait_for("worker", 0, r"a step has been running for \d+ s; /job:worker/replica:0/task:1 at \S+ does not answer")
+    tasks.wait_for("worker", 0, r"a step has been running for \d+ s; /job:worker/replica:0/task:1 at \S+ does not answer", seconds=30)
     tasks.signal("worker", 0, signal.SIGTERM)
     assert tasks.end("worker", 0) == 0, tasks.everything()
     assert tasks.saved_step() > max(before, 0)
@@ -152,7 +156,7 @@ def test_a_whole_job_with_a_frozen_worker(program, tmp_path, how):
         line = job.stderr.readline()
         assert line
     job.send_signal(how)
-    out, err = job.communicate(timeout=END_SECS)
+    out, err = job.communicate(timeout=FROZEN_END_SECS)
     assert job.returncode == 128 + how, err
     assert "killed" not in err.lower(), err
     assert any(json.loads(line)["event"] == "saved" for line in out.splitlines() if line.startswith("{")), out

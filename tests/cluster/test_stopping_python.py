@@ -141,7 +141,7 @@ def test_a_frozen_worker_of_a_sync_job(script, how):
     for index in (0, 1):
         tasks.wait_for("worker", index, "TRAINS")
     tasks.freeze_so_that_it_is_missed("worker", 1, watched=("worker", 0))
-    tasks.wait_for("worker", 0, r"a step has been running for \d+ s; /job:worker/replica:0/task:1 at \S+ does not answer")
+    tasks.wait_for("worker", 0, r"a step has been running for \d+ s; /job:worker/replica:0/task:1 at \S+ does not answer", seconds=30)
     tasks.signal("worker", 0, how)
     assert tasks.end("worker", 0) == STATUS[how], tasks.everything()
     assert tasks.saved_step() > 0

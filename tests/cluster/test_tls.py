@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Clusters whose tasks and clients show certificates to each other. Needs the openssl program."""
 import os
-import shutil
 import subprocess
 import sys
 
@@ -20,25 +19,6 @@ with tf.Session(sys.argv[1], config=config) as session:
     for _ in range(5):
         print(float(session.run(total)))
 """
-
-
-def _openssl(folder, *args):
-    subprocess.run(["openssl", *args], cwd=folder, check=True, capture_output=True)
-
-
-@pytest.fixture
-def certificates(tmp_path):
-    """The variables that name an authority and a certificate that it signed for 127.0.0.1."""
-    if shutil.which("openssl") is None:
-        pytest.skip("needs openssl")
-    key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
-    (tmp_path / "names").write_text("subjectAltName=IP:127.0.0.1,DNS:localhost\n")
-    _openssl(tmp_path, "req", "-x509", *key, "-days", "30", "-subj", "/CN=ca", "-keyout", "ca.key", "-out", "ca.pem")
-    _openssl(tmp_path, "req", *key, "-subj", "/CN=task", "-keyout", "key.pem", "-out", "request.pem")
-    _openssl(tmp_path, "x509", "-req", "-in", "request.pem", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-days", "30",
-             "-extfile", "names", "-out", "cert.pem")
-    return {"MILLSTREAM_TLS_CERT": str(tmp_path / "cert.pem"), "MILLSTREAM_TLS_KEY": str(tmp_path / "key.pem"),
-            "MILLSTREAM_TLS_CA": str(tmp_path / "ca.pem")}
 
 
 def _is_refused(client, environment):

@@ -4,13 +4,13 @@ import json
 import os
 import subprocess
 import threading
-import time
 
 import pytest
 import trust_client
 from cluster_processes import free_ports
 from strangers import (
-    NOBODY, TOKEN, Listener, Relay, as_another_user, assert_learned_nothing, check_command, codes_for_another_user, role_token, run_at, speak_http2)
+    Listener, NOBODY, Relay, TOKEN, as_another_user, assert_learned_nothing, check_command, codes_for_another_user, has_http2_request, role_token,
+    run_at, speak_http2)
 
 import millstream as tf
 
@@ -84,8 +84,7 @@ def test_a_squatter_at_a_missing_ps_learns_nothing_and_ends_nobody(make_cluster,
     result = []
     session = threading.Thread(target=lambda: result.append(run_at(cluster)))
     session.start()
-    squatter.wait()
-    time.sleep(1)  # what else it may be told
+    squatter.wait_for(has_http2_request)  # nothing more can come before an answer
     squatter.close()
     assert_learned_nothing(squatter.everything())
     assert not result and cluster.alive("worker", 0)
@@ -123,7 +122,7 @@ def test_a_recorded_stop_cannot_be_replayed(make_cluster, program, with_token):
     relay = Relay(address, to=cluster.spec["ps"][0])
     stop = [program, "stop", "--cluster", json.dumps({"ps": [address]}), "--wait", "0"]
     done = subprocess.run(stop, capture_output=True, text=True, timeout=60, check=False)
-    assert "told to end" in done.stdout, done.stdout + done.stderr
+    assert "stop requested" in done.stdout, done.stdout + done.stderr
     assert cluster.processes["ps", 0].wait(60) == 0
     recorded = max((bytes(heard) for heard in relay.heard), key=len)
     relay.close()

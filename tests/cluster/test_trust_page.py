@@ -100,7 +100,7 @@ def test_what_strangers_send_is_escaped_and_counted_in_the_log(program, tmp_path
         (link_port,) = ports
         name = b"x\n2026-01-01 00:00:00.000000 E forged line\x1b[31m"
         hello = bytes([1, 3]) + bytes(32) + trust_client.text(name) + trust_client.text(b"another task") + trust_client.text(b"")
-        message = b"MSLINK\r\n" + (2).to_bytes(4, "little") + len(hello).to_bytes(4, "little") + bytes(16) + hello
+        message = b"MSLINK\r\n" + (3).to_bytes(4, "little") + len(hello).to_bytes(4, "little") + bytes(16) + hello
         for _ in range(50):
             with socket.create_connection(("127.0.0.1", link_port)) as s:
                 s.sendall(message)

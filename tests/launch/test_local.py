@@ -35,6 +35,12 @@ def test_tasks_know_who_they_are(launch):
     assert not os.path.exists(os.path.dirname(token_file))
 
 
+def test_workers_alone_get_no_flags(launch):
+    done = launch("--workers=2", "--", *SHOW, "--mine=1")
+    assert done.returncode == 0, done.stderr
+    assert sorted(line for line in done.stdout.splitlines() if "args" in line) == [f"[worker:{i}] args --mine=1" for i in range(2)]
+
+
 def test_flags_and_token_can_be_left_out(launch):
     done = launch("--workers=1", "--no_flags", "--insecure", "--", *SHOW)
     assert _lines(done, "worker:0") == ["args ", "config worker 0 1", "token None"]

@@ -16,6 +16,7 @@ struct Topic {
   Programs (*programs)();
 };
 constexpr Topic kTopics[] = {
+    {"allreduce", AllReducePrograms},
     {"batch_normalization", BatchNormalizationPrograms},
     {"embeddings", EmbeddingPrograms},
     {"input", InputPrograms},
@@ -26,6 +27,7 @@ constexpr Topic kTopics[] = {
     {"rates", RatePrograms},
     {"sessions", SessionPrograms},
     {"rnn", RnnPrograms},
+    {"train_modes", TrainModePrograms},
 };
 
 Status Write(const Program& program, const std::string& path) {

@@ -123,6 +123,46 @@ void DelayCompensated(const Scope& root, int num_ps) {
   GlobalVariablesInitializer(s);
 }
 
+void StaleSynchronous(const Scope& root, int num_ps) {
+  const VariableScope variables = OnPs(root, num_ps, "/job:worker/task:1");
+  const Scope& s = variables.scope();
+  const GraphVariable step = CreateGlobalStep(variables);
+  StaleSynchronousOptimizer optimizer(std::make_shared<AdamOptimizer>(0.1),
+                                      {.staleness = 4, .num_workers = 3, .worker_index = 1});
+  optimizer.Minimize(s, SmallModel(s), step);
+  GlobalVariablesInitializer(s);
+}
+
+void Distributed(const Scope& s, GradientCompression::Kind kind) {
+  const GraphVariable step = CreateGlobalStep(VariableScope(s));
+  const GraphVariable large = VariableScope(s).Get("large", Shape({40, 30}));
+  GradientCompression compression;
+  compression.kind = kind;
+  DistributedOptimizer optimizer(std::make_shared<AdamOptimizer>(0.1), std::make_shared<CollectiveGroup>(2),
+                                 compression);
+  const Output loss = SmallModel(s);
+  optimizer.Minimize(s, operators::Add(s, loss, L2Loss(s, large.value)), step);
+}
+
+void LocalSgd(const Scope& s, int num_workers, bool resource) {
+  const GraphVariable step = CreateGlobalStep(VariableScope(s));
+  const auto group = std::make_shared<CollectiveGroup>(num_workers);
+  LocalSgdOptimizer optimizer(std::make_shared<AdamOptimizer>(0.1), group, 5);
+  optimizer.Minimize(s, SmallModel(s, resource), step);
+  group->Broadcast(s, VariablesIn(s, graph_keys::kGlobalVariables), num_workers == 3);
+  optimizer.AverageOp(s);
+}
+
+void Hierarchical(const Scope& root, int num_ps, int worker) {
+  const VariableScope variables = OnPs(root, num_ps, absl::StrCat("/job:worker/task:", worker));
+  const Scope& s = variables.scope();
+  const GraphVariable step = CreateGlobalStep(variables);
+  HierarchicalOptimizer optimizer(std::make_shared<AdamOptimizer>(0.1),
+                                  {.group_sizes = EqualGroups(5, 2), .worker_index = worker});
+  optimizer.Minimize(s, SmallModel(s), step);
+  GlobalVariablesInitializer(s);
+}
+
 void Gated(const Scope& s, GateGradients gate, const char* name) {
   GradientDescentOptimizer(0.1).Minimize(s, DenseModel(s), {}, {.gate = gate}, name);
 }
@@ -174,6 +214,22 @@ Programs OptimizerPrograms() {
   }
   for (int ps = 1; ps <= 3; ++ps) {
     programs.push_back({absl::StrCat("delay_compensated.ps", ps), [ps](const Scope& s) { DelayCompensated(s, ps); }});
+    programs.push_back({absl::StrCat("stale_synchronous.ps", ps), [ps](const Scope& s) { StaleSynchronous(s, ps); }});
+    for (int worker = 0; worker < 5; ++worker) {
+      programs.push_back({absl::StrCat("hierarchical.worker", worker, ".ps", ps),
+                          [ps, worker](const Scope& s) { Hierarchical(s, ps, worker); }});
+    }
+  }
+  using Kind = GradientCompression::Kind;
+  for (const auto& [name, kind] : std::vector<std::pair<std::string, Kind>>{
+           {"none", Kind::kNone}, {"fp16", Kind::kHalf}, {"bf16", Kind::kBfloat16}, {"topk", Kind::kTopK}}) {
+    programs.push_back({"distributed." + name, [kind = kind](const Scope& s) { Distributed(s, kind); }});
+  }
+  for (int workers = 1; workers <= 3; ++workers) {
+    programs.push_back(
+        {absl::StrCat("local_sgd.workers", workers), [workers](const Scope& s) { LocalSgd(s, workers, false); }});
+    programs.push_back({absl::StrCat("local_sgd.workers", workers, ".resource"),
+                        [workers](const Scope& s) { LocalSgd(s, workers, true); }});
   }
   return programs;
 }

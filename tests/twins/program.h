@@ -18,6 +18,7 @@ struct Program {
 using Programs = std::vector<Program>;
 
 // The topics.
+Programs AllReducePrograms();
 Programs BatchNormalizationPrograms();
 Programs EmbeddingPrograms();
 Programs InputPrograms();
@@ -28,6 +29,7 @@ Programs OptimizerPrograms();
 Programs RatePrograms();
 Programs RnnPrograms();
 Programs SessionPrograms();
+Programs TrainModePrograms();
 
 // A placeholder of that name.
 Output Placeholder(const Scope& s, const char* name, PartialShape shape, DType dtype = DType::kFloat);

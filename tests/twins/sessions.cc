@@ -63,6 +63,14 @@ void Scaffolded(const Scope& root, int num_ps) {
   Finalize(root, {});
 }
 
+void MonitoredAsync(const Scope& root, int num_ps) {
+  const VariableScope variables = WithReplicaDevices(root, {.ps_tasks = num_ps});
+  const Scope& s = variables.scope();
+  const GraphVariable step = CreateGlobalStep(variables);
+  AdamOptimizer().Minimize(s, L2Loss(s, variables.Get("w", Shape({4, 3})).value), step);
+  Finalize(root, {});
+}
+
 void MonitoredSync(const Scope& root, int num_ps) {
   const VariableScope variables = WithReplicaDevices(root, {.ps_tasks = num_ps});
   const Scope& s = variables.scope();
@@ -132,23 +140,25 @@ void Initializers(const Scope& s) {
 }  // namespace
 
 Programs SessionPrograms() {
-  return {
+  Programs programs = {
       Saved("saver", {}),
       Saved("saver.sharded", Sharded()),
       Saved("saver.reshape", Reshaping()),
       {"saver.ps1", [](const Scope& s) { SavedOnPs(s, 1); }},
       {"saver.ps2", [](const Scope& s) { SavedOnPs(s, 2); }},
       {"saver.ps3", [](const Scope& s) { SavedOnPs(s, 3); }},
-      {"scaffold.ps1", [](const Scope& s) { Scaffolded(s, 1); }},
-      {"scaffold.ps2", [](const Scope& s) { Scaffolded(s, 2); }},
-      {"monitored_sync.ps1", [](const Scope& s) { MonitoredSync(s, 1); }},
-      {"monitored_sync.ps2", [](const Scope& s) { MonitoredSync(s, 2); }},
       {"averages", Averages},
       {"averages.tensors", [](const Scope& s) { AveragesOfTensors(s, false); }},
       {"averages.debiased", [](const Scope& s) { AveragesOfTensors(s, true); }},
       {"averages.with_updates", AveragesWithUpdates},
       {"initializers", Initializers},
   };
+  for (int ps = 1; ps <= 3; ++ps) {
+    programs.push_back({absl::StrCat("scaffold.ps", ps), [ps](const Scope& s) { Scaffolded(s, ps); }});
+    programs.push_back({absl::StrCat("monitored_async.ps", ps), [ps](const Scope& s) { MonitoredAsync(s, ps); }});
+    programs.push_back({absl::StrCat("monitored_sync.ps", ps), [ps](const Scope& s) { MonitoredSync(s, ps); }});
+  }
+  return programs;
 }
 
 }  // namespace millstream::twins

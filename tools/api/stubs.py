@@ -74,18 +74,34 @@ def _arguments(info):
 def _result(info):
     if not info.outputs:
         return "Operation"
-    if len(info.outputs) > 1:
-        return "Any"  # a namedtuple
-    return "list[Tensor]" if info.outputs[0].number_attr or info.outputs[0].type_list_attr else "Tensor"
+    return _result_name(info) if len(info.outputs) > 1 else _output_type(info.outputs[0])
+
+
+def _output_type(output):
+    return "list[Tensor]" if output.number_attr or output.type_list_attr else "Tensor"
+
+
+def _result_name(info):
+    return info.name.lstrip("_")
+
+
+def _result_class(info):
+    """The namedtuple that an op with several outputs returns."""
+    from millstream.framework import op_wrappers
+    fields = zip(op_wrappers.result_type(info.name)._fields, info.outputs)
+    shown = ", ".join(f'("{field}", {_output_type(output)})' for field, output in fields)
+    return f'{_result_name(info)} = NamedTuple("{_result_name(info)}", [{shown}])'
 
 
 def gen_ops_stub():
     from millstream import gen_ops
     from millstream.framework import op_wrappers
-    lines = [HEAD.rstrip(), "from typing import Any, Optional", "", "from millstream.framework.ops import Operation, Tensor", ""]
+    lines = [HEAD.rstrip(), "from typing import Any, NamedTuple, Optional", "", "from millstream.framework.ops import Operation, Tensor", ""]
     for name, op_type in sorted(gen_ops._table().items()):
         if name.isidentifier() and not keyword.iskeyword(name):
             info = op_wrappers.op_info(op_type)
+            if len(info.outputs) > 1:
+                lines.append(_result_class(info))
             lines.append(f"def {name}({', '.join(_arguments(info))}) -> {_result(info)}: ...")
     return "\n".join(lines) + "\n"
 

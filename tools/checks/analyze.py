@@ -5,7 +5,8 @@
     tools/checks/analyze.py                           # sources that have changed (changed.py), and one that includes each changed header
     tools/checks/analyze.py --all                     # every source
     tools/checks/analyze.py millstream/io cli/main.cc # these files, and those below these folders
-    tools/checks/analyze.py --thread-safety --all     # only the thread-safety analysis, which takes a fifth of the time
+    tools/checks/analyze.py --thread-safety --guarded # only the thread-safety analysis, of the sources that it can say something about
+    tools/checks/analyze.py --thread-safety --all     # the same of every source
 
 Needs a configured build tree whose generated headers are built (default: build/dev). Sources are read in batches, as cmake/batches.py makes them: most
 of the time goes into the headers that they share. A batch that does not compile is read again source by source, so that only errors of the sources
@@ -27,6 +28,8 @@ import compile_flags
 ROOT = changed.ROOT
 BATCH_BYTES = 250_000
 MOST_CHANGED = 150  # changed sources that are read; the nightly run reads all
+ANNOTATION = re.compile(r"\b(Mutex|MutexLock|(ABSL_)?(PT_)?GUARDED_BY|ABSL_\w*LOCK\w*)\b")
+INCLUDE = re.compile(r'^#include "([^"]+)"', re.M)
 DIAGNOSTIC = re.compile(r"^(\S+?):(\d+):(\d+): (fatal error|error|warning): ")
 # An error that keeps a file from compiling; findings of clang-tidy and of the thread-safety analysis end with the name of their check.
 COMPILE_ERROR = re.compile(r": (fatal error: |error: (?!.*\[[\w.,-]+\]$)|error: .*\[clang-diagnostic-error\]$)", re.M)
@@ -59,9 +62,25 @@ def changed_sources(sources):
     return chosen[:MOST_CHANGED]
 
 
+def guarded_sources(sources):
+    """The sources that hold a mutex or include a header with members that one guards."""
+    annotated = {}
+
+    def is_annotated(name):
+        if name not in annotated:
+            path = ROOT / name
+            annotated[name] = path.is_file() and ANNOTATION.search(path.read_text(encoding="utf-8")) is not None
+        return annotated[name]
+
+    return [name for name in sorted(sources)
+            if is_annotated(name) or any(map(is_annotated, INCLUDE.findall((ROOT / name).read_text(encoding="utf-8"))))]
+
+
 def selected_sources(flags, sources):
     if flags.all:
         return sorted(sources)
+    if flags.guarded:
+        return guarded_sources(sources)
     if not flags.paths:
         return changed_sources(sources)
     chosen = [name for name in sorted(sources) if any(name == path or name.startswith(path.rstrip("/") + "/") for path in flags.paths)]
@@ -139,6 +158,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("paths", nargs="*")
     parser.add_argument("--all", action="store_true")
+    parser.add_argument("--guarded", action="store_true")
     parser.add_argument("--thread-safety", action="store_true")
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build" / "dev")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())

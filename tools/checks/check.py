@@ -26,7 +26,7 @@ SOURCES = [
 BUILT = [
     Step("commands", ["tools/check_docs.py", "build/dev/bin/millstream"], "commands in the documentation exist, with their flags"),
     Step("generated", ["tools/checks/generated.py"], "generated files are what the registry says"),
-    Step("threads", ["tools/checks/analyze.py", "--thread-safety", "--all"], "Clang's thread-safety analysis of every source"),
+    Step("threads", ["tools/checks/analyze.py", "--thread-safety", "--guarded"], "Clang's thread-safety analysis of every source that locks"),
 ]
 # Not part of CI until the whole tree is clean: a check before a push (.pre-commit-config.yaml) and in `make check`.
 BEFORE_PUSH = [Step("tidy", ["tools/checks/analyze.py"], "clang-tidy and thread-safety analysis of changed sources")]

@@ -19,7 +19,7 @@ def generators(build):
     """{file: command that prints it}."""
     python = str(ROOT / ".venv-python" / "bin" / "python")
     return {
-        "docs/ops.md": [str(build / "opgen"), "docs"],
+        "docs/ops.md": [sys.executable, str(ROOT / "tools" / "docs" / "ops_page.py"), str(build / "opgen")],
         "docs/train.md": [sys.executable, str(ROOT / "tools" / "docs" / "train_page.py"), str(build / "bin" / "millstream")],
         "docs/api.md": [python, str(ROOT / "tools" / "api" / "table.py"), "--page"],
         "tests/registered_ops.txt": [str(build / "opgen"), "names"],

@@ -18,8 +18,12 @@ STEPS = [
     Step("fuzz", ["make", "fuzz", f"FUZZ_SECONDS={os.environ.get('FUZZ_SECONDS', '600')}"], "every fuzzer"),
     Step("tsan", ["make", "tsan"], "thread sanitizer"),
     Step("chaos", ["make", "chaos", f"FAULTS={os.environ.get('FAULTS', '300')}"], "faults at random against training jobs"),
+    Step("modes", ["make", "modes"], "every training mode with every number of ps tasks and workers"),
+    Step("chaos-threads", ["make", "chaos-threads", f"FAULTS={os.environ.get('THREAD_FAULTS', '10000')}"], "faults against jobs of threads, in virtual time"),
     Step("launchers", ["make", "launchers"], "sshd, Slurm, Open MPI, Spark"),
     Step("browser", ["make", "browser"], "the status page in Chromium"),
+    Step("wheel", ["make", "wheel"], "the Python wheel, installed and tried"),
+    Step("deb", ["make", "deb"], "the Debian package, installed and tried"),
     Step("bench", ["make", "bench"], "benchmarks of this machine"),
 ]
 

@@ -15,6 +15,7 @@ from google.protobuf.internal.encoder import _EncodeVarint
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 GOLDENS = ROOT / 'tests' / 'goldens'
+COUNTS = ROOT / 'tests' / 'golden_cases.txt'  # golden_test compares it, so that no case is lost unnoticed
 OPGEN = ROOT / 'build' / 'dev' / 'opgen'
 RECORDED_AS = 'recorded_as'  # a collection of the case
 
@@ -36,12 +37,22 @@ def module_of(case):
   return recorded_as(case).partition('/')[0]
 
 
-def read_cases(path, message):
+def read_messages(path):
   data, at = gzip.decompress(path.read_bytes()), 0
   while at < len(data):
     size, at = _DecodeVarint32(data, at)
-    yield message.FromString(data[at:at + size])
+    yield data[at:at + size]
     at += size
+
+
+def read_cases(path, message):
+  return map(message.FromString, read_messages(path))
+
+
+def write_counts():
+  """How many cases each file has."""
+  counts = {path.relative_to(GOLDENS).with_suffix('').as_posix(): sum(1 for _ in read_messages(path)) for path in GOLDENS.rglob('*.gz')}
+  COUNTS.write_text(''.join('%s %d\n' % pair for pair in sorted(counts.items())))
 
 
 class Store:
@@ -74,6 +85,7 @@ class Store:
       shutil.rmtree(folder)
     for place, cases in files.items():
       write_cases(GOLDENS / (place + '.gz'), cases)
+    write_counts()
 
 
 def write_cases(path, cases):

@@ -3,7 +3,7 @@
 import os
 
 os.environ.setdefault('TF_CPP_MIN_LOG_LEVEL', '3')
-os.environ['TF_ENABLE_ONEDNN_OPTS'] = '0'
+os.environ.setdefault('TF_ENABLE_ONEDNN_OPTS', '0')
 os.environ['CUDA_VISIBLE_DEVICES'] = ''
 
 import tensorflow.compat.v1 as tf

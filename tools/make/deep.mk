@@ -2,7 +2,8 @@
 # What takes long or installs much: real TensorFlow, sanitizers, fuzzers, launchers, a browser, benchmarks; and all of it in one night.
 FUZZ_SECONDS ?= 60
 FAULTS ?= 100
-.PHONY: chaos interop launchers browser asan tsan fuzz bench bench-peers nightly
+MINUTES ?= 20
+.PHONY: chaos soak chaos-threads modes interop launchers page browser asan tsan fuzz bench bench-peers nightly
 
 interop: setup build/dev/build.ninja  ## what needs a real TensorFlow, in a virtual environment of its own
 	tools/setup.sh interop
@@ -21,10 +22,27 @@ chaos: setup build/dev/build.ninja  ## disturb training jobs at random and check
 	cmake --build --preset dev --target millstream_python
 	PYTHONPATH=build/dev/python .venv-python/bin/python tests/chaos/chaos.py $(if $(SEED),--seed $(SEED)) --faults $(FAULTS) $(CHAOS)
 
+soak: setup build/dev/build.ninja  ## train for MINUTES while clients come and go, and check that no task grows (MINUTES=120)
+	cmake --build --preset dev --target millstream_python
+	PYTHONPATH=build/dev/python .venv-python/bin/python tests/chaos/soak.py --minutes $(MINUTES) $(SOAK)
+
+modes: setup build/dev/build.ninja  ## every training mode with 0 to 3 ps tasks and 1, 2 and 4 workers, with every optimizer, compression and kind of link, in C++ and Python
+	cmake --build --preset dev --target millstream_cli millstream_python
+	MILLSTREAM_ALL_MODES=1 PYTHONPATH=build/dev/python .venv-python/bin/python -m pytest -q -p no:cacheprovider tests/cluster/test_modes.py
+
+chaos-threads: setup build/dev/build.ninja  ## the same with tasks that are threads of one process, in virtual time (SEED=7 FAULTS=10000)
+	cmake --build --preset dev --target cluster_chaos
+	build/dev/tests/cluster_chaos $(if $(SEED),--seed $(SEED)) --faults $(FAULTS) $(CHAOS)
+
 launchers: setup build/dev/build.ninja  ## the launcher under a real sshd, Slurm, Open MPI and Spark (installs them)
 	tools/setup.sh launchers
 	cmake --build --preset dev --target millstream_cli millstream_python
 	MILLSTREAM_LAUNCHERS=1 PYTHONPATH=build/dev/python .venv-launchers/bin/python -m pytest -q -p no:cacheprovider tests/launch
+
+page: setup build/dev/build.ninja  ## the status page in a real browser, before made-up data and without a cluster
+	tools/setup.sh browser
+	cmake --build --preset dev --target millstream_python
+	PYTHONPATH=build/dev/python .venv-python/bin/python -m pytest -q -p no:cacheprovider tests/browser/test_made_up.py
 
 browser: setup build/dev/build.ninja  ## the status page in a real browser (SCREENSHOTS=folder: leaves pictures there)
 	tools/setup.sh browser
@@ -57,5 +75,5 @@ bench-peers: setup build/release/build.ninja  ## the same beside TensorFlow and 
 	tools/setup.sh peers
 	.venv-peers/bin/python bench/peers/engine.py
 
-nightly: setup  ## tidy on all sources, asan, fuzzers, tsan, launchers, browser, bench; one table at the end (NIGHTLY="asan tsan": these)
+nightly: setup  ## tidy on all sources, asan, fuzzers, tsan, chaos, modes, launchers, browser, packages, bench; one table at the end (NIGHTLY="asan tsan": these)
 	tools/checks/nightly.py $(NIGHTLY)

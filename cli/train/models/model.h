@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cli/registry.h"
-#include "cli/train/own_flags.h"
+#include "cli/train/settings/own_flags.h"
 #include "millstream/graph/variables/variable_scope.h"
 
 namespace millstream::cli {

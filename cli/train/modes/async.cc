@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/train/modes/mode.h"
-#include "cli/train/optimizers.h"
+#include "cli/train/settings/optimizers.h"
 
 namespace millstream::cli {
 namespace {

@@ -12,4 +12,9 @@ const Mode& DefaultMode() {
   std::abort();  // cli/train/registrations_test.cc
 }
 
+Status CheckAtMostWorkers(const OwnFlagValues& flags, const char* flag, int num_workers) {
+  if (!flags.Has(flag) || flags.Integer(flag) <= num_workers) return OkStatus();
+  return errors::InvalidArgument("--", flag, " ", flags.Integer(flag), " is more than the ", num_workers, " workers");
+}
+
 }  // namespace millstream::cli

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/train/modes/mode.h"
-#include "cli/train/optimizers.h"
+#include "cli/train/settings/optimizers.h"
 #include "millstream/train/sync_replicas/sync_replicas_optimizer.h"
 
 namespace millstream::cli {
@@ -9,9 +9,7 @@ namespace {
 constexpr char kReplicas[] = "replicas_to_aggregate";
 
 Status CheckSync(const OwnFlagValues& flags, int num_workers) {
-  if (!flags.Has(kReplicas) || flags.Integer(kReplicas) <= num_workers) return OkStatus();
-  return errors::InvalidArgument("--", kReplicas, " ", flags.Integer(kReplicas), " is more than the ", num_workers,
-                                 " workers");
+  return CheckAtMostWorkers(flags, kReplicas, num_workers);
 }
 
 StatusOr<ModeGraph> BuildSync(const ModeInputs& in) {

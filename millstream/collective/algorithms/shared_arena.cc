@@ -17,6 +17,7 @@ namespace {
 constexpr size_t kPage = 4096;
 // A rank that sleeps looks around this often: who interrupts it may be unable to wake it.
 constexpr int64_t kNapNanos = 20'000'000;
+constexpr int kLooks = 256;  // between two yields
 
 uint32_t* Word(const std::atomic<uint32_t>& value) {
   return reinterpret_cast<uint32_t*>(const_cast<std::atomic<uint32_t>*>(&value));
@@ -71,14 +72,8 @@ void SharedArena::Interrupt(const Status& why) {
 
 // True if the peer has arrived; false: it is time to sleep.
 bool SharedArena::Look(const Rank& peer, uint32_t count) {
-  const int64_t end = NowNanos() + kLookNanos;
-  for (int64_t now = end - kLookNanos; now < end; now = contention_.Yield()) {
-    for (int i = 0; i < 256; ++i) {
-      if (Reached(peer.arrived, count)) return true;
-      CpuPause();
-    }
-    if (interrupted_.load(std::memory_order_relaxed) || !contention_.IsOver(now)) break;
-  }
+  LookFor(LookWindow(kLookNanos, &contention_), kLooks,
+          [&] { return Reached(peer.arrived, count) || interrupted_.load(std::memory_order_relaxed); });
   return Reached(peer.arrived, count);
 }
 

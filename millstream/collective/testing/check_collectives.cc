@@ -54,7 +54,8 @@ Status CompareReduced(const void* data, int64_t begin, int64_t end, int ranks, D
     const T* const got = static_cast<const T*>(data);
     for (int64_t i = begin; i < end && status.ok(); ++i) {
       const T want = Expected<T>(ranks, i, op);
-      if (std::memcmp(&got[i], &want, sizeof(T)) != 0 && !(got[i] == want)) {
+      const bool both_nan = got[i] != got[i] && want != want;
+      if (got[i] != want && !both_nan) {
         status = errors::Internal("element ", i, " of [", begin, ", ", end, "), type ", DTypeName(dtype), ", op ",
                                   static_cast<int>(op), ": ", static_cast<double>(got[i]), " instead of ",
                                   static_cast<double>(want));

@@ -6,6 +6,8 @@
 namespace millstream::collective {
 namespace {
 
+constexpr int kLooks = 64;  // between two yields
+
 Tensor Around(void* data, size_t bytes, std::function<void()> release) {
   return Tensor::Wrap(DType::kUint8, Shape({static_cast<int64_t>(bytes)}), data, std::move(release));
 }
@@ -147,16 +149,6 @@ void Inbox::DropEarly(int from) {
   }
 }
 
-void Inbox::Spin(uint32_t changes) const {
-  const int64_t end = NowNanos() + kLookNanos;
-  for (int64_t now = end - kLookNanos; now < end && contention_.IsOver(now); now = contention_.Yield()) {
-    for (int i = 0; i < 64; ++i) {
-      if (changes_.load(std::memory_order_acquire) != changes) return;
-      CpuPause();
-    }
-  }
-}
-
 Status Inbox::Await(int from, uint64_t tag, Deadline deadline) {
   bool looked = false;
   for (;;) {
@@ -165,7 +157,7 @@ Status Inbox::Await(int from, uint64_t tag, Deadline deadline) {
       MutexLock lock(mu_);
       if (!why_.ok()) return why_;
       const auto it = slots_.find(Key{tag, from});
-      if (it == slots_.end()) return errors::Internal("A message is awaited that was not expected");
+      if (it == slots_.end()) return errors::Internal("a receive for a message that was not registered");
       if (it->second.state == State::kArrived) {
         slots_.erase(it);
         return OkStatus();
@@ -179,7 +171,8 @@ Status Inbox::Await(int from, uint64_t tag, Deadline deadline) {
         continue;
       }
     }
-    Spin(changes);
+    LookFor(LookWindow(kLookNanos, &contention_), kLooks,
+            [&] { return changes_.load(std::memory_order_acquire) != changes; });
     looked = true;
   }
 }
@@ -214,13 +207,7 @@ Status Outbox::NotReceived() {
 }
 
 bool Outbox::AwaitEmpty(Deadline deadline) {
-  const int64_t end = NowNanos() + kLookNanos;
-  for (int64_t now = end - kLookNanos; now < end && contention_.IsOver(now); now = contention_.Yield()) {
-    for (int i = 0; i < 64; ++i) {
-      if (empty()) return true;
-      CpuPause();
-    }
-  }
+  if (LookFor(LookWindow(kLookNanos, &contention_), kLooks, [this] { return empty(); })) return true;
   MutexLock lock(mu_);
   while (!empty()) {
     if (!cv_.WaitUntil(mu_, deadline) && std::chrono::steady_clock::now() >= deadline) return empty();

@@ -57,8 +57,6 @@ class Inbox : public std::enable_shared_from_this<Inbox> {
   void FailLocked(const Status& why) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Changed() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Released();
-  // Looks for a change for a short while before the caller blocks.
-  void Spin(uint32_t changes) const;
 
   mutable Mutex mu_;
   CondVar cv_;
@@ -72,7 +70,7 @@ class Inbox : public std::enable_shared_from_this<Inbox> {
   std::function<void(const Status&)> on_fail_ ABSL_GUARDED_BY(mu_);
   std::atomic<uint32_t> changes_{0};
   std::atomic<bool> failed_{false};
-  mutable CoreContention contention_{1'000'000};
+  CoreContention contention_{1'000'000};
 };
 
 // Counts the tensors around a sender's memory that a transport still holds. Thread-safe.

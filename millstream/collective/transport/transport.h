@@ -48,8 +48,8 @@ class Transport {
   virtual void Enter(uint64_t operation) = 0;
   virtual void Publish(std::string note) = 0;
   struct RankState {
-    bool answered = false;  // in time
-    bool gone = false;      // its process has ended
+    bool answered = false;  // in time, or when it left
+    bool gone = false;      // it has left, or its process has ended
     uint64_t entered = 0;
     std::string note;
   };

@@ -52,7 +52,7 @@ bool IsEligible(const OpEntry& op) {
   if (std::any_of(in.begin(), in.end(), IsObject) || std::any_of(out.begin(), out.end(), IsObject)) return false;
   if (std::any_of(out.begin(), out.end(), IsHandle)) return false;
   const bool random = absl::StrContains(op.file, "/ops/random/");
-  const bool reads_variable = op.def.name == "ResourceGather" || op.def.name == "ResourceGatherNd";
+  const bool reads_variable = op.Has(OpTrait::kReadsVariable);
   const bool uses_variable = op.Has(OpTrait::kUpdates) || reads_variable;
   if (std::any_of(in.begin(), in.end(), IsHandle) && !uses_variable) return false;
   return !op.def.stateful || random || uses_variable;
@@ -92,7 +92,7 @@ void AddKernels() {
   }
 }
 
-[[maybe_unused]] const bool registered = [] {
+[[maybe_unused]] const bool kRegistered = [] {
   AddKernels();
   RegisterDeviceFactory({kType, MakeDevices});
   return true;

@@ -9,6 +9,7 @@
 #include "millstream/base/untrusted_log.h"
 #include "millstream/distributed/cluster/cluster_spec.h"
 #include "millstream/distributed/server_options.h"
+#include "millstream/graph/import/nesting.h"
 #include "millstream/proto/graph.pb.h"
 #include "millstream/proto/master.pb.h"
 #include "millstream/tensor/tensor_proto.h"
@@ -39,6 +40,13 @@ constexpr auto kTimeToAnswer = std::chrono::milliseconds(1000);
 Clock::time_point DeadlineAfter(int64_t timeout_ms) {
   return timeout_ms > 0 ? Clock::now() + std::chrono::milliseconds(timeout_ms) + kTimeToAnswer
                         : Clock::time_point::max();
+}
+
+template <typename Request>
+void SetIdentity(StepIdentity identity, Request* request) {
+  if (identity.client == 0) return;
+  request->set_millstream_client(identity.client);
+  request->set_millstream_step(identity.number);
 }
 
 [[maybe_unused]] const bool kRemoteSessionsRegistered = [] {
@@ -143,12 +151,14 @@ Status RemoteSession::ExtendLocked(const proto::GraphDef& graph) {
 }
 
 Status RemoteSession::Create(const proto::GraphDef& graph) {
+  RETURN_IF_ERROR(CheckNesting(graph));
   MutexLock lock(graph_mu_);
   if (!handle_.empty()) return errors::AlreadyExists("A Graph has already been created for this session.");
   return CreateLocked(graph);
 }
 
 Status RemoteSession::Extend(const proto::GraphDef& graph) {
+  RETURN_IF_ERROR(CheckNesting(graph));
   MutexLock lock(graph_mu_);
   return ExtendLocked(graph);
 }
@@ -216,6 +226,7 @@ Status RemoteSession::RunStep(StepMessages& step, const RunOptions& options, con
   if (options.timeout_ms > 0) request.mutable_options()->set_timeout_in_ms(options.timeout_ms);
   if (options.full_trace) request.mutable_options()->set_trace_level(proto::RunOptions::FULL_TRACE);
   request.mutable_options()->set_output_partition_graphs(options.partition_graphs);
+  SetIdentity(options.identity, &request);
   request.set_store_errors_in_response_body(true);
   request.set_request_id(NewRequestId());
   proto::RunStepResponse& response = step.response;
@@ -291,6 +302,7 @@ Status RemoteSession::RunCallable(CallableHandle handle, const std::vector<Tenso
   ASSIGN_OR_RETURN(*request.mutable_session_handle(), Handle());
   request.set_handle(handle);
   for (const Tensor& tensor : feeds) RETURN_IF_ERROR(TensorToProto(tensor, request.add_feed()));
+  SetIdentity(options.identity, &request);
   request.set_request_id(NewRequestId());
   RETURN_IF_ERROR(
       Invoke("/tensorflow.MasterService/RunCallable", request, &response, options.timeout_ms, options.cancellation));

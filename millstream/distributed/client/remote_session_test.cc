@@ -3,11 +3,13 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <poll.h>
 
 #include <future>
 #include <thread>
 
 #include "millstream/base/mutex.h"
+#include "millstream/distributed/link/sockets.h"
 #include "millstream/graph/import/export.h"
 #include "millstream/graph/scope.h"
 #include "millstream/proto/master.pb.h"
@@ -212,6 +214,17 @@ TEST(RemoteSessionTest, SendsOnlyWhatIsNew) {
   EXPECT_TRUE(absl::IsAlreadyExists(session->Create(def)));
 }
 
+// Copying or measuring such a message would take more stack than there is.
+TEST(RemoteSessionTest, NestedAttributesAreRefusedBeforeTheyAreCopied) {
+  StandInMaster master;
+  const std::unique_ptr<Session> session = Connect(master);
+  auto& def = *new proto::GraphDef;  // nor can it be freed
+  proto::AttrValue* value = &(*def.add_node()->mutable_attr())["_f"];
+  for (int i = 0; i < 200'000; ++i) value = &(*value->mutable_func()->mutable_attr())["a"];
+  EXPECT_TRUE(absl::IsInvalidArgument(session->Create(def)));
+  EXPECT_TRUE(absl::IsInvalidArgument(session->Extend(def)));
+}
+
 TEST(RemoteSessionTest, CallablesAndPartialRuns) {
   StandInMaster master;
   SmallGraph g;
@@ -258,12 +271,18 @@ TEST(RemoteSessionTest, WaitEndsAtTimeoutAndAtClose) {
   std::unique_ptr<Session> brief = Connect(*master, /*timeout_ms=*/100);
   std::unique_ptr<Session> patient = Connect(*master);
   const std::string address = master->target().substr(7);
+  int port = master->port();
   master.reset();
   const Status late = brief->Run({}, {}, {"x"}, nullptr);
   EXPECT_TRUE(absl::IsDeadlineExceeded(late)) << late;
   EXPECT_THAT(std::string(late.message()), HasSubstr(address));
+  brief.reset();
+  // Somebody else is at the address and says nothing: whoever connects is the step that waits for the master.
+  const StatusOr<UniqueFd> silent = ListenTcp("127.0.0.1", &port);
+  ASSERT_TRUE(silent.ok()) << silent.status();
   auto step = std::async(std::launch::async, [&] { return patient->Run({}, {}, {"x"}, nullptr); });
-  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  pollfd knock = {silent->get(), POLLIN, 0};
+  ASSERT_EQ(poll(&knock, 1, 30'000), 1);
   EXPECT_EQ(patient->Close(), OkStatus());
   EXPECT_TRUE(absl::IsCancelled(step.get()));
   EXPECT_TRUE(absl::IsCancelled(patient->Run({}, {}, {"x"}, nullptr)));

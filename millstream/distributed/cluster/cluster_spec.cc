@@ -103,8 +103,7 @@ StatusOr<ClusterSpec> ClusterSpec::Make(std::map<std::string, Tasks> jobs) {
   std::map<std::string, std::string> owners;  // address -> task
   for (const auto& [job, tasks] : jobs) {
     if (!IsJobName(job)) {
-      return errors::InvalidArgument(
-          "'", job, "' is no job name: it must begin with a letter and go on with letters, digits and '_'");
+      return errors::InvalidArgument("'", job, "' is not a job name: a letter, followed by letters, digits and '_'");
     }
     for (const auto& [index, address] : tasks) {
       if (index < 0) return errors::InvalidArgument("job '", job, "': task index ", index, " is negative");

@@ -61,7 +61,7 @@ TEST(ClusterSpecTest, MalformedClusters) {
   EXPECT_THAT(ErrorOf("[]"), HasSubstr("is not a JSON object"));
   EXPECT_THAT(ErrorOf(R"({"ps": "a:1"})"), HasSubstr("must be a list"));
   EXPECT_THAT(ErrorOf(R"({"ps": [1]})"), HasSubstr("must be strings"));
-  EXPECT_THAT(ErrorOf(R"({"p s": ["a:1"]})"), HasSubstr("no job name"));
+  EXPECT_THAT(ErrorOf(R"({"p s": ["a:1"]})"), HasSubstr("is not a job name"));
   EXPECT_THAT(ErrorOf(R"({"ps": {"x": "a:1"}})"), HasSubstr("task index 'x'"));
   EXPECT_THAT(ErrorOf(R"({"ps": {"-1": "a:1"}})"), HasSubstr("task index '-1'"));
   EXPECT_THAT(ErrorOf(R"({"ps": {"1": "a:1", "01": "b:1"}})"), HasSubstr("twice"));

@@ -19,6 +19,7 @@ class ConfigProto;
 struct SessionCluster {
   std::string task;                              // this one; "": the session has the names of the server's own cluster
   std::map<std::string, std::string> addresses;  // of all tasks, by name
+  std::string master;                            // whose session it is, as worker; "": this one's, or not renamed
 
   // As the config says for the task of that name; "" if the session uses the server's cluster. InvalidArgument if there
   // is no such task or the cluster makes no sense.

@@ -50,7 +50,7 @@ TEST(SessionClusterTest, RefusesClustersThatMakeNoSense) {
               "target 'grpc://a:1' is none of its tasks: /job:worker/replica:0/task:0 at b:2");
   ExpectError(open(ConfigOf("worker", {"a:1", "nonsense"}), "grpc://a:1"), kInvalid, "nonsense");
   ExpectError(open(ConfigOf("worker", {"a:1", "a:1"}), "grpc://a:1"), kInvalid, "have the same address");
-  ExpectError(open(ConfigOf("no name", {"a:1"}), "grpc://a:1"), kInvalid, "is no job name");
+  ExpectError(open(ConfigOf("no name", {"a:1"}), "grpc://a:1"), kInvalid, "is not a job name");
   ExpectError(open(ConfigOf("w", {"127.0.0.1:1", "localhost:1"}), "grpc://localhost:1"), kInvalid, "both");
   auto twice = ConfigOf("worker", {"a:1"});
   AddJob(&twice, "worker", {"b:1"});

@@ -14,6 +14,7 @@
 #include "millstream/distributed/grpc/protocol.h"
 #include "millstream/distributed/grpc/trust_service.h"
 #include "millstream/distributed/link/sockets.h"
+#include "millstream/distributed/trust/admission.h"
 #include "millstream/distributed/trust/tcp_endpoint.h"
 #include "millstream/distributed/trust/token_proof.h"
 
@@ -54,6 +55,7 @@ StatusOr<std::shared_ptr<ClientConnection>> ClientConnection::Dial(const ClientT
   connection->Start();
   Client().ticker.Add(connection);
   Status status = connection->AwaitGreeting(deadline);
+  if (status.ok()) status = connection->CheckCertificate();
   if (status.ok() && !target.options.token.empty()) status = connection->ProveToken(deadline);
   if (!status.ok()) connection->Close(status);
   RETURN_IF_ERROR(status);
@@ -71,9 +73,25 @@ Status ClientConnection::AwaitGreeting(Clock::time_point deadline) {
   MutexLock lock(mu_);
   while (!greeted_ && !closed_) {
     if (!changed_.WaitUntil(mu_, deadline) && Clock::now() >= deadline)
-      return errors::Unavailable("who listens there does not speak HTTP/2");
+      return errors::Unavailable("the peer does not speak HTTP/2");
   }
   return closed_ ? why_closed_ : OkStatus();
+}
+
+// TLS has verified that the certificate is of the authority and for the host; this one, that it is the task's.
+Status ClientConnection::CheckCertificate() {
+  std::optional<std::vector<std::string>> names;
+  {
+    MutexLock lock(mu_);
+    names = transport_->peer_names();
+  }
+  if (!names.has_value()) return OkStatus();
+  const StatusOr<Role> role = RoleOfCertificate(*names);
+  if (!role.ok() || !Includes(*role, Role::kTask))
+    return absl::UnauthenticatedError("the certificate of who listens there is not that of a task");
+  if (target_.options.server.empty()) return OkStatus();
+  const Status status = CheckTaskName(*names, target_.options.server);
+  return status.ok() ? status : absl::UnauthenticatedError(status.message());
 }
 
 Status ClientConnection::ProveToken(Clock::time_point deadline) {
@@ -165,7 +183,7 @@ void ClientConnection::Await(ClientCall& call, Clock::time_point deadline) {
 }
 
 void ClientConnection::ReadFor(ClientCall& call, Clock::time_point deadline) {
-  const int64_t look_until = wait_policy_.ShouldLook() ? NowNanos() + WaitPolicy::kLookNanos : 0;
+  LookWindow window(wait_policy_.ShouldLook() ? WaitPolicy::kLookNanos : 0, &contention_);
   while (!call.ended() && !closed_) {
     const bool more = ReadSome();
     Flush();
@@ -175,11 +193,7 @@ void ClientConnection::ReadFor(ClientCall& call, Clock::time_point deadline) {
     if (deadline != Clock::time_point::max() && Clock::now() >= deadline) return;
     const bool write = wants_write_;
     mu_.Unlock();
-    const int64_t now = NowNanos();
-    if (now < look_until && contention_.IsOver(now))
-      contention_.Yield();
-    else
-      Poll(write, deadline);
+    if (!window.Again()) Poll(write, deadline);
     mu_.Lock();
   }
 }

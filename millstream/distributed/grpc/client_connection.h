@@ -67,6 +67,7 @@ class ClientConnection final : public Connection {
 
   Status AwaitGreeting(Clock::time_point deadline);
   // Proves that both ends know the job's token. Blocks.
+  Status CheckCertificate();
   Status ProveToken(Clock::time_point deadline);
   StatusOr<std::string> TrustCall(const char* path, const std::string& request, Clock::time_point deadline);
   void CloseIfUnused() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);

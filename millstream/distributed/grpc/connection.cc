@@ -179,8 +179,8 @@ void Connection::Tick() {
     if (verdict == Liveness::Verdict::kPing) session_.Ping();
     if (verdict == Liveness::Verdict::kDead) {
       const double silent = static_cast<double>(now - liveness_.last_sign()) / 1e9;
-      CloseLocked(errors::Unavailable("no sign of life for ", absl::StrFormat("%.1f", silent),
-                                      " s, though it was asked; it may be stopped, or its host unreachable"));
+      CloseLocked(errors::Unavailable("no keepalive reply for ", absl::StrFormat("%.1f", silent),
+                                      " s; the peer may be stopped, or its host unreachable"));
     }
     Flush();
   }

@@ -42,15 +42,17 @@ ReaderLoop::ReaderLoop(std::chrono::microseconds spin)
 ReaderLoop::~ReaderLoop() { Stop(); }
 
 uint64_t ReaderLoop::Add(std::shared_ptr<Member> member, int fd, uint32_t events) {
-  epoll_event event = {};
-  event.events = events;
+  uint64_t id = 0;
   {
     MutexLock lock(members_mu_);
-    event.data.u64 = next_id_++;
-    members_[event.data.u64] = std::move(member);
+    id = next_id_++;
+    members_[id] = std::move(member);
   }
+  epoll_event event = {};
+  event.events = events;
+  event.data.u64 = id;  // packed: nothing may refer to it
   epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event);
-  return event.data.u64;
+  return id;
 }
 
 void ReaderLoop::SetEvents(uint64_t id, int fd, uint32_t events) {

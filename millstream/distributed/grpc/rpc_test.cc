@@ -412,14 +412,15 @@ TEST(RpcTest, AuthorizeSeesPeerAndRefuses) {
   EXPECT_EQ(CallEcho(*Dial(*server), "a").status(), errors::PermissionDenied("not you"));
 }
 
-// A certificate authority and a certificate for localhost, made by the openssl program; false if there is none.
-bool MakeCertificates(const std::string& folder) {
+// A certificate authority and a certificate for localhost, made by the openssl program; false if there is none. `more`:
+// names that the certificate carries besides, each with a comma before it.
+bool MakeCertificates(const std::string& folder, const std::string& more = "") {
   const std::string script = absl::StrCat(
       "cd ", folder,
       " && exec >/dev/null 2>&1 && key='-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 30' && ",
       "openssl req -x509 $key -subj /CN=ca -keyout ca.key -out ca.pem && ",
-      "openssl req $key -subj /CN=localhost -keyout key.pem -out request.pem && echo subjectAltName=DNS:localhost > "
-      "names && ",
+      "openssl req $key -subj /CN=localhost -keyout key.pem -out request.pem && echo subjectAltName=DNS:localhost",
+      more, " > names && ",
       "openssl x509 -req -in request.pem -CA ca.pem -CAkey ca.key -CAcreateserial -days 30 -extfile names -out "
       "cert.pem");
   return std::system(script.c_str()) == 0;
@@ -428,7 +429,7 @@ bool MakeCertificates(const std::string& folder) {
 TEST(RpcTest, MutualTls) {
   std::string folder = ::testing::TempDir() + "millstream_tls_XXXXXX";
   ASSERT_NE(mkdtemp(folder.data()), nullptr);
-  if (!MakeCertificates(folder)) GTEST_SKIP() << "needs the openssl program";
+  ASSERT_TRUE(MakeCertificates(folder)) << "needs the openssl program: run tools/setup.sh build";
   RpcServerOptions options;
   options.tls = {.cert = folder + "/cert.pem", .key = folder + "/key.pem", .ca = folder + "/ca.pem", .server_name = ""};
   auto server = StartServer({Method(Echo)}, options);
@@ -451,6 +452,37 @@ TEST(RpcTest, MutualTls) {
   EXPECT_EQ(*CallEcho(*Dial(*server, channel), "renewed"), "renewed");
   options.tls.key = folder + "/missing.pem";
   EXPECT_TRUE(absl::IsNotFound(RpcServer::Start(options, {}).status()));
+  std::filesystem::remove_all(folder);
+}
+
+// With certificates that name tasks, who holds the certificate of another task cannot take the place of the one meant.
+TEST(RpcTest, TheServersCertificateIsThatOfTheTaskMeant) {
+  std::string folder = ::testing::TempDir() + "millstream_tls_XXXXXX";
+  ASSERT_NE(mkdtemp(folder.data()), nullptr);
+  const auto call = [&](const std::string& names, const std::string& meant) {
+    EXPECT_TRUE(MakeCertificates(folder, names));
+    RpcServerOptions options;
+    options.tls = {
+        .cert = folder + "/cert.pem", .key = folder + "/key.pem", .ca = folder + "/ca.pem", .server_name = ""};
+    auto server = StartServer({Method(Echo)}, options);
+    RpcChannelOptions channel;
+    channel.tls = options.tls;
+    channel.tls.server_name = "localhost";
+    channel.server = meant;
+    return CallEcho(*Dial(*server, channel), "sealed").status();
+  };
+  ASSERT_TRUE(MakeCertificates(folder)) << "needs the openssl program: run tools/setup.sh build";
+  const std::string ps0 = "/job:ps/replica:0/task:0", ps1 = "/job:ps/replica:0/task:1";
+  EXPECT_EQ(call("", ps0), OkStatus());  // of any task
+  EXPECT_EQ(call(",URI:millstream:task/ps/0", ps0), OkStatus());
+  EXPECT_EQ(call(",URI:millstream:task/ps/0,URI:millstream:task/ps/1", ps1), OkStatus());
+  EXPECT_EQ(call(",URI:millstream:task/ps/0", ""), OkStatus());  // a client that names an address alone
+  const Status other = call(",URI:millstream:task/ps/0", ps1);
+  EXPECT_TRUE(absl::IsUnauthenticated(other)) << other;
+  EXPECT_THAT(std::string(other.message()), HasSubstr(ps1));
+  // A client of the job is no server of it.
+  EXPECT_TRUE(absl::IsUnauthenticated(call(",URI:millstream:client", ps0)));
+  EXPECT_TRUE(absl::IsUnauthenticated(call(",URI:millstream:client", "")));
   std::filesystem::remove_all(folder);
 }
 

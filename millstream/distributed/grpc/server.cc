@@ -44,7 +44,10 @@ GrpcServer::GrpcServer(const RpcServerOptions& options, const ServerLimits& limi
       busy_(kBusyThreads, kBusyThreads / 2),
       loop_(options.spin) {}
 
-GrpcServer::~GrpcServer() { Shutdown(); }
+GrpcServer::~GrpcServer() {
+  Shutdown();
+  timers_.Stop();  // deadlines of calls that are still referred to post to the loop
+}
 
 Status GrpcServer::Start(std::vector<RpcMethod> methods) {
   const uint64_t descriptors = RaiseDescriptorLimit();

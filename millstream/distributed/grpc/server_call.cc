@@ -147,8 +147,13 @@ void ServerCall::Run() {
   method_->method().run(*this);
 }
 
-Status ServerCall::Prepare() {
+Status ServerCall::CheckWanted() {
   if (cancellation_.IsCancelled()) return cancellation_.status();
+  return given_up_.load() ? errors::Cancelled("the client cancelled the call or disconnected") : OkStatus();
+}
+
+Status ServerCall::Prepare() {
+  RETURN_IF_ERROR(CheckWanted());
   const RpcServerOptions& options = server_->options();
   if (options.authorize != nullptr) RETURN_IF_ERROR(options.authorize(*this));
   request_bytes_ = message_->size();
@@ -159,7 +164,7 @@ Status ServerCall::Prepare() {
 
 void ServerCall::RunElsewhere(CallWait wait, std::function<void()> work) {
   server_->threads(wait).Run(connection_.get(), [this, work = std::move(work)] {
-    if (cancellation_.IsCancelled()) return Finish(cancellation_.status());
+    if (Status wanted = CheckWanted(); !wanted.ok()) return Finish(std::move(wanted));
     work();
   });
 }
@@ -218,7 +223,10 @@ void ServerCall::TakePending(size_t bytes, OutQueue* out) {
 
 std::span<const HttpHeader> ServerCall::trailers() { return kOkTrailers; }
 
+// Handlers are told without the connection's lock, so a moment later; those that have not begun must not do so
+// meanwhile.
 void ServerCall::CancelLater(const Status& why) {
+  given_up_.store(true);
   connection_->Defer([self = shared_from_this(), why] { self->cancellation_.StartCancel(why); });
 }
 
@@ -226,14 +234,14 @@ void ServerCall::OnClosed(uint32_t /*error*/) {
   over_ = true;
   if (opened_) connection_->CallEnds();
   if (message_.has_value() && !ended_ && !refused_) connection_->RequestEnds();
-  if (entered_ && !finished_.load()) CancelLater(errors::Cancelled("the client has gone or given up"));
+  if (entered_ && !finished_.load()) CancelLater(errors::Cancelled("the client cancelled the call or disconnected"));
   answer_ = {};
 }
 
 void ServerCall::OnLost(const Status& why) {
   over_ = true;
   if (opened_) connection_->CallEnds();
-  if (entered_ && !finished_.load()) CancelLater(errors::Cancelled("the client has gone: ", why.message()));
+  if (entered_ && !finished_.load()) CancelLater(errors::Cancelled("the client disconnected: ", why.message()));
   answer_ = {};
 }
 

@@ -66,6 +66,8 @@ class ServerCall final : public RpcCall,
   void StartDeadline();
   void Run();
   Status Prepare();
+  // Cancelled or DeadlineExceeded if nobody waits for the answer any more.
+  Status CheckWanted();
   void CancelLater(const Status& why);
   void Answer(const Status& status, OutgoingMessage message);
 
@@ -92,6 +94,7 @@ class ServerCall final : public RpcCall,
   size_t request_bytes_ = 0;
   std::shared_ptr<ServerCall> self_;  // from the handler's begin to Finish()
   std::atomic<bool> finished_{false};
+  std::atomic<bool> given_up_{false};  // cancellation_ is about to say so
 
   // Of the connection's lock: the answer.
   OutgoingMessage answer_;

@@ -69,9 +69,9 @@ void StreamLink::Tick() {
   const Liveness::Verdict verdict = liveness_.Check(now, last_heard_ns(), progress);
   if (verdict == Liveness::Verdict::kPing) Request(&wants_ping_);
   if (verdict == Liveness::Verdict::kDead) {
-    Fail(errors::Unavailable("no sign of life for ",
+    Fail(errors::Unavailable("no keepalive reply for ",
                              absl::StrFormat("%.1f", static_cast<double>(now - liveness_.last_sign()) / 1e9),
-                             " s, though it was asked; it may be stopped, or its host unreachable"));
+                             " s; the peer may be stopped, or its host unreachable"));
   }
 }
 

@@ -13,7 +13,7 @@ using google::protobuf::BytesValue;
 void Challenge(RpcCall& call) {
   StatusOr<std::string> challenge =
       static_cast<ServerCall&>(call).server_connection().AnswerHello(call.request_as<BytesValue>().value());
-  if (challenge.ok()) call.response_as<BytesValue>().set_value(*std::move(challenge));
+  if (challenge.ok()) call.response_as<BytesValue>().set_value(*challenge);
   call.Finish(challenge.status());
 }
 

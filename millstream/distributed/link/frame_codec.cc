@@ -38,7 +38,8 @@ constexpr uint64_t kStreamedIn = uint64_t{16} << 20;
 void OutgoingFrame::Start(Frame frame) {
   frame_ = std::move(frame);
   type_ = WireType::kFrame;
-  payload_bytes_ = frame_.payload.IsInitialized() ? frame_.payload.ByteSize() : 0;
+  const uint64_t payload_bytes = frame_.payload.IsInitialized() ? frame_.payload.ByteSize() : 0;
+  tail_ = {static_cast<const char*>(frame_.payload.raw()), static_cast<size_t>(payload_bytes)};
   done_ = 0;
   active_ = true;
   char* at = Put(header_.data(), frame_.kind);
@@ -47,15 +48,27 @@ void OutgoingFrame::Start(Frame frame) {
   at = Put(at, frame_.tag);
   at = Put(at, static_cast<uint32_t>(type_));
   at = Put(at, static_cast<uint32_t>(frame_.body.size()));
-  Put(at, payload_bytes_);
+  Put(at, payload_bytes);
+}
+
+void OutgoingFrame::Start(Frame frame, const Loan& loan) {
+  Start(std::move(frame));
+  SetType(WireType::kLentFrame);
+  Put(Put(loan_.data(), loan.offset), loan.flag);
+  tail_ = loan_;
+  frame_.payload.Reset();
+}
+
+void OutgoingFrame::SetType(WireType type) {
+  type_ = type;
+  Put(header_.data() + 24, static_cast<uint32_t>(type));
 }
 
 void OutgoingFrame::StartControl(WireType type, std::string body) {
   Frame frame;
   frame.body = std::move(body);
   Start(std::move(frame));
-  type_ = type;
-  Put(header_.data() + 24, static_cast<uint32_t>(type));
+  SetType(type);
 }
 
 void OutgoingFrame::Reset() {
@@ -69,7 +82,7 @@ std::span<const char> OutgoingFrame::PartAt(uint64_t position) const {
   position -= kWireHeaderBytes;
   if (position < frame_.body.size()) return {frame_.body.data() + position, frame_.body.size() - position};
   position -= frame_.body.size();
-  return {static_cast<const char*>(frame_.payload.raw()) + position, payload_bytes_ - position};
+  return tail_.subspan(position);
 }
 
 size_t OutgoingFrame::CopyTo(char* out, size_t room) {
@@ -125,11 +138,10 @@ Status FrameDecoder::Consume(const char* data, size_t size) {
       case State::kSkip:
         used = static_cast<size_t>(std::min<uint64_t>(size, payload_bytes_ - have_));
         have_ += used;
-        if (have_ == payload_bytes_) {
-          frame_ = Frame();
-          state_ = State::kHeader;
-          have_ = 0;
-        }
+        if (have_ == payload_bytes_) Drop();
+        break;
+      case State::kLoan:
+        used = TakeLoan(data, size, &status);
         break;
     }
     data += used;
@@ -155,13 +167,15 @@ Status FrameDecoder::ParseHeader() {
   at = Get(at, &type);
   at = Get(at, &body);
   Get(at, &payload_bytes_);
-  if (type > static_cast<uint32_t>(WireType::kBye)) return errors::DataLoss("a frame of unknown type ", type);
+  if (type > static_cast<uint32_t>(WireType::kLentFrame)) return errors::DataLoss("a frame of unknown type ", type);
   type_ = static_cast<WireType>(type);
   body_bytes_ = body;
-  if (body_bytes_ > (type_ == WireType::kFrame ? Frame::kMaxBody : kMaxControlBody)) {
+  const bool delivered = type_ == WireType::kFrame || type_ == WireType::kLentFrame;
+  if (body_bytes_ > (delivered ? Frame::kMaxBody : kMaxControlBody)) {
     return errors::DataLoss("a frame body of ", body_bytes_, " bytes");
   }
-  if (type_ != WireType::kFrame && payload_bytes_ != 0) return errors::DataLoss("a control frame with a payload");
+  if (!delivered && payload_bytes_ != 0) return errors::DataLoss("a control frame with a payload");
+  if (type_ == WireType::kLentFrame && payload_bytes_ == 0) return errors::DataLoss("a loan of nothing");
   have_ = 0;
   if (body_bytes_ == 0) return BeginPayload();
   frame_.body.reserve(std::min<uint64_t>(body_bytes_, kReservedBody));
@@ -181,6 +195,10 @@ Status FrameDecoder::BeginPayload() {
     Finish();
     return OkStatus();
   }
+  if (type_ == WireType::kLentFrame) {
+    state_ = State::kLoan;
+    return OkStatus();
+  }
   StatusOr<Tensor> memory = sink_->AllocatePayload(frame_, payload_bytes_);
   state_ = memory.ok() ? State::kPayload : State::kSkip;
   if (!memory.ok()) return OkStatus();
@@ -189,6 +207,34 @@ Status FrameDecoder::BeginPayload() {
   }
   frame_.payload = *std::move(memory);
   return OkStatus();
+}
+
+size_t FrameDecoder::TakeLoan(const char* data, size_t size, Status* status) {
+  const size_t n = std::min<size_t>(size, kLoanBytes - have_);
+  std::memcpy(loan_.data() + have_, data, n);
+  have_ += n;
+  if (have_ == kLoanBytes) *status = Borrow();
+  return n;
+}
+
+Status FrameDecoder::Borrow() {
+  Loan loan;
+  Get(Get(loan_.data(), &loan.offset), &loan.flag);
+  StatusOr<Tensor> memory = sink_->BorrowPayload(frame_, payload_bytes_, loan);
+  if (absl::IsDataLoss(memory.status())) return memory.status();  // there can be no such loan
+  if (!memory.ok()) {
+    Drop();
+    return OkStatus();
+  }
+  frame_.payload = *std::move(memory);
+  Finish();
+  return OkStatus();
+}
+
+void FrameDecoder::Drop() {
+  frame_ = Frame();
+  state_ = State::kHeader;
+  have_ = 0;
 }
 
 std::span<char> FrameDecoder::PayloadTarget() {
@@ -207,7 +253,7 @@ void FrameDecoder::Finish() {
   Frame frame = std::move(frame_);
   frame_.body.clear();
   frame_.payload.Reset();
-  if (type_ == WireType::kFrame) {
+  if (type_ == WireType::kFrame || type_ == WireType::kLentFrame) {
     sink_->Deliver(std::move(frame));
   } else {
     sink_->Control(type_, frame.body);

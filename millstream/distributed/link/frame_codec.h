@@ -14,24 +14,34 @@
 namespace millstream {
 
 // Frames as bytes (docs/formats/link.md), little-endian: kind u32, edge u32, step u64, tag u64, type u32, body bytes
-// u32, payload bytes u64, then the body, then the payload. Types other than kFrame are the links' own talk and are
-// never delivered.
-enum class WireType : uint32_t { kFrame = 0, kPing = 1, kPong = 2, kBye = 3 };
+// u32, payload bytes u64, then the body, then the payload. A kLentFrame has, in place of the payload, where that lies
+// (loans.h). The other types are the links' own talk and are never delivered.
+enum class WireType : uint32_t { kFrame = 0, kPing = 1, kPong = 2, kBye = 3, kRegion = 4, kMapped = 5, kLentFrame = 6 };
 
 inline constexpr size_t kWireHeaderBytes = 40;
+// A payload that the sender lends: its place in the sender's shared region, and the number of the flag that the
+// receiver clears when it is done.
+struct Loan {
+  uint64_t offset = 0;
+  uint64_t flag = 0;
+};
+inline constexpr size_t kLoanBytes = sizeof(Loan);
+static_assert(kLoanBytes == 16);
 inline constexpr size_t kMaxControlBody = 4096;
 
 // A frame on its way out, and how far it has come. Holds the tensor, never a copy of it.
 class OutgoingFrame {
  public:
   void Start(Frame frame);
+  // The same for a payload that is lent: the lender holds it from now on.
+  void Start(Frame frame, const Loan& loan);
   void StartControl(WireType type, std::string body);
   // Lets go of the frame's memory.
   void Reset();
 
   bool active() const { return active_; }
   WireType type() const { return type_; }
-  uint64_t total() const { return kWireHeaderBytes + frame_.body.size() + payload_bytes_; }
+  uint64_t total() const { return kWireHeaderBytes + frame_.body.size() + tail_.size(); }
   uint64_t remaining() const { return total() - done_; }
 
   // Copies the next bytes, as many as there are or fit, and counts them as sent.
@@ -41,14 +51,17 @@ class OutgoingFrame {
   void Advance(uint64_t bytes) { done_ += bytes; }
 
  private:
+  void SetType(WireType type);
   // What is left of the part of the stream that byte done_ + ahead lies in.
   std::span<const char> PartAt(uint64_t position) const;
 
   bool active_ = false;
   WireType type_ = WireType::kFrame;
-  uint64_t done_ = 0, payload_bytes_ = 0;
+  uint64_t done_ = 0;
   std::array<char, kWireHeaderBytes> header_;
   Frame frame_;
+  std::array<char, kLoanBytes> loan_;
+  std::span<const char> tail_;  // what follows the body: the payload, or loan_
 };
 
 // Bytes, in pieces of any size, back to frames. Trusts nothing in them: what cannot be is an error, after which the
@@ -60,6 +73,11 @@ class FrameDecoder {
     virtual ~Sink() = default;
     // As FrameHandler::Allocate().
     virtual StatusOr<Tensor> AllocatePayload(const Frame& frame, uint64_t bytes) = 0;
+    // What is to be the payload of a frame whose payload is lent. After an error the frame is dropped.
+    // DataLoss: there can be no such loan, and the stream is of no use.
+    virtual StatusOr<Tensor> BorrowPayload(const Frame& /*frame*/, uint64_t /*bytes*/, const Loan& /*loan*/) {
+      return errors::DataLoss("a lent payload on a link that lends nothing");
+    }
     virtual void Deliver(Frame frame) = 0;
     virtual void Control(WireType type, const std::string& body) = 0;
   };
@@ -75,12 +93,15 @@ class FrameDecoder {
   bool at_boundary() const { return state_ == State::kHeader && have_ == 0; }
 
  private:
-  enum class State { kHeader, kBody, kPayload, kSkip };
+  enum class State { kHeader, kBody, kPayload, kSkip, kLoan };
 
   size_t TakeHeader(const char* data, size_t size, Status* status);
   Status ParseHeader();
   size_t TakeBody(const char* data, size_t size, Status* status);
   Status BeginPayload();
+  size_t TakeLoan(const char* data, size_t size, Status* status);
+  Status Borrow();
+  void Drop();
   void Finish();
 
   Sink* const sink_;
@@ -89,6 +110,7 @@ class FrameDecoder {
   uint64_t have_ = 0;  // bytes of the current part
   uint64_t body_bytes_ = 0, payload_bytes_ = 0;
   std::array<char, kWireHeaderBytes> header_;
+  std::array<char, kLoanBytes> loan_;
   Frame frame_;
 };
 

@@ -18,6 +18,10 @@ struct Sink : FrameDecoder::Sink {
     if (bytes > 65536 || frame.kind % 4 == 0) return errors::ResourceExhausted("too large");
     return Tensor::Make(DType::kUint8, Shape({static_cast<int64_t>(bytes) + (frame.kind % 4 == 1 ? 1 : 0)}));
   }
+  StatusOr<Tensor> BorrowPayload(const Frame& frame, uint64_t bytes, const Loan& loan) override {
+    if (loan.flag >= 256 || loan.offset % 64 != 0) return errors::DataLoss("no such loan");
+    return AllocatePayload(frame, bytes);
+  }
   void Deliver(Frame frame) override {
     bytes += frame.body.size() + frame.payload.ByteSize();
     ++frames;

@@ -137,7 +137,54 @@ TEST(FrameCodecTest, ImpossibleHeadersAreErrors) {
   EXPECT_TRUE(absl::IsDataLoss(consume(28, (64u << 20) + 1, 0)));  // body
   EXPECT_TRUE(absl::IsDataLoss(consume(28, kMaxControlBody + 1, 3)));
   EXPECT_TRUE(absl::IsDataLoss(consume(32, 1, 1)));  // a ping with a payload
-  EXPECT_TRUE(absl::IsDataLoss(consume(28, 0, 4)));  // type
+  EXPECT_TRUE(absl::IsDataLoss(consume(28, 0, 7)));  // type
+}
+
+// Knows one loan.
+struct BorrowingCollector : Collector {
+  StatusOr<Tensor> BorrowPayload(const Frame& frame, uint64_t bytes, const Loan& loan) override {
+    if (frame.step == refused_step) return errors::ResourceExhausted("no");
+    if (loan.offset != 640 || loan.flag != 9) return errors::DataLoss("no such loan");
+    return Pattern(static_cast<int64_t>(bytes));
+  }
+};
+
+std::string EncodeLent(uint64_t step, const Loan& loan) {
+  OutgoingFrame out;
+  out.Start(WithPayload(step, "body", 70'000), loan);
+  std::string bytes(out.remaining(), '\0');
+  EXPECT_EQ(out.CopyTo(bytes.data(), bytes.size()), bytes.size());
+  return bytes;
+}
+
+TEST(FrameCodecTest, LentPayloadsInPiecesOfAnySize) {
+  const std::string stream = EncodeLent(1, {640, 9}) + Encode(WithPayload(2, "", 100)) + EncodeLent(3, {640, 9});
+  EXPECT_LT(stream.size(), 400u);
+  for (const size_t piece : {size_t{1}, size_t{7}, size_t{45}, stream.size()}) {
+    BorrowingCollector collector;
+    collector.refused_step = 3;
+    FrameDecoder decoder(&collector);
+    for (size_t at = 0; at < stream.size(); at += piece) {
+      ASSERT_TRUE(decoder.Consume(stream.data() + at, std::min(piece, stream.size() - at)).ok());
+    }
+    ASSERT_EQ(collector.frames.size(), 2u);
+    EXPECT_EQ(collector.frames[0].body, "body");
+    EXPECT_EQ(collector.frames[0].payload.ByteSize(), 70'000u);
+    EXPECT_TRUE(IsPattern(collector.frames[0].payload));
+    EXPECT_TRUE(IsPattern(collector.frames[1].payload));
+    EXPECT_TRUE(decoder.at_boundary());
+  }
+}
+
+TEST(FrameCodecTest, LoansThatCannotBeAreErrors) {
+  const std::string good = EncodeLent(1, {640, 9}), bad = EncodeLent(1, {641, 9});
+  BorrowingCollector collector;
+  EXPECT_TRUE(absl::IsDataLoss(FrameDecoder(&collector).Consume(bad.data(), bad.size())));
+  Collector lends_nothing;
+  EXPECT_TRUE(absl::IsDataLoss(FrameDecoder(&lends_nothing).Consume(good.data(), good.size())));
+  std::string of_nothing = good;
+  std::memset(of_nothing.data() + 32, 0, 8);
+  EXPECT_TRUE(absl::IsDataLoss(FrameDecoder(&collector).Consume(of_nothing.data(), of_nothing.size())));
 }
 
 TEST(FrameCodecTest, TheLinksOwnFramesAreNotDelivered) {

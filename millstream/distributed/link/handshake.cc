@@ -11,7 +11,7 @@ namespace millstream {
 namespace {
 
 constexpr absl::string_view kMagic("MSLINK\r\n", 8);
-constexpr uint32_t kVersion = 2;
+constexpr uint32_t kVersion = 3;
 constexpr size_t kFixedHello = 8 + 4 + 4 + 8 + 8;
 constexpr size_t kMaxText = 1024;
 static_assert(kMaxText >= kMaxProofMessage);

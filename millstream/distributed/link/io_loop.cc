@@ -20,7 +20,6 @@ constexpr size_t kScratchBytes = size_t{64} << 10;
 constexpr int kTurnsPerCheck = 16;
 constexpr int64_t kBusyTime = 100'000;        // for which a busy descriptor is asked every turn
 constexpr int64_t kTimerPeriod = 10'000'000;  // of a busy loop
-constexpr int64_t kPauseBeforeYield = 3'000;
 
 Status SystemError(const char* what) { return errors::Unavailable(what, ": ", std::strerror(errno)); }
 
@@ -112,7 +111,7 @@ void IoLoop::Run() {
     if (worked) {
       spin_.Worked(now_);
     } else if (spin_.ShouldSpin(now_)) {
-      Relax();
+      spin_.Relax(now_);
     } else {
       Block();
     }
@@ -171,12 +170,6 @@ void IoLoop::RunTimers() {
   }
   for (const auto& member : members_) next = std::min(next, member->deadline_ns());
   next_timer_ = std::max(next, now_ + 1'000);
-}
-
-void IoLoop::Relax() {
-  CpuPause();
-  if (spin_.idle_ns(now_) < kPauseBeforeYield) return;
-  spin_.contention().Yield();
 }
 
 void IoLoop::Block() {

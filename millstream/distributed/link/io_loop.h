@@ -75,7 +75,6 @@ class IoLoop {
   bool CheckDescriptors(int timeout_ms);
   void RunTimers();
   void Block();
-  void Relax();
   void DropRemoved();
   void StopMembers();
 

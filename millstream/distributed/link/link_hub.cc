@@ -16,6 +16,7 @@
 #include "millstream/distributed/link/hub_registry.h"
 #include "millstream/distributed/link/sockets.h"
 #include "millstream/distributed/trust/hmac.h"
+#include "millstream/tensor/shared_region.h"
 
 namespace millstream {
 namespace {
@@ -125,6 +126,7 @@ StatusOr<std::unique_ptr<LinkHub>> LinkHub::Start(std::string task, uint64_t inc
   core->endpoint.incarnation = incarnation;
   core->options = options;
   core->accept = std::move(accept);
+  if (options.shm && options.lend) SharedRegion::Enable();
   auto hub = std::make_unique<Hub>(core);
   RETURN_IF_ERROR(hub->Open());
   return std::unique_ptr<LinkHub>(std::move(hub));

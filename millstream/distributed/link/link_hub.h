@@ -36,13 +36,15 @@ struct LinkOptions {
   std::string bind_address = "127.0.0.1";   // of the TCP listener
   std::string advertised_address;           // host that peers dial; "": bind_address
   size_t shm_ring_bytes = size_t{2} << 20;  // each way, per link; a power of two from 64 KB to 1 GB
+  // Large tensors are lent to tasks of the same user that are linked through shared memory, not copied (loans.h).
+  bool lend = true;
   // Hubs of one process that share a registry (hub_registry.h) hand frames over directly; null: this one does not.
   std::shared_ptr<HubRegistry> neighbours;
   int io_threads = 1;
   std::chrono::microseconds spin{50};  // the longest that an I/O thread looks for work before it blocks
   std::chrono::milliseconds handshake_timeout{10'000};
-  // A link that has been silent for the interval is pinged; one that gives no sign of life for the timeout while a ping
-  // is out ends with Unavailable. A peer that reads what it is sent is alive. 0: never.
+  // A link that has been silent for the interval is pinged; one that sends no keepalive reply within the timeout while
+  // a ping is out ends with Unavailable. A peer that reads what it is sent is alive. 0: never.
   std::chrono::milliseconds keepalive_interval{10'000}, keepalive_timeout{30'000};
   // How long a link that was closed waits for the peer to take what was queued, counted from its last sign of life.
   std::chrono::milliseconds linger{2'000};

@@ -5,7 +5,11 @@
 #include <sys/socket.h>
 
 #include <algorithm>
-#include <cerrno>
+#include <string>
+
+#include "millstream/base/logging.h"
+#include "millstream/distributed/link/sockets.h"
+#include "millstream/distributed/trust/peer_user.h"
 
 namespace millstream {
 namespace {
@@ -21,9 +25,54 @@ constexpr int kBellsUnread = 32;
 
 ShmLink::ShmLink(LinkParts parts, UniqueFd socket, ShmSegment segment, bool maker)
     : WireLink(std::move(parts), std::move(socket), /*polled=*/true),
-      segment_(std::move(segment)),
-      writer_(segment_.writer(maker ? 0 : 1)),
-      reader_(segment_.reader(maker ? 1 : 0)) {}
+      segment_(std::make_shared<ShmSegment>(std::move(segment))),
+      maker_(maker),
+      writer_(segment_->writer(maker ? 0 : 1)),
+      reader_(segment_->reader(maker ? 1 : 0)) {}
+
+void ShmLink::OnStart() {
+  SharedRegion* const region = options().lend ? SharedRegion::Get() : nullptr;
+  // Another user may not read what else is in this process's tensors.
+  if (region == nullptr || PeerUser(socket()) != geteuid()) return;
+  const auto lender = std::make_shared<Lender>(region, segment_, maker_ ? 0 : 1);
+  if (!lender->OfferRegion(socket()).ok()) return;  // out of descriptors: payloads are copied
+  lender_ = lender;
+  RequestRegion();
+}
+
+void ShmLink::OnControl(WireType type) {
+  if (type == WireType::kMapped && lender_ != nullptr) lender_->StartLending();
+  if (type != WireType::kRegion || borrower_ != nullptr) return;
+  const Status mapped = MapRegion();
+  if (mapped.ok()) return RequestMapped();
+  LogInfo(absl::StrCat(peer(), ": its tensors are copied, not borrowed: ", mapped.message()));
+}
+
+// The descriptors were sent before the frame that tells of them.
+Status ShmLink::MapRegion() {
+  if (descriptors_.empty()) RETURN_IF_ERROR(ReadBells());
+  std::vector<UniqueFd> descriptors = std::move(descriptors_);
+  descriptors_.clear();
+  if (descriptors.size() != 2) return errors::InvalidArgument("the memory did not come along");
+  if (PeerUser(socket()) != geteuid()) return errors::PermissionDenied("it belongs to another user");
+  ASSIGN_OR_RETURN(borrower_,
+                   Borrower::Map(std::move(descriptors[0]), std::move(descriptors[1]), segment_, maker_ ? 1 : 0));
+  return OkStatus();
+}
+
+std::optional<Loan> ShmLink::Lend(const Tensor& payload) {
+  return lender_ != nullptr ? lender_->Lend(payload) : std::nullopt;
+}
+
+StatusOr<Tensor> ShmLink::BorrowPayload(const Frame& frame, uint64_t bytes, const Loan& loan) {
+  if (borrower_ == nullptr) return FrameDecoder::Sink::BorrowPayload(frame, bytes, loan);
+  ASSIGN_OR_RETURN(const Tensor memory, borrower_->Borrow(loan, bytes));
+  return handler()->Borrow(*this, frame, memory);
+}
+
+void ShmLink::ReleaseTransport(UniqueFd /*socket*/, bool /*told*/) {
+  if (lender_ != nullptr) Lender::Settle(lender_);
+}
 
 Status ShmLink::Write(OutgoingFrame& out, size_t* budget) {
   while (out.remaining() > 0 && *budget > 0) {
@@ -52,21 +101,26 @@ bool ShmLink::OnEvents(uint32_t events) {
     PeerGone();
   } else if (++bells_unread_ == kBellsUnread) {
     bells_unread_ = 0;
-    char bells[256];
-    const ssize_t n = ::recv(socket(), bells, sizeof(bells), MSG_DONTWAIT);
-    if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) PeerGone();
+    if (!ReadBells().ok()) PeerGone();
   }
   return false;  // what the bell was for is in memory
 }
 
+Status ShmLink::ReadBells() {
+  std::string bells;
+  return ReceiveSome(socket(), 256, &bells, &descriptors_);
+}
+
 // What the peer wrote before it went still counts: one ring of bytes, should somebody go on writing.
 void ShmLink::PeerGone() {
-  ReadSome(segment_.ring_bytes());
+  ReadSome(segment_->ring_bytes());
   Fail(errors::Unavailable("the connection ended; its process has stopped or lost its network namespace"));
 }
 
 bool ShmLink::Poll() {
   if (!readable()) return false;
+  // Before frames are handled: an update finds its variable free if whoever read it is done.
+  if (lender_ != nullptr) lender_->Collect();
   bool worked = ReadSome(kTurnBytes);
   if (backlog()) worked |= DrainBacklog(kTurnBytes);
   return worked;

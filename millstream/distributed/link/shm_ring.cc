@@ -16,7 +16,8 @@ namespace {
 
 constexpr size_t kPage = 4096;
 constexpr size_t kMinRing = size_t{64} << 10, kMaxRing = size_t{1} << 30;
-static_assert(2 * sizeof(RingControl) <= kPage);
+constexpr size_t kFlagsAt = 2 * sizeof(RingControl);
+static_assert(kFlagsAt + 2 * kLoans * sizeof(LoanFlag) <= kPage);
 // An emptied ring goes back to its front from here on: small enough to stay in a cache, large enough that going back,
 // which shortens the room until the reader follows, is rare.
 constexpr uint64_t kWarmBytes = uint64_t{256} << 10;
@@ -28,6 +29,17 @@ size_t SegmentBytes(size_t ring_bytes) { return kPage + 2 * ring_bytes; }
 Status SystemError(const char* what) { return errors::Unavailable(what, ": ", std::strerror(errno)); }
 
 }  // namespace
+
+StatusOr<uint64_t> SealedMemoryBytes(int fd) {
+  const int seals = fcntl(fd, F_GET_SEALS);
+  struct stat about;
+  struct statfs file_system;
+  if (seals < 0 || (seals & F_SEAL_SHRINK) == 0 || fstat(fd, &about) != 0 || fstatfs(fd, &file_system) != 0 ||
+      !S_ISREG(about.st_mode) || static_cast<uint64_t>(file_system.f_type) != kTmpfsMagic || about.st_size <= 0) {
+    return errors::InvalidArgument("not a sealed memory file");
+  }
+  return static_cast<uint64_t>(about.st_size);
+}
 
 Status RingWriter::Room(std::span<char>* room) {
   const uint64_t offset = tail_ & (capacity_ - 1);
@@ -109,13 +121,8 @@ StatusOr<ShmSegment> ShmSegment::Attach(UniqueFd fd, uint64_t ring_bytes) {
   if (ring_bytes < kMinRing || ring_bytes > kMaxRing || !std::has_single_bit(ring_bytes)) {
     return errors::InvalidArgument("rings of ", ring_bytes, " bytes");
   }
-  const int seals = fcntl(fd.get(), F_GET_SEALS);
-  struct stat about;
-  struct statfs file_system;
-  if (seals < 0 || (seals & F_SEAL_SHRINK) == 0 || fstat(fd.get(), &about) != 0 ||
-      fstatfs(fd.get(), &file_system) != 0 || !S_ISREG(about.st_mode) ||
-      static_cast<uint64_t>(file_system.f_type) != kTmpfsMagic ||
-      static_cast<uint64_t>(about.st_size) < SegmentBytes(ring_bytes)) {
+  const StatusOr<uint64_t> bytes = SealedMemoryBytes(fd.get());
+  if (!bytes.ok() || *bytes < SegmentBytes(ring_bytes)) {
     return errors::InvalidArgument("not a sealed memory file of the announced size");
   }
   return Map(fd.get(), ring_bytes);
@@ -136,6 +143,10 @@ void ShmSegment::Unmap() {
 
 RingControl* ShmSegment::control(int way) const {
   return reinterpret_cast<RingControl*>(memory_ + way * sizeof(RingControl));
+}
+
+std::span<LoanFlag, kLoans> ShmSegment::loans(int way) const {
+  return std::span<LoanFlag, kLoans>(reinterpret_cast<LoanFlag*>(memory_ + kFlagsAt) + way * kLoans, kLoans);
 }
 
 char* ShmSegment::data(int way) const { return memory_ + kPage + static_cast<size_t>(way) * ring_bytes_; }

@@ -69,7 +69,16 @@ class RingReader {
   uint64_t head_ = 0;
 };
 
-// Memory of two processes with a ring for each direction. Nobody can shrink it under the feet of the other.
+// The size of a memory file that a peer made. InvalidArgument if the peer could take the memory away again, or if it is
+// no such file.
+StatusOr<uint64_t> SealedMemoryBytes(int fd);
+
+// Tells of one loan (loans.h) whether it is still out: the lender sets it, the borrower clears it.
+using LoanFlag = std::atomic<uint32_t>;
+inline constexpr size_t kLoans = 256;  // that may be out at a time, each way
+
+// Memory of two processes with a ring for each direction, and the flags of what each has lent to the other. Nobody can
+// shrink it under the feet of the other.
 class ShmSegment {
  public:
   ShmSegment() = default;
@@ -88,6 +97,7 @@ class ShmSegment {
   // `way` is 0 for the ring from the maker, 1 for the ring to it.
   RingWriter writer(int way) const { return RingWriter(control(way), data(way), ring_bytes_); }
   RingReader reader(int way) const { return RingReader(control(way), data(way), ring_bytes_); }
+  std::span<LoanFlag, kLoans> loans(int way) const;
 
  private:
   static StatusOr<ShmSegment> Map(int fd, size_t ring_bytes);

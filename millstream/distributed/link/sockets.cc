@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstring>
 #include <fstream>
+#include <span>
 
 #include "absl/strings/escaping.h"
 #include "millstream/base/logging.h"
@@ -83,6 +84,17 @@ Status Connect(int socket, const sockaddr* address, socklen_t size, Deadline dea
     return error == 0 ? OkStatus() : errors::Unavailable(std::strerror(error));
   }
   return OkStatus();
+}
+
+// Sends the descriptors with `message`. `control` has room for them.
+void Attach(std::span<const int> descriptors, char* control, msghdr* message) {
+  message->msg_control = control;
+  message->msg_controllen = CMSG_SPACE(descriptors.size_bytes());
+  cmsghdr* header = CMSG_FIRSTHDR(message);
+  header->cmsg_level = SOL_SOCKET;
+  header->cmsg_type = SCM_RIGHTS;
+  header->cmsg_len = CMSG_LEN(descriptors.size_bytes());
+  std::memcpy(CMSG_DATA(header), descriptors.data(), descriptors.size_bytes());
 }
 
 }  // namespace
@@ -174,13 +186,7 @@ Status SendAll(int socket, absl::string_view bytes, int descriptor, Deadline dea
     message.msg_iov = &part;
     message.msg_iovlen = 1;
     if (descriptor >= 0) {
-      message.msg_control = control;
-      message.msg_controllen = sizeof(control);
-      cmsghdr* header = CMSG_FIRSTHDR(&message);
-      header->cmsg_level = SOL_SOCKET;
-      header->cmsg_type = SCM_RIGHTS;
-      header->cmsg_len = CMSG_LEN(sizeof(int));
-      std::memcpy(CMSG_DATA(header), &descriptor, sizeof(int));
+      Attach({&descriptor, 1}, control, &message);
     }
     const ssize_t n = sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
     if (n > 0) {
@@ -193,6 +199,18 @@ Status SendAll(int socket, absl::string_view bytes, int descriptor, Deadline dea
     }
   }
   return OkStatus();
+}
+
+Status SendDescriptors(int socket, const std::array<int, 2>& descriptors) {
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(descriptors))] = {};
+  char byte = 'd';
+  iovec part = {&byte, 1};
+  msghdr message = {};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  Attach(descriptors, control, &message);
+  if (sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT) == 1) return OkStatus();
+  return errors::Unavailable(std::strerror(errno));
 }
 
 StatusOr<std::string> ReceiveExactly(int socket, size_t size, Deadline deadline) {

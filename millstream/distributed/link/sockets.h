@@ -2,6 +2,7 @@
 #ifndef MILLSTREAM_DISTRIBUTED_LINK_SOCKETS_H_
 #define MILLSTREAM_DISTRIBUTED_LINK_SOCKETS_H_
 
+#include <array>
 #include <chrono>
 #include <string>
 #include <vector>
@@ -32,6 +33,8 @@ Status SplitHostPort(const std::string& address, std::string* host, std::string*
 
 // Sends all of `bytes`, with the descriptor if it is not -1; receives exactly `size` bytes. Both wait.
 Status SendAll(int socket, absl::string_view bytes, int descriptor, Deadline deadline);
+// Sends two descriptors with one byte, without waiting.
+Status SendDescriptors(int socket, const std::array<int, 2>& descriptors);
 StatusOr<std::string> ReceiveExactly(int socket, size_t size, Deadline deadline);
 
 // Appends at most `size` bytes that are there, and the descriptors that come with them, without waiting. Unavailable:

@@ -51,8 +51,9 @@ void WireLink::Start(const std::string& greeting) {
   if (status.ok() && !greeting.empty() &&
       ::send(socket_.get(), greeting.data(), greeting.size(), MSG_DONTWAIT | MSG_NOSIGNAL) !=
           static_cast<ssize_t>(greeting.size())) {
-    status = errors::Unavailable("gone during the handshake");
+    status = errors::Unavailable("the peer closed the connection during the handshake");
   }
+  OnStart();
   handler_->Opened(*this);
   if (!status.ok()) Fail(status);
 }
@@ -74,8 +75,17 @@ void WireLink::Send(Frame frame) {
     }
     writing_ = true;
   }
-  out_.Start(std::move(frame));
+  StartFrame(std::move(frame));
   Drain(kDirectBytes);
+}
+
+// Makes `frame` the one that is being written. Of the writing side's owner.
+void WireLink::StartFrame(Frame frame) {
+  const std::optional<Loan> loan = frame.may_lend && frame.payload.IsInitialized() ? Lend(frame.payload) : std::nullopt;
+  if (!loan.has_value()) return out_.Start(std::move(frame));
+  counters_.payloads_lent.fetch_add(1, std::memory_order_relaxed);
+  counters_.bytes_sent.fetch_add(frame.payload.ByteSize() - kLoanBytes, std::memory_order_relaxed);
+  out_.Start(std::move(frame), *loan);
 }
 
 size_t WireLink::queued_frames() {
@@ -128,18 +138,9 @@ bool WireLink::TakeNext() {
     MutexLock lock(mu_);
     const bool going = state_.load(std::memory_order_relaxed) <= State::kClosing;
     const bool due = !queue_.empty() && (queue_.front().due_ns == 0 || queue_.front().due_ns <= NowNanos());
-    if (going && wants_pong_) {
-      wants_pong_ = false;
-      out_.StartControl(WireType::kPong, "");
-      return true;
-    }
-    if (going && wants_ping_) {
-      wants_ping_ = false;
-      out_.StartControl(WireType::kPing, "");
-      return true;
-    }
+    if (going && StartRequested()) return true;
     if (going && due) {
-      out_.Start(queue_.Pop());
+      StartFrame(queue_.Pop());
       return true;
     }
     if (going && wants_bye_ && queue_.empty()) {
@@ -150,6 +151,21 @@ bool WireLink::TakeNext() {
     last = Disown(false);
   }
   if (last) Release();
+  return false;
+}
+
+// Makes a control frame that was requested the one that is being written; false if there is none.
+bool WireLink::StartRequested() {
+  const std::pair<bool*, WireType> wanted[] = {{&wants_pong_, WireType::kPong},
+                                               {&wants_ping_, WireType::kPing},
+                                               {&wants_region_, WireType::kRegion},
+                                               {&wants_mapped_, WireType::kMapped}};
+  for (const auto& [wants, type] : wanted) {
+    if (!*wants) continue;
+    *wants = false;
+    out_.StartControl(type, "");
+    return true;
+  }
   return false;
 }
 
@@ -176,7 +192,8 @@ bool WireLink::Disown(bool any_left) {
   const int64_t due = queue_.empty() ? kNever : queue_.front().due_ns;
   delayed_until_.store(due == 0 ? kNever : due, std::memory_order_seq_cst);
   if (due != 0 && due != kNever && !loop_->on_thread()) loop_->Wake();
-  SetBacklog(any_left || due == 0 || wants_ping_ || wants_pong_ || (wants_bye_ && queue_.empty()));
+  SetBacklog(any_left || due == 0 || wants_ping_ || wants_pong_ || wants_region_ || wants_mapped_ ||
+             (wants_bye_ && queue_.empty()));
   return false;
 }
 
@@ -222,7 +239,7 @@ void WireLink::Deliver(Frame frame) {
 
 void WireLink::Control(WireType type, const std::string& body) {
   if (type == WireType::kPing) return Request(&wants_pong_);
-  if (type != WireType::kBye) return;
+  if (type != WireType::kBye) return OnControl(type);
   const Status why = DecodeByeStatus(body);
   Fail(why.ok() ? errors::Unavailable("it closed the link") : WithContext(why, "it closed the link"));
 }
@@ -249,9 +266,8 @@ void WireLink::OnTimer(int64_t now) {
   } else if (verdict == Liveness::Verdict::kPing) {
     Request(&wants_ping_);
   } else if (verdict == Liveness::Verdict::kDead) {
-    Fail(errors::Unavailable("no sign of life for ", absl::StrFormat("%.1f", static_cast<double>(silent) / 1e9),
-                             " s, since ", TimeOfDay(silent),
-                             ", though it was asked; it may be stopped, or its host unreachable"));
+    Fail(errors::Unavailable("no keepalive reply for ", absl::StrFormat("%.1f", static_cast<double>(silent) / 1e9),
+                             " s, since ", TimeOfDay(silent), "; the peer may be stopped, or its host unreachable"));
   }
 }
 

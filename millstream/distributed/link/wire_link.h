@@ -3,6 +3,7 @@
 #define MILLSTREAM_DISTRIBUTED_LINK_WIRE_LINK_H_
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "millstream/base/mutex.h"
@@ -57,6 +58,12 @@ class WireLink : public HubLink, public IoLoop::Member, protected FrameDecoder::
   virtual void OnBacklog(bool any) = 0;
   // Changes whenever the peer takes something of what was written.
   virtual uint64_t peer_progress() const = 0;
+  // On the loop's thread, once the greeting is sent, before the handler knows of the link.
+  virtual void OnStart() {}
+  // A loan of the payload in place of its bytes; nothing: they are sent.
+  virtual std::optional<Loan> Lend(const Tensor& /*payload*/) { return std::nullopt; }
+  // The links' own talk that is not about keepalive or the end. On the I/O thread.
+  virtual void OnControl(WireType /*type*/) {}
   // The link has ended and nobody writes any more: lets go of what it holds. `told`: the peer was sent the reason.
   virtual void ReleaseTransport(UniqueFd socket, bool told) = 0;
 
@@ -71,6 +78,11 @@ class WireLink : public HubLink, public IoLoop::Member, protected FrameDecoder::
   // Makes the calling thread the owner of the writing side if nobody is.
   bool TryOwnWriting();
   void DisownWriting(bool any_left);
+  // Sends a control frame of that type as soon as possible.
+  void RequestRegion() { Request(&wants_region_); }
+  void RequestMapped() { Request(&wants_mapped_); }
+  const LinkOptions& options() const { return options_; }
+  FrameHandler* handler() const { return handler_; }
   void Heard() { last_heard_.store(loop_->now(), std::memory_order_relaxed); }
   const std::shared_ptr<IoLoop>& loop() const { return loop_; }
   int socket() const { return socket_.get(); }
@@ -86,8 +98,10 @@ class WireLink : public HubLink, public IoLoop::Member, protected FrameDecoder::
   void Control(WireType type, const std::string& body) final;
 
   void SendLater(Frame frame);
+  void StartFrame(Frame frame);
   void Drain(size_t budget);
   bool TakeNext();
+  bool StartRequested() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Request(bool* what);
   bool Breaks();
   bool Disown(bool any_left) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -119,6 +133,8 @@ class WireLink : public HubLink, public IoLoop::Member, protected FrameDecoder::
   FrameQueue queue_ ABSL_GUARDED_BY(mu_);
   bool wants_ping_ ABSL_GUARDED_BY(mu_) = false;  // flags, not frames: a peer cannot make the queue grow
   bool wants_pong_ ABSL_GUARDED_BY(mu_) = false;
+  bool wants_region_ ABSL_GUARDED_BY(mu_) = false;
+  bool wants_mapped_ ABSL_GUARDED_BY(mu_) = false;
   bool wants_bye_ ABSL_GUARDED_BY(mu_) = false;
   int64_t frames_accepted_ ABSL_GUARDED_BY(mu_) = 0;
   Status why_ ABSL_GUARDED_BY(mu_);

@@ -18,6 +18,7 @@ struct TaskSessionSpec {
   proto::ConfigProto config;
   SessionOptions options;  // the same, read
   std::string task;        // the task's name in the session, if `config` brings a cluster; "": its own
+  std::string master;      // likewise the master's name
   bool isolate_state = false;
   std::shared_ptr<FunctionLibrary> library;
 };

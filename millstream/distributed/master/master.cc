@@ -67,7 +67,7 @@ void Master::LookAfterClients(std::chrono::steady_clock::time_point now) {
     if (!gone) continue;
     session->GiveUpPartialRuns();
     if (now - *gone < limits_.lease) continue;
-    LogInfo(absl::StrCat(task(), ": session ", session->handle(), " ends: its client has gone"));
+    LogInfo(absl::StrCat(task(), ": session ", session->handle(), " closed: its client disconnected"));
     Close(session->handle()).IgnoreError();
   }
 }
@@ -170,6 +170,8 @@ StatusOr<std::shared_ptr<MasterSession>> Master::Open(const proto::ConfigProto& 
   options.observer = observer_;
   options.next_step = &next_step_;
   auto session = std::make_shared<MasterSession>(std::move(options));
+  // The tasks end sessions of another master that had this name in the cluster of its client.
+  if (cluster.renames()) RETURN_IF_ERROR(session->OpenAtAll());
   MutexLock lock(mu_);
   sessions_.emplace(session->handle(), session);
   return session;

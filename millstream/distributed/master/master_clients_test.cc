@@ -2,8 +2,11 @@
 // What is left of clients that come and go.
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <memory>
 #include <thread>
 
+#include "absl/strings/match.h"
 #include "millstream/distributed/master/master_service.h"
 #include "millstream/distributed/testing/direct_call.h"
 #include "millstream/graph/scope.h"
@@ -156,6 +159,100 @@ TEST_F(MasterClientsTest, APartialRunEndsWithItsClient) {
   std::vector<Tensor> out;
   ASSERT_EQ(session->Run({}, {"size:0"}, {}, &out), OkStatus());
   EXPECT_EQ(out[0].scalar<int32_t>(), 1);
+}
+
+// A partial run whose call waits for an element of an empty queue and, beyond that, for a feed that never comes.
+class WaitingPartialRun {
+ public:
+  WaitingPartialRun(const RpcMethod& run, const std::string& session, const std::string& handle, const Connection& from)
+      : call_(run, from) {
+    auto& request = call_.request_as<proto::RunStepRequest>();
+    request.set_session_handle(session);
+    request.set_partial_run_handle(handle);
+    request.add_fetch("taken:0");
+    thread_ = std::thread([this, &run] {
+      status_ = call_.Run(run);
+      answered_ = true;
+    });
+  }
+  bool answered() const { return answered_; }
+  Cancellation* cancellation() { return call_.cancellation(); }
+  // Waits for the answer.
+  Status answer() {
+    thread_.join();
+    return status_;
+  }
+
+ private:
+  DirectCall call_;
+  Status status_;
+  std::atomic<bool> answered_{false};
+  std::thread thread_;
+};
+
+class PartialRunCallTest : public MasterClientsTest {
+ protected:
+  void SetUp() override {
+    MasterClientsTest::SetUp();
+    client_ = NewConnection();
+    session_ = Create(client_).value();
+    proto::PartialRunSetupRequest request;
+    proto::PartialRunSetupResponse response;
+    request.set_session_handle(session_);
+    request.add_feed("x:0");
+    request.add_fetch("taken:0");
+    request.add_fetch("y:0");
+    ASSERT_EQ(Call("PartialRunSetup", client_, request, &response), OkStatus());
+    handle_ = response.partial_run_handle();
+    for (const RpcMethod& method : methods_) {
+      if (method.path == MasterMethod("RunStep")) run_ = &method;
+    }
+    while (!StartCall()) call_->answer().IgnoreError();
+  }
+  // True once the call waits: another call of the same run is refused then. False if it met that one, and was refused.
+  bool StartCall() {
+    call_ = std::make_unique<WaitingPartialRun>(*run_, session_, handle_, client_);
+    while (!call_->answered()) {
+      if (absl::StrContains(Feed().message(), "in progress")) return true;
+    }
+    return false;
+  }
+  // A call that feeds what the run does not have.
+  Status Feed() {
+    proto::RunStepRequest request;
+    proto::RunStepResponse response;
+    request.set_session_handle(session_);
+    request.set_partial_run_handle(handle_);
+    request.add_feed()->set_name("nothing:0");
+    request.mutable_feed(0)->mutable_tensor()->set_dtype(proto::DT_FLOAT);
+    request.mutable_feed(0)->mutable_tensor()->mutable_tensor_shape();
+    return Call("RunStep", client_, request, &response);
+  }
+  void ExpectEnded() {
+    EXPECT_TRUE(absl::IsCancelled(call_->answer()));
+    while (worker_.num_running() > 0) std::this_thread::yield();
+  }
+
+  Connection client_;
+  std::string session_, handle_;
+  const RpcMethod* run_ = nullptr;
+  std::unique_ptr<WaitingPartialRun> call_;
+};
+
+TEST_F(PartialRunCallTest, EndsWithTheConnection) {
+  client_.reset();
+  master().LookAfterClients(Clock::now());
+  ExpectEnded();
+}
+
+TEST_F(PartialRunCallTest, EndsWhenTheCallIsCancelled) {
+  call_->cancellation()->StartCancel(errors::Cancelled("the deadline of the call has passed"));
+  ExpectEnded();
+}
+
+TEST_F(PartialRunCallTest, EndsWithTheSession) {
+  EXPECT_EQ(Close(client_, session_), OkStatus());
+  ExpectEnded();
 }
 
 TEST_F(MasterClientsTest, SessionsAreCounted) {

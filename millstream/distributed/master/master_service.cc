@@ -133,6 +133,7 @@ void RunCallable(Master* master, RpcCall& call) {
   }
   RunOptions options;
   options.cancellation = call.cancellation();
+  options.identity = {request.millstream_client(), request.millstream_step()};
   (*session)->RunCallableAsync(request.handle(), std::move(feeds), options, nullptr,
                                [&call, keep = *session](Status status, std::vector<Tensor> outputs) {
                                  auto& response = call.response_as<proto::RunCallableResponse>();
@@ -187,11 +188,13 @@ void RunStep(Master* master, RpcCall& call) {
     return RunElsewhere(call, CallWait::kLong, [&call, session = *session, feeds = std::move(feeds)] {
       const auto& request = call.request_as<proto::RunStepRequest>();
       std::vector<Tensor> outputs;
-      Status status = session->PartialRun(request.partial_run_handle(), feeds, NamesOf(request.fetch()), &outputs);
+      Status status = session->PartialRun(request.partial_run_handle(), feeds, NamesOf(request.fetch()), &outputs,
+                                          call.cancellation());
       AnswerStep(call, std::move(status), outputs);
     });
   }
-  const RunOptions options = OptionsOf(request.options(), call);
+  RunOptions options = OptionsOf(request.options(), call);
+  options.identity = {request.millstream_client(), request.millstream_step()};
   // Made where there may be something to say: a message on the heap is not free.
   const bool wanted = options.full_trace || options.partition_graphs || (*session)->builds_cost_model();
   proto::RunMetadata* metadata = wanted ? call.response_as<proto::RunStepResponse>().mutable_metadata() : nullptr;

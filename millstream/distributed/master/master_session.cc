@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <mutex>
-#include <thread>
 
 #include "millstream/base/logging.h"
 #include "millstream/distributed/master/master_step.h"
@@ -11,6 +10,7 @@
 #include "millstream/distributed/wire/long_call.h"
 #include "millstream/framework/op_traits.h"
 #include "millstream/graph/import/export.h"
+#include "millstream/graph/placement/merge_rows.h"
 #include "millstream/runtime/executor.h"
 
 namespace millstream {
@@ -142,10 +142,16 @@ Status MasterSession::OpenAt(ClusterTask& task) {
   spec.name = options_.handle;
   spec.config = options_.config;
   spec.options = options_.session;
+  spec.master = local_task();
   spec.isolate_state = IsolatesState(options_.config);
   spec.library = graph_.library();
   RETURN_IF_ERROR(task.CreateSession(spec));
   open_at_.insert(task.name());
+  return OkStatus();
+}
+
+Status MasterSession::OpenAtAll() {
+  for (const std::shared_ptr<ClusterTask>& task : options_.tasks) RETURN_IF_ERROR(OpenAt(*task));
   return OkStatus();
 }
 
@@ -173,6 +179,7 @@ StatusOr<MasterSession::PlanPtr> MasterSession::MakePlan(PrunedGraph pruned) {
     if (observer != nullptr) plan->observed.emplace_back(i, std::move(observer));
   }
   for (const Node* arg : pruned.args) plan->arg_types.push_back(arg->output_type(0));
+  RETURN_IF_ERROR(MergeRowsBetweenTasks(&pruned));
   ASSIGN_OR_RETURN(PartitionedGraph cut, PartitionByTask(std::move(pruned)));
   std::vector<std::shared_ptr<ClusterTask>> tasks;  // by part
   for (const GraphPart& part : cut.parts) {
@@ -232,6 +239,7 @@ Status MasterSession::FillPartitionGraphs(const Feeds& feeds, const std::vector<
   std::vector<std::string> feed_names;
   for (const auto& feed : feeds) feed_names.push_back(feed.first);
   ASSIGN_OR_RETURN(PrunedGraph pruned, graph_.PruneFor(feed_names, fetches, targets));
+  RETURN_IF_ERROR(MergeRowsBetweenTasks(&pruned));
   ASSIGN_OR_RETURN(PartitionedGraph cut, PartitionByTask(std::move(pruned)));
   ExportOptions options;
   options.assigned_devices = true;
@@ -269,7 +277,7 @@ Status MasterSession::RunAndWait(PlanPtr plan, const RunOptions& options, std::v
   if (!end->ended()) {
     const int64_t begin = NowNanos();
     if (plan->waits.ShouldLook()) {  // giving way to whoever works on the step
-      while (!end->ended() && NowNanos() < begin + WaitPolicy::kLookNanos) std::this_thread::yield();
+      LookFor(LookWindow(WaitPolicy::kLookNanos, nullptr), 1, [&] { return end->ended(); });
     }
     end->Wait();
     plan->waits.Waited(NowNanos() - begin);

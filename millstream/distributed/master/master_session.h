@@ -56,6 +56,8 @@ class MasterSession final : public PlannedSession<std::shared_ptr<const MasterPl
   // are never waited for.
   Status AwaitTasksOf(const proto::GraphDef& graph, Cancellation* cancellation);
   Status AwaitTasksOf(const Graph& graph, Cancellation* cancellation);
+  // Opens the session at its tasks, before its first step.
+  Status OpenAtAll();
   // Looks for the tasks that nobody has needed so far, for a moment; says who is missing.
   void LookForAbsentTasks(Cancellation* cancellation);
 

@@ -39,6 +39,7 @@ class MasterSession::Step : public std::enable_shared_from_this<Step> {
       PartRun run;
       run.step = id_;
       run.part = part.id;
+      run.identity = options.identity;
       run.traced = (options.full_trace && metadata_ != nullptr) || costs_ || trace_ != nullptr;
       run.partial = part.task->is_local() ? partial : nullptr;
       run.args.reserve(part.args.size());

@@ -125,7 +125,7 @@ Status Peers::Hello(const PeerTask& peer, RpcChannel& channel, bool want_endpoin
   if (options_.on_ps_answer != nullptr) options_.on_ps_answer(response->job_done());
   if (!response->job_done()) return OkStatus();
   return errors::FailedPrecondition(peer.task, " at ", channel.address(), " says that the job is done: ", options_.task,
-                                    " came when its training had ended");
+                                    " started after its training had finished");
 }
 
 StatusOr<std::shared_ptr<RemoteTask>> Peers::Dial(const PeerTask& peer, const std::string& address, Entry& entry,

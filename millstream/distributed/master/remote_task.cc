@@ -99,6 +99,7 @@ Status RemoteTask::CreateSession(const TaskSessionSpec& spec) {
   request.set_isolate_state(spec.isolate_state);
   *request.mutable_config() = spec.config;
   request.set_task(spec.task);
+  if (!spec.task.empty()) request.set_session_master(spec.master);
   proto::CreateTaskSessionResponse response;
   return Call("CreateSession", request, &response);
 }
@@ -156,7 +157,12 @@ void RemoteTask::Run(PartRun run, uint64_t index, bool) {
   begin.step = run.step;
   begin.edge = run.part;
   begin.tag = index;
-  AppendVarint(run.traced ? kRunTraced : 0, &begin.body);
+  const bool numbered = run.identity.client != 0;
+  AppendVarint((run.traced ? kRunTraced : 0) | (numbered ? kRunNumbered : 0), &begin.body);
+  if (numbered) {
+    AppendVarint(run.identity.client, &begin.body);
+    AppendVarint(run.identity.number, &begin.body);
+  }
   std::vector<Frame> large;
   for (size_t i = 0; i < run.args.size(); ++i) {
     Frame own;
@@ -164,6 +170,7 @@ void RemoteTask::Run(PartRun run, uint64_t index, bool) {
       return run.done(std::move(s), nullptr, nullptr);
     if (!own.payload.IsInitialized()) continue;
     own.kind = kFeed;
+    own.may_lend = true;
     own.step = run.step;
     own.edge = static_cast<uint32_t>(i);
     large.push_back(std::move(own));

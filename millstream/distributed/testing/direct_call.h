@@ -17,15 +17,18 @@ class DirectCall final : public RpcCall {
   struct Connection {
     uint64_t number = 0;
   };
-  explicit DirectCall(const RpcMethod& method, std::shared_ptr<const Connection> connection = nullptr)
-      : request_(method.request->New()), response_(method.response->New()), connection_(std::move(connection)) {}
+  explicit DirectCall(const RpcMethod& method, const std::shared_ptr<const Connection>& connection = nullptr)
+      : request_(method.request->New()),
+        response_(method.response->New()),
+        connection_number_(connection == nullptr ? 0 : connection->number),
+        connection_(connection) {}
 
   google::protobuf::Message& request() override { return *request_; }
   google::protobuf::Message& response() override { return *response_; }
   std::string peer() override { return "direct"; }
   bool peer_is_loopback() override { return true; }
   absl::string_view metadata(absl::string_view) override { return ""; }
-  uint64_t connection_number() override { return connection_ == nullptr ? 0 : connection_->number; }
+  uint64_t connection_number() override { return connection_number_; }
   std::weak_ptr<const void> connection() override { return connection_; }
   Cancellation* cancellation() override { return &cancellation_; }
   void Finish(Status status) override {
@@ -42,7 +45,8 @@ class DirectCall final : public RpcCall {
  private:
   const std::unique_ptr<google::protobuf::Message> request_;
   const std::unique_ptr<google::protobuf::Message> response_;
-  const std::shared_ptr<const Connection> connection_;
+  const uint64_t connection_number_;
+  const std::weak_ptr<const Connection> connection_;  // it may end before the call does
   Cancellation cancellation_;
   Notification finished_;
   Status status_;

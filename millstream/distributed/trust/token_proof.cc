@@ -90,7 +90,7 @@ StatusOr<std::string> ClientProof::AnswerChallenge(absl::string_view challenge) 
   if (!reader.complete()) return errors::InvalidArgument("malformed challenge");
   const absl::string_view nonce_and_name = challenge.substr(0, challenge.size() - kHmacBytes);
   if (!EqualInConstantTime(proof, Prove(credential_.key, kServerLabel, purpose_, hello_, nonce_and_name))) {
-    return absl::UnauthenticatedError("whoever answers does not know the job token");
+    return absl::UnauthenticatedError("the server does not know the job token");
   }
   server_name_ = name;
   return Prove(credential_.key, kClientLabel, purpose_, hello_, nonce_and_name);

@@ -4,6 +4,13 @@
 #include <algorithm>
 
 namespace millstream {
+namespace {
+
+Status NobodyTakes(const Frame& frame) {
+  return errors::Unimplemented("No frames of kind ", frame.kind, " are received here");
+}
+
+}  // namespace
 
 FrameRouter::FrameRouter(const FrameRouter& other, std::string address)
     : observer_(other.observer_),
@@ -19,8 +26,12 @@ void FrameRouter::Route(absl::Span<const FrameKind> kinds, FrameReceiver* receiv
 
 StatusOr<Tensor> FrameRouter::Allocate(PeerLink& link, const Frame& frame, uint64_t bytes) {
   FrameReceiver* const receiver = ReceiverOf(frame.kind);
-  if (receiver == nullptr) return errors::Unimplemented("No frames of kind ", frame.kind, " are received here");
-  return receiver->Allocate(link, frame, bytes);
+  return receiver != nullptr ? receiver->Allocate(link, frame, bytes) : NobodyTakes(frame);
+}
+
+StatusOr<Tensor> FrameRouter::Borrow(PeerLink& link, const Frame& frame, const Tensor& memory) {
+  FrameReceiver* const receiver = ReceiverOf(frame.kind);
+  return receiver != nullptr ? receiver->Borrow(link, frame, memory) : NobodyTakes(frame);
 }
 
 void FrameRouter::Receive(PeerLink& link, Frame frame) {

@@ -22,6 +22,10 @@ class FrameReceiver {
   virtual ~FrameReceiver() = default;
   // As FrameHandler::Allocate().
   virtual StatusOr<Tensor> Allocate(PeerLink& link, const Frame& frame, uint64_t bytes) = 0;
+  // As FrameHandler::Borrow().
+  virtual StatusOr<Tensor> Borrow(PeerLink& link, const Frame& frame, const Tensor& memory) {
+    return CopyOfPayload(Allocate(link, frame, memory.ByteSize()), memory);
+  }
   virtual void Receive(PeerLink& link, Frame frame) = 0;
   // The first call about a link, dialed or accepted.
   virtual void LinkOpened(PeerLink& /*link*/) {}
@@ -48,6 +52,7 @@ class FrameRouter final : public FrameHandler {
   int links_ended() const { return links_ended_.load(std::memory_order_acquire); }
 
   StatusOr<Tensor> Allocate(PeerLink& link, const Frame& frame, uint64_t bytes) override;
+  StatusOr<Tensor> Borrow(PeerLink& link, const Frame& frame, const Tensor& memory) override;
   void Receive(PeerLink& link, Frame frame) override;
   void Opened(PeerLink& link) override;
   void Closed(PeerLink& link, const Status& why) override;

@@ -8,14 +8,15 @@ namespace millstream {
 
 // What tasks say to each other. Outside of steps: calls of /millstream.TaskService (proto/task.proto). Inside: frames
 // over links, whose fields mean this. Values are encoded as in wire_tensor.h.
-inline constexpr int kProtocolVersion = 2;
+inline constexpr int kProtocolVersion = 3;
 
 // Each kind has one receiver per task (frame_router.h).
 enum FrameKind : uint32_t {
   // Master to task. A large feed comes before its kRunPart, in a frame of its own.
-  kFeed = 1,  // step; edge: argument of the part; body, payload: value
-  kRunPart =
-      2,  // step; edge: part; tag: index of the part in the master's plan; body: flags, then (argument, value)...
+  kFeed = 1,        // step; edge: argument of the part; body, payload: value
+  kRunPart = 2,     // step; edge: part; tag: index of the part in the master's plan; body: flags, with kRunNumbered the
+                    // identity of
+                    // the step (client, number), then (argument, value)...
   kCancelStep = 3,  // step; body: why
 
   // Task to master. A large fetch comes before its kPartDone.
@@ -30,6 +31,11 @@ enum FrameKind : uint32_t {
   // Task to task: a step has waited long for values.
   kAskStep = 9,     // step: what became of the part that sends the values?
   kStepState = 10,  // step; edge: StepState
+
+  // Task to task: collectives (collective/transport/frame_exchange.h); step: key of the group's epoch.
+  kCollectiveMessage = 16,
+  kCollectiveControl = 17,
+  kCollectiveGroup = 18,  // collective ops of graphs (distributed/collective/group_note.h)
 };
 
 // What the sender of values says of its part of a step.
@@ -43,6 +49,7 @@ inline constexpr uint32_t kNumFrameKinds = 64;  // all are below this
 
 // Flags of kRunPart.
 inline constexpr uint64_t kRunTraced = 1;
+inline constexpr uint64_t kRunNumbered = 2;  // whoever asks for the step may repeat it
 
 }  // namespace millstream
 

@@ -24,9 +24,6 @@ struct RpcTls {
   bool enabled() const { return !cert.empty() || !ca.empty(); }
 };
 
-// Metadata key under which clients send the job token.
-inline constexpr char kRpcTokenKey[] = "millstream-token";
-
 // One call that a server is answering. It lives until Finish(), which any thread calls, exactly once.
 class RpcCall {
  public:

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "millstream/framework/peer_link.h"
 #include "millstream/proto/tensor.pb.h"
 #include "millstream/tensor/tensor_proto.h"
 
@@ -55,6 +56,25 @@ Status ConsumeHeader(absl::string_view* body, int64_t max_bytes, DType* dtype, S
                                      " is larger than ", max_bytes, " bytes");
   }
   return OkStatus();
+}
+
+// Type and shape of the payload of `bytes` bytes that the value at the front of `body` announces; nothing allocated.
+Status DescribePayload(absl::string_view body, uint64_t bytes, int64_t max_bytes, DType* dtype, Shape* shape) {
+  uint8_t kind;
+  if (!ConsumeByte(&body, &kind)) return Malformed();
+  if (bytes > static_cast<uint64_t>(max_bytes)) {
+    return errors::ResourceExhausted("A payload of ", bytes, " bytes is larger than the limit of ", max_bytes);
+  }
+  if (kind == static_cast<uint8_t>(Kind::kProtoPayload)) {
+    uint64_t size;
+    if (!ConsumeVarint(&body, &size) || size != bytes) return Malformed();
+    *dtype = DType::kUint8;
+    *shape = Shape({static_cast<int64_t>(bytes)});
+    return OkStatus();
+  }
+  if (kind != static_cast<uint8_t>(Kind::kPayload)) return Malformed();
+  RETURN_IF_ERROR(ConsumeHeader(&body, max_bytes, dtype, shape));
+  return static_cast<uint64_t>(shape->num_elements()) * DTypeSize(*dtype) == bytes ? OkStatus() : Malformed();
 }
 
 Status EncodeAsProto(const Tensor& tensor, std::string* body, Tensor* payload) {
@@ -129,22 +149,18 @@ Status EncodeNumbered(uint64_t number, const Tensor& tensor, std::string* body, 
 }
 
 StatusOr<Tensor> AllocatePayload(absl::string_view body, uint64_t bytes, int64_t max_bytes) {
-  uint8_t kind;
-  if (!ConsumeByte(&body, &kind)) return Malformed();
-  if (bytes > static_cast<uint64_t>(max_bytes)) {
-    return errors::ResourceExhausted("A payload of ", bytes, " bytes is larger than the limit of ", max_bytes);
-  }
-  if (kind == static_cast<uint8_t>(Kind::kProtoPayload)) {
-    uint64_t size;
-    if (!ConsumeVarint(&body, &size) || size != bytes) return Malformed();
-    return Tensor::Make(DType::kUint8, Shape({static_cast<int64_t>(bytes)}));
-  }
-  if (kind != static_cast<uint8_t>(Kind::kPayload)) return Malformed();
   DType dtype;
   Shape shape;
-  RETURN_IF_ERROR(ConsumeHeader(&body, max_bytes, &dtype, &shape));
-  if (static_cast<uint64_t>(shape.num_elements()) * DTypeSize(dtype) != bytes) return Malformed();
+  RETURN_IF_ERROR(DescribePayload(body, bytes, max_bytes, &dtype, &shape));
   return Tensor::Make(dtype, shape);
+}
+
+StatusOr<Tensor> BorrowPayload(absl::string_view body, const Tensor& memory, int64_t max_bytes) {
+  DType dtype;
+  Shape shape;
+  RETURN_IF_ERROR(DescribePayload(body, memory.ByteSize(), max_bytes, &dtype, &shape));
+  if (IsFloating(dtype) || IsComplex(dtype)) return memory.Bitcast(dtype, shape);
+  return CopyOfPayload(Tensor::Make(dtype, shape), memory);
 }
 
 Status DecodeTensor(absl::string_view* body, Tensor payload, int64_t max_bytes, Tensor* tensor, bool* dead) {

@@ -29,6 +29,10 @@ Status EncodeNumbered(uint64_t number, const Tensor& tensor, std::string* body, 
 // not fit `bytes`, ResourceExhausted beyond `max_bytes`.
 StatusOr<Tensor> AllocatePayload(absl::string_view body, uint64_t bytes, int64_t max_bytes);
 
+// The same value over `memory` (of bytes, read-only), which belongs to a task of this user. Numbers with a fraction are
+// left there. Others are copied: what is checked of them (an index, a bool) must not change behind the check.
+StatusOr<Tensor> BorrowPayload(absl::string_view body, const Tensor& memory, int64_t max_bytes);
+
 // Takes one value from the front of `body`. `*dead` tells a dead value from a tensor. InvalidArgument if malformed.
 Status DecodeTensor(absl::string_view* body, Tensor payload, int64_t max_bytes, Tensor* tensor, bool* dead);
 

@@ -10,6 +10,7 @@ namespace {
 StatusOr<Frame> ValueFrame(FrameKind kind, uint64_t step, uint32_t edge, uint64_t tag, const Tensor& value, bool dead) {
   Frame frame;
   frame.kind = kind;
+  frame.may_lend = true;
   frame.step = step;
   frame.edge = edge;
   frame.tag = tag;
@@ -42,7 +43,7 @@ void TaskExchange::SendInLoop(uint32_t edge, uint64_t tag, Tensor value, bool de
   {
     MutexLock lock(mu_);
     failed = failed_;
-    if (failed.ok()) sending_.emplace(Key(edge, tag), std::move(sent));
+    if (failed.ok()) sending_[Key(edge, tag)].swap(sent);
   }
   if (!failed.ok()) return sent(std::move(failed));
   (*link)->Send(*std::move(frame));

@@ -23,6 +23,11 @@ class TaskExchange final : public StepExchange {
 
   // Once, before the step's kernels run. `links` must outlive this.
   void Begin(const EdgeLinks* links) { links_ = links; }
+  // Likewise: which updates of the step were applied by earlier attempts; null if nobody repeats it.
+  void set_updates(class StepUpdates* updates) { updates_ = updates; }
+  class StepUpdates* updates() const {
+    return updates_;
+  }
 
   Status Send(uint32_t edge, uint64_t tag, Tensor value, bool dead) override;
   void SendInLoop(uint32_t edge, uint64_t tag, Tensor value, bool dead, Sent sent) override;
@@ -56,6 +61,7 @@ class TaskExchange final : public StepExchange {
 
   const uint64_t step_;
   const EdgeLinks* links_ = nullptr;
+  class StepUpdates* updates_ = nullptr;
   mutable Mutex mu_;
   absl::flat_hash_map<Key, Slot> slots_ ABSL_GUARDED_BY(mu_);
   absl::flat_hash_map<Key, Sent> sending_ ABSL_GUARDED_BY(mu_);

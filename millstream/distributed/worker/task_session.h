@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "millstream/distributed/cluster/session_cluster.h"
+#include "millstream/distributed/worker/applied_updates.h"
 #include "millstream/distributed/worker/task_exchange.h"
 #include "millstream/framework/census.h"
 #include "millstream/runtime/session_runtime.h"
@@ -36,8 +37,12 @@ struct TaskPart {
   EdgeLinks links;  // where its edges go
   std::vector<FromTask> from;
   std::shared_ptr<class TaskSession> session;
-  UsualTime usual_time;  // for which a run keeps its thread
+  std::shared_ptr<const TrackedUpdates> updates;  // null if it has none that can be passed over
+  UsualTime usual_time;                           // for which a run keeps its thread
 
+  // Which updates earlier attempts of this step have applied; null if nobody repeats it.
+  StatusOr<std::shared_ptr<StepUpdates>> BeginUpdates(AppliedUpdates& applied, StepIdentity identity,
+                                                      ClientSteps::Clock::time_point now);
   // True if values of its steps travel between this task and that incarnation of another one.
   bool Exchanges(const PeerLink& link) const;
   // A link over which they travel has ended. What was on its way is lost, and later values would get lost, too: the
@@ -50,6 +55,9 @@ struct TaskPart {
   std::atomic<bool> is_cut_{false};
   mutable Mutex cut_mu_;
   Status cut_ ABSL_GUARDED_BY(cut_mu_);
+  // Of the first client whose step came: usually there are no others. Set once.
+  std::atomic<ClientSteps*> steps_of_client_{nullptr};
+  std::shared_ptr<ClientSteps> steps_owner_ ABSL_GUARDED_BY(cut_mu_);
 };
 
 // The state that one session of a master has at one task: stateful kernels, functions, and with isolation its own
@@ -64,8 +72,11 @@ class TaskSession {
   const std::string& name() const { return name_; }
   const SessionCluster& cluster() const { return cluster_; }
   SessionRuntime& runtime() { return runtime_; }
-  // True once kernels may have kept a pointer to our functions in a resource of the task (iterators do).
-  bool IsNeededByResources() const { return isolated_ == nullptr && !runtime_.library()->Names().empty(); }
+  bool isolates_state() const { return isolated_ != nullptr; }
+  // Its steps may leave a pointer to its functions in a resource of the task (iterators have one).
+  bool MayBeHeld() const { return isolated_ == nullptr && !runtime_.library()->Names().empty(); }
+  // Such a resource exists. Only a step of the session makes one.
+  bool is_held() const { return runtime_.functions_are_held(); }
 
  private:
   const std::string name_;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "millstream/distributed/worker/once_kernel.h"
 #include "millstream/distributed/worker/register_part.h"
 #include "millstream/distributed/worker/step_watch.h"
 #include "millstream/distributed/worker/worker_step.h"
@@ -55,6 +56,7 @@ Status Worker::CreateSession(const std::string& name, const SessionOptions& opti
                              const std::string& master_task, uint64_t master_incarnation) {
   if (library == nullptr) library = std::make_shared<FunctionLibrary>();
   const TaskState task{&devices_, pool_.get(), &resources_, census_.get()};
+  if (!cluster.master.empty()) EndSessionsOfOthers(cluster.master, master_incarnation);
   auto session =
       std::make_shared<TaskSession>(name, task, options, std::move(cluster), isolate_state, std::move(library));
   MutexLock lock(sessions_mu_);
@@ -64,15 +66,28 @@ Status Worker::CreateSession(const std::string& name, const SessionOptions& opti
   return OkStatus();
 }
 
+void Worker::EndSessionsOfOthers(const std::string& master, uint64_t incarnation) {
+  std::vector<std::string> others;
+  {
+    MutexLock lock(sessions_mu_);
+    for (const auto& [name, entry] : sessions_) {
+      if (entry.session->cluster().master == master && entry.master_incarnation != incarnation) others.push_back(name);
+    }
+  }
+  for (const std::string& name : others) DeleteSession(name).IgnoreError();
+}
+
 Status Worker::DeleteSession(const std::string& name) {
   std::vector<std::shared_ptr<TaskPart>> parts;  // dropped outside the lock
   std::shared_ptr<TaskSession> session;
+  std::vector<std::shared_ptr<TaskSession>> unneeded;
   MutexLock lock(sessions_mu_);
   auto it = sessions_.find(name);
   if (it == sessions_.end()) return errors::Aborted("Session ", name, " is not known at ", options_.task);
   session = std::move(it->second.session);
   sessions_.erase(it);
-  if (session->IsNeededByResources()) retired_.push_back(session);
+  unneeded = TakeUnneeded();
+  if (session->MayBeHeld()) retired_.push_back(session);
   for (auto part = parts_.begin(); part != parts_.end();) {
     auto next = std::next(part);
     if (part->second->session == session) {
@@ -84,11 +99,26 @@ Status Worker::DeleteSession(const std::string& name) {
   return OkStatus();
 }
 
+std::vector<std::shared_ptr<TaskSession>> Worker::TakeUnneeded() {
+  // A running step has its session, so one that only this list has gets no holder any more.
+  const auto is_needed = [](const std::shared_ptr<TaskSession>& session) {
+    if (session.use_count() > 1) return true;
+    std::atomic_thread_fence(std::memory_order_acquire);
+    return session->is_held();
+  };
+  const auto first = std::partition(retired_.begin(), retired_.end(), is_needed);
+  std::vector<std::shared_ptr<TaskSession>> unneeded(std::make_move_iterator(first),
+                                                     std::make_move_iterator(retired_.end()));
+  retired_.erase(first, retired_.end());
+  return unneeded;
+}
+
 StatusOr<std::shared_ptr<TaskSession>> Worker::FindSession(const std::string& name) {
   MutexLock lock(sessions_mu_);
   auto it = sessions_.find(name);
   if (it == sessions_.end()) {
-    return errors::Aborted("Session ", name, " is not known at ", options_.task, ": the task was probably restarted");
+    return errors::Aborted("Session handle is not found: ", name, " at ", options_.task,
+                           ". Probably this task or the master of the session was restarted");
   }
   return it->second.session;
 }
@@ -111,7 +141,13 @@ StatusOr<uint32_t> Worker::Register(const std::string& session, PrunedGraph grap
                                     std::vector<FromTask> from) {
   auto part = std::make_shared<TaskPart>();
   ASSIGN_OR_RETURN(part->session, FindSession(session));
-  ASSIGN_OR_RETURN(part->plan, part->session->runtime().CompilePlaced(std::move(graph)));
+  OnceKernels once(&applied_);
+  decltype(CompileOptions::wrap) wrap;
+  // Variables of an isolated session end with it: no later session repeats its steps.
+  if (!part->session->isolates_state())
+    wrap = [&](const Node& node, std::shared_ptr<Kernel> kernel) { return once.Wrap(node, std::move(kernel)); };
+  ASSIGN_OR_RETURN(part->plan, part->session->runtime().CompilePlaced(std::move(graph), std::move(wrap)));
+  part->updates = once.updates();
   part->links = std::move(links);
   part->from = std::move(from);
   return AddPart(std::move(part));
@@ -194,6 +230,15 @@ void Worker::Begin(const StepPtr& step, std::shared_ptr<TaskPart> part, PartRun 
   if (Status whole = step->part->CheckWhole(); !whole.ok()) step->cancellation.StartCancel(whole);
   step->run = std::move(run);
   step->exchange.Begin(&step->part->links);
+  if (StepIdentity identity = step->run.identity; identity.client != 0) {
+    auto updates = step->part->BeginUpdates(applied_, identity, step->first_heard);
+    if (updates.ok()) {
+      step->updates = *std::move(updates);
+      step->exchange.set_updates(step->updates.get());
+    } else {
+      step->cancellation.StartCancel(updates.status());
+    }
+  }
   step->context = step->part->session->runtime().NewStep();
   step->context.step_id = static_cast<int64_t>(step->id);
   step->context.step_resources = &step->resources;
@@ -260,6 +305,9 @@ void Worker::End(const StepPtr& step, Status status) {
     stats = std::make_unique<proto::StepStats>();
     step->stats->Export(stats.get());
   }
+  // Before the answer: the step may be repeated, with other updates, as soon as its client knows how it ended.
+  step->exchange.set_updates(nullptr);
+  step->updates.reset();
   auto done = std::move(step->run.done);
   done(std::move(status), &step->rets, stats.get());
   MutexLock lock(steps_mu_);
@@ -307,6 +355,11 @@ std::vector<std::string> Worker::SessionOwners() const {
 size_t Worker::num_sessions() const {
   MutexLock lock(sessions_mu_);
   return sessions_.size();
+}
+
+size_t Worker::num_retired_sessions() const {
+  MutexLock lock(sessions_mu_);
+  return retired_.size();
 }
 
 size_t Worker::num_running() const {

@@ -14,6 +14,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "millstream/distributed/observer/counters.h"
 #include "millstream/distributed/wire/frame_router.h"
+#include "millstream/distributed/worker/applied_updates.h"
 #include "millstream/distributed/worker/task_session.h"
 #include "millstream/framework/partial_exchange.h"
 
@@ -33,6 +34,7 @@ struct PartRun {
   uint32_t part = 0;
   std::vector<Tensor> args;
   bool traced = false;
+  StepIdentity identity;
   Ref<PartialExchange> partial;  // where a step in parts meets its caller; null otherwise
   // Called once, on any thread. `rets` and `stats` (null unless traced) may be moved from.
   std::function<void(Status status, std::vector<Tensor>* rets, proto::StepStats* stats)> done;
@@ -70,6 +72,8 @@ class Worker final : public FrameReceiver {
   ThreadPool* pool() { return pool_.get(); }
 
   // Sessions. `master_task` is "" for a master in this process; when the link of another one closes, its sessions go.
+  // A session whose client brought its own cluster ends when another master opens one under the same name there, which
+  // is what a master does that was restarted elsewhere.
   Status CreateSession(const std::string& name, const SessionOptions& options, SessionCluster cluster,
                        bool isolate_state, std::shared_ptr<FunctionLibrary> library, const std::string& master_task,
                        uint64_t master_incarnation);
@@ -95,11 +99,13 @@ class Worker final : public FrameReceiver {
   static constexpr FrameKind kFrames[] = {kFeed,      kRunPart, kCancelStep, kValue,
                                           kLoopValue, kTaken,   kAskStep,    kStepState};
   StatusOr<Tensor> Allocate(PeerLink& link, const Frame& frame, uint64_t bytes) override;
+  StatusOr<Tensor> Borrow(PeerLink& link, const Frame& frame, const Tensor& memory) override;
   void Receive(PeerLink& link, Frame frame) override;
   void LinkOpened(PeerLink& link) override;
   void LinkLost(PeerLink& link, const Status& why) override;
 
   size_t num_sessions() const;
+  size_t num_retired_sessions() const;  // closed, and kept for what still calls their functions
   // The tasks whose masters have opened them.
   std::vector<std::string> SessionOwners() const;
   size_t num_running() const;
@@ -107,11 +113,13 @@ class Worker final : public FrameReceiver {
   // Answers of other tasks to questions about values that steps here wait for.
   uint64_t questions_answered() const { return questions_answered_.value(); }
   const PartCounters& counters() const { return counters_; }
+  ResourceManager& resources() { return resources_; }  // of the task; they outlive sessions
   Census& census() const { return *census_; }
   // The value of the variable global_step, if there is one here that is a number.
   std::optional<int64_t> GlobalStep() const;
 
  private:
+  StatusOr<Tensor> TakePayload(PeerLink& link, const Frame& frame, StatusOr<Tensor> tensor);
   struct Step;
   using StepPtr = std::shared_ptr<Step>;
 
@@ -137,6 +145,10 @@ class Worker final : public FrameReceiver {
   std::vector<std::shared_ptr<PeerLink>> LinksWith(uint64_t incarnation) const;
   void WatchSteps();
   StatusOr<std::shared_ptr<TaskSession>> FindSession(const std::string& name);
+  // Those that nothing needs any more, to be dropped outside the lock.
+  std::vector<std::shared_ptr<TaskSession>> TakeUnneeded() ABSL_EXCLUSIVE_LOCKS_REQUIRED(sessions_mu_);
+  // Those of masters with that name in the cluster of their client, but another incarnation.
+  void EndSessionsOfOthers(const std::string& master, uint64_t incarnation);
   uint32_t AddPart(std::shared_ptr<TaskPart> part);
 
   const WorkerOptions options_;
@@ -146,6 +158,7 @@ class Worker final : public FrameReceiver {
   ResourceManager resources_;
   const Ref<Census> census_ = MakeRef<Census>();
   PartCounters counters_;
+  AppliedUpdates applied_;
 
   mutable Mutex sessions_mu_;
   struct SessionEntry {
@@ -154,7 +167,7 @@ class Worker final : public FrameReceiver {
     uint64_t master_incarnation = 0;
   };
   absl::flat_hash_map<std::string, SessionEntry> sessions_ ABSL_GUARDED_BY(sessions_mu_);
-  // Closed, but iterators among the task's resources still call their functions. Gone with Reset().
+  // Closed, but steps still run, or iterators among the task's resources still call their functions.
   std::vector<std::shared_ptr<TaskSession>> retired_ ABSL_GUARDED_BY(sessions_mu_);
   absl::flat_hash_map<uint32_t, std::shared_ptr<TaskPart>> parts_ ABSL_GUARDED_BY(sessions_mu_);
   uint32_t next_part_ ABSL_GUARDED_BY(sessions_mu_) = 1;

@@ -27,6 +27,7 @@ void SendPartDone(PeerLink& link, uint64_t step, uint64_t index, Status status, 
       continue;
     }
     own.kind = kFetch;
+    own.may_lend = true;
     own.step = step;
     own.tag = index;
     own.edge = static_cast<uint32_t>(i);
@@ -50,9 +51,17 @@ void SendPartDone(PeerLink& link, uint64_t step, uint64_t index, Status status, 
 }  // namespace
 
 StatusOr<Tensor> Worker::Allocate(PeerLink& link, const Frame& frame, uint64_t bytes) {
+  return TakePayload(link, frame, AllocatePayload(frame.body, bytes, options_.max_tensor_bytes));
+}
+
+StatusOr<Tensor> Worker::Borrow(PeerLink& link, const Frame& frame, const Tensor& memory) {
+  return TakePayload(link, frame, BorrowPayload(frame.body, memory, options_.max_tensor_bytes));
+}
+
+// `tensor` for the payload of a frame; after an error the step knows.
+StatusOr<Tensor> Worker::TakePayload(PeerLink& link, const Frame& frame, StatusOr<Tensor> tensor) {
   const bool begins = frame.kind == kRunPart;  // large feeds have frames of their own
-  StatusOr<Tensor> tensor = begins ? errors::InvalidArgument("A request to run a part has a payload")
-                                   : AllocatePayload(frame.body, bytes, options_.max_tensor_bytes);
+  if (begins) tensor = errors::InvalidArgument("A request to run a part has a payload");
   if (tensor.ok()) return tensor;
   const Status why = WithContext(tensor.status(), absl::StrCat("At ", options_.task));
   if (begins) {  // its sender must not wait for the answer
@@ -172,8 +181,10 @@ void Worker::RunPartFrame(PeerLink& link, const Frame& frame) {
   }
   absl::string_view body = frame.body;
   uint64_t flags = 0;
-  Status status =
-      ConsumeVarint(&body, &flags) ? OkStatus() : errors::InvalidArgument("Malformed request to run a part");
+  const bool well_formed = ConsumeVarint(&body, &flags) &&
+                           ((flags & kRunNumbered) == 0 ||
+                            (ConsumeVarint(&body, &run.identity.client) && ConsumeVarint(&body, &run.identity.number)));
+  Status status = well_formed ? OkStatus() : errors::InvalidArgument("Malformed request to run a part");
   run.traced = (flags & kRunTraced) != 0;
   while (status.ok() && !body.empty()) {
     uint64_t number = 0;

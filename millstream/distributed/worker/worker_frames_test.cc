@@ -3,6 +3,7 @@
 
 #include <thread>
 
+#include "absl/strings/match.h"
 #include "millstream/distributed/testing/direct_cluster.h"
 #include "millstream/distributed/wire/protocol.h"
 #include "millstream/distributed/wire/wire_tensor.h"
@@ -105,6 +106,32 @@ TEST(WorkerFrames, WhatComesForStepsThatNeverBeginIsDropped) {
       }
     }
     while (worker.num_waiting() > 0) std::this_thread::yield();
+  }
+}
+
+// A client's cluster has one master of a name: a second one has taken its place.
+TEST(WorkerSessions, EndWhenAnotherMasterTakesTheirMastersName) {
+  Worker worker(OptionsOfTask0(),
+                [](const std::string&, const std::string&, uint64_t) -> StatusOr<std::shared_ptr<PeerLink>> {
+                  return errors::Unavailable("");
+                });
+  const auto create = [&](const char* name, const char* session_master, uint64_t incarnation) {
+    SessionCluster cluster;
+    cluster.master = session_master;
+    return worker.CreateSession(name, SessionOptions(), cluster, false, nullptr, "/job:local/replica:0/task:0",
+                                incarnation);
+  };
+  ASSERT_EQ(create("without", "", 1), OkStatus());
+  ASSERT_EQ(create("old", "/job:master/replica:0/task:0", 2), OkStatus());
+  ASSERT_EQ(create("other", "/job:master/replica:0/task:1", 3), OkStatus());
+  ASSERT_EQ(create("new", "/job:master/replica:0/task:0", 4), OkStatus());
+  ASSERT_EQ(create("newer", "/job:master/replica:0/task:0", 4), OkStatus());
+  ASSERT_EQ(create("without, too", "", 5), OkStatus());
+  const Status gone = worker.Register("old", PrunedGraph(), EdgeLinks(), {}).status();
+  EXPECT_TRUE(absl::IsAborted(gone)) << gone;
+  EXPECT_TRUE(absl::StrContains(gone.message(), "Session handle is not found")) << gone;
+  for (const char* name : {"without", "other", "new", "newer", "without, too"}) {
+    EXPECT_EQ(worker.DeleteSession(name), OkStatus()) << name;
   }
 }
 

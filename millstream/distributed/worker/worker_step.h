@@ -33,6 +33,7 @@ struct Worker::Step {
   // Set by Begin().
   std::atomic<bool> begun{false};
   std::shared_ptr<TaskPart> part;  // under the lock of the worker's steps
+  std::shared_ptr<StepUpdates> updates;
   PartRun run;
   StepContext context;
   std::unique_ptr<StepStatsCollector> stats;

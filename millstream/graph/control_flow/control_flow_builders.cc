@@ -120,7 +120,7 @@ class WhileBuilder {
 
   Status AddCondition(const LoopCondFn& cond) {
     std::vector<Output> values;
-    for (const NewVariable& v : variables_) values.push_back(Output(v.merge));
+    for (const NewVariable& v : variables_) values.emplace_back(v.merge);
     context_->set_pivot(values[0].node);
     Output in_limit;
     if (limited()) {
@@ -218,7 +218,7 @@ StatusOr<std::vector<Output>> BuildCond(const Scope& scope, Output pred, const B
     }
     Node* merge = scope.WithContext(nullptr).Add("Merge", {no[i], yes[i]});
     if (merge != nullptr && scope.context() != nullptr) scope.context()->Added(merge);
-    results.push_back(Output(merge));
+    results.emplace_back(merge);
   }
   RETURN_IF_ERROR(scope.status());
   return results;

@@ -48,7 +48,7 @@ class Inliner {
     std::vector<Output> inputs;
     for (int i = 0; i < node.num_inputs(); ++i) {
       const Output mapped = Map(node.input(i));
-      if (!mapped) back_edges_.push_back({&node, i});  // a loop: for now, what enters it
+      if (!mapped) back_edges_.emplace_back(&node, i);  // a loop: for now, what enters it
       inputs.push_back(mapped);
     }
     for (Output& in : inputs)

@@ -113,17 +113,17 @@ Status NodeImporter::CheckNode(const Node& node) {
 }
 
 StatusOr<Node*> NodeImporter::Add(const proto::NodeDef& def, const AttrMap* bindings) {
+  Graph::NodeSpec spec;
+  spec.op = OpRegistry::Global().Find(def.op());
   // Made from signatures alone: two nodes that take one argument would race.
-  if (def.op() == "_Arg" || def.op() == "_Retval") {
+  if (spec.op != nullptr && IsArgOrRetval(spec.op->traits)) {
     return InNode(errors::InvalidArgument("Op '", def.op(), "' cannot be used in a program"), def.name());
   }
-  Graph::NodeSpec spec;
   spec.name = def.name();
   spec.device = def.device();
   if (Status s = CheckMayIntern(spec.device); !s.ok()) return InNode(s, def.name());
   if (Status s = AddAttrs(def, bindings, &spec.attrs); !s.ok()) return InNode(s, def.name());
   Call call;
-  spec.op = OpRegistry::Global().Find(def.op());
   if (spec.op == nullptr) {
     std::shared_ptr<const Function> function = library_ == nullptr ? nullptr : library_->Find(def.op());
     const Status s = function == nullptr ? OpRegistry::Global().Lookup(def.op().substr(0, kMaxMessage)).status()

@@ -37,7 +37,7 @@ const Node* StackBehind(const Node& push_or_pop) {
 Status CheckStacks(const Graph& graph, const std::vector<Output>& ys, const std::vector<bool>& from_x) {
   std::unordered_set<const Node*> stacks;
   for (const auto& node : graph.nodes()) {
-    if (node != nullptr && from_x[node->id()] && node->Is("StackPushV2")) stacks.insert(StackBehind(*node));
+    if (node != nullptr && from_x[node->id()] && IsA(*node, OpKind::kStackPush)) stacks.insert(StackBehind(*node));
   }
   if (stacks.empty()) return OkStatus();
   std::unordered_set<const Node*> seen;
@@ -47,7 +47,8 @@ Status CheckStacks(const Graph& graph, const std::vector<Output>& ys, const std:
     const Node* node = todo.back();
     todo.pop_back();
     if (!seen.insert(node).second) continue;
-    if (node->Is("StackPopV2") && (StackBehind(*node)->Is("StackPopV2") || stacks.contains(StackBehind(*node)))) {
+    if (IsA(*node, OpKind::kStackPop) &&
+        (IsA(*StackBehind(*node), OpKind::kStackPop) || stacks.contains(StackBehind(*node)))) {
       return errors::Unimplemented("Second-order gradient for while loops not supported, at '", node->name(), "'");
     }
     for (const Output& in : node->inputs()) todo.push_back(in.node);
@@ -130,7 +131,7 @@ std::vector<GradientBuilder::Unit> GradientBuilder::Order(const Region& region,
   std::unordered_set<const void*> seen;
   std::vector<std::pair<Unit, bool>> stack;
   for (const Output& y : seeds)
-    if (Wanted(y)) stack.push_back({UnitOf(y), false});
+    if (Wanted(y)) stack.emplace_back(UnitOf(y), false);
   while (!stack.empty()) {
     const auto [unit, ready] = stack.back();
     stack.pop_back();
@@ -139,8 +140,8 @@ std::vector<GradientBuilder::Unit> GradientBuilder::Order(const Region& region,
       continue;
     }
     if (!seen.insert(unit.key()).second) continue;
-    stack.push_back({unit, true});
-    for (const Output& in : InputsOf(region, unit)) stack.push_back({UnitOf(in), false});
+    stack.emplace_back(unit, true);
+    for (const Output& in : InputsOf(region, unit)) stack.emplace_back(UnitOf(in), false);
   }
   std::reverse(order.begin(), order.end());
   return order;

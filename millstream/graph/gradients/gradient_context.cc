@@ -25,7 +25,7 @@ Output Filled(const Scope& scope, Output like, double value) {
       return scope.Const(std::move(t));
     }
     if (known.ok()) {
-      AttrValue::Ints dims(shape.dims());
+      const auto& dims = shape.dims();
       return scope.Op("Fill", {scope.Const(Tensor::Vector<int64_t>(dims)), scope.Const(ScalarOf(dtype, value))});
     }
   }
@@ -72,18 +72,15 @@ Output OnesFor(const Scope& scope, Output like) { return like ? Filled(scope, li
 
 Output DenseGrad(const Scope& scope, const Grad& grad) {
   if (!grad.IsSparse()) return grad.dense;
+  const Scope slice = scope.NameScope("strided_slice");
+  const auto bound = [&](int32_t at) { return slice.WithOpName("stack").Const(Tensor::Vector<int32_t>({at})); };
+  const Output begin = bound(0), end = bound(1), step = bound(1);
+  const Output rows = slice.WithOpName(slice.name_prefix())
+                          .Op("StridedSlice", {grad.dense_shape, begin, end, step}, {{"shrink_axis_mask", 1}});
+  const Output dense = scope.Op("UnsortedSegmentSum", {grad.values, grad.indices, rows});
+  if (!dense) return dense;
   const PartialShape shape = scope.shapes().ConstantAsShape(grad.dense_shape);
-  Output rows;
-  if (shape.rank() > 0 && shape.dim(0) >= 0) {
-    rows = scope.Const<int64_t>(shape.dim(0));
-  } else {
-    rows = scope.Op("StridedSlice", {grad.dense_shape, scope.Constant({0}), scope.Constant({1}), scope.Constant({1})},
-                    {{"shrink_axis_mask", 1}});
-  }
-  Output dense = scope.Op("UnsortedSegmentSum", {grad.values, grad.indices, rows});
-  if (dense && shape.rank_known()) {
-    if (Status s = scope.shapes().MergeShape(dense, shape); !s.ok()) scope.Fail(s);
-  }
+  if (shape.rank_known()) scope.Fail(scope.shapes().MergeShape(dense, shape));
   return dense;
 }
 

@@ -8,6 +8,7 @@
 #include "millstream/base/memory_budget.h"
 #include "millstream/graph/functions/function_library.h"
 #include "millstream/graph/functions/node_import.h"
+#include "millstream/graph/import/nesting.h"
 #include "millstream/proto/graph.pb.h"
 
 namespace millstream {
@@ -89,6 +90,7 @@ Status ImportNodes(const proto::GraphDef& def, const ImportOptions& options, Gra
 
 Status ImportGraph(const proto::GraphDef& def, const ImportOptions& options, Graph* graph) {
   RETURN_IF_ERROR(CheckVersions(def.versions()));
+  RETURN_IF_ERROR(CheckNesting(def));
   RETURN_IF_ERROR(CheckSize(def, options, *graph));
   const int first_id = graph->id_limit();
   const bool was_empty = graph->num_nodes() == 0;

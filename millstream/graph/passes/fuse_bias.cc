@@ -1,57 +1,62 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "millstream/graph/passes/lazy_shapes.h"
 #include "millstream/graph/passes/passes.h"
 #include "millstream/graph/passes/replacement.h"
+#include "millstream/graph/passes/uses.h"
 
 namespace millstream {
 namespace {
 
-// Counts how often each output is read, results of the step included.
-class Uses {
- public:
-  explicit Uses(const PrunedGraph& part)
-      : first_(static_cast<size_t>(part.graph->id_limit()), 0),
-        waited_(static_cast<size_t>(part.graph->id_limit()), false) {
-    for (const auto& node : part.graph->nodes()) {
-      if (node == nullptr) continue;
-      for (const Output& in : node->inputs())
-        if (in.index == 0) ++first_[in.node->id()];
-      for (const Node* in : node->control_inputs()) waited_[in->id()] = true;
-    }
-    for (const Output& ret : part.rets) first_[ret.node->id()] += 2;
-    for (const Node* node : part.targets) waited_[node->id()] = true;
-  }
-  // Read once as data and in no other way: the reader may swallow it.
-  bool Once(const Node& node) const { return first_[node.id()] == 1 && !waited_[node.id()]; }
-
- private:
-  std::vector<int> first_;
-  std::vector<bool> waited_;
-};
-
-bool IsFloatNode(const Node& node) { return node.output_type(0) == DType::kFloat; }
+bool IsFloatNode(const Node& node) { return node.num_outputs() > 0 && node.output_type(0) == DType::kFloat; }
 
 bool IsNhwc(const Node& node) {
   std::string format;
   return !node.GetAttr("data_format", &format).ok() || format == "NHWC";
 }
 
+bool IsProduct(const Output& output) {
+  return output.index == 0 && (output.node->Is("MatMul") || output.node->Is("Conv2D")) && IsNhwc(*output.node);
+}
+
 struct Match {
   Node* product = nullptr;
-  Node* bias = nullptr;
+  Output bias;
   Node* last = nullptr;  // the node whose value the fused one gives
   bool relu = false;
 };
 
-// A BiasAdd over a product that nobody else reads, with the Relu that alone reads it.
-bool FindMatch(Node* bias, const std::vector<Node*>& only_reader, const Uses& uses, Match* match) {
-  if (!bias->Is("BiasAdd") || !IsFloatNode(*bias) || !IsNhwc(*bias) || !bias->control_inputs().empty()) return false;
-  Node* product = bias->input(0).node;
-  if (!(product->Is("MatMul") || product->Is("Conv2D")) || !IsNhwc(*product) || !uses.Once(*product)) return false;
-  if (product->assigned_device() != bias->assigned_device()) return false;
-  *match = {product, bias, bias, false};
-  Node* reader = uses.Once(*bias) ? only_reader[bias->id()] : nullptr;
+// Whether a sum with `bias` adds one value to each column (channel) of `product`.
+bool IsBiasOf(const Output& product, const Output& bias, LazyShapes* shapes) {
+  const PartialShape vector = shapes->Of(bias);
+  if (!vector.IsFullyDefined() || vector.rank() != 1) return false;
+  const PartialShape matrix = shapes->Of(product);
+  return matrix.rank() > 1 && matrix.dim(matrix.rank() - 1) == vector.dim(0);
+}
+
+// The product and the bias that `sum` adds, if it is a BiasAdd or a sum that does the same.
+bool FindOperands(const Node& sum, LazyShapes* shapes, Output* product, Output* bias) {
+  if (sum.Is("BiasAdd")) {
+    *product = sum.input(0), *bias = sum.input(1);
+    return IsNhwc(sum) && IsProduct(*product);
+  }
+  if (!sum.Is("AddV2") && !sum.Is("Add")) return false;
+  for (int i = 0; i < 2; ++i) {
+    *product = sum.input(i), *bias = sum.input(1 - i);
+    if (IsProduct(*product) && IsBiasOf(*product, *bias, shapes)) return true;
+  }
+  return false;
+}
+
+// The sum of a product that nobody else reads and a bias, with the Relu that alone reads it.
+bool FindMatch(Node* sum, const Uses& uses, LazyShapes* shapes, Match* match) {
+  if (!IsFloatNode(*sum) || !sum->control_inputs().empty()) return false;
+  Output product, bias;
+  if (!FindOperands(*sum, shapes, &product, &bias) || uses.OnlyReader(*product.node) != sum) return false;
+  if (product.node->assigned_device() != sum->assigned_device()) return false;
+  *match = {product.node, bias, sum, false};
+  Node* reader = uses.OnlyReader(*sum);
   if (reader != nullptr && reader->Is("Relu") && reader->control_inputs().empty() &&
-      reader->assigned_device() == bias->assigned_device()) {
+      reader->assigned_device() == sum->assigned_device()) {
     match->last = reader;
     match->relu = true;
   }
@@ -68,7 +73,7 @@ StatusOr<Node*> AddFused(Graph& graph, const Match& m, const OpEntry* op) {
   spec.attrs.Set("num_args", 1);
   spec.attrs.Set("fused_ops", m.relu ? AttrValue::Strings{"BiasAdd", "Relu"} : AttrValue::Strings{"BiasAdd"});
   if (op->def.FindAttr("TArgs") != nullptr) spec.attrs.Set("TArgs", AttrValue::DTypes{DType::kFloat});
-  spec.inputs = {m.product->input(0), m.product->input(1), m.bias->input(1)};
+  spec.inputs = {m.product->input(0), m.product->input(1), m.bias};
   spec.control_inputs = m.product->control_inputs();
   spec.device = m.product->device();
   ASSIGN_OR_RETURN(Node * fused, graph.AddNode(std::move(spec)));
@@ -83,16 +88,12 @@ Status FuseBias(PrunedGraph* part) {
   const OpEntry* matmul = OpRegistry::Global().Find("_FusedMatMul");
   const OpEntry* conv = OpRegistry::Global().Find("_FusedConv2D");
   const Uses uses(*part);
-  std::vector<Node*> only_reader(static_cast<size_t>(graph.id_limit()), nullptr);
-  for (const auto& node : graph.nodes()) {
-    if (node == nullptr) continue;
-    for (const Output& in : node->inputs()) only_reader[in.node->id()] = node.get();
-  }
+  LazyShapes shapes(graph);
   Replacements fused;
   const int limit = graph.id_limit();
   for (int id = 0; id < limit; ++id) {
     Match m;
-    if (graph.nodes()[id] == nullptr || !FindMatch(graph.nodes()[id].get(), only_reader, uses, &m)) continue;
+    if (graph.nodes()[id] == nullptr || !FindMatch(graph.nodes()[id].get(), uses, &shapes, &m)) continue;
     const OpEntry* op = m.product->Is("MatMul") ? matmul : conv;
     if (op == nullptr) continue;
     ASSIGN_OR_RETURN(Node * node, AddFused(graph, m, op));

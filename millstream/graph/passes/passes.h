@@ -40,8 +40,13 @@ Status FoldConstants(PrunedGraph* part);
 Status MergeCommonSubexpressions(PrunedGraph* part);
 // Drops what does nothing: Identity, x * 1, Reshape of Reshape, ...
 Status SimplifyArithmetic(PrunedGraph* part);
-// MatMul or Conv2D + BiasAdd (+ Relu) in one kernel.
+// MatMul or Conv2D + BiasAdd, or a sum with a vector that does the same, (+ Relu) in one kernel.
 Status FuseBias(PrunedGraph* part);
+// Batch normalization (+ the sum with another image) + Relu or Relu6 in one kernel on the CPU, their gradients too.
+Status FuseBatchNorm(PrunedGraph* part);
+// Gathers of rows of a reference variable read it under its lock, not from a snapshot of the whole variable, which an
+// update that runs meanwhile would have to copy. REQUIRES: nodes have devices; ReadReferencesLate() has run.
+Status GatherFromReferences(PrunedGraph* part);
 // Drops nodes that no result and no target needs; renumbers the rest.
 void RemoveUnused(PrunedGraph* part);
 

@@ -27,15 +27,4 @@ void RemoveUnused(PrunedGraph* part) {
   graph.Compact();
 }
 
-Status RewriteGraph(const RewriteOptions& options, PrunedGraph* part) {
-  ReadReferencesLate(part);
-  if (options.function_inlining) RETURN_IF_ERROR(InlineFunctions(part));
-  if (options.arithmetic) RETURN_IF_ERROR(SimplifyArithmetic(part));
-  if (options.constant_folding) RETURN_IF_ERROR(FoldConstants(part));
-  if (options.common_subexpressions) RETURN_IF_ERROR(MergeCommonSubexpressions(part));
-  if (options.fusion) RETURN_IF_ERROR(FuseBias(part));
-  RemoveUnused(part);
-  return OkStatus();
-}
-
 }  // namespace millstream

@@ -97,7 +97,8 @@ class CopyAdder {
         return errors::InvalidArgument("{{node ", node->name(), "}} on ", node->assigned_device(),
                                        " takes a reference to a variable on ", in.node->assigned_device());
       }
-      ASSIGN_OR_RETURN(const Output copy, InMemory(in, wanted));
+      const bool reads_reference = IsRef(in.node->output_type(in.index)) && !node->control_inputs().empty();
+      ASSIGN_OR_RETURN(const Output copy, reads_reference ? ReadFor(*node, in, wanted) : InMemory(in, wanted));
       graph_.SetInput(node, i, copy);
     }
     return OkStatus();
@@ -113,6 +114,20 @@ class CopyAdder {
     if (!copy.ok()) return copy.status();
     known->second = *copy;
     return *copy;
+  }
+
+  // A reference is read when its reader runs: after what the reader waits for, so the copy is the reader's own.
+  StatusOr<Output> ReadFor(const Node& reader, const Output& reference, Memory wanted) {
+    const Memory now = OutputMemory(reference);
+    Output copy = reference;
+    if (!now.empty()) {
+      ASSIGN_OR_RETURN(copy, Add("_CopyToHost", reference, now, false));
+      graph_.SetControlInputs(copy.node, reader.control_inputs());
+    }
+    if (wanted.empty()) return copy;
+    ASSIGN_OR_RETURN(copy, Add("_CopyToDevice", copy, wanted, true));
+    if (now.empty()) graph_.SetControlInputs(copy.node, reader.control_inputs());
+    return copy;
   }
 
   StatusOr<Output> ToDevice(const Output& value, Memory device) {

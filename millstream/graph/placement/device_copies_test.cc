@@ -65,6 +65,7 @@ class DeviceCopiesTest : public ::testing::Test {
 
   Status Add(std::vector<Output> rets) {
     pruned_.graph = scope_.graph()->Clone();
+    pruned_.rets.clear();
     for (const Output& ret : rets) pruned_.rets.emplace_back(pruned_.graph->Find(ret.node->name()), ret.index);
     return AddDeviceCopies([this](absl::string_view name) { return Find(name); }, &pruned_);
   }
@@ -128,6 +129,28 @@ TEST_F(DeviceCopiesTest, SizesAreOnTheHost) {
   const Output size = On(kFirst, scope_.Op("Size", {x}));
   ASSERT_TRUE(Add({size}).ok());
   EXPECT_EQ(Count("_CopyToHost"), 0);
+}
+
+TEST_F(DeviceCopiesTest, AReferenceIsReadAfterWhatItsReaderWaitsFor) {
+  for (const auto& [variables, readers] : {std::pair(kFirst, kCpu), {kCpu, kFirst}, {kFirst, kSecond}}) {
+    scope_ = Scope::Root();
+    const Output v =
+        On(variables, scope_.Op("VariableV2", {}, {{"dtype", DType::kFloat}, {"shape", PartialShape(Shape())}}));
+    std::vector<Output> read;
+    for (int i = 0; i < 2; ++i) {
+      const Output lock = On(kCpu, scope_.Const(1.0f));
+      read.push_back(On(readers, scope_.WithControlDependencies({lock.node}).Op("Neg", {v})));
+    }
+    ASSERT_TRUE(Add(read).ok());
+    std::vector<const Node*> copies;
+    for (const auto& node : pruned_.graph->nodes()) {
+      if (node != nullptr && node->num_inputs() > 0 && node->input(0).node->Is("VariableV2"))
+        copies.push_back(node.get());
+    }
+    ASSERT_EQ(copies.size(), 2u) << variables << " to " << readers;
+    for (const Node* copy : copies) ASSERT_EQ(copy->control_inputs().size(), 1u);
+    EXPECT_NE(copies[0]->control_inputs()[0], copies[1]->control_inputs()[0]);
+  }
 }
 
 TEST_F(DeviceCopiesTest, AMissingDeviceIsNamed) {

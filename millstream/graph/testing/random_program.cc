@@ -213,12 +213,11 @@ void RandomProgram::Repeat(const proto::NodeDef& node, int count) {
   if (op == nullptr || made == values_.end()) return;
   const DType type = made->type;
   std::string last = node.name();
-  const proto::NodeDef first = node;
   for (int i = 0; i < count; ++i) {
-    proto::NodeDef* next = NewNode(first.op());
-    *next->mutable_attr() = first.attr();
+    proto::NodeDef* next = NewNode(node.op());
+    *next->mutable_attr() = node.attr();
     bool grows = false;
-    for (const std::string& input : first.input()) {
+    for (const std::string& input : node.input()) {
       const auto from = known(input);
       const bool fits = from != values_.end() && TypesCompatible(from->type, type);
       next->add_input(fits ? last : input);

@@ -21,7 +21,7 @@ namespace {
 
 template <typename T, int kBytes>
 struct VectorOf {
-  typedef T type __attribute__((vector_size(kBytes)));
+  using type __attribute__((vector_size(kBytes))) = T;
 };
 
 // One complex number of each line.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millstream/framework/op.h"
+#include "millstream/framework/op_traits.h"
 #include "millstream/ops/elements/axes.h"
 
 namespace millstream {
@@ -44,6 +45,7 @@ Status BitcastShape(ShapeContext& c) {
 }
 
 OP("Bitcast")
+    .Trait(OpTrait::kMetadataOnly)
     .Input("input: T")
     .Output("output: type")
     .Attr(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "millstream/ops/elements/axes.h"
+#include "millstream/ops/array/parts.h"
 #include "millstream/ops/elements/side_by_side.h"
 #include "millstream/ops/gradients/shape_of.h"
 #include "millstream/ops/quantized/quantized.h"
@@ -34,7 +34,7 @@ class ConcatKernel : public Kernel {
     dims[axis] = 0;
     for (int i = 0; i < n_; ++i) {
       const Tensor& in = part(i);
-      RETURN_IF_ERROR(CheckShape(shape0, in.shape(), axis, i));
+      RETURN_IF_ERROR(CheckConcatShape(shape0, in.shape(), axis, i));
       dims[axis] += in.dim(axis);
       const int64_t width = in.shape().Product(axis, in.rank());
       if (width > 0) blocks.push_back({const_cast<void*>(in.raw()), width});
@@ -49,32 +49,6 @@ class ConcatKernel : public Kernel {
   int n_ = 0;
 
  private:
-  static Status ReadConcatAxis(const Tensor& t, int rank, int* axis) {
-    int64_t value = 0;
-    RETURN_IF_ERROR(ReadIntScalar(t, "Concat axis tensor", &value));
-    if (value < -rank || value >= rank) {
-      return errors::InvalidArgument("ConcatOp : Expected concatenating dimensions in the range [", -rank, ", ", rank,
-                                     "), but got ", value);
-    }
-    *axis = static_cast<int>(value < 0 ? value + rank : value);
-    return OkStatus();
-  }
-
-  static Status CheckShape(const Shape& first, const Shape& shape, int axis, int i) {
-    if (shape.rank() != first.rank()) {
-      return errors::InvalidArgument("ConcatOp : Ranks of all input tensors should match: shape[0] = ",
-                                     first.ToString(), " vs. shape[", i, "] = ", shape.ToString());
-    }
-    for (int d = 0; d < shape.rank(); ++d) {
-      if (d != axis && shape.dim(d) != first.dim(d)) {
-        return errors::InvalidArgument("ConcatOp : Dimension ", d,
-                                       " in both shapes must be equal: shape[0] = ", first.ToString(), " vs. shape[", i,
-                                       "] = ", shape.ToString());
-      }
-    }
-    return OkStatus();
-  }
-
   int axis_input_ = 0;
 };
 
@@ -194,7 +168,7 @@ Status ConcatGrads(GradContext& g, int first, int n, Output axis) {
   if (axis.dtype() != DType::kInt32) axis = g.Op("Cast", {axis}, {{"DstT", DType::kInt32}});
   // A negative axis is counted from the end; ConcatOffset does not know the rank of dy but that of the shapes.
   std::vector<Output> offset_inputs = {axis};
-  for (int i = 0; i < n; ++i) offset_inputs.push_back(Output(shapes, i));
+  for (int i = 0; i < n; ++i) offset_inputs.emplace_back(shapes, i);
   Node* offsets = g.Add("ConcatOffset", std::move(offset_inputs));
   RETURN_IF_ERROR(g.status());
   for (int i = 0; i < n; ++i) g.set_dx(first + i, g.Op("Slice", {dy, Output(offsets, i), Output(shapes, i)}));

@@ -32,6 +32,7 @@ Status ConstShape(ShapeContext& c) {
 }
 
 OP("Const")
+    .Trait(OpTrait::kAnyDevice)
     .Trait(KindTrait(OpKind::kConst))
     .Output("output: dtype")
     .Attr("value: tensor")
@@ -39,6 +40,7 @@ OP("Const")
     .Shape(ConstShape)
     .NotDifferentiable()
     .Cpu<ConstKernel>()
+    .HostMemory("output")
     .Doc("A constant tensor.");
 
 }  // namespace

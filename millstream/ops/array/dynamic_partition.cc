@@ -70,7 +70,7 @@ Status PartitionGrad(GradContext& g) {
   Node* rows = g.Add("DynamicPartition", {shaped, partitions}, {{"num_partitions", n}});
   RETURN_IF_ERROR(g.status());
   std::vector<Output> inputs;
-  for (int i = 0; i < n; ++i) inputs.push_back(Output(rows, i));
+  for (int i = 0; i < n; ++i) inputs.emplace_back(rows, i);
   for (int i = 0; i < n; ++i) inputs.push_back(g.dy(i));
   const Output joined = g.Op("ParallelDynamicStitch", std::move(inputs));
   g.set_dx(0, g.Op("Reshape", {joined, ShapeOf(g, g.input(0))}));

@@ -1,10 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstring>
+
 #include "millstream/graph/gradients/gradient.h"
 #include "millstream/ops/elements/axes.h"
 #include "millstream/ops/elements/blob.h"
 
 namespace millstream {
 namespace {
+
+// Zeros of this size are pages that the system fills with zeros when they are first touched: a large table of which few
+// rows are used takes the memory of those rows.
+constexpr size_t kUntouchedZeroBytes = size_t{1} << 30;
+constexpr size_t kPageBytes = 4096;
+
+bool IsZeroBytes(const Tensor& value) {
+  if (!IsPlainBytes(value.dtype())) return false;
+  const char* const bytes = static_cast<const char*>(value.raw());
+  return std::all_of(bytes, bytes + value.ByteSize(), [](char byte) { return byte == 0; });
+}
+
+// False if the system does not give zero pages for this memory. REQUIRES: private memory of HostAllocator().
+bool TakeZeroPages(char* memory, size_t bytes) {
+  const size_t head = (kPageBytes - reinterpret_cast<uintptr_t>(memory) % kPageBytes) % kPageBytes;
+  const size_t middle = (bytes - head) / kPageBytes * kPageBytes;
+  if (madvise(memory + head, middle, MADV_DONTNEED) != 0) return false;
+  std::memset(memory, 0, head);
+  std::memset(memory + head + middle, 0, bytes - head - middle);
+  return true;
+}
+
+// True if it has set the output.
+StatusOr<bool> FillWithZeroPages(KernelContext& ctx, DType dtype, const Shape& shape) {
+  ASSIGN_OR_RETURN(Tensor zeros, Tensor::Make(dtype, shape, HostAllocator()));
+  if (!TakeZeroPages(static_cast<char*>(zeros.raw()), zeros.ByteSize())) return false;
+  ctx.set_output(0, std::move(zeros));
+  return true;
+}
 
 Status FillCpu(KernelContext& ctx) {
   Dims dims;
@@ -14,6 +48,11 @@ Status FillCpu(KernelContext& ctx) {
     return errors::InvalidArgument("value must be a scalar, got shape ", value.shape().ToString());
   }
   ASSIGN_OR_RETURN(const Shape shape, MakeShape(dims));
+  const bool large = static_cast<size_t>(shape.num_elements()) >= kUntouchedZeroBytes / StoredSize(value.dtype());
+  if (large && IsZeroBytes(value)) {
+    ASSIGN_OR_RETURN(const bool filled, FillWithZeroPages(ctx, value.dtype(), shape));
+    if (filled) return OkStatus();
+  }
   ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
   DispatchBlob(value.dtype(), [&](auto type) {
     using T = typename decltype(type)::type;

@@ -44,6 +44,8 @@ OP("_EagerConst")
     .Doc("Its input: what stands for a constant in functions that TensorFlow traces.");
 
 OP("Identity")
+    .Trait(OpTrait::kAnyDevice)
+    .Trait(OpTrait::kMetadataOnly)
     .Trait(OpTrait::kPassesInput)
     .Trait(KindTrait(OpKind::kIdentity))
     .Input("input: T")
@@ -55,6 +57,8 @@ OP("Identity")
     .Doc("Its input.");
 
 OP("RefIdentity")
+    .Trait(OpTrait::kAnyDevice)
+    .Trait(OpTrait::kMetadataOnly)
     .Input("input: Ref(T)")
     .Output("output: Ref(T)")
     .Attr("T: type")
@@ -67,6 +71,8 @@ OP("RefIdentity")
     .Doc("The same reference.");
 
 OP("IdentityN")
+    .Trait(OpTrait::kAnyDevice)
+    .Trait(OpTrait::kMetadataOnly)
     .Input("input: T")
     .Output("output: T")
     .Attr("T: list(type) >= 1")
@@ -76,6 +82,8 @@ OP("IdentityN")
     .Doc("Its inputs.");
 
 OP("Snapshot")
+    .Trait(OpTrait::kAnyDevice)
+    .Trait(OpTrait::kMetadataOnly)
     .Trait(OpTrait::kPassesInput)
     .Input("input: T")
     .Output("output: T")
@@ -85,6 +93,8 @@ OP("Snapshot")
     .Doc("Its input, as it is at this moment.");
 
 OP("StopGradient")
+    .Trait(OpTrait::kAnyDevice)
+    .Trait(OpTrait::kMetadataOnly)
     .Trait(OpTrait::kPassesInput)
     .Input("input: T")
     .Output("output: T")
@@ -95,6 +105,8 @@ OP("StopGradient")
     .Doc("Its input, taken as a constant by gradients.");
 
 OP("PreventGradient")
+    .Trait(OpTrait::kAnyDevice)
+    .Trait(OpTrait::kMetadataOnly)
     .Trait(OpTrait::kPassesInput)
     .Input("input: T")
     .Output("output: T")
@@ -106,6 +118,8 @@ OP("PreventGradient")
     .Doc("Its input; asking for its gradient is an error.");
 
 OP("NoOp")
+    .Trait(OpTrait::kAnyDevice)
+    .Trait(OpTrait::kMetadataOnly)
     .Trait(KindTrait(OpKind::kNoOp))
     .Shape(NoOutputs)
     .Cpu(NoOpCpu)

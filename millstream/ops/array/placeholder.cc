@@ -43,12 +43,14 @@ Status IdentityGrad(GradContext& g) {
 }
 
 OP("Placeholder")
+    .Trait(OpTrait::kAnyDevice)
     .Trait(KindTrait(OpKind::kPlaceholder))
     .Output("output: dtype")
     .Attr("dtype: type")
     .Attr("shape: shape = { unknown_rank: true }")
     .Shape(ShapeFromAttr)
     .Cpu<PlaceholderKernel>()
+    .HostMemory("output")
     .Doc("A value that must be fed in each step.");
 
 OP("PlaceholderV2")
@@ -61,6 +63,7 @@ OP("PlaceholderV2")
     .Doc("The same as Placeholder.");
 
 OP("PlaceholderWithDefault")
+    .Trait(OpTrait::kMetadataOnly)
     .Input("input: dtype")
     .Output("output: dtype")
     .Attr("dtype: type")

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "millstream/framework/op_traits.h"
 #include "millstream/ops/elements/axes.h"
 #include "millstream/ops/gradients/shape_of.h"
 #include "millstream/ops/quantized/quantized.h"
@@ -245,6 +246,7 @@ Status EnsureShapeGrad(GradContext& g) {
 }
 
 OP("Reshape")
+    .Trait(OpTrait::kMetadataOnly)
     .Input("tensor: T")
     .Input("shape: Tshape")
     .Output("output: T")
@@ -273,6 +275,7 @@ OP("QuantizedReshape")
     .Doc("The same quantized elements in another shape.");
 
 OP("ExpandDims")
+    .Trait(OpTrait::kMetadataOnly)
     .Input("input: T")
     .Input("dim: Tdim")
     .Output("output: T")
@@ -285,6 +288,7 @@ OP("ExpandDims")
     .Doc("Inserts a dimension of size one.");
 
 OP("Squeeze")
+    .Trait(OpTrait::kMetadataOnly)
     .Input("input: T")
     .Output("output: T")
     .Attr("T: type")
@@ -295,6 +299,7 @@ OP("Squeeze")
     .Doc("Removes dimensions of size one: all, or those named.");
 
 OP("EnsureShape")
+    .Trait(OpTrait::kMetadataOnly)
     .Input("input: T")
     .Output("output: T")
     .Attr("shape: shape")

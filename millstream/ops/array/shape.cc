@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "millstream/framework/op.h"
+#include "millstream/framework/op_traits.h"
 
 namespace millstream {
 namespace {
@@ -60,6 +61,8 @@ Status ShapeShape(ShapeContext& c) {
 }
 
 OP("Shape")
+    .Trait(OpTrait::kAnyDevice)
+    .Trait(OpTrait::kMetadataOnly)
     .Input("input: T")
     .Output("output: out_type")
     .Attr("T: type")
@@ -71,6 +74,8 @@ OP("Shape")
     .Doc("The sizes of the dimensions of a tensor.");
 
 OP("ShapeN")
+    .Trait(OpTrait::kAnyDevice)
+    .Trait(OpTrait::kMetadataOnly)
     .Input("input: N * T")
     .Output("output: N * out_type")
     .Attr("N: int >= 1")
@@ -83,6 +88,8 @@ OP("ShapeN")
     .Doc("The shapes of several tensors.");
 
 OP("Size")
+    .Trait(OpTrait::kAnyDevice)
+    .Trait(OpTrait::kMetadataOnly)
     .Input("input: T")
     .Output("output: out_type")
     .Attr("T: type")
@@ -94,6 +101,8 @@ OP("Size")
     .Doc("The number of elements of a tensor.");
 
 OP("Rank")
+    .Trait(OpTrait::kAnyDevice)
+    .Trait(OpTrait::kMetadataOnly)
     .Input("input: T")
     .Output("output: int32")
     .Attr("T: type")

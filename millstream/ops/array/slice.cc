@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "millstream/ops/elements/axes.h"
+#include "millstream/ops/array/parts.h"
 #include "millstream/ops/elements/blob.h"
 #include "millstream/ops/elements/strided_copy.h"
 #include "millstream/ops/gradients/shape_of.h"
@@ -7,33 +7,9 @@
 namespace millstream {
 namespace {
 
-// Reads and checks begin and size; sizes of -1 become what is left.
-Status ReadRange(const KernelContext& ctx, Dims* begin, Dims* size) {
-  const Shape& in = ctx.input(0).shape();
-  RETURN_IF_ERROR(ReadIntVector(ctx.input(1), "begin", begin));
-  RETURN_IF_ERROR(ReadIntVector(ctx.input(2), "size", size));
-  if (static_cast<int>(begin->size()) != in.rank() || static_cast<int>(size->size()) != in.rank()) {
-    return errors::InvalidArgument("Expected begin and size arguments to be 1-D tensors of size ", in.rank(),
-                                   ", but got shapes ", ctx.input(1).shape().ToString(), " and ",
-                                   ctx.input(2).shape().ToString(), " instead.");
-  }
-  for (int d = 0; d < in.rank(); ++d) {
-    int64_t& b = (*begin)[d];
-    int64_t& s = (*size)[d];
-    if (b < 0 || b > in.dim(d)) {
-      return errors::InvalidArgument("Expected begin[", d, "] in [0, ", in.dim(d), "], but got ", b);
-    }
-    if (s == -1) s = in.dim(d) - b;
-    if (s < 0 || s > in.dim(d) - b) {
-      return errors::InvalidArgument("Expected size[", d, "] in [0, ", in.dim(d) - b, "], but got ", s);
-    }
-  }
-  return OkStatus();
-}
-
 Status SliceCpu(KernelContext& ctx) {
   Dims begin, size;
-  RETURN_IF_ERROR(ReadRange(ctx, &begin, &size));
+  RETURN_IF_ERROR(ReadSliceRange(ctx, &begin, &size));
   ASSIGN_OR_RETURN(const Shape shape, MakeShape(size));
   const Tensor& in = ctx.input(0);
   if (shape == in.shape()) {

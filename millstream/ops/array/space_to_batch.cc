@@ -1,71 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millstream/graph/gradients/gradient.h"
-#include "millstream/ops/array/paddings.h"
+#include "millstream/ops/array/space_blocks.h"
 #include "millstream/ops/elements/blob.h"
 #include "millstream/ops/elements/strided_copy.h"
 
 namespace millstream {
 namespace {
-
-// Block sizes and the paddings (or crops) of the block dimensions, which follow dimension 0.
-struct Blocks {
-  Dims block;
-  Paddings edges;
-  int64_t product = 1;
-};
-
-Status CheckBlocks(const Shape& in, Blocks* b) {
-  if (in.rank() < 1 + static_cast<int>(b->block.size())) {
-    return errors::InvalidArgument("input rank should be >= ", 1 + b->block.size(), " instead of ", in.rank());
-  }
-  for (const int64_t size : b->block) {
-    if (size < 1) return errors::InvalidArgument("All values in block_shape must be positive, got value, ", size, ".");
-    if (__builtin_mul_overflow(b->product, size, &b->product)) {
-      return errors::InvalidArgument("Negative output dimension size caused by overflow when multiplying ", b->product,
-                                     " and ", size);
-    }
-  }
-  return OkStatus();
-}
-
-// Adds the axes of a copy between `wide` [batch, spatial..., rest] and `deep` [block..., batch, spatial / block...,
-// rest].
-void AddBlockAxes(const Shape& wide, const Blocks& b, bool wide_to_deep, StridedCopy* copy) {
-  const int m = static_cast<int>(b.block.size());
-  const int64_t rest = wide.Product(m + 1, wide.rank());
-  Dims wide_step(m + 1), deep_step(m + 1);  // of dimension 0 and the spatial ones
-  int64_t w = rest, d = rest;
-  for (int i = m; i >= 0; --i) {
-    wide_step[i] = w;
-    deep_step[i] = d;
-    w *= wide.dim(i);
-    d *= i > 0 ? wide.dim(i) / b.block[i - 1] : wide.dim(0);
-  }
-  const auto add = [&](int64_t size, int64_t in_wide, int64_t in_deep) {
-    if (wide_to_deep)
-      copy->Add(size, in_wide, in_deep);
-    else
-      copy->Add(size, in_deep, in_wide);
-  };
-  Dims block_step(m);
-  for (int i = m - 1; i >= 0; --i) {
-    block_step[i] = d;
-    d *= b.block[i];
-  }
-  // In the order of the target, so that it is written forwards.
-  if (wide_to_deep) {
-    for (int i = 0; i < m; ++i) add(b.block[i], wide_step[i + 1], block_step[i]);
-    add(wide.dim(0), wide_step[0], deep_step[0]);
-    for (int i = 0; i < m; ++i) add(wide.dim(i + 1) / b.block[i], wide_step[i + 1] * b.block[i], deep_step[i + 1]);
-  } else {
-    add(wide.dim(0), wide_step[0], deep_step[0]);
-    for (int i = 0; i < m; ++i) {
-      add(wide.dim(i + 1) / b.block[i], wide_step[i + 1] * b.block[i], deep_step[i + 1]);
-      add(b.block[i], wide_step[i + 1], block_step[i]);
-    }
-  }
-  add(rest, 1, 1);
-}
 
 // Copies `small` into `big` at an offset in each dimension, or that part of `big` into `small`.
 void CopyInside(const KernelContext& ctx, const Shape& small, const Shape& big, const Dims& at, bool to_big,
@@ -94,21 +34,8 @@ Dims EdgeOffsets(const Blocks& b, int rank) {
 
 Status SpaceToBatch(KernelContext& ctx, Blocks* b) {
   const Tensor& in = ctx.input(0);
-  RETURN_IF_ERROR(CheckBlocks(in.shape(), b));
-  Dims wide(in.shape().dims().begin(), in.shape().dims().end()), deep;
-  for (size_t i = 0; i < b->block.size(); ++i) {
-    int64_t& size = wide[i + 1];
-    if (__builtin_add_overflow(size, b->edges.before[i], &size) ||
-        __builtin_add_overflow(size, b->edges.after[i], &size) || size % b->block[i] != 0) {
-      return errors::InvalidArgument("padded_shape[", i, "]=", size, " is not divisible by block_shape[", i,
-                                     "]=", b->block[i]);
-    }
-  }
-  ASSIGN_OR_RETURN(const Shape wide_shape, MakeShape(wide));
-  deep = wide;
-  if (__builtin_mul_overflow(deep[0], b->product, &deep[0])) return errors::InvalidArgument("Blocks are too large");
-  for (size_t i = 0; i < b->block.size(); ++i) deep[i + 1] /= b->block[i];
-  ASSIGN_OR_RETURN(const Shape shape, MakeShape(deep));
+  Shape wide_shape, shape;
+  RETURN_IF_ERROR(SpaceToBatchShapes(in.shape(), b, &wide_shape, &shape));
   ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
   if (shape.num_elements() == 0) return OkStatus();
   Tensor padded = in;
@@ -127,25 +54,8 @@ Status SpaceToBatch(KernelContext& ctx, Blocks* b) {
 
 Status BatchToSpace(KernelContext& ctx, Blocks* b) {
   const Tensor& in = ctx.input(0);
-  RETURN_IF_ERROR(CheckBlocks(in.shape(), b));
-  if (in.dim(0) % b->product != 0) {
-    return errors::InvalidArgument("Input batch dimension (", in.dim(0),
-                                   ") is not divisible by product of block sizes (", b->product, ")");
-  }
-  Dims wide(in.shape().dims().begin(), in.shape().dims().end());
-  wide[0] /= b->product;
-  Dims cropped = wide;
-  for (size_t i = 0; i < b->block.size(); ++i) {
-    if (__builtin_mul_overflow(wide[i + 1], b->block[i], &wide[i + 1]))
-      return errors::InvalidArgument("Blocks are too large");
-    if (b->edges.before[i] > wide[i + 1] || b->edges.after[i] > wide[i + 1] - b->edges.before[i]) {
-      return errors::InvalidArgument("cropped_shape[", i, "] must be non-negative; the size is ", wide[i + 1],
-                                     ", crops are ", b->edges.before[i], " and ", b->edges.after[i]);
-    }
-    cropped[i + 1] = wide[i + 1] - b->edges.before[i] - b->edges.after[i];
-  }
-  ASSIGN_OR_RETURN(const Shape wide_shape, MakeShape(wide));
-  ASSIGN_OR_RETURN(const Shape shape, MakeShape(cropped));
+  Shape wide_shape, shape;
+  RETURN_IF_ERROR(BatchToSpaceShapes(in.shape(), b, &wide_shape, &shape));
   ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
   if (shape.num_elements() == 0) return OkStatus();
   Tensor whole = *out;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millstream/graph/gradients/gradient.h"
-#include "millstream/ops/elements/axes.h"
+#include "millstream/ops/array/parts.h"
 #include "millstream/ops/elements/blob.h"
 #include "millstream/ops/elements/side_by_side.h"
 
@@ -44,11 +44,6 @@ Status SplitInto(KernelContext& ctx, const Tensor& in, int axis, const Dims& siz
   return OkStatus();
 }
 
-Status ReadSplitDim(const Tensor& t, int rank, int* axis) {
-  if (t.num_elements() != 1) return errors::InvalidArgument("split_dim_tensor must have exactly one element.");
-  return ReadAxis(t, "split_dim", rank, axis);
-}
-
 Status SplitCpu(KernelContext& ctx) {
   const Tensor& in = ctx.input(1);
   const int n = ctx.num_outputs();
@@ -60,33 +55,6 @@ Status SplitCpu(KernelContext& ctx) {
         " (size = ", in.dim(axis), ") and num_split ", n);
   }
   return SplitInto(ctx, in, axis, Dims(n, in.dim(axis) / n));
-}
-
-// Checks the sizes and replaces one of -1 by what is left of `total`.
-Status CompleteSizes(int64_t total, Dims* sizes) {
-  int unknown = -1;
-  int64_t sum = 0;
-  for (size_t i = 0; i < sizes->size(); ++i) {
-    const int64_t size = (*sizes)[i];
-    if (size == -1) {
-      if (unknown >= 0) return errors::InvalidArgument("There can only be one -1 in the input.");
-      unknown = static_cast<int>(i);
-    } else if (size < 0 || size > total) {
-      return errors::InvalidArgument("Split size at index ", i, " must be in [0, ", total, "], got ", size);
-    } else {
-      sum += size;
-    }
-    if (sum > total) break;
-  }
-  if (unknown < 0 ? sum != total : sum > total) {
-    return errors::InvalidArgument(
-        "Determined shape must either match input shape along split_dim exactly if fully "
-        "specified, or be less than the size of the input along split_dim if not fully "
-        "specified. Got: ",
-        sum);
-  }
-  if (unknown >= 0) (*sizes)[unknown] = total - sum;
-  return OkStatus();
 }
 
 Status SplitVCpu(KernelContext& ctx) {

@@ -82,11 +82,7 @@ class RowSelection {
   // Calls write(i, place) for 0 <= i < k.
   template <typename Write>
   void Run(const T* row, Write write) {
-    if (k_ == 1) {
-      int64_t best = 0;
-      for (int64_t i = 1; i < n_; ++i) best = KeyOf(row[i]) < KeyOf(row[best]) ? i : best;
-      return write(0, best);
-    }
+    if (k_ == 1) return write(0, First(row));
     Key* items = items_.data();
     for (int64_t i = 0; i < n_; ++i) items[i] = {KeyOf(row[i]), static_cast<uint32_t>(i)};
     const Key* first = SortFirst(items, other_.data(), n_, k_);
@@ -95,6 +91,28 @@ class RowSelection {
 
  private:
   using Key = Item<decltype(KeyOf(T()))>;
+
+  // The place of the first of the least keys: the key first, a block at a time, then where it is.
+  int64_t First(const T* row) const {
+    using U = decltype(KeyOf(T()));
+    constexpr int64_t kBlock = 64;
+    U least = KeyOf(row[0]);
+    int64_t at = 0;
+    simd::Run<float>([=, n = n_, &least, &at]() MILLSTREAM_INLINE_LAMBDA {
+      int64_t i = 0;
+      for (; i + kBlock <= n; i += kBlock) {
+        U of_block = ~U{0};
+        for (int64_t j = 0; j < kBlock; ++j) of_block = std::min(of_block, KeyOf(row[i + j]));
+        if (of_block < least) least = of_block, at = i;
+      }
+      for (; i < n; ++i) {
+        if (KeyOf(row[i]) < least) least = KeyOf(row[i]), at = i;
+      }
+    });
+    while (KeyOf(row[at]) != least) ++at;
+    return at;
+  }
+
   const int64_t n_, k_;
   std::vector<Key> items_, other_;
 };

@@ -2,7 +2,7 @@
 // Datasets that are made once and then come from memory or from files.
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_format.h"
-#include "millstream/base/file_root.h"
+#include "millstream/framework/graph_files.h"
 #include "millstream/framework/op.h"
 #include "millstream/io/bundle_reader.h"
 #include "millstream/io/bundle_writer.h"
@@ -181,8 +181,8 @@ Status MakeCache(KernelContext& ctx) {
     OutputDataset(ctx, MakeRef<MemoryCacheDataset>(std::move(input), std::move(cache)));
     return OkStatus();
   }
-  RETURN_IF_ERROR(ConfinedPath(file + ".index").status());
-  ASSIGN_OR_RETURN(file, ConfinedPath(file));
+  RETURN_IF_ERROR(ConfinedPath(ctx.resources(), file + ".index").status());
+  ASSIGN_OR_RETURN(file, ConfinedPath(ctx.resources(), file));
   OutputDataset(ctx, MakeRef<FileCacheDataset>(std::move(input), std::move(file)));
   return OkStatus();
 }

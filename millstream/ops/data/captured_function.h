@@ -27,6 +27,8 @@ class CapturedFunction {
     Status Run(const StepContext& step, const Element& args, Element* rets) const;
     // Runs on the owner's pool with the owner's cancellation. `rets` must live until `done` was called.
     void RunAsync(const Element& args, Element* rets, std::function<void(Status)> done) const;
+    // REQUIRES: made by Instantiate().
+    const std::vector<DType>& ret_types() const { return compiled_->ret_types(); }
 
    private:
     friend class CapturedFunction;

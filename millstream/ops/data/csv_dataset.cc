@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
-#include "millstream/base/file_root.h"
+#include "millstream/framework/graph_files.h"
 #include "millstream/framework/op.h"
 #include "millstream/ops/data/csv_records.h"
 #include "millstream/ops/data/dataset.h"
@@ -46,7 +46,7 @@ class CsvDataset final : public Dataset {
         if (records_ == nullptr) {
           *end = file_ == options_->files.size();
           if (*end) return OkStatus();
-          RETURN_IF_ERROR(Open(options_->files[file_++]));
+          RETURN_IF_ERROR(Open(step.resources, options_->files[file_++]));
         }
         fields.clear();
         const Status status = records_->Next(&fields);
@@ -59,8 +59,8 @@ class CsvDataset final : public Dataset {
     }
 
    private:
-    Status Open(const std::string& path) {
-      ASSIGN_OR_RETURN(const std::string confined, ConfinedPath(path));
+    Status Open(const ResourceManager* resources, const std::string& path) {
+      ASSIGN_OR_RETURN(const std::string confined, ConfinedPath(resources, path));
       ASSIGN_OR_RETURN(std::unique_ptr<InputStream> stream, InputStream::Open(confined, options_->compression));
       records_ = std::make_unique<CsvRecords>(std::move(stream), options_->delimiter, options_->quotes,
                                               static_cast<uint64_t>(options_->buffer_size));

@@ -126,16 +126,25 @@ StatusOr<Ref<Dataset>> DatasetInput(const KernelContext& ctx, int i) {
   return Ref<Dataset>::Share(dataset);
 }
 
+// What datasets made from one another many times over could make of a few options.
+constexpr size_t kMaxOptionsBytes = 1 << 20;
+
 void OutputDataset(KernelContext& ctx, Ref<Dataset> dataset) {
   int depth = dataset->depth();
+  std::string options;
+  bool is_new = true;
   for (int i = 0; i < ctx.num_inputs(); ++i) {
     const Tensor& input = ctx.input(i);
     if (input.dtype() != DType::kVariant) continue;
     for (const Variant& variant : input.flat<Variant>()) {
       const auto* from = variant.get<Dataset>();
-      if (from != nullptr && from != dataset.get()) depth = std::max(depth, from->depth() + 1);
+      if (from == dataset.get()) is_new = false;
+      if (from == nullptr || from == dataset.get()) continue;
+      depth = std::max(depth, from->depth() + 1);
+      if (options.size() + from->options().size() <= kMaxOptionsBytes) options += from->options();
     }
   }
+  if (is_new && !options.empty()) dataset->set_options(options + dataset->options());
   if (depth != dataset->depth()) dataset->set_depth(depth);
   ctx.set_output(0, Tensor::Scalar(Variant(std::move(dataset))));
 }

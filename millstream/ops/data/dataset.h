@@ -70,6 +70,11 @@ class Dataset : public VariantValue {
   // for MakeIterator(). REQUIRES: the cardinality is known and finite.
   StatusOr<AccessPtr> MakeAccess(const StepContext& owner) const;
 
+  // What OptionsDataset was given here and below: messages of type tf.data.Options in a row, of which the last wins;
+  // set by OutputDataset().
+  const std::string& options() const { return options_; }
+  void set_options(std::string options) { options_ = std::move(options); }
+
   // How many datasets are made from one another up to this one; set by OutputDataset().
   int depth() const { return depth_; }
   void set_depth(int depth) { depth_ = depth; }
@@ -86,6 +91,7 @@ class Dataset : public VariantValue {
   const std::vector<DType> types_;
   const std::vector<PartialShape> shapes_;
   int depth_ = 0;
+  std::string options_;
   mutable std::atomic<int64_t> cardinality_{kNotCounted};
   mutable std::atomic<bool> has_random_access_{false};  // or it is not known yet
 };

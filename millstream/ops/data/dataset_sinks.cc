@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ops that put all elements of a dataset somewhere else.
-#include "millstream/base/file_root.h"
+#include "millstream/framework/graph_files.h"
 #include "millstream/framework/op.h"
 #include "millstream/io/record_writer.h"
 #include "millstream/ops/data/batch.h"
@@ -32,7 +32,7 @@ class DatasetToTFRecord final : public AsyncKernel {
       return errors::InvalidArgument("ToTFRecordOp currently only supports DT_STRING dataypes, but got ",
                                      DTypeName(input->types()[0]));
     }
-    ASSIGN_OR_RETURN(const std::string confined, ConfinedPath(path));
+    ASSIGN_OR_RETURN(const std::string confined, ConfinedPath(ctx.resources(), path));
     ASSIGN_OR_RETURN(const std::unique_ptr<RecordWriter> writer, RecordWriter::Create(confined, compression));
     ASSIGN_OR_RETURN(const IteratorPtr iterator, input->MakeIterator(owner));
     while (true) {

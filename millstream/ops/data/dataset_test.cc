@@ -32,9 +32,21 @@ class DatasetTest : public ::testing::Test {
               {{"shared_name", "it"}, {"container", ""}, {"output_types", kTypes}, {"output_shapes", shapes}});
     s_.WithOpName("start").Add("MakeIterator", {dataset, iterator});
     s_.WithOpName("next").Add("IteratorGetNext", {iterator}, {{"output_types", kTypes}, {"output_shapes", shapes}});
+    AddAnnouncedNext(iterator, shapes);
     ASSERT_TRUE(s_.ok()) << s_.status();
     session_ = *NewSession();
     ASSERT_TRUE(session_->Extend(*s_.graph()).ok());
+  }
+  // "announced_next" says that it begins before it waits for an element; "began" waits for that.
+  void AddAnnouncedNext(Output iterator, const AttrValue& shapes) {
+    const AttrValue types = AttrValue::DTypes{DType::kBool};
+    const Output beginnings =
+        s_.Op("FIFOQueueV2", {}, {{"component_types", types}, {"shared_name", std::string("beginnings")}});
+    Node* const announce = s_.Add("QueueEnqueueV2", {beginnings, s_.Const(true)});
+    s_.WithOpName("began").Add("QueueDequeueV2", {beginnings}, {{"component_types", types}});
+    s_.WithOpName("announced_next")
+        .WithControlDependencies({announce})
+        .Add("IteratorGetNext", {iterator}, {{"output_types", kTypes}, {"output_shapes", shapes}});
   }
   Status Start() { return session_->Run({}, {}, {"start"}, nullptr); }
   StatusOr<int64_t> Next() {
@@ -93,11 +105,11 @@ TEST_F(DatasetTest, CancellationEndsAWait) {
     RunOptions options;
     options.cancellation = &cancellation;
     std::thread canceller([&] {
-      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      EXPECT_EQ(session_->Run({}, {}, {"began"}, nullptr), OkStatus());
       cancellation.StartCancel();
     });
     std::vector<Tensor> out;
-    const Status status = session_->Run(options, {}, {"next"}, {}, &out, nullptr);
+    const Status status = session_->Run(options, {}, {"announced_next"}, {}, &out, nullptr);
     canceller.join();
     EXPECT_TRUE(absl::IsCancelled(status)) << status;
     session_.reset();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "millstream/base/file.h"
-#include "millstream/base/file_root.h"
+#include "millstream/framework/graph_files.h"
 #include "millstream/framework/op.h"
 #include "millstream/io/record_reader.h"
 #include "millstream/ops/data/dataset.h"
@@ -35,7 +35,7 @@ class FileDataset final : public Dataset {
           *end = file_ == paths_.size();
           if (*end) return OkStatus();
           const size_t file = file_++;
-          ASSIGN_OR_RETURN(const std::string path, ConfinedPath(paths_[file]));
+          ASSIGN_OR_RETURN(const std::string path, ConfinedPath(step.resources, paths_[file]));
           ASSIGN_OR_RETURN(next_, open_(path, file));
         }
         const Status status = next_(&record);

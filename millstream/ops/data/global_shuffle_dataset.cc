@@ -6,7 +6,7 @@
 namespace millstream {
 namespace {
 
-// All elements in an order of chance, each asked for by its number when its turn comes.
+// All elements in random order, each fetched by its index when its turn comes.
 class GlobalShuffleDataset final : public DerivedDataset {
  public:
   GlobalShuffleDataset(Ref<Dataset> input, std::shared_ptr<SeedSource> source)
@@ -87,7 +87,7 @@ OP("GlobalShuffleDataset")
     .Stateful()
     .Shape(ScalarShape)
     .Cpu<MakeGlobalShuffle>()
-    .Doc("A dataset in an order of chance, without a buffer: elements are asked for by their numbers.");
+    .Doc("Shuffles a whole dataset by index, without a buffer.");
 
 }  // namespace
 }  // namespace millstream

@@ -3,7 +3,7 @@
 #include "millstream/ops/data/element_attrs.h"
 #include "millstream/ops/data/iterator_resource.h"
 #include "millstream/ops/resources/handle.h"
-#include "millstream/proto/resource_handle.pb.h"
+#include "millstream/ops/resources/handle_text.h"
 
 namespace millstream {
 namespace {
@@ -51,15 +51,17 @@ class OneShotIterator final : public AsyncKernel {
       : name_(init), signature_(init), factory_(init.Attr<NameAttrList>("dataset_factory")) {}
 
   void ComputeAsync(KernelContext& ctx, Done done) override {
+    bool is_first = false;
     {
       MutexLock lock(mu_);
       if (!finished_) {
-        waiting_.push_back({&ctx, std::move(done)});
-        if (waiting_.size() > 1) return;
+        is_first = waiting_.empty();
+        waiting_.push_back({&ctx, done});
+        if (!is_first) return;
       }
     }
-    if (done) return Answer(ctx, done);
-    Start(ctx);
+    if (is_first) return Start(ctx);
+    Answer(ctx, done);
   }
 
  private:
@@ -152,34 +154,19 @@ Status GetDeviceCpu(KernelContext& ctx) {
   return OkStatus();
 }
 
-Status ToStringHandleCpu(KernelContext& ctx) {
-  ASSIGN_OR_RETURN(Ref<IteratorResource> iterator, ctx.ResourceInput<IteratorResource>(0));
-  const ResourceHandle& handle = ctx.input(0).scalar<ResourceHandle>();
-  proto::ResourceHandleProto message;
-  message.set_device(handle.device);
-  message.set_container(handle.container);
-  message.set_name(handle.name);
-  message.set_hash_code(handle.hash_code);
-  message.set_maybe_type_name(handle.type_name);
-  ctx.set_output(0, Tensor::Scalar(message.SerializeAsString()));
-  return OkStatus();
-}
+Status ToStringHandleCpu(KernelContext& ctx) { return OutputHandleText<IteratorResource>(ctx); }
 
 class FromStringHandle final : public Kernel {
  public:
   explicit FromStringHandle(KernelInit& init) : signature_(init) {}
   Status Compute(KernelContext& ctx) override {
-    ASSIGN_OR_RETURN(const std::string text, ScalarInput<std::string>(ctx, 0, "string_handle"));
-    proto::ResourceHandleProto message;
-    if (!message.ParseFromString(text)) {
-      return errors::InvalidArgument("Could not parse string_handle as a valid ResourceHandle");
-    }
+    ASSIGN_OR_RETURN(const ResourceHandle handle, HandleFromText(ctx, 0));
     ASSIGN_OR_RETURN(Ref<IteratorResource> iterator,
-                     ctx.resources()->Lookup<IteratorResource>(message.container(), message.name()));
+                     ctx.resources()->Lookup<IteratorResource>(handle.container, handle.name));
     if (!signature_.types.empty()) {
       RETURN_IF_ERROR(CheckSignature(signature_, iterator->signature().types, iterator->signature().shapes));
     }
-    ctx.set_output(0, MakeHandle(*ctx.device(), message.container(), message.name(), kTypeName, nullptr));
+    ctx.set_output(0, MakeHandle(*ctx.device(), handle.container, handle.name, kTypeName, nullptr));
     return OkStatus();
   }
 

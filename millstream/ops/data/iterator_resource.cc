@@ -2,16 +2,11 @@
 #include "millstream/ops/data/iterator_resource.h"
 
 #include "millstream/base/start_thread.h"
+#include "millstream/framework/held_functions.h"
 #include "millstream/ops/variants/optional.h"
 
 namespace millstream {
 namespace {
-
-// On the step's pool: the continuation is none of the iterator thread's business, and may even end the iterator.
-void Report(const KernelContext& ctx, AsyncKernel::Done done, const Status& status) {
-  if (ctx.step().pool == nullptr) return done(status);
-  ctx.step().pool->Schedule([done = std::move(done), status] { done(status); });
-}
 
 Status OutputOptional(KernelContext& ctx, Element element) {
   Ref<Optional> optional = MakeRef<Optional>();
@@ -49,6 +44,7 @@ StatusOr<std::shared_ptr<IteratorResource::Walk>> IteratorResource::MakeWalk(Ref
   auto walk = std::make_shared<Walk>();
   walk->owner.resources = step.resources;
   walk->owner.functions = step.functions;
+  if (const auto* held = dynamic_cast<const HeldFunctions*>(step.functions)) walk->functions = held->Hold();
   walk->owner.pool = step.pool;
   walk->owner.cancellation = &walk->cancellation;
   walk->dataset = std::move(dataset);
@@ -116,18 +112,7 @@ Status IteratorResource::Serve(Request& request) {
   RETURN_IF_ERROR(request.walk->iterator->GetNext(ctx.step(), &element, &end));
   if (request.as_optional) return OutputOptional(ctx, end ? Element() : std::move(element));
   if (end) return errors::OutOfRange("End of sequence");
-  if (static_cast<int>(element.size()) != ctx.num_outputs()) {
-    return errors::InvalidArgument("The element has ", element.size(), " components, but ", ctx.num_outputs(),
-                                   " are expected");
-  }
-  for (int i = 0; i < ctx.num_outputs(); ++i) {
-    if (element[i].dtype() != ctx.output_dtype(i)) {
-      return errors::InvalidArgument("Data type mismatch at component ", i, ": expected ",
-                                     DTypeName(ctx.output_dtype(i)), " but got ", DTypeName(element[i].dtype()), ".");
-    }
-    ctx.set_output(i, std::move(element[i]));
-  }
-  return OkStatus();
+  return OutputElement(ctx, std::move(element));
 }
 
 void IteratorResource::Ask(KernelContext& ctx, bool as_optional, AsyncKernel::Done done) {
@@ -189,7 +174,7 @@ void IteratorResource::Withdraw(const std::shared_ptr<Request>& request) {
     requests_.remove(request);
     if (requests_.size() == before) return;
   }
-  Report(*request->ctx, std::move(request->done), request->ctx->cancellation()->status());
+  DoneOnPool(*request->ctx, std::move(request->done), request->ctx->cancellation()->status());
 }
 
 void IteratorResource::ThreadMain() {
@@ -221,8 +206,28 @@ void IteratorResource::ThreadMain() {
       status = Serve(*request);
     }
     request->walk.reset();
-    Report(*request->ctx, std::move(request->done), status);
+    DoneOnPool(*request->ctx, std::move(request->done), status);
   }
+}
+
+Status OutputElement(KernelContext& ctx, Element element) {
+  if (static_cast<int>(element.size()) != ctx.num_outputs()) {
+    return errors::InvalidArgument("The element has ", element.size(), " components, but ", ctx.num_outputs(),
+                                   " are expected");
+  }
+  for (int i = 0; i < ctx.num_outputs(); ++i) {
+    if (element[i].dtype() != ctx.output_dtype(i)) {
+      return errors::InvalidArgument("Data type mismatch at component ", i, ": expected ",
+                                     DTypeName(ctx.output_dtype(i)), " but got ", DTypeName(element[i].dtype()), ".");
+    }
+    ctx.set_output(i, std::move(element[i]));
+  }
+  return OkStatus();
+}
+
+void DoneOnPool(const KernelContext& ctx, AsyncKernel::Done done, const Status& status) {
+  if (ctx.step().pool == nullptr) return done(status);
+  ctx.step().pool->Schedule([done = std::move(done), status] { done(status); });
 }
 
 }  // namespace millstream

@@ -39,6 +39,7 @@ class IteratorResource final : public Resource {
   // One walk, with the step context it runs in.
   struct Walk {
     ~Walk();
+    std::shared_ptr<const void> functions;  // held as long as `owner` has them
     Cancellation cancellation;
     StepContext owner;
     Mutex mu;
@@ -76,6 +77,12 @@ class IteratorResource final : public Resource {
   Requests requests_ ABSL_GUARDED_BY(mu_);
   std::thread thread_ ABSL_GUARDED_BY(mu_);
 };
+
+// Sets the outputs of `ctx` to the components of `element`. InvalidArgument unless they are of those types.
+Status OutputElement(KernelContext& ctx, Element element);
+// Calls `done` on the pool of the step: the continuation is none of an iterator's thread's business, and may even end
+// the iterator.
+void DoneOnPool(const KernelContext& ctx, AsyncKernel::Done done, const Status& status);
 
 }  // namespace millstream
 

@@ -23,7 +23,7 @@ class MakeListDataset final : public Kernel {
       for (int i = 0; i < components; ++i) {
         element.push_back(ctx.input(at + i));
         types.push_back(element.back().dtype());
-        shapes.push_back(element.back().shape());
+        shapes.emplace_back(element.back().shape());
       }
       RETURN_IF_ERROR(CheckSignature(signature_, types, shapes));
     }

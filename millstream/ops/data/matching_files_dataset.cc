@@ -22,8 +22,8 @@ class MatchingFilesDataset final : public Dataset {
         RETURN_IF_ERROR(CheckCancelled(step));
         names_.clear();
         at_ = 0;
-        RETURN_IF_ERROR(MatchFiles(patterns_[pattern_++], &names_));
-        std::erase_if(names_, IsFolder);
+        RETURN_IF_ERROR(MatchFiles(step.resources, patterns_[pattern_++], &names_));
+        std::erase_if(names_, [&](const std::string& name) { return IsFolder(step.resources, name); });
         matched_ |= !names_.empty();
       }
       *end = at_ == names_.size();

@@ -66,7 +66,7 @@ class ParseExampleDataset final : public DerivedDataset {
       std::vector<PartialShape> shapes;
       for (const Tensor& t : element) {
         types.push_back(t.dtype());
-        shapes.push_back(t.shape());
+        shapes.emplace_back(t.shape());
       }
       return CheckSignature(signature_, types, shapes);
     }

@@ -51,7 +51,7 @@ class SaveOptions {
       shard = std::make_unique<CapturedFunction::Instance>(std::move(instance));
     }
     ASSIGN_OR_RETURN(std::unique_ptr<SavedRunWriter> writer,
-                     SavedRunWriter::Create(path, compression, dataset.types()));
+                     SavedRunWriter::Create(owner.resources, path, compression, dataset.types()));
     return std::make_unique<ElementSaver>(std::move(writer), std::move(shard));
   }
 
@@ -199,12 +199,12 @@ class MakeLoadDataset final : public Kernel {
     ASSIGN_OR_RETURN(const std::string path, ScalarInput<std::string>(ctx, 0, "path"));
     ASSIGN_OR_RETURN(const Compression compression, CompressionFromName(compression_));
     ASSIGN_OR_RETURN(CapturedFunction reader, CapturedFunction::FromInputs(ctx, reader_, 1, ctx.num_inputs()));
-    const StatusOr<SavedMetadata> metadata = ReadSavedMetadata(path);
+    const StatusOr<SavedMetadata> metadata = ReadSavedMetadata(ctx.resources(), path);
     if (absl::IsNotFound(metadata.status())) {
       return errors::NotFound("Could not find metadata file [", path, "]");
     }
     RETURN_IF_ERROR(metadata.status());
-    ASSIGN_OR_RETURN(Ref<Dataset> shards, OpenSavedShards(path, *metadata, compression, signature_));
+    ASSIGN_OR_RETURN(Ref<Dataset> shards, OpenSavedShards(ctx.resources(), path, *metadata, compression, signature_));
     OutputDataset(ctx, MakeRef<LoadDataset>(std::move(shards), metadata->elements, std::move(reader), signature_));
     return OkStatus();
   }

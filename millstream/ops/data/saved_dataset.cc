@@ -11,7 +11,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_format.h"
 #include "millstream/base/file.h"
-#include "millstream/base/file_root.h"
+#include "millstream/framework/graph_files.h"
 #include "millstream/io/record_reader.h"
 #include "millstream/ops/data/memory_dataset.h"
 #include "millstream/proto/tensor.pb.h"
@@ -70,8 +70,8 @@ class ShardDataset final : public Dataset {
         file_(std::move(file)),
         compression_(compression),
         signature_(std::move(signature)) {}
-  StatusOr<IteratorPtr> NewIterator(const StepContext&) const override {
-    ASSIGN_OR_RETURN(const std::string path, ConfinedPath(file_));
+  StatusOr<IteratorPtr> NewIterator(const StepContext& step) const override {
+    ASSIGN_OR_RETURN(const std::string path, ConfinedPath(step.resources, file_));
     ASSIGN_OR_RETURN(std::unique_ptr<RecordReader> reader, RecordReader::Open(path, compression_));
     return std::make_unique<Iterator>(std::move(reader), signature_);
   }
@@ -95,7 +95,7 @@ class ShardDataset final : public Dataset {
         if (!message.ParseFromString(record)) return errors::DataLoss("Unable to parse tensor from stored proto.");
         ASSIGN_OR_RETURN(Tensor component, TensorFromProto(message));
         types.push_back(component.dtype());
-        shapes.push_back(component.shape());
+        shapes.emplace_back(component.shape());
         element->push_back(std::move(component));
       }
       return CheckSignature(signature_, types, shapes);
@@ -112,8 +112,8 @@ class ShardDataset final : public Dataset {
 
 }  // namespace
 
-StatusOr<SavedMetadata> ReadSavedMetadata(const std::string& path) {
-  ASSIGN_OR_RETURN(const std::string file, ConfinedPath(path + kMetadataFile));
+StatusOr<SavedMetadata> ReadSavedMetadata(const ResourceManager* resources, const std::string& path) {
+  ASSIGN_OR_RETURN(const std::string file, ConfinedPath(resources, path + kMetadataFile));
   ASSIGN_OR_RETURN(const std::string bytes, ReadFile(file));
   SavedMetadata metadata;
   Coded in(reinterpret_cast<const uint8_t*>(bytes.data()), static_cast<int>(bytes.size()));
@@ -150,9 +150,10 @@ Status WriteSavedMetadata(const std::string& path, const SavedMetadata& metadata
   return WriteFileAtomically(path + kMetadataFile, bytes);
 }
 
-StatusOr<std::unique_ptr<SavedRunWriter>> SavedRunWriter::Create(const std::string& path, Compression compression,
+StatusOr<std::unique_ptr<SavedRunWriter>> SavedRunWriter::Create(const ResourceManager* resources,
+                                                                 const std::string& path, Compression compression,
                                                                  std::vector<DType> types) {
-  ASSIGN_OR_RETURN(const std::string confined, ConfinedPath(path));
+  ASSIGN_OR_RETURN(const std::string confined, ConfinedPath(resources, path));
   auto writer = std::unique_ptr<SavedRunWriter>(new SavedRunWriter(confined, compression));
   std::random_device entropy;
   writer->metadata_.run = absl::StrCat(uint64_t{entropy()} << 32 | entropy());
@@ -192,13 +193,14 @@ Status SavedRunWriter::Finish() {
   return WriteSavedMetadata(path_, metadata_);
 }
 
-StatusOr<Ref<Dataset>> OpenSavedShards(const std::string& path, const SavedMetadata& metadata, Compression compression,
+StatusOr<Ref<Dataset>> OpenSavedShards(const ResourceManager* resources, const std::string& path,
+                                       const SavedMetadata& metadata, Compression compression,
                                        const OutputSignature& signature) {
   if (metadata.version != kFormat) {
     return errors::InvalidArgument("Snapshot reader version: ", metadata.version, " is not supported.");
   }
   const std::string folder = absl::StrCat(path, "/", metadata.run);
-  ASSIGN_OR_RETURN(const std::string confined, ConfinedPath(folder));
+  ASSIGN_OR_RETURN(const std::string confined, ConfinedPath(resources, folder));
   std::vector<std::string> shards;
   ASSIGN_OR_RETURN(const std::vector<std::string> names, ListFolder(confined));
   for (const std::string& name : names) {

@@ -23,15 +23,15 @@ struct SavedMetadata {
 };
 
 // NotFound if there is none, DataLoss if it is malformed.
-StatusOr<SavedMetadata> ReadSavedMetadata(const std::string& path);
+StatusOr<SavedMetadata> ReadSavedMetadata(const ResourceManager* resources, const std::string& path);
 Status WriteSavedMetadata(const std::string& path, const SavedMetadata& metadata);
 
 // Writes the elements of one run. Not thread-safe.
 class SavedRunWriter {
  public:
   // Makes a run's folder below `path`, with metadata that say it is not complete.
-  static StatusOr<std::unique_ptr<SavedRunWriter>> Create(const std::string& path, Compression compression,
-                                                          std::vector<DType> types);
+  static StatusOr<std::unique_ptr<SavedRunWriter>> Create(const ResourceManager* resources, const std::string& path,
+                                                          Compression compression, std::vector<DType> types);
   Status Write(int64_t shard, const Element& element);
   // Elements can be read once this is OK.
   Status Finish();
@@ -47,7 +47,8 @@ class SavedRunWriter {
 };
 
 // A dataset of datasets, one for each shard of a run, in order.
-StatusOr<Ref<Dataset>> OpenSavedShards(const std::string& path, const SavedMetadata& metadata, Compression compression,
+StatusOr<Ref<Dataset>> OpenSavedShards(const ResourceManager* resources, const std::string& path,
+                                       const SavedMetadata& metadata, Compression compression,
                                        const OutputSignature& signature);
 
 }  // namespace millstream

@@ -17,6 +17,38 @@ Status SameDatasetCpu(KernelContext& ctx) {
   return OkStatus();
 }
 
+// The elements of another dataset, which has options now.
+class OptionsDataset final : public DerivedDataset {
+ public:
+  explicit OptionsDataset(Ref<Dataset> input) : DerivedDataset(std::move(input)) {}
+  int64_t CountElements() const override { return input().Cardinality(); }
+  StatusOr<IteratorPtr> NewIterator(const StepContext& owner) const override { return input().MakeIterator(owner); }
+  Status FindRandomAccess() const override { return input().CheckRandomAccess(); }
+  StatusOr<AccessPtr> NewAccess(const StepContext& owner) const override { return input().MakeAccess(owner); }
+};
+
+// Our runtime obeys none of them; GetOptions tells them.
+class MakeOptions final : public Kernel {
+ public:
+  explicit MakeOptions(KernelInit& init) : options_(init.Attr<std::string>("serialized_options")) {}
+  Status Compute(KernelContext& ctx) override {
+    ASSIGN_OR_RETURN(Ref<Dataset> input, DatasetInput(ctx, 0));
+    Ref<Dataset> dataset = MakeRef<OptionsDataset>(std::move(input));
+    dataset->set_options(options_);
+    OutputDataset(ctx, std::move(dataset));
+    return OkStatus();
+  }
+
+ private:
+  const std::string options_;
+};
+
+Status GetOptionsCpu(KernelContext& ctx) {
+  ASSIGN_OR_RETURN(const Ref<Dataset> input, DatasetInput(ctx, 0));
+  ctx.set_output(0, Tensor::Scalar(input->options()));
+  return OkStatus();
+}
+
 Status MaxIntraOpParallelismCpu(KernelContext& ctx) {
   ASSIGN_OR_RETURN(const int64_t threads, ScalarInput<int64_t>(ctx, 1, "max_intra_op_parallelism"));
   if (threads < 0) return errors::InvalidArgument("`max_intra_op_parallelism` must be >= 0");
@@ -132,10 +164,19 @@ void SettingArgs(OpBuilder& op) {
 void IgnoredSetting(OpBuilder& op) { op.With(SettingArgs).Cpu(SameDatasetCpu); }
 
 OP("OptionsDataset")
-    .With(IgnoredSetting)
+    .With(SettingArgs)
     .Attr("serialized_options: string")
     .Attr("metadata: string = ''")
-    .With(ElementAttrs);
+    .With(ElementAttrs)
+    .Cpu<MakeOptions>();
+OP("GetOptions")
+    .Input("input_dataset: variant")
+    .Output("serialized_options: string")
+    .Shape(ScalarShape)
+    .Cpu(GetOptionsCpu)
+    .Doc(
+        "The options that OptionsDataset gave a dataset and those it is made from, as a message of type "
+        "tf.data.Options.");
 OP("ModelDataset")
     .With(IgnoredSetting)
     .Attr("algorithm: int = 0")

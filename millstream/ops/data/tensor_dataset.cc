@@ -67,8 +67,22 @@ class SliceDataset final : public Dataset {
   }
 
  private:
+  // Large rows share the memory of their component, if they begin where kernels expect tensors to begin.
+  static bool SharesRows(const Tensor& t) {
+    constexpr size_t kAlignment = 64, kLeastBytes = 512;
+    if (DTypeSize(t.dtype()) == 0 || t.num_elements() == 0) return false;
+    const size_t bytes = t.ByteSize() / static_cast<size_t>(t.dim(0));
+    return bytes >= kLeastBytes && bytes % kAlignment == 0 && reinterpret_cast<uintptr_t>(t.raw()) % kAlignment == 0;
+  }
   static Status AppendRows(const Element& components, int64_t i, Element* element) {
+    element->reserve(components.size());
     for (const Tensor& t : components) {
+      if (SharesRows(t)) {
+        Shape row = t.shape();
+        row.RemoveDim(0);
+        element->push_back(t.SliceRows(i, i + 1).Reshaped(row));
+        continue;
+      }
       ASSIGN_OR_RETURN(Tensor row, CopyRow(t, i));
       element->push_back(std::move(row));
     }

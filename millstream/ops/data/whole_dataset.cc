@@ -12,7 +12,7 @@ Status OutputElement(KernelContext& ctx, const OutputSignature& signature, Eleme
   std::vector<PartialShape> shapes;
   for (const Tensor& t : element) {
     types.push_back(t.dtype());
-    shapes.push_back(t.shape());
+    shapes.emplace_back(t.shape());
   }
   RETURN_IF_ERROR(CheckSignature(signature, types, shapes));
   for (int i = 0; i < ctx.num_outputs(); ++i) ctx.set_output(i, std::move(element[static_cast<size_t>(i)]));

@@ -38,8 +38,7 @@ template <typename From, typename To>
 void Loop(const void* xv, void* yv, int64_t n) {
   const auto* x = static_cast<const From*>(xv);
   auto* y = static_cast<To*>(yv);
-  MILLSTREAM_INDEPENDENT_LOOP
-  for (int64_t i = 0; i < n; ++i) y[i] = Convert<To>(x[i]);
+  simd::For<float>(0, n, [=](int64_t i) MILLSTREAM_INLINE_LAMBDA { y[i] = Convert<To>(x[i]); });
 }
 
 // The same bits come out whether the target is signed or not.

@@ -95,6 +95,10 @@ void CastPlan::Run(const void* x, void* y, int64_t n) const {
     std::memcpy(y, x, DTypeSize(from_) * static_cast<size_t>(n));
   } else if (both_parts_) {
     loop_(x, y, 2 * n);
+  } else if (from_ == DType::kFloat && IsNarrow(to_) && !truncate_) {
+    NarrowFromFloat(to_, static_cast<const float*>(x), y, n);
+  } else if (IsNarrow(from_) && to_ == DType::kFloat) {
+    WidenToFloat(from_, x, static_cast<float*>(y), n);
   } else if (NeedsBuffer(from_) || NeedsBuffer(to_)) {
     for (int64_t i = 0; i < n; i += kBlock) {
       RunBlock(static_cast<const char*>(x) + i * static_cast<int64_t>(DTypeSize(from_)),

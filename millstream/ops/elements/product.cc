@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "millstream/math/gemm_generic.h"
+#include "millstream/ops/elements/complex_product.h"
 #include "millstream/ops/elements/narrow.h"
 #include "millstream/tensor/dispatch.h"
 
@@ -26,6 +27,8 @@ template <typename T>
 void MultiplyOne(const math::GemmArgs<T>& g, ThreadPool* pool) {
   if constexpr (std::is_floating_point_v<T>)
     math::Gemm(g, pool);
+  else if constexpr (kIsComplex<T>)
+    MultiplyComplex(g, pool);
   else
     math::GemmGeneric(g, pool);
 }

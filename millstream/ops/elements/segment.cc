@@ -5,20 +5,21 @@
 #include <complex>
 #include <limits>
 
+#include "millstream/math/simd.h"
 #include "millstream/ops/elements/cast_plan.h"
 #include "millstream/tensor/dispatch.h"
 
 namespace millstream {
 namespace {
 
-// total[j] = total[j] op row[j].
-using CombineFn = void (*)(const void* row, void* total, int64_t n);
+// Row ids[i] of `totals` = that row op row i of `data`, for all ids that are not negative.
+using CombineFn = void (*)(const void* data, const std::vector<int64_t>& ids, int64_t columns, void* totals);
 using FillFn = void (*)(DType dtype, void* data, int64_t n);
 
+// total[j] = total[j] op row[j].
 template <typename T, SegmentOp op>
-void Combine(const void* row, void* total, int64_t n) {
-  const auto* x = static_cast<const T*>(row);
-  auto* y = static_cast<T*>(total);
+MILLSTREAM_ALWAYS_INLINE void CombineRow(const T* x, T* y, int64_t n) {
+  MILLSTREAM_INDEPENDENT_LOOP
   for (int64_t i = 0; i < n; ++i) {
     if constexpr (std::is_same_v<T, int64_t> && op == SegmentOp::kMean) {  // sums wrap around
       y[i] = static_cast<int64_t>(static_cast<uint64_t>(y[i]) + static_cast<uint64_t>(x[i]));
@@ -31,6 +32,25 @@ void Combine(const void* row, void* total, int64_t n) {
     else
       y[i] = x[i] < y[i] ? x[i] : y[i];
   }
+}
+
+template <typename T, SegmentOp op>
+void Combine(const void* data, const std::vector<int64_t>& ids, int64_t columns, void* totals) {
+  const auto* x = static_cast<const T*>(data);
+  auto* y = static_cast<T*>(totals);
+  const int64_t* id = ids.data();
+  const auto n = static_cast<int64_t>(ids.size());
+  if (columns == 1) {
+    for (int64_t i = 0; i < n; ++i) {
+      if (id[i] >= 0) CombineRow<T, op>(x + i, y + id[i], 1);
+    }
+    return;
+  }
+  simd::Run<T>([=] {
+    for (int64_t i = 0; i < n; ++i) {
+      if (id[i] >= 0) CombineRow<T, op>(x + i * columns, y + id[i] * columns, columns);
+    }
+  });
 }
 
 // The lowest (or largest) finite value of type `dtype`, as the type T of the loop.
@@ -137,11 +157,9 @@ Status CombineSegments(KernelContext& ctx, SegmentOp op, const Tensor& data, con
   auto* totals = static_cast<char*>(to.raw());
   loops.fill(data.dtype(), totals, out->num_elements());
   std::vector<int64_t> counts(zero_where_empty ? rows : 0, 0);
-  for (size_t i = 0; i < ids.size(); ++i) {
-    if (ids[i] < 0) continue;
-    const char* row = static_cast<const char*>(from.raw()) + static_cast<int64_t>(i) * columns * size;
-    loops.combine(row, totals + ids[i] * columns * size, columns);
-    if (zero_where_empty) ++counts[ids[i]];
+  loops.combine(from.raw(), ids, columns, totals);
+  for (size_t i = 0; zero_where_empty && i < ids.size(); ++i) {
+    if (ids[i] >= 0) ++counts[ids[i]];
   }
   for (size_t r = 0; r < counts.size(); ++r) {
     if (counts[r] == 0) std::fill_n(totals + static_cast<int64_t>(r) * columns * size, columns * size, char{0});

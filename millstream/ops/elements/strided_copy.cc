@@ -47,12 +47,12 @@ void CopyAxis(const Axis& axis, const T* from, T* to) {
   if (axis.to == 1 && axis.from == 1) {
     CopyRun(from, axis.size, to);
   } else if (axis.to == 1 && axis.from == 0) {
-    std::fill_n(to, axis.size, *from);
+    FillRun(*from, axis.size, to);
   } else if (std::is_trivially_copyable_v<T> && axis.to == 1 && axis.from == -1) {
     // Steps that the compiler knows become shuffles; loops "of float" exist for every instruction set.
-    simd::For<float>(0, axis.size, [=](int64_t i) MILLSTREAM_INLINE_LAMBDA { to[i] = from[-i]; });
+    simd::For<float>(0, axis.size, [=](int64_t i) MILLSTREAM_INLINE_LAMBDA { Bits(to[i]) = Bits(from[-i]); });
   } else if (std::is_trivially_copyable_v<T> && axis.to == 1 && axis.from == 2) {
-    simd::For<float>(0, axis.size, [=](int64_t i) MILLSTREAM_INLINE_LAMBDA { to[i] = from[2 * i]; });
+    simd::For<float>(0, axis.size, [=](int64_t i) MILLSTREAM_INLINE_LAMBDA { Bits(to[i]) = Bits(from[2 * i]); });
   } else {
     for (int64_t i = 0; i < axis.size; ++i) to[i * axis.to] = from[i * axis.from];
   }

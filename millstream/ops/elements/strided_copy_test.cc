@@ -3,6 +3,7 @@
 
 #include <random>
 
+#include "millstream/math/simd.h"
 #include "millstream/ops/array/testing/run_op.h"
 
 namespace millstream {
@@ -43,11 +44,32 @@ TYPED_TEST(TransposeTest, MovesEveryElementToItsPlace) {
   }
 }
 
+// Lengths around those of vectors.
+TYPED_TEST(TransposeTest, ReversesAndFillsWithEveryInstructionSet) {
+  for (const simd::Isa isa : {simd::Isa::kSse2, simd::Isa::kAvx2, simd::Isa::kAvx512}) {
+    const simd::ScopedIsa scoped(isa);
+    for (const int64_t n : {1, 2, 3, 7, 8, 15, 16, 17, 31, 33, 63, 64, 65, 100, 127}) {
+      const Tensor in = Iota<TypeParam>({3, n});
+      const auto out = RunOp("ReverseV2", {in, Tensor::Vector<int32_t>({1})});
+      ASSERT_TRUE(out.ok()) << out.status();
+      for (int64_t i = 0; i < 3 * n; ++i) {
+        ASSERT_EQ((*out)[0].template data<TypeParam>()[i], in.template data<TypeParam>()[i / n * n + n - 1 - i % n])
+            << n;
+      }
+      const auto filled =
+          RunOp("Fill", {Tensor::Vector<int64_t>({n}), Tensor::Scalar(TypeParam(3))}, {{"index_type", DType::kInt64}});
+      ASSERT_TRUE(filled.ok()) << filled.status();
+      for (int64_t i = 0; i < n; ++i) ASSERT_EQ((*filled)[0].template data<TypeParam>()[i], TypeParam(3)) << n;
+    }
+  }
+}
+
 TEST(StridedCopyTest, CopiesObjects) {
   const Tensor in = Tensor::Of<std::string>({2, 2}, {"a", "b", "c", "d"});
   EXPECT_EQ(RunToString("Transpose", {in, Tensor::Vector<int32_t>({1, 0})}), R"([2,2] [["a" "c"] ["b" "d"]])");
   EXPECT_EQ(RunToString("Tile", {in, Tensor::Vector<int32_t>({1, 2})}),
             R"([2,4] [["a" "b" "a" "b"] ["c" "d" "c" "d"]])");
+  EXPECT_EQ(RunToString("ReverseV2", {in, Tensor::Vector<int32_t>({1})}), R"([2,2] [["b" "a"] ["d" "c"]])");
 }
 
 TEST(StridedCopyTest, SharesTheBufferWhereNothingMoves) {

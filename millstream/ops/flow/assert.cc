@@ -28,6 +28,7 @@ class Assert final : public Kernel {
 };
 
 OP("Assert")
+    .Trait(OpTrait::kAnyDevice)
     .Trait(OpTrait::kEffectsOnly)
     .Input("condition: bool")
     .Input("data: T")
@@ -37,6 +38,7 @@ OP("Assert")
     .Shape(NoOutputs)
     .NotDifferentiable()
     .Cpu<Assert>()
+    .HostMemory(kAllArgs)
     .Doc("InvalidArgument, showing the data, unless the condition holds.");
 
 }  // namespace

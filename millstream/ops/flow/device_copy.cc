@@ -2,6 +2,7 @@
 #include "millstream/framework/accelerator.h"
 #include "millstream/framework/device_kernels.h"
 #include "millstream/framework/op.h"
+#include "millstream/framework/op_traits.h"
 
 namespace millstream {
 namespace {
@@ -45,19 +46,25 @@ class CopyToHost final : public AsyncKernel {
 };
 
 OP("_CopyToDevice")
+    .Trait(KindTrait(OpKind::kCopyToDevice))
+    .Trait(OpTrait::kAnyDevice)
     .Input("input: T")
     .Output("output: T")
     .Attr("T: type")
     .Shape(UnchangedShape)
     .Cpu<CopyToDevice>()
+    .HostMemory("input")
     .Doc("Its input, in the memory of the device that it is on.");
 
 OP("_CopyToHost")
+    .Trait(KindTrait(OpKind::kCopyToHost))
+    .Trait(OpTrait::kAnyDevice)
     .Input("input: T")
     .Output("output: T")
     .Attr("T: type")
     .Shape(UnchangedShape)
     .Cpu<CopyToHost>()
+    .HostMemory("output")
     .Doc("Its input, in host memory, once it has been computed.");
 
 }  // namespace

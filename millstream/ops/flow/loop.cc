@@ -37,6 +37,7 @@ Status EnterShape(ShapeContext& c) {
 }
 
 OP("Enter")
+    .Trait(OpTrait::kAnyDevice)
     .Trait(KindTrait(OpKind::kEnter))
     .Input("data: T")
     .Output("output: T")
@@ -50,6 +51,7 @@ OP("Enter")
     .Doc("Brings a value into the frame of a loop.");
 
 OP("RefEnter")
+    .Trait(OpTrait::kAnyDevice)
     .Trait(KindTrait(OpKind::kEnter))
     .Input("data: Ref(T)")
     .Output("output: Ref(T)")
@@ -63,6 +65,7 @@ OP("RefEnter")
     .Doc("Enter for references.");
 
 OP("Exit")
+    .Trait(OpTrait::kAnyDevice)
     .Trait(KindTrait(OpKind::kExit))
     .Input("data: T")
     .Output("output: T")
@@ -73,6 +76,7 @@ OP("Exit")
     .Doc("Brings a value out of the frame of a loop.");
 
 OP("RefExit")
+    .Trait(OpTrait::kAnyDevice)
     .Trait(KindTrait(OpKind::kExit))
     .Input("data: Ref(T)")
     .Output("output: Ref(T)")
@@ -83,6 +87,7 @@ OP("RefExit")
     .Doc("Exit for references.");
 
 OP("NextIteration")
+    .Trait(OpTrait::kAnyDevice)
     .Trait(KindTrait(OpKind::kNextIteration))
     .Input("data: T")
     .Output("output: T")
@@ -93,6 +98,7 @@ OP("NextIteration")
     .Doc("Brings a value to the next iteration of a loop.");
 
 OP("RefNextIteration")
+    .Trait(OpTrait::kAnyDevice)
     .Trait(KindTrait(OpKind::kNextIteration))
     .Input("data: Ref(T)")
     .Output("output: Ref(T)")
@@ -103,15 +109,18 @@ OP("RefNextIteration")
     .Doc("NextIteration for references.");
 
 OP("LoopCond")
+    .Trait(OpTrait::kAnyDevice)
     .Trait(KindTrait(OpKind::kLoopCond))
     .Input("input: bool")
     .Output("output: bool")
     .Shape(ScalarShape)
     .NotDifferentiable()
     .Cpu(LoopCondCpu)
+    .HostMemory(kAllArgs)
     .Doc("Whether a loop goes on.");
 
 OP("ControlTrigger")
+    .Trait(OpTrait::kAnyDevice)
     .Trait(KindTrait(OpKind::kControlTrigger))
     .Shape(NoOutputs)
     .Cpu([](KernelContext&) { return OkStatus(); })

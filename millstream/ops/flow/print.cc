@@ -4,7 +4,7 @@
 
 #include "absl/strings/strip.h"
 #include "millstream/base/file.h"
-#include "millstream/base/file_root.h"
+#include "millstream/framework/graph_files.h"
 #include "millstream/framework/op.h"
 #include "millstream/framework/op_traits.h"
 #include "millstream/graph/gradients/gradient.h"
@@ -66,7 +66,7 @@ class PrintV2 final : public Kernel {
       return errors::InvalidArgument("Input is expected to be scalar, but got ", input.shape().ToString());
     }
     const std::string text = input.scalar<std::string>() + end_;
-    if (!path_.empty()) return Append(text);
+    if (!path_.empty()) return Append(ctx, text);
     if (stream_ == "stdout")
       Write(stdout, text);
     else if (stream_ == "stderr")
@@ -80,8 +80,8 @@ class PrintV2 final : public Kernel {
   }
 
  private:
-  Status Append(const std::string& text) const {
-    ASSIGN_OR_RETURN(const std::string path, ConfinedPath(path_));
+  Status Append(const KernelContext& ctx, const std::string& text) const {
+    ASSIGN_OR_RETURN(const std::string path, ConfinedPath(ctx.resources(), path_));
     const StatusOr<std::unique_ptr<WritableFile>> file = WritableFile::Append(path);
     if (IsConfinedPath(path)) RETURN_IF_ERROR(file.status());
     if (!file.ok()) return errors::InvalidArgument("Cannot open ", path_, " to print to");

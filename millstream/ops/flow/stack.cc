@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "millstream/framework/op.h"
+#include "millstream/framework/op_traits.h"
 #include "millstream/ops/resources/handle.h"
 
 namespace millstream {
@@ -121,6 +122,7 @@ Status PushShape(ShapeContext& c) {
 }
 
 OP("StackV2")
+    .Trait(OpTrait::kAnyDevice)
     .Input("max_size: int32")
     .Output("handle: resource")
     .Attr("elem_type: type")
@@ -129,9 +131,12 @@ OP("StackV2")
     .Shape(ScalarShape)
     .NotDifferentiable()
     .Cpu<StackOp<false>>()
+    .HostMemory("max_size")
     .Doc("A new stack of tensors, gone with the step.");
 
 OP("StackPushV2")
+    .Trait(KindTrait(OpKind::kStackPush))
+    .Trait(OpTrait::kAnyDevice)
     .Input("handle: resource")
     .Input("elem: T")
     .Output("output: T")
@@ -144,6 +149,8 @@ OP("StackPushV2")
     .Doc("Puts a tensor on a stack and passes it on.");
 
 OP("StackPopV2")
+    .Trait(KindTrait(OpKind::kStackPop))
+    .Trait(OpTrait::kAnyDevice)
     .Input("handle: resource")
     .Output("elem: elem_type")
     .Attr("elem_type: type")
@@ -154,6 +161,7 @@ OP("StackPopV2")
     .Doc("Takes the last tensor off a stack.");
 
 OP("StackCloseV2")
+    .Trait(OpTrait::kAnyDevice)
     .Input("handle: resource")
     .Stateful()
     .Shape(NoOutputs)

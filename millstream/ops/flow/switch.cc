@@ -111,6 +111,7 @@ Status RefSelectShape(ShapeContext& c) {
 }
 
 OP("Switch")
+    .Trait(OpTrait::kAnyDevice)
     .Trait(KindTrait(OpKind::kSwitch))
     .Input("data: T")
     .Input("pred: bool")
@@ -120,9 +121,11 @@ OP("Switch")
     .Shape(SwitchShape)
     .Gradient(SwitchGrad)
     .Cpu(SwitchCpu<false>)
+    .HostMemory("pred")
     .Doc("Passes the data to one of two branches; the other one is dead.");
 
 OP("RefSwitch")
+    .Trait(OpTrait::kAnyDevice)
     .Trait(KindTrait(OpKind::kSwitch))
     .Input("data: Ref(T)")
     .Input("pred: bool")
@@ -133,9 +136,11 @@ OP("RefSwitch")
     .Shape(SwitchShape)
     .Gradient(SwitchGrad)
     .Cpu(SwitchCpu<true>)
+    .HostMemory("pred")
     .Doc("Switch for references.");
 
 OP("_SwitchN")
+    .Trait(OpTrait::kAnyDevice)
     .Trait(KindTrait(OpKind::kSwitchN))
     .Input("data: T")
     .Input("output_index: int32")
@@ -144,9 +149,11 @@ OP("_SwitchN")
     .Attr("T: type")
     .Shape(SwitchShape)
     .Cpu(SwitchNCpu)
+    .HostMemory("output_index")
     .Doc("Passes the data to one of several branches; the others are dead.");
 
 OP("Merge")
+    .Trait(OpTrait::kAnyDevice)
     .Trait(KindTrait(OpKind::kMerge))
     .Input("inputs: N * T")
     .Output("output: T")
@@ -156,9 +163,11 @@ OP("Merge")
     .Shape(MergeShape)
     .Gradient(MergeGrad)
     .Cpu(MergeCpu<false>)
+    .HostMemory("value_index")
     .Doc("The first input that is alive, and its index.");
 
 OP("RefMerge")
+    .Trait(OpTrait::kAnyDevice)
     .Trait(KindTrait(OpKind::kMerge))
     .Input("inputs: Ref(N * T)")
     .Output("output: Ref(T)")
@@ -168,9 +177,11 @@ OP("RefMerge")
     .Shape(MergeShape)
     .Gradient(MergeGrad)
     .Cpu(MergeCpu<true>)
+    .HostMemory("value_index")
     .Doc("Merge for references.");
 
 OP("RefSelect")
+    .Trait(OpTrait::kAnyDevice)
     .Input("index: int32")
     .Input("inputs: Ref(N * T)")
     .Output("output: Ref(T)")
@@ -178,6 +189,7 @@ OP("RefSelect")
     .Attr("N: int >= 1")
     .Shape(RefSelectShape)
     .Cpu(RefSelectCpu)
+    .HostMemory("index")
     .Doc("One of several references.");
 
 }  // namespace

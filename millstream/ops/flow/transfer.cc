@@ -85,6 +85,7 @@ Status UnknownShape(ShapeContext&) { return OkStatus(); }
 
 // Attributes as TensorFlow has them, so that programs that name these ops are read; the partitioner uses "_edge" alone.
 OP("_Send")
+    .Trait(OpTrait::kAnyDevice)
     .Trait(KindTrait(OpKind::kSend))
     .Input("tensor: T")
     .Attr("T: type")
@@ -96,9 +97,11 @@ OP("_Send")
     .Stateful()
     .Shape(NoOutputs)
     .Cpu<Send>()
+    .HostMemory(kAllArgs)
     .Doc("Sends a tensor to another task.");
 
 OP("_LoopSend")
+    .Trait(OpTrait::kAnyDevice)
     .Trait(KindTrait(OpKind::kLoopSend))
     .Input("tensor: T")
     .Attr("T: type")
@@ -108,9 +111,11 @@ OP("_LoopSend")
     .Stateful()
     .Shape(NoOutputs)
     .Cpu<LoopSend>()
+    .HostMemory(kAllArgs)
     .Doc("Sends a tensor to another task from inside a loop, and waits until it was taken there.");
 
 OP("_Recv")
+    .Trait(OpTrait::kAnyDevice)
     .Trait(KindTrait(OpKind::kRecv))
     .Output("tensor: tensor_type")
     .Attr("tensor_type: type")
@@ -122,6 +127,7 @@ OP("_Recv")
     .Stateful()
     .Shape(UnknownShape)
     .Cpu<Recv>()
+    .HostMemory(kAllArgs)
     .Doc("Receives a tensor from another task.");
 
 }  // namespace

@@ -93,19 +93,23 @@ void CallAttrs(OpBuilder& op) {
 }
 
 OP("PartitionedCall")
+    .Trait(OpTrait::kAnyDevice)
     .Trait(KindTrait(OpKind::kCall))
     .With(CallAttrs)
     .Shape(UnknownShape)
     .Cpu<Call>()
+    .HostMemory(kAllArgs)
     .Doc("Calls a function.");
 
 OP("StatefulPartitionedCall")
+    .Trait(OpTrait::kAnyDevice)
     .Trait(OpTrait::kEffectsOnly)
     .Trait(KindTrait(OpKind::kCall))
     .With(CallAttrs)
     .Stateful()
     .Shape(UnknownShape)
     .Cpu<Call>()
+    .HostMemory(kAllArgs)
     .Doc("Calls a function that has effects.");
 
 void IfAttrs(OpBuilder& op) {
@@ -121,19 +125,23 @@ void IfAttrs(OpBuilder& op) {
 }
 
 OP("If")
+    .Trait(OpTrait::kAnyDevice)
     .Trait(OpTrait::kEffectsOnly)
     .Trait(KindTrait(OpKind::kIf))
     .With(IfAttrs)
     .Stateful()
     .Shape(OutputShapesAttr)
     .Cpu<IfOp>()
+    .HostMemory(kAllArgs)
     .Doc("Calls one of two functions.");
 
 OP("StatelessIf")
+    .Trait(OpTrait::kAnyDevice)
     .Trait(KindTrait(OpKind::kIf))
     .With(IfAttrs)
     .Shape(OutputShapesAttr)
     .Cpu<IfOp>()
+    .HostMemory(kAllArgs)
     .Doc("Calls one of two functions without effects.");
 
 void CaseAttrs(OpBuilder& op) {
@@ -147,22 +155,27 @@ void CaseAttrs(OpBuilder& op) {
 }
 
 OP("Case")
+    .Trait(OpTrait::kAnyDevice)
     .Trait(OpTrait::kEffectsOnly)
     .Trait(KindTrait(OpKind::kCase))
     .With(CaseAttrs)
     .Stateful()
     .Shape(OutputShapesAttr)
     .Cpu<CaseOp>()
+    .HostMemory(kAllArgs)
     .Doc("Calls one of several functions.");
 
 OP("StatelessCase")
+    .Trait(OpTrait::kAnyDevice)
     .Trait(KindTrait(OpKind::kCase))
     .With(CaseAttrs)
     .Shape(OutputShapesAttr)
     .Cpu<CaseOp>()
+    .HostMemory(kAllArgs)
     .Doc("Calls one of several functions without effects.");
 
 OP("SymbolicGradient")
+    .Trait(OpTrait::kAnyDevice)
     .Input("input: Tin")
     .Output("output: Tout")
     .Attr("Tin: list(type) >= 1")
@@ -174,6 +187,7 @@ OP("SymbolicGradient")
       return OkStatus();
     })
     .Cpu<SymbolicGradient>()
+    .HostMemory(kAllArgs)
     .Doc("Calls the gradient of a function.");
 
 }  // namespace

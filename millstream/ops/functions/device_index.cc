@@ -28,7 +28,7 @@ OP("DeviceIndex")
     .Stateful()
     .Shape(ScalarShape)
     .Cpu<DeviceIndex>()
-    .Doc("Where in a list of kinds of devices the kind is on which the op runs; their number if it is not there.");
+    .Doc("Index of the device type that the op runs on in a list of types; the list's length if it is absent.");
 
 }  // namespace
 }  // namespace millstream

@@ -25,6 +25,7 @@ Status ArgShape(ShapeContext& ctx) {
 Status NoOutputs(ShapeContext&) { return OkStatus(); }
 
 OP("_Arg")
+    .Trait(OpTrait::kAnyDevice)
     .Trait(KindTrait(OpKind::kArg))
     .Output("output: T")
     .Attr("T: type")
@@ -32,9 +33,11 @@ OP("_Arg")
     .Stateful()
     .Shape(ArgShape)
     .Cpu<OnlyInFunctions>()
+    .HostMemory(kAllArgs)
     .Doc("An argument of the function in whose body it stands.");
 
 OP("_Retval")
+    .Trait(OpTrait::kAnyDevice)
     .Trait(KindTrait(OpKind::kRetval))
     .Input("input: T")
     .Attr("T: type")
@@ -42,6 +45,7 @@ OP("_Retval")
     .Stateful()
     .Shape(NoOutputs)
     .Cpu<OnlyInFunctions>()
+    .HostMemory(kAllArgs)
     .Doc("A result of the function in whose body it stands.");
 
 }  // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millstream/base/memory_budget.h"
 #include "millstream/framework/op.h"
+#include "millstream/framework/op_traits.h"
 #include "millstream/framework/partial_exchange.h"
 
 namespace millstream {
@@ -45,21 +46,25 @@ class PartialFetch final : public Kernel {
 };
 
 OP("_PartialFeed")
+    .Trait(OpTrait::kAnyDevice)
     .Output("output: T")
     .Attr("T: type")
     .Attr("index: int >= 0")
     .Stateful()
     .Shape(UnknownShape)
     .Cpu<PartialFeed>()
+    .HostMemory(kAllArgs)
     .Doc("A value that the caller of a partial run feeds.");
 
 OP("_PartialFetch")
+    .Trait(OpTrait::kAnyDevice)
     .Input("input: T")
     .Attr("T: type")
     .Attr("index: int >= 0")
     .Stateful()
     .Shape(NoOutputs)
     .Cpu<PartialFetch>()
+    .HostMemory(kAllArgs)
     .Doc("A value that the caller of a partial run fetches.");
 
 }  // namespace

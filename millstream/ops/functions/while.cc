@@ -122,19 +122,23 @@ void WhileAttrs(OpBuilder& op) {
 }
 
 OP("While")
+    .Trait(OpTrait::kAnyDevice)
     .Trait(OpTrait::kEffectsOnly)
     .Trait(KindTrait(OpKind::kWhile))
     .With(WhileAttrs)
     .Stateful()
     .Shape(WhileShape)
     .Cpu<WhileOp>()
+    .HostMemory(kAllArgs)
     .Doc("Calls a function on its own results while another one says so.");
 
 OP("StatelessWhile")
+    .Trait(OpTrait::kAnyDevice)
     .Trait(KindTrait(OpKind::kWhile))
     .With(WhileAttrs)
     .Shape(WhileShape)
     .Cpu<WhileOp>()
+    .HostMemory(kAllArgs)
     .Doc("While for functions without effects.");
 
 }  // namespace

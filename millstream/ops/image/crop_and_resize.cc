@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
 #include "millstream/graph/gradients/gradient.h"
+#include "millstream/math/simd.h"
 #include "millstream/ops/elements/blob.h"
 #include "millstream/ops/image/taps.h"
 
@@ -48,11 +50,12 @@ Status CheckBoxes(const Tensor& boxes, const Tensor& which, int64_t batch) {
   return OkStatus();
 }
 
-// Calls visit(crop pixel, place of the image, y, x) for every pixel of every crop; y and x are null outside.
+// Calls visit(crop pixel, place of the image, y, x) for every pixel of crops [first, last); y and x are null outside.
 template <typename Visit>
-void ForEachPixel(const Tensor& boxes, const Tensor& which, const ImageShape& image, int64_t height, int64_t width,
-                  bool nearest, Visit visit) {
-  for (int64_t b = 0; b < which.num_elements(); ++b) {
+MILLSTREAM_ALWAYS_INLINE void ForPixels(const Tensor& boxes, const Tensor& which, const ImageShape& image,
+                                        int64_t height, int64_t width, bool nearest, int64_t first, int64_t last,
+                                        Visit visit) {
+  for (int64_t b = first; b < last; ++b) {
     const float* box = boxes.data<float>() + 4 * b;
     const CropAxis ys(box[0], box[2], image.height, height), xs(box[1], box[3], image.width, width);
     for (int64_t i = 0; i < height; ++i) {
@@ -68,6 +71,13 @@ void ForEachPixel(const Tensor& boxes, const Tensor& which, const ImageShape& im
       }
     }
   }
+}
+
+// As ForPixels() for all crops.
+template <typename Visit>
+void ForEachPixel(const Tensor& boxes, const Tensor& which, const ImageShape& image, int64_t height, int64_t width,
+                  bool nearest, Visit visit) {
+  ForPixels(boxes, which, image, height, width, nearest, 0, which.num_elements(), visit);
 }
 
 class CropAndResize : public Kernel {
@@ -88,21 +98,26 @@ class CropAndResize : public Kernel {
     const int64_t depth = image.channels;
     const float* from = pixels.data<float>();
     float* to = out->data<float>();
-    ForEachPixel(boxes, which, image, height, width, nearest_,
-                 [&](int64_t pixel, int64_t base, const Neighbours* y, const Neighbours* x) {
-                   for (int64_t c = 0; c < depth; ++c) {
-                     if (y == nullptr) {
-                       to[pixel * depth + c] = outside_;
-                       continue;
-                     }
-                     const auto at = [&](int64_t i, int64_t j) {
-                       return from[(base + i * image.width + j) * depth + c];
-                     };
-                     const float top = at(y->low, x->low) + (at(y->low, x->high) - at(y->low, x->low)) * x->part;
-                     const float bottom = at(y->high, x->low) + (at(y->high, x->high) - at(y->high, x->low)) * x->part;
-                     to[pixel * depth + c] = top + (bottom - top) * y->part;
-                   }
-                 });
+    const double cost = 2.0 * static_cast<double>(height * width) * static_cast<double>(depth + 4);
+    ctx.ParallelFor(which.num_elements(), cost, [&](int64_t first, int64_t last) {
+      simd::Run<float>([&, from, to, depth, line = image.width * depth, outside = outside_] {
+        ForPixels(boxes, which, image, height, width, nearest_, first, last,
+                  [=](int64_t pixel, int64_t base, const Neighbours* y, const Neighbours* x) MILLSTREAM_INLINE_LAMBDA {
+                    float* crop = to + pixel * depth;
+                    if (y == nullptr) return static_cast<void>(std::fill_n(crop, depth, outside));
+                    const float *top = from + base * depth + y->low * line, *bottom = top + (y->high - y->low) * line;
+                    const int64_t left = x->low * depth, right = x->high * depth;
+                    const float part_x = x->part, part_y = y->part;
+                    MILLSTREAM_INDEPENDENT_LOOP
+                    for (int64_t c = 0; c < depth; ++c) {
+                      const float above = top[left + c] + (top[right + c] - top[left + c]) * part_x;
+                      const float below = bottom[left + c] + (bottom[right + c] - bottom[left + c]) * part_x;
+                      crop[c] = above + (below - above) * part_y;
+                    }
+                  });
+        return 0;
+      });
+    });
     return OkStatus();
   }
 

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "millstream/base/file.h"
-#include "millstream/base/file_root.h"
+#include "millstream/framework/graph_files.h"
 #include "millstream/framework/op.h"
 #include "millstream/ops/io/match_files.h"
 
@@ -13,7 +13,7 @@ Status ReadFileCpu(KernelContext& ctx) {
   const Tensor& name = ctx.input(0);
   if (name.rank() != 0)
     return errors::InvalidArgument("Input filename tensor must be scalar, but had shape: ", name.shape().ToString());
-  ASSIGN_OR_RETURN(const std::string path, ConfinedPath(name.scalar<std::string>()));
+  ASSIGN_OR_RETURN(const std::string path, ConfinedPath(ctx.resources(), name.scalar<std::string>()));
   ASSIGN_OR_RETURN(std::string contents, ReadFile(path));
   ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, Shape()));
   out->scalar<std::string>() = std::move(contents);
@@ -26,7 +26,7 @@ Status WriteFileCpu(KernelContext& ctx) {
     return errors::InvalidArgument("Input filename tensor must be scalar, but had shape: ", name.shape().ToString());
   if (contents.rank() != 0)
     return errors::InvalidArgument("Contents tensor must be scalar, but had shape: ", contents.shape().ToString());
-  ASSIGN_OR_RETURN(const std::string path, ConfinedPath(name.scalar<std::string>()));
+  ASSIGN_OR_RETURN(const std::string path, ConfinedPath(ctx.resources(), name.scalar<std::string>()));
   if (const std::string folder = FolderOf(path); !folder.empty()) RETURN_IF_ERROR(MakeFolders(folder));
   return WriteFileAtomically(path, contents.scalar<std::string>());
 }
@@ -37,7 +37,8 @@ Status MatchingFilesCpu(KernelContext& ctx) {
     return errors::InvalidArgument("Input patterns tensor must be scalar or vector, but had shape: ",
                                    patterns.shape().ToString());
   std::vector<std::string> found;
-  for (const std::string& pattern : patterns.flat<std::string>()) RETURN_IF_ERROR(MatchFiles(pattern, &found));
+  for (const std::string& pattern : patterns.flat<std::string>())
+    RETURN_IF_ERROR(MatchFiles(ctx.resources(), pattern, &found));
   std::sort(found.begin(), found.end());
   ctx.set_output(0, Tensor::Vector(found));
   return OkStatus();

@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "millstream/base/file.h"
-#include "millstream/base/file_root.h"
+#include "millstream/framework/graph_files.h"
 #include "millstream/framework/op.h"
 
 namespace millstream {
@@ -28,7 +28,7 @@ class ImmutableConstKernel final : public Kernel {
   }
 
   Status Compute(KernelContext& ctx) override {
-    ASSIGN_OR_RETURN(const std::string path, ConfinedPath(region_));
+    ASSIGN_OR_RETURN(const std::string path, ConfinedPath(ctx.resources(), region_));
     ASSIGN_OR_RETURN(const std::string bytes, ReadFile(path));
     if (dtype_ == DType::kString)
       return errors::Unimplemented("Sorry, DT_STRING is not currently supported for ImmutableConstOp.");

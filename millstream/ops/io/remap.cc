@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_split.h"
 #include "millstream/base/file.h"
-#include "millstream/base/file_root.h"
+#include "millstream/framework/graph_files.h"
 #include "millstream/framework/op.h"
 #include "millstream/io/bundle_reader.h"
 
@@ -13,13 +13,14 @@ namespace millstream {
 namespace {
 
 // The first `limit` lines (all, if negative) of the file that a scalar input names.
-StatusOr<std::vector<std::string>> ReadVocabulary(const Tensor& input, const char* name, int64_t limit) {
+StatusOr<std::vector<std::string>> ReadVocabulary(const ResourceManager* resources, const Tensor& input,
+                                                  const char* name, int64_t limit) {
   if (input.rank() != 0) {
     return errors::InvalidArgument(name, " should be a single string, but got ", input.shape().ToString());
   }
   const std::string& path = input.scalar<std::string>();
   if (path.empty()) return errors::InvalidArgument(name, " cannot be empty.");
-  ASSIGN_OR_RETURN(const std::string confined, ConfinedPath(path));
+  ASSIGN_OR_RETURN(const std::string confined, ConfinedPath(resources, path));
   ASSIGN_OR_RETURN(std::string text, ReadFile(confined));
   if (!text.empty() && text.back() == '\n') text.pop_back();
   std::vector<std::string> lines;
@@ -42,12 +43,14 @@ class GenerateVocabRemapping final : public Kernel {
         old_size_(init.Attr<int64_t>("old_vocab_size")) {}
 
   Status Compute(KernelContext& ctx) override {
-    ASSIGN_OR_RETURN(const std::vector<std::string> now, ReadVocabulary(ctx.input(0), "new_vocab_file", -1));
+    ASSIGN_OR_RETURN(const std::vector<std::string> now,
+                     ReadVocabulary(ctx.resources(), ctx.input(0), "new_vocab_file", -1));
     const auto size = static_cast<int64_t>(now.size());
     if (offset_ > size || count_ > size - offset_) {
       return errors::InvalidArgument("lookup table size must be larger than last new vocab entry's line");
     }
-    ASSIGN_OR_RETURN(const std::vector<std::string> old, ReadVocabulary(ctx.input(1), "old_vocab_file", old_size_));
+    ASSIGN_OR_RETURN(const std::vector<std::string> old,
+                     ReadVocabulary(ctx.resources(), ctx.input(1), "old_vocab_file", old_size_));
     std::unordered_map<std::string, int64_t> ids;
     for (size_t i = 0; i < old.size(); ++i) {
       if (!ids.emplace(old[i], static_cast<int64_t>(i)).second) {
@@ -147,7 +150,7 @@ class LoadAndRemapMatrix final : public Kernel {
                                      ctx.input(i).shape().ToString());
     }
     const std::string& name = ctx.input(1).data<std::string>()[0];
-    ASSIGN_OR_RETURN(const std::string prefix, ConfinedPath(ctx.input(0).data<std::string>()[0]));
+    ASSIGN_OR_RETURN(const std::string prefix, ConfinedPath(ctx.resources(), ctx.input(0).data<std::string>()[0]));
     ASSIGN_OR_RETURN(const std::unique_ptr<BundleReader> reader, BundleReader::Open(prefix));
     DType dtype;
     Shape shape;

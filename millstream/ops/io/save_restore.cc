@@ -5,8 +5,8 @@
 #include <cstdio>
 #include <thread>
 
-#include "millstream/base/file_root.h"
 #include "millstream/base/start_thread.h"
+#include "millstream/framework/graph_files.h"
 #include "millstream/framework/op.h"
 #include "millstream/io/bundle_reader.h"
 #include "millstream/io/bundle_writer.h"
@@ -16,9 +16,9 @@ namespace millstream {
 namespace {
 
 // Files of a checkpoint are its prefix and more.
-StatusOr<std::string> ConfinedPrefix(const std::string& prefix) {
-  RETURN_IF_ERROR(ConfinedPath(absl::StrCat(prefix, ".index")).status());
-  return ConfinedPath(prefix);
+StatusOr<std::string> ConfinedPrefix(const KernelContext& ctx, const std::string& prefix) {
+  RETURN_IF_ERROR(ConfinedPath(ctx.resources(), absl::StrCat(prefix, ".index")).status());
+  return ConfinedPath(ctx.resources(), prefix);
 }
 
 // The three string inputs that SaveV2 and RestoreV2 share.
@@ -44,7 +44,7 @@ StatusOr<Request> ReadRequest(const KernelContext& ctx, int expected) {
     return errors::InvalidArgument("Got ", request.names.size(), " tensor names and ", request.slices.size(),
                                    " slices but ", expected, " tensors.");
   }
-  ASSIGN_OR_RETURN(request.prefix, ConfinedPrefix(request.prefix));
+  ASSIGN_OR_RETURN(request.prefix, ConfinedPrefix(ctx, request.prefix));
   return request;
 }
 
@@ -139,10 +139,10 @@ class MergeV2Checkpoints final : public Kernel {
     }
     std::vector<std::string> from;
     for (const std::string& name : ctx.input(0).flat<std::string>()) {
-      ASSIGN_OR_RETURN(std::string prefix, ConfinedPrefix(name));
+      ASSIGN_OR_RETURN(std::string prefix, ConfinedPrefix(ctx, name));
       from.push_back(std::move(prefix));
     }
-    ASSIGN_OR_RETURN(const std::string to, ConfinedPrefix(ctx.input(1).data<std::string>()[0]));
+    ASSIGN_OR_RETURN(const std::string to, ConfinedPrefix(ctx, ctx.input(1).data<std::string>()[0]));
     RETURN_IF_ERROR(MergeBundles(from, to, allow_missing_));
     if (delete_old_folders_) {
       // Only folders that are empty now go: what else somebody put there is not ours.

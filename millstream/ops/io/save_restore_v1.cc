@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstdio>
 
-#include "millstream/base/file_root.h"
+#include "millstream/framework/graph_files.h"
 #include "millstream/framework/op.h"
 #include "millstream/io/slice_copy.h"
 #include "millstream/io/slice_file.h"
@@ -28,7 +28,7 @@ Status SaveCpu(KernelContext& ctx) {
                                    " inputs as input #1 (which is a string tensor of saved names) contains ",
                                    names.size(), " names, but received ", ctx.num_inputs(), " inputs");
   }
-  ASSIGN_OR_RETURN(std::string path, ConfinedPath(ctx.input(0).data<std::string>()[0]));
+  ASSIGN_OR_RETURN(std::string path, ConfinedPath(ctx.resources(), ctx.input(0).data<std::string>()[0]));
   SliceFileWriter writer(std::move(path));
   for (size_t i = 0; i < names.size(); ++i) {
     const Tensor& tensor = ctx.input(kFixedInputs + static_cast<int>(i));
@@ -47,7 +47,7 @@ Status RestoreCpu(KernelContext& ctx) {
                                      ctx.input(i).num_elements(), " elements");
     }
   }
-  ASSIGN_OR_RETURN(const std::string pattern, ConfinedPath(ctx.input(0).data<std::string>()[0]));
+  ASSIGN_OR_RETURN(const std::string pattern, ConfinedPath(ctx.resources(), ctx.input(0).data<std::string>()[0]));
   ASSIGN_OR_RETURN(const std::unique_ptr<SliceFileReader> reader, SliceFileReader::Open(pattern));
   const std::string spec = ctx.num_inputs() == 3 ? ctx.input(2).data<std::string>()[0] : "";
   ASSIGN_OR_RETURN(Tensor tensor, reader->ReadAs(ctx.input(1).data<std::string>()[0], spec, ctx.output_dtype(0)));

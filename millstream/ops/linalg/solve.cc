@@ -72,7 +72,8 @@ class MatrixTriangularSolve : public Kernel {
     const BroadcastMap b_map(Shape(b.shape().dims().first(b.rank() - 2)), s.batch);
     return ComputeIn(a.dtype(), [&](auto type) -> Status {
       using S = typename decltype(type)::type;
-      const double cost = static_cast<double>(s.out.num_elements() / s.batch.num_elements() * a.dim(a.rank() - 1));
+      const int64_t out_elements = s.out.num_elements() / s.batch.num_elements();
+      const double cost = static_cast<double>(out_elements * a.dim(a.rank() - 1));
       return ForEachInBatch(ctx, s.batch.num_elements(), cost, [&](int64_t i) {
         const Matrix<S> m = ReadMatrix<S>(a, a_map.Offset(i));
         Matrix<S> x = ReadMatrix<S>(b, b_map.Offset(i));
@@ -122,7 +123,8 @@ class MatrixSolveLs : public Kernel {
     // Normal equations square the condition, so that they want doubles.
     return ComputeInDouble(a.dtype(), [&](auto type) -> Status {
       using S = typename decltype(type)::type;
-      const double cost = static_cast<double>(a.num_elements() / s.batch.num_elements() * a.dim(a.rank() - 1));
+      const int64_t elements = a.num_elements() / s.batch.num_elements();
+      const double cost = static_cast<double>(elements * a.dim(a.rank() - 1));
       return ForEachInBatch(ctx, s.batch.num_elements(), cost, [&](int64_t i) -> Status {
         Matrix<S> x(s.out.dim(s.out.rank() - 2), s.out.dim(s.out.rank() - 1));
         if (a.dim(a.rank() - 2) > 0 &&

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
-#include "millstream/base/file_root.h"
+#include "millstream/framework/graph_files.h"
 #include "millstream/framework/op.h"
 #include "millstream/io/input_stream.h"
 #include "millstream/ops/lookup/table.h"
@@ -104,13 +104,13 @@ class InitializeTableFromTextFile final : public Kernel {
     Column keys(table->options().key_dtype, key_, offset_), values(table->options().value_dtype, value_, offset_);
     RETURN_IF_ERROR(keys.Check("Key"));
     RETURN_IF_ERROR(values.Check("Value"));
-    RETURN_IF_ERROR(Read(file, &keys, &values));
+    RETURN_IF_ERROR(Read(ctx.resources(), file, &keys, &values));
     return table->Initialize(keys.Take(), values.Take());
   }
 
  private:
-  Status Read(const std::string& file, Column* keys, Column* values) const {
-    ASSIGN_OR_RETURN(const std::string path, ConfinedPath(file));
+  Status Read(const ResourceManager* resources, const std::string& file, Column* keys, Column* values) const {
+    ASSIGN_OR_RETURN(const std::string path, ConfinedPath(resources, file));
     ASSIGN_OR_RETURN(std::unique_ptr<InputStream> stream, InputStream::Open(path, Compression::kNone));
     std::string text;
     std::vector<std::string> fields;

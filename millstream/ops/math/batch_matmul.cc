@@ -6,11 +6,10 @@
 #include "millstream/ops/elements/cast_plan.h"
 #include "millstream/ops/elements/product.h"
 #include "millstream/ops/gradients/gradients.h"
+#include "millstream/ops/math/matrix_batch.h"
 
 namespace millstream {
 namespace {
-
-Shape BatchOf(const Tensor& t) { return Shape(t.shape().dims().first(t.rank() - 2)); }
 
 // Products of the matrices in the last two dimensions. V2 broadcasts the others, V1 wants them equal.
 template <bool broadcasts>
@@ -28,7 +27,7 @@ class BatchMatMulKernel final : public Kernel {
     Tensor x, y;
     RETURN_IF_ERROR(Operand(ctx, 0, &x));
     RETURN_IF_ERROR(Operand(ctx, 1, &y));
-    ASSIGN_OR_RETURN(const Shape batch, CheckBatch(x, y));
+    ASSIGN_OR_RETURN(const Shape batch, JointBatch(x, y, broadcasts));
     ProductArgs p;
     p.m = x.dim(x.rank() - (adj_x_ ? 1 : 2));
     p.k = x.dim(x.rank() - (adj_x_ ? 2 : 1));
@@ -47,7 +46,7 @@ class BatchMatMulKernel final : public Kernel {
     p.transpose_b = p.conjugate_b = adj_y_;
     p.batch = batch.num_elements();
     p.stride_c = p.m * p.n;
-    const Shape x_batch = BatchOf(x), y_batch = BatchOf(y);
+    const Shape x_batch = BatchShape(x.shape()), y_batch = BatchShape(y.shape());
     if (y_batch.num_elements() == 1 && !adj_x_) {  // one matrix for all: its products are one product
       p.m *= p.batch;
       p.batch = 1;
@@ -91,23 +90,6 @@ class BatchMatMulKernel final : public Kernel {
     }
     plan.Run(in.raw(), operand->raw(), in.num_elements());
     return OkStatus();
-  }
-
-  StatusOr<Shape> CheckBatch(const Tensor& x, const Tensor& y) const {
-    for (int i = 0; i < 2; ++i) {
-      const int rank = i == 0 ? x.rank() : y.rank();
-      if (rank < 2) return errors::InvalidArgument("In[", i, "] ndims must be >= 2: ", rank);
-    }
-    const Shape a = BatchOf(x), b = BatchOf(y);
-    if (a == b) return a;
-    if constexpr (!broadcasts) {
-      return errors::InvalidArgument("In[0] and In[1] must have the same batch dimensions: ", x.shape().ToString(),
-                                     " vs. ", y.shape().ToString());
-    }
-    StatusOr<Shape> joint = BroadcastShapes(a, b);
-    if (joint.ok()) return joint;
-    return errors::InvalidArgument("In[0] and In[1] must have compatible batch dimensions: ", x.shape().ToString(),
-                                   " vs. ", y.shape().ToString());
   }
 
   const bool adj_x_, adj_y_;

@@ -66,7 +66,7 @@ OP("LogicalAnd")
     .Shape(BroadcastBinaryShape)
     .NotDifferentiable()
     .Cpu<Binary<AndFn, BoolTypes>>()
-    .Doc("x and y, element by element with broadcasting.");
+    .Doc("Returns whether both x and y hold, element by element with broadcasting.");
 
 OP("LogicalOr")
     .Input("x: bool")

@@ -82,7 +82,7 @@ OP("Equal")
     .Shape(EqualShape)
     .NotDifferentiable()
     .Cpu<EqualKernel<false>>()
-    .Doc("x == y, element by element with broadcasting.");
+    .Doc("Returns whether x == y, element by element with broadcasting.");
 
 OP("NotEqual")
     .Input("x: T")

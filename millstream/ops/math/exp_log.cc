@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 
-#include "millstream/math/vector_math.h"
+#include "millstream/math/functions/vector_double.h"
 #include "millstream/ops/elements/elementwise.h"
 #include "millstream/ops/gradients/gradients.h"
 #include "millstream/ops/math/complex_near_zero.h"
@@ -11,7 +11,6 @@ namespace {
 
 struct VectorFn {
   static constexpr double kCost = 1.0;
-  static constexpr bool kLibmDouble = true;
 };
 
 struct ExpFn : VectorFn {
@@ -20,7 +19,7 @@ struct ExpFn : VectorFn {
     if constexpr (kIsComplex<T>)
       return std::exp(x);
     else
-      return math::Exp(x);
+      return math::wide::Exp(x);
   }
 };
 struct Expm1Fn : VectorFn {
@@ -29,7 +28,7 @@ struct Expm1Fn : VectorFn {
     if constexpr (kIsComplex<T>)
       return ComplexExpm1(x);
     else
-      return math::Expm1(x);
+      return math::wide::Expm1(x);
   }
 };
 struct LogFn : VectorFn {
@@ -38,7 +37,7 @@ struct LogFn : VectorFn {
     if constexpr (kIsComplex<T>)
       return std::log(x);
     else
-      return math::Log(x);
+      return math::wide::Log(x);
   }
 };
 struct Log1pFn : VectorFn {
@@ -47,7 +46,7 @@ struct Log1pFn : VectorFn {
     if constexpr (kIsComplex<T>)
       return ComplexLog1p(x);
     else
-      return math::Log1p(x);
+      return math::wide::Log1p(x);
   }
 };
 
@@ -75,7 +74,7 @@ Status Log1pGrad(GradContext& g) {
 UNARY_OP("Exp", kFloatOrComplex)
     .Gradient(ExpGrad)
     .CpuFor<Unary<ExpFn, FloatComplexTypes>>(FloatComplexTypes{})
-    .Doc("e to the power of each element.");
+    .Doc("Returns e to the power of each element.");
 
 UNARY_OP("Expm1", kFloatOrComplex)
     .Gradient(Expm1Grad)

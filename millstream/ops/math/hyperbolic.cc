@@ -1,44 +1,61 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 
+#include "millstream/math/functions/vector_inverse.h"
 #include "millstream/ops/elements/elementwise.h"
 #include "millstream/ops/gradients/gradients.h"
 
 namespace millstream {
 namespace {
 
-struct LibmFn {
-  static constexpr double kCost = 10;
-  static constexpr bool kLibm = true;
+// Vector code for float, libm for the other types.
+struct FloatVectorFn {
+  static constexpr double kCost = 1.5;
+  static constexpr bool kLibmDouble = true;
 };
-struct SinhFn : LibmFn {
+struct SinhFn : FloatVectorFn {
   template <typename T>
-  T operator()(T x) const {
-    return std::sinh(x);
+  MILLSTREAM_ALWAYS_INLINE T operator()(T x) const {
+    if constexpr (std::is_same_v<T, float>)
+      return math::Sinh(x);
+    else
+      return std::sinh(x);
   }
 };
-struct CoshFn : LibmFn {
+struct CoshFn : FloatVectorFn {
   template <typename T>
-  T operator()(T x) const {
-    return std::cosh(x);
+  MILLSTREAM_ALWAYS_INLINE T operator()(T x) const {
+    if constexpr (std::is_same_v<T, float>)
+      return math::Cosh(x);
+    else
+      return std::cosh(x);
   }
 };
-struct AsinhFn : LibmFn {
+struct AsinhFn : FloatVectorFn {
   template <typename T>
-  T operator()(T x) const {
-    return std::asinh(x);
+  MILLSTREAM_ALWAYS_INLINE T operator()(T x) const {
+    if constexpr (std::is_same_v<T, float>)
+      return math::Asinh(x);
+    else
+      return std::asinh(x);
   }
 };
-struct AcoshFn : LibmFn {
+struct AcoshFn : FloatVectorFn {
   template <typename T>
-  T operator()(T x) const {
-    return std::acosh(x);
+  MILLSTREAM_ALWAYS_INLINE T operator()(T x) const {
+    if constexpr (std::is_same_v<T, float>)
+      return math::Acosh(x);
+    else
+      return std::acosh(x);
   }
 };
-struct AtanhFn : LibmFn {
+struct AtanhFn : FloatVectorFn {
   template <typename T>
-  T operator()(T x) const {
-    return std::atanh(x);
+  MILLSTREAM_ALWAYS_INLINE T operator()(T x) const {
+    if constexpr (std::is_same_v<T, float>)
+      return math::Atanh(x);
+    else
+      return std::atanh(x);
   }
 };
 

@@ -2,7 +2,7 @@
 #include <cmath>
 #include <complex>
 
-#include "millstream/math/vector_math.h"
+#include "millstream/math/functions/vector_double.h"
 #include "millstream/ops/elements/elementwise.h"
 #include "millstream/ops/gradients/gradients.h"
 #include "millstream/ops/math/complex_near_zero.h"
@@ -57,24 +57,22 @@ using WideTypes = Join<Types<float, double>, ComplexTypes>;
 
 struct XlogyFn {
   static constexpr double kCost = 1.5;
-  static constexpr bool kLibmDouble = true;
   template <typename T>
   MILLSTREAM_ALWAYS_INLINE T operator()(T x, T y) const {
     if constexpr (kIsComplex<T>)
       return x == T(0) ? T(0) : x * std::log(y);
     else
-      return x == T(0) ? T(0) : x * math::Log(y);
+      return x == T(0) ? T(0) : x * math::wide::Log(y);
   }
 };
 struct Xlog1pyFn {
   static constexpr double kCost = 1.5;
-  static constexpr bool kLibmDouble = true;
   template <typename T>
   MILLSTREAM_ALWAYS_INLINE T operator()(T x, T y) const {
     if constexpr (kIsComplex<T>)
       return x == T(0) ? T(0) : x * ComplexLog1p(y);
     else
-      return x == T(0) ? T(0) : x * math::Log1p(y);
+      return x == T(0) ? T(0) : x * math::wide::Log1p(y);
   }
 };
 // Of 16-bit floats the logarithm is rounded as well as the product.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 
-#include "millstream/math/vector_math.h"
+#include "millstream/math/functions/vector_double.h"
 #include "millstream/ops/elements/elementwise.h"
 #include "millstream/ops/gradients/gradients.h"
 
@@ -10,25 +10,23 @@ namespace {
 
 struct TanhFn {
   static constexpr double kCost = 1.0;
-  static constexpr bool kLibmDouble = true;
   template <typename T>
   MILLSTREAM_ALWAYS_INLINE T operator()(T x) const {
     if constexpr (kIsComplex<T>)
       return std::tanh(x);
     else
-      return math::Tanh(x);
+      return math::wide::Tanh(x);
   }
 };
 
 struct SigmoidFn {
   static constexpr double kCost = 1.0;
-  static constexpr bool kLibmDouble = true;
   template <typename T>
   MILLSTREAM_ALWAYS_INLINE T operator()(T x) const {
     if constexpr (kIsComplex<T>)
       return T(1) / (T(1) + std::exp(-x));
     else
-      return math::Sigmoid(x);
+      return math::wide::Sigmoid(x);
   }
 };
 

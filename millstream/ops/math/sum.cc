@@ -16,7 +16,8 @@ Status SumGrad(GradContext& g) {
 Output Count(GradContext& g, Output like) {
   const PartialShape in = g.scope().ShapeOf(g.input(0)), out = g.scope().ShapeOf(g.output(0));
   if (in.IsFullyDefined() && out.IsFullyDefined()) {
-    return g.ConstLike(like, static_cast<double>(in.num_elements() / std::max<int64_t>(1, out.num_elements())));
+    const int64_t per_mean = in.num_elements() / std::max<int64_t>(1, out.num_elements());
+    return g.ConstLike(like, static_cast<double>(per_mean));
   }
   const Output one = g.scope().Const(int64_t{1});
   const Output all = g.Op("Size", {g.input(0)}, {{"out_type", DType::kInt64}});

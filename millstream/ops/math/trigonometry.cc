@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 
-#include "millstream/math/vector_math.h"
+#include "millstream/math/functions/vector_inverse.h"
 #include "millstream/ops/elements/elementwise.h"
 #include "millstream/ops/gradients/gradients.h"
 
@@ -12,6 +12,12 @@ namespace {
 struct LibmFn {
   static constexpr double kCost = 10;
   static constexpr bool kLibm = true;
+};
+
+// Vector code for float, libm for the other types.
+struct FloatVectorFn {
+  static constexpr double kCost = 1.5;
+  static constexpr bool kLibmDouble = true;
 };
 
 struct SinFn {
@@ -44,28 +50,40 @@ struct TanFn : LibmFn {
     return std::tan(x);
   }
 };
-struct AsinFn : LibmFn {
+struct AsinFn : FloatVectorFn {
   template <typename T>
-  T operator()(T x) const {
-    return std::asin(x);
+  MILLSTREAM_ALWAYS_INLINE T operator()(T x) const {
+    if constexpr (std::is_same_v<T, float>)
+      return math::Asin(x);
+    else
+      return std::asin(x);
   }
 };
-struct AcosFn : LibmFn {
+struct AcosFn : FloatVectorFn {
   template <typename T>
-  T operator()(T x) const {
-    return std::acos(x);
+  MILLSTREAM_ALWAYS_INLINE T operator()(T x) const {
+    if constexpr (std::is_same_v<T, float>)
+      return math::Acos(x);
+    else
+      return std::acos(x);
   }
 };
-struct AtanFn : LibmFn {
+struct AtanFn : FloatVectorFn {
   template <typename T>
-  T operator()(T x) const {
-    return std::atan(x);
+  MILLSTREAM_ALWAYS_INLINE T operator()(T x) const {
+    if constexpr (std::is_same_v<T, float>)
+      return math::Atan(x);
+    else
+      return std::atan(x);
   }
 };
-struct Atan2Fn : LibmFn {
+struct Atan2Fn : FloatVectorFn {
   template <typename T>
-  T operator()(T y, T x) const {
-    return std::atan2(y, x);
+  MILLSTREAM_ALWAYS_INLINE T operator()(T y, T x) const {
+    if constexpr (std::is_same_v<T, float>)
+      return math::Atan2(y, x);
+    else
+      return std::atan2(y, x);
   }
 };
 

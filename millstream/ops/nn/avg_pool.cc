@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstring>
 
+#include "millstream/math/pool_inl.h"
 #include "millstream/ops/elements/as_float.h"
 #include "millstream/ops/elements/axes.h"
 #include "millstream/ops/gradients/relative.h"
@@ -15,18 +16,19 @@ class AvgPool final : public PoolKernel {
   explicit AvgPool(KernelInit& init) : PoolKernel(init, 1) {}
 
   Status Compute(KernelContext& ctx) override {
-    const Tensor& input = ctx.input(0);
+    ASSIGN_OR_RETURN(const Tensor input, layout().ToLast(ctx, ctx.input(0)));
     ASSIGN_OR_RETURN(const math::PoolShape s, Sizes(ctx, input.shape()));
     ASSIGN_OR_RETURN(const Shape shape, OutputShape(s, s.channels));
-    ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
-    if (out->num_elements() == 0) return OkStatus();
+    ASSIGN_OR_RETURN(Tensor out, layout().AllocateOutput(ctx, 0, shape));
+    if (out.num_elements() == 0) return OkStatus();
     ASSIGN_OR_RETURN(const Tensor x, AsFloat(ctx, input));
-    ASSIGN_OR_RETURN(Tensor y, FloatFor(ctx, out));
+    ASSIGN_OR_RETURN(Tensor y, FloatFor(ctx, &out));
     if (x.dtype() == DType::kFloat)
       math::AvgPool(s, x.data<float>(), y.data<float>(), ctx.pool());
     else
       math::AvgPool(s, x.data<double>(), y.data<double>(), ctx.pool());
-    StoreFloat(ctx, y, out);
+    StoreFloat(ctx, y, &out);
+    layout().Store(ctx, 0, out);
     return OkStatus();
   }
 };
@@ -37,25 +39,30 @@ class AvgPoolGrad final : public PoolKernel {
   explicit AvgPoolGrad(KernelInit& init) : PoolKernel(init, 2) {}
 
   Status Compute(KernelContext& ctx) override {
-    const Tensor &sizes = ctx.input(0), &grad = ctx.input(1);
+    const Tensor& sizes = ctx.input(0);
+    ASSIGN_OR_RETURN(const Tensor grad, layout().ToLast(ctx, ctx.input(1)));
     if (sizes.rank() != 1 || sizes.num_elements() != 4) {
       return errors::InvalidArgument("out_backprop must have 4 sizes, got shape ", sizes.shape().ToString());
     }
     Dims dims;
     RETURN_IF_ERROR(ReadInts(sizes, &dims));
-    ASSIGN_OR_RETURN(const Shape shape, MakeShape(dims));
+    ASSIGN_OR_RETURN(const Shape shape, MakeShape(layout().ToLast(dims)));
     ASSIGN_OR_RETURN(const math::PoolShape s, Sizes(ctx, shape));
     RETURN_IF_ERROR(CheckPooled("grad", s, grad.shape()));
-    ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
-    if (out->num_elements() == 0) return OkStatus();
-    if (grad.num_elements() == 0) return std::memset(out->raw(), 0, out->ByteSize()), OkStatus();
+    ASSIGN_OR_RETURN(Tensor out, layout().AllocateOutput(ctx, 0, shape));
+    if (out.num_elements() == 0) return OkStatus();
+    if (grad.num_elements() == 0) {
+      std::memset(ctx.output(0)->raw(), 0, out.ByteSize());
+      return OkStatus();
+    }
     ASSIGN_OR_RETURN(const Tensor g, AsFloat(ctx, grad));
-    ASSIGN_OR_RETURN(Tensor dx, FloatFor(ctx, out));
+    ASSIGN_OR_RETURN(Tensor dx, FloatFor(ctx, &out));
     if (g.dtype() == DType::kFloat)
       math::AvgPoolGrad(s, g.data<float>(), dx.data<float>(), ctx.pool());
     else
       math::AvgPoolGrad(s, g.data<double>(), dx.data<double>(), ctx.pool());
-    StoreFloat(ctx, dx, out);
+    StoreFloat(ctx, dx, &out);
+    layout().Store(ctx, 0, out);
     return OkStatus();
   }
 };

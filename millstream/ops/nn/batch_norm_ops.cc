@@ -55,6 +55,13 @@ Status BatchNormGradShape(ShapeContext& c) {
   return OkStatus();
 }
 
+// With the slopes and offsets that were applied, for the gradient.
+Status BatchNormActivationShape(ShapeContext& c) {
+  RETURN_IF_ERROR(BatchNormShape(c));
+  c.set_output(5, PartialShape({2, c.output(1).dim(0)}));
+  return OkStatus();
+}
+
 Status Gradient(GradContext& g, const char* type) {
   const bool training = g.Attr<bool>("is_training");
   std::vector<Output> inputs = {g.dy(0), g.input(0), g.input(1)};
@@ -145,6 +152,32 @@ OP("FusedBatchNormV3")
     .Expensive()
     .Doc("FusedBatchNorm of images of 16-bit types too, and of volumes.");
 
+OP("_FusedBatchNormActivation")
+    .Input("x: T")
+    .Input("scale: U")
+    .Input("offset: U")
+    .Input("mean: U")
+    .Input("variance: U")
+    .Input("side_input: num_side_inputs * T")
+    .Output("y: T")
+    .Output("batch_mean: U")
+    .Output("batch_variance: U")
+    .Output("reserve_space_1: U")
+    .Output("reserve_space_2: U")
+    .Output("applied: U")
+    .Attr("T: {float}")
+    .Attr("U: {float}")
+    .Attr("epsilon: float = 0.0001")
+    .Attr("exponential_avg_factor: float = 1.0")
+    .Attr("num_side_inputs: int >= 0 = 0")
+    .Attr("activation: {'Relu', 'Relu6'} = 'Relu'")
+    .Attr("data_format: {'NHWC', 'NCHW', 'NDHWC', 'NCDHW'} = 'NHWC'")
+    .Attr("is_training: bool = true")
+    .Shape(BatchNormActivationShape)
+    .CpuFor<FusedBatchNormActivation>(Types<float>{})
+    .Expensive()
+    .Doc("FusedBatchNormV3, the sum with another image if there is one, and an activation in one pass.");
+
 OP("FusedBatchNormGrad")
     .Input("y_backprop: T")
     .Input("x: T")
@@ -210,6 +243,29 @@ OP("FusedBatchNormGradV3")
     .CpuFor<FusedBatchNormGrad>(ImageTypes{})
     .Expensive()
     .Doc("The gradient of FusedBatchNormV3.");
+
+OP("_FusedBatchNormActivationGrad")
+    .Input("y_backprop: T")
+    .Input("x: T")
+    .Input("scale: float")
+    .Input("reserve_space_1: U")
+    .Input("reserve_space_2: U")
+    .Input("applied: U")
+    .Output("x_backprop: T")
+    .Output("scale_backprop: U")
+    .Output("offset_backprop: U")
+    .Output("reserve_space_4: U")
+    .Output("reserve_space_5: U")
+    .Attr("T: {float}")
+    .Attr("U: {float}")
+    .Attr("epsilon: float = 0.0001")
+    .Attr("activation: {'Relu', 'Relu6'} = 'Relu'")
+    .Attr("data_format: {'NHWC', 'NCHW', 'NDHWC', 'NCDHW'} = 'NHWC'")
+    .Attr("is_training: bool = true")
+    .Shape(BatchNormGradShape)
+    .CpuFor<FusedBatchNormActivationGrad>(Types<float>{})
+    .Expensive()
+    .Doc("The gradient of _FusedBatchNormActivation without a side input; `applied` is what that gave.");
 
 }  // namespace
 }  // namespace millstream

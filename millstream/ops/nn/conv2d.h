@@ -6,8 +6,8 @@
 #include "millstream/graph/gradients/gradient.h"
 #include "millstream/ops/nn/window.h"
 
-// The kernels of Conv2D, DepthwiseConv2dNative and their gradients. All take NHWC only; 16-bit floats are computed in
-// float, int32 by plain loops.
+// The kernels of Conv2D, DepthwiseConv2dNative and their gradients. Images with channels first are transposed
+// before and after; 16-bit floats are computed in float, int32 by plain loops.
 namespace millstream {
 
 struct Convolution {
@@ -19,8 +19,12 @@ struct Convolution {
 // `out` has the number of elements that the shape says.
 Status Convolve(KernelContext& ctx, const Convolution& c, const Tensor& input, const Tensor& filter, Tensor* out);
 
-// Unimplemented for channels that come first.
-Status CheckChannelsLast(const KernelContext& ctx, bool channels_first);
+// The attributes of one of these ops as its kernel needs them: for channels last, and how its operands lie.
+struct ConvAttrs {
+  explicit ConvAttrs(KernelInit& init);
+  WindowAttrs window;
+  ImageLayout layout;
+};
 
 // Inputs: images, filter.
 class ConvForward : public Kernel {
@@ -34,7 +38,7 @@ class ConvForward : public Kernel {
 
  private:
   StatusOr<Tensor> Bias(KernelContext& ctx, const math::ConvShape& shape) const;
-  WindowAttrs attrs_;
+  const ConvAttrs attrs_;
   const bool depthwise_;
 };
 
@@ -45,7 +49,9 @@ class ConvBackpropInput : public Kernel {
   Status Compute(KernelContext& ctx) final;
 
  private:
-  WindowAttrs attrs_;
+  // With channels last.
+  Status Run(KernelContext& ctx, const math::ConvShape& s, const Tensor& filter, const Tensor& dy, Tensor* out) const;
+  const ConvAttrs attrs_;
   const bool depthwise_;
 };
 
@@ -56,7 +62,7 @@ class ConvBackpropFilter : public Kernel {
   Status Compute(KernelContext& ctx) final;
 
  private:
-  WindowAttrs attrs_;
+  const ConvAttrs attrs_;
   const bool depthwise_;
 };
 

@@ -105,16 +105,6 @@ TEST(Conv2DTest, GradientsOfGroupedAndDilatedConvolutionsAreAdjoint) {
   }
 }
 
-TEST(Conv2DTest, ChannelsFirstIsRefusedAsByTensorFlow) {
-  NamedAttrs attrs = Plain();
-  attrs.emplace_back("data_format", "NCHW");
-  const Tensor x = Numbers<float>({1, 1, 4, 4}, 1), w = Numbers<float>({2, 2, 1, 1}, 5);
-  EXPECT_EQ(RunOp("Conv2D", {x, w}, attrs, DType::kFloat).status().code(), absl::StatusCode::kUnimplemented);
-  EXPECT_EQ(
-      RunOp("Conv2DBackpropInput", {Tensor::Vector<int32_t>({1, 1, 4, 4}), w, x}, attrs, DType::kFloat).status().code(),
-      absl::StatusCode::kInvalidArgument);
-}
-
 TEST(Conv2DTest, RefusesMalformedAttributes) {
   const int64_t huge = std::numeric_limits<int64_t>::max();
   const Tensor x = Numbers<float>({1, 4, 4, 1}, 1), w = Numbers<float>({2, 2, 1, 1}, 5);

@@ -175,26 +175,41 @@ class Conv3D : public Kernel {
   Status Compute(KernelContext& ctx) override {
     Dims in, filter;
     RETURN_IF_ERROR(ReadShape(ctx, direction == Direction::kInput, 0, &in));
+    in = attrs_.layout.ToLast(in);
     RETURN_IF_ERROR(ReadShape(ctx, direction == Direction::kFilter, 1, &filter));
+    if (direction == Direction::kForward && ctx.input(1).num_elements() == 0) {
+      return errors::InvalidArgument("filter must not have zero elements (i.e. all dimensions must be non-zero): ",
+                                     ctx.input(1).shape().ToString());
+    }
     VolumeWindow v;
     RETURN_IF_ERROR(MakeConvWindow(attrs_, in, filter, &v));
     ASSIGN_OR_RETURN(const Shape in_shape, MakeShape(in));
     ASSIGN_OR_RETURN(const Shape filter_shape, MakeShape(filter));
     ASSIGN_OR_RETURN(const Shape out_shape, MakeShape({in[0], v.out[0], v.out[1], v.out[2], filter[4]}));
-    if (direction != Direction::kForward && !(ctx.input(2).shape() == out_shape)) {
-      return errors::InvalidArgument("Conv3D backprop: out_backprop has shape ", ctx.input(2).shape().ToString(),
+    Tensor operands[3];  // volumes, filter, output; the one that is computed is left out
+    for (int i = 0; i < ctx.num_inputs(); ++i) {
+      if (i == kResult) continue;
+      operands[i] = ctx.input(i);
+      if (i != 1) {
+        ASSIGN_OR_RETURN(operands[i], attrs_.layout.ToLast(ctx, ctx.input(i)));
+      }
+    }
+    if (direction != Direction::kForward && !(operands[2].shape() == out_shape)) {
+      return errors::InvalidArgument("Conv3D backprop: out_backprop has shape ", operands[2].shape().ToString(),
                                      " but ", out_shape.ToString(), " was expected");
     }
-    ASSIGN_OR_RETURN(Tensor * result, ctx.AllocateOutput(0, direction == Direction::kForward ? out_shape
-                                                            : direction == Direction::kInput ? in_shape
-                                                                                             : filter_shape));
-    const Operands o = {direction == Direction::kInput ? *result : ctx.input(0),
-                        direction == Direction::kFilter ? *result : ctx.input(1),
-                        direction == Direction::kForward ? *result : ctx.input(2)};
-    return ConvolveAll<direction>(ctx, v, o, result);
+    const ImageLayout layout = kResult == 1 ? ImageLayout() : attrs_.layout;  // a filter always has its channels last
+    const Shape& shape = kResult == 0 ? in_shape : kResult == 1 ? filter_shape : out_shape;
+    ASSIGN_OR_RETURN(operands[kResult], layout.AllocateOutput(ctx, 0, shape));
+    RETURN_IF_ERROR(ConvolveAll<direction>(ctx, v, {operands[0], operands[1], operands[2]}, &operands[kResult]));
+    layout.Store(ctx, 0, operands[kResult]);
+    return OkStatus();
   }
 
  private:
+  // Which operand is the result.
+  static constexpr int kResult = direction == Direction::kInput ? 0 : direction == Direction::kFilter ? 1 : 2;
+
   // The shape of operand i. That of the result is given as sizes or, in the first versions, by a tensor like it.
   static Status ReadShape(const KernelContext& ctx, bool is_result, int i, Dims* out) {
     const Tensor& t = ctx.input(i);

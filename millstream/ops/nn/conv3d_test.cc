@@ -62,6 +62,14 @@ TEST(Conv3DTest, DilationIsAFilterWithZeros) {
   }
 }
 
+TEST(Conv3DTest, EmptyFiltersAreRefused) {
+  for (const Shape& filter : {Shape({1, 1, 0, 1, 1}), Shape({1, 1, 1, 1, 0})}) {
+    const Status status =
+        RunConv("Conv3D", {Numbers(Shape({1, 1, 1, 2, 1}), 1), Numbers(filter, 5)}, "SAME", {1, 1, 1, 1, 1}).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
+  }
+}
+
 TEST(Conv3DTest, HugeDilationsAreRefused) {
   const Tensor x = Numbers(Shape({1, 2, 2, 2, 1}), 1), f = Numbers(Shape({2, 2, 2, 1, 1}), 5);
   EXPECT_EQ(RunConv("Conv3D", {x, f}, "SAME", {1, int64_t{1} << 62, 1, 1, 1}).status().code(),

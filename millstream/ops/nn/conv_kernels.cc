@@ -10,12 +10,6 @@
 namespace millstream {
 namespace {
 
-WindowAttrs ReadAttrs(KernelInit& init) {
-  StatusOr<WindowAttrs> attrs = WindowAttrs::Read(init.attrs());
-  init.Check(attrs.status());
-  return attrs.ok() ? *std::move(attrs) : WindowAttrs();
-}
-
 void ZeroFill(Tensor* t) { std::memset(t->raw(), 0, t->ByteSize()); }
 
 // Sizes given as a tensor.
@@ -35,13 +29,17 @@ Status CheckOutGrad(const math::ConvShape& s, const Shape& out_grad) {
                                  ", computed = ", expected.ToString());
 }
 
-Status NchwRefused(const KernelInit& init) {
-  return errors::InvalidArgument(init.op().name, " only supports the NHWC tensor format on the CPU");
-}
-
 }  // namespace
 
-ConvForward::ConvForward(KernelInit& init, bool depthwise) : attrs_(ReadAttrs(init)), depthwise_(depthwise) {}
+ConvAttrs::ConvAttrs(KernelInit& init) {
+  const StatusOr<WindowAttrs> attrs = WindowAttrs::Read(init.attrs());
+  init.Check(attrs.status());
+  if (!attrs.ok()) return;
+  window = attrs->ChannelsLast();
+  layout = ImageLayout(attrs->channels_first);
+}
+
+ConvForward::ConvForward(KernelInit& init, bool depthwise) : attrs_(init), depthwise_(depthwise) {}
 
 StatusOr<Tensor> ConvForward::Bias(KernelContext& ctx, const math::ConvShape& s) const {
   if (!bias_) return Tensor();
@@ -51,25 +49,20 @@ StatusOr<Tensor> ConvForward::Bias(KernelContext& ctx, const math::ConvShape& s)
                                  bias.shape().ToString());
 }
 
-Status CheckChannelsLast(const KernelContext& ctx, bool channels_first) {
-  if (!channels_first) return OkStatus();
-  return errors::Unimplemented("The ", ctx.op().name,
-                               " op currently only supports the NHWC tensor format on the "
-                               "CPU. The op was given the format: NCHW");
-}
-
 Status ConvForward::Compute(KernelContext& ctx) {
-  RETURN_IF_ERROR(CheckChannelsLast(ctx, attrs_.channels_first));
-  const Tensor &input = ctx.input(0), &filter = ctx.input(1);
-  ASSIGN_OR_RETURN(const math::ConvShape s, MakeConvShape(attrs_, input.shape(), filter.shape(), depthwise_));
+  const Tensor& filter = ctx.input(1);
+  ASSIGN_OR_RETURN(const Tensor input, attrs_.layout.ToLast(ctx, ctx.input(0)));
+  ASSIGN_OR_RETURN(const math::ConvShape s, MakeConvShape(attrs_.window, input.shape(), filter.shape(), depthwise_));
   ASSIGN_OR_RETURN(const Tensor bias, Bias(ctx, s));
   ASSIGN_OR_RETURN(const Shape shape, OutputShape(s, s.out_channels));
-  ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
-  if (out->num_elements() == 0) return OkStatus();
+  ASSIGN_OR_RETURN(Tensor out, attrs_.layout.AllocateOutput(ctx, 0, shape));
+  if (out.num_elements() == 0) return OkStatus();
   if (input.num_elements() == 0 && bias_) {
     return errors::InvalidArgument("Fused convolution of empty images: ", input.shape().ToString());
   }
-  return Convolve(ctx, {s, depthwise_, bias_ ? &bias : nullptr, activation_}, input, filter, out);
+  RETURN_IF_ERROR(Convolve(ctx, {s, depthwise_, bias_ ? &bias : nullptr, activation_}, input, filter, &out));
+  attrs_.layout.Store(ctx, 0, out);
+  return OkStatus();
 }
 
 Status Convolve(KernelContext& ctx, const Convolution& c, const Tensor& input, const Tensor& filter, Tensor* out) {
@@ -97,28 +90,36 @@ Status Convolve(KernelContext& ctx, const Convolution& c, const Tensor& input, c
   return OkStatus();
 }
 
-ConvBackpropInput::ConvBackpropInput(KernelInit& init, bool depthwise)
-    : attrs_(ReadAttrs(init)), depthwise_(depthwise) {
-  if (attrs_.channels_first) init.Fail(NchwRefused(init));
-}
+ConvBackpropInput::ConvBackpropInput(KernelInit& init, bool depthwise) : attrs_(init), depthwise_(depthwise) {}
 
 Status ConvBackpropInput::Compute(KernelContext& ctx) {
-  const Tensor &filter = ctx.input(1), &dy = ctx.input(2);
+  const Tensor& filter = ctx.input(1);
+  ASSIGN_OR_RETURN(const Tensor dy, attrs_.layout.ToLast(ctx, ctx.input(2)));
   ASSIGN_OR_RETURN(Dims sizes, ReadSizes(ctx.input(0), "input_sizes"));
   if (filter.rank() != 4 || dy.rank() != 4) {
     return errors::InvalidArgument("filter and out_backprop must be 4-dimensional: ", filter.shape().ToString(), ", ",
                                    dy.shape().ToString());
   }
-  if (sizes.size() == 2 && !depthwise_) sizes = {dy.dim(0), sizes[0], sizes[1], filter.dim(2)};
+  if (sizes.size() == 2 && !depthwise_)
+    sizes = {dy.dim(0), sizes[0], sizes[1], filter.dim(2)};
+  else
+    sizes = attrs_.layout.ToLast(sizes);
   if (sizes.size() != 4) {
     return errors::InvalidArgument(ctx.op().name,
                                    " requires input_sizes to contain 4 values or 2 values, but got: ", sizes.size());
   }
   ASSIGN_OR_RETURN(const Shape shape, MakeShape(sizes));
-  ASSIGN_OR_RETURN(const math::ConvShape s, MakeConvShape(attrs_, shape, filter.shape(), depthwise_));
+  ASSIGN_OR_RETURN(const math::ConvShape s, MakeConvShape(attrs_.window, shape, filter.shape(), depthwise_));
   RETURN_IF_ERROR(CheckOutGrad(s, dy.shape()));
-  ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
-  if (out->num_elements() == 0) return OkStatus();
+  ASSIGN_OR_RETURN(Tensor out, attrs_.layout.AllocateOutput(ctx, 0, shape));
+  if (out.num_elements() == 0) return OkStatus();
+  RETURN_IF_ERROR(Run(ctx, s, filter, dy, &out));
+  attrs_.layout.Store(ctx, 0, out);
+  return OkStatus();
+}
+
+Status ConvBackpropInput::Run(KernelContext& ctx, const math::ConvShape& s, const Tensor& filter, const Tensor& dy,
+                              Tensor* out) const {
   if (dy.num_elements() == 0) return ZeroFill(out), OkStatus();
   if (dy.dtype() == DType::kInt32) {
     math::Conv2DBackpropInputGeneric<int32_t>(s, filter.data<int32_t>(), dy.data<int32_t>(), out->data<int32_t>(),
@@ -140,16 +141,14 @@ Status ConvBackpropInput::Compute(KernelContext& ctx) {
   return OkStatus();
 }
 
-ConvBackpropFilter::ConvBackpropFilter(KernelInit& init, bool depthwise)
-    : attrs_(ReadAttrs(init)), depthwise_(depthwise) {
-  if (attrs_.channels_first) init.Fail(NchwRefused(init));
-}
+ConvBackpropFilter::ConvBackpropFilter(KernelInit& init, bool depthwise) : attrs_(init), depthwise_(depthwise) {}
 
 Status ConvBackpropFilter::Compute(KernelContext& ctx) {
-  const Tensor &input = ctx.input(0), &dy = ctx.input(2);
+  ASSIGN_OR_RETURN(const Tensor input, attrs_.layout.ToLast(ctx, ctx.input(0)));
+  ASSIGN_OR_RETURN(const Tensor dy, attrs_.layout.ToLast(ctx, ctx.input(2)));
   ASSIGN_OR_RETURN(const Dims sizes, ReadSizes(ctx.input(1), "filter_sizes"));
   ASSIGN_OR_RETURN(const Shape shape, MakeShape(sizes));
-  ASSIGN_OR_RETURN(const math::ConvShape s, MakeConvShape(attrs_, input.shape(), shape, depthwise_));
+  ASSIGN_OR_RETURN(const math::ConvShape s, MakeConvShape(attrs_.window, input.shape(), shape, depthwise_));
   RETURN_IF_ERROR(CheckOutGrad(s, dy.shape()));
   ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
   if (out->num_elements() == 0) return OkStatus();

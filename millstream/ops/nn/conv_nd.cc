@@ -102,7 +102,9 @@ class ConvNd final : public Kernel {
       return errors::InvalidArgument("Input depth must be equal to filter depth: ", flat[channel_axis], " vs ",
                                      filter.dim(static_cast<int>(spatial)));
     }
-    RETURN_IF_ERROR(CheckChannelsLast(ctx, attrs_.channels_first));
+    if (attrs_.channels_first) {
+      return errors::Unimplemented("The Conv op currently only supports the NHWC tensor format on the CPU");
+    }
     ASSIGN_OR_RETURN(const Shape shape, MakeShape(flat));
     const Tensor images = input.Reshaped(shape);
     return spatial == 2 ? Images(ctx, images, filter) : Volumes(ctx, images, filter);

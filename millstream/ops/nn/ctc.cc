@@ -124,8 +124,8 @@ class CtcLoss : public Kernel {
       }
       used[b] = n;
     }
-    const double cost =
-        100.0 * static_cast<double>(steps) * static_cast<double>(ctx.input(2).num_elements() / batch + classes);
+    const int64_t labels_per_row = ctx.input(2).num_elements() / batch;
+    const double cost = 100.0 * static_cast<double>(steps) * static_cast<double>(labels_per_row + classes);
     ctx.ParallelFor(batch, cost, [&](int64_t begin, int64_t end) {
       for (int64_t b = begin; b < end; ++b) {
         if (used[b] > 0) loss->data<T>()[b] = static_cast<T>(One(inputs, b, used[b], labels[b], gradient));

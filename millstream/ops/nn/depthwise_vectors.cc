@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
-#include <vector>
+#include <numeric>
 
 #include "millstream/math/simd.h"
 
@@ -14,225 +14,265 @@
 namespace millstream {
 namespace {
 
-using math::ConvShape;
+constexpr int64_t kUnit = 16;          // whole vectors of every instruction set
+constexpr int64_t kFarChannels = 256;  // neighbours with as many are not read for one vector of them alone
+constexpr int64_t kAhead = 64;         // elements that a loop may read from any place of a period on
 
 template <typename T, int kBytes>
 struct VectorOf {
-  typedef T type __attribute__((vector_size(kBytes)));
+  using type __attribute__((vector_size(kBytes))) = T;
 };
 template <typename T, typename V>
 inline constexpr int kLanes = sizeof(V) / sizeof(T);
 
-// `lanes` elements; the others are zero.
 template <typename T, typename V>
-MILLSTREAM_ALWAYS_INLINE V Load(const T* from, int lanes) {
-  V v{};
-  if (lanes == kLanes<T, V>) {
-    std::memcpy(&v, from, sizeof(V));
-  } else {
-    for (int l = 0; l < lanes; ++l) v[l] = from[l];
-  }
+MILLSTREAM_ALWAYS_INLINE V Load(const T* from) {
+  V v;
+  std::memcpy(&v, from, sizeof(V));
   return v;
 }
 template <typename T, typename V>
-MILLSTREAM_ALWAYS_INLINE void Store(const V& v, int lanes, T* to) {
-  if (lanes == kLanes<T, V>) {
-    std::memcpy(to, &v, sizeof(V));
-  } else {
-    for (int l = 0; l < lanes; ++l) to[l] = v[l];
-  }
+MILLSTREAM_ALWAYS_INLINE void Store(const V& v, T* to) {
+  std::memcpy(to, &v, sizeof(V));
 }
 
-// Taps [first, last) along one axis that read inside the input when the first tap reads at `at`.
-struct TapRange {
-  int64_t first, last;
-  MILLSTREAM_ALWAYS_INLINE TapRange(int64_t at, int64_t dilation, int64_t taps, int64_t size) {
-    first = at >= 0 ? 0 : std::min(taps, (-at + dilation - 1) / dilation);
-    last = at >= size ? first : std::max(first, std::min(taps, (size - at + dilation - 1) / dilation));
-  }
-};
-
-// One output line and one vector of channels; pointers are to the first of these.
-template <typename T, typename V>
-struct Line {
-  const ConvShape& s;
-  const T* image;  // of the input
-  const T* filter;
-  T* output;
-  int64_t top;  // where the first filter line reads
-  TapRange rows;
-  int lanes;
-
-  // kPixels neighbours, all of whose taps [first, last) read inside the line.
-  template <int kPixels>
-  MILLSTREAM_ALWAYS_INLINE void Pixels(int64_t ox, int64_t first, int64_t last) const {
-    V sums[kPixels] = {};
-    const int64_t step = s.stride_width * s.in_channels;
-    for (int64_t ky = rows.first; ky < rows.last; ++ky) {
-      const int64_t iy = top + ky * s.dilation_height, ix = ox * s.stride_width - s.pad_left;
-      const T* from = image + (iy * s.in_width + ix) * s.in_channels;
-      const T* weights = filter + ky * s.filter_width * s.out_channels;
-      for (int64_t kx = first; kx < last; ++kx) {
-        const V weight = Load<T, V>(weights + kx * s.out_channels, lanes);
-        const T* x = from + kx * s.dilation_width * s.in_channels;
-        for (int p = 0; p < kPixels; ++p) sums[p] += Load<T, V>(x + p * step, lanes) * weight;
-      }
-    }
-    for (int p = 0; p < kPixels; ++p) Store<T, V>(sums[p], lanes, output + (ox + p) * s.out_channels);
-  }
-
-  MILLSTREAM_ALWAYS_INLINE void Run() const {
-    constexpr int kPixels = 4;
-    for (int64_t ox = 0; ox < s.out_width;) {
-      const int64_t at = ox * s.stride_width - s.pad_left, after = at + (kPixels - 1) * s.stride_width;
-      const bool whole = at >= 0 && after + (s.filter_width - 1) * s.dilation_width < s.in_width;
-      if (whole && ox + kPixels <= s.out_width) {
-        Pixels<kPixels>(ox, 0, s.filter_width);
-        ox += kPixels;
-      } else {
-        const TapRange taps(at, s.dilation_width, s.filter_width, s.in_width);
-        Pixels<1>(ox, taps.first, taps.last);
-        ++ox;
-      }
+// kVectors vectors from element `i` on, whose weights begin at `place`.
+template <typename T, typename V, int kVectors>
+MILLSTREAM_ALWAYS_INLINE void SumRun(const Tap<T>* taps, int64_t count, int64_t i, int64_t place, T* out) {
+  V sums[kVectors] = {};
+  for (int64_t t = 0; t < count; ++t) {
+    const T *x = taps[t].x + i, *w = taps[t].w + place;
+    for (int v = 0; v < kVectors; ++v) {
+      sums[v] += Load<T, V>(x + v * kLanes<T, V>) * Load<T, V>(w + v * kLanes<T, V>);
     }
   }
-};
+  for (int v = 0; v < kVectors; ++v) Store<T, V>(sums[v], out + i + v * kLanes<T, V>);
+}
 
 template <typename T, typename V>
-MILLSTREAM_ALWAYS_INLINE void RunLines(const ConvShape& s, const T* input, const T* filter, int64_t begin, int64_t end,
-                                       T* output) {
-  for (int64_t line = begin; line < end; ++line) {
-    const int64_t image = line / s.out_height, top = line % s.out_height * s.stride_height - s.pad_top;
-    const TapRange rows(top, s.dilation_height, s.filter_height, s.in_height);
-    for (int64_t c = 0; c < s.in_channels; c += kLanes<T, V>) {
-      const int lanes = static_cast<int>(std::min<int64_t>(kLanes<T, V>, s.in_channels - c));
-      Line<T, V> part{s,           input + image * s.in_height * s.in_width * s.in_channels + c,
-                      filter + c,  output + line * s.out_width * s.out_channels + c,
-                      top,         rows,
-                      kLanes<T, V>};  // a constant: whole vectors are loaded without a question
-      if (lanes == kLanes<T, V>) {
-        part.Run();
-      } else {
-        part.lanes = lanes;
-        part.Run();
-      }
+MILLSTREAM_ALWAYS_INLINE void SumRepeated(const TapLayout& layout, const Tap<T>* taps, int64_t count, int64_t n,
+                                          T* out) {
+  constexpr int kVectors = 4, kWidth = kLanes<T, V>, kRun = kVectors * kWidth;
+  int64_t i = 0, place = 0;
+  for (; i + kRun <= n; i += kRun) {
+    SumRun<T, V, kVectors>(taps, count, i, place, out);
+    for (place += kRun; place >= layout.period; place -= layout.period) {
     }
+  }
+  // The last vector may do again what is done.
+  for (; i < n && n >= kWidth; i += kWidth) {
+    const int64_t from = std::min(i, n - kWidth);
+    SumRun<T, V, 1>(taps, count, from, from % layout.period, out);
+  }
+  for (; i < n; ++i) {
+    T sum = T(0);
+    for (int64_t t = 0; t < count; ++t) sum += taps[t].x[i] * taps[t].w[i % layout.period];
+    out[i] = sum;
   }
 }
 
-// Products of output pixels [begin, end) of a line with what kTaps taps read for them. With `check`, some read padding.
-template <typename T, typename V, int kTaps, bool check>
-MILLSTREAM_ALWAYS_INLINE void AddTapProducts(const ConvShape& s, const T* row, const T* out_grad, int64_t begin,
-                                             int64_t end, int64_t kx, int lanes, V* sums) {
-  for (int64_t ox = begin; ox < end; ++ox) {
-    const V g = Load<T, V>(out_grad + ox * s.out_channels, lanes);
-    for (int k = 0; k < kTaps; ++k) {
-      const int64_t ix = ox * s.stride_width - s.pad_left + (kx + k) * s.dilation_width;
-      if (check && (ix < 0 || ix >= s.in_width)) continue;
-      sums[k] += Load<T, V>(row + ix * s.in_channels, lanes) * g;
+// The part of a line that is left to do.
+struct Strip {
+  int64_t channels, pixels, x_step, out_step;
+};
+
+// kPixels pixels from `pixel` on, kVectors vectors of channels.
+template <typename T, typename V, int kPixels, int kVectors>
+MILLSTREAM_ALWAYS_INLINE void SumPixels(const Tap<T>* taps, int64_t count, const Strip& s, int64_t pixel, int64_t c,
+                                        T* out) {
+  constexpr int kWidth = kLanes<T, V>;
+  V sums[kPixels][kVectors] = {};
+  for (int64_t t = 0; t < count; ++t) {
+    const T *w = taps[t].w + c, *x = taps[t].x + pixel * s.x_step + c;
+    for (int v = 0; v < kVectors; ++v) {
+      const V weight = Load<T, V>(w + v * kWidth);
+      for (int p = 0; p < kPixels; ++p) sums[p][v] += Load<T, V>(x + p * s.x_step + v * kWidth) * weight;
     }
+  }
+  for (int p = 0; p < kPixels; ++p) {
+    for (int v = 0; v < kVectors; ++v) Store<T, V>(sums[p][v], out + (pixel + p) * s.out_step + c + v * kWidth);
   }
 }
 
-// Sums over one line at a time; lines are summed in double, for there may be very many.
+// Pixels that lie far apart are done one by one.
+template <typename T, typename V, int kPixels, int kVectors>
+MILLSTREAM_ALWAYS_INLINE void SumStrip(const Tap<T>* taps, int64_t count, const Strip& s, int64_t pixel, T* out) {
+  constexpr int kWidth = kLanes<T, V>;
+  int64_t c = 0;
+  for (; c + kVectors * kWidth <= s.channels; c += kVectors * kWidth) {
+    SumPixels<T, V, kPixels, kVectors>(taps, count, s, pixel, c, out);
+  }
+  for (; c < s.channels; c += kWidth) {  // the last vector may do again what is done
+    SumPixels<T, V, kPixels, 1>(taps, count, s, pixel, std::min(c, s.channels - kWidth), out);
+  }
+}
+
+template <typename T, typename V>
+MILLSTREAM_ALWAYS_INLINE void SumBlocks(const Tap<T>* taps, int64_t count, const Strip& s, T* out) {
+  constexpr int kPixels = 8;
+  int64_t p = 0;
+  for (; p + kPixels <= s.pixels && s.channels < kFarChannels; p += kPixels) {
+    SumStrip<T, V, kPixels, 1>(taps, count, s, p, out);
+  }
+  for (; p < s.pixels; ++p) SumStrip<T, V, 1, 4>(taps, count, s, p, out);
+}
+
+template <typename T, typename V>
+MILLSTREAM_ALWAYS_INLINE void AddRepeated(const TapLayout& layout, const SummedTap<T>& tap, int64_t n, const T* grad) {
+  constexpr int kVectors = 4, kWidth = kLanes<T, V>, kRun = kVectors * kWidth;
+  int64_t i = 0, place = 0;
+  for (; i + kRun <= n; i += kRun) {
+    T* to = tap.w + place;
+    for (int v = 0; v < kVectors; ++v) {
+      const int64_t at = v * kWidth;
+      Store<T, V>(Load<T, V>(to + at) + Load<T, V>(tap.x + i + at) * Load<T, V>(grad + i + at), to + at);
+    }
+    for (place += kRun; place >= layout.period; place -= layout.period) {
+    }
+  }
+  for (; i < n; ++i, ++place) tap.w[place] += tap.x[i] * grad[i];
+}
+
+// One vector of channels of kTaps taps; its first `skip` lanes are not added.
 template <typename T, typename V, int kTaps>
-MILLSTREAM_ALWAYS_INLINE void AddFilterTaps(const ConvShape& s, const T* input, const T* out_grad, int64_t ky,
-                                            int64_t kx, int lanes, double* totals) {
-  // Output pixels [begin, end) read no padding.
-  const int64_t left = s.pad_left - kx * s.dilation_width, stride = s.stride_width;
-  const int64_t right = s.in_width - 1 + s.pad_left - (kx + kTaps - 1) * s.dilation_width;
-  const int64_t begin = left <= 0 ? 0 : std::min(s.out_width, (left + stride - 1) / stride);
-  const int64_t end = right < 0 ? begin : std::clamp(right / stride + 1, begin, s.out_width);
-  for (int64_t line = 0; line < s.batch * s.out_height; ++line) {
-    const int64_t iy = line % s.out_height * s.stride_height - s.pad_top + ky * s.dilation_height;
-    if (iy < 0 || iy >= s.in_height) continue;
-    const T* row = input + (line / s.out_height * s.in_height + iy) * s.in_width * s.in_channels;
-    const T* grads = out_grad + line * s.out_width * s.out_channels;
-    V sums[kTaps] = {};
-    AddTapProducts<T, V, kTaps, true>(s, row, grads, 0, begin, kx, lanes, sums);
-    AddTapProducts<T, V, kTaps, false>(s, row, grads, begin, end, kx, lanes, sums);
-    AddTapProducts<T, V, kTaps, true>(s, row, grads, end, s.out_width, kx, lanes, sums);
-    for (int k = 0; k < kTaps; ++k) {
-      for (int l = 0; l < lanes; ++l) totals[k * kLanes<T, V> + l] += static_cast<double>(sums[k][l]);
+MILLSTREAM_ALWAYS_INLINE void AddBlock(const SummedTap<T>* taps, const Strip& s, int64_t pixel, int64_t c, int skip,
+                                       const T* grad) {
+  V sums[kTaps] = {};
+  for (int64_t p = pixel; p < pixel + s.pixels; ++p) {
+    const V g = Load<T, V>(grad + p * s.channels + c);
+    for (int t = 0; t < kTaps; ++t) sums[t] += Load<T, V>(taps[t].x + p * s.x_step + c) * g;
+  }
+  for (int t = 0; t < kTaps; ++t) {
+    T* to = taps[t].w + c;
+    if (skip == 0) {
+      Store<T, V>(Load<T, V>(to) + sums[t], to);
+    } else {
+      for (int l = skip; l < kLanes<T, V>; ++l) to[l] += sums[t][l];
+    }
+  }
+}
+
+// A few pixels at a time, which stay in the first-level cache.
+template <typename T, typename V>
+MILLSTREAM_ALWAYS_INLINE void AddBlocks(const SummedTap<T>* taps, int64_t count, const Strip& whole, const T* grad) {
+  constexpr int64_t kPixels = 16;
+  constexpr int kWidth = kLanes<T, V>;
+  for (int64_t p = 0; p < whole.pixels; p += kPixels) {
+    Strip s = whole;
+    s.pixels = std::min(kPixels, whole.pixels - p);
+    for (int64_t block = 0; block < s.channels; block += kWidth) {
+      const int64_t c = std::min(block, s.channels - kWidth);
+      const int skip = static_cast<int>(block - c);
+      int64_t t = 0;
+      for (; t + 9 <= count; t += 9) AddBlock<T, V, 9>(taps + t, s, p, c, skip, grad);
+      for (; t + 3 <= count; t += 3) AddBlock<T, V, 3>(taps + t, s, p, c, skip, grad);
+      for (; t < count; ++t) AddBlock<T, V, 1>(taps + t, s, p, c, skip, grad);
     }
   }
 }
 
 template <typename T, typename V>
-MILLSTREAM_ALWAYS_INLINE void RunFilterLine(const ConvShape& s, const T* input, const T* out_grad, int64_t ky,
-                                            int64_t first, int64_t last, T* filter_grad) {
-  constexpr int kTaps = 3, kWidth = kLanes<T, V>;
-  for (int64_t c = first; c < last; c += kWidth) {
-    const int lanes = static_cast<int>(std::min<int64_t>(kWidth, last - c));
-    for (int64_t kx = 0; kx < s.filter_width;) {
-      double totals[kTaps * kWidth] = {};
-      const int64_t taps = kx + kTaps <= s.filter_width ? kTaps : 1;
-      if (taps == kTaps && lanes == kWidth) {
-        AddFilterTaps<T, V, kTaps>(s, input + c, out_grad + c, ky, kx, kWidth, totals);
-      } else if (taps == kTaps) {
-        AddFilterTaps<T, V, kTaps>(s, input + c, out_grad + c, ky, kx, lanes, totals);
-      } else {
-        AddFilterTaps<T, V, 1>(s, input + c, out_grad + c, ky, kx, lanes, totals);
-      }
-      for (int64_t k = 0; k < taps; ++k) {
-        T* to = filter_grad + (ky * s.filter_width + kx + k) * s.out_channels + c;
-        for (int l = 0; l < lanes; ++l) to[l] = static_cast<T>(totals[k * kWidth + l]);
-      }
-      kx += taps;
-    }
-  }
+MILLSTREAM_ALWAYS_INLINE void SumAll(const TapLayout& layout, const Tap<T>* taps, int64_t count, const Strip& s,
+                                     T* out) {
+  if (layout.repeated()) return SumRepeated<T, V>(layout, taps, count, s.pixels * layout.channels, out);
+  SumBlocks<T, V>(taps, count, s, out);
+}
+
+template <typename T, typename V>
+MILLSTREAM_ALWAYS_INLINE void AddAll(const TapLayout& layout, const SummedTap<T>* taps, int64_t count, const Strip& s,
+                                     const T* grad) {
+  if (!layout.repeated()) return AddBlocks<T, V>(taps, count, s, grad);
+  for (int64_t t = 0; t < count; ++t) AddRepeated<T, V>(layout, taps[t], s.pixels * layout.channels, grad);
 }
 
 template <typename T>
-MILLSTREAM_SIMD_SSE2_ void LinesSse2(const ConvShape& s, const T* x, const T* w, int64_t begin, int64_t end, T* y) {
-  RunLines<T, typename VectorOf<T, 16>::type>(s, x, w, begin, end, y);
+MILLSTREAM_SIMD_SSE2_ void SumSse2(const TapLayout& l, const Tap<T>* taps, int64_t count, const Strip& s, T* out) {
+  SumAll<T, typename VectorOf<T, 16>::type>(l, taps, count, s, out);
 }
 template <typename T>
-MILLSTREAM_SIMD_AVX2_ void LinesAvx2(const ConvShape& s, const T* x, const T* w, int64_t begin, int64_t end, T* y) {
-  RunLines<T, typename VectorOf<T, 32>::type>(s, x, w, begin, end, y);
+MILLSTREAM_SIMD_AVX2_ void SumAvx2(const TapLayout& l, const Tap<T>* taps, int64_t count, const Strip& s, T* out) {
+  SumAll<T, typename VectorOf<T, 32>::type>(l, taps, count, s, out);
 }
 template <typename T>
-MILLSTREAM_SIMD_AVX512_ void LinesAvx512(const ConvShape& s, const T* x, const T* w, int64_t begin, int64_t end, T* y) {
-  RunLines<T, typename VectorOf<T, 64>::type>(s, x, w, begin, end, y);
+MILLSTREAM_SIMD_AVX512_ void SumAvx512(const TapLayout& l, const Tap<T>* taps, int64_t count, const Strip& s, T* out) {
+  SumAll<T, typename VectorOf<T, 64>::type>(l, taps, count, s, out);
 }
 template <typename T>
-MILLSTREAM_SIMD_SSE2_ void FilterSse2(const ConvShape& s, const T* x, const T* dy, int64_t ky, int64_t first,
-                                      int64_t last, T* dw) {
-  RunFilterLine<T, typename VectorOf<T, 16>::type>(s, x, dy, ky, first, last, dw);
+MILLSTREAM_SIMD_SSE2_ void AddSse2(const TapLayout& l, const SummedTap<T>* taps, int64_t count, const Strip& s,
+                                   const T* grad) {
+  AddAll<T, typename VectorOf<T, 16>::type>(l, taps, count, s, grad);
 }
 template <typename T>
-MILLSTREAM_SIMD_AVX2_ void FilterAvx2(const ConvShape& s, const T* x, const T* dy, int64_t ky, int64_t first,
-                                      int64_t last, T* dw) {
-  RunFilterLine<T, typename VectorOf<T, 32>::type>(s, x, dy, ky, first, last, dw);
+MILLSTREAM_SIMD_AVX2_ void AddAvx2(const TapLayout& l, const SummedTap<T>* taps, int64_t count, const Strip& s,
+                                   const T* grad) {
+  AddAll<T, typename VectorOf<T, 32>::type>(l, taps, count, s, grad);
 }
 template <typename T>
-MILLSTREAM_SIMD_AVX512_ void FilterAvx512(const ConvShape& s, const T* x, const T* dy, int64_t ky, int64_t first,
-                                          int64_t last, T* dw) {
-  RunFilterLine<T, typename VectorOf<T, 64>::type>(s, x, dy, ky, first, last, dw);
+MILLSTREAM_SIMD_AVX512_ void AddAvx512(const TapLayout& l, const SummedTap<T>* taps, int64_t count, const Strip& s,
+                                       const T* grad) {
+  AddAll<T, typename VectorOf<T, 64>::type>(l, taps, count, s, grad);
 }
 
 }  // namespace
 
-template <typename T>
-void DepthwiseLines(const ConvShape& s, const T* input, const T* filter, int64_t begin, int64_t end, T* output) {
-  const simd::Isa isa = simd::ActiveIsa();
-  if (isa == simd::Isa::kAvx512) return LinesAvx512(s, input, filter, begin, end, output);
-  if (isa == simd::Isa::kAvx2) return LinesAvx2(s, input, filter, begin, end, output);
-  LinesSse2(s, input, filter, begin, end, output);
+TapLayout::TapLayout(int64_t channels) : channels(channels), row(channels) {
+  constexpr int64_t kMaxPeriod = 256;  // the weights of all taps should stay in the first-level cache
+  const int64_t whole = std::lcm(channels, kUnit);
+  if (channels % kUnit == 0 || (channels > kUnit && whole > kMaxPeriod)) return;
+  period = whole;
+  row = period + kAhead;
 }
 
 template <typename T>
-void DepthwiseFilterLine(const ConvShape& s, const T* input, const T* out_grad, int64_t ky, int64_t first, int64_t last,
-                         T* filter_grad) {
-  const simd::Isa isa = simd::ActiveIsa();
-  if (isa == simd::Isa::kAvx512) return FilterAvx512(s, input, out_grad, ky, first, last, filter_grad);
-  if (isa == simd::Isa::kAvx2) return FilterAvx2(s, input, out_grad, ky, first, last, filter_grad);
-  FilterSse2(s, input, out_grad, ky, first, last, filter_grad);
+std::vector<T> LayOutTaps(const TapLayout& layout, const T* weights, int64_t taps) {
+  std::vector<T> rows(static_cast<size_t>(taps * layout.row));
+  for (int64_t t = 0; t < taps; ++t) {
+    for (int64_t i = 0; i < layout.row; ++i) {
+      rows[static_cast<size_t>(t * layout.row + i)] = weights[t * layout.channels + i % layout.channels];
+    }
+  }
+  return rows;
 }
 
-#define MILLSTREAM_DEPTHWISE_VECTORS(T)                                                     \
-  template void DepthwiseLines(const ConvShape&, const T*, const T*, int64_t, int64_t, T*); \
-  template void DepthwiseFilterLine(const ConvShape&, const T*, const T*, int64_t, int64_t, int64_t, T*)
+template <typename T>
+void AddTaps(const TapLayout& layout, const T* rows, int64_t taps, double* totals) {
+  for (int64_t t = 0; t < taps; ++t) {
+    const T* from = rows + t * layout.row;
+    double* to = totals + t * layout.channels;
+    for (int64_t first = 0; first < layout.row; first += layout.channels) {
+      const int64_t n = std::min(layout.channels, layout.row - first);
+      for (int64_t c = 0; c < n; ++c) to[c] += static_cast<double>(from[first + c]);
+    }
+  }
+}
+
+template <typename T>
+void SumTaps(const TapLayout& layout, const std::vector<Tap<T>>& taps, int64_t pixels, int64_t x_step, int64_t out_step,
+             T* out) {
+  const simd::Isa isa = simd::ActiveIsa();
+  const auto count = static_cast<int64_t>(taps.size());
+  const Strip strip{layout.channels, pixels, x_step, out_step};
+  if (isa == simd::Isa::kAvx512) return SumAvx512(layout, taps.data(), count, strip, out);
+  if (isa == simd::Isa::kAvx2) return SumAvx2(layout, taps.data(), count, strip, out);
+  SumSse2(layout, taps.data(), count, strip, out);
+}
+
+template <typename T>
+void AddTapProducts(const TapLayout& layout, const std::vector<SummedTap<T>>& taps, int64_t pixels, int64_t x_step,
+                    const T* grad) {
+  const simd::Isa isa = simd::ActiveIsa();
+  const auto count = static_cast<int64_t>(taps.size());
+  const Strip strip{layout.channels, pixels, x_step, layout.channels};
+  if (isa == simd::Isa::kAvx512) return AddAvx512(layout, taps.data(), count, strip, grad);
+  if (isa == simd::Isa::kAvx2) return AddAvx2(layout, taps.data(), count, strip, grad);
+  AddSse2(layout, taps.data(), count, strip, grad);
+}
+
+#define MILLSTREAM_DEPTHWISE_VECTORS(T)                                                               \
+  template std::vector<T> LayOutTaps(const TapLayout&, const T*, int64_t);                            \
+  template void AddTaps(const TapLayout&, const T*, int64_t, double*);                                \
+  template void SumTaps(const TapLayout&, const std::vector<Tap<T>>&, int64_t, int64_t, int64_t, T*); \
+  template void AddTapProducts(const TapLayout&, const std::vector<SummedTap<T>>&, int64_t, int64_t, const T*)
 MILLSTREAM_DEPTHWISE_VECTORS(float);
 MILLSTREAM_DEPTHWISE_VECTORS(double);
 

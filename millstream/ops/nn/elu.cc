@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "millstream/math/vector_math.h"
+#include "millstream/math/functions/vector_double.h"
 #include "millstream/ops/nn/activation.h"
 
 namespace millstream {
@@ -11,10 +11,9 @@ constexpr double kSeluScaleAlpha = 1.7580993408473768599402175208123;
 
 struct EluFn {
   static constexpr double kCost = 1.0;
-  static constexpr bool kLibmDouble = true;
   template <typename T>
   MILLSTREAM_ALWAYS_INLINE T operator()(T x) const {
-    const T below = math::Expm1(x);
+    const T below = math::wide::Expm1(x);
     return x < T(0) ? below : x;
   }
 };
@@ -27,10 +26,9 @@ struct EluGradFn : PairFn {
 };
 struct SeluFn {
   static constexpr double kCost = 1.0;
-  static constexpr bool kLibmDouble = true;
   template <typename T>
   MILLSTREAM_ALWAYS_INLINE T operator()(T x) const {
-    const T below = T(kSeluScaleAlpha) * math::Expm1(x);
+    const T below = T(kSeluScaleAlpha) * math::wide::Expm1(x);
     return x < T(0) ? below : T(kSeluScale) * x;
   }
 };
@@ -68,7 +66,7 @@ OP("Elu")
     .Shape(UnchangedShape)
     .Gradient(EluGradient)
     .CpuFor<Unary<EluFn, FloatTypes>>(FloatTypes{})
-    .Doc("exp(features) - 1 below zero, features above.");
+    .Doc("Returns exp(features) - 1 where the features are negative, and the features elsewhere.");
 
 OP("EluGrad")
     .Input("gradients: T")

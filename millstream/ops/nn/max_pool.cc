@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "millstream/math/pool_inl.h"
 #include "millstream/ops/elements/as_float.h"
 #include "millstream/ops/gradients/relative.h"
 #include "millstream/ops/nn/pool.h"
@@ -18,16 +19,17 @@ class MaxPool final : public PoolKernel {
   explicit MaxPool(KernelInit& init) : PoolKernel(init, 1) {}
 
   Status Compute(KernelContext& ctx) override {
-    const Tensor& input = ctx.input(0);
+    ASSIGN_OR_RETURN(const Tensor input, layout().ToLast(ctx, ctx.input(0)));
     Shape shape;
     ASSIGN_OR_RETURN(const math::PoolShape s, MaxSizes(ctx, input.shape(), &shape));
-    ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
-    if (out->num_elements() == 0) return OkStatus();
+    ASSIGN_OR_RETURN(Tensor out, layout().AllocateOutput(ctx, 0, shape));
+    if (out.num_elements() == 0) return OkStatus();
     ASSIGN_OR_RETURN(const Tensor x, AsFloat(ctx, input));
-    ASSIGN_OR_RETURN(Tensor y, FloatFor(ctx, out));
+    ASSIGN_OR_RETURN(Tensor y, FloatFor(ctx, &out));
     DispatchOver(LoopTypes{}, x.dtype(),
                  [&]<typename T>(std::type_identity<T>) { math::MaxPool(s, x.data<T>(), y.data<T>(), ctx.pool()); });
-    StoreFloat(ctx, y, out);
+    StoreFloat(ctx, y, &out);
+    layout().Store(ctx, 0, out);
     return OkStatus();
   }
 };
@@ -39,7 +41,9 @@ class MaxPoolGrad final : public PoolKernel {
   explicit MaxPoolGrad(KernelInit& init) : PoolKernel(init, 3) {}
 
   Status Compute(KernelContext& ctx) override {
-    const Tensor &input = ctx.input(0), &pooled = ctx.input(1), &grad = ctx.input(2);
+    ASSIGN_OR_RETURN(const Tensor input, layout().ToLast(ctx, ctx.input(0)));
+    ASSIGN_OR_RETURN(const Tensor pooled, layout().ToLast(ctx, ctx.input(1)));
+    ASSIGN_OR_RETURN(const Tensor grad, layout().ToLast(ctx, ctx.input(2)));
     WindowAttrs own;
     ASSIGN_OR_RETURN(const WindowAttrs* attrs, Attrs(ctx, &own));
     if (attrs->window[3] != 1 || attrs->strides[3] != 1) {
@@ -52,12 +56,25 @@ class MaxPoolGrad final : public PoolKernel {
       return errors::InvalidArgument("Expected grad shape to be ", input.shape().ToString(), ", but got ",
                                      grad.shape().ToString());
     }
-    ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, second ? pooled.shape() : input.shape()));
-    if (out->num_elements() == 0) return OkStatus();
-    if (grad.num_elements() == 0) return std::memset(out->raw(), 0, out->ByteSize()), OkStatus();
-    ASSIGN_OR_RETURN(const Tensor x, AsFloat(ctx, input));
-    ASSIGN_OR_RETURN(const Tensor y, AsFloat(ctx, pooled));
-    ASSIGN_OR_RETURN(const Tensor g, AsFloat(ctx, grad));
+    ASSIGN_OR_RETURN(Tensor out, layout().AllocateOutput(ctx, 0, second ? pooled.shape() : input.shape()));
+    if (out.num_elements() == 0) return OkStatus();
+    if (grad.num_elements() == 0) {
+      std::memset(ctx.output(0)->raw(), 0, out.ByteSize());
+      return OkStatus();
+    }
+    RETURN_IF_ERROR(Run(ctx, s, {input, pooled, grad}, &out));
+    layout().Store(ctx, 0, out);
+    return OkStatus();
+  }
+
+ private:
+  struct Operands {
+    const Tensor &input, &pooled, &grad;
+  };
+  static Status Run(KernelContext& ctx, const math::PoolShape& s, const Operands& o, Tensor* out) {
+    ASSIGN_OR_RETURN(const Tensor x, AsFloat(ctx, o.input));
+    ASSIGN_OR_RETURN(const Tensor y, AsFloat(ctx, o.pooled));
+    ASSIGN_OR_RETURN(const Tensor g, AsFloat(ctx, o.grad));
     ASSIGN_OR_RETURN(Tensor dx, FloatFor(ctx, out));
     DispatchOver(LoopTypes{}, x.dtype(), [&]<typename T>(std::type_identity<T>) {
       const auto fn = second ? &math::MaxPoolGradGrad<T> : &math::MaxPoolGrad<T>;

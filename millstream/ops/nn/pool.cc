@@ -34,10 +34,8 @@ PoolKernel::PoolKernel(KernelInit& init, int inputs) {
   StatusOr<WindowAttrs> attrs = WindowAttrs::Read(init.attrs());
   init.Check(attrs.status());
   if (!attrs.ok()) return;
-  attrs_ = *std::move(attrs);
-  if (attrs_.channels_first) {
-    init.Fail(errors::InvalidArgument(init.op().name, " only supports NHWC on device type CPU"));
-  }
+  attrs_ = attrs->ChannelsLast();
+  layout_ = ImageLayout(attrs->channels_first);
   if (!init.HasAttr("ksize")) sizes_at_ = inputs;
 }
 
@@ -46,6 +44,8 @@ StatusOr<const WindowAttrs*> PoolKernel::Attrs(KernelContext& ctx, WindowAttrs* 
   *own = attrs_;
   ASSIGN_OR_RETURN(own->window, ReadFour(ctx.input(sizes_at_), "ksize"));
   ASSIGN_OR_RETURN(own->strides, ReadFour(ctx.input(sizes_at_ + 1), "strides"));
+  own->window = layout_.ToLast(own->window);
+  own->strides = layout_.ToLast(own->strides);
   RETURN_IF_ERROR(own->Check());
   return own;
 }

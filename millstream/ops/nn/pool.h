@@ -8,12 +8,14 @@
 
 namespace millstream {
 
-// The part that kernels of pools share: window and strides, from attributes or from the last two inputs.
+// The part that kernels of pools share: window and strides, from attributes or from the last two inputs. They and all
+// shapes here are for channels last.
 class PoolKernel : public Kernel {
  protected:
   // `inputs`: the number of inputs before window and strides, where the node has those as inputs.
   PoolKernel(KernelInit& init, int inputs);
 
+  const ImageLayout& layout() const { return layout_; }
   // The attributes of this run; they live in *own if they are inputs.
   StatusOr<const WindowAttrs*> Attrs(KernelContext& ctx, WindowAttrs* own) const;
   // The sizes for an input of that shape. Unimplemented if the window spans channels; strides over them count for
@@ -26,6 +28,7 @@ class PoolKernel : public Kernel {
 
  private:
   WindowAttrs attrs_;
+  ImageLayout layout_;
   int sizes_at_ = -1;
 };
 

@@ -24,6 +24,15 @@ class PoolKernel : public Kernel {
     ASSIGN_OR_RETURN(*out, MakeShape({in[0], v->out[0], v->out[1], v->out[2], in[4]}));
     return OkStatus();
   }
+  // Input i and output 0 with channels last.
+  StatusOr<Tensor> Input(KernelContext& ctx, int i) const { return attrs_.layout.ToLast(ctx, ctx.input(i)); }
+  StatusOr<Tensor> Allocate(KernelContext& ctx, const Shape& shape) const {
+    return attrs_.layout.AllocateOutput(ctx, 0, shape);
+  }
+  Status Store(KernelContext& ctx, const Tensor& out) const {
+    attrs_.layout.Store(ctx, 0, out);
+    return OkStatus();
+  }
   static Dims DimsOf(const Tensor& t) { return Dims(t.shape().dims().begin(), t.shape().dims().end()); }
 
   VolumeAttrs attrs_;
@@ -35,20 +44,20 @@ class Pool3D final : public PoolKernel {
  public:
   using PoolKernel::PoolKernel;
   Status Compute(KernelContext& ctx) override {
-    const Tensor& in = ctx.input(0);
+    ASSIGN_OR_RETURN(const Tensor in, Input(ctx, 0));
     VolumeWindow v;
     Shape shape;
     RETURN_IF_ERROR(Window(DimsOf(in), &v, &shape));
-    ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
+    ASSIGN_OR_RETURN(Tensor out, Allocate(ctx, shape));
     if (shape.num_elements() == 0) return OkStatus();
     const int64_t channels = in.dim(4);
     ctx.ParallelFor(
         in.dim(0), static_cast<double>(v.positions() * v.taps() * channels), [&](int64_t begin, int64_t end) {
           for (int64_t b = begin; b < end; ++b) {
-            One(v, channels, in.data<T>() + b * v.size() * channels, out->data<T>() + b * v.positions() * channels);
+            One(v, channels, in.data<T>() + b * v.size() * channels, out.data<T>() + b * v.positions() * channels);
           }
         });
-    return OkStatus();
+    return Store(ctx, out);
   }
 
  private:
@@ -113,17 +122,19 @@ class MaxPool3DGrad final : public PoolKernel {
     init.Fail(errors::InvalidArgument("MaxPool3DGrad: volumes and gradients must be of one type"));
   }
   Status Compute(KernelContext& ctx) override {
-    const Tensor &in = ctx.input(0), &out = ctx.input(1), &dy = ctx.input(2);
+    ASSIGN_OR_RETURN(const Tensor in, Input(ctx, 0));
+    ASSIGN_OR_RETURN(const Tensor out, Input(ctx, 1));
+    ASSIGN_OR_RETURN(const Tensor dy, Input(ctx, 2));
     VolumeWindow v;
     Shape shape;
     RETURN_IF_ERROR(Window(DimsOf(in), &v, &shape));
     RETURN_IF_ERROR(CheckShape("orig_output", out, shape));
     RETURN_IF_ERROR(CheckShape("grad", dy, shape));
-    ASSIGN_OR_RETURN(Tensor * dx, ctx.AllocateOutput(0, in.shape()));
+    ASSIGN_OR_RETURN(Tensor dx, Allocate(ctx, in.shape()));
     std::vector<float> sums(static_cast<size_t>(in.num_elements()), 0);
     ForEachMaximum<T>(v, in, out, [&](int64_t i, int64_t o) { sums[i] += static_cast<float>(dy.data<T>()[o]); });
-    std::copy(sums.begin(), sums.end(), dx->data<T>());
-    return OkStatus();
+    std::copy(sums.begin(), sums.end(), dx.data<T>());
+    return Store(ctx, dx);
   }
 };
 
@@ -133,16 +144,18 @@ class MaxPool3DGradGrad final : public PoolKernel {
  public:
   using PoolKernel::PoolKernel;
   Status Compute(KernelContext& ctx) override {
-    const Tensor &in = ctx.input(0), &out = ctx.input(1), &grad = ctx.input(2);
+    ASSIGN_OR_RETURN(const Tensor in, Input(ctx, 0));
+    ASSIGN_OR_RETURN(const Tensor out, Input(ctx, 1));
+    ASSIGN_OR_RETURN(const Tensor grad, Input(ctx, 2));
     VolumeWindow v;
     Shape shape;
     RETURN_IF_ERROR(Window(DimsOf(in), &v, &shape));
     RETURN_IF_ERROR(CheckShape("orig_output", out, shape));
     RETURN_IF_ERROR(CheckShape("grad", grad, in.shape()));
-    ASSIGN_OR_RETURN(Tensor * result, ctx.AllocateOutput(0, shape));
-    std::fill_n(result->data<T>(), result->num_elements(), T(0));
-    ForEachMaximum<T>(v, in, out, [&](int64_t i, int64_t o) { result->data<T>()[o] = grad.data<T>()[i]; });
-    return OkStatus();
+    ASSIGN_OR_RETURN(Tensor result, Allocate(ctx, shape));
+    std::fill_n(result.data<T>(), result.num_elements(), T(0));
+    ForEachMaximum<T>(v, in, out, [&](int64_t i, int64_t o) { result.data<T>()[o] = grad.data<T>()[i]; });
+    return Store(ctx, result);
   }
 };
 
@@ -153,7 +166,8 @@ class AvgPool3DGrad final : public PoolKernel {
   Status Compute(KernelContext& ctx) override {
     Dims in;
     RETURN_IF_ERROR(ReadIntVector(ctx.input(0), "orig_input_shape", &in));
-    const Tensor& dy = ctx.input(1);
+    in = attrs_.layout.ToLast(in);
+    ASSIGN_OR_RETURN(const Tensor dy, Input(ctx, 1));
     VolumeWindow v;
     Shape shape;
     if (in.size() != 5) return errors::InvalidArgument("orig_input_shape must be of length 5");
@@ -163,7 +177,7 @@ class AvgPool3DGrad final : public PoolKernel {
                                      dy.shape().ToString());
     }
     ASSIGN_OR_RETURN(const Shape in_shape, MakeShape(in));
-    ASSIGN_OR_RETURN(Tensor * dx, ctx.AllocateOutput(0, in_shape));
+    ASSIGN_OR_RETURN(Tensor dx, Allocate(ctx, in_shape));
     std::vector<float> sums(static_cast<size_t>(in_shape.num_elements()), 0);
     const int64_t channels = in[4];
     std::vector<int64_t> counts(static_cast<size_t>(v.positions()), 0);
@@ -178,8 +192,8 @@ class AvgPool3DGrad final : public PoolKernel {
         }
       });
     }
-    std::copy(sums.begin(), sums.end(), dx->data<T>());
-    return OkStatus();
+    std::copy(sums.begin(), sums.end(), dx.data<T>());
+    return Store(ctx, dx);
   }
 };
 

@@ -59,7 +59,7 @@ OP("Relu")
     .Shape(UnchangedShape)
     .Gradient(ReluGradient)
     .CpuFor<Unary<ReluFn, RealTypes>>(RealTypes{})
-    .Doc("max(features, 0).");
+    .Doc("Returns max(features, 0), element by element.");
 
 OP("ReluGrad")
     .Input("gradients: T")
@@ -78,7 +78,7 @@ OP("Relu6")
     .Shape(UnchangedShape)
     .Gradient(Relu6Gradient)
     .CpuFor<Unary<Relu6Fn, RealTypes>>(RealTypes{})
-    .Doc("min(max(features, 0), 6).");
+    .Doc("Returns min(max(features, 0), 6), element by element.");
 
 OP("Relu6Grad")
     .Input("gradients: T")

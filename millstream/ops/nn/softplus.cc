@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "millstream/math/vector_math.h"
+#include "millstream/math/functions/vector_double.h"
 #include "millstream/ops/nn/activation.h"
 
 namespace millstream {
@@ -12,18 +12,16 @@ MILLSTREAM_ALWAYS_INLINE T Magnitude(T x) {
 
 struct SoftplusFn {
   static constexpr double kCost = 1.5;
-  static constexpr bool kLibmDouble = true;
   template <typename T>
   MILLSTREAM_ALWAYS_INLINE T operator()(T x) const {
-    return math::Softplus(x);
+    return math::wide::Softplus(x);
   }
 };
 struct SoftplusGradFn : PairFn {
   static constexpr double kCost = 1.0;
-  static constexpr bool kLibmDouble = true;
   template <typename T>
   MILLSTREAM_ALWAYS_INLINE T operator()(T dy, T x) const {
-    return dy / (math::Exp(-x) + T(1));
+    return dy / (math::wide::Exp(-x) + T(1));
   }
 };
 struct SoftsignFn {
@@ -67,7 +65,7 @@ OP("Softplus")
     .Shape(UnchangedShape)
     .Gradient(SoftplusGradient)
     .CpuFor<Unary<SoftplusFn, FloatTypes>>(FloatTypes{})
-    .Doc("log(exp(features) + 1).");
+    .Doc("Returns log(exp(features) + 1), element by element.");
 
 OP("SoftplusGrad")
     .Input("gradients: T")

@@ -30,10 +30,11 @@ StatusOr<int64_t> Reach(int64_t window, int64_t dilation) {
   return reach;
 }
 
-Status ReadFive(const AttrMap& attrs, const char* name, int64_t* out) {
+Status ReadFive(const AttrMap& attrs, const char* name, const ImageLayout& layout, int64_t* out) {
   std::vector<int64_t> values;
   RETURN_IF_ERROR(attrs.Get(name, &values));
   if (values.size() != 5) return errors::InvalidArgument(name, " must have 5 elements");
+  values = layout.ToLast(values);
   if ((values[0] != 1 || values[4] != 1) && attrs.Has("ksize")) {
     return errors::Unimplemented("Pooling is not yet supported on the batch and depth dimensions.");
   }
@@ -56,12 +57,10 @@ Status VolumeAttrs::Read(const AttrMap& attrs, VolumeAttrs* out) {
   RETURN_IF_ERROR(attrs.Get("padding", &padding));
   if (attrs.Has("data_format")) RETURN_IF_ERROR(attrs.Get("data_format", &format));
   out->same = padding == "SAME";
-  if (format != "NDHWC") {
-    return errors::InvalidArgument("Only the NDHWC tensor format is supported on CPU, not ", format);
-  }
-  if (attrs.Has("ksize")) RETURN_IF_ERROR(ReadFive(attrs, "ksize", out->window));
-  if (attrs.Has("dilations")) RETURN_IF_ERROR(ReadFive(attrs, "dilations", out->dilations));
-  return ReadFive(attrs, "strides", out->strides);
+  out->layout = ImageLayout(format == "NCDHW");
+  if (attrs.Has("ksize")) RETURN_IF_ERROR(ReadFive(attrs, "ksize", out->layout, out->window));
+  if (attrs.Has("dilations")) RETURN_IF_ERROR(ReadFive(attrs, "dilations", out->layout, out->dilations));
+  return ReadFive(attrs, "strides", out->layout, out->strides);
 }
 
 Status MakeVolumeWindow(const VolumeAttrs& attrs, const Dims& in, const int64_t window[3], VolumeWindow* out) {

@@ -6,17 +6,19 @@
 #include "millstream/framework/kernel.h"
 #include "millstream/framework/shape_context.h"
 #include "millstream/ops/elements/axes.h"
+#include "millstream/ops/nn/image_layout.h"
 
 namespace millstream {
 
-// The attributes of convolutions and pools over volumes, [batch, depth, height, width, channels].
+// The attributes of convolutions and pools over volumes; sizes are those of depth, height and width.
 struct VolumeAttrs {
   int64_t window[3] = {1, 1, 1};  // of pools
   int64_t strides[3] = {1, 1, 1};
   int64_t dilations[3] = {1, 1, 1};  // of convolutions
   bool same = false;
+  ImageLayout layout;
 
-  // InvalidArgument or Unimplemented if they are not ours: windows across channels, channels first.
+  // InvalidArgument or Unimplemented if they are not ours: windows across channels.
   static Status Read(const AttrMap& attrs, VolumeAttrs* out);
 };
 
@@ -48,7 +50,7 @@ struct VolumeWindow {
   }
 };
 
-// InvalidArgument if the window does not fit.
+// InvalidArgument if the window does not fit the volumes, [batch, depth, height, width, channels].
 Status MakeVolumeWindow(const VolumeAttrs& attrs, const Dims& in, const int64_t window[3], VolumeWindow* out);
 // The same for a filter [depth, height, width, in channels, out channels].
 Status MakeConvWindow(const VolumeAttrs& attrs, const Dims& in, const Dims& filter, VolumeWindow* out);

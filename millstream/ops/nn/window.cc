@@ -124,6 +124,15 @@ Status WindowAttrs::Check() const {
   return OkStatus();
 }
 
+WindowAttrs WindowAttrs::ChannelsLast() const {
+  const ImageLayout layout(channels_first);
+  WindowAttrs a = *this;
+  for (std::vector<int64_t>* values : {&a.strides, &a.dilations, &a.window}) *values = layout.ToLast(*values);
+  a.explicit_paddings = layout.ToLast(a.explicit_paddings, 2);
+  a.channels_first = false;
+  return a;
+}
+
 StatusOr<Placement> PlaceWindow(const WindowAttrs& a, int axis, int64_t input, int64_t window) {
   const int64_t stride = a.strides[axis];
   if (input > kMaxSize || window > kMaxSize) {

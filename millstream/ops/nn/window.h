@@ -8,6 +8,7 @@
 #include "millstream/framework/attr_value.h"
 #include "millstream/math/conv.h"
 #include "millstream/math/pool.h"
+#include "millstream/ops/nn/image_layout.h"
 
 // Windows that slide over images: what convolutions and pools have in common.
 namespace millstream {
@@ -27,6 +28,9 @@ struct WindowAttrs {
   static StatusOr<WindowAttrs> Read(const AttrMap& attrs);
   // The checks of Read() on sizes and strides, for ops that get them as inputs.
   Status Check() const;
+
+  // The same window over images with channels last.
+  WindowAttrs ChannelsLast() const;
 
   int height_axis() const { return channels_first ? 2 : 1; }
   int width_axis() const { return channels_first ? 3 : 2; }

@@ -187,7 +187,7 @@ class DecodeProto final : public Kernel {
     const auto names = init.Attr<std::vector<std::string>>("field_names");
     const auto types = init.Attr<std::vector<DType>>("output_types");
     const auto format = init.Attr<std::string>("message_format");
-    ASSIGN_OR_RETURN(schema_, ProtoSchema::Load(init.Attr<std::string>("descriptor_source"),
+    ASSIGN_OR_RETURN(schema_, ProtoSchema::Load(init.resources(), init.Attr<std::string>("descriptor_source"),
                                                 init.Attr<std::string>("message_type")));
     if (names.size() != types.size()) {
       return errors::InvalidArgument("field_names and output_types attributes must have the same length");

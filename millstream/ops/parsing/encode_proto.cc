@@ -99,7 +99,7 @@ class EncodeProto final : public Kernel {
 
  private:
   Status Prepare(KernelInit& init) {
-    ASSIGN_OR_RETURN(schema_, ProtoSchema::Load(init.Attr<std::string>("descriptor_source"),
+    ASSIGN_OR_RETURN(schema_, ProtoSchema::Load(init.resources(), init.Attr<std::string>("descriptor_source"),
                                                 init.Attr<std::string>("message_type")));
     for (const std::string& name : names_) {
       ASSIGN_OR_RETURN(const FieldDescriptor* field, schema_->Field(name));

@@ -6,7 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/strip.h"
 #include "millstream/base/file.h"
-#include "millstream/base/file_root.h"
+#include "millstream/framework/graph_files.h"
 
 namespace millstream {
 namespace {
@@ -21,16 +21,16 @@ Status NoSchema(const std::string& source) {
   return errors::InvalidArgument("descriptor_source is no FileDescriptorSet: ", source.substr(0, 100));
 }
 
-StatusOr<std::string> SchemaBytes(const std::string& source) {
+StatusOr<std::string> SchemaBytes(const ResourceManager* resources, const std::string& source) {
   if (absl::StartsWith(source, kBytesSource)) return std::string(absl::StripPrefix(source, kBytesSource));
-  ASSIGN_OR_RETURN(const std::string path, ConfinedPath(source));
+  ASSIGN_OR_RETURN(const std::string path, ConfinedPath(resources, source));
   StatusOr<std::string> bytes = ReadFile(path, kMaxSchemaBytes);
   if (!bytes.ok()) return errors::InvalidArgument(NoSchema(source).message(), ": ", bytes.status().message());
   return bytes;
 }
 
-StatusOr<std::unique_ptr<DescriptorPool>> LoadPool(const std::string& source) {
-  ASSIGN_OR_RETURN(const std::string bytes, SchemaBytes(source));
+StatusOr<std::unique_ptr<DescriptorPool>> LoadPool(const ResourceManager* resources, const std::string& source) {
+  ASSIGN_OR_RETURN(const std::string bytes, SchemaBytes(resources, source));
   google::protobuf::FileDescriptorSet set;
   if (!set.ParseFromString(bytes)) return NoSchema(source);
   auto pool = std::make_unique<DescriptorPool>();
@@ -44,7 +44,8 @@ StatusOr<std::unique_ptr<DescriptorPool>> LoadPool(const std::string& source) {
 
 }  // namespace
 
-StatusOr<std::unique_ptr<const ProtoSchema>> ProtoSchema::Load(const std::string& source,
+StatusOr<std::unique_ptr<const ProtoSchema>> ProtoSchema::Load(const ResourceManager* resources,
+                                                               const std::string& source,
                                                                const std::string& message_type) {
   std::unique_ptr<ProtoSchema> schema(new ProtoSchema);
   schema->name_ = message_type;
@@ -57,7 +58,7 @@ StatusOr<std::unique_ptr<const ProtoSchema>> ProtoSchema::Load(const std::string
           absl::StrCat("millstream.proto.", absl::StripPrefix(message_type, kTheirs)));
     }
   } else {
-    ASSIGN_OR_RETURN(schema->own_pool_, LoadPool(source));
+    ASSIGN_OR_RETURN(schema->own_pool_, LoadPool(resources, source));
     schema->pool_ = schema->own_pool_.get();
   }
   if (schema->message_ == nullptr) schema->message_ = schema->pool_->FindMessageTypeByName(message_type);

@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 
+#include "millstream/framework/resource_manager.h"
 #include "millstream/tensor/tensor.h"
 
 // What DecodeProtoV2 and EncodeProto have in common: message types that graphs name, and values of their fields.
@@ -18,7 +19,8 @@ class ProtoSchema {
   // `source` is "local://" (or nothing) for the types of this program, where those of TensorFlow answer to their names
   // there as well; "bytes://" followed by a serialized FileDescriptorSet; or a file that holds one. InvalidArgument if
   // that cannot be read, or knows no such type.
-  static StatusOr<std::unique_ptr<const ProtoSchema>> Load(const std::string& source, const std::string& message_type);
+  static StatusOr<std::unique_ptr<const ProtoSchema>> Load(const ResourceManager* resources, const std::string& source,
+                                                           const std::string& message_type);
 
   const google::protobuf::Descriptor& message() const { return *message_; }
   // The field of that name. InvalidArgument if there is none.

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millstream/ops/queues/accumulator.h"
 
+#include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "millstream/math/simd.h"
 #include "millstream/tensor/dispatch.h"
@@ -9,7 +11,7 @@
 namespace millstream {
 namespace {
 
-// to += from, and to /= count.
+// to += from, and to /= count, of single rows.
 void Add(const Tensor& from, Tensor* to, ThreadPool* pool) {
   DispatchOver(FloatTypes{}, to->dtype(), [&](auto type) {
     using T = typename decltype(type)::type;
@@ -29,6 +31,39 @@ void Divide(int64_t count, Tensor* to) {
     const W divisor = static_cast<W>(count);
     simd::ParallelFor<W>(nullptr, to->num_elements(), 0.4, [=](int64_t i) { sum[i] = T(W(sum[i]) / divisor); });
   });
+}
+
+// to = (to + from[0] + from[1] + ...) / divisor, in blocks that stay in the cache: one pass over the memory of each.
+void AddAll(const std::vector<Tensor>& from, int64_t divisor, Tensor* to, ThreadPool* pool) {
+  constexpr int64_t kBlock = 4096;
+  DispatchOver(FloatTypes{}, to->dtype(), [&](auto type) {
+    using T = typename decltype(type)::type;
+    using W = Compute<T>;
+    T* sum = to->data<T>();
+    const W by = static_cast<W>(divisor);
+    const auto add = [&](int64_t begin, int64_t end) {
+      for (int64_t block = begin; block < end; block += kBlock) {
+        const int64_t block_end = std::min(block + kBlock, end);
+        for (const Tensor& gradient : from) {
+          const T* x = gradient.data<T>();
+          simd::For<W>(block, block_end, [=](int64_t i) { sum[i] = T(W(sum[i]) + W(x[i])); });
+        }
+        if (divisor != 1) simd::For<W>(block, block_end, [=](int64_t i) { sum[i] = T(W(sum[i]) / by); });
+      }
+    };
+    const double cost = 0.4 * static_cast<double>(from.size() + (divisor == 1 ? 0 : 1));
+    if (pool == nullptr) return add(0, to->num_elements());
+    pool->ParallelFor(to->num_elements(), cost, add, /*align=*/64);
+  });
+}
+
+// Memory for a sum that begins with the first of the gradients, which is taken from the list: its own if nobody else
+// uses it.
+StatusOr<Tensor> BeginSum(std::vector<Tensor>* gradients) {
+  Tensor first = std::move(gradients->front());
+  gradients->erase(gradients->begin());
+  if (first.RefIsOne()) return first;
+  return first.Clone();
 }
 
 // The shape of a sparse accumulator is that of the leading dimensions of its
@@ -120,38 +155,84 @@ Status Accumulator::Apply(int64_t local_step, AccumulatedGradient gradient, Thre
                                                    : "A dense accumulator takes dense gradients");
   }
   RETURN_IF_ERROR(options_.sparse ? CheckSparse(gradient) : CheckDense(gradient.values));
+  return options_.sparse ? ApplySparse(local_step, gradient) : ApplyDense(local_step, std::move(gradient.values), pool);
+}
+
+bool Accumulator::IsLate(int64_t local_step) {
+  if (local_step >= global_step_) return false;
+  Count(&observed_->dropped);
+  Count(&observed_->steps_late, static_cast<uint64_t>(global_step_) - static_cast<uint64_t>(local_step));
+  return true;
+}
+
+Status Accumulator::ApplySparse(int64_t local_step, const AccumulatedGradient& gradient) {
   Attempts finished;
   {
     MutexLock lock(mu_);
-    if (local_step < global_step_) {
-      Count(&observed_->dropped);
-      Count(&observed_->steps_late, static_cast<uint64_t>(global_step_) - static_cast<uint64_t>(local_step));
-      return OkStatus();
-    }
-    RETURN_IF_ERROR(options_.sparse ? AddSparse(gradient) : AddDense(std::move(gradient.values), pool));
+    if (IsLate(local_step)) return OkStatus();
+    RETURN_IF_ERROR(AddSparse(gradient));
     ++count_;
     Count(&observed_->applied);
-    Flush(&finished);
+    CloseIfDue(&finished);
   }
   Report(finished, nullptr);
   return OkStatus();
 }
 
-Status Accumulator::AddDense(Tensor values, ThreadPool* pool) {
-  if (count_ == 0) {
-    if (values.RefIsOne()) {
-      sum_ = std::move(values);
-      return OkStatus();
+Status Accumulator::ApplyDense(int64_t local_step, Tensor values, ThreadPool* pool) {
+  SumPtr sum;
+  {
+    MutexLock lock(mu_);
+    if (IsLate(local_step)) return OkStatus();
+    sum = sum_;
+    if (count_ == 0) sum->shape = values.shape();
+    if (!(sum->shape == values.shape())) {
+      return errors::InvalidArgument("Shape mismatch: expected ", sum->shape.ToString(), ", got ",
+                                     values.shape().ToString());
     }
-    ASSIGN_OR_RETURN(sum_, values.Clone());
-    return OkStatus();
+    sum->waiting.push_back(std::move(values));
+    ++count_;
+    Count(&observed_->applied);
+    CloseIfDue(nullptr);
+    if (!BeginAdding(*sum)) return OkStatus();
   }
-  if (!(sum_.shape() == values.shape())) {
-    return errors::InvalidArgument("Shape mismatch: expected ", sum_.shape().ToString(), ", got ",
-                                   values.shape().ToString());
+  return AddWaiting(sum, pool, nullptr);
+}
+
+bool Accumulator::BeginAdding(Sum& sum) { return !std::exchange(sum.adding, true); }
+
+Status Accumulator::AddWaiting(const SumPtr& sum, ThreadPool* pool, const Attempt* own) {
+  Status status;
+  bool complete = false;
+  for (bool divided = false;;) {
+    std::vector<Tensor> waiting;
+    int64_t divisor = 1;
+    {
+      MutexLock lock(mu_);
+      waiting.swap(sum->waiting);
+      complete = sum->taker != nullptr;
+      if (complete && options_.mean && !std::exchange(divided, true)) divisor = sum->count;
+      if (waiting.empty() && divisor == 1) {
+        sum->adding = false;
+        status = sum->status;
+        break;
+      }
+    }
+    if (!sum->status.ok()) continue;
+    StatusOr<Tensor> begun = sum->values.IsInitialized() ? std::move(sum->values) : BeginSum(&waiting);
+    if (begun.ok()) {
+      sum->values = *std::move(begun);
+      AddAll(waiting, divisor, &sum->values, pool);
+    } else {
+      sum->status = begun.status();
+    }
   }
-  Add(values, &sum_, pool);
-  return OkStatus();
+  if (!complete) return status;
+  AccumulatedGradient taken;
+  taken.values = std::move(sum->values);
+  sum->taker->result = status.ok() ? StatusOr<AccumulatedGradient>(std::move(taken)) : status;
+  Report({sum->taker}, own);
+  return status;
 }
 
 Status Accumulator::AddSparse(const AccumulatedGradient& g) {
@@ -183,13 +264,6 @@ Status Accumulator::AddSparse(const AccumulatedGradient& g) {
   return OkStatus();
 }
 
-StatusOr<AccumulatedGradient> Accumulator::TakeDense() {
-  AccumulatedGradient taken;
-  taken.values = std::exchange(sum_, Tensor());
-  if (options_.mean) Divide(count_, &taken.values);
-  return taken;
-}
-
 StatusOr<AccumulatedGradient> Accumulator::TakeSparse() {
   const std::map<int64_t, Row> rows = std::exchange(rows_, {});
   const int64_t n = static_cast<int64_t>(rows.size());
@@ -212,15 +286,22 @@ StatusOr<AccumulatedGradient> Accumulator::TakeSparse() {
   return taken;
 }
 
-void Accumulator::Flush(Attempts* finished) {
-  while (!takes_.empty() && count_ > 0 && count_ >= takes_.front()->required) {
-    Attempt& attempt = *takes_.front();
-    attempt.result = options_.sparse ? TakeSparse() : TakeDense();
-    attempt.finished = true;
+void Accumulator::CloseIfDue(Attempts* finished) {
+  if (!takes_.empty() && count_ > 0 && count_ >= takes_.front()->required) {
+    const AttemptPtr attempt = takes_.front();
+    takes_.pop_front();
+    attempt->finished = true;
+    if (options_.sparse) {
+      attempt->result = TakeSparse();
+      finished->push_back(attempt);
+    } else {
+      sum_->taker = attempt;
+      sum_->count = count_;
+      sum_ = std::make_shared<Sum>();
+    }
     count_ = 0;
     ++global_step_;
     Count(&observed_->taken);
-    finished->splice(finished->end(), takes_, takes_.begin());
   }
   Show();
 }
@@ -233,10 +314,14 @@ void Accumulator::Take(int64_t num_required, Cancellation* cancellation, ThreadP
   attempt->pool = pool;
   attempt->done = std::move(done);
   Attempts finished;
+  SumPtr sum;
+  bool add = false;
   {
     MutexLock lock(mu_);
+    sum = sum_;
     takes_.push_back(attempt);
-    Flush(&finished);
+    CloseIfDue(&finished);
+    add = sum->taker != nullptr && BeginAdding(*sum);
     if (!attempt->finished && cancellation != nullptr &&
         !cancellation->Register([self = Ref<Accumulator>::Share(this), attempt] { self->Cancel(attempt); },
                                 &attempt->token)) {
@@ -246,11 +331,14 @@ void Accumulator::Take(int64_t num_required, Cancellation* cancellation, ThreadP
       finished.push_back(attempt);
     }
   }
+  if (add) AddWaiting(sum, pool, attempt.get()).IgnoreError();  // the attempt is told
   Report(finished, attempt.get());
 }
 
 void Accumulator::Cancel(const AttemptPtr& attempt) {
   Attempts finished;
+  SumPtr sum;
+  bool add = false;
   {
     MutexLock lock(mu_);
     if (attempt->finished) return;
@@ -259,8 +347,11 @@ void Accumulator::Cancel(const AttemptPtr& attempt) {
     attempt->token = -1;
     attempt->result = errors::Cancelled("TakeGrad operation was cancelled");
     finished.push_back(attempt);
-    Flush(&finished);
+    sum = sum_;
+    CloseIfDue(&finished);  // the next take may need fewer
+    add = sum->taker != nullptr && BeginAdding(*sum);
   }
+  if (add) AddWaiting(sum, nullptr, nullptr).IgnoreError();
   Report(finished, nullptr);
 }
 

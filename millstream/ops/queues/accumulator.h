@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "millstream/base/cancellation.h"
 #include "millstream/base/thread_pool.h"
@@ -46,8 +47,9 @@ class Accumulator final : public Resource {
   const Options& options() const { return options_; }
   std::string DebugString() const override { return absl::StrCat("Accumulator ", options_.name); }
 
-  // InvalidArgument if the gradient cannot be of the accumulator's shape.
-  // Adding uses `pool` (null: this thread alone).
+  // InvalidArgument if the gradient cannot be of the accumulator's shape. Adding uses `pool` (null: this thread alone);
+  // a dense gradient that comes while others are being added is left to the thread that adds them, so that nobody
+  // blocks a thread.
   Status Apply(int64_t local_step, AccumulatedGradient gradient, ThreadPool* pool);
   // Once at least `num_required` gradients are there: gives their mean or sum,
   // starts anew, and moves the global step on.
@@ -68,6 +70,18 @@ class Accumulator final : public Resource {
   };
   using AttemptPtr = std::shared_ptr<Attempt>;
   using Attempts = std::list<AttemptPtr>;
+  // The dense gradients of one take. One thread at a time adds; it alone uses `values`.
+  struct Sum {
+    Tensor values;
+    bool adding = false;
+    // Under the accumulator's lock:
+    std::vector<Tensor> waiting;  // to be added
+    Shape shape;
+    AttemptPtr taker;   // set: it is complete once `waiting` was added
+    int64_t count = 0;  // of gradients, once there is a taker
+    Status status;
+  };
+  using SumPtr = std::shared_ptr<Sum>;
   // A row of a sparse sum, and how many gradients had it.
   struct Row {
     Tensor values;
@@ -76,11 +90,16 @@ class Accumulator final : public Resource {
 
   Status CheckDense(const Tensor& values) const;
   Status CheckSparse(const AccumulatedGradient& gradient) const;
-  Status AddDense(Tensor values, ThreadPool* pool) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  bool IsLate(int64_t local_step) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  Status ApplyDense(int64_t local_step, Tensor values, ThreadPool* pool);
+  Status ApplySparse(int64_t local_step, const AccumulatedGradient& gradient);
+  // The first take gets what has been accumulated, if that is enough.
+  void CloseIfDue(Attempts* finished) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // True: the caller is to call AddWaiting(), which adds what waits and, if that completes the sum, says so.
+  bool BeginAdding(Sum& sum) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  Status AddWaiting(const SumPtr& sum, ThreadPool* pool, const Attempt* own);
   Status AddSparse(const AccumulatedGradient& gradient) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  StatusOr<AccumulatedGradient> TakeDense() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   StatusOr<AccumulatedGradient> TakeSparse() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void Flush(Attempts* finished) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Cancel(const AttemptPtr& attempt);
   static void Report(const Attempts& finished, const Attempt* own);
   // Shows what it has come to.
@@ -91,7 +110,7 @@ class Accumulator final : public Resource {
   Mutex mu_;
   int64_t count_ ABSL_GUARDED_BY(mu_) = 0;
   int64_t global_step_ ABSL_GUARDED_BY(mu_) = 0;
-  Tensor sum_ ABSL_GUARDED_BY(mu_);
+  SumPtr sum_ ABSL_GUARDED_BY(mu_) = std::make_shared<Sum>();
   std::map<int64_t, Row> rows_ ABSL_GUARDED_BY(mu_);
   Shape row_shape_ ABSL_GUARDED_BY(mu_);  // of sparse gradients, once there is one
   bool row_shape_known_ ABSL_GUARDED_BY(mu_) = false;

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <thread>
 
 #include "millstream/base/notification.h"
@@ -114,6 +115,51 @@ TEST_P(AccumulatorTest, ManyWorkers) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Handles, AccumulatorTest, ::testing::Values("", "Resource"));
+
+// Every round has one gradient of each thread, and what is taken is their exact sum or mean, whoever added them.
+TEST(AccumulatorThreadsTest, RoundsOfManyThreadsAreExact) {
+  constexpr int kThreads = 6, kRounds = 200;
+  constexpr int64_t kElements = 10'000;
+  for (const bool mean : {true, false}) {
+    Accumulator::Options options;
+    options.dtype = DType::kFloat;
+    options.shape = PartialShape({kElements});
+    options.mean = mean;
+    const auto accumulator = MakeRef<Accumulator>(options);
+    ThreadPool pool(3);
+    std::atomic<int> round{0}, wrong{0};
+    std::vector<std::thread> threads;
+    for (int t = 0; t < kThreads; ++t) {
+      threads.emplace_back([&, t] {
+        for (int mine = 0; mine < kRounds; ++mine) {
+          while (round.load() < mine) std::this_thread::yield();
+          Tensor gradient(DType::kFloat, Shape({kElements}));
+          for (int64_t i = 0; i < kElements; ++i)
+            gradient.data<float>()[i] = static_cast<float>((t + 1) * (i % 7) + mine);
+          AccumulatedGradient g;
+          g.values = std::move(gradient);
+          if (!accumulator->Apply(mine, std::move(g), t % 2 == 0 ? &pool : nullptr).ok()) ++wrong;
+        }
+      });
+    }
+    for (int taken = 0; taken < kRounds; ++taken) {
+      Notification done;
+      accumulator->Take(kThreads, nullptr, nullptr, [&](StatusOr<AccumulatedGradient> result) {
+        const float sum_of_threads = kThreads * (kThreads + 1) / 2;
+        for (int64_t i = 0; i < kElements; ++i) {
+          const float sum = sum_of_threads * static_cast<float>(i % 7) + static_cast<float>(kThreads * taken);
+          if (result->values.data<float>()[i] != (mean ? sum / kThreads : sum)) ++wrong;
+        }
+        round.store(taken + 1);
+        done.Notify();
+      });
+      done.Wait();
+    }
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_EQ(wrong.load(), 0) << (mean ? "mean" : "sum");
+    EXPECT_EQ(accumulator->NumAccumulated(), 0);
+  }
+}
 
 TEST(SparseAccumulatorTest, RowsAreAveragedByTheirOwnCounts) {
   OpRunner::Env env;

@@ -185,7 +185,7 @@ class BatchFunction final : public BatchingKernel {
     run->step.stats = nullptr;
     WatchCancellations(run);
     ctx.step().functions->RunAsync(*run->function, run->step, std::move(args), &run->rets,
-                                   [run](Status done) { Finish(*run, std::move(done)); });
+                                   [run](const Status& done) { Finish(*run, done); });
   }
 
   Status Prepare(KernelContext& ctx, FunctionRun& run, std::vector<Tensor>* args) {

@@ -159,14 +159,13 @@ TEST_F(QueueTest, CloseEndsWaitingDequeuesAndKeepsTheirElements) {
 TEST_F(QueueTest, CancelledDequeueGivesBackWhatItTook) {
   const Edge q = Make("FIFOQueueV2", {{"shapes", Scalars()}});
   OpRunner::Env other(1);
-  const Edge same = q;
   OpRunner many(other, "QueueDequeueManyV2", {{"component_types", types_}});
-  Pending taker(many, {same, Int(3)});
+  Pending taker(many, {q, Int(3)});
   ASSERT_TRUE(enqueue_many_.Run({q, Tensor::Vector<int32_t>({1, 2})}).ok());
   other.cancellation.StartCancel();
   EXPECT_EQ(taker.Wait().status(), absl::CancelledError("Dequeue operation was cancelled"));
   EXPECT_EQ(Ints(*dequeue_many_.Value({q, Int(2)})), std::vector<int32_t>({1, 2}));
-  EXPECT_EQ(many.Run({same, Int(3)}).status().code(),
+  EXPECT_EQ(many.Run({q, Int(3)}).status().code(),
             absl::StatusCode::kCancelled);  // a step that is over
 }
 

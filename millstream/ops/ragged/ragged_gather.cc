@@ -44,7 +44,7 @@ Gathered GatherRows(const std::vector<Splits>& nested, const Shape& indices, con
   Gathered out;
   AddUniform(indices, &out);
   const int first = indices.rank() - 1;  // where the splits of params go; -1 drops the outermost
-  out.splits.resize(static_cast<size_t>(first + static_cast<int>(nested.size())), Splits{0});
+  out.splits.resize(nested.size() + static_cast<size_t>(indices.rank()) - 1, Splits{0});
   for (const int64_t id : ids) {
     int64_t begin = id, end = id + 1;
     for (size_t d = 0; d < nested.size(); ++d) {

@@ -206,7 +206,8 @@ class RaggedTensorToTensor final : public Kernel {
     if (out.dim(0) < 0) out.set_dim(0, rows);
     for (int d = 0; d < ragged_; ++d) {
       if (out.dim(d + 1) >= 0) continue;
-      out.set_dim(d + 1, WidestRow(types_[static_cast<size_t>(d + first_)], partitions[static_cast<size_t>(d)]));
+      const auto dim = static_cast<size_t>(d);
+      out.set_dim(d + 1, WidestRow(types_[dim + static_cast<size_t>(first_)], partitions[dim]));
     }
     return out.dims();
   }

@@ -46,14 +46,32 @@ MILLSTREAM_ALWAYS_INLINE double ExpOfNegative(double x) {
   return x < kSmallest ? 0.0 : std::bit_cast<double>(bits);
 }
 
+// The largest finite number. Lanes, so that comparisons need not wait for each other.
+template <typename T>
+T LargestFinite(const T* logits, int64_t n) {
+  constexpr int kLanes = 32;
+  return simd::Run<T>([=] {
+    constexpr T kMax = std::numeric_limits<T>::max();
+    T lanes[kLanes];
+    for (T& lane : lanes) lane = std::numeric_limits<T>::lowest();
+    const auto larger = [](T lane, T x) MILLSTREAM_INLINE_LAMBDA { return x > lane && x <= kMax ? x : lane; };
+    int64_t i = 0;
+    for (; i + kLanes <= n; i += kLanes) {
+      MILLSTREAM_INDEPENDENT_LOOP
+      for (int l = 0; l < kLanes; ++l) lanes[l] = larger(lanes[l], logits[i + l]);
+    }
+    for (; i < n; ++i) lanes[0] = larger(lanes[0], logits[i]);
+    T largest = lanes[0];
+    for (const T lane : lanes) largest = std::max(largest, lane);
+    return largest;
+  });
+}
+
 // Sums of the unnormalised probabilities up to each class; logits that are not finite have none. Returns the total.
 template <typename T>
 double Cumulate(const T* logits, int64_t classes, double* sums) {
   constexpr T kMax = std::numeric_limits<T>::max();
-  T largest = std::numeric_limits<T>::lowest();
-  for (int64_t c = 0; c < classes; ++c) {
-    largest = std::abs(logits[c]) <= kMax ? std::max(largest, logits[c]) : largest;
-  }
+  const T largest = LargestFinite(logits, classes);
   simd::For<double>(0, classes, [=](int64_t c) MILLSTREAM_INLINE_LAMBDA {
     const bool finite = std::abs(logits[c]) <= kMax;
     const double size = ExpOfNegative(finite ? static_cast<double>(logits[c]) - static_cast<double>(largest) : 0.0);

@@ -7,7 +7,7 @@
 namespace millstream {
 namespace {
 
-// Output 0 is input 0 with its rows in an order of chance. generator(rows) is asked for only if there are several.
+// Output 0 is input 0 with its rows in random order. generator(rows) is asked for only if there are several.
 Status ShuffleRows(KernelContext& ctx, absl::FunctionRef<StatusOr<math::Philox>(int64_t)> generator) {
   const Tensor& value = ctx.input(0);
   const int64_t rows = value.rank() == 0 ? 1 : value.dim(0);

@@ -7,7 +7,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
 #include "millstream/base/file.h"
-#include "millstream/base/file_root.h"
+#include "millstream/framework/graph_files.h"
 #include "millstream/math/random.h"
 #include "millstream/ops/random/candidate_sampler.h"
 
@@ -86,7 +86,7 @@ class FixedRange {
     }
     auto next_id = static_cast<int64_t>(weights_.size());
     for (const float w : unigrams) Add(next_id++, w);
-    if (!file.empty()) init.Check(Load(file, next_id));
+    if (!file.empty()) init.Check(Load(init.resources(), file, next_id));
     if (static_cast<int64_t>(weights_.size()) != size_) {
       init.Fail(errors::InvalidArgument("range is ", size_, " must be equal to weights size  ", weights_.size()));
     }
@@ -119,8 +119,8 @@ class FixedRange {
     weights_.push_back(weight);
   }
   // Lines whose last field, after a comma, is a weight.
-  Status Load(const std::string& path, int64_t next_id) {
-    ASSIGN_OR_RETURN(const std::string confined, ConfinedPath(path));
+  Status Load(const ResourceManager* resources, const std::string& path, int64_t next_id) {
+    ASSIGN_OR_RETURN(const std::string confined, ConfinedPath(resources, path));
     ASSIGN_OR_RETURN(std::string text, ReadFile(confined));
     if (!text.empty() && text.back() == '\n') text.pop_back();
     if (text.empty()) return OkStatus();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "millstream/base/file_root.h"
+#include "millstream/framework/graph_files.h"
 #include "millstream/framework/op.h"
 #include "millstream/io/record_reader.h"
 #include "millstream/ops/reader/reader.h"
@@ -12,7 +12,7 @@ namespace {
 struct TfRecord {
   static constexpr char kKind[] = "TFRecordReader";
   static constexpr bool kOneRecord = false;
-  explicit TfRecord(KernelInit& init) {
+  explicit TfRecord(KernelInit& init) : files(init.resources()) {
     StatusOr<Compression> named = CompressionFromName(init.Attr<std::string>("compression_type"));
     if (named.ok())
       compression = *named;
@@ -20,24 +20,25 @@ struct TfRecord {
       init.Fail(named.status());
   }
   StatusOr<NextRecord> operator()(const std::string& unit) const {
-    ASSIGN_OR_RETURN(const std::string path, ConfinedPath(unit));
+    ASSIGN_OR_RETURN(const std::string path, files.ConfinedPath(unit));
     ASSIGN_OR_RETURN(std::shared_ptr<RecordReader> reader, RecordReader::Open(path, compression));
     return NextRecord([reader, unit](std::string* key, std::string* value) {
       *key = absl::StrCat(unit, ":", reader->offset());
       return reader->Read(value);
     });
   }
+  GraphFiles files;
   Compression compression = Compression::kNone;
 };
 
 struct TextLine {
   static constexpr char kKind[] = "TextLineReader";
   static constexpr bool kOneRecord = false;
-  explicit TextLine(KernelInit& init) : skip_lines(init.Attr<int64_t>("skip_header_lines")) {
+  explicit TextLine(KernelInit& init) : files(init.resources()), skip_lines(init.Attr<int64_t>("skip_header_lines")) {
     if (skip_lines < 0) init.Fail(errors::InvalidArgument("skip_header_lines must be >= 0 not ", skip_lines));
   }
   StatusOr<NextRecord> operator()(const std::string& unit) const {
-    ASSIGN_OR_RETURN(const std::string path, ConfinedPath(unit));
+    ASSIGN_OR_RETURN(const std::string path, files.ConfinedPath(unit));
     ASSIGN_OR_RETURN(std::shared_ptr<InputStream> stream, InputStream::Open(path, Compression::kNone));
     auto line = std::make_shared<int64_t>(0);
     return NextRecord([stream, unit, line, skip = skip_lines](std::string* key, std::string* value) {
@@ -47,6 +48,7 @@ struct TextLine {
       return OkStatus();
     });
   }
+  GraphFiles files;
   int64_t skip_lines;
 };
 
@@ -54,15 +56,16 @@ struct TextLine {
 struct WholeFile {
   static constexpr char kKind[] = "WholeFileReader";
   static constexpr bool kOneRecord = true;
-  explicit WholeFile(KernelInit&) {}
+  explicit WholeFile(KernelInit& init) : files(init.resources()) {}
   StatusOr<NextRecord> operator()(const std::string& unit) const {
-    return NextRecord([unit](std::string* key, std::string* value) -> Status {
+    return NextRecord([unit, files = files](std::string* key, std::string* value) -> Status {
       *key = unit;
-      ASSIGN_OR_RETURN(const std::string path, ConfinedPath(unit));
+      ASSIGN_OR_RETURN(const std::string path, files.ConfinedPath(unit));
       ASSIGN_OR_RETURN(*value, ReadFile(path));
       return OkStatus();
     });
   }
+  GraphFiles files;
 };
 
 // One record: the unit itself.
@@ -82,7 +85,8 @@ struct FixedLength {
   static constexpr char kKind[] = "FixedLengthRecordReader";
   static constexpr bool kOneRecord = false;
   explicit FixedLength(KernelInit& init)
-      : header(init.Attr<int64_t>("header_bytes")),
+      : files(init.resources()),
+        header(init.Attr<int64_t>("header_bytes")),
         record(init.Attr<int64_t>("record_bytes")),
         footer(init.Attr<int64_t>("footer_bytes")),
         hop(init.Attr<int64_t>("hop_bytes")) {
@@ -99,7 +103,7 @@ struct FixedLength {
       init.Fail(errors::InvalidArgument("Invalid encoding type: ", encoding));
   }
   StatusOr<NextRecord> operator()(const std::string& unit) const {
-    ASSIGN_OR_RETURN(const std::string path, ConfinedPath(unit));
+    ASSIGN_OR_RETURN(const std::string path, files.ConfinedPath(unit));
     ASSIGN_OR_RETURN(std::shared_ptr<InputStream> stream, InputStream::Open(path, compression));
     RETURN_IF_ERROR(stream->Skip(static_cast<uint64_t>(header)));
     auto ahead = std::make_shared<std::string>();  // what was read and not yet left behind
@@ -119,6 +123,7 @@ struct FixedLength {
       return OkStatus();
     });
   }
+  GraphFiles files;
   int64_t header, record, footer, hop;
   Compression compression = Compression::kNone;
 };

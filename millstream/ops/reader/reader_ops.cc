@@ -75,8 +75,8 @@ Status ResetCpu(KernelContext& ctx) {
 
 Status SerializeStateCpu(KernelContext& ctx) {
   ASSIGN_OR_RETURN(Ref<Reader> reader, HandleInput<Reader>(ctx, 0));
-  ASSIGN_OR_RETURN(std::string state, reader->SerializeState());
-  ctx.set_output(0, Tensor::Scalar(std::move(state)));
+  ASSIGN_OR_RETURN(const std::string state, reader->SerializeState());
+  ctx.set_output(0, Tensor::Scalar(state));
   return OkStatus();
 }
 

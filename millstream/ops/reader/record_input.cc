@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "millstream/base/file_root.h"
+#include "millstream/framework/graph_files.h"
 #include "millstream/framework/op.h"
 #include "millstream/io/record_reader.h"
 #include "millstream/math/philox.h"
@@ -55,10 +55,10 @@ class RecordInput final : public Kernel {
       if (reader_ == nullptr && next_file_ == files_.size()) {
         if (!buffer_.empty()) return OkStatus();
         if (epoch_ > 0 && !any_) return errors::OutOfRange("No records in the files that match '", pattern_, "'");
-        RETURN_IF_ERROR(BeginEpoch());
+        RETURN_IF_ERROR(BeginEpoch(ctx));
       }
       if (reader_ == nullptr) {
-        ASSIGN_OR_RETURN(const std::string path, ConfinedPath(files_[next_file_++]));
+        ASSIGN_OR_RETURN(const std::string path, ConfinedPath(ctx.resources(), files_[next_file_++]));
         ASSIGN_OR_RETURN(reader_, RecordReader::Open(path, compression_));
       }
       std::string record;
@@ -74,11 +74,11 @@ class RecordInput final : public Kernel {
     return OkStatus();
   }
 
-  Status BeginEpoch() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+  Status BeginEpoch(const KernelContext& ctx) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     files_.clear();
     next_file_ = 0;
     any_ = false;
-    RETURN_IF_ERROR(MatchFiles(pattern_, &files_));
+    RETURN_IF_ERROR(MatchFiles(ctx.resources(), pattern_, &files_));
     if (files_.empty()) return errors::NotFound("No files matched '", pattern_, "'");
     math::PhiloxSampler order(math::Philox(static_cast<uint64_t>(seed_), static_cast<uint64_t>(epoch_)));
     for (size_t i = files_.size(); i > 1; --i) std::swap(files_[i - 1], files_[order.Next() % i]);

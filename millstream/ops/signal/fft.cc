@@ -326,12 +326,12 @@ OP("IFFT3D").With(ComplexFft<3, true>).Doc("The inverse of FFT3D.");
 OP("RFFT")
     .With(RealFft<1>)
     .Gradient(FromRealGrad<1>)
-    .Doc("FFT of real numbers: the half of the spectrum that says all.");
+    .Doc("FFT of real numbers: the non-redundant half of the spectrum.");
 OP("RFFT2D")
     .With(RealFft<2>)
     .Gradient(FromRealGrad<2>)
-    .Doc("FFT2D of real numbers: the half of the spectrum that says all.");
-OP("RFFT3D").With(RealFft<3>).Doc("FFT3D of real numbers: the half of the spectrum that says all.");
+    .Doc("FFT2D of real numbers: the non-redundant half of the spectrum.");
+OP("RFFT3D").With(RealFft<3>).Doc("FFT3D of real numbers: the non-redundant half of the spectrum.");
 OP("IRFFT").With(InverseRealFft<1>).Gradient(ToRealGrad<1>).Doc("The inverse of RFFT.");
 OP("IRFFT2D").With(InverseRealFft<2>).Gradient(ToRealGrad<2>).Doc("The inverse of RFFT2D.");
 OP("IRFFT3D").With(InverseRealFft<3>).Doc("The inverse of RFFT3D.");

@@ -3,7 +3,7 @@
 #include <limits>
 #include <numbers>
 
-#include "millstream/math/vector_math.h"
+#include "millstream/math/functions/vector_inverse.h"
 #include "millstream/ops/elements/elementwise.h"
 #include "millstream/ops/gradients/gradients.h"
 
@@ -75,10 +75,15 @@ struct ErfFn {
     return math::Erf(x);
   }
 };
-struct ErfcFn : LibmFn {
+struct ErfcFn {
+  static constexpr double kCost = 2.0;
+  static constexpr bool kLibmDouble = true;
   template <typename T>
-  T operator()(T x) const {
-    return std::erfc(x);
+  MILLSTREAM_ALWAYS_INLINE T operator()(T x) const {
+    if constexpr (std::is_same_v<T, float>)
+      return math::Erfc(x);
+    else
+      return std::erfc(x);
   }
 };
 // std::lgamma writes a global variable.

@@ -2,8 +2,9 @@
 #include <cstring>
 
 #include "millstream/framework/op.h"
+#include "millstream/framework/op_traits.h"
 #include "millstream/math/simd.h"
-#include "millstream/ops/resources/variable_input.h"
+#include "millstream/ops/state/assigned_variable.h"
 
 namespace millstream {
 namespace {
@@ -36,7 +37,7 @@ class AssignOp final : public Kernel {
     Variable& variable = ctx.ref_input(0);
     {
       MutexLock lock(variable.mu());
-      if (validate_shape_) RETURN_IF_ERROR(CheckShape(variable, ctx.input(1).shape()));
+      if (validate_shape_) RETURN_IF_ERROR(CheckAssignedShape(variable, ctx.input(1).shape()));
       RETURN_IF_ERROR(Store(ctx, 1, variable));
     }
     ForwardRef(ctx);
@@ -44,17 +45,6 @@ class AssignOp final : public Kernel {
   }
 
  private:
-  static Status CheckShape(Variable& variable, const Shape& shape) ABSL_EXCLUSIVE_LOCKS_REQUIRED(variable.mu()) {
-    const bool initialized = variable.tensor().IsInitialized();
-    const bool fits =
-        initialized ? variable.tensor().shape() == shape : variable.declared_shape().IsCompatibleWith(shape);
-    if (fits) return OkStatus();
-    return errors::InvalidArgument(
-        "Assign requires shapes of both tensors to match. lhs shape= ",
-        initialized ? variable.tensor().shape().ToString() : variable.declared_shape().ToString(),
-        " rhs shape= ", shape.ToString());
-  }
-
   const bool validate_shape_;
 };
 
@@ -64,34 +54,13 @@ class AssignVariableOp final : public Kernel {
       : dtype_(init.Attr<DType>("dtype")), validate_shape_(init.Attr<bool>("validate_shape")) {}
 
   Status Compute(KernelContext& ctx) override {
-    ASSIGN_OR_RETURN(Ref<Variable> variable, FindOrCreate(ctx));
-    if (variable->dtype() != dtype_) {
-      return errors::InvalidArgument("Trying to assign variable with wrong dtype. Expected ",
-                                     DTypeName(variable->dtype()), " got ", DTypeName(dtype_));
-    }
+    ASSIGN_OR_RETURN(Ref<Variable> variable, FindOrCreateVariable(ctx, dtype_));
     MutexLock lock(variable->mu());
-    // As in TensorFlow, the first value may have any shape.
-    const Tensor& old = variable->tensor();
-    if (validate_shape_ && old.IsInitialized() && !(old.shape() == ctx.input(1).shape())) {
-      return errors::InvalidArgument(
-          "Trying to assign to variable with tensor with wrong shape. "
-          "Expected ",
-          old.shape().ToString(), " got ", ctx.input(1).shape().ToString());
-    }
+    RETURN_IF_ERROR(CheckAssigned(*variable, dtype_, ctx.input(1).shape(), validate_shape_));
     return Store(ctx, 1, *variable);
   }
 
  private:
-  // A variable that was destroyed comes back under the name in the handle.
-  StatusOr<Ref<Variable>> FindOrCreate(KernelContext& ctx) const {
-    StatusOr<Ref<Variable>> found = ctx.ResourceInput<Variable>(0);
-    if (!absl::IsNotFound(found.status())) return found;
-    const ResourceHandle& handle = ctx.input(0).scalar<ResourceHandle>();
-    return ctx.resources()->LookupOrCreate<Variable>(handle.container, handle.name, [&]() -> StatusOr<Ref<Variable>> {
-      return MakeRef<Variable>(dtype_, PartialShape(), handle.name);
-    });
-  }
-
   const DType dtype_;
   const bool validate_shape_;
 };
@@ -156,6 +125,7 @@ Status AssignVariableShape(ShapeContext& c) {
 
 OP("Assign")
     .Updates()
+    .Trait(OpTrait::kOverwrites)
     .Input("ref: Ref(T)")
     .Input("value: T")
     .Output("output_ref: Ref(T)")
@@ -194,6 +164,7 @@ OP("AssignSub")
 
 OP("AssignVariableOp")
     .Updates()
+    .Trait(OpTrait::kOverwrites)
     .Input("resource: resource")
     .Input("value: dtype")
     .Attr("dtype: type")

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "millstream/framework/op.h"
+#include "millstream/framework/op_traits.h"
 #include "millstream/graph/gradients/gradient.h"
 #include "millstream/ops/resources/row_indices.h"
 #include "millstream/ops/resources/variable_input.h"
@@ -11,16 +12,35 @@
 namespace millstream {
 namespace {
 
-// Rows of a variable, read from a snapshot: updates go on meanwhile.
+// An update that finds a snapshot copies the whole variable, at several times the bytes per second at which single rows
+// are gathered. A gather of fewer rows than this share of a variable therefore holds the variable's lock, so that a
+// step costs what its rows cost however large the table is.
+constexpr int64_t kRowsPerLockedRow = 8;
+
+// Rows of a variable, be it behind a reference or a handle.
 class ResourceGather final : public Kernel {
  public:
   explicit ResourceGather(KernelInit& init)
-      : dtype_(init.Attr<DType>("dtype")), batch_dims_(init.Attr<int>("batch_dims")) {}
+      : dtype_(init.Attr<DType>(init.HasAttr("dtype") ? "dtype" : "T")),
+        batch_dims_(init.HasAttr("batch_dims") ? init.Attr<int>("batch_dims") : 0) {}
 
   Status Compute(KernelContext& ctx) override {
     ASSIGN_OR_RETURN(const Ref<Variable> variable, VariableInput(ctx, 0, dtype_));
-    const Tensor params = variable->Snapshot();
-    if (!params.IsInitialized()) return MissingVariable(ctx, 0);
+    Tensor snapshot;
+    {
+      MutexLock lock(variable->mu());
+      const Tensor& params = variable->tensor();
+      if (!params.IsInitialized()) return MissingVariable(ctx, 0);
+      if (params.rank() > 0 && ctx.input(1).num_elements() < params.dim(0) / kRowsPerLockedRow) {
+        return Gather(ctx, params);
+      }
+      snapshot = params;
+    }
+    return Gather(ctx, snapshot);
+  }
+
+ private:
+  Status Gather(KernelContext& ctx, const Tensor& params) const {
     const Tensor& indices = ctx.input(1);
     if (params.rank() < 1) return errors::InvalidArgument("params must be at least 1 dimensional");
     const int batch_dims = batch_dims_ < 0 ? batch_dims_ + indices.rank() : batch_dims_;
@@ -42,7 +62,6 @@ class ResourceGather final : public Kernel {
     return OkStatus();
   }
 
- private:
   struct Layout {
     int64_t indices_per_batch, rows_per_batch, row;
     // Where the row that index i names begins.
@@ -123,6 +142,7 @@ Status ResourceGatherGrad(GradContext& g) {
 }
 
 OP("ResourceGather")
+    .Trait(OpTrait::kReadsVariable)
     .Input("resource: resource")
     .Input("indices: Tindices")
     .Output("output: dtype")
@@ -135,6 +155,23 @@ OP("ResourceGather")
     .Gradient(ResourceGatherGrad)
     .Cpu<ResourceGather>()
     .Doc("Rows of the variable behind a handle.");
+
+Status GatherReferenceShape(ShapeContext& c) {
+  PartialShape ref;
+  RETURN_IF_ERROR(ShapeContext::WithRankAtLeast(c.input(0), 1, &ref));
+  if (ref.rank_known()) c.set_output(0, c.input(1).Concatenate(ref.Slice(1, ref.rank())));
+  return OkStatus();
+}
+
+OP("_GatherReference")
+    .Input("ref: Ref(T)")
+    .Input("indices: Tindices")
+    .Output("output: T")
+    .Attr("T: type")
+    .Attr("Tindices: {int32, int64}")
+    .Shape(GatherReferenceShape)
+    .Cpu<ResourceGather>()
+    .Doc("Rows of a reference variable, read without a snapshot of the whole.");
 
 }  // namespace
 }  // namespace millstream

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "millstream/framework/op_traits.h"
 #include "millstream/graph/gradients/gradient.h"
 #include "millstream/ops/array/gather_nd.h"
 #include "millstream/ops/resources/variable_input.h"
@@ -51,6 +52,7 @@ Status ResourceGatherNdGrad(GradContext& g) {
 }
 
 OP("ResourceGatherNd")
+    .Trait(OpTrait::kReadsVariable)
     .Input("resource: resource")
     .Input("indices: Tindices")
     .Output("output: dtype")

@@ -137,6 +137,7 @@ Status VariableShapeShape(ShapeContext& c) {
 }
 
 OP("VarHandleOp")
+    .Trait(OpTrait::kAnyDevice)
     .Trait(KindTrait(OpKind::kVariable))
     .Output("resource: resource")
     .Attr("container: string = ''")
@@ -151,6 +152,8 @@ OP("VarHandleOp")
     .Doc("A handle to state that lives on between steps.");
 
 OP("ReadVariableOp")
+    .Trait(OpTrait::kAnyDevice)
+    .Trait(OpTrait::kMetadataOnly)
     .Input("resource: resource")
     .Output("value: dtype")
     .Attr("dtype: type")
@@ -166,14 +169,17 @@ OP("ReadVariableOp")
         "change.");
 
 OP("VarIsInitializedOp")
+    .Trait(OpTrait::kAnyDevice)
     .Input("resource: resource")
     .Output("is_initialized: bool")
     .Stateful()
     .Shape(ScalarShape)
     .Cpu(VarIsInitializedCpu)
+    .HostMemory(kAllArgs)
     .Doc("Whether the variable behind a handle has a value.");
 
 OP("VariableShape")
+    .Trait(OpTrait::kAnyDevice)
     .Input("input: resource")
     .Output("output: out_type")
     .Attr("out_type: {int32, int64} = DT_INT32")
@@ -181,6 +187,7 @@ OP("VariableShape")
     .Shape(VariableShapeShape)
     .NotDifferentiable()
     .Cpu<VariableShape>(IndexTypes{}, "out_type")
+    .HostMemory(kAllArgs)
     .Doc("The shape of the variable behind a handle.");
 
 OP("DisableCopyOnRead")
@@ -191,6 +198,7 @@ OP("DisableCopyOnRead")
     .Doc("Nothing but a look whether the variable exists: reading never copies here. TensorFlow's savers have it.");
 
 OP("DestroyResourceOp")
+    .Trait(OpTrait::kAnyDevice)
     .Input("resource: resource")
     .Attr("ignore_lookup_error: bool = true")
     .Stateful()

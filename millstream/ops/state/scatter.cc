@@ -5,6 +5,7 @@
 #include "millstream/framework/op.h"
 #include "millstream/ops/resources/row_indices.h"
 #include "millstream/ops/resources/variable_input.h"
+#include "millstream/ops/state/scatter_shapes.h"
 #include "millstream/tensor/dispatch.h"
 
 namespace millstream {
@@ -45,23 +46,7 @@ struct Rows {
 };
 
 StatusOr<Rows> CheckScatter(const Tensor& var, const Tensor& indices, const Tensor& updates) {
-  if (var.rank() < 1 && updates.rank() == 0) {
-    return errors::InvalidArgument("params must be at least 1-D, got shape ", var.shape().ToString());
-  }
-  bool fits = updates.rank() == 0;
-  if (!fits && var.rank() > 0 && updates.rank() == indices.rank() + var.rank() - 1) {
-    const auto got = updates.shape().dims();
-    const auto lead = indices.shape().dims(), tail = var.shape().dims().subspan(1);
-    fits = std::equal(lead.begin(), lead.end(), got.begin()) &&
-           std::equal(tail.begin(), tail.end(), got.begin() + lead.size());
-  }
-  if (!fits) {
-    return errors::InvalidArgument(
-        "Must have updates.shape = indices.shape + params.shape[1:] or "
-        "updates.shape = [], got updates.shape ",
-        updates.shape().ToString(), ", indices.shape ", indices.shape().ToString(), ", params.shape ",
-        var.shape().ToString());
-  }
+  RETURN_IF_ERROR(CheckScatterShapes(var.shape(), indices.shape(), updates.shape()));
   RowIndices rows(indices);
   RETURN_IF_ERROR(rows.Check(var.dim(0)));
   return Rows{rows, updates, var.shape().Product(1, var.rank()), updates.rank() == 0};

@@ -112,6 +112,7 @@ Status IsVariableInitializedCpu(KernelContext& ctx) {
 }
 
 OP("VariableV2")
+    .Trait(OpTrait::kAnyDevice)
     .Trait(KindTrait(OpKind::kVariable))
     .Output("ref: Ref(dtype)")
     .Attr("shape: shape")
@@ -126,6 +127,7 @@ OP("VariableV2")
         "reference.");
 
 OP("Variable")
+    .Trait(OpTrait::kAnyDevice)
     .Trait(KindTrait(OpKind::kVariable))
     .Output("ref: Ref(dtype)")
     .Attr("shape: shape")
@@ -157,12 +159,14 @@ OP("DestroyTemporaryVariable")
     .Doc("The last value of a temporary variable, which ends here.");
 
 OP("IsVariableInitialized")
+    .Trait(OpTrait::kAnyDevice)
     .Input("ref: Ref(dtype)")
     .Output("is_initialized: bool")
     .Attr("dtype: type")
     .AllowsUninitializedInput()
     .Shape(ScalarShape)
     .Cpu(IsVariableInitializedCpu)
+    .HostMemory("is_initialized")
     .Doc("Whether the variable has a value.");
 
 }  // namespace

@@ -50,7 +50,7 @@ class DecodeRaw final : public Kernel {
     ASSIGN_OR_RETURN(Tensor * out, ctx.AllocateOutput(0, shape));
     auto* to = static_cast<char*>(out->raw());
     for (const std::string& s : strings) {
-      std::memcpy(to, s.data(), bytes);
+      std::copy_n(s.data(), bytes, to);
       to += bytes;
     }
     SwapBytes(swap_unit_, out);
@@ -84,7 +84,7 @@ class DecodePaddedRaw final : public Kernel {
     auto* to = static_cast<char*>(out->raw());
     for (const std::string& s : in.flat<std::string>()) {
       const size_t bytes = std::min(s.size(), static_cast<size_t>(length));
-      std::memcpy(to, s.data(), bytes);
+      std::copy_n(s.data(), bytes, to);
       std::memset(to + bytes, 0, static_cast<size_t>(length) - bytes);
       to += length;
     }

@@ -68,7 +68,7 @@ OP("StringToHashBucketStrong")
     .Shape(UnchangedShape)
     .NotDifferentiable()
     .Cpu<StrongHashBucket>()
-    .Doc("A bucket for each string that nobody can aim at who does not know the key.");
+    .Doc("Assigns each string to a bucket by a keyed hash (SipHash).");
 
 }  // namespace
 }  // namespace millstream

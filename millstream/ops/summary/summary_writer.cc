@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Event files that graphs write themselves (tf.contrib.summary, tf.summary of TensorFlow 2).
-#include "millstream/base/file_root.h"
+#include "millstream/framework/graph_files.h"
 #include "millstream/framework/op.h"
 #include "millstream/io/event_writer.h"
 #include "millstream/ops/resources/handle.h"
@@ -53,7 +53,7 @@ Status CreateFileWriterCpu(KernelContext& ctx) {
   ASSIGN_OR_RETURN(const std::string logdir, StringInput(ctx, 1, "logdir"));
   ASSIGN_OR_RETURN(const std::string suffix, StringInput(ctx, 4, "filename_suffix"));
   // The suffix may have slashes, too: the whole name is confined when the file is opened.
-  ASSIGN_OR_RETURN(const std::string folder, ConfinedPath(logdir.empty() ? "." : logdir));
+  ASSIGN_OR_RETURN(const std::string folder, ConfinedPath(ctx.resources(), logdir.empty() ? "." : logdir));
   return ctx.resources()
       ->LookupOrCreate<SummaryWriter>(
           handle.container, handle.name,

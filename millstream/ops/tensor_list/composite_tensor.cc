@@ -53,7 +53,7 @@ StatusOr<Variant> DecodeComposite(VariantParts parts) {
   return Variant(std::move(value));
 }
 
-[[maybe_unused]] const bool composite_codec_added =
+[[maybe_unused]] const bool kCompositeCodecAdded =
     AddVariantCodec("CompositeTensorVariant", {EncodeComposite, DecodeComposite});
 
 class FromComponents final : public Kernel {

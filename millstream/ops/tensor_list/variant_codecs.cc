@@ -135,7 +135,7 @@ StatusOr<Variant> DecodeRagged(VariantParts parts) {
   return WithTensors(MakeRef<RaggedVariant>(), std::move(parts.tensors));
 }
 
-[[maybe_unused]] const bool variant_codecs_added =
+[[maybe_unused]] const bool kVariantCodecsAdded =
     AddVariantCodec("tensorflow::TensorList", {EncodeList, DecodeList, BytesOfMissing}) &&
     AddVariantCodec("tensorflow::data::Optional", {EncodeOptional, DecodeOptional}) &&
     AddVariantCodec("RaggedTensorVariant", {EncodeRagged, DecodeRagged});

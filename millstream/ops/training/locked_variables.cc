@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "millstream/ops/training/locked_variables.h"
 
+#include <algorithm>
 #include <functional>
 
 #include "millstream/framework/op_def.h"
@@ -38,6 +39,21 @@ const Tensor& LockedVariables::tensor(int i) const ABSL_NO_THREAD_SAFETY_ANALYSI
 
 StatusOr<Tensor*> LockedVariables::Mutable(int i) ABSL_NO_THREAD_SAFETY_ANALYSIS {
   return variables_[i]->MutableTensor();
+}
+
+Status LockedVariables::RenewSharedBuffers() ABSL_NO_THREAD_SAFETY_ANALYSIS {
+  std::array<Tensor, kMax> fresh;  // all of them, before any value is without its variable
+  for (int i = 0; i < count_; ++i) {
+    const auto first = std::find(variables_.begin(), variables_.begin() + i, variables_[i]);
+    if (first != variables_.begin() + i || tensor(i).RefIsOne()) continue;
+    ASSIGN_OR_RETURN(fresh[i], Tensor::Make(tensor(i).dtype(), tensor(i).shape()));
+  }
+  for (int i = 0; i < count_; ++i) {
+    if (!fresh[i].IsInitialized()) continue;
+    old_[i] = tensor(i);
+    variables_[i]->set_tensor(std::move(fresh[i]));
+  }
+  return OkStatus();
 }
 
 const Shape& LockedVariables::shape() const { return tensor(0).shape(); }

@@ -43,13 +43,27 @@ class LockedVariables {
     return OkStatus();
   }
 
+  // The same for an update that writes every element: where somebody still reads a variable, it has a new buffer
+  // without values, and `from` has the old ones, which the caller brings over. They live as long as this object.
+  template <typename T>
+  Status DataToRewrite(std::array<T*, kMax>* data, std::array<const T*, kMax>* from) {
+    from->fill(nullptr);
+    RETURN_IF_ERROR(RenewSharedBuffers());
+    for (int i = 0; i < count_; ++i) {
+      if (old_[i].IsInitialized()) (*from)[i] = old_[i].data<T>();
+    }
+    return MutableData(data);
+  }
+
  private:
+  Status RenewSharedBuffers();
   StatusOr<Tensor*> Mutable(int i);
   const Tensor& tensor(int i) const;
   Status CheckSlots(const KernelContext& ctx) const;
 
   std::array<Ref<Variable>, kMax> variables_;  // as the inputs come
   std::array<Variable*, kMax> locked_ = {};    // by address, without repetitions
+  std::array<Tensor, kMax> old_;
   int count_ = 0;
   int num_locked_ = 0;
 };

@@ -2,6 +2,7 @@
 #ifndef MILLSTREAM_OPS_TRAINING_UPDATE_OP_H_
 #define MILLSTREAM_OPS_TRAINING_UPDATE_OP_H_
 
+#include <algorithm>
 #include <array>
 #include <string>
 #include <vector>
@@ -63,14 +64,40 @@ class DenseUpdate final : public Kernel {
     const Tensor& grad = ctx.input(inputs_.grad);
     RETURN_IF_ERROR(variables.CheckDense(ctx, inputs_.grad));
     ASSIGN_OR_RETURN(const auto options, rule_.Read(ctx));
-    std::array<T*, LockedVariables::kMax> data;
-    RETURN_IF_ERROR(variables.MutableData(&data));
-    Rule::Apply(options, grad.data<T>(), data, grad.num_elements(), ctx.pool());
+    Data data;
+    OldData from;
+    RETURN_IF_ERROR(variables.DataToRewrite(&data, &from));
+    if (from == OldData{}) {
+      Rule::Apply(options, grad.data<T>(), data, grad.num_elements(), ctx.pool());
+    } else {
+      ctx.ParallelFor(grad.num_elements(), kNanosecondsPerElement,
+                      [&](int64_t begin, int64_t end) { Rewrite(options, grad.data<T>(), data, from, begin, end); });
+    }
     if (ctx.num_outputs() > 0) ctx.set_output_ref(0, ctx.input_ref(0));
     return OkStatus();
   }
 
  private:
+  using Data = std::array<T*, LockedVariables::kMax>;
+  using OldData = std::array<const T*, LockedVariables::kMax>;
+  static constexpr double kNanosecondsPerElement = 1.5;
+  static constexpr int64_t kPiece = 4096 / sizeof(T);
+
+  // Brings old values over piece by piece, each of which is in the nearest cache when it is updated.
+  template <typename Options>
+  static void Rewrite(const Options& options, const T* grad, const Data& data, const OldData& from, int64_t begin,
+                      int64_t end) {
+    for (int64_t at = begin; at < end; at += kPiece) {
+      const int64_t n = std::min(kPiece, end - at);
+      Data piece{};
+      for (size_t i = 0; i < data.size(); ++i) {
+        if (data[i] != nullptr) piece[i] = data[i] + at;
+        if (from[i] != nullptr) std::copy_n(from[i] + at, n, piece[i]);
+      }
+      Rule::Apply(options, grad + at, piece, n, nullptr);
+    }
+  }
+
   const UpdateInputs inputs_;
   const Rule rule_;
 };

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstring>
 #include <map>
 #include <thread>
 
@@ -190,8 +191,8 @@ void Check(const Case& c, const std::string& name, float tolerance) {
   const OpEntry* op = OpRegistry::Global().Find(name);
   ASSERT_NE(op, nullptr);
   std::vector<std::pair<std::string, AttrValue>> attrs = {{"T", kDTypeOf<T>}};
-  if (op->def.FindAttr("Tindices") != nullptr) attrs.push_back({"Tindices", DType::kInt32});
-  if (*c.flipped != 0) attrs.push_back({c.flipped, !*op->def.FindAttr(c.flipped)->default_value.get<bool>()});
+  if (op->def.FindAttr("Tindices") != nullptr) attrs.emplace_back("Tindices", DType::kInt32);
+  if (*c.flipped != 0) attrs.emplace_back(c.flipped, !*op->def.FindAttr(c.flipped)->default_value.get<bool>());
   OpRunner::Env env;
   OpRunner runner(env, name, attrs);
   if (absl::StartsWith(runner.status().message(), "No OpKernel was registered")) return;  // not for this type
@@ -251,6 +252,66 @@ TEST_F(MomentumTest, ChecksShapesAndValues) {
                 .status()
                 .message(),
             "lr is not a scalar: [1]");
+}
+
+// Large enough for several pieces and both threads.
+constexpr int64_t kMany = 70'001;
+
+Tensor Series(float from, float step) {
+  Tensor t(DType::kFloat, Shape({kMany}));
+  for (int64_t i = 0; i < kMany; ++i) t.data<float>()[i] = from + step * static_cast<float>(i % 1000);
+  return t;
+}
+
+bool SameBytes(const Tensor& a, const Tensor& b) {
+  return a.ByteSize() == b.ByteSize() && std::memcmp(a.raw(), b.raw(), a.ByteSize()) == 0;
+}
+
+TEST(DenseUpdateTest, ReadersKeepTheirValuesAndTheUpdateIsTheSame) {
+  for (const std::string name : {"ApplyGradientDescent", "ApplyAdam", "ApplyRMSProp", "ApplyFtrl", "ApplyMomentum"}) {
+    const OpDef& op = OpRegistry::Global().Find(name)->def;
+    std::vector<Tensor> expected;
+    for (unsigned readers = 0; readers < 8; ++readers) {  // a bit for each variable
+      OpRunner::Env env(2);
+      OpRunner runner(env, name, {{"T", DType::kFloat}});
+      std::vector<Ref<Variable>> variables;
+      std::vector<Edge> inputs;
+      for (const ArgDef& arg : op.inputs) {
+        if (arg.is_ref) {
+          variables.push_back(MakeRef<Variable>(DType::kFloat, PartialShape(), arg.name));
+          variables.back()->Assign(Series(0.5f + static_cast<float>(variables.size()), 1e-3f));
+          inputs.emplace_back(variables.back());
+        } else if (arg.name == "grad" || arg.name == "delta") {
+          inputs.emplace_back(Series(-0.3f, 7e-4f));
+        } else {
+          inputs.emplace_back(Tensor::Scalar<float>(Scalars().at(arg.name)));
+        }
+      }
+      std::vector<Tensor> held;
+      for (size_t v = 0; v < variables.size(); ++v) {
+        if ((readers >> v & 1) != 0) held.push_back(variables[v]->Snapshot());
+      }
+      std::vector<Tensor> before;
+      before.reserve(held.size());
+      for (const Tensor& tensor : held) before.push_back(*tensor.Clone());
+      const auto done = runner.Run(inputs);
+      ASSERT_TRUE(done.ok()) << done.status();
+      for (size_t i = 0; i < held.size(); ++i) EXPECT_TRUE(SameBytes(held[i], before[i])) << name << " " << readers;
+      for (size_t v = 0; v < variables.size(); ++v) {
+        if (readers == 0) expected.push_back(variables[v]->Snapshot());
+        EXPECT_TRUE(SameBytes(variables[v]->Snapshot(), expected[v])) << name << " " << readers << " variable " << v;
+      }
+    }
+  }
+}
+
+TEST_F(MomentumTest, ReadVariableTwiceIsUpdatedAsOne) {
+  const auto in_place = Make("a", Series(1, 1e-3f)), read = Make("b", Series(1, 1e-3f));
+  const Tensor held = read->Snapshot();
+  EXPECT_TRUE(Apply(in_place, in_place, Series(2, 0)).ok());
+  EXPECT_TRUE(Apply(read, read, Series(2, 0)).ok());
+  EXPECT_TRUE(SameBytes(held, Series(1, 1e-3f)));
+  EXPECT_TRUE(SameBytes(in_place->Snapshot(), read->Snapshot()));
 }
 
 TEST_F(MomentumTest, SameVariableTwiceAndInAnyOrderNeverDeadlocks) {

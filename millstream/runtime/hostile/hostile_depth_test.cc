@@ -4,6 +4,7 @@
 
 #include "millstream/graph/control_flow/control_flow_builders.h"
 #include "millstream/graph/gradients/gradient.h"
+#include "millstream/proto/graph.pb.h"
 #include "millstream/runtime/testing/hostile_graph.h"
 
 namespace millstream {
@@ -144,6 +145,76 @@ std::string LoopsInLoops(int depth) {
 TEST_P(HostileDepthTest, LoopsInLoops) {
   ExpectSurvives({kOk, kResourceExhausted, kInvalidArgument},
                  [] { return RunText(LoopsInLoops(20'000), "x40000:0", Options()); });
+}
+
+// Functions in attributes of functions, `depth` times. Never freed: protobuf's own destructor needs a stack that grows
+// with the depth, whoever makes such a message.
+proto::GraphDef& NestedAttributes(int depth) {
+  auto& def = *new proto::GraphDef;
+  proto::NodeDef* node = def.add_node();
+  node->set_name("n");
+  node->set_op("NoOp");
+  proto::AttrValue* value = &(*node->mutable_attr())["_f"];
+  for (int i = 0; i < depth; ++i) {
+    proto::NameAttrList* function = value->mutable_func();
+    function->set_name("f");
+    value = &(*function->mutable_attr())["a"];
+  }
+  return def;
+}
+
+Status CreateAndRun(const proto::GraphDef& def, const SessionOptions& options) {
+  ASSIGN_OR_RETURN(std::unique_ptr<Session> session, NewSession(options));
+  RETURN_IF_ERROR(session->Create(def));
+  return session->Run({}, {}, {"n"}, nullptr);
+}
+
+TEST_P(HostileDepthTest, NestedAttributes) {
+  for (const int depth : {40, 20'000, 200'000})
+    ExpectSurvives({kInvalidArgument}, [depth] { return CreateAndRun(NestedAttributes(depth), Options()); });
+  ExpectSurvives({kOk}, [] { return CreateAndRun(NestedAttributes(20), Options()); });
+}
+
+TEST_P(HostileDepthTest, NestedAttributesInFunctions) {
+  for (const int depth : {20'000, 200'000}) {
+    ExpectSurvives({kInvalidArgument}, [depth] {
+      proto::GraphDef& def = NestedAttributes(depth);
+      auto& with_library = *new proto::GraphDef;
+      proto::FunctionDef* function = with_library.mutable_library()->add_function();
+      function->mutable_signature()->set_name("f");
+      function->mutable_node_def()->AddAllocated(def.mutable_node()->ReleaseLast());
+      proto::NodeDef* node = with_library.add_node();
+      node->set_name("n");
+      node->set_op("NoOp");
+      return CreateAndRun(with_library, Options());
+    });
+  }
+}
+
+// As they come from files and from the network: protobuf's limit of 100 levels ends that before there is a message.
+TEST_P(HostileDepthTest, NestedAttributesInBytes) {
+  ExpectSurvives({kInvalidArgument}, [] {
+    // From the inside: AttrValue { func (10) { attr (2) { key (1), value (2) } } }.
+    std::string backwards;  // prepending is linear this way
+    const auto prepend = [&](char tag) {
+      size_t size = backwards.size();
+      std::string varint;
+      for (; size >= 128; size >>= 7) varint.push_back(static_cast<char>(size | 128));
+      varint.push_back(static_cast<char>(size));
+      backwards.append(varint.rbegin(), varint.rend());
+      backwards.push_back(tag);
+    };
+    for (int i = 0; i < 20'000; ++i) {
+      prepend(0x12);                  // value
+      backwards.append("a\x01\x0a");  // key, backwards
+      prepend(0x12);                  // attr
+      prepend(0x52);                  // func
+    }
+    proto::AttrValue value;
+    return value.ParseFromString(std::string(backwards.rbegin(), backwards.rend()))
+               ? errors::Internal("parsed")
+               : errors::InvalidArgument("refused");
+  });
 }
 
 TEST_P(HostileDepthTest, ManyThreadsAskedFor) {

@@ -22,6 +22,8 @@ function normalise(task) {
     links: has ? rows(task.links, ["peer", "transport"], ["open", "bytes_sent", "frames_sent", "sent_per_second", "queued_frames"]) : [],
     queues: has ? rows(task.queues, ["name"], ["size", "waiting_to_enqueue", "waiting_to_dequeue"]) : [],
     accumulators: has ? rows(task.accumulators, ["name"], ["applied", "dropped", "pending", "mean_steps_late"]) : [],
+    clocks: has ? rows(task.staleness_clocks, ["name"], ["bound", "workers", "slowest_step", "waiting"]).map((clock) =>
+      ({...clock, staleness: list(clock.staleness).slice(0, 64).map(numeric)})) : [],
     errors: has ? rows(task.errors, ["where", "code", "message"], ["time", "count"]) : []};
 }
 

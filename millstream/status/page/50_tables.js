@@ -87,16 +87,36 @@ const kGradientColumns = [
   ["pending", (a) => whole(a.pending), "Gradients that have been added since the mean was last taken.", "minor"],
 ];
 
+// A bar for each number of steps that a worker was ahead, as high as the share of such steps.
+function histogram(counts) {
+  const total = counts.reduce((sum, n) => sum + n, 0);
+  if (total === 0) return "–";
+  const share = (n) => number(100 * n / total);
+  const words = counts.map((n, i) => `${i} ahead: ${share(n)} %`).join(", ");
+  return h("span", {class: "histogram", role: "img", "aria-label": words, title: words},
+    ...counts.map((n) => styled(h("i"), {height: Math.max(n > 0 ? 8 : 0, 100 * n / Math.max(...counts)) + "%"})));
+}
+
+const kClockColumns = [
+  ["clock", (c) => [plain(c.name), " ", h("span", {class: "sub"}, shortName(c.task))], null, "text"],
+  ["staleness", (c) => histogram(c.staleness), "Steps by how many steps the worker was ahead of the slowest one when they began: 0 at the left, the bound at the right.", ""],
+  ["bound", (c) => whole(c.bound), "By how many steps a worker may be ahead of the slowest one.", ""],
+  ["held back", (c) => `${whole(c.waiting)} of ${whole(c.workers)}`, "Workers that wait for slower ones now.", ""],
+  ["slowest", (c) => whole(c.slowest_step), "Steps that the slowest worker has made.", "minor"],
+];
+
 const rowsOfAll = (member) => store.status.tasks.flatMap((task) => task[member].map((row) => ({...row, task: task.task})));
 
 function renderTables() {
   table($("tasks"), kTaskColumns, store.status.tasks, "The cluster has no tasks.");
   const links = rowsOfAll("links").map((row) => ({...row, from: row.task}));
   links.sort((a, b) => b.sent_per_second - a.sent_per_second || b.bytes_sent - a.bytes_sent);
-  const queues = rowsOfAll("queues"), accumulators = rowsOfAll("accumulators");
+  const queues = rowsOfAll("queues"), accumulators = rowsOfAll("accumulators"), clocks = rowsOfAll("clocks");
   table($("links"), kLinkColumns, links, "No task has opened a link to another yet.");
   table($("queues"), kQueueColumns, queues, "No queues.");
   table($("gradients"), kGradientColumns, accumulators, "No accumulators: gradients are applied as they arrive.");
+  table($("clocks"), kClockColumns, clocks, "No clocks: nothing bounds the staleness of workers.");
+  $("clocks-card").hidden = clocks.length === 0;
   $("links-card").hidden = links.length === 0;
   $("queues-card").hidden = queues.length === 0;
   $("gradients-card").hidden = accumulators.length === 0;

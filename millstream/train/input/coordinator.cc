@@ -121,7 +121,7 @@ void Coordinator::AwaitKind(ThreadKind kind, Clock::time_point deadline) {
 std::string Coordinator::NamesOfLive(bool workers_only) const {
   std::vector<absl::string_view> names;
   for (const Thread& t : threads_) {
-    if (!t.ended && (!workers_only || t.kind == ThreadKind::kWorker)) names.push_back(t.name);
+    if (!t.ended && (!workers_only || t.kind == ThreadKind::kWorker)) names.emplace_back(t.name);
   }
   return absl::StrJoin(names, " ");
 }

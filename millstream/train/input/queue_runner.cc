@@ -61,23 +61,32 @@ StatusOr<QueueRunner> QueueRunner::Make(const Scope& scope, Output queue, const 
 
 const QueueRunner::Ops& QueueRunner::ops() const { return state_->ops; }
 
-Status QueueRunner::Fill(State& state, const std::string& op, Session& session, const Coordinator& coordinator) {
+Status QueueRunner::Enqueue(Session& session, Session::CallableHandle op, Repeats* repeats) {
+  RunOptions options;
+  if (repeats != nullptr) options.identity = repeats->Current();
+  std::vector<Tensor> none;
+  RETURN_IF_ERROR(session.RunCallable(op, {}, &none, options));
+  if (repeats != nullptr) repeats->Answered();
+  return OkStatus();
+}
+
+Status QueueRunner::Fill(State& state, const std::string& op, Session& session, const Coordinator& coordinator,
+                         Repeats* repeats) {
   Status status;
   const StatusOr<Session::CallableHandle> enqueue = session.MakeCallable({}, {}, {op});
   if (!enqueue.ok()) status = enqueue.status();
-  std::vector<Tensor> none;
-  while (status.ok() && !coordinator.ShouldStop()) status = session.RunCallable(*enqueue, {}, &none);
+  while (status.ok() && !coordinator.ShouldStop()) status = Enqueue(session, *enqueue, repeats);
   const bool last = state.Ended(session);
   const std::vector<absl::StatusCode>& closed = state.ops.closed_codes;
   if (std::find(closed.begin(), closed.end(), status.code()) != closed.end()) {
     // No more to come. The session may be gone by now, so this may fail.
-    if (last) session.Run({}, {}, {state.ops.close_op}, &none).IgnoreError();
+    if (last) session.Run({}, {}, {state.ops.close_op}, nullptr).IgnoreError();
     return OkStatus();
   }
   return coordinator.ShouldStop() && absl::IsCancelled(status) ? OkStatus() : status;
 }
 
-void QueueRunner::CreateThreads(Session& session, Coordinator& coordinator) const {
+void QueueRunner::CreateThreads(Session& session, Coordinator& coordinator, std::shared_ptr<Repeats> repeats) const {
   const Ops& ops = state_->ops;
   {
     MutexLock lock(state_->mu);
@@ -87,7 +96,10 @@ void QueueRunner::CreateThreads(Session& session, Coordinator& coordinator) cons
   constexpr auto kKind = Coordinator::ThreadKind::kQueueRunner;
   for (const std::string& op : ops.enqueue_ops) {
     coordinator.StartThread(
-        name + op, [state = state_, &op, &session, &coordinator] { return Fill(*state, op, session, coordinator); },
+        name + op,
+        [state = state_, &op, &session, &coordinator, repeats] {
+          return Fill(*state, op, session, coordinator, repeats.get());
+        },
         kKind);
   }
   coordinator.StartThread(

@@ -33,13 +33,23 @@ class QueueRunner {
 
   const Ops& ops() const;
 
+  // Which step an enqueue op runs next, so that one which failed is repeated in the next session (StepIdentity).
+  class Repeats {
+   public:
+    virtual ~Repeats() = default;
+    virtual StepIdentity Current() = 0;
+    virtual void Answered() = 0;  // the current one
+  };
+
   // Starts the threads, and one that cancels the queue when the coordinator stops. Does nothing if they run at that
   // session already. The session must outlive the coordinator's threads.
-  void CreateThreads(Session& session, Coordinator& coordinator) const;
+  void CreateThreads(Session& session, Coordinator& coordinator, std::shared_ptr<Repeats> repeats = nullptr) const;
 
  private:
   struct State;
-  static Status Fill(State& state, const std::string& op, Session& session, const Coordinator& coordinator);
+  static Status Fill(State& state, const std::string& op, Session& session, const Coordinator& coordinator,
+                     Repeats* repeats);
+  static Status Enqueue(Session& session, Session::CallableHandle op, Repeats* repeats);
   std::shared_ptr<State> state_;
 };
 

@@ -5,7 +5,7 @@
 namespace millstream::metrics {
 namespace {
 
-Tensor Text(std::string text) { return Tensor::Scalar(std::move(text)); }
+Tensor Text(const std::string& text) { return Tensor::Scalar(text); }
 
 // tf.metrics.mean_iou flattens what has several dimensions.
 Output Flat(const Scope& s, Output x) {

@@ -78,7 +78,7 @@ Node* ExponentialMovingAverage::Apply(const Scope& scope, const std::vector<Grap
   for (const Output& t : tensors) all.push_back({.handle = t, .value = t, .shape = scope.ShapeOf(t)});
   std::set<std::string> debiased;
   for (size_t i = 0; i < all.size(); ++i) {
-    if (!all[i]) scope.Fail(errors::InvalidArgument("There is no average of nothing"));
+    if (!all[i]) scope.Fail(errors::InvalidArgument("cannot average an undefined tensor"));
     if (!scope.ok()) return nullptr;
     const std::string name = all[i].handle.node->name();
     if (i >= num_variables && options_.zero_debias && !averages_.contains(name)) debiased.insert(name);

@@ -14,6 +14,7 @@
 #include "millstream/base/local_path.h"
 #include "millstream/base/logging.h"
 #include "millstream/io/delete_file.h"
+#include "millstream/io/stale_files.h"
 #include "millstream/proto/checkpoint_state.pb.h"
 
 namespace millstream {
@@ -123,7 +124,7 @@ std::string MetaGraphFilename(const std::string& prefix, const std::string& suff
 
 Status RemoveCheckpoint(const std::string& prefix, const std::string& meta_graph_suffix) {
   RETURN_IF_ERROR(DeleteIfThere(MetaGraphFilename(prefix, meta_graph_suffix)));
-  RETURN_IF_ERROR(DeleteIfThere(prefix + ".index"));
+  ASSIGN_OR_RETURN(const std::string retired, RetireIndex(prefix));
   ASSIGN_OR_RETURN(const std::string local, LocalPath(prefix));
   const std::string folder = FolderOf(local);
   const std::string name = fs::path(local).filename().string();
@@ -134,7 +135,7 @@ Status RemoveCheckpoint(const std::string& prefix, const std::string& meta_graph
   }
   if (error) return ErrnoStatus(error.value(), folder);
   for (const std::string& file : files) RETURN_IF_ERROR(DeleteIfThere(file));
-  return OkStatus();
+  return retired.empty() ? OkStatus() : DeleteIfThere(retired);
 }
 
 }  // namespace millstream

@@ -48,7 +48,7 @@ std::optional<FoundCheckpoints> FindCheckpointsToRestore(const std::string& fold
   std::vector<std::string> paths = FindCheckpoints(folder);
   if (paths.empty()) return std::nullopt;
   LogWarning(absl::StrCat(folder, "/checkpoint is missing or damaged, but the folder has checkpoints: trying ",
-                          paths.back(), ". To start anew, use another folder."));
+                          paths.back(), ". To start over, use another folder."));
   return FoundCheckpoints{folder, {paths.back(), paths}, /*listed=*/false};
 }
 

@@ -158,8 +158,8 @@ TEST(HooksTest, CheckpointsSummariesAndTracesAreWritten) {
   EXPECT_GE(traces, 1);
   std::vector<std::string> kinds;
   for (const proto::Event& event : EventsIn(folder.path())) {
-    if (!event.graph_def().empty()) kinds.push_back("graph");
-    if (!event.meta_graph_def().empty()) kinds.push_back("meta");
+    if (!event.graph_def().empty()) kinds.emplace_back("graph");
+    if (!event.meta_graph_def().empty()) kinds.emplace_back("meta");
     if (event.has_session_log())
       kinds.push_back(absl::StrCat("log ", event.session_log().status(), " at ", event.step()));
     for (const auto& value : event.summary().value()) kinds.push_back(absl::StrCat(value.tag(), " at ", event.step()));

@@ -38,7 +38,7 @@ struct Model {
     }
     CreateGlobalStep(VariableScope(scope.WithDevice("/job:ps/task:0")));
     adds.push_back(AddToVariable(scope, VariablesIn(scope, graph_keys::kGlobalStep)[0], scope.Const<int64_t>(1)).node);
-    values.push_back("global_step:0");
+    values.emplace_back("global_step:0");
     scope.WithOpName("train").WithControlDependencies(adds).Add("NoOp", {});
     EXPECT_EQ(scope.status(), OkStatus());
   }

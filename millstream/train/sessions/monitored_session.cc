@@ -8,9 +8,11 @@
 #include <unordered_set>
 
 #include "millstream/base/logging.h"
+#include "millstream/base/random.h"
 #include "millstream/proto/config.pb.h"
 #include "millstream/runtime/job_member.h"
 #include "millstream/train/input/queue_runner.h"
+#include "millstream/train/sessions/stop_during_creation.h"
 
 namespace millstream {
 namespace {
@@ -77,7 +79,11 @@ class Request {
 
 MonitoredSession::MonitoredSession(const Scope& scope, std::unique_ptr<SessionCreator> creator, SessionRunHooks hooks,
                                    const Options& options)
-    : scope_(scope), creator_(std::move(creator)), hooks_(std::move(hooks)), options_(options) {}
+    : scope_(scope),
+      creator_(std::move(creator)),
+      hooks_(std::move(hooks)),
+      options_(options),
+      client_(options.recover ? RandomNumber() | 1 : 0) {}
 
 StatusOr<std::unique_ptr<MonitoredSession>> MonitoredSession::Make(const Scope& scope,
                                                                    std::unique_ptr<SessionCreator> creator,
@@ -112,14 +118,16 @@ Status MonitoredSession::CreateOnce() {
   ASSIGN_OR_RETURN(live->session, creator_->CreateSession());
   live->coordinator = std::make_unique<Coordinator>(std::vector<absl::StatusCode>{});
   live_ = std::move(live);
+  Status status = PrepareLive();
+  if (!status.ok()) CloseLive().IgnoreError();
+  return status;
+}
+
+Status MonitoredSession::PrepareLive() {
+  StopDuringCreation stop(job_.get(), *live_->session);
   StartQueueRunners(scope_, *live_->session, *live_->coordinator);
-  for (const auto& hook : hooks_) {
-    if (Status status = hook->AfterCreateSession(*live_->session, *live_->coordinator); !status.ok()) {
-      CloseLive().IgnoreError();
-      return status;
-    }
-  }
-  return OkStatus();
+  for (const auto& hook : hooks_) RETURN_IF_ERROR(hook->AfterCreateSession(*live_->session, *live_->coordinator));
+  return stop.End() ? job_->stop().status() : OkStatus();
 }
 
 Status MonitoredSession::Create() {
@@ -211,7 +219,8 @@ bool MonitoredSession::ShouldStop() {
 Status MonitoredSession::Run(const RunOptions& options, const Session::Feeds& feeds,
                              const std::vector<std::string>& fetches, const std::vector<std::string>& targets,
                              std::vector<Tensor>* outputs, proto::RunMetadata* metadata) {
-  const SessionRunArgs args{fetches, targets, feeds, options};
+  SessionRunArgs args{fetches, targets, feeds, options};
+  args.options.identity = {client_, ++next_number_};  // the same however often it is repeated
   return WithRecovery([&] { return RunWithHooks(args, outputs, metadata); });
 }
 

@@ -25,8 +25,8 @@ using SessionRunHooks = std::vector<std::shared_ptr<SessionRunHook>>;
 //   return session->Close(status);
 //
 // Aborted and Unavailable mean a lost task: the session is closed, a new one is made as soon as that is possible, hooks
-// get AfterCreateSession() again and the step is repeated (so one whose answer was lost may have been applied before).
-// All other errors are returned. One thread at a time.
+// get AfterCreateSession() again and the step is repeated: updates of variables that were applied before are passed
+// over (docs/adr/0031-repeated-steps.md). All other errors are returned. One thread at a time.
 //
 // A worker that comes when its job is done, as a ps tells it, has nothing to do: ShouldStop() is true from the start.
 // If that is found out in a step, it returns OutOfRange, as at the end of input. So it is when this task is told to
@@ -78,6 +78,7 @@ class MonitoredSession {
 
  private:
   Status CreateOnce();
+  Status PrepareLive();
   Status Create();
   Status JobIsDone(const Status& why);
   bool StopAsked() const;
@@ -91,6 +92,8 @@ class MonitoredSession {
   const std::unique_ptr<SessionCreator> creator_;
   const SessionRunHooks hooks_;
   const Options options_;
+  const uint64_t client_;  // of the StepIdentity of its steps; 0: it repeats none
+  uint64_t next_number_ = 0;
   std::shared_ptr<JobMember> job_;  // null: no cluster, or one that this process is not in
   std::unique_ptr<Live> live_;
   bool closed_ = false;

@@ -125,6 +125,36 @@ TEST_F(TrainingSessionTest, ALostPsIsRestoredAndPsTasksEndWithTheLastWorker) {
       << latest;  // two may take the last step
 }
 
+// Loses the session after a step that was applied and answered.
+class LosesAnswers : public SessionRunHook {
+ public:
+  Status AfterRun(SessionRunContext&, const SessionRunValues&) override {
+    return ++steps_ % 3 == 0 ? errors::Unavailable("the answer was lost") : OkStatus();
+  }
+
+ private:
+  int steps_ = 0;
+};
+
+TEST_F(TrainingSessionTest, ARepeatedStepIsAppliedOnce) {
+  const std::unique_ptr<Server> ps = StartServer("ps", 0);
+  const std::unique_ptr<Server> worker = StartServer("worker", 0);
+  for (const bool in_this_process : {true, false}) {
+    SmallModel model(kPs);
+    TrainingSessionOptions options;
+    options.config = in_this_process ? worker->WithThisServer(OnlyPs()) : OnlyPs();
+    if (!in_this_process) options.config.target = worker->target();
+    options.hooks = {std::make_shared<LosesAnswers>()};
+    auto session = std::move(MonitoredTrainingSession(model.scope, options)).value();
+    const double before = Value(*session, "global_step:0");
+    for (int i = 0; i < 10; ++i) EXPECT_EQ(Train(*session), OkStatus());
+    EXPECT_EQ(Value(*session, "global_step:0") - before, 10);
+    EXPECT_EQ(Value(*session, "w:0") - 1, before + 10);
+    EXPECT_EQ(Value(*session, model.r.value.name()) - 5, before + 10);
+    EXPECT_FALSE(session->Close(errors::Cancelled("not the end of the job")).ok());
+  }
+}
+
 TEST_F(TrainingSessionTest, ARestartedChiefDoesNotSetLiveVariablesBack) {
   const std::unique_ptr<Server> ps = StartServer("ps", 0);
   const std::unique_ptr<Server> worker = StartServer("worker", 1);
@@ -208,6 +238,44 @@ TEST_F(TrainingSessionTest, ALateWorkerEndsWithSuccess) {
   auto session = std::move(Start(model, *late, false, 7)).value();
   EXPECT_TRUE(session->ShouldStop());
   EXPECT_EQ(TrainToTheEnd(*session), OkStatus());
+}
+
+// In-graph replication: all tasks wait in Join(), the client is no task of the cluster.
+TEST_F(TrainingSessionTest, TasksEndWithTheirOnlyClient) {
+  std::vector<std::unique_ptr<Server>> servers;
+  servers.push_back(StartServer("ps", 0));
+  for (int i = 0; i < 2; ++i) servers.push_back(StartServer("worker", i));
+  std::vector<std::thread> joins;
+  for (const auto& server : servers) {
+    server->BeginJoin();
+    joins.emplace_back([&server] {
+      server->Join();
+      server->Stop();  // as programs do; the ps stays until the workers have left
+    });
+  }
+  for (const bool ends_well : {false, true}) {
+    SmallModel model(kPs);
+    TrainingSessionOptions options;
+    options.config.target = servers[1]->target();
+    options.hooks = {StopAtStepHook::AtStep(ends_well ? 7 : 3)};
+    auto session = std::move(MonitoredTrainingSession(model.scope, options)).value();
+    if (ends_well) {
+      EXPECT_EQ(TrainToTheEnd(*session), OkStatus());
+    } else {
+      EXPECT_FALSE(session->Close(errors::InvalidArgument("this client fails")).ok());
+      for (const auto& server : servers) EXPECT_FALSE(server->ended());
+    }
+  }
+  const auto all_ended = [&] {
+    return std::all_of(servers.begin(), servers.end(), [](const auto& server) { return server->ended(); });
+  };
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  while (!all_ended() && std::chrono::steady_clock::now() < deadline) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  EXPECT_TRUE(all_ended());
+  for (const auto& server : servers) server->Stop();
+  for (std::thread& join : joins) join.join();
 }
 
 // The port of the second worker is not bound yet when the chief ends.

@@ -5,6 +5,8 @@
 #include "absl/strings/str_join.h"
 #include "millstream/base/logging.h"
 #include "millstream/runtime/job_member.h"
+#include "millstream/train/sessions/step_reader.h"
+#include "millstream/train/sync_replicas/round_identity.h"
 #include "millstream/train/sync_replicas/sync_end_rule.h"
 #include "millstream/train/sync_replicas/sync_replicas_optimizer.h"
 
@@ -89,9 +91,7 @@ class SyncReplicasHook : public SessionRunHook {
     }
     RETURN_IF_ERROR(session.Run({}, {}, {optimizer_.chief_begins_op()->name()}, &none));
     RETURN_IF_ERROR(session.Run({}, {}, {init_tokens_op_->name()}, &none));
-    ASSIGN_OR_RETURN(const QueueRunner runner, optimizer_.chief_queue_runner());
-    runner.CreateThreads(session, coordinator);
-    return OkStatus();
+    return StartRounds(session, coordinator);
   }
 
   // Releases the workers that wait for a token which this one would have helped to produce.
@@ -114,6 +114,16 @@ class SyncReplicasHook : public SessionRunHook {
         ", error: Variables not initialized: ", absl::StrJoin(missing[0].flat<std::string>(), ", "));
   }
 
+  Status StartRounds(Session& session, Coordinator& coordinator) {
+    ASSIGN_OR_RETURN(const QueueRunner runner, optimizer_.chief_queue_runner());
+    std::vector<Tensor> step;
+    RETURN_IF_ERROR(session.Run({}, {optimizer_.global_step().value.name()}, {}, &step));
+    ASSIGN_OR_RETURN(const int64_t number, StepReader::ValueOf(step[0]));
+    rounds_->Begin(number);
+    runner.CreateThreads(session, coordinator, rounds_);
+    return OkStatus();
+  }
+
   void WatchForEnd(Session& session, Coordinator& coordinator) const {
     auto watch = std::make_shared<EndWatch>(optimizer_, session, coordinator);
     if (!watch->Look()) return;  // at once: a chief that ends from now on is noticed
@@ -132,6 +142,7 @@ class SyncReplicasHook : public SessionRunHook {
   const bool is_chief_;
   const int num_tokens_;
   Node* init_tokens_op_ = nullptr;
+  const std::shared_ptr<RoundIdentity> rounds_ = std::make_shared<RoundIdentity>();
 };
 
 }  // namespace

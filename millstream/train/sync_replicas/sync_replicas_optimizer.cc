@@ -46,16 +46,10 @@ Grad Take(const Scope& beside, Output accumulator, const GradientAndVariable& g,
 }  // namespace
 
 SyncReplicasOptimizer::SyncReplicasOptimizer(std::shared_ptr<Optimizer> optimizer, const Options& options)
-    : Optimizer(options.name, options.use_locking),
-      optimizer_(std::move(optimizer)),
+    : WrappingOptimizer(std::move(optimizer), options.name, options.use_locking),
       options_(options),
       total_num_replicas_(options.total_num_replicas > 0 ? options.total_num_replicas : options.replicas_to_aggregate),
       tokens_per_step_(std::max(total_num_replicas_, options.replicas_to_aggregate)) {}
-
-std::vector<GradientAndVariable> SyncReplicasOptimizer::ComputeGradients(const Scope& scope, Output loss,
-                                                                         const ComputeGradientsOptions& options) {
-  return optimizer_->ComputeGradients(scope, loss, options);
-}
 
 bool SyncReplicasOptimizer::Check(const Scope& scope, const std::vector<GradientAndVariable>& gradients,
                                   const ApplyGradientsOptions& options) const {
@@ -85,7 +79,7 @@ Node* SyncReplicasOptimizer::ApplyGradients(const Scope& scope, const std::vecto
   const Scope s = scope.NameScope(name());
   const Accumulated accumulated = Accumulate(s, gradients, local_step);
   const Scope chief = scope.NameScope("").WithDevice(global_step_.handle.node->device());
-  Node* update = optimizer_->ApplyGradients(chief, accumulated.means, {.global_step = global_step_});
+  Node* update = wrapped().ApplyGradients(chief, accumulated.means, {.global_step = global_step_});
   Node* train = HandOutTokens(chief, accumulated.pushes, update, local_step);
   std::vector<Node*> inits = {local_step_init_op_};
   for (const Output& accumulator : accumulated.accumulators) {

@@ -9,7 +9,7 @@
 
 #include "millstream/train/input/queue_runner.h"
 #include "millstream/train/optimizers/moving_averages.h"
-#include "millstream/train/optimizers/optimizer.h"
+#include "millstream/train/optimizers/wrapping_optimizer.h"
 #include "millstream/train/sessions/session_run_hook.h"
 
 namespace millstream {
@@ -23,7 +23,7 @@ namespace millstream {
 // the chief runs chief_init_op() and InitTokensOp() once and starts chief_queue_runner(); the others run
 // local_step_init_op()). Queues and accumulators have the names that TensorFlow's and Millstream's Python programs use:
 // workers of both kinds may work together.
-class SyncReplicasOptimizer : public Optimizer {
+class SyncReplicasOptimizer : public WrappingOptimizer {
  public:
   struct Options {
     int replicas_to_aggregate = 1;
@@ -36,17 +36,10 @@ class SyncReplicasOptimizer : public Optimizer {
   };
   SyncReplicasOptimizer(std::shared_ptr<Optimizer> optimizer, const Options& options);
 
-  std::vector<GradientAndVariable> ComputeGradients(const Scope& scope, Output loss,
-                                                    const ComputeGradientsOptions& options = {}) override;
   // InvalidArgument without a global step. `scope` is the worker's: the variable that holds the step of this worker is
   // made there.
   Node* ApplyGradients(const Scope& scope, const std::vector<GradientAndVariable>& gradients,
                        const ApplyGradientsOptions& options = {}) override;
-  GraphVariable Slot(const GraphVariable& v, const std::string& slot) const override {
-    return optimizer_->Slot(v, slot);
-  }
-  std::vector<std::string> SlotNames() const override { return optimizer_->SlotNames(); }
-  std::vector<GraphVariable> Variables() const override { return optimizer_->Variables(); }
 
   // These are there after ApplyGradients(); FailedPrecondition, or null, before.
   StatusOr<QueueRunner> chief_queue_runner() const;
@@ -57,6 +50,7 @@ class SyncReplicasOptimizer : public Optimizer {
   Node* local_step_init_op() const { return local_step_init_op_; }
   // The names of variables that must have values before the init ops run.
   Output ready_for_local_init_op() const { return ready_for_local_init_op_; }
+  const GraphVariable& global_step() const { return global_step_; }
   // Lets go the workers that wait for a token; a worker that leaves runs it.
   Node* release_op() const { return release_op_; }
   // A chief runs the first when it begins and the second when it ends well; workers watch the third, and end with the
@@ -68,10 +62,6 @@ class SyncReplicasOptimizer : public Optimizer {
   // Initializes the steps of workers and, on the chief, the tokens and the thread that applies means; ends workers when
   // the chief has ended. The optimizer must outlive it.
   std::unique_ptr<SessionRunHook> MakeSessionRunHook(bool is_chief, int num_tokens = -1) const;
-
- protected:
-  Node* ApplyDense(const Scope&, Output, const GraphVariable&) override { return nullptr; }  // the wrapped optimizer's
-  Node* ApplySparse(const Scope&, Output, Output, const GraphVariable&) override { return nullptr; }
 
  private:
   struct Accumulated {
@@ -89,7 +79,6 @@ class SyncReplicasOptimizer : public Optimizer {
   Node* HandOutTokens(const Scope& scope, const std::vector<Node*>& pushes, Node* update,
                       const GraphVariable& local_step);
 
-  const std::shared_ptr<Optimizer> optimizer_;
   const Options options_;
   const int total_num_replicas_;
   const int tokens_per_step_;

@@ -61,15 +61,16 @@ class SyncJob {
       ASSERT_TRUE(started.ok()) << started;
     }
   }
-  // Each worker runs that many steps, at its own pace.
+  // The workers make that many steps, each of them together: one that is ahead may take the token of another, as in
+  // TensorFlow, and the gradient of that one then comes too late.
   void Train(int steps, const std::vector<int>& workers) {
-    std::vector<std::thread> threads;
-    for (const int worker : workers) {
-      threads.emplace_back([this, steps, worker] {
-        for (int i = 0; i < steps; ++i) RunStep(*session, {}, {trains[worker]});
-      });
+    for (int i = 0; i < steps; ++i) {
+      std::vector<std::thread> threads;
+      for (const int worker : workers) {
+        threads.emplace_back([this, worker] { RunStep(*session, {}, {trains[worker]}); });
+      }
+      for (std::thread& thread : threads) thread.join();
     }
-    for (std::thread& thread : threads) thread.join();
   }
   int32_t TokensLeft() { return ValueOf(*session, size_).scalar<int32_t>(); }
   int64_t GlobalStep() { return ValueOf(*session, step.value).scalar<int64_t>(); }

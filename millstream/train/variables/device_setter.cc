@@ -22,7 +22,8 @@ const std::vector<std::string>& StandardPsOps() {
                                                         "BoostedTreesEnsembleResourceHandleOp",
                                                         "BoostedTreesQuantileStreamResourceHandleOp",
                                                         "ResourceConditionalAccumulator",
-                                                        "DecisionTreeResource"};
+                                                        "DecisionTreeResource",
+                                                        "HashEmbedding"};
   return *ops;
 }
 

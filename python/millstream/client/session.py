@@ -9,7 +9,7 @@ import weakref
 from typing import TYPE_CHECKING
 
 from millstream import _core
-from millstream.client import default_config, fetching, sharing, tensor_handle
+from millstream.client import default_config, default_target, fetching, sharing, step_identity, tensor_handle
 from millstream.framework import errors, scopes, stacks
 from millstream.framework.graph import Graph
 
@@ -76,6 +76,9 @@ class BaseSession:
             raise TypeError(f'Argument `target` must be a string, but got "{type(target).__name__}"')
         if config is None:
             config = default_config.current()
+        if not target and default_target.is_set():
+            _serialized_config(config)  # of the right type
+            target, config = default_target.target_and_config(config)
         self._graph = graph
         self._target = target
         self._config = config
@@ -180,7 +183,8 @@ class BaseSession:
         if options is not None or run_metadata is not None:
             serialized = b"" if options is None else options.SerializeToString()
         try:
-            outputs, metadata = self._session.run_callable(signature.handle, values, signature.types, serialized)
+            outputs, metadata = self._session.run_callable(signature.handle, values, signature.types, serialized,
+                                                           *step_identity.current())
         except errors.OpError as error:
             raise self._explained(error) from None
         if run_metadata is not None and metadata is not None:

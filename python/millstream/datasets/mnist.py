@@ -169,8 +169,8 @@ def load_mnist(train_dir: str = "MNIST-data") -> Any:
     return read_data_sets(train_dir)
 
 
-def load_data(path="mnist.npz"):
-    """((train images, labels), (test images, labels)) as bytes."""
+def load_data(path="mnist.npz") -> tuple[tuple[Any, Any], tuple[Any, Any]]:
+    """Returns ((train images, labels), (test images, labels)) of MNIST as NumPy arrays of bytes."""
     get = lambda part: (extract_images(_find(None, _FILES[part + "_images"])).reshape(-1, 28, 28),
                         extract_labels(_find(None, _FILES[part + "_labels"])))
     return get("train"), get("test")

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 # Written by tools/api/stubs.py. Do not edit.
-from millstream.training.distribute import CentralStorageStrategy as CentralStorageStrategy
-from millstream.training.distribute import MultiWorkerMirroredStrategy as MultiWorkerMirroredStrategy
-from millstream.training.distribute import ParameterServerStrategy as ParameterServerStrategy
-from millstream.training.distribute import TPUStrategy as TPUStrategy
+from millstream.strategies.mirrored import CentralStorageStrategy as CentralStorageStrategy
+from millstream.strategies.multi_worker import CollectiveCommunication as CollectiveCommunication
+from millstream.strategies.multi_worker import MultiWorkerMirroredStrategy as MultiWorkerMirroredStrategy
+from millstream.strategies.multi_worker import ParameterServerStrategy as ParameterServerStrategy
+from millstream.strategies.refusals import TPUStrategy as TPUStrategy
 
 __all__ = [
     "CentralStorageStrategy",
+    "CollectiveCommunication",
     "MultiWorkerMirroredStrategy",
     "ParameterServerStrategy",
     "TPUStrategy",

@@ -13,7 +13,7 @@ import numpy as np
 
 from millstream import _core
 from millstream.datasets import dataset_ops
-from millstream.estimators import export, run_config
+from millstream.estimators import distributed, export, run_config
 from millstream.estimators.model_fn import EstimatorSpec, ModeKeys, WarmStartSettings
 from millstream.events import summary_ops, writer_cache
 from millstream.framework import log, ops, random_seed
@@ -135,26 +135,33 @@ class Estimator:
         return None
 
     def _strategy(self, mode):
-        """The strategy that says on which device a model is built; in a cluster, _device() does."""
-        if self._config.cluster_spec.as_dict():
-            return None
-        return {ModeKeys.TRAIN: self._config.train_distribute, ModeKeys.EVAL: self._config.eval_distribute}.get(mode)
+        """The strategy that says on which devices a model is built; in a cluster with ps tasks, _device() does."""
+        strategy = {ModeKeys.TRAIN: self._config.train_distribute, ModeKeys.EVAL: self._config.eval_distribute}.get(mode)
+        alone = not self._config.cluster_spec.as_dict()
+        return strategy if alone or run_config.reduces_among_workers(strategy) else None
 
-    def _input_context(self, mode):
-        if self._strategy(mode) is None:
-            return None
-        from millstream.training import distribute
-        return distribute.InputContext()
+    def _input(self, input_fn, mode, input_context=None):
+        """What the program's function gives: a dataset or tensors."""
+        names = _arguments(input_fn)
+        given = {"mode": mode, "params": self.params, "config": self.config, "input_context": input_context}
+        with ops.device("/cpu:0"):
+            return input_fn(**{k: v for k, v in given.items() if k in names})
 
     def _call_input_fn(self, input_fn, mode):
-        names = _arguments(input_fn)
-        given = {"mode": mode, "params": self.params, "config": self.config, "input_context": self._input_context(mode)}
-        with ops.device("/cpu:0"):
-            result = input_fn(**{k: v for k, v in given.items() if k in names})
+        input_context = None
+        if self._strategy(mode) is not None:
+            from millstream.strategies import input_lib
+            input_context = input_lib.InputContext()
+        result = self._input(input_fn, mode, input_context)
         if isinstance(result, dataset_ops.Dataset):
-            iterator = result.make_initializable_iterator()
-            ops.add_to_collection(ops.GraphKeys.TABLE_INITIALIZERS, iterator.initializer)
-            result = iterator.get_next()
+            with ops.device("/cpu:0"):
+                iterator = result.make_initializable_iterator()
+                ops.add_to_collection(ops.GraphKeys.TABLE_INITIALIZERS, iterator.initializer)
+                result = iterator.get_next()
+        return self._features_and_labels(result, mode)
+
+    @staticmethod
+    def _features_and_labels(result, mode):
         if isinstance(result, (list, tuple)) and mode != ModeKeys.PREDICT:
             if len(result) != 2:
                 raise ValueError("input_fn should return (features, labels) as a len 2 tuple.")
@@ -163,7 +170,7 @@ class Estimator:
             return result[0], None  # labels are of no use to predictions
         return result, None
 
-    def _call_model_fn(self, features, labels, mode, config):
+    def _call_model_fn(self, features, labels, mode, config, in_replica=False):
         names = _arguments(self._model_fn)
         given = {}
         if "labels" in names:
@@ -172,7 +179,7 @@ class Estimator:
             raise ValueError("model_fn does not take labels, but input_fn returns labels.")
         given.update({k: v for k, v in (("mode", mode), ("params", self.params), ("config", config)) if k in names})
         log.info("Calling model_fn.")
-        strategy = self._strategy(mode)
+        strategy = None if in_replica else self._strategy(mode)
         if strategy is None:
             spec = self._model_fn(features=features, **given)
         else:
@@ -220,8 +227,13 @@ class Estimator:
 
     def _train(self, input_fn, hooks, saving_listeners):
         writer_cache.FileWriterCache.clear()
-        with ops.Graph().as_default() as graph, graph.device(self._device()):
-            step, spec = self._build(graph, input_fn, ModeKeys.TRAIN)
+        strategy = self._strategy(ModeKeys.TRAIN)
+        several = strategy is not None and strategy.num_replicas_in_sync > 1
+        with ops.Graph().as_default() as graph, graph.device(None if several else self._device()):
+            if several:
+                step, spec = distributed.build(self, strategy, graph, input_fn)
+            else:
+                step, spec = self._build(graph, input_fn, ModeKeys.TRAIN)
             if self._warm_start_from is not None:
                 self._warm_start()
             if not any(t.op.name.endswith("loss") and t.op.type == "ScalarSummary" for t in
@@ -237,11 +249,13 @@ class Estimator:
             chief_hooks = list(spec.training_chief_hooks) + self._saving(all_hooks + list(spec.training_chief_hooks), spec.scaffold,
                                                                          saving_listeners)
             loss = None
-            with monitored_session.MonitoredTrainingSession(
-                    master=self._config.master, is_chief=self._config.is_chief, checkpoint_dir=self.model_dir, scaffold=spec.scaffold,
-                    hooks=all_hooks, chief_only_hooks=chief_hooks, save_checkpoint_secs=0,
-                    save_summaries_steps=self._config.save_summary_steps, config=self._config.session_config,
-                    max_wait_secs=self._config.session_creation_timeout_secs, log_step_count_steps=every) as session:
+            settings = dict(
+                master=self._config.master, is_chief=self._config.is_chief, checkpoint_dir=self.model_dir, scaffold=spec.scaffold,
+                hooks=all_hooks, chief_only_hooks=chief_hooks, save_checkpoint_secs=0, save_summaries_steps=self._config.save_summary_steps,
+                config=self._config.session_config, max_wait_secs=self._config.session_creation_timeout_secs, log_step_count_steps=every)
+            if several:
+                distributed.adapt_session(strategy, settings)
+            with monitored_session.MonitoredTrainingSession(**settings) as session:
                 while not session.should_stop():
                     _, loss = session.run([spec.train_op, spec.loss])
             return loss

@@ -26,7 +26,7 @@ class TaskType:
 
 
 def _default_session_config(task_type, task_id):
-    """Workers of one job do not look at each other: one that is late or gone holds up nobody."""
+    """Workers of one job do not look at each other: one that is late or gone does not delay the others."""
     from millstream.proto import config_pb2
     config = config_pb2.ConfigProto(allow_soft_placement=True)
     if task_type in (TaskType.CHIEF, TaskType.MASTER):
@@ -36,8 +36,16 @@ def _default_session_config(task_type, task_id):
     return config
 
 
+def reduces_among_workers(strategy):
+    """Such a job needs no chief besides its workers: the first of them is it."""
+    if strategy is None:
+        return False
+    from millstream.strategies import multi_worker
+    return isinstance(strategy, multi_worker.CollectiveAllReduceStrategy)
+
+
 class RunConfig:
-    """Settings of an Estimator; those of the cluster come from TF_CONFIG."""
+    """Holds the settings of an Estimator. Those of the cluster come from the environment variable TF_CONFIG."""
 
     def __init__(self, model_dir: Any = None, tf_random_seed: Any = None, save_summary_steps: Any = 100,
                  save_checkpoints_steps: Any = _UNSET, save_checkpoints_secs: Any = _UNSET, session_config: Any = None,
@@ -55,7 +63,7 @@ class RunConfig:
             raise ValueError("`save_checkpoints_steps` and `save_checkpoints_secs` cannot be both set.")
         if experimental_distribute is not None:
             raise NotImplementedError("`experimental_distribute` is not supported; use parameter servers (TF_CONFIG).")
-        self._read_cluster(json.loads(os.environ.get("TF_CONFIG") or "{}"))
+        self._read_cluster(json.loads(os.environ.get("TF_CONFIG") or "{}"), reduces_among_workers(train_distribute))
         self._check_strategies(train_distribute, eval_distribute)
         self.model_dir = model_dir if model_dir is not None else self._tf_config.get("model_dir")
         self.tf_random_seed, self.save_summary_steps = tf_random_seed, save_summary_steps
@@ -68,7 +76,7 @@ class RunConfig:
         self.session_creation_timeout_secs = session_creation_timeout_secs
         self.checkpoint_save_graph_def = checkpoint_save_graph_def
 
-    def _read_cluster(self, tf_config):
+    def _read_cluster(self, tf_config, workers_alone=False):
         self._tf_config = tf_config
         self.cluster_spec = server_lib.ClusterSpec(tf_config.get("cluster", {}))
         self.service = tf_config.get("service")
@@ -83,16 +91,18 @@ class RunConfig:
             return
         if "type" not in task or "index" not in task:
             raise ValueError("If `cluster` is set in TF_CONFIG, a task with type and index is needed too.")
-        if TaskType.CHIEF not in spec and TaskType.MASTER not in spec:
+        workers_alone = workers_alone and TaskType.CHIEF not in spec and TaskType.MASTER not in spec and TaskType.WORKER in spec
+        if TaskType.CHIEF not in spec and TaskType.MASTER not in spec and not workers_alone:
             raise ValueError("If `cluster` is set in TF_CONFIG, it must have one \"chief\" node.")
         if len(spec.get(TaskType.CHIEF, [])) > 1:
             raise ValueError("The \"cluster\" in TF_CONFIG must have only one \"chief\" node.")
         self.evaluation_master = ""
-        self.is_chief = self.task_type in (TaskType.CHIEF, TaskType.MASTER)
+        self.is_chief = self.task_type in (TaskType.CHIEF, TaskType.MASTER) or (
+            workers_alone and self.task_type == TaskType.WORKER and self.task_id == 0)
         self.num_ps_replicas = len(spec.get(TaskType.PS, []))
         self.num_worker_replicas = sum(len(spec.get(job, [])) for job in (TaskType.WORKER, TaskType.CHIEF, TaskType.MASTER))
         self.global_id_in_cluster = None if self.task_type in (TaskType.PS, TaskType.EVALUATOR) else (
-            0 if self.is_chief else 1 + self.task_id)
+            0 if self.is_chief else self.task_id if workers_alone else 1 + self.task_id)
         if self.task_type == TaskType.EVALUATOR:
             self.master, self.num_ps_replicas, self.num_worker_replicas = "", 0, 0
             return
@@ -103,9 +113,9 @@ class RunConfig:
 
     def _check_strategies(self, train_distribute, eval_distribute):
         if train_distribute is not None or eval_distribute is not None:
-            from millstream.training import distribute
-            distribute.check_run_config("train_distribute", train_distribute, self.cluster_spec)
-            distribute.check_run_config("eval_distribute", eval_distribute, self.cluster_spec)
+            from millstream.strategies import refusals
+            refusals.check_run_config("train_distribute", train_distribute, self.cluster_spec)
+            refusals.check_run_config("eval_distribute", eval_distribute, self.cluster_spec)
 
     @property
     def session_config(self) -> Any:

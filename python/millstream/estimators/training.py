@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 from millstream import _core
 from millstream.client import session
 from millstream.estimators.estimator import scalar_results
-from millstream.estimators.run_config import TaskType
+from millstream.estimators.run_config import TaskType, reduces_among_workers
 from millstream.framework import errors, log
 from millstream.training import saver_hooks, server_lib
 
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, Optional
 
 _MAX_DELAY_SECS = 60
 _DELAY_PER_WORKER_SECS = 5
@@ -114,7 +114,7 @@ def _evaluate_continuously(estimator, train_spec, eval_spec):
 
 def _train_as_task(estimator, train_spec):
     config = estimator.config
-    if config.task_type == TaskType.WORKER:
+    if config.task_type == TaskType.WORKER and not reduces_among_workers(config.train_distribute):
         most = config.experimental_max_worker_delay_secs
         delay = min(_MAX_DELAY_SECS if most is None else most, (config.task_id + 1) * _DELAY_PER_WORKER_SECS)
         if delay > 0:
@@ -124,7 +124,7 @@ def _train_as_task(estimator, train_spec):
                     saving_listeners=list(train_spec.saving_listeners))
 
 
-def train_and_evaluate(estimator: Any, train_spec: Any, eval_spec: Any) -> Any:
+def train_and_evaluate(estimator: Any, train_spec: Any, eval_spec: Any) -> Optional[tuple[Any, Any]]:
     """Does this task's share; in one process trains and evaluates in turn and returns the last (metrics, exports)."""
     config = estimator.config
     if not config.cluster_spec.as_dict():

@@ -106,7 +106,8 @@ def merge_all(key: Any = ops.GraphKeys.SUMMARIES, scope: Any = None, name: Optio
 # The names of before TensorFlow 1.0.
 
 
-def scalar_summary(tags: Any, values: Any, collections: Any = None, name: Optional[str] = None) -> Any:
+def scalar_summary(tags: Any, values: Any, collections: Any = None, name: Optional[str] = None) -> Tensor:
+    """Returns a summary of one value per tag, in the form that TensorFlow 0.x had; new programs use `tf.summary.scalar`."""
     with ops.name_scope(name, "ScalarSummary", [tags, values]) as scope:
         return _collect(gen_ops.scalar_summary(tags, values, name=scope), collections)
 
@@ -134,7 +135,8 @@ def merge_summary(inputs: Any, collections: Any = None, name: Optional[str] = No
         return _collect(gen_ops.merge_summary(inputs, name=name), collections, ())
 
 
-def merge_all_summaries(key: Any = ops.GraphKeys.SUMMARIES) -> Any:
+def merge_all_summaries(key: Any = ops.GraphKeys.SUMMARIES) -> Optional[Tensor]:
+    """The old name of `tf.summary.merge_all`. It returns None if there are no summaries."""
     found = ops.get_collection(key)
     return merge_summary(found) if found else None
 

@@ -15,7 +15,7 @@ from millstream import _core
 from millstream.platform.local_files import local_path
 
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, Iterator
 
 _FLUSH, _CLOSE = object(), object()
 _open: weakref.WeakSet = weakref.WeakSet()
@@ -210,9 +210,9 @@ class FileWriter:
 SummaryWriter = FileWriter
 
 
-def summary_iterator(path):
-    """The events of a file."""
-    from millstream.proto import event_pb2
+def summary_iterator(path) -> Iterator[Any]:
+    """Yields the events of an event file, in the order in which they were written."""
+    import millstream.proto.event_pb2 as event_pb2
     reader = _core.RecordReader(os.fspath(path))
     while True:
         record = reader.read()

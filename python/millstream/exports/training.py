@@ -13,6 +13,10 @@ EXPORTS = {
         train.DelayCompensatedGradientDescentOptimizer contrib.opt.DelayCompensatedGradientDescentOptimizer""",
     "millstream.training.sync_replicas_optimizer": """
         train.SyncReplicasOptimizer train.SyncReplicasOptimizerV2=SyncReplicasOptimizer""",
+    "millstream.worker_modes.stale_synchronous_optimizer": "train.StaleSynchronousOptimizer",
+    "millstream.worker_modes.distributed_optimizer": "train.DistributedOptimizer",
+    "millstream.worker_modes.local_sgd_optimizer": "train.LocalSGDOptimizer",
+    "millstream.worker_modes.hierarchical_optimizer": "train.HierarchicalOptimizer",
     "millstream.training.moving_averages": "train.ExponentialMovingAverage",
     "millstream.training.learning_rate_decay": """
         train.exponential_decay train.natural_exp_decay train.inverse_time_decay train.piecewise_constant

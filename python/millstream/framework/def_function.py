@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from millstream.framework import ops
 
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, Callable
 
 
 class Function:
@@ -71,7 +71,7 @@ def _no_op():
 def function(func: Any = None, input_signature: Any = None, autograph: bool = True, jit_compile: Any = None,
              reduce_retracing: bool = False, experimental_implements: Any = None, experimental_autograph_options: Any = None,
              experimental_attributes: Any = None, experimental_relax_shapes: Any = None, experimental_compile: Any = None,
-             experimental_follow_type_hints: Any = None) -> Any:
+             experimental_follow_type_hints: Any = None) -> Callable[..., Any]:
     """A decorator, with or without arguments."""
     if func is None:
         return lambda f: Function(f, input_signature)

@@ -8,7 +8,10 @@ _REF = 100
 
 
 class DType:
-    """An element type. Made once for each type; compared by identity or with ==, also with names and NumPy types."""
+    """An element type, such as `tf.float32`.
+
+    There is one object for each type. It is compared by identity or with ==, also with names and NumPy types.
+    """
 
     __slots__ = ("_enum",)
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 
 class AggregationMethod:
+    """Names the ways in which `tf.gradients` may sum up the gradients that reach one tensor; all of them give the same sum here."""
     ADD_N = 0
     DEFAULT = ADD_N
     EXPERIMENTAL_TREE = 1

@@ -21,9 +21,14 @@ if TYPE_CHECKING:
 
 
 class Graph(Collections, GraphScopes):
-    """A dataflow graph. Several threads may build one; the nodes themselves are in C++ (`_core`)."""
+    """A dataflow graph: nodes that compute, and tensors that flow between them.
+
+    Several threads may build one; the nodes themselves are in C++ (`_core`).
+    """
 
     _tensor_class = Tensor  # what outputs of its nodes are
+    _ops_without_seed: int  # random ops so far that have no seed of their own
+    _last_loss_reduction: str  # that of the last loss function
 
     def __init__(self):
         super().__init__()

@@ -3,6 +3,7 @@
 
 
 class GraphKeys:
+    """The names of the collections that the library itself fills and reads, such as `GraphKeys.TRAINABLE_VARIABLES`."""
     GLOBAL_VARIABLES = "variables"
     VARIABLES = "variables"
     LOCAL_VARIABLES = "local_variables"

@@ -19,7 +19,10 @@ IndexedSlicesValue = collections.namedtuple("IndexedSlicesValue", ["values", "in
 
 
 class IndexedSlices:
-    """values[i] is row indices[i] of a tensor of shape dense_shape (None if not known). Rows may repeat: they add up."""
+    """Some rows of a tensor: `values[i]` is row `indices[i]` of a tensor of shape `dense_shape` (None if not known).
+
+    Rows may repeat: they add up. Gradients of gather and embedding lookups have this form.
+    """
 
     def __init__(self, values: Any, indices: Any, dense_shape: Any = None) -> None:
         self._values = values

@@ -209,7 +209,8 @@ def _mixed_input(info, arg, value, values):
 
 
 @functools.lru_cache(maxsize=None)
-def _result_type(op_type):
+def result_type(op_type):
+    """The namedtuple that wrappers of an op with several outputs return."""
     names = [re.sub(r"^_", "", a.name) for a in op_info(op_type).outputs]
     return collections.namedtuple(op_type.lstrip("_"), [n + "_" if keyword.iskeyword(n) else n for n in names])
 
@@ -235,7 +236,7 @@ def results(op):
         if isinstance(grouped[0], list) and not grouped[0]:
             return op
         return grouped[0]
-    return _result_type(op.type)._make(grouped)
+    return result_type(op.type)._make(grouped)
 
 
 def make_wrapper(op_type, public_name):

@@ -36,7 +36,10 @@ def _call_site():
 
 
 class Operation:
-    """A node. Made by Graph.create_op() and by what C++ adds; one object for each node."""
+    """A node of a graph, which computes its output tensors from its inputs.
+
+    Graph.create_op() makes it, or C++ adds it; there is one object for each node.
+    """
 
     def __init__(self, graph: Any, node_id: Any, name: str, op_type: Any, output_types: Any, site: Any = None) -> None:
         self._graph = graph

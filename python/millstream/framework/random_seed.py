@@ -29,4 +29,8 @@ def get_seed(op_seed: Any) -> Any:
 
 
 def set_random_seed(seed: int) -> None:
+    """Sets the seed of the default graph.
+
+    Random ops that are made afterwards derive their seeds from it, so runs can be repeated.
+    """
     scopes.get_default_graph().seed = seed

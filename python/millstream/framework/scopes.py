@@ -11,14 +11,14 @@ from millstream.framework.operation import Operation
 from millstream.framework.tensor import Tensor
 
 if TYPE_CHECKING:
-    from typing import Any, Optional
+    from typing import Any, ContextManager, Optional
 
     from millstream.client.session import Session
 
 _global_graph = None
 
 
-def get_default_graph() -> Any:
+def get_default_graph() -> Graph:
     """The graph of the innermost `with graph.as_default()` of this thread, or the process's own."""
     global _global_graph
     graph = stacks.default_graph.get_default()
@@ -119,21 +119,21 @@ class op_scope(name_scope):
         super().__init__(name, default_name, values)
 
 
-def device(device_name_or_function: Any) -> Any:
+def device(device_name_or_function: Any) -> ContextManager[Any]:
     """A context that places new operations on a device, or where a function of the operation says."""
     return get_default_graph().device(device_name_or_function)
 
 
-def container(container_name: Any) -> Any:
+def container(container_name: Any) -> ContextManager[Any]:
     return get_default_graph().container(container_name)
 
 
-def colocate_with(op: Any, ignore_existing: bool = False) -> Any:
+def colocate_with(op: Any, ignore_existing: bool = False) -> ContextManager[Any]:
     """A context that places new operations where `op` is."""
     return get_default_graph().colocate_with(op, ignore_existing)
 
 
-def control_dependencies(control_inputs: Any) -> Any:
+def control_dependencies(control_inputs: Any) -> ContextManager[Any]:
     """A context whose new operations run only after all of `control_inputs`."""
     return get_default_graph().control_dependencies(control_inputs)
 
@@ -156,12 +156,12 @@ def add_to_collections(names: Any, value: Any) -> None:
     get_default_graph().add_to_collections(names, value)
 
 
-def get_collection(key: Any, scope: Any = None) -> Any:
+def get_collection(key: Any, scope: Any = None) -> list[Any]:
     """The items of a collection of the default graph; `scope` is a regular expression for the start of their names."""
     return get_default_graph().get_collection(key, scope)
 
 
-def get_collection_ref(key: Any) -> Any:
+def get_collection_ref(key: Any) -> list[Any]:
     return get_default_graph().get_collection_ref(key)
 
 

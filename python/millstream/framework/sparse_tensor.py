@@ -20,9 +20,16 @@ if TYPE_CHECKING:
     from millstream.framework.type_aliases import ShapeLike
 
 SparseTensorValue = collections.namedtuple("SparseTensorValue", ["indices", "values", "dense_shape"])
+SparseTensorValue.__doc__ = "The value of a SparseTensor as NumPy arrays: what a session returns for one, and what may be fed for one."
 
 
 class SparseTensor:
+    """A tensor of which only some elements are stored: `values[i]` lies at `indices[i]`, all others are zero or missing.
+
+    `indices` is an int64 matrix with one row per value, sorted in row-major order where an op demands it; `dense_shape` is the shape of the
+    whole tensor. `tf.sparse_reorder` sorts, `tf.sparse_tensor_to_dense` fills in the rest.
+    """
+
     @classmethod
     def from_value(cls, sparse_tensor_value: Any) -> Any:
         if not isinstance(sparse_tensor_value, (SparseTensor, SparseTensorValue)):

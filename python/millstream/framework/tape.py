@@ -17,7 +17,10 @@ def _key(source):
 
 
 class GradientTape:
-    """gradient(target, sources) of nodes that were made inside its `with`, by watched tensors and trainable variables."""
+    """Records which nodes are made inside its `with`, so that `gradient(target, sources)` can differentiate them.
+
+    Trainable variables are watched by themselves, tensors by `watch`.
+    """
 
     def __init__(self, persistent=False, watch_accessed_variables=True):
         self._persistent, self._variables = persistent, watch_accessed_variables

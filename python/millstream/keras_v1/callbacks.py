@@ -89,6 +89,7 @@ class CallbackList:
         names = model.metrics_names
         params = {"epochs": epochs, "verbose": verbose, "samples": source.samples, "steps": steps, "do_validation": validation,
                   "metrics": names + [f"val_{n}" for n in names], "batch_size": getattr(source, "size", None)}
+        self.params = params  # callbacks may change "steps" before an epoch
         for callback in self._all:
             callback.set_model(model)
             callback.set_params(params)
@@ -189,7 +190,7 @@ class ModelCheckpoint(_Watching):
         self.model.save_weights(path)
 
 
-def _rate(model):
+def current_rate(model):
     variable = model.optimizer.lr  # made before the session initializes what is new
     return float(state.get_session().run(variable))
 
@@ -200,7 +201,7 @@ class LearningRateScheduler(Callback):
         self.schedule, self.verbose = schedule, verbose
 
     def on_epoch_begin(self, epoch, logs=None):
-        now = _rate(self.model)
+        now = current_rate(self.model)
         try:
             rate = self.schedule(epoch, now)
         except TypeError:
@@ -213,7 +214,7 @@ class LearningRateScheduler(Callback):
 
     def on_epoch_end(self, epoch, logs=None):
         if logs is not None:
-            logs["lr"] = _rate(self.model)
+            logs["lr"] = current_rate(self.model)
 
 
 class ReduceLROnPlateau(_Watching):
@@ -229,7 +230,7 @@ class ReduceLROnPlateau(_Watching):
 
     def on_epoch_end(self, epoch, logs=None):
         if logs is not None:
-            logs["lr"] = _rate(self.model)
+            logs["lr"] = current_rate(self.model)
         value, better = self._better(logs)
         if value is None:
             return

@@ -92,14 +92,31 @@ def _settings(kwargs, learning_rate):
 
 
 class SGD(Optimizer):
+    """Stochastic gradient descent, with momentum (also in its Nesterov form) if asked for."""
+
     def __init__(self, learning_rate=0.01, momentum=0.0, nesterov=False, **kwargs):
         super().__init__(**_settings(kwargs, learning_rate))
-        self.momentum, self.nesterov = momentum, nesterov
+        self._momentum, self._momentum_variable, self.nesterov = momentum, None, nesterov
+
+    @property
+    def momentum(self):
+        return self._momentum
+
+    @momentum.setter
+    def momentum(self, value):
+        if self._inner is not None and self._momentum_variable is None and value:
+            raise ValueError("The optimizer has begun without momentum, which cannot be set any more")
+        self._momentum = value
+        if self._momentum_variable is not None:
+            self._momentum_variable.load(float(value), state.get_session())
 
     def _make(self, rate):
-        if not self.momentum:
+        if not self._momentum:
             return gradient_descent.GradientDescentOptimizer(rate)
-        return momentum_lib.MomentumOptimizer(rate, self.momentum, use_nesterov=self.nesterov)
+        with ops.init_scope(), ops.name_scope(self._name):
+            self._momentum_variable = variables.Variable(float(self._momentum), name="momentum", trainable=False, use_resource=True)
+        state.track(self._momentum_variable)
+        return momentum_lib.MomentumOptimizer(rate, self._momentum_variable, use_nesterov=self.nesterov)
 
 
 class Adam(Optimizer):
@@ -214,6 +231,9 @@ class TFOptimizer(Optimizer):
     def __init__(self, optimizer):
         super().__init__(0.0, name=type(optimizer).__name__)
         self.optimizer = self._inner = optimizer
+
+    def get_gradients(self, loss, params):
+        return [g for g, _ in self.optimizer.compute_gradients(loss, params)]
 
     @property  # type: ignore[misc]  # cannot be set
     def lr(self):

@@ -94,6 +94,11 @@ def track(variable):
     variable.graph.__dict__.setdefault("_keras_variables", []).append(variable)
 
 
+def give_later(graph, name, value):
+    """A variable of this name, once it is made, begins with `value`."""
+    graph.__dict__.setdefault("_keras_given", {})[name] = value
+
+
 def get_session(op_input_list=()):
     """The default session, or one of Keras's own for the default graph, with Keras's variables initialized."""
     global _session
@@ -121,6 +126,10 @@ def _initialize(session):
         missing = [v.initializer for v, there in zip(new, known) if not there]
         if missing:
             session.run(missing)
+    given = session.graph.__dict__.get("_keras_given", {})
+    for variable in new:
+        if variable.op.name in given:
+            variable.load(given.pop(variable.op.name), session)
 
 
 def set_session(session):

@@ -12,6 +12,7 @@ from millstream.ops import nest
 from millstream.ops.arguments import unsupported
 from millstream.ops.flow import control_flow_ops
 from millstream.ops.math import math_ops, reduce_ops
+from millstream.strategies import context
 
 _Ops = collections.namedtuple("_Ops", "targets weights total values train")
 
@@ -40,6 +41,11 @@ class Trained:
 
     def compile(self, optimizer="rmsprop", loss=None, metrics=None, loss_weights=None, sample_weight_mode=None, weighted_metrics=None,
                 target_tensors=None, **kwargs):
+        strategy = context.several_replicas()
+        if strategy is not None:
+            from millstream.strategies import refusals
+            refusals.refuse(f"Training a tf.keras model with the {strategy.num_replicas_in_sync} replicas of {type(strategy).__name__}",
+                            "Use Horovod's interface (docs/horovod.md), an Estimator, or a training loop with strategy.run().")
         unsupported("compile", target_tensors=target_tensors, sample_weight_mode=sample_weight_mode,
                     weighted_metrics=weighted_metrics or None, **kwargs)
         self.__dict__.update(optimizer=optimizers.get(optimizer), loss=loss, _metrics_given=list(metrics or []) if not isinstance(
@@ -150,7 +156,7 @@ class Trained:
         watchers.on_train_begin()
         for epoch in range(initial_epoch, epochs):
             watchers.on_epoch_begin(epoch)
-            logs = self._epoch(source.batches(shuffle, steps_per_epoch), True, watchers)
+            logs = self._epoch(source.batches(shuffle, watchers.params["steps"]), True, watchers)
             if validation_data is not None and (epoch + 1) % validation_freq == 0:
                 held = self._epoch(validation_data.batches(False, validation_steps), False)
                 logs.update({f"val_{k}": v for k, v in held.items()})

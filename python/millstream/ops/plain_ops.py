@@ -10,8 +10,10 @@ from millstream.framework import dtypes
 if TYPE_CHECKING:
     from typing import Any, Optional
 
+    from millstream.framework.sparse_tensor import SparseTensor
     from millstream.framework.tensor import Tensor
     from millstream.framework.type_aliases import TensorLike
+    from millstream.gen_ops import Lu
 
 
 def matrix_inverse(input: Any, adjoint: bool = False, name: Optional[str] = None) -> Tensor:  # pylint: disable=redefined-builtin
@@ -98,7 +100,7 @@ def ifft2d(input: Any, name: Optional[str] = None) -> Any:  # pylint: disable=re
 
 def ctc_loss(labels: Any, inputs: Any = None, sequence_length: Any = None, preprocess_collapse_repeated: Any = False,
              ctc_merge_repeated: Any = True, ignore_longer_outputs_than_inputs: Any = False, time_major: Any = True,
-             logits: Any = None) -> Any:
+             logits: Any = None) -> Tensor:
     """Connectionist temporal classification: the loss of each sequence."""
     from millstream.framework import ops
     from millstream.ops.array import array_ops
@@ -116,7 +118,7 @@ def _decoded(result):
     return [SparseTensor(*parts) for parts in zip(indices, values, shapes)], log_probabilities
 
 
-def ctc_greedy_decoder(inputs: Any, sequence_length: Any, merge_repeated: bool = True, blank_index: Any = None) -> Any:
+def ctc_greedy_decoder(inputs: Any, sequence_length: Any, merge_repeated: bool = True, blank_index: Any = None) -> tuple[list[SparseTensor], Tensor]:
     """The label sequences of the best class at each time, without repeats and blanks."""
     indices, values, shape, log_probabilities = gen_ops.ctc_greedy_decoder(
         inputs, sequence_length, merge_repeated=merge_repeated, blank_index=-1 if blank_index is None else blank_index)
@@ -201,7 +203,11 @@ def timestamp(name: Optional[str] = None) -> Any:
     return gen_ops.timestamp(name=name)
 
 
-def lu(input: Any, output_idx_type: Any = dtypes.int32, name: Optional[str] = None) -> Any:  # pylint: disable=redefined-builtin
+def lu(input: Any, output_idx_type: Any = dtypes.int32, name: Optional[str] = None) -> Lu:  # pylint: disable=redefined-builtin
+    """Factorizes square matrices as P * L * U.
+
+    The result has both factors in one matrix (L has an implied diagonal of ones) and the permutation.
+    """
     return gen_ops.lu(input, output_idx_type=output_idx_type, name=name)
 
 

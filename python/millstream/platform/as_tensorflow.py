@@ -3,6 +3,7 @@
 
 tensorflow, tensorflow.compat.v1   the package itself
 tensorflow.x.y                     the public namespace millstream.x.y
+horovod.tensorflow, horovod.keras  millstream.horovod and millstream.horovod.keras
 tensorflow.python.a.b              the module that plays that part here, or one that finds public names wherever they are
 input_data                         the MNIST reader of the tutorials, unless the program has its own
 six, absl                          what programs use of them, unless they are installed
@@ -195,6 +196,21 @@ _MODULE_NAMES = frozenset("""
     """.split())
 
 
+_HOROVOD = {"horovod.tensorflow": "", "horovod.tensorflow.elastic": ".elastic", "horovod.tensorflow.compression": ".compression",
+            "horovod.tensorflow.keras": ".keras", "horovod.tensorflow.keras.callbacks": ".keras.callbacks",
+            "horovod.tensorflow.keras.elastic": ".keras.elastic", "horovod.keras": ".keras", "horovod.keras.callbacks": ".keras.callbacks",
+            "horovod.keras.elastic": ".keras.elastic", "horovod.common.exceptions": ".exceptions",
+            "horovod.common.process_sets": ".process_sets", "horovod.common.elastic": ".elastic"}
+
+
+def _horovod_module(name):
+    if name in ("horovod", "horovod.common"):
+        module = types.ModuleType(name, "Horovod's names for parts of millstream.horovod.")
+        module.__path__ = []
+        return module
+    return importlib.import_module("millstream.horovod" + _HOROVOD[name]) if name in _HOROVOD else None
+
+
 class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def __init__(self):
         self._specs = {}
@@ -203,6 +219,8 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         if name == "tensorflow" or name.startswith("tensorflow."):
             if self._module(name) is None:
                 return None
+            return importlib.machinery.ModuleSpec(name, self, is_package=True)
+        if name in _HOROVOD or name in ("horovod", "horovod.common"):
             return importlib.machinery.ModuleSpec(name, self, is_package=True)
         if name == "input_data" and importlib.machinery.PathFinder.find_spec(name) is None:  # the program's own comes first
             return importlib.machinery.ModuleSpec(name, self)
@@ -221,6 +239,8 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def _module(self, name):
         if name == "input_data":
             return _public(_INPUT_DATA)
+        if name.startswith("horovod"):
+            return _horovod_module(name)
         rest = name[len("tensorflow."):] if name != "tensorflow" else ""
         for version in ("compat.v1", "compat.v2", "_api.v1", "_api.v2.compat.v1"):
             if rest == version:

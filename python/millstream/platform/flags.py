@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """tf.flags: command line flags, read when the first value is asked for. No other package is needed."""
+from __future__ import annotations
+
 import sys
 
 _HELP = ("help", "h", "helpfull", "helpshort")
@@ -231,11 +233,13 @@ def _arguments(help, kwargs):  # pylint: disable=redefined-builtin
     return help if help is not None else kwargs.get("docstring", "")
 
 
-def DEFINE_string(name, default=None, help=None, flag_values=FLAGS, **kwargs):  # pylint: disable=redefined-builtin
+def DEFINE_string(name, default=None, help=None, flag_values=FLAGS, **kwargs) -> None:  # pylint: disable=redefined-builtin
+    """Defines a command-line flag whose value is text."""
     flag_values._define(Flag(kwargs.get("flag_name", name), default, _arguments(help, kwargs), str))
 
 
-def DEFINE_boolean(name, default=None, help=None, flag_values=FLAGS, **kwargs):  # pylint: disable=redefined-builtin
+def DEFINE_boolean(name, default=None, help=None, flag_values=FLAGS, **kwargs) -> None:  # pylint: disable=redefined-builtin
+    """Defines a command-line flag that is set by `--name` or `--name=true` and cleared by `--noname` or `--name=false`."""
     flag_values._define(Flag(name, default, _arguments(help, kwargs), _parse_bool, is_bool=True, kind="bool"))
 
 
@@ -243,27 +247,31 @@ DEFINE_bool = DEFINE_boolean
 
 
 def DEFINE_integer(name, default=None, help=None, lower_bound=None, upper_bound=None,  # pylint: disable=redefined-builtin
-                   flag_values=FLAGS, **kwargs):
+                   flag_values=FLAGS, **kwargs) -> None:
+    """Defines a command-line flag whose value is an integer, within the bounds if they are given."""
     parse = _bounded(_parse_int, lower_bound, upper_bound)
     flag_values._define(Flag(name, default, _arguments(help, kwargs), parse, kind="int"))
 
 
 def DEFINE_float(name, default=None, help=None, lower_bound=None, upper_bound=None,  # pylint: disable=redefined-builtin
-                 flag_values=FLAGS, **kwargs):
+                 flag_values=FLAGS, **kwargs) -> None:
+    """Defines a command-line flag whose value is a floating-point number, within the bounds if they are given."""
     parse = _bounded(float, lower_bound, upper_bound)
     flag_values._define(Flag(name, default, _arguments(help, kwargs), parse, kind="float"))
 
 
-def DEFINE_enum(name, default, enum_values, help=None, flag_values=FLAGS, **kwargs):  # pylint: disable=redefined-builtin
+def DEFINE_enum(name, default, enum_values, help=None, flag_values=FLAGS, **kwargs) -> None:  # pylint: disable=redefined-builtin
+    """Defines a command-line flag whose value is one of `enum_values`."""
     parse = _one_of(enum_values, kwargs.get("case_sensitive", True))
     flag_values._define(Flag(name, default, _arguments(help, kwargs), parse, kind="enum"))
 
 
-def DEFINE_list(name, default=None, help=None, flag_values=FLAGS, **kwargs):  # pylint: disable=redefined-builtin
+def DEFINE_list(name, default=None, help=None, flag_values=FLAGS, **kwargs) -> None:  # pylint: disable=redefined-builtin
+    """Defines a command-line flag whose value is a list of texts, separated by commas."""
     flag_values._define(Flag(name, default, _arguments(help, kwargs), _parse_list, kind="list", is_list=True))
 
 
-def DEFINE_multi_string(name, default=None, help=None, flag_values=FLAGS, **kwargs):  # pylint: disable=redefined-builtin
+def DEFINE_multi_string(name, default=None, help=None, flag_values=FLAGS, **kwargs) -> None:  # pylint: disable=redefined-builtin
     flag_values._define(Flag(name, default, _arguments(help, kwargs), lambda t: [t], kind="multi", is_list=True))
 
 
@@ -273,12 +281,12 @@ def _multi(name, default, help, parse, flag_values, kwargs):  # pylint: disable=
 
 
 def DEFINE_multi_integer(name, default=None, help=None, lower_bound=None, upper_bound=None,  # pylint: disable=redefined-builtin
-                         flag_values=FLAGS, **kwargs):
+                         flag_values=FLAGS, **kwargs) -> None:
     _multi(name, default, help, _bounded(_parse_int, lower_bound, upper_bound), flag_values, kwargs)
 
 
 def DEFINE_multi_float(name, default=None, help=None, lower_bound=None, upper_bound=None,  # pylint: disable=redefined-builtin
-                       flag_values=FLAGS, **kwargs):
+                       flag_values=FLAGS, **kwargs) -> None:
     _multi(name, default, help, _bounded(float, lower_bound, upper_bound), flag_values, kwargs)
 
 

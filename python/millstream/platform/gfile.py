@@ -30,7 +30,7 @@ def _errors():
 
 
 class GFile:
-    """A file; opened with its first use, read as text unless the mode has a "b"."""
+    """A file that is opened at its first use. It is read as text unless the mode has a "b"."""
 
     def __init__(self, name: str, mode: str = "r") -> None:
         if mode not in ("r", "w", "a", "r+", "w+", "a+", "rb", "wb", "ab", "rb+", "wb+", "ab+", "r+b", "w+b", "a+b"):

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 
 def build_tensor_info(tensor):
+    """Describes a tensor (its name, dtype and shape; parts of a SparseTensor) as a TensorInfo message for a signature."""
     from millstream.proto import meta_graph_pb2
     info = meta_graph_pb2.TensorInfo(dtype=int(tensor.dtype.base_dtype), tensor_shape=tensor.get_shape().as_proto())
     if hasattr(tensor, "indices") and hasattr(tensor, "dense_shape"):

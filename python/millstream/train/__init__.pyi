@@ -124,6 +124,10 @@ from millstream.training.training_util import get_or_create_global_step as get_o
 from millstream.training.training_util import global_step as global_step
 from millstream.training.warm_starting import VocabInfo as VocabInfo
 from millstream.training.warm_starting import warm_start as warm_start
+from millstream.worker_modes.distributed_optimizer import DistributedOptimizer as DistributedOptimizer
+from millstream.worker_modes.hierarchical_optimizer import HierarchicalOptimizer as HierarchicalOptimizer
+from millstream.worker_modes.local_sgd_optimizer import LocalSGDOptimizer as LocalSGDOptimizer
+from millstream.worker_modes.stale_synchronous_optimizer import StaleSynchronousOptimizer as StaleSynchronousOptimizer
 
 __all__ = [
     "AdadeltaOptimizer",
@@ -140,6 +144,7 @@ __all__ = [
     "ClusterSpec",
     "Coordinator",
     "DelayCompensatedGradientDescentOptimizer",
+    "DistributedOptimizer",
     "Example",
     "ExponentialMovingAverage",
     "Feature",
@@ -153,8 +158,10 @@ __all__ = [
     "GlobalStepWaiterHook",
     "GradientDescentOptimizer",
     "GreedyLoadBalancingStrategy",
+    "HierarchicalOptimizer",
     "Int64List",
     "JobDef",
+    "LocalSGDOptimizer",
     "LoggingTensorHook",
     "LooperThread",
     "MomentumOptimizer",
@@ -184,6 +191,7 @@ __all__ = [
     "SessionRunHook",
     "SessionRunValues",
     "SingularMonitoredSession",
+    "StaleSynchronousOptimizer",
     "StepCounterHook",
     "StopAtStepHook",
     "SummarySaverHook",

@@ -164,11 +164,17 @@ def meta_graph_filename(checkpoint_filename, meta_graph_suffix="meta"):
 
 
 def remove_checkpoint(checkpoint_prefix: Any, checkpoint_format_version: Any = 2, meta_graph_suffix: str = "meta") -> None:
-    """Deletes the files of a checkpoint: first the index, so that what is left is not taken for a whole one."""
+    """Deletes the files of a checkpoint: first the index, so that what is left is not taken for a whole one. What a process that is
+    killed meanwhile has not deleted, the next save deletes."""
     _remove_if_exists(meta_graph_filename(checkpoint_prefix, meta_graph_suffix))
-    _remove_if_exists(checkpoint_prefix + ".index")
+    try:
+        retired = _core.retire_index(checkpoint_prefix)
+    except errors.OpError as error:
+        raise OSError(error.message) from None
     for path in glob.glob(glob.escape(local_path(checkpoint_prefix)) + ".data-?????-of-?????"):
         _remove_if_exists(path)
+    if retired:
+        _remove_if_exists(retired)
 
 
 def _remove_if_exists(path):

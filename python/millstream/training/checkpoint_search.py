@@ -51,7 +51,7 @@ def find_state(folder: Any) -> Optional[State]:
     found = _core.find_checkpoints(folder)
     if not found:
         return None
-    _log().warning("%s is missing or damaged, but the folder has checkpoints: trying %s. To start anew, use another folder.",
+    _log().warning("%s is missing or damaged, but the folder has checkpoints: trying %s. To start over, use another folder.",
                    os.path.join(folder, "checkpoint"), found[-1])
     return State(folder, found[-1], found, False)
 

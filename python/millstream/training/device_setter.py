@@ -8,13 +8,14 @@ from millstream.framework import device as device_lib
 from millstream.framework import dtypes, tensor_shape
 
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, Callable, Optional
+    from millstream.framework.operation import Operation
 
 STANDARD_PS_OPS = ("Variable", "VariableV2", "AutoReloadVariable", "MutableHashTable", "MutableHashTableV2",
                    "MutableHashTableOfTensors", "MutableHashTableOfTensorsV2", "MutableDenseHashTable",
                    "MutableDenseHashTableV2", "VarHandleOp", "BoostedTreesEnsembleResourceHandleOp",
                    "BoostedTreesQuantileStreamResourceHandleOp", "ResourceConditionalAccumulator",
-                   "DecisionTreeResource")
+                   "DecisionTreeResource", "HashEmbedding")
 
 
 class _RoundRobinStrategy:
@@ -89,7 +90,7 @@ def _text(device):
 
 
 def replica_device_setter(ps_tasks: Any = 0, ps_device: str = "/job:ps", worker_device: str = "/job:worker",
-                          merge_devices: bool = True, cluster: Any = None, ps_ops: Any = None, ps_strategy: Any = None) -> Any:
+                          merge_devices: bool = True, cluster: Any = None, ps_ops: Any = None, ps_strategy: Any = None) -> Optional[Callable[[Operation], str]]:
     """A device function for `with tf.device(...)`. `ps_strategy` is a function op -> task; "bytes" balances by size."""
     if cluster is not None:
         from millstream.training import server_lib

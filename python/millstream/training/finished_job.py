@@ -7,7 +7,7 @@ import time
 
 from millstream.client import session
 from millstream.framework import errors
-from millstream.training import server_lib
+from millstream.training import server_lib, task_stop
 
 _WAIT_SECS = 5.0
 
@@ -33,6 +33,9 @@ def new_session(target, graph, config):
     except errors.FailedPreconditionError as error:
         if server_lib.job_is_done(target):
             raise _done(error.message) from None
+        raise
+    except errors.CancelledError:
+        task_stop.raise_if_stopping()
         raise
 
 

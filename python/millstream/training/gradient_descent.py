@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class GradientDescentOptimizer(KernelOptimizer):
-    """var -= learning_rate * gradient."""
+    """Plain gradient descent: `var -= learning_rate * gradient`."""
 
     def __init__(self, learning_rate: Any, use_locking: bool = False, name: str = "GradientDescent") -> None:
         super().__init__(use_locking, name)

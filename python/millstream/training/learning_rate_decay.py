@@ -30,7 +30,10 @@ def _as(value, dtype, name=None):
 
 def exponential_decay(learning_rate: Any, global_step: Any, decay_steps: Any, decay_rate: Any, staircase: bool = False,
                       name: Optional[str] = None) -> Tensor:
-    """learning_rate * decay_rate ** (global_step / decay_steps); in whole steps with `staircase`."""
+    """Returns learning_rate * decay_rate ** (global_step / decay_steps).
+
+    With `staircase` the exponent is rounded down to whole steps.
+    """
     with ops.name_scope(name, "ExponentialDecay", [learning_rate, global_step, decay_steps, decay_rate]) as scope:
         rate, dtype = _start(learning_rate, global_step, "exponential_decay")
         p = _as(global_step, dtype) / _as(decay_steps, dtype)

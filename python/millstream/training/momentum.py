@@ -10,7 +10,10 @@ if TYPE_CHECKING:
 
 
 class MomentumOptimizer(KernelOptimizer):
-    """accum = momentum * accum + gradient; var -= learning_rate * accum (or Nesterov's form)."""
+    """Gradient descent with momentum: `accum = momentum * accum + gradient`, then `var -= learning_rate * accum`.
+
+    With `use_nesterov` the step looks ahead along the momentum (Nesterov's form).
+    """
 
     _kernel = "momentum"
     _before = ("_learning_rate_tensor",)

@@ -3,6 +3,7 @@
 import sys
 import time
 
+from millstream.client import default_target, step_identity
 from millstream.framework import errors
 from millstream.training import session_run_hook
 
@@ -91,7 +92,7 @@ class _RecoverableSession(_WrappedSession):
     """Makes the session anew when a task was lost."""
 
     def __init__(self, sess_creator):
-        self._sess_creator = sess_creator
+        self._sess_creator, self._client = sess_creator, step_identity.Client()
         super().__init__(self._create_session())
 
     def _create_session(self):
@@ -119,16 +120,20 @@ class _RecoverableSession(_WrappedSession):
             return True
 
     def _lost(self, e):
+        if default_target.is_set():  # the session's variables were its own and are gone: a new one would wait for ranks that do not repeat the step
+            raise e
         _log().info("An error was raised. This may be due to a preemption in a connected worker or parameter server. The current "
                     "session will be closed and a new session will be created. Error: %s", e)
         self.close()
 
     def run(self, fetches, feed_dict=None, options=None, run_metadata=None):
+        identity = self._client.next_step()  # the same however often it is repeated
         while True:
             try:
                 if not self._sess:
                     self._sess = self._create_session()
-                return self._sess.run(fetches, feed_dict=feed_dict, options=options, run_metadata=run_metadata)
+                with step_identity.asked(identity):
+                    return self._sess.run(fetches, feed_dict=feed_dict, options=options, run_metadata=run_metadata)
             except _PREEMPTION_ERRORS as e:
                 self._lost(e)
 
@@ -212,8 +217,9 @@ class _HookedSession(_WrappedSession):
                 options = _merged(options, request.options)
         from millstream.proto import config_pb2
         metadata = run_metadata if run_metadata is not None else config_pb2.RunMetadata()
-        outputs = self._sess.run(actual, feed_dict=feeds or None, options=options,
-                                 run_metadata=None if run_metadata is None and options is None else metadata)
+        with step_identity.running():  # not what hooks run beside it
+            outputs = self._sess.run(actual, feed_dict=feeds or None, options=options,
+                                     run_metadata=None if run_metadata is None and options is None else metadata)
         if options is None:
             options = config_pb2.RunOptions()
         for hook in self._hooks:

@@ -9,6 +9,7 @@ from millstream import _core
 from millstream.framework import errors, ops
 from millstream.ops.flow import control_flow_group
 from millstream.ops.variables import variable_collections
+from millstream.strategies import context
 from millstream.training import (background_save, basic_session_run_hooks, coordinator, finished_job, live_variables, monitored_layers,
                                  queue_runner_impl, saver as saver_lib, session_manager, task_stop)
 from millstream.training.monitored_layers import _CoordinatedSession, _HookedSession, _RecoverableSession
@@ -303,7 +304,7 @@ def MonitoredTrainingSession(master="", is_chief=True, checkpoint_dir=None, scaf
                              save_checkpoint_secs=USE_DEFAULT, save_summaries_steps=USE_DEFAULT,
                              save_summaries_secs=USE_DEFAULT, config=None, stop_grace_period_secs=120,
                              log_step_count_steps=100, max_wait_secs=7200, save_checkpoint_steps=USE_DEFAULT,
-                             summary_dir=None, save_graph_def=True):
+                             summary_dir=None, save_graph_def=True) -> MonitoredSession:
     """A MonitoredSession for training, with the usual hooks: steps per second, summaries, checkpoints (chief only)."""
     if save_summaries_steps is USE_DEFAULT and save_summaries_secs is USE_DEFAULT:
         save_summaries_steps, save_summaries_secs = 100, None
@@ -320,10 +321,17 @@ def MonitoredTrainingSession(master="", is_chief=True, checkpoint_dir=None, scaf
     over = finished_job.error_if_over(master, checkpoint_dir, hooks)
     if over is not None:
         return MonitoredSession(session_creator=_FinishedSessionCreator(over))
+    strategy = context.several_replicas()
+    if strategy is not None and strategy.extended.num_workers > 1:  # each worker has all variables; the first one writes files
+        from millstream.strategies import start_values
+        is_chief, hooks = True, [start_values.TakeVariablesOfFirstWorker(strategy), *(hooks or ())]
+        if not strategy.extended.should_checkpoint:
+            chief_only_hooks = log_step_count_steps = save_summaries_steps = save_summaries_secs = None
+            save_checkpoint_secs = save_checkpoint_steps = None
     scaffold = scaffold or Scaffold()
     all_hooks = []
     if not is_chief:
-        creator = WorkerSessionCreator(scaffold=scaffold, master=master, config=config, max_wait_secs=max_wait_secs)
+        creator: SessionCreator = WorkerSessionCreator(scaffold=scaffold, master=master, config=config, max_wait_secs=max_wait_secs)
     else:
         creator = ChiefSessionCreator(scaffold=scaffold, checkpoint_dir=checkpoint_dir, master=master, config=config)
         if chief_only_hooks:

@@ -9,6 +9,7 @@ from millstream.framework import dtypes, gradients, ops
 from millstream.ops.array import array_ops
 from millstream.ops.flow import control_flow_group, control_flow_ops
 from millstream.ops.variables import resource_variable_ops, state_ops, variable_scope, variables
+from millstream.strategies import context
 from millstream.training import slot_creator
 
 if TYPE_CHECKING:
@@ -69,6 +70,8 @@ def _constrained(v, update):
 
 
 def _get_processor(v):
+    if hasattr(v, "restore_all") and context.copy_index() is None:
+        raise RuntimeError(f"{v.name} has copies on several devices: gradients of it are computed and applied in a function that strategy.run() calls")
     if resource_variable_ops.is_resource_variable(v):
         return _ResourceProcessor(v)
     if isinstance(v, variables.Variable):
@@ -85,7 +88,7 @@ def _deduplicate_indexed_slices(values, indices):
 
 
 def _var_key(var):
-    return var.op.graph, var.op.name
+    return var.op.graph, var.name.partition(":")[0]  # a variable with copies on several devices has one name
 
 
 class Optimizer:
@@ -131,6 +134,9 @@ class Optimizer:
         self._assert_valid_dtypes([loss])
         if grad_loss is not None:
             self._assert_valid_dtypes([grad_loss])
+        if context.several_replicas() is not None:
+            from millstream.strategies import strategy
+            loss = strategy.scaled_loss(loss)
         if var_list is None:
             graph = loss.graph
             var_list = (graph.get_collection(ops.GraphKeys.TRAINABLE_VARIABLES) +
@@ -151,6 +157,9 @@ class Optimizer:
     def apply_gradients(self, grads_and_vars: Any, global_step: Any = None, name: Optional[str] = None) -> Operation:
         """The train op: an update of each variable, then of the step."""
         grads_and_vars = tuple(grads_and_vars)
+        if context.several_replicas() is not None:
+            from millstream.strategies import apply_gradients
+            return apply_gradients.in_replica(self, grads_and_vars, global_step, name)
         if not grads_and_vars:
             raise ValueError("No variables provided.")
         converted = [(self._as_gradient(g), v, _get_processor(v)) for g, v in grads_and_vars]

@@ -2,6 +2,7 @@
 """QueueRunner: threads that fill a queue."""
 from __future__ import annotations
 
+import contextlib
 import threading
 import weakref
 from typing import TYPE_CHECKING
@@ -10,6 +11,13 @@ from millstream.framework import errors, ops
 
 if TYPE_CHECKING:
     from typing import Any
+
+
+class _NotRepeated:
+    """Enqueue ops as single steps. What takes its place says which step of which client one is (step_identity)."""
+
+    def current(self):
+        return contextlib.nullcontext()
 
 
 class QueueRunner:
@@ -24,6 +32,7 @@ class QueueRunner:
         else:
             self._from_arguments(queue, enqueue_ops, close_op, cancel_op, queue_closed_exception_types)
         self._lock = threading.Lock()
+        self._rounds = _NotRepeated()
         self._runs_per_session = weakref.WeakKeyDictionary()
         self._exceptions_raised = []
 
@@ -69,7 +78,8 @@ class QueueRunner:
                 if coord and coord.should_stop():
                     break
                 try:
-                    enqueue()
+                    with self._rounds.current():
+                        enqueue()
                 except self._queue_closed_exception_types:
                     with self._lock:
                         self._runs_per_session[sess] -= 1
@@ -148,7 +158,7 @@ def add_queue_runner(qr: Any, collection: Any = ops.GraphKeys.QUEUE_RUNNERS) -> 
 
 
 def start_queue_runners(sess: Any = None, coord: Any = None, daemon: bool = True, start: bool = True,
-                        collection: Any = ops.GraphKeys.QUEUE_RUNNERS) -> list[Any]:
+                        collection: Any = ops.GraphKeys.QUEUE_RUNNERS) -> list[threading.Thread]:
     """Starts the threads of all queue runners of the graph; returns them."""
     from millstream.client import session
     if sess is None:

@@ -55,6 +55,8 @@ class ResourceSaveable(SaveableObject):
         value = restored_tensors[0]
         if restored_shapes is not None:
             value = gen_ops.reshape(value, restored_shapes[0])
+        if hasattr(self._variable, "restore_all"):  # copies on several devices
+            return self._variable.restore_all(value)
         with ops.device(self._variable.device):
             return gen_ops.assign_variable_op(self._variable.handle, gen_ops.identity(value))
 

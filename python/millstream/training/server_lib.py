@@ -176,6 +176,14 @@ def _find(target):
     return None
 
 
+def target_of_address(address):
+    """The target of a server of this process that listens there ("host:port"); None if there is none."""
+    for server in _running:
+        if not server.done() and server.target().rpartition("//")[2] == address:
+            return server.target()
+    return None
+
+
 def has_ps(target):
     """Whether the server of this process with that target works with ps tasks."""
     server = _find(target)
@@ -196,6 +204,11 @@ def job_is_done(target):
 def told_to_stop():
     """Whether `millstream stop` has ended the job of a server of this process."""
     return any(server.told_to_stop() for server in _running)
+
+
+def set_collective_leader(target, task):
+    """The task that forms groups of collective ops from now on, for the server of this process with that target."""
+    _find(target).set_collective_leader(task)
 
 
 def drop_silent_peers(target):

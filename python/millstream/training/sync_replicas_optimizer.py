@@ -2,33 +2,37 @@
 """SyncReplicasOptimizer: one update from the mean of any N gradients; stale ones are dropped."""
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING
 
 from millstream import gen_ops
+from millstream.client import step_identity
 from millstream.framework import dtypes, ops
 from millstream.ops.flow import control_flow_group
 from millstream.ops.queues import accumulators, data_flow_ops
 from millstream.ops.variables import state_ops, variable_collections, variables
-from millstream.training import optimizer, queue_runner_impl, session_run_hook, sync_end
+from millstream.training import queue_runner_impl, session_run_hook, sync_end, wrapping_optimizer
 
 if TYPE_CHECKING:
     from typing import Any
 
 
-class SyncReplicasOptimizer(optimizer.Optimizer):
-    """Wraps an optimizer. Workers push gradients to accumulators, marked with the step that they were computed at; the chief
+class SyncReplicasOptimizer(wrapping_optimizer.WrappingOptimizer):
+    """Wraps an optimizer so that it updates variables once for the gradients of several workers.
+
+    Workers push gradients to accumulators, marked with the step that they were computed at; the chief
     takes the mean of `replicas_to_aggregate` of them, applies it and hands out a token for the next step to each replica.
-    With more replicas than are aggregated, the slowest are backups whose gradients are dropped."""
+    With more replicas than are aggregated, the slowest are backups whose gradients are dropped.
+    """
 
     def __init__(self, opt, replicas_to_aggregate, total_num_replicas=None, variable_averages=None, variables_to_average=None,
                  use_locking=False, name="sync_replicas", replica_id=None):
         del replica_id  # old scripts give it; nothing depends on it
         if total_num_replicas is None:
             total_num_replicas = replicas_to_aggregate
-        super().__init__(use_locking, name)
+        super().__init__(opt, name, use_locking)
         if variable_averages is not None and variables_to_average is None:
             raise ValueError("Need to specify variables_to_average if variable_averages is given")
-        self._opt = opt
         self._replicas_to_aggregate, self._total_num_replicas = replicas_to_aggregate, total_num_replicas
         self._variable_averages, self._variables_to_average = variable_averages, variables_to_average
         self._tokens_per_step = max(total_num_replicas, replicas_to_aggregate)
@@ -37,18 +41,6 @@ class SyncReplicasOptimizer(optimizer.Optimizer):
         self._sync_token_queue = None
         self._chief_queue_runner = None
         self._accumulator_list = []
-
-    def compute_gradients(self, *args: Any, **kwargs: Any) -> list[Any]:
-        return self._opt.compute_gradients(*args, **kwargs)
-
-    def get_slot(self, *args: Any, **kwargs: Any) -> Any:
-        return self._opt.get_slot(*args, **kwargs)
-
-    def get_slot_names(self, *args: Any, **kwargs: Any) -> Any:
-        return self._opt.get_slot_names(*args, **kwargs)
-
-    def variables(self) -> Any:
-        return self._opt.variables()
 
     def apply_gradients(self, grads_and_vars, global_step=None, name=None):
         grads_and_vars = list(grads_and_vars)
@@ -145,6 +137,31 @@ class SyncReplicasOptimizer(optimizer.Optimizer):
         return _SyncReplicasOptimizerHook(self, is_chief, num_tokens)
 
 
+class _Rounds:
+    """Which step the chief runs: a round, which updates each variable and then adds 1 to the global step.
+
+    One that an outage has ended is made again from new gradients under the same identity, so that variables which it had updated are
+    passed over. If the global step shows that it was done, or was restored, the next one is another round.
+    """
+
+    def __init__(self):
+        self._client, self._global_step = step_identity.Client(), 0
+        self._identity = self._client.next_step()
+
+    def begin(self, global_step):
+        """A session begins, at this global step."""
+        if global_step != self._global_step:
+            self._identity = self._client.next_step()
+        self._global_step = global_step
+
+    @contextlib.contextmanager
+    def current(self):
+        with step_identity.asked(self._identity), step_identity.running():
+            yield
+        self._identity = self._client.next_step()
+        self._global_step += 1
+
+
 class _SyncReplicasOptimizerHook(session_run_hook.SessionRunHook):
     """Initializes local steps and, on the chief, the tokens and the thread that applies means."""
 
@@ -164,6 +181,7 @@ class _SyncReplicasOptimizerHook(session_run_hook.SessionRunHook):
         else:
             self._local_init_op, self._q_runner, self._init_tokens_op = opt.local_step_init_op, None, None
         self._ready_for_local_init_op = opt.ready_for_local_init_op
+        self._rounds = _Rounds()
 
     def after_create_session(self, session, coord):
         from millstream.training import session_manager
@@ -178,6 +196,8 @@ class _SyncReplicasOptimizerHook(session_run_hook.SessionRunHook):
         if self._init_tokens_op is not None:
             session.run(self._init_tokens_op)
         if self._q_runner is not None:
+            self._rounds.begin(session.run(self._sync_optimizer._global_step))
+            self._q_runner._rounds = self._rounds
             self._q_runner.create_threads(session, coord=coord, daemon=True, start=True)
         if not self._is_chief:
             sync_end.watch_for_end(session, coord)

@@ -21,6 +21,7 @@ class TaskStopped(SystemExit):
 _STOPS = (KeyboardInterrupt, TaskStopped)
 _installed_in = None   # process
 _stopping = False
+_status = 0            # of the process, once it stops
 _trainings: weakref.WeakSet[Any] = weakref.WeakSet()  # that save when the program stops; each has stop_and_save()
 
 
@@ -42,7 +43,7 @@ def install():
 
 
 def _on_signal(number, _frame):
-    global _stopping
+    global _stopping, _status
     if os.getpid() != _installed_in:  # a child that was forked
         signal.signal(number, signal.SIG_DFL)
         os.kill(os.getpid(), number)
@@ -53,9 +54,16 @@ def _on_signal(number, _frame):
     if _stopping:
         os._exit(status)
     _stopping = True
+    _status = status
     _log().info("Stopping: %s", "millstream stop" if by_command else signal.Signals(number).name)
     _core.exit_after(_EXIT_SECS, status)
     raise TaskStopped(status)
+
+
+def raise_if_stopping():
+    """Raises TaskStopped again: Python drops exceptions of a signal that comes during a finalizer or a weak reference's callback."""
+    if _stopping:
+        raise TaskStopped(_status)
 
 
 def is_stop(exception_type):

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from typing import Any, Optional
 
     from millstream.framework.graph import Graph
+    from millstream.ops.variables.variables import Variable
 
 _READ = "global_step_read_op_cache"
 
@@ -21,7 +22,7 @@ def global_step(sess: Any, global_step_tensor: Any) -> int:
     return int(sess.run(global_step_tensor))
 
 
-def get_global_step(graph: Optional[Graph] = None) -> Any:
+def get_global_step(graph: Optional[Graph] = None) -> Optional[Variable]:
     """The graph's step variable (or tensor): the one of the collection, or the node `global_step`; None if there is none."""
     graph = graph or ops.get_default_graph()
     found = graph.get_collection(ops.GraphKeys.GLOBAL_STEP)
@@ -48,7 +49,7 @@ def _variable_of(graph, tensor):
     return tensor
 
 
-def create_global_step(graph: Optional[Graph] = None) -> Any:
+def create_global_step(graph: Optional[Graph] = None) -> Variable:
     """Makes the graph's global step. Raises ValueError if there is one."""
     graph = graph or ops.get_default_graph()
     if get_global_step(graph) is not None:
@@ -59,7 +60,7 @@ def create_global_step(graph: Optional[Graph] = None) -> Any:
             collections=[ops.GraphKeys.GLOBAL_VARIABLES, ops.GraphKeys.GLOBAL_STEP])
 
 
-def get_or_create_global_step(graph: Optional[Graph] = None) -> Any:
+def get_or_create_global_step(graph: Optional[Graph] = None) -> Variable:
     """The graph's global step, made if there is none."""
     graph = graph or ops.get_default_graph()
     found = get_global_step(graph)

@@ -80,6 +80,37 @@ def _delay_compensated(num_ps):
         tf.global_variables_initializer()
 
 
+def _stale_synchronous(num_ps):
+    with tf.device(tf.train.replica_device_setter(ps_tasks=num_ps, worker_device="/job:worker/task:1")):
+        step = tf.train.create_global_step()
+        optimizer = tf.train.StaleSynchronousOptimizer(tf.train.AdamOptimizer(0.1), staleness=4, num_workers=3, worker_index=1)
+        optimizer.minimize(model(), step)
+        tf.global_variables_initializer()
+
+
+def _distributed(compression):
+    step = tf.train.create_global_step()
+    large = tf.get_variable("large", [40, 30])
+    optimizer = tf.train.DistributedOptimizer(tf.train.AdamOptimizer(0.1), 2, compression)
+    optimizer.minimize(model() + tf.nn.l2_loss(large), step)
+
+
+def _local_sgd(num_workers, resource):
+    step = tf.train.create_global_step()
+    optimizer = tf.train.LocalSGDOptimizer(tf.train.AdamOptimizer(0.1), num_workers, average_every=5)
+    optimizer.minimize(model(resource), step)
+    optimizer._group.broadcast(tf.global_variables(), is_root=num_workers == 3)
+    optimizer.average_op()
+
+
+def _hierarchical(num_ps, worker):
+    with tf.device(tf.train.replica_device_setter(ps_tasks=num_ps, worker_device=f"/job:worker/task:{worker}")):
+        step = tf.train.create_global_step()
+        optimizer = tf.train.HierarchicalOptimizer(tf.train.AdamOptimizer(0.1), num_workers=5, worker_index=worker, group_size=2)
+        optimizer.minimize(model(), step)
+        tf.global_variables_initializer()
+
+
 def _gated(gate, name):
     tf.train.GradientDescentOptimizer(0.1).minimize(dense_model(), gate_gradients=gate, name=name)
 
@@ -121,3 +152,11 @@ for _name, _make in OPTIMIZERS.items():
         PROGRAMS[f"{_name}.sync.ps{_ps}"] = partial(_sync, _make, _ps)
 for _ps in (1, 2, 3):
     PROGRAMS[f"delay_compensated.ps{_ps}"] = partial(_delay_compensated, _ps)
+    PROGRAMS[f"stale_synchronous.ps{_ps}"] = partial(_stale_synchronous, _ps)
+    for _worker in range(5):
+        PROGRAMS[f"hierarchical.worker{_worker}.ps{_ps}"] = partial(_hierarchical, _ps, _worker)
+for _kind in ("none", "fp16", "bf16", "topk"):
+    PROGRAMS[f"distributed.{_kind}"] = partial(_distributed, _kind)
+for _workers in (1, 2, 3):
+    PROGRAMS[f"local_sgd.workers{_workers}"] = partial(_local_sgd, _workers, False)
+    PROGRAMS[f"local_sgd.workers{_workers}.resource"] = partial(_local_sgd, _workers, True)

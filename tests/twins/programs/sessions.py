@@ -31,6 +31,14 @@ def _scaffold(ps):
     tf.train.Scaffold().finalize()
 
 
+def _monitored_async(ps):
+    with tf.device(tf.train.replica_device_setter(ps_tasks=ps)):
+        step = tf.train.create_global_step()
+        loss = tf.nn.l2_loss(tf.get_variable("w", [4, 3]))
+        tf.train.AdamOptimizer().minimize(loss, step)
+    tf.train.Scaffold().finalize()
+
+
 def _monitored_sync(ps):
     with tf.device(tf.train.replica_device_setter(ps_tasks=ps)):
         step = tf.train.create_global_step()
@@ -84,10 +92,9 @@ PROGRAMS = {
     "saver.ps1": partial(_saver_on_ps, 1),
     "saver.ps2": partial(_saver_on_ps, 2),
     "saver.ps3": partial(_saver_on_ps, 3),
-    "scaffold.ps1": partial(_scaffold, 1),
-    "scaffold.ps2": partial(_scaffold, 2),
-    "monitored_sync.ps1": partial(_monitored_sync, 1),
-    "monitored_sync.ps2": partial(_monitored_sync, 2),
+    **{f"scaffold.ps{ps}": partial(_scaffold, ps) for ps in (1, 2, 3)},
+    **{f"monitored_async.ps{ps}": partial(_monitored_async, ps) for ps in (1, 2, 3)},
+    **{f"monitored_sync.ps{ps}": partial(_monitored_sync, ps) for ps in (1, 2, 3)},
     "averages": _averages,
     "averages.tensors": _averages_of_tensors,
     "averages.debiased": partial(_averages_of_tensors, zero_debias=True),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numbers
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, overload
 
 import numpy as np
 
@@ -17,10 +17,18 @@ if TYPE_CHECKING:
 
     from millstream.framework.tensor import Tensor
     from millstream.framework.type_aliases import DTypeLike, ShapeLike, TensorLike
+    from millstream.framework.indexed_slices import IndexedSlices
+    from millstream.framework.sparse_tensor import SparseTensor
 
 _SMALL = 1000  # up to here zeros() and ones() are constants
 
 
+@overload
+def identity(input: SparseTensor, name: Optional[str] = None) -> SparseTensor: ...
+@overload
+def identity(input: IndexedSlices, name: Optional[str] = None) -> IndexedSlices: ...
+@overload
+def identity(input: TensorLike, name: Optional[str] = None) -> Tensor: ...
 def identity(input, name=None):  # pylint: disable=redefined-builtin
     """A new tensor with the value of `input`."""
     if isinstance(input, sparse_tensor.SparseTensor):

@@ -153,7 +153,7 @@ def one_hot(indices: Any, depth: Any, on_value: Any = None, off_value: Any = Non
 
 
 def sequence_mask(lengths: Any, maxlen: Any = None, dtype: DTypeLike = dtypes.bool, name: Optional[str] = None) -> Tensor:
-    """mask[..., j] = j < lengths[...]."""
+    """Returns a mask of the given lengths: mask[..., j] is j < lengths[...], for j up to `maxlen` (the greatest length by default)."""
     with ops.name_scope(name, "SequenceMask", [lengths, maxlen]):
         lengths = ops.convert_to_tensor(lengths)
         if maxlen is None:

@@ -1,17 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
 """tf.debugging.assert_shapes: sizes by letters, of several tensors at once."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from millstream.framework import ops
 from millstream.ops.array import array_ops
 from millstream.ops.debugging import check_ops
 from millstream.ops.flow import control_flow_ops
 
+if TYPE_CHECKING:
+    from typing import Any
+    from millstream.framework.operation import Operation
 
-def assert_shapes(shapes, data=None, summarize=None, message=None, name=None):
-    """[(tensor, ("N", 3, "?"))]: each letter stands for one size. ValueError for what is known now; an op checks the rest."""
+
+def assert_shapes(shapes, data=None, summarize=None, message=None, name=None) -> Operation:
+    """Checks the shapes of tensors against patterns such as `(x, ("N", 3, "?"))`, where each letter stands for one size.
+
+    Raises ValueError for what is wrong when the graph is built; an op checks the rest when it runs.
+    """
     pairs = list(shapes.items()) if isinstance(shapes, dict) else list(shapes)
     message = message or ""
     with ops.name_scope(name, "assert_shapes"):
-        sizes, checks = {}, []
+        sizes: dict[Any, Any] = {}
+        checks: list[Any] = []
         for tensor, wanted in pairs:
             tensor = ops.convert_to_tensor(tensor)
             wanted = list(wanted) if isinstance(wanted, (list, tuple, str)) else [wanted] if wanted not in ((), None) else []

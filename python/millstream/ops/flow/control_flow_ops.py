@@ -120,7 +120,7 @@ def _branch(graph, fn, pred, errors, structures):
 
 
 def cond(pred, true_fn=None, false_fn=None, strict=False, name=None, fn1=None, fn2=None):
-    """true_fn() if pred else false_fn(); what the functions build runs only if it is taken."""
+    """Returns what `true_fn` builds if `pred` holds, else what `false_fn` builds. Only ops inside the chosen function run."""
     true_fn, false_fn = renamed("true_fn", true_fn, "fn1", fn1), renamed("false_fn", false_fn, "fn2", fn2)
     for what, fn in (("true_fn", true_fn), ("false_fn", false_fn)):
         if fn is None:

@@ -49,7 +49,7 @@ def _result_dtypes(dtype, elems, flat):
 def map_fn(fn: Any, elems: Any, dtype: Optional[DTypeLike] = None, parallel_iterations: Any = None, back_prop: bool = True,
            swap_memory: bool = False, infer_shape: bool = True, name: Optional[str] = None,
            fn_output_signature: Any = None) -> Any:
-    """fn of each element of `elems` (or of each tuple of elements), stacked."""
+    """Applies `fn` to each element of `elems` along the first dimension (or to each tuple of elements) and stacks the results."""
     check_callable(fn, "The provided function is not callable. fn")
     dtype = fn_output_signature if dtype is None else dtype
     flat_in = nest.flatten(elems)

@@ -18,6 +18,11 @@ if TYPE_CHECKING:
 
 
 class TensorArray:
+    """A list of tensors that loops write to and read from; gradients flow through it.
+
+    Every method that writes returns a new TensorArray, which must be used from then on: it carries the order of the writes.
+    """
+
     def __init__(self, dtype: DTypeLike, size: Any = None, dynamic_size: Any = None, clear_after_read: Any = None,
                  tensor_array_name: Any = None, handle: Any = None, flow: Any = None, infer_shape: bool = True,
                  element_shape: Any = None, colocate_with_first_write_call: bool = True, name: Optional[str] = None) -> None:

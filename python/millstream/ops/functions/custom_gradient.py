@@ -14,12 +14,12 @@ from millstream.ops import nest
 from millstream.ops.variables import variable_scope as vs
 
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, Callable
 
 _counter = itertools.count()
 
 
-def custom_gradient(f: Any = None) -> Any:
+def custom_gradient(f: Any = None) -> Callable[..., Any]:
     """A decorator for f(*inputs) -> (outputs, grad_fn); grad_fn(*output_grads) gives the gradients of the inputs.
 
     If f uses trainable variables, grad_fn takes an argument `variables` and returns (input_grads, variable_grads).

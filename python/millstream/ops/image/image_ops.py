@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from typing import Any, Optional
 
     from millstream.framework.tensor import Tensor
+    from millstream.framework.type_aliases import DTypeLike
 
 
 class ResizeMethod:
@@ -64,6 +65,7 @@ def _map_single(image, one, many):
 
 def resize_images(images: Any, size: Any, method: Any = ResizeMethod.BILINEAR, align_corners: bool = False,
                   preserve_aspect_ratio: bool = False, name: Optional[str] = None) -> Tensor:
+    """Resizes one image or a batch of images to `size` (height, width) by bilinear, bicubic, area or nearest-neighbour interpolation."""
     with ops.name_scope(name, "resize", [images, size]):
         images, single = _as_batch(images)
         size = ops.convert_to_tensor(size, dtypes.int32, name="size")
@@ -288,13 +290,9 @@ def draw_bounding_boxes(images: Any, boxes: Any, name: Optional[str] = None, col
     return gen_ops.draw_bounding_boxes_v2(images, boxes, colors, name=name)
 
 
-def decode_image_of(kind):
-    def decode(contents, channels=0, dtype=dtypes.uint8, name=None):
-        return getattr(gen_ops, f"decode_{kind}")(contents, channels=channels, dtype=dtype, name=name)
-    return decode
-
-
-decode_png = decode_image_of("png")
+def decode_png(contents: Any, channels: int = 0, dtype: DTypeLike = dtypes.uint8, name: Optional[str] = None) -> Tensor:
+    """Decodes a PNG image into a tensor [height, width, channels]. With 0 channels it has as many as the file."""
+    return gen_ops.decode_png(contents, channels=channels, dtype=dtype, name=name)
 
 
 def decode_jpeg(contents: Any, channels: Any = 0, ratio: Any = 1, fancy_upscaling: bool = True,

@@ -49,6 +49,8 @@ class ReaderBase:
 
 
 class WholeFileReader(ReaderBase):
+    """A reader that returns each file of a queue as one record: its key is the name of the file, its value the contents."""
+
     def __init__(self, name: Optional[str] = None) -> None:
         super().__init__(gen_ops.whole_file_reader_v2(name=name), supports_serialize=True)
 
@@ -59,6 +61,8 @@ class IdentityReader(ReaderBase):
 
 
 class TextLineReader(ReaderBase):
+    """A reader that returns the lines of the files of a queue, without their line ends."""
+
     def __init__(self, skip_header_lines: Any = None, name: Optional[str] = None) -> None:
         super().__init__(gen_ops.text_line_reader_v2(skip_header_lines=skip_header_lines or 0, name=name))
 

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from typing import Any, Optional
 
     from millstream.framework.type_aliases import DTypeLike, TensorLike
+    from millstream.framework.tensor import Tensor
 
 
 class VarLenFeature(collections.namedtuple("VarLenFeature", ["dtype"])):
@@ -117,7 +118,7 @@ class _Plan:
         return sparse_tensor.SparseTensor(indices, values.values, shape)
 
 
-def parse_example(serialized, features, name=None, example_names=None):
+def parse_example(serialized, features, name=None, example_names=None) -> dict[str, Any]:
     """A dict of tensors from a vector of serialized Examples."""
     plan = _Plan(features)
     with ops.name_scope(name, "ParseExample", [serialized]):
@@ -125,7 +126,7 @@ def parse_example(serialized, features, name=None, example_names=None):
         if serialized.shape.rank == 0:
             return _parse_single(serialized, plan)
         names = ops.convert_to_tensor([] if example_names is None else example_names, dtype=dtypes.string, name="names")
-        outputs = gen_ops.parse_example_v2(
+        outputs = gen_ops.parse_example_v2(  # type: ignore[call-arg]  # Tdense, which is usually inferred
             serialized, names, [k for k, _ in plan.sparse], [d[0] for d in plan.dense], ops.convert_to_tensor([], dtypes.string),
             [d[3] for d in plan.dense], num_sparse=len(plan.sparse), sparse_types=[t for _, t in plan.sparse],
             ragged_value_types=[], ragged_split_types=[], dense_shapes=[d[2] for d in plan.dense],
@@ -141,14 +142,16 @@ def _parse_single(serialized, plan):
     return plan.result(outputs, True)
 
 
-def parse_single_example(serialized: Any, features: TensorLike, name: Optional[str] = None, example_names: Any = None) -> Any:
+def parse_single_example(serialized: Any, features: TensorLike, name: Optional[str] = None, example_names: Any = None) -> dict[str, Any]:
+    """Parses one serialized `tf.train.Example` into a dict of tensors, as `features` describes them."""
     plan = _Plan(features)
     with ops.name_scope(name, "ParseSingleExample", [serialized]):
         return _parse_single(ops.convert_to_tensor(serialized, dtype=dtypes.string, name="serialized"), plan)
 
 
 def decode_csv(records: Any, record_defaults: Any, field_delim: str = ",", use_quote_delim: bool = True,
-               name: Optional[str] = None, na_value: str = "", select_cols: Any = None) -> Any:
+               name: Optional[str] = None, na_value: str = "", select_cols: Any = None) -> list[Tensor]:
+    """Splits lines of CSV into one tensor per column, whose dtypes are those of `record_defaults`; the defaults stand for empty fields."""
     if select_cols is not None and any(select_cols[i] >= select_cols[i + 1] for i in range(len(select_cols) - 1)):
         raise ValueError("select_cols is not strictly increasing.")
     return gen_ops.decode_csv(records, record_defaults, field_delim=field_delim, use_quote_delim=use_quote_delim,
@@ -156,6 +159,7 @@ def decode_csv(records: Any, record_defaults: Any, field_delim: str = ",", use_q
 
 
 def decode_raw(input_bytes: Any = None, out_type: Optional[DTypeLike] = None, little_endian: bool = True,
-               name: Optional[str] = None, bytes: Any = None) -> Any:  # pylint: disable=redefined-builtin
+               name: Optional[str] = None, bytes: Any = None) -> Tensor:  # pylint: disable=redefined-builtin
+    """Reads the bytes of each string as numbers of `out_type`; the result has one more dimension than the input."""
     return gen_ops.decode_raw(input_bytes if input_bytes is not None else bytes, out_type=out_type, little_endian=little_endian,
                               name=name)

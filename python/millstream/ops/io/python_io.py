@@ -40,6 +40,11 @@ class TFRecordOptions:
 
 
 class TFRecordWriter:
+    """Writes records to a TFRecord file, compressed if `options` says so.
+
+    Use it in a `with` statement, or call `close` at the end.
+    """
+
     def __init__(self, path: Any, options: Any = None) -> None:
         self._writer = _core.RecordWriter(os.fspath(path), TFRecordOptions.get_compression_type_string(options))
 

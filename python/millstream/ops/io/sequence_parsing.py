@@ -74,9 +74,11 @@ def parse_single_sequence_example(serialized, context_features=None, sequence_fe
 
 
 def parse_sequence_example(serialized: Any, context_features: Any = None, sequence_features: Any = None,
-                           example_names: Any = None, name: Optional[str] = None) -> Any:
-    """(context, sequences, lengths): dicts of tensors of a batch of SequenceExamples. Dense sequences are padded; `lengths` says
-    how long each is."""
+                           example_names: Any = None, name: Optional[str] = None) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+    """Parses a batch of SequenceExamples into (context, sequences, lengths), which are dicts of tensors.
+
+    Dense sequences are padded; `lengths` says how long each is.
+    """
     if not context_features and not sequence_features:
         raise ValueError("Missing features: either `context_features` or `sequence_features` must be given.")
     context_sparse, context_dense = _split(context_features, FixedLenFeature, "context_features")

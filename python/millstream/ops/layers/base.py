@@ -165,12 +165,13 @@ class Layer:
         if isinstance(initializer, str):
             from millstream.ops.variables import init_ops
             initializer = init_ops.get(initializer)
+        shared = {k: v for k, v in (("synchronization", synchronization), ("aggregation", aggregation)) if v is not None}
         with context:
             variable = vs.get_variable(name, shape=shape, initializer=initializer,
                                        dtype=dtypes.as_dtype(dtype or self.dtype or "float32"),
                                        constraint=constraint, trainable=trainable and self.trainable,
                                        partitioner=partitioner,
-                                       use_resource=use_resource, regularizer=regularizer)
+                                       use_resource=use_resource, regularizer=regularizer, **shared)
         if before is not None:
             self._losses += [x for x in ops.get_collection(ops.GraphKeys.REGULARIZATION_LOSSES) if x not in before]
         known = self._trainable_weights if trainable else self._non_trainable_weights

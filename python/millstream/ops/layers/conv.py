@@ -11,9 +11,10 @@ from millstream.ops.variables import init_ops
 from millstream.ops.layers.base import InputSpec, Layer
 
 if TYPE_CHECKING:
-    from typing import Any, Optional
+    from typing import Any, Callable, Optional
 
     from millstream.framework.type_aliases import ShapeLike
+    from millstream.framework.tensor import Tensor
 
 _ZEROS = init_ops.Zeros
 
@@ -258,13 +259,13 @@ class SeparableConv1D(SeparableConv2D):
         return self._finish(array_ops.squeeze(outputs, [axis]))
 
 
-def _function(cls):
+def _function(cls) -> Callable[..., Tensor]:
     """The function over a layer: its arguments after the inputs, `name` and `reuse`."""
     def apply(inputs, *args, **kwargs):
         name, reuse = kwargs.pop("name", None), kwargs.pop("reuse", None)
         return cls(*args, name=name, _scope=name, _reuse=reuse, **kwargs).apply(inputs)
     apply.__name__ = apply.__qualname__ = cls.__name__.lower()
-    apply.__doc__ = f"{cls.__name__} of `inputs`."
+    apply.__doc__ = f"Makes a layer of the class {cls.__name__} with these arguments and applies it to `inputs`."
     return apply
 
 

@@ -25,7 +25,7 @@ _ZEROS = init_ops.Zeros
 
 
 class Dense(Layer):
-    """activation(inputs * kernel + bias)."""
+    """A fully connected layer: activation(inputs * kernel + bias) over the last dimension."""
 
     def __init__(self, units, activation=None, use_bias=True, kernel_initializer=None, bias_initializer=_ZEROS(),
                  kernel_regularizer=None, bias_regularizer=None, activity_regularizer=None, kernel_constraint=None,

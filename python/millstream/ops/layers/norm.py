@@ -22,6 +22,15 @@ if TYPE_CHECKING:
     from millstream.framework.type_aliases import ShapeLike
 
 
+def _of_replicas():
+    """With several replicas each keeps averages of its own, and together they are the mean of those."""
+    from millstream.strategies import context
+    if context.several_replicas() is None:
+        return {}
+    from millstream.ops.variables import variables
+    return {"synchronization": variables.VariableSynchronization.ON_READ, "aggregation": variables.VariableAggregation.MEAN}
+
+
 class BatchNormalization(Layer):
     """Normalizes over all axes but `axis`. While training, the statistics are those of the batch, and the updates of the
     moving ones go to the collection UPDATE_OPS; otherwise the moving ones are used."""
@@ -78,10 +87,11 @@ class BatchNormalization(Layer):
         partitioner = scope.partitioner
         scope.set_partitioner(None)  # the averages are assigned as a whole
         try:
+            shared = _of_replicas()
             self.moving_mean = self.add_weight("moving_mean", shape=(size,), dtype=dtype, trainable=False,
-                                               initializer=self.moving_mean_initializer)
+                                               initializer=self.moving_mean_initializer, **shared)
             self.moving_variance = self.add_weight("moving_variance", shape=(size,), dtype=dtype, trainable=False,
-                                                   initializer=self.moving_variance_initializer)
+                                                   initializer=self.moving_variance_initializer, **shared)
         finally:
             scope.set_partitioner(partitioner)
         self.built = True

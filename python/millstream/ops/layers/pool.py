@@ -11,7 +11,9 @@ from millstream.ops.layers.base import InputSpec, Layer
 from millstream.ops.layers.conv import normalize_data_format, normalize_padding, normalize_tuple, op_format, output_length
 
 if TYPE_CHECKING:
+    from typing import Callable
     from millstream.framework.type_aliases import ShapeLike
+    from millstream.framework.tensor import Tensor
 
 
 class _Pool(Layer):
@@ -67,7 +69,7 @@ class AveragePooling3D(_Pool):
     rank, function = 3, staticmethod(nn_conv.avg_pool3d)
 
 
-def _function(cls):
+def _function(cls) -> Callable[..., Tensor]:
     def apply(inputs, pool_size, strides, padding="valid", data_format="channels_last", name=None):
         return cls(pool_size=pool_size, strides=strides, padding=padding, data_format=data_format, name=name).apply(inputs)
     return apply

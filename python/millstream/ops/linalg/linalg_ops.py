@@ -126,7 +126,7 @@ def _tensordot_matrix(a, axes, flipped):
     return moved, free_sizes, static_free
 
 
-def einsum(equation, *inputs, **kwargs):
+def einsum(equation, *inputs, **kwargs) -> Tensor:
     """Sums of products by labels of axes: "ij,jk->ik". With "..." for axes that are broadcast."""
     name = kwargs.pop("name", None)
     kwargs.pop("optimize", None)
@@ -134,7 +134,7 @@ def einsum(equation, *inputs, **kwargs):
         raise TypeError(f"Invalid keyword arguments for this function: {', '.join(sorted(kwargs))}. Expected: name, "
                         f"optimize.")
     if len(inputs) == 1 and isinstance(inputs[0], (list, tuple)):
-        inputs = inputs[0]
+        inputs = tuple(inputs[0])
     with ops.name_scope(name, "einsum", list(inputs)):
         tensors = [ops.convert_to_tensor(t) for t in inputs]
         terms, output = _einsum_terms(equation, tensors)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from typing import Any, Optional
 
     from millstream.framework.type_aliases import TensorLike
+    from millstream.framework.tensor import Tensor
 
 # Numerators of Padé's approximants of exp, by degree, and the largest norm for which a degree is exact in float32 and float64.
 _PADE = {
@@ -43,7 +44,7 @@ def _pade(matrix, degree):
     return linalg_ops.matmul(matrix, odd), even
 
 
-def expm(input: Any, name: Optional[str] = None) -> Any:  # pylint: disable=redefined-builtin
+def expm(input: Any, name: Optional[str] = None) -> Tensor:  # pylint: disable=redefined-builtin
     """The matrix exponential, by scaling and squaring."""
     with ops.name_scope(name, "matrix_exponential"):
         matrix = ops.convert_to_tensor(input, name="input")
@@ -75,7 +76,7 @@ def sqrtm(input: Any, name: Optional[str] = None) -> Any:  # pylint: disable=red
     return gen_ops.matrix_square_root(input, name=name)
 
 
-def matrix_rank(a: TensorLike, tol: Any = None, validate_args: bool = False, name: Optional[str] = None) -> Any:
+def matrix_rank(a: TensorLike, tol: Any = None, validate_args: bool = False, name: Optional[str] = None) -> Tensor:
     """How many singular values are above `tol`."""
     with ops.name_scope(name, "matrix_rank"):
         a = ops.convert_to_tensor(a, name="a")
@@ -87,8 +88,8 @@ def matrix_rank(a: TensorLike, tol: Any = None, validate_args: bool = False, nam
         return reduce_ops.reduce_sum(math_ops.cast(s > tol, dtypes.int32), axis=-1)
 
 
-def pinv(a: TensorLike, rcond: Any = None, validate_args: bool = False, name: Optional[str] = None) -> Any:
-    """The Moore-Penrose pseudo-inverse."""
+def pinv(a: TensorLike, rcond: Any = None, validate_args: bool = False, name: Optional[str] = None) -> Tensor:
+    """Returns the Moore-Penrose pseudo-inverse of each matrix. Singular values below `rcond` times the largest count as zero."""
     with ops.name_scope(name, "pinv"):
         a = ops.convert_to_tensor(a, name="a")
         real = a.dtype.real_dtype
@@ -124,7 +125,7 @@ def lu_matrix_inverse(lower_upper: Any, perm: Any, validate_args: bool = False, 
         return lu_solve(lower_upper, perm, identity)
 
 
-def lu_reconstruct(lower_upper: Any, perm: Any, validate_args: bool = False, name: Optional[str] = None) -> Any:
+def lu_reconstruct(lower_upper: Any, perm: Any, validate_args: bool = False, name: Optional[str] = None) -> Tensor:
     """The matrix whose decomposition it is."""
     with ops.name_scope(name, "lu_reconstruct"):
         lower_upper, perm = ops.convert_to_tensor(lower_upper), ops.convert_to_tensor(perm)
@@ -163,7 +164,11 @@ def _compact(diagonals, diagonals_format):
 
 def tridiagonal_solve(diagonals: Any, rhs: Any, diagonals_format: str = "compact", transpose_rhs: bool = False,
                       conjugate_rhs: bool = False, name: Optional[str] = None, partial_pivoting: bool = True,
-                      perturb_singular: bool = False) -> Any:
+                      perturb_singular: bool = False) -> Tensor:
+    """Solves tridiagonal systems of equations.
+
+    `diagonals` has them as one tensor, as three vectors, or as full matrices (`diagonals_format`).
+    """
     unsupported("tf.linalg.tridiagonal_solve", perturb_singular=perturb_singular)
     with ops.name_scope(name, "tridiagonal_solve"):
         compact = _compact(diagonals, diagonals_format)

@@ -24,6 +24,7 @@ _counter = itertools.count()
 
 
 class TextFileIndex:
+    """Says what of a text file becomes a key or a value of a table: the whole line, the line number, or (a number from 0) a column."""
     WHOLE_LINE = -2
     LINE_NUMBER = -1
 
@@ -39,6 +40,8 @@ initialize_all_tables = tables_initializer
 
 
 class KeyValueTensorInitializer:
+    """Fills a lookup table from a tensor of keys and a tensor of values of the same length."""
+
     def __init__(self, keys: Any, values: Any, key_dtype: Optional[DTypeLike] = None, value_dtype: Optional[DTypeLike] = None,
                  name: Optional[str] = None) -> None:
         with ops.name_scope(name, "key_value_init", [keys, values]):

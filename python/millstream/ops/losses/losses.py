@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 
 class Reduction:
+    """Says how the losses of single elements are combined: not at all, by their sum, or by one of several means."""
     NONE = "none"
     SUM = "weighted_sum"
     SUM_OVER_BATCH_SIZE = "weighted_sum_over_batch_size"

@@ -2,7 +2,7 @@
 """tf.clip_by_value, tf.clip_by_norm, tf.clip_by_global_norm."""
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, overload
 
 from millstream import gen_ops
 from millstream.framework import constant_op, ops
@@ -13,8 +13,14 @@ if TYPE_CHECKING:
     from typing import Any, Optional
 
     from millstream.framework.tensor import Tensor
+    from millstream.framework.indexed_slices import IndexedSlices
+    from millstream.framework.type_aliases import TensorLike
 
 
+@overload
+def clip_by_value(t: IndexedSlices, clip_value_min: Any, clip_value_max: Any, name: Optional[str] = None) -> IndexedSlices: ...
+@overload
+def clip_by_value(t: TensorLike, clip_value_min: Any, clip_value_max: Any, name: Optional[str] = None) -> Tensor: ...
 def clip_by_value(t, clip_value_min, clip_value_max, name=None):
     """Limits elements to the range from `clip_value_min` to `clip_value_max`."""
     with ops.name_scope(name, "clip_by_value", [t, clip_value_min, clip_value_max]) as name:
@@ -25,6 +31,10 @@ def clip_by_value(t, clip_value_min, clip_value_max, name=None):
         return ops.IndexedSlices(high, t.indices, t.dense_shape) if isinstance(t, ops.IndexedSlices) else high
 
 
+@overload
+def clip_by_norm(t: IndexedSlices, clip_norm: Any, axes: Any = None, name: Optional[str] = None) -> IndexedSlices: ...
+@overload
+def clip_by_norm(t: TensorLike, clip_norm: Any, axes: Any = None, name: Optional[str] = None) -> Tensor: ...
 def clip_by_norm(t, clip_norm, axes=None, name=None):
     """Scales a tensor down so that its L2 norm is at most `clip_norm`."""
     with ops.name_scope(name, "clip_by_norm", [t, clip_norm]) as name:
@@ -68,7 +78,7 @@ def global_norm(t_list: Any, name: Optional[str] = None) -> Tensor:
         return gen_ops.sqrt(half * constant_op.constant(2.0, dtype=half.dtype.base_dtype), name="global_norm")
 
 
-def clip_by_global_norm(t_list, clip_norm, use_norm=None, name=None):
+def clip_by_global_norm(t_list, clip_norm, use_norm=None, name=None) -> tuple[list[Any], Tensor]:
     """Scales all tensors by one factor so that their common norm is at most `clip_norm`; returns them and the norm."""
     t_list = _check_list(t_list, "t_list")
     if use_norm is None:
@@ -78,7 +88,7 @@ def clip_by_global_norm(t_list, clip_norm, use_norm=None, name=None):
         scale = clip_norm * gen_ops.minimum(1.0 / use_norm, constant_op.constant(1.0, dtype) / clip_norm)
         # A norm that is not finite makes everything NaN.
         scale = scale + (use_norm - use_norm)
-        clipped = []
+        clipped: list[Any] = []
         for i, t in enumerate(t_list):
             if t is None:
                 clipped.append(None)

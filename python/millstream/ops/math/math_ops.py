@@ -2,7 +2,7 @@
 """Arithmetic and other functions of elements: tf.add, tf.divide, tf.abs, tf.cast, ..."""
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, overload
 
 import numpy as np
 
@@ -11,11 +11,12 @@ from millstream.framework import constant_op, dtypes, operators, ops, sparse_ten
 from millstream.ops.arguments import is_sparse_like
 
 if TYPE_CHECKING:
-    from typing import Any, Optional, Union
+    from typing import Any, Callable, Optional, Union
 
     from millstream.framework.sparse_tensor import SparseTensor
     from millstream.framework.tensor import Tensor
     from millstream.framework.type_aliases import DTypeLike, ShapeLike, TensorLike
+    from millstream.framework.indexed_slices import IndexedSlices
 
 
 def _pair(x, y):
@@ -24,19 +25,19 @@ def _pair(x, y):
 
 
 def add(x: TensorLike, y: TensorLike, name: Optional[str] = None) -> Tensor:
-    """x + y, element by element."""
+    """Returns x + y, element by element with broadcasting. Strings are concatenated."""
     with ops.name_scope(name, "Add", [x]) as name:
         x, y = _pair(x, y)
         return (gen_ops.add if x.dtype.base_dtype == dtypes.string else gen_ops.add_v2)(x, y, name=name)
 
 
 def subtract(x: TensorLike, y: TensorLike, name: Optional[str] = None) -> Tensor:
-    """x - y, element by element."""
+    """Returns x - y, element by element with broadcasting."""
     return gen_ops.sub(x, y, name=name)
 
 
 def multiply(x: TensorLike, y: TensorLike, name: Optional[str] = None) -> Tensor:
-    """x * y, element by element."""
+    """Returns x * y, element by element with broadcasting."""
     return gen_ops.mul(x, y, name=name)
 
 
@@ -113,7 +114,7 @@ def pow(x: TensorLike, y: TensorLike, name: Optional[str] = None) -> Tensor:  # 
         return gen_ops.pow(x, y, name=name)
 
 
-def _map_values(gen_name, scope, convert=False):
+def _map_values(gen_name: str, scope: str, doc: str, convert: bool = False) -> Callable[..., Tensor]:
     """A function of one tensor that also takes the values of a SparseTensor."""
     def apply(x, name=None):
         if isinstance(x, sparse_tensor.SparseTensorValue):
@@ -122,16 +123,17 @@ def _map_values(gen_name, scope, convert=False):
             with ops.name_scope(name, scope, [x]) as name:
                 return x.with_values(getattr(gen_ops, gen_name)(x.values, name=name))
         return getattr(gen_ops, gen_name)(ops.convert_to_tensor(x) if convert else x, name=name)
-    apply.__name__ = scope.lower()
+    apply.__name__ = apply.__qualname__ = scope.lower()
+    apply.__doc__ = doc + " A SparseTensor gives a SparseTensor of the same indices."
     return apply
 
 
-negative = _map_values("neg", "Neg")
-sign = _map_values("sign", "Sign", convert=True)
-square = _map_values("square", "Square")
-sqrt = _map_values("sqrt", "Sqrt")
-erf = _map_values("erf", "Erf")
-tanh = _map_values("tanh", "Tanh")
+negative = _map_values("neg", "Neg", "Returns -x, element by element.")
+sign = _map_values("sign", "Sign", "Returns -1, 0 or 1, the sign of each element.", convert=True)
+square = _map_values("square", "Square", "Returns the square of each element.")
+sqrt = _map_values("sqrt", "Sqrt", "Returns the square root of each element.")
+erf = _map_values("erf", "Erf", "Returns the Gauss error function of each element.")
+tanh = _map_values("tanh", "Tanh", "Returns the hyperbolic tangent of each element.")
 
 
 def abs(x: Any, name: Optional[str] = None) -> Union[SparseTensor, Tensor]:  # pylint: disable=redefined-builtin
@@ -149,7 +151,7 @@ complex_abs = abs
 
 
 def sigmoid(x: TensorLike, name: Optional[str] = None) -> Tensor:
-    """1 / (1 + exp(-x))."""
+    """Returns 1 / (1 + exp(-x)), element by element."""
     with ops.name_scope(name, "Sigmoid", [x]) as name:
         return gen_ops.sigmoid(ops.convert_to_tensor(x, name="x"), name=name)
 
@@ -171,6 +173,12 @@ def logical_xor(x: TensorLike, y: TensorLike, name: str = "LogicalXor") -> Tenso
     return gen_ops.logical_and(gen_ops.logical_or(x, y), gen_ops.logical_not(gen_ops.logical_and(x, y)), name=name)
 
 
+@overload
+def cast(x: SparseTensor, dtype: DTypeLike, name: Optional[str] = None) -> SparseTensor: ...
+@overload
+def cast(x: IndexedSlices, dtype: DTypeLike, name: Optional[str] = None) -> IndexedSlices: ...
+@overload
+def cast(x: TensorLike, dtype: DTypeLike, name: Optional[str] = None) -> Tensor: ...
 def cast(x, dtype, name=None):
     """Converts elements to `dtype`; fractions are cut off."""
     base = dtypes.as_dtype(dtype).base_dtype

@@ -232,8 +232,8 @@ sparse_segment_sqrt_n = _sparse_segment("sqrt_n")
 
 
 def confusion_matrix(labels: TensorLike, predictions: TensorLike, num_classes: Any = None, dtype: DTypeLike = dtypes.int32,
-                     name: Optional[str] = None, weights: Any = None) -> Any:
-    """Row = label, column = prediction."""
+                     name: Optional[str] = None, weights: Any = None) -> Tensor:
+    """Counts how often each pair of label and prediction occurs: rows are labels, columns are predictions."""
     with ops.name_scope(name, "confusion_matrix", (predictions, labels, num_classes, weights)) as name:
         from millstream.ops.array import array_ops
         from millstream.ops.debugging import check_ops

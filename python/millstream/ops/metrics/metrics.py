@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 def mean(values: Any, weights: Any = None, metrics_collections: Any = None, updates_collections: Any = None,
          name: Optional[str] = None) -> tuple[Tensor, Tensor]:
-    """(value, update_op): the weighted mean of all values so far."""
+    """Returns (value, update_op) of the weighted mean of all values so far."""
     with vs.variable_scope(name, "mean", (values, weights)):
         values = math_ops.cast(values, dtypes.float32)
         sum_variable = metric_variable([], dtypes.float32, name="total")
@@ -45,7 +45,7 @@ def mean(values: Any, weights: Any = None, metrics_collections: Any = None, upda
 
 def accuracy(labels: TensorLike, predictions: TensorLike, weights: Any = None, metrics_collections: Any = None,
              updates_collections: Any = None, name: Optional[str] = None) -> tuple[Tensor, Tensor]:
-    """(value, update_op): how often predictions equal labels."""
+    """Returns (value, update_op) of the share of predictions that equal their labels."""
     predictions, labels, weights = matched(predictions, labels, weights)
     if labels.dtype.base_dtype != predictions.dtype.base_dtype:
         predictions = math_ops.cast(predictions, labels.dtype.base_dtype)

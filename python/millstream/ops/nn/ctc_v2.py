@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from typing import Any, Optional
 
     from millstream.framework.type_aliases import TensorLike
+    from millstream.framework.tensor import Tensor
 
 
 def _sparse(labels, lengths):
@@ -24,7 +25,7 @@ def _sparse(labels, lengths):
 
 
 def ctc_loss_v2(labels: TensorLike, logits: TensorLike, label_length: Any, logit_length: Any, logits_time_major: bool = True,
-                unique: Any = None, blank_index: Any = None, name: Optional[str] = None) -> Any:
+                unique: Any = None, blank_index: Any = None, name: Optional[str] = None) -> Tensor:
     """The loss of each sequence; `labels` are sparse, or dense with lengths. The blank is class 0, or for sparse labels the last,
     unless blank_index says otherwise."""
     with ops.name_scope(name, "ctc_loss"):

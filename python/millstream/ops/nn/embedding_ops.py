@@ -38,7 +38,10 @@ def _tables(params):
 
 def embedding_lookup(params: Any, ids: Any, partition_strategy: str = "mod", name: Optional[str] = None,
                      validate_indices: bool = True, max_norm: Any = None) -> Tensor:
-    """Rows of `params`. With several tables, row i is in table i % n ("mod") or in equal runs ("div")."""
+    """Returns the rows of `params` that `ids` name.
+
+    With several tables, row i is in table i % n ("mod") or in equal runs ("div").
+    """
     params = _tables(params)
     with ops.name_scope(name, "embedding_lookup", [ids]) as name:
         params = [p if ops.is_dense_tensor_like(p) else ops.convert_to_tensor(p, name=f"params_{i}")
@@ -131,7 +134,7 @@ def embedding_lookup_sparse(params: Any, sp_ids: Any, sp_weights: Any, partition
 
 def safe_embedding_lookup_sparse(embedding_weights: Any, sparse_ids: Any, sparse_weights: Any = None, combiner: str = "mean",
                                  default_id: Any = None, name: Optional[str] = None, partition_strategy: str = "div",
-                                 max_norm: Any = None) -> Any:
+                                 max_norm: Any = None) -> Tensor:
     """As embedding_lookup_sparse, with a default (or zeros) for rows that name nothing, and without ids below 0."""
     from millstream.ops.sparse import sparse_ops
     with ops.name_scope(name, "embedding_lookup", [sparse_ids]) as scope:

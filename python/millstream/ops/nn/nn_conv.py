@@ -46,7 +46,7 @@ def _padding(padding):
 
 def conv2d(input: Any, filter: Any = None, strides: Any = None, padding: Any = None, use_cudnn_on_gpu: bool = True,
            data_format: str = "NHWC", dilations: Any = (1, 1, 1, 1), name: Optional[str] = None, filters: Any = None) -> Tensor:  # pylint: disable=redefined-builtin
-    """Convolution of images with `filter` of shape [height, width, in, out]."""
+    """Convolves a batch of images with a `filter` of shape [height, width, input channels, output channels]."""
     filter = renamed("filter", filter, "filters", filters)
     padding, explicit = _padding(padding)
     data_format = data_format or "NHWC"
@@ -331,6 +331,6 @@ def erosion2d(value: Any, kernel: Any, strides: Any, rates: Any, padding: Any, n
 
 
 def atrous_conv2d_transpose(value: Any, filters: Any, output_shape: ShapeLike, rate: Any, padding: Any,
-                            name: Optional[str] = None) -> Any:
+                            name: Optional[str] = None) -> Tensor:
     """The transpose of atrous_conv2d()."""
     return conv2d_transpose(value, filters, output_shape, 1, padding, dilations=rate, name=name or "atrous_conv2d_transpose")

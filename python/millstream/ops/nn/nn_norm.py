@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def moments(x: TensorLike, axes: Any, shift: Any = None, name: Optional[str] = None, keep_dims: Optional[bool] = None,
             keepdims: Optional[bool] = None) -> tuple[Tensor, Tensor]:
-    """(mean, variance) over the axes."""
+    """Returns the mean and the variance over the axes."""
     keep = bool(renamed("keepdims", keepdims, "keep_dims", keep_dims))
     with ops.name_scope(name, "moments", [x, axes]):
         x = ops.convert_to_tensor(x)

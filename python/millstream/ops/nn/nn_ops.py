@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from millstream.framework.tensor import Tensor
     from typing import Any, Optional
     from millstream.framework.type_aliases import TensorLike
+    from millstream.gen_ops import TopKV2
 
 
 def _named_activation(gen_name, scope):
@@ -36,7 +37,7 @@ relu6: Callable[..., Tensor] = _named_activation("relu6", "Relu6")
 
 
 def leaky_relu(features: TensorLike, alpha: Any = 0.2, name: Optional[str] = None) -> Tensor:
-    """x where it is positive, else alpha * x."""
+    """Returns the features where they are positive, and alpha * features elsewhere."""
     with ops.name_scope(name, "LeakyRelu", [features, alpha]) as name:
         features = ops.convert_to_tensor(features, name="features")
         if features.dtype.is_integer:
@@ -87,7 +88,7 @@ def _last_axis(gen_name, logits, axis, name):
 
 
 def softmax(logits: TensorLike, axis: Any = None, name: Optional[str] = None, dim: Any = None) -> Tensor:
-    """exp(logits) / sum(exp(logits)) along `axis`."""
+    """Returns exp(logits) / sum(exp(logits)) along `axis`, which is the last one by default."""
     axis = renamed("axis", axis, "dim", dim)
     return _last_axis("softmax", logits, -1 if axis is None else axis, name)
 
@@ -281,7 +282,7 @@ def _layer_inputs(x, weights, biases):
 
 
 def xw_plus_b(x: TensorLike, weights: Any, biases: Any, name: Optional[str] = None) -> Tensor:
-    """x * weights + biases, for matrices."""
+    """Returns the matrix product of `x` and `weights` plus `biases`, which are added to each row."""
     with ops.name_scope(name, "xw_plus_b", [x, weights, biases]) as name:
         x, weights, biases = _layer_inputs(x, weights, biases)
         return bias_add(linalg_ops.matmul(x, weights), biases, name=name)
@@ -312,7 +313,7 @@ def zero_fraction(value: Any, name: Optional[str] = None) -> Tensor:
         return reduce_ops.reduce_mean(math_ops.cast(gen_ops.equal(value, zero), dtypes.float32))
 
 
-def top_k(input: Any, k: Any = 1, sorted: bool = True, name: Optional[str] = None) -> Any:  # pylint: disable=redefined-builtin
+def top_k(input: Any, k: Any = 1, sorted: bool = True, name: Optional[str] = None) -> TopKV2:  # pylint: disable=redefined-builtin
     """The `k` largest elements of each row, and their indices."""
     return gen_ops.top_kv2(input, k, sorted=sorted, name=name)
 

@@ -40,6 +40,11 @@ class ConditionalAccumulatorBase:
 
 
 class ConditionalAccumulator(ConditionalAccumulatorBase):
+    """Sums up gradients of one dtype and drops those that are older than its global step.
+
+    `take_grad(n)` waits for n of them and returns their mean (their sum with `reduction_type="SUM"`).
+    """
+
     def __init__(self, dtype: DTypeLike, shape: ShapeLike = None, shared_name: Any = None,
                  name: str = "conditional_accumulator", reduction_type: str = "MEAN") -> None:
         ref = gen_ops.conditional_accumulator(dtype=dtype, shape=tensor_shape.TensorShape(shape),

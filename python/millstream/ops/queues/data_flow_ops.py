@@ -154,6 +154,11 @@ class QueueBase:
 
 
 class FIFOQueue(QueueBase):
+    """A queue that returns its elements in the order in which they came.
+
+    It holds at most `capacity` elements: enqueueing waits while it is full.
+    """
+
     def __init__(self, capacity: Any, dtypes: Any, shapes: Any = None, names: Any = None, shared_name: Any = None,
                  name: str = "fifo_queue") -> None:
         types = _as_types(dtypes)
@@ -164,6 +169,8 @@ class FIFOQueue(QueueBase):
 
 
 class RandomShuffleQueue(QueueBase):
+    """A queue that returns its elements in random order and always keeps `min_after_dequeue` of them to choose from, until it is closed."""
+
     def __init__(self, capacity: Any, min_after_dequeue: Any, dtypes: Any, shapes: Any = None, names: Any = None,
                  seed: Optional[int] = None, shared_name: Any = None, name: str = "random_shuffle_queue") -> None:
         types = _as_types(dtypes)
@@ -179,7 +186,7 @@ class RandomShuffleQueue(QueueBase):
 
 
 class PaddingFIFOQueue(QueueBase):
-    """Rows of different sizes are padded with zeros by dequeue_many()."""
+    """A FIFO queue of elements of varying size: `dequeue_many` pads them with zeros to the size of the largest."""
 
     def __init__(self, capacity: Any, dtypes: Any, shapes: Any, names: Any = None, shared_name: Any = None,
                  name: str = "padding_fifo_queue") -> None:

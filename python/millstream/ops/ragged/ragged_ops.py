@@ -14,9 +14,10 @@ from millstream.ops.math import math_ops, reduce_ops
 from millstream.ops.ragged.ragged_tensor import RaggedTensor, RaggedTensorValue, _splits
 
 if TYPE_CHECKING:
-    from typing import Any, Optional
+    from typing import Any, Optional, Union
 
     from millstream.framework.type_aliases import DTypeLike
+    from millstream.framework.tensor import Tensor
 
 
 # Constants and placeholders.
@@ -67,7 +68,7 @@ def constant_value(pylist: Any, dtype: Optional[DTypeLike] = None, ragged_rank: 
 
 
 def constant(pylist: Any, dtype: Optional[DTypeLike] = None, ragged_rank: Any = None, inner_shape: Any = None,
-             name: Optional[str] = None, row_splits_dtype: Any = dtypes.int64) -> Any:
+             name: Optional[str] = None, row_splits_dtype: Any = dtypes.int64) -> Union[RaggedTensor, Tensor]:
     """A constant RaggedTensor of nested lists; a tensor if they are not nested."""
     with ops.name_scope(name, "RaggedConstant"):
         value = constant_value(pylist, dtype, ragged_rank, inner_shape, row_splits_dtype)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from typing import Any, Optional
 
     from millstream.framework.type_aliases import DTypeLike
+    from millstream.framework.tensor import Tensor
 
 
 
@@ -152,7 +153,8 @@ def RegisterKL(dist_cls_a: Any, dist_cls_b: Any) -> Any:  # pylint: disable=inva
     return register
 
 
-def kl_divergence(distribution_a: Any, distribution_b: Any, allow_nan_stats: bool = True, name: Optional[str] = None) -> Any:
+def kl_divergence(distribution_a: Any, distribution_b: Any, allow_nan_stats: bool = True, name: Optional[str] = None) -> Tensor:
+    """Returns the Kullback-Leibler divergence of two distributions, KL(a || b), for the pairs of classes that are registered."""
     for a in type(distribution_a).__mro__:
         for b in type(distribution_b).__mro__:
             if (a, b) in _kl:
@@ -172,6 +174,8 @@ def _tensors(*values):
 
 
 class Normal(Distribution):
+    """The normal distribution with mean `loc` and standard deviation `scale`."""
+
     def __init__(self, loc: Any, scale: Any, validate_args: bool = False, allow_nan_stats: bool = True,
                  name: str = "Normal") -> None:
         self.loc, self.scale = _tensors(loc, scale)

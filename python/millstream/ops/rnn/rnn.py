@@ -105,8 +105,8 @@ class _EndedSequences:
 
 def dynamic_rnn(cell: Any, inputs: Any, sequence_length: Any = None, initial_state: Any = None,
                 dtype: Optional[DTypeLike] = None, parallel_iterations: Any = None, swap_memory: bool = False,
-                time_major: bool = False, scope: Any = None) -> Any:
-    """(outputs, state) of a cell over inputs [batch, time, ...], in a loop."""
+                time_major: bool = False, scope: Any = None) -> tuple[Any, Any]:
+    """Runs a cell over inputs [batch, time, ...] in a loop and returns (outputs, final state)."""
     _like_cell(cell)
     with variable_scope.variable_scope(scope or "rnn"):
         flat = [ops.convert_to_tensor(x) for x in nest.flatten(inputs)]
@@ -191,8 +191,8 @@ def _dynamic_loop(cell, inputs, state, parallel_iterations, swap_memory, lengths
 
 
 def static_rnn(cell: Any, inputs: Any, initial_state: Any = None, dtype: Optional[DTypeLike] = None,
-               sequence_length: Any = None, scope: Any = None) -> Any:
-    """(list of outputs, state) of a cell over a list of inputs."""
+               sequence_length: Any = None, scope: Any = None) -> tuple[list[Any], Any]:
+    """Runs a cell over a list of inputs, with nodes of its own for each step, and returns (list of outputs, final state)."""
     _like_cell(cell)
     if not nest.is_nested(inputs):
         raise TypeError("inputs must be a sequence")
@@ -251,8 +251,8 @@ def _reversed(x, lengths, seq_axis, batch_axis):
 def bidirectional_dynamic_rnn(cell_fw: Any, cell_bw: Any, inputs: Any, sequence_length: Any = None,
                               initial_state_fw: Any = None, initial_state_bw: Any = None, dtype: Optional[DTypeLike] = None,
                               parallel_iterations: Any = None, swap_memory: bool = False, time_major: bool = False,
-                              scope: Any = None) -> Any:
-    """((outputs of both), (states of both)) of two cells, one of which sees the inputs backwards, in loops."""
+                              scope: Any = None) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
+    """Runs two cells over the inputs, one of them backwards, and returns ((outputs of both), (final states of both))."""
     _like_cell(cell_fw)
     _like_cell(cell_bw)
     time_axis, batch_axis = (0, 1) if time_major else (1, 0)
@@ -279,8 +279,8 @@ def _reverse_list(inputs, lengths):
 
 def static_bidirectional_rnn(cell_fw: Any, cell_bw: Any, inputs: Any, initial_state_fw: Any = None,
                              initial_state_bw: Any = None, dtype: Optional[DTypeLike] = None, sequence_length: Any = None,
-                             scope: Any = None) -> Any:
-    """(outputs, forward state, backward state) of two cells over a list of inputs, one of which sees it backwards."""
+                             scope: Any = None) -> tuple[list[Any], Any, Any]:
+    """Runs two cells over a list of inputs, one of them backwards, and returns (outputs, forward state, backward state)."""
     _like_cell(cell_fw)
     _like_cell(cell_bw)
     if not nest.is_nested(inputs):
@@ -300,7 +300,10 @@ def static_bidirectional_rnn(cell_fw: Any, cell_bw: Any, inputs: Any, initial_st
 
 def raw_rnn(cell: Any, loop_fn: Any, parallel_iterations: Any = None, swap_memory: bool = False,
             scope: Any = None) -> tuple[TensorArray, Tensor, Tensor]:
-    """(TensorArray of outputs, state, loop state): loop_fn(time, output, state, loop_state) says what comes next."""
+    """Runs a cell in a loop that `loop_fn(time, output, state, loop_state)` controls.
+
+    Returns a TensorArray of the outputs, the final state and the final loop state.
+    """
     _like_cell(cell)
     with variable_scope.variable_scope(scope or "rnn"):
         time = constant_op.constant(0, dtypes.int32)

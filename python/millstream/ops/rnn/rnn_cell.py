@@ -47,7 +47,7 @@ def batch_zeros(size, batch_size, dtype):
 
 
 class RNNCell(Layer):
-    """(output, new_state) = cell(input, state)."""
+    """The base class of recurrent cells: `output, new_state = cell(input, state)`."""
 
     def __init__(self, trainable: Any = True, name: Optional[str] = None, dtype: Optional[DTypeLike] = None,
                  **kwargs: Any) -> None:

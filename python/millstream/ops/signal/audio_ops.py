@@ -8,10 +8,11 @@ from millstream import gen_ops
 
 if TYPE_CHECKING:
     from typing import Any, Optional
+    from millstream.gen_ops import DecodeWav
 
 
-def decode_wav(contents: Any, desired_channels: Any = -1, desired_samples: Any = -1, name: Optional[str] = None) -> Any:
-    """(audio, sample_rate) of a WAV file with 16-bit samples; audio is [samples, channels] from -1 to 1."""
+def decode_wav(contents: Any, desired_channels: Any = -1, desired_samples: Any = -1, name: Optional[str] = None) -> DecodeWav:
+    """Returns (audio, sample_rate) of a WAV file with 16-bit samples; audio is [samples, channels], from -1 to 1."""
     return gen_ops.decode_wav(contents, desired_channels=desired_channels, desired_samples=desired_samples, name=name)
 
 

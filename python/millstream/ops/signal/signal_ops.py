@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from typing import Any, Optional
 
     from millstream.framework.type_aliases import DTypeLike, TensorLike
+    from millstream.framework.tensor import Tensor
 
 
 def _number(value, name):
@@ -29,7 +30,7 @@ def _number(value, name):
 
 
 def frame(signal: Any, frame_length: Any, frame_step: Any, pad_end: bool = False, pad_value: Any = 0, axis: Any = -1,
-          name: Optional[str] = None) -> Any:
+          name: Optional[str] = None) -> Tensor:
     """Pieces of `frame_length` along an axis, each `frame_step` after the last: the axis becomes [frames, frame_length]."""
     with ops.name_scope(name, "frame", [signal, frame_length, frame_step]):
         signal = ops.convert_to_tensor(signal, name="signal")
@@ -97,7 +98,8 @@ def _raised_cosine(name, default, window_length, periodic, dtype, a, b):
 
 
 def hann_window(window_length: Any, periodic: bool = True, dtype: DTypeLike = dtypes.float32,
-                name: Optional[str] = None) -> Any:
+                name: Optional[str] = None) -> Tensor:
+    """Returns the Hann window, a raised cosine, of the given length; `periodic` makes it fit for overlapping frames."""
     return _raised_cosine(name, "hann_window", window_length, periodic, dtype, 0.5, 0.5)
 
 
@@ -142,7 +144,7 @@ def _next_power_of_two(length):
 
 
 def stft(signals: Any, frame_length: Any, frame_step: Any, fft_length: Any = None, window_fn: Any = hann_window,
-         pad_end: bool = False, name: Optional[str] = None) -> Any:
+         pad_end: bool = False, name: Optional[str] = None) -> Tensor:
     """The spectra of windowed frames: [..., frames, fft_length // 2 + 1], complex."""
     with ops.name_scope(name, "stft", [signals]):
         frames = frame(signals, frame_length, frame_step, pad_end=pad_end)
@@ -232,7 +234,7 @@ def _dct(x, kind, n, norm):
     return out if norm is None else out * (math.sqrt(0.5) * gen_ops.rsqrt(real_size))
 
 
-def dct(input: Any, type: Any = 2, n: Any = None, axis: Any = -1, norm: Any = None, name: Optional[str] = None) -> Any:  # pylint: disable=redefined-builtin
+def dct(input: Any, type: Any = 2, n: Any = None, axis: Any = -1, norm: Any = None, name: Optional[str] = None) -> Tensor:  # pylint: disable=redefined-builtin
     """The discrete cosine transform of the last axis, as SciPy defines its types."""
     with ops.name_scope(name, "dct", [input]):
         x = ops.convert_to_tensor(input)
@@ -249,7 +251,7 @@ def idct(input: Any, type: Any = 2, n: Any = None, axis: Any = -1, norm: Any = N
 
 
 def mdct(signals: Any, frame_length: Any, window_fn: Any = vorbis_window, pad_end: bool = False, norm: Any = None,
-         name: Optional[str] = None) -> Any:
+         name: Optional[str] = None) -> Tensor:
     """The modified cosine transform of frames that overlap by half."""
     with ops.name_scope(name, "mdct", [signals]):
         known, length = _number(frame_length, "frame_length")
@@ -279,8 +281,8 @@ def _mel(hertz):
 
 def linear_to_mel_weight_matrix(num_mel_bins: Any = 20, num_spectrogram_bins: Any = 129, sample_rate: Any = 8000,
                                 lower_edge_hertz: Any = 125.0, upper_edge_hertz: Any = 3800.0, dtype: Any = dtypes.float32,
-                                name: Optional[str] = None) -> Any:
-    """[num_spectrogram_bins, num_mel_bins]: triangles over the bins of a spectrum, equally wide in mel."""
+                                name: Optional[str] = None) -> Tensor:
+    """Returns a matrix that turns spectra into mel spectra. Its columns are triangles over the spectrum, equally wide in mel."""
     with ops.name_scope(name, "linear_to_mel_weight_matrix") as scope:
         if isinstance(sample_rate, ops.Tensor):
             sample_rate = tensor_util.constant_value(sample_rate)

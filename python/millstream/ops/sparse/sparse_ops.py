@@ -29,7 +29,7 @@ def _convert(sp_input):
     return sp_input
 
 
-def _parts(sp):
+def _parts(sp) -> tuple[Tensor, Tensor, Tensor]:
     return sp.indices, sp.values, sp.dense_shape
 
 
@@ -71,6 +71,7 @@ def sparse_to_dense(sparse_indices: Any, output_shape: ShapeLike, sparse_values:
 
 def sparse_tensor_to_dense(sp_input: Any, default_value: Any = None, validate_indices: bool = True,
                            name: Optional[str] = None) -> Tensor:
+    """Returns a dense tensor with the values of `sp_input`, and `default_value` (zero or the empty string) everywhere else."""
     sp_input = _convert(sp_input)
     if default_value is None:
         default_value = "" if sp_input.dtype.base_dtype == dtypes.string else np.zeros((), sp_input.dtype.as_numpy_dtype)
@@ -101,7 +102,8 @@ def sparse_merge(sp_ids: Any, sp_values: Any, vocab_size: Any, name: Optional[st
         return result if already_sorted else sparse_reorder(result)
 
 
-def sparse_reorder(sp_input, name=None):
+def sparse_reorder(sp_input, name=None) -> SparseTensor:
+    """Returns the same SparseTensor with its indices sorted in row-major order."""
     sp_input = _convert(sp_input)
     indices, values = gen_ops.sparse_reorder(*_parts(sp_input), name=name)
     return SparseTensor(indices, values, array_ops.identity(sp_input.dense_shape))
@@ -292,7 +294,11 @@ def deserialize_many_sparse(serialized_sparse: Any, dtype: DTypeLike, rank: Any 
     return SparseTensor(indices, values, shape)
 
 
-def edit_distance(hypothesis, truth, normalize=True, name="edit_distance"):
+def edit_distance(hypothesis, truth, normalize=True, name="edit_distance") -> Tensor:
+    """Returns the Levenshtein distance of each pair of sequences, divided by the length of the true one if `normalize` is set.
+
+    Both arguments are SparseTensors whose last dimension runs along the sequences.
+    """
     hypothesis, truth = _convert(hypothesis), _convert(truth)
     return gen_ops.edit_distance(*_parts(hypothesis), *_parts(truth), normalize=normalize, name=name)
 
@@ -330,7 +336,7 @@ def sparse_cross_hashed(inputs: Any, num_buckets: Any = 0, hash_key: Any = None,
 
 
 def sparse_bincount(values: Any, weights: Any = None, axis: Any = 0, minlength: Any = None, maxlength: Any = None,
-                    binary_output: Any = False, name: Optional[str] = None) -> Any:
+                    binary_output: Any = False, name: Optional[str] = None) -> SparseTensor:
     """How often each number is there, of all or (axis=-1) of each row: a SparseTensor."""
     with ops.name_scope(name, "count"):
         is_sparse = isinstance(values, SparseTensor)
@@ -345,7 +351,7 @@ def sparse_bincount(values: Any, weights: Any = None, axis: Any = 0, minlength: 
         attrs = dict(minlength=-1 if minlength is None else minlength, maxlength=-1 if maxlength is None else maxlength,
                      binary_output=binary_output)
         if is_sparse and axis == -1:
-            parts = gen_ops.sparse_count_sparse_output(values.indices, numbers, values.dense_shape, given, **attrs)
+            parts: tuple[Tensor, ...] = gen_ops.sparse_count_sparse_output(values.indices, numbers, values.dense_shape, given, **attrs)
         else:
             parts = gen_ops.dense_count_sparse_output(numbers, given, **attrs)
         return SparseTensor(*parts)

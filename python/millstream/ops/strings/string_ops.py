@@ -66,6 +66,10 @@ def string_join(inputs: Any, separator: str = "", name: Optional[str] = None) ->
 
 def as_string(input: Any, precision: Any = -1, scientific: bool = False, shortest: bool = False, width: Any = -1,
               fill: str = "", name: Optional[str] = None) -> Tensor:
+    """Formats each element as text.
+
+    `precision`, `scientific` and `shortest` are for floating-point numbers, `width` and `fill` pad.
+    """
     # pylint: disable=redefined-builtin
     return gen_ops.as_string(input, precision=precision, scientific=scientific, shortest=shortest, width=width, fill=fill,
                              name=name)
@@ -73,6 +77,7 @@ def as_string(input: Any, precision: Any = -1, scientific: bool = False, shortes
 
 def string_to_number(string_tensor: Any = None, out_type: DTypeLike = dtypes.float32, name: Optional[str] = None,
                      input: Any = None) -> Tensor:  # pylint: disable=redefined-builtin
+    """Parses each string as a number of `out_type`. Running it fails if one is not a number."""
     return gen_ops.string_to_number(renamed("input", input, "string_tensor", string_tensor), out_type=out_type, name=name)
 
 

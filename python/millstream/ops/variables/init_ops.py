@@ -95,7 +95,7 @@ def _float_dtype(dtype):
 
 
 class Zeros(Initializer):
-    """Zeros."""
+    """An initializer that sets all elements to zero."""
 
     def __init__(self, dtype: DTypeLike = dtypes.float32) -> None:
         self.dtype = dtypes.as_dtype(dtype)
@@ -108,7 +108,7 @@ class Zeros(Initializer):
 
 
 class Ones(Initializer):
-    """Ones."""
+    """An initializer that sets all elements to one."""
 
     def __init__(self, dtype: DTypeLike = dtypes.float32) -> None:
         self.dtype = dtypes.as_dtype(dtype)
@@ -136,7 +136,7 @@ def constant_op_zeros(shape, dtype, name, value):
 
 
 class Constant(Initializer):
-    """A given value."""
+    """An initializer that sets elements to a given value, or to the values of a list or an array."""
 
     def __init__(self, value: Any = 0, dtype: DTypeLike = dtypes.float32, verify_shape: bool = False) -> None:
         if not (np.isscalar(value) or isinstance(value, (list, tuple, np.ndarray))):
@@ -161,7 +161,7 @@ class Constant(Initializer):
 
 
 class RandomUniform(Initializer):
-    """Uniformly distributed values."""
+    """An initializer of uniformly distributed values between `minval` and `maxval`."""
 
     def __init__(self, minval: Any = 0, maxval: Any = None, seed: Optional[int] = None,
                  dtype: DTypeLike = dtypes.float32) -> None:
@@ -177,7 +177,7 @@ class RandomUniform(Initializer):
 
 
 class RandomNormal(Initializer):
-    """Normally distributed values."""
+    """An initializer of normally distributed values with mean `mean` and standard deviation `stddev`."""
     _make = staticmethod(random_normal)
 
     def __init__(self, mean: Any = 0.0, stddev: Any = 1.0, seed: Optional[int] = None,
@@ -311,6 +311,8 @@ class Identity(Initializer):
 
 
 class GlorotUniform(VarianceScaling):
+    """An initializer of uniformly distributed values within +-sqrt(6 / (fan_in + fan_out)), also called Xavier uniform."""
+
     def __init__(self, seed: Optional[int] = None, dtype: DTypeLike = dtypes.float32) -> None:
         super().__init__(scale=1.0, mode="fan_avg", distribution="uniform", seed=seed, dtype=dtype)
 
@@ -319,6 +321,8 @@ class GlorotUniform(VarianceScaling):
 
 
 class GlorotNormal(VarianceScaling):
+    """An initializer of truncated normal values with variance 2 / (fan_in + fan_out), also called Xavier normal."""
+
     def __init__(self, seed: Optional[int] = None, dtype: DTypeLike = dtypes.float32) -> None:
         super().__init__(scale=1.0, mode="fan_avg", distribution="truncated_normal", seed=seed, dtype=dtype)
 

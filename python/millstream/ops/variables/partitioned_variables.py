@@ -10,7 +10,7 @@ from millstream import gen_ops
 from millstream.framework import dtypes, ops, tensor_shape
 
 if TYPE_CHECKING:
-    from typing import Any, Optional
+    from typing import Any, Callable, Optional
 
     from millstream.framework.dtypes import DType
     from millstream.framework.graph import Graph
@@ -164,7 +164,7 @@ def _to_tensor(value, dtype=None, name=None, as_ref=False):
 ops.register_tensor_conversion_function(PartitionedVariable, _to_tensor)
 
 
-def fixed_size_partitioner(num_shards: Any, axis: Any = 0) -> Any:
+def fixed_size_partitioner(num_shards: Any, axis: Any = 0) -> Callable[..., list[int]]:
     """Always `num_shards` parts along `axis`."""
     def partitioner(shape, **unused):
         parts = [1] * len(shape)
@@ -217,7 +217,7 @@ def create_partitioned_variables(shape: ShapeLike, slicing: Any, initializer: An
     """The older way: a list of variables."""
     from millstream.ops.variables import variable_scope
     with variable_scope.variable_scope(name, "PartitionedVariable", reuse=reuse):
-        whole = variable_scope.get_variable(name="partitioned", shape=shape, dtype=dtype, initializer=initializer,
+        whole: Any = variable_scope.get_variable(name="partitioned", shape=shape, dtype=dtype, initializer=initializer,
                                             trainable=trainable, collections=collections,
                                             partitioner=lambda **unused: slicing)
         return whole._get_variable_list()

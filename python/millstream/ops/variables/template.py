@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from millstream.ops.variables import variable_scope
 
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, Callable
 
 
 class Template:
@@ -61,7 +61,8 @@ class Template:
 
 
 def make_template(name_: Any, func_: Any, create_scope_now_: bool = False, unique_name_: Any = None, custom_getter_: Any = None,
-                  **kwargs: Any) -> Any:
+                  **kwargs: Any) -> Callable[..., Any]:
+    """Returns a function that calls `func_` and shares its variables: the first call creates them, later calls use them again."""
     if kwargs:
         func_ = functools.partial(func_, **kwargs)
     return Template(name_, func_, create_scope_now_, unique_name_, custom_getter_)

@@ -9,26 +9,40 @@ from millstream.framework import dtypes, ops
 from millstream.ops.variables import state_ops
 
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, Optional
 
     from millstream.framework.operation import Operation
     from millstream.framework.tensor import Tensor
+    from millstream.ops.variables.variables import Variable
 
 
-def _collection(key):
-    def function(scope=None):
-        return ops.get_collection(key, scope)
-    return function
+def global_variables(scope: Optional[str] = None) -> list[Variable]:
+    """Returns the variables of the default graph that all tasks share; only those whose names match `scope` if it is given."""
+    return ops.get_collection(ops.GraphKeys.GLOBAL_VARIABLES, scope)
 
 
-global_variables = _collection(ops.GraphKeys.GLOBAL_VARIABLES)
-local_variables = _collection(ops.GraphKeys.LOCAL_VARIABLES)
-model_variables = _collection(ops.GraphKeys.MODEL_VARIABLES)
-trainable_variables = _collection(ops.GraphKeys.TRAINABLE_VARIABLES)
-moving_average_variables = _collection(ops.GraphKeys.MOVING_AVERAGE_VARIABLES)
+def local_variables(scope: Optional[str] = None) -> list[Variable]:
+    """Returns the variables that belong to one task, such as those of metrics; they are not saved in checkpoints."""
+    return ops.get_collection(ops.GraphKeys.LOCAL_VARIABLES, scope)
 
 
-def all_variables() -> Any:
+def model_variables(scope: Optional[str] = None) -> list[Variable]:
+    """Returns the variables that the model needs for inference, as layers of `tf.contrib` register them."""
+    return ops.get_collection(ops.GraphKeys.MODEL_VARIABLES, scope)
+
+
+def trainable_variables(scope: Optional[str] = None) -> list[Variable]:
+    """Returns the variables that optimizers update by default; only those whose names match `scope` if it is given."""
+    return ops.get_collection(ops.GraphKeys.TRAINABLE_VARIABLES, scope)
+
+
+def moving_average_variables(scope: Optional[str] = None) -> list[Variable]:
+    """Returns the variables of which `tf.train.ExponentialMovingAverage` keeps an average."""
+    return ops.get_collection(ops.GraphKeys.MOVING_AVERAGE_VARIABLES, scope)
+
+
+def all_variables() -> list[Variable]:
+    """The old name of `tf.global_variables`."""
     return global_variables()
 
 
@@ -60,6 +74,7 @@ def global_variables_initializer() -> Operation:
 
 
 def initialize_all_variables() -> Operation:
+    """The old name of `tf.global_variables_initializer`. It returns the same operation."""
     return global_variables_initializer()
 
 

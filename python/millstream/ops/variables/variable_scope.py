@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from typing import Any, Optional
 
     from millstream.framework.type_aliases import DTypeLike, ShapeLike
+    from millstream.ops.variables.variables import Variable
 
 
 class _ReuseMode(enum.Enum):
@@ -156,7 +157,7 @@ def get_variable_scope() -> VariableScope:
 def get_variable(name: str, shape: ShapeLike = None, dtype: Optional[DTypeLike] = None, initializer: Any = None,
                  regularizer: Any = None, trainable: Any = None, collections: Any = None, caching_device: Any = None,
                  partitioner: Any = None, validate_shape: bool = True, use_resource: Any = None, custom_getter: Any = None,
-                 constraint: Any = None, synchronization: Any = None, aggregation: Any = None) -> Any:
+                 constraint: Any = None, synchronization: Any = None, aggregation: Any = None) -> Variable:
     """The variable of this name in the current variable scope: a new one, or the existing one where the scope reuses."""
     return get_variable_scope().get_variable(_get_default_variable_store(), name, shape=shape, dtype=dtype,
                                              initializer=initializer, regularizer=regularizer, trainable=trainable,

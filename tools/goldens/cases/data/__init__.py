@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Datasets and iterators."""
-from cases.data import first_names, iterators, selections, sources, transformations, versions, whole
+from cases.data import devices, first_names, iterators, selections, sources, transformations, versions, whole
 
 
 def cases():
@@ -15,3 +15,4 @@ def cases():
   sources.files()
   first_names.first_names()
   versions.versions()
+  devices.devices()

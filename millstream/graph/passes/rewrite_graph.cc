@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "millstream/graph/passes/passes.h"
+
+namespace millstream {
+
+Status RewriteGraph(const RewriteOptions& options, PrunedGraph* part) {
+  ReadReferencesLate(part);
+  if (options.function_inlining) RETURN_IF_ERROR(InlineFunctions(part));
+  if (options.arithmetic) RETURN_IF_ERROR(SimplifyArithmetic(part));
+  if (options.constant_folding) RETURN_IF_ERROR(FoldConstants(part));
+  if (options.common_subexpressions) RETURN_IF_ERROR(MergeCommonSubexpressions(part));
+  if (options.fusion) {
+    RETURN_IF_ERROR(FuseBias(part));
+    RETURN_IF_ERROR(FuseBatchNorm(part));
+    RETURN_IF_ERROR(GatherFromReferences(part));
+  }
+  RemoveUnused(part);
+  return OkStatus();
+}
+
+}  // namespace millstream

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The identity of the rounds in which the chief of a synchronous training applies means."""
+import pytest
+
+from millstream.client import step_identity
+from millstream.training.sync_replicas_optimizer import _Rounds
+
+
+def _run(rounds, fails=False):
+    seen = None
+    try:
+        with rounds.current():
+            seen = step_identity.current()
+            if fails:
+                raise OSError("an outage")
+    except OSError:
+        pass
+    assert step_identity.current() == step_identity.NONE
+    return seen
+
+
+def test_each_round_has_its_own():
+    rounds = _Rounds()
+    rounds.begin(7)
+    first, second = _run(rounds), _run(rounds)
+    assert first[0] == second[0] != 0
+    assert first[1] != second[1]
+    assert _run(_Rounds())[0] != first[0]
+
+
+def test_a_round_that_failed_is_repeated():
+    rounds = _Rounds()
+    rounds.begin(7)
+    _run(rounds)
+    failed = _run(rounds, fails=True)
+    rounds.begin(8)
+    assert _run(rounds) == failed
+
+
+@pytest.mark.parametrize("found", [9, 3])  # its answer was lost, or a checkpoint was restored
+def test_a_round_that_was_done_or_undone_is_not(found):
+    rounds = _Rounds()
+    rounds.begin(8)
+    failed = _run(rounds, fails=True)
+    rounds.begin(found)
+    assert _run(rounds) != failed

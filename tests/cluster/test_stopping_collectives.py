@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Signals and `millstream stop` end every rank of programs that train by all-reduce, in the middle of a collective too, and the first one saves."""
+import signal
+import subprocess
+import sys
+
+import pytest
+
+SCRIPT = '''
+import argparse, json, os
+parser = argparse.ArgumentParser()
+for name in ("worker_hosts", "job_name", "style", "checkpoints"):
+    parser.add_argument("--" + name)
+parser.add_argument("--task_index", type=int)
+flags = parser.parse_args()
+hosts = flags.worker_hosts.split(",")
+os.environ["TF_CONFIG"] = json.dumps({"cluster": {"worker": hosts}, "task": {"type": "worker", "index": flags.task_index}})
+import millstream as tf
+chief, n = flags.task_index == 0, 0
+
+
+def work(session, train):
+    global n
+    session.run(train)
+    n += 1
+    if n == 3:
+        print("TRAINS", flush=True)
+
+
+def loss():
+    w = tf.get_variable("w", [4, 4])
+    return tf.reduce_sum(w * w)
+
+
+if flags.style == "horovod":
+    import millstream.horovod as hvd
+    hvd.init()
+    step = tf.train.get_or_create_global_step()
+    train = hvd.DistributedOptimizer(tf.train.GradientDescentOptimizer(1e-6)).minimize(loss(), global_step=step)
+    with tf.train.MonitoredTrainingSession(checkpoint_dir=flags.checkpoints if hvd.rank() == 0 else None,
+                                           hooks=[hvd.BroadcastGlobalVariablesHook(0)]) as session:
+        while not session.should_stop():
+            work(session, train)
+else:
+    strategy = tf.distribute.experimental.MultiWorkerMirroredStrategy()
+    with strategy.scope():
+        step = tf.train.get_or_create_global_step()
+        train = strategy.experimental_run_v2(lambda: tf.train.GradientDescentOptimizer(1e-6).minimize(loss(), global_step=step))
+        with tf.train.MonitoredTrainingSession(is_chief=chief, checkpoint_dir=flags.checkpoints) as session:
+            while not session.should_stop():
+                work(session, train)
+print("AFTER", flush=True)
+'''
+
+# Of a program that a signal or the command has ended; Python's own for Ctrl-C.
+STATUS = {signal.SIGTERM: 128 + signal.SIGTERM, signal.SIGINT: -signal.SIGINT, "stop": 0}
+
+
+@pytest.mark.parametrize("how", list(STATUS))
+@pytest.mark.parametrize("style", ["horovod", "multi worker"])
+def test_training(program, make_tasks, style, how):
+    command = [sys.executable, "-c", SCRIPT, f"--style={style}"]
+    tasks = make_tasks(lambda job, index: [*command, f"--checkpoints={tasks.checkpoints}"], worker=2)
+    tasks.start_all()
+    for index in (0, 1):
+        tasks.wait_for("worker", index, "TRAINS")
+    if how == "stop":
+        done = subprocess.run([program, "stop", "--cluster", tasks.cluster], capture_output=True, text=True, timeout=90)
+        assert done.returncode == 0, done.stdout + done.stderr + tasks.everything()
+    else:
+        tasks.signal_all(how)
+    assert set(tasks.ends().values()) == {STATUS[how]}, tasks.everything()
+    assert tasks.saved_step() > 0, tasks.everything()

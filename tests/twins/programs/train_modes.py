@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The modes of `millstream train` as a TF1 program would write them: how one of two workers updates the variables of a small model.
+
+The models of the command have no twin: there is no Python program that they are copies of. Their layers are compared in the topic `layers`.
+"""
+from functools import partial
+
+import millstream as tf
+
+from programs.optimizers import model
+
+WORKERS = 2
+
+
+def _async(loss, step, is_chief):
+    tf.train.GradientDescentOptimizer(0.1).minimize(loss, step)
+
+
+def _sync(loss, step, is_chief):
+    optimizer = tf.train.SyncReplicasOptimizer(tf.train.GradientDescentOptimizer(0.1), WORKERS, WORKERS)
+    optimizer.minimize(loss, step)
+    optimizer.make_session_run_hook(is_chief).begin()
+
+
+def _dc_asgd(loss, step, is_chief):
+    index = 0 if is_chief else 1
+    tf.contrib.opt.DelayCompensatedGradientDescentOptimizer(0.1, 0.04, num_workers=WORKERS, worker_index=index).minimize(loss, step)
+
+
+def _allreduce(loss, step, is_chief):
+    optimizer = tf.train.DistributedOptimizer(tf.train.GradientDescentOptimizer(0.1), WORKERS)
+    optimizer.minimize(loss, step)
+    optimizer.make_session_run_hook(is_chief).begin()
+
+
+def _train(build, num_ps, is_chief):
+    worker = f"/job:worker/task:{0 if is_chief else 1}"
+    with tf.device(tf.train.replica_device_setter(ps_tasks=num_ps, worker_device=worker, ps_strategy="bytes") if num_ps else worker):
+        step = tf.train.get_or_create_global_step()
+        build(model(), step, is_chief)
+
+
+PROGRAMS = {f"{name}.ps{ps}{who}": partial(_train, build, ps, bool(who))
+            for name, build in (("async", _async), ("sync", _sync), ("dc-asgd", _dc_asgd)) for ps in (1, 2, 3) for who in ("", ".chief")}
+PROGRAMS.update({f"allreduce{who}": partial(_train, _allreduce, 0, bool(who)) for who in ("", ".chief")})
