@@ -110,6 +110,12 @@ class Page:
         self.call("Page.navigate", url=url)
         self.until("document.readyState === 'complete' && location.protocol === 'http:'")
 
+    def reload(self):
+        """Loads the page anew; returns when the new document is there, never with the old one."""
+        self.run("window.isOldDocument = true")
+        self.call("Page.reload")
+        self.until("!window.isOldDocument && document.readyState === 'complete'")
+
     def run(self, script):
         answer = self.call("Runtime.evaluate", expression=script, returnByValue=True, awaitPromise=True)
         if "exceptionDetails" in answer:

@@ -183,8 +183,8 @@ def test_steps_or_time(make_up):
     assert "over time" in curve(page, "loss")[0] and any(re.fullmatch(r"\d\d:\d\d:\d\d", t) for t in curve(page, "loss")[2])
     assert page.run("document.getElementById('axis-time').getAttribute('aria-pressed')") == "true"
     # The choice is remembered.
-    page.run("location.reload()")
-    page.until("document.body && document.body.dataset.ready === 'yes' && document.querySelectorAll('#curves .card').length > 0")
+    page.reload()
+    page.until("document.body.dataset.ready === 'yes' && document.querySelectorAll('#curves .card').length > 0")
     assert "over time" in curve(page, "loss")[0]
     page.run("localStorage.clear()")
 
