@@ -25,8 +25,8 @@ demo:  ## train MNIST on a cluster of 1 ps and 2 workers on this machine; builds
 	@rm -rf build/demo
 	build/dev/bin/millstream train --model mlp --ps 1 --workers 2 --logdir build/demo
 
-test: build lint-tools  ## build, then run all tests
-	ctest --preset dev
+test: build lint-tools  ## build, then run all tests (ONLY_FAILED=1: those that failed last time)
+	ctest --preset dev $(if $(ONLY_FAILED),--rerun-failed)
 
 check: build lint-tools  ## all static checks: format, layers, docs, generated files, shell, Python, clang-tidy (CHECKS="format types": these)
 	tools/checks/check.py $(CHECKS)
